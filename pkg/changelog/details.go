@@ -6,25 +6,25 @@ import (
 	"sync"
 )
 
-// Details collect what a client of an external system wants the change log to
-// tell of an operation. The zero value is ready to use, concurrently.
+// Details collects the details of an operation that a client reports for the change log.
+// The zero value is ready to use. It is safe for concurrent use.
 type Details struct {
-	mu   sync.Mutex
-	told map[string]string
+	mu     sync.Mutex
+	values map[string]string
 }
 
+// detailsKey is the key of Details in a context.
 type detailsKey struct{}
 
-// WithDetails returns a context in which Detail adds to d. A reconciler calls it
-// for each operation.
+// WithDetails returns a context in which Detail adds to d. A reconciler calls it for each
+// operation.
 func WithDetails(ctx context.Context, d *Details) context.Context {
 	return context.WithValue(ctx, detailsKey{}, d)
 }
 
-// Detail adds something to the entry of the operation that ctx belongs to, such as
-// the id of the request. Call it in Create, Update or Delete with the context they
-// were given. Without a change log it does nothing. At most 64 details are kept,
-// redacted and bounded like errors.
+// Detail adds a detail to the change log entry of the operation of ctx, such as the ID of
+// the request. Call it in Create, Update or Delete with their context. Without a change
+// log it does nothing. At most 64 details are kept, redacted and bounded like errors.
 func Detail(ctx context.Context, key, value string) {
 	d, ok := ctx.Value(detailsKey{}).(*Details)
 	if !ok {
@@ -32,18 +32,18 @@ func Detail(ctx context.Context, key, value string) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.told == nil {
-		d.told = map[string]string{}
+	if d.values == nil {
+		d.values = map[string]string{}
 	}
-	if _, known := d.told[key]; known || len(d.told) < maxDetails {
-		d.told[key] = value
+	if _, known := d.values[key]; known || len(d.values) < maxDetails {
+		d.values[key] = value
 	}
 }
 
-// Told returns what was added so far, or nil.
+// Told returns a copy of the details added so far, or nil.
 func (d *Details) Told() map[string]string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	return maps.Clone(d.told)
+	return maps.Clone(d.values)
 }

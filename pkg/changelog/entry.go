@@ -1,17 +1,15 @@
-// Package changelog keeps a record of what was changed outside: which operation
-// was made for which object, what the object looked like before and after, and
-// how it ended.
+// Package changelog records the changes that a provider makes in the external system:
+// the operation, its object before and after, and its result.
 //
-// Begin with a Sink: NewJSON writes lines to the standard output, OpenFile to a
-// file, NewEvents makes Kubernetes events, and Multi takes several. Put NewQueue
-// in front of it and add the queue to the manager: a record then never delays a
-// reconcile, and never fails one. An entry is recorded after the object's own
-// bookkeeping is stored, never between an external effect and its record.
+// Start with a Sink: NewJSON writes lines to a writer such as the standard output,
+// OpenFile to a file, NewEvents records Kubernetes events, and Multi combines several.
+// Put NewQueue in front of it and add the queue to the manager: the change log then
+// never delays or fails a reconcile. An entry is recorded after the result of the
+// operation is stored in the object.
 //
-// Entries hold no secrets: Image takes them out of an object, and every sink and
-// the queue look once more at what they are given. What is secret is known by its
-// key, by its look, and by the masks that Image is given; a secret that nobody
-// declared and that looks like a word is not found.
+// Entries contain no secrets: Image redacts an object, and every sink and the queue
+// redact their entries again. A secret is recognized by its key, by its form, or by the
+// masks given to Image; an undeclared secret that looks like a word is not recognized.
 package changelog
 
 import (
@@ -28,33 +26,32 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// An Operation is what was done outside.
+// An Operation is an operation on an external resource.
 type Operation string
 
-// The operations there are.
+// The operations.
 const (
 	// OperationCreate created an external resource.
 	OperationCreate Operation = "Create"
 
-	// OperationUpdate changed one.
+	// OperationUpdate changed an external resource.
 	OperationUpdate Operation = "Update"
 
-	// OperationDelete deleted one, or began to.
+	// OperationDelete requested the deletion of an external resource.
 	OperationDelete Operation = "Delete"
 )
 
-// An Entry tells of one operation that was made, whether it succeeded or not.
-// Operation and Name are required. Its JSON form is stable: fields are added, but
-// keep their names and meaning.
+// An Entry records one operation and its result. Operation and Name are required. Its
+// JSON form is stable: fields may be added, and keep their names and meaning.
 type Entry struct {
-	// Time at which the operation was made.
+	// Time of the operation.
 	Time time.Time
 
-	// Provider that made it, and its version.
+	// Provider and its version.
 	Provider        string
 	ProviderVersion string
 
-	// The object for which it was made.
+	// The object of the operation.
 	GroupVersionKind schema.GroupVersionKind
 	Namespace        string
 	Name             string
@@ -63,45 +60,44 @@ type Entry struct {
 	// ExternalName of the resource, once it is known.
 	ExternalName string
 
-	// Operation that was made.
+	// Operation is the kind of change.
 	Operation Operation
 
 	// Attempt identifies a create among those of the same object. It is empty
 	// for other operations.
 	Attempt string
 
-	// Before and After are images of the object, as Image returns them: when the
-	// external resource had been observed, and when the pass was over. Nil is no
-	// image.
+	// Before and After are images of the object, as Image returns them: after the
+	// observation, and at the end of the reconcile. Nil means no image.
 	Before json.RawMessage
 	After  json.RawMessage
 
-	// Error is why the operation failed, redacted and bounded. It is empty if it
+	// Error is the redacted and truncated error. It is empty if the operation
 	// succeeded.
 	Error string
 
-	// Details that the client of the external system told, see Detail.
+	// Details reported by the client of the external system, see Detail.
 	Details map[string]string
 }
 
-// A Sink is where entries go. It may be called concurrently.
+// A Sink records entries. It must be safe for concurrent use.
 type Sink interface {
 	// Record the entry. It may block until ctx ends. The entry's maps and images
 	// are not changed by either side afterwards.
 	Record(ctx context.Context, e Entry) error
 }
 
-// A SinkFunc is a function that is a Sink.
+// A SinkFunc is a function that implements Sink.
 type SinkFunc func(ctx context.Context, e Entry) error
 
 // Record calls the function.
 func (f SinkFunc) Record(ctx context.Context, e Entry) error { return f(ctx, e) }
 
-// wire is the JSON form of an Entry.
-type wire struct {
+// entryJSON is the JSON form of an Entry.
+type entryJSON struct {
 	Time         time.Time         `json:"time"`
-	Provider     *wireProvider     `json:"provider,omitempty"`
-	Object       wireObject        `json:"object"`
+	Provider     *providerJSON     `json:"provider,omitempty"`
+	Object       objectJSON        `json:"object"`
 	ExternalName string            `json:"externalName,omitempty"`
 	Operation    Operation         `json:"operation"`
 	Attempt      string            `json:"attempt,omitempty"`
@@ -111,12 +107,14 @@ type wire struct {
 	After        json.RawMessage   `json:"after,omitempty"`
 }
 
-type wireProvider struct {
+// providerJSON is the JSON form of the provider of an Entry.
+type providerJSON struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`
 }
 
-type wireObject struct {
+// objectJSON is the JSON form of the object of an Entry.
+type objectJSON struct {
 	APIVersion string    `json:"apiVersion,omitempty"`
 	Kind       string    `json:"kind,omitempty"`
 	Namespace  string    `json:"namespace,omitempty"`
@@ -127,9 +125,9 @@ type wireObject struct {
 // MarshalJSON returns the entry as one JSON object.
 func (e Entry) MarshalJSON() ([]byte, error) {
 	apiVersion, kind := e.GroupVersionKind.ToAPIVersionAndKind()
-	w := wire{
+	w := entryJSON{
 		Time:         e.Time,
-		Object:       wireObject{APIVersion: apiVersion, Kind: kind, Namespace: e.Namespace, Name: e.Name, UID: e.UID},
+		Object:       objectJSON{APIVersion: apiVersion, Kind: kind, Namespace: e.Namespace, Name: e.Name, UID: e.UID},
 		ExternalName: e.ExternalName,
 		Operation:    e.Operation,
 		Attempt:      e.Attempt,
@@ -140,7 +138,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	}
 
 	if e.Provider != "" || e.ProviderVersion != "" {
-		w.Provider = &wireProvider{Name: e.Provider, Version: e.ProviderVersion}
+		w.Provider = &providerJSON{Name: e.Provider, Version: e.ProviderVersion}
 	}
 
 	b, err := json.Marshal(w)
@@ -148,9 +146,9 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	return b, errors.Wrap(err, "cannot encode change log entry")
 }
 
-// UnmarshalJSON reads what MarshalJSON returned.
+// UnmarshalJSON decodes the JSON of MarshalJSON.
 func (e *Entry) UnmarshalJSON(b []byte) error {
-	var w wire
+	var w entryJSON
 	if err := json.Unmarshal(b, &w); err != nil {
 		return errors.Wrap(err, "cannot decode change log entry")
 	}
@@ -176,8 +174,8 @@ func (e *Entry) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// redacted returns a copy of the entry without what looks like a secret. An entry
-// that was redacted stays as it is.
+// redacted returns a copy of the entry without texts that look like secrets. Redacting
+// twice changes nothing.
 func (e Entry) redacted() Entry {
 	for _, text := range []*string{&e.Error, &e.Provider, &e.ProviderVersion, &e.ExternalName, &e.Attempt} {
 		*text = redact.String(*text)
@@ -188,9 +186,11 @@ func (e Entry) redacted() Entry {
 	return e
 }
 
-// maxDetails bounds what a client can tell.
+// maxDetails is the greatest number of details of an entry.
 const maxDetails = 64
 
+// redactedDetails returns a redacted copy of the details, with at most maxDetails of
+// them.
 func redactedDetails(details map[string]string) map[string]string {
 	if len(details) == 0 {
 		return nil
@@ -205,7 +205,7 @@ func redactedDetails(details map[string]string) map[string]string {
 
 		v := redact.String(details[k])
 		if redact.IsSecretKey(k) && v != "" {
-			v = masked
+			v = redactedText
 		}
 
 		kept[redact.String(k)] = v

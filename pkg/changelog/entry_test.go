@@ -20,7 +20,7 @@ func TestEveryTextIsRedacted(t *testing.T) {
 			f.SetString(leak)
 		}
 	}
-	text, err := line(e)
+	text, err := encodeLine(e)
 	if err != nil {
 		t.Fatal(err)
 	}

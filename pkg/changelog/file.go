@@ -8,21 +8,20 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A File is a sink that appends lines of JSON to a file, as NewJSON writes them.
-// Only its owner may read it. If the file was moved or removed, as a rotation
-// does, the next entry goes into a new one of its name. It may be used
-// concurrently.
+// A File is a sink that appends lines of JSON to a file, like NewJSON. Only the owner may
+// read the file. If the file was moved or removed, for instance by a log rotation, the
+// next entry is written to a new file of the same name. It is safe for concurrent use.
 type File struct {
 	path string
 
-	mu    sync.Mutex
-	file  *os.File // Nil once it is closed, or if it could not be opened again.
-	lines lines
-	done  bool
+	mu     sync.Mutex
+	file   *os.File // nil if it is closed, or could not be opened again
+	writer lineWriter
+	closed bool
 }
 
-// OpenFile opens the file for appending, and creates it if there is none. It must
-// be a regular file. Nothing bounds its length: that is for a rotation to do.
+// OpenFile opens the file for appending, and creates it if it does not exist. It must be
+// a regular file. The size of the file is not limited: use a log rotation.
 func OpenFile(path string) (*File, error) {
 	f := &File{path: path}
 	if err := f.reopen(); err != nil {
@@ -34,7 +33,7 @@ func OpenFile(path string) (*File, error) {
 
 // Record appends the entry.
 func (f *File) Record(_ context.Context, e Entry) error {
-	b, err := line(e)
+	b, err := encodeLine(e)
 	if err != nil {
 		return err
 	}
@@ -42,25 +41,25 @@ func (f *File) Record(_ context.Context, e Entry) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
-	if f.done {
+	if f.closed {
 		return errors.New("cannot write change log entry: the file is closed")
 	}
 
-	if !f.current() {
+	if !f.isCurrent() {
 		if err := f.reopen(); err != nil {
 			return err
 		}
 	}
 
-	return f.lines.put(f.file, b)
+	return f.writer.writeLine(f.file, b)
 }
 
-// Close the file. Entries are refused from then on.
+// Close closes the file. Later entries return an error.
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
-	f.done = true
+	f.closed = true
 	if f.file == nil {
 		return nil
 	}
@@ -71,8 +70,8 @@ func (f *File) Close() error {
 	return errors.Wrap(err, "cannot close change log")
 }
 
-// current reports whether the open file is still the one of the name.
-func (f *File) current() bool {
+// isCurrent reports whether the open file is still the file at the path.
+func (f *File) isCurrent() bool {
 	if f.file == nil {
 		return false
 	}
@@ -87,15 +86,16 @@ func (f *File) current() bool {
 	return err == nil && os.SameFile(named, open)
 }
 
+// reopen opens the file at the path.
 func (f *File) reopen() error {
 	if f.file != nil {
-		_ = f.file.Close() // Nothing is lost: every line was written with a call of its own.
+		_ = f.file.Close() // nothing is lost: every line was written with one call
 		f.file = nil
 	}
 
-	// To open a pipe would block until somebody reads it.
+	// Opening a pipe would block until it has a reader.
 	if info, err := os.Stat(f.path); err == nil && !info.Mode().IsRegular() {
-		return errors.Errorf("cannot open change log %q: it is no regular file", f.path)
+		return errors.Errorf("cannot open change log %q: it is not a regular file", f.path)
 	}
 
 	file, err := os.OpenFile(f.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
@@ -103,21 +103,20 @@ func (f *File) reopen() error {
 		return errors.Wrap(err, "cannot open change log")
 	}
 
-	open, err := endsInLine(file)
+	open, err := hasUnfinishedLine(file)
 	if err != nil {
-		_ = file.Close() // The error at hand is the one to tell.
+		_ = file.Close() // the read error is the one to return
 
 		return errors.Wrap(err, "cannot read the end of the change log")
 	}
 
-	f.file, f.lines.open = file, open
+	f.file, f.writer.unfinished = file, open
 
 	return nil
 }
 
-// endsInLine reports whether the last line of the file is not finished, because
-// its writer was.
-func endsInLine(file *os.File) (bool, error) {
+// hasUnfinishedLine reports whether the last line of the file was written only in part.
+func hasUnfinishedLine(file *os.File) (bool, error) {
 	info, err := file.Stat()
 	if err != nil || info.Size() == 0 {
 		return false, err

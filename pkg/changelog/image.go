@@ -15,33 +15,32 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// MaxImage is the greatest length of an image, in bytes. What is longer is told
-// in one sentence, beside the name and version of the object.
+// MaxImage is the greatest length of an image, in bytes. A longer image is replaced by
+// the identity of the object and a note.
 const MaxImage = 64 << 10
 
 const (
-	// masked stands where a secret was, as it does in errors.
-	masked = "[REDACTED]"
+	// redactedText replaces a secret, as in errors.
+	redactedText = "[REDACTED]"
 
-	// maxText bounds a single text within an image.
-	maxText = 16 << 10
+	// maxTextLength bounds a single text within an image.
+	maxTextLength = 16 << 10
 
-	// lastApplied repeats the object; kubectl keeps it there.
-	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+	// lastAppliedAnnotation is where kubectl keeps a copy of the object.
+	lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// A Masker knows secrets.
+// A Masker removes known secrets from text.
 type Masker interface {
-	// Text returns s without the secrets it knows, in any usual form they stand
-	// there.
+	// Text returns s without the known secrets, in plain and in common encoded forms.
 	Text(s string) string
 }
 
 // Image returns the object as JSON without its secrets, its managed fields and
-// the annotation in which kubectl repeats it. Secret are the texts and numbers
-// under a telling key (password, clientSecret, token), the data of a Secret, what
-// looks like a secret anywhere, and what one of the masks knows. A reference to a
-// Secret stays. A nil object has a nil image.
+// the annotation in which kubectl keeps a copy. Secrets are the texts and numbers
+// under a key that names one (password, clientSecret, token), the data of a Secret,
+// texts that look like a secret, and those that one of the masks knows. A reference to
+// a Secret is kept. A nil object has a nil image.
 //
 // The object is not changed. The image is never longer than MaxImage.
 func Image(obj runtime.Object, masks ...Masker) (json.RawMessage, error) {
@@ -51,7 +50,7 @@ func Image(obj runtime.Object, masks ...Masker) (json.RawMessage, error) {
 
 	var content any = obj
 	if u, ok := obj.(runtime.Unstructured); ok {
-		content = u.UnstructuredContent() // Its own encoding insists on a kind.
+		content = u.UnstructuredContent() // its own encoding requires a kind
 	}
 
 	b, err := json.Marshal(content)
@@ -59,10 +58,11 @@ func Image(obj runtime.Object, masks ...Masker) (json.RawMessage, error) {
 		return nil, errors.Wrap(redact.Error(err), "cannot encode object")
 	}
 
-	return image(b, masks)
+	return redactJSON(b, masks)
 }
 
-func image(b []byte, masks []Masker) (json.RawMessage, error) {
+// redactJSON redacts the JSON of an object.
+func redactJSON(b []byte, masks []Masker) (json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 
@@ -71,36 +71,36 @@ func image(b []byte, masks []Masker) (json.RawMessage, error) {
 		return nil, errors.Wrap(redact.Error(err), "cannot read object")
 	}
 
-	c := cleaner{masks: masks}
+	c := redactor{masks: masks}
 	o, _ := root.(map[string]any)
 
 	if m, ok := o["metadata"].(map[string]any); ok {
 		delete(m, "managedFields")
 
 		if a, ok := m["annotations"].(map[string]any); ok {
-			delete(a, lastApplied)
+			delete(a, lastAppliedAnnotation)
 		}
 	}
 
-	if isSecret(o) {
+	if mayBeSecret(o) {
 		for _, k := range []string{"data", "stringData"} {
 			if v, ok := o[k]; ok {
-				o[k] = c.blank(v)
+				o[k] = c.mask(v)
 			}
 		}
 	}
 
-	clean, err := encoded(c.clean(root))
+	clean, err := encode(c.redactValue(root))
 	if err != nil || len(clean) <= MaxImage {
 		return clean, err
 	}
 
-	return encoded(c.clean(shortened(o, len(clean))))
+	return encode(c.redactValue(summarize(o, len(clean))))
 }
 
-// isSecret reports whether the object is, or may be, a Secret: a typed one does not
-// always tell its kind.
-func isSecret(o map[string]any) bool {
+// mayBeSecret reports whether the object is, or may be, a Secret: typed objects may lack
+// the kind.
+func mayBeSecret(o map[string]any) bool {
 	if o["kind"] != nil {
 		return o["kind"] == "Secret" && o["apiVersion"] == "v1"
 	}
@@ -110,13 +110,13 @@ func isSecret(o map[string]any) bool {
 	return !spec
 }
 
-// shortened is what is told of an object that is too long.
-func shortened(o map[string]any, n int) map[string]any {
-	short := map[string]any{"omitted": fmt.Sprintf("the image has %d bytes, more than %d", n, MaxImage)}
+// summarize returns the identity of an object that is too long for an image.
+func summarize(o map[string]any, n int) map[string]any {
+	summary := map[string]any{"omitted": fmt.Sprintf("the image has %d bytes, more than %d", n, MaxImage)}
 
 	for _, k := range []string{"apiVersion", "kind"} {
 		if v, ok := o[k].(string); ok {
-			short[k] = v[:min(len(v), 256)]
+			summary[k] = v[:min(len(v), 256)]
 		}
 	}
 
@@ -133,28 +133,28 @@ func shortened(o map[string]any, n int) map[string]any {
 	}
 
 	if len(identity) > 0 {
-		short["metadata"] = identity
+		summary["metadata"] = identity
 	}
 
-	return short
+	return summary
 }
 
-// redactedImage is image for what was handed over as one. Whoever did so need not
-// have used Image.
+// redactedImage redacts an image that need not come from Image.
 func redactedImage(b json.RawMessage) json.RawMessage {
 	if len(b) == 0 {
 		return nil
 	}
 
-	clean, err := image(b, nil)
+	clean, err := redactJSON(b, nil)
 	if err != nil {
-		return json.RawMessage(`{"omitted":"the image is no JSON"}`)
+		return json.RawMessage(`{"omitted":"the image is not JSON"}`)
 	}
 
 	return clean
 }
 
-func encoded(v any) (json.RawMessage, error) {
+// encode returns the JSON of v.
+func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 
 	e := json.NewEncoder(&b)
@@ -167,40 +167,43 @@ func encoded(v any) (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// A cleaner takes secrets out of a decoded object, in place.
-type cleaner struct{ masks []Masker }
+// A redactor removes secrets from a decoded object, in place.
+type redactor struct{ masks []Masker }
 
-func (c cleaner) text(s string) string {
+// text redacts and truncates a text.
+func (c redactor) text(s string) string {
 	for _, m := range c.masks {
 		s = m.Text(s)
 	}
 
-	return redact.Long(s, maxText)
+	return redact.Long(s, maxTextLength)
 }
 
-func (c cleaner) clean(v any) any {
+// redactValue redacts a value.
+func (c redactor) redactValue(v any) any {
 	switch v := v.(type) {
 	case string:
 		return c.text(v)
 	case []any:
 		for i := range v {
-			v[i] = c.clean(v[i])
+			v[i] = c.redactValue(v[i])
 		}
 
 		return v
 	case map[string]any:
-		return c.cleanMap(v)
+		return c.redactMap(v)
 	default:
 		return v
 	}
 }
 
-func (c cleaner) cleanMap(m map[string]any) map[string]any {
-	// As the environment of a container is written, and the tags of a cloud.
+// redactMap redacts a map.
+func (c redactor) redactMap(m map[string]any) map[string]any {
+	// The form of environment variables of containers, and of tags in clouds.
 	for _, k := range []string{"name", "key"} {
 		if name, ok := m[k].(string); ok && redact.IsSecretKey(name) {
 			if v, ok := m["value"]; ok {
-				m["value"] = c.blank(v)
+				m["value"] = c.mask(v)
 			}
 		}
 	}
@@ -210,9 +213,9 @@ func (c cleaner) cleanMap(m map[string]any) map[string]any {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		v := m[k]
 		if redact.IsSecretKey(k) {
-			v = c.blank(v)
+			v = c.mask(v)
 		} else {
-			v = c.clean(v)
+			v = c.redactValue(v)
 		}
 
 		out[c.text(k)] = v
@@ -221,44 +224,45 @@ func (c cleaner) cleanMap(m map[string]any) map[string]any {
 	return out
 }
 
-// blank masks all that is below a telling key but references, switches and what
-// says where the value comes from.
-func (c cleaner) blank(v any) any {
+// mask masks all values below a key that names a secret, except references, booleans and
+// the source of a value.
+func (c redactor) mask(v any) any {
 	switch v := v.(type) {
 	case string:
 		if v == "" {
 			return v
 		}
 
-		return masked
+		return redactedText
 	case json.Number:
-		return masked
+		return redactedText
 	case []any:
 		for i := range v {
-			v[i] = c.blank(v[i])
+			v[i] = c.mask(v[i])
 		}
 
 		return v
 	case map[string]any:
 		if isReference(v) {
-			return c.clean(v)
+			return c.redactValue(v)
 		}
 
-		return c.blankMap(v)
+		return c.maskMap(v)
 	default:
 		return v
 	}
 }
 
-func (c cleaner) blankMap(m map[string]any) map[string]any {
+// maskMap masks the values of a map.
+func (c redactor) maskMap(m map[string]any) map[string]any {
 	out := make(map[string]any, len(m))
 
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		v := m[k]
 		if k == "source" || k == "kind" || strings.HasSuffix(k, "Ref") || strings.HasSuffix(k, "Selector") {
-			v = c.clean(v)
+			v = c.redactValue(v)
 		} else {
-			v = c.blank(v)
+			v = c.mask(v)
 		}
 
 		out[c.text(k)] = v
@@ -267,7 +271,8 @@ func (c cleaner) blankMap(m map[string]any) map[string]any {
 	return out
 }
 
-// isReference reports whether an object names another one, and does nothing else.
+// isReference reports whether an object is a reference to another object and nothing
+// else.
 func isReference(m map[string]any) bool {
 	if _, ok := m["name"].(string); !ok {
 		return false

@@ -48,7 +48,7 @@ func TestImage(t *testing.T) {
 		"Mask":        {reason: "What is known goes from anywhere, keys included.", in: `{"spec":{"note":"it is CANARY now","CANARY":1}}`, masks: []Masker{redact.NewMask([]byte(canary))}, want: `{"spec":{"[REDACTED]":1,"note":"it is [REDACTED] now"}}`},
 		"Secret":      {reason: "A Secret has nothing else.", in: `{"apiVersion":"v1","kind":"Secret","data":{"a":"CANARY"},"stringData":{"b":"CANARY"}}`, want: `{"apiVersion":"v1","data":{"a":"[REDACTED]"},"kind":"Secret","stringData":{"b":"[REDACTED]"}}`},
 		"Long":        {reason: "An image is bounded.", in: `{"apiVersion":"a/v1","kind":"B","metadata":{"name":"n","uid":"u","generation":3,"labels":{"a":"b"}},"spec":{"l":["` + strings.Repeat(long[:16000]+`","`, 5) + `"]}}`, want: `{"apiVersion":"a/v1","kind":"B","metadata":{"generation":3,"name":"n","uid":"u"},"omitted":"the image has 80133 bytes, more than 65536"}`},
-		"LongText":    {reason: "So is a text in it.", in: `{"spec":{"t":"` + long + `"}}`, want: `{"spec":{"t":"` + long[:maxText-15] + `... (truncated)"}}`},
+		"LongText":    {reason: "So is a text in it.", in: `{"spec":{"t":"` + long + `"}}`, want: `{"spec":{"t":"` + long[:maxTextLength-15] + `... (truncated)"}}`},
 	}
 
 	for name, tc := range cases {

@@ -20,17 +20,16 @@ const (
 	defaultSendTimeout  = 10 * time.Second
 	defaultDrainTimeout = 10 * time.Second
 
-	// tellEvery is how often at most lost entries are told.
-	tellEvery = time.Minute
+	// logInterval is the least time between two logs of dropped entries.
+	logInterval = time.Minute
 )
 
-// A Queue stands in front of a sink, so that whoever records something need not
-// wait. It holds a number of entries in memory and hands them on one by one. An
-// entry is lost, and counted, if there is no room for it, if the sink fails or
-// panics, or if it was not handed on when the time to stop was over. None is
-// sent twice.
+// A Queue is a buffer in front of a sink, so that recording does not block. It sends
+// the buffered entries one by one. It drops and counts an entry if the buffer is full,
+// if the sink fails or panics, or if the entry was not sent before the drain timeout.
+// No entry is sent twice.
 //
-// A Queue is a Sink and a Runnable of a manager. It may be used concurrently.
+// A Queue is a Sink and a Runnable of a manager. It is safe for concurrent use.
 type Queue struct {
 	sink         Sink
 	log          logging.Logger
@@ -41,52 +40,52 @@ type Queue struct {
 	entries chan Entry
 	dropped atomic.Uint64
 
-	// Recording holds it to read: nothing comes in once stopped is set.
-	gate    sync.RWMutex
-	started bool
-	stopped bool
+	// Record holds the read lock: no entry is added once stopped is set.
+	lifecycle sync.RWMutex
+	started   bool
+	stopped   bool
 
-	told     sync.Mutex
-	toldAt   time.Time
-	toldLost uint64
+	logMu         sync.Mutex
+	loggedAt      time.Time
+	loggedDropped uint64
 }
 
-// A QueueOption changes a queue that is being made.
+// A QueueOption changes a Queue.
 type QueueOption func(*Queue)
 
-// WithBuffer sets how many entries wait at most, at least one. The default is
-// 1024.
+// WithBuffer sets the number of entries that the queue holds, at least one. The default
+// is 1024.
 func WithBuffer(n int) QueueOption {
 	return func(q *Queue) { q.entries = make(chan Entry, max(n, 1)) }
 }
 
-// WithSendTimeout sets how long the sink has for one entry. The default is ten
-// seconds. A sink that does not heed its context is waited for all the same, and
-// what does not fit into the buffer meanwhile is lost.
+// WithSendTimeout sets the timeout of the sink for one entry. The default is ten seconds.
+// The queue waits for a sink that ignores its context, and drops entries that do not fit
+// into the buffer meanwhile.
 func WithSendTimeout(d time.Duration) QueueOption {
 	return func(q *Queue) { q.sendTimeout = d }
 }
 
-// WithDrainTimeout sets how long entries are still handed on when the queue is to
-// stop. The default is ten seconds, which is within the thirty of a manager.
+// WithDrainTimeout sets how long the queue sends entries after it was stopped. The
+// default is ten seconds, less than the thirty seconds of a manager.
 func WithDrainTimeout(d time.Duration) QueueOption {
 	return func(q *Queue) { q.drainTimeout = d }
 }
 
-// WithLogger sets the logger that is told, at most once a minute, how many
-// entries were lost. The default tells nobody.
+// WithLogger sets the logger for the number of dropped entries, which is logged at most
+// once a minute. The default discards it.
 func WithLogger(l logging.Logger) QueueOption {
 	return func(q *Queue) { q.log = l }
 }
 
-// WithClock sets the clock by which a minute is measured. The default is the real
-// one.
+// WithClock sets the clock for the interval between logs. The default is the system
+// clock.
 func WithClock(c clock.PassiveClock) QueueOption {
 	return func(q *Queue) { q.clock = c }
 }
 
-// NewQueue returns a queue in front of the sink. Add it to a manager, or call
-// Start: until then it only collects.
+// NewQueue returns a queue in front of the sink. Add it to a manager, or call Start:
+// before that it only buffers entries.
 func NewQueue(s Sink, opts ...QueueOption) *Queue {
 	q := &Queue{
 		sink:         s,
@@ -103,21 +102,22 @@ func NewQueue(s Sink, opts ...QueueOption) *Queue {
 	return q
 }
 
-// Record takes the entry, to be handed on later. It neither waits nor fails: its
-// error is always nil. The entry's images must not be changed afterwards.
+// Record buffers the entry. It does not block, and its error is always nil. The images of
+// the entry must not be changed afterwards.
 func (q *Queue) Record(_ context.Context, e Entry) error {
 	e.Details = maps.Clone(e.Details)
 
-	if !q.taken(e) {
-		q.lose(1, nil)
+	if !q.enqueue(e) {
+		q.countDropped(1, nil)
 	}
 
 	return nil
 }
 
-func (q *Queue) taken(e Entry) bool {
-	q.gate.RLock()
-	defer q.gate.RUnlock()
+// enqueue buffers the entry, and reports whether there was room for it.
+func (q *Queue) enqueue(e Entry) bool {
+	q.lifecycle.RLock()
+	defer q.lifecycle.RUnlock()
 
 	if q.stopped {
 		return false
@@ -131,11 +131,11 @@ func (q *Queue) taken(e Entry) bool {
 	}
 }
 
-// Start hands on entries until ctx ends, and those that were taken by then until
-// the time to stop is over. A queue starts once; a second time is an error.
+// Start sends entries until ctx ends, and then the buffered ones until the drain
+// timeout. A second call returns an error.
 //
-// If the sink does not return when its context ends, Start does so nevertheless,
-// and leaves the goroutine that called it behind.
+// If the sink does not return when its context ends, Start returns anyway, and leaves
+// the goroutine that calls the sink running.
 func (q *Queue) Start(ctx context.Context) error {
 	if err := q.start(); err != nil {
 		return err
@@ -164,23 +164,23 @@ func (q *Queue) Start(ctx context.Context) error {
 	case <-done:
 	case <-timer.C:
 		stop()
-		q.lose(q.discarded(), errors.New("they were not handed on before the end"))
+		q.countDropped(q.discard(), errors.New("they were not sent before the drain timeout"))
 	}
 
-	q.tell(nil, true)
+	q.logDropped(nil, true)
 
 	return nil
 }
 
-// NeedLeaderElection tells a manager that the queue runs in every process. It
-// therefore also stops after the controllers that record in it.
+// NeedLeaderElection returns false: the queue runs in every replica, and stops after the
+// controllers that record entries.
 func (q *Queue) NeedLeaderElection() bool { return false }
 
-// Dropped returns how many entries were lost so far.
+// Dropped returns the number of dropped entries.
 func (q *Queue) Dropped() uint64 { return q.dropped.Load() }
 
-// Collector returns the metric moorage_changelog_dropped_total, for whoever
-// registers it.
+// Collector returns the metric moorage_changelog_dropped_total. Register it with the
+// registry of the manager.
 func (q *Queue) Collector() prometheus.Collector {
 	return prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "moorage_changelog_dropped_total",
@@ -188,9 +188,10 @@ func (q *Queue) Collector() prometheus.Collector {
 	}, func() float64 { return float64(q.Dropped()) })
 }
 
+// start marks the queue as started.
 func (q *Queue) start() error {
-	q.gate.Lock()
-	defer q.gate.Unlock()
+	q.lifecycle.Lock()
+	defer q.lifecycle.Unlock()
 
 	if q.started {
 		return errors.New("cannot start queue of change log entries: it was started before")
@@ -201,16 +202,17 @@ func (q *Queue) start() error {
 	return nil
 }
 
+// stop closes the queue for new entries.
 func (q *Queue) stop() {
-	q.gate.Lock()
-	defer q.gate.Unlock()
+	q.lifecycle.Lock()
+	defer q.lifecycle.Unlock()
 
 	q.stopped = true
 	close(q.entries)
 }
 
-// discarded empties the queue and returns how many entries were in it.
-func (q *Queue) discarded() (n uint64) {
+// discard empties the queue and returns the number of entries that were in it.
+func (q *Queue) discard() (n uint64) {
 	for range q.entries {
 		n++
 	}
@@ -218,9 +220,10 @@ func (q *Queue) discarded() (n uint64) {
 	return n
 }
 
+// send records one entry in the sink.
 func (q *Queue) send(ctx context.Context, e Entry) {
 	if ctx.Err() != nil {
-		q.lose(1, ctx.Err())
+		q.countDropped(1, ctx.Err())
 
 		return
 	}
@@ -229,37 +232,37 @@ func (q *Queue) send(ctx context.Context, e Entry) {
 	defer cancel()
 
 	clean := SinkFunc(func(ctx context.Context, e Entry) error { return q.sink.Record(ctx, e.redacted()) })
-	if err := record(ctx, clean, e); err != nil {
-		q.lose(1, err)
+	if err := recordSafely(ctx, clean, e); err != nil {
+		q.countDropped(1, err)
 	}
 }
 
-// lose counts lost entries.
-func (q *Queue) lose(n uint64, err error) {
+// countDropped counts dropped entries.
+func (q *Queue) countDropped(n uint64, err error) {
 	if n == 0 {
 		return
 	}
 
 	q.dropped.Add(n)
-	q.tell(err, false)
+	q.logDropped(err, false)
 }
 
-// tell logs how many entries were lost since it did so last, unless that was less
-// than a minute ago. The last time it does not wait.
-func (q *Queue) tell(err error, last bool) {
-	q.told.Lock()
-	defer q.told.Unlock()
+// logDropped logs the number of entries that were dropped since the last log, unless that
+// was less than a minute ago and this is not the last time.
+func (q *Queue) logDropped(err error, last bool) {
+	q.logMu.Lock()
+	defer q.logMu.Unlock()
 
 	total, now := q.Dropped(), q.clock.Now()
-	if total == q.toldLost || !last && !q.toldAt.IsZero() && now.Sub(q.toldAt) < tellEvery {
+	if total == q.loggedDropped || !last && !q.loggedAt.IsZero() && now.Sub(q.loggedAt) < logInterval {
 		return
 	}
 
-	kv := []any{"lost", total - q.toldLost, "lostInTotal", total}
+	kv := []any{"lost", total - q.loggedDropped, "lostInTotal", total}
 	if err != nil {
 		kv = append(kv, "error", redact.Error(err).Error())
 	}
 
-	q.toldAt, q.toldLost = now, total
+	q.loggedAt, q.loggedDropped = now, total
 	q.log.Info("Entries of the change log were lost", kv...)
 }

@@ -240,7 +240,7 @@ func TestQueueBeforeAFailingSink(t *testing.T) {
 			t.Errorf("It is told once in a minute: -want, +got:\n%s", diff)
 		}
 
-		<-time.After(tellEvery)
+		<-time.After(logInterval)
 		tell(t, q, "panic")
 		synctest.Wait()
 

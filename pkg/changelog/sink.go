@@ -16,22 +16,23 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 )
 
-// NewJSON returns a sink that writes each entry as a line of JSON, with one call
-// of Write. It blocks as long as the writer does.
+// NewJSON returns a sink that writes each entry as a line of JSON, with one call of
+// Write. It blocks as long as the writer does.
 func NewJSON(w io.Writer) Sink {
-	l := &lines{}
+	l := &lineWriter{}
 
 	return SinkFunc(func(_ context.Context, e Entry) error { return l.write(w, e) })
 }
 
-// lines writes one line at a time.
-type lines struct {
-	mu   sync.Mutex
-	open bool // The line before was not finished.
+// lineWriter writes one line at a time.
+type lineWriter struct {
+	mu         sync.Mutex
+	unfinished bool // the previous line was written only in part
 }
 
-func (l *lines) write(w io.Writer, e Entry) error {
-	b, err := line(e)
+// write encodes and writes an entry.
+func (l *lineWriter) write(w io.Writer, e Entry) error {
+	b, err := encodeLine(e)
 	if err != nil {
 		return err
 	}
@@ -39,12 +40,13 @@ func (l *lines) write(w io.Writer, e Entry) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	return l.put(w, b)
+	return l.writeLine(w, b)
 }
 
-// put writes a line, and first ends the one before if that was cut off.
-func (l *lines) put(w io.Writer, b []byte) error {
-	if l.open {
+// writeLine writes a line. It first terminates the previous line if that was written only
+// in part.
+func (l *lineWriter) writeLine(w io.Writer, b []byte) error {
+	if l.unfinished {
 		b = append([]byte("\n"), b...)
 	}
 
@@ -54,13 +56,14 @@ func (l *lines) put(w io.Writer, b []byte) error {
 	}
 
 	if n > 0 {
-		l.open = err != nil
+		l.unfinished = err != nil
 	}
 
 	return errors.Wrap(err, "cannot write change log entry")
 }
 
-func line(e Entry) ([]byte, error) {
+// encodeLine returns the redacted entry as a line of JSON.
+func encodeLine(e Entry) ([]byte, error) {
 	var b bytes.Buffer
 
 	enc := json.NewEncoder(&b)
@@ -73,32 +76,32 @@ func line(e Entry) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Reasons of the events that NewEvents makes.
+// Reasons of the events of NewEvents.
 const (
-	// ReasonChanged is that of a change that was made.
+	// ReasonChanged reports a change that succeeded.
 	ReasonChanged event.Reason = "ExternalResourceChanged"
 
-	// ReasonNotChanged is that of a change that failed.
+	// ReasonNotChanged reports a change that failed.
 	ReasonNotChanged event.Reason = "ExternalResourceNotChanged"
 )
 
-// NewEvents returns a sink that tells of each change in an event of its object. An
-// event has no images; its action is the operation, and a failed one is a
-// warning. Entries without a name or a kind are refused.
+// NewEvents returns a sink that records an event of the object for each change. An event
+// has no images; its action is the operation, and that of a failed operation is a
+// warning. An entry without a name or a kind is an error.
 func NewEvents(r event.Recorder) Sink {
 	return SinkFunc(func(_ context.Context, e Entry) error {
 		if e.Name == "" || e.GroupVersionKind.Kind == "" {
 			return errors.New("cannot make an event of a change log entry without the name and kind of an object")
 		}
 
-		r.Event(subject(e), eventOf(e))
+		r.Event(objectOf(e), eventOf(e))
 
 		return nil
 	})
 }
 
-// subject is enough of the object for a reference to it.
-func subject(e Entry) *metav1.PartialObjectMetadata {
+// objectOf returns an object that is sufficient for an event.
+func objectOf(e Entry) *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(e.GroupVersionKind)
 	o.SetNamespace(e.Namespace)
@@ -108,6 +111,7 @@ func subject(e Entry) *metav1.PartialObjectMetadata {
 	return o
 }
 
+// eventOf returns the event of an entry.
 func eventOf(e Entry) event.Event {
 	what := fmt.Sprintf("%s of external resource", e.Operation)
 	if e.ExternalName != "" {
@@ -124,22 +128,22 @@ func eventOf(e Entry) event.Event {
 	return ev
 }
 
-// Multi returns a sink that records each entry in all the sinks, one after the
-// other, whether the ones before failed or not, and returns all their errors. A
-// sink that blocks holds up those after it; a queue in front of it prevents that.
+// Multi returns a sink that records each entry in all sinks, one after the other, even if
+// some fail, and returns all errors. A sink that blocks delays the sinks after it; put a
+// queue in front of it to prevent that.
 func Multi(sinks ...Sink) Sink {
 	return SinkFunc(func(ctx context.Context, e Entry) error {
 		var errs []error
 		for _, s := range sinks {
-			errs = append(errs, record(ctx, s, e))
+			errs = append(errs, recordSafely(ctx, s, e))
 		}
 
 		return stderrors.Join(errs...)
 	})
 }
 
-// record calls the sink, and returns a panic as an error.
-func record(ctx context.Context, s Sink, e Entry) (err error) {
+// recordSafely records the entry in the sink, and returns a panic as an error.
+func recordSafely(ctx context.Context, s Sink, e Entry) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = errors.Errorf("sink of change log entries panicked: %v", p)

@@ -80,7 +80,7 @@ var badSuites = map[string]struct {
 	"UnknownKind":  {"the scheme does not know the kind", func(s *Suite, _ *dock) { s.Scheme = k8sruntime.NewScheme() }, "suite-is-complete", "does not know the kind"},
 	"NoClass":      {"there is no such class", func(s *Suite, _ *dock) { s.Class = "precious" }, "suite-is-complete", "is no class"},
 	"EmptySecret":  {"nothing is everywhere", func(s *Suite, _ *dock) { s.Secrets = []string{""} }, "suite-is-complete", "empty text"},
-	"NoReplay":     {"there is no such story", func(s *Suite, _ *dock) { s.Replay = "sink/boat" }, "suite-is-complete", "no such story: sink/boat"},
+	"NoReplay":     {"there is no such scenario", func(s *Suite, _ *dock) { s.Replay = "sink/boat" }, "suite-is-complete", "no such scenario: sink/boat"},
 	"BadReplay":    {"a schedule that cannot be read", func(s *Suite, _ *dock) { s.Replay = "create/boat Create:lost" }, "suite-is-complete", "operation#n:kind"},
 	"MutationOfNothing": {
 		"a mutation changes the spec", func(s *Suite, _ *dock) { s.Mutations[0].Change = func(resource.Managed) {} },
@@ -184,8 +184,8 @@ func TestBadSuites(t *testing.T) {
 			if at < 0 {
 				t.Errorf("%s: %s is not found to be broken with %q, but %v", c.reason, c.property, c.says, k.findings.list)
 			}
-			if k.ran > soon {
-				t.Errorf("%s: it took %d schedules to find out", c.reason, k.ran)
+			if k.schedulesRun > soon {
+				t.Errorf("%s: it took %d schedules to find out", c.reason, k.schedulesRun)
 			}
 		})
 	}
@@ -245,8 +245,8 @@ func TestReplay(t *testing.T) {
 	s := forgetfulSuite()
 	s.Replay = found.replay
 	again := examine(t, s)
-	if !again.findings.has("at-most-one") || again.ran != 1 {
-		t.Errorf("the replay of %q ran %d schedules and found %v", found.replay, again.ran, again.findings.list)
+	if !again.findings.has("at-most-one") || again.schedulesRun != 1 {
+		t.Errorf("the replay of %q ran %d schedules and found %v", found.replay, again.schedulesRun, again.findings.list)
 	}
 	if story := strings.Join(again.notes, "\n"); !strings.Contains(story, "Create#1") || !strings.Contains(story, "VIOLATION") {
 		t.Errorf("the replay does not tell its story: %s", story)
@@ -263,8 +263,8 @@ func TestSlow(t *testing.T) {
 	if len(k.findings.list) > 0 {
 		t.Error(k.findings.list)
 	}
-	if k.skipped == 0 || k.ran == 0 {
-		t.Errorf("%d schedules were run and %d left out, where there was no time for faults", k.ran, k.skipped)
+	if k.skipped == 0 || k.schedulesRun == 0 {
+		t.Errorf("%d schedules were run and %d left out, where there was no time for faults", k.schedulesRun, k.skipped)
 	}
 }
 

@@ -462,7 +462,7 @@ func (c defect) find(t *testing.T) {
 	if !k.findings.says(c.property, c.says) {
 		t.Errorf("%s: %s is not found to be broken with %q, but %v", c.reason, c.property, c.says, k.findings.list)
 	}
-	if k.ran > soon {
-		t.Errorf("%s: it took %d schedules to find out", c.reason, k.ran)
+	if k.schedulesRun > soon {
+		t.Errorf("%s: it took %d schedules to find out", c.reason, k.schedulesRun)
 	}
 }

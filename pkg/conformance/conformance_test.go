@@ -30,7 +30,7 @@ func TestClassesOfClients(t *testing.T) {
 				for _, f := range k.findings.list {
 					t.Error(f)
 				}
-				t.Log("schedules", k.ran, "boundaries", k.boundaries, "left out", k.skipped, time.Since(began))
+				t.Log("schedules", k.schedulesRun, "boundaries", k.boundaries, "left out", k.skipped, time.Since(began))
 				if complete && k.skipped > 0 {
 					t.Errorf("%d schedules were left out", k.skipped)
 				}
@@ -51,8 +51,8 @@ func TestUnstamped(t *testing.T) {
 			for _, f := range k.findings.list {
 				t.Error(f)
 			}
-			if k.ran < 10 || k.skipped == 0 {
-				t.Errorf("%d schedules were run and %d left out: each story is told once, without faults", k.ran, k.skipped)
+			if k.schedulesRun < 10 || k.skipped == 0 {
+				t.Errorf("%d schedules were run and %d left out: each story is told once, without faults", k.schedulesRun, k.skipped)
 			}
 		})
 	}
@@ -84,8 +84,8 @@ func TestOnStores(t *testing.T) {
 				}
 				written += state.Revision
 			}
-			if t.Log("schedules", k.ran, "writes", written); k.ran < 20 || written < uint64(k.ran) {
-				t.Errorf("%d schedules wrote %d times to %d stores", k.ran, written, len(stores))
+			if t.Log("schedules", k.schedulesRun, "writes", written); k.schedulesRun < 20 || written < uint64(k.schedulesRun) {
+				t.Errorf("%d schedules wrote %d times to %d stores", k.schedulesRun, written, len(stores))
 			}
 		})
 	}
@@ -95,14 +95,14 @@ func TestOnStores(t *testing.T) {
 // one.
 func TestJudges(t *testing.T) {
 	for _, judge := range append(slices.Collect(maps.Keys(sim.Properties)), "S99") {
-		name := judgedBy(judge)
+		name := propertyOf(judge)
 		if !slices.ContainsFunc(Properties(), func(p Property) bool { return p.Name == name }) {
 			t.Errorf("%s belongs to no property but %q", judge, name)
 		}
 	}
 	for _, p := range properties {
-		for _, judge := range append(p.judges, p.name) {
-			if got := judgedBy(judge); got != p.name {
+		for _, judge := range append(p.simProperties, p.name) {
+			if got := propertyOf(judge); got != p.name {
 				t.Errorf("%s belongs to %s instead of %s", judge, got, p.name)
 			}
 		}

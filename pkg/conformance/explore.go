@@ -8,44 +8,45 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim"
 )
 
-// What goes wrong at the boundaries of a story: all that makes a difference to a
-// client. What only tries the reconciler is left to the tests of that. After an
-// operation that only reads, nothing happens that does not happen before the next.
+// The faults at the boundaries of a scenario are those that make a difference to a client.
+// The tests of the reconciler cover the others. A fault after a read is the same as one
+// before the next operation.
 var (
-	atReads = []sim.Kind{
+	faultsAtReads = []sim.Kind{
 		sim.Fail, sim.Crash, sim.Edit, sim.Delete, sim.Drift, sim.Absent, sim.AbsentLive, sim.Throttle, sim.Hang, sim.Panics,
 	}
-	atWrites = []sim.Kind{
+	faultsAtWrites = []sim.Kind{
 		sim.Lost, sim.CrashAfter, sim.Crash, sim.Conflict, sim.StopAfter, sim.Edit, sim.Delete, sim.Usurp, sim.Stale,
 		sim.HangAfter, sim.Refuse, sim.Outage, sim.ExternalOut, sim.Throttle, sim.Hang, sim.Stop,
 		sim.Panics, sim.PanicsAfter, sim.Refused,
 	}
 )
 
-// So many schedules of a story that fail are enough to see why.
-const failing = 3
+// maxFailuresPerScenario is the number of failing schedules after which the others of a
+// scenario are skipped.
+const maxFailuresPerScenario = 3
 
-// tellStories tells all stories of all samples without faults, and those of the
-// first sample with faults.
-func (k *kit) tellStories() {
+// runScenarios runs all scenarios of all samples without faults, and those of the first
+// sample with faults.
+func (k *runner) runScenarios() {
 	if k.suite.Replay != "" {
 		k.replay()
 
 		return
 	}
-	type told struct {
-		story
+	type passed struct {
+		scenario
 		sim.Result
 	}
-	var stories []told
+	var scenarios []passed
 	for i, sample := range k.suite.Samples {
-		for _, st := range k.stories() {
-			r := k.judge(st, sample, nil)
-			if k.host.dead() {
+		for _, st := range k.scenarios() {
+			r := k.runAndCollect(st, sample, nil)
+			if k.host.stopped() {
 				return
 			}
 			if i == 0 && st.faults && len(r.Violations) == 0 {
-				stories = append(stories, told{st, r})
+				scenarios = append(scenarios, passed{st, r})
 			}
 		}
 	}
@@ -54,69 +55,72 @@ func (k *kit) tellStories() {
 
 		return
 	}
-	for _, of := range stories {
+	for _, of := range scenarios {
 		failed := 0
-		for _, f := range of.FaultsAt(atReads, atWrites) {
-			if f.Kind == sim.AbsentLive && of.unseen {
+		for _, f := range of.FaultsAt(faultsAtReads, faultsAtWrites) {
+			if f.Kind == sim.AbsentLive && of.neverObserved {
 				continue
 			}
-			if time.Since(k.began) > k.suite.Within || failed >= failing {
+			if time.Since(k.startTime) > k.suite.Within || failed >= maxFailuresPerScenario {
 				k.skipped++
 
 				continue
 			}
-			if r := k.judge(of.story, k.suite.Samples[0], []sim.Fault{f}); len(r.Violations) > 0 {
+			if r := k.runAndCollect(of.scenario, k.suite.Samples[0], []sim.Fault{f}); len(r.Violations) > 0 {
 				failed++
 			}
-			if k.host.dead() {
+			if k.host.stopped() {
 				return
 			}
 		}
 	}
 	if k.skipped > 0 {
-		k.note("%d schedules with faults were left out, for want of time or because others of their story fail: with a larger Suite.Within there are fewer", k.skipped)
+		k.note(
+			"%d schedules with faults were left out, for want of time or because others of their scenario fail: "+
+				"with a larger Suite.Within there are fewer",
+			k.skipped)
 	}
 }
 
-// judge tells a story with faults and keeps what is found.
-func (k *kit) judge(st story, sample resource.Managed, faults []sim.Fault) sim.Result {
+// runAndCollect runs a scenario with faults and records the violations.
+func (k *runner) runAndCollect(st scenario, sample resource.Managed, faults []sim.Fault) sim.Result {
 	schedule := sim.Schedule{Scenario: st.name, Class: sample.GetName(), Faults: faults}
 	k.schedule = schedule.String()
 	defer func() { k.schedule = "" }()
-	r := k.run(st, sample, schedule)
-	if gone := k.host.gone.Load(); gone != nil {
-		k.found(gone.property, gone.text)
+	r := k.runScenario(st, sample, schedule)
+	if gone := k.host.stopReason.Load(); gone != nil {
+		k.addFinding(gone.property, gone.text)
 
-		return r // what was judged after that means nothing
+		return r // later violations mean nothing
 	}
 	for _, v := range r.Violations {
 		text := v.Text
-		if judgedBy(v.Property) == theRest {
+		if propertyOf(v.Property) == otherProperties {
 			text = sim.Properties[v.Property] + ", and " + text
 		}
-		k.found(v.Property, text)
+		k.addFinding(v.Property, text)
 	}
 
 	return r
 }
 
-// replay tells one story and its trace.
-func (k *kit) replay() {
+// replay runs one scenario and logs its trace.
+func (k *runner) replay() {
 	schedule, err := sim.ParseSchedule(k.suite.Replay)
 	if err != nil {
-		k.found("suite-is-complete", "Suite.Replay: "+err.Error())
+		k.addFinding("suite-is-complete", "Suite.Replay: "+err.Error())
 
 		return
 	}
 	for _, sample := range k.suite.Samples {
-		for _, st := range k.stories() {
+		for _, st := range k.scenarios() {
 			if st.name == schedule.Scenario && sample.GetName() == schedule.Class {
-				r := k.judge(st, sample, schedule.Faults)
-				k.note("%s\n%s", schedule, k.legible(strings.Join(r.Trace, "\n")))
+				r := k.runAndCollect(st, sample, schedule.Faults)
+				k.note("%s\n%s", schedule, k.replaceUIDs(strings.Join(r.Trace, "\n")))
 
 				return
 			}
 		}
 	}
-	k.found("suite-is-complete", "Suite.Replay: there is no such story: "+k.suite.Replay)
+	k.addFinding("suite-is-complete", "Suite.Replay: there is no such scenario: "+k.suite.Replay)
 }

@@ -39,7 +39,7 @@ func TestEveryKindOfFault(t *testing.T) {
 	}
 	for _, m := range kinds {
 		kind := sim.Kind(m[1])
-		tried, left := slices.Contains(slices.Concat(atReads, atWrites), kind), slices.Contains(leftOut, kind)
+		tried, left := slices.Contains(slices.Concat(faultsAtReads, faultsAtWrites), kind), slices.Contains(leftOut, kind)
 		if tried == left {
 			t.Errorf("%s: tried %t, left out %t", kind, tried, left)
 		}

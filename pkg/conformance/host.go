@@ -11,44 +11,46 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// ErrGone is what everything is answered with once a call was given up: its
-// goroutine is still there and may do anything at any time.
-var errGone = errors.New("the suite was given up")
+// errStopped is the error of every call after the suite was stopped: the goroutine of the
+// call that did not return may still change anything.
+var errStopped = errors.New("the suite was given up")
 
-// A host calls what an author has written: on goroutines outside of the bubble in
-// which a simulation lives, in real time, and not for ever. It is used by one
-// goroutine at a time.
+// A host calls code of the author with a deadline, in real time and on goroutines outside
+// of the synctest bubble of the simulation. One goroutine at a time uses it.
 type host struct {
-	limit time.Duration
-	jobs  chan job
-	done  chan error
-	gone  atomic.Pointer[reason] // why nothing is called any more
-	ended time.Time              // when the last call returned; real
+	limit      time.Duration
+	jobs       chan job
+	done       chan error
+	stopReason atomic.Pointer[reason] // why the suite was stopped
+	lastReturn time.Time              // time when the last call returned; real
 }
 
 // A reason is a property that does not hold, and a sentence about it.
 type reason struct{ property, text string }
 
+// A job is one call that the host makes.
 type job struct {
-	what    string
-	ctx     context.Context //nolint:containedctx // handed over to another goroutine
-	over    bool            // ctx is; asked inside of the bubble, because outside it is another time
-	timeout time.Duration
-	do      func(context.Context) error
-	tells   bool // returns a panic as an error
+	name        string
+	ctx         context.Context //nolint:containedctx // handed over to another goroutine
+	expired     bool            // ctx has ended; read inside of the bubble, because time differs outside
+	timeout     time.Duration
+	do          func(context.Context) error
+	returnPanic bool // returns a panic as an error
 }
 
-// A panicError says that what was called has panicked.
+// A panicError is returned for a call that panicked.
 type panicError struct{ text string }
 
+// Error returns the panic and its stack.
 func (e *panicError) Error() string { return e.text }
 
+// newHost starts a host whose calls have a deadline of limit.
 func newHost(limit time.Duration) *host {
 	h := &host{limit: limit, jobs: make(chan job), done: make(chan error)}
 	go func() {
 		for j := range h.jobs {
 			err := h.run(j)
-			h.ended = time.Now()
+			h.lastReturn = time.Now()
 			h.done <- err
 		}
 	}()
@@ -56,51 +58,50 @@ func newHost(limit time.Duration) *host {
 	return h
 }
 
-// close ends the host. What was given up goes on.
+// close stops the host. A call that did not return goes on.
 func (h *host) close() { close(h.jobs) }
 
-// dead says whether nothing is called any more.
-func (h *host) dead() bool { return h.gone.Load() != nil }
+// stopped reports whether the suite was stopped.
+func (h *host) stopped() bool { return h.stopReason.Load() != nil }
 
-// giveUp makes that nothing is called any more. The first reason counts.
+// giveUp stops the suite: no further call is made. The first reason is kept.
 func (h *host) giveUp(property, text string) error {
-	h.gone.CompareAndSwap(nil, &reason{property, text})
+	h.stopReason.CompareAndSwap(nil, &reason{property, text})
 
-	return errGone
+	return errStopped
 }
 
-// call calls something. Its context has the values of ctx, and a deadline in real
-// time.
+// call makes a call. Its context has the values of ctx, and a deadline in real time.
 func (h *host) call(ctx context.Context, what string, do func(context.Context) error) error {
 	return h.callFor(ctx, h.limit, what, do)
 }
 
-// attempt is Call for a caller who tells himself that it has panicked, by the error, and
-// then gives up the suite.
+// attempt is like call, but returns a panic as a panicError and does not stop the suite.
 func (h *host) attempt(ctx context.Context, what string, do func(context.Context) error) error {
-	return h.hand(job{what: what, ctx: ctx, timeout: h.limit, do: do, tells: true})
+	return h.submit(job{name: what, ctx: ctx, timeout: h.limit, do: do, returnPanic: true})
 }
 
-// callFor calls something that may take so long.
+// callFor is like call with another deadline.
 func (h *host) callFor(ctx context.Context, timeout time.Duration, what string, do func(context.Context) error) error {
-	return h.hand(job{what: what, ctx: ctx, timeout: timeout, do: do})
+	return h.submit(job{name: what, ctx: ctx, timeout: timeout, do: do})
 }
 
-// hand hands a job to the goroutine outside, and waits for its end.
-func (h *host) hand(j job) error {
-	if h.dead() {
-		return errGone
+// submit passes a job to the goroutine of the host, and waits for its end.
+func (h *host) submit(j job) error {
+	if h.stopped() {
+		return errStopped
 	}
-	j.over = j.ctx.Err() != nil
+	j.expired = j.ctx.Err() != nil
 	h.jobs <- j
 
 	return <-h.done
 }
 
+// run runs a job and stops the suite if it does not return in time.
 func (h *host) run(j job) error {
 	ctx, cancel := context.WithTimeout(context.Background(), j.timeout)
 	defer cancel()
-	if j.over {
+	if j.expired {
 		cancel()
 	}
 	answer := make(chan error, 1)
@@ -109,17 +110,17 @@ func (h *host) run(j job) error {
 		defer func() {
 			if r := recover(); r != nil {
 				ended = fmt.Sprintf("it panics: %v\n%s", r, stack())
-				if j.tells {
+				if j.returnPanic {
 					answer <- &panicError{ended}
 
 					return
 				}
 			}
 			if ended != "" {
-				answer <- h.giveUp("calls-return", j.what+" does not return: "+ended)
+				answer <- h.giveUp("calls-return", j.name+" does not return: "+ended)
 			}
 		}()
-		err := j.do(crossing{ctx, j.ctx})
+		err := j.do(valueContext{ctx, j.ctx})
 		ended = ""
 		answer <- err
 	}()
@@ -134,11 +135,11 @@ func (h *host) run(j job) error {
 		}
 
 		return h.giveUp("calls-return", fmt.Sprintf("%s was called with a deadline of %s, and did not return within %s: "+
-			"it has to end when its context does", j.what, j.timeout, 2*j.timeout))
+			"it has to end when its context does", j.name, j.timeout, 2*j.timeout))
 	}
 }
 
-// stack returns the frames of the goroutine that panics, from the panic on.
+// stack returns the frames of a panicking goroutine, starting with the panic.
 func stack() string {
 	lines := strings.Split(string(debug.Stack()), "\n")
 	for i, line := range lines {
@@ -152,17 +153,17 @@ func stack() string {
 	return strings.Join(lines[:min(len(lines), 12)], "\n")
 }
 
-// A crossing is a context outside of the bubble with the values of one inside. Its
-// channels are of the outside.
-type crossing struct {
+// A valueContext is a context from outside of the bubble with the values of one inside.
+// Its channels belong to the outside.
+type valueContext struct {
 	context.Context //nolint:containedctx // it is one
 
-	values context.Context //nolint:containedctx // see above
+	values context.Context //nolint:containedctx // for its values
 }
 
-// Value returns that of the context inside. The one outside is asked first: the
-// standard library looks there for what belongs to its channels.
-func (c crossing) Value(key any) any {
+// Value returns the value of the context outside, if any, or of the one inside. The
+// standard library finds there what belongs to the channels.
+func (c valueContext) Value(key any) any {
 	if v := c.Context.Value(key); v != nil {
 		return v
 	}

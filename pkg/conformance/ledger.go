@@ -17,44 +17,45 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim"
 )
 
-// Nobody is for whom a resource was made that no object asked for.
-const nobody types.UID = ""
+// noObject is the UID for resources that were not created for an object.
+const noObject types.UID = ""
 
-// A ledger knows what exists in the external system, and for whom it was made: what
-// appears while a client is told to create for an object was made for it. It is a
-// sim.Outside.
+// A ledger tracks the resources in the external system and the objects they were created
+// for. A resource that appears during a Create belongs to the object of that call. It
+// implements sim.Outside.
 type ledger struct {
 	host  *host
 	probe Probe
 	delay time.Duration
 
-	lax      bool // looks only after what may have changed something
-	traits   sim.Traits
-	have     map[string]Resource
-	madeFor  map[string]types.UID
-	granted  map[types.UID]string        // what objects may have that was not made for them
-	creator  types.UID                   // for whom something was created last
-	acted    time.Time                   // when something was changed last; real
-	changes  int                         // of all that exists
-	observed int                         // how often Observe has returned
-	wanted   map[types.UID]wants         // what the resource of an object should be
-	violate  func(property, text string) // whoever judges
-	abort    func()                      // called when nothing can be judged any more
+	afterMutationsOnly bool // refresh only after mutating calls
+	traits             sim.Traits
+	existing           map[string]Resource
+	madeFor            map[string]types.UID
+	adoptable          map[types.UID]string        // resources that objects may adopt
+	creator            types.UID                   // the object of the last Create
+	lastMutation       time.Time                   // time of the last mutation; real
+	changes            int                         // number of changes of all resources
+	observeCount       int                         // number of Observe calls that returned
+	wanted             map[types.UID]wantedFields  // wanted state of the resource of an object
+	violate            func(property, text string) // records a violation
+	abort              func()                      // called when the suite was stopped
 }
 
-// Wants are fields of a State and their values. Fields that are not named may have
-// any.
-type wants map[string]string
+// wantedFields holds the wanted values of fields of a State. Other fields may have any
+// value.
+type wantedFields map[string]string
 
-// A difference is what two looks at the external system differ in.
-type difference struct{ made, gone, changed []string }
+// A difference is the difference between two lists of the external system.
+type difference struct{ created, removed, changed []string }
 
-func (d difference) empty() bool { return len(d.made)+len(d.gone)+len(d.changed) == 0 }
+// empty reports whether the lists were equal.
+func (d difference) empty() bool { return len(d.created)+len(d.removed)+len(d.changed) == 0 }
 
-// String tells of the difference in words.
+// String describes the difference.
 func (d difference) String() string {
 	var parts []string
-	for verb, ids := range map[string][]string{"created": d.made, "removed": d.gone, "changed": d.changed} {
+	for verb, ids := range map[string][]string{"created": d.created, "removed": d.removed, "changed": d.changed} {
 		if len(ids) > 0 {
 			parts = append(parts, verb+" "+strings.Join(ids, ", "))
 		}
@@ -64,16 +65,16 @@ func (d difference) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// reset forgets everything but what exists.
+// reset forgets everything except the resources that exist.
 func (l *ledger) reset() {
-	l.madeFor, l.granted, l.wanted = map[string]types.UID{}, map[types.UID]string{}, map[types.UID]wants{}
-	for id := range l.have {
-		l.madeFor[id] = nobody
+	l.madeFor, l.adoptable, l.wanted = map[string]types.UID{}, map[types.UID]string{}, map[types.UID]wantedFields{}
+	for id := range l.existing {
+		l.madeFor[id] = noObject
 	}
-	l.creator = nobody
+	l.creator = noObject
 }
 
-// list asks the probe what exists.
+// list lists the resources of the external system through the probe.
 func (l *ledger) list() (map[string]Resource, error) {
 	var list []Resource
 	err := l.host.call(context.Background(), "Probe.List", func(ctx context.Context) (err error) {
@@ -99,9 +100,9 @@ func (l *ledger) list() (map[string]Resource, error) {
 	return out, nil
 }
 
-// look brings the ledger up to date, and returns what is new. What appears was made
-// for the given object. A probe that fails ends the suite.
-func (l *ledger) look(maker types.UID) difference {
+// refresh lists the resources, and returns the difference to the last list. New resources
+// belong to maker. An error of the probe stops the suite.
+func (l *ledger) refresh(maker types.UID) difference {
 	now, err := l.list()
 	if err != nil {
 		_ = l.host.giveUp("probe-tells-the-truth", err.Error())
@@ -110,21 +111,21 @@ func (l *ledger) look(maker types.UID) difference {
 	}
 	var d difference
 	for _, id := range slices.Sorted(maps.Keys(now)) {
-		before, was := l.have[id]
+		before, was := l.existing[id]
 		switch {
 		case !was:
-			d.made = append(d.made, id)
+			d.created = append(d.created, id)
 			l.madeFor[id] = maker
 		case !maps.Equal(before.State, now[id].State):
 			d.changed = append(d.changed, id)
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(l.have)) {
+	for _, id := range slices.Sorted(maps.Keys(l.existing)) {
 		if _, is := now[id]; !is {
-			d.gone = append(d.gone, id)
+			d.removed = append(d.removed, id)
 		}
 	}
-	l.have = now
+	l.existing = now
 	if !d.empty() {
 		l.changes++
 	}
@@ -132,20 +133,22 @@ func (l *ledger) look(maker types.UID) difference {
 	return d
 }
 
-// mistakable says whether nobody can tell the resource of mg from that of another
-// object of its name: names are chosen, and owners are not stored.
-func (l *ledger) mistakable(id string, mg resource.Managed) bool {
-	return l.traits.Named && !l.traits.Stamped && id == meta.GetExternalName(mg) && l.madeFor[id] != nobody
+// isIndistinguishable reports whether the resource of mg cannot be distinguished from
+// that of another object with the same name: the name is chosen by the provider, and owners are
+// not stored.
+func (l *ledger) isIndistinguishable(id string, mg resource.Managed) bool {
+	return l.traits.Named && !l.traits.Stamped && id == meta.GetExternalName(mg) && l.madeFor[id] != noObject
 }
 
-// trespassed tells what a call for an object changed that is not the object's.
-func (l *ledger) trespassed(d difference, before map[string]types.UID, mg resource.Managed) string {
+// describeForeignChanges describes the changes of a call to resources that do not belong
+// to its object, or returns nothing.
+func (l *ledger) describeForeignChanges(d difference, before map[string]types.UID, mg resource.Managed) string {
 	var out []string
 	object := mg.GetUID()
-	for verb, ids := range map[string][]string{"removed": d.gone, "changed": d.changed} {
+	for verb, ids := range map[string][]string{"removed": d.removed, "changed": d.changed} {
 		for _, id := range ids {
-			if of, was := before[id]; was && of != object && l.granted[object] != id && !l.mistakable(id, mg) {
-				out = append(out, fmt.Sprintf("%s %s, which %s", verb, id, whose(of)))
+			if of, was := before[id]; was && of != object && l.adoptable[object] != id && !l.isIndistinguishable(id, mg) {
+				out = append(out, fmt.Sprintf("%s %s, which %s", verb, id, describeOwner(of)))
 			}
 		}
 	}
@@ -154,25 +157,26 @@ func (l *ledger) trespassed(d difference, before map[string]types.UID, mg resour
 	return strings.Join(out, " and ")
 }
 
-func whose(of types.UID) string {
-	if of == nobody {
+// describeOwner describes the owner of a resource.
+func describeOwner(of types.UID) string {
+	if of == noObject {
 		return "belongs to somebody else"
 	}
 
 	return "was made for the object " + string(of)
 }
 
-// Traits are those of the class that the suite claims.
+// Traits returns the traits of the class of the suite.
 func (l *ledger) Traits() sim.Traits { return l.traits }
 
-// Changes that were seen.
+// Changes returns the number of changes seen.
 func (l *ledger) Changes() int { return l.changes }
 
-// Of returns what was made for an object, or given to it.
+// Of returns the IDs of the resources that were created for an object, or adopted by it.
 func (l *ledger) Of(object types.UID) []string {
 	var ids []string
-	for id, r := range l.have {
-		if l.madeFor[id] == object && object != nobody && !r.Deleting {
+	for id, r := range l.existing {
+		if l.madeFor[id] == object && object != noObject && !r.Deleting {
 			ids = append(ids, id)
 		}
 	}
@@ -181,38 +185,42 @@ func (l *ledger) Of(object types.UID) []string {
 	return ids
 }
 
-// MadeFor returns for whom the resource was made by whose id mg refers to it.
+// MadeFor returns the object that the resource of mg was created for, and whether the
+// resource exists.
 func (l *ledger) MadeFor(mg resource.Managed) (types.UID, bool) {
 	id := meta.GetExternalName(mg)
-	_, exists := l.have[id]
-	if l.mistakable(id, mg) {
+	_, exists := l.existing[id]
+	if l.isIndistinguishable(id, mg) {
 		return mg.GetUID(), exists
 	}
 
 	return l.madeFor[id], exists
 }
 
-// Lacks compares the resource of mg with what it should be.
+// Lacks describes how the resource of mg differs from its wanted state, or returns
+// nothing.
 func (l *ledger) Lacks(mg resource.Managed) string {
-	r, exists := l.have[meta.GetExternalName(mg)]
+	r, exists := l.existing[meta.GetExternalName(mg)]
 	switch {
 	case meta.GetExternalName(mg) == "":
 		return "it has no external name"
 	case !exists || r.Deleting:
 		return fmt.Sprintf("its resource %q does not exist", meta.GetExternalName(mg))
 	}
-	if why := lacks(r, l.wanted[mg.GetUID()]); why != "" {
+	if why := describeMismatch(r, l.wanted[mg.GetUID()]); why != "" {
 		return why
 	}
-	if told := mg.GetCondition(commonv1.TypeReady).ObservedGeneration; told != 0 && told != mg.GetGeneration() {
-		return fmt.Sprintf("it is called ready, or not, for generation %d instead of %d", told, mg.GetGeneration())
+	if generation := mg.GetCondition(commonv1.TypeReady).ObservedGeneration; generation != 0 &&
+		generation != mg.GetGeneration() {
+		return fmt.Sprintf("it is called ready, or not, for generation %d instead of %d", generation, mg.GetGeneration())
 	}
 
 	return ""
 }
 
-// lacks says in what a resource is not as it should be.
-func lacks(r Resource, want wants) string {
+// describeMismatch describes how a resource differs from its wanted state, or returns
+// nothing.
+func describeMismatch(r Resource, want wantedFields) string {
 	for _, field := range slices.Sorted(maps.Keys(want)) {
 		if got := r.State[field]; got != want[field] {
 			return fmt.Sprintf("%s of its resource %q is %q instead of %q", field, r.ID, got, want[field])
@@ -222,10 +230,10 @@ func lacks(r Resource, want wants) string {
 	return ""
 }
 
-// Summary tells what exists.
+// Summary lists the resources that exist.
 func (l *ledger) Summary() string {
 	var lines []string
-	for id, r := range l.have {
+	for id, r := range l.existing {
 		lines = append(lines, fmt.Sprint(id, " for ", l.madeFor[id], " ", r.State, r.Deleting))
 	}
 	slices.Sort(lines)

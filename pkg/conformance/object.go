@@ -13,6 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
+// isNil reports whether x is nil or holds a nil value.
 func isNil(x any) bool {
 	if x == nil {
 		return true
@@ -26,6 +27,7 @@ func isNil(x any) bool {
 	}
 }
 
+// specOf returns the field Spec of mg, invalid if there is none.
 func specOf(mg resource.Managed) reflect.Value {
 	v := reflect.ValueOf(mg)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
@@ -35,15 +37,16 @@ func specOf(mg resource.Managed) reflect.Value {
 	return v.Elem().FieldByName("Spec")
 }
 
-// setSpec gives an object the spec of another of its type.
+// setSpec sets the spec of mg to that of another object of its type.
 func setSpec(mg, of resource.Managed) { specOf(mg).Set(specOf(clone(of))) }
 
+// clone returns a deep copy.
 func clone(mg resource.Managed) resource.Managed {
 	// a copy has the type of its original
-	return mg.DeepCopyObject().(resource.Managed) // see above
+	return mg.DeepCopyObject().(resource.Managed)
 }
 
-// fresh returns a copy of a sample as a user applies it, in some namespace.
+// fresh returns a copy of a sample as a user applies it, in a namespace.
 func fresh(sample resource.Managed) resource.Managed {
 	mg := clone(sample)
 	if mg.GetNamespace() == "" {
@@ -55,22 +58,22 @@ func fresh(sample resource.Managed) resource.Managed {
 	return mg
 }
 
-// stored returns a copy of a sample as if it were stored, and the names chosen that
-// are chosen here. No two have the same UID.
-func (k *kit) stored(sample resource.Managed) resource.Managed {
+// stored returns a copy of a sample as if it were stored, with a unique UID and a chosen
+// external name in the class Named.
+func (k *runner) stored(sample resource.Managed) resource.Managed {
 	mg := fresh(sample)
 	k.objects++
 	mg.SetUID(types.UID(fmt.Sprintf("%08x-0000-4000-9000-%012d", k.salt, k.objects)))
 	mg.SetResourceVersion("1")
 	mg.SetGeneration(1)
 	mg.SetCreationTimestamp(metav1.Now())
-	k.christen(mg)
+	k.setChosenName(mg)
 
 	return mg
 }
 
-// christen gives an object an external name, if names are chosen here.
-func (k *kit) christen(mg resource.Managed) {
+// setChosenName sets the external name in the class Named.
+func (k *runner) setChosenName(mg resource.Managed) {
 	if k.class == Named && meta.GetExternalName(mg) == "" {
 		meta.SetExternalName(mg, mg.GetName())
 	}
@@ -84,8 +87,8 @@ func mutated(sample resource.Managed, m Mutation) resource.Managed {
 	return mg
 }
 
-// legible puts the names of objects in the place of their UIDs.
-func (k *kit) legible(text string) string {
+// replaceUIDs replaces UIDs by the names of objects.
+func (k *runner) replaceUIDs(text string) string {
 	for uid, name := range k.names {
 		text = strings.ReplaceAll(text, string(uid), name)
 	}
@@ -93,6 +96,7 @@ func (k *kit) legible(text string) string {
 	return text
 }
 
+// equalSpecs reports whether the specs are semantically equal.
 func equalSpecs(a, b resource.Managed) bool {
 	return equality.Semantic.DeepEqual(specOf(a).Interface(), specOf(b).Interface())
 }

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// A property is what a client has to do, or what holds for it in the hands of the
-// reconciler.
+// A property is a requirement on a client, or a promise that holds if the reconciler uses
+// it.
 type property struct {
-	name     string
-	sentence string
-	judges   []string // of package sim that judge it
+	name          string
+	sentence      string
+	simProperties []string // properties of package sim that it covers
 }
 
-// Properties in the order in which they are told.
+// properties holds the properties in the order of the report.
 var properties = []property{
 	{"suite-is-complete", "the suite says what is needed", nil},
 	{"probe-tells-the-truth", "the probe shows what exists, and only that", nil},
@@ -25,7 +25,10 @@ var properties = []property{
 	{"observe-is-stable", "Observe says the same twice, if nothing changed", nil},
 	{"created-is-seen", "Observe finds what Create made, under the name that Create left", nil},
 	{"refusal-is-true", "a Create that returns external.NotCreated has created nothing", nil},
-	{"create-errors-tell", "an error of Create does not hide that its answer was lost, where a person has to resolve that", nil},
+	{
+		"create-errors-tell", "an error of Create does not hide that its answer was lost, where a person has to resolve that",
+		nil,
+	},
 	{"refused-is-told", "a change that the system did not make is returned as an error", nil},
 	{"class-is-kept", "the client behaves as its class says", nil},
 	{"update-converges", "an Update makes the resource as asked for", nil},
@@ -39,8 +42,13 @@ var properties = []property{
 	{"name-is-kept", "an external name that was learnt is neither lost nor replaced", []string{"S2"}},
 	{"intent-comes-first", "Create is called only after its intent is stored", []string{"S3", "S4"}},
 	{"nothing-is-left", "when an object goes, so does its resource", []string{"S5", "L2"}},
-	{"strangers-are-left-alone", "nothing is changed or deleted that the object does not own", []string{"S6", "S9", "S12"}},
-	{"orders-are-heeded", "nothing is changed in the external system for an object that is paused, only observed or orphaned", []string{"S7"}},
+	{
+		"strangers-are-left-alone", "nothing is changed or deleted that the object does not own", []string{"S6", "S9", "S12"},
+	},
+	{
+		"orders-are-heeded",
+		"nothing is changed in the external system for an object that is paused, only observed or orphaned", []string{"S7"},
+	},
 	{"secrets-are-kept", "no secret is seen in a status, event, log or error", []string{"S10"}},
 	{"one-leader", "a process that lost the leadership begins no change in the external system", []string{"S13"}},
 	{"ready-is-true", "an object is Ready only for what was observed", []string{"S14"}},
@@ -49,32 +57,33 @@ var properties = []property{
 	{"never-stuck", "no object stays blocked that can recover by itself", []string{"L3"}},
 	{"quiet", "nothing is written when nothing changes", []string{"L4"}},
 	{"calm", "failures do not cause a hot loop", []string{"L5"}},
-	{theRest, "every other promise that the simulator checks holds", nil},
+	{otherProperties, "every other promise that the simulator checks holds", nil},
 }
 
-// TheRest is what is not about clients: the reconciler would be to blame.
-const theRest = "the-reconciler-holds"
+// otherProperties is the property for violations that are not caused by clients but by
+// the reconciler.
+const otherProperties = "the-reconciler-holds"
 
-// judgedBy returns the name of the property that a judge of package sim judges, or
-// of the property itself.
-func judgedBy(judge string) string {
+// propertyOf returns the name of the property that covers a property of package sim, or
+// its own name.
+func propertyOf(name string) string {
 	for _, p := range properties {
-		if p.name == judge || slices.Contains(p.judges, judge) {
+		if p.name == name || slices.Contains(p.simProperties, name) {
 			return p.name
 		}
 	}
 
-	return theRest
+	return otherProperties
 }
 
-// A finding is that a property does not hold.
+// A finding is a property that does not hold.
 type finding struct {
 	property string
 	text     string
-	replay   string // the schedule; empty if there is none
+	replay   string // the schedule, if there is one
 }
 
-// String says it in a sentence.
+// String describes the finding in a sentence, and how to replay it.
 func (f finding) String() string {
 	sentence := ""
 	for _, p := range properties {
@@ -90,15 +99,16 @@ func (f finding) String() string {
 	return out
 }
 
-// Enough findings of one property say what is wrong.
-const enough = 3
+// maxFindings is the number of findings that are kept for one property.
+const maxFindings = 3
 
-// Findings are what was found so far.
+// findings holds the findings so far.
 type findings struct {
 	list  []finding
 	count map[string]int
 }
 
+// add adds a finding that is not there yet.
 func (f *findings) add(x finding) {
 	if f.count == nil {
 		f.count = map[string]int{}
@@ -108,11 +118,12 @@ func (f *findings) add(x finding) {
 			return
 		}
 	}
-	if f.count[x.property]++; f.count[x.property] <= enough {
+	if f.count[x.property]++; f.count[x.property] <= maxFindings {
 		f.list = append(f.list, x)
 	}
 }
 
+// has reports whether there is a finding of a property.
 func (f *findings) has(property string) bool { return f.count[property] > 0 }
 
 // A Property is one that Run checks, in a subtest of its name.
@@ -121,7 +132,7 @@ type Property struct {
 	Sentence string // what holds
 }
 
-// Properties returns all properties in the order in which Run tells them.
+// Properties returns all properties in the order in which Run reports them.
 func Properties() []Property {
 	var out []Property
 	for _, p := range properties {

@@ -26,7 +26,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A Cluster is where kinds are served. A manager is one, and so is a
+// A Cluster is a cluster whose kinds are gated. A manager implements it, and so does a
 // cluster.Cluster of controller-runtime.
 type Cluster interface {
 	GetConfig() *rest.Config
@@ -35,41 +35,42 @@ type Cluster interface {
 	GetCache() cache.Cache
 }
 
-// byDiscovery stands where the UID of a definition would.
+// byDiscovery is used in place of the UID of a definition.
 const byDiscovery = "discovery"
 
 const (
-	askBase = 100 * time.Millisecond // between two questions whether a new kind can be listed
-	askMax  = 5 * time.Second
-	askTime = 10 * time.Second // one request takes at most
+	listRetryBase  = 100 * time.Millisecond // between two lookups of a new kind
+	listRetryMax   = 5 * time.Second
+	requestTimeout = 10 * time.Second // of one request
 
-	// patience is how long definitions are waited for before that is told.
-	patience = 30 * time.Second
+	// syncWarningAfter is how long the sync of definitions may take before it is logged.
+	syncWarningAfter = 30 * time.Second
 )
 
-// An apiServer is the world of a gate.
+// An apiServer implements cluster.
 type apiServer struct {
 	cluster     Cluster
 	logger      logging.Logger
 	interval    time.Duration
-	definitions *catalogue
+	definitions *crdIndex
 	resources   func(ctx context.Context, groupVersion string) (*metav1.APIResourceList, error)
 	groups      func(ctx context.Context) (*metav1.APIGroupList, error)
-	ask         chan struct{}
+	probeNow    chan struct{}
 
-	mu      sync.Mutex
-	answers map[schema.GroupVersionKind]answer // one for each kind that is tracked
+	mu         sync.Mutex
+	discovered map[schema.GroupVersionKind]discoveryResult // one for each tracked kind
 }
 
-// An answer of discovery.
-type answer int
+// A discoveryResult is the last result of discovery for a kind.
+type discoveryResult int
 
 const (
-	noAnswer answer = iota
-	no
-	yes
+	notDiscovered discoveryResult = iota
+	absentInDiscovery
+	presentInDiscovery
 )
 
+// newAPIServer returns the access to the API server of the cluster.
 func newAPIServer(c Cluster, o options) (*apiServer, error) {
 	d, err := discovery.NewDiscoveryClientForConfigAndClient(c.GetConfig(), c.GetHTTPClient())
 	if err != nil {
@@ -78,41 +79,43 @@ func newAPIServer(c Cluster, o options) (*apiServer, error) {
 
 	return &apiServer{
 		cluster: c, logger: o.logger, interval: o.interval,
-		definitions: newCatalogue(), resources: d.ServerResourcesForGroupVersionWithContext, groups: d.ServerGroupsWithContext,
-		ask: make(chan struct{}, 1), answers: map[schema.GroupVersionKind]answer{},
+		definitions: newCRDIndex(), resources: d.ServerResourcesForGroupVersionWithContext, groups: d.ServerGroupsWithContext,
+		probeNow: make(chan struct{}, 1), discovered: map[schema.GroupVersionKind]discoveryResult{},
 	}, nil
 }
 
+// track adds a kind, and triggers discovery.
 func (s *apiServer) track(gvk schema.GroupVersionKind) {
 	s.definitions.track(gvk.GroupKind())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.answers[gvk] = noAnswer
+	s.discovered[gvk] = notDiscovered
 	select {
-	case s.ask <- struct{}{}:
+	case s.probeNow <- struct{}{}:
 	default:
 	}
 }
 
+// served returns what serves a kind, if that is known.
 func (s *apiServer) served(gvk schema.GroupVersionKind) (string, bool) {
 	s.mu.Lock()
-	answered := s.answers[gvk]
+	answered := s.discovered[gvk]
 	s.mu.Unlock()
-	switch finding, uid := s.definitions.find(gvk, answered == yes); {
+	switch finding, uid := s.definitions.find(gvk, answered == presentInDiscovery); {
 	case finding == served:
 		return uid, true
 	case finding == unserved:
 		return "", true
-	case finding == unknown || answered == noAnswer:
+	case finding == unknown || answered == notDiscovered:
 		return "", false
-	case answered == yes:
+	case answered == presentInDiscovery:
 		return byDiscovery, true
 	default:
 		return "", true
 	}
 }
 
-// watch follows the definitions, and asks discovery for the kinds without one.
+// watch watches the definitions, and looks up the kinds without one in discovery.
 func (s *apiServer) watch(ctx context.Context, changed func()) error {
 	c, err := s.definitionCache()
 	if err != nil {
@@ -134,13 +137,14 @@ func (s *apiServer) watch(ctx context.Context, changed func()) error {
 	if !s.sync(ctx, registration.HasSyncedChecker().Done()) {
 		return nil
 	}
-	s.definitions.complete()
+	s.definitions.setSynced()
 	changed()
 	s.probe(ctx, changed)
 
 	return nil
 }
 
+// definitionCache returns a cache of definitions without their schemas.
 func (s *apiServer) definitionCache() (cache.Cache, error) {
 	scheme := runtime.NewScheme()
 	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
@@ -154,6 +158,7 @@ func (s *apiServer) definitionCache() (cache.Cache, error) {
 	})
 }
 
+// handler returns the event handler of definitions.
 func (s *apiServer) handler(changed func()) toolscache.ResourceEventHandler {
 	set := func(obj any) {
 		if crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition); ok {
@@ -177,7 +182,8 @@ func (s *apiServer) handler(changed func()) toolscache.ResourceEventHandler {
 	}
 }
 
-// sync waits for the definitions, and says so if it takes long.
+// sync waits until the definitions are synced, and logs if that takes long. It reports
+// false if the context ends before.
 func (s *apiServer) sync(ctx context.Context, done <-chan struct{}) bool {
 	for {
 		select {
@@ -185,19 +191,19 @@ func (s *apiServer) sync(ctx context.Context, done <-chan struct{}) bool {
 			return true
 		case <-ctx.Done():
 			return false
-		case <-time.After(patience):
+		case <-time.After(syncWarningAfter):
 			s.logger.Info("Still waiting for CustomResourceDefinitions; the role needs list and watch on them")
 		}
 	}
 }
 
-// probe asks discovery, at once for new kinds and from time to time for all.
+// probe runs discovery at once for new kinds, and at an interval for all.
 func (s *apiServer) probe(ctx context.Context, changed func()) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.ask:
+		case <-s.probeNow:
 		case <-time.After(s.interval):
 		}
 		if s.probeAll(ctx) {
@@ -206,13 +212,13 @@ func (s *apiServer) probe(ctx context.Context, changed func()) {
 	}
 }
 
-// probeAll asks for every kind that definitions say nothing of, and reports
-// whether an answer is new. What discovery cannot answer stays as it was.
+// probeAll looks up every kind without a definition in discovery, and reports whether a
+// result changed. A failed lookup keeps the last result.
 func (s *apiServer) probeAll(ctx context.Context) bool {
 	lists := map[schema.GroupVersion]func() (*metav1.APIResourceList, error){}
 	fresh := false
-	for gvk, last := range s.answered() {
-		if finding, _ := s.definitions.find(gvk, last == yes); finding != undefined {
+	for gvk, last := range s.discoveredKinds() {
+		if finding, _ := s.definitions.find(gvk, last == presentInDiscovery); finding != undefined {
 			continue
 		}
 		gv := gvk.GroupVersion()
@@ -225,30 +231,31 @@ func (s *apiServer) probeAll(ctx context.Context) bool {
 
 			continue
 		}
-		now := no
-		if names(list, gvk.Kind) {
-			now = yes
+		now := absentInDiscovery
+		if hasKind(list, gvk.Kind) {
+			now = presentInDiscovery
 		}
 		fresh = fresh || now != last
 		s.mu.Lock()
-		s.answers[gvk] = now
+		s.discovered[gvk] = now
 		s.mu.Unlock()
 	}
 
 	return fresh
 }
 
-func (s *apiServer) answered() map[schema.GroupVersionKind]answer {
+// discoveredKinds returns the last result for each tracked kind.
+func (s *apiServer) discoveredKinds() map[schema.GroupVersionKind]discoveryResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return maps.Clone(s.answers)
+	return maps.Clone(s.discovered)
 }
 
-// list returns what a group version serves, nothing if the API server lists its group
-// versions without it. The 404 of discovery alone is also that of a proxy.
+// list returns the resources of a group version, and an empty list if the API server does
+// not list the group version. A 404 of discovery alone may come from a proxy.
 func (s *apiServer) list(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	list, err := s.resources(ctx, gv.String())
 	if !gone.Unserved(err) && !gone.Answered(err, gv.String()) {
@@ -258,27 +265,33 @@ func (s *apiServer) list(ctx context.Context, gv schema.GroupVersion) (*metav1.A
 	switch {
 	case err != nil:
 		return nil, err
-	case len(groups.Groups) == 0 || lists(groups, gv):
-		return nil, errors.Errorf("the API server answers not-found for %s, which it does not leave out of its list", gv)
+	case len(groups.Groups) == 0 || hasGroupVersion(groups, gv):
+		return nil, errors.Errorf("the API server returns 404 for %s, although it lists the group version", gv)
 	default:
 		return &metav1.APIResourceList{}, nil
 	}
 }
 
-func lists(all *metav1.APIGroupList, gv schema.GroupVersion) bool {
+// hasGroupVersion reports whether the groups include the group version.
+func hasGroupVersion(all *metav1.APIGroupList, gv schema.GroupVersion) bool {
 	return slices.ContainsFunc(all.Groups, func(g metav1.APIGroup) bool {
-		return slices.ContainsFunc(g.Versions, func(v metav1.GroupVersionForDiscovery) bool { return v.GroupVersion == gv.String() })
+		return slices.ContainsFunc(g.Versions, func(v metav1.GroupVersionForDiscovery) bool {
+			return v.GroupVersion == gv.String()
+		})
 	})
 }
 
-func names(list *metav1.APIResourceList, kind string) bool {
+// hasKind reports whether the list includes the kind.
+func hasKind(list *metav1.APIResourceList, kind string) bool {
 	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Kind == kind })
 }
 
-func (s *apiServer) await(ctx context.Context, gvk schema.GroupVersionKind) error {
-	for wait := askBase; ; wait = min(2*wait, askMax) {
+// waitUntilListable returns when discovery lists the kind, or with the error of the
+// context.
+func (s *apiServer) waitUntilListable(ctx context.Context, gvk schema.GroupVersionKind) error {
+	for wait := listRetryBase; ; wait = min(2*wait, listRetryMax) {
 		list, err := s.list(ctx, gvk.GroupVersion())
-		if err == nil && names(list, gvk.Kind) {
+		if err == nil && hasKind(list, gvk.Kind) {
 			return nil
 		}
 		select {
@@ -289,8 +302,8 @@ func (s *apiServer) await(ctx context.Context, gvk schema.GroupVersionKind) erro
 	}
 }
 
-// forget removes the informers of the kind, in the three forms a cache has them.
-func (s *apiServer) forget(ctx context.Context, gvk schema.GroupVersionKind) error {
+// removeInformers removes the informers of the kind, in the three forms that a cache has.
+func (s *apiServer) removeInformers(ctx context.Context, gvk schema.GroupVersionKind) error {
 	untyped := &unstructured.Unstructured{}
 	untyped.SetGroupVersionKind(gvk)
 	metadata := &metav1.PartialObjectMetadata{}

@@ -70,8 +70,8 @@ func (d *discovered) set(err error, gv string, kinds ...string) {
 
 func newServer(d *discovered) *apiServer {
 	return &apiServer{
-		logger: logging.NewNopLogger(), interval: time.Minute, definitions: newCatalogue(),
-		resources: d.list, groups: d.groups, ask: make(chan struct{}, 1), answers: map[schema.GroupVersionKind]answer{},
+		logger: logging.NewNopLogger(), interval: time.Minute, definitions: newCRDIndex(),
+		resources: d.list, groups: d.groups, probeNow: make(chan struct{}, 1), discovered: map[schema.GroupVersionKind]discoveryResult{},
 	}
 }
 
@@ -103,7 +103,7 @@ func TestServedWithoutDefinition(t *testing.T) {
 	}
 
 	want("definitions are not complete", secret, "", false)
-	s.definitions.complete()
+	s.definitions.setSynced()
 	want("discovery was not asked", secret, "", false)
 	want("has a definition", gvk("Bay"), "u1", true)
 	probe("first answers", true)
@@ -137,7 +137,7 @@ func TestAwait(t *testing.T) {
 		d := &discovered{err: errors.New("unavailable")}
 		s := newServer(d)
 		listed := make(chan error, 1)
-		go func() { listed <- s.await(t.Context(), gvk("Bay")) }()
+		go func() { listed <- s.waitUntilListable(t.Context(), gvk("Bay")) }()
 		later(time.Second)
 		d.set(nil, "example.org/v1", "Cove")
 		later(time.Minute)
@@ -149,7 +149,7 @@ func TestAwait(t *testing.T) {
 			t.Errorf("await(...) = %v", err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		go func() { listed <- s.await(ctx, gvk("Fjord")) }()
+		go func() { listed <- s.waitUntilListable(ctx, gvk("Fjord")) }()
 		synctest.Wait()
 		stop()
 		if err := <-listed; !errors.Is(err, context.Canceled) {
@@ -167,7 +167,7 @@ func TestSyncTells(t *testing.T) {
 		done := make(chan struct{})
 		synced := make(chan bool, 1)
 		go func() { synced <- s.sync(t.Context(), done) }()
-		later(patience + time.Second)
+		later(syncWarningAfter + time.Second)
 		if told.n != 1 {
 			t.Errorf("told %d times, want once", told.n)
 		}

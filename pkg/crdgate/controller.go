@@ -16,17 +16,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// RunController runs a controller that no manager knows, until the context ends and
-// its workers have finished, or it cannot start. It may be run again under the same
-// name. Options that are not set are as the manager says; validation of the name
-// is off, and rate limiter and queue must not be those of an earlier run: they are
-// made by the caller for each.
-//
-// Sources is called once, with the manager's cache. What sources register there is
-// taken out of the informers again, so that those of other kinds, which stay, do not
-// hold the queues of controllers that are gone. The informers of a kind that has
-// gone are removed by the Gate, because others may use them too.
-func RunController(ctx context.Context, m manager.Manager, name string, o controller.Options, sources func(cache.Cache) []source.Source) error {
+// RunController runs a controller without adding it to a manager, until the context ends
+// and its workers have finished, or it cannot start. It may run again under the same
+// name. The manager provides the defaults of options; validation of the name is off. Rate
+// limiter and queue must be new for each run.
+func RunController(
+	ctx context.Context, m manager.Manager, name string, o controller.Options, sources func(cache.Cache) []source.Source,
+) error {
 	o.DefaultFromConfig(m.GetControllerOptions())
 	o.SkipNameValidation = new(true)
 	c, err := controller.NewUnmanaged(name, o)
@@ -35,8 +31,8 @@ func RunController(ctx context.Context, m manager.Manager, name string, o contro
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	leased := &leasedCache{Cache: m.GetCache()}
-	defer leased.end()
+	leased := &scopedCache{Cache: m.GetCache()}
+	defer leased.release()
 	for _, s := range sources(leased) {
 		if err := c.Watch(s); err != nil {
 			return errors.Wrapf(err, "cannot watch for the controller %s", name)
@@ -49,70 +45,86 @@ func RunController(ctx context.Context, m manager.Manager, name string, o contro
 	return nil
 }
 
-// A leasedCache is a cache whose handlers of events leave when the lease ends.
-type leasedCache struct {
+// A scopedCache is a cache whose event handlers are removed when a controller ends.
+type scopedCache struct {
 	cache.Cache
 
-	mu     sync.Mutex
-	ended  bool
-	leaves []func() error
+	mu             sync.Mutex
+	released       bool
+	removeHandlers []func() error
 }
 
-// GetInformer returns the informer of the cache, on lease.
-func (c *leasedCache) GetInformer(ctx context.Context, obj client.Object, o ...cache.InformerGetOption) (cache.Informer, error) {
+// GetInformer returns the informer of the cache, with scoped handlers.
+func (c *scopedCache) GetInformer(
+	ctx context.Context, obj client.Object, o ...cache.InformerGetOption,
+) (cache.Informer, error) {
 	informer, err := c.Cache.GetInformer(ctx, obj, o...)
 	if err != nil {
 		return nil, err
 	}
 
-	return &leasedInformer{Informer: informer, lease: c}, nil
+	return &scopedInformer{Informer: informer, scope: c}, nil
 }
 
-// GetInformerForKind returns the informer of the cache, on lease.
-func (c *leasedCache) GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind, o ...cache.InformerGetOption) (cache.Informer, error) {
+// GetInformerForKind returns the informer of the cache, with scoped handlers.
+func (c *scopedCache) GetInformerForKind(
+	ctx context.Context, gvk schema.GroupVersionKind, o ...cache.InformerGetOption,
+) (cache.Informer, error) {
 	informer, err := c.Cache.GetInformerForKind(ctx, gvk, o...)
 	if err != nil {
 		return nil, err
 	}
 
-	return &leasedInformer{Informer: informer, lease: c}, nil
+	return &scopedInformer{Informer: informer, scope: c}, nil
 }
 
-// end takes all handlers out, and lets no more in.
-func (c *leasedCache) end() {
+// release removes all handlers, and refuses new ones.
+func (c *scopedCache) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ended = true
-	for _, leave := range c.leaves {
+	c.released = true
+	for _, leave := range c.removeHandlers {
 		_ = leave() // fails only for a handler of another informer
 	}
-	c.leaves = nil
+	c.removeHandlers = nil
 }
 
-type leasedInformer struct {
+// A scopedInformer is an informer of a scopedCache.
+type scopedInformer struct {
 	cache.Informer
 
-	lease *leasedCache
+	scope *scopedCache
 }
 
-func (i *leasedInformer) AddEventHandler(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
+// AddEventHandler adds a handler.
+func (i *scopedInformer) AddEventHandler(
+	h toolscache.ResourceEventHandler,
+) (toolscache.ResourceEventHandlerRegistration, error) {
 	return i.AddEventHandlerWithOptions(h, toolscache.HandlerOptions{})
 }
 
-func (i *leasedInformer) AddEventHandlerWithResyncPeriod(h toolscache.ResourceEventHandler, d time.Duration) (toolscache.ResourceEventHandlerRegistration, error) {
+// AddEventHandlerWithResyncPeriod adds a handler with a resync period.
+func (i *scopedInformer) AddEventHandlerWithResyncPeriod(
+	h toolscache.ResourceEventHandler, d time.Duration,
+) (toolscache.ResourceEventHandlerRegistration, error) {
 	return i.AddEventHandlerWithOptions(h, toolscache.HandlerOptions{ResyncPeriod: &d})
 }
 
-// AddEventHandlerWithOptions is where a source comes by, which may be late.
-func (i *leasedInformer) AddEventHandlerWithOptions(h toolscache.ResourceEventHandler, o toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
-	i.lease.mu.Lock()
-	defer i.lease.mu.Unlock()
-	if i.lease.ended {
+// AddEventHandlerWithOptions adds a handler, unless the cache was released: sources may
+// add handlers late.
+func (i *scopedInformer) AddEventHandlerWithOptions(
+	h toolscache.ResourceEventHandler, o toolscache.HandlerOptions,
+) (toolscache.ResourceEventHandlerRegistration, error) {
+	i.scope.mu.Lock()
+	defer i.scope.mu.Unlock()
+	if i.scope.released {
 		return nil, errors.New("cannot watch for a controller that has ended")
 	}
 	registration, err := i.Informer.AddEventHandlerWithOptions(h, o)
 	if err == nil {
-		i.lease.leaves = append(i.lease.leaves, func() error { return i.Informer.RemoveEventHandler(registration) })
+		i.scope.removeHandlers = append(i.scope.removeHandlers, func() error {
+			return i.Informer.RemoveEventHandler(registration)
+		})
 	}
 
 	return registration, err

@@ -42,7 +42,7 @@ func (o *oneInformer) RemoveEventHandler(toolscache.ResourceEventHandlerRegistra
 // TestLeasedHandlersLeave: however a handler came in, it leaves with its controller, and none comes late.
 func TestLeasedHandlersLeave(t *testing.T) {
 	o := &oneInformer{}
-	c := &leasedCache{Cache: o}
+	c := &scopedCache{Cache: o}
 	a, err := c.GetInformer(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestLeasedHandlersLeave(t *testing.T) {
 	if o.in != 3 {
 		t.Errorf("%d handlers are in, want 3", o.in)
 	}
-	c.end()
+	c.release()
 	if o.in != 0 {
 		t.Errorf("%d handlers are left, want none", o.in)
 	}

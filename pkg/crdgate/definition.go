@@ -10,10 +10,9 @@ import (
 )
 
 // StripDefinition is a transform for caches of CustomResourceDefinitions, as in
-// cache.ByObject: it keeps name, UID, resource version and deletion timestamp,
-// group, names, scope, versions and conditions. The schemas, which are nearly
-// all of a definition, are dropped. Other objects stay as they are. It changes
-// the object it is given.
+// cache.ByObject: it keeps name, UID, resource version, deletion timestamp, group, names,
+// scope, versions and conditions, and removes the schemas, which are most of a
+// definition. Other objects are not changed. It modifies its argument.
 func StripDefinition(obj any) (any, error) {
 	crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition)
 	if !ok {
@@ -37,16 +36,17 @@ func StripDefinition(obj any) (any, error) {
 	return crd, nil
 }
 
-// A catalogue is the definitions there are. It may be used concurrently.
-type catalogue struct {
-	mu     sync.RWMutex
-	synced bool
-	byName map[string]definition
-	groups map[string]int            // number of definitions
-	had    map[schema.GroupKind]bool // of those that are tracked: has or had a definition
+// crdIndex is an index of the CustomResourceDefinitions of the cluster. It is safe for
+// concurrent use.
+type crdIndex struct {
+	mu            sync.RWMutex
+	synced        bool
+	byName        map[string]definition
+	groups        map[string]int            // number of definitions
+	hadDefinition map[schema.GroupKind]bool // tracked kinds: whether they ever had a definition
 }
 
-// A definition is what the gate needs of one.
+// A definition holds the parts of a CustomResourceDefinition that the gate needs.
 type definition struct {
 	kind        schema.GroupKind
 	uid         string
@@ -54,11 +54,13 @@ type definition struct {
 	versions    []string // served
 }
 
-func newCatalogue() *catalogue {
-	return &catalogue{byName: map[string]definition{}, groups: map[string]int{}, had: map[schema.GroupKind]bool{}}
+// newCRDIndex returns an empty index.
+func newCRDIndex() *crdIndex {
+	return &crdIndex{byName: map[string]definition{}, groups: map[string]int{}, hadDefinition: map[schema.GroupKind]bool{}}
 }
 
-func define(crd *apiextensionsv1.CustomResourceDefinition) definition {
+// definitionOf returns the definition of a CustomResourceDefinition.
+func definitionOf(crd *apiextensionsv1.CustomResourceDefinition) definition {
 	d := definition{kind: schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}, uid: string(crd.UID)}
 	for _, c := range crd.Status.Conditions {
 		if c.Type == apiextensionsv1.Established {
@@ -74,36 +76,38 @@ func define(crd *apiextensionsv1.CustomResourceDefinition) definition {
 	return d
 }
 
-// track lets the catalogue remember of a kind that it had a definition.
-// Of other kinds it remembers only the definitions there are.
-func (c *catalogue) track(kind schema.GroupKind) {
+// track lets the index remember whether a kind ever had a definition. Of other kinds it
+// knows only the current definitions.
+func (c *crdIndex) track(kind schema.GroupKind) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.had[kind] {
+	if c.hadDefinition[kind] {
 		return
 	}
-	c.had[kind] = false
+	c.hadDefinition[kind] = false
 	for _, d := range c.byName {
 		if d.kind == kind {
-			c.had[kind] = true
+			c.hadDefinition[kind] = true
 		}
 	}
 }
 
-func (c *catalogue) set(crd *apiextensionsv1.CustomResourceDefinition) {
-	d := define(crd)
+// set adds or updates a definition.
+func (c *crdIndex) set(crd *apiextensionsv1.CustomResourceDefinition) {
+	d := definitionOf(crd)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, had := c.byName[crd.Name]; !had {
 		c.groups[d.kind.Group]++
 	}
 	c.byName[crd.Name] = d
-	if _, tracked := c.had[d.kind]; tracked {
-		c.had[d.kind] = true
+	if _, tracked := c.hadDefinition[d.kind]; tracked {
+		c.hadDefinition[d.kind] = true
 	}
 }
 
-func (c *catalogue) remove(name string) {
+// remove removes a definition.
+func (c *crdIndex) remove(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d, had := c.byName[name]
@@ -116,32 +120,33 @@ func (c *catalogue) remove(name string) {
 	}
 }
 
-func (c *catalogue) complete() {
+// setSynced records that the index has all definitions.
+func (c *crdIndex) setSynced() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.synced = true
 }
 
-// A finding is what the definitions say of a kind.
-type finding int
+// serving is what the definitions say about a kind.
+type serving int
 
 const (
-	unknown   finding = iota // not all definitions are known yet
-	undefined                // it never had one, nor has its group: discovery knows
-	unserved                 // its definition does not serve it, or is gone, or its group has other ones
+	unknown   serving = iota // not all definitions are known yet
+	undefined                // neither the kind nor its group has a definition: use discovery
+	unserved                 // its definition does not serve it or is gone, or only other kinds of its group have one
 	served                   // its definition serves it
 )
 
-// find returns what the definitions say of a kind, with the UID of the one that
-// serves it. Of a kind that discovery has found it never says that it is unserved
-// because of others in its group.
-func (c *catalogue) find(gvk schema.GroupVersionKind, discovered bool) (finding, string) {
+// find returns what the definitions say about a kind, and the UID of the definition that
+// serves it. A kind that discovery has found is never unserved because of other
+// definitions in its group.
+func (c *crdIndex) find(gvk schema.GroupVersionKind, discovered bool) (serving, string) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if !c.synced {
 		return unknown, ""
 	}
-	if !c.had[gvk.GroupKind()] {
+	if !c.hadDefinition[gvk.GroupKind()] {
 		if c.groups[gvk.Group] == 0 || discovered {
 			return undefined, ""
 		}
@@ -157,6 +162,7 @@ func (c *catalogue) find(gvk schema.GroupVersionKind, discovered bool) (finding,
 	return unserved, ""
 }
 
+// serves reports whether the definition serves a version.
 func (d definition) serves(version string) bool {
 	return d.established && slices.Contains(d.versions, version)
 }

@@ -44,7 +44,7 @@ func TestStripDefinition(t *testing.T) {
 	full := crd("bays", "Bay", "u1", "True", "v1", "-v1alpha1")
 	deleted := metav1.Now()
 	full.DeletionTimestamp = &deleted
-	before := define(full)
+	before := definitionOf(full)
 	stripped, err := StripDefinition(full)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestStripDefinition(t *testing.T) {
 		t.Errorf("%d bytes are left: %s", len(image), image)
 	}
 	small := stripped.(*apiextensionsv1.CustomResourceDefinition)
-	if diff := cmp.Diff(before, define(small), cmp.AllowUnexported(definition{})); diff != "" {
+	if diff := cmp.Diff(before, definitionOf(small), cmp.AllowUnexported(definition{})); diff != "" {
 		t.Errorf("the gate reads another thing: -want, +got:\n%s", diff)
 	}
 	if small.ResourceVersion != "5" || small.DeletionTimestamp == nil || small.Spec.Names.Plural != "bays" || small.Spec.Scope != "Namespaced" {
@@ -70,33 +70,33 @@ func TestStripDefinition(t *testing.T) {
 
 func TestCatalogue(t *testing.T) {
 	type state struct {
-		Finding finding
+		Finding serving
 		UID     string
 	}
 	type step struct {
 		reason     string
-		do         func(*catalogue)
+		do         func(*crdIndex)
 		discovered bool
 		want       state
 	}
 	bay := gvk("Bay")
-	put := func(d *apiextensionsv1.CustomResourceDefinition) func(*catalogue) {
-		return func(c *catalogue) { c.set(d) }
+	put := func(d *apiextensionsv1.CustomResourceDefinition) func(*crdIndex) {
+		return func(c *crdIndex) { c.set(d) }
 	}
 	cases := map[string][]step{
 		"Life": {
 			{reason: "nothing is known before all are", do: put(crd("bays", "Bay", "u1", "True", "v1")), want: state{unknown, ""}},
-			{reason: "served", do: (*catalogue).complete, want: state{served, "u1"}},
+			{reason: "served", do: (*crdIndex).setSynced, want: state{served, "u1"}},
 			{reason: "another version only", do: put(crd("bays", "Bay", "u1", "True", "-v1", "v2")), want: state{unserved, ""}},
 			{reason: "not established", do: put(crd("bays", "Bay", "u1", "False", "v1")), want: state{unserved, ""}},
 			{reason: "established", do: put(crd("bays", "Bay", "u1", "True", "v2", "v1")), want: state{served, "u1"}},
-			{reason: "gone: discovery, which may lag behind, is not asked", do: func(c *catalogue) { c.remove("bays.example.org") }, want: state{unserved, ""}},
-			{reason: "gone twice", do: func(c *catalogue) { c.remove("bays.example.org") }, discovered: true, want: state{unserved, ""}},
+			{reason: "gone: discovery, which may lag behind, is not asked", do: func(c *crdIndex) { c.remove("bays.example.org") }, want: state{unserved, ""}},
+			{reason: "gone twice", do: func(c *crdIndex) { c.remove("bays.example.org") }, discovered: true, want: state{unserved, ""}},
 			{reason: "made anew", do: put(crd("bays", "Bay", "u2", "True", "v1")), want: state{served, "u2"}},
 		},
 		"Deleting": {
-			{do: (*catalogue).complete, want: state{undefined, ""}},
-			{reason: "while its objects go, a definition serves them", do: func(c *catalogue) {
+			{do: (*crdIndex).setSynced, want: state{undefined, ""}},
+			{reason: "while its objects go, a definition serves them", do: func(c *crdIndex) {
 				d := crd("bays", "Bay", "u1", "True", "v1")
 				now := metav1.Now()
 				d.DeletionTimestamp = &now
@@ -104,20 +104,20 @@ func TestCatalogue(t *testing.T) {
 			}, want: state{served, "u1"}},
 		},
 		"Other": {
-			{reason: "discovery knows", do: (*catalogue).complete, want: state{undefined, ""}},
+			{reason: "discovery knows", do: (*crdIndex).setSynced, want: state{undefined, ""}},
 			{reason: "a group with definitions has no other kinds", do: put(crd("coves", "Cove", "u1", "True", "v1")), want: state{unserved, ""}},
-			{reason: "unless discovery has found one", do: func(*catalogue) {}, discovered: true, want: state{undefined, ""}},
-			{reason: "the group has no definition any more", do: func(c *catalogue) { c.remove("coves.example.org") }, want: state{undefined, ""}},
+			{reason: "unless discovery has found one", do: func(*crdIndex) {}, discovered: true, want: state{undefined, ""}},
+			{reason: "the group has no definition any more", do: func(c *crdIndex) { c.remove("coves.example.org") }, want: state{undefined, ""}},
 		},
 		"Twice": {
-			{do: (*catalogue).complete, want: state{undefined, ""}},
+			{do: (*crdIndex).setSynced, want: state{undefined, ""}},
 			{do: put(crd("bays", "Bay", "u1", "True", "v1")), want: state{served, "u1"}},
 			{reason: "of two with one kind, one is established", do: put(crd("bayen", "Bay", "u2", "False", "v1")), want: state{served, "u1"}},
 		},
 	}
 	for name, steps := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := newCatalogue()
+			c := newCRDIndex()
 			c.track(bay.GroupKind())
 			for i, s := range steps {
 				s.do(c)
@@ -135,8 +135,8 @@ func TestCatalogue(t *testing.T) {
 
 // TestCatalogueTracksLate: a kind may be tracked when its definition is there already, or is tracked twice.
 func TestCatalogueTracksLate(t *testing.T) {
-	c := newCatalogue()
-	c.complete()
+	c := newCRDIndex()
+	c.setSynced()
 	c.set(crd("bays", "Bay", "u1", "True", "v1"))
 	bay := gvk("Bay")
 	for range 2 {
@@ -154,7 +154,7 @@ func TestCatalogueTracksLate(t *testing.T) {
 
 // TestCatalogueDoesNotGrow: definitions that come and go leave nothing behind, but for kinds that are tracked.
 func TestCatalogueDoesNotGrow(t *testing.T) {
-	c := newCatalogue()
+	c := newCRDIndex()
 	c.track(gvk("Bay").GroupKind())
 	for i := range 1000 {
 		name := fmt.Sprintf("isles-%d", i)
@@ -163,7 +163,7 @@ func TestCatalogueDoesNotGrow(t *testing.T) {
 		c.set(d)
 		c.remove(d.Name)
 	}
-	if len(c.byName) != 0 || len(c.groups) != 0 || len(c.had) != 1 {
-		t.Errorf("%d definitions, %d groups, %d kinds are left, want the one kind that is tracked", len(c.byName), len(c.groups), len(c.had))
+	if len(c.byName) != 0 || len(c.groups) != 0 || len(c.hadDefinition) != 1 {
+		t.Errorf("%d definitions, %d groups, %d kinds are left, want the one kind that is tracked", len(c.byName), len(c.groups), len(c.hadDefinition))
 	}
 }

@@ -13,80 +13,78 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A StartFunc runs until its context ends, which happens when a kind it depends
-// on is no longer served, or the gate ends. It returns only when everything it
-// started has ended too.
+// A StartFunc runs until its context ends, which happens when a kind that it depends on
+// is no longer served, or the gate stops. It must return only after everything that it
+// started has ended.
 type StartFunc func(ctx context.Context) error
 
-// A Gate runs functions while the kinds they depend on are served. Make one with
-// New; the zero value is not usable. It is a runnable of a manager: unless
-// WithoutLeaderElection says otherwise, it starts when the manager leads.
-//
-// Its methods may be called concurrently.
+// A Gate runs functions while the kinds that they depend on are served. Use New: the zero
+// value is not usable. It is a runnable of a manager: unless WithoutLeaderElection is
+// used, it starts when the manager leads. Its methods are safe for concurrent use.
 type Gate struct {
-	world   world
+	cluster cluster
 	logger  logging.Logger
 	clock   clock.Clock
 	leading bool
 	wake    chan struct{}
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	started bool
 	entries []*entry
 	kinds   map[schema.GroupVersionKind]*kind
 }
 
-// The world is what a gate looks at and acts upon. Its methods may be called
-// concurrently; served, track and forget do not wait.
-type world interface {
-	// watch calls changed whenever served may answer otherwise, and returns when
-	// the context has ended or watching failed.
+// cluster is the access of a gate to the cluster. Its methods are safe for concurrent
+// use; served, track and removeInformers do not block.
+type cluster interface {
+	// watch calls changed whenever the result of served may have changed, and returns
+	// when the context has ended or the watch failed.
 	watch(ctx context.Context, changed func()) error
 
-	// track makes served know a kind, sooner or later.
+	// track makes a kind known to served, after a while.
 	track(gvk schema.GroupVersionKind)
 
-	// served returns what serves a kind now, "" if nothing does. It reports false
-	// while that is not known.
+	// served returns the UID of the definition that serves a kind, byDiscovery, or ""
+	// if the kind is not served. It reports false while that is not known.
 	served(gvk schema.GroupVersionKind) (by string, known bool)
 
-	// await returns when the kind can be listed, or with the context's error.
-	await(ctx context.Context, gvk schema.GroupVersionKind) error
+	// waitUntilListable returns when the kind can be listed, or with the error of ctx.
+	waitUntilListable(ctx context.Context, gvk schema.GroupVersionKind) error
 
-	// forget drops what was kept of a kind that is gone.
-	forget(ctx context.Context, gvk schema.GroupVersionKind) error
+	// removeInformers removes the informers of a kind that is gone.
+	removeInformers(ctx context.Context, gvk schema.GroupVersionKind) error
 }
 
-// An Option of a gate.
+// An Option changes a Gate.
 type Option func(*options)
 
+// options holds the options of a gate.
 type options struct {
 	logger   logging.Logger
 	leading  bool
 	interval time.Duration
 }
 
-// WithLogger says where the gate tells what starts, stops and fails. By default
-// it tells nobody.
+// WithLogger sets the logger for starts, stops and failures. The default discards them.
 func WithLogger(l logging.Logger) Option {
 	return func(o *options) { o.logger = l }
 }
 
-// WithoutLeaderElection lets the gate start without its manager leading.
+// WithoutLeaderElection lets the gate start before its manager leads.
 func WithoutLeaderElection() Option {
 	return func(o *options) { o.leading = false }
 }
 
-// WithDiscoveryInterval says how often discovery is asked for the kinds that have
-// no definition: one request for each of their group versions. By default that
-// is a minute. Anything below a second means a second.
+// WithDiscoveryInterval sets the interval at which the kinds without a
+// CustomResourceDefinition are looked up in discovery, with one request for each of their
+// group versions. The default is a minute, the least a second.
 func WithDiscoveryInterval(d time.Duration) Option {
 	return func(o *options) { o.interval = max(d, time.Second) }
 }
 
 // New returns a gate for the kinds of a cluster, which may be a manager. It does
-// nothing before it is started: give it to Add of the manager. When a kind goes,
-// its informers go from the cache of the cluster, after everything that depends on
+// nothing before it is started: add it to the manager. When a kind is removed, the gate
+// removes its informers from the cache of the cluster, after everything that depends on
 // the kind has ended.
 //
 // It returns an error if the configuration of the cluster cannot make a client.
@@ -103,22 +101,23 @@ func New(c Cluster, o ...Option) (*Gate, error) {
 	return newGate(server, chosen), nil
 }
 
-func newGate(w world, o options) *Gate {
+// newGate returns a gate for the cluster.
+func newGate(w cluster, o options) *Gate {
 	return &Gate{
-		world: w, logger: o.logger, leading: o.leading, clock: clock.RealClock{},
+		cluster: w, logger: o.logger, leading: o.leading, clock: clock.RealClock{},
 		wake: make(chan struct{}, 1), kinds: map[schema.GroupVersionKind]*kind{},
 	}
 }
 
-// Add lets start run, in a goroutine of the gate, while every one of the kinds is
-// served: its definition is established and serves the version. It may be called
-// before and after the gate has started.
+// Add runs start, in a goroutine of the gate, while all of the kinds are served: their
+// definitions are established and serve the version. It may be called before and after
+// the gate has started.
 //
-// A definition that was deleted and made anew is another one: start is ended, and
-// run again. Whatever depends on a kind that went has returned before any of it
-// runs again. A start that returns an error, or panics, while its kinds are served
-// is run again after a back-off of one second up to a minute. One that returns nil
-// is done, and runs again only after one of its kinds went and came back.
+// If a definition is deleted and created again, start is stopped and run again, after
+// all functions that depend on the kind have returned. A start that returns an error, or
+// panics, while its kinds are served is run again with a backoff of one second up to a
+// minute. One that returns nil is done, and runs again only after one of its kinds was
+// removed and installed again.
 func (g *Gate) Add(kinds []schema.GroupVersionKind, start StartFunc) {
 	e := &entry{kinds: slices.Clone(kinds), start: start}
 	g.mu.Lock()
@@ -126,38 +125,38 @@ func (g *Gate) Add(kinds []schema.GroupVersionKind, start StartFunc) {
 	for _, gvk := range kinds {
 		if g.kinds[gvk] == nil {
 			g.kinds[gvk] = &kind{}
-			g.world.track(gvk)
+			g.cluster.track(gvk)
 		}
 	}
 	g.mu.Unlock()
-	g.poke()
+	g.wakeUp()
 }
 
-// Absent reports whether a kind, one that was added, is known not to be served, and
-// nothing that depends on it is running. It is false before the gate knows.
+// Absent reports whether a kind that was added is known not to be served, and nothing
+// that depends on it is running. It is false before the gate knows.
 func (g *Gate) Absent(gvk schema.GroupVersionKind) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	k := g.kinds[gvk]
-	by, known := g.world.served(gvk)
+	by, known := g.cluster.served(gvk)
 
-	return k != nil && k.by == "" && known && by == ""
+	return k != nil && k.usedBy == "" && known && by == ""
 }
 
 // NeedLeaderElection reports whether the gate starts only when the manager leads.
 func (g *Gate) NeedLeaderElection() bool { return g.leading }
 
-// Start runs the gate until the context ends, and returns when all it started has
-// returned. It returns an error if it is called twice, or if the definitions cannot
-// be watched at all; missing permissions are waited for.
+// Start runs the gate until the context ends, and returns when everything that it started
+// has returned. It returns an error if it is called twice, or if the definitions cannot
+// be watched at all. It retries as long as permissions are missing.
 func (g *Gate) Start(ctx context.Context) error {
-	if err := g.begin(); err != nil {
+	if err := g.markStarted(); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	watched := make(chan error, 1)
-	running.Go(func() { watched <- g.world.watch(ctx, g.poke) })
+	running.Go(func() { watched <- g.cluster.watch(ctx, g.wakeUp) })
 	err := g.loop(ctx, &running, watched)
 	stop()
 	running.Wait()
@@ -165,7 +164,8 @@ func (g *Gate) Start(ctx context.Context) error {
 	return errors.Wrap(err, "cannot watch CustomResourceDefinitions")
 }
 
-func (g *Gate) begin() error {
+// markStarted returns an error if the gate was started before.
+func (g *Gate) markStarted() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.started {
@@ -176,7 +176,8 @@ func (g *Gate) begin() error {
 	return nil
 }
 
-// loop returns when the context has ended, or with the error of the watch.
+// loop runs steps until the context has ended or the watch fails, and returns the error
+// of the watch.
 func (g *Gate) loop(ctx context.Context, running *sync.WaitGroup, watched <-chan error) error {
 	for {
 		retry := g.clock.NewTimer(g.step(ctx, running))
@@ -196,8 +197,8 @@ func (g *Gate) loop(ctx context.Context, running *sync.WaitGroup, watched <-chan
 	}
 }
 
-// poke lets the loop look again. It never waits.
-func (g *Gate) poke() {
+// wakeUp triggers a step. It does not block.
+func (g *Gate) wakeUp() {
 	select {
 	case g.wake <- struct{}{}:
 	default:

@@ -51,7 +51,7 @@ func (w *fakeWorld) served(k schema.GroupVersionKind) (string, bool) {
 	return w.by[k.Kind], !w.unknown
 }
 
-func (w *fakeWorld) await(ctx context.Context, _ schema.GroupVersionKind) error {
+func (w *fakeWorld) waitUntilListable(ctx context.Context, _ schema.GroupVersionKind) error {
 	if w.slow {
 		<-ctx.Done()
 	}
@@ -59,7 +59,7 @@ func (w *fakeWorld) await(ctx context.Context, _ schema.GroupVersionKind) error 
 	return ctx.Err()
 }
 
-func (w *fakeWorld) forget(_ context.Context, k schema.GroupVersionKind) error {
+func (w *fakeWorld) removeInformers(_ context.Context, k schema.GroupVersionKind) error {
 	w.tell("forget " + k.Kind)
 
 	return nil

@@ -19,31 +19,31 @@ const (
 	retryBase = time.Second
 	retryMax  = time.Minute
 
-	// idle is how long the loop sleeps when nobody wakes it: for a change that
-	// was missed, which is not supposed to happen.
-	idle = 10 * time.Minute
+	// maxSleep is the longest time between two steps, in case an event was missed.
+	maxSleep = 10 * time.Minute
 )
 
-// A kind is what the gate knows of one. Guarded by the gate's lock.
+// A kind is the state of a kind. The lock of the gate guards it.
 type kind struct {
-	now  string // what serves it, "" if nothing does or that is not known
-	by   string // what served it when somebody began to use it, until it is forgotten
-	lost bool   // by is no more; everybody who uses it has to end before it is forgotten
+	servedBy string // what serves it, "" if it is not served or that is not known
+	usedBy   string // what served it when its first function started, until it is forgotten
+	gone     bool   // usedBy is gone; all functions have to end before the kind is forgotten
 }
 
-// An entry is a function with the kinds it depends on. Guarded by the gate's lock,
-// but for the first two, which never change.
+// An entry is a function with the kinds that it depends on. The lock of the gate guards
+// it, except for the first two fields, which do not change.
 type entry struct {
 	kinds []schema.GroupVersionKind
 	start StartFunc
 
-	cancel   context.CancelFunc // not nil while it runs
-	began    time.Time
-	done     bool // returned nil
-	failures int
-	next     time.Time // not before
+	cancel    context.CancelFunc // not nil while it runs
+	startedAt time.Time
+	done      bool // it returned nil
+	failures  int
+	retryAt   time.Time // time of the next start
 }
 
+// name returns the names of the kinds.
 func (e *entry) name() string {
 	names := make([]string, len(e.kinds))
 	for i, gvk := range e.kinds {
@@ -53,30 +53,30 @@ func (e *entry) name() string {
 	return strings.Join(names, ",")
 }
 
-// step does what can be done now, and returns how long to sleep unless woken. The
-// order matters: nothing starts on a kind that others have still to leave.
+// step starts and stops functions, and returns the time until the next step. The order
+// matters: no function starts with a kind that others still have to release.
 func (g *Gate) step(ctx context.Context, running *sync.WaitGroup) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for gvk, k := range g.kinds {
-		g.look(gvk, k)
+		g.refresh(gvk, k)
 	}
 	for _, e := range g.entries {
-		if e.cancel != nil && g.any(e, func(k *kind) bool { return k.lost }) {
+		if e.cancel != nil && g.anyKind(e, func(k *kind) bool { return k.gone }) {
 			e.cancel()
 		}
 	}
 	for gvk, k := range g.kinds {
-		if k.lost && !g.used(gvk) {
-			g.forget(ctx, gvk, k)
+		if k.gone && !g.inUse(gvk) {
+			g.forgetKind(ctx, gvk, k)
 		}
 	}
-	sleep := idle
+	sleep := maxSleep
 	for _, e := range g.entries {
-		if e.cancel != nil || e.done || g.any(e, func(k *kind) bool { return k.now == "" || k.lost }) {
+		if e.cancel != nil || e.done || g.anyKind(e, func(k *kind) bool { return k.servedBy == "" || k.gone }) {
 			continue
 		}
-		if wait := e.next.Sub(g.clock.Now()); wait > 0 {
+		if wait := e.retryAt.Sub(g.clock.Now()); wait > 0 {
 			sleep = min(sleep, wait)
 
 			continue
@@ -87,65 +87,71 @@ func (g *Gate) step(ctx context.Context, running *sync.WaitGroup) time.Duration 
 	return sleep
 }
 
-func (g *Gate) look(gvk schema.GroupVersionKind, k *kind) {
-	by, known := g.world.served(gvk)
+// refresh updates the state of a kind.
+func (g *Gate) refresh(gvk schema.GroupVersionKind, k *kind) {
+	by, known := g.cluster.served(gvk)
 	if !known {
 		return
 	}
-	k.now = by
+	k.servedBy = by
 	switch {
-	case k.by == "" || k.by == by:
-	case k.by == byDiscovery && by != "":
-		k.by = by // the same, known better
+	case k.usedBy == "" || k.usedBy == by:
+	case k.usedBy == byDiscovery && by != "":
+		k.usedBy = by // the same kind, now with its definition
 	default:
-		k.lost = true
+		k.gone = true
 	}
 }
 
-func (g *Gate) any(e *entry, is func(*kind) bool) bool {
+// anyKind reports whether a predicate holds for any kind of the entry.
+func (g *Gate) anyKind(e *entry, is func(*kind) bool) bool {
 	return slices.ContainsFunc(e.kinds, func(gvk schema.GroupVersionKind) bool { return is(g.kinds[gvk]) })
 }
 
-func (g *Gate) used(gvk schema.GroupVersionKind) bool {
+// inUse reports whether a function that depends on the kind is running.
+func (g *Gate) inUse(gvk schema.GroupVersionKind) bool {
 	return slices.ContainsFunc(g.entries, func(e *entry) bool { return e.cancel != nil && slices.Contains(e.kinds, gvk) })
 }
 
-func (g *Gate) forget(ctx context.Context, gvk schema.GroupVersionKind, k *kind) {
-	if err := g.world.forget(ctx, gvk); err != nil {
-		g.logger.Info("Cannot forget a kind that is gone", "kind", gvk.String(), "error", err)
+// forgetKind removes the informers of a kind that is gone, and resets the entries that
+// depend on it.
+func (g *Gate) forgetKind(ctx context.Context, gvk schema.GroupVersionKind, k *kind) {
+	if err := g.cluster.removeInformers(ctx, gvk); err != nil {
+		g.logger.Info("Cannot remove the informers of a kind that is gone", "kind", gvk.String(), "error", err)
 	}
-	k.by, k.lost = "", false
+	k.usedBy, k.gone = "", false
 	for _, e := range g.entries {
 		if slices.Contains(e.kinds, gvk) {
-			e.done, e.failures, e.next = false, 0, time.Time{}
+			e.done, e.failures, e.retryAt = false, 0, time.Time{}
 		}
 	}
 }
 
+// launch runs the function of an entry in a goroutine.
 func (g *Gate) launch(ctx context.Context, e *entry, running *sync.WaitGroup) {
 	ctx, e.cancel = context.WithCancel(ctx)
-	e.began = g.clock.Now()
+	e.startedAt = g.clock.Now()
 	for _, gvk := range e.kinds {
-		g.kinds[gvk].by = g.kinds[gvk].now
+		g.kinds[gvk].usedBy = g.kinds[gvk].servedBy
 	}
-	g.logger.Debug("Starting what depends on served kinds", "kinds", e.name())
+	g.logger.Debug("Starting a function that depends on served kinds", "kinds", e.name())
 	running.Go(func() {
 		err := g.run(ctx, e)
-		g.ended(ctx, e, err)
+		g.recordEnd(ctx, e, err)
 	})
 }
 
-// run calls start when its kinds can really be listed: the API server follows a
-// definition with a little delay. It ends with an error if start panics.
+// run calls the function of an entry once its kinds can be listed: the API server serves
+// a new definition with a delay. It returns a panic as an error.
 func (g *Gate) run(ctx context.Context, e *entry) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			g.logger.Info("Panic in what depends on served kinds", "kinds", e.name(), "stack", string(debug.Stack()))
+			g.logger.Info("Panic in a function that depends on served kinds", "kinds", e.name(), "stack", string(debug.Stack()))
 			err = errors.Errorf("panic: %s", redact.String(fmt.Sprint(v)))
 		}
 	}()
 	for _, gvk := range e.kinds {
-		if err := g.world.await(ctx, gvk); err != nil {
+		if err := g.cluster.waitUntilListable(ctx, gvk); err != nil {
 			return err
 		}
 	}
@@ -153,8 +159,8 @@ func (g *Gate) run(ctx context.Context, e *entry) (err error) {
 	return e.start(ctx)
 }
 
-// ended notes that start has returned, and why.
-func (g *Gate) ended(ctx context.Context, e *entry, err error) {
+// recordEnd records that the function of an entry has returned.
+func (g *Gate) recordEnd(ctx context.Context, e *entry, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now, stopped := g.clock.Now(), ctx.Err() != nil
@@ -162,19 +168,19 @@ func (g *Gate) ended(ctx context.Context, e *entry, err error) {
 	e.cancel = nil
 	switch {
 	case stopped:
-		g.logger.Debug("Stopped what depends on kinds", "kinds", e.name(), "error", redact.Error(err))
+		g.logger.Debug("Stopped a function that depends on kinds", "kinds", e.name(), "error", redact.Error(err))
 	case err == nil:
 		e.done = true
-		g.logger.Debug("What depends on served kinds is done", "kinds", e.name())
+		g.logger.Debug("A function that depends on served kinds is done", "kinds", e.name())
 	default:
-		if now.Sub(e.began) >= retryMax {
+		if now.Sub(e.startedAt) >= retryMax {
 			e.failures = 0
 		}
 		wait := min(retryBase<<min(e.failures, 10), retryMax)
 		e.failures++
-		e.next = now.Add(wait)
-		g.logger.Info("Cannot run what depends on served kinds, will try again",
+		e.retryAt = now.Add(wait)
+		g.logger.Info("Cannot run a function that depends on served kinds, will retry",
 			"kinds", e.name(), "error", redact.Error(err), "after", wait.String())
 	}
-	g.poke()
+	g.wakeUp()
 }

@@ -57,8 +57,8 @@ func TestIndexBookkeeping(t *testing.T) {
 	step("berths are not followed any more", i.clear(berths), one)
 	step("nor again", i.clear(berths))
 	counts("cranes are left", 0, 1)
-	if len(i.users) != 1 || len(i.uses) != 1 {
-		t.Errorf("what is gone is kept: %v, %v", i.users, i.uses)
+	if len(i.usersByConfig) != 1 || len(i.configByUser) != 1 {
+		t.Errorf("what is gone is kept: %v, %v", i.usersByConfig, i.configByUser)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestIndexFirst(t *testing.T) {
 	}
 	i.set(t.Context(), user{schema.GroupKind{Kind: "Berth"}, "", "0"}, k, true)
 	for most, want := range map[int][]string{0: {}, 2: {"Berth 0", "Berth quay/1"}, 9: {"Berth 0", "Berth quay/1", "Berth quay/2", "Berth quay/3"}} {
-		if diff := cmp.Diff(want, i.first(k, most)); diff != "" {
+		if diff := cmp.Diff(want, i.firstNames(k, most)); diff != "" {
 			t.Errorf("%d: -want +got:\n%s", most, diff)
 		}
 	}
@@ -89,7 +89,7 @@ func TestAhead(t *testing.T) {
 	}
 	for name, tc := range cases {
 		for version, want := range tc.want {
-			if got := tc.known.ahead(version); got != want {
+			if got := tc.known.isStale(version); got != want {
 				t.Errorf("%s: of version %q: got %t", name, version, got)
 			}
 		}
@@ -104,8 +104,8 @@ func TestLags(t *testing.T) {
 		after time.Duration // since the beginning
 		lag   int
 	}{{0, 1}, {0, 1}, {time.Second - 1, 1}, {time.Second, 2}, {1500 * time.Millisecond, 2}, {2 * time.Second, 3}, {0, 4}} { // the clock was set back
-		if known.lags(begun.Add(step.after)); known.lag != step.lag {
-			t.Errorf("step %d: %d passes lag, want %d", i, known.lag, step.lag)
+		if known.recordStaleRead(begun.Add(step.after)); known.staleReads != step.lag {
+			t.Errorf("step %d: %d passes lag, want %d", i, known.staleReads, step.lag)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestConcerns(t *testing.T) {
 		"let go":         {config("a", 1, FinalizerName), config("a", 1), false},
 	}
 	for name, tc := range cases {
-		if got := concerns(tc.before, tc.now); got != tc.want {
+		if got := affectsUsers(tc.before, tc.now); got != tc.want {
 			t.Errorf("%s: got %t", name, got)
 		}
 	}
@@ -135,8 +135,8 @@ func TestConcerns(t *testing.T) {
 
 // TestNamesOfConnections: a connection and the configuration that it is called after lead to each other.
 func TestNamesOfConnections(t *testing.T) {
-	namespaced := &reconciler{kind: &form{gvk: schema.GroupVersionKind{Kind: "ProviderConfig"}, namespaced: true}}
-	cluster := &reconciler{kind: &form{gvk: schema.GroupVersionKind{Kind: "ClusterProviderConfig"}}}
+	namespaced := &reconciler{kind: &kindInfo{gvk: schema.GroupVersionKind{Kind: "ProviderConfig"}, namespaced: true}}
+	cluster := &reconciler{kind: &kindInfo{gvk: schema.GroupVersionKind{Kind: "ClusterProviderConfig"}}}
 	cases := map[string]struct {
 		r    *reconciler
 		k    key
@@ -164,7 +164,7 @@ func TestNamesOfConnections(t *testing.T) {
 // known of them.
 func TestUsersThatAreNotFollowedAreNotLookedFor(t *testing.T) {
 	tr := newFollowed(t, nil)
-	if unused, err := tr.unused(t.Context(), key{"Wharf", "a", "main"}); !unused || err != nil {
+	if unused, err := tr.confirmUnused(t.Context(), key{"Wharf", "a", "main"}); !unused || err != nil {
 		t.Errorf("unused %t, error %v", unused, err)
 	}
 }
@@ -173,7 +173,7 @@ func TestUsersThatAreNotFollowedAreNotLookedFor(t *testing.T) {
 // nothing.
 func TestAStatusThatCannotBeCompared(t *testing.T) {
 	config := &unencodable{&Wharf{}}
-	if err := (&reconciler{}).write(t.Context(), config, &Wharf{}, &record{}); err == nil || !strings.Contains(err.Error(), "cannot compare the status") {
+	if err := (&reconciler{}).patchStatus(t.Context(), config, &Wharf{}, &record{}); err == nil || !strings.Contains(err.Error(), "cannot compare the status") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -194,16 +194,16 @@ func TestAFirstWriteThatChangesNothing(t *testing.T) {
 			return nil
 		},
 	})
-	r := &reconciler{client: c, clock: clock.RealClock{}, logger: logging.NewNopLogger(), kind: &form{}}
+	r := &reconciler{client: c, clock: clock.RealClock{}, logger: logging.NewNopLogger(), kind: &kindInfo{}}
 	base, config, known := &Wharf{}, &Wharf{}, &record{}
 	base.ResourceVersion, config.ResourceVersion = "7", "7"
 	config.SetUsers(2)
 	for range 2 {
-		if err := r.write(t.Context(), config, base, known); err != nil {
+		if err := r.patchStatus(t.Context(), config, base, known); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if sent != 1 || known.futile == "" {
-		t.Errorf("sent %d times, remembered %q", sent, known.futile)
+	if sent != 1 || known.prunedPatch == "" {
+		t.Errorf("sent %d times, remembered %q", sent, known.prunedPatch)
 	}
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Reasons of the events that tell what is the matter with the connection that a
-// configuration describes.
+// Reasons of the events that report the state of the connection of a configuration.
 const (
 	ReasonConnected    event.Reason = "Connected"
 	ReasonThrottled    event.Reason = "ConnectionThrottled"
@@ -25,43 +24,48 @@ const (
 	ReasonUnauthorized event.Reason = "ConnectionUnauthorized"
 )
 
-// WithLimits shows the state of connections in the condition Connected of their
-// configurations, and tells it in events: once for all objects that share one. The
-// set is that of managed.WithLimits, and the names of its connections are kind,
-// namespace and name of a configuration, such as "ProviderConfig/default/prod". By
-// default nothing is shown.
+// WithLimits reports the state of connections in the condition Connected of their
+// configurations and in events: once for all objects that share a connection. The set
+// is that of managed.WithLimits, and the names of its connections are kind, namespace
+// and name of a configuration, such as "ProviderConfig/default/prod". By default the
+// state is not reported.
 func WithLimits(set *limit.Set) Option { return func(o *options) { o.limits = set } }
 
-// A look is how the state of a connection is shown.
-type look struct {
+// A connectionReport is how the state of a connection is reported.
+type connectionReport struct {
 	status    metav1.ConditionStatus
 	condition commonv1.ConditionReason
 	event     event.Reason
 	kind      event.Type
-	text      string
+	message   string
 }
 
-// Looks by the reason of a state.
-var looks = map[string]look{
-	limit.ReasonAvailable: {metav1.ConditionTrue, commonv1.ReasonConnectionAvailable, ReasonConnected, event.TypeNormal, "calls are let through"},
+// connectionReports holds the report for each reason of a state.
+var connectionReports = map[string]connectionReport{
+	limit.ReasonAvailable: {
+		metav1.ConditionTrue, commonv1.ReasonConnectionAvailable, ReasonConnected, event.TypeNormal,
+		"the connection is available",
+	},
 	limit.ReasonThrottled: {
 		metav1.ConditionTrue, commonv1.ReasonConnectionThrottled, ReasonThrottled, event.TypeWarning,
-		"the external system is asked more than it allows: calls are held to that, those of users first",
+		"the external system throttles calls: the provider limits their rate, calls for users and deletions come first",
 	},
 	limit.ReasonUnavailable: {
 		metav1.ConditionFalse, commonv1.ReasonConnectionUnavailable, ReasonUnavailable, event.TypeWarning,
-		"the external system is unavailable: now and then it is tried with one call",
+		"the external system is unavailable: the provider probes it with single calls",
 	},
 	limit.ReasonUnauthorized: {
 		metav1.ConditionFalse, commonv1.ReasonConnectionUnauthorized, ReasonUnauthorized, event.TypeWarning,
-		"the external system does not accept the credentials: correct the Secret; now and then it is tried with one call",
+		"the external system rejects the credentials: correct the Secret; the provider probes it with single calls",
 	},
 }
 
-// lookAgain is when to look at a connection that is not well: nobody tells that it is
-// if nobody calls.
-const lookAgain = time.Minute
+// unhealthyInterval is the time until the next reconcile while a connection is not
+// available. The set does not notify of a connection that is available again as long as
+// there are no calls.
+const unhealthyInterval = time.Minute
 
+// connection returns the name of the connection of a configuration.
 func (k key) connection() string {
 	if k.namespace == "" {
 		return k.kind + "/" + k.name
@@ -70,9 +74,9 @@ func (k key) connection() string {
 	return k.kind + "/" + k.namespace + "/" + k.name
 }
 
-// connections hands configurations of the kind whose connections have changed to the
-// controller.
-func (r *reconciler) connections() source.Source {
+// connectionSource returns a source that enqueues the configurations of the kind whose
+// connections change.
+func (r *reconciler) connectionSource() source.Source {
 	return source.Func(func(ctx context.Context, q queue) error {
 		if r.limits == nil {
 			return nil
@@ -88,7 +92,7 @@ func (r *reconciler) connections() source.Source {
 	})
 }
 
-// configOf returns the configuration of the kind that a connection is called after.
+// configOf returns the configuration of the kind by the name of its connection.
 func (r *reconciler) configOf(connection string) (types.NamespacedName, bool) {
 	parts := strings.Split(connection, "/")
 	switch {
@@ -103,45 +107,48 @@ func (r *reconciler) configOf(connection string) (types.NamespacedName, bool) {
 	}
 }
 
-// describeConnection puts the state of the connection into the object, and returns
-// what is to be told of it, if it is another one than before. Of a connection that
-// was never anything but well nothing is said.
+// describeConnection sets the condition Connected of config, and returns the event to
+// record if the state changed. A connection that has always been available gets no
+// condition.
 func (r *reconciler) describeConnection(config Config, k key, known *record) *event.Event {
 	conditioned, ok := config.(resource.Conditioned)
 	if !ok || r.limits == nil {
 		return nil
 	}
 	state, used := r.limits.State(k.connection())
-	shown, understood := looks[state.Reason]
+	report, reported := connectionReports[state.Reason]
 	old := conditioned.GetCondition(commonv1.TypeConnected)
-	said := old.Reason
-	if said == "" {
-		said = commonv1.ReasonConnectionAvailable
+	previous := old.Reason
+	if previous == "" {
+		previous = commonv1.ReasonConnectionAvailable
 	}
-	if !used || !understood || said == shown.condition || known.connection == shown.condition {
+	if !used || !reported || previous == report.condition || known.connection == report.condition {
 		return nil
 	}
-	text := shown.text
+	message := report.message
 	if state.Message != "" {
-		text += "; last error: " + state.Message
+		message += "; last error: " + state.Message
 	}
 	conditioned.SetConditions(commonv1.Condition{
-		Type: commonv1.TypeConnected, Status: shown.status, Reason: shown.condition, Message: text,
+		Type: commonv1.TypeConnected, Status: report.status, Reason: report.condition, Message: message,
 		LastTransitionTime: metav1.NewTime(r.clock.Now()), ObservedGeneration: config.GetGeneration(),
 	})
 
-	return &event.Event{Type: shown.kind, Reason: shown.event, Message: text, Action: "Connect"}
+	return &event.Event{Type: report.kind, Reason: report.event, Message: message, Action: "Connect"}
 }
 
-// recheck returns when to look at a configuration if nobody asks for it.
-func (r *reconciler) recheck(config Config) time.Duration {
+// resyncAfter returns the time until the next reconcile of a configuration that does not
+// change.
+func (r *reconciler) resyncAfter(config Config) time.Duration {
 	if c := connectionReason(config); r.limits != nil && c != "" && c != commonv1.ReasonConnectionAvailable {
-		return lookAgain
+		return unhealthyInterval
 	}
 
-	return recheck
+	return resyncInterval
 }
 
+// connectionReason returns the reason of the condition Connected, or nothing if there is
+// none.
 func connectionReason(config Config) commonv1.ConditionReason {
 	conditioned, ok := config.(resource.Conditioned)
 	if !ok {

@@ -129,7 +129,7 @@ func TestConnectionsWakeTheirConfigurations(t *testing.T) {
 			r.limits = set
 			q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 			defer q.ShutDown()
-			if err := r.connections().Start(t.Context(), q); err != nil {
+			if err := r.connectionSource().Start(t.Context(), q); err != nil {
 				t.Fatal(err)
 			}
 			call(t, set, name, external.Unauthorized(errors.New("boom")))

@@ -9,26 +9,26 @@ import (
 )
 
 // UsedForDeletion reports whether an object that refers to a configuration is being
-// deleted, and is not gone yet. The kinds of the objects are given as they are to Setup,
-// each by an empty object. The client is that of the manager, and answers from its cache,
-// so that nothing is sent. It is what connection.Missing asks: whether credentials that
-// are gone are still needed.
+// deleted, and still exists. The kinds of the objects are given as to Setup, each by an
+// empty object. The client is that of the manager, which reads from its cache and sends no
+// request. Use it with connection.Missing, to find out whether deleted credentials are
+// still needed.
 func UsedForDeletion(ctx context.Context, c client.Client, kinds Kinds, users []User, config Config) (bool, error) {
-	f, err := newFamily(kinds, c)
+	configs, err := newConfigKinds(kinds, c)
 	if err != nil {
 		return false, err
 	}
 	kind, err := c.GroupVersionKindFor(config)
 	if err != nil {
-		return false, errors.Wrap(err, "cannot tell the kind of a configuration")
+		return false, errors.Wrap(err, "cannot determine the kind of a configuration")
 	}
 	k := key{kind: kind.Kind, namespace: config.GetNamespace(), name: config.GetName()}
 	for _, of := range users {
 		gvk, err := c.GroupVersionKindFor(of)
 		if err != nil {
-			return false, errors.Wrap(err, "cannot tell a kind of users")
+			return false, errors.Wrap(err, "cannot determine the kind of a user")
 		}
-		err = eachUser(ctx, c, c.Scheme(), f, gvk, k, func(u User) error {
+		err = eachUser(ctx, c, c.Scheme(), configs, gvk, k, func(u User) error {
 			if u.GetDeletionTimestamp().IsZero() {
 				return nil
 			}

@@ -1,18 +1,18 @@
-// Package providerconfig keeps the configurations of a provider while they are in
-// use, and counts their users. A configuration holds what is needed to reach an
-// external system: if it went before the objects that use it, they could not be
-// deleted any more.
+// Package providerconfig protects the configurations of a provider from deletion while
+// they are in use, and counts their users. A configuration holds the settings and
+// credentials of an external system: without it, the objects that use it could not be
+// deleted.
 //
-// Begin with Setup in the provider's main, and call Get where Connect looks for the
+// Start with Setup in the provider's main, and call Get where Connect needs the
 // configuration of an object.
 //
-// There are no usage objects. Who uses what is read from the informers of the
+// There are no usage objects. The users are read from the informers of the
 // managed kinds, which a provider has anyway. A configuration is used by the objects
-// that refer to it: one with a namespace by those of its own namespace only, one
-// without by those of all namespaces. It gets the finalizer FinalizerName as soon as
-// it is seen, and Get hands it out only after that, so that it cannot vanish before
-// its first use is counted. When it is deleted the finalizer stays until its last
-// user is gone; the condition Terminating says whom that waits for.
+// that refer to it: a namespaced one by those of its own namespace only, a
+// cluster-scoped one by those of all namespaces. It gets the finalizer FinalizerName
+// at its first reconcile, and Get returns it only after that, so that it cannot be
+// deleted before its first use is counted. When it is deleted the finalizer stays
+// until its last user is gone; the condition Terminating names the remaining users.
 //
 // The manager of Setup must see all users: its cache must not be restricted to some
 // namespaces or labels that hold only a part of them.

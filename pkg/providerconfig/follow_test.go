@@ -68,12 +68,12 @@ func (q onAdd) Add(r reconcile.Request) { q.do(r) }
 
 func newFollowed(t *testing.T, f *fleet) *tracker {
 	t.Helper()
-	all, err := newFamily(kinds, newYard(newScheme()).Client)
+	all, err := newConfigKinds(kinds, newYard(newScheme()).Client)
 	if err != nil {
 		t.Fatal(err)
 	}
 	tr := newTracker(all, f, newScheme(), unservedBy(nil))
-	tr.users[group.WithKind("Boat")] = false
+	tr.kindSynced[group.WithKind("Boat")] = false
 
 	return tr
 }
@@ -86,25 +86,25 @@ func TestFollow(t *testing.T) {
 		f, ended, told := &fleet{filled: make(chan struct{})}, make(chan error, 1), []string(nil)
 		tr := newFollowed(t, f)
 		ctx, stop := context.WithCancel(t.Context())
-		go func() { ended <- tr.follow(ctx, group.WithKind("Boat"), &Boat{}) }()
+		go func() { ended <- tr.watchUsers(ctx, group.WithKind("Boat"), &Boat{}) }()
 		synctest.Wait()
-		if tr.settled() {
+		if tr.synced() {
 			t.Error("all users are known before the cache is filled")
 		}
 		f.handler.OnAdd(boat("a", "one", "", "main"), true)
 		close(f.filled)
 		synctest.Wait()
-		if !tr.settled() || tr.index.count(key{"Wharf", "a", "main"}) != 1 || f.removed != 0 {
+		if !tr.synced() || tr.index.count(key{"Wharf", "a", "main"}) != 1 || f.removed != 0 {
 			t.Error("the user is not known, or is followed no more")
 		}
 		tr.queues["Wharf"] = onAdd{do: func(r reconcile.Request) {
 			told = append(told, r.String())
-			if tr.users[group.WithKind("Boat")] {
+			if tr.kindSynced[group.WithKind("Boat")] {
 				told = append(told, "too early")
 			}
 		}}
 		stop()
-		if err := <-ended; err != nil || tr.settled() || tr.index.count(key{"Wharf", "a", "main"}) != 0 || f.removed != 1 || len(told) != 1 || told[0] != "a/main" {
+		if err := <-ended; err != nil || tr.synced() || tr.index.count(key{"Wharf", "a", "main"}) != 0 || f.removed != 1 || len(told) != 1 || told[0] != "a/main" {
 			t.Errorf("error %v, removed %d handlers, told %q", err, f.removed, told)
 		}
 	})
@@ -126,8 +126,8 @@ func TestFollowEnds(t *testing.T) {
 			tr := newFollowed(t, f)
 			ctx, stop := context.WithCancel(t.Context())
 			stop()
-			err := tr.follow(ctx, group.WithKind("Boat"), &Boat{})
-			if got := message(err); got != tc.want || f.removed != tc.removed || tr.settled() {
+			err := tr.watchUsers(ctx, group.WithKind("Boat"), &Boat{})
+			if got := message(err); got != tc.want || f.removed != tc.removed || tr.synced() {
 				t.Errorf("error %q, want %q; removed %d handlers, want %d", got, tc.want, f.removed, tc.removed)
 			}
 		})
@@ -149,22 +149,22 @@ func TestNoUsers(t *testing.T) {
 	p := newPort(t, boat("a", "one", "", "main"), wharf("a", "main"))
 	tr, wharves, boats := p.tracker, group.WithKind("Wharf"), group.WithKind("Boat")
 	tr.handler(t.Context(), wharves.GroupKind()).OnAdd(wharf("a", "main"), false)
-	if len(tr.index.uses) != 0 {
-		t.Errorf("uses: %v", tr.index.uses)
+	if len(tr.index.configByUser) != 0 {
+		t.Errorf("uses: %v", tr.index.configByUser)
 	}
 	main := key{"Wharf", "a", "main"}
-	if found, err := tr.search(t.Context(), wharves, main); found || err != nil {
+	if found, err := tr.hasUser(t.Context(), wharves, main); found || err != nil {
 		t.Errorf("a configuration uses itself: %t, %v", found, err)
 	}
-	if _, err := tr.search(t.Context(), group.WithKind("Pier"), main); err == nil {
+	if _, err := tr.hasUser(t.Context(), group.WithKind("Pier"), main); err == nil {
 		t.Error("a kind that nobody knows can be listed")
 	}
 	for _, want := range []bool{false, true} {
-		tr.users[boats] = !want
-		if unused, err := tr.unused(t.Context(), main); unused != want || err != nil {
+		tr.kindSynced[boats] = !want
+		if unused, err := tr.confirmUnused(t.Context(), main); unused != want || err != nil {
 			t.Errorf("unused: %t, %v, want %t", unused, err, want)
 		}
-		if settled := tr.settled(); settled == want {
+		if settled := tr.synced(); settled == want {
 			t.Errorf("settled: %t", settled)
 		}
 		if !tr.mu.TryLock() {
@@ -176,7 +176,7 @@ func TestNoUsers(t *testing.T) {
 
 // asking is whoever tells kinds, and notes of what.
 type asking struct {
-	kinder
+	kindResolver
 
 	asked *[]any
 }
@@ -184,14 +184,14 @@ type asking struct {
 func (a asking) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind, error) {
 	*a.asked = append(*a.asked, o)
 
-	return a.kinder.GroupVersionKindFor(o)
+	return a.kindResolver.GroupVersionKindFor(o)
 }
 
 // TestAbsentKinds: a kind that is not given is asked for by nobody, whether it is nil or a nil pointer.
 func TestAbsentKinds(t *testing.T) {
 	for _, none := range []Config{nil, (*Wharf)(nil)} {
 		var asked []any
-		f, err := newFamily(Kinds{Namespaced: none, Cluster: &ClusterWharf{}}, asking{newPort(t), &asked})
+		f, err := newConfigKinds(Kinds{Namespaced: none, Cluster: &ClusterWharf{}}, asking{newPort(t), &asked})
 		if err != nil || len(f) != 1 || len(asked) != 1 {
 			t.Errorf("%v: family %v, asked for %v, error %v", none, f, asked, err)
 		}
@@ -206,8 +206,8 @@ func (*malformed) DeepCopyObject() runtime.Object { return &Boat{} }
 // TestMalformedKind: a kind whose copies are no configurations cannot be read.
 func TestMalformedKind(t *testing.T) {
 	p := newPort(t, wharf("a", "main"))
-	p.rs["Wharf"].kind = &form{gvk: group.WithKind("Wharf"), empty: &malformed{}}
-	if _, err := p.try(wharf("a", "main")); message(err) != "cannot get the ProviderConfig: a copy of *providerconfig.malformed is no Config" {
+	p.rs["Wharf"].kind = &kindInfo{gvk: group.WithKind("Wharf"), empty: &malformed{}}
+	if _, err := p.try(wharf("a", "main")); message(err) != "cannot get the ProviderConfig: a copy of *providerconfig.malformed is not a Config" {
 		t.Errorf("error %v", err)
 	}
 }

@@ -78,7 +78,7 @@ func TestGet(t *testing.T) {
 		"LeavingNamed":     {reason: "a name proves no use", boat: named(boat("a", "x", "ClusterWharf", "leaving")), problem: "leaving", message: "ClusterWharf leaving is being deleted"},
 		"LeavingBoth":      {reason: "to be deleted it needs it", boat: deleted(boat("a", "x", "", "leaving")), want: "a/leaving"},
 		"LeavingUnguarded": {boat: boat("a", "x", "", "leaving-new"), problem: "leaving", message: "Wharf a/leaving-new is being deleted"},
-		"NotReady":         {boat: boat("a", "x", "", "new"), problem: "not ready", message: "Wharf a/new is not ready: nothing protects it from being deleted while it is in use"},
+		"NotReady":         {boat: boat("a", "x", "", "new"), problem: "not ready", message: "Wharf a/new is not ready: it lacks the finalizer that protects it while it is in use"},
 		"NotReadyUsed":     {reason: "it was used before there was protection", boat: used(boat("a", "x", "", "new")), want: "a/new"},
 		"Unprotected":      {boat: boat("a", "x", "", "new"), options: []GetOption{WithoutProtection()}, want: "a/new"},
 		"UnprotectedLeave": {boat: boat("a", "x", "", "leaving"), options: []GetOption{WithoutProtection()}, want: "a/leaving"},
@@ -177,7 +177,7 @@ func TestGetFails(t *testing.T) {
 	if _, err := Get(t.Context(), c, wharf("a", "x"), Kinds{}); !IsInvalid(err) {
 		t.Errorf("Get(...) for what has no reference, without kinds: %v", err)
 	}
-	if err := fmt.Errorf("wrapped: %w", &refusal{problem: missing}); !IsMissing(err) || IsLeaving(err) {
+	if err := fmt.Errorf("wrapped: %w", &configError{reason: missing}); !IsMissing(err) || IsLeaving(err) {
 		t.Error("a wrapped refusal is not found")
 	}
 }

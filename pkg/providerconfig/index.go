@@ -15,6 +15,7 @@ type user struct {
 	name      string
 }
 
+// String returns the kind and the name.
 func (u user) String() string {
 	if u.namespace == "" {
 		return u.kind.Kind + " " + u.name
@@ -23,64 +24,66 @@ func (u user) String() string {
 	return u.kind.Kind + " " + u.namespace + "/" + u.name
 }
 
-// An index says who uses what. It holds nothing of objects that are gone. It may be
-// used concurrently.
+// An index maps users to configurations and back. It keeps no entry of an object that is
+// gone. It is safe for concurrent use.
 type index struct {
-	mu    sync.RWMutex
-	uses  map[user]key
-	users map[key]map[user]struct{}
+	mu            sync.RWMutex
+	configByUser  map[user]key
+	usersByConfig map[key]map[user]struct{}
 }
 
+// newIndex returns an empty index.
 func newIndex() *index {
-	return &index{uses: map[user]key{}, users: map[key]map[user]struct{}{}}
+	return &index{configByUser: map[user]key{}, usersByConfig: map[key]map[user]struct{}{}}
 }
 
-// set notes that a user refers to a configuration, or to none, and returns the
-// configurations whose number of users has changed. After the context of whoever
-// follows the users has ended it does nothing: events may come late.
+// set records the configuration that a user refers to, or that it refers to none, and
+// returns the configurations whose number of users changed. It does nothing once ctx,
+// that of the watch, has ended: events may arrive late.
 func (i *index) set(ctx context.Context, u user, k key, refers bool) []key {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if ctx.Err() != nil {
 		return nil
 	}
-	old, had := i.uses[u]
+	old, had := i.configByUser[u]
 	if had && refers && old == k {
 		return nil
 	}
 	var changed []key
 	if had {
-		i.drop(u, old)
+		i.remove(u, old)
 		changed = append(changed, old)
 	}
 	if refers {
-		i.uses[u] = k
-		if i.users[k] == nil {
-			i.users[k] = map[user]struct{}{}
+		i.configByUser[u] = k
+		if i.usersByConfig[k] == nil {
+			i.usersByConfig[k] = map[user]struct{}{}
 		}
-		i.users[k][u] = struct{}{}
+		i.usersByConfig[k][u] = struct{}{}
 		changed = append(changed, k)
 	}
 
 	return changed
 }
 
-func (i *index) drop(u user, k key) {
-	delete(i.uses, u)
-	delete(i.users[k], u)
-	if len(i.users[k]) == 0 {
-		delete(i.users, k)
+// remove removes a user of a configuration.
+func (i *index) remove(u user, k key) {
+	delete(i.configByUser, u)
+	delete(i.usersByConfig[k], u)
+	if len(i.usersByConfig[k]) == 0 {
+		delete(i.usersByConfig, k)
 	}
 }
 
-// clear forgets all users of a kind, and returns the configurations they used.
+// clear removes all users of a kind, and returns the configurations that they used.
 func (i *index) clear(kind schema.GroupKind) []key {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	changed := map[key]struct{}{}
-	for u, k := range i.uses {
+	for u, k := range i.configByUser {
 		if u.kind == kind {
-			i.drop(u, k)
+			i.remove(u, k)
 			changed[k] = struct{}{}
 		}
 	}
@@ -92,15 +95,16 @@ func (i *index) clear(kind schema.GroupKind) []key {
 	return keys
 }
 
+// count returns the number of users of a configuration.
 func (i *index) count(k key) int {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
 
-	return len(i.users[k])
+	return len(i.usersByConfig[k])
 }
 
-// first returns the names of the first users of a configuration, in their order.
-func (i *index) first(k key, most int) []string {
+// firstNames returns at most that many names of users of a configuration, sorted.
+func (i *index) firstNames(k key, most int) []string {
 	names := i.names(k)
 	slices.Sort(names)
 
@@ -111,8 +115,8 @@ func (i *index) first(k key, most int) []string {
 func (i *index) names(k key) []string {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
-	names := make([]string, 0, len(i.users[k]))
-	for u := range i.users[k] {
+	names := make([]string, 0, len(i.usersByConfig[k]))
+	for u := range i.usersByConfig[k] {
 		names = append(names, u.String())
 	}
 

@@ -14,15 +14,15 @@ import (
 // FinalizerName is the finalizer that keeps a configuration while it is in use.
 const FinalizerName = "in-use.moorage.dev"
 
-// A UserCounter says in its status how many objects refer to it.
-// commonv1.ProviderConfigStatus says how.
+// A UserCounter has the number of objects that refer to it in its status.
+// commonv1.ProviderConfigStatus implements it.
 type UserCounter interface {
 	GetUsers() int64
 	SetUsers(n int64)
 }
 
-// A Config is the configuration of a provider. If it has conditions as well, being a
-// resource.Conditioned, it gets one that says why its deletion waits.
+// A Config is the configuration of a provider. If it is a resource.Conditioned as well,
+// the condition Terminating says why its deletion waits.
 type Config interface {
 	client.Object
 	UserCounter
@@ -46,84 +46,91 @@ type Kinds struct {
 	Cluster Config
 }
 
-// A key names a configuration.
+// A key identifies a configuration.
 type key struct {
 	kind      string
 	namespace string // empty for a configuration without one
 	name      string
 }
 
-// A form is a kind of configuration.
-type form struct {
+// A kindInfo describes a kind of configuration.
+type kindInfo struct {
 	gvk        schema.GroupVersionKind
 	namespaced bool
 	empty      Config
 }
 
-func (f *form) new() (Config, error) {
-	c, ok := f.empty.DeepCopyObject().(Config)
+// newObject returns an empty object of the kind.
+func (k *kindInfo) newObject() (Config, error) {
+	c, ok := k.empty.DeepCopyObject().(Config)
 	if !ok {
-		return nil, errors.Errorf("a copy of %T is no Config", f.empty)
+		return nil, errors.Errorf("a copy of %T is not a Config", k.empty)
 	}
 
 	return c, nil
 }
 
-// A kinder tells the kinds of objects; a client is one.
-type kinder interface {
+// A kindResolver returns the kind of an object. A client is one.
+type kindResolver interface {
 	GroupVersionKindFor(obj runtime.Object) (schema.GroupVersionKind, error)
 }
 
-// A family is the kinds of one provider, the namespaced one first.
-type family []*form
+// configKinds holds the kinds of configuration of one provider, the namespaced one first.
+type configKinds []*kindInfo
 
-func newFamily(k Kinds, of kinder) (family, error) {
-	var f family
-	for _, kind := range []form{{empty: k.Namespaced, namespaced: true}, {empty: k.Cluster}} {
-		if absent(kind.empty) {
+// newConfigKinds returns the kinds that k gives, or an error if there is none or a kind
+// is not registered.
+func newConfigKinds(k Kinds, resolver kindResolver) (configKinds, error) {
+	var kinds configKinds
+	for _, kind := range []kindInfo{{empty: k.Namespaced, namespaced: true}, {empty: k.Cluster}} {
+		if isNil(kind.empty) {
 			continue
 		}
 		var err error
-		if kind.gvk, err = of.GroupVersionKindFor(kind.empty); err != nil {
-			return nil, errors.Wrap(err, "cannot tell a kind of configuration")
+		if kind.gvk, err = resolver.GroupVersionKindFor(kind.empty); err != nil {
+			return nil, errors.Wrap(err, "cannot determine the kind of a configuration")
 		}
-		f = append(f, &kind)
+		kinds = append(kinds, &kind)
 	}
-	if len(f) == 0 {
+	if len(kinds) == 0 {
 		return nil, errors.New("no kind of configuration is given")
 	}
 
-	return f, nil
+	return kinds, nil
 }
 
-// absent finds the typed nil as well.
-func absent(c Config) bool {
+// isNil reports whether c is nil or a nil pointer.
+func isNil(c Config) bool {
 	return c == nil || reflect.ValueOf(c).Kind() == reflect.Pointer && reflect.ValueOf(c).IsNil()
 }
 
-// refers returns which configuration an object refers to, or an error that
-// IsInvalid if that is none that can be.
-func (f family) refers(u User) (key, *form, error) {
+// resolveReference returns the configuration that u refers to and its kind. The error
+// satisfies IsInvalid if no such configuration can exist.
+func (k configKinds) resolveReference(u User) (key, *kindInfo, error) {
 	ref := u.GetProviderConfigReference()
 	if ref == nil || ref.Name == "" {
-		return key{}, nil, &refusal{problem: invalid, why: "the object names no ProviderConfig"}
+		return key{}, nil, &configError{reason: invalid, message: "the object names no ProviderConfig"}
 	}
-	kind := f.named(ref.Kind)
+	kind := k.byName(ref.Kind)
 	switch {
 	case kind == nil:
-		return key{}, nil, &refusal{problem: invalid, why: "the object names a ProviderConfig of an unknown kind", kind: ref.Kind}
+		return key{}, nil, &configError{
+			reason: invalid, message: "the object names a ProviderConfig of an unknown kind", kind: ref.Kind,
+		}
 	case !kind.namespaced:
 		return key{kind: kind.gvk.Kind, name: ref.Name}, kind, nil
 	case u.GetNamespace() == "":
-		return key{}, nil, &refusal{problem: invalid, why: "an object without a namespace cannot use a " + kind.gvk.Kind + ", which has one"}
+		return key{}, nil, &configError{
+			reason: invalid, message: "an object without a namespace cannot use a " + kind.gvk.Kind + ", which has one",
+		}
 	default:
 		return key{kind: kind.gvk.Kind, namespace: u.GetNamespace(), name: ref.Name}, kind, nil
 	}
 }
 
-// named returns a kind by its name, the first one if there is no name.
-func (f family) named(kind string) *form {
-	for _, one := range f {
+// byName returns the kind of that name, the first kind if the name is empty, or nil.
+func (k configKinds) byName(kind string) *kindInfo {
+	for _, one := range k {
 		if kind == one.gvk.Kind || kind == "" {
 			return one
 		}

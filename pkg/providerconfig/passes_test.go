@@ -91,8 +91,8 @@ func TestReadsThatFail(t *testing.T) {
 	w := wharf("a", "main")
 	p.pass(w)
 	p.rs["Wharf"].client = &failing{Client: p, reads: errors.New("boom: password=hunter2")}
-	if _, err := p.try(w); message(err) != "cannot get the ProviderConfig: boom: password=[REDACTED]" || p.rs["Wharf"].memory.Len() != 1 {
-		t.Errorf("error %v, %d configurations are known", err, p.rs["Wharf"].memory.Len())
+	if _, err := p.try(w); message(err) != "cannot get the ProviderConfig: boom: password=[REDACTED]" || p.rs["Wharf"].records.Len() != 1 {
+		t.Errorf("error %v, %d configurations are known", err, p.rs["Wharf"].records.Len())
 	}
 }
 
@@ -148,7 +148,7 @@ func TestEventsAfterTheWrite(t *testing.T) {
 	p.pass(w)
 	want := []string{
 		"Warning | InUse | Delete | Deletion waits for 1 user: Boat a/one",
-		"Warning | ConnectionUnauthorized | Connect | the external system does not accept the credentials: correct the Secret; now and then it is tried with one call; last error: boom",
+		"Warning | ConnectionUnauthorized | Connect | the external system rejects the credentials: correct the Secret; the provider probes it with single calls; last error: boom",
 	}
 	if diff := cmp.Diff(want, d.told); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -167,7 +167,7 @@ func TestConnectionThatIsWellAgain(t *testing.T) {
 	}
 	w.SetConditions(commonv1.Condition{Type: commonv1.TypeConnected, Status: metav1.ConditionFalse, Reason: commonv1.ReasonConnectionUnavailable})
 	e := r.describeConnection(w, key{"Wharf", "a", "main"}, &record{})
-	if want := (&event.Event{Type: event.TypeNormal, Reason: ReasonConnected, Message: "calls are let through", Action: "Connect"}); !cmp.Equal(want, e) {
+	if want := (&event.Event{Type: event.TypeNormal, Reason: ReasonConnected, Message: "the connection is available", Action: "Connect"}); !cmp.Equal(want, e) {
 		t.Errorf("told %v, want %v", e, want)
 	}
 }
@@ -195,7 +195,7 @@ func TestRecheck(t *testing.T) {
 		"NoLimits":    {connected(commonv1.ReasonConnectionUnavailable), nil, 10 * time.Minute},
 	} {
 		r := &reconciler{limits: tc.limits}
-		if got := r.recheck(tc.config); got != tc.want {
+		if got := r.resyncAfter(tc.config); got != tc.want {
 			t.Errorf("%s: after %s, want %s", name, got, tc.want)
 		}
 	}
@@ -215,9 +215,9 @@ func TestGetRefuses(t *testing.T) {
 		want   string
 		waited time.Duration
 	}{
-		"Unprotected": {boat("a", "x", "", "main"), kinds, "Wharf a/main is not ready: nothing protects it from being deleted while it is in use", 630 * time.Millisecond},
+		"Unprotected": {boat("a", "x", "", "main"), kinds, "Wharf a/main is not ready: it lacks the finalizer that protects it while it is in use", 630 * time.Millisecond},
 		"Nameless":    {nameless, kinds, "the object names no ProviderConfig", 0},
-		"NoUser":      {wharf("a", "x"), Kinds{}, "a *providerconfig.Wharf cannot name a ProviderConfig", 0},
+		"NoUser":      {wharf("a", "x"), Kinds{}, "a *providerconfig.Wharf cannot refer to a ProviderConfig", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestEnqueueUsersPlainly(t *testing.T) {
 	if request, _ := q.Get(); request.String() != "a/one" {
 		t.Errorf("enqueued %s", request)
 	}
-	if _, err := EnqueueUsers(p, kinds, &Raft{}); err == nil || !strings.HasPrefix(err.Error(), "cannot tell a kind of users: ") {
+	if _, err := EnqueueUsers(p, kinds, &Raft{}); err == nil || !strings.HasPrefix(err.Error(), "cannot determine the kind of a user: ") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -10,28 +10,30 @@ import (
 	"github.com/moorage-dev/moorage/internal/gone"
 )
 
-// Patience is how many passes wait for the cache to catch up. Then the API server is asked.
-const patience = 3
+// maxStaleReads is the number of passes that wait for the cache to catch up. After that
+// the configuration is read from the API server.
+const maxStaleReads = 3
 
-// read returns a configuration and what is known of it, or nil if it is gone. The cache
-// answers, unless it has lagged behind for too long: then the API server does. A cache may
-// never catch up, because an API server that was restored to an older state gives out
-// versions that are lower than those that we know.
+// read returns a configuration and its record, or nil if it does not exist. It reads from
+// the cache, or from the API server if the cache has been stale for maxStaleReads passes.
+// A cache may never catch up: an API server that was restored from a backup returns lower
+// versions than this process has seen.
 func (r *reconciler) read(ctx context.Context, name types.NamespacedName) (Config, *record, error) {
 	config, err := r.get(ctx, r.client, name)
 	if config == nil {
 		return nil, nil, err
 	}
-	known := r.memory.Of(name, config.GetUID())
-	if known.lag < patience {
+	known := r.records.Of(name, config.GetUID())
+	if known.staleReads < maxStaleReads {
 		return config, known, nil
 	}
-	config, err = r.get(ctx, r.live, name)
+	config, err = r.get(ctx, r.apiReader, name)
 	if config == nil {
 		return nil, nil, err
 	}
-	if known = r.memory.Of(name, config.GetUID()); known.ahead(config.GetResourceVersion()) {
-		r.logger.Info("The API server was restored to an older state: what it has now counts", "name", name.Name, "namespace", name.Namespace,
+	if known = r.records.Of(name, config.GetUID()); known.isStale(config.GetResourceVersion()) {
+		r.logger.Info("The API server was restored to an older state: discarding the known version",
+			"name", name.Name, "namespace", name.Namespace,
 			"version", config.GetResourceVersion(), "known", known.version)
 		*known = record{}
 	}
@@ -41,7 +43,7 @@ func (r *reconciler) read(ctx context.Context, name types.NamespacedName) (Confi
 
 // get returns nil if there is no such configuration.
 func (r *reconciler) get(ctx context.Context, from client.Reader, name types.NamespacedName) (Config, error) {
-	config, err := r.kind.new()
+	config, err := r.kind.newObject()
 	if err != nil {
 		return nil, err
 	}
@@ -52,14 +54,14 @@ func (r *reconciler) get(ctx context.Context, from client.Reader, name types.Nam
 	return config, nil
 }
 
-// replaced returns nil for the error of a write to a configuration that is gone, or is
-// another one by now: that makes an event of its own. The answer to a write does not prove
-// it, so the API server is asked.
-func (r *reconciler) replaced(ctx context.Context, config Config, err error) error {
+// ignoreReplaced returns nil for the error of a write to a configuration that is gone or
+// was replaced: that causes an event of its own. The response to the write does not prove
+// it, so it reads the configuration from the API server.
+func (r *reconciler) ignoreReplaced(ctx context.Context, config Config, err error) error {
 	if !kerrors.IsInvalid(err) && !gone.Answered(err, config.GetName()) {
 		return err
 	}
-	if is, unknown := gone.Confirmed(ctx, r.live, config); unknown == nil && is {
+	if is, unknown := gone.Confirmed(ctx, r.apiReader, config); unknown == nil && is {
 		return nil
 	}
 

@@ -23,146 +23,150 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// ReasonInUse is the reason of the event that tells that the deletion of a
+// ReasonInUse is the reason of the event that reports that the deletion of a
 // configuration waits for its users.
 const ReasonInUse event.Reason = "InUse"
 
 const (
-	again   = time.Second      // while something is not known yet
-	recheck = 10 * time.Minute // of what nobody asks for; nothing is sent by it
-	named   = 3                // users in a message
+	retryDelay     = time.Second      // while the cache is stale or the users are not known yet
+	resyncInterval = 10 * time.Minute // without an event; sends no request
+	maxNamedUsers  = 3                // users that a message names
 )
 
-// A reconciler keeps the configurations of one kind.
+// A reconciler reconciles the configurations of one kind.
 type reconciler struct {
-	kind      *form
+	kind      *kindInfo
 	client    client.Client
-	live      client.Reader // asks the API server itself
+	apiReader client.Reader // not cached
 	finalizer resource.Finalizer
-	retired   []retiredFinalizer // of predecessors
+	retired   []retiredFinalizer // of other controllers, such as Crossplane
 	tracker   *tracker
-	memory    *records.Records[record]
+	records   *records.Records[record]
 	logger    logging.Logger
 	recorder  event.Recorder
 	clock     clock.PassiveClock
 	interval  time.Duration
-	limits    *limit.Set // nil: none
+	limits    *limit.Set // nil if WithLimits is not used
 }
 
-// Reconcile looks at one configuration. Conflicts are silent: whoever changed it has
-// made an event of it.
+// Reconcile reconciles one configuration. It requeues after a conflict without an error:
+// the other write causes an event.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	config, known, err := r.read(ctx, request.NamespacedName)
 	if err != nil {
 		return reconcile.Result{}, redact.Error(errors.Wrap(err, "cannot get the ProviderConfig"))
 	}
 	if config == nil {
-		r.memory.Forget(request.NamespacedName)
+		r.records.Forget(request.NamespacedName)
 
 		return reconcile.Result{}, nil
 	}
-	if known.ahead(config.GetResourceVersion()) {
-		known.lags(r.clock.Now())
+	if known.isStale(config.GetResourceVersion()) {
+		known.recordStaleRead(r.clock.Now())
 
-		return reconcile.Result{RequeueAfter: again}, nil // the cache lags behind our own write, and will tell
+		return reconcile.Result{RequeueAfter: retryDelay}, nil // the cache does not show the last write yet
 	}
-	after, err := r.keep(ctx, config, known)
+	after, err := r.reconcileConfig(ctx, config, known)
 	if kerrors.IsConflict(err) {
-		known.lags(r.clock.Now())
+		known.recordStaleRead(r.clock.Now())
 
-		return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // The only way to try again that is silent and keeps the back-off.
+		return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // Requeue with backoff, without an error.
 	}
-	known.lag = 0
+	known.staleReads = 0
 
 	return reconcile.Result{RequeueAfter: after}, redact.Error(err)
 }
 
-// keep does what a configuration needs, and returns when to look again.
-func (r *reconciler) keep(ctx context.Context, config Config, known *record) (time.Duration, error) {
-	deleted, ours := !config.GetDeletionTimestamp().IsZero(), meta.FinalizerExists(config, FinalizerName)
-	ours = ours || deleted && r.left(config)
+// reconcileConfig adds or removes the finalizer of a configuration and writes its status.
+// It returns the time until the next reconcile.
+func (r *reconciler) reconcileConfig(ctx context.Context, config Config, known *record) (time.Duration, error) {
+	deleted, held := !config.GetDeletionTimestamp().IsZero(), meta.FinalizerExists(config, FinalizerName)
+	held = held || deleted && r.hasRetiredFinalizer(config)
 	k := key{kind: r.kind.gvk.Kind, namespace: config.GetNamespace(), name: config.GetName()}
 	switch {
-	case deleted && !ours:
-		return recheck, nil
-	case !ours:
+	case deleted && !held:
+		return resyncInterval, nil
+	case !held:
 		if err := r.finalizer.AddFinalizer(ctx, config); err != nil {
-			return 0, r.replaced(ctx, config, err)
+			return 0, r.ignoreReplaced(ctx, config, err)
 		}
 		known.version = config.GetResourceVersion()
 	}
 	if !deleted {
-		if err := r.retire(ctx, config, known); err != nil {
-			return 0, r.replaced(ctx, config, err)
+		if err := r.removeRetiredFinalizers(ctx, config, known); err != nil {
+			return 0, r.ignoreReplaced(ctx, config, err)
 		}
 	}
-	if !r.tracker.settled() {
-		r.logger.Debug("Not all users are known yet", "name", k.name, "namespace", k.namespace)
+	if !r.tracker.synced() {
+		r.logger.Debug("Waiting until all users are listed", "name", k.name, "namespace", k.namespace)
 
-		return again, nil
+		return retryDelay, nil
 	}
 	if deleted && r.tracker.index.count(k) == 0 {
 		return r.release(ctx, config, k, known)
 	}
 
-	return r.count(ctx, config, k, known)
+	return r.updateStatus(ctx, config, k, known)
 }
 
-// release lets a configuration go that nobody uses.
+// release removes the finalizer of a deleted configuration if the cache confirms that it
+// has no users.
 func (r *reconciler) release(ctx context.Context, config Config, k key, known *record) (time.Duration, error) {
-	unused, err := r.tracker.unused(ctx, k)
+	unused, err := r.tracker.confirmUnused(ctx, k)
 	if err != nil || !unused {
-		return again, err
+		return retryDelay, err
 	}
-	r.logger.Debug("Nobody uses a deleted ProviderConfig", "name", k.name, "namespace", k.namespace)
+	r.logger.Debug("Releasing a deleted ProviderConfig without users", "name", k.name, "namespace", k.namespace)
 
-	if err := r.retire(ctx, config, known); err != nil {
-		return recheck, r.replaced(ctx, config, err)
+	if err := r.removeRetiredFinalizers(ctx, config, known); err != nil {
+		return resyncInterval, r.ignoreReplaced(ctx, config, err)
 	}
 	read := config.GetResourceVersion()
 	if err := r.finalizer.RemoveFinalizer(ctx, config); err != nil {
-		return recheck, r.replaced(ctx, config, err)
+		return resyncInterval, r.ignoreReplaced(ctx, config, err)
 	}
 	known.released, known.version = read, config.GetResourceVersion()
 
-	return again, nil // until it is seen to be gone, or held by others only
+	return retryDelay, nil // until the cache shows the deletion, or only finalizers of others
 }
 
-// count writes into the status how many users there are, and whom deletion waits
-// for, if that has changed and the last time is long enough ago.
-func (r *reconciler) count(ctx context.Context, config Config, k key, known *record) (time.Duration, error) {
+// updateStatus writes the number of users, and the users that deletion waits for, if they
+// changed and the last write is at least the interval ago.
+func (r *reconciler) updateStatus(ctx context.Context, config Config, k key, known *record) (time.Duration, error) {
 	base, ok := config.DeepCopyObject().(client.Object)
 	if !ok {
 		return 0, errors.Errorf("a copy of %T is no object", config)
 	}
-	waits, changed := r.describe(config, k, known)
-	news := r.describeConnection(config, k, known)
-	reason, after := connectionReason(config), r.recheck(config)
-	switch rest := r.interval - r.clock.Since(known.counted); {
-	case !changed && news == nil:
+	newWait, changed := r.describe(config, k, known)
+	connectionEvent := r.describeConnection(config, k, known)
+	reason, after := connectionReason(config), r.resyncAfter(config)
+	switch remaining := r.interval - r.clock.Since(known.statusWritten); {
+	case !changed && connectionEvent == nil:
 		return after, nil
-	case !waits && !known.counted.IsZero() && rest > 0:
-		return rest, nil
+	case !newWait && !known.statusWritten.IsZero() && remaining > 0:
+		return remaining, nil
 	}
-	if err := r.write(ctx, config, base, known); err != nil {
+	if err := r.patchStatus(ctx, config, base, known); err != nil {
 		return 0, err
 	}
-	if waits {
-		known.told = true
-		message := fmt.Sprintf("Deletion waits for %s", r.users(k))
-		r.recorder.Event(config, event.Event{Type: event.TypeWarning, Reason: ReasonInUse, Message: message, Action: "Delete"})
+	if newWait {
+		known.waitReported = true
+		message := fmt.Sprintf("Deletion waits for %s", r.describeUsers(k))
+		r.recorder.Event(config, event.Event{
+			Type: event.TypeWarning, Reason: ReasonInUse, Message: message, Action: "Delete",
+		})
 	}
-	if news != nil {
-		r.recorder.Event(config, *news)
+	if connectionEvent != nil {
+		r.recorder.Event(config, *connectionEvent)
 		known.connection = reason
 	}
 
 	return after, nil
 }
 
-// describe puts into the object what its status has to say. It reports whether that
-// is the first time that its deletion waits, and whether anything changed.
-func (r *reconciler) describe(config Config, k key, known *record) (waits, changed bool) {
+// describe sets the number of users and the condition Terminating of config. It reports
+// whether the wait for users is new, and whether anything changed.
+func (r *reconciler) describe(config Config, k key, known *record) (newWait, changed bool) {
 	users := int64(r.tracker.index.count(k))
 	changed = config.GetUsers() != users
 	config.SetUsers(users)
@@ -171,22 +175,22 @@ func (r *reconciler) describe(config Config, k key, known *record) (waits, chang
 	}
 	conditioned, ok := config.(resource.Conditioned)
 	if !ok {
-		return !known.told, changed || !known.told
+		return !known.waitReported, changed || !known.waitReported
 	}
 	old := conditioned.GetCondition(commonv1.TypeTerminating)
 	now := commonv1.Condition{
 		Type: commonv1.TypeTerminating, Status: metav1.ConditionFalse, Reason: commonv1.ReasonInUse,
-		Message: "Deletion waits for " + r.users(k), LastTransitionTime: metav1.NewTime(r.clock.Now()),
+		Message: "Deletion waits for " + r.describeUsers(k), LastTransitionTime: metav1.NewTime(r.clock.Now()),
 		ObservedGeneration: config.GetGeneration(),
 	}
 	conditioned.SetConditions(now)
 
-	return old.Reason != commonv1.ReasonInUse && !known.told, changed || !old.Equal(now)
+	return old.Reason != commonv1.ReasonInUse && !known.waitReported, changed || !old.Equal(now)
 }
 
-// users says how many there are, and names the first.
-func (r *reconciler) users(k key) string {
-	n, names := r.tracker.index.count(k), r.tracker.index.first(k, named)
+// describeUsers returns the number of users and the names of the first of them.
+func (r *reconciler) describeUsers(k key) string {
+	n, names := r.tracker.index.count(k), r.tracker.index.firstNames(k, maxNamedUsers)
 	noun := "users"
 	if n == 1 {
 		noun = "user"
@@ -199,27 +203,27 @@ func (r *reconciler) users(k key) string {
 	return fmt.Sprintf("%d %s: %s%s", n, noun, strings.Join(names, ", "), more)
 }
 
-// write sends what differs in the status. What the server has dropped once it is not
-// sent again, as long as nothing else changes.
-func (r *reconciler) write(ctx context.Context, config Config, base client.Object, known *record) error {
+// patchStatus patches the difference between base and config in the status. A patch that
+// changed nothing, because the CRD lacks the fields, is not repeated.
+func (r *reconciler) patchStatus(ctx context.Context, config Config, base client.Object, known *record) error {
 	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
 	body, err := patch.Data(config)
 	if err != nil {
 		return errors.Wrap(err, "cannot compare the status of the ProviderConfig")
 	}
-	if string(body) == known.futile {
+	if string(body) == known.prunedPatch {
 		return nil
 	}
 	if err := r.client.Status().Patch(ctx, config, client.RawPatch(patch.Type(), body)); err != nil {
 		return errors.Wrap(err, "cannot update the status of the ProviderConfig")
 	}
-	var futile string
-	known.counted, known.version = r.clock.Now(), config.GetResourceVersion()
+	var pruned string
+	known.statusWritten, known.version = r.clock.Now(), config.GetResourceVersion()
 	if known.version == base.GetResourceVersion() {
-		futile = string(body)
-		r.logger.Info("The definition of the ProviderConfig lacks fields of its status: users, or conditions", "kind", r.kind.gvk.Kind)
+		pruned = string(body)
+		r.logger.Info("The CRD of the ProviderConfig lacks status fields: users or conditions", "kind", r.kind.gvk.Kind)
 	}
-	known.futile = futile
+	known.prunedPatch = pruned
 
 	return nil
 }

@@ -98,8 +98,8 @@ func TestReferencesThatChange(t *testing.T) {
 			t.Errorf("%s: users: -want, +got:\n%s", step.reason, diff)
 		}
 	}
-	if len(p.tracker.index.uses)+len(p.tracker.index.users) != 0 {
-		t.Errorf("the index still holds %v", p.tracker.index.uses)
+	if len(p.tracker.index.configByUser)+len(p.tracker.index.usersByConfig) != 0 {
+		t.Errorf("the index still holds %v", p.tracker.index.configByUser)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestDeletionWaitsForUsers(t *testing.T) {
 			}
 			p.pass(c)
 			for _, r := range p.rs {
-				if n := r.memory.Len(); n != 0 {
+				if n := r.records.Len(); n != 0 {
 					t.Errorf("the memory still holds %d configurations", n)
 				}
 			}
@@ -207,7 +207,7 @@ func TestDeletionIsToldOnce(t *testing.T) {
 	p.pass(w)
 	p.remove(w)
 	p.pass(w)
-	p.rs["Wharf"].memory = records.New[record](nil)
+	p.rs["Wharf"].records = records.New[record](nil)
 	p.pass(w)
 	p.sail(boat("a", "two", "", "main"))
 	p.pass(w)
@@ -236,7 +236,7 @@ func TestDeletionLooksIntoTheCache(t *testing.T) {
 	w := wharf("a", "main")
 	p.pass(w)
 	p.remove(w)
-	if result := p.pass(w); !p.load(w) || result.RequeueAfter != again {
+	if result := p.pass(w); !p.load(w) || result.RequeueAfter != retryDelay {
 		t.Errorf("it is gone, or looked at after %v", result.RequeueAfter)
 	}
 	if err := p.Client.Delete(t.Context(), boat("a", "late", "", "main")); err != nil {
@@ -251,11 +251,11 @@ func TestDeletionLooksIntoTheCache(t *testing.T) {
 func TestNothingIsDecidedBeforeAllUsersAreKnown(t *testing.T) {
 	pier := group.WithKind("Pier")
 	p := newPort(t, wharf("a", "main"))
-	p.tracker.users[pier] = false
+	p.tracker.kindSynced[pier] = false
 	w := wharf("a", "main")
 	p.sail(boat("a", "one", "", "main"))
-	if result := p.pass(w); result.RequeueAfter != again {
-		t.Errorf("look again after %v, want %v", result.RequeueAfter, again)
+	if result := p.pass(w); result.RequeueAfter != retryDelay {
+		t.Errorf("look again after %v, want %v", result.RequeueAfter, retryDelay)
 	}
 	p.wantWrites("the finalizer need not wait", "patch main")
 	p.sink(boat("a", "one", "", "main"))
@@ -264,7 +264,7 @@ func TestNothingIsDecidedBeforeAllUsersAreKnown(t *testing.T) {
 	if !p.load(w) {
 		t.Fatal("it is gone though there may be users")
 	}
-	p.tracker.gone = func(gvk schema.GroupVersionKind) bool { return gvk == pier }
+	p.tracker.unserved = func(gvk schema.GroupVersionKind) bool { return gvk == pier }
 	p.pass(w)
 	if p.load(w) {
 		t.Error("it stays for a kind that is not served")
@@ -400,8 +400,8 @@ func TestStaleRead(t *testing.T) {
 				tc.then(p, w)
 			}
 			for range 3 {
-				if result := p.pass(w); result.RequeueAfter != again {
-					t.Errorf("look again after %v, want %v", result.RequeueAfter, again)
+				if result := p.pass(w); result.RequeueAfter != retryDelay {
+					t.Errorf("look again after %v, want %v", result.RequeueAfter, retryDelay)
 				}
 			}
 			p.wantWrites("what is read is older than what was written")
@@ -423,7 +423,7 @@ func TestNothingGrows(t *testing.T) {
 	for i := range objects {
 		h.OnDelete(boat("a", fmt.Sprintf("boat-%d", i), "", ""))
 	}
-	if n := len(p.tracker.index.uses) + len(p.tracker.index.users); n != 0 {
+	if n := len(p.tracker.index.configByUser) + len(p.tracker.index.usersByConfig); n != 0 {
 		t.Errorf("%d entries are left", n)
 	}
 }
@@ -464,10 +464,10 @@ func TestLateEvents(t *testing.T) {
 	h := p.tracker.handler(ctx, boats.GroupKind())
 	h.OnAdd(boat("a", "one", "", "main"), false)
 	stop()
-	p.tracker.leave(boats)
+	p.tracker.stopTracking(boats)
 	h.OnAdd(boat("a", "two", "", "main"), false)
 	h.OnUpdate(nil, boat("a", "one", "", "main"))
-	if n := len(p.tracker.index.uses); n != 0 {
+	if n := len(p.tracker.index.configByUser); n != 0 {
 		t.Errorf("%d users are left, want none", n)
 	}
 }
@@ -506,7 +506,7 @@ func TestConfigurationsAreTold(t *testing.T) {
 	want("it is gone", "a/spare")
 	h.OnAdd(boat("b", "one", "", "main"), false)
 	want("another", "b/main")
-	p.tracker.leave(group.WithKind("Boat"))
+	p.tracker.stopTracking(group.WithKind("Boat"))
 	want("its kind is gone", "b/main")
 	stop()
 	for len(queuesOf(p.tracker)) > 0 {

@@ -10,11 +10,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// WithRetiredFinalizers names finalizers that predecessors of this runtime left on
-// configurations, such as "in-use.crossplane.io", and that no process removes any more. Such a
-// finalizer is removed once the configuration has [FinalizerName]. On a configuration that was
-// deleted before it got that, a retired finalizer takes its place, and is removed when the last
-// user is gone. By default there are none.
+// WithRetiredFinalizers names finalizers that another runtime left on configurations,
+// such as "in-use.crossplane.io", and that no process removes any more. Such a finalizer
+// is removed once the configuration has [FinalizerName]. On a configuration that was
+// deleted before it got that, a retired finalizer takes its place, and is removed when
+// the last user is gone. By default there are none.
 func WithRetiredFinalizers(names ...string) Option {
 	return func(o *options) { o.retired = append(o.retired, names...) }
 }
@@ -25,20 +25,21 @@ type retiredFinalizer struct {
 	name string
 }
 
-func (r *reconciler) retires(c client.Client, names []string) {
+// setRetiredFinalizers sets the retired finalizers by their names.
+func (r *reconciler) setRetiredFinalizers(c client.Client, names []string) {
 	for _, name := range names {
 		r.retired = append(r.retired, retiredFinalizer{resource.NewAPIFinalizer(c, name), name})
 	}
 }
 
-// left says whether a predecessor left a finalizer on a configuration.
-func (r *reconciler) left(config Config) bool {
+// hasRetiredFinalizer reports whether a configuration has a retired finalizer.
+func (r *reconciler) hasRetiredFinalizer(config Config) bool {
 	return slices.ContainsFunc(r.retired, func(f retiredFinalizer) bool { return meta.FinalizerExists(config, f.name) })
 }
 
-// retire removes the finalizers of predecessors.
-func (r *reconciler) retire(ctx context.Context, config Config, known *record) error {
-	if !r.left(config) {
+// removeRetiredFinalizers removes all retired finalizers of a configuration.
+func (r *reconciler) removeRetiredFinalizers(ctx context.Context, config Config, known *record) error {
+	if !r.hasRetiredFinalizer(config) {
 		return nil
 	}
 	for _, f := range r.retired {

@@ -14,7 +14,7 @@ import (
 // depends on it once ours is there.
 func TestRetiredFinalizersGoBeforeUsersAreKnown(t *testing.T) {
 	p, w := retiring(t)
-	p.tracker.users[group.WithKind("Boat")] = false
+	p.tracker.kindSynced[group.WithKind("Boat")] = false
 	if got := p.pass(w); got != (reconcile.Result{RequeueAfter: time.Second}) {
 		t.Errorf("got %+v", got)
 	}

@@ -12,7 +12,7 @@ func retiring(t *testing.T) (*port, *Wharf) {
 	w := wharf("a", "main")
 	w.Finalizers = []string{theirFinalizer}
 	p := newPort(t, w)
-	p.rs["Wharf"].retires(p, []string{theirFinalizer})
+	p.rs["Wharf"].setRetiredFinalizers(p, []string{theirFinalizer})
 
 	return p, w
 }

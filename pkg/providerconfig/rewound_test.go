@@ -58,7 +58,7 @@ func TestRewound(t *testing.T) {
 			p.stale = tc.cached
 			p.sail(two)
 			if tc.restart {
-				p.rs["Wharf"].memory = records.New[record](nil)
+				p.rs["Wharf"].records = records.New[record](nil)
 			}
 			p.writes = nil
 			p.passes(w, 10*time.Second)
@@ -151,7 +151,7 @@ func TestCacheThatCatchesUp(t *testing.T) {
 		p.sail(boat("a", fmt.Sprint("boat-", i), "", "main"))
 		for range 3 { // one that writes, and two that do nothing
 			p.pass(w)
-			p.clock.SetTime(p.clock.Now().Add(again))
+			p.clock.SetTime(p.clock.Now().Add(retryDelay))
 		}
 		p.stale = nil
 		p.passes(w, 10*time.Second)
@@ -173,8 +173,8 @@ func TestGoneWithoutEvent(t *testing.T) {
 	p.stale = w.DeepCopyObject().(*Wharf)
 	p.pass(w)
 	p.passes(w, 10*time.Second)
-	if p.gets != 1 || p.rs["Wharf"].memory.Len() != 0 {
-		t.Errorf("%d reads of the API server, want one, and %d configurations in memory, want none", p.gets, p.rs["Wharf"].memory.Len())
+	if p.gets != 1 || p.rs["Wharf"].records.Len() != 0 {
+		t.Errorf("%d reads of the API server, want one, and %d configurations in memory, want none", p.gets, p.rs["Wharf"].records.Len())
 	}
 	p.wantWrites("the finalizer is taken away once", "patch main", "patch main")
 }
@@ -187,6 +187,6 @@ func (p *port) passes(c Config, whole time.Duration) {
 		if result == (reconcile.Result{}) {
 			return
 		}
-		p.clock.SetTime(p.clock.Now().Add(max(result.RequeueAfter, again)))
+		p.clock.SetTime(p.clock.Now().Add(max(result.RequeueAfter, retryDelay)))
 	}
 }

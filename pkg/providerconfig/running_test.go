@@ -33,7 +33,7 @@ type running struct {
 func (running) GetCache() cache.Cache { return filled{} }
 
 func (r running) Add(one manager.Runnable) error {
-	if follower, ok := one.(always); ok {
+	if follower, ok := one.(withoutLeaderElection); ok {
 		go func() { _ = follower.Start(r.ctx) }()
 
 		return nil
@@ -56,7 +56,7 @@ func TestSetupOfARunningManager(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if !r.rs[0].tracker.settled() {
+		if !r.rs[0].tracker.synced() {
 			t.Error("not all users are known")
 		}
 		stop()

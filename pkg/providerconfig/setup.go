@@ -26,9 +26,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An Option of Setup.
+// An Option changes the behavior of Setup.
 type Option func(*options)
 
+// options holds the options of Setup.
 type options struct {
 	logger   logging.Logger
 	recorder event.Recorder
@@ -39,18 +40,17 @@ type options struct {
 	retired  []string
 }
 
-// WithLogger says where is told what happens. By default that is nowhere.
+// WithLogger sets the logger. The default discards everything.
 func WithLogger(l logging.Logger) Option { return func(o *options) { o.logger = l } }
 
-// WithRecorder records the event that a deletion waits. By default it goes to a
-// recorder of the manager.
+// WithRecorder sets the recorder of events. The default is a recorder of the manager.
 func WithRecorder(r event.Recorder) Option { return func(o *options) { o.recorder = r } }
 
-// WithClock tells the time. By default that is the machine's.
+// WithClock sets the clock. The default is the system clock.
 func WithClock(c clock.PassiveClock) Option { return func(o *options) { o.clock = c } }
 
-// WithCountInterval is the least time between two writes of the number of users of
-// one configuration. By default, and if it is not positive, that is five seconds.
+// WithCountInterval sets the least time between two writes of the number of users of one
+// configuration. The default, also for a value that is not positive, is five seconds.
 func WithCountInterval(d time.Duration) Option {
 	return func(o *options) {
 		if d > 0 {
@@ -59,16 +59,16 @@ func WithCountInterval(d time.Duration) Option {
 	}
 }
 
-// WithGate lets kinds come and go: configurations are kept, and users counted, while
-// their kinds are served. Users of a kind that is known not to be served are none. By
-// default all kinds have to be served when the manager starts. The gate has to be
-// one of the same manager, and added to it.
+// WithGate lets CRDs be installed and removed while the provider runs: configurations
+// are protected, and users counted, while their kinds are served. A kind that is known
+// not to be served has no users. By default all kinds have to be served when the manager
+// starts. The gate has to belong to the same manager, and to be added to it.
 func WithGate(g *crdgate.Gate) Option { return func(o *options) { o.gate = g } }
 
-// Setup adds to a manager what keeps the configurations of a provider while they are
-// in use, and counts their users: objects of the kinds that the users are given of,
-// each by an empty object. It sends nothing while nothing changes; a number of users
-// that changes is written once in five seconds at most.
+// Setup adds a controller for each kind of configuration to a manager. It protects the
+// configurations while they are in use, and counts their users: objects of the kinds of
+// users, each given by an empty object. It sends no request while nothing changes; a
+// changed number of users is written at most once in five seconds.
 //
 // It returns an error if a kind or its list is not registered in the scheme of the
 // manager.
@@ -77,15 +77,15 @@ func Setup(m manager.Manager, kinds Kinds, users []User, o ...Option) error {
 	for _, set := range o {
 		set(&chosen)
 	}
-	f, err := newFamily(kinds, m.GetClient())
+	configs, err := newConfigKinds(kinds, m.GetClient())
 	if err != nil {
 		return err
 	}
-	t := newTracker(f, m.GetCache(), m.GetScheme(), unservedBy(chosen.gate))
+	t := newTracker(configs, m.GetCache(), m.GetScheme(), unservedBy(chosen.gate))
 	if err := t.add(m, users, chosen.gate); err != nil {
 		return err
 	}
-	for _, kind := range f {
+	for _, kind := range configs {
 		if err := add(m, kind, t, chosen); err != nil {
 			return errors.Wrapf(err, "cannot set up a controller for %s", kind.gvk.Kind)
 		}
@@ -94,7 +94,8 @@ func Setup(m manager.Manager, kinds Kinds, users []User, o ...Option) error {
 	return nil
 }
 
-// unservedBy returns what reports whether a kind is known not to be served: none is without a gate.
+// unservedBy returns a function that reports whether a kind is known not to be served.
+// Without a gate every kind is taken to be served.
 func unservedBy(gate *crdgate.Gate) func(schema.GroupVersionKind) bool {
 	if gate != nil {
 		return gate.Absent
@@ -103,53 +104,56 @@ func unservedBy(gate *crdgate.Gate) func(schema.GroupVersionKind) bool {
 	return func(schema.GroupVersionKind) bool { return false }
 }
 
-// add lets a manager, or the gate, follow the users.
+// add registers a watch of every kind of users with the manager, or with the gate.
 func (t *tracker) add(m manager.Manager, users []User, gate *crdgate.Gate) error {
 	for _, of := range users {
 		gvk, err := m.GetClient().GroupVersionKindFor(of)
 		if err != nil {
-			return errors.Wrap(err, "cannot tell a kind of users")
+			return errors.Wrap(err, "cannot determine the kind of a user")
 		}
 		if _, err := newList(m.GetScheme(), gvk); err != nil {
 			return err
 		}
-		t.complete(gvk, false)
-		follow := func(ctx context.Context) error { return t.follow(ctx, gvk, of) }
+		t.setSynced(gvk, false)
+		watch := func(ctx context.Context) error { return t.watchUsers(ctx, gvk, of) }
 		if gate != nil {
-			gate.Add([]schema.GroupVersionKind{gvk}, follow)
+			gate.Add([]schema.GroupVersionKind{gvk}, watch)
 
 			continue
 		}
-		if err := m.Add(always{follow}); err != nil {
-			return errors.Wrapf(err, "cannot follow users of the kind %s", gvk.Kind)
+		if err := m.Add(withoutLeaderElection{watch}); err != nil {
+			return errors.Wrapf(err, "cannot watch the users of kind %s", gvk.Kind)
 		}
 	}
 
 	return nil
 }
 
-// Always is a runnable that does not wait for leadership, so that a standby knows.
-type always struct{ manager.RunnableFunc }
+// A withoutLeaderElection is a runnable that does not wait for leadership, so that a
+// standby replica knows the users.
+type withoutLeaderElection struct{ manager.RunnableFunc }
 
-// NeedLeaderElection reports that it does not.
-func (always) NeedLeaderElection() bool { return false }
+// NeedLeaderElection returns false.
+func (withoutLeaderElection) NeedLeaderElection() bool { return false }
 
-// add lets a manager, or the gate, run the controller of a kind of configuration.
-func add(m manager.Manager, kind *form, t *tracker, chosen options) error {
+// add registers the controller of a kind of configuration with the manager, or with the
+// gate.
+func add(m manager.Manager, kind *kindInfo, t *tracker, chosen options) error {
 	name := "providerconfig/" + strings.ToLower(kind.gvk.GroupKind().String())
 	r := &reconciler{
-		kind: kind, client: m.GetClient(), live: m.GetAPIReader(), finalizer: resource.NewAPIFinalizer(m.GetClient(), FinalizerName),
-		tracker: t, memory: records.New[record](nil), logger: chosen.logger.WithValues("controller", name),
+		kind: kind, client: m.GetClient(), apiReader: m.GetAPIReader(), finalizer: resource.NewAPIFinalizer(
+			m.GetClient(), FinalizerName),
+		tracker: t, records: records.New[record](nil), logger: chosen.logger.WithValues("controller", name),
 		recorder: chosen.recorder, clock: chosen.clock, interval: chosen.interval, limits: chosen.limits,
 	}
-	r.retires(m.GetClient(), chosen.retired)
+	r.setRetiredFinalizers(m.GetClient(), chosen.retired)
 	if r.recorder == nil {
 		r.recorder = event.NewRecorder(m.GetEventRecorder(name))
 	}
 	sources := func(c cache.Cache) []source.Source {
 		return []source.Source{
 			t.source(kind.gvk.Kind),
-			r.connections(),
+			r.connectionSource(),
 			source.Kind(c, client.Object(kind.empty), &handler.EnqueueRequestForObject{}),
 		}
 	}
@@ -173,6 +177,7 @@ func add(m manager.Manager, kind *form, t *tracker, chosen options) error {
 	return nil
 }
 
+// controllerOptions returns the options of the controller that runs r.
 func controllerOptions(r *reconciler) controller.Options {
 	return controller.Options{
 		Reconciler: r,

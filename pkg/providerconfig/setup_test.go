@@ -119,7 +119,7 @@ func TestSetup(t *testing.T) {
 				if !slices.EqualFunc(r.retired, tc.want.retired, func(got, want retiredFinalizer) bool { return got.name == want.name && got.Finalizer != nil }) {
 					t.Errorf("%s: %s retires %v", tc.reason, y.added[i+1], r.retired)
 				}
-				if complete, followed := r.tracker.users[group.WithKind("Boat")]; complete || !followed || r.tracker.settled() {
+				if complete, followed := r.tracker.kindSynced[group.WithKind("Boat")]; complete || !followed || r.tracker.synced() {
 					t.Errorf("%s: all users are known before they are followed", tc.reason)
 				}
 			}
@@ -194,9 +194,9 @@ func TestSetupFails(t *testing.T) {
 		added  []string
 	}{
 		"NoKinds":    {reason: "there is nothing to keep", want: "no kind of configuration is given"},
-		"Users":      {reason: "a kind is not registered", kinds: kinds, users: []User{&Raft{}}, want: "cannot tell a kind of users: "},
-		"List":       {reason: "its list is not", scheme: listless, kinds: kinds, users: []User{&Raft{}}, want: "cannot list users of the kind Raft: "},
-		"Follower":   {reason: "nobody follows the users", kinds: kinds, users: []User{&Boat{}}, change: func(y *yard) { y.refuses = "follower" }, want: "cannot follow users of the kind Boat: boom", added: []string{"follower"}},
+		"Users":      {reason: "a kind is not registered", kinds: kinds, users: []User{&Raft{}}, want: "cannot determine the kind of a user: "},
+		"List":       {reason: "its list is not", scheme: listless, kinds: kinds, users: []User{&Raft{}}, want: "cannot list the users of kind Raft: "},
+		"Follower":   {reason: "nobody follows the users", kinds: kinds, users: []User{&Boat{}}, change: func(y *yard) { y.refuses = "follower" }, want: "cannot watch the users of kind Boat: boom", added: []string{"follower"}},
 		"Controller": {reason: "nobody keeps a kind", kinds: kinds, users: []User{&Boat{}}, change: func(y *yard) { y.refuses = clusterController }, want: "cannot set up a controller for ClusterWharf: boom", added: []string{"follower", wharfController, clusterController}},
 		"Twice": {
 			reason: "the process has such a controller", kinds: Kinds{Cluster: &ClusterWharf{}}, want: "cannot set up a controller for ClusterWharf: controller with name",

@@ -378,7 +378,7 @@ func TestSetupRefuses(t *testing.T) {
 		want  string
 	}{
 		"NoKinds":      {want: "no kind of configuration is given"},
-		"UnknownUsers": {kinds: kinds, users: []User{&unknown{}}, want: "cannot tell a kind of users"},
+		"UnknownUsers": {kinds: kinds, users: []User{&unknown{}}, want: "cannot determine the kind of a user"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := Setup(m, tc.kinds, tc.users); err == nil || !strings.HasPrefix(err.Error(), tc.want) {

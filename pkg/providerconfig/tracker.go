@@ -16,38 +16,42 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
+// A queue is the queue of a controller.
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// A tracker follows the users in the cache, keeps the index, and tells the
-// controllers of the configurations whose users have changed.
+// A tracker watches the users through the cache, keeps the index, and enqueues the
+// configurations whose users changed.
 type tracker struct {
-	family family
+	kinds  configKinds
 	cache  cache.Cache
 	scheme *runtime.Scheme
 	index  *index
 
-	// gone reports whether a kind of users is known not to be served.
-	gone func(schema.GroupVersionKind) bool
+	// unserved reports whether a kind of users is known not to be served.
+	unserved func(schema.GroupVersionKind) bool
 
-	mu     sync.RWMutex
-	users  map[schema.GroupVersionKind]bool // whether the index has all of the kind
-	queues map[string]queue                 // of the controllers that run, by kind of configuration
+	mu         sync.RWMutex
+	kindSynced map[schema.GroupVersionKind]bool // whether the index has all users of the kind
+	queues     map[string]queue                 // of the controllers that run, by kind of configuration
 }
 
-func newTracker(f family, c cache.Cache, s *runtime.Scheme, gone func(schema.GroupVersionKind) bool) *tracker {
+// newTracker returns a tracker without users.
+func newTracker(
+	kinds configKinds, c cache.Cache, s *runtime.Scheme, unserved func(schema.GroupVersionKind) bool,
+) *tracker {
 	return &tracker{
-		family: f, cache: c, scheme: s, index: newIndex(), gone: gone,
-		users: map[schema.GroupVersionKind]bool{}, queues: map[string]queue{},
+		kinds: kinds, cache: c, scheme: s, index: newIndex(), unserved: unserved,
+		kindSynced: map[schema.GroupVersionKind]bool{}, queues: map[string]queue{},
 	}
 }
 
-// follow keeps the index for one kind of users, until the context ends.
-func (t *tracker) follow(ctx context.Context, gvk schema.GroupVersionKind, of User) error {
+// watchUsers keeps the index for one kind of users until ctx ends.
+func (t *tracker) watchUsers(ctx context.Context, gvk schema.GroupVersionKind, of User) error {
 	informer, err := t.cache.GetInformer(ctx, of)
 	if err != nil {
 		return errors.Wrapf(err, "cannot watch the users of kind %s", gvk.Kind)
 	}
-	defer t.leave(gvk)
+	defer t.stopTracking(gvk)
 	registration, err := informer.AddEventHandler(t.handler(ctx, gvk.GroupKind()))
 	if err != nil {
 		return errors.Wrapf(err, "cannot watch the users of kind %s", gvk.Kind)
@@ -58,31 +62,33 @@ func (t *tracker) follow(ctx context.Context, gvk schema.GroupVersionKind, of Us
 	case <-ctx.Done():
 		return nil
 	}
-	t.complete(gvk, true)
+	t.setSynced(gvk, true)
 	<-ctx.Done()
 
 	return nil
 }
 
-// leave forgets the users of a kind that is not followed any more.
-func (t *tracker) leave(gvk schema.GroupVersionKind) {
-	t.complete(gvk, false)
+// stopTracking removes the users of a kind that is no longer watched.
+func (t *tracker) stopTracking(gvk schema.GroupVersionKind) {
+	t.setSynced(gvk, false)
 	t.enqueue(t.index.clear(gvk.GroupKind()))
 }
 
-func (t *tracker) complete(gvk schema.GroupVersionKind, complete bool) {
+// setSynced records whether the index has all users of a kind.
+func (t *tracker) setSynced(gvk schema.GroupVersionKind, complete bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.users[gvk] = complete
+	t.kindSynced[gvk] = complete
 }
 
+// handler returns the event handler of a kind of users.
 func (t *tracker) handler(ctx context.Context, kind schema.GroupKind) toolscache.ResourceEventHandler {
 	set := func(obj any) {
 		u, ok := obj.(User)
 		if !ok {
 			return
 		}
-		k, _, err := t.family.refers(u)
+		k, _, err := t.kinds.resolveReference(u)
 		t.enqueue(t.index.set(ctx, user{kind, u.GetNamespace(), u.GetName()}, k, err == nil))
 	}
 
@@ -98,6 +104,7 @@ func (t *tracker) handler(ctx context.Context, kind schema.GroupKind) toolscache
 	}
 }
 
+// enqueue adds configurations to the queues of their controllers.
 func (t *tracker) enqueue(keys []key) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -108,8 +115,8 @@ func (t *tracker) enqueue(keys []key) {
 	}
 }
 
-// source hands the configurations of a kind whose users have changed to a controller.
-// It begins with none: a controller looks at all when it starts.
+// source returns a source that enqueues the configurations of a kind whose users change.
+// It enqueues nothing at the start: a controller reconciles all of its objects then.
 func (t *tracker) source(kind string) source.Source {
 	return source.Func(func(ctx context.Context, q queue) error {
 		t.mu.Lock()
@@ -127,12 +134,12 @@ func (t *tracker) source(kind string) source.Source {
 	})
 }
 
-// settled reports whether the index has all users there are.
-func (t *tracker) settled() bool {
+// synced reports whether the index has all users of all served kinds.
+func (t *tracker) synced() bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for gvk, complete := range t.users {
-		if !complete && !t.gone(gvk) {
+	for gvk, complete := range t.kindSynced {
+		if !complete && !t.unserved(gvk) {
 			return false
 		}
 	}
@@ -140,17 +147,17 @@ func (t *tracker) settled() bool {
 	return true
 }
 
-// unused looks through the cache itself for a user of a configuration. The index
-// follows the cache, a little behind; what a pass over an object has seen before it
-// used the configuration is in the cache for certain.
-func (t *tracker) unused(ctx context.Context, k key) (bool, error) {
+// confirmUnused reports whether the cache has no user of a configuration. The index
+// follows the cache with a delay; an object that was reconciled with the configuration is
+// in the cache for certain.
+func (t *tracker) confirmUnused(ctx context.Context, k key) (bool, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for gvk, complete := range t.users {
+	for gvk, complete := range t.kindSynced {
 		if !complete {
 			continue
 		}
-		found, err := t.search(ctx, gvk, k)
+		found, err := t.hasUser(ctx, gvk, k)
 		if err != nil || found {
 			return false, err
 		}
@@ -159,10 +166,13 @@ func (t *tracker) unused(ctx context.Context, k key) (bool, error) {
 	return true, nil
 }
 
+// errFound ends a search.
 var errFound = errors.New("found")
 
-func (t *tracker) search(ctx context.Context, gvk schema.GroupVersionKind, k key) (bool, error) {
-	err := eachUser(ctx, t.cache, t.scheme, t.family, gvk, k, func(User) error { return errFound })
+// hasUser reports whether the cache has an object of the kind that uses the
+// configuration.
+func (t *tracker) hasUser(ctx context.Context, gvk schema.GroupVersionKind, k key) (bool, error) {
+	err := eachUser(ctx, t.cache, t.scheme, t.kinds, gvk, k, func(User) error { return errFound })
 	if errors.Is(err, errFound) {
 		return true, nil
 	}

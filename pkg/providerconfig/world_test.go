@@ -215,16 +215,16 @@ func newPort(t *testing.T, objects ...client.Object) *port {
 	t.Helper()
 	p := &port{T: t, clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)), rs: map[string]*reconciler{}}
 	p.restore(objects...)
-	f, err := newFamily(kinds, p.Client)
+	f, err := newConfigKinds(kinds, p.Client)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.tracker = newTracker(f, fakeCache{client: p}, p.Scheme(), unservedBy(nil))
-	p.tracker.users[group.WithKind("Boat")] = true
+	p.tracker.kindSynced[group.WithKind("Boat")] = true
 	for _, kind := range f {
 		p.rs[kind.gvk.Kind] = &reconciler{
-			kind: kind, client: p, live: live{p}, finalizer: resource.NewAPIFinalizer(p, FinalizerName), tracker: p.tracker,
-			memory: records.New[record](nil), logger: logging.NewNopLogger(), recorder: p, clock: p.clock, interval: 5 * time.Second,
+			kind: kind, client: p, apiReader: apiServerReader{p}, finalizer: resource.NewAPIFinalizer(p, FinalizerName), tracker: p.tracker,
+			records: records.New[record](nil), logger: logging.NewNopLogger(), recorder: p, clock: p.clock, interval: 5 * time.Second,
 		}
 	}
 
@@ -275,9 +275,9 @@ func (p *port) write(what string, obj client.Object) error {
 }
 
 // Live reads from the API server, whatever its cache shows.
-type live struct{ port *port }
+type apiServerReader struct{ port *port }
 
-func (l live) Get(ctx context.Context, k client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+func (l apiServerReader) Get(ctx context.Context, k client.ObjectKey, obj client.Object, o ...client.GetOption) error {
 	l.port.gets++
 	stale := l.port.stale
 	l.port.stale = nil
@@ -286,7 +286,7 @@ func (l live) Get(ctx context.Context, k client.ObjectKey, obj client.Object, o 
 	return l.port.Get(ctx, k, obj, o...)
 }
 
-func (l live) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
+func (l apiServerReader) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
 	return l.port.List(ctx, list, o...)
 }
 

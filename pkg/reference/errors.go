@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// maxPart is how much is shown of a name, which is as long as one may be.
-	maxPart = 253
+	// maxNameLength is how much of a name an error shows: the greatest length of a valid one.
+	maxNameLength = 253
 
-	// maxText is the greatest length of an error's text, in bytes.
-	maxText = 1024
+	// maxErrorLength is the greatest length of an error's text, in bytes.
+	maxErrorLength = 1024
 
-	// maxMembers is how many members of a cycle are named.
-	maxMembers = 4
+	// maxCycleMembers is how many members of a cycle an error names.
+	maxCycleMembers = 4
 )
 
-// A Referent is the object that a reference is about.
+// A Referent is the object that a reference refers to.
 type Referent struct {
-	// GroupKind of the referent. The group is empty if the reader cannot tell.
+	// GroupKind of the referent. The group is empty if the reader does not know it.
 	GroupKind schema.GroupKind
 
 	// Namespace of the referent. Empty if it is cluster-scoped.
@@ -36,17 +36,17 @@ type Referent struct {
 
 // String returns the kind and the name of the referent, as an error shows it.
 func (r Referent) String() string {
-	kind := strings.Trim(shown(r.GroupKind.Kind), `"`)
+	kind := strings.Trim(quote(r.GroupKind.Kind), `"`)
 
 	switch {
 	case r.Name == "" && r.Namespace == "":
 		return kind
 	case r.Name == "":
-		return kind + " in namespace " + shown(r.Namespace)
+		return kind + " in namespace " + quote(r.Namespace)
 	case r.Namespace == "":
-		return kind + " " + shown(r.Name)
+		return kind + " " + quote(r.Name)
 	default:
-		return kind + " " + shown(r.Namespace+"/"+r.Name)
+		return kind + " " + quote(r.Namespace+"/"+r.Name)
 	}
 }
 
@@ -71,24 +71,24 @@ const (
 // Why a reference is refused.
 const (
 	// ReasonNotGranted: the referent is in another namespace, where it does not
-	// exist or does not allow the reference. Which of the two is not told.
+	// exist or does not allow the reference. The error does not distinguish the two.
 	ReasonNotGranted Reason = "ReferenceNotGranted"
 
 	// ReasonSelf: the object refers to itself.
 	ReasonSelf Reason = "SelfReference"
 
-	// ReasonCycle: the referent waits for the object, directly or by others.
+	// ReasonCycle: the referent waits for the object, directly or indirectly.
 	ReasonCycle Reason = "CircularReference"
 
-	// ReasonMalformed: the reference, or the selector, cannot be about anything.
+	// ReasonMalformed: the reference, or the selector, is not valid.
 	ReasonMalformed Reason = "MalformedReference"
 )
 
-// A WaitingError says that a reference is not resolved yet. Nobody has to do
-// anything about the referring object: it can go on when the referent changes.
-// Its text has at most 1024 bytes and nothing of the referent but its name.
+// A WaitingError says that a reference is not resolved yet. The referring object
+// needs no change: it is reconciled again when the referent changes. The text has at
+// most 1024 bytes, and of the referent only the name.
 type WaitingError struct {
-	// Referent that is waited for. It has no name if a selector matches nothing.
+	// Referent that the object waits for. It has no name if a selector matches nothing.
 	Referent Referent
 
 	// Reason is one of those why a reference waits.
@@ -97,31 +97,33 @@ type WaitingError struct {
 	from Referent
 }
 
-// Error says what is waited for, and why.
+// Error returns the referent and the reason.
 func (e *WaitingError) Error() string {
 	switch e.Reason {
 	case ReasonNotFound:
-		return bounded(fmt.Sprintf("waiting for %s: it does not exist", e.Referent))
+		return truncate(fmt.Sprintf("waiting for %s: it does not exist", e.Referent))
 	case ReasonDeleting:
-		return bounded(fmt.Sprintf("waiting for %s: it is being deleted", e.Referent))
+		return truncate(fmt.Sprintf("waiting for %s: it is being deleted", e.Referent))
 	case ReasonNoMatch:
-		return bounded(fmt.Sprintf("waiting for a %s: none matches the selector%s", e.Referent, e.ifGranted()))
+		return truncate(fmt.Sprintf("waiting for a %s: none matches the selector%s", e.Referent, e.grantHint()))
 	default:
-		return bounded(fmt.Sprintf("waiting for %s: its external name, or the field that is referred to, is still empty", e.Referent))
+		return truncate(fmt.Sprintf(
+			"waiting for %s: its external name, or the field that is referred to, is still empty", e.Referent))
 	}
 }
 
-func (e *WaitingError) ifGranted() string {
-	if !crosses(e.from, e.Referent.Namespace) {
+// grantHint returns the annotation that referents in another namespace need, or nothing.
+func (e *WaitingError) grantHint() string {
+	if !isCrossNamespace(e.from, e.Referent.Namespace) {
 		return ""
 	}
 
-	return " and has the annotation " + grantFor(e.from)
+	return " and has the annotation " + requiredGrant(e.from)
 }
 
-// A RefusedError says that a reference cannot be resolved as it is: the
-// referring object or its referent has to be changed by whoever owns it. Its
-// text has at most 1024 bytes and nothing of other objects but their names.
+// A RefusedError says that a reference cannot be resolved as it is: a user has to
+// change the referring object or its referent. The text has at most 1024 bytes, and of
+// other objects only their names.
 type RefusedError struct {
 	// Referent that is refused.
 	Referent Referent
@@ -129,38 +131,39 @@ type RefusedError struct {
 	// Reason is one of those why a reference is refused.
 	Reason Reason
 
-	// Cycle begins with the referring object, goes on with its referent, and ends
-	// before the referring object comes again. It is nil for other reasons.
+	// Cycle starts with the referring object and its referent, and names each member
+	// once. It is nil for other reasons.
 	Cycle []Referent
 
 	from   Referent
 	detail string
 }
 
-// Error says what is wrong, and what to do about it.
+// Error returns the problem and how to fix it.
 func (e *RefusedError) Error() string {
 	switch e.Reason {
 	case ReasonNotGranted:
-		return bounded(fmt.Sprintf("cannot refer to %s from %s: it does not exist, or it does not have the annotation %s",
-			e.Referent, whence(e.from), grantFor(e.from)))
+		return truncate(fmt.Sprintf("cannot refer to %s from %s: it does not exist, or it does not have the annotation %s",
+			e.Referent, describeOrigin(e.from), requiredGrant(e.from)))
 	case ReasonSelf:
-		return bounded(fmt.Sprintf("%s refers to itself", e.Referent))
+		return truncate(fmt.Sprintf("%s refers to itself", e.Referent))
 	case ReasonCycle:
-		return bounded("circular reference: " + circle(e.Cycle) + "; give one of them the value instead of the reference")
+		return truncate("circular reference: " + formatCycle(e.Cycle) +
+			"; give one of them the value instead of the reference")
 	default:
-		return bounded(fmt.Sprintf("malformed reference to %s: %s", e.Referent, e.detail))
+		return truncate(fmt.Sprintf("malformed reference to %s: %s", e.Referent, e.detail))
 	}
 }
 
-// circle names the members of a cycle one after the other.
-func circle(members []Referent) string {
+// formatCycle lists the members of a cycle in order.
+func formatCycle(members []Referent) string {
 	if len(members) == 0 {
 		return "unknown"
 	}
 
 	var b strings.Builder
 
-	named := members[:min(len(members), maxMembers)]
+	named := members[:min(len(members), maxCycleMembers)]
 	for _, m := range named {
 		fmt.Fprintf(&b, "%s waits for ", m)
 	}
@@ -172,43 +175,43 @@ func circle(members []Referent) string {
 	return b.String()
 }
 
-// whence says where a reference comes from.
-func whence(from Referent) string {
+// describeOrigin describes where a reference comes from.
+func describeOrigin(from Referent) string {
 	if from.Namespace == "" {
 		return "a cluster-scoped object"
 	}
 
-	return "namespace " + shown(from.Namespace)
+	return "namespace " + quote(from.Namespace)
 }
 
-// grantFor says which annotation the referent needs.
-func grantFor(from Referent) string {
+// requiredGrant returns the annotation that the referent needs.
+func requiredGrant(from Referent) string {
 	if from.Namespace == "" {
 		return meta.AnnotationKeyAllowReferencesFrom + `: "*"`
 	}
 
-	return meta.AnnotationKeyAllowReferencesFrom + ": " + shown(from.Namespace)
+	return meta.AnnotationKeyAllowReferencesFrom + ": " + quote(from.Namespace)
 }
 
-// shown quotes what a user wrote, which can be long and hold anything.
-func shown(v string) string {
-	if len(v) > 2*maxPart+1 {
-		v = strings.ToValidUTF8(v[:2*maxPart+1], "") + "…"
+// quote quotes text of a user, which may be long and contain any bytes.
+func quote(v string) string {
+	if len(v) > 2*maxNameLength+1 {
+		v = strings.ToValidUTF8(v[:2*maxNameLength+1], "") + "…"
 	}
 
 	return fmt.Sprintf("%q", v)
 }
 
-// bounded cuts a text that is too long.
-func bounded(text string) string {
+// truncate shortens a text that is too long.
+func truncate(text string) string {
 	const mark = "…"
 
 	text = strings.ToValidUTF8(text, "")
-	if len(text) <= maxText {
+	if len(text) <= maxErrorLength {
 		return text
 	}
 
-	end := maxText - len(mark)
+	end := maxErrorLength - len(mark)
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}
@@ -223,8 +226,8 @@ func IsWaiting(err error) bool {
 	return ok
 }
 
-// AsWaiting returns the referent that is waited for, if err is or wraps a
-// WaitingError. Of several it is the first.
+// AsWaiting returns the referent that err waits for, if err is or wraps a WaitingError.
+// If there are several, it returns the first.
 func AsWaiting(err error) (Referent, bool) {
 	var w *WaitingError
 	if !errors.As(err, &w) {
@@ -241,8 +244,8 @@ func IsRefused(err error) bool {
 	return ok
 }
 
-// AsRefused returns the referent that is refused, if err is or wraps a
-// RefusedError. Of several it is the first.
+// AsRefused returns the refused referent, if err is or wraps a RefusedError. If there are
+// several, it returns the first.
 func AsRefused(err error) (Referent, bool) {
 	var r *RefusedError
 	if !errors.As(err, &r) {

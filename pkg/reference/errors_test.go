@@ -65,7 +65,7 @@ func TestTextsAreBounded(t *testing.T) {
 			&RefusedError{Referent: long, Reason: ReasonCycle, Cycle: []Referent{long, long, long, long, long, long}},
 			&RefusedError{Referent: long, Reason: ReasonMalformed, detail: name},
 		} {
-			if text := err.Error(); len(text) > maxText || !utf8.ValidString(text) {
+			if text := err.Error(); len(text) > maxErrorLength || !utf8.ValidString(text) {
 				t.Errorf("%s of %q...: %d bytes, valid UTF-8: %t", ReasonOf(err), name[:4], len(text), utf8.ValidString(text))
 			}
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// An ExtractValueFn returns the value that a reference to the object means, or
-// nothing while the object does not have it. It must not change the object. The
-// functions of this package may be called concurrently.
+// An ExtractValueFn returns the value of a reference to the object, or nothing while
+// the object does not have it. It must not change the object. The functions of this
+// package are safe for concurrent use.
 type ExtractValueFn func(o client.Object) string
 
 // ExternalName extracts the external name of a managed resource.
@@ -41,9 +41,9 @@ func Typed[T client.Object](extract func(T) string) ExtractValueFn {
 //	status.addresses[0].host
 //	metadata.annotations[example.org/id]
 //
-// Text is taken as it is, numbers and booleans as JSON writes them. What is not
-// there, and what is an object or a list, has no value. Field panics if the path
-// is malformed: that is a mistake in the program. ParseField does not.
+// Strings are returned unchanged, numbers and booleans as in JSON. A missing field, an
+// object and a list have no value. Field panics if the path is malformed; ParseField
+// returns an error.
 func Field(path string) ExtractValueFn {
 	extract, err := ParseField(path)
 	if err != nil {
@@ -53,20 +53,20 @@ func Field(path string) ExtractValueFn {
 	return extract
 }
 
-// ParseField is Field for a path that is not known when the program is written.
+// ParseField is like Field, but returns an error if the path is malformed.
 func ParseField(path string) (ExtractValueFn, error) {
-	segments, err := parse(path)
+	segments, err := parsePath(path)
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot parse the field path %s", shown(path))
+		return nil, errors.Wrapf(err, "cannot parse the field path %s", quote(path))
 	}
 
 	return func(o client.Object) string {
-		image, err := imageOf(o)
+		image, err := unstructuredOf(o)
 		if err != nil {
 			return ""
 		}
 
-		return text(walk(image, segments))
+		return scalarText(lookup(image, segments))
 	}, nil
 }
 
@@ -80,9 +80,9 @@ func ExtractParamPath(path string, isObservation bool) ExtractValueFn {
 	return Field("spec.forProvider." + path)
 }
 
-// imageOf returns the JSON of the object. It shares with the object what can be
-// shared.
-func imageOf(o client.Object) (map[string]any, error) {
+// unstructuredOf returns the object as unstructured content. The result may share memory
+// with the object.
+func unstructuredOf(o client.Object) (map[string]any, error) {
 	if u, ok := o.(runtime.Unstructured); ok {
 		return u.UnstructuredContent(), nil
 	}
@@ -90,13 +90,13 @@ func imageOf(o client.Object) (map[string]any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 }
 
-// parse splits a path into the keys and indices on the way. A key in brackets
-// may hold anything but a closing bracket.
-func parse(path string) ([]string, error) {
+// parsePath splits a path into keys and indices. A key in brackets may contain anything
+// but a closing bracket.
+func parsePath(path string) ([]string, error) {
 	var out []string
 
 	for rest := path; ; {
-		segment, after, err := first(rest)
+		segment, after, err := nextSegment(rest)
 		if err != nil {
 			return nil, err
 		}
@@ -118,8 +118,8 @@ func parse(path string) ([]string, error) {
 	}
 }
 
-// first returns the first segment of a path and what follows it.
-func first(path string) (segment, after string, err error) {
+// nextSegment returns the first segment of a path and the rest.
+func nextSegment(path string) (segment, after string, err error) {
 	if inside, ok := strings.CutPrefix(path, "["); ok {
 		segment, after, ok = strings.Cut(inside, "]")
 		if !ok {
@@ -140,8 +140,9 @@ func first(path string) (segment, after string, err error) {
 	return segment, after, nil
 }
 
-// walk follows the segments: keys of objects, and indices of lists.
-func walk(value any, segments []string) any {
+// lookup returns the value at the segments, which are keys of objects and indices of
+// lists.
+func lookup(value any, segments []string) any {
 	for _, s := range segments {
 		switch v := value.(type) {
 		case map[string]any:
@@ -160,8 +161,8 @@ func walk(value any, segments []string) any {
 	return value
 }
 
-// text returns a scalar as text.
-func text(value any) string {
+// scalarText returns the text of a scalar, or nothing for another value.
+func scalarText(value any) string {
 	switch v := value.(type) {
 	case string:
 		return v

@@ -120,7 +120,7 @@ func FuzzParseField(f *testing.F) {
 		if (extract == nil) != (err != nil) {
 			t.Fatalf("ParseField(%q): want either a function or an error, got error %v", path, err)
 		}
-		if err != nil && len(err.Error()) > 4*maxText {
+		if err != nil && len(err.Error()) > 4*maxErrorLength {
 			t.Errorf("ParseField(...): the error has %d bytes", len(err.Error()))
 		}
 		if extract != nil {

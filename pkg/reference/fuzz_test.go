@@ -136,7 +136,7 @@ func checkAnswer(t *testing.T, req ResolutionRequest, got ResolutionResponse, er
 	if !IsWaiting(err) && !IsRefused(err) {
 		t.Errorf("the API did not fail, and yet: %v", err)
 	}
-	if text := err.Error(); len(text) > maxText || !utf8.ValidString(text) || strings.Contains(text, canary) {
+	if text := err.Error(); len(text) > maxErrorLength || !utf8.ValidString(text) || strings.Contains(text, canary) {
 		t.Errorf("a text of %d bytes: %q", len(text), text)
 	}
 }

@@ -127,8 +127,8 @@ func TestSharedGraph(t *testing.T) {
 
 	boats.Forget(types.NamespacedName{Namespace: "a", Name: "boat"})
 	berths.Forget(types.NamespacedName{Namespace: "a", Name: "b"})
-	if len(g.waits) > 0 {
-		t.Errorf("want nobody to wait, got %v", g.waits)
+	if len(g.edges) > 0 {
+		t.Errorf("want nobody to wait, got %v", g.edges)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestWaitsIn(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			self, got := waitsIn(tc.err)
+			self, got := dependenciesIn(tc.err)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\nwaitsIn(%v): -want, +got:\n%s", tc.reason, tc.err, diff)
 			}

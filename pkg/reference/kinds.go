@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// A scope says whether objects of a kind are in namespaces.
+// A scope says whether the objects of a kind are namespaced.
 type scope int
 
 const (
@@ -20,11 +20,11 @@ const (
 	scopeNamespace
 )
 
-// kindOf returns the kind of an object, or of the items of a list. A reader that
-// is a client knows; otherwise the object may, and if it does not, its Go type
-// serves for texts and comparisons.
+// kindOf returns the kind of an object, or of the items of a list. It asks the reader if
+// that is a client, and the object otherwise. If neither knows, it uses the Go type, for
+// messages and comparisons.
 func kindOf(r client.Reader, o runtime.Object) schema.GroupVersionKind {
-	gvk, known := askKind(r, o)
+	gvk, known := lookupKind(r, o)
 	if !known {
 		gvk = o.GetObjectKind().GroupVersionKind()
 	}
@@ -38,7 +38,8 @@ func kindOf(r client.Reader, o runtime.Object) schema.GroupVersionKind {
 	return gvk
 }
 
-func askKind(r client.Reader, o runtime.Object) (gvk schema.GroupVersionKind, known bool) {
+// lookupKind returns the kind of o if the reader knows it.
+func lookupKind(r client.Reader, o runtime.Object) (gvk schema.GroupVersionKind, known bool) {
 	var err error
 
 	switch k := r.(type) {
@@ -55,7 +56,7 @@ func askKind(r client.Reader, o runtime.Object) (gvk schema.GroupVersionKind, kn
 	return gvk, err == nil && gvk.Kind != ""
 }
 
-// scopeOf returns the scope of a kind, which a reader that is a client knows.
+// scopeOf returns the scope of a kind if the reader is a client that knows it.
 func scopeOf(r client.Reader, gvk schema.GroupVersionKind) scope {
 	if rec, ok := r.(*Recorder); ok {
 		return scopeOf(rec.reader, gvk)
@@ -70,14 +71,14 @@ func scopeOf(r client.Reader, gvk schema.GroupVersionKind) scope {
 
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(gvk)
-	if _, known := askKind(r, o); !known {
-		return scopeUnknown // Who does not know the kind does not know its scope.
+	if _, known := lookupKind(r, o); !known {
+		return scopeUnknown // Without the kind there is no scope.
 	}
 
 	namespaced, err := c.IsObjectNamespaced(o)
 	switch {
 	case err != nil:
-		return scopeUnknown // The read that follows fails too, and says why.
+		return scopeUnknown // The following read fails, too, and returns why.
 	case namespaced:
 		return scopeNamespace
 	default:
@@ -85,9 +86,9 @@ func scopeOf(r client.Reader, gvk schema.GroupVersionKind) scope {
 	}
 }
 
-// fresh returns a new object of the type of o. What was read into o before must
-// not shine through: a client merges what it reads into the maps that are there.
-func fresh[T runtime.Object](o T) T {
+// newLike returns a new, empty object of the type of o. Reading into an object that is
+// not empty would merge maps.
+func newLike[T runtime.Object](o T) T {
 	out := reflect.New(reflect.TypeOf(o).Elem()).Interface().(T)
 	if gvk := o.GetObjectKind().GroupVersionKind(); !gvk.Empty() {
 		out.GetObjectKind().SetGroupVersionKind(gvk)

@@ -8,41 +8,45 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// What a policy may be. A misspelt one must not be taken for the default: the
-// user meant something else.
+// The known values of policies. An unknown value is an error, not the default: it is
+// usually misspelled.
 var (
 	resolvePolicies    = []commonv1.ResolvePolicy{"", commonv1.ResolvePolicyAlways, commonv1.ResolvePolicyIfNotPresent}
-	resolutionPolicies = []commonv1.ResolutionPolicy{"", commonv1.ResolutionPolicyRequired, commonv1.ResolutionPolicyOptional}
+	resolutionPolicies = []commonv1.ResolutionPolicy{
+		"", commonv1.ResolutionPolicyRequired, commonv1.ResolutionPolicyOptional,
+	}
 )
 
-// unknown says which value of a policy nobody knows, or nothing.
-func unknown(p *commonv1.ReferencePolicy) string {
+// unknownPolicyValue describes an unknown value of a policy, or returns nothing.
+func unknownPolicyValue(p *commonv1.ReferencePolicy) string {
 	switch {
 	case p == nil:
 		return ""
 	case p.Resolve != nil && !slices.Contains(resolvePolicies, *p.Resolve):
-		return fmt.Sprintf("policy.resolve has the unknown value %s; allowed are Always and IfNotPresent", shown(string(*p.Resolve)))
+		return fmt.Sprintf(
+			"policy.resolve has the unknown value %s; allowed are Always and IfNotPresent", quote(string(*p.Resolve)))
 	case p.Resolution != nil && !slices.Contains(resolutionPolicies, *p.Resolution):
-		return fmt.Sprintf("policy.resolution has the unknown value %s; allowed are Required and Optional", shown(string(*p.Resolution)))
+		return fmt.Sprintf(
+			"policy.resolution has the unknown value %s; allowed are Required and Optional", quote(string(*p.Resolution)))
 	default:
 		return ""
 	}
 }
 
-// checkPolicies refuses a request with a policy that nobody knows.
+// checkPolicies returns an error if a policy has an unknown value.
 func (r *APIResolver) checkPolicies(to To, refs []commonv1.NamespacedReference, s *commonv1.NamespacedSelector) error {
 	about := Referent{Namespace: r.from.GetNamespace()}
 	detail := ""
 
 	for i := range refs {
-		if detail = unknown(refs[i].Policy); detail != "" {
+		if detail = unknownPolicyValue(refs[i].Policy); detail != "" {
 			about.Name = refs[i].Name
 
 			break
 		}
 	}
 	if detail == "" && s != nil {
-		detail = unknown(s.Policy)
+		detail = unknownPolicyValue(s.Policy)
 	}
 	if detail == "" {
 		return nil
@@ -58,8 +62,8 @@ func (r *APIResolver) checkPolicies(to To, refs []commonv1.NamespacedReference, 
 	return &RefusedError{Referent: about, Reason: ReasonMalformed, detail: detail}
 }
 
-// one makes a list of a reference that may be missing.
-func one(ref *commonv1.NamespacedReference) []commonv1.NamespacedReference {
+// asSlice returns a slice of the reference, empty if ref is nil.
+func asSlice(ref *commonv1.NamespacedReference) []commonv1.NamespacedReference {
 	if ref == nil {
 		return nil
 	}
@@ -67,10 +71,9 @@ func one(ref *commonv1.NamespacedReference) []commonv1.NamespacedReference {
 	return []commonv1.NamespacedReference{*ref}
 }
 
-// tolerated reports whether an optional reference may go without a value: a
-// mistake in the reference itself, or a read that failed, is an error all the
-// same.
-func tolerated(p *commonv1.ReferencePolicy, err error) bool {
+// isTolerated reports whether an optional reference may stay without a value. A malformed
+// reference and a failed read are errors all the same.
+func isTolerated(p *commonv1.ReferencePolicy, err error) bool {
 	if !p.IsOptional() {
 		return false
 	}

@@ -21,18 +21,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// A query is a request about which everything is known that needs no read.
+// A query is a validated request: it holds all that needs no read.
 type query struct {
-	c       client.Reader
-	from    client.Object
-	self    Referent
-	kind    schema.GroupKind
-	scope   scope
-	to      To
-	extract ExtractValueFn
-	held    []string
+	c             client.Reader
+	from          client.Object
+	self          Referent
+	kind          schema.GroupKind
+	scope         scope
+	to            To
+	extract       ExtractValueFn
+	currentValues []string
 }
 
+// query returns the query of a request, or an error if it lacks the type of the referent.
 func (r *APIResolver) query(to To, selects bool, extract ExtractValueFn, held ...string) (*query, error) {
 	switch {
 	case selects && to.List == nil:
@@ -52,14 +53,14 @@ func (r *APIResolver) query(to To, selects bool, extract ExtractValueFn, held ..
 	gvk := kindOf(r.c, example)
 
 	q := &query{
-		c:       r.c,
-		from:    r.from,
-		self:    Referent{kindOf(r.c, r.from).GroupKind(), r.from.GetNamespace(), r.from.GetName()},
-		kind:    gvk.GroupKind(),
-		scope:   scopeOf(r.c, gvk),
-		to:      to,
-		extract: extract,
-		held:    held,
+		c:             r.c,
+		from:          r.from,
+		self:          Referent{kindOf(r.c, r.from).GroupKind(), r.from.GetNamespace(), r.from.GetName()},
+		kind:          gvk.GroupKind(),
+		scope:         scopeOf(r.c, gvk),
+		to:            to,
+		extract:       extract,
+		currentValues: held,
 	}
 	if rec, ok := r.c.(*Recorder); ok {
 		rec.self.Store(&q.self)
@@ -68,8 +69,8 @@ func (r *APIResolver) query(to To, selects bool, extract ExtractValueFn, held ..
 	return q, nil
 }
 
-// follow reads the referent of a reference and returns its value.
-func (q *query) follow(ctx context.Context, ref commonv1.NamespacedReference) (string, error) {
+// resolve reads the referent of a reference and returns its value.
+func (q *query) resolve(ctx context.Context, ref commonv1.NamespacedReference) (string, error) {
 	to := q.referent(ref.Namespace, ref.Name)
 	if to.Name == "" {
 		return "", q.refused(to, ReasonMalformed, "it has no name")
@@ -81,37 +82,37 @@ func (q *query) follow(ctx context.Context, ref commonv1.NamespacedReference) (s
 		return "", q.refused(to, ReasonSelf, "")
 	}
 
-	o := fresh(q.to.Managed)
+	o := newLike(q.to.Managed)
 	if err := q.c.Get(ctx, types.NamespacedName{Namespace: to.Namespace, Name: to.Name}, o); err != nil {
-		return "", q.notRead(to, err)
+		return "", q.getFailed(to, err)
 	}
-	if !q.reachable(o, to.Namespace) {
+	if !q.isGranted(o, to.Namespace) {
 		return "", q.refused(to, ReasonNotGranted, "")
 	}
 	if q.isSelf(o) {
 		return "", q.refused(to, ReasonSelf, "")
 	}
-	if meta.WasDeleted(o) && !q.holds(o) {
+	if meta.WasDeleted(o) && !q.hasValueOf(o) {
 		return "", q.waiting(to, ReasonDeleting)
 	}
 
 	return q.value(o)
 }
 
-// holds reports whether the referring object has the value of the referent
-// already: then its deletion takes nothing away yet.
-func (q *query) holds(o client.Object) bool {
+// hasValueOf reports whether the referring object already has the value of the referent.
+// The deletion of the referent does not matter then.
+func (q *query) hasValueOf(o client.Object) bool {
 	value := q.extract(o)
 
-	return value != "" && slices.Contains(q.held, value)
+	return value != "" && slices.Contains(q.currentValues, value)
 }
 
-// notRead says what a failed read means.
-func (q *query) notRead(to Referent, err error) error {
+// getFailed returns the error for a failed read of a referent.
+func (q *query) getFailed(to Referent, err error) error {
 	switch {
 	case !gone.Answered(err, to.Name):
 		return errors.Wrapf(err, "cannot get %s", to)
-	case crosses(q.self, to.Namespace):
+	case isCrossNamespace(q.self, to.Namespace):
 		return q.refused(to, ReasonNotGranted, "")
 	default:
 		return q.waiting(to, ReasonNotFound)
@@ -134,9 +135,9 @@ func (q *query) value(o client.Object) (string, error) {
 	return "", q.waiting(to, ReasonNoValue)
 }
 
-// matching returns the objects that the selector may choose, by name. There is at
-// least one if there is no error.
-func (q *query) matching(ctx context.Context, s *commonv1.NamespacedSelector) ([]client.Object, error) {
+// candidates returns the objects that the selector may choose, sorted by name. There is
+// at least one if the error is nil.
+func (q *query) candidates(ctx context.Context, s *commonv1.NamespacedSelector) ([]client.Object, error) {
 	to := q.referent(s.Namespace, "")
 	if err := q.validate(to); err != nil {
 		return nil, err
@@ -144,11 +145,12 @@ func (q *query) matching(ctx context.Context, s *commonv1.NamespacedSelector) ([
 
 	matches, err := labels.ValidatedSelectorFromSet(s.MatchLabels)
 	if err != nil {
-		return nil, q.refused(to, ReasonMalformed, "its labels are not valid: "+shown(err.Error()))
+		return nil, q.refused(to, ReasonMalformed, "its labels are not valid: "+quote(err.Error()))
 	}
 
-	list := fresh(q.to.List)
-	if err := q.c.List(ctx, list, client.InNamespace(to.Namespace), client.MatchingLabelsSelector{Selector: matches}); err != nil {
+	list := newLike(q.to.List)
+	if err := q.c.List(
+		ctx, list, client.InNamespace(to.Namespace), client.MatchingLabelsSelector{Selector: matches}); err != nil {
 		return nil, errors.Wrapf(err, "cannot list %s", to)
 	}
 
@@ -156,9 +158,9 @@ func (q *query) matching(ctx context.Context, s *commonv1.NamespacedSelector) ([
 	err = apimeta.EachListItem(list, func(item runtime.Object) error {
 		o, ok := item.(client.Object)
 		if !ok {
-			return errors.Errorf("%T is no object", item)
+			return errors.Errorf("%T is not an object", item)
 		}
-		if matches.Matches(labels.Set(o.GetLabels())) && q.eligible(o, to.Namespace, s.MatchControllerRef) {
+		if matches.Matches(labels.Set(o.GetLabels())) && q.isCandidate(o, to.Namespace, s.MatchControllerRef) {
 			out = append(out, o)
 		}
 
@@ -175,30 +177,34 @@ func (q *query) matching(ctx context.Context, s *commonv1.NamespacedSelector) ([
 	return out, nil
 }
 
-// eligible reports whether a selector may choose the object.
-func (q *query) eligible(o client.Object, namespace string, sameController *bool) bool {
+// isCandidate reports whether a selector may choose the object.
+func (q *query) isCandidate(o client.Object, namespace string, sameController *bool) bool {
 	if sameController != nil && *sameController && !sharesController(q.from, o) {
 		return false
 	}
 
 	inPlace := o.GetNamespace() == "" || o.GetNamespace() == namespace
 
-	return inPlace && q.reachable(o, namespace) && !meta.WasDeleted(o) && !q.isSelf(o)
+	return inPlace && q.isGranted(o, namespace) && !meta.WasDeleted(o) && !q.isSelf(o)
 }
 
+// sharesController reports whether both objects have the same controller.
 func sharesController(a, b metav1.Object) bool {
 	ca, cb := metav1.GetControllerOf(a), metav1.GetControllerOf(b)
 
 	return ca != nil && cb != nil && ca.UID == cb.UID
 }
 
-// choose returns the object that a selector means among those it may choose.
-func (q *query) choose(objs []client.Object, earlier *commonv1.NamespacedReference, p *commonv1.ReferencePolicy) client.Object {
+// choose returns the object that a selector chooses among the candidates: the one of the
+// existing reference if there is one and the policy is not Always, or else the first.
+func (q *query) choose(
+	objs []client.Object, earlier *commonv1.NamespacedReference, p *commonv1.ReferencePolicy,
+) client.Object {
 	if earlier == nil || p.IsAlways() {
 		return objs[0]
 	}
 	for _, o := range objs {
-		if q.isAbout(*earlier, o) {
+		if q.refersTo(*earlier, o) {
 			return o
 		}
 	}
@@ -206,10 +212,10 @@ func (q *query) choose(objs []client.Object, earlier *commonv1.NamespacedReferen
 	return objs[0]
 }
 
-// earlier returns the reference among refs that is about the object.
-func (q *query) earlier(o client.Object, refs []commonv1.NamespacedReference) *commonv1.NamespacedReference {
+// existingReference returns the reference among refs that refers to the object.
+func (q *query) existingReference(o client.Object, refs []commonv1.NamespacedReference) *commonv1.NamespacedReference {
 	for i := range refs {
-		if q.isAbout(refs[i], o) {
+		if q.refersTo(refs[i], o) {
 			return &refs[i]
 		}
 	}
@@ -217,26 +223,28 @@ func (q *query) earlier(o client.Object, refs []commonv1.NamespacedReference) *c
 	return nil
 }
 
-func (q *query) isAbout(ref commonv1.NamespacedReference, o client.Object) bool {
-	return ref.Name == o.GetName() && (o.GetNamespace() == "" || o.GetNamespace() == cmp.Or(ref.Namespace, q.self.Namespace))
+// refersTo reports whether the reference refers to the object.
+func (q *query) refersTo(ref commonv1.NamespacedReference, o client.Object) bool {
+	return ref.Name == o.GetName() && (o.GetNamespace() == "" ||
+		o.GetNamespace() == cmp.Or(ref.Namespace, q.self.Namespace))
 }
 
-// referenceTo returns a reference to the object: the earlier one, which may have
-// a policy, if it is about the object.
+// referenceTo returns a reference to the object: the existing one, which may have a
+// policy, if it refers to the object.
 func (q *query) referenceTo(o client.Object, earlier *commonv1.NamespacedReference) commonv1.NamespacedReference {
-	if earlier != nil && q.isAbout(*earlier, o) {
+	if earlier != nil && q.refersTo(*earlier, o) {
 		return *earlier
 	}
 
 	ref := commonv1.NamespacedReference{Name: o.GetName()}
-	if crosses(q.self, o.GetNamespace()) {
+	if isCrossNamespace(q.self, o.GetNamespace()) {
 		ref.Namespace = o.GetNamespace()
 	}
 
 	return ref
 }
 
-// referent says whom a namespace and a name in the spec mean.
+// referent returns the referent that a namespace and a name in the spec stand for.
 func (q *query) referent(namespace, name string) Referent {
 	if q.scope == scopeCluster {
 		namespace = ""
@@ -247,8 +255,8 @@ func (q *query) referent(namespace, name string) Referent {
 	return Referent{q.kind, namespace, name}
 }
 
-// validate refuses what cannot be read, or would be read as something else. The
-// name is empty if a selector is meant.
+// validate returns an error for a referent that cannot be read, or would be read as
+// another one. The name is empty for a selector.
 func (q *query) validate(to Referent) error {
 	if to.Namespace == "" && q.scope == scopeNamespace {
 		return q.refused(to, ReasonMalformed, "a cluster-scoped object has to name the namespace")
@@ -262,16 +270,16 @@ func (q *query) validate(to Referent) error {
 	return nil
 }
 
-// reachable reports whether the object is cluster-scoped, in the namespace of the
-// referring object, or grants the reference. That the object says itself where it
-// is counts, not where it was looked for; but an object without a namespace that
-// was found in one is taken to be in it, unless its kind is cluster-scoped.
-func (q *query) reachable(o client.Object, lookedIn string) bool {
+// isGranted reports whether the object is cluster-scoped, in the namespace of the
+// referring object, or grants the reference. The namespace of the object counts, not that
+// of the request; an object of a namespaced kind without a namespace counts as in the
+// namespace of the request.
+func (q *query) isGranted(o client.Object, lookedIn string) bool {
 	namespace := o.GetNamespace()
 	if namespace == "" && q.scope == scopeNamespace {
 		namespace = lookedIn
 	}
-	if !crosses(q.self, namespace) {
+	if !isCrossNamespace(q.self, namespace) {
 		return true
 	}
 
@@ -285,12 +293,13 @@ func (q *query) reachable(o client.Object, lookedIn string) bool {
 	return false
 }
 
-// crosses reports whether a reference leaves the namespace of the referring
-// object. A cluster-scoped object is in none.
-func crosses(from Referent, namespace string) bool {
+// isCrossNamespace reports whether a reference leaves the namespace of the referring
+// object. A cluster-scoped object has none.
+func isCrossNamespace(from Referent, namespace string) bool {
 	return namespace != "" && namespace != from.Namespace
 }
 
+// isSelf reports whether the object is the referring one.
 func (q *query) isSelf(o client.Object) bool {
 	if uid := q.from.GetUID(); uid != "" && uid == o.GetUID() {
 		return true
@@ -299,10 +308,12 @@ func (q *query) isSelf(o client.Object) bool {
 	return q.self == Referent{q.kind, o.GetNamespace(), o.GetName()}
 }
 
+// waiting returns a WaitingError.
 func (q *query) waiting(to Referent, why Reason) error {
 	return &WaitingError{Referent: to, Reason: why, from: q.self}
 }
 
+// refused returns a RefusedError.
 func (q *query) refused(to Referent, why Reason, detail string) error {
 	return &RefusedError{Referent: to, Reason: why, from: q.self, detail: detail}
 }

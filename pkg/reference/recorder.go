@@ -21,24 +21,24 @@ import (
 
 var _ client.Reader = &Recorder{}
 
-// A Recorder is a client.Reader for one pass of one owner. What is read with it is
-// watched from then on, so a provider needs to be allowed to list and watch it.
+// A Recorder is a client.Reader for one pass of one owner. The kinds that it reads are
+// watched from then on, so the provider needs the permission to list and watch them.
 // Secrets and ConfigMaps are never watched: to read them is an error. Give it a
-// reader that reads from the cache of the Tracker's Source, and the watch is the
+// reader that reads from the cache of the Tracker's Source: the watch is then the
 // one that the cache has already.
 //
-// It may be used concurrently if its reader may.
+// It is safe for concurrent use if its reader is.
 type Recorder struct {
 	tracker *Tracker
 	owner   types.NamespacedName
 	reader  client.Reader
 	pass    uint64
 
-	self atomic.Pointer[Referent] // who the owner is, told by a resolver
+	self atomic.Pointer[Referent] // the owner, set by a resolver
 	done atomic.Bool
 }
 
-// Get reads an object, and has the owner woken when it is created, changed or
+// Get reads an object. The owner is enqueued when that object is created, changed or
 // deleted.
 func (r *Recorder) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	gvk, err := r.watchable(obj)
@@ -46,26 +46,26 @@ func (r *Recorder) Get(ctx context.Context, key client.ObjectKey, obj client.Obj
 		return err
 	}
 
-	e := edge{gvk: gvk, key: key}
+	e := readKey{gvk: gvk, key: key}
 	if scopeOf(r.reader, gvk) == scopeCluster {
 		e.key.Namespace = ""
 	}
-	if err := r.note(e, obj, nil); err != nil {
+	if err := r.recordRead(e, obj, nil); err != nil {
 		return err
 	}
 
 	err = r.reader.Get(ctx, key, obj, opts...)
-	r.watch(gvk, err)
+	r.ensureWatch(gvk, err)
 	if err == nil {
-		r.saw(e, obj.GetResourceVersion())
+		r.recordVersion(e, obj.GetResourceVersion())
 	}
 
 	return err
 }
 
-// List reads a list, and has the owner woken when something in its namespace
-// begins or ceases to match its label selector, or matches it and changes. Field
-// selectors are not looked at.
+// List reads a list. The owner is enqueued when an object in the namespace starts or
+// stops matching the label selector, or matches it and changes. Field selectors are
+// ignored.
 func (r *Recorder) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	gvk, err := r.watchable(list)
 	if err != nil {
@@ -75,27 +75,27 @@ func (r *Recorder) List(ctx context.Context, list client.ObjectList, opts ...cli
 	o := client.ListOptions{}
 	o.ApplyOptions(opts)
 
-	e := edge{gvk: gvk, list: true}
+	e := readKey{gvk: gvk, list: true}
 	if scopeOf(r.reader, gvk) != scopeCluster {
 		e.key.Namespace = o.Namespace
 	}
 	if o.LabelSelector != nil {
 		e.selector = o.LabelSelector.String()
 	}
-	if err := r.note(e, list, o.LabelSelector); err != nil {
+	if err := r.recordRead(e, list, o.LabelSelector); err != nil {
 		return err
 	}
 
 	err = r.reader.List(ctx, list, opts...)
-	r.watch(gvk, err)
+	r.ensureWatch(gvk, err)
 
 	return err
 }
 
-// Done ends the pass. What it read, and nothing else, is what the owner is woken
-// for from now on; if nothing was read, nothing wakes it. The error is that of the
-// pass as it came, or nil: it says whom the owner waits for. What is read later
-// with the Recorder is not remembered.
+// Done ends the pass. From now on the owner is enqueued for changes of the objects and
+// lists that this pass read, and for nothing else. The error is that of the pass,
+// unchanged, or nil: it says which referents the owner waits for. Later reads with the
+// Recorder are not recorded.
 func (r *Recorder) Done(err error) {
 	r.done.Store(true)
 
@@ -108,35 +108,38 @@ func (r *Recorder) Done(err error) {
 		return
 	}
 
-	// A pass that began later keeps what it has read so far.
-	t.retain(r.owner, o, func(pass uint64) bool { return pass >= r.pass })
+	// The reads of a pass that started later are kept.
+	t.pruneReads(r.owner, o, func(pass uint64) bool { return pass >= r.pass })
 
-	self, to := waitsIn(err)
-	if len(o.edges) == 0 || self == (Referent{}) {
+	self, to := dependenciesIn(err)
+	if len(o.reads) == 0 || self == (Referent{}) {
 		to = nil
 	}
-	t.wait(o, self, to)
+	t.setDependencies(o, self, to)
 }
 
-// watchable returns the kind of what is read, of a list that of its items, or an
-// error if it must not be watched.
+// watchable returns the kind of an object, or of the items of a list, and an error if the
+// kind must not be watched.
 func (r *Recorder) watchable(o runtime.Object) (schema.GroupVersionKind, error) {
 	gvk, err := apiutil.GVKForObject(o, r.tracker.scheme)
 	if err != nil {
-		return gvk, errors.Wrap(err, "cannot tell which kind to watch")
+		return gvk, errors.Wrap(err, "cannot determine the kind to watch")
 	}
 	if _, isList := o.(client.ObjectList); isList {
 		gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
 	}
 	if gvk.Group == corev1.GroupName && (gvk.Kind == "Secret" || gvk.Kind == "ConfigMap") {
-		return gvk, errors.Errorf("cannot resolve a reference by reading a %s: what is read here is watched, and %ss are not; read it where it is used, with a client that has no cache", gvk.Kind, gvk.Kind)
+		return gvk, errors.Errorf(
+			"cannot resolve a reference by reading a %s: "+
+				"what is read here is watched, and %ss are not; read it where it is used, with a client that has no cache",
+			gvk.Kind, gvk.Kind)
 	}
 
 	return gvk, nil
 }
 
-// note remembers an edge, unless the pass is over.
-func (r *Recorder) note(e edge, read runtime.Object, s labels.Selector) error {
+// recordRead records a read, unless the pass is done.
+func (r *Recorder) recordRead(e readKey, read runtime.Object, s labels.Selector) error {
 	t := r.tracker
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -145,7 +148,7 @@ func (r *Recorder) note(e edge, read runtime.Object, s labels.Selector) error {
 		return nil
 	}
 
-	o, err := t.note(r.owner, r.pass, e, read, s)
+	o, err := t.recordRead(r.owner, r.pass, e, read, s)
 	if err != nil {
 		return err
 	}
@@ -156,9 +159,9 @@ func (r *Recorder) note(e edge, read runtime.Object, s labels.Selector) error {
 	return nil
 }
 
-// watch begins to watch the kind wherever it is not watched yet. A kind that is
-// not served is not: whoever reads it comes again.
-func (r *Recorder) watch(gvk schema.GroupVersionKind, err error) {
+// ensureWatch starts a watch of the kind unless there is one. It does not watch a kind
+// that is not served: the owner retries the read.
+func (r *Recorder) ensureWatch(gvk schema.GroupVersionKind, err error) {
 	if gone.Unserved(err) {
 		return
 	}
@@ -168,9 +171,9 @@ func (r *Recorder) watch(gvk schema.GroupVersionKind, err error) {
 	r.tracker.watchKind(gvk)
 }
 
-// saw remembers which version of an object was read: an event about the same
-// version has nothing new to tell.
-func (r *Recorder) saw(e edge, version string) {
+// recordVersion records the version of an object that was read: an event about the same
+// version enqueues nothing.
+func (r *Recorder) recordVersion(e readKey, version string) {
 	r.tracker.mu.Lock()
 	defer r.tracker.mu.Unlock()
 
@@ -181,8 +184,8 @@ func (r *Recorder) saw(e edge, version string) {
 	}
 }
 
-// exampleOf returns an object of the form in which the kind is read, which is the
-// form in which a cache has it.
+// exampleOf returns an object of the form in which the kind is read: typed, unstructured
+// or metadata only. The cache has one informer per form.
 func exampleOf(gvk schema.GroupVersionKind, read runtime.Object, scheme *runtime.Scheme) (client.Object, error) {
 	var out client.Object
 
@@ -194,7 +197,7 @@ func exampleOf(gvk schema.GroupVersionKind, read runtime.Object, scheme *runtime
 	default:
 		o, err := scheme.New(gvk)
 		if err != nil {
-			return nil, errors.Wrap(err, "cannot tell what to watch")
+			return nil, errors.Wrap(err, "cannot make an object of the kind to watch")
 		}
 		typed, ok := o.(client.Object)
 		if !ok {

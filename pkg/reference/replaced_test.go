@@ -19,8 +19,8 @@ func TestReplacedInformer(t *testing.T) {
 		after  time.Duration // how late what waits is woken, at most
 		reads  bool          // somebody reads meanwhile
 	}{
-		"Back":   {reason: "what waits is woken though nobody reads", after: retryEvery},
-		"Absent": {reason: "the kind is away for a while", absent: 5, after: 6 * retryEvery},
+		"Back":   {reason: "what waits is woken though nobody reads", after: retryInterval},
+		"Absent": {reason: "the kind is away for a while", absent: 5, after: 6 * retryInterval},
 		"Read":   {reason: "a read notices at once", reads: true, after: time.Second},
 	}
 	for name, tc := range cases {
@@ -73,7 +73,7 @@ func TestReplacedUnread(t *testing.T) {
 		tr.Forget(boatKey)
 		synctest.Wait()
 		c.replace()
-		<-time.After(10 * retryEvery)
+		<-time.After(10 * retryInterval)
 		synctest.Wait()
 		if len(c.asked) != 1 || c.berths.handlers != 0 {
 			t.Errorf("asked for %v, %d handlers, want nothing but the first informer", c.asked, c.berths.handlers)

@@ -325,7 +325,7 @@ func checkError(t *testing.T, reason string, err error, why Reason, want error) 
 	switch {
 	case why == "" && !errors.Is(err, want):
 		t.Errorf("%s\nwant error %v, got %v", reason, want, err)
-	case err != nil && len(err.Error()) > maxText:
+	case err != nil && len(err.Error()) > maxErrorLength:
 		t.Errorf("%s\nThe text has %d bytes: %s", reason, len(err.Error()), err)
 	}
 	waits := why == ReasonNotFound || why == ReasonDeleting || why == ReasonNoValue || why == ReasonNoMatch

@@ -16,115 +16,116 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// wakePriority is behind what users do and before polls: an owner that waits for
-// its referent is usually one that is being created.
-const wakePriority = -10
+// referentPriority is below the priority of changes by users and above that of polls: an
+// owner that waits for its referent is usually being created.
+const referentPriority = -10
 
 // Source returns a source for the tracker's controller. Once the controller has
-// started it, it watches each kind that an owner has read or will read, with the
-// informer that the cache has for it, and enqueues the owners that are concerned.
-// If the cache drops that informer, because the kind is not served for a while, the
-// one that the cache has then takes its place within ten seconds.
-// It stops with the controller, and takes nothing with it that others use. A
-// controller that is started again needs a new source of the same tracker.
+// started it, it watches each kind that an owner reads, with the informer of the cache,
+// and enqueues the affected owners. If the cache removes that informer, because the kind
+// is not served for a while, the source uses the new one within ten seconds. It stops
+// with the controller, and leaves the informers to their other users. A controller that
+// is started again needs a new source of the same tracker.
 func (t *Tracker) Source(c cache.Cache) source.TypedSource[reconcile.Request] {
-	return &feed{tracker: t, cache: c}
+	return &trackerSource{tracker: t, cache: c}
 }
 
-// A feed is a source that is not started.
-type feed struct {
+// A trackerSource is a source that is not started.
+type trackerSource struct {
 	tracker *Tracker
 	cache   cache.Cache
 }
 
-// String names the source in the controller's errors.
-func (f *feed) String() string { return "referents" }
+// String returns the name of the source in errors of the controller.
+func (f *trackerSource) String() string { return "referents" }
 
-// Start begins to watch. It does not block.
-func (f *feed) Start(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+// Start starts the watches. It does not block.
+func (f *trackerSource) Start(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	if f.cache == nil {
 		return errors.New("cannot watch referents without a cache")
 	}
 
-	w := &watch{kinds: map[schema.GroupVersionKind]*follower{}}
-	w.begin = func(gvk schema.GroupVersionKind, example client.Object) {
-		follow := &follower{
-			watch: w, cache: f.cache, example: example, look: make(chan struct{}, 1),
-			events: &events{tracker: f.tracker, queue: q, gvk: gvk},
+	w := &activeSource{watchers: map[schema.GroupVersionKind]*kindWatcher{}}
+	w.startWatch = func(gvk schema.GroupVersionKind, example client.Object) {
+		follow := &kindWatcher{
+			source: w, cache: f.cache, example: example, checkNow: make(chan struct{}, 1),
+			handler: &eventHandler{tracker: f.tracker, queue: q, gvk: gvk},
 		}
-		w.kinds[gvk] = follow
+		w.watchers[gvk] = follow
 		go follow.run(ctx)
 	}
-	f.tracker.attach(w)
-	context.AfterFunc(ctx, func() { f.tracker.detach(w) })
+	f.tracker.addWatch(w)
+	context.AfterFunc(ctx, func() { f.tracker.removeWatch(w) })
 
 	return nil
 }
 
-// A watch is a source that was started.
-type watch struct {
-	kinds map[schema.GroupVersionKind]*follower // that were begun
-	begin func(gvk schema.GroupVersionKind, example client.Object)
+// An activeSource is a source that was started.
+type activeSource struct {
+	watchers   map[schema.GroupVersionKind]*kindWatcher // the started ones
+	startWatch func(gvk schema.GroupVersionKind, example client.Object)
 }
 
-func (t *Tracker) attach(w *watch) {
+// addWatch adds a source and starts its watches.
+func (t *Tracker) addWatch(w *activeSource) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
-	t.watches[w] = struct{}{}
+	t.sources[w] = struct{}{}
 	for gvk := range t.kinds {
 		t.watchKind(gvk)
 	}
 }
 
-func (t *Tracker) detach(w *watch) {
+// removeWatch removes a source.
+func (t *Tracker) removeWatch(w *activeSource) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
-	delete(t.watches, w)
+	delete(t.sources, w)
 }
 
-// watchKind begins to watch a kind that somebody reads, wherever it is not
-// watched yet, or not any more.
+// watchKind starts a watch of a kind that an owner reads, in every source that does not
+// watch it.
 func (t *Tracker) watchKind(gvk schema.GroupVersionKind) {
 	k := t.kinds[gvk]
 	if k == nil {
 		return
 	}
-	for w := range t.watches {
-		if f := w.kinds[gvk]; f != nil {
-			f.hurry()
+	for w := range t.sources {
+		if f := w.watchers[gvk]; f != nil {
+			f.triggerCheck()
 		} else {
-			w.begin(gvk, k.example)
+			w.startWatch(gvk, k.example)
 		}
 	}
 }
 
-// events enqueues the owners that events about a kind concern.
-type events struct {
+// An eventHandler enqueues the owners that are affected by events about a kind.
+type eventHandler struct {
 	tracker *Tracker
 	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
 	gvk     schema.GroupVersionKind
 }
 
-var _ toolscache.ResourceEventHandler = &events{}
+var _ toolscache.ResourceEventHandler = &eventHandler{}
 
-// OnAdd is about an object that was created, or was there before the watch.
-func (e *events) OnAdd(obj any, isInInitialList bool) {
+// OnAdd handles an object that was created, or existed before the watch.
+func (e *eventHandler) OnAdd(obj any, isInInitialList bool) {
 	o, ok := obj.(client.Object)
 	if !ok {
 		return
 	}
 
-	priority := wakePriority
+	priority := referentPriority
 	if isInInitialList {
 		priority = handler.LowPriority
 	}
 	e.enqueue(change{gvk: e.gvk, new: o}, priority)
 }
 
-// OnUpdate is about an object that may have changed.
-func (e *events) OnUpdate(oldObj, newObj any) {
+// OnUpdate handles an object that may have changed.
+func (e *eventHandler) OnUpdate(oldObj, newObj any) {
 	before, ok := oldObj.(client.Object)
 	if !ok {
 		return
@@ -137,27 +138,28 @@ func (e *events) OnUpdate(oldObj, newObj any) {
 		return // A resync.
 	}
 
-	e.enqueue(change{gvk: e.gvk, old: before, new: after}, wakePriority)
+	e.enqueue(change{gvk: e.gvk, old: before, new: after}, referentPriority)
 }
 
-// OnDelete is about an object that is gone, be it that its deletion was missed.
-func (e *events) OnDelete(obj any) {
+// OnDelete handles a deleted object, also if the watch missed the deletion.
+func (e *eventHandler) OnDelete(obj any) {
 	if missed, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
 		obj = missed.Obj
 	}
 	if o, ok := obj.(client.Object); ok {
-		e.enqueue(change{gvk: e.gvk, old: o}, wakePriority)
+		e.enqueue(change{gvk: e.gvk, old: o}, referentPriority)
 	}
 }
 
-func (e *events) enqueue(c change, priority int) {
-	for owner := range e.tracker.concerned(c) {
-		add(e.queue, reconcile.Request{NamespacedName: owner}, priority)
+// enqueue enqueues the owners that are affected by a change.
+func (e *eventHandler) enqueue(c change, priority int) {
+	for owner := range e.tracker.affectedOwners(c) {
+		addWithPriority(e.queue, reconcile.Request{NamespacedName: owner}, priority)
 	}
 }
 
-// add minds the priority if the queue does.
-func add(q workqueue.TypedRateLimitingInterface[reconcile.Request], r reconcile.Request, priority int) {
+// addWithPriority adds a request, with the priority if the queue supports it.
+func addWithPriority(q workqueue.TypedRateLimitingInterface[reconcile.Request], r reconcile.Request, priority int) {
 	if pq, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 		pq.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, r)
 

@@ -220,8 +220,8 @@ func TestSource(t *testing.T) {
 		step("The controller stops.")
 		c.server.Modify(berth("a", "b", external("other")))
 		step("Then nobody is woken any more.")
-		if c.berths.handlers != 0 || len(tr.watches) != 0 {
-			t.Errorf("want nothing left at the cache, got %d handlers, %d watches", c.berths.handlers, len(tr.watches))
+		if c.berths.handlers != 0 || len(tr.sources) != 0 {
+			t.Errorf("want nothing left at the cache, got %d handlers, %d watches", c.berths.handlers, len(tr.sources))
 		}
 
 		again, stop := context.WithCancel(ctx)
@@ -291,7 +291,7 @@ func TestUnwatchable(t *testing.T) {
 		rec.Done(nil)
 		c.server.Add(berth("a", "b"))
 
-		<-time.After(2 * retryEvery)
+		<-time.After(2 * retryInterval)
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"a/boat"}, q.taken()); diff != "" {
 			t.Errorf("the third attempt sees what appeared meanwhile: -want, +got:\n%s", diff)
@@ -318,7 +318,7 @@ func TestPriorities(t *testing.T) {
 	tr := NewTracker(testScheme())
 	readBerth(t, tr.Reader(boatKey, newWorld()), "b")
 	q := &rankingQueue{}
-	e := &events{tracker: tr, queue: q, gvk: berthGVK}
+	e := &eventHandler{tracker: tr, queue: q, gvk: berthGVK}
 
 	e.OnAdd(berth("a", "b", version("1")), true)
 	e.OnAdd(berth("a", "b", version("2")), false)

@@ -12,14 +12,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A Tracker knows what the objects of one controller, its owners, read of other
-// objects while their references were resolved, and wakes them when that changes.
+// A Tracker records which other objects the objects of one controller, its owners, read
+// while their references were resolved, and enqueues the owners when those change.
 //
-// It remembers of each owner what its last pass read, and nothing of an owner
-// whose last pass read nothing: with the policy IfNotPresent that is every owner
-// whose references are resolved, and it costs no memory and no wake-up. With
-// Always an owner reads, and is woken, for as long as it exists. A tracker may be
-// used concurrently.
+// It records only the reads of the last pass of each owner. With the policy
+// IfNotPresent an owner whose references are resolved reads nothing: it uses no memory
+// and is not enqueued. With Always an owner reads, and is enqueued, as long as it
+// exists. A Tracker is safe for concurrent use.
 type Tracker struct {
 	scheme *runtime.Scheme
 	graph  *Graph
@@ -28,33 +27,34 @@ type Tracker struct {
 	mu      sync.Mutex
 	passes  uint64
 	owners  map[types.NamespacedName]*owner
-	kinds   map[schema.GroupVersionKind]*readers
-	watches map[*watch]struct{}
+	kinds   map[schema.GroupVersionKind]*kindReaders
+	sources map[*activeSource]struct{}
 }
 
-// An owner is an object whose last pass read others.
+// An owner is an object whose last pass read other objects.
 type owner struct {
-	edges map[edge]uint64 // what was read, and in which pass
-	self  Referent        // who it is, once that was needed
-	waits bool            // in the graph
+	reads   map[readKey]uint64 // the reads, and the last pass of each
+	self    Referent           // the owner as a referent, set by the resolver
+	inGraph bool               // it waits
 }
 
-// An edge is one thing that was read: an object, or a list.
-type edge struct {
+// A readKey identifies a read: of an object, or of a list.
+type readKey struct {
 	gvk      schema.GroupVersionKind
-	key      types.NamespacedName // of a list only the namespace, if any
+	key      types.NamespacedName // for a list only the namespace, if any
 	list     bool
 	selector string
 }
 
-// readers are the owners that read a kind.
-type readers struct {
+// kindReaders are the owners that read a kind.
+type kindReaders struct {
 	example client.Object
-	objects map[types.NamespacedName]map[types.NamespacedName]string // object, owner: the version that was read
-	lists   map[string]map[string]*listers                           // namespace, selector
+	objects map[types.NamespacedName]map[types.NamespacedName]string // object, owner: version read
+	lists   map[string]map[string]*listReaders                       // namespace, selector
 }
 
-type listers struct {
+// listReaders are the owners that listed with a selector.
+type listReaders struct {
 	selector labels.Selector
 	owners   map[types.NamespacedName]struct{}
 }
@@ -62,14 +62,13 @@ type listers struct {
 // A TrackerOption changes a Tracker.
 type TrackerOption func(t *Tracker)
 
-// WithGraph makes trackers share what they know of who waits for whom. The
-// default is a graph of its own, which finds cycles within one kind.
+// WithGraph sets a graph that trackers share. The default is a graph of its own, which
+// finds cycles within one kind.
 func WithGraph(g *Graph) TrackerOption {
 	return func(t *Tracker) { t.graph = g }
 }
 
-// WithLogger says where the tracker tells that it cannot watch a kind yet. The
-// default is nowhere.
+// WithLogger sets the logger for errors of watches. The default discards them.
 func WithLogger(l logging.Logger) TrackerOption {
 	return func(t *Tracker) { t.log = l }
 }
@@ -82,8 +81,8 @@ func NewTracker(scheme *runtime.Scheme, o ...TrackerOption) *Tracker {
 		graph:   NewGraph(),
 		log:     logging.NewNopLogger(),
 		owners:  map[types.NamespacedName]*owner{},
-		kinds:   map[schema.GroupVersionKind]*readers{},
-		watches: map[*watch]struct{}{},
+		kinds:   map[schema.GroupVersionKind]*kindReaders{},
+		sources: map[*activeSource]struct{}{},
 	}
 	for _, opt := range o {
 		opt(t)
@@ -92,8 +91,8 @@ func NewTracker(scheme *runtime.Scheme, o ...TrackerOption) *Tracker {
 	return t
 }
 
-// Reader returns a reader for one pass of the owner, that reads with r and
-// remembers what was read. The pass ends with Recorder.Done.
+// Reader returns a reader for one pass of the owner, which reads with r and records
+// the reads. The pass ends with Recorder.Done.
 func (t *Tracker) Reader(owner types.NamespacedName, r client.Reader) *Recorder {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,25 +101,27 @@ func (t *Tracker) Reader(owner types.NamespacedName, r client.Reader) *Recorder 
 	return &Recorder{tracker: t, owner: owner, reader: r, pass: t.passes}
 }
 
-// Forget forgets the owner, which is gone. A pass of it that is not done yet
-// remembers what it reads from then on.
+// Forget removes an owner that is gone. A pass of it that is not done yet still records
+// what it reads from then on.
 func (t *Tracker) Forget(owner types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
 	if o := t.owners[owner]; o != nil {
-		t.retain(owner, o, func(uint64) bool { return false })
-		t.wait(o, Referent{}, nil)
+		t.pruneReads(owner, o, func(uint64) bool { return false })
+		t.setDependencies(o, Referent{}, nil)
 	}
 }
 
-// note remembers, before the read, that the owner reads something: what changes
-// in between is then told.
-func (t *Tracker) note(name types.NamespacedName, pass uint64, e edge, read runtime.Object, s labels.Selector) (*owner, error) {
+// recordRead records a read of the owner. It is called before the read, so that no change
+// in between is missed.
+func (t *Tracker) recordRead(
+	name types.NamespacedName, pass uint64, e readKey, read runtime.Object, s labels.Selector,
+) (*owner, error) {
 	o := t.owners[name]
 	if o != nil {
-		if before, known := o.edges[e]; known {
-			o.edges[e] = max(before, pass)
+		if before, known := o.reads[e]; known {
+			o.reads[e] = max(before, pass)
 
 			return o, nil
 		}
@@ -132,21 +133,25 @@ func (t *Tracker) note(name types.NamespacedName, pass uint64, e edge, read runt
 		if err != nil {
 			return nil, err
 		}
-		k = &readers{objects: map[types.NamespacedName]map[types.NamespacedName]string{}, lists: map[string]map[string]*listers{}, example: example}
+		k = &kindReaders{
+			objects: map[types.NamespacedName]map[types.NamespacedName]string{}, lists: map[string]map[string]*listReaders{},
+			example: example,
+		}
 		t.kinds[e.gvk] = k
 	}
 	k.add(name, e, s)
 
 	if o == nil {
-		o = &owner{edges: map[edge]uint64{}}
+		o = &owner{reads: map[readKey]uint64{}}
 		t.owners[name] = o
 	}
-	o.edges[e] = pass
+	o.reads[e] = pass
 
 	return o, nil
 }
 
-func (k *readers) add(name types.NamespacedName, e edge, s labels.Selector) {
+// add adds a read of an owner.
+func (k *kindReaders) add(name types.NamespacedName, e readKey, s labels.Selector) {
 	if !e.list {
 		if k.objects[e.key] == nil {
 			k.objects[e.key] = map[types.NamespacedName]string{}
@@ -158,23 +163,23 @@ func (k *readers) add(name types.NamespacedName, e edge, s labels.Selector) {
 
 	in := k.lists[e.key.Namespace]
 	if in == nil {
-		in = map[string]*listers{}
+		in = map[string]*listReaders{}
 		k.lists[e.key.Namespace] = in
 	}
 	if in[e.selector] == nil {
-		in[e.selector] = &listers{selector: s, owners: map[types.NamespacedName]struct{}{}}
+		in[e.selector] = &listReaders{selector: s, owners: map[types.NamespacedName]struct{}{}}
 	}
 	in[e.selector].owners[name] = struct{}{}
 }
 
-// retain forgets the edges of an owner that are not to be kept, and the owner if
+// pruneReads removes the reads of an owner for which keep returns false, and the owner if
 // none is left.
-func (t *Tracker) retain(name types.NamespacedName, o *owner, keep func(pass uint64) bool) {
-	for e, pass := range o.edges {
+func (t *Tracker) pruneReads(name types.NamespacedName, o *owner, keep func(pass uint64) bool) {
+	for e, pass := range o.reads {
 		if keep(pass) {
 			continue
 		}
-		delete(o.edges, e)
+		delete(o.reads, e)
 
 		k := t.kinds[e.gvk]
 		k.remove(name, e)
@@ -183,12 +188,13 @@ func (t *Tracker) retain(name types.NamespacedName, o *owner, keep func(pass uin
 		}
 	}
 
-	if len(o.edges) == 0 {
+	if len(o.reads) == 0 {
 		delete(t.owners, name)
 	}
 }
 
-func (k *readers) remove(name types.NamespacedName, e edge) {
+// remove removes a read of an owner.
+func (k *kindReaders) remove(name types.NamespacedName, e readKey) {
 	if !e.list {
 		delete(k.objects[e.key], name)
 		if len(k.objects[e.key]) == 0 {
@@ -208,25 +214,25 @@ func (k *readers) remove(name types.NamespacedName, e edge) {
 	}
 }
 
-// wait replaces what the owner waits for.
-func (t *Tracker) wait(o *owner, self Referent, to []Referent) {
-	if o.waits {
+// setDependencies replaces the referents that the owner waits for.
+func (t *Tracker) setDependencies(o *owner, self Referent, to []Referent) {
+	if o.inGraph {
 		t.graph.set(o.self, nil)
 	}
-	if o.waits = len(to) > 0; o.waits {
+	if o.inGraph = len(to) > 0; o.inGraph {
 		o.self = self
 		t.graph.set(self, to)
 	}
 }
 
-// A change is an event about one object. Created and deleted objects have no
-// older and no newer state.
+// A change is an event about one object. A created object has no old state, a deleted one
+// no new state.
 type change struct {
 	gvk      schema.GroupVersionKind
 	old, new client.Object
 }
 
-// state returns the object as it is, or was last.
+// state returns the current state of the object, or its last one.
 func (c change) state() client.Object {
 	if c.new != nil {
 		return c.new
@@ -235,8 +241,9 @@ func (c change) state() client.Object {
 	return c.old
 }
 
-// concerned returns the owners that read what changed, each once.
-func (t *Tracker) concerned(c change) map[types.NamespacedName]struct{} {
+// affectedOwners returns the owners that read the changed object or a list with it, each
+// once.
+func (t *Tracker) affectedOwners(c change) map[types.NamespacedName]struct{} {
 	o := c.state()
 	key := client.ObjectKeyFromObject(o)
 
@@ -259,8 +266,8 @@ func (t *Tracker) concerned(c change) map[types.NamespacedName]struct{} {
 		k.match(c, key.Namespace, out)
 	}
 
-	// The controller watches its own objects, and minds which of their changes
-	// are its own doing.
+	// The controller watches its own objects, and ignores the events of its own
+	// writes.
 	if own := t.owners[key]; own != nil && own.self == (Referent{c.gvk.GroupKind(), key.Namespace, key.Name}) {
 		delete(out, key)
 	}
@@ -268,9 +275,9 @@ func (t *Tracker) concerned(c change) map[types.NamespacedName]struct{} {
 	return out
 }
 
-// match adds the owners that listed in the namespace with a selector that matches
-// the object, or did.
-func (k *readers) match(c change, namespace string, out map[types.NamespacedName]struct{}) {
+// match adds the owners that listed in the namespace with a selector that matches the
+// object before or after the change.
+func (k *kindReaders) match(c change, namespace string, out map[types.NamespacedName]struct{}) {
 	for _, l := range k.lists[namespace] {
 		if !l.matches(c.old) && !l.matches(c.new) {
 			continue
@@ -281,6 +288,7 @@ func (k *readers) match(c change, namespace string, out map[types.NamespacedName
 	}
 }
 
-func (l *listers) matches(o client.Object) bool {
+// matches reports whether the selector matches the object.
+func (l *listReaders) matches(o client.Object) bool {
 	return o != nil && (l.selector == nil || l.selector.Matches(labels.Set(o.GetLabels())))
 }

@@ -22,8 +22,8 @@ var boatKey = types.NamespacedName{Namespace: "a", Name: "boat"}
 // checkEmpty looks for anything that a tracker still remembers.
 func checkEmpty(t *testing.T, tr *Tracker) {
 	t.Helper()
-	if len(tr.owners)+len(tr.kinds)+len(tr.graph.waits) > 0 {
-		t.Errorf("want a tracker that remembers nothing; it remembers %d owners, %d kinds, %d who wait", len(tr.owners), len(tr.kinds), len(tr.graph.waits))
+	if len(tr.owners)+len(tr.kinds)+len(tr.graph.edges) > 0 {
+		t.Errorf("want a tracker that remembers nothing; it remembers %d owners, %d kinds, %d who wait", len(tr.owners), len(tr.kinds), len(tr.graph.edges))
 	}
 }
 
@@ -31,7 +31,7 @@ func checkEmpty(t *testing.T, tr *Tracker) {
 func woken(tr *Tracker, c change) []string {
 	c.gvk = berthGVK
 	out := []string{}
-	for o := range tr.concerned(c) {
+	for o := range tr.affectedOwners(c) {
 		out = append(out, o.String())
 	}
 	slices.Sort(out)
@@ -104,8 +104,8 @@ func TestClusterScopedEdges(t *testing.T) {
 		"object": {gvk: gvk, new: harbour("h")},
 		"list":   {gvk: gvk, new: harbour("x", labelled("side", "lee"))},
 	} {
-		if len(tr.concerned(c)) != 1 {
-			t.Errorf("%s: want one owner to be woken, got %v", name, tr.concerned(c))
+		if len(tr.affectedOwners(c)) != 1 {
+			t.Errorf("%s: want one owner to be woken, got %v", name, tr.affectedOwners(c))
 		}
 	}
 }
@@ -136,8 +136,8 @@ func TestDoneReplaces(t *testing.T) {
 	if got := woken(tr, x); len(got) != 1 {
 		t.Errorf("the owner follows x: %v", got)
 	}
-	if len(tr.graph.waits) > 0 {
-		t.Errorf("nobody waits: %v", tr.graph.waits)
+	if len(tr.graph.edges) > 0 {
+		t.Errorf("nobody waits: %v", tr.graph.edges)
 	}
 
 	checkError(t, "It has its value.", pass(ResolutionRequest{CurrentValue: "X", Reference: ref("x", nil)}), "", nil)
@@ -214,7 +214,7 @@ func TestNothingGrows(t *testing.T) {
 	if want := owners / len(reqs) * 4; len(tr.owners) != want {
 		t.Errorf("want %d owners, those that read something, got %d", want, len(tr.owners))
 	}
-	if got := len(tr.concerned(change{gvk: berthGVK, new: berth("a", "y", version("2"), labelled("side", "lee"))})); got != 2*owners/len(reqs) {
+	if got := len(tr.affectedOwners(change{gvk: berthGVK, new: berth("a", "y", version("2"), labelled("side", "lee"))})); got != 2*owners/len(reqs) {
 		t.Errorf("want %d owners to wait for y, got %d", 2*owners/len(reqs), got)
 	}
 
@@ -256,7 +256,7 @@ func TestConcurrently(t *testing.T) {
 				_, err := NewAPIResolver(rec, mg).ResolveMultiple(context.Background(), MultiResolutionRequest{
 					References: []commonv1.NamespacedReference{{Name: "x"}, {Name: "y"}}, To: toBerth,
 				})
-				tr.concerned(change{gvk: berthGVK, new: berth("a", "y", version(fmt.Sprint(i)))})
+				tr.affectedOwners(change{gvk: berthGVK, new: berth("a", "y", version(fmt.Sprint(i)))})
 				rec.Done(err)
 				if g%2 == 0 {
 					tr.Forget(client.ObjectKeyFromObject(mg))

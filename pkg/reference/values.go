@@ -19,7 +19,7 @@ func ToPtrValues(v []string) []*string { return all(v, ToPtrValue) }
 // FromFloatPtrValue returns the number that v points to, or nothing if it is nil.
 func FromFloatPtrValue(v *float64) string { return from(v, formatFloat) }
 
-// ToFloatPtrValue returns a pointer to the number, or nil if v is none.
+// ToFloatPtrValue returns a pointer to the number, or nil if v is not a number.
 func ToFloatPtrValue(v string) *float64 { return to(v, parseFloat) }
 
 // FromFloatPtrValues is FromFloatPtrValue for each.
@@ -31,7 +31,7 @@ func ToFloatPtrValues(v []string) []*float64 { return all(v, ToFloatPtrValue) }
 // FromIntPtrValue returns the number that v points to, or nothing if it is nil.
 func FromIntPtrValue(v *int64) string { return from(v, formatInt) }
 
-// ToIntPtrValue returns a pointer to the number, or nil if v is no whole number.
+// ToIntPtrValue returns a pointer to the number, or nil if v is not an integer.
 func ToIntPtrValue(v string) *int64 { return to(v, parseInt) }
 
 // FromIntPtrValues is FromIntPtrValue for each.
@@ -40,6 +40,7 @@ func FromIntPtrValues(v []*int64) []string { return all(v, FromIntPtrValue) }
 // ToIntPtrValues is ToIntPtrValue for each.
 func ToIntPtrValues(v []string) []*int64 { return all(v, ToIntPtrValue) }
 
+// from formats the value that v points to, or returns nothing if v is nil.
 func from[T any](v *T, format func(T) string) string {
 	if v == nil {
 		return ""
@@ -48,6 +49,7 @@ func from[T any](v *T, format func(T) string) string {
 	return format(*v)
 }
 
+// to returns a pointer to the parsed value, or nil if v is empty or cannot be parsed.
 func to[T any](v string, parse func(string) (T, error)) *T {
 	if v == "" {
 		return nil
@@ -61,6 +63,7 @@ func to[T any](v string, parse func(string) (T, error)) *T {
 	return &out
 }
 
+// all converts every element.
 func all[A, B any](in []A, one func(A) B) []B {
 	out := make([]B, len(in))
 	for i := range in {
@@ -70,9 +73,20 @@ func all[A, B any](in []A, one func(A) B) []B {
 	return out
 }
 
-func asIs(v string) string                 { return v }
-func parseText(v string) (string, error)   { return v, nil }
-func formatFloat(v float64) string         { return strconv.FormatFloat(v, 'f', -1, 64) }
+// asIs returns v.
+func asIs(v string) string { return v }
+
+// parseText returns v.
+func parseText(v string) (string, error) { return v, nil }
+
+// formatFloat formats a number.
+func formatFloat(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// parseFloat parses a number.
 func parseFloat(v string) (float64, error) { return strconv.ParseFloat(v, 64) }
-func formatInt(v int64) string             { return strconv.FormatInt(v, 10) }
-func parseInt(v string) (int64, error)     { return strconv.ParseInt(v, 10, 64) }
+
+// formatInt formats an integer.
+func formatInt(v int64) string { return strconv.FormatInt(v, 10) }
+
+// parseInt parses an integer.
+func parseInt(v string) (int64, error) { return strconv.ParseInt(v, 10, 64) }

@@ -18,26 +18,26 @@ import (
 )
 
 // EnqueueUsers returns a handler with which the controller of a managed kind, given by
-// an empty object, watches a kind of configuration: when a configuration comes, can be
-// used from now on, or changes its spec, the objects that refer to it are looked at,
-// after everything that is more urgent. Without it they find out when they are tried
-// again or polled. The client is that of the manager, and answers from its cache.
+// an empty object, watches a kind of configuration: when a configuration is created,
+// gets its finalizer, or changes its spec, the objects that refer to it are enqueued
+// with low priority. Without the handler they notice at the next retry or poll. The
+// client is that of the manager, which reads from its cache.
 //
 // It returns an error if a kind is not registered in the scheme of the client.
 func EnqueueUsers(c client.Client, kinds Kinds, of User) (handler.EventHandler, error) {
-	f, err := newFamily(kinds, c)
+	configs, err := newConfigKinds(kinds, c)
 	if err != nil {
 		return nil, err
 	}
 	gvk, err := c.GroupVersionKindFor(of)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot tell a kind of users")
+		return nil, errors.Wrap(err, "cannot determine the kind of a user")
 	}
 	if _, err := newList(c.Scheme(), gvk); err != nil {
 		return nil, err
 	}
 	enqueue := func(ctx context.Context, config client.Object, q queue) {
-		for _, request := range usersOf(ctx, c, f, gvk, config) {
+		for _, request := range requestsForUsers(ctx, c, configs, gvk, config) {
 			if p, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 				p.AddWithOpts(priorityqueue.AddOpts{Priority: new(handler.LowPriority)}, request)
 
@@ -49,35 +49,40 @@ func EnqueueUsers(c client.Client, kinds Kinds, of User) (handler.EventHandler, 
 
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
-			if !e.IsInInitialList { // then the controller looks at everything anyway
+			if !e.IsInInitialList { // then the controller reconciles all objects anyway
 				enqueue(ctx, e.Object, q)
 			}
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			if concerns(e.ObjectOld, e.ObjectNew) {
+			if affectsUsers(e.ObjectOld, e.ObjectNew) {
 				enqueue(ctx, e.ObjectNew, q)
 			}
 		},
 	}, nil
 }
 
-// concerns says whether a change of a configuration is one for its users.
-func concerns(before, now client.Object) bool {
+// affectsUsers reports whether users have to be reconciled after a change of their
+// configuration.
+func affectsUsers(before, now client.Object) bool {
 	return before.GetUID() != now.GetUID() || before.GetGeneration() != now.GetGeneration() ||
 		!moormeta.FinalizerExists(before, FinalizerName) && moormeta.FinalizerExists(now, FinalizerName)
 }
 
-// usersOf returns the users of a configuration. What cannot be listed is none: its
-// objects are tried again and polled.
-func usersOf(ctx context.Context, c client.Client, f family, gvk schema.GroupVersionKind, config client.Object) []reconcile.Request {
+// requestsForUsers returns a request for each user of a configuration. It ignores errors
+// of a list: the users are requeued and polled anyway.
+func requestsForUsers(
+	ctx context.Context, c client.Client, configs configKinds, gvk schema.GroupVersionKind, config client.Object,
+) []reconcile.Request {
 	kind, err := c.GroupVersionKindFor(config)
 	if err != nil {
 		return nil
 	}
 	k := key{kind: kind.Kind, namespace: config.GetNamespace(), name: config.GetName()}
 	var requests []reconcile.Request
-	_ = eachUser(ctx, c, c.Scheme(), f, gvk, k, func(u User) error {
-		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}})
+	_ = eachUser(ctx, c, c.Scheme(), configs, gvk, k, func(u User) error {
+		requests = append(requests, reconcile.Request{
+			NamespacedName: types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()},
+		})
 
 		return nil
 	})
@@ -85,9 +90,12 @@ func usersOf(ctx context.Context, c client.Client, f family, gvk schema.GroupVer
 	return requests
 }
 
-// eachUser calls do for every user of a configuration that is among the objects of a
-// kind, until it returns an error, and returns that. The objects must not be changed.
-func eachUser(ctx context.Context, r client.Reader, s *runtime.Scheme, f family, gvk schema.GroupVersionKind, k key, do func(User) error) error {
+// eachUser calls do for every object of a kind that uses the configuration k, until do
+// returns an error, and returns that error. The objects must not be changed.
+func eachUser(
+	ctx context.Context, r client.Reader, s *runtime.Scheme, configs configKinds, gvk schema.GroupVersionKind, k key,
+	do func(User) error,
+) error {
 	list, err := newList(s, gvk)
 	if err != nil {
 		return err
@@ -101,7 +109,7 @@ func eachUser(ctx context.Context, r client.Reader, s *runtime.Scheme, f family,
 		if !ok {
 			return nil
 		}
-		if used, _, err := f.refers(u); err != nil || used != k {
+		if used, _, err := configs.resolveReference(u); err != nil || used != k {
 			return nil
 		}
 
@@ -109,14 +117,15 @@ func eachUser(ctx context.Context, r client.Reader, s *runtime.Scheme, f family,
 	})
 }
 
+// newList returns an empty list of the kind.
 func newList(s *runtime.Scheme, gvk schema.GroupVersionKind) (client.ObjectList, error) {
 	made, err := s.New(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot list users of the kind %s", gvk.Kind)
+		return nil, errors.Wrapf(err, "cannot list the users of kind %s", gvk.Kind)
 	}
 	list, ok := made.(client.ObjectList)
 	if !ok {
-		return nil, errors.Errorf("cannot list users of the kind %s: %T is no list of objects", gvk.Kind, made)
+		return nil, errors.Errorf("cannot list the users of kind %s: %T is not a list of objects", gvk.Kind, made)
 	}
 
 	return list, nil

@@ -1,0 +1,382 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// directChecks checks a client without a reconciler and without faults, with one object.
+type directChecks struct {
+	*runner
+
+	recorder *recorder
+	mg       resource.Managed
+	sample   resource.Managed
+	token    string
+}
+
+// runDirectChecks runs the direct checks for every sample.
+func (k *runner) runDirectChecks() {
+	for _, sample := range k.suite.Samples {
+		before := k.resourceIDs()
+		m := &directChecks{runner: k, recorder: k.newRecorder(), mg: k.stored(sample), sample: sample}
+		m.token = string(m.mg.GetUID()) + "-0001"
+		k.names[m.mg.GetUID()] = m.mg.GetName()
+		for _, step := range []func() *finding{
+			m.checkConnect, m.checkAbsent, m.checkCreate, m.checkCreatedObserved, m.checkObserveStable,
+			m.checkCancelledContext, m.checkBroken, m.checkMisrouted, m.checkIndependentCalls, m.checkOwner,
+			m.checkRepeatedCreate, m.checkRecoverCreation, m.checkMutations, m.checkDelete,
+			m.checkNotCreated, m.checkMisroutedChanges,
+		} {
+			finding := step()
+			if k.host.stopped() { // the cause of any finding of this step
+				break
+			}
+			if finding != nil {
+				k.addFinding(finding.property, finding.text)
+
+				break
+			}
+		}
+		k.cleanUp(before)
+		k.ledger.reset()
+		if k.host.stopped() {
+			return
+		}
+	}
+}
+
+// finding returns a finding.
+func (m *directChecks) finding(property, format string, args ...any) *finding {
+	return &finding{property: property, text: fmt.Sprintf(format, args...)}
+}
+
+// call connects and makes one call.
+func (m *directChecks) call(mg resource.Managed, do func(managed.ExternalClient) error) error {
+	c, err := m.recorder.Connect(context.Background(), mg)
+	if err != nil {
+		return errors.Wrap(err, "cannot connect")
+	}
+
+	return do(c)
+}
+
+// callDelete calls Delete over a new connection.
+func (m *directChecks) callDelete(mg resource.Managed) error {
+	return m.call(mg, func(c managed.ExternalClient) error { return c.Delete(context.Background(), mg) })
+}
+
+// callUpdate calls Update over a new connection.
+func (m *directChecks) callUpdate(mg resource.Managed) error {
+	return m.call(mg, func(c managed.ExternalClient) error { return c.Update(context.Background(), mg) })
+}
+
+// checkConnect checks that Connect succeeds, that the client fits the class, and that its
+// identity is stable.
+func (m *directChecks) checkConnect() *finding {
+	c, err := m.recorder.Connect(context.Background(), m.mg)
+	if err != nil {
+		return m.finding("connects", "Connect of %s fails: %v", m.mg.GetName(), err)
+	}
+	if _, finds := c.(managed.CreationRecoverer); m.class == Findable && !finds {
+		return m.finding("class-is-kept", "Suite.Class is %q, and the client is no managed.CreationRecoverer", m.class)
+	}
+	if first, ok := c.(managed.BackendIdentifier); ok {
+		c, err = m.recorder.Connect(context.Background(), m.mg)
+		second, ok := c.(managed.BackendIdentifier)
+		if err != nil || !ok || second.Identity() != first.Identity() {
+			return m.finding(
+				"backend-is-told", "two connections for %s tell different identities, or one of them none", m.mg.GetName())
+		}
+	}
+
+	return nil
+}
+
+// observe calls Observe over a new connection, as each reconcile does.
+func (m *directChecks) observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+	c, err := m.recorder.Connect(context.Background(), mg)
+	if err != nil {
+		return managed.ExternalObservation{}, err
+	}
+
+	return c.Observe(ctx, mg)
+}
+
+// checkAbsent checks that Observe reports absence, without an error, before anything is
+// created.
+func (m *directChecks) checkAbsent() *finding {
+	o, err := m.observe(context.Background(), m.mg)
+	_, listed := m.ledger.existing[meta.GetExternalName(m.mg)]
+	switch {
+	case err != nil:
+		return m.finding("absent-is-no-error", "before anything is created, Observe of %s fails: %v", m.mg.GetName(), err)
+	case o.ResourceExists && listed:
+		return m.finding(
+			"suite-is-complete", "the resource of %s exists before the suite begins: remove it, or give a sample another name",
+			m.mg.GetName())
+	case listed:
+		return m.finding(
+			"probe-tells-the-truth", "the probe lists %q before it is created, and Observe says that it does not exist",
+			meta.GetExternalName(m.mg))
+	case o.ResourceExists:
+		return m.finding(
+			"unknown-is-not-absent",
+			"before anything is created, Observe of %s says that its resource exists, and the probe does not list it",
+			m.mg.GetName())
+	}
+	if m.class != Named {
+		return nil
+	}
+	if err := m.callDelete(clone(m.mg)); err != nil {
+		return m.finding("delete-is-idempotent", "before anything is created, Delete of %s fails: %v", m.mg.GetName(), err)
+	}
+
+	return nil
+}
+
+// callCreate calls Create with a creation token, over a new connection.
+func (m *directChecks) callCreate(mg resource.Managed, token string) error {
+	ctx := managed.ContextWithCreationToken(context.Background(), token)
+
+	return m.call(mg, func(c managed.ExternalClient) error { return c.Create(ctx, mg) })
+}
+
+// checkCreate checks that Create makes one resource and sets the external name.
+func (m *directChecks) checkCreate() *finding {
+	chosen, before := meta.GetExternalName(m.mg), m.resourceIDs()
+	if err := m.callCreate(m.mg, m.token); err != nil {
+		return m.finding("created-is-seen", "Create of %s fails: %v", m.mg.GetName(), err)
+	}
+	name := meta.GetExternalName(m.mg)
+	switch {
+	case name == "":
+		return m.finding(
+			"created-is-seen",
+			"Create of %s left no external name: nothing says which resource is the object's once the process has died",
+			m.mg.GetName())
+	case m.class == Named && name != chosen:
+		return m.finding(
+			"class-is-kept", "Suite.Class is %q, and Create of %s replaced the external name %q by %q", m.class, m.mg.GetName(),
+			chosen, name)
+	}
+	var made []string
+	listed := m.eventually(func() bool {
+		m.ledger.refresh(m.mg.GetUID())
+		made = slices.DeleteFunc(m.resourceIDs(), func(id string) bool { return slices.Contains(before, id) })
+
+		return len(made) > 0
+	})
+	switch {
+	case !listed:
+		if o, err := m.observe(context.Background(), m.mg); err == nil && o.ResourceExists {
+			return m.finding(
+				"probe-tells-the-truth", "Create of %s made a resource that Observe finds, and the probe does not list it",
+				m.mg.GetName())
+		}
+
+		return m.finding(
+			"created-is-seen", "Create of %s returns no error, and neither Observe nor the probe shows a resource",
+			m.mg.GetName())
+	case len(made) > 1:
+		return m.finding("at-most-one", "Create of %s made %d resources: %v", m.mg.GetName(), len(made), made)
+	case made[0] != name:
+		return m.finding(
+			"probe-tells-the-truth",
+			"Create of %s left the external name %q, and the probe lists it by the ID %q: they have to be the same",
+			m.mg.GetName(), name, made[0])
+	}
+
+	return nil
+}
+
+// checkCreatedObserved checks that Observe finds the created resource, and stores its
+// initial state.
+func (m *directChecks) checkCreatedObserved() *finding {
+	var o managed.ExternalObservation
+	var err error
+	exists := func() bool {
+		o, err = m.observe(context.Background(), m.mg)
+
+		return err == nil && o.ResourceExists
+	}
+	if !m.eventually(exists) {
+		if err != nil {
+			return m.finding("created-is-seen", "after Create, Observe of %s fails: %v", m.mg.GetName(), err)
+		}
+
+		return m.finding("created-is-seen", "after Create, Observe of %s goes on to say that nothing exists", m.mg.GetName())
+	}
+	if !o.ResourceUpToDate {
+		if failure := m.update(m.mg); failure != nil {
+			return failure
+		}
+	}
+	m.ledger.refresh(m.mg.GetUID())
+	m.initialState[m.sample.GetName()] = m.mutableState(m.ledger.existing[meta.GetExternalName(m.mg)])
+
+	return nil
+}
+
+// update calls Update until Observe reports that the resource is up to date, three times
+// at most.
+func (m *directChecks) update(mg resource.Managed) *finding {
+	for range 3 {
+		if err := m.callUpdate(mg); err != nil {
+			return m.finding("update-converges", "Update of %s fails: %v", mg.GetName(), err)
+		}
+		upToDate := func() bool {
+			o, err := m.observe(context.Background(), mg)
+
+			return err == nil && o.ResourceExists && o.ResourceUpToDate
+		}
+		if m.eventually(upToDate) {
+			return nil
+		}
+	}
+
+	return m.finding(
+		"update-converges", "after three Updates, Observe of %s says that its resource is not up to date", mg.GetName())
+}
+
+// checkObserveStable checks that two observations are equal if nothing changed.
+func (m *directChecks) checkObserveStable() *finding {
+	first, err1 := m.observe(context.Background(), m.mg)
+	second, err2 := m.observe(context.Background(), m.mg)
+	if err1 != nil || err2 != nil || !equality.Semantic.DeepEqual(first, second) {
+		return m.finding(
+			"observe-is-stable", "of %s it says %s, and at once after that %s", m.mg.GetName(), describeObservation(first, err1),
+			describeObservation(second, err2))
+	}
+
+	return nil
+}
+
+// describeObservation describes an observation without its connection details.
+func describeObservation(o managed.ExternalObservation, err error) string {
+	if err != nil {
+		return "error: " + err.Error()
+	}
+
+	return fmt.Sprintf(
+		"exists=%t upToDate=%t owner=%s diff=%q details=%d", o.ResourceExists, o.ResourceUpToDate, o.Owner, o.Diff,
+		len(o.ConnectionDetails))
+}
+
+// checkCancelledContext checks that Observe with a cancelled context does not report
+// absence.
+func (m *directChecks) checkCancelledContext() *finding {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if o, err := m.observe(ctx, clone(m.mg)); err == nil && !o.ResourceExists {
+		return m.finding(
+			"unknown-is-not-absent", "with a context that has ended, Observe of %s says that nothing exists, without an error",
+			m.mg.GetName())
+	}
+
+	return nil
+}
+
+// checkBroken checks that Observe does not report absence while the external system is
+// down.
+func (m *directChecks) checkBroken() *finding {
+	b, ok := m.suite.Probe.(Breaker)
+	if !ok {
+		return nil
+	}
+	mend := m.breakSystem(b)
+	if mend == nil {
+		return nil // the probe failed
+	}
+	o, err := m.observe(context.Background(), clone(m.mg))
+	mend()
+	if err == nil && !o.ResourceExists {
+		return m.finding(
+			"unknown-is-not-absent",
+			"while the external system is broken, Observe of %s says that nothing exists, without an error", m.mg.GetName())
+	}
+
+	return m.checkRecovered()
+}
+
+// checkRecovered checks that Observe succeeds again after the external system has
+// recovered.
+func (m *directChecks) checkRecovered() *finding {
+	var err error
+	works := func() bool { _, err = m.observe(context.Background(), clone(m.mg)); return err == nil }
+	if !m.eventually(works) {
+		return m.finding("converges", "after the external system was mended, Observe of %s fails: %v", m.mg.GetName(), err)
+	}
+
+	return nil
+}
+
+// checkOwner checks the owner that Observe reports, for the object and for another one
+// with the same external name.
+func (m *directChecks) checkOwner() *finding {
+	o, err := m.observe(context.Background(), m.mg)
+	if err != nil {
+		return m.finding("created-is-seen", "Observe of %s fails: %v", m.mg.GetName(), err)
+	}
+	if o.Owner == managed.OwnerUnknown {
+		return nil
+	}
+	if o.Owner != managed.OwnerOurs {
+		return m.finding(
+			"owner-is-told", "Observe of %s says that what was just created for it is owned by %s", m.mg.GetName(), o.Owner)
+	}
+	m.ledger.traits.Stamped = true
+	other := m.stored(m.sample)
+	meta.SetExternalName(other, meta.GetExternalName(m.mg))
+	if o, err = m.observe(context.Background(), other); err == nil && o.ResourceExists && o.Owner == managed.OwnerOurs {
+		return m.finding(
+			"owner-is-told", "Observe of another object with the external name %q says that what was created for %s is its own",
+			meta.GetExternalName(m.mg), m.mg.GetName())
+	}
+
+	return nil
+}
+
+// checkDelete checks that Delete removes the resource and that a second Delete succeeds.
+func (m *directChecks) checkDelete() *finding {
+	now := metav1.Now()
+	m.mg.SetDeletionTimestamp(&now)
+	if err := m.callDelete(m.mg); err != nil {
+		return m.finding("deleted-is-gone", "Delete of %s fails: %v", m.mg.GetName(), err)
+	}
+	var o managed.ExternalObservation
+	var err error
+	gone := func() bool {
+		o, err = m.observe(context.Background(), m.mg)
+
+		return err == nil && !o.ResourceExists
+	}
+	if !m.eventually(gone) {
+		return m.finding(
+			"deleted-is-gone", "after Delete, Observe of %s says %s", m.mg.GetName(), describeObservation(o, err))
+	}
+	unlisted := func() bool {
+		m.ledger.refresh(m.mg.GetUID())
+
+		return len(m.ledger.Of(m.mg.GetUID())) == 0
+	}
+	if !m.eventually(unlisted) {
+		return m.finding(
+			"deleted-is-gone", "after Delete, Observe of %s says that nothing exists, and the probe lists %q", m.mg.GetName(),
+			meta.GetExternalName(m.mg))
+	}
+	if err := m.callDelete(m.mg); err != nil {
+		return m.finding("delete-is-idempotent", "a second Delete of %s fails: %v", m.mg.GetName(), err)
+	}
+
+	return nil
+}

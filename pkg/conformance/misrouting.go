@@ -1,0 +1,227 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// Statuses of pages that answer in place of the external system. The unavailableStatuses
+// come from a server that does not know the path, from one that requires a login, and from a
+// proxy without backends. The others refuse a change.
+var (
+	unavailableStatuses = []int{http.StatusNotFound, http.StatusForbidden, http.StatusBadGateway}
+	misroutedStatuses   = slices.Concat(unavailableStatuses, []int{
+		http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity,
+	})
+)
+
+// whileMisrouted describes the situation for a message.
+func whileMisrouted(status int) string {
+	return fmt.Sprintf("while a page with the status %d answers in the place of the external system", status)
+}
+
+// misroute lets a page with the status answer all requests of clients. It returns a
+// function that ends that, or nil.
+func (k *runner) misroute(status int) (end func()) {
+	// the callers require a Misrouter
+	r := k.suite.Probe.(Misrouter)
+
+	return k.disturb("Probe.Misroute", func(ctx context.Context) (func(context.Context) error, error) {
+		return r.Misroute(ctx, status)
+	})
+}
+
+// checkMisrouted checks that the client takes no such page for the answer that a resource
+// does not exist.
+func (m *directChecks) checkMisrouted() *finding {
+	return m.withMisrouting(unavailableStatuses, m.checkAbsenceWhileMisrouted)
+}
+
+// checkMisroutedChanges checks, with another object, that the client takes no such page
+// for a successful change. It runs last: another check reports a client that changes
+// nothing at all.
+func (m *directChecks) checkMisroutedChanges() *finding {
+	if _, ok := m.suite.Probe.(Misrouter); !ok {
+		return nil
+	}
+	m.mg = m.stored(m.sample)
+	m.token = string(m.mg.GetUID()) + "-0001"
+	m.names[m.mg.GetUID()] = m.mg.GetName()
+	for _, step := range []func() *finding{m.checkCreate, m.checkCreatedObserved} {
+		if failure := step(); failure != nil {
+			return failure
+		}
+	}
+
+	return m.withMisrouting(misroutedStatuses, m.checkChangesWhileMisrouted)
+}
+
+// withMisrouting runs a check while pages with the statuses answer, one after the other.
+func (m *directChecks) withMisrouting(statuses []int, check func(status int) *finding) *finding {
+	if _, ok := m.suite.Probe.(Misrouter); !ok {
+		return nil
+	}
+	for _, status := range statuses {
+		end := m.misroute(status)
+		if end == nil {
+			return nil // the probe failed
+		}
+		failure := check(status)
+		if end(); failure != nil {
+			return failure
+		}
+	}
+
+	return m.checkRecovered()
+}
+
+// checkAbsenceWhileMisrouted checks that neither Observe nor RecoverCreation reports
+// absence.
+func (m *directChecks) checkAbsenceWhileMisrouted(status int) *finding {
+	o, err := m.observe(context.Background(), clone(m.mg))
+	if err == nil && !o.ResourceExists {
+		return m.finding(
+			"unknown-is-not-absent", "%s, Observe of %s says that nothing exists, without an error", whileMisrouted(status),
+			m.mg.GetName())
+	}
+	missed, mg := false, m.withoutExternalName()
+	err = m.call(mg, func(c managed.ExternalClient) error {
+		recoverer, ok := c.(managed.CreationRecoverer)
+		if !ok {
+			return nil
+		}
+		found, err := recoverer.RecoverCreation(context.Background(), mg, m.token)
+		missed = !found
+
+		return err
+	})
+	if err == nil && missed {
+		return m.finding(
+			"unknown-is-not-absent", "%s, RecoverCreation of %s says that nothing was created, without an error",
+			whileMisrouted(status), m.mg.GetName())
+	}
+
+	return nil
+}
+
+// checkChangesWhileMisrouted checks that changes return errors. A Delete that takes a 404
+// for success is accepted: Observe is called after it.
+func (m *directChecks) checkChangesWhileMisrouted(status int) *finding {
+	other := m.stored(m.sample)
+	m.names[other.GetUID()] = "another object"
+	if err := m.callCreate(other, string(other.GetUID())+"-0001"); err == nil {
+		return m.finding("refused-is-told", "%s, Create of another object returns no error", whileMisrouted(status))
+	}
+	if mg := m.withFirstMutation(); mg != nil {
+		if err := m.callUpdate(mg); err == nil {
+			return m.finding("refused-is-told", "%s, Update of %s returns no error", whileMisrouted(status), mg.GetName())
+		}
+	}
+	mg, now := clone(m.mg), metav1.Now()
+	mg.SetDeletionTimestamp(&now)
+	if err := m.callDelete(mg); err == nil && status != http.StatusNotFound {
+		return m.finding("refused-is-told", "%s, Delete of %s returns no error", whileMisrouted(status), mg.GetName())
+	}
+
+	return nil
+}
+
+// withFirstMutation returns a copy of the object with the first mutation that is not
+// immutable, or nil.
+func (m *directChecks) withFirstMutation() resource.Managed {
+	at := slices.IndexFunc(m.suite.Mutations, func(of Mutation) bool { return !of.Immutable })
+	if at < 0 {
+		return nil
+	}
+	mg := clone(m.mg)
+	setSpec(mg, mutated(m.sample, m.suite.Mutations[at]))
+	mg.SetGeneration(m.mg.GetGeneration() + 1)
+
+	return mg
+}
+
+// checkIndependentCalls checks that a call that waits for the external system does not
+// block calls for other objects.
+func (m *directChecks) checkIndependentCalls() *finding {
+	h, ok := m.suite.Probe.(Holder)
+	if !ok {
+		return nil
+	}
+	var held <-chan struct{}
+	end := m.disturb("Probe.Hold", func(ctx context.Context) (end func(context.Context) error, err error) {
+		held, end, err = h.Hold(ctx, meta.GetExternalName(m.mg))
+
+		return end, err
+	})
+	if end == nil {
+		return nil // the probe failed
+	}
+	other := m.stored(m.sample)
+	m.names[other.GetUID()] = "another object"
+	meta.SetExternalName(other, meta.GetExternalName(m.mg)+"-2")
+	passed := false
+	err := m.host.callFor(context.Background(), 2*m.host.limit, "Observe of "+m.mg.GetName()+
+		", which waits, and then of another object", func(ctx context.Context) error {
+		passed = m.observesInParallel(ctx, held, other)
+
+		return nil
+	})
+	end()
+	if err == nil && !passed {
+		return m.finding("calls-return",
+			"while a call for %s waits for the external system, Observe of another object does not return: "+
+				"do not hold a lock that objects share while a request is under way", m.mg.GetName())
+	}
+
+	return nil
+}
+
+// observesInParallel reports whether Observe of another object returns while one for mg
+// waits. Both calls have ended when it returns.
+func (m *directChecks) observesInParallel(ctx context.Context, held <-chan struct{}, other resource.Managed) bool {
+	first, giveUp := context.WithCancel(ctx)
+	firstDone := m.startObserve(first, clone(m.mg))
+	select {
+	case <-held:
+	case <-firstDone: // it sends no request
+	case <-ctx.Done():
+	}
+	second, cancel := context.WithTimeout(ctx, m.host.limit)
+	defer cancel()
+	secondDone := m.startObserve(second, other)
+	passed := false
+	select {
+	case <-secondDone:
+		passed = second.Err() == nil
+	case <-second.Done():
+	}
+	giveUp()
+	<-firstDone
+	<-secondDone
+
+	return passed
+}
+
+// startObserve calls Observe in a goroutine, and closes the returned channel when the
+// call has ended. It ignores the result: other checks cover it.
+func (m *directChecks) startObserve(ctx context.Context, mg resource.Managed) <-chan struct{} {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer func() { _ = recover() }()
+		c, err := m.recorder.connecter.Connect(ctx, mg)
+		if err == nil && !isNil(c) {
+			_, _ = c.Observe(ctx, mg)
+		}
+	}()
+
+	return ended
+}

@@ -1,0 +1,84 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// isNotCreated reports whether an error of Create says that nothing was created. The
+// reconciler then forgets the intent to create. AlreadyExists does not say so: the
+// resource may be of the same call, made twice.
+func isNotCreated(err error) bool { return external.IsNotCreated(err) }
+
+// checkNotCreated checks that Create returns external.NotCreated only if nothing was
+// created, not if the response was lost or the context has ended.
+func (m *directChecks) checkNotCreated() *finding {
+	before := m.resourceIDs()
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if failure := m.checkCreateError(ended, before, "with a context that has ended", func() {}); failure != nil {
+		return failure
+	}
+	s, ok := m.suite.Probe.(Silencer)
+	if !ok {
+		return nil
+	}
+	end := m.disturbShortened("Probe.Silence", s.Silence)
+	if end == nil {
+		return nil // the probe failed
+	}
+
+	return m.checkCreateError(context.Background(), before, "while no answer of the external system comes", end)
+}
+
+// checkCreateError calls Create for another object, ends the disturbance, and compares
+// the error with what was created.
+func (m *directChecks) checkCreateError(ctx context.Context, before []string, when string, end func()) *finding {
+	mg := m.stored(m.sample)
+	m.names[mg.GetUID()] = "another object"
+	err := m.call(mg, func(c managed.ExternalClient) error {
+		return c.Create(managed.ContextWithCreationToken(ctx, string(mg.GetUID())+"-0001"), mg)
+	})
+	end()
+	made := func() bool {
+		m.ledger.refresh(mg.GetUID())
+
+		return len(m.ledger.Of(mg.GetUID())) > 0
+	}
+	hides := !isNotCreated(err) && m.isTakenForFailure(err)
+	late := m.ledger.delay > 0 && err != nil // a late resource must not be attributed to another call
+	var failure *finding
+	if (isNotCreated(err) || hides || late) && m.eventually(made) {
+		switch {
+		case isNotCreated(err):
+			failure = m.finding("refusal-is-true", "%s, %s", when, describeNotCreated(mg, m.ledger.Of(mg.GetUID()), err))
+		case hides && ctx.Err() == nil: // the reconciler notices a context that has ended
+			failure = m.finding("create-errors-tell", "%s, Create of %s made %v, and returned an error that does not say so: "+
+				"wrap the error of the request, or return external.MaybeCreated: %v",
+				when, mg.GetName(), m.ledger.Of(mg.GetUID()), err)
+		}
+	}
+	m.cleanUp(before)
+
+	return failure
+}
+
+// isTakenForFailure reports whether the reconciler takes an error of Create for a
+// failure, although the client does not mark it.
+func (m *directChecks) isTakenForFailure(err error) bool {
+	return err != nil && m.suite.Class == Opaque && !external.IsAlreadyExists(err) &&
+		external.EffectOf(err) != external.EffectPossible
+}
+
+// describeNotCreated describes a wrong external.NotCreated.
+func describeNotCreated(mg resource.Managed, made []string, err error) string {
+	slices.Sort(made)
+
+	return fmt.Sprintf(
+		"Create of %s made %v, and says by external.NotCreated that it made nothing: %v", mg.GetName(), made, err)
+}

@@ -1,0 +1,282 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// Run runs the suite, with one subtest for each property. A failure says which
+// property does not hold, what happened, and how to replay it.
+//
+// Run calls the client first directly, then through the reconciler in virtual time,
+// without faults and with each fault at each boundary. A suite that cannot be run,
+// a probe that returns wrong results and a client that panics or does not return
+// are failures, too. Run does not hang.
+func Run(t *testing.T, s Suite) {
+	t.Helper()
+	k := examine(t, s)
+	t.Logf("schedules: %d\nboundaries: %d\nleft out: %d", k.schedulesRun, k.boundaries, k.skipped)
+	for _, line := range k.notes {
+		t.Log(line)
+	}
+	for _, p := range properties {
+		t.Run(p.name, func(t *testing.T) {
+			for _, f := range k.findings.list {
+				if f.property == p.name {
+					t.Error(f.String())
+				}
+			}
+		})
+	}
+}
+
+// A runner runs one suite.
+type runner struct {
+	t        *testing.T
+	suite    Suite
+	class    Class
+	host     *host
+	ledger   *ledger
+	findings findings
+
+	names        map[types.UID]string
+	salt         uint32
+	objects      int
+	initialState map[string]wantedFields // by sample: the state after its creation
+	schedule     string                  // that is being run
+	startTime    time.Time
+
+	schedulesRun, boundaries, skipped int
+	notes                             []string
+}
+
+// examine runs a suite and returns the runner with its findings.
+func examine(t *testing.T, s Suite) *runner {
+	t.Helper()
+	k := &runner{
+		t: t, suite: s.withDefaults(), names: map[types.UID]string{}, salt: rand.Uint32(),
+		initialState: map[string]wantedFields{}, startTime: time.Now(),
+	}
+	for _, problem := range s.problems() {
+		k.addFinding("suite-is-complete", problem)
+	}
+	if len(k.findings.list) > 0 {
+		return k
+	}
+	k.host = newHost(k.suite.CallTimeout)
+	defer k.host.close()
+	k.ledger = &ledger{host: k.host, probe: k.suite.Probe, delay: k.suite.Delay, violate: k.addFinding, abort: func() {}}
+	for _, step := range []func(){k.checkMutations, k.inspectBefore, k.runDirectChecks, k.runScenarios} {
+		if step(); k.stopped() {
+			break
+		}
+	}
+	if gone := k.host.stopReason.Load(); gone != nil {
+		k.addFinding(gone.property, gone.text)
+	}
+
+	return k
+}
+
+// stopped reports whether the remaining steps are skipped.
+func (k *runner) stopped() bool { return k.host.stopped() || len(k.findings.list) > 0 }
+
+// addFinding records that a property does not hold.
+func (k *runner) addFinding(property, text string) {
+	k.findings.add(finding{property: propertyOf(property), text: k.replaceUIDs(text), replay: k.schedule})
+}
+
+// note adds a line to the log of Run.
+func (k *runner) note(format string, args ...any) {
+	k.notes = append(k.notes, fmt.Sprintf(format, args...))
+}
+
+// checkMutations checks that every mutation changes the spec of every sample.
+func (k *runner) checkMutations() {
+	for _, sample := range k.suite.Samples {
+		for _, m := range k.suite.Mutations {
+			var same bool
+			err := k.host.call(context.Background(), "Mutation.Change of "+m.Name, func(context.Context) error {
+				same = equalSpecs(sample, mutated(sample, m))
+
+				return nil
+			})
+			if err == nil && same {
+				k.addFinding(
+					"suite-is-complete", fmt.Sprintf("the mutation %s changes nothing in the spec of %s", m.Name, sample.GetName()))
+			}
+		}
+	}
+}
+
+// inspectBefore lists the resources that exist before the suite starts, and determines
+// the class.
+func (k *runner) inspectBefore() {
+	k.class = k.suite.Class
+	k.ledger.reset()
+	k.ledger.refresh(noObject)
+	if k.class == "" {
+		k.class = Opaque
+		tap := k.newRecorder()
+		if k.host.stopped() {
+			return
+		}
+		c, err := tap.Connect(context.Background(), k.stored(k.suite.Samples[0]))
+		if _, finds := c.(managed.CreationRecoverer); finds && err == nil {
+			k.class = Findable
+		}
+	}
+	k.ledger.traits.Named, k.ledger.traits.Blocks = k.class == Named, k.class == Opaque
+	if n := len(k.ledger.existing); n > 0 {
+		k.note("%d resources existed before, and have to stay as they are", n)
+	}
+}
+
+// newRecorder returns the connecter of a new process.
+func (k *runner) newRecorder() *recorder {
+	t := &recorder{ledger: k.ledger, secrets: k.suite.Secrets}
+	_ = k.host.call(context.Background(), "Suite.NewConnecter", func(context.Context) error {
+		if t.connecter = k.suite.NewConnecter(); isNil(t.connecter) {
+			return k.host.giveUp("suite-is-complete", "Suite.NewConnecter returns nil")
+		}
+
+		return nil
+	})
+
+	return t
+}
+
+// newServer returns a constructor of the server of a schedule, or nil for the simulated
+// one.
+func (k *runner) newServer() func() ctrlclient.Client {
+	if k.suite.Server == nil {
+		return nil
+	}
+
+	return func() ctrlclient.Client {
+		c, err := k.suite.Server()
+		if err != nil {
+			_ = k.host.giveUp("suite-is-complete", "Suite.Server fails: "+err.Error())
+
+			return nil
+		}
+		if isNil(c) {
+			_ = k.host.giveUp("suite-is-complete", "Suite.Server returns nil")
+
+			return nil
+		}
+
+		return c
+	}
+}
+
+// options returns the options that the class needs, and those of the suite.
+func (k *runner) options() []managed.ReconcilerOption {
+	var out []managed.ReconcilerOption
+	switch k.class {
+	case Named:
+		out = append(out, managed.WithDeterministicExternalName(true))
+	case Token:
+		out = append(out, managed.WithCreationTokens())
+	case Findable, Opaque:
+	}
+
+	return append(out, k.suite.Options...)
+}
+
+// cleanUp removes the resources that did not exist before.
+func (k *runner) cleanUp(before []string) {
+	k.ledger.refresh(noObject)
+	removed := false
+	for id := range k.ledger.existing {
+		if slices.Contains(before, id) {
+			continue
+		}
+		removed = true
+		err := k.host.call(context.Background(), "Probe.Remove", func(ctx context.Context) error {
+			return k.suite.Probe.Remove(ctx, id)
+		})
+		if err != nil && !k.host.stopped() {
+			_ = k.host.giveUp("probe-tells-the-truth", errors.Wrapf(err, "Probe.Remove of %q fails", id).Error())
+		}
+	}
+	if !removed {
+		return
+	}
+	k.ledger.lastMutation = k.host.lastReturn
+	gone := func() bool {
+		k.ledger.refresh(noObject)
+		for id := range k.ledger.existing {
+			if !slices.Contains(before, id) {
+				return false
+			}
+		}
+
+		return true
+	}
+	if !k.eventually(gone) && !k.host.stopped() {
+		_ = k.host.giveUp(
+			"probe-tells-the-truth", "the probe goes on to list what it was told to remove: "+k.replaceUIDs(k.ledger.Summary()))
+	}
+}
+
+// eventually reports whether is returns true within the patience of the suite.
+func (k *runner) eventually(is func() bool) bool {
+	for began := time.Now(); ; <-time.After(5 * time.Millisecond) {
+		if is() {
+			return true
+		}
+		if k.host.stopped() || time.Since(began) > k.suite.Patience+k.suite.Delay {
+			return false
+		}
+	}
+}
+
+// resourceIDs returns the IDs of the resources that exist.
+func (k *runner) resourceIDs() []string {
+	var ids []string
+	for id := range k.ledger.existing {
+		ids = append(ids, id)
+	}
+
+	return ids
+}
+
+// mutableState returns the fields of a resource that mutations change.
+func (k *runner) mutableState(r Resource) wantedFields {
+	out := wantedFields{}
+	for _, m := range k.suite.Mutations {
+		for field := range m.Want {
+			out[field] = r.State[field]
+		}
+	}
+
+	return out
+}
+
+// wantedState returns the fields that the resource of a sample should have after a
+// mutation.
+func (k *runner) wantedState(sample resource.Managed, m *Mutation) wantedFields {
+	out := wantedFields{}
+	for field, value := range k.initialState[sample.GetName()] {
+		out[field] = value
+	}
+	if m != nil {
+		for field, value := range m.Want {
+			out[field] = value
+		}
+	}
+
+	return out
+}

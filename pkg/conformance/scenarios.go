@@ -1,0 +1,283 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/sim"
+)
+
+// A scenario is a sequence of changes to an object or two, and what has to hold
+// meanwhile.
+type scenario struct {
+	name          string
+	mutation      *Mutation // the tested mutation, if any
+	faults        bool      // also run it with faults
+	neverObserved bool      // the object never observed its resource: a false absence is undetectable
+	run           func(*scenarioRun)
+}
+
+// A scenarioRun is one run of a scenario with a sample.
+type scenarioRun struct {
+	*sim.World
+	*runner
+
+	scenario
+	sample       resource.Managed
+	second       resource.Managed // another sample, or nil
+	key          types.NamespacedName
+	uid          types.UID
+	patienceUsed time.Duration
+
+	absenceReported bool // a fault reports an existing resource as absent
+}
+
+// scenarios returns the scenarios that the suite allows.
+func (k *runner) scenarios() []scenario {
+	out := []scenario{{name: "create", faults: true, run: (*scenarioRun).create}}
+	first := true
+	for i := range k.suite.Mutations {
+		m := &k.suite.Mutations[i]
+		if m.Immutable {
+			out = append(out, scenario{name: "immutable-" + m.Name, mutation: m, run: (*scenarioRun).refuseImmutable})
+
+			continue
+		}
+		out = append(out, scenario{name: "update-" + m.Name, mutation: m, faults: first, run: (*scenarioRun).update})
+		if first {
+			out = append(out, scenario{name: "pause", mutation: m, run: (*scenarioRun).pause})
+		}
+		first = false
+	}
+	out = append(out,
+		scenario{name: "delete", faults: true, run: (*scenarioRun).deleteObject},
+		scenario{name: "recreate", faults: true, run: (*scenarioRun).recreate},
+		scenario{name: "observe-only", run: (*scenarioRun).observeOnly},
+		scenario{name: "orphan", run: (*scenarioRun).orphan},
+	)
+	if k.class == Named {
+		out = append(out, scenario{name: "removed", run: (*scenarioRun).removeExternally})
+	}
+	if _, ok := k.suite.Probe.(Drifter); ok {
+		out = append(out, scenario{name: "drift", faults: true, run: (*scenarioRun).drifted})
+	}
+	if _, ok := k.suite.Probe.(Stranger); ok {
+		out = append(out, scenario{name: "adopt", faults: true, neverObserved: true, run: (*scenarioRun).adopt})
+		if k.ledger.traits.Stamped {
+			out = append(out, scenario{
+				name: "stranger", faults: true, neverObserved: true, run: (*scenarioRun).conflictWithUnowned,
+			})
+		}
+	}
+	if _, ok := k.suite.Probe.(Breaker); ok {
+		out = append(out, scenario{name: "outage", run: (*scenarioRun).outage})
+	}
+	if _, ok := k.suite.Probe.(Misrouter); ok {
+		out = append(out, scenario{name: "misrouted", run: (*scenarioRun).misrouted})
+	}
+	if _, ok := k.suite.Probe.(Hider); ok {
+		out = append(out, scenario{name: "missed", run: (*scenarioRun).missedRead})
+	}
+	if len(k.suite.Samples) > 1 {
+		out = append(out, scenario{name: "two", faults: true, run: (*scenarioRun).deleteOneOfTwo})
+	}
+
+	return out
+}
+
+// createObject creates the object of the sample.
+func (t *scenarioRun) createObject() { t.uid = t.createFrom(t.sample, nil) }
+
+// createFrom creates an object of a sample, after an optional change.
+func (t *scenarioRun) createFrom(sample resource.Managed, change func(resource.Managed)) types.UID {
+	mg := fresh(sample)
+	if change != nil {
+		change(mg)
+	}
+	uid := t.Create(mg)
+	t.names[uid] = sample.GetName()
+	t.ledger.wanted[uid] = t.wantedState(sample, nil)
+
+	return uid
+}
+
+// applyMutation sets the spec of the object to that of the sample, with the mutation if
+// there is one.
+func (t *scenarioRun) applyMutation(m *Mutation) {
+	t.Change(t.key, func(mg resource.Managed) { t.setSpecOf(mg, m) })
+}
+
+// setSpecOf sets the spec of mg to that of its sample, with the mutation if there is one.
+func (t *scenarioRun) setSpecOf(mg resource.Managed, m *Mutation) {
+	want := t.sample
+	if t.second != nil && mg.GetName() == t.second.GetName() {
+		want = t.second
+	}
+	spec := want
+	if m != nil {
+		_ = t.host.call(context.Background(), "Mutation.Change of "+m.Name, func(context.Context) error {
+			spec = mutated(want, *m)
+
+			return nil
+		})
+	}
+	setSpec(mg, spec)
+	t.ledger.wanted[mg.GetUID()] = t.wantedState(want, m)
+}
+
+// applyEdit makes the change of a user that the fault Edit asks for.
+func (t *scenarioRun) applyEdit(mg resource.Managed, n int) {
+	for i := range t.suite.Mutations {
+		if m := &t.suite.Mutations[i]; !m.Immutable {
+			if n%2 == 0 {
+				m = nil
+			}
+			t.setSpecOf(mg, m)
+
+			return
+		}
+	}
+}
+
+// driftAll changes every resource that was created for an object, without the client.
+func (t *scenarioRun) driftAll() {
+	d, ok := t.suite.Probe.(Drifter)
+	if !ok {
+		return
+	}
+	for id, of := range t.ledger.madeFor {
+		if r, exists := t.ledger.existing[id]; !exists || of == noObject || r.Deleting {
+			continue
+		}
+		err := t.host.call(context.Background(), "Probe.Drift", func(ctx context.Context) error { return d.Drift(ctx, id) })
+		if err != nil {
+			_ = t.host.giveUp("probe-tells-the-truth", fmt.Sprintf("Probe.Drift of %q fails: %v", id, err))
+		}
+		t.ledger.lastMutation = t.host.lastReturn
+	}
+	t.ledger.refresh(t.ledger.creator)
+}
+
+// externalName returns the external name of the object.
+func (t *scenarioRun) externalName() string {
+	if mg := t.Get(t.key); mg != nil {
+		return meta.GetExternalName(mg)
+	}
+
+	return ""
+}
+
+// waitForDelay waits until the delay of the external system is over, for d at most.
+func (t *scenarioRun) waitForDelay(d time.Duration) {
+	if t.ledger.delay <= 0 || t.ledger.lastMutation.IsZero() {
+		return
+	}
+	waited := false
+	_ = t.host.callFor(context.Background(), t.host.limit+t.ledger.delay, "waiting", func(context.Context) error {
+		if rest := min(d, t.ledger.delay-time.Since(t.ledger.lastMutation)); rest > 0 {
+			waited = true
+			<-time.After(rest)
+		}
+
+		return nil
+	})
+	if waited {
+		t.ledger.refresh(t.ledger.creator)
+	}
+}
+
+// waitWithinPatience waits a moment, and reports whether the patience of the suite is not
+// used up.
+func (t *scenarioRun) waitWithinPatience() bool {
+	const step = 10 * time.Millisecond
+	if t.patienceUsed >= t.suite.Patience || t.host.stopped() {
+		return false
+	}
+	t.patienceUsed += step
+	_ = t.host.call(context.Background(), "waiting", func(context.Context) error {
+		<-time.After(step)
+
+		return nil
+	})
+	t.ledger.refresh(t.ledger.creator)
+
+	return true
+}
+
+// runScenario runs a scenario with a sample once, under a schedule of faults.
+func (k *runner) runScenario(st scenario, sample resource.Managed, schedule sim.Schedule) sim.Result {
+	before := k.resourceIDs()
+	t := &scenarioRun{
+		runner: k, scenario: st, sample: sample,
+		key: types.NamespacedName{Namespace: fresh(sample).GetNamespace(), Name: sample.GetName()},
+	}
+	for _, other := range k.suite.Samples {
+		if other.GetName() != sample.GetName() {
+			t.second = other
+		}
+	}
+	t.absenceReported = slices.ContainsFunc(schedule.Faults, func(f sim.Fault) bool { return f.Kind == sim.AbsentLive })
+	k.schedulesRun++
+	k.ledger.reset()
+	k.ledger.afterMutationsOnly = len(schedule.Faults) > 0 // runs without faults check the reads
+	var r sim.Result
+	synctest.Test(k.t, func(*testing.T) { r = t.simulate(schedule) })
+	k.ledger.violate, k.ledger.abort, k.ledger.afterMutationsOnly = k.addFinding, func() {}, false
+	k.boundaries += r.Boundaries()
+	if !k.host.stopped() {
+		k.cleanUp(before)
+	}
+
+	return r
+}
+
+// simulate runs the scenario in the simulator.
+func (t *scenarioRun) simulate(schedule sim.Schedule) (r sim.Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			_ = t.host.giveUp("calls-return", fmt.Sprintf("%s: the simulation panics: %v\n%s", schedule, p, stack()))
+		}
+	}()
+
+	return sim.Trial{
+		Config: sim.Config{
+			Kind: t.suite.Kind, Scheme: t.suite.Scheme, Options: t.options(), Lag: 5 * time.Millisecond,
+			NewConnecter: func() managed.ExternalConnecter { return t.newRecorder() }, Behind: t.newServer(),
+		},
+		Outside: t.ledger, Schedule: schedule, Secrets: t.suite.Secrets, Salt: t.salt + uint32(t.schedulesRun),
+		Edit: t.applyEdit, Drift: t.driftAll, Pace: t.waitForDelay, Patient: t.waitWithinPatience,
+		Tell: func(w *sim.World) {
+			t.World, t.ledger.violate, t.ledger.abort = w, w.Violate, w.Abort
+			t.scenario.run(t)
+			t.searchSecrets()
+		},
+	}.Run(t.suite.Replay != "")
+}
+
+// searchSecrets reports secrets in the stored object.
+func (t *scenarioRun) searchSecrets() {
+	mg := t.Get(t.key)
+	if mg == nil {
+		return
+	}
+	data, err := json.Marshal(mg)
+	if err != nil {
+		return // an object that cannot be encoded cannot be stored
+	}
+	for _, secret := range t.suite.Secrets {
+		if strings.Contains(string(data), secret) {
+			t.Violate("secrets-are-kept", "the object "+mg.GetName()+" shows one, as it is stored")
+		}
+	}
+}
