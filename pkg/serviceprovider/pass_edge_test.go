@@ -52,8 +52,8 @@ func TestDeleteResult(t *testing.T) {
 		"it fails": {resultDomain{err: boom}, false},
 		"it waits": {resultDomain{result: ctrl.Result{RequeueAfter: 1}}, false},
 		"again": {
-			resultDomain{result: ctrl.Result{Requeue: true}}, false,
-		}, //nolint:staticcheck // domains that were written for it still ask for it
+			resultDomain{result: ctrl.Result{Requeue: true}}, false, //nolint:staticcheck // older domains return it
+		},
 	} {
 		w := newFakeWorld(t)
 		w.restart()

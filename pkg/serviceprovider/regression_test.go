@@ -451,12 +451,11 @@ func TestW13OwnWritesDoNotRequeue(t *testing.T) {
 func TestW14ResultsAreKept(t *testing.T) {
 	w := newWorld(t)
 	addCluster(w)
-	w.domain.result = ctrl.Result{Requeue: true, Priority: new(
-		7)} //nolint:staticcheck // domains that were written for it still ask for Requeue
+	w.domain.result = ctrl.Result{Requeue: true, Priority: new(7)} //nolint:staticcheck // older domains return Requeue
 	f := w.create("foo")
 	result := w.steady(f)
-	if !result.Requeue || result.RequeueAfter != 0 || result.Priority == nil ||
-		*result.Priority != 7 { //nolint:staticcheck // the same
+	if !result.Requeue || result.RequeueAfter != 0 || //nolint:staticcheck // the same
+		result.Priority == nil || *result.Priority != 7 {
 		t.Errorf("got %+v", result)
 	}
 	w.domain.result.RequeueAfter = time.Hour
