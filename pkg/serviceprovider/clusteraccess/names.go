@@ -66,7 +66,7 @@ func shortened(s string, room int) string {
 	return head + "--" + hash.EncodeToString(sha3.SumSHAKE128([]byte(s), hashLength*5/8))
 }
 
-// purpose returns the label that says what a request is for, as the platform's library has it.
+// purposeLabel returns the label that says what a request is for, as the platform's library has it.
 func purposeLabel(reg Registration, request reconcile.Request) string {
 	return bounded(strings.TrimLeft(request.Namespace+"."+request.Name+"."+reg.ID, "."))
 }
