@@ -47,7 +47,7 @@ var table = []layer{
 		{path: "pkg/reconciler/managed/internal/lifecycle/...", why: "the decision: values in, a value out", alone: true},
 		{path: "pkg/providerconfig/...", why: "keeps a ProviderConfig while it is in use, and counts its users"},
 		{path: "pkg/serviceprovider/...", why: "APIReconciler and ConfigReconciler"},
-		{path: "pkg/serviceprovider/internal/passage/...", why: "the decision: values in, a value out", alone: true},
+		{path: "pkg/serviceprovider/internal/lifecycle/...", why: "the decision: values in, a value out", alone: true},
 		{path: "pkg/syncer/...", why: "one kind kept in step between two clusters"},
 		{path: "pkg/syncer/internal/lifecycle/...", why: "the decision: values in, a value out", alone: true},
 		{path: "pkg/storecontroller/...", why: "controllers over primaries outside etcd"},

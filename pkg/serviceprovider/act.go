@@ -8,201 +8,229 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource"
-	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/passage"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/lifecycle"
 )
 
-// slow is when to look at an object again that waits for somebody: an event is expected
-// to come before.
-const slow = 10 * time.Minute
+// longRequeue is the requeue interval of an object that waits for a user or an administrator. An
+// event usually comes first.
+const longRequeue = 10 * time.Minute
 
-// act does what was decided. It returns how the pass ended, or nil if it goes on.
-func (p *pass[T, C]) act(ctx context.Context, action passage.Action) *outcome {
+// act runs an action. It returns the outcome of the pass, or nil if the pass continues.
+func (p *pass[T, C]) act(ctx context.Context, action lifecycle.Action) *outcome {
 	switch action {
-	case passage.Configure:
-		p.configure(ctx)
+	case lifecycle.ReadConfig:
+		p.readConfig(ctx)
 
 		return nil
-	case passage.Hold:
-		return p.failed(p.hold(ctx), p.stage(action))
-	case passage.Default:
-		return p.failed(p.fill(ctx), p.stage(action))
-	case passage.Check:
-		return p.failed(p.check(ctx), p.stage(action))
-	case passage.Access:
-		return p.access(ctx)
-	case passage.Clean:
-		return p.clean(ctx)
-	case passage.Withdraw:
-		return p.withdraw(ctx)
-	case passage.Work:
-		return p.work(ctx)
-	case passage.Release:
-		return p.release(ctx)
+	case lifecycle.AddFinalizer:
+		return p.failedOutcome(p.addFinalizer(ctx), p.failureMessage(action))
+	case lifecycle.Default:
+		return p.failedOutcome(p.applyDefaults(ctx), p.failureMessage(action))
+	case lifecycle.CheckRequests:
+		return p.failedOutcome(p.checkRequests(ctx), p.failureMessage(action))
+	case lifecycle.RequestAccess:
+		return p.requestAccess(ctx)
+	case lifecycle.DeleteService:
+		return p.deleteService(ctx)
+	case lifecycle.ReleaseAccess:
+		return p.releaseAccess(ctx)
+	case lifecycle.CreateOrUpdate:
+		return p.createOrUpdate(ctx)
+	case lifecycle.RemoveFinalizer:
+		return p.removeFinalizer(ctx)
 	default:
-		return p.waits(action)
+		return p.waitOutcome(action)
 	}
 }
 
-// waits returns the outcome of an action that does nothing but to say so.
-func (p *pass[T, C]) waits(action passage.Action) *outcome {
+// waitOutcome returns the outcome of an action that only reports what the object waits for.
+func (p *pass[T, C]) waitOutcome(action lifecycle.Action) *outcome {
 	switch action {
-	case passage.Pause:
+	case lifecycle.ReportPaused:
 		return &outcome{name: "Paused", paused: true}
-	case passage.AwaitConfig:
-		if errors.Is(p.noConfig, ErrConfigNotLoaded) {
-			return &outcome{name: "ConfigNotLoaded", silent: p.hasReadyCondition(), reason: ReasonReconcileError, message: "No ProviderConfig found", after: p.soon()}
+	case lifecycle.AwaitConfig:
+		if errors.Is(p.configErr, ErrConfigNotLoaded) {
+			return &outcome{
+				name: "ConfigNotLoaded", keepReady: p.hasReadyCondition(), reason: ReasonReconcileError,
+				message: "No ProviderConfig found", requeueAfter: p.shortRequeue(),
+			}
 		}
 
-		return &outcome{name: "ConfigUnknown", silent: true, err: errors.Wrap(p.noConfig, p.stage(passage.Configure))}
-	case passage.NeedConfig:
-		return &outcome{name: "ConfigMissing", reason: ReasonReconcileError, message: "No ProviderConfig found", after: slow}
-	case passage.AwaitAccess:
-		o := &outcome{name: "AccessPending", reason: ReasonWaitingForClusterAccess, message: "Waiting for access to the clusters", after: p.wait, access: ReasonWaitingForClusterAccess}
-		switch {
-		case p.facts.ClusterGone:
-			o.message, o.after, o.access = p.why.Error(), p.soon(), ReasonClusterGone
-		case p.facts.Request == passage.Leaving:
-			o.message += ": an AccessRequest is being deleted, and is made anew for the deletion"
-			o.warning = EventClusterAccessMissing
-		case p.facts.Request == passage.Missing:
-			o.message += ": an AccessRequest does not exist any more, and was made anew for the deletion"
-			o.warning = EventClusterAccessMissing
-		}
-
-		return o
-	case passage.Deny:
 		return &outcome{
-			name: "AccessDenied", reason: ReasonClusterAccessDenied, message: p.why.Error(), after: slow,
-			access: ReasonClusterAccessDenied, blocked: p.blocks(ReasonClusterAccessDenied), warning: EventClusterAccessDenied,
+			name: "ConfigUnknown", keepReady: true, err: errors.Wrap(p.configErr, p.failureMessage(lifecycle.ReadConfig)),
 		}
-	case passage.Block:
-		o := &outcome{name: "DeletionBlocked", reason: ReasonConfigMissing, message: "Deletion waits for the ProviderConfig", after: p.soon(), warning: EventDeletionBlocked}
+	case lifecycle.ReportConfigMissing:
+		return &outcome{
+			name: "ConfigMissing", reason: ReasonReconcileError, message: "No ProviderConfig found", requeueAfter: longRequeue,
+		}
+	case lifecycle.AwaitAccess:
+		o := &outcome{
+			name: "AccessPending", reason: ReasonWaitingForClusterAccess, message: "Waiting for access to the clusters",
+			requeueAfter: p.accessRequeueAfter, accessReason: ReasonWaitingForClusterAccess,
+		}
 		switch {
 		case p.facts.ClusterGone:
-			o.reason, o.message, o.access = ReasonClusterGone, "Deletion waits for a cluster: "+p.why.Error(), ReasonClusterGone
-		case p.facts.NotOwned:
-			o.reason, o.message, o.access = ReasonClusterAccessNotOwned, "Deletion waits for access: "+p.why.Error(), ReasonClusterAccessNotOwned
+			o.message, o.requeueAfter, o.accessReason = p.accessErr.Error(), p.shortRequeue(), ReasonClusterGone
+		case p.facts.Requests == lifecycle.RequestDeleting:
+			o.message += ": an AccessRequest is being deleted, and is created again for the deletion"
+			o.warning = EventClusterAccessMissing
+		case p.facts.Requests == lifecycle.RequestMissing:
+			o.message += ": an AccessRequest does not exist any more, and was created again for the deletion"
+			o.warning = EventClusterAccessMissing
 		}
-		o.blocked = o.reason
 
 		return o
+	case lifecycle.ReportAccessDenied:
+		return &outcome{
+			name: "AccessDenied", reason: ReasonClusterAccessDenied, message: p.accessErr.Error(), requeueAfter: longRequeue,
+			accessReason:  ReasonClusterAccessDenied,
+			blockedReason: p.deletionBlockedReason(ReasonClusterAccessDenied), warning: EventClusterAccessDenied,
+		}
+	case lifecycle.ReportDeletionBlocked:
+		return p.deletionBlockedOutcome()
 	default:
-		return &outcome{name: "NothingToDo", silent: true}
+		return &outcome{name: "NothingToDo", keepReady: true}
 	}
 }
 
-// soon is when to look again without an event that tells.
-func (p *pass[T, C]) soon() time.Duration { return p.r.jittered(30 * time.Second) }
+// deletionBlockedOutcome returns the outcome of a deletion that waits for a change by a user or an administrator.
+func (p *pass[T, C]) deletionBlockedOutcome() *outcome {
+	o := &outcome{
+		name: "DeletionBlocked", reason: ReasonConfigMissing, message: "Deletion waits for the ProviderConfig",
+		requeueAfter: p.shortRequeue(), warning: EventDeletionBlocked,
+	}
+	switch {
+	case p.facts.ClusterGone:
+		o.message = "Deletion waits for a cluster: " + p.accessErr.Error()
+		o.reason, o.accessReason = ReasonClusterGone, ReasonClusterGone
+	case p.facts.NotOwned:
+		o.message = "Deletion waits for access: " + p.accessErr.Error()
+		o.reason, o.accessReason = ReasonClusterAccessNotOwned, ReasonClusterAccessNotOwned
+	}
+	o.blockedReason = o.reason
 
-// blocks returns the reason for which a deletion is blocked, none if there is no deletion.
-func (p *pass[T, C]) blocks(reason string) string {
-	if p.facts.Leaving {
+	return o
+}
+
+// shortRequeue returns the requeue interval for changes that cause no event.
+func (p *pass[T, C]) shortRequeue() time.Duration { return p.r.jitter(30 * time.Second) }
+
+// deletionBlockedReason returns the reason if the object is being deleted, and otherwise an empty
+// one.
+func (p *pass[T, C]) deletionBlockedReason(reason string) string {
+	if p.facts.Deleting {
 		return reason
 	}
 
 	return ""
 }
 
-// access asks for access to the clusters. If that fails, the status says so in two places.
-func (p *pass[T, C]) access(ctx context.Context) *outcome {
-	o := p.failed(p.ask(ctx), p.stage(passage.Access))
-	if o != nil && !o.silent {
-		o.access = ReasonClusterAccessFailed
+// requestAccess requests access to the clusters. A failure sets Ready and ClusterAccessReady.
+func (p *pass[T, C]) requestAccess(ctx context.Context) *outcome {
+	o := p.failedOutcome(p.reconcileAccess(ctx), p.failureMessage(lifecycle.RequestAccess))
+	if o != nil && !o.keepReady {
+		o.accessReason = ReasonClusterAccessFailed
 	}
 
 	return o
 }
 
-// failed ends the pass if there was an error. What the status says begins with the
-// message, and goes on with the cause. A conflict says nothing of how the service does.
-func (p *pass[T, C]) failed(err error, message string) *outcome {
+// failedOutcome returns an outcome that ends the pass with the error, nil without one. The message
+// is the prefix of the error. A conflict leaves Ready as it is.
+func (p *pass[T, C]) failedOutcome(err error, message string) *outcome {
 	if err = errors.Wrap(err, message); err != nil {
-		return &outcome{name: "Failed", silent: conflicts(err), reason: ReasonReconcileError, message: err.Error(), err: err}
+		return &outcome{
+			name: "Failed", keepReady: isConflict(err), reason: ReasonReconcileError, message: err.Error(), err: err,
+		}
 	}
 
 	return nil
 }
 
-// work lets the domain create or update.
-func (p *pass[T, C]) work(ctx context.Context) *outcome {
-	p.called = true
+// createOrUpdate calls CreateOrUpdate of the domain.
+func (p *pass[T, C]) createOrUpdate(ctx context.Context) *outcome {
+	p.domainCalled = true
 	result, err := p.r.domain.CreateOrUpdate(ctx, p.obj, p.config, p.clusters)
 
-	return &outcome{name: "Worked", silent: true, access: ReasonGranted, result: result, err: err, polls: true}
+	return &outcome{name: "Worked", keepReady: true, accessReason: ReasonGranted, result: result, err: err, polled: true}
 }
 
-// clean lets the domain remove what it made. Only an empty result and no error mean that
-// it has.
-func (p *pass[T, C]) clean(ctx context.Context) *outcome {
-	p.called = true
+// deleteService calls Delete of the domain. Only an empty result without an error means that it has
+// finished.
+func (p *pass[T, C]) deleteService(ctx context.Context) *outcome {
+	p.domainCalled = true
 	result, err := p.r.domain.Delete(ctx, p.obj, p.config, p.clusters)
-	//nolint:staticcheck // domains that were written for it still ask for Requeue
+	//nolint:staticcheck // older domains still return Requeue
 	if err != nil || result.RequeueAfter > 0 || result.Requeue {
-		return &outcome{name: "Cleaning", silent: true, access: ReasonGranted, result: result, err: err}
+		return &outcome{name: "Cleaning", keepReady: true, accessReason: ReasonGranted, result: result, err: err}
 	}
-	p.facts.Cleaned = true
+	p.facts.ServiceDeleted = true
 
 	return nil
 }
 
-// withdraw gives access back, once the status says so.
-func (p *pass[T, C]) withdraw(ctx context.Context) *outcome {
-	p.leaves = true
-	if err := p.record(ctx); err != nil {
-		return p.failed(err, p.stage(passage.Withdraw))
+// releaseAccess releases access to the clusters, after the status records it.
+func (p *pass[T, C]) releaseAccess(ctx context.Context) *outcome {
+	p.releasingAccess = true
+	if err := p.recordRelease(ctx); err != nil {
+		return p.failedOutcome(err, p.failureMessage(lifecycle.ReleaseAccess))
 	}
-	switch result, err := p.r.access.ReconcileDelete(ctx, p.req, p.data...); {
+	switch result, err := p.r.access.ReconcileDelete(ctx, p.req, p.accessData...); {
 	case err != nil:
-		return p.failed(err, p.stage(passage.Withdraw))
+		return p.failedOutcome(err, p.failureMessage(lifecycle.ReleaseAccess))
 	case result.RequeueAfter > 0:
-		o := p.withdrawing()
-		o.after = result.RequeueAfter
+		o := p.releasingOutcome()
+		o.requeueAfter = result.RequeueAfter
 
 		return o
 	default:
-		p.facts.Withdrawn = true
+		p.facts.AccessReleased = true
 
 		return nil
 	}
 }
 
-func (p *pass[T, C]) withdrawing() *outcome {
-	return &outcome{name: "Withdrawing", silent: p.called, reason: ReasonTerminating, message: "Cleanup in progress"}
+// releasingOutcome returns the outcome of a pass that waits until access is released.
+func (p *pass[T, C]) releasingOutcome() *outcome {
+	return &outcome{
+		name: "Withdrawing", keepReady: p.domainCalled, reason: ReasonTerminating, message: "Cleanup in progress",
+	}
 }
 
-// release takes our finalizer from the object. If no other keeps it, its status is of no
-// interest any more.
-func (p *pass[T, C]) release(ctx context.Context) *outcome {
+// removeFinalizer removes our finalizer. If it was the last one, the status is not written any
+// more.
+func (p *pass[T, C]) removeFinalizer(ctx context.Context) *outcome {
 	err := resource.NewAPIFinalizer(p.r.onboarding.Client(), p.obj.Finalizer()).RemoveFinalizer(ctx, p.obj)
 	if err != nil {
-		return p.failed(err, p.stage(passage.Release))
+		return p.failedOutcome(err, p.failureMessage(lifecycle.RemoveFinalizer))
 	}
-	p.known.version = p.obj.GetResourceVersion()
+	p.state.writtenVersion = p.obj.GetResourceVersion()
 
 	return &outcome{
-		name: "Released", silent: p.called, reason: ReasonTerminating, message: "Cleanup in progress", gone: len(p.obj.GetFinalizers()) == 0,
+		name: "Released", keepReady: p.domainCalled, reason: ReasonTerminating, message: "Cleanup in progress",
+		objectGone: len(p.obj.GetFinalizers()) == 0,
 	}
 }
 
-// An outcome is how a pass ended.
+// outcome is the result of a pass.
 type outcome struct {
-	name string // for the metric
+	name string // label of the metric
 
-	// What the status is to say. Silent leaves Ready and phase as they are, or as the
-	// domain has put them.
-	silent  bool
-	reason  string
-	message string
-	access  string // reason of ClusterAccessReady; empty leaves it
-	blocked string // reason of DeletionBlocked; empty means that it is not
-	paused  bool
-	gone    bool // there is nothing left to write to
+	// What the status reports. With keepReady, Ready and phase stay as they are, or as the
+	// domain has set them.
+	keepReady     bool
+	reason        string
+	message       string
+	accessReason  string // of ClusterAccessReady; if empty, the condition stays
+	blockedReason string // of DeletionBlocked; if empty, nothing blocks
+	paused        bool
+	objectGone    bool // the object is gone with the last finalizer
 
-	warning eventReason // told when the status begins to say so
+	warning eventReason // reason of an event, emitted when the reason of Ready changes
 
-	// When to look again.
-	result ctrl.Result
-	after  time.Duration
-	polls  bool // at the poll interval, or when the credentials expire
-	err    error
+	// When to requeue.
+	result       ctrl.Result
+	requeueAfter time.Duration
+	polled       bool // also after the poll interval, and when the credentials expire
+	err          error
 }

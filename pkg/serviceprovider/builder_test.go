@@ -15,14 +15,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// complaint is what a builder says, and what then is done about it.
-type complaint struct {
+// buildError is an error of a builder, and the call that fixes it.
+type buildError struct {
 	says string
 	mend func()
 }
 
-// complains lets a builder say one thing after the other, until it has nothing to say.
-func complains(t *testing.T, all []complaint, build func() error) {
+// checkBuildErrors expects the errors one after the other until the builder succeeds.
+func checkBuildErrors(t *testing.T, all []buildError, build func() error) {
 	t.Helper()
 	for _, c := range all {
 		if err := build(); err == nil || err.Error() != c.says {
@@ -35,15 +35,17 @@ func complains(t *testing.T, all []complaint, build func() error) {
 	}
 }
 
-// TestBuildersComplainInOrder: of several mistakes the first is told, in the same order each
-// time.
-func TestBuildersComplainInOrder(t *testing.T) {
+// TestBuildErrorsInOrder verifies that the first of several errors is returned, always in the same
+// order.
+func TestBuildErrorsInOrder(t *testing.T) {
 	w := newFakeWorld(t)
 	nowhere := clusters.New("nowhere")
-	b := NewAPIReconcilerBuilder[*Foo, *FooConfig]().Clusters("a").OnClusterGone("Maybe").WithoutConfig("Never").OperationAnnotation("").
-		ConfigSource((*selected[*Foo, *FooConfig])(nil)).AdditionalDataGenerators(nil).Recorder(nil).Logger(nil).Clock(nil, nil)
+	b := NewAPIReconcilerBuilder[*Foo, *FooConfig]().Clusters("a").OnClusterGone("Maybe").WithoutConfig(
+		"Never").OperationAnnotation("").
+		ConfigSource((*selectedConfig[*Foo, *FooConfig])(nil)).AdditionalDataGenerators(nil).Recorder(nil).Logger(nil).Clock(
+		nil, nil)
 	const of = "cannot build the API reconciler: "
-	complains(t, []complaint{
+	checkBuildErrors(t, []buildError{
 		{of + "cluster access reconciler is missing", func() { b.ClusterAccessReconciler(w.gate) }},
 		{of + "empty object provider is missing", func() { b.EmptyObjectProvider(newFoo) }},
 		{of + "onboarding cluster is missing", func() { b.OnboardingCluster(nowhere) }},
@@ -52,21 +54,21 @@ func TestBuildersComplainInOrder(t *testing.T) {
 		{of + "platform cluster has no client: call InitializeClient", func() { b.PlatformCluster(w.home) }},
 		{of + "reconciler is missing", func() { b.Reconciler(w.domain) }},
 		{of + "access provider does not know further clusters", func() { b.Clusters() }},
-		{of + "policy for clusters that are gone is unknown: Maybe", func() { b.OnClusterGone(DeletionOrphan) }},
+		{of + "policy for missing clusters is unknown: Maybe", func() { b.OnClusterGone(DeletionOrphan) }},
 		{of + "policy for a missing configuration is unknown: Never", func() { b.WithoutConfig(DeletionDelete) }},
 		{of + "operation annotation is empty", func() { b.OperationAnnotation("example.org/do") }},
 		{of + "config source is nil", func() { b.ConfigSource(nil) }},
 		{of + "data generator is nil", func() { b.AdditionalDataGenerators() }},
 		{of + "recorder is nil", func() { b.Recorder(event.NewNopRecorder()) }},
 		{of + "logger is nil", func() { b.Logger(logging.NewNopLogger()) }},
-		{of + "clock or what spreads polls is nil", func() { b.Clock(clock.RealClock{}, nil) }},
-		{of + "clock or what spreads polls is nil", func() { b.Clock(nil, func() float64 { return 0 }) }},
-		{of + "clock or what spreads polls is nil", func() { b.Clock(clock.RealClock{}, func() float64 { return 0 }) }},
+		{of + "clock or random source is nil", func() { b.Clock(clock.RealClock{}, nil) }},
+		{of + "clock or random source is nil", func() { b.Clock(nil, func() float64 { return 0 }) }},
+		{of + "clock or random source is nil", func() { b.Clock(clock.RealClock{}, func() float64 { return 0 }) }},
 	}, func() error { _, err := b.Build(); return err })
 
 	c := NewConfigReconcilerBuilder[*FooConfig]()
 	const ofConfigs = "cannot build the config reconciler: "
-	complains(t, []complaint{
+	checkBuildErrors(t, []buildError{
 		{ofConfigs + "empty object provider is missing", func() { c.EmptyObjectProvider(newFooConfig) }},
 		{ofConfigs + "platform cluster is missing", func() { c.PlatformCluster(nowhere) }},
 		{ofConfigs + "platform cluster has no client: call InitializeClient", func() { c.PlatformCluster(w.home) }},
@@ -75,14 +77,16 @@ func TestBuildersComplainInOrder(t *testing.T) {
 	}, func() error { _, err := c.Build(); return err })
 }
 
-// TestWhatIsGivenIsCopied: lists that a builder was given may be changed afterwards. The
-// clusters of an object are those that every service may have, then the further ones.
-func TestWhatIsGivenIsCopied(t *testing.T) {
+// TestBuilderCopiesLists verifies that later changes of lists do not change the reconciler, and the
+// order of the cluster IDs.
+func TestBuilderCopiesLists(t *testing.T) {
 	w := newFakeWorld(t)
 	ids := []string{"a", "b"}
 	generators := []AdditionalDataGenerator[*Foo]{func(context.Context, *Foo) (any, error) { return "given", nil }}
 	predicates := []predicate.Predicate{predicate.NewPredicateFuncs(nil)}
-	b := w.builder().ClusterAccessReconciler(nil).AdvancedClusterAccessReconciler(&regional{SimpleProviderAdapter: SimpleProviderAdapter{Provider: w.gate}}).
+	b := w.builder().ClusterAccessReconciler(nil).AdvancedClusterAccessReconciler(&advancedProvider{
+		SimpleProviderAdapter: SimpleProviderAdapter{Provider: w.gate},
+	}).
 		WorkloadCluster(true).Clusters(ids...).AdditionalDataGenerators(generators...).Predicates(predicates...)
 	ids[0], generators[0], predicates[0] = "changed", nil, nil
 	r := b.MustBuild()

@@ -15,54 +15,57 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Errors of a ConfigSource. Any other error says that it cannot be told at the moment
-// whether there is a configuration, which changes nothing.
+// Errors of a ConfigSource. After any other error it is unknown whether there is a configuration,
+// and the status of the object stays.
 var (
-	// ErrConfigNotFound says that there is no configuration.
+	// ErrConfigNotFound means that there is no configuration.
 	ErrConfigNotFound = errors.New("there is no configuration")
 
-	// ErrConfigTerminating says that the configuration is being deleted. Deletions of
-	// objects still use it; it comes along with the error.
+	// ErrConfigTerminating means that the configuration is being deleted. It is returned together
+	// with the configuration, which deletions of objects still use.
 	ErrConfigTerminating = errors.New("the configuration is being deleted")
 
-	// ErrConfigNotLoaded says that it is not known yet whether there is one.
+	// ErrConfigNotLoaded means that no configuration was loaded yet, so whether there is one is
+	// unknown.
 	ErrConfigNotLoaded = errors.New("the configuration is not loaded yet")
 )
 
-// A ConfigSource finds the configuration of an object. Its methods may be called
-// concurrently.
+// A ConfigSource returns the configuration of an object. Its methods may be called concurrently.
 type ConfigSource[T API, C Config] interface {
-	// ConfigFor returns the configuration of an object, which is not changed. The
-	// errors are ErrConfigNotFound, ErrConfigTerminating, or any other.
+	// ConfigFor returns the configuration of an object. It must not modify obj, and the caller
+	// does not modify the configuration. Errors to branch on are ErrConfigNotFound,
+	// ErrConfigTerminating and ErrConfigNotLoaded.
 	ConfigFor(ctx context.Context, obj T) (C, error)
 
-	// Source leads to the objects whose configuration has changed, which enqueue finds.
-	// The workers start after it has synced. Nil means that it never changes.
+	// Source returns a source that requeues the objects whose configuration has changed;
+	// enqueue returns their requests. The workers start after it has synced. Nil means that
+	// configurations never change.
 	Source(enqueue func(ctx context.Context, c C) []reconcile.Request) source.TypedSyncingSource[reconcile.Request]
 }
 
-// StaticConfig returns a source of one configuration for all objects, which never
-// changes.
-func StaticConfig[T API, C Config](c C) ConfigSource[T, C] { return static[T, C]{c} }
+// StaticConfig returns a source of one configuration for all objects, which never changes.
+func StaticConfig[T API, C Config](c C) ConfigSource[T, C] { return staticConfig[T, C]{c} }
 
-type static[T API, C Config] struct{ config C }
+// staticConfig is the source that StaticConfig returns.
+type staticConfig[T API, C Config] struct{ config C }
 
 // ConfigFor returns the configuration.
-func (s static[T, C]) ConfigFor(context.Context, T) (C, error) { return s.config, nil }
+func (s staticConfig[T, C]) ConfigFor(context.Context, T) (C, error) { return s.config, nil }
 
 // Source returns nil.
-func (static[T, C]) Source(func(context.Context, C) []reconcile.Request) source.TypedSyncingSource[reconcile.Request] {
+func (staticConfig[T, C]) Source(
+	func(context.Context, C) []reconcile.Request,
+) source.TypedSyncingSource[reconcile.Request] {
 	return nil
 }
 
-// NamedConfig returns a source of one configuration for all objects: the one of this
-// name on a cluster, without a namespace, which empty returns an empty one of. It is
-// read from the cache of the cluster, which has to be added to the manager; without one,
-// as in tests, from its client.
+// NamedConfig returns a source of one configuration for all objects: the cluster-scoped one of this
+// name; empty returns an empty object of its kind. It is read from the cache of the cluster, which
+// has to be added to the manager; without a cache, as in tests, from its client.
 func NamedConfig[T API, C Config](cl *clusters.Cluster, name string, empty func() C) ConfigSource[T, C] {
 	mine := func(o client.Object) bool { return o.GetName() == name && o.GetNamespace() == "" }
 
-	return &selected[T, C]{cluster: cl, empty: empty, concerns: mine, pick: func(_ T, all []C) (C, error) {
+	return &selectedConfig[T, C]{cluster: cl, newConfig: empty, filter: mine, pick: func(_ T, all []C) (C, error) {
 		for _, c := range all {
 			if mine(c) {
 				return c, nil
@@ -74,39 +77,42 @@ func NamedConfig[T API, C Config](cl *clusters.Cluster, name string, empty func(
 	}}
 }
 
-// SelectedConfig returns a source that lets pick choose the configuration of an object
-// among all there are on a cluster. Pick returns ErrConfigNotFound, or nil, if none is
-// right, and changes nothing. When a configuration changes, those objects are looked at that use it,
-// or would now. C has to be a pointer to a struct.
+// SelectedConfig returns a source that lets pick select the configuration of an object from all of
+// a cluster. The function pick returns ErrConfigNotFound, or nil, if none matches, and must not
+// modify its arguments. A change of a configuration requeues the objects that use it or would use
+// it now. C must be a pointer to a struct.
 func SelectedConfig[T API, C Config](cl *clusters.Cluster, pick func(T, []C) (C, error)) ConfigSource[T, C] {
-	return &selected[T, C]{cluster: cl, empty: newOf[C], concerns: func(client.Object) bool { return true }, pick: pick}
+	return &selectedConfig[T, C]{
+		cluster: cl, newConfig: newValue[C], filter: func(client.Object) bool { return true }, pick: pick,
+	}
 }
 
-// NewOf returns an empty one of what a type points to, the zero value if it does not.
-func newOf[C any]() C {
+// newValue returns a pointer to a new value if C is a pointer type, and the zero value otherwise.
+func newValue[C any]() C {
 	var none C
 	t := reflect.TypeFor[C]()
 	if t.Kind() != reflect.Pointer {
 		return none
 	}
-	made, _ := reflect.New(t.Elem()).Interface().(C)
+	value, _ := reflect.New(t.Elem()).Interface().(C)
 
-	return made
+	return value
 }
 
-type selected[T API, C Config] struct {
-	cluster  *clusters.Cluster
-	empty    func() C
-	concerns func(client.Object) bool // whether a configuration could be any object's
-	pick     func(T, []C) (C, error)
+// selectedConfig is the source that NamedConfig and SelectedConfig return.
+type selectedConfig[T API, C Config] struct {
+	cluster   *clusters.Cluster
+	newConfig func() C
+	filter    func(client.Object) bool // whether an object may use a configuration
+	pick      func(T, []C) (C, error)
 
-	mu   sync.Mutex
-	last []C // what was read last, for when it cannot be read
-	read bool
+	mu       sync.Mutex
+	lastRead []C // the last successful read
+	hasRead  bool
 }
 
-// ConfigFor picks among the configurations there are.
-func (s *selected[T, C]) ConfigFor(ctx context.Context, obj T) (C, error) {
+// ConfigFor selects a configuration.
+func (s *selectedConfig[T, C]) ConfigFor(ctx context.Context, obj T) (C, error) {
 	var none C
 	all, err := s.list(ctx)
 	if err != nil {
@@ -123,29 +129,31 @@ func (s *selected[T, C]) ConfigFor(ctx context.Context, obj T) (C, error) {
 	return c, err
 }
 
-// List reads the configurations. If that fails, those of the last time are as good.
-func (s *selected[T, C]) list(ctx context.Context) ([]C, error) {
+// list reads the configurations. After an error it returns those of the last successful read.
+func (s *selectedConfig[T, C]) list(ctx context.Context) ([]C, error) {
 	var reader client.Reader = s.cluster.Client()
-	if whole := s.cluster.Cluster(); whole != nil {
-		reader = whole.GetCache()
+	if cl := s.cluster.Cluster(); cl != nil {
+		reader = cl.GetCache()
 	}
-	all, err := listOf(ctx, reader, s.cluster.Client(), s.empty)
+	all, err := listObjects(ctx, reader, s.cluster.Client(), s.newConfig)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case err == nil:
-		s.last, s.read = all, true
-	case s.read:
-		return s.last, nil
+		s.lastRead, s.hasRead = all, true
+	case s.hasRead:
+		return s.lastRead, nil
 	}
 
 	return all, err
 }
 
 // Source watches the configurations in the cache of the cluster.
-func (s *selected[T, C]) Source(enqueue func(context.Context, C) []reconcile.Request) source.TypedSyncingSource[reconcile.Request] {
-	whole := s.cluster.Cluster()
-	if whole == nil {
+func (s *selectedConfig[T, C]) Source(
+	enqueue func(context.Context, C) []reconcile.Request,
+) source.TypedSyncingSource[reconcile.Request] {
+	cl := s.cluster.Cluster()
+	if cl == nil {
 		return nil
 	}
 
@@ -158,35 +166,34 @@ func (s *selected[T, C]) Source(enqueue func(context.Context, C) []reconcile.Req
 		return enqueue(ctx, c)
 	}}
 
-	return source.Kind(whole.GetCache(), client.Object(s.empty()), to, predicate.NewPredicateFuncs(s.concerns), matters())
+	return source.Kind(
+		cl.GetCache(), client.Object(s.newConfig()), to, predicate.NewPredicateFuncs(s.filter), configChanged())
 }
 
-// Matters lets changes of a configuration pass: not those of its status, or of who wrote
-// it.
-func matters() predicate.Predicate {
+// configChanged passes changes of a configuration, except those of its status and managed fields.
+func configChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectNew.GetGeneration() == 0 || differs(e)
+		return e.ObjectNew.GetGeneration() == 0 || specOrMetadataChanged(e)
 	}}
 }
 
-// Remembered is the source behind ProviderConfig and a channel of updates: what was
-// sent last.
-type remembered[T API, C Config] struct {
-	mu     sync.Mutex
-	config C
-	loaded bool
-	gone   bool
+// channelConfig is the source behind ProviderConfig and the channel of SetupWithManager.
+type channelConfig[T API, C Config] struct {
+	mu      sync.Mutex
+	config  C
+	loaded  bool
+	removed bool
 }
 
-// ConfigFor returns what was sent last. After it was taken back it still comes along
-// with the error, since deletions can go on with it.
-func (r *remembered[T, C]) ConfigFor(context.Context, T) (C, error) {
+// ConfigFor returns the configuration received last. After it was removed, it is returned together
+// with the error, because deletions still use it.
+func (r *channelConfig[T, C]) ConfigFor(context.Context, T) (C, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.gone && r.loaded:
+	case r.removed && r.loaded:
 		return r.config, ErrConfigTerminating
-	case r.gone:
+	case r.removed:
 		return r.config, ErrConfigNotFound
 	case !r.loaded:
 		return r.config, ErrConfigNotLoaded
@@ -195,27 +202,29 @@ func (r *remembered[T, C]) ConfigFor(context.Context, T) (C, error) {
 	}
 }
 
-// Source returns nil: what is sent comes over a channel.
-func (*remembered[T, C]) Source(func(context.Context, C) []reconcile.Request) source.TypedSyncingSource[reconcile.Request] {
+// Source returns nil: the channel has a source of its own.
+func (*channelConfig[T, C]) Source(
+	func(context.Context, C) []reconcile.Request,
+) source.TypedSyncingSource[reconcile.Request] {
 	return nil
 }
 
-// Take stores what was sent, nil for nothing.
-func (r *remembered[T, C]) take(e event.GenericEvent) {
+// receive stores a configuration. Without an object the configuration was removed.
+func (r *channelConfig[T, C]) receive(e event.GenericEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c, ok := e.Object.(C)
 	if !ok || isNil(c) {
-		r.gone = true
+		r.removed = true
 
 		return
 	}
 	if copied, ok := c.DeepCopyObject().(C); ok {
-		r.config, r.loaded, r.gone = copied, true, false
+		r.config, r.loaded, r.removed = copied, true, false
 	}
 }
 
-// IsNil sees through an interface that holds a nil pointer, or anything else that is nil.
+// isNil reports whether v is nil or holds a nil pointer, map, slice, function or channel.
 func isNil(v any) bool {
 	r := reflect.ValueOf(v)
 	switch r.Kind() {

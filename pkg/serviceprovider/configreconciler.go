@@ -16,21 +16,21 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A ConfigReconciler sends the configuration of a provider over a channel whenever it
-// changes. An APIReconciler whose ConfigSource watches the configuration, such as
-// NamedConfig, does without.
+// A ConfigReconciler sends the configuration of a provider over a channel whenever it changes. An
+// APIReconciler whose ConfigSource watches the configuration, such as NamedConfig, does not need
+// it.
 type ConfigReconciler[T Config] struct {
-	empty    func() T
-	platform *clusters.Cluster
-	updates  chan event.GenericEvent
-	name     string
+	newConfig func() T
+	platform  *clusters.Cluster
+	updates   chan event.GenericEvent
+	name      string
 }
 
-// Reconcile sends the configuration as it is now: none if it does not exist or is being
-// deleted. If it cannot be read, nothing is sent, and the error is returned. It waits
-// until somebody receives what is sent, or the context ends.
+// Reconcile sends the configuration, or an event without an object if the configuration does not
+// exist or is being deleted. If it cannot be read, nothing is sent and the error is returned. It
+// blocks until the event is received or the context ends.
 func (r *ConfigReconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	config := r.empty()
+	config := r.newConfig()
 	var sent event.GenericEvent
 	err := r.platform.Client().Get(ctx, req.NamespacedName, config)
 	switch {
@@ -44,12 +44,11 @@ func (r *ConfigReconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (
 	case r.updates <- sent:
 		return ctrl.Result{}, nil
 	case <-ctx.Done():
-		return ctrl.Result{}, errors.Wrap(ctx.Err(), "nobody receives the provider config")
+		return ctrl.Result{}, errors.Wrap(ctx.Err(), "the provider config was not received")
 	}
 }
 
-// SetupWithManager adds the controller to a manager. The platform cluster has to be
-// added to it, too.
+// SetupWithManager adds the controller to a manager. Add the platform cluster to the manager, too.
 func (r *ConfigReconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	whole := r.platform.Cluster()
 	if whole == nil {
@@ -60,69 +59,72 @@ func (r *ConfigReconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot set up the controller of the provider config")
 	}
-	mine := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == r.name && o.GetNamespace() == "" })
+	mine := predicate.NewPredicateFuncs(func(o client.Object) bool {
+		return o.GetName() == r.name &&
+			o.GetNamespace() == ""
+	})
 
-	return c.Watch(source.Kind(whole.GetCache(), client.Object(r.empty()), &handler.EnqueueRequestForObject{}, mine))
+	return c.Watch(source.Kind(whole.GetCache(), client.Object(r.newConfig()), &handler.EnqueueRequestForObject{}, mine))
 }
 
-// A ConfigReconcilerBuilder makes a ConfigReconciler. Start with
-// NewConfigReconcilerBuilder; everything is required.
-type ConfigReconcilerBuilder[T Config] struct{ made ConfigReconciler[T] }
+// A ConfigReconcilerBuilder builds a ConfigReconciler. Start with NewConfigReconcilerBuilder. All
+// values are required.
+type ConfigReconcilerBuilder[T Config] struct{ reconciler ConfigReconciler[T] }
 
 // NewConfigReconcilerBuilder returns an empty builder.
 func NewConfigReconcilerBuilder[T Config]() *ConfigReconcilerBuilder[T] {
 	return &ConfigReconcilerBuilder[T]{}
 }
 
-// EmptyObjectProvider sets what makes an empty configuration.
+// EmptyObjectProvider sets the function that returns an empty configuration.
 func (b *ConfigReconcilerBuilder[T]) EmptyObjectProvider(emptyObj func() T) *ConfigReconcilerBuilder[T] {
-	b.made.empty = emptyObj
+	b.reconciler.newConfig = emptyObj
 
 	return b
 }
 
-// PlatformCluster sets the cluster that the configuration is on.
+// PlatformCluster sets the cluster of the configuration.
 func (b *ConfigReconcilerBuilder[T]) PlatformCluster(c *clusters.Cluster) *ConfigReconcilerBuilder[T] {
-	b.made.platform = c
+	b.reconciler.platform = c
 
 	return b
 }
 
 // ProviderName sets the name of the configuration.
 func (b *ConfigReconcilerBuilder[T]) ProviderName(name string) *ConfigReconcilerBuilder[T] {
-	b.made.name = name
+	b.reconciler.name = name
 
 	return b
 }
 
-// UpdateChannel sets the channel that changes are sent over.
+// UpdateChannel sets the channel that the configuration is sent over.
 func (b *ConfigReconcilerBuilder[T]) UpdateChannel(c chan event.GenericEvent) *ConfigReconcilerBuilder[T] {
-	b.made.updates = c
+	b.reconciler.updates = c
 
 	return b
 }
 
-// Build returns the reconciler, or an error if something is missing, the client of the
-// platform cluster included. What is called afterwards does not change it.
+// Build returns the reconciler, or an error if a value is missing or the platform cluster has no
+// client. Later calls of the builder do not change the reconciler.
 func (b *ConfigReconcilerBuilder[T]) Build() (*ConfigReconciler[T], error) {
 	for _, required := range []struct {
-		what string
-		bad  bool
+		problem string
+		bad     bool
 	}{
-		{"empty object provider is missing", b.made.empty == nil},
-		{"platform cluster " + unusable(b.made.platform), unusable(b.made.platform) != ""},
-		{"update channel is missing", b.made.updates == nil},
-		{"provider name is missing", b.made.name == ""},
+		{"empty object provider is missing", b.reconciler.newConfig == nil},
+		{"platform cluster " + clusterProblem(b.reconciler.platform), clusterProblem(b.reconciler.platform) != ""},
+		{"update channel is missing", b.reconciler.updates == nil},
+		{"provider name is missing", b.reconciler.name == ""},
 	} {
 		if required.bad {
-			return nil, errors.Errorf("cannot build the config reconciler: %s", required.what)
+			return nil, errors.Errorf("cannot build the config reconciler: %s", required.problem)
 		}
 	}
 
-	return new(b.made), nil
+	return new(b.reconciler), nil
 }
 
-// MustBuild is Build for a main: it panics with the error.
+// MustBuild is Build for package main: it panics with the error.
 func (b *ConfigReconcilerBuilder[T]) MustBuild() *ConfigReconciler[T] {
 	r, err := b.Build()
 	if err != nil {

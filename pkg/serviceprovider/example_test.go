@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
-// A Backup is what a user asks for.
+// Backup is the object of the service.
 type Backup struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -40,7 +40,7 @@ func (b *Backup) DeepCopyObject() runtime.Object {
 	return &out
 }
 
-// A BackupConfig is what the operator of the service says.
+// BackupConfig is the configuration of the service.
 type BackupConfig struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -49,10 +49,12 @@ type BackupConfig struct {
 func (*BackupConfig) PollInterval() time.Duration      { return time.Hour }
 func (c *BackupConfig) DeepCopyObject() runtime.Object { return new(*c) }
 
-// The service.
+// backups implements the service.
 type backups struct{}
 
-func (backups) CreateOrUpdate(_ context.Context, b *Backup, _ *BackupConfig, cc serviceprovider.ClusterContext) (ctrl.Result, error) {
+func (backups) CreateOrUpdate(
+	_ context.Context, b *Backup, _ *BackupConfig, cc serviceprovider.ClusterContext,
+) (ctrl.Result, error) {
 	fmt.Println("install backups in", cc.MCPCluster.ID(), "for", b.Name)
 	serviceprovider.StatusReady(b)
 
@@ -63,30 +65,33 @@ func (backups) Delete(context.Context, *Backup, *BackupConfig, serviceprovider.C
 	return ctrl.Result{}, nil
 }
 
-// Open is access to a cluster that everybody has. Package clusteraccess has access that is asked for.
-type open struct{ *clusters.Cluster }
+// sharedCluster is an access provider with one cluster for all objects. Package clusteraccess has
+// providers that request access.
+type sharedCluster struct{ *clusters.Cluster }
 
-func (o open) MCPCluster(context.Context, reconcile.Request) (*clusters.Cluster, error) {
+func (o sharedCluster) MCPCluster(context.Context, reconcile.Request) (*clusters.Cluster, error) {
 	return o.Cluster, nil
 }
 
-func (o open) WorkloadCluster(context.Context, reconcile.Request) (*clusters.Cluster, error) {
+func (o sharedCluster) WorkloadCluster(context.Context, reconcile.Request) (*clusters.Cluster, error) {
 	return o.Cluster, nil
 }
 
-func (open) MCPAccessRequest(context.Context, reconcile.Request) (*clustersv1alpha1.AccessRequest, error) {
+func (sharedCluster) MCPAccessRequest(context.Context, reconcile.Request) (*clustersv1alpha1.AccessRequest, error) {
 	return &clustersv1alpha1.AccessRequest{}, nil
 }
 
-func (open) WorkloadAccessRequest(context.Context, reconcile.Request) (*clustersv1alpha1.AccessRequest, error) {
+func (sharedCluster) WorkloadAccessRequest(
+	context.Context, reconcile.Request,
+) (*clustersv1alpha1.AccessRequest, error) {
 	return &clustersv1alpha1.AccessRequest{}, nil
 }
 
-func (open) Reconcile(context.Context, reconcile.Request) (reconcile.Result, error) {
+func (sharedCluster) Reconcile(context.Context, reconcile.Request) (reconcile.Result, error) {
 	return reconcile.Result{}, nil
 }
 
-func (open) ReconcileDelete(context.Context, reconcile.Request) (reconcile.Result, error) {
+func (sharedCluster) ReconcileDelete(context.Context, reconcile.Request) (reconcile.Result, error) {
 	return reconcile.Result{}, nil
 }
 
@@ -102,7 +107,7 @@ func Example() {
 		EmptyObjectProvider(func() *Backup { return &Backup{} }).
 		OnboardingCluster(onboarding).
 		PlatformCluster(clusters.NewTestClusterFromClient("platform", api)).
-		ClusterAccessReconciler(open{clusters.NewTestClusterFromClient("the control plane", api)}).
+		ClusterAccessReconciler(sharedCluster{clusters.NewTestClusterFromClient("the control plane", api)}).
 		ProviderConfig(&BackupConfig{}).
 		Reconciler(backups{}).
 		Build()

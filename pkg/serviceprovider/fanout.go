@@ -19,21 +19,19 @@ import (
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// A fanOut lets many objects be looked at because of one, after everything that is more
-// urgent.
+// fanOut is an event handler that requeues many objects because of one, with low priority.
 type fanOut struct {
-	to func(ctx context.Context, o client.Object) []reconcile.Request
+	mapFunc func(ctx context.Context, o client.Object) []reconcile.Request
 }
 
-// Create enqueues, but not for what was there when the program started: then
-// everything is looked at anyway.
+// Create enqueues, except for the initial list: after a start all objects are reconciled anyway.
 func (f fanOut) Create(ctx context.Context, e event.CreateEvent, q queue) {
 	if !e.IsInInitialList {
 		f.enqueue(ctx, e.Object, q)
 	}
 }
 
-// Update enqueues if anything has changed.
+// Update enqueues if the resourceVersion has changed.
 func (f fanOut) Update(ctx context.Context, e event.UpdateEvent, q queue) {
 	if e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion() {
 		f.enqueue(ctx, e.ObjectNew, q)
@@ -50,9 +48,13 @@ func (f fanOut) Generic(ctx context.Context, e event.GenericEvent, q queue) {
 	f.enqueue(ctx, e.Object, q)
 }
 
-func (f fanOut) enqueue(ctx context.Context, o client.Object, q queue) { add(q, f.to(ctx, o)) }
+// enqueue enqueues the requests to which the object is mapped.
+func (f fanOut) enqueue(ctx context.Context, o client.Object, q queue) {
+	enqueueLowPriority(q, f.mapFunc(ctx, o))
+}
 
-func add(q queue, requests []reconcile.Request) {
+// enqueueLowPriority adds requests with low priority, if the queue has priorities.
+func enqueueLowPriority(q queue, requests []reconcile.Request) {
 	p, ok := q.(priorityqueue.PriorityQueue[reconcile.Request])
 	if ok {
 		p.AddWithOpts(priorityqueue.AddOpts{Priority: new(handler.LowPriority)}, requests...)
@@ -64,21 +66,20 @@ func add(q queue, requests []reconcile.Request) {
 	}
 }
 
-// EnqueueAll returns a request for each object of the service: from the cache that the
-// controller has anyway. What cannot be listed is told, and polled.
+// enqueueAll returns a request for each object of the service, from the cache of the controller. An
+// error is logged; the objects are then reconciled at the poll interval.
 func (r *APIReconciler[T, C]) enqueueAll(ctx context.Context) []reconcile.Request {
 	return r.enqueue(ctx, func(T) bool { return true })
 }
 
-// EnqueueUsers returns a request for each object that uses a configuration, or would now:
-// others have nothing to do with its change.
+// enqueueUsers returns a request for each object that uses a configuration or would use it now.
 func (r *APIReconciler[T, C]) enqueueUsers(ctx context.Context, changed C) []reconcile.Request {
 	same := func(c C) bool {
 		return !isNil(c) && client.ObjectKeyFromObject(c) == client.ObjectKeyFromObject(changed)
 	}
 
 	return r.enqueue(ctx, func(o T) bool {
-		if used, ok := r.memory.used(client.ObjectKeyFromObject(o)); ok && same(used) {
+		if used, ok := r.states.lastConfig(client.ObjectKeyFromObject(o)); ok && same(used) {
 			return true
 		}
 		now, err := r.configs.ConfigFor(ctx, o)
@@ -87,22 +88,22 @@ func (r *APIReconciler[T, C]) enqueueUsers(ctx context.Context, changed C) []rec
 	})
 }
 
-// Enqueue returns a request for each object that is concerned.
-func (r *APIReconciler[T, C]) enqueue(ctx context.Context, concerned func(T) bool) []reconcile.Request {
-	all, err := listOf(ctx, r.reader(), r.onboarding.Client(), r.empty)
-	if errors.Is(err, errNoKind) {
-		logging.Error(r.logger, r.redact(err), errNoKind.Error())
+// enqueue returns a request for each object that the filter selects.
+func (r *APIReconciler[T, C]) enqueue(ctx context.Context, filter func(T) bool) []reconcile.Request {
+	all, err := listObjects(ctx, r.reader(), r.onboarding.Client(), r.newObject)
+	if errors.Is(err, errUnknownKind) {
+		logging.Error(r.logger, r.redactError(err), errUnknownKind.Error())
 
 		return nil
 	}
 	if err != nil {
-		logging.Error(r.logger, r.redact(err), "failed to list objects")
+		logging.Error(r.logger, r.redactError(err), "failed to list objects")
 
 		return nil
 	}
 	requests := make([]reconcile.Request, 0, len(all))
 	for _, o := range all {
-		if concerned(o) {
+		if filter(o) {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
 		}
 	}
@@ -110,23 +111,25 @@ func (r *APIReconciler[T, C]) enqueue(ctx context.Context, concerned func(T) boo
 	return requests
 }
 
-// errNoKind says that a type is not in the scheme of a client.
-var errNoKind = errors.New("failed to retrieve gvk")
+// errUnknownKind means that a type is not in the scheme of a client.
+var errUnknownKind = errors.New("failed to retrieve gvk")
 
-// ListOf lists the objects of a kind, without copies: they must not be changed. The
-// client knows the kind. One whose list has no type is listed unstructured, which takes
-// another informer if the reader has a cache.
-func listOf[T client.Object](ctx context.Context, from client.Reader, c client.Client, empty func() T) ([]T, error) {
+// listObjects lists the objects of a kind without copies; do not modify them. The client knows the
+// kind. A kind without a registered list type is listed unstructured, which needs another informer
+// if the reader has a cache.
+func listObjects[T client.Object](
+	ctx context.Context, from client.Reader, c client.Client, empty func() T,
+) ([]T, error) {
 	gvk, err := c.GroupVersionKindFor(empty())
 	if err != nil {
-		return nil, errors.Wrap(errNoKind, err.Error())
+		return nil, errors.Wrap(errUnknownKind, err.Error())
 	}
-	made, err := c.Scheme().New(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	list, ok := made.(client.ObjectList)
+	object, err := c.Scheme().New(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	list, ok := object.(client.ObjectList)
 	if err != nil || !ok {
-		loose := &unstructured.UnstructuredList{}
-		loose.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		list = loose
+		untyped := &unstructured.UnstructuredList{}
+		untyped.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		list = untyped
 	}
 	if err := from.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, errors.Wrapf(err, "cannot list objects of kind %s", gvk.Kind)

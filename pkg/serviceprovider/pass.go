@@ -12,42 +12,43 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
-	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/passage"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/lifecycle"
 )
 
-// A pass looks at one object once.
+// pass is one reconcile of one object.
 type pass[T API, C Config] struct {
 	r     *APIReconciler[T, C]
 	req   ctrl.Request
-	facts passage.Facts
+	facts lifecycle.Facts
 
 	obj   T
-	base  T // as its status was when the pass began
-	known *record[C]
+	base  T // a copy as it was read
+	state *objectState[C]
 
-	config   C
-	noConfig error // why there is none
-	clusters ClusterContext
-	data     []any // that the access provider gets
-	expires  time.Time
-	wait     time.Duration // that the access provider asked for
-	why      error         // access is denied, or a cluster gone
-	called   bool          // the domain was called, and says what the status is
-	leaves   bool          // access is given back
-	secrets  secrets
+	config             C
+	configErr          error // why there is no configuration
+	clusters           ClusterContext
+	accessData         []any // additional data for the access provider
+	credentialsExpire  time.Time
+	accessRequeueAfter time.Duration // requested by the access provider
+	accessErr          error         // why there is no access
+	domainCalled       bool          // the domain was called and has set Ready
+	releasingAccess    bool          // access is being released
+	secrets            secrets
 }
 
-// read finds out what the object looks like.
+// read reads the object and sets the facts that it shows.
 func (p *pass[T, C]) read(ctx context.Context) error {
-	p.obj = p.r.empty()
+	p.obj = p.r.newObject()
 	err := p.r.reader().Get(ctx, p.req.NamespacedName, p.obj)
-	if known, ok := p.r.memory.peek(p.req.NamespacedName); ok && err == nil && known.uid == p.obj.GetUID() && known.ahead(p.obj.GetResourceVersion()) {
-		// The cache lags behind what we wrote ourselves.
-		p.obj = p.r.empty()
+	if known, ok := p.r.states.lookup(p.req.NamespacedName); ok && err == nil && known.uid == p.obj.GetUID() &&
+		known.writtenAfter(p.obj.GetResourceVersion()) {
+		// The cache does not contain our own last write yet.
+		p.obj = p.r.newObject()
 		err = p.r.onboarding.Client().Get(ctx, p.req.NamespacedName, p.obj)
 	}
 	if gone.Answered(err, p.req.Name) {
-		p.r.memory.forget(p.req.NamespacedName)
+		p.r.states.forget(p.req.NamespacedName)
 
 		return nil
 	}
@@ -58,36 +59,39 @@ func (p *pass[T, C]) read(ctx context.Context) error {
 	if p.base, ok = p.obj.DeepCopyObject().(T); !ok {
 		return errors.Errorf("a copy of %T is of another type", p.obj)
 	}
-	p.known = p.r.memory.of(p.req.NamespacedName, p.obj.GetUID())
-	p.facts = passage.Facts{
-		Found: true, Leaving: !p.obj.GetDeletionTimestamp().IsZero(), Held: meta.FinalizerExists(p.obj, p.obj.Finalizer()),
-		Paused: p.obj.GetAnnotations()[p.r.annotation] == OperationIgnore, Made: p.made(), Record: p.recorded(),
-		DeletePaused: p.r.deletePaused, OrphanGone: p.r.onGone == DeletionOrphan,
-		NoConfigOrphan: p.r.withoutConfig == DeletionOrphan, NoConfigDelete: p.r.withoutConfig == DeletionDelete,
+	p.state = p.r.states.ensure(p.req.NamespacedName, p.obj.GetUID())
+	p.facts = lifecycle.Facts{
+		Exists: true, Deleting: !p.obj.GetDeletionTimestamp().IsZero(),
+		HasFinalizer: meta.FinalizerExists(p.obj, p.obj.Finalizer()),
+		Paused:       p.obj.GetAnnotations()[p.r.annotation] == OperationIgnore,
+		MaybeCreated: p.maybeCreated(), CreationRecorded: p.creationRecorded(),
+		DeleteWhenPaused: p.r.deletePaused, OrphanOnClusterGone: p.r.onClusterGone == DeletionOrphan,
+		OrphanWithoutConfig: p.r.withoutConfig == DeletionOrphan, DeleteWithoutConfig: p.r.withoutConfig == DeletionDelete,
 	}
 	if p.obj.GetAnnotations()[p.r.annotation] == OperationReconcile {
-		return p.acknowledge(ctx)
+		return p.removeOperation(ctx)
 	}
 
 	return nil
 }
 
-// heldBefore reports whether our finalizer was on the object when the pass began.
-func (p *pass[T, C]) heldBefore() bool { return meta.FinalizerExists(p.base, p.base.Finalizer()) }
+// hadFinalizer reports whether the object had our finalizer when it was read.
+func (p *pass[T, C]) hadFinalizer() bool { return meta.FinalizerExists(p.base, p.base.Finalizer()) }
 
-// acknowledge takes the request off that has led here.
-func (p *pass[T, C]) acknowledge(ctx context.Context) error {
-	return p.patchMain(ctx, func(o T) error {
+// removeOperation removes the annotation that requested this reconcile.
+func (p *pass[T, C]) removeOperation(ctx context.Context) error {
+	return p.patchObject(ctx, func(o T) error {
 		meta.RemoveAnnotations(o, p.r.annotation)
 
 		return nil
-	}, "cannot take the request to reconcile off the object")
+	}, "cannot remove the annotation that requested a reconcile")
 }
 
-// patchMain changes the object, but not its status, and stores what differs. It must
-// not be called after the domain has changed the status.
-func (p *pass[T, C]) patchMain(ctx context.Context, change func(o T) error, failure string) error {
-	before := p.copied()
+// patchObject applies a change to the object without its status and stores what differs. Do not
+// call it after the domain has changed the status, because the response replaces the object in
+// memory.
+func (p *pass[T, C]) patchObject(ctx context.Context, change func(o T) error, failure string) error {
+	before := p.copyObject()
 	if err := change(p.obj); err != nil {
 		return err
 	}
@@ -99,139 +103,139 @@ func (p *pass[T, C]) patchMain(ctx context.Context, change func(o T) error, fail
 	if err := p.r.onboarding.Client().Patch(ctx, p.obj, patch); err != nil {
 		return errors.Wrap(err, failure)
 	}
-	p.known.version = p.obj.GetResourceVersion()
+	p.state.writtenVersion = p.obj.GetResourceVersion()
 
 	return nil
 }
 
-// configure looks for the configuration. A deletion goes on with the one that was last
-// used for the object, if there is none any more.
-func (p *pass[T, C]) configure(ctx context.Context) {
-	p.facts.ConfigAsked = true
+// readConfig reads the configuration. If there is none any more, a deletion uses the last one of
+// the object.
+func (p *pass[T, C]) readConfig(ctx context.Context) {
+	p.facts.ConfigRead = true
 	c, err := p.r.configs.ConfigFor(ctx, p.obj)
 	if err == nil && isNil(c) {
 		err = ErrConfigNotFound
 	}
 	switch {
 	case err == nil:
-		p.r.memory.use(p.known, c)
-	case errors.Is(err, ErrConfigTerminating) && p.facts.Leaving && !isNil(c):
+		p.r.states.setLastConfig(p.state, c)
+	case errors.Is(err, ErrConfigTerminating) && p.facts.Deleting && !isNil(c):
 		err = nil
-	case p.facts.Leaving && p.known.configured:
-		c, err = p.known.config, nil
+	case p.facts.Deleting && p.state.hasConfig:
+		c, err = p.state.config, nil
 	}
 	p.facts.ConfigFound = err == nil
 	p.facts.ConfigUnknown = err != nil && !errors.Is(err, ErrConfigNotFound) && !errors.Is(err, ErrConfigTerminating)
-	p.noConfig = err
+	p.configErr = err
 	if err != nil {
 		return
 	}
-	// The domain may do with it what it likes.
+	// The domain gets a copy, which it may change.
 	p.config = c
 	if own, ok := c.DeepCopyObject().(C); ok {
 		p.config = own
 	}
 }
 
-// hold puts our finalizer on the object.
-func (p *pass[T, C]) hold(ctx context.Context) error {
+// addFinalizer adds our finalizer to the object.
+func (p *pass[T, C]) addFinalizer(ctx context.Context) error {
 	err := resource.NewAPIFinalizer(p.r.onboarding.Client(), p.obj.Finalizer()).AddFinalizer(ctx, p.obj)
 	if err == nil {
-		p.facts.Held, p.known.version = true, p.obj.GetResourceVersion()
+		p.facts.HasFinalizer, p.state.writtenVersion = true, p.obj.GetResourceVersion()
 	}
 
 	return err
 }
 
-// fill lets the domain fill up the object, and stores that.
-func (p *pass[T, C]) fill(ctx context.Context) error {
+// applyDefaults lets the domain set defaults and stores them.
+func (p *pass[T, C]) applyDefaults(ctx context.Context) error {
 	d, ok := p.r.domain.(Defaulter[T])
 	p.facts.Defaulted = true
 	if !ok {
 		return nil
 	}
 
-	return p.patchMain(ctx, func(o T) error { return d.Default(ctx, o) }, "cannot fill up the object")
+	return p.patchObject(ctx, func(o T) error { return d.Default(ctx, o) }, "cannot store the defaults")
 }
 
-// check looks whether the requests for access are there, are missing or are being deleted. A
-// provider gives back the clusters after the access: while a cluster is given back whose
-// AccessRequest is missing, and no other AccessRequest is there, that counts as one that is being
-// deleted. Who does it, the service or somebody else, is not known from the requests, but from the
-// status: see recorded.
-func (p *pass[T, C]) check(ctx context.Context) error {
-	if err := p.gather(ctx); err != nil {
+// checkRequests reads the state of the AccessRequests. A provider releases clusters after access:
+// if an AccessRequest is missing, its cluster is being released, and no other AccessRequest exists,
+// the state is RequestDeleting. The requests do not show whether the service or a third party
+// deletes them; the status does, see creationRecorded.
+func (p *pass[T, C]) checkRequests(ctx context.Context) error {
+	if err := p.generateData(ctx); err != nil {
 		return err
 	}
-	found, withdrawn, kept := passage.Asked, false, false
+	state, withdrawn, kept := lifecycle.RequestsPresent, false, false
 	for _, id := range p.r.clusterIDs {
-		request, err := p.r.access.AccessRequest(ctx, p.req, id, p.data...)
+		request, err := p.r.access.AccessRequest(ctx, p.req, id, p.accessData...)
 		switch {
 		case gone.Named(err):
-			found, withdrawn = max(found, passage.Missing), withdrawn || errors.Is(err, ErrAccessWithdrawn)
+			state, withdrawn = max(state, lifecycle.RequestMissing), withdrawn || errors.Is(err, ErrAccessWithdrawn)
 		case err != nil:
 			return err
 		case request != nil && !request.GetDeletionTimestamp().IsZero():
-			found = passage.Leaving
+			state = lifecycle.RequestDeleting
 		default:
 			kept = true
 		}
 	}
 	if withdrawn && !kept {
-		found = passage.Leaving
+		state = lifecycle.RequestDeleting
 	}
-	p.facts.Request = found
-	if found != passage.Missing || !p.facts.Made {
+	p.facts.Requests = state
+	if state != lifecycle.RequestMissing || !p.facts.MaybeCreated {
 		return nil
 	}
 
-	return p.confirm(ctx)
+	return p.confirmExists(ctx)
 }
 
-// confirm asks the API server for an object that was read from a cache, which may show one
-// that is gone: access that is asked for then is given back by nobody.
-func (p *pass[T, C]) confirm(ctx context.Context) error {
+// confirmExists reads the object from the API server. The cache may still contain an object that is
+// gone, and access requested for that would never be released.
+func (p *pass[T, C]) confirmExists(ctx context.Context) error {
 	absent, err := gone.Confirmed(ctx, p.r.onboarding.Client(), p.obj)
 	if absent {
-		p.facts.Found = false
-		p.r.memory.forget(p.req.NamespacedName)
+		p.facts.Exists = false
+		p.r.states.forget(p.req.NamespacedName)
 	}
 
 	return err
 }
 
-// gather finds out what the access provider should know of the object.
-func (p *pass[T, C]) gather(ctx context.Context) error {
+// generateData computes the additional data for the access provider.
+func (p *pass[T, C]) generateData(ctx context.Context) error {
 	data := make([]any, 0, len(p.r.generators))
 	for _, generate := range p.r.generators {
 		d, err := generate(ctx, p.obj)
 		if err != nil {
-			return errors.Wrap(err, "cannot tell what access depends on")
+			return errors.Wrap(err, "cannot generate additional data")
 		}
 		data = append(data, d)
 	}
-	p.data = data
+	p.accessData = data
 
 	return nil
 }
 
-// ask asks for access to the clusters.
-func (p *pass[T, C]) ask(ctx context.Context) error {
-	p.facts.AccessAsked = true
+// reconcileAccess requests access to the clusters and connects to them.
+func (p *pass[T, C]) reconcileAccess(ctx context.Context) error {
+	p.facts.AccessRequested = true
 	var result reconcile.Result
-	err := p.gather(ctx)
+	err := p.generateData(ctx)
 	if err == nil {
 		err = p.checkClusters(ctx)
 	}
 	if err == nil {
-		result, err = p.r.access.Reconcile(ctx, p.req, p.data...)
+		result, err = p.r.access.Reconcile(ctx, p.req, p.accessData...)
 	}
 	if err == nil && result.RequeueAfter == 0 {
-		err = p.open(ctx)
+		err = p.connect(ctx)
 	}
 	p.facts.Denied, p.facts.ClusterGone = errors.Is(err, ErrAccessDenied), errors.Is(err, ErrClusterGone)
-	p.facts.NotOwned = p.facts.Leaving && errors.Is(err, ErrAccessNotOwned) // what is wanted fails, and is tried again
-	p.wait, p.why = result.RequeueAfter, err
+	// for a wanted object it is an error, and is retried
+	p.facts.NotOwned = p.facts.Deleting && errors.Is(err, ErrAccessNotOwned)
+	p.accessRequeueAfter, p.accessErr = result.RequeueAfter, err
 	if p.facts.Denied || p.facts.ClusterGone || p.facts.NotOwned {
 		return nil
 	}
@@ -239,31 +243,32 @@ func (p *pass[T, C]) ask(ctx context.Context) error {
 	return err
 }
 
-// checkClusters looks whether a deletion of what was made would make clusters.
+// checkClusters returns an error if a request for access would create a cluster in place of one
+// that contained the service.
 func (p *pass[T, C]) checkClusters(ctx context.Context) error {
 	c, ok := p.r.access.(ClusterChecker)
-	if !ok || !p.facts.Leaving || !p.facts.Made || !p.hasServiceCondition() {
+	if !ok || !p.facts.Deleting || !p.facts.MaybeCreated || !p.hasServiceCondition() {
 		return nil
 	}
 
-	return c.CheckClusters(ctx, p.req, p.data...)
+	return c.CheckClusters(ctx, p.req, p.accessData...)
 }
 
-// open gets the connections to the clusters: with them there is access.
-func (p *pass[T, C]) open(ctx context.Context) error {
+// connect gets the connections to the clusters and sets the fact Granted.
+func (p *pass[T, C]) connect(ctx context.Context) error {
 	all, err := p.connections(ctx)
 	if err != nil {
 		return err
 	}
 	mcp, workload := all[ClusterMCP], all[ClusterWorkload]
-	p.keep(all)
+	p.keepConnections(all)
 	p.clusters = ClusterContext{
 		MCPCluster: mcp.Cluster, MCPAccessSecretKey: mcp.SecretKey,
 		WorkloadCluster: workload.Cluster, WorkloadAccessSecretKey: workload.SecretKey, all: all,
 	}
 	for _, a := range all {
-		if !a.Expires.IsZero() && (p.expires.IsZero() || a.Expires.Before(p.expires)) {
-			p.expires = a.Expires
+		if !a.Expires.IsZero() && (p.credentialsExpire.IsZero() || a.Expires.Before(p.credentialsExpire)) {
+			p.credentialsExpire = a.Expires
 		}
 	}
 	p.facts.Granted = true
@@ -271,17 +276,17 @@ func (p *pass[T, C]) open(ctx context.Context) error {
 	return nil
 }
 
-// connections returns what is known of each cluster of the object, by its ID. All of them
-// are connected, or there is an error.
+// connections returns the access to each cluster of the object by cluster ID. It fails if one of
+// them is not connected.
 func (p *pass[T, C]) connections(ctx context.Context) (map[string]Access, error) {
 	all := map[string]Access{}
 	for _, id := range p.r.clusterIDs {
-		a, err := p.r.access.Access(ctx, p.req, id, p.data...)
+		a, err := p.r.access.Access(ctx, p.req, id, p.accessData...)
 		if err != nil {
 			return nil, err
 		}
 		if a.Cluster == nil {
-			return nil, errors.Errorf("%s access missing", missing(id))
+			return nil, errors.Errorf("%s access missing", clusterName(id))
 		}
 		all[id] = a
 	}
@@ -289,7 +294,8 @@ func (p *pass[T, C]) connections(ctx context.Context) (map[string]Access, error)
 	return all, nil
 }
 
-func missing(id string) string {
+// clusterName returns the name of a cluster for error messages.
+func clusterName(id string) string {
 	if id == ClusterWorkload {
 		return "workload cluster"
 	}
@@ -297,8 +303,8 @@ func missing(id string) string {
 	return id
 }
 
-// copied returns a copy of the object: its type is what read has made sure of.
-func (p *pass[T, C]) copied() T {
+// copyObject returns a deep copy of the object. read has checked its type.
+func (p *pass[T, C]) copyObject() T {
 	c, _ := p.obj.DeepCopyObject().(T)
 
 	return c

@@ -16,19 +16,18 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// writeStatus sends what differs in the status, if anything does: the status alone, with
-// the version that this pass knows. If somebody else was faster, our changes are put on
-// what they wrote, once.
+// writeStatus patches the status with what differs, if anything does, and with the resourceVersion
+// of this pass. After a conflict it merges our changes into the stored status, once.
 func (p *pass[T, C]) writeStatus(ctx context.Context) error {
 	body, err := statusPatch(p.base, p.obj)
 	if err != nil || body == nil {
 		return err
 	}
-	err = p.sendStatus(ctx, p.obj.GetResourceVersion(), body)
+	err = p.patchStatus(ctx, p.obj.GetResourceVersion(), body)
 	if !kerrors.IsConflict(err) {
 		return err
 	}
-	live := p.r.empty()
+	live := p.r.newObject()
 	if err := p.r.onboarding.Client().Get(ctx, p.req.NamespacedName, live); err != nil {
 		return errors.Wrap(gone.Ignore(err, p.req.Name), "cannot get the object")
 	}
@@ -39,39 +38,41 @@ func (p *pass[T, C]) writeStatus(ctx context.Context) error {
 		body["conditions"] = mergeConditions(p.storedConditions(), *p.obj.GetConditions(), *live.GetConditions())
 	}
 
-	return p.sendStatus(ctx, live.GetResourceVersion(), body)
+	return p.patchStatus(ctx, live.GetResourceVersion(), body)
 }
 
-// record stores that access is given back, before it is, in the place of our record that something
-// was made. If the process ends between the two, the next one knows that nobody else did that. A
-// conflict ends the pass: what somebody else wrote is read before anything is given back.
-func (p *pass[T, C]) record(ctx context.Context) error {
-	if !p.facts.Record {
+// recordRelease writes the status before access is released: ServiceCreated is False then. If the
+// process ends in between, the next one knows that this runtime released access, and no third
+// party. A conflict ends the pass: another writer's change is read before access is released.
+func (p *pass[T, C]) recordRelease(ctx context.Context) error {
+	if !p.facts.CreationRecorded {
 		return nil
 	}
-	p.describe(*p.withdrawing())
+	p.updateStatus(*p.releasingOutcome())
 	body, err := statusPatch(p.base, p.obj)
 	if err != nil || body == nil {
 		return err
 	}
-	if err := p.sendStatus(ctx, p.obj.GetResourceVersion(), body); err != nil {
+	if err := p.patchStatus(ctx, p.obj.GetResourceVersion(), body); err != nil {
 		return err
 	}
-	p.base, p.secrets.masked = p.copied(), nil
+	p.base, p.secrets.cachedMask = p.copyObject(), nil
 
 	return nil
 }
 
-func (p *pass[T, C]) sendStatus(ctx context.Context, version string, status map[string]any) error {
+// patchStatus sends a merge patch of the status with an optimistic lock, and adopts the
+// resourceVersion of the response.
+func (p *pass[T, C]) patchStatus(ctx context.Context, version string, status map[string]any) error {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": version}, "status": status})
 	if err != nil {
 		return errors.Wrap(err, "cannot encode the status")
 	}
-	sent := p.copied() // the answer is decoded into what is sent
+	sent := p.copyObject() // the response is decoded into it
 	err = p.r.onboarding.Client().Status().Patch(ctx, sent, client.RawPatch(types.MergePatchType, body))
 	if err == nil {
-		p.known.version = sent.GetResourceVersion()
-		p.obj.SetResourceVersion(p.known.version)
+		p.state.writtenVersion = sent.GetResourceVersion()
+		p.obj.SetResourceVersion(p.state.writtenVersion)
 	}
 
 	err = gone.IgnoreConfirmed(ctx, p.r.onboarding.Client(), p.obj, err)
@@ -79,14 +80,13 @@ func (p *pass[T, C]) sendStatus(ctx context.Context, version string, status map[
 	return errors.Wrap(err, "cannot update the status")
 }
 
-// statusPatch returns the merge patch from one status to the other, nil if they are the
-// same.
+// statusPatch returns the merge patch from one status to another, nil if they are equal.
 func statusPatch[T API](from, to T) (map[string]any, error) {
-	before, err := jsonOf(from.GetStatus())
+	before, err := toJSON(from.GetStatus())
 	if err != nil {
 		return nil, err
 	}
-	after, err := jsonOf(to.GetStatus())
+	after, err := toJSON(to.GetStatus())
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +104,8 @@ func statusPatch[T API](from, to T) (map[string]any, error) {
 	return patch.Status, nil
 }
 
-// jsonOf returns the JSON image of a value.
-func jsonOf(v any) (any, error) {
+// toJSON returns v as decoded JSON.
+func toJSON(v any) (any, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot encode the status")
@@ -115,8 +115,8 @@ func jsonOf(v any) (any, error) {
 	return image, errors.Wrap(json.Unmarshal(text, &image), "cannot encode the status")
 }
 
-// mergeConditions puts our changes, from base to mine, on the newest conditions, type by
-// type: those of others stay.
+// mergeConditions applies our changes, from base to mine, to the newest conditions, type by type.
+// The conditions of other writers stay.
 func mergeConditions(base, mine, newest []metav1.Condition) []metav1.Condition {
 	merged := slices.DeleteFunc(slices.Clone(newest), func(c metav1.Condition) bool {
 		return apimeta.FindStatusCondition(base, c.Type) != nil && apimeta.FindStatusCondition(mine, c.Type) == nil

@@ -13,31 +13,31 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/logging"
-	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/passage"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/lifecycle"
 )
 
-// An APIReconciler reconciles the objects of a service: the platform's part of it is
-// here, the service's part in a Reconciler. Make one with NewAPIReconcilerBuilder. It
-// may be used concurrently for different objects.
+// An APIReconciler reconciles the objects of a service. It does what all services have in common; a
+// Reconciler does what is special to the service. Build one with NewAPIReconcilerBuilder. It is
+// safe for concurrent use with different objects.
 type APIReconciler[T API, C Config] struct {
 	access             AdvancedProvider
 	generators         []AdditionalDataGenerator[T]
-	empty              func() T
+	newObject          func() T
 	onboarding         *clusters.Cluster
 	platform           *clusters.Cluster
 	domain             Reconciler[T, C]
 	initial            C
 	hasInitial         bool
-	emptyConfig        func() C
+	newConfig          func() C
 	configs            ConfigSource[T, C]
 	secretNamespace    string
 	configMapNamespace string
 	workload           bool
-	others             []string
+	extraClusters      []string
 	clusterIDs         []string
 	options            controller.Options
 	predicates         []predicate.Predicate
-	onGone             DeletionPolicy
+	onClusterGone      DeletionPolicy
 	withoutConfig      DeletionPolicy
 	annotation         string
 	deletePaused       bool
@@ -46,31 +46,31 @@ type APIReconciler[T API, C Config] struct {
 	clock              clock.PassiveClock
 	random             func() float64
 
-	cached client.Reader     // of the manager, once there is one
-	sent   *remembered[T, C] // what came over the channel
-	memory *memory[C]
-	count  func(outcome string)
+	cache         client.Reader        // of the manager; nil before the setup
+	channelConfig *channelConfig[T, C] // configurations received over the channel
+	states        *objectStates[C]
+	countOutcome  func(outcome string)
 }
 
-// Reader returns what objects are read from: the cache of the manager, if there is one.
+// reader returns the reader of objects: the cache of the manager, if there is one.
 func (r *APIReconciler[T, C]) reader() client.Reader {
-	if r.cached != nil {
-		return r.cached
+	if r.cache != nil {
+		return r.cache
 	}
 
 	return r.onboarding.Client()
 }
 
-// Reconcile does one pass over an object.
+// Reconcile runs one pass for an object.
 func (r *APIReconciler[T, C]) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, reconcileErr error) {
 	p := &pass[T, C]{r: r, req: req}
-	ctx = redact.Collect(ctx, &p.secrets.told)
+	ctx = redact.Collect(ctx, &p.secrets.concealed)
 	if err := p.read(ctx); err != nil {
-		return p.report(ctx, outcome{name: "ReadFailed", err: err, silent: true})
+		return p.report(ctx, outcome{name: "ReadFailed", err: err, keepReady: true})
 	}
 	for {
-		action := passage.Decide(p.facts)
-		if over := p.attempt(ctx, action); over != nil {
+		action := lifecycle.Decide(p.facts)
+		if over := p.actRecovered(ctx, action); over != nil {
 			return p.report(ctx, *over)
 		}
 	}

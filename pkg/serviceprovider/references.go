@@ -21,28 +21,26 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A reference is a kind in a namespace of the platform that objects of the service refer
-// to.
+// reference is a kind in a namespace of the platform cluster to which objects of the service refer.
 type reference struct {
 	kind      string
 	namespace string
-	empty     func() client.Object
-	to        func(context.Context, client.Object) []reconcile.Request // nil: the domain does not care
+	newObject func() client.Object
+	mapFunc   func(context.Context, client.Object) []reconcile.Request // nil if the domain does not watch the kind
 }
 
-// References returns what lets objects be looked at because of Secrets and ConfigMaps.
-// Only their names and versions are watched, in their namespace alone: what is in them is
-// read when they change, and kept nowhere.
-func (r *APIReconciler[T, C]) references(mgr ctrl.Manager) ([]source.Source, error) {
+// referenceSources returns the sources for Secrets and ConfigMaps. Only metadata is watched, in one
+// namespace. Contents are read when they change, and are not cached.
+func (r *APIReconciler[T, C]) referenceSources(mgr ctrl.Manager) ([]source.Source, error) {
 	var sources []source.Source
 	for _, ref := range []reference{
 		{"Secret", r.secretNamespace, func() client.Object { return &corev1.Secret{} }, r.mapSecretToRequests()},
 		{"ConfigMap", r.configMapNamespace, func() client.Object { return &corev1.ConfigMap{} }, r.mapConfigMapToRequests()},
 	} {
-		if ref.namespace == "" || ref.to == nil {
+		if ref.namespace == "" || ref.mapFunc == nil {
 			continue
 		}
-		s, err := r.watch(mgr, ref)
+		s, err := r.watchReference(mgr, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -52,9 +50,9 @@ func (r *APIReconciler[T, C]) references(mgr ctrl.Manager) ([]source.Source, err
 	return sources, nil
 }
 
-// Watch returns what lets objects be looked at because of one kind in one namespace.
-func (r *APIReconciler[T, C]) watch(mgr ctrl.Manager, ref reference) (source.Source, error) {
-	names, err := r.namesIn(ref.namespace)
+// watchReference returns the source for one kind in one namespace.
+func (r *APIReconciler[T, C]) watchReference(mgr ctrl.Manager, ref reference) (source.Source, error) {
+	names, err := r.metadataCluster(ref.namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -64,12 +62,11 @@ func (r *APIReconciler[T, C]) watch(mgr ctrl.Manager, ref reference) (source.Sou
 	kind := &metav1.PartialObjectMetadata{}
 	kind.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(ref.kind))
 
-	return source.Kind(names.GetCache(), client.Object(kind), handler.EventHandler(fanOut{r.live(ref)})), nil
+	return source.Kind(names.GetCache(), client.Object(kind), handler.EventHandler(fanOut{r.mapReference(ref)})), nil
 }
 
-// NamesIn returns the platform cluster with a cache of one namespace, for names and
-// versions.
-func (r *APIReconciler[T, C]) namesIn(namespace string) (cluster.Cluster, error) {
+// metadataCluster returns the platform cluster with a cache of one namespace, for metadata.
+func (r *APIReconciler[T, C]) metadataCluster(namespace string) (cluster.Cluster, error) {
 	whole := r.platform.Cluster()
 	if whole == nil {
 		return nil, errors.New("the platform cluster has no cache: initialize its client")
@@ -77,15 +74,15 @@ func (r *APIReconciler[T, C]) namesIn(namespace string) (cluster.Cluster, error)
 	names, err := cluster.New(whole.GetConfig(), func(o *cluster.Options) {
 		o.Scheme, o.HTTPClient = whole.GetScheme(), whole.GetHTTPClient()
 		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return whole.GetRESTMapper(), nil }
-		o.Cache = cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}, DefaultTransform: nameOnly}
+		o.Cache = cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}, DefaultTransform: stripMetadata}
 	})
 
 	return names, errors.Wrapf(err, "cannot watch the namespace %s of the platform cluster", namespace)
 }
 
-// NameOnly strips metadata of what may say more, such as the annotation in which kubectl
-// keeps whole Secrets.
-func nameOnly(o any) (any, error) {
+// stripMetadata removes metadata that may contain secrets, such as the annotation in which kubectl
+// keeps the last applied configuration.
+func stripMetadata(o any) (any, error) {
 	if m, ok := o.(*metav1.PartialObjectMetadata); ok {
 		m.Annotations, m.ManagedFields = nil, nil
 	}
@@ -93,26 +90,25 @@ func nameOnly(o any) (any, error) {
 	return o, nil
 }
 
-// Live reads what has changed, and returns what that leads to. Of what is gone there is
-// only metadata. What cannot be read just now may be for every object: nobody tells of it
-// again.
-func (r *APIReconciler[T, C]) live(ref reference) func(context.Context, client.Object) []reconcile.Request {
+// mapReference reads a changed object and maps it to requests. Of a deleted object there is only
+// metadata. If the read fails, all objects are requeued, because the event is not repeated.
+func (r *APIReconciler[T, C]) mapReference(ref reference) func(context.Context, client.Object) []reconcile.Request {
 	return func(ctx context.Context, changed client.Object) []reconcile.Request {
-		o := ref.empty()
+		o := ref.newObject()
 		err := r.platform.Client().Get(ctx, client.ObjectKeyFromObject(changed), o)
 		switch {
 		case gone.Answered(err, changed.GetName()):
-			o = ref.empty()
+			o = ref.newObject()
 			o.SetNamespace(changed.GetNamespace())
 			o.SetName(changed.GetName())
 			o.SetUID(changed.GetUID())
 			o.SetLabels(changed.GetLabels())
 		case err != nil:
-			logging.Error(r.logger, r.redact(err), "failed to read what objects refer to")
+			logging.Error(r.logger, r.redactError(err), "failed to read a referenced object")
 
 			return r.enqueueAll(ctx)
 		}
 
-		return ref.to(ctx, o)
+		return ref.mapFunc(ctx, o)
 	}
 }

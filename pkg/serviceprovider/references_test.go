@@ -12,21 +12,21 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters"
 )
 
-// A peruser is a domain that has to read a Secret or a ConfigMap to know whether it cares.
-type peruser struct{ domain }
+// contentWatcher is a domain that reads the contents of a Secret or ConfigMap.
+type contentWatcher struct{ domain }
 
-func (*peruser) IsReferencedSecret(_ context.Context, s *corev1.Secret, _ *FooConfig) bool {
+func (*contentWatcher) IsReferencedSecret(_ context.Context, s *corev1.Secret, _ *FooConfig) bool {
 	return string(s.Data["for"]) == "foos"
 }
 
-func (*peruser) IsReferencedConfigMap(_ context.Context, m *corev1.ConfigMap, _ *FooConfig) bool {
+func (*contentWatcher) IsReferencedConfigMap(_ context.Context, m *corev1.ConfigMap, _ *FooConfig) bool {
 	return m.Data["for"] == "foos"
 }
 
-// A directory knows for which object a Secret is by what is in it.
-type directory struct{ peruser }
+// contentMapper maps a Secret to an object by its contents.
+type contentMapper struct{ contentWatcher }
 
-func (*directory) ObjectsForSecret(_ context.Context, s *corev1.Secret, _ *FooConfig) []reconcile.Request {
+func (*contentMapper) ObjectsForSecret(_ context.Context, s *corev1.Secret, _ *FooConfig) []reconcile.Request {
 	if len(s.Data) == 0 {
 		return nil
 	}
@@ -34,14 +34,16 @@ func (*directory) ObjectsForSecret(_ context.Context, s *corev1.Secret, _ *FooCo
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: "a"}}}
 }
 
-// A mute cluster does not let Secrets and ConfigMaps be read while it has an error.
-type mute struct {
+// unreadableClient fails to read Secrets and ConfigMaps while it has an error.
+type unreadableClient struct {
 	client.Client
 
 	err error
 }
 
-func (m *mute) Get(ctx context.Context, k client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+func (m *unreadableClient) Get(
+	ctx context.Context, k client.ObjectKey, o client.Object, opts ...client.GetOption,
+) error {
 	if m.err != nil {
 		return m.err
 	}
@@ -49,12 +51,12 @@ func (m *mute) Get(ctx context.Context, k client.ObjectKey, o client.Object, opt
 	return m.Client.Get(ctx, k, o, opts...)
 }
 
-// TestUnreadableReferences: what has changed but cannot be read just now may be for every
-// object, since nobody is told of it again. What is gone is asked for by its name.
+// TestUnreadableReferences verifies that a changed Secret or ConfigMap that cannot be read requeues
+// all objects, because its event is not repeated. The domain gets the metadata of a deleted one.
 func TestUnreadableReferences(t *testing.T) {
 	w := newWorld(t)
-	w.home = clusters.NewTestClusterFromClient("home", only{api, w.ns})
-	platform := &mute{Client: api}
+	w.home = clusters.NewTestClusterFromClient("home", worldLister{api, w.ns})
+	platform := &unreadableClient{Client: api}
 	var service Reconciler[*Foo, *FooConfig]
 	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
 		b.PlatformCluster(clusters.NewTestClusterFromClient("platform", platform)).Reconciler(service)
@@ -62,10 +64,14 @@ func TestUnreadableReferences(t *testing.T) {
 	w.create("a")
 	w.create("b")
 	secret := func(name string) client.Object {
-		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}, Data: map[string][]byte{"for": []byte("foos")}}
+		return &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}, Data: map[string][]byte{"for": []byte("foos")},
+		}
 	}
 	configMap := func(name string) client.Object {
-		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}, Data: map[string]string{"for": "foos"}}
+		return &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}, Data: map[string]string{"for": "foos"},
+		}
 	}
 	for _, o := range []client.Object{secret("there"), configMap("there")} {
 		w.Create(o)
@@ -75,16 +81,20 @@ func TestUnreadableReferences(t *testing.T) {
 		kind    string
 		there   int // objects that the one that is there is for
 	}{
-		"a Secret":            {&peruser{}, "Secret", 2},
-		"a ConfigMap":         {&peruser{}, "ConfigMap", 2},
-		"a Secret with a map": {&directory{}, "Secret", 1},
+		"a Secret":            {&contentWatcher{}, "Secret", 2},
+		"a ConfigMap":         {&contentWatcher{}, "ConfigMap", 2},
+		"a Secret with a map": {&contentMapper{}, "Secret", 1},
 	} {
 		service = tc.service
 		w.restart()
-		ref := reference{kind: tc.kind, empty: func() client.Object { return &corev1.Secret{} }, to: w.r.mapSecretToRequests()}
+		ref := reference{
+			kind: tc.kind, newObject: func() client.Object { return &corev1.Secret{} }, mapFunc: w.r.mapSecretToRequests(),
+		}
 		changed := secret
 		if tc.kind == "ConfigMap" {
-			ref.empty, ref.to, changed = func() client.Object { return &corev1.ConfigMap{} }, w.r.mapConfigMapToRequests(), configMap
+			ref.newObject, ref.mapFunc, changed = func() client.Object {
+				return &corev1.ConfigMap{}
+			}, w.r.mapConfigMapToRequests(), configMap
 		}
 		for _, row := range []struct {
 			name string
@@ -92,7 +102,7 @@ func TestUnreadableReferences(t *testing.T) {
 			want int
 		}{{"there", nil, tc.there}, {"gone", nil, 0}, {"there", boom, 2}} {
 			platform.err = row.err
-			if got := w.r.live(ref)(t.Context(), changed(row.name)); len(got) != row.want {
+			if got := w.r.mapReference(ref)(t.Context(), changed(row.name)); len(got) != row.want {
 				t.Errorf("%s that is %s, %v: want %d objects, got %v", name, row.name, row.err, row.want, got)
 			}
 		}

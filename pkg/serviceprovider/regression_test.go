@@ -27,11 +27,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// The defects of what services were built with before, each with the test that keeps it
-// out, by their numbers. W10, W20 and most of W11 are with the access provider.
+// The tests of this file are named after the numbers of the defects of an earlier runtime that
+// they prevent. Those for W10, W20 and most of W11 are in package clusteraccess.
 
-// TestW1RestartChangesNothing: an object that was Ready stays so while a new process does
-// not know its configuration yet.
+// TestW1RestartChangesNothing verifies that an object stays Ready while a new process has not
+// loaded its configuration yet.
 func TestW1RestartChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	f := w.create("foo")
@@ -50,14 +50,14 @@ func TestW1RestartChangesNothing(t *testing.T) {
 	}
 }
 
-// Shaky is a client that cannot always read.
-type shaky struct {
+// flakyClient is a client whose reads fail on demand.
+type flakyClient struct {
 	client.Client
 
 	err error
 }
 
-func (s *shaky) List(ctx context.Context, l client.ObjectList, o ...client.ListOption) error {
+func (s *flakyClient) List(ctx context.Context, l client.ObjectList, o ...client.ListOption) error {
 	if s.err != nil {
 		return s.err
 	}
@@ -65,7 +65,7 @@ func (s *shaky) List(ctx context.Context, l client.ObjectList, o ...client.ListO
 	return s.Client.List(ctx, l, o...)
 }
 
-func (s *shaky) Get(ctx context.Context, k client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+func (s *flakyClient) Get(ctx context.Context, k client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	if _, ok := o.(*FooConfig); ok && s.err != nil {
 		return s.err
 	}
@@ -73,21 +73,23 @@ func (s *shaky) Get(ctx context.Context, k client.ObjectKey, o client.Object, op
 	return s.Client.Get(ctx, k, o, opts...)
 }
 
-// named creates a configuration of the world's name, and returns a source of it.
-func named(w *world, c client.Client) (*FooConfig, ConfigSource[*Foo, *FooConfig]) {
+// createNamedConfig creates a configuration with the name of the world, and returns its source.
+func createNamedConfig(w *world, c client.Client) (*FooConfig, ConfigSource[*Foo, *FooConfig]) {
 	w.Helper()
-	config := &FooConfig{ObjectMeta: metav1.ObjectMeta{Name: w.ns}, Poll: metav1.Duration{Duration: time.Minute}, Image: "v1"}
+	config := &FooConfig{
+		ObjectMeta: metav1.ObjectMeta{Name: w.ns}, Poll: metav1.Duration{Duration: time.Minute}, Image: "v1",
+	}
 	w.Create(config)
 
 	return config, NamedConfig[*Foo](clusters.NewTestClusterFromClient("platform", c), w.ns, newFooConfig)
 }
 
-// TestW2ErrorsChangeNothing: a configuration that cannot be read for a while is the one
-// that was read last; if none ever was, nothing is said of the objects.
+// TestW2ErrorsChangeNothing verifies that the last configuration is used while it cannot be read,
+// and that the status stays if none was ever read.
 func TestW2ErrorsChangeNothing(t *testing.T) {
 	w := newWorld(t)
-	platform := &shaky{Client: api}
-	_, source := named(w, platform)
+	platform := &flakyClient{Client: api}
+	_, source := createNamedConfig(w, platform)
 	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ConfigSource(source) }
 	f := w.create("foo")
 	w.steady(f)
@@ -108,14 +110,15 @@ func TestW2ErrorsChangeNothing(t *testing.T) {
 	}
 
 	r := NewConfigReconcilerBuilder[*FooConfig]().EmptyObjectProvider(newFooConfig).ProviderName(w.ns).
-		PlatformCluster(clusters.NewTestClusterFromClient("platform", platform)).UpdateChannel(make(chan ctrlevent.GenericEvent)).MustBuild()
+		PlatformCluster(clusters.NewTestClusterFromClient(
+			"platform", platform)).UpdateChannel(make(chan ctrlevent.GenericEvent)).MustBuild()
 	if _, err := r.Reconcile(t.Context(), reconcile.Request{}); !errors.Is(err, boom) {
 		t.Errorf("over a channel: want %v and nothing sent, got %v", boom, err)
 	}
 }
 
-// TestW3NobodyReceives: what nobody receives does not block for ever.
-func TestW3NobodyReceives(t *testing.T) {
+// TestW3BlockedChannel verifies that a ConfigReconciler without a receiver ends with its context.
+func TestW3BlockedChannel(t *testing.T) {
 	w := newWorld(t)
 	r := NewConfigReconcilerBuilder[*FooConfig]().EmptyObjectProvider(newFooConfig).ProviderName("foo").
 		PlatformCluster(w.home).UpdateChannel(make(chan ctrlevent.GenericEvent)).MustBuild()
@@ -126,18 +129,18 @@ func TestW3NobodyReceives(t *testing.T) {
 	}
 }
 
-// TestW4ConfigGoneFirst: a deletion goes on with the last configuration there was, also
-// one that is being deleted, and ends as the policy says if there was none.
+// TestW4ConfigGoneFirst verifies that a deletion uses the last known configuration, also one that
+// is being deleted, and follows the policy if there was none.
 func TestW4ConfigGoneFirst(t *testing.T) {
 	t.Run("Last", func(t *testing.T) {
 		w := newWorld(t)
-		config, source := named(w, api)
+		config, source := createNamedConfig(w, api)
 		w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ConfigSource(source) }
 		f := w.create("foo")
 		w.steady(f)
 		w.Delete(config)
 		w.steady(f)
-		w.shows(f, "Progressing", ReasonReconcileError)
+		w.expect(f, "Progressing", ReasonReconcileError)
 		w.Delete(f)
 		w.steady(f)
 		if !w.Gone(f) || w.domain.config.Image != "v1" {
@@ -146,17 +149,19 @@ func TestW4ConfigGoneFirst(t *testing.T) {
 	})
 	t.Run("Terminating", func(t *testing.T) {
 		w := newWorld(t)
-		config, source := named(w, api)
+		config, source := createNamedConfig(w, api)
 		w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ConfigSource(source) }
 		patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":["example.org/kept"]}}`))
 		w.Must(api.Patch(t.Context(), config, patch))
 		t.Cleanup(func() {
-			_ = api.Patch(context.Background(), config, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))
+			_ = api.Patch(
+				context.Background(), config,
+				client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))
 		})
 		f := w.create("foo", func(f *Foo) { f.Finalizers = []string{finalizer} })
 		w.Delete(config)
 		w.steady(f)
-		w.shows(f, "Progressing", ReasonReconcileError)
+		w.expect(f, "Progressing", ReasonReconcileError)
 		w.Delete(f)
 		w.steady(f)
 		if diff := cmp.Diff([]string{"Delete"}, w.domain.called()); diff != "" || !w.Gone(f) {
@@ -187,9 +192,10 @@ func TestW4ConfigGoneFirst(t *testing.T) {
 			if want.gone {
 				return
 			}
-			w.shows(f, "Terminating", ReasonConfigMissing)
+			w.expect(f, "Terminating", ReasonConfigMissing)
 			w.steady(f)
-			if w.condition(f, ConditionDeletionBlocked) != "True/ConfigMissing" || !slices.Equal(w.teller.events, []string{"Warning DeletionBlocked"}) {
+			if w.condition(f, ConditionDeletionBlocked) != "True/ConfigMissing" ||
+				!slices.Equal(w.teller.events, []string{"Warning DeletionBlocked"}) {
 				t.Errorf("want it said, and told once: %v", w.teller.events)
 			}
 			source = StaticConfig[*Foo](w.config)
@@ -202,7 +208,7 @@ func TestW4ConfigGoneFirst(t *testing.T) {
 	}
 }
 
-// TestW5ClusterGoneFirst: a deletion whose cluster is gone ends as the policy says.
+// TestW5ClusterGoneFirst verifies that a deletion whose cluster does not exist follows the policy.
 func TestW5ClusterGoneFirst(t *testing.T) {
 	for policy, gone := range map[DeletionPolicy]bool{DeletionBlock: false, DeletionOrphan: true} {
 		t.Run(string(policy), func(t *testing.T) {
@@ -230,15 +236,15 @@ func TestW5ClusterGoneFirst(t *testing.T) {
 	}
 }
 
-// TestW6StatusSurvives: writes of the main resource, ours and the domain's, take nothing
-// from the status, and what others have written meanwhile stays.
+// TestW6StatusSurvives verifies that writes of the main resource keep the status, and that status
+// written by others meanwhile is kept.
 func TestW6StatusSurvives(t *testing.T) {
 	t.Run("FirstPass", func(t *testing.T) {
 		w := newWorld(t)
 		f := w.create("foo")
 		w.domain.do = func(_ context.Context, f *Foo) error { f.Status.Note = "kept"; return nil }
 		w.steady(f)
-		if got := w.shows(f, "Ready", ReasonReconcileSuccess); got.Status.Note != "kept" || len(got.Finalizers) != 1 {
+		if got := w.expect(f, "Ready", ReasonReconcileSuccess); got.Status.Note != "kept" || len(got.Finalizers) != 1 {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -251,7 +257,7 @@ func TestW6StatusSurvives(t *testing.T) {
 			return api.Update(ctx, f)
 		}
 		w.steady(f)
-		if got := w.shows(f, "Ready", ReasonReconcileSuccess); got.Labels["instance"] != "7" {
+		if got := w.expect(f, "Ready", ReasonReconcileSuccess); got.Labels["instance"] != "7" {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -267,7 +273,7 @@ func TestW6StatusSurvives(t *testing.T) {
 			return api.Status().Update(ctx, theirs)
 		}
 		w.steady(f)
-		got := w.shows(f, "Ready", ReasonReconcileSuccess)
+		got := w.expect(f, "Ready", ReasonReconcileSuccess)
 		if got.Status.Other != "theirs" || got.Status.Note != "ours" || w.condition(f, "Backup") != "True/Done" {
 			t.Errorf("got %+v", got.Status)
 		}
@@ -278,19 +284,21 @@ func TestW6StatusSurvives(t *testing.T) {
 		w.domain.do = func(_ context.Context, f *Foo) error { f.Status.Note = "removed"; return nil }
 		w.Delete(f)
 		w.steady(f)
-		if got := w.shows(f, "Terminating", ReasonTerminating); got.Status.Note != "removed" || !slices.Equal(got.Finalizers, []string{"example.org/theirs"}) {
+		if got := w.expect(f, "Terminating", ReasonTerminating); got.Status.Note != "removed" ||
+			!slices.Equal(got.Finalizers, []string{"example.org/theirs"}) {
 			t.Errorf("want what was said before our finalizer went, got %+v", got)
 		}
-		w.Must(api.Patch(t.Context(), f, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))))
+		w.Must(api.Patch(
+			t.Context(), f, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))))
 	})
 	t.Run("ConflictIsSilent", func(t *testing.T) {
 		w := newWorld(t)
 		f := w.create("foo")
-		// A cache that lags: the finalizer goes onto an old version.
+		// The cache is stale: the finalizer is added to an old version.
 		old := w.get(f)
 		w.Must(api.Patch(t.Context(), f, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"size":"xl"}}`))))
 		w.restart()
-		w.r.cached = lagging{w.home.Client(), old}
+		w.r.cache = staleReader{w.home.Client(), old}
 		result, err := w.pass(f)
 		if err != nil || !result.Requeue || len(w.domain.called()) != 0 { //nolint:staticcheck // that is what is returned
 			t.Errorf("got %+v, %v", result, err)
@@ -298,26 +306,27 @@ func TestW6StatusSurvives(t *testing.T) {
 	})
 }
 
-// Lagging is a cache that shows an old object.
-type lagging struct {
+// staleReader is a cache that contains an old version of an object.
+type staleReader struct {
 	client.Reader
 
 	old *Foo
 }
 
-func (l lagging) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+func (l staleReader) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	*o.(*Foo) = *l.old.DeepCopyObject().(*Foo)
 
 	return nil
 }
 
-// TestOwnWritesAreKnown: a pass does not begin on a version before our own last write.
-func TestOwnWritesAreKnown(t *testing.T) {
+// TestStaleCacheIsDetected verifies that a pass does not start with a version older than our last
+// write.
+func TestStaleCacheIsDetected(t *testing.T) {
 	w := newWorld(t)
 	f := w.create("foo")
 	old := w.get(f)
 	w.restart()
-	w.r.cached = lagging{w.home.Client(), old}
+	w.r.cache = staleReader{w.home.Client(), old}
 	w.steady(f)
 	before := w.get(f).ResourceVersion
 	w.steady(f) // the cache still shows no finalizer and no status
@@ -326,13 +335,13 @@ func TestOwnWritesAreKnown(t *testing.T) {
 	}
 }
 
-// TestW7WaitingShows: an object that waits for access says so.
+// TestW7WaitingShows verifies that the status of an object that waits for access says so.
 func TestW7WaitingShows(t *testing.T) {
 	w := newWorld(t)
 	w.gate.pending = time.Second
 	f := w.create("foo")
 	w.steady(f)
-	w.shows(f, "Progressing", ReasonWaitingForClusterAccess)
+	w.expect(f, "Progressing", ReasonWaitingForClusterAccess)
 	if got := w.condition(f, ConditionClusterAccessReady); got != "False/WaitingForClusterAccess" {
 		t.Errorf("got %s", got)
 	}
@@ -343,7 +352,8 @@ func TestW7WaitingShows(t *testing.T) {
 	}
 }
 
-// TestW8DeletionsAreTerminating: also one that cannot tell whether there is access.
+// TestW8DeletionsAreTerminating verifies that the phase of a deletion is Terminating, also if
+// access is unknown.
 func TestW8DeletionsAreTerminating(t *testing.T) {
 	w := newWorld(t)
 	w.gate.lookErr = boom
@@ -352,30 +362,34 @@ func TestW8DeletionsAreTerminating(t *testing.T) {
 	if _, err := w.pass(f); !errors.Is(err, boom) {
 		t.Errorf("want %v, got %v", boom, err)
 	}
-	w.shows(f, "Terminating", ReasonReconcileError)
+	w.expect(f, "Terminating", ReasonReconcileError)
 }
 
-// TestW9DeniedShows: it is told once, not tried for ever, and goes on when it is granted.
+// TestW9DeniedShows verifies that a denial emits one event, is not retried with backoff, and ends
+// when access is granted.
 func TestW9DeniedShows(t *testing.T) {
 	w := newWorld(t)
 	w.gate.err = ErrAccessDenied
 	f := w.create("foo")
 	w.steady(f)
-	if result := w.steady(f); result.RequeueAfter != slow || !slices.Equal(w.teller.events, []string{"Warning ClusterAccessDenied"}) {
+	if result := w.steady(f); result.RequeueAfter != longRequeue ||
+		!slices.Equal(w.teller.events, []string{"Warning ClusterAccessDenied"}) {
 		t.Errorf("got %+v and %v", result, w.teller.events)
 	}
-	w.shows(f, "Progressing", ReasonClusterAccessDenied)
+	w.expect(f, "Progressing", ReasonClusterAccessDenied)
 	w.gate.err = nil
 	w.steady(f)
-	w.shows(f, "Ready", ReasonReconcileSuccess)
+	w.expect(f, "Ready", ReasonReconcileSuccess)
 }
 
-// TestW12FanOutComesLast: what is looked at because of something else does not hold up
-// what users do.
+// TestW12FanOutComesLast verifies that objects requeued because of another object do not delay
+// changes by users.
 func TestW12FanOutComesLast(t *testing.T) {
 	q := priorityqueue.New[reconcile.Request]("test")
 	defer q.ShutDown()
-	user, fanned := reconcile.Request{NamespacedName: client.ObjectKey{Name: "user"}}, reconcile.Request{NamespacedName: client.ObjectKey{Name: "fanned"}}
+	user, fanned := reconcile.Request{NamespacedName: client.ObjectKey{Name: "user"}}, reconcile.Request{
+		NamespacedName: client.ObjectKey{Name: "fanned"},
+	}
 	f := fanOut{func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{fanned} }}
 	f.Create(t.Context(), ctrlevent.CreateEvent{Object: &Foo{}}, q)
 	q.Add(user)
@@ -405,12 +419,12 @@ func TestW12FanOutComesLast(t *testing.T) {
 	}
 }
 
-// TestW13OwnWritesWakeNobody: changes of the status and of our finalizer are no reason to
-// look again; those of users and others are.
-func TestW13OwnWritesWakeNobody(t *testing.T) {
+// TestW13OwnWritesDoNotRequeue verifies that changes of the status and of our finalizer cause no
+// reconcile, and that changes by users and other controllers do.
+func TestW13OwnWritesDoNotRequeue(t *testing.T) {
 	w := newWorld(t)
 	w.restart()
-	p := w.r.concerns()
+	p := w.r.defaultPredicate()
 	for name, tc := range map[string]struct {
 		change func(*Foo)
 		want   bool
@@ -432,15 +446,16 @@ func TestW13OwnWritesWakeNobody(t *testing.T) {
 	}
 }
 
-// TestW14ResultsAreKept: what the domain asks for reaches the queue, and nothing that the
-// queue heeds more: neither the poll interval, a minute, nor when credentials expire.
+// TestW14ResultsAreKept verifies that the result of the domain reaches the queue unless the poll
+// interval or the expiry of credentials is shorter.
 func TestW14ResultsAreKept(t *testing.T) {
 	w := newWorld(t)
-	withOther(w)
-	w.domain.result = ctrl.Result{Requeue: true, Priority: new(7)} //nolint:staticcheck // domains that were written for it still ask for Requeue
+	addCluster(w)
+	w.domain.result = ctrl.Result{Requeue: true, Priority: new(7)} //nolint:staticcheck // older domains return Requeue
 	f := w.create("foo")
 	result := w.steady(f)
-	if !result.Requeue || result.RequeueAfter != 0 || result.Priority == nil || *result.Priority != 7 { //nolint:staticcheck // the same
+	if !result.Requeue || result.RequeueAfter != 0 || //nolint:staticcheck // the same
+		result.Priority == nil || *result.Priority != 7 {
 		t.Errorf("got %+v", result)
 	}
 	w.domain.result.RequeueAfter = time.Hour
@@ -458,15 +473,16 @@ func TestW14ResultsAreKept(t *testing.T) {
 	}
 }
 
-// TestW15Paused: it shows, it is told once, it can be steered by another key, and an
-// option lets deletions go on.
+// TestW15Paused verifies the condition and the single event of a paused object, the key of the
+// annotation, and the option for deletions.
 func TestW15Paused(t *testing.T) {
 	w := newWorld(t)
 	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.OperationAnnotation("example.org/do") }
 	f := w.create("foo", func(f *Foo) { f.Annotations = map[string]string{"example.org/do": OperationIgnore} })
 	w.steady(f)
 	w.steady(f)
-	if w.condition(f, ConditionSynced) != "False/ReconcilePaused" || !slices.Equal(w.teller.events, []string{"Normal ReconciliationPaused"}) {
+	if w.condition(f, ConditionSynced) != "False/ReconcilePaused" ||
+		!slices.Equal(w.teller.events, []string{"Normal ReconciliationPaused"}) {
 		t.Errorf("got %s and %v", w.condition(f, ConditionSynced), w.teller.events)
 	}
 	resume := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":null}}`))
@@ -488,22 +504,26 @@ func TestW15Paused(t *testing.T) {
 	}
 }
 
-// TestW16Builders: errors and panics for what is missing, also behind an interface; what
-// is called after Build changes nothing.
+// TestW16Builders checks the errors and panics for missing values, also for an interface that holds
+// nil, and that later calls do not change the reconciler.
 func TestW16Builders(t *testing.T) {
 	w := newWorld(t)
 	for name, spoil := range map[string]func(b *APIReconcilerBuilder[*Foo, *FooConfig]){
-		"cluster access reconciler": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ClusterAccessReconciler((*gate)(nil)) },
-		"empty object provider":     func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.EmptyObjectProvider(nil) },
-		"onboarding cluster":        func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.OnboardingCluster(nil) },
-		"platform cluster":          func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.PlatformCluster(clusters.New("nowhere")) },
-		"reconciler":                func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler((*domain)(nil)) },
-		"further clusters":          func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Clusters("a") },
-		"policy":                    func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.OnClusterGone(DeletionDelete) },
-		"policy/without a config":   func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.WithoutConfig("Maybe") },
-		"annotation":                func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.OperationAnnotation("") },
+		"cluster access reconciler": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
+			b.ClusterAccessReconciler((*fakeProvider)(nil))
+		},
+		"empty object provider": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.EmptyObjectProvider(nil) },
+		"onboarding cluster":    func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.OnboardingCluster(nil) },
+		"platform cluster": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
+			b.PlatformCluster(clusters.New("nowhere"))
+		},
+		"reconciler":              func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler((*domain)(nil)) },
+		"further clusters":        func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Clusters("a") },
+		"policy":                  func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.OnClusterGone(DeletionDelete) },
+		"policy/without a config": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.WithoutConfig("Maybe") },
+		"annotation":              func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.OperationAnnotation("") },
 		"cluster access reconciler/behind an adapter": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
-			b.AdvancedClusterAccessReconciler(SimpleProviderAdapter{Provider: (*gate)(nil)})
+			b.AdvancedClusterAccessReconciler(SimpleProviderAdapter{Provider: (*fakeProvider)(nil)})
 		},
 		"cluster access reconciler/behind a pointer to an adapter": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
 			b.AdvancedClusterAccessReconciler(&SimpleProviderAdapter{})
@@ -511,12 +531,16 @@ func TestW16Builders(t *testing.T) {
 		"further clusters/of a pointer to an adapter": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
 			b.AdvancedClusterAccessReconciler(&SimpleProviderAdapter{Provider: w.gate}).Clusters("a")
 		},
-		"cluster access reconciler/advanced": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.AdvancedClusterAccessReconciler((*regional)(nil)) },
-		"config source":                      func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ConfigSource((*selected[*Foo, *FooConfig])(nil)) },
-		"data generator":                     func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.AdditionalDataGenerators(nil) },
-		"recorder":                           func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Recorder(nil) },
-		"logger":                             func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Logger(nil) },
-		"clock":                              func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Clock(nil, nil) },
+		"cluster access reconciler/advanced": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
+			b.AdvancedClusterAccessReconciler((*advancedProvider)(nil))
+		},
+		"config source": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
+			b.ConfigSource((*selectedConfig[*Foo, *FooConfig])(nil))
+		},
+		"data generator": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.AdditionalDataGenerators(nil) },
+		"recorder":       func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Recorder(nil) },
+		"logger":         func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Logger(nil) },
+		"clock":          func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Clock(nil, nil) },
 	} {
 		b := w.builder()
 		spoil(b)
@@ -534,7 +558,8 @@ func TestW16Builders(t *testing.T) {
 
 	updates := make(chan ctrlevent.GenericEvent)
 	whole := func() *ConfigReconcilerBuilder[*FooConfig] {
-		return NewConfigReconcilerBuilder[*FooConfig]().EmptyObjectProvider(newFooConfig).PlatformCluster(w.home).ProviderName("foo").UpdateChannel(updates)
+		return NewConfigReconcilerBuilder[*FooConfig]().EmptyObjectProvider(
+			newFooConfig).PlatformCluster(w.home).ProviderName("foo").UpdateChannel(updates)
 	}
 	for name, b := range map[string]*ConfigReconcilerBuilder[*FooConfig]{
 		"empty object provider": whole().EmptyObjectProvider(nil), "platform cluster": whole().PlatformCluster(nil),
@@ -548,8 +573,8 @@ func TestW16Builders(t *testing.T) {
 	}
 }
 
-// TestNilConfig: a source that has none, and does not say so, is one without any: in a
-// pass, and when somebody has to be woken, where nobody recovers.
+// TestNilConfig verifies that a nil configuration without an error counts as none, in a pass and in
+// event handlers, where no panic is recovered.
 func TestNilConfig(t *testing.T) {
 	w := newWorld(t)
 	for name, source := range map[string]ConfigSource[*Foo, *FooConfig]{
@@ -560,10 +585,10 @@ func TestNilConfig(t *testing.T) {
 			w.T = t
 			w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ConfigSource(source) }
 			w.restart()
-			w.r.onboarding = clusters.NewTestClusterFromClient("home", only{api, w.ns})
+			w.r.onboarding = clusters.NewTestClusterFromClient("home", worldLister{api, w.ns})
 			f := w.create(name)
 			w.steady(f)
-			w.shows(f, StatusPhaseProgressing, ReasonReconcileError)
+			w.expect(f, StatusPhaseProgressing, ReasonReconcileError)
 			if n := len(w.domain.called()); n != 0 {
 				t.Errorf("the domain was called %d times without a configuration", n)
 			}
@@ -575,8 +600,8 @@ func TestNilConfig(t *testing.T) {
 	w.T = t
 }
 
-// TestTwoProvidersOfAName: the second one in a process is an error, as is one without a
-// name.
+// TestTwoProvidersOfAName verifies that a second controller of a name in a process, and one without
+// a name, is an error.
 func TestTwoProvidersOfAName(t *testing.T) {
 	w := newWorld(t)
 	m, err := ctrl.NewManager(plane, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
@@ -591,7 +616,7 @@ func TestTwoProvidersOfAName(t *testing.T) {
 	}
 }
 
-// mustPanic expects a panic with an error that says what is missing.
+// mustPanic expects a panic with an error.
 func mustPanic(t *testing.T, what string, do func()) {
 	t.Helper()
 	defer func() {
@@ -603,12 +628,12 @@ func mustPanic(t *testing.T, what string, do func()) {
 	do()
 }
 
-// TestW17PassesAreCounted by controller and outcome.
+// TestW17PassesAreCounted checks the counter by controller and outcome.
 func TestW17PassesAreCounted(t *testing.T) {
 	w := newWorld(t)
 	w.restart()
 	var outcomes []string
-	w.r.count = func(o string) { outcomes = append(outcomes, o) }
+	w.r.countOutcome = func(o string) { outcomes = append(outcomes, o) }
 	f := w.create("foo")
 	w.steady(f)
 	w.Delete(f)
@@ -616,11 +641,11 @@ func TestW17PassesAreCounted(t *testing.T) {
 	if diff := cmp.Diff([]string{"Worked", "Released"}, outcomes); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	counter("twice")("Worked")
-	counter("twice")("Worked")
+	outcomeCounter("twice")("Worked")
+	outcomeCounter("twice")("Worked")
 }
 
-// TestW19ConfigPerObject: objects may have configurations of their own.
+// TestW19ConfigPerObject verifies that objects can have different configurations.
 func TestW19ConfigPerObject(t *testing.T) {
 	w := newWorld(t)
 	for _, size := range []string{"s", "xl"} {
@@ -645,10 +670,10 @@ func TestW19ConfigPerObject(t *testing.T) {
 	}
 	none := w.create("none")
 	w.steady(none)
-	w.shows(none, "Progressing", ReasonReconcileError)
+	w.expect(none, "Progressing", ReasonReconcileError)
 
-	// A configuration that changes wakes its users, those that would use it now, and nobody else.
-	w.r.onboarding = clusters.NewTestClusterFromClient("home", only{api, w.ns})
+	// A changed configuration requeues only its users and those that would use it now.
+	w.r.onboarding = clusters.NewTestClusterFromClient("home", worldLister{api, w.ns})
 	woken := func(size string) (names []string) {
 		for _, r := range w.r.enqueueUsers(t.Context(), &FooConfig{ObjectMeta: metav1.ObjectMeta{Name: w.ns + "-" + size}}) {
 			names = append(names, r.Name)
@@ -672,15 +697,16 @@ func TestW19ConfigPerObject(t *testing.T) {
 	}
 }
 
-// TestConfigsThatMatter: neither the status of a configuration nor one of another name
-// wakes anybody.
-func TestConfigsThatMatter(t *testing.T) {
+// TestConfigPredicates verifies that the status of a configuration, and one of another name,
+// requeue nothing.
+func TestConfigPredicates(t *testing.T) {
 	w := newWorld(t)
-	source, ok := NamedConfig[*Foo](w.home, "mine", newFooConfig).(*selected[*Foo, *FooConfig])
+	source, ok := NamedConfig[*Foo](w.home, "mine", newFooConfig).(*selectedConfig[*Foo, *FooConfig])
 	named := func(name, ns string) *FooConfig {
 		return &FooConfig{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}}
 	}
-	if !ok || !source.concerns(named("mine", "")) || source.concerns(named("other", "")) || source.concerns(named("mine", "ns")) {
+	if !ok || !source.filter(named("mine", "")) || source.filter(named("other", "")) ||
+		source.filter(named("mine", "ns")) {
 		t.Error("want the one of the name, without a namespace")
 	}
 	for name, tc := range map[string]struct {
@@ -696,52 +722,52 @@ func TestConfigsThatMatter(t *testing.T) {
 		before := &FooConfig{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
 		now := &FooConfig{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
 		tc.change(now)
-		if got := matters().Update(ctrlevent.UpdateEvent{ObjectOld: before, ObjectNew: now}); got != tc.want {
+		if got := configChanged().Update(ctrlevent.UpdateEvent{ObjectOld: before, ObjectNew: now}); got != tc.want {
 			t.Errorf("%s: want %t, got %t", name, tc.want, got)
 		}
 	}
 }
 
-// A watcher is a domain that cares for Secrets and ConfigMaps called wanted.
-type watcher struct {
+// wantedWatcher is a domain that uses Secrets and ConfigMaps named wanted.
+type wantedWatcher struct {
 	domain
 
 	seen []*FooConfig
 }
 
-func (w *watcher) IsReferencedSecret(_ context.Context, s *corev1.Secret, c *FooConfig) bool {
+func (w *wantedWatcher) IsReferencedSecret(_ context.Context, s *corev1.Secret, c *FooConfig) bool {
 	w.seen = append(w.seen, c)
 
 	return s.Name == "wanted"
 }
 
-func (w *watcher) IsReferencedConfigMap(_ context.Context, m *corev1.ConfigMap, _ *FooConfig) bool {
+func (w *wantedWatcher) IsReferencedConfigMap(_ context.Context, m *corev1.ConfigMap, _ *FooConfig) bool {
 	return m.Name == "wanted"
 }
 
-// A mapper knows for which object a Secret is.
-type mapper struct{ watcher }
+// secretMapper is a domain that maps a Secret to an object.
+type secretMapper struct{ wantedWatcher }
 
-func (*mapper) ObjectsForSecret(_ context.Context, s *corev1.Secret, _ *FooConfig) []reconcile.Request {
+func (*secretMapper) ObjectsForSecret(_ context.Context, s *corev1.Secret, _ *FooConfig) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: s.Name}}}
 }
 
-// only lists the objects of one world.
-type only struct {
+// worldLister lists only the objects of one world.
+type worldLister struct {
 	client.Client
 
 	ns string
 }
 
-func (o only) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
+func (o worldLister) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
 	return o.Client.List(ctx, l, append(opts, client.InNamespace(o.ns))...)
 }
 
-// TestReferences: what a Secret or ConfigMap of the platform leads to.
+// TestReferences checks which objects a Secret or ConfigMap requeues.
 func TestReferences(t *testing.T) {
 	w := newWorld(t)
-	w.home = clusters.NewTestClusterFromClient("home", only{api, w.ns})
-	d := &watcher{}
+	w.home = clusters.NewTestClusterFromClient("home", worldLister{api, w.ns})
+	d := &wantedWatcher{}
 	w.config = nil
 	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(d) }
 	w.restart()
@@ -759,11 +785,13 @@ func TestReferences(t *testing.T) {
 		t.Error("want no configuration, since there is none")
 	}
 	configMaps := w.r.mapConfigMapToRequests()
-	if len(configMaps(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "wanted"}})) != 2 || configMaps(t.Context(), &corev1.ConfigMap{}) != nil {
+	if len(configMaps(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "wanted"},
+	})) != 2 || configMaps(t.Context(), &corev1.ConfigMap{}) != nil {
 		t.Error("want both for the ConfigMap that is wanted")
 	}
 
-	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(&mapper{}) }
+	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(&secretMapper{}) }
 	w.restart()
 	if count("a") != 1 {
 		t.Error("want the one object that the Secret is for")
@@ -774,14 +802,14 @@ func TestReferences(t *testing.T) {
 		t.Error("a domain that does not care is asked")
 	}
 
-	w.r.onboarding = clusters.NewTestClusterFromClient("home", &shaky{Client: api, err: boom})
+	w.r.onboarding = clusters.NewTestClusterFromClient("home", &flakyClient{Client: api, err: boom})
 	if got := w.r.enqueueAll(t.Context()); got != nil {
 		t.Errorf("want none, since they cannot be listed, got %v", got)
 	}
 }
 
-// TestUpstreamEnqueueAllObjects: all of them; and none, which is told in the words of those
-// days, if the kind is not registered or cannot be listed.
+// TestUpstreamEnqueueAllObjects verifies that all objects are requeued, and that an unregistered
+// kind and a list error are logged with the messages of the earlier runtime.
 func TestUpstreamEnqueueAllObjects(t *testing.T) {
 	bare, err := client.New(plane, client.Options{Scheme: runtime.NewScheme()})
 	if err != nil {
@@ -796,9 +824,9 @@ func TestUpstreamEnqueueAllObjects(t *testing.T) {
 		want   int
 		logged []string
 	}{
-		{"listed", only{api, w.ns}, 2, nil},
+		{"listed", worldLister{api, w.ns}, 2, nil},
 		{"not registered", bare, 0, []string{"failed to retrieve gvk"}},
-		{"not listed", &shaky{Client: api, err: boom}, 0, []string{"failed to list objects"}},
+		{"not listed", &flakyClient{Client: api, err: boom}, 0, []string{"failed to list objects"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var logged []string
@@ -820,12 +848,14 @@ func TestUpstreamEnqueueAllObjects(t *testing.T) {
 	}
 }
 
-// TestConfigReconciler: what is sent for a configuration that is there, goes, or is gone.
+// TestConfigReconciler checks the event for a configuration that exists, is being deleted, or does
+// not exist.
 func TestConfigReconciler(t *testing.T) {
 	w := newWorld(t)
-	config, _ := named(w, api)
+	config, _ := createNamedConfig(w, api)
 	updates := make(chan ctrlevent.GenericEvent, 1)
-	r := NewConfigReconcilerBuilder[*FooConfig]().EmptyObjectProvider(newFooConfig).ProviderName(w.ns).PlatformCluster(w.home).UpdateChannel(updates).MustBuild()
+	r := NewConfigReconcilerBuilder[*FooConfig]().EmptyObjectProvider(
+		newFooConfig).ProviderName(w.ns).PlatformCluster(w.home).UpdateChannel(updates).MustBuild()
 	sent := func() client.Object {
 		t.Helper()
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Name: w.ns}}); err != nil {
@@ -852,10 +882,10 @@ func TestConfigReconciler(t *testing.T) {
 	}
 }
 
-// A filler fills up what a user has left out.
-type filler struct{ domain }
+// defaultingDomain is a domain that is a Defaulter.
+type defaultingDomain struct{ domain }
 
-func (*filler) Default(_ context.Context, f *Foo) error {
+func (*defaultingDomain) Default(_ context.Context, f *Foo) error {
 	if f.Spec.Size == "bad" {
 		return boom
 	}
@@ -866,10 +896,10 @@ func (*filler) Default(_ context.Context, f *Foo) error {
 	return nil
 }
 
-// TestDefaulter: what it fills in is stored, once, before access is asked for.
+// TestDefaulter verifies that defaults are stored once, before access is requested.
 func TestDefaulter(t *testing.T) {
 	w := newWorld(t)
-	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(&filler{}) }
+	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(&defaultingDomain{}) }
 	w.gate.pending = time.Second
 	f := w.create("foo")
 	w.steady(f)
@@ -883,11 +913,10 @@ func TestDefaulter(t *testing.T) {
 	}
 }
 
-// TestConflictsSayNothing: that somebody was faster than what was to be filled in takes
-// Ready from nobody.
-func TestConflictsSayNothing(t *testing.T) {
+// TestConflictKeepsReady verifies that a conflict of the write of defaults leaves Ready as it is.
+func TestConflictKeepsReady(t *testing.T) {
 	w := newWorld(t)
-	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(&filler{}) }
+	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(&defaultingDomain{}) }
 	f := w.create("foo")
 	w.steady(f)
 	merge := func(body string) {
@@ -897,8 +926,8 @@ func TestConflictsSayNothing(t *testing.T) {
 	merge(`{"spec":{"size":null}}`)
 	old := w.get(f)
 	merge(`{"spec":{"size":"xl"}}`)
-	before := w.shows(f, "Ready", ReasonReconcileSuccess)
-	w.r.cached = lagging{w.home.Client(), old}
+	before := w.expect(f, "Ready", ReasonReconcileSuccess)
+	w.r.cache = staleReader{w.home.Client(), old}
 	result, err := w.pass(f)
 	if err != nil || !result.Requeue { //nolint:staticcheck // that is what is returned
 		t.Errorf("got %+v, %v", result, err)
@@ -908,7 +937,7 @@ func TestConflictsSayNothing(t *testing.T) {
 	}
 }
 
-// TestStatus: the functions that a domain says how it is doing with.
+// TestStatus checks the functions that set the status.
 func TestStatus(t *testing.T) {
 	for name, tc := range map[string]struct {
 		say           func(API)
@@ -921,7 +950,10 @@ func TestStatus(t *testing.T) {
 		"Terminating": {StatusTerminating, "False", "Terminating", "Cleanup in progress", "Terminating"},
 		"WithReason":  {func(o API) { StatusTerminatingWithReason(o, "R", "m") }, "False", "R", "m", "Terminating"},
 	} {
-		f := &Foo{ObjectMeta: metav1.ObjectMeta{Generation: 3}, Status: FooStatus{Conditions: []metav1.Condition{{Type: "DeletionBlocked", Status: "True", Reason: "Theirs"}}}}
+		f := &Foo{
+			ObjectMeta: metav1.ObjectMeta{Generation: 3},
+			Status:     FooStatus{Conditions: []metav1.Condition{{Type: "DeletionBlocked", Status: "True", Reason: "Theirs"}}},
+		}
 		tc.say(f)
 		c := meta.FindStatusCondition(f.Status.Conditions, ServiceProviderConditionReady)
 		if string(c.Status) != tc.ready || c.Reason != tc.reason || c.Message != tc.message || c.ObservedGeneration != 3 ||

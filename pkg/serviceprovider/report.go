@@ -11,54 +11,58 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
-	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/passage"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/lifecycle"
 )
 
 type eventReason = event.Reason
 
 // Reasons of the events about objects of a service.
 const (
-	// EventClusterAccessDenied: the platform refuses access to a cluster.
+	// EventClusterAccessDenied: the platform denies access to a cluster.
 	EventClusterAccessDenied event.Reason = "ClusterAccessDenied"
 
-	// EventClusterAccessMissing: an AccessRequest of an object that is being deleted does not
-	// exist any more. Access is asked for anew. If the controller has another name than before, what it has
-	// asked for by that name is left on the platform: see clusteraccess.WithFormerNames.
+	// EventClusterAccessMissing: an AccessRequest of an object that is being deleted does not exist
+	// any more, and access is requested again. If the controller was renamed, its requests under
+	// the former name remain on the platform: see clusteraccess.WithFormerNames.
 	EventClusterAccessMissing event.Reason = "ClusterAccessMissing"
 
-	// EventServiceOrphaned: access is given back, and then the object goes, without Delete.
+	// EventServiceOrphaned: access is released, and the finalizer removed, without Delete.
 	EventServiceOrphaned event.Reason = "ServiceOrphaned"
 
-	// EventDeletionBlocked: a deletion waits for something that does not come by itself.
+	// EventDeletionBlocked: a deletion waits for a change by a user or an administrator.
 	EventDeletionBlocked event.Reason = "DeletionBlocked"
 
-	// EventReconciliationPaused: a user wants the object to be left alone.
+	// EventReconciliationPaused: an annotation pauses reconciliation.
 	EventReconciliationPaused event.Reason = "ReconciliationPaused"
 )
 
-// report says in the status, in an event and in a metric how the pass ended, and returns
-// when to look again. It is the only place that does so.
+// report reports the outcome in the status, in an event and in a metric, and returns the result.
+// Nothing else does.
 func (p *pass[T, C]) report(ctx context.Context, o outcome) (ctrl.Result, error) {
-	if p.r.count != nil {
-		p.r.count(o.name)
+	if p.r.countOutcome != nil {
+		p.r.countOutcome(o.name)
 	}
-	if p.orphans() {
-		p.r.recorder.Event(p.obj, event.Warning(EventServiceOrphaned, errors.New("access is given back without a call of Delete: what was made may be left in the clusters")))
+	if p.orphaning() {
+		p.r.recorder.Event(
+			p.obj,
+			event.Warning(
+				EventServiceOrphaned,
+				errors.New("access is released without a call of Delete: the service may remain in the clusters")))
 	}
 	switch {
-	case o.gone:
-		p.r.memory.end(p.known)
-	case p.facts.Found:
-		tell := p.describe(o)
+	case o.objectGone:
+		p.r.states.markFinalizersRemoved(p.state)
+	case p.facts.Exists:
+		ev := p.updateStatus(o)
 		if err := p.writeStatus(ctx); err != nil {
-			o.err = join(o.err, err)
-		} else if tell != nil {
-			p.r.recorder.Event(p.obj, *tell)
+			o.err = joinErrors(o.err, err)
+		} else if ev != nil {
+			p.r.recorder.Event(p.obj, *ev)
 		}
 	}
-	if conflicts(o.err) {
-		// Somebody else was faster, and has made an event of it.
-		return ctrl.Result{Requeue: true}, nil //nolint:staticcheck // the only way to try again that is silent and keeps the back-off
+	if isConflict(o.err) {
+		// The write of another client causes an event.
+		return ctrl.Result{Requeue: true}, nil //nolint:staticcheck // the only silent retry with backoff
 	}
 	if o.err != nil {
 		return ctrl.Result{}, p.mask().Error(o.err)
@@ -67,48 +71,49 @@ func (p *pass[T, C]) report(ctx context.Context, o outcome) (ctrl.Result, error)
 	return p.requeue(o), nil
 }
 
-// describe puts into the object what its status has to say, and returns the event with
-// which that begins, if it does.
-func (p *pass[T, C]) describe(o outcome) *event.Event {
+// updateStatus sets the status of the object in memory. It returns an event if the status begins to
+// report the warning of the outcome.
+func (p *pass[T, C]) updateStatus(o outcome) *event.Event {
 	if o.paused {
-		return p.describePause()
+		return p.setPaused()
 	}
-	if c := meta.FindStatusCondition(*p.obj.GetConditions(), ConditionSynced); c != nil && c.Reason == ReasonReconcilePaused {
-		condition(p.obj, ConditionSynced, metav1.ConditionTrue, ReasonReconcileSuccess, "")
+	if c := meta.FindStatusCondition(*p.obj.GetConditions(), ConditionSynced); c != nil &&
+		c.Reason == ReasonReconcilePaused {
+		setCondition(p.obj, ConditionSynced, metav1.ConditionTrue, ReasonReconcileSuccess, "")
 	}
-	message := p.redacted(o.message)
-	tell := p.warns(o, message)
-	if !o.silent || p.leaves && meta.IsStatusConditionTrue(*p.obj.GetConditions(), ServiceProviderConditionReady) {
+	message := p.redactText(o.message)
+	ev := p.warningFor(o, message)
+	if !o.keepReady || p.releasingAccess &&
+		meta.IsStatusConditionTrue(*p.obj.GetConditions(), ServiceProviderConditionReady) {
 		p.setNotReady(o.reason, message)
 	}
-	if o.access != "" {
+	if o.accessReason != "" {
 		status := metav1.ConditionFalse
-		if o.access == ReasonGranted {
+		if o.accessReason == ReasonGranted {
 			status, message = metav1.ConditionTrue, ""
 		}
-		condition(p.obj, ConditionClusterAccessReady, status, o.access, message)
+		setCondition(p.obj, ConditionClusterAccessReady, status, o.accessReason, message)
 	}
-	p.describeBlock(o, message)
-	p.describeMade()
-	p.conceal()
+	p.setDeletionBlocked(o, message)
+	p.setServiceCreated()
+	p.redactConditions()
 
-	return tell
+	return ev
 }
 
-// describePause says that the object is left alone, and returns the event with which that
-// begins.
-func (p *pass[T, C]) describePause() *event.Event {
-	already := meta.IsStatusConditionFalse(*p.obj.GetConditions(), ConditionSynced)
-	condition(p.obj, ConditionSynced, metav1.ConditionFalse, ReasonReconcilePaused, "Reconciliation is paused")
-	if already {
+// setPaused sets Synced to False and returns an event, unless it was False before.
+func (p *pass[T, C]) setPaused() *event.Event {
+	paused := meta.IsStatusConditionFalse(*p.obj.GetConditions(), ConditionSynced)
+	setCondition(p.obj, ConditionSynced, metav1.ConditionFalse, ReasonReconcilePaused, "Reconciliation is paused")
+	if paused {
 		return nil
 	}
 
-	return new(event.Normal(EventReconciliationPaused, "the annotation "+p.r.annotation+" says to leave it alone"))
+	return new(event.Normal(EventReconciliationPaused, "the annotation "+p.r.annotation+" pauses reconciliation"))
 }
 
-// warns returns the warning of an outcome, unless the status has said so before.
-func (p *pass[T, C]) warns(o outcome, message string) *event.Event {
+// warningFor returns the warning of an outcome, unless the stored Ready has its reason already.
+func (p *pass[T, C]) warningFor(o outcome, message string) *event.Event {
 	old := meta.FindStatusCondition(p.storedConditions(), ServiceProviderConditionReady)
 	if o.warning == "" || old != nil && old.Reason == o.reason {
 		return nil
@@ -117,43 +122,47 @@ func (p *pass[T, C]) warns(o outcome, message string) *event.Event {
 	return new(event.Warning(o.warning, errors.New(message)))
 }
 
-// describeMade says whether there may be something in the clusters. A deletion relies on
-// it: it is written again if the domain, an older version, a backup or a process that died
-// has left it out. The pass that puts the finalizer on the object knows that there is nothing
-// before the domain is called, and says so if nothing else does.
-func (p *pass[T, C]) describeMade() {
-	worked := p.called && !p.facts.Leaving
-	left := p.facts.Made && !meta.IsStatusConditionTrue(*p.obj.GetConditions(), ConditionServiceCreated) && !p.presumesUnchecked()
+// setServiceCreated sets ServiceCreated. A deletion depends on it, so it is set again if the
+// domain, an older version, a restored backup or a process that ended has left it out. The pass
+// that adds the finalizer knows that nothing exists before the domain is called, and sets
+// NotCreated if no other condition says more.
+func (p *pass[T, C]) setServiceCreated() {
+	reconciled := p.domainCalled && !p.facts.Deleting
+	missing := p.facts.MaybeCreated && !meta.IsStatusConditionTrue(*p.obj.GetConditions(), ConditionServiceCreated) &&
+		!p.presumedUnchecked()
 	switch {
-	case p.orphans():
-		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonOrphaned, "")
-	case p.leaves && p.facts.Made:
-		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonDeleted, "")
-	case worked || left:
-		condition(p.obj, ConditionServiceCreated, metav1.ConditionTrue, ReasonCreated, "")
-	case p.facts.Held && !p.heldBefore() && !hasAccessCondition(*p.obj.GetConditions()):
-		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonNotCreated, "")
+	case p.orphaning():
+		setCondition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonOrphaned, "")
+	case p.releasingAccess && p.facts.MaybeCreated:
+		setCondition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonDeleted, "")
+	case reconciled || missing:
+		setCondition(p.obj, ConditionServiceCreated, metav1.ConditionTrue, ReasonCreated, "")
+	case p.facts.HasFinalizer && !p.hadFinalizer() && !hasAccessCondition(*p.obj.GetConditions()):
+		setCondition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonNotCreated, "")
 	}
 }
 
-// presumesUnchecked reports whether a deletion of which only the finalizer tells that something was made
-// has not looked at the requests. That the runtime before gives access back shows in them, and
-// counts only as long as there is no record of ours.
-func (p *pass[T, C]) presumesUnchecked() bool {
-	says := hasAccessCondition(p.storedConditions()) || meta.FindStatusCondition(p.storedConditions(), ConditionServiceCreated) != nil
+// presumedUnchecked reports whether the finalizer alone implies that something was created, and the
+// requests were not read. A previous runtime that releases access is visible in the requests, and
+// counts only while no condition of ours exists.
+func (p *pass[T, C]) presumedUnchecked() bool {
+	recorded := hasAccessCondition(p.storedConditions()) ||
+		meta.FindStatusCondition(p.storedConditions(), ConditionServiceCreated) != nil
 
-	return p.facts.Leaving && p.facts.Request == passage.Unchecked && !says
+	return p.facts.Deleting && p.facts.Requests == lifecycle.RequestsUnchecked && !recorded
 }
 
-// orphans reports whether this pass has begun to give access back although something may have
-// been made, and Delete has not removed it.
-func (p *pass[T, C]) orphans() bool { return p.leaves && p.facts.Made && !p.facts.Cleaned }
+// orphaning reports whether this pass has begun to release access although something may exist that
+// Delete has not removed.
+func (p *pass[T, C]) orphaning() bool {
+	return p.releasingAccess && p.facts.MaybeCreated && !p.facts.ServiceDeleted
+}
 
-// made reports whether there may be something in the clusters. If the status does not say so,
-// it says whether there was access when it was written last. If it does not say that either,
-// it was lost, or not written: the finalizer comes before the first call of the domain. A service that is
-// ready was made, whatever else is said: another runtime leaves our conditions as they are.
-func (p *pass[T, C]) made() bool {
+// maybeCreated reports whether something may exist in the clusters. Ready True implies it, because
+// another runtime leaves our conditions as they are. Otherwise ServiceCreated decides, then
+// ClusterAccessReady. If the status has neither, it was lost or never written, and the finalizer
+// decides: it is stored before the first call of the domain.
+func (p *pass[T, C]) maybeCreated() bool {
 	if meta.IsStatusConditionTrue(p.storedConditions(), ServiceProviderConditionReady) {
 		return true
 	}
@@ -166,40 +175,41 @@ func (p *pass[T, C]) made() bool {
 		return meta.IsStatusConditionTrue(p.storedConditions(), ConditionClusterAccessReady)
 	}
 
-	return p.heldBefore()
+	return p.hadFinalizer()
 }
 
-// hasServiceCondition reports whether the status says anything of the service, in a condition of ours
-// or of the runtime before. If not, that something was made is only presumed.
+// hasServiceCondition reports whether the status has a condition of ours or of a previous runtime.
+// If not, that something was created is only presumed.
 func (p *pass[T, C]) hasServiceCondition() bool {
-	return p.hasReadyCondition() || hasAccessCondition(p.storedConditions()) || meta.FindStatusCondition(p.storedConditions(), ConditionServiceCreated) != nil
+	return p.hasReadyCondition() || hasAccessCondition(p.storedConditions()) ||
+		meta.FindStatusCondition(p.storedConditions(), ConditionServiceCreated) != nil
 }
 
-// recorded reports whether a condition of ours says that something may be in the clusters. This
-// runtime takes that back before it gives access back, so that whoever deletes a request meanwhile
-// is somebody else.
-func (p *pass[T, C]) recorded() bool {
+// creationRecorded reports whether ServiceCreated is True. This runtime sets it to False before it
+// releases access, so a request that is deleted before that is deleted by a third party.
+func (p *pass[T, C]) creationRecorded() bool {
 	return meta.IsStatusConditionTrue(p.storedConditions(), ConditionServiceCreated)
 }
 
+// hasAccessCondition reports whether there is a condition ClusterAccessReady.
 func hasAccessCondition(conditions []metav1.Condition) bool {
 	return meta.FindStatusCondition(conditions, ConditionClusterAccessReady) != nil
 }
 
-// setNotReady says in the condition Ready, and in the phase, why the service is not ready.
+// setNotReady sets Ready to False, and the phase.
 func (p *pass[T, C]) setNotReady(reason, message string) {
-	if p.facts.Leaving {
+	if p.facts.Deleting {
 		StatusTerminatingWithReason(p.obj, reason, message)
 	} else {
 		StatusProgressing(p.obj, reason, message)
 	}
 }
 
-// describeBlock says what deletion waits for. A condition of this type that the domain
-// has set is left alone.
-func (p *pass[T, C]) describeBlock(o outcome, message string) {
-	if o.blocked != "" {
-		condition(p.obj, ConditionDeletionBlocked, metav1.ConditionTrue, o.blocked, message)
+// setDeletionBlocked sets or removes DeletionBlocked. A condition with a reason of the domain
+// stays.
+func (p *pass[T, C]) setDeletionBlocked(o outcome, message string) {
+	if o.blockedReason != "" {
+		setCondition(p.obj, ConditionDeletionBlocked, metav1.ConditionTrue, o.blockedReason, message)
 
 		return
 	}
@@ -213,50 +223,50 @@ func (p *pass[T, C]) describeBlock(o outcome, message string) {
 	}
 }
 
-// storedConditions returns what the status said when the pass began.
+// storedConditions returns the conditions as they were read.
 func (p *pass[T, C]) storedConditions() []metav1.Condition { return *p.base.GetConditions() }
 
-// hasReadyCondition reports whether the status has said before how the service is doing.
+// hasReadyCondition reports whether the stored status has Ready.
 func (p *pass[T, C]) hasReadyCondition() bool {
 	return meta.FindStatusCondition(p.storedConditions(), ServiceProviderConditionReady) != nil
 }
 
-// requeue returns when to look again: as soon as anybody wants it.
+// requeue returns the result with the shortest requeue interval.
 func (p *pass[T, C]) requeue(o outcome) ctrl.Result {
 	result := o.result
-	if o.after > 0 {
-		result.RequeueAfter = o.after
+	if o.requeueAfter > 0 {
+		result.RequeueAfter = o.requeueAfter
 	}
-	if !o.polls || result.Requeue && result.RequeueAfter == 0 { //nolint:staticcheck // domains that were written for it still ask for Requeue
-		// A RequeueAfter would take its place, and forget the back-off.
+	if !o.polled || result.Requeue && result.RequeueAfter == 0 { //nolint:staticcheck // older domains still return Requeue
+		// A RequeueAfter would replace it and reset the backoff.
 		return result
 	}
-	result.RequeueAfter = earlier(result.RequeueAfter, earlier(p.poll(), p.expiry()))
+	result.RequeueAfter = shorter(result.RequeueAfter, shorter(p.pollInterval(), p.untilExpiry()))
 
 	return result
 }
 
-// poll returns after which time to look again although nothing has happened, zero for never.
-func (p *pass[T, C]) poll() time.Duration {
+// pollInterval returns the poll interval of the configuration with jitter, zero for no poll.
+func (p *pass[T, C]) pollInterval() time.Duration {
 	if interval := p.config.PollInterval(); interval > 0 {
-		return p.r.jittered(interval)
+		return p.r.jitter(interval)
 	}
 
 	return 0
 }
 
-// expiry returns how long the credentials are still good, a second at least, zero if that is
-// not known.
-func (p *pass[T, C]) expiry() time.Duration {
-	if p.expires.IsZero() {
+// untilExpiry returns how long the credentials are still valid, at least a second. It is zero if
+// that is not known.
+func (p *pass[T, C]) untilExpiry() time.Duration {
+	if p.credentialsExpire.IsZero() {
 		return 0
 	}
 
-	return max(p.expires.Sub(p.r.clock.Now()), time.Second)
+	return max(p.credentialsExpire.Sub(p.r.clock.Now()), time.Second)
 }
 
-// earlier returns the lesser one, zero being never.
-func earlier(a, b time.Duration) time.Duration {
+// shorter returns the shorter duration. Zero means never.
+func shorter(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)
 	}
@@ -264,11 +274,12 @@ func earlier(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-func conflicts(err error) bool { return err != nil && kerrors.IsConflict(err) }
+// isConflict reports whether err is a conflict of the optimistic lock.
+func isConflict(err error) bool { return err != nil && kerrors.IsConflict(err) }
 
-// join adds an error to another, if there is one. Both are kept to be found, so that a
-// terminal one stays terminal.
-func join(before, more error) error {
+// joinErrors joins two errors; before may be nil. errors.Is and errors.As find both, so a terminal
+// error stays terminal.
+func joinErrors(before, more error) error {
 	if before == nil {
 		return more
 	}
@@ -276,6 +287,7 @@ func join(before, more error) error {
 	return &joinedErrors{before, more}
 }
 
+// joinedErrors is an error of a pass and that of its status write.
 type joinedErrors struct{ first, second error }
 
 // Error returns both texts.

@@ -17,8 +17,8 @@ import (
 	sp "github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
-// What services were written for before, name by name and signature by signature: it
-// compiles, or a service does not.
+// The names and signatures of the earlier runtime. If this file does not compile, existing services do
+// not either.
 
 type (
 	apiBuilder    = sp.APIReconcilerBuilder[*Backup, *BackupConfig]
@@ -26,29 +26,69 @@ type (
 )
 
 var (
-	_ func(sp.API, string, string)                                                                         = sp.StatusProgressing
-	_ func(sp.API)                                                                                         = sp.StatusReady
-	_ func(sp.API)                                                                                         = sp.StatusTerminating
-	_ func() *apiBuilder                                                                                   = sp.NewAPIReconcilerBuilder[*Backup, *BackupConfig]
-	_ func(*apiBuilder, sp.ClusterAccessProvider) *apiBuilder                                              = (*apiBuilder).ClusterAccessReconciler
-	_ func(*apiBuilder, func() *Backup) *apiBuilder                                                        = (*apiBuilder).EmptyObjectProvider
-	_ func(*apiBuilder) *sp.APIReconciler[*Backup, *BackupConfig]                                          = (*apiBuilder).MustBuild
-	_ func(*apiBuilder, *clusters.Cluster) *apiBuilder                                                     = (*apiBuilder).OnboardingCluster
-	_ func(*apiBuilder, *clusters.Cluster) *apiBuilder                                                     = (*apiBuilder).PlatformCluster
-	_ func(*apiBuilder, *BackupConfig) *apiBuilder                                                         = (*apiBuilder).ProviderConfig
-	_ func(*apiBuilder, sp.Reconciler[*Backup, *BackupConfig]) *apiBuilder                                 = (*apiBuilder).Reconciler
-	_ func(*apiBuilder, string) *apiBuilder                                                                = (*apiBuilder).SecretNamespace
-	_ func(*apiBuilder, bool) *apiBuilder                                                                  = (*apiBuilder).WorkloadCluster
-	_ func(*sp.APIReconciler[*Backup, *BackupConfig], context.Context, ctrl.Request) (ctrl.Result, error)  = (*sp.APIReconciler[*Backup, *BackupConfig]).Reconcile
-	_ func(*sp.APIReconciler[*Backup, *BackupConfig], ctrl.Manager, string, chan event.GenericEvent) error = (*sp.APIReconciler[*Backup, *BackupConfig]).SetupWithManager
-	_ func() *configBuilder                                                                                = sp.NewConfigReconcilerBuilder[*BackupConfig]
-	_ func(*configBuilder, func() *BackupConfig) *configBuilder                                            = (*configBuilder).EmptyObjectProvider
-	_ func(*configBuilder) *sp.ConfigReconciler[*BackupConfig]                                             = (*configBuilder).MustBuild
-	_ func(*configBuilder, *clusters.Cluster) *configBuilder                                               = (*configBuilder).PlatformCluster
-	_ func(*configBuilder, string) *configBuilder                                                          = (*configBuilder).ProviderName
-	_ func(*configBuilder, chan event.GenericEvent) *configBuilder                                         = (*configBuilder).UpdateChannel
-	_ func(*sp.ConfigReconciler[*BackupConfig], context.Context, ctrl.Request) (ctrl.Result, error)        = (*sp.ConfigReconciler[*BackupConfig]).Reconcile
-	_ func(*sp.ConfigReconciler[*BackupConfig], ctrl.Manager) error                                        = (*sp.ConfigReconciler[*BackupConfig]).SetupWithManager
+	_ func(
+		sp.API, string, string,
+	) = sp.StatusProgressing
+	_ func(sp.API) = sp.StatusReady
+	_ func(
+		sp.API,
+	) = sp.StatusTerminating
+	_ func() *apiBuilder = sp.NewAPIReconcilerBuilder[*Backup, *BackupConfig]
+	_ func(
+		*apiBuilder, sp.ClusterAccessProvider,
+	) *apiBuilder = (*apiBuilder).ClusterAccessReconciler
+	_ func(
+		*apiBuilder, func() *Backup,
+	) *apiBuilder = (*apiBuilder).EmptyObjectProvider
+	_ func(
+		*apiBuilder,
+	) *sp.APIReconciler[*Backup, *BackupConfig] = (*apiBuilder).MustBuild
+	_ func(
+		*apiBuilder, *clusters.Cluster,
+	) *apiBuilder = (*apiBuilder).OnboardingCluster
+	_ func(
+		*apiBuilder, *clusters.Cluster,
+	) *apiBuilder = (*apiBuilder).PlatformCluster
+	_ func(
+		*apiBuilder, *BackupConfig,
+	) *apiBuilder = (*apiBuilder).ProviderConfig
+	_ func(
+		*apiBuilder, sp.Reconciler[*Backup, *BackupConfig],
+	) *apiBuilder = (*apiBuilder).Reconciler
+	_ func(
+		*apiBuilder, string,
+	) *apiBuilder = (*apiBuilder).SecretNamespace
+	_ func(
+		*apiBuilder, bool,
+	) *apiBuilder = (*apiBuilder).WorkloadCluster
+	_ func(
+		*sp.APIReconciler[*Backup, *BackupConfig], context.Context, ctrl.Request,
+	) (ctrl.Result, error) = (*sp.APIReconciler[*Backup, *BackupConfig]).Reconcile
+	_ func(
+		*sp.APIReconciler[*Backup, *BackupConfig], ctrl.Manager, string, chan event.GenericEvent,
+	) error = (*sp.APIReconciler[*Backup, *BackupConfig]).SetupWithManager
+	_ func() *configBuilder = sp.NewConfigReconcilerBuilder[*BackupConfig]
+	_ func(
+		*configBuilder, func() *BackupConfig,
+	) *configBuilder = (*configBuilder).EmptyObjectProvider
+	_ func(
+		*configBuilder,
+	) *sp.ConfigReconciler[*BackupConfig] = (*configBuilder).MustBuild
+	_ func(
+		*configBuilder, *clusters.Cluster,
+	) *configBuilder = (*configBuilder).PlatformCluster
+	_ func(
+		*configBuilder, string,
+	) *configBuilder = (*configBuilder).ProviderName
+	_ func(
+		*configBuilder, chan event.GenericEvent,
+	) *configBuilder = (*configBuilder).UpdateChannel
+	_ func(
+		*sp.ConfigReconciler[*BackupConfig], context.Context, ctrl.Request,
+	) (ctrl.Result, error) = (*sp.ConfigReconciler[*BackupConfig]).Reconcile
+	_ func(
+		*sp.ConfigReconciler[*BackupConfig], ctrl.Manager,
+	) error = (*sp.ConfigReconciler[*BackupConfig]).SetupWithManager
 	_ interface {
 		client.Object
 		sp.Status
@@ -92,7 +132,7 @@ type seedAccess interface {
 	ReconcileDelete(ctx context.Context, request reconcile.Request) (reconcile.Result, error)
 }
 
-// Both ways: a method more would break whoever implements them.
+// Assignable in both directions: an additional method would break implementations.
 var (
 	_ seedStatus                            = sp.Status(nil)
 	_ sp.Status                             = seedStatus(nil)
@@ -110,7 +150,10 @@ func TestSeedConstants(t *testing.T) {
 			t.Errorf("want %s, got %s", want, got)
 		}
 	}
-	c := sp.ClusterContext{MCPCluster: &clusters.Cluster{}, MCPAccessSecretKey: client.ObjectKey{}, WorkloadCluster: &clusters.Cluster{}, WorkloadAccessSecretKey: client.ObjectKey{}}
+	c := sp.ClusterContext{
+		MCPCluster: &clusters.Cluster{}, MCPAccessSecretKey: client.ObjectKey{}, WorkloadCluster: &clusters.Cluster{},
+		WorkloadAccessSecretKey: client.ObjectKey{},
+	}
 	if sp.StatusPhaseReady != "Ready" || c.MCPCluster == nil {
 		t.Error("the phase of a service that can be used has another name")
 	}

@@ -20,17 +20,18 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// SetupWithManager adds the controller to a manager, that of the onboarding cluster: its
-// cache is where objects are read from. The platform cluster has to be added to it, too,
-// if its Secrets, ConfigMaps or configurations are watched. Configurations that are
-// sent over the channel are used from then on, unless there is a ConfigSource; nil is
-// no channel. It returns an error if the name is empty.
-func (r *APIReconciler[T, C]) SetupWithManager(mgr ctrl.Manager, name string, providerConfigUpdates chan event.GenericEvent) error {
+// SetupWithManager adds the controller to the manager of the onboarding cluster, whose cache is the
+// source of objects. Add the platform cluster to the manager, too, if its Secrets, ConfigMaps or
+// configurations are watched. Configurations that arrive over the channel are used, unless there is
+// a ConfigSource; the channel may be nil. It returns an error if the name is empty.
+func (r *APIReconciler[T, C]) SetupWithManager(
+	mgr ctrl.Manager, name string, providerConfigUpdates chan event.GenericEvent,
+) error {
 	if name == "" {
 		return errors.New("cannot set up a controller without a name")
 	}
-	r.cached = mgr.GetClient()
-	r.count = counter(name)
+	r.cache = mgr.GetClient()
+	r.countOutcome = outcomeCounter(name)
 	options := r.options
 	options.Reconciler = r
 	c, err := controller.New(name, mgr, options)
@@ -54,36 +55,38 @@ func (r *APIReconciler[T, C]) SetupWithManager(mgr ctrl.Manager, name string, pr
 // called and ConfigSource was not, the configuration is the one of this name on the
 // platform cluster.
 func (r *APIReconciler[T, C]) SetupWithManagerNamed(mgr ctrl.Manager, name string) error {
-	if r.emptyConfig != nil && r.isSent() {
-		r.configs = NamedConfig[T](r.platform, name, r.emptyConfig)
+	if r.newConfig != nil && r.usesChannel() {
+		r.configs = NamedConfig[T](r.platform, name, r.newConfig)
 	}
 
 	return r.SetupWithManager(mgr, name, nil)
 }
 
-// Sources returns everything that lets objects be looked at.
+// sources returns all sources of reconcile requests.
 func (r *APIReconciler[T, C]) sources(mgr ctrl.Manager, updates chan event.GenericEvent) ([]source.Source, error) {
 	predicates := r.predicates
 	if len(predicates) == 0 {
-		predicates = []predicate.Predicate{r.concerns()}
+		predicates = []predicate.Predicate{r.defaultPredicate()}
 	}
-	sources := []source.Source{source.Kind(mgr.GetCache(), client.Object(r.empty()), &handler.EnqueueRequestForObject{}, predicates...)}
+	sources := []source.Source{
+		source.Kind(mgr.GetCache(), client.Object(r.newObject()), &handler.EnqueueRequestForObject{}, predicates...),
+	}
 	if s := r.configs.Source(r.enqueueUsers); s != nil {
 		sources = append(sources, s)
 	}
 	if updates != nil {
-		sources = append(sources, r.channel(updates))
+		sources = append(sources, r.channelSource(updates))
 	}
 	if w, ok := r.access.(AccessWatcher); ok {
 		sources = append(sources, w.AccessSources()...)
 	}
-	references, err := r.references(mgr)
+	references, err := r.referenceSources(mgr)
 
 	return append(sources, references...), err
 }
 
-// Channel takes configurations in, and lets all objects be looked at.
-func (r *APIReconciler[T, C]) channel(updates chan event.GenericEvent) source.Source {
+// channelSource receives configurations and requeues all objects for each.
+func (r *APIReconciler[T, C]) channelSource(updates chan event.GenericEvent) source.Source {
 	return source.Func(func(ctx context.Context, q queue) error {
 		go func() {
 			for {
@@ -91,8 +94,8 @@ func (r *APIReconciler[T, C]) channel(updates chan event.GenericEvent) source.So
 				case <-ctx.Done():
 					return
 				case e := <-updates:
-					r.sent.take(e)
-					add(q, r.enqueueAll(ctx))
+					r.channelConfig.receive(e)
+					enqueueLowPriority(q, r.enqueueAll(ctx))
 				}
 			}
 		}()
@@ -101,8 +104,8 @@ func (r *APIReconciler[T, C]) channel(updates chan event.GenericEvent) source.So
 	})
 }
 
-// MapSecretToRequests returns what leads from a Secret to objects, nil if the domain does
-// not care.
+// mapSecretToRequests returns the function that maps a Secret to objects, nil if the domain is no
+// SecretMapper and no SecretWatcher.
 func (r *APIReconciler[T, C]) mapSecretToRequests() func(context.Context, client.Object) []reconcile.Request {
 	mapper, maps := r.domain.(SecretMapper[C])
 	watcher, watches := r.domain.(SecretWatcher[C])
@@ -125,6 +128,8 @@ func (r *APIReconciler[T, C]) mapSecretToRequests() func(context.Context, client
 	}
 }
 
+// mapConfigMapToRequests returns the function that maps a ConfigMap to objects, nil if the domain
+// is no ConfigMapWatcher.
 func (r *APIReconciler[T, C]) mapConfigMapToRequests() func(context.Context, client.Object) []reconcile.Request {
 	watcher, watches := r.domain.(ConfigMapWatcher[C])
 	if !watches {
@@ -141,10 +146,9 @@ func (r *APIReconciler[T, C]) mapConfigMapToRequests() func(context.Context, cli
 	}
 }
 
-// CurrentConfig returns the configuration of an object that says nothing of itself, the
-// zero value if there is none.
+// currentConfig returns the configuration of an empty object, the zero value if there is none.
 func (r *APIReconciler[T, C]) currentConfig(ctx context.Context) C {
-	c, err := r.configs.ConfigFor(ctx, r.empty())
+	c, err := r.configs.ConfigFor(ctx, r.newObject())
 	if err != nil {
 		var none C
 
@@ -154,18 +158,21 @@ func (r *APIReconciler[T, C]) currentConfig(ctx context.Context) C {
 	return c
 }
 
-// IsSent reports whether configurations come over the channel.
-func (r *APIReconciler[T, C]) isSent() bool { return r.configs == ConfigSource[T, C](r.sent) }
+// usesChannel reports whether configurations come over the channel.
+func (r *APIReconciler[T, C]) usesChannel() bool {
+	return r.configs == ConfigSource[T, C](r.channelConfig)
+}
 
-// Concerns is the default predicate.
-func (r *APIReconciler[T, C]) concerns() predicate.Predicate {
+// defaultPredicate is used if the author sets no predicates.
+func (r *APIReconciler[T, C]) defaultPredicate() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return differs(e) || !slices.Equal(foreign(e.ObjectOld), foreign(e.ObjectNew))
+		return specOrMetadataChanged(e) || !slices.Equal(foreignFinalizers(e.ObjectOld), foreignFinalizers(e.ObjectNew))
 	}}
 }
 
-// Differs reports whether anybody wants something else of an object than before.
-func differs(e event.UpdateEvent) bool {
+// specOrMetadataChanged reports whether the generation, the labels, the annotations or the deletion
+// timestamp differ, or the object is another one of the name.
+func specOrMetadataChanged(e event.UpdateEvent) bool {
 	before, now := e.ObjectOld, e.ObjectNew
 
 	return before.GetUID() != now.GetUID() || before.GetGeneration() != now.GetGeneration() ||
@@ -174,15 +181,15 @@ func differs(e event.UpdateEvent) bool {
 		!equality.Semantic.DeepEqual(before.GetAnnotations(), now.GetAnnotations())
 }
 
-// Foreign returns the finalizers of others.
-func foreign(o client.Object) []string {
+// foreignFinalizers returns the finalizers of other controllers.
+func foreignFinalizers(o client.Object) []string {
 	api, ok := o.(API)
 
 	return slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return ok && f == api.Finalizer() })
 }
 
-// Counter returns what counts passes of a controller by their outcomes.
-func counter(name string) func(outcome string) {
+// outcomeCounter returns the function that counts the passes of a controller by outcome.
+func outcomeCounter(name string) func(outcome string) {
 	vec := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "moorage_serviceprovider_passes_total",
 		Help: "Passes over objects of a service, by controller and outcome.",

@@ -28,8 +28,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters"
 )
 
-// An idle manager starts nothing. Its cache tells what a test says.
-type idle struct {
+// fakeManager is a manager that starts nothing. A test sets its cache.
+type fakeManager struct {
 	ctrl.Manager
 
 	cache   *informertest.FakeInformers
@@ -37,9 +37,9 @@ type idle struct {
 	refuses func(manager.Runnable) error
 }
 
-func (m *idle) GetCache() cache.Cache { return m.cache }
+func (m *fakeManager) GetCache() cache.Cache { return m.cache }
 
-func (m *idle) Add(r manager.Runnable) error {
+func (m *fakeManager) Add(r manager.Runnable) error {
 	if m.refuses != nil {
 		if err := m.refuses(r); err != nil {
 			return err
@@ -50,14 +50,15 @@ func (m *idle) Add(r manager.Runnable) error {
 	return nil
 }
 
-func newIdle(t *testing.T) *idle {
+// newFakeManager returns a fakeManager.
+func newFakeManager(t *testing.T) *fakeManager {
 	t.Helper()
 	m, err := ctrl.NewManager(plane, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	return &idle{Manager: m, cache: &informertest.FakeInformers{Scheme: scheme}}
+	return &fakeManager{Manager: m, cache: &informertest.FakeInformers{Scheme: scheme}}
 }
 
 // withCache returns a cluster that has a cache.
@@ -72,7 +73,7 @@ func withCache(t *testing.T) *clusters.Cluster {
 	return c
 }
 
-// kinds are what sources are of, in their order.
+// kinds returns the kinds of sources, in order.
 func kinds(sources []source.Source) (all []string) {
 	for _, s := range sources {
 		if k, ok := s.(fmt.Stringer); ok {
@@ -87,10 +88,9 @@ func kinds(sources []source.Source) (all []string) {
 	return all
 }
 
-// A keeper is an access provider and a source of configurations, both of which know when
-// something has changed.
-type keeper struct {
-	*gate
+// watchingProvider is an access provider and a source of configurations, both with sources.
+type watchingProvider struct {
+	*fakeProvider
 
 	enqueue func(context.Context, *FooConfig) []reconcile.Request
 }
@@ -99,18 +99,21 @@ type signal struct {
 	source.TypedSyncingSource[reconcile.Request]
 }
 
-func (*keeper) AccessSources() []source.Source { return []source.Source{signal{}} }
+func (*watchingProvider) AccessSources() []source.Source { return []source.Source{signal{}} }
 
-func (*keeper) ConfigFor(context.Context, *Foo) (*FooConfig, error) { return nil, ErrConfigNotFound }
+func (*watchingProvider) ConfigFor(context.Context, *Foo) (*FooConfig, error) {
+	return nil, ErrConfigNotFound
+}
 
-func (k *keeper) Source(enqueue func(context.Context, *FooConfig) []reconcile.Request) source.TypedSyncingSource[reconcile.Request] {
+func (k *watchingProvider) Source(
+	enqueue func(context.Context, *FooConfig) []reconcile.Request,
+) source.TypedSyncingSource[reconcile.Request] {
 	k.enqueue = enqueue
 
 	return signal{}
 }
 
-// TestSources: which changes a controller hears of, as the builder says and as the domain and
-// the providers know.
+// TestSources checks the sources of a controller for each option and capability.
 func TestSources(t *testing.T) {
 	const (
 		foos    = "kind source: *serviceprovider.Foo"
@@ -125,29 +128,35 @@ func TestSources(t *testing.T) {
 		caches  int // of names
 	}{
 		"Objects": {"by default those alone", func(*APIReconcilerBuilder[*Foo, *FooConfig]) {}, nil, []string{foos}, 0},
-		"Channel": {"configurations come over it", func(*APIReconcilerBuilder[*Foo, *FooConfig]) {}, make(chan ctrlevent.GenericEvent), []string{foos, "func source"}, 0},
+		"Channel": {
+			"configurations come over it", func(*APIReconcilerBuilder[*Foo, *FooConfig]) {}, make(chan ctrlevent.GenericEvent),
+			[]string{foos, "func source"}, 0,
+		},
 		"Watchers": {"access and configurations", func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
-			b.ClusterAccessReconciler(&keeper{}).ConfigSource(&keeper{})
+			b.ClusterAccessReconciler(&watchingProvider{}).ConfigSource(&watchingProvider{})
 		}, nil, []string{foos, signals, signals}, 0},
 		"References": {"to Secrets and ConfigMaps, in their namespaces", func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
-			b.Reconciler(&watcher{}).SecretNamespace("secrets").ConfigMapNamespace("maps")
+			b.Reconciler(&wantedWatcher{}).SecretNamespace("secrets").ConfigMapNamespace("maps")
 		}, nil, []string{foos, names + "[v1 Secret]", names + "[v1 ConfigMap]"}, 2},
-		"NoNamespace": {"nobody says where Secrets are", func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
-			b.Reconciler(&watcher{}).ConfigMapNamespace("maps")
+		"NoNamespace": {"the namespace of Secrets is not set", func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
+			b.Reconciler(&wantedWatcher{}).ConfigMapNamespace("maps")
 		}, nil, []string{foos, names + "[v1 ConfigMap]"}, 1},
 		"NoWatcher": {"the domain does not care for any", func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
 			b.SecretNamespace("secrets").ConfigMapNamespace("maps")
 		}, nil, []string{foos}, 0},
 		"All": {"in this order", func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
-			b.ClusterAccessReconciler(&keeper{}).ConfigSource(&keeper{}).Reconciler(&watcher{}).SecretNamespace("secrets").ConfigMapNamespace("maps")
-		}, make(chan ctrlevent.GenericEvent), []string{foos, signals, "func source", signals, names + "[v1 Secret]", names + "[v1 ConfigMap]"}, 2},
+			b.ClusterAccessReconciler(&watchingProvider{}).ConfigSource(
+				&watchingProvider{}).Reconciler(&wantedWatcher{}).SecretNamespace("secrets").ConfigMapNamespace("maps")
+		}, make(chan ctrlevent.GenericEvent), []string{
+			foos, signals, "func source", signals, names + "[v1 Secret]", names + "[v1 ConfigMap]",
+		}, 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newFakeWorld(t)
 			w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { tc.build(b.PlatformCluster(withCache(t))) }
 			w.restart()
-			m := newIdle(t)
+			m := newFakeManager(t)
 			sources, err := w.r.sources(m, tc.updates)
 			if diff := cmp.Diff(tc.want, kinds(sources)); diff != "" || err != nil || len(m.added) != tc.caches {
 				t.Errorf("%s: got %v and %d caches, -want +got:\n%s", tc.reason, err, len(m.added), diff)
@@ -156,35 +165,42 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestNamesHaveACacheOfTheirOwn: what is watched in a namespace of the platform shares
-// everything but the cache with the platform cluster.
-func TestNamesHaveACacheOfTheirOwn(t *testing.T) {
+// TestMetadataCluster verifies that the cluster for one namespace shares everything but the cache
+// with the platform cluster.
+func TestMetadataCluster(t *testing.T) {
 	w := newFakeWorld(t)
 	platform := withCache(t)
 	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
-		b.PlatformCluster(platform).Reconciler(&watcher{}).SecretNamespace("secrets")
+		b.PlatformCluster(platform).Reconciler(&wantedWatcher{}).SecretNamespace("secrets")
 	}
 	w.restart()
-	m := newIdle(t)
-	_, err := w.r.references(m)
+	m := newFakeManager(t)
+	_, err := w.r.referenceSources(m)
 	w.Must(err)
 	whole, names := platform.Cluster(), m.added[0].(cluster.Cluster)
-	if names.GetCache() == whole.GetCache() || names.GetScheme() != whole.GetScheme() || names.GetHTTPClient() != whole.GetHTTPClient() || names.GetRESTMapper() != whole.GetRESTMapper() {
+	if names.GetCache() == whole.GetCache() || names.GetScheme() != whole.GetScheme() ||
+		names.GetHTTPClient() != whole.GetHTTPClient() || names.GetRESTMapper() != whole.GetRESTMapper() {
 		t.Error("want another cache, and the same of everything else")
 	}
 
-	full := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{"last": "all"}, ManagedFields: []metav1.ManagedFieldsEntry{{}}}}
-	short, err := nameOnly(full)
-	if diff := cmp.Diff(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, short); diff != "" || err != nil {
+	full := &metav1.PartialObjectMetadata{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "a", Annotations: map[string]string{"last": "all"}, ManagedFields: []metav1.ManagedFieldsEntry{{}},
+		},
+	}
+	short, err := stripMetadata(full)
+	if diff := cmp.Diff(&metav1.PartialObjectMetadata{
+		ObjectMeta: metav1.ObjectMeta{Name: "a"},
+	}, short); diff != "" || err != nil {
 		t.Errorf("%v, -want +got:\n%s", err, diff)
 	}
-	if other, err := nameOnly("other"); other != "other" || err != nil {
+	if other, err := stripMetadata("other"); other != "other" || err != nil {
 		t.Errorf("want anything else as it is, got %v, %v", other, err)
 	}
 }
 
-// TestSetupFails: what cannot be set up says why, and takes no name from another attempt.
-func TestSetupFails(t *testing.T) {
+// TestSetupErrors verifies that a failed setup returns the cause and reserves no name.
+func TestSetupErrors(t *testing.T) {
 	w := newFakeWorld(t)
 	refuses := func(cache bool) func(manager.Runnable) error {
 		return func(r manager.Runnable) error {
@@ -200,32 +216,38 @@ func TestSetupFails(t *testing.T) {
 		refuses  func(manager.Runnable) error
 		want     string
 	}{
-		"NoCache":           {w.home, nil, "the platform cluster has no cache: initialize its client"},
-		"CacheRefused":      {withCache(t), refuses(true), "cannot watch the namespace secrets of the platform cluster: boom"},
+		"NoCache": {w.home, nil, "the platform cluster has no cache: initialize its client"},
+		"CacheRefused": {
+			withCache(t), refuses(true), "cannot watch the namespace secrets of the platform cluster: boom",
+		},
 		"ControllerRefused": {withCache(t), refuses(false), "cannot set up the controller refused: boom"},
 	}
 	for name, tc := range cases {
 		w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
-			b.PlatformCluster(tc.platform).Reconciler(&watcher{}).SecretNamespace("secrets").ControllerOptions(controller.Options{SkipNameValidation: new(true)})
+			b.PlatformCluster(tc.platform).Reconciler(&wantedWatcher{}).SecretNamespace("secrets").ControllerOptions(
+				controller.Options{SkipNameValidation: new(true)})
 		}
 		w.restart()
-		m := newIdle(t)
+		m := newFakeManager(t)
 		m.refuses = tc.refuses
 		if err := w.r.SetupWithManager(m, "refused", nil); err == nil || err.Error() != tc.want {
 			t.Errorf("%s: want %q, got %v", name, tc.want, err)
 		}
 	}
 	w.restart()
-	if err := w.r.SetupWithManager(newIdle(t), "", nil); err == nil || err.Error() != "cannot set up a controller without a name" || w.r.cached != nil {
-		t.Errorf("without a name: got %v, and objects are read from %v", err, w.r.cached)
+	if err := w.r.SetupWithManager(newFakeManager(t), "", nil); err == nil ||
+		err.Error() != "cannot set up a controller without a name" || w.r.cache != nil {
+		t.Errorf("without a name: got %v, and objects are read from %v", err, w.r.cache)
 	}
 
 	configs := func(c *clusters.Cluster) *ConfigReconciler[*FooConfig] {
-		return NewConfigReconcilerBuilder[*FooConfig]().EmptyObjectProvider(newFooConfig).PlatformCluster(c).ProviderName("refused").
+		return NewConfigReconcilerBuilder[*FooConfig]().EmptyObjectProvider(
+			newFooConfig).PlatformCluster(c).ProviderName("refused").
 			UpdateChannel(make(chan ctrlevent.GenericEvent)).MustBuild()
 	}
-	m := newIdle(t)
-	if err := configs(w.home).SetupWithManager(m); err == nil || err.Error() != "the platform cluster has no cache: initialize its client" {
+	m := newFakeManager(t)
+	if err := configs(w.home).SetupWithManager(m); err == nil ||
+		err.Error() != "the platform cluster has no cache: initialize its client" {
 		t.Errorf("configurations: got %v", err)
 	}
 	w.Must(configs(withCache(t)).SetupWithManager(m))
@@ -235,32 +257,39 @@ func TestSetupFails(t *testing.T) {
 	}
 }
 
-// TestWhoSaysWhichConfig: the configuration of the controller's name is watched if there is
-// nothing else that knows the configurations.
-func TestWhoSaysWhichConfig(t *testing.T) {
+// TestConfigSourceSelection verifies that the configuration with the name of the controller is
+// watched only without another source.
+func TestConfigSourceSelection(t *testing.T) {
 	for name, tc := range map[string]struct {
 		empty  func() *FooConfig
 		source ConfigSource[*Foo, *FooConfig]
 		want   string
 	}{
-		"named":       {newFooConfig, nil, "*serviceprovider.selected[*github.com/moorage-dev/moorage/pkg/serviceprovider.Foo,*github.com/moorage-dev/moorage/pkg/serviceprovider.FooConfig]"},
-		"sent":        {nil, nil, "*serviceprovider.remembered[*github.com/moorage-dev/moorage/pkg/serviceprovider.Foo,*github.com/moorage-dev/moorage/pkg/serviceprovider.FooConfig]"},
-		"given":       {newFooConfig, &keeper{}, "*serviceprovider.keeper"},
-		"given alone": {nil, &keeper{}, "*serviceprovider.keeper"},
+		"named": {
+			newFooConfig, nil,
+			"*serviceprovider.selectedConfig[*github.com/moorage-dev/moorage/pkg/serviceprovider.Foo,*github.com/moorage-dev/moorage/pkg/serviceprovider.FooConfig]",
+		},
+		"sent": {
+			nil, nil,
+			"*serviceprovider.channelConfig[*github.com/moorage-dev/moorage/pkg/serviceprovider.Foo,*github.com/moorage-dev/moorage/pkg/serviceprovider.FooConfig]",
+		},
+		"given":       {newFooConfig, &watchingProvider{}, "*serviceprovider.watchingProvider"},
+		"given alone": {nil, &watchingProvider{}, "*serviceprovider.watchingProvider"},
 	} {
 		w := newFakeWorld(t)
 		w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
-			b.EmptyConfigProvider(tc.empty).ConfigSource(tc.source).PlatformCluster(withCache(t)).ControllerOptions(controller.Options{SkipNameValidation: new(true)})
+			b.EmptyConfigProvider(tc.empty).ConfigSource(tc.source).PlatformCluster(withCache(t)).ControllerOptions(
+				controller.Options{SkipNameValidation: new(true)})
 		}
 		w.restart()
-		w.Must(w.r.SetupWithManagerNamed(newIdle(t), "named"))
+		w.Must(w.r.SetupWithManagerNamed(newFakeManager(t), "named"))
 		if got := fmt.Sprintf("%T", w.r.configs); got != tc.want {
 			t.Errorf("%s: want %s, got %s", name, tc.want, got)
 		}
-		if w.r.cached == nil {
+		if w.r.cache == nil {
 			t.Errorf("%s: want objects read from the cache of the manager", name)
 		}
-		// A domain that watches Secrets is told the configuration that everybody has.
+		// The domain gets the configuration of an empty object.
 		w.Create(&FooConfig{ObjectMeta: metav1.ObjectMeta{Name: "named"}})
 		if got := w.r.currentConfig(t.Context()); (got == nil) != (name != "sent") {
 			t.Errorf("%s: a watcher is told %v", name, got)
@@ -268,7 +297,7 @@ func TestWhoSaysWhichConfig(t *testing.T) {
 	}
 }
 
-// start starts a source, and returns the queue that it fills.
+// start starts a source, and returns its queue.
 func start(t *testing.T, s source.Source) queue {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -287,7 +316,7 @@ func start(t *testing.T, s source.Source) queue {
 	return q
 }
 
-// TestPredicates: those of the builder take the place of the default one.
+// TestPredicates verifies that predicates of the builder replace the default one.
 func TestPredicates(t *testing.T) {
 	for name, tc := range map[string]struct {
 		predicates []predicate.Predicate
@@ -299,7 +328,7 @@ func TestPredicates(t *testing.T) {
 		w := newFakeWorld(t)
 		w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Predicates(tc.predicates...) }
 		w.restart()
-		m := newIdle(t)
+		m := newFakeManager(t)
 		sources, err := w.r.sources(m, nil)
 		w.Must(err)
 		q := start(t, sources[0])
@@ -317,21 +346,22 @@ func TestPredicates(t *testing.T) {
 	}
 }
 
-// TestChannel: a configuration that comes over it is known before objects are looked for that
-// have to be looked at again.
-func TestChannel(t *testing.T) {
+// TestChannelSource verifies that a configuration is stored before its objects are requeued.
+func TestChannelSource(t *testing.T) {
 	w := newFakeWorld(t)
 	w.config = nil
 	var known []string
-	w.between(interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, o ...client.ListOption) error {
-		known = append(known, w.r.currentConfig(ctx).Image)
+	w.intercept(interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, o ...client.ListOption) error {
+			known = append(known, w.r.currentConfig(ctx).Image)
 
-		return c.List(ctx, l, o...)
-	}})
+			return c.List(ctx, l, o...)
+		},
+	})
 	f := w.create("foo")
 	w.restart()
 	updates := make(chan ctrlevent.GenericEvent)
-	sources, err := w.r.sources(newIdle(t), updates)
+	sources, err := w.r.sources(newFakeManager(t), updates)
 	w.Must(err)
 	q := start(t, sources[1])
 	for _, image := range []string{"v1", "v2"} {
@@ -347,14 +377,16 @@ func TestChannel(t *testing.T) {
 	}
 }
 
-// TestWatchersAreAsked: a domain is asked only for what it cares for, and told the
-// configuration that everybody has.
-func TestWatchersAreAsked(t *testing.T) {
+// TestMapReferences verifies that the domain is called only for the kinds it watches, with the
+// configuration of an empty object.
+func TestMapReferences(t *testing.T) {
 	w := newFakeWorld(t)
-	d := &mapper{}
+	d := &secretMapper{}
 	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(d) }
 	w.restart()
-	if got := w.r.mapSecretToRequests()(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}); got != nil {
+	if got := w.r.mapSecretToRequests()(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "a"},
+	}); got != nil {
 		t.Errorf("want nothing for what is no Secret, got %v", got)
 	}
 	for name, tc := range map[string]struct {
@@ -363,7 +395,7 @@ func TestWatchersAreAsked(t *testing.T) {
 	}{
 		"over the channel": {nil, w.config},
 		"of a source":      {StaticConfig[*Foo](&FooConfig{Image: "v2"}), &FooConfig{Image: "v2"}},
-		"terminating":      {answer{w.config, ErrConfigTerminating}, nil},
+		"terminating":      {fixedConfigSource{w.config, ErrConfigTerminating}, nil},
 	} {
 		w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ConfigSource(tc.source) }
 		w.restart()
@@ -373,7 +405,7 @@ func TestWatchersAreAsked(t *testing.T) {
 	}
 }
 
-// passes returns what the metric says: passes by controller and outcome.
+// passes returns the values of the metric by controller and outcome.
 func passes(t *testing.T) map[string]float64 {
 	t.Helper()
 	families, err := ctrlmetrics.Registry.Gather()
@@ -397,21 +429,21 @@ func passes(t *testing.T) map[string]float64 {
 	return all
 }
 
-// TestPassesOfAController are counted under its name, by all that there are in a process.
-func TestPassesOfAController(t *testing.T) {
+// TestPassesMetric verifies that all reconcilers of one name in a process share the counter.
+func TestPassesMetric(t *testing.T) {
 	w := newFakeWorld(t)
 	name := "counts-" + strings.ToLower(t.Name())
 	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
 		b.ControllerOptions(controller.Options{SkipNameValidation: new(true)})
 	}
-	nobody := w.create("foo")
-	w.Delete(nobody)
+	unwatched := w.create("foo")
+	w.Delete(unwatched)
 	before := passes(t)
 	for range 2 {
 		w.restart()
-		w.Must(w.r.SetupWithManager(newIdle(t), name, nil))
-		w.r.cached = nil
-		w.steady(nobody)
+		w.Must(w.r.SetupWithManager(newFakeManager(t), name, nil))
+		w.r.cache = nil
+		w.steady(unwatched)
 	}
 	key := "controller=" + name + " outcome=NothingToDo "
 	if after := passes(t); after[key]-before[key] != 2 {

@@ -7,19 +7,19 @@ import (
 
 // Condition types and phases.
 const (
-	// ServiceProviderConditionReady says whether the service can be used.
+	// ServiceProviderConditionReady is True while the service can be used.
 	ServiceProviderConditionReady = "Ready"
 
-	// ConditionClusterAccessReady says whether there is access to the clusters.
+	// ConditionClusterAccessReady is True while there is access to all clusters.
 	ConditionClusterAccessReady = "ClusterAccessReady"
 
-	// ConditionServiceCreated is True once CreateOrUpdate was called, or that is not known,
-	// and False again before a deletion gives access back. While it is True, a deletion calls Delete, also if
-	// access has to be asked for anew, whoever has deleted the requests.
+	// ConditionServiceCreated is True if CreateOrUpdate was called, or may have been. It is False
+	// before a deletion releases access. While it is True, a deletion calls Delete, also if access
+	// has to be requested again because the AccessRequests were deleted.
 	ConditionServiceCreated = "ServiceCreated"
 
-	// ConditionDeletionBlocked is True while a deletion waits for something that does
-	// not come by itself.
+	// ConditionDeletionBlocked is True while a deletion waits for a change by a user or an
+	// administrator.
 	ConditionDeletionBlocked = "DeletionBlocked"
 
 	// ConditionSynced is False while an object is paused, and True again after that.
@@ -28,10 +28,10 @@ const (
 	// StatusPhaseReady is the phase of a service that can be used.
 	StatusPhaseReady = "Ready"
 
-	// StatusPhaseProgressing is that of a service that is created or updated.
+	// StatusPhaseProgressing is the phase of a service that is being created or updated.
 	StatusPhaseProgressing = "Progressing"
 
-	// StatusPhaseTerminating is that of a service that is deleted.
+	// StatusPhaseTerminating is the phase of a service that is being deleted.
 	StatusPhaseTerminating = "Terminating"
 )
 
@@ -55,34 +55,37 @@ const (
 	ReasonOrphaned                = "Orphaned"
 )
 
-// StatusProgressing says that the service is not ready, and is being worked on. Other
-// conditions than Ready stay as they are, here and in the other functions.
+// StatusProgressing reports that the service is not ready and is being reconciled. It sets Ready,
+// the phase and the observed generation. Conditions of other types stay as they are, here and in
+// the other functions.
 func StatusProgressing(obj API, reason, message string) {
-	say(obj, metav1.ConditionFalse, reason, message, StatusPhaseProgressing)
+	setStatus(obj, metav1.ConditionFalse, reason, message, StatusPhaseProgressing)
 }
 
-// StatusReady says that the service can be used.
+// StatusReady reports that the service can be used.
 func StatusReady(obj API) {
-	say(obj, metav1.ConditionTrue, ReasonReconcileSuccess, "Domain Service is ready", StatusPhaseReady)
+	setStatus(obj, metav1.ConditionTrue, ReasonReconcileSuccess, "Domain Service is ready", StatusPhaseReady)
 }
 
-// StatusTerminating says that the service is being removed.
+// StatusTerminating reports that the service is being deleted.
 func StatusTerminating(obj API) {
 	StatusTerminatingWithReason(obj, ReasonTerminating, "Cleanup in progress")
 }
 
-// StatusTerminatingWithReason says that the service is being removed, and what keeps it.
+// StatusTerminatingWithReason reports that the service is being deleted, and what it waits for.
 func StatusTerminatingWithReason(obj API, reason, message string) {
-	say(obj, metav1.ConditionFalse, reason, message, StatusPhaseTerminating)
+	setStatus(obj, metav1.ConditionFalse, reason, message, StatusPhaseTerminating)
 }
 
-func say(obj API, ready metav1.ConditionStatus, reason, message, phase string) {
-	condition(obj, ServiceProviderConditionReady, ready, reason, message)
+// setStatus sets Ready, the phase and the observed generation.
+func setStatus(obj API, ready metav1.ConditionStatus, reason, message, phase string) {
+	setCondition(obj, ServiceProviderConditionReady, ready, reason, message)
 	obj.SetPhase(phase)
 	obj.SetObservedGeneration(obj.GetGeneration())
 }
 
-func condition(obj API, t string, s metav1.ConditionStatus, reason, message string) {
+// setCondition sets one condition, with the generation of the object.
+func setCondition(obj API, t string, s metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(obj.GetConditions(), metav1.Condition{
 		Type: t, Status: s, Reason: reason, Message: message, ObservedGeneration: obj.GetGeneration(),
 	})

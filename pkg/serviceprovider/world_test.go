@@ -44,7 +44,7 @@ var (
 	boom   = errors.New("boom")
 )
 
-// A Foo is an object of a service.
+// Foo is an object of a service.
 type Foo struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -95,7 +95,7 @@ func (l *FooList) DeepCopyObject() runtime.Object {
 	return out
 }
 
-// A FooConfig is the configuration of the service.
+// FooConfig is the configuration of the service.
 type FooConfig struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -133,7 +133,8 @@ func newFoo() *Foo             { return &Foo{} }
 func newFooConfig() *FooConfig { return &FooConfig{} }
 
 func TestMain(m *testing.M) {
-	leak.VerifyTestMain(leak.Tests(func() (int, error) { return run(m) }), append(leak.Connections(), leak.Informers()...)...)
+	leak.VerifyTestMain(leak.Tests(
+		func() (int, error) { return run(m) }), append(leak.Connections(), leak.Informers()...)...)
 }
 
 func run(m *testing.M) (int, error) {
@@ -158,13 +159,16 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	for _, crd := range []*apiextensionsv1.CustomResourceDefinition{
-		definition("Foo", "foos", apiextensionsv1.NamespaceScoped), definition("FooConfig", "fooconfigs", apiextensionsv1.ClusterScoped),
+		definition("Foo", "foos", apiextensionsv1.NamespaceScoped), definition(
+			"FooConfig", "fooconfigs", apiextensionsv1.ClusterScoped),
 	} {
 		if err := client.IgnoreAlreadyExists(api.Create(ctx, crd)); err != nil {
 			return 1, err
 		}
 	}
-	err = poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true, func(ctx context.Context) (bool, error) {
+	err = poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true, func(
+		ctx context.Context,
+	) (bool, error) {
 		return api.List(ctx, &FooList{}) == nil && api.List(ctx, &FooConfigList{}) == nil, nil
 	})
 	if err != nil {
@@ -182,14 +186,18 @@ func definition(kind, plural string, scope apiextensionsv1.ResourceScope) *apiex
 			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: kind, ListKind: kind + "List"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: group.Version, Served: true, Storage: true,
-				Schema:       &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}},
-				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+				Schema: &apiextensionsv1.CustomResourceValidation{
+					OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)},
+				},
+				Subresources: &apiextensionsv1.CustomResourceSubresources{
+					Status: &apiextensionsv1.CustomResourceSubresourceStatus{},
+				},
 			}},
 		},
 	}
 }
 
-// A domain is a service that does what a test says, and remembers what it was called with.
+// domain is a service whose results a test sets. It records its calls.
 type domain struct {
 	mu     sync.Mutex
 	calls  []string
@@ -209,7 +217,9 @@ func (d *domain) Delete(ctx context.Context, f *Foo, c *FooConfig, cc ClusterCon
 	return d.call(ctx, "Delete", f, c, cc, func() { StatusTerminating(f) })
 }
 
-func (d *domain) call(ctx context.Context, what string, f *Foo, c *FooConfig, cc ClusterContext, well func()) (ctrl.Result, error) {
+func (d *domain) call(
+	ctx context.Context, what string, f *Foo, c *FooConfig, cc ClusterContext, well func(),
+) (ctrl.Result, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls, d.config, d.given = append(d.calls, what), c, cc
@@ -238,8 +248,8 @@ func (d *domain) called() []string {
 	return slices.Clone(d.calls)
 }
 
-// A gate is an access provider that does what a test says.
-type gate struct {
+// fakeProvider is an access provider whose results a test sets.
+type fakeProvider struct {
 	mu        sync.Mutex
 	calls     []string
 	cluster   *clusters.Cluster
@@ -252,29 +262,33 @@ type gate struct {
 	deleteErr error
 }
 
-func (g *gate) note(what string) {
+func (g *fakeProvider) record(what string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.calls = append(g.calls, what)
 }
 
-func (g *gate) MCPCluster(context.Context, reconcile.Request) (*clusters.Cluster, error) {
+func (g *fakeProvider) MCPCluster(context.Context, reconcile.Request) (*clusters.Cluster, error) {
 	return g.cluster, nil
 }
 
-func (g *gate) WorkloadCluster(context.Context, reconcile.Request) (*clusters.Cluster, error) {
+func (g *fakeProvider) WorkloadCluster(context.Context, reconcile.Request) (*clusters.Cluster, error) {
 	return g.cluster, nil
 }
 
-func (g *gate) MCPAccessRequest(_ context.Context, r reconcile.Request) (*clustersv1alpha1.AccessRequest, error) {
+func (g *fakeProvider) MCPAccessRequest(
+	_ context.Context, r reconcile.Request,
+) (*clustersv1alpha1.AccessRequest, error) {
 	return g.request(r, "mcp")
 }
 
-func (g *gate) WorkloadAccessRequest(_ context.Context, r reconcile.Request) (*clustersv1alpha1.AccessRequest, error) {
+func (g *fakeProvider) WorkloadAccessRequest(
+	_ context.Context, r reconcile.Request,
+) (*clustersv1alpha1.AccessRequest, error) {
 	return g.request(r, "workload")
 }
 
-func (g *gate) request(r reconcile.Request, id string) (*clustersv1alpha1.AccessRequest, error) {
+func (g *fakeProvider) request(r reconcile.Request, id string) (*clustersv1alpha1.AccessRequest, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	ar := &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: r.Name + "--" + id}}
@@ -292,8 +306,8 @@ func (g *gate) request(r reconcile.Request, id string) (*clustersv1alpha1.Access
 	}
 }
 
-func (g *gate) Reconcile(context.Context, reconcile.Request) (reconcile.Result, error) {
-	g.note("Reconcile")
+func (g *fakeProvider) Reconcile(context.Context, reconcile.Request) (reconcile.Result, error) {
+	g.record("Reconcile")
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.unasked = g.unasked && g.err != nil
@@ -301,34 +315,34 @@ func (g *gate) Reconcile(context.Context, reconcile.Request) (reconcile.Result, 
 	return reconcile.Result{RequeueAfter: g.pending}, g.err
 }
 
-func (g *gate) ReconcileDelete(context.Context, reconcile.Request) (reconcile.Result, error) {
-	g.note("ReconcileDelete")
+func (g *fakeProvider) ReconcileDelete(context.Context, reconcile.Request) (reconcile.Result, error) {
+	g.record("ReconcileDelete")
 
 	return reconcile.Result{RequeueAfter: g.deleting}, g.deleteErr
 }
 
-// A teller remembers the events it was told.
-type teller struct {
+// eventRecorder records events.
+type eventRecorder struct {
 	event.Recorder
 
 	mu     sync.Mutex
 	events []string
 }
 
-func (t *teller) Event(_ runtime.Object, e event.Event) {
+func (t *eventRecorder) Event(_ runtime.Object, e event.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.events = append(t.events, string(e.Type)+" "+string(e.Reason))
 }
 
-// A world is a namespace with an object of the service in it, and everything round it.
+// world is a namespace with an object of the service, and the environment of a reconciler.
 type world struct {
 	testworld.World[client.Client]
 
 	ns     string
 	domain *domain
-	gate   *gate
-	teller *teller
+	gate   *fakeProvider
+	teller *eventRecorder
 	home   *clusters.Cluster
 	config *FooConfig
 	build  func(b *APIReconcilerBuilder[*Foo, *FooConfig])
@@ -337,21 +351,27 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{World: testworld.New(t, api), domain: &domain{}, gate: &gate{}, teller: &teller{}, home: clusters.NewTestClusterFromClient("home", api)}
+	w := &world{
+		World: testworld.New(t, api), domain: &domain{}, gate: &fakeProvider{}, teller: &eventRecorder{},
+		home: clusters.NewTestClusterFromClient("home", api),
+	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "serviceprovider-"}}
 	w.Create(ns)
 	w.ns = ns.Name
 	w.gate.cluster = w.home
-	w.config = &FooConfig{ObjectMeta: metav1.ObjectMeta{Name: "foo"}, Poll: metav1.Duration{Duration: time.Minute}, Image: "v1"}
+	w.config = &FooConfig{
+		ObjectMeta: metav1.ObjectMeta{Name: "foo"}, Poll: metav1.Duration{Duration: time.Minute}, Image: "v1",
+	}
 
 	return w
 }
 
-// builder returns one with everything that is required.
+// builder returns a builder with all required values.
 func (w *world) builder() *APIReconcilerBuilder[*Foo, *FooConfig] {
-	b := NewAPIReconcilerBuilder[*Foo, *FooConfig]().EmptyObjectProvider(newFoo).OnboardingCluster(w.home).PlatformCluster(w.home).
+	b := NewAPIReconcilerBuilder[*Foo, *FooConfig]().EmptyObjectProvider(newFoo).OnboardingCluster(w.home).PlatformCluster(
+		w.home).
 		ClusterAccessReconciler(w.gate).Reconciler(w.domain).Recorder(w.teller).ProviderConfig(w.config)
-	b.made.random = func() float64 { return 0 }
+	b.reconciler.random = func() float64 { return 0 }
 	if w.build != nil {
 		w.build(b)
 	}
@@ -359,7 +379,7 @@ func (w *world) builder() *APIReconcilerBuilder[*Foo, *FooConfig] {
 	return b
 }
 
-// restart forgets everything that is in memory.
+// restart replaces the reconciler, which loses its memory.
 func (w *world) restart() { w.r = w.builder().MustBuild() }
 
 func (w *world) create(name string, change ...func(*Foo)) *Foo {
@@ -381,7 +401,7 @@ func (w *world) pass(f *Foo) (ctrl.Result, error) {
 	return w.r.Reconcile(w.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(f)})
 }
 
-// steady lets a pass go well.
+// steady runs a pass that must succeed.
 func (w *world) steady(f *Foo) ctrl.Result {
 	w.Helper()
 	result, err := w.pass(f)
@@ -398,8 +418,8 @@ func (w *world) get(f *Foo) *Foo {
 	return got
 }
 
-// shows compares phase and condition Ready.
-func (w *world) shows(f *Foo, phase, reason string) *Foo {
+// expect compares the phase and the condition Ready.
+func (w *world) expect(f *Foo, phase, reason string) *Foo {
 	w.Helper()
 	got := w.get(f)
 	c := meta.FindStatusCondition(got.Status.Conditions, "Ready")
@@ -423,9 +443,11 @@ func (w *world) condition(f *Foo, t string) string {
 	return string(c.Status) + "/" + c.Reason
 }
 
-// requests has AccessRequests for every cluster.
-type requests struct{ detailed }
+// requests is an access provider with AccessRequests for every cluster.
+type requests struct{ detailedProvider }
 
-func (r *requests) AccessRequest(_ context.Context, req reconcile.Request, id string) (*clustersv1alpha1.AccessRequest, error) {
-	return r.gate.request(req, id)
+func (r *requests) AccessRequest(
+	_ context.Context, req reconcile.Request, id string,
+) (*clustersv1alpha1.AccessRequest, error) {
+	return r.fakeProvider.request(req, id)
 }

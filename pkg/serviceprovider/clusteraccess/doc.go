@@ -1,9 +1,9 @@
-// Package clusteraccess gets service providers access to the clusters of their objects.
+// Package clusteraccess gives service providers access to the clusters of their objects.
 //
-// Begin with New for a platform that grants access: it creates ClusterRequests and
-// AccessRequests, waits until they are granted, makes one connection for each and
-// replaces it when its Secret is rotated, and gives everything back when the object
-// goes. NewStatic is for small set-ups and tests: it takes kubeconfigs.
+// Start with New for a platform that grants access: it creates ClusterRequests and AccessRequests,
+// waits until they are granted, keeps one connection for each, replaces the connection when its
+// Secret is rotated, and releases everything when the object is deleted. NewStatic is for small
+// setups and tests: it uses kubeconfigs.
 //
 // The role on the platform needs, in the namespaces of the requests:
 //
@@ -12,9 +12,9 @@
 //	// +kubebuilder:rbac:groups="",resources=namespaces,verbs=create
 //	// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;watch
 //
-// Secrets are watched by name, one by one. Without that right they are read once a minute,
-// and as soon as a cluster does not accept what is in them. Without the right to list
-// clusters each pass asks for the one it needs.
+// Secrets are watched by name, one by one. Without permission to watch them they are read once a
+// minute, and when a cluster rejects their credentials. Without permission to list clusters each
+// pass gets the one it needs.
 package clusteraccess
 
 import "github.com/moorage-dev/moorage/pkg/serviceprovider"

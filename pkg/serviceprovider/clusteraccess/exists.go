@@ -14,11 +14,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
-// Exists returns an error if the cluster that an AccessRequest is for does not. Who may
-// not look at it believes that it does; and so does, while the platform does not answer,
-// or not about the cluster, who has a grant that is still good.
-func (r *Requester) exists(ctx context.Context, ar clusters.Key, cluster client.ObjectKey) error {
-	if r.shown(ctx, cluster) {
+// checkClusterExists returns an error if the cluster of an AccessRequest does not exist. Without
+// permission to get clusters it is assumed to exist, and also, with a valid grant, if the platform
+// returns another error.
+func (r *Requester) checkClusterExists(ctx context.Context, ar clusters.Key, cluster client.ObjectKey) error {
+	if r.inCache(ctx, cluster) {
 		return nil
 	}
 	err := r.platform.Client().Get(ctx, cluster, &clustersv1alpha1.Cluster{})
@@ -27,8 +27,9 @@ func (r *Requester) exists(ctx context.Context, ar clusters.Key, cluster client.
 		return nil
 	case gone.Answered(err, cluster.Name):
 		return errors.Wrapf(serviceprovider.ErrClusterGone, "Cluster %s", cluster)
-	case r.holds(ar) && ctx.Err() == nil:
-		r.logger.Info("Cannot look at a cluster, going on with the access there is", "cluster", cluster.String(), "error", r.redact(ar, err))
+	case r.hasValidGrant(ar) && ctx.Err() == nil:
+		r.logger.Info(
+			"Cannot get a cluster, using the granted access", "cluster", cluster.String(), "error", r.redact(ar, err))
 
 		return nil
 	default:
@@ -36,21 +37,22 @@ func (r *Requester) exists(ctx context.Context, ar clusters.Key, cluster client.
 	}
 }
 
-// Holds reports whether access was granted, and has not expired.
-func (r *Requester) holds(ar clusters.Key) bool {
+// hasValidGrant reports whether access was granted and has not expired.
+func (r *Requester) hasValidGrant(ar clusters.Key) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	g := r.grants[ar]
 
-	return g != nil && g.flaw == nil && !r.expired(g)
+	return g != nil && g.invalid == nil && !r.expired(g)
 }
 
-// Shown reports whether the cache has a cluster. One that it does not have may be new.
-func (r *Requester) shown(ctx context.Context, cluster client.ObjectKey) bool {
+// inCache reports whether the cache contains a cluster. A cluster that is missing in the cache may
+// be new.
+func (r *Requester) inCache(ctx context.Context, cluster client.ObjectKey) bool {
 	r.mu.Lock()
-	cached := r.cached
+	cached := r.cachedReader
 	r.mu.Unlock()
-	if cached == nil || !r.lists(ctx) {
+	if cached == nil || !r.canListClusters(ctx) {
 		return false
 	}
 	i, err := cached.GetInformer(ctx, &clustersv1alpha1.Cluster{}, cache.BlockUntilSynced(false))
@@ -61,22 +63,22 @@ func (r *Requester) shown(ctx context.Context, cluster client.ObjectKey) bool {
 	return cached.Get(ctx, cluster, &clustersv1alpha1.Cluster{}) == nil
 }
 
-// Lists reports whether we may list clusters. It is found out once: a cache would ask for
-// it for ever.
-func (r *Requester) lists(ctx context.Context) bool {
+// canListClusters reports whether the role may list clusters. It is determined once, because a
+// cache would retry a forbidden list forever.
+func (r *Requester) canListClusters(ctx context.Context) bool {
 	r.mu.Lock()
-	may := r.mayList
+	may := r.listAllowed
 	r.mu.Unlock()
 	if may != nil {
 		return *may
 	}
 	err := r.platform.Client().List(ctx, &clustersv1alpha1.ClusterList{}, client.Limit(1))
 	if err != nil && !kerrors.IsForbidden(err) {
-		return false // not just now
+		return false // the answer is unknown and is requested again
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.mayList = new(err == nil)
+	r.listAllowed = new(err == nil)
 
 	return err == nil
 }

@@ -255,8 +255,8 @@ func TestForgottenWhileItIsRead(t *testing.T) {
 
 				return flaw
 			}
-			b.r.review(t.Context(), nil, key)
-			if left := b.r.known(); len(left)+len(b.r.followed) != 0 {
+			b.r.recheckGrant(t.Context(), nil, key)
+			if left := b.r.allGrants(); len(left)+len(b.r.followed) != 0 {
 				t.Errorf("want nothing left, got grants %v and followed Secrets %v", left, b.r.followed)
 			}
 			if _, known := b.r.cache.Known(key); known {
@@ -311,7 +311,7 @@ func TestClustersFromTheCache(t *testing.T) {
 				},
 			})
 			informers := map[schema.GroupVersionKind]toolscache.SharedIndexInformer{kindOfClusters: tc.informer}
-			b.r.cached = view{&informertest.FakeInformers{InformersByGVK: informers, Scheme: scheme, Error: tc.err}, shows}
+			b.r.cachedReader = view{&informertest.FakeInformers{InformersByGVK: informers, Scheme: scheme, Error: tc.err}, shows}
 			b.says(tc.get, tc.list)
 			if _, err := b.asks(); !errors.Is(err, tc.want) || b.asked() != tc.gets {
 				t.Errorf("want %v and %d requests, got %v and %d", tc.want, tc.gets, err, b.asked())
@@ -329,14 +329,14 @@ func TestListsAreTriedOnce(t *testing.T) {
 		want bool
 	}{{errOutage, false}, {nil, true}, {errForbidden, true}} {
 		b.says(nil, tc.list)
-		if got := b.r.lists(t.Context()); got != tc.want {
+		if got := b.r.canListClusters(t.Context()); got != tc.want {
 			t.Errorf("%v: want %t, got %t", tc.list, tc.want, got)
 		}
 	}
 	b = newBoard(t)
 	for _, list := range []error{errForbidden, nil} {
 		b.says(nil, list)
-		if b.r.lists(t.Context()) {
+		if b.r.canListClusters(t.Context()) {
 			t.Errorf("%v: want it to stay as it was", list)
 		}
 	}

@@ -28,14 +28,17 @@ const (
 	keyExpiration = "expirationTimestamp"
 )
 
-const goingOn = "Cannot look at the credentials of a cluster, going on with those there are"
+// msgCredentialsUnavailable is logged while current credentials stay in use.
+const msgCredentialsUnavailable = "Cannot read the credentials of a cluster, using the current ones"
 
-// Granted reports whether access was granted, and sees to it that there is a connection.
-func (r *Requester) granted(ctx context.Context, reg Registration, request reconcile.Request, ar *clustersv1alpha1.AccessRequest) (bool, error) {
+// granted reports whether access was granted, and connects to the cluster.
+func (r *Requester) granted(
+	ctx context.Context, reg Registration, request reconcile.Request, ar *clustersv1alpha1.AccessRequest,
+) (bool, error) {
 	current := ar.Status.ObservedGeneration == ar.GetGeneration()
 	switch {
 	case ar.Status.Phase == clustersv1alpha1.RequestDenied && current:
-		r.lose(client.ObjectKeyFromObject(ar))
+		r.dropGrant(client.ObjectKeyFromObject(ar))
 
 		return false, errors.Wrapf(serviceprovider.ErrAccessDenied, "AccessRequest %s", client.ObjectKeyFromObject(ar))
 	case ar.Status.Phase != clustersv1alpha1.RequestGranted || !current || ar.Status.SecretRef == nil:
@@ -45,23 +48,26 @@ func (r *Requester) granted(ctx context.Context, reg Registration, request recon
 	r.mu.Lock()
 	old := r.grants[key]
 	r.mu.Unlock()
-	good := old != nil && old.version == ar.GetResourceVersion() && old.flaw == nil && !r.expired(old)
-	if good && !r.resolve(key) {
+	good := old != nil && old.version == ar.GetResourceVersion() && old.invalid == nil && !r.expired(old)
+	if good && !r.clearStale(key) {
 		return true, nil
 	}
-	over, err := r.turn(ctx, key)
+	unlock, err := r.lockSecret(ctx, key)
 	if err != nil {
 		return false, err
 	}
-	defer over()
-	g := &grant{request: request, scheme: reg.ID, version: ar.GetResourceVersion(), secret: serviceprovider.SecretKeyOf(ar), ar: ar.DeepCopy()}
+	defer unlock()
+	g := &grant{
+		request: request, scheme: reg.ID, version: ar.GetResourceVersion(), secret: serviceprovider.SecretKeyOf(ar),
+		ar: ar.DeepCopy(),
+	}
 	_, err = r.load(ctx, key, g, nil)
 	switch {
 	case gone.Answered(err, g.secret.Name):
-		return false, nil // it is on its way
-	case err != nil && good && g.flaw == nil && ctx.Err() == nil:
-		r.logger.Info(goingOn, "accessRequest", key.String(), "error", r.redact(key, err))
-		r.doubt(key)
+		return false, nil // the Secret is not in place yet
+	case err != nil && good && g.invalid == nil && ctx.Err() == nil:
+		r.logger.Info(msgCredentialsUnavailable, "accessRequest", key.String(), "error", r.redact(key, err))
+		r.markStale(key)
 
 		return true, nil
 	}
@@ -72,51 +78,52 @@ func (r *Requester) granted(ctx context.Context, reg Registration, request recon
 	return err == nil, err
 }
 
+// expired reports whether the credentials of a grant have expired.
 func (r *Requester) expired(g *grant) bool {
 	return !g.expires.IsZero() && !r.clock.Now().Before(g.expires)
 }
 
-// Turn waits until nobody else reads the Secret of a grant. Whoever reads it later has the
-// newer one, and must not be overtaken by what was read before.
-func (r *Requester) turn(ctx context.Context, key clusters.Key) (over func(), err error) {
+// lockSecret waits until no other goroutine reads the Secret of a grant, so that a newer Secret is
+// not replaced by an older one. The caller calls the returned function to unlock it.
+func (r *Requester) lockSecret(ctx context.Context, key clusters.Key) (unlock func(), err error) {
 	for {
 		r.mu.Lock()
-		theirs, taken := r.turns[key]
-		if !taken {
+		other, locked := r.secretLocks[key]
+		if !locked {
 			mine := make(chan struct{})
-			r.turns[key] = mine
+			r.secretLocks[key] = mine
 			r.mu.Unlock()
 
 			return func() {
 				r.mu.Lock()
-				delete(r.turns, key)
+				delete(r.secretLocks, key)
 				r.mu.Unlock()
 				close(mine)
 			}, nil
 		}
 		r.mu.Unlock()
 		select {
-		case <-theirs:
+		case <-other:
 		case <-ctx.Done():
 			return nil, errors.Wrap(ctx.Err(), "cannot wait for the Secret of the AccessRequest")
 		}
 	}
 }
 
-// Load reads the Secret of a grant, in the turn of the caller, and reports whether the
-// connection is another one. A grant that takes the place of another one is dropped if that is not there any more:
-// then the object went meanwhile.
+// load reads the Secret of a grant, with the lock of lockSecret, and reports whether the connection
+// was replaced. If the grant replaces another one that is not in the map any more, it is discarded:
+// the object was deleted.
 func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *grant) (bool, error) {
 	g.read = r.clock.Now()
 	secret := &corev1.Secret{}
 	if err := r.platform.Client().Get(ctx, g.secret, secret); err != nil {
 		return false, errors.Wrap(err, "cannot read the Secret of the AccessRequest")
 	}
-	g.secretVersion, g.flaw = secret.GetResourceVersion(), nil
+	g.secretVersion, g.invalid = secret.GetResourceVersion(), nil
 	k, err := r.parse(g, secret)
 	if err != nil {
-		g.flaw = err
-		r.hope(key, g, instead)
+		g.invalid = err
+		r.followInvalid(key, g, instead)
 
 		return false, err
 	}
@@ -129,9 +136,10 @@ func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *gran
 	r.grants[key] = g
 	r.mu.Unlock()
 	where := k.RESTConfig.Host + " " + k.RESTConfig.ServerName // may have been rewritten
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", g.ar.GetUID(), secret.GetUID(), secret.GetResourceVersion(), where))
+	sum := sha256.Sum256(fmt.Appendf(
+		nil, "%q %q %q %q", g.ar.GetUID(), secret.GetUID(), secret.GetResourceVersion(), where))
 	rev := clusters.Revision(hex.EncodeToString(sum[:8]))
-	clusters.OnUnauthorized(k.RESTConfig, func() { r.refused(key, rev) })
+	clusters.OnUnauthorized(k.RESTConfig, func() { r.onUnauthorized(key, rev) })
 	replaced := r.cache.Set(key, clusters.Input{
 		RESTConfig: k.RESTConfig, Revision: rev,
 		ConnectedAt: metav1.NewMicroTime(r.clock.Now()), Expires: g.expires,
@@ -140,14 +148,14 @@ func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *gran
 	lost := r.grants[key] == nil
 	r.mu.Unlock()
 	if lost {
-		r.cache.Drop(key) // tells others, who may ask us
+		r.cache.Drop(key) // calls listeners, which may call this provider
 	}
 	r.follow(key, g)
 
 	return replaced, nil
 }
 
-// Parse makes something usable of a Secret.
+// parse returns the kubeconfig in a Secret.
 func (r *Requester) parse(g *grant, secret *corev1.Secret) (*clusters.Kubeconfig, error) {
 	data, ok := secret.Data[keyKubeconfig]
 	if !ok {
@@ -160,7 +168,9 @@ func (r *Requester) parse(g *grant, secret *corev1.Secret) (*clusters.Kubeconfig
 	if r.rewrite != nil {
 		secrets := secrecy.Of(k.RESTConfig)
 		if err := r.rewrite(g.ar.DeepCopy(), k.RESTConfig); err != nil {
-			return nil, errors.Wrap(redact.NewMask(append(secrets, secrecy.Of(k.RESTConfig)...)...).Error(err), "cannot rewrite the configuration of the cluster")
+			return nil, errors.Wrap(
+				redact.NewMask(append(secrets, secrecy.Of(k.RESTConfig)...)...).Error(err),
+				"cannot rewrite the configuration of the cluster")
 		}
 	}
 	g.expires = k.Expires
@@ -171,30 +181,30 @@ func (r *Requester) parse(g *grant, secret *corev1.Secret) (*clusters.Kubeconfig
 	return k, nil
 }
 
-// Hope sees to it that a Secret that cannot be used is noticed when it is corrected, unless
-// there is a connection that goes on meanwhile, or the object went.
-func (r *Requester) hope(key clusters.Key, g, instead *grant) {
+// followInvalid watches a Secret with an invalid kubeconfig so that its correction is noticed,
+// unless a valid connection remains in use or the object was deleted.
+func (r *Requester) followInvalid(key clusters.Key, g, instead *grant) {
 	r.mu.Lock()
 	old := r.grants[key]
-	hopes := (instead == nil || old == instead) && (old == nil || old.flaw != nil)
-	if hopes {
+	follows := (instead == nil || old == instead) && (old == nil || old.invalid != nil)
+	if follows {
 		r.grants[key] = g
 	}
 	r.mu.Unlock()
-	if hopes {
+	if follows {
 		r.follow(key, g)
 	}
 }
 
-// Redact returns an error that can be shown to anybody, without the credentials of the platform
-// and of the connection.
+// redact removes the credentials of the platform and of the connection from an error.
 func (r *Requester) redact(key clusters.Key, err error) error {
 	in, _ := r.cache.Known(key)
 
-	return redact.NewMask(append(secrecy.OfConnections(secrecy.From(r.platform)), secrecy.Of(in.RESTConfig)...)...).Error(err)
+	return redact.NewMask(append(secrecy.OfConnections(
+		secrecy.From(r.platform)), secrecy.Of(in.RESTConfig)...)...).Error(err)
 }
 
-// Timestamp reads seconds since 1970, or a date.
+// timestamp parses seconds since 1970, or an RFC 3339 date. It is zero for other data.
 func timestamp(data []byte) time.Time {
 	if seconds, err := strconv.ParseInt(string(data), 10, 64); err == nil && seconds > 0 {
 		return time.Unix(seconds, 0)

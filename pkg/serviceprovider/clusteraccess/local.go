@@ -9,11 +9,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// HostFromAnnotation is for WithRewriteRESTConfig: it reaches a cluster at the address
-// that an annotation of its AccessRequest tells, such as the one that a cluster on this
-// machine has outside its own network. The server still has to prove that it is the one
-// of the kubeconfig. Without the annotation nothing changes; the error says that it holds
-// no https address.
+// HostFromAnnotation returns a function for WithRewriteRESTConfig that connects to a cluster at the
+// address in an annotation of its AccessRequest, for instance one that is reachable from outside
+// the cluster network. The server still has to present a certificate for the host of the
+// kubeconfig. Without the annotation nothing changes. An annotation without an https address is an
+// error.
 func HostFromAnnotation(key string) func(ar *clustersv1alpha1.AccessRequest, config *rest.Config) error {
 	return func(ar *clustersv1alpha1.AccessRequest, config *rest.Config) error {
 		address, ok := ar.GetAnnotations()[key]
@@ -26,7 +26,7 @@ func HostFromAnnotation(key string) func(ar *clustersv1alpha1.AccessRequest, con
 		}
 		from, err := url.Parse(config.Host)
 		if err != nil {
-			return errors.Wrap(err, "cannot tell the name of the server")
+			return errors.Wrap(err, "cannot parse the host of the server")
 		}
 		if config.ServerName == "" {
 			config.ServerName = from.Hostname()

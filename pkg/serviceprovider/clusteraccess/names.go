@@ -11,16 +11,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// limit is how long a label and the name of a request may be.
-const limit = 63
+// maxNameLength is the maximum length of a label value and of the name of a request.
+const maxNameLength = 63
 
-// An identity is how a request for a cluster of an object may be called, and the controller
-// that calls it so.
+// identity is a name of a request, and the controller name that is part of it.
 type identity struct{ name, controller string }
 
-// identities returns how the requests for a cluster of an object may be called: first as they
-// are made now, which is how the library of the platform does, then as earlier versions have
-// made them, and then the same of former controllers.
+// identities returns the possible names of the requests for a cluster of an object: the current
+// one, as the library of the platform builds it, that of earlier versions, and the same for former
+// names of the controller.
 func (r *Requester) identities(reg Registration, request reconcile.Request) []identity {
 	all := make([]identity, 0, 2)
 	for _, controller := range append([]string{r.controller}, r.former...) {
@@ -37,11 +36,11 @@ func (r *Requester) identities(reg Registration, request reconcile.Request) []id
 	return all
 }
 
-// requestName returns the name of the requests for a cluster of an object, as the platform's
-// library has it: what is too long before the suffix is shortened.
+// requestName returns the name of the requests for a cluster of an object, as the library of the
+// platform builds it: the part before the suffix is shortened if it is too long.
 func requestName(controller, object, suffix string) string {
 	whole, suffix := strings.ToLower(controller+"--"+object), strings.ToLower(suffix)
-	room := limit - len("--") - len(suffix)
+	room := maxNameLength - len("--") - len(suffix)
 	if room <= len("--")+hashLength {
 		return bounded(whole + "--" + suffix)
 	}
@@ -49,35 +48,36 @@ func requestName(controller, object, suffix string) string {
 	return shortened(whole, room) + "--" + suffix
 }
 
-// hashLength is the length of what shortened puts at the end.
+// hashLength is the length of the hash that shortened appends.
 const hashLength = 8
 
-// shortened puts a hash in the place of what does not fit, as the platform's library does.
+// shortened replaces the end of a name that is too long by a hash, as the library of the platform
+// does.
 func shortened(s string, room int) string {
 	if len(s) <= room {
 		return s
 	}
 	head := s[:room-len("--")-hashLength]
 	if cut := strings.TrimRight(head, "-."); strings.Contains(head[len(cut):], ".") {
-		head = cut // a dot before a hyphen is no name
+		head = cut // a dot before a hyphen is invalid in a name
 	}
 	hash := base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 	return head + "--" + hash.EncodeToString(sha3.SumSHAKE128([]byte(s), hashLength*5/8))
 }
 
-// purpose returns the label that says what a request is for, as the platform's library has it.
-func purpose(reg Registration, request reconcile.Request) string {
+// purposeLabel returns the label that says what a request is for, as the platform's library has it.
+func purposeLabel(reg Registration, request reconcile.Request) string {
 	return bounded(strings.TrimLeft(request.Namespace+"."+request.Name+"."+reg.ID, "."))
 }
 
 // bounded shortens what would be too long for a label or the name of an object, and
 // keeps different ones apart.
 func bounded(s string) string {
-	if len(s) <= limit {
+	if len(s) <= maxNameLength {
 		return s
 	}
 	sum := sha256.Sum256([]byte(s))
 
-	return strings.TrimRight(s[:limit-9], "-.") + "-" + hex.EncodeToString(sum[:4])
+	return strings.TrimRight(s[:maxNameLength-9], "-.") + "-" + hex.EncodeToString(sum[:4])
 }

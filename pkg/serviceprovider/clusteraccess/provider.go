@@ -34,8 +34,8 @@ const (
 // An Option of New.
 type Option func(*Requester)
 
-// WithRetryInterval is how often to look at requests that are not granted yet, by
-// default every ten seconds. Anything not positive is ignored.
+// WithRetryInterval sets the interval at which requests that are not granted yet are checked. The
+// default is ten seconds. A value that is not positive is ignored.
 func WithRetryInterval(d time.Duration) Option {
 	return func(r *Requester) {
 		if d > 0 {
@@ -44,9 +44,8 @@ func WithRetryInterval(d time.Duration) Option {
 	}
 }
 
-// WithRecheckInterval is how often the Secrets with the kubeconfigs are read even if
-// nothing tells that they have changed, by default every minute. Anything not positive is
-// ignored.
+// WithRecheckInterval sets the interval at which the Secrets with the kubeconfigs are read without
+// an event. The default is a minute. A value that is not positive is ignored.
 func WithRecheckInterval(d time.Duration) Option {
 	return func(r *Requester) {
 		if d > 0 {
@@ -55,40 +54,39 @@ func WithRecheckInterval(d time.Duration) Option {
 	}
 }
 
-// WithRewriteRESTConfig lets rewrite change the configuration of each connection before
-// it is made, for instance to reach the clusters from elsewhere when debugging. Its
-// error is that of the pass. It must not call Reconcile for the object of the request:
-// nobody else reads the Secret meanwhile, so that this would wait until its context ends.
+// WithRewriteRESTConfig sets a function that modifies the configuration of each connection before
+// it is used, for instance to reach clusters at other addresses when debugging. Its error is an
+// error of the pass. It must not call Reconcile for the object of the request: the Secret is
+// locked, so that call would block until its context ends.
 func WithRewriteRESTConfig(rewrite func(ar *clustersv1alpha1.AccessRequest, config *rest.Config) error) Option {
 	return func(r *Requester) { r.rewrite = rewrite }
 }
 
-// WithLogger says where is told what happens. By default that is nowhere.
+// WithLogger sets the logger. By default nothing is logged.
 func WithLogger(l logging.Logger) Option { return func(r *Requester) { r.logger = l } }
 
-// WithClock tells the time. By default that is the machine's.
+// WithClock sets the clock. The default is the real clock.
 func WithClock(c clock.PassiveClock) Option { return func(r *Requester) { r.clock = c } }
 
-// WithBuild sets what makes a connection. By default that is a clusters.Cluster with a
-// client.
+// WithBuild sets the function that builds a connection. The default builds a clusters.Cluster with
+// a client.
 func WithBuild(build func(ctx context.Context, key clusters.Key, in clusters.Input) (*clusters.Cluster, error)) Option {
 	return func(r *Requester) { r.build = build }
 }
 
-// WithFormerNames names how the controller was called before, from the last name on. What it
-// has asked for by those names is used, and given back, as long as there are objects from then. It stays as it
-// is, so that the controller can have its name back. By default there are none: then a
-// deletion is blocked whose workload cluster was asked for by another name, and what was asked for by
-// that name is left on the platform.
+// WithFormerNames sets the former names of the controller, the latest first. Requests under those
+// names are used, and released with their objects. They are not renamed, so the controller can be
+// renamed back. By default there are none: then a deletion is blocked if its workload cluster was
+// requested under another name, and requests under other names remain on the platform.
 func WithFormerNames(names ...string) Option {
 	return func(r *Requester) { r.former = append([]string(nil), names...) }
 }
 
-// A Requester gets access by asking the platform. It is a
-// serviceprovider.ClusterAccessProvider, AccessDetailer, AccessWatcher and ClusterChecker. Make one with
-// New, and close it in the end. It may be used concurrently for different objects.
+// A Requester gets access by requests to the platform. It is a
+// serviceprovider.ClusterAccessProvider, AccessDetailer, AccessWatcher and ClusterChecker. Create
+// one with New and close it at the end. It may be used concurrently for different objects.
 type Requester struct {
-	pair
+	standardClusters
 
 	platform   *clusters.Cluster
 	controller string
@@ -102,22 +100,22 @@ type Requester struct {
 	clock      clock.PassiveClock
 	cache      *clusters.Cache[*clusters.Cluster]
 
-	mu      sync.Mutex // guards what follows
-	grants  map[clusters.Key]*grant
-	waiting map[client.ObjectKey]map[reconcile.Request]struct{} // for existing ClusterRequests
-	cached  cache.Cache                                         // once the platform's cache runs
-	mayList *bool                                               // clusters, once that is known
+	mu           sync.Mutex // guards what follows
+	grants       map[clusters.Key]*grant
+	waiting      map[client.ObjectKey]map[reconcile.Request]struct{} // for existing ClusterRequests
+	cachedReader cache.Cache                                         // once the platform's cache runs
+	listAllowed  *bool                                               // clusters, once that is known
 
-	doubted  map[clusters.Key]struct{} // whose Secrets are to be read again
+	stale    map[clusters.Key]struct{} // whose Secrets are to be read again
 	follower *credentials.Follower     // tells when they have changed; nil: nobody does
-	followed map[clusters.Key]following
+	followed map[clusters.Key]followedSecret
 
-	turns map[clusters.Key]chan struct{} // whose Secrets are being read; closed when that is over
+	secretLocks map[clusters.Key]chan struct{} // whose Secrets are being read; closed when that is over
 
 	wake chan struct{} // there is a doubt
 }
 
-// A grant is what is known of an AccessRequest that was granted.
+// grant is the state of a granted AccessRequest.
 type grant struct {
 	request reconcile.Request
 	scheme  string // ID of the registration
@@ -128,19 +126,20 @@ type grant struct {
 
 	read          time.Time // when its Secret was
 	secretVersion string
-	flaw          error // why it cannot be used
+	invalid       error // why it cannot be used
 }
 
-// New returns a provider that asks the platform for access on behalf of a controller,
-// whose name is part of the names of its requests: WithFormerNames is for one that has changed. The platform's client has to know the
-// kinds of clustersv1alpha1. It returns an error if a registration makes no sense.
+// New returns a provider that asks the platform for access on behalf of a controller, whose
+// name is part of the names of its requests: WithFormerNames is for one that has changed. The
+// platform's client has to know the kinds of clustersv1alpha1. It returns an error if a
+// registration makes no sense.
 func New(platform *clusters.Cluster, controller string, registrations []Registration, o ...Option) (*Requester, error) {
 	if platform == nil || !platform.HasClient() || controller == "" {
 		return nil, errors.New("cannot ask for access without a platform with a client, and a name")
 	}
 	seen := map[string]bool{}
 	for _, reg := range registrations {
-		if err := reg.check(); err != nil {
+		if err := reg.validate(); err != nil {
 			return nil, errors.Wrap(err, "cannot ask for access")
 		}
 		if seen[reg.ID] {
@@ -148,7 +147,8 @@ func New(platform *clusters.Cluster, controller string, registrations []Registra
 		}
 		suffix := "--" + strings.ToLower(reg.suffix())
 		if seen[suffix] {
-			return nil, errors.Errorf("cannot ask for access: the requests of %s have the names of those of another registration", reg.ID)
+			return nil, errors.Errorf(
+				"cannot ask for access: the requests of %s have the names of those of another registration", reg.ID)
 		}
 		seen[reg.ID], seen[suffix] = true, true
 	}
@@ -156,10 +156,10 @@ func New(platform *clusters.Cluster, controller string, registrations []Registra
 		platform: platform, controller: controller, registered: append([]Registration(nil), registrations...),
 		retry: 10 * time.Second, recheck: time.Minute, logger: logging.NewNopLogger(), clock: clock.RealClock{},
 		grants: map[clusters.Key]*grant{}, waiting: map[client.ObjectKey]map[reconcile.Request]struct{}{},
-		doubted: map[clusters.Key]struct{}{}, followed: map[clusters.Key]following{},
-		turns: map[clusters.Key]chan struct{}{}, wake: make(chan struct{}, 1),
+		stale: map[clusters.Key]struct{}{}, followed: map[clusters.Key]followedSecret{},
+		secretLocks: map[clusters.Key]chan struct{}{}, wake: make(chan struct{}, 1),
 	}
-	r.pair, r.build = pair{r}, r.connect
+	r.standardClusters, r.build = standardClusters{r}, r.connect
 	for _, set := range o {
 		set(r)
 	}
@@ -173,12 +173,13 @@ func New(platform *clusters.Cluster, controller string, registrations []Registra
 // Close closes all connections.
 func (r *Requester) Close() { r.cache.Close() }
 
-// Connections returns those of all objects, by the names of their AccessRequests, for
-// controllers that keep something on them: see clusters.Manager. Who listens to it
-// enqueues objects, as Manager.Source does: Reconcile for an object whose connection is
-// just being replaced, called by the listener itself, would wait until its context ends.
+// Connections returns the connections of all objects by the names of their AccessRequests, for
+// controllers that keep state per connection: see clusters.Manager. A listener should enqueue
+// objects, as Manager.Source does. It must not call Reconcile for an object whose connection is
+// being replaced: that call would block until its context ends.
 func (r *Requester) Connections() *clusters.Cache[*clusters.Cluster] { return r.cache }
 
+// connect builds a connection.
 func (r *Requester) connect(_ context.Context, key clusters.Key, in clusters.Input) (*clusters.Cluster, error) {
 	r.mu.Lock()
 	g := r.grants[key]
@@ -193,13 +194,13 @@ func (r *Requester) connect(_ context.Context, key clusters.Key, in clusters.Inp
 	return nil, clusters.ErrNotFound
 }
 
-// Reconcile asks for access to all clusters of an object. The errors to branch on are
-// serviceprovider.ErrAccessDenied and ErrClusterGone. It does not wait: RequeueAfter says
-// when to look again.
+// Reconcile requests access to all clusters of an object. The errors to branch on are
+// serviceprovider.ErrAccessDenied, ErrClusterGone and ErrAccessNotOwned. It does not block: while
+// access is not granted, RequeueAfter is set.
 func (r *Requester) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	ready := true
 	for _, reg := range r.registered {
-		// All are asked for before any is waited for.
+		// All are requested before the pass waits for any.
 		granted, err := r.ensure(ctx, reg, request)
 		if err != nil {
 			return reconcile.Result{}, errors.Wrapf(err, "cannot get access to cluster %s", reg.ID)
@@ -213,8 +214,8 @@ func (r *Requester) Reconcile(ctx context.Context, request reconcile.Request) (r
 	return reconcile.Result{}, nil
 }
 
-// CheckClusters returns ErrClusterGone if a cluster that was made for an object was not asked
-// for any more, by no name that its request may have: Reconcile would make another one.
+// CheckClusters returns ErrClusterGone if there is no ClusterRequest for a cluster of an object,
+// under any of its possible names: Reconcile would create another one.
 func (r *Requester) CheckClusters(ctx context.Context, request reconcile.Request, _ ...any) error {
 	for _, reg := range r.registered {
 		if reg.Request == nil {
@@ -233,8 +234,8 @@ func (r *Requester) CheckClusters(ctx context.Context, request reconcile.Request
 	return nil
 }
 
-// ReconcileDelete gives back what was asked for, under all names that it may have: first
-// access, then clusters of our own.
+// ReconcileDelete releases everything that was requested under any possible name: first access,
+// then the clusters that were requested for the object.
 func (r *Requester) ReconcileDelete(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	for _, empty := range []func(Registration) client.Object{
 		func(Registration) client.Object { return &clustersv1alpha1.AccessRequest{} },
@@ -268,7 +269,7 @@ func (r *Requester) ReconcileDelete(ctx context.Context, request reconcile.Reque
 	return reconcile.Result{}, nil
 }
 
-// Access returns what is known of a cluster of an object.
+// Access returns the access to a cluster of an object.
 func (r *Requester) Access(ctx context.Context, request reconcile.Request, id string) (serviceprovider.Access, error) {
 	reg, err := r.registration(id)
 	if err != nil {
@@ -290,11 +291,12 @@ func (r *Requester) Access(ctx context.Context, request reconcile.Request, id st
 	return a, nil
 }
 
-// AccessRequest returns what access to a cluster of an object was asked for with, as it
-// is now. The error is a Kubernetes not-found if there is none, or only one of somebody
-// else: that is none of ours, whatever becomes of it. It is serviceprovider.ErrAccessWithdrawn
-// as well if the ClusterRequest that was made for the object is being deleted.
-func (r *Requester) AccessRequest(ctx context.Context, request reconcile.Request, id string) (*clustersv1alpha1.AccessRequest, error) {
+// AccessRequest reads the AccessRequest for a cluster of an object. The error is a Kubernetes
+// not-found error if there is none, or only one with another owner. It is also
+// serviceprovider.ErrAccessWithdrawn if the ClusterRequest of the object is being deleted.
+func (r *Requester) AccessRequest(
+	ctx context.Context, request reconcile.Request, id string,
+) (*clustersv1alpha1.AccessRequest, error) {
 	reg, err := r.registration(id)
 	if err != nil {
 		return nil, err
@@ -306,8 +308,9 @@ func (r *Requester) AccessRequest(ctx context.Context, request reconcile.Request
 	if found {
 		return ar, nil
 	}
-	missing := kerrors.NewNotFound(clustersv1alpha1.GroupVersion.WithResource("accessrequests").GroupResource(), r.newAccessRequest(reg, request).Name)
-	withdrawn, err := r.withdrawn(ctx, reg, request)
+	missing := kerrors.NewNotFound(
+		clustersv1alpha1.GroupVersion.WithResource("accessrequests").GroupResource(), r.newAccessRequest(reg, request).Name)
+	withdrawn, err := r.clusterReleased(ctx, reg, request)
 	switch {
 	case err != nil:
 		return nil, err
@@ -318,8 +321,8 @@ func (r *Requester) AccessRequest(ctx context.Context, request reconcile.Request
 	}
 }
 
-// withdrawn reports whether the ClusterRequest that was made for an object is being deleted.
-func (r *Requester) withdrawn(ctx context.Context, reg Registration, request reconcile.Request) (bool, error) {
+// clusterReleased reports whether the ClusterRequest of an object is being deleted.
+func (r *Requester) clusterReleased(ctx context.Context, reg Registration, request reconcile.Request) (bool, error) {
 	if reg.Request == nil {
 		return false, nil
 	}
@@ -331,8 +334,8 @@ func (r *Requester) withdrawn(ctx context.Context, reg Registration, request rec
 	return found && !cr.GetDeletionTimestamp().IsZero(), nil
 }
 
-// grantKey returns the AccessRequest that access to a cluster of an object was granted by, and
-// else the one that it would be asked for with.
+// grantKey returns the key of the granted AccessRequest for a cluster of an object, and otherwise
+// the key of a new one.
 func (r *Requester) grantKey(reg Registration, request reconcile.Request) clusters.Key {
 	all, ns := r.identities(reg, request), reg.namespace(request)
 	r.mu.Lock()
@@ -346,6 +349,7 @@ func (r *Requester) grantKey(reg Registration, request reconcile.Request) cluste
 	return clusters.Key{Namespace: ns, Name: all[0].name}
 }
 
+// registration returns the registration with an ID.
 func (r *Requester) registration(id string) (Registration, error) {
 	for _, reg := range r.registered {
 		if reg.ID == id {
@@ -356,18 +360,19 @@ func (r *Requester) registration(id string) (Registration, error) {
 	return Registration{}, errors.Errorf("cluster %q is not registered", id)
 }
 
-// Reader returns what requests are read from.
+// reader returns the reader of requests: the cache of the platform after AccessSources, its client
+// before.
 func (r *Requester) reader() client.Reader {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.cached != nil {
-		return r.cached
+	if r.cachedReader != nil {
+		return r.cachedReader
 	}
 
 	return r.platform.Client()
 }
 
-// Forget drops what is known of an object.
+// forget removes the grants of an object and drops their connections.
 func (r *Requester) forget(request reconcile.Request) {
 	r.mu.Lock()
 	var dropped []clusters.Key
@@ -375,7 +380,7 @@ func (r *Requester) forget(request reconcile.Request) {
 		if g.request == request {
 			dropped = append(dropped, key)
 			delete(r.grants, key)
-			r.leave(key)
+			r.unfollow(key)
 		}
 	}
 	for key, objects := range r.waiting {

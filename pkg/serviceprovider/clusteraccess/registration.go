@@ -14,29 +14,29 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
-// A Registration says how objects get to one of their clusters. Exactly one of Request,
+// A Registration defines how objects get access to one of their clusters. Exactly one of Request,
 // ExistingRequest and ExistingCluster is required.
 type Registration struct {
-	// ID of the cluster, such as serviceprovider.ClusterMCP. It is part of the labels
-	// of what is created.
+	// ID of the cluster, such as serviceprovider.ClusterMCP. It is part of the labels of the
+	// requests.
 	ID string
 
-	// Suffix of the names of what is created. The default is the ID.
+	// Suffix of the names of the requests. The default is the ID.
 	Suffix string
 
-	// Request asks for a cluster of its own for each object, which goes with it.
+	// Request is the spec of a ClusterRequest per object, which is deleted with the object.
 	Request *clustersv1alpha1.ClusterRequestSpec
 
-	// ExistingRequest names a ClusterRequest that somebody else has made.
+	// ExistingRequest returns the key of a ClusterRequest that another controller owns.
 	ExistingRequest func(request reconcile.Request) client.ObjectKey
 
-	// ExistingCluster names a cluster of the platform.
+	// ExistingCluster returns the key of a cluster of the platform.
 	ExistingCluster func(request reconcile.Request) client.ObjectKey
 
-	// Token says what the access is to be good for.
+	// Token defines the permissions of the access.
 	Token *clustersv1alpha1.TokenConfig
 
-	// OIDC asks for access by an identity provider in place of a token.
+	// OIDC requests access by an identity provider in place of a token.
 	OIDC *runtime.RawExtension
 
 	// Namespace of the requests on the platform, created if it does not exist. The
@@ -77,7 +77,8 @@ func StableNamespace(r reconcile.Request) string {
 	return fmt.Sprintf("mcp--%s-%s-%s-%s-%s", h[:8], h[8:12], h[12:16], h[16:20], h[20:])
 }
 
-func (r Registration) check() error {
+// validate returns an error for a registration that is incomplete or ambiguous.
+func (r Registration) validate() error {
 	ways := 0
 	for _, way := range []bool{r.Request != nil, r.ExistingRequest != nil, r.ExistingCluster != nil} {
 		if way {
@@ -88,7 +89,8 @@ func (r Registration) check() error {
 	case r.ID == "":
 		return errors.New("a registration has no ID")
 	case ways != 1:
-		return errors.Errorf("registration %s needs exactly one of a request, an existing request and an existing cluster", r.ID)
+		return errors.Errorf(
+			"registration %s needs exactly one of a request, an existing request and an existing cluster", r.ID)
 	case r.Token == nil && r.OIDC == nil:
 		return errors.Errorf("registration %s asks for nothing: token or OIDC is required", r.ID)
 	default:
@@ -96,6 +98,7 @@ func (r Registration) check() error {
 	}
 }
 
+// suffix returns the suffix of the names of the requests.
 func (r Registration) suffix() string {
 	if r.Suffix != "" {
 		return r.Suffix
@@ -104,6 +107,7 @@ func (r Registration) suffix() string {
 	return r.ID
 }
 
+// namespace returns the namespace of the requests of an object.
 func (r Registration) namespace(request reconcile.Request) string {
 	if r.Namespace != nil {
 		return r.Namespace(request)
@@ -112,11 +116,11 @@ func (r Registration) namespace(request reconcile.Request) string {
 	return StableNamespace(request)
 }
 
-// StableMCPNamespace is StableNamespace with a name and a namespace, for programs that know it
-// so. It returns an error if both are empty.
+// StableMCPNamespace is StableNamespace with a name and a namespace as arguments. It returns an
+// error if both are empty.
 func StableMCPNamespace(name, namespace string) (string, error) {
 	if name == "" && namespace == "" {
-		return "", errors.New("cannot tell the namespace of an object without a name")
+		return "", errors.New("cannot compute the namespace of an object without a name")
 	}
 
 	return StableNamespace(reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}}), nil

@@ -195,8 +195,8 @@ func TestDeniedLater(t *testing.T) {
 	if _, err := a.r.Reconcile(t.Context(), a.request); !errors.Is(err, serviceprovider.ErrAccessDenied) {
 		t.Errorf("want %v, got %v", serviceprovider.ErrAccessDenied, err)
 	}
-	if _, err := a.r.Access(t.Context(), a.request, serviceprovider.ClusterWorkload); !errors.Is(err, clusters.ErrNotFound) || len(a.r.known()) != 0 {
-		t.Errorf("want %v and nothing known, got %v and %v", clusters.ErrNotFound, err, a.r.known())
+	if _, err := a.r.Access(t.Context(), a.request, serviceprovider.ClusterWorkload); !errors.Is(err, clusters.ErrNotFound) || len(a.r.allGrants()) != 0 {
+		t.Errorf("want %v and nothing known, got %v and %v", clusters.ErrNotFound, err, a.r.allGrants())
 	}
 	a.phase(a.accessRequest(), clustersv1alpha1.RequestGranted, "")
 	if !a.asks() || a.access().Cluster == nil {

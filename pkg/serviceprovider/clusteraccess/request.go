@@ -20,11 +20,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
-// metadata returns that of the requests for a cluster of an object. What does not fit
-// into a label is whole in an annotation.
+// metadata returns the metadata of the requests for a cluster of an object. Values that are too
+// long for a label are complete in an annotation.
 func (r *Requester) metadata(reg Registration, request reconcile.Request, id identity) metav1.ObjectMeta {
 	of := map[string]string{LabelOnboardingName: request.Name, LabelOnboardingNamespace: request.Namespace}
-	labels := map[string]string{LabelManagedBy: bounded(id.controller), LabelManagedPurpose: purpose(reg, request)}
+	labels := map[string]string{LabelManagedBy: bounded(id.controller), LabelManagedPurpose: purposeLabel(reg, request)}
 	for key, value := range of {
 		labels[key] = bounded(value)
 	}
@@ -34,37 +34,46 @@ func (r *Requester) metadata(reg Registration, request reconcile.Request, id ide
 	}
 }
 
+// newAccessRequest returns the AccessRequest for a cluster of an object.
 func (r *Requester) newAccessRequest(reg Registration, request reconcile.Request) *clustersv1alpha1.AccessRequest {
 	return &clustersv1alpha1.AccessRequest{
-		ObjectMeta: r.metadata(reg, request, r.identities(reg, request)[0]), Spec: clustersv1alpha1.AccessRequestSpec{Token: reg.Token, OIDC: reg.OIDC},
+		ObjectMeta: r.metadata(
+			reg, request, r.identities(
+				reg, request)[0]), Spec: clustersv1alpha1.AccessRequestSpec{Token: reg.Token, OIDC: reg.OIDC},
 	}
 }
 
+// newClusterRequest returns the ClusterRequest for a cluster of an object.
 func (r *Requester) newClusterRequest(reg Registration, request reconcile.Request) *clustersv1alpha1.ClusterRequest {
-	return &clustersv1alpha1.ClusterRequest{ObjectMeta: r.metadata(reg, request, r.identities(reg, request)[0]), Spec: *reg.Request}
+	return &clustersv1alpha1.ClusterRequest{
+		ObjectMeta: r.metadata(reg, request, r.identities(reg, request)[0]), Spec: *reg.Request,
+	}
 }
 
-// objectOf returns the object that a request was made for: as its annotations have it, or else
-// its labels, which are whole where another program has made it.
+// objectOf returns the object of a request, from its annotations, or from its labels if another
+// program created it.
 func objectOf(o client.Object) reconcile.Request {
 	of := o.GetAnnotations()
 	if of[LabelOnboardingName] == "" {
 		of = o.GetLabels()
 	}
 
-	return reconcile.Request{NamespacedName: client.ObjectKey{Namespace: of[LabelOnboardingNamespace], Name: of[LabelOnboardingName]}}
+	return reconcile.Request{
+		NamespacedName: client.ObjectKey{Namespace: of[LabelOnboardingNamespace], Name: of[LabelOnboardingName]},
+	}
 }
 
-// ours reports whether a request was made by this controller for this cluster of this object,
-// by us, by an earlier version or by the platform's library: that has the object in the
-// purpose, and not always in labels of its own.
-func (r *Requester) ours(o client.Object, reg Registration, want metav1.ObjectMeta) bool {
+// isOwned reports whether a request belongs to this controller, this cluster and this object. It
+// may come from this version, an earlier one, or the library of the platform, which has the object
+// in the purpose and not always in labels.
+func (r *Requester) isOwned(o client.Object, reg Registration, want metav1.ObjectMeta) bool {
 	labels := o.GetLabels()
 	if !strings.EqualFold(labels[LabelManagedBy], want.Labels[LabelManagedBy]) {
 		return false
 	}
 	_, named := labels[LabelOnboardingName]
-	of := labels[LabelOnboardingName] == want.Labels[LabelOnboardingName] && labels[LabelOnboardingNamespace] == want.Labels[LabelOnboardingNamespace]
+	of := labels[LabelOnboardingName] == want.Labels[LabelOnboardingName] &&
+		labels[LabelOnboardingNamespace] == want.Labels[LabelOnboardingNamespace]
 	if labels[LabelManagedPurpose] == want.Labels[LabelManagedPurpose] {
 		return of || !named
 	}
@@ -72,13 +81,15 @@ func (r *Requester) ours(o client.Object, reg Registration, want metav1.ObjectMe
 	return of && labels[LabelManagedPurpose] == bounded(reg.ID)
 }
 
-// locate returns the request for a cluster of an object that is ours, whatever its name, as
-// the reader has it. The error is ErrAccessNotOwned if there is none, and the one of the name
-// that it would have now is not ours. One of another name counts only if it fits.
+// locate returns the owned request for a cluster of an object under any possible name. If there is
+// none and the current name belongs to another owner, the error is ErrAccessNotOwned. A request
+// with another name must also pass fits.
 func locate[T any, P interface {
 	*T
 	client.Object
-}](ctx context.Context, r *Requester, from client.Reader, reg Registration, request reconcile.Request, fits func(P) bool) (P, bool, error) {
+}](
+	ctx context.Context, r *Requester, from client.Reader, reg Registration, request reconcile.Request, fits func(P) bool,
+) (P, bool, error) {
 	var foreign error
 	for i, id := range r.identities(reg, request) {
 		o, key := P(new(T)), client.ObjectKey{Namespace: reg.namespace(request), Name: id.name}
@@ -87,7 +98,7 @@ func locate[T any, P interface {
 		case gone.Answered(err, key.Name):
 		case err != nil:
 			return nil, false, errors.Wrap(err, "cannot get the request")
-		case r.ours(o, reg, r.metadata(reg, request, id)) && (i == 0 || fits == nil || fits(o)):
+		case r.isOwned(o, reg, r.metadata(reg, request, id)) && (i == 0 || fits == nil || fits(o)):
 			return o, true, nil
 		case i == 0:
 			foreign = errors.Wrapf(serviceprovider.ErrAccessNotOwned, "%s %s", kind(o), key)
@@ -97,6 +108,7 @@ func locate[T any, P interface {
 	return nil, false, foreign
 }
 
+// kind returns the kind of a request.
 func kind(o client.Object) string {
 	if _, ok := o.(*clustersv1alpha1.ClusterRequest); ok {
 		return "ClusterRequest"
@@ -105,9 +117,11 @@ func kind(o client.Object) string {
 	return "AccessRequest"
 }
 
-// takeOver makes the labels and annotations of a request what they are on those that are made
-// now, and changes what else is wanted, in one patch. Nothing is sent if that is so already.
-func (r *Requester) takeOver(ctx context.Context, o client.Object, reg Registration, request reconcile.Request, change func()) error {
+// takeOver sets the labels and annotations of a request to those of a new one and applies change,
+// in one patch. Nothing is sent without a difference.
+func (r *Requester) takeOver(
+	ctx context.Context, o client.Object, reg Registration, request reconcile.Request, change func(),
+) error {
 	base, _ := o.DeepCopyObject().(client.Object)
 	all := r.identities(reg, request)
 	as := all[slices.IndexFunc(all, func(id identity) bool { return id.name == o.GetName() })]
@@ -128,11 +142,11 @@ func (r *Requester) takeOver(ctx context.Context, o client.Object, reg Registrat
 	return errors.Wrap(r.platform.Client().Patch(ctx, o, patch), "cannot change the request")
 }
 
-// ensure asks for access to one cluster, and reports whether it was granted.
+// ensure requests access to one cluster, and reports whether it is granted.
 func (r *Requester) ensure(ctx context.Context, reg Registration, request reconcile.Request) (bool, error) {
 	wanted := r.newAccessRequest(reg, request)
 	var cluster *clustersv1alpha1.ObjectReference
-	goes := "" // the ClusterRequest that was made for the object, if somebody deletes it
+	deleting := "" // the ClusterRequest of the object, if it is being deleted
 	if reg.ExistingCluster != nil {
 		key := reg.ExistingCluster(request)
 		cluster = &clustersv1alpha1.ObjectReference{Namespace: key.Namespace, Name: key.Name}
@@ -145,13 +159,18 @@ func (r *Requester) ensure(ctx context.Context, reg Registration, request reconc
 		wanted.Spec.RequestRef = &clustersv1alpha1.ObjectReference{Namespace: cr.Namespace, Name: cr.Name}
 		cluster = cr.Status.Cluster
 		if reg.Request != nil && !cr.GetDeletionTimestamp().IsZero() {
-			goes = client.ObjectKeyFromObject(cr).String()
+			deleting = client.ObjectKeyFromObject(cr).String()
 		}
 	}
 	if cluster != nil {
-		if err := r.exists(ctx, r.grantKey(reg, request), client.ObjectKey{Namespace: cluster.Namespace, Name: cluster.Name}); err != nil {
-			if goes != "" && errors.Is(err, serviceprovider.ErrClusterGone) {
-				err = errors.Wrapf(err, "ClusterRequest %s is being deleted (without its finalizer %s another cluster is requested for a service that is not deleted)", goes, Finalizer)
+		if err := r.checkClusterExists(ctx, r.grantKey(reg, request), client.ObjectKey{
+			Namespace: cluster.Namespace, Name: cluster.Name,
+		}); err != nil {
+			if deleting != "" && errors.Is(err, serviceprovider.ErrClusterGone) {
+				err = errors.Wrapf(
+					err,
+					"ClusterRequest %s is being deleted (without its finalizer %s another cluster is requested for a service that is not deleted)",
+					deleting, Finalizer)
 			}
 
 			return false, err
@@ -167,12 +186,13 @@ func (r *Requester) ensure(ctx context.Context, reg Registration, request reconc
 	case !found:
 		return false, r.create(ctx, wanted)
 	case !ar.GetDeletionTimestamp().IsZero():
-		return false, r.release(ctx, ar)
+		return false, r.removeAccessRequestFinalizer(ctx, ar)
 	}
-	r.loseOthers(reg, request, ar.Name)
+	r.dropOtherGrants(reg, request, ar.Name)
 	changed := false
 	err = r.takeOver(ctx, ar, reg, request, func() {
-		changed = !equality.Semantic.DeepEqual(ar.Spec.Token, wanted.Spec.Token) || !equality.Semantic.DeepEqual(ar.Spec.OIDC, wanted.Spec.OIDC)
+		changed = !equality.Semantic.DeepEqual(ar.Spec.Token, wanted.Spec.Token) ||
+			!equality.Semantic.DeepEqual(ar.Spec.OIDC, wanted.Spec.OIDC)
 		if changed {
 			ar.Spec.Token, ar.Spec.OIDC = wanted.Spec.Token, wanted.Spec.OIDC
 		}
@@ -184,33 +204,35 @@ func (r *Requester) ensure(ctx context.Context, reg Registration, request reconc
 	return r.granted(ctx, reg, request, ar)
 }
 
-// release lets an AccessRequest go that somebody has deleted, once nobody else keeps it: access is
-// asked for anew then. Nothing of a service is in it, other than in a ClusterRequest.
-func (r *Requester) release(ctx context.Context, ar *clustersv1alpha1.AccessRequest) error {
+// removeAccessRequestFinalizer removes our finalizer from an AccessRequest that is being deleted,
+// if it is the last one. Access is requested again after that. Other than a ClusterRequest, an
+// AccessRequest contains nothing of the service.
+func (r *Requester) removeAccessRequestFinalizer(ctx context.Context, ar *clustersv1alpha1.AccessRequest) error {
 	if len(ar.GetFinalizers()) != 1 {
 		return nil
 	}
-	r.lose(client.ObjectKeyFromObject(ar))
+	r.dropGrant(client.ObjectKeyFromObject(ar))
 
 	return resource.NewAPIFinalizer(r.platform.Client(), Finalizer).RemoveFinalizer(ctx, ar)
 }
 
-// loseOthers forgets grants of a cluster of an object by requests of other names than the one
-// that counts.
-func (r *Requester) loseOthers(reg Registration, request reconcile.Request, name string) {
+// dropOtherGrants drops grants for a cluster of an object by requests with other names.
+func (r *Requester) dropOtherGrants(reg Registration, request reconcile.Request, name string) {
 	for _, id := range r.identities(reg, request) {
 		key := clusters.Key{Namespace: reg.namespace(request), Name: id.name}
 		r.mu.Lock()
 		known := id.name != name && r.grants[key] != nil
 		r.mu.Unlock()
 		if known {
-			r.lose(key)
+			r.dropGrant(key)
 		}
 	}
 }
 
-// clusterRequest returns the one whose cluster is meant, nil while it is waited for.
-func (r *Requester) clusterRequest(ctx context.Context, reg Registration, request reconcile.Request) (*clustersv1alpha1.ClusterRequest, error) {
+// clusterRequest returns the granted ClusterRequest, nil while it is not granted.
+func (r *Requester) clusterRequest(
+	ctx context.Context, reg Registration, request reconcile.Request,
+) (*clustersv1alpha1.ClusterRequest, error) {
 	find := r.existingRequest
 	if reg.Request != nil {
 		find = r.ownRequest
@@ -228,9 +250,11 @@ func (r *Requester) clusterRequest(ctx context.Context, reg Registration, reques
 	}
 }
 
-// ownRequest returns the ClusterRequest that was made for an object, and makes it if the
-// platform has none: a cache may be behind another program that has made one by another name.
-func (r *Requester) ownRequest(ctx context.Context, reg Registration, request reconcile.Request) (*clustersv1alpha1.ClusterRequest, error) {
+// ownRequest returns the ClusterRequest of an object. It is created only after a live read, because
+// the cache may not contain one yet that another program created under another name.
+func (r *Requester) ownRequest(
+	ctx context.Context, reg Registration, request reconcile.Request,
+) (*clustersv1alpha1.ClusterRequest, error) {
 	for _, from := range []client.Reader{r.reader(), r.platform.Client()} {
 		cr, found, err := locate[clustersv1alpha1.ClusterRequest](ctx, r, from, reg, request, nil)
 		if err != nil {
@@ -247,24 +271,28 @@ func (r *Requester) ownRequest(ctx context.Context, reg Registration, request re
 	return nil, r.create(ctx, r.newClusterRequest(reg, request))
 }
 
-// existingRequest returns the ClusterRequest that somebody else has made, nil while it cannot
-// be seen.
-func (r *Requester) existingRequest(ctx context.Context, reg Registration, request reconcile.Request) (*clustersv1alpha1.ClusterRequest, error) {
+// existingRequest returns a ClusterRequest of another controller, nil if only the cache does not
+// contain it.
+func (r *Requester) existingRequest(
+	ctx context.Context, reg Registration, request reconcile.Request,
+) (*clustersv1alpha1.ClusterRequest, error) {
 	key := reg.ExistingRequest(request)
-	r.await(key, request)
+	r.addWaiting(key, request)
 	cr := &clustersv1alpha1.ClusterRequest{}
 	err := r.reader().Get(ctx, key, cr)
 	if gone.Answered(err, key.Name) {
-		return nil, r.withoutRequest(ctx, &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
+		return nil, r.requestNotFound(ctx, &clustersv1alpha1.ClusterRequest{
+			ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
+		})
 	}
 
 	return cr, errors.Wrap(err, "cannot get the ClusterRequest")
 }
 
-// WithoutRequest returns what it means that the reader does not have a ClusterRequest of
-// somebody else: that a cluster is gone if the platform has none either, since a deletion
-// may forget what was in it, and nothing while the cache is behind.
-func (r *Requester) withoutRequest(ctx context.Context, cr *clustersv1alpha1.ClusterRequest) error {
+// requestNotFound returns ErrClusterGone if the platform confirms that a ClusterRequest of another
+// controller does not exist, because a deletion may orphan the service then. A stale cache is no
+// error.
+func (r *Requester) requestNotFound(ctx context.Context, cr *clustersv1alpha1.ClusterRequest) error {
 	absent, err := gone.Confirmed(ctx, r.platform.Client(), cr)
 	if absent {
 		return errors.Wrapf(serviceprovider.ErrClusterGone, "ClusterRequest %s", client.ObjectKeyFromObject(cr))
@@ -273,8 +301,8 @@ func (r *Requester) withoutRequest(ctx context.Context, cr *clustersv1alpha1.Clu
 	return err
 }
 
-// Await remembers that an object waits for a ClusterRequest of somebody else.
-func (r *Requester) await(key client.ObjectKey, request reconcile.Request) {
+// addWaiting records that an object waits for a ClusterRequest of another controller.
+func (r *Requester) addWaiting(key client.ObjectKey, request reconcile.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.waiting[key] == nil {
@@ -283,7 +311,7 @@ func (r *Requester) await(key client.ObjectKey, request reconcile.Request) {
 	r.waiting[key][request] = struct{}{}
 }
 
-// Create creates a request, and its namespace if need be.
+// create creates a request, and its namespace if it does not exist.
 func (r *Requester) create(ctx context.Context, o client.Object) error {
 	c := r.platform.Client()
 	err := c.Create(ctx, o)
@@ -295,13 +323,15 @@ func (r *Requester) create(ctx context.Context, o client.Object) error {
 		err = c.Create(ctx, o)
 	}
 
-	// The cache may not show it yet.
+	// The cache may not contain it yet.
 	return errors.Wrap(client.IgnoreAlreadyExists(err), "cannot create the request")
 }
 
-// remove deletes a request, and lets it go when everybody else has. It reports whether
-// it is gone. What belongs to somebody else is.
-func (r *Requester) remove(ctx context.Context, o client.Object, reg Registration, request reconcile.Request, id identity) (bool, error) {
+// remove deletes a request and removes our finalizer when it is the last one. It reports whether
+// the request is gone, which includes one with another owner.
+func (r *Requester) remove(
+	ctx context.Context, o client.Object, reg Registration, request reconcile.Request, id identity,
+) (bool, error) {
 	want := r.metadata(reg, request, id)
 	c, key := r.platform.Client(), client.ObjectKey{Namespace: want.Namespace, Name: want.Name}
 	err := c.Get(ctx, key, o)
@@ -310,7 +340,7 @@ func (r *Requester) remove(ctx context.Context, o client.Object, reg Registratio
 		return true, nil
 	case err != nil:
 		return false, errors.Wrap(err, "cannot get the request")
-	case !r.ours(o, reg, want):
+	case !r.isOwned(o, reg, want):
 		return true, nil
 	case o.GetDeletionTimestamp().IsZero():
 		uid := o.GetUID()

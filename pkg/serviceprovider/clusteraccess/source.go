@@ -22,56 +22,58 @@ import (
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// AccessSources lead to objects whose requests have changed, from the cache of the
-// platform cluster, which has to be added to the manager, to those whose Secrets have, and to
-// those of which a cluster was restored to an earlier state. From then on requests are read from that cache.
+// AccessSources returns sources that requeue objects whose requests or Secrets have changed, or
+// whose cluster was restored to an earlier state. The requests come from the cache of the platform
+// cluster, which has to be added to the manager. After this call requests are read from that cache.
 func (r *Requester) AccessSources() []source.Source {
 	whole := r.platform.Cluster()
 	sources := []source.Source{source.Func(func(ctx context.Context, q queue) error {
 		go r.watchSecrets(ctx, q)
-		context.AfterFunc(ctx, r.cache.Listen(func(key clusters.Key) { r.restored(q, key) }))
+		context.AfterFunc(ctx, r.cache.Listen(func(key clusters.Key) { r.enqueueRestored(q, key) }))
 		if whole == nil {
 			return nil
 		}
 
-		return r.watch(ctx, whole)
+		return r.startFollower(ctx, whole)
 	})}
 	if whole == nil {
 		return sources
 	}
 	r.mu.Lock()
-	r.cached = whole.GetCache()
+	r.cachedReader = whole.GetCache()
 	r.mu.Unlock()
-	mine := predicate.NewPredicateFuncs(r.mine)
+	mine := predicate.NewPredicateFuncs(r.ownedByController)
 	owner := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 		return []reconcile.Request{objectOf(o)}
 	})
 	waiting := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-		return r.waitingFor(client.ObjectKeyFromObject(o))
+		return r.waitingObjects(client.ObjectKeyFromObject(o))
 	})
 
 	return append(sources,
-		source.Kind(whole.GetCache(), client.Object(&clustersv1alpha1.AccessRequest{}), owner, mine, changed()),
-		source.Kind(whole.GetCache(), client.Object(&clustersv1alpha1.ClusterRequest{}), owner, mine, changed()),
-		source.Kind(whole.GetCache(), client.Object(&clustersv1alpha1.ClusterRequest{}), waiting, changed()),
+		source.Kind(whole.GetCache(), client.Object(&clustersv1alpha1.AccessRequest{}), owner, mine, versionChanged()),
+		source.Kind(whole.GetCache(), client.Object(&clustersv1alpha1.ClusterRequest{}), owner, mine, versionChanged()),
+		source.Kind(whole.GetCache(), client.Object(&clustersv1alpha1.ClusterRequest{}), waiting, versionChanged()),
 	)
 }
 
-// mine reports whether a request was made by this controller, by whatever name.
-func (r *Requester) mine(o client.Object) bool {
+// ownedByController reports whether a request belongs to this controller, under its current or a
+// former name.
+func (r *Requester) ownedByController(o client.Object) bool {
 	return slices.ContainsFunc(append([]string{r.controller}, r.former...), func(name string) bool {
 		return strings.EqualFold(o.GetLabels()[LabelManagedBy], bounded(name))
 	})
 }
 
-// Changed lets pass what is no mere resync.
-func changed() predicate.Predicate {
+// versionChanged drops updates without a change, such as those of a resync.
+func versionChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion()
 	}}
 }
 
-func (r *Requester) waitingFor(key client.ObjectKey) []reconcile.Request {
+// waitingObjects returns the objects that wait for an existing ClusterRequest.
+func (r *Requester) waitingObjects(key client.ObjectKey) []reconcile.Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	requests := make([]reconcile.Request, 0, len(r.waiting[key]))
@@ -82,8 +84,8 @@ func (r *Requester) waitingFor(key client.ObjectKey) []reconcile.Request {
 	return requests
 }
 
-// WatchSecrets reads the Secrets of all grants from time to time, and those that are in
-// doubt at once, and enqueues the objects whose connection was replaced.
+// watchSecrets reads the Secrets of all grants periodically, and stale ones at once. It requeues
+// the objects whose connection was replaced.
 func (r *Requester) watchSecrets(ctx context.Context, q queue) {
 	tick := time.NewTicker(r.recheck)
 	defer tick.Stop()
@@ -93,23 +95,23 @@ func (r *Requester) watchSecrets(ctx context.Context, q queue) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			grants = r.known()
+			grants = r.allGrants()
 		case <-r.wake:
-			grants = r.doubts()
+			grants = r.takeStale()
 		}
 		for key := range grants {
-			r.review(ctx, q, key)
+			r.recheckGrant(ctx, q, key)
 		}
 	}
 }
 
-// Review reads the Secret of a grant, if that is still there when it is its turn.
-func (r *Requester) review(ctx context.Context, q queue, key clusters.Key) {
-	over, err := r.turn(ctx, key)
+// recheckGrant reads the Secret of a grant, if the grant still exists once the lock is held.
+func (r *Requester) recheckGrant(ctx context.Context, q queue, key clusters.Key) {
+	unlock, err := r.lockSecret(ctx, key)
 	if err != nil {
 		return
 	}
-	defer over()
+	defer unlock()
 	r.mu.Lock()
 	g := r.grants[key]
 	r.mu.Unlock()
@@ -120,40 +122,40 @@ func (r *Requester) review(ctx context.Context, q queue, key clusters.Key) {
 	replaced, err := r.load(ctx, key, &again, g)
 	switch {
 	case gone.Answered(err, again.secret.Name):
-		// Access was withdrawn. The object finds out what that means for it.
-		r.lose(key)
+		// Access was revoked. The next pass of the object handles that.
+		r.dropGrant(key)
 		q.Add(g.request)
 	case err != nil && ctx.Err() == nil:
-		r.logger.Info(goingOn, "accessRequest", key.String(), "error", r.redact(key, err))
+		r.logger.Info(msgCredentialsUnavailable, "accessRequest", key.String(), "error", r.redact(key, err))
 	case replaced:
 		q.Add(g.request)
 	}
 }
 
-// Restored enqueues the object whose connection was replaced because the API server of its
-// cluster was restored: what was brought there since is gone.
-func (r *Requester) restored(q queue, key clusters.Key) {
+// enqueueRestored requeues the object whose connection was replaced because the API server of its
+// cluster was restored: what was created there since is lost.
+func (r *Requester) enqueueRestored(q queue, key clusters.Key) {
 	if r.cache.Restored(key) == nil {
 		return
 	}
-	if g := r.known()[key]; g != nil {
+	if g := r.allGrants()[key]; g != nil {
 		q.Add(g.request)
 	}
 }
 
-// Known returns all grants. They are not changed once they are known.
-func (r *Requester) known() map[clusters.Key]*grant {
+// allGrants returns a copy of the map of grants. A grant is not modified once it is in the map.
+func (r *Requester) allGrants() map[clusters.Key]*grant {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
 	return maps.Clone(r.grants)
 }
 
-// Lose forgets a grant that is none any more.
-func (r *Requester) lose(key clusters.Key) {
+// dropGrant removes a grant and its connection.
+func (r *Requester) dropGrant(key clusters.Key) {
 	r.mu.Lock()
 	delete(r.grants, key)
-	r.leave(key)
+	r.unfollow(key)
 	r.mu.Unlock()
 	r.cache.Drop(key)
 }

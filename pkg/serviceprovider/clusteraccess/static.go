@@ -17,11 +17,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
-// A Static gives all objects access to the same clusters, without asking anybody. It is
-// a serviceprovider.ClusterAccessProvider and AccessDetailer. Make one with NewStatic,
-// and close it in the end. It may be used concurrently.
+// Static gives all objects access to the same clusters, without requests. It is a
+// serviceprovider.ClusterAccessProvider and AccessDetailer. Create one with NewStatic and close it
+// at the end. It is safe for concurrent use.
 type Static struct {
-	pair
+	standardClusters
 
 	cache *clusters.Cache[*clusters.Cluster]
 
@@ -29,11 +29,13 @@ type Static struct {
 	ids map[string]bool
 }
 
-// NewStatic returns a provider of the clusters that the kubeconfigs lead to, by their
-// IDs, such as serviceprovider.ClusterMCP. It returns an error if one cannot be used.
+// NewStatic returns a provider of the clusters of kubeconfigs by cluster ID, such as
+// serviceprovider.ClusterMCP. It returns an error if a kubeconfig is invalid.
 func NewStatic(scheme *runtime.Scheme, kubeconfigs map[string][]byte) (*Static, error) {
-	s := &Static{cache: clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{}), ids: map[string]bool{}}
-	s.pair = pair{s}
+	s := &Static{
+		cache: clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{}), ids: map[string]bool{},
+	}
+	s.standardClusters = standardClusters{s}
 	for id, kubeconfig := range kubeconfigs {
 		if err := s.Set(id, kubeconfig); err != nil {
 			s.Close()
@@ -45,15 +47,17 @@ func NewStatic(scheme *runtime.Scheme, kubeconfigs map[string][]byte) (*Static, 
 	return s, nil
 }
 
-// Set puts another kubeconfig in the place of that of an ID. Nothing changes if it cannot
-// be used.
+// Set replaces the kubeconfig of a cluster ID. An invalid kubeconfig is an error and changes
+// nothing.
 func (s *Static) Set(id string, kubeconfig []byte) error {
 	k, err := clusters.ParseKubeconfig(kubeconfig, "")
 	if err != nil {
 		return errors.Wrapf(err, "cannot use the kubeconfig of cluster %s", id)
 	}
 	sum := sha256.Sum256(kubeconfig)
-	s.cache.Set(clusters.Key{Name: id}, clusters.Input{RESTConfig: k.RESTConfig, Revision: clusters.Revision(hex.EncodeToString(sum[:8])), Expires: k.Expires})
+	s.cache.Set(clusters.Key{Name: id}, clusters.Input{
+		RESTConfig: k.RESTConfig, Revision: clusters.Revision(hex.EncodeToString(sum[:8])), Expires: k.Expires,
+	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ids[id] = true
@@ -61,35 +65,39 @@ func (s *Static) Set(id string, kubeconfig []byte) error {
 	return nil
 }
 
-// Connections returns those to all clusters, by their IDs, for controllers that keep
-// something on them: see clusters.Manager.
+// Connections returns the connections to all clusters by ID, for controllers that keep state per
+// connection: see clusters.Manager.
 func (s *Static) Connections() *clusters.Cache[*clusters.Cluster] { return s.cache }
 
 // Close closes all connections.
 func (s *Static) Close() { s.cache.Close() }
 
-// Reconcile does nothing: there is access.
+// Reconcile does nothing, because there is always access.
 func (*Static) Reconcile(context.Context, reconcile.Request) (reconcile.Result, error) {
 	return reconcile.Result{}, nil
 }
 
-// ReconcileDelete does nothing: there is nothing to give back.
+// ReconcileDelete does nothing, because there is nothing to release.
 func (*Static) ReconcileDelete(context.Context, reconcile.Request) (reconcile.Result, error) {
 	return reconcile.Result{}, nil
 }
 
-// Access returns the connection to the cluster of an ID.
+// Access returns the connection to the cluster with an ID.
 func (s *Static) Access(ctx context.Context, _ reconcile.Request, id string) (serviceprovider.Access, error) {
 	key := clusters.Key{Name: id}
 	c, rev, err := s.cache.Get(ctx, key)
 	in, _ := s.cache.Known(key)
 
-	return serviceprovider.Access{Cluster: c, Revision: rev, Key: key, Expires: in.Expires}, errors.Wrapf(err, "cannot connect to cluster %s", id)
+	return serviceprovider.Access{
+		Cluster: c, Revision: rev, Key: key, Expires: in.Expires,
+	}, errors.Wrapf(err, "cannot connect to cluster %s", id)
 }
 
-// AccessRequest returns one that was never sent to anybody, granted. The error is a
-// Kubernetes not-found for an ID without a kubeconfig.
-func (s *Static) AccessRequest(_ context.Context, _ reconcile.Request, id string) (*clustersv1alpha1.AccessRequest, error) {
+// AccessRequest returns a granted AccessRequest that exists on no cluster. For an ID without a
+// kubeconfig the error is a Kubernetes not-found error.
+func (s *Static) AccessRequest(
+	_ context.Context, _ reconcile.Request, id string,
+) (*clustersv1alpha1.AccessRequest, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ids[id] {

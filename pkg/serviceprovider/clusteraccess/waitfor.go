@@ -23,30 +23,32 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
-// Onboarding registers the onboarding cluster for WaitFor. The ID is part of the names of its
-// requests, such as onboarding-run.
+// Onboarding returns the registration of the onboarding cluster for WaitFor. The ID is part of the
+// names of its requests, such as onboarding-run.
 func Onboarding(id string, registration Registration) Registration {
 	registration.ID, registration.Request = id, &clustersv1alpha1.ClusterRequestSpec{Purpose: "onboarding"}
 
 	return registration
 }
 
-// WaitFor asks for access to a cluster for the program itself, such as the onboarding cluster,
-// and returns the connection once access is granted. The requests are named
-// <controller>--<ID of the registration>, as the platform's library names them; they are in the
-// namespace, which is that of the program on the platform, and stay when it ends. A token is renewed as the
-// platform renews it: the Secret is read once a minute (WithRecheckInterval), and when the cluster does
-// not accept the token. Cluster.Credentials tells the current token and the one before.
+// WaitFor requests access to a cluster for the program itself, such as the onboarding cluster, and
+// returns the connection once access is granted. The requests are named <controller>--<ID of the
+// registration>, as the library of the platform names them. They are in the given namespace, that
+// of the program on the platform, and remain when the program ends. A token is renewed: the Secret
+// is read once a minute (WithRecheckInterval), and when the cluster rejects the token.
+// Cluster.Credentials returns the current and the previous token.
 //
-// It waits until the context ends. Errors to branch on are serviceprovider.ErrAccessDenied and
-// ErrAccessNotOwned.
-func WaitFor(ctx context.Context, platform *clusters.Cluster, controller, namespace string, registration Registration, o ...Option) (*clusters.Cluster, error) {
+// It blocks until access is granted or the context ends. Errors to branch on are
+// serviceprovider.ErrAccessDenied and ErrAccessNotOwned.
+func WaitFor(
+	ctx context.Context, platform *clusters.Cluster, controller, namespace string, registration Registration, o ...Option,
+) (*clusters.Cluster, error) {
 	r, err := New(platform, controller, []Registration{registration}, o...)
 	if err != nil {
 		return nil, err
 	}
-	s := &standing{r: r, reg: registration, meta: metav1.ObjectMeta{
-		Namespace: namespace, Name: shortened(strings.ToLower(controller+"--"+registration.ID), limit),
+	s := &programAccess{r: r, reg: registration, meta: metav1.ObjectMeta{
+		Namespace: namespace, Name: shortened(strings.ToLower(controller+"--"+registration.ID), maxNameLength),
 		Labels: map[string]string{LabelManagedBy: bounded(controller)},
 	}}
 	tick := time.NewTicker(r.retry)
@@ -58,21 +60,22 @@ func WaitFor(ctx context.Context, platform *clusters.Cluster, controller, namesp
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Wrapf(ctx.Err(), "access to cluster %s was not granted by AccessRequest %s/%s", registration.ID, namespace, s.meta.Name)
+			return nil, errors.Wrapf(
+				ctx.Err(), "access to cluster %s was not granted by AccessRequest %s/%s", registration.ID, namespace, s.meta.Name)
 		case <-tick.C:
 		}
 	}
 }
 
-// A standing access is that of a program, which has it as long as it runs.
-type standing struct {
+// programAccess is the access of a program, as long as it runs.
+type programAccess struct {
 	r    *Requester
 	reg  Registration
 	meta metav1.ObjectMeta // of the requests
 }
 
-// connect asks for access, and returns the connection if it is granted.
-func (s *standing) connect(ctx context.Context) (*clusters.Cluster, error) {
+// connect requests access, and returns the connection if it is granted.
+func (s *programAccess) connect(ctx context.Context) (*clusters.Cluster, error) {
 	ar, err := s.accessRequest(ctx)
 	if err != nil || ar == nil {
 		return nil, err
@@ -80,25 +83,25 @@ func (s *standing) connect(ctx context.Context) (*clusters.Cluster, error) {
 	g := &grant{secret: serviceprovider.SecretKeyOf(ar), ar: ar}
 	k, err := s.load(ctx, g)
 	if gone.Answered(err, g.secret.Name) {
-		return nil, nil // it is on its way
+		return nil, nil // the Secret is not in place yet
 	}
 	if err != nil {
 		return nil, err
 	}
 	c := clusters.New(s.reg.ID).WithRESTConfig(k.RESTConfig)
 	if k.RESTConfig.BearerToken != "" {
-		b := &bearer{s: s, ar: ar, read: s.r.clock.Now()}
-		b.know(k.RESTConfig.BearerToken)
+		b := &renewedToken{s: s, ar: ar, read: s.r.clock.Now()}
+		b.setToken(k.RESTConfig.BearerToken)
 		c.WithCredentials(b.credentials)
 		clusters.OnUnauthorized(k.RESTConfig, func() { b.refused.Store(true) })
-		k.RESTConfig.Wrap(func(next http.RoundTripper) http.RoundTripper { return &renewing{next, b} })
+		k.RESTConfig.Wrap(func(next http.RoundTripper) http.RoundTripper { return &tokenTransport{next, b} })
 	}
 
 	return c, c.InitializeClient(s.reg.Scheme)
 }
 
 // load reads the Secret of a grant.
-func (s *standing) load(ctx context.Context, g *grant) (*clusters.Kubeconfig, error) {
+func (s *programAccess) load(ctx context.Context, g *grant) (*clusters.Kubeconfig, error) {
 	secret := &corev1.Secret{}
 	if err := s.r.platform.Client().Get(ctx, g.secret, secret); err != nil {
 		return nil, errors.Wrap(err, "cannot read the Secret of the AccessRequest")
@@ -107,10 +110,13 @@ func (s *standing) load(ctx context.Context, g *grant) (*clusters.Kubeconfig, er
 	return s.r.parse(g, secret)
 }
 
-// accessRequest returns the one of the program, nil until it is granted.
-func (s *standing) accessRequest(ctx context.Context) (*clustersv1alpha1.AccessRequest, error) {
-	wanted := &clustersv1alpha1.AccessRequest{ObjectMeta: *s.meta.DeepCopy(), Spec: clustersv1alpha1.AccessRequestSpec{Token: s.reg.Token, OIDC: s.reg.OIDC}}
-	if err := s.refer(ctx, &wanted.Spec); err != nil || wanted.Spec.ClusterRef == nil && wanted.Spec.RequestRef == nil {
+// accessRequest returns the AccessRequest of the program, nil until it is granted.
+func (s *programAccess) accessRequest(ctx context.Context) (*clustersv1alpha1.AccessRequest, error) {
+	wanted := &clustersv1alpha1.AccessRequest{
+		ObjectMeta: *s.meta.DeepCopy(), Spec: clustersv1alpha1.AccessRequestSpec{Token: s.reg.Token, OIDC: s.reg.OIDC},
+	}
+	if err := s.setReference(ctx, &wanted.Spec); err != nil || wanted.Spec.ClusterRef == nil &&
+		wanted.Spec.RequestRef == nil {
 		return nil, err
 	}
 	ar := &clustersv1alpha1.AccessRequest{}
@@ -120,11 +126,13 @@ func (s *standing) accessRequest(ctx context.Context) (*clustersv1alpha1.AccessR
 		return nil, err
 	case !found:
 		return nil, s.r.create(ctx, wanted)
-	case !equality.Semantic.DeepEqual(ar.Spec.Token, wanted.Spec.Token) || !equality.Semantic.DeepEqual(ar.Spec.OIDC, wanted.Spec.OIDC):
+	case !equality.Semantic.DeepEqual(ar.Spec.Token, wanted.Spec.Token) ||
+		!equality.Semantic.DeepEqual(ar.Spec.OIDC, wanted.Spec.OIDC):
 		base := ar.DeepCopy()
 		ar.Spec.Token, ar.Spec.OIDC = wanted.Spec.Token, wanted.Spec.OIDC
 
-		return nil, errors.Wrap(s.r.platform.Client().Patch(ctx, ar, client.MergeFrom(base)), "cannot change the AccessRequest")
+		return nil, errors.Wrap(
+			s.r.platform.Client().Patch(ctx, ar, client.MergeFrom(base)), "cannot change the AccessRequest")
 	case ar.Status.ObservedGeneration != ar.GetGeneration():
 		return nil, nil
 	case ar.Status.Phase == clustersv1alpha1.RequestDenied:
@@ -136,8 +144,9 @@ func (s *standing) accessRequest(ctx context.Context) (*clustersv1alpha1.AccessR
 	}
 }
 
-// refer fills in the cluster or the ClusterRequest, neither while it is waited for.
-func (s *standing) refer(ctx context.Context, spec *clustersv1alpha1.AccessRequestSpec) error {
+// setReference sets the reference to the cluster or the ClusterRequest. It sets neither while the
+// ClusterRequest is not granted.
+func (s *programAccess) setReference(ctx context.Context, spec *clustersv1alpha1.AccessRequestSpec) error {
 	switch {
 	case s.reg.ExistingCluster != nil:
 		key := s.reg.ExistingCluster(reconcile.Request{})
@@ -167,7 +176,7 @@ func (s *standing) refer(ctx context.Context, spec *clustersv1alpha1.AccessReque
 }
 
 // find reads a request of the program, and reports whether there is one.
-func (s *standing) find(ctx context.Context, o client.Object) (bool, error) {
+func (s *programAccess) find(ctx context.Context, o client.Object) (bool, error) {
 	key := client.ObjectKey{Namespace: s.meta.Namespace, Name: s.meta.Name}
 	err := s.r.platform.Client().Get(ctx, key, o)
 	switch {
@@ -182,24 +191,24 @@ func (s *standing) find(ctx context.Context, o client.Object) (bool, error) {
 	}
 }
 
-// A bearer is a token that is renewed.
-type bearer struct {
-	s       *standing
+// renewedToken is a token that is renewed.
+type renewedToken struct {
+	s       *programAccess
 	ar      *clustersv1alpha1.AccessRequest
-	tokens  atomic.Pointer[[]string] // the one to use now, and the one before it
-	refused atomic.Bool              // the cluster has not accepted it
+	tokens  atomic.Pointer[[]string] // the current and the previous one
+	refused atomic.Bool              // the cluster has rejected it
 
-	mu   sync.Mutex // held by who reads the Secret
+	mu   sync.Mutex // held while the Secret is read
 	read time.Time
 }
 
-// current returns the token to use now. One request at a time looks for another one, and the
-// others go on.
-func (b *bearer) current(ctx context.Context) string {
+// current returns the current token. One request at a time reads the Secret; the others use the
+// current token meanwhile.
+func (b *renewedToken) current(ctx context.Context) string {
 	if b.mu.TryLock() {
 		defer b.mu.Unlock()
 		since := b.s.r.clock.Since(b.read)
-		if since >= b.s.r.recheck || since >= often && b.refused.Load() {
+		if since >= b.s.r.recheck || since >= minRereadInterval && b.refused.Load() {
 			b.renew(ctx)
 		}
 	}
@@ -207,8 +216,8 @@ func (b *bearer) current(ctx context.Context) string {
 	return (*b.tokens.Load())[0]
 }
 
-// know makes a token the one to use.
-func (b *bearer) know(token string) {
+// setToken sets the current token and keeps the previous one.
+func (b *renewedToken) setToken(token string) {
 	tokens := []string{token}
 	if before := b.tokens.Load(); before != nil {
 		if (*before)[0] == token {
@@ -219,9 +228,8 @@ func (b *bearer) know(token string) {
 	b.tokens.Store(&tokens)
 }
 
-// credentials returns the token that is used now and the one before it, which requests that
-// are under way were sent with.
-func (b *bearer) credentials() [][]byte {
+// credentials returns the current token and the previous one, which requests in flight may use.
+func (b *renewedToken) credentials() [][]byte {
 	var all [][]byte
 	for _, token := range *b.tokens.Load() {
 		all = append(all, []byte(token))
@@ -230,34 +238,37 @@ func (b *bearer) credentials() [][]byte {
 	return all
 }
 
-func (b *bearer) renew(ctx context.Context) {
+// renew reads the token. After an error the current one stays.
+func (b *renewedToken) renew(ctx context.Context) {
 	b.read = b.s.r.clock.Now()
 	b.refused.Store(false)
 	k, err := b.s.load(ctx, &grant{secret: serviceprovider.SecretKeyOf(b.ar), ar: b.ar})
 	switch {
 	case err != nil:
 		key := client.ObjectKeyFromObject(b.ar)
-		b.s.r.logger.Info(goingOn, "accessRequest", key.String(), "error", redact.NewMask(b.credentials()...).Error(b.s.r.redact(key, err)))
+		b.s.r.logger.Info(
+			msgCredentialsUnavailable, "accessRequest", key.String(), "error",
+			redact.NewMask(b.credentials()...).Error(b.s.r.redact(key, err)))
 	case k.RESTConfig.BearerToken != "":
-		b.know(k.RESTConfig.BearerToken)
+		b.setToken(k.RESTConfig.BearerToken)
 	}
 }
 
-// A renewing transport sends the token that is good now.
-type renewing struct {
+// tokenTransport is a transport that sends the current token.
+type tokenTransport struct {
 	next http.RoundTripper
-	b    *bearer
+	b    *renewedToken
 }
 
-var _ utilnet.RoundTripperWrapper = &renewing{}
+var _ utilnet.RoundTripperWrapper = &tokenTransport{}
 
 // RoundTrip sends a request.
-func (t *renewing) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t *tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+t.b.current(r.Context()))
 
 	return t.next.RoundTrip(r)
 }
 
-// WrappedRoundTripper returns the transport below, which closes connections.
-func (t *renewing) WrappedRoundTripper() http.RoundTripper { return t.next }
+// WrappedRoundTripper returns the next transport, so that idle connections can be closed.
+func (t *tokenTransport) WrappedRoundTripper() http.RoundTripper { return t.next }

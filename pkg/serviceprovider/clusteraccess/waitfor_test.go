@@ -146,8 +146,8 @@ func TestRenewalsAreNotTold(t *testing.T) {
 	d, clk := newDesk(t, clustersv1alpha1.RequestGranted, kubeconfig(t, "https://east.example")), testclock.NewFakePassiveClock(time.Now())
 	var told []string
 	log := logging.NewLogrLogger(funcr.New(func(_, args string) { told = append(told, args) }, funcr.Options{}))
-	b := &bearer{s: &standing{r: newRequester(t, d.cluster(), WithClock(clk), WithLogger(log))}, ar: &clustersv1alpha1.AccessRequest{}}
-	b.know(canary)
+	b := &renewedToken{s: &programAccess{r: newRequester(t, d.cluster(), WithClock(clk), WithLogger(log))}, ar: &clustersv1alpha1.AccessRequest{}}
+	b.setToken(canary)
 	d.fails = errCanary
 	b.renew(t.Context())
 	if all := strings.Join(told, "\n"); strings.Contains(all, canary) || !strings.Contains(all, "let in by [REDACTED]") {

@@ -14,13 +14,13 @@ import (
 // EstablishTimeout is how long CRDs waits for what it has applied.
 const EstablishTimeout = time.Minute
 
-// ErrNotEstablished is returned by CRDs if definitions were applied and are not served.
+// ErrNotEstablished is returned by CRDs if CRDs were applied and are not served.
 var ErrNotEstablished = errors.New("definitions are not established")
 
 // pace is how often a definition is looked at.
 const pace = 200 * time.Millisecond
 
-// established waits until all definitions are.
+// established waits until all CRDs are established.
 func established(ctx context.Context, all []target) error {
 	ctx, cancel := context.WithTimeout(ctx, EstablishTimeout)
 	defer cancel()
@@ -49,7 +49,7 @@ func established(ctx context.Context, all []target) error {
 	}
 }
 
-// unserved returns which definitions are not established, each with what is known of why.
+// unserved returns the CRDs that are not established, each with the reason, if it is known.
 func unserved(ctx context.Context, all []target) (missing []string, err error) {
 	for _, t := range all {
 		crd := &unstructured.Unstructured{}
@@ -71,7 +71,7 @@ func unserved(ctx context.Context, all []target) (missing []string, err error) {
 	return missing, nil
 }
 
-// state reports whether a definition is established, and what is wrong with its names.
+// state reports whether a CRD is established, and what is wrong with its names.
 func state(crd *unstructured.Unstructured) (ok bool, why string) {
 	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
 	for _, c := range conditions {

@@ -1,5 +1,5 @@
-// Package install brings what a service provider needs to the clusters before it starts: it is
-// for an init command. Begin with CRDs.
+// Package install prepares clusters before a service provider starts: it is for an init command.
+// Start with CRDs.
 //
 // The role needs, on each cluster, to get, patch and create customresourcedefinitions, and on the
 // platform, for RegisterKinds, to patch serviceproviders/status of the group openmcp.cloud.
@@ -31,20 +31,20 @@ const (
 
 const fieldOwner = client.FieldOwner("moorage-service-provider-install")
 
-// CRDs applies the definitions that are in the YAML files, one in each, to the clusters that
-// their ClusterLabel names, and returns when all of them are served: when they are Established.
-// It waits for that until the context ends, and for a minute at most (EstablishTimeout): the
-// error, an ErrNotEstablished, names the definitions that are not, and says why if their names
-// were not accepted. It returns an error, and applies nothing, if a file is no definition, or is
-// for a cluster that is not given.
+// CRDs applies the CRDs in the YAML files, one per file, to the clusters that their ClusterLabel
+// names, and waits until all of them are Established. It waits until the context ends, and for
+// EstablishTimeout, a minute, at most: the error, an ErrNotEstablished, names the CRDs that are not
+// established, and the reason if their names were not accepted. If a file contains no CRD, or one
+// for an unknown cluster, it returns an error and applies nothing.
 func CRDs(ctx context.Context, files fs.FS, clusters map[string]client.Client) error {
 	all, err := read(files, clusters)
 	if err != nil {
 		return err
 	}
 	for _, t := range all {
-		// The answer is decoded into what is applied.
-		if err := t.Apply(ctx, client.ApplyConfigurationFromUnstructured(t.crd.DeepCopy()), fieldOwner, client.ForceOwnership); err != nil {
+		// The response is decoded into the applied object.
+		if err := t.Apply(
+			ctx, client.ApplyConfigurationFromUnstructured(t.crd.DeepCopy()), fieldOwner, client.ForceOwnership); err != nil {
 			return errors.Wrapf(err, "cannot apply %s", t.crd.GetName())
 		}
 	}
@@ -52,14 +52,14 @@ func CRDs(ctx context.Context, files fs.FS, clusters map[string]client.Client) e
 	return established(ctx, all)
 }
 
-// A target is a definition, and the cluster that it is for.
+// target is a CRD and its cluster.
 type target struct {
 	client.Client
 
 	crd *unstructured.Unstructured
 }
 
-// read returns the definitions of the files.
+// read returns the CRDs in the files.
 func read(files fs.FS, clusters map[string]client.Client) (all []target, err error) {
 	err = fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -73,7 +73,9 @@ func read(files fs.FS, clusters map[string]client.Client) (all []target, err err
 		if err := yaml.Unmarshal(text, &crd.Object); err != nil {
 			return errors.Wrapf(err, "cannot parse %s", path)
 		}
-		if crd.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
+		if crd.GroupVersionKind().GroupKind() != (schema.GroupKind{
+			Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition",
+		}) {
 			return errors.Errorf("%s is no CustomResourceDefinition", path)
 		}
 		of := crd.GetLabels()[ClusterLabel]
@@ -89,9 +91,11 @@ func read(files fs.FS, clusters map[string]client.Client) (all []target, err err
 	return all, err
 }
 
-// RegisterKinds tells the platform which kinds a provider serves, in the status of its
-// ServiceProvider: no others from then on.
-func RegisterKinds(ctx context.Context, platform client.Client, provider string, kinds ...metav1.GroupVersionKind) error {
+// RegisterKinds sets the kinds that a provider serves in the status of its ServiceProvider. It
+// replaces the kinds set before.
+func RegisterKinds(
+	ctx context.Context, platform client.Client, provider string, kinds ...metav1.GroupVersionKind,
+) error {
 	body, err := json.Marshal(map[string]any{"status": map[string]any{"resources": kinds}})
 	if err != nil {
 		return errors.Wrap(err, "cannot tell the kinds")
@@ -100,5 +104,7 @@ func RegisterKinds(ctx context.Context, platform client.Client, provider string,
 	o.SetGroupVersionKind(schema.GroupVersionKind{Group: "openmcp.cloud", Version: "v1alpha1", Kind: "ServiceProvider"})
 	o.SetName(provider)
 
-	return errors.Wrapf(platform.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, body)), "cannot register the kinds of ServiceProvider %s", provider)
+	return errors.Wrapf(
+		platform.Status().Patch(ctx, o, client.RawPatch(types.MergePatchType, body)),
+		"cannot register the kinds of ServiceProvider %s", provider)
 }

@@ -1,8 +1,8 @@
-// Package resources writes Secrets and ConfigMaps that a service provider copies to the clusters
-// of an object, such as pull secrets and certificates. The names are those that services were
-// written for. Begin with NewSecretMutator and CreateOrUpdateResource.
+// Package resources writes Secrets and ConfigMaps that a service provider copies to the clusters of
+// an object, such as pull secrets and certificates. Its names are those of an earlier library for
+// services. Start with NewSecretMutator and CreateOrUpdateResource.
 //
-// No error of the package says what the data are.
+// Errors of the package contain no data of the objects.
 package resources
 
 import (
@@ -18,30 +18,30 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A Mutator makes an object what it is to be. One may be used concurrently once its metadata
+// A Mutator sets the desired content of an object. It is safe for concurrent use once its metadata
 // are set.
 type Mutator[K client.Object] interface {
-	// Empty returns a new object of the name, without data.
+	// Empty returns a new object with the name, without data.
 	Empty() K
-	// Mutate changes an object that was read, or is new. What it does not know stays.
+	// Mutate modifies an existing or new object. Fields that it does not manage stay.
 	Mutate(object K) error
-	// String tells kind, namespace and name.
+	// String returns kind, namespace and name.
 	String() string
-	// MetadataMutator returns what sets labels and annotations.
+	// MetadataMutator returns the mutator of labels and annotations.
 	MetadataMutator() MetadataMutator
 }
 
-// A MetadataMutator sets labels and annotations. Others that the object has stay.
+// A MetadataMutator sets labels and annotations. Other labels and annotations of the object stay.
 type MetadataMutator interface {
-	// WithLabels says which labels, instead of those before.
+	// WithLabels replaces the labels to set.
 	WithLabels(labels map[string]string) MetadataMutator
-	// WithAnnotations says which annotations, instead of those before.
+	// WithAnnotations replaces the annotations to set.
 	WithAnnotations(annotations map[string]string) MetadataMutator
 	// Mutate sets them.
 	Mutate(object client.Object) error
 }
 
-// NewMetadataMutator returns one that sets nothing yet.
+// NewMetadataMutator returns a MetadataMutator without labels and annotations.
 func NewMetadataMutator() MetadataMutator { return &metadata{} }
 
 type metadata struct{ labels, annotations map[string]string }
@@ -80,14 +80,18 @@ func merged(there, wanted map[string]string) map[string]string {
 	return all
 }
 
-// NewSecretMutator returns a Mutator of a Secret that has these data and no others. Nil data are
-// none that are set: those of the Secret stay. The type is set when the Secret is created, and
-// cannot be changed later.
-func NewSecretMutator(name, namespace string, data map[string][]byte, secretType corev1.SecretType) Mutator[*corev1.Secret] {
+// NewSecretMutator returns a Mutator of a Secret with exactly these data. With nil data, the data
+// of the Secret stay. The type is set when the Secret is created, and cannot be changed later.
+func NewSecretMutator(
+	name, namespace string, data map[string][]byte, secretType corev1.SecretType,
+) Mutator[*corev1.Secret] {
 	return &mutator[*corev1.Secret]{
 		metadata: &metadata{}, what: "Secret " + namespace + "/" + name,
 		empty: func() *corev1.Secret {
-			return &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+			return &corev1.Secret{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+			}
 		},
 		mutate: func(s *corev1.Secret) {
 			if s.UID == "" {
@@ -100,13 +104,16 @@ func NewSecretMutator(name, namespace string, data map[string][]byte, secretType
 	}
 }
 
-// NewConfigMapMutator returns a Mutator of a ConfigMap that has these data and no others. Nil
-// data are none that are set: those of the ConfigMap stay.
+// NewConfigMapMutator returns a Mutator of a ConfigMap with exactly these data. With nil data, the
+// data of the ConfigMap stay.
 func NewConfigMapMutator(name, namespace string, data map[string]string) Mutator[*corev1.ConfigMap] {
 	return &mutator[*corev1.ConfigMap]{
 		metadata: &metadata{}, what: "ConfigMap " + namespace + "/" + name,
 		empty: func() *corev1.ConfigMap {
-			return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+			return &corev1.ConfigMap{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+			}
 		},
 		mutate: func(m *corev1.ConfigMap) {
 			if data != nil {
@@ -143,9 +150,8 @@ func GetResource[K client.Object](ctx context.Context, c client.Client, m Mutato
 	return object, errors.Wrapf(err, "cannot get %s", m)
 }
 
-// CreateOrUpdateResource makes the object of a mutator what it is to be. If it is that already,
-// nothing is written. What changes is sent as a patch, so that what others have written meanwhile
-// stays.
+// CreateOrUpdateResource creates or updates the object of a mutator. Without a difference nothing
+// is written. Changes are sent as a patch, so changes of other writers stay.
 func CreateOrUpdateResource[K client.Object](ctx context.Context, c client.Client, m Mutator[K]) error {
 	object := m.Empty()
 	_, err := controllerutil.CreateOrPatch(ctx, c, object, func() error { return m.Mutate(object) })
@@ -153,7 +159,7 @@ func CreateOrUpdateResource[K client.Object](ctx context.Context, c client.Clien
 	return errors.Wrapf(err, "cannot create or update %s", m)
 }
 
-// DeleteResource deletes the object of a mutator. That there is none is no error.
+// DeleteResource deletes the object of a mutator. It returns no error if the object does not exist.
 func DeleteResource[K client.Object](ctx context.Context, c client.Client, m Mutator[K]) error {
 	return errors.Wrapf(resource.IgnoreNotFound(c.Delete(ctx, m.Empty())), "cannot delete %s", m)
 }

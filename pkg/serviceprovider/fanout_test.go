@@ -25,27 +25,27 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A lister is a reader whose lists are what a test says.
-type lister struct {
+// fixedLister is a reader whose List a test sets.
+type fixedLister struct {
 	client.Reader
 
 	list func(l client.ObjectList) error
 }
 
-func (l lister) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
+func (l fixedLister) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
 	return l.list(into)
 }
 
-// A namer is a client that takes every object for a Foo.
-type namer struct{ client.Client }
+// fooKindClient is a client that returns the kind Foo for every object.
+type fooKindClient struct{ client.Client }
 
-func (namer) GroupVersionKindFor(runtime.Object) (schema.GroupVersionKind, error) {
+func (fooKindClient) GroupVersionKindFor(runtime.Object) (schema.GroupVersionKind, error) {
 	return group.WithKind("Foo"), nil
 }
 
-// TestLists: objects are listed in the type of their list, or without one if it has none. What
-// does not belong there is an error.
-func TestLists(t *testing.T) {
+// TestListObjects verifies that objects are listed typed, or unstructured without a list type, and
+// that an item of another type is an error.
+func TestListObjects(t *testing.T) {
 	known := fake.NewClientBuilder().WithScheme(scheme).Build()
 	listless := runtime.NewScheme()
 	listless.AddKnownTypes(group, &Foo{})
@@ -63,7 +63,9 @@ func TestLists(t *testing.T) {
 			if got := loose.GroupVersionKind(); got != group.WithKind("FooList") {
 				return errors.Errorf("want a FooList, got %s", got)
 			}
-			loose.Items = []unstructured.Unstructured{{Object: map[string]any{"metadata": map[string]any{"namespace": "a", "name": "b"}}}}
+			loose.Items = []unstructured.Unstructured{
+				{Object: map[string]any{"metadata": map[string]any{"namespace": "a", "name": "b"}}},
+			}
 
 			return nil
 		}, []*Foo{&foo}, ""},
@@ -74,7 +76,7 @@ func TestLists(t *testing.T) {
 		}, nil, "cannot read a list: cannot restore struct from: string"},
 		"not listed": {known, func(client.ObjectList) error { return boom }, nil, "cannot list objects of kind Foo: boom"},
 	} {
-		got, err := listOf(t.Context(), lister{list: tc.list}, tc.client, newFoo)
+		got, err := listObjects(t.Context(), fixedLister{list: tc.list}, tc.client, newFoo)
 		if err == nil {
 			err = errors.New("")
 		}
@@ -87,26 +89,29 @@ func TestLists(t *testing.T) {
 	}
 
 	unknown := fake.NewClientBuilder().WithScheme(runtime.NewScheme()).Build()
-	if _, err := listOf(t.Context(), lister{}, unknown, newFoo); !errors.Is(err, errNoKind) || !strings.Contains(err.Error(), "serviceprovider.Foo") {
+	if _, err := listObjects(t.Context(), fixedLister{}, unknown, newFoo); !errors.Is(err, errUnknownKind) ||
+		!strings.Contains(err.Error(), "serviceprovider.Foo") {
 		t.Errorf("want that the type is not known, got %v", err)
 	}
 
-	// Its objects are of another type.
-	full := lister{list: func(l client.ObjectList) error { l.(*FooList).Items = []Foo{foo}; return nil }}
-	if _, err := listOf(t.Context(), full, namer{known}, newFooConfig); err == nil || err.Error() != "cannot read a list: a list of kind Foo holds *serviceprovider.Foo" {
+	// The items have another type.
+	full := fixedLister{list: func(l client.ObjectList) error { l.(*FooList).Items = []Foo{foo}; return nil }}
+	if _, err := listObjects(t.Context(), full, fooKindClient{known}, newFooConfig); err == nil ||
+		err.Error() != "cannot read a list: a list of kind Foo holds *serviceprovider.Foo" {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestFanOutOfChanges: an object that has changed lets others be looked at, with the lowest
-// priority that there is for it.
-func TestFanOutOfChanges(t *testing.T) {
+// TestFanOutLowPriority verifies that a changed object requeues others with the lowest priority.
+func TestFanOutLowPriority(t *testing.T) {
 	f := fanOut{func(_ context.Context, o client.Object) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
 	}}
 	q := priorityqueue.New[reconcile.Request]("changes")
 	defer q.ShutDown()
-	f.Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: newFoo(), ObjectNew: &Foo{ObjectMeta: metav1.ObjectMeta{Name: "new", ResourceVersion: "2"}}}, q)
+	f.Update(t.Context(), ctrlevent.UpdateEvent{
+		ObjectOld: newFoo(), ObjectNew: &Foo{ObjectMeta: metav1.ObjectMeta{Name: "new", ResourceVersion: "2"}},
+	}, q)
 	if got, priority, _ := q.GetWithPriority(); got.Name != "new" || priority != handler.LowPriority {
 		t.Errorf("got %s with priority %d", got, priority)
 	}
@@ -118,25 +123,26 @@ func TestFanOutOfChanges(t *testing.T) {
 	}
 }
 
-// A counted source tells the same configuration for every object, and for how many it was asked.
-type counted struct {
-	answer
+// countingConfigSource returns one configuration for all objects and records the calls.
+type countingConfigSource struct {
+	fixedConfigSource
 
 	asked *int
 }
 
-func (c counted) ConfigFor(ctx context.Context, f *Foo) (*FooConfig, error) {
+func (c countingConfigSource) ConfigFor(ctx context.Context, f *Foo) (*FooConfig, error) {
 	*c.asked++
 
-	return c.answer.ConfigFor(ctx, f)
+	return c.fixedConfigSource.ConfigFor(ctx, f)
 }
 
-// TestUsersAreKnown: for an object that uses a configuration nobody is asked whether it would.
-func TestUsersAreKnown(t *testing.T) {
+// TestEnqueueUsersOfConfig verifies that the source is not called for an object known to use the
+// configuration.
+func TestEnqueueUsersOfConfig(t *testing.T) {
 	w := newFakeWorld(t)
 	var asked int
 	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
-		b.ConfigSource(counted{answer{w.config, nil}, &asked})
+		b.ConfigSource(countingConfigSource{fixedConfigSource{w.config, nil}, &asked})
 	}
 	w.steady(w.create("user"))
 	w.create("new")
@@ -146,27 +152,32 @@ func TestUsersAreKnown(t *testing.T) {
 	}
 }
 
-// TestConfigsAreReadInParallel: a source is not locked while it reads, and is free again after
-// it could not. Without a cache there is nothing to watch.
+// TestConfigsAreReadInParallel verifies that a source holds no lock during a read, also after an
+// error, and that it watches nothing without a cache.
 func TestConfigsAreReadInParallel(t *testing.T) {
 	w := newFakeWorld(t)
 	var failure error
 	var locked int
-	var s *selected[*Foo, *FooConfig]
-	c := interceptor.NewClient(w.API.(client.WithWatch), interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, o ...client.ListOption) error {
-		if !s.mu.TryLock() {
-			locked++
+	var s *selectedConfig[*Foo, *FooConfig]
+	c := interceptor.NewClient(w.API.(client.WithWatch), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, o ...client.ListOption) error {
+			if !s.mu.TryLock() {
+				locked++
 
-			return nil
-		}
-		s.mu.Unlock()
-		if failure != nil {
-			return failure
-		}
+				return nil
+			}
+			s.mu.Unlock()
+			if failure != nil {
+				return failure
+			}
 
-		return c.List(ctx, l, o...)
-	}})
-	s = SelectedConfig(clusters.NewTestClusterFromClient("platform", c), func(_ *Foo, all []*FooConfig) (*FooConfig, error) { return all[0], nil }).(*selected[*Foo, *FooConfig])
+			return c.List(ctx, l, o...)
+		},
+	})
+	s = SelectedConfig(clusters.NewTestClusterFromClient(
+		"platform", c), func(_ *Foo, all []*FooConfig) (*FooConfig, error) {
+		return all[0], nil
+	}).(*selectedConfig[*Foo, *FooConfig])
 	w.Create(&FooConfig{ObjectMeta: metav1.ObjectMeta{Name: "any", Namespace: "somewhere"}, Image: "v1"})
 	for _, failure = range []error{nil, boom, boom} {
 		if got, err := s.ConfigFor(t.Context(), newFoo()); err != nil || got.Image != "v1" {
@@ -183,25 +194,29 @@ func TestConfigsAreReadInParallel(t *testing.T) {
 	if got := s.Source(nil); got != nil {
 		t.Errorf("want no source, got %v", got)
 	}
-	if !s.concerns(&FooConfig{ObjectMeta: metav1.ObjectMeta{Name: "any"}}) {
+	if !s.filter(&FooConfig{ObjectMeta: metav1.ObjectMeta{Name: "any"}}) {
 		t.Error("each configuration may be the one that is picked")
 	}
 }
 
-// TestConfigsWithoutATypeOfList: configurations whose list has no type are read without one, each
-// into an object of its own.
-func TestConfigsWithoutATypeOfList(t *testing.T) {
+// TestUnstructuredConfigList verifies that configurations without a list type are read
+// unstructured, each into its own object.
+func TestUnstructuredConfigList(t *testing.T) {
 	listless := runtime.NewScheme()
 	listless.AddKnownTypes(group, &FooConfig{})
-	c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(listless).Build(), interceptor.Funcs{List: func(_ context.Context, _ client.WithWatch, l client.ObjectList, _ ...client.ListOption) error {
-		for _, image := range []string{"v1", "v2"} {
-			l.(*unstructured.UnstructuredList).Items = append(l.(*unstructured.UnstructuredList).Items, unstructured.Unstructured{Object: map[string]any{"image": image}})
-		}
+	c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(listless).Build(), interceptor.Funcs{
+		List: func(_ context.Context, _ client.WithWatch, l client.ObjectList, _ ...client.ListOption) error {
+			for _, image := range []string{"v1", "v2"} {
+				l.(*unstructured.UnstructuredList).Items = append(
+					l.(*unstructured.UnstructuredList).Items, unstructured.Unstructured{Object: map[string]any{"image": image}})
+			}
 
-		return nil
-	}})
+			return nil
+		},
+	})
 	var images []string
-	source := SelectedConfig(clusters.NewTestClusterFromClient("platform", c), func(_ *Foo, all []*FooConfig) (*FooConfig, error) {
+	source := SelectedConfig(clusters.NewTestClusterFromClient(
+		"platform", c), func(_ *Foo, all []*FooConfig) (*FooConfig, error) {
 		for _, one := range all {
 			images = append(images, one.Image)
 		}
@@ -216,27 +231,32 @@ func TestConfigsWithoutATypeOfList(t *testing.T) {
 	}
 }
 
-// TestWhatIsGoneHasMetadata: of a Secret that is gone the domain is told its name, UID and
-// labels, and nothing of what was in it or in the answer.
-func TestWhatIsGoneHasMetadata(t *testing.T) {
+// TestDeletedSecretHasMetadata verifies that the domain gets name, UID and labels of a deleted
+// Secret and no data.
+func TestDeletedSecretHasMetadata(t *testing.T) {
 	w := newFakeWorld(t)
-	w.between(interceptor.Funcs{Get: func(_ context.Context, _ client.WithWatch, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
-		o.(*corev1.Secret).Data = map[string][]byte{"half": []byte("read")}
+	w.intercept(interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+			o.(*corev1.Secret).Data = map[string][]byte{"half": []byte("read")}
 
-		return kerrors.NewNotFound(corev1.Resource("secrets"), k.Name)
-	}})
+			return kerrors.NewNotFound(corev1.Resource("secrets"), k.Name)
+		},
+	})
 	w.restart()
-	var told client.Object
-	live := w.r.live(reference{empty: func() client.Object { return &corev1.Secret{} }, to: func(_ context.Context, o client.Object) []reconcile.Request {
-		told = o
+	var got client.Object
+	live := w.r.mapReference(reference{
+		newObject: func() client.Object { return &corev1.Secret{} },
+		mapFunc: func(_ context.Context, o client.Object) []reconcile.Request {
+			got = o
 
-		return nil
-	}})
+			return nil
+		},
+	})
 	meta := metav1.ObjectMeta{Namespace: "secrets", Name: "gone", UID: "7", Labels: map[string]string{"for": "foos"}}
 	changed := &metav1.PartialObjectMetadata{ObjectMeta: *meta.DeepCopy()}
 	changed.Annotations = map[string]string{"more": "than that"}
 	live(t.Context(), changed)
-	if diff := cmp.Diff(&corev1.Secret{ObjectMeta: meta}, told); diff != "" {
+	if diff := cmp.Diff(&corev1.Secret{ObjectMeta: meta}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

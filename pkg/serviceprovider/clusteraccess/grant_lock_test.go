@@ -61,7 +61,7 @@ func TestOvertaken(t *testing.T) {
 		begins := make(chan struct{})
 		later.Go(func() {
 			close(begins)
-			b.r.review(t.Context(), q, key)
+			b.r.recheckGrant(t.Context(), q, key)
 		})
 		<-begins
 
@@ -75,8 +75,8 @@ func TestOvertaken(t *testing.T) {
 	if q.Len() != 1 {
 		t.Error("want the object woken")
 	}
-	if len(b.r.turns) != 0 {
-		t.Errorf("%d turns are left", len(b.r.turns))
+	if len(b.r.secretLocks) != 0 {
+		t.Errorf("%d turns are left", len(b.r.secretLocks))
 	}
 }
 
@@ -84,18 +84,18 @@ func TestOvertaken(t *testing.T) {
 func TestTurnsEnd(t *testing.T) {
 	b := newBoard(t)
 	key := clusters.Key{Name: "a"}
-	over, err := b.r.turn(t.Context(), key)
+	over, err := b.r.lockSecret(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.r.turn(ctx, key); !errors.Is(err, context.Canceled) {
+	if _, err := b.r.lockSecret(ctx, key); !errors.Is(err, context.Canceled) {
 		t.Errorf("want %v, got %v", context.Canceled, err)
 	}
-	b.r.review(ctx, nil, key)
+	b.r.recheckGrant(ctx, nil, key)
 	over()
-	again, err := b.r.turn(ctx, key)
+	again, err := b.r.lockSecret(ctx, key)
 	if err != nil {
 		t.Fatalf("want a turn, since nobody has one, got %v", err)
 	}
@@ -109,7 +109,7 @@ func TestDoubtThatCannotBeResolved(t *testing.T) {
 	b.admitted()
 	key := client.ObjectKeyFromObject(b.r.newAccessRequest(b.r.registered[0], b.request))
 	b.rotates("https://west.example")
-	b.r.doubt(key)
+	b.r.markStale(key)
 	b.once(func() error { return errOutage })
 	if ready, err := b.asks(); !ready || err != nil {
 		t.Fatalf("want the access there is, got %t, %v", ready, err)
@@ -119,7 +119,7 @@ func TestDoubtThatCannotBeResolved(t *testing.T) {
 		t.Fatalf("want access, got %t, %v", ready, err)
 	}
 	b.leadsTo("https://west.example")
-	b.r.doubt(key)
+	b.r.markStale(key)
 	b.touches()
 	b.once(func() error { return errOutage })
 	if _, err := b.asks(); !errors.Is(err, errOutage) {

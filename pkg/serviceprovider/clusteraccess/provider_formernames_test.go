@@ -43,7 +43,7 @@ func TestFormerNames(t *testing.T) {
 					t.Errorf("requests: -before +after:\n%s", diff)
 				}
 				for _, ar := range c.accessRequests() {
-					if !c.access.mine(&ar) || !strings.EqualFold(ar.Labels[LabelManagedBy], "garden-old") {
+					if !c.access.ownedByController(&ar) || !strings.EqualFold(ar.Labels[LabelManagedBy], "garden-old") {
 						t.Errorf("%s has the labels %v", ar.Name, ar.Labels)
 					}
 				}

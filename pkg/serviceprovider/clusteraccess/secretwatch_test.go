@@ -91,7 +91,7 @@ func TestCorrectedSecret(t *testing.T) {
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	context.AfterFunc(wait.Context(t), q.ShutDown)
 	go a.r.watchSecrets(t.Context(), q)
-	if err := a.r.watch(t.Context(), base.Cluster()); err != nil {
+	if err := a.r.startFollower(t.Context(), base.Cluster()); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -174,13 +174,13 @@ func (f *forbidding) Watch(context.Context, client.ObjectList, ...client.ListOpt
 // TestForbiddenWatches: what was forbidden is not asked for again for each Secret.
 func TestForbiddenWatches(t *testing.T) {
 	f, clk := &forbidding{}, testclock.NewFakePassiveClock(time.Now())
-	s := &shy{Watcher: f, clock: clk}
+	s := &pausingWatcher{Watcher: f, clock: clk}
 	for range 3 {
 		if _, err := s.Watch(t.Context(), nil); !kerrors.IsForbidden(err) {
 			t.Errorf("want it forbidden, got %v", err)
 		}
 	}
-	clk.SetTime(clk.Now().Add(forbidden))
+	clk.SetTime(clk.Now().Add(forbiddenPause))
 	_, _ = s.Watch(t.Context(), nil)
 	if f.asked != 2 {
 		t.Errorf("want it asked once in ten minutes, got %d times", f.asked)

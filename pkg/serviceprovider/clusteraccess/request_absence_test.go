@@ -59,13 +59,13 @@ func TestPagesOfTheRequests(t *testing.T) {
 			key := client.ObjectKeyFromObject(b.r.newAccessRequest(b.r.registered[0], b.request))
 			q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 			defer q.ShutDown()
-			b.r.review(b.Context(), q, key)
-			if _, known := b.r.cache.Known(key); !known || len(b.r.known()) != 1 {
+			b.r.recheckGrant(b.Context(), q, key)
+			if _, known := b.r.cache.Known(key); !known || len(b.r.allGrants()) != 1 {
 				b.Error("the connection is gone")
 			}
 		}},
 		"a pass goes on with the grant": {isSecret, func(b *board) {
-			b.r.doubt(client.ObjectKeyFromObject(b.r.newAccessRequest(b.r.registered[0], b.request)))
+			b.r.markStale(client.ObjectKeyFromObject(b.r.newAccessRequest(b.r.registered[0], b.request)))
 			if ready, err := b.asks(); !ready || err != nil {
 				b.Errorf("want access, got %t, %v", ready, err)
 			}
@@ -109,7 +109,7 @@ func TestClusterRequestOfOthers(t *testing.T) {
 			}
 			defer r.Close()
 			if tc.cached {
-				r.cached = view{&informertest.FakeInformers{Scheme: scheme}, fake.NewClientBuilder().WithScheme(scheme).Build()}
+				r.cachedReader = view{&informertest.FakeInformers{Scheme: scheme}, fake.NewClientBuilder().WithScheme(scheme).Build()}
 			}
 			_, err = r.Reconcile(t.Context(), newRequest())
 			if errors.Is(err, serviceprovider.ErrClusterGone) != tc.gone || (err != nil) != tc.fails {

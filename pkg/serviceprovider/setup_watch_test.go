@@ -20,24 +20,26 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// A lookout is a domain that tells when it is called, and notes for which Secrets and
-// ConfigMaps it was asked.
-type lookout struct {
-	watcher
+// recordingDomain is a domain that reports its calls, and records for which Secrets and ConfigMaps
+// it was called.
+type recordingDomain struct {
+	wantedWatcher
 
 	mu    sync.Mutex
 	asked []string
 	woken chan string
 }
 
-func (l *lookout) CreateOrUpdate(_ context.Context, f *Foo, c *FooConfig, _ ClusterContext) (ctrl.Result, error) {
+func (l *recordingDomain) CreateOrUpdate(
+	_ context.Context, f *Foo, c *FooConfig, _ ClusterContext,
+) (ctrl.Result, error) {
 	StatusReady(f)
 	l.woken <- f.Name + " with " + c.Image
 
 	return ctrl.Result{}, nil
 }
 
-func (l *lookout) note(o client.Object) bool {
+func (l *recordingDomain) record(o client.Object) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asked = append(l.asked, o.GetNamespace()+"/"+o.GetName())
@@ -45,15 +47,15 @@ func (l *lookout) note(o client.Object) bool {
 	return o.GetName() == "wanted"
 }
 
-func (l *lookout) IsReferencedSecret(_ context.Context, s *corev1.Secret, _ *FooConfig) bool {
-	return l.note(s)
+func (l *recordingDomain) IsReferencedSecret(_ context.Context, s *corev1.Secret, _ *FooConfig) bool {
+	return l.record(s)
 }
 
-func (l *lookout) IsReferencedConfigMap(_ context.Context, m *corev1.ConfigMap, _ *FooConfig) bool {
-	return l.note(m)
+func (l *recordingDomain) IsReferencedConfigMap(_ context.Context, m *corev1.ConfigMap, _ *FooConfig) bool {
+	return l.record(m)
 }
 
-// next waits for what comes next over a channel.
+// next waits for the next value of a channel.
 func next[T any](w *world, what string, from chan T) (got T) {
 	w.Helper()
 	wait.Until(w, what, func() bool {
@@ -68,10 +70,10 @@ func next[T any](w *world, what string, from chan T) (got T) {
 	return got
 }
 
-// TestWhatWakesObjects: under a manager an object is looked at when it changes, its
-// configuration does, or what it refers to in the one namespace; each time once, and the
-// configuration is read from the cache. A ConfigReconciler sends what it is named after.
-func TestWhatWakesObjects(t *testing.T) {
+// TestWatches verifies with a manager that an object is reconciled when it, its configuration or a
+// reference in the namespace changes, once each, with the configuration from the cache. A
+// ConfigReconciler sends the configuration of its name.
+func TestWatches(t *testing.T) {
 	w, elsewhere := newWorld(t), newWorld(t)
 	var sent test.Ledger
 	access := rest.CopyConfig(plane)
@@ -84,19 +86,24 @@ func TestWhatWakesObjects(t *testing.T) {
 	w.Create(config, other)
 
 	m, err := ctrl.NewManager(plane, ctrl.Options{
-		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{w.ns: {}}},
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: cache.Options{
+			DefaultNamespaces: map[string]cache.Config{w.ns: {}},
+		},
 	})
 	w.Must(err)
 	w.Must(m.Add(platform.Cluster()))
-	l := &lookout{woken: make(chan string, 100)}
+	l := &recordingDomain{woken: make(chan string, 100)}
 	w.config = nil
 	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
-		b.PlatformCluster(platform).Reconciler(l).EmptyConfigProvider(newFooConfig).SecretNamespace(w.ns).ConfigMapNamespace(w.ns)
+		b.PlatformCluster(platform).Reconciler(l).EmptyConfigProvider(
+			newFooConfig).SecretNamespace(w.ns).ConfigMapNamespace(w.ns)
 	}
 	w.restart()
 	w.Must(w.r.SetupWithManagerNamed(m, w.ns))
 	updates := make(chan ctrlevent.GenericEvent, 100)
-	w.Must(NewConfigReconcilerBuilder[*FooConfig]().EmptyObjectProvider(newFooConfig).PlatformCluster(platform).ProviderName(w.ns).UpdateChannel(updates).MustBuild().SetupWithManager(m))
+	w.Must(
+		NewConfigReconcilerBuilder[*FooConfig]().EmptyObjectProvider(
+			newFooConfig).PlatformCluster(platform).ProviderName(w.ns).UpdateChannel(updates).MustBuild().SetupWithManager(m))
 	ended := make(chan error, 1)
 	ctx, stop := context.WithCancel(t.Context())
 	go func() { ended <- m.Start(ctx) }()
@@ -121,7 +128,8 @@ func TestWhatWakesObjects(t *testing.T) {
 		func(meta metav1.ObjectMeta) client.Object { return &corev1.Secret{ObjectMeta: meta} },
 		func(meta metav1.ObjectMeta) client.Object { return &corev1.ConfigMap{ObjectMeta: meta} },
 	} {
-		w.Create(o(metav1.ObjectMeta{Namespace: elsewhere.ns, Name: "wanted"}), o(metav1.ObjectMeta{Namespace: w.ns, Name: "idle"}))
+		w.Create(
+			o(metav1.ObjectMeta{Namespace: elsewhere.ns, Name: "wanted"}), o(metav1.ObjectMeta{Namespace: w.ns, Name: "idle"}))
 		w.Create(o(metav1.ObjectMeta{Namespace: w.ns, Name: "wanted"}))
 		wakes("what it refers to is made")
 	}
@@ -135,7 +143,9 @@ func TestWhatWakesObjects(t *testing.T) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if diff := cmp.Diff([]string{w.ns + "/idle", w.ns + "/wanted", w.ns + "/idle", w.ns + "/wanted"}, asked(w, l.asked)); diff != "" {
+	if diff := cmp.Diff([]string{
+		w.ns + "/idle", w.ns + "/wanted", w.ns + "/idle", w.ns + "/wanted",
+	}, withoutDefaults(w, l.asked)); diff != "" {
 		t.Errorf("asked for: -want +got:\n%s", diff)
 	}
 	for _, r := range sent.All() {
@@ -145,8 +155,8 @@ func TestWhatWakesObjects(t *testing.T) {
 	}
 }
 
-// asked leaves out what the namespace is born with.
-func asked(w *world, names []string) (all []string) {
+// withoutDefaults removes the names that every namespace contains.
+func withoutDefaults(w *world, names []string) (all []string) {
 	for _, n := range names {
 		if n != w.ns+"/kube-root-ca.crt" {
 			all = append(all, n)

@@ -91,7 +91,7 @@ func (c *clerk) answer(key client.ObjectKey, phase string) {
 func (r *Requester) held() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	of := map[string]int{"grants": len(r.grants), "waiting": len(r.waiting), "followed": len(r.followed), "doubted": len(r.doubted)}
+	of := map[string]int{"grants": len(r.grants), "waiting": len(r.waiting), "followed": len(r.followed), "doubted": len(r.stale)}
 	for key := range r.grants {
 		if _, known := r.cache.Known(key); known {
 			of["connections"]++
@@ -135,7 +135,7 @@ func TestNothingIsLeft(t *testing.T) {
 		if _, err := r.Access(t.Context(), request, serviceprovider.ClusterMCP); flawed != (err != nil) {
 			t.Fatal(err)
 		}
-		r.doubt(key)
+		r.markStale(key)
 		if got := r.held(); got["grants"] != 1 || got["waiting"] != 1 || got["followed"] != 1 || got["doubted"] != 1 || !flawed && got["connections"] != 1 {
 			t.Fatalf("want one of each while object %d is there, got %v", i, got)
 		}

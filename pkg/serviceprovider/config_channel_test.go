@@ -10,16 +10,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A stranger is a configuration whose copies are of another type.
-type stranger struct{ FooConfig }
+// wrongCopyOfConfig is a configuration whose DeepCopyObject returns another type.
+type wrongCopyOfConfig struct{ FooConfig }
 
-func (s *stranger) DeepCopyObject() runtime.Object { return s.FooConfig.DeepCopyObject() }
+func (s *wrongCopyOfConfig) DeepCopyObject() runtime.Object { return s.FooConfig.DeepCopyObject() }
 
-// TestRemembered: what came over the channel is what counts, until it is taken back; then it
-// is still there for deletions.
-func TestRemembered(t *testing.T) {
-	r := &remembered[*Foo, *FooConfig]{}
-	service := &APIReconciler[*Foo, *FooConfig]{configs: r, empty: newFoo}
+// TestChannelConfig verifies that the configuration received last is used, and only for deletions
+// after it was removed.
+func TestChannelConfig(t *testing.T) {
+	r := &channelConfig[*Foo, *FooConfig]{}
+	service := &APIReconciler[*Foo, *FooConfig]{configs: r, newObject: newFoo}
 	config := &FooConfig{Image: "v1"}
 	for _, step := range []struct {
 		reason        string
@@ -36,9 +36,9 @@ func TestRemembered(t *testing.T) {
 		{"what is no configuration takes it back", &Foo{}, ErrConfigTerminating, "v1", true},
 	} {
 		if step.sent == nil {
-			r.take(ctrlevent.GenericEvent{})
+			r.receive(ctrlevent.GenericEvent{})
 		} else {
-			r.take(ctrlevent.GenericEvent{Object: step.sent})
+			r.receive(ctrlevent.GenericEvent{Object: step.sent})
 		}
 		got, err := r.ConfigFor(t.Context(), nil)
 		if !errors.Is(err, step.err) || got.Image != step.image {
@@ -52,17 +52,17 @@ func TestRemembered(t *testing.T) {
 		}
 	}
 
-	never := &remembered[*Foo, *FooConfig]{}
+	never := &channelConfig[*Foo, *FooConfig]{}
 	if c, err := never.ConfigFor(t.Context(), nil); !errors.Is(err, ErrConfigNotLoaded) || c != nil {
 		t.Errorf("nothing came yet: got %v and %v", err, c)
 	}
-	never.take(ctrlevent.GenericEvent{})
+	never.receive(ctrlevent.GenericEvent{})
 	if c, err := never.ConfigFor(t.Context(), nil); !errors.Is(err, ErrConfigNotFound) || c != nil {
 		t.Errorf("it is known that there is none: got %v and %v", err, c)
 	}
 
-	others := &remembered[*Foo, *stranger]{}
-	others.take(ctrlevent.GenericEvent{Object: &stranger{}})
+	others := &channelConfig[*Foo, *wrongCopyOfConfig]{}
+	others.receive(ctrlevent.GenericEvent{Object: &wrongCopyOfConfig{}})
 	if _, err := others.ConfigFor(t.Context(), nil); !errors.Is(err, ErrConfigNotLoaded) {
 		t.Errorf("what cannot be copied is not kept: got %v", err)
 	}

@@ -9,14 +9,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// A starter is an access provider that counts how often its source is started.
-type starter struct {
-	*gate
+// countingAccessWatcher is an access provider that counts the starts of its source.
+type countingAccessWatcher struct {
+	*fakeProvider
 
 	started int
 }
 
-func (s *starter) AccessSources() []source.Source {
+func (s *countingAccessWatcher) AccessSources() []source.Source {
 	return []source.Source{source.Func(func(context.Context, queue) error {
 		s.started++
 
@@ -24,9 +24,9 @@ func (s *starter) AccessSources() []source.Source {
 	})}
 }
 
-// TestSetupThatFailsWatchesNothing: a manager that is started although a controller could not
-// be set up starts none of its sources, and caches nothing for it.
-func TestSetupThatFailsWatchesNothing(t *testing.T) {
+// TestFailedSetupStartsNoWatch verifies that a manager starts no source and no cache of a
+// controller whose setup failed.
+func TestFailedSetupStartsNoWatch(t *testing.T) {
 	for name, tc := range map[string]struct {
 		secrets string
 		fails   bool
@@ -36,13 +36,13 @@ func TestSetupThatFailsWatchesNothing(t *testing.T) {
 		"partial": {"secrets", true, 0}, // the platform cluster has no cache
 	} {
 		w := newFakeWorld(t)
-		s := &starter{gate: w.gate}
+		s := &countingAccessWatcher{fakeProvider: w.gate}
 		w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
-			b.ClusterAccessReconciler(s).Reconciler(&watcher{}).SecretNamespace(tc.secrets).
+			b.ClusterAccessReconciler(s).Reconciler(&wantedWatcher{}).SecretNamespace(tc.secrets).
 				ControllerOptions(controller.Options{SkipNameValidation: new(true), EnableWarmup: new(true)})
 		}
 		w.restart()
-		m := newIdle(t)
+		m := newFakeManager(t)
 		if err := w.r.SetupWithManager(m, "partial", nil); (err != nil) != tc.fails {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -58,20 +58,24 @@ func TestSetupThatFailsWatchesNothing(t *testing.T) {
 	}
 }
 
-// TestPlatformWithoutACache is no error as long as nothing is watched there.
+// TestPlatformWithoutACache verifies that the platform needs no cache if nothing is watched there.
 func TestPlatformWithoutACache(t *testing.T) {
 	for name, build := range map[string]func(b *APIReconcilerBuilder[*Foo, *FooConfig]){
-		"nobody cares":       func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.SecretNamespace("a").ConfigMapNamespace("b") },
-		"nobody says where":  func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(&watcher{}) },
-		"nothing at all":     func(*APIReconcilerBuilder[*Foo, *FooConfig]) {},
-		"a mapper, no place": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(&mapper{}).ConfigMapNamespace("") },
+		"nobody cares": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
+			b.SecretNamespace("a").ConfigMapNamespace("b")
+		},
+		"nobody says where": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(&wantedWatcher{}) },
+		"nothing at all":    func(*APIReconcilerBuilder[*Foo, *FooConfig]) {},
+		"a mapper, no place": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
+			b.Reconciler(&secretMapper{}).ConfigMapNamespace("")
+		},
 	} {
 		w := newFakeWorld(t)
 		w.build = build
 		w.restart()
-		m := newIdle(t)
+		m := newFakeManager(t)
 		m.refuses = func(r manager.Runnable) error { t.Errorf("%s: added %v", name, r); return nil }
-		if sources, err := w.r.references(m); err != nil || len(sources) != 0 {
+		if sources, err := w.r.referenceSources(m); err != nil || len(sources) != 0 {
 			t.Errorf("%s: got %d sources, %v", name, len(sources), err)
 		}
 	}

@@ -13,51 +13,57 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Regional is an access provider that has to know in which region an object is.
-type regional struct {
+// advancedProvider is an access provider that needs the region of an object.
+type advancedProvider struct {
 	SimpleProviderAdapter
 
-	told []string // calls, with what they were told
+	calls []string // with their additional data
 }
 
-func (r *regional) note(call string, data []any) {
+func (r *advancedProvider) record(call string, data []any) {
 	for _, d := range data {
 		if s, ok := d.(string); ok {
 			call += " " + s
 		}
 	}
-	r.told = append(r.told, call)
+	r.calls = append(r.calls, call)
 }
 
-func (r *regional) Access(ctx context.Context, req reconcile.Request, id string, data ...any) (Access, error) {
-	r.note("Access "+id, data)
+func (r *advancedProvider) Access(ctx context.Context, req reconcile.Request, id string, data ...any) (Access, error) {
+	r.record("Access "+id, data)
 
 	return r.SimpleProviderAdapter.Access(ctx, req, ClusterMCP)
 }
 
-func (r *regional) AccessRequest(ctx context.Context, req reconcile.Request, id string, data ...any) (*clustersv1alpha1.AccessRequest, error) {
-	r.note("AccessRequest "+id, data)
+func (r *advancedProvider) AccessRequest(
+	ctx context.Context, req reconcile.Request, id string, data ...any,
+) (*clustersv1alpha1.AccessRequest, error) {
+	r.record("AccessRequest "+id, data)
 
 	return r.SimpleProviderAdapter.AccessRequest(ctx, req, ClusterMCP)
 }
 
-func (r *regional) Reconcile(ctx context.Context, req reconcile.Request, data ...any) (reconcile.Result, error) {
-	r.note("Reconcile", data)
+func (r *advancedProvider) Reconcile(
+	ctx context.Context, req reconcile.Request, data ...any,
+) (reconcile.Result, error) {
+	r.record("Reconcile", data)
 
 	return r.SimpleProviderAdapter.Reconcile(ctx, req)
 }
 
-func (r *regional) ReconcileDelete(ctx context.Context, req reconcile.Request, data ...any) (reconcile.Result, error) {
-	r.note("ReconcileDelete", data)
+func (r *advancedProvider) ReconcileDelete(
+	ctx context.Context, req reconcile.Request, data ...any,
+) (reconcile.Result, error) {
+	r.record("ReconcileDelete", data)
 
 	return r.SimpleProviderAdapter.ReconcileDelete(ctx, req)
 }
 
-// TestAdditionalData: what was made of an object reaches every call for it, in a deletion
-// too; if it cannot be made, access fails.
+// TestAdditionalData verifies that additional data reaches every call, also during a deletion, and
+// that an error of its generator is an error of access.
 func TestAdditionalData(t *testing.T) {
 	w := newWorld(t)
-	access := &regional{SimpleProviderAdapter: SimpleProviderAdapter{Provider: w.gate}}
+	access := &advancedProvider{SimpleProviderAdapter: SimpleProviderAdapter{Provider: w.gate}}
 	var failure error
 	region := func(_ context.Context, f *Foo) (any, error) { return f.Spec.Size, failure }
 	tier := func(context.Context, *Foo) (any, error) { return "gold", nil }
@@ -74,23 +80,23 @@ func TestAdditionalData(t *testing.T) {
 	if _, err := w.pass(f); !errors.Is(err, boom) || w.Gone(f) {
 		t.Errorf("want %v, got %v", boom, err)
 	}
-	w.shows(f, "Terminating", ReasonReconcileError)
+	w.expect(f, "Terminating", ReasonReconcileError)
 	failure = nil
 	w.steady(f)
 	if diff := cmp.Diff([]string{
 		"Reconcile north gold", "Access mcp north gold", "Access edge north gold",
 		"AccessRequest mcp north gold", "AccessRequest edge north gold", "Reconcile north gold", "Access mcp north gold", "Access edge north gold", "ReconcileDelete north gold",
-	}, access.told); diff != "" || !w.Gone(f) {
+	}, access.calls); diff != "" || !w.Gone(f) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-// Watched is an access provider that knows when access has changed.
-type watched struct{ *gate }
+// watchedProvider is an access provider with sources.
+type watchedProvider struct{ *fakeProvider }
 
-func (watched) AccessSources() []source.Source { return make([]source.Source, 2) }
+func (watchedProvider) AccessSources() []source.Source { return make([]source.Source, 2) }
 
-// TestSimpleProviderAdapter: it knows what the provider knows, and no more.
+// TestSimpleProviderAdapter verifies that the adapter has exactly the capabilities of its provider.
 func TestSimpleProviderAdapter(t *testing.T) {
 	w := newWorld(t)
 	simple := SimpleProviderAdapter{Provider: w.gate}
@@ -113,11 +119,13 @@ func TestSimpleProviderAdapter(t *testing.T) {
 	if n := len(simple.AccessSources()); n != 0 {
 		t.Errorf("want no sources, got %d", n)
 	}
-	if n := len(SimpleProviderAdapter{Provider: watched{w.gate}}.AccessSources()); n != 2 {
+	if n := len(SimpleProviderAdapter{Provider: watchedProvider{w.gate}}.AccessSources()); n != 2 {
 		t.Errorf("want those of the provider, got %d", n)
 	}
 	further := []bool{
-		knowsFurtherClusters(simple), knowsFurtherClusters(SimpleProviderAdapter{Provider: &requests{detailed{gate: w.gate}}}), knowsFurtherClusters(&regional{}),
+		supportsExtraClusters(simple), supportsExtraClusters(SimpleProviderAdapter{
+			Provider: &requests{detailedProvider{fakeProvider: w.gate}},
+		}), supportsExtraClusters(&advancedProvider{}),
 	}
 	if !slices.Equal(further, []bool{false, true, true}) {
 		t.Errorf("further clusters: %v", further)

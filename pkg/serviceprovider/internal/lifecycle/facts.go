@@ -1,0 +1,104 @@
+package lifecycle
+
+// Facts are the inputs of Decide. The zero value means that nothing is known and no option is set.
+type Facts struct {
+	// Read from the onboarding cluster.
+
+	Exists           bool // The object exists.
+	Deleting         bool // It is being deleted.
+	HasFinalizer     bool // Our finalizer is on it.
+	Paused           bool // Its annotation pauses reconciliation.
+	MaybeCreated     bool // The domain may have created something that it has not deleted yet.
+	CreationRecorded bool // ServiceCreated is True. Otherwise MaybeCreated is presumed, or comes from a previous runtime.
+
+	// Found out in this pass.
+
+	ConfigRead      bool         // The configuration was read.
+	ConfigFound     bool         // There is one. A deletion may use the last known one.
+	ConfigUnknown   bool         // It cannot be read now, so whether there is one is unknown.
+	Defaulted       bool         // The defaults were applied, or there are none.
+	Requests        RequestState // The state of the AccessRequests.
+	AccessRequested bool         // Access was requested.
+	Granted         bool         // All clusters are connected.
+	Denied          bool         // The platform denied access.
+	ClusterGone     bool         // A cluster does not exist any more.
+	NotOwned        bool         // A request with the same name has another owner.
+	ServiceDeleted  bool         // The Delete of the domain has finished.
+	AccessReleased  bool         // Access was released.
+
+	// Options.
+
+	DeleteWhenPaused    bool // A deletion continues although the object is paused.
+	OrphanOnClusterGone bool // A deletion abandons what was in a cluster that no longer exists.
+	OrphanWithoutConfig bool // Without a configuration, a deletion abandons what was created.
+	DeleteWithoutConfig bool // Without a configuration, Delete gets an empty one.
+}
+
+// A RequestState is the state of the AccessRequests of an object. If they differ, the
+// greatest state counts.
+type RequestState int
+
+// The states of AccessRequests.
+const (
+	RequestsUnchecked RequestState = iota // They were not read in this pass.
+
+	RequestsPresent // All exist.
+	RequestMissing  // One does not exist.
+	RequestDeleting // One is being deleted: access is being revoked.
+)
+
+// An Action is what a pass does next.
+type Action int
+
+// The actions. If those up to ReleaseAccess succeed, they add facts, and the pass decides
+// again. All others end the pass.
+const (
+	none Action = iota
+
+	ReadConfig    // Read the configuration.
+	AddFinalizer  // Add our finalizer to the object.
+	Default       // Apply the defaults of the domain to the object.
+	CheckRequests // Read the AccessRequests, which show whether access is being revoked.
+	RequestAccess // Request access to the clusters.
+	DeleteService // Call Delete of the domain.
+	ReleaseAccess // Release access to the clusters.
+
+	Nothing               // Do nothing.
+	ReportPaused          // Report that the object is paused.
+	AwaitConfig           // Wait until the configuration can be read.
+	ReportConfigMissing   // Report that there is no configuration.
+	AwaitAccess           // Report that access is not granted yet.
+	ReportAccessDenied    // Report that access is denied.
+	ReportDeletionBlocked // Report what blocks the deletion.
+	CreateOrUpdate        // Call CreateOrUpdate of the domain.
+	RemoveFinalizer       // Remove our finalizer from the object.
+
+	end // The end of the list, not an action.
+)
+
+// String returns the name of the action, none for a value that is not an action.
+func (a Action) String() string {
+	names := [...]string{
+		"none", "ReadConfig", "AddFinalizer", "Default", "CheckRequests", "RequestAccess", "DeleteService",
+		"ReleaseAccess", "Nothing", "ReportPaused", "AwaitConfig", "ReportConfigMissing", "AwaitAccess",
+		"ReportAccessDenied", "ReportDeletionBlocked", "CreateOrUpdate", "RemoveFinalizer",
+	}
+	if a < 0 || int(a) >= len(names) {
+		return "none"
+	}
+
+	return names[a]
+}
+
+// Actions returns all actions.
+func Actions() []Action {
+	all := make([]Action, 0, end-1)
+	for a := ReadConfig; a < end; a++ {
+		all = append(all, a)
+	}
+
+	return all
+}
+
+// Ends reports whether the action always ends the pass.
+func (a Action) Ends() bool { return a > ReleaseAccess }
