@@ -20,7 +20,7 @@ func (c *Cache[C]) Restored(key Key) *Restore {
 	return nil
 }
 
-// Restorable returns what a connection is made of that is replaced once its API server was
+// restorable returns what a connection is made of that is replaced once its API server was
 // restored.
 func (c *Cache[C]) restorable(key Key, k *known) Input {
 	in := k.in
@@ -32,7 +32,7 @@ func (c *Cache[C]) restorable(key Key, k *known) Input {
 	return in
 }
 
-// Renew ends all leases on a connection and lets another one with the same settings take its
+// renew ends all leases on a connection and lets another one with the same settings take its
 // place, unless that has happened: several watches notice a restore, and it counts once.
 func (c *Cache[C]) renew(key Key, k *known, why Restore) {
 	now := &known{in: k.in, restored: &why}

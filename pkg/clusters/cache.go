@@ -117,7 +117,7 @@ func (c *Cache[C]) Set(key Key, in Input) bool {
 	return c.set(key, &known{in: in}, ErrReplaced, (*known).differs)
 }
 
-// Set stores how a cluster is reached, if that is something else than before: then all
+// set stores how a cluster is reached, if that is something else than before: then all
 // leases on the one before end because of that cause. It reports whether it did.
 func (c *Cache[C]) set(key Key, k *known, cause error, differs func(old, now *known) bool) bool {
 	ctx, end := context.WithCancelCause(context.Background())
@@ -162,7 +162,7 @@ func (c *Cache[C]) Known(key Key) (Input, bool) {
 	return k.in, true
 }
 
-// Put stores what is known of a cluster, nil for nothing, if that differs from before. It
+// put stores what is known of a cluster, nil for nothing, if that differs from before. It
 // reports whether it did.
 func (c *Cache[C]) put(key Key, now *known, cause error, differs func(old, now *known) bool) bool {
 	c.mu.Lock()
@@ -195,7 +195,7 @@ func (c *Cache[C]) put(key Key, now *known, cause error, differs func(old, now *
 	return true
 }
 
-// Differs reports whether anything differs that matters.
+// differs reports whether anything differs that matters.
 func (k *known) differs(now *known) bool {
 	switch {
 	case k == nil || now == nil:
@@ -260,7 +260,7 @@ func (c *Cache[C]) Acquire(ctx context.Context, key Key) (Lease[C], error) {
 	}
 }
 
-// Usable returns what is known of a cluster that can be connected to.
+// usable returns what is known of a cluster that can be connected to.
 func (c *Cache[C]) usable(key Key) (*known, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

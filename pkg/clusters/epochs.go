@@ -53,7 +53,7 @@ func (e *epochs[C]) Acquire(ctx context.Context, key Key) (Lease[C], error) {
 	return Lease[C]{}, ErrStale
 }
 
-// Number tells the current epoch of a cluster from all others.
+// number tells the current epoch of a cluster from all others.
 func (e *epochs[C]) number(key Key) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -61,7 +61,7 @@ func (e *epochs[C]) number(key Key) int {
 	return e.current[key].number
 }
 
-// Enter begins the epoch of a revision unless it is the current one. It reports false
+// enter begins the epoch of a revision unless it is the current one. It reports false
 // if the answer may be older than the current epoch.
 func (e *epochs[C]) enter(key Key, rev Revision, before int) (epoch, bool) {
 	e.mu.Lock()
@@ -83,7 +83,7 @@ func (e *epochs[C]) enter(key Key, rev Revision, before int) (epoch, bool) {
 	return now, true
 }
 
-// Leave ends an epoch, if it is still the current one: who says that the cluster is gone
+// leave ends an epoch, if it is still the current one: who says that the cluster is gone
 // may have been overtaken, too.
 func (e *epochs[C]) leave(key Key, number int) {
 	e.mu.Lock()

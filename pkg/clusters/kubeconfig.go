@@ -77,7 +77,7 @@ func ParseKubeconfig(data []byte, context string) (*Kubeconfig, error) {
 	return usable(cluster, user)
 }
 
-// ChosenContext returns the context of a name, or the current one if the name is empty.
+// chosenContext returns the context of a name, or the current one if the name is empty.
 func chosenContext(config *clientcmdapi.Config, name string) (*clientcmdapi.Context, error) {
 	chosen := config.Contexts[cmp.Or(name, config.CurrentContext)]
 	switch {
@@ -92,7 +92,7 @@ func chosenContext(config *clientcmdapi.Config, name string) (*clientcmdapi.Cont
 	}
 }
 
-// Unsafe names the fields that are refused.
+// unsafe names the fields that are refused.
 func unsafe(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) []string {
 	impersonates := user.Impersonate != "" || user.ImpersonateUID != "" || len(user.ImpersonateGroups) > 0 || len(user.ImpersonateUserExtra) > 0
 	var found []string
@@ -123,7 +123,7 @@ func hasCredentials(user *clientcmdapi.AuthInfo) bool {
 	return user.Token != "" || user.Username != "" || user.Password != "" || len(user.ClientKeyData) > 0
 }
 
-// Usable makes a configuration of what is left when nothing unsafe is there.
+// usable makes a configuration of what is left when nothing unsafe is there.
 func usable(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) (*Kubeconfig, error) {
 	server, err := url.Parse(cluster.Server)
 	if err != nil || server.Host == "" || server.User != nil || server.Scheme != "https" && server.Scheme != "http" {
@@ -157,7 +157,7 @@ func usable(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) (*Kubeco
 	return &Kubeconfig{RESTConfig: config, Expires: expires}, nil
 }
 
-// TokenExpiry reads the time out of a JSON web token. It is for planning only: the
+// tokenExpiry reads the time out of a JSON web token. It is for planning only: the
 // token is not checked, its server does that.
 func tokenExpiry(token string) time.Time {
 	parts := strings.Split(token, ".")

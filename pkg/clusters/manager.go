@@ -64,7 +64,7 @@ type mark struct {
 
 func (m mark) none() bool { return m.uid == "" && m.revision == "" }
 
-// Is reports whether two marks are of the same revision of the same cluster.
+// is reports whether two marks are of the same revision of the same cluster.
 func (m mark) is(o mark) bool { return m.uid == o.uid && m.revision == o.revision }
 
 func (m mark) ended() bool {
@@ -121,7 +121,7 @@ func (m *Manager[C]) Get(ctx context.Context, u User, r Ref) (Lease[C], error) {
 	return lease, err
 }
 
-// Get is Get, and also returns the revision that the provider has, if any.
+// get is Get, and also returns the revision that the provider has, if any.
 func (m *Manager[C]) get(ctx context.Context, u User, r Ref) (Lease[C], Revision, error) {
 	m.note(u, r.Key)
 	lease, err := m.leases.Acquire(ctx, r.Key)
@@ -141,7 +141,7 @@ func (m *Manager[C]) get(ctx context.Context, u User, r Ref) (Lease[C], Revision
 	return lease, lease.Revision, nil
 }
 
-// Mark remembers what a user builds on, unless it has built on something else.
+// mark remembers what a user builds on, unless it has built on something else.
 func (m *Manager[C]) mark(u User, key Key, now mark) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -288,14 +288,14 @@ func (m *Manager[C]) Named(name Key) []User {
 	return users
 }
 
-// Note remembers that a user wants to know of a cluster.
+// note remembers that a user wants to know of a cluster.
 func (m *Manager[C]) note(u User, key Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.set(u, key, m.users[u][key])
 }
 
-// Set remembers what a user has built on. The lock is held.
+// set remembers what a user has built on. The lock is held.
 func (m *Manager[C]) set(u User, key Key, on mark) {
 	if on.none() && !m.idle {
 		m.drop(u, key)
@@ -312,7 +312,7 @@ func (m *Manager[C]) set(u User, key Key, on mark) {
 	m.byCluster[key][u] = struct{}{}
 }
 
-// Drop forgets that a user wanted to know of a cluster. The lock is held.
+// drop forgets that a user wanted to know of a cluster. The lock is held.
 func (m *Manager[C]) drop(u User, key Key) {
 	delete(m.users[u], key)
 	if len(m.users[u]) == 0 {

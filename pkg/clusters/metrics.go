@@ -27,7 +27,7 @@ type visited struct {
 	others bool // it had numbers before the first of these: they are somebody else's too
 }
 
-// Enter counts a Cluster of a server until leave is called for the first time. With the
+// enter counts a Cluster of a server until leave is called for the first time. With the
 // last one go the server's numbers, unless others have a part in them.
 func (t *tally) enter(config *rest.Config) (leave func()) {
 	at, _, err := rest.DefaultServerUrlFor(config)
@@ -58,7 +58,7 @@ func (t *tally) leave(host string, v *visited) {
 	}
 }
 
-// Counter returns the one of controller-runtime, which can only be had from whoever says
+// counter returns the one of controller-runtime, which can only be had from whoever says
 // that there is one already, or nil.
 func counter() *prometheus.CounterVec {
 	twin := prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -79,7 +79,7 @@ func counter() *prometheus.CounterVec {
 	return nil
 }
 
-// Counted reports whether there are numbers of a server.
+// counted reports whether there are numbers of a server.
 func counted(host string) bool {
 	counter := counter()
 	if counter == nil {

@@ -62,7 +62,7 @@ func (p plainly) Get(ctx context.Context, key Key) (*int, Revision, error) {
 // An obituary counts how often a cluster was forgotten.
 type obituary struct{ begun, done atomic.Int64 }
 
-// Quiet returns a number that stays the same until the cluster is forgotten, if it is not
+// quiet returns a number that stays the same until the cluster is forgotten, if it is not
 // being forgotten just now.
 func (o *obituary) quiet() (int64, bool) {
 	done := o.done.Load()
@@ -118,7 +118,7 @@ func (w *worker) works(seen Ref) {
 	w.built[seen.Key] = now
 }
 
-// Compares what the worker is given with what he was given before, unless that was forgotten
+// compares what the worker is given with what he was given before, unless that was forgotten
 // with the cluster. Connections of a plain provider are told apart by their revisions alone.
 func (w *worker) compares(key Key, now given) {
 	before := w.built[key]
@@ -132,7 +132,7 @@ func (w *worker) compares(key Key, now given) {
 	}
 }
 
-// Acts does something at random.
+// acts does something at random.
 func (w *worker) acts(random *rand.Rand, seen *Ref) {
 	k := Key{Name: fmt.Sprint(random.IntN(names))}
 	switch random.IntN(13) {
@@ -205,7 +205,7 @@ func newShift(t *testing.T, b *books, c *Cache[*int], m *Manager[*int]) shift {
 	return s
 }
 
-// Work waits until all have done their part.
+// work waits until all have done their part.
 func (s shift) work() {
 	var all sync.WaitGroup
 	begun := time.Now()
@@ -221,7 +221,7 @@ func (s shift) work() {
 	all.Wait()
 }
 
-// Ends sees that at most one lease on each cluster is left, and then none, nor anything else.
+// ends sees that at most one lease on each cluster is left, and then none, nor anything else.
 func (s shift) ends() {
 	one := s[0]
 	one.Helper()

@@ -102,7 +102,7 @@ func (w *watching) RoundTrip(r *http.Request) (*http.Response, error) {
 // WrappedRoundTripper returns the transport below, which closes connections.
 func (w *watching) WrappedRoundTripper() http.RoundTripper { return w.next }
 
-// Again reports whether a path was watched before. The first watch begins with what there is,
+// again reports whether a path was watched before. The first watch begins with what there is,
 // or goes on from a version that was listed a moment ago.
 func (w *watching) again(path string) bool {
 	w.mu.Lock()
@@ -113,7 +113,7 @@ func (w *watching) again(path string) bool {
 	return again
 }
 
-// WatchedFrom returns whether a request is a watch, and the version that it goes on from, or
+// watchedFrom returns whether a request is a watch, and the version that it goes on from, or
 // nothing if it begins with what there is.
 func watchedFrom(r *http.Request) (version string, watches bool) {
 	if r.Method != http.MethodGet || !strings.Contains(r.URL.RawQuery, "watch=") { // most requests end here
@@ -130,7 +130,7 @@ func watchedFrom(r *http.Request) (version string, watches bool) {
 	return version, true
 }
 
-// Version asks for the version of what is to be watched.
+// version asks for the version of what is to be watched.
 func (w *watching) version(watch *http.Request) (string, error) {
 	ctx, cancel := context.WithTimeout(watch.Context(), versionTimeout)
 	defer cancel()
@@ -161,7 +161,7 @@ func (w *watching) version(watch *http.Request) (string, error) {
 	return listed.ResourceVersion, err
 }
 
-// ResourceOf returns the resource that the path of a list leads to.
+// resourceOf returns the resource that the path of a list leads to.
 func resourceOf(path string) schema.GroupResource {
 	of := schema.GroupResource{Resource: path[strings.LastIndex(path, "/")+1:]}
 	if _, rest, ok := strings.Cut(path, "/apis/"); ok {
@@ -171,7 +171,7 @@ func resourceOf(path string) schema.GroupResource {
 	return of
 }
 
-// Expired returns the answer to a watch from a version that the API server does not have any
+// expired returns the answer to a watch from a version that the API server does not have any
 // more.
 func expired(r *http.Request) (*http.Response, error) {
 	status := kerrors.NewResourceExpired("the API server was restored to an earlier state: list again").Status()

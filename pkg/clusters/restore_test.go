@@ -114,7 +114,7 @@ func TestOnRestored(t *testing.T) {
 
 func twice(request string) []string { return []string{request, request} }
 
-// Get sends a request, and returns the answer.
+// get sends a request, and returns the answer.
 func get(t *testing.T, c *http.Client, url string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

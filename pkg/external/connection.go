@@ -14,7 +14,7 @@ import (
 // of net/http for the connection to a proxy, and of a SOCKS proxy.
 var unmade = []string{"dial", "proxyconnect", "socks connect"}
 
-// OfConnection returns what an error of a connection tells for all that it wraps.
+// ofConnection returns what an error of a connection tells for all that it wraps.
 func ofConnection(err *net.OpError) Effect {
 	if err != nil && (slices.Contains(unmade, err.Op) || err.Op == "remote error" && answersHello(err.Err)) {
 		return EffectNone
@@ -29,7 +29,7 @@ func ofConnection(err *net.OpError) Effect {
 // about the certificate of a client come after the request in TLS 1.3.
 var hellos = []uint64{40, 70, 71, 86, 109, 112, 120}
 
-// AnswersHello reports whether an error is such an alert. The type that a connection returns
+// answersHello reports whether an error is such an alert. The type that a connection returns
 // is not exported.
 func answersHello(err error) bool {
 	value := reflect.ValueOf(err)
@@ -37,7 +37,7 @@ func answersHello(err error) bool {
 	return value.Kind() == reflect.Uint8 && value.Type().PkgPath() == "crypto/tls" && slices.Contains(hellos, value.Uint())
 }
 
-// OfUnmade knows that no connection was made, or none that the server and the client agree on,
+// ofUnmade knows that no connection was made, or none that the server and the client agree on,
 // where no *net.OpError says so.
 func ofUnmade(err error) Effect {
 	none := false

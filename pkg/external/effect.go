@@ -120,7 +120,7 @@ func (r reading) of(err error, depth int) Effect {
 	return found
 }
 
-// Whole returns what an error tells for all that it wraps.
+// whole returns what an error tells for all that it wraps.
 func whole(err error) (effect Effect, whole bool) {
 	switch e := err.(type) { //nolint:errorlint // each error of the tree is asked by itself
 	case nil:
@@ -142,7 +142,7 @@ func whole(err error) (effect Effect, whole bool) {
 	}
 }
 
-// Wrapped returns what the errors tell that err wraps.
+// wrapped returns what the errors tell that err wraps.
 func (r reading) wrapped(err error, depth int) (effect Effect) {
 	answers(func() bool {
 		switch e := err.(type) { //nolint:errorlint // each error of the tree is asked by itself
@@ -175,7 +175,7 @@ func (r reading) joined(errs []error, depth int) Effect {
 	}
 }
 
-// Own returns what an error tells apart from what it wraps.
+// own returns what an error tells apart from what it wraps.
 func (r reading) own(err error) (effect Effect) {
 	for _, evidence := range evidences {
 		answers(func() bool {
@@ -195,7 +195,7 @@ func (r reading) own(err error) (effect Effect) {
 	return effect
 }
 
-// Answers returns what a method of somebody else's error answers, or false if it panics.
+// answers returns what a method of somebody else's error answers, or false if it panics.
 func answers(ask func() bool) (answer bool) {
 	_ = panics.Call(func() error {
 		answer = ask()

@@ -20,7 +20,7 @@ var evidences = []func(error) Effect{
 	func(err error) Effect { return ofStatus(responded(err)) },
 }
 
-// OfStatus returns what the status of an HTTP response tells.
+// ofStatus returns what the status of an HTTP response tells.
 func ofStatus(code int) Effect {
 	const closedByClient = 499 // as many proxies say it
 
@@ -64,7 +64,7 @@ const (
 	grpcUnauthenticated   = 16
 )
 
-// OfGRPC returns what the status tells that a method GRPCStatus returns.
+// ofGRPC returns what the status tells that a method GRPCStatus returns.
 func ofGRPC(err error) Effect {
 	method := reflect.ValueOf(err).MethodByName("GRPCStatus")
 	if !method.IsValid() || method.Type().NumIn() != 0 || method.Type().NumOut() != 1 {
@@ -108,7 +108,7 @@ func timedOut(err error) bool {
 	return ok && timeout.Timeout()
 }
 
-// OfHTTP2 knows the errors of a connection or a stream by their types: those of net/http are
+// ofHTTP2 knows the errors of a connection or a stream by their types: those of net/http are
 // not exported, and are no sentinels.
 func ofHTTP2(err error) Effect {
 	of := reflect.TypeOf(err)
@@ -131,7 +131,7 @@ func ofHTTP2Type(path, name string) Effect {
 	}
 }
 
-// Responded returns the status of the response that an error has in its field Response.
+// responded returns the status of the response that an error has in its field Response.
 func responded(err error) int {
 	value, ok := structure(err)
 	if !ok {
@@ -145,7 +145,7 @@ func responded(err error) int {
 	return int(member.Elem().FieldByName("StatusCode").Int())
 }
 
-// Field returns the integer of an exported field, or that it points to.
+// field returns the integer of an exported field, or that it points to.
 func field(err error, name string) int {
 	value, ok := structure(err)
 	if !ok {
@@ -164,7 +164,7 @@ func field(err error, name string) int {
 	}
 }
 
-// Structure returns the struct that an error is, or points to.
+// structure returns the struct that an error is, or points to.
 func structure(err error) (reflect.Value, bool) {
 	value := reflect.Indirect(reflect.ValueOf(err))
 

@@ -19,7 +19,7 @@ var unsent = []string{
 	"oauth2: ", "getting credentials: ", // of golang.org/x/oauth2 and client-go
 }
 
-// Unanswered reports whether err is that of a request over HTTP that changes something, unless
+// unanswered reports whether err is that of a request over HTTP that changes something, unless
 // it shows that the request was not sent. It is asked only if there is no other evidence: most
 // errors of a connection that is lost while net/http waits for a response have neither a type
 // nor a sentinel, and the cause of a context may be any error.
@@ -36,7 +36,7 @@ func unanswered(err error) bool {
 	return !refusedByProxy(text) && !slices.ContainsFunc(unsent, func(beginning string) bool { return strings.HasPrefix(text, beginning) })
 }
 
-// RefusedByProxy reports whether a text is all that net/http says of a proxy that refused to
+// refusedByProxy reports whether a text is all that net/http says of a proxy that refused to
 // connect: the name of a status that says that nothing was done.
 func refusedByProxy(text string) bool {
 	for code := http.StatusBadRequest; code < http.StatusInternalServerError; code++ {
@@ -60,7 +60,7 @@ var lost = []string{
 	"net/http: request canceled",
 }
 
-// OfLost knows a lost connection by its text, also without the *url.Error that a client puts
+// ofLost knows a lost connection by its text, also without the *url.Error that a client puts
 // round it: the body of a response returns such errors as they are.
 func ofLost(err error) Effect {
 	text := err.Error()

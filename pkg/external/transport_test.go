@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Serves returns the URL of a server that reads a part of a request, answers so, and closes
+// serves returns the URL of a server that reads a part of a request, answers so, and closes
 // the connection.
 func serves(t *testing.T, answer string) string {
 	t.Helper()
@@ -40,7 +40,7 @@ func serves(t *testing.T, answer string) string {
 	return "http://" + listener.Addr().String()
 }
 
-// Sends returns the error of a request, or of reading what answers it.
+// sends returns the error of a request, or of reading what answers it.
 func sends(ctx context.Context, client *http.Client, method, url string) error {
 	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader("{}"))
 	if err != nil {

@@ -80,7 +80,7 @@ func lockedUp(w *World) {
 	w.config.connects = func(r client.Reader) managed.ExternalConnecter { return locked{of, credentials.New(r)} }
 }
 
-// Refer: a berth refers to one in its own namespace, and others to one in another
+// refer: a berth refers to one in its own namespace, and others to one in another
 // namespace, which grants it later.
 func refer(w *World) {
 	w.users.create(seldom(newTender("pier")))
@@ -108,14 +108,14 @@ func newTender(name string) *berth.Tender {
 	return t
 }
 
-// Seldom lets an object be looked at seldom, while another waits for long.
+// seldom lets an object be looked at seldom, while another waits for long.
 func seldom(t *berth.Tender) *berth.Tender {
 	annotate(t, keyPollInterval, "10m")
 
 	return t
 }
 
-// Granted says whether a berth may know what it refers to.
+// granted says whether a berth may know what it refers to.
 func (w *World) granted(to types.NamespacedName, from string) bool {
 	if to.Namespace == from {
 		return true
@@ -125,7 +125,7 @@ func (w *World) granted(to types.NamespacedName, from string) bool {
 	return referent != nil && referent.GetAnnotations()[keyAllowReferencesFrom] == from
 }
 
-// Waiting: an object whose reference is not granted says that it waits.
+// waiting: an object whose reference is not granted says that it waits.
 func waiting(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
 		if len(w.snatched) > 0 && conditionOf(mg, "Synced").Status == metav1.ConditionFalse {
@@ -146,7 +146,7 @@ func waiting(w *World) func(resource.Managed) (string, bool) {
 	}
 }
 
-// Move: the object is led to another system, in which its resource is not, and
+// move: the object is led to another system, in which its resource is not, and
 // back; and then for good.
 func move(w *World) {
 	uid := w.users.create(newBerth("first"))
@@ -164,7 +164,7 @@ func move(w *World) {
 	w.quiet()
 }
 
-// Elsewhere: an object that is led to another system says so.
+// elsewhere: an object that is led to another system says so.
 func elsewhere(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
 		if isPaused(mg) || !w.astray(mg) { // nor can it be deleted there
@@ -178,7 +178,7 @@ func elsewhere(w *World) func(resource.Managed) (string, bool) {
 	}
 }
 
-// Astray says whether an object would be looked for in a system in which it is not,
+// astray says whether an object would be looked for in a system in which it is not,
 // and where its user does not want it.
 func (w *World) astray(mg resource.Managed) bool {
 	if w.harbour == nil || w.harbour.system == "" {
@@ -196,7 +196,7 @@ func guarded(w *World) {
 	w.users.must(w.users.client.Create(context.Background(), w.keeper(berth.DefinitionKind.Kind)))
 }
 
-// Keeper returns what objects are deleted with.
+// keeper returns what objects are deleted with.
 func (w *World) keeper(kind string) client.Object {
 	if kind == "Namespace" {
 		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: firstKey.Namespace, Finalizers: []string{"example.com/empty-first"}}}
@@ -205,7 +205,7 @@ func (w *World) keeper(kind string) client.Object {
 	return &berth.Definition{ObjectMeta: metav1.ObjectMeta{Name: "berths." + berth.GroupVersion.Group, Finalizers: []string{"example.com/empty-first"}}}
 }
 
-// Evict deletes what the object is deleted with, and then the object. Its resource
+// evict deletes what the object is deleted with, and then the object. Its resource
 // stays.
 func (w *World) evict(kind string) {
 	uid := w.users.create(newBerth("first"))
@@ -219,7 +219,7 @@ func (w *World) evict(kind string) {
 	}
 }
 
-// Tow: a user asks for what the external system refuses, and takes it back.
+// tow: a user asks for what the external system refuses, and takes it back.
 func tow(w *World) {
 	w.users.create(newBerth("first"))
 	w.settle()
@@ -231,7 +231,7 @@ func tow(w *World) {
 	w.quiet()
 }
 
-// Immovable: what cannot be changed is told.
+// immovable: what cannot be changed is told.
 func immovable(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
 		b, err := berthOf(mg)

@@ -24,7 +24,7 @@ const shortly = 4
 // tried in the order of the boundaries.
 type shelf [2]*album
 
-// Open returns the album to begin with on the way to a boundary in a pass, if there is one,
+// open returns the album to begin with on the way to a boundary in a pass, if there is one,
 // and the one to fill meanwhile, if that is not far enough.
 func (s *shelf) open(talks bool, pass int) (from, to *album) {
 	have := s[bit(talks)]
@@ -41,7 +41,7 @@ func (s *shelf) open(talks bool, pass int) (from, to *album) {
 	return have, to
 }
 
-// UpTo returns the shelf of what follows a boundary in a pass: without what was seen after that.
+// upTo returns the shelf of what follows a boundary in a pass: without what was seen after that.
 func (s *shelf) upTo(pass int) *shelf {
 	out := *s
 	for i, a := range out {
@@ -53,7 +53,7 @@ func (s *shelf) upTo(pass int) *shelf {
 	return &out
 }
 
-// From returns the album that the run begins with, or nil.
+// from returns the album that the run begins with, or nil.
 func (c *course) from() *album {
 	if c.inquiry == nil {
 		return nil
@@ -62,7 +62,7 @@ func (c *course) from() *album {
 	return c.inquiry.from
 }
 
-// To returns the album that the run is to fill, or nil.
+// to returns the album that the run is to fill, or nil.
 func (c *course) to() *album {
 	if c.inquiry == nil || c.begun {
 		return nil
@@ -71,7 +71,7 @@ func (c *course) to() *album {
 	return c.inquiry.to
 }
 
-// Replays says whether the story is on its way to what the run begins with: what users do now
+// replays says whether the story is on its way to what the run begins with: what users do now
 // is in the picture that comes next.
 func (w *World) replays() bool {
 	a := w.course.from()
@@ -79,7 +79,7 @@ func (w *World) replays() bool {
 	return a != nil && w.course.waits < a.within
 }
 
-// Leafs begins what the story waits for with what an album has of it. If that is all, it
+// leafs begins what the story waits for with what an album has of it. If that is all, it
 // says so, and how it ended.
 func (w *World) leafs() (found, ended bool) {
 	w.course.waits++
@@ -99,7 +99,7 @@ func (w *World) leafs() (found, ended bool) {
 	}
 }
 
-// Photographs takes a picture if the pass that is wanted is about to begin.
+// photographs takes a picture if the pass that is wanted is about to begin.
 func (w *World) photographs() {
 	a := w.course.to()
 	if a == nil || w.passes >= a.before || w.passes < a.before-shortly || !w.still() {
@@ -109,7 +109,7 @@ func (w *World) photographs() {
 	a.last, a.within = &shot, w.course.waits
 }
 
-// Ends takes a picture at the end of what the story waited for.
+// ends takes a picture at the end of what the story waited for.
 func (w *World) ends(found bool) {
 	if a := w.course.to(); a != nil && w.plain() {
 		shot := w.picture(false)

@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// Since is what a run did from some step on, and what became of it.
+// since is what a run did from some step on, and what became of it.
 func (r Result) since(step int) (out []string) {
 	for _, e := range r.steps[step-r.skipped:] {
 		out = append(out, fmt.Sprint(e.at, e.process, e.pass, e.op.name, e.n, e.stand, e.rest, e.fired, e.faults, e.err))
@@ -79,7 +79,7 @@ func TestFromTheMiddle(t *testing.T) {
 	}
 }
 
-// EveryKind returns all kinds of faults.
+// everyKind returns all kinds of faults.
 func everyKind() (all []Kind) {
 	for _, k := range kinds {
 		all = append(all, k.kind)
@@ -91,7 +91,7 @@ func everyKind() (all []Kind) {
 	return all
 }
 
-// Ran runs a schedule, and returns what the API server had at the end, too: all that was
+// ran runs a schedule, and returns what the API server had at the end, too: all that was
 // ever written there.
 func ran(t *testing.T, s Schedule) (r Result, had []string) {
 	t.Helper()

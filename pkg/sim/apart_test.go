@@ -7,12 +7,12 @@ import (
 	"unsafe"
 )
 
-// Reachable returns a field that cannot be copied by its name, because that is not exported.
+// reachable returns a field that cannot be copied by its name, because that is not exported.
 func reachable(field reflect.Value) reflect.Value {
 	return reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem()
 }
 
-// Fills puts something into all that a value leads to within this package.
+// fills puts something into all that a value leads to within this package.
 func fills(v reflect.Value, depth int) {
 	if !v.CanSet() {
 		v = reachable(v)
@@ -44,7 +44,7 @@ func fills(v reflect.Value, depth int) {
 	}
 }
 
-// Shares returns what two values that are equal both lead to, or in what they differ.
+// shares returns what two values that are equal both lead to, or in what they differ.
 func shares(a, b reflect.Value, path string, known map[string]bool) (out []string) {
 	if known[path] {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
 )
 
-// Attend: objects refer to some of another kind, which processes watch, too: to one that comes long after them, and to one that
+// attend: objects refer to some of another kind, which processes watch, too: to one that comes long after them, and to one that
 // comes with them and is heard of later, or earlier if the cache of the objects stands still. Then what was referred to goes
 // first.
 func attend(w *World) {
@@ -33,7 +33,7 @@ func attend(w *World) {
 	w.settle()
 }
 
-// NewAttendant returns an object that refers to one of another kind. It is looked at so seldom that it has to be woken.
+// newAttendant returns an object that refers to one of another kind. It is looked at so seldom that it has to be woken.
 func newAttendant(name, to string) *berth.Tender {
 	t := seldom(newTender(name))
 	annotate(t, berth.AnnotationBesideBerth, "true")
@@ -42,7 +42,7 @@ func newAttendant(name, to string) *berth.Tender {
 	return t
 }
 
-// ResolvesSoon judges that an object is looked at once its process has heard of what it refers to, and not only
+// resolvesSoon judges that an object is looked at once its process has heard of what it refers to, and not only
 // when it would be anyway.
 func (w *World) resolvesSoon(name string) {
 	is := func() bool {
@@ -55,7 +55,7 @@ func (w *World) resolvesSoon(name string) {
 	}
 }
 
-// Attending: an object says that it waits for what it refers to, if that is not there.
+// attending: an object says that it waits for what it refers to, if that is not there.
 func attending(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
 		t, ok := mg.(*berth.Tender)

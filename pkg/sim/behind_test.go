@@ -18,7 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/memory"
 )
 
-// Stored returns a client of stores in memory whose answers are the same each time,
+// stored returns a client of stores in memory whose answers are the same each time,
 // and says how often the objects that are simulated were written.
 func stored(t *testing.T) (client.Client, func() uint64) {
 	t.Helper()

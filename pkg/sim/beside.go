@@ -36,7 +36,7 @@ func besides(ctx context.Context) context.Context { return context.WithValue(ctx
 
 func isBeside(ctx context.Context) bool { return ctx.Value(beside{}) != nil }
 
-// Ask hands a request over and returns its answer.
+// ask hands a request over and returns its answer.
 func (h *handover) ask(ctx context.Context, o operation, do func() error) error {
 	asked := handed{ctx, o, do, make(chan error, 1)}
 	h.mu.Lock()
@@ -51,7 +51,7 @@ func (h *handover) ask(ctx context.Context, o operation, do func() error) error 
 	return <-asked.answer
 }
 
-// Close refuses what was not answered, and whatever will be asked.
+// close refuses what was not answered, and whatever will be asked.
 func (h *handover) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -62,7 +62,7 @@ func (h *handover) close() {
 	h.waits = nil
 }
 
-// Over says whether nothing is answered any more.
+// over says whether nothing is answered any more.
 func (h *handover) over() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -70,7 +70,7 @@ func (h *handover) over() bool {
 	return h.closed
 }
 
-// Next returns the first of the requests that wait, in an order that does not depend on which goroutine
+// next returns the first of the requests that wait, in an order that does not depend on which goroutine
 // came first.
 func (h *handover) next() (handed, bool) {
 	h.mu.Lock()
@@ -87,7 +87,7 @@ func (h *handover) next() (handed, bool) {
 	return first, true
 }
 
-// Serve answers what other goroutines of the process have asked for, until all of them wait for
+// serve answers what other goroutines of the process have asked for, until all of them wait for
 // something else. It says whether there was anything.
 func (p *process) serve() (any bool) {
 	for !p.dead {
@@ -103,7 +103,7 @@ func (p *process) serve() (any bool) {
 	return any
 }
 
-// Answer makes a request, in which the process may die.
+// answer makes a request, in which the process may die.
 func (p *process) answer(asked handed) {
 	err := context.Canceled
 	defer func() { asked.answer <- err }()

@@ -26,7 +26,7 @@ type cache struct {
 	broken  bool                                   // and what is seen then is a list
 }
 
-// NewCache lists what there is, without the last changes it is told to overlook.
+// newCache lists what there is, without the last changes it is told to overlook.
 func newCache(server *apiserver.Server, kind schema.GroupVersionKind, lag time.Duration, overlook int) *cache {
 	c := &cache{kind: kind, server: server, lag: lag, objects: map[types.NamespacedName]client.Object{}}
 	changes := server.Changes(0)
@@ -49,7 +49,7 @@ func (c *cache) apply(change apiserver.Change) {
 	}
 }
 
-// Deliver applies the changes that have come by now and hands them on.
+// deliver applies the changes that have come by now and hands them on.
 func (c *cache) deliver(now time.Time, handle func(notice)) {
 	if now.Before(c.frozen) {
 		return
@@ -72,7 +72,7 @@ func (c *cache) deliver(now time.Time, handle func(notice)) {
 	}
 }
 
-// Next returns when the next change comes, or the next list.
+// next returns when the next change comes, or the next list.
 func (c *cache) next() (time.Time, bool) {
 	if c.broken {
 		return c.frozen, true
@@ -89,7 +89,7 @@ func (c *cache) next() (time.Time, bool) {
 	return at, true
 }
 
-// Get reads an object as a client with a cache does: a copy, or, if so asked, what is kept
+// get reads an object as a client with a cache does: a copy, or, if so asked, what is kept
 // itself, apart from the outermost struct, which then does not tell its kind.
 func (c *cache) get(key types.NamespacedName, o client.Object, opts []client.GetOption) error {
 	have := c.keeps(key)

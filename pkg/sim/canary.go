@@ -22,13 +22,13 @@ var forms = []string{"canary-of-", base64.RawStdEncoding.EncodeToString([]byte("
 // The length of the shortest of them.
 const shortestForm = 10
 
-// Hides makes texts secret, of which one may be in every text that is as long.
+// hides makes texts secret, of which one may be in every text that is as long.
 func (w *World) hides(secrets ...string) {
 	w.secrets = append(slices.Clone(w.secrets), secrets...)
 	w.shortest = len(slices.MinFunc(w.secrets, func(a, b string) int { return len(a) - len(b) }))
 }
 
-// Shows says whether a secret is shown in a JSON value.
+// shows says whether a secret is shown in a JSON value.
 func (w *World) shows(value any) bool {
 	switch v := value.(type) {
 	case string:
@@ -46,7 +46,7 @@ func (w *World) shows(value any) bool {
 	return false
 }
 
-// ShownIn returns where in a JSON value a secret is shown, or nothing.
+// shownIn returns where in a JSON value a secret is shown, or nothing.
 func (w *World) shownIn(value any, path string) string {
 	if !w.shows(value) {
 		return ""
@@ -73,7 +73,7 @@ func (w *World) shownIn(value any, path string) string {
 	return ""
 }
 
-// Blab returns what a careless system says when a call of it fails: all it knows.
+// blab returns what a careless system says when a call of it fails: all it knows.
 // What a pass cannot know to be a secret is not said in it.
 func (o operation) blab(p *process) string {
 	text := "password=" + canary + `, request {"accessToken":"` + canaryField + `"}`

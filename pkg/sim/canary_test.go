@@ -140,7 +140,7 @@ func TestLeaks(t *testing.T) {
 	}
 }
 
-// RunWith runs a schedule with another reconciler, which may be one that keeps what
+// runWith runs a schedule with another reconciler, which may be one that keeps what
 // it need not.
 func runWith(t *testing.T, s Schedule, hoards bool, do func(*hand, context.Context) (reconcile.Result, error)) Result {
 	t.Helper()

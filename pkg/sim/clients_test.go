@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Replaced returns a connecter whose clients are broken.
+// replaced returns a connecter whose clients are broken.
 func replaced(t *testing.T, w *World, name string) managed.ExternalConnecter {
 	t.Helper()
 	spoil, ok := brokenClients[name]
@@ -208,7 +208,7 @@ func TestCarelessClient(t *testing.T) {
 	}
 }
 
-// MissedByList says whether a list misses a place: while others that stand before it
+// missedByList says whether a list misses a place: while others that stand before it
 // are being deleted, pages are not what they were.
 func (h *harbour) missedByList(p *place) bool {
 	for _, other := range h.places {

@@ -42,7 +42,7 @@ func crowd(n int) []types.NamespacedName {
 	return keys
 }
 
-// Work: several workers have several objects at a time.
+// work: several workers have several objects at a time.
 func work(w *World) {
 	keys := crowd(3)
 	for _, key := range keys {
@@ -57,7 +57,7 @@ func work(w *World) {
 	w.settle()
 }
 
-// Storm: one worker is busy half of the time with what users change, and for most
+// storm: one worker is busy half of the time with what users change, and for most
 // of the rest with looking at what is as it should be.
 func storm(w *World) {
 	keys := crowd(20)
@@ -73,7 +73,7 @@ func storm(w *World) {
 	w.settle()
 }
 
-// Churn: objects come and go, and nothing is left of them.
+// churn: objects come and go, and nothing is left of them.
 func churn(w *World) {
 	keys := crowd(6)
 	for _, key := range keys {
@@ -90,7 +90,7 @@ func churn(w *World) {
 	}
 }
 
-// JudgeKept judges that a process has nothing of objects that are gone.
+// judgeKept judges that a process has nothing of objects that are gone.
 func (w *World) judgeKept(p *process) {
 	var gone []string
 	for uid, name := range w.users.names {

@@ -33,13 +33,13 @@ const (
 	shutdown = 30 * time.Second
 )
 
-// Deafens says whether after a fault of the kind a call does not return in time, or at all.
+// deafens says whether after a fault of the kind a call does not return in time, or at all.
 func (k Kind) deafens() bool { return k == Deaf || k == DeafAfter }
 
 // Timed are the calls for which the reconciler sets a time, and tells when it is over.
 var timed = []string{"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect", "List"}
 
-// Deafen lets a call not return: for as long as the fault lasts, or until the process is no more. Whatever
+// deafen lets a call not return: for as long as the fault lasts, or until the process is no more. Whatever
 // else the process does goes on, and so does the world. If all its workers wait, it is not called alive any more, and
 // is restarted; or else a person does that. It returns the error of a call whose time is over.
 func (w *World) deafen(ctx context.Context, p *process, o operation, f Fault) error {
@@ -73,7 +73,7 @@ func (w *World) deafen(ctx context.Context, p *process, o operation, f Fault) er
 	return o.failure(p)
 }
 
-// ObjectOf returns the object that a call is made for, as it is stored.
+// objectOf returns the object that a call is made for, as it is stored.
 func (w *World) objectOf(p *process, o operation) resource.Managed {
 	if o.mg != nil {
 		return w.stored(o.mg)
@@ -82,7 +82,7 @@ func (w *World) objectOf(p *process, o operation) resource.Managed {
 	return asManaged(w.server.Stored(w.config.gvk(), p.about))
 }
 
-// JudgeTold judges that an object for which a call is made that does not return tells of it.
+// judgeTold judges that an object for which a call is made that does not return tells of it.
 func (w *World) judgeTold(p *process, o operation, about resource.Managed) {
 	if !o.external || !slices.Contains(timed, o.name) || about == nil || p.stopping || w.config.replace != nil || w.now().Before(w.apiBack) || w.now().Before(w.denies) || w.now().Before(w.drops) {
 		return
@@ -92,7 +92,7 @@ func (w *World) judgeTold(p *process, o operation, about resource.Managed) {
 	}
 }
 
-// Unhealthy says whether a process is not called alive any more, and judges that it is when all of its workers
+// unhealthy says whether a process is not called alive any more, and judges that it is when all of its workers
 // wait for calls that do not return.
 func (w *World) unhealthy(p *process, o operation, since time.Duration) bool {
 	if w.config.replace != nil || p.equipment.alive == nil {
@@ -142,7 +142,7 @@ func (e *equipment) GetControllerOptions() config.Controller {
 	return config.Controller{SkipNameValidation: new(true)}
 }
 
-// Reconciler returns one with some options, in a world in which a call may not return with all that Setup adds to it.
+// reconciler returns one with some options, in a world in which a call may not return with all that Setup adds to it.
 func (p *process) reconciler(m *standby, options []managed.ReconcilerOption) (made *managed.Reconciler) {
 	c := p.world.config
 	if p.equipment = nil; !p.world.deafened {
@@ -157,7 +157,7 @@ func (p *process) reconciler(m *standby, options []managed.ReconcilerOption) (ma
 	return made
 }
 
-// LooksAfter begins what the controller of a process does beside its passes, if it has not begun before. It fails to
+// looksAfter begins what the controller of a process does beside its passes, if it has not begun before. It fails to
 // watch the objects, because the manager has no cache, so that it has no workers: the process has workers of its own.
 func (p *process) looksAfter() {
 	e := p.equipment

@@ -59,7 +59,7 @@ func doubted(k Kind) bool {
 	return false
 }
 
-// DoubtsAt returns the doubts that make sense at an operation, for every length of time or as
+// doubtsAt returns the doubts that make sense at an operation, for every length of time or as
 // long as is usual.
 func doubtsAt(o operation, usual bool) (out []variant) {
 	for _, d := range doubts {
@@ -92,7 +92,7 @@ func doubtsAt(o operation, usual bool) (out []variant) {
 	return out
 }
 
-// CompanionsAt returns those that make sense at an operation.
+// companionsAt returns those that make sense at an operation.
 func companionsAt(o operation) (out []variant) {
 	for _, v := range kindsAt(o, false, true) {
 		if v.usual() && slices.Contains(companions, v.kind) {
@@ -106,7 +106,7 @@ func companionsAt(o operation) (out []variant) {
 	return out
 }
 
-// KindsInDoubt returns what is tried at an operation by an Explorer of doubts.
+// kindsInDoubt returns what is tried at an operation by an Explorer of doubts.
 func (e *Explorer) kindsInDoubt(o operation, usual bool) []variant {
 	out := doubtsAt(o, usual)
 	if e.depth() < 2 {
@@ -121,7 +121,7 @@ func (e *Explorer) kindsInDoubt(o operation, usual bool) []variant {
 	return out
 }
 
-// AfterDoubt returns what is tried at a boundary after a fault: a companion after a doubt, and a
+// afterDoubt returns what is tried at a boundary after a fault: a companion after a doubt, and a
 // doubt after a companion, as far as that is not known.
 func (e *Explorer) afterDoubt(t turn, depth int) (out []variant) {
 	s, last := t.step(), t.of.Schedule.Faults[len(t.of.Schedule.Faults)-1].Kind
@@ -147,7 +147,7 @@ func (e *Explorer) afterDoubt(t turn, depth int) (out []variant) {
 	return out
 }
 
-// NotSeen excuses what becomes of an object of which nothing was ever seen under its name, and
+// notSeen excuses what becomes of an object of which nothing was ever seen under its name, and
 // whose resource is said not to exist: nobody can doubt that.
 func (w *World) notSeen(o operation, f Fault) {
 	if o.mg == nil || w.outside.Traits().Named {
@@ -164,7 +164,7 @@ func (w *World) notSeen(o operation, f Fault) {
 	}
 }
 
-// Doubt is what a doubt, or a user, does before an operation. If it answers in the operation's place it
+// doubt is what a doubt, or a user, does before an operation. If it answers in the operation's place it
 // returns true.
 func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
 	switch f.Kind {

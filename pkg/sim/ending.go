@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// Ending describes what became of each object and how often something was made and
+// ending describes what became of each object and how often something was made and
 // deleted for it, as far as that is the same whatever goes wrong.
 func (w *World) ending(loose bool) (lines []string, of []types.UID) {
 	for _, c := range w.server.Changes(0) {
@@ -43,7 +43,7 @@ func (w *World) endingOf(key types.NamespacedName, uid types.UID, loose bool) st
 // Endings of runs in which nothing went wrong, by scenario and class.
 var endings sync.Map
 
-// EndingOf returns how a scenario ends when nothing goes wrong.
+// endingOf returns how a scenario ends when nothing goes wrong.
 func endingOf(s Schedule) []string {
 	s.Faults = nil
 	if known, ok := endings.Load(s.String()); ok {
@@ -62,7 +62,7 @@ func endingOf(s Schedule) []string {
 	return ending
 }
 
-// JudgeEnding compares the end with that of a run in which nothing went wrong, but for objects of which
+// judgeEnding compares the end with that of a run in which nothing went wrong, but for objects of which
 // something may stay that nobody could prevent, and for those that have the name of one.
 func (w *World) judgeEnding(s Schedule, loose bool) {
 	if w.users.acted || w.over || len(s.Faults) == 0 {

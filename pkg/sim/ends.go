@@ -78,7 +78,7 @@ type course struct {
 	rested   int       // faults that there were when nothing was to happen any more
 }
 
-// Inquires sets what somebody wants to know of the run. One whose whole trace is wanted, one
+// inquires sets what somebody wants to know of the run. One whose whole trace is wanted, one
 // with options that may remember something, and one that begins at another time than the
 // run of which there are pictures, begins at its own beginning.
 func (w *World) inquires(i *inquiry) {
@@ -99,7 +99,7 @@ func (w *World) inquires(i *inquiry) {
 	}
 }
 
-// ComesTo notes a boundary that a process is come to.
+// comesTo notes a boundary that a process is come to.
 func (w *World) comesTo(p *process, at boundary) {
 	i := w.course.inquiry
 	if i == nil || i.last != at {
@@ -115,7 +115,7 @@ func (w *World) comesTo(p *process, at boundary) {
 	}
 }
 
-// Repeats says whether all that happens now has happened in a run that was judged: what needs
+// repeats says whether all that happens now has happened in a run that was judged: what needs
 // no more than to be looked at was looked at there.
 func (w *World) repeats() bool {
 	c := &w.course
@@ -123,11 +123,11 @@ func (w *World) repeats() bool {
 	return !c.begun && c.inquiry != nil && c.inquiry.known && !w.verbose
 }
 
-// Inquired says whether somebody wants to know how everything stands, and it can be told:
+// inquired says whether somebody wants to know how everything stands, and it can be told:
 // nobody knows what matters of others' systems.
 func (w *World) inquired() bool { return w.course.inquiry != nil && w.harbour != nil }
 
-// Followed says whether a fault may follow what happens, so that somebody wants to know what
+// followed says whether a fault may follow what happens, so that somebody wants to know what
 // passes are told.
 func (w *World) followed() bool { return w.inquired() && w.course.inquiry.stands }
 
@@ -149,7 +149,7 @@ func (w *World) account() account {
 	return a
 }
 
-// Joins says whether all that is to come is known as a pass begins, and ends the run if
+// joins says whether all that is to come is known as a pass begins, and ends the run if
 // it is.
 func (w *World) joins() bool {
 	c := &w.course
@@ -177,7 +177,7 @@ func (w *World) joins() bool {
 	return c.joined
 }
 
-// Calm says whether nothing is under way but what everybody does by himself.
+// calm says whether nothing is under way but what everybody does by himself.
 func (w *World) calm() bool {
 	if w.fired < w.planned || len(w.events) > 0 || !w.inReach(time.Nanosecond) {
 		return false
@@ -188,7 +188,7 @@ func (w *World) calm() bool {
 	})
 }
 
-// Bears says whether what is to come is not too much after what has been, however it is
+// bears says whether what is to come is not too much after what has been, however it is
 // spread over hours, and comes in time.
 func (w *World) bears(a account, e end) bool {
 	if !w.users.acted && len(w.exemptions) == 0 && a.made != e.stood.made || w.now().Sub(w.course.settling)+e.rest.lived > patience {
@@ -204,7 +204,7 @@ func (w *World) bears(a account, e end) bool {
 		sum.writes <= w.mostWrites(lives) && sum.told <= 8+6*w.planned
 }
 
-// Learns from a run that ended well what is to come where it has been.
+// learns from a run that ended well what is to come where it has been.
 func (w *World) learns() {
 	c := &w.course
 	if !w.inquired() || c.inquiry.ends == nil || len(w.violation) > 0 || len(w.excusedKinds()) > 0 || w.late > 0 || len(w.freed) > 0 || w.over && !c.joined || w.fired < w.planned {

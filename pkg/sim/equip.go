@@ -33,7 +33,7 @@ func (t *timepiece) Since(past time.Time) time.Duration { return t.Now().Sub(pas
 // The first process was there so long before the first object: what users create is new to it.
 const there = time.Hour
 
-// Made returns when the reconciler of the process was made, or the process became the leader, by its own clock.
+// made returns when the reconciler of the process was made, or the process became the leader, by its own clock.
 func (p *process) made() time.Time {
 	if p.number == 1 {
 		return p.began.Add(p.clock.by - there)
@@ -66,7 +66,7 @@ func (s *standby) Add(r manager.Runnable) error {
 	return nil
 }
 
-// Lead starts what was added. None of it fails.
+// lead starts what was added. None of it fails.
 func (s *standby) lead(ctx context.Context) {
 	s.leads = true
 	for _, r := range s.elected {
@@ -74,7 +74,7 @@ func (s *standby) lead(ctx context.Context) {
 	}
 }
 
-// Equip gives the process its reconciler: the first process leads when that is made, and the others have waited until they begin.
+// equip gives the process its reconciler: the first process leads when that is made, and the others have waited until they begin.
 func (p *process) equip() {
 	w := p.world
 	direct := w.server.Client().As("provider").Around(p.ask)

@@ -23,7 +23,7 @@ type exemption struct {
 // Exemptions are what may excuse a judge, and whether it did.
 type exemptions map[exemption]bool
 
-// Add notes what a fault has done to the attempt that an object is marked with.
+// add notes what a fault has done to the attempt that an object is marked with.
 func (es exemptions) add(kind Kind, mg resource.Managed) {
 	e := exemption{kind, mg.GetUID(), attemptOf(mg), externalName(mg)}
 	if _, known := es[e]; !known {
@@ -31,12 +31,12 @@ func (es exemptions) add(kind Kind, mg resource.Managed) {
 	}
 }
 
-// Forget what was noted of the attempt that an object is marked with.
+// forget what was noted of the attempt that an object is marked with.
 func (es exemptions) forget(mg resource.Managed) {
 	maps.DeleteFunc(es, func(e exemption, _ bool) bool { return e.of == mg.GetUID() && e.attempt == attemptOf(mg) })
 }
 
-// About says whether there are any about an object.
+// about says whether there are any about an object.
 func (es exemptions) about(of types.UID) bool {
 	for e := range es {
 		if e.of == of {
@@ -47,7 +47,7 @@ func (es exemptions) about(of types.UID) bool {
 	return false
 }
 
-// Excuses says whether there are any about an object of which something is the case, and notes that
+// excuses says whether there are any about an object of which something is the case, and notes that
 // they have excused something.
 func (es exemptions) excuses(of types.UID, is func(exemption) bool) bool {
 	found := false
@@ -60,7 +60,7 @@ func (es exemptions) excuses(of types.UID, is func(exemption) bool) bool {
 	return found
 }
 
-// Now says whether there are any about the attempt that one of some objects is marked with.
+// now says whether there are any about the attempt that one of some objects is marked with.
 func (es exemptions) now(objects []resource.Managed) bool {
 	for e := range es {
 		if slices.ContainsFunc(objects, func(mg resource.Managed) bool { return mg.GetUID() == e.of && attemptOf(mg) == e.attempt }) {
@@ -71,7 +71,7 @@ func (es exemptions) now(objects []resource.Managed) bool {
 	return false
 }
 
-// Used returns the kinds of faults that have excused something, each once and in order.
+// used returns the kinds of faults that have excused something, each once and in order.
 func (es exemptions) used() (kinds []Kind) {
 	for e, used := range es {
 		if used {
@@ -83,10 +83,10 @@ func (es exemptions) used() (kinds []Kind) {
 	return slices.Compact(kinds)
 }
 
-// Whatever says yes to every exemption.
+// whatever says yes to every exemption.
 func whatever(exemption) bool { return true }
 
-// Loses notes that a fault may take away what the Create that is under way answers: it is not answered,
+// loses notes that a fault may take away what the Create that is under way answers: it is not answered,
 // or another process takes over.
 func (w *World) loses(p *process, o operation, f Fault) {
 	switch f.Kind { //nolint:exhaustive // nothing else takes anything away from a process that lives
@@ -109,7 +109,7 @@ func (w *World) loses(p *process, o operation, f Fault) {
 // How long a process that is to stop tries to store what Create answered, at least.
 const triesToStore = 20 * time.Second
 
-// LosesAtEnd notes what is lost when a process ends. Nothing is if it was only asked to stop, and a call
+// losesAtEnd notes what is lost when a process ends. Nothing is if it was only asked to stop, and a call
 // outside was under way: what that answers is stored before. But outages may outlast all tries, and so may
 // a write that is not answered; and of an intent that was not answered nobody knows after this process that
 // Create was not called.
@@ -124,7 +124,7 @@ func (w *World) losesAtEnd(p *process, by Kind) {
 	}
 }
 
-// LosesAll notes that a process ends, or another takes over: of attempts of which no result is written
+// losesAll notes that a process ends, or another takes over: of attempts of which no result is written
 // nobody knows it then.
 func (w *World) losesAll(kind Kind) {
 	for _, mg := range w.users.all() {
@@ -137,7 +137,7 @@ func (w *World) losesAll(kind Kind) {
 	}
 }
 
-// AnswerLost says whether the result of the last attempt for an object was lost, so that it may be blocked.
+// answerLost says whether the result of the last attempt for an object was lost, so that it may be blocked.
 func (w *World) answerLost(mg resource.Managed) bool {
 	marked := attemptOf(mg)
 	if s, stripped := w.strips[mg.GetUID()]; stripped && recordOf(mg) == s.given && recordOf(s.before) != "" {
@@ -149,12 +149,12 @@ func (w *World) answerLost(mg resource.Managed) bool {
 	return w.lost.excuses(mg.GetUID(), of) || w.unlocked.excuses(mg.GetUID(), of)
 }
 
-// MayStay says whether what was made for an object may stay when it goes, because users said so.
+// mayStay says whether what was made for an object may stay when it goes, because users said so.
 func (w *World) mayStay(of types.UID) bool {
 	return w.users.left[of] || w.users.released[of] || w.freed.excuses(of, whatever)
 }
 
-// ReadsLate notes that processes may not read for a while what users do to objects.
+// readsLate notes that processes may not read for a while what users do to objects.
 func (w *World) readsLate(f Fault) {
 	if slices.Contains([]Kind{Stale, Freeze, Usurp, Outage}, f.Kind) {
 		for _, mg := range w.users.all() {
@@ -163,14 +163,14 @@ func (w *World) readsLate(f Fault) {
 	}
 }
 
-// ReadLate says whether a pass began when its process had not read what users wrote last of an object, because of a fault.
+// readLate says whether a pass began when its process had not read what users wrote last of an object, because of a fault.
 func (w *World) readLate(p *process, mg resource.Managed) bool {
 	at, wrote := w.users.wrote[mg.GetUID()]
 
 	return wrote && p.shown <= at && w.stale.excuses(mg.GetUID(), whatever)
 }
 
-// Unexcused returns what exists of an object's, but for what the attempts made that faults have taken
+// unexcused returns what exists of an object's, but for what the attempts made that faults have taken
 // from it, and for what it had when they did.
 func (w *World) unexcused(of types.UID) []string {
 	return slices.DeleteFunc(w.outside.Of(of), func(id string) bool {
@@ -180,7 +180,7 @@ func (w *World) unexcused(of types.UID) []string {
 	})
 }
 
-// Traced says whether what an attempt made is found without any record of it: where it can be looked for, every process knows
+// traced says whether what an attempt made is found without any record of it: where it can be looked for, every process knows
 // the first attempt of an object that is older than itself. One whose clock was set back may take the object for younger; and
 // who names another resource asks for that.
 func (w *World) traced(mg resource.Managed) bool {
@@ -190,7 +190,7 @@ func (w *World) traced(mg resource.Managed) bool {
 	return finds && !w.backward && !w.users.adopted[uid] && attempt != "" && attempt == w.firstAttempt(uid)
 }
 
-// FirstAttempt returns the id of the attempt that an object was marked with first.
+// firstAttempt returns the id of the attempt that an object was marked with first.
 func (w *World) firstAttempt(of types.UID) string {
 	for _, c := range w.server.Changes(0) {
 		if mg := asManaged(c.Object); mg != nil && c.Object.GetUID() == of && attemptOf(mg) != "" {
@@ -201,7 +201,7 @@ func (w *World) firstAttempt(of types.UID) string {
 	return ""
 }
 
-// MadeBy returns the attempt that made a resource, as far as the harbour tells: what clients of others
+// madeBy returns the attempt that made a resource, as far as the harbour tells: what clients of others
 // work with is not known.
 func (w *World) madeBy(id string) (attempt string, known bool) {
 	if w.harbour == nil {
@@ -215,7 +215,7 @@ func (w *World) madeBy(id string) (attempt string, known bool) {
 	return strings.TrimPrefix(p.Token, string(p.For)+"-"), true
 }
 
-// ExcusedKinds returns the kinds of faults that excused what would have been a violation otherwise.
+// excusedKinds returns the kinds of faults that excused what would have been a violation otherwise.
 func (w *World) excusedKinds() []Kind {
 	for p := range w.exemptions {
 		if w.gone[p.of] && !w.mayStay(p.of) {

@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// Restored is a fault by which a process does not know of a restore for two seconds.
+// restored is a fault by which a process does not know of a restore for two seconds.
 func restored(op string, n int) Fault { return Fault{Op: op, N: n, Kind: Rewound} }
 
 // TestExcusesAreNarrow: what excuses a judge in one case does not excuse it in another that looks alike.

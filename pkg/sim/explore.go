@@ -95,7 +95,7 @@ func (e *Explorer) Explore() Result {
 	return base
 }
 
-// Depth is how many faults are combined in this scenario.
+// depth is how many faults are combined in this scenario.
 func (e *Explorer) depth() int {
 	s, _ := scenarioOf(e.Scenario)
 	switch {
@@ -108,7 +108,7 @@ func (e *Explorer) depth() int {
 	}
 }
 
-// Few says whether only those faults are combined that lead elsewhere than others do.
+// few says whether only those faults are combined that lead elsewhere than others do.
 func (e *Explorer) few() bool {
 	return !e.All && (e.Short || e.Depth > 2)
 }
@@ -119,7 +119,7 @@ type asked struct {
 	external, mutates, combined, crashes bool
 }
 
-// KindsOf returns what kindsAt does, and remembers it. The result is shared.
+// kindsOf returns what kindsAt does, and remembers it. The result is shared.
 func (e *Explorer) kindsOf(o operation, combined, crashes bool) []variant {
 	a := asked{o.name, o.external, o.mutates, combined, crashes}
 	kinds, known := e.kinds[a]
@@ -133,7 +133,7 @@ func (e *Explorer) kindsOf(o operation, combined, crashes bool) []variant {
 	return kinds
 }
 
-// Try runs a schedule, and asks in addition to what is given what an Explorer asks of each.
+// try runs a schedule, and asks in addition to what is given what an Explorer asks of each.
 func (e *Explorer) try(faults []Fault, i *inquiry) Result {
 	i.stands, i.doubts, i.after, i.ends = len(faults) < e.depth(), e.Doubts, e.depth()-len(faults), e.ends
 	if n := len(faults); n > 0 {
@@ -162,7 +162,7 @@ func (e *Explorer) try(faults []Fault, i *inquiry) Result {
 	return r
 }
 
-// Begin tries every fault at every boundary, and then those that follow them.
+// begin tries every fault at every boundary, and then those that follow them.
 func (e *Explorer) begin(base Result) {
 	turns := make([]turn, len(base.steps))
 	for i := range base.steps {
@@ -176,7 +176,7 @@ func (e *Explorer) begin(base Result) {
 	e.follow(next, 2)
 }
 
-// Cross runs a schedule once more with each of some faults at a boundary, and returns
+// cross runs a schedule once more with each of some faults at a boundary, and returns
 // the results that can be gone on from.
 func (e *Explorer) cross(t turn, kinds []variant) (next []Result) {
 	s := t.step()
@@ -203,7 +203,7 @@ func (e *Explorer) cross(t turn, kinds []variant) (next []Result) {
 	return next
 }
 
-// Combines says whether a fault is tried with others.
+// combines says whether a fault is tried with others.
 func (e *Explorer) combines(o operation, v variant) bool {
 	return v.usual() && (e.All || !lone(o, v.kind))
 }
@@ -286,7 +286,7 @@ func Shrink(s Schedule, fails func(Schedule) bool) Schedule {
 	return s
 }
 
-// With returns the schedule with another fault in the place of one.
+// with returns the schedule with another fault in the place of one.
 func (s Schedule) with(i int, f Fault) Schedule {
 	s.Faults = slices.Clone(s.Faults)
 	s.Faults[i] = f

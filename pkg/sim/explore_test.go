@@ -114,7 +114,7 @@ type book struct {
 	replayed int // schedules of the corpus, before anything else
 }
 
-// Enter adds what came of a portion.
+// enter adds what came of a portion.
 func (b *book) enter(a *account) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

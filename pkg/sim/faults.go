@@ -54,7 +54,7 @@ var kinds = []struct {
 // What else goes wrong at reads that no cache answers: what is decided after them is decided late.
 var uncached = []Kind{Throttle, Hang}
 
-// Lone says whether faults of the kind are not combined with others at an operation unless those
+// lone says whether faults of the kind are not combined with others at an operation unless those
 // of every kind are.
 func lone(o operation, k Kind) bool {
 	return !o.external && !o.mutates && slices.Contains(uncached, k)
@@ -96,7 +96,7 @@ func known(kind Kind) bool {
 	return doubted(kind)
 }
 
-// KindsAt returns the kinds of faults that make sense at an operation, or those of
+// kindsAt returns the kinds of faults that make sense at an operation, or those of
 // them that are combined with others, with crashes on both sides if these are asked
 // for.
 func kindsAt(o operation, combined, crashes bool) []variant {
@@ -135,7 +135,7 @@ type variant struct {
 	writes int
 }
 
-// Usual says whether it lasts as long, and undoes as much, as is usual.
+// usual says whether it lasts as long, and undoes as much, as is usual.
 func (v variant) usual() bool { return v.last == 0 && v.writes == 0 }
 
 // How long faults last besides the usual.
@@ -165,19 +165,19 @@ func (crash) String() string { return "the process died" }
 // A clientPanic is what a client panics with. The reconciler makes an error of its call of it.
 type clientPanic string
 
-// Panicked ends a pass as controller-runtime does if a panic comes to it.
+// panicked ends a pass as controller-runtime does if a panic comes to it.
 func (p *process) panicked(i *item, with clientPanic) {
 	err := errors.Errorf("panic: %s [recovered]", string(with))
 	p.queue.done(p.world.now(), i.key, i.priority, reconcile.Result{}, err)
 	p.world.violate("L3", "a panic of a client came to the queue: the object does not tell of it")
 }
 
-// Talks says whether the fault makes the external system say something.
+// talks says whether the fault makes the external system say something.
 func (f Fault) talks() bool {
 	return slices.Contains([]Kind{Fail, Refuse, Throttle, Conflict, Lost, LostTold, Refusing, ExternalOut, Panics, PanicsAfter}, f.Kind)
 }
 
-// Before is what a fault does before an operation. If it answers in the
+// before is what a fault does before an operation. If it answers in the
 // operation's place it returns true.
 func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (bool, error) {
 	w.readsLate(f)
@@ -240,7 +240,7 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 	return false, nil
 }
 
-// After is what a fault does after an operation.
+// after is what a fault does after an operation.
 func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err error) error {
 	w.loses(p, o, f)
 	switch f.Kind { //nolint:exhaustive // the others do nothing afterwards
@@ -280,7 +280,7 @@ func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err
 	return err
 }
 
-// StopKind returns which kind of fault a process is asked to stop by.
+// stopKind returns which kind of fault a process is asked to stop by.
 func stopKind(o operation, f Fault) Kind {
 	if o.external {
 		return graceful
@@ -293,7 +293,7 @@ func isAfter(k Kind) bool {
 	return slices.Contains([]Kind{Lost, LostTold, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter, Snatch, PanicsAfter, DeafAfter, UnservedAfter, UnservedForbiddenAfter}, k)
 }
 
-// Lost is the error of an operation whose answer is lost. Where a reconciler takes an error of Create
+// lost is the error of an operation whose answer is lost. Where a reconciler takes an error of Create
 // that says neither for a failure, a client has to tell that something may have been created, as
 // check create-errors-tell of package conformance holds it to.
 func (o operation) lost(p *process) error {
@@ -304,7 +304,7 @@ func (o operation) lost(p *process) error {
 	return o.failure(p)
 }
 
-// Failure is the error of an operation that nothing can be told from.
+// failure is the error of an operation that nothing can be told from.
 func (o operation) failure(p *process) error {
 	if o.external {
 		return errors.New("the external system failed: " + o.blab(p))
@@ -313,5 +313,5 @@ func (o operation) failure(p *process) error {
 	return kerrors.NewInternalError(errors.New("the API server failed, Authorization: Bearer " + canary))
 }
 
-// Refusal is the error of a call that surely had no effect.
+// refusal is the error of a call that surely had no effect.
 func (o operation) refusal(p *process) error { return errors.New("refused: " + o.blab(p)) }

@@ -13,7 +13,7 @@ type turn struct {
 
 func (t turn) step() entry { return t.of.steps[t.i] }
 
-// Next returns what the same pass does next, if it does something, and at once.
+// next returns what the same pass does next, if it does something, and at once.
 func (t turn) next() (entry, bool) {
 	if t.i+1 == len(t.of.steps) {
 		return entry{}, false
@@ -37,7 +37,7 @@ type tried struct {
 	after   int
 }
 
-// Knows says whether what can be tried at a spot was tried there. If not, it is about
+// knows says whether what can be tried at a spot was tried there. If not, it is about
 // to be.
 func (e *Explorer) knows(s stand, op string, after int) bool {
 	if s.hash == 0 {
@@ -52,7 +52,7 @@ func (e *Explorer) knows(s stand, op string, after int) bool {
 	return false
 }
 
-// Tries notes that every fault is tried at a boundary where nothing has gone wrong.
+// tries notes that every fault is tried at a boundary where nothing has gone wrong.
 func (e *Explorer) tries(t turn) {
 	s, after := t.step(), e.depth()-1
 	e.knows(s.stand, s.op.name, after)
@@ -67,7 +67,7 @@ func (e *Explorer) tries(t turn) {
 	}
 }
 
-// Follow tries what can go wrong after what has: first where there are few excuses, so
+// follow tries what can go wrong after what has: first where there are few excuses, so
 // that little is left to be tried where there are more; and in the order of the boundaries, in
 // which pictures are taken.
 func (e *Explorer) follow(runs []Result, depth int) {
@@ -89,7 +89,7 @@ func (e *Explorer) follow(runs []Result, depth int) {
 	}
 }
 
-// KindsAt returns what is to be tried after other faults, each for as long as is usual.
+// kindsAt returns what is to be tried after other faults, each for as long as is usual.
 func (e *Explorer) kindsAt(t turn, depth int) []variant {
 	s := t.step()
 	kinds := slices.DeleteFunc(slices.Clone(e.kindsOf(s.op, e.few(), false)), func(v variant) bool { return !e.combines(s.op, v) || !v.kind.stands(e.Class) })
@@ -109,7 +109,7 @@ func (e *Explorer) kindsAt(t turn, depth int) []variant {
 	return kinds
 }
 
-// Same says whether what follows a fault is the same as what follows one that is tried
+// same says whether what follows a fault is the same as what follows one that is tried
 // elsewhere.
 func (e *Explorer) same(t turn, v variant, depth int) bool {
 	s := t.step()
@@ -127,7 +127,7 @@ func (e *Explorer) same(t turn, v variant, depth int) bool {
 // Deaths are faults that leave nothing of a process, by what begins after it.
 var deaths = map[Kind]string{Crash: "crash", CrashAfter: "crash", Stale: "stale", ClockBack: "clock-back", ClockAhead: "clock-ahead"}
 
-// Leaves returns what a death leaves, if that can be told.
+// leaves returns what a death leaves, if that can be told.
 func (t turn) leaves(k Kind) stand {
 	s := t.step()
 	if !isAfter(k) || !s.op.mutates {
@@ -140,7 +140,7 @@ func (t turn) leaves(k Kind) stand {
 	return stand{}
 }
 
-// Independent says whether it is the same if something happens before an operation that
+// independent says whether it is the same if something happens before an operation that
 // succeeds, and after it, at the same time: neither shows in the other. What a cache that
 // lags would show meanwhile is nothing.
 func (e *Explorer) independent(o operation, k Kind) bool {

@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// JudgeAnnotations judges that a write of the provider's left those annotations alone
+// judgeAnnotations judges that a write of the provider's left those annotations alone
 // that users, or other controllers, set.
 func (w *World) judgeAnnotations(c apiserver.Change) {
 	before, now := c.Old.GetAnnotations(), c.Object.GetAnnotations()
@@ -26,7 +26,7 @@ func (w *World) judgeAnnotations(c apiserver.Change) {
 	}
 }
 
-// JudgeBackOff judges that a pass which ends because the object has changed meanwhile
+// judgeBackOff judges that a pass which ends because the object has changed meanwhile
 // comes again by the back-off of the queue: any other time makes the queue forget how
 // often passes failed. What was not stored is tried again in steps of its own, whatever befalls the
 // attempt to take it back.
@@ -86,7 +86,7 @@ func (p *process) reads(key types.NamespacedName, o client.Object) {
 	}
 }
 
-// Wrote notes the changes that the process was told it made.
+// wrote notes the changes that the process was told it made.
 func (p *process) wrote(changes []apiserver.Change) {
 	if p.knows.wrote == nil {
 		p.knows.wrote = map[types.UID]string{}
@@ -96,7 +96,7 @@ func (p *process) wrote(changes []apiserver.Change) {
 	}
 }
 
-// JudgeBase judges that a call is not made from a version that is older than what the
+// judgeBase judges that a call is not made from a version that is older than what the
 // process itself wrote last: what such a version shows was decided upon before.
 func (w *World) judgeBase(p *process, o operation) {
 	if !o.external || o.mg == nil || w.repeats() {
@@ -116,7 +116,7 @@ func (w *World) judgeBase(p *process, o operation) {
 	}
 }
 
-// JudgeMeant judges that a write had its effect on the object that was read, and not
+// judgeMeant judges that a write had its effect on the object that was read, and not
 // on another of its name.
 func (w *World) judgeMeant(p *process, c apiserver.Change) {
 	if meant, ok := p.knows.read[c.Key]; ok && meant != c.Object.GetUID() {

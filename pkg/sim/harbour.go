@@ -86,7 +86,7 @@ func (h *harbour) gone(p *place) bool {
 	return !p.deleted.IsZero() && time.Since(p.deleted) >= h.goes
 }
 
-// Live returns the places that were not deleted and were made for an object.
+// live returns the places that were not deleted and were made for an object.
 func (h *harbour) live(uid types.UID) []*place {
 	var out []*place
 	for _, p := range h.places {
@@ -186,7 +186,7 @@ func (c *pilot) Observe(_ context.Context, mg resource.Managed) (managed.Externa
 	return h.tell(mg, p)
 }
 
-// Tell what there is to know of an object's place.
+// tell what there is to know of an object's place.
 func (h *harbour) tell(mg resource.Managed, p *place) (managed.ExternalObservation, error) {
 	b, err := berthOf(mg)
 	if err != nil {
@@ -258,7 +258,7 @@ func (c *pilot) Create(ctx context.Context, mg resource.Managed) error {
 	return nil
 }
 
-// Same returns what was created with a token, where tokens are known again and one was
+// same returns what was created with a token, where tokens are known again and one was
 // given.
 func (h *harbour) same(token string) *place {
 	for _, p := range h.places {

@@ -74,7 +74,7 @@ func (w *World) violate(property, text string) {
 	}
 }
 
-// Stored returns the object that mg is, as it is stored now, or nil.
+// stored returns the object that mg is, as it is stored now, or nil.
 func (w *World) stored(mg resource.Managed) resource.Managed {
 	o, ok := w.server.Stored(w.config.gvk(), keyOf(mg)).(resource.Managed)
 	if !ok || o.GetUID() != mg.GetUID() {
@@ -84,7 +84,7 @@ func (w *World) stored(mg resource.Managed) resource.Managed {
 	return o
 }
 
-// Base returns the version of the object that a call is made from.
+// base returns the version of the object that a call is made from.
 func (w *World) base(mg resource.Managed) client.Object {
 	changes := w.server.Changes(0)
 	for i := len(changes) - 1; i >= 0; i-- {
@@ -96,7 +96,7 @@ func (w *World) base(mg resource.Managed) client.Object {
 	return nil
 }
 
-// Forejudge judges an operation that is about to have its effect.
+// forejudge judges an operation that is about to have its effect.
 func (w *World) forejudge(p *process, o operation) {
 	w.forejudgeRequest(p, o)
 	if !o.external || !o.mutates {
@@ -179,7 +179,7 @@ func (w *World) forejudgeOwner(o operation) {
 	w.violate(property, fmt.Sprintf("%s of a resource that was made for %q, by %q", o.name, of, o.mg.GetUID()))
 }
 
-// Judge judges what an operation has done.
+// judge judges what an operation has done.
 func (w *World) judge(p *process, o operation) {
 	w.storesKey(p)
 	if o.external {
@@ -213,7 +213,7 @@ func (w *World) judge(p *process, o operation) {
 	}
 }
 
-// JudgeChange judges what a write tells by itself.
+// judgeChange judges what a write tells by itself.
 func (w *World) judgeChange(p *process, o operation, c apiserver.Change) {
 	if c.Old != nil {
 		w.judgeAnnotations(c)
@@ -223,7 +223,7 @@ func (w *World) judgeChange(p *process, o operation, c apiserver.Change) {
 	w.judgeSecrets(c)
 }
 
-// JudgeOther judges a write of an object of another kind.
+// judgeOther judges a write of an object of another kind.
 func (w *World) judgeOther(c apiserver.Change) {
 	if c.Old == nil {
 		return
@@ -252,7 +252,7 @@ func (w *World) judgeExternal(p *process, o operation) {
 	}
 }
 
-// TooMany returns how many resources an object has, if those are more than it may have: one, and one that its user left when he
+// tooMany returns how many resources an object has, if those are more than it may have: one, and one that its user left when he
 // gave it the name of another, which was taken away and made again.
 func (w *World) tooMany(of types.UID) int {
 	live := w.outside.Of(of)
@@ -267,14 +267,14 @@ func (w *World) tooMany(of types.UID) int {
 	}
 }
 
-// LostName says whether others took away what an object stands for, or stood for under another name.
+// lostName says whether others took away what an object stands for, or stood for under another name.
 func (w *World) lostName(of types.UID) bool {
 	return slices.ContainsFunc(w.server.Changes(0), func(c apiserver.Change) bool {
 		return c.Object.GetUID() == of && w.vacated[externalName(c.Object)]
 	})
 }
 
-// AsClock names the property that is broken when clocks were wrong before.
+// asClock names the property that is broken when clocks were wrong before.
 func (w *World) asClock(property string) string {
 	for _, p := range w.processes {
 		if p.clock.by != 0 {
@@ -285,7 +285,7 @@ func (w *World) asClock(property string) string {
 	return property
 }
 
-// LostNames says whether one of the objects has, or had, the name of what others took away.
+// lostNames says whether one of the objects has, or had, the name of what others took away.
 func (w *World) lostNames() bool {
 	return len(w.vacated) > 0 && slices.ContainsFunc(w.objects(), func(mg resource.Managed) bool { return w.lostName(mg.GetUID()) })
 }
@@ -305,7 +305,7 @@ func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed)
 	}
 }
 
-// JudgeSecrets looks at what was written to an object but for its spec, which is
+// judgeSecrets looks at what was written to an object but for its spec, which is
 // its user's.
 func (w *World) judgeSecrets(c apiserver.Change) {
 	for _, part := range []string{"metadata", "status"} {
@@ -331,7 +331,7 @@ func (w *World) hide(text string) string {
 	return text
 }
 
-// JudgeGone judges that the provider let an object go.
+// judgeGone judges that the provider let an object go.
 func (w *World) judgeGone(mg resource.Managed) {
 	w.gone[mg.GetUID()] = true
 	if !allows(mg, toDelete) || w.mayStay(mg.GetUID()) {
@@ -344,7 +344,7 @@ func (w *World) judgeGone(mg resource.Managed) {
 	}
 }
 
-// Leaks returns resources whose objects are gone.
+// leaks returns resources whose objects are gone.
 func (w *World) leaks() []string {
 	var out []string
 	for uid := range w.gone {

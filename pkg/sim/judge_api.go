@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// ForejudgeRequest judges a request to the API server, or a read of the cache, that
+// forejudgeRequest judges a request to the API server, or a read of the cache, that
 // is about to be answered.
 func (w *World) forejudgeRequest(p *process, o operation) {
 	if o.external || o.kind.Empty() {
@@ -30,7 +30,7 @@ func (w *World) forejudgeRequest(p *process, o operation) {
 	}
 }
 
-// MayAsk says whether a process may ask for objects of a kind in a namespace:
+// mayAsk says whether a process may ask for objects of a kind in a namespace:
 // there is an object at work in it, or one that names it. Secrets are read for the
 // objects of their namespace alone.
 func (w *World) mayAsk(p *process, kind schema.GroupVersionKind, namespace string) bool {
@@ -50,7 +50,7 @@ func (w *World) cluster(kind schema.GroupVersionKind) bool {
 	return slices.Contains([]string{"Namespace", "CustomResourceDefinition"}, kind.Kind)
 }
 
-// JudgeStatus judges that a write keeps what others put into the status, and what
+// judgeStatus judges that a write keeps what others put into the status, and what
 // was observed later than what it says.
 func (w *World) judgeStatus(p *process, c apiserver.Change) {
 	before, after := statusOf(c.Old), statusOf(c.Object)
@@ -85,7 +85,7 @@ func asManaged(o any) resource.Managed {
 	return mg
 }
 
-// JudgePause judges that nothing but the status of a paused object is written, what a
+// judgePause judges that nothing but the status of a paused object is written, what a
 // call told that had begun before, and what is put back of a creation: by a process that ends
 // after a restore, and after a replace.
 func (w *World) judgePause(p *process, o operation, c apiserver.Change) {
@@ -97,7 +97,7 @@ func (w *World) judgePause(p *process, o operation, c apiserver.Change) {
 	}
 }
 
-// PutsBack says whether a write puts back annotations that a replace has taken from an object, of the attempt that it had.
+// putsBack says whether a write puts back annotations that a replace has taken from an object, of the attempt that it had.
 func (w *World) putsBack(old, now resource.Managed) bool {
 	s, stripped := w.strips[now.GetUID()]
 
@@ -105,7 +105,7 @@ func (w *World) putsBack(old, now resource.Managed) bool {
 		(attemptOf(now) == attemptOf(s.before) || attemptOf(now) == attemptOf(s.last))
 }
 
-// JudgeAway judges that an external system that is away is left alone, as long as
+// judgeAway judges that an external system that is away is left alone, as long as
 // its users do nothing.
 func (w *World) judgeAway(o operation) {
 	if o.mg == nil || w.users.acted {

@@ -42,13 +42,13 @@ func (h *hand) status(ctx context.Context, body string) {
 	_ = h.c.Status().Patch(ctx, h.b, client.RawPatch(types.MergePatchType, []byte(body)))
 }
 
-// Intend stores a finalizer and the mark of an attempt.
+// intend stores a finalizer and the mark of an attempt.
 func (h *hand) intend(ctx context.Context) {
 	h.patch(ctx, fmt.Sprintf(`{"metadata":{"finalizers":[%q],"annotations":{%q:"2000-01-01T00:00:00Z",%q:"a"}}}`,
 		managed.FinalizerName, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt))
 }
 
-// Ready tells that all is well.
+// ready tells that all is well.
 func (h *hand) ready(ctx context.Context) {
 	c := commonv1.Available()
 	h.status(ctx, fmt.Sprintf(`{"status":{"id":%q,"length":%d,"observedGeneration":%d,"conditions":[
@@ -61,7 +61,7 @@ func (h *hand) name(ctx context.Context) {
 	h.patch(ctx, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, meta.AnnotationKeyExternalName, meta.GetExternalName(h.b)))
 }
 
-// Well makes what is asked for, as it should be done.
+// well makes what is asked for, as it should be done.
 func (h *hand) well(ctx context.Context) {
 	if meta.GetExternalName(h.b) == "" {
 		h.intend(ctx)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kept returns where in the memory behind a value one of some words is, or nothing.
+// kept returns where in the memory behind a value one of some words is, or nothing.
 // It looks at what cannot be reached from outside, too, but not into what belongs
 // to the simulation, nor into functions.
 func kept(of any, words []string) string {

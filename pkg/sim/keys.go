@@ -63,7 +63,7 @@ func withSecret(name string) resource.Managed {
 	return b
 }
 
-// Hearing returns the call of Create that tells the key of what it made, unless its answer is lost: then nobody hears it.
+// hearing returns the call of Create that tells the key of what it made, unless its answer is lost: then nobody hears it.
 func (p *process) hearing(call func(context.Context, resource.Managed) error) func(context.Context, resource.Managed) error {
 	w := p.world
 	if w.harbour == nil || !w.harbour.keys {
@@ -85,19 +85,19 @@ func (p *process) hearing(call func(context.Context, resource.Managed) error) fu
 	}
 }
 
-// Unanswered says whether the answer of an operation is lost.
+// unanswered says whether the answer of an operation is lost.
 func (w *World) unanswered(at boundary) bool {
 	return slices.ContainsFunc(w.faults[at], func(f Fault) bool { return f.Kind == Lost || f.Kind == HangAfter })
 }
 
-// TheSecret is that of the object as it is stored, or nil.
+// theSecret is that of the object as it is stored, or nil.
 func (w *World) theSecret() *corev1.Secret {
 	s, _ := w.server.Stored(corev1.SchemeGroupVersion.WithKind("Secret"), types.NamespacedName{Namespace: firstKey.Namespace, Name: "details"}).(*corev1.Secret)
 
 	return s
 }
 
-// JudgeKey judges what a process does that has heard a key: it asks for nothing else of its object before it has tried to
+// judgeKey judges what a process does that has heard a key: it asks for nothing else of its object before it has tried to
 // store it. And no Create begins while the Secret is somebody else's.
 func (w *World) judgeKey(p *process, o operation) {
 	if w.harbour == nil || !w.harbour.keys {
@@ -118,7 +118,7 @@ func (w *World) judgeKey(p *process, o operation) {
 	}
 }
 
-// StoresKey notes that the key which a process has heard is in the Secret.
+// storesKey notes that the key which a process has heard is in the Secret.
 func (w *World) storesKey(p *process) {
 	if p.unstored == "" {
 		return
@@ -128,7 +128,7 @@ func (w *World) storesKey(p *process) {
 	}
 }
 
-// Delivered: the Secret has the key, or the object says that it is lost, because nobody has heard it who lives.
+// delivered: the Secret has the key, or the object says that it is lost, because nobody has heard it who lives.
 func delivered(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
 		s, made := w.theSecret(), w.harbour.at(externalName(mg))
@@ -156,14 +156,14 @@ func delivered(w *World) func(resource.Managed) (string, bool) {
 	}
 }
 
-// HearerLives says whether the process is alive, and may write, that has heard the key of a place.
+// hearerLives says whether the process is alive, and may write, that has heard the key of a place.
 func (w *World) hearerLives(made *place) bool {
 	by := w.heard[made.Key]
 
 	return by > 0 && !w.processes[by-1].dead && !w.processes[by-1].deposed
 }
 
-// KeyStands is how the key of a place stands: who has heard it, and whether the Secret has it.
+// keyStands is how the key of a place stands: who has heard it, and whether the Secret has it.
 func (w *World) keyStands(made *place) uint64 {
 	if made.Key == "" {
 		return 0

@@ -20,7 +20,7 @@ type mind struct {
 	concludes resource.Managed     // the object with the status that is about to be written
 }
 
-// PassBegins notes what a pass knows when it begins: what its process remembers.
+// passBegins notes what a pass knows when it begins: what its process remembers.
 func (w *World) passBegins(p *process, key types.NamespacedName) {
 	if !w.inquired() {
 		return
@@ -31,7 +31,7 @@ func (w *World) passBegins(p *process, key types.NamespacedName) {
 	w.trail.pass, w.trail.last = mixed(w.trail.pass, hashed(key.Name)), 0
 }
 
-// Tells notes what an operation told the pass that asked.
+// tells notes what an operation told the pass that asked.
 func (w *World) tells(p *process, o operation, text string, succeeded bool) {
 	if !w.followed() {
 		return
@@ -60,7 +60,7 @@ func (w *World) tells(p *process, o operation, text string, succeeded bool) {
 	}
 }
 
-// Concludes is called before an operation. When a pass has come to write its status, what
+// concludes is called before an operation. When a pass has come to write its status, what
 // it was told shows in that, and in what its process remembers: nothing that follows in
 // the pass depends on anything else, if the status is the next to the one it has read.
 func (w *World) concludes(p *process, o operation) {

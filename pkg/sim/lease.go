@@ -2,7 +2,7 @@ package sim
 
 import "time"
 
-// Usurp holds the process up until another has taken over. When it wakes, it goes on with what
+// usurp holds the process up until another has taken over. When it wakes, it goes on with what
 // it was at, and with what waits for it, until it notices that it lost the lease.
 func (w *World) usurp(p *process, f Fault) {
 	if p.deposed {
@@ -25,7 +25,7 @@ func (w *World) usurp(p *process, f Fault) {
 	w.in(time.Second, func() { p.stop(Usurp) })
 }
 
-// Unleased keeps the process from renewing its lease until the API server is back.
+// unleased keeps the process from renewing its lease until the API server is back.
 // If that comes too late, it ends as a process that lost its lease does, and the
 // next can only begin when the API server answers.
 func (w *World) unleased(p *process) {
@@ -42,7 +42,7 @@ func (w *World) unleased(p *process) {
 	})
 }
 
-// Renew lets the process renew its lease when the API server is back, however
+// renew lets the process renew its lease when the API server is back, however
 // often that goes away until then.
 func (w *World) renew(p *process, last *time.Time) {
 	w.in(w.apiBack.Sub(w.now()), func() {
@@ -56,7 +56,7 @@ func (w *World) renew(p *process, last *time.Time) {
 	})
 }
 
-// Lease returns until when the process is the leader for sure.
+// lease returns until when the process is the leader for sure.
 func (p *process) lease() time.Time {
 	if p.restores != nil && p.restores.Restored() != nil {
 		return time.Unix(0, 0)

@@ -23,7 +23,7 @@ type lent struct {
 	as   client.Object // it was stored; shared by all worlds
 }
 
-// Keeps returns what the cache keeps under a name, or nil.
+// keeps returns what the cache keeps under a name, or nil.
 func (c *cache) keeps(key types.NamespacedName) client.Object {
 	stored := c.objects[key]
 	for _, l := range c.lent {
@@ -35,7 +35,7 @@ func (c *cache) keeps(key types.NamespacedName) client.Object {
 	return stored
 }
 
-// Lend returns what the cache keeps under a name to somebody who may change it although he
+// lend returns what the cache keeps under a name to somebody who may change it although he
 // must not. It is the same for all who ask for this version.
 func (c *cache) lend(key types.NamespacedName) client.Object {
 	kept, stored := c.keeps(key), c.objects[key]
@@ -48,7 +48,7 @@ func (c *cache) lend(key types.NamespacedName) client.Object {
 	return kept
 }
 
-// JudgeLent judges that a pass which is over has changed nothing of what it was lent.
+// judgeLent judges that a pass which is over has changed nothing of what it was lent.
 func (w *World) judgeLent(p *process, key types.NamespacedName) {
 	still := p.cache.lent[:0]
 	for _, l := range p.cache.lent {
@@ -63,7 +63,7 @@ func (w *World) judgeLent(p *process, key types.NamespacedName) {
 	p.cache.lent = still
 }
 
-// JudgeCaches judges that in the end what is kept of all objects is as it was stored.
+// judgeCaches judges that in the end what is kept of all objects is as it was stored.
 func (w *World) judgeCaches() {
 	for _, p := range w.alive() {
 		for _, l := range p.cache.lent {
@@ -81,7 +81,7 @@ func (w *World) judgeUntouched(l lent) {
 	}
 }
 
-// Alike says whether two structs lead to the same. What they hold themselves cannot be
+// alike says whether two structs lead to the same. What they hold themselves cannot be
 // changed by who has a copy. That they do not is to be looked at more closely: it may be no
 // more than that a time, or a quantity, is put in another way.
 func alike(a, b reflect.Value) bool {
@@ -105,7 +105,7 @@ func alike(a, b reflect.Value) bool {
 	return true
 }
 
-// Same is reflect.DeepEqual, which takes long for what objects have most of, of two fields.
+// same is reflect.DeepEqual, which takes long for what objects have most of, of two fields.
 func same(a, b reflect.Value) bool {
 	switch is := a.Addr().Interface().(type) {
 	case *map[string]string:
@@ -145,7 +145,7 @@ func leading(t reflect.Type) []lead {
 	return fields
 }
 
-// LeadsOn says whether a copy of a value leads to the same as the value. Where a time is
+// leadsOn says whether a copy of a value leads to the same as the value. Where a time is
 // is not changed by anybody.
 func leadsOn(t reflect.Type) bool {
 	switch t.Kind() {
@@ -160,7 +160,7 @@ func leadsOn(t reflect.Type) bool {
 	}
 }
 
-// ImageOf returns an object as the API server would have it.
+// imageOf returns an object as the API server would have it.
 func imageOf(o client.Object) any {
 	var image any
 	data, err := json.Marshal(o)
@@ -174,7 +174,7 @@ func imageOf(o client.Object) any {
 	return image
 }
 
-// Differ returns where two images differ first, or nothing. What is there may be secret.
+// differ returns where two images differ first, or nothing. What is there may be secret.
 func differ(a, b any, at string) string {
 	x, isMap := a.(map[string]any)
 	y, areMaps := b.(map[string]any)

@@ -17,7 +17,7 @@ type load struct {
 	tried int       // requests of it since
 }
 
-// LoadOf returns the load of this hour.
+// loadOf returns the load of this hour.
 func (w *World) loadOf(key types.NamespacedName) *load {
 	l := w.loads[key]
 	if l == nil {
@@ -31,7 +31,7 @@ func (w *World) loadOf(key types.NamespacedName) *load {
 	return l
 }
 
-// JudgeLoad judges that neither passes nor requests, answered or not, are more than an
+// judgeLoad judges that neither passes nor requests, answered or not, are more than an
 // hour may have, whatever goes wrong in it. In each process a window begins anew: thirty
 // looks, in growing steps.
 func (w *World) judgeLoad(key types.NamespacedName, passes, requests int) {
@@ -47,7 +47,7 @@ func (w *World) judgeLoad(key types.NamespacedName, passes, requests int) {
 	}
 }
 
-// JudgeWrites judges that an object is not written more often than an hour may have.
+// judgeWrites judges that an object is not written more often than an hour may have.
 func (w *World) judgeWrites(key types.NamespacedName) {
 	l := w.loadOf(key)
 	l.writes++
@@ -56,7 +56,7 @@ func (w *World) judgeWrites(key types.NamespacedName) {
 	}
 }
 
-// JudgeUnstored judges that a status which the API server does not store is not sent again and again:
+// judgeUnstored judges that a status which the API server does not store is not sent again and again:
 // for what becomes of the object, and a few times to find out whether it is stored by now.
 func (w *World) judgeUnstored(o operation) {
 	if o.name != "patch/status" || w.dropped != DroppedStatus || !w.now().Before(w.drops) || len(w.server.Changes(w.judged)) > 0 {
@@ -69,7 +69,7 @@ func (w *World) judgeUnstored(o operation) {
 	}
 }
 
-// MostWrites is how often an object that was created so many times may be written in an hour: for
+// mostWrites is how often an object that was created so many times may be written in an hour: for
 // what becomes of it, for a few words about each fault, and for the attempts that are refused.
 func (w *World) mostWrites(lives int) int {
 	lives = max(lives, 1)
@@ -83,7 +83,7 @@ func (w *World) mostWrites(lives int) int {
 	return most
 }
 
-// JudgeRequest judges that an operation is not one too many. A read of the cache is no
+// judgeRequest judges that an operation is not one too many. A read of the cache is no
 // request.
 func (w *World) judgeRequest(o operation) {
 	switch {
@@ -94,7 +94,7 @@ func (w *World) judgeRequest(o operation) {
 	}
 }
 
-// JudgeAPIAway judges that an API server that is away is not asked again and again.
+// judgeAPIAway judges that an API server that is away is not asked again and again.
 func (w *World) judgeAPIAway(key types.NamespacedName) {
 	l := w.loadOf(key)
 	if l.away.Before(w.apiGone) {

@@ -147,7 +147,7 @@ func scheduleOf(t *testing.T, d planted.Defect) Schedule {
 	return s
 }
 
-// Show that a defect is found. The line it prints is read by the command mutants.
+// show that a defect is found. The line it prints is read by the command mutants.
 func show(t *testing.T, d planted.Defect, search bool) {
 	t.Helper()
 	ran := 1
@@ -172,7 +172,7 @@ func show(t *testing.T, d planted.Defect, search bool) {
 	}
 }
 
-// ShowAlone shows that no fault of another kind finds a defect by itself, at any boundary of the scenarios in which it is looked
+// showAlone shows that no fault of another kind finds a defect by itself, at any boundary of the scenarios in which it is looked
 // for. The line it prints is read by the command mutants, too.
 func showAlone(t *testing.T, d planted.Defect) {
 	t.Helper()
@@ -199,7 +199,7 @@ func showAlone(t *testing.T, d planted.Defect) {
 	t.Logf("found by no other fault in %d schedules", ran)
 }
 
-// BrokenOf returns the first of the properties that a defect is said to break which a
+// brokenOf returns the first of the properties that a defect is said to break which a
 // result broke, or nothing.
 func brokenOf(d planted.Defect, r Result) string {
 	for _, property := range d.Breaks {
@@ -211,7 +211,7 @@ func brokenOf(d planted.Defect, r Result) string {
 	return ""
 }
 
-// Stage runs a schedule, with a broken client in place of the honest one if there is
+// stage runs a schedule, with a broken client in place of the honest one if there is
 // to be one.
 func stage(t *testing.T, s Schedule, brokenClient string) Result {
 	t.Helper()
@@ -249,7 +249,7 @@ var searches = []struct {
 	doubts bool
 }{{1, false, false}, {1, false, true}, {2, true, false}, {2, false, false}}
 
-// LookFor tries every single fault at every boundary of the scenarios that a defect
+// lookFor tries every single fault at every boundary of the scenarios that a defect
 // names, and then pairs, first of those that lead elsewhere than others do, until the
 // defect shows or mostSearched were run. It tells how many were.
 func lookFor(t *testing.T, d planted.Defect) (found Result, ran int) {

@@ -32,7 +32,7 @@ var simulated = map[string]string{
 	"github.com/moorage-dev/moorage/pkg/credentials": "../credentials",
 }
 
-// Checked returns the syntax and the types of a package that is simulated.
+// checked returns the syntax and the types of a package that is simulated.
 func checked(t *testing.T, pkg string, exports map[string]string) ([]*ast.File, *types.Info) {
 	t.Helper()
 	fset, files := parsed(t, simulated[pkg])
@@ -40,7 +40,7 @@ func checked(t *testing.T, pkg string, exports map[string]string) ([]*ast.File, 
 	return check(t, pkg, fset, files, exports)
 }
 
-// Parsed returns the syntax of the package in a folder, without its tests.
+// parsed returns the syntax of the package in a folder, without its tests.
 func parsed(t *testing.T, folder string) (*token.FileSet, []*ast.File) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -76,7 +76,7 @@ func check(t *testing.T, pkg string, fset *token.FileSet, files []*ast.File, exp
 	return files, info
 }
 
-// Compiled returns where the compiled packages are that some need.
+// compiled returns where the compiled packages are that some need.
 func compiled(t *testing.T, packages ...string) map[string]string {
 	t.Helper()
 	args := append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}"}, packages...)
@@ -95,7 +95,7 @@ func compiled(t *testing.T, packages ...string) map[string]string {
 	return exports
 }
 
-// Asked returns what is asked of the API server and of external systems: all calls
+// asked returns what is asked of the API server and of external systems: all calls
 // of methods of the interfaces of clients that take a context.
 func asked(t *testing.T) map[string]bool {
 	t.Helper()
@@ -108,7 +108,7 @@ func asked(t *testing.T) map[string]bool {
 	return found
 }
 
-// Operations returns those of a package.
+// operations returns those of a package.
 func operations(files []*ast.File, info *types.Info) map[string]bool {
 	found := map[string]bool{}
 	for _, f := range files {
@@ -136,7 +136,7 @@ type declaration struct {
 	calls map[ast.Node]bool // that were seen
 }
 
-// Operations returns the names that the simulator has for a call, or for a method that may
+// operations returns the names that the simulator has for a call, or for a method that may
 // be called later. There are several where one call asks for objects of several kinds.
 func (d declaration) operations(n ast.Node) []string {
 	if d.calls[n] {
@@ -195,7 +195,7 @@ var outside = map[string]string{
 	"Informers.GetInformer": "", "Watcher.Watch": "",
 }
 
-// Request names a request to the API server. Only objects of the kind come from a
+// request names a request to the API server. Only objects of the kind come from a
 // cache.
 func request(of, method, client, kind string) string {
 	verb := strings.ToLower(method)
@@ -219,7 +219,7 @@ var kindsByType = map[string]string{
 	"*k8s.io/api/core/v1.Namespace":                        ":Namespace",
 }
 
-// Kinds returns the kinds of the object that a request is about.
+// kinds returns the kinds of the object that a request is about.
 func (d declaration) kinds(method string, args []ast.Expr) []string {
 	about := 1
 	if method == "Get" {
@@ -240,7 +240,7 @@ func (d declaration) kinds(method string, args []ast.Expr) []string {
 	return []string{kind}
 }
 
-// NamedKinds returns the kinds that the file of a declaration names in a table: of objects of
+// namedKinds returns the kinds that the file of a declaration names in a table: of objects of
 // which only metadata are read, their type does not tell.
 func (d declaration) namedKinds() []string {
 	var kinds []string
@@ -329,7 +329,7 @@ func TestEveryOperationIsCrossed(t *testing.T) {
 	}
 }
 
-// SchedulesOf returns the schedules without faults of all scenarios.
+// schedulesOf returns the schedules without faults of all scenarios.
 func schedulesOf(portions []portion) iter.Seq[sim.Schedule] {
 	return func(yield func(sim.Schedule) bool) {
 		for _, p := range portions {
@@ -342,7 +342,7 @@ func schedulesOf(portions []portion) iter.Seq[sim.Schedule] {
 	}
 }
 
-// Crashed kills the process at the first of each operation of every scenario, and
+// crashed kills the process at the first of each operation of every scenario, and
 // returns where it died: before and after.
 func crashed(t *testing.T) map[string][2]bool {
 	t.Helper()

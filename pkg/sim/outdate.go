@@ -35,7 +35,7 @@ var remade = []scenario{{
 	},
 }}
 
-// RollsOut asks the process to stop, as a new version of its Deployment does. That is no fault, but it is allowed what
+// rollsOut asks the process to stop, as a new version of its Deployment does. That is no fault, but it is allowed what
 // one is.
 func (w *World) rollsOut() {
 	w.planned++
@@ -53,19 +53,19 @@ type manifest struct {
 	annotations map[string]string
 }
 
-// Gives remembers that users gave an object other annotations than before.
+// gives remembers that users gave an object other annotations than before.
 func (u *users) gives(of types.UID, annotations map[string]string) {
 	if !maps.Equal(annotations, u.manifest(of)) {
 		u.manifests[of] = append(slices.Clip(u.manifests[of]), manifest{len(u.world.server.Changes(0)), annotations})
 	}
 }
 
-// Manifest returns the annotations that users gave an object. They must not be changed.
+// manifest returns the annotations that users gave an object. They must not be changed.
 func (u *users) manifest(of types.UID) map[string]string {
 	return u.manifestAt(of, len(u.world.server.Changes(0)))
 }
 
-// ManifestAt returns those that they had given it before a change of the server.
+// manifestAt returns those that they had given it before a change of the server.
 func (u *users) manifestAt(of types.UID, change int) (annotations map[string]string) {
 	for _, m := range u.manifests[of] {
 		if m.from <= change {
@@ -76,7 +76,7 @@ func (u *users) manifestAt(of types.UID, change int) (annotations map[string]str
 	return annotations
 }
 
-// Outdate writes the annotations back that each object once had, as kubectl replace does with a manifest that was exported
+// outdate writes the annotations back that each object once had, as kubectl replace does with a manifest that was exported
 // with them. The spec is as it was meanwhile, and so are the finalizers: the provider's was there when a record was. The
 // status is not written by a replace.
 func (w *World) outdate() {
@@ -108,7 +108,7 @@ func (w *World) outdate() {
 	}
 }
 
-// Exported returns the version of an object whose annotations are written back, and which change of the server made it: the last
+// exported returns the version of an object whose annotations are written back, and which change of the server made it: the last
 // with the record of a creation before the last one. If there was no other, it is the first that has a record, or the name that was
 // chosen, and other annotations than now.
 func (w *World) exported(mg resource.Managed) (then client.Object, at int) {
@@ -130,7 +130,7 @@ func (w *World) exported(mg resource.Managed) (then client.Object, at int) {
 	return then, at
 }
 
-// Newest returns the id of the last attempt that an object was ever marked with, or nothing. They are in order.
+// newest returns the id of the last attempt that an object was ever marked with, or nothing. They are in order.
 func (w *World) newest(mg resource.Managed) (id string) {
 	for _, c := range w.server.Changes(0) {
 		if c.Object.GetUID() == mg.GetUID() {
@@ -141,7 +141,7 @@ func (w *World) newest(mg resource.Managed) (id string) {
 	return id
 }
 
-// Exportable is how that stands to an object which an outdated manifest has, where somebody may write it.
+// exportable is how that stands to an object which an outdated manifest has, where somebody may write it.
 func (w *World) exportable(mg resource.Managed) uint64 {
 	if w.course.inquiry == nil || !w.course.inquiry.doubts {
 		return 0
@@ -155,7 +155,7 @@ func (w *World) exportable(mg resource.Managed) uint64 {
 	return mixed(mixed(looks(old), w.relation(old)), bit(attemptOf(old) == attemptOf(mg)))
 }
 
-// JudgeOutdated judges that it was told, once a pass that has read the record of an earlier creation has ended. Of a last one that
+// judgeOutdated judges that it was told, once a pass that has read the record of an earlier creation has ended. Of a last one that
 // nobody knows without its record nobody can tell.
 func (w *World) judgeOutdated(s stripping) {
 	mg := w.stored(s.before)

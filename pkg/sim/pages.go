@@ -18,7 +18,7 @@ var pages = map[Kind]int{
 	UnservedAfter: http.StatusNotFound, UnservedForbiddenAfter: http.StatusForbidden,
 }
 
-// Page returns the error that client-go makes of an answer that is not the API server's: it has the
+// page returns the error that client-go makes of an answer that is not the API server's: it has the
 // name that was asked for, and a cause that says that the answer was unexpected. An API server that
 // does not serve the kind answers without a name.
 func (o operation) page(k Kind) error {
@@ -32,7 +32,7 @@ func (o operation) page(k Kind) error {
 	return kerrors.NewGenericServerResponse(pages[k], o.verb(), o.resource(), o.key.Name, "<html><body>answered by another</body></html>", 0, true)
 }
 
-// Verb of the request.
+// verb of the request.
 func (o operation) verb() string {
 	verb, _, _ := strings.Cut(o.name, "/")
 	verb, _, _ = strings.Cut(verb, ":")
@@ -47,7 +47,7 @@ func (o operation) resource() schema.GroupResource {
 	return schema.GroupResource{Group: o.kind.Group, Resource: strings.ToLower(o.kind.Kind) + "s"}
 }
 
-// Denial is the error of a write that the API server refuses whatever else is in it: a rule of
+// denial is the error of a write that the API server refuses whatever else is in it: a rule of
 // validation or a webhook, the size of a request, or the rights of the provider.
 func (o operation) denial(k Kind) error {
 	switch k {

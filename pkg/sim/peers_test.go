@@ -44,7 +44,7 @@ func (s subject) String() string {
 	return s.Protocol.String()
 }
 
-// Play runs a schedule with the subject. Live replaces the scenario's, and change
+// play runs a schedule with the subject. Live replaces the scenario's, and change
 // makes the world another, unless they are nil. All faults must have happened.
 func (s subject) play(t *testing.T, schedule Schedule, live, change func(*World)) Result {
 	t.Helper()
@@ -76,7 +76,7 @@ func (s subject) play(t *testing.T, schedule Schedule, live, change func(*World)
 	return r
 }
 
-// TakeOver makes the processes of a world run the protocol.
+// takeOver makes the processes of a world run the protocol.
 func (s subject) takeOver(w *World) {
 	w.config.replace = func(p *process, c client.Client) reconcile.Reconciler {
 		p.watches = s.Watches()
@@ -143,7 +143,7 @@ func (d deliberate) Create(ctx context.Context, mg resource.Managed) error {
 	return d.ExternalClient.Create(ctx, mg)
 }
 
-// Lagging is a world whose cache lags behind by so much, and whose external system
+// lagging is a world whose cache lags behind by so much, and whose external system
 // takes 15 ms to create. The pending mark is written before that, so that a cache
 // which lags by no more than those and the 40 ms of the tries shows it to the last.
 func lagging(by time.Duration) func(*World) {
@@ -153,7 +153,7 @@ func lagging(by time.Duration) func(*World) {
 	}
 }
 
-// Alone is the life of an object that is deleted soon, and that nobody looks after.
+// alone is the life of an object that is deleted soon, and that nobody looks after.
 func alone(w *World) {
 	w.users.create(newBerth("first"))
 	w.run(w.now().Add(2 * time.Second))
@@ -350,7 +350,7 @@ func (c tally) String() string {
 	return fmt.Sprintf("%d/%d %v", c.broke, c.ran, c.properties)
 }
 
-// Singles tries every single fault of some kinds, or of all.
+// singles tries every single fault of some kinds, or of all.
 func (s subject) singles(t *testing.T, class string, some []Kind) tally {
 	t.Helper()
 	c := tally{properties: map[string]int{}}

@@ -29,7 +29,7 @@ type picture struct {
 	recalls   map[objectstate.Key]objectstate.Record // what the reconciler of the one that lives remembers
 }
 
-// Plain says whether all that matters of the world is in a picture.
+// plain says whether all that matters of the world is in a picture.
 func (w *World) plain() bool {
 	c := &w.config
 
@@ -37,14 +37,14 @@ func (w *World) plain() bool {
 		c.Connecter == managed.ExternalConnecter(w.harbour) && !c.told && !c.limited && c.connects == nil && c.NewConnecter == nil && c.Behind == nil && c.replace == nil
 }
 
-// Still says whether nothing is under way of which there is no picture.
+// still says whether nothing is under way of which there is no picture.
 func (w *World) still() bool {
 	return w.plain() && len(w.events) == 0 && !w.over && !w.passing() && len(w.alive()) == 1 && !slices.ContainsFunc(w.processes, func(p *process) bool {
 		return !p.dead && (p.held || p.stopping || p.outdated || p.deposed || p.excused || p.renewed.Load() != nil)
 	})
 }
 
-// Picture takes one. If nobody goes on from it, there are only the outlines of processes in it.
+// picture takes one. If nobody goes on from it, there are only the outlines of processes in it.
 func (w *World) picture(whole bool) picture {
 	shot := picture{
 		at: w.since(), steps: w.course.skipped + len(w.trace), state: w.state.clone(), deeds: w.users.deeds.clone(), server: w.server.Snapshot(),
@@ -62,13 +62,13 @@ func (w *World) picture(whole bool) picture {
 	return shot
 }
 
-// Restore makes the world what a picture shows, when it is time for that.
+// restore makes the world what a picture shows, when it is time for that.
 func (w *World) restore(shot picture) {
 	shot.state, shot.deeds, shot.harbour = shot.state.clone(), shot.deeds.clone(), shot.harbour.copied()
 	w.glances(shot)
 }
 
-// Glances makes the world what a picture shows, for a story that is on its way to another picture. What is in maps is
+// glances makes the world what a picture shows, for a story that is on its way to another picture. What is in maps is
 // shared with the picture, and the story may write there: what it decides by does not depend on that, and the next
 // picture takes the place of all of it.
 func (w *World) glances(shot picture) {
@@ -92,12 +92,12 @@ func (w *World) glances(shot picture) {
 	}
 }
 
-// Outline returns what there is to tell of a process when it is dead.
+// outline returns what there is to tell of a process when it is dead.
 func (p *process) outline() *process {
 	return &process{number: p.number, began: p.began, clock: p.clock, dead: p.dead}
 }
 
-// Has gives the process what another of the same outline has, but for what it lives in.
+// has gives the process what another of the same outline has, but for what it lives in.
 func (p *process) has(of *process) {
 	p.cache, p.queue, p.turns = of.cache.copied(), of.queue.copied(), of.turns.copied()
 	p.knows = acquaintance{maps.Clone(of.knows.read), maps.Clone(of.knows.wrote), maps.Clone(of.knows.attempts)}

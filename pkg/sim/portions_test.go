@@ -35,7 +35,7 @@ type portion struct {
 	boundaries int
 }
 
-// Work hands out what there is to do, after the corpus. With -first that ends when something was found, with
+// work hands out what there is to do, after the corpus. With -first that ends when something was found, with
 // -forever not before.
 func (b *book) work(t *testing.T) chan portion {
 	t.Helper()
@@ -60,7 +60,7 @@ func (b *book) work(t *testing.T) chan portion {
 	return out
 }
 
-// Scenarios returns those that there are to explore. What takes longest comes first, so
+// scenarios returns those that there are to explore. What takes longest comes first, so
 // that no worker is left alone with it at the end.
 func scenarios(t *testing.T) []portion {
 	t.Helper()
@@ -87,7 +87,7 @@ func scenarios(t *testing.T) []portion {
 	return all
 }
 
-// Worker does portions until there is no more, by itself or in a process of its own.
+// worker does portions until there is no more, by itself or in a process of its own.
 func (b *book) worker(t *testing.T, work chan portion, ref *reference) {
 	t.Helper()
 	do := func(p portion) (*account, error) { return try(t, p), nil }
@@ -115,7 +115,7 @@ func (b *book) worker(t *testing.T, work chan portion, ref *reference) {
 	}
 }
 
-// Try does a portion.
+// try does a portion.
 func try(t *testing.T, p portion) *account {
 	t.Helper()
 	a := newAccount()
@@ -227,7 +227,7 @@ func (c *child) try(p portion) (*account, error) {
 	return a, nil
 }
 
-// End waits until the child has ended: then its processor time is among that of children.
+// end waits until the child has ended: then its processor time is among that of children.
 func (c *child) end() error {
 	_ = c.in.Close()
 	_, _ = io.Copy(io.Discard, c.out) // it says that its test has passed
@@ -270,7 +270,7 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// Serve does portions for whoever has started this process.
+// serve does portions for whoever has started this process.
 func serve(t *testing.T) {
 	t.Helper()
 	debug.SetGCPercent(1000) // a process of one goroutine collects on the time of its schedules

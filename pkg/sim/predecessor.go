@@ -92,7 +92,7 @@ var succession = []scenario{
 
 func ago(d time.Duration) string { return time.Now().Add(-d).UTC().Format(time.RFC3339) }
 
-// Succeeds: the provider is told which runtime came before it.
+// succeeds: the provider is told which runtime came before it.
 func succeeds(w *World) {
 	w.config.Options = append(w.config.Options, managed.WithPredecessor(theirDomain), managed.WithRetiredFinalizers(theirFinalizer))
 }
@@ -127,7 +127,7 @@ func (w *World) leaves(finalizer string, made place, annotations ...string) *pla
 	return p
 }
 
-// Succeeded: nothing keeps an object for the predecessor any more.
+// succeeded: nothing keeps an object for the predecessor any more.
 func succeeded(*World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
 		if isDeleted(mg) || isPaused(mg) || !keptByThem(mg) {
@@ -138,7 +138,7 @@ func succeeded(*World) func(resource.Managed) (string, bool) {
 	}
 }
 
-// LeavesUnknown makes an object whose creation the predecessor had no answer to, and what was made all the same. What tells that it is the
+// leavesUnknown makes an object whose creation the predecessor had no answer to, and what was made all the same. What tells that it is the
 // object's, where anything does, is its stamp: the client wrote that already when the predecessor called it.
 func (w *World) leavesUnknown(annotations ...string) {
 	w.stamps(w.predecessorLeaves(place{ID: "first", Length: 10}, annotations...))
@@ -150,7 +150,7 @@ func (w *World) stamps(p *place) {
 	}
 }
 
-// PredecessorCreates ends the provider. Until it begins again, the predecessor keeps the object once more, as after a rollback without the
+// predecessorCreates ends the provider. Until it begins again, the predecessor keeps the object once more, as after a rollback without the
 // command: what it had made is gone, and it makes another place, whose name it does not tell the provider.
 func (w *World) predecessorCreates(id string) {
 	w.rollsOut()
@@ -173,14 +173,14 @@ func (w *World) predecessorCreates(id string) {
 	})
 }
 
-// Supersedes says whether a predecessor has made another resource for an object than the one that it has the name of.
+// supersedes says whether a predecessor has made another resource for an object than the one that it has the name of.
 func supersedes(o metav1.Object) bool {
 	name := o.GetAnnotations()[theirName]
 
 	return name != "" && name != externalName(o) && markedAt(o, theirSucceeded).After(markedAt(o, keySucceeded))
 }
 
-// UnderTheirName returns an object with the external name that a predecessor has given it, if it has no other.
+// underTheirName returns an object with the external name that a predecessor has given it, if it has no other.
 func underTheirName(mg resource.Managed) resource.Managed {
 	name := mg.GetAnnotations()[theirName]
 	if name == "" || externalName(mg) != "" {
@@ -192,10 +192,10 @@ func underTheirName(mg resource.Managed) resource.Managed {
 	return named
 }
 
-// KeptByThem says whether the finalizer of a predecessor keeps an object.
+// keptByThem says whether the finalizer of a predecessor keeps an object.
 func keptByThem(o metav1.Object) bool { return slices.Contains(o.GetFinalizers(), theirFinalizer) }
 
-// UnknownToThem says whether a predecessor did not know what became of the last creation that it began for an object.
+// unknownToThem says whether a predecessor did not know what became of the last creation that it began for an object.
 // One whose keys are ours began it before this object was created, and with no attempt.
 func unknownToThem(o metav1.Object) bool {
 	if unknown(o, theirPending, theirSucceeded, theirFailed) {
@@ -211,14 +211,14 @@ func unknown(o metav1.Object, begun, succeeded, failed string) bool {
 	return pending.After(markedAt(o, succeeded)) && pending.After(markedAt(o, failed))
 }
 
-// UnheardOf says whether the provider knows nothing of what exists for an object: it has not taken the object over, or the predecessor did
+// unheardOf says whether the provider knows nothing of what exists for an object: it has not taken the object over, or the predecessor did
 // not know either.
 func unheardOf(o metav1.Object) bool { return keptByThem(o) && !isHeld(o) || inherits(o) }
 
-// Inherits says whether the last creation for an object is such a one.
+// inherits says whether the last creation for an object is such a one.
 func inherits(o metav1.Object) bool { return unknownToThem(o) && attemptOf(o) == "" }
 
-// JudgeTheirFinalizer judges that a write which takes a predecessor's finalizer from an object leaves ours on it, or comes after the
+// judgeTheirFinalizer judges that a write which takes a predecessor's finalizer from an object leaves ours on it, or comes after the
 // end of the external resource.
 func (w *World) judgeTheirFinalizer(c apiserver.Change, now resource.Managed) {
 	stays := c.Type != apiserver.Deleted && keptByThem(now)
@@ -232,7 +232,7 @@ func (w *World) judgeTheirFinalizer(c apiserver.Change, now resource.Managed) {
 	w.violate("S26", fmt.Sprintf("the finalizer %s of a predecessor went before anything else kept %s", theirFinalizer, now.GetName()))
 }
 
-// ForejudgeRepeat judges a Create for an object, as it is stored.
+// forejudgeRepeat judges a Create for an object, as it is stored.
 func (w *World) forejudgeRepeat(now resource.Managed) {
 	if unknownToThem(now) && !w.users.answered[now.GetUID()] {
 		w.violate("S27", "Create, although nobody knows what became of the one that a predecessor began")

@@ -85,7 +85,7 @@ type stepped struct{ by time.Duration }
 func (c stepped) Now() time.Time                  { return time.Now().Add(c.by) }
 func (c stepped) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// Start a process. Its first list does not have the last changes it is told to
+// start a process. Its first list does not have the last changes it is told to
 // overlook.
 func (w *World) start(clock stepped, overlook int) {
 	p := &process{
@@ -149,7 +149,7 @@ func (l live) Get(ctx context.Context, key client.ObjectKey, o client.Object, op
 	return nil
 }
 
-// Definition reads that of a kind where none is stored: objects of the kind are served, so
+// definition reads that of a kind where none is stored: objects of the kind are served, so
 // there is one, and nobody deletes it.
 func (l live) definition(ctx context.Context, key client.ObjectKey, m *metav1.PartialObjectMetadata) error {
 	return l.process.ask(ctx, apiserver.Request{Verb: "get", Kind: berth.DefinitionKind, Key: key}, func() error {
@@ -199,7 +199,7 @@ func (c *cached) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 	return err
 }
 
-// Ask names a request and sends it through the seam.
+// ask names a request and sends it through the seam.
 func (p *process) ask(ctx context.Context, r apiserver.Request, do func() error) error {
 	o := operation{name: r.Verb, mutates: r.Verb != "get" && r.Verb != "list", kind: r.Kind, key: r.Key}
 	if r.Verb == "get" {
@@ -219,7 +219,7 @@ func (p *process) ask(ctx context.Context, r apiserver.Request, do func() error)
 	return p.world.step(ctx, p, o, func(context.Context) error { return do() })
 }
 
-// Deliver hands the events that have come to the queue.
+// deliver hands the events that have come to the queue.
 func (p *process) deliver(now time.Time) {
 	if now.Before(p.world.apiBack) || p.outdated {
 		return
@@ -237,7 +237,7 @@ func (p *process) deliver(now time.Time) {
 	p.referents.deliver(now)
 }
 
-// Next returns when something is to be done next.
+// next returns when something is to be done next.
 func (p *process) next() (time.Time, bool) {
 	at, ok := p.comes()
 	ok = ok && !p.outdated
@@ -258,7 +258,7 @@ func (p *process) idle() bool {
 	return !p.dead && !p.held && !p.stopping && p.active < p.world.config.workers()
 }
 
-// Work makes a pass if one is due.
+// work makes a pass if one is due.
 func (p *process) work(now time.Time) bool {
 	if !p.idle() {
 		return false
@@ -315,7 +315,7 @@ func (p *process) pass(i *item) {
 // under way, which takes nothing away.
 const graceful Kind = ""
 
-// Stop asks the process to stop. It ends when its passes have.
+// stop asks the process to stop. It ends when its passes have.
 func (p *process) stop(by Kind) {
 	p.stopping, p.by, p.asked = true, by, p.world.now()
 	p.cancel()
@@ -324,7 +324,7 @@ func (p *process) stop(by Kind) {
 	}
 }
 
-// Die ends the process here and now.
+// die ends the process here and now.
 func (p *process) die(f Fault) {
 	clock, overlook := p.clock, 0
 	switch f.Kind { //nolint:exhaustive // the others leave the clock and the list alone
@@ -343,7 +343,7 @@ func (p *process) die(f Fault) {
 	panic(crash{p})
 }
 
-// End takes the process away, and starts the next unless there is one.
+// end takes the process away, and starts the next unless there is one.
 func (p *process) end(by Kind, restart time.Duration, clock stepped, overlook int) {
 	if p.dead {
 		return // of another worker's pass: it has one successor

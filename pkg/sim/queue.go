@@ -45,7 +45,7 @@ func newQueue() *queue {
 	}
 }
 
-// Add a key that is due after a while.
+// add a key that is due after a while.
 func (q *queue) add(now time.Time, key types.NamespacedName, after time.Duration, priority int) {
 	q.wake(now)
 	due := now.Add(max(after, 0))
@@ -71,7 +71,7 @@ func (q *queue) next() int {
 	return q.added
 }
 
-// Done ends the work on a key as a controller does.
+// done ends the work on a key as a controller does.
 func (q *queue) done(now time.Time, key types.NamespacedName, priority int, result reconcile.Result, err error) {
 	delete(q.working, key)
 	if result.Priority != nil {
@@ -96,7 +96,7 @@ func (q *queue) backOff(key types.NamespacedName) time.Duration {
 	return time.Duration(min(after, float64(ratelimiter.BackOffMax)))
 }
 
-// Wake makes ready what has become due.
+// wake makes ready what has become due.
 func (q *queue) wake(now time.Time) {
 	var woken []*item
 	for _, i := range q.items {
@@ -112,7 +112,7 @@ func (q *queue) wake(now time.Time) {
 	}
 }
 
-// Take hands out what is due: of the highest priority the first, or what has been
+// take hands out what is due: of the highest priority the first, or what has been
 // due for longest of all others when it is their turn.
 func (q *queue) take(now time.Time) (*item, bool) {
 	if len(q.items) == 0 {
@@ -146,7 +146,7 @@ func (q *queue) take(now time.Time) (*item, bool) {
 	return best, true
 }
 
-// Best returns the first of what can be handed out.
+// best returns the first of what can be handed out.
 func (q *queue) best(compare func(a, b *item) int) *item {
 	var best *item
 	for _, i := range q.items {
@@ -158,7 +158,7 @@ func (q *queue) best(compare func(a, b *item) int) *item {
 	return best
 }
 
-// Due returns when the next item is due.
+// due returns when the next item is due.
 func (q *queue) due() (time.Time, bool) {
 	var first *item
 	for _, i := range q.items {

@@ -102,7 +102,7 @@ func compareQueues(t *testing.T, seed uint64) {
 	}
 }
 
-// Finish ends the work on a key in one of the ways in which a pass ends.
+// finish ends the work on a key in one of the ways in which a pass ends.
 func finish(r *rand.Rand, real priorityqueue.PriorityQueue[types.NamespacedName], model *queue, l workqueue.TypedRateLimiter[types.NamespacedName], h handOut) {
 	key := types.NamespacedName{Name: h.key}
 	after, lower := time.Duration(1+r.IntN(3))*time.Second, -100

@@ -72,7 +72,7 @@ var policyValues = map[string]map[string][]action{
 	keyAdoptionPolicy: {"never": nil, "if-unowned": nil, "if-matching": nil, "force": nil},
 }
 
-// Allows says whether the policies of an object allow an action. While one of them has a value that nobody knows, nothing is allowed.
+// allows says whether the policies of an object allow an action. While one of them has a value that nobody knows, nothing is allowed.
 func allows(o metav1.Object, a action) bool {
 	for key, values := range policyValues {
 		value := o.GetAnnotations()[key]
@@ -85,44 +85,44 @@ func allows(o metav1.Object, a action) bool {
 	return true
 }
 
-// IsPaused says whether an object is to be left alone.
+// isPaused says whether an object is to be left alone.
 func isPaused(o metav1.Object) bool {
 	ours := o.GetAnnotations()[keyPaused]
 
 	return ours == "true" || ours == "" && o.GetAnnotations()[theirPaused] == "true"
 }
 
-// IsDeleted says whether an object is being deleted.
+// isDeleted says whether an object is being deleted.
 func isDeleted(o metav1.Object) bool {
 	at := o.GetDeletionTimestamp()
 
 	return at != nil && !at.Time.IsZero()
 }
 
-// IsHeld says whether an object has the finalizer of the runtime.
+// isHeld says whether an object has the finalizer of the runtime.
 func isHeld(o metav1.Object) bool { return slices.Contains(o.GetFinalizers(), ourFinalizer) }
 
-// ExternalName returns the external name of an object, or nothing.
+// externalName returns the external name of an object, or nothing.
 func externalName(o metav1.Object) string { return o.GetAnnotations()[keyExternalName] }
 
-// RecordOf returns the id of the last attempt that an object is marked with, and how that ended, or nothing.
+// recordOf returns the id of the last attempt that an object is marked with, and how that ended, or nothing.
 func recordOf(o metav1.Object) string { return o.GetAnnotations()[keyCreateAttempt] }
 
-// AttemptOf returns the id of the last attempt that an object is marked with, or nothing.
+// attemptOf returns the id of the last attempt that an object is marked with, or nothing.
 func attemptOf(o metav1.Object) string {
 	id, _, _ := strings.Cut(recordOf(o), "/")
 
 	return id
 }
 
-// Attempting says whether nothing is written of what became of an attempt to create.
+// attempting says whether nothing is written of what became of an attempt to create.
 func attempting(o metav1.Object) bool {
 	record := recordOf(o)
 
 	return record != "" && !strings.Contains(record, "/")
 }
 
-// MarkedAt returns when a mark of an object says that something was, or the zero time if the object has no such mark, or one that cannot be
+// markedAt returns when a mark of an object says that something was, or the zero time if the object has no such mark, or one that cannot be
 // read.
 func markedAt(o metav1.Object, key string) time.Time {
 	value := o.GetAnnotations()[key]
@@ -137,7 +137,7 @@ func markedAt(o metav1.Object, key string) time.Time {
 	return at
 }
 
-// IsPending says whether an object says that a creation was begun.
+// isPending says whether an object says that a creation was begun.
 func isPending(o metav1.Object) bool { return !markedAt(o, keyPending).IsZero() }
 
 // OurTypes are those of the conditions that the runtime writes; all others are somebody else's.
@@ -146,7 +146,7 @@ var ourTypes = map[commonv1.ConditionType]bool{"Ready": true, "Synced": true, "U
 // Conditions are those of an object, at most one of each type.
 type conditions []commonv1.Condition
 
-// Of returns the condition of a type. If there is none, nothing is known of it.
+// of returns the condition of a type. If there is none, nothing is known of it.
 func (cs conditions) of(t commonv1.ConditionType) commonv1.Condition {
 	for _, c := range cs {
 		if c.Type == t {
@@ -157,27 +157,27 @@ func (cs conditions) of(t commonv1.ConditionType) commonv1.Condition {
 	return commonv1.Condition{Type: t, Status: "Unknown"}
 }
 
-// ConditionOf returns the condition of a type that an object has.
+// conditionOf returns the condition of a type that an object has.
 func conditionOf(o any, t commonv1.ConditionType) commonv1.Condition { return conditionsOf(o).of(t) }
 
-// TellsOf says whether the condition Created of an object tells of a creation, by its record or by the id of its attempt.
+// tellsOf says whether the condition Created of an object tells of a creation, by its record or by the id of its attempt.
 func tellsOf(o any, creation string) bool {
 	return strings.HasPrefix(conditionOf(o, "Created").Message, creation)
 }
 
-// TellsName says whether it tells of a creation, or an adoption, under an external name.
+// tellsName says whether it tells of a creation, or an adoption, under an external name.
 func tellsName(o any, name string) bool {
 	return strings.HasSuffix(conditionOf(o, "Created").Message, strconv.Quote(name))
 }
 
-// Unchanged says whether a condition says what it said before.
+// unchanged says whether a condition says what it said before.
 func unchanged(was, is commonv1.Condition) bool {
 	was.LastTransitionTime, is.LastTransitionTime = metav1.Time{}, metav1.Time{}
 
 	return was == is
 }
 
-// StatusOf returns the conditions of a berth. Those of other kinds may be the client's own.
+// statusOf returns the conditions of a berth. Those of other kinds may be the client's own.
 func statusOf(o any) conditions {
 	if b, err := berthOf(asManaged(o)); err == nil {
 		return b.Status.Conditions
@@ -186,7 +186,7 @@ func statusOf(o any) conditions {
 	return nil
 }
 
-// ConditionsOf returns the conditions of an object of any kind: status.conditions.
+// conditionsOf returns the conditions of an object of any kind: status.conditions.
 func conditionsOf(o any) (all conditions) {
 	if b, err := berthOf(asManaged(o)); err == nil {
 		return b.Status.Conditions
@@ -196,7 +196,7 @@ func conditionsOf(o any) (all conditions) {
 	return all
 }
 
-// ObservedGeneration returns the generation that the status of an object is about, status.observedGeneration, and whether objects of its
+// observedGeneration returns the generation that the status of an object is about, status.observedGeneration, and whether objects of its
 // kind tell it.
 func observedGeneration(o any) (generation int64, tells bool) {
 	if b, err := berthOf(asManaged(o)); err == nil {
@@ -209,7 +209,7 @@ func observedGeneration(o any) (generation int64, tells bool) {
 	return generation, tells
 }
 
-// FromStatus reads a field of the status of an object of another kind than the harbour's, as the API server would have it. What is not
+// fromStatus reads a field of the status of an object of another kind than the harbour's, as the API server would have it. What is not
 // there stays as it is.
 func fromStatus(o any, field string, to any) {
 	var image struct {

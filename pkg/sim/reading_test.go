@@ -25,7 +25,7 @@ var readers = map[string]func(types.Object) bool{
 	module + "pkg/reconciler/managed": noWord,
 }
 
-// NotOfConditions: a berth is an object like others, but for the methods with which the runtime reads and writes its status.
+// notOfConditions: a berth is an object like others, but for the methods with which the runtime reads and writes its status.
 func notOfConditions(o types.Object) bool {
 	f, ok := o.(*types.Func)
 	if !ok || f.Signature().Recv() == nil {
@@ -35,7 +35,7 @@ func notOfConditions(o types.Object) bool {
 	return f.Name() == "DeepCopyObject"
 }
 
-// NoWord: the reconciler is what is run, and its options are how. Its constants that are texts are words on objects.
+// noWord: the reconciler is what is run, and its options are how. Its constants that are texts are words on objects.
 func noWord(o types.Object) bool {
 	c, is := o.(*types.Const)
 
@@ -125,7 +125,7 @@ func TestReadIsWritten(t *testing.T) {
 	}
 }
 
-// Typed returns the syntax and the types of this package, without its tests.
+// typed returns the syntax and the types of this package, without its tests.
 func typed(t *testing.T) (*token.FileSet, []*ast.File, *types.Info) {
 	t.Helper()
 	const pkg = module + "pkg/sim"
@@ -135,7 +135,7 @@ func typed(t *testing.T) (*token.FileSet, []*ast.File, *types.Info) {
 	return fset, files, info
 }
 
-// Reads says whether something is what the runtime reads or writes objects with.
+// reads says whether something is what the runtime reads or writes objects with.
 func reads(o types.Object) bool {
 	if o == nil || o.Pkg() == nil {
 		return false
@@ -151,7 +151,7 @@ func reads(o types.Object) bool {
 	}
 }
 
-// PlayerOf returns who plays somebody by a method, or nothing.
+// playerOf returns who plays somebody by a method, or nothing.
 func playerOf(d ast.Decl) string {
 	f, ok := d.(*ast.FuncDecl)
 	if !ok || f.Recv == nil {

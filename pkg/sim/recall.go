@@ -7,7 +7,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Remembers is a hash of what a process remembers of its objects, as far as that can
+// remembers is a hash of what a process remembers of its objects, as far as that can
 // make a difference. Of a reconciler that is not ours nobody knows where that is: what
 // it has done stands for it.
 func (p *process) remembers() uint64 {
@@ -35,7 +35,7 @@ func (r recall) of(states *objectstate.Handle) (sum uint64) {
 	return sum
 }
 
-// Role says what a text is to the objects.
+// role says what a text is to the objects.
 func (r recall) role(text string) uint64 {
 	for i, mg := range r.objects {
 		switch {

@@ -31,7 +31,7 @@ type referents struct {
 	all []toolscache.ResourceEventHandler
 }
 
-// Refers lets the process know of what its objects refer to, and the reconciler hear of it, in a world in which that is of
+// refers lets the process know of what its objects refer to, and the reconciler hear of it, in a world in which that is of
 // another kind.
 func (p *process) refers(of *managed.Reconciler) {
 	w := p.world
@@ -42,7 +42,7 @@ func (p *process) refers(of *managed.Reconciler) {
 	_ = of.References(p.referents).Start(p.ctx, bell{process: p}) // it fails only without a cache
 }
 
-// CacheOf returns the cache of the process that has objects of a kind, or nil.
+// cacheOf returns the cache of the process that has objects of a kind, or nil.
 func (p *process) cacheOf(kind schema.GroupVersionKind) *cache {
 	switch {
 	case kind == p.cache.kind:
@@ -54,7 +54,7 @@ func (p *process) cacheOf(kind schema.GroupVersionKind) *cache {
 	}
 }
 
-// Comes returns when the process hears of something next.
+// comes returns when the process hears of something next.
 func (p *process) comes() (time.Time, bool) {
 	at, ok := p.cache.next()
 	if p.referents == nil {
@@ -94,7 +94,7 @@ func (informer) RemoveEventHandler(toolscache.ResourceEventHandlerRegistration) 
 // IsStopped says that it goes on.
 func (informer) IsStopped() bool { return false }
 
-// Deliver tells those who follow of what has come.
+// deliver tells those who follow of what has come.
 func (r *referents) deliver(now time.Time) {
 	if r == nil {
 		return
@@ -114,7 +114,7 @@ func (r *referents) deliver(now time.Time) {
 	})
 }
 
-// Begin returns those who follow since it was last called.
+// begin returns those who follow since it was last called.
 func (r *referents) begin() []toolscache.ResourceEventHandler {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +124,7 @@ func (r *referents) begin() []toolscache.ResourceEventHandler {
 	return begun
 }
 
-// Tell tells a handler as an informer does.
+// tell tells a handler as an informer does.
 func (n notice) tell(h toolscache.ResourceEventHandler) {
 	switch {
 	case n.tombstone:
@@ -138,7 +138,7 @@ func (n notice) tell(h toolscache.ResourceEventHandler) {
 	}
 }
 
-// Stands is how what is known of referents stands to what they are.
+// stands is how what is known of referents stands to what they are.
 func (r *referents) stands() uint64 {
 	if r == nil {
 		return 0
@@ -154,7 +154,7 @@ func (r *referents) stands() uint64 {
 	return sum
 }
 
-// Says returns what a referent tells, as far as the process knows.
+// says returns what a referent tells, as far as the process knows.
 func (r *referents) says(key types.NamespacedName) string {
 	o := r.of.objects[key]
 	if o == nil {

@@ -40,12 +40,12 @@ func (n notice) String() string {
 	}
 }
 
-// Unchanged says whether the notice is of an object in the version that was known.
+// unchanged says whether the notice is of an object in the version that was known.
 func (n notice) unchanged() bool {
 	return n.Type != apiserver.Deleted && n.Old != nil && n.Old.GetResourceVersion() == n.Object.GetResourceVersion()
 }
 
-// Priority is what controller-runtime gives what comes of the notice: what did not change is not urgent.
+// priority is what controller-runtime gives what comes of the notice: what did not change is not urgent.
 func (n notice) priority() int {
 	if n.unchanged() {
 		return listPriority
@@ -54,7 +54,7 @@ func (n notice) priority() int {
 	return 0
 }
 
-// Passes says whether a controller that watches with a predicate makes a pass because of the notice.
+// passes says whether a controller that watches with a predicate makes a pass because of the notice.
 func (n notice) passes(watches predicate.Predicate) bool {
 	switch {
 	case n.Type == apiserver.Deleted:
@@ -66,7 +66,7 @@ func (n notice) passes(watches predicate.Predicate) bool {
 	}
 }
 
-// JudgeResync judges that an object which a list has as it was known is not looked at for that: it would be taken out of
+// judgeResync judges that an object which a list has as it was known is not looked at for that: it would be taken out of
 // its back-off, and so would all others, as often as a watch breaks.
 func (w *World) judgeResync(n notice, passes bool) {
 	if passes && n.unchanged() {
@@ -74,7 +74,7 @@ func (w *World) judgeResync(n notice, passes bool) {
 	}
 }
 
-// BreaksWatch ends the watches of a process. Its caches stand still until the lists that follow come.
+// breaksWatch ends the watches of a process. Its caches stand still until the lists that follow come.
 func (w *World) breaksWatch(p *process, f Fault) {
 	until := w.now().Add(f.duration())
 	p.cache.breaks(until)
@@ -86,7 +86,7 @@ func (w *World) breaksWatch(p *process, f Fault) {
 	}
 }
 
-// Breaks lets nothing be seen until a time, and then a list.
+// breaks lets nothing be seen until a time, and then a list.
 func (c *cache) breaks(until time.Time) {
 	if c.frozen.Before(until) {
 		c.frozen = until
@@ -94,7 +94,7 @@ func (c *cache) breaks(until time.Time) {
 	c.broken = true
 }
 
-// Relist makes the cache what the server has now, as the informers of client-go do with a list: first what is gone is
+// relist makes the cache what the server has now, as the informers of client-go do with a list: first what is gone is
 // told, each with the last that was known, then all that is there. That an object has another UID than the one
 // of its name had is an update; so is that it has not changed.
 func (c *cache) relist(handle func(notice)) {
@@ -125,7 +125,7 @@ func (c *cache) told(t apiserver.ChangeType, key types.NamespacedName, old, now 
 	return apiserver.Change{Type: t, Kind: c.kind, Key: key, Old: old, Object: now}
 }
 
-// InOrder returns the keys of objects as a list has them.
+// inOrder returns the keys of objects as a list has them.
 func inOrder(objects map[types.NamespacedName]client.Object) []types.NamespacedName {
 	return slices.SortedFunc(maps.Keys(objects), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
 }

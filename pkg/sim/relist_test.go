@@ -166,13 +166,13 @@ func TestBookmarksAreNotSeen(t *testing.T) {
 	}
 }
 
-// Pass lets time pass, and all others do what they have to.
+// pass lets time pass, and all others do what they have to.
 func pass(d time.Duration) {
 	wait(d)
 	synctest.Wait()
 }
 
-// InAnyOrder sorts what an informer tells in any order: what is gone.
+// inAnyOrder sorts what an informer tells in any order: what is gone.
 func inAnyOrder(lines []string) []string {
 	gone := 0
 	for gone < len(lines) && strings.HasPrefix(lines[gone], "tombstone") {
@@ -308,7 +308,7 @@ func (a *api) Watch(o metav1.ListOptions) (watch.Interface, error) {
 	return a.watch, nil
 }
 
-// Tell tells of all changes since the list, or since it was last called.
+// tell tells of all changes since the list, or since it was last called.
 func (a *api) tell() {
 	for _, c := range a.server.Changes(a.sent) {
 		a.watch.Action(watch.EventType(c.Type), c.Object.DeepCopyObject())
@@ -316,7 +316,7 @@ func (a *api) tell() {
 	}
 }
 
-// Expire breaks the watch as a server does that cannot go on from the version of its client.
+// expire breaks the watch as a server does that cannot go on from the version of its client.
 func (a *api) expire() {
 	a.watch.Error(&metav1.Status{Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired})
 }

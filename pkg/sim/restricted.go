@@ -5,7 +5,7 @@ import "slices"
 // Refusals are the doubts in which the API server refuses what is written.
 var refusals = []Kind{Refused, RefusedSize, RefusedAccess}
 
-// Restricted says whether a fault is left out in a scenario, and counts it if it is.
+// restricted says whether a fault is left out in a scenario, and counts it if it is.
 func (e *Explorer) restricted(v variant) bool {
 	is := e.unpromised(v)
 	if is {
@@ -18,7 +18,7 @@ func (e *Explorer) restricted(v variant) bool {
 	return is
 }
 
-// Unpromised says whether the runtime does not hold in a scenario what it promises, if a fault comes there:
+// unpromised says whether the runtime does not hold in a scenario what it promises, if a fault comes there:
 //
 //   - of an attempt that no process and no record tells of nobody knows, but where names are chosen. A restore that undoes
 //     two writes after a process was stopped takes such a record soon after each creation;

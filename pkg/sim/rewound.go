@@ -21,7 +21,7 @@ const (
 	leaving = 25 * time.Second
 )
 
-// Rewind restores the API server to what it was some writes ago. Those processes that live go on with the
+// rewind restores the API server to what it was some writes ago. Those processes that live go on with the
 // caches they have until they notice.
 func (w *World) rewind(f Fault) {
 	before := w.users.all()
@@ -60,7 +60,7 @@ func (w *World) rewind(f Fault) {
 	}
 }
 
-// Resolved says whether a person has told what became of the last attempt for an object, of which there is
+// resolved says whether a person has told what became of the last attempt for an object, of which there is
 // no other record than the name that he gave: a process that knows it does not write it back.
 func (w *World) resolved(mg resource.Managed) bool {
 	before, known := w.rewinds[mg.GetUID()]
@@ -68,7 +68,7 @@ func (w *World) resolved(mg resource.Managed) bool {
 	return known && w.users.adopted[mg.GetUID()] && attempting(before)
 }
 
-// DiesRewound notes that a process ends before it knows of a restore, or has written back what it knows.
+// diesRewound notes that a process ends before it knows of a restore, or has written back what it knows.
 func (w *World) diesRewound(p *process, by Kind) {
 	if !p.outdated || by == Rewound {
 		return
@@ -78,7 +78,7 @@ func (w *World) diesRewound(p *process, by Kind) {
 	}
 }
 
-// Returns notes what an object is after a restore: it may be one that was gone, and have a resource
+// returns notes what an object is after a restore: it may be one that was gone, and have a resource
 // that is.
 func (w *World) returns(mg resource.Managed) {
 	uid := mg.GetUID()
@@ -94,7 +94,7 @@ func (w *World) returns(mg resource.Managed) {
 	}
 }
 
-// Unreads notes that what was put back after a replace is taken again by a restore.
+// unreads notes that what was put back after a replace is taken again by a restore.
 func (w *World) unreads(mg resource.Managed) {
 	if s, stripped := w.strips[mg.GetUID()]; stripped && !isHeld(mg) {
 		s.read, s.reads = false, 0
@@ -102,7 +102,7 @@ func (w *World) unreads(mg resource.Managed) {
 	}
 }
 
-// LosesRewound notes that nobody knows any more of an attempt for an object: its record is not in the
+// losesRewound notes that nobody knows any more of an attempt for an object: its record is not in the
 // state that was restored, and no process lives that could write it back.
 func (w *World) losesRewound(mg resource.Managed, k Kind) {
 	before, known := w.rewinds[mg.GetUID()]
@@ -112,7 +112,7 @@ func (w *World) losesRewound(mg resource.Managed, k Kind) {
 	w.exemptions.add(k, before)
 }
 
-// Rewound notes that the API server was restored while the process lives: its watches tell nothing any
+// rewound notes that the API server was restored while the process lives: its watches tell nothing any
 // more, and it notices by the next look at a version.
 func (p *process) rewound() {
 	p.outdated = true
@@ -123,7 +123,7 @@ func (p *process) rewound() {
 	p.sees(next)
 }
 
-// Sees a version of the lease, or of a list, after a while.
+// sees a version of the lease, or of a list, after a while.
 func (p *process) sees(after time.Duration) {
 	p.world.in(after, func() {
 		switch {
@@ -141,7 +141,7 @@ func (p *process) toLeave() bool {
 	return p.restores != nil && !p.dead && !p.held && !p.leaving && p.active == 0 && p.restores.Restored() != nil
 }
 
-// Leave does what is done before the end of a process whose API server was restored, and ends it. It
+// leave does what is done before the end of a process whose API server was restored, and ends it. It
 // ends with its lease if that takes too long.
 func (p *process) leave() {
 	w, over, pass := p.world, make(chan struct{}), p.world.trail.pass
@@ -180,7 +180,7 @@ func (p *process) leave() {
 	}
 }
 
-// JudgeForgotten judges that a process which ends after a restore has told of all resources whose objects
+// judgeForgotten judges that a process which ends after a restore has told of all resources whose objects
 // are not in the restored state.
 func (w *World) judgeForgotten() {
 	for uid, was := range w.rewinds {
@@ -190,7 +190,7 @@ func (w *World) judgeForgotten() {
 	}
 }
 
-// Outdates returns an object as it was stored before a restore of which a process does not know yet, if that
+// outdates returns an object as it was stored before a restore of which a process does not know yet, if that
 // has taken the attempt that it makes, or else as it is stored now.
 func (w *World) outdates(p *process, mg, now resource.Managed) resource.Managed {
 	was, rewound := w.rewinds[mg.GetUID()]
@@ -204,14 +204,14 @@ func (w *World) outdates(p *process, mg, now resource.Managed) resource.Managed 
 	}
 }
 
-// Vanished says whether an object is not in the state that the API server was restored to.
+// vanished says whether an object is not in the state that the API server was restored to.
 func (w *World) vanished(mg resource.Managed) bool {
 	_, rewound := w.rewinds[mg.GetUID()]
 
 	return rewound && w.stored(mg) == nil
 }
 
-// LeftBehind says whether the name of an object is that of what is left of one that is not in the restored state.
+// leftBehind says whether the name of an object is that of what is left of one that is not in the restored state.
 func (w *World) leftBehind(mg resource.Managed) bool {
 	if w.harbour == nil {
 		return false
@@ -225,7 +225,7 @@ func (w *World) leftBehind(mg resource.Managed) bool {
 	return rewound && w.stored(was) == nil
 }
 
-// Lapsed says whether a restored object has the name of what is not there any more.
+// lapsed says whether a restored object has the name of what is not there any more.
 func (w *World) lapsed(mg resource.Managed) bool {
 	_, rewound := w.rewinds[mg.GetUID()]
 	_, exists := w.outside.MadeFor(mg)
@@ -233,7 +233,7 @@ func (w *World) lapsed(mg resource.Managed) bool {
 	return rewound && !exists
 }
 
-// Unlocks notes that a process which does not know of a restore has written over a version that it knows of another state of the
+// unlocks notes that a process which does not know of a restore has written over a version that it knows of another state of the
 // object: by any other version it would have been refused. If a replace had made that version, no pass will find what it took.
 func (w *World) unlocks(p *process, over client.Object, now resource.Managed) {
 	again := func(c apiserver.Change) bool {
@@ -248,12 +248,12 @@ func (w *World) unlocks(p *process, over client.Object, now resource.Managed) {
 	}
 }
 
-// NoLock says whether a process has written over a version that was no lock, in the attempt that an object is marked with.
+// noLock says whether a process has written over a version that was no lock, in the attempt that an object is marked with.
 func (w *World) noLock(p *process, mg resource.Managed) bool {
 	return p.outdated && w.unlocked.excuses(mg.GetUID(), func(e exemption) bool { return e.attempt == attemptOf(mg) })
 }
 
-// TakenAway says whether what has the name of an object was taken away by others, or by a process that did not know that the object
+// takenAway says whether what has the name of an object was taken away by others, or by a process that did not know that the object
 // is not being deleted any more.
 func (w *World) takenAway(mg resource.Managed) bool {
 	name := externalName(mg)

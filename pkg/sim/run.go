@@ -72,7 +72,7 @@ func Run(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) 
 	return runIn(s, trace, nil, func(*World) {}, o...)
 }
 
-// RunIn is RunBehind in a world that is changed before anything happens.
+// runIn is RunBehind in a world that is changed before anything happens.
 func runIn(s Schedule, trace bool, behind func() client.Client, change func(*World), o ...managed.ReconcilerOption) (Result, error) {
 	quietly()
 	grow()
@@ -95,7 +95,7 @@ func runIn(s Schedule, trace bool, behind func() client.Client, change func(*Wor
 	return w.result(s), nil
 }
 
-// Grow makes room for deep calls while there is nothing on the stack yet. To move it later,
+// grow makes room for deep calls while there is nothing on the stack yet. To move it later,
 // step by step, takes longer.
 //
 //go:noinline
@@ -107,7 +107,7 @@ func grow() {
 //go:noinline
 func fill(room []byte) { room[0] = 1 }
 
-// LiveAndEnd lets the story of a scenario happen, and judges it as a whole.
+// liveAndEnd lets the story of a scenario happen, and judges it as a whole.
 func (w *World) liveAndEnd(s Schedule, of scenario) {
 	w.story(of)
 	if !w.course.joined {
@@ -122,7 +122,7 @@ func (w *World) liveAndEnd(s Schedule, of scenario) {
 // Familiar is what the story panics with when all that is to come is known.
 type familiar struct{}
 
-// Story lets the story of a scenario happen, as far as it is not known.
+// story lets the story of a scenario happen, as far as it is not known.
 func (w *World) story(of scenario) {
 	defer func() {
 		if r := recover(); r != nil && r != any(familiar{}) {
@@ -165,7 +165,7 @@ func (w *World) result(s Schedule) Result {
 	}
 }
 
-// Prepare makes the world of a schedule.
+// prepare makes the world of a schedule.
 func prepare(s Schedule) (*World, scenario, error) { return prepareBehind(s, nil) }
 
 func prepareBehind(s Schedule, behind func() client.Client) (*World, scenario, error) {

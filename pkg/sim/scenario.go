@@ -200,10 +200,10 @@ var lives = []scenario{
 	}},
 }
 
-// Recorded: every change is told to a log of changes.
+// recorded: every change is told to a log of changes.
 func recorded(w *World) { w.config.recorded = true }
 
-// Unclaimed: objects bear a finalizer from the beginning, so that nothing takes them
+// unclaimed: objects bear a finalizer from the beginning, so that nothing takes them
 // away at once. One is deleted before anybody claims it.
 func unclaimed(w *World) {
 	for _, name := range []string{"first", "second"} {
@@ -217,7 +217,7 @@ func unclaimed(w *World) {
 	w.settle()
 }
 
-// Adopt: there is a resource already, and the object is to take it over.
+// adopt: there is a resource already, and the object is to take it over.
 func adopt(w *World) {
 	w.harbour.put(place{ID: "old", Length: 3})
 	uid := w.users.create(newBerth("first", keyExternalName, "old", keyAdoptionPolicy, "if-unowned"))
@@ -230,7 +230,7 @@ func adopt(w *World) {
 	w.settle()
 }
 
-// Rename: the object is to stand for another resource from now on.
+// rename: the object is to stand for another resource from now on.
 func rename(w *World) {
 	uid := w.users.create(newBerth("first"))
 	w.settle()
@@ -249,7 +249,7 @@ func rename(w *World) {
 	w.quiet()
 }
 
-// Replace: another object takes the name while a pass may still be under way.
+// replace: another object takes the name while a pass may still be under way.
 func replace(w *World) {
 	var again func()
 	again = func() {
@@ -269,7 +269,7 @@ func replace(w *World) {
 	w.quiet()
 }
 
-// Policies: what is only observed is left as it is, and what is orphaned stays.
+// policies: what is only observed is left as it is, and what is orphaned stays.
 func policies(w *World) {
 	w.users.create(newBerth("first"))
 	w.settle()
@@ -285,7 +285,7 @@ func policies(w *World) {
 	w.settle()
 }
 
-// Stranger: the name is taken by somebody else's resource.
+// stranger: the name is taken by somebody else's resource.
 func stranger(w *World) {
 	w.harbour.put(place{ID: "taken", Stamp: somebody, For: somebody, Length: 3})
 	w.users.create(newBerth("first", keyExternalName, "taken"))
@@ -317,7 +317,7 @@ func disowned(w *World) func(resource.Managed) (string, bool) {
 	}
 }
 
-// Published: the Secret has what there is to know now.
+// published: the Secret has what there is to know now.
 func published(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
 		if isDeleted(mg) || isPaused(mg) {
@@ -335,7 +335,7 @@ func published(w *World) func(resource.Managed) (string, bool) {
 	}
 }
 
-// Unpublished: the Secret is somebody else's, so that the object cannot be ready.
+// unpublished: the Secret is somebody else's, so that the object cannot be ready.
 func unpublished(*World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
 		if isDeleted(mg) || isPaused(mg) {

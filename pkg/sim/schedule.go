@@ -110,10 +110,10 @@ func (f Fault) duration() time.Duration {
 	return lasts[f.Kind]
 }
 
-// Rewinds says whether a fault of the kind restores the API server.
+// rewinds says whether a fault of the kind restores the API server.
 func (k Kind) rewinds() bool { return k == Rewound || k == RewoundDown }
 
-// Counted says whether a fault of the kind has a number in place of a duration.
+// counted says whether a fault of the kind has a number in place of a duration.
 func (k Kind) counted() bool { return k.rewinds() || k == StripOne || k == LostTold }
 
 // String returns the fault as "operation#n:kind", "operation#n:kind(duration)" or, of a restore,

@@ -50,7 +50,7 @@ func TestRunTwice(t *testing.T) {
 	}
 }
 
-// Untimed returns lines without their times: the pauses between tries to store what
+// untimed returns lines without their times: the pauses between tries to store what
 // Create answered are not the same each time.
 func untimed(lines []string) []string {
 	var out []string

@@ -63,7 +63,7 @@ func (s *seam) Connect(ctx context.Context, mg resource.Managed) (managed.Extern
 	return optional(c, of), nil
 }
 
-// Optional returns calls with those optional methods that a client has.
+// optional returns calls with those optional methods that a client has.
 func optional(c managed.ExternalClient, of *calls) managed.ExternalClient {
 	finder, finds := unwrap.As[managed.CreationRecoverer](c)
 	backend, tells := unwrap.As[identifier](c)
@@ -174,7 +174,7 @@ func (c *calls) Delete(ctx context.Context, mg resource.Managed) error {
 	return c.mutate(ctx, "Delete", mg, c.ExternalClient.Delete)
 }
 
-// Mutate makes a call that changes the external system. An answer that is lost
+// mutate makes a call that changes the external system. An answer that is lost
 // takes with it what the call put into the object.
 func (c *calls) mutate(ctx context.Context, name string, mg resource.Managed, call func(context.Context, resource.Managed) error) error {
 	// a copy has the type of its original

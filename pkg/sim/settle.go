@@ -14,7 +14,7 @@ const (
 	operatorsLook = 12 * time.Minute
 )
 
-// Settle lets the world live until every object is as asked for. What is blocked is
+// settle lets the world live until every object is as asked for. What is blocked is
 // resolved by an operator, who can see the external system.
 func (w *World) settle() {
 	defer func() { w.turned = true }()
@@ -47,7 +47,7 @@ func (w *World) settle() {
 	}
 }
 
-// Settled says whether nothing is left to be done.
+// settled says whether nothing is left to be done.
 func (w *World) settled() bool {
 	if len(w.events) > 0 || w.now().Before(w.apiBack) || w.now().Before(w.externalBack) || w.now().Before(w.refuses) || w.now().Before(w.denies) || w.now().Before(w.drops) {
 		return false
@@ -68,7 +68,7 @@ func (w *World) settled() bool {
 	return len(w.leaks()) == 0
 }
 
-// Missing says what an object lacks to be as asked for.
+// missing says what an object lacks to be as asked for.
 func (w *World) missing(mg resource.Managed) string {
 	if w.expect != nil {
 		if why, decided := w.expect(mg); decided && (why == "" || !w.undone) { // what users wrote last may be undone
@@ -112,7 +112,7 @@ func (w *World) missing(mg resource.Managed) string {
 	return ""
 }
 
-// Operate does what the documentation tells people to do with an object whose
+// operate does what the documentation tells people to do with an object whose
 // creation is not known to have succeeded.
 func (w *World) operate(mg resource.Managed) {
 	w.blocked++
@@ -147,7 +147,7 @@ func (w *World) operate(mg resource.Managed) {
 	}
 }
 
-// Quiet checks that nothing is written, and nothing changed outside, when nothing
+// quiet checks that nothing is written, and nothing changed outside, when nothing
 // changes: each object is observed once in a poll interval. If something goes wrong
 // meanwhile, it begins again when that is over.
 func (w *World) quiet() {
@@ -197,7 +197,7 @@ func (w *World) rest() {
 	}
 }
 
-// Untouched lets the world live and checks that nothing is changed outside. If a pass did so that began
+// untouched lets the world live and checks that nothing is changed outside. If a pass did so that began
 // when its process had not read yet that users changed their minds, it begins again.
 func (w *World) untouched(why string) {
 	const d = 3 * time.Minute
@@ -211,7 +211,7 @@ func (w *World) untouched(why string) {
 	}
 }
 
-// Busy checks that no fault made the provider busy, with any of the objects.
+// busy checks that no fault made the provider busy, with any of the objects.
 func (w *World) busy(faults int) {
 	hours := float64(w.since()) / float64(time.Hour)
 	for key, passes := range w.served {

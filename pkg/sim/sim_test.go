@@ -17,7 +17,7 @@ var schedule = flag.String("schedule", "", "the schedule that TestReplay runs")
 
 var everyOption = flag.Bool("every-option", false, "the reconciler of all tests has every option that changes when things are called")
 
-// Options of the reconciler. They are made anew in each bubble.
+// options of the reconciler. They are made anew in each bubble.
 func options(every bool) []managed.ReconcilerOption {
 	if !every {
 		return nil

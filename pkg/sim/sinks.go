@@ -113,7 +113,7 @@ func (m *meters) MustRegister(c ...prometheus.Collector) { m.collectors = append
 // Unregister keeps the collector, too: what it shows was shown.
 func (m *meters) Unregister(prometheus.Collector) bool { return true }
 
-// Each calls a function with every label of every metric that is new: labels of a
+// each calls a function with every label of every metric that is new: labels of a
 // metric do not change.
 func (m *meters) each(see func(name, value string)) {
 	collecting.Lock()
@@ -147,14 +147,14 @@ var (
 	collected  = make(chan prometheus.Metric, 4096)
 )
 
-// Read returns what a method writes, whose type need not be named.
+// read returns what a method writes, whose type need not be named.
 func read[T any](write func(*T) error) (*T, error) {
 	out := new(T)
 
 	return out, write(out)
 }
 
-// JudgeMetrics looks at the labels that all processes of the world have used: there is no secret in
+// judgeMetrics looks at the labels that all processes of the world have used: there is no secret in
 // them, and no object has its own, or a cluster would have more of them than of
 // anything else. Where nobody said a secret there is nothing to look for.
 func (w *World) judgeMetrics() {

@@ -54,7 +54,7 @@ var longer = []scenario{
 	},
 }
 
-// Graced gives the reconciler a grace period after a creation.
+// graced gives the reconciler a grace period after a creation.
 func graced(d time.Duration) func(*World) {
 	return func(w *World) { w.config.Options = append(w.config.Options, managed.WithCreationGracePeriod(d)) }
 }
@@ -79,7 +79,7 @@ func createAndDelete(w *World) {
 	w.settle()
 }
 
-// DeleteAfter: the object is deleted before its resource is shown.
+// deleteAfter: the object is deleted before its resource is shown.
 func deleteAfter(d time.Duration) func(*World) {
 	return func(w *World) {
 		w.users.create(newBerth("first"))

@@ -23,7 +23,7 @@ type stand struct {
 // holds without them holds with them.
 type excuses uint32
 
-// Within says whether all of the excuses are among others.
+// within says whether all of the excuses are among others.
 func (e excuses) within(others excuses) bool { return e&^others == 0 }
 
 func (w *World) excuses() excuses {
@@ -40,7 +40,7 @@ func (w *World) excuses() excuses {
 	return out
 }
 
-// Stands returns how everything stands. What the passes under way know is what they
+// stands returns how everything stands. What the passes under way know is what they
 // were told.
 func (w *World) stands(but *process) stand {
 	if w.harbour == nil {
@@ -76,7 +76,7 @@ func (w *World) stands(but *process) stand {
 	return stand{max(sum, 1), w.excuses()}
 }
 
-// Chapter is how far the story of the scenario has come. Some begin alike.
+// chapter is how far the story of the scenario has come. Some begin alike.
 func (w *World) chapter() uint64 {
 	if !w.turned && w.begins != "" {
 		return hashed(w.begins)
@@ -85,7 +85,7 @@ func (w *World) chapter() uint64 {
 	return mixed(hashed(w.scenario), uint64(w.phase))
 }
 
-// Stands is how a process stands, but for the passes that it makes.
+// stands is how a process stands, but for the passes that it makes.
 func (p *process) stands() uint64 {
 	sum := mixed(p.memory, uint64(len(p.world.server.Changes(0))-p.cache.read))
 	for _, is := range []bool{
@@ -99,7 +99,7 @@ func (p *process) stands() uint64 {
 	return mixed(sum, p.referents.stands())
 }
 
-// Stands is how the places are that are not gone.
+// stands is how the places are that are not gone.
 func (h *harbour) stands(w *World) uint64 {
 	sum := hashed(h.system, h.details)
 	for _, p := range h.places {
@@ -133,7 +133,7 @@ func (w *World) looksOf(mg resource.Managed) uint64 {
 	return mixed(sum, w.relation(mg))
 }
 
-// Relation is that of an object to its place.
+// relation is that of an object to its place.
 func (w *World) relation(mg resource.Managed) uint64 {
 	at := slices.IndexFunc(w.harbour.places, func(p *place) bool { return p.ID == w.nameOf(mg) && p.System == w.harbour.system && !w.harbour.gone(p) })
 	if at < 0 {
@@ -158,7 +158,7 @@ func (w *World) relation(mg resource.Managed) uint64 {
 	return sum
 }
 
-// Age is how old the last mark on an object is to a process whose clock may be wrong.
+// age is how old the last mark on an object is to a process whose clock may be wrong.
 func (p *process) age(mg resource.Managed) uint64 {
 	last := time.Time{}
 	for _, mark := range []time.Time{markedAt(mg, keyPending), markedAt(mg, keySucceeded), markedAt(mg, keyFailed)} {
@@ -178,7 +178,7 @@ func (p *process) age(mg resource.Managed) uint64 {
 	}
 }
 
-// Searches says, where what was created can be looked for, whether an object was there before the process, by its clock, and
+// searches says, where what was created can be looked for, whether an object was there before the process, by its clock, and
 // whether all that was created then can be found by now.
 func (p *process) searches(mg resource.Managed) uint64 {
 	h := p.world.harbour
@@ -201,7 +201,7 @@ var passing = map[commonv1.ConditionReason]bool{
 	"ReconcileError": true, "Throttled": true, "Unauthorized": true, "ExternalSystemUnavailable": true,
 }
 
-// Looks are what an object says itself.
+// looks are what an object says itself.
 func looks(mg resource.Managed) uint64 {
 	sum := hashed(mg.GetName(), string(mg.GetUID()), mg.GetNamespace())
 	sum = mixed(sum, bit(isDeleted(mg)))
@@ -236,7 +236,7 @@ func looks(mg resource.Managed) uint64 {
 	return sum
 }
 
-// AsksFor returns how everything stands, or everything but a process that is about to end, if
+// asksFor returns how everything stands, or everything but a process that is about to end, if
 // somebody may let something go wrong now: not before all has that he asked for.
 func (w *World) asksFor(but *process) stand {
 	if !w.followed() || !w.course.begun {
@@ -249,7 +249,7 @@ func (w *World) asksFor(but *process) stand {
 	return w.stands(but)
 }
 
-// Objects are those of the users.
+// objects are those of the users.
 func (w *World) objects() []resource.Managed {
 	if n := len(w.server.Changes(0)); n != w.trail.changes {
 		w.trail.changes, w.trail.objects = n, w.users.all()

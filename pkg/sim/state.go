@@ -74,7 +74,7 @@ func newState() state {
 	}
 }
 
-// Clone returns a state of its own.
+// clone returns a state of its own.
 func (s state) clone() state {
 	s.counts, s.denied, s.allowed = maps.Clone(s.counts), maps.Clone(s.denied), maps.Clone(s.allowed)
 	s.gone, s.vacated, s.snatched = maps.Clone(s.gone), maps.Clone(s.vacated), maps.Clone(s.snatched)
@@ -90,7 +90,7 @@ func (s state) clone() state {
 	return s
 }
 
-// Cloned returns a map to copies of what another leads to.
+// cloned returns a map to copies of what another leads to.
 func cloned[K comparable, V any](of map[K]*V) map[K]*V {
 	out := make(map[K]*V, len(of))
 	for key, value := range of {

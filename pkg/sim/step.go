@@ -24,7 +24,7 @@ type operation struct {
 	key  types.NamespacedName
 }
 
-// Cached says whether a cache answers, and not the API server.
+// cached says whether a cache answers, and not the API server.
 func (o operation) cached() bool { return o.name == "get" || strings.HasPrefix(o.name, "get:") }
 
 // An entry of the trace is an operation and how it ended.
@@ -41,7 +41,7 @@ type entry struct {
 	err     error
 }
 
-// Step is the seam through which every operation of every process goes.
+// step is the seam through which every operation of every process goes.
 func (w *World) step(ctx context.Context, p *process, o operation, apply func(context.Context) error) error {
 	if p.dead {
 		return context.Canceled // what a crash unwinds has no effect
@@ -103,7 +103,7 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 	return err
 }
 
-// Exempts what is beyond anybody's power: a call that is under way when the process is held
+// exempts what is beyond anybody's power: a call that is under way when the process is held
 // up, and has its effect after the object is gone. That a write was not answered exempts nothing any more
 // once Create was called for the attempt.
 func (w *World) exempts(p *process, o operation) {
@@ -116,7 +116,7 @@ func (w *World) exempts(p *process, o operation) {
 	p.excused = false
 }
 
-// Reach makes the operation unless the other side is away.
+// reach makes the operation unless the other side is away.
 func (w *World) reach(ctx context.Context, p *process, o operation, apply func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (w *World) reach(ctx context.Context, p *process, o operation, apply func(c
 	return err
 }
 
-// Note how an operation ended.
+// note how an operation ended.
 func (w *World) note(index int, err error) error {
 	e := &w.trace[index]
 	e.err = err

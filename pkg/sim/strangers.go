@@ -14,7 +14,7 @@ import (
 // Somebody is the owner of what belongs to no object.
 const somebody types.UID = "somebody"
 
-// Stands says whether a kind of fault can be judged in a class: who took the place of a
+// stands says whether a kind of fault can be judged in a class: who took the place of a
 // resource can only be told where owners can.
 func (k Kind) stands(class string) bool {
 	switch k {
@@ -27,7 +27,7 @@ func (k Kind) stands(class string) bool {
 	}
 }
 
-// Displace takes away what an object has, behind everybody's back. Squat puts somebody
+// displace takes away what an object has, behind everybody's back. Squat puts somebody
 // else's resource in its place, until that is taken away, too; and so it does before there
 // is one, if its name is known.
 func (w *World) displace(o operation, f Fault) {
@@ -62,17 +62,17 @@ func (w *World) squat(o operation, f Fault, id string) {
 	})
 }
 
-// InReach says whether nothing has been away for a while, so that whoever polls has looked.
+// inReach says whether nothing has been away for a while, so that whoever polls has looked.
 func (w *World) inReach(while time.Duration) bool {
 	return !slices.ContainsFunc([]time.Time{w.externalBack, w.apiBack, w.refuses, w.denies, w.drops}, func(back time.Time) bool { return w.now().Sub(back) < while })
 }
 
-// Taken says whether somebody else has a name, as far as the harbour tells: what clients of others work with is not known.
+// taken says whether somebody else has a name, as far as the harbour tells: what clients of others work with is not known.
 func (w *World) taken(id string) bool {
 	return w.harbour != nil && slices.ContainsFunc(w.harbour.live(somebody), func(p *place) bool { return p.ID == id })
 }
 
-// JudgeSquatted judges that an object says that its place is taken.
+// judgeSquatted judges that an object says that its place is taken.
 func (w *World) judgeSquatted(key types.NamespacedName, uid types.UID, id string) {
 	mg := w.users.get(key)
 	if mg == nil || mg.GetUID() != uid || w.nameOf(mg) != id || isPaused(mg) || isDeleted(mg) || w.astray(mg) {
@@ -83,7 +83,7 @@ func (w *World) judgeSquatted(key types.NamespacedName, uid types.UID, id string
 	}
 }
 
-// NameOf returns the name of what an object has in the harbour, or is about to have.
+// nameOf returns the name of what an object has in the harbour, or is about to have.
 func (w *World) nameOf(mg resource.Managed) string {
 	switch id := externalName(underTheirName(mg)); {
 	case w.harbour == nil:
@@ -95,7 +95,7 @@ func (w *World) nameOf(mg resource.Managed) string {
 	}
 }
 
-// Vacate takes away at once whatever has a name, which may be given up now: what the
+// vacate takes away at once whatever has a name, which may be given up now: what the
 // object has is made once more.
 func (w *World) vacate(key types.NamespacedName, id string) {
 	h := w.harbour
@@ -110,7 +110,7 @@ func (w *World) vacate(key types.NamespacedName, id string) {
 	}
 }
 
-// Snatch removes an object whose first finalizer was just stored: the API server had been
+// snatch removes an object whose first finalizer was just stored: the API server had been
 // asked to delete it before, when it had none, and does so a moment later.
 func (w *World) snatch(p *process, o operation) {
 	for _, c := range slices.Clone(w.server.Changes(w.judged)) {
@@ -124,7 +124,7 @@ func (w *World) snatch(p *process, o operation) {
 	}
 }
 
-// Last returns an object as it was stored last, although it may be gone. It is shared.
+// last returns an object as it was stored last, although it may be gone. It is shared.
 func (w *World) last(uid types.UID) resource.Managed {
 	changes := w.server.Changes(0)
 	for i := len(changes) - 1; i >= 0; i-- {
@@ -136,7 +136,7 @@ func (w *World) last(uid types.UID) resource.Managed {
 	return nil
 }
 
-// Forgets notes that something else goes wrong in a pass that alone knows what it creates
+// forgets notes that something else goes wrong in a pass that alone knows what it creates
 // for an object which is gone in spite of its finalizer: what is left over is beyond
 // anybody's power.
 func (w *World) forgets(p *process, faults []Fault) {
@@ -151,7 +151,7 @@ func (w *World) forgets(p *process, faults []Fault) {
 	}
 }
 
-// Displaced says whether the name of an object is that of what nobody could take away when
+// displaced says whether the name of an object is that of what nobody could take away when
 // another object of its name had gone. That is somebody else's until a human looks after it.
 func (w *World) displaced(mg resource.Managed) bool {
 	if w.harbour == nil {

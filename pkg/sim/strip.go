@@ -26,7 +26,7 @@ type stripping struct {
 	dropped bool             // the API server did not store the finalizer that a pass put back
 }
 
-// Notes remembers the annotations that a user gives an object.
+// notes remembers the annotations that a user gives an object.
 func (u *users) notes(mg resource.Managed, before map[string]string) {
 	given := maps.Clone(u.manifest(mg.GetUID()))
 	if given == nil {
@@ -49,7 +49,7 @@ func (u *users) notes(mg resource.Managed, before map[string]string) {
 // Record are the annotations of ours that StripOne removes, one at a time.
 var record = []string{keyExternalName, keyPending, keySucceeded, keyFailed, keyCreateAttempt}
 
-// Takes takes from an object what a fault takes from it.
+// takes takes from an object what a fault takes from it.
 func (w *World) takes(f Fault, o resource.Managed) {
 	manifest := w.users.manifest(o.GetUID())
 	if f.Kind == StripOne {
@@ -73,7 +73,7 @@ func (w *World) takes(f Fault, o resource.Managed) {
 	}
 }
 
-// Strip replaces every object by its manifest, as kubectl replace, Helm --force and Argo CD with
+// strip replaces every object by its manifest, as kubectl replace, Helm --force and Argo CD with
 // Replace=true do: what is not in that goes from its metadata. The status stays.
 func (w *World) strip(f Fault) {
 	for _, mg := range w.users.all() {
@@ -102,7 +102,7 @@ func (w *World) strip(f Fault) {
 	}
 }
 
-// BeyondRepair says whether a replace has taken what is known nowhere else. That is no promise: only the
+// beyondRepair says whether a replace has taken what is known nowhere else. That is no promise: only the
 // annotations tell of the attempt of a process that is no more, until another has read them.
 func (w *World) beyondRepair(s stripping) bool {
 	attempt, uid := attemptOf(s.before), s.before.GetUID()
@@ -113,10 +113,10 @@ func (w *World) beyondRepair(s stripping) bool {
 	return !w.outside.Traits().Named && attempt != "" && !told && !mine && !read && !(s.whole() && w.traced(s.before))
 }
 
-// Whole says whether nothing of a record is left.
+// whole says whether nothing of a record is left.
 func (s stripping) whole() bool { return s.kind != StripOne && s.given == "" }
 
-// LosesStripped notes that an object went at once because nothing kept it any more. Nobody can
+// losesStripped notes that an object went at once because nothing kept it any more. Nobody can
 // help that if no pass has read the object since its finalizer was taken away. Who takes it from what
 // is being deleted ends the deletion himself, as by "kubectl patch" of the finalizers.
 func (w *World) losesStripped(mg resource.Managed) {
@@ -153,7 +153,7 @@ func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch,
 	return err
 }
 
-// DropsFinalizer notes that the finalizer of an object which a replace had left without one was put back, and not stored.
+// dropsFinalizer notes that the finalizer of an object which a replace had left without one was put back, and not stored.
 func (w *World) dropsFinalizer(of types.UID) {
 	if s, stripped := w.strips[of]; stripped {
 		s.dropped = true
@@ -161,7 +161,7 @@ func (w *World) dropsFinalizer(of types.UID) {
 	}
 }
 
-// Unkept says whether an object went, or was not restored, although its provider had stored a finalizer: what a pass has just
+// unkept says whether an object went, or was not restored, although its provider had stored a finalizer: what a pass has just
 // created for it may be taken back.
 func (w *World) unkept(mg resource.Managed) bool {
 	_, stripped := w.strips[mg.GetUID()]
@@ -169,7 +169,7 @@ func (w *World) unkept(mg resource.Managed) bool {
 	return w.snatched[mg.GetUID()] || stripped && w.gone[mg.GetUID()] || w.vanished(mg)
 }
 
-// StoredFor returns the object as it is stored to the knowledge of a process: a replace in the
+// storedFor returns the object as it is stored to the knowledge of a process: a replace in the
 // middle of a pass takes nothing away from what that pass has stored before. A restore may undo the replace before the
 // pass stores its attempt.
 func (w *World) storedFor(p *process, mg resource.Managed) resource.Managed {
@@ -185,12 +185,12 @@ func (w *World) storedFor(p *process, mg resource.Managed) resource.Managed {
 	return now
 }
 
-// Intends says whether an object is stored with a finalizer, and marked with the attempt that a call makes.
+// intends says whether an object is stored with a finalizer, and marked with the attempt that a call makes.
 func intends(stored, mg resource.Managed) bool {
 	return stored != nil && attemptOf(mg) != "" && attemptOf(stored) == attemptOf(mg) && isHeld(stored)
 }
 
-// ReadsStripped notes that a pass begins with an object as a replace has left it. One that is paused is left as
+// readsStripped notes that a pass begins with an object as a replace has left it. One that is paused is left as
 // it is.
 func (w *World) readsStripped(p *process, key types.NamespacedName) {
 	if len(w.strips) == 0 {
@@ -206,7 +206,7 @@ func (w *World) readsStripped(p *process, key types.NamespacedName) {
 	}
 }
 
-// EndsStripped notes that the first pass that read what a replace has left has ended, and how.
+// endsStripped notes that the first pass that read what a replace has left has ended, and how.
 // One that failed, was told to come again, or was put off, has still to put back what is missing.
 func (w *World) endsStripped(p *process, well bool) {
 	for uid, s := range w.strips {
@@ -221,7 +221,7 @@ func (w *World) endsStripped(p *process, well bool) {
 	}
 }
 
-// Looks says whether the pass that a process makes has asked anything outside.
+// looks says whether the pass that a process makes has asked anything outside.
 func (w *World) looks(p *process) bool {
 	for _, e := range slices.Backward(w.trace) {
 		if e.process != p.number {
@@ -235,7 +235,7 @@ func (w *World) looks(p *process) bool {
 	return false
 }
 
-// ForgetsStripped notes what dies with a process: what it alone knew of objects of which a replace
+// forgetsStripped notes what dies with a process: what it alone knew of objects of which a replace
 // has taken the record.
 func (w *World) forgetsStripped() {
 	for _, s := range w.strips {
@@ -252,14 +252,14 @@ func (w *World) forgetsStripped() {
 	}
 }
 
-// Unread says whether no pass has read an object since a replace, so that it will be written.
+// unread says whether no pass has read an object since a replace, so that it will be written.
 func (w *World) unread(mg resource.Managed) bool {
 	s, stripped := w.strips[mg.GetUID()]
 
 	return stripped && !s.read && !isPaused(mg)
 }
 
-// Unrestored says what a replace has taken from an object and was not put back.
+// unrestored says what a replace has taken from an object and was not put back.
 func (w *World) unrestored(mg resource.Managed) string {
 	s, stripped := w.strips[mg.GetUID()]
 	switch {
@@ -274,7 +274,7 @@ func (w *World) unrestored(mg resource.Managed) string {
 	}
 }
 
-// Stripped is how an object stands that a replace has left and no pass has read.
+// stripped is how an object stands that a replace has left and no pass has read.
 func (w *World) stripped(mg resource.Managed) uint64 {
 	s, ok := w.strips[mg.GetUID()]
 	if !ok || s.read && !s.dropped {

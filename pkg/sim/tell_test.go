@@ -19,7 +19,7 @@ import (
 //go:embed testdata/corpus.txt
 var corpus string
 
-// CorpusHolds runs the schedules that once found something, with the usual options and with
+// corpusHolds runs the schedules that once found something, with the usual options and with
 // all of them, and returns how many there are.
 func corpusHolds(t *testing.T) int {
 	t.Helper()
@@ -45,7 +45,7 @@ func corpusHolds(t *testing.T) int {
 	return n
 }
 
-// Command returns the line that replays a schedule as it was run.
+// command returns the line that replays a schedule as it was run.
 func command(s sim.Schedule, every bool) string {
 	option := ""
 	if every {
@@ -55,7 +55,7 @@ func command(s sim.Schedule, every bool) string {
 	return fmt.Sprintf("go test ./pkg/sim -run TestReplay -v %s-schedule='%s'", option, s)
 }
 
-// Explain fails if a run breaks something, and says what, by which line, and how.
+// explain fails if a run breaks something, and says what, by which line, and how.
 func explain(t *testing.T, r sim.Result, every bool) {
 	t.Helper()
 	if len(r.Violations) == 0 {
@@ -70,7 +70,7 @@ func explain(t *testing.T, r sim.Result, every bool) {
 // So many findings are told with their stories; the others have a line.
 const stories = 3
 
-// Figures are printed whatever comes of the schedules.
+// figures are printed whatever comes of the schedules.
 func (b *book) figures(out io.Writer) {
 	kinds := map[string]bool{}
 	for key := range b.Tried {
@@ -197,7 +197,7 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-// Tell prints each finding, shrunk by running less of it again, with the line that replays it.
+// tell prints each finding, shrunk by running less of it again, with the line that replays it.
 func (b *book) tell(out io.Writer, every bool, again func(s sim.Schedule, trace bool) sim.Result) {
 	for i, key := range slices.Sorted(maps.Keys(b.Found)) {
 		f := b.Found[key]

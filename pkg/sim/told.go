@@ -37,7 +37,7 @@ func (l lookout) Subscribe(ctx context.Context, mg resource.Managed, to managed.
 	return func() {}, nil
 }
 
-// Tells everybody who has subscribed, and lives, that a place has changed.
+// tells everybody who has subscribed, and lives, that a place has changed.
 func (h *harbour) tells(id string) {
 	h.subscribed = slices.DeleteFunc(h.subscribed, func(s *subscription) bool { return s.process.dead })
 	for _, s := range slices.Clone(h.subscribed) {

@@ -32,7 +32,7 @@ func newTurns() turns {
 	}
 }
 
-// Comes notes that a user's change has come to the process. A process that was deposed
+// comes notes that a user's change has come to the process. A process that was deposed
 // cannot tell from it what the leader writes, and serves that first as well.
 func (t *turns) comes(c apiserver.Change, now time.Time, deposed bool) {
 	_, waits := t.asked[c.Key]
@@ -43,14 +43,14 @@ func (t *turns) comes(c apiserver.Change, now time.Time, deposed bool) {
 	}
 }
 
-// Reaches notes that a pass has come to an external call.
+// reaches notes that a pass has come to an external call.
 func (t *turns) reaches(key types.NamespacedName, call string) {
 	if p, users := t.under[key]; users {
 		t.under[key] = progress{connected: true, looked: p.looked || call != "Connect"}
 	}
 }
 
-// Ends notes that a pass is over. Its user waits still if it could connect, and was held
+// ends notes that a pass is over. Its user waits still if it could connect, and was held
 // back before it looked, or if it read what was old: it comes back as the user's.
 func (t *turns) ends(key types.NamespacedName, result reconcile.Result) {
 	p, users := t.under[key]
@@ -62,7 +62,7 @@ func (t *turns) ends(key types.NamespacedName, result reconcile.Result) {
 	t.still[key] = held || conflicted
 }
 
-// JudgeTurn judges that it is the turn of what a worker begins with: what users
+// judgeTurn judges that it is the turn of what a worker begins with: what users
 // changed comes first, but for one of ten hand-outs; and of the others nobody waits
 // for longer than a poll interval.
 func (w *World) judgeTurn(p *process, i *item) {

@@ -30,12 +30,12 @@ var toldErrors = []func(operation, *process) error{
 	func(o operation, p *process) error { return external.MaybeCreated(o.failure(p)) },
 }
 
-// LostTold is the error of a Create whose answer is lost, which says so.
+// lostTold is the error of a Create whose answer is lost, which says so.
 func (o operation) lostTold(p *process, f Fault) error {
 	return toldErrors[(max(f.Writes, 1)-1)%len(toldErrors)](o, p)
 }
 
-// LosesUntold exempts what a Create made whose answer is lost behind an error that does not say so, where
+// losesUntold exempts what a Create made whose answer is lost behind an error that does not say so, where
 // such an error is a failure.
 func (w *World) losesUntold(o operation) {
 	if o.name == "Create" && w.untold() {
@@ -52,11 +52,11 @@ var (
 	saysNeither = []Kind{Lost, Fail, Throttle, ExternalOut}
 )
 
-// MayBlock says whether a fault at a Create may block the object. An error that says neither must not where
+// mayBlock says whether a fault at a Create may block the object. An error that says neither must not where
 // it is a failure.
 func (w *World) mayBlock(k Kind) bool {
 	return slices.Contains(takesAnswer, k) || slices.Contains(saysNeither, k) && !w.untold()
 }
 
-// LeftUntold says whether something is left over of which an error did not say that it may have been created.
+// leftUntold says whether something is left over of which an error did not say that it may have been created.
 func (w *World) leftUntold() bool { return slices.Contains(w.exemptions.used(), Lost) }

@@ -67,7 +67,7 @@ func (u *users) must(err error) {
 	}
 }
 
-// Create an object.
+// create an object.
 func (u *users) create(mg resource.Managed) types.UID {
 	if u.world.replays() {
 		return u.world.server.Skip()
@@ -82,7 +82,7 @@ func (u *users) create(mg resource.Managed) types.UID {
 	return mg.GetUID()
 }
 
-// Get returns a copy of an object, or nil.
+// get returns a copy of an object, or nil.
 func (u *users) get(key types.NamespacedName) resource.Managed {
 	mg := u.see(key)
 	if mg == nil {
@@ -92,14 +92,14 @@ func (u *users) get(key types.NamespacedName) resource.Managed {
 	return mg.DeepCopyObject().(resource.Managed) //nolint:forcetypeassert // see above
 }
 
-// See returns an object as it is stored, or nil. It is shared: it must not be changed.
+// see returns an object as it is stored, or nil. It is shared: it must not be changed.
 func (u *users) see(key types.NamespacedName) resource.Managed {
 	mg, _ := u.world.server.Stored(u.world.config.gvk(), key).(resource.Managed)
 
 	return mg
 }
 
-// Change an object, as kubectl edit does. Nothing happens if it is not there.
+// change an object, as kubectl edit does. Nothing happens if it is not there.
 func (u *users) change(key types.NamespacedName, change func(resource.Managed)) {
 	if u.world.replays() {
 		return
@@ -120,7 +120,7 @@ func (u *users) change(key types.NamespacedName, change func(resource.Managed)) 
 	u.wrote[mg.GetUID()] = at
 }
 
-// Delete an object, if it is there.
+// delete an object, if it is there.
 func (u *users) delete(key types.NamespacedName) {
 	if u.world.replays() {
 		return
@@ -131,7 +131,7 @@ func (u *users) delete(key types.NamespacedName) {
 	}
 }
 
-// Annotate an object. An empty value takes an annotation away.
+// annotate an object. An empty value takes an annotation away.
 func (u *users) annotate(key types.NamespacedName, annotation, value string) {
 	u.change(key, func(mg resource.Managed) {
 		if value == "" {
@@ -142,7 +142,7 @@ func (u *users) annotate(key types.NamespacedName, annotation, value string) {
 	})
 }
 
-// Annotate sets an annotation of an object, or changes it.
+// annotate sets an annotation of an object, or changes it.
 func annotate(o metav1.Object, key, value string) {
 	annotations := maps.Clone(o.GetAnnotations())
 	if annotations == nil {
@@ -152,7 +152,7 @@ func annotate(o metav1.Object, key, value string) {
 	o.SetAnnotations(annotations)
 }
 
-// Unannotate takes annotations from an object.
+// unannotate takes annotations from an object.
 func unannotate(o metav1.Object, keys ...string) {
 	annotations := maps.Clone(o.GetAnnotations())
 	for _, key := range keys {
@@ -161,7 +161,7 @@ func unannotate(o metav1.Object, keys ...string) {
 	o.SetAnnotations(annotations)
 }
 
-// All returns the objects of the world by key, in order of their creation. They are
+// all returns the objects of the world by key, in order of their creation. They are
 // not to be changed. Those that judges of others' external systems are given are
 // copies.
 func (u *users) all() []resource.Managed {
@@ -197,7 +197,7 @@ func (u *users) Touch() {
 	}
 }
 
-// Act does what a fault says that users do.
+// act does what a fault says that users do.
 func (u *users) act(f Fault) {
 	u.acted = true
 	for _, mg := range u.all() {
@@ -223,7 +223,7 @@ func keyOf(o metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// Blocked says whether an object tells its users that it does not know what became
+// blocked says whether an object tells its users that it does not know what became
 // of its creation, and asks for what they have not done yet.
 func blocked(mg resource.Managed) bool {
 	c := conditionOf(mg, "Synced")

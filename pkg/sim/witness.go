@@ -27,7 +27,7 @@ type witness struct {
 	taken    map[types.UID]bool // objects of which it was said that their record was taken, or that of an earlier creation written
 }
 
-// Looks for a secret in a text.
+// looks for a secret in a text.
 func (t *witness) looks(where, text string) {
 	if t.world.repeats() {
 		return
@@ -99,7 +99,7 @@ func (t *witness) log(msg string, keysAndValues []any) {
 	t.looksAtAll(keysAndValues)
 }
 
-// LooksAtAll looks at what is logged, and prints nothing that is a text already.
+// looksAtAll looks at what is logged, and prints nothing that is a text already.
 func (t *witness) looksAtAll(values []any) {
 	if t.world.repeats() {
 		return
@@ -119,14 +119,14 @@ func (t *witness) looksAtAll(values []any) {
 	}
 }
 
-// Record takes a record of a change.
+// record takes a record of a change.
 func (t *witness) record(_ context.Context, e changelog.Entry) error {
 	t.hears("change", fmt.Sprintf("%s %s %s %v %s %s", e.Operation, e.Name, e.Error, e.Details, e.Before, e.After))
 
 	return nil
 }
 
-// Step tells of an operation.
+// step tells of an operation.
 func (t *witness) step(e *entry, text string) {
 	line := fmt.Sprintf("%10s p%d  %s#%d", e.at, e.process, e.op.name, e.n)
 	for _, f := range e.faults {
@@ -135,7 +135,7 @@ func (t *witness) step(e *entry, text string) {
 	t.lines = append(t.lines, line+": "+text)
 }
 
-// PassEnded takes how a pass ended. Controllers log its error as it is.
+// passEnded takes how a pass ended. Controllers log its error as it is.
 func (t *witness) passEnded(p *process, key types.NamespacedName, result reconcile.Result, err error) {
 	if err != nil && !t.world.repeats() {
 		t.looks("the error of a pass", err.Error())

@@ -144,7 +144,7 @@ type boundary struct {
 	n  int
 }
 
-// NewWorld makes a world in which nothing runs yet.
+// newWorld makes a world in which nothing runs yet.
 func newWorld(c Config, faults []Fault) *World {
 	source := rand.NewPCG(1, 2)
 	w := &World{
@@ -184,7 +184,7 @@ func (w *World) now() time.Time { return time.Now() }
 
 func (w *World) since() time.Duration { return time.Since(w.began) }
 
-// In does something later.
+// in does something later.
 func (w *World) in(d time.Duration, do func()) {
 	w.sequence++
 	heap.Push(&w.events, occurrence{at: w.now().Add(d), sequence: w.sequence, do: do})
@@ -214,7 +214,7 @@ func (e *events) Pop() any {
 	return o
 }
 
-// Background does all that is due now, but for passes of processes that are held.
+// background does all that is due now, but for passes of processes that are held.
 // It says whether there was any.
 func (w *World) background() bool {
 	any := false
@@ -241,7 +241,7 @@ func (w *World) background() bool {
 	return any
 }
 
-// Run lets the world live until a time, or until something is the case.
+// run lets the world live until a time, or until something is the case.
 func (w *World) run(until time.Time, enough ...func() bool) bool {
 	if w.passing() { // it is not the story that waits
 		return w.lives(until, enough)
@@ -258,7 +258,7 @@ func (w *World) run(until time.Time, enough ...func() bool) bool {
 	return found
 }
 
-// Passing says whether a pass is under way.
+// passing says whether a pass is under way.
 func (w *World) passing() bool {
 	return slices.ContainsFunc(w.processes, func(p *process) bool { return p.active > 0 })
 }
@@ -301,7 +301,7 @@ func wait(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // this is how virtual time passes; it takes less than to wait for a channel
 }
 
-// Next returns when something happens next.
+// next returns when something happens next.
 func (w *World) next() (time.Time, bool) {
 	var next time.Time
 	found := false
@@ -320,7 +320,7 @@ func (w *World) next() (time.Time, bool) {
 	return next, found
 }
 
-// Alive returns the processes that are not dead.
+// alive returns the processes that are not dead.
 func (w *World) alive() []*process {
 	var out []*process
 	for _, p := range w.processes {
@@ -332,7 +332,7 @@ func (w *World) alive() []*process {
 	return out
 }
 
-// Ended is called when a pass is over.
+// ended is called when a pass is over.
 func (w *World) ended(p *process, key types.NamespacedName, result reconcile.Result, err error) {
 	p.turns.ends(key, result)
 	w.judgeLent(p, key)

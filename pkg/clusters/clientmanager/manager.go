@@ -173,7 +173,7 @@ func uid(cluster KeyableObject) types.UID {
 	return ""
 }
 
-// Revision compares as the API server stores times: to the microsecond. No time is a
+// revision compares as the API server stores times: to the microsecond. No time is a
 // time, too.
 func revision(at metav1.MicroTime) clusters.Revision {
 	return clusters.Revision(strconv.FormatInt(at.Truncate(time.Microsecond).UnixMicro(), 10))

@@ -85,7 +85,7 @@ func (f *FakeClientProvider[C]) SetClusterError(key types.NamespacedName, err er
 	f.known[key] = fake[C]{err: err, at: f.known[key].at}
 }
 
-// Set stores a client; the lock is held.
+// set stores a client; the lock is held.
 func (f *FakeClientProvider[C]) set(key types.NamespacedName, client C) metav1.MicroTime {
 	now := clock.RealClock{}.Now().Truncate(time.Microsecond)
 	if last := f.known[key].at.Time; !now.After(last) {

@@ -28,7 +28,7 @@ const grantsNamespace = "granted-access"
 
 func secretName(ar *clustersv1alpha1.AccessRequest) string { return accountName(ar) + "-access" }
 
-// AccountName is another one for each request, also for namesakes.
+// accountName is another one for each request, also for namesakes.
 func accountName(ar *clustersv1alpha1.AccessRequest) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s", ar.Namespace, ar.Name, ar.UID))
 
@@ -53,7 +53,7 @@ type token struct {
 	expires time.Time
 }
 
-// Grant makes a service account that may do what was asked for, and returns a kubeconfig
+// grant makes a service account that may do what was asked for, and returns a kubeconfig
 // with a new token of it.
 func grant(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, ttl time.Duration) ([]byte, token, error) {
 	c, err := client.New(config, client.Options{Scheme: scheme.Scheme})
@@ -88,7 +88,7 @@ func grant(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.Access
 	return kubeconfig, token{bound.Name, clock.RealClock{}.Now().Add(ttl)}, err
 }
 
-// End ends the tokens of an AccessRequest that are not to be kept.
+// end ends the tokens of an AccessRequest that are not to be kept.
 func end(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, keep func(secret string) bool) error {
 	c, err := client.New(config, client.Options{Scheme: scheme.Scheme})
 	if err != nil {
@@ -110,7 +110,7 @@ func end(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRe
 	return nil
 }
 
-// Permissions returns the roles and bindings for an AccessRequest.
+// permissions returns the roles and bindings for an AccessRequest.
 func permissions(ar *clustersv1alpha1.AccessRequest) []client.Object {
 	if ar.Spec.Token == nil {
 		return nil
@@ -145,7 +145,7 @@ func permissions(ar *clustersv1alpha1.AccessRequest) []client.Object {
 	return objects
 }
 
-// Revoke removes the service account: its tokens are of no use from then on.
+// revoke removes the service account: its tokens are of no use from then on.
 func revoke(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest) error {
 	c, err := client.New(config, client.Options{Scheme: scheme.Scheme})
 	if err != nil {

@@ -81,7 +81,7 @@ func (g *Granter) ttl(ar *clustersv1alpha1.AccessRequest) time.Duration {
 	return g.TokenTTL
 }
 
-// Of returns the tokens of an AccessRequest.
+// of returns the tokens of an AccessRequest.
 func (g *Granter) of(ar *clustersv1alpha1.AccessRequest) *granted {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -120,7 +120,7 @@ func (g *Granter) SetupWithManager(m manager.Manager) error {
 	return errors.Wrap(err, "cannot set up the granter of access")
 }
 
-// Cluster answers a ClusterRequest.
+// cluster answers a ClusterRequest.
 func (g *Granter) cluster(ctx context.Context, r reconcile.Request) (ctrl.Result, error) {
 	cr := &clustersv1alpha1.ClusterRequest{}
 	if err := g.client.Get(ctx, r.NamespacedName, cr); err != nil {
@@ -156,7 +156,7 @@ func (g *Granter) cluster(ctx context.Context, r reconcile.Request) (ctrl.Result
 	return again(g.client.Status().Patch(ctx, cr, client.MergeFrom(base)))
 }
 
-// Access answers an AccessRequest, and renews what was granted.
+// access answers an AccessRequest, and renews what was granted.
 func (g *Granter) access(ctx context.Context, r reconcile.Request) (ctrl.Result, error) {
 	ar := &clustersv1alpha1.AccessRequest{}
 	if err := g.live.Get(ctx, r.NamespacedName, ar); err != nil {
@@ -199,7 +199,7 @@ func (g *Granter) access(ctx context.Context, r reconcile.Request) (ctrl.Result,
 	return ctrl.Result{RequeueAfter: left}, nil
 }
 
-// Answer returns the cluster of an AccessRequest, and what becomes of the request.
+// answer returns the cluster of an AccessRequest, and what becomes of the request.
 func (g *Granter) answer(ctx context.Context, ar *clustersv1alpha1.AccessRequest) (*rest.Config, string, error) {
 	ref := ar.Spec.ClusterRef
 	if ref == nil {
@@ -224,7 +224,7 @@ func (g *Granter) answer(ctx context.Context, ar *clustersv1alpha1.AccessRequest
 	return config, clustersv1alpha1.RequestGranted, nil
 }
 
-// Renew sees to it that the Secret holds a token that is good for a while, ends those
+// renew sees to it that the Secret holds a token that is good for a while, ends those
 // whose time is over, and returns when to look again.
 func (g *Granter) renew(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest) (time.Duration, error) {
 	of := g.of(ar)
@@ -247,7 +247,7 @@ func (g *Granter) renew(ctx context.Context, config *rest.Config, ar *clustersv1
 	return min(left, next), err
 }
 
-// Expire ends the tokens whose time is over, and returns when that is for the next one.
+// expire ends the tokens whose time is over, and returns when that is for the next one.
 func (of *granted) expire(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest) (time.Duration, error) {
 	now, next, ended := clock.RealClock{}.Now(), time.Hour, map[string]bool{}
 	for _, t := range of.tokens {
@@ -291,7 +291,7 @@ func (g *Granter) Rotate(ctx context.Context, request client.ObjectKey) error {
 	return end(ctx, config, ar, func(secret string) bool { return secret == newest.secret })
 }
 
-// Issue makes credentials, and puts them into the Secret.
+// issue makes credentials, and puts them into the Secret.
 func (g *Granter) issue(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, of *granted) error {
 	kubeconfig, made, err := grant(ctx, config, ar, g.ttl(ar))
 	if err != nil {
@@ -302,7 +302,7 @@ func (g *Granter) issue(ctx context.Context, config *rest.Config, ar *clustersv1
 	return errors.Wrap(g.put(ctx, ar, map[string][]byte{"kubeconfig": kubeconfig, "expirationTimestamp": stamp(made.expires)}), "cannot write the Secret")
 }
 
-// Put writes the Secret of an AccessRequest, which is read live: Secrets are no matter for a
+// put writes the Secret of an AccessRequest, which is read live: Secrets are no matter for a
 // cache.
 func (g *Granter) put(ctx context.Context, ar *clustersv1alpha1.AccessRequest, data map[string][]byte) error {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ar.Namespace, Name: secretName(ar)}}
@@ -341,7 +341,7 @@ func (g *Granter) finalize(ctx context.Context, o client.Object) (ctrl.Result, e
 	return again(gone.IgnoreConfirmed(ctx, g.live, o, err))
 }
 
-// Again tries what somebody else was faster at.
+// again tries what somebody else was faster at.
 func again(err error) (ctrl.Result, error) {
 	if kerrors.IsConflict(err) || gone.Named(err) {
 		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil

@@ -50,7 +50,7 @@ func Example() {
 	// cluster client does not exist
 }
 
-// Mapper spares the example from asking an API server that does not exist.
+// mapper spares the example from asking an API server that does not exist.
 func mapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 	return meta.NewDefaultRESTMapper(nil), nil
 }

@@ -20,7 +20,7 @@ const (
 	maxAnswer  = 64 << 10
 )
 
-// Ask sends a request to a cluster, and returns the answer. An error is a flaw.
+// ask sends a request to a cluster, and returns the answer. An error is a flaw.
 func ask(ctx context.Context, known *record, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -53,7 +53,7 @@ func ask(ctx context.Context, known *record, path string) ([]byte, error) {
 	}
 }
 
-// Dial returns what a cluster is asked with. It is kept as long as the settings, since
+// dial returns what a cluster is asked with. It is kept as long as the settings, since
 // client-go makes another one, with connections of its own, when nobody has one any more.
 func (r *record) dial() (*http.Client, error) {
 	var err error
@@ -64,7 +64,7 @@ func (r *record) dial() (*http.Client, error) {
 	return r.http, err
 }
 
-// HangUp closes the connections that a cluster was asked over.
+// hangUp closes the connections that a cluster was asked over.
 func (r *record) hangUp() {
 	if r.http != nil {
 		utilnet.CloseIdleConnectionsFor(r.http.Transport)
@@ -72,7 +72,7 @@ func (r *record) hangUp() {
 	}
 }
 
-// VersionOf reads the answer to /version: what runs there, and on which architecture.
+// versionOf reads the answer to /version: what runs there, and on which architecture.
 func versionOf(answer []byte) (version, arch string) {
 	var said struct{ GitVersion, Platform string }
 	if json.Unmarshal(answer, &said) != nil {
@@ -83,7 +83,7 @@ func versionOf(answer []byte) (version, arch string) {
 	return short(said.GitVersion), short(arch)
 }
 
-// Short drops what is too long to be meant.
+// short drops what is too long to be meant.
 func short(s string) string {
 	if len(s) > 100 {
 		return ""

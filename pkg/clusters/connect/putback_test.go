@@ -109,7 +109,7 @@ type follower struct {
 	now         atomic.Pointer[cache.Cache]
 }
 
-// Follow runs the caches until the test ends.
+// follow runs the caches until the test ends.
 func (f *follower) follow(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -158,7 +158,7 @@ func (f *follower) shows() string {
 	return valueIn(*seen)
 }
 
-// FollowAlone returns a cache of a configuration whose restores nobody heeds.
+// followAlone returns a cache of a configuration whose restores nobody heeds.
 func followAlone(t *testing.T, config *rest.Config) cache.Cache {
 	t.Helper()
 	config = rest.CopyConfig(config)
@@ -182,7 +182,7 @@ func followAlone(t *testing.T, config *rest.Config) cache.Cache {
 
 var keptKey = client.ObjectKey{Namespace: "default", Name: "kept"}
 
-// ValueIn returns what a cache has, or nothing while it does not run.
+// valueIn returns what a cache has, or nothing while it does not run.
 func valueIn(seen cache.Cache) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // one that has ended does not answer
 	defer cancel()
@@ -206,7 +206,7 @@ func write(t *testing.T, c client.Client, value string) {
 	}
 }
 
-// WhileDown does something while no API server runs.
+// whileDown does something while no API server runs.
 func whileDown(t *testing.T, c *devcluster.Cluster, what func() error) {
 	t.Helper()
 	if err := c.Kill(); err != nil {

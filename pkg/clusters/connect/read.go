@@ -20,7 +20,7 @@ const (
 	patience = 3
 )
 
-// Find returns a Cluster and what is known of it, or nil if it is gone or goes. The cache
+// find returns a Cluster and what is known of it, or nil if it is gone or goes. The cache
 // answers, unless it has lagged behind for too long: then the API server does, and its answer
 // counts. An API server that was restored to an older state gives out versions that are lower
 // than those that we know, which a cache may never reach.
@@ -46,7 +46,7 @@ func (r *reconciler) find(ctx context.Context, name types.NamespacedName) (*clus
 	return c, known, nil
 }
 
-// Get returns nil if there is no such Cluster, or if it is being deleted.
+// get returns nil if there is no such Cluster, or if it is being deleted.
 func get(ctx context.Context, from client.Reader, name types.NamespacedName) (*clustersv1alpha1.Cluster, error) {
 	c := &clustersv1alpha1.Cluster{}
 	if err := from.Get(ctx, name, c); err != nil {
@@ -59,7 +59,7 @@ func get(ctx context.Context, from client.Reader, name types.NamespacedName) (*c
 	return c, nil
 }
 
-// Ahead reports whether our last write is newer than a version that was read.
+// ahead reports whether our last write is newer than a version that was read.
 func (r *record) ahead(version string) bool {
 	if r.version == "" {
 		return false
@@ -69,7 +69,7 @@ func (r *record) ahead(version string) bool {
 	return err == nil && order < 0
 }
 
-// Lags notes a pass that could do nothing: what the cache shows is older than our last write,
+// lags notes a pass that could do nothing: what the cache shows is older than our last write,
 // or a write of it conflicts. Passes within a second of each other are one, so that events that
 // come by the hundred do not have the API server asked while the cache takes its time.
 func (r *record) lags(now time.Time) {

@@ -70,7 +70,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{RequeueAfter: after}, redact.Error(err)
 }
 
-// Keep does what a cluster needs, and returns when to look again.
+// keep does what a cluster needs, and returns when to look again.
 func (r *reconciler) keep(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) (time.Duration, error) {
 	if err := r.look(ctx, c, known); err != nil {
 		return 0, err
@@ -89,7 +89,7 @@ func (r *reconciler) keep(ctx context.Context, c *clustersv1alpha1.Cluster, know
 	return r.probe(ctx, c, known)
 }
 
-// Look reads the settings of a cluster, if it is time to, or if somebody else has said
+// look reads the settings of a cluster, if it is time to, or if somebody else has said
 // what became of other ones: who has not read them since would take that back. Settings
 // that cannot be read just now are as they were.
 func (r *reconciler) look(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) error {
@@ -120,7 +120,7 @@ func (r *reconciler) look(ctx context.Context, c *clustersv1alpha1.Cluster, know
 	return nil
 }
 
-// Connect tries settings that are new.
+// connect tries settings that are new.
 func (r *reconciler) connect(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) (time.Duration, error) {
 	answer, err := r.ask(ctx, known, "/version")
 	if err != nil {
@@ -148,7 +148,7 @@ func (r *reconciler) connect(ctx context.Context, c *clustersv1alpha1.Cluster, k
 	return r.next(known), nil
 }
 
-// Probe keeps a connection, and asks from time to time whether the cluster is well.
+// probe keeps a connection, and asks from time to time whether the cluster is well.
 func (r *reconciler) probe(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) (time.Duration, error) {
 	base := c.DeepCopy()
 	r.set(c, known)
@@ -178,7 +178,7 @@ func (r *reconciler) probe(ctx context.Context, c *clustersv1alpha1.Cluster, kno
 	return r.next(known), err
 }
 
-// Set lets everybody have the connection that the status tells of.
+// set lets everybody have the connection that the status tells of.
 func (r *reconciler) set(c *clustersv1alpha1.Cluster, known *record) {
 	in := known.in
 	if at := c.Status.ConnectedAt; at != nil {
@@ -187,7 +187,7 @@ func (r *reconciler) set(c *clustersv1alpha1.Cluster, known *record) {
 	r.cache.Set(client.ObjectKeyFromObject(c), in)
 }
 
-// Lose takes the connection from everybody, and says why.
+// lose takes the connection from everybody, and says why.
 func (r *reconciler) lose(ctx context.Context, c *clustersv1alpha1.Cluster, known *record, why error) error {
 	r.cache.Fail(client.ObjectKeyFromObject(c), why)
 	base := c.DeepCopy()
@@ -204,7 +204,7 @@ func (r *reconciler) lose(ctx context.Context, c *clustersv1alpha1.Cluster, know
 	return err
 }
 
-// Next returns when to look at a connected cluster again.
+// next returns when to look at a connected cluster again.
 func (r *reconciler) next(known *record) time.Duration {
 	after := min(r.o.probe, r.o.recheck)
 	if e := known.in.Expires; !e.IsZero() {

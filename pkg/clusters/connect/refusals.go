@@ -24,7 +24,7 @@ func newRefusals() *refusals {
 	return &refusals{noted: map[clusters.Key]clusters.Revision{}, told: map[clusters.Key]clusters.Revision{}}
 }
 
-// Note lets a cluster be looked at now. Once is enough for a revision: if its Secret is
+// note lets a cluster be looked at now. Once is enough for a revision: if its Secret is
 // still the same, the probes and the recheck interval see to the rest.
 func (f *refusals) note(key clusters.Key, rev clusters.Revision) {
 	f.mu.Lock()
@@ -39,7 +39,7 @@ func (f *refusals) note(key clusters.Key, rev clusters.Revision) {
 	}
 }
 
-// Take reports whether a revision was refused since this was asked last.
+// take reports whether a revision was refused since this was asked last.
 func (f *refusals) take(key clusters.Key, rev clusters.Revision) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,7 +56,7 @@ func (f *refusals) forget(key clusters.Key) {
 	delete(f.told, key)
 }
 
-// Source leads to clusters that have refused somebody.
+// source leads to clusters that have refused somebody.
 func (f *refusals) source() source.Source {
 	return source.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		f.mu.Lock()

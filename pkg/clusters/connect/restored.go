@@ -19,7 +19,7 @@ type replacer interface {
 	Restored(key clusters.Key) *clusters.Restore
 }
 
-// Restores leads to clusters whose connection was replaced because their API server was
+// restores leads to clusters whose connection was replaced because their API server was
 // restored.
 func (r *reconciler) restores() source.Source {
 	return source.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
@@ -37,7 +37,7 @@ func (r *reconciler) restores() source.Source {
 	})
 }
 
-// TellRestored records that the connection of a cluster was replaced because its API server
+// tellRestored records that the connection of a cluster was replaced because its API server
 // was restored, once for each time.
 func (r *reconciler) tellRestored(c *clustersv1alpha1.Cluster, known *record) {
 	from, ok := r.cache.(replacer)

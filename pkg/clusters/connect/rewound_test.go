@@ -86,14 +86,14 @@ func newPlatform(t *testing.T, objects ...client.Object) *platform {
 	return p
 }
 
-// Restore lets the API server have these objects, a Secret of a version, and no others.
+// restore lets the API server have these objects, a Secret of a version, and no others.
 func (p *platform) restore(secretVersion string, objects ...client.Object) {
 	p.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "sea", Name: "east", UID: "secret", ResourceVersion: secretVersion}, Data: map[string][]byte{"kubeconfig": []byte(validKubeconfig)}}
 	p.server = fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, secret)...).WithStatusSubresource(&clustersv1alpha1.Cluster{}).Build()
 }
 
-// Has returns the Cluster as the API server has it.
+// has returns the Cluster as the API server has it.
 func (p *platform) has() *clustersv1alpha1.Cluster {
 	p.Helper()
 	c := newCluster("sea", "east")
@@ -104,7 +104,7 @@ func (p *platform) has() *clustersv1alpha1.Cluster {
 	return c
 }
 
-// Passes runs passes for as long as that takes, each when the one before asked for it.
+// passes runs passes for as long as that takes, each when the one before asked for it.
 func (p *platform) passes(whole time.Duration) {
 	p.Helper()
 	request := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "sea", Name: "east"}}

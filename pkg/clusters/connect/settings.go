@@ -32,7 +32,7 @@ func (f *flaw) Error() string { return redact.Error(f.err).Error() }
 // Unwrap returns the error without the reason.
 func (f *flaw) Unwrap() error { return f.err }
 
-// Read finds out how a cluster is reached. A flaw is something that its user has to
+// read finds out how a cluster is reached. A flaw is something that its user has to
 // correct; any other error says that it could not be found out now.
 func (r *reconciler) read(ctx context.Context, c *clustersv1alpha1.Cluster) (clusters.Input, error) {
 	data, version, err := r.kubeconfig(ctx, c)
@@ -54,7 +54,7 @@ func (r *reconciler) read(ctx context.Context, c *clustersv1alpha1.Cluster) (clu
 	return in, nil
 }
 
-// Kubeconfig returns one, and what tells it from the one before.
+// kubeconfig returns one, and what tells it from the one before.
 func (r *reconciler) kubeconfig(ctx context.Context, c *clustersv1alpha1.Cluster) ([]byte, string, error) {
 	ref := c.Spec.SecretRef
 	if ref == nil {
@@ -77,7 +77,7 @@ func (r *reconciler) kubeconfig(ctx context.Context, c *clustersv1alpha1.Cluster
 	return data, fmt.Sprintf("%s/%s/%s", secret.GetUID(), secret.GetResourceVersion(), ref.Key), nil
 }
 
-// OwnKubeconfig returns that of the program.
+// ownKubeconfig returns that of the program.
 func (r *reconciler) ownKubeconfig() ([]byte, string, error) {
 	if r.o.file == "" {
 		return nil, "", &flaw{clustersv1alpha1.ReasonKubeconfigRefused, errors.New("a context without a secretRef is not allowed here")}
@@ -91,14 +91,14 @@ func (r *reconciler) ownKubeconfig() ([]byte, string, error) {
 	return data, hex.EncodeToString(sum[:]), nil
 }
 
-// Revision makes a short text of what a connection depends on.
+// revision makes a short text of what a connection depends on.
 func revision(parts ...string) clusters.Revision {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
 
 	return clusters.Revision(hex.EncodeToString(sum[:8]))
 }
 
-// Expired returns a flaw if the credentials of a cluster are of no use any more.
+// expired returns a flaw if the credentials of a cluster are of no use any more.
 func expired(in clusters.Input, now time.Time) error {
 	if in.Expires.IsZero() || now.Before(in.Expires) {
 		return nil

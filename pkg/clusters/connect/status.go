@@ -26,7 +26,7 @@ const (
 	ReasonConnectionLost event.Reason = "ConnectionLost"
 )
 
-// Write sends what differs in the status, if anything does, and reports whether it did.
+// write sends what differs in the status, if anything does, and reports whether it did.
 // What was said before, and somebody else has said otherwise since, is not said again
 // before the recheck interval is over: two processes that find different settings, such
 // as those of their own kubeconfigs, or of which only one reaches the cluster, would do
@@ -66,7 +66,7 @@ func (r *reconciler) condition(c *clustersv1alpha1.Cluster, t commonv1.Condition
 	}
 }
 
-// Tell records that a connection was made, or why it was lost.
+// tell records that a connection was made, or why it was lost.
 func (r *reconciler) tell(c *clustersv1alpha1.Cluster, why error) {
 	if why == nil {
 		r.o.recorder.Event(c, event.Normal(ReasonConnected, "the cluster has answered, its version is "+c.Status.Version))

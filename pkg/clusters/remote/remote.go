@@ -137,7 +137,7 @@ type leased[T resource.Managed] struct {
 	gone      bool // the external resource of an object that is being deleted
 }
 
-// Valid returns an error if the connection was replaced: no call may begin on it.
+// valid returns an error if the connection was replaced: no call may begin on it.
 func (l *leased[T]) valid() error {
 	if l.lease.Context.Err() == nil {
 		return nil

@@ -82,7 +82,7 @@ func (p *pass) observe(ctx context.Context) error {
 	return nil
 }
 
-// Connected connects. Where that fails, what was put back of the record is stored all the same: this
+// connected connects. Where that fails, what was put back of the record is stored all the same: this
 // process may end before it can connect.
 func (p *pass) connected(ctx context.Context) error {
 	err := p.connect(ctx)
@@ -133,7 +133,7 @@ func (p *pass) connect(ctx context.Context) error {
 	return nil
 }
 
-// Claim makes an object the owner of a resource that exists: it stores the
+// claim makes an object the owner of a resource that exists: it stores the
 // finalizer, the external name and whatever Observe learned, in one write that
 // fails if the object has changed.
 func (p *pass) claim(ctx context.Context) error {
@@ -166,7 +166,7 @@ func (p *pass) claim(ctx context.Context) error {
 	return nil
 }
 
-// Adopts says whether claiming takes over what exists and was not created here.
+// adopts says whether claiming takes over what exists and was not created here.
 // The mark that says so tells it from what was: a finalizer without a mark means
 // created here where names are chosen, and elsewhere that the mark was lost, or never
 // written by another runtime. One with the mark of another object means that this one
@@ -179,7 +179,7 @@ func (p *pass) adopts() bool {
 	return p.observation.ResourceExists && (unheld || restored || p.namedByUser() || p.observation.Owner == OwnerNobody || p.takesOverRestored()) && created(p.mg) == ""
 }
 
-// AddFinalizer adds the finalizer of the author, or prepares ours to be stored.
+// addFinalizer adds the finalizer of the author, or prepares ours to be stored.
 func (p *pass) addFinalizer(ctx context.Context) error {
 	if p.r.finalizer == nil || p.finalized {
 		return nil
@@ -204,7 +204,7 @@ func (p *pass) addFinalizer(ctx context.Context) error {
 	return nil
 }
 
-// Create the external resource between two records: that it is about to be
+// create the external resource between two records: that it is about to be
 // created, and what became of it. Nothing comes between it and the second.
 func (p *pass) create(ctx context.Context) error {
 	if meta.WasDeleted(p.mg) {
@@ -262,7 +262,7 @@ func (p *pass) create(ctx context.Context) error {
 	return recording.failed(unwritten)
 }
 
-// PrepareCreate does all that must be durable before Create is called.
+// prepareCreate does all that must be durable before Create is called.
 func (p *pass) prepareCreate(ctx context.Context) error {
 	if err := p.mayChange(ctx); err != nil {
 		return creating.failed(err)
@@ -298,7 +298,7 @@ func (p *pass) prepareCreate(ctx context.Context) error {
 	return recordingIntent.failed(p.checkLive(ctx))
 }
 
-// CheckLive makes sure, once for each object in the life of the process, that the
+// checkLive makes sure, once for each object in the life of the process, that the
 // object is what was read: where nothing had to be written before a create,
 // nothing has failed on a stale read.
 func (p *pass) checkLive(ctx context.Context) error {
@@ -356,7 +356,7 @@ func (p *pass) delete(ctx context.Context) error {
 	return recording.failed(p.keepOperation(ctx))
 }
 
-// Release removes the finalizer. An object that is gone needs no more.
+// release removes the finalizer. An object that is gone needs no more.
 func (p *pass) release(ctx context.Context) error {
 	if may := p.may(); may.Delete { // an orphan is left behind in any case
 		p.abandon()

@@ -47,7 +47,7 @@ var adoptions = map[string]lifecycle.Adoption{
 	meta.AdoptionPolicyForce:      lifecycle.AdoptForce,
 }
 
-// Adoption returns the adoption policy that the object asks for, and what of it is
+// adoption returns the adoption policy that the object asks for, and what of it is
 // allowed for what was found.
 func (p *pass) adoption() (asked, allowed lifecycle.Adoption) {
 	if p.takesOverRestored() {
@@ -58,7 +58,7 @@ func (p *pass) adoption() (asked, allowed lifecycle.Adoption) {
 	return policy, p.r.adoption.Allowed(policy, lifecycle.Owner(p.observation.Owner), p.near())
 }
 
-// PolicyOfAdoption returns the adoption policy that the object names, or else the default.
+// policyOfAdoption returns the adoption policy that the object names, or else the default.
 func (p *pass) policyOfAdoption() lifecycle.Adoption {
 	if own := meta.GetAdoptionPolicy(p.mg); own != "" {
 		return adoptions[own]
@@ -67,7 +67,7 @@ func (p *pass) policyOfAdoption() lifecycle.Adoption {
 	return p.r.adoption.Default
 }
 
-// Near says whether what was found is known to belong to an object of the same namespace, or,
+// near says whether what was found is known to belong to an object of the same namespace, or,
 // where there is none, to one of the same kind and name: that two objects have no namespace
 // says nothing of who may edit them.
 func (p *pass) near() bool {
@@ -79,7 +79,7 @@ func (p *pass) near() bool {
 	return namespace == cmp.Or(p.observation.OwnerNamespace, found.Namespace())
 }
 
-// Stranger says whether what was found is not ours to change. A mark of creation
+// stranger says whether what was found is not ours to change. A mark of creation
 // or adoption counts for the name it was made for, which the object tells once it
 // was found: another name than the stored one has to be claimed anew.
 func (p *pass) stranger() bool {
@@ -100,7 +100,7 @@ func (p *pass) stranger() bool {
 	return lifecycle.Stranger(owner, claimed, adoption, matches)
 }
 
-// NamedByUser says whether the external name is of no creation that is recorded: its user may have set it, in
+// namedByUser says whether the external name is of no creation that is recorded: its user may have set it, in
 // place of a creation that came to nothing, or as the answer to what became of one.
 func (p *pass) namedByUser() bool {
 	id, _ := attempt(p.mg)
@@ -110,7 +110,7 @@ func (p *pass) namedByUser() bool {
 	return !p.r.named && meta.GetExternalName(p.mg) != "" && (over || !begun)
 }
 
-// NotAllowed says of a stranger's resource why the adoption policy of the object does
+// notAllowed says of a stranger's resource why the adoption policy of the object does
 // not take it over, if it would but for its bound. Otherwise it returns nothing.
 func (p *pass) notAllowed() string {
 	owner := lifecycle.Owner(p.observation.Owner)

@@ -75,7 +75,7 @@ func TestForceWithoutANamespace(t *testing.T) {
 	}
 }
 
-// Forced makes a pass over a cluster-scoped object that is to take a disk of another's by
+// forced makes a pass over a cluster-scoped object that is to take a disk of another's by
 // force, and returns how large the disk is then, and what the object says.
 func forced(t *testing.T, found managed.Stamp, o ...managed.ReconcilerOption) (size int64, synced commonv1.Condition) {
 	t.Helper()

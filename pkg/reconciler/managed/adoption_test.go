@@ -93,7 +93,7 @@ func TestAllowedAdoptionPolicies(t *testing.T) {
 	}
 }
 
-// Ways returns the ways out that a condition names.
+// ways returns the ways out that a condition names.
 func ways(condition string) []string {
 	if condition != "False/AdoptionNotAllowed" {
 		return nil

@@ -42,7 +42,7 @@ func NewRetryingCriticalAnnotationUpdater(c client.Client) *RetryingCriticalAnno
 	return &RetryingCriticalAnnotationUpdater{client: c}
 }
 
-// BelongsToUser says whether an annotation is one by which users steer, ours or
+// belongsToUser says whether an annotation is one by which users steer, ours or
 // kubectl's: a copy of the object that is a moment old must not undo what was set
 // meanwhile.
 func belongsToUser(key string) bool {

@@ -74,7 +74,7 @@ func (p *pass) keepAsked(ctx context.Context, noted bool) error {
 	}
 }
 
-// Answered returns what the user has said, if a condition asks for an answer, or asked before. Another failure
+// answered returns what the user has said, if a condition asks for an answer, or asked before. Another failure
 // since, a pause, or a call that does not return takes the place of the question, but not that of the
 // condition Created.
 func (p *pass) answered() lifecycle.Answer {
@@ -101,7 +101,7 @@ func (p *pass) answered() lifecycle.Answer {
 	}.Answer()
 }
 
-// Heed makes the memory of a creation what its user says. What a replace took, and this process
+// heed makes the memory of a creation what its user says. What a replace took, and this process
 // does not know, is read from the condition Created. Objects that another runtime has marked
 // have no id of an attempt: that one was begun is all there was to know.
 func (p *pass) heed(answer lifecycle.Answer) {
@@ -126,14 +126,14 @@ func (p *pass) heed(answer lifecycle.Answer) {
 	}
 }
 
-// Recalls says whether the memory knows of a creation, or of an attempt whose result is not known.
+// recalls says whether the memory knows of a creation, or of an attempt whose result is not known.
 func (o *memo) recalls() bool {
 	nothing := objectstate.CreationRef{}
 
 	return o.Seen != nothing || o.Made != nothing || o.Called != (objectstate.Intent{})
 }
 
-// Recollect reads from the condition Created which creation the user is asked about, if the
+// recollect reads from the condition Created which creation the user is asked about, if the
 // memory knows of none.
 func (p *pass) recollect() {
 	if p.memo.recalls() {
@@ -153,7 +153,7 @@ func (p *pass) recollect() {
 	p.memo.Called = objectstate.Intent{Pending: pending.UTC().Format(time.RFC3339), Attempt: id}
 }
 
-// AsksAgain returns what the condition adds after a replace has taken all annotations once.
+// asksAgain returns what the condition adds after a replace has taken all annotations once.
 func (p *pass) asksAgain() string {
 	if p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != notedTaken {
 		return ""

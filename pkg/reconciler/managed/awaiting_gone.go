@@ -2,7 +2,7 @@ package managed
 
 import "fmt"
 
-// WhyKept says what a deleted object waits for before it goes, although its external resource is not found, or is not ours any
+// whyKept says what a deleted object waits for before it goes, although its external resource is not found, or is not ours any
 // more, and for how long. It does not change while the object waits, so that it is written once.
 func (p *pass) whyKept() string {
 	switch {

@@ -22,7 +22,7 @@ type belongings struct {
 	finalizers  []string
 }
 
-// Belongings returns those that the object has now, for later. In a quiet pass they are
+// belongings returns those that the object has now, for later. In a quiet pass they are
 // those of the object as it was read, which no client is given: if it has a Go type of its
 // own, nothing is copied.
 func (p *pass) belongings() belongings {
@@ -40,7 +40,7 @@ func (p *pass) belongings() belongings {
 	return b
 }
 
-// Identify has an object be again the one that it is, and be deleted if it was: a client that
+// identify has an object be again the one that it is, and be deleted if it was: a client that
 // decodes what the external system answers into its object empties the rest of it.
 func (b belongings) identify(mg resource.Managed) (changed bool) {
 	if mg.GetName() == b.name && mg.GetNamespace() == b.namespace && mg.GetUID() == b.uid && meta.WasDeleted(mg) == (b.deleted != nil) {
@@ -54,7 +54,7 @@ func (b belongings) identify(mg resource.Managed) (changed bool) {
 	return true
 }
 
-// PutBack puts back what a call took away. A client that replaces all annotations by its
+// putBack puts back what a call took away. A client that replaces all annotations by its
 // own, rather than adding to them, would take with them what keeps a second creation
 // from being made, that a deletion is to leave the external resource alone, and what is
 // somebody else's. Of the bookkeeping it may change the name alone, and of the

@@ -53,7 +53,7 @@ func TestSteadyPassAllocates(t *testing.T) {
 	}
 }
 
-// Steady returns a pass over a volume with which all is well.
+// steady returns a pass over a volume with which all is well.
 func steady(t testing.TB, o ...managed.ReconcilerOption) func() {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -136,7 +136,7 @@ func BenchmarkDeletion(b *testing.B) {
 	}
 }
 
-// Settled returns a volume as it is when all is well.
+// settled returns a volume as it is when all is well.
 func settled(t testing.TB, scheme *runtime.Scheme) *volume.Volume {
 	t.Helper()
 	v := &volume.Volume{ObjectMeta: metav1.ObjectMeta{

@@ -23,7 +23,7 @@ type bounded struct {
 	pass     *pass
 }
 
-// CallDeadline returns when all external calls of the pass that ctx belongs to
+// callDeadline returns when all external calls of the pass that ctx belongs to
 // are to be over, or zero.
 func callDeadline(ctx context.Context) time.Time {
 	if deadline, ok := ctx.Deadline(); ok {
@@ -71,7 +71,7 @@ func (b bounded) Delete(ctx context.Context, mg resource.Managed) error {
 	return b.ExternalClient.Delete(ctx, mg)
 }
 
-// Limit returns a context that ends at a time, if there is one.
+// limit returns a context that ends at a time, if there is one.
 func limit(ctx context.Context, end time.Time) (context.Context, context.CancelFunc) {
 	if end.IsZero() {
 		return context.WithCancel(ctx)

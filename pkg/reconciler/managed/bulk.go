@@ -73,7 +73,7 @@ func WithBulkObservation(staleness time.Duration) ReconcilerOption {
 	return func(r *Reconciler) { r.bulk, r.staleness = true, staleness }
 }
 
-// NewRoll returns what objects on one connection know together, or nil if they need
+// newRoll returns what objects on one connection know together, or nil if they need
 // not.
 func (r *Reconciler) newRoll() *roll.Roll {
 	if !r.bulk && r.notifier == nil {
@@ -90,7 +90,7 @@ func (r *Reconciler) newRoll() *roll.Roll {
 // How long a pass may be busy with a list, page by page.
 const listTurn = time.Second
 
-// Join puts the object on the roll of its connection.
+// join puts the object on the roll of its connection.
 func (p *pass) join(connection, revision string) {
 	if p.r.roll != nil {
 		if p.memo.place == nil {
@@ -101,7 +101,7 @@ func (p *pass) join(connection, revision string) {
 	}
 }
 
-// Touched notes that the external resource was asked for, or may have been changed.
+// touched notes that the external resource was asked for, or may have been changed.
 func (p *pass) touched() {
 	if p.place != nil {
 		p.r.roll.Touched(p.place, p.now())
@@ -117,7 +117,7 @@ type putOff struct {
 
 func (e *putOff) Error() string { return "the pass is put off: " + e.name }
 
-// AsPutOff returns the putOff that an error is, or nil.
+// asPutOff returns the putOff that an error is, or nil.
 func asPutOff(err error) *putOff {
 	if err == nil {
 		return nil
@@ -128,7 +128,7 @@ func asPutOff(err error) *putOff {
 	return off
 }
 
-// Served says whether a list can do for this pass: nobody waits for it, and the
+// served says whether a list can do for this pass: nobody waits for it, and the
 // object says that all is well.
 func (p *pass) served() bool {
 	if p.lister == nil || !p.well || p.urgency != lifecycle.Poll || p.looked || p.acted || meta.WasDeleted(p.mg) {
@@ -140,7 +140,7 @@ func (p *pass) served() bool {
 	return !alone && p.window() == 0 && !p.unseen() && !p.unresolved() && !p.r.roll.Told(p.place)
 }
 
-// Consult the list of the connection. It is not ok if the object is to be observed
+// consult the list of the connection. It is not ok if the object is to be observed
 // singly.
 func (p *pass) consult(ctx context.Context) (o ExternalObservation, ok bool, err error) {
 	for p.served() {
@@ -164,7 +164,7 @@ func (p *pass) consult(ctx context.Context) (o ExternalObservation, ok bool, err
 	return o, false, nil
 }
 
-// Recognised returns what a list shows of the object, if it is that all is well.
+// recognised returns what a list shows of the object, if it is that all is well.
 // Whatever else it shows is made sure of by an observation, in a pass that knows
 // nothing of this one.
 func (p *pass) recognised(ctx context.Context, item any) (ExternalObservation, bool, error) {
@@ -189,7 +189,7 @@ func (p *pass) recognised(ctx context.Context, item any) (ExternalObservation, b
 	return ExternalObservation{}, false, &putOff{name: "listed-otherwise", after: time.Millisecond}
 }
 
-// List asks for pages as long as it is this pass's turn to. What is wrong with the
+// list asks for pages as long as it is this pass's turn to. What is wrong with the
 // connection as a whole is the failure of the pass; that a list cannot be made is not.
 func (p *pass) list(ctx context.Context, turn *roll.Turning) error {
 	finished := false
@@ -223,7 +223,7 @@ func (p *pass) list(ctx context.Context, turn *roll.Turning) error {
 	}
 }
 
-// TurnPage asks for the next page, shows what is on it, and says whether there are more.
+// turnPage asks for the next page, shows what is on it, and says whether there are more.
 func (p *pass) turnPage(ctx context.Context, turn *roll.Turning) (more bool, err error) {
 	page, err := p.page(ctx, turn.Next)
 	if err != nil {
@@ -240,7 +240,7 @@ func (p *pass) turnPage(ctx context.Context, turn *roll.Turning) (more bool, err
 	return more, nil
 }
 
-// Page asks for a page, as any call is made.
+// page asks for a page, as any call is made.
 func (p *pass) page(ctx context.Context, token string) (page ExternalListPage, err error) {
 	release, err := p.askLeave(ctx, false)
 	if err != nil {

@@ -70,7 +70,7 @@ func TestPollsShareAList(t *testing.T) {
 	})
 }
 
-// ExpectRepair changes a disk behind everybody's back and removes another, and expects
+// expectRepair changes a disk behind everybody's back and removes another, and expects
 // both to be put right in time, by one call each, and nothing else to be touched.
 func (f *crowd) expectRepair(within time.Duration) {
 	f.Helper()
@@ -260,7 +260,7 @@ func TestATypedLister(t *testing.T) {
 	})
 }
 
-// PollsByList checks that with typed clients, which are made of disks, polls share lists
+// pollsByList checks that with typed clients, which are made of disks, polls share lists
 // and nobody is observed by himself.
 func pollsByList(t *testing.T, of func(typedDisk) managed.TypedExternalClient[*volume.Volume]) {
 	t.Helper()

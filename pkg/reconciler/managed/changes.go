@@ -52,7 +52,7 @@ func (l logged) Delete(ctx context.Context, mg resource.Managed) error {
 	return l.pass.note(ctx, changelog.OperationDelete, "", func(ctx context.Context) error { return l.ExternalClient.Delete(ctx, mg) })
 }
 
-// Note makes a change and notes it, to be told at the end.
+// note makes a change and notes it, to be told at the end.
 func (p *pass) note(ctx context.Context, operation changelog.Operation, attempt string, call func(context.Context) error) error {
 	before, err := changelog.Image(p.mg, p.mask())
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *pass) note(ctx context.Context, operation changelog.Operation, attempt 
 	return failure
 }
 
-// LogChanges tells the sink what was changed.
+// logChanges tells the sink what was changed.
 func (p *pass) logChanges(ctx context.Context) {
 	if len(p.changes) == 0 {
 		return
@@ -93,7 +93,7 @@ func (p *pass) logChanges(ctx context.Context) {
 	}
 }
 
-// Send an entry to the sink, which may do what it likes but stop the pass.
+// send an entry to the sink, which may do what it likes but stop the pass.
 func (p *pass) send(ctx context.Context, e changelog.Entry) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -70,7 +70,7 @@ func saysWhen(err error) bool {
 // How long somebody may be held back before the object says why.
 const patience = 10 * time.Second
 
-// HeldBack is the outcome of a pass that was stopped by what is wrong with a connection
+// heldBack is the outcome of a pass that was stopped by what is wrong with a connection
 // as a whole, which is told there. An object says so only if its user waits for it,
 // and not for a moment.
 func (p *pass) heldBack(err error) outcome {
@@ -95,7 +95,7 @@ func (p *pass) heldBack(err error) outcome {
 	return o
 }
 
-// TextHeld does not depend on whether the call was this object's own: it is what is
+// textHeld does not depend on whether the call was this object's own: it is what is
 // said of the connection.
 func (p *pass) textHeld(reason commonv1.ConditionReason, err error) string {
 	text, cause := textsHeld[reason], p.causeOf(err)
@@ -112,7 +112,7 @@ func (p *pass) textHeld(reason commonv1.ConditionReason, err error) string {
 // How much is told of a cause, so that there is room for what is said with it.
 const longestCause = 512
 
-// CauseOf returns what may be shown to all of an error that is about the connection as
+// causeOf returns what may be shown to all of an error that is about the connection as
 // a whole.
 func (p *pass) causeOf(err error) string {
 	cause, _ := external.SharedCause(err)
@@ -126,7 +126,7 @@ var textsHeld = map[commonv1.ConditionReason]string{
 	commonv1.ReasonExternalSystemUnavailable: "the external system is unavailable: waiting until it is back",
 }
 
-// RetryAfter returns when an error asks to be tried again, and up to a tenth later, or
+// retryAfter returns when an error asks to be tried again, and up to a tenth later, or
 // zero if it does not say. What a gate says is exact: it gives each another time.
 func retryAfter(err error, random float64) time.Duration {
 	after, ok := external.AsRetryAfter(err)
@@ -140,7 +140,7 @@ func retryAfter(err error, random float64) time.Duration {
 // ErrUnchanged says that nothing has changed of what a terminal error waits for.
 var errUnchanged = errors.New("nothing has changed since the last error")
 
-// AwaitCause returns when to look whether the cause of a terminal error has changed.
+// awaitCause returns when to look whether the cause of a terminal error has changed.
 // Changes of the object, of its configuration and of what it refers to are events. A
 // change of the credentials is none: it shows in the revision of the connection, which
 // costs no call.
@@ -158,7 +158,7 @@ func (p *pass) awaitCause(o outcome) time.Duration {
 	return next
 }
 
-// Unchanged says whether the pass was made by time alone, and nothing has changed that
+// unchanged says whether the pass was made by time alone, and nothing has changed that
 // could have made a terminal error pass.
 func (p *pass) unchanged() bool {
 	s := p.memo.Stop
@@ -168,7 +168,7 @@ func (p *pass) unchanged() bool {
 		!now.Before(s.Due) && now.Before(s.Until)
 }
 
-// StillStopped ends a pass in which nothing was called because nothing has changed.
+// stillStopped ends a pass in which nothing was called because nothing has changed.
 func (p *pass) stillStopped() time.Duration {
 	p.ended, p.next = "awaiting-cause", lifecycle.Poll
 	next := max(min(p.jitter(p.interval()), p.memo.Stop.Until.Sub(p.now())), time.Millisecond)
@@ -177,7 +177,7 @@ func (p *pass) stillStopped() time.Duration {
 	return next
 }
 
-// Steady keeps the messages of conditions that differ from what was read only in what
+// steady keeps the messages of conditions that differ from what was read only in what
 // differs each time: identifiers, times, counters. Otherwise each failure would be
 // news, and written.
 func (p *pass) steady() {

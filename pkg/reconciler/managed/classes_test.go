@@ -420,7 +420,7 @@ func TestAnOperationOutlastsALookThatFails(t *testing.T) {
 	}
 }
 
-// Updating changes the spec of an object that was created, so that the external system is at work on that, and returns the handle.
+// updating changes the spec of an object that was created, so that the external system is at work on that, and returns the handle.
 func updating(w *world, c *operations) string {
 	c.left = 1
 	w.pass()

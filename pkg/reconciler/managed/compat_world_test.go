@@ -67,7 +67,7 @@ type mock struct {
 	options  []managed.ReconcilerOption
 }
 
-// Pass makes the pass.
+// pass makes the pass.
 func (m mock) pass(t *testing.T) told {
 	t.Helper()
 	var got told
@@ -116,7 +116,7 @@ func (m mock) pass(t *testing.T) told {
 	return got
 }
 
-// Diff compares what was told. Conditions are a map by their types, so that their
+// diff compares what was told. Conditions are a map by their types, so that their
 // order is none.
 func diff(want, got told) string {
 	return cmp.Diff(ordered(want), ordered(got), test.EquateConditions())
@@ -163,22 +163,22 @@ func (t told) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Connecting connects to a client made of functions.
+// connecting connects to a client made of functions.
 func connecting(c managed.ExternalClient) managed.ExternalConnecter {
 	return managed.ExternalConnectorFn(func(context.Context, resource.Managed) (managed.ExternalClient, error) { return c, nil })
 }
 
-// Observes returns a client whose Observe always finds o.
+// observes returns a client whose Observe always finds o.
 func observes(o managed.ExternalObservation) managed.ExternalClientFns {
 	return managed.ExternalClientFns{ObserveFn: func(context.Context, resource.Managed) (managed.ExternalObservation, error) { return o, nil }}
 }
 
-// Answers returns a call of a client that is answered with err.
+// answers returns a call of a client that is answered with err.
 func answers(err error) func(context.Context, resource.Managed) error {
 	return func(context.Context, resource.Managed) error { return err }
 }
 
-// Annotated returns what makes an object with annotations, given as keys and
+// annotated returns what makes an object with annotations, given as keys and
 // values.
 func annotated(keysAndValues ...string) func(*fake.Managed) {
 	return func(mg *fake.Managed) { meta.AddAnnotations(mg, pairs(keysAndValues...)) }
@@ -201,7 +201,7 @@ func authors(add, remove error) managed.ReconcilerOption {
 	})
 }
 
-// CheckGolden compares a text with a file of testdata.
+// checkGolden compares a text with a file of testdata.
 func checkGolden(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -222,7 +222,7 @@ func checkGolden(t *testing.T, name, text string) {
 	}
 }
 
-// TestNames returns the names of the tests of packages, given by their folders:
+// testNames returns the names of the tests of packages, given by their folders:
 // as they are for this package, and after its name for others.
 func testNames(t *testing.T, folders ...string) map[string]bool {
 	t.Helper()

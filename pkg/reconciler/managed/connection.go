@@ -64,7 +64,7 @@ var callPriorities = map[lifecycle.Urgency]gates.Priority{
 	lifecycle.Poll:     gates.Poll,
 }
 
-// Inspect learns what a client can do beyond what it must. That is a part of Connect: a method
+// inspect learns what a client can do beyond what it must. That is a part of Connect: a method
 // of the client that panics fails to connect.
 func (p *pass) inspect(c ExternalClient) {
 	if d, ok := unwrap.As[ExternalDisconnecter](c); ok {
@@ -85,7 +85,7 @@ func (p *pass) inspect(c ExternalClient) {
 	}
 }
 
-// Meet joins those whose calls go over the same connection.
+// meet joins those whose calls go over the same connection.
 func (p *pass) meet() {
 	if p.connection.Name == "" {
 		p.connection.Name = connectionName(p.mg)
@@ -99,7 +99,7 @@ func (p *pass) meet() {
 	p.join(p.connection.Name, p.connection.Revision)
 }
 
-// Unconnected returns why there is no client. What is wrong with the connection as a
+// unconnected returns why there is no client. What is wrong with the connection as a
 // whole is learnt by its gate, as from any other call.
 func (p *pass) unconnected(ctx context.Context, err error) error {
 	if p.r.limits == nil || !classify(err).shared {
@@ -119,7 +119,7 @@ func (p *pass) unconnected(ctx context.Context, err error) error {
 	return err
 }
 
-// ConnectionName returns the configuration that an object refers to.
+// connectionName returns the configuration that an object refers to.
 func connectionName(mg resource.Managed) string {
 	referencer, ok := mg.(resource.ProviderConfigReferencer)
 	if !ok || referencer.GetProviderConfigReference() == nil {
@@ -137,7 +137,7 @@ func connectionName(mg resource.Managed) string {
 	return kind + "/" + mg.GetNamespace() + "/" + ref.Name
 }
 
-// LeaveToCall returns leave for one call, to be given back with what came of it, or an
+// leaveToCall returns leave for one call, to be given back with what came of it, or an
 // error if the call must not be made now.
 func (p *pass) leaveToCall(ctx context.Context) (release func(error), err error) {
 	release, err = p.askLeave(ctx, p.called)
@@ -146,7 +146,7 @@ func (p *pass) leaveToCall(ctx context.Context) (release func(error), err error)
 	return release, err
 }
 
-// AskLeave asks the gate. A call that continues what has begun is not held up.
+// askLeave asks the gate. A call that continues what has begun is not held up.
 func (p *pass) askLeave(ctx context.Context, continues bool) (release func(error), err error) {
 	if p.gate == nil {
 		return func(error) {}, nil
@@ -168,7 +168,7 @@ func (p *pass) askLeave(ctx context.Context, continues bool) (release func(error
 	return release, err
 }
 
-// Call makes a call for which there is leave.
+// call makes a call for which there is leave.
 func (p *pass) call(release func(error), do func() error) error {
 	err := context.Canceled // what panics has shown nothing
 	defer func() { release(err) }()

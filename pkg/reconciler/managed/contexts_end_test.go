@@ -35,7 +35,7 @@ func (c *contexts) end(when string, of map[string]context.Context) {
 	}
 }
 
-// Write notes the contexts of writes. How a Create ended, and the status, are written with their own.
+// write notes the contexts of writes. How a Create ended, and the status, are written with their own.
 func (c *contexts) write(ctx context.Context, note string) error {
 	what, _, _ := strings.Cut(note, " {")
 	c.note(ctx, what, what == "patch status" || c.created)

@@ -31,7 +31,7 @@ func WithStrictCreateErrors() ReconcilerOption {
 // 500s, was a failure with this option. Now the object waits for a user.
 func WithCreateErrorsAsFailures() ReconcilerOption { return func(*Reconciler) {} }
 
-// SurelyFailed says whether the Create of the pass that returned err is taken to have created
+// surelyFailed says whether the Create of the pass that returned err is taken to have created
 // nothing, and tells if that is so only because err does not say otherwise.
 func (p *pass) surelyFailed(err error) bool {
 	class := p.ownClass()
@@ -44,7 +44,7 @@ func (p *pass) surelyFailed(err error) bool {
 	return failed
 }
 
-// SurelyFailed says whether a Create of the class that returned err is taken to have created
+// surelyFailed says whether a Create of the class that returned err is taken to have created
 // nothing. A result that is not known is found out by a token or by a lookup without a person:
 // where there is one, only what the client marks is a failure, so that it holds for a client
 // of several requests, too.
@@ -60,7 +60,7 @@ func (r *Reconciler) surelyFailed(class lifecycle.Class, err error) bool {
 	}
 }
 
-// Overran returns the error of a Create whose context has ended: unless the client marks it,
+// overran returns the error of a Create whose context has ended: unless the client marks it,
 // nobody knows whether it is about a request that was cut off.
 func overran(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || external.IsNotCreated(err) || external.IsMarkedAlreadyExists(err) {
@@ -79,7 +79,7 @@ type untold struct {
 	types []string
 }
 
-// Tell the log of the type of an error, once. Its text may have a secret, and is told by the
+// tell the log of the type of an error, once. Its text may have a secret, and is told by the
 // object.
 func (u *untold) tell(r *Reconciler, err error) {
 	if name := fmt.Sprintf("%T", innermost(err)); u.first(name) {
@@ -88,7 +88,7 @@ func (u *untold) tell(r *Reconciler, err error) {
 	}
 }
 
-// First says whether a type is to be told of that was not before.
+// first says whether a type is to be told of that was not before.
 func (u *untold) first(name string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -100,7 +100,7 @@ func (u *untold) first(name string) bool {
 	return true
 }
 
-// Innermost returns the error that err is about, or the first that wraps several.
+// innermost returns the error that err is about, or the first that wraps several.
 func innermost(err error) error {
 	for range maxUntold {
 		inner := errors.Unwrap(err)

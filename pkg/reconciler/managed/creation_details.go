@@ -100,7 +100,7 @@ func (d *createdDetails) add(details ConnectionDetails) {
 	d.details = overlaid(d.details, details)
 }
 
-// Overlaid returns details with others in their place, apart from empty ones: these do not replace a value.
+// overlaid returns details with others in their place, apart from empty ones: these do not replace a value.
 func overlaid(details, others ConnectionDetails) ConnectionDetails {
 	for key, value := range others {
 		if details == nil {
@@ -114,7 +114,7 @@ func overlaid(details, others ConnectionDetails) ConnectionDetails {
 	return details
 }
 
-// Take returns what was told, and lets nothing be added.
+// take returns what was told, and lets nothing be added.
 func (d *createdDetails) take() ConnectionDetails {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -128,7 +128,7 @@ type selectivePublisher interface {
 	Publishes(mg resource.Managed) bool
 }
 
-// Publishes says whether connection details of the object go anywhere.
+// publishes says whether connection details of the object go anywhere.
 func (p *pass) publishes() bool {
 	if meta.WasDeleted(p.mg) {
 		return false
@@ -140,7 +140,7 @@ func (p *pass) publishes() bool {
 	return p.r.publisher != nil || secretFor(p.mg) != ""
 }
 
-// Publisher returns what publishes the details of the object.
+// publisher returns what publishes the details of the object.
 func (p *pass) publisher() ConnectionPublisher {
 	if p.r.publisher != nil {
 		return p.r.publisher
@@ -152,7 +152,7 @@ func (p *pass) publisher() ConnectionPublisher {
 	}
 }
 
-// ExpectDetails makes sure that what Create is about to tell can be published, and notes on the object that it is to be.
+// expectDetails makes sure that what Create is about to tell can be published, and notes on the object that it is to be.
 func (p *pass) expectDetails(ctx context.Context) error {
 	if !p.r.detailsOfCreation || !p.publishes() {
 		return nil
@@ -168,7 +168,7 @@ func (p *pass) expectDetails(ctx context.Context) error {
 	return nil
 }
 
-// Deliver publishes what a Create has told, and says whether nothing of it is left to be published.
+// deliver publishes what a Create has told, and says whether nothing of it is left to be published.
 func (p *pass) deliver(ctx context.Context, told ConnectionDetails, created error) bool {
 	if len(told) > 0 {
 		p.told = append(p.told, told)
@@ -191,7 +191,7 @@ func (p *pass) deliver(ctx context.Context, told ConnectionDetails, created erro
 	return true
 }
 
-// DeliverAgain publishes what could not be published when Create had told it. The result of the creation is stored by then.
+// deliverAgain publishes what could not be published when Create had told it. The result of the creation is stored by then.
 func (p *pass) deliverAgain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
 	defer cancel()
@@ -199,7 +199,7 @@ func (p *pass) deliverAgain(ctx context.Context) error {
 	return p.storeDelivered(ctx, persistently(ctx, p.publishUndelivered))
 }
 
-// CatchUp stores what was put back, and what an earlier pass could not publish.
+// catchUp stores what was put back, and what an earlier pass could not publish.
 func (p *pass) catchUp(ctx context.Context) error {
 	if err := p.storeRestored(ctx); err != nil {
 		return err
@@ -208,7 +208,7 @@ func (p *pass) catchUp(ctx context.Context) error {
 	return p.deliverLate(ctx)
 }
 
-// DeliverLate publishes what an earlier pass could not publish.
+// deliverLate publishes what an earlier pass could not publish.
 func (p *pass) deliverLate(ctx context.Context) error {
 	if meta.WasDeleted(p.mg) {
 		p.memo.Undelivered = nil
@@ -251,7 +251,7 @@ func (p *pass) publishUndelivered(ctx context.Context) error {
 	return nil
 }
 
-// SettleDetails notes that nothing is left to be published of what a Create has told: on the object, if that can be stored.
+// settleDetails notes that nothing is left to be published of what a Create has told: on the object, if that can be stored.
 func (p *pass) settleDetails() {
 	if _, noted := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails]; noted {
 		p.memo.Details = detailsSettled
@@ -259,7 +259,7 @@ func (p *pass) settleDetails() {
 	}
 }
 
-// TellUnheld tells of details that Create told and no Secret can hold.
+// tellUnheld tells of details that Create told and no Secret can hold.
 func (p *pass) tellUnheld(unheld error) {
 	p.tell(event.Warning(reasonDetailsLost, p.redact(errors.Wrap(unheld, textDetailsUnheld))))
 	if p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails] != "" {
@@ -268,7 +268,7 @@ func (p *pass) tellUnheld(unheld error) {
 	}
 }
 
-// TellLostDetails tells once of details that a process did not publish that is no more. Of those that this one has
+// tellLostDetails tells once of details that a process did not publish that is no more. Of those that this one has
 // published the object may say still, or again, that they are pending.
 func (p *pass) tellLostDetails(ctx context.Context) error {
 	pending := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails] == detailsPending

@@ -103,7 +103,7 @@ func TestDetailsOfACreateThatFails(t *testing.T) {
 	}
 }
 
-// OwnSecret returns a Secret as the object has published it.
+// ownSecret returns a Secret as the object has published it.
 func (g gallery) ownSecret(immutable *bool) *corev1.Secret {
 	g.Helper()
 	o := g.get()

@@ -28,7 +28,7 @@ type processEnd struct{}
 
 func (processEnd) EndsProcess() {}
 
-// CrashAfterCreate lets the process die after the effect of Create, before its
+// crashAfterCreate lets the process die after the effect of Create, before its
 // result is stored.
 func crashAfterCreate(w *world) {
 	w.cloud.After = func(_ context.Context, call string, _ resource.Managed) error {

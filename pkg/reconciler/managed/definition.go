@@ -19,7 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// WithoutStatus says what to do if a write of the status is answered with a name, although the
+// withoutStatus says what to do if a write of the status is answered with a name, although the
 // object is there. If that is the name of the object, its kind has no status to write.
 func (p *pass) withoutStatus(err error) error {
 	if !gone.Named(err) {
@@ -40,12 +40,12 @@ func (p *pass) withoutStatus(err error) error {
 		"add the marker +kubebuilder:subresource:status to its Go type, generate the definition, and apply it", p.r.of.Kind)
 }
 
-// Conditionless says whether the API server takes the status and stores no condition of it.
+// conditionless says whether the API server takes the status and stores no condition of it.
 func (p *pass) conditionless() bool {
 	return p.mg.GetCondition(commonv1.TypeSynced).Reason != "" && isAbsent(p.newest.GetCondition(commonv1.TypeSynced))
 }
 
-// IsAbsent tells the answer for a condition that an object does not have from one that was stored in part.
+// isAbsent tells the answer for a condition that an object does not have from one that was stored in part.
 func isAbsent(c commonv1.Condition) bool {
 	return c.Reason == "" && c.Status == metav1.ConditionUnknown && c.LastTransitionTime.IsZero()
 }
@@ -53,7 +53,7 @@ func isAbsent(c commonv1.Condition) bool {
 // StampField is what definitions of other runtimes lack of conditions.
 const stampField = "status.conditions[].observedGeneration"
 
-// LostFields returns the fields of conditions that something says and that are stored of none of them.
+// lostFields returns the fields of conditions that something says and that are stored of none of them.
 func lostFields(says, stored conditions.Conditioned) (fields []string) {
 	var lost, kept [4]bool
 	for _, t := range ownTypes {
@@ -78,7 +78,7 @@ func lostFields(says, stored conditions.Conditioned) (fields []string) {
 	return fields
 }
 
-// TellUnwritable tells once that the status cannot be written although the object is there,
+// tellUnwritable tells once that the status cannot be written although the object is there,
 // or that no condition of it is stored: no condition can say so.
 func (p *pass) tellUnwritable(err error) {
 	text := ""

@@ -29,7 +29,7 @@ const pollHook = "poll interval hook"
 // The least time between two looks at something that takes its time.
 const leastWait = time.Second
 
-// Delay returns when to look again. It is never zero or less.
+// delay returns when to look again. It is never zero or less.
 func (p *pass) delay(a again) time.Duration {
 	interval := p.interval()
 	switch a {
@@ -54,7 +54,7 @@ func (p *pass) delay(a again) time.Duration {
 	}
 }
 
-// NextPoll returns when to look again at what needs nothing.
+// nextPoll returns when to look again at what needs nothing.
 func (p *pass) nextPoll(interval time.Duration) time.Duration {
 	interval = p.stretched(interval)
 	if p.lister == nil {
@@ -73,14 +73,14 @@ func (p *pass) nextPoll(interval time.Duration) time.Duration {
 	return max(at.Sub(p.now()), time.Millisecond)
 }
 
-// Doubled is a second, and twice as long after each wait that followed on one.
+// doubled is a second, and twice as long after each wait that followed on one.
 func (p *pass) doubled(interval time.Duration) time.Duration {
 	p.memo.Backoffs++
 
 	return p.jitter(min(time.Second<<min(p.memo.Backoffs-1, 20), interval))
 }
 
-// Tenth is a tenth of the time that has passed since the external system was given
+// tenth is a tenth of the time that has passed since the external system was given
 // something to do, so that the end is noticed at most a tenth too late; but a second
 // at least, and the poll interval at most. Most of what it is counted from is told by
 // the object, so that a restart does not begin anew with all objects.
@@ -96,7 +96,7 @@ func (p *pass) tenth(interval time.Duration) time.Duration {
 	return min(p.jitter(max(least, longest*10/11)), longest)
 }
 
-// BusySince returns when the external system was given what it is busy with: when
+// busySince returns when the external system was given what it is busy with: when
 // the object ceased to be ready, if nothing later is known. Where no status is stored, that says nothing.
 func (p *pass) busySince() time.Time {
 	before, ready := p.read.GetCondition(commonv1.TypeReady), p.mg.GetCondition(commonv1.TypeReady)
@@ -118,7 +118,7 @@ func (p *pass) busySince() time.Time {
 	return since
 }
 
-// Hook makes a delay of an interval. A hook that panics is told once, and does nobody harm: the
+// hook makes a delay of an interval. A hook that panics is told once, and does nobody harm: the
 // default is used.
 func (p *pass) hook(interval time.Duration) (delay time.Duration) {
 	if p.r.pollIntervalHook == nil {
@@ -145,7 +145,7 @@ func (p *pass) jitter(d time.Duration) time.Duration {
 	return max(d+time.Duration((2*p.r.random()-1)*defaultJitter*float64(d)), time.Millisecond)
 }
 
-// Interval returns the poll interval of the object.
+// interval returns the poll interval of the object.
 func (p *pass) interval() time.Duration {
 	own, set, err := meta.GetPollInterval(p.mg)
 	if err != nil || !set {
@@ -155,7 +155,7 @@ func (p *pass) interval() time.Duration {
 	return min(max(own, p.r.minPollInterval), maxPollInterval)
 }
 
-// CheckPollInterval tells once that an object asks for something that is no
+// checkPollInterval tells once that an object asks for something that is no
 // interval. It does nobody harm: the default is used.
 func (p *pass) checkPollInterval() {
 	_, _, err := meta.GetPollInterval(p.mg)

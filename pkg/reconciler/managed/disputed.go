@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// Disputed returns for how long it is not believed that what exists is not ours, although the object is
+// disputed returns for how long it is not believed that what exists is not ours, although the object is
 // deleted and says that it is: a stamp may be read wrongly once, and show later than what bears it.
 func (p *pass) disputed() time.Duration {
 	if !p.ownerChanged() {
@@ -27,13 +27,13 @@ func (p *pass) disputed() time.Duration {
 	return rest
 }
 
-// OwnerChanged says whether what was created or adopted for a deleted object exists and is not ours, and no
+// ownerChanged says whether what was created or adopted for a deleted object exists and is not ours, and no
 // Delete was sent that explains it.
 func (p *pass) ownerChanged() bool {
 	return p.observed && p.observation.ResourceExists && meta.WasDeleted(p.mg) && p.surprising() && p.stranger() && p.wasOurs()
 }
 
-// WasOurs says whether it is known that what has the external name of the object was created or adopted
+// wasOurs says whether it is known that what has the external name of the object was created or adopted
 // for it.
 func (p *pass) wasOurs() bool {
 	if p.r.named { // there is no record, and a client may set conditions when it observes
@@ -48,7 +48,7 @@ func (p *pass) wasOurs() bool {
 	return this.Mark != "" && (!told || underThisName || p.memo.Seen == this)
 }
 
-// OwnerChangedText names what an object leaves to another owner.
+// ownerChangedText names what an object leaves to another owner.
 func (p *pass) ownerChangedText() string {
 	by := ""
 	if stamp := p.observation.OwnerStamp; stamp != "" {
@@ -59,7 +59,7 @@ func (p *pass) ownerChangedText() string {
 		"it is left as it is; delete it there, if nothing else manages it", meta.GetExternalName(p.mg), by)
 }
 
-// EndDoubts forgets what was doubted of what an observation has found, and how often it was created and not
+// endDoubts forgets what was doubted of what an observation has found, and how often it was created and not
 // found. What a user asks for is not put off.
 func (p *pass) endDoubts(stranger bool) {
 	exists := p.observation.ResourceExists

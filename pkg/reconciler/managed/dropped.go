@@ -20,7 +20,7 @@ import (
 // stored again some day is late by no more than it took until then.
 const leastDropped = time.Minute
 
-// DroppedLately says whether the API server did not store this change of the status, and it is
+// droppedLately says whether the API server did not store this change of the status, and it is
 // not to be sent again yet.
 func (p *pass) droppedLately(newest statusImage, patch map[string]any) bool {
 	last := p.memo.Dropped
@@ -28,7 +28,7 @@ func (p *pass) droppedLately(newest statusImage, patch map[string]any) bool {
 	return last.Times > 0 && p.now().Before(last.Until) && last.Change == p.fingerprint(newest, patch)
 }
 
-// Missed returns what the API server has not stored of a status although it says so, and on top of what
+// missed returns what the API server has not stored of a status although it says so, and on top of what
 // that is missing: a definition that lacks a field stores the rest. It is nil if all is stored, or if
 // nobody can tell because the status was written over whatever there was.
 func (p *pass) missed(newest, desired statusImage, answer resource.Managed, before string) (statusImage, map[string]any) {
@@ -50,7 +50,7 @@ func (p *pass) missed(newest, desired statusImage, answer resource.Managed, befo
 	return stored, rest
 }
 
-// Drop remembers a change of the status that the API server did not store.
+// drop remembers a change of the status that the API server did not store.
 func (p *pass) drop(newest statusImage, patch map[string]any) {
 	now := objectstate.Dropped{Change: p.fingerprint(newest, patch)}
 	if last := p.memo.Dropped; last.Change == now.Change {
@@ -61,7 +61,7 @@ func (p *pass) drop(newest statusImage, patch map[string]any) {
 	p.memo.Dropped = now
 }
 
-// Fingerprint identifies a change of a status. Encoding sorts the keys. When a condition came
+// fingerprint identifies a change of a status. Encoding sorts the keys. When a condition came
 // to be is left out: what is not stored comes to be anew in each pass. So are volatile fields,
 // which change by themselves.
 func (p *pass) fingerprint(base statusImage, patch map[string]any) [sha256.Size]byte {
@@ -77,7 +77,7 @@ func (p *pass) fingerprint(base statusImage, patch map[string]any) [sha256.Size]
 	return sha256.Sum256(data)
 }
 
-// Timeless returns the conditions without their times.
+// timeless returns the conditions without their times.
 func timeless(conditions []commonv1.Condition) []commonv1.Condition {
 	out := slices.Clone(conditions)
 	for i := range out {

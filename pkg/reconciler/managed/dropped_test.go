@@ -40,7 +40,7 @@ var careless = map[string]func(mg resource.Managed, name string){
 	},
 }
 
-// Treats lets clients treat objects in a way, and then answer as they are told to.
+// treats lets clients treat objects in a way, and then answer as they are told to.
 func (w *world) treats(way func(resource.Managed, string), answers map[string]error) {
 	w.cloud.Before = func(_ context.Context, call string, mg resource.Managed) error {
 		if call == "Connect" {
@@ -111,7 +111,7 @@ func TestACarelessClientTakesNothingAway(t *testing.T) {
 	}
 }
 
-// Marked checks that there is one disk, and that the object is marked with it or with the
+// marked checks that there is one disk, and that the object is marked with it or with the
 // attempt that nobody knows the end of.
 func (w *world) marked(lost bool) {
 	w.Helper()

@@ -34,7 +34,7 @@ const (
 	textManifest = "Remove the annotations that the provider writes from the manifest"
 )
 
-// NewAttempt returns an id that no other attempt has. It begins with a number that grows from
+// newAttempt returns an id that no other attempt has. It begins with a number that grows from
 // one attempt of an object to the next: the Unix time, or one more than the last. The digit before
 // the "-" is that of the class that the attempt is made in. The id ends in what tells the object it
 // was made for: marks may be copied along with an object.
@@ -52,12 +52,12 @@ func (p *pass) newAttempt() string {
 	return p.attemptID(number, uint32(p.r.random()*(1<<32)))
 }
 
-// AttemptID returns the id of an attempt for the object, in the class that the controller has now.
+// attemptID returns the id of an attempt for the object, in the class that the controller has now.
 func (p *pass) attemptID(number int64, random uint32) string {
 	return fmt.Sprintf("%08x%08x%x-%s", uint32(min(number, math.MaxUint32)), random, int(p.ownClass()), ownMark(p.mg))
 }
 
-// KnownMarks returns what tells of a creation or an attempt: the record, the condition Created and the memory of this process.
+// knownMarks returns what tells of a creation or an attempt: the record, the condition Created and the memory of this process.
 // Most are empty.
 func (p *pass) knownMarks() []string {
 	told := objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message)
@@ -65,7 +65,7 @@ func (p *pass) knownMarks() []string {
 	return []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastKnown().Mark, told.Mark}
 }
 
-// OtherClass says whether an attempt was made in another class than that of the controller now, as the release of a
+// otherClass says whether an attempt was made in another class than that of the controller now, as the release of a
 // provider before this one may have done: Create was not given the token, or nobody can search for what it made. An
 // id that is shorter does not tell.
 func (p *pass) otherClass(id string) bool {
@@ -75,7 +75,7 @@ func (p *pass) otherClass(id string) bool {
 	return len(head) == at+1 && head[at] != '0'+byte(p.ownClass())
 }
 
-// NumberOf returns the number of a creation or attempt, by which two of one object can be
+// numberOf returns the number of a creation or attempt, by which two of one object can be
 // ordered: that of its id or, of one that another runtime has recorded, its Unix time; and -1
 // of anything else.
 func numberOf(mark string) int64 {
@@ -93,7 +93,7 @@ func numberOf(mark string) int64 {
 // attempt. That of one that was recorded before ids had numbers is anything.
 const numberAhead = 24 * time.Hour
 
-// Beginning returns the time of the number of an id: nothing was recorded of the attempt before.
+// beginning returns the time of the number of an id: nothing was recorded of the attempt before.
 // It is zero if that is not known. Now is about when it was recorded, or later.
 func beginning(id string, now time.Time) time.Time {
 	number := numberOf(id)
@@ -104,7 +104,7 @@ func beginning(id string, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// Latest returns the latest of some times.
+// latest returns the latest of some times.
 func latest(at time.Time, others ...time.Time) time.Time {
 	for _, other := range others {
 		if other.After(at) {
@@ -115,7 +115,7 @@ func latest(at time.Time, others ...time.Time) time.Time {
 	return at
 }
 
-// LatestTime returns the latest of the times that a record has of a creation, or nothing.
+// latestTime returns the latest of the times that a record has of a creation, or nothing.
 func latestTime(mg resource.Managed) string {
 	at := meta.GetExternalCreateSucceeded(mg)
 	if pending := meta.GetExternalCreatePending(mg); pending.After(at) {
@@ -128,7 +128,7 @@ func latestTime(mg resource.Managed) string {
 	return at.Format(time.RFC3339)
 }
 
-// LastKnown returns the last creation, or the id of the last attempt, as far as it is known without
+// lastKnown returns the last creation, or the id of the last attempt, as far as it is known without
 // the record: from the memory of this process, or from the condition Created.
 func (p *pass) lastKnown() objectstate.CreationRef {
 	if name, mark, _ := p.memo.known(); mark != "" {
@@ -143,7 +143,7 @@ func (p *pass) lastKnown() objectstate.CreationRef {
 	return objectstate.ParseCreationRef(told.Message)
 }
 
-// Earlier says whether the record is of a creation before the last one that is known without
+// earlier says whether the record is of a creation before the last one that is known without
 // it, or of another object. No attempt of ours is recorded with a smaller number than the one
 // before, whatever the clock says.
 func (p *pass) earlier() bool {
@@ -166,7 +166,7 @@ func (p *pass) earlier() bool {
 	}
 }
 
-// Precedes says whether the record is of an attempt that was made before another one.
+// precedes says whether the record is of an attempt that was made before another one.
 func precedes(mg resource.Managed, other string) bool {
 	id, _ := attempt(mg)
 	if id == "" { // another runtime has recorded times alone
@@ -176,7 +176,7 @@ func precedes(mg resource.Managed, other string) bool {
 	return id != "" && numberOf(id) < numberOf(other)
 }
 
-// Overwritten says whether an earlier creation is written over the record of the last, and has left
+// overwritten says whether an earlier creation is written over the record of the last, and has left
 // its id: another runtime records times alone, and they are merged into the object with the name
 // that it had then. Who chooses another name leaves the times, and none is before the number of
 // the id.
@@ -188,7 +188,7 @@ func (p *pass) overwritten() bool {
 	return !succeeded.IsZero() && succeeded.Before(beginning(id, since))
 }
 
-// PrecedesFind says whether the record has no result of the attempt that led to what the status
+// precedesFind says whether the record has no result of the attempt that led to what the status
 // says was found, and is not that of its repetition since.
 func (p *pass) precedesFind() bool {
 	told := p.mg.GetCondition(commonv1.TypeCreated)
@@ -198,7 +198,7 @@ func (p *pass) precedesFind() bool {
 	return result == "" && told.Status == metav1.ConditionTrue && found && !meta.GetExternalCreatePending(p.mg).After(told.LastTransitionTime.Time)
 }
 
-// PrecedesResult says whether the record has no result of the attempt that is known to have
+// precedesResult says whether the record has no result of the attempt that is known to have
 // succeeded. Only where the same token leads to the same resource is an attempt begun again.
 func (p *pass) precedesResult(known string) bool {
 	id, result := attempt(p.mg)
@@ -206,7 +206,7 @@ func (p *pass) precedesResult(known string) bool {
 	return !p.r.tokens && result == "" && known == id+"/"+attemptSucceeded
 }
 
-// IsCopied says whether an id is that of an attempt that was made for another object. Times, by
+// isCopied says whether an id is that of an attempt that was made for another object. Times, by
 // which other runtimes record creations, bear no such mark.
 func isCopied(mg resource.Managed, id string) bool {
 	_, err := time.Parse(time.RFC3339, id)
@@ -214,7 +214,7 @@ func isCopied(mg resource.Managed, id string) bool {
 	return err != nil && copied(mg, id)
 }
 
-// RemoveEarlier removes the record of an earlier creation, with the external name, if that of
+// removeEarlier removes the record of an earlier creation, with the external name, if that of
 // the last is known. It says whether it did.
 func (p *pass) removeEarlier() bool {
 	if !p.earlier() {
@@ -232,7 +232,7 @@ func (p *pass) removeEarlier() bool {
 	return true
 }
 
-// Unstored says whether the record has not the result of its attempt because this process could not store it:
+// unstored says whether the record has not the result of its attempt because this process could not store it:
 // nobody has written an earlier one.
 func (p *pass) unstored() bool {
 	id, result := attempt(p.mg)
@@ -241,7 +241,7 @@ func (p *pass) unstored() bool {
 	return of != "" && id == of && result == ""
 }
 
-// EarlierText returns what is told of the record of an earlier creation, which had a name.
+// earlierText returns what is told of the record of an earlier creation, which had a name.
 func (p *pass) earlierText(name string) string {
 	if ref, _ := p.lastCreation(); name == "" || ref.Name == "" || name == ref.Name || p.r.named {
 		return textEarlier
@@ -250,7 +250,7 @@ func (p *pass) earlierText(name string) string {
 	return p.redact(errors.Errorf(textEarlierNamed, name)).Error()
 }
 
-// RemoveRecord removes the record of a creation, and leaves the external name.
+// removeRecord removes the record of a creation, and leaves the external name.
 func removeRecord(mg resource.Managed) { meta.RemoveAnnotations(mg, recordMarks...) }
 
 // recordMarks are the annotations of the record of a creation, without the external name.
@@ -259,14 +259,14 @@ var recordMarks = []string{
 	meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed,
 }
 
-// TellTaken tells that the record of a creation was taken, or that of an earlier one removed.
+// tellTaken tells that the record of a creation was taken, or that of an earlier one removed.
 func (p *pass) tellTaken(text string) {
 	if !p.r.halted(p.mg) && p.first(string(reasonRecordTaken), text) {
 		p.tell(event.Warning(reasonRecordTaken, errors.New(text)))
 	}
 }
 
-// GaveUp says whether the record is of the creation that the user gave up last, or of one before,
+// gaveUp says whether the record is of the creation that the user gave up last, or of one before,
 // and does not say that itself.
 func (p *pass) gaveUp() bool {
 	told := p.mg.GetCondition(commonv1.TypeCreated)
@@ -279,7 +279,7 @@ func (p *pass) gaveUp() bool {
 	return last != "" && !isCopied(p.mg, last) && !isCopied(p.mg, id) && (id == last || precedes(p.mg, last))
 }
 
-// GiveUp forgets a creation that the user has given up.
+// giveUp forgets a creation that the user has given up.
 func (p *pass) giveUp() {
 	p.memo.Made, p.memo.Called = objectstate.CreationRef{}, objectstate.Intent{}
 	if told := p.mg.GetCondition(commonv1.TypeCreated); told.Reason == commonv1.ReasonUnresolved {

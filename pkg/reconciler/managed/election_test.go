@@ -43,7 +43,7 @@ func (s *standby) Add(r manager.Runnable) error {
 	return nil
 }
 
-// Lead starts what waits to be elected.
+// lead starts what waits to be elected.
 func (s *standby) lead(t *testing.T) {
 	t.Helper()
 	for _, r := range s.waiting {
@@ -53,14 +53,14 @@ func (s *standby) lead(t *testing.T) {
 	}
 }
 
-// Waits makes a reconciler of a process that waits while another one leads.
+// waits makes a reconciler of a process that waits while another one leads.
 func (w *world) waits() (*managed.Reconciler, *standby) {
 	m := &standby{Manager: w.m}
 
 	return w.reconciler(m), m
 }
 
-// Abandoned returns a world in which a process has waited for an hour, while the leader has created a disk for an object of
+// abandoned returns a world in which a process has waited for an hour, while the leader has created a disk for an object of
 // which a replace took the record, and has ended.
 func abandoned(t *testing.T) (*world, *managed.Reconciler, *standby) {
 	t.Helper()
@@ -172,7 +172,7 @@ func (l *lock) RecordEvent(string) {}
 func (l *lock) Identity() string   { return "me" }
 func (l *lock) Describe() string   { return "a lock" }
 
-// Release lets another process become the leader.
+// release lets another process become the leader.
 func (l *lock) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,7 +196,7 @@ func TestTheManagerTellsOfTheElection(t *testing.T) {
 	}
 }
 
-// Elected runs a process that becomes the leader after an hour, and looks at an object that was created so long before.
+// elected runs a process that becomes the leader after an hour, and looks at an object that was created so long before.
 func elected(t *testing.T, warm bool, age time.Duration) {
 	t.Helper()
 	w := newWorld(t)

@@ -74,7 +74,7 @@ type exitCase struct {
 	patches [][]string // what the bodies of the writes have in them, one by one
 }
 
-// Object makes an object that has our finalizer and annotations, given as keys
+// object makes an object that has our finalizer and annotations, given as keys
 // and values, and asks for a disk of one GiB.
 func object(keysAndValues ...string) func(*world) {
 	return func(w *world) {
@@ -85,7 +85,7 @@ func object(keysAndValues ...string) func(*world) {
 	}
 }
 
-// Existing makes such an object, and the disk that it stands for.
+// existing makes such an object, and the disk that it stands for.
 func existing(size int64, keysAndValues ...string) func(*world) {
 	return func(w *world) {
 		w.cloud.Put(volume.Disk{ID: "vol-7", SizeGiB: size})
@@ -93,13 +93,13 @@ func existing(size int64, keysAndValues ...string) func(*world) {
 	}
 }
 
-// Without makes an object that nobody holds.
+// without makes an object that nobody holds.
 func without(w *world) { w.create(nil) }
 
-// Going deletes the object.
+// going deletes the object.
 func going(w *world) { w.delete() }
 
-// Twice lets what is deleted be looked for once already: one answer that it is not
+// twice lets what is deleted be looked for once already: one answer that it is not
 // there is not believed.
 func twice(w *world) {
 	w.pass()
@@ -107,12 +107,12 @@ func twice(w *world) {
 	w.taken()
 }
 
-// Calling lets a call of the external client be answered with err.
+// calling lets a call of the external client be answered with err.
 func calling(call string, err error) func(*world) {
 	return func(w *world) { w.cloud.Before = failing(call, err) }
 }
 
-// Writing lets a write of the object, not of its status, whose body has the
+// writing lets a write of the object, not of its status, whose body has the
 // marker in it be answered with err.
 func writing(marker string, err error) func(*world) {
 	return func(w *world) {
@@ -126,10 +126,10 @@ func writing(marker string, err error) func(*world) {
 	}
 }
 
-// Hiding lets nothing outside show.
+// hiding lets nothing outside show.
 func hiding(w *world) { w.cloud.Hidden = func(string) bool { return true } }
 
-// Lingering lets a deletion take its time.
+// lingering lets a deletion take its time.
 func lingering(w *world) {
 	w.cloud.Swallow = errSwallow
 	w.cloud.Before = failing("Delete", errSwallow)
@@ -465,7 +465,7 @@ const unknownPolicy = `annotation krateo.io/management-policy has the unknown va
 var rows = strings.Fields("X01 X02 X03 X04a X04b X04c X05 X06a X06b X06c X07a X07b X08a X08b X09a X09b X10a X10b X10c " +
 	"X11a X11b X12a X12b X13a X13b X14 X15 X16 X17 X18 X19 X20")
 
-// Or returns e with the fields of otherwise where it has none.
+// or returns e with the fields of otherwise where it has none.
 func (e exit) or(otherwise exit) exit {
 	return exit{
 		cmp.Or(e.Calls, otherwise.Calls, none), cmp.Or(e.Writes, otherwise.Writes, none),
@@ -474,7 +474,7 @@ func (e exit) or(otherwise exit) exit {
 	}
 }
 
-// ShownIf returns what a Ready that nobody set looks like: it was not touched.
+// shownIf returns what a Ready that nobody set looks like: it was not touched.
 func shownIf(e, otherwise exit) string {
 	if strings.Contains(cmp.Or(e.Writes, otherwise.Writes), "status") {
 		return "Unknown/"
@@ -483,7 +483,7 @@ func shownIf(e, otherwise exit) string {
 	return none
 }
 
-// Exit makes a pass and says how it ended, and what was written.
+// exit makes a pass and says how it ended, and what was written.
 func (w *world) exit() (exit, []string) {
 	w.Helper()
 	w.mu.Lock()
@@ -536,7 +536,7 @@ func shown(c commonv1.Condition) string {
 	return text
 }
 
-// NewExit arranges what an exit needs.
+// newExit arranges what an exit needs.
 func newExit(t *testing.T, tc exitCase) *world {
 	t.Helper()
 	w := newWorld(t, tc.options...)

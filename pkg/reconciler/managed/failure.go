@@ -41,7 +41,7 @@ type failure struct {
 
 func (f *failure) Unwrap() error { return f.error }
 
-// Failed returns err as a failure of the stage; nil stays nil.
+// failed returns err as a failure of the stage; nil stays nil.
 func (s *stage) failed(err error) error {
 	switch {
 	case err == nil:

@@ -37,7 +37,7 @@ func WithLeaseDeadline(deadline func() time.Time) ReconcilerOption {
 // to stop.
 var errNotBegun = errors.New("not begun")
 
-// MayChange returns an error if this process may not change anything outside now.
+// mayChange returns an error if this process may not change anything outside now.
 func (p *pass) mayChange(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errors.Errorf("%w: this process stops: %w", errNotBegun, ctx.Err())
@@ -62,17 +62,17 @@ func (p *pass) mayChange(ctx context.Context) error {
 	return nil
 }
 
-// LeaseLeft returns what is left of the lease. An error says that nobody knows: nothing may begin.
+// leaseLeft returns what is left of the lease. An error says that nobody knows: nothing may begin.
 func (p *pass) leaseLeft() (left time.Duration, limited bool, err error) {
 	return p.leaseAsked(p.guarded)
 }
 
-// LeaseBeside does what leaseLeft does, beside a pass that may wait for something else.
+// leaseBeside does what leaseLeft does, beside a pass that may wait for something else.
 func (p *pass) leaseBeside() (left time.Duration, limited bool, err error) {
 	return p.leaseAsked(func(_ string, call func() error) error { return panics.Call(call) })
 }
 
-// LeaseAsked asks for the lease. The monotonic clock stands still while a machine is
+// leaseAsked asks for the lease. The monotonic clock stands still while a machine is
 // suspended, and the wall clock may be set: the lesser counts. A time that has no reading
 // of the monotonic clock is compared by the wall clock.
 func (p *pass) leaseAsked(ask func(string, func() error) error) (left time.Duration, limited bool, err error) {
@@ -91,7 +91,7 @@ func (p *pass) leaseAsked(ask func(string, func() error) error) (left time.Durat
 	return min(deadline.Sub(now), deadline.Round(0).Sub(now)), true, nil
 }
 
-// LeaseOverBeside says whether the lease is over, if that is known before ctx ends.
+// leaseOverBeside says whether the lease is over, if that is known before ctx ends.
 func (p *pass) leaseOverBeside(ctx context.Context) bool {
 	over := make(chan bool, 1)
 	go func() {
@@ -106,7 +106,7 @@ func (p *pass) leaseOverBeside(ctx context.Context) bool {
 	}
 }
 
-// UnderLease returns a context that ends with the lease, however often that is
+// underLease returns a context that ends with the lease, however often that is
 // renewed meanwhile. A lease that does not say so was not renewed.
 func (p *pass) underLease(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	left, limited, err := p.leaseLeft()

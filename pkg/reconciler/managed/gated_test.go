@@ -145,7 +145,7 @@ func newGated(t *testing.T, ro ...managed.ReconcilerOption) *gated {
 	return g
 }
 
-// Serves lets the kind come or go, and waits until the gate has seen it.
+// serves lets the kind come or go, and waits until the gate has seen it.
 func (g *gated) serves(serves bool) {
 	g.Helper()
 	for _, o := range []client.Object{&volume.Volume{}, &corev1.ConfigMap{}} {

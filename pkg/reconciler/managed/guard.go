@@ -42,7 +42,7 @@ type guards struct{ kind, namespace bool }
 // Above is what an object goes with.
 type above struct{ apiVersion, kind, name string }
 
-// Above returns what the guards look at before the resource of an object is deleted.
+// above returns what the guards look at before the resource of an object is deleted.
 func (p *pass) above() (all []above, err error) {
 	if p.r.guards.namespace && p.mg.GetNamespace() != "" {
 		all = append(all, above{"v1", "Namespace", p.mg.GetNamespace()})
@@ -59,7 +59,7 @@ func (p *pass) above() (all []above, err error) {
 	return all, nil
 }
 
-// Spare says whether the external resource is to stay because the object did not
+// spare says whether the external resource is to stay because the object did not
 // go for its own sake.
 func (p *pass) spare(ctx context.Context) (bool, error) {
 	if p.spared {

@@ -77,12 +77,12 @@ func TestDeletionGuard(t *testing.T) {
 	}
 }
 
-// LeavingNamespace makes the namespace one that is being deleted.
+// leavingNamespace makes the namespace one that is being deleted.
 func (w *world) leavingNamespace() {
 	w.leaving(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, key.Namespace)
 }
 
-// LeavingDefinition makes the definition of the kind one that is being deleted.
+// leavingDefinition makes the definition of the kind one that is being deleted.
 func (w *world) leavingDefinition() {
 	w.leaving(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, definition)
 }

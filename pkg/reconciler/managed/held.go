@@ -30,7 +30,7 @@ type liveness struct {
 	workers    int
 }
 
-// AddLiveness adds a check to the health endpoint of the manager.
+// addLiveness adds a check to the health endpoint of the manager.
 func addLiveness(m manager.Manager, name string, o ctrlcontroller.Options) *liveness {
 	l := &liveness{workers: o.MaxConcurrentReconciles}
 	if l.workers <= 0 {
@@ -41,7 +41,7 @@ func addLiveness(m manager.Manager, name string, o ctrlcontroller.Options) *live
 	return l
 }
 
-// Check fails if all workers are held.
+// check fails if all workers are held.
 func (l *liveness) check(*http.Request) error {
 	r := l.reconciler.Load()
 	if r == nil || r.unchecked {

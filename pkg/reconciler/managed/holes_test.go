@@ -288,7 +288,7 @@ func TestALeaseThatIsRenewed(t *testing.T) {
 	})
 }
 
-// Drag lasts for a while, or as long as its context.
+// drag lasts for a while, or as long as its context.
 func drag(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -23,7 +23,7 @@ type BackendIdentifier interface {
 	Identity() string
 }
 
-// Recognise refuses a system that is not the one in which the resource is.
+// recognise refuses a system that is not the one in which the resource is.
 func (p *pass) recognise() error {
 	if p.backend == nil {
 		return nil
@@ -48,7 +48,7 @@ func (p *pass) recognise() error {
 			"if the resource is there, too, or is to be made there", told, stored, p.unresolvedThere(), meta.AnnotationKeyAllowBackendChange)))
 }
 
-// UnresolvedThere names the attempt that was made in the former system, if its result is not known.
+// unresolvedThere names the attempt that was made in the former system, if its result is not known.
 func (p *pass) unresolvedThere() string {
 	if !p.unresolved() {
 		return ""
@@ -58,7 +58,7 @@ func (p *pass) unresolvedThere() string {
 	return strings.TrimSuffix(", where the result of an attempt to create it is not known: "+id, ": ")
 }
 
-// TellLeftIn tells what may be left over in the former system: nothing is called there any more. Of what was
+// tellLeftIn tells what may be left over in the former system: nothing is called there any more. Of what was
 // observed it is told when another is created. The change is stored at once, so that it is told once.
 func (p *pass) tellLeftIn(former string) {
 	seen := p.wasSeen()
@@ -83,7 +83,7 @@ func (p *pass) tellLeftIn(former string) {
 	}
 }
 
-// Remember puts the identity of the system into the object, to be stored along
+// remember puts the identity of the system into the object, to be stored along
 // with the intent to create, or once for a resource that was found.
 func (p *pass) remember() {
 	if p.backend == nil || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "" || p.identity() == "" {
@@ -92,7 +92,7 @@ func (p *pass) remember() {
 	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: p.identity()})
 }
 
-// Identity returns what the client says now of the external system: some learn that from their
+// identity returns what the client says now of the external system: some learn that from their
 // first call. One that panics says nothing.
 func (p *pass) identity() (system string) {
 	_ = panics.Call(func() error {
@@ -104,7 +104,7 @@ func (p *pass) identity() (system string) {
 	return system
 }
 
-// KeepIdentity remembers of which system the object says that its resource is in.
+// keepIdentity remembers of which system the object says that its resource is in.
 func (p *pass) keepIdentity() {
 	stored := p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity]
 	if known := p.memo.Backend; stored != "" && (known == nil || *known != stored) {
@@ -112,7 +112,7 @@ func (p *pass) keepIdentity() {
 	}
 }
 
-// RestoreIdentity puts back what the object said of the system that its resource is in, if
+// restoreIdentity puts back what the object said of the system that its resource is in, if
 // somebody has taken it, and says whether that was so. Only this process knows it: a process
 // that begins takes the system that it is connected to for that.
 func (p *pass) restoreIdentity() bool {

@@ -17,19 +17,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Image returns an object as the API server sees it. Differences are taken on
+// image returns an object as the API server sees it. Differences are taken on
 // images: a Go value has fields that are not sent.
 func image(mg resource.Managed) (map[string]any, error) {
 	return roundTrip[map[string]any](mg)
 }
 
-// Same says whether two versions of an object are equal. Nearly always they are
+// same says whether two versions of an object are equal. Nearly always they are
 // equal bit by bit, which costs a third of finding out what is equal in meaning.
 func same(a, b resource.Managed) bool {
 	return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b)
 }
 
-// RoundTrip returns what a value is as JSON, read as a T.
+// roundTrip returns what a value is as JSON, read as a T.
 func roundTrip[T any](value any) (T, error) {
 	var result T
 	data, err := json.Marshal(value)
@@ -46,7 +46,7 @@ type statusImage struct {
 	conditions []commonv1.Condition
 }
 
-// StatusOf returns the status of an object. Nearly all of it are conditions, as a
+// statusOf returns the status of an object. Nearly all of it are conditions, as a
 // rule, which are the same in an image but for their times: to encode and decode only
 // the rest takes a fraction of the time.
 func statusOf(mg resource.Managed) (statusImage, error) {
@@ -63,7 +63,7 @@ func statusOf(mg resource.Managed) (statusImage, error) {
 	return statusImage{fields, conditions}, err
 }
 
-// StatusLike returns what statusOf does, given what that has returned of another version. Most passes
+// statusLike returns what statusOf does, given what that has returned of another version. Most passes
 // change nothing but conditions: then the fields are those of the other, which are shared.
 func statusLike(mg, other resource.Managed, image statusImage) (statusImage, error) {
 	is, _ := statusPart(mg) // of nothing nothing is taken apart
@@ -77,7 +77,7 @@ func statusLike(mg, other resource.Managed, image statusImage) (statusImage, err
 	return statusImage{image.fields, conditions}, nil
 }
 
-// FieldsOf returns the image of a status whose conditions were taken out of it.
+// fieldsOf returns the image of a status whose conditions were taken out of it.
 func fieldsOf(rest any) (map[string]any, error) {
 	fields, err := roundTrip[map[string]any](rest)
 	delete(fields, "conditions")
@@ -85,7 +85,7 @@ func fieldsOf(rest any) (map[string]any, error) {
 	return fields, err
 }
 
-// ImageOf returns what a status is as JSON.
+// imageOf returns what a status is as JSON.
 func imageOf(status any) (statusImage, error) {
 	fields, err := roundTrip[map[string]stdjson.RawMessage](status)
 	if err != nil {
@@ -108,7 +108,7 @@ func imageOf(status any) (statusImage, error) {
 	return s, nil
 }
 
-// Apart returns a copy of a status without its conditions, and them as their image has
+// apart returns a copy of a status without its conditions, and them as their image has
 // them. It is false where they are no field of the usual type, or their image is
 // another.
 func apart(status any) (any, []commonv1.Condition, bool) {
@@ -120,7 +120,7 @@ func apart(status any) (any, []commonv1.Condition, bool) {
 	return rest, conditions, ok
 }
 
-// WithoutConditions returns a copy of a status without its conditions, and them as they are. It is false where
+// withoutConditions returns a copy of a status without its conditions, and them as they are. It is false where
 // they are no field of the usual type.
 func withoutConditions(status any) (any, []commonv1.Condition, bool) {
 	v := reflect.ValueOf(status)
@@ -143,7 +143,7 @@ func withoutConditions(status any) (any, []commonv1.Condition, bool) {
 	return rest.Interface(), conditions, true
 }
 
-// ConditionsField returns the index of the field that conditions are encoded from,
+// conditionsField returns the index of the field that conditions are encoded from,
 // which may be one of an embedded type.
 func conditionsField(t reflect.Type) ([]int, bool) {
 	for i := range t.NumField() {
@@ -161,7 +161,7 @@ func conditionsField(t reflect.Type) ([]int, bool) {
 	return nil, false
 }
 
-// Decoded returns conditions as they come back from JSON: their times in seconds. It
+// decoded returns conditions as they come back from JSON: their times in seconds. It
 // is false for those of which a text would come back as another.
 func decoded(conditions []commonv1.Condition) ([]commonv1.Condition, bool) {
 	if len(conditions) == 0 {
@@ -185,7 +185,7 @@ func decoded(conditions []commonv1.Condition) ([]commonv1.Condition, bool) {
 	return out, true
 }
 
-// StatusField returns what the field status of an object is encoded from. That is
+// statusField returns what the field status of an object is encoded from. That is
 // a part of most types; of others it has to be looked up in the image.
 func statusField(mg resource.Managed) (any, error) {
 	part, ok := statusPart(mg)
@@ -198,7 +198,7 @@ func statusField(mg resource.Managed) (any, error) {
 	return part, nil
 }
 
-// StatusPart returns a pointer to the part of an object that its status is encoded
+// statusPart returns a pointer to the part of an object that its status is encoded
 // from, if it is one.
 func statusPart(mg resource.Managed) (any, bool) {
 	v := reflect.Indirect(reflect.ValueOf(mg))
@@ -214,7 +214,7 @@ func statusPart(mg resource.Managed) (any, bool) {
 	return nil, false
 }
 
-// ConditionsOf returns the conditions of an object themselves, not a copy of them, or
+// conditionsOf returns the conditions of an object themselves, not a copy of them, or
 // nothing if they are not where they usually are.
 func conditionsOf(mg resource.Managed) []commonv1.Condition {
 	status, ok := statusPart(mg)
@@ -234,7 +234,7 @@ func conditionsOf(mg resource.Managed) []commonv1.Condition {
 	return conditions
 }
 
-// PatchTo returns the merge patch that makes another status of s. Of the
+// patchTo returns the merge patch that makes another status of s. Of the
 // conditions there is all or nothing: they are a list.
 func (s statusImage) patchTo(other statusImage) map[string]any {
 	patch := mergepatch.Between(s.fields, other.fields)
@@ -249,7 +249,7 @@ func (s statusImage) patchTo(other statusImage) map[string]any {
 	return patch
 }
 
-// Fields returns the merge patch of what differs between two versions of an
+// fields returns the merge patch of what differs between two versions of an
 // object apart from metadata and status.
 func fields(before, after resource.Managed) (map[string]any, error) {
 	all, err := contents(before, after)
@@ -260,7 +260,7 @@ func fields(before, after resource.Managed) (map[string]any, error) {
 	return mergepatch.Between(all[0], all[1]), nil
 }
 
-// Contents returns the images of objects apart from metadata and status.
+// contents returns the images of objects apart from metadata and status.
 func contents(objects ...resource.Managed) (all []map[string]any, err error) {
 	for _, mg := range objects {
 		m, err := image(mg)

@@ -15,7 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Inherit finds out whether the object is marked with an attempt of another one that it has to
+// inherit finds out whether the object is marked with an attempt of another one that it has to
 // answer for: it was restored from a backup. If the other one lives in this cluster, the marks
 // are those of a mere copy of its manifest, and say nothing. What became of an attempt that was
 // under way during the backup nobody has recorded. What one made that succeeded is looked for
@@ -36,12 +36,12 @@ func (p *pass) inherit(ctx context.Context) error {
 	return nil
 }
 
-// Inherits says whether the result of an attempt is not known that was made for the object
+// inherits says whether the result of an attempt is not known that was made for the object
 // which this one was restored from. Its token is that of another UID, of which the mark has a
 // hash alone, so that nobody can look by it, or repeat the attempt.
 func (p *pass) inherits() bool { return p.inherited != "" && p.unresolved() }
 
-// OriginalLives says whether this cluster has the object for which an attempt was made. What
+// originalLives says whether this cluster has the object for which an attempt was made. What
 // the cache says counts if the API server itself says so, too.
 func (p *pass) originalLives(ctx context.Context, id string) (bool, error) {
 	_, of, _ := strings.Cut(id, "-")

@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Uncalled says whether the marks of the object are those of an attempt for which this
+// uncalled says whether the marks of the object are those of an attempt for which this
 // process did not call Create: the answer to the write was lost, or said that not
 // everything was stored.
 func (p *pass) uncalled() bool {
@@ -26,7 +26,7 @@ func (p *pass) uncalled() bool {
 // were lost may have their effect late, and an outage may meet many tries.
 const intentsRemembered = 32
 
-// Intend marks that an attempt to create is about to be made, and remembers until
+// intend marks that an attempt to create is about to be made, and remembers until
 // [pass.create] calls Create that it was not called. Of the repetition of an attempt
 // that says nothing.
 func (p *pass) intend() {
@@ -40,7 +40,7 @@ func (p *pass) intend() {
 	}
 }
 
-// Intended returns the attempt that the object is marked with.
+// intended returns the attempt that the object is marked with.
 func (p *pass) intended() objectstate.Intent {
 	if p.r.named {
 		return objectstate.Intent{}
@@ -52,14 +52,14 @@ func (p *pass) intended() objectstate.Intent {
 // IntentMarks are the annotations of an attempt that has no result.
 var intentMarks = []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt}
 
-// Intended returns the attempt that an object is marked with.
+// intended returns the attempt that an object is marked with.
 func intended(mg resource.Managed) objectstate.Intent {
 	marks := mg.GetAnnotations()
 
 	return objectstate.Intent{Pending: marks[meta.AnnotationKeyExternalCreatePending], Attempt: marks[meta.AnnotationKeyCreateAttempt]}
 }
 
-// Withdraw takes back what was stored of an intent that was not stored whole, so that
+// withdraw takes back what was stored of an intent that was not stored whole, so that
 // another process does not wait for the result of an attempt that nobody has made.
 func (p *pass) withdraw(ctx context.Context, before map[string]string) {
 	for _, key := range intentMarks {
@@ -74,7 +74,7 @@ func (p *pass) withdraw(ctx context.Context, before map[string]string) {
 	}
 }
 
-// Texts returns the annotations that are set by changes.
+// texts returns the annotations that are set by changes.
 func texts(changes map[string]any) map[string]string {
 	set := map[string]string{}
 	for key, change := range changes {
@@ -86,7 +86,7 @@ func texts(changes map[string]any) map[string]string {
 	return set
 }
 
-// Lacks says whether any of the annotations is missing: a name was dropped, and the rest stored.
+// lacks says whether any of the annotations is missing: a name was dropped, and the rest stored.
 func lacks(mg resource.Managed, annotations map[string]string) bool {
 	for key := range annotations {
 		if mg.GetAnnotations()[key] == "" {
@@ -97,7 +97,7 @@ func lacks(mg resource.Managed, annotations map[string]string) bool {
 	return false
 }
 
-// WriteUnwritten stores the result of a Create that an earlier pass of this process
+// writeUnwritten stores the result of a Create that an earlier pass of this process
 // could not store, as long as the API server shows the attempt without a result, or
 // nothing of it, because a replace took it: whatever was called since has marks of its own.
 func (p *pass) writeUnwritten(ctx context.Context) error {
@@ -140,7 +140,7 @@ func (p *pass) writeUnwritten(ctx context.Context) error {
 	return nil
 }
 
-// Hold puts the finalizer back that somebody has taken from an object, of which a creation succeeded
+// hold puts the finalizer back that somebody has taken from an object, of which a creation succeeded
 // and cannot be recorded: what drops annotations, or refuses them, may let finalizers through.
 func (p *pass) hold(ctx context.Context) {
 	if !p.memo.unrecorded() || p.r.finalizer != nil || meta.WasDeleted(p.mg) || meta.FinalizerExists(p.mg, FinalizerName) {
@@ -153,7 +153,7 @@ func (p *pass) hold(ctx context.Context) {
 	}
 }
 
-// Unmarked says whether nothing is left on the object of the attempt whose result could not be
+// unmarked says whether nothing is left on the object of the attempt whose result could not be
 // stored, and no other name was chosen since.
 func (p *pass) unmarked(live resource.Managed) bool {
 	id, _ := attempt(live)
@@ -162,7 +162,7 @@ func (p *pass) unmarked(live resource.Managed) bool {
 	return id == "" && meta.GetExternalCreatePending(live).IsZero() && (name == "" || name == p.memo.Unwritten[meta.AnnotationKeyExternalName])
 }
 
-// Unheld says whether somebody has taken the finalizer from an object for which something is being
+// unheld says whether somebody has taken the finalizer from an object for which something is being
 // created, or was created and does not show yet, or not by the name that a replace wrote. What shows
 // is claimed again when it is observed.
 func (p *pass) unheld() bool {

@@ -19,7 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// Holds keeps a value in the table of package unique until the test is over: the garbage collector
+// holds keeps a value in the table of package unique until the test is over: the garbage collector
 // takes what nobody holds, so that two objects may share it no more.
 func holds[T comparable](t *testing.T, value T) {
 	handle := unique.Make(value)

@@ -18,7 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Hand out an object as a cache does: a copy, or to who asks for that what is kept
+// hand out an object as a cache does: a copy, or to who asks for that what is kept
 // itself, apart from the outermost struct, which then does not tell its kind.
 func hand(kept, out client.Object, opts []client.GetOption) {
 	asked := (&client.GetOptions{}).ApplyOptions(opts).UnsafeDisableDeepCopy
@@ -48,7 +48,7 @@ func (s *cabinet) hand(o, out client.Object, opts []client.GetOption) {
 	hand(o, out, opts)
 }
 
-// Changed returns how what the cache keeps differs from what it was like, and forgets what
+// changed returns how what the cache keeps differs from what it was like, and forgets what
 // was handed out until now.
 func (s *cabinet) changed() (diff string) {
 	s.mu.Lock()
@@ -63,7 +63,7 @@ func (s *cabinet) changed() (diff string) {
 	return diff
 }
 
-// Untouched fails the test if somebody has changed what the cache keeps.
+// untouched fails the test if somebody has changed what the cache keeps.
 func (s *cabinet) untouched(t testing.TB) {
 	t.Helper()
 	if diff := s.changed(); diff != "" {

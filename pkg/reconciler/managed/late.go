@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// LateFields returns what Observe filled into the spec and is to be stored.
+// lateFields returns what Observe filled into the spec and is to be stored.
 // Only what was unset counts: a value of the user's stays. And what was filled
 // in before and is unset again was taken out by somebody, most likely by a tool
 // that applies what a repository says: it is left as it is, or the two would
@@ -39,7 +39,7 @@ func (p *pass) lateFields() (map[string]any, error) {
 	return added, nil
 }
 
-// RememberFilled notes in the object which fields were filled in, to be stored
+// rememberFilled notes in the object which fields were filled in, to be stored
 // along with them.
 func (p *pass) rememberFilled(filled []string, more []mergepatch.Path) {
 	if len(more) == 0 {
@@ -53,7 +53,7 @@ func (p *pass) rememberFilled(filled []string, more []mergepatch.Path) {
 	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyLateInitialized: strings.TrimSpace(strings.Join(filled, " "))})
 }
 
-// TellReverted tells once which fields somebody has unset again.
+// tellReverted tells once which fields somebody has unset again.
 func (p *pass) tellReverted(paths []mergepatch.Path) {
 	var names []string
 	for _, path := range paths {
@@ -68,7 +68,7 @@ func (p *pass) tellReverted(paths []mergepatch.Path) {
 	p.tell(event.Warning(reasonLateReverted, p.redact(errors.New(text))))
 }
 
-// LateKey returns a path without spaces, in which every path is another one.
+// lateKey returns a path without spaces, in which every path is another one.
 func lateKey(path mergepatch.Path) string {
 	var parts []string
 	for _, part := range path {

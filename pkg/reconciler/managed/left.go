@@ -21,7 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// KeepBond remembers what is left over if the object goes and is not let go by a pass.
+// keepBond remembers what is left over if the object goes and is not let go by a pass.
 func (p *pass) keepBond() {
 	p.last.May.Delete = p.r.permissions(p.mg).Delete && !p.spared
 	made := p.acted && (p.made || p.memo.Called != objectstate.Intent{}) // after the last facts
@@ -43,7 +43,7 @@ func (p *pass) keepBond() {
 	}
 }
 
-// Left says what the object leaves outside if it goes now, as far as this process knows: its
+// left says what the object leaves outside if it goes now, as far as this process knows: its
 // external name, or the attempt to create it, and nothing if there is nothing.
 func (o *memo) left() string {
 	name, attempt, anything := o.known()
@@ -62,7 +62,7 @@ func (o *memo) left() string {
 	}
 }
 
-// LetGo removes the finalizer, and tells what nobody will look for any more.
+// letGo removes the finalizer, and tells what nobody will look for any more.
 func (p *pass) letGo(ctx context.Context) error {
 	left := p.orphanedAttempt()
 	if left == "" && p.ownerChanged() {
@@ -76,7 +76,7 @@ func (p *pass) letGo(ctx context.Context) error {
 	return err
 }
 
-// OrphanedAttempt names the attempt to create whose result is not known, if the object goes without its
+// orphanedAttempt names the attempt to create whose result is not known, if the object goes without its
 // external resource.
 func (p *pass) orphanedAttempt() string {
 	if p.may().Delete || !p.unresolved() {
@@ -91,7 +91,7 @@ func (p *pass) orphanedAttempt() string {
 // TextUnheld is told of an object that was deleted without a pass having let it go.
 const textUnheld = "the finalizer was taken from the object before its deletion had come to its end; "
 
-// TakenBefore says whether somebody took the finalizer from a deleted object before this process has seen it.
+// takenBefore says whether somebody took the finalizer from a deleted object before this process has seen it.
 func (p *pass) takenBefore() bool {
 	switch {
 	case p.memo.Kept || p.r.finalizer != nil || !p.r.permissions(p.mg).Delete:
@@ -103,7 +103,7 @@ func (p *pass) takenBefore() bool {
 	}
 }
 
-// Marked says whether the object says that something was created or adopted for it.
+// marked says whether the object says that something was created or adopted for it.
 func (p *pass) marked() bool {
 	if p.r.named { // there is no record
 		return isReady(p.mg) || p.mg.GetCondition(commonv1.TypeReady).Reason == commonv1.ReasonDeleting
@@ -112,7 +112,7 @@ func (p *pass) marked() bool {
 	return created(p.mg) != "" || p.unresolved()
 }
 
-// Unfinished says whether the last pass over a deleted object that told how it ended could not have been followed by
+// unfinished says whether the last pass over a deleted object that told how it ended could not have been followed by
 // one that let it go: it failed, or waited for others.
 func (p *pass) unfinished() bool {
 	ready, synced := p.mg.GetCondition(commonv1.TypeReady), p.mg.GetCondition(commonv1.TypeSynced)
@@ -120,7 +120,7 @@ func (p *pass) unfinished() bool {
 	return ready.Reason == commonv1.ReasonDeleting && (synced.Status == metav1.ConditionFalse || strings.Contains(synced.Message, textAwaiting))
 }
 
-// TellLeft tells once of an object that others still keep.
+// tellLeft tells once of an object that others still keep.
 func (p *pass) tellLeft() {
 	if p.takenBefore() {
 		p.memo.Kept, p.memo.Leaves = true, meta.GetExternalName(p.mg)
@@ -131,7 +131,7 @@ func (p *pass) tellLeft() {
 	}
 }
 
-// MayBeThere says whether an object that a cache has no more leaves something outside, and the
+// mayBeThere says whether an object that a cache has no more leaves something outside, and the
 // API server itself does not say that it is gone.
 func (r *Reconciler) mayBeThere(ctx context.Context, key types.NamespacedName) bool {
 	uid, known := r.memory.At(key)
@@ -145,7 +145,7 @@ func (r *Reconciler) mayBeThere(ctx context.Context, key types.NamespacedName) b
 	return err != nil || !confirmed
 }
 
-// TellGone tells of the object that had a name, unless it is that with the UID, if it is gone
+// tellGone tells of the object that had a name, unless it is that with the UID, if it is gone
 // and no pass has let it go.
 func (r *Reconciler) tellGone(key types.NamespacedName, now types.UID) {
 	uid, known := r.memory.At(key)
@@ -161,7 +161,7 @@ func (r *Reconciler) tellGone(key types.NamespacedName, now types.UID) {
 	record.Event(r.stub(key, uid), event.Warning(reasonLeft, err))
 }
 
-// Stub returns an object of which nothing but its name and UID is known, for events about it.
+// stub returns an object of which nothing but its name and UID is known, for events about it.
 func (r *Reconciler) stub(key types.NamespacedName, uid types.UID) resource.Managed {
 	mg := r.newManaged()
 	mg.SetNamespace(key.Namespace)

@@ -70,7 +70,7 @@ func newCrowd(t *testing.T, o ...managed.ReconcilerOption) *crowd {
 	return f
 }
 
-// Answer is what the account says to a call.
+// answer is what the account says to a call.
 func (f *crowd) answer(_ context.Context, call string, mg resource.Managed) error {
 	if call == "Connect" {
 		return nil
@@ -98,7 +98,7 @@ func (f *crowd) answer(_ context.Context, call string, mg resource.Managed) erro
 	return nil
 }
 
-// Operate runs workers as a controller does, until the test ends.
+// operate runs workers as a controller does, until the test ends.
 func (f *crowd) operate() {
 	const workers = 10
 	var all sync.WaitGroup
@@ -134,7 +134,7 @@ func named(i int) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: key.Namespace, Name: fmt.Sprintf("v%02d", i)}}
 }
 
-// User changes or deletes a volume, and wakes its controller as an event does.
+// user changes or deletes a volume, and wakes its controller as an event does.
 func (f *crowd) user(i int, change func(*volume.Volume)) {
 	f.Helper()
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error { // a pass may write at the same time

@@ -15,7 +15,7 @@ const textRecordLost = "the object was created before this process became the le
 // The clock of the API server may be ahead of ours by this much.
 const clockMargin = 2 * time.Second
 
-// FirstAttempt returns the id of the first attempt for the object, which every process makes alike: a replace or a restore may
+// firstAttempt returns the id of the first attempt for the object, which every process makes alike: a replace or a restore may
 // have taken the record of it, and the process that wrote it may be gone. It is empty if anything is known of an attempt, or
 // if a token does not lead to what was created with it.
 func (p *pass) firstAttempt() string {
@@ -30,7 +30,7 @@ func (p *pass) firstAttempt() string {
 	return p.attemptID(since.Unix(), 0)
 }
 
-// RecordMayBeLost says whether an earlier process may have made an attempt of which nothing is known, and which can be looked up. For
+// recordMayBeLost says whether an earlier process may have made an attempt of which nothing is known, and which can be looked up. For
 // an object that was created since this process is the leader none has. Where nothing is created or deleted it makes no difference.
 func (p *pass) recordMayBeLost() bool {
 	if p.ownClass() != lifecycle.Findable || p.mg.GetCreationTimestamp().After(p.r.electedAt().Add(clockMargin)) {
@@ -40,7 +40,7 @@ func (p *pass) recordMayBeLost() bool {
 	return (meta.WasDeleted(p.mg) || p.r.permissions(p.mg).Create) && p.firstAttempt() != ""
 }
 
-// ObserveOrRecover observes. If nothing is found by the external name, it looks for what the first attempt created whose record
+// observeOrRecover observes. If nothing is found by the external name, it looks for what the first attempt created whose record
 // may be lost.
 func (p *pass) observeOrRecover(ctx context.Context) (ExternalObservation, error) {
 	o, err := p.look(ctx)
@@ -54,7 +54,7 @@ func (p *pass) observeOrRecover(ctx context.Context) (ExternalObservation, error
 	return p.look(ctx)
 }
 
-// RecoverFirstAttempt looks up what the first attempt led to, and records what it finds as the result of that. Until the window is
+// recoverFirstAttempt looks up what the first attempt led to, and records what it finds as the result of that. Until the window is
 // over, counted from when this process became the leader, nothing is created, and our finalizer keeps the object.
 func (p *pass) recoverFirstAttempt(ctx context.Context) (bool, error) {
 	id := p.firstAttempt()

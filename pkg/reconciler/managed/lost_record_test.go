@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// WithoutRecord returns a world with an object for which an earlier process has created a disk if created is true, and of
+// withoutRecord returns a world with an object for which an earlier process has created a disk if created is true, and of
 // which a replace has taken all that told of it. A minute later another process has begun.
 func withoutRecord(t *testing.T, created bool) *world {
 	t.Helper()

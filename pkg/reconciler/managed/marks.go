@@ -44,7 +44,7 @@ var bookkeeping = map[string]bool{
 	meta.AnnotationKeyCreationDetails:         true,
 }
 
-// OwnMark is the 32 bit FNV-1a hash of the UID. Package hash/fnv and fmt would make
+// ownMark is the 32 bit FNV-1a hash of the UID. Package hash/fnv and fmt would make
 // garbage of it several times in every pass.
 func ownMark(mg resource.Managed) (digits [8]byte) {
 	sum := uint32(2166136261)
@@ -58,7 +58,7 @@ func ownMark(mg resource.Managed) (digits [8]byte) {
 	return digits
 }
 
-// NextAttempt returns the id of the attempt that is about to be made: that of the
+// nextAttempt returns the id of the attempt that is about to be made: that of the
 // last one if its result is not known and the same token leads to the same
 // resource.
 func (p *pass) nextAttempt() string {
@@ -71,7 +71,7 @@ func (p *pass) nextAttempt() string {
 	return p.newAttempt()
 }
 
-// Begin marks that an attempt to create is about to be made. The time is later
+// begin marks that an attempt to create is about to be made. The time is later
 // than that of the last result by the second that times are told in: a runtime
 // that knows only times must see that this attempt is the later one. It is later
 // than the last beginning too, whatever the clock says: that one attempt was begun
@@ -86,7 +86,7 @@ func begin(mg resource.Managed, attempt string, now time.Time) {
 	meta.SetExternalCreatePending(mg, now)
 }
 
-// Finish marks what became of the attempt. The time is never before that of the
+// finish marks what became of the attempt. The time is never before that of the
 // beginning, or of the number of the id, whatever the clock says.
 func finish(mg resource.Managed, result string, now time.Time) {
 	id, _ := attempt(mg)
@@ -101,7 +101,7 @@ func finish(mg resource.Managed, result string, now time.Time) {
 	}
 }
 
-// Lose marks that an attempt ended in an error that does not tell what became of
+// lose marks that an attempt ended in an error that does not tell what became of
 // it. Runtimes that know only times are told the same as of a failure, unless the
 // call was cut off; the attempt itself has no result.
 func lose(mg resource.Managed, err error, now time.Time) {
@@ -114,21 +114,21 @@ func lose(mg resource.Managed, err error, now time.Time) {
 	meta.SetExternalCreateFailed(mg, now)
 }
 
-// Attempt returns the id and the result of the last attempt to create.
+// attempt returns the id and the result of the last attempt to create.
 func attempt(mg resource.Managed) (id, result string) {
 	id, result, _ = strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], "/")
 
 	return id, result
 }
 
-// IsFailed says whether an annotation says of an attempt that it came to nothing.
+// isFailed says whether an annotation says of an attempt that it came to nothing.
 func isFailed(attempt any) bool {
 	text, _ := attempt.(string)
 
 	return strings.HasSuffix(text, "/"+attemptFailed)
 }
 
-// SameAttempt returns the object as the API server has it now, and whether it is marked
+// sameAttempt returns the object as the API server has it now, and whether it is marked
 // with the attempt that this pass knows of: as it was begun last, and as far as it is
 // known what became of it.
 func (p *pass) sameAttempt(ctx context.Context) (live resource.Managed, same bool, err error) {
@@ -146,7 +146,7 @@ func (p *pass) sameAttempt(ctx context.Context) (live resource.Managed, same boo
 	return live, same, nil
 }
 
-// Copied says whether the marks were made for another object, and came with a
+// copied says whether the marks were made for another object, and came with a
 // copy of it: the id of the attempt tells.
 func copied(mg resource.Managed, id string) bool {
 	_, of, bound := strings.Cut(id, "-")
@@ -155,7 +155,7 @@ func copied(mg resource.Managed, id string) bool {
 	return bound && of != string(own[:])
 }
 
-// Abandoned says whether a user gave up the last attempt, whose result nobody
+// abandoned says whether a user gave up the last attempt, whose result nobody
 // knows, or of whose result nobody knows the name.
 func abandoned(mg resource.Managed) bool {
 	id, result := attempt(mg)
@@ -164,7 +164,7 @@ func abandoned(mg resource.Managed) bool {
 	return id != "" && (result == "" || nameless) && mg.GetAnnotations()[meta.AnnotationKeyAbandonAttempt] == id
 }
 
-// Abandon tells that what the last attempt may have led to is given up.
+// abandon tells that what the last attempt may have led to is given up.
 func (p *pass) abandon() {
 	if !abandoned(p.mg) {
 		return
@@ -174,7 +174,7 @@ func (p *pass) abandon() {
 	p.tell(event.Warning(reasonAbandoned, errors.Errorf("The attempt %s to create was given up; what it may have led to is left to whoever looks for it", id)))
 }
 
-// Lost says whether a create was begun whose result is not known, for this object or for
+// lost says whether a create was begun whose result is not known, for this object or for
 // the one that it is a copy of. A user ends that by removing the pending mark, or by
 // abandoning the attempt.
 func lost(mg resource.Managed) bool {
@@ -186,20 +186,20 @@ func lost(mg resource.Managed) bool {
 	return id != "" && result == "" || meta.ExternalCreateIncomplete(mg) && !resultTaken(mg, result)
 }
 
-// ResultTaken says whether somebody has removed the mark of the result of the last attempt, and nothing else: the
+// resultTaken says whether somebody has removed the mark of the result of the last attempt, and nothing else: the
 // attempt and its mark are given their result at once, and no runtime removes a mark when it begins another creation.
 func resultTaken(mg resource.Managed, result string) bool {
 	return result == attemptSucceeded && meta.GetExternalCreateSucceeded(mg).IsZero() || result == attemptFailed && meta.GetExternalCreateFailed(mg).IsZero()
 }
 
-// Unresolved says whether a create was begun for this object whose result is not known.
+// unresolved says whether a create was begun for this object whose result is not known.
 func unresolved(mg resource.Managed) bool {
 	id, _ := attempt(mg)
 
 	return lost(mg) && !copied(mg, id)
 }
 
-// Unresolved says the same of the object of the pass, and of an attempt that it has inherited.
+// unresolved says the same of the object of the pass, and of an attempt that it has inherited.
 // An attempt for which this process did not call Create has no result to wait for.
 func (p *pass) unresolved() bool {
 	id, _ := attempt(p.mg)
@@ -207,7 +207,7 @@ func (p *pass) unresolved() bool {
 	return lost(p.mg) && (p.inherited == id || !copied(p.mg, id)) && !p.uncalled()
 }
 
-// Created returns what identifies the creation whose result the object stands
+// created returns what identifies the creation whose result the object stands
 // for, or nothing if the last attempt did not succeed.
 func created(mg resource.Managed) string {
 	id, result := attempt(mg)
@@ -229,13 +229,13 @@ func created(mg resource.Managed) string {
 	return mg.GetAnnotations()[meta.AnnotationKeyExternalCreateSucceeded]
 }
 
-// Creation returns the reference to the creation that mg is marked with, under the
+// creation returns the reference to the creation that mg is marked with, under the
 // name that named has.
 func creation(mg, named resource.Managed) objectstate.CreationRef {
 	return objectstate.CreationRef{Mark: created(mg), Name: meta.GetExternalName(named)}
 }
 
-// ToldFound reports whether the status tells that an observation has found what a creation led to,
+// toldFound reports whether the status tells that an observation has found what a creation led to,
 // and whether it did so under the name that it has now.
 func (p *pass) toldFound(this objectstate.CreationRef) (creation, name bool) {
 	told := p.mg.GetCondition(commonv1.TypeCreated)
@@ -246,7 +246,7 @@ func (p *pass) toldFound(this objectstate.CreationRef) (creation, name bool) {
 	return this.MatchesCondition(told.Message)
 }
 
-// RecordResult stores what Create did to the annotations and how it ended. With
+// recordResult stores what Create did to the annotations and how it ended. With
 // a name of our own choice the result need not be marked: a repeated Create is
 // harmless. It goes on when ctx is cancelled.
 func (p *pass) recordResult(ctx context.Context, before map[string]string, err error) error {
@@ -290,7 +290,7 @@ func (p *pass) recordResult(ctx context.Context, before map[string]string, err e
 	return err
 }
 
-// WriteResult stores changes of annotations that tell how a Create ended.
+// writeResult stores changes of annotations that tell how a Create ended.
 func (p *pass) writeResult(ctx context.Context, changes map[string]any) error {
 	if err := p.checkName(changes); err != nil || len(changes) == 0 {
 		return err
@@ -306,7 +306,7 @@ func (p *pass) writeResult(ctx context.Context, changes map[string]any) error {
 	return err
 }
 
-// RecordByAuthor lets the author's updater store the annotations. The updater
+// recordByAuthor lets the author's updater store the annotations. The updater
 // may replace the object it is given, so it gets a copy. It writes over whatever
 // there is: that a creation came to nothing is given to it only after a look.
 func (p *pass) recordByAuthor(ctx context.Context, changes map[string]any) error {

@@ -29,12 +29,12 @@ type memo struct {
 	wrote map[string][]string // annotations as we wrote them lately
 }
 
-// At returns the instant of a time.
+// at returns the instant of a time.
 func (r *Reconciler) at(t time.Time) objectstate.Instant {
 	return objectstate.Instant(t.Sub(r.made))
 }
 
-// Time returns the time of an instant.
+// time returns the time of an instant.
 func (r *Reconciler) time(i objectstate.Instant) time.Time {
 	if i == 0 {
 		return time.Time{}
@@ -63,7 +63,7 @@ type turn struct {
 	of   gates.Request
 }
 
-// Leaves gives up the turn of an object that will not come back for it.
+// leaves gives up the turn of an object that will not come back for it.
 func (o *memo) leaves() {
 	if o.troubles != nil && o.held != nil {
 		o.held.gate.Forget(o.held.of)
@@ -74,7 +74,7 @@ func (o *memo) leaves() {
 // Spare troubles are those of no object.
 var spareTroubles = sync.Pool{New: func() any { return &troubles{} }}
 
-// Wake is for a pass.
+// wake is for a pass.
 func (o *memo) wake() *memo {
 	if o.troubles == nil {
 		o.troubles, _ = spareTroubles.Get().(*troubles)
@@ -83,7 +83,7 @@ func (o *memo) wake() *memo {
 	return o
 }
 
-// Rest is for between two passes: what says nothing is not kept. What the pass read
+// rest is for between two passes: what says nothing is not kept. What the pass read
 // shows all that was written before, so if it has written nothing itself, no event of
 // our own is to be expected.
 func (o *memo) rest() {
@@ -103,7 +103,7 @@ func (o *memo) rest() {
 // events may still be on their way.
 const writesRemembered = 8
 
-// Writes remembers changes of annotations that are about to be written. An empty
+// writes remembers changes of annotations that are about to be written. An empty
 // value is a removal.
 func (o *memo) writes(changes map[string]any) {
 	o.mu.Lock()
@@ -121,7 +121,7 @@ func (o *memo) writes(changes map[string]any) {
 	}
 }
 
-// Ours says whether the value of an annotation is one that we wrote. Once somebody
+// ours says whether the value of an annotation is one that we wrote. Once somebody
 // else has written another, it no longer is: they may set it back.
 func (o *memo) ours(key, value string) bool {
 	o.mu.Lock()

@@ -20,7 +20,7 @@ func (e *unstorableNameError) Error() string {
 		"until the name is stored, nothing is created, and nothing is called by another name", e.name, e.why)
 }
 
-// CheckName says whether the external name among changes of annotations can be stored. JSON makes another
+// checkName says whether the external name among changes of annotations can be stored. JSON makes another
 // name of what is no UTF-8, and the API server refuses annotations that are too long. A pass whose name
 // cannot be stored goes on with what is.
 func (p *pass) checkName(changes map[string]any) error {
@@ -43,7 +43,7 @@ func (p *pass) checkName(changes map[string]any) error {
 	return &unstorableNameError{name, why}
 }
 
-// SizeWith returns how many bytes annotations have with our own changes. Those of a client go without
+// sizeWith returns how many bytes annotations have with our own changes. Those of a client go without
 // if they do not fit.
 func sizeWith(annotations map[string]string, changes map[string]any) (size int) {
 	for key, value := range annotations {
@@ -61,7 +61,7 @@ func sizeWith(annotations map[string]string, changes map[string]any) (size int) 
 	return size
 }
 
-// Instead says what was stored instead of an external name.
+// instead says what was stored instead of an external name.
 func instead(key, sent, stored string) string {
 	if key != meta.AnnotationKeyExternalName || stored == "" {
 		return ""
@@ -70,13 +70,13 @@ func instead(key, sent, stored string) string {
 	return fmt.Sprintf(" (%.128q is stored instead of %.128q)", stored, sent)
 }
 
-// Altered says whether an object bears the external name that the API server stored instead of ours, and
+// altered says whether an object bears the external name that the API server stored instead of ours, and
 // no other was chosen since.
 func (p *pass) altered(mg resource.Managed) bool {
 	return p.memo.Altered != "" && p.memo.Altered == meta.GetExternalName(mg)
 }
 
-// Misnamed keeps in mind what was sent, if the API server has stored another external name, and takes
+// misnamed keeps in mind what was sent, if the API server has stored another external name, and takes
 // back what was: a process that does not know the name does not act by the other then. Before are the
 // annotations before the write.
 func (p *pass) misnamed(ctx context.Context, before map[string]string, sent map[string]any) {
@@ -106,7 +106,7 @@ func (p *pass) misnamed(ctx context.Context, before map[string]string, sent map[
 	}
 }
 
-// Undone says whether a change is taken back along with the external name. That a creation came to nothing
+// undone says whether a change is taken back along with the external name. That a creation came to nothing
 // stays, and so does the result of one that was recorded before.
 func undone(key string, sent map[string]any) bool {
 	_, ours := sent[key]
@@ -115,7 +115,7 @@ func undone(key string, sent map[string]any) bool {
 	return ours && (key == meta.AnnotationKeyExternalName || recorded && !isFailed(sent[meta.AnnotationKeyCreateAttempt]))
 }
 
-// Unnamed returns annotations without an external name that was stored instead of another, and without the
+// unnamed returns annotations without an external name that was stored instead of another, and without the
 // result of the attempt that it would belong to.
 func unnamed(annotations map[string]string) map[string]string {
 	out := maps.Clone(annotations)

@@ -45,7 +45,7 @@ var renames = map[string]func(client.Object){
 	"one name for all": func(o client.Object) { meta.SetExternalName(o, "forced") },
 }
 
-// Later makes passes, each when it is due or a minute after one that failed, until the object is gone.
+// later makes passes, each when it is due or a minute after one that failed, until the object is gone.
 func (w *world) later(passes int) {
 	w.Helper()
 	for range passes {

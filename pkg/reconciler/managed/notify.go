@@ -93,7 +93,7 @@ func (w *waker) set(q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	w.queue = q
 }
 
-// Ready says whether anybody can be woken.
+// ready says whether anybody can be woken.
 func (w *waker) ready() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,7 +101,7 @@ func (w *waker) ready() bool {
 	return w.queue != nil
 }
 
-// Wake puts an object into the queue. One that is there already keeps the earlier
+// wake puts an object into the queue. One that is there already keeps the earlier
 // time, and the higher priority.
 func (w *waker) wake(key roll.Key, after time.Duration, u lifecycle.Urgency) {
 	w.mu.Lock()
@@ -116,7 +116,7 @@ func (w *waker) wake(key roll.Key, after time.Duration, u lifecycle.Urgency) {
 	}
 }
 
-// Subscribe to what changes on the connection of this pass, if nobody has.
+// subscribe to what changes on the connection of this pass, if nobody has.
 func (p *pass) subscribe(ctx context.Context) {
 	if p.r.notifier == nil || !p.r.waker.ready() {
 		return
@@ -148,7 +148,7 @@ func (p *pass) subscribe(ctx context.Context) {
 	}
 }
 
-// Heard makes a pass more urgent than a poll if somebody said that the resource has
+// heard makes a pass more urgent than a poll if somebody said that the resource has
 // changed.
 func (p *pass) heard() {
 	if p.place = p.memo.place; p.place != nil && p.urgency == lifecycle.Poll && p.r.roll.Told(p.place) {
@@ -156,7 +156,7 @@ func (p *pass) heard() {
 	}
 }
 
-// Stretched returns the poll interval of an object of which changes are told.
+// stretched returns the poll interval of an object of which changes are told.
 func (p *pass) stretched(interval time.Duration) time.Duration {
 	_, own, err := meta.GetPollInterval(p.mg)
 	if own && err == nil || p.place == nil || !p.r.roll.Watched(p.place) {
@@ -194,7 +194,7 @@ func (n *notifications) Interrupted() { n.scatter(n.watch.Interrupted()) }
 
 func (n *notifications) Resumed() { n.scatter(n.watch.Resumed(n.r.clock.Now())) }
 
-// Scatter lets all be looked at within a poll interval.
+// scatter lets all be looked at within a poll interval.
 func (n *notifications) scatter(keys []roll.Key) {
 	for _, key := range keys {
 		n.r.waker.wake(key, time.Duration(n.r.random()*float64(n.r.pollInterval)), lifecycle.Poll)

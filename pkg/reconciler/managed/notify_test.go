@@ -190,7 +190,7 @@ func (q *wokenQueue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Req
 	q.PriorityQueue.AddWithOpts(o, items...)
 }
 
-// Said returns who was woken since it was asked last.
+// said returns who was woken since it was asked last.
 func (q *wokenQueue) said() map[string]int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

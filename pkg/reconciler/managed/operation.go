@@ -11,11 +11,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Operation returns the handle of what the external system has begun for the object
+// operation returns the handle of what the external system has begun for the object
 // and not ended.
 func operation(mg resource.Managed) string { return mg.GetAnnotations()[meta.AnnotationKeyOperation] }
 
-// Begun takes over that a call was accepted and goes on: that is no failure. What it
+// begun takes over that a call was accepted and goes on: that is no failure. What it
 // was called is kept in the object, to be stored.
 func (p *pass) begun(err error) error {
 	o, ok := external.AsInProgress(err)
@@ -36,7 +36,7 @@ func setOperation(mg resource.Managed, handle string) {
 	}
 }
 
-// KeepOperation stores the handle if it is another one than before. It goes on when
+// keepOperation stores the handle if it is another one than before. It goes on when
 // ctx is cancelled, as whatever stores the result of a call does.
 func (p *pass) keepOperation(ctx context.Context) error {
 	if operation(p.mg) == operation(p.newest) {
@@ -48,7 +48,7 @@ func (p *pass) keepOperation(ctx context.Context) error {
 	return p.patchAnnotations(ctx, difference(p.newest.GetAnnotations(), p.mg.GetAnnotations()))
 }
 
-// Look observes. The connection details that it finds are secret at once: what follows may fail.
+// look observes. The connection details that it finds are secret at once: what follows may fail.
 func (p *pass) look(ctx context.Context) (ExternalObservation, error) {
 	o, err := p.lookUp(ctx)
 	if err == nil {
@@ -58,7 +58,7 @@ func (p *pass) look(ctx context.Context) (ExternalObservation, error) {
 	return o, err
 }
 
-// LookUp observes, with what the client needs to ask for an operation that is in
+// lookUp observes, with what the client needs to ask for an operation that is in
 // progress rather than for everything.
 func (p *pass) lookUp(ctx context.Context) (ExternalObservation, error) {
 	handle := operation(p.mg)
@@ -79,7 +79,7 @@ func (p *pass) lookUp(ctx context.Context) (ExternalObservation, error) {
 	return o, err
 }
 
-// NotObserved is for an observation that found no state: an operation goes on, or has
+// notObserved is for an observation that found no state: an operation goes on, or has
 // failed, or nobody can tell.
 func (p *pass) notObserved(ctx context.Context, handle string, err error) error {
 	failure := observing.failed(p.begun(err))
@@ -97,7 +97,7 @@ func (p *pass) notObserved(ctx context.Context, handle string, err error) error 
 	return failure
 }
 
-// Uncreate takes back that a create succeeded, which has surely come to nothing.
+// uncreate takes back that a create succeeded, which has surely come to nothing.
 func (p *pass) uncreate(err error) {
 	if !external.IsNotCreated(err) || !p.unseen() {
 		return
@@ -108,7 +108,7 @@ func (p *pass) uncreate(err error) {
 	}
 }
 
-// InProgress is the outcome of a pass that leaves the external system at work.
+// inProgress is the outcome of a pass that leaves the external system at work.
 func (p *pass) inProgress() outcome {
 	const text = "waiting for an operation of the external system to end"
 	o := outcome{

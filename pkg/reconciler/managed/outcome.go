@@ -136,7 +136,7 @@ var awaitingFinalizers = outcome{
 	},
 }
 
-// DeletedLong says whether the deletion of the object was requested more than an hour ago.
+// deletedLong says whether the deletion of the object was requested more than an hour ago.
 func (p *pass) deletedLong() bool {
 	since := p.mg.GetDeletionTimestamp()
 
@@ -320,7 +320,7 @@ var awaitingExistence = outcome{
 	},
 }
 
-// TakenByNobody is for a name that the external system calls taken without showing
+// takenByNobody is for a name that the external system calls taken without showing
 // by whom.
 func (p *pass) takenByNobody() outcome {
 	err := p.redact(errors.Wrap(p.taken, "create failed: the name is taken by something that cannot be seen: "+

@@ -44,7 +44,7 @@ type calls struct {
 	of map[*pass]call
 }
 
-// Begin notes that a pass waits for a call, and returns the call within which it makes that, or the
+// begin notes that a pass waits for a call, and returns the call within which it makes that, or the
 // zero value if there is none.
 func (c *calls) begin(p *pass, what string) (outer call) {
 	c.mu.Lock()
@@ -60,7 +60,7 @@ func (c *calls) begin(p *pass, what string) (outer call) {
 	return outer
 }
 
-// End notes that the pass does not wait for the call any more, but for the outer one if there is one.
+// end notes that the pass does not wait for the call any more, but for the outer one if there is one.
 func (c *calls) end(p *pass, outer call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +69,7 @@ func (c *calls) end(p *pass, outer call) {
 	}
 }
 
-// Overdue returns the calls that were begun before a time, and were not told yet.
+// overdue returns the calls that were begun before a time, and were not told yet.
 func (c *calls) overdue(before time.Time) map[*pass]call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +83,7 @@ func (c *calls) overdue(before time.Time) map[*pass]call {
 	return out
 }
 
-// BegunBefore returns how many calls were begun before a time, and have not returned.
+// begunBefore returns how many calls were begun before a time, and have not returned.
 func (c *calls) begunBefore(before time.Time) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +97,7 @@ func (c *calls) begunBefore(before time.Time) int {
 	return n
 }
 
-// Tell notes that a call was told.
+// tell notes that a call was told.
 func (c *calls) tell(p *pass, told call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +107,7 @@ func (c *calls) tell(p *pass, told call) {
 	}
 }
 
-// Overdue is a source of nothing. While the controller runs, it looks for calls that do not
+// overdue is a source of nothing. While the controller runs, it looks for calls that do not
 // end although the time of their pass is over.
 func (r *Reconciler) overdue() source.Source {
 	return source.Func(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
@@ -127,7 +127,7 @@ func (r *Reconciler) overdue() source.Source {
 	})
 }
 
-// TellOverdue tells of each call that is overdue, once, on its object. The pass that waits
+// tellOverdue tells of each call that is overdue, once, on its object. The pass that waits
 // for it cannot: nothing ends a call that does not mind its context, or is given none.
 func (r *Reconciler) tellOverdue(ctx context.Context) {
 	for p, c := range r.calls.overdue(r.clock.Now().Add(-r.timeout - overduePatience)) {
@@ -142,7 +142,7 @@ func (r *Reconciler) tellOverdue(ctx context.Context) {
 	}
 }
 
-// MarkOverdue puts into the status of an object that a call is overdue. An object that is
+// markOverdue puts into the status of an object that a call is overdue. An object that is
 // gone need not be told.
 func (r *Reconciler) markOverdue(ctx context.Context, c call) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)

@@ -28,7 +28,7 @@ func (s heldSource) Subscribe(context.Context, resource.Managed, managed.Externa
 	return nil, nil
 }
 
-// Functions are what an author or an operator gives by an option, each of which calls f. They have the
+// functions are what an author or an operator gives by an option, each of which calls f. They have the
 // names by which they are told.
 func functions(f func()) map[string]managed.ReconcilerOption {
 	return map[string]managed.ReconcilerOption{
@@ -40,7 +40,7 @@ func functions(f func()) map[string]managed.ReconcilerOption {
 	}
 }
 
-// Listens lets subscriptions be made.
+// listens lets subscriptions be made.
 func (w *world) listens() {
 	w.Helper()
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
@@ -134,7 +134,7 @@ func doesNotReturn(t *testing.T, deaf string) {
 	}
 }
 
-// ObservesForAnHour begins a pass whose Observe has not returned after an hour, and does not before
+// observesForAnHour begins a pass whose Observe has not returned after an hour, and does not before
 // back is closed.
 func (w *world) observesForAnHour() (back chan struct{}) {
 	back = make(chan struct{})

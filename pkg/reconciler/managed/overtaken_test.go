@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// RefusedAfter refuses each Create, after something has happened.
+// refusedAfter refuses each Create, after something has happened.
 func refusedAfter(meanwhile func()) func(context.Context, string, resource.Managed) error {
 	return func(_ context.Context, call string, _ resource.Managed) error {
 		if call != "Create" {

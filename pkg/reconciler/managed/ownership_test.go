@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Owned makes a world whose cloud knows an owner for each disk.
+// owned makes a world whose cloud knows an owner for each disk.
 func owned(t *testing.T, owner *managed.Owner) *world {
 	t.Helper()
 	w := newWorld(t, managed.WithDeterministicExternalName(true))

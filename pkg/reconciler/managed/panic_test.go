@@ -132,7 +132,7 @@ func TestAFunctionThatPanics(t *testing.T) {
 	}
 }
 
-// Panicked checks that a pass has ended in a panic, and that the object says so.
+// panicked checks that a pass has ended in a panic, and that the object says so.
 func (w *world) panicked(err error, text string) {
 	w.Helper()
 	if err == nil || !strings.Contains(err.Error(), "panic: "+text) {

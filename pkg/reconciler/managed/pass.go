@@ -121,7 +121,7 @@ func (r *Reconciler) begin(read resource.Managed, known *memo) *pass {
 	return p
 }
 
-// Own returns what a pass may change: a copy of the object, which has its own name as external
+// own returns what a pass may change: a copy of the object, which has its own name as external
 // name if it is to have that.
 func (r *Reconciler) own(read resource.Managed) resource.Managed {
 	mg := clone(read)
@@ -133,7 +133,7 @@ func (r *Reconciler) own(read resource.Managed) resource.Managed {
 // MaxActions is the bound that the tests of package lifecycle prove.
 const maxActions = 7
 
-// Run decides and acts until an action ends the pass.
+// run decides and acts until an action ends the pass.
 func (p *pass) run(ctx context.Context) (outcome, error) {
 	for range maxActions {
 		p.last = p.facts()
@@ -169,7 +169,7 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 	return outcome{}, errors.New("the pass did not end: this is a defect of the reconciler")
 }
 
-// Facts are what is known at this moment, as plain values. Before an observation there
+// facts are what is known at this moment, as plain values. Before an observation there
 // are those that may do without one; to find out the others takes as long as an
 // observation from memory.
 func (p *pass) facts() lifecycle.Facts {
@@ -189,7 +189,7 @@ func (p *pass) facts() lifecycle.Facts {
 	return f
 }
 
-// AddObserved adds the facts that matter once something was observed.
+// addObserved adds the facts that matter once something was observed.
 func (p *pass) addObserved(f *lifecycle.Facts) {
 	if f.Presence = lifecycle.Absent; p.observation.ResourceExists {
 		f.Presence = lifecycle.Present
@@ -211,7 +211,7 @@ func (p *pass) addObserved(f *lifecycle.Facts) {
 	f.Acted = p.acted
 }
 
-// Attempt returns what is known of the last attempt to create, whose result is lost
+// attempt returns what is known of the last attempt to create, whose result is lost
 // or not.
 func (p *pass) attempt(lost bool) lifecycle.Attempt {
 	switch {
@@ -230,7 +230,7 @@ func (p *pass) attempt(lost bool) lifecycle.Attempt {
 	}
 }
 
-// Doubt returns why an absence, or that what exists is not ours, may not be so.
+// doubt returns why an absence, or that what exists is not ours, may not be so.
 func (p *pass) doubt() lifecycle.Doubt {
 	settling, unconfirmed := p.window() > 0 && !p.observation.ResourceExists, p.unconfirmed() > 0
 	switch {
@@ -243,7 +243,7 @@ func (p *pass) doubt() lifecycle.Doubt {
 	}
 }
 
-// Held says whether our finalizer keeps the object. Whether a finalizer of the
+// held says whether our finalizer keeps the object. Whether a finalizer of the
 // author's does cannot be told by its name: the author's code is asked to add it once in each
 // pass of a live object, and it is taken to keep a deleted one as long as it was
 // not removed and there is a finalizer that may be it. So is a deleted object
@@ -260,7 +260,7 @@ func (p *pass) held() bool {
 	return meta.FinalizerExists(p.mg, FinalizerName) || deleted && (len(p.mg.GetFinalizers()) == 0 || p.r.retired.on(p.mg))
 }
 
-// Awaited returns the finalizers of others that are to be gone before the
+// awaited returns the finalizers of others that are to be gone before the
 // external resource is deleted.
 func (p *pass) awaited() []string {
 	if !meta.WasDeleted(p.mg) {
@@ -280,7 +280,7 @@ func (p *pass) awaited() []string {
 	return others
 }
 
-// Window returns how much is left of the time during which a resource that was
+// window returns how much is left of the time during which a resource that was
 // created may not show.
 func (p *pass) window() time.Duration {
 	mark := created(p.mg)
@@ -308,7 +308,7 @@ func (p *pass) window() time.Duration {
 // CreatedHere stands for a creation by this process that needs no mark.
 const createdHere = "by this process"
 
-// Unseen says whether a creation succeeded and no observation ever found its
+// unseen says whether a creation succeeded and no observation ever found its
 // result: neither one of this process, nor an earlier one that said so in the
 // status.
 func (p *pass) unseen() bool {
@@ -324,13 +324,13 @@ func (p *pass) unseen() bool {
 	return !told
 }
 
-// Resolves says whether an observation has shown what became of a create whose
+// resolves says whether an observation has shown what became of a create whose
 // result was not known.
 func (p *pass) resolves() bool {
 	return !p.r.named && p.observed && p.observation.ResourceExists && p.unresolved()
 }
 
-// DeleteSent says whether a delete was sent so lately that it need not be sent
+// deleteSent says whether a delete was sent so lately that it need not be sent
 // again.
 func (p *pass) deleteSent() bool {
 	sent := p.memo.DeleteSent
@@ -338,7 +338,7 @@ func (p *pass) deleteSent() bool {
 	return !sent.IsZero() && p.now().Sub(sent) < p.r.pollInterval
 }
 
-// End tells what was changed, and disconnects. A failure to do so is told, and
+// end tells what was changed, and disconnects. A failure to do so is told, and
 // changes nothing.
 func (p *pass) end(ctx context.Context) {
 	p.logChanges(ctx)
@@ -348,7 +348,7 @@ func (p *pass) end(ctx context.Context) {
 	p.memo.rest()
 }
 
-// Disconnect returns the last complaint about it.
+// disconnect returns the last complaint about it.
 func (p *pass) disconnect(ctx context.Context) (failed string) {
 	if len(p.disconnects) == 0 {
 		return ""
@@ -367,7 +367,7 @@ func (p *pass) disconnect(ctx context.Context) (failed string) {
 	return failed
 }
 
-// Request returns what the user asked a pass for, if they did since the last.
+// request returns what the user asked a pass for, if they did since the last.
 func request(mg resource.Managed) string {
 	token := mg.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt]
 	if r, ok := mg.(resource.ReconcileRequestee); ok && r.GetLastHandledReconcileAt() != token {
@@ -377,7 +377,7 @@ func request(mg resource.Managed) string {
 	return ""
 }
 
-// Log returns the logger of the pass. Most passes log nothing, and need none.
+// log returns the logger of the pass. Most passes log nothing, and need none.
 func (p *pass) log() logging.Logger {
 	if p.logger == nil {
 		key := client.ObjectKeyFromObject(p.read)

@@ -87,7 +87,7 @@ func TestEveryPolicy(t *testing.T) {
 	}
 }
 
-// TryPolicy makes a pass over a resource in a state, and compares what was done
+// tryPolicy makes a pass over a resource in a state, and compares what was done
 // with what is allowed.
 func tryPolicy(t *testing.T, set commonv1.ManagementPolicies, management, orphan, state string) {
 	t.Helper()
@@ -124,7 +124,7 @@ func tryPolicy(t *testing.T, set commonv1.ManagementPolicies, management, orphan
 	}
 }
 
-// OnePass makes a pass over a vessel and says what was done. A client answers
+// onePass makes a pass over a vessel and says what was done. A client answers
 // once; whoever looks again is told an error, so that one pass is one step.
 func onePass(t *testing.T, set commonv1.ManagementPolicies, management, orphan, state string) string {
 	t.Helper()

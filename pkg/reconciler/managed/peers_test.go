@@ -218,7 +218,7 @@ func scripted(calls string, o ...managed.ExternalObservation) managed.ExternalCl
 	}
 }
 
-// Detailed returns an observation with connection details.
+// detailed returns an observation with connection details.
 func detailed(o managed.ExternalObservation) managed.ExternalObservation {
 	o.ConnectionDetails = managed.ConnectionDetails{"password": []byte("x")}
 
@@ -251,12 +251,12 @@ func invalid(message string) commonv1.Condition {
 	return commonv1.Condition{Type: commonv1.TypeSynced, Status: "False", Reason: commonv1.ReasonInvalidManagementPolicy, Message: message}
 }
 
-// Unconnectable is what nobody can connect to yet.
+// unconnectable is what nobody can connect to yet.
 func unconnectable() commonv1.Condition {
 	return commonv1.Creating().WithMessage("the connection details are not published yet")
 }
 
-// Creates is a case in which policies allow to create.
+// creates is a case in which policies allow to create.
 func creates(actions ...commonv1.ManagementAction) peerCase {
 	return peerCase{
 		reason: "policies that allow to create let create", object: allowing(actions...), external: scripted("Create", nowhere, found),
@@ -274,19 +274,19 @@ func creates(actions ...commonv1.ManagementAction) peerCase {
 	}
 }
 
-// Seen is what tells that a creation was observed.
+// seen is what tells that a creation was observed.
 func seen(creation string) commonv1.Condition {
 	return commonv1.Condition{Type: commonv1.TypeCreated, Status: "True", Reason: commonv1.ReasonObserved, Message: creation + ` of ""`}
 }
 
-// Updates is a case in which policies allow to update.
+// updates is a case in which policies allow to update.
 func updates(actions ...commonv1.ManagementAction) peerCase {
 	return keeps(peerCase{
 		reason: "policies that allow to update let update", object: allowing(actions...), external: scripted("Update", differs, found),
 	}, matched())
 }
 
-// Keeps is a case that ends with all being well, apart from what UpToDate says.
+// keeps is a case that ends with all being well, apart from what UpToDate says.
 func keeps(c peerCase, upToDate commonv1.Condition) peerCase {
 	c.options = append(c.options, authors(nil, nil))
 	c.peer = told{RequeueAfter: time.Minute, Conditions: conditions(commonv1.ReconcileSuccess())}
@@ -296,7 +296,7 @@ func keeps(c peerCase, upToDate commonv1.Condition) peerCase {
 	return c
 }
 
-// Filled is the case of an object in which it is noted that a field was filled in.
+// filled is the case of an object in which it is noted that a field was filled in.
 func (c peerCase) filled() peerCase {
 	c.ours.Annotations = map[string]string{meta.AnnotationKeyLateInitialized: "spec/tonnage"}
 	c.why += " Which fields were filled in is noted, so that who unsets one wins."
@@ -304,7 +304,7 @@ func (c peerCase) filled() peerCase {
 	return c
 }
 
-// Fails is a case that ends in an error.
+// fails is a case that ends in an error.
 func fails(c peerCase, message string, also ...commonv1.Condition) peerCase {
 	c.peer = told{Requeue: true, Conditions: append(conditions(failed(errBoom)), c.peer.Conditions...), Annotations: c.peer.Annotations}
 	c.ours = &told{
@@ -487,7 +487,7 @@ func publishesWhatWasCreated() peerCase {
 	return c
 }
 
-// Typed returns a client that finds a difference and updates it.
+// typed returns a client that finds a difference and updates it.
 func typed() managed.TypedExternalClient[*vessel] {
 	updated := false
 

@@ -20,7 +20,7 @@ func WithSupportedManagementPolicies(sets ...commonv1.ManagementPolicies) Reconc
 	return func(r *Reconciler) { r.supported = sets }
 }
 
-// Policies returns what the spec of the object allows: everything if the kind
+// policies returns what the spec of the object allows: everything if the kind
 // has no such field.
 func policies(mg resource.Managed) commonv1.ManagementPolicies {
 	if m, ok := mg.(resource.Manageable); ok {
@@ -30,7 +30,7 @@ func policies(mg resource.Managed) commonv1.ManagementPolicies {
 	return nil
 }
 
-// CheckPolicies returns an error, meant for the user, if a policy of the object
+// checkPolicies returns an error, meant for the user, if a policy of the object
 // is not understood or not supported.
 func (r *Reconciler) checkPolicies(mg resource.Managed) error {
 	if err := meta.ValidatePolicies(mg); err != nil {
@@ -56,7 +56,7 @@ const (
 	specOrphan = "Orphan"
 )
 
-// DeletionPolicyOf returns what reads spec.deletionPolicy of objects of a type, as kinds of krateo's v0.7
+// deletionPolicyOf returns what reads spec.deletionPolicy of objects of a type, as kinds of krateo's v0.7
 // and of crossplane's v1 have it: GetDeletionPolicy returns a text of a type that is the author's own, or
 // a pointer to one. It is nil for other types.
 func deletionPolicyOf(of reflect.Type) func(resource.Managed) string {
@@ -87,7 +87,7 @@ func deletionPolicyOf(of reflect.Type) func(resource.Managed) string {
 	}
 }
 
-// CheckDeletionPolicy returns an error if nobody knows what spec.deletionPolicy says.
+// checkDeletionPolicy returns an error if nobody knows what spec.deletionPolicy says.
 func (r *Reconciler) checkDeletionPolicy(mg resource.Managed) error {
 	if r.deletionPolicy == nil {
 		return nil
@@ -100,7 +100,7 @@ func (r *Reconciler) checkDeletionPolicy(mg resource.Managed) error {
 	return errors.Errorf("spec.deletionPolicy has the unknown value %.64q; allowed are %s, %s", policy, specDelete, specOrphan)
 }
 
-// Permissions are what both the annotations and the spec of the object allow.
+// permissions are what both the annotations and the spec of the object allow.
 // To orphan is a prohibition, so that it wins.
 func (r *Reconciler) permissions(mg resource.Managed) lifecycle.Permissions {
 	spec := policies(mg)
@@ -117,7 +117,7 @@ func (r *Reconciler) permissions(mg resource.Managed) lifecycle.Permissions {
 	}
 }
 
-// May returns the permissions, less what turned out to be spared, and what has to be
+// may returns the permissions, less what turned out to be spared, and what has to be
 // asked for.
 func (p *pass) may() lifecycle.Permissions {
 	may := p.r.permissions(p.mg)

@@ -83,7 +83,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// Again returns the calls of a pass that follows one with these calls.
+// again returns the calls of a pass that follows one with these calls.
 func again(calls string) string {
 	if strings.Contains(calls, "Update") {
 		return "Connect Observe"

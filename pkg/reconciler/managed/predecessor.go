@@ -57,12 +57,12 @@ func WithRetiredAnnotations(names ...string) ReconcilerOption {
 // Retired is what predecessors left on objects.
 type retired struct{ finalizers, annotations []string }
 
-// On says whether a finalizer of a predecessor is on the object.
+// on says whether a finalizer of a predecessor is on the object.
 func (t *retired) on(mg resource.Managed) bool {
 	return slices.ContainsFunc(t.finalizers, func(name string) bool { return meta.FinalizerExists(mg, name) })
 }
 
-// RemoveFinalizers takes the finalizers of predecessors from the object, and that of an object that nobody has claimed.
+// removeFinalizers takes the finalizers of predecessors from the object, and that of an object that nobody has claimed.
 func (t *retired) removeFinalizers(mg resource.Managed) {
 	meta.RemoveFinalizer(mg, UnclaimedFinalizer)
 	for _, name := range t.finalizers {
@@ -70,10 +70,10 @@ func (t *retired) removeFinalizers(mg resource.Managed) {
 	}
 }
 
-// Halted says whether a user wants nothing to be done.
+// halted says whether a user wants nothing to be done.
 func (r *Reconciler) halted(mg resource.Managed) bool { return r.pausedBy(mg) || policies(mg).Paused() }
 
-// PausedBy says whether an annotation says so: ours, or if there is none that of a predecessor.
+// pausedBy says whether an annotation says so: ours, or if there is none that of a predecessor.
 func (r *Reconciler) pausedBy(mg resource.Managed) bool {
 	annotations := mg.GetAnnotations()
 	if annotations[meta.AnnotationKeyReconciliationPaused] != "" || len(r.predecessors) == 0 {
@@ -83,7 +83,7 @@ func (r *Reconciler) pausedBy(mg resource.Managed) bool {
 	return r.theirPause(mg) != ""
 }
 
-// TheirPause returns the annotation by which a predecessor paused the object.
+// theirPause returns the annotation by which a predecessor paused the object.
 func (r *Reconciler) theirPause(mg resource.Managed) string {
 	for _, domain := range r.predecessors {
 		if key := domain + "/paused"; mg.GetAnnotations()[key] == "true" {
@@ -94,7 +94,7 @@ func (r *Reconciler) theirPause(mg resource.Managed) string {
 	return ""
 }
 
-// WhyPaused says how a pause ends that a predecessor's annotation holds, or would hold without ours.
+// whyPaused says how a pause ends that a predecessor's annotation holds, or would hold without ours.
 func (r *Reconciler) whyPaused(mg resource.Managed) string {
 	const ours = meta.AnnotationKeyReconciliationPaused
 	theirs := r.theirPause(mg)
@@ -122,7 +122,7 @@ var inheritable = map[string]string{
 	"/external-create-failed":  meta.AnnotationKeyExternalCreateFailed,
 }
 
-// TakeOverMarks gives an object of which nothing was recorded here the marks of a predecessor, and one that has the external name of
+// takeOverMarks gives an object of which nothing was recorded here the marks of a predecessor, and one that has the external name of
 // what a predecessor has created since. They are stored also if
 // it is being deleted: in the next pass this process knows the object, and a user may be asked to remove some of them.
 func (p *pass) takeOverMarks() bool {
@@ -136,7 +136,7 @@ func (p *pass) takeOverMarks() bool {
 	return !p.r.halted(p.mg)
 }
 
-// TheirMarks returns the marks of the first predecessor that left any, if they count, by the names that they have here.
+// theirMarks returns the marks of the first predecessor that left any, if they count, by the names that they have here.
 func (p *pass) theirMarks() map[string]string {
 	if len(p.r.predecessors) == 0 {
 		return nil
@@ -167,7 +167,7 @@ func (p *pass) theirMarks() map[string]string {
 	return nil
 }
 
-// BesideOurName returns the marks of a predecessor that count on an object to which an external name was given here already, by a user
+// besideOurName returns the marks of a predecessor that count on an object to which an external name was given here already, by a user
 // or by moorage migrate objects. If theirs is another one, two names are two resources: ours stays. What was created under theirs is
 // not taken for a creation under ours, and a user is asked.
 func besideOurName(marks map[string]string, ours string) map[string]string {
@@ -193,7 +193,7 @@ var creationRecords = []string{
 // The reasons of the condition Created as this runtime sets it: a provider may have a condition of its own of that name.
 var createdReasons = []commonv1.ConditionReason{commonv1.ReasonObserved, commonv1.ReasonUnresolved, commonv1.ReasonGivenUp}
 
-// NeverOurs says whether nothing tells that this runtime has recorded a creation of the object: no mark of one, no record in the
+// neverOurs says whether nothing tells that this runtime has recorded a creation of the object: no mark of one, no record in the
 // status, and nothing that this process knows. Our finalizer does not tell: it may have been stored without the marks that
 // were to be taken over with it, or a replace may have taken these. Where names are chosen it is all that may tell of a
 // creation here; but not while the finalizer of a predecessor is beside it, which goes after that.
@@ -210,7 +210,7 @@ func (p *pass) neverOurs() bool {
 	return !known && !recorded && p.memo.Seen == objectstate.CreationRef{}
 }
 
-// TookOver says whether the object was taken over by this name of a predecessor, and somebody has taken ours away since.
+// tookOver says whether the object was taken over by this name of a predecessor, and somebody has taken ours away since.
 // Where names are chosen there is no record of a creation by which it could be put back.
 func (p *pass) tookOver(name string) bool {
 	if !p.r.named || name == "" || meta.GetExternalName(p.read) != "" {
@@ -224,7 +224,7 @@ func (p *pass) tookOver(name string) bool {
 	return known == name
 }
 
-// Retires takes away what predecessors left on an object that has our finalizer, and says whether there was anything.
+// retires takes away what predecessors left on an object that has our finalizer, and says whether there was anything.
 func (p *pass) retires() bool {
 	if len(p.r.retired.finalizers)+len(p.r.retired.annotations) == 0 {
 		return false

@@ -21,7 +21,7 @@ const (
 	theirSucceeded = "crossplane.io/external-create-succeeded"
 )
 
-// Succeeding is a world whose objects a predecessor kept, with a disk that it made.
+// succeeding is a world whose objects a predecessor kept, with a disk that it made.
 func succeeding(t *testing.T, o ...managed.ReconcilerOption) *world {
 	t.Helper()
 	w := newWorld(t, append([]managed.ReconcilerOption{managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer)}, o...)...)
@@ -30,7 +30,7 @@ func succeeding(t *testing.T, o ...managed.ReconcilerOption) *world {
 	return w
 }
 
-// Left gives an object what a predecessor leaves on one for which it created a disk.
+// left gives an object what a predecessor leaves on one for which it created a disk.
 func left(keysAndValues ...string) func(*volume.Volume) {
 	return func(v *volume.Volume) {
 		v.Spec.SizeGiB = 1

@@ -34,7 +34,7 @@ func (r *Reconciler) Predicate() predicate.Predicate {
 	}}
 }
 
-// Annotated says whether somebody else changed an annotation.
+// annotated says whether somebody else changed an annotation.
 func (r *Reconciler) annotated(before, now client.Object) bool {
 	changes := difference(before.GetAnnotations(), now.GetAnnotations())
 	if len(changes) == 0 {
@@ -50,7 +50,7 @@ func (r *Reconciler) annotated(before, now client.Object) bool {
 	return others
 }
 
-// Released says whether our finalizer was taken from an object that is not deleted, which
+// released says whether our finalizer was taken from an object that is not deleted, which
 // only somebody else does.
 func released(before, now client.Object) bool {
 	return now.GetDeletionTimestamp().IsZero() && meta.FinalizerExists(before, FinalizerName) && !meta.FinalizerExists(now, FinalizerName)

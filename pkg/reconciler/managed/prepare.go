@@ -53,7 +53,7 @@ func (NameAsExternalName) Initialize(_ context.Context, mg resource.Managed) err
 	return nil
 }
 
-// Name gives an object its own name as external name if it is to have that, and has none. Without
+// name gives an object its own name as external name if it is to have that, and has none. Without
 // it a client would be called with the empty name, which may stand for all that there is.
 func (r *Reconciler) name(mg resource.Managed) {
 	if r.named && meta.GetExternalName(mg) == "" {
@@ -66,7 +66,7 @@ func WithInitializers(i ...Initializer) ReconcilerOption {
 	return func(r *Reconciler) { r.initializers = i }
 }
 
-// Prepare initialises the object and resolves its references, once in a pass,
+// prepare initialises the object and resolves its references, once in a pass,
 // and finds out what of that has to be stored.
 func (p *pass) prepare(ctx context.Context) error {
 	if p.prepared || meta.WasDeleted(p.mg) { // a deletion waits for nobody's preparation
@@ -104,7 +104,7 @@ func (p *pass) initializeAndResolve(ctx context.Context) error {
 	return resolving.failed(p.resolve(ctx))
 }
 
-// TakeOver accepts that an initializer wrote the object itself.
+// takeOver accepts that an initializer wrote the object itself.
 func (p *pass) takeOver() {
 	version := p.mg.GetResourceVersion()
 	if version == p.read.GetResourceVersion() {

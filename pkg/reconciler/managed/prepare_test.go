@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Tag is what providers initialise most.
+// tag is what providers initialise most.
 func tag(_ context.Context, mg resource.Managed) error {
 	meta.AddLabels(mg, map[string]string{"team": "storage"})
 	if s, ok := mg.(*volume.Snapshot); ok && s.Spec.Tier == "" {

@@ -25,7 +25,7 @@ const (
 	halting                 // it was told not to move
 )
 
-// Show puts the progress into the conditions. Nobody waits for a poll, so that one
+// show puts the progress into the conditions. Nobody waits for a poll, so that one
 // which is held back leaves them as they are: a connection that is asked for too much
 // would otherwise have each of its objects written, and written back.
 func (p *pass) show(o outcome) {
@@ -47,7 +47,7 @@ func (p *pass) show(o outcome) {
 	set(commonv1.TypeStalled, o.progress == stuck)
 }
 
-// Why returns the reason that tells most about an object that is not settled.
+// why returns the reason that tells most about an object that is not settled.
 func (p *pass) why() commonv1.ConditionReason {
 	for _, t := range []commonv1.ConditionType{commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeReady} {
 		if c := p.mg.GetCondition(t); c.Reason != "" && c.Status != metav1.ConditionTrue {

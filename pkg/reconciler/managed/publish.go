@@ -62,7 +62,7 @@ func WithConnectionSecretType(t corev1.SecretType) ReconcilerOption {
 	return func(r *Reconciler) { r.secretType = t }
 }
 
-// Unpublished says whether what was observed is not what was published last.
+// unpublished says whether what was observed is not what was published last.
 // With a request of the user's it is published again all the same: somebody may
 // have removed what was there, which nothing else notices without a read in every
 // pass.
@@ -84,7 +84,7 @@ func (p *pass) unpublished() bool {
 	return p.requested != "" && !p.publishedNow
 }
 
-// PublishedAs says whether what was observed is what an earlier process published, which the status tells.
+// publishedAs says whether what was observed is what an earlier process published, which the status tells.
 func (p *pass) publishedAs(told string) bool {
 	if told == "" || told != stored(p.mg, p.details) {
 		return false
@@ -94,7 +94,7 @@ func (p *pass) publishedAs(told string) bool {
 	return true
 }
 
-// TellOfOldSecret tells once that the Secret of another name, which the object
+// tellOfOldSecret tells once that the Secret of another name, which the object
 // named before, still holds what was published there.
 func (p *pass) tellOfOldSecret() {
 	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
@@ -113,7 +113,7 @@ func (p *pass) tellOfOldSecret() {
 	}
 }
 
-// Publish stores the connection details.
+// publish stores the connection details.
 func (p *pass) publish(ctx context.Context) error {
 	p.unsaid = false
 	var changed bool
@@ -157,7 +157,7 @@ func secretFor(mg resource.Managed) string {
 
 var none [sha256.Size]byte
 
-// Digest identifies connection details and where they go.
+// digest identifies connection details and where they go.
 func digest(to string, details ConnectionDetails) [sha256.Size]byte {
 	h := sha256.New()
 	// Every part is preceded by its length, so that no two lists are the same.
@@ -174,7 +174,7 @@ func digest(to string, details ConnectionDetails) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// Stored returns where the details went, and their digest, as it is stored in a
+// stored returns where the details went, and their digest, as it is stored in a
 // status that many may read.
 func stored(mg resource.Managed, digest [sha256.Size]byte) string {
 	return storedAs(secretFor(mg), slowly.derive(derivation{digest, mg.GetUID()}))
@@ -224,7 +224,7 @@ func (s secrets) PublishConnection(ctx context.Context, mg resource.Managed, det
 	return s.change(ctx, current, secret)
 }
 
-// OwnerOf returns the stamp, without a cluster, of the object that a Secret belongs to: of its
+// ownerOf returns the stamp, without a cluster, of the object that a Secret belongs to: of its
 // controller, or, if it has none because a restore has dropped its owners, the one that it bears.
 func ownerOf(secret *corev1.Secret) Stamp {
 	controller := metav1.GetControllerOf(secret)
@@ -236,7 +236,7 @@ func ownerOf(secret *corev1.Secret) Stamp {
 	return Stamp(strings.Join([]string{"", of.Group, of.Kind, secret.GetNamespace(), controller.Name, string(controller.UID)}, "/"))
 }
 
-// NotOwned says that a Secret is not the object's, and, if nobody controls it, how it becomes that.
+// notOwned says that a Secret is not the object's, and, if nobody controls it, how it becomes that.
 func notOwned(current, desired *corev1.Secret) error {
 	name := current.GetName()
 	text := fmt.Sprintf("secret %s exists and does not belong to this object: name another in spec.writeConnectionSecretToRef, or delete that one", name)
@@ -271,7 +271,7 @@ func (s secrets) desired(mg resource.Managed, details ConnectionDetails) (*corev
 	}, nil
 }
 
-// Change patches the keys that differ, and what says whose the Secret is. Other keys are not ours
+// change patches the keys that differ, and what says whose the Secret is. Other keys are not ours
 // to remove, nor are values that are told empty: details that only a creation tells are not observed again.
 func (s secrets) change(ctx context.Context, current, desired *corev1.Secret) (bool, error) {
 	differing, unheld := connsecret.Changes(current.Data, desired.Data)

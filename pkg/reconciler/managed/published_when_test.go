@@ -133,7 +133,7 @@ func TestTheSecretIsTheOneThatWasLookedAt(t *testing.T) {
 	}
 }
 
-// Rotate gives the disk of the object another password.
+// rotate gives the disk of the object another password.
 func (g gallery) rotate(password string) {
 	d := g.cloud.Disks()[0]
 	d.Password = password

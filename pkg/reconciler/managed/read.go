@@ -25,7 +25,7 @@ var asKept = []client.GetOption{&client.GetOptions{UnsafeDisableDeepCopy: new(tr
 // How long to wait for a cache that shows what is gone.
 const noticedIn = 30 * time.Second
 
-// Read returns the object, which knows its kind. It is as the cache keeps it, not a copy,
+// read returns the object, which knows its kind. It is as the cache keeps it, not a copy,
 // so that nobody is to change it: a pass works on a copy of its own, and compares with
 // this in the end.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resource.Managed, error) {
@@ -40,13 +40,13 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resour
 	return mg, nil
 }
 
-// NotThere says whether a cache has no such object. A client that is no cache may be
+// notThere says whether a cache has no such object. A client that is no cache may be
 // answered by somebody who knows nothing of the object.
 func notThere(err error) bool {
 	return kerrors.IsNotFound(err) && !kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// Recent returns the object, never in a version older than our own last write of
+// recent returns the object, never in a version older than our own last write of
 // it: what is decided from such a version has been decided already.
 func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (resource.Managed, error) {
 	var ours string // the version of our own last write, if the cache shows an older one
@@ -78,7 +78,7 @@ func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (reso
 	return mg, err
 }
 
-// Live reads an object from the API server itself, which has told a version of it before. An
+// live reads an object from the API server itself, which has told a version of it before. An
 // older version than that is an error: it is told to the [controller.RestoreDetector], and
 // nothing is decided from it, because the caches and the memory of this process are of another
 // history. So is an answer that succeeds and is about no object, or another one.
@@ -97,7 +97,7 @@ func (r *Reconciler) live(ctx context.Context, key types.NamespacedName, known s
 	return mg, nil
 }
 
-// ErrNotAbout says that a read has succeeded, and its answer is about no object, or another one.
+// errNotAbout says that a read has succeeded, and its answer is about no object, or another one.
 func errNotAbout(key types.NamespacedName) error {
 	return errors.Errorf("the API server was asked for %s, and the answer is not about it: check what stands between this process and the API server", key)
 }
@@ -121,7 +121,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// ReadLive returns the object as the API server has it now.
+// readLive returns the object as the API server has it now.
 func (p *pass) readLive(ctx context.Context) (resource.Managed, error) {
 	known := p.mg.GetResourceVersion()
 	if p.memo.Older(known) {

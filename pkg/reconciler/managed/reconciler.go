@@ -175,7 +175,7 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 	return r
 }
 
-// Class names what makes a create safe to repeat.
+// class names what makes a create safe to repeat.
 func (r *Reconciler) class() string {
 	switch {
 	case r.named:
@@ -187,13 +187,13 @@ func (r *Reconciler) class() string {
 	}
 }
 
-// Example returns an empty object of the kind, and panics if there is none.
+// example returns an empty object of the kind, and panics if there is none.
 func (r *Reconciler) example() resource.Managed {
 	// a kind that is no resource.Managed is a programmer's error, as documented
 	return resource.MustCreateObject(schema.GroupVersionKind(r.of), r.cluster.GetScheme()).(resource.Managed)
 }
 
-// NewManaged returns what example does, without asking the scheme again.
+// newManaged returns what example does, without asking the scheme again.
 func (r *Reconciler) newManaged() resource.Managed {
 	return reflect.New(r.empty).Interface().(resource.Managed) // as the example is
 }
@@ -246,7 +246,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 	return p.prioritise(p.report(ctx, outcome, failure))
 }
 
-// Forget what was known of an object that is gone.
+// forget what was known of an object that is gone.
 func (r *Reconciler) forget(o *memo) {
 	r.telemetry.Forget(&o.counted)
 	o.leaves()

@@ -67,14 +67,14 @@ func ContextWithCreationToken(ctx context.Context, token string) context.Context
 	return context.WithValue(ctx, tokenKey{}, token)
 }
 
-// Token returns the token of the last attempt.
+// token returns the token of the last attempt.
 func (p *pass) token() string {
 	id, _ := attempt(p.mg)
 
 	return p.tokenOf(id)
 }
 
-// TokenOf returns the token of an attempt, or nothing if that has no id.
+// tokenOf returns the token of an attempt, or nothing if that has no id.
 func (p *pass) tokenOf(id string) string {
 	if id == "" {
 		return ""
@@ -83,7 +83,7 @@ func (p *pass) tokenOf(id string) string {
 	return string(p.mg.GetUID()) + "-" + id
 }
 
-// Class returns what makes it safe to repeat a create. Nothing does for an attempt whose result is not known, and that
+// class returns what makes it safe to repeat a create. Nothing does for an attempt whose result is not known, and that
 // was made in another class, or by a runtime that gives attempts no id, and has sent no token of ours.
 func (p *pass) class() lifecycle.Class {
 	id, _ := attempt(p.mg)
@@ -95,12 +95,12 @@ func (p *pass) class() lifecycle.Class {
 	}
 }
 
-// Untraceable says whether nobody knows the result of the last attempt, or the external name of what it created.
+// untraceable says whether nobody knows the result of the last attempt, or the external name of what it created.
 func (p *pass) untraceable() bool {
 	return p.unresolved() || meta.GetExternalName(p.mg) == "" && p.unseen()
 }
 
-// OwnClass returns the class of the controller, and of its client.
+// ownClass returns the class of the controller, and of its client.
 func (p *pass) ownClass() lifecycle.Class {
 	switch {
 	case p.r.named:
@@ -114,7 +114,7 @@ func (p *pass) ownClass() lifecycle.Class {
 	}
 }
 
-// Recover looks up what an attempt led to whose result is not known.
+// recover looks up what an attempt led to whose result is not known.
 func (p *pass) recover(ctx context.Context) error {
 	if p.class() != lifecycle.Findable || !p.unresolved() && (!p.neverSeen() || p.window() > 0) || p.token() == "" {
 		return nil
@@ -137,7 +137,7 @@ func (p *pass) recover(ctx context.Context) error {
 	return nil
 }
 
-// RecordFound stores what a lookup has found as the result of the attempt that the object is marked with.
+// recordFound stores what a lookup has found as the result of the attempt that the object is marked with.
 func (p *pass) recordFound(ctx context.Context) error {
 	p.remember()
 	finish(p.mg, attemptSucceeded, p.now())
@@ -145,7 +145,7 @@ func (p *pass) recordFound(ctx context.Context) error {
 	return recording.failed(p.store(ctx, telemetry.Result))
 }
 
-// Search looks up what the attempt with a token led to. What is not found may be found later, within the window.
+// search looks up what the attempt with a token led to. What is not found may be found later, within the window.
 func (p *pass) search(ctx context.Context, token string) (found bool, window time.Duration, err error) {
 	limited, cancel := limit(ctx, callDeadline(ctx))
 	defer cancel()
@@ -175,7 +175,7 @@ func (p *pass) search(ctx context.Context, token string) (found bool, window tim
 	return found, window, nil
 }
 
-// NeverSeen says whether a creation succeeded and no observation ever found its
+// neverSeen says whether a creation succeeded and no observation ever found its
 // result, under whatever name: a user may have chosen another one since.
 func (p *pass) neverSeen() bool {
 	this := creation(p.mg, p.mg)
@@ -184,7 +184,7 @@ func (p *pass) neverSeen() bool {
 	return p.unseen() && p.memo.Seen.Mark != this.Mark && !told
 }
 
-// SearchedSince returns since when this process knows of the attempt.
+// searchedSince returns since when this process knows of the attempt.
 func (p *pass) searchedSince() time.Time {
 	if token := p.token(); p.memo.Search != token {
 		p.memo.Search, p.memo.SearchSince = token, p.now()
@@ -198,7 +198,7 @@ func (p *pass) searchedSince() time.Time {
 // over a new connection.
 const doubt = 5 * time.Second
 
-// Unconfirmed returns for how long absence is not believed yet, or that what exists is not ours.
+// unconfirmed returns for how long absence is not believed yet, or that what exists is not ours.
 func (p *pass) unconfirmed() time.Duration {
 	rest := max(p.searching, 0)
 	if p.shown { // for as long as the two answers differ
@@ -218,14 +218,14 @@ func (p *pass) unconfirmed() time.Duration {
 	return max(rest, doubt-p.now().Sub(p.memo.NotFoundSince))
 }
 
-// NotFound notes when what is ours was first not found under the name that it has.
+// notFound notes when what is ours was first not found under the name that it has.
 func (p *pass) notFound() {
 	if name := meta.GetExternalName(p.mg); p.memo.NotFoundSince.IsZero() || p.memo.NotFoundName != name {
 		p.memo.NotFoundSince, p.memo.NotFoundName = p.now(), name
 	}
 }
 
-// Surprising says whether nothing is known that explains that there is no external
+// surprising says whether nothing is known that explains that there is no external
 // resource. Under a name of our choice nothing can be made twice, so that there is no
 // need to ask again for an object that is wanted. What was found before is surprising also
 // under a name that a user has chosen since, or that a replace has written.
@@ -237,7 +237,7 @@ func (p *pass) surprising() bool {
 	return !p.r.named && (p.wasSeen() || p.unseen() && !p.neverSeen() || p.replaced())
 }
 
-// WasSeen says whether an observation has found what the object is marked with, or the one that
+// wasSeen says whether an observation has found what the object is marked with, or the one that
 // it was restored from is marked with what it made.
 func (p *pass) wasSeen() bool {
 	return (created(p.mg) != "" && !p.unseen() || p.inherited != "") && !p.unresolved()

@@ -17,7 +17,7 @@ import (
 
 var errLost = external.MaybeCreated(errors.New("the answer was lost"))
 
-// Lost makes the answer of the first Create come to nobody.
+// lost makes the answer of the first Create come to nobody.
 func lost() func(context.Context, string, resource.Managed) error {
 	done := false
 
@@ -303,7 +303,7 @@ func TestTokensAreStable(t *testing.T) {
 	}
 }
 
-// Sequence is a source of randomness that never answers the same.
+// sequence is a source of randomness that never answers the same.
 func sequence() func() float64 {
 	last := 0.0
 

@@ -50,7 +50,7 @@ const (
 	mostRepetition = time.Hour
 )
 
-// Unfound says whether what is about to be created takes the place of what was created, or is
+// unfound says whether what is about to be created takes the place of what was created, or is
 // the same once more, because that is not found.
 func (p *pass) unfound() bool {
 	switch {
@@ -63,7 +63,7 @@ func (p *pass) unfound() bool {
 	}
 }
 
-// TellRecreated tells that something is created in the place of what is lost.
+// tellRecreated tells that something is created in the place of what is lost.
 func (p *pass) tellRecreated(lost string, seen, unfound bool) {
 	if unfound && (p.memo.Unfound == 0 || p.class() != lifecycle.Opaque) { // there it is only told
 		p.memo.Unfound++
@@ -76,7 +76,7 @@ func (p *pass) tellRecreated(lost string, seen, unfound bool) {
 	}
 }
 
-// Patience returns how much longer it is looked for what was created and is not found: an
+// patience returns how much longer it is looked for what was created and is not found: an
 // external system that shows nothing at all would be filled, or called without end.
 func (p *pass) patience() time.Duration {
 	most := mostPatience
@@ -95,13 +95,13 @@ func (p *pass) patience() time.Duration {
 	return min(patience, most)
 }
 
-// AwaitsRequest says whether nothing may be created before a user asks for it.
+// awaitsRequest says whether nothing may be created before a user asks for it.
 func (p *pass) awaitsRequest() bool {
 	return p.r.recreateOnRequest && !p.r.named && p.wasSeen() &&
 		p.mg.GetAnnotations()[meta.AnnotationKeyAllowRecreation] != p.creationID()
 }
 
-// CreationID returns what a user calls the last creation: the id of its attempt, or its
+// creationID returns what a user calls the last creation: the id of its attempt, or its
 // time if another runtime made it.
 func (p *pass) creationID() string {
 	if p.inherited != "" {
@@ -112,7 +112,7 @@ func (p *pass) creationID() string {
 	return id
 }
 
-// Unrequested is the outcome for what is missing although the policies of the object allow
+// unrequested is the outcome for what is missing although the policies of the object allow
 // to create it.
 func (p *pass) unrequested() outcome {
 	text := fmt.Sprintf("the external resource %q was there and is not found any more: restore it, "+

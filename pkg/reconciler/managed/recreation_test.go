@@ -27,7 +27,7 @@ func losing(t *testing.T) map[string]*world {
 	return worlds
 }
 
-// Lose removes all disks, and makes passes until nothing more is doubted.
+// lose removes all disks, and makes passes until nothing more is doubted.
 func (w *world) lose() {
 	w.Helper()
 	for _, d := range w.cloud.Disks() {
@@ -36,7 +36,7 @@ func (w *world) lose() {
 	w.settle()
 }
 
-// Settle makes the passes of a few poll intervals.
+// settle makes the passes of a few poll intervals.
 func (w *world) settle() {
 	w.Helper()
 	for range 12 {
@@ -44,7 +44,7 @@ func (w *world) settle() {
 	}
 }
 
-// Allow writes the annotation by which a user asks for another resource.
+// allow writes the annotation by which a user asks for another resource.
 func (w *world) allow(id string) {
 	w.Helper()
 	w.change(func(v *volume.Volume) {

@@ -70,7 +70,7 @@ func (r *Reconciler) newTracker() *reference.Tracker {
 	return reference.NewTracker(r.cluster.GetScheme(), options...)
 }
 
-// Resolve the references of an object that is wanted.
+// resolve the references of an object that is wanted.
 func (p *pass) resolve(ctx context.Context) error {
 	if p.r.resolver != nil {
 		return settle(p.r.resolver.ResolveReferences(ctx, p.mg))
@@ -86,7 +86,7 @@ func (p *pass) resolve(ctx context.Context) error {
 	return settle(err)
 }
 
-// Settle makes an error terminal that trying again does not mend.
+// settle makes an error terminal that trying again does not mend.
 func settle(err error) error {
 	switch {
 	case reference.IsRefused(err):

@@ -23,7 +23,7 @@ import (
 // says "conflict" is not the API server: then it is told.
 const silentConflicts = 5
 
-// Report tells how a pass ended. It is the only place that writes the status at
+// report tells how a pass ended. It is the only place that writes the status at
 // the end of a pass, emits events and answers the queue.
 func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Result, error) {
 	terminal := isTerminal(err)
@@ -84,7 +84,7 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 	return p.answer(o, err, werr)
 }
 
-// FencedFrom ends a pass that may not tell how it ended: with its own error, or else with why.
+// fencedFrom ends a pass that may not tell how it ended: with its own error, or else with why.
 func (p *pass) fencedFrom(err, why error) error {
 	p.announce()
 	p.ended = "fenced"
@@ -95,11 +95,11 @@ func (p *pass) fencedFrom(err, why error) error {
 	return p.redact(err)
 }
 
-// Conflicts says whether an error is a conflict. Of no error it costs nothing to find
+// conflicts says whether an error is a conflict. Of no error it costs nothing to find
 // out.
 func conflicts(err error) bool { return err != nil && kerrors.IsConflict(err) }
 
-// Answer returns what the queue is to do with the object.
+// answer returns what the queue is to do with the object.
 func (p *pass) answer(o outcome, err, werr error) (reconcile.Result, error) {
 	terminal := isTerminal(err)
 	switch {
@@ -118,7 +118,7 @@ func (p *pass) answer(o outcome, err, werr error) (reconcile.Result, error) {
 	}
 }
 
-// Conclude puts the outcome into the conditions, and tells it if it is news.
+// conclude puts the outcome into the conditions, and tells it if it is news.
 func (p *pass) conclude(o outcome) outcome {
 	if o.refine != nil {
 		o = o.refine(p, o)
@@ -159,7 +159,7 @@ func (p *pass) conclude(o outcome) outcome {
 	return o
 }
 
-// SetUpToDate says whether the external resource is as desired, from when it first
+// setUpToDate says whether the external resource is as desired, from when it first
 // was not, or always if the kind is meant for tools. Nobody knows while nothing
 // is looked at, or what is found is not ours.
 func (p *pass) setUpToDate(o outcome) {
@@ -175,7 +175,7 @@ func (p *pass) setUpToDate(o outcome) {
 	}
 }
 
-// Handled puts into the status which generation and which request of the user's
+// handled puts into the status which generation and which request of the user's
 // this pass worked on.
 func (p *pass) handled() {
 	if g, ok := p.mg.(resource.GenerationObserver); ok {
@@ -187,7 +187,7 @@ func (p *pass) handled() {
 	}
 }
 
-// News says whether the object did not say so before, of whichever generation.
+// news says whether the object did not say so before, of whichever generation.
 func (p *pass) news(o outcome) bool {
 	for _, t := range newsTypes {
 		says := p.mg.GetCondition(t)
@@ -200,7 +200,7 @@ func (p *pass) news(o outcome) bool {
 	return false
 }
 
-// First says whether a message is not the last that was told for the reason.
+// first says whether a message is not the last that was told for the reason.
 func (p *pass) first(reason, message string) bool {
 	last, told := p.memo.LastWarnings[reason]
 	if told && (last == message || external.Normalize(last) == external.Normalize(message)) {
@@ -214,7 +214,7 @@ func (p *pass) first(reason, message string) bool {
 	return true
 }
 
-// ForgetWarnings forgets what was told, so that it is news once more. What is told for these reasons is not news
+// forgetWarnings forgets what was told, so that it is news once more. What is told for these reasons is not news
 // as long as it goes on, also where no status is stored.
 func (p *pass) forgetWarnings(but ...string) {
 	maps.DeleteFunc(p.memo.LastWarnings, func(reason, _ string) bool { return !slices.Contains(but, reason) })
@@ -223,10 +223,10 @@ func (p *pass) forgetWarnings(but ...string) {
 	}
 }
 
-// Tell an event when the pass is over.
+// tell an event when the pass is over.
 func (p *pass) tell(e event.Event) { p.events = append(p.events, e) }
 
-// Mention an event at once. It is for what goes wrong after the end.
+// mention an event at once. It is for what goes wrong after the end.
 func (p *pass) mention(e event.Event) {
 	p.tell(e)
 	p.announce()
@@ -255,7 +255,7 @@ func (p *pass) announce() {
 	p.events = nil
 }
 
-// Leave ends a pass after which there is nothing to write: the object was let
+// leave ends a pass after which there is nothing to write: the object was let
 // go, or is gone.
 func (p *pass) leave(o outcome, err error) {
 	if err != nil {
@@ -271,7 +271,7 @@ func (p *pass) leave(o outcome, err error) {
 	}
 }
 
-// Conflicted asks for another pass, with the queue's back-off and in silence:
+// conflicted asks for another pass, with the queue's back-off and in silence:
 // what was read was stale.
 func (p *pass) conflicted(o outcome) reconcile.Result {
 	p.memo.Conflicts++
@@ -283,7 +283,7 @@ func (p *pass) conflicted(o outcome) reconcile.Result {
 	return reconcile.Result{Requeue: true}
 }
 
-// Failed returns the outcome of a pass that ended in an error.
+// failed returns the outcome of a pass that ended in an error.
 func (p *pass) failed(err error) outcome {
 	s := unexpected
 	var f *failure
@@ -330,7 +330,7 @@ func (p *pass) failed(err error) outcome {
 	return p.reworded(o)
 }
 
-// WithoutSecrets returns the reason of a terminal error, if it can be shown to anybody.
+// withoutSecrets returns the reason of a terminal error, if it can be shown to anybody.
 func (p *pass) withoutSecrets(reason string) commonv1.ConditionReason {
 	if p.mask().String(reason) != reason {
 		return external.ReasonTerminalError

@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Restore puts back the record of the last creation where somebody has taken it, or a part of
+// restore puts back the record of the last creation where somebody has taken it, or a part of
 // it, from the metadata, or has written that of an earlier one over it. "kubectl replace", Helm
 // --force and Argo CD's Replace=true do that: they write the manifest in the place of the
 // object, and leave its status. What the record said is known from the memory of this process,
@@ -53,7 +53,7 @@ func (p *pass) restore() {
 	}
 }
 
-// Recall puts back what the memory knows of the last creation, or of an attempt whose result
+// recall puts back what the memory knows of the last creation, or of an attempt whose result
 // is not known, and an API server that was restored to an earlier state does not. What that has
 // of an earlier one, or of the same one before it ended, is older.
 func (p *pass) recall() bool {
@@ -80,7 +80,7 @@ func (p *pass) recall() bool {
 	return false
 }
 
-// Unended says whether the record is of an attempt whose end the memory knows, before it ended.
+// unended says whether the record is of an attempt whose end the memory knows, before it ended.
 func (p *pass) unended() bool {
 	_, mark, _ := p.memo.known()
 	of, _, ended := strings.Cut(mark, "/")
@@ -89,7 +89,7 @@ func (p *pass) unended() bool {
 	return ended && id == of && result == ""
 }
 
-// Contradicted says whether the object is marked with another creation, or attempt, than the
+// contradicted says whether the object is marked with another creation, or attempt, than the
 // memory knows of, and of which.
 func (p *pass) contradicted() (name, mark string, other bool) {
 	name, mark, _ = p.memo.known()
@@ -99,7 +99,7 @@ func (p *pass) contradicted() (name, mark string, other bool) {
 	return name, mark, !p.r.named && mark != "" && of != id && mark != created(p.mg)
 }
 
-// StoreRestored stores what was put back.
+// storeRestored stores what was put back.
 func (p *pass) storeRestored(ctx context.Context) error {
 	if !p.restored {
 		return nil
@@ -109,7 +109,7 @@ func (p *pass) storeRestored(ctx context.Context) error {
 	return updatingObject.failed(p.store(ctx, telemetry.Result))
 }
 
-// StoreUnasked stores what was put back in a pass that asks nothing outside: this process may end before
+// storeUnasked stores what was put back in a pass that asks nothing outside: this process may end before
 // one that does. A paused object is left as it is, but for what no other process would know.
 func (p *pass) storeUnasked(ctx context.Context) error {
 	if p.r.halted(p.mg) && !p.untold() {
@@ -119,7 +119,7 @@ func (p *pass) storeUnasked(ctx context.Context) error {
 	return p.storeRestored(ctx)
 }
 
-// Untold says whether annotations were put back that the status does not tell, so that only this process
+// untold says whether annotations were put back that the status does not tell, so that only this process
 // knows them. The finalizer alone is none of them: who takes it from a paused object lets that go.
 func (p *pass) untold() bool {
 	before, now := p.newest.GetAnnotations(), p.mg.GetAnnotations()
@@ -132,7 +132,7 @@ func (p *pass) untold() bool {
 	return p.unresolved() || this.Mark != "" && !told || before[meta.AnnotationKeyBackendIdentity] != now[meta.AnnotationKeyBackendIdentity]
 }
 
-// PreparedOrStored prepares the object. Where that fails, what was put back before is stored all the same,
+// preparedOrStored prepares the object. Where that fails, what was put back before is stored all the same,
 // and nothing that preparing has changed.
 func (p *pass) preparedOrStored(ctx context.Context) error {
 	if !p.restored {
@@ -157,7 +157,7 @@ func (p *pass) preparedOrStored(ctx context.Context) error {
 	return err
 }
 
-// RestoreOperation puts back, along with the record, the handle of what the external system has begun: it may
+// restoreOperation puts back, along with the record, the handle of what the external system has begun: it may
 // be all that leads to what is being created. It says whether there is one.
 func (p *pass) restoreOperation() bool {
 	if p.memo.Operation == "" {
@@ -168,7 +168,7 @@ func (p *pass) restoreOperation() bool {
 	return true
 }
 
-// RememberOperation remembers the handle that the object has. Where a replace has taken the record of the last creation,
+// rememberOperation remembers the handle that the object has. Where a replace has taken the record of the last creation,
 // it has taken the handle as well: the one that is remembered is put back along with the record.
 func (p *pass) rememberOperation() {
 	if handle := operation(p.mg); handle != "" || !p.replaced() {
@@ -176,7 +176,7 @@ func (p *pass) rememberOperation() {
 	}
 }
 
-// LastCreation returns the last creation that succeeded, as far as it is known without the
+// lastCreation returns the last creation that succeeded, as far as it is known without the
 // metadata, and when.
 func (p *pass) lastCreation() (ref objectstate.CreationRef, since time.Time) {
 	since = p.now()
@@ -202,7 +202,7 @@ func (p *pass) lastCreation() (ref objectstate.CreationRef, since time.Time) {
 	}
 }
 
-// RestoreCreation puts back what is missing of the record of a creation, and says whether
+// restoreCreation puts back what is missing of the record of a creation, and says whether
 // anything was. What tells of another creation, of an attempt since, or of another name that a
 // user has chosen, stays as it is. So does a copy whose status came along with it.
 func restoreCreation(mg resource.Managed, ref objectstate.CreationRef, since time.Time) bool {
@@ -236,14 +236,14 @@ func restoreCreation(mg resource.Managed, ref objectstate.CreationRef, since tim
 	return len(missing) > 0
 }
 
-// Restorable says whether a reference is to a creation that succeeded, and was made for the object.
+// restorable says whether a reference is to a creation that succeeded, and was made for the object.
 func restorable(mg resource.Managed, ref objectstate.CreationRef) bool {
 	id, result, byID := strings.Cut(ref.Mark, "/")
 
 	return ref.Mark != "" && (!byID || result == attemptSucceeded && !copied(mg, id))
 }
 
-// Replaced says whether a replace has taken the record of the last creation, which is known without it, and has
+// replaced says whether a replace has taken the record of the last creation, which is known without it, and has
 // written another external name. What is being deleted by that name is what the object stands for.
 func (p *pass) replaced() bool {
 	name := meta.GetExternalName(p.mg)
@@ -256,7 +256,7 @@ func (p *pass) replaced() bool {
 	return !deleting && restorable(p.mg, ref) && ref.Name != name
 }
 
-// RestoreReplaced puts back the record of the last creation, with its external name, on an object that was
+// restoreReplaced puts back the record of the last creation, with its external name, on an object that was
 // replaced by a manifest with the name of what is not there.
 func (p *pass) restoreReplaced(ctx context.Context) error {
 	text := p.redact(errors.Errorf(textReplaced, meta.GetExternalName(p.mg))).Error()
@@ -272,7 +272,7 @@ func (p *pass) restoreReplaced(ctx context.Context) error {
 	return p.unpublishable
 }
 
-// RestoreAttempt puts back the record of an attempt whose result is not known, if nothing is
+// restoreAttempt puts back the record of an attempt whose result is not known, if nothing is
 // left of it, or all but its id. That the time alone is missing is how a user says that it is
 // safe to proceed.
 func restoreAttempt(mg resource.Managed, called objectstate.Intent) bool {

@@ -20,7 +20,7 @@ func WithRestoreElsewhere() ReconcilerOption {
 	return func(r *Reconciler) { r.restoreElsewhere = true }
 }
 
-// TakesOverRestored says whether what was found belongs to the object that this one was
+// takesOverRestored says whether what was found belongs to the object that this one was
 // restored from, and is to be taken over from it. A user says so once for each UID: what Git
 // writes again later takes nothing over.
 func (p *pass) takesOverRestored() bool {
@@ -38,13 +38,13 @@ func (p *pass) takesOverRestored() bool {
 	return from == string(found) && (here || p.r.restoreElsewhere && cluster != "") || from == cluster && here
 }
 
-// StampOfKey returns a stamp with the kind, namespace and name of the object; its cluster is
+// stampOfKey returns a stamp with the kind, namespace and name of the object; its cluster is
 // not known here.
 func (p *pass) stampOfKey() Stamp {
 	return NewStamp("", schema.GroupKind{Group: p.r.of.Group, Kind: p.r.of.Kind}, p.mg)
 }
 
-// RecordOwnerBefore records from which object this one takes its external resource over: it may
+// recordOwnerBefore records from which object this one takes its external resource over: it may
 // take the connection Secret of that one over as well, in this pass or a later one.
 func (p *pass) recordOwnerBefore() {
 	if p.takesOverRestored() {
@@ -53,7 +53,7 @@ func (p *pass) recordOwnerBefore() {
 	}
 }
 
-// OwnerBefore returns the stamp, without a cluster, that this object had under the UID of the one
+// ownerBefore returns the stamp, without a cluster, that this object had under the UID of the one
 // whose external resource it took over, or nothing.
 func (p *pass) ownerBefore() (stamp Stamp) {
 	own, before, _ := strings.Cut(p.mg.GetAnnotations()[meta.AnnotationKeyRestoredOwner], "/")
@@ -64,7 +64,7 @@ func (p *pass) ownerBefore() (stamp Stamp) {
 	return stamp
 }
 
-// EndRestore takes the annotation of a user away once the external resource bears the mark of
+// endRestore takes the annotation of a user away once the external resource bears the mark of
 // this object, and notes that it has had its effect. What a pass has taken over the next one
 // notes.
 func (p *pass) endRestore() {
@@ -78,7 +78,7 @@ func (p *pass) endRestore() {
 	}
 }
 
-// RestoredFrom says how an object takes over what belongs to the one that it may have been
+// restoredFrom says how an object takes over what belongs to the one that it may have been
 // restored from, or nothing if that cannot be so.
 func (p *pass) restoredFrom() string {
 	found := p.observation.OwnerStamp
@@ -92,7 +92,7 @@ func (p *pass) restoredFrom() string {
 		meta.AnnotationKeyRestoredFrom, found, found.cluster(), meta.AnnotationKeyExternalName)
 }
 
-// RememberFound keeps in mind that an observation has found what is ours. What bears no record of
+// rememberFound keeps in mind that an observation has found what is ours. What bears no record of
 // a creation does not take the place of what is known of one: until it has a record of its own, a
 // replace can take its name.
 func (p *pass) rememberFound() {

@@ -20,7 +20,7 @@ const (
 	rewordingPeriod = time.Hour
 )
 
-// Reworded keeps the text that the object tells if the failure is the same but for its words,
+// reworded keeps the text that the object tells if the failure is the same but for its words,
 // and they have changed often enough lately. Another stage, reason, generation or request is
 // another failure, which is told at once.
 func (p *pass) reworded(o outcome) outcome {
@@ -38,7 +38,7 @@ func (p *pass) reworded(o outcome) outcome {
 	return o
 }
 
-// Rewordings returns how often a failure was told in other words, once the status is written, or could not be.
+// rewordings returns how often a failure was told in other words, once the status is written, or could not be.
 func (p *pass) rewordings(unwritten error) objectstate.Rewordings {
 	told, tells := p.read.GetCondition(commonv1.TypeSynced), p.mg.GetCondition(commonv1.TypeSynced)
 	counted := p.memo.Reworded

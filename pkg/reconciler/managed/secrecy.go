@@ -14,7 +14,7 @@ import (
 // that tells them under other keys each time does not fill the memory.
 const detailsRemembered = 64
 
-// HideDetails keeps the connection details of an observation out of what this pass tells from here on, and later ones.
+// hideDetails keeps the connection details of an observation out of what this pass tells from here on, and later ones.
 func (p *pass) hideDetails(o ExternalObservation) {
 	if len(o.ConnectionDetails) > 0 {
 		p.told = append(p.told, o.ConnectionDetails)
@@ -22,7 +22,7 @@ func (p *pass) hideDetails(o ExternalObservation) {
 	}
 }
 
-// RememberDetails keeps connection details, so that later passes of this process mask
+// rememberDetails keeps connection details, so that later passes of this process mask
 // them, too: a call may fail with them before the next observation tells them. A value
 // that has changed is kept until the next change: where credentials are rotated, the
 // former ones may still be accepted. What is shown by the object is no secret. Details
@@ -43,7 +43,7 @@ func (t *troubles) rememberDetails(details ConnectionDetails, shown string) {
 	}
 }
 
-// RememberedDetails returns the values that are kept, by themselves.
+// rememberedDetails returns the values that are kept, by themselves.
 func (t *troubles) rememberedDetails() map[string][]byte {
 	values := map[string][]byte{}
 	for _, all := range t.details {
@@ -55,7 +55,7 @@ func (t *troubles) rememberedDetails() map[string][]byte {
 	return values
 }
 
-// Mask returns what takes the secrets of this pass out of a text: those that
+// mask returns what takes the secrets of this pass out of a text: those that
 // were told to package external, and the connection details that this pass and those
 // before it have observed, apart from what the object showed to everybody before.
 func (p *pass) mask() *redact.Mask {
@@ -84,7 +84,7 @@ func (p *pass) newMask() *redact.Mask {
 	return p.secrets.Mask(slices.Collect(maps.Values(hidden))...)
 }
 
-// WithoutTexts takes the texts in a JSON value from what is hidden.
+// withoutTexts takes the texts in a JSON value from what is hidden.
 func withoutTexts(hidden map[string][]byte, shown any) {
 	switch v := shown.(type) {
 	case string:
@@ -100,7 +100,7 @@ func withoutTexts(hidden map[string][]byte, shown any) {
 	}
 }
 
-// Redact returns an error that can be shown to anybody.
+// redact returns an error that can be shown to anybody.
 func (p *pass) redact(err error) error {
 	if err == nil {
 		return nil
@@ -109,7 +109,7 @@ func (p *pass) redact(err error) error {
 	return p.mask().Error(err)
 }
 
-// ConcealIn takes the secrets out of the messages of conditions that were set in
+// concealIn takes the secrets out of the messages of conditions that were set in
 // this pass, whoever set them. The record of a creation in the condition Created stays
 // whole: the object shows it in its annotations, and it is read again.
 func (p *pass) concealIn(read, mine []commonv1.Condition) {

@@ -108,7 +108,7 @@ func (c seedCase) run(t *testing.T) told {
 	}.pass(t)
 }
 
-// Deleted returns what makes an object that is being deleted under a deletion
+// deleted returns what makes an object that is being deleted under a deletion
 // policy.
 func deleted(policy string) func(*fake.Managed) {
 	return func(mg *fake.Managed) {
@@ -384,7 +384,7 @@ var deleting = told{
 	Annotations: pairs(meta.AnnotationKeyDeletionPolicy, meta.DeletionPolicyDelete),
 }
 
-// Erring returns a case of a failure that is returned here, beside which further
+// erring returns a case of a failure that is returned here, beside which further
 // conditions may be told.
 func erring(c seedCase, err string, also ...commonv1.Condition) seedCase {
 	base := c.seed
@@ -397,7 +397,7 @@ func erring(c seedCase, err string, also ...commonv1.Condition) seedCase {
 	return c
 }
 
-// Marking returns a case in which an attempt to create is marked here.
+// marking returns a case in which an attempt to create is marked here.
 func marking(c seedCase, attempt string) seedCase {
 	ours := c.seed.with(meta.AnnotationKeyCreateAttempt, attempt)
 	c.ours = &ours
@@ -417,7 +417,7 @@ func spread(c seedCase) seedCase {
 	return c
 }
 
-// Seconds returns so many, with the jitter of these tests.
+// seconds returns so many, with the jitter of these tests.
 func seconds(n float64) time.Duration { return time.Duration(n * jittered * float64(time.Second)) }
 
 func unshown() commonv1.Condition {
@@ -431,7 +431,7 @@ func notUpToDate(reason commonv1.ConditionReason) commonv1.Condition {
 	return commonv1.Condition{Type: commonv1.TypeUpToDate, Status: "False", Reason: reason}
 }
 
-// BreakingOff connects to a client that observes o, and fails to disconnect.
+// breakingOff connects to a client that observes o, and fails to disconnect.
 func breakingOff(o managed.ExternalObservation) managed.ReconcilerOption {
 	return managed.WithExternalConnectDisconnecter(managed.ExternalConnectDisconnecterFns{
 		ConnectFn:    connecting(observes(o)).Connect,
@@ -443,7 +443,7 @@ func updater(err error) managed.ReconcilerOption {
 	return managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(func(context.Context, client.Object) error { return err }))
 }
 
-// FilledIn returns a client whose Observe fills something in.
+// filledIn returns a client whose Observe fills something in.
 func filledIn() managed.ExternalClientFns {
 	return managed.ExternalClientFns{ObserveFn: func(_ context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 		meta.AddAnnotations(mg, pairs("example.org/filled", "in"))

@@ -106,7 +106,7 @@ func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o c
 	return nil
 }
 
-// Lifetime is a source of no requests. What Setup made for the controller ends with it: the process may go on without its
+// lifetime is a source of no requests. What Setup made for the controller ends with it: the process may go on without its
 // manager, and would keep all events that wait.
 func (r *Reconciler) lifetime() source.Source {
 	return source.Func(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
@@ -120,7 +120,7 @@ func controllerName(of resource.ManagedKind) string {
 	return ControllerName(schema.GroupVersionKind(of).GroupKind().String())
 }
 
-// Example returns an object of the kind.
+// example returns an object of the kind.
 func example(m manager.Manager, of resource.ManagedKind) (resource.Managed, error) {
 	gvk := schema.GroupVersionKind(of)
 	object, err := m.GetScheme().New(gvk)
@@ -135,7 +135,7 @@ func example(m manager.Manager, of resource.ManagedKind) (resource.Managed, erro
 	return mg, nil
 }
 
-// Wire makes a reconciler, and the options of a controller that runs it.
+// wire makes a reconciler, and the options of a controller that runs it.
 func wire(m manager.Manager, of resource.ManagedKind, o controller.Options, ro []ReconcilerOption) (*Reconciler, ctrlcontroller.Options) {
 	if o.Logger == nil {
 		o.Logger = logging.NewNopLogger()

@@ -34,7 +34,7 @@ func newGallery(t *testing.T, o ...managed.ReconcilerOption) gallery {
 	return gallery{world: w}
 }
 
-// Create a snapshot of 1 GiB.
+// create a snapshot of 1 GiB.
 func (g gallery) create(change func(*volume.Snapshot)) {
 	g.Helper()
 	s := &volume.Snapshot{
@@ -47,7 +47,7 @@ func (g gallery) create(change func(*volume.Snapshot)) {
 	g.Create(s)
 }
 
-// Change makes a user's change.
+// change makes a user's change.
 func (g gallery) change(change func(*volume.Snapshot)) {
 	g.Helper()
 	s := g.get()
@@ -79,14 +79,14 @@ func (g gallery) get() *volume.Snapshot {
 	return s
 }
 
-// Gone says whether the object is.
+// gone says whether the object is.
 func (g gallery) gone() bool {
 	g.Helper()
 
 	return g.Gone(&volume.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
 }
 
-// Condition compares a condition, given as "True/Reason".
+// condition compares a condition, given as "True/Reason".
 func (g gallery) condition(t commonv1.ConditionType, want string) commonv1.Condition {
 	g.Helper()
 	c := g.get().GetCondition(t)
@@ -97,7 +97,7 @@ func (g gallery) condition(t commonv1.ConditionType, want string) commonv1.Condi
 	return c
 }
 
-// Secret returns what the Secret of a name holds, or nil if there is none.
+// secret returns what the Secret of a name holds, or nil if there is none.
 func (g gallery) secret(name string) *corev1.Secret {
 	g.Helper()
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name}}
@@ -108,7 +108,7 @@ func (g gallery) secret(name string) *corev1.Secret {
 	return s
 }
 
-// Once returns a hook that does something at the first call of a name.
+// once returns a hook that does something at the first call of a name.
 func (g gallery) once(call string, do func()) func(context.Context, string, resource.Managed) error {
 	done := false
 

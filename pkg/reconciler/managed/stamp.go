@@ -47,7 +47,7 @@ func (s Stamp) Owner(found string) Owner {
 	}
 }
 
-// Names says whether the stamp names an object of the same kind, namespace and name as
+// names says whether the stamp names an object of the same kind, namespace and name as
 // other does, of whatever cluster and UID.
 func (s Stamp) names(other Stamp) bool {
 	these, those := strings.Split(string(s), "/"), strings.Split(string(other), "/")
@@ -55,7 +55,7 @@ func (s Stamp) names(other Stamp) bool {
 	return len(these) == stampParts && len(those) == stampParts && slices.Equal(these[1:stampParts-1], those[1:stampParts-1])
 }
 
-// Cluster returns the UID of the cluster that the stamp names, or nothing: this is no stamp.
+// cluster returns the UID of the cluster that the stamp names, or nothing: this is no stamp.
 func (s Stamp) cluster() string {
 	return s.part(0)
 }
@@ -66,7 +66,7 @@ func (s Stamp) Namespace() string {
 	return s.part(stampNamespace)
 }
 
-// Part returns a part of the stamp by its number, or nothing: this is no stamp.
+// part returns a part of the stamp by its number, or nothing: this is no stamp.
 func (s Stamp) part(number int) string {
 	if strings.Count(string(s), "/") != stampParts-1 {
 		return ""

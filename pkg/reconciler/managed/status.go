@@ -34,7 +34,7 @@ var (
 	passTypes    = []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced}
 )
 
-// Set sets a condition, at the time of the clock and for the generation this pass works
+// set sets a condition, at the time of the clock and for the generation this pass works
 // on. One without a type is none. What the object says already, as it nearly always does,
 // is not said again: that would change nothing.
 func (p *pass) set(c commonv1.Condition) {
@@ -48,7 +48,7 @@ func (p *pass) set(c commonv1.Condition) {
 	}
 }
 
-// Stamp puts the generation this pass works on to the conditions that others have set
+// stamp puts the generation this pass works on to the conditions that others have set
 // in it. Setting a condition takes its stamp off, so one that has none was set, or another runtime
 // has written it without: that says nothing of this generation unless this pass has looked.
 func (p *pass) stamp() {
@@ -59,7 +59,7 @@ func (p *pass) stamp() {
 	}
 }
 
-// WriteStatus writes what this pass changed in the status, and nothing if that
+// writeStatus writes what this pass changed in the status, and nothing if that
 // is nothing. It carries the newest version this pass knows: without one, a
 // status is written over those of others, and into a namesake of an object that
 // is gone. After a conflict the changes are put on what is there now, unless
@@ -78,7 +78,7 @@ func (p *pass) writeStatus(ctx context.Context) error {
 	return p.putStatus(ctx)
 }
 
-// NotOurs returns the error of a status that is left to another process.
+// notOurs returns the error of a status that is left to another process.
 func (p *pass) notOurs() error {
 	return errors.Errorf("%w: the lease of this process is over, and another one may have told since how the object is", errNotBegun)
 }
@@ -105,7 +105,7 @@ func (p *pass) putStatus(ctx context.Context) error {
 	return p.patchStatus(ctx)
 }
 
-// Overtaken says whether what only a pass tells is other than this pass has read it.
+// overtaken says whether what only a pass tells is other than this pass has read it.
 // That was a pass of another process, or one that this process has not read of yet.
 func (p *pass) overtaken(now resource.Managed) bool {
 	is, tells := now.(resource.GenerationObserver)
@@ -119,14 +119,14 @@ func (p *pass) overtaken(now resource.Managed) bool {
 	})
 }
 
-// Changed returns the conflict of a pass that has read the object before something was changed.
+// changed returns the conflict of a pass that has read the object before something was changed.
 func (p *pass) changed(what string) error {
 	kind := schema.GroupResource{Group: p.r.of.Group, Resource: p.r.of.Kind}
 
 	return kerrors.NewConflict(kind, p.mg.GetName(), errors.New(what))
 }
 
-// PatchStatus puts what this pass changed on the newest status.
+// patchStatus puts what this pass changed on the newest status.
 func (p *pass) patchStatus(ctx context.Context) error {
 	newest, desired, err := p.statuses()
 	if err != nil {
@@ -160,7 +160,7 @@ func (p *pass) patchStatus(ctx context.Context) error {
 	return nil
 }
 
-// Statuses returns the status as it is, and as it is to become.
+// statuses returns the status as it is, and as it is to become.
 func (p *pass) statuses() (newest, desired statusImage, err error) {
 	read, err := statusOf(p.read)
 	if err != nil {
@@ -184,7 +184,7 @@ func (p *pass) statuses() (newest, desired statusImage, err error) {
 	}, nil
 }
 
-// SameStatus says whether the status of two versions of an object is the same for
+// sameStatus says whether the status of two versions of an object is the same for
 // sure, which is found out in less time than it takes to make an image of one.
 func sameStatus(a, b resource.Managed) bool {
 	is, ok := statusPart(a)
@@ -196,7 +196,7 @@ func sameStatus(a, b resource.Managed) bool {
 	return reflect.DeepEqual(is, was)
 }
 
-// WorthWriting says whether a change of the status is one, or only one that the API server
+// worthWriting says whether a change of the status is one, or only one that the API server
 // does not store, or one of volatile fields that can wait.
 func (p *pass) worthWriting(newest statusImage, patch map[string]any) bool {
 	if len(patch) == 0 {
@@ -215,7 +215,7 @@ func (p *pass) worthWriting(newest statusImage, patch map[string]any) bool {
 	return p.r.volatileInterval > 0 && p.now().Sub(p.memo.VolatileWritten) >= p.r.volatileInterval
 }
 
-// Lasting returns the part of a change that is none of volatile fields.
+// lasting returns the part of a change that is none of volatile fields.
 func (p *pass) lasting(patch map[string]any) map[string]any {
 	if len(p.r.volatile) == 0 {
 		return patch
@@ -224,7 +224,7 @@ func (p *pass) lasting(patch map[string]any) map[string]any {
 	return mergepatch.Without(patch, p.r.volatile)
 }
 
-// StampOthers stamps the conditions of other types than ours that were set in
+// stampOthers stamps the conditions of other types than ours that were set in
 // this pass.
 func stampOthers(read, mine []commonv1.Condition, generation int64) {
 	for i, c := range mine {

@@ -222,7 +222,7 @@ func TestConditionsThatAreStoredInPart(t *testing.T) {
 	}
 }
 
-// Polled makes passes a minute apart, and returns their events.
+// polled makes passes a minute apart, and returns their events.
 func (w *world) polled(passes int) (events string) {
 	w.Helper()
 	for range passes {
@@ -237,7 +237,7 @@ func (w *world) polled(passes int) (events string) {
 	return events
 }
 
-// WithoutField returns a patch that lacks a field of each condition.
+// withoutField returns a patch that lacks a field of each condition.
 func withoutField(t *testing.T, o client.Object, patch client.Patch, field string) client.Patch {
 	t.Helper()
 	data, err := patch.Data(o)

@@ -37,7 +37,7 @@ const (
 // name, while a pass was under way.
 var errReplaced = errors.New("the object was deleted or replaced meanwhile")
 
-// Store writes finalizer and annotations as this pass has them, and what was
+// store writes finalizer and annotations as this pass has them, and what was
 // filled in before and by Observe. It writes what differs from the object as last
 // answered, in one merge patch that fails on a stale read, and nothing if nothing
 // does.
@@ -90,7 +90,7 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 	return nil
 }
 
-// WithName adds the external name to changes that record what it stands for. After a restore of the API server that
+// withName adds the external name to changes that record what it stands for. After a restore of the API server that
 // this process does not know of, the version that it knows may be that of another state of the object, without the name.
 // A name that is chosen here is not recorded so: the one that was restored may be the user's.
 func (p *pass) withName(changes map[string]any) {
@@ -126,7 +126,7 @@ func (p *pass) withRecord(changes map[string]any) {
 	}
 }
 
-// RemoveFinalizer removes ours, those of a predecessor (see [WithRetiredFinalizers]), and one that says that nobody has claimed
+// removeFinalizer removes ours, those of a predecessor (see [WithRetiredFinalizers]), and one that says that nobody has claimed
 // the object.
 func (p *pass) removeFinalizer(ctx context.Context) error {
 	if !meta.FinalizerExists(p.mg, FinalizerName) && !p.r.retired.on(p.mg) {
@@ -139,7 +139,7 @@ func (p *pass) removeFinalizer(ctx context.Context) error {
 	return p.replaceFinalizers(ctx, desired)
 }
 
-// PatchAnnotations stores changes of annotations whatever else has changed in
+// patchAnnotations stores changes of annotations whatever else has changed in
 // the object, as long as it is the same object, and tries until ctx ends. If the
 // API server refuses them as they are (they may be too large), our own go alone:
 // a client's note may be lost, a name may not. That a creation came to nothing is
@@ -186,7 +186,7 @@ func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) err
 	return err
 }
 
-// Persistently calls fn until it succeeds, the object turns out to be gone, or
+// persistently calls fn until it succeeds, the object turns out to be gone, or
 // ctx ends. It returns the last error of fn.
 func persistently(ctx context.Context, fn func(context.Context) error) error {
 	var last error
@@ -208,7 +208,7 @@ func persistently(ctx context.Context, fn func(context.Context) error) error {
 	return last
 }
 
-// Vanished returns errReplaced if a write failed because the object is gone, and
+// vanished returns errReplaced if a write failed because the object is gone, and
 // the error otherwise. A 404 is also answered by proxies, by an API server that does
 // not know the kind yet, and for a subresource that the kind does not have: the
 // object is gone only if the API server, asked for the object itself, says so.
@@ -223,7 +223,7 @@ func (p *pass) vanished(ctx context.Context, err error) error {
 	return errReplaced
 }
 
-// AnotherUID says whether the answer to a patch with a UID means that the object
+// anotherUID says whether the answer to a patch with a UID means that the object
 // has another one. That is answered as invalid, not as a conflict.
 func anotherUID(err error) bool {
 	var status kerrors.APIStatus
@@ -236,7 +236,7 @@ func anotherUID(err error) bool {
 	})
 }
 
-// Patch sends a merge patch. Desired is the object as it is to become. The error
+// patch sends a merge patch. Desired is the object as it is to become. The error
 // is errReplaced if the object is gone.
 func (p *pass) patch(ctx context.Context, what telemetry.Write, desired resource.Managed, body map[string]any) error {
 	data, err := json.Marshal(body)
@@ -253,7 +253,7 @@ func (p *pass) patch(ctx context.Context, what telemetry.Write, desired resource
 	return nil
 }
 
-// Knows takes over what the API server answered to a write: its version, and
+// knows takes over what the API server answered to a write: its version, and
 // the metadata that others may have changed. What this pass learned (the
 // status) and what it decided on (generation, deletion) stay.
 func (p *pass) knows(answer resource.Managed) {
@@ -264,7 +264,7 @@ func (p *pass) knows(answer resource.Managed) {
 	p.memo.Version, p.memo.Live = answer.GetResourceVersion(), true
 }
 
-// Precondition adds to the metadata of a patch what makes it fail for another
+// precondition adds to the metadata of a patch what makes it fail for another
 // version of the object.
 func (p *pass) precondition(metadata map[string]any) map[string]any {
 	if uid := p.mg.GetUID(); uid != "" {
@@ -277,13 +277,13 @@ func (p *pass) precondition(metadata map[string]any) map[string]any {
 	return metadata
 }
 
-// Learned says whether Observe found something that has to be stored.
+// learned says whether Observe found something that has to be stored.
 func (p *pass) learned() bool {
 	return len(p.fills) > 0 || len(p.labels) > 0 || len(p.late) > 0 ||
 		!maps.Equal(p.newest.GetAnnotations(), p.mg.GetAnnotations())
 }
 
-// Difference returns the merge patch that makes annotations of before those of
+// difference returns the merge patch that makes annotations of before those of
 // after.
 func difference(before, after map[string]string) map[string]any {
 	changes := map[string]any{}

@@ -39,7 +39,7 @@ const (
 	resultRoom       = 2 << 10
 )
 
-// CheckRoom says whether the result of a Create can be stored beside the annotations: a name
+// checkRoom says whether the result of a Create can be stored beside the annotations: a name
 // that cannot is lost.
 func checkRoom(annotations map[string]string) error {
 	size := 0
@@ -54,7 +54,7 @@ func checkRoom(annotations map[string]string) error {
 		"%d bytes in which the result of a creation is recorded; nothing is created until then", size, annotationsLimit, resultRoom)
 }
 
-// CheckStored compares the answer to a write with what was sent: without our own annotations
+// checkStored compares the answer to a write with what was sent: without our own annotations
 // and our finalizer nothing may be done outside, because nobody would know of it after a
 // restart. Annotations of clients may be dropped. Labels that an initializer sets may not: they
 // would be sent again at each look, and nobody would know why they never show.

@@ -21,7 +21,7 @@ const (
 		"if it is, set the annotation " + meta.AnnotationKeyExternalName + " to it"
 )
 
-// Superseded returns the domain of the predecessor that has created since this runtime last began to create, under another
+// superseded returns the domain of the predecessor that has created since this runtime last began to create, under another
 // external name than the object has, and nothing if none has. A predecessor that runs again does not know our name. Once the user
 // has given the object theirs, their marks are taken over with it.
 func (p *pass) superseded() (domain string) {
@@ -36,7 +36,7 @@ func (p *pass) superseded() (domain string) {
 	return ""
 }
 
-// CreatedSince says whether a predecessor has created after the last creation here was begun, or succeeded, as far as the object is
+// createdSince says whether a predecessor has created after the last creation here was begun, or succeeded, as far as the object is
 // marked with it. That one failed does not tell: it was begun before. Whose user was asked about a creation, and has removed what
 // was recorded of it, has answered for theirs, too.
 func createdSince(mg resource.Managed, domain string, now time.Time) bool {
@@ -52,19 +52,19 @@ func createdSince(mg resource.Managed, domain string, now time.Time) bool {
 	return err == nil && !answered && succeeded.After(ours)
 }
 
-// AnnotationOf returns an annotation of a predecessor. Each pass asks for some, so that it makes no garbage.
+// annotationOf returns an annotation of a predecessor. Each pass asks for some, so that it makes no garbage.
 func annotationOf(mg resource.Managed, domain, key string) string {
 	var buffer [128]byte
 
 	return mg.GetAnnotations()[string(append(append(buffer[:0], domain...), key...))]
 }
 
-// SupersededText returns what is told of that.
+// supersededText returns what is told of that.
 func (p *pass) supersededText(text, domain string) error {
 	return p.redact(errors.Errorf(text, domain, p.read.GetAnnotations()[domain+keyName], meta.GetExternalName(p.mg)))
 }
 
-// RefusedAsSuperseded asks the user for which of the two external resources the object stands.
+// refusedAsSuperseded asks the user for which of the two external resources the object stands.
 func (p *pass) refusedAsSuperseded(o outcome) outcome {
 	err := p.supersededText(textSuperseded, p.superseded())
 	if meta.WasDeleted(p.mg) {
@@ -77,7 +77,7 @@ func (p *pass) refusedAsSuperseded(o outcome) outcome {
 	return o
 }
 
-// TellSuperseded tells of what a predecessor has created while the external resource of the object is there: nothing is
+// tellSuperseded tells of what a predecessor has created while the external resource of the object is there: nothing is
 // created beside it, and nobody looks for it. It returns the reason for which that goes on to be told, or nothing.
 func (p *pass) tellSuperseded() (reason string) {
 	if p.last.Attempt != lifecycle.Superseded || p.last.Presence != lifecycle.Present {

@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// CreatesThere has the predecessor of a world create a disk for the object, as it does after a rollback without the command.
+// createsThere has the predecessor of a world create a disk for the object, as it does after a rollback without the command.
 func (w *world) createsThere(id string) {
 	w.cloud.Put(volume.Disk{ID: id, SizeGiB: 1})
 	w.clock.SetTime(w.clock.Now().Add(time.Minute))
@@ -107,7 +107,7 @@ func TestWhatAPredecessorCreatedSinceIsAskedAbout(t *testing.T) {
 	}
 }
 
-// Ends tells how an object has ended, and what is left of what the predecessor created.
+// ends tells how an object has ended, and what is left of what the predecessor created.
 func (w *world) ends(deleted bool, calls string) string {
 	theirs := slices.ContainsFunc(w.cloud.Disks(), func(d volume.Disk) bool { return d.ID == "vol-7" })
 	switch created := strings.Contains(calls, "Create"); {
@@ -124,7 +124,7 @@ func (w *world) ends(deleted bool, calls string) string {
 	}
 }
 
-// SupersessionEnd returns how an object is to end that was answered in a way.
+// supersessionEnd returns how an object is to end that was answered in a way.
 func supersessionEnd(answer, which, how string, deleted bool) string {
 	switch {
 	case answer == "theirs" && deleted:

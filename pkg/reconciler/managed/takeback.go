@@ -7,7 +7,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
-// TakeBack deletes what this pass has created for an object that is gone by now, if
+// takeBack deletes what this pass has created for an object that is gone by now, if
 // that is why something failed. A finalizer does not always keep an object: an API
 // server that is asked to delete one reads it, and if there is no finalizer then
 // removes it a moment later, whatever was stored in between. So an object that had

@@ -46,7 +46,7 @@ var outcomes = []string{
 	"let-go-failed", "store-failed", "intent-failed", "result-failed", "failed",
 }
 
-// NewTelemetry makes the recorder of metrics and spans. Metrics whose names are
+// newTelemetry makes the recorder of metrics and spans. Metrics whose names are
 // taken by somebody else are not served, and nothing else is lost.
 func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 	r.observability.Clock = r.clock
@@ -63,7 +63,7 @@ func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 	return recorder
 }
 
-// Step makes an external call that is counted, timed and traced. A panic is an error of
+// step makes an external call that is counted, timed and traced. A panic is an error of
 // the call, and so is an error whose text panics: of a Create it does not tell what became of it.
 func (p *pass) step(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
 	ctx, made := p.r.telemetry.Step(ctx, step)
@@ -76,7 +76,7 @@ func (p *pass) step(ctx context.Context, step telemetry.Step, call func(context.
 	return err
 }
 
-// Guarded makes a call of what the reconciler was given: a method of a client, or a function that is
+// guarded makes a call of what the reconciler was given: a method of a client, or a function that is
 // an option. A panic is an error of the call, and one that does not return is told (see [calls]).
 func (p *pass) guarded(what string, call func() error) error {
 	outer := p.r.calls.begin(p, what)
@@ -96,7 +96,7 @@ func (p *pass) logPanic(what string, err error) {
 	}
 }
 
-// Ask makes a call that is given the object. What that takes away from it is put back.
+// ask makes a call that is given the object. What that takes away from it is put back.
 func (p *pass) ask(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
 	defer p.putBack(p.belongings())
 
@@ -109,7 +109,7 @@ func (p *pass) putBack(b belongings) {
 	}
 }
 
-// Compare tells the metrics what an observation says of the external resource.
+// compare tells the metrics what an observation says of the external resource.
 func (p *pass) compare(o ExternalObservation) {
 	finding := telemetry.Differs
 	switch {
@@ -152,7 +152,7 @@ func (m measured) Delete(ctx context.Context, mg resource.Managed) error {
 	return m.pass.ask(ctx, telemetry.Delete, func(ctx context.Context) error { return m.ExternalClient.Delete(ctx, mg) })
 }
 
-// LetGoOf tells the metrics that the object needs no more.
+// letGoOf tells the metrics that the object needs no more.
 func (p *pass) letGoOf() {
 	if meta.WasDeleted(p.mg) {
 		p.r.telemetry.Deleted(&p.memo.counted, p.mg)

@@ -81,7 +81,7 @@ func TestALifeIsMeasured(t *testing.T) {
 	}
 }
 
-// Metric returns the sum of a metric, given as "name label=value ...", over all
+// metric returns the sum of a metric, given as "name label=value ...", over all
 // other labels: the value of a counter or gauge, and the count of a histogram.
 func metric(t *testing.T, g prometheus.Gatherer, name string) float64 {
 	t.Helper()

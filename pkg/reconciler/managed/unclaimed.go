@@ -18,7 +18,7 @@ import (
 // an API server that read it before our finalizer was stored, in spite of that.
 const UnclaimedFinalizer = "moorage.dev/unclaimed"
 
-// TakeHold puts our finalizer into an object that is not deleted, in the place of
+// takeHold puts our finalizer into an object that is not deleted, in the place of
 // the one that says that nobody has claimed it, and tells whether that changed
 // anything. Where the finalizer is the author's, it is there already. Those of predecessors go when ours is stored, and
 // what they marked: what a write adds may be dropped, and what it removes is removed all the same.
@@ -40,7 +40,7 @@ func (p *pass) takeHold(mg resource.Managed) bool {
 	return true
 }
 
-// Rest ends a pass of a deleted object that is not ours. If nobody has claimed
+// rest ends a pass of a deleted object that is not ours. If nobody has claimed
 // it, it may go.
 func (p *pass) rest(ctx context.Context) (outcome, error) {
 	p.tellLeft()
@@ -57,7 +57,7 @@ func (p *pass) rest(ctx context.Context) (outcome, error) {
 	return outcome{name: endings[lifecycle.Rest].name, again: never}, lettingGo.failed(err)
 }
 
-// ReplaceFinalizers stores those of desired, if the object is still as it was read.
+// replaceFinalizers stores those of desired, if the object is still as it was read.
 func (p *pass) replaceFinalizers(ctx context.Context, desired resource.Managed) error {
 	return p.patch(ctx, telemetry.Finalizer, desired, map[string]any{
 		"metadata": p.precondition(map[string]any{"finalizers": desired.GetFinalizers()}),

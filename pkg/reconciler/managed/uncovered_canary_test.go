@@ -58,7 +58,7 @@ type path struct {
 	arrange func(g gallery, say func() error)
 }
 
-// Saying returns a path of the error of a call.
+// saying returns a path of the error of a call.
 func saying(call string, before func(gallery)) path {
 	return path{fresh: before == nil, unseen: before == nil, arrange: func(g gallery, say func() error) {
 		if before != nil {
@@ -68,7 +68,7 @@ func saying(call string, before func(gallery)) path {
 	}}
 }
 
-// Refusing returns a path of the error of a write.
+// refusing returns a path of the error of a write.
 func refusing(marker string, before func(gallery)) path {
 	return path{fresh: before == nil, unseen: before == nil, arrange: func(g gallery, say func() error) {
 		if before != nil {
@@ -78,7 +78,7 @@ func refusing(marker string, before func(gallery)) path {
 	}}
 }
 
-// Later returns a path of the error of a call in a pass after one that has observed what is told.
+// later returns a path of the error of a call in a pass after one that has observed what is told.
 func later(call string) path {
 	return path{arrange: func(g gallery, say func() error) {
 		if _, err := g.try(); err != nil {
@@ -94,7 +94,7 @@ func with(o managed.ReconcilerOption) []managed.ReconcilerOption {
 	return []managed.ReconcilerOption{o}
 }
 
-// Observing returns a path that begins where a disk is observed.
+// observing returns a path that begins where a disk is observed.
 func observing(wrap func(g gallery, say func() error, c managed.ExternalClient) managed.ExternalClient) path {
 	return path{arrange: func(g gallery, say func() error) {
 		inner := g.cloud.Connect
@@ -208,7 +208,7 @@ var paths = map[string]path{
 	}),
 }
 
-// Declare tells the canary if the form of the test says so: in each pass, or where the connection
+// declare tells the canary if the form of the test says so: in each pass, or where the connection
 // is made that all passes share.
 func declare(ctx context.Context, g gallery) {
 	switch {
@@ -255,7 +255,7 @@ func TestNoCanaryComesThrough(t *testing.T) {
 	}
 }
 
-// Shapes are how the canary would look.
+// shapes are how the canary would look.
 func shapes() []string {
 	quoted, _ := json.Marshal(canary) // a string has a form
 	packed := base64.StdEncoding.EncodeToString([]byte("admin:" + canary))
@@ -263,7 +263,7 @@ func shapes() []string {
 	return []string{canary, url.QueryEscape(canary), url.PathEscape(canary), strings.Trim(string(quoted), `"`), packed, packed[8:24], base64.StdEncoding.EncodeToString([]byte(canary))}
 }
 
-// Send a text along a path, and return all that is seen.
+// send a text along a path, and return all that is seen.
 func send(t *testing.T, p path, text string, details bool) []string {
 	t.Helper()
 	var log, changes bytes.Buffer
@@ -314,7 +314,7 @@ func send(t *testing.T, p path, text string, details bool) []string {
 	return seen
 }
 
-// LifeOf leads the life of an object until the text was said for a few passes,
+// lifeOf leads the life of an object until the text was said for a few passes,
 // and returns the errors and the object as it is then.
 func lifeOf(g gallery, p path, say func() error, armed *bool, details bool) []string {
 	g.Helper()

@@ -78,12 +78,12 @@ func notThere(key client.ObjectKey) error {
 	return kerrors.NewNotFound(schema.GroupResource{Resource: "vessels"}, key.Name)
 }
 
-// Become makes o the same as another object of its type.
+// become makes o the same as another object of its type.
 func become(o, other client.Object) {
 	reflect.ValueOf(o).Elem().Set(reflect.ValueOf(other.DeepCopyObject()).Elem())
 }
 
-// Get returns a stored object, which is not to be changed, or nil.
+// get returns a stored object, which is not to be changed, or nil.
 func (s *shelf) get(key client.ObjectKey) resource.Managed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func (s *shelf) get(key client.ObjectKey) resource.Managed {
 	return s.objects[key]
 }
 
-// Put stores an object as it is.
+// put stores an object as it is.
 func (s *shelf) put(mg resource.Managed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *shelf) store(mg resource.Managed) {
 	}
 }
 
-// Patch answers a patch as an API server does.
+// patch answers a patch as an API server does.
 func (s *shelf) patch(o client.Object, p client.Patch, apply func(image, patch map[string]any) map[string]any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +197,7 @@ func (j *judge) observe(_ context.Context, mg resource.Managed) (managed.Externa
 	}, nil
 }
 
-// Mutates checks what holds for every call that changes something.
+// mutates checks what holds for every call that changes something.
 func (j *judge) mutates(call string) *vessel {
 	j.calls = append(j.calls, call)
 	v, ok := j.shelf.get(j.key).(*vessel)
@@ -242,7 +242,7 @@ func (j *judge) update(context.Context, resource.Managed) error {
 	return nil
 }
 
-// Owned checks that what is changed belongs to the object.
+// owned checks that what is changed belongs to the object.
 func (j *judge) owned(v *vessel, call string) {
 	o := j.facts.owner()
 	claimed := !meta.GetExternalCreateSucceeded(v).IsZero() || meta.ShouldAdopt(v)
@@ -266,7 +266,7 @@ func (j *judge) delete(context.Context, resource.Managed) error {
 	return nil
 }
 
-// Pass makes a pass of a process that has just begun.
+// pass makes a pass of a process that has just begun.
 func (j *judge) pass() []string {
 	j.Helper()
 	j.calls = nil
@@ -286,7 +286,7 @@ func (j *judge) pass() []string {
 	return j.calls
 }
 
-// Judge checks what holds for every pass.
+// judge checks what holds for every pass.
 func (j *judge) judge(before resource.Managed, result reconcile.Result, err error) {
 	j.Helper()
 	if n := len(strings.Fields(mutating(strings.Join(j.calls, " ")))); n > 1 {
@@ -458,7 +458,7 @@ func FuzzAnnotations(f *testing.F) {
 	})
 }
 
-// OfAnotherObject says whether the id of the attempt ends in a mark, and not in
+// ofAnotherObject says whether the id of the attempt ends in a mark, and not in
 // that of the object: what is recorded was then copied from the object it was
 // made for.
 func ofAnotherObject(v *vessel) bool {

@@ -107,7 +107,7 @@ func (c *laggingCache) Get(ctx context.Context, key client.ObjectKey, o client.O
 	return c.shelf.Get(ctx, key, o)
 }
 
-// Stale returns what an object was like, if that is shown once more.
+// stale returns what an object was like, if that is shown once more.
 func (c *laggingCache) stale(key client.ObjectKey, now resource.Managed) resource.Managed {
 	c.seen.Lock()
 	defer c.seen.Unlock()
@@ -135,7 +135,7 @@ func (c *laggingCache) stale(key client.ObjectKey, now resource.Managed) resourc
 	return nil
 }
 
-// Shows says whether something is shown late.
+// shows says whether something is shown late.
 func (c *laggingCache) shows(key client.ObjectKey) bool {
 	c.seen.Lock()
 	defer c.seen.Unlock()
@@ -178,7 +178,7 @@ func (f *fleet) Subscribe(_ context.Context, _ resource.Managed, to managed.Exte
 	}, nil
 }
 
-// Watch begins to be told.
+// watch begins to be told.
 func (f *fleet) watch() {
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	q.ShutDown() // it takes nothing: passes are made by hand
@@ -187,7 +187,7 @@ func (f *fleet) watch() {
 	}
 }
 
-// Tells that a vessel has changed, and at times that it was told late.
+// tells that a vessel has changed, and at times that it was told late.
 func (f *fleet) tells(i int) {
 	f.mu.Lock()
 	to := f.to
@@ -249,7 +249,7 @@ type life struct {
 	stillborn     bool // it is deleted before anybody has claimed it
 }
 
-// Lagging is the life of an object that a cache shows late: a little, so that it is
+// lagging is the life of an object that a cache shows late: a little, so that it is
 // waited for, or so much that the API server is asked.
 func lagging(answers string) life {
 	return life{made: func(v *vessel) { v.Labels = pairs("lags", answers) }}
@@ -269,7 +269,7 @@ var lives = []life{
 	{made: func(v *vessel) { v.Finalizers = []string{managed.UnclaimedFinalizer} }, stillborn: true},
 }
 
-// Live leads the life of one object, from its making to the pass that finds it
+// live leads the life of one object, from its making to the pass that finds it
 // gone.
 func (f *fleet) live(i int, life life) {
 	key := client.ObjectKey{Namespace: "harbour", Name: fmt.Sprintf("vessel-%d", i)}
@@ -303,7 +303,7 @@ func (f *fleet) live(i int, life life) {
 	f.expectGone(key)
 }
 
-// ExpectGone makes passes over an object that is deleted, as often as a cache that lags
+// expectGone makes passes over an object that is deleted, as often as a cache that lags
 // makes necessary, and the one that finds it gone.
 func (f *fleet) expectGone(key client.ObjectKey) {
 	const most = 10
@@ -333,7 +333,7 @@ func (f *fleet) pass(key client.ObjectKey) {
 	_, _ = f.handler.Reconcile(f.Context(), reconcile.Request{NamespacedName: key}) // failures are part of life
 }
 
-// Weigh returns what the process holds: objects that are remembered, time series,
+// weigh returns what the process holds: objects that are remembered, time series,
 // goroutines, and bytes on the heap.
 func (f *fleet) weigh() (remembered, series, goroutines int, heap uint64) {
 	f.Helper()
@@ -352,7 +352,7 @@ func (f *fleet) weigh() (remembered, series, goroutines int, heap uint64) {
 	return f.r.Remembered(), series, runtime.NumGoroutine(), m.HeapAlloc
 }
 
-// Calm waits until there are no more goroutines than that: those that are about to end
+// calm waits until there are no more goroutines than that: those that are about to end
 // need their turn. It gives up after a while, and lets the test tell how many there are.
 func calm(most int) {
 	for end := time.Now().Add(time.Minute); runtime.NumGoroutine() > most && time.Now().Before(end); {
@@ -360,7 +360,7 @@ func calm(most int) {
 	}
 }
 
-// Voyage lets objects come and go, from one number to another, each with the
+// voyage lets objects come and go, from one number to another, each with the
 // life that is chosen for it.
 func (f *fleet) voyage(from, to int, choose func(i int) life) {
 	const batch, workers = 1000, 4

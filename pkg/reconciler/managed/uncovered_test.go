@@ -170,7 +170,7 @@ func TestAConflictLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// Lead a life in which a station conflicts so many times in all, and say what
+// lead a life in which a station conflicts so many times in all, and say what
 // was seen of it at its turns.
 func lead(t *testing.T, arrange func(*world, func() error), conflicts int) (turns []string, answered int) {
 	t.Helper()
@@ -251,12 +251,12 @@ func TestACacheThatLags(t *testing.T) {
 	}
 }
 
-// Mutating returns the calls that change something.
+// mutating returns the calls that change something.
 func mutating(calls string) string {
 	return strings.Join(slices.DeleteFunc(strings.Fields(calls), func(c string) bool { return c == "Connect" || c == "Observe" }), " ")
 }
 
-// ReadBehind makes the cache show what was stored some time ago, and returns what
+// readBehind makes the cache show what was stored some time ago, and returns what
 // waits until it shows what is stored now. Time is that of a bubble.
 func (w *world) readBehind(lag time.Duration) (seen func()) {
 	type version struct {

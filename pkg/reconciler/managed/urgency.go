@@ -31,10 +31,10 @@ var priorities = map[lifecycle.Urgency]int{
 	lifecycle.Poll:     controller.PriorityPoll,
 }
 
-// Priority is that of the next pass.
+// priority is that of the next pass.
 func (p *pass) priority() *int { return new(priorities[p.next]) }
 
-// Prioritise adds to a result with which urgency the object comes back, if it does.
+// prioritise adds to a result with which urgency the object comes back, if it does.
 func (p *pass) prioritise(result reconcile.Result, err error) (reconcile.Result, error) {
 	if err != nil || !result.IsZero() {
 		result.Priority = p.priority()
@@ -43,7 +43,7 @@ func (p *pass) prioritise(result reconcile.Result, err error) (reconcile.Result,
 	return result, err
 }
 
-// Urgency returns how urgent the next pass is, given how this one ended.
+// urgency returns how urgent the next pass is, given how this one ended.
 func (o outcome) urgency() lifecycle.Urgency {
 	switch o.again {
 	case never, poll, slow:
@@ -53,7 +53,7 @@ func (o outcome) urgency() lifecycle.Urgency {
 	}
 }
 
-// Standing returns what is known of the object before anything is asked outside.
+// standing returns what is known of the object before anything is asked outside.
 func (p *pass) standing() lifecycle.Standing {
 	ready, synced := p.read.GetCondition(commonv1.TypeReady), p.read.GetCondition(commonv1.TypeSynced)
 	observed := p.generationObserved(p.read)
@@ -73,7 +73,7 @@ func (p *pass) wish() objectstate.Wish {
 	return objectstate.Wish{Generation: p.generation, Deleted: meta.WasDeleted(p.mg), Request: p.requested}
 }
 
-// GenerationObserved says whether the object, as it was read or answered, says that the
+// generationObserved says whether the object, as it was read or answered, says that the
 // spec was looked at on which this pass works.
 func (p *pass) generationObserved(mg resource.Managed) bool {
 	if g, ok := mg.(resource.GenerationObserver); ok && g.GetObservedGeneration() != p.generation {
@@ -89,7 +89,7 @@ func (p *pass) generationObserved(mg resource.Managed) bool {
 	}
 }
 
-// Tried notes what this pass tried of what a user asked for, whether it failed, and
+// tried notes what this pass tried of what a user asked for, whether it failed, and
 // whether that is tried again by itself. What was stopped by a connection was not
 // tried, and goes on with the urgency it had.
 func (p *pass) tried(o outcome, failed, again bool) {
@@ -107,13 +107,13 @@ func (p *pass) tried(o outcome, failed, again bool) {
 	}
 }
 
-// Tells says whether the object itself tells by now that nothing is asked of it which
+// tells says whether the object itself tells by now that nothing is asked of it which
 // was not tried, so that nobody has to remember.
 func (p *pass) tells() bool {
 	return p.generationObserved(p.newest) && request(p.newest) == "" && !meta.WasDeleted(p.mg)
 }
 
-// Postpone puts the first look at an object that is well off to a random moment of
+// postpone puts the first look at an object that is well off to a random moment of
 // its poll interval, or to when others meet at a list. Nothing is asked, and nothing
 // written.
 func (p *pass) postpone() reconcile.Result {
@@ -129,7 +129,7 @@ func (p *pass) postpone() reconcile.Result {
 	return reconcile.Result{RequeueAfter: max(after, time.Millisecond), Priority: p.priority()}
 }
 
-// Unkept says whether a replace has taken what the object is kept by: the record of its creation,
+// unkept says whether a replace has taken what the object is kept by: the record of its creation,
 // or the finalizer of one that may be created and deleted. To put that back cannot wait.
 func (p *pass) unkept() bool {
 	if p.restored || p.r.finalizer != nil || meta.FinalizerExists(p.mg, FinalizerName) {

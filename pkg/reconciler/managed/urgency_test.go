@@ -213,7 +213,7 @@ func TestAdaptivePoll(t *testing.T) {
 	}
 }
 
-// Become puts a condition into the stored object.
+// become puts a condition into the stored object.
 func (g gallery) become(c commonv1.Condition) {
 	g.Helper()
 	s := g.get()

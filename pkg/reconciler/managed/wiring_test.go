@@ -108,7 +108,7 @@ func (f *wired) informer(o client.Object) *controllertest.FakeInformer {
 	return i
 }
 
-// After tells the controller of an event and returns the calls that it makes at once.
+// after tells the controller of an event and returns the calls that it makes at once.
 func (f *wired) after(event func()) string {
 	f.Helper()
 	f.taken()

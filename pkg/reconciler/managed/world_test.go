@@ -99,7 +99,7 @@ func newWorld(t *testing.T, o ...managed.ReconcilerOption) *world {
 	return w
 }
 
-// Wrap puts something round the clients of the cloud.
+// wrap puts something round the clients of the cloud.
 func (w *world) wrap(wrap func(managed.ExternalClient) managed.ExternalClient) {
 	w.o = append(w.o, managed.WithExternalConnecter(managed.ExternalConnectorFn(
 		func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
@@ -113,7 +113,7 @@ func (w *world) wrap(wrap func(managed.ExternalClient) managed.ExternalClient) {
 	w.restart()
 }
 
-// Restart forgets all that the process knows.
+// restart forgets all that the process knows.
 func (w *world) restart() {
 	observed := interceptor.NewClient(w.API, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -168,7 +168,7 @@ func (w *world) restart() {
 	w.r = w.reconciler(w.m)
 }
 
-// Reconciler makes one for a process whose manager this is.
+// reconciler makes one for a process whose manager this is.
 func (w *world) reconciler(m manager.Manager) *managed.Reconciler {
 	return managed.NewReconciler(m, w.kind, append([]managed.ReconcilerOption{managed.WithCluster(reader{w.m, w.listener()})}, w.o...)...)
 }
@@ -182,7 +182,7 @@ type reader struct {
 
 func (r reader) GetAPIReader() client.Reader { return r.live }
 
-// Listener is the API server itself, and notes what is read of it besides the object.
+// listener is the API server itself, and notes what is read of it besides the object.
 func (w *world) listener() client.Reader {
 	return interceptor.NewClient(w.API, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -274,7 +274,7 @@ func (w *world) create(change func(*volume.Volume)) {
 	w.Create(v)
 }
 
-// Change makes a user's change.
+// change makes a user's change.
 func (w *world) change(change func(*volume.Volume)) {
 	w.Helper()
 	v := atKey()
@@ -306,7 +306,7 @@ func (w *world) gone() bool {
 	return w.Gone(atKey())
 }
 
-// Pass makes one pass that is expected to end without an error.
+// pass makes one pass that is expected to end without an error.
 func (w *world) pass() reconcile.Result {
 	w.Helper()
 	result, err := w.try()
@@ -325,7 +325,7 @@ func (w *world) try() (reconcile.Result, error) {
 
 func request() reconcile.Request { return reconcile.Request{NamespacedName: key} }
 
-// Taken returns what happened since it was called last: requests by verb and
+// taken returns what happened since it was called last: requests by verb and
 // subresource, calls of the cloud, and reasons of events.
 func (w *world) taken() (requests, calls, events string) {
 	w.mu.Lock()
@@ -345,7 +345,7 @@ func (w *world) taken() (requests, calls, events string) {
 	return strings.Join(sent, ", "), calls, strings.Join(told, ", ")
 }
 
-// Expect compares what happened since the last call.
+// expect compares what happened since the last call.
 func (w *world) expect(requests, calls, events string) {
 	w.Helper()
 	gotRequests, gotCalls, gotEvents := w.taken()
@@ -360,7 +360,7 @@ func (w *world) expect(requests, calls, events string) {
 	}
 }
 
-// Condition compares a condition, given as "True/Reason".
+// condition compares a condition, given as "True/Reason".
 func (w *world) condition(t commonv1.ConditionType, want string) commonv1.Condition {
 	w.Helper()
 	v := w.get()

@@ -58,7 +58,7 @@ func (u *passes) end(key types.NamespacedName) {
 	delete(u.of, key)
 }
 
-// Has says whether a pass over the object is under way.
+// has says whether a pass over the object is under way.
 func (u *passes) has(key types.NamespacedName) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -66,7 +66,7 @@ func (u *passes) has(key types.NamespacedName) bool {
 	return u.of[key]
 }
 
-// Restored says why nothing is decided any more: the API server was restored to an earlier
+// restored says why nothing is decided any more: the API server was restored to an earlier
 // state, so that the caches are of another history.
 func (r *Reconciler) restored() error {
 	if r.restores == nil {
@@ -86,7 +86,7 @@ type lostRecord struct {
 	done bool
 }
 
-// WriteBack stores in an API server that was restored to an earlier state what this process
+// writeBack stores in an API server that was restored to an earlier state what this process
 // knows of creations, and the next one would not: it would create again what is there. No pass
 // begins any more, and objects whose pass is under way are left to it until it has ended.
 func (r *Reconciler) writeBack(ctx context.Context) {
@@ -110,7 +110,7 @@ func (r *Reconciler) writeBack(ctx context.Context) {
 	r.log.Info("The API server was restored: records of creations that it had forgotten were written back", "kind", r.of.Kind, "objects", written)
 }
 
-// Retry calls try until it succeeds, or ctx ends. If it does not succeed it is told: soon,
+// retry calls try until it succeeds, or ctx ends. If it does not succeed it is told: soon,
 // because the process may end earlier, and in the end.
 func retry(ctx context.Context, try func() bool, tell func()) {
 	soon, cancel := context.WithTimeout(ctx, writeBackPatience)
@@ -127,7 +127,7 @@ func retry(ctx context.Context, try func() bool, tell func()) {
 	}
 }
 
-// WriteRecords tries once to write the record of each object whose pass is over, and returns of
+// writeRecords tries once to write the record of each object whose pass is over, and returns of
 // how many one was written.
 func (r *Reconciler) writeRecords(ctx context.Context, all []*lostRecord) (written int) {
 	var mu sync.Mutex
@@ -149,7 +149,7 @@ func (r *Reconciler) writeRecords(ctx context.Context, all []*lostRecord) (writt
 	return written
 }
 
-// WriteRecord reads one object, if need be, and writes its record. It says whether anything was
+// writeRecord reads one object, if need be, and writes its record. It says whether anything was
 // missing.
 func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bool) {
 	if r.passes.has(d.key) {
@@ -181,7 +181,7 @@ func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bo
 	return written
 }
 
-// WriteMissing writes the record of a creation, and of the system that its resource is in, that the memory has
+// writeMissing writes the record of a creation, and of the system that its resource is in, that the memory has
 // and the object has not.
 func (r *Reconciler) writeMissing(ctx context.Context, d *lostRecord) (written bool, err error) {
 	p := &pass{r: r, memo: d.memo.wake(), mg: clone(d.live), read: d.live, newest: d.live, generation: d.live.GetGeneration()}
@@ -203,7 +203,7 @@ func (r *Reconciler) writeMissing(ctx context.Context, d *lostRecord) (written b
 	return true, nil
 }
 
-// LostRecords returns the objects to which something may have to be written: all that the memory
+// lostRecords returns the objects to which something may have to be written: all that the memory
 // and the API server know. Of those that only the memory knows is told.
 func (r *Reconciler) lostRecords(ctx context.Context) ([]*lostRecord, error) {
 	live, err := r.listAll(ctx)
@@ -214,7 +214,7 @@ func (r *Reconciler) lostRecords(ctx context.Context) ([]*lostRecord, error) {
 	return r.compare(ctx, live), nil
 }
 
-// Compare returns the objects that the API server has, and tells of the others.
+// compare returns the objects that the API server has, and tells of the others.
 func (r *Reconciler) compare(ctx context.Context, live map[types.NamespacedName]resource.Managed) (all []*lostRecord) {
 	r.memory.Each(func(key types.NamespacedName, uid types.UID, o *memo) {
 		d := &lostRecord{key: key, uid: uid, memo: o}
@@ -234,7 +234,7 @@ func (r *Reconciler) compare(ctx context.Context, live map[types.NamespacedName]
 	return all
 }
 
-// Recollect returns what the memory knows of an object or, if no pass has looked at it yet, what
+// recollect returns what the memory knows of an object or, if no pass has looked at it yet, what
 // the cache shows: the restore has left that as it was.
 func (r *Reconciler) recollect(ctx context.Context, d *lostRecord) *memo {
 	cached := r.newManaged()
@@ -251,7 +251,7 @@ func (r *Reconciler) recollect(ctx context.Context, d *lostRecord) *memo {
 	return shown
 }
 
-// Known returns the external name of what was created for the object, or may have been, and the
+// known returns the external name of what was created for the object, or may have been, and the
 // attempt that made it, as far as they are known; and whether there is anything.
 func (o *memo) known() (name, attempt string, anything bool) {
 	cold := o.troubles
@@ -274,12 +274,12 @@ func (o *memo) known() (name, attempt string, anything bool) {
 	}
 }
 
-// Unrecorded says whether a creation succeeded, and that could not be stored yet.
+// unrecorded says whether a creation succeeded, and that could not be stored yet.
 func (t *troubles) unrecorded() bool {
 	return strings.HasSuffix(t.Unwritten[meta.AnnotationKeyCreateAttempt], "/"+attemptSucceeded)
 }
 
-// ListAll returns the objects that the API server itself has and the memory knows of. Who may
+// listAll returns the objects that the API server itself has and the memory knows of. Who may
 // not list all namespaces lists those of the objects that it knows.
 func (r *Reconciler) listAll(ctx context.Context) (map[types.NamespacedName]resource.Managed, error) {
 	live := map[types.NamespacedName]resource.Managed{}
@@ -298,7 +298,7 @@ func (r *Reconciler) listAll(ctx context.Context) (map[types.NamespacedName]reso
 	return live, nil
 }
 
-// List adds to live the objects of a namespace that the memory knows of, page by page.
+// list adds to live the objects of a namespace that the memory knows of, page by page.
 func (r *Reconciler) list(ctx context.Context, namespace string, live map[types.NamespacedName]resource.Managed) error {
 	for token, more := "", true; more; more = token != "" {
 		page, err := r.newList()
@@ -327,7 +327,7 @@ func (r *Reconciler) list(ctx context.Context, namespace string, live map[types.
 	return nil
 }
 
-// NewList returns an empty list of the kind.
+// newList returns an empty list of the kind.
 func (r *Reconciler) newList() (client.ObjectList, error) {
 	kind := schema.GroupVersionKind(r.of)
 	kind.Kind += "List"
@@ -343,7 +343,7 @@ func (r *Reconciler) newList() (client.ObjectList, error) {
 	return list, nil
 }
 
-// TellLeft tells of what was created for an object that the API server does not know any more.
+// tellLeft tells of what was created for an object that the API server does not know any more.
 func (r *Reconciler) tellLeft(d *lostRecord) {
 	d.done = true
 	external, attempt, anything := d.memo.known()
@@ -355,7 +355,7 @@ func (r *Reconciler) tellLeft(d *lostRecord) {
 		"kind", r.of.Kind, "namespace", d.key.Namespace, "name", d.key.Name, "externalName", external, "attempt", attempt)
 }
 
-// TellUnwritten tells of which objects the record is not stored yet, or why the objects are not
+// tellUnwritten tells of which objects the record is not stored yet, or why the objects are not
 // known.
 func (r *Reconciler) tellUnwritten(rest []*lostRecord, why error) {
 	n := r.memory.Len()

@@ -23,7 +23,7 @@ type manager struct {
 	sub     string
 }
 
-// Owners returns who owns what of a version. They are counted only when somebody
+// owners returns who owns what of a version. They are counted only when somebody
 // asks, because few do.
 func (v *version) owners() owners {
 	if owned := v.owned.Load(); owned != nil {
@@ -39,7 +39,7 @@ func (v *version) owners() owners {
 	return owned
 }
 
-// Clone returns a copy down to the sets.
+// clone returns a copy down to the sets.
 func (o owners) clone() owners {
 	out := owners{}
 	for m, leaves := range o {
@@ -49,7 +49,7 @@ func (o owners) clone() owners {
 	return out
 }
 
-// Written returns the owners after somebody wrote: what he changed is his alone.
+// written returns the owners after somebody wrote: what he changed is his alone.
 func (o owners) written(by manager, before, now map[string]any) owners {
 	changed, removed := compare(before, now)
 	out := o.clone()
@@ -67,7 +67,7 @@ func (o owners) written(by manager, before, now map[string]any) owners {
 	return out
 }
 
-// Lose takes paths from everybody.
+// lose takes paths from everybody.
 func (o owners) lose(removed map[string]bool) {
 	for m, paths := range o {
 		maps.DeleteFunc(paths, func(path string, _ bool) bool { return removed[path] })
@@ -77,7 +77,7 @@ func (o owners) lose(removed map[string]bool) {
 	}
 }
 
-// Compare returns the paths that were added or changed, and those that are gone.
+// compare returns the paths that were added or changed, and those that are gone.
 func compare(before, now map[string]any) (changed, removed map[string]bool) {
 	had, has := pathsOf(before), pathsOf(now)
 	changed, removed = map[string]bool{}, map[string]bool{}
@@ -98,7 +98,7 @@ func compare(before, now map[string]any) (changed, removed map[string]bool) {
 // A holder is a map or a set, whatever is in it.
 type holder struct{}
 
-// PathsOf returns the values of an image by their paths, without those that no
+// pathsOf returns the values of an image by their paths, without those that no
 // manager owns.
 func pathsOf(image map[string]any) map[string]any {
 	out := map[string]any{}
@@ -142,7 +142,7 @@ func collect(out map[string]any, path string, value any) {
 	}
 }
 
-// Asked returns the paths that somebody owns who applies an image: no map and no
+// asked returns the paths that somebody owns who applies an image: no map and no
 // set, unless it is an empty map.
 func asked(config map[string]any) map[string]any {
 	all := pathsOf(config)
@@ -170,7 +170,7 @@ func setOf(paths map[string]any) map[string]bool {
 	return out
 }
 
-// Applied returns what server-side apply makes of an image: what by applies is
+// applied returns what server-side apply makes of an image: what by applies is
 // set, what he applied before and applies no more is taken away unless somebody
 // else owns it. Another owner of a different value, or of a map that is to be there
 // again, is a conflict, unless force.
@@ -206,7 +206,7 @@ func applied(image map[string]any, o owners, by manager, config map[string]any, 
 	return out, next, nil
 }
 
-// Conflicts returns what others own of what is changed.
+// conflicts returns what others own of what is changed.
 func (o owners) conflicts(by manager, changed map[string]bool) []metav1.StatusCause {
 	var out []metav1.StatusCause
 	for _, path := range slices.Sorted(maps.Keys(changed)) {
@@ -223,7 +223,7 @@ func (o owners) conflicts(by manager, changed map[string]bool) []metav1.StatusCa
 	return out
 }
 
-// Prune takes away what was owned and is owned by nobody any more, with the maps
+// prune takes away what was owned and is owned by nobody any more, with the maps
 // and sets that are empty then.
 func (o owners) prune(image map[string]any, mine map[string]bool) map[string]any {
 	gone := map[string]bool{}
@@ -252,7 +252,7 @@ func (o owners) prune(image map[string]any, mine map[string]bool) map[string]any
 	return image
 }
 
-// Full says whether there is anything in a map or a set.
+// full says whether there is anything in a map or a set.
 func full(image map[string]any, path string) bool {
 	for other := range pathsOf(image) {
 		if strings.HasPrefix(other, path+"\x00") {
@@ -283,7 +283,7 @@ func exists(image map[string]any, path []string) bool {
 	return exists(inner, path[1:])
 }
 
-// Put returns the image with a value at a path, or without one.
+// put returns the image with a value at a path, or without one.
 func put(image map[string]any, path []string, value any, gone bool) map[string]any {
 	image = clone(image)
 	if len(path) == 2 && strings.HasPrefix(path[1], "=") {
@@ -306,7 +306,7 @@ func put(image map[string]any, path []string, value any, gone bool) map[string]a
 	return image
 }
 
-// Member returns a set with a member, or without it.
+// member returns a set with a member, or without it.
 func member(set any, name string, gone bool) []any {
 	list, _ := set.([]any)
 	list = slices.DeleteFunc(slices.Clone(list), func(have any) bool { return gone && have == name })

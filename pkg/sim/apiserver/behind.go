@@ -22,7 +22,7 @@ func (s *Server) Behind(c client.Client) {
 	s.behind = c
 }
 
-// Relay sends a request about an object to the server behind. It is done there even
+// relay sends a request about an object to the server behind. It is done there even
 // if the context has ended meanwhile, as what has reached a server is.
 func (s *Server) relay(ctx context.Context, k *kind, o client.Object, do func(context.Context, client.Client) error) error {
 	ctx = context.WithoutCancel(ctx)
@@ -34,7 +34,7 @@ func (s *Server) relay(ctx context.Context, k *kind, o client.Object, do func(co
 	return err
 }
 
-// Mirror tells what has become of an object behind. An object that a write has
+// mirror tells what has become of an object behind. An object that a write has
 // removed is as it was answered.
 func (s *Server) mirror(ctx context.Context, k *kind, key types.NamespacedName, answer client.Object, answered bool) error {
 	old := s.objects[id{k.gvk, key}]
@@ -64,7 +64,7 @@ func (s *Server) mirror(ctx context.Context, k *kind, key types.NamespacedName, 
 	return s.tell(k, key, now.Object)
 }
 
-// Tell makes an image from behind the version that is there.
+// tell makes an image from behind the version that is there.
 func (s *Server) tell(k *kind, key types.NamespacedName, image map[string]any) error {
 	typed, err := k.decode(image)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Server) tell(k *kind, key types.NamespacedName, image map[string]any) e
 	return nil
 }
 
-// PurgeBehind removes an object from the server behind, whoever keeps it.
+// purgeBehind removes an object from the server behind, whoever keeps it.
 func (s *Server) purgeBehind(v *version) error {
 	o, ok := v.typed.DeepCopyObject().(client.Object)
 	if !ok {

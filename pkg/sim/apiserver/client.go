@@ -79,7 +79,7 @@ func (c *Client) As(name string) *Client {
 	return &out
 }
 
-// Ask sends a request about one object, with the server locked.
+// ask sends a request about one object, with the server locked.
 // If there is a server behind, relay asks that one instead.
 func (c *Client) ask(
 	ctx context.Context, verb, sub string, o client.Object,
@@ -190,7 +190,7 @@ func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.Cre
 	})
 }
 
-// Named gives an image its kind.
+// named gives an image its kind.
 func (k *kind) named(image map[string]any) map[string]any {
 	image["apiVersion"], image["kind"] = k.gvk.GroupVersion().String(), k.gvk.Kind
 

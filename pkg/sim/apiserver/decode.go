@@ -17,7 +17,7 @@ import (
 // value is not of the kind that it knows: then it may have done so in part.
 type decoder func(from any, to reflect.Value) bool
 
-// Decode returns the typed object of an image. The converter of apimachinery says what is right; for the values that
+// decode returns the typed object of an image. The converter of apimachinery says what is right; for the values that
 // objects have most of, the same is worked out once for each type, and not for each object.
 func (k *kind) decode(image map[string]any) (client.Object, error) {
 	o, err := k.empty()
@@ -37,7 +37,7 @@ func (k *kind) decode(image map[string]any) (client.Object, error) {
 	return o, nil
 }
 
-// Empty returns a new object of the kind.
+// empty returns a new object of the kind.
 func (k *kind) empty() (client.Object, error) {
 	o, ok := reflect.New(k.typ).Interface().(client.Object)
 	if !ok {
@@ -55,7 +55,7 @@ var (
 // How deep types are looked into. Some have fields of their own type.
 const deepest = 8
 
-// DecoderOf returns the decoder of a type.
+// decoderOf returns the decoder of a type.
 func decoderOf(t reflect.Type, depth int) decoder {
 	switch {
 	case t == metaTimeType:

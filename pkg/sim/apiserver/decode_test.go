@@ -62,7 +62,7 @@ func expectDecoded(t *testing.T, k *kind, image map[string]any) {
 	}
 }
 
-// Different calls a function with an image, and with each that has another value at one place.
+// different calls a function with an image, and with each that has another value at one place.
 func different(image map[string]any, use func(map[string]any)) {
 	use(image)
 	for key, value := range image {

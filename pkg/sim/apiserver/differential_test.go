@@ -177,7 +177,7 @@ func compare(t *testing.T, other func(*testing.T) client.Client, applies bool) {
 // for its disk.
 const atOnce = 24
 
-// CompareList says whether all operations of a list are answered alike.
+// compareList says whether all operations of a list are answered alike.
 func compareList(t *testing.T, seed uint64, model, server *side, applies bool) bool {
 	t.Helper()
 	defer server.clean(t.Context())
@@ -280,7 +280,7 @@ func order(seen *[]string, value string) string {
 	return fmt.Sprint(len(*seen) - 1)
 }
 
-// Pick returns what was seen n-th from the end, or something never seen.
+// pick returns what was seen n-th from the end, or something never seen.
 func pick(seen []string, n int, strange string) string {
 	if n >= len(seen) {
 		return strange

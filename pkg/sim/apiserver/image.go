@@ -21,14 +21,14 @@ func decodeJSON(data []byte) (map[string]any, error) {
 	return image, nil
 }
 
-// Metadata returns the metadata of an image, or an empty map.
+// metadata returns the metadata of an image, or an empty map.
 func metadata(image map[string]any) map[string]any {
 	m, _ := image["metadata"].(map[string]any)
 
 	return m
 }
 
-// WithMetadata returns an image whose metadata may be changed.
+// withMetadata returns an image whose metadata may be changed.
 func withMetadata(image map[string]any) map[string]any {
 	image = clone(image)
 	image["metadata"] = clone(metadata(image))
@@ -44,7 +44,7 @@ func clone(m map[string]any) map[string]any {
 	return m
 }
 
-// Equal says whether two values of an image are the same.
+// equal says whether two values of an image are the same.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -68,7 +68,7 @@ func equal(a, b any) bool {
 	}
 }
 
-// Without returns the image without what is at a path.
+// without returns the image without what is at a path.
 func without(image map[string]any, path []string) map[string]any {
 	value, ok := image[path[0]]
 	if !ok {

@@ -63,7 +63,7 @@ func (m *Memory) Server(c clock.PassiveClock) *Server {
 	}
 }
 
-// Once does what do does, or what came of it before.
+// once does what do does, or what came of it before.
 func (s *Server) once(d deed, do func() (*version, error)) (*version, error) {
 	d.last, d.less = s.last, s.ignored
 	if v := s.memory.recall(d); v != nil {
@@ -129,7 +129,7 @@ func (m *Memory) kindOf(gvk schema.GroupVersionKind) (*kind, error) {
 	return m.kinds[gvk], nil
 }
 
-// KindFor returns the kind of a typed object.
+// kindFor returns the kind of a typed object.
 func (m *Memory) kindFor(o runtime.Object) (*kind, error) {
 	m.mu.RLock()
 	k := m.byType[reflect.TypeOf(o).Elem()]

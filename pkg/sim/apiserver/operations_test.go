@@ -154,7 +154,7 @@ func (s step) do(ctx context.Context, on *side) answer {
 	return on.answer(o, on.c.Patch(ctx, o, patch, &options))
 }
 
-// Data is the body of a patch.
+// data is the body of a patch.
 func (s step) data(on *side) []byte {
 	var body any = s.ops
 	if s.verb != "json" {
@@ -165,7 +165,7 @@ func (s step) data(on *side) []byte {
 	return data
 }
 
-// Whole returns the body with the metadata of this side.
+// whole returns the body with the metadata of this side.
 func (s step) whole(on *side) map[string]any {
 	data, _ := json.Marshal(s.body)
 	body := map[string]any{}
@@ -191,7 +191,7 @@ func (s step) whole(on *side) map[string]any {
 	return body
 }
 
-// List answers with the object of this side if it is among those that are selected. Others
+// list answers with the object of this side if it is among those that are selected. Others
 // have theirs beside it.
 func (s step) list(ctx context.Context, on *side) answer {
 	var all berth.List

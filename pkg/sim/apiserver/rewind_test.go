@@ -76,5 +76,5 @@ func TestRewind(t *testing.T) {
 	}
 }
 
-// Copied returns a copy, which has the type of its original.
+// copied returns a copy, which has the type of its original.
 func copied(b *berth.Berth) *berth.Berth { return b.DeepCopyObject().(*berth.Berth) } //nolint:forcetypeassert // see above

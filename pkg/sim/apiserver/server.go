@@ -169,7 +169,7 @@ func (s *Server) kindOf(gvk schema.GroupVersionKind) (*kind, error) {
 	return s.memory.kindOf(gvk)
 }
 
-// KindFor returns the kind of a typed object.
+// kindFor returns the kind of a typed object.
 func (s *Server) kindFor(o runtime.Object) (*kind, error) {
 	k, err := s.memory.kindFor(o)
 	if err == nil && s.own[k.gvk] != nil {
@@ -191,7 +191,7 @@ func plural(kind string) string {
 	}
 }
 
-// Commit stores an image as the next version of an object. The image gets its
+// commit stores an image as the next version of an object. The image gets its
 // version. Nobody else may have it.
 func (s *Server) commit(k *kind, key types.NamespacedName, image map[string]any, by manager) (*version, error) {
 	if !finished(image) { // what goes is not stored again
@@ -207,7 +207,7 @@ func (s *Server) commit(k *kind, key types.NamespacedName, image map[string]any,
 	return v, nil
 }
 
-// Store makes a version the one that is there.
+// store makes a version the one that is there.
 func (s *Server) store(v *version, key types.NamespacedName) {
 	at := id{v.kind.gvk, key}
 	s.last++
@@ -226,7 +226,7 @@ func (s *Server) store(v *version, key types.NamespacedName) {
 	s.log = append(s.log, change)
 }
 
-// Unshared returns the objects to change them.
+// unshared returns the objects to change them.
 func (s *Server) unshared() map[id]*version {
 	if s.shared {
 		s.objects, s.shared = maps.Clone(s.objects), false
@@ -235,7 +235,7 @@ func (s *Server) unshared() map[id]*version {
 	return s.objects
 }
 
-// Remove takes an object away for good.
+// remove takes an object away for good.
 func (s *Server) remove(v *version, key types.NamespacedName) {
 	s.last++
 	delete(s.unshared(), id{v.kind.gvk, key})
@@ -259,7 +259,7 @@ func (s *Server) Purge(gvk schema.GroupVersionKind, key types.NamespacedName) {
 	s.remove(v, key)
 }
 
-// Finished says whether a deleted object is no longer kept by anybody.
+// finished says whether a deleted object is no longer kept by anybody.
 func finished(image map[string]any) bool {
 	meta := metadata(image)
 	keep, _ := meta["finalizers"].([]any)
@@ -267,12 +267,12 @@ func finished(image map[string]any) bool {
 	return meta["deletionTimestamp"] != nil && len(keep) == 0
 }
 
-// NextUID is that of the next object that is created.
+// nextUID is that of the next object that is created.
 func (s *Server) nextUID() string {
 	return fmt.Sprintf("%08x-0000-4000-8000-%012d", s.salt, s.uids+1)
 }
 
-// Into copies the version into an object of the caller's.
+// into copies the version into an object of the caller's.
 func (v *version) into(o client.Object) error {
 	from := reflect.ValueOf(v.typed.DeepCopyObject()).Elem()
 	to := reflect.ValueOf(o).Elem()

@@ -46,7 +46,7 @@ func missingVersion() *field.Error {
 	return field.Invalid(metaPath.Child("resourceVersion"), 0, "must be specified for an update")
 }
 
-// Apply is server-side apply. It creates what does not exist.
+// apply is server-side apply. It creates what does not exist.
 func (s *Server) apply(k *kind, key types.NamespacedName, data []byte, by manager, force bool) (*version, error) {
 	config, err := decodeJSON(data)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Server) apply(k *kind, key types.NamespacedName, data []byte, by manage
 	return v, nil
 }
 
-// ApplyNew creates what is applied and does not exist.
+// applyNew creates what is applied and does not exist.
 func (s *Server) applyNew(k *kind, key types.NamespacedName, config map[string]any, by manager) (*version, error) {
 	if by.sub != "" {
 		_, err := s.get(k, key)
@@ -113,7 +113,7 @@ func (s *Server) applyNew(k *kind, key types.NamespacedName, config map[string]a
 	return v, err
 }
 
-// Emptied returns a map outside the metadata that somebody owns, and of which all that was in
+// emptied returns a map outside the metadata that somebody owns, and of which all that was in
 // it is taken away: a server makes that null, which no schema allows.
 func (o owners) emptied(before, after map[string]any) string {
 	for path, value := range pathsOf(after) {
@@ -126,7 +126,7 @@ func (o owners) emptied(before, after map[string]any) string {
 	return ""
 }
 
-// Current says whether metadata are those of this version, as far as they say of which
+// current says whether metadata are those of this version, as far as they say of which
 // they are and are heeded.
 func (m manager) current(given map[string]any, v *version) bool {
 	for _, key := range []string{"resourceVersion", "uid"} {

@@ -36,7 +36,7 @@ func (s *Server) get(k *kind, key types.NamespacedName) (*version, error) {
 	return nil, kerrors.NewNotFound(k.resource, key.Name)
 }
 
-// Post creates an object that is what is in data.
+// post creates an object that is what is in data.
 func (s *Server) post(k *kind, key types.NamespacedName, data []byte, by manager) (*version, error) {
 	create := func() (*version, error) {
 		image, err := decodeJSON(data)
@@ -53,7 +53,7 @@ func (s *Server) post(k *kind, key types.NamespacedName, data []byte, by manager
 	return s.once(deed{kind: k, key: key, verb: "create", by: by, data: string(data), at: s.timestamp(), uid: s.nextUID()}, create)
 }
 
-// Create stores a new object.
+// create stores a new object.
 func (s *Server) create(k *kind, key types.NamespacedName, image map[string]any, by manager) (*version, error) {
 	image = withMetadata(image)
 	m := metadata(image)
@@ -93,7 +93,7 @@ func (s *Server) create(k *kind, key types.NamespacedName, image map[string]any,
 	return s.commit(k, key, k.prune(image), by)
 }
 
-// Replace makes an object what is in data.
+// replace makes an object what is in data.
 func (s *Server) replace(old *version, key types.NamespacedName, data []byte, by manager) (*version, error) {
 	image, err := decodeJSON(data)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Server) replace(old *version, key types.NamespacedName, data []byte, by
 	return s.write(old, key, k.named(image), by)
 }
 
-// Patch changes an object as data says.
+// patch changes an object as data says.
 func (s *Server) patch(old *version, key types.NamespacedName, how types.PatchType, data []byte, by manager) (*version, error) {
 	image, err := patch.Apply(old.kind.resource, key.Name, old.image, how, data)
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Server) patch(old *version, key types.NamespacedName, how types.PatchTy
 	return s.write(old, key, image, by)
 }
 
-// Write stores a change of an object. Image is the whole object as it is to become;
+// write stores a change of an object. Image is the whole object as it is to become;
 // through which subresource it comes says which part of it counts: all but the
 // status, or nothing but that.
 func (s *Server) write(old *version, key types.NamespacedName, image map[string]any, by manager) (*version, error) {
@@ -175,7 +175,7 @@ func (s *Server) write(old *version, key types.NamespacedName, image map[string]
 	return s.commit(k, key, image, by)
 }
 
-// Ignore takes out of an image, whose metadata nobody shares, what is not to be stored.
+// ignore takes out of an image, whose metadata nobody shares, what is not to be stored.
 func (s *Server) ignore(before, image map[string]any) {
 	m, had := metadata(image), metadata(before)
 	switch s.ignored {
@@ -202,7 +202,7 @@ func (s *Server) ignore(before, image map[string]any) {
 	}
 }
 
-// SameBody says whether two images differ in no more than metadata and status.
+// sameBody says whether two images differ in no more than metadata and status.
 func sameBody(a, b map[string]any) bool {
 	for _, m := range [][2]map[string]any{{a, b}, {b, a}} {
 		for key, value := range m[0] {
@@ -215,7 +215,7 @@ func sameBody(a, b map[string]any) bool {
 	return true
 }
 
-// CheckUpdate checks what of the metadata must not change.
+// checkUpdate checks what of the metadata must not change.
 func (k *kind) checkUpdate(name string, before, now map[string]any) error {
 	if now["uid"] != nil && now["uid"] != "" && now["uid"] != before["uid"] {
 		return k.invalid(name, field.Invalid(metaPath.Child("uid"), now["uid"], "field is immutable"))
@@ -260,7 +260,7 @@ func (k *kind) prune(image map[string]any) map[string]any {
 	return image
 }
 
-// Delete marks an object as deleted, or removes it if nobody keeps it.
+// delete marks an object as deleted, or removes it if nobody keeps it.
 func (s *Server) delete(old *version, key types.NamespacedName, p *metav1.Preconditions) error {
 	m := metadata(old.image)
 	if p != nil && p.UID != nil && string(*p.UID) != m["uid"] {

@@ -99,7 +99,7 @@ func compile(all []planted.Defect, dir string) (string, error) {
 	return program, nil
 }
 
-// ForEach calls do with the numbers below n, a few at a time.
+// forEach calls do with the numbers below n, a few at a time.
 func forEach(n int, do func(int)) {
 	next := make(chan int)
 	var workers sync.WaitGroup
@@ -159,7 +159,7 @@ var (
 	also   = regexp.MustCompile(`(?m)^\s*(?:\S+:\d+: )?also found by ([^;]+);`)
 )
 
-// Find runs the test that is to find the defect. Where it searches, it goes on to find the
+// find runs the test that is to find the defect. Where it searches, it goes on to find the
 // least schedule: that is in the time, too.
 func find(program string, d planted.Defect, search bool) finding {
 	test := "TestPlanted"

@@ -76,7 +76,7 @@ func files(all []Defect) []string {
 	return slices.Compact(files)
 }
 
-// Rewrite returns a file with all its defects, and the name of its package.
+// rewrite returns a file with all its defects, and the name of its package.
 func rewrite(file string, all []Defect) ([]byte, string, error) {
 	source, err := os.ReadFile(file)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *sourceFile) at(p token.Pos) int { return s.set.Position(p).Offset }
 
 func (s *sourceFile) between(n ast.Node) string { return s.text[s.at(n.Pos()):s.at(n.End())] }
 
-// Plant adds a defect to the function that it is in.
+// plant adds a defect to the function that it is in.
 func (s *sourceFile) plant(tree *ast.File, defect string, e Edit) error {
 	if n := strings.Count(s.text, e.Old); n != 1 {
 		return errors.Errorf("what it changes stands %d times in %s:\n%s", n, e.File, e.Old)
@@ -141,7 +141,7 @@ func (s *sourceFile) plant(tree *ast.File, defect string, e Edit) error {
 	return errors.Errorf("what it changes is not within a function of %s:\n%s", e.File, e.Old)
 }
 
-// Write returns the file with a choice in place of each function that has variants.
+// write returns the file with a choice in place of each function that has variants.
 func (s *sourceFile) write(tree *ast.File) string {
 	var out strings.Builder
 	done := 0
@@ -168,7 +168,7 @@ func named(f *ast.FuncDecl, defect string) string {
 	return f.Name.Name + "_" + strings.ReplaceAll(defect, "-", "_")
 }
 
-// Choice returns a function that calls the variant of itself that was chosen.
+// choice returns a function that calls the variant of itself that was chosen.
 func (s *sourceFile) choice(f *ast.FuncDecl) string {
 	var out strings.Builder
 	call := ""

@@ -96,7 +96,7 @@ func (c *lazy) Done() <-chan struct{} {
 	return c.usual.Done()
 }
 
-// Under returns where its values are, and what has ended it, if that was its parent:
+// under returns where its values are, and what has ended it, if that was its parent:
 // what becomes of that after it was over is of no concern.
 func (c *lazy) under() context.Context {
 	if c.alone {

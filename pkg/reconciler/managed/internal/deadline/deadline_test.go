@@ -41,7 +41,7 @@ type story struct {
 
 const term = 10 * time.Second
 
-// Tell runs a story, and returns what was seen in it.
+// tell runs a story, and returns what was seen in it.
 func tell(t *testing.T, of maker, what func(*story)) (told []string) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &story{T: t, make: of, begun: time.Now()}
@@ -60,13 +60,13 @@ func (s *story) note(format string, a ...any) {
 	s.told = append(s.told, fmt.Sprintf("%v: ", time.Since(s.begun))+fmt.Sprintf(format, a...))
 }
 
-// Look at a context without waiting for it.
+// look at a context without waiting for it.
 func (s *story) look(ctx context.Context) {
 	at, ok := ctx.Deadline()
 	s.note("error %v, cause %v, deadline %v %t, value %v", ctx.Err(), context.Cause(ctx), at.Sub(s.begun), ok, ctx.Value(key{}))
 }
 
-// Peek says whether a context is over, as who waits sees it.
+// peek says whether a context is over, as who waits sees it.
 func (s *story) peek(ctx context.Context) {
 	synctest.Wait()
 	select {
@@ -219,7 +219,7 @@ func TestAsUsualAtRandom(t *testing.T) {
 	}
 }
 
-// MakeUp lets a dozen things happen to a few contexts. It looks at all others before one is
+// makeUp lets a dozen things happen to a few contexts. It looks at all others before one is
 // ended: what ended first, its parent or its time, knows only who has looked.
 func makeUp(s *story, random *rand.Rand) {
 	all, ends := []context.Context{s.ctx}, []context.CancelFunc{s.cancel}
@@ -356,7 +356,7 @@ func BenchmarkUsual(b *testing.B) { bench(b, context.WithDeadline) }
 
 func BenchmarkLazy(b *testing.B) { bench(b, deadline.At) }
 
-// Bench makes the contexts of a pass, of which nobody waits for any.
+// bench makes the contexts of a pass, of which nobody waits for any.
 func bench(b *testing.B, make maker) {
 	root, kill := context.WithCancel(context.Background())
 	defer kill()

@@ -23,7 +23,7 @@ func (f Facts) Bond() Bond {
 	}
 }
 
-// MayLeave: the policies say that the resource goes with the object.
+// mayLeave: the policies say that the resource goes with the object.
 func mayLeave(f Facts) Bond {
 	switch {
 	case f.Paused || f.Presence == Unobserved:
@@ -33,7 +33,7 @@ func mayLeave(f Facts) Bond {
 	}
 }
 
-// Leaves: somebody has looked for the resource.
+// leaves: somebody has looked for the resource.
 func leaves(f Facts) Bond {
 	switch {
 	case f.Presence == Present && f.Ownership == Ours, f.Presence == Absent && (f.Attempt != Settled || f.Doubt != NoDoubt):

@@ -25,7 +25,7 @@ func Decide(f Facts) Action {
 	}
 }
 
-// Depart: the object is deleted, holds our finalizer, and the external resource
+// depart: the object is deleted, holds our finalizer, and the external resource
 // is to go with it.
 func depart(f Facts) Action {
 	switch {
@@ -38,7 +38,7 @@ func depart(f Facts) Action {
 	}
 }
 
-// Live: the object is wanted, and the external resource with it.
+// live: the object is wanted, and the external resource with it.
 func live(f Facts) Action {
 	switch {
 	case f.Presence == Present:
@@ -48,7 +48,7 @@ func live(f Facts) Action {
 	}
 }
 
-// Removing: the object is deleted, and the external resource exists.
+// removing: the object is deleted, and the external resource exists.
 func removing(f Facts) Action {
 	switch {
 	case f.Ownership == Foreign && (f.Attempt == Unknown && f.Class != Named || f.Attempt == Superseded):
@@ -68,7 +68,7 @@ func removing(f Facts) Action {
 	}
 }
 
-// Removed: the object is deleted, and no external resource was found.
+// removed: the object is deleted, and no external resource was found.
 func removed(f Facts) Action {
 	switch {
 	case f.Awaited && (f.Doubt == Grace || f.Attempt == Unseen):
@@ -86,7 +86,7 @@ func removed(f Facts) Action {
 	}
 }
 
-// Existing: the object is wanted, and the external resource exists.
+// existing: the object is wanted, and the external resource exists.
 func existing(f Facts) Action {
 	switch {
 	case f.Ownership == Foreign:
@@ -106,7 +106,7 @@ func existing(f Facts) Action {
 	}
 }
 
-// Missing: the object is wanted, and no external resource was found.
+// missing: the object is wanted, and no external resource was found.
 func missing(f Facts) Action {
 	switch {
 	case f.Doubt != NoDoubt || f.Acted:

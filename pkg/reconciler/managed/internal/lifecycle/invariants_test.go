@@ -147,7 +147,7 @@ func TestAnyFactsEndWithinSevenActions(t *testing.T) {
 	}
 }
 
-// Steps returns the length of the longest pass that begins with what is known.
+// steps returns the length of the longest pass that begins with what is known.
 // What the outside answers to a look is every combination of answers. A pass
 // that has claimed the object once leaves what it learns later to the next.
 func steps(f Facts, claimed bool, depth int) int {
@@ -208,7 +208,7 @@ type looked struct {
 	depth   int
 }
 
-// EveryFacts calls fn with every combination of facts.
+// everyFacts calls fn with every combination of facts.
 func everyFacts(fn func(Facts)) {
 	const flags = 15
 	for choice := range (Findable + 1) * (Class(Present) + 1) * (Class(Superseded) + 1) * (Class(Unconfirmed) + 1) * (Class(Foreign) + 1) << flags {

@@ -95,7 +95,7 @@ func (r *Roll) Consult(p *Place, now time.Time) Consultation {
 	return Consultation{Answer: Turn, Turn: &Turning{roll: r, line: l, list: l.list, Next: l.list.next}}
 }
 
-// Expire drops a list that is of no more use.
+// expire drops a list that is of no more use.
 func (l *line) expire(now time.Time, r *Roll) {
 	switch {
 	case l.list == nil || l.list.busy:
@@ -106,14 +106,14 @@ func (l *line) expire(now time.Time, r *Roll) {
 	}
 }
 
-// Breaks gives a list up. It is tried again more and more seldom.
+// breaks gives a list up. It is tried again more and more seldom.
 func (l *line) breaks(now time.Time, r *Roll) {
 	l.list = nil
 	l.due = now.Add(r.round << min(l.broken, 3))
 	l.broken++
 }
 
-// Rest returns how long to wait for the list that is being made: as long as the last
+// rest returns how long to wait for the list that is being made: as long as the last
 // one took, or half as long again.
 func (l *line) rest(now time.Time) time.Duration {
 	age := now.Sub(l.list.began)
@@ -124,7 +124,7 @@ func (l *line) rest(now time.Time) time.Duration {
 	return max(age/2, leastWait)
 }
 
-// Shown returns what a list that was ended says of an object. What it showed is not
+// shown returns what a list that was ended says of an object. What it showed is not
 // kept once it has served.
 func (l *line) shown(p *Place) Consultation {
 	item, ok := l.list.items[p.name]
@@ -139,7 +139,7 @@ func (l *line) shown(p *Place) Consultation {
 	return Consultation{Answer: Listed, Item: item}
 }
 
-// Shrink gives back the room of what has served, which a map keeps.
+// shrink gives back the room of what has served, which a map keeps.
 func (l *list) shrink() {
 	if len(l.items) > l.room/4 {
 		return
@@ -225,14 +225,14 @@ func (r *Roll) Meet(connection string, now, due time.Time, tolerance time.Durati
 	return round.Add(time.Duration(random * float64(r.fresh) / 2)), true
 }
 
-// RoundOf returns when the round of a connection began that a time is in.
+// roundOf returns when the round of a connection began that a time is in.
 func roundOf(connection string, at time.Time, round time.Duration) time.Time {
 	since := at.UnixNano()
 
 	return time.Unix(0, since-(since-phase(connection, round))%int64(round))
 }
 
-// Phase is another one for each connection, so that not all of them list at once.
+// phase is another one for each connection, so that not all of them list at once.
 func phase(connection string, round time.Duration) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(connection)) // it never fails

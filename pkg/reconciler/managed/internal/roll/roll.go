@@ -111,7 +111,7 @@ func (r *Roll) Leave(p *Place) {
 	stop()
 }
 
-// Leave returns what is to be called when nothing is locked.
+// leave returns what is to be called when nothing is locked.
 func (r *Roll) leave(p *Place) (stop func()) {
 	l := p.line
 	l.strike(p)
@@ -123,7 +123,7 @@ func (r *Roll) leave(p *Place) (stop func()) {
 	return l.unwatch()
 }
 
-// Of returns all that have a name.
+// of returns all that have a name.
 func (l *line) of(name string) iter.Seq[*Place] {
 	return func(yield func(*Place) bool) {
 		for p := l.names[name]; p != nil && yield(p); p = p.next {
@@ -131,7 +131,7 @@ func (l *line) of(name string) iter.Seq[*Place] {
 	}
 }
 
-// Strike takes an object off its name.
+// strike takes an object off its name.
 func (l *line) strike(p *Place) {
 	if first := l.names[p.name]; first != p {
 		for first.next != p {

@@ -29,7 +29,7 @@ func crew(t *testing.T) (r *Roll, a, b, c *Place) {
 	return r, join("a"), join("b"), join("c")
 }
 
-// Made makes a list of pages, each of which is names.
+// made makes a list of pages, each of which is names.
 func made(t *testing.T, r *Roll, p *Place, now time.Time, pages ...[]string) {
 	t.Helper()
 	c := r.Consult(p, now)

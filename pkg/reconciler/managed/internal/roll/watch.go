@@ -174,7 +174,7 @@ func (r *Roll) Close() {
 	}
 }
 
-// Unwatch gives the subscription up, and returns what ends it.
+// unwatch gives the subscription up, and returns what ends it.
 func (l *line) unwatch() (stop func()) {
 	w := l.watch
 	l.watch = nil

@@ -8,7 +8,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// Steady is what a pass tells that finds everything as it should be.
+// steady is what a pass tells that finds everything as it should be.
 func steady(ctx context.Context, r *Recorder, o *Object, mg *fake.Managed) {
 	ctx, pass := r.Begin(ctx, o, mg)
 	_, connect := r.Step(ctx, Connect)

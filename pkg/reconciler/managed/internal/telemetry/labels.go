@@ -30,7 +30,7 @@ type bounded struct {
 	known map[string]prometheus.Counter
 }
 
-// NewBounded returns a counter that serves these values from the beginning.
+// newBounded returns a counter that serves these values from the beginning.
 func newBounded(vec *prometheus.CounterVec, kind string, values ...string) *bounded {
 	b := &bounded{vec: vec, kind: kind, known: map[string]prometheus.Counter{}}
 	for _, value := range values {
@@ -58,7 +58,7 @@ func (b *bounded) of(value string) prometheus.Counter {
 	return c
 }
 
-// IsWord says whether a value is one that somebody wrote into code, rather than
+// isWord says whether a value is one that somebody wrote into code, rather than
 // put together from what is at hand.
 func isWord(value string) bool {
 	const word = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.:,"

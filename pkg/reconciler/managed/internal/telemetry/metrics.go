@@ -128,7 +128,7 @@ func makeMetrics(kind schema.GroupVersionKind, o Options) (*metrics, error) {
 	return m, utilerrors.NewAggregate(s.refused)
 }
 
-// Shared makes the metrics of what objects of a connection share.
+// shared makes the metrics of what objects of a connection share.
 func (m *metrics) shared(s *shelf, kind string) {
 	listed := s.counter("listed_total", "Polls that a shared list was to serve, by kind and by what it said of the object.", "kind", "said")
 	for i, said := range listingNames {

@@ -59,7 +59,7 @@ func (r *Recorder) Compared(o *Object, mg resource.Managed, f Finding) {
 	o.compared, o.inSync = true, 0
 }
 
-// WasInSync says whether the external resource was last seen as the object asks
+// wasInSync says whether the external resource was last seen as the object asks
 // for now. After a restart the conditions tell.
 func (o *Object) wasInSync(mg resource.Managed) bool {
 	if o.compared {
@@ -106,7 +106,7 @@ func (r *Recorder) Forget(o *Object) {
 	*o = Object{}
 }
 
-// Meet an object at the beginning of a pass.
+// meet an object at the beginning of a pass.
 func (r *Recorder) meet(o *Object, mg resource.Managed, now time.Time) {
 	if o.met {
 		return
@@ -119,7 +119,7 @@ func (r *Recorder) meet(o *Object, mg resource.Managed, now time.Time) {
 	}
 }
 
-// NeverReady says whether the conditions prove that the object was never Ready.
+// neverReady says whether the conditions prove that the object was never Ready.
 // What a restart makes of an old object that is not ready now must not be taken
 // for its beginning: either it has never said whether it is ready, or it has
 // been saying no since before its external resource was first found. Where
@@ -138,7 +138,7 @@ func (r *Recorder) show(o *Object, mg resource.Managed) {
 	o.synced = turn(r.metrics.synced, o.synced, mg.GetCondition(commonv1.TypeSynced).Status == metav1.ConditionTrue)
 }
 
-// Turn counts an object in a gauge or takes it out, and returns whether it is
+// turn counts an object in a gauge or takes it out, and returns whether it is
 // now counted.
 func turn(g prometheus.Gauge, was, is bool) bool {
 	switch {

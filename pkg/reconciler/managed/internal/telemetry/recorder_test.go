@@ -45,7 +45,7 @@ func newHarbour(t testing.TB, change ...func(*Options)) *harbour {
 	return h
 }
 
-// Restart begins another life of the process, whose metrics go on in the same
+// restart begins another life of the process, whose metrics go on in the same
 // registry: what is compared is their sum.
 func (h *harbour) restart(change ...func(*Options)) {
 	h.t.Helper()
@@ -77,7 +77,7 @@ func (h *harbour) pass(mg *fake.Managed, during ...func()) {
 
 func (h *harbour) wait(d time.Duration) { h.clock.SetTime(h.clock.Now().Add(d)) }
 
-// Series returns every time series of the registry as Prometheus would write it,
+// series returns every time series of the registry as Prometheus would write it,
 // with its value; a histogram is its count and its sum.
 func (h *harbour) series() map[string]string {
 	h.t.Helper()
@@ -109,7 +109,7 @@ func gather(t testing.TB, g prometheus.Gatherer) map[string]string {
 	return all
 }
 
-// Expect compares some of the series; a name without labels is that of the kind.
+// expect compares some of the series; a name without labels is that of the kind.
 func (h *harbour) expect(reason string, want map[string]string) {
 	h.t.Helper()
 	all := h.series()

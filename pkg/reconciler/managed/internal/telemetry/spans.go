@@ -51,7 +51,7 @@ func endPass(span trace.Span, outcome string, err error, now time.Time) {
 	endSpan(span, err, now)
 }
 
-// EndSpan tells an error in the words in which anybody may read it.
+// endSpan tells an error in the words in which anybody may read it.
 func endSpan(span trace.Span, err error, now time.Time) {
 	if !span.IsRecording() {
 		span.End()
@@ -65,7 +65,7 @@ func endSpan(span trace.Span, err error, now time.Time) {
 	span.End(trace.WithTimestamp(now))
 }
 
-// Observe a duration. The trace of a span that is kept goes with it, so that a
+// observe a duration. The trace of a span that is kept goes with it, so that a
 // slow call in a histogram leads to the object it was for.
 func observe(h prometheus.Observer, value float64, span trace.Span) {
 	if span != nil && span.SpanContext().IsSampled() {

@@ -271,5 +271,5 @@ func (r *Recorder) Watches(healthy, unhealthy int) {
 	r.metrics.watches[1].Set(float64(unhealthy))
 }
 
-// Seconds from one time to a later one. Clocks of two machines may disagree.
+// seconds from one time to a later one. Clocks of two machines may disagree.
 func seconds(from, to time.Time) float64 { return max(to.Sub(from).Seconds(), 0) }
