@@ -16,10 +16,12 @@ import (
 // since is what a run did from some step on, and what became of it.
 func (r Result) since(step int) (out []string) {
 	for _, e := range r.steps[step-r.skipped:] {
-		out = append(out, fmt.Sprint(e.at, e.process, e.pass, e.op.name, e.n, e.stand, e.rest, e.fired, e.faults, e.err))
+		out = append(out, fmt.Sprint(e.at, e.process, e.pass, e.op.name, e.n, e.stand, e.rest, e.fired, e.faults,
+			e.err))
 	}
 
-	return append(out, fmt.Sprint(r.Violations, r.Blocked, r.Passes, r.Lived, r.Processes, r.Together, r.AtOnce, r.Clocks, r.Boundaries(), r.Operations()))
+	return append(out, fmt.Sprint(r.Violations, r.Blocked, r.Passes, r.Lived, r.Processes, r.Together, r.AtOnce,
+		r.Clocks, r.Boundaries(), r.Operations()))
 }
 
 // TestFromTheMiddle: a run that begins with what another has done goes on as if it had done
@@ -43,7 +45,8 @@ func TestFromTheMiddle(t *testing.T) {
 	} {
 		name, tried, runs, skipped, compared := of.scenario+"/"+of.class, 0, 0, 0, 0
 		e := Explorer{
-			Scenario: of.scenario, Class: of.class, Depth: of.depth, Apart: true, Short: of.depth > 1, Found: func(r Result) { t.Error(r.Schedule, r.Violations) },
+			Scenario: of.scenario, Class: of.class, Depth: of.depth, Apart: true, Short: of.depth > 1,
+			Found: func(r Result) { t.Error(r.Schedule, r.Violations) },
 			Run: func(s Schedule) Result {
 				if tried++; len(s.Faults) > 0 && tried%of.runs != 0 {
 					return Result{}
@@ -61,7 +64,8 @@ func TestFromTheMiddle(t *testing.T) {
 				whole.from, whole.to, whole.steps = nil, nil, nil
 				s.inquiry = &whole
 				again, hasNow := ran(t, s)
-				if diff := cmp.Diff(append(again.since(r.skipped), hasNow...), append(r.since(r.skipped), had...)); diff != "" {
+				if diff := cmp.Diff(append(again.since(r.skipped), hasNow...),
+					append(r.since(r.skipped), had...)); diff != "" {
 					t.Errorf("%s is another from the middle on (-whole, +from the middle):\n%s", s, diff)
 				}
 
@@ -69,7 +73,8 @@ func TestFromTheMiddle(t *testing.T) {
 			},
 		}
 		if of.relists {
-			e.Short, e.Doubts, e.without = false, true, slices.DeleteFunc(everyKind(), func(k Kind) bool { return k == Relist || slices.Contains(companions, k) })
+			e.Short, e.Doubts, e.without = false, true, slices.DeleteFunc(everyKind(),
+				func(k Kind) bool { return k == Relist || slices.Contains(companions, k) })
 		}
 		e.Explore()
 		t.Logf("%s: %d of %d runs began in the middle, %d of them were compared", name, skipped, runs, compared)
@@ -116,7 +121,10 @@ func ran(t *testing.T, s Schedule) (r Result, had []string) {
 // explored returns the figures of an Explorer that runs schedules in some way.
 func explored(t *testing.T, run func(Schedule) Result) string {
 	t.Helper()
-	e := Explorer{Scenario: "create", Class: "named", Depth: 1, Short: true, Run: run, Found: func(r Result) { t.Error(r.Schedule, r.Violations) }}
+	e := Explorer{
+		Scenario: "create", Class: "named", Depth: 1, Short: true, Run: run,
+		Found: func(r Result) { t.Error(r.Schedule, r.Violations) },
+	}
 	base := e.Explore()
 
 	return fmt.Sprint(e.Ran, e.Pruned, e.Blocked, base.Boundaries())
@@ -151,12 +159,21 @@ func TestFromTheBeginning(t *testing.T) {
 		t.Error("nothing begins in the middle, whatever is asked")
 	}
 	for reason, explore := range map[string]func() string{
-		"its whole trace is wanted": func() string { return explored(t, in(func(s Schedule) (Result, error) { return Run(s, true) })) },
+		"its whole trace is wanted": func() string {
+			return explored(t,
+				in(func(s Schedule) (Result, error) { return Run(s, true) }))
+		},
 		"an option may remember something": func() string {
-			return explored(t, in(func(s Schedule) (Result, error) { return Run(s, false, managed.WithKstatusConditions()) }))
+			return explored(t, in(func(s Schedule) (Result, error) {
+				return Run(s, false,
+					managed.WithKstatusConditions())
+			}))
 		},
 		"it begins at another time": func() (got string) {
-			synctest.Test(t, func(t *testing.T) { got = explored(t, func(s Schedule) Result { return begun(Run(s, false)) }) })
+			synctest.Test(t, func(t *testing.T) {
+				got = explored(t,
+					func(s Schedule) Result { return begun(Run(s, false)) })
+			})
 
 			return got
 		},
@@ -175,22 +192,34 @@ func TestWhatIsInAPicture(t *testing.T) {
 		reflect.TypeFor[managed.Reconciler](): {
 			"memory", // is in the picture
 			// are set when it is made
-			"of", "empty", "cluster", "client", "connecter", "initializers", "resolver", "publisher", "finalizer", "critical", "guards", "restoreElsewhere", "recreateOnRequest", "unchecked", "timeout", "pollInterval", "minPollInterval",
-			"grace", "volatileInterval", "pollIntervalHook", "named", "tokens", "strictCreateErrors", "detailsOfCreation", "guarded", "adoption", "bulk", "staleness", "notifier", "pollWhenTold",
-			"fence", "lease", "volatile", "ignoredFinalizers", "predecessors", "retired", "supported", "orphaned", "deletionPolicy", "kstatus", "spread", "log", "record", "warn", "changes", "clock", "made", "elected", "began", "random",
+			"of", "empty", "cluster", "client", "connecter", "initializers", "resolver", "publisher", "finalizer",
+			"critical", "guards", "restoreElsewhere", "recreateOnRequest", "unchecked", "timeout", "pollInterval",
+			"minPollInterval",
+			"grace", "volatileInterval", "pollIntervalHook", "named", "tokens", "strictCreateErrors",
+			"detailsOfCreation", "guarded", "adoption", "bulk", "staleness", "notifier", "pollWhenTold",
+			"fence", "lease", "volatile", "ignoredFinalizers", "predecessors", "retired", "supported", "orphaned",
+			"deletionPolicy", "kstatus", "spread", "log", "record", "warn", "changes", "clock", "made", "elected",
+			"began", "random",
 			"secretType", "provider", "providerVersion", "observability", "watches", "states",
 			// are nothing, or nobody's business, in a world of which pictures are taken
-			"graph", "tracker", "watching", "restores", "calls", "passes", "leave", "limits", "roll", "waker", "pruned", "telemetry", "pace", "untold",
+			"graph", "tracker", "watching", "restores", "calls", "passes", "leave", "limits", "roll", "waker",
+			"pruned", "telemetry", "pace", "untold",
 		},
 		reflect.TypeFor[process](): {
-			"number", "began", "clock", "dead", "cache", "queue", "knows", "turns", "mutations", "snatched", "tried", "looked", "observed", "details", "unstored", "asksSecret", "mind", "states", "unanswered", // are in the picture
-			"world", "ctx", "cancel", "reconcile", "watches", "meters", "restores", "beside", "equipment", "hears", "referents", // are made anew
-			"observing", "active", "held", "stopping", "by", "asked", "deposed", "renewed", "excused", "done", "outdated", "leaving", "left", "ends", // are nothing when one is taken
+			"number", "began", "clock", "dead", "cache", "queue", "knows", "turns", "mutations", "snatched", "tried",
+			"looked", "observed", "details", "unstored", "asksSecret", "mind", "states",
+			"unanswered", // are in the picture
+			"world", "ctx", "cancel", "reconcile", "watches", "meters", "restores", "beside", "equipment", "hears",
+			"referents", // are made anew
+			"observing", "active", "held", "stopping", "by", "asked", "deposed", "renewed", "excused", "done",
+			"outdated", "leaving", "left", "ends", // are nothing when one is taken
 		},
 		reflect.TypeFor[World](): {
 			"state", "random", "source", "processes", // are in the picture
-			"config", "server", "users", "told", "meters", "began", "faults", "planned", "refusals", "scenario", "begins", "turned", "phase", "resting", "course", // are told by the story
-			"outside", "harbour", "expect", "verbose", "secrets", "shortest", "pace", "patient", "talks", "restored", "deafened", "backward",
+			"config", "server", "users", "told", "meters", "began", "faults", "planned", "refusals", "scenario",
+			"begins", "turned", "phase", "resting", "course", // are told by the story
+			"outside", "harbour", "expect", "verbose", "secrets", "shortest", "pace", "patient", "talks", "restored",
+			"deafened", "backward",
 			"events", "over", "trace", "trail", // are nothing when one is taken, or begin anew
 		},
 	} {

@@ -30,7 +30,8 @@ func TestExcusesAreNarrow(t *testing.T) {
 		do       func(*hand, context.Context)
 	}{
 		"a process does not know of a restore, and no version came again: ready": {
-			reason: "calls ready what it did not look at", property: "S14", scenario: "create", faults: []Fault{restored("get", 2)},
+			reason: "calls ready what it did not look at", property: "S14", scenario: "create",
+			faults: []Fault{restored("get", 2)},
 			do: func(h *hand, ctx context.Context) {
 				if h.intend(ctx); h.p.outdated {
 					h.ready(ctx)
@@ -59,21 +60,26 @@ func TestExcusesAreNarrow(t *testing.T) {
 		},
 		"finalizers are dropped, and nobody sends one": {
 			reason: "does not put the finalizer back", property: "S5", scenario: "delete",
-			faults: []Fault{{Op: "Observe", N: 3, Kind: StripFinalizers}, {Op: "Observe", N: 4, Kind: DroppedFinalizers, For: 10 * time.Minute}},
-			do:     (*hand).well,
+			faults: []Fault{{Op: "Observe", N: 3, Kind: StripFinalizers}, {
+				Op: "Observe", N: 4, Kind: DroppedFinalizers, For: 10 * time.Minute,
+			}},
+			do: (*hand).well,
 		},
 		"an error hides the answer of one Create": {
-			reason: "creates twice more", property: "S1", scenario: "create", class: untold, faults: []Fault{{Op: "Create", N: 1, Kind: Lost}},
+			reason: "creates twice more", property: "S1", scenario: "create", class: untold,
+			faults: []Fault{{Op: "Create", N: 1, Kind: Lost}},
 			do: func(h *hand, ctx context.Context) {
 				if h.pass <= 3 {
 					h.patch(ctx, fmt.Sprintf(`{"metadata":{"finalizers":[%q],"annotations":{%q:"2000-01-01T00:00:00Z",%q:"a%d"}}}`,
-						managed.FinalizerName, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt, h.pass))
+						managed.FinalizerName, meta.AnnotationKeyExternalCreatePending,
+						meta.AnnotationKeyCreateAttempt, h.pass))
 					_ = h.x.Create(ctx, h.b)
 				}
 			},
 		},
 		"an error tells that the answer of Create is lost": {
-			reason: "creates once more", property: "S1", scenario: "create", class: untold, faults: []Fault{{Op: "Create", N: 1, Kind: LostTold}},
+			reason: "creates once more", property: "S1", scenario: "create", class: untold,
+			faults: []Fault{{Op: "Create", N: 1, Kind: LostTold}},
 			do: func(h *hand, ctx context.Context) {
 				if h.pass <= 2 {
 					h.intend(ctx)
@@ -83,7 +89,9 @@ func TestExcusesAreNarrow(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := runWith(t, Schedule{Scenario: c.scenario, Class: cmp.Or(c.class, "opaque"), Faults: c.faults}, false, func(h *hand, ctx context.Context) (reconcile.Result, error) {
+			r := runWith(t, Schedule{
+				Scenario: c.scenario, Class: cmp.Or(c.class, "opaque"), Faults: c.faults,
+			}, false, func(h *hand, ctx context.Context) (reconcile.Result, error) {
 				c.do(h, ctx)
 
 				return reconcile.Result{RequeueAfter: pollInterval}, nil
@@ -105,14 +113,24 @@ func TestTwoResources(t *testing.T) {
 		undeleted types.UID
 		want      int
 	}{
-		"one":             {reason: "that is what an object has", resources: 1},
-		"two":             {reason: "nobody said that one is to stay", resources: 2, vacated: "other", want: 2},
-		"left, and there": {reason: "what it stands for is there, so that nothing is made", resources: 2, left: true, want: 2},
-		"another's":       {reason: "what another object stood for was taken away", resources: 2, left: true, vacated: "another's", want: 2},
-		"its own":         {reason: "the first was left, and the second taken away", resources: 2, left: true, vacated: "other"},
-		"three":           {reason: "only one was left", resources: 3, left: true, vacated: "other", want: 3},
+		"one": {reason: "that is what an object has", resources: 1},
+		"two": {reason: "nobody said that one is to stay", resources: 2, vacated: "other", want: 2},
+		"left, and there": {
+			reason: "what it stands for is there, so that nothing is made", resources: 2,
+			left: true, want: 2,
+		},
+		"another's": {
+			reason: "what another object stood for was taken away", resources: 2, left: true,
+			vacated: "another's", want: 2,
+		},
+		"its own": {
+			reason: "the first was left, and the second taken away", resources: 2, left: true,
+			vacated: "other",
+		},
+		"three": {reason: "only one was left", resources: 3, left: true, vacated: "other", want: 3},
 		"deleted": {
-			reason: "a process did not know that a restore had undone the deletion", resources: 2, left: true, undeleted: "the object",
+			reason: "a process did not know that a restore had undone the deletion", resources: 2, left: true,
+			undeleted: "the object",
 		},
 		"another deleted": {
 			reason: "the same, of another object", resources: 2, left: true, undeleted: "another", want: 2,

@@ -15,9 +15,11 @@ import (
 )
 
 var (
-	depth     = flag.Int("depth", 1, "how many faults TestSim combines exhaustively")
-	short     = flag.Bool("short-kinds", true, "TestSim leaves out kinds of faults that are rarely different from others")
-	all       = flag.Bool("all-kinds", false, "TestSim combines faults of every kind, however many; with -long in every scenario")
+	depth = flag.Int("depth", 1, "how many faults TestSim combines exhaustively")
+	short = flag.Bool("short-kinds", true,
+		"TestSim leaves out kinds of faults that are rarely different from others")
+	all = flag.Bool("all-kinds", false,
+		"TestSim combines faults of every kind, however many; with -long in every scenario")
 	seeds     = flag.Uint64("seeds", 500, "how many random schedules TestSim runs; 0 is none")
 	firstSeed = flag.Uint64("first-seed", 1, "the first of them")
 	forever   = flag.Bool("forever", false, "TestSim goes on with random schedules until it is stopped or fails")
@@ -49,7 +51,12 @@ type finding struct {
 }
 
 func newAccount() *account {
-	return &account{Found: map[string]finding{}, Tried: map[string]int{}, Excused: map[string]int{}, Restricted: map[string]int{}, Late: map[string]int{}, Lost: map[string]int{}, Ended: map[string]int{}, Hidden: map[string]int{}, Untold: map[string]int{}, Crossed: map[string][2]bool{}}
+	return &account{
+		Found: map[string]finding{}, Tried: map[string]int{}, Excused: map[string]int{},
+		Restricted: map[string]int{}, Late: map[string]int{}, Lost: map[string]int{},
+		Ended: map[string]int{}, Hidden: map[string]int{}, Untold: map[string]int{},
+		Crossed: map[string][2]bool{},
+	}
 }
 
 func (a *account) add(r sim.Result) {
@@ -86,7 +93,9 @@ func (a *account) count(r sim.Result) {
 			a.Tried[in(f.Kind)]++
 		}
 	}
-	if slices.ContainsFunc(r.Schedule.Faults, func(f sim.Fault) bool { return f.Op == "Create" && f.Kind == sim.Lost }) && r.Schedule.Class == "opaque-default" {
+	if slices.ContainsFunc(r.Schedule.Faults,
+		func(f sim.Fault) bool { return f.Op == "Create" && f.Kind == sim.Lost }) &&
+		r.Schedule.Class == "opaque-default" {
 		a.Hidden[in(sim.Lost)]++
 	}
 	if r.Untold {
@@ -118,7 +127,8 @@ type book struct {
 func (b *book) enter(a *account) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.Total, b.Ran, b.Pruned, b.Blocked, b.Boundaries = b.Total+a.Total, b.Ran+a.Ran, b.Pruned+a.Pruned, b.Blocked+a.Blocked, b.Boundaries+a.Boundaries
+	b.Total, b.Ran, b.Pruned, b.Blocked, b.Boundaries = b.Total+a.Total, b.Ran+a.Ran, b.Pruned+a.Pruned, b.Blocked+
+		a.Blocked, b.Boundaries+a.Boundaries
 	for key, f := range a.Found {
 		b.find(key, f)
 	}
@@ -188,9 +198,11 @@ func TestSim(t *testing.T) {
 	})
 	spent = sim.ProcessorTime(t) - spent
 	fmt.Printf("schedules_per_second: %.0f (by the clock, on all cores)\n", float64(b.Ran)/time.Since(began).Seconds())
-	fmt.Printf("cpu_seconds: %.0f\nschedules_per_cpu_second: %.0f (on one core)\n", spent.Seconds(), float64(b.Ran)/spent.Seconds())
+	fmt.Printf("cpu_seconds: %.0f\nschedules_per_cpu_second: %.0f (on one core)\n", spent.Seconds(),
+		float64(b.Ran)/spent.Seconds())
 	if *processes {
-		fmt.Printf("pieces_of_reference_work: %.0f (in that time of the processor, %d of them measured beside)\n", ref.in(spent), ref.pieces)
+		fmt.Printf("pieces_of_reference_work: %.0f (in that time of the processor, %d of them measured beside)\n",
+			ref.in(spent), ref.pieces)
 	}
 	b.figures(os.Stdout)
 	if b.Total > 0 {

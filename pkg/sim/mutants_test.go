@@ -25,8 +25,10 @@ const mostSearched = 25_000
 var mustBeFound = []string{
 	"V1", "V2", "V3", "V4", "V5", "V6", "V7", "V8", "V9", "V11", "V13", "V14",
 	"precondition dropped", "finalizer after create", "cancelled context used", "absence trusted", "keyed by name",
-	"base older than own write", "status by name only", "all annotations sent again", "absence taken from a list", "ageing over users",
-	"conflict by RequeueAfter", "two mutations in a pass", "stamp not sent with an update", "grace by wall clock", "foreign owner updated",
+	"base older than own write", "status by name only", "all annotations sent again", "absence taken from a list",
+	"ageing over users",
+	"conflict by RequeueAfter", "two mutations in a pass", "stamp not sent with an update", "grace by wall clock",
+	"foreign owner updated",
 }
 
 func defects(t *testing.T) []planted.Defect {
@@ -95,7 +97,8 @@ func TestEachDoubtFinds(t *testing.T) {
 		case !named:
 			t.Errorf("no defect is planted that is found by %s and by no fault of another kind than it names (alone:)", d.kind)
 		case !alone && why == "":
-			t.Errorf("no defect is planted that %s alone finds: plant one, or say in notAlone why there is none", d.kind)
+			t.Errorf("no defect is planted that %s alone finds: plant one, or say in notAlone why there is none",
+				d.kind)
 		case alone && why != "":
 			t.Errorf("a defect is planted that %s alone finds: take it out of notAlone", d.kind)
 		}
@@ -164,7 +167,10 @@ func show(t *testing.T, d planted.Defect, search bool) {
 		return
 	}
 	if search {
-		r.Schedule = Shrink(r.Schedule, func(less Schedule) bool { return violated(stage(t, less, d.Client), property) })
+		r.Schedule = Shrink(r.Schedule, func(less Schedule) bool {
+			return violated(stage(t, less, d.Client),
+				property)
+		})
 	}
 	t.Logf("found %s after %d schedules by %s", property, ran, r.Schedule)
 	if search && len(d.Alone) > 0 {
@@ -271,7 +277,10 @@ func lookFor(t *testing.T, d planted.Defect) (found Result, ran int) {
 		for _, class := range Classes() {
 			for _, scenario := range Scenarios() {
 				if Has(scenario, class) && strings.Contains(fmt.Sprintf("|%s/%s", scenario, class), d.Only) {
-					e := Explorer{Scenario: scenario, Class: class, Depth: as.depth, Short: as.short, Doubts: as.doubts, Apart: true, Run: try, Found: func(Result) {}}
+					e := Explorer{
+						Scenario: scenario, Class: class, Depth: as.depth, Short: as.short,
+						Doubts: as.doubts, Apart: true, Run: try, Found: func(Result) {},
+					}
 					e.Explore()
 				}
 			}

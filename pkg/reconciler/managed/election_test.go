@@ -152,7 +152,9 @@ func (l *lock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte,
 	default:
 		now := metav1.Now()
 
-		return &resourcelock.LeaderElectionRecord{HolderIdentity: "another", LeaseDurationSeconds: 15, RenewTime: now, AcquireTime: now}, []byte(now.String()), nil
+		return &resourcelock.LeaderElectionRecord{
+			HolderIdentity: "another", LeaseDurationSeconds: 15, RenewTime: now, AcquireTime: now,
+		}, []byte(now.String()), nil
 	}
 }
 
@@ -188,7 +190,9 @@ func (readyCache) WaitForCacheSync(context.Context) bool { return true }
 // with EnableWarmup, which starts the sources of a controller before that, and without it.
 func TestTheManagerTellsOfTheElection(t *testing.T) {
 	for name, warm := range map[string]bool{"warm": true, "cold": false} {
-		for name, age := range map[string]time.Duration{name + ", older": time.Minute, name + ", younger": -time.Minute} {
+		for name, age := range map[string]time.Duration{
+			name + ", older": time.Minute, name + ", younger": -time.Minute,
+		} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { elected(t, warm, age) })
 			})
@@ -214,7 +218,8 @@ func elected(t *testing.T, warm bool, age time.Duration) {
 		Controller: config.Controller{SkipNameValidation: new(true), EnableWarmup: new(warm)},
 	})
 	w.Must(err)
-	w.Must(managed.Setup(m, volume.Kind, controller.Options{}, managed.WithExternalConnecter(w.cloud), managed.WithCluster(w.m), managed.WithRecorder(w)))
+	w.Must(managed.Setup(m, volume.Kind, controller.Options{}, managed.WithExternalConnecter(w.cloud),
+		managed.WithCluster(w.m), managed.WithRecorder(w)))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- m.Start(ctx) }()

@@ -42,8 +42,10 @@ func TestWhatHasNoRecordIsLookedUp(t *testing.T) {
 	w := withoutRecord(t, true)
 	w.pass()
 	w.expect("patch, patch status", "Connect Observe Recover Observe", "")
-	if v := w.get(); len(w.cloud.Disks()) != 1 || meta.GetExternalName(v) != "vol-1" || !meta.FinalizerExists(v, managed.FinalizerName) {
-		t.Errorf("%d disks, external name %q, finalizers %v", len(w.cloud.Disks()), meta.GetExternalName(v), v.Finalizers)
+	if v := w.get(); len(w.cloud.Disks()) != 1 || meta.GetExternalName(v) != "vol-1" ||
+		!meta.FinalizerExists(v, managed.FinalizerName) {
+		t.Errorf("%d disks, external name %q, finalizers %v", len(w.cloud.Disks()), meta.GetExternalName(v),
+			v.Finalizers)
 	}
 	w.condition(commonv1.TypeReady, "True/Available")
 	w.pass()
@@ -57,14 +59,16 @@ func TestWhatHasNoRecordIsWaitedFor(t *testing.T) {
 	w.pass()
 	w.expect("patch, patch status", "Connect Observe Recover", "")
 	w.condition(commonv1.TypeSynced, "Unknown/CreationPending")
-	if v := w.get(); !meta.FinalizerExists(v, managed.FinalizerName) || !strings.Contains(v.GetCondition(commonv1.TypeSynced).Message, "before this process") {
+	if v := w.get(); !meta.FinalizerExists(v, managed.FinalizerName) ||
+		!strings.Contains(v.GetCondition(commonv1.TypeSynced).Message, "before this process") {
 		t.Errorf("finalizers %v, %s", v.Finalizers, v.GetCondition(commonv1.TypeSynced).Message)
 	}
 	w.pass()
 	w.expect("", "Connect Observe Recover", "")
 	w.clock.SetTime(w.clock.Now().Add(31 * time.Second))
 	w.pass()
-	w.expect("patch, patch, patch status", "Connect Observe Recover Create Recover Observe", "Normal/CreatedExternalResource")
+	w.expect("patch, patch, patch status", "Connect Observe Recover Create Recover Observe",
+		"Normal/CreatedExternalResource")
 }
 
 // When the window is over a look costs a call, and no request.
@@ -72,7 +76,8 @@ func TestWhatHasNoRecordCostsACall(t *testing.T) {
 	w := withoutRecord(t, false)
 	w.clock.SetTime(w.clock.Now().Add(31 * time.Second))
 	w.pass()
-	w.expect("patch, patch, patch status", "Connect Observe Recover Create Recover Observe", "Normal/CreatedExternalResource")
+	w.expect("patch, patch, patch status", "Connect Observe Recover Create Recover Observe",
+		"Normal/CreatedExternalResource")
 }
 
 // A lookup that fails is told, and nothing is created.
@@ -114,7 +119,8 @@ func TestWhatNeedsNoLookup(t *testing.T) {
 		"younger": {"the object is younger than the process", func(w *world, v *volume.Volume) {
 			v.CreationTimestamp = metav1.NewTime(w.clock.Now().Add(3 * time.Second))
 		}},
-		"ageless": {"its age is not known, nor its first token", func(_ *world, v *volume.Volume) { v.CreationTimestamp = metav1.Time{} }},
+		"ageless": {"its age is not known, nor its first token",
+			func(_ *world, v *volume.Volume) { v.CreationTimestamp = metav1.Time{} }},
 		"paused": {"nothing is called for it", func(_ *world, v *volume.Volume) {
 			meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
 		}},
@@ -147,7 +153,8 @@ func TestWhatIsToldBeforeALookupStaysSecret(t *testing.T) {
 	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return revealing{blind{c}} })
 	for _, when := range []string{"in the pass", "in a later pass"} {
 		_, err := w.try()
-		if c := w.get().GetCondition(commonv1.TypeSynced); err == nil || strings.Contains(err.Error()+c.Message, "hunter2") || !strings.Contains(c.Message, "search is down") {
+		if c := w.get().GetCondition(commonv1.TypeSynced); err == nil ||
+			strings.Contains(err.Error()+c.Message, "hunter2") || !strings.Contains(c.Message, "search is down") {
 			t.Errorf("%s: error %v, Synced says %q", when, err, c.Message)
 		}
 		w.cloud.Before = failing("Connect", errors.New("search is down for hunter2-hunter2"))

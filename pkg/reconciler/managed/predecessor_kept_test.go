@@ -43,7 +43,8 @@ func TestANameOfAPredecessorDoesNotReplaceOurs(t *testing.T) {
 // what the same write removes is removed.
 func TestMarksOfAPredecessorStayUntilOursAreStored(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
-		w := succeeding(t, managed.WithRetiredAnnotations(theirName, theirPending, theirSucceeded), managed.WithCreationGracePeriod(0))
+		w := succeeding(t, managed.WithRetiredAnnotations(theirName, theirPending, theirSucceeded),
+			managed.WithCreationGracePeriod(0))
 		w.admit = func(o client.Object) {
 			kept := maps.Clone(o.GetAnnotations())
 			maps.DeleteFunc(kept, func(key, _ string) bool {

@@ -23,11 +23,15 @@ func TestRetiredMarksGoFromObjectsThatAreOurs(t *testing.T) {
 		finalizers []string
 		annotated  bool
 	}{
-		"a finalizer":    {[]managed.ReconcilerOption{managed.WithRetiredFinalizers(theirFinalizer)}, []string{managed.FinalizerName}, true},
-		"an annotation":  {[]managed.ReconcilerOption{managed.WithRetiredAnnotations(theirName)}, []string{managed.FinalizerName, theirFinalizer}, false},
-		"both":           {[]managed.ReconcilerOption{managed.WithRetiredFinalizers(theirFinalizer), managed.WithRetiredAnnotations(theirName)}, []string{managed.FinalizerName}, false},
-		"neither is":     {nil, []string{managed.FinalizerName, theirFinalizer}, true},
-		"another is one": {[]managed.ReconcilerOption{managed.WithRetiredAnnotations(theirPause)}, []string{managed.FinalizerName, theirFinalizer}, true},
+		"a finalizer": {[]managed.ReconcilerOption{managed.WithRetiredFinalizers(theirFinalizer)},
+			[]string{managed.FinalizerName}, true},
+		"an annotation": {[]managed.ReconcilerOption{managed.WithRetiredAnnotations(theirName)},
+			[]string{managed.FinalizerName, theirFinalizer}, false},
+		"both": {[]managed.ReconcilerOption{managed.WithRetiredFinalizers(theirFinalizer),
+			managed.WithRetiredAnnotations(theirName)}, []string{managed.FinalizerName}, false},
+		"neither is": {nil, []string{managed.FinalizerName, theirFinalizer}, true},
+		"another is one": {[]managed.ReconcilerOption{managed.WithRetiredAnnotations(theirPause)},
+			[]string{managed.FinalizerName, theirFinalizer}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, tc.options...)
@@ -41,7 +45,8 @@ func TestRetiredMarksGoFromObjectsThatAreOurs(t *testing.T) {
 			w.taken()
 			w.pass()
 			v := w.get()
-			if _, annotated := v.Annotations[theirName]; !slices.Equal(v.Finalizers, tc.finalizers) || annotated != tc.annotated {
+			if _, annotated := v.Annotations[theirName]; !slices.Equal(v.Finalizers, tc.finalizers) ||
+				annotated != tc.annotated {
 				t.Errorf("finalizers %v, annotations %v", v.Finalizers, v.Annotations)
 			}
 			writes := "patch"
@@ -96,8 +101,10 @@ func TestMarksOfAPredecessorDoNotCountOnAnObjectWithOurFinalizer(t *testing.T) {
 			}
 			_, _ = w.try()
 			_, _ = w.try()
-			if got := meta.GetExternalName(w.get()); got == "vol-0" || name == "nothing was lost" && got != ours || len(w.cloud.Disks()) != 2 {
-				t.Errorf("%s, restarted %t: external name %q, was %q; disks %v", name, restarts, got, ours, w.cloud.Disks())
+			if got := meta.GetExternalName(w.get()); got == "vol-0" || name == "nothing was lost" && got != ours ||
+				len(w.cloud.Disks()) != 2 {
+				t.Errorf("%s, restarted %t: external name %q, was %q; disks %v", name, restarts, got, ours,
+					w.cloud.Disks())
 			}
 		}
 	}
@@ -123,7 +130,10 @@ func TestAPredecessorThatLeftNothingCostsNothing(t *testing.T) {
 func TestEachTraceTellsThatAnObjectIsOurs(t *testing.T) {
 	says := func(status metav1.ConditionStatus, reason commonv1.ConditionReason, message string) func(*volume.Volume) {
 		return func(v *volume.Volume) {
-			v.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Now()})
+			v.SetConditions(commonv1.Condition{
+				Type: commonv1.TypeCreated, Status: status, Reason: reason, Message: message,
+				LastTransitionTime: metav1.Now(),
+			})
 		}
 	}
 	marks := func(key string) func(*volume.Volume) {
@@ -139,14 +149,15 @@ func TestEachTraceTellsThatAnObjectIsOurs(t *testing.T) {
 		"a record in the status, of what was found":    {says("True", commonv1.ReasonObserved, ""), true},
 		"a record in the status, of a question":        {says("Unknown", commonv1.ReasonUnresolved, ""), true},
 		"a record in the status, of what was given up": {says("False", commonv1.ReasonGivenUp, ""), true},
-		"a condition of the provider's own":            {says("True", "VolumeCreated", "the volume was created"), false},
-		"the same while it is created":                 {says("False", "InProgress", ""), false},
-		"a mark of a beginning":                        {marks(meta.AnnotationKeyExternalCreatePending), true},
-		"a mark of a success":                          {marks(meta.AnnotationKeyExternalCreateSucceeded), true},
-		"an attempt":                                   {marks(meta.AnnotationKeyCreateAttempt), true},
-		"the note of a question":                       {marks(meta.AnnotationKeyWasUnresolved), true},
-		"a mark of a failure alone":                    {marks(meta.AnnotationKeyExternalCreateFailed), false},
-		"nothing":                                      {func(*volume.Volume) {}, false},
+		"a condition of the provider's own": {says("True", "VolumeCreated", "the volume was created"),
+			false},
+		"the same while it is created": {says("False", "InProgress", ""), false},
+		"a mark of a beginning":        {marks(meta.AnnotationKeyExternalCreatePending), true},
+		"a mark of a success":          {marks(meta.AnnotationKeyExternalCreateSucceeded), true},
+		"an attempt":                   {marks(meta.AnnotationKeyCreateAttempt), true},
+		"the note of a question":       {marks(meta.AnnotationKeyWasUnresolved), true},
+		"a mark of a failure alone":    {marks(meta.AnnotationKeyExternalCreateFailed), false},
+		"nothing":                      {func(*volume.Volume) {}, false},
 	} {
 		w := succeeding(t)
 		w.create(func(v *volume.Volume) {
@@ -198,7 +209,8 @@ func TestAnObjectThatComesBackFromAPredecessorIsTakenOver(t *testing.T) {
 	w.cloud.Before = nil
 	w.change(left())
 	w.pass()
-	if a := w.get().Annotations; a[meta.AnnotationKeyExternalName] != "vol-0" || a[meta.AnnotationKeyBackendIdentity] != "north" || len(w.cloud.Disks()) != 1 {
+	if a := w.get().Annotations; a[meta.AnnotationKeyExternalName] != "vol-0" ||
+		a[meta.AnnotationKeyBackendIdentity] != "north" || len(w.cloud.Disks()) != 1 {
 		t.Errorf("annotations %v, disks %v", a, w.cloud.Disks())
 	}
 }

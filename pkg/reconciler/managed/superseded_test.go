@@ -79,7 +79,8 @@ func TestWhatAPredecessorCreatedSinceIsAskedAbout(t *testing.T) {
 		for which, o := range options {
 			for answer, answers := range supersessionAnswers {
 				for _, deleted := range []bool{false, true} {
-					w := newWorld(t, append([]managed.ReconcilerOption{managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer)}, o...)...)
+					w := newWorld(t, append([]managed.ReconcilerOption{managed.WithPredecessor("crossplane.io"),
+						managed.WithRetiredFinalizers(theirFinalizer)}, o...)...)
 					happens(w)
 					if deleted {
 						w.delete()
@@ -88,8 +89,11 @@ func TestWhatAPredecessorCreatedSinceIsAskedAbout(t *testing.T) {
 					w.later(4)
 					_, calls, _ := w.taken()
 					c := w.get().GetCondition("Synced")
-					if strings.Contains(calls, "Create") || len(w.cloud.Disks()) != 1 || c.Reason != "CreationUnresolved" || !strings.Contains(c.Message, `"vol-7"`) || !strings.Contains(c.Message, theirName) {
-						t.Errorf("%s, %s, deleted %t: calls %s, disks %v, and it says %v", how, which, deleted, calls, w.cloud.Disks(), c)
+					if strings.Contains(calls, "Create") || len(w.cloud.Disks()) != 1 ||
+						c.Reason != "CreationUnresolved" || !strings.Contains(c.Message, `"vol-7"`) ||
+						!strings.Contains(c.Message, theirName) {
+						t.Errorf("%s, %s, deleted %t: calls %s, disks %v, and it says %v", how, which, deleted,
+							calls, w.cloud.Disks(), c)
 						continue
 					}
 					w.change(func(v *volume.Volume) {
@@ -147,12 +151,14 @@ func TestWhatAPredecessorCreatedBesideOursIsTold(t *testing.T) {
 	w.createsThere("vol-7")
 	w.taken()
 	w.later(3)
-	if _, calls, events := w.taken(); strings.Count(events, "Warning/ExternalResourceLeft") != 1 || strings.Contains(calls, "Create") || w.get().GetCondition("Synced").Status != "True" {
+	if _, calls, events := w.taken(); strings.Count(events, "Warning/ExternalResourceLeft") != 1 ||
+		strings.Contains(calls, "Create") || w.get().GetCondition("Synced").Status != "True" {
 		t.Errorf("calls %s, events %s, and it says %v", calls, events, w.get().GetCondition("Synced"))
 	}
 	w.delete()
 	w.later(4)
-	if w.gone() || len(w.cloud.Disks()) != 1 || w.get().GetCondition("Synced").Reason != "CreationUnresolved" || w.get().GetCondition("Ready").Reason != "Deleting" {
+	if w.gone() || len(w.cloud.Disks()) != 1 || w.get().GetCondition("Synced").Reason != "CreationUnresolved" ||
+		w.get().GetCondition("Ready").Reason != "Deleting" {
 		t.Errorf("gone %t, disks %v", w.gone(), w.cloud.Disks())
 	}
 	w.change(supersessionAnswers["theirs"])
@@ -164,7 +170,8 @@ func TestWhatAPredecessorCreatedBesideOursIsTold(t *testing.T) {
 
 // Where names are chosen, too, nothing is created beside what a predecessor created since under another.
 func TestUnderAChosenNameNothingIsCreatedBesideWhatAPredecessorCreatedSince(t *testing.T) {
-	w := newWorld(t, managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer), managed.WithDeterministicExternalName(true))
+	w := newWorld(t, managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer),
+		managed.WithDeterministicExternalName(true))
 	w.cloud.Named = true
 	w.cloud.Before = failing("Create", external.NotCreated(errBoom))
 	w.create(func(v *volume.Volume) { v.Spec.SizeGiB = 1 })
@@ -173,7 +180,8 @@ func TestUnderAChosenNameNothingIsCreatedBesideWhatAPredecessorCreatedSince(t *t
 	w.createsThere("vol-7")
 	w.taken()
 	w.later(3)
-	if _, calls, _ := w.taken(); strings.Contains(calls, "Create") || w.get().GetCondition("Synced").Reason != "CreationUnresolved" {
+	if _, calls, _ := w.taken(); strings.Contains(calls, "Create") ||
+		w.get().GetCondition("Synced").Reason != "CreationUnresolved" {
 		t.Errorf("calls %s, and it says %v", calls, w.get().GetCondition("Synced"))
 	}
 }
@@ -201,14 +209,21 @@ func TestWhatAPredecessorCreatedBeforeIsNotAskedAbout(t *testing.T) {
 func TestOnlyARecordOfACreationKeepsThePredecessorsFromCounting(t *testing.T) {
 	at := func(d time.Duration) string { return time.Now().Add(-d).UTC().Format(time.RFC3339) }
 	for reason, marks := range map[string]map[string]string{
-		"a name in Git, which is theirs":    {meta.AnnotationKeyExternalName: "data", theirName: "data"},
-		"a name in Git":                     {meta.AnnotationKeyExternalName: "data"},
-		"a name in Git, which is not":       {meta.AnnotationKeyExternalName: "data", theirName: "vol-0"},
-		"fields that were filled in":        {meta.AnnotationKeyLateInitialized: "size"},
-		"the external system":               {meta.AnnotationKeyBackendIdentity: "north"},
-		"a creation that failed before":     {meta.AnnotationKeyExternalCreateFailed: at(48 * time.Hour)},
-		"their success, of another name":    {meta.AnnotationKeyExternalName: "data", theirName: "vol-7", theirSucceeded: at(2 * time.Hour)},
-		"a failure since, of another name":  {meta.AnnotationKeyExternalName: "data", theirName: "vol-7", theirSucceeded: at(2 * time.Hour), meta.AnnotationKeyExternalCreateFailed: at(time.Minute)},
+		"a name in Git, which is theirs": {meta.AnnotationKeyExternalName: "data", theirName: "data"},
+		"a name in Git":                  {meta.AnnotationKeyExternalName: "data"},
+		"a name in Git, which is not":    {meta.AnnotationKeyExternalName: "data", theirName: "vol-0"},
+		"fields that were filled in":     {meta.AnnotationKeyLateInitialized: "size"},
+		"the external system":            {meta.AnnotationKeyBackendIdentity: "north"},
+		"a creation that failed before":  {meta.AnnotationKeyExternalCreateFailed: at(48 * time.Hour)},
+		"their success, of another name": {
+			meta.AnnotationKeyExternalName: "data", theirName: "vol-7",
+			theirSucceeded: at(2 * time.Hour),
+		},
+		"a failure since, of another name": {
+			meta.AnnotationKeyExternalName: "data", theirName: "vol-7",
+			theirSucceeded:                         at(2 * time.Hour),
+			meta.AnnotationKeyExternalCreateFailed: at(time.Minute),
+		},
 		"nothing that this runtime records": {},
 	} {
 		w := newWorld(t, managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer))
@@ -267,7 +282,9 @@ func TestWhatAPredecessorCreatedSinceUnderOurNameIsTheLastCreation(t *testing.T)
 	w.taken()
 	w.later(4)
 	_, calls, _ := w.taken()
-	if v := w.get(); strings.Contains(calls, "Create") || v.GetCondition("Synced").Reason != "CreationUnresolved" || v.Annotations[meta.AnnotationKeyCreateAttempt] != "" || v.Annotations[meta.AnnotationKeyExternalCreateSucceeded] != v.Annotations[theirSucceeded] {
+	if v := w.get(); strings.Contains(calls, "Create") || v.GetCondition("Synced").Reason != "CreationUnresolved" ||
+		v.Annotations[meta.AnnotationKeyCreateAttempt] != "" ||
+		v.Annotations[meta.AnnotationKeyExternalCreateSucceeded] != v.Annotations[theirSucceeded] {
 		t.Errorf("calls %s, annotations %v, and it says %v", calls, v.Annotations, v.GetCondition("Synced"))
 	}
 }
@@ -286,14 +303,16 @@ func TestMarksOfAPredecessorMayStayAfterAnAnswer(t *testing.T) {
 				t.Errorf("%s: %d calls of Create, and it says %v", name, w.cloud.Count("Create"), c)
 			}
 			w.change(func(v *volume.Volume) {
-				meta.RemoveAnnotations(v, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded)
+				meta.RemoveAnnotations(v, meta.AnnotationKeyExternalCreatePending,
+					meta.AnnotationKeyExternalCreateSucceeded)
 			})
 			w.restart()
 			if deleted {
 				w.delete()
 			}
 			w.later(4)
-			if n := w.cloud.Count("Create"); deleted && !w.gone() || !deleted && (n != 1 || w.get().GetCondition("Synced").Status != "True") {
+			if n := w.cloud.Count("Create"); deleted && !w.gone() ||
+				!deleted && (n != 1 || w.get().GetCondition("Synced").Status != "True") {
 				t.Errorf("%s, deleted %t: %d calls of Create, object %v", name, deleted, n, w.get())
 			}
 		}

@@ -13,7 +13,8 @@ func TestAnswer(t *testing.T) {
 		{"the id alone is left of what nobody asked about", Question{Begun: true}, Unanswered},
 		{"the record is there as it was", Question{Asked: true, Recorded: true, Noted: true, Begun: true}, Unanswered},
 		{"the record of another runtime has no id, and no note yet", Question{Asked: true, Recorded: true}, Unanswered},
-		{"a user removed what the condition names", Question{Asked: true, Noted: true, Told: true, Held: true}, GivenUp},
+		{"a user removed what the condition names", Question{Asked: true, Noted: true, Told: true, Held: true},
+			GivenUp},
 		{"the same, and the finalizer is gone", Question{Asked: true, Noted: true, Told: true}, GivenUp},
 		{"a user removed the time alone", Question{Asked: true, Begun: true, Told: true}, GivenUp},
 		{"a replace leaves the finalizer alone", Question{Asked: true, Told: true, Held: true}, Taken},
@@ -21,10 +22,12 @@ func TestAnswer(t *testing.T) {
 		{"of another runtime's attempt there is no note", Question{Asked: true, Held: true}, GivenUp},
 		{"a user does not remove its finalizer", Question{Asked: true}, Taken},
 		{"what was given up is back", Question{GaveUp: true, Recorded: true, Ended: true}, Answered},
-		{"the same, and the condition asks", Question{Asked: true, GaveUp: true, Recorded: true, Ended: true}, Answered},
+		{"the same, and the condition asks", Question{Asked: true, GaveUp: true, Recorded: true, Ended: true},
+			Answered},
 		{"another may have been begun since", Question{GaveUp: true, Recorded: true, New: true}, Overruled},
 		{"another was begun since", Question{GaveUp: true, Recorded: true}, Unanswered},
-		{"the same, and it is asked already", Question{Asked: true, GaveUp: true, Recorded: true, New: true}, Overruled},
+		{"the same, and it is asked already", Question{Asked: true, GaveUp: true, Recorded: true, New: true},
+			Overruled},
 		{"what is recorded came later", Question{Recorded: true, Ended: true}, Unanswered},
 		{"nothing is back", Question{GaveUp: true, Ended: true}, Unanswered},
 	}
@@ -39,7 +42,8 @@ func TestAnswer(t *testing.T) {
 func TestNothingIsGivenUpByTakingAll(t *testing.T) {
 	for bits := range 512 {
 		q := Question{
-			Asked: bits&1 != 0, Recorded: bits&2 != 0, Noted: bits&4 != 0, Begun: bits&8 != 0, Told: bits&16 != 0, Held: bits&32 != 0,
+			Asked: bits&1 != 0, Recorded: bits&2 != 0, Noted: bits&4 != 0, Begun: bits&8 != 0, Told: bits&16 != 0,
+			Held:   bits&32 != 0,
 			GaveUp: bits&64 != 0, Ended: bits&128 != 0, New: bits&256 != 0,
 		}
 		if q.Answer() == GivenUp && (!q.Asked || q.Recorded || q.Told && !q.Noted && !q.Begun) {

@@ -18,12 +18,16 @@ func TestBond(t *testing.T) {
 		{"it is somebody else's", Facts{May: deletes, Presence: Present, Ownership: Foreign}, Free},
 		{"it is ours", Facts{May: deletes, Presence: Present}, Bound},
 		{"it was not found", Facts{May: deletes, Presence: Absent}, Free},
-		{"whose it is tells nobody of what was not found", Facts{May: deletes, Presence: Absent, Ownership: Foreign, Doubt: Grace}, Bound},
+		{"whose it is tells nobody of what was not found", Facts{
+			May: deletes, Presence: Absent, Ownership: Foreign, Doubt: Grace,
+		}, Bound},
 		{"it was not found, and may not show yet", Facts{May: deletes, Presence: Absent, Doubt: Grace}, Bound},
 		{"that is not believed yet", Facts{May: deletes, Presence: Absent, Doubt: Unconfirmed}, Bound},
 		{"the last attempt may have made one", Facts{May: deletes, Presence: Absent, Attempt: Unknown}, Bound},
 		{"what was made never showed", Facts{May: deletes, Presence: Absent, Attempt: Unseen}, Bound},
-		{"it exists, whatever the attempt", Facts{May: deletes, Presence: Present, Attempt: Settled, Doubt: NoDoubt}, Bound},
+		{"it exists, whatever the attempt", Facts{
+			May: deletes, Presence: Present, Attempt: Settled, Doubt: NoDoubt,
+		}, Bound},
 	}
 	for _, tc := range cases {
 		if got := tc.facts.Bond(); got != tc.want {

@@ -23,7 +23,8 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a != Create || f.May.Create
 	},
 	"a create for a deleted object only to learn what an earlier one led to": func(f Facts, a Action) bool {
-		return a != Create || !f.Deleted || (f.Attempt == Unknown || f.Attempt == Unseen && !f.NameKnown) && f.Class == Token
+		return a != Create || !f.Deleted || (f.Attempt == Unknown || f.Attempt == Unseen && !f.NameKnown) &&
+			f.Class == Token
 	},
 	"a create is never repeated blindly": func(f Facts, a Action) bool {
 		return a != Create || f.Class == Named || f.Class == Token || f.Attempt != Unknown && f.Attempt != Unseen
@@ -41,7 +42,8 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a != Finalize && a != Release || f.Attempt != Superseded
 	},
 	"a record is put back only where nothing is found, once that is believed": func(f Facts, a Action) bool {
-		return a != Restore || f.Attempt == Replaced && f.Presence == Absent && f.Doubt != Unconfirmed && (f.Doubt != Grace || f.Deleted)
+		return a != Restore || f.Attempt == Replaced && f.Presence == Absent && f.Doubt != Unconfirmed &&
+			(f.Doubt != Grace || f.Deleted)
 	},
 	"an update only of what exists, is ours, is held and may be updated": func(f Facts, a Action) bool {
 		return a != Update || f.Presence == Present && f.Ownership == Ours && f.Held && f.May.Update && !f.Deleted
@@ -92,13 +94,15 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a != Release || f.Doubt != Unconfirmed
 	},
 	"connection details are published only of what is ours, held and wanted": func(f Facts, a Action) bool {
-		return a != Publish || f.Presence != Unobserved && f.Presence == Present && f.Ownership == Ours && f.Held && !f.Deleted
+		return a != Publish || f.Presence != Unobserved && f.Presence == Present && f.Ownership == Ours && f.Held &&
+			!f.Deleted
 	},
 	"nobody is told that all is well before the Secret is written": func(f Facts, a Action) bool {
 		return a != Keep || !f.Unpublished
 	},
 	"all is well only with what exists, is ours, held and as desired": func(f Facts, a Action) bool {
-		return a != Keep || f.Presence == Present && f.UpToDate && f.Ownership == Ours && f.Held && f.Presence != Unobserved
+		return a != Keep || f.Presence == Present && f.UpToDate && f.Ownership == Ours && f.Held &&
+			f.Presence != Unobserved
 	},
 }
 
@@ -211,7 +215,8 @@ type looked struct {
 // everyFacts calls fn with every combination of facts.
 func everyFacts(fn func(Facts)) {
 	const flags = 15
-	for choice := range (Findable + 1) * (Class(Present) + 1) * (Class(Superseded) + 1) * (Class(Unconfirmed) + 1) * (Class(Foreign) + 1) << flags {
+	for choice := range (Findable + 1) * (Class(Present) + 1) * (Class(Superseded) + 1) * (Class(Unconfirmed) +
+		1) * (Class(Foreign) + 1) << flags {
 		bits := int(choice)
 		flag := func() bool {
 			bit := bits&1 != 0
@@ -228,8 +233,10 @@ func everyFacts(fn func(Facts)) {
 		fn(Facts{
 			Paused: flag(), Invalid: flag(), Deleted: flag(), Held: flag(), Awaited: flag(),
 			May:       Permissions{Create: flag(), Update: flag(), Delete: flag()},
-			NameKnown: flag(), DeleteSent: flag(), UpToDate: flag(), Learned: flag(), Resolves: flag(), Unpublished: flag(), Acted: flag(),
-			Presence: Presence(state(3)), Attempt: Attempt(state(5)), Doubt: Doubt(state(3)), Ownership: Ownership(state(2)), Class: Class(state(4)),
+			NameKnown: flag(), DeleteSent: flag(), UpToDate: flag(), Learned: flag(), Resolves: flag(),
+			Unpublished: flag(), Acted: flag(),
+			Presence: Presence(state(3)), Attempt: Attempt(state(5)), Doubt: Doubt(state(3)),
+			Ownership: Ownership(state(2)), Class: Class(state(4)),
 		})
 	}
 }

@@ -13,22 +13,30 @@ func TestAllowed(t *testing.T) {
 		near    bool
 		allowed [5]Adoption // of unsaid, never, unowned, matching, force
 	}{
-		{"by default, force takes over what belongs to an object of the same namespace", Adoptions{}, OwnerOther, true, anything},
+		{"by default, force takes over what belongs to an object of the same namespace", Adoptions{}, OwnerOther,
+			true, anything},
 		{"and not what belongs to another, or nobody knows to whom", Adoptions{}, OwnerOther, false, unforced},
 		{"what is nobody's is in no namespace", Adoptions{}, OwnerNobody, false, anything},
 		{"nor is what cannot tell", Adoptions{}, OwnerUnknown, false, anything},
-		{"what is listed is allowed, and nothing else", Adoptions{Listed: listed(AdoptMatching)}, OwnerNobody, true, [5]Adoption{AdoptUnsaid, AdoptNever, AdoptNever, AdoptMatching, AdoptNever}},
+		{"what is listed is allowed, and nothing else", Adoptions{Listed: listed(AdoptMatching)}, OwnerNobody, true,
+			[5]Adoption{AdoptUnsaid, AdoptNever, AdoptNever, AdoptMatching, AdoptNever}},
 		{"to take over less is always allowed", Adoptions{Listed: listed()}, OwnerUnknown, true, nothing},
-		{"force that is listed takes over whatever there is", Adoptions{Listed: listed(AdoptForce)}, OwnerOther, false, [5]Adoption{AdoptUnsaid, AdoptNever, AdoptNever, AdoptNever, AdoptForce}},
-		{"what an object gets that does not say, it may say", Adoptions{Default: AdoptUnowned, Listed: listed()}, OwnerNobody, false, [5]Adoption{AdoptUnsaid, AdoptNever, AdoptUnowned, AdoptNever, AdoptNever}},
-		{"by default means within the same namespace, also for all", Adoptions{Default: AdoptForce}, OwnerOther, false, unforced},
-		{"and beside a list", Adoptions{Default: AdoptForce, Listed: listed(AdoptUnowned)}, OwnerOther, false, [5]Adoption{AdoptUnsaid, AdoptNever, AdoptUnowned, AdoptNever, AdoptNever}},
-		{"there it holds", Adoptions{Default: AdoptForce, Listed: listed()}, OwnerOther, true, [5]Adoption{AdoptUnsaid, AdoptNever, AdoptNever, AdoptNever, AdoptForce}},
+		{"force that is listed takes over whatever there is", Adoptions{Listed: listed(AdoptForce)}, OwnerOther,
+			false, [5]Adoption{AdoptUnsaid, AdoptNever, AdoptNever, AdoptNever, AdoptForce}},
+		{"what an object gets that does not say, it may say", Adoptions{Default: AdoptUnowned, Listed: listed()},
+			OwnerNobody, false, [5]Adoption{AdoptUnsaid, AdoptNever, AdoptUnowned, AdoptNever, AdoptNever}},
+		{"by default means within the same namespace, also for all", Adoptions{Default: AdoptForce}, OwnerOther,
+			false, unforced},
+		{"and beside a list", Adoptions{Default: AdoptForce, Listed: listed(AdoptUnowned)}, OwnerOther, false,
+			[5]Adoption{AdoptUnsaid, AdoptNever, AdoptUnowned, AdoptNever, AdoptNever}},
+		{"there it holds", Adoptions{Default: AdoptForce, Listed: listed()}, OwnerOther, true,
+			[5]Adoption{AdoptUnsaid, AdoptNever, AdoptNever, AdoptNever, AdoptForce}},
 	}
 	for _, tc := range cases {
 		for asked, want := range tc.allowed {
 			if got := tc.by.Allowed(Adoption(asked), tc.owner, tc.near); got != want {
-				t.Errorf("%s: %+v.Allowed(%d, %d, %t) = %d, want %d", tc.reason, tc.by, asked, tc.owner, tc.near, got, want)
+				t.Errorf("%s: %+v.Allowed(%d, %d, %t) = %d, want %d", tc.reason, tc.by, asked, tc.owner, tc.near,
+					got, want)
 			}
 		}
 	}
@@ -52,7 +60,9 @@ func TestABoundTakesNothingOver(t *testing.T) {
 			by.Default = AdoptForce
 		}
 		if bits&8 != 0 {
-			by.Listed = map[Adoption]bool{AdoptUnowned: bits&16 != 0, AdoptMatching: bits&32 != 0, AdoptForce: bits&64 != 0}
+			by.Listed = map[Adoption]bool{
+				AdoptUnowned: bits&16 != 0, AdoptMatching: bits&32 != 0, AdoptForce: bits&64 != 0,
+			}
 		}
 		near, matches := bits&128 != 0, bits&256 != 0
 		for owner := range OwnerOther + 2 {
@@ -62,7 +72,8 @@ func TestABoundTakesNothingOver(t *testing.T) {
 					t.Errorf("%+v.Allowed(%d, %d, %t) = %d takes over more", by, asked, owner, near, allowed)
 				}
 				if owner == OwnerOther && !near && !by.Listed[AdoptForce] && !Stranger(owner, false, allowed, matches) {
-					t.Errorf("%+v.Allowed(%d, %d, %t) = %d takes over what belongs to another namespace", by, asked, owner, near, allowed)
+					t.Errorf("%+v.Allowed(%d, %d, %t) = %d takes over what belongs to another namespace", by, asked,
+						owner, near, allowed)
 				}
 			}
 		}
