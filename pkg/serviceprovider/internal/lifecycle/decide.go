@@ -54,10 +54,8 @@ func decideDeleting(f Facts) Action {
 		return ReleaseAccess
 	case f.Requests == RequestsUnchecked:
 		return CheckRequests
-	case f.Requests == RequestMissing && !f.MaybeCreated:
-		return ReleaseAccess // nothing was created in the clusters
-	case f.Requests == RequestDeleting && !f.CreationRecorded:
-		return ReleaseAccess // a previous runtime releases access: this runtime records that before it does so
+	case f.nothingToDelete():
+		return ReleaseAccess
 	case !f.ConfigRead:
 		return ReadConfig
 	case f.ConfigUnknown:

@@ -102,3 +102,13 @@ func Actions() []Action {
 
 // Ends reports whether the action always ends the pass.
 func (a Action) Ends() bool { return a > ReleaseAccess }
+
+// nothingToDelete reports whether Delete is not needed: nothing was created in the clusters, or a previous runtime
+// deleted it and releases access. This runtime records that it created something, and that it releases access.
+func (f Facts) nothingToDelete() bool {
+	if f.Requests == RequestDeleting {
+		return !f.CreationRecorded
+	}
+
+	return f.Requests != RequestsPresent && !f.MaybeCreated
+}
