@@ -70,7 +70,9 @@ const (
 
 	// AnnotationKeyWasUnresolved says that the user of the object was asked once what is
 	// to become of a creation: his answer, which takes the record of that away, leaves it,
-	// and a replace of the object does not. It stays.
+	// and a replace of the object does not. It stays. Behind a slash it has the time of the
+	// creation in question, unless an earlier release wrote it: what another runtime has
+	// created later is not answered.
 	AnnotationKeyWasUnresolved = "moorage.dev/was-unresolved"
 
 	// AnnotationKeyCreationDetails is "pending" from before a Create that may tell connection

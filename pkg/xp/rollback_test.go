@@ -82,3 +82,51 @@ func rollBack(t *testing.T, o origin, bin string) {
 		}
 	}
 }
+
+// TestRollbackAfterAQuestion: the user has answered a question about a creation that the runtime of before had begun,
+// and Moorage has created the resource. It is lost, that runtime begins to create another without the command, and
+// ends in between: the command reports the object, and does not change it.
+func TestRollbackAfterAQuestion(t *testing.T) {
+	bin := programs(t)
+
+	for _, o := range origins() {
+		if o.crossplane() && o.assign {
+			t.Run(o.name, func(t *testing.T) { rollBackAfterAQuestion(t, o, bin) })
+		}
+	}
+}
+
+func rollBackAfterAQuestion(t *testing.T, o origin, bin string) {
+	w := newWorld(t, o, bin)
+
+	for _, kind := range w.configs {
+		if err := w.kube.Create(t.Context(), w.blank(kind, "main")); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	begun := w.ready("begun")
+	states["creating-blank"].left(w, begun)
+	w.put("begun", begun)
+	w.migrate()
+	w.clock.SetTime(time.Now().Add(-time.Hour)) // the runtime of before writes the time of the machine
+	w.start()
+	w.settle("begun")
+	w.unmark("begun")
+	w.settle("begun")
+
+	if reported := w.migrate(); w.created["begun"] != 1 || len(reported) > 0 {
+		t.Fatalf("created %d, reported %v", w.created["begun"], reported)
+	}
+
+	delete(w.things, w.get(w.kind, "begun").GetAnnotations()["krateo.io/external-name"])
+
+	was := &former{world: w, refused: map[string]string{}}
+	was.annotate("begun", map[string]string{"external-create-pending": time.Now().UTC().Format(time.RFC3339)})
+
+	before := w.get(w.kind, "begun").GetResourceVersion()
+	if reported := w.migrate(); !strings.Contains(reported["begun"], "has begun a creation since") ||
+		w.get(w.kind, "begun").GetResourceVersion() != before {
+		t.Errorf("reported %v, annotations %v", reported, w.get(w.kind, "begun").GetAnnotations())
+	}
+}

@@ -13,10 +13,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // What the note says that the user of an object was asked: for the first time, or after a
-// replace had taken all annotations.
+// replace had taken all annotations. Behind a slash it has the time of the creation in question;
+// notes of earlier releases have none.
 const (
 	notedAsked = "asked"
 	notedTaken = "asked-again"
@@ -60,18 +62,45 @@ func (p *pass) keepAsked(ctx context.Context, noted bool) error {
 			return finalizing.failed(err)
 		}
 	}
-	switch desired := clone(p.mg); {
-	case noted && (!p.last.Held || p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] == ""):
-		if p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] == "" {
-			meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyWasUnresolved: notedAsked})
-		}
-
+	desired, changed := clone(p.mg), noted && p.noteAsked()
+	switch {
+	case changed || noted && !p.last.Held:
 		return updatingObject.failed(p.store(ctx, telemetry.Result))
 	case !noted && !p.last.Held && p.takeHold(desired):
 		return updatingObject.failed(p.replaceFinalizers(ctx, desired))
 	default:
 		return nil
 	}
+}
+
+// noteAsked gives the object the note that its user is asked, and says whether that changed it. The note has the
+// time of the creation in question: the user was not asked about what a predecessor has created later. Where
+// predecessors are known, a question about a later creation moves the time: the answer holds for its marks, too.
+func (p *pass) noteAsked() bool {
+	said, about := noteOf(p.mg)
+	last := latest(meta.GetExternalCreateSucceeded(p.mg), meta.GetExternalCreatePending(p.mg))
+	if said != "" && (len(p.r.predecessors) == 0 || !last.After(about)) {
+		return false
+	}
+	note := cmp.Or(said, notedAsked)
+	if !last.IsZero() {
+		note += "/" + last.UTC().Format(time.RFC3339Nano)
+	}
+	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyWasUnresolved: note})
+
+	return true
+}
+
+// noteOf returns what the note says that the user of an object was asked, and the time of the creation in question.
+// The time is zero if the note has none.
+func noteOf(mg resource.Managed) (said string, about time.Time) {
+	said, text, _ := strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved], "/")
+	about, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return said, time.Time{}
+	}
+
+	return said, about
 }
 
 // answered returns what the user has said, if a condition asks for an answer, or asked before. Another failure
@@ -155,7 +184,7 @@ func (p *pass) recollect() {
 
 // asksAgain returns what the condition adds after a replace has taken all annotations once.
 func (p *pass) asksAgain() string {
-	if p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != notedTaken {
+	if said, _ := noteOf(p.mg); said != notedTaken {
 		return ""
 	}
 

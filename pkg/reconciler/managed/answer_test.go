@@ -226,7 +226,10 @@ func TestARecordThatIsTakenIsToldOnce(t *testing.T) {
 
 // The condition says what an answer leaves, once somebody has taken all.
 func TestAsksAgain(t *testing.T) {
-	for value, want := range map[string]string{"": "", notedAsked: "", notedTaken: textAgain} {
+	for value, want := range map[string]string{
+		"": "", notedAsked: "", notedTaken: textAgain,
+		notedAsked + "/" + early: "", notedTaken + "/" + early: textAgain,
+	} {
 		if got := passOf(bearing(map[string]string{meta.AnnotationKeyWasUnresolved: value}), &memo{}).asksAgain(); got != want {
 			t.Errorf("%q: got %q", value, got)
 		}
@@ -330,21 +333,45 @@ func TestWhatAUserIsAskedAbout(t *testing.T) {
 	}
 }
 
-// The note that the user was asked is written once, and stays as it is: it may say that a replace took all annotations.
+// TestTheNoteOfAQuestionStays: the note that the user was asked is written once, and keeps what it says: a replace
+// may have taken all annotations. With a predecessor it has the time of the last creation in question.
 func TestTheNoteOfAQuestionStays(t *testing.T) {
-	for noted, want := range map[string]string{"": notedAsked, notedAsked: notedAsked, notedTaken: notedTaken} {
-		mg := marked(early, "", "", ownID)
+	const (
+		before, after = "/2025-01-01T00:00:00Z", "/2027-01-01T00:00:00Z"
+		half, inUTC   = "2026-01-01T01:00:00.5+01:00", "/2026-01-01T00:00:00.5Z"
+	)
+	theirs := []ReconcilerOption{WithPredecessor("crossplane.io")}
+	for _, tc := range []struct {
+		noted, pending string
+		options        []ReconcilerOption
+		want           string
+	}{
+		{"", early, nil, notedAsked + "/" + early},
+		{notedAsked, early, nil, notedAsked},
+		{notedTaken, early, nil, notedTaken},
+		{notedAsked + before, early, nil, notedAsked + before},
+		{"", early, theirs, notedAsked + "/" + early},
+		{notedAsked, early, theirs, notedAsked + "/" + early},
+		{notedTaken, early, theirs, notedTaken + "/" + early},
+		{notedAsked + before, early, theirs, notedAsked + "/" + early},
+		{notedAsked + "/" + early, early, theirs, notedAsked + "/" + early},
+		{notedAsked + after, early, theirs, notedAsked + after},
+		{"", half, theirs, notedAsked + inUTC},
+		{notedAsked + inUTC, half, theirs, notedAsked + inUTC},
+	} {
+		mg := marked(tc.pending, "", "", ownID)
 		mg.SetUID(ownerUID)
-		if noted != "" {
-			mg.Annotations[meta.AnnotationKeyWasUnresolved] = noted
+		if tc.noted != "" {
+			mg.Annotations[meta.AnnotationKeyWasUnresolved] = tc.noted
 		}
-		w := newStored(mg, &memo{})
+		w := newStored(mg, &memo{}, tc.options...)
 		w.last.Held = true
 		if err := w.askUser(t.Context()); err != nil {
-			t.Errorf("noted %q: %v", noted, err)
+			t.Errorf("noted %q: %v", tc.noted, err)
 		}
-		if got := w.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved]; got != want || (len(w.writes.sent) > 0) != (noted == "") {
-			t.Errorf("noted %q: noted is %q, sent %v", noted, got, w.writes.sent)
+		got, written := w.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved], len(w.writes.sent) > 0
+		if got != tc.want || written != (tc.noted != tc.want) {
+			t.Errorf("%+v: noted is %q, want %q, sent %v", tc, got, tc.want, w.writes.sent)
 		}
 	}
 }
@@ -364,11 +391,11 @@ func TestAnObjectWhoseUserIsAskedIsHeld(t *testing.T) {
 		noted   string
 		writes  int
 	}{
-		"the note and the finalizer go in one write":    {ours, lifecycle.Facts{}, nil, notedAsked, 1},
-		"a held object gets the note alone":             {ours, held, nil, notedAsked, 1},
+		"the note and the finalizer go in one write":    {ours, lifecycle.Facts{}, nil, notedAsked + "/" + early, 1},
+		"a held object gets the note alone":             {ours, held, nil, notedAsked + "/" + early, 1},
 		"a creation of another runtime gets no note":    {foreign, lifecycle.Facts{}, nil, "", 1},
 		"and nothing is written if it is held":          {foreign, held, nil, "", 0},
-		"a known predecessor has begun the creation":    {foreign, lifecycle.Facts{}, theirs, notedAsked, 1},
+		"a known predecessor has begun the creation":    {foreign, lifecycle.Facts{}, theirs, notedAsked + "/" + early, 1},
 		"a predecessor has created since":               {ours, since, theirs, "", 1},
 		"and nothing is written if that object is held": {ours, sinceHeld, theirs, "", 0},
 	} {

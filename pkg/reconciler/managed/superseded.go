@@ -38,7 +38,8 @@ func (p *pass) superseded() (domain string) {
 
 // createdSince says whether a predecessor has created after the last creation here was begun, or succeeded, as far as the object is
 // marked with it. That one failed does not tell: it was begun before. Whose user was asked about a creation, and has removed what
-// was recorded of it, has answered for theirs, too.
+// was recorded of it, has answered for theirs, too, up to the time of that creation. A note without a time does
+// not tell which one it was: the answer holds for all of theirs.
 func createdSince(mg resource.Managed, domain string, now time.Time) bool {
 	theirs := annotationOf(mg, domain, keySucceeded)
 	if theirs == "" || theirs == mg.GetAnnotations()[meta.AnnotationKeyExternalCreateSucceeded] { // as it is once it was taken over
@@ -46,8 +47,9 @@ func createdSince(mg resource.Managed, domain string, now time.Time) bool {
 	}
 	succeeded, err := time.Parse(time.RFC3339, theirs)
 	id, _ := attempt(mg)
-	ours := latest(meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreatePending(mg), beginning(id, now))
-	answered := ours.IsZero() && mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != ""
+	said, about := noteOf(mg)
+	ours := latest(meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreatePending(mg), beginning(id, now), about)
+	answered := said != "" && ours.IsZero()
 
 	return err == nil && !answered && succeeded.After(ours)
 }

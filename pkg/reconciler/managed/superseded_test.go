@@ -318,3 +318,97 @@ func TestMarksOfAPredecessorMayStayAfterAnAnswer(t *testing.T) {
 		}
 	}
 }
+
+// asksAboutTheirs has a world ask its user about a creation that the predecessor began.
+func asksAboutTheirs(w *world) {
+	w.cloud.Remove("vol-0")
+	w.create(func(v *volume.Volume) {
+		left()(v)
+		meta.RemoveAnnotations(v, theirName, theirSucceeded)
+	})
+	w.later(3)
+}
+
+// TestWhatAPredecessorCreatedAfterAQuestionIsAskedAbout: an answer to a question about an interrupted creation holds
+// for that one, and not for what the predecessor creates afterwards.
+func TestWhatAPredecessorCreatedAfterAQuestionIsAskedAbout(t *testing.T) {
+	const pending = meta.AnnotationKeyExternalCreatePending
+	for when, answered := range map[string]struct{ before, after []string }{
+		"answered before the predecessor's return": {before: []string{theirPending, pending}},
+		"answered after it":                        {before: []string{theirPending}, after: []string{pending}},
+		"answered after it alone":                  {after: []string{pending}},
+	} {
+		for answer, answers := range supersessionAnswers {
+			for _, deleted := range []bool{false, true} {
+				w := succeeding(t)
+				asksAboutTheirs(w)
+				w.change(func(v *volume.Volume) { meta.RemoveAnnotations(v, answered.before...) })
+				w.createsThere("vol-7")
+				if deleted {
+					w.delete()
+				}
+				w.later(4)
+				w.change(func(v *volume.Volume) { meta.RemoveAnnotations(v, answered.after...) })
+				w.later(4)
+				_, calls, _ := w.taken()
+				if c := w.get().GetCondition("Synced"); strings.Contains(calls, "Create") ||
+					c.Reason != "CreationUnresolved" || !strings.Contains(c.Message, `"vol-7"`) {
+					t.Errorf("%s, deleted %t: calls %s, and it says %v", when, deleted, calls, c)
+
+					continue
+				}
+				w.change(answers)
+				w.later(5)
+				_, calls, _ = w.taken()
+				if got, want := w.ends(deleted, calls), supersessionEnd(answer, "", when, deleted); got != want {
+					t.Errorf("%s, deleted %t, the answer is %s: it ends with %s, want %s; calls %s, object %v",
+						when, deleted, answer, got, want, calls, w.get())
+				}
+			}
+		}
+	}
+}
+
+// TestAnAnswerHoldsForALaterQuestion: once the user has answered a second question, about what the predecessor
+// created under the name that the object has, its marks do not ask again. Neither do they after a question about a
+// creation of ours.
+func TestAnAnswerHoldsForALaterQuestion(t *testing.T) {
+	record := []string{
+		meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded,
+		meta.AnnotationKeyCreateAttempt,
+	}
+	for reason, then := range map[string]struct {
+		fails  error
+		theirs bool
+	}{
+		"of theirs": {external.NotCreated(errBoom), true},
+		"of ours":   {external.MaybeCreated(errBoom), false},
+	} {
+		w := succeeding(t)
+		asksAboutTheirs(w)
+		w.cloud.Before = failing("Create", then.fails)
+		w.change(func(v *volume.Volume) {
+			meta.RemoveAnnotations(v, record...)
+			v.Annotations[meta.AnnotationKeyExternalName] = "vol-9"
+		})
+		w.clock.SetTime(w.clock.Now().Add(time.Minute))
+		_, _ = w.try()
+		w.cloud.Before = nil
+		if then.theirs {
+			w.createsThere("vol-9")
+			w.cloud.Remove("vol-9")
+		}
+		w.later(4)
+		if c := w.get().GetCondition("Synced"); c.Status != "False" {
+			t.Errorf("%s: nobody is asked: %v", reason, c)
+		}
+		w.taken()
+		w.change(func(v *volume.Volume) { meta.RemoveAnnotations(v, record...) })
+		w.restart()
+		w.later(4)
+		_, calls, _ := w.taken()
+		if strings.Count(calls, "Create") != 1 || w.get().GetCondition("Synced").Status != "True" {
+			t.Errorf("%s: calls %s, object %v", reason, calls, w.get())
+		}
+	}
+}

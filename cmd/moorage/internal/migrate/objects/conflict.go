@@ -2,10 +2,12 @@ package objects
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
-// wasUnresolved is on an object whose user Moorage has asked what a creation led to.
+// wasUnresolved is on an object whose user Moorage has asked what a creation led to. Behind a slash it has
+// the time of that creation; what earlier releases wrote has none.
 const wasUnresolved = "moorage.dev/was-unresolved"
 
 const untouched = "; nothing of the object is changed before"
@@ -15,7 +17,10 @@ const untouched = "; nothing of the object is changed before"
 func conflicts(o Object) []string {
 	have := o.Metadata.Annotations
 	here, there := have[externalName], have[annotations[externalName]]
-	last := latest(have[pending], have[succeeded], have[failed])
+	note, about, _ := strings.Cut(have[wasUnresolved], "/")
+	last := latest(have[pending], have[succeeded], have[failed], about)
+	// The user has answered, at a time that is not known, and Moorage has created nothing since.
+	answered := note != "" && at(about).IsZero() && latest(have[pending], have[succeeded]).IsZero()
 
 	switch begun := at(have[annotations[pending]]); {
 	case here == "" && there != "" && taken(o):
@@ -30,7 +35,7 @@ func conflicts(o Object) []string {
 		return []string{fmt.Sprintf("%s is %q and %s is %q: look which resource is meant, and set both to its name"+
 			untouched,
 			externalName, here, annotations[externalName], there)}
-	case !last.IsZero() && begun.After(last) && have[wasUnresolved] == "" &&
+	case !last.IsZero() && begun.After(last) && !answered &&
 		begun.After(latest(have[annotations[succeeded]], have[annotations[failed]])):
 		return []string{fmt.Sprintf("%s is later than the last mark of Moorage, and has no result: the runtime before has begun a creation since; "+
 			"if it has led to a resource, set %s and %s to its name, then remove %[1]s"+untouched,

@@ -25,6 +25,12 @@ const (
 	late  = "2026-02-02T03:04:05Z"
 )
 
+// begunSince is the conflict of an object for which the predecessor has begun a creation since.
+const begunSince = `crossplane.io/external-create-pending is later than the last mark of Moorage, and has no result: ` +
+	`the runtime before has begun a creation since; if it has led to a resource, set krateo.io/external-name and ` +
+	`crossplane.io/external-name to its name, then remove crossplane.io/external-create-pending; ` +
+	`nothing of the object is changed before`
+
 // TestDecide has a row for each thing that a predecessor leaves on an object.
 func TestDecide(t *testing.T) {
 	for _, row := range []struct {
@@ -222,15 +228,59 @@ func TestDecide(t *testing.T) {
 				"crossplane.io/external-create-succeeded": early,
 			},
 			finalizers: []string{ours},
-			want: objects.Change{Conflicts: []string{
-				`crossplane.io/external-create-pending is later than the last mark of Moorage, and has no result: the runtime before has begun a creation since; ` +
-					`if it has led to a resource, set krateo.io/external-name and crossplane.io/external-name to its name, then remove crossplane.io/external-create-pending; nothing of the object is changed before`,
-			}},
+			want:       objects.Change{Conflicts: []string{begunSince}},
 		},
 		{
 			why: "a creation that was carried over, and that a user has answered for, is no later one",
 			annotations: map[string]string{
 				"krateo.io/external-create-failed": early, "crossplane.io/external-create-failed": early,
+				"crossplane.io/external-create-pending": late,
+				"moorage.dev/was-unresolved":            "asked",
+			},
+			finalizers: []string{ours},
+		},
+		{
+			why: "a user was asked once, and all is well since: what the predecessor has begun then is reported",
+			annotations: map[string]string{
+				"krateo.io/external-name": "a", "krateo.io/external-create-pending": early,
+				"krateo.io/external-create-succeeded":   early,
+				"crossplane.io/external-create-pending": late,
+				"moorage.dev/was-unresolved":            "asked",
+			},
+			finalizers: []string{ours, theirs}, created: "Observed",
+			want: objects.Change{Conflicts: []string{begunSince}},
+		},
+		{
+			why: "so it is if nothing was created here since the answer",
+			annotations: map[string]string{
+				"crossplane.io/external-create-pending": late,
+				"moorage.dev/was-unresolved":            "asked/" + early,
+			},
+			finalizers: []string{ours, theirs},
+			want:       objects.Change{Conflicts: []string{begunSince}},
+		},
+		{
+			why: "or the question is open",
+			annotations: map[string]string{
+				"krateo.io/external-create-pending":     early,
+				"crossplane.io/external-create-pending": late,
+				"moorage.dev/was-unresolved":            "asked-again/" + early,
+			},
+			finalizers: []string{ours, theirs},
+			want:       objects.Change{Conflicts: []string{begunSince}},
+		},
+		{
+			why: "the answer about a creation that was carried over holds for the predecessor's mark of it",
+			annotations: map[string]string{
+				"krateo.io/external-create-failed": early, "crossplane.io/external-create-failed": early,
+				"crossplane.io/external-create-pending": late,
+				"moorage.dev/was-unresolved":            "asked/" + late,
+			},
+			finalizers: []string{ours},
+		},
+		{
+			why: "a note without a time does not tell which creation the user has answered about",
+			annotations: map[string]string{
 				"crossplane.io/external-create-pending": late,
 				"moorage.dev/was-unresolved":            "asked",
 			},
