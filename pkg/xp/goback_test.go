@@ -59,6 +59,18 @@ var made = map[string]struct {
 				`{"metadata":{"annotations":{"krateo.io/deletion-policy":null}},"spec":{"managementPolicies":["Observe","Create","Update","LateInitialize"]}}`)
 		},
 	},
+	"made-orphan-observed": {
+		then: func(w *world) {
+			w.patch(w.kind, "made-orphan-observed",
+				`{"metadata":{"annotations":{"krateo.io/management-policy":"observe-delete","krateo.io/deletion-policy":"orphan"}}}`)
+		},
+		told: func(origin) bool { return true },
+		reply: func(w *world) {
+			w.patch(w.kind, "made-orphan-observed",
+				`{"metadata":{"annotations":{"krateo.io/management-policy":null}}}`)
+		},
+		only: func(o origin) bool { return !o.crossplane() },
+	},
 	"made-secret": {
 		ask: func(w *world, l *left) {
 			states["secret"].left(w, l)

@@ -217,6 +217,11 @@ func (b *back) policies() {
 	}
 
 	if b.to == KrateoV09 {
+		if d := have[deletionPolicy]; d != "" && d != "delete" && have[managementPolicy] == "observe-delete" {
+			b.conflict("%s is %q, and %s is observe-delete, which %s obeys whatever %[1]s says: change or remove %[3]s",
+				deletionPolicy, d, managementPolicy, b.to)
+		}
+
 		return
 	}
 

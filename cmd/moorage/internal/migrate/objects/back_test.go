@@ -254,6 +254,19 @@ func TestDecideBack(t *testing.T) {
 			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan","krateo.io/management-policy":"observe"}}`,
 		},
 		{
+			why: "but deletes by observe-delete, whatever the annotation says", to: "krateo-v0.9",
+			says: "which krateo-v0.9 obeys whatever krateo.io/deletion-policy says",
+			o:    `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan","krateo.io/management-policy":"observe-delete"}}`,
+		},
+		{
+			why: "as is meant if the annotation does not forbid it", to: "krateo-v0.9",
+			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"delete","krateo.io/management-policy":"observe-delete"}}`,
+		},
+		{
+			why: "v0.7 does not know either of the two", to: "krateo-v0.7", says: `"observe-delete", which krateo-v0.7 does not know`,
+			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan","krateo.io/management-policy":"observe-delete"}},"spec":{"deletionPolicy":"Orphan"}`,
+		},
+		{
 			why: "v0.7 does not know the policy", to: "krateo-v0.7",
 			o:    `"metadata":{"annotations":{"krateo.io/management-policy":"observe"}}`,
 			says: "does not know",
