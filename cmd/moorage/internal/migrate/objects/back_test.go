@@ -316,23 +316,32 @@ func TestDecideBack(t *testing.T) {
 	}
 }
 
-// TestBackCommand has the lines that a person is told: one for the object, bound to its version, and
-// one for its status, bound to the conditions that were read.
+// TestBackCommand has the line that a person is told: a command for the object, which fails if the object is not the one
+// that was read, and one for its status, which runs only after the first has succeeded.
 func TestBackCommand(t *testing.T) {
 	c := objects.Change{
 		Resource: "roles", Name: "a", ResourceVersion: "7", Annotations: map[string]string{"x": "1"},
 		Drop: []string{"y"}, Orphan: true,
 		Take: []string{"ours"}, Conditions: []objects.Indexed{{Index: 2, Type: "Created"}},
 	}
-	want := `kubectl patch roles a --type=merge '--patch={"metadata":{"annotations":{"x":"1","y":null},"finalizers":[],"resourceVersion":"7"},"spec":{"deletionPolicy":"Orphan"}}'
-kubectl patch roles a --subresource=status --type=json '--patch=[{"op":"test","path":"/status/conditions/2/type","value":"Created"},{"op":"remove","path":"/status/conditions/2"}]'`
+	want := `kubectl patch roles a --type=merge '--patch={"metadata":{"annotations":{"x":"1","y":null},"finalizers":[],"resourceVersion":"7"},"spec":{"deletionPolicy":"Orphan"}}' && kubectl patch roles a --subresource=status --type=json '--patch=[{"op":"test","path":"/status/conditions/2/type","value":"Created"},{"op":"remove","path":"/status/conditions/2"}]'`
 
 	if diff := cmp.Diff(want, c.Command()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 
-	want = strings.ReplaceAll(want, "'\nkubectl", "' --context=dev\nkubectl") + " --context=dev"
+	want = strings.ReplaceAll(want, "' && kubectl", "' --context=dev && kubectl") + " --context=dev"
 	if diff := cmp.Diff(want, c.Command("--context=dev")); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+
+	c = objects.Change{
+		Resource: "roles", Name: "a", ResourceVersion: "7",
+		Conditions: []objects.Indexed{{Index: 2, Type: "Created"}},
+	}
+	want = `kubectl patch roles a --subresource=status --type=json '--patch=[{"op":"test","path":"/metadata/resourceVersion","value":"7"},{"op":"test","path":"/status/conditions/2/type","value":"Created"},{"op":"remove","path":"/status/conditions/2"}]'`
+
+	if diff := cmp.Diff(want, c.Command()); diff != "" {
+		t.Errorf("the status alone: -want, +got:\n%s", diff)
 	}
 }
