@@ -68,7 +68,8 @@ var made = map[string]struct {
 	"made-orphan-observed": {
 		then: func(w *world) {
 			w.patch(w.kind, "made-orphan-observed",
-				`{"metadata":{"annotations":{"krateo.io/management-policy":"observe-delete","krateo.io/deletion-policy":"orphan"}}}`)
+				`{"metadata":{"annotations":{"krateo.io/management-policy":"observe-delete",`+
+					`"krateo.io/deletion-policy":"orphan"}}}`)
 		},
 		told: func(origin) bool { return true },
 		reply: func(w *world) {
@@ -174,9 +175,9 @@ func goBack(t *testing.T, o origin, bin string) {
 	w.farewell(was)
 }
 
-// TestGoBackOnceMore gives back two of three objects, and follows docs/migrating.md for the third, with a provider that
-// reads no annotations of crossplane-runtime: the command takes over again what went back before the provider starts once
-// more, so that nothing is created twice, and nothing changed that is paused.
+// TestGoBackOnceMore gives back two of three objects, and follows docs/migrating.md for the third, with a provider
+// that reads no annotations of crossplane-runtime: the command takes over again what went back before the provider
+// starts once more, so that nothing is created twice, and nothing changed that is paused.
 func TestGoBackOnceMore(t *testing.T) {
 	bin := programs(t)
 
@@ -212,12 +213,12 @@ func goBackOnceMore(t *testing.T, o origin, bin string) {
 	w.put("made-lost", &left{spec: w.ready("made-lost").spec})
 	w.settle(names...)
 
-	if told := w.migrate("--back-to", w.name); len(told) != 1 || told["made-lost"] == "" {
-		t.Fatalf("it is told %v", told)
+	if conflicts := w.migrate("--back-to", w.name); len(conflicts) != 1 || conflicts["made-lost"] == "" {
+		t.Fatalf("the conflicts are %v", conflicts)
 	}
 
-	if told := w.migrate(); len(told) > 0 {
-		t.Fatalf("taken over again, it is told %v", told)
+	if conflicts := w.migrate(); len(conflicts) > 0 {
+		t.Fatalf("taken over again, the conflicts are %v", conflicts)
 	}
 
 	w.startPlain()
@@ -225,8 +226,8 @@ func goBackOnceMore(t *testing.T, o origin, bin string) {
 	made["made-lost"].reply(w)
 	w.settle(names...)
 
-	if told := w.migrate("--back-to", w.name); len(told) > 0 {
-		t.Fatalf("answered, it is told %v", told)
+	if conflicts := w.migrate("--back-to", w.name); len(conflicts) > 0 {
+		t.Fatalf("answered, the conflicts are %v", conflicts)
 	}
 
 	// The request for the status failed: asked again, the command removes what is left.
@@ -235,8 +236,8 @@ func goBackOnceMore(t *testing.T, o origin, bin string) {
 		t.Fatal(err)
 	}
 
-	if told := w.migrate("--back-to", w.name); len(told) > 0 {
-		t.Fatalf("asked again, it is told %v", told)
+	if conflicts := w.migrate("--back-to", w.name); len(conflicts) > 0 {
+		t.Fatalf("asked again, the conflicts are %v", conflicts)
 	}
 
 	was := &former{world: w}

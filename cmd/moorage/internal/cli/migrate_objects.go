@@ -146,7 +146,8 @@ func (c *migrateObjectsCommand) tell(in *invocation, made, waiting, left int) {
 	}
 
 	if c.BackTo != "" && left > 0 {
-		fmt.Fprintln(in.out, "# To let Moorage do what is left: run the command without --back-to, with --apply, and start the provider on Moorage after that.")
+		fmt.Fprintln(in.out, "# To let Moorage do what is left: run the command without --back-to, with --apply, "+
+			"and start the provider on Moorage after that.")
 	}
 
 	if waiting > 0 {

@@ -65,8 +65,8 @@ func Apply(ctx context.Context, kubectl Kubectl, c Change) error {
 	return nil
 }
 
-// Args are the arguments of kubectl that make the change, for one call or for two. The first fails if the object is not the
-// one that was read any more; the second is to be made only after the first has succeeded.
+// Args are the arguments of kubectl that make the change, for one call or for two. The first fails if the object is
+// not the one that was read any more; the second is to be made only after the first has succeeded.
 func (c Change) Args() (calls [][]string) {
 	if c.changesObject() {
 		calls = append(calls, c.patch(c.object(), "--type=merge"))
@@ -137,8 +137,8 @@ func (c Change) status() (patch []map[string]any) {
 	return patch
 }
 
-// Command is the change as a line for a shell, with the options of kubectl that are given. A second call runs only if the
-// first has succeeded.
+// Command is the change as a line for a shell, with the options of kubectl that are given. A second call runs only if
+// the first has succeeded.
 func (c Change) Command(options ...string) string {
 	var calls []string
 
