@@ -147,7 +147,11 @@ func (f *former) deletes(o *unstructured.Unstructured, policies []string, allowe
 
 	switch f.name {
 	case "krateo-v0.9":
-		return allowed && f.mark(o, "deletion-policy") != "orphan"
+		if f.mark(o, "management-policy") == "observe-delete" { // counts more than orphan
+			return true
+		}
+
+		return allowed && slices.Contains([]string{"", "delete"}, f.mark(o, "deletion-policy"))
 	case "crossplane-v2": // its namespaced kinds have no such field
 		return allowed
 	case "crossplane-v1": // policies that list Delete count more than Orphan, and Orphan more than "*"

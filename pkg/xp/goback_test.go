@@ -8,6 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
 // made are objects that Moorage makes, by name: what their users ask for, and what becomes of them before they go back.
@@ -58,6 +64,19 @@ var made = map[string]struct {
 			w.patch(w.kind, "made-annotated",
 				`{"metadata":{"annotations":{"krateo.io/deletion-policy":null}},"spec":{"managementPolicies":["Observe","Create","Update","LateInitialize"]}}`)
 		},
+	},
+	"made-orphan-observed": {
+		then: func(w *world) {
+			w.patch(w.kind, "made-orphan-observed",
+				`{"metadata":{"annotations":{"krateo.io/management-policy":"observe-delete",`+
+					`"krateo.io/deletion-policy":"orphan"}}}`)
+		},
+		told: func(origin) bool { return true },
+		reply: func(w *world) {
+			w.patch(w.kind, "made-orphan-observed",
+				`{"metadata":{"annotations":{"krateo.io/management-policy":null}}}`)
+		},
+		only: func(o origin) bool { return !o.crossplane() },
 	},
 	"made-secret": {
 		ask: func(w *world, l *left) {
@@ -154,6 +173,91 @@ func goBack(t *testing.T, o origin, bin string) {
 	}
 
 	w.farewell(was)
+}
+
+// TestGoBackOnceMore gives back two of three objects, and follows docs/migrating.md for the third, with a provider
+// that reads no annotations of crossplane-runtime: the command takes over again what went back before the provider
+// starts once more, so that nothing is created twice, and nothing changed that is paused.
+func TestGoBackOnceMore(t *testing.T) {
+	bin := programs(t)
+
+	for _, o := range origins() {
+		if o.crossplane() && o.assign {
+			t.Run(o.name, func(t *testing.T) { goBackOnceMore(t, o, bin) })
+		}
+	}
+}
+
+func goBackOnceMore(t *testing.T, o origin, bin string) {
+	w := newWorld(t, o, bin)
+	names := []string{"fine", "paused", "made-lost"}
+
+	for _, kind := range w.configs {
+		if err := w.kube.Create(t.Context(), w.blank(kind, "main")); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	w.put("fine", w.ready("fine"))
+
+	paused := w.ready("paused")
+	states["paused"].left(w, paused)
+	w.put("paused", paused)
+
+	w.migrate()
+	w.startPlain()
+	w.settle("fine", "paused")
+	w.migrate() // removes the finalizer of before
+
+	w.lose["made-lost"] = true
+	w.put("made-lost", &left{spec: w.ready("made-lost").spec})
+	w.settle(names...)
+
+	if conflicts := w.migrate("--back-to", w.name); len(conflicts) != 1 || conflicts["made-lost"] == "" {
+		t.Fatalf("the conflicts are %v", conflicts)
+	}
+
+	if conflicts := w.migrate(); len(conflicts) > 0 {
+		t.Fatalf("taken over again, the conflicts are %v", conflicts)
+	}
+
+	w.startPlain()
+	w.settle(names...)
+	made["made-lost"].reply(w)
+	w.settle(names...)
+
+	if conflicts := w.migrate("--back-to", w.name); len(conflicts) > 0 {
+		t.Fatalf("answered, the conflicts are %v", conflicts)
+	}
+
+	// The request for the status failed: asked again, the command removes what is left.
+	if err := w.kube.Status().Patch(t.Context(), w.blank(w.kind, "fine"), client.RawPatch(types.MergePatchType,
+		[]byte(`{"status":{"conditions":[{"type":"UpToDate","status":"True"}]}}`))); err != nil {
+		t.Fatal(err)
+	}
+
+	if conflicts := w.migrate("--back-to", w.name); len(conflicts) > 0 {
+		t.Fatalf("asked again, the conflicts are %v", conflicts)
+	}
+
+	was := &former{world: w}
+	was.run()
+
+	for _, name := range names {
+		created := map[string]int{"made-lost": 1}[name]
+		if w.created[name] != created || w.updated[name] > 0 || was.refused[name] != "" {
+			t.Errorf("%s: created %d, updated %d, %q", name, w.created[name], w.updated[name], was.refused[name])
+		}
+
+		w.given(name, w.get(w.kind, name))
+	}
+}
+
+// startPlain starts a provider whose reconciler has no option of this package.
+func (w *world) startPlain() {
+	m := &fake.Manager{Client: w.kube, Scheme: w.kube.Scheme()}
+	w.r = managed.NewReconciler(m, resource.ManagedKind(w.group().WithKind(w.kind)), managed.WithClock(w.clock),
+		managed.WithExternalConnecter(w.cloud))
 }
 
 // make lets Moorage make objects.

@@ -69,7 +69,7 @@ func change(o map[string]map[string]any, args []string) error {
 		switch {
 		case !ok:
 		case slices.Contains(args, "--subresource=status"):
-			return changeStatus(o["status"], text)
+			return changeStatus(o, text)
 		default:
 			patch := map[string]map[string]any{}
 			if err := json.Unmarshal([]byte(text), &patch); err != nil {
@@ -84,14 +84,22 @@ func change(o map[string]map[string]any, args []string) error {
 }
 
 // changeStatus removes conditions, as a JSON patch says.
-func changeStatus(status map[string]any, text string) error {
+func changeStatus(o map[string]map[string]any, text string) error {
 	var operations []struct{ Op, Path, Value string }
 	if err := json.Unmarshal([]byte(text), &operations); err != nil {
 		return err
 	}
 
 	for _, operation := range operations {
-		conditions := status["conditions"].([]any)
+		if operation.Path == "/metadata/resourceVersion" {
+			if o["metadata"]["resourceVersion"] != operation.Value {
+				return errors.New("the object has been modified")
+			}
+
+			continue
+		}
+
+		conditions := o["status"]["conditions"].([]any)
 
 		index, err := strconv.Atoi(strings.Split(operation.Path, "/")[3])
 		if err != nil {
@@ -104,7 +112,7 @@ func changeStatus(status map[string]any, text string) error {
 				return fmt.Errorf("there is another value at %s", operation.Path)
 			}
 		case "remove":
-			status["conditions"] = slices.Delete(conditions, index, index+1)
+			o["status"]["conditions"] = slices.Delete(conditions, index, index+1)
 		}
 	}
 

@@ -13,7 +13,7 @@ import (
 type migrateObjectsCommand struct {
 	Kinds      []string            `arg:"" optional:"" name:"kind" help:"Kinds of managed resources, as kubectl get takes them, such as roles.example.org."`
 	Configs    []string            `placeholder:"KIND" help:"Kinds of provider configurations, as kubectl get takes them, such as providerconfigs.example.org."`
-	BackTo     objects.Predecessor `enum:",krateo-v0.7,krateo-v0.9,crossplane-v1,crossplane-v2" default:"" placeholder:"ORIGIN" help:"Give the objects back to the runtime before: krateo-v0.7, krateo-v0.9, crossplane-v1 or crossplane-v2. The provider on Moorage has to be stopped."`
+	BackTo     objects.Predecessor `enum:",krateo-v0.7,krateo-v0.9,crossplane-v1,crossplane-v2" default:"" placeholder:"ORIGIN" help:"Give the objects back to the runtime before: krateo-v0.7, krateo-v0.9, crossplane-v1 or crossplane-v2. The provider on Moorage has to be stopped. Before you start it again, run the command without this flag, with --apply: it takes over what went back."`
 	Apply      bool                `help:"Change the objects. The default is to print the kubectl commands that would."`
 	Kubeconfig string              `placeholder:"FILE" help:"Kubeconfig of the cluster. The default is that of kubectl."`
 	Context    string              `placeholder:"NAME" help:"Context of the kubeconfig. The default is its current context."`
@@ -123,7 +123,7 @@ func (c *migrateObjectsCommand) carryOut(in *invocation, changes []objects.Chang
 		}
 	}
 
-	c.tell(in, made, waiting)
+	c.tell(in, made, waiting, left)
 
 	if left > 0 {
 		return errUndecided
@@ -133,7 +133,7 @@ func (c *migrateObjectsCommand) carryOut(in *invocation, changes []objects.Chang
 }
 
 // tell says what was done, and what comes next.
-func (c *migrateObjectsCommand) tell(in *invocation, made, waiting int) {
+func (c *migrateObjectsCommand) tell(in *invocation, made, waiting, left int) {
 	done := "would change: run the commands, or ask again with --apply"
 	if c.Apply {
 		done = "were changed"
@@ -143,6 +143,11 @@ func (c *migrateObjectsCommand) tell(in *invocation, made, waiting int) {
 
 	if c.BackTo != "" {
 		fmt.Fprintf(in.out, "# When nothing is left, start the provider of %s.\n", c.BackTo)
+	}
+
+	if c.BackTo != "" && left > 0 {
+		fmt.Fprintln(in.out, "# To let Moorage do what is left: run the command without --back-to, with --apply, "+
+			"and start the provider on Moorage after that.")
 	}
 
 	if waiting > 0 {

@@ -50,6 +50,9 @@ func serve(ctx context.Context, binary, dir string, patience time.Duration) (*pr
 	if err != nil || strings.TrimSpace(line) != "ready" {
 		_ = cmd.Process.Kill()
 		<-p.done
+		if gotCtrlC(p.err) {
+			return serve(ctx, binary, dir, patience) // by then we know of it, too
+		}
 
 		return nil, 0, errors.Errorf("the device is not ready, it says %q: %v", line, stderrors.Join(err, p.err))
 	}

@@ -139,18 +139,20 @@ func (t *walk) end(how func(*process) error) error {
 	return how(p)
 }
 
-// edge runs the command line.
+// edge runs the command line. A command that got Ctrl-C beside us runs again: by then we know of it, too.
 func (t *walk) edge(ctx context.Context, in string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
 	args = append([]string{args[0], "--dir", t.dir}, args[1:]...)
-	cmd := exec.CommandContext(ctx, t.binary, args...)
-	apart(cmd)
-	var out, problems bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(in), &out, &problems
-	err := cmd.Run()
-
-	return out.String(), errors.Wrapf(err, "edge %s: %s", args[0], problems.String())
+	for {
+		cmd := exec.CommandContext(ctx, t.binary, args...)
+		apart(cmd)
+		var out, problems bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(in), &out, &problems
+		if err := cmd.Run(); !gotCtrlC(err) {
+			return out.String(), errors.Wrapf(err, "edge %s: %s", args[0], problems.String())
+		}
+	}
 }
 
 func manifest(name, content string) string {

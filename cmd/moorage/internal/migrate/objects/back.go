@@ -138,14 +138,16 @@ func (b *back) refuse() {
 	}
 }
 
-// paused says whether the object will be paused there as well.
+// paused says whether the object will be paused there as well. An empty list of policies pauses it for certain in v2
+// alone: v1 reads the list only with a feature that a provider may not have.
 func (b *back) paused() bool {
 	have, all := b.o.Metadata.Annotations, b.o.Spec.ManagementPolicies
 	if !b.crossplane() {
 		return have[paused] == "true"
 	}
 
-	return cmp.Or(have[paused], have[annotations[paused]]) == "true" || all != nil && len(*all) == 0
+	return cmp.Or(have[paused], have[annotations[paused]]) == "true" ||
+		b.to == CrossplaneV2 && all != nil && len(*all) == 0
 }
 
 // hidden refuses an object of which Synced may have said something before that is a reason to refuse it: a failure, or
@@ -158,7 +160,7 @@ func (b *back) hidden() {
 		return
 	}
 
-	const until = "start the provider on Moorage until Synced says more, or set %s and look yourself"
+	const until = "let the provider on Moorage run until Synced says more, or set %s and look yourself"
 
 	switch found := b.o.created().Status == "True"; {
 	case b.o.Metadata.Annotations[backendIdentity] != "":
@@ -217,6 +219,11 @@ func (b *back) policies() {
 	}
 
 	if b.to == KrateoV09 {
+		if d := have[deletionPolicy]; d != "" && d != "delete" && have[managementPolicy] == "observe-delete" {
+			b.conflict("%s is %q, and %s is observe-delete, which %s obeys whatever %[1]s says: change or remove %[3]s",
+				deletionPolicy, d, managementPolicy, b.to)
+		}
+
 		return
 	}
 
@@ -243,7 +250,8 @@ func (b *back) policies() {
 		b.conflict("%s is %q, and spec.managementPolicies has Delete, which %s obeys whatever deletionPolicy says: remove Delete there, and the annotation", deletionPolicy, have[deletionPolicy], b.to)
 	case field:
 		b.Orphan = !strings.EqualFold(b.o.Spec.DeletionPolicy, "orphan")
-	case b.crossplane() && !unrestricted: // they do not have Delete
+	case b.crossplane() && !unrestricted && (b.to == CrossplaneV2 || len(*all) > 0):
+		// They do not have Delete. Without the feature, v1 ignores an empty list, and refuses the object for any other.
 	default:
 		b.conflict("%s is %q, which %s does not know: forbid the deletion in the spec, by deletionPolicy or managementPolicies, and remove the annotation", deletionPolicy, have[deletionPolicy], b.to)
 	}
@@ -303,6 +311,8 @@ func (b *back) exchange(role Role) {
 
 	switch held := slices.Contains(now, theirs); {
 	case !slices.Contains(now, ours) || role == Managed && !b.crossplane(): // the same there
+	case !held && b.o.Metadata.Deleted != "" && role == Configuration:
+		b.conflict("is being deleted, and the objects that use it have to go first: let Moorage end the deletion")
 	case !held && b.o.Metadata.Deleted != "":
 		b.conflict("is being deleted, and nobody can give it the finalizer of %s any more: let Moorage end the deletion", b.to)
 	case b.crossplane() && !held:

@@ -17,6 +17,7 @@ func TestDecideBack(t *testing.T) {
 		begun = `"krateo.io/external-create-pending":"2026-01-02T03:04:05Z"`
 		made  = begun + `,"krateo.io/external-create-succeeded":"2026-01-02T03:04:06Z","krateo.io/external-name":"a"`
 		found = `,"status":{"conditions":[{"type":"Created","status":"True","reason":"Observed","message":"2026-01-02T03:04:06Z of \"a\""},{"type":"Ready"},{"type":"UpToDate"}]}`
+		keep  = `"krateo.io/deletion-policy":"orphan"`
 		ours  = `,"finalizers":["example.org/keep","finalizer.managedresource.krateo.io"]`
 	)
 
@@ -192,6 +193,12 @@ func TestDecideBack(t *testing.T) {
 			o: `"metadata":{},"spec":{"managementPolicies":[]},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcilePaused"},{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
 		},
 		{
+			why: "but not for v1, which reads policies only with a feature that a provider may not have",
+			to:  "crossplane-v1", says: "belongs to another",
+			o: `"metadata":{},"spec":{"managementPolicies":[]},` +
+				`"status":{"conditions":[{"type":"Synced","status":"False","reason":"ExternalResourceNotOwned"}]}`,
+		},
+		{
 			why: "what was ready before an outage is the object's own", to: "krateo-v0.9",
 			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ExternalSystemUnavailable"},{"type":"Ready","status":"True","reason":"Available"}]}`,
 		},
@@ -250,8 +257,34 @@ func TestDecideBack(t *testing.T) {
 			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"managementPolicies":["Observe"]}`, what: "remove krateo.io/deletion-policy",
 		},
 		{
+			why: "an empty list does not forbid it to v1 without that feature", to: "crossplane-v1",
+			says: "forbid the deletion in the spec",
+			o:    `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"managementPolicies":[]}`,
+		},
+		{
+			why: "any other list does: v1 refuses the object without that feature", to: "crossplane-v1",
+			what: "remove krateo.io/deletion-policy",
+			o:    `"metadata":{"annotations":{` + keep + `}},"spec":{"managementPolicies":["Observe"]}`,
+		},
+		{
 			why: "krateo v0.9 knows the annotation", to: "krateo-v0.9",
 			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan","krateo.io/management-policy":"observe"}}`,
+		},
+		{
+			why: "but deletes by observe-delete, whatever the annotation says", to: "krateo-v0.9",
+			says: "which krateo-v0.9 obeys whatever krateo.io/deletion-policy says",
+			o:    `"metadata":{"annotations":{` + keep + `,"krateo.io/management-policy":"observe-delete"}}`,
+		},
+		{
+			why: "as is meant if the annotation does not forbid it", to: "krateo-v0.9",
+			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"delete",` +
+				`"krateo.io/management-policy":"observe-delete"}}`,
+		},
+		{
+			why: "v0.7 does not know either of the two", to: "krateo-v0.7",
+			says: `"observe-delete", which krateo-v0.7 does not know`,
+			o: `"metadata":{"annotations":{` + keep + `,"krateo.io/management-policy":"observe-delete"}},` +
+				`"spec":{"deletionPolicy":"Orphan"}`,
 		},
 		{
 			why: "v0.7 does not know the policy", to: "krateo-v0.7",
@@ -274,7 +307,7 @@ func TestDecideBack(t *testing.T) {
 		{
 			why: "a configuration that is being deleted is refused", to: "crossplane-v1", role: objects.Configuration,
 			o:    `"metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z","finalizers":["in-use.moorage.dev"]}`,
-			says: "is being deleted",
+			says: "is being deleted, and the objects that use it have to go first",
 		},
 	} {
 		var o objects.Object
@@ -303,23 +336,36 @@ func TestDecideBack(t *testing.T) {
 	}
 }
 
-// TestBackCommand has the lines that a person is told: one for the object, bound to its version, and
-// one for its status, bound to the conditions that were read.
+// TestBackCommand has the line that is printed: a command for the object, which fails if the object is not the one that
+// was read, and one for its status, which runs only after the first has succeeded.
 func TestBackCommand(t *testing.T) {
 	c := objects.Change{
 		Resource: "roles", Name: "a", ResourceVersion: "7", Annotations: map[string]string{"x": "1"},
 		Drop: []string{"y"}, Orphan: true,
 		Take: []string{"ours"}, Conditions: []objects.Indexed{{Index: 2, Type: "Created"}},
 	}
-	want := `kubectl patch roles a --type=merge '--patch={"metadata":{"annotations":{"x":"1","y":null},"finalizers":[],"resourceVersion":"7"},"spec":{"deletionPolicy":"Orphan"}}'
-kubectl patch roles a --subresource=status --type=json '--patch=[{"op":"test","path":"/status/conditions/2/type","value":"Created"},{"op":"remove","path":"/status/conditions/2"}]'`
+	want := `kubectl patch roles a --type=merge '--patch={"metadata":{"annotations":{"x":"1","y":null},"finalizers":[],"resourceVersion":"7"},"spec":{"deletionPolicy":"Orphan"}}'` + ` && ` +
+		`kubectl patch roles a --subresource=status --type=json '--patch=[{"op":"test","path":"/status/conditions/2/type","value":"Created"},{"op":"remove","path":"/status/conditions/2"}]'`
 
 	if diff := cmp.Diff(want, c.Command()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 
-	want = strings.ReplaceAll(want, "'\nkubectl", "' --context=dev\nkubectl") + " --context=dev"
+	want = strings.ReplaceAll(want, "' && kubectl", "' --context=dev && kubectl") + " --context=dev"
 	if diff := cmp.Diff(want, c.Command("--context=dev")); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+
+	c = objects.Change{
+		Resource: "roles", Name: "a", ResourceVersion: "7",
+		Conditions: []objects.Indexed{{Index: 2, Type: "Created"}},
+	}
+	want = `kubectl patch roles a --subresource=status --type=json ` +
+		`'--patch=[{"op":"test","path":"/metadata/resourceVersion","value":"7"},` +
+		`{"op":"test","path":"/status/conditions/2/type","value":"Created"},` +
+		`{"op":"remove","path":"/status/conditions/2"}]'`
+
+	if diff := cmp.Diff(want, c.Command()); diff != "" {
+		t.Errorf("the status alone: -want, +got:\n%s", diff)
 	}
 }

@@ -65,7 +65,8 @@ func Apply(ctx context.Context, kubectl Kubectl, c Change) error {
 	return nil
 }
 
-// Args are the arguments of kubectl that make the change, for one call or for two.
+// Args are the arguments of kubectl that make the change, for one call or for two. The first fails if the object is
+// not the one that was read any more; the second is to be made only after the first has succeeded.
 func (c Change) Args() (calls [][]string) {
 	if c.changesObject() {
 		calls = append(calls, c.patch(c.object(), "--type=merge"))
@@ -118,8 +119,14 @@ func (c Change) object() map[string]any {
 	return patch
 }
 
-// status is a patch that removes conditions if they are still where they were read.
+// status is a patch that removes conditions if they are still where they were read, and, if the status is all that is
+// changed, the object is the one that was read.
 func (c Change) status() (patch []map[string]any) {
+	if !c.changesObject() { // otherwise the version is the one that the first call has made
+		patch = append(patch,
+			map[string]any{"op": "test", "path": "/metadata/resourceVersion", "value": c.ResourceVersion})
+	}
+
 	for _, condition := range c.Conditions {
 		path := fmt.Sprintf("/status/conditions/%d", condition.Index)
 		patch = append(patch,
@@ -130,9 +137,10 @@ func (c Change) status() (patch []map[string]any) {
 	return patch
 }
 
-// Command is the change as lines for a shell, each with the options of kubectl that are given.
+// Command is the change as a line for a shell, with the options of kubectl that are given. A second call runs only if
+// the first has succeeded.
 func (c Change) Command(options ...string) string {
-	var lines []string
+	var calls []string
 
 	for _, args := range c.Args() {
 		words := []string{"kubectl"}
@@ -141,10 +149,10 @@ func (c Change) Command(options ...string) string {
 			words = append(words, quote(arg))
 		}
 
-		lines = append(lines, strings.Join(words, " "))
+		calls = append(calls, strings.Join(words, " "))
 	}
 
-	return strings.Join(lines, "\n")
+	return strings.Join(calls, " && ")
 }
 
 // bare are words that no shell reads as anything else.

@@ -1,0 +1,23 @@
+package tour
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestACommandThatGotCtrlCRunsAgain: Ctrl-C may end a command before it is in a process group of its own. The demo
+// learns of it by itself, and must not take it for a command that failed.
+func TestACommandThatGotCtrlCRunsAgain(t *testing.T) {
+	dir := t.TempDir()
+	script := "#!/bin/sh\n[ -e " + dir + "/again ] && { echo applied; exit 0; }\ntouch " + dir + "/again\nkill -INT $$\n"
+	binary := filepath.Join(dir, "edge")
+	if err := os.WriteFile(binary, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tour := newBusyTour(os.Stdout, binary)
+	got, err := tour.edge(t.Context(), "", "apply")
+	if err != nil || got != "applied\n" {
+		t.Errorf("it printed %q and failed with: %v", got, err)
+	}
+}
