@@ -173,6 +173,8 @@ func (p *pass[T, C]) deleteService(ctx context.Context) *outcome {
 func (p *pass[T, C]) releaseAccess(ctx context.Context) *outcome {
 	p.releasingAccess = true
 	if err := p.recordRelease(ctx); err != nil {
+		p.releasingAccess = false // nothing is released
+
 		return p.failedOutcome(err, p.failureMessage(lifecycle.ReleaseAccess))
 	}
 	switch result, err := p.r.access.ReconcileDelete(ctx, p.req, p.accessData...); {

@@ -184,7 +184,7 @@ func (p *pass[T, C]) checkRequests(ctx context.Context) error {
 		state = lifecycle.RequestDeleting
 	}
 	p.facts.Requests = state
-	if state != lifecycle.RequestMissing || !p.facts.MaybeCreated {
+	if state == lifecycle.RequestsPresent || !p.facts.MaybeCreated {
 		return nil
 	}
 

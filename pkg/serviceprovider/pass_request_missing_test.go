@@ -158,10 +158,12 @@ func TestNoAccessRequestForStaleObject(t *testing.T) {
 		reason  string
 		unasked bool // the request is gone, too
 		restart bool
+		leaving bool // the request is being deleted
 	}{
-		"TheRequestIsGone":  {"it is as it was left", true, false},
-		"TheRequestIsThere": {"an access provider may always show one", false, false},
-		"AnotherProcess":    {"it does not know who let the object go", true, true},
+		"TheRequestIsGone":         {"it is as it was left", true, false, false},
+		"TheRequestIsThere":        {"an access provider may always show one", false, false, false},
+		"AnotherProcess":           {"it does not know who let the object go", true, true, false},
+		"TheRequestIsBeingDeleted": {"access would be requested again", false, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -178,7 +180,7 @@ func TestNoAccessRequestForStaleObject(t *testing.T) {
 				w.restart()
 			}
 			w.r.cache = staleReader{w.home.Client(), old}
-			w.gate.leaving, w.gate.unasked, w.gate.calls = false, tc.unasked, nil
+			w.gate.leaving, w.gate.unasked, w.gate.calls = tc.leaving, tc.unasked, nil
 			got := w.run(f)
 			if diff := cmp.Diff([]string{"CreateOrUpdate"}, w.domain.called()); diff != "" || got.Name != "NothingToDo" ||
 				len(w.gate.calls) != 0 {

@@ -208,7 +208,7 @@ func (r *Requester) ensure(ctx context.Context, reg Registration, request reconc
 // if it is the last one. Access is requested again after that. Other than a ClusterRequest, an
 // AccessRequest contains nothing of the service.
 func (r *Requester) removeAccessRequestFinalizer(ctx context.Context, ar *clustersv1alpha1.AccessRequest) error {
-	if len(ar.GetFinalizers()) != 1 {
+	if len(ar.GetFinalizers()) != 1 || !meta.FinalizerExists(ar, Finalizer) {
 		return nil
 	}
 	r.dropGrant(client.ObjectKeyFromObject(ar))
