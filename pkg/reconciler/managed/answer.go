@@ -94,7 +94,10 @@ func (p *pass) noteAsked() bool {
 // noteOf returns what the note says that the user of an object was asked, and the time of the creation in question.
 // The time is zero if the note has none.
 func noteOf(mg resource.Managed) (said string, about time.Time) {
-	said, text, _ := strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved], "/")
+	said, text, dated := strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved], "/")
+	if !dated {
+		return said, time.Time{}
+	}
 	about, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		return said, time.Time{}

@@ -9,7 +9,9 @@ func (p *pass) whyKept() string {
 	case p.searchedFirst:
 		return fmt.Sprintf("%s; until %s after the election the object stays", textRecordLost, p.recovery)
 	case p.observation.ResourceExists:
-		return "the external resource was created or adopted for the object, and is not the object's by its stamp: looking again, for 5 seconds or until the creation grace period is over" + textKept
+		return fmt.Sprintf("the external resource was created or adopted for the object, "+
+			"and is not the object's by its stamp: looking again, for %s or until the creation grace period is over%s",
+			doubt, textKept)
 	case p.shown:
 		return "what was created is found by its attempt, and not by its external name: waiting until it is, or until neither finds it" + textKept
 	case p.searching > 0:
@@ -17,7 +19,8 @@ func (p *pass) whyKept() string {
 	case p.window() > 0:
 		return fmt.Sprintf("the external resource was created lately, and is not found: waiting until the creation grace period (%s) is over%s", p.r.grace, textKept)
 	default:
-		return "the external resource is not found, and no Delete explains that: looking once more after 5 seconds" + textKept
+		return fmt.Sprintf("the external resource is not found, and no Delete explains that: looking once more after %s%s",
+			doubt, textKept)
 	}
 }
 

@@ -7,16 +7,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// awaitElection finds out when this process becomes the leader. A manager that is elected already was elected before the
-// reconciler was made; any other starts the runnable that it is given here once it is. If the manager cannot tell, as a
-// double of a test that implements no more than a reconciler needs, the first reconcile counts.
+// awaitElection finds out when this process becomes the leader. A manager that is elected already was elected before
+// the reconciler was made; any other starts the runnable that it is given here once it is. If there is no election to
+// know of, the first reconcile counts.
 func (r *Reconciler) awaitElection(m manager.Manager) {
-	if m == nil {
+	elected, known := electionOf(m)
+	if !known {
 		return
 	}
-	defer func() { _ = recover() }() // such a double embeds a nil manager.Manager
 	select {
-	case <-m.Elected():
+	case <-elected:
 		r.elected.Store(&r.made)
 	default: // an error means that the manager has ended, and reconciles nothing
 		_ = m.Add(manager.RunnableFunc(func(context.Context) error {
@@ -25,6 +25,21 @@ func (r *Reconciler) awaitElection(m manager.Manager) {
 			return nil
 		}))
 	}
+}
+
+// electionOf returns the channel that a manager closes when it is elected. A nil manager has none, nor has a double of
+// a test that embeds one and implements only what a reconciler needs.
+func electionOf(m manager.Manager) (elected <-chan struct{}, known bool) {
+	if m == nil {
+		return nil, false
+	}
+	defer func() {
+		if recover() != nil {
+			known = false
+		}
+	}()
+
+	return m.Elected(), true
 }
 
 // leads notes that the process is the leader now. The first call counts. Each pass calls it: passes may begin a moment before

@@ -6,6 +6,8 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -122,18 +124,22 @@ var inheritable = map[string]string{
 	"/external-create-failed":  meta.AnnotationKeyExternalCreateFailed,
 }
 
-// takeOverMarks gives an object of which nothing was recorded here the marks of a predecessor, and one that has the external name of
-// what a predecessor has created since. They are stored also if
-// it is being deleted: in the next pass this process knows the object, and a user may be asked to remove some of them.
+// takeOverMarks gives an object of which nothing was recorded here the marks of a predecessor, and one that has the
+// external name of what a predecessor has created since. They are stored also if it is being deleted: in the next pass
+// this process knows the object, and a user may be asked to remove some of them.
 func (p *pass) takeOverMarks() bool {
 	marks := p.theirMarks()
 	if p.restored || len(marks) == 0 {
 		return false
 	}
+	stored := !p.r.halted(p.mg)
+	if stored && p.unresolved() {
+		p.tell(event.Warning(reasonLeft, p.redact(errors.New(p.supersededAttempt()))))
+	}
 	removeRecord(p.mg)
 	meta.AddAnnotations(p.mg, marks)
 
-	return !p.r.halted(p.mg)
+	return stored
 }
 
 // theirMarks returns the marks of the first predecessor that left any, if they count, by the names that they have here.

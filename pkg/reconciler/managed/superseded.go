@@ -1,6 +1,7 @@
 package managed
 
 import (
+	"fmt"
 	"time"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
@@ -64,6 +65,16 @@ func annotationOf(mg resource.Managed, domain, key string) string {
 // supersededText returns what is told of that.
 func (p *pass) supersededText(text, domain string) error {
 	return p.redact(errors.Errorf(text, domain, p.read.GetAnnotations()[domain+keyName], meta.GetExternalName(p.mg)))
+}
+
+// supersededAttempt names the attempt to create here whose result is not known, once the object stands for what a
+// predecessor has created since: nothing looks for its result any more.
+func (p *pass) supersededAttempt() string {
+	id, _ := attempt(p.mg)
+
+	return fmt.Sprintf("the object stands for %q now, which the runtime before has created; "+
+		"whether the attempt %s to create its external resource here led to another one is not known: "+
+		"look for it in the external system, and delete it if it is not needed", meta.GetExternalName(p.read), id)
 }
 
 // refusedAsSuperseded asks the user for which of the two external resources the object stands.

@@ -412,3 +412,24 @@ func TestAnAnswerHoldsForALaterQuestion(t *testing.T) {
 		}
 	}
 }
+
+// TestASupersededAttemptIsReported: what an attempt here led to is not known when a predecessor creates another
+// resource. Once the user has given the object that one, a warning names the attempt, because nothing looks for its
+// result any more.
+func TestASupersededAttemptIsReported(t *testing.T) {
+	w := newWorld(t, managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer))
+	w.cloud.After = lost()
+	w.create(func(v *volume.Volume) { v.Spec.SizeGiB = 1 })
+	_, _ = w.try()
+	w.cloud.After = nil
+	id := w.get().Annotations[meta.AnnotationKeyCreateAttempt]
+	w.createsThere("vol-7")
+	w.later(2)
+	w.taken()
+	w.change(supersessionAnswers["theirs"])
+	w.later(3)
+	_, calls, events := w.taken()
+	if id == "" || strings.Contains(calls, "Create") || strings.Count(events, "ExternalResourceLeft") != 1 {
+		t.Errorf("attempt %q: calls %s, events %s", id, calls, events)
+	}
+}
