@@ -123,7 +123,7 @@ func readDecisions(file *ast.File) ([]decision, error) {
 		if !ok || len(fn.Body.List) != 1 {
 			return nil, fmt.Errorf("%s is not one switch: teach internal/docs to read it", fn.Name.Name)
 		}
-		d := decision{name: fn.Name.Name, says: flat(fn.Doc)}
+		d := decision{name: fn.Name.Name, says: upper(strings.TrimPrefix(flat(fn.Doc), fn.Name.Name+": "))}
 		for _, stmt := range body.Body.List {
 			c, err := readChoice(stmt.(*ast.CaseClause))
 			if err != nil {

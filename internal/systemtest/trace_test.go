@@ -9,6 +9,7 @@ import (
 
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
 // TestAReplaceLeavesNoTraceOfAnAttempt shows why the class Opaque cannot promise more than docs/guarantees.md says:
@@ -28,7 +29,7 @@ func TestAReplaceLeavesNoTraceOfAnAttempt(t *testing.T) {
 	untouched := read(t, ns)
 
 	intent := v
-	meta.AddFinalizer(intent, "finalizer.managedresource.krateo.io")
+	meta.AddFinalizer(intent, managed.FinalizerName)
 	meta.SetExternalCreatePending(intent, v.CreationTimestamp.Time)
 	if err := api.Update(t.Context(), intent, client.FieldOwner("provider")); err != nil {
 		t.Fatal(err)
