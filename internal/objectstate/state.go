@@ -27,10 +27,10 @@ type State struct {
 	Version string // resourceVersion answered by our last write
 	Live    bool   // it was written, or read from the API server itself, in this process
 
-	Known  bool // a pass was made by this process
-	Failed bool // the last pass failed
-	Noted  bool // annotations were written in this pass
-	Gone   bool // its finalizer was removed, and the answer to that was that nobody keeps it
+	Known       bool // a pass was made by this process
+	Failed      bool // the last pass failed
+	PendingEcho bool // annotations were written in this pass
+	Gone        bool // its finalizer was removed, and the answer to that was that nobody keeps it
 
 	Kept  bool // our finalizer kept it
 	Stays bool // nothing is left over if the object goes now: there is nothing, or it is to stay
@@ -55,13 +55,13 @@ func (s *State) Older(version string) bool {
 // A Cold is the part that says nothing of most objects, most of the time: it is kept for
 // those with which not all is well, and for those with connection details.
 type Cold struct {
-	Tried   Wish    // what a user asked for and the last pass tried, while the object does not tell
-	Changed Instant // when this process first changed what its passes wait for since
+	TriedIntent UserIntent // what a user asked for and the last pass tried, while the object does not tell
+	Changed     Instant    // when this process first changed what its passes wait for since
 
 	DeleteSent       time.Time // when the last Delete was sent
 	FinalizerRemoved bool      // the author's finalizer was removed
-	Spared           bool      // it was told that the external resource stays, whatever is deleted
-	Leaves           string    // the external name of what is being deleted, was never found, or not looked at yet, as the object says it
+	Retained         bool      // it was told that the external resource stays, whatever is deleted
+	LeftoverName     string    // the external name of what is being deleted, was never found, or not looked at yet, as the object says it
 
 	Called           Intent            // Create was called for it, and its result is not known
 	Made             CreationRef       // what the last Create made, until an observation has found it
@@ -112,8 +112,8 @@ type Dropped struct {
 	Until  time.Time         // when it may be sent again
 }
 
-// A Wish is what a user asks of an object.
-type Wish struct {
+// An UserIntent is what a user asks of an object.
+type UserIntent struct {
 	Generation int64
 	Deleted    bool
 	Request    string

@@ -64,9 +64,9 @@ func TestCreationRefMatchesCondition(t *testing.T) {
 func TestEveryFieldIsDecided(t *testing.T) {
 	ignored := []string{
 		// whose effect is on when a pass is made, or on which object is read first
-		"Version", "Known", "Failed", "Gone", "Tried", "Changed", "Backoffs", "Unchanged", "Conflicts",
+		"Version", "Known", "Failed", "Gone", "TriedIntent", "Changed", "Backoffs", "Unchanged", "Conflicts",
 		// which only say something, or keep from saying it again
-		"Kept", "Stays", "Leaves",
+		"Kept", "Stays", "LeftoverName",
 		"Reworded.Of", "Reworded.Since", "Reworded.Told", "UnknownCreateErr", "LastWarnings", "LastDisconnectErr", "LastStatusErr", "LastReverted", "LastBadInterval", "VolatileWritten", "Written",
 		// which say how soon the same is sent again
 		"Dropped.Times", "Dropped.Until",
@@ -168,7 +168,7 @@ func filled(visit func(path string, r Record)) {
 			switch {
 			case f.Anonymous:
 				walk(path, at, inner)
-			case inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]() && inner != reflect.TypeFor[Wish]():
+			case inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]() && inner != reflect.TypeFor[UserIntent]():
 				walk(f.Name+".", at, inner)
 			default:
 				r := Record{Cold: &Cold{}}
@@ -211,8 +211,8 @@ func fill(v reflect.Value) {
 		v.Set(reflect.ValueOf([]Intent{{Pending: "a", Attempt: "a", Before: "a"}}))
 
 		return
-	case Wish:
-		v.Set(reflect.ValueOf(Wish{Generation: 1}))
+	case UserIntent:
+		v.Set(reflect.ValueOf(UserIntent{Generation: 1}))
 
 		return
 	}

@@ -41,9 +41,9 @@ func TestWhoseAbsenceIsDoubted(t *testing.T) {
 		"of another object":               {marks: replaced, told: objectstate.CreationRef{Mark: "ffffffff00000000-0badcafe/succeeded", Name: "vol-1"}},
 		"it is there":                     {marks: done, seen: as("vol-2"), change: func(p *pass) { p.observation.ResourceExists = true }},
 		"nothing was looked at":           {marks: done, seen: as("vol-2"), change: func(p *pass) { p.observed = false }},
-		"it is looked for by its attempt": {marks: done, change: func(p *pass) { p.searching = time.Second }, want: time.Second},
-		"what it is looked for is there":  {marks: done, change: func(p *pass) { p.searching, p.observation.ResourceExists = time.Second, true }},
-		"that is longer than a doubt":     {marks: done, seen: as("vol-2"), change: func(p *pass) { p.searching = time.Minute }, want: time.Minute},
+		"it is looked for by its attempt": {marks: done, change: func(p *pass) { p.recoveryGrace = time.Second }, want: time.Second},
+		"what it is looked for is there":  {marks: done, change: func(p *pass) { p.recoveryGrace, p.observation.ResourceExists = time.Second, true }},
+		"that is longer than a doubt":     {marks: done, seen: as("vol-2"), change: func(p *pass) { p.recoveryGrace = time.Minute }, want: time.Minute},
 	} {
 		mg := bearing(tc.marks)
 		if tc.told.Mark != "" {
@@ -53,7 +53,7 @@ func TestWhoseAbsenceIsDoubted(t *testing.T) {
 		if p.observed = true; tc.change != nil {
 			tc.change(p)
 		}
-		if got := p.unconfirmed(); got != tc.want {
+		if got := p.notFoundGrace(); got != tc.want {
 			t.Errorf("%s: doubted for %s, want %s", name, got, tc.want)
 		}
 	}
@@ -62,7 +62,7 @@ func TestWhoseAbsenceIsDoubted(t *testing.T) {
 // What a lookup finds is of the system that was asked: an object that bears no identity yet gets
 // it along with the result. It is known from then on, also if a replace takes it before the next pass.
 func TestWhatIsFoundIsOfItsSystem(t *testing.T) {
-	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}), &memo{})
+	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}), &objectState{})
 	w.recoverer, w.backend = &finder{name: "vol-1"}, &namedSystem{name: "blue"}
 	if err := w.pass.recover(t.Context()); err != nil {
 		t.Fatal(err)
@@ -71,14 +71,14 @@ func TestWhatIsFoundIsOfItsSystem(t *testing.T) {
 		t.Errorf("%d writes, the object bears %v", len(w.writes.sent), got)
 	}
 	replaced := bearing(nil)
-	if !passOf(replaced, w.memo).restoreIdentity() || replaced.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "blue" {
+	if !passOf(replaced, w.state).restoreIdentity() || replaced.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "blue" {
 		t.Errorf("after a replace it bears %v", replaced.GetAnnotations())
 	}
 }
 
 // What was put back is stored once: what else has changed since is stored by what changed it.
 func TestWhatWasPutBackIsStoredOnce(t *testing.T) {
-	w := newStored(bearing(nil), &memo{})
+	w := newStored(bearing(nil), &objectState{})
 	w.restored = true
 	for _, key := range []string{meta.AnnotationKeyExternalName, meta.AnnotationKeyOperation} {
 		meta.AddAnnotations(w.mg, map[string]string{key: "x"})
@@ -117,7 +117,7 @@ func TestAStatusThatCannotBeEncodedIsNotWritten(t *testing.T) {
 		"the same, nothing is new": {mg: broken, read: size(2)},
 		"what is there now":        {mg: size(2), read: size(1), newest: broken},
 	} {
-		if p.r, p.memo = endingPass().r, (&memo{}).wake(); p.newest == nil {
+		if p.r, p.state = endingPass().r, (&objectState{}).acquire(); p.newest == nil {
 			p.newest = p.read
 		}
 		c := &statusClient{answer: func(*fake.Managed) error { return nil }}
@@ -131,9 +131,9 @@ func TestAStatusThatCannotBeEncodedIsNotWritten(t *testing.T) {
 // Under a name of our choice a replace can take but the finalizer of what was created and may not
 // show yet. It is put back.
 func TestTheFinalizerOfWhatWasCreatedIsPutBack(t *testing.T) {
-	here := &memo{State: objectstate.State{Creation: createdHere}}
+	here := &objectState{State: objectstate.State{Creation: createdHere}}
 	for name, tc := range map[string]struct {
-		memo       *memo
+		memo       *objectState
 		finalizers []string
 		change     func(*pass)
 		want       bool
@@ -141,7 +141,7 @@ func TestTheFinalizerOfWhatWasCreatedIsPutBack(t *testing.T) {
 		"it is gone":               {here, nil, nil, true},
 		"another's is left":        {here, []string{"example.org/kept"}, nil, true},
 		"it is there":              {here, []string{FinalizerName}, nil, false},
-		"nothing was created":      {&memo{}, nil, nil, false},
+		"nothing was created":      {&objectState{}, nil, nil, false},
 		"the object is let go":     {here, nil, func(p *pass) { p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, false},
 		"the author has their own": {here, nil, func(p *pass) { p.r.finalizer = resource.NewNopFinalizer() }, false},
 	} {

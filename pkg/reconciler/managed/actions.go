@@ -20,29 +20,29 @@ import (
 
 // Steps are the actions after which a pass goes on: they add to what is known.
 var steps = map[lifecycle.Action]func(*pass, context.Context) error{
-	lifecycle.Observe: (*pass).observe,
-	lifecycle.Claim:   (*pass).claim,
-	lifecycle.Publish: (*pass).publish,
-	lifecycle.Create:  (*pass).create,
-	lifecycle.Update:  (*pass).update,
-	lifecycle.Delete:  (*pass).delete,
+	lifecycle.Observe:          (*pass).observe,
+	lifecycle.PersistOwnership: (*pass).claim,
+	lifecycle.Publish:          (*pass).publish,
+	lifecycle.Create:           (*pass).create,
+	lifecycle.Update:           (*pass).update,
+	lifecycle.Delete:           (*pass).delete,
 }
 
 func (p *pass) observe(ctx context.Context) error {
 	if err := p.preparedOrStored(ctx); err != nil {
 		return err
 	}
-	if err := p.connected(ctx); err != nil {
+	if err := p.connectOrStore(ctx); err != nil {
 		return err
 	}
 	if err := p.writeUnwritten(ctx); err != nil { // whose text may bear what only the client knows to be secret
 		return err
 	}
-	if err := p.catchUp(ctx); err != nil {
+	if err := p.storePending(ctx); err != nil {
 		return err
 	}
-	if p.unchanged() {
-		return errUnchanged
+	if p.causeUnchanged() {
+		return errCauseUnchanged
 	}
 	if err := p.inherit(ctx); err != nil {
 		return err
@@ -51,28 +51,28 @@ func (p *pass) observe(ctx context.Context) error {
 		return err
 	}
 	o, err := p.observeOrRecover(ctx)
-	if err != nil || p.pending != nil {
+	if err != nil || p.operation != nil {
 		return err
 	}
-	p.observation, p.observed, p.looked = o, true, true
+	p.observation, p.observed, p.observedOnce = o, true, true
 	if !o.ResourceExists && p.inherited == "" {
 		if err := p.inherit(ctx); err != nil {
 			return err
 		}
 	}
-	stranger := p.stranger()
-	if p.endDoubts(stranger); !stranger {
+	stranger := p.notOwned()
+	if p.clearDoubts(stranger); !stranger {
 		p.compare(o)
 		if o.ResourceExists {
 			p.rememberFound()
 		}
 	}
-	if err := p.tellLostDetails(ctx); err != nil {
+	if err := p.warnLostDetails(ctx); err != nil {
 		return err
 	}
-	p.unsaid = p.unpublished()
-	p.tellOfOldSecret()
-	if p.late, err = p.lateFields(); err != nil {
+	p.detailsPending = p.unpublished()
+	p.warnOldSecret()
+	if p.lateInitPatch, err = p.lateFields(); err != nil {
 		return observing.failed(err)
 	}
 	if o.ResourceExists && !o.ResourceUpToDate && o.Diff != "" {
@@ -82,9 +82,9 @@ func (p *pass) observe(ctx context.Context) error {
 	return nil
 }
 
-// connected connects. Where that fails, what was put back of the record is stored all the same: this
+// connectOrStore connects. Where that fails, what was put back of the record is stored all the same: this
 // process may end before it can connect.
-func (p *pass) connected(ctx context.Context) error {
+func (p *pass) connectOrStore(ctx context.Context) error {
 	err := p.connect(ctx)
 	if err == nil {
 		return nil
@@ -100,9 +100,9 @@ func (p *pass) connect(ctx context.Context) error {
 	if p.external != nil {
 		return nil
 	}
-	own, _ := limit(ctx, callDeadline(ctx)) // it ends with the pass: a client may keep it for later calls
+	own, _ := withDeadline(ctx, callDeadline(ctx)) // it ends with the pass: a client may keep it for later calls
 	var c ExternalClient
-	err := p.ask(own, telemetry.Connect, func(ctx context.Context) (err error) {
+	err := p.instrumentGuarded(own, telemetry.Connect, func(ctx context.Context) (err error) {
 		if c, err = p.r.connecter.Connect(ctx, p.mg); err == nil && c != nil {
 			p.inspect(c)
 		}
@@ -110,21 +110,21 @@ func (p *pass) connect(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return p.unconnected(ctx, err)
+		return p.connectFailed(ctx, err)
 	}
 	if c == nil {
 		return errors.New("the connecter returned no client and no error")
 	}
-	p.external = measured{bounded{c, callDeadline(ctx), p}, p}
+	p.external = instrumentedClient{timeoutClient{c, callDeadline(ctx), p}, p}
 	if p.r.changes != nil {
-		p.external = logged{p.external, p}
+		p.external = changeLogClient{p.external, p}
 	}
-	p.external = fenced{p.external, p}
-	if p.meet(); p.gate != nil {
-		p.external = limited{p.external, p}
+	p.external = fencedClient{p.external, p}
+	if p.bindConnection(); p.gate != nil {
+		p.external = rateLimitedClient{p.external, p}
 	}
 	p.subscribe(ctx)
-	if err := p.recognise(); err != nil {
+	if err := p.checkBackend(); err != nil {
 		p.external = nil // nothing is to be called
 
 		return err
@@ -142,16 +142,16 @@ func (p *pass) claim(ctx context.Context) error {
 			return finalizing.failed(err)
 		}
 	}
-	if resolves := p.resolves(); resolves || p.adopts() {
+	if resolves := p.settlesCreate(); resolves || p.adopts() {
 		if !resolves || p.inherits() {
 			meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreateAttempt: p.newAttempt()})
 		}
-		finish(p.mg, attemptSucceeded, p.now())
+		markResult(p.mg, attemptSucceeded, p.now())
 	}
 	p.recordOwnerBefore()
 
 	what := telemetry.Intent
-	if len(p.late) > 0 {
+	if len(p.lateInitPatch) > 0 {
 		what = telemetry.LateInit
 	}
 
@@ -159,7 +159,7 @@ func (p *pass) claim(ctx context.Context) error {
 		return updatingObject.failed(err)
 	}
 	p.claimed = true
-	if p.found { // with the marks that it has now
+	if p.seenOwned { // with the marks that it has now
 		p.rememberFound()
 	}
 
@@ -173,7 +173,7 @@ func (p *pass) claim(ctx context.Context) error {
 // was restored.
 func (p *pass) adopts() bool {
 	unheld := p.r.finalizer == nil && !meta.FinalizerExists(p.mg, FinalizerName)
-	id, result := attempt(p.mg)
+	id, result := attemptOf(p.mg)
 	restored := !p.r.named && copied(p.mg, id) && result == attemptSucceeded
 
 	return p.observation.ResourceExists && (unheld || restored || p.namedByUser() || p.observation.Owner == OwnerNobody || p.takesOverRestored()) && created(p.mg) == ""
@@ -181,14 +181,14 @@ func (p *pass) adopts() bool {
 
 // addFinalizer adds the finalizer of the author, or prepares ours to be stored.
 func (p *pass) addFinalizer(ctx context.Context) error {
-	if p.r.finalizer == nil || p.finalized {
+	if p.r.finalizer == nil || p.finalizerAdded {
 		return nil
 	}
 	answer := clone(p.mg)
 	if err := p.guarded("add finalizer", func() error { return p.r.finalizer.AddFinalizer(ctx, answer) }); err != nil {
 		return err
 	}
-	p.finalized = true
+	p.finalizerAdded = true
 	if answer.GetResourceVersion() == p.mg.GetResourceVersion() && slices.Equal(answer.GetFinalizers(), p.mg.GetFinalizers()) {
 		return nil
 	}
@@ -199,7 +199,7 @@ func (p *pass) addFinalizer(ctx context.Context) error {
 	p.newest = newest
 	p.mg.SetResourceVersion(answer.GetResourceVersion())
 	p.mg.SetFinalizers(answer.GetFinalizers())
-	p.memo.Version = answer.GetResourceVersion()
+	p.state.Version = answer.GetResourceVersion()
 
 	return nil
 }
@@ -208,12 +208,12 @@ func (p *pass) addFinalizer(ctx context.Context) error {
 // created, and what became of it. Nothing comes between it and the second.
 func (p *pass) create(ctx context.Context) error {
 	if meta.WasDeleted(p.mg) {
-		if spared, err := p.spare(ctx); spared || err != nil {
+		if spared, err := p.retain(ctx); spared || err != nil {
 			return creating.failed(err)
 		}
 	}
 	// Whoever is told to come back has written nothing.
-	leave, err := p.leaveToCall(ctx)
+	leave, err := p.acquireToken(ctx)
 	if err != nil {
 		return creating.failed(err)
 	}
@@ -223,48 +223,48 @@ func (p *pass) create(ctx context.Context) error {
 	if err := p.prepareCreate(ctx); err != nil {
 		return err
 	}
-	p.tellRecreated(lost, again, unfound)
-	p.leaveToCreate, p.memo.Uncalled = leave, nil
-	p.memo.Made, p.memo.Called = objectstate.CreationRef{}, p.intended()
-	p.memo.Seen = objectstate.CreationRef{} // whatever the call answers, it may have had its effect
+	p.recordRecreated(lost, again, unfound)
+	p.createToken, p.state.Uncalled = leave, nil
+	p.state.Made, p.state.Called = objectstate.CreationRef{}, p.intended()
+	p.state.Seen = objectstate.CreationRef{} // whatever the call answers, it may have had its effect
 	before := maps.Clone(p.mg.GetAnnotations())
 	told := &createdDetails{}
-	err = p.begun(p.external.Create(context.WithValue(ContextWithCreationToken(ctx, p.token()), createdDetailsKey{}, told), p.mg))
-	p.acted, p.made, p.observed = true, err == nil, false
+	err = p.noteInProgress(p.external.Create(context.WithValue(ContextWithCreationToken(ctx, p.token()), createdDetailsKey{}, told), p.mg))
+	p.mutated, p.created, p.observed = true, err == nil, false
 	delivered := p.deliver(ctx, told.take(), err)
 	unwritten := p.recordResult(ctx, before, err)
 	if !delivered {
-		p.unpublishable = p.deliverAgain(ctx)
+		p.publishErr = p.deliverAgain(ctx)
 	}
 
 	switch {
 	case external.IsAlreadyExists(err):
-		p.taken = err
+		p.alreadyExists = err
 
 		return recording.failed(unwritten)
 	case err != nil:
 		if unwritten != nil {
-			p.tell(event.Warning(reasonCannotUpdateManaged, p.redact(unwritten)))
+			p.recordEvent(event.Warning(reasonCannotUpdateManaged, p.redact(unwritten)))
 		}
 
 		return creating.failed(err)
 	}
-	p.memo.Seen, p.memo.Since, p.memo.Creation = objectstate.CreationRef{}, p.r.at(p.now()), created(p.mg)
+	p.state.Seen, p.state.Since, p.state.Creation = objectstate.CreationRef{}, p.r.at(p.now()), created(p.mg)
 	if !p.r.named {
-		p.memo.Made = creation(p.mg, p.mg)
+		p.state.Made = creation(p.mg, p.mg)
 	}
-	p.memo.Changed = p.memo.Since
+	p.state.Changed = p.state.Since
 	if p.r.named {
-		p.memo.Creation = createdHere
+		p.state.Creation = createdHere
 	}
-	p.tell(event.Normal(reasonCreated, "Successfully requested creation of external resource"))
+	p.recordEvent(event.Normal(reasonCreated, "Successfully requested creation of external resource"))
 
 	return recording.failed(unwritten)
 }
 
 // prepareCreate does all that must be durable before Create is called.
 func (p *pass) prepareCreate(ctx context.Context) error {
-	if err := p.mayChange(ctx); err != nil {
+	if err := p.checkFence(ctx); err != nil {
 		return creating.failed(err)
 	}
 	if !meta.WasDeleted(p.mg) {
@@ -272,12 +272,12 @@ func (p *pass) prepareCreate(ctx context.Context) error {
 			return finalizing.failed(err)
 		}
 	}
-	p.remember()
+	p.storeBackend()
 	if p.abandon(); abandoned(p.mg) {
 		p.giveUp()
 	}
 	before := maps.Clone(p.mg.GetAnnotations())
-	if err := p.expectDetails(ctx); err != nil {
+	if err := p.markDetailsPending(ctx); err != nil {
 		return publishing.failed(err)
 	}
 	if !p.r.named {
@@ -302,7 +302,7 @@ func (p *pass) prepareCreate(ctx context.Context) error {
 // object is what was read: where nothing had to be written before a create,
 // nothing has failed on a stale read.
 func (p *pass) checkLive(ctx context.Context) error {
-	if p.memo.Live {
+	if p.state.Live {
 		return nil
 	}
 	live, err := p.readLive(ctx)
@@ -312,28 +312,28 @@ func (p *pass) checkLive(ctx context.Context) error {
 	case live.GetResourceVersion() != p.mg.GetResourceVersion():
 		return kerrors.NewConflict(schema.GroupResource{Group: p.r.of.Group, Resource: p.r.of.Kind}, p.mg.GetName(), errors.New("the cache lags behind"))
 	}
-	p.memo.Live = true
+	p.state.Live = true
 
 	return nil
 }
 
 func (p *pass) update(ctx context.Context) error {
-	err := p.begun(p.external.Update(ctx, p.mg))
+	err := p.noteInProgress(p.external.Update(ctx, p.mg))
 	if err != nil && !external.IsNotFound(err) { // what went meanwhile is looked at again
 		return updating.failed(err)
 	}
-	p.acted, p.observed = true, false
-	p.memo.Since = p.r.at(p.now()) // an update may replace what it changes
-	if p.memo.Unchanged == 0 {
-		p.memo.Changed = p.memo.Since
-		p.tell(event.Normal(reasonUpdated, "Successfully requested update of external resource"))
+	p.mutated, p.observed = true, false
+	p.state.Since = p.r.at(p.now()) // an update may replace what it changes
+	if p.state.Unchanged == 0 {
+		p.state.Changed = p.state.Since
+		p.recordEvent(event.Normal(reasonUpdated, "Successfully requested update of external resource"))
 	}
 
 	return recording.failed(p.keepOperation(ctx))
 }
 
 func (p *pass) delete(ctx context.Context) error {
-	if spared, err := p.spare(ctx); spared || err != nil {
+	if spared, err := p.retain(ctx); spared || err != nil {
 		return deleting.failed(err)
 	}
 	if !p.observation.ResourceExists {
@@ -342,40 +342,40 @@ func (p *pass) delete(ctx context.Context) error {
 			return deleting.failed(err)
 		}
 	}
-	err := p.begun(p.external.Delete(ctx, p.mg))
+	err := p.noteInProgress(p.external.Delete(ctx, p.mg))
 	if err != nil && !external.IsNotFound(err) {
 		return deleting.failed(err)
 	}
-	if p.memo.DeleteSent.IsZero() {
-		p.memo.Changed = p.r.at(p.now())
-		p.tell(event.Normal(reasonDeleted, "Successfully requested deletion of external resource"))
+	if p.state.DeleteSent.IsZero() {
+		p.state.Changed = p.r.at(p.now())
+		p.recordEvent(event.Normal(reasonDeleted, "Successfully requested deletion of external resource"))
 	}
-	p.acted, p.observed = true, false
-	p.memo.DeleteSent = p.now()
+	p.mutated, p.observed = true, false
+	p.state.DeleteSent = p.now()
 
 	return recording.failed(p.keepOperation(ctx))
 }
 
-// release removes the finalizer. An object that is gone needs no more.
-func (p *pass) release(ctx context.Context) error {
+// removeFinalizer removes the finalizer. An object that is gone needs no more.
+func (p *pass) removeFinalizer(ctx context.Context) error {
 	if may := p.may(); may.Delete { // an orphan is left behind in any case
 		p.abandon()
 	}
 	if p.r.finalizer != nil {
 		err := p.guarded("remove finalizer", func() error { return p.r.finalizer.RemoveFinalizer(ctx, p.mg) })
 		err = gone.IgnoreConfirmed(ctx, p.r.cluster.GetAPIReader(), p.mg, err)
-		p.memo.FinalizerRemoved = err == nil
+		p.state.FinalizerRemoved = err == nil
 		p.released = err == nil
 
-		return lettingGo.failed(err)
+		return removingFinalizer.failed(err)
 	}
-	err := p.removeFinalizer(ctx)
+	err := p.storeWithoutFinalizer(ctx)
 	replaced := errors.Is(err, errReplaced)
 	p.released = err == nil
-	p.memo.Gone = replaced || err == nil && len(p.mg.GetFinalizers()) == 0
+	p.state.Gone = replaced || err == nil && len(p.mg.GetFinalizers()) == 0
 	if replaced {
 		return nil
 	}
 
-	return lettingGo.failed(err)
+	return removingFinalizer.failed(err)
 }

@@ -54,7 +54,7 @@ type storedWorld struct {
 	client *sought
 }
 
-func newStored(mg resource.Managed, o *memo, options ...ReconcilerOption) *storedWorld {
+func newStored(mg resource.Managed, o *objectState, options ...ReconcilerOption) *storedWorld {
 	mg.SetResourceVersion("7")
 	w := &storedWorld{
 		pass: passOf(mg, o, options...), liveCluster: &liveCluster{shows: clone(mg)},
@@ -103,10 +103,10 @@ func TestWhatComesBeforeAnObservation(t *testing.T) {
 		"Restored": {"what was put back is stored, whether something is asked or not", []func(*objectstate.Cold){stopped}, func(w *storedWorld) {
 			w.restored = true
 			meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyRestored: "uid-1"})
-		}, nil, errUnchanged, 0, 1, 0},
+		}, nil, errCauseUnchanged, 0, 1, 0},
 		"Unchanged": {"nothing is asked while nothing has changed", []func(*objectstate.Cold){stopped}, func(w *storedWorld) {
 			meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyCreateAttempt: foreignID, meta.AnnotationKeyExternalCreatePending: early})
-		}, nil, errUnchanged, 0, 0, 0},
+		}, nil, errCauseUnchanged, 0, 0, 0},
 		"Looked": {"then it is looked at", nil, func(*storedWorld) {}, nil, nil, 0, 0, 1},
 		"Sought": {"what an attempt led to is looked up before", nil, func(w *storedWorld) {
 			w.recoverer = w.client
@@ -159,17 +159,17 @@ func TestWhatAnObservationKeeps(t *testing.T) {
 		if err := w.pass.observe(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if !w.observed || !w.looked || w.found != tc.found || w.memo.Seen != tc.seen {
-			t.Errorf("%s: %s: observed %t, looked %t, found %t, seen %+v", name, tc.reason, w.observed, w.looked, w.found, w.memo.Seen)
+		if !w.observed || !w.observedOnce || w.seenOwned != tc.found || w.state.Seen != tc.seen {
+			t.Errorf("%s: %s: observed %t, looked %t, found %t, seen %+v", name, tc.reason, w.observed, w.observedOnce, w.seenOwned, w.state.Seen)
 		}
-		if diff := cmp.Diff(tc.cold, w.memo.Cold); diff != "" {
+		if diff := cmp.Diff(tc.cold, w.state.Cold); diff != "" {
 			t.Errorf("%s: %s: remembered, -want +got:\n%s", name, tc.reason, diff)
 		}
-		if len(w.told) != 1 {
-			t.Errorf("%s: one detail, and %d sets of them are told", name, len(w.told))
+		if len(w.observedDetails) != 1 {
+			t.Errorf("%s: one detail, and %d sets of them are told", name, len(w.observedDetails))
 		}
 	}
-	w := newStored(&lateManaged{Spec: lateSpec{Bad: "x"}}, &memo{})
+	w := newStored(&lateManaged{Spec: lateSpec{Bad: "x"}}, &objectState{})
 	w.r.empty, w.client.shows.ResourceLateInitialized = reflect.TypeFor[lateManaged](), true
 	if err := w.pass.observe(t.Context()); stageOf(err) != observing {
 		t.Errorf("what cannot be filled in ends with %v", err)
@@ -186,7 +186,7 @@ func TestNoClientOfAnotherSystem(t *testing.T) {
 		"another system": {&namedSystem{name: "green"}, false},
 		"this system":    {&namedSystem{name: "blue"}, true},
 	} {
-		p := passOf(bearing(map[string]string{meta.AnnotationKeyBackendIdentity: "blue"}), &memo{})
+		p := passOf(bearing(map[string]string{meta.AnnotationKeyBackendIdentity: "blue"}), &objectState{})
 		p.r.telemetry = p.r.newTelemetry()
 		p.r.connecter = NewNopDisconnecter(ExternalConnectorFn(func(context.Context, resource.Managed) (ExternalClient, error) { return tc.c, nil }))
 		if err := p.connect(t.Context()); (err == nil) != tc.want || (p.external != nil) != tc.want {
@@ -237,12 +237,12 @@ func TestWhatAnAuthorsFinalizerStores(t *testing.T) {
 
 			return nil
 		}}
-		w := newStored(bearing(map[string]string{"example.org/own": "1"}), &memo{}, WithFinalizer(f))
+		w := newStored(bearing(map[string]string{"example.org/own": "1"}), &objectState{}, WithFinalizer(f))
 		w.mg.SetConditions(commonv1.Available()) // learned
 		before := w.newest
 		for range 2 {
-			if err := w.addFinalizer(t.Context()); err != nil || f.added != 1 || !w.finalized {
-				t.Errorf("%s: %v, added %d times, finalized %t", name, err, f.added, w.finalized)
+			if err := w.addFinalizer(t.Context()); err != nil || f.added != 1 || !w.finalizerAdded {
+				t.Errorf("%s: %v, added %d times, finalized %t", name, err, f.added, w.finalizerAdded)
 			}
 		}
 		for what, mg := range map[string]resource.Managed{"the object": w.mg, "the newest": w.newest} {
@@ -250,34 +250,34 @@ func TestWhatAnAuthorsFinalizerStores(t *testing.T) {
 				t.Errorf("%s: %s: %s is %+v", name, tc.reason, what, mg)
 			}
 		}
-		if !isReady(w.mg) || isReady(w.newest) || (w.newest != before) != tc.newer || (w.memo.Version == tc.version) != tc.newer {
-			t.Errorf("%s: %s: ready %t, stored %t, newer %t, version %q", name, tc.reason, isReady(w.mg), isReady(w.newest), w.newest != before, w.memo.Version)
+		if !isReady(w.mg) || isReady(w.newest) || (w.newest != before) != tc.newer || (w.state.Version == tc.version) != tc.newer {
+			t.Errorf("%s: %s: ready %t, stored %t, newer %t, version %q", name, tc.reason, isReady(w.mg), isReady(w.newest), w.newest != before, w.state.Version)
 		}
 		if before.GetResourceVersion() != "7" || before.GetFinalizers() != nil {
 			t.Errorf("%s: what was read is changed: %+v", name, before)
 		}
 	}
 	boom := errors.New("boom")
-	w := newStored(bearing(nil), &memo{}, WithFinalizer(&authorsFinalizer{add: func(resource.Object) error { return boom }}))
-	if err := w.addFinalizer(t.Context()); !errors.Is(err, boom) || w.finalized {
-		t.Errorf("one that fails: %v, finalized %t", err, w.finalized)
+	w := newStored(bearing(nil), &objectState{}, WithFinalizer(&authorsFinalizer{add: func(resource.Object) error { return boom }}))
+	if err := w.addFinalizer(t.Context()); !errors.Is(err, boom) || w.finalizerAdded {
+		t.Errorf("one that fails: %v, finalized %t", err, w.finalizerAdded)
 	}
 }
 
 // What the API server itself shows is believed: another version is a conflict, once it is the same
 // nobody asks again, and an older one than was known is that of a restore.
 func TestWhatIsThereIsMadeSureOf(t *testing.T) {
-	w := newStored(bearing(nil), &memo{})
+	w := newStored(bearing(nil), &objectState{})
 	w.liveCluster.shows.SetResourceVersion("8")
 	err := w.checkLive(t.Context())
 	var status kerrors.APIStatus
-	if !kerrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details.Group != "g" || status.Status().Details.Kind != "K" || w.memo.Live {
-		t.Errorf("another version: %v, live %t", err, w.memo.Live)
+	if !kerrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details.Group != "g" || status.Status().Details.Kind != "K" || w.state.Live {
+		t.Errorf("another version: %v, live %t", err, w.state.Live)
 	}
 	w.liveCluster.shows.SetResourceVersion("7")
 	for range 2 {
-		if err := w.checkLive(t.Context()); err != nil || w.liveCluster.asked != 2 || !w.memo.Live {
-			t.Errorf("the same: %v, asked %d times, live %t", err, w.liveCluster.asked, w.memo.Live)
+		if err := w.checkLive(t.Context()); err != nil || w.liveCluster.asked != 2 || !w.state.Live {
+			t.Errorf("the same: %v, asked %d times, live %t", err, w.liveCluster.asked, w.state.Live)
 		}
 	}
 	for name, tc := range map[string]struct {
@@ -337,7 +337,7 @@ func TestAnObjectIsLetGo(t *testing.T) {
 	for name, tc := range cases {
 		mg := bearing(tc.marks)
 		mg.Finalizers, mg.DeletionTimestamp = tc.held, &metav1.Time{Time: noon}
-		w := newStored(mg, &memo{})
+		w := newStored(mg, &objectState{})
 		if tc.author != nil {
 			w.r.finalizer = tc.author
 		}
@@ -345,12 +345,12 @@ func TestAnObjectIsLetGo(t *testing.T) {
 			w.liveCluster.shows = nil
 		}
 		w.writes.finalizers = true
-		err := w.letGo(t.Context())
-		if !errors.Is(err, tc.err) || (err == nil) != (tc.err == nil) || err != nil && stageOf(err) != lettingGo {
+		err := w.finishDeletion(t.Context())
+		if !errors.Is(err, tc.err) || (err == nil) != (tc.err == nil) || err != nil && stageOf(err) != removingFinalizer {
 			t.Errorf("%s: %s: it ended with %v", name, tc.reason, err)
 		}
-		if w.released != tc.released || w.memo.Gone != tc.gone || w.memo.FinalizerRemoved != tc.removed {
-			t.Errorf("%s: %s: released %t, gone %t, removed %t", name, tc.reason, w.released, w.memo.Gone, w.memo.FinalizerRemoved)
+		if w.released != tc.released || w.state.Gone != tc.gone || w.state.FinalizerRemoved != tc.removed {
+			t.Errorf("%s: %s: released %t, gone %t, removed %t", name, tc.reason, w.released, w.state.Gone, w.state.FinalizerRemoved)
 		}
 		if tc.author != nil && len(w.writes.sent) > 0 {
 			t.Errorf("%s: beside the author's, ours is removed: %q", name, w.writes.sent)
@@ -370,7 +370,7 @@ func TestAnObjectIsLetGo(t *testing.T) {
 // What an author's updater was answered is what the next write of the pass is for.
 func TestWhatAnAuthorsUpdaterWasAnsweredIsKnown(t *testing.T) {
 	changes := map[string]any{meta.AnnotationKeyCreateAttempt: ownDone}
-	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), &memo{}, WithCriticalAnnotationUpdater(
+	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), &objectState{}, WithCriticalAnnotationUpdater(
 		CriticalAnnotationUpdateFn(func(_ context.Context, o client.Object) error {
 			o.SetResourceVersion("9")
 			meta.AddAnnotations(o, map[string]string{"example.org/note": "of another"})
@@ -389,7 +389,7 @@ func TestWhatAnAuthorsUpdaterWasAnsweredIsKnown(t *testing.T) {
 // written is not taken for a write of ours later.
 func TestWhatIsNotGivenToAnAuthorsUpdater(t *testing.T) {
 	given := 0
-	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID}), &memo{}, WithCriticalAnnotationUpdater(
+	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID}), &objectState{}, WithCriticalAnnotationUpdater(
 		CriticalAnnotationUpdateFn(func(context.Context, client.Object) error {
 			given++
 
@@ -399,9 +399,9 @@ func TestWhatIsNotGivenToAnAuthorsUpdater(t *testing.T) {
 		given, w.mg = 0, bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID + "/failed"})
 		w.shows.SetAnnotations(map[string]string{meta.AnnotationKeyCreateAttempt: another})
 		err := w.recordByAuthor(t.Context(), map[string]any{meta.AnnotationKeyCreateAttempt: ownID + "/failed"})
-		if ours := w.memo.ours(meta.AnnotationKeyCreateAttempt, ownID+"/failed"); err != nil || given != want || ours != (want > 0) {
+		if ours := w.state.isOwnEcho(meta.AnnotationKeyCreateAttempt, ownID+"/failed"); err != nil || given != want || ours != (want > 0) {
 			t.Errorf("the object is marked with %s: it ended with %v, given %d times, ours is %t", another, err, given, ours)
 		}
-		w.memo.wrote = nil
+		w.state.written = nil
 	}
 }

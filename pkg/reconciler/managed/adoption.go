@@ -55,7 +55,7 @@ func (p *pass) adoption() (asked, allowed lifecycle.Adoption) {
 	}
 	policy := p.policyOfAdoption()
 
-	return policy, p.r.adoption.Allowed(policy, lifecycle.Owner(p.observation.Owner), p.near())
+	return policy, p.r.adoption.Allowed(policy, lifecycle.Owner(p.observation.Owner), p.sameNamespace())
 }
 
 // policyOfAdoption returns the adoption policy that the object names, or else the default.
@@ -67,10 +67,10 @@ func (p *pass) policyOfAdoption() lifecycle.Adoption {
 	return p.r.adoption.Default
 }
 
-// near says whether what was found is known to belong to an object of the same namespace, or,
+// sameNamespace says whether what was found is known to belong to an object of the same namespace, or,
 // where there is none, to one of the same kind and name: that two objects have no namespace
 // says nothing of who may edit them.
-func (p *pass) near() bool {
+func (p *pass) sameNamespace() bool {
 	found, namespace := p.observation.OwnerStamp, p.mg.GetNamespace()
 	if namespace == "" {
 		return found.names(p.stampOfKey())
@@ -79,31 +79,31 @@ func (p *pass) near() bool {
 	return namespace == cmp.Or(p.observation.OwnerNamespace, found.Namespace())
 }
 
-// stranger says whether what was found is not ours to change. A mark of creation
+// notOwned says whether what was found is not ours to change. A mark of creation
 // or adoption counts for the name it was made for, which the object tells once it
 // was found: another name than the stored one has to be claimed anew.
-func (p *pass) stranger() bool {
+func (p *pass) notOwned() bool {
 	owner, matches := lifecycle.Owner(p.observation.Owner), p.observation.ResourceUpToDate
 	_, adoption := p.adoption()
-	if !lifecycle.Stranger(owner, false, adoption, matches) { // whatever the marks say, which takes longer to find out
+	if !lifecycle.NotOwned(owner, false, adoption, matches) { // whatever the marks say, which takes longer to find out
 		return false
 	}
 	this := creation(p.mg, p.read)
-	told, underThisName := p.toldFound(this)
-	found := p.memo.Seen == creation(p.mg, p.mg)
+	told, underThisName := p.observedInStatus(this)
+	found := p.state.Seen == creation(p.mg, p.mg)
 	claimed := this.Mark != "" && !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!told || underThisName || found)
 
 	if p.r.named && p.observation.Owner == OwnerUnknown {
-		claimed = claimed || p.held() // a finalizer without a mark means created here
+		claimed = claimed || p.hasFinalizer() // a finalizer without a mark means created here
 	}
 
-	return lifecycle.Stranger(owner, claimed, adoption, matches)
+	return lifecycle.NotOwned(owner, claimed, adoption, matches)
 }
 
 // namedByUser says whether the external name is of no creation that is recorded: its user may have set it, in
 // place of a creation that came to nothing, or as the answer to what became of one.
 func (p *pass) namedByUser() bool {
-	id, _ := attempt(p.mg)
+	id, _ := attemptOf(p.mg)
 	over := id != "" && !copied(p.mg, id) && !lost(p.mg)
 	begun := id != "" || !meta.GetExternalCreatePending(p.mg).IsZero()
 
@@ -115,7 +115,7 @@ func (p *pass) namedByUser() bool {
 func (p *pass) notAllowed() string {
 	owner := lifecycle.Owner(p.observation.Owner)
 	asked, allowed := p.adoption()
-	if asked == allowed || lifecycle.Stranger(owner, false, asked, p.observation.ResourceUpToDate) {
+	if asked == allowed || lifecycle.NotOwned(owner, false, asked, p.observation.ResourceUpToDate) {
 		return ""
 	}
 	policy, bound := meta.GetAdoptionPolicy(p.mg), "is not allowed by this provider"

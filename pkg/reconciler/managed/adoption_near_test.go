@@ -35,10 +35,10 @@ func TestWhatIsNear(t *testing.T) {
 	} {
 		mg := bearing(nil)
 		mg.SetNamespace(tc.namespace)
-		p := passOf(mg, &memo{})
+		p := passOf(mg, &objectState{})
 		p.r.of.Group, p.r.of.Kind = "g", "K"
 		p.observation = ExternalObservation{Owner: OwnerOther, OwnerNamespace: tc.owners, OwnerStamp: tc.stamp}
-		if got := p.near(); got != tc.want {
+		if got := p.sameNamespace(); got != tc.want {
 			t.Errorf("%s: near is %t", name, got)
 		}
 	}
@@ -60,7 +60,7 @@ func TestWhatIsAskedFor(t *testing.T) {
 	} {
 		mg := bearing(tc.marks)
 		mg.SetNamespace("quay")
-		p := passOf(mg, &memo{}, WithAdoptionPolicy(meta.AdoptionPolicyIfMatching))
+		p := passOf(mg, &objectState{}, WithAdoptionPolicy(meta.AdoptionPolicyIfMatching))
 		p.r.of.Group, p.r.of.Kind = "g", "K"
 		p.observation = ExternalObservation{ResourceExists: true, Owner: OwnerOther, OwnerStamp: tc.found}
 		if asked, allowed := p.adoption(); asked != tc.asked || allowed != tc.allowed {
@@ -94,7 +94,7 @@ func TestAStrangerUnderANameOfOurChoice(t *testing.T) {
 		}
 		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{}), WithAdoptionPolicy(meta.AdoptionPolicyNever), WithDeterministicExternalName(tc.named))
 		p.observation = ExternalObservation{ResourceExists: true, Owner: tc.owner}
-		if got := p.stranger(); got != tc.want {
+		if got := p.notOwned(); got != tc.want {
 			t.Errorf("%s: a stranger's is %t", name, got)
 		}
 	}
@@ -103,12 +103,12 @@ func TestAStrangerUnderANameOfOurChoice(t *testing.T) {
 // A user takes a name back, with the policy that let the object adopt what has it, before the status tells of that: what this
 // process has found as ours stays ours. Under any other name it has to be claimed anew.
 func TestWhatWasFoundIsNoStrangers(t *testing.T) {
-	seen := func(name string) *memo {
+	seen := func(name string) *objectState {
 		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: name}}, objectstate.Cold{})
 	}
 	told := commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Message: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}.String()}
 	for name, tc := range map[string]struct {
-		memo  *memo
+		memo  *objectState
 		owner Owner
 		want  bool
 	}{
@@ -123,7 +123,7 @@ func TestWhatWasFoundIsNoStrangers(t *testing.T) {
 		mg.SetConditions(told)
 		p := passOf(mg, tc.memo)
 		p.observation = ExternalObservation{ResourceExists: true, Owner: tc.owner}
-		if got := p.stranger(); got != tc.want {
+		if got := p.notOwned(); got != tc.want {
 			t.Errorf("%s: a stranger's is %t", name, got)
 		}
 	}
@@ -157,7 +157,7 @@ func TestWhatAUserNamed(t *testing.T) {
 		"another runtime has failed":       {by(pending, early, meta.AnnotationKeyExternalCreateFailed, later), false, false},
 		"the attempt was another object's": {by(attempt, foreign), false, false},
 	} {
-		p := passOf(bearing(tc.marks), &memo{}, WithDeterministicExternalName(tc.named))
+		p := passOf(bearing(tc.marks), &objectState{}, WithDeterministicExternalName(tc.named))
 		if got := p.namedByUser(); got != tc.want {
 			t.Errorf("%s: %t", name, got)
 		}
@@ -183,7 +183,7 @@ func TestWhyAPolicyIsNotAllowed(t *testing.T) {
 	} {
 		mg := bearing(map[string]string{meta.AnnotationKeyAdoptionPolicy: tc.policy})
 		mg.SetNamespace(tc.namespace)
-		p := passOf(resource.Managed(mg), &memo{}, tc.options...)
+		p := passOf(resource.Managed(mg), &objectState{}, tc.options...)
 		p.observation = ExternalObservation{ResourceExists: true, Owner: tc.owner}
 		want := tc.want
 		if want != "" {
@@ -213,7 +213,7 @@ func TestARecordIsWrittenWithItsName(t *testing.T) {
 		"something else":        {map[string]string{attempt: ownDone, name: "vol-1"}, map[string]string{"color": "red"}, false},
 		"the record is removed": {map[string]string{attempt: ownDone, name: "vol-1"}, map[string]string{attempt: ""}, false},
 	} {
-		w := newStored(bearing(tc.marks), &memo{})
+		w := newStored(bearing(tc.marks), &objectState{})
 		w.writes.finalizers, w.r.named = true, reason == "its name is chosen"
 		meta.AddAnnotations(w.mg, tc.changes)
 		if err := w.store(t.Context(), telemetry.Intent); err != nil || len(w.writes.sent) != 1 || strings.Contains(w.writes.sent[0], `"`+name+`":"vol-1"`) != tc.want {

@@ -48,7 +48,7 @@ func NewRetryingCriticalAnnotationUpdater(c client.Client) *RetryingCriticalAnno
 func belongsToUser(key string) bool {
 	ours := strings.HasPrefix(key, "krateo.io/") || strings.HasPrefix(key, "moorage.dev/")
 
-	return ours && !bookkeeping[key] || key == "kubectl.kubernetes.io/last-applied-configuration"
+	return ours && !ownedAnnotations[key] || key == "kubectl.kubernetes.io/last-applied-configuration"
 }
 
 // UpdateCriticalAnnotations stores the annotations of o, apart from those by

@@ -31,53 +31,53 @@ const (
 	textAgain = " (and leave " + meta.AnnotationKeyWasUnresolved + ": a replace, which takes all annotations, is not taken for an answer)"
 )
 
-// askUser makes sure that an answer of the user can be told from a replace, before the condition asks
+// ask makes sure that an answer of the user can be told from a replace, before the condition asks
 // to remove the record of a creation: the object gets a note that the condition does not ask to remove.
 // The condition Created then says which creation that is. An object that another runtime has
 // marked gets none, unless predecessors are known: then the note tells that their marks were taken over, once
 // the user has removed these. What a predecessor has created since is answered by its annotations, or by the
 // external name.
-func (p *pass) askUser(ctx context.Context) error {
+func (p *pass) ask(ctx context.Context) error {
 	mark := p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
-	noted := (mark != "" || len(p.r.predecessors) > 0) && p.last.Attempt != lifecycle.Superseded
-	if err := p.keepAsked(ctx, noted); err != nil || !noted {
-		return cmp.Or(err, p.unpublishable)
+	noted := (mark != "" || len(p.r.predecessors) > 0) && p.lastFacts.Attempt != lifecycle.Superseded
+	if err := p.storeQuestion(ctx, noted); err != nil || !noted {
+		return cmp.Or(err, p.publishErr)
 	}
-	if found, _ := p.toldFound(creation(p.mg, p.mg)); found || mark == "" { // under another name: that one was claimed, and no other
-		return p.unpublishable
+	if found, _ := p.observedInStatus(creation(p.mg, p.mg)); found || mark == "" { // under another name: that one was claimed, and no other
+		return p.publishErr
 	}
 	text := objectstate.CreationRef{Mark: mark, Name: meta.GetExternalName(p.mg)}.String()
-	p.set(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved, Message: text})
+	p.setCondition(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved, Message: text})
 
-	return p.unpublishable
+	return p.publishErr
 }
 
-// keepAsked stores the note on the object whose user is asked, if it is to have one, and the finalizer
+// storeQuestion stores the note on the object whose user is asked, if it is to have one, and the finalizer
 // if the object does not have it: until the user answers, an external resource may exist that is to be
 // deleted with the object. Without a finalizer, an answer about a creation of another runtime would be
 // taken for a replace. An object without a note gets the finalizer alone: its external name is not decided.
-func (p *pass) keepAsked(ctx context.Context, noted bool) error {
-	if !p.last.Held {
+func (p *pass) storeQuestion(ctx context.Context, noted bool) error {
+	if !p.lastFacts.HasFinalizer {
 		if err := p.addFinalizer(ctx); err != nil {
 			return finalizing.failed(err)
 		}
 	}
-	desired, changed := clone(p.mg), noted && p.noteAsked()
+	desired, changed := clone(p.mg), noted && p.recordQuestion()
 	switch {
-	case changed || noted && !p.last.Held:
+	case changed || noted && !p.lastFacts.HasFinalizer:
 		return updatingObject.failed(p.store(ctx, telemetry.Result))
-	case !noted && !p.last.Held && p.takeHold(desired):
+	case !noted && !p.lastFacts.HasFinalizer && p.ensureFinalizer(desired):
 		return updatingObject.failed(p.replaceFinalizers(ctx, desired))
 	default:
 		return nil
 	}
 }
 
-// noteAsked gives the object the note that its user is asked, and says whether that changed it. The note has the
+// recordQuestion gives the object the note that its user is asked, and says whether that changed it. The note has the
 // time of the creation in question: the user was not asked about what a predecessor has created later. Where
 // predecessors are known, a question about a later creation moves the time: the answer holds for its marks, too.
-func (p *pass) noteAsked() bool {
-	said, about := noteOf(p.mg)
+func (p *pass) recordQuestion() bool {
+	said, about := questionNote(p.mg)
 	last := latest(meta.GetExternalCreateSucceeded(p.mg), meta.GetExternalCreatePending(p.mg))
 	if said != "" && (len(p.r.predecessors) == 0 || !last.After(about)) {
 		return false
@@ -91,9 +91,9 @@ func (p *pass) noteAsked() bool {
 	return true
 }
 
-// noteOf returns what the note says that the user of an object was asked, and the time of the creation in question.
+// questionNote returns what the note says that the user of an object was asked, and the time of the creation in question.
 // The time is zero if the note has none.
-func noteOf(mg resource.Managed) (said string, about time.Time) {
+func questionNote(mg resource.Managed) (said string, about time.Time) {
 	said, text, dated := strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved], "/")
 	if !dated {
 		return said, time.Time{}
@@ -118,7 +118,7 @@ func (p *pass) answered() lifecycle.Answer {
 	if !asked && !gaveUp {
 		return lifecycle.Question{}.Answer()
 	}
-	id, _ := attempt(p.mg)
+	id, _ := attemptOf(p.mg)
 
 	return lifecycle.Question{
 		Asked:    asked,
@@ -128,15 +128,15 @@ func (p *pass) answered() lifecycle.Answer {
 		Told:     told,
 		Held:     len(p.mg.GetFinalizers()) > 0,
 		GaveUp:   gaveUp,
-		New:      !p.memo.Known,
-		Ended:    p.memo.Known && !p.memo.recalls(),
+		New:      !p.state.Known,
+		Ended:    p.state.Known && !p.state.remembersCreation(),
 	}.Answer()
 }
 
-// heed makes the memory of a creation what its user says. What a replace took, and this process
+// applyAnswer makes the memory of a creation what its user says. What a replace took, and this process
 // does not know, is read from the condition Created. Objects that another runtime has marked
 // have no id of an attempt: that one was begun is all there was to know.
-func (p *pass) heed(answer lifecycle.Answer) {
+func (p *pass) applyAnswer(answer lifecycle.Answer) {
 	switch answer {
 	case lifecycle.Unanswered:
 	case lifecycle.GivenUp:
@@ -144,31 +144,31 @@ func (p *pass) heed(answer lifecycle.Answer) {
 	case lifecycle.Answered:
 		removeRecord(p.mg)
 		p.restored = true
-		p.tellTaken(textGivenUp)
+		p.warnRecordTaken(textGivenUp)
 	case lifecycle.Overruled:
 		if created(p.mg) != "" {
-			p.memo.Made = creation(p.mg, p.mg)
+			p.state.Made = creation(p.mg, p.mg)
 		}
-		p.tellTaken(textOverruled)
+		p.warnRecordTaken(textOverruled)
 	case lifecycle.Taken:
-		p.recollect()
+		p.readCreationFromStatus()
 		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyWasUnresolved: notedTaken})
 		p.restored = true
-		p.tellTaken(textTaken)
+		p.warnRecordTaken(textTaken)
 	}
 }
 
-// recalls says whether the memory knows of a creation, or of an attempt whose result is not known.
-func (o *memo) recalls() bool {
+// remembersCreation says whether the memory knows of a creation, or of an attempt whose result is not known.
+func (o *objectState) remembersCreation() bool {
 	nothing := objectstate.CreationRef{}
 
 	return o.Seen != nothing || o.Made != nothing || o.Called != (objectstate.Intent{})
 }
 
-// recollect reads from the condition Created which creation the user is asked about, if the
+// readCreationFromStatus reads from the condition Created which creation the user is asked about, if the
 // memory knows of none.
-func (p *pass) recollect() {
-	if p.memo.recalls() {
+func (p *pass) readCreationFromStatus() {
+	if p.state.remembersCreation() {
 		return
 	}
 	var ref objectstate.CreationRef
@@ -177,17 +177,17 @@ func (p *pass) recollect() {
 		ref, pending = objectstate.ParseCreationRef(told.Message), told.LastTransitionTime.Time
 	}
 	if strings.HasSuffix(ref.Mark, "/"+attemptSucceeded) {
-		p.memo.Made = ref
+		p.state.Made = ref
 
 		return
 	}
 	id, _, _ := strings.Cut(ref.Mark, "/")
-	p.memo.Called = objectstate.Intent{Pending: pending.UTC().Format(time.RFC3339), Attempt: id}
+	p.state.Called = objectstate.Intent{Pending: pending.UTC().Format(time.RFC3339), Attempt: id}
 }
 
 // asksAgain returns what the condition adds after a replace has taken all annotations once.
 func (p *pass) asksAgain() string {
-	if said, _ := noteOf(p.mg); said != notedTaken {
+	if said, _ := questionNote(p.mg); said != notedTaken {
 		return ""
 	}
 

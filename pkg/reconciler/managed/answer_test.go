@@ -51,7 +51,7 @@ func TestRestore(t *testing.T) {
 	made := objectstate.CreationRef{Mark: third.Attempt + "/succeeded", Name: "vol-2"}
 	cases := map[string]struct {
 		reason     string
-		memo       *memo
+		memo       *objectState
 		told       []commonv1.Condition
 		marks      map[string]string
 		finalizers []string
@@ -73,7 +73,7 @@ func TestRestore(t *testing.T) {
 			want: map[string]string{pending: early, attempt: second}, remembers: objectstate.Cold{Called: called},
 		},
 		"Begun": {
-			reason: "another process may have called for it", memo: &memo{}, marks: map[string]string{pending: early, attempt: second},
+			reason: "another process may have called for it", memo: &objectState{}, marks: map[string]string{pending: early, attempt: second},
 			remembers: objectstate.Cold{Called: called},
 		},
 		"Earlier": {
@@ -89,19 +89,19 @@ func TestRestore(t *testing.T) {
 			want: map[string]string{pending: early, attempt: second, noted: notedTaken}, remembers: objectstate.Cold{Called: called}, message: textTaken,
 		},
 		"AskedBefore": {
-			reason: "or what the condition says of an attempt", memo: &memo{},
+			reason: "or what the condition says of an attempt", memo: &objectState{},
 			told: []commonv1.Condition{asks(textUnresolved + "; more"), about(second, "")}, finalizers: held,
 			want:      map[string]string{pending: since, attempt: second, noted: notedTaken},
 			remembers: objectstate.Cold{Called: objectstate.Intent{Pending: since, Attempt: second}}, message: textTaken,
 		},
 		"AskedOfWhatWasMade": {
-			reason: "or of what was made and never found", memo: &memo{},
+			reason: "or of what was made and never found", memo: &objectState{},
 			told: []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)}, finalizers: held,
 			want:      map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun, noted: notedTaken},
 			remembers: objectstate.Cold{Made: seen}, message: textTaken,
 		},
 		"AskedWithoutAName": {
-			reason: "also of what has no name", memo: &memo{}, told: []commonv1.Condition{asks(textNameless), about(seen.Mark, "")}, finalizers: held,
+			reason: "also of what has no name", memo: &objectState{}, told: []commonv1.Condition{asks(textNameless), about(seen.Mark, "")}, finalizers: held,
 			want:      map[string]string{attempt: seen.Mark, succeeded: begun, noted: notedTaken},
 			remembers: objectstate.Cold{Made: objectstate.CreationRef{Mark: seen.Mark}}, message: textTaken,
 		},
@@ -114,7 +114,7 @@ func TestRestore(t *testing.T) {
 			told: []commonv1.Condition{asks(textUnresolved), about(second, "")}, marks: map[string]string{attempt: second},
 		},
 		"AnsweredOverEarlier": {
-			reason: "what is left of an earlier creation is no reason to ask again", memo: &memo{},
+			reason: "what is left of an earlier creation is no reason to ask again", memo: &objectState{},
 			told: []commonv1.Condition{asks(textUnresolved), about(second, "")}, marks: map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
 		},
 		"AnsweredOverOneThatWasSeen": {
@@ -129,7 +129,7 @@ func TestRestore(t *testing.T) {
 			message: fmt.Sprintf(textEarlierNamed, "vol-0"),
 		},
 		"MergedUnseen": {
-			reason: "so they do while the condition asks about what was never found", memo: &memo{},
+			reason: "so they do while the condition asks about what was never found", memo: &objectState{},
 			told:  []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)},
 			marks: map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
 			want:  map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun}, remembers: objectstate.Cold{Made: seen}, message: fmt.Sprintf(textEarlierNamed, "vol-0"),
@@ -140,15 +140,15 @@ func TestRestore(t *testing.T) {
 			want:  map[string]string{attempt: seen.Mark, succeeded: begun}, message: textEarlier,
 		},
 		"GivenUp": {
-			reason: "what was given up is back: he has answered", memo: &memo{State: objectstate.State{Known: true}}, told: []commonv1.Condition{gaveUp},
+			reason: "what was given up is back: he has answered", memo: &objectState{State: objectstate.State{Known: true}}, told: []commonv1.Condition{gaveUp},
 			marks: map[string]string{attempt: second, pending: early, noted: notedAsked}, want: map[string]string{noted: notedAsked}, message: textGivenUp,
 		},
 		"GivenUpBefore": {
-			reason: "another process may have begun another", memo: &memo{}, told: []commonv1.Condition{gaveUp},
+			reason: "another process may have begun another", memo: &objectState{}, told: []commonv1.Condition{gaveUp},
 			marks: map[string]string{attempt: second, pending: early, noted: notedAsked}, remembers: objectstate.Cold{Called: called}, message: textOverruled,
 		},
 		"GivenUpBeforeThat": {
-			reason: "the same, and what came before that was made", memo: &memo{}, told: []commonv1.Condition{gaveUp},
+			reason: "the same, and what came before that was made", memo: &objectState{}, told: []commonv1.Condition{gaveUp},
 			marks:     map[string]string{attempt: first + "/succeeded", name: "vol-0", succeeded: early},
 			remembers: objectstate.Cold{Made: objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-0"}}, message: textOverruled,
 		},
@@ -163,11 +163,11 @@ func TestRestore(t *testing.T) {
 			remembers: objectstate.Cold{Made: made}, message: textEarlier,
 		},
 		"GivenUpAndLeft": {
-			reason: "what is left is no record", memo: &memo{State: objectstate.State{Known: true}}, told: []commonv1.Condition{gaveUp},
+			reason: "what is left is no record", memo: &objectState{State: objectstate.State{Known: true}}, told: []commonv1.Condition{gaveUp},
 			marks: map[string]string{attempt: second, noted: notedAsked},
 		},
 		"NotAsked": {
-			reason: "what the condition asked for once is not asked any more", memo: &memo{},
+			reason: "what the condition asked for once is not asked any more", memo: &objectState{},
 			told: []commonv1.Condition{{Type: "Synced", Status: "True"}, about(second, "")}, finalizers: held,
 		},
 	}
@@ -188,7 +188,7 @@ func TestRestore(t *testing.T) {
 			if p.restored != (tc.want != nil) {
 				t.Errorf("%s: to be stored is %t", tc.reason, p.restored)
 			}
-			if got := p.memo.Cold; got.Called != tc.remembers.Called || got.Made != tc.remembers.Made {
+			if got := p.state.Cold; got.Called != tc.remembers.Called || got.Made != tc.remembers.Made {
 				t.Errorf("%s: remembered is %+v, %+v", tc.reason, got.Called, got.Made)
 			}
 			warned := event.Event{}
@@ -230,7 +230,7 @@ func TestAsksAgain(t *testing.T) {
 		"": "", notedAsked: "", notedTaken: textAgain,
 		notedAsked + "/" + early: "", notedTaken + "/" + early: textAgain,
 	} {
-		if got := passOf(bearing(map[string]string{meta.AnnotationKeyWasUnresolved: value}), &memo{}).asksAgain(); got != want {
+		if got := passOf(bearing(map[string]string{meta.AnnotationKeyWasUnresolved: value}), &objectState{}).asksAgain(); got != want {
 			t.Errorf("%q: got %q", value, got)
 		}
 	}
@@ -246,10 +246,10 @@ func TestRecall(t *testing.T) {
 	begun := noon.Add(time.Hour).Format(time.RFC3339) // the number of the second attempt
 	whole := map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun}
 	known := remembering(objectstate.State{Seen: seen}, objectstate.Cold{})
-	here := &memo{State: objectstate.State{Creation: createdHere}}
+	here := &objectState{State: objectstate.State{Creation: createdHere}}
 	cases := map[string]struct {
 		reason  string
-		memo    *memo
+		memo    *objectState
 		options []ReconcilerOption
 		marks   map[string]string
 		want    map[string]string // nil: as they were
@@ -261,9 +261,9 @@ func TestRecall(t *testing.T) {
 		"Earlier":  {"or from after an earlier one", known, nil, map[string]string{name: "vol-0", attempt: first + "/succeeded", pending: early, succeeded: early}, whole, true},
 		"Whole":    {"nothing is missing", known, nil, whole, nil, false},
 		"Since":    {"another was begun since", remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: first + "/succeeded"}}, objectstate.Cold{}), nil, map[string]string{attempt: second}, nil, false},
-		"Unknown":  {"the memory knows nothing", &memo{}, nil, nil, nil, false},
+		"Unknown":  {"the memory knows nothing", &objectState{}, nil, nil, nil, false},
 		"Named":    {"a name of our choice needs no record, but the finalizer", here, []ReconcilerOption{WithDeterministicExternalName(true)}, nil, nil, true},
-		"NotNamed": {"and not if nothing was created", &memo{}, []ReconcilerOption{WithDeterministicExternalName(true)}, nil, nil, false},
+		"NotNamed": {"and not if nothing was created", &objectState{}, []ReconcilerOption{WithDeterministicExternalName(true)}, nil, nil, false},
 	}
 	for id, tc := range cases {
 		mg, want := bearing(tc.marks), tc.want
@@ -290,9 +290,9 @@ func TestWhatIsRememberedOfARecordThatIsBelieved(t *testing.T) {
 		"its result is unknown":  {map[string]string{name: "vol-1", attempt: ownID}, objectstate.CreationRef{}},
 		"the attempt has failed": {map[string]string{name: "vol-1", attempt: ownID + "/failed"}, objectstate.CreationRef{}},
 	} {
-		p := passOf(bearing(tc.marks), &memo{})
-		if p.heed(lifecycle.Overruled); p.memo.Made != tc.want || len(p.events) != 1 || p.events[0].Message != textOverruled {
-			t.Errorf("%s: remembered as made is %+v, told %+v", reason, p.memo.Made, p.events)
+		p := passOf(bearing(tc.marks), &objectState{})
+		if p.applyAnswer(lifecycle.Overruled); p.state.Made != tc.want || len(p.events) != 1 || p.events[0].Message != textOverruled {
+			t.Errorf("%s: remembered as made is %+v, told %+v", reason, p.state.Made, p.events)
 		}
 	}
 }
@@ -306,8 +306,8 @@ func TestAUserWhoHasChosenAnotherNameIsAsked(t *testing.T) {
 	}
 	mg.SetConditions(found)
 	registry := prometheus.NewRegistry()
-	w := newStored(mg, &memo{}, WithMetricsRegisterer(registry))
-	if err := w.askUser(t.Context()); err != nil || len(w.writes.sent) != 1 || w.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != notedAsked {
+	w := newStored(mg, &objectState{}, WithMetricsRegisterer(registry))
+	if err := w.ask(t.Context()); err != nil || len(w.writes.sent) != 1 || w.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != notedAsked {
 		t.Errorf("error %v, sent %q", err, w.writes.sent)
 	}
 	if got := sample(t, registry, "moorage_managed_writes_total", "what"); got["result"] != 1 {
@@ -323,8 +323,8 @@ func TestWhatAUserIsAskedAbout(t *testing.T) {
 	w := newStored(bearing(map[string]string{
 		meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early, meta.AnnotationKeyExternalName: "vol-1",
 		meta.AnnotationKeyWasUnresolved: notedAsked,
-	}), &memo{})
-	if err := w.askUser(t.Context()); err != nil {
+	}), &objectState{})
+	if err := w.ask(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	c := w.mg.GetCondition(commonv1.TypeCreated)
@@ -364,9 +364,9 @@ func TestTheNoteOfAQuestionStays(t *testing.T) {
 		if tc.noted != "" {
 			mg.Annotations[meta.AnnotationKeyWasUnresolved] = tc.noted
 		}
-		w := newStored(mg, &memo{}, tc.options...)
-		w.last.Held = true
-		if err := w.askUser(t.Context()); err != nil {
+		w := newStored(mg, &objectState{}, tc.options...)
+		w.lastFacts.HasFinalizer = true
+		if err := w.ask(t.Context()); err != nil {
 			t.Errorf("noted %q: %v", tc.noted, err)
 		}
 		got, written := w.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved], len(w.writes.sent) > 0
@@ -380,8 +380,8 @@ func TestTheNoteOfAQuestionStays(t *testing.T) {
 // no matter which runtime has begun its creation.
 func TestAnObjectWhoseUserIsAskedIsHeld(t *testing.T) {
 	theirs := []ReconcilerOption{WithPredecessor("crossplane.io")}
-	held, since := lifecycle.Facts{Held: true}, lifecycle.Facts{Attempt: lifecycle.Superseded}
-	sinceHeld := lifecycle.Facts{Held: true, Attempt: lifecycle.Superseded}
+	held, since := lifecycle.Facts{HasFinalizer: true}, lifecycle.Facts{Attempt: lifecycle.Superseded}
+	sinceHeld := lifecycle.Facts{HasFinalizer: true, Attempt: lifecycle.Superseded}
 	ours := map[string]string{meta.AnnotationKeyExternalCreatePending: early, meta.AnnotationKeyCreateAttempt: ownID}
 	foreign := map[string]string{meta.AnnotationKeyExternalCreatePending: early}
 	for reason, tc := range map[string]struct {
@@ -400,12 +400,12 @@ func TestAnObjectWhoseUserIsAskedIsHeld(t *testing.T) {
 		"and nothing is written if that object is held": {ours, sinceHeld, theirs, "", 0},
 	} {
 		mg := bearing(tc.marks)
-		if tc.last.Held {
+		if tc.last.HasFinalizer {
 			mg.SetFinalizers([]string{FinalizerName})
 		}
-		w := newStored(mg, &memo{}, tc.options...)
-		w.last = tc.last
-		if err := w.askUser(t.Context()); err != nil {
+		w := newStored(mg, &objectState{}, tc.options...)
+		w.lastFacts = tc.last
+		if err := w.ask(t.Context()); err != nil {
 			t.Errorf("%s: %v", reason, err)
 		}
 		if held := meta.FinalizerExists(w.newest, FinalizerName); !held || len(w.writes.sent) != tc.writes {
@@ -423,11 +423,11 @@ func TestTheFinalizerOfTheAuthorHoldsAnObjectWhoseUserIsAsked(t *testing.T) {
 	boom := errors.New("boom")
 	for _, want := range []error{nil, boom} {
 		added := 0
-		w := newStored(marked(early, "", "", ownID), &memo{}, WithFinalizer(resource.FinalizerFns{
+		w := newStored(marked(early, "", "", ownID), &objectState{}, WithFinalizer(resource.FinalizerFns{
 			AddFinalizerFn:    func(context.Context, resource.Object) error { added++; return want },
 			RemoveFinalizerFn: func(context.Context, resource.Object) error { return nil },
 		}))
-		err := w.askUser(t.Context())
+		err := w.ask(t.Context())
 		asked := w.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved
 		if !errors.Is(err, want) || added != 1 || asked != (want == nil) {
 			t.Errorf("error %v, want %v; added %d times, asked is %t", err, want, added, asked)
@@ -450,7 +450,7 @@ func TestTheNoteIsWrittenWithTheRecord(t *testing.T) {
 		"of another runtime": {map[string]string{pending: early}, notedAsked, []string{pending}},
 		"no note is written": {ours, "", nil},
 	} {
-		w := newStored(bearing(tc.marks), &memo{})
+		w := newStored(bearing(tc.marks), &objectState{})
 		key := meta.AnnotationKeyWasUnresolved
 		if tc.note == "" {
 			key, tc.note = "color", "red"

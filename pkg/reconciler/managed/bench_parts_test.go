@@ -22,11 +22,11 @@ func halfwayPass() *pass {
 	v.SetConditions(commonv1.Available(), commonv1.ReconcileSuccess(), commonv1.Condition{
 		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: creation(v, v).String(),
 	})
-	r := &Reconciler{clock: clock.RealClock{}, made: time.Now().Add(-time.Hour), grace: time.Second}
+	r := &Reconciler{clock: clock.RealClock{}, createdAt: time.Now().Add(-time.Hour), grace: time.Second}
 	read := clone(v)
 
 	return &pass{
-		r: r, mg: v, read: read, newest: read, generation: 1, memo: (&memo{State: objectstate.State{Seen: creation(v, v)}}).wake(),
+		r: r, mg: v, read: read, newest: read, generation: 1, state: (&objectState{State: objectstate.State{Seen: creation(v, v)}}).acquire(),
 		observed: true, observation: ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
 	}
 }
@@ -72,7 +72,7 @@ func BenchmarkStatusComparison(b *testing.B) {
 // The patch of a status in which a condition has changed.
 func BenchmarkStatusPatch(b *testing.B) {
 	p := halfwayPass()
-	p.set(commonv1.Unavailable().WithMessage("it is away"))
+	p.setCondition(commonv1.Unavailable().WithMessage("it is away"))
 	b.ReportAllocs()
 	for b.Loop() {
 		newest, desired, err := p.statuses()

@@ -47,7 +47,7 @@ func TestCreateLingers(t *testing.T) {
 					time.AfterFunc(tc.stops, cancel)
 				}
 				client := &endingClient{}
-				b := bounded{ExternalClient: client, pass: passOf(bearing(nil), &memo{})}
+				b := timeoutClient{ExternalClient: client, pass: passOf(bearing(nil), &objectState{})}
 				if tc.deadline > 0 {
 					b.deadline = time.Now().Add(tc.deadline)
 				}
@@ -134,8 +134,8 @@ func TestMayChange(t *testing.T) {
 		if tc.stops {
 			ctx = stopped
 		}
-		err := passOf(bearing(nil), &memo{}, tc.options...).mayChange(ctx)
-		if (err == nil) != tc.want || err != nil && !errors.Is(err, errNotBegun) {
+		err := passOf(bearing(nil), &objectState{}, tc.options...).checkFence(ctx)
+		if (err == nil) != tc.want || err != nil && !errors.Is(err, errFenced) {
 			t.Errorf("%s: got %v", name, err)
 		}
 		if name == "fence says no" && !errors.Is(err, refused) {

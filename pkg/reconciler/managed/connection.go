@@ -57,7 +57,7 @@ func WithLimits(set *gates.Set) ReconcilerOption {
 }
 
 // callPriorities has the priority of the calls of a pass, by its urgency.
-var callPriorities = map[lifecycle.Urgency]gates.Priority{
+var callPriorities = map[lifecycle.Priority]gates.Priority{
 	lifecycle.User:     gates.User,
 	lifecycle.Progress: gates.Progress,
 	lifecycle.Retry:    gates.Retry,
@@ -85,23 +85,23 @@ func (p *pass) inspect(c ExternalClient) {
 	}
 }
 
-// meet joins those whose calls go over the same connection.
-func (p *pass) meet() {
+// bindConnection joins those whose calls go over the same connection.
+func (p *pass) bindConnection() {
 	if p.connection.Name == "" {
 		p.connection.Name = connectionName(p.mg)
 	}
 	if p.r.limits != nil {
 		p.gate = p.r.limits.GateOf(p.connection.Name, p.connection.Revision)
-		if p.memo.held != nil && p.memo.held.gate != p.gate {
-			p.memo.leaves()
+		if p.state.reservation != nil && p.state.reservation.gate != p.gate {
+			p.state.cancelReservation()
 		}
 	}
-	p.join(p.connection.Name, p.connection.Revision)
+	p.joinList(p.connection.Name, p.connection.Revision)
 }
 
-// unconnected returns why there is no client. What is wrong with the connection as a
+// connectFailed returns why there is no client. What is wrong with the connection as a
 // whole is learnt by its gate, as from any other call.
-func (p *pass) unconnected(ctx context.Context, err error) error {
+func (p *pass) connectFailed(ctx context.Context, err error) error {
 	if p.r.limits == nil || !classify(err).shared {
 		return err
 	}
@@ -110,7 +110,7 @@ func (p *pass) unconnected(ctx context.Context, err error) error {
 	if gates.IsHeld(err) { // the connecter asks the gates itself
 		return err
 	}
-	release, held := p.askLeave(ctx, true)
+	release, held := p.waitForToken(ctx, true)
 	if held != nil {
 		return held
 	}
@@ -137,32 +137,32 @@ func connectionName(mg resource.Managed) string {
 	return kind + "/" + mg.GetNamespace() + "/" + ref.Name
 }
 
-// leaveToCall returns leave for one call, to be given back with what came of it, or an
+// acquireToken returns leave for one call, to be given back with what came of it, or an
 // error if the call must not be made now.
-func (p *pass) leaveToCall(ctx context.Context) (release func(error), err error) {
-	release, err = p.askLeave(ctx, p.called)
-	p.called = p.called || err == nil
+func (p *pass) acquireToken(ctx context.Context) (release func(error), err error) {
+	release, err = p.waitForToken(ctx, p.admitted)
+	p.admitted = p.admitted || err == nil
 
 	return release, err
 }
 
-// askLeave asks the gate. A call that continues what has begun is not held up.
-func (p *pass) askLeave(ctx context.Context, continues bool) (release func(error), err error) {
+// waitForToken asks the gate. A call that continues what has begun is not held up.
+func (p *pass) waitForToken(ctx context.Context, continues bool) (release func(error), err error) {
 	if p.gate == nil {
 		return func(error) {}, nil
 	}
-	calls, cancel := limit(ctx, callDeadline(ctx))
+	calls, cancel := withDeadline(ctx, callDeadline(ctx))
 	defer cancel()
 	if calls.Err() == nil { // or else it is something that has a time of its own: what is taken back
 		ctx = calls
 	}
 
 	release, err = p.gate.Acquire(ctx, gates.Request{
-		Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID()), Priority: callPriorities[p.urgency], Continues: continues,
+		Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID()), Priority: callPriorities[p.priority], Continues: continues,
 		Message: p.causeOf,
 	})
-	if p.memo.held = nil; err != nil {
-		p.memo.held = &turn{p.gate, gates.Request{Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID())}}
+	if p.state.reservation = nil; err != nil {
+		p.state.reservation = &reservation{p.gate, gates.Request{Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID())}}
 	}
 
 	return release, err
@@ -173,22 +173,22 @@ func (p *pass) call(release func(error), do func() error) error {
 	err := context.Canceled // what panics has shown nothing
 	defer func() { release(err) }()
 	answer := do()
-	if err = answer; errors.Is(answer, errNotBegun) {
+	if err = answer; errors.Is(answer, errFenced) {
 		err = context.Canceled // neither has what was not begun
 	}
 
 	return answer
 }
 
-// A limited client makes no call without leave.
-type limited struct {
+// A rateLimitedClient client makes no call without leave.
+type rateLimitedClient struct {
 	ExternalClient
 
 	pass *pass
 }
 
-func (l limited) Observe(ctx context.Context, mg resource.Managed) (o ExternalObservation, err error) {
-	release, err := l.pass.leaveToCall(ctx)
+func (l rateLimitedClient) Observe(ctx context.Context, mg resource.Managed) (o ExternalObservation, err error) {
+	release, err := l.pass.acquireToken(ctx)
 	if err != nil {
 		return o, err
 	}
@@ -202,12 +202,12 @@ func (l limited) Observe(ctx context.Context, mg resource.Managed) (o ExternalOb
 }
 
 // Create has the leave that was asked for before anything was written.
-func (l limited) Create(ctx context.Context, mg resource.Managed) error {
-	return l.pass.call(l.pass.leaveToCreate, func() error { return l.ExternalClient.Create(ctx, mg) })
+func (l rateLimitedClient) Create(ctx context.Context, mg resource.Managed) error {
+	return l.pass.call(l.pass.createToken, func() error { return l.ExternalClient.Create(ctx, mg) })
 }
 
-func (l limited) Update(ctx context.Context, mg resource.Managed) error {
-	release, err := l.pass.leaveToCall(ctx)
+func (l rateLimitedClient) Update(ctx context.Context, mg resource.Managed) error {
+	release, err := l.pass.acquireToken(ctx)
 	if err != nil {
 		return err
 	}
@@ -215,8 +215,8 @@ func (l limited) Update(ctx context.Context, mg resource.Managed) error {
 	return l.pass.call(release, func() error { return l.ExternalClient.Update(ctx, mg) })
 }
 
-func (l limited) Delete(ctx context.Context, mg resource.Managed) error {
-	release, err := l.pass.leaveToCall(ctx)
+func (l rateLimitedClient) Delete(ctx context.Context, mg resource.Managed) error {
+	release, err := l.pass.acquireToken(ctx)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func TestWhatAClientCanDo(t *testing.T) {
 	for name, bulk := range map[string]bool{"lists are wanted": true, "or not": false} {
 		var closed []string
 		able := ableClient{&sought{}, &pagedList{}, namedSystem{name: "blue"}, &closed}
-		p := passOf(bearing(nil), &memo{})
+		p := passOf(bearing(nil), &objectState{})
 		p.r.bulk, p.r.telemetry = bulk, p.r.newTelemetry()
 		p.r.connecter = ExternalConnectDisconnecterFns{DisconnectFn: func(context.Context) error {
 			closed = append(closed, "connecter")
@@ -59,7 +59,7 @@ func TestWhatAClientCanDo(t *testing.T) {
 			t.Errorf("%s: disconnected %q, and %q failed", name, closed, failed)
 		}
 	}
-	p := passOf(bearing(nil), &memo{})
+	p := passOf(bearing(nil), &objectState{})
 	p.r.connecter = NewNopDisconnecter(&NopConnecter{})
 	if p.inspect(&NopClient{}); p.lister != nil || p.recoverer != nil || p.backend != nil || len(p.disconnects) > 0 {
 		t.Errorf("a client that can do nothing besides: %+v", p)
@@ -70,13 +70,13 @@ func TestWhatAClientCanDo(t *testing.T) {
 // is given it all the same.
 func TestLeaveIsWaitedForInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := passOf(bearing(nil), &memo{})
+		p := passOf(bearing(nil), &objectState{})
 		p.gate = gates.New(gates.WithRate(0.5, 0.5, 0.5), gates.WithMaxWait(5*time.Second))
 		ask := func(left time.Duration) (time.Duration, error) {
 			ctx, cancel := context.WithTimeout(t.Context(), left)
 			defer cancel()
 			begun := time.Now()
-			release, err := p.askLeave(ctx, false)
+			release, err := p.waitForToken(ctx, false)
 			if err == nil {
 				release(nil)
 			}
@@ -106,7 +106,7 @@ func TestLeaveIsWaitedForInTime(t *testing.T) {
 func TestWhatIsLeftOfALeaseAtAnyTimeOfDay(t *testing.T) {
 	for _, now := range []time.Time{noon, noon.Add(20 * time.Minute), noon.Add(40 * time.Minute), noon.Add(59*time.Minute + 59*time.Second)} {
 		for _, want := range []time.Duration{-time.Hour, -1, 0, 1, time.Second, 2 * time.Hour} {
-			p := passOf(bearing(nil), &memo{}, WithClock(testclock.NewFakePassiveClock(now)), WithLeaseDeadline(func() time.Time { return now.Add(want) }))
+			p := passOf(bearing(nil), &objectState{}, WithClock(testclock.NewFakePassiveClock(now)), WithLeaseDeadline(func() time.Time { return now.Add(want) }))
 			if left, limited, err := p.leaseLeft(); left != want || !limited || err != nil {
 				t.Errorf("at %s, %s before the deadline: %s is left, limited is %t, error %v", now, want, left, limited, err)
 			}
@@ -120,11 +120,11 @@ func TestNothingIsLeftOfNoLease(t *testing.T) {
 		"none":        func(*Reconciler) {},
 		"without end": WithLeaseDeadline(func() time.Time { return time.Time{} }),
 	} {
-		if left, limited, err := passOf(bearing(nil), &memo{}, o).leaseLeft(); left != 0 || limited || err != nil {
+		if left, limited, err := passOf(bearing(nil), &objectState{}, o).leaseLeft(); left != 0 || limited || err != nil {
 			t.Errorf("%s: %s is left, limited is %t", name, left, limited)
 		}
 	}
-	p := passOf(bearing(nil), &memo{}, WithLeaseDeadline(func() time.Time { return noon.Add(time.Hour) }))
+	p := passOf(bearing(nil), &objectState{}, WithLeaseDeadline(func() time.Time { return noon.Add(time.Hour) }))
 	ctx, end, _ := p.underLease(t.Context())
 	if end(); ctx.Err() == nil {
 		t.Error("what was made under a lease goes on after its end")
@@ -135,17 +135,17 @@ func TestNothingIsLeftOfNoLease(t *testing.T) {
 func TestWhyNothingMayBeChanged(t *testing.T) {
 	d := controller.NewRestoreDetector()
 	d.Seen(schema.GroupKind{Kind: "K"}, "10", "9")
-	p := passOf(bearing(nil), &memo{}, WithRestoreDetector(d), WithLeaseDeadline(func() time.Time { return noon }))
-	if err := p.mayChange(t.Context()); !errors.Is(err, controller.ErrRestored) || !errors.Is(err, errNotBegun) {
+	p := passOf(bearing(nil), &objectState{}, WithRestoreDetector(d), WithLeaseDeadline(func() time.Time { return noon }))
+	if err := p.checkFence(t.Context()); !errors.Is(err, controller.ErrRestored) || !errors.Is(err, errFenced) {
 		t.Errorf("after a restore, under a lease that is over: %v", err)
 	}
 	p.r.lease = func() time.Time { t.Error("the lease is asked for after a restore"); return noon }
-	if err := p.mayChange(t.Context()); !errors.Is(err, controller.ErrRestored) {
+	if err := p.checkFence(t.Context()); !errors.Is(err, controller.ErrRestored) {
 		t.Errorf("after a restore: %v", err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := p.mayChange(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, controller.ErrRestored) || !errors.Is(err, errNotBegun) {
+	if err := p.checkFence(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, controller.ErrRestored) || !errors.Is(err, errFenced) {
 		t.Errorf("in a process that stops: %v", err)
 	}
 }

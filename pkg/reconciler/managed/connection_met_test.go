@@ -20,10 +20,10 @@ func TestAGateLearnsHowACallEnded(t *testing.T) {
 	for name, tc := range map[string]struct{ answer, learns error }{
 		"well":      {nil, nil},
 		"failed":    {boom, boom},
-		"not begun": {errors.Errorf("%w: not now", errNotBegun), context.Canceled},
+		"not begun": {errors.Errorf("%w: not now", errFenced), context.Canceled},
 	} {
 		var learnt []error
-		p := passOf(bearing(nil), &memo{})
+		p := passOf(bearing(nil), &objectState{})
 		err := p.call(func(err error) { learnt = append(learnt, err) }, func() error { return tc.answer })
 		if !errors.Is(err, tc.answer) || len(learnt) != 1 || !errors.Is(learnt[0], tc.learns) || (learnt[0] == nil) != (tc.learns == nil) {
 			t.Errorf("%s: it ended with %v, and is learnt as %v", name, err, learnt)
@@ -36,7 +36,7 @@ func TestAGateLearnsHowACallEnded(t *testing.T) {
 				t.Error("a panic is lost")
 			}
 		}()
-		_ = passOf(bearing(nil), &memo{}).call(func(err error) { learnt = err }, func() error { panic("boom") })
+		_ = passOf(bearing(nil), &objectState{}).call(func(err error) { learnt = err }, func() error { panic("boom") })
 	}()
 	if !errors.Is(learnt, context.Canceled) {
 		t.Errorf("a panic is learnt as %v", learnt)
@@ -50,45 +50,45 @@ func TestACallWithoutLeaveIsNotMade(t *testing.T) {
 	for _, call := range []string{"Observe", "Update", "Delete"} {
 		mg := bearing(nil)
 		mg.SetNamespace("quay")
-		p := passOf(mg, &memo{}, WithLimits(set))
+		p := passOf(mg, &objectState{}, WithLimits(set))
 		p.connection = Connection{Name: call, Revision: "1"}
-		p.meet()
+		p.bindConnection()
 		kept := &keptContext{}
-		do := callsOf(limited{kept, p})[call]
+		do := callsOf(rateLimitedClient{kept, p})[call]
 		for begun := 0; begun < 5; begun++ { // as long as it goes on with what has begun
-			if err := do(t.Context()); err != nil || len(kept.called) != begun+1 || !p.called || p.memo.held != nil {
+			if err := do(t.Context()); err != nil || len(kept.called) != begun+1 || !p.admitted || p.state.reservation != nil {
 				t.Errorf("%s %d: it ended with %v after the calls %v", call, begun, err, kept.called)
 			}
 		}
-		next := passOf(mg, p.memo, WithLimits(set))
+		next := passOf(mg, p.state, WithLimits(set))
 		next.connection = p.connection
-		next.meet()
+		next.bindConnection()
 		kept = &keptContext{}
-		if err := callsOf(limited{kept, next})[call](t.Context()); !gates.IsHeld(err) || kept.called != nil || next.called {
+		if err := callsOf(rateLimitedClient{kept, next})[call](t.Context()); !gates.IsHeld(err) || kept.called != nil || next.admitted {
 			t.Errorf("%s: it ended with %v after the calls %v", call, err, kept.called)
 		}
 		want := gates.Request{Namespace: "quay", Object: "uid-1"}
-		held := next.memo.held
+		held := next.state.reservation
 		if held == nil || held.gate != next.gate || held.of.Namespace != want.Namespace || held.of.Object != want.Object {
 			t.Errorf("%s: the turn is %+v, want that of %+v", call, held, want)
 		}
-		next.meet()
-		if next.memo.held != held {
+		next.bindConnection()
+		if next.state.reservation != held {
 			t.Errorf("%s: its turn is lost on the same connection", call)
 		}
 		next.connection.Name = "another for " + call
-		if next.meet(); next.memo.held != nil {
+		if next.bindConnection(); next.state.reservation != nil {
 			t.Errorf("%s: its turn is kept on another connection", call)
 		}
 	}
-	p := passOf(bearing(nil), &memo{}, WithLimits(set))
-	p.meet()
+	p := passOf(bearing(nil), &objectState{}, WithLimits(set))
+	p.bindConnection()
 	if p.connection.Name != "default" || p.gate != set.Gate("default") {
 		t.Errorf("the connection of an object without a configuration is %q", p.connection.Name)
 	}
-	none := passOf(bearing(nil), &memo{})
-	none.meet()
-	if release, err := none.leaveToCall(t.Context()); err != nil || none.gate != nil || !none.called {
+	none := passOf(bearing(nil), &objectState{})
+	none.bindConnection()
+	if release, err := none.acquireToken(t.Context()); err != nil || none.gate != nil || !none.admitted {
 		t.Errorf("without limits: %v", err)
 	} else {
 		release(nil)
@@ -99,7 +99,7 @@ func TestACallWithoutLeaveIsNotMade(t *testing.T) {
 // trouble, nor twice.
 func TestWhyThereIsNoClient(t *testing.T) {
 	down := external.Unavailable(errors.New("no route"))
-	clock := passOf(bearing(nil), &memo{}).r.clock
+	clock := passOf(bearing(nil), &objectState{}).r.clock
 	for name, tc := range map[string]struct {
 		limits bool
 		err    error
@@ -111,11 +111,11 @@ func TestWhyThereIsNoClient(t *testing.T) {
 		"down":           {true, down, 1, true},
 	} {
 		set := gates.NewSet(gates.WithClock(clock))
-		p := passOf(bearing(nil), &memo{})
+		p := passOf(bearing(nil), &objectState{})
 		if tc.limits {
 			p.r.limits = set
 		}
-		err := p.unconnected(t.Context(), tc.err)
+		err := p.connectFailed(t.Context(), tc.err)
 		calls := uint64(0)
 		for _, s := range set.States() {
 			calls += s.Calls
@@ -125,19 +125,19 @@ func TestWhyThereIsNoClient(t *testing.T) {
 		}
 	}
 	set := gates.NewSet(gates.WithClock(clock), gates.WithRate(0.1, 0.1, 0.1), gates.WithMaxWait(0), gates.WithBreaker(3, time.Minute, time.Minute))
-	p := passOf(bearing(nil), &memo{}, WithLimits(set))
+	p := passOf(bearing(nil), &objectState{}, WithLimits(set))
 	for i := range 3 { // Connect is not held to the pace
-		if err := p.unconnected(t.Context(), down); !errors.Is(err, down) {
+		if err := p.connectFailed(t.Context(), down); !errors.Is(err, down) {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
-	held := p.unconnected(t.Context(), down)
+	held := p.connectFailed(t.Context(), down)
 	if !gates.IsHeld(held) || !external.IsUnavailable(held) {
 		t.Errorf("what is known to be down is told as %v", held)
 	}
 	before := set.States()[0]
-	next := passOf(bearing(nil), &memo{}, WithLimits(set))
-	if err := next.unconnected(t.Context(), held); !errors.Is(err, held) || next.gate != set.Gate("default") || set.States()[0].Calls != before.Calls || set.States()[0].Held != before.Held {
+	next := passOf(bearing(nil), &objectState{}, WithLimits(set))
+	if err := next.connectFailed(t.Context(), held); !errors.Is(err, held) || next.gate != set.Gate("default") || set.States()[0].Calls != before.Calls || set.States()[0].Held != before.Held {
 		t.Errorf("what the gates have said counts again: %v, %+v", err, set.States()[0])
 	}
 }
@@ -148,7 +148,7 @@ func TestWhatHoldsAnObjectBack(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		err     error
-		urgency lifecycle.Urgency
+		urgency lifecycle.Priority
 		after   time.Duration
 		synced  commonv1.ConditionReason
 		says    string
@@ -161,10 +161,10 @@ func TestWhatHoldsAnObjectBack(t *testing.T) {
 		"Both":         {"without credentials nobody knows what works", external.Unauthorized(external.Unavailable(boom)), lifecycle.User, time.Second, commonv1.ReasonUnauthorized, "credentials"},
 	}
 	for name, tc := range cases {
-		p := passOf(bearing(nil), &memo{})
-		p.urgency, p.gate = tc.urgency, gates.New(gates.WithClock(p.r.clock))
-		o := p.heldBack(tc.err)
-		if o.name != "held" || o.after != tc.after || o.progress != moving || !o.unfinished || o.again != growing || o.synced.Reason != tc.synced {
+		p := passOf(bearing(nil), &objectState{})
+		p.priority, p.gate = tc.urgency, gates.New(gates.WithClock(p.r.clock))
+		o := p.throttled(tc.err)
+		if o.name != "held" || o.after != tc.after || o.progress != moving || !o.unfinished || o.requeue != backoff || o.synced.Reason != tc.synced {
 			t.Errorf("%s: %s: got %+v", name, tc.reason, o)
 		}
 		if text := o.synced.Message; (text == "") != (tc.says == "") || !strings.HasSuffix(text, tc.says) && name != "Both" {
@@ -175,8 +175,8 @@ func TestWhatHoldsAnObjectBack(t *testing.T) {
 		}
 	}
 
-	p := passOf(bearing(nil), &memo{})
-	if p.gate = gates.New(gates.WithClock(p.r.clock)); p.textHeld(commonv1.ReasonUnauthorized, external.Unauthorized(errors.New(""))) != textsHeld[commonv1.ReasonUnauthorized] {
+	p := passOf(bearing(nil), &objectState{})
+	if p.gate = gates.New(gates.WithClock(p.r.clock)); p.throttledMessage(commonv1.ReasonUnauthorized, external.Unauthorized(errors.New(""))) != textsHeld[commonv1.ReasonUnauthorized] {
 		t.Error("a cause that says nothing is told")
 	}
 	long := p.causeOf(external.Unavailable(errors.New(strings.Repeat("x", 2000))))
@@ -189,8 +189,8 @@ func TestWhatHoldsAnObjectBack(t *testing.T) {
 		}
 	}
 	_, held := p.gate.Acquire(t.Context(), gates.Request{})
-	p.urgency = lifecycle.User
-	if o := p.heldBack(held); !gates.IsHeld(held) || !strings.HasSuffix(o.synced.Message, "last error: of the first") {
+	p.priority = lifecycle.User
+	if o := p.throttled(held); !gates.IsHeld(held) || !strings.HasSuffix(o.synced.Message, "last error: of the first") {
 		t.Errorf("of %v it says %q", held, o.synced.Message)
 	}
 	p.gate = gates.New(gates.WithClock(p.r.clock))
@@ -199,8 +199,8 @@ func TestWhatHoldsAnObjectBack(t *testing.T) {
 			release(external.Unavailable(boom))
 		}
 	}
-	if _, held := p.gate.Acquire(t.Context(), gates.Request{}); p.textHeld(commonv1.ReasonExternalSystemUnavailable, held) != textsHeld[commonv1.ReasonExternalSystemUnavailable] {
-		t.Errorf("of %v it says %q", held, p.textHeld(commonv1.ReasonExternalSystemUnavailable, held))
+	if _, held := p.gate.Acquire(t.Context(), gates.Request{}); p.throttledMessage(commonv1.ReasonExternalSystemUnavailable, held) != textsHeld[commonv1.ReasonExternalSystemUnavailable] {
+		t.Errorf("of %v it says %q", held, p.throttledMessage(commonv1.ReasonExternalSystemUnavailable, held))
 	}
 }
 
@@ -209,12 +209,12 @@ func TestAStopWithoutARevision(t *testing.T) {
 	mg := bearing(nil)
 	mg.SetResourceVersion("1")
 	p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Stop: objectstate.Stop{Version: "1", Due: noon, Until: noon.Add(time.Second)}}))
-	if p.unchanged() {
+	if p.causeUnchanged() {
 		t.Error("nothing is known of the credentials, and nothing has changed")
 	}
-	p.next = lifecycle.User
-	if p.stillStopped(); p.next != lifecycle.Poll {
-		t.Errorf("the next pass is as urgent as %v", p.next)
+	p.nextPriority = lifecycle.User
+	if p.recheckTerminal(); p.nextPriority != lifecycle.Poll {
+		t.Errorf("the next pass is as urgent as %v", p.nextPriority)
 	}
 }
 
@@ -236,9 +236,9 @@ func TestTextsThatStaySteady(t *testing.T) {
 			read.SetConditions(commonv1.Condition{Type: of, Status: "False", Reason: "a", Message: was})
 			tc.now.Type = of
 			mg.SetConditions(tc.now)
-			p := passOf(mg, &memo{})
+			p := passOf(mg, &objectState{})
 			p.read = read
-			if p.steady(); mg.GetCondition(of).Message != tc.want || mg.GetCondition(of).Status != tc.now.Status || len(mg.Conditions) != 1 {
+			if p.stabilizeMessages(); mg.GetCondition(of).Message != tc.want || mg.GetCondition(of).Status != tc.now.Status || len(mg.Conditions) != 1 {
 				t.Errorf("%s: %s: %+v", of, name, mg.Conditions)
 			}
 		}

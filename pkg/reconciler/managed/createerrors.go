@@ -31,24 +31,24 @@ func WithStrictCreateErrors() ReconcilerOption {
 // 500s, was a failure with this option. Now the object waits for a user.
 func WithCreateErrorsAsFailures() ReconcilerOption { return func(*Reconciler) {} }
 
-// surelyFailed says whether the Create of the pass that returned err is taken to have created
+// provesNotCreated says whether the Create of the pass that returned err is taken to have created
 // nothing, and tells if that is so only because err does not say otherwise.
-func (p *pass) surelyFailed(err error) bool {
+func (p *pass) provesNotCreated(err error) bool {
 	class := p.ownClass()
-	failed := p.r.surelyFailed(class, err)
+	failed := p.r.provesNotCreated(class, err)
 	if failed && class == lifecycle.Opaque && external.EffectOf(err) == external.EffectUntold {
 		p.r.telemetry.UntoldCreateError()
-		p.r.untold.tell(p.r, err)
+		p.r.createErrorLog.log(p.r, err)
 	}
 
 	return failed
 }
 
-// surelyFailed says whether a Create of the class that returned err is taken to have created
+// provesNotCreated says whether a Create of the class that returned err is taken to have created
 // nothing. A result that is not known is found out by a token or by a lookup without a person:
 // where there is one, only what the client marks is a failure, so that it holds for a client
 // of several requests, too.
-func (r *Reconciler) surelyFailed(class lifecycle.Class, err error) bool {
+func (r *Reconciler) provesNotCreated(class lifecycle.Class, err error) bool {
 	effect := external.EffectOf(err)
 	switch {
 	case class != lifecycle.Opaque:
@@ -60,9 +60,9 @@ func (r *Reconciler) surelyFailed(class lifecycle.Class, err error) bool {
 	}
 }
 
-// overran returns the error of a Create whose context has ended: unless the client marks it,
+// afterDeadline returns the error of a Create whose context has ended: unless the client marks it,
 // nobody knows whether it is about a request that was cut off.
-func overran(ctx context.Context, err error) error {
+func afterDeadline(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || external.IsNotCreated(err) || external.IsMarkedAlreadyExists(err) {
 		return err
 	}
@@ -73,15 +73,15 @@ func overran(ctx context.Context, err error) error {
 // How many types of errors are told of.
 const maxUntold = 16
 
-// Untold are the types of errors of Create that did not say whether anything was created.
-type untold struct {
+// createErrorLog are the types of errors of Create that did not say whether anything was created.
+type createErrorLog struct {
 	mu    sync.Mutex
 	types []string
 }
 
-// tell the log of the type of an error, once. Its text may have a secret, and is told by the
+// log the log of the type of an error, once. Its text may have a secret, and is told by the
 // object.
-func (u *untold) tell(r *Reconciler, err error) {
+func (u *createErrorLog) log(r *Reconciler, err error) {
 	if name := fmt.Sprintf("%T", innermost(err)); u.first(name) {
 		r.log.Info("An error of Create does not say whether anything was created, and is taken for a failure: mark it by external.NotCreated or external.MaybeCreated",
 			"kind", r.of.Kind, "type", name)
@@ -89,7 +89,7 @@ func (u *untold) tell(r *Reconciler, err error) {
 }
 
 // first says whether a type is to be told of that was not before.
-func (u *untold) first(name string) bool {
+func (u *createErrorLog) first(name string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if slices.Contains(u.types, name) || len(u.types) >= maxUntold {

@@ -11,16 +11,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// Again says when the next pass is due.
-type again int
+// requeue says when the next pass is due.
+type requeue int
 
 const (
-	never      again = iota // the object is let go
-	poll                    // after the poll interval
-	slow                    // after ten of them: nothing is expected, and no pass is the last
-	growing                 // after a time that doubles up to the poll interval
-	soon                    // after a tenth of the time that it has taken so far
-	afterGrace              // the same, but not later than the end of the grace period
+	never      requeue = iota // the object is let go
+	poll                      // after the poll interval
+	resync                    // after ten of them: nothing is expected, and no pass is the last
+	backoff                   // after a time that doubles up to the poll interval
+	adaptive                  // after a tenth of the time that it has taken so far
+	untilGrace                // the same, but not later than the end of the grace period
 )
 
 // What begins a complaint about the hook of a poll interval.
@@ -30,21 +30,21 @@ const pollHook = "poll interval hook"
 const leastWait = time.Second
 
 // delay returns when to look again. It is never zero or less.
-func (p *pass) delay(a again) time.Duration {
+func (p *pass) delay(a requeue) time.Duration {
 	interval := p.interval()
 	switch a {
-	case slow:
+	case resync:
 		return p.jitter(10 * interval)
-	case growing:
-		return p.doubled(interval)
-	case soon:
-		return p.tenth(interval)
-	case afterGrace:
-		step := p.tenth(interval)
-		if p.searching > 0 { // each look may be an expensive search
-			step = p.doubled(interval)
+	case backoff:
+		return p.backoffDelay(interval)
+	case adaptive:
+		return p.adaptiveDelay(interval)
+	case untilGrace:
+		step := p.adaptiveDelay(interval)
+		if p.recoveryGrace > 0 { // each look may be an expensive search
+			step = p.backoffDelay(interval)
 		}
-		if rest := max(p.window(), p.unconfirmed()); rest > 0 {
+		if rest := max(p.creationGrace(), p.notFoundGrace()); rest > 0 {
 			return min(step, rest)
 		}
 
@@ -56,7 +56,7 @@ func (p *pass) delay(a again) time.Duration {
 
 // nextPoll returns when to look again at what needs nothing.
 func (p *pass) nextPoll(interval time.Duration) time.Duration {
-	interval = p.stretched(interval)
+	interval = p.watchedInterval(interval)
 	if p.lister == nil {
 		return positive(p.hook(interval), interval)
 	}
@@ -65,7 +65,7 @@ func (p *pass) nextPoll(interval time.Duration) time.Duration {
 		wanted = positive(p.hook(interval), interval)
 	}
 	tolerance := time.Duration(2 * defaultJitter * float64(wanted))
-	at, ok := p.r.roll.Meet(p.connection.Name, p.now(), p.now().Add(wanted), tolerance, p.r.random())
+	at, ok := p.r.lists.AlignPoll(p.connection.Name, p.now(), p.now().Add(wanted), tolerance, p.r.random())
 	if !ok {
 		return positive(p.hook(interval), interval)
 	}
@@ -73,21 +73,21 @@ func (p *pass) nextPoll(interval time.Duration) time.Duration {
 	return max(at.Sub(p.now()), time.Millisecond)
 }
 
-// doubled is a second, and twice as long after each wait that followed on one.
-func (p *pass) doubled(interval time.Duration) time.Duration {
-	p.memo.Backoffs++
+// backoffDelay is a second, and twice as long after each wait that followed on one.
+func (p *pass) backoffDelay(interval time.Duration) time.Duration {
+	p.state.Backoffs++
 
-	return p.jitter(min(time.Second<<min(p.memo.Backoffs-1, 20), interval))
+	return p.jitter(min(time.Second<<min(p.state.Backoffs-1, 20), interval))
 }
 
-// tenth is a tenth of the time that has passed since the external system was given
+// adaptiveDelay is a tenth of the time that has passed since the external system was given
 // something to do, so that the end is noticed at most a tenth too late; but a second
 // at least, and the poll interval at most. Most of what it is counted from is told by
 // the object, so that a restart does not begin anew with all objects.
-func (p *pass) tenth(interval time.Duration) time.Duration {
+func (p *pass) adaptiveDelay(interval time.Duration) time.Duration {
 	since := p.busySince()
 	if since.IsZero() || since.Sub(p.now()) > leastWait { // of a clock that was set back since, nothing can be learnt
-		return p.doubled(interval)
+		return p.backoffDelay(interval)
 	}
 	least := min(leastWait, interval)
 	age := p.now().Sub(since) - time.Second // times of objects are cut to seconds
@@ -110,7 +110,7 @@ func (p *pass) busySince() time.Time {
 		}
 	}
 	later(meta.GetExternalCreateSucceeded(p.mg))
-	later(p.r.time(p.memo.Changed))
+	later(p.r.time(p.state.Changed))
 	if deleted := p.mg.GetDeletionTimestamp(); deleted != nil {
 		later(deleted.Time)
 	}
@@ -126,16 +126,16 @@ func (p *pass) hook(interval time.Duration) (delay time.Duration) {
 	}
 	err := p.redact(p.guarded(pollHook, func() error { delay = p.r.pollIntervalHook(p.mg, interval); return nil }))
 	if err == nil {
-		if strings.HasPrefix(p.memo.LastBadInterval, pollHook) {
-			p.memo.LastBadInterval = ""
+		if strings.HasPrefix(p.state.LastBadInterval, pollHook) {
+			p.state.LastBadInterval = ""
 		}
 
 		return delay
 	}
-	if p.memo.LastBadInterval == "" {
+	if p.state.LastBadInterval == "" {
 		err = errors.Wrap(err, pollHook)
-		p.memo.LastBadInterval = err.Error()
-		p.mention(event.Warning(reasonInvalidPollInterval, err))
+		p.state.LastBadInterval = err.Error()
+		p.emitEvent(event.Warning(reasonInvalidPollInterval, err))
 	}
 
 	return p.jitter(interval)
@@ -160,14 +160,14 @@ func (p *pass) interval() time.Duration {
 func (p *pass) checkPollInterval() {
 	_, _, err := meta.GetPollInterval(p.mg)
 	if err == nil {
-		if !strings.HasPrefix(p.memo.LastBadInterval, pollHook) { // which is asked later
-			p.memo.LastBadInterval = ""
+		if !strings.HasPrefix(p.state.LastBadInterval, pollHook) { // which is asked later
+			p.state.LastBadInterval = ""
 		}
 
 		return
 	}
-	if warning := p.redact(err); p.memo.LastBadInterval != warning.Error() {
-		p.memo.LastBadInterval = warning.Error()
-		p.tell(event.Warning(reasonInvalidPollInterval, warning))
+	if warning := p.redact(err); p.state.LastBadInterval != warning.Error() {
+		p.state.LastBadInterval = warning.Error()
+		p.recordEvent(event.Warning(reasonInvalidPollInterval, warning))
 	}
 }

@@ -42,7 +42,7 @@ func TestWhatIsStoredOverOneVersionOnly(t *testing.T) {
 			t.Errorf("%s: %v, sent %q, want %q", name, err, w.writes.sent, tc.want)
 		}
 	}
-	w := newStored(&fake.Managed{}, &memo{})
+	w := newStored(&fake.Managed{}, &objectState{})
 	if err := w.patchAnnotations(t.Context(), map[string]any{attempt: ownDone}); err != nil || len(w.writes.sent) != 1 || strings.Contains(w.writes.sent[0], "uid") {
 		t.Errorf("of an object that has no UID: %v, sent %q", err, w.writes.sent)
 	}
@@ -72,7 +72,7 @@ func (c *slowCluster) Get(ctx context.Context, key client.ObjectKey, o client.Ob
 func TestALookAfterAConflictIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const attempt = meta.AnnotationKeyCreateAttempt
-		w := newStored(bearing(map[string]string{attempt: ownID}), &memo{})
+		w := newStored(bearing(map[string]string{attempt: ownID}), &objectState{})
 		w.r.cluster = &slowCluster{liveCluster: w.liveCluster}
 		w.shows.SetResourceVersion("8")
 		w.writes.answer = func() error {

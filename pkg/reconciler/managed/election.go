@@ -17,10 +17,10 @@ func (r *Reconciler) awaitElection(m manager.Manager) {
 	}
 	select {
 	case <-elected:
-		r.elected.Store(&r.made)
+		r.elected.Store(&r.createdAt)
 	default: // an error means that the manager has ended, and reconciles nothing
 		_ = m.Add(manager.RunnableFunc(func(context.Context) error {
-			r.leads()
+			r.noteElected()
 
 			return nil
 		}))
@@ -42,9 +42,9 @@ func electionOf(m manager.Manager) (elected <-chan struct{}, known bool) {
 	return m.Elected(), true
 }
 
-// leads notes that the process is the leader now. The first call counts. Each pass calls it: passes may begin a moment before
+// noteElected notes that the process is the leader now. The first call counts. Each pass calls it: passes may begin a moment before
 // the manager tells of the election, and a manager that somebody else has made may not tell.
-func (r *Reconciler) leads() {
+func (r *Reconciler) noteElected() {
 	if r.elected.Load() == nil {
 		now := r.clock.Now()
 		r.elected.CompareAndSwap(nil, &now)
@@ -53,7 +53,7 @@ func (r *Reconciler) leads() {
 
 // electedAt returns when the process became the leader, or a later time: since then no other process has created anything.
 func (r *Reconciler) electedAt() time.Time {
-	r.leads()
+	r.noteElected()
 
 	return *r.elected.Load()
 }

@@ -19,7 +19,7 @@ type toldOutcome struct {
 	Name                    string
 	Ready, Synced, UpToDate string
 	Event                   string
-	Again                   again
+	Again                   requeue
 	After                   time.Duration
 	Progress                progress
 }
@@ -32,7 +32,7 @@ func inFull(o outcome) toldOutcome {
 
 		return string(c.Type) + " " + string(c.Status) + "/" + string(c.Reason) + ": " + c.Message
 	}
-	told := toldOutcome{o.name, text(o.ready), text(o.synced), text(o.upToDate), "", o.again, o.after, o.progress}
+	told := toldOutcome{o.name, text(o.ready), text(o.synced), text(o.upToDate), "", o.requeue, o.after, o.progress}
 	if o.event.Reason != "" {
 		told.Event = string(o.event.Type) + "/" + string(o.event.Reason) + ": " + o.event.Message
 	}
@@ -45,7 +45,7 @@ func inFull(o outcome) toldOutcome {
 func TestAnOperationIsToldByWhatItIsFor(t *testing.T) {
 	const text = "waiting for an operation of the external system to end"
 	unknown := toldOutcome{
-		Name: "in-progress", Ready: "Ready False/Creating: ", Synced: "Synced Unknown/CreationPending: " + text, Again: soon, After: 7 * time.Second, Progress: moving,
+		Name: "in-progress", Ready: "Ready False/Creating: ", Synced: "Synced Unknown/CreationPending: " + text, Again: adaptive, After: 7 * time.Second, Progress: moving,
 	}
 	going := unknown
 	going.Ready, going.Synced = "Ready False/Deleting: ", "Synced True/ReconcileSuccess: "+text
@@ -68,8 +68,8 @@ func TestAnOperationIsToldByWhatItIsFor(t *testing.T) {
 		if tc.deleted {
 			mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
 		}
-		p := passOf(mg, &memo{})
-		p.pending = &external.Operation{Handle: "op-1", After: 7 * time.Second}
+		p := passOf(mg, &objectState{})
+		p.operation = &external.Operation{Handle: "op-1", After: 7 * time.Second}
 		if diff := cmp.Diff(tc.want, inFull(p.inProgress())); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", name, diff)
 		}
@@ -79,13 +79,13 @@ func TestAnOperationIsToldByWhatItIsFor(t *testing.T) {
 // A name that is taken by something that cannot be seen needs a human: the object says what
 // to do, and the cause.
 func TestATakenNameIsTold(t *testing.T) {
-	p := passOf(bearing(nil), &memo{})
-	p.taken = errors.New("409 of the cloud")
+	p := passOf(bearing(nil), &objectState{})
+	p.alreadyExists = errors.New("409 of the cloud")
 	const text = "create failed: the name is taken by something that cannot be seen: look for it, or choose another by the annotation " +
 		"krateo.io/external-name: 409 of the cloud"
 	want := toldOutcome{
 		Name: "taken", Ready: "Ready False/Creating: ", Synced: "Synced False/ReconcileError: " + text,
-		Event: string(event.TypeWarning) + "/CannotCreateExternalResource: " + text, Again: growing, Progress: stuck,
+		Event: string(event.TypeWarning) + "/CannotCreateExternalResource: " + text, Again: backoff, Progress: stuck,
 	}
 	if diff := cmp.Diff(want, inFull(awaitingExistence.refine(p, awaitingExistence))); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -114,9 +114,9 @@ func TestWhyAnObjectIsNotSettled(t *testing.T) {
 	}
 	for name, tc := range cases {
 		mg := &fake.Managed{}
-		p := passOf(mg, &memo{}, WithKstatusConditions())
+		p := passOf(mg, &objectState{}, WithKstatusConditions())
 		mg.SetConditions(tc.conditions...)
-		p.show(outcome{progress: tc.progress})
+		p.setProgress(outcome{progress: tc.progress})
 		for kind, want := range map[commonv1.ConditionType]string{commonv1.TypeReconciling: tc.reconciling, commonv1.TypeStalled: tc.stalled} {
 			if c := mg.GetCondition(kind); string(c.Status)+"/"+string(c.Reason) != want {
 				t.Errorf("%s: %s is %s/%s, want %s", name, kind, c.Status, c.Reason, want)

@@ -2,9 +2,9 @@ package managed
 
 // Remembered returns of how many objects the process knows something.
 func (r *Reconciler) Remembered() int {
-	remembered := r.memory.Len()
-	if r.roll != nil {
-		objects, besides := r.roll.Size()
+	remembered := r.objects.Len()
+	if r.lists != nil {
+		objects, besides := r.lists.Size()
 		remembered += objects + besides
 	}
 

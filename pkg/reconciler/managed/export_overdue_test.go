@@ -10,7 +10,7 @@ import (
 func (r *Reconciler) Overdue() source.Source { return r.overdue() }
 
 // TellOverdue looks once for calls that are overdue.
-func (r *Reconciler) TellOverdue(ctx context.Context) { r.tellOverdue(ctx) }
+func (r *Reconciler) TellOverdue(ctx context.Context) { r.warnOverdue(ctx) }
 
 // Waiting returns for how many calls passes wait.
 func (r *Reconciler) Waiting() int {

@@ -51,13 +51,13 @@ func TestHeldAndAwaited(t *testing.T) {
 			mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
 		}
 		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{FinalizerRemoved: tc.removed}), WithIgnoredFinalizers(ignored))
-		if p.finalized = tc.finalized; tc.author {
+		if p.finalizerAdded = tc.finalized; tc.author {
 			p.r.finalizer = resource.NewNopFinalizer()
 		}
-		if got := p.held(); got != tc.held {
+		if got := p.hasFinalizer(); got != tc.held {
 			t.Errorf("%s: %s: held is %t", id, tc.reason, got)
 		}
-		if diff := cmp.Diff(tc.awaited, p.awaited()); diff != "" {
+		if diff := cmp.Diff(tc.awaited, p.foreignFinalizers()); diff != "" {
 			t.Errorf("%s: %s: awaited, -want +got:\n%s", id, tc.reason, diff)
 		}
 	}
@@ -71,7 +71,7 @@ func TestDeleteSent(t *testing.T) {
 			t.Errorf("sent %s ago: got %t", ago, got)
 		}
 	}
-	if passOf(bearing(nil), &memo{}).deleteSent() {
+	if passOf(bearing(nil), &objectState{}).deleteSent() {
 		t.Error("none was sent")
 	}
 }
@@ -82,32 +82,32 @@ func TestAttemptAndDoubt(t *testing.T) {
 	seen := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}, Creation: ownDone}, objectstate.Cold{})
 	cases := map[string]struct {
 		reason string
-		memo   *memo
+		memo   *objectState
 		lost   bool
 		absent bool
 		want   lifecycle.Attempt
 	}{
 		"Seen":     {"what it made was found", seen, false, false, lifecycle.Settled},
-		"Unseen":   {"it was not found yet", &memo{}, false, false, lifecycle.Unseen},
-		"Unknown":  {"its result is lost", &memo{}, true, false, lifecycle.Unknown},
-		"Absent":   {"a lookup has proved that it made nothing", &memo{}, true, true, lifecycle.Settled},
-		"NotThere": {"the same of one that succeeded", &memo{}, false, true, lifecycle.Settled},
+		"Unseen":   {"it was not found yet", &objectState{}, false, false, lifecycle.CreatedUnobserved},
+		"Unknown":  {"its result is lost", &objectState{}, true, false, lifecycle.Unknown},
+		"Absent":   {"a lookup has proved that it made nothing", &objectState{}, true, true, lifecycle.Settled},
+		"NotThere": {"the same of one that succeeded", &objectState{}, false, true, lifecycle.Settled},
 	}
 	for id, tc := range cases {
 		p := passOf(bearing(done), tc.memo)
-		p.absent = tc.absent
+		p.recoveryNegative = tc.absent
 		if got := p.attempt(tc.lost); got != tc.want {
 			t.Errorf("%s: %s: got %v", id, tc.reason, got)
 		}
 	}
-	p := passOf(bearing(done), &memo{}, WithCreationGracePeriod(time.Minute))
+	p := passOf(bearing(done), &objectState{}, WithCreationGracePeriod(time.Minute))
 	if got := p.doubt(); got != lifecycle.Grace {
 		t.Errorf("what was created a moment ago: %v", got)
 	}
 	if p.r.grace = 0; p.doubt() != lifecycle.NoDoubt {
 		t.Errorf("of a client that reads its own writes: %v", p.doubt())
 	}
-	if p.searching = time.Second; p.doubt() != lifecycle.Unconfirmed {
+	if p.recoveryGrace = time.Second; p.doubt() != lifecycle.Unconfirmed {
 		t.Errorf("while it is looked for: %v", p.doubt())
 	}
 }
@@ -125,7 +125,7 @@ func TestWhatMakesARepetitionSafe(t *testing.T) {
 		"a lookup":          {false, false, false, true, lifecycle.Findable},
 		"nothing":           {false, false, false, false, lifecycle.Opaque},
 	} {
-		p := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}), &memo{})
+		p := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}), &objectState{})
 		if p.r.named, p.r.tokens = tc.named, tc.tokens; tc.finds {
 			p.recoverer = searcher{}
 		}
@@ -140,31 +140,31 @@ func TestWhatMakesARepetitionSafe(t *testing.T) {
 
 // The grace of a creation is counted from when this process first knew of it.
 func TestGraceWindow(t *testing.T) {
-	p := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), &memo{}, WithCreationGracePeriod(time.Minute))
-	if got := p.window(); got != time.Minute || p.memo.Creation != ownDone {
-		t.Errorf("at first it is %s of %q", got, p.memo.Creation)
+	p := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), &objectState{}, WithCreationGracePeriod(time.Minute))
+	if got := p.creationGrace(); got != time.Minute || p.state.Creation != ownDone {
+		t.Errorf("at first it is %s of %q", got, p.state.Creation)
 	}
-	p.memo.Since = p.r.at(noon.Add(-50 * time.Second))
-	if got := p.window(); got != 10*time.Second {
+	p.state.Since = p.r.at(noon.Add(-50 * time.Second))
+	if got := p.creationGrace(); got != 10*time.Second {
 		t.Errorf("after 50 s it is %s", got)
 	}
-	p.memo.Since = p.r.at(noon.Add(-2 * time.Minute))
-	if got := p.window(); got != 0 {
+	p.state.Since = p.r.at(noon.Add(-2 * time.Minute))
+	if got := p.creationGrace(); got != 0 {
 		t.Errorf("when it is over it is %s", got)
 	}
 	p.mg.SetAnnotations(nil)
-	if got := p.window(); got != 0 || p.memo.Creation != "" {
-		t.Errorf("of nothing it is %s of %q", got, p.memo.Creation)
+	if got := p.creationGrace(); got != 0 || p.state.Creation != "" {
+		t.Errorf("of nothing it is %s of %q", got, p.state.Creation)
 	}
-	p = passOf(bearing(nil), &memo{State: objectstate.State{Creation: createdHere, Since: objectstate.Instant(time.Hour)}},
+	p = passOf(bearing(nil), &objectState{State: objectstate.State{Creation: createdHere, Since: objectstate.Instant(time.Hour)}},
 		WithCreationGracePeriod(time.Minute), WithDeterministicExternalName(true))
-	if got := p.window(); got != time.Minute {
+	if got := p.creationGrace(); got != time.Minute {
 		t.Errorf("under a name of our choice it is %s", got)
 	}
 	for recoverer, want := range map[CreationRecoverer]time.Duration{nil: 21 * time.Minute, searcher{}: time.Minute} {
 		p = passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), remembering(objectstate.State{}, objectstate.Cold{Unfound: 2}), WithCreationGracePeriod(time.Minute))
 		p.recoverer, p.r.tokens = recoverer, recoverer == nil
-		if got := p.window(); got != want {
+		if got := p.creationGrace(); got != want {
 			t.Errorf("after two that were never found it is %s, want %s, looked up by %v", got, want, recoverer)
 		}
 	}

@@ -27,7 +27,7 @@ func endingPass(o ...ReconcilerOption) *pass {
 	}, o...)...)
 	read := bearing(nil)
 
-	return &pass{r: r, memo: (&memo{}).wake(), mg: clone(read), read: read, newest: read, generation: 3}
+	return &pass{r: r, state: (&objectState{}).acquire(), mg: clone(read), read: read, newest: read, generation: 3}
 }
 
 // Each failure is told by its stage, its class and its reason, and tried again in its own way.
@@ -36,7 +36,7 @@ func TestFailuresAreToldInFull(t *testing.T) {
 	warning := string(event.TypeWarning)
 	observed := toldOutcome{
 		Name: "observe-failed", Synced: "Synced False/ReconcileError: observe failed: boom",
-		Event: warning + "/CannotObserveExternalResource: observe failed: boom", Again: slow, Progress: moving,
+		Event: warning + "/CannotObserveExternalResource: observe failed: boom", Again: resync, Progress: moving,
 	}
 	with := func(change func(*toldOutcome)) toldOutcome {
 		out := observed
@@ -52,15 +52,15 @@ func TestFailuresAreToldInFull(t *testing.T) {
 	}{
 		"of a stage": {err: observing.failed(boom), want: observed},
 		"of none": {err: boom, want: toldOutcome{
-			Name: "failed", Synced: "Synced False/ReconcileError: boom", Event: warning + "/CannotInitializeManagedResource: boom", Again: slow, Progress: moving,
+			Name: "failed", Synced: "Synced False/ReconcileError: boom", Event: warning + "/CannotInitializeManagedResource: boom", Again: resync, Progress: moving,
 		}},
 		"of a create": {err: creating.failed(boom), want: toldOutcome{
 			Name: "create-failed", Ready: "Ready False/Creating: ", Synced: "Synced False/ReconcileError: create failed: boom",
-			Event: warning + "/CannotCreateExternalResource: create failed: boom", Again: slow, Progress: moving,
+			Event: warning + "/CannotCreateExternalResource: create failed: boom", Again: resync, Progress: moving,
 		}},
 		"of an update": {err: updating.failed(boom), want: toldOutcome{
 			Name: "update-failed", Synced: "Synced False/ReconcileError: update failed: boom", UpToDate: "UpToDate False/UpdateFailed: ",
-			Event: warning + "/CannotUpdateExternalResource: update failed: boom", Again: slow, Progress: moving,
+			Event: warning + "/CannotUpdateExternalResource: update failed: boom", Again: resync, Progress: moving,
 		}},
 		"that trying again does not mend": {err: observing.failed(external.Terminal("Quota", boom)), want: with(func(o *toldOutcome) {
 			o.Synced, o.Progress = "Synced False/Quota: observe failed: boom", stuck
@@ -70,7 +70,7 @@ func TestFailuresAreToldInFull(t *testing.T) {
 			o.Synced = "Synced False/Unauthorized: observe failed: boom"
 		})},
 		"of a referent that nobody watches": {err: observing.failed(external.Terminal("ReferenceNotReady", boom)), want: with(func(o *toldOutcome) {
-			o.Synced, o.Again = "Synced False/ReferenceNotReady: observe failed: boom", growing
+			o.Synced, o.Again = "Synced False/ReferenceNotReady: observe failed: boom", backoff
 		})},
 		"of a referent that is watched": {watching: true, err: observing.failed(external.Terminal("ReferenceNotReady", boom)), want: with(func(o *toldOutcome) {
 			o.Synced = "Synced False/ReferenceNotReady: observe failed: boom"
@@ -78,7 +78,7 @@ func TestFailuresAreToldInFull(t *testing.T) {
 		"of what was not stored": {err: observing.failed(&notStoredError{[]string{"annotation a"}}), want: with(func(o *toldOutcome) {
 			text := "observe failed: " + (&notStoredError{[]string{"annotation a"}}).Error()
 			o.Synced, o.Event = "Synced False/MarksNotStored: "+text, warning+"/CannotObserveExternalResource: "+text
-			o.Again, o.After, o.Progress = growing, time.Second, stuck
+			o.Again, o.After, o.Progress = backoff, time.Second, stuck
 		})},
 	}
 	for name, tc := range cases {
@@ -86,7 +86,7 @@ func TestFailuresAreToldInFull(t *testing.T) {
 		p := endingPass(WithMetricsRegisterer(registry))
 		p.connection.Recheck = func() { rechecked++ }
 		p.r.watching.Store(tc.watching)
-		if diff := cmp.Diff(tc.want, inFull(p.failed(tc.err))); diff != "" || rechecked != tc.recheck {
+		if diff := cmp.Diff(tc.want, inFull(p.failureOutcome(tc.err))); diff != "" || rechecked != tc.recheck {
 			t.Errorf("%s: %d checks of the credentials, want %d; -want, +got:\n%s", name, rechecked, tc.recheck, diff)
 		}
 		counted := 0.0
@@ -129,10 +129,10 @@ func TestEventsGoToTheirRecorder(t *testing.T) {
 		"of an external thing": {throttled: true, name: "vol-1", want: []string{"all[external-name=vol-1] Done", "warnings[external-name=vol-1] Failed"}},
 	}
 	ways := map[string]func(*pass){
-		"announced":  (*pass).announce,
-		"mentioned":  func(p *pass) { p.events = p.events[:1]; p.mention(warning) },
-		"conflicted": func(p *pass) { p.conflicted(outcome{}) },
-		"left":       func(p *pass) { p.events = p.events[:1]; p.leave(outcome{event: warning}, nil) },
+		"announced":  (*pass).emitEvents,
+		"mentioned":  func(p *pass) { p.events = p.events[:1]; p.emitEvent(warning) },
+		"conflicted": func(p *pass) { p.requeueConflict(outcome{}) },
+		"left":       func(p *pass) { p.events = p.events[:1]; p.finishSilently(outcome{event: warning}, nil) },
 	}
 	for name, tc := range cases {
 		for way, end := range ways {
@@ -143,10 +143,10 @@ func TestEventsGoToTheirRecorder(t *testing.T) {
 			}
 			p := endingPass(o...)
 			meta.SetExternalName(p.mg, tc.name)
-			p.tell(normal)
-			p.tell(warning)
+			p.recordEvent(normal)
+			p.recordEvent(warning)
 			end(p)
-			p.announce()
+			p.emitEvents()
 			if diff := cmp.Diff(tc.want, wrote); diff != "" {
 				t.Errorf("%s, %s: -want, +got:\n%s", name, way, diff)
 			}
@@ -157,12 +157,12 @@ func TestEventsGoToTheirRecorder(t *testing.T) {
 // A pass that met a conflict, or whose object is gone, is counted by what it was.
 func TestNamesOfSilentEnds(t *testing.T) {
 	p := endingPass()
-	result := p.conflicted(outcome{name: "kept"})
-	if p.ended != "conflict" || p.memo.Conflicts != 1 || !result.Requeue || result.RequeueAfter != 0 { //nolint:staticcheck // the only silent, rate-limited way
-		t.Errorf("a conflict ends as %q, the %d. in a row, with %+v", p.ended, p.memo.Conflicts, result)
+	result := p.requeueConflict(outcome{name: "kept"})
+	if p.outcomeLabel != "conflict" || p.state.Conflicts != 1 || !result.Requeue || result.RequeueAfter != 0 { //nolint:staticcheck // the only silent, rate-limited way
+		t.Errorf("a conflict ends as %q, the %d. in a row, with %+v", p.outcomeLabel, p.state.Conflicts, result)
 	}
-	if p.leave(outcome{name: "released"}, nil); p.ended != "released" {
-		t.Errorf("an object that is let go ends as %q", p.ended)
+	if p.finishSilently(outcome{name: "released"}, nil); p.outcomeLabel != "released" {
+		t.Errorf("an object that is let go ends as %q", p.outcomeLabel)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestTheLastWarningOfEachReason(t *testing.T) {
 	}{
 		{"A", "boom", true}, {"A", "boom", false}, {"B", "boom", true}, {"A", "bang", true}, {"A", "boom", true}, {"B", "boom", false}, {"A", "", true}, {"C", "", true},
 	} {
-		if got := p.first(tc.reason, tc.message); got != tc.want {
+		if got := p.isNewMessage(tc.reason, tc.message); got != tc.want {
 			t.Errorf("step %d: %+v is told %t", i, tc, got)
 		}
 	}
@@ -188,9 +188,9 @@ func TestWhatIsNotStoredIsTriedAgain(t *testing.T) {
 		waited int // times
 		want   time.Duration
 	}{{0, time.Second}, {3, 8 * time.Second}, {100, 10 * time.Minute}} {
-		p.memo.Backoffs = tc.waited
-		if o := p.failed(recording.failed(&notStoredError{[]string{"annotation a"}})); o.after != tc.want || o.again != growing {
-			t.Errorf("after %d times it is tried again after %s (%v), want %s", tc.waited, o.after, o.again, tc.want)
+		p.state.Backoffs = tc.waited
+		if o := p.failureOutcome(recording.failed(&notStoredError{[]string{"annotation a"}})); o.after != tc.want || o.requeue != backoff {
+			t.Errorf("after %d times it is tried again after %s (%v), want %s", tc.waited, o.after, o.requeue, tc.want)
 		}
 	}
 }
@@ -202,8 +202,8 @@ func TestAFailureThatComesBackIsNews(t *testing.T) {
 		message string
 		want    bool
 	}{{"boom", true}, {"bang", true}, {"boom", true}, {"boom", false}} {
-		p.set(commonv1.ReconcileError(errors.New(tc.message)))
-		if got := p.news(outcome{event: event.Warning("CannotLook", errors.New(tc.message))}); got != tc.want {
+		p.setCondition(commonv1.ReconcileError(errors.New(tc.message)))
+		if got := p.isNewEvent(outcome{event: event.Warning("CannotLook", errors.New(tc.message))}); got != tc.want {
 			t.Errorf("step %d: %s is news: %t", i, tc.message, got)
 		}
 	}
@@ -266,7 +266,7 @@ func TestOneFailureIsToldInFewWords(t *testing.T) {
 	}
 	for name, tc := range cases {
 		p := endingPass()
-		p.memo.Reworded = tc.known
+		p.state.Reworded = tc.known
 		p.read.SetConditions(tc.told)
 		got := p.reworded(o)
 		if kept := got.synced.Message == "old words" && got.event.Reason == ""; kept != tc.kept || !kept && inFull(got) != inFull(o) {
@@ -276,14 +276,14 @@ func TestOneFailureIsToldInFewWords(t *testing.T) {
 		if tc.begun {
 			want = objectstate.Rewordings{Of: of, Since: noon}
 		}
-		if p.memo.Reworded != want {
-			t.Errorf("%s: counted %+v, want %+v", name, p.memo.Reworded, want)
+		if p.state.Reworded != want {
+			t.Errorf("%s: counted %+v, want %+v", name, p.state.Reworded, want)
 		}
 	}
 	p := endingPass()
 	p.mg.SetAnnotations(map[string]string{meta.AnnotationKeyReconcileRequestedAt: "now"})
-	if p.reworded(o); p.memo.Reworded.Of != of+"now" {
-		t.Errorf("a request is part of the failure: %q", p.memo.Reworded.Of)
+	if p.reworded(o); p.state.Reworded.Of != of+"now" {
+		t.Errorf("a request is part of the failure: %q", p.state.Reworded.Of)
 	}
 }
 
@@ -314,36 +314,36 @@ func TestOtherWordsAreCounted(t *testing.T) {
 // A pass remembers what it tried of what a user asked for until the object tells it, and what
 // comes next depends on how it ended. What a connection stopped was not tried.
 func TestWhatWasTriedOfAWish(t *testing.T) {
-	wish := objectstate.Wish{Generation: 3}
+	wish := objectstate.UserIntent{Generation: 3}
 	observed := func(p *pass) { c := commonv1.ReconcileSuccess(); c.ObservedGeneration = 3; p.newest.SetConditions(c) }
 	cases := map[string]struct {
 		arrange       func(*pass)
 		outcome       outcome
 		failed, again bool
-		tried         objectstate.Wish
-		next          lifecycle.Urgency
+		tried         objectstate.UserIntent
+		next          lifecycle.Priority
 		remembers     bool // that it failed
 	}{
-		"nobody tells":       {outcome: outcome{again: poll}, tried: wish, next: lifecycle.Poll},
-		"the object tells":   {arrange: observed, outcome: outcome{again: poll}, next: lifecycle.Poll},
-		"it goes on":         {outcome: outcome{again: soon}, tried: wish, next: lifecycle.Progress},
-		"it grows":           {outcome: outcome{again: growing}, tried: wish, next: lifecycle.Progress},
-		"never":              {outcome: outcome{again: never}, tried: wish, next: lifecycle.Poll},
-		"slowly":             {outcome: outcome{again: slow}, failed: true, tried: wish, next: lifecycle.Poll, remembers: true},
-		"it is tried again":  {outcome: outcome{again: slow}, failed: true, again: true, tried: wish, next: lifecycle.Retry, remembers: true},
-		"it was not tried":   {outcome: outcome{again: growing, unfinished: true}, failed: true, again: true, next: lifecycle.User},
-		"it is deleted":      {arrange: func(p *pass) { observed(p); p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, outcome: outcome{again: poll}, tried: objectstate.Wish{Generation: 3, Deleted: true}, next: lifecycle.Poll},
-		"of another version": {arrange: func(p *pass) { observed(p); p.generation = 4 }, outcome: outcome{again: poll}, tried: objectstate.Wish{Generation: 4}, next: lifecycle.Poll},
+		"nobody tells":       {outcome: outcome{requeue: poll}, tried: wish, next: lifecycle.Poll},
+		"the object tells":   {arrange: observed, outcome: outcome{requeue: poll}, next: lifecycle.Poll},
+		"it goes on":         {outcome: outcome{requeue: adaptive}, tried: wish, next: lifecycle.Progress},
+		"it grows":           {outcome: outcome{requeue: backoff}, tried: wish, next: lifecycle.Progress},
+		"never":              {outcome: outcome{requeue: never}, tried: wish, next: lifecycle.Poll},
+		"slowly":             {outcome: outcome{requeue: resync}, failed: true, tried: wish, next: lifecycle.Poll, remembers: true},
+		"it is tried again":  {outcome: outcome{requeue: resync}, failed: true, again: true, tried: wish, next: lifecycle.Retry, remembers: true},
+		"it was not tried":   {outcome: outcome{requeue: backoff, unfinished: true}, failed: true, again: true, next: lifecycle.User},
+		"it is deleted":      {arrange: func(p *pass) { observed(p); p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, outcome: outcome{requeue: poll}, tried: objectstate.UserIntent{Generation: 3, Deleted: true}, next: lifecycle.Poll},
+		"of another version": {arrange: func(p *pass) { observed(p); p.generation = 4 }, outcome: outcome{requeue: poll}, tried: objectstate.UserIntent{Generation: 4}, next: lifecycle.Poll},
 	}
 	for name, tc := range cases {
 		p := endingPass()
-		p.next, p.memo.Stop = lifecycle.User, objectstate.Stop{Version: "1"}
+		p.nextPriority, p.state.Stop = lifecycle.User, objectstate.Stop{Version: "1"}
 		if tc.arrange != nil {
 			tc.arrange(p)
 		}
-		p.tried(tc.outcome, tc.failed, tc.again)
-		if p.memo.Tried != tc.tried || p.next != tc.next || p.memo.Failed != tc.remembers || p.memo.Stop != (objectstate.Stop{}) {
-			t.Errorf("%s: tried %+v, next %v, failed %t, want %+v, %v, %t", name, p.memo.Tried, p.next, p.memo.Failed, tc.tried, tc.next, tc.remembers)
+		p.recordIntent(tc.outcome, tc.failed, tc.again)
+		if p.state.TriedIntent != tc.tried || p.nextPriority != tc.next || p.state.Failed != tc.remembers || p.state.Stop != (objectstate.Stop{}) {
+			t.Errorf("%s: tried %+v, next %v, failed %t, want %+v, %v, %t", name, p.state.TriedIntent, p.nextPriority, p.state.Failed, tc.tried, tc.next, tc.remembers)
 		}
 	}
 }

@@ -33,30 +33,30 @@ func WithLeaseDeadline(deadline func() time.Time) ReconcilerOption {
 	return func(r *Reconciler) { r.lease = deadline }
 }
 
-// ErrNotBegun says that something was not done because this process may not, or is
+// errFenced says that something was not done because this process may not, or is
 // to stop.
-var errNotBegun = errors.New("not begun")
+var errFenced = errors.New("not begun")
 
-// mayChange returns an error if this process may not change anything outside now.
-func (p *pass) mayChange(ctx context.Context) error {
+// checkFence returns an error if this process may not change anything outside now.
+func (p *pass) checkFence(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return errors.Errorf("%w: this process stops: %w", errNotBegun, ctx.Err())
+		return errors.Errorf("%w: this process stops: %w", errFenced, ctx.Err())
 	}
 	if err := p.r.restored(); err != nil {
-		return errors.Errorf("%w: %w", errNotBegun, err)
+		return errors.Errorf("%w: %w", errFenced, err)
 	}
 	left, limited, err := p.leaseLeft()
 	if err != nil {
 		return err
 	}
 	if limited && left <= leaseMargin {
-		return errors.Errorf("%w: the lease of this process ends", errNotBegun)
+		return errors.Errorf("%w: the lease of this process ends", errFenced)
 	}
 	if p.r.fence == nil {
 		return nil
 	}
 	if err := p.guarded("fence", func() error { return p.r.fence(ctx) }); err != nil {
-		return errors.Errorf("%w: %w", errNotBegun, err)
+		return errors.Errorf("%w: %w", errFenced, err)
 	}
 
 	return nil
@@ -67,8 +67,8 @@ func (p *pass) leaseLeft() (left time.Duration, limited bool, err error) {
 	return p.leaseAsked(p.guarded)
 }
 
-// leaseBeside does what leaseLeft does, beside a pass that may wait for something else.
-func (p *pass) leaseBeside() (left time.Duration, limited bool, err error) {
+// leaseConcurrently does what leaseLeft does, beside a pass that may wait for something else.
+func (p *pass) leaseConcurrently() (left time.Duration, limited bool, err error) {
 	return p.leaseAsked(func(_ string, call func() error) error { return panics.Call(call) })
 }
 
@@ -81,7 +81,7 @@ func (p *pass) leaseAsked(ask func(string, func() error) error) (left time.Durat
 	}
 	var deadline time.Time
 	if err := ask("lease deadline", func() error { deadline = p.r.lease(); return nil }); err != nil {
-		return left, false, errors.Errorf("%w: %w", errNotBegun, err)
+		return left, false, errors.Errorf("%w: %w", errFenced, err)
 	}
 	if deadline.IsZero() {
 		return left, false, nil
@@ -91,11 +91,11 @@ func (p *pass) leaseAsked(ask func(string, func() error) error) (left time.Durat
 	return min(deadline.Sub(now), deadline.Round(0).Sub(now)), true, nil
 }
 
-// leaseOverBeside says whether the lease is over, if that is known before ctx ends.
-func (p *pass) leaseOverBeside(ctx context.Context) bool {
+// leaseOverConcurrently says whether the lease is over, if that is known before ctx ends.
+func (p *pass) leaseOverConcurrently(ctx context.Context) bool {
 	over := make(chan bool, 1)
 	go func() {
-		left, limited, err := p.leaseBeside()
+		left, limited, err := p.leaseConcurrently()
 		over <- err == nil && limited && left <= 0
 	}()
 	select {
@@ -124,7 +124,7 @@ func (p *pass) underLease(ctx context.Context) (context.Context, context.CancelF
 		defer mu.Unlock()
 		silent := time.AfterFunc(leaseMargin, func() { cancel(context.DeadlineExceeded) })
 		defer silent.Stop()
-		if left, limited, err := p.leaseBeside(); err != nil || limited && left <= 0 {
+		if left, limited, err := p.leaseConcurrently(); err != nil || limited && left <= 0 {
 			cancel(context.DeadlineExceeded)
 		} else if ctx.Err() == nil {
 			timer.Reset(max(left, leaseMargin))
@@ -140,23 +140,23 @@ func (p *pass) underLease(ctx context.Context) (context.Context, context.CancelF
 	}, nil
 }
 
-// A fenced client changes nothing that it may not.
-type fenced struct {
+// A fencedClient client changes nothing that it may not.
+type fencedClient struct {
 	ExternalClient
 
 	pass *pass
 }
 
-func (f fenced) Create(ctx context.Context, mg resource.Managed) error {
-	if err := f.pass.mayChange(ctx); err != nil {
+func (f fencedClient) Create(ctx context.Context, mg resource.Managed) error {
+	if err := f.pass.checkFence(ctx); err != nil {
 		return external.NotCreated(err)
 	}
 
 	return f.ExternalClient.Create(ctx, mg)
 }
 
-func (f fenced) Update(ctx context.Context, mg resource.Managed) error {
-	if err := f.pass.mayChange(ctx); err != nil {
+func (f fencedClient) Update(ctx context.Context, mg resource.Managed) error {
+	if err := f.pass.checkFence(ctx); err != nil {
 		return err
 	}
 
@@ -169,8 +169,8 @@ func (f fenced) Update(ctx context.Context, mg resource.Managed) error {
 	return f.ExternalClient.Update(ctx, mg)
 }
 
-func (f fenced) Delete(ctx context.Context, mg resource.Managed) error {
-	if err := f.pass.mayChange(ctx); err != nil {
+func (f fencedClient) Delete(ctx context.Context, mg resource.Managed) error {
+	if err := f.pass.checkFence(ctx); err != nil {
 		return err
 	}
 

@@ -48,16 +48,16 @@ func TestWhatMayBeLeftInTheFormerSystem(t *testing.T) {
 		if tc.change != nil {
 			tc.change(p)
 		}
-		p.tellLeftIn("blue")
+		p.warnLeftInBackend("blue")
 		if got := len(p.events) > 0; got != (tc.told != "") || len(p.events) > 1 || p.restored != got {
 			t.Errorf("%s: %s: told %+v, to be stored is %t", id, tc.reason, p.events, p.restored)
 		}
 		first := p.events
-		p.memo.LastWarnings = map[string]string{}
+		p.state.LastWarnings = map[string]string{}
 		for _, e := range first {
-			p.memo.LastWarnings[string(e.Reason)] = e.Message
+			p.state.LastWarnings[string(e.Reason)] = e.Message
 		}
-		if p.tellLeftIn("blue"); len(p.events) != len(first) {
+		if p.warnLeftInBackend("blue"); len(p.events) != len(first) {
 			t.Errorf("%s: told again: %+v", id, p.events)
 		}
 		for _, e := range first {
@@ -72,12 +72,12 @@ func TestWhatMayBeLeftInTheFormerSystem(t *testing.T) {
 func TestAnAllowedSystemLeavesTheFormer(t *testing.T) {
 	p := passOf(bearing(map[string]string{
 		meta.AnnotationKeyBackendIdentity: "blue", meta.AnnotationKeyAllowBackendChange: "green", meta.AnnotationKeyCreateAttempt: ownDone,
-	}), &memo{})
+	}), &objectState{})
 	p.backend, p.system = &namedSystem{name: "green"}, "green"
-	if err := p.recognise(); err != nil || len(p.events) != 1 || !strings.Contains(p.events[0].Message, `may be left over in "blue"`) {
+	if err := p.checkBackend(); err != nil || len(p.events) != 1 || !strings.Contains(p.events[0].Message, `may be left over in "blue"`) {
 		t.Errorf("it ended with %v, told %+v", err, p.events)
 	}
-	if err := p.recognise(); err != nil || len(p.events) != 1 || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "green" {
+	if err := p.checkBackend(); err != nil || len(p.events) != 1 || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "green" {
 		t.Errorf("it ended with %v, told %+v, marked %v", err, p.events, p.mg.GetAnnotations())
 	}
 }

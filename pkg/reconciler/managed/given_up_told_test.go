@@ -27,7 +27,7 @@ func TestAnAttemptThatIsGivenUpIsToldBeforeTheNext(t *testing.T) {
 			meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early, meta.AnnotationKeyAbandonAttempt: tc.given,
 		})
 		mg.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved, Message: text})
-		w := newStored(mg, &memo{})
+		w := newStored(mg, &objectState{})
 		w.r.tokens = true
 		if err := w.prepareCreate(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)

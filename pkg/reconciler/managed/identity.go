@@ -23,8 +23,8 @@ type BackendIdentifier interface {
 	Identity() string
 }
 
-// recognise refuses a system that is not the one in which the resource is.
-func (p *pass) recognise() error {
+// checkBackend refuses a system that is not the one in which the resource is.
+func (p *pass) checkBackend() error {
 	if p.backend == nil {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (p *pass) recognise() error {
 	case told == "":
 		return errors.Errorf("the client does not say which external system it is connected to; the external resource is in %.128q", stored)
 	case annotations[meta.AnnotationKeyAllowBackendChange] == told:
-		p.tellLeftIn(stored)
+		p.warnLeftInBackend(stored)
 		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: told})
 
 		return nil
@@ -45,32 +45,32 @@ func (p *pass) recognise() error {
 
 	return external.Terminal(string(commonv1.ReasonBackendChanged), errors.New(fmt.Sprintf(
 		"the connection leads to %.128q, and the external resource is in %.128q%s: correct the connection, or set the annotation %s to the former "+
-			"if the resource is there, too, or is to be made there", told, stored, p.unresolvedThere(), meta.AnnotationKeyAllowBackendChange)))
+			"if the resource is there, too, or is to be made there", told, stored, p.unresolvedInBackend(), meta.AnnotationKeyAllowBackendChange)))
 }
 
-// unresolvedThere names the attempt that was made in the former system, if its result is not known.
-func (p *pass) unresolvedThere() string {
+// unresolvedInBackend names the attempt that was made in the former system, if its result is not known.
+func (p *pass) unresolvedInBackend() string {
 	if !p.unresolved() {
 		return ""
 	}
-	id, _ := attempt(p.mg)
+	id, _ := attemptOf(p.mg)
 
 	return strings.TrimSuffix(", where the result of an attempt to create it is not known: "+id, ": ")
 }
 
-// tellLeftIn tells what may be left over in the former system: nothing is called there any more. Of what was
+// warnLeftInBackend tells what may be left over in the former system: nothing is called there any more. Of what was
 // observed it is told when another is created. The change is stored at once, so that it is told once.
-func (p *pass) tellLeftIn(former string) {
+func (p *pass) warnLeftInBackend(former string) {
 	seen := p.wasSeen()
 	if p.r.named { // there is no record
-		seen = p.memo.Seen != objectstate.CreationRef{} || isReady(p.read) || !p.held()
+		seen = p.state.Seen != objectstate.CreationRef{} || isReady(p.read) || !p.hasFinalizer()
 	}
 	if seen || created(p.mg) == "" && !p.unresolved() && !p.r.named {
 		return
 	}
 	p.restored = true
 	known := "the attempt to create it has no id"
-	if id, _ := attempt(p.mg); id != "" {
+	if id, _ := attemptOf(p.mg); id != "" {
 		known = "the attempt to create it was " + id
 	}
 	if name := meta.GetExternalName(p.mg); name != "" {
@@ -78,14 +78,14 @@ func (p *pass) tellLeftIn(former string) {
 	}
 	text := fmt.Sprintf("an external resource may be left over in %.128q, where it was created and not observed, and where nothing is called any more (%s): "+
 		"look for it there, and delete it", former, known)
-	if p.first(string(reasonLeft), text) {
-		p.tell(event.Warning(reasonLeft, p.redact(errors.New(text))))
+	if p.isNewMessage(string(reasonLeft), text) {
+		p.recordEvent(event.Warning(reasonLeft, p.redact(errors.New(text))))
 	}
 }
 
-// remember puts the identity of the system into the object, to be stored along
+// storeBackend puts the identity of the system into the object, to be stored along
 // with the intent to create, or once for a resource that was found.
-func (p *pass) remember() {
+func (p *pass) storeBackend() {
 	if p.backend == nil || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "" || p.identity() == "" {
 		return
 	}
@@ -107,8 +107,8 @@ func (p *pass) identity() (system string) {
 // keepIdentity remembers of which system the object says that its resource is in.
 func (p *pass) keepIdentity() {
 	stored := p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity]
-	if known := p.memo.Backend; stored != "" && (known == nil || *known != stored) {
-		p.memo.Backend = new(common(stored))
+	if known := p.state.Backend; stored != "" && (known == nil || *known != stored) {
+		p.state.Backend = new(common(stored))
 	}
 }
 
@@ -117,11 +117,11 @@ func (p *pass) keepIdentity() {
 // that begins takes the system that it is connected to for that.
 func (p *pass) restoreIdentity() bool {
 	p.keepIdentity()
-	if p.memo.Backend == nil || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "" {
+	if p.state.Backend == nil || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "" {
 		return false
 	}
-	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: *p.memo.Backend})
-	p.log().Info("The external system of the object was removed from the metadata, and is restored", "identity", *p.memo.Backend)
+	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: *p.state.Backend})
+	p.log().Info("The external system of the object was removed from the metadata, and is restored", "identity", *p.state.Backend)
 
 	return true
 }

@@ -46,9 +46,9 @@ func TestAnotherSystemIsRecognised(t *testing.T) {
 		"NotAllowed": {"that was of another change", "green", map[string]string{identity: "blue", allow: "red"}, map[string]string{identity: "blue", allow: "red"}, []string{`leads to "green"`}, "BackendChanged"},
 	}
 	for name, tc := range cases {
-		p := passOf(bearing(tc.marks), &memo{})
+		p := passOf(bearing(tc.marks), &objectState{})
 		p.backend, p.system = &namedSystem{name: "another since"}, tc.told
-		err := p.recognise()
+		err := p.checkBackend()
 		if (err != nil) != (tc.says != nil) {
 			t.Errorf("%s: %s: it ended with %v", name, tc.reason, err)
 		}
@@ -64,7 +64,7 @@ func TestAnotherSystemIsRecognised(t *testing.T) {
 			t.Errorf("%s: %s: -want +got:\n%s", name, tc.reason, diff)
 		}
 	}
-	if p := passOf(bearing(map[string]string{identity: "blue"}), &memo{}); p.recognise() != nil {
+	if p := passOf(bearing(map[string]string{identity: "blue"}), &objectState{}); p.checkBackend() != nil {
 		t.Error("a client that tells nothing of its system is taken to be in another")
 	}
 }
@@ -76,14 +76,14 @@ func TestASystemIsNotedOnce(t *testing.T) {
 		"blue": {"", "blue"}, "green": {"blue", "blue"}, "": {"", ""}, "panics": {"", ""},
 	} {
 		c := &namedSystem{name: told}
-		p := passOf(bearing(nil), &memo{})
-		if p.remember(); len(p.mg.GetAnnotations()) > 0 {
+		p := passOf(bearing(nil), &objectState{})
+		if p.storeBackend(); len(p.mg.GetAnnotations()) > 0 {
 			t.Errorf("of a client that tells nothing %v is noted", p.mg.GetAnnotations())
 		}
 		if p.backend = c; tc.stored != "" {
 			meta.AddAnnotations(p.mg, map[string]string{identity: tc.stored})
 		}
-		p.remember()
+		p.storeBackend()
 		if got, noted := p.mg.GetAnnotations()[identity]; got != tc.want || noted != (tc.want != "") || tc.stored != "" && c.asked > 0 {
 			t.Errorf("of %q, %q is noted: %t, after it was asked %d times", told, got, noted, c.asked)
 		}
@@ -93,7 +93,7 @@ func TestASystemIsNotedOnce(t *testing.T) {
 // What somebody has taken of it is put back, as the object said last.
 func TestASystemThatIsTakenAwayIsPutBack(t *testing.T) {
 	const identity = meta.AnnotationKeyBackendIdentity
-	o := &memo{}
+	o := &objectState{}
 	for i, step := range []struct {
 		reason   string
 		stored   string

@@ -21,7 +21,7 @@ import (
 // under way during the backup nobody has recorded. What one made that succeeded is looked for
 // first, and then missing or not.
 func (p *pass) inherit(ctx context.Context) error {
-	id, result := attempt(p.mg)
+	id, result := attemptOf(p.mg)
 	missing := result == attemptSucceeded && meta.GetExternalName(p.mg) != "" && p.observed && !p.observation.ResourceExists
 	if p.inherited = ""; p.r.named || !copied(p.mg, id) || !missing && (result != "" || !lost(p.mg)) {
 		return nil
@@ -29,8 +29,8 @@ func (p *pass) inherit(ctx context.Context) error {
 	if lives, err := p.originalLives(ctx, id); lives || err != nil {
 		return observing.failed(errors.Wrap(err, "cannot look for the object that the marks of a creation were copied from"))
 	}
-	if p.inherited = id; !missing && p.memo.Called == (objectstate.Intent{}) {
-		p.memo.Called = p.intended()
+	if p.inherited = id; !missing && p.state.Called == (objectstate.Intent{}) {
+		p.state.Called = p.intended()
 	}
 
 	return nil

@@ -112,7 +112,7 @@ func TestWhoAnswersForACopiedAttempt(t *testing.T) {
 	for name, tc := range cases {
 		mg := bearing(tc.marks)
 		mg.SetUID("uid-2")
-		p := passOf(mg, &memo{})
+		p := passOf(mg, &objectState{})
 		tc.of.scheme = runtime.NewScheme()
 		p.r.of.Group, p.r.of.Version, p.r.of.Kind = "g", "v1", "K"
 		tc.of.scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "KList"}, &managedList{})
@@ -124,8 +124,8 @@ func TestWhoAnswersForACopiedAttempt(t *testing.T) {
 		if p.inherited != tc.want || (err != nil) != tc.fails || tc.fails && (stageOf(err) != observing || !errors.Is(err, boom)) {
 			t.Errorf("%s: %s: it answers for %q, and ended with %v", name, tc.reason, p.inherited, err)
 		}
-		if called := p.memo.Called == (objectstate.Intent{Pending: early, Attempt: ownID}); called != tc.called || (tc.of.listed > 0) != tc.asks {
-			t.Errorf("%s: %s: called %+v, listed %d times", name, tc.reason, p.memo.Called, tc.of.listed)
+		if called := p.state.Called == (objectstate.Intent{Pending: early, Attempt: ownID}); called != tc.called || (tc.of.listed > 0) != tc.asks {
+			t.Errorf("%s: %s: called %+v, listed %d times", name, tc.reason, p.state.Called, tc.of.listed)
 		}
 		if tc.of.askedOfAPI > tc.of.listed {
 			t.Errorf("%s: %s: the API server was asked %d times", name, tc.reason, tc.of.askedOfAPI)
@@ -145,7 +145,7 @@ func TestACopiedAttemptThatIsKnown(t *testing.T) {
 		t.Errorf("a kind that cannot be listed: %v, listed %d times", err, of.listed)
 	}
 	of.scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "KList"}, &managedList{})
-	if err := p.inherit(t.Context()); err != nil || p.inherited != ownID || p.memo.Called != known {
-		t.Errorf("it answers for %q, known of is %+v: %v", p.inherited, p.memo.Called, err)
+	if err := p.inherit(t.Context()); err != nil || p.inherited != ownID || p.state.Called != known {
+		t.Errorf("it answers for %q, known of is %+v: %v", p.inherited, p.state.Called, err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 func (p *pass) uncalled() bool {
 	pending, id := p.mg.GetAnnotations()[meta.AnnotationKeyExternalCreatePending], p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
 
-	return slices.ContainsFunc(p.memo.Uncalled, func(i objectstate.Intent) bool {
+	return slices.ContainsFunc(p.state.Uncalled, func(i objectstate.Intent) bool {
 		return i.Pending == pending && (i.Attempt == id || i.Before == id)
 	})
 }
@@ -31,10 +31,10 @@ const intentsRemembered = 32
 // that says nothing.
 func (p *pass) intend() {
 	before := p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
-	begin(p.mg, p.nextAttempt(), p.now())
-	if !p.repeats {
-		marks, late := p.mg.GetAnnotations(), p.memo.Uncalled // which may be stored yet
-		p.memo.Uncalled = append(late[max(0, len(late)-intentsRemembered+1):], objectstate.Intent{
+	markPending(p.mg, p.nextAttempt(), p.now())
+	if !p.repeatsAttempt {
+		marks, late := p.mg.GetAnnotations(), p.state.Uncalled // which may be stored yet
+		p.state.Uncalled = append(late[max(0, len(late)-intentsRemembered+1):], objectstate.Intent{
 			Pending: marks[meta.AnnotationKeyExternalCreatePending], Attempt: marks[meta.AnnotationKeyCreateAttempt], Before: before,
 		})
 	}
@@ -101,39 +101,39 @@ func lacks(mg resource.Managed, annotations map[string]string) bool {
 // could not store, as long as the API server shows the attempt without a result, or
 // nothing of it, because a replace took it: whatever was called since has marks of its own.
 func (p *pass) writeUnwritten(ctx context.Context) error {
-	if len(p.memo.Unwritten) == 0 {
+	if len(p.state.Unwritten) == 0 {
 		return nil
 	}
-	of, _, _ := strings.Cut(p.memo.Unwritten[meta.AnnotationKeyCreateAttempt], "/")
+	of, _, _ := strings.Cut(p.state.Unwritten[meta.AnnotationKeyCreateAttempt], "/")
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	live, err := p.readLive(ctx)
 	if err != nil {
 		return rereading.failed(err)
 	}
-	switch id, result := attempt(live); {
+	switch id, result := attemptOf(live); {
 	case p.unmarked(live):
-		if before, _ := attempt(p.newest); before != "" {
+		if before, _ := attemptOf(p.newest); before != "" {
 			return recording.failed(p.changed("the record of the creation was taken from it"))
 		}
-	case id != of || result != "" && !lacks(live, p.memo.Unwritten) && !p.altered(live):
-		p.memo.Unwritten, p.memo.Altered = nil, "" // it was stored, or is about another attempt
+	case id != of || result != "" && !lacks(live, p.state.Unwritten) && !p.altered(live):
+		p.state.Unwritten, p.state.Altered = nil, "" // it was stored, or is about another attempt
 
 		return nil
 	}
 	changes := map[string]any{}
-	for key, text := range p.memo.Unwritten {
+	for key, text := range p.state.Unwritten {
 		changes[key] = text
 	}
-	meta.AddAnnotations(p.mg, p.memo.Unwritten)
+	meta.AddAnnotations(p.mg, p.state.Unwritten)
 	if err := p.writeResult(ctx, changes); err != nil {
 		p.hold(ctx)
 
 		return recording.failed(err)
 	}
-	p.memo.Unwritten, p.memo.Altered = nil, ""
-	if p.memo.Called.Attempt == of {
-		p.memo.Called = objectstate.Intent{}
+	p.state.Unwritten, p.state.Altered = nil, ""
+	if p.state.Called.Attempt == of {
+		p.state.Called = objectstate.Intent{}
 	}
 	p.log().Info("Stored how a creation ended that could not be stored before")
 
@@ -143,7 +143,7 @@ func (p *pass) writeUnwritten(ctx context.Context) error {
 // hold puts the finalizer back that somebody has taken from an object, of which a creation succeeded
 // and cannot be recorded: what drops annotations, or refuses them, may let finalizers through.
 func (p *pass) hold(ctx context.Context) {
-	if !p.memo.unrecorded() || p.r.finalizer != nil || meta.WasDeleted(p.mg) || meta.FinalizerExists(p.mg, FinalizerName) {
+	if !p.state.unrecorded() || p.r.finalizer != nil || meta.WasDeleted(p.mg) || meta.FinalizerExists(p.mg, FinalizerName) {
 		return
 	}
 	desired := clone(p.mg)
@@ -156,10 +156,10 @@ func (p *pass) hold(ctx context.Context) {
 // unmarked says whether nothing is left on the object of the attempt whose result could not be
 // stored, and no other name was chosen since.
 func (p *pass) unmarked(live resource.Managed) bool {
-	id, _ := attempt(live)
+	id, _ := attemptOf(live)
 	name := meta.GetExternalName(live)
 
-	return id == "" && meta.GetExternalCreatePending(live).IsZero() && (name == "" || name == p.memo.Unwritten[meta.AnnotationKeyExternalName])
+	return id == "" && meta.GetExternalCreatePending(live).IsZero() && (name == "" || name == p.state.Unwritten[meta.AnnotationKeyExternalName])
 }
 
 // unheld says whether somebody has taken the finalizer from an object for which something is being
@@ -169,7 +169,7 @@ func (p *pass) unheld() bool {
 	if p.r.named || p.r.finalizer != nil || meta.WasDeleted(p.mg) || meta.FinalizerExists(p.mg, FinalizerName) {
 		return false
 	}
-	id, _ := attempt(p.mg)
+	id, _ := attemptOf(p.mg)
 
-	return id != "" && (p.unresolved() || p.unseen()) || p.replaced()
+	return id != "" && (p.unresolved() || p.createdUnobserved()) || p.replaced()
 }

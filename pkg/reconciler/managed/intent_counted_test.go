@@ -16,7 +16,7 @@ import (
 // That an intent is taken back counts as a write of the intent.
 func TestAWithdrawalIsCounted(t *testing.T) {
 	f := polled{registry: prometheus.NewRegistry()}
-	w := newStored(bearing(nil), &memo{}, WithMetricsRegisterer(f.registry))
+	w := newStored(bearing(nil), &objectState{}, WithMetricsRegisterer(f.registry))
 	w.writes.finalizers = true
 	w.intend()
 	w.newest = clone(w.mg)

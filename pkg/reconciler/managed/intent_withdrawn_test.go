@@ -43,7 +43,7 @@ func TestAnAttemptThatWasNotCalled(t *testing.T) {
 			}
 		}
 	}
-	if passOf(marked(later, "", "", "b"), &memo{}).uncalled() {
+	if passOf(marked(later, "", "", "b"), &objectState{}).uncalled() {
 		t.Error("what this process knows nothing of was called by nobody")
 	}
 }
@@ -51,11 +51,11 @@ func TestAnAttemptThatWasNotCalled(t *testing.T) {
 // What is about to be sent is remembered, of the last 32 attempts, and that an attempt is
 // repeated says nothing of its first time.
 func TestIntentsAreRemembered(t *testing.T) {
-	p := passOf(marked("", "", "", "a/failed"), &memo{})
+	p := passOf(marked("", "", "", "a/failed"), &objectState{})
 	p.intend()
 	marks := p.mg.GetAnnotations()
 	want := []objectstate.Intent{{Pending: marks[meta.AnnotationKeyExternalCreatePending], Attempt: marks[meta.AnnotationKeyCreateAttempt], Before: "a/failed"}}
-	if diff := cmp.Diff(want, p.memo.Uncalled); diff != "" || want[0].Pending != "2026-01-01T12:00:00Z" || want[0].Attempt == "" {
+	if diff := cmp.Diff(want, p.state.Uncalled); diff != "" || want[0].Pending != "2026-01-01T12:00:00Z" || want[0].Attempt == "" {
 		t.Errorf("marked %v, remembered -want +got:\n%s", marks, diff)
 	}
 	if got := p.intended(); got != (objectstate.Intent{Pending: want[0].Pending, Attempt: want[0].Attempt}) {
@@ -64,14 +64,14 @@ func TestIntentsAreRemembered(t *testing.T) {
 	for range 40 {
 		p.intend()
 	}
-	last := p.memo.Uncalled[len(p.memo.Uncalled)-1]
-	if n := len(p.memo.Uncalled); n != 32 || last.Pending != p.mg.GetAnnotations()[meta.AnnotationKeyExternalCreatePending] || last.Pending == p.memo.Uncalled[0].Pending {
+	last := p.state.Uncalled[len(p.state.Uncalled)-1]
+	if n := len(p.state.Uncalled); n != 32 || last.Pending != p.mg.GetAnnotations()[meta.AnnotationKeyExternalCreatePending] || last.Pending == p.state.Uncalled[0].Pending {
 		t.Errorf("%d intents are remembered, the last is %+v", n, last)
 	}
 
-	again := passOf(marked(early, "", "", "a"), &memo{}, WithCreationTokens())
-	if again.intend(); len(again.memo.Uncalled) != 0 || again.intended().Attempt != "a" {
-		t.Errorf("a repetition is remembered as one that was not called: %+v", again.memo.Uncalled)
+	again := passOf(marked(early, "", "", "a"), &objectState{}, WithCreationTokens())
+	if again.intend(); len(again.state.Uncalled) != 0 || again.intended().Attempt != "a" {
+		t.Errorf("a repetition is remembered as one that was not called: %+v", again.state.Uncalled)
 	}
 	again.r.named = true
 	if got := again.intended(); got != (objectstate.Intent{}) {
@@ -88,7 +88,7 @@ func TestAnIntentIsWithdrawn(t *testing.T) {
 		"a time":   {pending: early, "example.org/own": "1"},
 	} {
 		c := &patchingClient{answer: func() error { return errors.New("boom") }}
-		p := passOf(bearing(before), &memo{})
+		p := passOf(bearing(before), &objectState{})
 		p.r.client, p.r.cluster = c, &liveCluster{}
 		p.newest = bearing(before)
 		p.intend()
@@ -201,15 +201,15 @@ func TestAnUnwrittenResultIsStored(t *testing.T) {
 			if diff := cmp.Diff(want, writes.sent); diff != "" {
 				t.Errorf("%s: sent, -want +got:\n%s", tc.reason, diff)
 			}
-			if forgot := p.memo.Unwritten == nil; forgot != tc.forgot {
+			if forgot := p.state.Unwritten == nil; forgot != tc.forgot {
 				t.Errorf("%s: forgotten is %t", tc.reason, forgot)
 			}
-			if known := p.memo.Called.Attempt != ""; known != (!tc.written || tc.called != ownID) {
+			if known := p.state.Called.Attempt != ""; known != (!tc.written || tc.called != ownID) {
 				t.Errorf("%s: it is taken for an attempt whose result is not known: %t", tc.reason, known)
 			}
 		})
 	}
-	if err := passOf(bearing(nil), &memo{}).writeUnwritten(t.Context()); err != nil {
+	if err := passOf(bearing(nil), &objectState{}).writeUnwritten(t.Context()); err != nil {
 		t.Errorf("where all was written it ended with %v", err)
 	}
 }
@@ -226,8 +226,8 @@ func TestAnUnwrittenResultIsGivenToTheAuthor(t *testing.T) {
 		})))
 	w.mg.SetName("data")
 	w.liveCluster.shows.SetName("data")
-	if err := w.writeUnwritten(t.Context()); err != nil || w.memo.Unwritten != nil {
-		t.Errorf("it ended with %v, and %v is not written", err, w.memo.Unwritten)
+	if err := w.writeUnwritten(t.Context()); err != nil || w.state.Unwritten != nil {
+		t.Errorf("it ended with %v, and %v is not written", err, w.state.Unwritten)
 	}
 	for key, want := range unwritten {
 		if given[key] != want || w.mg.GetAnnotations()[key] != want {
@@ -248,11 +248,11 @@ func stageOf(err error) *stage {
 
 // Somebody has taken the finalizer that was to keep what is being created, or does not show yet.
 func TestUnheldCreations(t *testing.T) {
-	unseen, seen := &memo{}, remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}}, objectstate.Cold{})
+	unseen, seen := &objectState{}, remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}}, objectstate.Cold{})
 	cases := map[string]struct {
 		reason string
 		mg     *fake.Managed
-		memo   *memo
+		memo   *objectState
 		change func(*pass)
 		unheld bool
 	}{

@@ -27,7 +27,7 @@ func TestACallEndsWithItsLease(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			begun, asked := time.Now(), 0
-			p := passOf(bearing(nil), &memo{}, WithClock(clock.RealClock{}), WithLeaseDeadline(func() time.Time {
+			p := passOf(bearing(nil), &objectState{}, WithClock(clock.RealClock{}), WithLeaseDeadline(func() time.Time {
 				if asked++; asked == 1 && tc.renewed > 0 {
 					return begun.Add(10 * time.Second)
 				}

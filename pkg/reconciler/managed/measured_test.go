@@ -86,10 +86,10 @@ func TestWhatAnObservationSaysOfADrift(t *testing.T) {
 	for name, tc := range cases {
 		registry, clock := prometheus.NewRegistry(), testclock.NewFakePassiveClock(noon)
 		p := endingPass(WithMetricsRegisterer(registry), WithClock(clock))
-		p.r.telemetry.Begin(t.Context(), &p.memo.counted, p.read)
+		p.r.telemetry.Begin(t.Context(), &p.state.counted, p.read)
 		p.compare(same)
 		clock.SetTime(noon.Add(time.Minute))
-		p.acted = tc.acted
+		p.mutated = tc.acted
 		p.compare(tc.found)
 		got := sample(t, registry, "moorage_managed_drifts_total", "what")
 		for finding, n := range tc.want {
@@ -98,7 +98,7 @@ func TestWhatAnObservationSaysOfADrift(t *testing.T) {
 			}
 		}
 		p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
-		p.letGoOf()
+		p.recordDeleted()
 		if took := sample(t, registry, "moorage_managed_resource_deletion_seconds", "")[""]; took != 61 {
 			t.Errorf("%s: one deletion of a minute is measured as %v", name, took-1)
 		}
@@ -112,20 +112,20 @@ func TestWhichCallsHaveLooked(t *testing.T) {
 		telemetry.Connect: false, telemetry.Observe: true, telemetry.Create: true, telemetry.Update: true, telemetry.Delete: true, telemetry.Disconnect: false,
 	} {
 		f := newPolled()
-		watch := f.r.roll.Subscribe(f.place, f.now())
+		watch := f.r.lists.Subscribe(f.member, f.now())
 		watch.Begun(func() {}, f.now())
 		watch.Changed("vol-1", f.now())
-		if !f.r.roll.Told(f.place) {
+		if !f.r.lists.Notified(f.member) {
 			t.Fatalf("%s: nobody knows that it has changed", step)
 		}
 		called := false
-		err := f.step(t.Context(), step, func(context.Context) error {
+		err := f.instrument(t.Context(), step, func(context.Context) error {
 			called = f.r.calls.begunBefore(noon.Add(time.Second)) == 1
 
 			return nil
 		})
-		if err != nil || !called || f.r.calls.begunBefore(noon.Add(time.Second)) != 0 || f.r.roll.Told(f.place) == want {
-			t.Errorf("%s: called %t, error %v, has looked %t, want %t", step, called, err, !f.r.roll.Told(f.place), want)
+		if err != nil || !called || f.r.calls.begunBefore(noon.Add(time.Second)) != 0 || f.r.lists.Notified(f.member) == want {
+			t.Errorf("%s: called %t, error %v, has looked %t, want %t", step, called, err, !f.r.lists.Notified(f.member), want)
 		}
 	}
 }

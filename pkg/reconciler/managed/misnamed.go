@@ -47,13 +47,13 @@ func (p *pass) checkName(changes map[string]any) error {
 // if they do not fit.
 func sizeWith(annotations map[string]string, changes map[string]any) (size int) {
 	for key, value := range annotations {
-		if text, changed := changes[key]; changed && bookkeeping[key] {
+		if text, changed := changes[key]; changed && ownedAnnotations[key] {
 			value, _ = text.(string)
 		}
 		size += len(key) + len(value)
 	}
 	for key, text := range texts(changes) {
-		if _, is := annotations[key]; !is && bookkeeping[key] {
+		if _, is := annotations[key]; !is && ownedAnnotations[key] {
 			size += len(key) + len(text)
 		}
 	}
@@ -73,7 +73,7 @@ func instead(key, sent, stored string) string {
 // altered says whether an object bears the external name that the API server stored instead of ours, and
 // no other was chosen since.
 func (p *pass) altered(mg resource.Managed) bool {
-	return p.memo.Altered != "" && p.memo.Altered == meta.GetExternalName(mg)
+	return p.state.Altered != "" && p.state.Altered == meta.GetExternalName(mg)
 }
 
 // misnamed keeps in mind what was sent, if the API server has stored another external name, and takes
@@ -85,24 +85,24 @@ func (p *pass) misnamed(ctx context.Context, before map[string]string, sent map[
 	if p.r.named || name == "" || stored == "" || stored == name {
 		return
 	}
-	p.memo.Unwritten = texts(sent)
+	p.state.Unwritten = texts(sent)
 	if mark := p.newest.GetAnnotations()[meta.AnnotationKeyCreateAttempt]; mark != "" {
-		p.memo.Unwritten[meta.AnnotationKeyCreateAttempt] = mark
+		p.state.Unwritten[meta.AnnotationKeyCreateAttempt] = mark
 	}
-	if was := before[meta.AnnotationKeyExternalName]; was != "" && (was == stored || was == p.memo.Altered) {
+	if was := before[meta.AnnotationKeyExternalName]; was != "" && (was == stored || was == p.state.Altered) {
 		before = unnamed(before)
 	}
 	undo := difference(p.newest.GetAnnotations(), before)
 	maps.DeleteFunc(undo, func(key string, _ any) bool { return !undone(key, sent) })
-	p.memo.writes(map[string]any{meta.AnnotationKeyExternalName: stored})
-	p.memo.writes(undo)
+	p.state.recordWrite(map[string]any{meta.AnnotationKeyExternalName: stored})
+	p.state.recordWrite(undo)
 	body := map[string]any{"metadata": p.precondition(map[string]any{"annotations": undo})}
 	if err := p.patch(ctx, telemetry.Result, clone(p.mg), body); err != nil {
 		p.log().Debug("Cannot take back an external name that was changed when it was stored", "error", p.redact(err))
 	}
-	p.memo.Altered = ""
+	p.state.Altered = ""
 	if now := meta.GetExternalName(p.newest); now != before[meta.AnnotationKeyExternalName] {
-		p.memo.Altered = now
+		p.state.Altered = now
 	}
 }
 

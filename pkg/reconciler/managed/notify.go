@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/roll"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/listcache"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -59,7 +59,7 @@ type ExternalNotifications interface {
 // does what is needed for it; without that, add [Reconciler.Notifications] to the
 // controller.
 func WithExternalEvents(s ExternalEventSource, pollWhenHealthy time.Duration) ReconcilerOption {
-	return func(r *Reconciler) { r.notifier, r.pollWhenTold = s, min(pollWhenHealthy, maxPollInterval) }
+	return func(r *Reconciler) { r.notifier, r.watchedPollInterval = s, min(pollWhenHealthy, maxPollInterval) }
 }
 
 // How long changes of the same resource are gathered.
@@ -78,8 +78,8 @@ func (r *Reconciler) Notifications() source.TypedSource[reconcile.Request] {
 		r.waker.set(q)
 		context.AfterFunc(ctx, func() {
 			r.waker.set(nil)
-			if r.roll != nil {
-				r.roll.Close()
+			if r.lists != nil {
+				r.lists.Close()
 			}
 		})
 
@@ -103,7 +103,7 @@ func (w *waker) ready() bool {
 
 // wake puts an object into the queue. One that is there already keeps the earlier
 // time, and the higher priority.
-func (w *waker) wake(key roll.Key, after time.Duration, u lifecycle.Urgency) {
+func (w *waker) wake(key listcache.Key, after time.Duration, u lifecycle.Priority) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	request := reconcile.Request{NamespacedName: types.NamespacedName(key)}
@@ -121,11 +121,11 @@ func (p *pass) subscribe(ctx context.Context) {
 	if p.r.notifier == nil || !p.r.waker.ready() {
 		return
 	}
-	watch := p.r.roll.Subscribe(p.place, p.now())
+	watch := p.r.lists.Subscribe(p.member, p.now())
 	if watch == nil {
 		return
 	}
-	ctx, cancel := limit(ctx, callDeadline(ctx))
+	ctx, cancel := withDeadline(ctx, callDeadline(ctx))
 	defer cancel()
 	// A connecter that panics is not to leave the connection waiting for ever.
 	stop, err := func() {}, errors.New("the source panicked")
@@ -136,7 +136,7 @@ func (p *pass) subscribe(ctx context.Context) {
 		} else {
 			watch.Begun(stop, p.now())
 		}
-		p.r.telemetry.Watches(p.r.roll.Watches())
+		p.r.telemetry.Watches(p.r.lists.Watches())
 	}()
 	err = p.guarded("subscribe", func() (err error) {
 		stop, err = p.r.notifier.Subscribe(ctx, clone(p.mg), &notifications{p.r, watch})
@@ -148,28 +148,28 @@ func (p *pass) subscribe(ctx context.Context) {
 	}
 }
 
-// heard makes a pass more urgent than a poll if somebody said that the resource has
+// applyNotification makes a pass more urgent than a poll if somebody said that the resource has
 // changed.
-func (p *pass) heard() {
-	if p.place = p.memo.place; p.place != nil && p.urgency == lifecycle.Poll && p.r.roll.Told(p.place) {
-		p.urgency, p.next = lifecycle.Retry, lifecycle.Retry
+func (p *pass) applyNotification() {
+	if p.member = p.state.member; p.member != nil && p.priority == lifecycle.Poll && p.r.lists.Notified(p.member) {
+		p.priority, p.nextPriority = lifecycle.Retry, lifecycle.Retry
 	}
 }
 
-// stretched returns the poll interval of an object of which changes are told.
-func (p *pass) stretched(interval time.Duration) time.Duration {
+// watchedInterval returns the poll interval of an object of which changes are told.
+func (p *pass) watchedInterval(interval time.Duration) time.Duration {
 	_, own, err := meta.GetPollInterval(p.mg)
-	if own && err == nil || p.place == nil || !p.r.roll.Watched(p.place) {
+	if own && err == nil || p.member == nil || !p.r.lists.Watched(p.member) {
 		return interval
 	}
 
-	return max(interval, p.r.pollWhenTold)
+	return max(interval, p.r.watchedPollInterval)
 }
 
 // Notifications of one subscription.
 type notifications struct {
 	r     *Reconciler
-	watch *roll.Watch
+	watch *listcache.Watch
 }
 
 func (n *notifications) Changed(names ...string) {
@@ -190,14 +190,14 @@ func (n *notifications) Changed(names ...string) {
 	}
 }
 
-func (n *notifications) Interrupted() { n.scatter(n.watch.Interrupted()) }
+func (n *notifications) Interrupted() { n.wake(n.watch.Interrupted()) }
 
-func (n *notifications) Resumed() { n.scatter(n.watch.Resumed(n.r.clock.Now())) }
+func (n *notifications) Resumed() { n.wake(n.watch.Resumed(n.r.clock.Now())) }
 
-// scatter lets all be looked at within a poll interval.
-func (n *notifications) scatter(keys []roll.Key) {
+// wake lets all be looked at within a poll interval.
+func (n *notifications) wake(keys []listcache.Key) {
 	for _, key := range keys {
 		n.r.waker.wake(key, time.Duration(n.r.random()*float64(n.r.pollInterval)), lifecycle.Poll)
 	}
-	n.r.telemetry.Watches(n.r.roll.Watches())
+	n.r.telemetry.Watches(n.r.lists.Watches())
 }

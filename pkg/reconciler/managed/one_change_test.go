@@ -46,14 +46,14 @@ func TestOneChangeIsMadeInAPass(t *testing.T) {
 		acted  bool
 	}{"made": {nil, true}, "of what is gone": {external.NotFound(boom), true}, "failed": {boom, false}} {
 		for call, do := range map[string]func(*pass, context.Context) error{"Update": (*pass).update, "Delete": (*pass).delete} {
-			w := newStored(bearing(nil), &memo{})
+			w := newStored(bearing(nil), &objectState{})
 			c := &answeringClient{answer: tc.answer}
 			w.pass.external, w.observation, w.observed = c, ExternalObservation{ResourceExists: true}, true
 			if err := do(w.pass, t.Context()); (err == nil) != tc.acted || len(c.called) != 1 || c.called[0] != call {
 				t.Errorf("%s %s: it ended with %v after the calls %v", call, name, err, c.called)
 			}
-			if w.acted != tc.acted || w.observed == tc.acted {
-				t.Errorf("%s %s: acted %t, observed %t", call, name, w.acted, w.observed)
+			if w.mutated != tc.acted || w.observed == tc.acted {
+				t.Errorf("%s %s: acted %t, observed %t", call, name, w.mutated, w.observed)
 			}
 		}
 	}
@@ -66,13 +66,13 @@ func TestACreationOfNothingIsNotRemembered(t *testing.T) {
 		answer error
 		made   bool
 	}{"made": {nil, true}, "the name is taken": {external.AlreadyExists(boom), false}, "failed": {external.NotCreated(boom), false}} {
-		w := newStored(bearing(nil), &memo{})
+		w := newStored(bearing(nil), &objectState{})
 		w.writes.finalizers, w.pass.external = true, &answeringClient{answer: tc.answer}
-		if err := w.pass.create(t.Context()); (err != nil) != (name == "failed") || (w.taken != nil) != (name == "the name is taken") {
-			t.Errorf("%s: it ended with %v, taken is %v", name, err, w.taken)
+		if err := w.pass.create(t.Context()); (err != nil) != (name == "failed") || (w.alreadyExists != nil) != (name == "the name is taken") {
+			t.Errorf("%s: it ended with %v, taken is %v", name, err, w.alreadyExists)
 		}
-		if m := w.memo; (m.Since != 0) != tc.made || (m.Creation != "") != tc.made || (m.Made.Mark != "") != tc.made || m.Called != (objectstate.Intent{}) || !w.acted || w.made != tc.made {
-			t.Errorf("%s: acted %t, made %t, remembered %+v %+v", name, w.acted, w.made, m.State, m.Cold)
+		if m := w.state; (m.Since != 0) != tc.made || (m.Creation != "") != tc.made || (m.Made.Mark != "") != tc.made || m.Called != (objectstate.Intent{}) || !w.mutated || w.created != tc.made {
+			t.Errorf("%s: acted %t, made %t, remembered %+v %+v", name, w.mutated, w.created, m.State, m.Cold)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestMarksLeaveRoomForTheResult(t *testing.T) {
 		free int // besides that of the result
 		made bool
 	}{"enough": {1 << 10, true}, "none for the marks": {0, false}} {
-		w := newStored(bearing(map[string]string{key: strings.Repeat("x", annotationsLimit-resultRoom-len(key)-tc.free)}), &memo{})
+		w := newStored(bearing(map[string]string{key: strings.Repeat("x", annotationsLimit-resultRoom-len(key)-tc.free)}), &objectState{})
 		c := &answeringClient{}
 		w.writes.finalizers, w.pass.external = true, c
 		err := w.pass.create(t.Context())
@@ -97,14 +97,14 @@ func TestMarksLeaveRoomForTheResult(t *testing.T) {
 // What is spared is asked for no more: neither leave for a call, nor what the API server has of it.
 func TestWhatIsSparedAsksForNothing(t *testing.T) {
 	for name, do := range map[string]func(*pass, context.Context) error{"a creation": (*pass).create, "a deletion": (*pass).delete} {
-		w, c, above := newStored(bearing(nil), &memo{}, WithNamespaceDeletionGuard()), &answeringClient{}, &aboveReader{going: true}
+		w, c, above := newStored(bearing(nil), &objectState{}, WithNamespaceDeletionGuard()), &answeringClient{}, &aboveReader{going: true}
 		w.mg.SetNamespace("quay")
 		w.mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
 		w.r.cluster, w.gate, w.pass.external = above, gates.New(gates.WithClock(w.r.clock)), c
-		if err := do(w.pass, t.Context()); err != nil || !w.spared || len(c.called) > 0 {
-			t.Errorf("%s: it ended with %v after the calls %v, spared is %t", name, err, c.called, w.spared)
+		if err := do(w.pass, t.Context()); err != nil || !w.retained || len(c.called) > 0 {
+			t.Errorf("%s: it ended with %v after the calls %v, spared is %t", name, err, c.called, w.retained)
 		}
-		if state := w.gate.State(); state.Calls > 0 || state.InFlight > 0 || w.called {
+		if state := w.gate.State(); state.Calls > 0 || state.InFlight > 0 || w.admitted {
 			t.Errorf("%s: leave was given: %+v", name, state)
 		}
 		if asked := strings.Join(above.asked, "; "); asked != "/v1, Kind=Namespace /quay" {
@@ -117,7 +117,7 @@ func TestWhatIsSparedAsksForNothing(t *testing.T) {
 func TestAFenceIsAskedWhenThereIsLeave(t *testing.T) {
 	set := gates.NewSet()
 	asked, free := 0, 0
-	p := passOf(bearing(nil), &memo{}, WithLimits(set), WithFence(func(context.Context) error {
+	p := passOf(bearing(nil), &objectState{}, WithLimits(set), WithFence(func(context.Context) error {
 		if asked++; set.States()[0].InFlight == 0 {
 			free++
 		}
@@ -144,8 +144,8 @@ func TestLeaveIsSharedByNamespaces(t *testing.T) {
 	for name, after := range map[string]bool{"quay": true, "pier": false} {
 		mg := bearing(nil)
 		mg.SetNamespace(name)
-		p := passOf(mg, &memo{})
-		p.urgency, p.gate = lifecycle.Poll, gates.New(gates.WithClock(p.r.clock), gates.WithRate(0.1, 0.1, 0.1), gates.WithMaxWait(0))
+		p := passOf(mg, &objectState{})
+		p.priority, p.gate = lifecycle.Poll, gates.New(gates.WithClock(p.r.clock), gates.WithRate(0.1, 0.1, 0.1), gates.WithMaxWait(0))
 		_, err := p.gate.Acquire(t.Context(), gates.Request{Namespace: "quay", Object: "uid-2"})
 		for range 5 { // until nothing is left
 			if err == nil {
@@ -153,7 +153,7 @@ func TestLeaveIsSharedByNamespaces(t *testing.T) {
 			}
 		}
 		first, ok := external.AsRetryAfter(err)
-		_, err = p.askLeave(t.Context(), false)
+		_, err = p.waitForToken(t.Context(), false)
 		if second, held := external.AsRetryAfter(err); !ok || !held || (second > first) != after {
 			t.Errorf("an object in %s comes back after %s, and one in quay after %s", name, second, first)
 		}
@@ -173,8 +173,8 @@ func (s *countedSource) Subscribe(context.Context, resource.Managed, ExternalNot
 // is in another system, of which nothing is called.
 func TestAConnectionIsListenedTo(t *testing.T) {
 	s := &countedSource{}
-	p := passOf(bearing(map[string]string{meta.AnnotationKeyBackendIdentity: "blue"}), &memo{}, WithExternalEvents(s, 0))
-	p.r.telemetry, p.r.roll = p.r.newTelemetry(), p.r.newRoll()
+	p := passOf(bearing(map[string]string{meta.AnnotationKeyBackendIdentity: "blue"}), &objectState{}, WithExternalEvents(s, 0))
+	p.r.telemetry, p.r.lists = p.r.newTelemetry(), p.r.newListCache()
 	p.r.waker.set(struct {
 		workqueue.TypedRateLimitingInterface[reconcile.Request]
 	}{})
@@ -203,7 +203,7 @@ func TestAnAuthorsFinalizerComesFirst(t *testing.T) {
 	for call, do := range map[string]func(*pass, context.Context) error{"claim": (*pass).claim, "create": (*pass).create} {
 		for _, answer := range []error{nil, boom} {
 			given := 0
-			w := newStored(bearing(nil), &memo{}, WithFinalizer(&authorsFinalizer{add: func(o resource.Object) error {
+			w := newStored(bearing(nil), &objectState{}, WithFinalizer(&authorsFinalizer{add: func(o resource.Object) error {
 				given += bears(o)
 
 				return answer
@@ -217,23 +217,23 @@ func TestAnAuthorsFinalizerComesFirst(t *testing.T) {
 			if w.claimed != (call == "claim" && answer == nil) {
 				t.Errorf("%s that ended with %v: claimed is %t", call, err, w.claimed)
 			}
-			if id, _ := attempt(w.mg); answer == nil && numberOf(id) < meta.GetExternalCreateSucceeded(w.mg).Unix() {
+			if id, _ := attemptOf(w.mg); answer == nil && numberOf(id) < meta.GetExternalCreateSucceeded(w.mg).Unix() {
 				t.Errorf("%s: the attempt %s is before its own time", call, id)
 			}
 		}
 	}
-	w := newStored(bearing(nil), &memo{})
+	w := newStored(bearing(nil), &objectState{})
 	w.writes.answer, w.observation, w.observed = func() error { return boom }, ExternalObservation{ResourceExists: true, Owner: OwnerNobody}, true
 	if err := w.claim(t.Context()); !errors.Is(err, boom) || w.claimed {
 		t.Errorf("what could not be stored: %v, claimed is %t", err, w.claimed)
 	}
 	w.writes.answer, w.writes.finalizers = func() error { return nil }, true
-	w.found, w.observation.Owner = true, OwnerOurs
+	w.seenOwned, w.observation.Owner = true, OwnerOurs
 	meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyRestoredFrom: "there"})
 	if err := w.claim(t.Context()); err != nil || w.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom] == "" {
 		t.Errorf("the pass after the one that has claimed notes the end of a restore: %v, marked %v", err, w.mg.GetAnnotations())
 	}
-	if id, _ := attempt(w.mg); numberOf(id) > meta.GetExternalCreateSucceeded(w.mg).Unix() {
+	if id, _ := attemptOf(w.mg); numberOf(id) > meta.GetExternalCreateSucceeded(w.mg).Unix() {
 		t.Errorf("the attempt %s is after the time of its result, %s", id, meta.GetExternalCreateSucceeded(w.mg))
 	}
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// operation returns the handle of what the external system has begun for the object
+// operationOf returns the handle of what the external system has begun for the object
 // and not ended.
-func operation(mg resource.Managed) string { return mg.GetAnnotations()[meta.AnnotationKeyOperation] }
+func operationOf(mg resource.Managed) string { return mg.GetAnnotations()[meta.AnnotationKeyOperation] }
 
-// begun takes over that a call was accepted and goes on: that is no failure. What it
+// noteInProgress takes over that a call was accepted and goes on: that is no failure. What it
 // was called is kept in the object, to be stored.
-func (p *pass) begun(err error) error {
+func (p *pass) noteInProgress(err error) error {
 	o, ok := external.AsInProgress(err)
 	if !ok {
 		return err
 	}
-	p.pending = &o
+	p.operation = &o
 	setOperation(p.mg, o.Handle)
 
 	return nil
@@ -39,7 +39,7 @@ func setOperation(mg resource.Managed, handle string) {
 // keepOperation stores the handle if it is another one than before. It goes on when
 // ctx is cancelled, as whatever stores the result of a call does.
 func (p *pass) keepOperation(ctx context.Context) error {
-	if operation(p.mg) == operation(p.newest) {
+	if operationOf(p.mg) == operationOf(p.newest) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
@@ -48,9 +48,9 @@ func (p *pass) keepOperation(ctx context.Context) error {
 	return p.patchAnnotations(ctx, difference(p.newest.GetAnnotations(), p.mg.GetAnnotations()))
 }
 
-// look observes. The connection details that it finds are secret at once: what follows may fail.
-func (p *pass) look(ctx context.Context) (ExternalObservation, error) {
-	o, err := p.lookUp(ctx)
+// observeExternal observes. The connection details that it finds are secret at once: what follows may fail.
+func (p *pass) observeExternal(ctx context.Context) (ExternalObservation, error) {
+	o, err := p.observeOperation(ctx)
 	if err == nil {
 		p.hideDetails(o)
 	}
@@ -58,13 +58,13 @@ func (p *pass) look(ctx context.Context) (ExternalObservation, error) {
 	return o, err
 }
 
-// lookUp observes, with what the client needs to ask for an operation that is in
+// observeOperation observes, with what the client needs to ask for an operation that is in
 // progress rather than for everything.
-func (p *pass) lookUp(ctx context.Context) (ExternalObservation, error) {
-	handle := operation(p.mg)
+func (p *pass) observeOperation(ctx context.Context) (ExternalObservation, error) {
+	handle := operationOf(p.mg)
 	if handle != "" {
 		ctx = external.WithOperationHandle(ctx, handle)
-	} else if o, ok, err := p.consult(ctx); ok || err != nil {
+	} else if o, ok, err := p.fromList(ctx); ok || err != nil {
 		return o, err
 	}
 	o, err := p.external.Observe(ctx, p.mg)
@@ -82,13 +82,13 @@ func (p *pass) lookUp(ctx context.Context) (ExternalObservation, error) {
 // notObserved is for an observation that found no state: an operation goes on, or has
 // failed, or nobody can tell.
 func (p *pass) notObserved(ctx context.Context, handle string, err error) error {
-	failure := observing.failed(p.begun(err))
+	failure := observing.failed(p.noteInProgress(err))
 	if failure != nil {
 		if _, terminal := external.TerminalReason(err); handle == "" || !terminal && !external.IsNotCreated(err) {
 			return failure
 		}
 		setOperation(p.mg, "")
-		p.uncreate(err)
+		p.revertCreated(err)
 	}
 	if lost := p.keepOperation(ctx); failure == nil {
 		failure = recording.failed(lost)
@@ -97,14 +97,14 @@ func (p *pass) notObserved(ctx context.Context, handle string, err error) error 
 	return failure
 }
 
-// uncreate takes back that a create succeeded, which has surely come to nothing.
-func (p *pass) uncreate(err error) {
-	if !external.IsNotCreated(err) || !p.unseen() {
+// revertCreated takes back that a create succeeded, which has surely come to nothing.
+func (p *pass) revertCreated(err error) {
+	if !external.IsNotCreated(err) || !p.createdUnobserved() {
 		return
 	}
-	p.memo.Creation = ""
+	p.state.Creation = ""
 	if !p.r.named {
-		finish(p.mg, attemptFailed, p.now())
+		markResult(p.mg, attemptFailed, p.now())
 	}
 }
 
@@ -112,7 +112,7 @@ func (p *pass) uncreate(err error) {
 func (p *pass) inProgress() outcome {
 	const text = "waiting for an operation of the external system to end"
 	o := outcome{
-		name: "in-progress", synced: commonv1.ReconcileSuccess().WithMessage(text), again: soon, after: p.pending.After, progress: moving,
+		name: "in-progress", synced: commonv1.ReconcileSuccess().WithMessage(text), requeue: adaptive, after: p.operation.After, progress: moving,
 	}
 	switch {
 	case meta.WasDeleted(p.mg):

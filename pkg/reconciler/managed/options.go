@@ -193,14 +193,14 @@ func WithLogger(l logging.Logger) ReconcilerOption {
 
 // WithRecorder sets the recorder of events. The default records nothing.
 func WithRecorder(er event.Recorder) ReconcilerOption {
-	return func(r *Reconciler) { r.record = er }
+	return func(r *Reconciler) { r.recorder = er }
 }
 
 // WithThrottledRecorder sets the recorder of warnings. The default is that of
 // [WithRecorder], which then records everything. A warning is told when it
 // becomes true, and not again while it stays so, whatever the recorder does.
 func WithThrottledRecorder(er event.Recorder) ReconcilerOption {
-	return func(r *Reconciler) { r.warn = er }
+	return func(r *Reconciler) { r.warningRecorder = er }
 }
 
 // WithClock sets the clock that windows and transition times are read from. The

@@ -46,8 +46,8 @@ func TestTimesByOption(t *testing.T) {
 		"NeverVolatile":     {WithVolatileStatusInterval(0), volatile, 0},
 		"NegativeVolatile":  {WithVolatileStatusInterval(-1), volatile, 0},
 		"StalenessOfALists": {WithBulkObservation(2), func(r *Reconciler) time.Duration { return r.staleness }, 2},
-		"PollWhenTold":      {WithExternalEvents(nil, 2), func(r *Reconciler) time.Duration { return r.pollWhenTold }, 2},
-		"LongestWhenTold":   {WithExternalEvents(nil, 31*day), func(r *Reconciler) time.Duration { return r.pollWhenTold }, 30 * day},
+		"PollWhenTold":      {WithExternalEvents(nil, 2), func(r *Reconciler) time.Duration { return r.watchedPollInterval }, 2},
+		"LongestWhenTold":   {WithExternalEvents(nil, 31*day), func(r *Reconciler) time.Duration { return r.watchedPollInterval }, 30 * day},
 	}
 	for name, tc := range cases {
 		if got := tc.of(optioned(tc.option)); got != tc.want {

@@ -49,7 +49,7 @@ const (
 	reasonRecordTaken          event.Reason = "CreationRecordTaken"
 	reasonLeft                 event.Reason = "ExternalResourceLeft"
 	reasonAbandoned            event.Reason = "CreationAttemptAbandoned"
-	reasonSpared               event.Reason = "ExternalResourceSpared"
+	reasonRetained             event.Reason = "ExternalResourceSpared"
 	reasonInvalidPolicy        event.Reason = "InvalidManagementPolicy"
 	reasonInvalidPollInterval  event.Reason = "InvalidPollInterval"
 	reasonWaitingForFinalizers event.Reason = "WaitingForFinalizers"
@@ -63,7 +63,7 @@ type outcome struct {
 	synced   commonv1.Condition
 	upToDate commonv1.Condition // only shown once something differed, or if the kind is meant for tools
 	event    event.Event        // told if the object did not say so before
-	again    again
+	requeue  requeue
 	after    time.Duration // exactly, if it is not zero
 	progress progress
 	// Unfinished: what the user asked for was not tried, through no fault of the
@@ -77,26 +77,26 @@ type outcome struct {
 var endings = map[lifecycle.Action]outcome{
 	lifecycle.Pause:           paused,
 	lifecycle.Reject:          rejected,
-	lifecycle.Rest:            {name: "rested", again: slow},
+	lifecycle.Ignore:          {name: "rested", requeue: resync},
 	lifecycle.AwaitFinalizers: awaitingFinalizers,
 	lifecycle.AwaitGone:       awaitingGone,
 	lifecycle.Refuse:          refused,
-	lifecycle.Disown:          disowned,
+	lifecycle.ReportNotOwned:  disowned,
 	lifecycle.Keep:            kept,
 	lifecycle.AwaitEffect:     awaitingEffect,
 	lifecycle.Tolerate:        tolerated,
 	lifecycle.AwaitExistence:  awaitingExistence,
 	lifecycle.ReportMissing:   missingResource,
-	lifecycle.Restore:         {name: "record-restored", again: growing, progress: moving},
+	lifecycle.RestoreRecord:   {name: "record-restored", requeue: backoff, progress: moving},
 
-	lifecycle.Orphan:   {name: "orphaned", again: never},
-	lifecycle.Finalize: {name: "finalized", again: never},
-	lifecycle.Release: {name: "released", again: never, event: event.Normal(reasonNotOwned,
+	lifecycle.Orphan:          {name: "orphaned", requeue: never},
+	lifecycle.RemoveFinalizer: {name: "finalized", requeue: never},
+	lifecycle.Abandon: {name: "released", requeue: never, event: event.Normal(reasonNotOwned,
 		"The external resource belongs to somebody else and was left as it is")},
 }
 
 var paused = outcome{
-	name: "paused", synced: commonv1.ReconcilePaused(), again: slow, progress: halting,
+	name: "paused", synced: commonv1.ReconcilePaused(), requeue: resync, progress: halting,
 	event: event.Normal(reasonPaused, "Reconciliation is paused via the pause annotation"),
 	refine: func(p *pass, o outcome) outcome {
 		if !p.r.pausedBy(p.mg) {
@@ -110,7 +110,7 @@ var paused = outcome{
 }
 
 var rejected = outcome{
-	name: "rejected", again: slow, progress: stuck,
+	name: "rejected", requeue: resync, progress: stuck,
 	refine: func(p *pass, o outcome) outcome {
 		err := p.redact(p.policy)
 		o.synced = unsynced(commonv1.ReasonInvalidManagementPolicy, err.Error())
@@ -120,12 +120,12 @@ var rejected = outcome{
 	},
 }
 
-const textAwaiting = "waiting for others to remove their finalizers: "
+const textWaitingForFinalizers = "waiting for others to remove their finalizers: "
 
 var awaitingFinalizers = outcome{
-	name: "awaiting-finalizers", ready: commonv1.Deleting(), again: growing, progress: moving,
+	name: "awaiting-finalizers", ready: commonv1.Deleting(), requeue: backoff, progress: moving,
 	refine: func(p *pass, o outcome) outcome {
-		text := textAwaiting + strings.Join(p.awaited(), ", ")
+		text := textWaitingForFinalizers + strings.Join(p.foreignFinalizers(), ", ")
 		if p.deletedLong() {
 			text = "for more than an hour " + text
 			o.event = event.Warning(reasonWaitingForFinalizers, redact.Error(errors.New(text)))
@@ -147,11 +147,11 @@ const textKeepsExisting = "the external resource still exists more than an hour 
 	"see in the external system what keeps it, or whether Delete has an effect"
 
 var awaitingGone = outcome{
-	name: "awaiting-gone", ready: commonv1.Deleting(), synced: commonv1.ReconcileSuccess(), again: soon, progress: moving,
+	name: "awaiting-gone", ready: commonv1.Deleting(), synced: commonv1.ReconcileSuccess(), requeue: adaptive, progress: moving,
 	refine: func(p *pass, o outcome) outcome {
 		switch {
-		case !p.observation.ResourceExists || p.last.Ownership == lifecycle.Foreign:
-			o.again, o.synced = afterGrace, o.synced.WithMessage(p.whyKept())
+		case !p.observation.ResourceExists || p.lastFacts.Ownership == lifecycle.Foreign:
+			o.requeue, o.synced = untilGrace, o.synced.WithMessage(p.whyKept())
 		case p.deletedLong():
 			o.synced = o.synced.WithMessage(textKeepsExisting)
 			o.event = event.Warning(reasonKeepsExisting, errors.New(textKeepsExisting))
@@ -162,11 +162,11 @@ var awaitingGone = outcome{
 }
 
 var refused = outcome{
-	name: "refused", ready: commonv1.Creating(), again: slow, progress: stuck,
+	name: "refused", ready: commonv1.Creating(), requeue: resync, progress: stuck,
 	refine: func(p *pass, o outcome) outcome {
 		err, again := errors.New(textUnresolved), p.asksAgain()
-		switch id, _ := attempt(p.mg); {
-		case p.last.Attempt == lifecycle.Superseded:
+		switch id, _ := attemptOf(p.mg); {
+		case p.lastFacts.Attempt == lifecycle.Superseded:
 			return p.refusedAsSuperseded(o)
 		case meta.WasDeleted(p.mg):
 			text := textUnresolved + again + "; until then the object stays, because what was created for it could not be found"
@@ -190,8 +190,8 @@ var refused = outcome{
 			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textOtherClass+again)
 		default:
 			err = errors.New(textUnresolved + again)
-			if p.memo.UnknownCreateErr != "" {
-				err = errors.New(textUnresolved + again + "; it ended with: " + p.memo.UnknownCreateErr)
+			if p.state.UnknownCreateErr != "" {
+				err = errors.New(textUnresolved + again + "; it ended with: " + p.state.UnknownCreateErr)
 			}
 			err = p.redact(err)
 			o.synced = commonv1.ReconcileError(err)
@@ -222,7 +222,7 @@ const (
 )
 
 var disowned = outcome{
-	name: "disowned", again: poll, progress: stuck,
+	name: "disowned", requeue: poll, progress: stuck,
 	refine: func(p *pass, o outcome) outcome {
 		text := "the external resource belongs to somebody else and is left as it is: " +
 			"choose another name by the annotation " + meta.AnnotationKeyExternalName
@@ -248,11 +248,11 @@ var disowned = outcome{
 
 var kept = outcome{
 	name: "kept", synced: commonv1.ReconcileSuccess(),
-	upToDate: upToDate(metav1.ConditionTrue, commonv1.ReasonObserveMatched), again: poll,
+	upToDate: upToDate(metav1.ConditionTrue, commonv1.ReasonObserveMatched), requeue: poll,
 	refine: func(p *pass, o outcome) outcome {
-		p.memo.Unchanged = 0
+		p.state.Unchanged = 0
 		if ready := p.mg.GetCondition(commonv1.TypeReady); ready.Reason != "" && ready.Status != metav1.ConditionTrue {
-			o.again, o.progress = soon, moving
+			o.requeue, o.progress = adaptive, moving
 		}
 
 		return o
@@ -265,10 +265,10 @@ const keepsChanging = 3
 
 var awaitingEffect = outcome{
 	name: "awaiting-effect", synced: commonv1.ReconcileSuccess(),
-	upToDate: upToDate(metav1.ConditionFalse, commonv1.ReasonUpdateRequested), again: growing, progress: moving,
+	upToDate: upToDate(metav1.ConditionFalse, commonv1.ReasonUpdateRequested), requeue: backoff, progress: moving,
 	refine: func(p *pass, o outcome) outcome {
-		p.memo.Unchanged++
-		if p.memo.Unchanged >= keepsChanging {
+		p.state.Unchanged++
+		if p.state.Unchanged >= keepsChanging {
 			text := "the external resource still differs after several updates: something else changes it back, or the change has no effect"
 			o.upToDate = o.upToDate.WithMessage(text)
 			o.event = event.Warning(reasonKeepsChanging, errors.New(text))
@@ -282,7 +282,7 @@ var tolerated = outcome{
 	name: "tolerated", synced: commonv1.ReconcileSuccess(),
 	upToDate: upToDate(metav1.ConditionFalse, commonv1.ReasonUpdateRestricted).
 		WithMessage("the external resource differs, and the management policy does not allow to change it"),
-	again: poll,
+	requeue: poll,
 }
 
 var awaitingExistence = outcome{
@@ -291,28 +291,28 @@ var awaitingExistence = outcome{
 		Type: commonv1.TypeSynced, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonCreationPending,
 		Message: "created; waiting until the external system shows it",
 	},
-	event: event.Normal(reasonPending, "Waiting for external resource existence to be confirmed"),
-	again: afterGrace, progress: moving,
+	event:   event.Normal(reasonPending, "Waiting for external resource existence to be confirmed"),
+	requeue: untilGrace, progress: moving,
 	refine: func(p *pass, o outcome) outcome {
 		switch {
-		case p.taken != nil:
-			return p.takenByNobody()
-		case p.shown:
+		case p.alreadyExists != nil:
+			return p.nameTaken()
+		case p.recoveredUnobserved:
 			o.synced.Message = "what was created is found by its attempt, and not by its external name; waiting until it is"
 		case p.searchedFirst:
 			o.synced.Message, o.event = textRecordLost, event.Event{}
-		case p.searching > 0 && p.patience() > 0:
+		case p.recoveryGrace > 0 && p.patience() > 0:
 			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textUnfoundAgain)
 			o.event = event.Warning(reasonMissing, errors.New(textUnfoundAgain))
-		case p.searching > 0:
+		case p.recoveryGrace > 0:
 			o.synced.Message = "a creation was interrupted; looking for what it led to"
 			o.event.Message = "Looking for what an interrupted creation led to"
-		case !p.unseen(): // it was there before: its absence is not believed yet
-			return outcome{name: o.name, again: o.again, progress: moving}
-		case p.memo.Unfound > 0 && p.class() != lifecycle.Findable:
+		case !p.createdUnobserved(): // it was there before: its absence is not believed yet
+			return outcome{name: o.name, requeue: o.requeue, progress: moving}
+		case p.state.Unfound > 0 && p.class() != lifecycle.Findable:
 			o.synced.Message = textUnshown
 			o.event = event.Warning(reasonMissing, errors.New(textUnshown))
-		case p.acted: // that it was created is told already
+		case p.mutated: // that it was created is told already
 			o.event = event.Event{}
 		}
 
@@ -320,20 +320,20 @@ var awaitingExistence = outcome{
 	},
 }
 
-// takenByNobody is for a name that the external system calls taken without showing
+// nameTaken is for a name that the external system calls taken without showing
 // by whom.
-func (p *pass) takenByNobody() outcome {
-	err := p.redact(errors.Wrap(p.taken, "create failed: the name is taken by something that cannot be seen: "+
+func (p *pass) nameTaken() outcome {
+	err := p.redact(errors.Wrap(p.alreadyExists, "create failed: the name is taken by something that cannot be seen: "+
 		"look for it, or choose another by the annotation "+meta.AnnotationKeyExternalName))
 
 	return outcome{
 		name: "taken", ready: commonv1.Creating(), synced: commonv1.ReconcileError(err),
-		event: event.Warning(reasonCannotCreate, err), again: growing, progress: stuck,
+		event: event.Warning(reasonCannotCreate, err), requeue: backoff, progress: stuck,
 	}
 }
 
 var missingResource = outcome{
-	name: "missing", again: poll, progress: stuck,
+	name: "missing", requeue: poll, progress: stuck,
 	synced: unsynced(commonv1.ReasonExternalResourceMissing, textMissing),
 	event:  event.Warning(reasonMissing, errors.New(textMissing)),
 	refine: func(p *pass, o outcome) outcome {

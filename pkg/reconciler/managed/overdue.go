@@ -97,8 +97,8 @@ func (c *calls) begunBefore(before time.Time) int {
 	return n
 }
 
-// tell notes that a call was told.
-func (c *calls) tell(p *pass, told call) {
+// warn notes that a call was told.
+func (c *calls) warn(p *pass, told call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of[p] == told {
@@ -118,7 +118,7 @@ func (r *Reconciler) overdue() source.Source {
 				case <-ctx.Done():
 					return
 				case <-look:
-					r.tellOverdue(ctx)
+					r.warnOverdue(ctx)
 				}
 			}
 		}()
@@ -127,16 +127,16 @@ func (r *Reconciler) overdue() source.Source {
 	})
 }
 
-// tellOverdue tells of each call that is overdue, once, on its object. The pass that waits
+// warnOverdue tells of each call that is overdue, once, on its object. The pass that waits
 // for it cannot: nothing ends a call that does not mind its context, or is given none.
-func (r *Reconciler) tellOverdue(ctx context.Context) {
+func (r *Reconciler) warnOverdue(ctx context.Context) {
 	for p, c := range r.calls.overdue(r.clock.Now().Add(-r.timeout - overduePatience)) {
 		if err := r.markOverdue(ctx, c); err != nil {
 			r.log.Info("Cannot tell that a call is overdue, trying again", "object", c.object.String(), "step", c.what, "error", redact.Error(err))
 
 			continue
 		}
-		r.calls.tell(p, c)
+		r.calls.warn(p, c)
 		r.telemetry.Overdue()
 		r.log.Info("A call does not end although its context has: a worker waits for it", "object", c.object.String(), "step", c.what)
 	}
@@ -155,12 +155,12 @@ func (r *Reconciler) markOverdue(ctx context.Context, c call) error {
 	if err != nil {
 		return err
 	}
-	p := &pass{r: r, memo: (&memo{}).wake(), mg: clone(live), read: live, newest: live, generation: c.generation}
-	p.set(unsynced(commonv1.ReasonCallOverdue, fmt.Sprintf(
+	p := &pass{r: r, state: (&objectState{}).acquire(), mg: clone(live), read: live, newest: live, generation: c.generation}
+	p.setCondition(unsynced(commonv1.ReasonCallOverdue, fmt.Sprintf(
 		"the call %q has not returned, although a pass may take %s: the provider does not mind that its time is over; "+
 			"restart the provider, one of whose workers waits until then, and report this to its author", c.what, r.timeout)))
-	p.show(outcome{progress: stuck})
-	if p.leaseOverBeside(ctx) {
+	p.setProgress(outcome{progress: stuck})
+	if p.leaseOverConcurrently(ctx) {
 		err = p.notOurs()
 	} else {
 		err = p.putStatus(ctx)

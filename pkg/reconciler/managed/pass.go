@@ -20,7 +20,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/deadline"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/roll"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/listcache"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -28,7 +28,7 @@ import (
 // A pass is one reconcile of one object.
 type pass struct {
 	r      *Reconciler
-	memo   *memo
+	state  *objectState
 	logger logging.Logger // nil: nothing was logged yet
 
 	mg     resource.Managed // as this pass has it: with what it learned
@@ -36,94 +36,94 @@ type pass struct {
 	newest resource.Managed // as the API server last answered
 	policy error            // a policy that is not understood
 
-	generation int64 // what this pass works on
-	urgency    lifecycle.Urgency
-	next       lifecycle.Urgency // that of the pass after this one
+	generation   int64 // what this pass works on
+	priority     lifecycle.Priority
+	nextPriority lifecycle.Priority // that of the pass after this one
 
 	external    ExternalClient
 	disconnects []ExternalDisconnecter
 	observation ExternalObservation
 
-	prepared bool           // initialised, and references resolved
-	fills    map[string]any // what that changed besides metadata and status
-	labels   map[string]any // and in the labels
-	late     map[string]any // what Observe filled in and has to be stored
+	prepared      bool           // initialised, and references resolved
+	initPatch     map[string]any // what that changed besides metadata and status
+	initLabels    map[string]any // and in the labels
+	lateInitPatch map[string]any // what Observe filled in and has to be stored
 
-	restored      bool              // the record of a creation was put back and is not stored yet
-	requested     string            // the request of the user's that this pass handles
-	details       [sha256.Size]byte // of the connection details that were observed
-	unsaid        bool              // they are not published
-	publishedNow  bool              // they were published in this pass
-	unpublishable error             // why they could not be
-	looked        bool              // an observation was made in this pass
+	restored         bool              // the record of a creation was put back and is not stored yet
+	requested        string            // the request of the user's that this pass handles
+	details          [sha256.Size]byte // of the connection details that were observed
+	detailsPending   bool              // they are not published
+	detailsPublished bool              // they were published in this pass
+	publishErr       error             // why they could not be
+	observedOnce     bool              // an observation was made in this pass
 
 	recoverer CreationRecoverer // nil: the client is none
 	backend   BackendIdentifier // nil: the client is none
 	system    string            // what that said after Connect
 
-	connection    Connection
-	lister        ExternalLister      // nil: the client is none, or not wanted as one
-	place         *roll.Place         // nil: nobody wants to know
-	gate          *gates.Gate         // nil: there are no limits
-	leaveToCreate func(error)         // of the gate
-	called        bool                // the gate has let a call of this pass through
-	pending       *external.Operation // that the external system is at work on
+	connection  Connection
+	lister      ExternalLister      // nil: the client is none, or not wanted as one
+	member      *listcache.Member   // nil: nobody wants to know
+	gate        *gates.Gate         // nil: there are no limits
+	createToken func(error)         // of the gate
+	admitted    bool                // the gate has let a call of this pass through
+	operation   *external.Operation // that the external system is at work on
 
-	inherited     string        // the attempt of the object that this one was restored from
-	searching     time.Duration // how long a lookup that found nothing may be wrong
-	searchedFirst bool          // and it was for the first attempt, whose record may be lost
-	recovery      time.Duration // the window of the lookup, as the client says
-	absent        bool          // a lookup has proved that nothing was created
-	shown         bool          // a lookup has found what Observe does not show
-	repeats       bool          // the create repeats an attempt whose result is not known
-	spared        bool          // the resource is to stay, although the object goes
+	inherited           string        // the attempt of the object that this one was restored from
+	recoveryGrace       time.Duration // how long a lookup that found nothing may be wrong
+	searchedFirst       bool          // and it was for the first attempt, whose record may be lost
+	recoveryWindow      time.Duration // the window of the lookup, as the client says
+	recoveryNegative    bool          // a lookup has proved that nothing was created
+	recoveredUnobserved bool          // a lookup has found what Observe does not show
+	repeatsAttempt      bool          // the create repeats an attempt whose result is not known
+	retained            bool          // the resource is to stay, although the object goes
 
-	last     lifecycle.Facts // what the last decision was made from
-	released bool            // this pass has let the object go
+	lastFacts lifecycle.Facts // what the last decision was made from
+	released  bool            // this pass has let the object go
 
-	well      bool  // the object says so
-	waits     bool  // it is well, and looked at later
-	observed  bool  // observation is the state now
-	acted     bool  // the one change outside was made
-	made      bool  // it was a Create, and succeeded
-	claimed   bool  // the object was claimed in this pass
-	finalized bool  // a finalizer of the author's was added in this pass
-	found     bool  // an observation of this pass found what is ours
-	taken     error // Create said that the name is taken
+	healthy        bool  // the object says so
+	deferred       bool  // it is well, and looked at later
+	observed       bool  // observation is the state now
+	mutated        bool  // the one change outside was made
+	created        bool  // it was a Create, and succeeded
+	claimed        bool  // the object was claimed in this pass
+	finalizerAdded bool  // a finalizer of the author's was added in this pass
+	seenOwned      bool  // an observation of this pass found what is ours
+	alreadyExists  error // Create said that the name is taken
 
-	secrets  redact.Secrets      // that became known
-	told     []ConnectionDetails // that were observed
-	masked   *redact.Mask        // of both, when there were
-	maskedOf int                 // so many of them
-	ended    string              // the outcome
-	events   []event.Event
-	changes  []changelog.Entry // that were made outside
+	secrets          redact.Secrets      // that became known
+	observedDetails  []ConnectionDetails // that were observed
+	cachedMask       *redact.Mask        // of both, when there were
+	cachedMaskInputs int                 // so many of them
+	outcomeLabel     string              // the outcome
+	events           []event.Event
+	changes          []changelog.Entry // that were made outside
 }
 
-func (r *Reconciler) begin(read resource.Managed, known *memo) *pass {
-	mg := r.own(read)
+func (r *Reconciler) newPass(read resource.Managed, known *objectState) *pass {
+	mg := r.ownCopy(read)
 	p := &pass{
 		r: r, mg: mg, read: read, newest: read, generation: mg.GetGeneration(),
-		memo:   known,
+		state:  known,
 		policy: r.checkPolicies(mg), requested: request(mg),
 	}
 	p.restore()
 	p.restored = p.takeOverMarks() || p.restored
 	retires := p.retires()
 	p.restored = p.restoreIdentity() || p.restored || p.unheld() || retires
-	s := p.standing()
-	p.urgency, p.next, p.memo.Known = s.Urgency(), s.Urgency(), true
-	p.well, p.waits = s.Well, r.spread && s.MayWait()
-	if p.heard(); p.urgency != lifecycle.Poll || p.waits && p.unkept() {
-		p.waits = false
+	s := p.priorityFacts()
+	p.priority, p.nextPriority, p.state.Known = s.Priority(), s.Priority(), true
+	p.healthy, p.deferred = s.Healthy, r.spread && s.Deferrable()
+	if p.applyNotification(); p.priority != lifecycle.Poll || p.deferred && p.heldByOthers() {
+		p.deferred = false
 	}
 
 	return p
 }
 
-// own returns what a pass may change: a copy of the object, which has its own name as external
+// ownCopy returns what a pass may change: a copy of the object, which has its own name as external
 // name if it is to have that.
-func (r *Reconciler) own(read resource.Managed) resource.Managed {
+func (r *Reconciler) ownCopy(read resource.Managed) resource.Managed {
 	mg := clone(read)
 	r.name(mg)
 
@@ -136,32 +136,32 @@ const maxActions = 7
 // run decides and acts until an action ends the pass.
 func (p *pass) run(ctx context.Context) (outcome, error) {
 	for range maxActions {
-		p.last = p.facts()
-		action := lifecycle.Decide(p.last)
+		p.lastFacts = p.facts()
+		action := lifecycle.Decide(p.lastFacts)
 		if logging.DebugEnabled(p.r.log) {
 			p.log().Debug("Decided", "action", action.String())
 		}
 		ending, ends := endings[action]
 		switch {
-		case action == lifecycle.Rest:
-			return p.rest(ctx)
+		case action == lifecycle.Ignore:
+			return p.ignore(ctx)
 		case action == lifecycle.Refuse:
-			return ending, p.askUser(ctx)
-		case action == lifecycle.Restore:
+			return ending, p.ask(ctx)
+		case action == lifecycle.RestoreRecord:
 			return ending, p.restoreReplaced(ctx)
-		case ends && ending.again == never:
-			return ending, p.letGo(ctx)
+		case ends && ending.requeue == never:
+			return ending, p.finishDeletion(ctx)
 		case ends:
 			if err := p.storeUnasked(ctx); err != nil {
 				return ending, err
 			}
 
-			return ending, p.unpublishable
+			return ending, p.publishErr
 		}
 		if err := steps[action](p, ctx); err != nil {
 			return outcome{}, err
 		}
-		if p.pending != nil {
+		if p.operation != nil {
 			return p.inProgress(), nil
 		}
 	}
@@ -174,10 +174,10 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 // observation from memory.
 func (p *pass) facts() lifecycle.Facts {
 	f := lifecycle.Facts{
-		Paused:  p.r.halted(p.mg),
-		Invalid: p.policy != nil,
-		Deleted: meta.WasDeleted(p.mg),
-		Held:    p.held(),
+		Paused:       p.r.halted(p.mg),
+		Invalid:      p.policy != nil,
+		Deleted:      meta.WasDeleted(p.mg),
+		HasFinalizer: p.hasFinalizer(),
 	}
 	if p.observed {
 		p.addObserved(&f)
@@ -195,20 +195,20 @@ func (p *pass) addObserved(f *lifecycle.Facts) {
 		f.Presence = lifecycle.Present
 	}
 	f.UpToDate = p.observation.ResourceUpToDate
-	f.Awaited = len(p.awaited()) > 0
+	f.ForeignFinalizers = len(p.foreignFinalizers()) > 0
 	f.Class = p.class()
 	f.NameKnown = meta.GetExternalName(p.mg) != ""
 	f.Doubt = p.doubt()
 	lost := p.unresolved()
 	f.Attempt = p.attempt(lost)
 	f.DeleteSent = p.deleteSent()
-	if p.stranger() {
+	if p.notOwned() {
 		f.Ownership = lifecycle.Foreign
 	}
-	f.Resolves = lost && !p.claimed && p.resolves()
-	f.Learned = f.Resolves || !p.claimed && (p.learned() || p.adopts())
-	f.Unpublished = p.unsaid
-	f.Acted = p.acted
+	f.SettlesCreate = lost && !p.claimed && p.settlesCreate()
+	f.Dirty = f.SettlesCreate || !p.claimed && (p.learned() || p.adopts())
+	f.Unpublished = p.detailsPending
+	f.Mutated = p.mutated
 }
 
 // attempt returns what is known of the last attempt to create, whose result is lost
@@ -217,12 +217,12 @@ func (p *pass) attempt(lost bool) lifecycle.Attempt {
 	switch {
 	case p.superseded() != "":
 		return lifecycle.Superseded
-	case p.absent || abandoned(p.mg):
+	case p.recoveryNegative || abandoned(p.mg):
 		return lifecycle.Settled
 	case lost:
 		return lifecycle.Unknown
-	case p.unseen():
-		return lifecycle.Unseen
+	case p.createdUnobserved():
+		return lifecycle.CreatedUnobserved
 	case p.replaced():
 		return lifecycle.Replaced
 	default:
@@ -232,7 +232,7 @@ func (p *pass) attempt(lost bool) lifecycle.Attempt {
 
 // doubt returns why an absence, or that what exists is not ours, may not be so.
 func (p *pass) doubt() lifecycle.Doubt {
-	settling, unconfirmed := p.window() > 0 && !p.observation.ResourceExists, p.unconfirmed() > 0
+	settling, unconfirmed := p.creationGrace() > 0 && !p.observation.ResourceExists, p.notFoundGrace() > 0
 	switch {
 	case settling:
 		return lifecycle.Grace
@@ -243,26 +243,26 @@ func (p *pass) doubt() lifecycle.Doubt {
 	}
 }
 
-// held says whether our finalizer keeps the object. Whether a finalizer of the
+// hasFinalizer says whether our finalizer keeps the object. Whether a finalizer of the
 // author's does cannot be told by its name: the author's code is asked to add it once in each
 // pass of a live object, and it is taken to keep a deleted one as long as it was
 // not removed and there is a finalizer that may be it. So is a deleted object
 // without any finalizer, which only exists in tests.
-func (p *pass) held() bool {
+func (p *pass) hasFinalizer() bool {
 	deleted := meta.WasDeleted(p.mg)
 	if p.r.finalizer != nil && !deleted {
-		return p.finalized
+		return p.finalizerAdded
 	}
 	if p.r.finalizer != nil && slices.ContainsFunc(p.mg.GetFinalizers(), func(name string) bool { return !p.r.ignoredFinalizers[name] }) {
-		return !p.memo.FinalizerRemoved
+		return !p.state.FinalizerRemoved
 	}
 
 	return meta.FinalizerExists(p.mg, FinalizerName) || deleted && (len(p.mg.GetFinalizers()) == 0 || p.r.retired.on(p.mg))
 }
 
-// awaited returns the finalizers of others that are to be gone before the
+// foreignFinalizers returns the finalizers of others that are to be gone before the
 // external resource is deleted.
-func (p *pass) awaited() []string {
+func (p *pass) foreignFinalizers() []string {
 	if !meta.WasDeleted(p.mg) {
 		return nil
 	}
@@ -280,18 +280,18 @@ func (p *pass) awaited() []string {
 	return others
 }
 
-// window returns how much is left of the time during which a resource that was
+// creationGrace returns how much is left of the time during which a resource that was
 // created may not show.
-func (p *pass) window() time.Duration {
+func (p *pass) creationGrace() time.Duration {
 	mark := created(p.mg)
 	// Under a name of our choice a finalizer without a mark means created here,
 	// maybe just before this process began, if it is not there.
-	lately := meta.WasDeleted(p.mg) && !p.observation.ResourceExists && p.held() && p.memo.Seen == objectstate.CreationRef{}
-	if p.r.named && (p.memo.Creation == createdHere || lately) {
+	lately := meta.WasDeleted(p.mg) && !p.observation.ResourceExists && p.hasFinalizer() && p.state.Seen == objectstate.CreationRef{}
+	if p.r.named && (p.state.Creation == createdHere || lately) {
 		mark = createdHere
 	}
-	if mark != p.memo.Creation {
-		p.memo.Creation, p.memo.Since = mark, p.r.at(p.now())
+	if mark != p.state.Creation {
+		p.state.Creation, p.state.Since = mark, p.r.at(p.now())
 	}
 	if mark == "" {
 		return 0
@@ -302,50 +302,50 @@ func (p *pass) window() time.Duration {
 		window += p.patience()
 	}
 
-	return max(window-p.now().Sub(p.r.time(p.memo.Since)), 0)
+	return max(window-p.now().Sub(p.r.time(p.state.Since)), 0)
 }
 
 // CreatedHere stands for a creation by this process that needs no mark.
 const createdHere = "by this process"
 
-// unseen says whether a creation succeeded and no observation ever found its
+// createdUnobserved says whether a creation succeeded and no observation ever found its
 // result: neither one of this process, nor an earlier one that said so in the
 // status.
-func (p *pass) unseen() bool {
+func (p *pass) createdUnobserved() bool {
 	if p.r.named {
-		return p.memo.Creation == createdHere && p.memo.Seen == objectstate.CreationRef{}
+		return p.state.Creation == createdHere && p.state.Seen == objectstate.CreationRef{}
 	}
 	this := creation(p.mg, p.mg)
-	if this.Mark == "" || p.memo.Seen == this {
+	if this.Mark == "" || p.state.Seen == this {
 		return false
 	}
-	_, told := p.toldFound(this)
+	_, told := p.observedInStatus(this)
 
 	return !told
 }
 
-// resolves says whether an observation has shown what became of a create whose
+// settlesCreate says whether an observation has shown what became of a create whose
 // result was not known.
-func (p *pass) resolves() bool {
+func (p *pass) settlesCreate() bool {
 	return !p.r.named && p.observed && p.observation.ResourceExists && p.unresolved()
 }
 
 // deleteSent says whether a delete was sent so lately that it need not be sent
 // again.
 func (p *pass) deleteSent() bool {
-	sent := p.memo.DeleteSent
+	sent := p.state.DeleteSent
 
 	return !sent.IsZero() && p.now().Sub(sent) < p.r.pollInterval
 }
 
-// end tells what was changed, and disconnects. A failure to do so is told, and
+// close tells what was changed, and disconnects. A failure to do so is told, and
 // changes nothing.
-func (p *pass) end(ctx context.Context) {
+func (p *pass) close(ctx context.Context) {
 	p.logChanges(ctx)
-	p.memo.LastDisconnectErr = p.disconnect(ctx)
-	p.keepBond()
+	p.state.LastDisconnectErr = p.disconnect(ctx)
+	p.recordLeftover()
 	p.rememberOperation()
-	p.memo.rest()
+	p.state.release()
 }
 
 // disconnect returns the last complaint about it.
@@ -356,10 +356,10 @@ func (p *pass) disconnect(ctx context.Context) (failed string) {
 	ctx, cancel := deadline.In(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	for _, d := range p.disconnects {
-		if err := p.redact(p.step(ctx, telemetry.Disconnect, d.Disconnect)); err != nil {
+		if err := p.redact(p.instrument(ctx, telemetry.Disconnect, d.Disconnect)); err != nil {
 			failed = err.Error()
-			if p.memo.LastDisconnectErr != failed {
-				p.mention(event.Warning(reasonCannotDisconnect, err))
+			if p.state.LastDisconnectErr != failed {
+				p.emitEvent(event.Warning(reasonCannotDisconnect, err))
 			}
 		}
 	}

@@ -121,7 +121,7 @@ func (r *Reconciler) permissions(mg resource.Managed) lifecycle.Permissions {
 // asked for.
 func (p *pass) may() lifecycle.Permissions {
 	may := p.r.permissions(p.mg)
-	may.Delete = may.Delete && !p.spared
+	may.Delete = may.Delete && !p.retained
 	may.Create = may.Create && !p.awaitsRequest()
 
 	return may

@@ -134,7 +134,7 @@ func (p *pass) takeOverMarks() bool {
 	}
 	stored := !p.r.halted(p.mg)
 	if stored && p.unresolved() {
-		p.tell(event.Warning(reasonLeft, p.redact(errors.New(p.supersededAttempt()))))
+		p.recordEvent(event.Warning(reasonLeft, p.redact(errors.New(p.supersededAttempt()))))
 	}
 	removeRecord(p.mg)
 	meta.AddAnnotations(p.mg, marks)
@@ -147,7 +147,7 @@ func (p *pass) theirMarks() map[string]string {
 	if len(p.r.predecessors) == 0 {
 		return nil
 	}
-	never, name := p.neverOurs(), meta.GetExternalName(p.read)
+	never, name := p.neverHeld(), meta.GetExternalName(p.read)
 	for _, domain := range p.r.predecessors {
 		since := name != "" && annotationOf(p.read, domain, keyName) == name && createdSince(p.read, domain, p.now())
 		if !never && !since && (!p.r.named || name != "") {
@@ -199,21 +199,21 @@ var creationRecords = []string{
 // The reasons of the condition Created as this runtime sets it: a provider may have a condition of its own of that name.
 var createdReasons = []commonv1.ConditionReason{commonv1.ReasonObserved, commonv1.ReasonUnresolved, commonv1.ReasonGivenUp}
 
-// neverOurs says whether nothing tells that this runtime has recorded a creation of the object: no mark of one, no record in the
+// neverHeld says whether nothing tells that this runtime has recorded a creation of the object: no mark of one, no record in the
 // status, and nothing that this process knows. Our finalizer does not tell: it may have been stored without the marks that
 // were to be taken over with it, or a replace may have taken these. Where names are chosen it is all that may tell of a
 // creation here; but not while the finalizer of a predecessor is beside it, which goes after that.
-func (p *pass) neverOurs() bool {
+func (p *pass) neverHeld() bool {
 	for _, key := range creationRecords {
 		if p.read.GetAnnotations()[key] != "" {
 			return false
 		}
 	}
-	_, _, known := p.memo.known()
+	_, _, known := p.state.known()
 	recorded := slices.Contains(createdReasons, p.mg.GetCondition(commonv1.TypeCreated).Reason) ||
 		p.r.named && meta.FinalizerExists(p.read, FinalizerName) && !p.r.retired.on(p.read)
 
-	return !known && !recorded && p.memo.Seen == objectstate.CreationRef{}
+	return !known && !recorded && p.state.Seen == objectstate.CreationRef{}
 }
 
 // tookOver says whether the object was taken over by this name of a predecessor, and somebody has taken ours away since.
@@ -222,7 +222,7 @@ func (p *pass) tookOver(name string) bool {
 	if !p.r.named || name == "" || meta.GetExternalName(p.read) != "" {
 		return false
 	}
-	known, _, _ := p.memo.known()
+	known, _, _ := p.state.known()
 	if known == "" {
 		known = objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message).Name
 	}
@@ -235,7 +235,7 @@ func (p *pass) retires() bool {
 	if len(p.r.retired.finalizers)+len(p.r.retired.annotations) == 0 {
 		return false
 	}
-	held := meta.FinalizerExists(p.read, FinalizerName) || p.r.finalizer != nil && p.memo.Seen != objectstate.CreationRef{}
+	held := meta.FinalizerExists(p.read, FinalizerName) || p.r.finalizer != nil && p.state.Seen != objectstate.CreationRef{}
 	if !held || meta.WasDeleted(p.mg) || p.r.halted(p.mg) || len(p.theirMarks()) > 0 {
 		return false
 	}

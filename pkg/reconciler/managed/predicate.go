@@ -40,11 +40,11 @@ func (r *Reconciler) annotated(before, now client.Object) bool {
 	if len(changes) == 0 {
 		return false
 	}
-	known := r.memory.Peek(client.ObjectKeyFromObject(now), now.GetUID())
+	known := r.objects.Peek(client.ObjectKeyFromObject(now), now.GetUID())
 	others := false
 	for key, value := range changes { // each of them is noted, in whatever order they come
 		text, _ := value.(string)
-		others = known == nil || !known.ours(key, text) || others
+		others = known == nil || !known.isOwnEcho(key, text) || others
 	}
 
 	return others

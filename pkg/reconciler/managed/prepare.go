@@ -76,9 +76,9 @@ func (p *pass) prepare(ctx context.Context) error {
 	if p.prepared {
 		return nil
 	}
-	ctx, cancel := limit(ctx, callDeadline(ctx))
+	ctx, cancel := withDeadline(ctx, callDeadline(ctx))
 	defer cancel()
-	if err := p.step(ctx, telemetry.Prepare, p.initializeAndResolve); err != nil {
+	if err := p.instrument(ctx, telemetry.Prepare, p.initializeAndResolve); err != nil {
 		return err
 	}
 	p.prepared = true
@@ -90,7 +90,7 @@ func (p *pass) prepare(ctx context.Context) error {
 	if err != nil {
 		return initializing.failed(err)
 	}
-	p.fills, p.labels = filled, difference(p.read.GetLabels(), p.mg.GetLabels())
+	p.initPatch, p.initLabels = filled, difference(p.read.GetLabels(), p.mg.GetLabels())
 
 	return nil
 }
@@ -111,7 +111,7 @@ func (p *pass) takeOver() {
 		return
 	}
 	p.read = clone(p.mg)
-	p.newest, p.generation, p.memo.Version = p.read, p.mg.GetGeneration(), version
+	p.newest, p.generation, p.state.Version = p.read, p.mg.GetGeneration(), version
 }
 
 func isReferencer(mg resource.Managed) bool {

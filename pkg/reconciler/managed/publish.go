@@ -74,14 +74,14 @@ func (p *pass) unpublished() bool {
 	}
 	p.details = digest(to, details)
 	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
-	if p.memo.Published != p.details {
-		return !ok || p.memo.Published != none || p.requested != "" || !p.publishedAs(hasher.GetConnectionDetailsHash())
+	if p.state.Published != p.details {
+		return !ok || p.state.Published != none || p.requested != "" || !p.publishedAs(hasher.GetConnectionDetailsHash())
 	}
 	if ok { // again, if what told it was lost
-		hasher.SetConnectionDetailsHash(p.memo.PublishedAs)
+		hasher.SetConnectionDetailsHash(p.state.PublishedAs)
 	}
 
-	return p.requested != "" && !p.publishedNow
+	return p.requested != "" && !p.detailsPublished
 }
 
 // publishedAs says whether what was observed is what an earlier process published, which the status tells.
@@ -89,14 +89,14 @@ func (p *pass) publishedAs(told string) bool {
 	if told == "" || told != stored(p.mg, p.details) {
 		return false
 	}
-	p.memo.Published, p.memo.PublishedAs = p.details, told
+	p.state.Published, p.state.PublishedAs = p.details, told
 
 	return true
 }
 
-// tellOfOldSecret tells once that the Secret of another name, which the object
+// warnOldSecret tells once that the Secret of another name, which the object
 // named before, still holds what was published there.
-func (p *pass) tellOfOldSecret() {
+func (p *pass) warnOldSecret() {
 	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
 	if !ok {
 		return
@@ -106,7 +106,7 @@ func (p *pass) tellOfOldSecret() {
 	if !named || before == now {
 		return
 	}
-	p.tell(event.Warning(reasonOldSecret, errors.New(fmt.Sprintf(
+	p.recordEvent(event.Warning(reasonOldSecret, errors.New(fmt.Sprintf(
 		"Secret %s still holds the connection details that were published there before; delete it if nobody uses it: it goes with this object", before))))
 	if now == "" {
 		hasher.SetConnectionDetailsHash("")
@@ -115,23 +115,23 @@ func (p *pass) tellOfOldSecret() {
 
 // publish stores the connection details.
 func (p *pass) publish(ctx context.Context) error {
-	p.unsaid = false
+	p.detailsPending = false
 	var changed bool
-	err := p.ask(ctx, telemetry.Publish, func(ctx context.Context) (err error) {
+	err := p.instrumentGuarded(ctx, telemetry.Publish, func(ctx context.Context) (err error) {
 		changed, err = p.publisher().PublishConnection(ctx, p.mg, p.observation.ConnectionDetails)
 
 		return err
 	})
 	if err != nil {
-		p.unpublishable = publishing.failed(err) // told at the end: what differs is corrected all the same
+		p.publishErr = publishing.failed(err) // told at the end: what differs is corrected all the same
 
 		return nil
 	}
 	p.r.telemetry.Wrote(telemetry.Secret, changed)
-	p.memo.Published, p.publishedNow, p.unpublishable = p.details, true, nil
+	p.state.Published, p.detailsPublished, p.publishErr = p.details, true, nil
 	if hasher, ok := p.mg.(resource.ConnectionDetailsHasher); ok {
-		p.memo.PublishedAs = stored(p.mg, p.details)
-		hasher.SetConnectionDetailsHash(p.memo.PublishedAs)
+		p.state.PublishedAs = stored(p.mg, p.details)
+		hasher.SetConnectionDetailsHash(p.state.PublishedAs)
 	}
 
 	return nil
@@ -140,7 +140,7 @@ func (p *pass) publish(ctx context.Context) error {
 func (p *pass) publishedBefore() bool {
 	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
 
-	return p.memo.Published != none || ok && hasher.GetConnectionDetailsHash() != ""
+	return p.state.Published != none || ok && hasher.GetConnectionDetailsHash() != ""
 }
 
 func secretFor(mg resource.Managed) string {
@@ -177,7 +177,7 @@ func digest(to string, details ConnectionDetails) [sha256.Size]byte {
 // stored returns where the details went, and their digest, as it is stored in a
 // status that many may read.
 func stored(mg resource.Managed, digest [sha256.Size]byte) string {
-	return storedAs(secretFor(mg), slowly.derive(derivation{digest, mg.GetUID()}))
+	return storedAs(secretFor(mg), slowly.derive(hashInput{digest, mg.GetUID()}))
 }
 
 func storedAs(to, key string) string {

@@ -28,7 +28,7 @@ func (p *publishable) SetConnectionDetailsHash(hash string) { p.hash = hash }
 
 // observedWith returns a pass that has observed details of an object.
 func observedWith(mg resource.Managed, details ConnectionDetails) *pass {
-	p := passOf(mg, &memo{})
+	p := passOf(mg, &objectState{})
 	p.observation = ExternalObservation{ResourceExists: true, ConnectionDetails: details}
 
 	return p
@@ -54,8 +54,8 @@ func TestNothingIsDerivedOfWhatWasNeverPublished(t *testing.T) {
 			t.Errorf("with %q: nothing is published", hash)
 		}
 		slowly.mu.Lock()
-		_, derived := slowly.keys[derivation{p.details, ownerUID}]
-		delete(slowly.keys, derivation{p.details, ownerUID})
+		_, derived := slowly.keys[hashInput{p.details, ownerUID}]
+		delete(slowly.keys, hashInput{p.details, ownerUID})
 		slowly.mu.Unlock()
 		if derived != want {
 			t.Errorf("with %q: derived %t", hash, derived)

@@ -29,7 +29,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/deadline"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/roll"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/listcache"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/reference"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -72,56 +72,56 @@ type Reconciler struct {
 	finalizer    resource.Finalizer        // nil: ours, written together with other things
 	critical     CriticalAnnotationUpdater // nil: a patch of what Create changed
 
-	timeout            time.Duration
-	pollInterval       time.Duration
-	minPollInterval    time.Duration
-	grace              time.Duration
-	volatileInterval   time.Duration
-	pollIntervalHook   PollIntervalHook
-	named              bool
-	tokens             bool
-	strictCreateErrors bool
-	untold             untold // errors of Create
-	detailsOfCreation  bool   // may be told, and by Create alone
-	guards             guards
-	restoreElsewhere   bool // what was restored may have another namespace or name than before
-	unchecked          bool // the health endpoint does not ask for held workers
-	recreateOnRequest  bool
-	adoption           lifecycle.Adoptions
-	limits             *gates.Set                  // nil: none
-	bulk               bool                        // lists are shared
-	staleness          time.Duration               // of a list that still counts
-	notifier           ExternalEventSource         // nil: nobody tells
-	pollWhenTold       time.Duration               // while somebody does
-	fence              func(context.Context) error // nil: nobody is asked
-	lease              func() time.Time            // nil: no deadline
-	restores           *controller.RestoreDetector // nil: nobody wants to know
-	volatile           []mergepatch.Path
-	ignoredFinalizers  map[string]bool
-	predecessors       []string // the domains of their annotations
-	retired            retired
-	supported          []commonv1.ManagementPolicies // nil: all
-	deletionPolicy     func(resource.Managed) string // nil: the kind has none in its spec
-	kstatus            bool
-	spread             bool // what is well is looked at later, when the process begins
+	timeout             time.Duration
+	pollInterval        time.Duration
+	minPollInterval     time.Duration
+	grace               time.Duration
+	volatileInterval    time.Duration
+	pollIntervalHook    PollIntervalHook
+	named               bool
+	tokens              bool
+	strictCreateErrors  bool
+	createErrorLog      createErrorLog // errors of Create
+	detailsOfCreation   bool           // may be told, and by Create alone
+	guards              guards
+	restoreElsewhere    bool // what was restored may have another namespace or name than before
+	unchecked           bool // the health endpoint does not ask for held workers
+	recreateOnRequest   bool
+	adoption            lifecycle.Adoptions
+	limits              *gates.Set                  // nil: none
+	bulk                bool                        // lists are shared
+	staleness           time.Duration               // of a list that still counts
+	notifier            ExternalEventSource         // nil: nobody tells
+	watchedPollInterval time.Duration               // while somebody does
+	fence               func(context.Context) error // nil: nobody is asked
+	lease               func() time.Time            // nil: no deadline
+	restores            *controller.RestoreDetector // nil: nobody wants to know
+	volatile            []mergepatch.Path
+	ignoredFinalizers   map[string]bool
+	predecessors        []string // the domains of their annotations
+	retired             retired
+	supported           []commonv1.ManagementPolicies // nil: all
+	deletionPolicy      func(resource.Managed) string // nil: the kind has none in its spec
+	kstatus             bool
+	spread              bool // what is well is looked at later, when the process begins
 
-	log     logging.Logger
-	record  event.Recorder
-	pace    *event.PacedRecorder // what Setup made, ended with the controller
-	warn    event.Recorder       // nil: record
-	changes changelog.Sink       // nil: none
-	clock   clock.PassiveClock
-	made    time.Time                 // shortly before now
-	elected atomic.Pointer[time.Time] // see electedAt; nil: it waits
-	random  func() float64            // uniform in [0,1)
-	memory  *records.Records[memo]
-	states  *objectstate.Handle // nil: nobody wants to get at the memory
-	pruned  *prunedFields
-	roll    *roll.Roll // nil: nobody wants to know
-	waker   waker
-	calls   calls
-	passes  passes
-	leave   func() // the detector of restores
+	log              logging.Logger
+	recorder         event.Recorder
+	pace             *event.PacedRecorder // what Setup made, ended with the controller
+	warningRecorder  event.Recorder       // nil: record
+	changes          changelog.Sink       // nil: none
+	clock            clock.PassiveClock
+	createdAt        time.Time                 // shortly before now
+	elected          atomic.Pointer[time.Time] // see electedAt; nil: it waits
+	random           func() float64            // uniform in [0,1)
+	objects          *records.Records[objectState]
+	states           *objectstate.Handle // nil: nobody wants to get at the memory
+	pruned           *prunedFields
+	lists            *listcache.Cache // nil: nobody wants to know
+	waker            waker
+	calls            calls
+	inFlight         inFlight
+	stopRestoreWatch func() // the detector of restores
 
 	provider, providerVersion string
 
@@ -147,7 +147,7 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 		spread:            true,
 		ignoredFinalizers: map[string]bool{"foregroundDeletion": true, "orphan": true, UnclaimedFinalizer: true},
 		log:               logging.NewNopLogger(),
-		record:            event.NewNopRecorder(),
+		recorder:          event.NewNopRecorder(),
 		clock:             clock.RealClock{},
 		random:            rand.Float64,
 		pruned:            &prunedFields{},
@@ -155,18 +155,18 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 	for _, option := range o {
 		option(r)
 	}
-	r.made = r.clock.Now().Add(-1) // no instant since is zero
+	r.createdAt = r.clock.Now().Add(-1) // no instant since is zero
 	r.awaitElection(m)
-	if r.memory = records.New(r.forget); r.states != nil {
-		r.states.Keeper = keeper{r.memory}
+	if r.objects = records.New(r.forget); r.states != nil {
+		r.states.Keeper = snapshotter{r.objects}
 	}
-	if r.leave = func() {}; r.restores != nil {
-		r.leave = r.restores.BeforeEnd(r.writeBack)
+	if r.stopRestoreWatch = func() {}; r.restores != nil {
+		r.stopRestoreWatch = r.restores.BeforeEnd(r.writeBack)
 	}
 	r.client = r.cluster.GetClient()
 	r.telemetry = r.newTelemetry()
 	r.tracker = r.newTracker()
-	r.roll = r.newRoll()
+	r.lists = r.newListCache()
 	r.empty = reflect.TypeOf(r.example()).Elem()
 	r.deletionPolicy = deletionPolicyOf(reflect.PointerTo(r.empty))
 
@@ -201,45 +201,45 @@ func (r *Reconciler) newManaged() resource.Managed {
 // Reconcile makes one pass over one managed resource. Its errors are redacted
 // and bounded; errors.Is and errors.As see through them.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (result reconcile.Result, err error) {
-	r.leads()
+	r.noteElected()
 	ctx, cancel := deadline.In(ctx, r.timeout+persistTimeout)
 	defer cancel()
 	if r.restores != nil {
-		r.passes.begin(req.NamespacedName)
-		defer r.passes.end(req.NamespacedName)
+		r.inFlight.begin(req.NamespacedName)
+		defer r.inFlight.end(req.NamespacedName)
 	}
 	if r.restored() != nil { // the process ends, and the next one lists everything anew
 		return reconcile.Result{RequeueAfter: noticedIn, Priority: new(controller.PriorityPoll)}, nil
 	}
 
 	read, err := r.read(ctx, req.NamespacedName)
-	if errors.Is(err, errUnnoticed) {
+	if errors.Is(err, errDeletedButCached) {
 		return reconcile.Result{RequeueAfter: noticedIn, Priority: new(controller.PriorityPoll)}, nil
 	}
-	if err != nil && !notThere(err) {
+	if err != nil && !isAbsentError(err) {
 		return reconcile.Result{}, redact.Error(errors.Wrap(err, "cannot get managed resource"))
 	}
 	if err != nil && r.mayBeThere(ctx, req.NamespacedName) {
 		return reconcile.Result{RequeueAfter: noticedIn, Priority: new(controller.PriorityPoll)}, nil
 	}
 	if err != nil {
-		r.tellGone(req.NamespacedName, "")
-		r.memory.Forget(req.NamespacedName)
+		r.warnDeleted(req.NamespacedName, "")
+		r.objects.Forget(req.NamespacedName)
 		r.tracker.Forget(req.NamespacedName)
 
 		return reconcile.Result{}, nil
 	}
 
-	r.tellGone(req.NamespacedName, read.GetUID())
-	known := r.memory.Of(req.NamespacedName, read.GetUID()).wake()
+	r.warnDeleted(req.NamespacedName, read.GetUID())
+	known := r.objects.Of(req.NamespacedName, read.GetUID()).acquire()
 	ctx, counted := r.telemetry.Begin(ctx, &known.counted, read)
-	p := r.begin(read, known)
+	p := r.newPass(read, known)
 	ctx = redact.Collect(ctx, &p.secrets)
-	defer func() { counted.End(p.ended, err) }()
-	defer p.end(ctx)
+	defer func() { counted.End(p.outcomeLabel, err) }()
+	defer p.close(ctx)
 
-	if p.waits {
-		return p.postpone(), nil
+	if p.deferred {
+		return p.deferPass(), nil
 	}
 	outcome, failure := p.run(ctx)
 
@@ -247,11 +247,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 }
 
 // forget what was known of an object that is gone.
-func (r *Reconciler) forget(o *memo) {
+func (r *Reconciler) forget(o *objectState) {
 	r.telemetry.Forget(&o.counted)
-	o.leaves()
-	if o.place != nil {
-		r.roll.Leave(o.place)
-		r.telemetry.Watches(r.roll.Watches())
+	o.cancelReservation()
+	if o.member != nil {
+		r.lists.Leave(o.member)
+		r.telemetry.Watches(r.lists.Watches())
 	}
 }

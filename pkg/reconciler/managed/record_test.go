@@ -37,21 +37,21 @@ func bearing(annotations map[string]string) *fake.Managed {
 }
 
 // passOf returns a pass of a reconciler that was made an hour before noon, at noon, and adds no jitter.
-func passOf(mg resource.Managed, o *memo, options ...ReconcilerOption) *pass {
+func passOf(mg resource.Managed, o *objectState, options ...ReconcilerOption) *pass {
 	r := &Reconciler{
-		clock: testclock.NewFakePassiveClock(noon), made: noon.Add(-time.Hour), random: func() float64 { return 0.5 },
+		clock: testclock.NewFakePassiveClock(noon), createdAt: noon.Add(-time.Hour), random: func() float64 { return 0.5 },
 		log: logging.NewNopLogger(), pollInterval: time.Minute, minPollInterval: time.Second, ignoredFinalizers: map[string]bool{},
 	}
 	for _, option := range options {
 		option(r)
 	}
 
-	return &pass{r: r, memo: o.wake(), mg: mg, read: mg, newest: mg}
+	return &pass{r: r, state: o.acquire(), mg: mg, read: mg, newest: mg}
 }
 
 // remembering returns a memo of what is kept of most objects, and of what is kept of few.
-func remembering(s objectstate.State, c objectstate.Cold) *memo {
-	return &memo{State: s, troubles: &troubles{Cold: c}}
+func remembering(s objectstate.State, c objectstate.Cold) *objectState {
+	return &objectState{State: s, coldState: &coldState{Cold: c}}
 }
 
 func TestOwnMark(t *testing.T) {
@@ -152,19 +152,19 @@ func TestKnown(t *testing.T) {
 	called := objectstate.Intent{Attempt: ownID}
 	cases := map[string]struct {
 		reason        string
-		memo          *memo
+		memo          *objectState
 		name, attempt string
 		anything      bool
 	}{
-		"Nothing":    {"no pass was made", &memo{}, "", "", false},
-		"Unmarked":   {"nor is a creation of another process one of this", &memo{State: objectstate.State{Creation: early}}, "", "", false},
-		"Seen":       {"an observation has found it", &memo{State: objectstate.State{Seen: seen}}, "vol-1", "seen", true},
+		"Nothing":    {"no pass was made", &objectState{}, "", "", false},
+		"Unmarked":   {"nor is a creation of another process one of this", &objectState{State: objectstate.State{Creation: early}}, "", "", false},
+		"Seen":       {"an observation has found it", &objectState{State: objectstate.State{Seen: seen}}, "vol-1", "seen", true},
 		"Made":       {"no observation has found it yet", remembering(objectstate.State{}, objectstate.Cold{Made: made}), "vol-2", "made", true},
 		"SeenSince":  {"what was found counts", remembering(objectstate.State{Seen: seen}, objectstate.Cold{Made: made}), "vol-1", "seen", true},
 		"Called":     {"what was called since may have made another", remembering(objectstate.State{Seen: seen}, objectstate.Cold{Made: made, Called: called}), "", ownID, true},
 		"CalledThen": {"so may what another runtime called", remembering(objectstate.State{}, objectstate.Cold{Called: objectstate.Intent{Pending: early}}), "", "", true},
-		"Here":       {"a name of our choice is not kept", &memo{State: objectstate.State{Creation: createdHere}}, "", "", true},
-		"Gone":       {"the object is let go", &memo{State: objectstate.State{Seen: seen, Gone: true}}, "", "", false},
+		"Here":       {"a name of our choice is not kept", &objectState{State: objectstate.State{Creation: createdHere}}, "", "", true},
+		"Gone":       {"the object is let go", &objectState{State: objectstate.State{Seen: seen, Gone: true}}, "", "", false},
 		"GoneSince":  {"whatever was called for it", remembering(objectstate.State{Gone: true}, objectstate.Cold{Called: called}), "", "", false},
 		"LetGo":      {"its author's finalizer is gone", remembering(objectstate.State{Seen: seen}, objectstate.Cold{FinalizerRemoved: true}), "", "", false},
 	}
@@ -211,13 +211,13 @@ func TestLastCreation(t *testing.T) {
 	since := objectstate.Instant(30 * time.Minute) // after the reconciler was made
 	cases := map[string]struct {
 		reason string
-		memo   *memo
+		memo   *objectState
 		silent bool // no condition tells
 		want   objectstate.CreationRef
 		since  time.Time
 	}{
-		"Told":   {"the condition alone knows", &memo{}, false, told, said.Time},
-		"None":   {"nobody knows", &memo{}, true, objectstate.CreationRef{}, noon},
+		"Told":   {"the condition alone knows", &objectState{}, false, told, said.Time},
+		"None":   {"nobody knows", &objectState{}, true, objectstate.CreationRef{}, noon},
 		"Seen":   {"an observation has found it", remembering(objectstate.State{Seen: seen, Since: since}, objectstate.Cold{Made: made}), false, seen, said.Time},
 		"Made":   {"no observation has found it yet", remembering(objectstate.State{Since: since}, objectstate.Cold{Made: made}), false, made, noon.Add(-30 * time.Minute)},
 		"Called": {"what was called since is the last", remembering(objectstate.State{Seen: seen}, objectstate.Cold{Called: objectstate.Intent{Attempt: ownID}}), false, objectstate.CreationRef{}, said.Time},
@@ -257,7 +257,7 @@ func TestGivenUp(t *testing.T) {
 		mg := bearing(tc.marks)
 		mg.SetFinalizers(tc.finalizers)
 		mg.SetConditions(tc.told)
-		if got := passOf(mg, &memo{}).answered() == lifecycle.GivenUp; got != tc.want {
+		if got := passOf(mg, &objectState{}).answered() == lifecycle.GivenUp; got != tc.want {
 			t.Errorf("%s: %s: got %t", id, tc.reason, got)
 		}
 	}
@@ -278,16 +278,16 @@ func TestAPassThatFailsKeepsTheNameOfWhatIsBeingDeleted(t *testing.T) {
 		mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-2"})
 		mg.SetFinalizers([]string{FinalizerName})
 		mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
-		memo := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}, objectstate.Cold{Leaves: "vol-1"})
+		memo := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}, objectstate.Cold{LeftoverName: "vol-1"})
 		if tc.sent {
 			memo.DeleteSent = noon
 		}
 		p := passOf(mg, memo)
-		p.acted = tc.acted
-		if p.keepBond(); p.memo.Leaves != tc.leaves {
-			t.Errorf("%s: it leaves %q, want %q", reason, p.memo.Leaves, tc.leaves)
+		p.mutated = tc.acted
+		if p.recordLeftover(); p.state.LeftoverName != tc.leaves {
+			t.Errorf("%s: it leaves %q, want %q", reason, p.state.LeftoverName, tc.leaves)
 		}
-		if p.acted = false; p.replaced() != tc.replaced {
+		if p.mutated = false; p.replaced() != tc.replaced {
 			t.Errorf("%s: replaced %t", reason, !tc.replaced)
 		}
 	}
@@ -297,16 +297,16 @@ func TestAPassThatFailsKeepsTheNameOfWhatIsBeingDeleted(t *testing.T) {
 // external name.
 func TestReplaced(t *testing.T) {
 	const attempt, pending, succeeded, failed = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed
-	made := func(mark string) *memo {
+	made := func(mark string) *objectState {
 		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: mark, Name: "vol-1"}}, objectstate.Cold{})
 	}
-	sent := func(leaves string) *memo {
-		return remembering(made(ownDone).State, objectstate.Cold{DeleteSent: noon, Leaves: leaves})
+	sent := func(leaves string) *objectState {
+		return remembering(made(ownDone).State, objectstate.Cold{DeleteSent: noon, LeftoverName: leaves})
 	}
 	begun := remembering(objectstate.State{}, objectstate.Cold{Made: made(ownDone).Seen, Called: objectstate.Intent{Attempt: ownID, Pending: early}})
 	cases := map[string]struct {
 		reason string
-		memo   *memo
+		memo   *objectState
 		marks  map[string]string
 		told   metav1.ConditionStatus
 		change func(*pass)
@@ -315,9 +315,9 @@ func TestReplaced(t *testing.T) {
 		"Seen":        {"what was made last is known", made(ownDone), nil, "", nil, true},
 		"Theirs":      {"another runtime made it", made(early), nil, "", nil, true},
 		"Unseen":      {"it was not found yet", remembering(objectstate.State{}, objectstate.Cold{Made: made(ownDone).Seen}), nil, "", nil, true},
-		"Told":        {"the condition knows it", &memo{}, nil, metav1.ConditionTrue, nil, true},
-		"Asked":       {"the condition asks about it", &memo{}, nil, metav1.ConditionUnknown, nil, false},
-		"Unknown":     {"nothing is known", &memo{}, nil, "", nil, false},
+		"Told":        {"the condition knows it", &objectState{}, nil, metav1.ConditionTrue, nil, true},
+		"Asked":       {"the condition asks about it", &objectState{}, nil, metav1.ConditionUnknown, nil, false},
+		"Unknown":     {"nothing is known", &objectState{}, nil, "", nil, false},
 		"Begun":       {"what became of the last attempt is not known", begun, nil, "", nil, false},
 		"Failed":      {"it came to nothing", made(ownID + "/failed"), nil, "", nil, false},
 		"Copied":      {"it was made for another object", made(foreignID + "/succeeded"), nil, "", nil, false},
@@ -329,9 +329,9 @@ func TestReplaced(t *testing.T) {
 		"LeftFailed":  {"that something failed says nothing", made(ownDone), map[string]string{failed: early}, "", nil, true},
 		"Chosen":      {"under a name of our choice there is no record", made(ownDone), nil, "", func(p *pass) { p.r.named = true }, false},
 		"Deleting":    {"what was made last is being deleted", sent("vol-1"), nil, "", nil, true},
-		"DeletingNow": {"what has the name was deleted in this pass", sent(""), nil, "", func(p *pass) { p.acted = true }, false},
+		"DeletingNow": {"what has the name was deleted in this pass", sent(""), nil, "", func(p *pass) { p.mutated = true }, false},
 		"DeletingIt":  {"what has the name is being deleted", sent("vol-2"), nil, "", nil, false},
-		"NotDeleting": {"the name was looked at, and nothing deleted", remembering(made(ownDone).State, objectstate.Cold{Leaves: "vol-2"}), nil, "", nil, true},
+		"NotDeleting": {"the name was looked at, and nothing deleted", remembering(made(ownDone).State, objectstate.Cold{LeftoverName: "vol-2"}), nil, "", nil, true},
 	}
 	for id, tc := range cases {
 		mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-2"})

@@ -69,7 +69,7 @@ func ContextWithCreationToken(ctx context.Context, token string) context.Context
 
 // token returns the token of the last attempt.
 func (p *pass) token() string {
-	id, _ := attempt(p.mg)
+	id, _ := attemptOf(p.mg)
 
 	return p.tokenOf(id)
 }
@@ -86,9 +86,9 @@ func (p *pass) tokenOf(id string) string {
 // class returns what makes it safe to repeat a create. Nothing does for an attempt whose result is not known, and that
 // was made in another class, or by a runtime that gives attempts no id, and has sent no token of ours.
 func (p *pass) class() lifecycle.Class {
-	id, _ := attempt(p.mg)
+	id, _ := attemptOf(p.mg)
 	switch {
-	case p.otherClass(id) && (p.unresolved() || p.unseen()), (p.inherits() || id == "" && p.untraceable()) && !p.r.named:
+	case p.otherClass(id) && (p.unresolved() || p.createdUnobserved()), (p.inherits() || id == "" && p.untraceable()) && !p.r.named:
 		return lifecycle.Opaque
 	default:
 		return p.ownClass()
@@ -97,7 +97,7 @@ func (p *pass) class() lifecycle.Class {
 
 // untraceable says whether nobody knows the result of the last attempt, or the external name of what it created.
 func (p *pass) untraceable() bool {
-	return p.unresolved() || meta.GetExternalName(p.mg) == "" && p.unseen()
+	return p.unresolved() || meta.GetExternalName(p.mg) == "" && p.createdUnobserved()
 }
 
 // ownClass returns the class of the controller, and of its client.
@@ -116,45 +116,45 @@ func (p *pass) ownClass() lifecycle.Class {
 
 // recover looks up what an attempt led to whose result is not known.
 func (p *pass) recover(ctx context.Context) error {
-	if p.class() != lifecycle.Findable || !p.unresolved() && (!p.neverSeen() || p.window() > 0) || p.token() == "" {
+	if p.class() != lifecycle.Findable || !p.unresolved() && (!p.neverSeen() || p.creationGrace() > 0) || p.token() == "" {
 		return nil
 	}
 	since, named := p.searchedSince(), meta.GetExternalName(p.mg)
-	found, window, err := p.search(ctx, p.token())
+	found, window, err := p.searchExternal(ctx, p.token())
 	switch {
 	case err != nil:
 		return observing.failed(err)
 	case found && created(p.mg) != "" && meta.GetExternalName(p.mg) == named:
-		p.shown = true
+		p.recoveredUnobserved = true
 
 		return nil
 	case found:
 		return p.recordFound(ctx)
 	}
-	p.searching = window + p.patience() - p.now().Sub(since)
-	p.absent = p.searching <= 0
+	p.recoveryGrace = window + p.patience() - p.now().Sub(since)
+	p.recoveryNegative = p.recoveryGrace <= 0
 
 	return nil
 }
 
 // recordFound stores what a lookup has found as the result of the attempt that the object is marked with.
 func (p *pass) recordFound(ctx context.Context) error {
-	p.remember()
-	finish(p.mg, attemptSucceeded, p.now())
+	p.storeBackend()
+	markResult(p.mg, attemptSucceeded, p.now())
 
 	return recording.failed(p.store(ctx, telemetry.Result))
 }
 
-// search looks up what the attempt with a token led to. What is not found may be found later, within the window.
-func (p *pass) search(ctx context.Context, token string) (found bool, window time.Duration, err error) {
-	limited, cancel := limit(ctx, callDeadline(ctx))
+// searchExternal looks up what the attempt with a token led to. What is not found may be found later, within the window.
+func (p *pass) searchExternal(ctx context.Context, token string) (found bool, window time.Duration, err error) {
+	limited, cancel := withDeadline(ctx, callDeadline(ctx))
 	defer cancel()
-	release, err := p.leaveToCall(limited)
+	release, err := p.acquireToken(limited)
 	if err != nil {
 		return false, 0, err
 	}
 	err = p.call(release, func() error {
-		return p.ask(limited, telemetry.Recover, func(ctx context.Context) (err error) {
+		return p.instrumentGuarded(limited, telemetry.Recover, func(ctx context.Context) (err error) {
 			found, err = p.recoverer.RecoverCreation(ctx, p.mg, token)
 			window = p.recoverer.RecoveryWindow()
 			if external.IsNotFound(err) {
@@ -170,7 +170,7 @@ func (p *pass) search(ctx context.Context, token string) (found bool, window tim
 	case found && meta.GetExternalName(p.mg) == "":
 		return false, 0, errors.New("what was created was found, and has no external name: RecoverCreation has to set it")
 	}
-	p.recovery = window
+	p.recoveryWindow = window
 
 	return found, window, nil
 }
@@ -179,18 +179,18 @@ func (p *pass) search(ctx context.Context, token string) (found bool, window tim
 // result, under whatever name: a user may have chosen another one since.
 func (p *pass) neverSeen() bool {
 	this := creation(p.mg, p.mg)
-	told, _ := p.toldFound(this)
+	told, _ := p.observedInStatus(this)
 
-	return p.unseen() && p.memo.Seen.Mark != this.Mark && !told
+	return p.createdUnobserved() && p.state.Seen.Mark != this.Mark && !told
 }
 
 // searchedSince returns since when this process knows of the attempt.
 func (p *pass) searchedSince() time.Time {
-	if token := p.token(); p.memo.Search != token {
-		p.memo.Search, p.memo.SearchSince = token, p.now()
+	if token := p.token(); p.state.Search != token {
+		p.state.Search, p.state.SearchSince = token, p.now()
 	}
 
-	return p.memo.SearchSince
+	return p.state.SearchSince
 }
 
 // How long the absence of what was seen, or is to be deleted, is doubted, if nothing
@@ -198,47 +198,47 @@ func (p *pass) searchedSince() time.Time {
 // over a new connection.
 const doubt = 5 * time.Second
 
-// unconfirmed returns for how long absence is not believed yet, or that what exists is not ours.
-func (p *pass) unconfirmed() time.Duration {
-	rest := max(p.searching, 0)
-	if p.shown { // for as long as the two answers differ
+// notFoundGrace returns for how long absence is not believed yet, or that what exists is not ours.
+func (p *pass) notFoundGrace() time.Duration {
+	rest := max(p.recoveryGrace, 0)
+	if p.recoveredUnobserved { // for as long as the two answers differ
 		rest = p.r.pollInterval
 	}
 	switch {
 	case p.observed && p.observation.ResourceExists:
-		return p.disputed()
-	case !p.observed || !p.surprising():
+		return p.ownershipGrace()
+	case !p.observed || !p.unexpectedAbsence():
 		return rest
 	}
-	p.notFound()
+	p.recordNotFound()
 	if !meta.WasDeleted(p.mg) && !p.r.permissions(p.mg).Create { // nothing is made, whatever is so
 		return rest
 	}
 
-	return max(rest, doubt-p.now().Sub(p.memo.NotFoundSince))
+	return max(rest, doubt-p.now().Sub(p.state.NotFoundSince))
 }
 
-// notFound notes when what is ours was first not found under the name that it has.
-func (p *pass) notFound() {
-	if name := meta.GetExternalName(p.mg); p.memo.NotFoundSince.IsZero() || p.memo.NotFoundName != name {
-		p.memo.NotFoundSince, p.memo.NotFoundName = p.now(), name
+// recordNotFound notes when what is ours was first not found under the name that it has.
+func (p *pass) recordNotFound() {
+	if name := meta.GetExternalName(p.mg); p.state.NotFoundSince.IsZero() || p.state.NotFoundName != name {
+		p.state.NotFoundSince, p.state.NotFoundName = p.now(), name
 	}
 }
 
-// surprising says whether nothing is known that explains that there is no external
+// unexpectedAbsence says whether nothing is known that explains that there is no external
 // resource. Under a name of our choice nothing can be made twice, so that there is no
 // need to ask again for an object that is wanted. What was found before is surprising also
 // under a name that a user has chosen since, or that a replace has written.
-func (p *pass) surprising() bool {
+func (p *pass) unexpectedAbsence() bool {
 	if meta.WasDeleted(p.mg) {
-		return p.memo.DeleteSent.IsZero() && len(p.mg.GetFinalizers()) > 0 // no finalizer: only in tests
+		return p.state.DeleteSent.IsZero() && len(p.mg.GetFinalizers()) > 0 // no finalizer: only in tests
 	}
 
-	return !p.r.named && (p.wasSeen() || p.unseen() && !p.neverSeen() || p.replaced())
+	return !p.r.named && (p.wasSeen() || p.createdUnobserved() && !p.neverSeen() || p.replaced())
 }
 
 // wasSeen says whether an observation has found what the object is marked with, or the one that
 // it was restored from is marked with what it made.
 func (p *pass) wasSeen() bool {
-	return (created(p.mg) != "" && !p.unseen() || p.inherited != "") && !p.unresolved()
+	return (created(p.mg) != "" && !p.createdUnobserved() || p.inherited != "") && !p.unresolved()
 }

@@ -64,10 +64,10 @@ func TestWhatIsLookedUp(t *testing.T) {
 		if err := w.pass.recover(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if len(f.tokens) != tc.searched || tc.searched > 0 && f.tokens[0] != token || w.searching != tc.searching || w.absent != tc.absent {
-			t.Errorf("%s: searched for %q, for another %s, absent %t", name, f.tokens, w.searching, w.absent)
+		if len(f.tokens) != tc.searched || tc.searched > 0 && f.tokens[0] != token || w.recoveryGrace != tc.searching || w.recoveryNegative != tc.absent {
+			t.Errorf("%s: searched for %q, for another %s, absent %t", name, f.tokens, w.recoveryGrace, w.recoveryNegative)
 		}
-		if got := w.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]; tc.result != "" && got != tc.result || w.shown {
+		if got := w.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]; tc.result != "" && got != tc.result || w.recoveredUnobserved {
 			t.Errorf("%s: the attempt is %q", name, got)
 		}
 		if got := sample(t, registry, "moorage_managed_writes_total", "what")["result"]; got != tc.written {
@@ -91,12 +91,12 @@ func TestWhatWasCreatedIsLookedUp(t *testing.T) {
 		"under another name": {"vol-1", finder{name: "vol-2"}, false, false, "vol-2"},
 		"without a name":     {"", finder{unnamed: true}, false, true, ""},
 	} {
-		w := newStored(bearing(done), &memo{})
+		w := newStored(bearing(done), &objectState{})
 		meta.SetExternalName(w.mg, tc.named)
 		w.recoverer = &tc.finder
 		err := w.pass.recover(t.Context())
-		if w.shown != tc.shown || (err != nil) != tc.fails || len(tc.finder.tokens) != 1 || meta.GetExternalName(w.mg) != tc.result || w.absent || w.searching != 0 {
-			t.Errorf("%s: shown %t, error %v, looked up %q, named %q", name, w.shown, err, tc.finder.tokens, meta.GetExternalName(w.mg))
+		if w.recoveredUnobserved != tc.shown || (err != nil) != tc.fails || len(tc.finder.tokens) != 1 || meta.GetExternalName(w.mg) != tc.result || w.recoveryNegative || w.recoveryGrace != 0 {
+			t.Errorf("%s: shown %t, error %v, looked up %q, named %q", name, w.recoveredUnobserved, err, tc.finder.tokens, meta.GetExternalName(w.mg))
 		}
 	}
 }

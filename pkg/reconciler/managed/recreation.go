@@ -59,20 +59,20 @@ func (p *pass) unfound() bool {
 	case p.class() == lifecycle.Findable:
 		return created(p.mg) != ""
 	default:
-		return p.unseen()
+		return p.createdUnobserved()
 	}
 }
 
-// tellRecreated tells that something is created in the place of what is lost.
-func (p *pass) tellRecreated(lost string, seen, unfound bool) {
-	if unfound && (p.memo.Unfound == 0 || p.class() != lifecycle.Opaque) { // there it is only told
-		p.memo.Unfound++
+// recordRecreated tells that something is created in the place of what is lost.
+func (p *pass) recordRecreated(lost string, seen, unfound bool) {
+	if unfound && (p.state.Unfound == 0 || p.class() != lifecycle.Opaque) { // there it is only told
+		p.state.Unfound++
 	}
 	switch {
 	case seen:
-		p.tell(event.Warning(reasonRecreated, errors.Errorf(textRecreated, lost)))
-	case unfound && p.memo.Unfound == 1 && p.class() == lifecycle.Findable:
-		p.tell(event.Warning(reasonRecreated, errors.Errorf(textUnfound, lost)))
+		p.recordEvent(event.Warning(reasonRecreated, errors.Errorf(textRecreated, lost)))
+	case unfound && p.state.Unfound == 1 && p.class() == lifecycle.Findable:
+		p.recordEvent(event.Warning(reasonRecreated, errors.Errorf(textUnfound, lost)))
 	}
 }
 
@@ -83,12 +83,12 @@ func (p *pass) patience() time.Duration {
 	if p.class() != lifecycle.Findable {
 		most = mostRepetition
 	}
-	if p.memo.Unfound == 0 || p.class() == lifecycle.Opaque || p.unresolved() || meta.WasDeleted(p.mg) {
+	if p.state.Unfound == 0 || p.class() == lifecycle.Opaque || p.unresolved() || meta.WasDeleted(p.mg) {
 		return 0
 	}
 
 	patience := leastPatience
-	for n := 1; n < p.memo.Unfound && patience < most; n++ {
+	for n := 1; n < p.state.Unfound && patience < most; n++ {
 		patience *= 2
 	}
 
@@ -119,7 +119,7 @@ func (p *pass) unrequested() outcome {
 		"or set the annotation %s to %q to have another created", meta.GetExternalName(p.mg), meta.AnnotationKeyAllowRecreation, p.creationID())
 
 	return outcome{
-		name: "awaiting-request", again: poll, progress: stuck,
+		name: "awaiting-request", requeue: poll, progress: stuck,
 		synced: unsynced(commonv1.ReasonRecreationNotRequested, text),
 		event:  event.Warning(reasonMissing, errors.New(text)),
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // seenOnce remembers that what the object is marked with was found.
-func seenOnce() *memo {
+func seenOnce() *objectState {
 	return remembering(objectstate.State{Seen: objectstate.CreationRef{Name: "vol-1", Mark: ownDone}, Creation: ownDone}, objectstate.Cold{})
 }
 
@@ -31,14 +31,14 @@ func TestWhatTakesThePlaceOfAnother(t *testing.T) {
 	deleted.SetDeletionTimestamp(&metav1.Time{Time: noon})
 	cases := map[string]struct {
 		mg                 *fake.Managed
-		memo               *memo
+		memo               *objectState
 		findable, findless bool // whether it does if it can be looked up, and if it cannot
 	}{
-		"nothing was created":      {bearing(nil), &memo{}, false, false},
-		"it was not seen":          {made(), &memo{}, true, true},
+		"nothing was created":      {bearing(nil), &objectState{}, false, false},
+		"it was not seen":          {made(), &objectState{}, true, true},
 		"it was seen":              {made(), seenOnce(), true, false},
-		"nobody knows what became": {marked(early, "", "", "a"), &memo{}, false, false},
-		"it goes":                  {deleted, &memo{}, false, false},
+		"nobody knows what became": {marked(early, "", "", "a"), &objectState{}, false, false},
+		"it goes":                  {deleted, &objectState{}, false, false},
 	}
 	for name, tc := range cases {
 		p := passOf(tc.mg, tc.memo)
@@ -74,7 +74,7 @@ func TestWhatIsToldOfAnother(t *testing.T) {
 		if p.r.named = tc.named; tc.findable {
 			p.recoverer = searcher{}
 		}
-		p.tellRecreated("vol-1", tc.seen, tc.unfound)
+		p.recordRecreated("vol-1", tc.seen, tc.unfound)
 		var told []string
 		for _, e := range p.events {
 			told = append(told, fmt.Sprintf("%s/%s: %s", e.Type, e.Reason, e.Message))
@@ -84,8 +84,8 @@ func TestWhatIsToldOfAnother(t *testing.T) {
 		if tc.want != "" {
 			prefix = string(event.TypeWarning) + `/ExternalResourceRecreated: the external resource "vol-1" ` + tc.want
 		}
-		if !strings.HasPrefix(text, prefix) || (text == "") != (tc.want == "") || len(told) > 1 || p.memo.Unfound != tc.after {
-			t.Errorf("%s: %d are not found, want %d; told %q, want %q", name, p.memo.Unfound, tc.after, text, prefix)
+		if !strings.HasPrefix(text, prefix) || (text == "") != (tc.want == "") || len(told) > 1 || p.state.Unfound != tc.after {
+			t.Errorf("%s: %d are not found, want %d; told %q, want %q", name, p.state.Unfound, tc.after, text, prefix)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func TestWhatIsWaitedForByItsID(t *testing.T) {
 	bySeen := remembering(objectstate.State{Seen: objectstate.CreationRef{Name: "vol-1", Mark: later}, Creation: later}, objectstate.Cold{})
 	cases := map[string]struct {
 		mg        *fake.Managed
-		memo      *memo
+		memo      *objectState
 		inherited string
 		options   []ReconcilerOption
 		id        string
@@ -109,8 +109,8 @@ func TestWhatIsWaitedForByItsID(t *testing.T) {
 		"of another object":             {made(), seenOnce(), restored, []ReconcilerOption{WithRecreationOnRequest()}, restored, true},
 		"not asked for":                 {made(), seenOnce(), "", nil, ownID, false},
 		"under a name of our choice":    {made(), seenOnce(), "", []ReconcilerOption{WithRecreationOnRequest(), WithDeterministicExternalName(true)}, ownID, false},
-		"what was not seen":             {made(), &memo{}, "", []ReconcilerOption{WithRecreationOnRequest()}, ownID, false},
-		"what was not seen, and copied": {made(), &memo{}, restored, []ReconcilerOption{WithRecreationOnRequest()}, restored, true},
+		"what was not seen":             {made(), &objectState{}, "", []ReconcilerOption{WithRecreationOnRequest()}, ownID, false},
+		"what was not seen, and copied": {made(), &objectState{}, restored, []ReconcilerOption{WithRecreationOnRequest()}, restored, true},
 	}
 	for name, tc := range cases {
 		p := passOf(tc.mg, tc.memo, tc.options...)

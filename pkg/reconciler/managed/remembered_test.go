@@ -37,13 +37,13 @@ func TestWhatIsRememberedCanBePutBack(t *testing.T) {
 	h := &objectstate.Handle{}
 	r := madeWith(WithObjectStates(h))
 	troubled, well, late := types.NamespacedName{Name: "troubled"}, types.NamespacedName{Name: "well"}, types.NamespacedName{Name: "late"}
-	o := r.memory.Of(troubled, "uid-1").wake()
+	o := r.objects.Of(troubled, "uid-1").acquire()
 	o.Version, o.Backoffs = "5", 3
-	o.writes(map[string]any{"key": "value"})
-	r.memory.Of(well, "uid-2").Known = true
+	o.recordWrite(map[string]any{"key": "value"})
+	r.objects.Of(well, "uid-2").Known = true
 	want := map[objectstate.Key]objectstate.Record{
 		{Object: troubled, UID: "uid-1"}: {
-			State: objectstate.State{Version: "5", Noted: true}, Cold: &objectstate.Cold{Backoffs: 3}, Written: map[string][]string{"key": {"value"}},
+			State: objectstate.State{Version: "5", PendingEcho: true}, Cold: &objectstate.Cold{Backoffs: 3}, Written: map[string][]string{"key": {"value"}},
 		},
 		{Object: well, UID: "uid-2"}: {State: objectstate.State{Known: true}},
 	}
@@ -52,34 +52,34 @@ func TestWhatIsRememberedCanBePutBack(t *testing.T) {
 		t.Fatalf("taken: -want, +got:\n%s", diff)
 	}
 	o.Backoffs = 9
-	r.memory.Of(late, "uid-3")
+	r.objects.Of(late, "uid-3")
 	h.Restore(taken)
 	if diff := cmp.Diff(want, h.Snapshot()); diff != "" {
 		t.Errorf("put back: -want, +got:\n%s", diff)
 	}
-	if o := r.memory.Of(well, "uid-2"); o.troubles != nil {
+	if o := r.objects.Of(well, "uid-2"); o.coldState != nil {
 		t.Error("of an object with which all is well there are troubles")
 	}
-	if o := r.memory.Of(troubled, "uid-1"); o.troubles == nil || o.Backoffs != 3 || !o.ours("key", "value") {
+	if o := r.objects.Of(troubled, "uid-1"); o.coldState == nil || o.Backoffs != 3 || !o.isOwnEcho("key", "value") {
 		t.Error("what was put back is not what the next pass finds")
 	}
 }
 
 // A pass that has written nothing expects no event of its own, even if it asked to write nothing.
 func TestWritingNothingIsNoWrite(t *testing.T) {
-	o := (&memo{}).wake()
-	o.writes(map[string]any{"key": "value"})
-	o.rest()
-	o.writes(nil)
-	o.rest()
-	if o.wrote != nil {
-		t.Errorf("%v is still expected", o.wrote)
+	o := (&objectState{}).acquire()
+	o.recordWrite(map[string]any{"key": "value"})
+	o.release()
+	o.recordWrite(nil)
+	o.release()
+	if o.written != nil {
+		t.Errorf("%v is still expected", o.written)
 	}
 }
 
 // An object that is gone gives up its turn, once: whoever asks after it waits no longer for it.
 func TestWhoIsGoneGivesUpItsTurn(t *testing.T) {
-	turns := func(leaves func(*memo)) time.Duration {
+	turns := func(leaves func(*objectState)) time.Duration {
 		clock := testclock.NewFakeClock(noon)
 		gate := gates.New(gates.WithRate(1, 1, 1), gates.WithMaxWait(0), gates.WithClock(clock))
 		ask := func(object string) time.Duration {
@@ -97,18 +97,18 @@ func TestWhoIsGoneGivesUpItsTurn(t *testing.T) {
 			t.Fatalf("the first waits %s", after)
 		}
 		ask("gone")
-		o := &memo{troubles: &troubles{held: &turn{gate, gates.Request{Object: "gone"}}}}
+		o := &objectState{coldState: &coldState{reservation: &reservation{gate, gates.Request{Object: "gone"}}}}
 		leaves(o)
 
 		return ask("next")
 	}
-	stays := turns(func(*memo) {})
-	gone := turns(func(o *memo) {
-		o.leaves()
-		if o.held != nil {
+	stays := turns(func(*objectState) {})
+	gone := turns(func(o *objectState) {
+		o.cancelReservation()
+		if o.reservation != nil {
 			t.Error("it would give up its turn again")
 		}
-		o.leaves()
+		o.cancelReservation()
 	})
 	forgotten := turns(madeWith().forget)
 	if stays <= gone || gone != forgotten {
@@ -130,7 +130,7 @@ func TestDefaultsOfAReconciler(t *testing.T) {
 	if name := ControllerName("Volume.Example.org"); name != "managed/volume.example.org" {
 		t.Errorf("the name of the controller is %q", name)
 	}
-	if leave := madeWith().leave; leave == nil {
+	if leave := madeWith().stopRestoreWatch; leave == nil {
 		t.Error("a reconciler without a detector of restores cannot be ended")
 	}
 }

@@ -27,67 +27,67 @@ const silentConflicts = 5
 // the end of a pass, emits events and answers the queue.
 func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Result, error) {
 	terminal := isTerminal(err)
-	if off := asPutOff(err); off != nil {
-		p.ended, p.next = off.name, lifecycle.Poll
+	if off := asRequeue(err); off != nil {
+		p.outcomeLabel, p.nextPriority = off.name, lifecycle.Poll
 
 		return reconcile.Result{RequeueAfter: off.after}, nil
 	}
 	switch {
-	case errors.Is(err, errReplaced) || err == nil && o.again == never:
-		p.takeBack(ctx, err)
-		p.leave(o, err)
+	case errors.Is(err, errReplaced) || err == nil && o.requeue == never:
+		p.undoCreate(ctx, err)
+		p.finishSilently(o, err)
 
 		return reconcile.Result{}, nil
-	case conflicts(err) && !terminal && p.memo.Conflicts < silentConflicts:
-		return p.conflicted(o), nil
-	case errors.Is(err, errNotBegun) && !isPanic(err):
+	case conflicts(err) && !terminal && p.state.Conflicts < silentConflicts:
+		return p.requeueConflict(o), nil
+	case errors.Is(err, errFenced) && !isPanic(err):
 		// Whoever may not act outside leaves the object to who may, too.
-		p.ended = "fenced"
+		p.outcomeLabel = "fenced"
 
 		return reconcile.Result{}, p.redact(err)
-	case errors.Is(err, errUnchanged):
-		return reconcile.Result{RequeueAfter: p.stillStopped()}, nil
+	case errors.Is(err, errCauseUnchanged):
+		return reconcile.Result{RequeueAfter: p.recheckTerminal()}, nil
 	case err != nil && errors.Is(ctx.Err(), context.Canceled):
 		// The process is asked to stop, and its connections are closed. What it
 		// did not finish is no failure of the object.
-		p.announce()
-		p.ended = "interrupted"
+		p.emitEvents()
+		p.outcomeLabel = "interrupted"
 
 		return reconcile.Result{}, p.redact(err)
 	}
 	if err != nil {
-		o = p.failed(err)
+		o = p.failureOutcome(err)
 	}
-	o = p.conclude(o)
+	o = p.completeStatus(o)
 	werr := p.writeStatus(ctx)
 	switch {
-	case conflicts(werr) && p.memo.Conflicts < silentConflicts:
-		return p.conflicted(o), nil
+	case conflicts(werr) && p.state.Conflicts < silentConflicts:
+		return p.requeueConflict(o), nil
 	case errors.Is(werr, errReplaced):
-		p.takeBack(ctx, werr)
-		p.leave(o, nil)
+		p.undoCreate(ctx, werr)
+		p.finishSilently(o, nil)
 
 		return reconcile.Result{}, nil
-	case errors.Is(werr, errNotBegun):
-		return reconcile.Result{}, p.fencedFrom(err, werr)
+	case errors.Is(werr, errFenced):
+		return reconcile.Result{}, p.fencedResult(err, werr)
 	}
-	p.memo.Conflicts = 0
-	p.memo.Reworded = p.rewordings(werr)
-	p.tellUnwritable(werr)
-	p.announce()
-	p.ended = o.name
-	p.tried(o, err != nil || werr != nil, err != nil && !terminal || werr != nil)
+	p.state.Conflicts = 0
+	p.state.Reworded = p.rewordings(werr)
+	p.warnUnwritableStatus(werr)
+	p.emitEvents()
+	p.outcomeLabel = o.name
+	p.recordIntent(o, err != nil || werr != nil, err != nil && !terminal || werr != nil)
 	if werr == nil {
-		p.r.telemetry.Seen(&p.memo.counted, p.mg)
+		p.r.telemetry.Seen(&p.state.counted, p.mg)
 	}
 
 	return p.answer(o, err, werr)
 }
 
-// fencedFrom ends a pass that may not tell how it ended: with its own error, or else with why.
-func (p *pass) fencedFrom(err, why error) error {
-	p.announce()
-	p.ended = "fenced"
+// fencedResult ends a pass that may not tell how it ended: with its own error, or else with why.
+func (p *pass) fencedResult(err, why error) error {
+	p.emitEvents()
+	p.outcomeLabel = "fenced"
 	if err == nil {
 		err = why
 	}
@@ -112,44 +112,44 @@ func (p *pass) answer(o outcome, err, werr error) (reconcile.Result, error) {
 	case terminal && o.progress == stuck:
 		p.r.telemetry.Terminal(string(o.synced.Reason))
 
-		return reconcile.Result{RequeueAfter: p.awaitCause(o)}, nil
+		return reconcile.Result{RequeueAfter: p.waitForChange(o)}, nil
 	default:
-		return reconcile.Result{RequeueAfter: p.delay(o.again)}, nil
+		return reconcile.Result{RequeueAfter: p.delay(o.requeue)}, nil
 	}
 }
 
-// conclude puts the outcome into the conditions, and tells it if it is news.
-func (p *pass) conclude(o outcome) outcome {
+// completeStatus puts the outcome into the conditions, and tells it if it is news.
+func (p *pass) completeStatus(o outcome) outcome {
 	if o.refine != nil {
 		o = o.refine(p, o)
 	}
-	if p.unpublishable != nil && !isReady(p.read) { // nobody could connect
+	if p.publishErr != nil && !isReady(p.read) { // nobody could connect
 		o.ready = commonv1.Creating().WithMessage("the connection details are not published yet")
 	}
-	if o.again != growing && o.again != afterGrace && o.again != soon {
-		p.memo.Backoffs = 0
+	if o.requeue != backoff && o.requeue != untilGrace && o.requeue != adaptive {
+		p.state.Backoffs = 0
 	}
-	if o.again == poll { // nothing is waited for
-		p.memo.Changed = 0
+	if o.requeue == poll { // nothing is waited for
+		p.state.Changed = 0
 	}
-	if this := creation(p.mg, p.mg); p.found && this.Mark != "" {
+	if this := creation(p.mg, p.mg); p.seenOwned && this.Mark != "" {
 		text := p.mg.GetCondition(commonv1.TypeCreated).Message
 		if !this.Is(text) {
 			text = this.String()
 		}
-		p.set(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: text})
+		p.setCondition(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: text})
 	}
-	left := p.tellSuperseded()
-	p.set(o.ready)
-	p.set(o.synced)
+	left := p.warnSuperseded()
+	p.setCondition(o.ready)
+	p.setCondition(o.synced)
 	p.setUpToDate(o)
-	p.show(o)
-	p.steady()
-	if (p.looked || o.progress == stuck) && !o.unfinished {
+	p.setProgress(o)
+	p.stabilizeMessages()
+	if (p.observedOnce || o.progress == stuck) && !o.unfinished {
 		p.handled()
 	}
-	if o.event.Reason != "" && p.news(o) {
-		p.tell(o.event)
+	if o.event.Reason != "" && p.isNewEvent(o) {
+		p.recordEvent(o.event)
 	}
 	if o.event.Type != event.TypeWarning {
 		p.forgetWarnings(string(o.event.Reason), left)
@@ -168,10 +168,10 @@ func (p *pass) setUpToDate(o outcome) {
 	switch {
 	case o.upToDate.Type != "":
 		if always || said || o.upToDate.Status == metav1.ConditionFalse {
-			p.set(o.upToDate)
+			p.setCondition(o.upToDate)
 		}
 	case said && o.synced.Type != "" && (o.progress == stuck || o.progress == halting || p.observed && !p.observation.ResourceExists):
-		p.set(upToDate(metav1.ConditionUnknown, o.synced.Reason))
+		p.setCondition(upToDate(metav1.ConditionUnknown, o.synced.Reason))
 	}
 }
 
@@ -183,33 +183,33 @@ func (p *pass) handled() {
 	}
 	if r, ok := p.mg.(resource.ReconcileRequestee); ok && p.requested != "" {
 		r.SetLastHandledReconcileAt(p.requested)
-		p.tell(event.Normal(reasonRequestHandled, "Handled the request for a reconcile"))
+		p.recordEvent(event.Normal(reasonRequestHandled, "Handled the request for a reconcile"))
 	}
 }
 
-// news says whether the object did not say so before, of whichever generation.
-func (p *pass) news(o outcome) bool {
+// isNewEvent says whether the object did not say so before, of whichever generation.
+func (p *pass) isNewEvent(o outcome) bool {
 	for _, t := range newsTypes {
 		says := p.mg.GetCondition(t)
 		says.ObservedGeneration = 0 // which is equal to any
 		if !p.read.GetCondition(t).Equal(says) {
-			return p.first(string(o.event.Reason), o.event.Message)
+			return p.isNewMessage(string(o.event.Reason), o.event.Message)
 		}
 	}
 
 	return false
 }
 
-// first says whether a message is not the last that was told for the reason.
-func (p *pass) first(reason, message string) bool {
-	last, told := p.memo.LastWarnings[reason]
+// isNewMessage says whether a message is not the last that was told for the reason.
+func (p *pass) isNewMessage(reason, message string) bool {
+	last, told := p.state.LastWarnings[reason]
 	if told && (last == message || external.Normalize(last) == external.Normalize(message)) {
 		return false
 	}
-	if p.memo.LastWarnings == nil {
-		p.memo.LastWarnings = map[string]string{}
+	if p.state.LastWarnings == nil {
+		p.state.LastWarnings = map[string]string{}
 	}
-	p.memo.LastWarnings[reason] = message
+	p.state.LastWarnings[reason] = message
 
 	return true
 }
@@ -217,26 +217,26 @@ func (p *pass) first(reason, message string) bool {
 // forgetWarnings forgets what was told, so that it is news once more. What is told for these reasons is not news
 // as long as it goes on, also where no status is stored.
 func (p *pass) forgetWarnings(but ...string) {
-	maps.DeleteFunc(p.memo.LastWarnings, func(reason, _ string) bool { return !slices.Contains(but, reason) })
-	if len(p.memo.LastWarnings) == 0 {
-		p.memo.LastWarnings = nil
+	maps.DeleteFunc(p.state.LastWarnings, func(reason, _ string) bool { return !slices.Contains(but, reason) })
+	if len(p.state.LastWarnings) == 0 {
+		p.state.LastWarnings = nil
 	}
 }
 
-// tell an event when the pass is over.
-func (p *pass) tell(e event.Event) { p.events = append(p.events, e) }
+// recordEvent an event when the pass is over.
+func (p *pass) recordEvent(e event.Event) { p.events = append(p.events, e) }
 
-// mention an event at once. It is for what goes wrong after the end.
-func (p *pass) mention(e event.Event) {
-	p.tell(e)
-	p.announce()
+// emitEvent an event at once. It is for what goes wrong after the end.
+func (p *pass) emitEvent(e event.Event) {
+	p.recordEvent(e)
+	p.emitEvents()
 }
 
-func (p *pass) announce() {
+func (p *pass) emitEvents() {
 	if len(p.events) == 0 {
 		return
 	}
-	record, warn := p.r.record, p.r.warn
+	record, warn := p.r.recorder, p.r.warningRecorder
 	if warn == nil {
 		warn = record
 	}
@@ -255,36 +255,36 @@ func (p *pass) announce() {
 	p.events = nil
 }
 
-// leave ends a pass after which there is nothing to write: the object was let
+// finishSilently ends a pass after which there is nothing to write: the object was let
 // go, or is gone.
-func (p *pass) leave(o outcome, err error) {
+func (p *pass) finishSilently(o outcome, err error) {
 	if err != nil {
 		p.log().Info("Object is gone", "error", p.redact(err))
 	}
 	if o.event.Reason != "" {
-		p.tell(o.event)
+		p.recordEvent(o.event)
 	}
-	p.announce()
-	p.ended = o.name
-	if err == nil && o.again == never {
-		p.letGoOf()
+	p.emitEvents()
+	p.outcomeLabel = o.name
+	if err == nil && o.requeue == never {
+		p.recordDeleted()
 	}
 }
 
-// conflicted asks for another pass, with the queue's back-off and in silence:
+// requeueConflict asks for another pass, with the queue's back-off and in silence:
 // what was read was stale.
-func (p *pass) conflicted(o outcome) reconcile.Result {
-	p.memo.Conflicts++
-	p.announce()
-	p.ended = "conflict"
+func (p *pass) requeueConflict(o outcome) reconcile.Result {
+	p.state.Conflicts++
+	p.emitEvents()
+	p.outcomeLabel = "conflict"
 	p.log().Debug("Object has changed, trying again", "outcome", o.name)
 
 	//nolint:staticcheck // the only silent, rate-limited way: RequeueAfter would reset the back-off
 	return reconcile.Result{Requeue: true}
 }
 
-// failed returns the outcome of a pass that ended in an error.
-func (p *pass) failed(err error) outcome {
+// failureOutcome returns the outcome of a pass that ended in an error.
+func (p *pass) failureOutcome(err error) outcome {
 	s := unexpected
 	var f *failure
 	if errors.As(err, &f) {
@@ -296,7 +296,7 @@ func (p *pass) failed(err error) outcome {
 	c := classify(err)
 	p.r.telemetry.Failed(c.name)
 	if c.shared && p.gate != nil {
-		return p.heldBack(err)
+		return p.throttled(err)
 	}
 	ready := s.ready
 	if s.name == recording.name && meta.WasDeleted(p.mg) { // of an earlier pass
@@ -305,7 +305,7 @@ func (p *pass) failed(err error) outcome {
 	err = p.redact(err)
 	o := outcome{
 		name: s.name, ready: ready, synced: commonv1.ReconcileError(err), event: event.Warning(s.reason, err),
-		again: slow, progress: moving,
+		requeue: resync, progress: moving,
 	}
 	if c.reason != "" {
 		o.synced.Reason = c.reason
@@ -316,14 +316,14 @@ func (p *pass) failed(err error) outcome {
 	if reason, terminal := external.TerminalReason(err); terminal {
 		o.synced.Reason, o.progress = p.withoutSecrets(reason), stuck
 	} else if isNotStored(err) {
-		o.again, o.after, o.progress = growing, p.doubled(longestUnstored), stuck
+		o.requeue, o.after, o.progress = backoff, p.backoffDelay(longestUnstored), stuck
 	} else {
 		o.after = retryAfter(err, p.r.random())
 	}
 	if o.synced.Reason == commonv1.ReasonReferenceNotReady {
 		o.progress = moving
 		if !p.r.watching.Load() {
-			o.again = growing
+			o.requeue = backoff
 		}
 	}
 

@@ -23,7 +23,7 @@ import (
 func TestWhatAPassEndsBy(t *testing.T) {
 	boom := errors.New("boom")
 	stale := kerrors.NewConflict(schema.GroupResource{Resource: "things"}, "data", boom)
-	late := &putOff{name: "listing", after: 5 * time.Second}
+	late := &requeueError{name: "listing", after: 5 * time.Second}
 	cases := map[string]struct {
 		err       error
 		cancelled bool
@@ -31,37 +31,37 @@ func TestWhatAPassEndsBy(t *testing.T) {
 		after     time.Duration
 		again     bool // with the queue's back-off
 		fails     bool
-		next      lifecycle.Urgency
+		next      lifecycle.Priority
 	}{
 		"put off":                     {err: late, ended: "listing", after: 5 * time.Second, next: lifecycle.Poll},
 		"put off, and gone":           {err: errors.Errorf("%w, and %w", late, errReplaced), ended: "listing", after: 5 * time.Second, next: lifecycle.Poll},
 		"gone":                        {err: errReplaced, ended: "kept", next: lifecycle.User},
 		"gone, and a conflict":        {err: errors.Errorf("%w, and %w", errReplaced, stale), ended: "kept", next: lifecycle.User},
 		"a conflict":                  {err: stale, ended: "conflict", again: true, next: lifecycle.User},
-		"a conflict, and fenced":      {err: errors.Errorf("%w, and %w", stale, errNotBegun), ended: "conflict", again: true, next: lifecycle.User},
-		"fenced":                      {err: errNotBegun, ended: "fenced", fails: true, next: lifecycle.User},
-		"fenced, and unchanged":       {err: errors.Errorf("%w, and %w", errNotBegun, errUnchanged), ended: "fenced", fails: true, next: lifecycle.User},
-		"unchanged":                   {err: errUnchanged, ended: "awaiting-cause", after: time.Millisecond, next: lifecycle.Poll},
-		"unchanged, while it stops":   {err: errUnchanged, cancelled: true, ended: "awaiting-cause", after: time.Millisecond, next: lifecycle.Poll},
+		"a conflict, and fenced":      {err: errors.Errorf("%w, and %w", stale, errFenced), ended: "conflict", again: true, next: lifecycle.User},
+		"fenced":                      {err: errFenced, ended: "fenced", fails: true, next: lifecycle.User},
+		"fenced, and unchanged":       {err: errors.Errorf("%w, and %w", errFenced, errCauseUnchanged), ended: "fenced", fails: true, next: lifecycle.User},
+		"unchanged":                   {err: errCauseUnchanged, ended: "awaiting-cause", after: time.Millisecond, next: lifecycle.Poll},
+		"unchanged, while it stops":   {err: errCauseUnchanged, cancelled: true, ended: "awaiting-cause", after: time.Millisecond, next: lifecycle.Poll},
 		"a failure while it stops":    {err: external.Unauthorized(boom), cancelled: true, ended: "interrupted", fails: true, next: lifecycle.User},
 		"a last conflict as it stops": {err: errors.Errorf("%w, and %w", stale, boom), cancelled: true, ended: "conflict", again: true, next: lifecycle.User},
 	}
 	for name, tc := range cases {
 		p := endingPass()
-		p.next = lifecycle.User
+		p.nextPriority = lifecycle.User
 		rechecked := 0
 		p.connection.Recheck = func() { rechecked++ }
 		ctx, cancel := context.WithCancel(t.Context())
 		if tc.cancelled {
 			cancel()
 		}
-		result, err := p.report(ctx, outcome{name: "kept", again: poll}, tc.err)
+		result, err := p.report(ctx, outcome{name: "kept", requeue: poll}, tc.err)
 		cancel()
-		if p.ended != tc.ended || result.RequeueAfter != tc.after || result.Requeue != tc.again || (err != nil) != tc.fails { //nolint:staticcheck // the only silent, rate-limited way
-			t.Errorf("%s: ended as %q with %+v, error %v", name, p.ended, result, err)
+		if p.outcomeLabel != tc.ended || result.RequeueAfter != tc.after || result.Requeue != tc.again || (err != nil) != tc.fails { //nolint:staticcheck // the only silent, rate-limited way
+			t.Errorf("%s: ended as %q with %+v, error %v", name, p.outcomeLabel, result, err)
 		}
-		if p.next != tc.next || rechecked != 0 || len(p.mg.GetAnnotations()) != 0 || p.mg.GetCondition(commonv1.TypeSynced).Reason != "" {
-			t.Errorf("%s: the next pass is of urgency %v, credentials are read again %d times, the object says %+v", name, p.next, rechecked, p.mg.GetCondition(commonv1.TypeSynced))
+		if p.nextPriority != tc.next || rechecked != 0 || len(p.mg.GetAnnotations()) != 0 || p.mg.GetCondition(commonv1.TypeSynced).Reason != "" {
+			t.Errorf("%s: the next pass is of urgency %v, credentials are read again %d times, the object says %+v", name, p.nextPriority, rechecked, p.mg.GetCondition(commonv1.TypeSynced))
 		}
 	}
 }
@@ -70,12 +70,12 @@ func TestWhatAPassEndsBy(t *testing.T) {
 // error, or else with why it may not.
 func TestAPassThatIsFencedFromItsStatus(t *testing.T) {
 	boom := errors.New("boom")
-	for own, want := range map[error]error{nil: errNotBegun, boom: boom} {
+	for own, want := range map[error]error{nil: errFenced, boom: boom} {
 		p, told := endingPass(), &toldOf{}
-		p.r.record = told
-		p.tell(event.Normal(reasonCreated, "Created the external resource"))
-		if err := p.fencedFrom(own, errNotBegun); !errors.Is(err, want) || p.ended != "fenced" || len(told.what) != 1 {
-			t.Errorf("with error %v, it ended as %q with %v, and told %+v", own, p.ended, err, told.what)
+		p.r.recorder = told
+		p.recordEvent(event.Normal(reasonCreated, "Created the external resource"))
+		if err := p.fencedResult(own, errFenced); !errors.Is(err, want) || p.outcomeLabel != "fenced" || len(told.what) != 1 {
+			t.Errorf("with error %v, it ended as %q with %v, and told %+v", own, p.outcomeLabel, err, told.what)
 		}
 	}
 }
@@ -92,11 +92,11 @@ func TestWhatTheQueueIsTold(t *testing.T) {
 	}{
 		"a time, and the status is not written": {o: outcome{after: 7 * time.Second}, werr: boom, want: "cannot update managed resource status: boom"},
 		"a time, and a failure":                 {o: outcome{after: 7 * time.Second}, err: boom, after: 7 * time.Second},
-		"a failure":                             {o: outcome{again: poll}, err: boom, want: "boom"},
-		"a failure, and the status isn't":       {o: outcome{again: poll}, err: boom, werr: errors.New("werr"), want: "cannot update managed resource status: werr"},
-		"a terminal failure":                    {o: outcome{again: poll, progress: stuck}, err: external.Terminal("Quota", boom), after: time.Minute},
-		"one that goes on":                      {o: outcome{again: poll, progress: moving}, err: external.Terminal("Quota", boom), after: time.Minute},
-		"all is well":                           {o: outcome{again: poll}, after: time.Minute},
+		"a failure":                             {o: outcome{requeue: poll}, err: boom, want: "boom"},
+		"a failure, and the status isn't":       {o: outcome{requeue: poll}, err: boom, werr: errors.New("werr"), want: "cannot update managed resource status: werr"},
+		"a terminal failure":                    {o: outcome{requeue: poll, progress: stuck}, err: external.Terminal("Quota", boom), after: time.Minute},
+		"one that goes on":                      {o: outcome{requeue: poll, progress: moving}, err: external.Terminal("Quota", boom), after: time.Minute},
+		"all is well":                           {o: outcome{requeue: poll}, after: time.Minute},
 	}
 	for name, tc := range cases {
 		p := endingPass()
@@ -115,8 +115,8 @@ func TestWhatTheQueueIsTold(t *testing.T) {
 // comes to in the end.
 func TestWhatIsNotPublishedIsNotReady(t *testing.T) {
 	p := endingPass()
-	p.unpublishable = errors.New("no such Secret")
-	o := p.conclude(outcome{refine: func(_ *pass, o outcome) outcome {
+	p.publishErr = errors.New("no such Secret")
+	o := p.completeStatus(outcome{refine: func(_ *pass, o outcome) outcome {
 		o.ready = commonv1.Available()
 
 		return o
@@ -129,14 +129,14 @@ func TestWhatIsNotPublishedIsNotReady(t *testing.T) {
 // Waits that grow go on growing while the same is waited for, and what is changed is waited for until
 // nothing is.
 func TestWaitsThatGoOn(t *testing.T) {
-	for next, want := range map[again]struct{ backoffs, changed bool }{
-		growing: {true, true}, afterGrace: {true, true}, soon: {true, true}, poll: {false, false}, slow: {false, true}, never: {false, true},
+	for next, want := range map[requeue]struct{ backoffs, changed bool }{
+		backoff: {true, true}, untilGrace: {true, true}, adaptive: {true, true}, poll: {false, false}, resync: {false, true}, never: {false, true},
 	} {
 		p := endingPass()
-		p.memo.Backoffs, p.memo.Changed = 3, 7
-		p.conclude(outcome{again: next})
-		if (p.memo.Backoffs == 3) != want.backoffs || (p.memo.Changed == 7) != want.changed {
-			t.Errorf("%v: %d backoffs, changed at %v", next, p.memo.Backoffs, p.memo.Changed)
+		p.state.Backoffs, p.state.Changed = 3, 7
+		p.completeStatus(outcome{requeue: next})
+		if (p.state.Backoffs == 3) != want.backoffs || (p.state.Changed == 7) != want.changed {
+			t.Errorf("%v: %d backoffs, changed at %v", next, p.state.Backoffs, p.state.Changed)
 		}
 	}
 }
@@ -144,8 +144,8 @@ func TestWaitsThatGoOn(t *testing.T) {
 // The conditions of all objects come in the same order, as people read them.
 func TestTheOrderOfConditions(t *testing.T) {
 	p := endingPass(WithKstatusConditions())
-	p.mg, p.found = made(), true
-	p.conclude(outcome{ready: commonv1.Available(), synced: commonv1.ReconcileSuccess(), upToDate: upToDate("False", commonv1.ReasonUpdateRequested), progress: moving})
+	p.mg, p.seenOwned = made(), true
+	p.completeStatus(outcome{ready: commonv1.Available(), synced: commonv1.ReconcileSuccess(), upToDate: upToDate("False", commonv1.ReasonUpdateRequested), progress: moving})
 	var told []string
 	for _, c := range p.mg.(*fake.Managed).Conditions {
 		told = append(told, string(c.Type)+" "+string(c.Reason))
@@ -175,7 +175,7 @@ func TestWhatWasToldLastIsNoNews(t *testing.T) {
 	} {
 		p.events = nil
 		err := errors.New(step.says)
-		p.conclude(outcome{synced: commonv1.ReconcileError(err), event: event.Warning(step.reason, err)})
+		p.completeStatus(outcome{synced: commonv1.ReconcileError(err), event: event.Warning(step.reason, err)})
 		if told := len(p.events) == 1; told != step.told || len(p.events) > 1 {
 			t.Errorf("step %d: %s: %s: told %+v", i, step.reason, step.says, p.events)
 		}
@@ -192,9 +192,9 @@ func TestMessagesThatDifferEachTimeStay(t *testing.T) {
 		}
 	}
 	p := endingPass()
-	p.conclude(as(before))
+	p.completeStatus(as(before))
 	p.read = clone(p.mg)
-	p.conclude(as(now))
+	p.completeStatus(as(now))
 	for _, of := range []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate} {
 		if got := p.mg.GetCondition(of).Message; got != before {
 			t.Errorf("%s says %q", of, got)
@@ -207,9 +207,9 @@ func TestAnotherGenerationIsNoNews(t *testing.T) {
 	err := errors.New("no quota")
 	o := outcome{synced: commonv1.ReconcileError(err), event: event.Warning(reasonCannotUpdate, err)}
 	p := endingPass()
-	p.conclude(o)
-	p.read, p.generation, p.memo.LastWarnings, p.events = clone(p.mg), 4, nil, nil
-	if p.conclude(o); len(p.events) > 0 {
+	p.completeStatus(o)
+	p.read, p.generation, p.state.LastWarnings, p.events = clone(p.mg), 4, nil, nil
+	if p.completeStatus(o); len(p.events) > 0 {
 		t.Errorf("told %+v", p.events)
 	}
 }

@@ -24,22 +24,22 @@ import (
 // and from the condition Created. Before anything is asked outside it is stored.
 func (p *pass) restore() {
 	if p.r.named { // there is no record, but what was created may not show yet
-		unheld := p.memo.Creation == createdHere && p.r.finalizer == nil && !meta.WasDeleted(p.mg) && !meta.FinalizerExists(p.mg, FinalizerName)
+		unheld := p.state.Creation == createdHere && p.r.finalizer == nil && !meta.WasDeleted(p.mg) && !meta.FinalizerExists(p.mg, FinalizerName)
 		p.restored = meta.GetExternalName(p.read) == "" && p.restoreOperation() || unheld
 
 		return
 	}
 	answer := p.answered()
-	p.heed(answer)
+	p.applyAnswer(answer)
 	name, unstored := meta.GetExternalName(p.mg), p.unstored()
 	if answer != lifecycle.GivenUp && p.removeEarlier() {
 		p.restored = true
 		if !unstored {
-			p.tellTaken(p.earlierText(name))
+			p.warnRecordTaken(p.earlierText(name))
 		}
 	}
 	if read := p.intended(); read.Attempt != "" && p.unresolved() {
-		p.memo.Called = read // maybe by another process
+		p.state.Called = read // maybe by another process
 	}
 	ref, since := p.lastCreation()
 	switch {
@@ -47,7 +47,7 @@ func (p *pass) restore() {
 		p.restored = true
 		p.restoreOperation()
 		p.log().Info("The record of the last creation is not in the metadata, and is restored", "externalName", ref.Name)
-	case restoreAttempt(p.mg, p.memo.Called):
+	case restoreAttempt(p.mg, p.state.Called):
 		p.restored = true
 		p.log().Info("The record of an attempt whose result is not known is not in the metadata, and is restored")
 	}
@@ -72,7 +72,7 @@ func (p *pass) recall() bool {
 
 		return true
 	}
-	if restoreAttempt(p.mg, p.memo.Called) {
+	if restoreAttempt(p.mg, p.state.Called) {
 		return true
 	}
 	p.mg.SetAnnotations(before)
@@ -82,9 +82,9 @@ func (p *pass) recall() bool {
 
 // unended says whether the record is of an attempt whose end the memory knows, before it ended.
 func (p *pass) unended() bool {
-	_, mark, _ := p.memo.known()
+	_, mark, _ := p.state.known()
 	of, _, ended := strings.Cut(mark, "/")
-	id, result := attempt(p.mg)
+	id, result := attemptOf(p.mg)
 
 	return ended && id == of && result == ""
 }
@@ -92,9 +92,9 @@ func (p *pass) unended() bool {
 // contradicted says whether the object is marked with another creation, or attempt, than the
 // memory knows of, and of which.
 func (p *pass) contradicted() (name, mark string, other bool) {
-	name, mark, _ = p.memo.known()
+	name, mark, _ = p.state.known()
 	of, _, _ := strings.Cut(mark, "/")
-	id, _ := attempt(p.mg)
+	id, _ := attemptOf(p.mg)
 
 	return name, mark, !p.r.named && mark != "" && of != id && mark != created(p.mg)
 }
@@ -112,22 +112,22 @@ func (p *pass) storeRestored(ctx context.Context) error {
 // storeUnasked stores what was put back in a pass that asks nothing outside: this process may end before
 // one that does. A paused object is left as it is, but for what no other process would know.
 func (p *pass) storeUnasked(ctx context.Context) error {
-	if p.r.halted(p.mg) && !p.untold() {
+	if p.r.halted(p.mg) && !p.restoredUnreported() {
 		return nil
 	}
 
 	return p.storeRestored(ctx)
 }
 
-// untold says whether annotations were put back that the status does not tell, so that only this process
+// restoredUnreported says whether annotations were put back that the status does not tell, so that only this process
 // knows them. The finalizer alone is none of them: who takes it from a paused object lets that go.
-func (p *pass) untold() bool {
+func (p *pass) restoredUnreported() bool {
 	before, now := p.newest.GetAnnotations(), p.mg.GetAnnotations()
 	if !p.restored || maps.Equal(before, now) {
 		return false
 	}
 	this := creation(p.mg, p.mg)
-	_, told := p.toldFound(this)
+	_, told := p.observedInStatus(this)
 
 	return p.unresolved() || this.Mark != "" && !told || before[meta.AnnotationKeyBackendIdentity] != now[meta.AnnotationKeyBackendIdentity]
 }
@@ -160,10 +160,10 @@ func (p *pass) preparedOrStored(ctx context.Context) error {
 // restoreOperation puts back, along with the record, the handle of what the external system has begun: it may
 // be all that leads to what is being created. It says whether there is one.
 func (p *pass) restoreOperation() bool {
-	if p.memo.Operation == "" {
+	if p.state.Operation == "" {
 		return false
 	}
-	setOperation(p.mg, p.memo.Operation)
+	setOperation(p.mg, p.state.Operation)
 
 	return true
 }
@@ -171,8 +171,8 @@ func (p *pass) restoreOperation() bool {
 // rememberOperation remembers the handle that the object has. Where a replace has taken the record of the last creation,
 // it has taken the handle as well: the one that is remembered is put back along with the record.
 func (p *pass) rememberOperation() {
-	if handle := operation(p.mg); handle != "" || !p.replaced() {
-		p.memo.Operation = handle
+	if handle := operationOf(p.mg); handle != "" || !p.replaced() {
+		p.state.Operation = handle
 	}
 }
 
@@ -185,16 +185,16 @@ func (p *pass) lastCreation() (ref objectstate.CreationRef, since time.Time) {
 		since = at
 	}
 	switch {
-	case p.memo.Called != objectstate.Intent{}: // it is not the last
+	case p.state.Called != objectstate.Intent{}: // it is not the last
 		return objectstate.CreationRef{}, since
-	case p.memo.Seen != objectstate.CreationRef{}:
-		return p.memo.Seen, since
-	case p.memo.Made != objectstate.CreationRef{}:
-		if at := p.r.time(p.memo.Since); !at.IsZero() {
+	case p.state.Seen != objectstate.CreationRef{}:
+		return p.state.Seen, since
+	case p.state.Made != objectstate.CreationRef{}:
+		if at := p.r.time(p.state.Since); !at.IsZero() {
 			since = at
 		}
 
-		return p.memo.Made, since
+		return p.state.Made, since
 	case told.Status != metav1.ConditionTrue: // it was not found
 		return objectstate.CreationRef{}, since
 	default:
@@ -247,10 +247,10 @@ func restorable(mg resource.Managed, ref objectstate.CreationRef) bool {
 // written another external name. What is being deleted by that name is what the object stands for.
 func (p *pass) replaced() bool {
 	name := meta.GetExternalName(p.mg)
-	if id, _ := attempt(p.mg); name == "" || id != "" || p.r.named || latestTime(p.mg) != "" {
+	if id, _ := attemptOf(p.mg); name == "" || id != "" || p.r.named || latestTime(p.mg) != "" {
 		return false
 	}
-	deleting := !p.memo.DeleteSent.IsZero() && (p.acted || p.memo.Leaves == name)
+	deleting := !p.state.DeleteSent.IsZero() && (p.mutated || p.state.LeftoverName == name)
 	ref, _ := p.lastCreation()
 
 	return !deleting && restorable(p.mg, ref) && ref.Name != name
@@ -267,9 +267,9 @@ func (p *pass) restoreReplaced(ctx context.Context) error {
 	if err := p.store(ctx, telemetry.Result); err != nil {
 		return updatingObject.failed(err)
 	}
-	p.tellTaken(text)
+	p.warnRecordTaken(text)
 
-	return p.unpublishable
+	return p.publishErr
 }
 
 // restoreAttempt puts back the record of an attempt whose result is not known, if nothing is

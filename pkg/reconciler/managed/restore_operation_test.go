@@ -78,9 +78,9 @@ func TestALookTakesNoCreationBack(t *testing.T) {
 		setOperation(mg, handle)
 		w := newStored(mg, remembering(objectstate.State{Creation: ownDone}, objectstate.Cold{}))
 		err := w.notObserved(t.Context(), handle, external.NotCreated(errors.New("boom")))
-		_, result := attempt(w.mg)
-		if failed := result == attemptFailed; failed != back || (w.memo.Creation == "") != back || stageOf(err) != observing {
-			t.Errorf("with the handle %q it ended with %v, recorded as %q, remembered as %q", handle, err, result, w.memo.Creation)
+		_, result := attemptOf(w.mg)
+		if failed := result == attemptFailed; failed != back || (w.state.Creation == "") != back || stageOf(err) != observing {
+			t.Errorf("with the handle %q it ended with %v, recorded as %q, remembered as %q", handle, err, result, w.state.Creation)
 		}
 	}
 }
@@ -90,9 +90,9 @@ func TestTheHandleIsRememberedWhileItIsNeeded(t *testing.T) {
 	for handle, keeps := range map[string]bool{"op-1": true, "": false} {
 		mg := bearing(nil)
 		setOperation(mg, handle)
-		p := passOf(mg, &memo{})
-		p.end(t.Context())
-		if kept := p.memo.troubles != nil; kept != keeps || kept && p.memo.Operation != handle {
+		p := passOf(mg, &objectState{})
+		p.close(t.Context())
+		if kept := p.state.coldState != nil; kept != keeps || kept && p.state.Operation != handle {
 			t.Errorf("%q: something is remembered: %t", handle, kept)
 		}
 	}

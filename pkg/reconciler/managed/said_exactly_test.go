@@ -35,7 +35,7 @@ func TestWhyANameCannotBeStored(t *testing.T) {
 		"No UTF-8, and far too big": {full, "volume-\xff", "is no valid UTF-8"},
 		"No name, and far too big":  {full + full, "", ""},
 	} {
-		p := passOf(bearing(map[string]string{"unstored": "x"}), &memo{})
+		p := passOf(bearing(map[string]string{"unstored": "x"}), &objectState{})
 		p.newest = bearing(map[string]string{"note": tc.note})
 		err := p.checkName(map[string]any{meta.AnnotationKeyExternalName: tc.name})
 		if tc.why == "" {
@@ -58,7 +58,7 @@ func TestWhyANameCannotBeStored(t *testing.T) {
 // What is taken back with a name is what was sent with it: not what others have changed meanwhile.
 func TestOnlyWhatWasSentIsTakenBack(t *testing.T) {
 	mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "x-vol-1", "of-another": "new"})
-	w := newStored(mg, &memo{})
+	w := newStored(mg, &objectState{})
 	w.misnamed(t.Context(), map[string]string{"of-another": "old", "removed": "x"}, map[string]any{meta.AnnotationKeyExternalName: "vol-1"})
 	if len(w.writes.sent) != 1 || !strings.Contains(w.writes.sent[0], `"annotations":{"`+meta.AnnotationKeyExternalName+`":null}`) {
 		t.Errorf("sent %v", w.writes.sent)
@@ -93,13 +93,13 @@ func TestWhatIsNotStoredOfConditions(t *testing.T) {
 
 // The sentences by which a user finds what is left over name it, and end where there is nothing to name.
 func TestWhatIsNamedInSentences(t *testing.T) {
-	p := passOf(marked(early, "", "", ownID), &memo{})
+	p := passOf(marked(early, "", "", ownID), &objectState{})
 	p.mg.SetUID(ownerUID)
-	if got := p.unresolvedThere(); got != ", where the result of an attempt to create it is not known: "+ownID {
+	if got := p.unresolvedInBackend(); got != ", where the result of an attempt to create it is not known: "+ownID {
 		t.Errorf("an attempt: %q", got)
 	}
-	p = passOf(marked(early, "", "", ""), &memo{})
-	if got := p.unresolvedThere(); got != ", where the result of an attempt to create it is not known" {
+	p = passOf(marked(early, "", "", ""), &objectState{})
+	if got := p.unresolvedInBackend(); got != ", where the result of an attempt to create it is not known" {
 		t.Errorf("an attempt of another runtime: %q", got)
 	}
 	meta.SetExternalName(p.mg, "vol-1")
@@ -112,7 +112,7 @@ func TestWhatIsNamedInSentences(t *testing.T) {
 // A hook that panics is told as what it is, once, until it has worked; meanwhile the default is used.
 func TestAHookThatPanicsIsToldUntilItHasWorked(t *testing.T) {
 	panics := true
-	p := passOf(bearing(nil), &memo{}, WithPollIntervalHook(func(resource.Managed, time.Duration) time.Duration {
+	p := passOf(bearing(nil), &objectState{}, WithPollIntervalHook(func(resource.Managed, time.Duration) time.Duration {
 		if panics {
 			panic("boom")
 		}
@@ -120,7 +120,7 @@ func TestAHookThatPanicsIsToldUntilItHasWorked(t *testing.T) {
 		return time.Hour
 	}))
 	told := &toldOf{}
-	p.r.record = told
+	p.r.recorder = told
 	for range 2 {
 		if d := p.hook(time.Minute); d != time.Minute {
 			t.Errorf("the delay is %v", d)
@@ -130,8 +130,8 @@ func TestAHookThatPanicsIsToldUntilItHasWorked(t *testing.T) {
 		t.Errorf("told %+v", told.what)
 	}
 	panics = false
-	if d := p.hook(time.Minute); d != time.Hour || p.memo.LastBadInterval != "" {
-		t.Errorf("the delay is %v, and %q is remembered", d, p.memo.LastBadInterval)
+	if d := p.hook(time.Minute); d != time.Hour || p.state.LastBadInterval != "" {
+		t.Errorf("the delay is %v, and %q is remembered", d, p.state.LastBadInterval)
 	}
 	panics = true
 	if p.hook(time.Minute); len(told.what) != 2 {
@@ -173,7 +173,7 @@ func TestWhatBearsNoNumber(t *testing.T) {
 func TestNothingIsMissedOfWhatWasWrittenOver(t *testing.T) {
 	p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
 	newest, desired := statusImage{fields: map[string]any{}}, statusImage{fields: map[string]any{"a": "x"}}
-	if _, rest := p.missed(newest, desired, bearing(nil), ""); rest != nil {
+	if _, rest := p.unstoredStatus(newest, desired, bearing(nil), ""); rest != nil {
 		t.Errorf("missing is %v", rest)
 	}
 }

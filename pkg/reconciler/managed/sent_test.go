@@ -89,8 +89,8 @@ func TestAGenerationThatWasFilledInIsLookedAt(t *testing.T) {
 	for drops, want := range map[bool]int64{false: 4, true: 3} {
 		mg := bearing(nil)
 		mg.SetGeneration(3)
-		w := newStored(mg, &memo{})
-		w.generation, w.fills = 3, map[string]any{"spec": map[string]any{"tier": "gold"}}
+		w := newStored(mg, &objectState{})
+		w.generation, w.initPatch = 3, map[string]any{"spec": map[string]any{"tier": "gold"}}
 		w.r.client = incrementingClient{drops: drops}
 		meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyCreateAttempt: ownID})
 		if err := w.store(t.Context(), telemetry.Intent); (err != nil) != drops || w.generation != want {
@@ -112,11 +112,11 @@ func TestDifference(t *testing.T) {
 func TestPrecondition(t *testing.T) {
 	mg := bearing(nil)
 	mg.SetResourceVersion("7")
-	got := passOf(mg, &memo{}).precondition(map[string]any{"finalizers": []string{"a"}})
+	got := passOf(mg, &objectState{}).precondition(map[string]any{"finalizers": []string{"a"}})
 	if diff := cmp.Diff(map[string]any{"finalizers": []string{"a"}, "uid": ownerUID, "resourceVersion": "7"}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if got := passOf(&fake.Managed{}, &memo{}).precondition(map[string]any{}); len(got) > 0 {
+	if got := passOf(&fake.Managed{}, &objectState{}).precondition(map[string]any{}); len(got) > 0 {
 		t.Errorf("of an object that was never stored: %v", got)
 	}
 }
@@ -230,11 +230,11 @@ func TestTakeHold(t *testing.T) {
 	}
 	for id, tc := range cases {
 		mg := &fake.Managed{ObjectMeta: metav1.ObjectMeta{Finalizers: tc.before, DeletionTimestamp: tc.deleted}}
-		p := passOf(mg, &memo{})
-		if p.finalized = tc.finalized; tc.finalizer {
+		p := passOf(mg, &objectState{})
+		if p.finalizerAdded = tc.finalized; tc.finalizer {
 			p.r.finalizer = resource.NewNopFinalizer()
 		}
-		if got := p.takeHold(mg); got != tc.want {
+		if got := p.ensureFinalizer(mg); got != tc.want {
 			t.Errorf("%s: %s: changed is %t", id, tc.reason, got)
 		}
 		if diff := cmp.Diff(tc.after, mg.GetFinalizers()); diff != "" {

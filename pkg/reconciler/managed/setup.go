@@ -88,8 +88,8 @@ func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o c
 		r, options := wire(m, of, o, ro)
 		alive.reconciler.Store(r)
 		defer alive.reconciler.Store(nil)
-		defer r.memory.Clear() // others look after the objects
-		defer r.leave()
+		defer r.objects.Clear() // others look after the objects
+		defer r.stopRestoreWatch()
 		defer r.pace.Stop()
 
 		return crdgate.RunController(ctx, m, controllerName(of), options, func(c cache.Cache) []source.Source {

@@ -56,13 +56,13 @@ func TestWhatWasStoredInsteadOfAName(t *testing.T) {
 		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{Altered: "x-vol-0"}), WithMetricsRegisterer(registry))
 		w.writes.stores = tc.stores
 		w.misnamed(t.Context(), map[string]string{meta.AnnotationKeyExternalName: tc.before}, map[string]any{meta.AnnotationKeyExternalName: "vol-1"})
-		if w.memo.Altered != tc.left {
-			t.Errorf("%s: %q is remembered", name, w.memo.Altered)
+		if w.state.Altered != tc.left {
+			t.Errorf("%s: %q is remembered", name, w.state.Altered)
 		}
 		if got := sample(t, registry, "moorage_managed_writes_total", "what")["result"]; got != 1 {
 			t.Errorf("%s: %v results were written", name, got)
 		}
-		if !w.memo.ours(meta.AnnotationKeyExternalName, "x-vol-1") || !w.memo.ours(meta.AnnotationKeyExternalName, tc.before) {
+		if !w.state.isOwnEcho(meta.AnnotationKeyExternalName, "x-vol-1") || !w.state.isOwnEcho(meta.AnnotationKeyExternalName, tc.before) {
 			t.Errorf("%s: the names are not known to be ours", name)
 		}
 	}
@@ -71,12 +71,12 @@ func TestWhatWasStoredInsteadOfAName(t *testing.T) {
 // An attempt whose result is not known has succeeded once what it made is found, also by the name that the object had before.
 func TestAnAttemptIsFoundByTheNameOfTheObject(t *testing.T) {
 	for _, before := range []string{"vol-1", "vol-0", ""} {
-		w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}), &memo{})
+		w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}), &objectState{})
 		meta.SetExternalName(w.mg, before)
 		w.recoverer = &finder{name: "vol-1"}
 		err := w.pass.recover(t.Context())
-		if got := w.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]; err != nil || got != ownDone || w.shown || len(w.writes.sent) != 1 {
-			t.Errorf("named %q before: error %v, the attempt is %q, shown %t, sent %v", before, err, got, w.shown, w.writes.sent)
+		if got := w.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]; err != nil || got != ownDone || w.recoveredUnobserved || len(w.writes.sent) != 1 {
+			t.Errorf("named %q before: error %v, the attempt is %q, shown %t, sent %v", before, err, got, w.recoveredUnobserved, w.writes.sent)
 		}
 	}
 }
@@ -85,13 +85,13 @@ func TestAnAttemptIsFoundByTheNameOfTheObject(t *testing.T) {
 func TestWhatWasOursUnderAChosenName(t *testing.T) {
 	for name, tc := range map[string]struct {
 		ready commonv1.Condition
-		memo  *memo
+		memo  *objectState
 		want  bool
 	}{
-		"ready":        {commonv1.Available(), &memo{}, true},
-		"it goes":      {commonv1.Deleting(), &memo{}, true},
-		"not made yet": {commonv1.Creating(), &memo{}, false},
-		"nothing":      {commonv1.Condition{}, &memo{}, false},
+		"ready":        {commonv1.Available(), &objectState{}, true},
+		"it goes":      {commonv1.Deleting(), &objectState{}, true},
+		"not made yet": {commonv1.Creating(), &objectState{}, false},
+		"nothing":      {commonv1.Condition{}, &objectState{}, false},
 		"seen":         {commonv1.Creating(), remembering(objectstate.State{Seen: objectstate.CreationRef{Name: "vol-1"}}, objectstate.Cold{}), true},
 		"created":      {commonv1.Creating(), remembering(objectstate.State{Creation: createdHere}, objectstate.Cold{}), true},
 		"another":      {commonv1.Creating(), remembering(objectstate.State{Creation: ownDone}, objectstate.Cold{}), false},
@@ -110,7 +110,7 @@ func TestWhatWasOursUnderAChosenName(t *testing.T) {
 // What is left to another owner is told with its stamp, if it has one.
 func TestTheStampOfAnotherOwnerIsTold(t *testing.T) {
 	for stamp, told := range map[Stamp]bool{"": false, "there/uid-2": true} {
-		p := passOf(bearing(nil), &memo{})
+		p := passOf(bearing(nil), &objectState{})
 		p.observation.OwnerStamp = stamp
 		if text := p.ownerChangedText(); strings.Contains(text, "its stamp is") != told || !strings.Contains(text, string(stamp)) {
 			t.Errorf("stamp %q: told %s", stamp, text)
@@ -129,9 +129,9 @@ func TestWhatIsRecollectedOfAnAttempt(t *testing.T) {
 		p.mg.SetConditions(commonv1.Condition{
 			Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved, Message: ref.String(), LastTransitionTime: metav1.NewTime(noon),
 		})
-		p.recollect()
-		if p.memo.Called.Attempt != want.called || (p.memo.Made == ref) != want.made {
-			t.Errorf("%s: recollected %+v and %+v", mark, p.memo.Called, p.memo.Made)
+		p.readCreationFromStatus()
+		if p.state.Called.Attempt != want.called || (p.state.Made == ref) != want.made {
+			t.Errorf("%s: recollected %+v and %+v", mark, p.state.Called, p.state.Made)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func TestTheContextsOfRequestsEnd(t *testing.T) {
 		t.Errorf("error %v, the context goes on: %v", err, c.context)
 	}
 	c.context = nil
-	d := &lostRecord{key: types.NamespacedName{Name: "data"}, memo: &memo{}}
+	d := &lostRecord{key: types.NamespacedName{Name: "data"}, memo: &objectState{}}
 	if r.writeRecord(t.Context(), d) || c.context == nil || c.context.Err() == nil {
 		t.Errorf("the context of a read goes on: %v", c.context)
 	}
@@ -180,7 +180,7 @@ func TestTheRecordOfAnAttemptIsNotMasked(t *testing.T) {
 	const name = "a-name-that-is-long"
 	for mark, masked := range map[string]bool{ownID: false, ownDone: false, foreignID: true} {
 		p := endingPass()
-		p.told = []ConnectionDetails{{"name": []byte(name)}}
+		p.observedDetails = []ConnectionDetails{{"name": []byte(name)}}
 		p.mg = bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID})
 		if mark == ownDone {
 			p.mg = bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone})
@@ -196,12 +196,12 @@ func TestTheRecordOfAnAttemptIsNotMasked(t *testing.T) {
 // Warnings that are all forgotten take no memory.
 func TestForgottenWarningsTakeNothing(t *testing.T) {
 	p := endingPass()
-	p.memo.LastWarnings = map[string]string{"A": "a", "B": "b"}
-	if p.forgetWarnings("A"); len(p.memo.LastWarnings) != 1 {
-		t.Errorf("remembered %v", p.memo.LastWarnings)
+	p.state.LastWarnings = map[string]string{"A": "a", "B": "b"}
+	if p.forgetWarnings("A"); len(p.state.LastWarnings) != 1 {
+		t.Errorf("remembered %v", p.state.LastWarnings)
 	}
-	if p.forgetWarnings(""); p.memo.LastWarnings != nil {
-		t.Errorf("remembered %v", p.memo.LastWarnings)
+	if p.forgetWarnings(""); p.state.LastWarnings != nil {
+		t.Errorf("remembered %v", p.state.LastWarnings)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestKnownLabelsCostNothing(t *testing.T) {
 
 // A name that goes along with the result of its creation is one that can be stored, or is not sent.
 func TestANameThatGoesAlongIsChecked(t *testing.T) {
-	w := newStored(bearing(map[string]string{meta.AnnotationKeyExternalName: "\xffvol-1"}), &memo{})
+	w := newStored(bearing(map[string]string{meta.AnnotationKeyExternalName: "\xffvol-1"}), &objectState{})
 	meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyCreateAttempt: ownDone})
 	err := w.store(t.Context(), 0)
 	if named := (*unstorableNameError)(nil); !errors.As(err, &named) || len(w.writes.sent) > 0 {
@@ -232,9 +232,9 @@ func TestTheMemoryOfAPassIsLeftAlone(t *testing.T) {
 		shows.SetNamespace(key.Namespace)
 		r.client = readClient{reader: &liveCluster{shows: shows}}
 		if passes {
-			r.passes.begin(key)
+			r.inFlight.begin(key)
 		}
-		known, found := r.memory.Peek(key, ownerUID), 0
+		known, found := r.objects.Peek(key, ownerUID), 0
 		for _, d := range r.compare(t.Context(), map[types.NamespacedName]resource.Managed{key: shows}) {
 			if d.key != key {
 				continue
@@ -264,7 +264,7 @@ func (c readClient) Get(ctx context.Context, key client.ObjectKey, o client.Obje
 func TestNothingThatIsKnownWasGivenUp(t *testing.T) {
 	mg := bearing(nil)
 	mg.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionFalse, Reason: commonv1.ReasonGivenUp})
-	if passOf(mg, &memo{}).gaveUp() {
+	if passOf(mg, &objectState{}).gaveUp() {
 		t.Error("something was given up")
 	}
 }
@@ -289,8 +289,8 @@ func TestWhatIsNotTakenBack(t *testing.T) {
 		meta.SetExternalName(mg, tc.stored)
 		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{}))
 		w.misnamed(t.Context(), record, tc.sent)
-		if sent := strings.Join(w.writes.sent, ""); !strings.Contains(sent, tc.back) || (sent == "") != (tc.back == "") || (w.memo.Unwritten == nil) != (sent == "") {
-			t.Errorf("%s: sent %s, remembered %v", what, sent, w.memo.Unwritten)
+		if sent := strings.Join(w.writes.sent, ""); !strings.Contains(sent, tc.back) || (sent == "") != (tc.back == "") || (w.state.Unwritten == nil) != (sent == "") {
+			t.Errorf("%s: sent %s, remembered %v", what, sent, w.state.Unwritten)
 		}
 	}
 }
@@ -299,7 +299,7 @@ func TestWhatIsNotTakenBack(t *testing.T) {
 func TestTheResultOfWhatNobodyBegan(t *testing.T) {
 	for began, want := range map[string]bool{"": false, early: true} {
 		mg := marked(began, "", "", ownID)
-		w := newStored(mg, &memo{})
+		w := newStored(mg, &objectState{})
 		before := clone(w.mg).GetAnnotations()
 		_ = w.recordResult(t.Context(), before, nil) // the answer is not what was sent
 		if len(w.writes.sent) == 0 || strings.Contains(w.writes.sent[0], meta.AnnotationKeyExternalCreatePending) != want {
@@ -314,7 +314,7 @@ func TestAnOverdueCallAfterTheLease(t *testing.T) {
 		p, c, live := newWriting(stores, WithLeaseDeadline(func() time.Time { return noon.Add(left) }))
 		p.r.empty, p.r.telemetry = reflect.TypeFor[fake.Managed](), p.r.newTelemetry()
 		err := p.r.markOverdue(t.Context(), call{object: client.ObjectKeyFromObject(live.shows), uid: ownerUID, what: "Update"})
-		if (err == nil) != told || !told && !errors.Is(err, errNotBegun) || (len(c.sent) == 1) != told {
+		if (err == nil) != told || !told && !errors.Is(err, errFenced) || (len(c.sent) == 1) != told {
 			t.Errorf("%s are left of the lease: error %v, wrote %v", left, err, c.sent)
 		}
 	}
@@ -339,7 +339,7 @@ func TestWhichAnswersAreStored(t *testing.T) {
 		lifecycle.Unanswered: false, lifecycle.GivenUp: false, lifecycle.Taken: true, lifecycle.Answered: true, lifecycle.Overruled: false,
 	} {
 		p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
-		if p.heed(answer); p.restored != want {
+		if p.applyAnswer(answer); p.restored != want {
 			t.Errorf("answer %d: stored %t", answer, p.restored)
 		}
 	}
@@ -348,15 +348,15 @@ func TestWhichAnswersAreStored(t *testing.T) {
 // Of a preparation that cannot be stored nothing is.
 func TestAPreparationThatCannotBeStored(t *testing.T) {
 	for broken, want := range map[string]bool{"": true, "x": false} {
-		w := newStored(&lateManaged{}, &memo{}, WithInitializers(InitializerFn(func(_ context.Context, mg resource.Managed) error {
+		w := newStored(&lateManaged{}, &objectState{}, WithInitializers(InitializerFn(func(_ context.Context, mg resource.Managed) error {
 			mg.SetLabels(map[string]string{"fleet": "a"})
 			mg.(*lateManaged).Spec.Tier, mg.(*lateManaged).Spec.Bad = "gold", bad(broken)
 
 			return nil
 		})))
 		w.r.empty = reflect.TypeFor[lateManaged]()
-		if err := w.prepare(t.Context()); (err == nil) != want || (len(w.labels) > 0) != want || (len(w.fills) > 0) != want {
-			t.Errorf("%q: error %v, labels %v, fields %v are to be stored", broken, err, w.labels, w.fills)
+		if err := w.prepare(t.Context()); (err == nil) != want || (len(w.initLabels) > 0) != want || (len(w.initPatch) > 0) != want {
+			t.Errorf("%q: error %v, labels %v, fields %v are to be stored", broken, err, w.initLabels, w.initPatch)
 		}
 	}
 }
@@ -368,15 +368,15 @@ func TestTheAttemptOfANameThatIsNotStored(t *testing.T) {
 		meta.SetExternalName(mg, "x-vol-1")
 		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{}))
 		w.misnamed(t.Context(), nil, map[string]any{meta.AnnotationKeyExternalName: "vol-1"})
-		if len(w.memo.Unwritten) != want || w.memo.Unwritten[meta.AnnotationKeyCreateAttempt] != bears || w.memo.Unwritten[meta.AnnotationKeyExternalName] != "vol-1" {
-			t.Errorf("attempt %q: remembered %v", bears, w.memo.Unwritten)
+		if len(w.state.Unwritten) != want || w.state.Unwritten[meta.AnnotationKeyCreateAttempt] != bears || w.state.Unwritten[meta.AnnotationKeyExternalName] != "vol-1" {
+			t.Errorf("attempt %q: remembered %v", bears, w.state.Unwritten)
 		}
 	}
 }
 
 // A pass that makes a call within another waits for the outer one again once the inner one has ended.
 func TestACallWithinAnother(t *testing.T) {
-	p, c := passOf(bearing(nil), &memo{}), &calls{}
+	p, c := passOf(bearing(nil), &objectState{}), &calls{}
 	waits := func() string { return c.of[p].what }
 	none := c.begin(p, "outer")
 	outer := c.begin(p, "inner")

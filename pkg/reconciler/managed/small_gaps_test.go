@@ -81,10 +81,10 @@ func TestANameThatWasChangedBeforeIsTakenBack(t *testing.T) {
 
 // Of a result that was stored, or is about another attempt, nothing is remembered.
 func TestNothingIsRememberedOfAnotherAttempt(t *testing.T) {
-	p, writes := unwrittenPass(attemptSucceeded, func(p *pass) { p.memo.Altered = "x-vol-1" })
+	p, writes := unwrittenPass(attemptSucceeded, func(p *pass) { p.state.Altered = "x-vol-1" })
 	p.r.cluster.(*liveCluster).shows.SetAnnotations(marked(later, "", "", "b").GetAnnotations())
-	if err := p.writeUnwritten(t.Context()); err != nil || p.memo.Unwritten != nil || p.memo.Altered != "" || len(writes.sent) > 0 {
-		t.Errorf("error %v, remembered %v and %q, sent %v", err, p.memo.Unwritten, p.memo.Altered, writes.sent)
+	if err := p.writeUnwritten(t.Context()); err != nil || p.state.Unwritten != nil || p.state.Altered != "" || len(writes.sent) > 0 {
+		t.Errorf("error %v, remembered %v and %q, sent %v", err, p.state.Unwritten, p.state.Altered, writes.sent)
 	}
 }
 
@@ -126,8 +126,8 @@ func TestTheContextOfASparedObjectEnds(t *testing.T) {
 		known := apimeta.NewDefaultRESTMapper(nil)
 		known.Add(kind, apimeta.RESTScopeNamespace)
 		p.r.of, reader.mapper = resource.ManagedKind(kind), known
-		p.made, p.external, p.r.client, p.r.cluster = true, &removal{}, reader, reader
-		p.takeBack(t.Context(), errors.Wrap(errReplaced, "cannot store"))
+		p.created, p.external, p.r.client, p.r.cluster = true, &removal{}, reader, reader
+		p.undoCreate(t.Context(), errors.Wrap(errReplaced, "cannot store"))
 		if reader.context == nil || reader.context.Err() == nil {
 			t.Errorf("%s: the context of the question goes on: %v", name, reader.context)
 		}
@@ -152,18 +152,18 @@ func (c *contextReader) Get(ctx context.Context, key client.ObjectKey, o client.
 // Where nobody knows what is left of a lease nothing is called, also if it was known a moment before.
 func TestNothingIsCalledUnderALeaseThatNobodyKnows(t *testing.T) {
 	for call, tc := range map[string]struct {
-		do    func(fenced) error
+		do    func(fencedClient) error
 		times int // that the lease is asked for
 	}{
-		"Update": {func(f fenced) error { return f.Update(t.Context(), f.pass.mg) }, 2},
-		"Delete": {func(f fenced) error { return f.Delete(t.Context(), f.pass.mg) }, 2},
-		"Create": {func(f fenced) error {
-			return bounded{f.ExternalClient, time.Time{}, f.pass}.Create(t.Context(), f.pass.mg)
+		"Update": {func(f fencedClient) error { return f.Update(t.Context(), f.pass.mg) }, 2},
+		"Delete": {func(f fencedClient) error { return f.Delete(t.Context(), f.pass.mg) }, 2},
+		"Create": {func(f fencedClient) error {
+			return timeoutClient{f.ExternalClient, time.Time{}, f.pass}.Create(t.Context(), f.pass.mg)
 		}, 1},
 	} {
 		for known := range 3 {
 			asked := 0
-			p := passOf(bearing(nil), &memo{}, WithLeaseDeadline(func() time.Time {
+			p := passOf(bearing(nil), &objectState{}, WithLeaseDeadline(func() time.Time {
 				if asked++; asked > known {
 					panic("a defect")
 				}
@@ -171,13 +171,13 @@ func TestNothingIsCalledUnderALeaseThatNobodyKnows(t *testing.T) {
 				return noon.Add(time.Hour)
 			}))
 			p.r.telemetry = p.r.newTelemetry()
-			f := fenced{&sought{}, p}
-			if err := tc.do(f); (known < tc.times) != errors.Is(err, errNotBegun) {
+			f := fencedClient{&sought{}, p}
+			if err := tc.do(f); (known < tc.times) != errors.Is(err, errFenced) {
 				t.Errorf("%s: known %d times: error %v", call, known, err)
 			}
 		}
 	}
-	p := passOf(bearing(nil), &memo{})
+	p := passOf(bearing(nil), &objectState{})
 	if ctx, _, err := p.underLease(t.Context()); ctx != t.Context() || err != nil {
 		t.Errorf("without a lease, the context is another, or there is error %v", err)
 	}
@@ -213,7 +213,7 @@ func TestWhatIsMissedOfAStatus(t *testing.T) {
 		mg := bearing(nil)
 		mg.SetResourceVersion("7")
 		mg.SetConditions(condition(noon))
-		p := passOf(mg, &memo{})
+		p := passOf(mg, &objectState{})
 		newest, err := statusOf(mg)
 		if err != nil {
 			t.Fatal(err)
@@ -221,7 +221,7 @@ func TestWhatIsMissedOfAStatus(t *testing.T) {
 		answer := clone(mg)
 		answer.SetResourceVersion(version)
 		desired := statusImage{fields: map[string]any{"size": int64(5)}, conditions: []commonv1.Condition{condition(noon.Add(time.Minute))}}
-		if _, rest := p.missed(newest, desired, answer, "7"); len(rest) != want {
+		if _, rest := p.unstoredStatus(newest, desired, answer, "7"); len(rest) != want {
 			t.Errorf("version %s: missed %v, want %d fields", version, cmp.Diff(map[string]any{}, rest), want)
 		}
 	}
@@ -253,9 +253,9 @@ func TestNoVolatileFieldIsWaitedForWhereNoneIs(t *testing.T) {
 	for field, noted := range map[string]bool{"size": false, "usedBytes": true} {
 		p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}), WithVolatileStatus("usedBytes"))
 		patch := map[string]any{field: int64(5)}
-		p.drop(statusImage{}, map[string]any{"size": int64(5)})
-		if worth := p.worthWriting(statusImage{}, patch); worth || p.memo.VolatileWritten.IsZero() == noted {
-			t.Errorf("%s: worth writing %t, noted at %s", field, worth, p.memo.VolatileWritten)
+		p.recordPruned(statusImage{}, map[string]any{"size": int64(5)})
+		if worth := p.worthWriting(statusImage{}, patch); worth || p.state.VolatileWritten.IsZero() == noted {
+			t.Errorf("%s: worth writing %t, noted at %s", field, worth, p.state.VolatileWritten)
 		}
 	}
 }

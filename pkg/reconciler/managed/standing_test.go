@@ -38,34 +38,36 @@ func wellPass(o ...ReconcilerOption) *pass {
 // What an object says of itself, and what this process has done for it, tells how urgent it is, and
 // whether it can be looked at later.
 func TestHowAnObjectStands(t *testing.T) {
-	wish := objectstate.Wish{Generation: 3}
+	wish := objectstate.UserIntent{Generation: 3}
 	deletes := func(p *pass) { p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }
 	cases := map[string]struct {
 		arrange func(*pass)
-		want    lifecycle.Standing
+		want    lifecycle.PriorityFacts
 	}{
-		"well":            {func(*pass) {}, lifecycle.Standing{Well: true}},
-		"known":           {func(p *pass) { p.memo.Known = true }, lifecycle.Standing{Well: true, Known: true}},
-		"changed":         {func(p *pass) { p.generation = 4 }, lifecycle.Standing{Asked: true}},
-		"tried":           {func(p *pass) { p.generation, p.memo.Tried = 4, objectstate.Wish{Generation: 4} }, lifecycle.Standing{}},
-		"asked for":       {func(p *pass) { p.requested = "now" }, lifecycle.Standing{Asked: true, Well: true}},
-		"asked, and done": {func(p *pass) { p.requested, p.memo.Tried = "now", objectstate.Wish{Generation: 3, Request: "now"} }, lifecycle.Standing{Well: true}},
-		"deleted":         {deletes, lifecycle.Standing{Asked: true, Busy: true, Well: true}},
-		"being deleted":   {func(p *pass) { deletes(p); p.memo.Tried = objectstate.Wish{Generation: 3, Deleted: true} }, lifecycle.Standing{Busy: true, Well: true}},
-		"failed":          {func(p *pass) { p.memo.Failed, p.memo.Tried = true, wish }, lifecycle.Standing{Failed: true, Well: true}},
-		"not synced":      {func(p *pass) { says(p.read, 3, commonv1.ReconcileError(errors.New("boom"))) }, lifecycle.Standing{Failed: true}},
-		"not ready":       {func(p *pass) { says(p.read, 3, commonv1.Unavailable()) }, lifecycle.Standing{Busy: true}},
-		"new":             {func(p *pass) { p.read = bearing(nil) }, lifecycle.Standing{Asked: true}},
-		"different":       {func(p *pass) { says(p.read, 3, upToDate("False", commonv1.ReasonUpdateRequested)) }, lifecycle.Standing{}},
-		"not understood":  {func(p *pass) { p.policy = errors.New("no such policy") }, lifecycle.Standing{}},
+		"well":      {func(*pass) {}, lifecycle.PriorityFacts{Healthy: true}},
+		"known":     {func(p *pass) { p.state.Known = true }, lifecycle.PriorityFacts{Healthy: true, Known: true}},
+		"changed":   {func(p *pass) { p.generation = 4 }, lifecycle.PriorityFacts{Requested: true}},
+		"tried":     {func(p *pass) { p.generation, p.state.TriedIntent = 4, objectstate.UserIntent{Generation: 4} }, lifecycle.PriorityFacts{}},
+		"asked for": {func(p *pass) { p.requested = "now" }, lifecycle.PriorityFacts{Requested: true, Healthy: true}},
+		"asked, and done": {func(p *pass) {
+			p.requested, p.state.TriedIntent = "now", objectstate.UserIntent{Generation: 3, Request: "now"}
+		}, lifecycle.PriorityFacts{Healthy: true}},
+		"deleted":        {deletes, lifecycle.PriorityFacts{Requested: true, Busy: true, Healthy: true}},
+		"being deleted":  {func(p *pass) { deletes(p); p.state.TriedIntent = objectstate.UserIntent{Generation: 3, Deleted: true} }, lifecycle.PriorityFacts{Busy: true, Healthy: true}},
+		"failed":         {func(p *pass) { p.state.Failed, p.state.TriedIntent = true, wish }, lifecycle.PriorityFacts{Failed: true, Healthy: true}},
+		"not synced":     {func(p *pass) { says(p.read, 3, commonv1.ReconcileError(errors.New("boom"))) }, lifecycle.PriorityFacts{Failed: true}},
+		"not ready":      {func(p *pass) { says(p.read, 3, commonv1.Unavailable()) }, lifecycle.PriorityFacts{Busy: true}},
+		"new":            {func(p *pass) { p.read = bearing(nil) }, lifecycle.PriorityFacts{Requested: true}},
+		"different":      {func(p *pass) { says(p.read, 3, upToDate("False", commonv1.ReasonUpdateRequested)) }, lifecycle.PriorityFacts{}},
+		"not understood": {func(p *pass) { p.policy = errors.New("no such policy") }, lifecycle.PriorityFacts{}},
 		"paused": {func(p *pass) {
 			meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
-		}, lifecycle.Standing{}},
+		}, lifecycle.PriorityFacts{}},
 	}
 	for name, tc := range cases {
 		p := wellPass()
 		tc.arrange(p)
-		if diff := cmp.Diff(tc.want, p.standing()); diff != "" {
+		if diff := cmp.Diff(tc.want, p.priorityFacts()); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", name, diff)
 		}
 	}
@@ -135,7 +137,7 @@ func TestWhatCannotWaitToBePutBack(t *testing.T) {
 			p.mg.SetFinalizers([]string{FinalizerName})
 		}
 		meta.AddAnnotations(p.mg, tc.annotations)
-		if got := p.unkept(); got != tc.want {
+		if got := p.heldByOthers(); got != tc.want {
 			t.Errorf("%s: got %t", name, got)
 		}
 	}
@@ -145,16 +147,16 @@ func TestWhatCannotWaitToBePutBack(t *testing.T) {
 func TestAFirstLookIsPutOff(t *testing.T) {
 	for random, want := range map[float64]time.Duration{0: time.Millisecond, 0.25: 150 * time.Second, 0.5: 5 * time.Minute} {
 		p := wellPass(WithPollInterval(10*time.Minute), WithRandom(func() float64 { return random }))
-		p.next = lifecycle.User
-		got := p.postpone()
-		if diff := cmp.Diff(reconcile.Result{RequeueAfter: want, Priority: new(controller.PriorityPoll)}, got); diff != "" || p.ended != "postponed" {
-			t.Errorf("random %v: ended as %q, -want, +got:\n%s", random, p.ended, diff)
+		p.nextPriority = lifecycle.User
+		got := p.deferPass()
+		if diff := cmp.Diff(reconcile.Result{RequeueAfter: want, Priority: new(controller.PriorityPoll)}, got); diff != "" || p.outcomeLabel != "postponed" {
+			t.Errorf("random %v: ended as %q, -want, +got:\n%s", random, p.outcomeLabel, diff)
 		}
 	}
 	for again, want := range map[reconcile.Result]bool{{}: false, {RequeueAfter: 1}: true} {
 		for _, err := range []error{nil, errors.New("boom")} {
 			p := endingPass()
-			p.next = lifecycle.Retry
+			p.nextPriority = lifecycle.Retry
 			got, same := p.prioritise(again, err)
 			if (got.Priority != nil) != (want || err != nil) || got.Priority != nil && *got.Priority != controller.PriorityErrorRetry || !errors.Is(same, err) {
 				t.Errorf("%+v with error %v has priority %v", again, err, got.Priority)

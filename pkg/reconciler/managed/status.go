@@ -34,10 +34,10 @@ var (
 	passTypes    = []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced}
 )
 
-// set sets a condition, at the time of the clock and for the generation this pass works
+// setCondition sets a condition, at the time of the clock and for the generation this pass works
 // on. One without a type is none. What the object says already, as it nearly always does,
 // is not said again: that would change nothing.
-func (p *pass) set(c commonv1.Condition) {
+func (p *pass) setCondition(c commonv1.Condition) {
 	if c.Type == "" {
 		return
 	}
@@ -53,7 +53,7 @@ func (p *pass) set(c commonv1.Condition) {
 // has written it without: that says nothing of this generation unless this pass has looked.
 func (p *pass) stamp() {
 	for _, t := range ownTypes {
-		if c := p.mg.GetCondition(t); c.ObservedGeneration == 0 && (p.looked || c != p.read.GetCondition(t)) {
+		if c := p.mg.GetCondition(t); c.ObservedGeneration == 0 && (p.observedOnce || c != p.read.GetCondition(t)) {
 			conditions.Stamp(p.mg, p.generation, t)
 		}
 	}
@@ -80,13 +80,13 @@ func (p *pass) writeStatus(ctx context.Context) error {
 
 // notOurs returns the error of a status that is left to another process.
 func (p *pass) notOurs() error {
-	return errors.Errorf("%w: the lease of this process is over, and another one may have told since how the object is", errNotBegun)
+	return errors.Errorf("%w: the lease of this process is over, and another one may have told since how the object is", errFenced)
 }
 
 func (p *pass) putStatus(ctx context.Context) error {
 	ctx, cancel := deadline.In(context.WithoutCancel(ctx), statusTimeout)
 	defer cancel()
-	if p.overtaken(p.newest) {
+	if p.statusChanged(p.newest) {
 		return p.changed("another pass has told since what it saw")
 	}
 	if err := p.patchStatus(ctx); !kerrors.IsConflict(err) {
@@ -96,7 +96,7 @@ func (p *pass) putStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.overtaken(live) {
+	if p.statusChanged(live) {
 		return p.changed("another pass has told since what it saw")
 	}
 	p.newest = live
@@ -105,9 +105,9 @@ func (p *pass) putStatus(ctx context.Context) error {
 	return p.patchStatus(ctx)
 }
 
-// overtaken says whether what only a pass tells is other than this pass has read it.
+// statusChanged says whether what only a pass tells is other than this pass has read it.
 // That was a pass of another process, or one that this process has not read of yet.
-func (p *pass) overtaken(now resource.Managed) bool {
+func (p *pass) statusChanged(now resource.Managed) bool {
 	is, tells := now.(resource.GenerationObserver)
 	was, told := p.read.(resource.GenerationObserver)
 	if tells && told && is.GetObservedGeneration() != was.GetObservedGeneration() {
@@ -146,16 +146,16 @@ func (p *pass) patchStatus(ctx context.Context) error {
 		return p.withoutStatus(p.vanished(ctx, err))
 	}
 	p.r.telemetry.Wrote(telemetry.Status, answer.GetResourceVersion() != before)
-	p.memo.VolatileWritten = p.now()
-	if base, rest := p.missed(newest, desired, answer, before); rest != nil {
-		p.drop(base, rest)
-		p.sayDropped(desired, answer)
+	p.state.VolatileWritten = p.now()
+	if base, rest := p.unstoredStatus(newest, desired, answer, before); rest != nil {
+		p.recordPruned(base, rest)
+		p.logPruned(desired, answer)
 	} else {
-		p.memo.Dropped = objectstate.Dropped{}
+		p.state.Dropped = objectstate.Dropped{}
 	}
 	p.newest = answer
 	p.mg.SetResourceVersion(answer.GetResourceVersion())
-	p.memo.Version = answer.GetResourceVersion()
+	p.state.Version = answer.GetResourceVersion()
 
 	return nil
 }
@@ -204,15 +204,15 @@ func (p *pass) worthWriting(newest statusImage, patch map[string]any) bool {
 	}
 	rest := p.lasting(patch)
 	switch {
-	case len(rest) > 0 && !p.droppedLately(newest, rest):
+	case len(rest) > 0 && !p.prunedBefore(newest, rest):
 		return true
 	case reflect.DeepEqual(rest, patch): // nothing is volatile
 		return false
-	case p.memo.VolatileWritten.IsZero():
-		p.memo.VolatileWritten = p.now()
+	case p.state.VolatileWritten.IsZero():
+		p.state.VolatileWritten = p.now()
 	}
 
-	return p.r.volatileInterval > 0 && p.now().Sub(p.memo.VolatileWritten) >= p.r.volatileInterval
+	return p.r.volatileInterval > 0 && p.now().Sub(p.state.VolatileWritten) >= p.r.volatileInterval
 }
 
 // lasting returns the part of a change that is none of volatile fields.

@@ -67,7 +67,7 @@ func newWriting(answer func(o *fake.Managed) error, o ...ReconcilerOption) (*pas
 	p.mg.SetResourceVersion("7")
 	p.read.SetResourceVersion("7")
 	live.shows = clone(p.read)
-	p.set(commonv1.Available())
+	p.setCondition(commonv1.Available())
 
 	return p, c, live
 }
@@ -96,8 +96,8 @@ func TestAStatusIsWritten(t *testing.T) {
 		if c.within[0] != 10*time.Second {
 			t.Errorf("the write has %s", c.within[0])
 		}
-		if p.mg.GetResourceVersion() != "8" || p.newest.GetResourceVersion() != "8" || p.memo.Version != "8" || !p.memo.VolatileWritten.Equal(noon) {
-			t.Errorf("known are the versions %s, %s and %s, written %s", p.mg.GetResourceVersion(), p.newest.GetResourceVersion(), p.memo.Version, p.memo.VolatileWritten)
+		if p.mg.GetResourceVersion() != "8" || p.newest.GetResourceVersion() != "8" || p.state.Version != "8" || !p.state.VolatileWritten.Equal(noon) {
+			t.Errorf("known are the versions %s, %s and %s, written %s", p.mg.GetResourceVersion(), p.newest.GetResourceVersion(), p.state.Version, p.state.VolatileWritten)
 		}
 		if got := sample(t, registry, "moorage_managed_writes_total", "what")["status"]; got != 1 {
 			t.Errorf("%v writes of a status are counted", got)
@@ -111,7 +111,7 @@ func TestAConditionThatHasNoGenerationIsGivenOne(t *testing.T) {
 	p, c, _ := newWriting(stores)
 	left := commonv1.Available()
 	p.read.SetConditions(left)
-	p.mg, p.looked = clone(p.read), true
+	p.mg, p.observedOnce = clone(p.read), true
 	if err := p.writeStatus(t.Context()); err != nil || len(c.bodies) != 1 || !strings.Contains(c.bodies[0], `"observedGeneration":3`) {
 		t.Errorf("error %v, written %q", err, c.bodies)
 	}
@@ -124,7 +124,7 @@ func TestAStatusAfterTheLease(t *testing.T) {
 		if !tells {
 			p.mg = clone(p.read)
 		}
-		if err := p.writeStatus(t.Context()); errors.Is(err, errNotBegun) != tells || (err != nil) != tells || len(c.sent) > 0 {
+		if err := p.writeStatus(t.Context()); errors.Is(err, errFenced) != tells || (err != nil) != tells || len(c.sent) > 0 {
 			t.Errorf("it has something to tell, %t: %v, written %q", tells, err, c.sent)
 		}
 	}
@@ -184,19 +184,19 @@ func TestAStatusIsNotStored(t *testing.T) {
 		return nil
 	}, WithLogger(logging.NewLogrLogger(funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))))
 	lines = nil // of the beginning
-	if err := p.writeStatus(t.Context()); err != nil || p.memo.Dropped == (objectstate.Dropped{}) {
-		t.Errorf("error %v, noted %+v", err, p.memo.Dropped)
+	if err := p.writeStatus(t.Context()); err != nil || p.state.Dropped == (objectstate.Dropped{}) {
+		t.Errorf("error %v, noted %+v", err, p.state.Dropped)
 	}
 	for _, step := range []struct {
 		tells  commonv1.Condition
 		sent   int
 		stored bool
 	}{{commonv1.Available(), 1, false}, {commonv1.ReconcileSuccess(), 2, true}} {
-		q := &pass{r: p.r, memo: p.memo, mg: clone(p.read), read: p.read, newest: p.read, generation: 3}
-		q.set(step.tells)
+		q := &pass{r: p.r, state: p.state, mg: clone(p.read), read: p.read, newest: p.read, generation: 3}
+		q.setCondition(step.tells)
 		stored = step.stored
-		if err := q.writeStatus(t.Context()); err != nil || len(c.sent) != step.sent || (p.memo.Dropped == objectstate.Dropped{}) != stored {
-			t.Errorf("%s: error %v, written %q, noted %+v", step.tells.Type, err, c.sent, p.memo.Dropped)
+		if err := q.writeStatus(t.Context()); err != nil || len(c.sent) != step.sent || (p.state.Dropped == objectstate.Dropped{}) != stored {
+			t.Errorf("%s: error %v, written %q, noted %+v", step.tells.Type, err, c.sent, p.state.Dropped)
 		}
 	}
 	if len(lines) != 1 || !strings.Contains(lines[0], `"fields"="status.conditions"`) {
@@ -238,11 +238,11 @@ func TestAGenerationIsToldByAPass(t *testing.T) {
 	p := endingPass()
 	p.read = &generational{observed: 2}
 	for observed, want := range map[int64]bool{2: false, 3: true} {
-		if got := p.overtaken(&generational{observed: observed}); got != want {
+		if got := p.statusChanged(&generational{observed: observed}); got != want {
 			t.Errorf("generation %d of 2 was observed: overtaken %t", observed, got)
 		}
 	}
-	if p.overtaken(bearing(nil)) {
+	if p.statusChanged(bearing(nil)) {
 		t.Error("who tells of none is overtaken")
 	}
 }

@@ -42,10 +42,10 @@ var errReplaced = errors.New("the object was deleted or replaced meanwhile")
 // answered, in one merge patch that fails on a stale read, and nothing if nothing
 // does.
 func (p *pass) store(ctx context.Context, what telemetry.Write) error {
-	body := mergepatch.Merge(p.fills, p.late)
+	body := mergepatch.Merge(p.initPatch, p.lateInitPatch)
 	metadata := map[string]any{}
-	if len(p.labels) > 0 {
-		metadata["labels"] = p.labels
+	if len(p.initLabels) > 0 {
+		metadata["labels"] = p.initLabels
 	}
 	annotations := difference(p.newest.GetAnnotations(), p.mg.GetAnnotations())
 	if len(annotations) > 0 {
@@ -55,10 +55,10 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 			return err
 		}
 		metadata["annotations"] = annotations
-		p.memo.writes(annotations)
+		p.state.recordWrite(annotations)
 	}
 	desired := clone(p.mg)
-	if p.takeHold(desired) {
+	if p.ensureFinalizer(desired) {
 		metadata["finalizers"] = desired.GetFinalizers()
 	}
 	if len(body) == 0 && len(metadata) == 0 {
@@ -70,7 +70,7 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 	if err := p.patch(ctx, what, desired, body); err != nil {
 		return err
 	}
-	if err := checkStored(annotations, p.labels, finalizers, desired); err != nil {
+	if err := checkStored(annotations, p.initLabels, finalizers, desired); err != nil {
 		p.misnamed(ctx, marks, annotations)
 
 		return err
@@ -84,7 +84,7 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 	if before == p.generation {
 		p.generation = p.newest.GetGeneration()
 	}
-	p.fills, p.labels, p.late = nil, nil, nil
+	p.initPatch, p.initLabels, p.lateInitPatch = nil, nil, nil
 	p.keepIdentity()
 
 	return nil
@@ -126,9 +126,9 @@ func (p *pass) withRecord(changes map[string]any) {
 	}
 }
 
-// removeFinalizer removes ours, those of a predecessor (see [WithRetiredFinalizers]), and one that says that nobody has claimed
+// storeWithoutFinalizer removes ours, those of a predecessor (see [WithRetiredFinalizers]), and one that says that nobody has claimed
 // the object.
-func (p *pass) removeFinalizer(ctx context.Context) error {
+func (p *pass) storeWithoutFinalizer(ctx context.Context) error {
 	if !meta.FinalizerExists(p.mg, FinalizerName) && !p.r.retired.on(p.mg) {
 		return nil
 	}
@@ -146,12 +146,12 @@ func (p *pass) removeFinalizer(ctx context.Context) error {
 // stored over that creation alone: a process that was held up does not deny what
 // another has begun since. So is what a later pass stores.
 func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) error {
-	p.memo.writes(changes)
+	p.state.recordWrite(changes)
 	metadata := map[string]any{"annotations": changes}
 	if uid := p.mg.GetUID(); uid != "" {
 		metadata["uid"] = uid
 	}
-	denies := isFailed(changes[meta.AnnotationKeyCreateAttempt]) || len(p.memo.Unwritten) > 0
+	denies := isFailed(changes[meta.AnnotationKeyCreateAttempt]) || len(p.state.Unwritten) > 0
 	if denies {
 		metadata["resourceVersion"] = p.newest.GetResourceVersion()
 	}
@@ -165,7 +165,7 @@ func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) err
 		switch {
 		case denies && kerrors.IsConflict(err):
 			live, ours, failed := p.sameAttempt(ctx)
-			if failed == nil && !ours && len(p.memo.Unwritten) > 0 { // which the next pass compares with what is there now
+			if failed == nil && !ours && len(p.state.Unwritten) > 0 { // which the next pass compares with what is there now
 				overtaken = p.changed("the record of the creation was changed")
 			}
 			if failed != nil || !ours {
@@ -174,7 +174,7 @@ func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) err
 			metadata["resourceVersion"] = live.GetResourceVersion()
 		case kerrors.IsInvalid(err) || kerrors.IsRequestEntityTooLargeError(err):
 			p.log().Info("Annotations set by Create were refused, storing only the bookkeeping", "error", p.redact(err))
-			maps.DeleteFunc(changes, func(key string, _ any) bool { return !bookkeeping[key] })
+			maps.DeleteFunc(changes, func(key string, _ any) bool { return !ownedAnnotations[key] })
 		}
 
 		return err
@@ -248,20 +248,20 @@ func (p *pass) patch(ctx context.Context, what telemetry.Write, desired resource
 		return p.vanished(ctx, err)
 	}
 	p.r.telemetry.Wrote(what, desired.GetResourceVersion() != p.mg.GetResourceVersion())
-	p.knows(desired)
+	p.adoptResponse(desired)
 
 	return nil
 }
 
-// knows takes over what the API server answered to a write: its version, and
+// adoptResponse takes over what the API server answered to a write: its version, and
 // the metadata that others may have changed. What this pass learned (the
 // status) and what it decided on (generation, deletion) stay.
-func (p *pass) knows(answer resource.Managed) {
+func (p *pass) adoptResponse(answer resource.Managed) {
 	p.newest = answer
 	p.mg.SetResourceVersion(answer.GetResourceVersion())
 	p.mg.SetFinalizers(slices.Clone(answer.GetFinalizers()))
 	p.mg.SetAnnotations(maps.Clone(answer.GetAnnotations()))
-	p.memo.Version, p.memo.Live = answer.GetResourceVersion(), true
+	p.state.Version, p.state.Live = answer.GetResourceVersion(), true
 }
 
 // precondition adds to the metadata of a patch what makes it fail for another
@@ -279,7 +279,7 @@ func (p *pass) precondition(metadata map[string]any) map[string]any {
 
 // learned says whether Observe found something that has to be stored.
 func (p *pass) learned() bool {
-	return len(p.fills) > 0 || len(p.labels) > 0 || len(p.late) > 0 ||
+	return len(p.initPatch) > 0 || len(p.initLabels) > 0 || len(p.lateInitPatch) > 0 ||
 		!maps.Equal(p.newest.GetAnnotations(), p.mg.GetAnnotations())
 }
 

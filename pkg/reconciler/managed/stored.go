@@ -62,7 +62,7 @@ func checkStored(sent, labels map[string]any, desired []string, answer resource.
 	var missing []string
 	stored := answer.GetAnnotations()
 	for key, value := range sent {
-		if text, set := value.(string); set && bookkeeping[key] && stored[key] != text {
+		if text, set := value.(string); set && ownedAnnotations[key] && stored[key] != text {
 			missing = append(missing, "annotation "+key+instead(key, text, stored[key]))
 		}
 	}

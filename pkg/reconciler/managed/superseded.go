@@ -47,8 +47,8 @@ func createdSince(mg resource.Managed, domain string, now time.Time) bool {
 		return false
 	}
 	succeeded, err := time.Parse(time.RFC3339, theirs)
-	id, _ := attempt(mg)
-	said, about := noteOf(mg)
+	id, _ := attemptOf(mg)
+	said, about := questionNote(mg)
 	ours := latest(meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreatePending(mg), beginning(id, now), about)
 	answered := said != "" && ours.IsZero()
 
@@ -70,7 +70,7 @@ func (p *pass) supersededText(text, domain string) error {
 // supersededAttempt names the attempt to create here whose result is not known, once the object stands for what a
 // predecessor has created since: nothing looks for its result any more.
 func (p *pass) supersededAttempt() string {
-	id, _ := attempt(p.mg)
+	id, _ := attemptOf(p.mg)
 
 	return fmt.Sprintf("the object stands for %q now, which the runtime before has created; "+
 		"whether the attempt %s to create its external resource here led to another one is not known: "+
@@ -90,15 +90,15 @@ func (p *pass) refusedAsSuperseded(o outcome) outcome {
 	return o
 }
 
-// tellSuperseded tells of what a predecessor has created while the external resource of the object is there: nothing is
+// warnSuperseded tells of what a predecessor has created while the external resource of the object is there: nothing is
 // created beside it, and nobody looks for it. It returns the reason for which that goes on to be told, or nothing.
-func (p *pass) tellSuperseded() (reason string) {
-	if p.last.Attempt != lifecycle.Superseded || p.last.Presence != lifecycle.Present {
+func (p *pass) warnSuperseded() (reason string) {
+	if p.lastFacts.Attempt != lifecycle.Superseded || p.lastFacts.Presence != lifecycle.Present {
 		return ""
 	}
 	err := p.supersededText(textSupersededLeft, p.superseded())
-	if p.first(string(reasonLeft), err.Error()) {
-		p.tell(event.Warning(reasonLeft, err))
+	if p.isNewMessage(string(reasonLeft), err.Error()) {
+		p.recordEvent(event.Warning(reasonLeft, err))
 	}
 
 	return string(reasonLeft)

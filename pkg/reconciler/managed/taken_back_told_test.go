@@ -23,11 +23,11 @@ func TestWhatIsNotTakenBackIsTold(t *testing.T) {
 		p.mg.SetNamespace("quay")
 		p.r.guards.namespace, p.r.cluster = true, &aboveReader{going: true}
 		asked := &removal{answers: []error{nil}}
-		p.made, p.external = true, asked
-		if _, err := p.report(t.Context(), outcome{again: slow}, why); err != nil || asked.asked != 0 {
+		p.created, p.external = true, asked
+		if _, err := p.report(t.Context(), outcome{requeue: resync}, why); err != nil || asked.asked != 0 {
 			t.Errorf("%s: %v, deleted %d times", name, err, asked.asked)
 		}
-		if diff := cmp.Diff([]string{"all " + string(reasonSpared)}, wrote); diff != "" {
+		if diff := cmp.Diff([]string{"all " + string(reasonRetained)}, wrote); diff != "" {
 			t.Errorf("%s: told, -want, +got:\n%s", name, diff)
 		}
 	}

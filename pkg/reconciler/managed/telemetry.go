@@ -63,14 +63,14 @@ func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 	return recorder
 }
 
-// step makes an external call that is counted, timed and traced. A panic is an error of
+// instrument makes an external call that is counted, timed and traced. A panic is an error of
 // the call, and so is an error whose text panics: of a Create it does not tell what became of it.
-func (p *pass) step(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
+func (p *pass) instrument(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
 	ctx, made := p.r.telemetry.Step(ctx, step)
 	err := p.guarded(step.String(), func() error { return call(ctx) })
 	made.End(p.redact(err))
 	if telemetry.Observe <= step && step <= telemetry.Delete {
-		p.touched()
+		p.markTouched()
 	}
 
 	return err
@@ -96,15 +96,15 @@ func (p *pass) logPanic(what string, err error) {
 	}
 }
 
-// ask makes a call that is given the object. What that takes away from it is put back.
-func (p *pass) ask(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
-	defer p.putBack(p.belongings())
+// instrumentGuarded makes a call that is given the object. What that takes away from it is put back.
+func (p *pass) instrumentGuarded(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
+	defer p.restoreProtected(p.protectedMetadata())
 
-	return p.step(ctx, step, call)
+	return p.instrument(ctx, step, call)
 }
 
-func (p *pass) putBack(b belongings) {
-	if b.putBack(p.mg) {
+func (p *pass) restoreProtected(b protectedMetadata) {
+	if b.restore(p.mg) {
 		p.log().Debug("A call took annotations or finalizers away, or changed marks: that is undone, it may only add annotations")
 	}
 }
@@ -118,20 +118,20 @@ func (p *pass) compare(o ExternalObservation) {
 	case o.ResourceUpToDate:
 		finding = telemetry.Same
 	}
-	if !p.acted || finding == telemetry.Same { // what our own change has not done yet is no drift
-		p.r.telemetry.Compared(&p.memo.counted, p.read, finding)
+	if !p.mutated || finding == telemetry.Same { // what our own change has not done yet is no drift
+		p.r.telemetry.Compared(&p.state.counted, p.read, finding)
 	}
 }
 
-// A measured client counts, times and traces its calls.
-type measured struct {
+// An instrumentedClient client counts, times and traces its calls.
+type instrumentedClient struct {
 	ExternalClient
 
 	pass *pass
 }
 
-func (m measured) Observe(ctx context.Context, mg resource.Managed) (o ExternalObservation, err error) {
-	err = m.pass.ask(ctx, telemetry.Observe, func(ctx context.Context) error {
+func (m instrumentedClient) Observe(ctx context.Context, mg resource.Managed) (o ExternalObservation, err error) {
+	err = m.pass.instrumentGuarded(ctx, telemetry.Observe, func(ctx context.Context) error {
 		o, err = m.ExternalClient.Observe(ctx, mg)
 
 		return err
@@ -140,21 +140,21 @@ func (m measured) Observe(ctx context.Context, mg resource.Managed) (o ExternalO
 	return o, err
 }
 
-func (m measured) Create(ctx context.Context, mg resource.Managed) error {
-	return m.pass.ask(ctx, telemetry.Create, func(ctx context.Context) error { return m.ExternalClient.Create(ctx, mg) })
+func (m instrumentedClient) Create(ctx context.Context, mg resource.Managed) error {
+	return m.pass.instrumentGuarded(ctx, telemetry.Create, func(ctx context.Context) error { return m.ExternalClient.Create(ctx, mg) })
 }
 
-func (m measured) Update(ctx context.Context, mg resource.Managed) error {
-	return m.pass.ask(ctx, telemetry.Update, func(ctx context.Context) error { return m.ExternalClient.Update(ctx, mg) })
+func (m instrumentedClient) Update(ctx context.Context, mg resource.Managed) error {
+	return m.pass.instrumentGuarded(ctx, telemetry.Update, func(ctx context.Context) error { return m.ExternalClient.Update(ctx, mg) })
 }
 
-func (m measured) Delete(ctx context.Context, mg resource.Managed) error {
-	return m.pass.ask(ctx, telemetry.Delete, func(ctx context.Context) error { return m.ExternalClient.Delete(ctx, mg) })
+func (m instrumentedClient) Delete(ctx context.Context, mg resource.Managed) error {
+	return m.pass.instrumentGuarded(ctx, telemetry.Delete, func(ctx context.Context) error { return m.ExternalClient.Delete(ctx, mg) })
 }
 
-// letGoOf tells the metrics that the object needs no more.
-func (p *pass) letGoOf() {
+// recordDeleted tells the metrics that the object needs no more.
+func (p *pass) recordDeleted() {
 	if meta.WasDeleted(p.mg) {
-		p.r.telemetry.Deleted(&p.memo.counted, p.mg)
+		p.r.telemetry.Deleted(&p.state.counted, p.mg)
 	}
 }

@@ -66,12 +66,12 @@ func TestAReplaceWhileAnUnwrittenResultIsStored(t *testing.T) {
 	} {
 		for what, change := range map[string]func(*pass){
 			"of a whole result":      nil,
-			"of the attempt's alone": func(p *pass) { delete(p.memo.Unwritten, meta.AnnotationKeyExternalName) },
+			"of the attempt's alone": func(p *pass) { delete(p.state.Unwritten, meta.AnnotationKeyExternalName) },
 		} {
 			p, writes := unwrittenPass(attemptSucceeded, change, conflict(tc.shows), drops)
 			err := p.writeUnwritten(t.Context())
-			if err == nil || stageOf(err) != recording || p.memo.Unwritten == nil {
-				t.Errorf("%s, %s: it ended with %v, and %v is kept", name, what, err, p.memo.Unwritten)
+			if err == nil || stageOf(err) != recording || p.state.Unwritten == nil {
+				t.Errorf("%s, %s: it ended with %v, and %v is kept", name, what, err, p.state.Unwritten)
 			}
 			if len(writes.sent) != tc.writes || !strings.Contains(writes.sent[tc.writes-1], FinalizerName) {
 				t.Errorf("%s, %s: sent %v", name, what, writes.sent)
@@ -128,8 +128,8 @@ func TestAnUnwrittenResultIsLeft(t *testing.T) {
 		o := remembering(objectstate.State{}, tc.cold)
 		o.Kept = true
 		named, _, anything := o.known()
-		if named != tc.named || anything != tc.mentioned || (o.left() != "") != tc.mentioned {
-			t.Errorf("%s: %q is known, %t, and left is %q", name, named, anything, o.left())
+		if named != tc.named || anything != tc.mentioned || (o.leftover() != "") != tc.mentioned {
+			t.Errorf("%s: %q is known, %t, and left is %q", name, named, anything, o.leftover())
 		}
 	}
 }
@@ -152,9 +152,9 @@ func TestAnUnwrittenResultOfADeletedObject(t *testing.T) {
 		if tc.deleted {
 			mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
 		}
-		p := passOf(mg, &memo{})
+		p := passOf(mg, &objectState{})
 		p.r.telemetry = p.r.newTelemetry()
-		if diff := cmp.Diff(tc.want, p.failed(tc.stage.failed(errors.New("boom"))).ready); diff != "" {
+		if diff := cmp.Diff(tc.want, p.failureOutcome(tc.stage.failed(errors.New("boom"))).ready); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}
@@ -176,7 +176,7 @@ func TestTheQuestionOutlivesTheConditionThatAsksIt(t *testing.T) {
 	} {
 		mg := bearing(nil)
 		mg.SetConditions(tc.synced, about)
-		p := passOf(mg, &memo{})
+		p := passOf(mg, &objectState{})
 		p.restore()
 		want := map[string]string(nil)
 		if tc.puts {

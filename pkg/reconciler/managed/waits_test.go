@@ -19,21 +19,21 @@ import (
 
 // A wait doubles from a second up to the interval, however long it goes on.
 func TestDoubledWaits(t *testing.T) {
-	p := passOf(bearing(nil), &memo{})
+	p := passOf(bearing(nil), &objectState{})
 	for i, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
-		if got := p.doubled(time.Minute); got != want*time.Second {
+		if got := p.backoffDelay(time.Minute); got != want*time.Second {
 			t.Errorf("wait %d is %s", i, got)
 		}
 	}
-	p.memo.Backoffs = math.MaxInt32
-	if got := p.doubled(maxPollInterval); got != time.Second<<20 {
+	p.state.Backoffs = math.MaxInt32
+	if got := p.backoffDelay(maxPollInterval); got != time.Second<<20 {
 		t.Errorf("after many it is %s", got)
 	}
 }
 
 func TestJitter(t *testing.T) {
 	for random, want := range map[float64]time.Duration{0: 9 * time.Second, 0.25: 9500 * time.Millisecond, 0.5: 10 * time.Second, 1: 11 * time.Second} {
-		p := passOf(bearing(nil), &memo{}, WithRandom(func() float64 { return random }))
+		p := passOf(bearing(nil), &objectState{}, WithRandom(func() float64 { return random }))
 		if got := p.jitter(10 * time.Second).Round(time.Microsecond); got != want {
 			t.Errorf("with %g it is %s, want %s", random, got, want)
 		}
@@ -46,22 +46,22 @@ func TestJitter(t *testing.T) {
 func TestWaitsByOutcome(t *testing.T) {
 	cases := map[string]struct {
 		reason    string
-		again     again
+		again     requeue
 		searching time.Duration
 		backoffs  int
 		want      time.Duration
 	}{
 		"Poll":         {"nothing is expected", poll, 0, 0, time.Minute},
-		"Slow":         {"nothing comes by itself", slow, 0, 0, 10 * time.Minute},
-		"Growing":      {"it is tried again", growing, 0, 2, 4 * time.Second},
-		"Soon":         {"nobody knows since when it is busy", soon, 0, 3, 8 * time.Second},
-		"AfterGrace":   {"the same", afterGrace, 0, 3, 8 * time.Second},
-		"Searching":    {"a search may be expensive", afterGrace, time.Hour, 4, 32 * time.Second},
-		"SearchesLast": {"but its end is not missed", afterGrace, 3 * time.Second, 4, 3 * time.Second},
+		"Slow":         {"nothing comes by itself", resync, 0, 0, 10 * time.Minute},
+		"Growing":      {"it is tried again", backoff, 0, 2, 4 * time.Second},
+		"Soon":         {"nobody knows since when it is busy", adaptive, 0, 3, 8 * time.Second},
+		"AfterGrace":   {"the same", untilGrace, 0, 3, 8 * time.Second},
+		"Searching":    {"a search may be expensive", untilGrace, time.Hour, 4, 32 * time.Second},
+		"SearchesLast": {"but its end is not missed", untilGrace, 3 * time.Second, 4, 3 * time.Second},
 	}
 	for name, tc := range cases {
 		p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{Backoffs: tc.backoffs}))
-		p.searching = tc.searching
+		p.recoveryGrace = tc.searching
 		if got := p.delay(tc.again); got != tc.want {
 			t.Errorf("%s: %s: got %s, want %s", name, tc.reason, got, tc.want)
 		}
@@ -90,7 +90,7 @@ func TestTenthWaits(t *testing.T) {
 			mg.SetConditions(commonv1.Condition{Type: commonv1.TypeReady, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(noon.Add(-tc.age))})
 		}
 		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Backoffs: 2}), WithRandom(func() float64 { return tc.random }))
-		if got := p.tenth(time.Minute); got.Round(time.Millisecond) != tc.want.Round(time.Millisecond) {
+		if got := p.adaptiveDelay(time.Minute); got.Round(time.Millisecond) != tc.want.Round(time.Millisecond) {
 			t.Errorf("%s: %s: got %s, want %s", name, tc.reason, got, tc.want)
 		}
 	}
@@ -137,7 +137,7 @@ func TestOwnInterval(t *testing.T) {
 	for asked, want := range map[string]time.Duration{
 		"": time.Minute, "30s": 30 * time.Second, "1ms": time.Second, "100000h": maxPollInterval, "often": time.Minute, "-1s": time.Minute,
 	} {
-		if got := passOf(bearing(map[string]string{meta.AnnotationKeyPollInterval: asked}), &memo{}).interval(); got != want {
+		if got := passOf(bearing(map[string]string{meta.AnnotationKeyPollInterval: asked}), &objectState{}).interval(); got != want {
 			t.Errorf("asked for %q, the interval is %s", asked, got)
 		}
 	}
@@ -145,7 +145,7 @@ func TestOwnInterval(t *testing.T) {
 
 // What is no interval is told once, and again when it was one meanwhile or is another.
 func TestABadIntervalIsToldOnce(t *testing.T) {
-	p := passOf(bearing(nil), &memo{})
+	p := passOf(bearing(nil), &objectState{})
 	for i, step := range []struct {
 		asked string
 		told  int
@@ -162,66 +162,66 @@ func TestABadIntervalIsToldOnce(t *testing.T) {
 
 // A change of the status that is not stored is sent again later and later; another one at once.
 func TestDroppedChanges(t *testing.T) {
-	p := passOf(bearing(nil), &memo{})
+	p := passOf(bearing(nil), &objectState{})
 	condition := func(message string, at time.Time) []commonv1.Condition {
 		return []commonv1.Condition{{Type: commonv1.TypeReady, Message: message, LastTransitionTime: metav1.NewTime(at)}}
 	}
 	base := statusImage{fields: map[string]any{"size": int64(1)}, conditions: condition("a", noon)}
 	change := map[string]any{"used": int64(2), "conditions": condition("b", noon)}
-	if p.droppedLately(base, change) {
+	if p.prunedBefore(base, change) {
 		t.Error("nothing was dropped yet")
 	}
 	for times, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
-		p.drop(base, change)
-		if got := p.memo.Dropped.Until.Sub(noon); got != want || p.memo.Dropped.Times != times+1 {
-			t.Errorf("dropped %d times, it waits for %s, want %s", p.memo.Dropped.Times, got, want)
+		p.recordPruned(base, change)
+		if got := p.state.Dropped.Until.Sub(noon); got != want || p.state.Dropped.Times != times+1 {
+			t.Errorf("dropped %d times, it waits for %s, want %s", p.state.Dropped.Times, got, want)
 		}
 	}
-	if !p.droppedLately(base, map[string]any{"used": int64(2), "conditions": condition("b", noon.Add(time.Hour))}) {
+	if !p.prunedBefore(base, map[string]any{"used": int64(2), "conditions": condition("b", noon.Add(time.Hour))}) {
 		t.Error("another time of a condition is taken for another change")
 	}
-	if !p.droppedLately(statusImage{fields: base.fields, conditions: condition("a", noon.Add(time.Hour))}, change) {
+	if !p.prunedBefore(statusImage{fields: base.fields, conditions: condition("a", noon.Add(time.Hour))}, change) {
 		t.Error("another time of a condition that is there is taken for another change")
 	}
 	for what, other := range map[string]bool{
-		"another condition is there": p.droppedLately(statusImage{fields: base.fields, conditions: condition("c", noon)}, change),
-		"another field is there":     p.droppedLately(statusImage{fields: map[string]any{"size": int64(2)}, conditions: base.conditions}, change),
-		"another condition is sent":  p.droppedLately(base, map[string]any{"used": int64(2), "conditions": condition("c", noon)}),
-		"another field is sent":      p.droppedLately(base, map[string]any{"used": int64(3), "conditions": condition("b", noon)}),
+		"another condition is there": p.prunedBefore(statusImage{fields: base.fields, conditions: condition("c", noon)}, change),
+		"another field is there":     p.prunedBefore(statusImage{fields: map[string]any{"size": int64(2)}, conditions: base.conditions}, change),
+		"another condition is sent":  p.prunedBefore(base, map[string]any{"used": int64(2), "conditions": condition("c", noon)}),
+		"another field is sent":      p.prunedBefore(base, map[string]any{"used": int64(3), "conditions": condition("b", noon)}),
 	} {
 		if other {
 			t.Errorf("%s, and it is not sent", what)
 		}
 	}
-	p.memo.Dropped.Until = noon
-	if p.droppedLately(base, change) {
+	p.state.Dropped.Until = noon
+	if p.prunedBefore(base, change) {
 		t.Error("its time has come, and it is not sent")
 	}
-	p.memo.Dropped.Times = math.MaxInt32
-	if p.drop(base, change); p.memo.Dropped.Until.Sub(noon) != time.Minute<<20 {
-		t.Errorf("after many times it waits for %s", p.memo.Dropped.Until.Sub(noon))
+	p.state.Dropped.Times = math.MaxInt32
+	if p.recordPruned(base, change); p.state.Dropped.Until.Sub(noon) != time.Minute<<20 {
+		t.Errorf("after many times it waits for %s", p.state.Dropped.Until.Sub(noon))
 	}
-	if p.drop(base, map[string]any{"used": int64(3)}); p.memo.Dropped.Times != 1 || p.memo.Dropped.Until.Sub(noon) != time.Minute {
-		t.Errorf("another change inherits the wait: %+v", p.memo.Dropped)
+	if p.recordPruned(base, map[string]any{"used": int64(3)}); p.state.Dropped.Times != 1 || p.state.Dropped.Until.Sub(noon) != time.Minute {
+		t.Errorf("another change inherits the wait: %+v", p.state.Dropped)
 	}
 }
 
 // Volatile fields are written with others, or once in an interval.
 func TestWorthWriting(t *testing.T) {
 	used, size := map[string]any{"used": 1}, map[string]any{"used": 1, "size": 1}
-	ago := func(d time.Duration) *memo {
+	ago := func(d time.Duration) *objectState {
 		return remembering(objectstate.State{}, objectstate.Cold{VolatileWritten: noon.Add(-d)})
 	}
 	cases := map[string]struct {
 		reason   string
-		memo     *memo
+		memo     *objectState
 		interval time.Duration
 		patch    map[string]any
 		want     bool
 	}{
 		"Nothing":  {"nothing differs", ago(time.Hour), time.Minute, nil, false},
 		"Others":   {"something else differs", ago(0), time.Minute, size, true},
-		"First":    {"the interval begins now", &memo{}, time.Minute, used, false},
+		"First":    {"the interval begins now", &objectState{}, time.Minute, used, false},
 		"Within":   {"it has not passed", ago(time.Minute - 1), time.Minute, used, false},
 		"After":    {"it has passed", ago(time.Minute), time.Minute, used, true},
 		"Never":    {"there is none", ago(time.Hour), 0, used, false},
@@ -229,8 +229,8 @@ func TestWorthWriting(t *testing.T) {
 	}
 	for name, tc := range cases {
 		p := passOf(bearing(nil), tc.memo, WithVolatileStatus("used"), WithVolatileStatusInterval(tc.interval))
-		if got := p.worthWriting(statusImage{}, tc.patch); got != tc.want || p.memo.VolatileWritten.IsZero() {
-			t.Errorf("%s: %s: got %t; written at %s", name, tc.reason, got, p.memo.VolatileWritten)
+		if got := p.worthWriting(statusImage{}, tc.patch); got != tc.want || p.state.VolatileWritten.IsZero() {
+			t.Errorf("%s: %s: got %t; written at %s", name, tc.reason, got, p.state.VolatileWritten)
 		}
 	}
 }
@@ -308,7 +308,7 @@ func TestUnchanged(t *testing.T) {
 		tc.change(&s)
 		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Stop: s}))
 		p.connection.Revision = "r"
-		if got := p.unchanged(); got != tc.want {
+		if got := p.causeUnchanged(); got != tc.want {
 			t.Errorf("%s: %s: got %t", name, tc.reason, got)
 		}
 	}
@@ -317,21 +317,21 @@ func TestUnchanged(t *testing.T) {
 func TestAwaitCause(t *testing.T) {
 	mg := bearing(nil)
 	mg.SetResourceVersion("1")
-	p := passOf(mg, &memo{})
-	if got := p.awaitCause(outcome{again: slow}); got != 10*time.Minute || p.memo.Stop != (objectstate.Stop{}) {
-		t.Errorf("of a connection without a revision it waits for %s, and notes %+v", got, p.memo.Stop)
+	p := passOf(mg, &objectState{})
+	if got := p.waitForChange(outcome{requeue: resync}); got != 10*time.Minute || p.state.Stop != (objectstate.Stop{}) {
+		t.Errorf("of a connection without a revision it waits for %s, and notes %+v", got, p.state.Stop)
 	}
 	p.connection.Revision = "r"
 	want := objectstate.Stop{Version: "1", Revision: "r", Due: noon.Add(time.Minute), Until: noon.Add(10 * time.Minute)}
-	if got := p.awaitCause(outcome{again: slow}); got != time.Minute || p.memo.Stop != want {
-		t.Errorf("it waits for %s, and notes %+v", got, p.memo.Stop)
+	if got := p.waitForChange(outcome{requeue: resync}); got != time.Minute || p.state.Stop != want {
+		t.Errorf("it waits for %s, and notes %+v", got, p.state.Stop)
 	}
-	p.memo.Stop.Until = noon.Add(time.Second)
-	if got := p.stillStopped(); got != time.Second || !p.memo.Stop.Due.Equal(noon.Add(time.Second)) || p.ended != "awaiting-cause" {
-		t.Errorf("the last look is after %s, due at %s, of the pass %q", got, p.memo.Stop.Due, p.ended)
+	p.state.Stop.Until = noon.Add(time.Second)
+	if got := p.recheckTerminal(); got != time.Second || !p.state.Stop.Due.Equal(noon.Add(time.Second)) || p.outcomeLabel != "awaiting-cause" {
+		t.Errorf("the last look is after %s, due at %s, of the pass %q", got, p.state.Stop.Due, p.outcomeLabel)
 	}
-	p.memo.Stop.Until = noon
-	if got := p.stillStopped(); got != time.Millisecond {
+	p.state.Stop.Until = noon
+	if got := p.recheckTerminal(); got != time.Millisecond {
 		t.Errorf("a look that is due is after %s", got)
 	}
 }

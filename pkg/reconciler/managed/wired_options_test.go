@@ -30,16 +30,16 @@ func TestOptionsOfAControllerReachItsReconciler(t *testing.T) {
 	registry := WithMetricsRegisterer(prometheus.NewRegistry())
 
 	r, options := wire(m, resource.ManagedKind(of), controller.Options{Logger: log, PollInterval: 7 * time.Minute, MaxConcurrentReconciles: 3}, []ReconcilerOption{registry})
-	if r.pollInterval != 7*time.Minute || options.MaxConcurrentReconciles != 3 || options.Reconciler != r || r.pace == nil || r.record != r.pace {
-		t.Errorf("poll interval %s, %d workers, recorder %T", r.pollInterval, options.MaxConcurrentReconciles, r.record)
+	if r.pollInterval != 7*time.Minute || options.MaxConcurrentReconciles != 3 || options.Reconciler != r || r.pace == nil || r.recorder != r.pace {
+		t.Errorf("poll interval %s, %d workers, recorder %T", r.pollInterval, options.MaxConcurrentReconciles, r.recorder)
 	}
 	if want := `"controller"="` + controllerName(resource.ManagedKind(of)) + `"`; len(lines) != 1 || !strings.Contains(lines[0], want) {
 		t.Errorf("the log says %q, want %s", lines, want)
 	}
 	mine := &diary{}
 	r, _ = wire(m, resource.ManagedKind(of), controller.Options{PollInterval: 7 * time.Minute}, []ReconcilerOption{registry, WithPollInterval(time.Hour), WithRecorder(mine)})
-	if r.pollInterval != time.Hour || r.record != mine || r.pace == nil {
-		t.Errorf("an option of the reconciler does not win: %s, %T", r.pollInterval, r.record)
+	if r.pollInterval != time.Hour || r.recorder != mine || r.pace == nil {
+		t.Errorf("an option of the reconciler does not win: %s, %T", r.pollInterval, r.recorder)
 	}
 }
 

@@ -38,12 +38,12 @@ const (
 var errUnderWay = errors.New("a pass is under way")
 
 // The passes that are under way. It is safe for concurrent use.
-type passes struct {
+type inFlight struct {
 	mu sync.Mutex
 	of map[types.NamespacedName]bool
 }
 
-func (u *passes) begin(key types.NamespacedName) {
+func (u *inFlight) begin(key types.NamespacedName) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.of == nil {
@@ -52,14 +52,14 @@ func (u *passes) begin(key types.NamespacedName) {
 	u.of[key] = true
 }
 
-func (u *passes) end(key types.NamespacedName) {
+func (u *inFlight) end(key types.NamespacedName) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.of, key)
 }
 
 // has says whether a pass over the object is under way.
-func (u *passes) has(key types.NamespacedName) bool {
+func (u *inFlight) has(key types.NamespacedName) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 
@@ -80,7 +80,7 @@ func (r *Reconciler) restored() error {
 type lostRecord struct {
 	key  types.NamespacedName
 	uid  types.UID
-	memo *memo            // what is known of it
+	memo *objectState     // what is known of it
 	live resource.Managed // as the API server has it; nil: it is to be read
 	err  error            // why it was not written
 	done bool
@@ -90,7 +90,7 @@ type lostRecord struct {
 // knows of creations, and the next one would not: it would create again what is there. No pass
 // begins any more, and objects whose pass is under way are left to it until it has ended.
 func (r *Reconciler) writeBack(ctx context.Context) {
-	if r.memory.Len() == 0 {
+	if r.objects.Len() == 0 {
 		return
 	}
 	var rest []*lostRecord
@@ -106,7 +106,7 @@ func (r *Reconciler) writeBack(ctx context.Context) {
 		}
 
 		return listed && len(rest) == 0
-	}, func() { r.tellUnwritten(rest, err) })
+	}, func() { r.warnUnwritten(rest, err) })
 	r.log.Info("The API server was restored: records of creations that it had forgotten were written back", "kind", r.of.Kind, "objects", written)
 }
 
@@ -152,7 +152,7 @@ func (r *Reconciler) writeRecords(ctx context.Context, all []*lostRecord) (writt
 // writeRecord reads one object, if need be, and writes its record. It says whether anything was
 // missing.
 func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bool) {
-	if r.passes.has(d.key) {
+	if r.inFlight.has(d.key) {
 		d.err = errUnderWay
 
 		return false
@@ -166,7 +166,7 @@ func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bo
 		case d.err == nil && client.ObjectKeyFromObject(d.live) != d.key:
 			d.err = errNotAbout(d.key)
 		case gone.Answered(d.err, d.key.Name) || d.err == nil && d.live.GetUID() != d.uid:
-			r.tellLeft(d)
+			r.warnLeft(d)
 
 			return false
 		}
@@ -184,7 +184,7 @@ func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bo
 // writeMissing writes the record of a creation, and of the system that its resource is in, that the memory has
 // and the object has not.
 func (r *Reconciler) writeMissing(ctx context.Context, d *lostRecord) (written bool, err error) {
-	p := &pass{r: r, memo: d.memo.wake(), mg: clone(d.live), read: d.live, newest: d.live, generation: d.live.GetGeneration()}
+	p := &pass{r: r, state: d.memo.acquire(), mg: clone(d.live), read: d.live, newest: d.live, generation: d.live.GetGeneration()}
 	identity := p.restoreIdentity()
 	if !p.recall() {
 		if external, attempt, other := p.contradicted(); other {
@@ -216,16 +216,16 @@ func (r *Reconciler) lostRecords(ctx context.Context) ([]*lostRecord, error) {
 
 // compare returns the objects that the API server has, and tells of the others.
 func (r *Reconciler) compare(ctx context.Context, live map[types.NamespacedName]resource.Managed) (all []*lostRecord) {
-	r.memory.Each(func(key types.NamespacedName, uid types.UID, o *memo) {
+	r.objects.Each(func(key types.NamespacedName, uid types.UID, o *objectState) {
 		d := &lostRecord{key: key, uid: uid, memo: o}
-		if r.passes.has(key) { // nobody else may look at its memory
+		if r.inFlight.has(key) { // nobody else may look at its memory
 			all = append(all, d)
 
 			return
 		}
 		d.memo = r.recollect(ctx, d)
 		if d.live = live[key]; d.live == nil || d.live.GetUID() != uid {
-			r.tellLeft(d)
+			r.warnLeft(d)
 		} else {
 			all = append(all, d)
 		}
@@ -236,27 +236,27 @@ func (r *Reconciler) compare(ctx context.Context, live map[types.NamespacedName]
 
 // recollect returns what the memory knows of an object or, if no pass has looked at it yet, what
 // the cache shows: the restore has left that as it was.
-func (r *Reconciler) recollect(ctx context.Context, d *lostRecord) *memo {
+func (r *Reconciler) recollect(ctx context.Context, d *lostRecord) *objectState {
 	cached := r.newManaged()
 	if _, _, anything := d.memo.known(); anything || d.memo.Gone || r.client.Get(ctx, d.key, cached, asKept...) != nil || cached.GetUID() != d.uid {
 		return d.memo
 	}
-	shown := (&memo{State: objectstate.State{Seen: creation(cached, cached)}}).wake()
+	shown := (&objectState{State: objectstate.State{Seen: creation(cached, cached)}}).acquire()
 	if unresolved(cached) {
 		shown.Called = intended(cached)
 	}
-	shown.Operation = operation(cached)
-	(&pass{memo: shown, mg: cached}).keepIdentity()
+	shown.Operation = operationOf(cached)
+	(&pass{state: shown, mg: cached}).keepIdentity()
 
 	return shown
 }
 
 // known returns the external name of what was created for the object, or may have been, and the
 // attempt that made it, as far as they are known; and whether there is anything.
-func (o *memo) known() (name, attempt string, anything bool) {
-	cold := o.troubles
+func (o *objectState) known() (name, attempt string, anything bool) {
+	cold := o.coldState
 	if cold == nil {
-		cold = &troubles{}
+		cold = &coldState{}
 	}
 	switch {
 	case o.Gone || cold.FinalizerRemoved:
@@ -275,7 +275,7 @@ func (o *memo) known() (name, attempt string, anything bool) {
 }
 
 // unrecorded says whether a creation succeeded, and that could not be stored yet.
-func (t *troubles) unrecorded() bool {
+func (t *coldState) unrecorded() bool {
 	return strings.HasSuffix(t.Unwritten[meta.AnnotationKeyCreateAttempt], "/"+attemptSucceeded)
 }
 
@@ -288,7 +288,7 @@ func (r *Reconciler) listAll(ctx context.Context) (map[types.NamespacedName]reso
 		return live, err
 	}
 	namespaces := map[string]struct{}{}
-	r.memory.Each(func(key types.NamespacedName, _ types.UID, _ *memo) { namespaces[key.Namespace] = struct{}{} })
+	r.objects.Each(func(key types.NamespacedName, _ types.UID, _ *objectState) { namespaces[key.Namespace] = struct{}{} })
 	for namespace := range namespaces {
 		if err := r.list(ctx, namespace, live); err != nil {
 			return nil, err
@@ -313,7 +313,7 @@ func (r *Reconciler) list(ctx context.Context, namespace string, live map[types.
 		}
 		token = page.GetContinue()
 		err = apimeta.EachListItem(page, func(o runtime.Object) error {
-			if mg, ok := o.(resource.Managed); ok && r.memory.Peek(client.ObjectKeyFromObject(mg), mg.GetUID()) != nil {
+			if mg, ok := o.(resource.Managed); ok && r.objects.Peek(client.ObjectKeyFromObject(mg), mg.GetUID()) != nil {
 				live[client.ObjectKeyFromObject(mg)] = mg
 			}
 
@@ -343,8 +343,8 @@ func (r *Reconciler) newList() (client.ObjectList, error) {
 	return list, nil
 }
 
-// tellLeft tells of what was created for an object that the API server does not know any more.
-func (r *Reconciler) tellLeft(d *lostRecord) {
+// warnLeft tells of what was created for an object that the API server does not know any more.
+func (r *Reconciler) warnLeft(d *lostRecord) {
 	d.done = true
 	external, attempt, anything := d.memo.known()
 	if !anything {
@@ -355,10 +355,10 @@ func (r *Reconciler) tellLeft(d *lostRecord) {
 		"kind", r.of.Kind, "namespace", d.key.Namespace, "name", d.key.Name, "externalName", external, "attempt", attempt)
 }
 
-// tellUnwritten tells of which objects the record is not stored yet, or why the objects are not
+// warnUnwritten tells of which objects the record is not stored yet, or why the objects are not
 // known.
-func (r *Reconciler) tellUnwritten(rest []*lostRecord, why error) {
-	n := r.memory.Len()
+func (r *Reconciler) warnUnwritten(rest []*lostRecord, why error) {
+	n := r.objects.Len()
 	if why == nil {
 		n, why = len(rest), rest[0].err
 	}

@@ -116,7 +116,7 @@ func TestAnAPIServerThatIsAskedAfterARestore(t *testing.T) {
 		if err := r.list(t.Context(), "quay", map[types.NamespacedName]resource.Managed{}); err != nil {
 			t.Fatal(err)
 		}
-		d := &lostRecord{key: types.NamespacedName{Name: "data"}, memo: &memo{}}
+		d := &lostRecord{key: types.NamespacedName{Name: "data"}, memo: &objectState{}}
 		if r.writeRecord(t.Context(), d) || d.err == nil || d.done || d.live != nil {
 			t.Errorf("what cannot be read is %+v", d)
 		}
@@ -136,7 +136,7 @@ func TestAKindWithoutAList(t *testing.T) {
 	scheme := runtime.NewScheme()
 	r := madeWith()
 	r.cluster = &askedReader{scheme: scheme}
-	r.memory.Of(types.NamespacedName{Name: "data"}, "uid-1").Seen = objectstate.CreationRef{Name: "vol-1"}
+	r.objects.Of(types.NamespacedName{Name: "data"}, "uid-1").Seen = objectstate.CreationRef{Name: "vol-1"}
 	for _, want := range []string{"cannot list the objects of the API server: cannot list a kind whose list is not registered: ", "which is no list"} {
 		if all, err := r.lostRecords(t.Context()); all != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d objects, error %v, want %s", len(all), err, want)
@@ -152,8 +152,8 @@ func TestAPassIsUnderWayBeforeItAsksForRestores(t *testing.T) {
 	r := madeWith(WithRestoreDetector(d))
 	d.Seen(schema.GroupKind{}, "874", "219")
 	of := types.NamespacedName{Name: "data"}
-	if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: of}); err != nil || r.passes.of == nil || r.passes.has(of) {
-		t.Errorf("it ended with %v; passes under way: %v", err, r.passes.of)
+	if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: of}); err != nil || r.inFlight.of == nil || r.inFlight.has(of) {
+		t.Errorf("it ended with %v; passes under way: %v", err, r.inFlight.of)
 	}
 }
 

@@ -24,11 +24,11 @@ import (
 // already; and those that others set in the pass get the generation, too.
 func TestConditionsAreOfTheirPass(t *testing.T) {
 	p := endingPass()
-	p.set(commonv1.Condition{})
+	p.setCondition(commonv1.Condition{})
 	if c := p.mg.GetCondition(""); c.Status != "Unknown" || c.Reason != "" {
 		t.Errorf("a condition without a type is set: %+v", c)
 	}
-	p.set(commonv1.Available())
+	p.setCondition(commonv1.Available())
 	c := p.mg.GetCondition(commonv1.TypeReady)
 	if c.Status != "True" || c.ObservedGeneration != 3 || !c.LastTransitionTime.Time.Equal(noon) {
 		t.Errorf("set is %+v", c)
@@ -40,7 +40,7 @@ func TestConditionsAreOfTheirPass(t *testing.T) {
 	stamped.ObservedGeneration = 3
 	p.mg.SetConditions(stamped)
 	p.stamp()
-	p.set(commonv1.ReconcileSuccess())
+	p.setCondition(commonv1.ReconcileSuccess())
 	if c := p.mg.GetCondition(commonv1.TypeSynced); !c.LastTransitionTime.Equal(&before.LastTransitionTime) || c.ObservedGeneration != 3 {
 		t.Errorf("what the object says already is said again: %+v", c)
 	}
@@ -71,7 +71,7 @@ func TestWhoHasToldSince(t *testing.T) {
 		p := endingPass()
 		now := clone(p.read)
 		now.SetConditions(commonv1.Condition{Type: of, Status: "False", Reason: "Since"})
-		if got := p.overtaken(now); got != want || p.overtaken(clone(p.read)) {
+		if got := p.statusChanged(now); got != want || p.statusChanged(clone(p.read)) {
 			t.Errorf("%s is another: overtaken %t, want %t", of, got, want)
 		}
 	}
@@ -106,11 +106,11 @@ func TestAVolatileChangeWaits(t *testing.T) {
 	}
 	for name, tc := range cases {
 		p := endingPass(WithVolatileStatus("used"), WithVolatileStatusInterval(tc.interval))
-		p.memo.VolatileWritten = tc.written
+		p.state.VolatileWritten = tc.written
 		if got := p.worthWriting(statusImage{}, tc.patch); got != tc.want {
 			t.Errorf("%s: worth writing %t, want %t", name, got, tc.want)
 		}
-		if volatile := len(tc.patch) == 1; volatile && p.memo.VolatileWritten.IsZero() {
+		if volatile := len(tc.patch) == 1; volatile && p.state.VolatileWritten.IsZero() {
 			t.Errorf("%s: nobody knows since when it waits", name)
 		}
 	}
@@ -177,8 +177,8 @@ func TestPartsOfAPatch(t *testing.T) {
 		t.Errorf("precondition of what is not known: -want, +got:\n%s", diff)
 	}
 	for name, change := range map[string]func(p *pass){
-		"fields": func(p *pass) { p.fills = map[string]any{"a": 1} }, "labels": func(p *pass) { p.labels = map[string]any{"a": 1} },
-		"late": func(p *pass) { p.late = map[string]any{"a": 1} }, "annotations": func(p *pass) { p.mg.SetAnnotations(map[string]string{"a": "1"}) },
+		"fields": func(p *pass) { p.initPatch = map[string]any{"a": 1} }, "labels": func(p *pass) { p.initLabels = map[string]any{"a": 1} },
+		"late": func(p *pass) { p.lateInitPatch = map[string]any{"a": 1} }, "annotations": func(p *pass) { p.mg.SetAnnotations(map[string]string{"a": "1"}) },
 	} {
 		p := endingPass()
 		if p.learned() {
@@ -305,7 +305,7 @@ func TestWhatAWriteHasToStore(t *testing.T) {
 func TestMessagesOfAPassHaveNoSecrets(t *testing.T) {
 	p := endingPass()
 	p.read.SetAnnotations(map[string]string{"endpoint": "https://example.org/db"})
-	p.told = []ConnectionDetails{{"password": []byte("correct horse battery"), "endpoint": []byte("https://example.org/db")}}
+	p.observedDetails = []ConnectionDetails{{"password": []byte("correct horse battery"), "endpoint": []byte("https://example.org/db")}}
 	was := commonv1.Condition{Type: "A", Message: "correct horse battery, as it was"}
 	mine := []commonv1.Condition{
 		was, {Type: "B", Message: "correct horse battery, as it was"}, {Type: "A", Message: "correct horse battery at https://example.org/db"}, {Type: "C"},
@@ -323,7 +323,7 @@ func TestMessagesOfAPassHaveNoSecrets(t *testing.T) {
 	if err := p.redact(errors.New("with correct horse battery")); strings.Contains(err.Error(), "horse") {
 		t.Errorf("error %v", err)
 	}
-	p.told = append(p.told, ConnectionDetails{"token": []byte("another long secret")})
+	p.observedDetails = append(p.observedDetails, ConnectionDetails{"token": []byte("another long secret")})
 	if err := p.redact(errors.New("with another long secret")); strings.Contains(err.Error(), "long") {
 		t.Errorf("what became known since is in the error %v", err)
 	}

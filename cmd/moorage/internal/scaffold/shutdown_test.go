@@ -33,7 +33,7 @@ func TestShutdown(t *testing.T) {
 	pass := 0
 
 	for _, of := range []struct{ file, constant string }{
-		{"pkg/reconciler/managed/bound.go", "createLinger"},
+		{"pkg/reconciler/managed/timeout.go", "createLinger"},
 		{"pkg/reconciler/managed/store.go", "resultTimeout"},
 		{"pkg/reconciler/managed/store.go", "statusTimeout"},
 		{"pkg/changelog/queue.go", "defaultDrainTimeout"},

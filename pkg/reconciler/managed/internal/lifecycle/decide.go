@@ -10,8 +10,8 @@ func Decide(f Facts) Action {
 	switch {
 	case f.Paused:
 		return Pause
-	case f.Deleted && !f.Held:
-		return Rest
+	case f.Deleted && !f.HasFinalizer:
+		return Ignore
 	case f.Invalid:
 		return Reject
 	case f.Deleted && !f.May.Delete:
@@ -19,27 +19,27 @@ func Decide(f Facts) Action {
 	case f.Presence == Unobserved:
 		return Observe
 	case f.Deleted:
-		return depart(f)
+		return deleting(f)
 	default:
-		return live(f)
+		return wanted(f)
 	}
 }
 
-// depart: the object is deleted, holds our finalizer, and the external resource
+// deleting: the object is deleted, holds our finalizer, and the external resource
 // is to go with it.
-func depart(f Facts) Action {
+func deleting(f Facts) Action {
 	switch {
 	case f.Presence == Present:
 		return removing(f)
 	case f.Attempt == Replaced && f.Doubt != Unconfirmed:
-		return Restore
+		return RestoreRecord
 	default:
 		return removed(f)
 	}
 }
 
-// live: the object is wanted, and the external resource with it.
-func live(f Facts) Action {
+// wanted: the object is wanted, and the external resource with it.
+func wanted(f Facts) Action {
 	switch {
 	case f.Presence == Present:
 		return existing(f)
@@ -56,12 +56,12 @@ func removing(f Facts) Action {
 	case f.Ownership == Foreign && f.Doubt == Unconfirmed:
 		return AwaitGone
 	case f.Ownership == Foreign:
-		return Release
-	case f.Resolves:
-		return Claim
-	case f.Awaited:
+		return Abandon
+	case f.SettlesCreate:
+		return PersistOwnership
+	case f.ForeignFinalizers:
 		return AwaitFinalizers
-	case f.DeleteSent || f.Acted:
+	case f.DeleteSent || f.Mutated:
 		return AwaitGone
 	default:
 		return Delete
@@ -71,18 +71,18 @@ func removing(f Facts) Action {
 // removed: the object is deleted, and no external resource was found.
 func removed(f Facts) Action {
 	switch {
-	case f.Awaited && (f.Doubt == Grace || f.Attempt == Unseen):
+	case f.ForeignFinalizers && (f.Doubt == Grace || f.Attempt == CreatedUnobserved):
 		return AwaitFinalizers
-	case (f.Doubt == Grace || f.Attempt == Unseen) && f.NameKnown && !f.DeleteSent && !f.Acted:
+	case (f.Doubt == Grace || f.Attempt == CreatedUnobserved) && f.NameKnown && !f.DeleteSent && !f.Mutated:
 		return Delete
-	case f.Doubt == Grace && (f.Attempt == Unseen || !f.DeleteSent && !f.Acted) || f.Doubt == Unconfirmed:
+	case f.Doubt == Grace && (f.Attempt == CreatedUnobserved || !f.DeleteSent && !f.Mutated) || f.Doubt == Unconfirmed:
 		return AwaitGone
-	case (f.Attempt == Unknown || f.Attempt == Unseen && !f.NameKnown) && f.Class == Token && f.May.Create && !f.Acted:
+	case (f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown) && f.Class == Token && f.May.Create && !f.Mutated:
 		return Create
-	case (f.Attempt == Unknown || f.Attempt == Unseen && !f.NameKnown) && f.Class != Named || f.Attempt == Superseded:
+	case (f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown) && f.Class != Named || f.Attempt == Superseded:
 		return Refuse
 	default:
-		return Finalize
+		return RemoveFinalizer
 	}
 }
 
@@ -90,14 +90,14 @@ func removed(f Facts) Action {
 func existing(f Facts) Action {
 	switch {
 	case f.Ownership == Foreign:
-		return Disown
-	case !f.Held || f.Learned:
-		return Claim
+		return ReportNotOwned
+	case !f.HasFinalizer || f.Dirty:
+		return PersistOwnership
 	case f.Unpublished:
 		return Publish
 	case f.UpToDate:
 		return Keep
-	case f.Acted:
+	case f.Mutated:
 		return AwaitEffect
 	case !f.May.Update:
 		return Tolerate
@@ -109,14 +109,14 @@ func existing(f Facts) Action {
 // missing: the object is wanted, and no external resource was found.
 func missing(f Facts) Action {
 	switch {
-	case f.Doubt != NoDoubt || f.Acted:
+	case f.Doubt != NoDoubt || f.Mutated:
 		return AwaitExistence
-	case (f.Attempt == Unknown || f.Attempt == Unseen) && f.Class != Named && f.Class != Token || f.Attempt == Superseded:
+	case (f.Attempt == Unknown || f.Attempt == CreatedUnobserved) && f.Class != Named && f.Class != Token || f.Attempt == Superseded:
 		return Refuse
 	case !f.May.Create:
 		return ReportMissing
 	case f.Attempt == Replaced:
-		return Restore
+		return RestoreRecord
 	default:
 		return Create
 	}

@@ -4,13 +4,13 @@ package lifecycle
 type Facts struct {
 	// Read from the object.
 
-	Paused  bool  // The user asked us to keep our hands off.
-	Invalid bool  // A policy has a value nobody knows.
-	Deleted bool  // The object has a deletion timestamp.
-	Held    bool  // Our finalizer keeps the object.
-	Awaited bool  // Somebody else's finalizer is to go before the resource does.
-	Class   Class // What makes it safe to repeat a create.
-	May     Permissions
+	Paused            bool  // The user asked us to keep our hands off.
+	Invalid           bool  // A policy has a value nobody knows.
+	Deleted           bool  // The object has a deletion timestamp.
+	HasFinalizer      bool  // Our finalizer keeps the object.
+	ForeignFinalizers bool  // Somebody else's finalizer is to go before the resource does.
+	Class             Class // What makes it safe to repeat a create.
+	May               Permissions
 
 	// NameKnown: the external name is stored, so that what cannot be found
 	// yet can be deleted.
@@ -24,17 +24,17 @@ type Facts struct {
 
 	// Learned in this pass.
 
-	Presence  Presence  // Whether the external resource exists now.
-	Doubt     Doubt     // Why its absence, or whose it is, may not be so.
-	Ownership Ownership // Whose it is, if it exists.
-	UpToDate  bool      // It is as desired.
-	Learned   bool      // Observe found something that has to be stored in the object.
-	Resolves  bool      // It is what a create led to whose result was not known.
+	Presence      Presence  // Whether the external resource exists now.
+	Doubt         Doubt     // Why its absence, or whose it is, may not be so.
+	Ownership     Ownership // Whose it is, if it exists.
+	UpToDate      bool      // It is as desired.
+	Dirty         bool      // Observe found something that has to be stored in the object.
+	SettlesCreate bool      // It is what a create led to whose result was not known.
 
 	// Unpublished: what one needs to connect to it is not in its Secret yet.
 	Unpublished bool
 
-	Acted bool // This pass has made its one change outside.
+	Mutated bool // This pass has made its one change outside.
 }
 
 // NeedsPermission says whether a decision may depend on May. It does not before a look,
@@ -79,11 +79,11 @@ type Attempt int
 
 // The attempts.
 const (
-	Settled    Attempt = iota // There was none, it failed, or its result was seen.
-	Unknown                   // A create was begun whose result is not known.
-	Unseen                    // A create succeeded, and no observation has found its result.
-	Replaced                  // A replace took the record of the last creation, and wrote another external name.
-	Superseded                // Another runtime has created since, under another external name.
+	Settled           Attempt = iota // There was none, it failed, or its result was seen.
+	Unknown                          // A create was begun whose result is not known.
+	CreatedUnobserved                // A create succeeded, and no observation has found its result.
+	Replaced                         // A replace took the record of the last creation, and wrote another external name.
+	Superseded                       // Another runtime has created since, under another external name.
 )
 
 // A Doubt says why an absence, or that what exists is not ours, may not be so.
@@ -118,28 +118,28 @@ type Action int
 const (
 	none Action = iota
 
-	Pause           // Say that the object is paused.
-	Reject          // Say which policy is not understood.
-	Rest            // Nothing of ours is left to do.
-	Orphan          // Let the object go and leave the resource, as the policy says.
-	Observe         // Connect if need be, and look at the external resource.
-	Release         // Let the object go and leave the resource, which is not ours.
-	AwaitFinalizers // Others are to be done with the object first.
-	AwaitGone       // A delete was sent; wait until the resource is gone.
-	Delete          // Ask for the end of the external resource.
-	Refuse          // Nobody can tell whether a create had an effect: stop.
-	Finalize        // The resource is gone: let the object go.
-	Disown          // Leave what belongs to somebody else alone, and say so.
-	Claim           // Store finalizer, external name and whatever Observe learned.
-	Publish         // Store what one needs to connect to the resource.
-	Keep            // All is well.
-	AwaitEffect     // The change was made and does not show yet.
-	Tolerate        // It differs, and the policy forbids to change it.
-	Update          // Make the external resource as desired.
-	AwaitExistence  // The creation was made and does not show yet.
-	ReportMissing   // It does not exist, and a policy forbids to create it.
-	Restore         // Put back the record of the last creation, with its external name.
-	Create          // Create the external resource.
+	Pause            // Say that the object is paused.
+	Reject           // Say which policy is not understood.
+	Ignore           // Nothing of ours is left to do.
+	Orphan           // Let the object go and leave the resource, as the policy says.
+	Observe          // Connect if need be, and look at the external resource.
+	Abandon          // Let the object go and leave the resource, which is not ours.
+	AwaitFinalizers  // Others are to be done with the object first.
+	AwaitGone        // A delete was sent; wait until the resource is gone.
+	Delete           // Ask for the end of the external resource.
+	Refuse           // Nobody can tell whether a create had an effect: stop.
+	RemoveFinalizer  // The resource is gone: let the object go.
+	ReportNotOwned   // Leave what belongs to somebody else alone, and say so.
+	PersistOwnership // Store finalizer, external name and whatever Observe learned.
+	Publish          // Store what one needs to connect to the resource.
+	Keep             // All is well.
+	AwaitEffect      // The change was made and does not show yet.
+	Tolerate         // It differs, and the policy forbids to change it.
+	Update           // Make the external resource as desired.
+	AwaitExistence   // The creation was made and does not show yet.
+	ReportMissing    // It does not exist, and a policy forbids to create it.
+	RestoreRecord    // Put back the record of the last creation, with its external name.
+	Create           // Create the external resource.
 
 	end // Not an action.
 )
@@ -147,9 +147,9 @@ const (
 // String returns the action's name.
 func (a Action) String() string {
 	names := [...]string{
-		"none", "Pause", "Reject", "Rest", "Orphan", "Observe", "Release", "AwaitFinalizers",
-		"AwaitGone", "Delete", "Refuse", "Finalize", "Disown", "Claim", "Publish", "Keep", "AwaitEffect",
-		"Tolerate", "Update", "AwaitExistence", "ReportMissing", "Restore", "Create",
+		"none", "Pause", "Reject", "Ignore", "Orphan", "Observe", "Abandon", "AwaitFinalizers",
+		"AwaitGone", "Delete", "Refuse", "RemoveFinalizer", "ReportNotOwned", "PersistOwnership", "Publish", "Keep", "AwaitEffect",
+		"Tolerate", "Update", "AwaitExistence", "ReportMissing", "RestoreRecord", "Create",
 	}
 	if a < 0 || int(a) >= len(names) {
 		return "none"
@@ -172,4 +172,6 @@ func Actions() []Action {
 func (a Action) Mutates() bool { return a == Create || a == Update || a == Delete }
 
 // Ends says whether the pass is over after the action.
-func (a Action) Ends() bool { return a != Observe && a != Claim && a != Publish && !a.Mutates() }
+func (a Action) Ends() bool {
+	return a != Observe && a != PersistOwnership && a != Publish && !a.Mutates()
+}

@@ -8,13 +8,13 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a > none && a < end
 	},
 	"nothing is called while paused or while a policy is not understood": func(f Facts, a Action) bool {
-		return !(f.Paused || f.Invalid) || a == Pause || a == Reject || !f.Paused && a == Rest
+		return !(f.Paused || f.Invalid) || a == Pause || a == Reject || !f.Paused && a == Ignore
 	},
 	"nothing is changed that was not looked at in this state": func(f Facts, a Action) bool {
 		return !a.Mutates() || f.Presence != Unobserved
 	},
 	"at most one change outside in a pass": func(f Facts, a Action) bool {
-		return !f.Acted || !a.Mutates()
+		return !f.Mutated || !a.Mutates()
 	},
 	"a create only for what does not exist": func(f Facts, a Action) bool {
 		return a != Create || f.Presence != Present && (f.Doubt != Grace || f.Deleted) && f.Doubt != Unconfirmed
@@ -23,85 +23,85 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a != Create || f.May.Create
 	},
 	"a create for a deleted object only to learn what an earlier one led to": func(f Facts, a Action) bool {
-		return a != Create || !f.Deleted || (f.Attempt == Unknown || f.Attempt == Unseen && !f.NameKnown) &&
+		return a != Create || !f.Deleted || (f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown) &&
 			f.Class == Token
 	},
 	"a create is never repeated blindly": func(f Facts, a Action) bool {
-		return a != Create || f.Class == Named || f.Class == Token || f.Attempt != Unknown && f.Attempt != Unseen
+		return a != Create || f.Class == Named || f.Class == Token || f.Attempt != Unknown && f.Attempt != CreatedUnobserved
 	},
 	"a create never makes another beside what the last creation made": func(f Facts, a Action) bool {
 		return a != Create || f.Attempt != Replaced
 	},
 	"the finalizer stays while the last creation is not looked for": func(f Facts, a Action) bool {
-		return a != Finalize || f.Attempt != Replaced
+		return a != RemoveFinalizer || f.Attempt != Replaced
 	},
 	"a create never makes another beside what another runtime created since": func(f Facts, a Action) bool {
 		return a != Create || f.Attempt != Superseded
 	},
 	"the finalizer stays while another runtime has created since": func(f Facts, a Action) bool {
-		return a != Finalize && a != Release || f.Attempt != Superseded
+		return a != RemoveFinalizer && a != Abandon || f.Attempt != Superseded
 	},
 	"a record is put back only where nothing is found, once that is believed": func(f Facts, a Action) bool {
-		return a != Restore || f.Attempt == Replaced && f.Presence == Absent && f.Doubt != Unconfirmed &&
+		return a != RestoreRecord || f.Attempt == Replaced && f.Presence == Absent && f.Doubt != Unconfirmed &&
 			(f.Doubt != Grace || f.Deleted)
 	},
 	"an update only of what exists, is ours, is held and may be updated": func(f Facts, a Action) bool {
-		return a != Update || f.Presence == Present && f.Ownership == Ours && f.Held && f.May.Update && !f.Deleted
+		return a != Update || f.Presence == Present && f.Ownership == Ours && f.HasFinalizer && f.May.Update && !f.Deleted
 	},
 	"a delete only for a deleted object that we hold and whose policy allows it": func(f Facts, a Action) bool {
-		return a != Delete || f.Deleted && f.Held && f.May.Delete
+		return a != Delete || f.Deleted && f.HasFinalizer && f.May.Delete
 	},
 	"a delete never of a stranger's resource": func(f Facts, a Action) bool {
 		return a != Delete || f.Presence != Present || f.Ownership == Ours
 	},
 	"a delete never before others are done": func(f Facts, a Action) bool {
-		return a != Delete || !f.Awaited
+		return a != Delete || !f.ForeignFinalizers
 	},
 	"a resource that exists is deleted again only when the last delete is long ago": func(f Facts, a Action) bool {
 		return a != Delete || !f.DeleteSent || f.Presence != Present
 	},
 	"nothing is claimed that does not exist": func(f Facts, a Action) bool {
-		return a != Claim || f.Presence == Present && f.Presence != Unobserved
+		return a != PersistOwnership || f.Presence == Present && f.Presence != Unobserved
 	},
 	"nothing of a stranger is claimed": func(f Facts, a Action) bool {
-		return a != Claim || f.Ownership == Ours
+		return a != PersistOwnership || f.Ownership == Ours
 	},
 	"the finalizer goes only after a look that found nothing": func(f Facts, a Action) bool {
-		return a != Finalize || f.Presence != Unobserved && f.Presence != Present
+		return a != RemoveFinalizer || f.Presence != Unobserved && f.Presence != Present
 	},
 	"the finalizer stays while a created resource may not show yet": func(f Facts, a Action) bool {
-		return a != Finalize || f.Doubt != Grace || f.Attempt != Unseen
+		return a != RemoveFinalizer || f.Doubt != Grace || f.Attempt != CreatedUnobserved
 	},
 	"the finalizer stays while nobody knows what was created": func(f Facts, a Action) bool {
-		return a != Finalize || f.Attempt != Unknown || f.Class == Named
+		return a != RemoveFinalizer || f.Attempt != Unknown || f.Class == Named
 	},
 	"the finalizer stays while nobody knows the name of what was created": func(f Facts, a Action) bool {
-		return a != Finalize || f.Attempt != Unseen || f.NameKnown || f.Class == Named
+		return a != RemoveFinalizer || f.Attempt != CreatedUnobserved || f.NameKnown || f.Class == Named
 	},
 	"the finalizer stays while absence is not proved": func(f Facts, a Action) bool {
-		return a != Finalize || f.Doubt != Unconfirmed
+		return a != RemoveFinalizer || f.Doubt != Unconfirmed
 	},
 	"the finalizer is only let go of a deleted object": func(f Facts, a Action) bool {
-		return a != Finalize && a != Orphan && a != Release || f.Deleted
+		return a != RemoveFinalizer && a != Orphan && a != Abandon || f.Deleted
 	},
 	"a resource is left behind only by policy or because it is not ours": func(f Facts, a Action) bool {
-		return a != Orphan && a != Release || !f.May.Delete || f.Ownership == Foreign
+		return a != Orphan && a != Abandon || !f.May.Delete || f.Ownership == Foreign
 	},
 	"nothing is released while it may be what a create of ours led to": func(f Facts, a Action) bool {
-		return a != Release || f.Attempt != Unknown || f.Class == Named
+		return a != Abandon || f.Attempt != Unknown || f.Class == Named
 	},
 	"nothing is released before a second look, if it was known to be ours": func(f Facts, a Action) bool {
-		return a != Release || f.Doubt != Unconfirmed
+		return a != Abandon || f.Doubt != Unconfirmed
 	},
 	"connection details are published only of what is ours, held and wanted": func(f Facts, a Action) bool {
-		return a != Publish || f.Presence != Unobserved && f.Presence == Present && f.Ownership == Ours && f.Held &&
+		return a != Publish || f.Presence != Unobserved && f.Presence == Present && f.Ownership == Ours && f.HasFinalizer &&
 			!f.Deleted
 	},
 	"nobody is told that all is well before the Secret is written": func(f Facts, a Action) bool {
 		return a != Keep || !f.Unpublished
 	},
 	"all is well only with what exists, is ours, held and as desired": func(f Facts, a Action) bool {
-		return a != Keep || f.Presence == Present && f.UpToDate && f.Ownership == Ours && f.Held &&
+		return a != Keep || f.Presence == Present && f.UpToDate && f.Ownership == Ours && f.HasFinalizer &&
 			f.Presence != Unobserved
 	},
 }
@@ -161,12 +161,12 @@ func steps(f Facts, claimed bool, depth int) int {
 		return depth
 	case a == Observe:
 		return stepsAfterLook(f, claimed, depth)
-	case a == Claim:
-		f.Held, f.Learned, f.Resolves, claimed = true, false, false, true
+	case a == PersistOwnership:
+		f.HasFinalizer, f.Dirty, f.SettlesCreate, claimed = true, false, false, true
 	case a == Publish:
 		f.Unpublished = false
 	default:
-		f.Acted, f.Presence, f.Held = true, Unobserved, true
+		f.Mutated, f.Presence, f.HasFinalizer = true, Unobserved, true
 		f.DeleteSent = f.DeleteSent || a == Delete
 	}
 
@@ -176,7 +176,7 @@ func steps(f Facts, claimed bool, depth int) int {
 func stepsAfterLook(f Facts, claimed bool, depth int) int {
 	// What was known of the outside before does not matter.
 	f.Presence, f.UpToDate, f.Ownership = Unobserved, false, Ours
-	f.Learned, f.Resolves, f.Unpublished = false, false, false
+	f.Dirty, f.SettlesCreate, f.Unpublished = false, false, false
 	from := looked{f, claimed, depth}
 	if longest, known := lengths[from]; known {
 		return longest
@@ -193,7 +193,7 @@ func stepsAfterLook(f Facts, claimed bool, depth int) int {
 		if next() {
 			answer.Doubt = Unconfirmed
 		}
-		answer.Learned, answer.Resolves = next() && !claimed, next() && !claimed
+		answer.Dirty, answer.SettlesCreate = next() && !claimed, next() && !claimed
 		answer.UpToDate, answer.Unpublished = next(), next()
 		answer.Presence, answer.Ownership = Absent+Presence(bits&1), Ownership(bits>>1&1)
 		longest = max(longest, steps(answer, claimed, depth+1))
@@ -231,10 +231,10 @@ func everyFacts(fn func(Facts)) {
 			return state
 		}
 		fn(Facts{
-			Paused: flag(), Invalid: flag(), Deleted: flag(), Held: flag(), Awaited: flag(),
+			Paused: flag(), Invalid: flag(), Deleted: flag(), HasFinalizer: flag(), ForeignFinalizers: flag(),
 			May:       Permissions{Create: flag(), Update: flag(), Delete: flag()},
-			NameKnown: flag(), DeleteSent: flag(), UpToDate: flag(), Learned: flag(), Resolves: flag(),
-			Unpublished: flag(), Acted: flag(),
+			NameKnown: flag(), DeleteSent: flag(), UpToDate: flag(), Dirty: flag(), SettlesCreate: flag(),
+			Unpublished: flag(), Mutated: flag(),
 			Presence: Presence(state(3)), Attempt: Attempt(state(5)), Doubt: Doubt(state(3)),
 			Ownership: Ownership(state(2)), Class: Class(state(4)),
 		})

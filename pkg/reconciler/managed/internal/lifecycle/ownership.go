@@ -16,17 +16,17 @@ type Adoption int
 
 // The adoption policies.
 const (
-	AdoptUnsaid   Adoption = iota // Nobody's stays; what cannot tell its owner is ours by its name.
+	AdoptDefault  Adoption = iota // Nobody's stays; what cannot tell its owner is ours by its name.
 	AdoptNever                    // Nothing.
 	AdoptUnowned                  // What belongs to nobody, or cannot tell.
 	AdoptMatching                 // The same, if it is as desired already.
 	AdoptForce                    // Everything.
 )
 
-// Stranger says whether something that exists is not ours to change. Claimed
+// NotOwned says whether something that exists is not ours to change. Claimed
 // means that the object carries the mark of a creation or adoption; matches,
 // that the resource is as desired.
-func Stranger(o Owner, claimed bool, policy Adoption, matches bool) bool {
+func NotOwned(o Owner, claimed bool, policy Adoption, matches bool) bool {
 	switch {
 	case o == OwnerOurs:
 		return false
@@ -51,7 +51,7 @@ type Adoptions struct {
 // the owner. Near means that this is an object of the same namespace.
 func (a Adoptions) Allowed(asked Adoption, o Owner, near bool) Adoption {
 	switch {
-	case asked == AdoptUnsaid || asked == AdoptNever || a.Listed[asked]:
+	case asked == AdoptDefault || asked == AdoptNever || a.Listed[asked]:
 		return asked
 	case a.Listed != nil && asked != a.Default, asked == AdoptForce && o == OwnerOther && !near:
 		return AdoptNever

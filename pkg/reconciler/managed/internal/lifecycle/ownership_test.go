@@ -3,9 +3,9 @@ package lifecycle
 import "testing"
 
 func TestAllowed(t *testing.T) {
-	anything := [5]Adoption{AdoptUnsaid, AdoptNever, AdoptUnowned, AdoptMatching, AdoptForce}
-	unforced := [5]Adoption{AdoptUnsaid, AdoptNever, AdoptUnowned, AdoptMatching, AdoptNever}
-	nothing := [5]Adoption{AdoptUnsaid, AdoptNever, AdoptNever, AdoptNever, AdoptNever}
+	anything := [5]Adoption{AdoptDefault, AdoptNever, AdoptUnowned, AdoptMatching, AdoptForce}
+	unforced := [5]Adoption{AdoptDefault, AdoptNever, AdoptUnowned, AdoptMatching, AdoptNever}
+	nothing := [5]Adoption{AdoptDefault, AdoptNever, AdoptNever, AdoptNever, AdoptNever}
 	cases := []struct {
 		reason  string
 		by      Adoptions
@@ -19,18 +19,18 @@ func TestAllowed(t *testing.T) {
 		{"what is nobody's is in no namespace", Adoptions{}, OwnerNobody, false, anything},
 		{"nor is what cannot tell", Adoptions{}, OwnerUnknown, false, anything},
 		{"what is listed is allowed, and nothing else", Adoptions{Listed: listed(AdoptMatching)}, OwnerNobody, true,
-			[5]Adoption{AdoptUnsaid, AdoptNever, AdoptNever, AdoptMatching, AdoptNever}},
+			[5]Adoption{AdoptDefault, AdoptNever, AdoptNever, AdoptMatching, AdoptNever}},
 		{"to take over less is always allowed", Adoptions{Listed: listed()}, OwnerUnknown, true, nothing},
 		{"force that is listed takes over whatever there is", Adoptions{Listed: listed(AdoptForce)}, OwnerOther,
-			false, [5]Adoption{AdoptUnsaid, AdoptNever, AdoptNever, AdoptNever, AdoptForce}},
+			false, [5]Adoption{AdoptDefault, AdoptNever, AdoptNever, AdoptNever, AdoptForce}},
 		{"what an object gets that does not say, it may say", Adoptions{Default: AdoptUnowned, Listed: listed()},
-			OwnerNobody, false, [5]Adoption{AdoptUnsaid, AdoptNever, AdoptUnowned, AdoptNever, AdoptNever}},
+			OwnerNobody, false, [5]Adoption{AdoptDefault, AdoptNever, AdoptUnowned, AdoptNever, AdoptNever}},
 		{"by default means within the same namespace, also for all", Adoptions{Default: AdoptForce}, OwnerOther,
 			false, unforced},
 		{"and beside a list", Adoptions{Default: AdoptForce, Listed: listed(AdoptUnowned)}, OwnerOther, false,
-			[5]Adoption{AdoptUnsaid, AdoptNever, AdoptUnowned, AdoptNever, AdoptNever}},
+			[5]Adoption{AdoptDefault, AdoptNever, AdoptUnowned, AdoptNever, AdoptNever}},
 		{"there it holds", Adoptions{Default: AdoptForce, Listed: listed()}, OwnerOther, true,
-			[5]Adoption{AdoptUnsaid, AdoptNever, AdoptNever, AdoptNever, AdoptForce}},
+			[5]Adoption{AdoptDefault, AdoptNever, AdoptNever, AdoptNever, AdoptForce}},
 	}
 	for _, tc := range cases {
 		for asked, want := range tc.allowed {
@@ -68,10 +68,10 @@ func TestABoundTakesNothingOver(t *testing.T) {
 		for owner := range OwnerOther + 2 {
 			for asked := range AdoptForce + 1 {
 				allowed := by.Allowed(asked, owner, near)
-				if Stranger(owner, false, asked, matches) && !Stranger(owner, false, allowed, matches) {
+				if NotOwned(owner, false, asked, matches) && !NotOwned(owner, false, allowed, matches) {
 					t.Errorf("%+v.Allowed(%d, %d, %t) = %d takes over more", by, asked, owner, near, allowed)
 				}
-				if owner == OwnerOther && !near && !by.Listed[AdoptForce] && !Stranger(owner, false, allowed, matches) {
+				if owner == OwnerOther && !near && !by.Listed[AdoptForce] && !NotOwned(owner, false, allowed, matches) {
 					t.Errorf("%+v.Allowed(%d, %d, %t) = %d takes over what belongs to another namespace", by, asked,
 						owner, near, allowed)
 				}

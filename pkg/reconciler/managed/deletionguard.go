@@ -1,0 +1,92 @@
+package managed
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+)
+
+// WithDeletionGuard is [WithKindDeletionGuard] and [WithNamespaceDeletionGuard].
+func WithDeletionGuard() ReconcilerOption {
+	return func(r *Reconciler) { r.guards = guards{kind: true, namespace: true} }
+}
+
+// WithKindDeletionGuard leaves external resources where they are when their objects go
+// because the kind itself is being deleted: an upgrade or a removal of the provider that
+// takes its CustomResourceDefinitions along deletes nothing outside. The default is to delete
+// them, as for any other deletion. It reads the CustomResourceDefinition once before each
+// Delete; the role needs get on it.
+func WithKindDeletionGuard() ReconcilerOption {
+	return func(r *Reconciler) { r.guards.kind = true }
+}
+
+// WithNamespaceDeletionGuard leaves external resources where they are when their objects go
+// because their namespace is being deleted. It is for kinds that hold data which nobody meant
+// to delete with a namespace. The default is to delete them, as for any other deletion. It
+// reads the namespace once before each Delete; the role needs get on it. A namespace that is gone,
+// because it was finalized by force, spares nothing.
+func WithNamespaceDeletionGuard() ReconcilerOption {
+	return func(r *Reconciler) { r.guards.namespace = true }
+}
+
+// Guards say for whose deletion external resources stay.
+type guards struct{ kind, namespace bool }
+
+// guardedParent is what an object goes with.
+type guardedParent struct{ apiVersion, kind, name string }
+
+// guardedParents returns what the guards look at before the resource of an object is deleted.
+func (p *pass) guardedParents() (all []guardedParent, err error) {
+	if p.r.guards.namespace && p.mg.GetNamespace() != "" {
+		all = append(all, guardedParent{"v1", "Namespace", p.mg.GetNamespace()})
+	}
+	if p.r.guards.kind {
+		kind := schema.GroupVersionKind(p.r.of)
+		mapping, err := p.r.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot tell the definition of the kind")
+		}
+		all = append(all, guardedParent{"apiextensions.k8s.io/v1", "CustomResourceDefinition", mapping.Resource.GroupResource().String()})
+	}
+
+	return all, nil
+}
+
+// retain says whether the external resource is to stay because the object did not
+// go for its own sake.
+func (p *pass) retain(ctx context.Context) (bool, error) {
+	if p.retained {
+		return true, nil
+	}
+	all, err := p.guardedParents()
+	if err != nil {
+		return false, err
+	}
+	for _, above := range all {
+		object := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: above.apiVersion, Kind: above.kind}}
+		err := p.r.cluster.GetAPIReader().Get(ctx, client.ObjectKey{Name: above.name}, object)
+		switch {
+		case err != nil && !gone.Answered(err, above.name):
+			return false, errors.Wrapf(err, "cannot tell whether %s %s is being deleted", above.kind, above.name)
+		case err == nil && !object.DeletionTimestamp.IsZero():
+			p.retained = true
+			if p.state.Retained {
+				return true, nil
+			}
+			p.state.Retained = true
+			p.recordEvent(event.Warning(reasonRetained, errors.New(fmt.Sprintf(
+				"The external resource was left as it is: the object is deleted because %s %s is", above.kind, above.name))))
+
+			return true, nil
+		}
+	}
+
+	return false, nil
+}

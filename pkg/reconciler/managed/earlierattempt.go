@@ -1,0 +1,288 @@
+package managed
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// What is told of an object to which the record of an earlier creation was written, or of one
+// that its user has given up.
+const (
+	textEarlier = "the annotations of an earlier creation were written to the object, by a manifest that was exported before the last one, or by another process: " +
+		"the record of the last creation is put back. " + textManifest + " if one has them; if none has, see that no other process reconciles the object"
+	textEarlierNamed = textEarlier + ". They had the external name %q: if that is in the external system, and nothing else manages it, it is left over"
+	textGivenUp      = "the annotations of a creation were written to the object that its user has given up, as they are in a manifest that was exported before: " +
+		"they are removed, and the user is not asked again. " + textManifest
+	textOverruled = "the annotations of a creation were written to the object that its user has given up, or of one before it, as they are in a manifest that was exported before: " +
+		"they are believed, because another creation may have been begun since, and this process would not know of it. If the object stands for another external resource, " +
+		"set the annotation " + meta.AnnotationKeyExternalName + " to its name. " + textManifest
+	textReplaced = "the record of the last creation was removed from the object, as a replace does, and its external name became %q, which is not found: " +
+		"the record is put back, with its external name. Remove the annotation " + meta.AnnotationKeyExternalName + " from the manifest; " +
+		"if the object is to stand for another external resource, change that annotation alone"
+	textManifest = "Remove the annotations that the provider writes from the manifest"
+)
+
+// newAttempt returns an id that no other attempt has. It begins with a number that grows from
+// one attempt of an object to the next: the Unix time, or one more than the last. The digit before
+// the "-" is that of the class that the attempt is made in. The id ends in what tells the object it
+// was made for: marks may be copied along with an object.
+//
+// Where a token leads to what was created with it, the first id of an object is known without any record.
+func (p *pass) newAttempt() string {
+	if first := p.firstAttempt(); first != "" {
+		return first
+	}
+	number := p.now().Unix()
+	for _, mark := range p.knownMarks() {
+		number = max(number, numberOf(mark)+1)
+	}
+
+	return p.attemptID(number, uint32(p.r.random()*(1<<32)))
+}
+
+// attemptID returns the id of an attempt for the object, in the class that the controller has now.
+func (p *pass) attemptID(number int64, random uint32) string {
+	return fmt.Sprintf("%08x%08x%x-%s", uint32(min(number, math.MaxUint32)), random, int(p.ownClass()), ownMark(p.mg))
+}
+
+// knownMarks returns what tells of a creation or an attempt: the record, the condition Created and the memory of this process.
+// Most are empty.
+func (p *pass) knownMarks() []string {
+	told := objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message)
+
+	return []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastKnown().Mark, told.Mark}
+}
+
+// otherClass says whether an attempt was made in another class than that of the controller now, as the release of a
+// provider before this one may have done: Create was not given the token, or nobody can search for what it made. An
+// id that is shorter does not tell.
+func (p *pass) otherClass(id string) bool {
+	const at = 16
+	head, _, _ := strings.Cut(id, "-")
+
+	return len(head) == at+1 && head[at] != '0'+byte(p.ownClass())
+}
+
+// numberOf returns the number of a creation or attempt, by which two of one object can be
+// ordered: that of its id or, of one that another runtime has recorded, its Unix time; and -1
+// of anything else.
+func numberOf(mark string) int64 {
+	if at, err := time.Parse(time.RFC3339, mark); err == nil {
+		return at.Unix()
+	}
+	if number, err := strconv.ParseUint(mark[:min(len(mark), 8)], 16, 32); err == nil {
+		return int64(number)
+	}
+
+	return -1
+}
+
+// The number of an id is no later than this after the time by which a clock recorded the
+// attempt. That of one that was recorded before ids had numbers is anything.
+const numberAhead = 24 * time.Hour
+
+// beginning returns the time of the number of an id: nothing was recorded of the attempt before.
+// It is zero if that is not known. Now is about when it was recorded, or later.
+func beginning(id string, now time.Time) time.Time {
+	number := numberOf(id)
+	if at := time.Unix(number, 0); number >= 0 && !at.After(now.Add(numberAhead)) {
+		return at
+	}
+
+	return time.Time{}
+}
+
+// latest returns the latest of some times.
+func latest(at time.Time, others ...time.Time) time.Time {
+	for _, other := range others {
+		if other.After(at) {
+			at = other
+		}
+	}
+
+	return at
+}
+
+// latestTime returns the latest of the times that a record has of a creation, or nothing.
+func latestTime(mg resource.Managed) string {
+	at := meta.GetExternalCreateSucceeded(mg)
+	if pending := meta.GetExternalCreatePending(mg); pending.After(at) {
+		at = pending
+	}
+	if at.IsZero() {
+		return ""
+	}
+
+	return at.Format(time.RFC3339)
+}
+
+// lastKnown returns the last creation, or the id of the last attempt, as far as it is known without
+// the record: from the memory of this process, or from the condition Created.
+func (p *pass) lastKnown() objectstate.CreationRef {
+	if name, mark, _ := p.state.known(); mark != "" {
+		return objectstate.CreationRef{Mark: mark, Name: name}
+	}
+
+	told := p.mg.GetCondition(commonv1.TypeCreated)
+	if told.Reason == commonv1.ReasonGivenUp {
+		return objectstate.CreationRef{}
+	}
+
+	return objectstate.ParseCreationRef(told.Message)
+}
+
+// earlier says whether the record is of a creation before the last one that is known without
+// it, or of another object. No attempt of ours is recorded with a smaller number than the one
+// before, whatever the clock says.
+func (p *pass) earlier() bool {
+	known := p.lastKnown()
+	switch known.Mark {
+	case "":
+		return false
+	case created(p.mg): // as it is in nearly all passes
+		return known.Name != meta.GetExternalName(p.mg) && p.overwritten()
+	}
+	last, _, _ := strings.Cut(known.Mark, "/")
+	id, _ := attemptOf(p.mg)
+	switch {
+	case isCopied(p.mg, last):
+		return false
+	case id == last:
+		return p.precedesFind() || p.precedesResult(known.Mark)
+	default:
+		return isCopied(p.mg, id) || precedes(p.mg, last)
+	}
+}
+
+// precedes says whether the record is of an attempt that was made before another one.
+func precedes(mg resource.Managed, other string) bool {
+	id, _ := attemptOf(mg)
+	if id == "" { // another runtime has recorded times alone
+		id = latestTime(mg)
+	}
+
+	return id != "" && numberOf(id) < numberOf(other)
+}
+
+// overwritten says whether an earlier creation is written over the record of the last, and has left
+// its id: another runtime records times alone, and they are merged into the object with the name
+// that it had then. Who chooses another name leaves the times, and none is before the number of
+// the id.
+func (p *pass) overwritten() bool {
+	id, _ := attemptOf(p.mg)
+	_, since := p.lastCreation()
+	succeeded := meta.GetExternalCreateSucceeded(p.mg)
+
+	return !succeeded.IsZero() && succeeded.Before(beginning(id, since))
+}
+
+// precedesFind says whether the record has no result of the attempt that led to what the status
+// says was found, and is not that of its repetition since.
+func (p *pass) precedesFind() bool {
+	told := p.mg.GetCondition(commonv1.TypeCreated)
+	id, result := attemptOf(p.mg)
+	found := objectstate.ParseCreationRef(told.Message).Mark == id+"/"+attemptSucceeded
+
+	return result == "" && told.Status == metav1.ConditionTrue && found && !meta.GetExternalCreatePending(p.mg).After(told.LastTransitionTime.Time)
+}
+
+// precedesResult says whether the record has no result of the attempt that is known to have
+// succeeded. Only where the same token leads to the same resource is an attempt begun again.
+func (p *pass) precedesResult(known string) bool {
+	id, result := attemptOf(p.mg)
+
+	return !p.r.tokens && result == "" && known == id+"/"+attemptSucceeded
+}
+
+// isCopied says whether an id is that of an attempt that was made for another object. Times, by
+// which other runtimes record creations, bear no such mark.
+func isCopied(mg resource.Managed, id string) bool {
+	_, err := time.Parse(time.RFC3339, id)
+
+	return err != nil && copied(mg, id)
+}
+
+// removeEarlier removes the record of an earlier creation, with the external name, if that of
+// the last is known. It says whether it did.
+func (p *pass) removeEarlier() bool {
+	if !p.earlier() {
+		return false
+	}
+	if p.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved {
+		p.readCreationFromStatus()
+	}
+	overwritten := created(p.mg)
+	removeRecord(p.mg)
+	if ref, _ := p.lastCreation(); ref.Name != "" || ref.Mark != "" && ref.Mark == overwritten {
+		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyExternalName)
+	}
+
+	return true
+}
+
+// unstored says whether the record has not the result of its attempt because this process could not store it:
+// nobody has written an earlier one.
+func (p *pass) unstored() bool {
+	id, result := attemptOf(p.mg)
+	of, _, _ := strings.Cut(p.state.Unwritten[meta.AnnotationKeyCreateAttempt], "/")
+
+	return of != "" && id == of && result == ""
+}
+
+// earlierText returns what is told of the record of an earlier creation, which had a name.
+func (p *pass) earlierText(name string) string {
+	if ref, _ := p.lastCreation(); name == "" || ref.Name == "" || name == ref.Name || p.r.named {
+		return textEarlier
+	}
+
+	return p.redact(errors.Errorf(textEarlierNamed, name)).Error()
+}
+
+// removeRecord removes the record of a creation, and leaves the external name.
+func removeRecord(mg resource.Managed) { meta.RemoveAnnotations(mg, recordMarks...) }
+
+// recordMarks are the annotations of the record of a creation, without the external name.
+var recordMarks = []string{
+	meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
+	meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed,
+}
+
+// warnRecordTaken tells that the record of a creation was taken, or that of an earlier one removed.
+func (p *pass) warnRecordTaken(text string) {
+	if !p.r.halted(p.mg) && p.isNewMessage(string(reasonRecordTaken), text) {
+		p.recordEvent(event.Warning(reasonRecordTaken, errors.New(text)))
+	}
+}
+
+// gaveUp says whether the record is of the creation that the user gave up last, or of one before,
+// and does not say that itself.
+func (p *pass) gaveUp() bool {
+	told := p.mg.GetCondition(commonv1.TypeCreated)
+	if told.Reason != commonv1.ReasonGivenUp || abandoned(p.mg) {
+		return false
+	}
+	last, _, _ := strings.Cut(objectstate.ParseCreationRef(told.Message).Mark, "/")
+	id, _ := attemptOf(p.mg)
+
+	return last != "" && !isCopied(p.mg, last) && !isCopied(p.mg, id) && (id == last || precedes(p.mg, last))
+}
+
+// giveUp forgets a creation that the user has given up.
+func (p *pass) giveUp() {
+	p.state.Made, p.state.Called = objectstate.CreationRef{}, objectstate.Intent{}
+	if told := p.mg.GetCondition(commonv1.TypeCreated); told.Reason == commonv1.ReasonUnresolved {
+		p.setCondition(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionFalse, Reason: commonv1.ReasonGivenUp, Message: told.Message})
+	}
+}

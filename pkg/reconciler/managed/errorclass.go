@@ -1,0 +1,194 @@
+package managed
+
+import (
+	"time"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/internal/panics"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+	gates "github.com/moorage-dev/moorage/pkg/external/limit"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+)
+
+// A class of failures is told and tried again in its own way.
+type class struct {
+	name   string // in metrics
+	is     func(error) bool
+	reason commonv1.ConditionReason // of Synced; empty if there is none of its own
+	shared bool                     // it is not the object's, but that of all who share its connection
+}
+
+// Every class. The first that an error is of counts.
+var failureClasses = []class{
+	{"held", gates.IsHeld, "", true},
+	{"terminal", isTerminal, "", false},
+	{"panicked", isPanic, commonv1.ReasonClientPanicked, false},
+	{"not-stored", isNotStored, commonv1.ReasonMarksNotStored, false},
+	{"throttled", isThrottled, commonv1.ReasonThrottled, true},
+	{"unauthorized", external.IsUnauthorized, commonv1.ReasonUnauthorized, true},
+	{"unavailable", external.IsUnavailable, commonv1.ReasonExternalSystemUnavailable, true},
+	{"retry-after", saysWhen, "", false},
+	{"other", func(error) bool { return true }, "", false},
+}
+
+func classify(err error) class {
+	for _, c := range failureClasses {
+		if c.is(err) {
+			return c
+		}
+	}
+
+	return class{}
+}
+
+func isTerminal(err error) bool {
+	_, ok := external.TerminalReason(err)
+
+	return ok
+}
+
+func isPanic(err error) bool {
+	var p *panics.Error
+
+	return err != nil && errors.As(err, &p)
+}
+
+func isThrottled(err error) bool {
+	_, _, ok := external.AsThrottled(err)
+
+	return ok
+}
+
+func saysWhen(err error) bool {
+	_, ok := external.AsRetryAfter(err)
+
+	return ok
+}
+
+// How long somebody may be held back before the object says why.
+const patience = 10 * time.Second
+
+// throttled is the outcome of a pass that was stopped by what is wrong with a connection
+// as a whole, which is told there. An object says so only if its user waits for it,
+// and not for a moment.
+func (p *pass) throttled(err error) outcome {
+	o := outcome{name: "held", progress: moving, unfinished: true, requeue: backoff, after: retryAfter(err, 0)}
+	if o.after == 0 {
+		o.after = max(p.backoffDelay(p.interval()), p.gate.State().Resume.Sub(p.now())) // not to be told at once to come back later
+	}
+	if p.priority != lifecycle.User {
+		return o
+	}
+	reason := commonv1.ReasonThrottled
+	switch {
+	case external.IsUnauthorized(err):
+		reason = commonv1.ReasonUnauthorized
+	case external.IsUnavailable(err):
+		reason = commonv1.ReasonExternalSystemUnavailable
+	case o.after < patience:
+		return o
+	}
+	o.synced = unsynced(reason, p.throttledMessage(reason, err))
+
+	return o
+}
+
+// throttledMessage does not depend on whether the call was this object's own: it is what is
+// said of the connection.
+func (p *pass) throttledMessage(reason commonv1.ConditionReason, err error) string {
+	text, cause := textsHeld[reason], p.causeOf(err)
+	if gates.IsHeld(err) {
+		cause = p.gate.State().Message
+	}
+	if cause == "" || reason == commonv1.ReasonThrottled {
+		return text
+	}
+
+	return text + "; last error: " + cause
+}
+
+// How much is told of a cause, so that there is room for what is said with it.
+const longestCause = 512
+
+// causeOf returns what may be shown to all of an error that is about the connection as
+// a whole.
+func (p *pass) causeOf(err error) string {
+	cause, _ := external.SharedCause(err)
+
+	return p.mask().Long(cause, longestCause)
+}
+
+var textsHeld = map[commonv1.ConditionReason]string{
+	commonv1.ReasonThrottled:                 "more is asked of the external system than it allows: waiting for a turn",
+	commonv1.ReasonUnauthorized:              "the external system does not accept the credentials: correct those of the ProviderConfig",
+	commonv1.ReasonExternalSystemUnavailable: "the external system is unavailable: waiting until it is back",
+}
+
+// retryAfter returns when an error asks to be tried again, and up to a tenth later, or
+// zero if it does not say. What a gate says is exact: it gives each another time.
+func retryAfter(err error, random float64) time.Duration {
+	after, ok := external.AsRetryAfter(err)
+	if !ok {
+		return 0
+	}
+
+	return after + time.Duration(random*float64(after)/10)
+}
+
+// errCauseUnchanged says that nothing has changed of what a terminal error waits for.
+var errCauseUnchanged = errors.New("nothing has changed since the last error")
+
+// waitForChange returns when to look whether the cause of a terminal error has changed.
+// Changes of the object, of its configuration and of what it refers to are events. A
+// change of the credentials is none: it shows in the revision of the connection, which
+// costs no call.
+func (p *pass) waitForChange(o outcome) time.Duration {
+	until := p.delay(o.requeue)
+	if p.connection.Revision == "" {
+		return until
+	}
+	next := min(p.jitter(p.interval()), until)
+	p.state.Stop = objectstate.Stop{
+		Version: p.mg.GetResourceVersion(), Revision: p.connection.Revision,
+		Due: p.now().Add(next), Until: p.now().Add(until),
+	}
+
+	return next
+}
+
+// causeUnchanged says whether the pass was made by time alone, and nothing has changed that
+// could have made a terminal error pass.
+func (p *pass) causeUnchanged() bool {
+	s := p.state.Stop
+	now := p.now()
+
+	return s.Revision != "" && s.Revision == p.connection.Revision && s.Version == p.read.GetResourceVersion() &&
+		!now.Before(s.Due) && now.Before(s.Until)
+}
+
+// recheckTerminal ends a pass in which nothing was called because nothing has changed.
+func (p *pass) recheckTerminal() time.Duration {
+	p.outcomeLabel, p.nextPriority = "awaiting-cause", lifecycle.Poll
+	next := max(min(p.jitter(p.interval()), p.state.Stop.Until.Sub(p.now())), time.Millisecond)
+	p.state.Stop.Due = p.now().Add(next)
+
+	return next
+}
+
+// stabilizeMessages keeps the messages of conditions that differ from what was read only in what
+// differs each time: identifiers, times, counters. Otherwise each failure would be
+// news, and written.
+func (p *pass) stabilizeMessages() {
+	for _, t := range outcomeTypes {
+		before, now := p.read.GetCondition(t), p.mg.GetCondition(t)
+		if before.Message == now.Message || before.Status != now.Status || before.Reason != now.Reason {
+			continue
+		}
+		if external.Normalize(before.Message) == external.Normalize(now.Message) {
+			now.Message = before.Message
+			p.mg.SetConditions(now)
+		}
+	}
+}

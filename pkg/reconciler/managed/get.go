@@ -1,0 +1,136 @@
+package managed
+
+import (
+	"context"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// How long to wait for a cache that lags behind our own last write, step by
+// step, before the API server itself is asked.
+var cacheWaits = []time.Duration{0, 10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond}
+
+// AsKept asks a cache for an object without a copy being made of it.
+var asKept = []client.GetOption{&client.GetOptions{UnsafeDisableDeepCopy: new(true)}}
+
+// How long to wait for a cache that shows what is gone.
+const noticedIn = 30 * time.Second
+
+// read returns the object, which knows its kind. It is as the cache keeps it, not a copy,
+// so that nobody is to change it: a pass works on a copy of its own, and compares with
+// this in the end.
+func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resource.Managed, error) {
+	mg, err := r.recent(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if kind := mg.GetObjectKind(); kind.GroupVersionKind().Empty() { // a cache tells it along with a copy
+		kind.SetGroupVersionKind(schema.GroupVersionKind(r.of))
+	}
+
+	return mg, nil
+}
+
+// isAbsentError says whether a cache has no such object. A client that is no cache may be
+// answered by somebody who knows nothing of the object.
+func isAbsentError(err error) bool {
+	return kerrors.IsNotFound(err) && !kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// recent returns the object, never in a version older than our own last write of
+// it: what is decided from such a version has been decided already.
+func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (resource.Managed, error) {
+	var ours string // the version of our own last write, if the cache shows an older one
+	for _, wait := range cacheWaits {
+		if err := sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+		mg := r.newManaged()
+		if err := r.client.Get(ctx, key, mg, asKept...); err != nil {
+			return nil, err
+		}
+		known := r.objects.Peek(key, mg.GetUID())
+		if known != nil && known.Gone {
+			known.Gone = false // should it still be there the next time, the API server is asked
+
+			return nil, errDeletedButCached
+		}
+		if known == nil || !known.Older(mg.GetResourceVersion()) {
+			return mg, nil
+		}
+		ours = known.Version
+	}
+	r.log.Debug("The cache lags behind, asking the API server", "object", key.String())
+	mg, err := r.live(ctx, key, ours)
+	if gone.Answered(err, key.Name) {
+		return nil, errDeletedButCached
+	}
+
+	return mg, err
+}
+
+// live reads an object from the API server itself, which has told a version of it before. An
+// older version than that is an error: it is told to the [controller.RestoreDetector], and
+// nothing is decided from it, because the caches and the memory of this process are of another
+// history. So is an answer that succeeds and is about no object, or another one.
+func (r *Reconciler) live(ctx context.Context, key types.NamespacedName, known string) (resource.Managed, error) {
+	mg := r.newManaged()
+	if err := r.cluster.GetAPIReader().Get(ctx, key, mg); err != nil {
+		return nil, err
+	}
+	if mg.GetName() != key.Name || mg.GetNamespace() != key.Namespace {
+		return nil, errNotAbout(key)
+	}
+	if r.restores != nil && r.restores.Seen(schema.GroupKind{Group: r.of.Group, Kind: r.of.Kind}, known, mg.GetResourceVersion()) {
+		return nil, r.restores.Restored()
+	}
+
+	return mg, nil
+}
+
+// errNotAbout says that a read has succeeded, and its answer is about no object, or another one.
+func errNotAbout(key types.NamespacedName) error {
+	return errors.Errorf("the API server was asked for %s, and the answer is not about it: check what stands between this process and the API server", key)
+}
+
+// errDeletedButCached says that an object is gone which the cache still shows. What is
+// known of it is kept until the cache tells; should it not, the object is looked at
+// again.
+var errDeletedButCached = errors.New("the object is gone, and the cache does not know yet")
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// readLive returns the object as the API server has it now.
+func (p *pass) readLive(ctx context.Context) (resource.Managed, error) {
+	known := p.mg.GetResourceVersion()
+	if p.state.Older(known) {
+		known = p.state.Version
+	}
+	live, err := p.r.live(ctx, client.ObjectKeyFromObject(p.mg), known)
+	if gone.Answered(err, p.mg.GetName()) || err == nil && live.GetUID() != p.mg.GetUID() {
+		return nil, errReplaced
+	}
+
+	return live, err
+}

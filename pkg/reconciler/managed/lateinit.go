@@ -1,0 +1,79 @@
+package managed
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/moorage-dev/moorage/internal/mergepatch"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// lateFields returns what Observe filled into the spec and is to be stored.
+// Only what was unset counts: a value of the user's stays. And what was filled
+// in before and is unset again was taken out by somebody, most likely by a tool
+// that applies what a repository says: it is left as it is, or the two would
+// never rest.
+func (p *pass) lateFields() (map[string]any, error) {
+	if !p.observation.ResourceLateInitialized || !p.observation.ResourceExists || !mayLateInitialize(p.mg) {
+		return nil, nil
+	}
+	all, err := contents(p.read, p.r.newManaged(), p.mg)
+	if err != nil {
+		return nil, err
+	}
+	read, blank, filledIn := all[0], all[1], all[2]
+	added := mergepatch.Additions(read, blank, mergepatch.Between(read, filledIn))
+	filled := strings.Split(p.mg.GetAnnotations()[meta.AnnotationKeyLateInitialized], " ")
+	reverted := slices.DeleteFunc(mergepatch.Leaves(added), func(path mergepatch.Path) bool {
+		return !slices.Contains(filled, lateKey(path))
+	})
+	if len(reverted) > 0 {
+		p.warnReverted(reverted)
+		added = mergepatch.Without(added, reverted)
+	}
+	p.rememberFilled(filled, mergepatch.Leaves(added))
+
+	return added, nil
+}
+
+// rememberFilled notes in the object which fields were filled in, to be stored
+// along with them.
+func (p *pass) rememberFilled(filled []string, more []mergepatch.Path) {
+	if len(more) == 0 {
+		return
+	}
+	for _, path := range more {
+		filled = append(filled, lateKey(path))
+	}
+	slices.Sort(filled)
+	filled = slices.Compact(filled)
+	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyLateInitialized: strings.TrimSpace(strings.Join(filled, " "))})
+}
+
+// warnReverted tells once which fields somebody has unset again.
+func (p *pass) warnReverted(paths []mergepatch.Path) {
+	var names []string
+	for _, path := range paths {
+		names = append(names, path.String())
+	}
+	slices.Sort(names)
+	text := "fields that were filled in from the external resource were removed again, and are left unset: " + strings.Join(names, ", ")
+	if p.state.LastReverted == text {
+		return
+	}
+	p.state.LastReverted = text
+	p.recordEvent(event.Warning(reasonLateReverted, p.redact(errors.New(text))))
+}
+
+// lateKey returns a path without spaces, in which every path is another one.
+func lateKey(path mergepatch.Path) string {
+	var parts []string
+	for _, part := range path {
+		parts = append(parts, url.PathEscape(part))
+	}
+
+	return strings.Join(parts, "/")
+}

@@ -1,0 +1,260 @@
+package managed
+
+import (
+	"context"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/listcache"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// An ExternalLister is an [ExternalClient] that can list, see [TypedExternalLister].
+type ExternalLister = TypedExternalLister[resource.Managed]
+
+// A TypedExternalLister is a [TypedExternalClient] that can list what exists on its
+// connection. With [WithBulkObservation], objects that need no more than a look share
+// such a list.
+//
+// A list is believed in what it shows, never in what it does not: who is missing is
+// looked at by Observe before anything is decided, and so is whoever is shown to
+// differ, to be somebody else's, or to lack anything, before anything is changed. So
+// a list that leaves something out, shows it twice, shows what is nobody's, or breaks
+// off, costs calls and nothing else.
+type TypedExternalLister[T resource.Managed] interface {
+	// ListPage returns the page that begins where an earlier one said; an empty
+	// token is the beginning. It is called through the client of whichever object
+	// comes first, on behalf of all objects of the kind on its connection, one page
+	// at a time. An error ends the list, until the next one is due everybody is
+	// observed singly; but for one that says that the connection does not work at
+	// the moment, such as external.Throttled, if there are limits.
+	ListPage(ctx context.Context, token string) (ExternalListPage, error)
+
+	// ObserveListed is Observe of what a page has shown under the external name of
+	// the object. It is to ask nobody, and may do to the object what Observe may.
+	ObserveListed(ctx context.Context, mg T, listed any) (ExternalObservation, error)
+}
+
+// An ExternalListPage is a part of a list.
+type ExternalListPage struct {
+	// Items in any order. Those that no object has are ignored.
+	Items []ListedResource
+
+	// Continue is the token of the next page. It is empty on the last one.
+	Continue string
+}
+
+// A ListedResource is an external resource that a list has shown.
+type ListedResource struct {
+	// ExternalName is what objects have as their external name.
+	ExternalName string
+
+	// Resource is given to ObserveListed as it is.
+	Resource any
+}
+
+// WithBulkObservation lets polls of objects on the same connection share a list, if
+// clients are an [ExternalLister]. The default is that each is observed singly.
+//
+// Once in a poll interval the objects of a connection are due at about the same time;
+// the first of them makes the list, and what it showed serves the others until it is
+// older than staleness; what is not positive is half of the poll interval. What a user waits
+// for, what is being made, changed or deleted, and what this process has changed since
+// the list was begun is not served by it. A worker makes the list for at most a second
+// at a time; others wait for it outside of the workers. None is made for fewer objects
+// than it has pages.
+//
+// Two clients are on the same connection if a [ConnectionDescriber] says so, or if
+// their objects refer to the same ProviderConfig.
+func WithBulkObservation(staleness time.Duration) ReconcilerOption {
+	return func(r *Reconciler) { r.bulk, r.staleness = true, staleness }
+}
+
+// newListCache returns what objects on one connection know together, or nil if they need
+// not.
+func (r *Reconciler) newListCache() *listcache.Cache {
+	if !r.bulk && r.notifier == nil {
+		return nil
+	}
+	round := r.pollInterval
+	if !r.bulk {
+		round = 0
+	}
+
+	return listcache.New(round, min(positive(r.staleness, r.pollInterval/2), r.pollInterval), r.createdAt)
+}
+
+// How long a pass may be busy with a list, page by page.
+const listTurn = time.Second
+
+// joinList puts the object on the roll of its connection.
+func (p *pass) joinList(connection, revision string) {
+	if p.r.lists != nil {
+		if p.state.member == nil {
+			p.state.member = listcache.NewMember(listcache.Key{Namespace: p.mg.GetNamespace(), Name: p.mg.GetName()})
+		}
+		p.member = p.state.member
+		p.r.lists.Join(p.member, connection, revision, meta.GetExternalName(p.mg))
+	}
+}
+
+// markTouched notes that the external resource was asked for, or may have been changed.
+func (p *pass) markTouched() {
+	if p.member != nil {
+		p.r.lists.Touched(p.member, p.now())
+	}
+}
+
+// requeueError is the error of a pass that has changed nothing, and is to be made again
+// after a while.
+type requeueError struct {
+	name  string // of the outcome
+	after time.Duration
+}
+
+func (e *requeueError) Error() string { return "the pass is put off: " + e.name }
+
+// asRequeue returns the putOff that an error is, or nil.
+func asRequeue(err error) *requeueError {
+	if err == nil {
+		return nil
+	}
+	var off *requeueError
+	_ = errors.As(err, &off)
+
+	return off
+}
+
+// listEligible says whether a list can do for this pass: nobody waits for it, and the
+// object says that all is well.
+func (p *pass) listEligible() bool {
+	if p.lister == nil || !p.healthy || p.priority != lifecycle.Poll || p.observedOnce || p.mutated || meta.WasDeleted(p.mg) {
+		return false
+	}
+	alone := p.member.Alone
+	p.member.Alone = false
+
+	return !alone && p.creationGrace() == 0 && !p.createdUnobserved() && !p.unresolved() && !p.r.lists.Notified(p.member)
+}
+
+// fromList the list of the connection. It is not ok if the object is to be observed
+// singly.
+func (p *pass) fromList(ctx context.Context) (o ExternalObservation, ok bool, err error) {
+	for p.listEligible() {
+		c := p.r.lists.Lookup(p.member, p.now())
+		switch c.Answer {
+		case listcache.Wait:
+			return o, false, &requeueError{name: "awaiting-list", after: c.After}
+		case listcache.List:
+			if err := p.list(ctx, c.Listing); err != nil {
+				return o, false, err
+			}
+		case listcache.Listed:
+			return p.confirmListed(ctx, c.Item)
+		default:
+			p.r.telemetry.Listed(telemetry.NotListed)
+
+			return o, false, nil
+		}
+	}
+
+	return o, false, nil
+}
+
+// confirmListed returns what a list shows of the object, if it is that all is well.
+// Whatever else it shows is made sure of by an observation, in a pass that knows
+// nothing of this one.
+func (p *pass) confirmListed(ctx context.Context, item any) (ExternalObservation, bool, error) {
+	before := p.protectedMetadata()
+	o, err := p.lister.ObserveListed(ctx, p.mg, item)
+	p.restoreProtected(before)
+	if err == nil && o.ResourceExists && !o.ResourceLateInitialized && isReady(p.mg) {
+		p.observation, p.observed = o, true
+		decision := lifecycle.Decide(p.facts())
+		p.observed = false
+		if decision == lifecycle.Keep {
+			p.r.telemetry.Listed(telemetry.Listed)
+			p.markTouched()
+
+			return o, true, nil
+		}
+	}
+	p.log().Debug("A list shows what an observation has to confirm", "error", p.redact(err))
+	p.r.telemetry.Listed(telemetry.Doubtful)
+	p.member.Alone = true
+
+	return ExternalObservation{}, false, &requeueError{name: "listed-otherwise", after: time.Millisecond}
+}
+
+// list asks for pages as long as it is this pass's turn to. What is wrong with the
+// connection as a whole is the failure of the pass; that a list cannot be made is not.
+func (p *pass) list(ctx context.Context, turn *listcache.Listing) error {
+	finished := false
+	defer func() {
+		if turn.Return(); !finished {
+			turn.Fail(p.now())
+		}
+	}()
+	begun := p.now()
+	for {
+		more, err := p.nextPage(ctx, turn)
+		switch {
+		case err != nil && p.gate != nil && classify(err).shared:
+			finished = true // the next who has leave goes on
+
+			return observing.failed(err)
+		case err != nil:
+			p.log().Info("Cannot list, observing one by one", "connection", p.connection.Name, "error", p.redact(err))
+
+			// The list may have taken the time that was meant for the object.
+			return &requeueError{name: "listing", after: time.Millisecond}
+		case !more:
+			finished = true
+
+			return nil
+		case p.now().Sub(begun) >= listTurn:
+			finished = true
+
+			return &requeueError{name: "listing", after: time.Millisecond}
+		}
+	}
+}
+
+// nextPage asks for the next page, shows what is on it, and says whether there are more.
+func (p *pass) nextPage(ctx context.Context, turn *listcache.Listing) (more bool, err error) {
+	page, err := p.page(ctx, turn.Next)
+	if err != nil {
+		return false, err
+	}
+	for _, item := range page.Items {
+		turn.Add(item.ExternalName, item.Resource)
+	}
+	more, ok := turn.Advance(page.Continue, p.now())
+	if !ok {
+		return false, errors.New("it does not end")
+	}
+
+	return more, nil
+}
+
+// page asks for a page, as any call is made.
+func (p *pass) page(ctx context.Context, token string) (page ExternalListPage, err error) {
+	release, err := p.waitForToken(ctx, false)
+	if err != nil {
+		return page, err
+	}
+	ctx, cancel := withDeadline(ctx, callDeadline(ctx))
+	defer cancel()
+	err = p.call(release, func() error {
+		return p.instrument(ctx, telemetry.List, func(ctx context.Context) (err error) {
+			page, err = p.lister.ListPage(ctx, token)
+
+			return err
+		})
+	})
+
+	return page, err
+}

@@ -1,0 +1,67 @@
+package managed
+
+import (
+	"fmt"
+	"testing"
+	"unsafe"
+)
+
+func TestWritesAreRememberedForAWhile(t *testing.T) {
+	o := &objectState{}
+	for i := range 3 * writesRemembered {
+		o.recordWrite(map[string]any{"key": fmt.Sprint(i), "other": "same"})
+	}
+	o.recordWrite(map[string]any{"removed": nil})
+	newest := 3*writesRemembered - 1
+	if !o.isOwnEcho("key", fmt.Sprint(newest)) || !o.isOwnEcho("key", fmt.Sprint(newest-writesRemembered+1)) {
+		t.Error("a write of late is forgotten")
+	}
+	if len(o.written["key"]) != writesRemembered || len(o.written["other"]) != 1 {
+		t.Errorf("memory grows: %v", o.written)
+	}
+	if o.isOwnEcho("key", "0") || o.isOwnEcho("key", fmt.Sprint(newest)) {
+		t.Error("what somebody else has changed since and set back is not our write")
+	}
+	if !o.isOwnEcho("removed", "") || o.isOwnEcho("never", "") {
+		t.Error("a removal is a write, and nothing is none")
+	}
+}
+
+// There is one for each object, whether anything happens to it or not. With the UID that is kept beside it, it
+// fills 160 bytes, which the allocator hands out at once.
+func TestMemoIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(objectState{}); size > 144 {
+		t.Errorf("a memo takes %d bytes; what few objects need belongs to troubles", size)
+	}
+}
+
+// Between passes an object with which all is well takes next to nothing.
+func TestMemoRests(t *testing.T) {
+	o := (&objectState{}).acquire()
+	o.Backoffs = 3
+	o.recordWrite(map[string]any{"key": "value"})
+	o.release()
+	if o.coldState == nil || !o.isOwnEcho("key", "value") {
+		t.Error("what a pass that wrote has learned is forgotten")
+	}
+
+	if o.acquire(); o.Backoffs != 3 {
+		t.Errorf("a trouble is forgotten: %d", o.Backoffs)
+	}
+	o.Backoffs = 0
+	o.release()
+	if o.coldState != nil || o.written != nil {
+		t.Errorf("kept between passes: %v, %v", o.coldState, o.written)
+	}
+	if o.acquire(); o.coldState == nil || o.Backoffs != 0 {
+		t.Error("the next pass cannot note a trouble, or finds that of another object")
+	}
+}
+
+// A pass over an object with which all is well makes no garbage of what it may have to note.
+func TestMemoWakesWithoutGarbage(t *testing.T) {
+	o := &objectState{}
+	if got := testing.AllocsPerRun(100, func() { o.acquire().release() }); got != 0 {
+		t.Errorf("%v allocations in a pass", got)
+	}
+}

@@ -1,0 +1,45 @@
+package managed
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+)
+
+// Volatile fields change by themselves, and make no other change of one that was not stored.
+func TestAChangeIsComparedWithoutVolatileFields(t *testing.T) {
+	change := func(used int64) map[string]any { return map[string]any{"size": int64(5), "usedBytes": used} }
+	p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}), WithVolatileStatus("usedBytes"))
+	p.recordPruned(statusImage{fields: change(1)}, change(2))
+	if !p.prunedBefore(statusImage{fields: change(3)}, change(4)) {
+		t.Error("other used bytes are taken for another change")
+	}
+	if p.prunedBefore(statusImage{}, change(2)) {
+		t.Error("a change of another status is taken for the same")
+	}
+}
+
+// A change is compared with the one that was not stored without its times, and is sent with them.
+func TestAChangeIsComparedWithoutItsTimes(t *testing.T) {
+	change := func(at time.Time) map[string]any {
+		return map[string]any{"size": int64(5), "conditions": []commonv1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(at)}}}
+	}
+	p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
+	for _, at := range []time.Time{noon, noon.Add(time.Second)} {
+		patch := change(at)
+		if lately := p.prunedBefore(statusImage{}, patch); lately != (at != noon) {
+			t.Errorf("a change of %s was dropped lately: %t", at, lately)
+		}
+		if p.recordPruned(statusImage{}, patch); !reflect.DeepEqual(patch, change(at)) {
+			t.Errorf("it is sent as %v, want %v", patch, change(at))
+		}
+	}
+	if p.state.Dropped.Times != 2 {
+		t.Errorf("remembered %+v", p.state.Dropped)
+	}
+}

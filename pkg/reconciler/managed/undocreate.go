@@ -1,0 +1,43 @@
+package managed
+
+import (
+	"context"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+)
+
+// undoCreate deletes what this pass has created for an object that is gone by now, if
+// that is why something failed. A finalizer does not always keep an object: an API
+// server that is asked to delete one reads it, and if there is no finalizer then
+// removes it a moment later, whatever was stored in between. So an object that had
+// none when this pass began may be gone without anybody being asked, and only this
+// pass knows what it leaves behind. Nobody has used that yet; and it is ours, because
+// Create has just said so, unless the look after it says that somebody else has the name
+// by now. It is the one exception from one change in a pass.
+func (p *pass) undoCreate(ctx context.Context, why error) {
+	others := p.observed && p.observation.ResourceExists && p.observation.Owner == OwnerOther
+	if !errors.Is(why, errReplaced) || !p.created || others || len(p.read.GetFinalizers()) > 0 || !p.may().Delete {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
+	defer cancel()
+	if spared, err := p.retain(ctx); spared || err != nil {
+		return
+	}
+	err := persistently(ctx, func(ctx context.Context) error {
+		err := p.external.Delete(ctx, p.mg)
+		if _, goesOn := external.AsInProgress(err); goesOn || external.IsNotFound(err) {
+			return nil
+		}
+
+		return err
+	})
+	if err != nil {
+		p.log().Info("Object is gone in spite of its finalizer; what was created for it cannot be deleted", "error", p.redact(err))
+
+		return
+	}
+	p.released = true
+	p.log().Info("Object is gone in spite of its finalizer; what was created for it is deleted")
+}
