@@ -304,7 +304,7 @@ func outcomeNames(n ast.Node) []string {
 			}
 		}
 	case *ast.AssignStmt:
-		if typeName(n.Lhs[0]) == "p.ended" {
+		if typeName(n.Lhs[0]) == "p.outcomeLabel" {
 			if name, ok := text(n.Rhs[0]); ok {
 				return []string{name}
 			}

@@ -29,7 +29,7 @@ var maybeCredulous = map[string]string{
 	"internal/testworld/":     "tests ask the API server that they have started",
 	"internal/volume/stories": "tests ask the API server in memory that they have made, and judge what it has",
 
-	"pkg/reconciler/managed/read": "a cache says that it has no such object, and fakes of authors do not name it",
+	"pkg/reconciler/managed/get": "a cache says that it has no such object, and fakes of authors do not name it",
 	"pkg/sim/":                    "it is the API server that answers",
 }
 

@@ -26,8 +26,10 @@ func (r *Record) Significant(role func(string) uint64) Significant {
 			uncalled += text(intent.Attempt)
 		}
 		copy(out[6:], []uint64{
-			when(c.DeleteSent), flag(c.FinalizerRemoved), flag(c.Retained), text(c.Search), when(c.SearchSince), when(c.NotFoundSince), text(c.NotFoundName),
-			text(c.Stop.Revision), when(c.Stop.Due), when(c.Stop.Until), flag(c.Published != none), text(c.PublishedAs), flag(c.Dropped.Change != none),
+			when(c.DeleteSent), flag(c.FinalizerRemoved), flag(c.Retained), text(c.Search), when(c.SearchSince),
+			when(c.NotFoundSince), text(c.NotFoundName),
+			text(c.Stop.Revision), when(c.Stop.Due), when(c.Stop.Until), flag(c.Published != none),
+			text(c.PublishedAs), flag(c.Dropped.Change != none),
 			uncalled, flag(len(c.Unwritten) > 0), text(c.Called.Attempt), text(c.Made.Mark), text(c.Made.Name),
 			uint64(c.Unfound), text(c.Operation), text(c.Altered), flag(len(c.Undelivered) > 0), flag(c.Details != ""),
 		})

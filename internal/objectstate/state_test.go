@@ -26,12 +26,14 @@ func TestOlder(t *testing.T) {
 }
 
 func TestParseCreationRef(t *testing.T) {
-	for _, ref := range []CreationRef{{"0badcafe/succeeded", "vol-1"}, {"2026-01-01T00:00:00Z", ""}, {"a", "x of \"y\"\n"}} {
+	for _, ref := range []CreationRef{{"0badcafe/succeeded", "vol-1"}, {"2026-01-01T00:00:00Z", ""},
+		{"a", "x of \"y\"\n"}} {
 		if got := ParseCreationRef(ref.String()); got != ref {
 			t.Errorf("%q is read as %v", ref, got)
 		}
 	}
-	for _, text := range []string{"", "0badcafe", "0badcafe of vol-1", ` of "vol-1"`, "0badcafe of \"vol-1", "the password of \"root\" is \"x\""} {
+	for _, text := range []string{"", "0badcafe", "0badcafe of vol-1", ` of "vol-1"`, "0badcafe of \"vol-1",
+		"the password of \"root\" is \"x\""} {
 		if got := ParseCreationRef(text); got != (CreationRef{}) {
 			t.Errorf("%q is read as %v", text, got)
 		}
@@ -67,7 +69,8 @@ func TestEveryFieldIsDecided(t *testing.T) {
 		"Version", "Known", "Failed", "Gone", "TriedIntent", "Changed", "Backoffs", "Unchanged", "Conflicts",
 		// which only say something, or keep from saying it again
 		"Kept", "Stays", "LeftoverName",
-		"Reworded.Of", "Reworded.Since", "Reworded.Told", "UnknownCreateErr", "LastWarnings", "LastDisconnectErr", "LastStatusErr", "LastReverted", "LastBadInterval", "VolatileWritten", "Written",
+		"Reworded.Of", "Reworded.Since", "Reworded.Told", "UnknownCreateErr", "LastWarnings", "LastDisconnectErr",
+		"LastStatusErr", "LastReverted", "LastBadInterval", "VolatileWritten", "Written",
 		// which say how soon the same is sent again
 		"Dropped.Times", "Dropped.Until",
 		// is told by the attempt
@@ -116,8 +119,10 @@ func TestCloneSharesNothing(t *testing.T) {
 		for i := range c.Uncalled {
 			c.Uncalled[i].Attempt = "another"
 		}
-		if path == "Uncalled" && r.Uncalled[0].Attempt != "a" || path == "Written" && r.Written["a"][0] != "a" || path == "LastWarnings" && r.LastWarnings["a"] != "a" ||
-			path == "Unwritten" && r.Unwritten["a"] != "a" || path == "Undelivered" && string(r.Undelivered["a"]) != "a" {
+		if path == "Uncalled" && r.Uncalled[0].Attempt != "a" || path == "Written" && r.Written["a"][0] != "a" ||
+			path == "LastWarnings" && r.LastWarnings["a"] != "a" ||
+			path == "Unwritten" && r.Unwritten["a"] != "a" ||
+			path == "Undelivered" && string(r.Undelivered["a"]) != "a" {
 			t.Errorf("%s is shared", path)
 		}
 	})
@@ -168,7 +173,8 @@ func filled(visit func(path string, r Record)) {
 			switch {
 			case f.Anonymous:
 				walk(path, at, inner)
-			case inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]() && inner != reflect.TypeFor[UserIntent]():
+			case inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]() &&
+				inner != reflect.TypeFor[UserIntent]():
 				walk(f.Name+".", at, inner)
 			default:
 				r := Record{Cold: &Cold{}}

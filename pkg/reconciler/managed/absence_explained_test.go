@@ -17,9 +17,15 @@ import (
 // Only the absence of what was seen is doubted, also under a name that a user has chosen since.
 // That a creation never showed explains its absence.
 func TestWhoseAbsenceIsDoubted(t *testing.T) {
-	done := map[string]string{meta.AnnotationKeyExternalName: "vol-2", meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalCreateSucceeded: later}
+	done := map[string]string{
+		meta.AnnotationKeyExternalName: "vol-2", meta.AnnotationKeyCreateAttempt: ownDone,
+		meta.AnnotationKeyExternalCreateSucceeded: later,
+	}
 	replaced := map[string]string{meta.AnnotationKeyExternalName: "vol-2"}
-	pending := map[string]string{meta.AnnotationKeyExternalName: "vol-2", meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}
+	pending := map[string]string{
+		meta.AnnotationKeyExternalName: "vol-2", meta.AnnotationKeyCreateAttempt: ownID,
+		meta.AnnotationKeyExternalCreatePending: early,
+	}
 	as := func(name string) objectstate.CreationRef { return objectstate.CreationRef{Mark: ownDone, Name: name} }
 	for name, tc := range map[string]struct {
 		marks  map[string]string
@@ -28,26 +34,46 @@ func TestWhoseAbsenceIsDoubted(t *testing.T) {
 		change func(*pass)
 		want   time.Duration
 	}{
-		"it never showed":                 {marks: done},
-		"it was seen":                     {marks: done, seen: as("vol-2"), want: doubt},
-		"an earlier process saw it":       {marks: done, told: as("vol-2"), want: doubt},
-		"under another name":              {marks: done, seen: as("vol-1"), want: doubt},
-		"under another name, earlier":     {marks: done, told: as("vol-1"), want: doubt},
-		"nobody knows what was made":      {marks: pending, seen: as("vol-2")},
-		"under a name of our choice":      {marks: done, seen: as("vol-2"), change: func(p *pass) { p.r.named = true }},
-		"a replace wrote another name":    {marks: replaced, seen: as("vol-1"), want: doubt},
-		"and it was seen earlier":         {marks: replaced, told: as("vol-1"), want: doubt},
-		"it wrote the same name":          {marks: replaced, seen: as("vol-2")},
-		"of another object":               {marks: replaced, told: objectstate.CreationRef{Mark: "ffffffff00000000-0badcafe/succeeded", Name: "vol-1"}},
-		"it is there":                     {marks: done, seen: as("vol-2"), change: func(p *pass) { p.observation.ResourceExists = true }},
-		"nothing was looked at":           {marks: done, seen: as("vol-2"), change: func(p *pass) { p.observed = false }},
-		"it is looked for by its attempt": {marks: done, change: func(p *pass) { p.recoveryGrace = time.Second }, want: time.Second},
-		"what it is looked for is there":  {marks: done, change: func(p *pass) { p.recoveryGrace, p.observation.ResourceExists = time.Second, true }},
-		"that is longer than a doubt":     {marks: done, seen: as("vol-2"), change: func(p *pass) { p.recoveryGrace = time.Minute }, want: time.Minute},
+		"it never showed":              {marks: done},
+		"it was seen":                  {marks: done, seen: as("vol-2"), want: doubt},
+		"an earlier process saw it":    {marks: done, told: as("vol-2"), want: doubt},
+		"under another name":           {marks: done, seen: as("vol-1"), want: doubt},
+		"under another name, earlier":  {marks: done, told: as("vol-1"), want: doubt},
+		"nobody knows what was made":   {marks: pending, seen: as("vol-2")},
+		"under a name of our choice":   {marks: done, seen: as("vol-2"), change: func(p *pass) { p.r.named = true }},
+		"a replace wrote another name": {marks: replaced, seen: as("vol-1"), want: doubt},
+		"and it was seen earlier":      {marks: replaced, told: as("vol-1"), want: doubt},
+		"it wrote the same name":       {marks: replaced, seen: as("vol-2")},
+		"of another object": {
+			marks: replaced,
+			told:  objectstate.CreationRef{Mark: "ffffffff00000000-0badcafe/succeeded", Name: "vol-1"},
+		},
+		"it is there": {
+			marks: done, seen: as("vol-2"),
+			change: func(p *pass) { p.observation.ResourceExists = true },
+		},
+		"nothing was looked at": {
+			marks: done, seen: as("vol-2"), change: func(p *pass) { p.observed = false },
+		},
+		"it is looked for by its attempt": {
+			marks: done, change: func(p *pass) { p.recoveryGrace = time.Second },
+			want: time.Second,
+		},
+		"what it is looked for is there": {
+			marks:  done,
+			change: func(p *pass) { p.recoveryGrace, p.observation.ResourceExists = time.Second, true },
+		},
+		"that is longer than a doubt": {
+			marks: done, seen: as("vol-2"),
+			change: func(p *pass) { p.recoveryGrace = time.Minute }, want: time.Minute,
+		},
 	} {
 		mg := bearing(tc.marks)
 		if tc.told.Mark != "" {
-			mg.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: tc.told.String()})
+			mg.SetConditions(commonv1.Condition{
+				Type: commonv1.TypeCreated, Status: metav1.ConditionTrue,
+				Reason: commonv1.ReasonObserved, Message: tc.told.String(),
+			})
 		}
 		p := passOf(mg, remembering(objectstate.State{Seen: tc.seen}, objectstate.Cold{}))
 		if p.observed = true; tc.change != nil {
@@ -62,16 +88,20 @@ func TestWhoseAbsenceIsDoubted(t *testing.T) {
 // What a lookup finds is of the system that was asked: an object that bears no identity yet gets
 // it along with the result. It is known from then on, also if a replace takes it before the next pass.
 func TestWhatIsFoundIsOfItsSystem(t *testing.T) {
-	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}), &objectState{})
+	w := newStored(bearing(map[string]string{
+		meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early,
+	}), &objectState{})
 	w.recoverer, w.backend = &finder{name: "vol-1"}, &namedSystem{name: "blue"}
 	if err := w.pass.recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.newest.GetAnnotations(); len(w.writes.sent) != 1 || got[meta.AnnotationKeyBackendIdentity] != "blue" || got[meta.AnnotationKeyExternalName] != "vol-1" {
+	if got := w.newest.GetAnnotations(); len(w.writes.sent) != 1 ||
+		got[meta.AnnotationKeyBackendIdentity] != "blue" || got[meta.AnnotationKeyExternalName] != "vol-1" {
 		t.Errorf("%d writes, the object bears %v", len(w.writes.sent), got)
 	}
 	replaced := bearing(nil)
-	if !passOf(replaced, w.state).restoreIdentity() || replaced.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "blue" {
+	if !passOf(replaced, w.state).restoreIdentity() ||
+		replaced.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "blue" {
 		t.Errorf("after a replace it bears %v", replaced.GetAnnotations())
 	}
 }
@@ -138,11 +168,12 @@ func TestTheFinalizerOfWhatWasCreatedIsPutBack(t *testing.T) {
 		change     func(*pass)
 		want       bool
 	}{
-		"it is gone":               {here, nil, nil, true},
-		"another's is left":        {here, []string{"example.org/kept"}, nil, true},
-		"it is there":              {here, []string{FinalizerName}, nil, false},
-		"nothing was created":      {&objectState{}, nil, nil, false},
-		"the object is let go":     {here, nil, func(p *pass) { p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, false},
+		"it is gone":          {here, nil, nil, true},
+		"another's is left":   {here, []string{"example.org/kept"}, nil, true},
+		"it is there":         {here, []string{FinalizerName}, nil, false},
+		"nothing was created": {&objectState{}, nil, nil, false},
+		"the object is let go": {here, nil,
+			func(p *pass) { p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, false},
 		"the author has their own": {here, nil, func(p *pass) { p.r.finalizer = resource.NewNopFinalizer() }, false},
 	} {
 		mg := bearing(nil)

@@ -176,7 +176,8 @@ func (p *pass) adopts() bool {
 	id, result := attemptOf(p.mg)
 	restored := !p.r.named && copied(p.mg, id) && result == attemptSucceeded
 
-	return p.observation.ResourceExists && (unheld || restored || p.namedByUser() || p.observation.Owner == OwnerNobody || p.takesOverRestored()) && created(p.mg) == ""
+	return p.observation.ResourceExists && (unheld || restored || p.namedByUser() ||
+		p.observation.Owner == OwnerNobody || p.takesOverRestored()) && created(p.mg) == ""
 }
 
 // addFinalizer adds the finalizer of the author, or prepares ours to be stored.
@@ -189,7 +190,8 @@ func (p *pass) addFinalizer(ctx context.Context) error {
 		return err
 	}
 	p.finalizerAdded = true
-	if answer.GetResourceVersion() == p.mg.GetResourceVersion() && slices.Equal(answer.GetFinalizers(), p.mg.GetFinalizers()) {
+	if answer.GetResourceVersion() == p.mg.GetResourceVersion() &&
+		slices.Equal(answer.GetFinalizers(), p.mg.GetFinalizers()) {
 		return nil
 	}
 	// The status of the answer is this pass's own, not what is stored.
@@ -229,7 +231,8 @@ func (p *pass) create(ctx context.Context) error {
 	p.state.Seen = objectstate.CreationRef{} // whatever the call answers, it may have had its effect
 	before := maps.Clone(p.mg.GetAnnotations())
 	told := &createdDetails{}
-	err = p.noteInProgress(p.external.Create(context.WithValue(ContextWithCreationToken(ctx, p.token()), createdDetailsKey{}, told), p.mg))
+	err = p.noteInProgress(p.external.Create(context.WithValue(ContextWithCreationToken(ctx, p.token()),
+		createdDetailsKey{}, told), p.mg))
 	p.mutated, p.created, p.observed = true, err == nil, false
 	delivered := p.deliver(ctx, told.take(), err)
 	unwritten := p.recordResult(ctx, before, err)
@@ -310,7 +313,8 @@ func (p *pass) checkLive(ctx context.Context) error {
 	case err != nil:
 		return err
 	case live.GetResourceVersion() != p.mg.GetResourceVersion():
-		return kerrors.NewConflict(schema.GroupResource{Group: p.r.of.Group, Resource: p.r.of.Kind}, p.mg.GetName(), errors.New("the cache lags behind"))
+		return kerrors.NewConflict(schema.GroupResource{Group: p.r.of.Group, Resource: p.r.of.Kind}, p.mg.GetName(),
+			errors.New("the cache lags behind"))
 	}
 	p.state.Live = true
 

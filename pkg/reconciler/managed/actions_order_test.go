@@ -58,7 +58,8 @@ func newStored(mg resource.Managed, o *objectState, options ...ReconcilerOption)
 	mg.SetResourceVersion("7")
 	w := &storedWorld{
 		pass: passOf(mg, o, options...), liveCluster: &liveCluster{shows: clone(mg)},
-		writes: &patchingClient{answer: func() error { return nil }, stores: true}, client: &sought{shows: ExternalObservation{ResourceExists: true, ResourceUpToDate: true}},
+		writes: &patchingClient{answer: func() error { return nil }, stores: true},
+		client: &sought{shows: ExternalObservation{ResourceExists: true, ResourceUpToDate: true}},
 	}
 	w.read, w.newest = clone(mg), clone(mg)
 	w.pass.external = w.client
@@ -88,29 +89,46 @@ func TestWhatComesBeforeAnObservation(t *testing.T) {
 		looked int // lookups and observations
 	}{
 		"Prepared": {"without its references it is not connected", nil, func(w *storedWorld) {
-			w.r.initializers = []Initializer{InitializerFn(func(context.Context, resource.Managed) error { return boom })}
-			w.pass.external, w.r.connecter = nil, NewNopDisconnecter(ExternalConnectorFn(func(context.Context, resource.Managed) (ExternalClient, error) {
+			w.r.initializers = []Initializer{InitializerFn(func(context.Context,
+				resource.Managed) error {
+				return boom
+			})}
+			w.pass.external, w.r.connecter = nil, NewNopDisconnecter(ExternalConnectorFn(func(context.Context,
+				resource.Managed) (ExternalClient, error) {
 				return nil, errors.New("too early")
 			}))
 		}, initializing, boom, 0, 0, 0},
-		"Connected": {"only a client knows what is secret in a text that is to be stored", []func(*objectstate.Cold){unwritten}, func(w *storedWorld) {
-			w.liveCluster.shows = nil
-			w.pass.external, w.r.connecter = nil, NewNopDisconnecter(ExternalConnectorFn(func(context.Context, resource.Managed) (ExternalClient, error) { return nil, boom }))
-		}, connecting, boom, 0, 0, 0},
-		"Written": {"what a creation led to is stored before anything else", []func(*objectstate.Cold){unwritten}, func(w *storedWorld) {
-			w.liveCluster.shows, w.restored = nil, true
-		}, rereading, errReplaced, 1, 0, 0},
-		"Restored": {"what was put back is stored, whether something is asked or not", []func(*objectstate.Cold){stopped}, func(w *storedWorld) {
-			w.restored = true
-			meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyRestored: "uid-1"})
-		}, nil, errCauseUnchanged, 0, 1, 0},
-		"Unchanged": {"nothing is asked while nothing has changed", []func(*objectstate.Cold){stopped}, func(w *storedWorld) {
-			meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyCreateAttempt: foreignID, meta.AnnotationKeyExternalCreatePending: early})
-		}, nil, errCauseUnchanged, 0, 0, 0},
+		"Connected": {"only a client knows what is secret in a text that is to be stored",
+			[]func(*objectstate.Cold){unwritten}, func(w *storedWorld) {
+				w.liveCluster.shows = nil
+				w.pass.external, w.r.connecter = nil, NewNopDisconnecter(ExternalConnectorFn(func(context.Context,
+					resource.Managed) (ExternalClient, error) {
+					return nil, boom
+				}))
+			}, connecting, boom, 0, 0, 0},
+		"Written": {"what a creation led to is stored before anything else", []func(*objectstate.Cold){unwritten},
+			func(w *storedWorld) {
+				w.liveCluster.shows, w.restored = nil, true
+			}, rereading, errReplaced, 1, 0, 0},
+		"Restored": {"what was put back is stored, whether something is asked or not",
+			[]func(*objectstate.Cold){stopped}, func(w *storedWorld) {
+				w.restored = true
+				meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyRestored: "uid-1"})
+			}, nil, errCauseUnchanged, 0, 1, 0},
+		"Unchanged": {"nothing is asked while nothing has changed", []func(*objectstate.Cold){stopped},
+			func(w *storedWorld) {
+				meta.AddAnnotations(w.mg, map[string]string{
+					meta.AnnotationKeyCreateAttempt:         foreignID,
+					meta.AnnotationKeyExternalCreatePending: early,
+				})
+			}, nil, errCauseUnchanged, 0, 0, 0},
 		"Looked": {"then it is looked at", nil, func(*storedWorld) {}, nil, nil, 0, 0, 1},
 		"Sought": {"what an attempt led to is looked up before", nil, func(w *storedWorld) {
 			w.recoverer = w.client
-			meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early})
+			meta.AddAnnotations(w.mg, map[string]string{
+				meta.AnnotationKeyCreateAttempt:         ownID,
+				meta.AnnotationKeyExternalCreatePending: early,
+			})
 		}, nil, nil, 0, 0, 2},
 	}
 	for name, tc := range cases {
@@ -126,7 +144,8 @@ func TestWhatComesBeforeAnObservation(t *testing.T) {
 			if !errors.Is(err, tc.err) || (err == nil) != (tc.err == nil) || stageOf(err) != tc.stage {
 				t.Errorf("%s: it ended with %v", tc.reason, err)
 			}
-			if looked := w.client.asked + len(w.client.called); w.liveCluster.asked != tc.live || len(w.writes.sent) != tc.writes || looked != tc.looked {
+			if looked := w.client.asked + len(w.client.called); w.liveCluster.asked != tc.live ||
+				len(w.writes.sent) != tc.writes || looked != tc.looked {
 				t.Errorf("%s: %d reads, writes %q, %d looks", tc.reason, w.liveCluster.asked, w.writes.sent, looked)
 			}
 		})
@@ -136,7 +155,10 @@ func TestWhatComesBeforeAnObservation(t *testing.T) {
 // What an observation says of a resource is kept; what was doubted before is not.
 func TestWhatAnObservationKeeps(t *testing.T) {
 	called := objectstate.Intent{Pending: early, Attempt: ownID}
-	doubted := objectstate.Cold{NotFoundSince: noon, NotFoundName: "vol-1", Unfound: 3, Called: called, Made: objectstate.CreationRef{Mark: ownDone}}
+	doubted := objectstate.Cold{
+		NotFoundSince: noon, NotFoundName: "vol-1", Unfound: 3, Called: called,
+		Made: objectstate.CreationRef{Mark: ownDone},
+	}
 	made := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-1"}
 	pending := map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}
 	cases := map[string]struct {
@@ -147,10 +169,13 @@ func TestWhatAnObservationKeeps(t *testing.T) {
 		found  bool
 		cold   objectstate.Cold // of what was doubted
 	}{
-		"Ours":       {"it is there", made, ExternalObservation{ResourceExists: true}, objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, true, objectstate.Cold{}},
-		"Unknown":    {"and nobody knows which attempt made it", pending, ExternalObservation{ResourceExists: true}, objectstate.CreationRef{}, true, objectstate.Cold{Called: called, Made: doubted.Made}},
-		"Missing":    {"it is not", made, ExternalObservation{}, objectstate.CreationRef{}, false, doubted},
-		"Stranger's": {"it is somebody else's", nil, ExternalObservation{ResourceExists: true, Owner: OwnerOther}, objectstate.CreationRef{}, false, objectstate.Cold{Called: called, Made: doubted.Made}},
+		"Ours": {"it is there", made, ExternalObservation{ResourceExists: true},
+			objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, true, objectstate.Cold{}},
+		"Unknown": {"and nobody knows which attempt made it", pending, ExternalObservation{ResourceExists: true},
+			objectstate.CreationRef{}, true, objectstate.Cold{Called: called, Made: doubted.Made}},
+		"Missing": {"it is not", made, ExternalObservation{}, objectstate.CreationRef{}, false, doubted},
+		"Stranger's": {"it is somebody else's", nil, ExternalObservation{ResourceExists: true, Owner: OwnerOther},
+			objectstate.CreationRef{}, false, objectstate.Cold{Called: called, Made: doubted.Made}},
 	}
 	for name, tc := range cases {
 		w := newStored(bearing(tc.marks), remembering(objectstate.State{}, doubted))
@@ -160,7 +185,8 @@ func TestWhatAnObservationKeeps(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if !w.observed || !w.observedOnce || w.seenOwned != tc.found || w.state.Seen != tc.seen {
-			t.Errorf("%s: %s: observed %t, looked %t, found %t, seen %+v", name, tc.reason, w.observed, w.observedOnce, w.seenOwned, w.state.Seen)
+			t.Errorf("%s: %s: observed %t, looked %t, found %t, seen %+v", name, tc.reason, w.observed,
+				w.observedOnce, w.seenOwned, w.state.Seen)
 		}
 		if diff := cmp.Diff(tc.cold, w.state.Cold); diff != "" {
 			t.Errorf("%s: %s: remembered, -want +got:\n%s", name, tc.reason, diff)
@@ -188,7 +214,10 @@ func TestNoClientOfAnotherSystem(t *testing.T) {
 	} {
 		p := passOf(bearing(map[string]string{meta.AnnotationKeyBackendIdentity: "blue"}), &objectState{})
 		p.r.telemetry = p.r.newTelemetry()
-		p.r.connecter = NewNopDisconnecter(ExternalConnectorFn(func(context.Context, resource.Managed) (ExternalClient, error) { return tc.c, nil }))
+		p.r.connecter = NewNopDisconnecter(ExternalConnectorFn(func(context.Context,
+			resource.Managed) (ExternalClient, error) {
+			return tc.c, nil
+		}))
 		if err := p.connect(t.Context()); (err == nil) != tc.want || (p.external != nil) != tc.want {
 			t.Errorf("%s: %v, and the client is %v", name, err, p.external)
 		}
@@ -227,9 +256,10 @@ func TestWhatAnAuthorsFinalizerStores(t *testing.T) {
 			o.SetFinalizers(theirs)
 			o.SetAnnotations(map[string]string{"example.org/own": "2"})
 		}, "8", theirs, true},
-		"There":   {"it was there", func(o resource.Object) { o.SetAnnotations(nil) }, "7", nil, false},
-		"Version": {"something else was written", func(o resource.Object) { o.SetResourceVersion("8") }, "8", nil, true},
-		"Unsaid":  {"the version is not told", func(o resource.Object) { o.SetFinalizers(theirs) }, "7", theirs, true},
+		"There": {"it was there", func(o resource.Object) { o.SetAnnotations(nil) }, "7", nil, false},
+		"Version": {"something else was written", func(o resource.Object) { o.SetResourceVersion("8") }, "8", nil,
+			true},
+		"Unsaid": {"the version is not told", func(o resource.Object) { o.SetFinalizers(theirs) }, "7", theirs, true},
 	}
 	for name, tc := range cases {
 		f := &authorsFinalizer{add: func(o resource.Object) error {
@@ -246,19 +276,23 @@ func TestWhatAnAuthorsFinalizerStores(t *testing.T) {
 			}
 		}
 		for what, mg := range map[string]resource.Managed{"the object": w.mg, "the newest": w.newest} {
-			if mg.GetResourceVersion() != tc.version || !cmp.Equal(mg.GetFinalizers(), tc.held) || mg.GetAnnotations()["example.org/own"] != "1" {
+			if mg.GetResourceVersion() != tc.version || !cmp.Equal(mg.GetFinalizers(), tc.held) ||
+				mg.GetAnnotations()["example.org/own"] != "1" {
 				t.Errorf("%s: %s: %s is %+v", name, tc.reason, what, mg)
 			}
 		}
-		if !isReady(w.mg) || isReady(w.newest) || (w.newest != before) != tc.newer || (w.state.Version == tc.version) != tc.newer {
-			t.Errorf("%s: %s: ready %t, stored %t, newer %t, version %q", name, tc.reason, isReady(w.mg), isReady(w.newest), w.newest != before, w.state.Version)
+		if !isReady(w.mg) || isReady(w.newest) || (w.newest != before) != tc.newer ||
+			(w.state.Version == tc.version) != tc.newer {
+			t.Errorf("%s: %s: ready %t, stored %t, newer %t, version %q", name, tc.reason, isReady(w.mg),
+				isReady(w.newest), w.newest != before, w.state.Version)
 		}
 		if before.GetResourceVersion() != "7" || before.GetFinalizers() != nil {
 			t.Errorf("%s: what was read is changed: %+v", name, before)
 		}
 	}
 	boom := errors.New("boom")
-	w := newStored(bearing(nil), &objectState{}, WithFinalizer(&authorsFinalizer{add: func(resource.Object) error { return boom }}))
+	w := newStored(bearing(nil), &objectState{},
+		WithFinalizer(&authorsFinalizer{add: func(resource.Object) error { return boom }}))
 	if err := w.addFinalizer(t.Context()); !errors.Is(err, boom) || w.finalizerAdded {
 		t.Errorf("one that fails: %v, finalized %t", err, w.finalizerAdded)
 	}
@@ -271,7 +305,8 @@ func TestWhatIsThereIsMadeSureOf(t *testing.T) {
 	w.liveCluster.shows.SetResourceVersion("8")
 	err := w.checkLive(t.Context())
 	var status kerrors.APIStatus
-	if !kerrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details.Group != "g" || status.Status().Details.Kind != "K" || w.state.Live {
+	if !kerrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details.Group != "g" ||
+		status.Status().Details.Kind != "K" || w.state.Live {
 		t.Errorf("another version: %v, live %t", err, w.state.Live)
 	}
 	w.liveCluster.shows.SetResourceVersion("7")
@@ -283,11 +318,16 @@ func TestWhatIsThereIsMadeSureOf(t *testing.T) {
 	for name, tc := range map[string]struct {
 		known, shows string
 		went         bool
-	}{"later than our last write": {"8", "9", false}, "our last write": {"9", "9", false}, "older than it": {"10", "9", true}, "older than what was read": {"", "6", true}} {
+	}{
+		"later than our last write": {"8", "9", false}, "our last write": {"9", "9", false},
+		"older than it": {"10", "9", true}, "older than what was read": {"", "6", true},
+	} {
 		d := controller.NewRestoreDetector()
-		w := newStored(bearing(nil), remembering(objectstate.State{Version: tc.known}, objectstate.Cold{}), WithRestoreDetector(d))
+		w := newStored(bearing(nil), remembering(objectstate.State{Version: tc.known}, objectstate.Cold{}),
+			WithRestoreDetector(d))
 		w.liveCluster.shows.SetResourceVersion(tc.shows)
-		if _, err := w.readLive(t.Context()); errors.Is(err, controller.ErrRestored) != tc.went || (d.Restored() != nil) != tc.went {
+		if _, err := w.readLive(t.Context()); errors.Is(err, controller.ErrRestored) != tc.went ||
+			(d.Restored() != nil) != tc.went {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -301,7 +341,10 @@ func TestWhatIsThereIsMadeSureOf(t *testing.T) {
 // given up is told of with it.
 func TestAnObjectIsLetGo(t *testing.T) {
 	boom := errors.New("boom")
-	given := map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early, meta.AnnotationKeyAbandonAttempt: ownID}
+	given := map[string]string{
+		meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early,
+		meta.AnnotationKeyAbandonAttempt: ownID,
+	}
 	orphaned := map[string]string{meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan}
 	for key, value := range given {
 		orphaned[key] = value
@@ -321,18 +364,31 @@ func TestAnObjectIsLetGo(t *testing.T) {
 		released, gone, removed bool
 		told                    []event.Reason
 	}{
-		"Last":         {"ours was the last", nil, nil, []string{FinalizerName}, nil, true, nil, true, true, false, nil},
-		"Others":       {"another keeps it", nil, nil, []string{FinalizerName, "example.org/held"}, nil, true, nil, true, false, false, nil},
-		"Refused":      {"it is kept", nil, nil, []string{FinalizerName}, boom, true, boom, false, false, false, nil},
-		"Gone":         {"it was gone", nil, nil, []string{FinalizerName}, absent, false, nil, false, true, false, nil},
-		"GivenUp":      {"with an attempt", given, nil, []string{FinalizerName}, nil, true, nil, true, true, false, abandoned},
-		"Orphaned":     {"what is orphaned is not looked for anyway", orphaned, nil, []string{FinalizerName}, nil, true, nil, true, true, false, nil},
-		"Unknown":      {"what is orphaned may not be there", unknown, nil, []string{FinalizerName}, nil, true, nil, true, true, false, []event.Reason{reasonLeft}},
-		"UnknownKept":  {"and is told of when the object goes", unknown, nil, []string{FinalizerName}, boom, true, boom, false, false, false, nil},
-		"Authors":      {"the author's was removed", given, &authorsFinalizer{remove: func(resource.Object) error { return nil }}, []string{"a"}, nil, true, nil, true, false, true, abandoned},
-		"AuthorsFirst": {"ours is from before there was the author's", nil, &authorsFinalizer{remove: func(resource.Object) error { return nil }}, []string{FinalizerName, "a"}, nil, true, nil, true, false, true, nil},
-		"AuthorsGone":  {"it was gone", nil, &authorsFinalizer{remove: func(resource.Object) error { return absent }}, []string{"a"}, nil, false, nil, true, false, true, nil},
-		"AuthorsNot":   {"it was not", nil, &authorsFinalizer{remove: func(resource.Object) error { return boom }}, []string{"a"}, nil, true, boom, false, false, false, nil},
+		"Last": {"ours was the last", nil, nil, []string{FinalizerName}, nil, true, nil, true, true, false,
+			nil},
+		"Others": {"another keeps it", nil, nil, []string{FinalizerName, "example.org/held"}, nil, true, nil,
+			true, false, false, nil},
+		"Refused": {"it is kept", nil, nil, []string{FinalizerName}, boom, true, boom, false, false, false, nil},
+		"Gone":    {"it was gone", nil, nil, []string{FinalizerName}, absent, false, nil, false, true, false, nil},
+		"GivenUp": {"with an attempt", given, nil, []string{FinalizerName}, nil, true, nil, true, true, false,
+			abandoned},
+		"Orphaned": {"what is orphaned is not looked for anyway", orphaned, nil, []string{FinalizerName}, nil,
+			true, nil, true, true, false, nil},
+		"Unknown": {"what is orphaned may not be there", unknown, nil, []string{FinalizerName}, nil, true, nil,
+			true, true, false, []event.Reason{reasonLeft}},
+		"UnknownKept": {"and is told of when the object goes", unknown, nil, []string{FinalizerName}, boom, true,
+			boom, false, false, false, nil},
+		"Authors": {"the author's was removed", given,
+			&authorsFinalizer{remove: func(resource.Object) error { return nil }}, []string{"a"}, nil, true, nil,
+			true, false, true, abandoned},
+		"AuthorsFirst": {"ours is from before there was the author's", nil,
+			&authorsFinalizer{remove: func(resource.Object) error { return nil }}, []string{FinalizerName, "a"}, nil,
+			true, nil, true, false, true, nil},
+		"AuthorsGone": {"it was gone", nil,
+			&authorsFinalizer{remove: func(resource.Object) error { return absent }}, []string{"a"}, nil, false, nil,
+			true, false, true, nil},
+		"AuthorsNot": {"it was not", nil, &authorsFinalizer{remove: func(resource.Object) error { return boom }},
+			[]string{"a"}, nil, true, boom, false, false, false, nil},
 	}
 	for name, tc := range cases {
 		mg := bearing(tc.marks)
@@ -346,11 +402,13 @@ func TestAnObjectIsLetGo(t *testing.T) {
 		}
 		w.writes.finalizers = true
 		err := w.finishDeletion(t.Context())
-		if !errors.Is(err, tc.err) || (err == nil) != (tc.err == nil) || err != nil && stageOf(err) != removingFinalizer {
+		if !errors.Is(err, tc.err) || (err == nil) != (tc.err == nil) ||
+			err != nil && stageOf(err) != removingFinalizer {
 			t.Errorf("%s: %s: it ended with %v", name, tc.reason, err)
 		}
 		if w.released != tc.released || w.state.Gone != tc.gone || w.state.FinalizerRemoved != tc.removed {
-			t.Errorf("%s: %s: released %t, gone %t, removed %t", name, tc.reason, w.released, w.state.Gone, w.state.FinalizerRemoved)
+			t.Errorf("%s: %s: released %t, gone %t, removed %t", name, tc.reason, w.released, w.state.Gone,
+				w.state.FinalizerRemoved)
 		}
 		if tc.author != nil && len(w.writes.sent) > 0 {
 			t.Errorf("%s: beside the author's, ours is removed: %q", name, w.writes.sent)
@@ -370,18 +428,21 @@ func TestAnObjectIsLetGo(t *testing.T) {
 // What an author's updater was answered is what the next write of the pass is for.
 func TestWhatAnAuthorsUpdaterWasAnsweredIsKnown(t *testing.T) {
 	changes := map[string]any{meta.AnnotationKeyCreateAttempt: ownDone}
-	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), &objectState{}, WithCriticalAnnotationUpdater(
-		CriticalAnnotationUpdateFn(func(_ context.Context, o client.Object) error {
-			o.SetResourceVersion("9")
-			meta.AddAnnotations(o, map[string]string{"example.org/note": "of another"})
+	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), &objectState{},
+		WithCriticalAnnotationUpdater(
+			CriticalAnnotationUpdateFn(func(_ context.Context, o client.Object) error {
+				o.SetResourceVersion("9")
+				meta.AddAnnotations(o, map[string]string{"example.org/note": "of another"})
 
-			return nil
-		})))
+				return nil
+			})))
 	if err := w.recordByAuthor(t.Context(), changes); err != nil {
 		t.Fatal(err)
 	}
-	if w.mg.GetResourceVersion() != "9" || w.newest.GetResourceVersion() != "9" || w.mg.GetAnnotations()["example.org/note"] == "" {
-		t.Errorf("known are the versions %s and %s, marked %v", w.mg.GetResourceVersion(), w.newest.GetResourceVersion(), w.mg.GetAnnotations())
+	if w.mg.GetResourceVersion() != "9" || w.newest.GetResourceVersion() != "9" ||
+		w.mg.GetAnnotations()["example.org/note"] == "" {
+		t.Errorf("known are the versions %s and %s, marked %v", w.mg.GetResourceVersion(),
+			w.newest.GetResourceVersion(), w.mg.GetAnnotations())
 	}
 }
 
@@ -389,18 +450,21 @@ func TestWhatAnAuthorsUpdaterWasAnsweredIsKnown(t *testing.T) {
 // written is not taken for a write of ours later.
 func TestWhatIsNotGivenToAnAuthorsUpdater(t *testing.T) {
 	given := 0
-	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID}), &objectState{}, WithCriticalAnnotationUpdater(
-		CriticalAnnotationUpdateFn(func(context.Context, client.Object) error {
-			given++
+	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID}), &objectState{},
+		WithCriticalAnnotationUpdater(
+			CriticalAnnotationUpdateFn(func(context.Context, client.Object) error {
+				given++
 
-			return nil
-		})))
+				return nil
+			})))
 	for another, want := range map[string]int{second: 0, ownID: 1} {
 		given, w.mg = 0, bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID + "/failed"})
 		w.shows.SetAnnotations(map[string]string{meta.AnnotationKeyCreateAttempt: another})
 		err := w.recordByAuthor(t.Context(), map[string]any{meta.AnnotationKeyCreateAttempt: ownID + "/failed"})
-		if ours := w.state.isOwnEcho(meta.AnnotationKeyCreateAttempt, ownID+"/failed"); err != nil || given != want || ours != (want > 0) {
-			t.Errorf("the object is marked with %s: it ended with %v, given %d times, ours is %t", another, err, given, ours)
+		if ours := w.state.isOwnEcho(meta.AnnotationKeyCreateAttempt, ownID+"/failed"); err != nil ||
+			given != want || ours != (want > 0) {
+			t.Errorf("the object is marked with %s: it ended with %v, given %d times, ours is %t", another, err,
+				given, ours)
 		}
 		w.state.written = nil
 	}

@@ -48,13 +48,15 @@ func TestACreationIsRemembered(t *testing.T) {
 		if named {
 			want, made = "by this process", objectstate.CreationRef{}
 		}
-		if r.Creation != want || r.Since != objectstate.Instant(time.Minute+1) || r.Changed != r.Since || r.Made != made || r.Seen != (objectstate.CreationRef{}) {
+		if r.Creation != want || r.Since != objectstate.Instant(time.Minute+1) || r.Changed != r.Since ||
+			r.Made != made || r.Seen != (objectstate.CreationRef{}) {
 			t.Errorf("named %t: marked %q, remembered %+v %+v", named, mark, r.State, r.Cold)
 		}
 		w.cloud.Hidden = nil
 		w.pass()
 		w.pass()
-		if r := w.remembered(in); r.Made != (objectstate.CreationRef{}) || r.Changed != 0 || !named && r.Seen.Mark != mark {
+		if r := w.remembered(in); r.Made != (objectstate.CreationRef{}) || r.Changed != 0 ||
+			!named && r.Seen.Mark != mark {
 			t.Errorf("named %t: after it has shown, remembered %+v %+v", named, r.State, r.Cold)
 		}
 	}
@@ -113,7 +115,8 @@ func TestWhatIsClaimedIsMarked(t *testing.T) {
 		"with what it fills in": {false, true, managed.OwnerUnknown, "late-init"},
 	} {
 		registry := prometheus.NewRegistry()
-		w := newWorld(t, managed.WithMetricsRegisterer(registry), managed.WithMetricsPrefix("a"), managed.WithAdoptionPolicy(meta.AdoptionPolicyIfUnowned))
+		w := newWorld(t, managed.WithMetricsRegisterer(registry), managed.WithMetricsPrefix("a"),
+			managed.WithAdoptionPolicy(meta.AdoptionPolicyIfUnowned))
 		w.wrap(func(c managed.ExternalClient) managed.ExternalClient {
 			if tc.fills {
 				return filling{c}
@@ -125,13 +128,17 @@ func TestWhatIsClaimedIsMarked(t *testing.T) {
 		w.create(func(v *volume.Volume) {
 			meta.SetExternalName(v, "vol-9")
 			if tc.pending {
-				meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyCreateAttempt: own, meta.AnnotationKeyExternalCreatePending: mark})
+				meta.AddAnnotations(v, map[string]string{
+					meta.AnnotationKeyCreateAttempt:         own,
+					meta.AnnotationKeyExternalCreatePending: mark,
+				})
 			}
 		})
 		w.pass()
 		v := w.get()
 		attempt, ours := v.Annotations[meta.AnnotationKeyCreateAttempt], own[strings.Index(own, "-"):]+"/succeeded"
-		if !strings.HasSuffix(attempt, ours) || tc.pending != (attempt == own+"/succeeded") || meta.GetExternalCreateSucceeded(v).IsZero() || !meta.FinalizerExists(v, managed.FinalizerName) {
+		if !strings.HasSuffix(attempt, ours) || tc.pending != (attempt == own+"/succeeded") ||
+			meta.GetExternalCreateSucceeded(v).IsZero() || !meta.FinalizerExists(v, managed.FinalizerName) {
 			t.Errorf("%s: marked %v, held by %v", name, v.Annotations, v.Finalizers)
 		}
 		for _, what := range []string{"intent", "late-init", "result"} {
@@ -158,7 +165,8 @@ func TestWhatIsNotStoredOfAFailureIsTold(t *testing.T) {
 	for _, e := range w.events {
 		said[string(e.Type)+"/"+string(e.Reason)] = e.Message
 	}
-	if len(said) != 2 || said["Warning/CannotUpdateManagedResource"] != errLost.Error() || said["Warning/CannotCreateExternalResource"] != "create failed: boom" {
+	if len(said) != 2 || said["Warning/CannotUpdateManagedResource"] != errLost.Error() ||
+		said["Warning/CannotCreateExternalResource"] != "create failed: boom" {
 		t.Errorf("told %v", said)
 	}
 }
@@ -236,7 +244,8 @@ func TestAnAttemptThatIsGivenUpIsToldOf(t *testing.T) {
 	w.change(func(v *volume.Volume) { v.Annotations[meta.AnnotationKeyAbandonAttempt] = id })
 	w.taken()
 	w.pass()
-	w.expect("patch, patch, patch status", "Connect Observe Create Observe", "Warning/CreationAttemptAbandoned, Normal/CreatedExternalResource")
+	w.expect("patch, patch, patch status", "Connect Observe Create Observe",
+		"Warning/CreationAttemptAbandoned, Normal/CreatedExternalResource")
 	if again := w.get().Annotations[meta.AnnotationKeyCreateAttempt]; again == id+"/succeeded" {
 		t.Errorf("the attempt %s was repeated", id)
 	}

@@ -126,6 +126,8 @@ func (p *pass) notAllowed() string {
 		}
 	}
 
-	return fmt.Sprintf("the external resource is left as it is: the adoption policy %q %s: choose another name by the annotation %s, "+
-		"or ask whoever runs the provider to allow the policy (managed.WithAllowedAdoptionPolicies)", policy, bound, meta.AnnotationKeyExternalName)
+	return fmt.Sprintf("the external resource is left as it is: the adoption policy %q %s: choose another name by the "+
+		"annotation %s, "+
+		"or ask whoever runs the provider to allow the policy (managed.WithAllowedAdoptionPolicies)", policy, bound,
+		meta.AnnotationKeyExternalName)
 }

@@ -53,10 +53,15 @@ func TestWhatIsAskedFor(t *testing.T) {
 		found          Stamp
 		asked, allowed lifecycle.Adoption
 	}{
-		"nothing":      {nil, "", lifecycle.AdoptMatching, lifecycle.AdoptMatching},
-		"its own":      {map[string]string{meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyNever}, "", lifecycle.AdoptNever, lifecycle.AdoptNever},
-		"restored":     {map[string]string{meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyNever, meta.AnnotationKeyRestoredFrom: stamp}, stamp, lifecycle.AdoptForce, lifecycle.AdoptForce},
-		"from another": {map[string]string{meta.AnnotationKeyRestoredFrom: stamp}, "c/g/K/quay/data/v", lifecycle.AdoptMatching, lifecycle.AdoptMatching},
+		"nothing": {nil, "", lifecycle.AdoptMatching, lifecycle.AdoptMatching},
+		"its own": {map[string]string{meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyNever}, "",
+			lifecycle.AdoptNever, lifecycle.AdoptNever},
+		"restored": {map[string]string{
+			meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyNever,
+			meta.AnnotationKeyRestoredFrom:   stamp,
+		}, stamp, lifecycle.AdoptForce, lifecycle.AdoptForce},
+		"from another": {map[string]string{meta.AnnotationKeyRestoredFrom: stamp}, "c/g/K/quay/data/v",
+			lifecycle.AdoptMatching, lifecycle.AdoptMatching},
 	} {
 		mg := bearing(tc.marks)
 		mg.SetNamespace("quay")
@@ -72,7 +77,10 @@ func TestWhatIsAskedFor(t *testing.T) {
 // Under a name of our choice a finalizer says that a resource without a mark is ours, where its
 // owner is not known; of a name that was assigned only a mark does.
 func TestAStrangerUnderANameOfOurChoice(t *testing.T) {
-	claimed := map[string]string{meta.AnnotationKeyExternalCreateSucceeded: early, meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-1"}
+	claimed := map[string]string{
+		meta.AnnotationKeyExternalCreateSucceeded: early, meta.AnnotationKeyCreateAttempt: ownDone,
+		meta.AnnotationKeyExternalName: "vol-1",
+	}
 	for name, tc := range map[string]struct {
 		named, held bool
 		owner       Owner
@@ -92,7 +100,8 @@ func TestAStrangerUnderANameOfOurChoice(t *testing.T) {
 		if tc.held {
 			mg.SetFinalizers([]string{FinalizerName})
 		}
-		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{}), WithAdoptionPolicy(meta.AdoptionPolicyNever), WithDeterministicExternalName(tc.named))
+		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{}),
+			WithAdoptionPolicy(meta.AdoptionPolicyNever), WithDeterministicExternalName(tc.named))
 		p.observation = ExternalObservation{ResourceExists: true, Owner: tc.owner}
 		if got := p.notOwned(); got != tc.want {
 			t.Errorf("%s: a stranger's is %t", name, got)
@@ -100,13 +109,17 @@ func TestAStrangerUnderANameOfOurChoice(t *testing.T) {
 	}
 }
 
-// A user takes a name back, with the policy that let the object adopt what has it, before the status tells of that: what this
-// process has found as ours stays ours. Under any other name it has to be claimed anew.
+// A user takes a name back, with the policy that let the object adopt what has it, before the status tells of that:
+// what this process has found as ours stays ours. Under any other name it has to be claimed anew.
 func TestWhatWasFoundIsNoStrangers(t *testing.T) {
 	seen := func(name string) *objectState {
-		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: name}}, objectstate.Cold{})
+		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: name}},
+			objectstate.Cold{})
 	}
-	told := commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Message: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}.String()}
+	told := commonv1.Condition{
+		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue,
+		Message: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}.String(),
+	}
 	for name, tc := range map[string]struct {
 		memo  *objectState
 		owner Owner
@@ -118,7 +131,8 @@ func TestWhatWasFoundIsNoStrangers(t *testing.T) {
 		"not found":               {remembering(objectstate.State{}, objectstate.Cold{}), OwnerNobody, true},
 	} {
 		mg := bearing(map[string]string{
-			meta.AnnotationKeyExternalCreateSucceeded: early, meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-9",
+			meta.AnnotationKeyExternalCreateSucceeded: early, meta.AnnotationKeyCreateAttempt: ownDone,
+			meta.AnnotationKeyExternalName: "vol-9",
 		})
 		mg.SetConditions(told)
 		p := passOf(mg, tc.memo)
@@ -146,15 +160,17 @@ func TestWhatAUserNamed(t *testing.T) {
 		named bool
 		want  bool
 	}{
-		"nothing is recorded":              {by(), false, true},
-		"there is no name":                 {map[string]string{attempt: ownID}, false, false},
-		"the system has names of ours":     {by(), true, false},
-		"the user removed the time":        {by(attempt, ownID), false, true},
-		"the user gave the attempt up":     {by(attempt, ownID, pending, early, abandon, ownID), false, true},
-		"the result is not known":          {by(attempt, ownID, pending, early), false, false},
-		"the attempt failed":               {by(attempt, ownID+"/failed", pending, early, meta.AnnotationKeyExternalCreateFailed, early), false, true},
-		"another runtime has begun":        {by(pending, early), false, false},
-		"another runtime has failed":       {by(pending, early, meta.AnnotationKeyExternalCreateFailed, later), false, false},
+		"nothing is recorded":          {by(), false, true},
+		"there is no name":             {map[string]string{attempt: ownID}, false, false},
+		"the system has names of ours": {by(), true, false},
+		"the user removed the time":    {by(attempt, ownID), false, true},
+		"the user gave the attempt up": {by(attempt, ownID, pending, early, abandon, ownID), false, true},
+		"the result is not known":      {by(attempt, ownID, pending, early), false, false},
+		"the attempt failed": {by(attempt, ownID+"/failed", pending, early,
+			meta.AnnotationKeyExternalCreateFailed, early), false, true},
+		"another runtime has begun": {by(pending, early), false, false},
+		"another runtime has failed": {by(pending, early, meta.AnnotationKeyExternalCreateFailed, later),
+			false, false},
 		"the attempt was another object's": {by(attempt, foreign), false, false},
 	} {
 		p := passOf(bearing(tc.marks), &objectState{}, WithDeterministicExternalName(tc.named))
@@ -174,12 +190,17 @@ func TestWhyAPolicyIsNotAllowed(t *testing.T) {
 		owner     Owner
 		want      string
 	}{
-		"far":            {nil, "quay", meta.AdoptionPolicyForce, OwnerOther, `"force" takes over only what is known to belong to an object of the same namespace`},
-		"cluster":        {nil, "", meta.AdoptionPolicyForce, OwnerOther, `"force" takes over for a cluster-scoped object only what is known to belong to an object of the same kind and name`},
-		"not listed":     {[]ReconcilerOption{WithAllowedAdoptionPolicies(meta.AdoptionPolicyIfUnowned)}, "quay", meta.AdoptionPolicyForce, OwnerOther, `"force" is not allowed by this provider`},
-		"of no use":      {[]ReconcilerOption{WithAllowedAdoptionPolicies()}, "quay", meta.AdoptionPolicyIfUnowned, OwnerOther, ""},
-		"nothing asked":  {nil, "quay", "", OwnerOther, ""},
-		"does not match": {[]ReconcilerOption{WithAllowedAdoptionPolicies()}, "quay", meta.AdoptionPolicyIfMatching, OwnerNobody, ""},
+		"far": {nil, "quay", meta.AdoptionPolicyForce, OwnerOther,
+			`"force" takes over only what is known to belong to an object of the same namespace`},
+		"cluster": {nil, "", meta.AdoptionPolicyForce, OwnerOther,
+			`"force" takes over for a cluster-scoped object only what is known to belong to an object of the same kind and name`},
+		"not listed": {[]ReconcilerOption{WithAllowedAdoptionPolicies(meta.AdoptionPolicyIfUnowned)}, "quay",
+			meta.AdoptionPolicyForce, OwnerOther, `"force" is not allowed by this provider`},
+		"of no use": {[]ReconcilerOption{WithAllowedAdoptionPolicies()}, "quay", meta.AdoptionPolicyIfUnowned,
+			OwnerOther, ""},
+		"nothing asked": {nil, "quay", "", OwnerOther, ""},
+		"does not match": {[]ReconcilerOption{WithAllowedAdoptionPolicies()}, "quay", meta.AdoptionPolicyIfMatching,
+			OwnerNobody, ""},
 	} {
 		mg := bearing(map[string]string{meta.AnnotationKeyAdoptionPolicy: tc.policy})
 		mg.SetNamespace(tc.namespace)
@@ -198,25 +219,31 @@ func TestWhyAPolicyIsNotAllowed(t *testing.T) {
 	}
 }
 
-// A record of what a name stands for is written together with the name, although the object has it to the knowledge of this
-// process: after a restore of the API server the same version may be another state of the object. Nothing else writes the name again.
+// A record of what a name stands for is written together with the name, although the object has it to the knowledge
+// of this process: after a restore of the API server the same version may be another state of the object. Nothing
+// else writes the name again.
 func TestARecordIsWrittenWithItsName(t *testing.T) {
 	const attempt, name = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalName
 	for reason, tc := range map[string]struct {
 		marks, changes map[string]string
 		want           bool
 	}{
-		"its name is chosen":    {map[string]string{attempt: ownID, name: "vol-1"}, map[string]string{attempt: ownDone}, false},
-		"it is taken over":      {map[string]string{attempt: ownID, name: "vol-1"}, map[string]string{attempt: ownDone}, true},
-		"there is no name":      {map[string]string{attempt: ownID}, map[string]string{attempt: ownDone}, false},
-		"an attempt is begun":   {map[string]string{name: "vol-1"}, map[string]string{attempt: ownID}, false},
-		"something else":        {map[string]string{attempt: ownDone, name: "vol-1"}, map[string]string{"color": "red"}, false},
-		"the record is removed": {map[string]string{attempt: ownDone, name: "vol-1"}, map[string]string{attempt: ""}, false},
+		"its name is chosen": {map[string]string{attempt: ownID, name: "vol-1"},
+			map[string]string{attempt: ownDone}, false},
+		"it is taken over": {map[string]string{attempt: ownID, name: "vol-1"},
+			map[string]string{attempt: ownDone}, true},
+		"there is no name":    {map[string]string{attempt: ownID}, map[string]string{attempt: ownDone}, false},
+		"an attempt is begun": {map[string]string{name: "vol-1"}, map[string]string{attempt: ownID}, false},
+		"something else": {map[string]string{attempt: ownDone, name: "vol-1"},
+			map[string]string{"color": "red"}, false},
+		"the record is removed": {map[string]string{attempt: ownDone, name: "vol-1"}, map[string]string{attempt: ""},
+			false},
 	} {
 		w := newStored(bearing(tc.marks), &objectState{})
 		w.writes.finalizers, w.r.named = true, reason == "its name is chosen"
 		meta.AddAnnotations(w.mg, tc.changes)
-		if err := w.store(t.Context(), telemetry.Intent); err != nil || len(w.writes.sent) != 1 || strings.Contains(w.writes.sent[0], `"`+name+`":"vol-1"`) != tc.want {
+		if err := w.store(t.Context(), telemetry.Intent); err != nil || len(w.writes.sent) != 1 ||
+			strings.Contains(w.writes.sent[0], `"`+name+`":"vol-1"`) != tc.want {
 			t.Errorf("%s: %v, sent %q", reason, err, w.writes.sent)
 		}
 	}

@@ -51,15 +51,17 @@ func TestForceWithoutANamespace(t *testing.T) {
 		want    string
 		says    []string
 	}{
-		"the same kind and name":         {stamp("Volume", "", "data"), nil, "ReconcileSuccess", nil},
-		"another kind":                   {stamp("Snapshot", "", "data"), nil, "AdoptionNotAllowed", own},
-		"another name":                   {stamp("Volume", "", "other"), nil, "AdoptionNotAllowed", own},
-		"a namespace":                    {stamp("Volume", "default", "data"), nil, "AdoptionNotAllowed", own},
-		"no mark":                        {"", nil, "AdoptionNotAllowed", own},
-		"a mark that is no stamp":        {"vol-owner", nil, "AdoptionNotAllowed", own},
-		"another name, allowed":          {stamp("Volume", "", "other"), anything, "ReconcileSuccess", nil},
-		"a mark that is none, allowed":   {"vol-owner", anything, "ReconcileSuccess", nil},
-		"the same, but force is refused": {stamp("Volume", "", "data"), []managed.ReconcilerOption{managed.WithAllowedAdoptionPolicies()}, "AdoptionNotAllowed", []string{"not allowed by this provider"}},
+		"the same kind and name":       {stamp("Volume", "", "data"), nil, "ReconcileSuccess", nil},
+		"another kind":                 {stamp("Snapshot", "", "data"), nil, "AdoptionNotAllowed", own},
+		"another name":                 {stamp("Volume", "", "other"), nil, "AdoptionNotAllowed", own},
+		"a namespace":                  {stamp("Volume", "default", "data"), nil, "AdoptionNotAllowed", own},
+		"no mark":                      {"", nil, "AdoptionNotAllowed", own},
+		"a mark that is no stamp":      {"vol-owner", nil, "AdoptionNotAllowed", own},
+		"another name, allowed":        {stamp("Volume", "", "other"), anything, "ReconcileSuccess", nil},
+		"a mark that is none, allowed": {"vol-owner", anything, "ReconcileSuccess", nil},
+		"the same, but force is refused": {stamp("Volume", "", "data"),
+			[]managed.ReconcilerOption{managed.WithAllowedAdoptionPolicies()}, "AdoptionNotAllowed",
+			[]string{"not allowed by this provider"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			size, synced := forced(t, tc.stamp, tc.options...)
@@ -84,7 +86,10 @@ func forced(t *testing.T, found managed.Stamp, o ...managed.ReconcilerOption) (s
 		t.Fatal(err)
 	}
 	v := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Name: "data", UID: "now"}, Spec: volume.Spec{SizeGiB: 1}}
-	meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyExternalName: "vol-9", meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyForce})
+	meta.AddAnnotations(v, map[string]string{
+		meta.AnnotationKeyExternalName:   "vol-9",
+		meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyForce,
+	})
 	api := ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(v).WithObjects(v).Build()
 	cloud := &volume.Cloud{}
 	cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 7})

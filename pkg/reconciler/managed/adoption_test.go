@@ -42,29 +42,46 @@ func TestAllowedAdoptionPolicies(t *testing.T) {
 		want      string   // of Synced
 		says      []string // besides the ways out
 	}{
-		"force within a namespace":          {nil, "force", managed.OwnerOther, near, "True/ReconcileSuccess", nil},
-		"force across namespaces":           {nil, "force", managed.OwnerOther, far, "False/AdoptionNotAllowed", []string{`"force"`, "same namespace"}},
-		"force, and nobody knows":           {nil, "force", managed.OwnerOther, "", "False/AdoptionNotAllowed", []string{`"force"`, "same namespace"}},
-		"force for what is nobody's":        {nil, "force", managed.OwnerNobody, "", "True/ReconcileSuccess", nil},
-		"force across namespaces, allowed":  {allowing("if-unowned", "force"), "force", managed.OwnerOther, far, "True/ReconcileSuccess", nil},
-		"force, not allowed":                {allowing("if-unowned"), "force", managed.OwnerOther, near, "False/AdoptionNotAllowed", []string{`"force"`, "not allowed by this provider"}},
-		"force by default, across":          {[]managed.ReconcilerOption{managed.WithAdoptionPolicy("force")}, "", managed.OwnerOther, far, "False/AdoptionNotAllowed", []string{`"force"`, "same namespace"}},
-		"force by default, within":          {[]managed.ReconcilerOption{managed.WithAdoptionPolicy("force")}, "", managed.OwnerOther, near, "True/ReconcileSuccess", nil},
-		"unowned, allowed":                  {allowing("if-unowned"), "if-unowned", managed.OwnerNobody, "", "True/ReconcileSuccess", nil},
-		"unowned, not allowed":              {allowing("if-matching"), "if-unowned", managed.OwnerNobody, "", "False/AdoptionNotAllowed", []string{`"if-unowned"`, "not allowed by this provider"}},
-		"unowned, where owners are unknown": {allowing(), "if-unowned", managed.OwnerUnknown, "", "False/AdoptionNotAllowed", []string{`"if-unowned"`}},
-		"unowned is of no use anyway":       {allowing(), "if-unowned", managed.OwnerOther, near, "False/ExternalResourceNotOwned", nil},
-		"never":                             {allowing(), "never", managed.OwnerNobody, "", "False/ExternalResourceNotOwned", nil},
-		"nothing said":                      {allowing(), "", managed.OwnerUnknown, "", "True/ReconcileSuccess", nil},
-		"ours already":                      {allowing(), "force", managed.OwnerOurs, "", "True/ReconcileSuccess", nil},
+		"force within a namespace": {nil, "force", managed.OwnerOther, near, "True/ReconcileSuccess", nil},
+		"force across namespaces": {nil, "force", managed.OwnerOther, far, "False/AdoptionNotAllowed",
+			[]string{`"force"`, "same namespace"}},
+		"force, and nobody knows": {nil, "force", managed.OwnerOther, "", "False/AdoptionNotAllowed",
+			[]string{`"force"`, "same namespace"}},
+		"force for what is nobody's": {nil, "force", managed.OwnerNobody, "", "True/ReconcileSuccess", nil},
+		"force across namespaces, allowed": {allowing("if-unowned", "force"), "force", managed.OwnerOther, far,
+			"True/ReconcileSuccess", nil},
+		"force, not allowed": {allowing("if-unowned"), "force", managed.OwnerOther, near,
+			"False/AdoptionNotAllowed", []string{`"force"`, "not allowed by this provider"}},
+		"force by default, across": {[]managed.ReconcilerOption{managed.WithAdoptionPolicy("force")}, "",
+			managed.OwnerOther, far, "False/AdoptionNotAllowed", []string{`"force"`, "same namespace"}},
+		"force by default, within": {[]managed.ReconcilerOption{managed.WithAdoptionPolicy("force")}, "",
+			managed.OwnerOther, near, "True/ReconcileSuccess", nil},
+		"unowned, allowed": {allowing("if-unowned"), "if-unowned", managed.OwnerNobody, "",
+			"True/ReconcileSuccess", nil},
+		"unowned, not allowed": {allowing("if-matching"), "if-unowned", managed.OwnerNobody, "",
+			"False/AdoptionNotAllowed", []string{`"if-unowned"`, "not allowed by this provider"}},
+		"unowned, where owners are unknown": {allowing(), "if-unowned", managed.OwnerUnknown, "",
+			"False/AdoptionNotAllowed", []string{`"if-unowned"`}},
+		"unowned is of no use anyway": {allowing(), "if-unowned", managed.OwnerOther, near,
+			"False/ExternalResourceNotOwned", nil},
+		"never": {allowing(), "never", managed.OwnerNobody, "",
+			"False/ExternalResourceNotOwned", nil},
+		"nothing said": {allowing(), "", managed.OwnerUnknown, "", "True/ReconcileSuccess", nil},
+		"ours already": {allowing(), "force", managed.OwnerOurs, "", "True/ReconcileSuccess", nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, tc.options...)
-			w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return neighbouring{c, tc.owner, tc.namespace} })
+			w.wrap(func(c managed.ExternalClient) managed.ExternalClient {
+				return neighbouring{c, tc.owner,
+					tc.namespace}
+			})
 			w.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 7})
 			w.create(func(v *volume.Volume) {
-				meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyExternalName: "vol-9", meta.AnnotationKeyAdoptionPolicy: tc.policy})
+				meta.AddAnnotations(v, map[string]string{
+					meta.AnnotationKeyExternalName:   "vol-9",
+					meta.AnnotationKeyAdoptionPolicy: tc.policy,
+				})
 			})
 			w.pass()
 			c := w.condition("Synced", tc.want)
@@ -86,7 +103,8 @@ func TestAllowedAdoptionPolicies(t *testing.T) {
 			w.expect("", "Connect Observe", "")
 			w.delete()
 			w.pass()
-			if _, calls, _ := w.taken(); !w.gone() || strings.Contains(calls, "Delete") || w.cloud.Disks()[0].SizeGiB != 7 {
+			if _, calls, _ := w.taken(); !w.gone() || strings.Contains(calls, "Delete") ||
+				w.cloud.Disks()[0].SizeGiB != 7 {
 				t.Errorf("gone %t, calls %q, disks %v", w.gone(), calls, w.cloud.Disks())
 			}
 		})

@@ -98,12 +98,13 @@ func TestCriticalAnnotationsAreTriedForAWhile(t *testing.T) {
 		want     error
 		took     time.Duration
 	}{
-		"NoEnd":    {"a context without an end ends", 0, boom, 0, boom, 25 * time.Second},
-		"Longer":   {"one that has an end is waited for", time.Minute, boom, 0, boom, time.Minute},
-		"Shorter":  {"also if that is soon", 3 * time.Second, boom, 0, boom, 3 * time.Second},
-		"Gone":     {"there is no such object", 0, kerrors.NewNotFound(group, "data"), 1, errReplaced, 0},
-		"Another":  {"another has its name", 0, another, 1, errReplaced, 0},
-		"OfOthers": {"something else is not there", 0, kerrors.NewNotFound(group, "namespace"), 0, nil, 25 * time.Second},
+		"NoEnd":   {"a context without an end ends", 0, boom, 0, boom, 25 * time.Second},
+		"Longer":  {"one that has an end is waited for", time.Minute, boom, 0, boom, time.Minute},
+		"Shorter": {"also if that is soon", 3 * time.Second, boom, 0, boom, 3 * time.Second},
+		"Gone":    {"there is no such object", 0, kerrors.NewNotFound(group, "data"), 1, errReplaced, 0},
+		"Another": {"another has its name", 0, another, 1, errReplaced, 0},
+		"OfOthers": {"something else is not there", 0, kerrors.NewNotFound(group, "namespace"), 0, nil,
+			25 * time.Second},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +116,8 @@ func TestCriticalAnnotationsAreTriedForAWhile(t *testing.T) {
 					defer cancel()
 				}
 				c := &patchingClient{answer: func() error { return tc.answer }}
-				err := NewRetryingCriticalAnnotationUpdater(c).UpdateCriticalAnnotations(ctx, &fake.Managed{ObjectMeta: metav1.ObjectMeta{Name: "data"}})
+				err := NewRetryingCriticalAnnotationUpdater(c).UpdateCriticalAnnotations(ctx,
+					&fake.Managed{ObjectMeta: metav1.ObjectMeta{Name: "data"}})
 				took := time.Since(begun)
 				if tc.tries == 0 {
 					took = took.Round(time.Second)
@@ -136,7 +138,8 @@ func TestCriticalAnnotationsNeedNoContext(t *testing.T) {
 	var none context.Context
 	c := &patchingClient{answer: func() error { return nil }}
 	mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-1"})
-	if err := NewRetryingCriticalAnnotationUpdater(c).UpdateCriticalAnnotations(none, mg); err != nil || len(c.sent) != 1 {
+	if err := NewRetryingCriticalAnnotationUpdater(c).UpdateCriticalAnnotations(none, mg); err != nil ||
+		len(c.sent) != 1 {
 		t.Errorf("sent %q, error %v", c.sent, err)
 	}
 }

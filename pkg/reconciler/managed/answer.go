@@ -25,10 +25,13 @@ const (
 )
 
 const (
-	textTaken = "all annotations were removed from the object, whose creation is not resolved: a replace does that, too, so that it is not taken for an answer, " +
-		"and the record of the creation is put back. If it is safe to create again, remove only the annotations that the condition names, above all " +
+	textTaken = "all annotations were removed from the object, whose creation is not resolved: a replace does that, " +
+		"too, so that it is not taken for an answer, " +
+		"and the record of the creation is put back. If it is safe to create again, remove only the annotations that the " +
+		"condition names, above all " +
 		meta.AnnotationKeyExternalCreatePending + ", and leave " + meta.AnnotationKeyWasUnresolved
-	textAgain = " (and leave " + meta.AnnotationKeyWasUnresolved + ": a replace, which takes all annotations, is not taken for an answer)"
+	textAgain = " (and leave " + meta.AnnotationKeyWasUnresolved +
+		": a replace, which takes all annotations, is not taken for an answer)"
 )
 
 // ask makes sure that an answer of the user can be told from a replace, before the condition asks
@@ -43,11 +46,15 @@ func (p *pass) ask(ctx context.Context) error {
 	if err := p.storeQuestion(ctx, noted); err != nil || !noted {
 		return cmp.Or(err, p.publishErr)
 	}
-	if found, _ := p.observedInStatus(creation(p.mg, p.mg)); found || mark == "" { // under another name: that one was claimed, and no other
+	if found, _ := p.observedInStatus(creation(p.mg, p.mg)); found ||
+		mark == "" { // under another name: that one was claimed, and no other
 		return p.publishErr
 	}
 	text := objectstate.CreationRef{Mark: mark, Name: meta.GetExternalName(p.mg)}.String()
-	p.setCondition(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved, Message: text})
+	p.setCondition(commonv1.Condition{
+		Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown,
+		Reason: commonv1.ReasonUnresolved, Message: text,
+	})
 
 	return p.publishErr
 }
@@ -91,8 +98,8 @@ func (p *pass) recordQuestion() bool {
 	return true
 }
 
-// questionNote returns what the note says that the user of an object was asked, and the time of the creation in question.
-// The time is zero if the note has none.
+// questionNote returns what the note says that the user of an object was asked, and the time of the creation in
+// question. The time is zero if the note has none.
 func questionNote(mg resource.Managed) (said string, about time.Time) {
 	said, text, dated := strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved], "/")
 	if !dated {
@@ -112,7 +119,8 @@ func questionNote(mg resource.Managed) (said string, about time.Time) {
 func (p *pass) answered() lifecycle.Answer {
 	synced := p.mg.GetCondition(commonv1.TypeSynced)
 	told := p.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved
-	asked := strings.HasPrefix(synced.Message, textUnresolved) || strings.HasPrefix(synced.Message, textUnseen) || strings.HasPrefix(synced.Message, textNameless) ||
+	asked := strings.HasPrefix(synced.Message, textUnresolved) || strings.HasPrefix(synced.Message, textUnseen) ||
+		strings.HasPrefix(synced.Message, textNameless) ||
 		told && synced.Status != metav1.ConditionTrue
 	gaveUp := p.gaveUp()
 	if !asked && !gaveUp {

@@ -47,7 +47,10 @@ func TestRestore(t *testing.T) {
 	gaveUp := about(second, "")
 	gaveUp.Status, gaveUp.Reason = "False", "GivenUp"
 	begun := noon.Add(time.Hour).Format(time.RFC3339) // the number of the second attempt
-	third := objectstate.Intent{Pending: noon.Add(2 * time.Hour).Format(time.RFC3339), Attempt: fmt.Sprintf("%08x00000000", noon.Add(2*time.Hour).Unix()) + ownID[1:]}
+	third := objectstate.Intent{
+		Pending: noon.Add(2 * time.Hour).Format(time.RFC3339),
+		Attempt: fmt.Sprintf("%08x00000000", noon.Add(2*time.Hour).Unix()) + ownID[1:],
+	}
 	made := objectstate.CreationRef{Mark: third.Attempt + "/succeeded", Name: "vol-2"}
 	cases := map[string]struct {
 		reason     string
@@ -64,35 +67,48 @@ func TestRestore(t *testing.T) {
 			marks: map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: early},
 		},
 		"Taken": {
-			reason: "a replace takes the record of what was observed", memo: remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
-			told: []commonv1.Condition{{Type: "Created", Status: "True", Message: seen.String(), LastTransitionTime: metav1.NewTime(at)}},
+			reason: "a replace takes the record of what was observed",
+			memo:   remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
+			told: []commonv1.Condition{{
+				Type: "Created", Status: "True", Message: seen.String(),
+				LastTransitionTime: metav1.NewTime(at),
+			}},
 			want: map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
 		},
 		"TakenCall": {
-			reason: "and of an attempt whose result is not known", memo: remembering(objectstate.State{}, objectstate.Cold{Called: called}),
-			want: map[string]string{pending: early, attempt: second}, remembers: objectstate.Cold{Called: called},
+			reason: "and of an attempt whose result is not known",
+			memo:   remembering(objectstate.State{}, objectstate.Cold{Called: called}),
+			want:   map[string]string{pending: early, attempt: second}, remembers: objectstate.Cold{Called: called},
 		},
 		"Begun": {
-			reason: "another process may have called for it", memo: &objectState{}, marks: map[string]string{pending: early, attempt: second},
+			reason: "another process may have called for it", memo: &objectState{},
+			marks:     map[string]string{pending: early, attempt: second},
 			remembers: objectstate.Cold{Called: called},
 		},
 		"Earlier": {
-			reason: "the record of an earlier creation gives way", memo: remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
-			told:    []commonv1.Condition{{Type: "Created", Status: "True", Message: seen.String(), LastTransitionTime: metav1.NewTime(at)}},
+			reason: "the record of an earlier creation gives way",
+			memo:   remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
+			told: []commonv1.Condition{{
+				Type: "Created", Status: "True", Message: seen.String(),
+				LastTransitionTime: metav1.NewTime(at),
+			}},
 			marks:   map[string]string{name: "vol-0", attempt: first + "/succeeded", succeeded: early, fails: early},
 			want:    map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
 			message: fmt.Sprintf(textEarlierNamed, "vol-0"),
 		},
 		"Asked": {
-			reason: "all is gone, and nobody has answered: what the process knows is put back", memo: remembering(objectstate.State{}, objectstate.Cold{Called: called}),
-			told: []commonv1.Condition{asks(textUnresolved), about(second, "")}, finalizers: held,
-			want: map[string]string{pending: early, attempt: second, noted: notedTaken}, remembers: objectstate.Cold{Called: called}, message: textTaken,
+			reason: "all is gone, and nobody has answered: what the process knows is put back",
+			memo:   remembering(objectstate.State{}, objectstate.Cold{Called: called}),
+			told:   []commonv1.Condition{asks(textUnresolved), about(second, "")}, finalizers: held,
+			want:      map[string]string{pending: early, attempt: second, noted: notedTaken},
+			remembers: objectstate.Cold{Called: called}, message: textTaken,
 		},
 		"AskedBefore": {
 			reason: "or what the condition says of an attempt", memo: &objectState{},
 			told: []commonv1.Condition{asks(textUnresolved + "; more"), about(second, "")}, finalizers: held,
 			want:      map[string]string{pending: since, attempt: second, noted: notedTaken},
-			remembers: objectstate.Cold{Called: objectstate.Intent{Pending: since, Attempt: second}}, message: textTaken,
+			remembers: objectstate.Cold{Called: objectstate.Intent{Pending: since, Attempt: second}},
+			message:   textTaken,
 		},
 		"AskedOfWhatWasMade": {
 			reason: "or of what was made and never found", memo: &objectState{},
@@ -101,38 +117,51 @@ func TestRestore(t *testing.T) {
 			remembers: objectstate.Cold{Made: seen}, message: textTaken,
 		},
 		"AskedWithoutAName": {
-			reason: "also of what has no name", memo: &objectState{}, told: []commonv1.Condition{asks(textNameless), about(seen.Mark, "")}, finalizers: held,
+			reason: "also of what has no name", memo: &objectState{},
+			told: []commonv1.Condition{asks(textNameless), about(seen.Mark, "")}, finalizers: held,
 			want:      map[string]string{attempt: seen.Mark, succeeded: begun, noted: notedTaken},
 			remembers: objectstate.Cold{Made: objectstate.CreationRef{Mark: seen.Mark}}, message: textTaken,
 		},
 		"Answered": {
-			reason: "who leaves the note has answered", memo: remembering(objectstate.State{}, objectstate.Cold{Called: called, Made: seen}),
-			told: []commonv1.Condition{asks(textUnresolved), about(second, "")}, marks: map[string]string{noted: notedAsked},
+			reason: "who leaves the note has answered",
+			memo:   remembering(objectstate.State{}, objectstate.Cold{Called: called, Made: seen}),
+			told:   []commonv1.Condition{asks(textUnresolved), about(second, "")},
+			marks:  map[string]string{noted: notedAsked},
 		},
 		"AnsweredByTheTime": {
-			reason: "so has who leaves the id", memo: remembering(objectstate.State{}, objectstate.Cold{Called: called}),
-			told: []commonv1.Condition{asks(textUnresolved), about(second, "")}, marks: map[string]string{attempt: second},
+			reason: "so has who leaves the id",
+			memo:   remembering(objectstate.State{}, objectstate.Cold{Called: called}),
+			told:   []commonv1.Condition{asks(textUnresolved), about(second, "")},
+			marks:  map[string]string{attempt: second},
 		},
 		"AnsweredOverEarlier": {
 			reason: "what is left of an earlier creation is no reason to ask again", memo: &objectState{},
-			told: []commonv1.Condition{asks(textUnresolved), about(second, "")}, marks: map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
+			told:  []commonv1.Condition{asks(textUnresolved), about(second, "")},
+			marks: map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
 		},
 		"AnsweredOverOneThatWasSeen": {
-			reason: "nor to put back what was seen before it", memo: remembering(objectstate.State{Seen: seen}, objectstate.Cold{Called: third}),
-			told: []commonv1.Condition{asks(textUnresolved), about(third.Attempt, "")}, marks: map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
+			reason: "nor to put back what was seen before it",
+			memo:   remembering(objectstate.State{Seen: seen}, objectstate.Cold{Called: third}),
+			told:   []commonv1.Condition{asks(textUnresolved), about(third.Attempt, "")},
+			marks:  map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
 		},
 		"Merged": {
-			reason: "the times and the name of another runtime give way", memo: remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
-			told:    []commonv1.Condition{{Type: "Created", Status: "True", Message: seen.String(), LastTransitionTime: metav1.NewTime(at)}},
+			reason: "the times and the name of another runtime give way",
+			memo:   remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
+			told: []commonv1.Condition{{
+				Type: "Created", Status: "True", Message: seen.String(),
+				LastTransitionTime: metav1.NewTime(at),
+			}},
 			marks:   map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
 			want:    map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
 			message: fmt.Sprintf(textEarlierNamed, "vol-0"),
 		},
 		"MergedUnseen": {
 			reason: "so they do while the condition asks about what was never found", memo: &objectState{},
-			told:  []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)},
-			marks: map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
-			want:  map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun}, remembers: objectstate.Cold{Made: seen}, message: fmt.Sprintf(textEarlierNamed, "vol-0"),
+			told:      []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)},
+			marks:     map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
+			want:      map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
+			remembers: objectstate.Cold{Made: seen}, message: fmt.Sprintf(textEarlierNamed, "vol-0"),
 		},
 		"MergedNameless": {
 			reason: "the last has no name", memo: remembering(objectstate.State{Seen: nameless}, objectstate.Cold{}),
@@ -140,30 +169,41 @@ func TestRestore(t *testing.T) {
 			want:  map[string]string{attempt: seen.Mark, succeeded: begun}, message: textEarlier,
 		},
 		"GivenUp": {
-			reason: "what was given up is back: he has answered", memo: &objectState{State: objectstate.State{Known: true}}, told: []commonv1.Condition{gaveUp},
-			marks: map[string]string{attempt: second, pending: early, noted: notedAsked}, want: map[string]string{noted: notedAsked}, message: textGivenUp,
+			reason: "what was given up is back: he has answered",
+			memo:   &objectState{State: objectstate.State{Known: true}}, told: []commonv1.Condition{gaveUp},
+			marks: map[string]string{attempt: second, pending: early, noted: notedAsked},
+			want:  map[string]string{noted: notedAsked}, message: textGivenUp,
 		},
 		"GivenUpBefore": {
 			reason: "another process may have begun another", memo: &objectState{}, told: []commonv1.Condition{gaveUp},
-			marks: map[string]string{attempt: second, pending: early, noted: notedAsked}, remembers: objectstate.Cold{Called: called}, message: textOverruled,
+			marks:     map[string]string{attempt: second, pending: early, noted: notedAsked},
+			remembers: objectstate.Cold{Called: called}, message: textOverruled,
 		},
 		"GivenUpBeforeThat": {
-			reason: "the same, and what came before that was made", memo: &objectState{}, told: []commonv1.Condition{gaveUp},
+			reason: "the same, and what came before that was made", memo: &objectState{},
+			told:      []commonv1.Condition{gaveUp},
 			marks:     map[string]string{attempt: first + "/succeeded", name: "vol-0", succeeded: early},
-			remembers: objectstate.Cold{Made: objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-0"}}, message: textOverruled,
+			remembers: objectstate.Cold{Made: objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-0"}},
+			message:   textOverruled,
 		},
 		"GivenUpAndCalled": {
-			reason: "this process has begun another", memo: remembering(objectstate.State{Known: true}, objectstate.Cold{Called: third}), told: []commonv1.Condition{gaveUp},
-			marks: map[string]string{attempt: second, pending: early}, want: map[string]string{attempt: third.Attempt, pending: third.Pending},
+			reason:    "this process has begun another",
+			memo:      remembering(objectstate.State{Known: true}, objectstate.Cold{Called: third}),
+			told:      []commonv1.Condition{gaveUp},
+			marks:     map[string]string{attempt: second, pending: early},
+			want:      map[string]string{attempt: third.Attempt, pending: third.Pending},
 			remembers: objectstate.Cold{Called: third}, message: textEarlier,
 		},
 		"GivenUpAndMade": {
-			reason: "or has made another", memo: remembering(objectstate.State{Known: true}, objectstate.Cold{Made: made}), told: []commonv1.Condition{gaveUp},
-			marks: map[string]string{attempt: second, pending: early}, want: map[string]string{name: "vol-2", attempt: made.Mark, succeeded: third.Pending},
+			reason: "or has made another", memo: remembering(objectstate.State{Known: true},
+				objectstate.Cold{Made: made}), told: []commonv1.Condition{gaveUp},
+			marks:     map[string]string{attempt: second, pending: early},
+			want:      map[string]string{name: "vol-2", attempt: made.Mark, succeeded: third.Pending},
 			remembers: objectstate.Cold{Made: made}, message: textEarlier,
 		},
 		"GivenUpAndLeft": {
-			reason: "what is left is no record", memo: &objectState{State: objectstate.State{Known: true}}, told: []commonv1.Condition{gaveUp},
+			reason: "what is left is no record", memo: &objectState{State: objectstate.State{Known: true}},
+			told:  []commonv1.Condition{gaveUp},
 			marks: map[string]string{attempt: second, noted: notedAsked},
 		},
 		"NotAsked": {
@@ -195,7 +235,8 @@ func TestRestore(t *testing.T) {
 			if len(p.events) > 0 {
 				warned = p.events[0]
 			}
-			if warned.Message != tc.message || warned.Message != "" && (warned.Type != event.TypeWarning || warned.Reason != "CreationRecordTaken") {
+			if warned.Message != tc.message ||
+				warned.Message != "" && (warned.Type != event.TypeWarning || warned.Reason != "CreationRecordTaken") {
 				t.Errorf("%s: told is %+v", tc.reason, p.events)
 			}
 		})
@@ -215,7 +256,10 @@ func TestARecordThatIsTakenIsToldOnce(t *testing.T) {
 		mg.SetFinalizers([]string{FinalizerName})
 		mg.SetConditions(
 			commonv1.Condition{Type: "Synced", Status: "False", Message: textUnresolved},
-			commonv1.Condition{Type: "Created", Status: "Unknown", Reason: "Unresolved", Message: objectstate.CreationRef{Mark: second}.String()},
+			commonv1.Condition{
+				Type: "Created", Status: "Unknown", Reason: "Unresolved",
+				Message: objectstate.CreationRef{Mark: second}.String(),
+			},
 		)
 		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{LastWarnings: tc.told}))
 		if p.restore(); !p.restored || len(p.events) != 0 {
@@ -230,7 +274,8 @@ func TestAsksAgain(t *testing.T) {
 		"": "", notedAsked: "", notedTaken: textAgain,
 		notedAsked + "/" + early: "", notedTaken + "/" + early: textAgain,
 	} {
-		if got := passOf(bearing(map[string]string{meta.AnnotationKeyWasUnresolved: value}), &objectState{}).asksAgain(); got != want {
+		if got := passOf(bearing(map[string]string{meta.AnnotationKeyWasUnresolved: value}),
+			&objectState{}).asksAgain(); got != want {
 			t.Errorf("%q: got %q", value, got)
 		}
 	}
@@ -255,15 +300,22 @@ func TestRecall(t *testing.T) {
 		want    map[string]string // nil: as they were
 		missing bool
 	}{
-		"Nothing":  {"the snapshot is from before the creation", known, nil, nil, whole, true},
-		"Begun":    {"or from within", known, nil, map[string]string{pending: early, attempt: second}, whole, true},
-		"Again":    {"or from within its repetition", known, []ReconcilerOption{WithCreationTokens()}, map[string]string{pending: early, attempt: second}, whole, true},
-		"Earlier":  {"or from after an earlier one", known, nil, map[string]string{name: "vol-0", attempt: first + "/succeeded", pending: early, succeeded: early}, whole, true},
-		"Whole":    {"nothing is missing", known, nil, whole, nil, false},
-		"Since":    {"another was begun since", remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: first + "/succeeded"}}, objectstate.Cold{}), nil, map[string]string{attempt: second}, nil, false},
-		"Unknown":  {"the memory knows nothing", &objectState{}, nil, nil, nil, false},
-		"Named":    {"a name of our choice needs no record, but the finalizer", here, []ReconcilerOption{WithDeterministicExternalName(true)}, nil, nil, true},
-		"NotNamed": {"and not if nothing was created", &objectState{}, []ReconcilerOption{WithDeterministicExternalName(true)}, nil, nil, false},
+		"Nothing": {"the snapshot is from before the creation", known, nil, nil, whole, true},
+		"Begun":   {"or from within", known, nil, map[string]string{pending: early, attempt: second}, whole, true},
+		"Again": {"or from within its repetition", known, []ReconcilerOption{WithCreationTokens()},
+			map[string]string{pending: early, attempt: second}, whole, true},
+		"Earlier": {"or from after an earlier one", known, nil, map[string]string{
+			name: "vol-0", attempt: first + "/succeeded", pending: early, succeeded: early,
+		}, whole, true},
+		"Whole": {"nothing is missing", known, nil, whole, nil, false},
+		"Since": {"another was begun since",
+			remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: first + "/succeeded"}},
+				objectstate.Cold{}), nil, map[string]string{attempt: second}, nil, false},
+		"Unknown": {"the memory knows nothing", &objectState{}, nil, nil, nil, false},
+		"Named": {"a name of our choice needs no record, but the finalizer", here,
+			[]ReconcilerOption{WithDeterministicExternalName(true)}, nil, nil, true},
+		"NotNamed": {"and not if nothing was created", &objectState{},
+			[]ReconcilerOption{WithDeterministicExternalName(true)}, nil, nil, false},
 	}
 	for id, tc := range cases {
 		mg, want := bearing(tc.marks), tc.want
@@ -286,28 +338,33 @@ func TestWhatIsRememberedOfARecordThatIsBelieved(t *testing.T) {
 		marks map[string]string
 		want  objectstate.CreationRef
 	}{
-		"it succeeded":           {map[string]string{name: "vol-1", attempt: ownDone}, objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}},
-		"its result is unknown":  {map[string]string{name: "vol-1", attempt: ownID}, objectstate.CreationRef{}},
-		"the attempt has failed": {map[string]string{name: "vol-1", attempt: ownID + "/failed"}, objectstate.CreationRef{}},
+		"it succeeded": {map[string]string{name: "vol-1", attempt: ownDone},
+			objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}},
+		"its result is unknown": {map[string]string{name: "vol-1", attempt: ownID}, objectstate.CreationRef{}},
+		"the attempt has failed": {map[string]string{name: "vol-1", attempt: ownID + "/failed"},
+			objectstate.CreationRef{}},
 	} {
 		p := passOf(bearing(tc.marks), &objectState{})
-		if p.applyAnswer(lifecycle.Overruled); p.state.Made != tc.want || len(p.events) != 1 || p.events[0].Message != textOverruled {
+		if p.applyAnswer(lifecycle.Overruled); p.state.Made != tc.want || len(p.events) != 1 ||
+			p.events[0].Message != textOverruled {
 			t.Errorf("%s: remembered as made is %+v, told %+v", reason, p.state.Made, p.events)
 		}
 	}
 }
 
-// A user who has chosen another name for what was found is asked whether it is safe to proceed, and not about the creation: that is
-// told as found. The note by which an answer is known from a replace is stored all the same.
+// A user who has chosen another name for what was found is asked whether it is safe to proceed, and not about the
+// creation: that is told as found. The note by which an answer is known from a replace is stored all the same.
 func TestAUserWhoHasChosenAnotherNameIsAsked(t *testing.T) {
 	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-2"})
 	found := commonv1.Condition{
-		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}.String(),
+		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved,
+		Message: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}.String(),
 	}
 	mg.SetConditions(found)
 	registry := prometheus.NewRegistry()
 	w := newStored(mg, &objectState{}, WithMetricsRegisterer(registry))
-	if err := w.ask(t.Context()); err != nil || len(w.writes.sent) != 1 || w.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != notedAsked {
+	if err := w.ask(t.Context()); err != nil || len(w.writes.sent) != 1 ||
+		w.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != notedAsked {
 		t.Errorf("error %v, sent %q", err, w.writes.sent)
 	}
 	if got := sample(t, registry, "moorage_managed_writes_total", "what"); got["result"] != 1 {
@@ -321,14 +378,16 @@ func TestAUserWhoHasChosenAnotherNameIsAsked(t *testing.T) {
 // Which creation the user is asked about is told by its attempt and its name.
 func TestWhatAUserIsAskedAbout(t *testing.T) {
 	w := newStored(bearing(map[string]string{
-		meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early, meta.AnnotationKeyExternalName: "vol-1",
+		meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early,
+		meta.AnnotationKeyExternalName:  "vol-1",
 		meta.AnnotationKeyWasUnresolved: notedAsked,
 	}), &objectState{})
 	if err := w.ask(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	c := w.mg.GetCondition(commonv1.TypeCreated)
-	if want := (objectstate.CreationRef{Mark: ownID, Name: "vol-1"}).String(); c.Status != metav1.ConditionUnknown || c.Reason != commonv1.ReasonUnresolved || c.Message != want {
+	if want := (objectstate.CreationRef{Mark: ownID, Name: "vol-1"}).String(); c.Status != metav1.ConditionUnknown ||
+		c.Reason != commonv1.ReasonUnresolved || c.Message != want {
 		t.Errorf("Created is %s/%s: %s, want %s", c.Status, c.Reason, c.Message, want)
 	}
 }
@@ -391,11 +450,12 @@ func TestAnObjectWhoseUserIsAskedIsHeld(t *testing.T) {
 		noted   string
 		writes  int
 	}{
-		"the note and the finalizer go in one write":    {ours, lifecycle.Facts{}, nil, notedAsked + "/" + early, 1},
-		"a held object gets the note alone":             {ours, held, nil, notedAsked + "/" + early, 1},
-		"a creation of another runtime gets no note":    {foreign, lifecycle.Facts{}, nil, "", 1},
-		"and nothing is written if it is held":          {foreign, held, nil, "", 0},
-		"a known predecessor has begun the creation":    {foreign, lifecycle.Facts{}, theirs, notedAsked + "/" + early, 1},
+		"the note and the finalizer go in one write": {ours, lifecycle.Facts{}, nil, notedAsked + "/" + early, 1},
+		"a held object gets the note alone":          {ours, held, nil, notedAsked + "/" + early, 1},
+		"a creation of another runtime gets no note": {foreign, lifecycle.Facts{}, nil, "", 1},
+		"and nothing is written if it is held":       {foreign, held, nil, "", 0},
+		"a known predecessor has begun the creation": {foreign, lifecycle.Facts{}, theirs,
+			notedAsked + "/" + early, 1},
 		"a predecessor has created since":               {ours, since, theirs, "", 1},
 		"and nothing is written if that object is held": {ours, sinceHeld, theirs, "", 0},
 	} {

@@ -77,7 +77,8 @@ func (p *pass) nextAttempt() string {
 // than the last beginning too, whatever the clock says: that one attempt was begun
 // again must show.
 func markPending(mg resource.Managed, attempt string, now time.Time) {
-	for _, before := range []time.Time{meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreateFailed(mg), meta.GetExternalCreatePending(mg)} {
+	for _, before := range []time.Time{meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreateFailed(mg),
+		meta.GetExternalCreatePending(mg)} {
 		if next := before.Add(time.Second); now.Before(next) {
 			now = next
 		}
@@ -171,7 +172,8 @@ func (p *pass) abandon() {
 	}
 	id, _ := attemptOf(p.mg)
 	p.r.telemetry.Abandoned()
-	p.recordEvent(event.Warning(reasonAbandoned, errors.Errorf("The attempt %s to create was given up; what it may have led to is left to whoever looks for it", id)))
+	p.recordEvent(event.Warning(reasonAbandoned,
+		errors.Errorf("The attempt %s to create was given up; what it may have led to is left to whoever looks for it", id)))
 }
 
 // lost says whether a create was begun whose result is not known, for this object or for
@@ -189,7 +191,8 @@ func lost(mg resource.Managed) bool {
 // resultTaken says whether somebody has removed the mark of the result of the last attempt, and nothing else: the
 // attempt and its mark are given their result at once, and no runtime removes a mark when it begins another creation.
 func resultTaken(mg resource.Managed, result string) bool {
-	return result == attemptSucceeded && meta.GetExternalCreateSucceeded(mg).IsZero() || result == attemptFailed && meta.GetExternalCreateFailed(mg).IsZero()
+	return result == attemptSucceeded && meta.GetExternalCreateSucceeded(mg).IsZero() ||
+		result == attemptFailed && meta.GetExternalCreateFailed(mg).IsZero()
 }
 
 // unresolved says whether a create was begun for this object whose result is not known.
@@ -323,7 +326,8 @@ func (p *pass) recordByAuthor(ctx context.Context, changes map[string]any) error
 	}
 	p.state.recordWrite(changes)
 	answer := clone(p.mg)
-	if err := p.guarded("update critical annotations", func() error { return p.r.critical.UpdateCriticalAnnotations(ctx, answer) }); err != nil {
+	if err := p.guarded("update critical annotations",
+		func() error { return p.r.critical.UpdateCriticalAnnotations(ctx, answer) }); err != nil {
 		return err
 	}
 	p.adoptResponse(answer)

@@ -2,8 +2,8 @@ package managed
 
 import "fmt"
 
-// whyKept says what a deleted object waits for before it goes, although its external resource is not found, or is not ours any
-// more, and for how long. It does not change while the object waits, so that it is written once.
+// whyKept says what a deleted object waits for before it goes, although its external resource is not found, or is not
+// ours any more, and for how long. It does not change while the object waits, so that it is written once.
 func (p *pass) whyKept() string {
 	switch {
 	case p.searchedFirst:
@@ -13,11 +13,14 @@ func (p *pass) whyKept() string {
 			"and is not the object's by its stamp: looking again, for %s or until the creation grace period is over%s",
 			doubt, textKept)
 	case p.recoveredUnobserved:
-		return "what was created is found by its attempt, and not by its external name: waiting until it is, or until neither finds it" + textKept
+		return "what was created is found by its attempt, and not by its external name: waiting until it is, or until " +
+			"neither finds it" + textKept
 	case p.recoveryGrace > 0:
-		return fmt.Sprintf("what a creation led to is not known, or was never found: looking for it until the recovery window (%s) is over%s", p.recoveryWindow, textKept)
+		return fmt.Sprintf("what a creation led to is not known, or was never found: looking for it until the recovery "+
+			"window (%s) is over%s", p.recoveryWindow, textKept)
 	case p.creationGrace() > 0:
-		return fmt.Sprintf("the external resource was created lately, and is not found: waiting until the creation grace period (%s) is over%s", p.r.grace, textKept)
+		return fmt.Sprintf("the external resource was created lately, and is not found: waiting until the creation grace "+
+			"period (%s) is over%s", p.r.grace, textKept)
 	default:
 		return fmt.Sprintf("the external resource is not found, and no Delete explains that: looking once more after %s%s",
 			doubt, textKept)

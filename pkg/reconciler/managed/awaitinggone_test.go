@@ -10,8 +10,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// A deleted object whose external resource is not found and may show yet says what it waits for, in the status that is written
-// when the wait begins. While it waits nothing is written.
+// A deleted object whose external resource is not found and may show yet says what it waits for, in the status that
+// is written when the wait begins. While it waits nothing is written.
 func TestADeletedObjectSaysWhatItWaitsFor(t *testing.T) {
 	hidden := func(string) bool { return true }
 	for name, tc := range map[string]struct {

@@ -20,13 +20,15 @@ func halfwayPass() *pass {
 	meta.AddFinalizer(v, FinalizerName)
 	meta.SetExternalName(v, "vol-1")
 	v.SetConditions(commonv1.Available(), commonv1.ReconcileSuccess(), commonv1.Condition{
-		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: creation(v, v).String(),
+		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved,
+		Message: creation(v, v).String(),
 	})
 	r := &Reconciler{clock: clock.RealClock{}, createdAt: time.Now().Add(-time.Hour), grace: time.Second}
 	read := clone(v)
 
 	return &pass{
-		r: r, mg: v, read: read, newest: read, generation: 1, state: (&objectState{State: objectstate.State{Seen: creation(v, v)}}).acquire(),
+		r: r, mg: v, read: read, newest: read, generation: 1,
+		state:    (&objectState{State: objectstate.State{Seen: creation(v, v)}}).acquire(),
 		observed: true, observation: ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
 	}
 }

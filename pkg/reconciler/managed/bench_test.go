@@ -48,7 +48,8 @@ func TestSteadyPassAllocates(t *testing.T) {
 	if got > bound {
 		t.Errorf("%.0f allocations, want at most %d", got, bound)
 	}
-	if ready := testing.AllocsPerRun(100, steady(t, managed.WithRestoreDetector(controller.NewRestoreDetector()))); ready > got {
+	if ready := testing.AllocsPerRun(100, steady(t,
+		managed.WithRestoreDetector(controller.NewRestoreDetector()))); ready > got {
 		t.Errorf("%.0f allocations with a detector of restores, %.0f without", ready, got)
 	}
 }
@@ -62,14 +63,16 @@ func steady(t testing.TB, o ...managed.ReconcilerOption) func() {
 	}
 	v := settled(t, scheme)
 	connect := func(context.Context, resource.Managed) (managed.ExternalClient, error) {
-		return managed.ExternalClientFns{ObserveFn: func(_ context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+		return managed.ExternalClientFns{ObserveFn: func(_ context.Context,
+			mg resource.Managed) (managed.ExternalObservation, error) {
 			mg.SetConditions(v.GetCondition("Ready"))
 
 			return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 		}}, nil
 	}
 	r := managed.NewReconciler(&fake.Manager{Client: cached{v: v}, Scheme: scheme}, volume.Kind,
-		append([]managed.ReconcilerOption{managed.WithExternalConnecter(managed.ExternalConnectorFn(connect))}, o...)...)
+		append([]managed.ReconcilerOption{managed.WithExternalConnecter(managed.ExternalConnectorFn(connect))},
+			o...)...)
 
 	return func() {
 		if _, err := r.Reconcile(t.Context(), request()); err != nil {
@@ -143,7 +146,8 @@ func settled(t testing.TB, scheme *runtime.Scheme) *volume.Volume {
 		Namespace: key.Namespace, Name: key.Name, UID: "uid-1", ResourceVersion: "1", Generation: 1,
 	}, Spec: volume.Spec{SizeGiB: 1}}
 	api := ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(v).WithObjects(v).Build()
-	r := managed.NewReconciler(&fake.Manager{Client: api, Scheme: scheme}, volume.Kind, managed.WithExternalConnecter(&volume.Cloud{}))
+	r := managed.NewReconciler(&fake.Manager{Client: api, Scheme: scheme}, volume.Kind,
+		managed.WithExternalConnecter(&volume.Cloud{}))
 	if _, err := r.Reconcile(t.Context(), request()); err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,8 @@ func TestPersistently(t *testing.T) {
 
 			return boom
 		})
-		if want := []time.Duration{0, 50, 150, 350, 750, 1550, 3150, 6350, 9550}; !errors.Is(err, boom) || !slices.Equal(tries, want) {
+		if want := []time.Duration{0, 50, 150, 350, 750, 1550, 3150, 6350, 9550}; !errors.Is(err, boom) ||
+			!slices.Equal(tries, want) {
 			t.Errorf("tried after %d ms, want %d, and ended with %v", tries, want, err)
 		}
 	})
@@ -90,7 +91,10 @@ func TestPersistently(t *testing.T) {
 			t.Errorf("a try that hangs: it took %s, and ended with %v", took, err)
 		}
 	})
-	for what, last := range map[string]error{"the object is gone": errReplaced, "it is not stored": &notStoredError{[]string{"label a"}}} {
+	for what, last := range map[string]error{
+		"the object is gone": errReplaced,
+		"it is not stored":   &notStoredError{[]string{"label a"}},
+	} {
 		tries := 0
 		err := persistently(t.Context(), func(context.Context) error {
 			tries++
@@ -103,7 +107,8 @@ func TestPersistently(t *testing.T) {
 	}
 }
 
-// Nothing begins in the last second of a lease, after a restore was noticed, when the fence says no, or when the process stops.
+// Nothing begins in the last second of a lease, after a restore was noticed, when the fence says no, or when the
+// process stops.
 func TestMayChange(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
@@ -157,7 +162,8 @@ func TestWaitsBeginWhenACallHasEnded(t *testing.T) {
 
 			return errors.New("not yet")
 		})
-		want := []time.Duration{0, 1050 * time.Millisecond, 2150 * time.Millisecond, 3350 * time.Millisecond, 4750 * time.Millisecond, 6550 * time.Millisecond, 9150 * time.Millisecond}
+		want := []time.Duration{0, 1050 * time.Millisecond, 2150 * time.Millisecond, 3350 * time.Millisecond,
+			4750 * time.Millisecond, 6550 * time.Millisecond, 9150 * time.Millisecond}
 		if diff := cmp.Diff(want, at); diff != "" {
 			t.Errorf("-want, +got:\n%s", diff)
 		}

@@ -54,7 +54,8 @@ func slim(in any, labels *labelSets) (any, error) {
 		conditions := conditionsOf(mg)
 		for i := range conditions {
 			c := &conditions[i]
-			c.Type, c.Status, c.Reason = unique.Make(c.Type).Value(), unique.Make(c.Status).Value(), unique.Make(c.Reason).Value()
+			c.Type, c.Status = unique.Make(c.Type).Value(), unique.Make(c.Status).Value()
+			c.Reason = unique.Make(c.Reason).Value()
 		}
 	}
 

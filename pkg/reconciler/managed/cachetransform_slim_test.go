@@ -16,14 +16,17 @@ func TestCacheSharesTheKind(t *testing.T) {
 	transform := CacheOptions().DefaultTransform
 	var kept []*metav1.PartialObjectMetadata
 	for range 2 {
-		out, err := transform(&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: strings.Clone("apps/v1"), Kind: strings.Clone("Deployment")}})
+		out, err := transform(&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{
+			APIVersion: strings.Clone("apps/v1"), Kind: strings.Clone("Deployment"),
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		kept = append(kept, out.(*metav1.PartialObjectMetadata))
 	}
 	if kept[0].APIVersion != "apps/v1" || kept[0].Kind != "Deployment" ||
-		unsafe.StringData(kept[0].Kind) != unsafe.StringData(kept[1].Kind) || unsafe.StringData(kept[0].APIVersion) != unsafe.StringData(kept[1].APIVersion) {
+		unsafe.StringData(kept[0].Kind) != unsafe.StringData(kept[1].Kind) ||
+		unsafe.StringData(kept[0].APIVersion) != unsafe.StringData(kept[1].APIVersion) {
 		t.Errorf("the kind is kept for each object: %+v", kept[0].TypeMeta)
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{"kind": "a"}}

@@ -31,13 +31,16 @@ func holds[T comparable](t *testing.T, value T) {
 func TestCacheKeepsLittle(t *testing.T) {
 	read := func(name string) *fake.Managed { // as a decoder does: each string anew
 		m := &fake.Managed{ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: strings.Clone("quay"), Finalizers: append(make([]string, 0, 8), strings.Clone(FinalizerName)),
-			Labels: map[string]string{strings.Clone("label"): name}, Annotations: map[string]string{strings.Clone("annotation"): name},
+			Name: name, Namespace: strings.Clone("quay"),
+			Finalizers:    append(make([]string, 0, 8), strings.Clone(FinalizerName)),
+			Labels:        map[string]string{strings.Clone("label"): name},
+			Annotations:   map[string]string{strings.Clone("annotation"): name},
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "somebody"}},
 		}}
 		m.SetConditions(commonv1.Condition{
 			Type: commonv1.ConditionType(strings.Clone("Ready")), Status: metav1.ConditionStatus(strings.Clone("True")),
-			Reason: commonv1.ConditionReason(strings.Clone("Available")), Message: name, LastTransitionTime: metav1.Unix(1, 0),
+			Reason: commonv1.ConditionReason(strings.Clone("Available")), Message: name,
+			LastTransitionTime: metav1.Unix(1, 0),
 		})
 
 		return m
@@ -133,9 +136,14 @@ func TestCacheKeepsWhatElseThereIs(t *testing.T) {
 	if out, err := transform(missed); err != nil || out != missed {
 		t.Errorf("got %v, %v", out, err)
 	}
-	u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a", "managedFields": []any{}}, "spec": map[string]any{"size": int64(1)}}}
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": "a", "managedFields": []any{}},
+		"spec":     map[string]any{"size": int64(1)},
+	}}
 	out, err := transform(u)
-	want := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a"}, "spec": map[string]any{"size": int64(1)}}}
+	want := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": "a"}, "spec": map[string]any{"size": int64(1)},
+	}}
 	if diff := cmp.Diff(want, out); diff != "" || err != nil {
 		t.Errorf("%v, -want +got:\n%s", err, diff)
 	}

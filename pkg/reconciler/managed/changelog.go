@@ -41,26 +41,31 @@ type changeLogClient struct {
 func (l changeLogClient) Create(ctx context.Context, mg resource.Managed) error {
 	id, _ := attemptOf(mg)
 
-	return l.pass.recordChange(ctx, changelog.OperationCreate, id, func(ctx context.Context) error { return l.ExternalClient.Create(ctx, mg) })
+	return l.pass.recordChange(ctx, changelog.OperationCreate, id,
+		func(ctx context.Context) error { return l.ExternalClient.Create(ctx, mg) })
 }
 
 func (l changeLogClient) Update(ctx context.Context, mg resource.Managed) error {
-	return l.pass.recordChange(ctx, changelog.OperationUpdate, "", func(ctx context.Context) error { return l.ExternalClient.Update(ctx, mg) })
+	return l.pass.recordChange(ctx, changelog.OperationUpdate, "",
+		func(ctx context.Context) error { return l.ExternalClient.Update(ctx, mg) })
 }
 
 func (l changeLogClient) Delete(ctx context.Context, mg resource.Managed) error {
-	return l.pass.recordChange(ctx, changelog.OperationDelete, "", func(ctx context.Context) error { return l.ExternalClient.Delete(ctx, mg) })
+	return l.pass.recordChange(ctx, changelog.OperationDelete, "",
+		func(ctx context.Context) error { return l.ExternalClient.Delete(ctx, mg) })
 }
 
 // recordChange makes a change and notes it, to be told at the end.
-func (p *pass) recordChange(ctx context.Context, operation changelog.Operation, attempt string, call func(context.Context) error) error {
+func (p *pass) recordChange(ctx context.Context, operation changelog.Operation, attempt string,
+	call func(context.Context) error) error {
 	before, err := changelog.Image(p.mg, p.mask())
 	if err != nil {
 		p.log().Debug("Cannot tell the change log what an object was like", "error", err)
 	}
 	e := changelog.Entry{
 		Time: p.now(), Provider: p.r.provider, ProviderVersion: p.r.providerVersion,
-		GroupVersionKind: schema.GroupVersionKind(p.r.of), Namespace: p.mg.GetNamespace(), Name: p.mg.GetName(), UID: p.mg.GetUID(),
+		GroupVersionKind: schema.GroupVersionKind(p.r.of), Namespace: p.mg.GetNamespace(), Name: p.mg.GetName(),
+		UID:       p.mg.GetUID(),
 		Operation: operation, Attempt: attempt, Before: before,
 	}
 	var details changelog.Details

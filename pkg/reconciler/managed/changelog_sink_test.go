@@ -32,7 +32,10 @@ func TestASinkThatPanicsHasFailed(t *testing.T) {
 // The last moment of a search counts as one; and an interval that is one is not complained about.
 func TestTheLastMomentOfASearch(t *testing.T) {
 	mg := bearing(nil)
-	mg.SetConditions(commonv1.Condition{Type: commonv1.TypeReady, Status: metav1.ConditionFalse, LastTransitionTime: metav1.Time{Time: noon}})
+	mg.SetConditions(commonv1.Condition{
+		Type: commonv1.TypeReady, Status: metav1.ConditionFalse,
+		LastTransitionTime: metav1.Time{Time: noon},
+	})
 	p := passOf(mg, &objectState{})
 	p.recoveryGrace = 1
 	if got := p.delay(untilGrace); got != 1 || p.state.Backoffs != 1 {

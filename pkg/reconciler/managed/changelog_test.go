@@ -54,18 +54,21 @@ func TestChangesAreLogged(t *testing.T) {
 	var got []line
 	for _, e := range told {
 		got = append(got, line{string(e.Operation), e.ExternalName, e.Error})
-		if e.Provider != "provider-clouds" || e.Name != key.Name || e.UID != "uid-1" || e.GroupVersionKind.Kind != "Snapshot" || (e.Attempt != "") != (e.Operation == "Create") {
+		if e.Provider != "provider-clouds" || e.Name != key.Name || e.UID != "uid-1" ||
+			e.GroupVersionKind.Kind != "Snapshot" || (e.Attempt != "") != (e.Operation == "Create") {
 			t.Errorf("entry %+v", e)
 		}
 	}
-	want := []line{{"Create", "", "no quota"}, {"Create", "vol-1", ""}, {"Update", "vol-1", "too big"}, {"Update", "vol-1", ""}, {"Delete", "vol-1", ""}}
+	want := []line{{"Create", "", "no quota"}, {"Create", "vol-1", ""}, {"Update", "vol-1", "too big"},
+		{"Update", "vol-1", ""}, {"Delete", "vol-1", ""}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if got := told[1].Details["request"]; got != "Create-1" {
 		t.Errorf("details %v", told[1].Details)
 	}
-	if before, after := string(told[1].Before), string(told[1].After); strings.Contains(before, `"id":"vol-1"`) || !strings.Contains(after, `"id":"vol-1"`) {
+	if before, after := string(told[1].Before), string(told[1].After); strings.Contains(before, `"id":"vol-1"`) ||
+		!strings.Contains(after, `"id":"vol-1"`) {
 		t.Errorf("before %s\nafter %s", before, after)
 	}
 }
@@ -79,7 +82,8 @@ func TestASinkStandsBetweenNothing(t *testing.T) {
 	for name, sink := range cases {
 		t.Run(name, func(t *testing.T) {
 			var g gallery
-			g = newGallery(t, managed.WithChangeLog(changelog.SinkFunc(func(ctx context.Context, e changelog.Entry) error {
+			g = newGallery(t, managed.WithChangeLog(changelog.SinkFunc(func(ctx context.Context,
+				e changelog.Entry) error {
 				if s := g.get(); meta.GetExternalName(s) == "" || s.Status.ID == "" {
 					t.Error("told before it was stored")
 				}
@@ -142,7 +146,8 @@ func TestNoSecretInTheChangeLog(t *testing.T) {
 	if _, err := g.try(); err == nil || strings.Contains(err.Error(), "password-of") {
 		t.Errorf("error %v", err)
 	}
-	if !strings.Contains(lines.String(), `"operation":"Update"`) || strings.Contains(strings.SplitAfterN(lines.String(), "\n", 2)[1], "password-of-vol-1") {
+	if !strings.Contains(lines.String(), `"operation":"Update"`) ||
+		strings.Contains(strings.SplitAfterN(lines.String(), "\n", 2)[1], "password-of-vol-1") {
 		t.Errorf("log: %s", lines.String())
 	}
 }

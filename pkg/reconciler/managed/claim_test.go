@@ -135,7 +135,10 @@ func TestAnAdoptionAfterALostRaceIsMarked(t *testing.T) {
 	w.cloud.Put(volume.Disk{ID: "vol-77", SizeGiB: 1})
 	w.create(func(v *volume.Volume) {
 		v.Finalizers = []string{managed.FinalizerName}
-		v.Annotations = map[string]string{meta.AnnotationKeyAdoptionPolicy: "if-unowned", meta.AnnotationKeyExternalName: "vol-77"}
+		v.Annotations = map[string]string{
+			meta.AnnotationKeyAdoptionPolicy: "if-unowned",
+			meta.AnnotationKeyExternalName:   "vol-77",
+		}
 	})
 	w.pass()
 	w.condition("Ready", "True/Available")

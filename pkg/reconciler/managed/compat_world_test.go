@@ -165,12 +165,18 @@ func (t told) String() string {
 
 // connecting connects to a client made of functions.
 func connecting(c managed.ExternalClient) managed.ExternalConnecter {
-	return managed.ExternalConnectorFn(func(context.Context, resource.Managed) (managed.ExternalClient, error) { return c, nil })
+	return managed.ExternalConnectorFn(func(context.Context,
+		resource.Managed) (managed.ExternalClient, error) {
+		return c, nil
+	})
 }
 
 // observes returns a client whose Observe always finds o.
 func observes(o managed.ExternalObservation) managed.ExternalClientFns {
-	return managed.ExternalClientFns{ObserveFn: func(context.Context, resource.Managed) (managed.ExternalObservation, error) { return o, nil }}
+	return managed.ExternalClientFns{ObserveFn: func(context.Context,
+		resource.Managed) (managed.ExternalObservation, error) {
+		return o, nil
+	}}
 }
 
 // answers returns a call of a client that is answered with err.

@@ -158,11 +158,14 @@ func (p *pass) waitForToken(ctx context.Context, continues bool) (release func(e
 	}
 
 	release, err = p.gate.Acquire(ctx, gates.Request{
-		Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID()), Priority: callPriorities[p.priority], Continues: continues,
-		Message: p.causeOf,
+		Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID()), Priority: callPriorities[p.priority],
+		Continues: continues,
+		Message:   p.causeOf,
 	})
 	if p.state.reservation = nil; err != nil {
-		p.state.reservation = &reservation{p.gate, gates.Request{Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID())}}
+		p.state.reservation = &reservation{p.gate, gates.Request{
+			Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID()),
+		}}
 	}
 
 	return release, err

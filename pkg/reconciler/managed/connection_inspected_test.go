@@ -52,7 +52,8 @@ func TestWhatAClientCanDo(t *testing.T) {
 			return nil
 		}}
 		p.inspect(&able)
-		if (p.lister != nil) != bulk || p.recoverer == nil || p.backend == nil || p.system != "blue" || p.connection.Name != "c" || p.connection.Revision != "1" {
+		if (p.lister != nil) != bulk || p.recoverer == nil || p.backend == nil || p.system != "blue" ||
+			p.connection.Name != "c" || p.connection.Revision != "1" {
 			t.Errorf("%s: %+v, %v, %v, %q, %+v", name, p.lister, p.recoverer, p.backend, p.system, p.connection)
 		}
 		if failed := p.disconnect(t.Context()); failed != "" || len(closed) != 2 || closed[0] != "client" {
@@ -104,11 +105,14 @@ func TestLeaveIsWaitedForInTime(t *testing.T) {
 
 // What is left of a lease is told to the nanosecond at any time of day, by the wall clock if the deadline has no other.
 func TestWhatIsLeftOfALeaseAtAnyTimeOfDay(t *testing.T) {
-	for _, now := range []time.Time{noon, noon.Add(20 * time.Minute), noon.Add(40 * time.Minute), noon.Add(59*time.Minute + 59*time.Second)} {
+	for _, now := range []time.Time{noon, noon.Add(20 * time.Minute), noon.Add(40 * time.Minute),
+		noon.Add(59*time.Minute + 59*time.Second)} {
 		for _, want := range []time.Duration{-time.Hour, -1, 0, 1, time.Second, 2 * time.Hour} {
-			p := passOf(bearing(nil), &objectState{}, WithClock(testclock.NewFakePassiveClock(now)), WithLeaseDeadline(func() time.Time { return now.Add(want) }))
+			p := passOf(bearing(nil), &objectState{}, WithClock(testclock.NewFakePassiveClock(now)),
+				WithLeaseDeadline(func() time.Time { return now.Add(want) }))
 			if left, limited, err := p.leaseLeft(); left != want || !limited || err != nil {
-				t.Errorf("at %s, %s before the deadline: %s is left, limited is %t, error %v", now, want, left, limited, err)
+				t.Errorf("at %s, %s before the deadline: %s is left, limited is %t, error %v", now, want, left,
+					limited, err)
 			}
 		}
 	}
@@ -120,7 +124,8 @@ func TestNothingIsLeftOfNoLease(t *testing.T) {
 		"none":        func(*Reconciler) {},
 		"without end": WithLeaseDeadline(func() time.Time { return time.Time{} }),
 	} {
-		if left, limited, err := passOf(bearing(nil), &objectState{}, o).leaseLeft(); left != 0 || limited || err != nil {
+		if left, limited, err := passOf(bearing(nil), &objectState{}, o).leaseLeft(); left != 0 || limited ||
+			err != nil {
 			t.Errorf("%s: %s is left, limited is %t", name, left, limited)
 		}
 	}
@@ -131,11 +136,13 @@ func TestNothingIsLeftOfNoLease(t *testing.T) {
 	}
 }
 
-// That the process stops comes before that it has to, and that before the end of its lease, about which nobody is asked any more.
+// That the process stops comes before that it has to, and that before the end of its lease, about which nobody is
+// asked any more.
 func TestWhyNothingMayBeChanged(t *testing.T) {
 	d := controller.NewRestoreDetector()
 	d.Seen(schema.GroupKind{Kind: "K"}, "10", "9")
-	p := passOf(bearing(nil), &objectState{}, WithRestoreDetector(d), WithLeaseDeadline(func() time.Time { return noon }))
+	p := passOf(bearing(nil), &objectState{}, WithRestoreDetector(d),
+		WithLeaseDeadline(func() time.Time { return noon }))
 	if err := p.checkFence(t.Context()); !errors.Is(err, controller.ErrRestored) || !errors.Is(err, errFenced) {
 		t.Errorf("after a restore, under a lease that is over: %v", err)
 	}
@@ -145,7 +152,8 @@ func TestWhyNothingMayBeChanged(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := p.checkFence(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, controller.ErrRestored) || !errors.Is(err, errFenced) {
+	if err := p.checkFence(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, controller.ErrRestored) ||
+		!errors.Is(err, errFenced) {
 		t.Errorf("in a process that stops: %v", err)
 	}
 }

@@ -25,7 +25,8 @@ func TestAGateLearnsHowACallEnded(t *testing.T) {
 		var learnt []error
 		p := passOf(bearing(nil), &objectState{})
 		err := p.call(func(err error) { learnt = append(learnt, err) }, func() error { return tc.answer })
-		if !errors.Is(err, tc.answer) || len(learnt) != 1 || !errors.Is(learnt[0], tc.learns) || (learnt[0] == nil) != (tc.learns == nil) {
+		if !errors.Is(err, tc.answer) || len(learnt) != 1 || !errors.Is(learnt[0], tc.learns) ||
+			(learnt[0] == nil) != (tc.learns == nil) {
 			t.Errorf("%s: it ended with %v, and is learnt as %v", name, err, learnt)
 		}
 	}
@@ -56,7 +57,8 @@ func TestACallWithoutLeaveIsNotMade(t *testing.T) {
 		kept := &keptContext{}
 		do := callsOf(rateLimitedClient{kept, p})[call]
 		for begun := 0; begun < 5; begun++ { // as long as it goes on with what has begun
-			if err := do(t.Context()); err != nil || len(kept.called) != begun+1 || !p.admitted || p.state.reservation != nil {
+			if err := do(t.Context()); err != nil || len(kept.called) != begun+1 || !p.admitted ||
+				p.state.reservation != nil {
 				t.Errorf("%s %d: it ended with %v after the calls %v", call, begun, err, kept.called)
 			}
 		}
@@ -64,12 +66,14 @@ func TestACallWithoutLeaveIsNotMade(t *testing.T) {
 		next.connection = p.connection
 		next.bindConnection()
 		kept = &keptContext{}
-		if err := callsOf(rateLimitedClient{kept, next})[call](t.Context()); !gates.IsHeld(err) || kept.called != nil || next.admitted {
+		if err := callsOf(rateLimitedClient{kept, next})[call](t.Context()); !gates.IsHeld(err) ||
+			kept.called != nil || next.admitted {
 			t.Errorf("%s: it ended with %v after the calls %v", call, err, kept.called)
 		}
 		want := gates.Request{Namespace: "quay", Object: "uid-1"}
 		held := next.state.reservation
-		if held == nil || held.gate != next.gate || held.of.Namespace != want.Namespace || held.of.Object != want.Object {
+		if held == nil || held.gate != next.gate || held.of.Namespace != want.Namespace ||
+			held.of.Object != want.Object {
 			t.Errorf("%s: the turn is %+v, want that of %+v", call, held, want)
 		}
 		next.bindConnection()
@@ -120,11 +124,13 @@ func TestWhyThereIsNoClient(t *testing.T) {
 		for _, s := range set.States() {
 			calls += s.Calls
 		}
-		if !errors.Is(err, tc.err) || calls != tc.calls || (p.gate != nil) != tc.gated || (p.connection.Name == "default") != tc.gated {
+		if !errors.Is(err, tc.err) || calls != tc.calls || (p.gate != nil) != tc.gated ||
+			(p.connection.Name == "default") != tc.gated {
 			t.Errorf("%s: %v, %d calls, over %q", name, err, calls, p.connection.Name)
 		}
 	}
-	set := gates.NewSet(gates.WithClock(clock), gates.WithRate(0.1, 0.1, 0.1), gates.WithMaxWait(0), gates.WithBreaker(3, time.Minute, time.Minute))
+	set := gates.NewSet(gates.WithClock(clock), gates.WithRate(0.1, 0.1, 0.1), gates.WithMaxWait(0),
+		gates.WithBreaker(3, time.Minute, time.Minute))
 	p := passOf(bearing(nil), &objectState{}, WithLimits(set))
 	for i := range 3 { // Connect is not held to the pace
 		if err := p.connectFailed(t.Context(), down); !errors.Is(err, down) {
@@ -137,7 +143,8 @@ func TestWhyThereIsNoClient(t *testing.T) {
 	}
 	before := set.States()[0]
 	next := passOf(bearing(nil), &objectState{}, WithLimits(set))
-	if err := next.connectFailed(t.Context(), held); !errors.Is(err, held) || next.gate != set.Gate("default") || set.States()[0].Calls != before.Calls || set.States()[0].Held != before.Held {
+	if err := next.connectFailed(t.Context(), held); !errors.Is(err, held) || next.gate != set.Gate("default") ||
+		set.States()[0].Calls != before.Calls || set.States()[0].Held != before.Held {
 		t.Errorf("what the gates have said counts again: %v, %+v", err, set.States()[0])
 	}
 }
@@ -153,21 +160,29 @@ func TestWhatHoldsAnObjectBack(t *testing.T) {
 		synced  commonv1.ConditionReason
 		says    string
 	}{
-		"Poll":         {"nobody waits", external.Unavailable(boom), lifecycle.Poll, time.Second, "", ""},
-		"Throttled":    {"for long", external.Throttled("", 10*time.Second, boom), lifecycle.User, 10 * time.Second, commonv1.ReasonThrottled, "waiting for a turn"},
-		"ForAMoment":   {"not worth a word", external.Throttled("", 9*time.Second, boom), lifecycle.User, 9 * time.Second, "", ""},
-		"Unavailable":  {"it is down", external.Unavailable(boom), lifecycle.User, time.Second, commonv1.ReasonExternalSystemUnavailable, "unavailable: waiting until it is back; last error: boom"},
-		"Unauthorized": {"the credentials are not accepted", external.Unauthorized(boom), lifecycle.User, time.Second, commonv1.ReasonUnauthorized, "correct those of the ProviderConfig; last error: boom"},
-		"Both":         {"without credentials nobody knows what works", external.Unauthorized(external.Unavailable(boom)), lifecycle.User, time.Second, commonv1.ReasonUnauthorized, "credentials"},
+		"Poll": {"nobody waits", external.Unavailable(boom), lifecycle.Poll, time.Second, "", ""},
+		"Throttled": {"for long", external.Throttled("", 10*time.Second, boom), lifecycle.User, 10 * time.Second,
+			commonv1.ReasonThrottled, "waiting for a turn"},
+		"ForAMoment": {"not worth a word", external.Throttled("", 9*time.Second, boom), lifecycle.User,
+			9 * time.Second, "", ""},
+		"Unavailable": {"it is down", external.Unavailable(boom), lifecycle.User, time.Second,
+			commonv1.ReasonExternalSystemUnavailable, "unavailable: waiting until it is back; last error: boom"},
+		"Unauthorized": {"the credentials are not accepted", external.Unauthorized(boom), lifecycle.User,
+			time.Second, commonv1.ReasonUnauthorized, "correct those of the ProviderConfig; last error: boom"},
+		"Both": {"without credentials nobody knows what works",
+			external.Unauthorized(external.Unavailable(boom)), lifecycle.User, time.Second,
+			commonv1.ReasonUnauthorized, "credentials"},
 	}
 	for name, tc := range cases {
 		p := passOf(bearing(nil), &objectState{})
 		p.priority, p.gate = tc.urgency, gates.New(gates.WithClock(p.r.clock))
 		o := p.throttled(tc.err)
-		if o.name != "held" || o.after != tc.after || o.progress != moving || !o.unfinished || o.requeue != backoff || o.synced.Reason != tc.synced {
+		if o.name != "held" || o.after != tc.after || o.progress != moving || !o.unfinished ||
+			o.requeue != backoff || o.synced.Reason != tc.synced {
 			t.Errorf("%s: %s: got %+v", name, tc.reason, o)
 		}
-		if text := o.synced.Message; (text == "") != (tc.says == "") || !strings.HasSuffix(text, tc.says) && name != "Both" {
+		if text := o.synced.Message; (text == "") != (tc.says == "") ||
+			!strings.HasSuffix(text, tc.says) && name != "Both" {
 			t.Errorf("%s: it says %q", name, text)
 		}
 		if tc.synced == commonv1.ReasonThrottled && strings.Contains(o.synced.Message, "boom") {
@@ -176,7 +191,8 @@ func TestWhatHoldsAnObjectBack(t *testing.T) {
 	}
 
 	p := passOf(bearing(nil), &objectState{})
-	if p.gate = gates.New(gates.WithClock(p.r.clock)); p.throttledMessage(commonv1.ReasonUnauthorized, external.Unauthorized(errors.New(""))) != textsHeld[commonv1.ReasonUnauthorized] {
+	if p.gate = gates.New(gates.WithClock(p.r.clock)); p.throttledMessage(commonv1.ReasonUnauthorized,
+		external.Unauthorized(errors.New(""))) != textsHeld[commonv1.ReasonUnauthorized] {
 		t.Error("a cause that says nothing is told")
 	}
 	long := p.causeOf(external.Unavailable(errors.New(strings.Repeat("x", 2000))))
@@ -184,7 +200,8 @@ func TestWhatHoldsAnObjectBack(t *testing.T) {
 		t.Errorf("%d bytes of a cause are told", n)
 	}
 	for range 5 { // until it is known to be down
-		if release, err := p.gate.Acquire(t.Context(), gates.Request{Message: func(error) string { return "of the first" }}); err == nil {
+		if release, err := p.gate.Acquire(t.Context(),
+			gates.Request{Message: func(error) string { return "of the first" }}); err == nil {
 			release(external.Unavailable(boom))
 		}
 	}
@@ -199,7 +216,9 @@ func TestWhatHoldsAnObjectBack(t *testing.T) {
 			release(external.Unavailable(boom))
 		}
 	}
-	if _, held := p.gate.Acquire(t.Context(), gates.Request{}); p.throttledMessage(commonv1.ReasonExternalSystemUnavailable, held) != textsHeld[commonv1.ReasonExternalSystemUnavailable] {
+	if _, held := p.gate.Acquire(t.Context(),
+		gates.Request{}); p.throttledMessage(commonv1.ReasonExternalSystemUnavailable,
+		held) != textsHeld[commonv1.ReasonExternalSystemUnavailable] {
 		t.Errorf("of %v it says %q", held, p.throttledMessage(commonv1.ReasonExternalSystemUnavailable, held))
 	}
 }
@@ -208,7 +227,8 @@ func TestWhatHoldsAnObjectBack(t *testing.T) {
 func TestAStopWithoutARevision(t *testing.T) {
 	mg := bearing(nil)
 	mg.SetResourceVersion("1")
-	p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Stop: objectstate.Stop{Version: "1", Due: noon, Until: noon.Add(time.Second)}}))
+	p := passOf(mg, remembering(objectstate.State{},
+		objectstate.Cold{Stop: objectstate.Stop{Version: "1", Due: noon, Until: noon.Add(time.Second)}}))
 	if p.causeUnchanged() {
 		t.Error("nothing is known of the credentials, and nothing has changed")
 	}
@@ -220,7 +240,8 @@ func TestAStopWithoutARevision(t *testing.T) {
 
 // What differs each time in a text, and says nothing, is no news of whichever condition.
 func TestTextsThatStaySteady(t *testing.T) {
-	const was, is, other = "denied: request id: 7f3a1b2c-0000-4000-8000-000000000001", "denied: request id: 7f3a1b2c-0000-4000-8000-000000000002", "denied: no such user"
+	const was, is, other = "denied: request id: 7f3a1b2c-0000-4000-8000-000000000001", "denied: request id: " +
+		"7f3a1b2c-0000-4000-8000-000000000002", "denied: no such user"
 	for _, of := range []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate} {
 		for name, tc := range map[string]struct {
 			now  commonv1.Condition
@@ -238,7 +259,8 @@ func TestTextsThatStaySteady(t *testing.T) {
 			mg.SetConditions(tc.now)
 			p := passOf(mg, &objectState{})
 			p.read = read
-			if p.stabilizeMessages(); mg.GetCondition(of).Message != tc.want || mg.GetCondition(of).Status != tc.now.Status || len(mg.Conditions) != 1 {
+			if p.stabilizeMessages(); mg.GetCondition(of).Message != tc.want ||
+				mg.GetCondition(of).Status != tc.now.Status || len(mg.Conditions) != 1 {
 				t.Errorf("%s: %s: %+v", of, name, mg.Conditions)
 			}
 		}

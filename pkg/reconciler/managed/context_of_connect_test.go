@@ -49,6 +49,7 @@ func TestTheContextOfConnectEndsWithThePass(t *testing.T) {
 		t.Errorf("ended before the call: %v", ended)
 	}
 	if connected.Err() == nil || last.Err() == nil {
-		t.Errorf("after the pass the context of Connect has ended with %v, that of Disconnect with %v", connected.Err(), last.Err())
+		t.Errorf("after the pass the context of Connect has ended with %v, that of Disconnect with %v",
+			connected.Err(), last.Err())
 	}
 }

@@ -48,17 +48,19 @@ func (c *contexts) write(ctx context.Context, note string) error {
 func TestContextsEndWithTheirCalls(t *testing.T) {
 	c := &contexts{T: t, all: map[string]context.Context{}}
 	first := errLost
-	w := newWorld(t, managed.WithCreationGracePeriod(0), managed.WithInitializers(managed.InitializerFn(func(ctx context.Context, _ resource.Managed) error {
-		c.note(ctx, "Initialize", true)
-		err := first
-		first = nil
+	w := newWorld(t, managed.WithCreationGracePeriod(0),
+		managed.WithInitializers(managed.InitializerFn(func(ctx context.Context, _ resource.Managed) error {
+			c.note(ctx, "Initialize", true)
+			err := first
+			first = nil
 
-		return err
-	})))
+			return err
+		})))
 	w.cloud.Window = 30 * time.Second
 	w.cloud.After = lost()
 	w.cloud.Before = func(ctx context.Context, call string, _ resource.Managed) error {
-		if found := c.all["Recover"]; call == "Observe" && found != nil && found.Err() == nil { // what it finds is stored first
+		if found := c.all["Recover"]; call == "Observe" && found != nil &&
+			found.Err() == nil { // what it finds is stored first
 			c.Error("the context of a lookup goes on when it is observed")
 		}
 		c.note(ctx, call, call != "Connect" && call != "Recover")
@@ -75,7 +77,8 @@ func TestContextsEndWithTheirCalls(t *testing.T) {
 		c.end("after the pass", c.all)
 		c.own = nil
 	}
-	for _, call := range []string{"Initialize", "Connect", "Recover", "Observe", "Create", "Update", "Delete", "patch", "patch status"} {
+	for _, call := range []string{"Initialize", "Connect", "Recover", "Observe", "Create", "Update", "Delete",
+		"patch", "patch status"} {
 		if c.all[call] == nil {
 			t.Errorf("%s was not called", call)
 		}
@@ -119,6 +122,7 @@ func TestTheContextOfARecordOfNothingEnds(t *testing.T) {
 	w.create(nil)
 	_, _ = w.try()
 	if writes != 2 || last.Err() == nil || w.cloud.Count("Create") != 0 {
-		t.Errorf("%d writes, %d calls of Create, and the context of the last write goes on: %t", writes, w.cloud.Count("Create"), last.Err() == nil)
+		t.Errorf("%d writes, %d calls of Create, and the context of the last write goes on: %t", writes,
+			w.cloud.Count("Create"), last.Err() == nil)
 	}
 }

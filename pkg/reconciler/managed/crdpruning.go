@@ -37,7 +37,8 @@ func (p *pass) withoutStatus(err error) error {
 	}
 
 	return errors.Wrapf(err, "the CustomResourceDefinition of the kind %s lacks the subresource status: "+
-		"add the marker +kubebuilder:subresource:status to its Go type, generate the definition, and apply it", p.r.of.Kind)
+		"add the marker +kubebuilder:subresource:status to its Go type, generate the definition, and apply it",
+		p.r.of.Kind)
 }
 
 // conditionless says whether the API server takes the status and stores no condition of it.
@@ -69,7 +70,8 @@ func lostFields(says, stored conditions.Conditioned) (fields []string) {
 			kept[i] = kept[i] || field[1]
 		}
 	}
-	for i, name := range [...]string{"status.conditions[].status", "status.conditions[].reason", "status.conditions[].message", stampField} {
+	for i, name := range [...]string{"status.conditions[].status", "status.conditions[].reason",
+		"status.conditions[].message", stampField} {
 		if lost[i] && !kept[i] {
 			fields = append(fields, name)
 		}
@@ -90,19 +92,23 @@ func (p *pass) warnUnwritableStatus(err error) {
 	case p.state.Dropped.Times == 0:
 	case p.conditionless():
 		text = "the API server stores no conditions, because the CustomResourceDefinition of the kind " + p.r.of.Kind +
-			" has no field status.conditions: embed the ConditionedStatus of apis/common/v1 in the status of its Go type, generate the definition, and apply it"
+			" has no field status.conditions: embed the ConditionedStatus of apis/common/v1 in the status of its Go type, " +
+			"generate the definition, and apply it"
 	default:
 		lost := lostFields(p.mg, p.newest)
 		if len(lost) == 1 && lost[0] == stampField && p.r.pruned.toldStamp.Swap(true) {
 			lost = nil // nothing else depends on it
 		}
 		if len(lost) > 0 {
-			text = "the API server does not store " + strings.Join(lost, ", ") + ", because the CustomResourceDefinition of the kind " + p.r.of.Kind +
-				" lacks that: use the Condition of apis/common/v1 in its Go type, generate the definition, and apply it; nothing else is held up"
+			text = "the API server does not store " + strings.Join(lost, ", ") +
+				", because the CustomResourceDefinition of the kind " + p.r.of.Kind +
+				" lacks that: use the Condition of apis/common/v1 in its Go type, generate the definition, and apply it; " +
+				"nothing else is held up"
 		}
 	}
 	if text != "" && text != p.state.LastStatusErr {
-		p.recordEvent(event.Warning(reasonCannotUpdateManaged, errors.New("cannot update managed resource status: "+text)))
+		p.recordEvent(event.Warning(reasonCannotUpdateManaged,
+			errors.New("cannot update managed resource status: "+text)))
 	}
 	p.state.LastStatusErr = text
 }
@@ -122,7 +128,8 @@ func (p *pass) logPruned(desired statusImage, answer resource.Managed) {
 		return
 	}
 	fields := mergepatch.Missing(desired.fields, stored.fields, "status.")
-	lost := lostFields(&commonv1.ConditionedStatus{Conditions: desired.conditions}, &commonv1.ConditionedStatus{Conditions: stored.conditions})
+	lost := lostFields(&commonv1.ConditionedStatus{Conditions: desired.conditions},
+		&commonv1.ConditionedStatus{Conditions: stored.conditions})
 	if len(desired.conditions) > 0 && len(stored.conditions) == 0 {
 		lost = []string{"status.conditions"}
 	}
@@ -130,6 +137,7 @@ func (p *pass) logPruned(desired statusImage, answer resource.Managed) {
 	if p.r.pruned.said = len(fields) > 0; !p.r.pruned.said { // something else changes what is written
 		return
 	}
-	p.log().Info("The API server drops fields of the status: the CRD of this kind is older than the provider; apply its newer version",
+	p.log().Info("The API server drops fields of the status: the CRD of this kind is older than the provider; apply "+
+		"its newer version",
 		"kind", p.r.of.Kind, "fields", strings.Join(slices.Sorted(slices.Values(fields)), ", "))
 }

@@ -20,7 +20,8 @@ import (
 // reason or was not so meanwhile.
 func TestAStatusThatCannotBeStoredIsToldOnce(t *testing.T) {
 	group := schema.GroupResource{Resource: "volumes"}
-	notThere, unserved := kerrors.NewNotFound(group, "data"), kerrors.NewGenericServerResponse(404, "patch", group, "data", "page not found", 0, true)
+	notThere, unserved := kerrors.NewNotFound(group, "data"), kerrors.NewGenericServerResponse(404, "patch", group,
+		"data", "page not found", 0, true)
 	success := commonv1.ReconcileSuccess()
 	cases := map[string]struct {
 		reason  string
@@ -30,13 +31,19 @@ func TestAStatusThatCannotBeStoredIsToldOnce(t *testing.T) {
 		stored  []commonv1.Condition
 		want    string // in the event; "": none
 	}{
-		"Written":   {"all is well", nil, 0, []commonv1.Condition{success}, []commonv1.Condition{success}, ""},
-		"Stored":    {"something else was dropped", nil, 1, []commonv1.Condition{success}, []commonv1.Condition{success}, ""},
-		"NotYet":    {"it was not sent yet", nil, 0, []commonv1.Condition{success}, nil, ""},
-		"Silent":    {"there is nothing to say", nil, 1, nil, nil, ""},
-		"Part":      {"the kind lacks messages", nil, 1, []commonv1.Condition{success, commonv1.Available().WithMessage("m")}, []commonv1.Condition{success, commonv1.Available()}, "does not store status.conditions[].message, because"},
-		"Partly":    {"one message was changed on its way", nil, 1, []commonv1.Condition{success.WithMessage("m"), commonv1.Available().WithMessage("m")}, []commonv1.Condition{success, commonv1.Available().WithMessage("m")}, ""},
-		"Dropped":   {"the kind has no conditions", nil, 1, []commonv1.Condition{success}, nil, "has no field status.conditions"},
+		"Written": {"all is well", nil, 0, []commonv1.Condition{success}, []commonv1.Condition{success}, ""},
+		"Stored": {"something else was dropped", nil, 1, []commonv1.Condition{success},
+			[]commonv1.Condition{success}, ""},
+		"NotYet": {"it was not sent yet", nil, 0, []commonv1.Condition{success}, nil, ""},
+		"Silent": {"there is nothing to say", nil, 1, nil, nil, ""},
+		"Part": {"the kind lacks messages", nil, 1,
+			[]commonv1.Condition{success, commonv1.Available().WithMessage("m")},
+			[]commonv1.Condition{success, commonv1.Available()}, "does not store status.conditions[].message, because"},
+		"Partly": {"one message was changed on its way", nil, 1,
+			[]commonv1.Condition{success.WithMessage("m"), commonv1.Available().WithMessage("m")},
+			[]commonv1.Condition{success, commonv1.Available().WithMessage("m")}, ""},
+		"Dropped": {"the kind has no conditions", nil, 1, []commonv1.Condition{success}, nil,
+			"has no field status.conditions"},
 		"NoStatus":  {"the kind has no status", notThere, 0, nil, nil, `"data" not found`},
 		"Unserved":  {"the kind is not served", unserved, 0, nil, nil, "could not find the requested resource"},
 		"Transient": {"any other error passes", errors.New("boom"), 1, []commonv1.Condition{success}, nil, ""},
@@ -45,7 +52,8 @@ func TestAStatusThatCannotBeStoredIsToldOnce(t *testing.T) {
 		mg, newest := bearing(nil), bearing(nil)
 		mg.SetConditions(tc.says...)
 		newest.SetConditions(tc.stored...)
-		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Dropped: objectstate.Dropped{Times: tc.dropped}}))
+		p := passOf(mg, remembering(objectstate.State{},
+			objectstate.Cold{Dropped: objectstate.Dropped{Times: tc.dropped}}))
 		p.newest = newest
 		p.r.of.Kind = "Volume"
 		tell := func(err error, want int) {
@@ -62,7 +70,8 @@ func TestAStatusThatCannotBeStoredIsToldOnce(t *testing.T) {
 		tell(tc.err, told)
 		if told > 0 {
 			e := p.events[0]
-			if text := "cannot update managed resource status: "; e.Type != event.TypeWarning || e.Reason != reasonCannotUpdateManaged ||
+			if text := "cannot update managed resource status: "; e.Type != event.TypeWarning ||
+				e.Reason != reasonCannotUpdateManaged ||
 				!strings.HasPrefix(e.Message, text) || !strings.Contains(e.Message, tc.want) {
 				t.Errorf("%s: told %+v", name, e)
 			}
@@ -79,7 +88,8 @@ func TestAStatusThatCannotBeStoredIsToldOnce(t *testing.T) {
 // something else, such as a namespace that has the name of the object, is told as it is.
 func TestWhatAStatusCannotBeWrittenWithout(t *testing.T) {
 	const kind, other = "the CustomResourceDefinition of the kind Volume lacks the subresource status: ", "the object is there, and something else that its status cannot be written without is not: "
-	volumes, namespaces := schema.GroupResource{Group: "example.org", Resource: "volumes"}, schema.GroupResource{Resource: "namespaces"}
+	volumes, namespaces := schema.GroupResource{Group: "example.org",
+		Resource: "volumes"}, schema.GroupResource{Resource: "namespaces"}
 	cases := map[string]struct {
 		reason    string
 		namespace string
@@ -99,7 +109,8 @@ func TestWhatAStatusCannotBeWrittenWithout(t *testing.T) {
 		p.mg.SetNamespace(tc.namespace)
 		const of = "quay/data cannot be written"
 		err := p.withoutStatus(errors.Wrap(tc.answer, of))
-		if !strings.HasPrefix(err.Error(), tc.want) || !strings.HasSuffix(err.Error(), ": "+tc.answer.Error()) || tc.want == "" && err.Error() != of+": "+tc.answer.Error() || !errors.Is(err, tc.answer) {
+		if !strings.HasPrefix(err.Error(), tc.want) || !strings.HasSuffix(err.Error(), ": "+tc.answer.Error()) ||
+			tc.want == "" && err.Error() != of+": "+tc.answer.Error() || !errors.Is(err, tc.answer) {
 			t.Errorf("%s: %s: told %q, want %q", name, tc.reason, err, tc.want)
 		}
 		if named := strings.Contains(err.Error(), of); named != (tc.want != other) { // it is not what is not there
@@ -111,7 +122,9 @@ func TestWhatAStatusCannotBeWrittenWithout(t *testing.T) {
 // Which fields of a status a definition does not know is told once by all passes of a kind.
 func TestFieldsThatAreDroppedAreToldOnce(t *testing.T) {
 	var lines []string
-	p := passOf(bearing(nil), &objectState{}, WithLogger(logging.NewLogrLogger(funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))))
+	p := passOf(bearing(nil), &objectState{},
+		WithLogger(logging.NewLogrLogger(funcr.New(func(_, args string) { lines = append(lines, args) },
+			funcr.Options{}))))
 	p.r.of.Kind, p.r.pruned = "Volume", &prunedFields{}
 	desired := statusImage{
 		fields:     map[string]any{"z": int64(1), "a": "x"},
@@ -120,7 +133,8 @@ func TestFieldsThatAreDroppedAreToldOnce(t *testing.T) {
 	for range 2 {
 		p.logPruned(desired, bearing(nil))
 	}
-	if len(lines) != 1 || !strings.Contains(lines[0], `"fields"="status.a, status.conditions, status.z"`) || !strings.Contains(lines[0], `"kind"="Volume"`) {
+	if len(lines) != 1 || !strings.Contains(lines[0], `"fields"="status.a, status.conditions, status.z"`) ||
+		!strings.Contains(lines[0], `"kind"="Volume"`) {
 		t.Errorf("said %q", lines)
 	}
 	stored := &fake.Managed{}
@@ -131,10 +145,13 @@ func TestFieldsThatAreDroppedAreToldOnce(t *testing.T) {
 	if p.logPruned(statusImage{conditions: desired.conditions}, stored); len(lines) != 0 {
 		t.Errorf("of what was changed on its way it is said %q", lines)
 	}
-	if p.logPruned(statusImage{conditions: []commonv1.Condition{stamped}}, stored); len(lines) != 1 || !strings.Contains(lines[0], `"fields"="status.conditions[].observedGeneration"`) {
+	if p.logPruned(statusImage{conditions: []commonv1.Condition{stamped}}, stored); len(lines) != 1 ||
+		!strings.Contains(lines[0], `"fields"="status.conditions[].observedGeneration"`) {
 		t.Errorf("of conditions without a stamp it is said %q", lines)
 	}
-	for what, image := range map[string]statusImage{"conditions that are stored": desired, "none": {fields: desired.fields}} {
+	for what, image := range map[string]statusImage{
+		"conditions that are stored": desired, "none": {fields: desired.fields},
+	} {
 		lines, p.r.pruned = nil, &prunedFields{}
 		if p.logPruned(image, stored); len(lines) != 1 || !strings.Contains(lines[0], `"fields"="status.a, status.z"`) {
 			t.Errorf("of %s it is said %q", what, lines)

@@ -84,11 +84,13 @@ func TestWhatFailedPlainlyCanBeDeleted(t *testing.T) {
 func TestErrorsThatSayNeitherAreCounted(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	var lines []string
-	w := newWorld(t, managed.WithMetricsRegisterer(registry), managed.WithLogger(logging.NewLogrLogger(funcr.New(func(_, line string) {
-		lines = append(lines, line)
-	}, funcr.Options{}))))
+	w := newWorld(t, managed.WithMetricsRegisterer(registry),
+		managed.WithLogger(logging.NewLogrLogger(funcr.New(func(_, line string) {
+			lines = append(lines, line)
+		}, funcr.Options{}))))
 	w.create(nil)
-	for _, err := range []error{errors.New("boom of a secret"), fmt.Errorf("cannot create: %w", errors.New("boom of a secret")), plainError{}, httpStatus(400), errLost} {
+	for _, err := range []error{errors.New("boom of a secret"),
+		fmt.Errorf("cannot create: %w", errors.New("boom of a secret")), plainError{}, httpStatus(400), errLost} {
 		w.cloud.Before = failing("Create", err)
 		_, _ = w.try()
 		w.clock.SetTime(w.clock.Now().Add(time.Minute))
@@ -102,7 +104,9 @@ func TestErrorsThatSayNeitherAreCounted(t *testing.T) {
 			told = append(told, line)
 		}
 	}
-	if len(told) != 2 || !strings.Contains(told[0], `"type"="*errors.errorString"`) || !strings.Contains(told[1], `"type"="managed_test.plainError"`) || strings.Contains(strings.Join(told, ""), "secret") {
+	if len(told) != 2 || !strings.Contains(told[0], `"type"="*errors.errorString"`) ||
+		!strings.Contains(told[1], `"type"="managed_test.plainError"`) ||
+		strings.Contains(strings.Join(told, ""), "secret") {
 		t.Errorf("told is %q", told)
 	}
 	if id := w.get().Annotations[meta.AnnotationKeyCreateAttempt]; strings.Contains(id, "/") {
@@ -140,8 +144,11 @@ func (errorOf[T]) Error() string { return "boom" }
 
 func manyTypes() []error {
 	return []error{
-		errorOf[[0]int]{}, errorOf[[1]int]{}, errorOf[[2]int]{}, errorOf[[3]int]{}, errorOf[[4]int]{}, errorOf[[5]int]{},
-		errorOf[[6]int]{}, errorOf[[7]int]{}, errorOf[[8]int]{}, errorOf[[9]int]{}, errorOf[[10]int]{}, errorOf[[11]int]{},
-		errorOf[[12]int]{}, errorOf[[13]int]{}, errorOf[[14]int]{}, errorOf[[15]int]{}, errorOf[[16]int]{}, errorOf[[0]int]{},
+		errorOf[[0]int]{}, errorOf[[1]int]{}, errorOf[[2]int]{}, errorOf[[3]int]{}, errorOf[[4]int]{},
+		errorOf[[5]int]{},
+		errorOf[[6]int]{}, errorOf[[7]int]{}, errorOf[[8]int]{}, errorOf[[9]int]{}, errorOf[[10]int]{},
+		errorOf[[11]int]{},
+		errorOf[[12]int]{}, errorOf[[13]int]{}, errorOf[[14]int]{}, errorOf[[15]int]{}, errorOf[[16]int]{},
+		errorOf[[0]int]{},
 	}
 }

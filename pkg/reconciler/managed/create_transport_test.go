@@ -64,9 +64,12 @@ func TestALostAnswerOfATransportMakesOneResource(t *testing.T) {
 	}
 	stays := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for name, call := range map[string]func(ctx context.Context) error{
-		"half of a header":   func(ctx context.Context) error { return post(ctx, http.DefaultClient, answer(0)) },
-		"a 201 not readable": func(ctx context.Context) error { return post(ctx, http.DefaultClient, answer(http.StatusCreated)) },
-		"a redirect":         func(ctx context.Context) error { return post(ctx, stays, answer(http.StatusSeeOther)) },
+		"half of a header": func(ctx context.Context) error { return post(ctx, http.DefaultClient, answer(0)) },
+		"a 201 not readable": func(ctx context.Context) error {
+			return post(ctx, http.DefaultClient,
+				answer(http.StatusCreated))
+		},
+		"a redirect": func(ctx context.Context) error { return post(ctx, stays, answer(http.StatusSeeOther)) },
 		"a connection of HTTP/2": func(context.Context) error {
 			return &url.Error{Op: "Post", Err: errors.New("http2: client connection lost")}
 		},

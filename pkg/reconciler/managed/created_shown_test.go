@@ -10,10 +10,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A client tells the name of what was created as a connection detail, too, in the pass that creates it. The condition Created
-// names the resource all the same: by it the object is known as one whose resource was found.
+// A client tells the name of what was created as a connection detail, too, in the pass that creates it. The condition
+// Created names the resource all the same: by it the object is known as one whose resource was found.
 func TestTheConditionCreatedNamesWhatIsADetail(t *testing.T) {
-	for name, id := range map[string]string{"a name": "vol-77", "what looks like a secret": "gh" + "p_0123456789abcdefghijABCDEFGHIJ012345"} {
+	for name, id := range map[string]string{
+		"a name":                   "vol-77",
+		"what looks like a secret": "gh" + "p_0123456789abcdefghijABCDEFGHIJ012345",
+	} {
 		w := newWorld(t)
 		w.create(nil)
 		w.cloud.After = func(_ context.Context, call string, mg resource.Managed) error {

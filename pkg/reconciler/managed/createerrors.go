@@ -83,7 +83,8 @@ type createErrorLog struct {
 // object.
 func (u *createErrorLog) log(r *Reconciler, err error) {
 	if name := fmt.Sprintf("%T", innermost(err)); u.first(name) {
-		r.log.Info("An error of Create does not say whether anything was created, and is taken for a failure: mark it by external.NotCreated or external.MaybeCreated",
+		r.log.Info("An error of Create does not say whether anything was created, and is taken for a failure: mark it by "+
+			"external.NotCreated or external.MaybeCreated",
 			"kind", r.of.Kind, "type", name)
 	}
 }

@@ -57,9 +57,11 @@ func TestACrashAfterCreateNeverMakesASecond(t *testing.T) {
 		}
 		w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	}
-	w.expect("patch, patch status", "Connect Observe Connect Observe Connect Observe", "Warning/CannotInitializeManagedResource")
+	w.expect("patch, patch status", "Connect Observe Connect Observe Connect Observe",
+		"Warning/CannotInitializeManagedResource")
 	c := w.condition("Synced", "False/ReconcileError")
-	if want := "cannot determine creation result - remove the krateo.io/external-create-pending annotation if it is safe to proceed"; c.Message != want {
+	if want := "cannot determine creation result - remove the krateo.io/external-create-pending annotation if it is " +
+		"safe to proceed"; c.Message != want {
 		t.Errorf("message %q, want %q", c.Message, want)
 	}
 	w.condition("Ready", "False/Creating")
@@ -135,7 +137,8 @@ func TestWhatDoesNotShowYetIsNotCreatedAgain(t *testing.T) {
 	if got := w.pass().RequeueAfter; got != time.Second {
 		t.Errorf("a second before the end of the window: next pass after %s", got)
 	}
-	w.expect("patch, patch, patch status", "Connect Observe Create Observe"+strings.Repeat(" Connect Observe", 4), "Normal/CreatedExternalResource")
+	w.expect("patch, patch, patch status", "Connect Observe Create Observe"+strings.Repeat(" Connect Observe", 4),
+		"Normal/CreatedExternalResource")
 
 	// The window is over, and time alone must not permit a second creation.
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
@@ -175,7 +178,8 @@ func TestWhatWasSeenAndVanishedIsCreatedAgain(t *testing.T) {
 				w.expect("", "Connect Observe", "")
 			}
 			w.pass()
-			w.expect("patch, patch, patch status", "Connect Observe Create Observe", "Warning/ExternalResourceRecreated, Normal/CreatedExternalResource")
+			w.expect("patch, patch, patch status", "Connect Observe Create Observe",
+				"Warning/ExternalResourceRecreated, Normal/CreatedExternalResource")
 			w.condition("Ready", "True/Available")
 			if got := meta.GetExternalName(w.get()); got != "vol-2" {
 				t.Errorf("external name %q", got)
@@ -232,14 +236,22 @@ func TestWhatACreateMayAnswer(t *testing.T) {
 		message string // of the returned error; empty for none
 		again   bool   // the next pass may create
 	}{
-		"Conflict":      {"a 409 of the API server inside Create tells nothing about the external system", conflict(), "", "", false},
-		"Plain":         {"an error that says neither is a failure", errors.New("boom"), "failed", "create failed: boom", true},
-		"Refused":       {"a request that was refused is a failure", httpStatus(http.StatusBadRequest), "failed", "create failed: Bad Request", true},
-		"Trouble":       {"a system that failed may have done it", httpStatus(http.StatusBadGateway), "", "create failed: Bad Gateway", false},
-		"MaybeCreated":  {"a client may know of an earlier request", external.MaybeCreated(httpStatus(http.StatusBadRequest)), "", "create failed: Bad Request", false},
-		"Timeout":       {"a call that was cut off may have had its effect", fmt.Errorf("post: %w", context.DeadlineExceeded), "", "create failed: post", false},
-		"NotCreated":    {"a client may know better", external.NotCreated(context.DeadlineExceeded), "failed", "create failed", true},
-		"AlreadyExists": {"a name that is taken is no failure", external.AlreadyExists(errors.New("10058")), "failed", "", true},
+		"Conflict": {"a 409 of the API server inside Create tells nothing about the external system",
+			conflict(), "", "", false},
+		"Plain": {"an error that says neither is a failure", errors.New("boom"), "failed",
+			"create failed: boom", true},
+		"Refused": {"a request that was refused is a failure", httpStatus(http.StatusBadRequest), "failed",
+			"create failed: Bad Request", true},
+		"Trouble": {"a system that failed may have done it", httpStatus(http.StatusBadGateway), "",
+			"create failed: Bad Gateway", false},
+		"MaybeCreated": {"a client may know of an earlier request",
+			external.MaybeCreated(httpStatus(http.StatusBadRequest)), "", "create failed: Bad Request", false},
+		"Timeout": {"a call that was cut off may have had its effect",
+			fmt.Errorf("post: %w", context.DeadlineExceeded), "", "create failed: post", false},
+		"NotCreated": {"a client may know better", external.NotCreated(context.DeadlineExceeded), "failed",
+			"create failed", true},
+		"AlreadyExists": {"a name that is taken is no failure", external.AlreadyExists(errors.New("10058")),
+			"failed", "", true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -331,7 +343,8 @@ func TestAShutdownIsNoFailureOfTheObject(t *testing.T) {
 
 				return errors.New("the connections are closed")
 			}
-			if _, err := w.r.Reconcile(ctx, request()); err == nil || !strings.Contains(err.Error(), "the connections are closed") {
+			if _, err := w.r.Reconcile(ctx, request()); err == nil ||
+				!strings.Contains(err.Error(), "the connections are closed") {
 				t.Errorf("error %v", err)
 			}
 			if after := w.get(); after.ResourceVersion != before.ResourceVersion {
@@ -380,7 +393,8 @@ func TestAnnotationsThatDoNotFitLoseNoName(t *testing.T) {
 	}
 	w.pass()
 	v := w.get()
-	if meta.GetExternalName(v) != "vol-1" || meta.ExternalCreateIncomplete(v) || v.Annotations["example.org/huge"] != "" {
+	if meta.GetExternalName(v) != "vol-1" || meta.ExternalCreateIncomplete(v) ||
+		v.Annotations["example.org/huge"] != "" {
 		t.Errorf("external name %q, incomplete %t", meta.GetExternalName(v), meta.ExternalCreateIncomplete(v))
 	}
 }

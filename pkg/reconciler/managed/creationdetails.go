@@ -71,15 +71,19 @@ const (
 	detailsLost    = "lost"
 )
 
-// DetailsSettled is what this process knows, beside detailsLost, of details that the object calls pending: nothing of them is left to be published.
+// DetailsSettled is what this process knows, beside detailsLost, of details that the object calls pending: nothing of
+// them is left to be published.
 const detailsSettled = "settled"
 
 // TextDetailsLost is what the event tells.
-const textDetailsLost = "the process that called Create ended before it had published what Create told: %s may lack connection details that the external system does not tell again; " +
-	"set new ones there, or delete the object and create another. Then remove the annotation " + meta.AnnotationKeyCreationDetails
+const textDetailsLost = "the process that called Create ended before it had published what Create told: %s may lack " +
+	"connection details that the external system does not tell again; " +
+	"set new ones there, or delete the object and create another. Then remove the annotation " +
+	meta.AnnotationKeyCreationDetails
 
 // TextDetailsUnheld is what the event tells of keys that no Secret can hold.
-const textDetailsUnheld = "Create told connection details that the external system does not tell again and that cannot be published; " +
+const textDetailsUnheld = "Create told connection details that the external system does not tell again and that " +
+	"cannot be published; " +
 	"set new ones there, and have the provider tell them under other keys or in other parts"
 
 type createdDetailsKey struct{}
@@ -152,13 +156,15 @@ func (p *pass) publisher() ConnectionPublisher {
 	}
 }
 
-// markDetailsPending makes sure that what Create is about to tell can be published, and notes on the object that it is to be.
+// markDetailsPending makes sure that what Create is about to tell can be published, and notes on the object that it
+// is to be.
 func (p *pass) markDetailsPending(ctx context.Context) error {
 	if !p.r.detailsOfCreation || !p.publishes() {
 		return nil
 	}
 	if preparer, ok := p.publisher().(ConnectionPreparer); ok {
-		if err := p.instrumentGuarded(ctx, telemetry.Publish, func(ctx context.Context) error { return preparer.PrepareConnection(ctx, p.mg) }); err != nil {
+		if err := p.instrumentGuarded(ctx, telemetry.Publish,
+			func(ctx context.Context) error { return preparer.PrepareConnection(ctx, p.mg) }); err != nil {
 			return err
 		}
 	}
@@ -191,7 +197,8 @@ func (p *pass) deliver(ctx context.Context, told ConnectionDetails, created erro
 	return true
 }
 
-// deliverAgain publishes what could not be published when Create had told it. The result of the creation is stored by then.
+// deliverAgain publishes what could not be published when Create had told it. The result of the creation is stored by
+// then.
 func (p *pass) deliverAgain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
 	defer cancel()
@@ -251,7 +258,8 @@ func (p *pass) publishUndelivered(ctx context.Context) error {
 	return nil
 }
 
-// settleDetails notes that nothing is left to be published of what a Create has told: on the object, if that can be stored.
+// settleDetails notes that nothing is left to be published of what a Create has told: on the object, if that can be
+// stored.
 func (p *pass) settleDetails() {
 	if _, noted := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails]; noted {
 		p.state.Details = detailsSettled
@@ -272,7 +280,8 @@ func (p *pass) warnUnstoredDetails(unheld error) {
 // published the object may say still, or again, that they are pending.
 func (p *pass) warnLostDetails(ctx context.Context) error {
 	pending := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails] == detailsPending
-	if !pending || !p.observation.ResourceExists || len(p.state.Undelivered) > 0 || meta.WasDeleted(p.mg) || p.notOwned() {
+	if !pending || !p.observation.ResourceExists || len(p.state.Undelivered) > 0 || meta.WasDeleted(p.mg) ||
+		p.notOwned() {
 		return nil
 	}
 	switch p.state.Details {

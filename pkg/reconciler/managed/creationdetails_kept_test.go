@@ -37,7 +37,8 @@ func refusingSecrets(g gallery) *bool {
 	return &refused
 }
 
-// What a Create that tells nothing leaves on the object: nothing, unless it may have had its effect and have lost what it would have told.
+// What a Create that tells nothing leaves on the object: nothing, unless it may have had its effect and have lost
+// what it would have told.
 func TestACreateThatTellsNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err  error
@@ -57,31 +58,43 @@ func TestACreateThatTellsNothing(t *testing.T) {
 	}
 }
 
-// A Secret that the object has already is asked whether it may be changed, in a way that changes nothing and cannot meet another of the same name.
+// A Secret that the object has already is asked whether it may be changed, in a way that changes nothing and cannot
+// meet another of the same name.
 func TestASecretThatTheObjectHasAlready(t *testing.T) {
 	g := keyGallery(t)
 	g.Create(&corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: key.Namespace, Name: "login", UID: "uid-of-login",
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: volume.GroupVersion.String(), Kind: "Snapshot", Name: key.Name, UID: "uid-1", Controller: new(true)}},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: volume.GroupVersion.String(), Kind: "Snapshot", Name: key.Name,
+				UID: "uid-1", Controller: new(true),
+			}},
 		},
 		Data: map[string][]byte{"other": []byte("kept")},
 	})
 	g.create(secretNamed("login"))
 	g.pass()
-	if s := g.secret("login"); g.key() != accessKey || string(s.Data["other"]) != "kept" || g.cloud.Count("Create") != 1 {
+	if s := g.secret("login"); g.key() != accessKey || string(s.Data["other"]) != "kept" ||
+		g.cloud.Count("Create") != 1 {
 		t.Errorf("%d calls of Create, and the Secret has %v", g.cloud.Count("Create"), s.Data)
 	}
-	if first := g.requests[slices.IndexFunc(g.requests, func(r string) bool { return strings.HasPrefix(r, "patch secret") })]; first != `patch secret {"metadata":{"uid":"uid-of-login"},"data":{"moorage.dev.dry-run":""}}` {
+	if first := g.requests[slices.IndexFunc(g.requests,
+		func(r string) bool {
+			return strings.HasPrefix(r,
+				"patch secret")
+		})]; first != `patch secret {"metadata":{"uid":"uid-of-login"},"data":{"moorage.dev.dry-run":""}}` {
 		t.Errorf("it was asked by %s", first)
 	}
 }
 
-// Somebody else's Secret is told of as such, also while it is being deleted, with the command that makes it the object's if it has no owner.
+// Somebody else's Secret is told of as such, also while it is being deleted, with the command that makes it the
+// object's if it has no owner.
 func TestSomebodyElsesSecretBeforeCreate(t *testing.T) {
 	for name, going := range map[string]bool{"it stays": false, "it is being deleted": true} {
 		g := keyGallery(t)
-		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "login", Finalizers: []string{"example.org/theirs"}}}
+		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+			Namespace: key.Namespace, Name: "login", Finalizers: []string{"example.org/theirs"},
+		}}
 		g.Create(s)
 		if going {
 			g.Delete(s)
@@ -90,7 +103,8 @@ func TestSomebodyElsesSecretBeforeCreate(t *testing.T) {
 		_, _ = g.try()
 		got := g.get()
 		c := got.GetCondition(commonv1.TypeSynced)
-		if g.cloud.Count("Create") != 0 || c.Reason != commonv1.ReasonConnectionSecretNotOwned || !strings.Contains(c.Message, "kubectl patch secret login --namespace "+key.Namespace) {
+		if g.cloud.Count("Create") != 0 || c.Reason != commonv1.ReasonConnectionSecretNotOwned ||
+			!strings.Contains(c.Message, "kubectl patch secret login --namespace "+key.Namespace) {
 			t.Errorf("%s: it says %v", name, c)
 		}
 	}
@@ -141,7 +155,8 @@ func TestDetailsArePublishedLateOnce(t *testing.T) {
 	})
 }
 
-// The event about details that are lost has the reason that docs name, says which Secret lacks them, and counts as the write of a result.
+// The event about details that are lost has the reason that docs name, says which Secret lacks them, and counts as
+// the write of a result.
 func TestHowLostDetailsAreTold(t *testing.T) {
 	for name, tc := range map[string]struct {
 		secret func(*volume.Snapshot)
@@ -176,9 +191,12 @@ func TestHowLostDetailsAreTold(t *testing.T) {
 	}
 }
 
-// What could not be published at once is tried again once the result of the creation is stored, also if nobody knows what that is.
+// What could not be published at once is tried again once the result of the creation is stored, also if nobody knows
+// what that is.
 func TestDetailsAreTriedAgainInTheSamePass(t *testing.T) {
-	for name, failed := range map[string]error{"it succeeds": nil, "nobody knows": external.MaybeCreated(errors.New("boom"))} {
+	for name, failed := range map[string]error{
+		"it succeeds": nil, "nobody knows": external.MaybeCreated(errors.New("boom")),
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			g := keyGallery(t)
 			tell := g.cloud.After
@@ -208,15 +226,17 @@ func TestDetailsAreTriedAgainInTheSamePass(t *testing.T) {
 				t.Fatalf("%s: after %d tries the Secret has %q", name, len(tried), got)
 			}
 			const succeeded, fails = meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed
-			if first, then := tried[0], tried[1]; first[succeeded]+first[fails] != "" || then[succeeded]+then[fails] == "" {
-				t.Errorf("%s: the result is stored before the first try: %v, and before the second: %v", name, first, then)
+			if first, then := tried[0], tried[1]; first[succeeded]+first[fails] != "" ||
+				then[succeeded]+then[fails] == "" {
+				t.Errorf("%s: the result is stored before the first try: %v, and before the second: %v", name, first,
+					then)
 			}
 		})
 	}
 }
 
-// The tries to publish what Create told end half a minute after the first: five seconds, and twenty-five once the result is stored. The next look begins
-// with another try.
+// The tries to publish what Create told end half a minute after the first: five seconds, and twenty-five once the
+// result is stored. The next look begins with another try.
 func TestHowLongDetailsAreTried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := keyGallery(t)
@@ -276,8 +296,8 @@ func TestADeletedObjectPublishesNothing(t *testing.T) {
 	}
 }
 
-// An attempt whose Create told nothing before it was cut off may have lost what it would have told. Once its resource is found, that is
-// told, also by the process that has settled the details of an attempt before.
+// An attempt whose Create told nothing before it was cut off may have lost what it would have told. Once its resource
+// is found, that is told, also by the process that has settled the details of an attempt before.
 func TestDetailsThatACutOffCreateDidNotTell(t *testing.T) {
 	g := keyGallery(t)
 	g.cloud.Window = time.Second
@@ -411,7 +431,8 @@ func TestDetailsOfADeletedObjectAreForgotten(t *testing.T) {
 	})
 }
 
-// That nothing of a creation is left to be published stays known while the next one is refused, although the object says that it is pending.
+// That nothing of a creation is left to be published stays known while the next one is refused, although the object
+// says that it is pending.
 func TestDetailsStaySettledWhileACreationIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := keyGallery(t)
@@ -460,7 +481,10 @@ func TestTheSecretOfTheOneBefore(t *testing.T) {
 		g := keyGallery(t)
 		g.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 			Namespace: key.Namespace, Name: "login",
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: volume.GroupVersion.String(), Kind: "Snapshot", Name: key.Name, UID: owner, Controller: new(true)}},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: volume.GroupVersion.String(), Kind: "Snapshot", Name: key.Name,
+				UID: owner, Controller: new(true),
+			}},
 		}})
 		g.create(func(s *volume.Snapshot) {
 			secretNamed("login")(s)
@@ -468,7 +492,8 @@ func TestTheSecretOfTheOneBefore(t *testing.T) {
 		})
 		_, _ = g.try()
 		if n := g.cloud.Count("Create"); n != want {
-			t.Errorf("the Secret of %s: %d calls of Create, and it says %v", owner, n, g.get().GetCondition(commonv1.TypeSynced))
+			t.Errorf("the Secret of %s: %d calls of Create, and it says %v", owner, n,
+				g.get().GetCondition(commonv1.TypeSynced))
 		}
 	}
 }

@@ -59,16 +59,22 @@ func TestARefusedPublicationLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// What is told later takes the place of what was told before, however short it is, but for nothing, which replaces no value.
+// What is told later takes the place of what was told before, however short it is, but for nothing, which replaces no
+// value.
 func TestWhatIsToldLaterTakesThePlace(t *testing.T) {
 	for name, tc := range map[string]struct{ before, later, want ConnectionDetails }{
-		"Another value": {ConnectionDetails{"key": []byte("old")}, ConnectionDetails{"key": []byte("new")}, ConnectionDetails{"key": []byte("new")}},
-		"One byte":      {ConnectionDetails{"key": []byte("o")}, ConnectionDetails{"key": []byte("n")}, ConnectionDetails{"key": []byte("n")}},
-		"Nothing":       {ConnectionDetails{"key": []byte("o")}, ConnectionDetails{"key": {}}, ConnectionDetails{"key": []byte("o")}},
-		"After nothing": {ConnectionDetails{"key": {}}, ConnectionDetails{"key": []byte("n")}, ConnectionDetails{"key": []byte("n")}},
-		"The first":     {nil, ConnectionDetails{"key": {}}, ConnectionDetails{"key": {}}},
-		"Another key":   {ConnectionDetails{"key": []byte("o")}, ConnectionDetails{"other": []byte("n")}, ConnectionDetails{"key": []byte("o"), "other": []byte("n")}},
-		"None":          {nil, nil, nil},
+		"Another value": {ConnectionDetails{"key": []byte("old")}, ConnectionDetails{"key": []byte("new")},
+			ConnectionDetails{"key": []byte("new")}},
+		"One byte": {ConnectionDetails{"key": []byte("o")}, ConnectionDetails{"key": []byte("n")},
+			ConnectionDetails{"key": []byte("n")}},
+		"Nothing": {ConnectionDetails{"key": []byte("o")}, ConnectionDetails{"key": {}},
+			ConnectionDetails{"key": []byte("o")}},
+		"After nothing": {ConnectionDetails{"key": {}}, ConnectionDetails{"key": []byte("n")},
+			ConnectionDetails{"key": []byte("n")}},
+		"The first": {nil, ConnectionDetails{"key": {}}, ConnectionDetails{"key": {}}},
+		"Another key": {ConnectionDetails{"key": []byte("o")}, ConnectionDetails{"other": []byte("n")},
+			ConnectionDetails{"key": []byte("o"), "other": []byte("n")}},
+		"None": {nil, nil, nil},
 	} {
 		if diff := cmp.Diff(tc.want, overlaid(tc.before, tc.later)); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", name, diff)
@@ -96,7 +102,8 @@ func (o *describedObject) GetWriteConnectionSecretToReference() *commonv1.LocalS
 	return &commonv1.LocalSecretReference{Name: o.to}
 }
 
-// Details go to the Secret that the object names, or to a publisher, which may say otherwise; those of a deleted object go nowhere.
+// Details go to the Secret that the object names, or to a publisher, which may say otherwise; those of a deleted
+// object go nowhere.
 func TestWhetherDetailsGoAnywhere(t *testing.T) {
 	for name, tc := range map[string]struct {
 		publisher ConnectionPublisher
@@ -115,7 +122,8 @@ func TestWhetherDetailsGoAnywhere(t *testing.T) {
 			if deleted {
 				mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
 			}
-			if got := passOf(mg, &objectState{}, WithConnectionPublisher(tc.publisher)).publishes(); got != (tc.want && !deleted) {
+			if got := passOf(mg, &objectState{},
+				WithConnectionPublisher(tc.publisher)).publishes(); got != (tc.want && !deleted) {
 				t.Errorf("%s, deleted %t: %t", name, deleted, got)
 			}
 		}

@@ -43,7 +43,8 @@ func (g gallery) key() string {
 	return ""
 }
 
-// What only Create knows is published before the look, whatever that shows, and stays when the look tells other details.
+// What only Create knows is published before the look, whatever that shows, and stays when the look tells other
+// details.
 func TestWhatOnlyCreateKnowsIsPublished(t *testing.T) {
 	for name, tc := range map[string]struct {
 		look   func(g gallery)
@@ -107,17 +108,26 @@ func TestDetailsOfACreateThatFails(t *testing.T) {
 func (g gallery) ownSecret(immutable *bool) *corev1.Secret {
 	g.Helper()
 	o := g.get()
-	owner := metav1.OwnerReference{APIVersion: "example.moorage.dev/v1", Kind: "Snapshot", Name: o.Name, UID: o.UID, Controller: new(true)}
+	owner := metav1.OwnerReference{
+		APIVersion: "example.moorage.dev/v1", Kind: "Snapshot", Name: o.Name, UID: o.UID,
+		Controller: new(true),
+	}
 
 	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "login", OwnerReferences: []metav1.OwnerReference{owner}},
-		Immutable:  immutable, Data: map[string][]byte{"key": []byte("of before")},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: key.Namespace, Name: "login",
+			OwnerReferences: []metav1.OwnerReference{owner},
+		},
+		Immutable: immutable, Data: map[string][]byte{"key": []byte("of before")},
 	}
 }
 
 // Create is not called while the Secret could not be written.
 func TestNoCreateWithoutASecretForItsDetails(t *testing.T) {
-	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "login"}, Data: map[string][]byte{"key": []byte("theirs")}}
+	foreign := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "login"},
+		Data:       map[string][]byte{"key": []byte("theirs")},
+	}
 	refusing := func(g gallery, prefix, with string) {
 		g.answer = func(_ context.Context, note string) error {
 			if strings.HasPrefix(note, prefix) && strings.Contains(note, with) {
@@ -131,10 +141,15 @@ func TestNoCreateWithoutASecretForItsDetails(t *testing.T) {
 		spoil func(g gallery)
 		says  string
 	}{
-		"it is somebody else's":     {func(g gallery) { g.Create(foreign.DeepCopy()) }, "name another"},
-		"it may not be written":     {func(g gallery) { refusing(g, "create secret", "") }, "cannot create"},
-		"its data may not be":       {func(g gallery) { g.Create(g.ownSecret(nil)); refusing(g, "patch secret", `"data":{`) }, "cannot change"},
-		"it is the object's, fixed": {func(g gallery) { g.Create(g.ownSecret(new(true))) }, "secret login is immutable"},
+		"it is somebody else's": {func(g gallery) { g.Create(foreign.DeepCopy()) }, "name another"},
+		"it may not be written": {func(g gallery) { refusing(g, "create secret", "") }, "cannot create"},
+		"its data may not be": {func(g gallery) {
+			g.Create(g.ownSecret(nil))
+			refusing(g, "patch secret",
+				`"data":{`)
+		}, "cannot change"},
+		"it is the object's, fixed": {func(g gallery) { g.Create(g.ownSecret(new(true))) },
+			"secret login is immutable"},
 	} {
 		g := keyGallery(t)
 		g.create(secretNamed("login"))
@@ -143,10 +158,12 @@ func TestNoCreateWithoutASecretForItsDetails(t *testing.T) {
 		if n := g.cloud.Count("Create"); n != 0 {
 			t.Errorf("%s: %d calls of Create", name, n)
 		}
-		if got := g.get().GetCondition(commonv1.TypeSynced); got.Status != "False" || !strings.Contains(got.Message, tc.says) {
+		if got := g.get().GetCondition(commonv1.TypeSynced); got.Status != "False" ||
+			!strings.Contains(got.Message, tc.says) {
 			t.Errorf("%s: it says %v", name, got)
 		}
-		if a := g.get().Annotations; a[meta.AnnotationKeyExternalCreatePending] != "" || a[meta.AnnotationKeyCreationDetails] != "" {
+		if a := g.get().Annotations; a[meta.AnnotationKeyExternalCreatePending] != "" ||
+			a[meta.AnnotationKeyCreationDetails] != "" {
 			t.Errorf("%s: an attempt is recorded that was not begun: %v", name, a)
 		}
 	}
@@ -174,7 +191,8 @@ func TestDetailsWaitForTheirSecret(t *testing.T) {
 		}
 		g.create(secretNamed("login"))
 		_, _ = g.try()
-		if g.key() != "" || g.get().Annotations[meta.AnnotationKeyExternalName] == "" || g.get().Annotations[meta.AnnotationKeyCreationDetails] != "pending" {
+		if g.key() != "" || g.get().Annotations[meta.AnnotationKeyExternalName] == "" ||
+			g.get().Annotations[meta.AnnotationKeyCreationDetails] != "pending" {
 			t.Errorf("key %q and annotations %v", g.key(), g.get().Annotations)
 		}
 		_, _ = g.try()
@@ -204,7 +222,8 @@ func TestTheNameDoesNotWaitForTheSecret(t *testing.T) {
 		}
 		g.create(secretNamed("login"))
 		_, _ = g.try()
-		if a := g.get().Annotations; a[meta.AnnotationKeyExternalName] == "" || a[meta.AnnotationKeyCreationDetails] != "pending" {
+		if a := g.get().Annotations; a[meta.AnnotationKeyExternalName] == "" ||
+			a[meta.AnnotationKeyCreationDetails] != "pending" {
 			t.Errorf("annotations %v", a)
 		}
 	})
@@ -220,7 +239,10 @@ func TestDetailsThatAProcessTookWithIt(t *testing.T) {
 			secretNamed("login")(s)
 			s.Finalizers = []string{managed.FinalizerName}
 			at := g.clock.Now().UTC().Format(time.RFC3339)
-			s.Annotations = map[string]string{meta.AnnotationKeyExternalName: "vol-0", meta.AnnotationKeyCreationDetails: "pending"}
+			s.Annotations = map[string]string{
+				meta.AnnotationKeyExternalName:    "vol-0",
+				meta.AnnotationKeyCreationDetails: "pending",
+			}
 			if !named {
 				s.Annotations[meta.AnnotationKeyExternalCreatePending], s.Annotations[meta.AnnotationKeyExternalCreateSucceeded] = at, at
 			}
@@ -244,7 +266,8 @@ func TestDetailsThatAProcessTookWithIt(t *testing.T) {
 	}
 }
 
-// A process that has published them does not say that they are lost while it cannot remove the annotation that says they are to be.
+// A process that has published them does not say that they are lost while it cannot remove the annotation that says
+// they are to be.
 func TestPublishedDetailsAreNotLost(t *testing.T) {
 	for name, tell := range map[string]bool{"they were told": true, "Create had none to tell": false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -374,7 +397,8 @@ func TestAnEmptyObservationReplacesNothing(t *testing.T) {
 	}
 }
 
-// A Create that is repeated with the same token tells the key no more: what the first told stays, also while it waits for its Secret.
+// A Create that is repeated with the same token tells the key no more: what the first told stays, also while it waits
+// for its Secret.
 func TestARepeatedCreateThatTellsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := keyGallery(t, managed.WithCreationTokens())
@@ -417,7 +441,8 @@ func TestAKeyThatNoSecretHolds(t *testing.T) {
 			g = keyGallery(t, managed.WithObjectStates(in))
 		}
 		g.cloud.After = func(ctx context.Context, _ string, _ resource.Managed) error {
-			managed.TellConnectionDetails(ctx, managed.ConnectionDetails{"key": []byte(accessKey), name: []byte(hidden)})
+			managed.TellConnectionDetails(ctx,
+				managed.ConnectionDetails{"key": []byte(accessKey), name: []byte(hidden)})
 
 			return nil
 		}
@@ -436,10 +461,13 @@ func TestAKeyThatNoSecretHolds(t *testing.T) {
 		if len(lost) != 1 || !strings.Contains(lost[0], name) || strings.Contains(lost[0], hidden) {
 			t.Errorf("declared %t: told %q", declared, lost)
 		}
-		if got, has := g.get().Annotations[meta.AnnotationKeyCreationDetails]; got != want || has != declared || g.remembered(in).Details != want {
+		if got, has := g.get().Annotations[meta.AnnotationKeyCreationDetails]; got != want || has != declared ||
+			g.remembered(in).Details != want {
 			t.Errorf("declared %t: the object says %q, and %q is remembered", declared, got, g.remembered(in).Details)
 		}
-		if i := slices.IndexFunc(g.requests, func(r string) bool { return strings.Contains(r, `/succeeded"`) }); i < 0 || declared != strings.Contains(g.requests[i], `"`+meta.AnnotationKeyCreationDetails+`":"lost"`) {
+		if i := slices.IndexFunc(g.requests,
+			func(r string) bool { return strings.Contains(r, `/succeeded"`) }); i < 0 ||
+			declared != strings.Contains(g.requests[i], `"`+meta.AnnotationKeyCreationDetails+`":"lost"`) {
 			t.Errorf("declared %t: it is not noted along with the result: %v", declared, g.requests)
 		}
 		g.condition(commonv1.TypeSynced, "True/ReconcileSuccess")

@@ -53,7 +53,8 @@ func (p *pass) guardedParents() (all []guardedParent, err error) {
 		if err != nil {
 			return nil, errors.Wrap(err, "cannot tell the definition of the kind")
 		}
-		all = append(all, guardedParent{"apiextensions.k8s.io/v1", "CustomResourceDefinition", mapping.Resource.GroupResource().String()})
+		all = append(all, guardedParent{"apiextensions.k8s.io/v1", "CustomResourceDefinition",
+			mapping.Resource.GroupResource().String()})
 	}
 
 	return all, nil
@@ -70,7 +71,8 @@ func (p *pass) retain(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	for _, above := range all {
-		object := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: above.apiVersion, Kind: above.kind}}
+		object := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: above.apiVersion,
+			Kind: above.kind}}
 		err := p.r.cluster.GetAPIReader().Get(ctx, client.ObjectKey{Name: above.name}, object)
 		switch {
 		case err != nil && !gone.Answered(err, above.name):
@@ -82,7 +84,8 @@ func (p *pass) retain(ctx context.Context) (bool, error) {
 			}
 			p.state.Retained = true
 			p.recordEvent(event.Warning(reasonRetained, errors.New(fmt.Sprintf(
-				"The external resource was left as it is: the object is deleted because %s %s is", above.kind, above.name))))
+				"The external resource was left as it is: the object is deleted because %s %s is", above.kind,
+				above.name))))
 
 			return true, nil
 		}

@@ -16,9 +16,13 @@ func TestTheGuardSaysForWhom(t *testing.T) {
 		unread  bool
 		says    string
 	}{
-		"the namespace goes": {(*world).leavingNamespace, false, "The external resource was left as it is: the object is deleted because Namespace default is"},
-		"the kind goes":      {(*world).leavingDefinition, false, "The external resource was left as it is: the object is deleted because CustomResourceDefinition " + definition + " is"},
-		"nobody can tell":    {(*world).leavingNamespace, true, "delete failed: cannot tell whether Namespace default is being deleted"},
+		"the namespace goes": {(*world).leavingNamespace, false,
+			"The external resource was left as it is: the object is deleted because Namespace default is"},
+		"the kind goes": {(*world).leavingDefinition, false,
+			"The external resource was left as it is: the object is deleted because CustomResourceDefinition " +
+				definition + " is"},
+		"nobody can tell": {(*world).leavingNamespace, true,
+			"delete failed: cannot tell whether Namespace default is being deleted"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -44,7 +44,8 @@ func TestWhatIsSparedAndWhy(t *testing.T) {
 	kind := schema.GroupVersionKind{Group: "g", Version: "v", Kind: "K"}
 	known := apimeta.NewDefaultRESTMapper(nil)
 	known.Add(kind, apimeta.RESTScopeNamespace)
-	const namespace, definition = "/v1, Kind=Namespace /quay", "apiextensions.k8s.io/v1, Kind=CustomResourceDefinition /ks.g"
+	const namespace, definition = "/v1, Kind=Namespace /quay", "apiextensions.k8s.io/v1, Kind=CustomResourceDefinition " +
+		"/ks.g"
 	absent := kerrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "quay")
 	cases := map[string]struct {
 		reason    string
@@ -57,14 +58,23 @@ func TestWhatIsSparedAndWhy(t *testing.T) {
 		asked     string
 		events    int
 	}{
-		"Stays":      {"nothing goes", "quay", false, false, aboveReader{mapper: known}, false, "", namespace + "; " + definition, 0},
-		"Goes":       {"the namespace does", "quay", false, false, aboveReader{mapper: known, going: true}, true, "", namespace, 1},
-		"ToldBefore": {"it was told", "quay", false, true, aboveReader{mapper: known, going: true}, true, "", namespace, 0},
-		"Known":      {"this pass knows", "quay", true, false, aboveReader{}, true, "", "", 0},
-		"Cluster":    {"it has no namespace", "", false, false, aboveReader{mapper: known}, false, "", definition, 0},
-		"Undefined":  {"nobody knows the definition", "quay", false, false, aboveReader{mapper: apimeta.NewDefaultRESTMapper(nil), going: true}, false, "cannot tell the definition of the kind", "", 0},
-		"Fails":      {"nobody can tell", "quay", false, false, aboveReader{mapper: known, going: true, err: errors.New("boom")}, false, "cannot tell whether Namespace quay is being deleted: boom", namespace, 0},
-		"Gone":       {"it is not there any more", "quay", false, false, aboveReader{mapper: known, going: true, err: absent}, false, "cannot tell whether CustomResourceDefinition ks.g", namespace + "; " + definition, 0},
+		"Stays": {"nothing goes", "quay", false, false, aboveReader{mapper: known}, false, "",
+			namespace + "; " + definition, 0},
+		"Goes": {"the namespace does", "quay", false, false, aboveReader{mapper: known, going: true}, true, "",
+			namespace, 1},
+		"ToldBefore": {"it was told", "quay", false, true, aboveReader{mapper: known, going: true}, true, "",
+			namespace, 0},
+		"Known":   {"this pass knows", "quay", true, false, aboveReader{}, true, "", "", 0},
+		"Cluster": {"it has no namespace", "", false, false, aboveReader{mapper: known}, false, "", definition, 0},
+		"Undefined": {"nobody knows the definition", "quay", false, false,
+			aboveReader{mapper: apimeta.NewDefaultRESTMapper(nil), going: true}, false,
+			"cannot tell the definition of the kind", "", 0},
+		"Fails": {"nobody can tell", "quay", false, false,
+			aboveReader{mapper: known, going: true, err: errors.New("boom")}, false,
+			"cannot tell whether Namespace quay is being deleted: boom", namespace, 0},
+		"Gone": {"it is not there any more", "quay", false, false,
+			aboveReader{mapper: known, going: true, err: absent}, false,
+			"cannot tell whether CustomResourceDefinition ks.g", namespace + "; " + definition, 0},
 	}
 	for name, tc := range cases {
 		mg := bearing(nil)
@@ -73,7 +83,8 @@ func TestWhatIsSparedAndWhy(t *testing.T) {
 		p.r.of.Group, p.r.of.Version, p.r.of.Kind = kind.Group, kind.Version, kind.Kind
 		p.r.client, p.r.cluster, p.retained = &tc.reader, &tc.reader, tc.spared
 		got, err := p.retain(t.Context())
-		if got != tc.want || p.retained != tc.want || (err != nil) != (tc.err != "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+		if got != tc.want || p.retained != tc.want || (err != nil) != (tc.err != "") ||
+			err != nil && !strings.Contains(err.Error(), tc.err) {
 			t.Errorf("%s: %s: spared %t, noted %t, %v", name, tc.reason, got, p.retained, err)
 		}
 		if asked := strings.Join(tc.reader.asked, "; "); asked != tc.asked || len(p.events) != tc.events {

@@ -29,15 +29,23 @@ func TestDeletionGuard(t *testing.T) {
 		reads   []string
 		spared  bool
 	}{
-		"the object goes":           {"Nobody deletes what it is in.", both, nil, false, []string{namespaceRead, definitionRead}, false},
-		"the namespace goes":        {"One reason is enough.", both, (*world).leavingNamespace, false, []string{namespaceRead}, true},
-		"the kind goes":             {"The namespace stays.", both, (*world).leavingDefinition, false, []string{namespaceRead, definitionRead}, true},
-		"nobody asked for it":       {"It is an option.", nil, (*world).leavingNamespace, false, nil, false},
-		"of the kind, it goes":      {"Its own guard looks at nothing else.", managed.WithKindDeletionGuard(), (*world).leavingDefinition, false, []string{definitionRead}, true},
-		"of the kind, another":      {"The namespace is not its business.", managed.WithKindDeletionGuard(), (*world).leavingNamespace, false, []string{definitionRead}, false},
-		"of the namespace, it goes": {"Its own guard looks at nothing else.", managed.WithNamespaceDeletionGuard(), (*world).leavingNamespace, false, []string{namespaceRead}, true},
-		"of the namespace, another": {"The kind is not its business.", managed.WithNamespaceDeletionGuard(), (*world).leavingDefinition, false, []string{namespaceRead}, false},
-		"Delete is made again":      {"It may have begun to go meanwhile.", both, nil, true, []string{namespaceRead, definitionRead, namespaceRead, definitionRead}, false},
+		"the object goes": {"Nobody deletes what it is in.", both, nil, false,
+			[]string{namespaceRead, definitionRead}, false},
+		"the namespace goes": {"One reason is enough.", both, (*world).leavingNamespace, false,
+			[]string{namespaceRead}, true},
+		"the kind goes": {"The namespace stays.", both, (*world).leavingDefinition, false,
+			[]string{namespaceRead, definitionRead}, true},
+		"nobody asked for it": {"It is an option.", nil, (*world).leavingNamespace, false, nil, false},
+		"of the kind, it goes": {"Its own guard looks at nothing else.", managed.WithKindDeletionGuard(),
+			(*world).leavingDefinition, false, []string{definitionRead}, true},
+		"of the kind, another": {"The namespace is not its business.", managed.WithKindDeletionGuard(),
+			(*world).leavingNamespace, false, []string{definitionRead}, false},
+		"of the namespace, it goes": {"Its own guard looks at nothing else.", managed.WithNamespaceDeletionGuard(),
+			(*world).leavingNamespace, false, []string{namespaceRead}, true},
+		"of the namespace, another": {"The kind is not its business.", managed.WithNamespaceDeletionGuard(),
+			(*world).leavingDefinition, false, []string{namespaceRead}, false},
+		"Delete is made again": {"It may have begun to go meanwhile.", both, nil, true,
+			[]string{namespaceRead, definitionRead, namespaceRead, definitionRead}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +92,9 @@ func (w *world) leavingNamespace() {
 
 // leavingDefinition makes the definition of the kind one that is being deleted.
 func (w *world) leavingDefinition() {
-	w.leaving(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, definition)
+	w.leaving(schema.GroupVersionKind{
+		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition",
+	}, definition)
 }
 
 func (w *world) leaving(of schema.GroupVersionKind, name string) {

@@ -37,13 +37,16 @@ func TestWhatIsStoredOverOneVersionOnly(t *testing.T) {
 		"both":                 {ownID + "/failed", late, over(ownID+"/failed", `"resourceVersion":"7",`)},
 		"nothing to be stored": {ownDone, map[string]string{}, over(ownDone, "")},
 	} {
-		w := newStored(bearing(map[string]string{attempt: ownID}), remembering(objectstate.State{}, objectstate.Cold{Unwritten: tc.unwritten}))
-		if err := w.patchAnnotations(t.Context(), map[string]any{attempt: tc.mark}); err != nil || len(w.writes.sent) != 1 || w.writes.sent[0] != tc.want {
+		w := newStored(bearing(map[string]string{attempt: ownID}),
+			remembering(objectstate.State{}, objectstate.Cold{Unwritten: tc.unwritten}))
+		if err := w.patchAnnotations(t.Context(), map[string]any{attempt: tc.mark}); err != nil ||
+			len(w.writes.sent) != 1 || w.writes.sent[0] != tc.want {
 			t.Errorf("%s: %v, sent %q, want %q", name, err, w.writes.sent, tc.want)
 		}
 	}
 	w := newStored(&fake.Managed{}, &objectState{})
-	if err := w.patchAnnotations(t.Context(), map[string]any{attempt: ownDone}); err != nil || len(w.writes.sent) != 1 || strings.Contains(w.writes.sent[0], "uid") {
+	if err := w.patchAnnotations(t.Context(), map[string]any{attempt: ownDone}); err != nil ||
+		len(w.writes.sent) != 1 || strings.Contains(w.writes.sent[0], "uid") {
 		t.Errorf("of an object that has no UID: %v, sent %q", err, w.writes.sent)
 	}
 }
@@ -67,8 +70,8 @@ func (c *slowCluster) Get(ctx context.Context, key client.ObjectKey, o client.Ob
 	return c.liveCluster.Get(ctx, key, o, opts...)
 }
 
-// After a conflict the object is looked at before that its creation came to nothing is stored over another version. A look
-// that is not answered says nothing, and is made again.
+// After a conflict the object is looked at before that its creation came to nothing is stored over another version. A
+// look that is not answered says nothing, and is made again.
 func TestALookAfterAConflictIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const attempt = meta.AnnotationKeyCreateAttempt
@@ -85,7 +88,8 @@ func TestALookAfterAConflictIsMadeAgain(t *testing.T) {
 		err := w.patchAnnotations(t.Context(), map[string]any{attempt: ownID + "/failed"})
 		var want []string
 		for _, version := range []string{"7", "7", "8"} {
-			want = append(want, `{"metadata":{"annotations":{"`+attempt+`":"`+ownID+`/failed"},"resourceVersion":"`+version+`","uid":"uid-1"}}`)
+			want = append(want, `{"metadata":{"annotations":{"`+attempt+`":"`+ownID+`/failed"},"resourceVersion":"`+
+				version+`","uid":"uid-1"}}`)
 		}
 		if diff := cmp.Diff(want, w.writes.sent); diff != "" || err != nil {
 			t.Errorf("error %v, sent, -want +got:\n%s", err, diff)

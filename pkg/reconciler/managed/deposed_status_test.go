@@ -14,7 +14,8 @@ import (
 // A process whose lease is over leaves the status to the one that has it now, whose own it would write over.
 func TestAProcessWithoutItsLeaseWritesNoStatus(t *testing.T) {
 	var deadline time.Time
-	w := newWorld(t, managed.WithCreationGracePeriod(0), managed.WithLeaseDeadline(func() time.Time { return deadline }))
+	w := newWorld(t, managed.WithCreationGracePeriod(0),
+		managed.WithLeaseDeadline(func() time.Time { return deadline }))
 	w.create(nil)
 	w.pass()
 	w.taken()

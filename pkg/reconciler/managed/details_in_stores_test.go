@@ -46,7 +46,10 @@ func TestDetailsOfCreationInStores(t *testing.T) {
 			}
 			c, err := kube.NewCluster(scheme, kube.Options{Cache: managed.CacheOptions()}, kinds...)
 			must(err)
-			m, err := kube.NewManager(c, manager.Options{Metrics: metricsserver.Options{BindAddress: "0"}, Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}})
+			m, err := kube.NewManager(c, manager.Options{
+				Metrics:    metricsserver.Options{BindAddress: "0"},
+				Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
+			})
 			must(err)
 			var exists atomic.Bool
 			disks := managed.ExternalClientFns{
@@ -61,7 +64,10 @@ func TestDetailsOfCreationInStores(t *testing.T) {
 				},
 			}
 			must(managed.Setup(m, volume.Kind, controller.Options{},
-				managed.WithExternalConnecter(managed.ExternalConnectorFn(func(context.Context, resource.Managed) (managed.ExternalClient, error) { return disks, nil })),
+				managed.WithExternalConnecter(managed.ExternalConnectorFn(func(context.Context,
+					resource.Managed) (managed.ExternalClient, error) {
+					return disks, nil
+				})),
 				managed.WithDeterministicExternalName(true), managed.WithCreationConnectionDetails()))
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
@@ -88,7 +94,8 @@ func TestDetailsOfCreationInStores(t *testing.T) {
 			}
 			secret := &corev1.Secret{}
 			wait.Until(t, "the Secret", func() bool {
-				return c.GetAPIReader().Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "access"}, secret) == nil
+				return c.GetAPIReader().Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "access"},
+					secret) == nil
 			})
 			if diff := cmp.Diff(map[string][]byte{"password": []byte("sesame")}, secret.Data); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)

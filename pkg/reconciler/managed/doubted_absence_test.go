@@ -113,7 +113,8 @@ func TestNothingIsRememberedOfWhatIsPaused(t *testing.T) {
 	w.pass()
 	w.restart()
 	w.pass()
-	if r := states.Snapshot()[objectstate.Key{Object: key, UID: "uid-1"}]; r.Cold != nil || r.Written != nil || !r.Known {
+	if r := states.Snapshot()[objectstate.Key{Object: key, UID: "uid-1"}]; r.Cold != nil || r.Written != nil ||
+		!r.Known {
 		t.Errorf("kept are %+v and %v", r.Cold, r.Written)
 	}
 }

@@ -20,16 +20,24 @@ import (
 // What is told of an object to which the record of an earlier creation was written, or of one
 // that its user has given up.
 const (
-	textEarlier = "the annotations of an earlier creation were written to the object, by a manifest that was exported before the last one, or by another process: " +
-		"the record of the last creation is put back. " + textManifest + " if one has them; if none has, see that no other process reconciles the object"
-	textEarlierNamed = textEarlier + ". They had the external name %q: if that is in the external system, and nothing else manages it, it is left over"
-	textGivenUp      = "the annotations of a creation were written to the object that its user has given up, as they are in a manifest that was exported before: " +
+	textEarlier = "the annotations of an earlier creation were written to the object, by a manifest that was exported " +
+		"before the last one, or by another process: " +
+		"the record of the last creation is put back. " + textManifest +
+		" if one has them; if none has, see that no other process reconciles the object"
+	textEarlierNamed = textEarlier + ". They had the external name %q: if that is in the external system, and nothing " +
+		"else manages it, it is left over"
+	textGivenUp = "the annotations of a creation were written to the object that its user has given up, as they " +
+		"are in a manifest that was exported before: " +
 		"they are removed, and the user is not asked again. " + textManifest
-	textOverruled = "the annotations of a creation were written to the object that its user has given up, or of one before it, as they are in a manifest that was exported before: " +
-		"they are believed, because another creation may have been begun since, and this process would not know of it. If the object stands for another external resource, " +
+	textOverruled = "the annotations of a creation were written to the object that its user has given up, or of one " +
+		"before it, as they are in a manifest that was exported before: " +
+		"they are believed, because another creation may have been begun since, and this process would not know of it. If " +
+		"the object stands for another external resource, " +
 		"set the annotation " + meta.AnnotationKeyExternalName + " to its name. " + textManifest
-	textReplaced = "the record of the last creation was removed from the object, as a replace does, and its external name became %q, which is not found: " +
-		"the record is put back, with its external name. Remove the annotation " + meta.AnnotationKeyExternalName + " from the manifest; " +
+	textReplaced = "the record of the last creation was removed from the object, as a replace does, and its external " +
+		"name became %q, which is not found: " +
+		"the record is put back, with its external name. Remove the annotation " + meta.AnnotationKeyExternalName +
+		" from the manifest; " +
 		"if the object is to stand for another external resource, change that annotation alone"
 	textManifest = "Remove the annotations that the provider writes from the manifest"
 )
@@ -57,12 +65,13 @@ func (p *pass) attemptID(number int64, random uint32) string {
 	return fmt.Sprintf("%08x%08x%x-%s", uint32(min(number, math.MaxUint32)), random, int(p.ownClass()), ownMark(p.mg))
 }
 
-// knownMarks returns what tells of a creation or an attempt: the record, the condition Created and the memory of this process.
-// Most are empty.
+// knownMarks returns what tells of a creation or an attempt: the record, the condition Created and the memory of this
+// process. Most are empty.
 func (p *pass) knownMarks() []string {
 	told := objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message)
 
-	return []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastKnown().Mark, told.Mark}
+	return []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastKnown().Mark,
+		told.Mark}
 }
 
 // otherClass says whether an attempt was made in another class than that of the controller now, as the release of a
@@ -195,7 +204,8 @@ func (p *pass) precedesFind() bool {
 	id, result := attemptOf(p.mg)
 	found := objectstate.ParseCreationRef(told.Message).Mark == id+"/"+attemptSucceeded
 
-	return result == "" && told.Status == metav1.ConditionTrue && found && !meta.GetExternalCreatePending(p.mg).After(told.LastTransitionTime.Time)
+	return result == "" && told.Status == metav1.ConditionTrue && found &&
+		!meta.GetExternalCreatePending(p.mg).After(told.LastTransitionTime.Time)
 }
 
 // precedesResult says whether the record has no result of the attempt that is known to have
@@ -283,6 +293,9 @@ func (p *pass) gaveUp() bool {
 func (p *pass) giveUp() {
 	p.state.Made, p.state.Called = objectstate.CreationRef{}, objectstate.Intent{}
 	if told := p.mg.GetCondition(commonv1.TypeCreated); told.Reason == commonv1.ReasonUnresolved {
-		p.setCondition(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionFalse, Reason: commonv1.ReasonGivenUp, Message: told.Message})
+		p.setCondition(commonv1.Condition{
+			Type: commonv1.TypeCreated, Status: metav1.ConditionFalse,
+			Reason: commonv1.ReasonGivenUp, Message: told.Message,
+		})
 	}
 }

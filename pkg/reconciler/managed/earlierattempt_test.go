@@ -27,16 +27,24 @@ func TestEarlier(t *testing.T) {
 	early, between, later := noon.Add(-2*time.Hour).Format(time.RFC3339), noon.Format(time.RFC3339), noon.Add(2*time.Hour).Format(time.RFC3339)
 	by := func(mark string) map[string]string { return map[string]string{meta.AnnotationKeyCreateAttempt: mark} }
 	done := func(mark string) *objectState {
-		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: mark, Name: "vol-1"}}, objectstate.Cold{})
+		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: mark, Name: "vol-1"}},
+			objectstate.Cold{})
 	}
-	called := remembering(objectstate.State{}, objectstate.Cold{Called: objectstate.Intent{Pending: later, Attempt: second}})
+	called := remembering(objectstate.State{},
+		objectstate.Cold{Called: objectstate.Intent{Pending: later, Attempt: second}})
 	told := func(status metav1.ConditionStatus, mark string) *commonv1.Condition {
-		return &commonv1.Condition{Type: commonv1.TypeCreated, Status: status, Message: objectstate.CreationRef{Mark: mark, Name: "vol-1"}.String()}
+		return &commonv1.Condition{
+			Type: commonv1.TypeCreated, Status: status,
+			Message: objectstate.CreationRef{Mark: mark, Name: "vol-1"}.String(),
+		}
 	}
 	found, givenUp := told(metav1.ConditionTrue, second+"/succeeded"), told(metav1.ConditionFalse, second)
 	found.LastTransitionTime, givenUp.Reason = metav1.NewTime(noon), commonv1.ReasonGivenUp
 	merged := func(mark, name, at string) map[string]string {
-		return map[string]string{meta.AnnotationKeyCreateAttempt: mark + "/succeeded", meta.AnnotationKeyExternalName: name, succeeded: at, pending: at}
+		return map[string]string{
+			meta.AnnotationKeyCreateAttempt: mark + "/succeeded",
+			meta.AnnotationKeyExternalName:  name, succeeded: at, pending: at,
+		}
 	}
 	random := fmt.Sprintf("%08x00000000", noon.Add(25*time.Hour).Unix()) + ownID[1:]
 	cases := map[string]struct {
@@ -50,43 +58,74 @@ func TestEarlier(t *testing.T) {
 		"Unknown":  {"nothing is known", &objectState{}, nil, by(first), false},
 		"UnknownTimes": {"nothing is known of what an earlier success was", &objectState{}, nil, map[string]string{
 			meta.AnnotationKeyCreateAttempt: first, meta.AnnotationKeyExternalName: "vol-0", succeeded: early}, false},
-		"Same":          {"it is the last", done(second + "/succeeded"), nil, by(second + "/succeeded"), false},
-		"BeforeItsEnd":  {"it is the last, before it ended", done(second + "/succeeded"), nil, by(second), true},
-		"AfterItsEnd":   {"it is the last, and failed by what is stored", done(second + "/succeeded"), nil, by(second + "/failed"), false},
-		"BeforeItsFind": {"it is what led to what was found, before it ended", &objectState{}, found, map[string]string{meta.AnnotationKeyCreateAttempt: second, pending: early}, true},
-		"Repeated":      {"only with the same token it is begun again since", &objectState{}, found, map[string]string{meta.AnnotationKeyCreateAttempt: second, pending: later}, true},
+		"Same":         {"it is the last", done(second + "/succeeded"), nil, by(second + "/succeeded"), false},
+		"BeforeItsEnd": {"it is the last, before it ended", done(second + "/succeeded"), nil, by(second), true},
+		"AfterItsEnd": {"it is the last, and failed by what is stored", done(second + "/succeeded"), nil,
+			by(second + "/failed"), false},
+		"BeforeItsFind": {"it is what led to what was found, before it ended", &objectState{}, found,
+			map[string]string{meta.AnnotationKeyCreateAttempt: second, pending: early}, true},
+		"Repeated": {"only with the same token it is begun again since", &objectState{}, found,
+			map[string]string{meta.AnnotationKeyCreateAttempt: second, pending: later}, true},
 		"FindOfAnother": {"what was found is another's", called, found, by(second + "/failed"), false},
-		"NotFoundYet":   {"nothing was found, and it succeeded", &objectState{}, told(metav1.ConditionUnknown, second+"/succeeded"), by(second), true},
-		"StillAsked":    {"nothing is known of its result", &objectState{}, told(metav1.ConditionUnknown, second), by(second), false},
-		"GivenUp":       {"a user gave up the last", &objectState{}, givenUp, by(first), false},
-		"Before":        {"it succeeded before the last", done(second + "/succeeded"), nil, by(first + "/succeeded"), true},
+		"NotFoundYet": {"nothing was found, and it succeeded", &objectState{},
+			told(metav1.ConditionUnknown, second+"/succeeded"), by(second), true},
+		"StillAsked": {"nothing is known of its result", &objectState{}, told(metav1.ConditionUnknown, second),
+			by(second), false},
+		"GivenUp": {"a user gave up the last", &objectState{}, givenUp, by(first), false},
+		"Before": {"it succeeded before the last", done(second + "/succeeded"), nil, by(first + "/succeeded"),
+			true},
 		"FailedBefore":  {"it failed before the last", done(second + "/succeeded"), nil, by(first + "/failed"), true},
 		"UnknownBefore": {"nobody knew what became of it", done(second + "/succeeded"), nil, by(first), true},
 		"BeforeCalled":  {"the last is under way", called, nil, by(first + "/succeeded"), true},
-		"Told":          {"the condition knows it", &objectState{}, told(metav1.ConditionTrue, second+"/succeeded"), by(first + "/succeeded"), true},
-		"Asked":         {"the condition asks about it", &objectState{}, told(metav1.ConditionUnknown, second), by(first + "/succeeded"), true},
-		"Since":         {"it was begun since", done(first + "/succeeded"), nil, by(second), false},
-		"SinceTold":     {"it was begun since the condition was set", &objectState{}, told(metav1.ConditionTrue, first+"/succeeded"), by(second), false},
-		"Copied":        {"it was made for another object", done(first + "/succeeded"), nil, by("ffffffff00000000-0badcafe/succeeded"), true},
-		"CopiedStatus":  {"so was what the condition says", &objectState{}, told(metav1.ConditionTrue, "ffffffff00000000-0badcafe/succeeded"), by(first + "/succeeded"), false},
-		"TheirsBefore":  {"another runtime made it before", done(second + "/succeeded"), nil, map[string]string{succeeded: early, pending: early}, true},
-		"TheirsSince":   {"another runtime made it since", done(first + "/succeeded"), nil, map[string]string{succeeded: later}, false},
-		"TheirsBegun":   {"another runtime has begun since", done(first + "/succeeded"), nil, map[string]string{succeeded: early, pending: later}, false},
-		"TheirsFailed":  {"that it failed says nothing", done(second + "/succeeded"), nil, map[string]string{failed: early}, false},
-		"OursSince":     {"we made it, and the last is another runtime's", done(between), nil, by(second + "/succeeded"), false},
-		"OursBefore":    {"we made it before another runtime did", done(between), nil, by(first + "/succeeded"), true},
-		"TheirsTwice":   {"both are another runtime's", done(later), nil, map[string]string{succeeded: early}, true},
-		"Merged":        {"another runtime's times were merged into it, with the name", done(second + "/succeeded"), nil, merged(second, "vol-0", between), true},
-		"MergedNoName":  {"the last has no name", remembering(objectstate.State{}, objectstate.Cold{Made: objectstate.CreationRef{Mark: second + "/succeeded"}}), nil, merged(second, "vol-0", between), true},
-		"MergedTold":    {"the condition knows the last", &objectState{}, told(metav1.ConditionTrue, second+"/succeeded"), merged(second, "vol-0", between), true},
-		"MergedAsked":   {"the condition asks about the last", &objectState{}, told(metav1.ConditionUnknown, second+"/succeeded"), merged(second, "vol-0", between), true},
-		"MergedTimes":   {"the times alone say nothing of the name", done(second + "/succeeded"), nil, merged(second, "vol-1", between), false},
-		"Renamed":       {"a user has chosen another name", done(second + "/succeeded"), nil, merged(second, "vol-0", noon.Add(time.Hour).Format(time.RFC3339)), false},
-		"RenamedTheirs": {"the same of what another runtime made", done(between), nil, map[string]string{succeeded: between, meta.AnnotationKeyExternalName: "vol-0"}, false},
-		"RenamedNoTime": {"the same, and the time is gone", done(second + "/succeeded"), nil, map[string]string{meta.AnnotationKeyCreateAttempt: second + "/succeeded", meta.AnnotationKeyExternalName: "vol-0"}, false},
-		"RenamedRandom": {"the same, and the id has no number", done(random + "/succeeded"), nil, merged(random, "vol-0", between), false},
-		"RenamedNoId":   {"the same, and the id was not made here", done("x/succeeded"), nil, merged("x", "vol-0", between), false},
-		"NoNumber":      {"an id that was not made here comes before any", done(first + "/succeeded"), nil, by("x"), true},
+		"Told": {"the condition knows it", &objectState{}, told(metav1.ConditionTrue, second+"/succeeded"),
+			by(first + "/succeeded"), true},
+		"Asked": {"the condition asks about it", &objectState{}, told(metav1.ConditionUnknown, second),
+			by(first + "/succeeded"), true},
+		"Since": {"it was begun since", done(first + "/succeeded"), nil, by(second), false},
+		"SinceTold": {"it was begun since the condition was set", &objectState{},
+			told(metav1.ConditionTrue, first+"/succeeded"), by(second), false},
+		"Copied": {"it was made for another object", done(first + "/succeeded"), nil,
+			by("ffffffff00000000-0badcafe/succeeded"), true},
+		"CopiedStatus": {"so was what the condition says", &objectState{},
+			told(metav1.ConditionTrue, "ffffffff00000000-0badcafe/succeeded"), by(first + "/succeeded"), false},
+		"TheirsBefore": {"another runtime made it before", done(second + "/succeeded"), nil,
+			map[string]string{succeeded: early, pending: early}, true},
+		"TheirsSince": {"another runtime made it since", done(first + "/succeeded"), nil,
+			map[string]string{succeeded: later}, false},
+		"TheirsBegun": {"another runtime has begun since", done(first + "/succeeded"), nil,
+			map[string]string{succeeded: early, pending: later}, false},
+		"TheirsFailed": {"that it failed says nothing", done(second + "/succeeded"), nil,
+			map[string]string{failed: early}, false},
+		"OursSince": {"we made it, and the last is another runtime's", done(between), nil,
+			by(second + "/succeeded"), false},
+		"OursBefore":  {"we made it before another runtime did", done(between), nil, by(first + "/succeeded"), true},
+		"TheirsTwice": {"both are another runtime's", done(later), nil, map[string]string{succeeded: early}, true},
+		"Merged": {"another runtime's times were merged into it, with the name", done(second + "/succeeded"),
+			nil, merged(second, "vol-0", between), true},
+		"MergedNoName": {"the last has no name",
+			remembering(objectstate.State{},
+				objectstate.Cold{Made: objectstate.CreationRef{Mark: second + "/succeeded"}}), nil,
+			merged(second, "vol-0", between), true},
+		"MergedTold": {"the condition knows the last", &objectState{},
+			told(metav1.ConditionTrue, second+"/succeeded"), merged(second, "vol-0", between), true},
+		"MergedAsked": {"the condition asks about the last", &objectState{},
+			told(metav1.ConditionUnknown, second+"/succeeded"), merged(second, "vol-0", between), true},
+		"MergedTimes": {"the times alone say nothing of the name", done(second + "/succeeded"), nil,
+			merged(second, "vol-1", between), false},
+		"Renamed": {"a user has chosen another name", done(second + "/succeeded"), nil,
+			merged(second, "vol-0", noon.Add(time.Hour).Format(time.RFC3339)), false},
+		"RenamedTheirs": {"the same of what another runtime made", done(between), nil,
+			map[string]string{succeeded: between, meta.AnnotationKeyExternalName: "vol-0"}, false},
+		"RenamedNoTime": {"the same, and the time is gone", done(second + "/succeeded"), nil, map[string]string{
+			meta.AnnotationKeyCreateAttempt: second + "/succeeded",
+			meta.AnnotationKeyExternalName:  "vol-0",
+		}, false},
+		"RenamedRandom": {"the same, and the id has no number", done(random + "/succeeded"), nil,
+			merged(random, "vol-0", between), false},
+		"RenamedNoId": {"the same, and the id was not made here", done("x/succeeded"), nil,
+			merged("x", "vol-0", between), false},
+		"NoNumber": {"an id that was not made here comes before any", done(first + "/succeeded"), nil, by("x"),
+			true},
 	}
 	for id, tc := range cases {
 		mg := bearing(tc.marks)
@@ -98,7 +137,8 @@ func TestEarlier(t *testing.T) {
 		}
 		again := passOf(mg, tc.memo)
 		again.r.tokens = true
-		if got, want := again.earlier(), tc.want && id != "BeforeItsEnd" && id != "NotFoundYet" && id != "Repeated"; got != want {
+		if got, want := again.earlier(), tc.want && id != "BeforeItsEnd" && id != "NotFoundYet" &&
+			id != "Repeated"; got != want {
 			t.Errorf("%s: %s, and may have been begun again: got %t", id, tc.reason, got)
 		}
 	}
@@ -108,13 +148,17 @@ func TestEarlier(t *testing.T) {
 // creation is not known.
 func TestRemoveEarlier(t *testing.T) {
 	older := map[string]string{
-		meta.AnnotationKeyExternalName: "vol-0", meta.AnnotationKeyCreateAttempt: first + "/succeeded", meta.AnnotationKeyExternalCreatePending: early,
+		meta.AnnotationKeyExternalName: "vol-0", meta.AnnotationKeyCreateAttempt: first + "/succeeded",
+		meta.AnnotationKeyExternalCreatePending:   early,
 		meta.AnnotationKeyExternalCreateSucceeded: early, meta.AnnotationKeyExternalCreateFailed: early, "color": "red",
 	}
-	seen := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: second + "/succeeded", Name: "vol-1"}}, objectstate.Cold{})
-	called := remembering(objectstate.State{}, objectstate.Cold{Called: objectstate.Intent{Pending: later, Attempt: second}})
+	seen := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: second + "/succeeded", Name: "vol-1"}},
+		objectstate.Cold{})
+	called := remembering(objectstate.State{},
+		objectstate.Cold{Called: objectstate.Intent{Pending: later, Attempt: second}})
 	asked := &commonv1.Condition{
-		Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved, Message: objectstate.CreationRef{Mark: second}.String(),
+		Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved,
+		Message:            objectstate.CreationRef{Mark: second}.String(),
 		LastTransitionTime: metav1.NewTime(noon),
 	}
 	for id, tc := range map[string]struct {
@@ -123,8 +167,9 @@ func TestRemoveEarlier(t *testing.T) {
 		want map[string]string
 		call objectstate.Intent
 	}{
-		"Seen":   {seen, nil, map[string]string{"color": "red"}, objectstate.Intent{}},
-		"Called": {called, nil, map[string]string{meta.AnnotationKeyExternalName: "vol-0", "color": "red"}, called.Called},
+		"Seen": {seen, nil, map[string]string{"color": "red"}, objectstate.Intent{}},
+		"Called": {called, nil, map[string]string{meta.AnnotationKeyExternalName: "vol-0", "color": "red"},
+			called.Called},
 		"Asked": {&objectState{}, asked, map[string]string{meta.AnnotationKeyExternalName: "vol-0", "color": "red"},
 			objectstate.Intent{Pending: noon.Format(time.RFC3339), Attempt: second}},
 	} {
@@ -146,7 +191,10 @@ func TestRemoveEarlier(t *testing.T) {
 			t.Errorf("%s: what is not there was removed", id)
 		}
 	}
-	failed := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-0", meta.AnnotationKeyCreateAttempt: first + "/failed"})
+	failed := bearing(map[string]string{
+		meta.AnnotationKeyExternalName:  "vol-0",
+		meta.AnnotationKeyCreateAttempt: first + "/failed",
+	})
 	if !passOf(failed, called).removeEarlier() || meta.GetExternalName(failed) != "vol-0" {
 		t.Errorf("of an attempt that made nothing the object keeps %v", failed.GetAnnotations())
 	}
@@ -162,11 +210,17 @@ func TestNewAttempt(t *testing.T) {
 		marks  map[string]string
 		want   string
 	}{
-		"First":    {"it is the time", &objectState{}, nil, number(noon)},
-		"After":    {"the last was long ago", &objectState{}, map[string]string{meta.AnnotationKeyCreateAttempt: first}, number(noon)},
-		"Skewed":   {"the last was begun by another clock", &objectState{}, map[string]string{meta.AnnotationKeyCreateAttempt: number(future) + "/failed"}, number(future.Add(time.Second))},
-		"Theirs":   {"so was that of another runtime", &objectState{}, map[string]string{meta.AnnotationKeyExternalCreatePending: future.Format(time.RFC3339)}, number(future.Add(time.Second))},
-		"Last":     {"no number is greater", &objectState{}, map[string]string{meta.AnnotationKeyCreateAttempt: "ffffffff"}, "ffffffff800000000-" + ownID[2:]},
+		"First": {"it is the time", &objectState{}, nil, number(noon)},
+		"After": {"the last was long ago", &objectState{},
+			map[string]string{meta.AnnotationKeyCreateAttempt: first}, number(noon)},
+		"Skewed": {"the last was begun by another clock", &objectState{},
+			map[string]string{meta.AnnotationKeyCreateAttempt: number(future) + "/failed"},
+			number(future.Add(time.Second))},
+		"Theirs": {"so was that of another runtime", &objectState{},
+			map[string]string{meta.AnnotationKeyExternalCreatePending: future.Format(time.RFC3339)},
+			number(future.Add(time.Second))},
+		"Last": {"no number is greater", &objectState{},
+			map[string]string{meta.AnnotationKeyCreateAttempt: "ffffffff"}, "ffffffff800000000-" + ownID[2:]},
 		"Remember": {"the record is gone", remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: number(future) + "/succeeded"}}, objectstate.Cold{}), nil, number(future.Add(time.Second))},
 	} {
 		if got := passOf(bearing(tc.marks), tc.memo).newAttempt(); got != tc.want {
@@ -175,8 +229,9 @@ func TestNewAttempt(t *testing.T) {
 	}
 }
 
-// Where a token leads to what was created with it, each process makes the same first id of an object that shows nothing of
-// an attempt: a replace may have taken the record of it, and the process that wrote it may be gone. Any later id is another.
+// Where a token leads to what was created with it, each process makes the same first id of an object that shows
+// nothing of an attempt: a replace may have taken the record of it, and the process that wrote it may be gone. Any
+// later id is another.
 func TestTheFirstTokenIsTheSame(t *testing.T) {
 	want := fmt.Sprintf("%08x000000002-", noon.Add(-time.Minute).Unix()) + ownID[2:]
 	for id, tc := range map[string]struct {
@@ -187,20 +242,30 @@ func TestTheFirstTokenIsTheSame(t *testing.T) {
 		now    func(*pass)
 		want   bool
 	}{
-		"First":    {"nothing shows that anything was begun", &objectState{}, nil, "", nil, true},
-		"Failed":   {"the first came to nothing", &objectState{}, map[string]string{meta.AnnotationKeyCreateAttempt: want + "/failed"}, "", nil, false},
-		"Theirs":   {"another runtime has begun one", &objectState{}, map[string]string{meta.AnnotationKeyExternalCreatePending: early}, "", nil, false},
-		"Told":     {"the condition Created tells of one", &objectState{}, nil, objectstate.CreationRef{Mark: want + "/succeeded", Name: "vol-1"}.String(), nil, false},
-		"Remember": {"this process knows of one", remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: want + "/succeeded"}}, objectstate.Cold{}), nil, "", nil, false},
-		"Ageless":  {"it is not known when the object was created", &objectState{}, nil, "", func(p *pass) { p.mg.SetCreationTimestamp(metav1.Time{}) }, false},
-		"Opaque":   {"a second call would lead to a second resource", &objectState{}, nil, "", func(p *pass) { p.r.tokens = false }, false},
-		"Findable": {"what was created can be looked up", &objectState{}, nil, "", func(p *pass) { p.r.tokens, p.recoverer = false, searcher{} }, true},
+		"First": {"nothing shows that anything was begun", &objectState{}, nil, "", nil, true},
+		"Failed": {"the first came to nothing", &objectState{},
+			map[string]string{meta.AnnotationKeyCreateAttempt: want + "/failed"}, "", nil, false},
+		"Theirs": {"another runtime has begun one", &objectState{},
+			map[string]string{meta.AnnotationKeyExternalCreatePending: early}, "", nil, false},
+		"Told": {"the condition Created tells of one", &objectState{}, nil,
+			objectstate.CreationRef{Mark: want + "/succeeded", Name: "vol-1"}.String(), nil, false},
+		"Remember": {"this process knows of one",
+			remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: want + "/succeeded"}},
+				objectstate.Cold{}), nil, "", nil, false},
+		"Ageless": {"it is not known when the object was created", &objectState{}, nil, "",
+			func(p *pass) { p.mg.SetCreationTimestamp(metav1.Time{}) }, false},
+		"Opaque": {"a second call would lead to a second resource", &objectState{}, nil, "",
+			func(p *pass) { p.r.tokens = false }, false},
+		"Findable": {"what was created can be looked up", &objectState{}, nil, "",
+			func(p *pass) { p.r.tokens, p.recoverer = false, searcher{} }, true},
 	} {
 		var ids []string
 		for _, random := range []float64{0.25, 0.75} {
 			mg := bearing(tc.marks)
 			mg.SetCreationTimestamp(metav1.NewTime(noon.Add(-time.Minute)))
-			mg.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Message: tc.told})
+			mg.SetConditions(commonv1.Condition{
+				Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Message: tc.told,
+			})
 			p := passOf(mg, tc.memo)
 			p.r.tokens, p.r.random = true, func() float64 { return random }
 			if tc.now != nil {
@@ -213,7 +278,8 @@ func TestTheFirstTokenIsTheSame(t *testing.T) {
 			want = fmt.Sprintf("%08x000000003-", noon.Add(-time.Minute).Unix()) + ownID[2:]
 		}
 		if is := ids[0] == want && ids[1] == want; is != tc.want || !is && ids[0] == ids[1] {
-			t.Errorf("%s: %s: two processes make the ids %v; that both are %s: want %t", id, tc.reason, ids, want, tc.want)
+			t.Errorf("%s: %s: two processes make the ids %v; that both are %s: want %t", id, tc.reason, ids, want,
+				tc.want)
 		}
 	}
 }
@@ -235,10 +301,13 @@ func TestWhichAttemptIsRepeated(t *testing.T) {
 		"Unknown": {"its result is not known", begun, objectstate.State{}, true, true},
 		"Unseen":  {"it succeeded, and does not show", ended, objectstate.State{}, true, true},
 		"Seen":    {"what it made was found, and is gone", ended, seen, true, false},
-		"Failed":  {"it came to nothing", map[string]string{attempt: ownID + "/failed"}, objectstate.State{}, true, false},
-		"Opaque":  {"a second call would lead to a second resource", begun, objectstate.State{}, false, false},
-		"Theirs":  {"another runtime has begun it", map[string]string{pending: early}, objectstate.State{}, true, false},
-		"Made":    {"another runtime has made it", map[string]string{succeeded: early}, objectstate.State{}, true, false},
+		"Failed": {"it came to nothing", map[string]string{attempt: ownID + "/failed"}, objectstate.State{}, true,
+			false},
+		"Opaque": {"a second call would lead to a second resource", begun, objectstate.State{}, false, false},
+		"Theirs": {"another runtime has begun it", map[string]string{pending: early}, objectstate.State{}, true,
+			false},
+		"Made": {"another runtime has made it", map[string]string{succeeded: early}, objectstate.State{}, true,
+			false},
 	} {
 		p := passOf(bearing(tc.marks), remembering(tc.state, objectstate.Cold{}))
 		p.r.tokens = tc.tokens
@@ -266,15 +335,20 @@ func TestAnotherClass(t *testing.T) {
 		now    func(*pass)
 		want   lifecycle.Class
 	}{
-		"Same":     {"the class is the same", begun(id(lifecycle.Token)), objectstate.State{}, tokens, lifecycle.Token},
-		"Token":    {"Create was not given the token", begun(id(lifecycle.Opaque)), objectstate.State{}, tokens, lifecycle.Opaque},
-		"Searched": {"the system may not keep the token", begun(id(lifecycle.Findable)), objectstate.State{}, tokens, lifecycle.Opaque},
-		"Named":    {"it was given another name", begun(id(lifecycle.Opaque)), objectstate.State{}, func(p *pass) { p.r.named = true }, lifecycle.Opaque},
-		"Unseen":   {"what it made does not show", done, objectstate.State{}, tokens, lifecycle.Opaque},
-		"Seen":     {"what it made was found", done, objectstate.State{Seen: objectstate.CreationRef{Mark: done[attempt]}}, tokens, lifecycle.Token},
-		"Failed":   {"it came to nothing", map[string]string{attempt: id(lifecycle.Opaque) + "/failed"}, objectstate.State{}, tokens, lifecycle.Token},
-		"Before":   {"the id does not tell a class", begun(ownID), objectstate.State{}, tokens, lifecycle.Token},
-		"None":     {"nothing was begun", nil, objectstate.State{}, tokens, lifecycle.Token},
+		"Same": {"the class is the same", begun(id(lifecycle.Token)), objectstate.State{}, tokens, lifecycle.Token},
+		"Token": {"Create was not given the token", begun(id(lifecycle.Opaque)), objectstate.State{}, tokens,
+			lifecycle.Opaque},
+		"Searched": {"the system may not keep the token", begun(id(lifecycle.Findable)), objectstate.State{}, tokens,
+			lifecycle.Opaque},
+		"Named": {"it was given another name", begun(id(lifecycle.Opaque)), objectstate.State{},
+			func(p *pass) { p.r.named = true }, lifecycle.Opaque},
+		"Unseen": {"what it made does not show", done, objectstate.State{}, tokens, lifecycle.Opaque},
+		"Seen": {"what it made was found", done,
+			objectstate.State{Seen: objectstate.CreationRef{Mark: done[attempt]}}, tokens, lifecycle.Token},
+		"Failed": {"it came to nothing", map[string]string{attempt: id(lifecycle.Opaque) + "/failed"},
+			objectstate.State{}, tokens, lifecycle.Token},
+		"Before": {"the id does not tell a class", begun(ownID), objectstate.State{}, tokens, lifecycle.Token},
+		"None":   {"nothing was begun", nil, objectstate.State{}, tokens, lifecycle.Token},
 	} {
 		p := passOf(bearing(tc.marks), remembering(tc.state, objectstate.Cold{}))
 		tc.now(p)
@@ -305,7 +379,8 @@ func TestUnended(t *testing.T) {
 		"Failed":       {"this one has failed", done, ownID + "/failed", false},
 	}
 	for id, tc := range cases {
-		if got := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: tc.mark}), tc.memo).unended(); got != tc.want {
+		if got := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: tc.mark}),
+			tc.memo).unended(); got != tc.want {
 			t.Errorf("%s: %s: got %t", id, tc.reason, got)
 		}
 	}
@@ -319,8 +394,10 @@ func TestTellEarlier(t *testing.T) {
 		before map[string]string
 		told   int
 	}{
-		"First":  {nil, nil, 1},
-		"Other":  {nil, map[string]string{string(reasonRecordTaken): textTaken, textEarlier: string(reasonRecordTaken)}, 1},
+		"First": {nil, nil, 1},
+		"Other": {nil, map[string]string{
+			string(reasonRecordTaken): textTaken, textEarlier: string(reasonRecordTaken),
+		}, 1},
 		"Again":  {nil, map[string]string{string(reasonRecordTaken): textEarlier}, 0},
 		"Paused": {paused, nil, 0},
 	} {
@@ -349,11 +426,13 @@ func TestGaveUp(t *testing.T) {
 		marks  map[string]string
 		want   bool
 	}{
-		"Same":        {"it is that one", "GivenUp", second, by(second), true},
-		"SameResult":  {"and succeeded", "GivenUp", second + "/succeeded", by(second + "/succeeded"), true},
-		"Before":      {"it came before", "GivenUp", second, by(first + "/succeeded"), true},
-		"Theirs":      {"another runtime recorded it before", "GivenUp", second, map[string]string{pending: early}, true},
-		"TheirsSince": {"another runtime recorded it since", "GivenUp", second, map[string]string{pending: later}, false},
+		"Same":       {"it is that one", "GivenUp", second, by(second), true},
+		"SameResult": {"and succeeded", "GivenUp", second + "/succeeded", by(second + "/succeeded"), true},
+		"Before":     {"it came before", "GivenUp", second, by(first + "/succeeded"), true},
+		"Theirs": {"another runtime recorded it before", "GivenUp", second, map[string]string{pending: early},
+			true},
+		"TheirsSince": {"another runtime recorded it since", "GivenUp", second, map[string]string{pending: later},
+			false},
 		"Since":       {"it was begun since", "GivenUp", first, by(second), false},
 		"Nothing":     {"there is no record", "GivenUp", second, nil, false},
 		"Asked":       {"nobody has given it up", "Unresolved", second, by(second), false},
@@ -361,10 +440,14 @@ func TestGaveUp(t *testing.T) {
 		"NoMark":      {"nobody knows what was given up", "GivenUp", "", by("x"), false},
 		"Foreign":     {"it was made for another object", "GivenUp", second, by(foreign), false},
 		"ForeignTold": {"what was given up was another object's", "GivenUp", foreign, by(foreign), false},
-		"Abandoned":   {"the record says so itself", "GivenUp", second, map[string]string{attempt: second, pending: early, abandon: second}, false},
+		"Abandoned": {"the record says so itself", "GivenUp", second,
+			map[string]string{attempt: second, pending: early, abandon: second}, false},
 	} {
 		mg := bearing(tc.marks)
-		mg.SetConditions(commonv1.Condition{Type: "Created", Reason: tc.why, Message: objectstate.CreationRef{Mark: tc.mark}.String()})
+		mg.SetConditions(commonv1.Condition{
+			Type: "Created", Reason: tc.why,
+			Message: objectstate.CreationRef{Mark: tc.mark}.String(),
+		})
 		if got := passOf(mg, &objectState{}).gaveUp(); got != tc.want {
 			t.Errorf("%s: %s: got %t", id, tc.reason, got)
 		}
@@ -378,9 +461,11 @@ func TestBeginning(t *testing.T) {
 		id   string
 		want time.Time
 	}{
-		"Now": {number(noon), noon}, "Past": {number(noon.Add(-time.Hour)), noon.Add(-time.Hour)}, "First": {number(time.Unix(0, 0)), time.Unix(0, 0)},
-		"Ahead": {number(noon.Add(24 * time.Hour)), noon.Add(24 * time.Hour)}, "Random": {number(noon.Add(24*time.Hour + time.Second)), time.Time{}},
-		"None": {"", time.Time{}}, "NotOurs": {"x", time.Time{}},
+		"Now": {number(noon), noon}, "Past": {number(noon.Add(-time.Hour)), noon.Add(-time.Hour)},
+		"First":  {number(time.Unix(0, 0)), time.Unix(0, 0)},
+		"Ahead":  {number(noon.Add(24 * time.Hour)), noon.Add(24 * time.Hour)},
+		"Random": {number(noon.Add(24*time.Hour + time.Second)), time.Time{}},
+		"None":   {"", time.Time{}}, "NotOurs": {"x", time.Time{}},
 	} {
 		if got := beginning(tc.id, noon); !got.Equal(tc.want) {
 			t.Errorf("%s: got %s, want %s", id, got, tc.want)
@@ -396,8 +481,14 @@ func TestGiveUp(t *testing.T) {
 		want commonv1.Condition
 	}{
 		"Asked": {
-			commonv1.Condition{Type: "Created", Status: "Unknown", Reason: "Unresolved", Message: objectstate.CreationRef{Mark: second}.String()},
-			commonv1.Condition{Type: "Created", Status: "False", Reason: "GivenUp", Message: objectstate.CreationRef{Mark: second}.String()},
+			commonv1.Condition{
+				Type: "Created", Status: "Unknown", Reason: "Unresolved",
+				Message: objectstate.CreationRef{Mark: second}.String(),
+			},
+			commonv1.Condition{
+				Type: "Created", Status: "False", Reason: "GivenUp",
+				Message: objectstate.CreationRef{Mark: second}.String(),
+			},
 		},
 		"Unasked": {
 			commonv1.Condition{Type: "Created", Status: "True", Reason: "Observed", Message: seen.String()},
@@ -406,12 +497,14 @@ func TestGiveUp(t *testing.T) {
 	} {
 		mg := bearing(nil)
 		mg.SetConditions(tc.told)
-		p := passOf(mg, remembering(objectstate.State{Seen: seen}, objectstate.Cold{Made: seen, Called: objectstate.Intent{Attempt: second}}))
+		p := passOf(mg, remembering(objectstate.State{Seen: seen},
+			objectstate.Cold{Made: seen, Called: objectstate.Intent{Attempt: second}}))
 		p.giveUp()
 		if got := mg.GetCondition("Created"); !got.Equal(tc.want) {
 			t.Errorf("%s: the status says %+v", id, got)
 		}
-		if p.state.Made != (objectstate.CreationRef{}) || p.state.Called != (objectstate.Intent{}) || p.state.Seen != seen {
+		if p.state.Made != (objectstate.CreationRef{}) || p.state.Called != (objectstate.Intent{}) ||
+			p.state.Seen != seen {
 			t.Errorf("%s: the memory knows %+v, %+v", id, p.state.State, p.state.Cold)
 		}
 	}
@@ -420,7 +513,10 @@ func TestGiveUp(t *testing.T) {
 // Who has not read the record of an earlier creation does not take the word of the condition.
 func TestNothingIsRecollectedOfWhatIsNotEarlier(t *testing.T) {
 	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: second})
-	mg.SetConditions(commonv1.Condition{Type: "Created", Status: "Unknown", Reason: "Unresolved", Message: objectstate.CreationRef{Mark: first}.String()})
+	mg.SetConditions(commonv1.Condition{
+		Type: "Created", Status: "Unknown", Reason: "Unresolved",
+		Message: objectstate.CreationRef{Mark: first}.String(),
+	})
 	p := passOf(mg, &objectState{})
 	if p.removeEarlier() || p.state.Called != (objectstate.Intent{}) {
 		t.Errorf("the memory knows %+v", p.state.Cold)
@@ -440,7 +536,8 @@ func TestAResultThatIsNotStoredIsNoEarlierRecord(t *testing.T) {
 		"nothing is to be stored":      {by(ownID), nil, false},
 		"neither is anything recorded": {nil, nil, false},
 	} {
-		if got := passOf(bearing(tc.marks), remembering(objectstate.State{}, objectstate.Cold{Unwritten: tc.unwritten})).unstored(); got != tc.want {
+		if got := passOf(bearing(tc.marks), remembering(objectstate.State{},
+			objectstate.Cold{Unwritten: tc.unwritten})).unstored(); got != tc.want {
 			t.Errorf("%s: got %t", reason, got)
 		}
 	}
@@ -449,7 +546,10 @@ func TestAResultThatIsNotStoredIsNoEarlierRecord(t *testing.T) {
 // That an earlier record was removed is stored, although nothing takes its place.
 func TestTheRemovalOfAnEarlierRecordIsStored(t *testing.T) {
 	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: first + "/succeeded"})
-	mg.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Message: objectstate.CreationRef{Mark: second + "/succeeded"}.String()})
+	mg.SetConditions(commonv1.Condition{
+		Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown,
+		Message: objectstate.CreationRef{Mark: second + "/succeeded"}.String(),
+	})
 	p := passOf(mg, &objectState{})
 	if p.restore(); !p.restored || len(mg.GetAnnotations()) > 0 {
 		t.Errorf("to be stored is %t, marked %v", p.restored, mg.GetAnnotations())

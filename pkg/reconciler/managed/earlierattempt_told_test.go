@@ -15,7 +15,8 @@ import (
 func TestANewAttemptComesAfterWhatWasGivenUp(t *testing.T) {
 	mg := bearing(nil)
 	mg.SetConditions(commonv1.Condition{
-		Type: commonv1.TypeCreated, Status: metav1.ConditionFalse, Reason: commonv1.ReasonGivenUp, Message: objectstate.CreationRef{Mark: second}.String(),
+		Type: commonv1.TypeCreated, Status: metav1.ConditionFalse, Reason: commonv1.ReasonGivenUp,
+		Message: objectstate.CreationRef{Mark: second}.String(),
 	})
 	if got := passOf(mg, &objectState{}).newAttempt(); numberOf(got) != noon.Add(time.Hour).Unix()+1 {
 		t.Errorf("%s does not come after %s", got, second)
@@ -24,10 +25,13 @@ func TestANewAttemptComesAfterWhatWasGivenUp(t *testing.T) {
 
 // A copy of a whole object, whose status came along, says nothing of an earlier creation.
 func TestACopiedRecordIsNotEarlierThanItsStatus(t *testing.T) {
-	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: foreignID, meta.AnnotationKeyExternalCreatePending: early})
+	mg := bearing(map[string]string{
+		meta.AnnotationKeyCreateAttempt: foreignID, meta.AnnotationKeyExternalCreatePending: early,
+	})
 	mg.SetConditions(commonv1.Condition{
-		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, LastTransitionTime: metav1.NewTime(noon),
-		Message: objectstate.CreationRef{Mark: foreignID + "/succeeded", Name: "vol-1"}.String(),
+		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved,
+		LastTransitionTime: metav1.NewTime(noon),
+		Message:            objectstate.CreationRef{Mark: foreignID + "/succeeded", Name: "vol-1"}.String(),
 	})
 	if passOf(mg, &objectState{}).earlier() {
 		t.Error("the record of another object is taken for an earlier one")

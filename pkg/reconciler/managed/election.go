@@ -42,8 +42,8 @@ func electionOf(m manager.Manager) (elected <-chan struct{}, known bool) {
 	return m.Elected(), true
 }
 
-// noteElected notes that the process is the leader now. The first call counts. Each pass calls it: passes may begin a moment before
-// the manager tells of the election, and a manager that somebody else has made may not tell.
+// noteElected notes that the process is the leader now. The first call counts. Each pass calls it: passes may begin a
+// moment before the manager tells of the election, and a manager that somebody else has made may not tell.
 func (r *Reconciler) noteElected() {
 	if r.elected.Load() == nil {
 		now := r.clock.Now()
@@ -51,7 +51,8 @@ func (r *Reconciler) noteElected() {
 	}
 }
 
-// electedAt returns when the process became the leader, or a later time: since then no other process has created anything.
+// electedAt returns when the process became the leader, or a later time: since then no other process has created
+// anything.
 func (r *Reconciler) electedAt() time.Time {
 	r.noteElected()
 

@@ -60,8 +60,8 @@ func (w *world) waits() (*managed.Reconciler, *standby) {
 	return w.reconciler(m), m
 }
 
-// abandoned returns a world in which a process has waited for an hour, while the leader has created a disk for an object of
-// which a replace took the record, and has ended.
+// abandoned returns a world in which a process has waited for an hour, while the leader has created a disk for an
+// object of which a replace took the record, and has ended.
 func abandoned(t *testing.T) (*world, *managed.Reconciler, *standby) {
 	t.Helper()
 	w := newWorld(t, managed.WithCreationGracePeriod(0))
@@ -80,8 +80,8 @@ func abandoned(t *testing.T) (*world, *managed.Reconciler, *standby) {
 	return w, next, m
 }
 
-// What the leader created while this process waited is looked up, whether the manager tells that the process leads or its
-// first pass does.
+// What the leader created while this process waited is looked up, whether the manager tells that the process leads or
+// its first pass does.
 func TestWhatALeaderCreatedIsLookedUp(t *testing.T) {
 	for name, tells := range map[string]bool{"told by the manager": true, "known by the first pass": false} {
 		t.Run(name, func(t *testing.T) {
@@ -186,8 +186,8 @@ type readyCache struct{ *informertest.FakeInformers }
 
 func (readyCache) WaitForCacheSync(context.Context) bool { return true }
 
-// With a manager of controller-runtime, an object counts as older than the process if it was created before the election,
-// with EnableWarmup, which starts the sources of a controller before that, and without it.
+// With a manager of controller-runtime, an object counts as older than the process if it was created before the
+// election, with EnableWarmup, which starts the sources of a controller before that, and without it.
 func TestTheManagerTellsOfTheElection(t *testing.T) {
 	for name, warm := range map[string]bool{"warm": true, "cold": false} {
 		for name, age := range map[string]time.Duration{

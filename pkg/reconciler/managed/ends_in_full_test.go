@@ -45,7 +45,8 @@ func inFull(o outcome) toldOutcome {
 func TestAnOperationIsToldByWhatItIsFor(t *testing.T) {
 	const text = "waiting for an operation of the external system to end"
 	unknown := toldOutcome{
-		Name: "in-progress", Ready: "Ready False/Creating: ", Synced: "Synced Unknown/CreationPending: " + text, Again: adaptive, After: 7 * time.Second, Progress: moving,
+		Name: "in-progress", Ready: "Ready False/Creating: ", Synced: "Synced Unknown/CreationPending: " + text,
+		Again: adaptive, After: 7 * time.Second, Progress: moving,
 	}
 	going := unknown
 	going.Ready, going.Synced = "Ready False/Deleting: ", "Synced True/ReconcileSuccess: "+text
@@ -81,7 +82,8 @@ func TestAnOperationIsToldByWhatItIsFor(t *testing.T) {
 func TestATakenNameIsTold(t *testing.T) {
 	p := passOf(bearing(nil), &objectState{})
 	p.alreadyExists = errors.New("409 of the cloud")
-	const text = "create failed: the name is taken by something that cannot be seen: look for it, or choose another by the annotation " +
+	const text = "create failed: the name is taken by something that cannot be seen: look for it, or choose another by " +
+		"the annotation " +
 		"krateo.io/external-name: 409 of the cloud"
 	want := toldOutcome{
 		Name: "taken", Ready: "Ready False/Creating: ", Synced: "Synced False/ReconcileError: " + text,
@@ -104,10 +106,14 @@ func TestWhyAnObjectIsNotSettled(t *testing.T) {
 		progress             progress
 		reconciling, stalled string
 	}{
-		"moving, all is wrong":     {conditions(synced, differs, unready), moving, "True/NotDone", "False/ReconcileSuccess"},
-		"moving, it differs":       {conditions(commonv1.ReconcileSuccess(), differs, unready), moving, "True/Differs", "False/ReconcileSuccess"},
-		"moving, it is not ready":  {conditions(commonv1.ReconcileSuccess(), unready), moving, "True/Unavailable", "False/ReconcileSuccess"},
-		"moving, all is well":      {conditions(commonv1.ReconcileSuccess(), commonv1.Available()), moving, "True/ReconcileSuccess", "False/ReconcileSuccess"},
+		"moving, all is wrong": {conditions(synced, differs, unready), moving, "True/NotDone",
+			"False/ReconcileSuccess"},
+		"moving, it differs": {conditions(commonv1.ReconcileSuccess(), differs, unready), moving,
+			"True/Differs", "False/ReconcileSuccess"},
+		"moving, it is not ready": {conditions(commonv1.ReconcileSuccess(), unready), moving, "True/Unavailable",
+			"False/ReconcileSuccess"},
+		"moving, all is well": {conditions(commonv1.ReconcileSuccess(), commonv1.Available()), moving,
+			"True/ReconcileSuccess", "False/ReconcileSuccess"},
 		"stuck":                    {conditions(synced), stuck, "False/ReconcileSuccess", "True/NotDone"},
 		"settled":                  {conditions(synced), settled, "False/ReconcileSuccess", "False/ReconcileSuccess"},
 		"halting, whatever it was": {conditions(synced), halting, "False/ReconcilePaused", "False/ReconcilePaused"},
@@ -117,7 +123,9 @@ func TestWhyAnObjectIsNotSettled(t *testing.T) {
 		p := passOf(mg, &objectState{}, WithKstatusConditions())
 		mg.SetConditions(tc.conditions...)
 		p.setProgress(outcome{progress: tc.progress})
-		for kind, want := range map[commonv1.ConditionType]string{commonv1.TypeReconciling: tc.reconciling, commonv1.TypeStalled: tc.stalled} {
+		for kind, want := range map[commonv1.ConditionType]string{
+			commonv1.TypeReconciling: tc.reconciling, commonv1.TypeStalled: tc.stalled,
+		} {
 			if c := mg.GetCondition(kind); string(c.Status)+"/"+string(c.Reason) != want {
 				t.Errorf("%s: %s is %s/%s, want %s", name, kind, c.Status, c.Reason, want)
 			}

@@ -76,7 +76,8 @@ const patience = 10 * time.Second
 func (p *pass) throttled(err error) outcome {
 	o := outcome{name: "held", progress: moving, unfinished: true, requeue: backoff, after: retryAfter(err, 0)}
 	if o.after == 0 {
-		o.after = max(p.backoffDelay(p.interval()), p.gate.State().Resume.Sub(p.now())) // not to be told at once to come back later
+		o.after = max(p.backoffDelay(p.interval()),
+			p.gate.State().Resume.Sub(p.now())) // not to be told at once to come back later
 	}
 	if p.priority != lifecycle.User {
 		return o
@@ -121,8 +122,9 @@ func (p *pass) causeOf(err error) string {
 }
 
 var textsHeld = map[commonv1.ConditionReason]string{
-	commonv1.ReasonThrottled:                 "more is asked of the external system than it allows: waiting for a turn",
-	commonv1.ReasonUnauthorized:              "the external system does not accept the credentials: correct those of the ProviderConfig",
+	commonv1.ReasonThrottled: "more is asked of the external system than it allows: waiting for a turn",
+	commonv1.ReasonUnauthorized: "the external system does not accept the credentials: correct those of " +
+		"the ProviderConfig",
 	commonv1.ReasonExternalSystemUnavailable: "the external system is unavailable: waiting until it is back",
 }
 

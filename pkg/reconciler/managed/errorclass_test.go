@@ -28,24 +28,37 @@ func TestClassesOfFailures(t *testing.T) {
 		after    time.Duration // zero: the error is returned, for the back-off of the queue
 		priority int
 	}{
-		"Plain":         {"it is tried again with back-off", boom, "False/ReconcileError", 0, controller.PriorityErrorRetry},
-		"RetryAfter":    {"the system says when", external.RetryAfter(20*time.Second, boom), "False/ReconcileError", 21 * time.Second, controller.PriorityErrorRetry},
-		"Throttled":     {"too much was asked", external.Throttled("writes", 20*time.Second, boom), "False/Throttled", 21 * time.Second, controller.PriorityErrorRetry},
-		"ThrottledOnly": {"too much was asked, and nobody knows for how long", external.Throttled("", 0, boom), "False/Throttled", 0, controller.PriorityErrorRetry},
-		"Unauthorized":  {"the credentials are not accepted", external.Unauthorized(boom), "False/Unauthorized", 0, controller.PriorityErrorRetry},
-		"Unavailable":   {"nothing works there", external.Unavailable(boom), "False/ExternalSystemUnavailable", 0, controller.PriorityErrorRetry},
-		"Terminal":      {"a human has to do something", external.Terminal("Quota", boom), "False/Quota", 10 * time.Minute, controller.PriorityPoll},
+		"Plain": {"it is tried again with back-off", boom, "False/ReconcileError", 0,
+			controller.PriorityErrorRetry},
+		"RetryAfter": {"the system says when", external.RetryAfter(20*time.Second, boom), "False/ReconcileError",
+			21 * time.Second, controller.PriorityErrorRetry},
+		"Throttled": {"too much was asked", external.Throttled("writes", 20*time.Second, boom),
+			"False/Throttled", 21 * time.Second, controller.PriorityErrorRetry},
+		"ThrottledOnly": {"too much was asked, and nobody knows for how long", external.Throttled("", 0, boom),
+			"False/Throttled", 0, controller.PriorityErrorRetry},
+		"Unauthorized": {"the credentials are not accepted", external.Unauthorized(boom), "False/Unauthorized", 0,
+			controller.PriorityErrorRetry},
+		"Unavailable": {"nothing works there", external.Unavailable(boom), "False/ExternalSystemUnavailable", 0,
+			controller.PriorityErrorRetry},
+		"Terminal": {"a human has to do something", external.Terminal("Quota", boom), "False/Quota",
+			10 * time.Minute, controller.PriorityPoll},
 		"TerminalToo": {
-			"whoever says that it is of no use need not say when", external.RetryAfter(time.Second, external.Terminal("Quota", external.Unauthorized(boom))),
+			"whoever says that it is of no use need not say when",
+			external.RetryAfter(time.Second, external.Terminal("Quota", external.Unauthorized(boom))),
 			"False/Quota", 10 * time.Minute, controller.PriorityPoll,
 		},
-		"ForAYear": {"nobody waits for a year", external.RetryAfter(365*24*time.Hour, boom), "False/ReconcileError", 63 * time.Minute, controller.PriorityErrorRetry},
+		"ForAYear": {"nobody waits for a year", external.RetryAfter(365*24*time.Hour, boom), "False/ReconcileError",
+			63 * time.Minute, controller.PriorityErrorRetry},
 		"ThrottledForAYear": {
-			"nor for a quota", external.Throttled("", 365*24*time.Hour, boom), "False/Throttled", 63 * time.Minute, controller.PriorityErrorRetry,
+			"nor for a quota", external.Throttled("", 365*24*time.Hour, boom), "False/Throttled", 63 * time.Minute,
+			controller.PriorityErrorRetry,
 		},
-		"BelowZero":    {"that says nothing", external.RetryAfter(-time.Second, boom), "False/ReconcileError", 0, controller.PriorityErrorRetry},
-		"ANanosecond":  {"nobody is asked without a pause", external.RetryAfter(1, boom), "False/ReconcileError", 105 * time.Millisecond, controller.PriorityErrorRetry},
-		"BelowZeroToo": {"that says nothing either", external.Throttled("", -time.Hour, boom), "False/Throttled", 0, controller.PriorityErrorRetry},
+		"BelowZero": {"that says nothing", external.RetryAfter(-time.Second, boom), "False/ReconcileError", 0,
+			controller.PriorityErrorRetry},
+		"ANanosecond": {"nobody is asked without a pause", external.RetryAfter(1, boom), "False/ReconcileError",
+			105 * time.Millisecond, controller.PriorityErrorRetry},
+		"BelowZeroToo": {"that says nothing either", external.Throttled("", -time.Hour, boom), "False/Throttled", 0,
+			controller.PriorityErrorRetry},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -56,13 +69,16 @@ func TestClassesOfFailures(t *testing.T) {
 			w.cloud.Before = failing("Observe", tc.err)
 			for i := range 3 {
 				result, err := w.try()
-				if (err == nil) != (tc.after > 0) || result.RequeueAfter != tc.after || result.Priority == nil || *result.Priority != tc.priority {
-					t.Errorf("%s: pass %d: after %s at %s with error %v", tc.reason, i, result.RequeueAfter, ptrTo(result.Priority), err)
+				if (err == nil) != (tc.after > 0) || result.RequeueAfter != tc.after || result.Priority == nil ||
+					*result.Priority != tc.priority {
+					t.Errorf("%s: pass %d: after %s at %s with error %v", tc.reason, i, result.RequeueAfter,
+						ptrTo(result.Priority), err)
 				}
 			}
 			w.condition("Synced", tc.synced)
 			w.condition("Ready", "True/Available")
-			w.expect(status, strings.TrimSpace(strings.Repeat("Connect Observe ", 3)), "Warning/CannotObserveExternalResource")
+			w.expect(status, strings.TrimSpace(strings.Repeat("Connect Observe ", 3)),
+				"Warning/CannotObserveExternalResource")
 		})
 	}
 }
@@ -153,13 +169,19 @@ func TestATerminalErrorWaitsForACause(t *testing.T) {
 		change func(*world, *connected)
 		tries  bool
 	}{
-		"Nothing":  {"nothing has changed", func(*world, *connected) {}, false},
-		"Secret":   {"the credentials are others", func(_ *world, c *connected) { c.connection.Revision = "2" }, true},
-		"Spec":     {"the spec is another one", func(w *world, _ *connected) { w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 }) }, true},
-		"Metadata": {"a user does what the message says", func(w *world, _ *connected) { w.change(annotate("a", "b")) }, true},
-		"Event":    {"something woke the object before its time", func(w *world, _ *connected) { w.clock.SetTime(w.clock.Now().Add(-30 * time.Second)) }, true},
-		"Long":     {"it is long ago", func(w *world, _ *connected) { w.clock.SetTime(w.clock.Now().Add(10 * time.Minute)) }, true},
-		"Unknown":  {"nobody knows the credentials", func(_ *world, c *connected) { c.connection.Revision = "" }, true},
+		"Nothing": {"nothing has changed", func(*world, *connected) {}, false},
+		"Secret":  {"the credentials are others", func(_ *world, c *connected) { c.connection.Revision = "2" }, true},
+		"Spec": {"the spec is another one",
+			func(w *world, _ *connected) { w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 }) }, true},
+		"Metadata": {"a user does what the message says",
+			func(w *world, _ *connected) { w.change(annotate("a", "b")) }, true},
+		"Event": {"something woke the object before its time",
+			func(w *world, _ *connected) { w.clock.SetTime(w.clock.Now().Add(-30 * time.Second)) }, true},
+		"Long": {"it is long ago", func(w *world,
+			_ *connected) {
+			w.clock.SetTime(w.clock.Now().Add(10 * time.Minute))
+		}, true},
+		"Unknown": {"nobody knows the credentials", func(_ *world, c *connected) { c.connection.Revision = "" }, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -207,7 +229,8 @@ func TestCredentialsThatAreNotAcceptedAreReadAgain(t *testing.T) {
 	w.wrap((&connected{connection: managed.Connection{Recheck: func() { rechecks++ }}}).wrap)
 	w.create(nil)
 	w.pass()
-	for _, answer := range []error{errors.New("boom"), external.Unavailable(errors.New("boom")), external.Unauthorized(errors.New("boom"))} {
+	for _, answer := range []error{errors.New("boom"), external.Unavailable(errors.New("boom")),
+		external.Unauthorized(errors.New("boom"))} {
 		w.cloud.Before = failing("Observe", answer)
 		_, _ = w.try()
 	}
@@ -297,7 +320,8 @@ func TestOperationsInProgress(t *testing.T) {
 				w.restart()
 			}
 			result := w.pass()
-			if i < looks-1 && (result.RequeueAfter != 7*time.Second || *result.Priority != controller.PriorityInProgress) {
+			if i < looks-1 && (result.RequeueAfter != 7*time.Second ||
+				*result.Priority != controller.PriorityInProgress) {
 				t.Errorf("look %d: again after %s at %s", i, result.RequeueAfter, ptrTo(result.Priority))
 			}
 		}
@@ -374,8 +398,9 @@ func TestOperationsThatFail(t *testing.T) {
 		creates int
 	}{
 		"NotCreated": {"surely nothing was created", external.NotCreated(errors.New("no space")), false, 2},
-		"Terminal":   {"it failed, and trying again is of no use", external.Terminal("Quota", errors.New("no space")), false, 1},
-		"Unknown":    {"nobody knows what became of it", errors.New("connection reset"), true, 1},
+		"Terminal": {"it failed, and trying again is of no use",
+			external.Terminal("Quota", errors.New("no space")), false, 1},
+		"Unknown": {"nobody knows what became of it", errors.New("connection reset"), true, 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -402,7 +427,8 @@ func TestOperationsThatFail(t *testing.T) {
 	}
 }
 
-// A look that fails for a moment does not end an operation: its handle is put back if a replace takes it before the next look.
+// A look that fails for a moment does not end an operation: its handle is put back if a replace takes it before the
+// next look.
 func TestAnOperationOutlastsALookThatFails(t *testing.T) {
 	w, c := newOperations(t)
 	w.create(nil)
@@ -420,7 +446,8 @@ func TestAnOperationOutlastsALookThatFails(t *testing.T) {
 	}
 }
 
-// updating changes the spec of an object that was created, so that the external system is at work on that, and returns the handle.
+// updating changes the spec of an object that was created, so that the external system is at work on that, and
+// returns the handle.
 func updating(w *world, c *operations) string {
 	c.left = 1
 	w.pass()
@@ -432,7 +459,8 @@ func updating(w *world, c *operations) string {
 	return w.get().Annotations[meta.AnnotationKeyOperation]
 }
 
-// A process that puts its first look at an object off knows the operation that the object is in: a replace before that look takes nothing.
+// A process that puts its first look at an object off knows the operation that the object is in: a replace before
+// that look takes nothing.
 func TestAnOperationOutlastsALookThatIsPutOff(t *testing.T) {
 	w, c := newOperations(t, managed.WithSpreadAfterRestart(true))
 	w.create(nil)

@@ -96,7 +96,10 @@ func Example() {
 
 	scheme := runtime.NewScheme()
 	_ = volume.AddToScheme(scheme)
-	v := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Name: "data", Namespace: "default"}, Spec: volume.Spec{SizeGiB: 3}}
+	v := &volume.Volume{
+		ObjectMeta: metav1.ObjectMeta{Name: "data", Namespace: "default"},
+		Spec:       volume.Spec{SizeGiB: 3},
+	}
 	api := ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(v).WithObjects(v).Build()
 	r := managed.NewReconciler(&fake.Manager{Client: api, Scheme: scheme}, volume.Kind,
 		managed.WithExternalConnecter(Folder{root}),

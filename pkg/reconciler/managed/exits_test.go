@@ -49,10 +49,11 @@ const (
 
 // Why an exit differs from that of the seed, beside the reasons of seed_test.go.
 const (
-	whyEvent    = "Every failure is told in an event, once."
-	whyLook     = "What is outside is looked at first: a resource that is found resolves its creation."
-	whyOnce     = "What is gone at once lets its object go in the same pass."
-	whyMark     = "The result of every Create is marked, whatever the error: a conflict inside Create no longer bricks the object."
+	whyEvent = "Every failure is told in an event, once."
+	whyLook  = "What is outside is looked at first: a resource that is found resolves its creation."
+	whyOnce  = "What is gone at once lets its object go in the same pass."
+	whyMark  = "The result of every Create is marked, whatever the error: a conflict inside Create no longer bricks " +
+		"the object."
 	whyConflict = "A conflict is silent wherever it comes from, and told as a failure when there is no end to it."
 	whyShown    = "`UpToDate` says whether the resource is as desired."
 	whyCreated  = "That something was created is told in its event, also if the result cannot be stored."
@@ -89,7 +90,8 @@ func object(keysAndValues ...string) func(*world) {
 func existing(size int64, keysAndValues ...string) func(*world) {
 	return func(w *world) {
 		w.cloud.Put(volume.Disk{ID: "vol-7", SizeGiB: size})
-		object(append(keysAndValues, meta.AnnotationKeyExternalName, "vol-7", meta.AnnotationKeyExternalCreateSucceeded, "2026-01-01T00:00:00Z")...)(w)
+		object(append(keysAndValues, meta.AnnotationKeyExternalName, "vol-7",
+			meta.AnnotationKeyExternalCreateSucceeded, "2026-01-01T00:00:00Z")...)(w)
 	}
 }
 
@@ -153,10 +155,12 @@ func fills(w *world) {
 }
 
 const (
-	missing = "False/ExternalResourceMissing: observe failed: external resource does not exist, and the management policy does not allow to create it: " +
+	missing = "False/ExternalResourceMissing: observe failed: external resource does not exist, and the management " +
+		"policy does not allow to create it: " +
 		"create it, or change the annotation krateo.io/management-policy"
-	incomplete = "cannot determine creation result - remove the krateo.io/external-create-pending annotation if it is safe to proceed"
-	unseen     = "Unknown/CreationPending: created; waiting until the external system shows it"
+	incomplete = "cannot determine creation result - remove the krateo.io/external-create-pending annotation if it is " +
+		"safe to proceed"
+	unseen = "Unknown/CreationPending: created; waiting until the external system shows it"
 )
 
 var orphaning = []string{meta.AnnotationKeyDeletionPolicy, meta.DeletionPolicyOrphan}
@@ -192,7 +196,9 @@ var exitCases = map[string]exitCase{
 		reason:  "a finalizer that cannot be removed is told",
 		arrange: []func(*world){existing(1, orphaning...), going, writing("finalizers", errBoom)},
 		seed:    exit{Writes: "main, status", Ready: removing, Synced: "False/ReconcileError: boom", Result: requeued},
-		ours:    exit{Result: "error boom", Events: "Warning/CannotUpdateManagedResource: boom"}, why: []string{whyError, whyEvent},
+		ours: exit{
+			Result: "error boom", Events: "Warning/CannotUpdateManagedResource: boom",
+		}, why: []string{whyError, whyEvent},
 	},
 	"X05": {
 		reason:  "a creation whose result nobody knows is not repeated",
@@ -208,13 +214,17 @@ var exitCases = map[string]exitCase{
 		seed: exit{Calls: "Connect", Result: requeued},
 	},
 	"X06b": {
-		reason: "a failing Connect is told, and nothing disconnected", arrange: []func(*world){object(), breaking, calling("Connect", errBoom)},
+		reason:  "a failing Connect is told, and nothing disconnected",
+		arrange: []func(*world){object(), breaking, calling("Connect", errBoom)},
 		seed: exit{
 			Calls: "Connect", Writes: "status", Synced: "False/ReconcileError: connect failed: boom",
 			Events: "Warning/CannotConnectToProvider: boom", Result: requeued,
 		},
-		ours: exit{Result: "error connect failed: boom", Events: "Warning/CannotConnectToProvider: connect failed: boom"},
-		why:  []string{whyError, whyWrapped},
+		ours: exit{
+			Result: "error connect failed: boom",
+			Events: "Warning/CannotConnectToProvider: connect failed: boom",
+		},
+		why: []string{whyError, whyWrapped},
 	},
 	"X06c": {
 		reason: "a failing Disconnect is told and changes nothing", arrange: []func(*world){existing(1), breaking},
@@ -233,8 +243,11 @@ var exitCases = map[string]exitCase{
 			Calls: look, Writes: "status", Synced: "False/ReconcileError: observe failed: boom",
 			Events: "Warning/CannotObserveExternalResource: boom", Result: requeued,
 		},
-		ours: exit{Result: "error observe failed: boom", Events: "Warning/CannotObserveExternalResource: observe failed: boom"},
-		why:  []string{whyError, whyWrapped},
+		ours: exit{
+			Result: "error observe failed: boom",
+			Events: "Warning/CannotObserveExternalResource: observe failed: boom",
+		},
+		why: []string{whyError, whyWrapped},
 	},
 	"X08a": {
 		reason:  "what may only be looked at and is missing is told",
@@ -245,7 +258,8 @@ var exitCases = map[string]exitCase{
 		},
 		ours: exit{
 			Synced: missing, Result: polled,
-			Events: "Warning/ExternalResourceMissing: " + strings.TrimPrefix(missing, "False/ExternalResourceMissing: "),
+			Events: "Warning/ExternalResourceMissing: " +
+				strings.TrimPrefix(missing, "False/ExternalResourceMissing: "),
 		},
 		why: []string{whyMissing},
 	},
@@ -260,16 +274,22 @@ var exitCases = map[string]exitCase{
 	"X09a": {
 		reason: "a failing Delete is told", arrange: []func(*world){existing(1), going, calling("Delete", errBoom)},
 		seed: exit{
-			Calls: look + " Delete", Writes: "status", Ready: removing, Synced: "False/ReconcileError: delete failed: boom",
+			Calls: look + " Delete", Writes: "status", Ready: removing,
+			Synced: "False/ReconcileError: delete failed: boom",
 			Events: "Warning/CannotDeleteExternalResource: boom", Result: requeued,
 		},
-		ours: exit{Result: "error delete failed: boom", Events: "Warning/CannotDeleteExternalResource: delete failed: boom"},
-		why:  []string{whyError, whyWrapped},
+		ours: exit{
+			Result: "error delete failed: boom",
+			Events: "Warning/CannotDeleteExternalResource: delete failed: boom",
+		},
+		why: []string{whyError, whyWrapped},
 	},
 	"X09a conflict": {
-		reason: "the seed tells a conflict of Delete", arrange: []func(*world){existing(1), going, calling("Delete", conflict())},
+		reason:  "the seed tells a conflict of Delete",
+		arrange: []func(*world){existing(1), going, calling("Delete", conflict())},
 		seed: exit{
-			Calls: look + " Delete", Writes: "status", Ready: removing, Synced: "False/ReconcileError: delete failed: " + conflict().Error(),
+			Calls: look + " Delete", Writes: "status", Ready: removing,
+			Synced: "False/ReconcileError: delete failed: " + conflict().Error(),
 			Events: "Warning/CannotDeleteExternalResource: " + conflict().Error(), Result: requeued,
 		},
 		ours: exit{Writes: none, Ready: none, Synced: none, Events: none}, why: []string{whyConflict},
@@ -278,7 +298,8 @@ var exitCases = map[string]exitCase{
 		reason: "a deletion takes its time", arrange: []func(*world){existing(1), going, lingering},
 		seed: exit{
 			Calls: look + " Delete", Writes: "status", Ready: removing, Synced: synced,
-			Events: "Normal/DeletedExternalResource: Successfully requested deletion of external resource", Result: requeued,
+			Events: "Normal/DeletedExternalResource: Successfully requested deletion of external resource",
+			Result: requeued,
 		},
 		ours: exit{Calls: look + " Delete Observe", Result: soon}, why: []string{whyGone},
 	},
@@ -286,9 +307,13 @@ var exitCases = map[string]exitCase{
 		reason: "a deletion may be over at once", arrange: []func(*world){existing(1), going},
 		seed: exit{
 			Calls: look + " Delete", Writes: "status", Ready: removing, Synced: synced,
-			Events: "Normal/DeletedExternalResource: Successfully requested deletion of external resource", Result: requeued,
+			Events: "Normal/DeletedExternalResource: Successfully requested deletion of external resource",
+			Result: requeued,
 		},
-		ours: exit{Calls: look + " Delete Observe", Writes: "main", Ready: none, Synced: none, Result: none}, why: []string{whyOnce},
+		ours: exit{
+			Calls: look + " Delete Observe", Writes: "main", Ready: none, Synced: none,
+			Result: none,
+		}, why: []string{whyOnce},
 	},
 	"X10a": {
 		reason: "what is gone lets its object go", arrange: []func(*world){object(), going, twice},
@@ -296,32 +321,46 @@ var exitCases = map[string]exitCase{
 		patches: [][]string{{`"finalizers":`, `"resourceVersion":`}},
 	},
 	"X10b": {
-		reason: "an object that has changed is read again", arrange: []func(*world){object(), going, twice, writing("finalizers", conflict())},
-		seed: exit{Calls: look, Writes: "main", Result: requeued},
+		reason:  "an object that has changed is read again",
+		arrange: []func(*world){object(), going, twice, writing("finalizers", conflict())},
+		seed:    exit{Calls: look, Writes: "main", Result: requeued},
 	},
 	"X10c": {
-		reason: "a finalizer that cannot be removed is told", arrange: []func(*world){object(), going, twice, writing("finalizers", errBoom)},
-		seed: exit{Calls: look, Writes: "main, status", Ready: removing, Synced: "False/ReconcileError: boom", Result: requeued},
-		ours: exit{Result: "error boom", Events: "Warning/CannotUpdateManagedResource: boom"}, why: []string{whyError, whyEvent},
+		reason:  "a finalizer that cannot be removed is told",
+		arrange: []func(*world){object(), going, twice, writing("finalizers", errBoom)},
+		seed: exit{
+			Calls: look, Writes: "main, status", Ready: removing,
+			Synced: "False/ReconcileError: boom", Result: requeued,
+		},
+		ours: exit{
+			Result: "error boom", Events: "Warning/CannotUpdateManagedResource: boom",
+		}, why: []string{whyError, whyEvent},
 	},
 	"X11a": {
-		reason: "a conflict of the finalizer is silent", arrange: []func(*world){without}, options: []managed.ReconcilerOption{authors(conflict(), nil)},
-		seed: exit{Calls: look, Result: requeued},
+		reason: "a conflict of the finalizer is silent", arrange: []func(*world){without},
+		options: []managed.ReconcilerOption{authors(conflict(), nil)},
+		seed:    exit{Calls: look, Result: requeued},
 	},
 	"X11b": {
-		reason: "a finalizer that cannot be added is told", arrange: []func(*world){without}, options: []managed.ReconcilerOption{authors(errBoom, nil)},
-		seed: exit{Calls: look, Writes: "status", Synced: "False/ReconcileError: boom", Result: requeued},
-		ours: exit{Result: "error boom", Events: "Warning/CannotUpdateManagedResource: boom"}, why: []string{whyError, whyEvent},
+		reason: "a finalizer that cannot be added is told", arrange: []func(*world){without},
+		options: []managed.ReconcilerOption{authors(errBoom, nil)},
+		seed:    exit{Calls: look, Writes: "status", Synced: "False/ReconcileError: boom", Result: requeued},
+		ours: exit{
+			Result: "error boom", Events: "Warning/CannotUpdateManagedResource: boom",
+		}, why: []string{whyError, whyEvent},
 	},
 	"X12a": {
-		reason: "who read a stale object does not create", arrange: []func(*world){object(), writing("external-create-pending", conflict())},
+		reason:  "who read a stale object does not create",
+		arrange: []func(*world){object(), writing("external-create-pending", conflict())},
 		seed:    exit{Calls: look, Writes: "main", Result: requeued},
 		patches: [][]string{{`"krateo.io/external-create-pending":`, `"resourceVersion":`, `"uid":"uid-1"`}},
 	},
 	"X12b": {
-		reason: "what is not noted is not created", arrange: []func(*world){object(), writing("external-create-pending", errBoom)},
+		reason:  "what is not noted is not created",
+		arrange: []func(*world){object(), writing("external-create-pending", errBoom)},
 		seed: exit{
-			Calls: look, Writes: "main, status", Ready: creating, Synced: "False/ReconcileError: cannot update managed resource: boom",
+			Calls: look, Writes: "main, status", Ready: creating,
+			Synced: "False/ReconcileError: cannot update managed resource: boom",
 			Events: "Warning/CannotUpdateManagedResource: cannot update managed resource: boom", Result: requeued,
 		},
 		ours: exit{Result: "error cannot update managed resource: boom"}, why: []string{whyError},
@@ -335,18 +374,24 @@ var exitCases = map[string]exitCase{
 	"X13b": {
 		reason: "a failing Create is marked and told", arrange: []func(*world){object(), calling("Create", errBoom)},
 		seed: exit{
-			Calls: look + " Create", Writes: "main, main, status", Ready: creating, Synced: "False/ReconcileError: create failed: boom",
+			Calls: look + " Create", Writes: "main, main, status", Ready: creating,
+			Synced: "False/ReconcileError: create failed: boom",
 			Events: "Warning/CannotCreateExternalResource: boom", Result: requeued,
 		},
-		ours: exit{Result: "error create failed: boom", Events: "Warning/CannotCreateExternalResource: create failed: boom"},
-		why:  []string{whyError, whyWrapped},
+		ours: exit{
+			Result: "error create failed: boom",
+			Events: "Warning/CannotCreateExternalResource: create failed: boom",
+		},
+		why: []string{whyError, whyWrapped},
 	},
 	"X14": {
-		reason: "a result that cannot be stored is told", arrange: []func(*world){object()}, options: []managed.ReconcilerOption{updater(errBoom)},
+		reason: "a result that cannot be stored is told", arrange: []func(*world){object()},
+		options: []managed.ReconcilerOption{updater(errBoom)},
 		seed: exit{
 			Calls: look + " Create", Writes: "main, status", Ready: creating,
 			Synced: "False/ReconcileError: cannot update managed resource annotations: boom",
-			Events: "Warning/CannotUpdateManagedResource: cannot update managed resource annotations: boom", Result: requeued,
+			Events: "Warning/CannotUpdateManagedResource: cannot update managed resource annotations: boom",
+			Result: requeued,
 		},
 		ours: exit{
 			Result: "error cannot update managed resource annotations: boom",
@@ -359,19 +404,22 @@ var exitCases = map[string]exitCase{
 		reason: "a creation is noted before and after", arrange: []func(*world){object()},
 		seed: exit{
 			Calls: look + " Create", Writes: "main, main, status", Ready: creating, Synced: synced,
-			Events: "Normal/CreatedExternalResource: Successfully requested creation of external resource", Result: requeued,
+			Events: "Normal/CreatedExternalResource: Successfully requested creation of external resource",
+			Result: requeued,
 		},
 		ours: exit{Calls: look + " Create Observe", Ready: ready, Result: polled}, why: []string{whyMade},
 		patches: [][]string{
 			{`"krateo.io/external-create-pending":`, `"resourceVersion":`},
-			{`"krateo.io/external-create-succeeded":`, `"krateo.io/external-name":"vol-1"`, `"uid":"uid-1"`}, {`"status":`},
+			{`"krateo.io/external-create-succeeded":`, `"krateo.io/external-name":"vol-1"`, `"uid":"uid-1"`},
+			{`"status":`},
 		},
 	},
 	"X15 unseen": {
 		reason: "what is created may take its time to show", arrange: []func(*world){object(), hiding},
 		seed: exit{
 			Calls: look + " Create", Writes: "main, main, status", Ready: creating, Synced: synced,
-			Events: "Normal/CreatedExternalResource: Successfully requested creation of external resource", Result: requeued,
+			Events: "Normal/CreatedExternalResource: Successfully requested creation of external resource",
+			Result: requeued,
 		},
 		ours: exit{Calls: look + " Create Observe", Synced: unseen, Result: soon}, why: []string{whyMade},
 	},
@@ -379,7 +427,8 @@ var exitCases = map[string]exitCase{
 		reason:  "what was filled in and cannot be stored is told",
 		arrange: []func(*world){existing(1), fills, writing("tier", errBoom)},
 		seed: exit{
-			Calls: look, Writes: "main, status", Ready: ready, Synced: "False/ReconcileError: cannot update managed resource: boom",
+			Calls: look, Writes: "main, status", Ready: ready,
+			Synced: "False/ReconcileError: cannot update managed resource: boom",
 			Events: "Warning/CannotUpdateManagedResource: boom", Result: requeued,
 		},
 		ours: exit{
@@ -389,9 +438,11 @@ var exitCases = map[string]exitCase{
 		why: []string{whyError, whyWrapped},
 	},
 	"X16 conflict": {
-		reason: "the seed tells a conflict of what was filled in", arrange: []func(*world){existing(1), fills, writing("tier", conflict())},
+		reason:  "the seed tells a conflict of what was filled in",
+		arrange: []func(*world){existing(1), fills, writing("tier", conflict())},
 		seed: exit{
-			Calls: look, Writes: "main, status", Ready: ready, Synced: "False/ReconcileError: cannot update managed resource: " + conflict().Error(),
+			Calls: look, Writes: "main, status", Ready: ready,
+			Synced: "False/ReconcileError: cannot update managed resource: " + conflict().Error(),
 			Events: "Warning/CannotUpdateManagedResource: " + conflict().Error(), Result: requeued,
 		},
 		ours: exit{Writes: "main", Ready: none, Synced: none, Events: none}, why: []string{whyConflict},
@@ -409,15 +460,20 @@ var exitCases = map[string]exitCase{
 		reason:  "what may not be changed is left as it is",
 		arrange: []func(*world){existing(2, meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)},
 		seed:    exit{Calls: look, Writes: "status", Ready: ready, Synced: synced, Result: polled},
-		ours:    exit{UpToDate: "False/UpdateRestricted: the external resource differs, and the management policy does not allow to change it"},
-		why:     []string{whyShown},
+		ours: exit{UpToDate: "False/UpdateRestricted: the external resource differs, and the management policy does " +
+			"not allow to change it"},
+		why: []string{whyShown},
 	},
 	"X18 missing": {
 		reason:  "what is missing and may not be created is no success",
 		arrange: []func(*world){object(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserveDelete)},
 		seed:    exit{Calls: look, Writes: "status", Synced: synced, Result: polled},
-		ours:    exit{Synced: missing, Events: "Warning/ExternalResourceMissing: " + strings.TrimPrefix(missing, "False/ExternalResourceMissing: ")},
-		why:     []string{whyMissing},
+		ours: exit{
+			Synced: missing,
+			Events: "Warning/ExternalResourceMissing: " +
+				strings.TrimPrefix(missing, "False/ExternalResourceMissing: "),
+		},
+		why: []string{whyMissing},
 	},
 	"X18 unknown policy": {
 		reason:  "a policy that nobody knows is no permission",
@@ -432,7 +488,8 @@ var exitCases = map[string]exitCase{
 	"X19": {
 		reason: "a failing Update is told", arrange: []func(*world){existing(2), calling("Update", errBoom)},
 		seed: exit{
-			Calls: look + " Update", Writes: "status", Ready: ready, Synced: "False/ReconcileError: update failed: boom",
+			Calls: look + " Update", Writes: "status", Ready: ready,
+			Synced: "False/ReconcileError: update failed: boom",
 			Events: "Warning/CannotUpdateExternalResource: boom", Result: requeued,
 		},
 		ours: exit{
@@ -442,9 +499,11 @@ var exitCases = map[string]exitCase{
 		why: []string{whyError, whyWrapped, whyShown},
 	},
 	"X19 conflict": {
-		reason: "the seed tells a conflict of Update", arrange: []func(*world){existing(2), calling("Update", conflict())},
+		reason:  "the seed tells a conflict of Update",
+		arrange: []func(*world){existing(2), calling("Update", conflict())},
 		seed: exit{
-			Calls: look + " Update", Writes: "status", Ready: ready, Synced: "False/ReconcileError: update failed: " + conflict().Error(),
+			Calls: look + " Update", Writes: "status", Ready: ready,
+			Synced: "False/ReconcileError: update failed: " + conflict().Error(),
 			Events: "Warning/CannotUpdateExternalResource: " + conflict().Error(), Result: requeued,
 		},
 		ours: exit{Writes: none, Ready: none, Synced: none, Events: none}, why: []string{whyConflict},
@@ -453,7 +512,8 @@ var exitCases = map[string]exitCase{
 		reason: "an update is told", arrange: []func(*world){existing(2)},
 		seed: exit{
 			Calls: look + " Update", Writes: "status", Ready: ready, Synced: synced,
-			Events: "Normal/UpdatedExternalResource: Successfully requested update of external resource", Result: polled,
+			Events: "Normal/UpdatedExternalResource: Successfully requested update of external resource",
+			Result: polled,
 		},
 		ours: exit{Calls: look + " Update Observe"}, why: []string{whyEffect},
 	},
@@ -469,7 +529,8 @@ var rows = strings.Fields("X01 X02 X03 X04a X04b X04c X05 X06a X06b X06c X07a X0
 func (e exit) or(otherwise exit) exit {
 	return exit{
 		cmp.Or(e.Calls, otherwise.Calls, none), cmp.Or(e.Writes, otherwise.Writes, none),
-		cmp.Or(e.Ready, otherwise.Ready, shownIf(e, otherwise)), cmp.Or(e.Synced, otherwise.Synced, none), cmp.Or(e.UpToDate, otherwise.UpToDate, none),
+		cmp.Or(e.Ready, otherwise.Ready, shownIf(e, otherwise)), cmp.Or(e.Synced, otherwise.Synced, none),
+		cmp.Or(e.UpToDate, otherwise.UpToDate, none),
 		cmp.Or(e.Events, otherwise.Events, none), cmp.Or(e.Result, otherwise.Result, none),
 	}
 }
@@ -501,7 +562,8 @@ func (w *world) exit() (exit, []string) {
 	for _, ev := range w.events {
 		told = append(told, fmt.Sprintf("%s/%s: %s", ev.Type, ev.Reason, ev.Message))
 	}
-	e.Calls, e.Writes, e.Events = strings.Join(w.cloud.Calls(), " "), strings.Join(writes, ", "), strings.Join(told, "; ")
+	e.Calls, e.Writes, e.Events = strings.Join(w.cloud.Calls(), " "), strings.Join(writes, ", "), strings.Join(told,
+		"; ")
 	e.Result = resultOf(result, err)
 	if slices.Contains(writes, "status") {
 		v := w.get()
@@ -634,7 +696,8 @@ func TestAnExitThatIsTakenAgainTellsNothingNew(t *testing.T) {
 func TestExitDifferences(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Where a pass ends otherwise than in the seed\n\nWritten by the tests of this package. " +
-		"Every write is a patch; one that would change nothing is left out.\n\n| Exit | What | Seed | Here | Why |\n|---|---|---|---|---|\n")
+		"Every write is a patch; one that would change nothing is left out.\n\n| Exit | What | Seed | Here | Why " +
+		"|\n|---|---|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(exitCases)) {
 		tc := exitCases[name]
 		if len(tc.why) == 0 {
@@ -648,7 +711,8 @@ func TestExitDifferences(t *testing.T) {
 				here = append(here, fmt.Sprintf("%s `%s`", field, ours[i]))
 			}
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", name, tc.reason, strings.Join(there, "; "), strings.Join(here, "; "), strings.Join(tc.why, " "))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", name, tc.reason, strings.Join(there, "; "),
+			strings.Join(here, "; "), strings.Join(tc.why, " "))
 	}
 	checkGolden(t, "exit-differences.md", b.String())
 }

@@ -5,7 +5,8 @@ import "testing"
 // An owner is told in one word.
 func TestOwnersByName(t *testing.T) {
 	for owner, want := range map[Owner]string{
-		OwnerUnknown: "unknown", OwnerOurs: "ours", OwnerNobody: "nobody", OwnerOther: "other", -1: "invalid", 4: "invalid",
+		OwnerUnknown: "unknown", OwnerOurs: "ours", OwnerNobody: "nobody", OwnerOther: "other", -1: "invalid",
+		4: "invalid",
 	} {
 		if got := owner.String(); got != want {
 			t.Errorf("owner %d is %q, want %q", int(owner), got, want)

@@ -28,19 +28,24 @@ func TestHeldAndAwaited(t *testing.T) {
 		held       bool
 		awaited    []string
 	}{
-		"None":           {"nothing keeps it yet", false, false, nil, false, false, false, nil},
-		"Ours":           {"ours does", false, false, []string{other, FinalizerName}, false, false, true, nil},
-		"Others":         {"another does not", false, false, []string{other}, false, false, false, nil},
-		"Deleted":        {"ours still does, and the other is waited for", false, true, []string{other, FinalizerName, ignored}, false, false, true, []string{other}},
-		"DeletedOthers":  {"others alone do not", false, true, []string{other}, false, false, false, []string{other}},
-		"DeletedNone":    {"that is only so in tests", false, true, nil, false, false, true, nil},
-		"Author":         {"nobody knows the author's by its name", true, false, []string{other}, false, false, false, nil},
-		"AuthorAdded":    {"it was added in this pass", true, false, nil, true, false, true, nil},
-		"AuthorDeleted":  {"it may be this one", true, true, []string{other}, false, false, true, nil},
-		"AuthorTwo":      {"or either of these, and the other is waited for", true, true, []string{other, "b"}, false, false, true, []string{other, "b"}},
-		"AuthorRemoved":  {"it was removed, and this one is another", true, true, []string{other}, false, true, false, nil},
-		"AuthorIgnored":  {"it is none of these", true, true, []string{ignored}, false, false, false, nil},
-		"AuthorAndOurs":  {"ours is from before there was an author's", true, true, []string{other, FinalizerName}, false, false, true, []string{other}},
+		"None":   {"nothing keeps it yet", false, false, nil, false, false, false, nil},
+		"Ours":   {"ours does", false, false, []string{other, FinalizerName}, false, false, true, nil},
+		"Others": {"another does not", false, false, []string{other}, false, false, false, nil},
+		"Deleted": {"ours still does, and the other is waited for", false, true,
+			[]string{other, FinalizerName, ignored}, false, false, true, []string{other}},
+		"DeletedOthers": {"others alone do not", false, true, []string{other}, false, false, false, []string{other}},
+		"DeletedNone":   {"that is only so in tests", false, true, nil, false, false, true, nil},
+		"Author": {"nobody knows the author's by its name", true, false, []string{other}, false, false,
+			false, nil},
+		"AuthorAdded":   {"it was added in this pass", true, false, nil, true, false, true, nil},
+		"AuthorDeleted": {"it may be this one", true, true, []string{other}, false, false, true, nil},
+		"AuthorTwo": {"or either of these, and the other is waited for", true, true, []string{other, "b"},
+			false, false, true, []string{other, "b"}},
+		"AuthorRemoved": {"it was removed, and this one is another", true, true, []string{other}, false, true,
+			false, nil},
+		"AuthorIgnored": {"it is none of these", true, true, []string{ignored}, false, false, false, nil},
+		"AuthorAndOurs": {"ours is from before there was an author's", true, true, []string{other, FinalizerName},
+			false, false, true, []string{other}},
 		"AuthorOursOnly": {"and alone", true, true, []string{FinalizerName}, false, false, true, nil},
 		"AuthorGone":     {"nothing is left", true, true, nil, false, true, true, nil},
 	}
@@ -50,7 +55,8 @@ func TestHeldAndAwaited(t *testing.T) {
 		if tc.deleted {
 			mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
 		}
-		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{FinalizerRemoved: tc.removed}), WithIgnoredFinalizers(ignored))
+		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{FinalizerRemoved: tc.removed}),
+			WithIgnoredFinalizers(ignored))
 		if p.finalizerAdded = tc.finalized; tc.author {
 			p.r.finalizer = resource.NewNopFinalizer()
 		}
@@ -79,7 +85,9 @@ func TestDeleteSent(t *testing.T) {
 // An attempt whose result nobody knows is one until a lookup has proved that it made nothing.
 func TestAttemptAndDoubt(t *testing.T) {
 	done := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}
-	seen := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}, Creation: ownDone}, objectstate.Cold{})
+	seen := remembering(objectstate.State{
+		Seen: objectstate.CreationRef{Mark: ownDone}, Creation: ownDone,
+	}, objectstate.Cold{})
 	cases := map[string]struct {
 		reason string
 		memo   *objectState
@@ -112,8 +120,8 @@ func TestAttemptAndDoubt(t *testing.T) {
 	}
 }
 
-// What makes it safe to repeat a create is the strongest of what a client has: a name, a token, and then a lookup. A token of
-// another object is of no use.
+// What makes it safe to repeat a create is the strongest of what a client has: a name, a token, and then a lookup. A
+// token of another object is of no use.
 func TestWhatMakesARepetitionSafe(t *testing.T) {
 	for name, tc := range map[string]struct {
 		named, inherits, tokens, finds bool
@@ -125,7 +133,9 @@ func TestWhatMakesARepetitionSafe(t *testing.T) {
 		"a lookup":          {false, false, false, true, lifecycle.Findable},
 		"nothing":           {false, false, false, false, lifecycle.Opaque},
 	} {
-		p := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}), &objectState{})
+		p := passOf(bearing(map[string]string{
+			meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early,
+		}), &objectState{})
 		if p.r.named, p.r.tokens = tc.named, tc.tokens; tc.finds {
 			p.recoverer = searcher{}
 		}
@@ -140,7 +150,8 @@ func TestWhatMakesARepetitionSafe(t *testing.T) {
 
 // The grace of a creation is counted from when this process first knew of it.
 func TestGraceWindow(t *testing.T) {
-	p := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), &objectState{}, WithCreationGracePeriod(time.Minute))
+	p := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), &objectState{},
+		WithCreationGracePeriod(time.Minute))
 	if got := p.creationGrace(); got != time.Minute || p.state.Creation != ownDone {
 		t.Errorf("at first it is %s of %q", got, p.state.Creation)
 	}
@@ -156,13 +167,16 @@ func TestGraceWindow(t *testing.T) {
 	if got := p.creationGrace(); got != 0 || p.state.Creation != "" {
 		t.Errorf("of nothing it is %s of %q", got, p.state.Creation)
 	}
-	p = passOf(bearing(nil), &objectState{State: objectstate.State{Creation: createdHere, Since: objectstate.Instant(time.Hour)}},
+	p = passOf(bearing(nil), &objectState{State: objectstate.State{
+		Creation: createdHere, Since: objectstate.Instant(time.Hour),
+	}},
 		WithCreationGracePeriod(time.Minute), WithDeterministicExternalName(true))
 	if got := p.creationGrace(); got != time.Minute {
 		t.Errorf("under a name of our choice it is %s", got)
 	}
 	for recoverer, want := range map[CreationRecoverer]time.Duration{nil: 21 * time.Minute, searcher{}: time.Minute} {
-		p = passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), remembering(objectstate.State{}, objectstate.Cold{Unfound: 2}), WithCreationGracePeriod(time.Minute))
+		p = passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}),
+			remembering(objectstate.State{}, objectstate.Cold{Unfound: 2}), WithCreationGracePeriod(time.Minute))
 		p.recoverer, p.r.tokens = recoverer, recoverer == nil
 		if got := p.creationGrace(); got != want {
 			t.Errorf("after two that were never found it is %s, want %s, looked up by %v", got, want, recoverer)
@@ -186,10 +200,12 @@ func TestConnectionName(t *testing.T) {
 		ref       *commonv1.ProviderConfigReference
 		want      string
 	}{
-		"None":          {"quay", nil, "default"},
-		"Kindless":      {"quay", &commonv1.ProviderConfigReference{Name: "prod"}, "ProviderConfig/quay/prod"},
-		"Kind":          {"quay", &commonv1.ProviderConfigReference{Kind: "Harbour", Name: "prod"}, "Harbour/quay/prod"},
-		"Cluster":       {"quay", &commonv1.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: "prod"}, "ClusterProviderConfig/prod"},
+		"None":     {"quay", nil, "default"},
+		"Kindless": {"quay", &commonv1.ProviderConfigReference{Name: "prod"}, "ProviderConfig/quay/prod"},
+		"Kind": {"quay", &commonv1.ProviderConfigReference{Kind: "Harbour", Name: "prod"},
+			"Harbour/quay/prod"},
+		"Cluster": {"quay", &commonv1.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: "prod"},
+			"ClusterProviderConfig/prod"},
 		"ClusterScoped": {"", &commonv1.ProviderConfigReference{Name: "prod"}, "ProviderConfig/prod"},
 	}
 	for id, tc := range cases {
@@ -208,14 +224,16 @@ func TestConnectionName(t *testing.T) {
 func TestStampNames(t *testing.T) {
 	const stamp = Stamp("c1/g/K/quay/data/u1")
 	for other, want := range map[Stamp]bool{
-		stamp: true, "c2/g/K/quay/data/u2": true, "c1/h/K/quay/data/u1": false, "c1/g/L/quay/data/u1": false, "c1/g/K/pier/data/u1": false,
+		stamp: true, "c2/g/K/quay/data/u2": true, "c1/h/K/quay/data/u1": false, "c1/g/L/quay/data/u1": false,
+		"c1/g/K/pier/data/u1": false,
 		"c1/g/K/quay/info/u1": false, "c1/g/K/quay/data": false, "c1/g/K/quay/data/u1/x": false, "": false,
 	} {
 		if stamp.names(other) != want || other.names(stamp) != want {
 			t.Errorf("%q names the same object: want %t", other, want)
 		}
 	}
-	if stamp.cluster() != "c1" || stamp.Namespace() != "quay" || Stamp("c1/g").cluster() != "" || Stamp("c1/g/K/quay").Namespace() != "" {
+	if stamp.cluster() != "c1" || stamp.Namespace() != "quay" || Stamp("c1/g").cluster() != "" ||
+		Stamp("c1/g/K/quay").Namespace() != "" {
 		t.Error("the cluster or the namespace of a stamp is another, or what is no stamp has one")
 	}
 }

@@ -16,21 +16,27 @@ type stage struct {
 
 // Every way a pass can fail.
 var (
-	connecting        = &stage{"connect-failed", "connect failed", reasonCannotConnect, commonv1.Condition{}}
-	initializing      = &stage{"initialize-failed", "cannot initialize managed resource", reasonCannotInitialize, commonv1.Condition{}}
-	resolving         = &stage{"resolve-failed", "cannot resolve references", reasonCannotResolve, commonv1.Condition{}}
-	publishing        = &stage{"publish-failed", "cannot publish connection details", reasonCannotPublish, commonv1.Condition{}}
+	connecting   = &stage{"connect-failed", "connect failed", reasonCannotConnect, commonv1.Condition{}}
+	initializing = &stage{"initialize-failed", "cannot initialize managed resource", reasonCannotInitialize,
+		commonv1.Condition{}}
+	resolving  = &stage{"resolve-failed", "cannot resolve references", reasonCannotResolve, commonv1.Condition{}}
+	publishing = &stage{"publish-failed", "cannot publish connection details", reasonCannotPublish,
+		commonv1.Condition{}}
 	observing         = &stage{"observe-failed", "observe failed", reasonCannotObserve, commonv1.Condition{}}
 	creating          = &stage{"create-failed", "create failed", reasonCannotCreate, commonv1.Creating()}
 	updating          = &stage{"update-failed", "update failed", reasonCannotUpdate, commonv1.Condition{}}
 	deleting          = &stage{"delete-failed", "delete failed", reasonCannotDelete, commonv1.Deleting()}
 	finalizing        = &stage{"finalizer-failed", "", reasonCannotUpdateManaged, commonv1.Condition{}}
 	removingFinalizer = &stage{"let-go-failed", "", reasonCannotUpdateManaged, commonv1.Deleting()}
-	updatingObject    = &stage{"store-failed", "cannot update managed resource", reasonCannotUpdateManaged, commonv1.Condition{}}
-	recordingIntent   = &stage{"intent-failed", "cannot update managed resource", reasonCannotUpdateManaged, commonv1.Creating()}
-	recording         = &stage{"result-failed", "cannot update managed resource annotations", reasonCannotUpdateManaged, commonv1.Creating()}
-	rereading         = &stage{"result-failed", recording.prefix, reasonCannotUpdateManaged, commonv1.Condition{}} // whoever reconciles it now may have told that it is ready
-	unexpected        = &stage{"failed", "", reasonCannotInitialize, commonv1.Condition{}}
+	updatingObject    = &stage{"store-failed", "cannot update managed resource", reasonCannotUpdateManaged,
+		commonv1.Condition{}}
+	recordingIntent = &stage{"intent-failed", "cannot update managed resource", reasonCannotUpdateManaged,
+		commonv1.Creating()}
+	recording = &stage{"result-failed", "cannot update managed resource annotations",
+		reasonCannotUpdateManaged, commonv1.Creating()}
+	rereading = &stage{"result-failed", recording.prefix, reasonCannotUpdateManaged,
+		commonv1.Condition{}} // whoever reconciles it now may have told that it is ready
+	unexpected = &stage{"failed", "", reasonCannotInitialize, commonv1.Condition{}}
 )
 
 // A failure is an error that knows its stage.

@@ -60,7 +60,8 @@ func TestFailuresAreToldOnceAndShown(t *testing.T) {
 			if want := "Warning/" + stage.reason; events != want {
 				t.Errorf("events %q, want %q", events, want)
 			}
-			if c := w.get().GetCondition("Synced"); c.Reason != "ReconcileError" || c.Message != stage.prefix+"boom" || c.ObservedGeneration == 0 {
+			if c := w.get().GetCondition("Synced"); c.Reason != "ReconcileError" ||
+				c.Message != stage.prefix+"boom" || c.ObservedGeneration == 0 {
 				t.Errorf("condition %+v", c)
 			}
 			if c := w.get().GetCondition("Ready"); fmt.Sprintf("%s/%s", c.Status, c.Reason) != stage.ready {
@@ -77,7 +78,8 @@ func TestFailuresAreToldOnceAndShown(t *testing.T) {
 
 func TestErrorTextsAreRedactedAndBounded(t *testing.T) {
 	const canary = "s3cr3t-canary"
-	bad := errors.New("dial nats://admin:" + canary + "@example.org: password=" + canary + " \xff\xfe " + strings.Repeat("x", 5000))
+	bad := errors.New("dial nats://admin:" + canary + "@example.org: password=" + canary + " \xff\xfe " +
+		strings.Repeat("x", 5000))
 	for call, stage := range stages {
 		t.Run(call, func(t *testing.T) {
 			var log strings.Builder
@@ -155,7 +157,8 @@ func TestATerminalReasonShowsNoSecret(t *testing.T) {
 			}
 			g.pass()
 			g.condition("Synced", tc.want)
-			if got := metric(t, registry, "moorage_managed_terminal_errors_total reason="+strings.TrimPrefix(tc.want, "False/")); got != 1 {
+			if got := metric(t, registry, "moorage_managed_terminal_errors_total reason="+
+				strings.TrimPrefix(tc.want, "False/")); got != 1 {
 				t.Errorf("%v errors are counted under %s", got, tc.want)
 			}
 		})
@@ -226,8 +229,10 @@ func TestStorageThatFailsIsTold(t *testing.T) {
 		reason, marker, prefix string
 		created                int
 	}{
-		"Intent": {"without a record nothing is created", "external-create-pending", "cannot update managed resource: ", 0},
-		"Status": {"a status that cannot be written is an error", "patch status", "cannot update managed resource status: ", 1},
+		"Intent": {"without a record nothing is created", "external-create-pending",
+			"cannot update managed resource: ", 0},
+		"Status": {"a status that cannot be written is an error", "patch status",
+			"cannot update managed resource status: ", 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -351,7 +356,8 @@ func TestAnAuthorsFinalizerAndUpdaterAreCalled(t *testing.T) {
 				return nil
 			},
 		}),
-		managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(func(ctx context.Context, o client.Object) error {
+		managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(func(ctx context.Context,
+			o client.Object) error {
 			log = append(log, "record "+meta.GetExternalName(o))
 
 			return managed.NewRetryingCriticalAnnotationUpdater(w.API).UpdateCriticalAnnotations(ctx, o)

@@ -52,34 +52,46 @@ func TestFailuresAreToldInFull(t *testing.T) {
 	}{
 		"of a stage": {err: observing.failed(boom), want: observed},
 		"of none": {err: boom, want: toldOutcome{
-			Name: "failed", Synced: "Synced False/ReconcileError: boom", Event: warning + "/CannotInitializeManagedResource: boom", Again: resync, Progress: moving,
+			Name: "failed", Synced: "Synced False/ReconcileError: boom",
+			Event: warning + "/CannotInitializeManagedResource: boom", Again: resync, Progress: moving,
 		}},
 		"of a create": {err: creating.failed(boom), want: toldOutcome{
-			Name: "create-failed", Ready: "Ready False/Creating: ", Synced: "Synced False/ReconcileError: create failed: boom",
-			Event: warning + "/CannotCreateExternalResource: create failed: boom", Again: resync, Progress: moving,
+			Name: "create-failed", Ready: "Ready False/Creating: ",
+			Synced: "Synced False/ReconcileError: create failed: boom",
+			Event:  warning + "/CannotCreateExternalResource: create failed: boom", Again: resync, Progress: moving,
 		}},
 		"of an update": {err: updating.failed(boom), want: toldOutcome{
-			Name: "update-failed", Synced: "Synced False/ReconcileError: update failed: boom", UpToDate: "UpToDate False/UpdateFailed: ",
-			Event: warning + "/CannotUpdateExternalResource: update failed: boom", Again: resync, Progress: moving,
+			Name: "update-failed", Synced: "Synced False/ReconcileError: update failed: boom",
+			UpToDate: "UpToDate False/UpdateFailed: ",
+			Event:    warning + "/CannotUpdateExternalResource: update failed: boom", Again: resync, Progress: moving,
 		}},
-		"that trying again does not mend": {err: observing.failed(external.Terminal("Quota", boom)), want: with(func(o *toldOutcome) {
-			o.Synced, o.Progress = "Synced False/Quota: observe failed: boom", stuck
-		})},
-		"that says when": {err: observing.failed(external.RetryAfter(20*time.Second, boom)), want: with(func(o *toldOutcome) { o.After = 21 * time.Second })},
-		"of the credentials": {err: observing.failed(external.Unauthorized(boom)), recheck: 1, want: with(func(o *toldOutcome) {
-			o.Synced = "Synced False/Unauthorized: observe failed: boom"
-		})},
-		"of a referent that nobody watches": {err: observing.failed(external.Terminal("ReferenceNotReady", boom)), want: with(func(o *toldOutcome) {
-			o.Synced, o.Again = "Synced False/ReferenceNotReady: observe failed: boom", backoff
-		})},
-		"of a referent that is watched": {watching: true, err: observing.failed(external.Terminal("ReferenceNotReady", boom)), want: with(func(o *toldOutcome) {
-			o.Synced = "Synced False/ReferenceNotReady: observe failed: boom"
-		})},
-		"of what was not stored": {err: observing.failed(&notStoredError{[]string{"annotation a"}}), want: with(func(o *toldOutcome) {
-			text := "observe failed: " + (&notStoredError{[]string{"annotation a"}}).Error()
-			o.Synced, o.Event = "Synced False/MarksNotStored: "+text, warning+"/CannotObserveExternalResource: "+text
-			o.Again, o.After, o.Progress = backoff, time.Second, stuck
-		})},
+		"that trying again does not mend": {err: observing.failed(external.Terminal("Quota", boom)),
+			want: with(func(o *toldOutcome) {
+				o.Synced, o.Progress = "Synced False/Quota: observe failed: boom", stuck
+			})},
+		"that says when": {
+			err:  observing.failed(external.RetryAfter(20*time.Second, boom)),
+			want: with(func(o *toldOutcome) { o.After = 21 * time.Second }),
+		},
+		"of the credentials": {err: observing.failed(external.Unauthorized(boom)), recheck: 1,
+			want: with(func(o *toldOutcome) {
+				o.Synced = "Synced False/Unauthorized: observe failed: boom"
+			})},
+		"of a referent that nobody watches": {err: observing.failed(external.Terminal("ReferenceNotReady", boom)),
+			want: with(func(o *toldOutcome) {
+				o.Synced, o.Again = "Synced False/ReferenceNotReady: observe failed: boom", backoff
+			})},
+		"of a referent that is watched": {watching: true,
+			err: observing.failed(external.Terminal("ReferenceNotReady", boom)), want: with(func(o *toldOutcome) {
+				o.Synced = "Synced False/ReferenceNotReady: observe failed: boom"
+			})},
+		"of what was not stored": {err: observing.failed(&notStoredError{[]string{"annotation a"}}),
+			want: with(func(o *toldOutcome) {
+				text := "observe failed: " + (&notStoredError{[]string{"annotation a"}}).Error()
+				o.Synced, o.Event = "Synced False/MarksNotStored: "+text, warning+"/CannotObserveExternalResource: "+
+					text
+				o.Again, o.After, o.Progress = backoff, time.Second, stuck
+			})},
 	}
 	for name, tc := range cases {
 		rechecked, registry := 0, prometheus.NewRegistry()
@@ -124,9 +136,12 @@ func TestEventsGoToTheirRecorder(t *testing.T) {
 		name      string
 		want      []string
 	}{
-		"one recorder":         {want: []string{"all Done", "all Failed"}},
-		"one for warnings":     {throttled: true, want: []string{"all Done", "warnings Failed"}},
-		"of an external thing": {throttled: true, name: "vol-1", want: []string{"all[external-name=vol-1] Done", "warnings[external-name=vol-1] Failed"}},
+		"one recorder":     {want: []string{"all Done", "all Failed"}},
+		"one for warnings": {throttled: true, want: []string{"all Done", "warnings Failed"}},
+		"of an external thing": {
+			throttled: true, name: "vol-1",
+			want: []string{"all[external-name=vol-1] Done", "warnings[external-name=vol-1] Failed"},
+		},
 	}
 	ways := map[string]func(*pass){
 		"announced":  (*pass).emitEvents,
@@ -158,7 +173,8 @@ func TestEventsGoToTheirRecorder(t *testing.T) {
 func TestNamesOfSilentEnds(t *testing.T) {
 	p := endingPass()
 	result := p.requeueConflict(outcome{name: "kept"})
-	if p.outcomeLabel != "conflict" || p.state.Conflicts != 1 || !result.Requeue || result.RequeueAfter != 0 { //nolint:staticcheck // the only silent, rate-limited way
+	if p.outcomeLabel != "conflict" || p.state.Conflicts != 1 || !result.Requeue ||
+		result.RequeueAfter != 0 { //nolint:staticcheck // the only silent, rate-limited way
 		t.Errorf("a conflict ends as %q, the %d. in a row, with %+v", p.outcomeLabel, p.state.Conflicts, result)
 	}
 	if p.finishSilently(outcome{name: "released"}, nil); p.outcomeLabel != "released" {
@@ -173,7 +189,8 @@ func TestTheLastWarningOfEachReason(t *testing.T) {
 		reason, message string
 		want            bool
 	}{
-		{"A", "boom", true}, {"A", "boom", false}, {"B", "boom", true}, {"A", "bang", true}, {"A", "boom", true}, {"B", "boom", false}, {"A", "", true}, {"C", "", true},
+		{"A", "boom", true}, {"A", "boom", false}, {"B", "boom", true}, {"A", "bang", true}, {"A", "boom", true},
+		{"B", "boom", false}, {"A", "", true}, {"C", "", true},
 	} {
 		if got := p.isNewMessage(tc.reason, tc.message); got != tc.want {
 			t.Errorf("step %d: %+v is told %t", i, tc, got)
@@ -181,7 +198,8 @@ func TestTheLastWarningOfEachReason(t *testing.T) {
 	}
 }
 
-// What the API server does not store is tried again ever more seldom: after ten minutes at most, whatever the poll interval.
+// What the API server does not store is tried again ever more seldom: after ten minutes at most, whatever the poll
+// interval.
 func TestWhatIsNotStoredIsTriedAgain(t *testing.T) {
 	p := endingPass(WithPollInterval(time.Hour))
 	for _, tc := range []struct {
@@ -189,7 +207,8 @@ func TestWhatIsNotStoredIsTriedAgain(t *testing.T) {
 		want   time.Duration
 	}{{0, time.Second}, {3, 8 * time.Second}, {100, 10 * time.Minute}} {
 		p.state.Backoffs = tc.waited
-		if o := p.failureOutcome(recording.failed(&notStoredError{[]string{"annotation a"}})); o.after != tc.want || o.requeue != backoff {
+		if o := p.failureOutcome(recording.failed(&notStoredError{[]string{"annotation a"}})); o.after != tc.want ||
+			o.requeue != backoff {
 			t.Errorf("after %d times it is tried again after %s (%v), want %s", tc.waited, o.after, o.requeue, tc.want)
 		}
 	}
@@ -221,14 +240,27 @@ func TestUpToDateIsSaidFromTheFirstDifference(t *testing.T) {
 		observed, present bool
 		want              string
 	}{
-		"it never differed":          {outcome: outcome{upToDate: yes}, want: "Unknown/"},
-		"it differs":                 {outcome: outcome{upToDate: no}, want: "False/Differs"},
-		"it has differed":            {said: true, outcome: outcome{upToDate: yes}, want: "True/Same"},
-		"it is stuck":                {said: true, outcome: outcome{synced: synced, progress: stuck}, want: "Unknown/Missing"},
-		"it is halted":               {said: true, outcome: outcome{synced: synced, progress: halting}, want: "Unknown/Missing"},
-		"it is not there":            {said: true, outcome: outcome{synced: synced, progress: moving}, observed: true, want: "Unknown/Missing"},
-		"it is there":                {said: true, outcome: outcome{synced: synced, progress: moving}, observed: true, present: true, want: "False/Before"},
-		"nothing was looked at":      {said: true, outcome: outcome{synced: synced, progress: moving}, want: "False/Before"},
+		"it never differed": {outcome: outcome{upToDate: yes}, want: "Unknown/"},
+		"it differs":        {outcome: outcome{upToDate: no}, want: "False/Differs"},
+		"it has differed":   {said: true, outcome: outcome{upToDate: yes}, want: "True/Same"},
+		"it is stuck": {
+			said: true, outcome: outcome{synced: synced, progress: stuck}, want: "Unknown/Missing",
+		},
+		"it is halted": {
+			said: true, outcome: outcome{synced: synced, progress: halting},
+			want: "Unknown/Missing",
+		},
+		"it is not there": {
+			said: true, outcome: outcome{synced: synced, progress: moving}, observed: true,
+			want: "Unknown/Missing",
+		},
+		"it is there": {
+			said: true, outcome: outcome{synced: synced, progress: moving}, observed: true,
+			present: true, want: "False/Before",
+		},
+		"nothing was looked at": {
+			said: true, outcome: outcome{synced: synced, progress: moving}, want: "False/Before",
+		},
 		"nothing is said of it":      {said: true, outcome: outcome{progress: stuck}, want: "False/Before"},
 		"it is stuck, and never was": {outcome: outcome{synced: synced, progress: stuck}, want: "Unknown/"},
 	}
@@ -248,28 +280,53 @@ func TestUpToDateIsSaidFromTheFirstDifference(t *testing.T) {
 // The text of a failure is kept after five others in an hour, as long as it is the same failure.
 func TestOneFailureIsToldInFewWords(t *testing.T) {
 	of := "observe-failed/ReconcileError/3/"
-	o := outcome{name: "observe-failed", synced: unsynced(commonv1.ReasonReconcileError, "new words"), event: event.Warning("R", errors.New("new words"))}
+	o := outcome{
+		name: "observe-failed", synced: unsynced(commonv1.ReasonReconcileError, "new words"),
+		event: event.Warning("R", errors.New("new words")),
+	}
 	cases := map[string]struct {
 		known objectstate.Rewordings
 		told  commonv1.Condition
 		kept  bool
 		begun bool // it counts anew
 	}{
-		"the first time":          {told: unsynced(commonv1.ReasonReconcileError, "old words"), begun: true},
-		"often":                   {known: objectstate.Rewordings{Of: of, Since: noon.Add(-59 * time.Minute), Told: 5}, told: unsynced(commonv1.ReasonReconcileError, "old words"), kept: true},
-		"not often yet":           {known: objectstate.Rewordings{Of: of, Since: noon, Told: 4}, told: unsynced(commonv1.ReasonReconcileError, "old words")},
-		"an hour ago":             {known: objectstate.Rewordings{Of: of, Since: noon.Add(-time.Hour), Told: 5}, told: unsynced(commonv1.ReasonReconcileError, "old words"), begun: true},
-		"another failure":         {known: objectstate.Rewordings{Of: "create-failed/ReconcileError/3/", Since: noon, Told: 5}, told: unsynced(commonv1.ReasonReconcileError, "old words"), begun: true},
-		"another generation":      {known: objectstate.Rewordings{Of: "observe-failed/ReconcileError/2/", Since: noon, Told: 5}, told: unsynced(commonv1.ReasonReconcileError, "old words"), begun: true},
-		"another reason was told": {known: objectstate.Rewordings{Of: of, Since: noon, Told: 5}, told: unsynced("Quota", "old words")},
-		"all was well":            {known: objectstate.Rewordings{Of: of, Since: noon, Told: 5}, told: commonv1.ReconcileSuccess()},
+		"the first time": {told: unsynced(commonv1.ReasonReconcileError, "old words"), begun: true},
+		"often": {
+			known: objectstate.Rewordings{Of: of, Since: noon.Add(-59 * time.Minute), Told: 5},
+			told:  unsynced(commonv1.ReasonReconcileError, "old words"), kept: true,
+		},
+		"not often yet": {
+			known: objectstate.Rewordings{Of: of, Since: noon, Told: 4},
+			told:  unsynced(commonv1.ReasonReconcileError, "old words"),
+		},
+		"an hour ago": {
+			known: objectstate.Rewordings{Of: of, Since: noon.Add(-time.Hour), Told: 5},
+			told:  unsynced(commonv1.ReasonReconcileError, "old words"), begun: true,
+		},
+		"another failure": {
+			known: objectstate.Rewordings{Of: "create-failed/ReconcileError/3/", Since: noon, Told: 5},
+			told:  unsynced(commonv1.ReasonReconcileError, "old words"), begun: true,
+		},
+		"another generation": {
+			known: objectstate.Rewordings{Of: "observe-failed/ReconcileError/2/", Since: noon, Told: 5},
+			told:  unsynced(commonv1.ReasonReconcileError, "old words"), begun: true,
+		},
+		"another reason was told": {
+			known: objectstate.Rewordings{Of: of, Since: noon, Told: 5},
+			told:  unsynced("Quota", "old words"),
+		},
+		"all was well": {
+			known: objectstate.Rewordings{Of: of, Since: noon, Told: 5},
+			told:  commonv1.ReconcileSuccess(),
+		},
 	}
 	for name, tc := range cases {
 		p := endingPass()
 		p.state.Reworded = tc.known
 		p.read.SetConditions(tc.told)
 		got := p.reworded(o)
-		if kept := got.synced.Message == "old words" && got.event.Reason == ""; kept != tc.kept || !kept && inFull(got) != inFull(o) {
+		if kept := got.synced.Message == "old words" && got.event.Reason == ""; kept != tc.kept ||
+			!kept && inFull(got) != inFull(o) {
 			t.Errorf("%s: it says %+v, want the old words %t", name, inFull(got), tc.kept)
 		}
 		want := tc.known
@@ -324,16 +381,33 @@ func TestWhatWasTriedOfAWish(t *testing.T) {
 		next          lifecycle.Priority
 		remembers     bool // that it failed
 	}{
-		"nobody tells":       {outcome: outcome{requeue: poll}, tried: wish, next: lifecycle.Poll},
-		"the object tells":   {arrange: observed, outcome: outcome{requeue: poll}, next: lifecycle.Poll},
-		"it goes on":         {outcome: outcome{requeue: adaptive}, tried: wish, next: lifecycle.Progress},
-		"it grows":           {outcome: outcome{requeue: backoff}, tried: wish, next: lifecycle.Progress},
-		"never":              {outcome: outcome{requeue: never}, tried: wish, next: lifecycle.Poll},
-		"slowly":             {outcome: outcome{requeue: resync}, failed: true, tried: wish, next: lifecycle.Poll, remembers: true},
-		"it is tried again":  {outcome: outcome{requeue: resync}, failed: true, again: true, tried: wish, next: lifecycle.Retry, remembers: true},
-		"it was not tried":   {outcome: outcome{requeue: backoff, unfinished: true}, failed: true, again: true, next: lifecycle.User},
-		"it is deleted":      {arrange: func(p *pass) { observed(p); p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, outcome: outcome{requeue: poll}, tried: objectstate.UserIntent{Generation: 3, Deleted: true}, next: lifecycle.Poll},
-		"of another version": {arrange: func(p *pass) { observed(p); p.generation = 4 }, outcome: outcome{requeue: poll}, tried: objectstate.UserIntent{Generation: 4}, next: lifecycle.Poll},
+		"nobody tells":     {outcome: outcome{requeue: poll}, tried: wish, next: lifecycle.Poll},
+		"the object tells": {arrange: observed, outcome: outcome{requeue: poll}, next: lifecycle.Poll},
+		"it goes on":       {outcome: outcome{requeue: adaptive}, tried: wish, next: lifecycle.Progress},
+		"it grows":         {outcome: outcome{requeue: backoff}, tried: wish, next: lifecycle.Progress},
+		"never":            {outcome: outcome{requeue: never}, tried: wish, next: lifecycle.Poll},
+		"slowly": {
+			outcome: outcome{requeue: resync}, failed: true, tried: wish, next: lifecycle.Poll,
+			remembers: true,
+		},
+		"it is tried again": {
+			outcome: outcome{requeue: resync}, failed: true, again: true, tried: wish,
+			next: lifecycle.Retry, remembers: true,
+		},
+		"it was not tried": {
+			outcome: outcome{requeue: backoff, unfinished: true}, failed: true, again: true,
+			next: lifecycle.User,
+		},
+		"it is deleted": {
+			arrange: func(p *pass) { observed(p); p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) },
+			outcome: outcome{requeue: poll},
+			tried:   objectstate.UserIntent{Generation: 3, Deleted: true}, next: lifecycle.Poll,
+		},
+		"of another version": {
+			arrange: func(p *pass) { observed(p); p.generation = 4 },
+			outcome: outcome{requeue: poll}, tried: objectstate.UserIntent{Generation: 4},
+			next: lifecycle.Poll,
+		},
 	}
 	for name, tc := range cases {
 		p := endingPass()
@@ -342,8 +416,10 @@ func TestWhatWasTriedOfAWish(t *testing.T) {
 			tc.arrange(p)
 		}
 		p.recordIntent(tc.outcome, tc.failed, tc.again)
-		if p.state.TriedIntent != tc.tried || p.nextPriority != tc.next || p.state.Failed != tc.remembers || p.state.Stop != (objectstate.Stop{}) {
-			t.Errorf("%s: tried %+v, next %v, failed %t, want %+v, %v, %t", name, p.state.TriedIntent, p.nextPriority, p.state.Failed, tc.tried, tc.next, tc.remembers)
+		if p.state.TriedIntent != tc.tried || p.nextPriority != tc.next || p.state.Failed != tc.remembers ||
+			p.state.Stop != (objectstate.Stop{}) {
+			t.Errorf("%s: tried %+v, next %v, failed %t, want %+v, %v, %t", name, p.state.TriedIntent,
+				p.nextPriority, p.state.Failed, tc.tried, tc.next, tc.remembers)
 		}
 	}
 }

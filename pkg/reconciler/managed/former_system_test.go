@@ -23,22 +23,30 @@ func TestWhatMayBeLeftInTheFormerSystem(t *testing.T) {
 		change func(*pass)
 		told   string // in brackets; "": nothing
 	}{
-		"Nothing":  {"nothing was created", map[string]string{name: "vol-1"}, objectstate.State{}, nil, ""},
-		"Failed":   {"the attempt came to nothing", map[string]string{attempt: ownID + "/failed"}, objectstate.State{}, nil, ""},
-		"Made":     {"it was never found", made, objectstate.State{}, nil, "the attempt to create it was " + ownID + `, its external name is "vol-1"`},
-		"Seen":     {"it was found", made, seen, nil, ""},
-		"Unknown":  {"the result of the attempt is not known", map[string]string{attempt: ownID, pending: early}, objectstate.State{}, nil, "the attempt to create it was " + ownID},
-		"Theirs":   {"another runtime records times alone", map[string]string{succeeded: early, name: "vol-1"}, objectstate.State{}, nil, `the attempt to create it has no id, its external name is "vol-1"`},
-		"Named":    {"a name of our choice has no record", map[string]string{name: "data"}, objectstate.State{}, byName, `the attempt to create it has no id, its external name is "data"`},
-		"NamedAnd": {"it was found under that", map[string]string{name: "data"}, objectstate.State{Seen: objectstate.CreationRef{Name: "data"}}, byName, ""},
-		"Ready": {"an earlier process has found it", map[string]string{name: "data"}, objectstate.State{}, func(p *pass) {
-			byName(p)
-			p.read.SetConditions(commonv1.Available())
-		}, ""},
-		"Unheld": {"nothing is created for what is not kept", map[string]string{name: "data"}, objectstate.State{}, func(p *pass) {
-			byName(p)
-			p.mg.SetFinalizers(nil)
-		}, ""},
+		"Nothing": {"nothing was created", map[string]string{name: "vol-1"}, objectstate.State{}, nil, ""},
+		"Failed": {"the attempt came to nothing", map[string]string{attempt: ownID + "/failed"},
+			objectstate.State{}, nil, ""},
+		"Made": {"it was never found", made, objectstate.State{}, nil,
+			"the attempt to create it was " + ownID + `, its external name is "vol-1"`},
+		"Seen": {"it was found", made, seen, nil, ""},
+		"Unknown": {"the result of the attempt is not known", map[string]string{attempt: ownID, pending: early},
+			objectstate.State{}, nil, "the attempt to create it was " + ownID},
+		"Theirs": {"another runtime records times alone", map[string]string{succeeded: early, name: "vol-1"},
+			objectstate.State{}, nil, `the attempt to create it has no id, its external name is "vol-1"`},
+		"Named": {"a name of our choice has no record", map[string]string{name: "data"}, objectstate.State{},
+			byName, `the attempt to create it has no id, its external name is "data"`},
+		"NamedAnd": {"it was found under that", map[string]string{name: "data"},
+			objectstate.State{Seen: objectstate.CreationRef{Name: "data"}}, byName, ""},
+		"Ready": {"an earlier process has found it", map[string]string{name: "data"}, objectstate.State{},
+			func(p *pass) {
+				byName(p)
+				p.read.SetConditions(commonv1.Available())
+			}, ""},
+		"Unheld": {"nothing is created for what is not kept", map[string]string{name: "data"}, objectstate.State{},
+			func(p *pass) {
+				byName(p)
+				p.mg.SetFinalizers(nil)
+			}, ""},
 	}
 	for id, tc := range cases {
 		mg := bearing(tc.marks)
@@ -61,7 +69,8 @@ func TestWhatMayBeLeftInTheFormerSystem(t *testing.T) {
 			t.Errorf("%s: told again: %+v", id, p.events)
 		}
 		for _, e := range first {
-			if e.Reason != "ExternalResourceLeft" || !strings.Contains(e.Message, `"blue"`) || !strings.Contains(e.Message, "("+tc.told+")") {
+			if e.Reason != "ExternalResourceLeft" || !strings.Contains(e.Message, `"blue"`) ||
+				!strings.Contains(e.Message, "("+tc.told+")") {
 				t.Errorf("%s: %s: told %+v", id, tc.reason, e)
 			}
 		}
@@ -71,13 +80,16 @@ func TestWhatMayBeLeftInTheFormerSystem(t *testing.T) {
 // Who allows another system is told what may be left in the former, and from then on the resource is in the other.
 func TestAnAllowedSystemLeavesTheFormer(t *testing.T) {
 	p := passOf(bearing(map[string]string{
-		meta.AnnotationKeyBackendIdentity: "blue", meta.AnnotationKeyAllowBackendChange: "green", meta.AnnotationKeyCreateAttempt: ownDone,
+		meta.AnnotationKeyBackendIdentity: "blue", meta.AnnotationKeyAllowBackendChange: "green",
+		meta.AnnotationKeyCreateAttempt: ownDone,
 	}), &objectState{})
 	p.backend, p.system = &namedSystem{name: "green"}, "green"
-	if err := p.checkBackend(); err != nil || len(p.events) != 1 || !strings.Contains(p.events[0].Message, `may be left over in "blue"`) {
+	if err := p.checkBackend(); err != nil || len(p.events) != 1 ||
+		!strings.Contains(p.events[0].Message, `may be left over in "blue"`) {
 		t.Errorf("it ended with %v, told %+v", err, p.events)
 	}
-	if err := p.checkBackend(); err != nil || len(p.events) != 1 || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "green" {
+	if err := p.checkBackend(); err != nil || len(p.events) != 1 ||
+		p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "green" {
 		t.Errorf("it ended with %v, told %+v, marked %v", err, p.events, p.mg.GetAnnotations())
 	}
 }

@@ -47,20 +47,28 @@ func (d *discovered) RoundTrip(r *http.Request) (*http.Response, error) {
 	var answer any
 	switch {
 	case !strings.HasSuffix(r.URL.Path, "/customresourcedefinitions"):
-		list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: volume.GroupVersion.String()}
+		list := metav1.APIResourceList{
+			TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
+			GroupVersion: volume.GroupVersion.String(),
+		}
 		if d.serves.Load() {
 			list.APIResources = []metav1.APIResource{{Name: "volumes", Kind: "Volume", Namespaced: true}}
 		}
 		answer = list
 	case query.Has("sendInitialEvents"):
-		code, answer = http.StatusBadRequest, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: http.StatusBadRequest}
+		code, answer = http.StatusBadRequest, metav1.Status{
+			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+			Status:   metav1.StatusFailure, Code: http.StatusBadRequest,
+		}
 	case query.Has("watch"):
 		<-r.Context().Done() // nothing changes
 
 		return nil, r.Context().Err()
 	default:
 		answer = apiextensionsv1.CustomResourceDefinitionList{
-			TypeMeta: metav1.TypeMeta{Kind: "CustomResourceDefinitionList", APIVersion: "apiextensions.k8s.io/v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "1"},
+			TypeMeta: metav1.TypeMeta{
+				Kind: "CustomResourceDefinitionList", APIVersion: "apiextensions.k8s.io/v1",
+			}, ListMeta: metav1.ListMeta{ResourceVersion: "1"},
 			Items: []apiextensionsv1.CustomResourceDefinition{},
 		}
 	}
@@ -70,7 +78,8 @@ func (d *discovered) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 
 	return &http.Response{
-		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), Request: r,
+		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(body)), Request: r,
 	}, nil
 }
 
@@ -127,7 +136,8 @@ func newGated(t *testing.T, ro ...managed.ReconcilerOption) *gated {
 	gate, err := crdgate.New(m, crdgate.WithDiscoveryInterval(time.Second))
 	w.Must(err)
 	w.Must(managed.SetupGated(m, gate, volume.Kind, controller.Options{}, append([]managed.ReconcilerOption{
-		managed.WithExternalConnecter(w.cloud), managed.WithDeterministicExternalName(true), managed.WithClock(clock.RealClock{}),
+		managed.WithExternalConnecter(w.cloud), managed.WithDeterministicExternalName(true),
+		managed.WithClock(clock.RealClock{}),
 		managed.WithRandom(func() float64 { return 0.5 }), managed.WithSpreadAfterRestart(false),
 		func(r *managed.Reconciler) { g.made = weak.Make(r) },
 	}, ro...)...))
@@ -164,8 +174,12 @@ func TestAGatedKindIsHeardWhileItIsServed(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		exists := func() float64 { return metric(t, registry, "moorage_managed_resource_exists") }
 		h := &herald{}
-		toVolume := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{request()} })
-		g := newGated(t, managed.WithWatch(&corev1.ConfigMap{}, toVolume), managed.WithExternalEvents(h, time.Hour), managed.WithMetricsRegisterer(registry))
+		toVolume := handler.EnqueueRequestsFromMapFunc(func(context.Context,
+			client.Object) []reconcile.Request {
+			return []reconcile.Request{request()}
+		})
+		g := newGated(t, managed.WithWatch(&corev1.ConfigMap{}, toVolume), managed.WithExternalEvents(h, time.Hour),
+			managed.WithMetricsRegisterer(registry))
 		g.create(nil)
 		added := func() { g.informer(&volume.Volume{}).Add(g.get()) }
 		if calls := g.after(added); calls != "" {
@@ -194,7 +208,8 @@ func TestAGatedKindIsHeardWhileItIsServed(t *testing.T) {
 			g.serves(false)
 			begun, ended := h.counts()
 			if calls := g.after(func() { <-time.After(time.Hour) }); calls != "" || begun != ended || exists() != 0 {
-				t.Errorf("the kind is gone: calls %q, subscribed %d times, ended %d times, %v objects exist", calls, begun, ended, exists())
+				t.Errorf("the kind is gone: calls %q, subscribed %d times, ended %d times, %v objects exist", calls,
+					begun, ended, exists())
 			}
 		}
 		g.stop()

@@ -17,7 +17,8 @@ import (
 
 // How long to wait for a cache that lags behind our own last write, step by
 // step, before the API server itself is asked.
-var cacheWaits = []time.Duration{0, 10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond}
+var cacheWaits = []time.Duration{0, 10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond,
+	80 * time.Millisecond}
 
 // AsKept asks a cache for an object without a copy being made of it.
 var asKept = []client.GetOption{&client.GetOptions{UnsafeDisableDeepCopy: new(true)}}
@@ -90,7 +91,8 @@ func (r *Reconciler) live(ctx context.Context, key types.NamespacedName, known s
 	if mg.GetName() != key.Name || mg.GetNamespace() != key.Namespace {
 		return nil, errNotAbout(key)
 	}
-	if r.restores != nil && r.restores.Seen(schema.GroupKind{Group: r.of.Group, Kind: r.of.Kind}, known, mg.GetResourceVersion()) {
+	if r.restores != nil && r.restores.Seen(schema.GroupKind{Group: r.of.Group, Kind: r.of.Kind}, known,
+		mg.GetResourceVersion()) {
 		return nil, r.restores.Restored()
 	}
 
@@ -99,7 +101,8 @@ func (r *Reconciler) live(ctx context.Context, key types.NamespacedName, known s
 
 // errNotAbout says that a read has succeeded, and its answer is about no object, or another one.
 func errNotAbout(key types.NamespacedName) error {
-	return errors.Errorf("the API server was asked for %s, and the answer is not about it: check what stands between this process and the API server", key)
+	return errors.Errorf("the API server was asked for %s, and the answer is not about it: check what stands between "+
+		"this process and the API server", key)
 }
 
 // errDeletedButCached says that an object is gone which the cache still shows. What is

@@ -10,8 +10,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// A user who was asked about an attempt and gives it up sees that in the condition Created before another one is made; and is still asked about one that is
-// only repeated.
+// A user who was asked about an attempt and gives it up sees that in the condition Created before another one is
+// made; and is still asked about one that is only repeated.
 func TestAnAttemptThatIsGivenUpIsToldBeforeTheNext(t *testing.T) {
 	text := objectstate.CreationRef{Mark: ownID}.String()
 	for name, tc := range map[string]struct {
@@ -24,15 +24,20 @@ func TestAnAttemptThatIsGivenUpIsToldBeforeTheNext(t *testing.T) {
 		"Repeated": {"nobody has", "", commonv1.ReasonUnresolved, metav1.ConditionUnknown},
 	} {
 		mg := bearing(map[string]string{
-			meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early, meta.AnnotationKeyAbandonAttempt: tc.given,
+			meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early,
+			meta.AnnotationKeyAbandonAttempt: tc.given,
 		})
-		mg.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved, Message: text})
+		mg.SetConditions(commonv1.Condition{
+			Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown,
+			Reason: commonv1.ReasonUnresolved, Message: text,
+		})
 		w := newStored(mg, &objectState{})
 		w.r.tokens = true
 		if err := w.prepareCreate(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if c := w.mg.GetCondition(commonv1.TypeCreated); c.Reason != tc.want || c.Status != tc.status || c.Message != text {
+		if c := w.mg.GetCondition(commonv1.TypeCreated); c.Reason != tc.want || c.Status != tc.status ||
+			c.Message != text {
 			t.Errorf("%s: %s: the condition is %+v", name, tc.reason, c)
 		}
 	}

@@ -40,7 +40,8 @@ func (d *hashCache) derive(of hashInput) string {
 	if known != "" {
 		return known
 	}
-	key, _ := pbkdf2.Key(sha256.New, string(of.digest[:]), []byte(of.uid), rounds, 16) // fails for no length that is used here
+	key, _ := pbkdf2.Key(sha256.New, string(of.digest[:]), []byte(of.uid), rounds,
+		16) // fails for no length that is used here
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.keys == nil || len(d.keys) >= mostDerivations {

@@ -22,9 +22,12 @@ import (
 // That the repeat of a create is refused says nothing of what it repeats: the
 // token stays, until it is answered.
 func TestARefusedRepeatKeepsTheToken(t *testing.T) {
-	for name, refusal := range map[string]error{"not created": external.NotCreated(errLost), "taken": external.AlreadyExists(errLost)} {
+	for name, refusal := range map[string]error{
+		"not created": external.NotCreated(errLost), "taken": external.AlreadyExists(errLost),
+	} {
 		for _, deleted := range []bool{false, true} {
-			w := newWorld(t, managed.WithCreationTokens(), managed.WithRandom(sequence()), managed.WithCreationGracePeriod(0))
+			w := newWorld(t, managed.WithCreationTokens(), managed.WithRandom(sequence()),
+				managed.WithCreationGracePeriod(0))
 			w.cloud.Tokens = true
 			w.cloud.After = lost()
 			w.create(nil)
@@ -98,15 +101,19 @@ func TestIdentityIsLearned(t *testing.T) {
 func TestMarksThatClaimNothing(t *testing.T) {
 	cases := map[string]map[string]string{
 		"a creation that failed since": {
-			meta.AnnotationKeyExternalCreateSucceeded: "2026-01-01T00:00:01Z", meta.AnnotationKeyExternalCreateFailed: "2026-01-01T00:00:03Z",
-			meta.AnnotationKeyExternalCreatePending: "2026-01-01T00:00:02Z", meta.AnnotationKeyCreateAttempt: "0badcafe/failed",
+			meta.AnnotationKeyExternalCreateSucceeded: "2026-01-01T00:00:01Z",
+			meta.AnnotationKeyExternalCreateFailed:    "2026-01-01T00:00:03Z",
+			meta.AnnotationKeyExternalCreatePending:   "2026-01-01T00:00:02Z",
+			meta.AnnotationKeyCreateAttempt:           "0badcafe/failed",
 		},
 		"a copy of another object": {
-			meta.AnnotationKeyExternalCreateSucceeded: "2026-01-01T00:00:01Z", meta.AnnotationKeyExternalCreatePending: "2026-01-01T00:00:00Z",
-			meta.AnnotationKeyCreateAttempt: "0badcafe0badcafe-0badcafe/succeeded",
+			meta.AnnotationKeyExternalCreateSucceeded: "2026-01-01T00:00:01Z",
+			meta.AnnotationKeyExternalCreatePending:   "2026-01-01T00:00:00Z",
+			meta.AnnotationKeyCreateAttempt:           "0badcafe0badcafe-0badcafe/succeeded",
 		},
 		"a copy of one whose creation is under way": {
-			meta.AnnotationKeyExternalCreatePending: "2026-01-01T00:00:00Z", meta.AnnotationKeyCreateAttempt: attemptOf("uid-0"),
+			meta.AnnotationKeyExternalCreatePending: "2026-01-01T00:00:00Z",
+			meta.AnnotationKeyCreateAttempt:         attemptOf("uid-0"),
 		},
 	}
 	for name, marks := range cases {
@@ -191,7 +198,8 @@ func TestConnectionDetailsAreMaskedEverywhere(t *testing.T) {
 	for _, e := range g.events {
 		texts = append(texts, e.Message)
 	}
-	if all := strings.Join(texts, "\n"); strings.Contains(all, "password-of-vol-1") || !strings.Contains(all, "was refused") {
+	if all := strings.Join(texts, "\n"); strings.Contains(all, "password-of-vol-1") ||
+		!strings.Contains(all, "was refused") {
 		t.Errorf("texts:\n%s", all)
 	}
 }
@@ -201,7 +209,8 @@ type talkative struct{ managed.ExternalClient }
 func (c talkative) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	o, err := c.ExternalClient.Observe(ctx, mg)
 	if o.ResourceExists {
-		mg.SetConditions(commonv1.Unavailable().WithMessage("login with " + string(o.ConnectionDetails["password"]) + " was refused"))
+		mg.SetConditions(commonv1.Unavailable().WithMessage("login with " + string(o.ConnectionDetails["password"]) +
+			" was refused"))
 	}
 
 	return o, err
@@ -244,7 +253,8 @@ func TestASecretThatIsLeftBehindIsToldOf(t *testing.T) {
 	g.change(func(s *volume.Snapshot) { s.Spec.WriteConnectionSecretToRef = nil })
 	g.pass()
 	g.pass()
-	if _, _, events := g.taken(); events != "Warning/ConnectionSecretLeft" || g.get().Status.ConnectionDetailsHash != "" {
+	if _, _, events := g.taken(); events != "Warning/ConnectionSecretLeft" ||
+		g.get().Status.ConnectionDetailsHash != "" {
 		t.Errorf("events %q, hash %q", events, g.get().Status.ConnectionDetailsHash)
 	}
 }

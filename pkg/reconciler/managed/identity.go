@@ -35,7 +35,8 @@ func (p *pass) checkBackend() error {
 	case stored == "" || stored == told:
 		return nil
 	case told == "":
-		return errors.Errorf("the client does not say which external system it is connected to; the external resource is in %.128q", stored)
+		return errors.Errorf("the client does not say which external system it is connected to; the external resource is "+
+			"in %.128q", stored)
 	case annotations[meta.AnnotationKeyAllowBackendChange] == told:
 		p.warnLeftInBackend(stored)
 		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: told})
@@ -44,8 +45,10 @@ func (p *pass) checkBackend() error {
 	}
 
 	return external.Terminal(string(commonv1.ReasonBackendChanged), errors.New(fmt.Sprintf(
-		"the connection leads to %.128q, and the external resource is in %.128q%s: correct the connection, or set the annotation %s to the former "+
-			"if the resource is there, too, or is to be made there", told, stored, p.unresolvedInBackend(), meta.AnnotationKeyAllowBackendChange)))
+		"the connection leads to %.128q, and the external resource is in %.128q%s: correct the connection, or set the "+
+			"annotation %s to the former "+
+			"if the resource is there, too, or is to be made there", told, stored, p.unresolvedInBackend(),
+		meta.AnnotationKeyAllowBackendChange)))
 }
 
 // unresolvedInBackend names the attempt that was made in the former system, if its result is not known.
@@ -76,7 +79,8 @@ func (p *pass) warnLeftInBackend(former string) {
 	if name := meta.GetExternalName(p.mg); name != "" {
 		known += fmt.Sprintf(", its external name is %q", name)
 	}
-	text := fmt.Sprintf("an external resource may be left over in %.128q, where it was created and not observed, and where nothing is called any more (%s): "+
+	text := fmt.Sprintf("an external resource may be left over in %.128q, where it was created and not observed, and "+
+		"where nothing is called any more (%s): "+
 		"look for it there, and delete it", former, known)
 	if p.isNewMessage(string(reasonLeft), text) {
 		p.recordEvent(event.Warning(reasonLeft, p.redact(errors.New(text))))
@@ -121,7 +125,8 @@ func (p *pass) restoreIdentity() bool {
 		return false
 	}
 	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: *p.state.Backend})
-	p.log().Info("The external system of the object was removed from the metadata, and is restored", "identity", *p.state.Backend)
+	p.log().Info("The external system of the object was removed from the metadata, and is restored", "identity",
+		*p.state.Backend)
 
 	return true
 }

@@ -38,12 +38,17 @@ func TestAnotherSystemIsRecognised(t *testing.T) {
 		stops  string   // the reason of a terminal error
 	}{
 		"Unknown": {"nothing was stored yet", "blue", nil, nil, nil, ""},
-		"Same":    {"it is the same", "blue", map[string]string{identity: "blue"}, map[string]string{identity: "blue"}, nil, ""},
-		"Silent":  {"nobody can tell", "", map[string]string{identity: "blue"}, map[string]string{identity: "blue"}, []string{`"blue"`}, ""},
+		"Same": {"it is the same", "blue", map[string]string{identity: "blue"},
+			map[string]string{identity: "blue"}, nil, ""},
+		"Silent": {"nobody can tell", "", map[string]string{identity: "blue"}, map[string]string{identity: "blue"},
+			[]string{`"blue"`}, ""},
 		"Another": {"it is another", "green", map[string]string{identity: "blue"}, map[string]string{identity: "blue"},
-			[]string{`leads to "green"`, `is in "blue": correct the connection`, "set the annotation " + allow + " "}, "BackendChanged"},
-		"Allowed":    {"a user says that it is so", "green", map[string]string{identity: "blue", allow: "green"}, map[string]string{identity: "green", allow: "green"}, nil, ""},
-		"NotAllowed": {"that was of another change", "green", map[string]string{identity: "blue", allow: "red"}, map[string]string{identity: "blue", allow: "red"}, []string{`leads to "green"`}, "BackendChanged"},
+			[]string{`leads to "green"`, `is in "blue": correct the connection`,
+				"set the annotation " + allow + " "}, "BackendChanged"},
+		"Allowed": {"a user says that it is so", "green", map[string]string{identity: "blue", allow: "green"},
+			map[string]string{identity: "green", allow: "green"}, nil, ""},
+		"NotAllowed": {"that was of another change", "green", map[string]string{identity: "blue", allow: "red"},
+			map[string]string{identity: "blue", allow: "red"}, []string{`leads to "green"`}, "BackendChanged"},
 	}
 	for name, tc := range cases {
 		p := passOf(bearing(tc.marks), &objectState{})
@@ -84,7 +89,8 @@ func TestASystemIsNotedOnce(t *testing.T) {
 			meta.AddAnnotations(p.mg, map[string]string{identity: tc.stored})
 		}
 		p.storeBackend()
-		if got, noted := p.mg.GetAnnotations()[identity]; got != tc.want || noted != (tc.want != "") || tc.stored != "" && c.asked > 0 {
+		if got, noted := p.mg.GetAnnotations()[identity]; got != tc.want || noted != (tc.want != "") ||
+			tc.stored != "" && c.asked > 0 {
 			t.Errorf("of %q, %q is noted: %t, after it was asked %d times", told, got, noted, c.asked)
 		}
 	}

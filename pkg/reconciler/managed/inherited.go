@@ -22,12 +22,14 @@ import (
 // first, and then missing or not.
 func (p *pass) inherit(ctx context.Context) error {
 	id, result := attemptOf(p.mg)
-	missing := result == attemptSucceeded && meta.GetExternalName(p.mg) != "" && p.observed && !p.observation.ResourceExists
+	missing := result == attemptSucceeded && meta.GetExternalName(p.mg) != "" && p.observed &&
+		!p.observation.ResourceExists
 	if p.inherited = ""; p.r.named || !copied(p.mg, id) || !missing && (result != "" || !lost(p.mg)) {
 		return nil
 	}
 	if lives, err := p.originalLives(ctx, id); lives || err != nil {
-		return observing.failed(errors.Wrap(err, "cannot look for the object that the marks of a creation were copied from"))
+		return observing.failed(errors.Wrap(err,
+			"cannot look for the object that the marks of a creation were copied from"))
 	}
 	if p.inherited = id; !missing && p.state.Called == (objectstate.Intent{}) {
 		p.state.Called = p.intended()

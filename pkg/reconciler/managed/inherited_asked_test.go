@@ -71,7 +71,10 @@ func TestWhoAnswersForACopiedAttempt(t *testing.T) {
 	theirs.Name, others.Name, others.UID = "theirs", "others", "uid-3"
 	recreated := *theirs.DeepCopyObject().(*fake.Managed)
 	recreated.UID = "uid-4"
-	done := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalCreatePending: early, meta.AnnotationKeyExternalName: "vol-1"}
+	done := map[string]string{
+		meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalCreatePending: early,
+		meta.AnnotationKeyExternalName: "vol-1",
+	}
 	pending := map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}
 	and := func(marks map[string]string, key, value string) map[string]string {
 		all := map[string]string{}
@@ -93,21 +96,34 @@ func TestWhoAnswersForACopiedAttempt(t *testing.T) {
 		asks   bool
 		fails  bool
 	}{
-		"Pending":     {"it was under way during the backup", pending, nil, originals{shows: []fake.Managed{others}}, ownID, true, true, false},
-		"Copy":        {"the other one is there", pending, nil, originals{shows: []fake.Managed{others, theirs}, live: &theirs}, "", false, true, false},
-		"Gone":        {"the API server does not have it any more", pending, nil, originals{shows: []fake.Managed{theirs, others}}, ownID, true, true, false},
-		"Recreated":   {"it has another one of the name", pending, nil, originals{shows: []fake.Managed{theirs}, live: &recreated}, ownID, true, true, false},
-		"Unlisted":    {"nobody can tell", pending, nil, originals{listErr: boom}, "", false, true, true},
-		"Unread":      {"nor can anybody here", pending, nil, originals{shows: []fake.Managed{theirs}, live: &theirs, liveErr: boom}, "", false, true, true},
-		"Own":         {"it is the object's own", pending, func(p *pass) { p.mg.SetUID(ownerUID) }, originals{}, "", false, false, false},
-		"Named":       {"under a name of our choice nothing is made twice", pending, func(p *pass) { p.r.named = true }, originals{}, "", false, false, false},
-		"Abandoned":   {"its user has given it up", and(pending, meta.AnnotationKeyAbandonAttempt, ownID), nil, originals{}, "", false, false, false},
-		"Failed":      {"it has made nothing", and(pending, meta.AnnotationKeyCreateAttempt, ownID+"/failed"), absent, originals{}, "", false, false, false},
-		"Done":        {"what it made is looked for first", done, nil, originals{}, "", false, false, false},
-		"Found":       {"and it is there", done, func(p *pass) { p.observed, p.observation.ResourceExists = true, true }, originals{}, "", false, false, false},
-		"Missing":     {"or is not", done, absent, originals{}, ownID, false, true, false},
-		"MissingCopy": {"and is another one's", done, absent, originals{shows: []fake.Managed{theirs}, live: &theirs}, "", false, true, false},
-		"Nameless":    {"what has no name cannot be missing", and(done, meta.AnnotationKeyExternalName, ""), absent, originals{}, "", false, false, false},
+		"Pending": {"it was under way during the backup", pending, nil, originals{shows: []fake.Managed{others}},
+			ownID, true, true, false},
+		"Copy": {"the other one is there", pending, nil,
+			originals{shows: []fake.Managed{others, theirs}, live: &theirs}, "", false, true, false},
+		"Gone": {"the API server does not have it any more", pending, nil,
+			originals{shows: []fake.Managed{theirs, others}}, ownID, true, true, false},
+		"Recreated": {"it has another one of the name", pending, nil,
+			originals{shows: []fake.Managed{theirs}, live: &recreated}, ownID, true, true, false},
+		"Unlisted": {"nobody can tell", pending, nil, originals{listErr: boom}, "", false, true, true},
+		"Unread": {"nor can anybody here", pending, nil,
+			originals{shows: []fake.Managed{theirs}, live: &theirs, liveErr: boom}, "", false, true, true},
+		"Own": {"it is the object's own", pending, func(p *pass) { p.mg.SetUID(ownerUID) }, originals{}, "",
+			false, false, false},
+		"Named": {"under a name of our choice nothing is made twice", pending,
+			func(p *pass) { p.r.named = true }, originals{}, "", false, false, false},
+		"Abandoned": {"its user has given it up", and(pending, meta.AnnotationKeyAbandonAttempt, ownID), nil,
+			originals{}, "", false, false, false},
+		"Failed": {"it has made nothing", and(pending, meta.AnnotationKeyCreateAttempt, ownID+"/failed"),
+			absent, originals{}, "", false, false, false},
+		"Done": {"what it made is looked for first", done, nil, originals{}, "", false, false, false},
+		"Found": {"and it is there", done,
+			func(p *pass) { p.observed, p.observation.ResourceExists = true, true }, originals{}, "", false, false,
+			false},
+		"Missing": {"or is not", done, absent, originals{}, ownID, false, true, false},
+		"MissingCopy": {"and is another one's", done, absent,
+			originals{shows: []fake.Managed{theirs}, live: &theirs}, "", false, true, false},
+		"Nameless": {"what has no name cannot be missing", and(done, meta.AnnotationKeyExternalName, ""), absent,
+			originals{}, "", false, false, false},
 	}
 	for name, tc := range cases {
 		mg := bearing(tc.marks)
@@ -115,16 +131,19 @@ func TestWhoAnswersForACopiedAttempt(t *testing.T) {
 		p := passOf(mg, &objectState{})
 		tc.of.scheme = runtime.NewScheme()
 		p.r.of.Group, p.r.of.Version, p.r.of.Kind = "g", "v1", "K"
-		tc.of.scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "KList"}, &managedList{})
+		tc.of.scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "KList"},
+			&managedList{})
 		p.r.client, p.r.cluster, p.r.empty, p.inherited = &tc.of, &tc.of, reflect.TypeFor[fake.Managed](), "before"
 		if tc.change != nil {
 			tc.change(p)
 		}
 		err := p.inherit(t.Context())
-		if p.inherited != tc.want || (err != nil) != tc.fails || tc.fails && (stageOf(err) != observing || !errors.Is(err, boom)) {
+		if p.inherited != tc.want || (err != nil) != tc.fails ||
+			tc.fails && (stageOf(err) != observing || !errors.Is(err, boom)) {
 			t.Errorf("%s: %s: it answers for %q, and ended with %v", name, tc.reason, p.inherited, err)
 		}
-		if called := p.state.Called == (objectstate.Intent{Pending: early, Attempt: ownID}); called != tc.called || (tc.of.listed > 0) != tc.asks {
+		if called := p.state.Called == (objectstate.Intent{Pending: early, Attempt: ownID}); called != tc.called ||
+			(tc.of.listed > 0) != tc.asks {
 			t.Errorf("%s: %s: called %+v, listed %d times", name, tc.reason, p.state.Called, tc.of.listed)
 		}
 		if tc.of.askedOfAPI > tc.of.listed {
@@ -136,7 +155,9 @@ func TestWhoAnswersForACopiedAttempt(t *testing.T) {
 // What is known of an attempt is not written over, and a kind that cannot be listed is told.
 func TestACopiedAttemptThatIsKnown(t *testing.T) {
 	known := objectstate.Intent{Pending: later, Attempt: "b"}
-	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early})
+	mg := bearing(map[string]string{
+		meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early,
+	})
 	mg.SetUID("uid-2")
 	of := &originals{scheme: runtime.NewScheme()}
 	p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Called: known}))

@@ -20,8 +20,9 @@ func (w *world) backupOf(name string) {
 		v.UID = "uid-2"
 		v.Finalizers = []string{managed.FinalizerName}
 		v.Annotations = map[string]string{
-			meta.AnnotationKeyExternalCreatePending: "2026-01-01T00:00:00Z", meta.AnnotationKeyExternalCreateSucceeded: "2026-01-01T00:00:01Z",
-			meta.AnnotationKeyCreateAttempt: attemptOf("uid-1") + "/succeeded",
+			meta.AnnotationKeyExternalCreatePending:   "2026-01-01T00:00:00Z",
+			meta.AnnotationKeyExternalCreateSucceeded: "2026-01-01T00:00:01Z",
+			meta.AnnotationKeyCreateAttempt:           attemptOf("uid-1") + "/succeeded",
 		}
 		if name != "" {
 			v.Annotations[meta.AnnotationKeyExternalName] = name
@@ -43,11 +44,16 @@ func TestABackupOfWhatIsMissing(t *testing.T) {
 		told     string // the condition Synced
 		warnings string
 	}{
-		"Missing":   {"it is looked for again, and another is created", nil, nil, "vol-9", "Connect Observe", "vol-1", "True/ReconcileSuccess", "ExternalResourceRecreated"},
-		"Requested": {"unless only a user may ask for that", request, nil, "vol-9", "Connect Observe", "", "False/RecreationNotRequested", "ExternalResourceMissing"},
-		"Found":     {"it is there", request, func(w *world) { w.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 1}) }, "vol-9", "Connect Observe", "vol-9", "True/ReconcileSuccess", ""},
-		"Copy":      {"the original lives, so that this is a copy", request, func(w *world) { w.original("uid-1") }, "vol-9", "Connect Observe Create Observe", "vol-1", "True/ReconcileSuccess", ""},
-		"Nameless":  {"nothing can be looked for that has no name", request, nil, "", "Connect Observe Create Observe", "vol-1", "True/ReconcileSuccess", ""},
+		"Missing": {"it is looked for again, and another is created", nil, nil, "vol-9", "Connect Observe",
+			"vol-1", "True/ReconcileSuccess", "ExternalResourceRecreated"},
+		"Requested": {"unless only a user may ask for that", request, nil, "vol-9", "Connect Observe", "",
+			"False/RecreationNotRequested", "ExternalResourceMissing"},
+		"Found": {"it is there", request, func(w *world) { w.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 1}) },
+			"vol-9", "Connect Observe", "vol-9", "True/ReconcileSuccess", ""},
+		"Copy": {"the original lives, so that this is a copy", request, func(w *world) { w.original("uid-1") },
+			"vol-9", "Connect Observe Create Observe", "vol-1", "True/ReconcileSuccess", ""},
+		"Nameless": {"nothing can be looked for that has no name", request, nil, "",
+			"Connect Observe Create Observe", "vol-1", "True/ReconcileSuccess", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, tc.options...)
@@ -94,7 +100,8 @@ func TestABackupOfWhatIsThere(t *testing.T) {
 	w.pass()
 	w.expect("patch, patch status", "Connect Observe", "")
 	own := attemptOf("uid-2")
-	if got := w.get().Annotations[meta.AnnotationKeyCreateAttempt]; !strings.HasSuffix(got, own[strings.Index(own, "-"):]+"/succeeded") {
+	if got := w.get().Annotations[meta.AnnotationKeyCreateAttempt]; !strings.HasSuffix(got,
+		own[strings.Index(own, "-"):]+"/succeeded") {
 		t.Errorf("the attempt is %q, which is not that of this object", got)
 	}
 	w.pass()
@@ -103,7 +110,8 @@ func TestABackupOfWhatIsThere(t *testing.T) {
 	w = newWorld(t, managed.WithRecreationOnRequest())
 	w.backupOf("vol-9")
 	w.settle()
-	if told := w.condition(commonv1.TypeSynced, "False/RecreationNotRequested").Message; !strings.Contains(told, attemptOf("uid-1")) {
+	if told := w.condition(commonv1.TypeSynced, "False/RecreationNotRequested").Message; !strings.Contains(told,
+		attemptOf("uid-1")) {
 		t.Errorf("%q does not say which", told)
 	}
 	w.allow(attemptOf("uid-1"))

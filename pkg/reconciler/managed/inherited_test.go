@@ -38,7 +38,8 @@ func (w *world) backup() {
 		v.UID = "uid-2"
 		v.Finalizers = []string{managed.FinalizerName}
 		v.Annotations = map[string]string{
-			meta.AnnotationKeyExternalCreatePending: "2026-01-01T00:00:00Z", meta.AnnotationKeyCreateAttempt: attemptOf("uid-1"),
+			meta.AnnotationKeyExternalCreatePending: "2026-01-01T00:00:00Z",
+			meta.AnnotationKeyCreateAttempt:         attemptOf("uid-1"),
 		}
 	})
 }
@@ -58,17 +59,25 @@ func TestABackupWithinCreate(t *testing.T) {
 		told    string // the condition Synced
 		gone    bool
 	}{
-		"Nothing":   {"nobody has answered", func(*world) {}, "vol-9", "False/CreationUnresolved", false},
-		"Replaced":  {"a manifest is no answer", func(w *world) { w.change(strips["all annotations and finalizers"]) }, "vol-9", "False/CreationUnresolved", false},
-		"Proceed":   {"the mark was removed", func(w *world) { w.change(taking(meta.AnnotationKeyExternalCreatePending)) }, "vol-1 vol-9", "True/ReconcileSuccess", false},
-		"Abandoned": {"the attempt was given up", annotate(meta.AnnotationKeyAbandonAttempt, attemptOf("uid-1")), "vol-1 vol-9", "True/ReconcileSuccess", false},
-		"Named":     {"its resource was found", annotate(meta.AnnotationKeyExternalName, "vol-9"), "vol-9", "True/ReconcileSuccess", false},
-		"Original":  {"the original lives, so that this is a copy", func(w *world) { w.original("uid-1") }, "vol-1 vol-9", "True/ReconcileSuccess", false},
+		"Nothing": {"nobody has answered", func(*world) {}, "vol-9", "False/CreationUnresolved", false},
+		"Replaced": {"a manifest is no answer",
+			func(w *world) { w.change(strips["all annotations and finalizers"]) }, "vol-9",
+			"False/CreationUnresolved", false},
+		"Proceed": {"the mark was removed",
+			func(w *world) { w.change(taking(meta.AnnotationKeyExternalCreatePending)) }, "vol-1 vol-9",
+			"True/ReconcileSuccess", false},
+		"Abandoned": {"the attempt was given up", annotate(meta.AnnotationKeyAbandonAttempt, attemptOf("uid-1")),
+			"vol-1 vol-9", "True/ReconcileSuccess", false},
+		"Named": {"its resource was found", annotate(meta.AnnotationKeyExternalName, "vol-9"), "vol-9",
+			"True/ReconcileSuccess", false},
+		"Original": {"the original lives, so that this is a copy", func(w *world) { w.original("uid-1") },
+			"vol-1 vol-9", "True/ReconcileSuccess", false},
 		"Forgotten": {"the cache shows an original, and the API server another object", func(w *world) {
 			w.original("uid-1")
 			w.restored = &volume.Volume{ObjectMeta: metav1.ObjectMeta{Name: "original", UID: "uid-3"}}
 		}, "vol-9", "False/CreationUnresolved", false},
-		"Deleted": {"what it may stand for would be left", func(w *world) { w.delete() }, "vol-9", "False/CreationUnresolved", false},
+		"Deleted": {"what it may stand for would be left", func(w *world) { w.delete() }, "vol-9",
+			"False/CreationUnresolved", false},
 		"Given up": {"what it may stand for was given up", func(w *world) {
 			annotate(meta.AnnotationKeyAbandonAttempt, attemptOf("uid-1"))(w)
 			w.delete()
@@ -113,14 +122,16 @@ func TestABackupIsToldWithWhatToDo(t *testing.T) {
 	w.backup()
 	w.pass()
 	told := w.condition(commonv1.TypeSynced, "False/CreationUnresolved").Message
-	for _, part := range []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalName, "restored or copied from"} {
+	for _, part := range []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalName,
+		"restored or copied from"} {
 		if !strings.Contains(told, part) {
 			t.Errorf("%q does not say %q", told, part)
 		}
 	}
 	w.change(func(v *volume.Volume) { meta.SetExternalName(v, "vol-9") })
 	w.pass()
-	if got, want := w.get().Annotations[meta.AnnotationKeyCreateAttempt], attemptOf("uid-2"); !strings.HasSuffix(got, want[strings.Index(want, "-"):]+"/succeeded") {
+	if got, want := w.get().Annotations[meta.AnnotationKeyCreateAttempt], attemptOf("uid-2"); !strings.HasSuffix(got,
+		want[strings.Index(want, "-"):]+"/succeeded") {
 		t.Errorf("the attempt is %q, which is not that of this object", got)
 	}
 	w.restart()

@@ -15,7 +15,8 @@ import (
 // process did not call Create: the answer to the write was lost, or said that not
 // everything was stored.
 func (p *pass) uncalled() bool {
-	pending, id := p.mg.GetAnnotations()[meta.AnnotationKeyExternalCreatePending], p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+	annotations := p.mg.GetAnnotations()
+	pending, id := annotations[meta.AnnotationKeyExternalCreatePending], annotations[meta.AnnotationKeyCreateAttempt]
 
 	return slices.ContainsFunc(p.state.Uncalled, func(i objectstate.Intent) bool {
 		return i.Pending == pending && (i.Attempt == id || i.Before == id)
@@ -35,7 +36,8 @@ func (p *pass) intend() {
 	if !p.repeatsAttempt {
 		marks, late := p.mg.GetAnnotations(), p.state.Uncalled // which may be stored yet
 		p.state.Uncalled = append(late[max(0, len(late)-intentsRemembered+1):], objectstate.Intent{
-			Pending: marks[meta.AnnotationKeyExternalCreatePending], Attempt: marks[meta.AnnotationKeyCreateAttempt], Before: before,
+			Pending: marks[meta.AnnotationKeyExternalCreatePending], Attempt: marks[meta.AnnotationKeyCreateAttempt],
+			Before: before,
 		})
 	}
 }
@@ -56,7 +58,10 @@ var intentMarks = []string{meta.AnnotationKeyExternalCreatePending, meta.Annotat
 func intended(mg resource.Managed) objectstate.Intent {
 	marks := mg.GetAnnotations()
 
-	return objectstate.Intent{Pending: marks[meta.AnnotationKeyExternalCreatePending], Attempt: marks[meta.AnnotationKeyCreateAttempt]}
+	return objectstate.Intent{
+		Pending: marks[meta.AnnotationKeyExternalCreatePending],
+		Attempt: marks[meta.AnnotationKeyCreateAttempt],
+	}
 }
 
 // withdraw takes back what was stored of an intent that was not stored whole, so that
@@ -143,7 +148,8 @@ func (p *pass) writeUnwritten(ctx context.Context) error {
 // hold puts the finalizer back that somebody has taken from an object, of which a creation succeeded
 // and cannot be recorded: what drops annotations, or refuses them, may let finalizers through.
 func (p *pass) hold(ctx context.Context) {
-	if !p.state.unrecorded() || p.r.finalizer != nil || meta.WasDeleted(p.mg) || meta.FinalizerExists(p.mg, FinalizerName) {
+	if !p.state.unrecorded() || p.r.finalizer != nil || meta.WasDeleted(p.mg) ||
+		meta.FinalizerExists(p.mg, FinalizerName) {
 		return
 	}
 	desired := clone(p.mg)
@@ -159,7 +165,8 @@ func (p *pass) unmarked(live resource.Managed) bool {
 	id, _ := attemptOf(live)
 	name := meta.GetExternalName(live)
 
-	return id == "" && meta.GetExternalCreatePending(live).IsZero() && (name == "" || name == p.state.Unwritten[meta.AnnotationKeyExternalName])
+	return id == "" && meta.GetExternalCreatePending(live).IsZero() &&
+		(name == "" || name == p.state.Unwritten[meta.AnnotationKeyExternalName])
 }
 
 // unheld says whether somebody has taken the finalizer from an object for which something is being

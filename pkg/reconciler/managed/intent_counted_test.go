@@ -21,7 +21,8 @@ func TestAWithdrawalIsCounted(t *testing.T) {
 	w.intend()
 	w.newest = clone(w.mg)
 	w.withdraw(t.Context(), nil)
-	if intents, results := f.counted(t, "writes_total", "intent"), f.counted(t, "writes_total", "result"); len(w.writes.sent) != 1 || intents != 1 || results != 0 {
+	if intents, results := f.counted(t, "writes_total", "intent"), f.counted(t, "writes_total",
+		"result"); len(w.writes.sent) != 1 || intents != 1 || results != 0 {
 		t.Errorf("%d writes, %v of an intent and %v of a result", len(w.writes.sent), intents, results)
 	}
 }
@@ -45,7 +46,8 @@ func (c *timedCluster) Get(ctx context.Context, key client.ObjectKey, o client.O
 
 // What could not be stored is given five seconds in a later pass, whatever time that has.
 func TestWhatWasNotStoredIsGivenFiveSeconds(t *testing.T) {
-	w := newStored(marked(early, "", "", ownID), remembering(objectstate.State{}, objectstate.Cold{Unwritten: map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}}))
+	w := newStored(marked(early, "", "", ownID),
+		remembering(objectstate.State{}, objectstate.Cold{Unwritten: map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}}))
 	c := &timedCluster{liveCluster: *w.liveCluster}
 	w.r.cluster = c
 	if err := w.writeUnwritten(t.Context()); err != nil || c.left <= 0 || c.left > 5*time.Second {

@@ -37,7 +37,8 @@ func TestAnAttemptThatWasNotCalled(t *testing.T) {
 	}
 	for name, tc := range cases {
 		for _, known := range [][]objectstate.Intent{{sent}, {{Pending: early, Attempt: "z"}, sent}} {
-			p := passOf(marked(tc.pending, "", "", tc.attempt), remembering(objectstate.State{}, objectstate.Cold{Uncalled: known}))
+			p := passOf(marked(tc.pending, "", "", tc.attempt),
+				remembering(objectstate.State{}, objectstate.Cold{Uncalled: known}))
 			if got := p.uncalled(); got != tc.want {
 				t.Errorf("%s: %s: not called is %t", name, tc.reason, got)
 			}
@@ -54,8 +55,12 @@ func TestIntentsAreRemembered(t *testing.T) {
 	p := passOf(marked("", "", "", "a/failed"), &objectState{})
 	p.intend()
 	marks := p.mg.GetAnnotations()
-	want := []objectstate.Intent{{Pending: marks[meta.AnnotationKeyExternalCreatePending], Attempt: marks[meta.AnnotationKeyCreateAttempt], Before: "a/failed"}}
-	if diff := cmp.Diff(want, p.state.Uncalled); diff != "" || want[0].Pending != "2026-01-01T12:00:00Z" || want[0].Attempt == "" {
+	want := []objectstate.Intent{{
+		Pending: marks[meta.AnnotationKeyExternalCreatePending],
+		Attempt: marks[meta.AnnotationKeyCreateAttempt], Before: "a/failed",
+	}}
+	if diff := cmp.Diff(want, p.state.Uncalled); diff != "" || want[0].Pending != "2026-01-01T12:00:00Z" ||
+		want[0].Attempt == "" {
 		t.Errorf("marked %v, remembered -want +got:\n%s", marks, diff)
 	}
 	if got := p.intended(); got != (objectstate.Intent{Pending: want[0].Pending, Attempt: want[0].Attempt}) {
@@ -65,7 +70,9 @@ func TestIntentsAreRemembered(t *testing.T) {
 		p.intend()
 	}
 	last := p.state.Uncalled[len(p.state.Uncalled)-1]
-	if n := len(p.state.Uncalled); n != 32 || last.Pending != p.mg.GetAnnotations()[meta.AnnotationKeyExternalCreatePending] || last.Pending == p.state.Uncalled[0].Pending {
+	if n := len(p.state.Uncalled); n != 32 ||
+		last.Pending != p.mg.GetAnnotations()[meta.AnnotationKeyExternalCreatePending] ||
+		last.Pending == p.state.Uncalled[0].Pending {
 		t.Errorf("%d intents are remembered, the last is %+v", n, last)
 	}
 
@@ -104,14 +111,16 @@ func TestAnIntentIsWithdrawn(t *testing.T) {
 
 // Of a patch of annotations those are looked for that it sets, not those that it removes.
 func TestAnnotationsThatAreSet(t *testing.T) {
-	if diff := cmp.Diff(map[string]string{"a": "1", "b": ""}, texts(map[string]any{"a": "1", "b": "", "c": nil})); diff != "" {
+	if diff := cmp.Diff(map[string]string{"a": "1", "b": ""},
+		texts(map[string]any{"a": "1", "b": "", "c": nil})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	mg := bearing(map[string]string{"a": "1", "b": ""})
 	for _, tc := range []struct {
 		of   map[string]string
 		want bool
-	}{{map[string]string{"a": "2"}, false}, {map[string]string{"a": "1", "c": "1"}, true}, {map[string]string{"b": "1"}, true}, {nil, false}} {
+	}{{map[string]string{"a": "2"}, false}, {map[string]string{"a": "1", "c": "1"}, true},
+		{map[string]string{"b": "1"}, true}, {nil, false}} {
 		if got := lacks(mg, tc.of); got != tc.want {
 			t.Errorf("it lacks some of %v: %t", tc.of, got)
 		}
@@ -144,7 +153,8 @@ func (c *liveCluster) Get(_ context.Context, _ client.ObjectKey, o client.Object
 func TestAnUnwrittenResultIsStored(t *testing.T) {
 	const name, succeeded, attempt = meta.AnnotationKeyExternalName, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt
 	unwritten := map[string]string{name: "vol-1", succeeded: later, attempt: ownDone}
-	body := `{"metadata":{"annotations":{"krateo.io/external-create-succeeded":"` + later + `","krateo.io/external-name":"vol-1","` + attempt + `":"` + ownDone + `"},` +
+	body := `{"metadata":{"annotations":{"krateo.io/external-create-succeeded":"` + later +
+		`","krateo.io/external-name":"vol-1","` + attempt + `":"` + ownDone + `"},` +
 		`"resourceVersion":"7","uid":"uid-1"}}`
 	with := func(key, value string, mg *fake.Managed) *fake.Managed {
 		mg.Annotations[key] = value
@@ -160,18 +170,30 @@ func TestAnUnwrittenResultIsStored(t *testing.T) {
 		forgot  bool // what could not be written
 		failed  *stage
 	}{
-		"Pending":        {"the attempt has no result", marked(early, "", "", ownID), marked(early, "", "", ownID), ownID, true, true, nil},
-		"Another's":      {"what was called since is another's", marked(early, "", "", ownID), marked(early, "", "", ownID), "other", true, true, nil},
-		"Stored":         {"it was stored all the same", marked(early, "", "", ownID), with(name, "vol-1", marked(early, later, "", ownDone)), ownID, false, true, nil},
-		"Again":          {"what is there is of the creation before", marked(early, "", "", ownID), with(name, "vol-0", marked(later, early, "", ownID)), ownID, true, true, nil},
-		"HalfStored":     {"its name was not", marked(early, "", "", ownID), marked(early, later, "", ownDone), ownID, true, true, nil},
-		"Since":          {"another attempt was begun since", marked(early, "", "", ownID), marked(later, "", "", "b"), ownID, false, true, nil},
-		"Replaced":       {"a replace took all", marked("", "", "", ""), marked("", "", "", ""), ownID, true, true, nil},
-		"ReplacedNow":    {"a replace took it since it was read", marked(early, "", "", ownID), marked("", "", "", ""), ownID, false, false, recording},
-		"OwnName":        {"and left the name that it made", marked("", "", "", ""), with(name, "vol-1", marked("", "", "", "")), ownID, true, true, nil},
-		"AnotherName":    {"a user has chosen another name", marked("", "", "", ""), with(name, "vol-2", marked("", "", "", "")), ownID, false, true, nil},
-		"AnotherRuntime": {"another runtime has begun", marked("", "", "", ""), marked(later, "", "", ""), ownID, false, true, nil},
-		"Gone":           {"the object cannot be read, and may be ready", marked(early, "", "", ownID), nil, ownID, false, false, rereading},
+		"Pending": {"the attempt has no result", marked(early, "", "", ownID), marked(early, "", "", ownID),
+			ownID, true, true, nil},
+		"Another's": {"what was called since is another's", marked(early, "", "", ownID),
+			marked(early, "", "", ownID), "other", true, true, nil},
+		"Stored": {"it was stored all the same", marked(early, "", "", ownID),
+			with(name, "vol-1", marked(early, later, "", ownDone)), ownID, false, true, nil},
+		"Again": {"what is there is of the creation before", marked(early, "", "", ownID),
+			with(name, "vol-0", marked(later, early, "", ownID)), ownID, true, true, nil},
+		"HalfStored": {"its name was not", marked(early, "", "", ownID), marked(early, later, "", ownDone),
+			ownID, true, true, nil},
+		"Since": {"another attempt was begun since", marked(early, "", "", ownID),
+			marked(later, "", "", "b"), ownID, false, true, nil},
+		"Replaced": {"a replace took all", marked("", "", "", ""), marked("", "", "", ""), ownID, true, true,
+			nil},
+		"ReplacedNow": {"a replace took it since it was read", marked(early, "", "", ownID),
+			marked("", "", "", ""), ownID, false, false, recording},
+		"OwnName": {"and left the name that it made", marked("", "", "", ""),
+			with(name, "vol-1", marked("", "", "", "")), ownID, true, true, nil},
+		"AnotherName": {"a user has chosen another name", marked("", "", "", ""),
+			with(name, "vol-2", marked("", "", "", "")), ownID, false, true, nil},
+		"AnotherRuntime": {"another runtime has begun", marked("", "", "", ""), marked(later, "", "", ""), ownID,
+			false, true, nil},
+		"Gone": {"the object cannot be read, and may be ready", marked(early, "", "", ownID), nil, ownID,
+			false, false, rereading},
 	}
 	for id, tc := range cases {
 		t.Run(id, func(t *testing.T) {
@@ -186,7 +208,9 @@ func TestAnUnwrittenResultIsStored(t *testing.T) {
 				c.shows.SetName("data")
 				c.shows.SetResourceVersion("7")
 			}
-			p := passOf(read, remembering(objectstate.State{}, objectstate.Cold{Unwritten: maps.Clone(unwritten), Called: objectstate.Intent{Attempt: tc.called}}))
+			p := passOf(read, remembering(objectstate.State{}, objectstate.Cold{
+				Unwritten: maps.Clone(unwritten), Called: objectstate.Intent{Attempt: tc.called},
+			}))
 			writes := &patchingClient{answer: func() error { return nil }, stores: true}
 			p.r.client, p.r.cluster, p.r.empty = writes, c, reflect.TypeFor[fake.Managed]()
 			p.r.telemetry = p.r.newTelemetry()
@@ -218,7 +242,8 @@ func TestAnUnwrittenResultIsStored(t *testing.T) {
 func TestAnUnwrittenResultIsGivenToTheAuthor(t *testing.T) {
 	unwritten := map[string]string{meta.AnnotationKeyExternalName: "vol-1", meta.AnnotationKeyCreateAttempt: ownDone}
 	given := map[string]string{}
-	w := newStored(marked(early, "", "", ownID), remembering(objectstate.State{}, objectstate.Cold{Unwritten: unwritten}),
+	w := newStored(marked(early, "", "", ownID),
+		remembering(objectstate.State{}, objectstate.Cold{Unwritten: unwritten}),
 		WithCriticalAnnotationUpdater(CriticalAnnotationUpdateFn(func(_ context.Context, o client.Object) error {
 			given = o.GetAnnotations()
 
@@ -231,7 +256,8 @@ func TestAnUnwrittenResultIsGivenToTheAuthor(t *testing.T) {
 	}
 	for key, want := range unwritten {
 		if given[key] != want || w.mg.GetAnnotations()[key] != want {
-			t.Errorf("%s is %q for the author, and %q for the pass, want %q", key, given[key], w.mg.GetAnnotations()[key], want)
+			t.Errorf("%s is %q for the author, and %q for the pass, want %q", key, given[key],
+				w.mg.GetAnnotations()[key], want)
 		}
 	}
 }
@@ -248,7 +274,8 @@ func stageOf(err error) *stage {
 
 // Somebody has taken the finalizer that was to keep what is being created, or does not show yet.
 func TestUnheldCreations(t *testing.T) {
-	unseen, seen := &objectState{}, remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}}, objectstate.Cold{})
+	unseen, seen := &objectState{}, remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}},
+		objectstate.Cold{})
 	cases := map[string]struct {
 		reason string
 		mg     *fake.Managed
@@ -256,18 +283,24 @@ func TestUnheldCreations(t *testing.T) {
 		change func(*pass)
 		unheld bool
 	}{
-		"Pending":    {"nobody knows what it led to", marked(early, "", "", ownID), unseen, nil, true},
-		"Unseen":     {"it does not show yet", marked(early, later, "", ownDone), unseen, nil, true},
-		"Seen":       {"what shows is claimed again", marked(early, later, "", ownDone), seen, nil, false},
-		"Failed":     {"what failed made nothing", marked(early, "", later, ownID+"/failed"), unseen, nil, false},
-		"Nothing":    {"nothing was created", marked("", "", "", ""), unseen, nil, false},
-		"Others":     {"another runtime begun it", marked(early, "", "", ""), unseen, nil, false},
-		"Held":       {"it is still there", marked(early, "", "", ownID), unseen, func(p *pass) { p.mg.SetFinalizers([]string{FinalizerName}) }, false},
-		"HeldByThem": {"another's does not keep it", marked(early, "", "", ownID), unseen, func(p *pass) { p.mg.SetFinalizers([]string{"example.org/held"}) }, true},
-		"Named":      {"under a name of our choice there is no such record", marked(early, "", "", ownID), unseen, func(p *pass) { p.r.named = true }, false},
-		"Author":     {"the author's has no name", marked(early, "", "", ownID), unseen, func(p *pass) { p.r.finalizer = resource.NewNopFinalizer() }, false},
-		"Replaced":   {"a replace wrote another name, which is not looked at yet", bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-9"}), seen, nil, true},
-		"Deleted":    {"what is deleted is let go", marked(early, "", "", ownID), unseen, func(p *pass) { p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, false},
+		"Pending": {"nobody knows what it led to", marked(early, "", "", ownID), unseen, nil, true},
+		"Unseen":  {"it does not show yet", marked(early, later, "", ownDone), unseen, nil, true},
+		"Seen":    {"what shows is claimed again", marked(early, later, "", ownDone), seen, nil, false},
+		"Failed":  {"what failed made nothing", marked(early, "", later, ownID+"/failed"), unseen, nil, false},
+		"Nothing": {"nothing was created", marked("", "", "", ""), unseen, nil, false},
+		"Others":  {"another runtime begun it", marked(early, "", "", ""), unseen, nil, false},
+		"Held": {"it is still there", marked(early, "", "", ownID), unseen,
+			func(p *pass) { p.mg.SetFinalizers([]string{FinalizerName}) }, false},
+		"HeldByThem": {"another's does not keep it", marked(early, "", "", ownID), unseen,
+			func(p *pass) { p.mg.SetFinalizers([]string{"example.org/held"}) }, true},
+		"Named": {"under a name of our choice there is no such record", marked(early, "", "", ownID), unseen,
+			func(p *pass) { p.r.named = true }, false},
+		"Author": {"the author's has no name", marked(early, "", "", ownID), unseen,
+			func(p *pass) { p.r.finalizer = resource.NewNopFinalizer() }, false},
+		"Replaced": {"a replace wrote another name, which is not looked at yet",
+			bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-9"}), seen, nil, true},
+		"Deleted": {"what is deleted is let go", marked(early, "", "", ownID), unseen,
+			func(p *pass) { p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, false},
 	}
 	for name, tc := range cases {
 		tc.mg.SetUID(ownerUID)

@@ -124,7 +124,8 @@ func apart(status any) (any, []commonv1.Condition, bool) {
 // they are no field of the usual type.
 func withoutConditions(status any) (any, []commonv1.Condition, bool) {
 	v := reflect.ValueOf(status)
-	if _, special := status.(stdjson.Marshaler); special || v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+	if _, special := status.(stdjson.Marshaler); special || v.Kind() != reflect.Pointer ||
+		v.Elem().Kind() != reflect.Struct {
 		return nil, nil, false
 	}
 	at, ok := conditionsField(v.Elem().Type())

@@ -56,9 +56,10 @@ func TestStatusOfWhateverType(t *testing.T) {
 		fields     map[string]any
 		conditions int
 	}{
-		"Usual":  {"it is a field, the last one", usual, true, map[string]any{}, 1},
-		"First":  {"or the first", first, true, map[string]any{"size": int64(5)}, 1},
-		"Spoken": {"a type may say for itself what it is encoded as", &statusSpoken{}, false, map[string]any{"size": int64(7)}, 0},
+		"Usual": {"it is a field, the last one", usual, true, map[string]any{}, 1},
+		"First": {"or the first", first, true, map[string]any{"size": int64(5)}, 1},
+		"Spoken": {"a type may say for itself what it is encoded as", &statusSpoken{}, false,
+			map[string]any{"size": int64(7)}, 0},
 	}
 	for name, tc := range cases {
 		if _, ok := statusPart(tc.mg); ok != tc.part {
@@ -83,7 +84,10 @@ func TestStatusOfWhateverType(t *testing.T) {
 // The status of a version is the same whether or not that of another is known; if they differ in no
 // more than conditions, the other fields are shared.
 func TestStatusLikeAnother(t *testing.T) {
-	ready := commonv1.Condition{Type: "Ready", Status: "True", Message: "a", LastTransitionTime: metav1.NewTime(time.Unix(5, 7))}
+	ready := commonv1.Condition{
+		Type: "Ready", Status: "True", Message: "a",
+		LastTransitionTime: metav1.NewTime(time.Unix(5, 7)),
+	}
 	sized := func(size int64, c ...commonv1.Condition) resource.Managed {
 		return &statusFirst{Status: plainStatus{Size: size, Conditions: c}}
 	}
@@ -131,7 +135,8 @@ func TestWhereConditionsAre(t *testing.T) {
 			C    int `json:"conditions,omitempty"`
 		}{}, []int{1}},
 	} {
-		if got, ok := conditionsField(reflect.TypeOf(tc.of)); ok != (tc.want != nil) || !reflect.DeepEqual(got, tc.want) {
+		if got, ok := conditionsField(reflect.TypeOf(tc.of)); ok != (tc.want != nil) ||
+			!reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s: found %t at %v, want %v", name, ok, got, tc.want)
 		}
 	}
@@ -184,7 +189,9 @@ func TestWhatCannotBeEncoded(t *testing.T) {
 	if _, err := statusOf(bad); err == nil {
 		t.Error("the status of what cannot be encoded is one")
 	}
-	for name, status := range map[string]any{"conditions": map[string]any{"conditions": 5}, "no object": 5, "a channel": make(chan int)} {
+	for name, status := range map[string]any{
+		"conditions": map[string]any{"conditions": 5}, "no object": 5, "a channel": make(chan int),
+	} {
 		if got, err := imageOf(status); err == nil || got.fields != nil {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}

@@ -45,8 +45,14 @@ func (spokenStatus) MarshalJSON() ([]byte, error) { return []byte(`{"size":7}`),
 func TestApart(t *testing.T) {
 	east := time.FixedZone("east", 5400)
 	conditions := commonv1.ConditionedStatus{Conditions: []commonv1.Condition{
-		{Type: "Ready", Status: "True", Reason: "Available", LastTransitionTime: metav1.NewTime(time.Date(2026, 2, 3, 4, 5, 6, 789, east))},
-		{Type: "Synced", Status: "False", Reason: "<&>", Message: "a\"\u2028\x00", ObservedGeneration: 3, LastTransitionTime: metav1.Now()},
+		{
+			Type: "Ready", Status: "True", Reason: "Available",
+			LastTransitionTime: metav1.NewTime(time.Date(2026, 2, 3, 4, 5, 6, 789, east)),
+		},
+		{
+			Type: "Synced", Status: "False", Reason: "<&>", Message: "a\"\u2028\x00",
+			ObservedGeneration: 3, LastTransitionTime: metav1.Now(),
+		},
 		{Type: "Never"},
 	}}
 	usual := usualStatus{ConditionedStatus: conditions, Size: 5, Names: map[string]string{"a": "b"}}
@@ -57,13 +63,15 @@ func TestApart(t *testing.T) {
 		status any
 		want   bool
 	}{
-		"Usual":     {"conditions are embedded", &usual, true},
-		"Deep":      {"even deeper", &deepStatus{usual}, true},
-		"Plain":     {"or a field, which is encoded when it is empty", &plainStatus{Size: 1, Conditions: conditions.Conditions}, true},
-		"None":      {"there may be none", &plainStatus{}, true},
-		"Empty":     {"or a list of none", &plainStatus{Conditions: []commonv1.Condition{}}, true},
-		"Broken":    {"JSON does not keep what is no text", &broken, false},
-		"Other":     {"conditions of another type", &otherStatus{Conditions: []metav1.Condition{{Type: "Ready", Status: "True"}}}, false},
+		"Usual": {"conditions are embedded", &usual, true},
+		"Deep":  {"even deeper", &deepStatus{usual}, true},
+		"Plain": {"or a field, which is encoded when it is empty",
+			&plainStatus{Size: 1, Conditions: conditions.Conditions}, true},
+		"None":   {"there may be none", &plainStatus{}, true},
+		"Empty":  {"or a list of none", &plainStatus{Conditions: []commonv1.Condition{}}, true},
+		"Broken": {"JSON does not keep what is no text", &broken, false},
+		"Other": {"conditions of another type",
+			&otherStatus{Conditions: []metav1.Condition{{Type: "Ready", Status: "True"}}}, false},
 		"Nested":    {"those in a field are not those of the status", &nestedStatus{Inner: conditions}, false},
 		"Pointed":   {"nor may there be a way to them", &pointedStatus{}, false},
 		"Spoken":    {"a type may say for itself what it is encoded as", &spokenStatus{usual}, false},

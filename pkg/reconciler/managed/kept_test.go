@@ -155,7 +155,8 @@ func TestPassKnowsTheKind(t *testing.T) {
 	w := newWorld(t)
 	kind := ""
 	w.wrap(func(c managed.ExternalClient) managed.ExternalClient {
-		return managed.ExternalClientFns{ObserveFn: func(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+		return managed.ExternalClientFns{ObserveFn: func(ctx context.Context,
+			mg resource.Managed) (managed.ExternalObservation, error) {
 			kind = mg.GetObjectKind().GroupVersionKind().Kind
 
 			return c.Observe(ctx, mg)

@@ -50,7 +50,8 @@ func (p *pass) rememberFilled(filled []string, more []mergepatch.Path) {
 	}
 	slices.Sort(filled)
 	filled = slices.Compact(filled)
-	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyLateInitialized: strings.TrimSpace(strings.Join(filled, " "))})
+	all := strings.TrimSpace(strings.Join(filled, " "))
+	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyLateInitialized: all})
 }
 
 // warnReverted tells once which fields somebody has unset again.
@@ -60,7 +61,8 @@ func (p *pass) warnReverted(paths []mergepatch.Path) {
 		names = append(names, path.String())
 	}
 	slices.Sort(names)
-	text := "fields that were filled in from the external resource were removed again, and are left unset: " + strings.Join(names, ", ")
+	text := "fields that were filled in from the external resource were removed again, and are left unset: " +
+		strings.Join(names, ", ")
 	if p.state.LastReverted == text {
 		return
 	}

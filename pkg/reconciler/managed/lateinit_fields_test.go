@@ -56,15 +56,27 @@ func TestWhatIsFilledIn(t *testing.T) {
 		notes      string
 		reverted   string
 	}{
-		"Nothing":  {"Observe has not said so", ExternalObservation{ResourceExists: true}, lateSpec{}, lateSpec{Tier: "gold"}, "", nil, "", ""},
-		"Missing":  {"it is not there", ExternalObservation{ResourceLateInitialized: true}, lateSpec{}, lateSpec{Tier: "gold"}, "", nil, "", ""},
-		"Tier":     {"it was unset", found, lateSpec{}, lateSpec{Tier: "gold"}, "", map[string]any{"spec": map[string]any{"tier": "gold"}}, "spec/tier", ""},
-		"Zero":     {"that is no value", found, lateSpec{}, lateSpec{Size: 5}, "", map[string]any{"spec": map[string]any{"size": int64(5)}}, "spec/size", ""},
-		"Users":    {"a user has said so", found, lateSpec{Tier: "gold", Size: 3}, lateSpec{Tier: "silver", Size: 5}, "", map[string]any{}, "", ""},
-		"Several":  {"each is noted once, in their order", found, lateSpec{Class: "a"}, lateSpec{Class: "a", Zone: "b", Tier: "gold"}, "spec/class spec/zeal", map[string]any{"spec": map[string]any{"tier": "gold", "zone": "b"}}, "spec/class spec/tier spec/zeal spec/zone", ""},
-		"Reverted": {"it was taken out again", found, lateSpec{}, lateSpec{Tier: "gold", Zone: "b", Class: "c"}, "spec/zone spec/tier", map[string]any{"spec": map[string]any{"class": "c"}}, "spec/class spec/tier spec/zone", "spec.tier, spec.zone"},
-		"Unsorted": {"what was noted stays as it is", found, lateSpec{}, lateSpec{Tier: "gold", Zone: "b"}, "spec/zone spec/tier", map[string]any{}, "spec/zone spec/tier", "spec.tier, spec.zone"},
-		"AllOfIt":  {"and nothing else is filled in", found, lateSpec{}, lateSpec{Tier: "gold"}, "spec/tier", map[string]any{}, "spec/tier", "spec.tier"},
+		"Nothing": {"Observe has not said so", ExternalObservation{ResourceExists: true}, lateSpec{},
+			lateSpec{Tier: "gold"}, "", nil, "", ""},
+		"Missing": {"it is not there", ExternalObservation{ResourceLateInitialized: true}, lateSpec{},
+			lateSpec{Tier: "gold"}, "", nil, "", ""},
+		"Tier": {"it was unset", found, lateSpec{}, lateSpec{Tier: "gold"}, "",
+			map[string]any{"spec": map[string]any{"tier": "gold"}}, "spec/tier", ""},
+		"Zero": {"that is no value", found, lateSpec{}, lateSpec{Size: 5}, "",
+			map[string]any{"spec": map[string]any{"size": int64(5)}}, "spec/size", ""},
+		"Users": {"a user has said so", found, lateSpec{Tier: "gold", Size: 3}, lateSpec{Tier: "silver", Size: 5},
+			"", map[string]any{}, "", ""},
+		"Several": {"each is noted once, in their order", found, lateSpec{Class: "a"},
+			lateSpec{Class: "a", Zone: "b", Tier: "gold"}, "spec/class spec/zeal",
+			map[string]any{"spec": map[string]any{"tier": "gold", "zone": "b"}},
+			"spec/class spec/tier spec/zeal spec/zone", ""},
+		"Reverted": {"it was taken out again", found, lateSpec{}, lateSpec{Tier: "gold", Zone: "b", Class: "c"},
+			"spec/zone spec/tier", map[string]any{"spec": map[string]any{"class": "c"}},
+			"spec/class spec/tier spec/zone", "spec.tier, spec.zone"},
+		"Unsorted": {"what was noted stays as it is", found, lateSpec{}, lateSpec{Tier: "gold", Zone: "b"},
+			"spec/zone spec/tier", map[string]any{}, "spec/zone spec/tier", "spec.tier, spec.zone"},
+		"AllOfIt": {"and nothing else is filled in", found, lateSpec{}, lateSpec{Tier: "gold"}, "spec/tier",
+			map[string]any{}, "spec/tier", "spec.tier"},
 	}
 	for name, tc := range cases {
 		read, mg := &lateManaged{Spec: tc.read}, &lateManaged{Spec: tc.have}
@@ -89,7 +101,8 @@ func TestWhatIsFilledIn(t *testing.T) {
 		want := []event.Event(nil)
 		if tc.reverted != "" {
 			want = []event.Event{event.Warning(reasonLateReverted, errors.New(
-				"fields that were filled in from the external resource were removed again, and are left unset: "+tc.reverted))}
+				"fields that were filled in from the external resource were removed again, and are left unset: "+
+					tc.reverted))}
 		}
 		if diff := cmp.Diff(want, p.events); diff != "" {
 			t.Errorf("%s: %s: told, -want +got:\n%s", name, tc.reason, diff)
@@ -100,7 +113,8 @@ func TestWhatIsFilledIn(t *testing.T) {
 	if got := p.mg.GetAnnotations()[noted]; got != "a b c" {
 		t.Errorf("noted %q", got)
 	}
-	if p.warnReverted([]mergepatch.Path{{"b"}, {"a", "c"}}); len(p.events) != 1 || !strings.HasSuffix(p.events[0].Message, "left unset: a.c, b") {
+	if p.warnReverted([]mergepatch.Path{{"b"}, {"a", "c"}}); len(p.events) != 1 ||
+		!strings.HasSuffix(p.events[0].Message, "left unset: a.c, b") {
 		t.Errorf("told %+v", p.events)
 	}
 }

@@ -113,7 +113,8 @@ func TestPredicate(t *testing.T) {
 		change func(before, after *volume.Volume)
 		want   bool
 	}{
-		"Status":       {"own status writes would reset every back-off", func(_, v *volume.Volume) { v.Status.UsedBytes = 1; v.ResourceVersion = "999" }, false},
+		"Status": {"own status writes would reset every back-off",
+			func(_, v *volume.Volume) { v.Status.UsedBytes = 1; v.ResourceVersion = "999" }, false},
 		"OurMarks":     {"so would our own annotations", func(v, _ *volume.Volume) { v.Annotations = nil }, false},
 		"OurFinalizer": {"and our finalizer", func(v, _ *volume.Volume) { v.Finalizers = nil }, false},
 		"Generation":   {"the user changed the spec", func(_, v *volume.Volume) { v.Generation++ }, true},
@@ -123,11 +124,15 @@ func TestPredicate(t *testing.T) {
 			now := metav1.Now()
 			v.DeletionTimestamp = &now
 		}, true},
-		"Finalizer":   {"another's finalizer went", func(v, _ *volume.Volume) { v.Finalizers = append(v.Finalizers, "x") }, true},
-		"Annotation":  {"an annotation for us", func(_, v *volume.Volume) { v.Annotations[meta.AnnotationKeyReconciliationPaused] = "true" }, true},
-		"ForeignName": {"somebody else set the external name", func(_, v *volume.Volume) { meta.SetExternalName(v, "other") }, true},
-		"MarkRemoved": {"somebody removed a mark", func(_, v *volume.Volume) { delete(v.Annotations, meta.AnnotationKeyExternalCreatePending) }, true},
-		"Namesake":    {"it is another object", func(_, v *volume.Volume) { v.UID = types.UID("uid-2") }, true},
+		"Finalizer": {"another's finalizer went",
+			func(v, _ *volume.Volume) { v.Finalizers = append(v.Finalizers, "x") }, true},
+		"Annotation": {"an annotation for us",
+			func(_, v *volume.Volume) { v.Annotations[meta.AnnotationKeyReconciliationPaused] = "true" }, true},
+		"ForeignName": {"somebody else set the external name",
+			func(_, v *volume.Volume) { meta.SetExternalName(v, "other") }, true},
+		"MarkRemoved": {"somebody removed a mark",
+			func(_, v *volume.Volume) { delete(v.Annotations, meta.AnnotationKeyExternalCreatePending) }, true},
+		"Namesake": {"it is another object", func(_, v *volume.Volume) { v.UID = types.UID("uid-2") }, true},
 	}
 	for name, tc := range cases {
 		w := newWorld(t)
@@ -140,7 +145,8 @@ func TestPredicate(t *testing.T) {
 		}
 	}
 	p, o := newWorld(t).r.Predicate(), &volume.Volume{}
-	if p.Update(ctrlevent.UpdateEvent{}) || !p.Create(ctrlevent.CreateEvent{Object: o}) || !p.Delete(ctrlevent.DeleteEvent{Object: o}) {
+	if p.Update(ctrlevent.UpdateEvent{}) || !p.Create(ctrlevent.CreateEvent{Object: o}) ||
+		!p.Delete(ctrlevent.DeleteEvent{Object: o}) {
 		t.Error("create and delete are for us, an event without objects is not")
 	}
 }
@@ -166,7 +172,8 @@ func TestCriticalAnnotationUpdaterKeepsWhatUsersSet(t *testing.T) {
 	w.change(func(v *volume.Volume) { v.Finalizers = nil })
 	w.delete()
 	w.taken()
-	if err := u.UpdateCriticalAnnotations(t.Context(), mine); err == nil || !strings.Contains(err.Error(), "cannot update critical annotations") {
+	if err := u.UpdateCriticalAnnotations(t.Context(), mine); err == nil ||
+		!strings.Contains(err.Error(), "cannot update critical annotations") {
 		t.Errorf("error %v for an object that is gone", err)
 	}
 	if requests, _, _ := w.taken(); strings.Contains(requests, ", ") {
@@ -181,7 +188,8 @@ func TestAnUnknownKindIsRefused(t *testing.T) {
 	}
 	_ = volume.AddToScheme(m.Scheme)
 	list := resource.ManagedKind(volume.GroupVersion.WithKind("VolumeList"))
-	if err := managed.Setup(m, list, controller.Options{}); err == nil || !strings.Contains(err.Error(), "no managed resource") {
+	if err := managed.Setup(m, list, controller.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "no managed resource") {
 		t.Errorf("error %v for a type that is no managed resource", err)
 	}
 	defer func() {

@@ -40,7 +40,8 @@ func TestACallEndsWithItsLease(t *testing.T) {
 			ctx, end, _ := p.underLease(t.Context())
 			defer end()
 			<-ctx.Done()
-			if lasted := time.Since(begun); lasted != tc.lasts || !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			if lasted := time.Since(begun); lasted != tc.lasts ||
+				!errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 				t.Errorf("%s: it ended after %s: %v", name, lasted, context.Cause(ctx))
 			}
 			<-time.After(time.Minute) // until nobody is asked any more

@@ -38,7 +38,8 @@ func (p *pass) recordLeftover() {
 	switch {
 	case !p.state.Kept || p.released || !meta.WasDeleted(p.mg) && !p.createdUnobserved() && !unlooked:
 		p.state.LeftoverName = ""
-	case p.state.LeftoverName == "" || p.mutated || p.state.DeleteSent.IsZero(): // what a Delete was sent for keeps its name
+	case p.state.LeftoverName == "" || p.mutated ||
+		p.state.DeleteSent.IsZero(): // what a Delete was sent for keeps its name
 		p.state.LeftoverName = meta.GetExternalName(p.mg)
 	}
 }
@@ -54,11 +55,14 @@ func (o *objectState) leftover() string {
 	case o.Stays || !o.Kept || !anything && name == "":
 		return ""
 	case name != "":
-		return fmt.Sprintf("the external resource %q may be left over: delete it there, or create the object again with the annotation %s set to its name",
+		return fmt.Sprintf("the external resource %q may be left over: delete it there, or create the object again with "+
+			"the annotation %s set to its name",
 			name, meta.AnnotationKeyExternalName)
 	default:
-		return fmt.Sprintf("an external resource may be left over whose name is not known (the attempt to create it was %s): look for it in the external system, "+
-			"and delete it, or create the object again with the annotation %s set to its name", attempt, meta.AnnotationKeyExternalName)
+		return fmt.Sprintf("an external resource may be left over whose name is not known (the attempt to create it was "+
+			"%s): look for it in the external system, "+
+			"and delete it, or create the object again with the annotation %s set to its name", attempt,
+			meta.AnnotationKeyExternalName)
 	}
 }
 
@@ -84,7 +88,8 @@ func (p *pass) orphanedAttempt() string {
 	}
 	id, _ := attemptOf(p.mg)
 
-	return fmt.Sprintf("the object goes and its policies leave the external resource where it is; whether there is one is not known "+
+	return fmt.Sprintf("the object goes and its policies leave the external resource where it is; whether there is one "+
+		"is not known "+
 		"(the attempt to create it was %s): look for it in the external system, if it is needed or not wanted", id)
 }
 
@@ -117,7 +122,8 @@ func (p *pass) marked() bool {
 func (p *pass) unfinished() bool {
 	ready, synced := p.mg.GetCondition(commonv1.TypeReady), p.mg.GetCondition(commonv1.TypeSynced)
 
-	return ready.Reason == commonv1.ReasonDeleting && (synced.Status == metav1.ConditionFalse || strings.Contains(synced.Message, textWaitingForFinalizers))
+	return ready.Reason == commonv1.ReasonDeleting &&
+		(synced.Status == metav1.ConditionFalse || strings.Contains(synced.Message, textWaitingForFinalizers))
 }
 
 // warnLeft tells once of an object that others still keep.
@@ -153,7 +159,8 @@ func (r *Reconciler) warnDeleted(key types.NamespacedName, now types.UID) {
 		return
 	}
 	err := redact.Error(errors.New(textUnheld + known.leftover()))
-	logging.Error(r.log, err, "An object is gone and was not let go", "kind", r.of.Kind, "object", key.String(), "uid", uid)
+	logging.Error(r.log, err, "An object is gone and was not let go", "kind", r.of.Kind, "object", key.String(),
+		"uid", uid)
 	record := r.recorder
 	if r.warningRecorder != nil {
 		record = r.warningRecorder

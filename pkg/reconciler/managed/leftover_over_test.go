@@ -26,7 +26,8 @@ import (
 // What an object leaves if it goes is what was created for it, or may have been, and was not to
 // stay; its name is told, or else by which attempt it may be looked for.
 func TestWhatAnObjectLeaves(t *testing.T) {
-	made, seen := objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, objectstate.CreationRef{Mark: ownDone, Name: "vol-2"}
+	made, seen := objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, objectstate.CreationRef{Mark: ownDone,
+		Name: "vol-2"}
 	kept := objectstate.State{Kept: true}
 	with := func(change func(*objectstate.State)) objectstate.State {
 		s := kept
@@ -41,19 +42,26 @@ func TestWhatAnObjectLeaves(t *testing.T) {
 		name   string
 		by     string // the attempt
 	}{
-		"Nothing":  {"nothing was created", kept, &objectstate.Cold{}, "", ""},
-		"Quiet":    {"and nothing is remembered besides", kept, nil, "", ""},
-		"Seen":     {"it was found", with(func(s *objectstate.State) { s.Seen = seen }), nil, "vol-2", ""},
-		"Made":     {"it was made", kept, &objectstate.Cold{Made: made}, "vol-1", ""},
-		"MadeAnd":  {"it is told by its own name", kept, &objectstate.Cold{Made: made, LeftoverName: "vol-9"}, "vol-1", ""},
-		"Leaves":   {"it is being deleted", kept, &objectstate.Cold{LeftoverName: "vol-9"}, "vol-9", ""},
-		"Called":   {"nobody knows what it led to", kept, &objectstate.Cold{Called: objectstate.Intent{Attempt: ownID}}, "", ownID},
-		"Named":    {"under a name of our choice there is no mark", with(func(s *objectstate.State) { s.Creation = createdHere }), &objectstate.Cold{LeftoverName: "data"}, "data", ""},
-		"Stays":    {"it is to stay", with(func(s *objectstate.State) { s.Seen, s.Stays = seen, true }), nil, "", ""},
-		"Unkept":   {"the object was never kept for it", objectstate.State{Seen: seen}, nil, "", ""},
-		"Gone":     {"the object was let go", with(func(s *objectstate.State) { s.Seen, s.Gone = seen, true }), &objectstate.Cold{LeftoverName: "vol-9"}, "", ""},
-		"Removed":  {"the author's finalizer was removed", with(func(s *objectstate.State) { s.Seen = seen }), &objectstate.Cold{FinalizerRemoved: true, LeftoverName: "vol-9"}, "", ""},
-		"Nameless": {"it was made, and has no name", kept, &objectstate.Cold{Made: objectstate.CreationRef{Mark: ownDone}}, "", ownDone},
+		"Nothing": {"nothing was created", kept, &objectstate.Cold{}, "", ""},
+		"Quiet":   {"and nothing is remembered besides", kept, nil, "", ""},
+		"Seen":    {"it was found", with(func(s *objectstate.State) { s.Seen = seen }), nil, "vol-2", ""},
+		"Made":    {"it was made", kept, &objectstate.Cold{Made: made}, "vol-1", ""},
+		"MadeAnd": {"it is told by its own name", kept, &objectstate.Cold{Made: made, LeftoverName: "vol-9"},
+			"vol-1", ""},
+		"Leaves": {"it is being deleted", kept, &objectstate.Cold{LeftoverName: "vol-9"}, "vol-9", ""},
+		"Called": {"nobody knows what it led to", kept,
+			&objectstate.Cold{Called: objectstate.Intent{Attempt: ownID}}, "", ownID},
+		"Named": {"under a name of our choice there is no mark",
+			with(func(s *objectstate.State) { s.Creation = createdHere }), &objectstate.Cold{LeftoverName: "data"},
+			"data", ""},
+		"Stays":  {"it is to stay", with(func(s *objectstate.State) { s.Seen, s.Stays = seen, true }), nil, "", ""},
+		"Unkept": {"the object was never kept for it", objectstate.State{Seen: seen}, nil, "", ""},
+		"Gone": {"the object was let go", with(func(s *objectstate.State) { s.Seen, s.Gone = seen, true }),
+			&objectstate.Cold{LeftoverName: "vol-9"}, "", ""},
+		"Removed": {"the author's finalizer was removed", with(func(s *objectstate.State) { s.Seen = seen }),
+			&objectstate.Cold{FinalizerRemoved: true, LeftoverName: "vol-9"}, "", ""},
+		"Nameless": {"it was made, and has no name", kept,
+			&objectstate.Cold{Made: objectstate.CreationRef{Mark: ownDone}}, "", ownDone},
 	}
 	for name, tc := range cases {
 		o := &objectState{State: tc.state}
@@ -63,9 +71,12 @@ func TestWhatAnObjectLeaves(t *testing.T) {
 		want := ""
 		switch {
 		case tc.name != "":
-			want = `the external resource "` + tc.name + `" may be left over: delete it there, or create the object again with the annotation ` + meta.AnnotationKeyExternalName + " set"
+			want = `the external resource "` + tc.name +
+				`" may be left over: delete it there, or create the object again with the annotation ` +
+				meta.AnnotationKeyExternalName + " set"
 		case tc.by != "":
-			want = "(the attempt to create it was " + tc.by + "): look for it in the external system, and delete it, or create the object again with the annotation " + meta.AnnotationKeyExternalName + " set"
+			want = "(the attempt to create it was " + tc.by +
+				"): look for it in the external system, and delete it, or create the object again with the annotation " + meta.AnnotationKeyExternalName + " set"
 		}
 		if left := o.leftover(); (left == "") != (want == "") || !strings.Contains(left, want) {
 			t.Errorf("%s: %s: it leaves %q, want %q", name, tc.reason, left, want)
@@ -96,10 +107,14 @@ func TestWhatAPassKeepsOfABond(t *testing.T) {
 		"Spared":     {"it is to be spared", there, func(p *pass) { p.retained = true }, [2]bool{true, true}},
 		"Made":       {"it was made after the last look", lifecycle.Facts{}, made, [2]bool{false, false}},
 		"MadeAfter":  {"another's was there before", foreign, made, [2]bool{false, false}},
-		"MadeOrphan": {"what was made is to be orphaned", foreign, func(p *pass) { made(p); orphan(p) }, [2]bool{true, true}},
-		"Called":     {"nobody knows what was made", lifecycle.Facts{}, func(p *pass) { p.mutated, p.state.Called.Attempt = true, ownID }, [2]bool{false, false}},
-		"CalledOnce": {"that was before this pass", lifecycle.Facts{}, func(p *pass) { p.state.Called.Attempt = ownID }, [2]bool{false, true}},
-		"Changed":    {"it was changed, and nothing was made", lifecycle.Facts{}, func(p *pass) { p.mutated = true }, [2]bool{false, true}},
+		"MadeOrphan": {"what was made is to be orphaned", foreign, func(p *pass) { made(p); orphan(p) },
+			[2]bool{true, true}},
+		"Called": {"nobody knows what was made", lifecycle.Facts{},
+			func(p *pass) { p.mutated, p.state.Called.Attempt = true, ownID }, [2]bool{false, false}},
+		"CalledOnce": {"that was before this pass", lifecycle.Facts{},
+			func(p *pass) { p.state.Called.Attempt = ownID }, [2]bool{false, true}},
+		"Changed": {"it was changed, and nothing was made", lifecycle.Facts{}, func(p *pass) { p.mutated = true },
+			[2]bool{false, true}},
 	}
 	for name, tc := range cases {
 		for i, before := range []bool{false, true} {
@@ -124,7 +139,9 @@ func TestWhatAPassKeepsOfABond(t *testing.T) {
 		"let go":                  {true, true, true, true, false, false, ""},
 		"let go, and kept before": {true, true, false, true, true, true, ""},
 	} {
-		mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-1", meta.AnnotationKeyCreateAttempt: ownDone})
+		mg := bearing(map[string]string{
+			meta.AnnotationKeyExternalName: "vol-1", meta.AnnotationKeyCreateAttempt: ownDone,
+		})
 		seen := objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}
 		if tc.unseen {
 			seen = objectstate.CreationRef{}
@@ -135,7 +152,8 @@ func TestWhatAPassKeepsOfABond(t *testing.T) {
 		if tc.deleted {
 			mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
 		}
-		p := passOf(mg, remembering(objectstate.State{Kept: tc.before, Seen: seen}, objectstate.Cold{LeftoverName: "vol-9"}))
+		p := passOf(mg, remembering(objectstate.State{Kept: tc.before, Seen: seen},
+			objectstate.Cold{LeftoverName: "vol-9"}))
 		p.released = tc.released
 		if p.recordLeftover(); p.state.Kept != tc.kept || p.state.LeftoverName != tc.leaves {
 			t.Errorf("%s: kept %t, leaves %q", name, p.state.Kept, p.state.LeftoverName)
@@ -143,13 +161,17 @@ func TestWhatAPassKeepsOfABond(t *testing.T) {
 	}
 }
 
-// What a Delete was sent for keeps its name, whatever the object says since. Where it had none, the one that is learned later counts.
+// What a Delete was sent for keeps its name, whatever the object says since. Where it had none, the one that is
+// learned later counts.
 func TestTheNameOfWhatIsBeingDeleted(t *testing.T) {
 	for before, want := range map[string]string{"vol-9": "vol-9", "": "vol-1"} {
-		mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-1", meta.AnnotationKeyCreateAttempt: ownDone})
+		mg := bearing(map[string]string{
+			meta.AnnotationKeyExternalName: "vol-1", meta.AnnotationKeyCreateAttempt: ownDone,
+		})
 		mg.SetFinalizers([]string{FinalizerName})
 		mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
-		p := passOf(mg, remembering(objectstate.State{Kept: true}, objectstate.Cold{LeftoverName: before, DeleteSent: noon}))
+		p := passOf(mg, remembering(objectstate.State{Kept: true},
+			objectstate.Cold{LeftoverName: before, DeleteSent: noon}))
 		if p.recordLeftover(); p.state.LeftoverName != want {
 			t.Errorf("it was %q, and is %q, want %q", before, p.state.LeftoverName, want)
 		}
@@ -166,15 +188,18 @@ func TestWhatAPassThatHasNotLookedKeeps(t *testing.T) {
 		seen  objectstate.CreationRef
 		want  string
 	}{
-		"it has not looked yet":              {lifecycle.Facts{}, false, objectstate.CreationRef{}, "data"},
-		"it need not look yet":               {lifecycle.Facts{}, true, objectstate.CreationRef{}, ""},
-		"it has looked before":               {lifecycle.Facts{}, false, objectstate.CreationRef{Name: "data"}, ""},
-		"it has looked, and it may be there": {lifecycle.Facts{Presence: lifecycle.Absent, Doubt: lifecycle.Grace}, false, objectstate.CreationRef{}, ""},
-		"it has looked, and it is not there": {lifecycle.Facts{Presence: lifecycle.Absent}, false, objectstate.CreationRef{}, ""},
+		"it has not looked yet": {lifecycle.Facts{}, false, objectstate.CreationRef{}, "data"},
+		"it need not look yet":  {lifecycle.Facts{}, true, objectstate.CreationRef{}, ""},
+		"it has looked before":  {lifecycle.Facts{}, false, objectstate.CreationRef{Name: "data"}, ""},
+		"it has looked, and it may be there": {lifecycle.Facts{Presence: lifecycle.Absent, Doubt: lifecycle.Grace},
+			false, objectstate.CreationRef{}, ""},
+		"it has looked, and it is not there": {lifecycle.Facts{Presence: lifecycle.Absent}, false,
+			objectstate.CreationRef{}, ""},
 	} {
 		mg := bearing(name)
 		mg.SetFinalizers([]string{FinalizerName})
-		p := passOf(mg, remembering(objectstate.State{Seen: tc.seen}, objectstate.Cold{}), WithDeterministicExternalName(true))
+		p := passOf(mg, remembering(objectstate.State{Seen: tc.seen}, objectstate.Cold{}),
+			WithDeterministicExternalName(true))
 		p.lastFacts, p.deferred = tc.last, tc.waits
 		if p.recordLeftover(); p.state.LeftoverName != tc.want {
 			t.Errorf("%s: it leaves %q, want %q", reason, p.state.LeftoverName, tc.want)
@@ -184,11 +209,14 @@ func TestWhatAPassThatHasNotLookedKeeps(t *testing.T) {
 
 // That something is left over is told once of an object that others keep.
 func TestWhatIsLeftIsToldOnce(t *testing.T) {
-	p := passOf(bearing(nil), remembering(objectstate.State{Kept: true, Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}, objectstate.Cold{}))
+	p := passOf(bearing(nil), remembering(objectstate.State{
+		Kept: true, Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"},
+	}, objectstate.Cold{}))
 	for range 2 {
 		p.warnLeft()
 	}
-	if len(p.events) != 1 || p.events[0].Reason != "ExternalResourceLeft" || p.events[0].Type != event.TypeWarning || !strings.HasPrefix(p.events[0].Message, textUnheld) {
+	if len(p.events) != 1 || p.events[0].Reason != "ExternalResourceLeft" || p.events[0].Type != event.TypeWarning ||
+		!strings.HasPrefix(p.events[0].Message, textUnheld) {
 		t.Errorf("told %+v", p.events)
 	}
 }
@@ -206,9 +234,12 @@ func (r *toldOf) WithAnnotations(...string) event.Recorder { return r }
 
 // leaving returns a reconciler that remembers an object which leaves "vol-1", and one that leaves nothing.
 func leaving() (r *Reconciler, key, quiet types.NamespacedName) {
-	r, key, quiet = passOf(bearing(nil), &objectState{}).r, types.NamespacedName{Namespace: "quay", Name: "data"}, types.NamespacedName{Namespace: "quay", Name: "quiet"}
+	r, key, quiet = passOf(bearing(nil), &objectState{}).r, types.NamespacedName{Namespace: "quay",
+		Name: "data"}, types.NamespacedName{Namespace: "quay", Name: "quiet"}
 	r.objects, r.empty = records.New(func(*objectState) {}), reflect.TypeFor[fake.Managed]()
-	r.objects.Of(key, ownerUID).State = objectstate.State{Kept: true, Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}
+	r.objects.Of(key, ownerUID).State = objectstate.State{
+		Kept: true, Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"},
+	}
 	r.objects.Of(quiet, ownerUID)
 	r.of.Group, r.of.Version, r.of.Kind = "g", "v1", "K"
 
@@ -224,14 +255,19 @@ func TestWhatACacheHasNoMoreMayBeThere(t *testing.T) {
 		shows resource.Managed
 		err   error
 		want  bool
-	}{"there": {bearing(nil), nil, true}, "another of the name": {another, nil, false}, "nobody knows": {nil, errors.New("boom"), true}} {
+	}{
+		"there": {bearing(nil), nil, true}, "another of the name": {another, nil, false},
+		"nobody knows": {nil, errors.New("boom"), true},
+	} {
 		r, key, quiet := leaving()
 		c := &timedCluster{liveCluster: liveCluster{shows: tc.shows}, err: tc.err}
 		r.cluster = c
-		if got := r.mayBeThere(t.Context(), key); got != tc.want || c.asked != 1 || c.left <= 0 || c.left > 5*time.Second {
+		if got := r.mayBeThere(t.Context(), key); got != tc.want || c.asked != 1 || c.left <= 0 ||
+			c.left > 5*time.Second {
 			t.Errorf("%s: it may be there is %t, asked %d times in %s", name, got, c.asked, c.left)
 		}
-		if r.mayBeThere(t.Context(), quiet) || r.mayBeThere(t.Context(), types.NamespacedName{Name: "nobody"}) || c.asked != 1 {
+		if r.mayBeThere(t.Context(), quiet) || r.mayBeThere(t.Context(), types.NamespacedName{Name: "nobody"}) ||
+			c.asked != 1 {
 			t.Errorf("%s: what leaves nothing may be there, asked %d times", name, c.asked)
 		}
 	}
@@ -266,11 +302,13 @@ func TestWhatIsGoneIsToldOf(t *testing.T) {
 		if apart {
 			told, silent = warn, record
 		}
-		if len(told.of) != 1 || len(silent.of) != 0 || told.what[0].Reason != "ExternalResourceLeft" || !strings.Contains(told.what[0].Message, `"vol-1"`) {
+		if len(told.of) != 1 || len(silent.of) != 0 || told.what[0].Reason != "ExternalResourceLeft" ||
+			!strings.Contains(told.what[0].Message, `"vol-1"`) {
 			t.Fatalf("%s: told %v %v", name, told.what, silent.what)
 		}
 		mg, _ := told.of[0].(resource.Managed)
-		if kind := mg.GetObjectKind().GroupVersionKind().String(); mg.GetNamespace() != "quay" || mg.GetName() != "data" || mg.GetUID() != ownerUID || kind != "g/v1, Kind=K" {
+		if kind := mg.GetObjectKind().GroupVersionKind().String(); mg.GetNamespace() != "quay" ||
+			mg.GetName() != "data" || mg.GetUID() != ownerUID || kind != "g/v1, Kind=K" {
 			t.Errorf("%s: told of %s %s/%s %s", name, kind, mg.GetNamespace(), mg.GetName(), mg.GetUID())
 		}
 	}
@@ -285,7 +323,10 @@ func TestAFinalizerThatWasTakenBeforeThisProcess(t *testing.T) {
 	done := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}
 	failed, waited := commonv1.ReconcileError(errors.New("boom")), commonv1.ReconcileSuccess().WithMessage(textWaitingForFinalizers+"example.org/backup")
 	others := []string{"example.org/backup"}
-	orphaned := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan}
+	orphaned := map[string]string{
+		meta.AnnotationKeyCreateAttempt:  ownDone,
+		meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan,
+	}
 	cases := map[string]struct {
 		reason     string
 		finalizers []string
@@ -294,22 +335,34 @@ func TestAFinalizerThatWasTakenBeforeThisProcess(t *testing.T) {
 		change     func(*pass)
 		want       bool
 	}{
-		"Failed":          {"its last pass failed", others, nil, deleting(failed), nil, true},
-		"Waited":          {"its last pass waited for others", others, nil, deleting(waited), nil, true},
-		"Ended":           {"the last pass may have let it go", others, nil, deleting(commonv1.ReconcileSuccess()), nil, false},
-		"Before":          {"no pass has seen its deletion", others, nil, []commonv1.Condition{commonv1.Available(), failed}, nil, false},
-		"Alone":           {"nobody keeps it", nil, nil, deleting(failed), nil, false},
-		"Unclaimed":       {"the other finalizer is there, and something was created", []string{UnclaimedFinalizer}, done, nil, nil, true},
-		"Nothing":         {"it is, and nothing was created", []string{UnclaimedFinalizer}, nil, nil, nil, false},
-		"UnclaimedKept":   {"it is, and this process has seen the finalizer", []string{UnclaimedFinalizer}, done, nil, func(p *pass) { p.state.Kept = true }, false},
-		"UnclaimedOrphan": {"it is, and the resource is to stay", []string{UnclaimedFinalizer}, orphaned, nil, nil, false},
-		"Named": {"a name of our choice has no record, but it was there", []string{UnclaimedFinalizer}, nil, []commonv1.Condition{commonv1.Available()},
+		"Failed": {"its last pass failed", others, nil, deleting(failed), nil, true},
+		"Waited": {"its last pass waited for others", others, nil, deleting(waited), nil, true},
+		"Ended": {"the last pass may have let it go", others, nil, deleting(commonv1.ReconcileSuccess()),
+			nil, false},
+		"Before": {"no pass has seen its deletion", others, nil,
+			[]commonv1.Condition{commonv1.Available(), failed}, nil, false},
+		"Alone": {"nobody keeps it", nil, nil, deleting(failed), nil, false},
+		"Unclaimed": {"the other finalizer is there, and something was created", []string{UnclaimedFinalizer},
+			done, nil, nil, true},
+		"Nothing": {"it is, and nothing was created", []string{UnclaimedFinalizer}, nil, nil, nil, false},
+		"UnclaimedKept": {"it is, and this process has seen the finalizer", []string{UnclaimedFinalizer}, done,
+			nil, func(p *pass) { p.state.Kept = true }, false},
+		"UnclaimedOrphan": {"it is, and the resource is to stay", []string{UnclaimedFinalizer}, orphaned, nil, nil,
+			false},
+		"Named": {"a name of our choice has no record, but it was there", []string{UnclaimedFinalizer}, nil,
+			[]commonv1.Condition{commonv1.Available()},
 			func(p *pass) { p.r.named = true }, true},
-		"NamedDeleting": {"it was being deleted", []string{UnclaimedFinalizer}, nil, deleting(failed), func(p *pass) { p.r.named = true }, true},
-		"NamedUnknown":  {"nobody has said that it was there", []string{UnclaimedFinalizer}, nil, []commonv1.Condition{commonv1.Creating()}, func(p *pass) { p.r.named = true }, false},
-		"Kept":          {"this process has seen the finalizer", others, nil, deleting(failed), func(p *pass) { p.state.Kept = true }, false},
-		"Author's":      {"an author's finalizer cannot be told by its name", others, nil, deleting(failed), func(p *pass) { p.r.finalizer = &authorsFinalizer{} }, false},
-		"Orphan":        {"the resource is to stay", others, map[string]string{meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan}, deleting(failed), nil, false},
+		"NamedDeleting": {"it was being deleted", []string{UnclaimedFinalizer}, nil, deleting(failed),
+			func(p *pass) { p.r.named = true }, true},
+		"NamedUnknown": {"nobody has said that it was there", []string{UnclaimedFinalizer}, nil,
+			[]commonv1.Condition{commonv1.Creating()}, func(p *pass) { p.r.named = true }, false},
+		"Kept": {"this process has seen the finalizer", others, nil, deleting(failed),
+			func(p *pass) { p.state.Kept = true }, false},
+		"Author's": {"an author's finalizer cannot be told by its name", others, nil, deleting(failed),
+			func(p *pass) { p.r.finalizer = &authorsFinalizer{} }, false},
+		"Orphan": {"the resource is to stay", others,
+			map[string]string{meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan}, deleting(failed), nil,
+			false},
 	}
 	for id, tc := range cases {
 		mg := bearing(tc.marks)
@@ -345,14 +398,15 @@ func TestAnAttemptThatStaysIsNamed(t *testing.T) {
 		if tc.orphan {
 			meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan})
 		}
-		if got := p.orphanedAttempt(); strings.Contains(got, "(the attempt to create it was "+ownID+")") != tc.want || (got != "") != tc.want {
+		if got := p.orphanedAttempt(); strings.Contains(got,
+			"(the attempt to create it was "+ownID+")") != tc.want || (got != "") != tc.want {
 			t.Errorf("%s: told %q", reason, got)
 		}
 	}
 }
 
-// A deleted object that is not ours any more is told of if it leaves something, whoever else keeps it; and only the finalizer that says
-// that nobody has claimed it is removed. Then no pass is to follow.
+// A deleted object that is not ours any more is told of if it leaves something, whoever else keeps it; and only the
+// finalizer that says that nobody has claimed it is removed. Then no pass is to follow.
 func TestWhatIsNotOursIsToldOfAndLetGo(t *testing.T) {
 	boom, absent := errors.New("boom"), kerrors.NewNotFound(schema.GroupResource{Resource: "volumes"}, "data")
 	for name, tc := range map[string]struct {
@@ -370,13 +424,17 @@ func TestWhatIsNotOursIsToldOfAndLetGo(t *testing.T) {
 		mg := bearing(nil)
 		mg.SetFinalizers(tc.kept)
 		mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
-		w := newStored(mg, remembering(objectstate.State{Kept: true, Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}, objectstate.Cold{}))
+		w := newStored(mg, remembering(objectstate.State{
+			Kept: true, Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"},
+		}, objectstate.Cold{}))
 		w.writes.answer = func() error { return tc.answer }
 		if tc.answer != nil {
 			w.liveCluster.shows = nil
 		}
 		o, err := w.ignore(t.Context())
-		if !errors.Is(err, tc.err) || (err == nil) != (tc.err == nil) || err != nil && stageOf(err) != removingFinalizer || o.requeue != tc.want || o.name != "rested" || len(w.writes.sent) != tc.sent {
+		if !errors.Is(err, tc.err) || (err == nil) != (tc.err == nil) ||
+			err != nil && stageOf(err) != removingFinalizer || o.requeue != tc.want || o.name != "rested" ||
+			len(w.writes.sent) != tc.sent {
 			t.Errorf("%s: ended with %v and %+v, sent %q", name, err, o, w.writes.sent)
 		}
 		if len(w.events) != 1 || !strings.Contains(w.events[0].Message, `"vol-1"`) {

@@ -85,7 +85,8 @@ func TestARepeatedFailureIsToldOnce(t *testing.T) {
 			t.Fatalf("error %v", err)
 		}
 	}
-	w.expect("patch, patch status", strings.TrimSpace(strings.Repeat("Connect Observe Create ", 4)), "Warning/CannotCreateExternalResource")
+	w.expect("patch, patch status", strings.TrimSpace(strings.Repeat("Connect Observe Create ", 4)),
+		"Warning/CannotCreateExternalResource")
 	w.condition("Synced", "False/ReconcileError")
 	w.condition("Ready", "False/Creating")
 
@@ -108,7 +109,8 @@ func TestAFailedCreateIsMarkedAndRepeated(t *testing.T) {
 			t.Fatal("no error")
 		}
 	}
-	w.expect("patch, patch, patch status, patch, patch", "Connect Observe Create Connect Observe Create", "Warning/CannotCreateExternalResource")
+	w.expect("patch, patch, patch status, patch, patch", "Connect Observe Create Connect Observe Create",
+		"Warning/CannotCreateExternalResource")
 	if meta.GetExternalCreateFailed(w.get()).IsZero() {
 		t.Error("the failure is not marked")
 	}
@@ -193,7 +195,8 @@ func TestATerminalErrorIsNotRepeatedSoon(t *testing.T) {
 	w.create(nil)
 	w.pass()
 	w.taken()
-	w.cloud.Before = failing("Update", external.Terminal("ImmutableField", errors.New("sizeGiB cannot be changed: create a new volume")))
+	w.cloud.Before = failing("Update", external.Terminal("ImmutableField",
+		errors.New("sizeGiB cannot be changed: create a new volume")))
 	w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
 	for range 2 {
 		got, err := w.try()

@@ -57,12 +57,16 @@ func newCrowd(t *testing.T, o ...managed.ReconcilerOption) *crowd {
 	t.Helper()
 	f := &crowd{seen: map[string][]time.Time{}, updates: map[string]time.Time{}}
 	f.world = newWorld(t, append([]managed.ReconcilerOption{
-		managed.WithPollInterval(crowdPoll), managed.WithClock(clock.RealClock{}), managed.WithDeterministicExternalName(true),
+		managed.WithPollInterval(crowdPoll), managed.WithClock(clock.RealClock{}),
+		managed.WithDeterministicExternalName(true),
 	}, o...)...)
 	f.cloud.Named = true
 	f.cloud.Before = f.answer
 	for i := range crowdSize {
-		f.create(func(v *volume.Volume) { v.Name, v.UID = fmt.Sprintf("v%02d", i), types.UID(fmt.Sprintf("uid-%d", i)) })
+		f.create(func(v *volume.Volume) {
+			v.Name, v.UID = fmt.Sprintf("v%02d",
+				i), types.UID(fmt.Sprintf("uid-%d", i))
+		})
 	}
 	f.queue = controller.NewQueue("", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 		ratelimiter.BackOffBase, ratelimiter.BackOffMax)).(priorityqueue.PriorityQueue[reconcile.Request])
@@ -131,7 +135,8 @@ func (f *crowd) operate() {
 }
 
 func named(i int) reconcile.Request {
-	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: key.Namespace, Name: fmt.Sprintf("v%02d", i)}}
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: key.Namespace,
+		Name: fmt.Sprintf("v%02d", i)}}
 }
 
 // user changes or deletes a volume, and wakes its controller as an event does.
@@ -193,12 +198,14 @@ func TestAThrottledAccount(t *testing.T) {
 				after++
 			}
 		}
-		t.Logf("%d calls after the first refusal, %.0f allowed, %d refused; users waited %s at most", after, allowed, f.refused, slices.Max(waits))
+		t.Logf("%d calls after the first refusal, %.0f allowed, %d refused; users waited %s at most", after, allowed,
+			f.refused, slices.Max(waits))
 		if n := float64(after); n > 1.2*allowed || n < 0.8*allowed {
 			t.Errorf("%.0f calls were made after the first refusal, want within a fifth of the %.0f that the account allows", n, allowed)
 		}
 		if longest := slices.Max(waits); longest > 5*time.Second {
-			t.Errorf("a user waited %s, while polls come every %s", longest, time.Duration(crowdSize/allows)*time.Second)
+			t.Errorf("a user waited %s, while polls come every %s", longest,
+				time.Duration(crowdSize/allows)*time.Second)
 		}
 		for i := range crowdSize {
 			if i%2 == 1 && i < 40 {
@@ -242,9 +249,12 @@ func TestASystemThatIsDown(t *testing.T) {
 		if n := strings.Count(requests, "patch"); n > 2 || events != "" {
 			t.Errorf("%d writes and events %q, want one write for each object whose user waits", n, events)
 		}
-		for i, reason := range map[int]commonv1.ConditionReason{1: commonv1.ReasonExternalSystemUnavailable, 3: commonv1.ReasonReconcileSuccess} {
+		for i, reason := range map[int]commonv1.ConditionReason{
+			1: commonv1.ReasonExternalSystemUnavailable, 3: commonv1.ReasonReconcileSuccess,
+		} {
 			v := &volume.Volume{}
-			if err := f.API.Get(t.Context(), named(i).NamespacedName, v); err != nil || v.GetCondition(commonv1.TypeSynced).Reason != reason {
+			if err := f.API.Get(t.Context(), named(i).NamespacedName, v); err != nil ||
+				v.GetCondition(commonv1.TypeSynced).Reason != reason {
 				t.Errorf("%d: %v, Synced %v, want %s", i, err, v.GetCondition(commonv1.TypeSynced), reason)
 			}
 		}
@@ -289,7 +299,8 @@ func TestAHeldCreationLeavesNoTrace(t *testing.T) {
 		for i := range 2 {
 			result, err := w.try()
 			if err != nil || result.RequeueAfter <= 0 || *result.Priority != controller.PriorityUser {
-				t.Errorf("pass %d: after %s at %s with error %v, want it to come back as urgent as it was", i, result.RequeueAfter, ptrTo(result.Priority), err)
+				t.Errorf("pass %d: after %s at %s with error %v, want it to come back as urgent as it was", i,
+					result.RequeueAfter, ptrTo(result.Priority), err)
 			}
 			for key, value := range w.get().Annotations {
 				t.Errorf("annotation %s=%s", key, value)
@@ -344,7 +355,8 @@ func TestLimitsAreThoseOfTheConnection(t *testing.T) {
 	c.connection.Revision = "2"
 	w.pass()
 	w.expect("", "Connect Observe", "")
-	if states := set.States(); len(states) != 1 || states[0].Name != "ProviderConfig/default/prod" || !states[0].Open() {
+	if states := set.States(); len(states) != 1 || states[0].Name != "ProviderConfig/default/prod" ||
+		!states[0].Open() {
 		t.Errorf("states %+v", states)
 	}
 }

@@ -131,13 +131,15 @@ func asRequeue(err error) *requeueError {
 // listEligible says whether a list can do for this pass: nobody waits for it, and the
 // object says that all is well.
 func (p *pass) listEligible() bool {
-	if p.lister == nil || !p.healthy || p.priority != lifecycle.Poll || p.observedOnce || p.mutated || meta.WasDeleted(p.mg) {
+	if p.lister == nil || !p.healthy || p.priority != lifecycle.Poll || p.observedOnce || p.mutated ||
+		meta.WasDeleted(p.mg) {
 		return false
 	}
 	alone := p.member.Alone
 	p.member.Alone = false
 
-	return !alone && p.creationGrace() == 0 && !p.createdUnobserved() && !p.unresolved() && !p.r.lists.Notified(p.member)
+	return !alone && p.creationGrace() == 0 && !p.createdUnobserved() && !p.unresolved() &&
+		!p.r.lists.Notified(p.member)
 }
 
 // fromList the list of the connection. It is not ok if the object is to be observed

@@ -73,10 +73,15 @@ func newPolled(options ...ReconcilerOption) polled {
 	mg.SetNamespace("quay")
 	mg.SetFinalizers([]string{FinalizerName})
 	meta.SetExternalCreateSucceeded(mg, noon.Add(-time.Hour))
-	f := polled{registry: prometheus.NewRegistry(), clock: testclock.NewFakePassiveClock(noon), other: listcache.NewMember(listcache.Key{Name: "other"})}
-	f.pass = passOf(mg, &objectState{}, append([]ReconcilerOption{WithBulkObservation(0), WithMetricsRegisterer(f.registry), WithClock(f.clock)}, options...)...)
+	f := polled{
+		registry: prometheus.NewRegistry(), clock: testclock.NewFakePassiveClock(noon),
+		other: listcache.NewMember(listcache.Key{Name: "other"}),
+	}
+	f.pass = passOf(mg, &objectState{}, append([]ReconcilerOption{WithBulkObservation(0),
+		WithMetricsRegisterer(f.registry), WithClock(f.clock)}, options...)...)
 	f.newest = clone(mg)
-	f.state.Seen, f.state.Creation, f.state.Since = creation(mg, mg), created(mg), f.r.at(noon.Add(-time.Hour)) // it was created and found long ago
+	f.state.Seen, f.state.Creation, f.state.Since = creation(mg,
+		mg), created(mg), f.r.at(noon.Add(-time.Hour)) // it was created and found long ago
 	f.r.telemetry, f.r.lists = f.r.newTelemetry(), f.r.newListCache()
 	f.joinList("c", "1")
 	f.r.lists.Join(f.other, "c", "1", "vol-1")
@@ -118,8 +123,9 @@ func TestWhomAListServes(t *testing.T) {
 		change func(polled)
 		want   bool
 	}{
-		"Well":    {"it needs no more than a look", func(polled) {}, true},
-		"Seen":    {"what was created has shown", func(f polled) { f.mark(ownDone, ""); f.state.Seen, f.state.Creation = seen, ownDone }, true},
+		"Well": {"it needs no more than a look", func(polled) {}, true},
+		"Seen": {"what was created has shown",
+			func(f polled) { f.mark(ownDone, ""); f.state.Seen, f.state.Creation = seen, ownDone }, true},
 		"None":    {"nobody lists", func(f polled) { f.lister = nil }, false},
 		"Unwell":  {"something is wrong", func(f polled) { f.healthy = false }, false},
 		"User":    {"somebody waits", func(f polled) { f.priority = lifecycle.User }, false},
@@ -127,7 +133,8 @@ func TestWhomAListServes(t *testing.T) {
 		"Acted":   {"it was changed", func(f polled) { f.mutated = true }, false},
 		"Deleted": {"it goes", func(f polled) { f.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, false},
 		"Alone":   {"a list was doubted", func(f polled) { f.member.Alone = true }, false},
-		"Window":  {"it was created a moment ago", func(f polled) { f.mark(ownDone, ""); f.state.Seen, f.r.grace = seen, time.Minute }, false},
+		"Window": {"it was created a moment ago",
+			func(f polled) { f.mark(ownDone, ""); f.state.Seen, f.r.grace = seen, time.Minute }, false},
 		"Unseen":  {"it did not show yet", func(f polled) { f.mark(ownDone, "") }, false},
 		"Unknown": {"nobody knows what a creation led to", func(f polled) { f.mark(ownID, early) }, false},
 		"Told": {"something has changed outside", func(f polled) {
@@ -145,7 +152,8 @@ func TestWhomAListServes(t *testing.T) {
 		if f.member.Alone {
 			t.Errorf("%s: the next pass is not served either", name)
 		}
-		if o, ok, err := f.fromList(t.Context()); name == "Alone" && !ok || name != "Alone" && ok != tc.want || err != nil || o.ResourceExists != ok {
+		if o, ok, err := f.fromList(t.Context()); name == "Alone" && !ok || name != "Alone" && ok != tc.want ||
+			err != nil || o.ResourceExists != ok {
 			t.Errorf("%s: consulted: %+v, %t, %v", name, o, ok, err)
 		}
 	}
@@ -170,7 +178,8 @@ func TestAListIsMadeOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{"", "p2"}, f.asked); diff != "" {
 		t.Errorf("pages, -want +got:\n%s", diff)
 	}
-	if pages, well := f.counted(t, "external_step_seconds", "list"), f.counted(t, "listed_total", "well"); pages != 2 || well != 1 {
+	if pages, well := f.counted(t, "external_step_seconds", "list"), f.counted(t, "listed_total",
+		"well"); pages != 2 || well != 1 {
 		t.Errorf("%v pages are counted, and %v objects that are well", pages, well)
 	}
 	if _, ok, err := f.fromList(t.Context()); ok || err != nil || f.counted(t, "listed_total", "nothing") != 1 {
@@ -194,7 +203,10 @@ func TestWhatAListShowsOtherwise(t *testing.T) {
 
 			return whole, nil
 		}, true},
-		"Fails": {"it cannot be read", func(resource.Managed) (ExternalObservation, error) { return whole, errors.New("boom") }, false},
+		"Fails": {"it cannot be read", func(resource.Managed) (ExternalObservation, error) {
+			return whole,
+				errors.New("boom")
+		}, false},
 		"Missing": {"it is not there", func(resource.Managed) (ExternalObservation, error) {
 			return ExternalObservation{ResourceUpToDate: true}, nil
 		}, false},
@@ -217,7 +229,8 @@ func TestWhatAListShowsOtherwise(t *testing.T) {
 		if ok != tc.well || o.ResourceExists != tc.well || f.member.Alone == tc.well || f.observed {
 			t.Errorf("%s: %s: consulted: %+v, %t; alone is %t", name, tc.reason, o, ok, f.member.Alone)
 		}
-		if off := asRequeue(err); tc.well != (off == nil) || off != nil && *off != (requeueError{"listed-otherwise", time.Millisecond}) {
+		if off := asRequeue(err); tc.well != (off == nil) ||
+			off != nil && *off != (requeueError{"listed-otherwise", time.Millisecond}) {
 			t.Errorf("%s: it ended with %v", name, err)
 		}
 		if n := f.counted(t, "listed_total", "doubtful"); (n == 0) != tc.well {
@@ -263,13 +276,18 @@ func TestAListThatIsNotFinished(t *testing.T) {
 		asked  []string
 		next   []string // of the next pass; nil: it observes
 	}{
-		"Fails":       {"there is no list", false, answer(boom), "listing", false, []string{""}, nil},
-		"Breaks":      {"half a list is none", false, onSecond(boom), "listing", false, []string{"", "p2"}, nil},
-		"FailsHeld":   {"nor is there with limits", true, answer(boom), "listing", false, []string{""}, nil},
-		"Throttled":   {"the connection is asked for too much", true, onSecond(external.Throttled("", time.Millisecond, boom)), "", true, []string{"", "p2"}, []string{"p2"}},
-		"ThrottledNo": {"without limits nobody waits for that", false, onSecond(external.Throttled("", time.Millisecond, boom)), "listing", false, []string{"", "p2"}, nil},
-		"Slow":        {"a pass asks for a second", false, func(f polled) func(string) error { return step(f, time.Second) }, "listing", false, []string{""}, []string{"p2"}},
-		"NotSlow":     {"and for no less", false, func(f polled) func(string) error { return step(f, time.Second/2-1) }, "", false, []string{"", "p2"}, nil},
+		"Fails":     {"there is no list", false, answer(boom), "listing", false, []string{""}, nil},
+		"Breaks":    {"half a list is none", false, onSecond(boom), "listing", false, []string{"", "p2"}, nil},
+		"FailsHeld": {"nor is there with limits", true, answer(boom), "listing", false, []string{""}, nil},
+		"Throttled": {"the connection is asked for too much", true,
+			onSecond(external.Throttled("", time.Millisecond, boom)), "", true, []string{"", "p2"}, []string{"p2"}},
+		"ThrottledNo": {"without limits nobody waits for that", false,
+			onSecond(external.Throttled("", time.Millisecond, boom)), "listing", false, []string{"", "p2"}, nil},
+		"Slow": {"a pass asks for a second", false,
+			func(f polled) func(string) error { return step(f, time.Second) }, "listing", false, []string{""},
+			[]string{"p2"}},
+		"NotSlow": {"and for no less", false,
+			func(f polled) func(string) error { return step(f, time.Second/2-1) }, "", false, []string{"", "p2"}, nil},
 		"Endless": {"a page that leads to itself is the end", false, func(f polled) func(string) error {
 			f.pages["p2"] = ExternalListPage{Continue: "p2"}
 
@@ -285,7 +303,8 @@ func TestAListThatIsNotFinished(t *testing.T) {
 			f.each = tc.page(f)
 			_, ok, err := f.fromList(t.Context())
 			off := asRequeue(err)
-			if (off != nil) != (tc.off != "") || off != nil && *off != (requeueError{tc.off, time.Millisecond}) || ok != (tc.off == "" && !tc.failed) {
+			if (off != nil) != (tc.off != "") || off != nil && *off != (requeueError{tc.off, time.Millisecond}) ||
+				ok != (tc.off == "" && !tc.failed) {
 				t.Errorf("%s: consulted: %t, %v", tc.reason, ok, err)
 			}
 			if tc.failed && (stageOf(err) != observing || !errors.Is(err, boom)) {
@@ -296,7 +315,8 @@ func TestAListThatIsNotFinished(t *testing.T) {
 			}
 			f.asked, f.each, f.gate = nil, nil, nil
 			o, ok, err := f.fromList(t.Context())
-			if diff := cmp.Diff(tc.next, f.asked); diff != "" || err != nil || ok != (tc.next != nil) || o.ResourceExists != ok {
+			if diff := cmp.Diff(tc.next, f.asked); diff != "" || err != nil || ok != (tc.next != nil) ||
+				o.ResourceExists != ok {
 				t.Errorf("%s: the next pass: %t, %v, pages -want +got:\n%s", tc.reason, ok, err, diff)
 			}
 		})
@@ -309,7 +329,8 @@ func TestAListThatIsWaitedFor(t *testing.T) {
 	f := newPolled()
 	f.r.lists.Lookup(f.other, noon) // it is its turn
 	_, ok, err := f.fromList(t.Context())
-	if off := asRequeue(err); ok || off == nil || *off != (requeueError{"awaiting-list", 100 * time.Millisecond}) || len(f.asked) > 0 {
+	if off := asRequeue(err); ok || off == nil || *off != (requeueError{"awaiting-list", 100 * time.Millisecond}) ||
+		len(f.asked) > 0 {
 		t.Errorf("consulted: %t, %v, pages %q", ok, err, f.asked)
 	}
 
@@ -369,8 +390,8 @@ func TestWhatARollIsFor(t *testing.T) {
 	}
 }
 
-// The first look after a restart is put off to when the others of the connection meet at a list; who is alone comes at a
-// random moment.
+// The first look after a restart is put off to when the others of the connection meet at a list; who is alone comes
+// at a random moment.
 func TestAFirstLookMeetsAtAList(t *testing.T) {
 	for name, others := range map[string]int{"alone": 0, "with others": 2} {
 		f := newPolled()
@@ -408,7 +429,8 @@ func TestPollsMeetAtALists(t *testing.T) {
 			return time.Duration(times * float64(interval))
 		})
 	}
-	for _, interval := range []time.Duration{time.Minute, 50 * time.Second, 70 * time.Second, 4 * time.Minute, 5*time.Minute + 13*time.Second, 11 * time.Minute} {
+	for _, interval := range []time.Duration{time.Minute, 50 * time.Second, 70 * time.Second, 4 * time.Minute,
+		5*time.Minute + 13*time.Second, 11 * time.Minute} {
 		for name, tc := range map[string]struct {
 			options []ReconcilerOption
 			wanted  time.Duration

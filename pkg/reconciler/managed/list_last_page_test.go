@@ -24,7 +24,8 @@ func TestAListWhoseLastPageIsSlow(t *testing.T) {
 			t.Errorf("%s: consulted %+v, %t, %v after the pages %q", name, o, ok, err, f.asked)
 		}
 		f.asked, f.each = nil, nil
-		if _, again, err := f.fromList(t.Context()); again || err != nil || len(f.asked) > 0 { // what was shown once is not shown again
+		if _, again, err := f.fromList(t.Context()); again || err != nil ||
+			len(f.asked) > 0 { // what was shown once is not shown again
 			t.Errorf("%s: the next pass: %t, %v after the pages %q", name, again, err, f.asked)
 		}
 	}

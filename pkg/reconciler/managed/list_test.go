@@ -19,7 +19,8 @@ import (
 // Bulk makes a crowd whose polls share lists of four pages, and lets it settle.
 func newBulk(t *testing.T, o ...managed.ReconcilerOption) *crowd {
 	t.Helper()
-	f := newCrowd(t, append([]managed.ReconcilerOption{managed.WithBulkObservation(0), managed.WithRandom(rand.Float64)}, o...)...)
+	f := newCrowd(t, append([]managed.ReconcilerOption{managed.WithBulkObservation(0),
+		managed.WithRandom(rand.Float64)}, o...)...)
 	f.cloud.PageSize = crowdSize / 4
 	f.cloud.Before = func(_ context.Context, call string, mg resource.Managed) error {
 		if call == "Connect" {
@@ -61,7 +62,8 @@ func TestPollsShareAList(t *testing.T) {
 		n := f.during(rounds * crowdPoll)
 		t.Logf("in %d rounds: %v", rounds, n)
 		if n["List"] < 4*(rounds-1) || n["List"] > 4*(rounds+1) || n["Observe"] > 0 {
-			t.Errorf("%d pages and %d observations in %d rounds, want four pages in each", n["List"], n["Observe"], rounds)
+			t.Errorf("%d pages and %d observations in %d rounds, want four pages in each", n["List"], n["Observe"],
+				rounds)
 		}
 		if passes := n["Connect"]; passes < crowdSize*(rounds-1) || passes > crowdSize*rounds*5/4 {
 			t.Errorf("%d passes over %d objects in %d rounds", passes, crowdSize, rounds)
@@ -266,7 +268,8 @@ func pollsByList(t *testing.T, of func(typedDisk) managed.TypedExternalClient[*v
 	t.Helper()
 	cloud := &volume.Cloud{Named: true}
 	f := newCrowd(t, managed.WithBulkObservation(0), managed.WithTypedExternalConnector(
-		managed.TypedExternalConnectorFn[*volume.Volume](func(ctx context.Context, v *volume.Volume) (managed.TypedExternalClient[*volume.Volume], error) {
+		managed.TypedExternalConnectorFn[*volume.Volume](func(ctx context.Context,
+			v *volume.Volume) (managed.TypedExternalClient[*volume.Volume], error) {
 			c, err := cloud.Connect(ctx, v)
 
 			return of(typedDisk{c}), err
@@ -302,6 +305,7 @@ func (d typedDisk) ListPage(ctx context.Context, token string) (managed.External
 	return d.ExternalClient.(managed.ExternalLister).ListPage(ctx, token)
 }
 
-func (d typedDisk) ObserveListed(ctx context.Context, v *volume.Volume, listed any) (managed.ExternalObservation, error) {
+func (d typedDisk) ObserveListed(ctx context.Context, v *volume.Volume,
+	listed any) (managed.ExternalObservation, error) {
 	return d.ExternalClient.(managed.ExternalLister).ObserveListed(ctx, v, listed)
 }

@@ -20,7 +20,8 @@ import (
 func TestWhatIsToldDuringAPollIsObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &herald{}
-		f := newCrowd(t, managed.WithExternalEvents(h, toldPoll), managed.WithRandom(rand.Float64), managed.WithBulkObservation(0))
+		f := newCrowd(t, managed.WithExternalEvents(h, toldPoll), managed.WithRandom(rand.Float64),
+			managed.WithBulkObservation(0))
 		var mu sync.Mutex
 		armed, told := false, map[string][]string{} // the calls of each object since it was told to have changed
 		f.cloud.Before = func(_ context.Context, call string, mg resource.Managed) error {
@@ -61,7 +62,8 @@ func TestWhatIsToldDuringAPollIsObserved(t *testing.T) {
 		}
 		for name, calls := range told {
 			if len(calls) < 2 || calls[1] != "Observe" {
-				t.Errorf("%s was told to have changed during the first of %v, want it to be observed in this pass", name, calls)
+				t.Errorf("%s was told to have changed during the first of %v, want it to be observed in this pass",
+					name, calls)
 			}
 		}
 	})

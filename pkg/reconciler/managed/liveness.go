@@ -53,5 +53,6 @@ func (l *liveness) check(*http.Request) error {
 	}
 
 	return errors.Errorf("all %d workers for %s have waited for %s for calls that do not return: restart the process, "+
-		"and report it to the author of the provider, whose calls do not mind that their time is over", l.workers, r.of.Kind, held)
+		"and report it to the author of the provider, whose calls do not mind that their time is over", l.workers,
+		r.of.Kind, held)
 }

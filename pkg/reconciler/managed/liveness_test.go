@@ -22,9 +22,11 @@ func TestLivenessFailsWhenAllWorkersAreHeld(t *testing.T) {
 		"not for long":           {nil, 1, 9 * time.Minute, true},
 		"for ten minutes":        {nil, 1, 11 * time.Minute, false},
 		"another worker is free": {nil, 2, time.Hour, true},
-		"a pass may take longer": {[]managed.ReconcilerOption{managed.WithTimeout(time.Hour)}, 1, 59 * time.Minute, true},
-		"and longer than that":   {[]managed.ReconcilerOption{managed.WithTimeout(time.Hour)}, 1, 61 * time.Minute, false},
-		"nobody wants to know":   {[]managed.ReconcilerOption{managed.WithLivenessCheck(false)}, 1, time.Hour, true},
+		"a pass may take longer": {[]managed.ReconcilerOption{managed.WithTimeout(time.Hour)}, 1, 59 * time.Minute,
+			true},
+		"and longer than that": {[]managed.ReconcilerOption{managed.WithTimeout(time.Hour)}, 1, 61 * time.Minute,
+			false},
+		"nobody wants to know": {[]managed.ReconcilerOption{managed.WithLivenessCheck(false)}, 1, time.Hour, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,8 @@ func (m *healthManager) AddHealthzCheck(name string, check healthz.Checker) erro
 // one. Until there is a reconciler it passes.
 func TestALivenessCountsWorkers(t *testing.T) {
 	for name, tc := range map[string]struct{ own, manager, want int }{
-		"its own": {3, 5, 3}, "one of its own": {1, 5, 1}, "those of the manager": {0, 5, 5}, "one": {0, 0, 1}, "a number that is none": {-1, -1, 1},
+		"its own": {3, 5, 3}, "one of its own": {1, 5, 1}, "those of the manager": {0, 5, 5}, "one": {0, 0, 1},
+		"a number that is none": {-1, -1, 1},
 	} {
 		m := &healthManager{workers: tc.manager, checks: map[string]healthz.Checker{}}
 		l := addLiveness(m, "managed/volume", ctrlcontroller.Options{MaxConcurrentReconciles: tc.own})

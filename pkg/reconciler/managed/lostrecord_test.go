@@ -16,8 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// withoutRecord returns a world with an object for which an earlier process has created a disk if created is true, and of
-// which a replace has taken all that told of it. A minute later another process has begun.
+// withoutRecord returns a world with an object for which an earlier process has created a disk if created is true,
+// and of which a replace has taken all that told of it. A minute later another process has begun.
 func withoutRecord(t *testing.T, created bool) *world {
 	t.Helper()
 	w := newWorld(t, managed.WithCreationGracePeriod(0))
@@ -52,8 +52,8 @@ func TestWhatHasNoRecordIsLookedUp(t *testing.T) {
 	w.expect("", "Connect Observe", "")
 }
 
-// What is not found may be found until the window is over, counted from when the process began: the object is kept until then,
-// and told what is waited for. After that it is created at once.
+// What is not found may be found until the window is over, counted from when the process began: the object is kept
+// until then, and told what is waited for. After that it is created at once.
 func TestWhatHasNoRecordIsWaitedFor(t *testing.T) {
 	w := withoutRecord(t, false)
 	w.pass()
@@ -110,7 +110,8 @@ func TestWhatHasNoRecordIsDeleted(t *testing.T) {
 	}
 }
 
-// Nothing is looked up of which it is known that no other process has created anything, or of which nothing is to be created.
+// Nothing is looked up of which it is known that no other process has created anything, or of which nothing is to be
+// created.
 func TestWhatNeedsNoLookup(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string

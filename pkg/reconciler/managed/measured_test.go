@@ -32,7 +32,8 @@ func sample(t *testing.T, g prometheus.Gatherer, name, label string) map[string]
 					at = l.GetValue()
 				}
 			}
-			values[at] += m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount()) + m.GetHistogram().GetSampleSum()
+			values[at] += m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount()) +
+				m.GetHistogram().GetSampleSum()
 		}
 	}
 
@@ -72,16 +73,22 @@ func TestWhatIsServedFromTheBeginning(t *testing.T) {
 // A drift is timed by the clock of the reconciler. What a pass itself has changed is none before it
 // has shown; and the time of a deletion is that since the object was deleted.
 func TestWhatAnObservationSaysOfADrift(t *testing.T) {
-	same, differs := ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, ExternalObservation{ResourceExists: true}
+	same, differs := ExternalObservation{ResourceExists: true,
+		ResourceUpToDate: true}, ExternalObservation{ResourceExists: true}
 	cases := map[string]struct {
 		acted bool
 		found ExternalObservation
 		want  map[string]float64
 	}{
-		"nothing has changed":          {found: same, want: map[string]float64{"missing": 0, "changed": 0}},
-		"somebody changed it":          {found: differs, want: map[string]float64{"missing": 0, "changed": 1}},
-		"somebody removed it":          {found: ExternalObservation{ResourceUpToDate: true}, want: map[string]float64{"missing": 1, "changed": 0}},
-		"our own change does not show": {acted: true, found: differs, want: map[string]float64{"missing": 0, "changed": 0}},
+		"nothing has changed": {found: same, want: map[string]float64{"missing": 0, "changed": 0}},
+		"somebody changed it": {found: differs, want: map[string]float64{"missing": 0, "changed": 1}},
+		"somebody removed it": {
+			found: ExternalObservation{ResourceUpToDate: true},
+			want:  map[string]float64{"missing": 1, "changed": 0},
+		},
+		"our own change does not show": {
+			acted: true, found: differs, want: map[string]float64{"missing": 0, "changed": 0},
+		},
 	}
 	for name, tc := range cases {
 		registry, clock := prometheus.NewRegistry(), testclock.NewFakePassiveClock(noon)
@@ -105,11 +112,12 @@ func TestWhatAnObservationSaysOfADrift(t *testing.T) {
 	}
 }
 
-// Whoever has observed or changed a resource has looked at it, and a connection alone shows nothing of it. While a call lasts
-// it is waited for.
+// Whoever has observed or changed a resource has looked at it, and a connection alone shows nothing of it. While a
+// call lasts it is waited for.
 func TestWhichCallsHaveLooked(t *testing.T) {
 	for step, want := range map[telemetry.Step]bool{
-		telemetry.Connect: false, telemetry.Observe: true, telemetry.Create: true, telemetry.Update: true, telemetry.Delete: true, telemetry.Disconnect: false,
+		telemetry.Connect: false, telemetry.Observe: true, telemetry.Create: true, telemetry.Update: true,
+		telemetry.Delete: true, telemetry.Disconnect: false,
 	} {
 		f := newPolled()
 		watch := f.r.lists.Subscribe(f.member, f.now())
@@ -124,8 +132,10 @@ func TestWhichCallsHaveLooked(t *testing.T) {
 
 			return nil
 		})
-		if err != nil || !called || f.r.calls.begunBefore(noon.Add(time.Second)) != 0 || f.r.lists.Notified(f.member) == want {
-			t.Errorf("%s: called %t, error %v, has looked %t, want %t", step, called, err, !f.r.lists.Notified(f.member), want)
+		if err != nil || !called || f.r.calls.begunBefore(noon.Add(time.Second)) != 0 ||
+			f.r.lists.Notified(f.member) == want {
+			t.Errorf("%s: called %t, error %v, has looked %t, want %t", step, called, err,
+				!f.r.lists.Notified(f.member), want)
 		}
 	}
 }

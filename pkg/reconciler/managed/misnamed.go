@@ -30,7 +30,8 @@ func (p *pass) checkName(changes map[string]any) error {
 	}
 	why := ""
 	if size := sizeWith(p.newest.GetAnnotations(), changes); size > annotationsLimit {
-		why = fmt.Sprintf("does not fit into the annotations of the object (they would have %d bytes, and the API server stores %d at most)", size, annotationsLimit)
+		why = fmt.Sprintf("does not fit into the annotations of the object (they would have %d bytes, and the API server "+
+			"stores %d at most)", size, annotationsLimit)
 	}
 	if !utf8.ValidString(name) {
 		why = "is no valid UTF-8"
@@ -112,7 +113,8 @@ func undone(key string, sent map[string]any) bool {
 	_, ours := sent[key]
 	_, recorded := sent[meta.AnnotationKeyExternalCreateSucceeded]
 
-	return ours && (key == meta.AnnotationKeyExternalName || recorded && !isFailed(sent[meta.AnnotationKeyCreateAttempt]))
+	return ours && (key == meta.AnnotationKeyExternalName ||
+		recorded && !isFailed(sent[meta.AnnotationKeyCreateAttempt]))
 }
 
 // unnamed returns annotations without an external name that was stored instead of another, and without the
@@ -120,7 +122,8 @@ func undone(key string, sent map[string]any) bool {
 func unnamed(annotations map[string]string) map[string]string {
 	out := maps.Clone(annotations)
 	delete(out, meta.AnnotationKeyExternalName)
-	if id, _, ended := strings.Cut(out[meta.AnnotationKeyCreateAttempt], "/"); ended && out[meta.AnnotationKeyExternalCreatePending] != "" {
+	if id, _, ended := strings.Cut(out[meta.AnnotationKeyCreateAttempt], "/"); ended &&
+		out[meta.AnnotationKeyExternalCreatePending] != "" {
 		delete(out, meta.AnnotationKeyExternalCreateSucceeded)
 		out[meta.AnnotationKeyCreateAttempt] = id
 	}

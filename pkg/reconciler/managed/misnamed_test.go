@@ -72,9 +72,11 @@ func TestAnotherNameThanTheOneSentIsNotActedOn(t *testing.T) {
 					_, _ = w.try()
 					stored := strings.NewReplacer("vol-1", "x-vol-1")
 					if how != "a prefix" {
-						stored = strings.NewReplacer("vol-1", map[string]string{"upper case": "VOL-1", "one name for all": "forced"}[how])
+						stored = strings.NewReplacer("vol-1",
+							map[string]string{"upper case": "VOL-1", "one name for all": "forced"}[how])
 					}
-					if c := w.condition(commonv1.TypeSynced, "False/MarksNotStored"); !strings.Contains(c.Message, `"`+stored.Replace("vol-1")+`" is stored instead of "vol-1"`) {
+					if c := w.condition(commonv1.TypeSynced, "False/MarksNotStored"); !strings.Contains(c.Message,
+						`"`+stored.Replace("vol-1")+`" is stored instead of "vol-1"`) {
 						t.Errorf("the names are not told: %s", c.Message)
 					}
 					w.later(3)
@@ -84,14 +86,16 @@ func TestAnotherNameThanTheOneSentIsNotActedOn(t *testing.T) {
 					}
 					w.delete()
 					w.later(5)
-					if calls := w.cloud.Calls(); w.gone() || len(w.cloud.Disks()) != 1 || slices.Contains(calls, "Delete") {
+					if calls := w.cloud.Calls(); w.gone() || len(w.cloud.Disks()) != 1 ||
+						slices.Contains(calls, "Delete") {
 						t.Fatalf("gone %t, disks %v, calls %v", w.gone(), w.cloud.Disks(), calls)
 					}
 					w.admit = nil
 					w.later(10)
 					blocked := restarts && class == "opaque" // nobody knows its name
 					if left := len(w.cloud.Disks()) > 0; w.gone() == blocked || left != blocked {
-						t.Errorf("once it is stored: gone %t, disks %v, annotations %v", w.gone(), w.cloud.Disks(), w.get().Annotations)
+						t.Errorf("once it is stored: gone %t, disks %v, annotations %v", w.gone(), w.cloud.Disks(),
+							w.get().Annotations)
 					}
 					if blocked {
 						w.condition(commonv1.TypeSynced, "False/CreationUnresolved")
@@ -125,7 +129,8 @@ func TestANameThatCannotBeStoredIsKeptInMemory(t *testing.T) {
 				}
 				w.create(nil)
 				_, _ = w.try()
-				if c := w.condition(commonv1.TypeSynced, "False/MarksNotStored"); !strings.Contains(c.Message, told) || len(c.Message) > 1<<10 {
+				if c := w.condition(commonv1.TypeSynced,
+					"False/MarksNotStored"); !strings.Contains(c.Message, told) || len(c.Message) > 1<<10 {
 					t.Errorf("the name is not told: %s", c.Message)
 				}
 				for _, e := range w.events {
@@ -167,7 +172,8 @@ func TestAChangedNameThatIsNotTakenBack(t *testing.T) {
 		w.create(nil)
 		for range 3 {
 			w.later(1)
-			if c := w.condition(commonv1.TypeSynced, "False/MarksNotStored"); meta.GetExternalName(w.get()) != "x-vol-1" {
+			if c := w.condition(commonv1.TypeSynced,
+				"False/MarksNotStored"); meta.GetExternalName(w.get()) != "x-vol-1" {
 				t.Errorf("%s: %v, %s", want, w.get().Annotations, c.Message)
 			}
 		}
@@ -229,7 +235,8 @@ func TestALearnedNameIsComparedToo(t *testing.T) {
 		w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return renaming{c, learned} })
 		rename()
 		w.later(3)
-		if c := w.condition(commonv1.TypeSynced, "False/MarksNotStored"); !strings.Contains(c.Message, strings.Trim(strconv.Quote(learned), `"`)) {
+		if c := w.condition(commonv1.TypeSynced, "False/MarksNotStored"); !strings.Contains(c.Message,
+			strings.Trim(strconv.Quote(learned), `"`)) {
 			t.Errorf("%s: %s", what, c.Message)
 		}
 		w.delete()
@@ -281,7 +288,8 @@ func TestAChangedNameIsNoNews(t *testing.T) {
 		}
 		for i := range versions[1:] {
 			if w.r.Predicate().Update(ctrlevent.UpdateEvent{ObjectOld: versions[i], ObjectNew: versions[i+1]}) {
-				t.Errorf("%s: version %d asks for a pass: %v, %v", how, i+1, versions[i].Annotations, versions[i+1].Annotations)
+				t.Errorf("%s: version %d asks for a pass: %v, %v", how, i+1, versions[i].Annotations,
+					versions[i+1].Annotations)
 			}
 		}
 	}

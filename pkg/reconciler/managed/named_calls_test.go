@@ -37,11 +37,13 @@ func TestNoCallWithoutANameOfOurChoice(t *testing.T) {
 
 			return nil
 		}))}},
-		"Connect does": {by: "Connect"}, "Observe does": {by: "Observe"}, "Create does": {by: "Create"}, "Update does": {by: "Update"},
+		"Connect does": {by: "Connect"}, "Observe does": {by: "Observe"}, "Create does": {by: "Create"},
+		"Update does": {by: "Update"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, append(tc.o, managed.WithDeterministicExternalName(true), managed.WithCreationGracePeriod(0))...)
+			w := newWorld(t, append(tc.o, managed.WithDeterministicExternalName(true),
+				managed.WithCreationGracePeriod(0))...)
 			w.cloud.Named = true
 			seen := map[string]bool{}
 			w.cloud.Before = func(_ context.Context, call string, mg resource.Managed) error {
@@ -66,7 +68,8 @@ func TestNoCallWithoutANameOfOurChoice(t *testing.T) {
 				}
 			}
 			w.create(nil)
-			for _, change := range []func(){func() {}, func() { w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 7 }) }, w.delete} {
+			for _, change := range []func(){func() {},
+				func() { w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 7 }) }, w.delete} {
 				change()
 				for range 3 {
 					between()

@@ -132,7 +132,8 @@ func (p *pass) subscribe(ctx context.Context) {
 	defer func() {
 		if err != nil {
 			after := watch.Failed(p.now())
-			p.log().Info("Cannot subscribe to external events, trying again", "connection", p.connection.Name, "after", after.String(), "error", p.redact(err))
+			p.log().Info("Cannot subscribe to external events, trying again", "connection", p.connection.Name,
+				"after", after.String(), "error", p.redact(err))
 		} else {
 			watch.Begun(stop, p.now())
 		}

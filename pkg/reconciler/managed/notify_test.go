@@ -60,7 +60,8 @@ const toldPoll = 30 * crowdPoll
 // newTold makes a crowd of which a herald tells, and lets it settle.
 func newTold(t *testing.T, h *herald, o ...managed.ReconcilerOption) *crowd {
 	t.Helper()
-	f := newCrowd(t, append([]managed.ReconcilerOption{managed.WithExternalEvents(h, toldPoll), managed.WithRandom(rand.Float64)}, o...)...)
+	f := newCrowd(t, append([]managed.ReconcilerOption{managed.WithExternalEvents(h, toldPoll),
+		managed.WithRandom(rand.Float64)}, o...)...)
 	f.cloud.Before = nil
 	queue, ok := f.queue.(workqueue.TypedRateLimitingInterface[reconcile.Request])
 	if !ok {
@@ -215,9 +216,10 @@ func TestToldOfWhatNobodyHas(t *testing.T) {
 		"no name":   {"That of nothing is nobody's.", []string{"", ""}},
 		"strangers": {"Others may use the connection, more than we do.", strangers},
 		"gone":      {"Of what is gone there may be something to tell.", []string{"v05"}},
-		"alike":     {"Names are not to be interpreted.", []string{"V03", "v03 ", " v03", "v3", "v03\x00", "default/v03", "v03,v04", "*", "v%"}},
-		"no text":   {"They need be no text.", []string{"\xff\xfe"}},
-		"endless":   {"They may have any length.", []string{strings.Repeat("v03", 1<<20)}},
+		"alike": {"Names are not to be interpreted.",
+			[]string{"V03", "v03 ", " v03", "v3", "v03\x00", "default/v03", "v03,v04", "*", "v%"}},
+		"no text": {"They need be no text.", []string{"\xff\xfe"}},
+		"endless": {"They may have any length.", []string{strings.Repeat("v03", 1<<20)}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -244,11 +246,14 @@ func TestToldOfWhatNobodyHas(t *testing.T) {
 				}
 				<-time.After(time.Second)
 				if after := f.r.Remembered(); after != before || f.cloud.Count("Update")+f.cloud.Count("Delete") != 1 {
-					t.Errorf("%s\n%d things are remembered, were %d; calls %v", tc.reason, after, before, f.cloud.Calls())
+					t.Errorf("%s\n%d things are remembered, were %d; calls %v", tc.reason, after, before,
+						f.cloud.Calls())
 				}
 				const told = "moorage_managed_external_notifications_total result="
-				if unknown, woke := metric(t, registry, told+"unknown"), metric(t, registry, told+"woke"); int(unknown) != 3*len(tc.names) || woke != 1 {
-					t.Errorf("%s\n%v names were counted as unknown and %v as known, want %d and 1", tc.reason, unknown, woke, 3*len(tc.names))
+				if unknown, woke := metric(t, registry, told+"unknown"), metric(t, registry,
+					told+"woke"); int(unknown) != 3*len(tc.names) || woke != 1 {
+					t.Errorf("%s\n%v names were counted as unknown and %v as known, want %d and 1", tc.reason,
+						unknown, woke, 3*len(tc.names))
 				}
 			})
 		})

@@ -45,7 +45,8 @@ func TestOneChangeIsMadeInAPass(t *testing.T) {
 		answer error
 		acted  bool
 	}{"made": {nil, true}, "of what is gone": {external.NotFound(boom), true}, "failed": {boom, false}} {
-		for call, do := range map[string]func(*pass, context.Context) error{"Update": (*pass).update, "Delete": (*pass).delete} {
+		for call, do := range map[string]func(*pass, context.Context) error{"Update": (*pass).update,
+			"Delete": (*pass).delete} {
 			w := newStored(bearing(nil), &objectState{})
 			c := &answeringClient{answer: tc.answer}
 			w.pass.external, w.observation, w.observed = c, ExternalObservation{ResourceExists: true}, true
@@ -65,13 +66,18 @@ func TestACreationOfNothingIsNotRemembered(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer error
 		made   bool
-	}{"made": {nil, true}, "the name is taken": {external.AlreadyExists(boom), false}, "failed": {external.NotCreated(boom), false}} {
+	}{
+		"made": {nil, true}, "the name is taken": {external.AlreadyExists(boom), false},
+		"failed": {external.NotCreated(boom), false},
+	} {
 		w := newStored(bearing(nil), &objectState{})
 		w.writes.finalizers, w.pass.external = true, &answeringClient{answer: tc.answer}
-		if err := w.pass.create(t.Context()); (err != nil) != (name == "failed") || (w.alreadyExists != nil) != (name == "the name is taken") {
+		if err := w.pass.create(t.Context()); (err != nil) != (name == "failed") ||
+			(w.alreadyExists != nil) != (name == "the name is taken") {
 			t.Errorf("%s: it ended with %v, taken is %v", name, err, w.alreadyExists)
 		}
-		if m := w.state; (m.Since != 0) != tc.made || (m.Creation != "") != tc.made || (m.Made.Mark != "") != tc.made || m.Called != (objectstate.Intent{}) || !w.mutated || w.created != tc.made {
+		if m := w.state; (m.Since != 0) != tc.made || (m.Creation != "") != tc.made ||
+			(m.Made.Mark != "") != tc.made || m.Called != (objectstate.Intent{}) || !w.mutated || w.created != tc.made {
 			t.Errorf("%s: acted %t, made %t, remembered %+v %+v", name, w.mutated, w.created, m.State, m.Cold)
 		}
 	}
@@ -84,11 +90,13 @@ func TestMarksLeaveRoomForTheResult(t *testing.T) {
 		free int // besides that of the result
 		made bool
 	}{"enough": {1 << 10, true}, "none for the marks": {0, false}} {
-		w := newStored(bearing(map[string]string{key: strings.Repeat("x", annotationsLimit-resultRoom-len(key)-tc.free)}), &objectState{})
+		w := newStored(bearing(map[string]string{key: strings.Repeat("x",
+			annotationsLimit-resultRoom-len(key)-tc.free)}), &objectState{})
 		c := &answeringClient{}
 		w.writes.finalizers, w.pass.external = true, c
 		err := w.pass.create(t.Context())
-		if (err == nil) != tc.made || !tc.made && stageOf(err) != recordingIntent || (len(c.called) > 0) != tc.made || (len(w.writes.sent) > 0) != tc.made {
+		if (err == nil) != tc.made || !tc.made && stageOf(err) != recordingIntent ||
+			(len(c.called) > 0) != tc.made || (len(w.writes.sent) > 0) != tc.made {
 			t.Errorf("%s: it ended with %v after the calls %v and %d writes", name, err, c.called, len(w.writes.sent))
 		}
 	}
@@ -96,8 +104,10 @@ func TestMarksLeaveRoomForTheResult(t *testing.T) {
 
 // What is spared is asked for no more: neither leave for a call, nor what the API server has of it.
 func TestWhatIsSparedAsksForNothing(t *testing.T) {
-	for name, do := range map[string]func(*pass, context.Context) error{"a creation": (*pass).create, "a deletion": (*pass).delete} {
-		w, c, above := newStored(bearing(nil), &objectState{}, WithNamespaceDeletionGuard()), &answeringClient{}, &aboveReader{going: true}
+	for name, do := range map[string]func(*pass, context.Context) error{"a creation": (*pass).create,
+		"a deletion": (*pass).delete} {
+		w, c, above := newStored(bearing(nil), &objectState{},
+			WithNamespaceDeletionGuard()), &answeringClient{}, &aboveReader{going: true}
 		w.mg.SetNamespace("quay")
 		w.mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
 		w.r.cluster, w.gate, w.pass.external = above, gates.New(gates.WithClock(w.r.clock)), c
@@ -125,7 +135,10 @@ func TestAFenceIsAskedWhenThereIsLeave(t *testing.T) {
 		return nil
 	}))
 	p.r.telemetry = p.r.newTelemetry()
-	p.r.connecter = NewNopDisconnecter(ExternalConnectorFn(func(context.Context, resource.Managed) (ExternalClient, error) { return &answeringClient{}, nil }))
+	p.r.connecter = NewNopDisconnecter(ExternalConnectorFn(func(context.Context,
+		resource.Managed) (ExternalClient, error) {
+		return &answeringClient{}, nil
+	}))
 	if err := p.connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +158,8 @@ func TestLeaveIsSharedByNamespaces(t *testing.T) {
 		mg := bearing(nil)
 		mg.SetNamespace(name)
 		p := passOf(mg, &objectState{})
-		p.priority, p.gate = lifecycle.Poll, gates.New(gates.WithClock(p.r.clock), gates.WithRate(0.1, 0.1, 0.1), gates.WithMaxWait(0))
+		p.priority, p.gate = lifecycle.Poll, gates.New(gates.WithClock(p.r.clock), gates.WithRate(0.1, 0.1, 0.1),
+			gates.WithMaxWait(0))
 		_, err := p.gate.Acquire(t.Context(), gates.Request{Namespace: "quay", Object: "uid-2"})
 		for range 5 { // until nothing is left
 			if err == nil {
@@ -173,12 +187,14 @@ func (s *countedSource) Subscribe(context.Context, resource.Managed, ExternalNot
 // is in another system, of which nothing is called.
 func TestAConnectionIsListenedTo(t *testing.T) {
 	s := &countedSource{}
-	p := passOf(bearing(map[string]string{meta.AnnotationKeyBackendIdentity: "blue"}), &objectState{}, WithExternalEvents(s, 0))
+	p := passOf(bearing(map[string]string{meta.AnnotationKeyBackendIdentity: "blue"}), &objectState{},
+		WithExternalEvents(s, 0))
 	p.r.telemetry, p.r.lists = p.r.newTelemetry(), p.r.newListCache()
 	p.r.waker.set(struct {
 		workqueue.TypedRateLimitingInterface[reconcile.Request]
 	}{})
-	p.r.connecter = NewNopDisconnecter(ExternalConnectorFn(func(context.Context, resource.Managed) (ExternalClient, error) {
+	p.r.connecter = NewNopDisconnecter(ExternalConnectorFn(func(context.Context,
+		resource.Managed) (ExternalClient, error) {
 		return &namedSystem{name: "green"}, nil
 	}))
 	if err := p.connect(t.Context()); err == nil || p.external != nil || s.begun != 1 {
@@ -190,7 +206,8 @@ func TestAConnectionIsListenedTo(t *testing.T) {
 // pass is about to store, and none are there if it fails. They are later than what they tell of.
 func TestAnAuthorsFinalizerComesFirst(t *testing.T) {
 	boom := errors.New("boom")
-	marks := []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyBackendIdentity}
+	marks := []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded,
+		meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyBackendIdentity}
 	bears := func(o resource.Object) (n int) {
 		for _, key := range marks {
 			if o.GetAnnotations()[key] != "" {
@@ -200,19 +217,23 @@ func TestAnAuthorsFinalizerComesFirst(t *testing.T) {
 
 		return n
 	}
-	for call, do := range map[string]func(*pass, context.Context) error{"claim": (*pass).claim, "create": (*pass).create} {
+	for call, do := range map[string]func(*pass, context.Context) error{"claim": (*pass).claim,
+		"create": (*pass).create} {
 		for _, answer := range []error{nil, boom} {
 			given := 0
-			w := newStored(bearing(nil), &objectState{}, WithFinalizer(&authorsFinalizer{add: func(o resource.Object) error {
-				given += bears(o)
+			w := newStored(bearing(nil), &objectState{},
+				WithFinalizer(&authorsFinalizer{add: func(o resource.Object) error {
+					given += bears(o)
 
-				return answer
-			}}))
+					return answer
+				}}))
 			w.pass.external, w.backend = &answeringClient{}, &namedSystem{name: "blue"}
 			w.observation, w.observed = ExternalObservation{ResourceExists: call == "claim", Owner: OwnerNobody}, true
 			err := do(w.pass, t.Context())
-			if !errors.Is(err, answer) || (err == nil) != (answer == nil) || given > 0 || (bears(w.mg) == 0) != (answer != nil) {
-				t.Errorf("%s: it ended with %v, %d marks were given, marked %v", call, err, given, w.mg.GetAnnotations())
+			if !errors.Is(err, answer) || (err == nil) != (answer == nil) || given > 0 ||
+				(bears(w.mg) == 0) != (answer != nil) {
+				t.Errorf("%s: it ended with %v, %d marks were given, marked %v", call, err, given,
+					w.mg.GetAnnotations())
 			}
 			if w.claimed != (call == "claim" && answer == nil) {
 				t.Errorf("%s that ended with %v: claimed is %t", call, err, w.claimed)
@@ -231,7 +252,8 @@ func TestAnAuthorsFinalizerComesFirst(t *testing.T) {
 	w.seenOwned, w.observation.Owner = true, OwnerOurs
 	meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyRestoredFrom: "there"})
 	if err := w.claim(t.Context()); err != nil || w.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom] == "" {
-		t.Errorf("the pass after the one that has claimed notes the end of a restore: %v, marked %v", err, w.mg.GetAnnotations())
+		t.Errorf("the pass after the one that has claimed notes the end of a restore: %v, marked %v", err,
+			w.mg.GetAnnotations())
 	}
 	if id, _ := attemptOf(w.mg); numberOf(id) > meta.GetExternalCreateSucceeded(w.mg).Unix() {
 		t.Errorf("the attempt %s is after the time of its result, %s", id, meta.GetExternalCreateSucceeded(w.mg))
@@ -253,7 +275,8 @@ func TestAnOldSecretIsToldOfFirst(t *testing.T) {
 	w := newStored(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
 	w.mg, w.read = &hashedLate{hash: "old/1"}, &lateManaged{Spec: lateSpec{Bad: "x"}}
 	w.r.empty, w.client.shows.ResourceLateInitialized = reflect.TypeFor[lateManaged](), true
-	if err := w.pass.observe(t.Context()); stageOf(err) != observing || len(w.events) != 1 || w.events[0].Reason != reasonOldSecret {
+	if err := w.pass.observe(t.Context()); stageOf(err) != observing || len(w.events) != 1 ||
+		w.events[0].Reason != reasonOldSecret {
 		t.Errorf("it ended with %v, told %+v", err, w.events)
 	}
 }

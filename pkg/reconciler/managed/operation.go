@@ -112,7 +112,8 @@ func (p *pass) revertCreated(err error) {
 func (p *pass) inProgress() outcome {
 	const text = "waiting for an operation of the external system to end"
 	o := outcome{
-		name: "in-progress", synced: commonv1.ReconcileSuccess().WithMessage(text), requeue: adaptive, after: p.operation.After, progress: moving,
+		name: "in-progress", synced: commonv1.ReconcileSuccess().WithMessage(text), requeue: adaptive,
+		after: p.operation.After, progress: moving,
 	}
 	switch {
 	case meta.WasDeleted(p.mg):
@@ -120,7 +121,8 @@ func (p *pass) inProgress() outcome {
 	case !isReady(p.read):
 		o.ready = commonv1.Creating()
 		o.synced = commonv1.Condition{
-			Type: commonv1.TypeSynced, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonCreationPending, Message: text,
+			Type: commonv1.TypeSynced, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonCreationPending,
+			Message: text,
 		}
 	}
 

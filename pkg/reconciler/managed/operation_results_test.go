@@ -26,10 +26,14 @@ func TestWhatAFailedOperationSaysOfTheCreation(t *testing.T) {
 		attempt string // how it ended, as the object says it
 		at      [2]int // how many creates there are after the next pass, and after the grace period
 	}{
-		"Assigned/NotCreated": {"it is recorded, so that another process knows it", false, external.NotCreated(errors.New("no space")), "/failed", [2]int{2, 2}},
-		"Chosen/NotCreated":   {"it may be repeated at once", true, external.NotCreated(errors.New("no space")), "", [2]int{2, 2}},
-		"Assigned/Terminal":   {"what it was called is not known, and nothing is created again", false, external.Terminal("Quota", errors.New("no space")), "/succeeded", [2]int{1, 1}},
-		"Chosen/Terminal":     {"it may be repeated when it does not show", true, external.Terminal("Quota", errors.New("no space")), "", [2]int{1, 2}},
+		"Assigned/NotCreated": {"it is recorded, so that another process knows it", false,
+			external.NotCreated(errors.New("no space")), "/failed", [2]int{2, 2}},
+		"Chosen/NotCreated": {"it may be repeated at once", true, external.NotCreated(errors.New("no space")), "",
+			[2]int{2, 2}},
+		"Assigned/Terminal": {"what it was called is not known, and nothing is created again", false,
+			external.Terminal("Quota", errors.New("no space")), "/succeeded", [2]int{1, 1}},
+		"Chosen/Terminal": {"it may be repeated when it does not show", true,
+			external.Terminal("Quota", errors.New("no space")), "", [2]int{1, 2}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +46,8 @@ func TestWhatAFailedOperationSaysOfTheCreation(t *testing.T) {
 			if _, kept := marks[meta.AnnotationKeyOperation]; kept {
 				t.Errorf("%s: the operation has ended, and its annotation is kept: %v", tc.reason, marks)
 			}
-			if _, result, _ := strings.Cut(marks[meta.AnnotationKeyCreateAttempt], "/"); result != strings.TrimPrefix(tc.attempt, "/") {
+			if _, result, _ := strings.Cut(marks[meta.AnnotationKeyCreateAttempt],
+				"/"); result != strings.TrimPrefix(tc.attempt, "/") {
 				t.Errorf("%s: the attempt is recorded as %q", tc.reason, marks[meta.AnnotationKeyCreateAttempt])
 			}
 			c.failed = nil
@@ -99,14 +104,15 @@ func TestWhoseAnswerTakesNoCreationBack(t *testing.T) {
 			t.Error("the failure is not told")
 		}
 		marks := w.get().Annotations
-		if _, kept := marks[meta.AnnotationKeyOperation]; kept || !strings.HasSuffix(marks[meta.AnnotationKeyCreateAttempt], "/succeeded") {
+		if _, kept := marks[meta.AnnotationKeyOperation]; kept ||
+			!strings.HasSuffix(marks[meta.AnnotationKeyCreateAttempt], "/succeeded") {
 			t.Errorf("after the update has failed: %v", marks)
 		}
 	})
 }
 
-// What a call has led to, how a creation ended or the handle of an operation, is tried to be stored for 25 seconds: a manager
-// waits 30 for its last passes. An API server that does not take it until then is told of.
+// What a call has led to, how a creation ended or the handle of an operation, is tried to be stored for 25 seconds: a
+// manager waits 30 for its last passes. An API server that does not take it until then is told of.
 func TestWhatACallLedToAndCannotBeStoredIsToldOf(t *testing.T) {
 	for marked, begin := range map[string]func(*testing.T) *world{
 		meta.AnnotationKeyOperation: func(t *testing.T) *world {
@@ -147,7 +153,8 @@ func triedFor(t *testing.T, marked string, begin func(*testing.T) *world) {
 		}
 		begun := time.Now()
 		_, err := w.try()
-		if took := time.Since(begun).Round(time.Second); took != 25*time.Second || tries < 5 || !errors.Is(err, errLost) {
+		if took := time.Since(begun).Round(time.Second); took != 25*time.Second || tries < 5 ||
+			!errors.Is(err, errLost) {
 			t.Errorf("tried %d times for %s, and ended with %v", tries, took, err)
 		}
 	})

@@ -46,8 +46,10 @@ func TestTimesByOption(t *testing.T) {
 		"NeverVolatile":     {WithVolatileStatusInterval(0), volatile, 0},
 		"NegativeVolatile":  {WithVolatileStatusInterval(-1), volatile, 0},
 		"StalenessOfALists": {WithBulkObservation(2), func(r *Reconciler) time.Duration { return r.staleness }, 2},
-		"PollWhenTold":      {WithExternalEvents(nil, 2), func(r *Reconciler) time.Duration { return r.watchedPollInterval }, 2},
-		"LongestWhenTold":   {WithExternalEvents(nil, 31*day), func(r *Reconciler) time.Duration { return r.watchedPollInterval }, 30 * day},
+		"PollWhenTold": {WithExternalEvents(nil, 2),
+			func(r *Reconciler) time.Duration { return r.watchedPollInterval }, 2},
+		"LongestWhenTold": {WithExternalEvents(nil, 31*day),
+			func(r *Reconciler) time.Duration { return r.watchedPollInterval }, 30 * day},
 	}
 	for name, tc := range cases {
 		if got := tc.of(optioned(tc.option)); got != tc.want {
@@ -84,8 +86,10 @@ func TestSwitchesByOption(t *testing.T) {
 			name string
 			on   bool
 		}{
-			{"tokens", r.tokens}, {"strict", r.strictCreateErrors}, {"detailsOfCreation", r.detailsOfCreation}, {"recreateOnRequest", r.recreateOnRequest},
-			{"restoreElsewhere", r.restoreElsewhere}, {"kstatus", r.kstatus}, {"named", r.named}, {"spread", r.spread}, {"bulk", r.bulk},
+			{"tokens", r.tokens}, {"strict", r.strictCreateErrors}, {"detailsOfCreation", r.detailsOfCreation},
+			{"recreateOnRequest", r.recreateOnRequest},
+			{"restoreElsewhere", r.restoreElsewhere}, {"kstatus", r.kstatus}, {"named", r.named},
+			{"spread", r.spread}, {"bulk", r.bulk},
 			{"guardsKind", r.guards.kind}, {"guardsNamespace", r.guards.namespace},
 		} {
 			if s.on {
@@ -109,12 +113,14 @@ func TestNamesByOption(t *testing.T) {
 	}
 	r = optioned(func(r *Reconciler) {
 		for _, o := range []ReconcilerOption{
-			WithPredecessor("a.io"), WithPredecessor("b.io"), WithRetiredFinalizers("a", "b"), WithRetiredFinalizers("c"), WithRetiredAnnotations("a.io/paused", "a.io/name"),
+			WithPredecessor("a.io"), WithPredecessor("b.io"), WithRetiredFinalizers("a", "b"),
+			WithRetiredFinalizers("c"), WithRetiredAnnotations("a.io/paused", "a.io/name"),
 		} {
 			o(r)
 		}
 	})
-	if diff := cmp.Diff([][]string{{"a.io", "b.io"}, {"a", "b", "c"}, {"a.io/paused", "a.io/name"}}, [][]string{r.predecessors, r.retired.finalizers, r.retired.annotations}); diff != "" {
+	if diff := cmp.Diff([][]string{{"a.io", "b.io"}, {"a", "b", "c"}, {"a.io/paused", "a.io/name"}},
+		[][]string{r.predecessors, r.retired.finalizers, r.retired.annotations}); diff != "" {
 		t.Errorf("of predecessors: -want +got:\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]bool{"a": true, "b": true, "c": true}, r.ignoredFinalizers); diff != "" {

@@ -143,11 +143,13 @@ func (p *pass) deletedLong() bool {
 	return since != nil && p.now().Sub(since.Time) > time.Hour
 }
 
-const textKeepsExisting = "the external resource still exists more than an hour after the object was deleted, although Delete was called again at each poll: " +
+const textKeepsExisting = "the external resource still exists more than an hour after the object was deleted, " +
+	"although Delete was called again at each poll: " +
 	"see in the external system what keeps it, or whether Delete has an effect"
 
 var awaitingGone = outcome{
-	name: "awaiting-gone", ready: commonv1.Deleting(), synced: commonv1.ReconcileSuccess(), requeue: adaptive, progress: moving,
+	name: "awaiting-gone", ready: commonv1.Deleting(), synced: commonv1.ReconcileSuccess(), requeue: adaptive,
+	progress: moving,
 	refine: func(p *pass, o outcome) outcome {
 		switch {
 		case !p.observation.ResourceExists || p.lastFacts.Ownership == lifecycle.Foreign:
@@ -169,13 +171,15 @@ var refused = outcome{
 		case p.lastFacts.Attempt == lifecycle.Superseded:
 			return p.refusedAsSuperseded(o)
 		case meta.WasDeleted(p.mg):
-			text := textUnresolved + again + "; until then the object stays, because what was created for it could not be found"
+			text := textUnresolved + again +
+				"; until then the object stays, because what was created for it could not be found"
 			if !p.unresolved() {
 				text = textNameless + again
 				err = errors.New(text)
 			}
 			if id != "" {
-				text += fmt.Sprintf(" (or set the annotation %s to %q to give it up)", meta.AnnotationKeyAbandonAttempt, id)
+				text += fmt.Sprintf(" (or set the annotation %s to %q to give it up)",
+					meta.AnnotationKeyAbandonAttempt, id)
 			}
 			o.ready = commonv1.Deleting()
 			o.synced = unsynced(commonv1.ReasonCreationUnresolved, text)
@@ -205,19 +209,28 @@ var refused = outcome{
 const (
 	textUnresolved = "cannot determine creation result - remove the " + meta.AnnotationKeyExternalCreatePending +
 		" annotation if it is safe to proceed"
-	textInherited = textUnresolved + "; the attempt was made for the object that this one was restored or copied from, and that is not in this cluster: " +
-		"if the external system has what it created, set the annotation " + meta.AnnotationKeyExternalName + " to its name instead"
-	textOtherClass = textUnresolved + "; a release of this provider began it whose class of creations was another, so that it can neither be repeated nor looked up: " +
-		"if the external system has what it created, set the annotation " + meta.AnnotationKeyExternalName + " to its name instead"
-	textUnseen = "what was created is not found under its external name, and never was: if the external system shows it later, the object goes on by itself, " +
-		"and the option WithCreationGracePeriod gives it more time; if not, check where the provider asks (region, account) - remove the annotations " +
+	textInherited = textUnresolved + "; the attempt was made for the object that this one was restored or copied from, " +
+		"and that is not in this cluster: " +
+		"if the external system has what it created, set the annotation " + meta.AnnotationKeyExternalName +
+		" to its name instead"
+	textOtherClass = textUnresolved + "; a release of this provider began it whose class of creations was another, so " +
+		"that it can neither be repeated nor looked up: " +
+		"if the external system has what it created, set the annotation " + meta.AnnotationKeyExternalName +
+		" to its name instead"
+	textUnseen = "what was created is not found under its external name, and never was: if the external system shows " +
+		"it later, the object goes on by itself, " +
+		"and the option WithCreationGracePeriod gives it more time; if not, check where the provider asks (region, " +
+		"account) - remove the annotations " +
 		meta.AnnotationKeyExternalCreatePending + ", " + meta.AnnotationKeyExternalCreateSucceeded + " and " +
 		meta.AnnotationKeyCreateAttempt + " if it is safe to create it again"
-	textNameless = "what was created is not found, and its external name is not stored, so that it cannot be deleted: look for it in the external system; " +
-		"if it is there, set the annotation " + meta.AnnotationKeyExternalName + " to its name - remove the annotations " +
+	textNameless = "what was created is not found, and its external name is not stored, so that it cannot be deleted: " +
+		"look for it in the external system; " +
+		"if it is there, set the annotation " + meta.AnnotationKeyExternalName +
+		" to its name - remove the annotations " +
 		meta.AnnotationKeyExternalCreatePending + ", " + meta.AnnotationKeyExternalCreateSucceeded + " and " +
 		meta.AnnotationKeyCreateAttempt + " if there is nothing to delete"
-	textMissing = "observe failed: external resource does not exist, and the management policy does not allow to create it: " +
+	textMissing = "observe failed: external resource does not exist, and the management policy does not allow to " +
+		"create it: " +
 		"create it, or change the annotation " + meta.AnnotationKeyManagementPolicy
 )
 
@@ -269,7 +282,8 @@ var awaitingEffect = outcome{
 	refine: func(p *pass, o outcome) outcome {
 		p.state.Unchanged++
 		if p.state.Unchanged >= keepsChanging {
-			text := "the external resource still differs after several updates: something else changes it back, or the change has no effect"
+			text := "the external resource still differs after several updates: something else changes it back, or the " +
+				"change has no effect"
 			o.upToDate = o.upToDate.WithMessage(text)
 			o.event = event.Warning(reasonKeepsChanging, errors.New(text))
 		}
@@ -349,7 +363,9 @@ var missingResource = outcome{
 }
 
 func unsynced(reason commonv1.ConditionReason, message string) commonv1.Condition {
-	return commonv1.Condition{Type: commonv1.TypeSynced, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+	return commonv1.Condition{
+		Type: commonv1.TypeSynced, Status: metav1.ConditionFalse, Reason: reason, Message: message,
+	}
 }
 
 func upToDate(status metav1.ConditionStatus, reason commonv1.ConditionReason) commonv1.Condition {

@@ -33,23 +33,26 @@ func TestPassesThatStopAreCountedByTheirCause(t *testing.T) {
 			return ctx
 		}},
 		"awaiting-cause": {arrange: func(w *world) context.Context {
-			w.wrap((&connected{connection: managed.Connection{Name: "ProviderConfig/default/prod", Revision: "1"}}).wrap)
+			w.wrap((&connected{connection: managed.Connection{Name: "ProviderConfig/default/prod",
+				Revision: "1"}}).wrap)
 			w.cloud.Before = failing("Observe", external.Terminal("Quota", errors.New("no more")))
 			w.clock.SetTime(w.clock.Now().Add(w.pass().RequeueAfter))
 
 			return w.Context()
 		}},
-		"postponed": {options: []managed.ReconcilerOption{managed.WithSpreadAfterRestart(true)}, arrange: func(w *world) context.Context {
-			w.restart()
+		"postponed": {options: []managed.ReconcilerOption{managed.WithSpreadAfterRestart(true)},
+			arrange: func(w *world) context.Context {
+				w.restart()
 
-			return w.Context()
-		}},
+				return w.Context()
+			}},
 		"not counted yet": {arrange: func(w *world) context.Context { return w.Context() }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			registry := prometheus.NewRegistry()
-			w := newWorld(t, append([]managed.ReconcilerOption{managed.WithMetricsRegisterer(registry), managed.WithCreationGracePeriod(0)}, tc.options...)...)
+			w := newWorld(t, append([]managed.ReconcilerOption{managed.WithMetricsRegisterer(registry),
+				managed.WithCreationGracePeriod(0)}, tc.options...)...)
 			w.create(nil)
 			w.pass()
 			w.clock.SetTime(w.clock.Now().Add(time.Minute))

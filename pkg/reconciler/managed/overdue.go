@@ -54,7 +54,8 @@ func (c *calls) begin(p *pass, what string) (outer call) {
 	}
 	outer = c.of[p]
 	c.of[p] = call{
-		object: client.ObjectKeyFromObject(p.newest), uid: p.newest.GetUID(), generation: p.generation, what: what, since: p.now(),
+		object: client.ObjectKeyFromObject(p.newest), uid: p.newest.GetUID(), generation: p.generation, what: what,
+		since: p.now(),
 	}
 
 	return outer
@@ -132,13 +133,15 @@ func (r *Reconciler) overdue() source.Source {
 func (r *Reconciler) warnOverdue(ctx context.Context) {
 	for p, c := range r.calls.overdue(r.clock.Now().Add(-r.timeout - overduePatience)) {
 		if err := r.markOverdue(ctx, c); err != nil {
-			r.log.Info("Cannot tell that a call is overdue, trying again", "object", c.object.String(), "step", c.what, "error", redact.Error(err))
+			r.log.Info("Cannot tell that a call is overdue, trying again", "object", c.object.String(), "step",
+				c.what, "error", redact.Error(err))
 
 			continue
 		}
 		r.calls.warn(p, c)
 		r.telemetry.Overdue()
-		r.log.Info("A call does not end although its context has: a worker waits for it", "object", c.object.String(), "step", c.what)
+		r.log.Info("A call does not end although its context has: a worker waits for it", "object",
+			c.object.String(), "step", c.what)
 	}
 }
 
@@ -155,10 +158,14 @@ func (r *Reconciler) markOverdue(ctx context.Context, c call) error {
 	if err != nil {
 		return err
 	}
-	p := &pass{r: r, state: (&objectState{}).acquire(), mg: clone(live), read: live, newest: live, generation: c.generation}
+	p := &pass{
+		r: r, state: (&objectState{}).acquire(), mg: clone(live), read: live, newest: live,
+		generation: c.generation,
+	}
 	p.setCondition(unsynced(commonv1.ReasonCallOverdue, fmt.Sprintf(
 		"the call %q has not returned, although a pass may take %s: the provider does not mind that its time is over; "+
-			"restart the provider, one of whose workers waits until then, and report this to its author", c.what, r.timeout)))
+			"restart the provider, one of whose workers waits until then, and report this to its author", c.what,
+		r.timeout)))
 	p.setProgress(outcome{progress: stuck})
 	if p.leaseOverConcurrently(ctx) {
 		err = p.notOurs()

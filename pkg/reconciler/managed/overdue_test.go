@@ -32,11 +32,19 @@ func (s heldSource) Subscribe(context.Context, resource.Managed, managed.Externa
 // names by which they are told.
 func functions(f func()) map[string]managed.ReconcilerOption {
 	return map[string]managed.ReconcilerOption{
-		"fence":              managed.WithFence(func(context.Context) error { f(); return nil }),
-		"lease deadline":     managed.WithLeaseDeadline(func() time.Time { f(); return time.Time{} }),
-		"poll interval hook": managed.WithPollIntervalHook(func(_ resource.Managed, d time.Duration) time.Duration { f(); return d }),
-		"subscribe":          managed.WithExternalEvents(heldSource(f), time.Hour),
-		"add finalizer":      managed.WithFinalizer(resource.FinalizerFns{AddFinalizerFn: func(context.Context, resource.Object) error { f(); return nil }}),
+		"fence":          managed.WithFence(func(context.Context) error { f(); return nil }),
+		"lease deadline": managed.WithLeaseDeadline(func() time.Time { f(); return time.Time{} }),
+		"poll interval hook": managed.WithPollIntervalHook(func(_ resource.Managed,
+			d time.Duration) time.Duration {
+			f()
+			return d
+		}),
+		"subscribe": managed.WithExternalEvents(heldSource(f), time.Hour),
+		"add finalizer": managed.WithFinalizer(resource.FinalizerFns{AddFinalizerFn: func(context.Context,
+			resource.Object) error {
+			f()
+			return nil
+		}}),
 	}
 }
 
@@ -54,7 +62,8 @@ func (w *world) listens() {
 // was given by an option waits for ever. Its object says so, once and not before it is time; the call is
 // counted; and when it comes back after all, the next pass goes on as if nothing had been.
 func TestACallThatDoesNotReturnIsTold(t *testing.T) {
-	deaf := append([]string{"Connect", "Observe", "Create", "Update", "Delete"}, slices.Sorted(maps.Keys(functions(nil)))...)
+	deaf := append([]string{"Connect", "Observe", "Create", "Update", "Delete"},
+		slices.Sorted(maps.Keys(functions(nil)))...)
 	for _, deaf := range deaf {
 		t.Run(deaf, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { doesNotReturn(t, deaf) }) })
 	}
@@ -69,7 +78,8 @@ func doesNotReturn(t *testing.T, deaf string) {
 			<-back
 		}
 	}
-	w := newWorld(t, managed.WithTimeout(10*time.Second), managed.WithMetricsRegisterer(registry), managed.WithCreationGracePeriod(0), managed.WithKstatusConditions())
+	w := newWorld(t, managed.WithTimeout(10*time.Second), managed.WithMetricsRegisterer(registry),
+		managed.WithCreationGracePeriod(0), managed.WithKstatusConditions())
 	if function, ok := functions(wait)[deaf]; ok {
 		w.o = append(w.o, function)
 		w.restart()

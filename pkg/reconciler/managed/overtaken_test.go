@@ -39,10 +39,12 @@ func TestARefusalIsWrittenOverItsOwnAttemptAlone(t *testing.T) {
 		want      string // what the attempt ends in
 		creates   int    // in two more passes
 	}{
-		"nothing":                      {func(*world) {}, "/failed", 1},
-		"a user's edit":                {changed(func(v *volume.Volume) { v.Spec.SizeGiB++ }), "/failed", 1},
-		"a result":                     {changed(func(v *volume.Volume) { v.Annotations[attempt] += "/succeeded" }), "/succeeded", 0},
-		"another attempt":              {changed(func(v *volume.Volume) { v.Annotations[attempt] = "0badcafe" }), "0badcafe", 0},
+		"nothing":       {func(*world) {}, "/failed", 1},
+		"a user's edit": {changed(func(v *volume.Volume) { v.Spec.SizeGiB++ }), "/failed", 1},
+		"a result": {changed(func(v *volume.Volume) { v.Annotations[attempt] += "/succeeded" }),
+			"/succeeded", 0},
+		"another attempt": {changed(func(v *volume.Volume) { v.Annotations[attempt] = "0badcafe" }),
+			"0badcafe", 0},
 		"the same attempt, once again": {changed(func(v *volume.Volume) { v.Annotations[pending] = "2126-01-01T00:00:00Z" }), "-", 0},
 		"its own answer, lost": {func(w *world) {
 			w.answer = func(ctx context.Context, note string) error {
@@ -96,7 +98,8 @@ func TestTheLookBeforeAnUpdaterIsRepeated(t *testing.T) {
 	w.create(nil)
 	w.cloud.Before = refusedAfter(func() { w.failLive = 2 })
 	_, _ = w.try()
-	if got := w.get().Annotations[meta.AnnotationKeyCreateAttempt]; !strings.HasSuffix(got, "/failed") || w.failLive != 0 {
+	if got := w.get().Annotations[meta.AnnotationKeyCreateAttempt]; !strings.HasSuffix(got, "/failed") ||
+		w.failLive != 0 {
 		t.Errorf("the attempt is %q, and %d looks are still to fail", got, w.failLive)
 	}
 }

@@ -140,10 +140,11 @@ func TestStamps(t *testing.T) {
 		found string
 		want  managed.Owner
 	}{
-		"Ours":           {string(mine), managed.OwnerOurs},
-		"None":           {"", managed.OwnerNobody},
-		"OtherCluster":   {string(managed.NewStamp("cluster-2", kind, v)), managed.OwnerOther},
-		"OtherKind":      {string(managed.NewStamp("cluster-1", schema.GroupKind{Group: "example.org", Kind: "Bucket"}, v)), managed.OwnerOther},
+		"Ours":         {string(mine), managed.OwnerOurs},
+		"None":         {"", managed.OwnerNobody},
+		"OtherCluster": {string(managed.NewStamp("cluster-2", kind, v)), managed.OwnerOther},
+		"OtherKind": {string(managed.NewStamp("cluster-1",
+			schema.GroupKind{Group: "example.org", Kind: "Bucket"}, v)), managed.OwnerOther},
 		"Garbage":        {"x", managed.OwnerOther},
 		"OtherNamespace": {strings.Replace(string(mine), "/ns/", "/other/", 1), managed.OwnerOther},
 	}

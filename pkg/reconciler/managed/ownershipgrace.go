@@ -30,7 +30,8 @@ func (p *pass) ownershipGrace() time.Duration {
 // ownerChanged says whether what was created or adopted for a deleted object exists and is not ours, and no
 // Delete was sent that explains it.
 func (p *pass) ownerChanged() bool {
-	return p.observed && p.observation.ResourceExists && meta.WasDeleted(p.mg) && p.unexpectedAbsence() && p.notOwned() && p.wasOurs()
+	return p.observed && p.observation.ResourceExists && meta.WasDeleted(p.mg) && p.unexpectedAbsence() &&
+		p.notOwned() && p.wasOurs()
 }
 
 // wasOurs says whether it is known that what has the external name of the object was created or adopted
@@ -55,7 +56,8 @@ func (p *pass) ownerChangedText() string {
 		by = fmt.Sprintf(" (its stamp is %.256q)", string(stamp))
 	}
 
-	return fmt.Sprintf("the external resource %q was created or adopted for the object, and by its stamp it is not the object's any more%s: "+
+	return fmt.Sprintf("the external resource %q was created or adopted for the object, and by its stamp it is not the "+
+		"object's any more%s: "+
 		"it is left as it is; delete it there, if nothing else manages it", meta.GetExternalName(p.mg), by)
 }
 

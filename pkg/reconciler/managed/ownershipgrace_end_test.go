@@ -9,8 +9,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 )
 
-// What a user asks for is not put off, but for what is looked up by its attempt. A doubt of a deleted object ends with a look
-// that finds what is its own.
+// What a user asks for is not put off, but for what is looked up by its attempt. A doubt of a deleted object ends
+// with a look that finds what is its own.
 func TestWhatEndsADoubt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason           string
@@ -20,19 +20,26 @@ func TestWhatEndsADoubt(t *testing.T) {
 		unfound          int
 		since            time.Time
 	}{
-		"Missing":  {reason: "nothing was found", unfound: 3, since: noon},
-		"Asked":    {reason: "a user asks to try again", asked: true, since: noon},
-		"Findable": {reason: "what was created is looked up, however often a user asks", finds: true, asked: true, unfound: 3, since: noon},
-		"Found":    {reason: "it is there", exists: true},
-		"Strange":  {reason: "what another has is no loss of this object's", exists: true, stranger: true},
-		"Disputed": {reason: "what was ours and is another's now is looked at once more", exists: true, stranger: true, deleted: true, since: noon},
-		"Ours":     {reason: "what is to be deleted is there, and ours", exists: true, deleted: true},
+		"Missing": {reason: "nothing was found", unfound: 3, since: noon},
+		"Asked":   {reason: "a user asks to try again", asked: true, since: noon},
+		"Findable": {
+			reason: "what was created is looked up, however often a user asks", finds: true,
+			asked: true, unfound: 3, since: noon,
+		},
+		"Found":   {reason: "it is there", exists: true},
+		"Strange": {reason: "what another has is no loss of this object's", exists: true, stranger: true},
+		"Disputed": {
+			reason: "what was ours and is another's now is looked at once more", exists: true,
+			stranger: true, deleted: true, since: noon,
+		},
+		"Ours": {reason: "what is to be deleted is there, and ours", exists: true, deleted: true},
 	} {
 		mg := bearing(nil)
 		if tc.deleted {
 			mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
 		}
-		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Unfound: 3, NotFoundSince: noon, NotFoundName: "vol-1"}))
+		p := passOf(mg, remembering(objectstate.State{},
+			objectstate.Cold{Unfound: 3, NotFoundSince: noon, NotFoundName: "vol-1"}))
 		p.observation.ResourceExists = tc.exists
 		if tc.finds {
 			p.recoverer = searcher{}
@@ -41,7 +48,8 @@ func TestWhatEndsADoubt(t *testing.T) {
 			p.requested = "now"
 		}
 		if p.clearDoubts(tc.stranger); p.state.Unfound != tc.unfound || !p.state.NotFoundSince.Equal(tc.since) {
-			t.Errorf("%s: %s: %d are not found, doubted since %s", name, tc.reason, p.state.Unfound, p.state.NotFoundSince)
+			t.Errorf("%s: %s: %d are not found, doubted since %s", name, tc.reason, p.state.Unfound,
+				p.state.NotFoundSince)
 		}
 	}
 }

@@ -77,7 +77,8 @@ func TestOneWrongOwnerLeavesNothing(t *testing.T) {
 			if !tc.left && (!strings.HasSuffix(calls, "Delete Observe") || !w.gone() || len(w.cloud.Disks()) > 0) {
 				t.Errorf("calls %q, gone %t, disks %v, events %q", calls, w.gone(), w.cloud.Disks(), events)
 			}
-			if tc.left && (calls != look || events != "Warning/ExternalResourceLeft, "+released || !w.gone() || len(w.cloud.Disks()) != 1) {
+			if tc.left && (calls != look || events != "Warning/ExternalResourceLeft, "+released || !w.gone() ||
+				len(w.cloud.Disks()) != 1) {
 				t.Errorf("calls %q, gone %t, disks %v, events %q", calls, w.gone(), w.cloud.Disks(), events)
 			}
 		})

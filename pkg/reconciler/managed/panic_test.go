@@ -63,7 +63,8 @@ func TestAClientThatPanics(t *testing.T) {
 			if _, err := w.try(); err == nil || !strings.Contains(err.Error(), "panic: index out of range") {
 				t.Errorf("%s, before its effect %t: the pass answered %v", call, before, err)
 			}
-			if c := w.condition(commonv1.TypeSynced, "False/ClientPanicked"); !strings.Contains(c.Message, "panic: index out of range of "+call) {
+			if c := w.condition(commonv1.TypeSynced, "False/ClientPanicked"); !strings.Contains(c.Message,
+				"panic: index out of range of "+call) {
 				t.Errorf("%s: the condition says %q", call, c.Message)
 			}
 			arrange(nil)
@@ -80,7 +81,10 @@ func TestAClientThatPanics(t *testing.T) {
 // nothing is, the object says why as of any failure of the change, and no mark of a creation makes a
 // riddle of what was not called. Then all goes on.
 func TestAFunctionThatPanics(t *testing.T) {
-	changes := map[string]string{"Create": "CannotCreateExternalResource", "Update": "CannotUpdateExternalResource", "Delete": "CannotDeleteExternalResource"}
+	changes := map[string]string{
+		"Create": "CannotCreateExternalResource", "Update": "CannotUpdateExternalResource",
+		"Delete": "CannotDeleteExternalResource",
+	}
 	for name, reasons := range map[string]map[string]string{
 		"fence": changes, "lease deadline": changes, "add finalizer": {"Create": "CannotUpdateManagedResource"},
 	} {
@@ -123,7 +127,8 @@ func TestAFunctionThatPanics(t *testing.T) {
 						if !w.gone() || len(w.cloud.Disks()) != 0 {
 							t.Errorf("gone %t, disks %v", w.gone(), w.cloud.Disks())
 						}
-					} else if c := v().GetCondition(commonv1.TypeSynced); c.Status != "True" || len(w.cloud.Disks()) != 1 || w.cloud.Disks()[0].SizeGiB != v().Spec.SizeGiB {
+					} else if c := v().GetCondition(commonv1.TypeSynced); c.Status != "True" ||
+						len(w.cloud.Disks()) != 1 || w.cloud.Disks()[0].SizeGiB != v().Spec.SizeGiB {
 						t.Errorf("afterwards the object says %+v, disks %v", c, w.cloud.Disks())
 					}
 				})
@@ -166,7 +171,8 @@ func TestAFunctionThatMayPanic(t *testing.T) {
 			text += events + "\n"
 		}
 		w.condition(commonv1.TypeSynced, "True/ReconcileSuccess")
-		if n := strings.Count(text, "Warning/InvalidPollInterval"); n != told || strings.Count(text, "Warning") != told {
+		if n := strings.Count(text, "Warning/InvalidPollInterval"); n != told ||
+			strings.Count(text, "Warning") != told {
 			t.Errorf("%s: told %d times, want %d: %s", name, n, told, text)
 		}
 	}
@@ -175,7 +181,10 @@ func TestAFunctionThatMayPanic(t *testing.T) {
 // A panic of a client is logged with what was called and where in the client it was, without its secrets.
 func TestAPanicIsLogged(t *testing.T) {
 	var lines []string
-	w := newWorld(t, managed.WithLogger(logging.NewLogrLogger(funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))))
+	w := newWorld(t, managed.WithLogger(logging.NewLogrLogger(funcr.New(func(_, line string) {
+		lines = append(lines,
+			line)
+	}, funcr.Options{}))))
 	w.cloud.Before = func(ctx context.Context, call string, _ resource.Managed) error {
 		if call == "Observe" {
 			redact.Conceal(ctx, []byte("correct-horse"))
@@ -186,7 +195,8 @@ func TestAPanicIsLogged(t *testing.T) {
 	}
 	w.create(nil)
 	_, _ = w.try()
-	logged := strings.Join(slices.DeleteFunc(lines, func(line string) bool { return !strings.Contains(line, "A client panicked") }), "\n")
+	logged := strings.Join(slices.DeleteFunc(lines,
+		func(line string) bool { return !strings.Contains(line, "A client panicked") }), "\n")
 	for _, part := range []string{`"step"="observe"`, "index out of range of ", `"stack"=`, "TestAPanicIsLogged"} {
 		if !strings.Contains(logged, part) {
 			t.Errorf("%s is not in %q", part, lines)

@@ -253,11 +253,13 @@ func (p *pass) hasFinalizer() bool {
 	if p.r.finalizer != nil && !deleted {
 		return p.finalizerAdded
 	}
-	if p.r.finalizer != nil && slices.ContainsFunc(p.mg.GetFinalizers(), func(name string) bool { return !p.r.ignoredFinalizers[name] }) {
+	if p.r.finalizer != nil && slices.ContainsFunc(p.mg.GetFinalizers(),
+		func(name string) bool { return !p.r.ignoredFinalizers[name] }) {
 		return !p.state.FinalizerRemoved
 	}
 
-	return meta.FinalizerExists(p.mg, FinalizerName) || deleted && (len(p.mg.GetFinalizers()) == 0 || p.r.retired.on(p.mg))
+	return meta.FinalizerExists(p.mg, FinalizerName) ||
+		deleted && (len(p.mg.GetFinalizers()) == 0 || p.r.retired.on(p.mg))
 }
 
 // foreignFinalizers returns the finalizers of others that are to be gone before the
@@ -286,7 +288,8 @@ func (p *pass) creationGrace() time.Duration {
 	mark := created(p.mg)
 	// Under a name of our choice a finalizer without a mark means created here,
 	// maybe just before this process began, if it is not there.
-	lately := meta.WasDeleted(p.mg) && !p.observation.ResourceExists && p.hasFinalizer() && p.state.Seen == objectstate.CreationRef{}
+	lately := meta.WasDeleted(p.mg) && !p.observation.ResourceExists && p.hasFinalizer() &&
+		p.state.Seen == objectstate.CreationRef{}
 	if p.r.named && (p.state.Creation == createdHere || lately) {
 		mark = createdHere
 	}
@@ -381,7 +384,8 @@ func request(mg resource.Managed) string {
 func (p *pass) log() logging.Logger {
 	if p.logger == nil {
 		key := client.ObjectKeyFromObject(p.read)
-		p.logger = p.r.log.WithValues("object", key.String(), "uid", p.read.GetUID(), "version", p.read.GetResourceVersion())
+		p.logger = p.r.log.WithValues("object", key.String(), "uid", p.read.GetUID(), "version",
+			p.read.GetResourceVersion())
 	}
 
 	return p.logger

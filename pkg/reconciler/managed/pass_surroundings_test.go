@@ -80,7 +80,8 @@ func TestTheLogNamesTheObject(t *testing.T) {
 	w.create(nil)
 	version := w.get().ResourceVersion
 	w.pass()
-	want := `"msg"="Event" "object"="default/data" "uid"="uid-1" "version"="` + version + `" "type"="Normal" "reason"="CreatedExternalResource"`
+	want := `"msg"="Event" "object"="default/data" "uid"="uid-1" "version"="` + version +
+		`" "type"="Normal" "reason"="CreatedExternalResource"`
 	if len(lines) == 0 || !strings.Contains(lines[len(lines)-1], want) {
 		t.Errorf("%q has no %s", lines, want)
 	}
@@ -101,7 +102,8 @@ func TestWhatIsGoneBeforeTheCacheKnows(t *testing.T) {
 	states.Restore(known)
 	w.taken()
 	waits := reconcile.Result{RequeueAfter: 30 * time.Second, Priority: new(controller.PriorityPoll)}
-	if result := w.pass(); result.RequeueAfter != waits.RequeueAfter || ptrTo(result.Priority) != ptrTo(waits.Priority) {
+	if result := w.pass(); result.RequeueAfter != waits.RequeueAfter ||
+		ptrTo(result.Priority) != ptrTo(waits.Priority) {
 		t.Errorf("result %+v, want %+v", result, waits)
 	}
 	w.expect("", "", "")
@@ -112,7 +114,8 @@ func TestWhatIsGoneBeforeTheCacheKnows(t *testing.T) {
 	w.o = append(w.o, managed.WithRestoreDetector(d))
 	w.restart()
 	d.Seen(schema.GroupKind{}, "874", "219")
-	if result := w.pass(); result.RequeueAfter != waits.RequeueAfter || ptrTo(result.Priority) != ptrTo(waits.Priority) {
+	if result := w.pass(); result.RequeueAfter != waits.RequeueAfter ||
+		ptrTo(result.Priority) != ptrTo(waits.Priority) {
 		t.Errorf("after a restore: result %+v, want %+v", result, waits)
 	}
 	w.expect("", "", "")
@@ -127,7 +130,8 @@ func TestARestoreIsToldWithItsKind(t *testing.T) {
 	w.pass()
 	w.lag, w.restored = before, before
 	_, err := w.try()
-	if !errors.Is(err, controller.ErrRestored) || !strings.Contains(err.Error(), "Volume.example.moorage.dev had version") {
+	if !errors.Is(err, controller.ErrRestored) ||
+		!strings.Contains(err.Error(), "Volume.example.moorage.dev had version") {
 		t.Errorf("the pass ends with %v", err)
 	}
 }
@@ -147,7 +151,9 @@ func (a answerer) Get(context.Context, client.ObjectKey, client.Object, ...clien
 func TestWhoSaysThatAnObjectIsGone(t *testing.T) {
 	absent := kerrors.NewNotFound(volumes, key.Name)
 	unserved := kerrors.NewNotFound(volumes, key.Name)
-	unserved.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeUnexpectedServerResponse, Message: "404 page not found"}}
+	unserved.ErrStatus.Details.Causes = []metav1.StatusCause{{
+		Type: metav1.CauseTypeUnexpectedServerResponse, Message: "404 page not found",
+	}}
 	for name, tc := range map[string]struct {
 		answer error
 		want   string
@@ -237,14 +243,21 @@ func TestAnOverdueCallOfAnObjectThatIsGone(t *testing.T) {
 		arrange       func(w *world)
 		first, second float64 // calls that are counted after one look, and after two
 	}{
-		"it is there":          {func(*world) {}, 1, 1},
-		"it is gone":           {unhold, 1, 1},
-		"another has its name": {func(w *world) { unhold(w); w.create(func(v *volume.Volume) { v.UID = "uid-2" }) }, 1, 1},
+		"it is there": {func(*world) {}, 1, 1},
+		"it is gone":  {unhold, 1, 1},
+		"another has its name": {func(w *world) { unhold(w); w.create(func(v *volume.Volume) { v.UID = "uid-2" }) },
+			1, 1},
 		"it goes meanwhile": {func(w *world) {
 			w.answer = func(context.Context, string) error { w.answer = nil; unhold(w); return nil }
 		}, 1, 1},
-		"no read is answered":   {func(w *world) { w.failLive = 1 }, 0, 1},
-		"no write is answered":  {func(w *world) { w.answer = func(context.Context, string) error { w.answer = nil; return errLost } }, 0, 1},
+		"no read is answered": {func(w *world) { w.failLive = 1 }, 0, 1},
+		"no write is answered": {func(w *world) {
+			w.answer = func(context.Context,
+				string) error {
+				w.answer = nil
+				return errLost
+			}
+		}, 0, 1},
 		"none at all, and then": {func(w *world) { w.failLive = 2 }, 0, 0},
 	}
 	for name, tc := range cases {
@@ -295,10 +308,13 @@ func TestWhatIsNotKeptDoesNotWaitAfterARestart(t *testing.T) {
 			v.Finalizers = nil
 			annotate("krateo.io/management-policy", "observe-delete")(v)
 		}, waits: true},
-		"one that may not be deleted": {strip: func(v *volume.Volume) { v.Finalizers = nil; annotate("krateo.io/deletion-policy", "orphan")(v) }, waits: true},
-		"the name":                    {strip: strips["the name"]},
-		"all annotations":             {strip: strips["all annotations"]},
-		"everything":                  {strip: strips["all annotations and finalizers"]},
+		"one that may not be deleted": {
+			strip: func(v *volume.Volume) { v.Finalizers = nil; annotate("krateo.io/deletion-policy", "orphan")(v) },
+			waits: true,
+		},
+		"the name":        {strip: strips["the name"]},
+		"all annotations": {strip: strips["all annotations"]},
+		"everything":      {strip: strips["all annotations and finalizers"]},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

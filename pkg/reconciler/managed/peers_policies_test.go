@@ -38,16 +38,20 @@ var peerFunctions = map[string][]string{
 	"TestEffectivePollInterval":                          {"TestPollIntervals"},
 	"TestReconcilePollIntervalAnnotation":                {"TestPollIntervals", "TestIntervals"},
 	"TestReconcileRequestAnnotation":                     {"TestReconcileRequests"},
-	"TestReconcilerChangeLogs":                           {"TestReconcilerChangeLogs", "TestChangesAreLogged", "TestASinkStandsBetweenNothing"},
-	"TestChangeLogger":                                   {"TestASinkThatBlocks"},
-	"TestResolveReferences":                              {"TestReferencesAreWaitedFor", "TestReferencesThatFollow"},
-	"TestNameAsExternalName":                             {"TestNamesOfObjectsAsExternalNames"},
-	"TestAPILocalSecretPublisher":                        {"TestConnectionDetailsArePublished", "TestConnectionSecretThatWasRemoved"},
-	"TestOGConditionSetMark":                             {"TestConditionsOfAKindAreStampedToo", "TestStatusForTools"},
-	"TestAPISecretPublisher":                             {"TestConnectionDetailsArePublished", "TestConnectionDetailsThatChange", "TestSecretsOfOthersAreLeftAlone"},
-	"TestRetryingCriticalAnnotationUpdater":              {"TestCriticalAnnotationUpdaterKeepsWhatUsersSet", "TestAnAPIServerThatFailsForAWhileLosesNothing"},
-	"TestSilentlyRequeueOnConflict":                      {"TestExits", "TestConflictsAreSilentForAWhile"},
-	"TestDesiredStateChanged":                            {"TestPredicate"},
+	"TestReconcilerChangeLogs": {"TestReconcilerChangeLogs", "TestChangesAreLogged",
+		"TestASinkStandsBetweenNothing"},
+	"TestChangeLogger":       {"TestASinkThatBlocks"},
+	"TestResolveReferences":  {"TestReferencesAreWaitedFor", "TestReferencesThatFollow"},
+	"TestNameAsExternalName": {"TestNamesOfObjectsAsExternalNames"},
+	"TestAPILocalSecretPublisher": {"TestConnectionDetailsArePublished",
+		"TestConnectionSecretThatWasRemoved"},
+	"TestOGConditionSetMark": {"TestConditionsOfAKindAreStampedToo", "TestStatusForTools"},
+	"TestAPISecretPublisher": {"TestConnectionDetailsArePublished",
+		"TestConnectionDetailsThatChange", "TestSecretsOfOthersAreLeftAlone"},
+	"TestRetryingCriticalAnnotationUpdater": {"TestCriticalAnnotationUpdaterKeepsWhatUsersSet",
+		"TestAnAPIServerThatFailsForAWhileLosesNothing"},
+	"TestSilentlyRequeueOnConflict": {"TestExits", "TestConflictsAreSilentForAWhile"},
+	"TestDesiredStateChanged":       {"TestPredicate"},
 }
 
 // TestEveryPeerFunctionIsCovered looks for the tests.
@@ -95,7 +99,8 @@ func tryPolicy(t *testing.T, set commonv1.ManagementPolicies, management, orphan
 		return set == nil || slices.Contains(set, a) || slices.Contains(set, everything)
 	}
 	annotation := map[string]string{
-		"": "CreateUpdateDelete", "default": "CreateUpdateDelete", "observe-create-update": "CreateUpdate", "observe-delete": "Delete", "observe": "",
+		"": "CreateUpdateDelete", "default": "CreateUpdateDelete", "observe-create-update": "CreateUpdate",
+		"observe-delete": "Delete", "observe": "",
 	}[management]
 	allowed := func(a commonv1.ManagementAction) bool {
 		return spec(a) && strings.Contains(annotation, string(a)) && (a != remove || orphan != "orphan")
@@ -120,7 +125,8 @@ func tryPolicy(t *testing.T, set commonv1.ManagementPolicies, management, orphan
 		want = "Observe"
 	}
 	if got := onePass(t, set, management, orphan, state); got != want {
-		t.Errorf("spec %q, management policy %q, deletion policy %q, %s: %s, want %s", set, management, orphan, state, got, want)
+		t.Errorf("spec %q, management policy %q, deletion policy %q, %s: %s, want %s", set, management, orphan,
+			state, got, want)
 	}
 }
 
@@ -139,7 +145,9 @@ func onePass(t *testing.T, set commonv1.ManagementPolicies, management, orphan, 
 	c := managed.ExternalClientFns{CreateFn: call("Create"), UpdateFn: call("Update"), DeleteFn: call("Delete")}
 	c.ObserveFn = func(_ context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 		done = append(done, "Observe")
-		o := map[string]managed.ExternalObservation{"missing": nowhere, "differs": differs, "unset": initialized(found), "deleted": found}[state]
+		o := map[string]managed.ExternalObservation{
+			"missing": nowhere, "differs": differs, "unset": initialized(found), "deleted": found,
+		}[state]
 		if v, ok := mg.(*vessel); ok && o.ResourceLateInitialized {
 			v.Spec.Tonnage = 7
 		}
@@ -150,7 +158,8 @@ func onePass(t *testing.T, set commonv1.ManagementPolicies, management, orphan, 
 		external: c, options: []managed.ReconcilerOption{authors(nil, errBoom), updater(nil)},
 		object: func(v *vessel) {
 			v.Spec.Policies = set
-			meta.AddAnnotations(v, pairs(meta.AnnotationKeyManagementPolicy, management, meta.AnnotationKeyDeletionPolicy, orphan))
+			meta.AddAnnotations(v, pairs(meta.AnnotationKeyManagementPolicy, management,
+				meta.AnnotationKeyDeletionPolicy, orphan))
 			if state == "deleted" {
 				v.SetDeletionTimestamp(&deletion)
 			}
@@ -199,9 +208,13 @@ func TestPollIntervals(t *testing.T) {
 			var hooked time.Duration
 			got := peerCase{
 				external: observes(found),
-				object:   func(v *vessel) { meta.AddAnnotations(v, pairs(meta.AnnotationKeyPollInterval, tc.annotation)) },
+				object: func(v *vessel) {
+					meta.AddAnnotations(v,
+						pairs(meta.AnnotationKeyPollInterval, tc.annotation))
+				},
 				options: []managed.ReconcilerOption{
-					authors(nil, nil), managed.WithPollInterval(5 * time.Minute), managed.WithMinPollInterval(10 * time.Second),
+					authors(nil, nil), managed.WithPollInterval(5 * time.Minute),
+					managed.WithMinPollInterval(10 * time.Second),
 					managed.WithPollIntervalHook(func(_ resource.Managed, interval time.Duration) time.Duration {
 						hooked = interval
 
@@ -210,7 +223,8 @@ func TestPollIntervals(t *testing.T) {
 				},
 			}.run(t)
 			if hooked != tc.want || got.RequeueAfter != tc.want+time.Second {
-				t.Errorf("%s: the hook is given %s, and the next pass is after %s, want %s", tc.reason, hooked, got.RequeueAfter, tc.want)
+				t.Errorf("%s: the hook is given %s, and the next pass is after %s, want %s", tc.reason, hooked,
+					got.RequeueAfter, tc.want)
 			}
 		})
 	}
@@ -265,7 +279,8 @@ func TestReconcilerChangeLogs(t *testing.T) {
 				var told []changelog.Entry
 				g := newGallery(t, managed.WithProvider("harbour", "v1"))
 				tc.arrange(g)
-				g.o = append(g.o, managed.WithChangeLog(changelog.SinkFunc(func(_ context.Context, e changelog.Entry) error {
+				g.o = append(g.o, managed.WithChangeLog(changelog.SinkFunc(func(_ context.Context,
+					e changelog.Entry) error {
 					told = append(told, e)
 
 					return nil
@@ -276,8 +291,10 @@ func TestReconcilerChangeLogs(t *testing.T) {
 					t.Errorf("error %v", err)
 				}
 				want := changelog.Entry{
-					Time: g.clock.Now(), Provider: "harbour", ProviderVersion: "v1", GroupVersionKind: schema.GroupVersionKind(volume.SnapshotKind),
-					Namespace: key.Namespace, Name: key.Name, UID: "uid-1", ExternalName: tc.name, Operation: tc.operation,
+					Time: g.clock.Now(), Provider: "harbour", ProviderVersion: "v1",
+					GroupVersionKind: schema.GroupVersionKind(volume.SnapshotKind),
+					Namespace:        key.Namespace, Name: key.Name, UID: "uid-1", ExternalName: tc.name,
+					Operation: tc.operation,
 				}
 				if refused != nil {
 					want.Error = "boom"
@@ -286,7 +303,8 @@ func TestReconcilerChangeLogs(t *testing.T) {
 					want.ExternalName = ""
 				}
 				if call == "Create" {
-					want.Attempt = fmt.Sprintf("%08x800000000-50c45a43", g.clock.Now().Unix()) // with what the source of randomness makes
+					want.Attempt = fmt.Sprintf("%08x800000000-50c45a43",
+						g.clock.Now().Unix()) // with what the source of randomness makes
 				}
 				ignore := cmpopts.IgnoreFields(changelog.Entry{}, "Before", "After")
 				if d := cmp.Diff([]changelog.Entry{want}, told, ignore); d != "" {

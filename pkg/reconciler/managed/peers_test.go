@@ -128,9 +128,11 @@ func (c peerCase) run(t *testing.T) told {
 
 // NotApplicable are the names of peers' cases that make no sense here.
 var notApplicable = map[string]string{
-	"UnpublishConnectionDetailsDeletionPolicyOrphan":      "Nothing is unpublished: the Secret is owned by the object and goes with it.",
-	"UnpublishConnectionDetailsDeletionPolicyDeleteError": "Nothing is unpublished: the Secret is owned by the object and goes with it.",
-	"ManagementPoliciesUsedButNotEnabled":                 "There is no feature flag: a kind has the field or it has not.",
+	"UnpublishConnectionDetailsDeletionPolicyOrphan": "Nothing is unpublished: the Secret is owned by the object " +
+		"and goes with it.",
+	"UnpublishConnectionDetailsDeletionPolicyDeleteError": "Nothing is unpublished: the Secret is owned by the object " +
+		"and goes with it.",
+	"ManagementPoliciesUsedButNotEnabled": "There is no feature flag: a kind has the field or it has not.",
 }
 
 // PeerNames are the cases of the table of crossplane-runtime's own tests.
@@ -164,11 +166,15 @@ var peerNames = slices.Concat(slices.Collect(maps.Keys(seedCases)), strings.Fiel
 
 const (
 	whyStage    = "The message says what could not be done."
-	whyFinalize = "Whom the deletion waits for is said in the condition, and looked at again after a time that doubles up to the poll interval."
-	whyNamed    = "With a name of our own choice nothing is marked, and the resource is looked at again in the same pass."
-	whyReject   = "A policy that is not understood has a reason of its own, and is looked at again after ten poll intervals: the supported sets may be others after an upgrade."
-	whyPause    = "The reason says it; the event says which of the two ways to pause was used. It is looked at again after ten poll intervals."
-	whyBefore   = "Details are published before the object becomes Ready. They come from observations: what Create and Update would tell, the observation after them tells. What only Create knows it tells by TellConnectionDetails."
+	whyFinalize = "Whom the deletion waits for is said in the condition, and looked at again after a time that doubles " +
+		"up to the poll interval."
+	whyNamed  = "With a name of our own choice nothing is marked, and the resource is looked at again in the same pass."
+	whyReject = "A policy that is not understood has a reason of its own, and is looked at again after ten poll " +
+		"intervals: the supported sets may be others after an upgrade."
+	whyPause = "The reason says it; the event says which of the two ways to pause was used. It is looked at again " +
+		"after ten poll intervals."
+	whyBefore = "Details are published before the object becomes Ready. They come from observations: what Create and " +
+		"Update would tell, the observation after them tells. What only Create knows it tells by TellConnectionDetails."
 )
 
 const (
@@ -248,7 +254,10 @@ func restricted() commonv1.Condition {
 }
 
 func invalid(message string) commonv1.Condition {
-	return commonv1.Condition{Type: commonv1.TypeSynced, Status: "False", Reason: commonv1.ReasonInvalidManagementPolicy, Message: message}
+	return commonv1.Condition{
+		Type: commonv1.TypeSynced, Status: "False", Reason: commonv1.ReasonInvalidManagementPolicy,
+		Message: message,
+	}
 }
 
 // unconnectable is what nobody can connect to yet.
@@ -259,15 +268,19 @@ func unconnectable() commonv1.Condition {
 // creates is a case in which policies allow to create.
 func creates(actions ...commonv1.ManagementAction) peerCase {
 	return peerCase{
-		reason: "policies that allow to create let create", object: allowing(actions...), external: scripted("Create", nowhere, found),
-		options: []managed.ReconcilerOption{authors(nil, nil), updater(nil)},
+		reason: "policies that allow to create let create", object: allowing(actions...),
+		external: scripted("Create", nowhere, found),
+		options:  []managed.ReconcilerOption{authors(nil, nil), updater(nil)},
 		peer: told{
 			Requeue: true, Conditions: conditions(commonv1.Creating(), commonv1.ReconcileSuccess()),
-			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark, meta.AnnotationKeyExternalCreateSucceeded, mark),
+			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark,
+				meta.AnnotationKeyExternalCreateSucceeded, mark),
 		},
 		ours: &told{
-			RequeueAfter: seconds(60), Conditions: conditions(commonv1.ReconcileSuccess(), matched(), seen(attempt+"/succeeded")),
-			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark, meta.AnnotationKeyExternalCreateSucceeded, mark,
+			RequeueAfter: seconds(60), Conditions: conditions(commonv1.ReconcileSuccess(), matched(),
+				seen(attempt+"/succeeded")),
+			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark,
+				meta.AnnotationKeyExternalCreateSucceeded, mark,
 				meta.AnnotationKeyCreateAttempt, attempt+"/succeeded"),
 		},
 		why: whyMade,
@@ -276,13 +289,17 @@ func creates(actions ...commonv1.ManagementAction) peerCase {
 
 // seen is what tells that a creation was observed.
 func seen(creation string) commonv1.Condition {
-	return commonv1.Condition{Type: commonv1.TypeCreated, Status: "True", Reason: commonv1.ReasonObserved, Message: creation + ` of ""`}
+	return commonv1.Condition{
+		Type: commonv1.TypeCreated, Status: "True", Reason: commonv1.ReasonObserved,
+		Message: creation + ` of ""`,
+	}
 }
 
 // updates is a case in which policies allow to update.
 func updates(actions ...commonv1.ManagementAction) peerCase {
 	return keeps(peerCase{
-		reason: "policies that allow to update let update", object: allowing(actions...), external: scripted("Update", differs, found),
+		reason: "policies that allow to update let update", object: allowing(actions...),
+		external: scripted("Update", differs, found),
 	}, matched())
 }
 
@@ -306,9 +323,13 @@ func (c peerCase) filled() peerCase {
 
 // fails is a case that ends in an error.
 func fails(c peerCase, message string, also ...commonv1.Condition) peerCase {
-	c.peer = told{Requeue: true, Conditions: append(conditions(failed(errBoom)), c.peer.Conditions...), Annotations: c.peer.Annotations}
+	c.peer = told{
+		Requeue: true, Conditions: append(conditions(failed(errBoom)), c.peer.Conditions...),
+		Annotations: c.peer.Annotations,
+	}
 	c.ours = &told{
-		Err: message, Conditions: append(conditions(failed(errors.New(message))), also...), Annotations: c.peer.Annotations,
+		Err: message, Conditions: append(conditions(failed(errors.New(message))), also...),
+		Annotations: c.peer.Annotations,
 	}
 	c.why = whyError + " " + whyStage
 	if slices.ContainsFunc(also, func(c commonv1.Condition) bool { return c.Equal(unconnectable()) }) {
@@ -367,7 +388,8 @@ var peerCases = map[string]peerCase{
 		options:  []managed.ReconcilerOption{authors(nil, nil), managed.WithDeterministicExternalName(true)},
 		peer: told{
 			Requeue: true, Conditions: conditions(commonv1.Creating(), commonv1.ReconcileSuccess()),
-			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark, meta.AnnotationKeyExternalCreateSucceeded, mark,
+			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark,
+				meta.AnnotationKeyExternalCreateSucceeded, mark,
 				meta.AnnotationKeyExternalName, "pearl"),
 		},
 		ours: &told{
@@ -398,8 +420,9 @@ var peerCases = map[string]peerCase{
 		why:  whyPause,
 	},
 	"ManagementPolicyNotSupported": {
-		reason: "nothing can be done with what is not looked at", object: allowing(create), external: scripted("", nowhere),
-		peer: told{Conditions: conditions(failed(errors.New("(what is not supported)")))},
+		reason: "nothing can be done with what is not looked at", object: allowing(create),
+		external: scripted("", nowhere),
+		peer:     told{Conditions: conditions(failed(errors.New("(what is not supported)")))},
 		ours: &told{
 			RequeueAfter: seconds(600),
 			Conditions: conditions(invalid(
@@ -413,13 +436,15 @@ var peerCases = map[string]peerCase{
 		peer:    told{Conditions: conditions(failed(errors.New("(what is not supported)")))},
 		ours: &told{
 			RequeueAfter: seconds(600),
-			Conditions:   conditions(invalid("spec.managementPolicies [*] is not supported by this provider; supported are [[Observe]]")),
+			Conditions: conditions(invalid("spec.managementPolicies [*] is not supported by this provider; supported are " +
+				"[[Observe]]")),
 		},
 		why: whyReject,
 	},
 	"ObserveOnlyPublishConnectionDetailsError": fails(peerCase{
-		reason: "details are published whoever made the resource", object: allowing(observe), external: scripted("", detailed(found)),
-		options: []managed.ReconcilerOption{authors(nil, nil), unpublishable},
+		reason: "details are published whoever made the resource", object: allowing(observe),
+		external: scripted("", detailed(found)),
+		options:  []managed.ReconcilerOption{authors(nil, nil), unpublishable},
 	}, "cannot publish connection details: boom", unconnectable()),
 	"ObserveOnlySuccessfulObserve": keeps(peerCase{
 		reason: "what may only be looked at is looked at", object: allowing(observe), external: scripted("", found),
@@ -438,7 +463,8 @@ var peerCases = map[string]peerCase{
 		external: scripted("", initialized(found)), update: errBoom,
 	}, matched()),
 	"ObserveAndLateInitializePolicy": keeps(peerCase{
-		reason: "to look and to fill in is a policy", object: allowing(observe, initialize), external: scripted("", initialized(found)),
+		reason: "to look and to fill in is a policy", object: allowing(observe, initialize),
+		external: scripted("", initialized(found)),
 	}, matched()).filled(),
 	"ObserveUpdateAndLateInitializePolicy": keeps(peerCase{
 		reason: "to look, to update and to fill in is one, too", object: allowing(observe, update, initialize),
@@ -448,15 +474,19 @@ var peerCases = map[string]peerCase{
 	// The three of the seed's cases that other runtimes have with policies of the
 	// spec.
 	"RemoveFinalizerErrorDeletionPolicyOrphan": fails(peerCase{
-		reason: "what may not be deleted is orphaned", object: leaving(observe, create, update), external: scripted("", differs),
-		options: []managed.ReconcilerOption{authors(nil, errBoom)}, peer: told{Conditions: conditions(commonv1.Deleting())},
+		reason: "what may not be deleted is orphaned", object: leaving(observe, create, update),
+		external: scripted("", differs),
+		options:  []managed.ReconcilerOption{authors(nil, errBoom)},
+		peer:     told{Conditions: conditions(commonv1.Deleting())},
 	}, "boom", commonv1.Deleting()),
 	"DeleteSuccessfulDeletionPolicyOrphan": {
-		reason: "what may not be deleted is orphaned", object: leaving(observe, create, update), external: scripted("", differs),
-		options: []managed.ReconcilerOption{authors(nil, nil)},
+		reason: "what may not be deleted is orphaned", object: leaving(observe, create, update),
+		external: scripted("", differs),
+		options:  []managed.ReconcilerOption{authors(nil, nil)},
 	},
 	"ObserveOnlyResourceDoesNotExist": {
-		reason: "what may only be looked at and is missing is no success", object: allowing(observe), external: scripted("", nowhere),
+		reason: "what may only be looked at and is missing is no success", object: allowing(observe),
+		external: scripted("", nowhere),
 		peer: told{
 			RequeueAfter: time.Minute,
 			Conditions:   conditions(failed(errors.New("external resource does not exist"), "observe failed")),
@@ -474,11 +504,13 @@ var peerCases = map[string]peerCase{
 
 func publishesWhatWasCreated() peerCase {
 	c := fails(peerCase{
-		reason: "details that cannot be published after a creation are told", external: scripted("Create", nowhere, detailed(found)),
-		options: []managed.ReconcilerOption{authors(nil, nil), updater(nil), unpublishable},
+		reason:   "details that cannot be published after a creation are told",
+		external: scripted("Create", nowhere, detailed(found)),
+		options:  []managed.ReconcilerOption{authors(nil, nil), updater(nil), unpublishable},
 		peer: told{
-			Conditions:  conditions(commonv1.Creating()),
-			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark, meta.AnnotationKeyExternalCreateSucceeded, mark),
+			Conditions: conditions(commonv1.Creating()),
+			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark,
+				meta.AnnotationKeyExternalCreateSucceeded, mark),
 		},
 	}, "cannot publish connection details: boom", unconnectable(), seen(attempt+"/succeeded"))
 	ours := c.ours.with(meta.AnnotationKeyCreateAttempt, attempt+"/succeeded")

@@ -47,7 +47,8 @@ func (r *Reconciler) checkPolicies(mg resource.Managed) error {
 		return nil
 	}
 
-	return errors.Errorf("spec.managementPolicies %v is not supported by this provider; supported are %v", asked, r.supported)
+	return errors.Errorf("spec.managementPolicies %v is not supported by this provider; supported are %v", asked,
+		r.supported)
 }
 
 // Values of spec.deletionPolicy, in whatever case.
@@ -97,7 +98,8 @@ func (r *Reconciler) checkDeletionPolicy(mg resource.Managed) error {
 		return nil
 	}
 
-	return errors.Errorf("spec.deletionPolicy has the unknown value %.64q; allowed are %s, %s", policy, specDelete, specOrphan)
+	return errors.Errorf("spec.deletionPolicy has the unknown value %.64q; allowed are %s, %s", policy, specDelete,
+		specOrphan)
 }
 
 // permissions are what both the annotations and the spec of the object allow.

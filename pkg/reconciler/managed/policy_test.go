@@ -29,20 +29,37 @@ func TestPolicies(t *testing.T) {
 		after       time.Duration
 		left        int // disks
 	}{
-		"ObserveMissing":       {"observe never creates", map[string]string{management: "observe"}, missing, "Connect Observe", "False/ExternalResourceMissing", time.Minute, 0},
-		"ObserveDiffers":       {"observe never updates", map[string]string{management: "observe"}, differs, "Connect Observe", "True/ReconcileSuccess", time.Minute, 1},
-		"ObserveDeleted":       {"observe never deletes, and needs no look to know", map[string]string{management: "observe"}, deleted, "", "", 0, 1},
-		"ObserveDeleteMissing": {"what may not be created and is missing is no success", map[string]string{management: "observe-delete"}, missing, "Connect Observe", "False/ExternalResourceMissing", time.Minute, 0},
-		"ObserveDeleteDeleted": {"observe-delete deletes", map[string]string{management: "observe-delete"}, deleted, "Connect Observe Delete Observe", "", 0, 0},
-		"OrphanWins":           {"orphan always wins", map[string]string{management: "observe-delete", deletion: "orphan"}, deleted, "", "", 0, 1},
-		"Orphan":               {"orphan leaves the resource", map[string]string{deletion: "orphan"}, deleted, "", "", 0, 1},
-		"NoDelete":             {"observe-create-update updates", map[string]string{management: "observe-create-update"}, differs, "Connect Observe Update Observe", "True/ReconcileSuccess", time.Minute, 1},
-		"NoDeleteDeleted":      {"observe-create-update leaves the resource", map[string]string{management: "observe-create-update"}, deleted, "", "", 0, 1},
-		"Unknown":              {"what is not understood is refused", map[string]string{management: "Default"}, differs, "", "False/InvalidManagementPolicy", 10 * time.Minute, 1},
-		"UnknownDeleted":       {"also when the object is deleted", map[string]string{management: "bogus"}, deleted, "", "False/InvalidManagementPolicy", 10 * time.Minute, 1},
-		"UnknownDeletion":      {"and for the other policy", map[string]string{deletion: "Orphan"}, deleted, "", "False/InvalidManagementPolicy", 10 * time.Minute, 1},
-		"UnknownAdoption":      {"and for the third", map[string]string{meta.AnnotationKeyAdoptionPolicy: "maybe"}, missing, "", "False/InvalidManagementPolicy", 10 * time.Minute, 0},
-		"PausedDeleted":        {"pause outranks deletion", map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}, deleted, "", "False/ReconcilePaused", 10 * time.Minute, 1},
+		"ObserveMissing": {"observe never creates", map[string]string{management: "observe"}, missing,
+			"Connect Observe", "False/ExternalResourceMissing", time.Minute, 0},
+		"ObserveDiffers": {"observe never updates", map[string]string{management: "observe"}, differs,
+			"Connect Observe", "True/ReconcileSuccess", time.Minute, 1},
+		"ObserveDeleted": {"observe never deletes, and needs no look to know",
+			map[string]string{management: "observe"}, deleted, "", "", 0, 1},
+		"ObserveDeleteMissing": {"what may not be created and is missing is no success",
+			map[string]string{management: "observe-delete"}, missing, "Connect Observe",
+			"False/ExternalResourceMissing", time.Minute, 0},
+		"ObserveDeleteDeleted": {"observe-delete deletes", map[string]string{management: "observe-delete"}, deleted,
+			"Connect Observe Delete Observe", "", 0, 0},
+		"OrphanWins": {"orphan always wins",
+			map[string]string{management: "observe-delete", deletion: "orphan"}, deleted, "", "", 0, 1},
+		"Orphan": {"orphan leaves the resource", map[string]string{deletion: "orphan"}, deleted, "",
+			"", 0, 1},
+		"NoDelete": {"observe-create-update updates",
+			map[string]string{management: "observe-create-update"}, differs, "Connect Observe Update Observe",
+			"True/ReconcileSuccess", time.Minute, 1},
+		"NoDeleteDeleted": {"observe-create-update leaves the resource",
+			map[string]string{management: "observe-create-update"}, deleted, "", "", 0, 1},
+		"Unknown": {"what is not understood is refused", map[string]string{management: "Default"},
+			differs, "", "False/InvalidManagementPolicy", 10 * time.Minute, 1},
+		"UnknownDeleted": {"also when the object is deleted", map[string]string{management: "bogus"}, deleted,
+			"", "False/InvalidManagementPolicy", 10 * time.Minute, 1},
+		"UnknownDeletion": {"and for the other policy", map[string]string{deletion: "Orphan"}, deleted, "",
+			"False/InvalidManagementPolicy", 10 * time.Minute, 1},
+		"UnknownAdoption": {"and for the third", map[string]string{meta.AnnotationKeyAdoptionPolicy: "maybe"},
+			missing, "", "False/InvalidManagementPolicy", 10 * time.Minute, 0},
+		"PausedDeleted": {"pause outranks deletion",
+			map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}, deleted, "", "False/ReconcilePaused",
+			10 * time.Minute, 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +91,8 @@ func TestPolicies(t *testing.T) {
 			if tc.synced == "" {
 				return
 			}
-			if c := w.condition("Synced", tc.synced); !strings.HasPrefix(tc.synced, "True") && c.Message == "" && !strings.Contains(tc.synced, "Paused") {
+			if c := w.condition("Synced", tc.synced); !strings.HasPrefix(tc.synced, "True") && c.Message == "" &&
+				!strings.Contains(tc.synced, "Paused") {
 				t.Errorf("%s: the condition does not say what to do", tc.reason)
 			}
 			w.pass()
@@ -133,7 +151,8 @@ func TestADeletionWithoutEffectIsTold(t *testing.T) {
 	w.pass()
 	w.clock.SetTime(w.clock.Now().Add(2 * time.Minute))
 	w.pass()
-	w.expect(status, "Connect Observe Delete Observe Connect Observe Delete Observe", "Warning/ExternalResourceKeepsExisting")
+	w.expect(status, "Connect Observe Delete Observe Connect Observe Delete Observe",
+		"Warning/ExternalResourceKeepsExisting")
 	if c := w.condition("Synced", "True/ReconcileSuccess"); !strings.Contains(c.Message, "still exists") {
 		t.Errorf("message %q", c.Message)
 	}
@@ -148,7 +167,8 @@ func TestOthersFinalizersDelayTheDeletion(t *testing.T) {
 	w.pass()
 	w.pass()
 	w.expect(status, "Connect Observe Connect Observe", "")
-	if c := w.condition("Synced", "True/ReconcileSuccess"); !strings.Contains(c.Message, "example.org/backup") || strings.Contains(c.Message, "foreground") {
+	if c := w.condition("Synced", "True/ReconcileSuccess"); !strings.Contains(c.Message, "example.org/backup") ||
+		strings.Contains(c.Message, "foreground") {
 		t.Errorf("message %q, want it to name whom we wait for", c.Message)
 	}
 	w.clock.SetTime(w.clock.Now().Add(59 * time.Minute))
@@ -201,16 +221,19 @@ func TestIntervals(t *testing.T) {
 		want       time.Duration
 		warned     bool
 	}{
-		"Default":      {"a minute by default", "", nil, time.Minute, false},
-		"Own":          {"an object may ask for its own", "5m", nil, 5 * time.Minute, false},
-		"Floor":        {"but not for too little", "1ms", managed.WithMinPollInterval(10 * time.Second), 10 * time.Second, false},
+		"Default": {"a minute by default", "", nil, time.Minute, false},
+		"Own":     {"an object may ask for its own", "5m", nil, 5 * time.Minute, false},
+		"Floor": {"but not for too little", "1ms", managed.WithMinPollInterval(10 * time.Second),
+			10 * time.Second, false},
 		"Malformed":    {"what is no interval harms nobody and is told", "often", nil, time.Minute, true},
 		"Negative":     {"nor is a negative one", "-5s", nil, time.Minute, true},
 		"ZeroOption":   {"nor is zero, by option", "", managed.WithPollInterval(0), time.Minute, false},
 		"HookPositive": {"a hook decides", "5m", managed.WithPollIntervalHook(hook(2)), 10 * time.Minute, false},
-		"HookNegative": {"but a delay is never zero or less", "", managed.WithPollIntervalHook(hook(-1)), time.Minute, false},
-		"NilHook":      {"a hook that is nil is none", "", managed.WithPollIntervalHook(nil), time.Minute, false},
-		"Jitter":       {"jitter larger than the interval cannot stop polling", "", managed.WithPollJitterHook(time.Hour), time.Minute, false},
+		"HookNegative": {"but a delay is never zero or less", "", managed.WithPollIntervalHook(hook(-1)),
+			time.Minute, false},
+		"NilHook": {"a hook that is nil is none", "", managed.WithPollIntervalHook(nil), time.Minute, false},
+		"Jitter": {"jitter larger than the interval cannot stop polling", "",
+			managed.WithPollJitterHook(time.Hour), time.Minute, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

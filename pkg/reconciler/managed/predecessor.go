@@ -104,7 +104,8 @@ func (r *Reconciler) whyPaused(mg resource.Managed) string {
 	case theirs == "":
 		return ""
 	case meta.IsPaused(mg):
-		return fmt.Sprintf("paused by the annotations %s and %s: to resume, set %[1]s to \"false\", or remove both", ours, theirs)
+		return fmt.Sprintf("paused by the annotations %s and %s: to resume, set %[1]s to \"false\", or remove both",
+			ours, theirs)
 	}
 
 	return fmt.Sprintf("paused by the annotation %s: to resume, remove it, or set %s to \"false\"", theirs, ours)
@@ -173,9 +174,9 @@ func (p *pass) theirMarks() map[string]string {
 	return nil
 }
 
-// besideOurName returns the marks of a predecessor that count on an object to which an external name was given here already, by a user
-// or by moorage migrate objects. If theirs is another one, two names are two resources: ours stays. What was created under theirs is
-// not taken for a creation under ours, and a user is asked.
+// besideOurName returns the marks of a predecessor that count on an object to which an external name was given here
+// already, by a user or by moorage migrate objects. If theirs is another one, two names are two resources: ours
+// stays. What was created under theirs is not taken for a creation under ours, and a user is asked.
 func besideOurName(marks map[string]string, ours string) map[string]string {
 	theirs := marks[meta.AnnotationKeyExternalName]
 	switch {
@@ -189,20 +190,25 @@ func besideOurName(marks map[string]string, ours string) map[string]string {
 	return marks
 }
 
-// What tells that a creation was recorded here, or that a user has answered what became of one. An external name may have been given by
-// a user, and the other marks do not tell whether anything was created.
+// What tells that a creation was recorded here, or that a user has answered what became of one. An external name may
+// have been given by a user, and the other marks do not tell whether anything was created.
 var creationRecords = []string{
-	meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyOperation,
-	meta.AnnotationKeyCreationDetails, meta.AnnotationKeyRestored, meta.AnnotationKeyRestoredOwner, meta.AnnotationKeyWasUnresolved,
+	meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded,
+	meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyOperation,
+	meta.AnnotationKeyCreationDetails, meta.AnnotationKeyRestored, meta.AnnotationKeyRestoredOwner,
+	meta.AnnotationKeyWasUnresolved,
 }
 
-// The reasons of the condition Created as this runtime sets it: a provider may have a condition of its own of that name.
-var createdReasons = []commonv1.ConditionReason{commonv1.ReasonObserved, commonv1.ReasonUnresolved, commonv1.ReasonGivenUp}
+// The reasons of the condition Created as this runtime sets it: a provider may have a condition of its own of that
+// name.
+var createdReasons = []commonv1.ConditionReason{commonv1.ReasonObserved, commonv1.ReasonUnresolved,
+	commonv1.ReasonGivenUp}
 
-// neverHeld says whether nothing tells that this runtime has recorded a creation of the object: no mark of one, no record in the
-// status, and nothing that this process knows. Our finalizer does not tell: it may have been stored without the marks that
-// were to be taken over with it, or a replace may have taken these. Where names are chosen it is all that may tell of a
-// creation here; but not while the finalizer of a predecessor is beside it, which goes after that.
+// neverHeld says whether nothing tells that this runtime has recorded a creation of the object: no mark of one, no
+// record in the status, and nothing that this process knows. Our finalizer does not tell: it may have been stored
+// without the marks that were to be taken over with it, or a replace may have taken these. Where names are chosen it
+// is all that may tell of a creation here; but not while the finalizer of a predecessor is beside it, which goes
+// after that.
 func (p *pass) neverHeld() bool {
 	for _, key := range creationRecords {
 		if p.read.GetAnnotations()[key] != "" {
@@ -216,8 +222,8 @@ func (p *pass) neverHeld() bool {
 	return !known && !recorded && p.state.Seen == objectstate.CreationRef{}
 }
 
-// tookOver says whether the object was taken over by this name of a predecessor, and somebody has taken ours away since.
-// Where names are chosen there is no record of a creation by which it could be put back.
+// tookOver says whether the object was taken over by this name of a predecessor, and somebody has taken ours away
+// since. Where names are chosen there is no record of a creation by which it could be put back.
 func (p *pass) tookOver(name string) bool {
 	if !p.r.named || name == "" || meta.GetExternalName(p.read) != "" {
 		return false
@@ -235,7 +241,8 @@ func (p *pass) retires() bool {
 	if len(p.r.retired.finalizers)+len(p.r.retired.annotations) == 0 {
 		return false
 	}
-	held := meta.FinalizerExists(p.read, FinalizerName) || p.r.finalizer != nil && p.state.Seen != objectstate.CreationRef{}
+	held := meta.FinalizerExists(p.read, FinalizerName) ||
+		p.r.finalizer != nil && p.state.Seen != objectstate.CreationRef{}
 	if !held || meta.WasDeleted(p.mg) || p.r.halted(p.mg) || len(p.theirMarks()) > 0 {
 		return false
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// What was created here under a name of our choice keeps its name: a replace may take all annotations and bring that of a predecessor,
-// and the process may end.
+// What was created here under a name of our choice keeps its name: a replace may take all annotations and bring that
+// of a predecessor, and the process may end.
 func TestANameOfAPredecessorDoesNotReplaceOurs(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		w := succeeding(t, managed.WithDeterministicExternalName(true), managed.WithCreationGracePeriod(0))
@@ -39,8 +39,8 @@ func TestANameOfAPredecessorDoesNotReplaceOurs(t *testing.T) {
 	}
 }
 
-// What a predecessor has marked stays on the object until our marks are stored: admission may drop what a write adds, and
-// what the same write removes is removed.
+// What a predecessor has marked stays on the object until our marks are stored: admission may drop what a write adds,
+// and what the same write removes is removed.
 func TestMarksOfAPredecessorStayUntilOursAreStored(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		w := succeeding(t, managed.WithRetiredAnnotations(theirName, theirPending, theirSucceeded),

@@ -125,8 +125,9 @@ func TestAPredecessorThatLeftNothingCostsNothing(t *testing.T) {
 	g.expect("patch status", "", "Normal/ReconciliationPaused")
 }
 
-// Each record of a creation of ours alone tells that an object is ours, after a restart: then nothing of a predecessor's counts. What
-// tells of no creation does not: a mark of a failure, or a condition of the provider's own that is named Created.
+// Each record of a creation of ours alone tells that an object is ours, after a restart: then nothing of a
+// predecessor's counts. What tells of no creation does not: a mark of a failure, or a condition of the provider's own
+// that is named Created.
 func TestEachTraceTellsThatAnObjectIsOurs(t *testing.T) {
 	says := func(status metav1.ConditionStatus, reason commonv1.ConditionReason, message string) func(*volume.Volume) {
 		return func(v *volume.Volume) {
@@ -195,8 +196,8 @@ func TestRetiredAnnotationsGoWhileTheExternalSystemIsAway(t *testing.T) {
 	}
 }
 
-// An object whose creation came to nothing, and which is then replaced by what a predecessor left of it, is taken over, and keeps the external
-// system that it was in.
+// An object whose creation came to nothing, and which is then replaced by what a predecessor left of it, is taken
+// over, and keeps the external system that it was in.
 func TestAnObjectThatComesBackFromAPredecessorIsTakenOver(t *testing.T) {
 	w := succeeding(t)
 	w.cloud.Account = "north"

@@ -24,7 +24,8 @@ const (
 // succeeding is a world whose objects a predecessor kept, with a disk that it made.
 func succeeding(t *testing.T, o ...managed.ReconcilerOption) *world {
 	t.Helper()
-	w := newWorld(t, append([]managed.ReconcilerOption{managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer)}, o...)...)
+	w := newWorld(t, append([]managed.ReconcilerOption{managed.WithPredecessor("crossplane.io"),
+		managed.WithRetiredFinalizers(theirFinalizer)}, o...)...)
 	w.cloud.Put(volume.Disk{ID: "vol-0", SizeGiB: 1})
 
 	return w
@@ -84,8 +85,10 @@ func TestAPredecessorsPauseHolds(t *testing.T) {
 		w.pass()
 		w.pass()
 		v := w.get()
-		if disks := w.cloud.Disks(); len(disks) != 1 || disks[0].SizeGiB != 1 || !slices.Equal(v.Finalizers, []string{theirFinalizer}) || meta.GetExternalName(v) != "" {
-			t.Errorf("%s: a paused object was changed: disks %v, finalizers %v, annotations %v", name, disks, v.Finalizers, v.Annotations)
+		if disks := w.cloud.Disks(); len(disks) != 1 || disks[0].SizeGiB != 1 ||
+			!slices.Equal(v.Finalizers, []string{theirFinalizer}) || meta.GetExternalName(v) != "" {
+			t.Errorf("%s: a paused object was changed: disks %v, finalizers %v, annotations %v", name, disks,
+				v.Finalizers, v.Annotations)
 		}
 		if c := v.GetCondition("Synced"); c.Reason != "ReconcilePaused" {
 			t.Errorf("%s: it does not say that it is paused: %v", name, c)
@@ -108,10 +111,14 @@ func TestAPredecessorsPauseIsNamed(t *testing.T) {
 		annotations []string
 		want        string
 	}{
-		"theirs alone":      {[]string{theirPause, "true"}, "paused by the annotation " + theirPause + ": to resume, remove it, or set " + ours + ` to "false"`},
-		"ours without text": {[]string{theirPause, "true", ours, ""}, "paused by the annotation " + theirPause + ": to resume, remove it, or set " + ours + ` to "false"`},
-		"both":              {[]string{theirPause, "true", ours, "true"}, "paused by the annotations " + ours + " and " + theirPause + ": to resume, set " + ours + ` to "false", or remove both`},
-		"ours alone":        {[]string{ours, "true"}, ""},
+		"theirs alone": {[]string{theirPause, "true"},
+			"paused by the annotation " + theirPause + ": to resume, remove it, or set " + ours + ` to "false"`},
+		"ours without text": {[]string{theirPause, "true", ours, ""},
+			"paused by the annotation " + theirPause + ": to resume, remove it, or set " + ours + ` to "false"`},
+		"both": {[]string{theirPause, "true", ours, "true"},
+			"paused by the annotations " + ours + " and " + theirPause + ": to resume, set " + ours +
+				` to "false", or remove both`},
+		"ours alone": {[]string{ours, "true"}, ""},
 	} {
 		w := succeeding(t)
 		w.create(left(tc.annotations...))
@@ -134,7 +141,8 @@ func TestAnInterruptedCreationOfAPredecessorIsKnown(t *testing.T) {
 	if n := w.cloud.Count("Create"); n != 0 {
 		t.Errorf("%d calls of Create", n)
 	}
-	if c := w.get().GetCondition("Synced"); c.Status != "False" || !strings.Contains(c.Message, "cannot determine creation result") {
+	if c := w.get().GetCondition("Synced"); c.Status != "False" ||
+		!strings.Contains(c.Message, "cannot determine creation result") {
 		t.Errorf("%v", c)
 	}
 }
@@ -156,8 +164,10 @@ func TestTheMarkOfAPredecessorMayStay(t *testing.T) {
 	w.change(func(v *volume.Volume) { delete(v.Annotations, ours) })
 	w.pass()
 	w.pass()
-	if v := w.get(); w.cloud.Count("Create") != 1 || v.Annotations[theirPending] != at || v.GetCondition("Synced").Status != "True" {
-		t.Errorf("%d calls of Create, %v, and it says %v", w.cloud.Count("Create"), v.Annotations, v.GetCondition("Synced"))
+	if v := w.get(); w.cloud.Count("Create") != 1 || v.Annotations[theirPending] != at ||
+		v.GetCondition("Synced").Status != "True" {
+		t.Errorf("%d calls of Create, %v, and it says %v", w.cloud.Count("Create"), v.Annotations,
+			v.GetCondition("Synced"))
 	}
 }
 
@@ -230,7 +240,8 @@ func TestANameThatAPredecessorsUserChoseCounts(t *testing.T) {
 	}
 }
 
-// A creation that a runtime began which gives attempts no id has sent no token of ours: with one it would lead to another resource.
+// A creation that a runtime began which gives attempts no id has sent no token of ours: with one it would lead to
+// another resource.
 func TestAnUnknownCreationOfAPredecessorIsNotRepeatedByAToken(t *testing.T) {
 	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 	for name, marks := range map[string]map[string]string{
@@ -260,14 +271,17 @@ func TestAnUnknownCreationOfAPredecessorIsNotRepeatedByAToken(t *testing.T) {
 	}
 }
 
-// What a user is asked to remove from an object is on it, also if it is being deleted and only a predecessor kept it; and once that is
-// removed, the predecessor's annotations ask no more.
+// What a user is asked to remove from an object is on it, also if it is being deleted and only a predecessor kept it;
+// and once that is removed, the predecessor's annotations ask no more.
 func TestAnUnknownCreationOfAPredecessorCanBeAnsweredInDeletion(t *testing.T) {
 	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 	for name, marks := range map[string]map[string]string{
-		"nobody knows the result":                    {theirPending: at},
-		"nobody knows the result, after another one": {theirPending: at, theirSucceeded: time.Now().Add(-2 * time.Hour).UTC().Format(time.RFC3339)},
-		"nobody knows the name":                      {theirPending: at, theirSucceeded: at},
+		"nobody knows the result": {theirPending: at},
+		"nobody knows the result, after another one": {
+			theirPending:   at,
+			theirSucceeded: time.Now().Add(-2 * time.Hour).UTC().Format(time.RFC3339),
+		},
+		"nobody knows the name": {theirPending: at, theirSucceeded: at},
 	} {
 		w := succeeding(t)
 		w.create(func(v *volume.Volume) { v.Finalizers, v.Annotations = []string{theirFinalizer}, marks })

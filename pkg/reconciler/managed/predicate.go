@@ -53,9 +53,11 @@ func (r *Reconciler) annotated(before, now client.Object) bool {
 // released says whether our finalizer was taken from an object that is not deleted, which
 // only somebody else does.
 func released(before, now client.Object) bool {
-	return now.GetDeletionTimestamp().IsZero() && meta.FinalizerExists(before, FinalizerName) && !meta.FinalizerExists(now, FinalizerName)
+	return now.GetDeletionTimestamp().IsZero() && meta.FinalizerExists(before, FinalizerName) &&
+		!meta.FinalizerExists(now, FinalizerName)
 }
 
 func foreign(o client.Object) []string {
-	return slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(name string) bool { return name == FinalizerName || name == UnclaimedFinalizer })
+	return slices.DeleteFunc(slices.Clone(o.GetFinalizers()),
+		func(name string) bool { return name == FinalizerName || name == UnclaimedFinalizer })
 }

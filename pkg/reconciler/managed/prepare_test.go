@@ -47,7 +47,8 @@ func TestInitializersAreStoredWithTheIntent(t *testing.T) {
 // An initializer of another runtime writes by itself. That is accepted.
 func TestInitializersThatWrite(t *testing.T) {
 	var g gallery
-	g = newGallery(t, managed.WithInitializers(managed.InitializerFn(func(ctx context.Context, mg resource.Managed) error {
+	g = newGallery(t, managed.WithInitializers(managed.InitializerFn(func(ctx context.Context,
+		mg resource.Managed) error {
 		s, ok := mg.(*volume.Snapshot)
 		if !ok || meta.GetExternalName(mg) != "" {
 			return nil
@@ -81,7 +82,8 @@ func TestInitializersThatFail(t *testing.T) {
 		t.Error("no error")
 	}
 	g.expect("patch status", "", "Warning/CannotInitializeManagedResource")
-	if c := g.condition(commonv1.TypeSynced, "False/ReconcileError"); c.Message != "cannot initialize managed resource: no quota" {
+	if c := g.condition(commonv1.TypeSynced,
+		"False/ReconcileError"); c.Message != "cannot initialize managed resource: no quota" {
 		t.Errorf("message %q", c.Message)
 	}
 	fail = kerrors.NewConflict(schema.GroupResource{}, "data", errors.New("changed"))
@@ -108,7 +110,8 @@ func TestInitializersThatFail(t *testing.T) {
 func TestReferenceResolver(t *testing.T) {
 	var fail error
 	asked := 0
-	g := newGallery(t, managed.WithReferenceResolver(managed.ReferenceResolverFn(func(_ context.Context, mg resource.Managed) error {
+	g := newGallery(t, managed.WithReferenceResolver(managed.ReferenceResolverFn(func(_ context.Context,
+		mg resource.Managed) error {
 		asked++
 		if s, ok := mg.(*volume.Snapshot); ok && fail == nil {
 			s.Spec.Volume = "vol-9"
@@ -151,7 +154,8 @@ func TestTypedConnector(t *testing.T) {
 		t.Errorf("created %q, disconnected %d times", connector.created, connector.disconnected)
 	}
 
-	_, err := managed.Untyped(connector).Connect(t.Context(), &volume.Snapshot{ObjectMeta: metav1.ObjectMeta{Name: "x"}})
+	_, err := managed.Untyped(connector).Connect(t.Context(),
+		&volume.Snapshot{ObjectMeta: metav1.ObjectMeta{Name: "x"}})
 	if err == nil || err.Error() != "unexpected object type *volume.Snapshot" {
 		t.Errorf("error %v", err)
 	}
@@ -167,7 +171,8 @@ type typedCloud struct {
 	disconnected int
 }
 
-func (c *typedCloud) Connect(ctx context.Context, v *volume.Volume) (managed.TypedExternalClient[*volume.Volume], error) {
+func (c *typedCloud) Connect(ctx context.Context,
+	v *volume.Volume) (managed.TypedExternalClient[*volume.Volume], error) {
 	inner, err := c.cloud.Connect(ctx, v)
 	if err != nil {
 		return nil, err
@@ -201,13 +206,15 @@ type typedClient struct {
 
 func (c *typedClient) Disconnect(ctx context.Context) error { return c.cloud.Disconnect(ctx) }
 
-// An object that is to have its own name as external name has it in every call, also if an initializer takes the annotation away.
+// An object that is to have its own name as external name has it in every call, also if an initializer takes the
+// annotation away.
 func TestANameOfOurChoiceOutlastsAnInitializer(t *testing.T) {
-	w := newWorld(t, managed.WithDeterministicExternalName(true), managed.WithInitializers(managed.InitializerFn(func(_ context.Context, mg resource.Managed) error {
-		meta.RemoveAnnotations(mg, meta.AnnotationKeyExternalName)
+	w := newWorld(t, managed.WithDeterministicExternalName(true),
+		managed.WithInitializers(managed.InitializerFn(func(_ context.Context, mg resource.Managed) error {
+			meta.RemoveAnnotations(mg, meta.AnnotationKeyExternalName)
 
-		return nil
-	})))
+			return nil
+		})))
 	w.cloud.Named = true
 	w.cloud.Before = func(_ context.Context, call string, mg resource.Managed) error {
 		if name := meta.GetExternalName(mg); call != "Connect" && name != "data" {

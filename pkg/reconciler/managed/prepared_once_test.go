@@ -63,7 +63,8 @@ func TestPreparationIsAStepOfWhoHasOne(t *testing.T) {
 func TestAnInitializerThatWritesTheObjectItself(t *testing.T) {
 	var w *world
 	wrote := 0
-	w = newWorld(t, managed.WithInitializers(managed.InitializerFn(func(ctx context.Context, mg resource.Managed) error {
+	w = newWorld(t, managed.WithInitializers(managed.InitializerFn(func(ctx context.Context,
+		mg resource.Managed) error {
 		v, ok := mg.(*volume.Volume)
 		if !ok || v.Labels["tier"] != "" {
 			return nil
@@ -76,7 +77,8 @@ func TestAnInitializerThatWritesTheObjectItself(t *testing.T) {
 	w.cloud.Put(volume.Disk{ID: "vol-7", SizeGiB: 2})
 	object(meta.AnnotationKeyExternalName, "vol-7")(w)
 	w.pass()
-	if requests, calls, _ := w.taken(); wrote != 1 || requests != "patch, patch status" && requests != "patch status" || calls != look {
+	if requests, calls, _ := w.taken(); wrote != 1 ||
+		requests != "patch, patch status" && requests != "patch status" || calls != look {
 		t.Errorf("requests %q, calls %q after %d writes of the initializer", requests, calls, wrote)
 	}
 	w.condition(commonv1.TypeSynced, "True/ReconcileSuccess") // of the generation that it has now

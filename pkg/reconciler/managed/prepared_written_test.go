@@ -15,7 +15,8 @@ import (
 func TestWhatAnInitializerHasWrittenIsNotWrittenAgain(t *testing.T) {
 	var w *world
 	armed := false
-	w = newWorld(t, managed.WithInitializers(managed.InitializerFn(func(ctx context.Context, mg resource.Managed) error {
+	w = newWorld(t, managed.WithInitializers(managed.InitializerFn(func(ctx context.Context,
+		mg resource.Managed) error {
 		v, ok := mg.(*volume.Volume)
 		if !ok || !armed {
 			return nil
@@ -34,7 +35,8 @@ func TestWhatAnInitializerHasWrittenIsNotWrittenAgain(t *testing.T) {
 	w.pass()
 	w.expect("patch status", "Connect Observe Update Observe", "Normal/UpdatedExternalResource")
 	w.condition(commonv1.TypeSynced, "True/ReconcileSuccess")
-	if v, disks := w.get(), w.cloud.Disks(); v.Labels["tier"] != "gold" || v.Annotations["example.com/tier"] != "gold" || disks[0].SizeGiB != 2 {
+	if v, disks := w.get(), w.cloud.Disks(); v.Labels["tier"] != "gold" ||
+		v.Annotations["example.com/tier"] != "gold" || disks[0].SizeGiB != 2 {
 		t.Errorf("labels %v, annotations %v, disks %v", v.Labels, v.Annotations, disks)
 	}
 	w.pass()

@@ -64,7 +64,8 @@ func (p *pass) priorityFacts() lifecycle.PriorityFacts {
 		Known:     p.state.Known,
 	}
 	differs := p.read.GetCondition(commonv1.TypeUpToDate).Status == "False"
-	s.Healthy = observed && ready.Status == "True" && synced.Status == "True" && !differs && p.policy == nil && !p.r.halted(p.mg)
+	s.Healthy = observed && ready.Status == "True" && synced.Status == "True" && !differs && p.policy == nil &&
+		!p.r.halted(p.mg)
 
 	return s
 }
@@ -121,7 +122,8 @@ func (p *pass) deferPass() reconcile.Result {
 	after := time.Duration(p.r.random() * float64(p.interval()))
 	if p.r.bulk {
 		p.joinList(connectionName(p.mg), "")
-		if at, ok := p.r.lists.AlignPoll(connectionName(p.mg), p.now(), p.now().Add(p.interval()), 0, p.r.random()); ok {
+		if at, ok := p.r.lists.AlignPoll(connectionName(p.mg), p.now(), p.now().Add(p.interval()), 0,
+			p.r.random()); ok {
 			after = at.Sub(p.now())
 		}
 	}

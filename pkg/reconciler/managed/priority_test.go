@@ -33,10 +33,16 @@ func TestPriorities(t *testing.T) {
 		arrange func(*world)
 		want    int
 	}{
-		"Kept":     {"all is well", func(*world) {}, controller.PriorityPoll},
-		"Paused":   {"nothing is expected", func(w *world) { w.change(annotate(meta.AnnotationKeyReconciliationPaused, "true")) }, controller.PriorityPoll},
-		"Failed":   {"a failure is tried again", func(w *world) { w.cloud.Before = failing("Observe", boom) }, controller.PriorityErrorRetry},
-		"Terminal": {"it is not tried again soon", func(w *world) { w.cloud.Before = failing("Observe", external.Terminal("No", boom)) }, controller.PriorityPoll},
+		"Kept": {"all is well", func(*world) {}, controller.PriorityPoll},
+		"Paused": {"nothing is expected", func(w *world) {
+			w.change(annotate(meta.AnnotationKeyReconciliationPaused,
+				"true"))
+		}, controller.PriorityPoll},
+		"Failed": {"a failure is tried again", func(w *world) { w.cloud.Before = failing("Observe", boom) },
+			controller.PriorityErrorRetry},
+		"Terminal": {"it is not tried again soon",
+			func(w *world) { w.cloud.Before = failing("Observe", external.Terminal("No", boom)) },
+			controller.PriorityPoll},
 		"Unready": {"something is being made", func(w *world) {
 			w.cloud.After = func(_ context.Context, _ string, mg resource.Managed) error {
 				mg.SetConditions(commonv1.Creating())
@@ -87,24 +93,43 @@ func TestWhatIsWellIsLookedAtLaterAfterARestart(t *testing.T) {
 		options []managed.ReconcilerOption
 		waits   bool
 	}{
-		"Well":      {reason: "it is like a thousand others", waits: true},
-		"Option":    {reason: "the author wants to look at once", options: []managed.ReconcilerOption{managed.WithSpreadAfterRestart(false)}},
-		"Changed":   {reason: "a user changed it meanwhile", arrange: func(g gallery) { g.change(func(s *volume.Snapshot) { s.Spec.SizeGiB = 2 }) }},
-		"Deleted":   {reason: "a user deleted it meanwhile", arrange: gallery.delete},
-		"Requested": {reason: "a user asked for a look", arrange: func(g gallery) { g.annotate(meta.AnnotationKeyReconcileRequestedAt, "now") }},
-		"Paused":    {reason: "that has to be said", arrange: func(g gallery) { g.annotate(meta.AnnotationKeyReconciliationPaused, "true") }},
-		"Invalid":   {reason: "that has to be said", arrange: func(g gallery) { g.change(policies("x")) }},
+		"Well": {reason: "it is like a thousand others", waits: true},
+		"Option": {
+			reason:  "the author wants to look at once",
+			options: []managed.ReconcilerOption{managed.WithSpreadAfterRestart(false)},
+		},
+		"Changed": {
+			reason:  "a user changed it meanwhile",
+			arrange: func(g gallery) { g.change(func(s *volume.Snapshot) { s.Spec.SizeGiB = 2 }) },
+		},
+		"Deleted": {reason: "a user deleted it meanwhile", arrange: gallery.delete},
+		"Requested": {
+			reason:  "a user asked for a look",
+			arrange: func(g gallery) { g.annotate(meta.AnnotationKeyReconcileRequestedAt, "now") },
+		},
+		"Paused": {
+			reason:  "that has to be said",
+			arrange: func(g gallery) { g.annotate(meta.AnnotationKeyReconciliationPaused, "true") },
+		},
+		"Invalid": {reason: "that has to be said", arrange: func(g gallery) { g.change(policies("x")) }},
 		"Unready": {reason: "it is being made", arrange: func(g gallery) {
 			g.become(commonv1.Unavailable())
 		}},
-		"Unsynced": {reason: "it failed", arrange: func(g gallery) { g.become(commonv1.ReconcileError(errors.New("boom"))) }},
+		"Unsynced": {
+			reason:  "it failed",
+			arrange: func(g gallery) { g.become(commonv1.ReconcileError(errors.New("boom"))) },
+		},
 		"Differs": {reason: "an update has not shown its effect", arrange: func(g gallery) {
-			g.become(commonv1.Condition{Type: commonv1.TypeUpToDate, Status: "False", Reason: commonv1.ReasonUpdateRequested})
+			g.become(commonv1.Condition{
+				Type: commonv1.TypeUpToDate, Status: "False",
+				Reason: commonv1.ReasonUpdateRequested,
+			})
 		}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			g := newGallery(t, append([]managed.ReconcilerOption{managed.WithSpreadAfterRestart(true), managed.WithRandom(func() float64 { return 0.25 })}, tc.options...)...)
+			g := newGallery(t, append([]managed.ReconcilerOption{managed.WithSpreadAfterRestart(true),
+				managed.WithRandom(func() float64 { return 0.25 })}, tc.options...)...)
 			g.create(nil)
 			g.pass()
 			if tc.arrange != nil {
@@ -115,7 +140,8 @@ func TestWhatIsWellIsLookedAtLaterAfterARestart(t *testing.T) {
 			result := g.pass()
 			requests, calls, _ := g.taken()
 			if waits := calls == "" && requests == "" && result.RequeueAfter == 15*time.Second; waits != tc.waits {
-				t.Errorf("%s: waits %t, want %t: %v, requests %q, calls %q", tc.reason, waits, tc.waits, result, requests, calls)
+				t.Errorf("%s: waits %t, want %t: %v, requests %q, calls %q", tc.reason, waits, tc.waits, result,
+					requests, calls)
 			}
 			if tc.waits {
 				g.pass()
@@ -142,10 +168,12 @@ func TestAUserNeedNotWaitForTheSpread(t *testing.T) {
 
 // Whoever takes a while is noticed to be ready at most a tenth of that too late.
 func TestReadyIsNoticedInTime(t *testing.T) {
-	for _, takes := range []time.Duration{300 * time.Millisecond, 3 * time.Second, 12 * time.Second, 20 * time.Second, 90 * time.Second, 10 * time.Minute} {
+	for _, takes := range []time.Duration{300 * time.Millisecond, 3 * time.Second, 12 * time.Second,
+		20 * time.Second, 90 * time.Second, 10 * time.Minute} {
 		for _, random := range []float64{0, 0.5, 0.999} {
 			t.Run(fmt.Sprint(takes, random), func(t *testing.T) {
-				w := newWorld(t, managed.WithPollInterval(10*time.Minute), managed.WithRandom(func() float64 { return random }))
+				w := newWorld(t, managed.WithPollInterval(10*time.Minute),
+					managed.WithRandom(func() float64 { return random }))
 				w.create(nil)
 				begun := w.clock.Now().Add(700 * time.Millisecond)
 				w.clock.SetTime(begun)

@@ -28,7 +28,8 @@ type protectedMetadata struct {
 func (p *pass) protectedMetadata() protectedMetadata {
 	b := protectedMetadata{
 		name: p.mg.GetName(), namespace: p.mg.GetNamespace(), uid: p.mg.GetUID(), deleted: p.mg.GetDeletionTimestamp(),
-		version: p.mg.GetResourceVersion(), annotations: p.newest.GetAnnotations(), finalizers: p.newest.GetFinalizers(),
+		version: p.mg.GetResourceVersion(), annotations: p.newest.GetAnnotations(),
+		finalizers: p.newest.GetFinalizers(),
 	}
 	if now := p.mg.GetAnnotations(); !maps.Equal(now, b.annotations) {
 		b.annotations = maps.Clone(now)
@@ -43,7 +44,8 @@ func (p *pass) protectedMetadata() protectedMetadata {
 // identify has an object be again the one that it is, and be deleted if it was: a client that
 // decodes what the external system answers into its object empties the rest of it.
 func (b protectedMetadata) identify(mg resource.Managed) (changed bool) {
-	if mg.GetName() == b.name && mg.GetNamespace() == b.namespace && mg.GetUID() == b.uid && meta.WasDeleted(mg) == (b.deleted != nil) {
+	if mg.GetName() == b.name && mg.GetNamespace() == b.namespace && mg.GetUID() == b.uid &&
+		meta.WasDeleted(mg) == (b.deleted != nil) {
 		return false
 	}
 	mg.SetName(b.name)

@@ -19,7 +19,10 @@ func TestWhatACallTakesAwayIsPutBack(t *testing.T) {
 	const theirs = "example.org/theirs"
 	going := metav1.NewTime(noon)
 	whole := func(change func(*fake.Managed)) *fake.Managed {
-		mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-1", meta.AnnotationKeyCreateAttempt: ownDone, theirs: "a"})
+		mg := bearing(map[string]string{
+			meta.AnnotationKeyExternalName: "vol-1", meta.AnnotationKeyCreateAttempt: ownDone,
+			theirs: "a",
+		})
 		mg.Namespace, mg.ResourceVersion, mg.Finalizers = "quay", "7", []string{"example.org/held", FinalizerName}
 		change(mg)
 
@@ -37,26 +40,36 @@ func TestWhatACallTakesAwayIsPutBack(t *testing.T) {
 		stays   func(*fake.Managed) // what of the call stays
 		changed bool
 	}{
-		"Nothing":     {"it leaves all as it is", as, as, as, false},
-		"Reads":       {"it has read what is stored now", as, func(mg *fake.Managed) { mg.ResourceVersion, mg.Annotations, mg.Finalizers = "8", nil, nil }, func(mg *fake.Managed) { mg.ResourceVersion, mg.Annotations, mg.Finalizers = "8", nil, nil }, false},
-		"Version":     {"without its version no write would fail", as, func(mg *fake.Managed) { mg.ResourceVersion = "" }, as, false},
-		"Empties":     {"it decodes an answer into the object", as, func(mg *fake.Managed) { mg.ObjectMeta = metav1.ObjectMeta{} }, as, true},
-		"Name":        {"the object is another", as, func(mg *fake.Managed) { mg.Name = "info" }, as, true},
-		"Namespace":   {"or elsewhere", as, func(mg *fake.Managed) { mg.Namespace = "pier" }, as, true},
-		"UID":         {"or a later one", as, func(mg *fake.Managed) { mg.UID = "uid-2" }, as, true},
-		"Goes":        {"it is not deleted", as, func(mg *fake.Managed) { mg.DeletionTimestamp = &going }, as, true},
-		"Stays":       {"it is deleted", func(mg *fake.Managed) { mg.DeletionTimestamp = &going }, func(mg *fake.Managed) { mg.DeletionTimestamp = nil }, as, true},
-		"Held":        {"it keeps what keeps it", as, func(mg *fake.Managed) { mg.Finalizers = mg.Finalizers[1:] }, as, true},
-		"Holds":       {"and nothing else", as, func(mg *fake.Managed) { mg.Finalizers = append(mg.Finalizers, "example.org/own") }, as, true},
-		"Bare":        {"what others have noted stays", as, func(mg *fake.Managed) { mg.Annotations = nil }, as, true},
-		"Theirs":      {"it may change it", as, annotate(theirs, "b"), annotate(theirs, "b"), false},
-		"Emptied":     {"or empty it", as, annotate(theirs, ""), annotate(theirs, ""), false},
-		"Own":         {"it may add its own", as, annotate("example.org/own", "1"), annotate("example.org/own", "1"), false},
-		"Mark":        {"a mark is ours", as, annotate(meta.AnnotationKeyCreateAttempt, ownID), as, true},
-		"MarkAdded":   {"also one that was not there", as, annotate(meta.AnnotationKeyOperation, "op-1"), as, true},
-		"NameChanged": {"the external name is its business", as, annotate(meta.AnnotationKeyExternalName, "vol-2"), annotate(meta.AnnotationKeyExternalName, "vol-2"), false},
+		"Nothing": {"it leaves all as it is", as, as, as, false},
+		"Reads": {"it has read what is stored now", as,
+			func(mg *fake.Managed) { mg.ResourceVersion, mg.Annotations, mg.Finalizers = "8", nil, nil },
+			func(mg *fake.Managed) { mg.ResourceVersion, mg.Annotations, mg.Finalizers = "8", nil, nil }, false},
+		"Version": {"without its version no write would fail", as,
+			func(mg *fake.Managed) { mg.ResourceVersion = "" }, as, false},
+		"Empties": {"it decodes an answer into the object", as,
+			func(mg *fake.Managed) { mg.ObjectMeta = metav1.ObjectMeta{} }, as, true},
+		"Name":      {"the object is another", as, func(mg *fake.Managed) { mg.Name = "info" }, as, true},
+		"Namespace": {"or elsewhere", as, func(mg *fake.Managed) { mg.Namespace = "pier" }, as, true},
+		"UID":       {"or a later one", as, func(mg *fake.Managed) { mg.UID = "uid-2" }, as, true},
+		"Goes":      {"it is not deleted", as, func(mg *fake.Managed) { mg.DeletionTimestamp = &going }, as, true},
+		"Stays": {"it is deleted", func(mg *fake.Managed) { mg.DeletionTimestamp = &going },
+			func(mg *fake.Managed) { mg.DeletionTimestamp = nil }, as, true},
+		"Held": {"it keeps what keeps it", as, func(mg *fake.Managed) { mg.Finalizers = mg.Finalizers[1:] },
+			as, true},
+		"Holds": {"and nothing else", as,
+			func(mg *fake.Managed) { mg.Finalizers = append(mg.Finalizers, "example.org/own") }, as, true},
+		"Bare":    {"what others have noted stays", as, func(mg *fake.Managed) { mg.Annotations = nil }, as, true},
+		"Theirs":  {"it may change it", as, annotate(theirs, "b"), annotate(theirs, "b"), false},
+		"Emptied": {"or empty it", as, annotate(theirs, ""), annotate(theirs, ""), false},
+		"Own": {"it may add its own", as, annotate("example.org/own", "1"), annotate("example.org/own", "1"),
+			false},
+		"Mark":      {"a mark is ours", as, annotate(meta.AnnotationKeyCreateAttempt, ownID), as, true},
+		"MarkAdded": {"also one that was not there", as, annotate(meta.AnnotationKeyOperation, "op-1"), as, true},
+		"NameChanged": {"the external name is its business", as, annotate(meta.AnnotationKeyExternalName, "vol-2"),
+			annotate(meta.AnnotationKeyExternalName, "vol-2"), false},
 		"NameEmptied": {"but not to lose it", as, annotate(meta.AnnotationKeyExternalName, ""), as, true},
-		"NameFound":   {"it may tell the name", nameless, annotate(meta.AnnotationKeyExternalName, "vol-2"), annotate(meta.AnnotationKeyExternalName, "vol-2"), false},
+		"NameFound": {"it may tell the name", nameless, annotate(meta.AnnotationKeyExternalName, "vol-2"),
+			annotate(meta.AnnotationKeyExternalName, "vol-2"), false},
 	}
 	for name, tc := range cases {
 		mg, want := whole(tc.before), whole(tc.before)
@@ -98,7 +111,8 @@ func TestWhatThePassHasAddedIsPutBack(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	var same resource.Managed = read
-	if b := passOf(same, &objectState{}).protectedMetadata(); b.name != "data" || b.uid != ownerUID || b.deleted != nil {
+	if b := passOf(same, &objectState{}).protectedMetadata(); b.name != "data" || b.uid != ownerUID ||
+		b.deleted != nil {
 		t.Errorf("belongings %+v", b)
 	}
 }

@@ -31,7 +31,8 @@ func (p *pass) prunedBefore(newest statusImage, patch map[string]any) bool {
 // unstoredStatus returns what the API server has not stored of a status although it says so, and on top of what
 // that is missing: a definition that lacks a field stores the rest. It is nil if all is stored, or if
 // nobody can tell because the status was written over whatever there was.
-func (p *pass) unstoredStatus(newest, desired statusImage, answer resource.Managed, before string) (statusImage, map[string]any) {
+func (p *pass) unstoredStatus(newest, desired statusImage, answer resource.Managed,
+	before string) (statusImage, map[string]any) {
 	stored, err := statusLike(answer, p.newest, newest)
 	if err != nil || before == "" {
 		return stored, nil

@@ -34,8 +34,9 @@ var careless = map[string]func(mg resource.Managed, name string){
 	"empties the name": func(mg resource.Managed, name string) { meta.SetExternalName(mg, name) },
 	"has marks of another runtime": func(mg resource.Managed, _ string) {
 		meta.AddAnnotations(mg, map[string]string{
-			meta.AnnotationKeyExternalCreatePending: "2036-01-01T00:00:00Z", meta.AnnotationKeyCreateAttempt: "0badcafe",
-			meta.AnnotationKeyBackendIdentity: "elsewhere", meta.AnnotationKeyOperation: "op-9",
+			meta.AnnotationKeyExternalCreatePending: "2036-01-01T00:00:00Z",
+			meta.AnnotationKeyCreateAttempt:         "0badcafe",
+			meta.AnnotationKeyBackendIdentity:       "elsewhere", meta.AnnotationKeyOperation: "op-9",
 		})
 	},
 }
@@ -69,12 +70,16 @@ func TestACarelessClientTakesNothingAway(t *testing.T) {
 		lost    bool          // nobody knows what the creation led to
 		handle  string
 	}{
-		"all goes well":                       {},
-		"the answer of the creation is lost":  {answers: map[string]error{"Create": errLost}, lost: true},
-		"what was created is looked up":       {answers: map[string]error{"Create": errLost}, window: time.Second},
-		"an update goes on":                   {answers: map[string]error{"Update": external.InProgress("op-1", time.Second)}, handle: "op-1"},
-		"an update fails":                     {answers: map[string]error{"Update": errLost}},
-		"a deletion is accepted, and goes on": {answers: map[string]error{"Delete": external.InProgress("op-2", time.Second)}},
+		"all goes well":                      {},
+		"the answer of the creation is lost": {answers: map[string]error{"Create": errLost}, lost: true},
+		"what was created is looked up":      {answers: map[string]error{"Create": errLost}, window: time.Second},
+		"an update goes on": {
+			answers: map[string]error{"Update": external.InProgress("op-1", time.Second)},
+			handle:  "op-1",
+		},
+		"an update fails": {answers: map[string]error{"Update": errLost}},
+		"a deletion is accepted, and goes on": {answers: map[string]error{"Delete": external.InProgress("op-2",
+			time.Second)}},
 	}
 	for manner, way := range careless {
 		for story, tc := range stories {
@@ -95,7 +100,9 @@ func TestACarelessClientTakesNothingAway(t *testing.T) {
 				})
 				_, _ = w.try()
 				w.marked(false)
-				if v := w.get(); !slices.Equal(v.Finalizers, []string{"example.com/theirs", managed.FinalizerName}) || v.Annotations[meta.AnnotationKeyOperation] != tc.handle {
+				if v := w.get(); !slices.Equal(v.Finalizers,
+					[]string{"example.com/theirs", managed.FinalizerName}) ||
+					v.Annotations[meta.AnnotationKeyOperation] != tc.handle {
 					t.Errorf("finalizers %q, operation %q", v.Finalizers, v.Annotations[meta.AnnotationKeyOperation])
 				}
 				w.change(func(v *volume.Volume) { meta.RemoveFinalizer(v, "example.com/theirs") })
@@ -117,7 +124,9 @@ func (w *world) marked(lost bool) {
 	w.Helper()
 	v := w.get()
 	id, disks := v.Annotations[meta.AnnotationKeyCreateAttempt], w.cloud.Disks()
-	if len(disks) != 1 || id == "" || id == "0badcafe" || v.Annotations[meta.AnnotationKeyExternalCreatePending] == "" || v.Annotations[meta.AnnotationKeyBackendIdentity] != "" ||
+	if len(disks) != 1 || id == "" || id == "0badcafe" ||
+		v.Annotations[meta.AnnotationKeyExternalCreatePending] == "" ||
+		v.Annotations[meta.AnnotationKeyBackendIdentity] != "" ||
 		!lost && meta.GetExternalName(v) != disks[0].ID {
 		w.Errorf("disks %v, annotations %v", disks, v.Annotations)
 	}
@@ -165,7 +174,8 @@ func TestAClientThatReadsTheObject(t *testing.T) {
 	w.pass()
 	w.pass()
 	v := w.get()
-	if old := v.Annotations["example.com/old"]; old != "" || v.Annotations["example.com/new"] != "1" || !slices.Equal(v.Finalizers, []string{"example.com/new", managed.FinalizerName}) {
+	if old := v.Annotations["example.com/old"]; old != "" || v.Annotations["example.com/new"] != "1" ||
+		!slices.Equal(v.Finalizers, []string{"example.com/new", managed.FinalizerName}) {
 		t.Errorf("finalizers %q, annotations %v", v.Finalizers, v.Annotations)
 	}
 }
@@ -173,7 +183,8 @@ func TestAClientThatReadsTheObject(t *testing.T) {
 // A carelessDisk replaces the annotations of what it was shown in a list, too.
 type carelessDisk struct{ typedDisk }
 
-func (d carelessDisk) ObserveListed(ctx context.Context, v *volume.Volume, listed any) (managed.ExternalObservation, error) {
+func (d carelessDisk) ObserveListed(ctx context.Context, v *volume.Volume,
+	listed any) (managed.ExternalObservation, error) {
 	defer v.SetAnnotations(nil)
 
 	return d.typedDisk.ObserveListed(ctx, v, listed)

@@ -27,7 +27,10 @@ func TestAChangeIsComparedWithoutVolatileFields(t *testing.T) {
 // A change is compared with the one that was not stored without its times, and is sent with them.
 func TestAChangeIsComparedWithoutItsTimes(t *testing.T) {
 	change := func(at time.Time) map[string]any {
-		return map[string]any{"size": int64(5), "conditions": []commonv1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(at)}}}
+		return map[string]any{
+			"size":       int64(5),
+			"conditions": []commonv1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(at)}},
+		}
 	}
 	p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
 	for _, at := range []time.Time{noon, noon.Add(time.Second)} {

@@ -39,7 +39,8 @@ type ConnectionPublisher interface {
 type ConnectionPublisherFn func(ctx context.Context, mg resource.Managed, details ConnectionDetails) (bool, error)
 
 // PublishConnection calls the function.
-func (fn ConnectionPublisherFn) PublishConnection(ctx context.Context, mg resource.Managed, details ConnectionDetails) (bool, error) {
+func (fn ConnectionPublisherFn) PublishConnection(ctx context.Context, mg resource.Managed,
+	details ConnectionDetails) (bool, error) {
 	return fn(ctx, mg, details)
 }
 
@@ -75,7 +76,8 @@ func (p *pass) unpublished() bool {
 	p.details = digest(to, details)
 	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
 	if p.state.Published != p.details {
-		return !ok || p.state.Published != none || p.requested != "" || !p.publishedAs(hasher.GetConnectionDetailsHash())
+		return !ok || p.state.Published != none || p.requested != "" ||
+			!p.publishedAs(hasher.GetConnectionDetailsHash())
 	}
 	if ok { // again, if what told it was lost
 		hasher.SetConnectionDetailsHash(p.state.PublishedAs)
@@ -107,7 +109,8 @@ func (p *pass) warnOldSecret() {
 		return
 	}
 	p.recordEvent(event.Warning(reasonOldSecret, errors.New(fmt.Sprintf(
-		"Secret %s still holds the connection details that were published there before; delete it if nobody uses it: it goes with this object", before))))
+		"Secret %s still holds the connection details that were published there before; delete it if nobody uses it: it "+
+			"goes with this object", before))))
 	if now == "" {
 		hasher.SetConnectionDetailsHash("")
 	}
@@ -233,19 +236,23 @@ func ownerOf(secret *corev1.Secret) Stamp {
 	}
 	of := schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind)
 
-	return Stamp(strings.Join([]string{"", of.Group, of.Kind, secret.GetNamespace(), controller.Name, string(controller.UID)}, "/"))
+	return Stamp(strings.Join([]string{"", of.Group, of.Kind, secret.GetNamespace(), controller.Name,
+		string(controller.UID)}, "/"))
 }
 
 // notOwned says that a Secret is not the object's, and, if nobody controls it, how it becomes that.
 func notOwned(current, desired *corev1.Secret) error {
 	name := current.GetName()
-	text := fmt.Sprintf("secret %s exists and does not belong to this object: name another in spec.writeConnectionSecretToRef, or delete that one", name)
+	text := fmt.Sprintf("secret %s exists and does not belong to this object: name another in "+
+		"spec.writeConnectionSecretToRef, or delete that one", name)
 	if metav1.GetControllerOf(current) == nil {
-		owned, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": desired.GetOwnerReferences()}})
+		owners := map[string]any{"ownerReferences": desired.GetOwnerReferences()}
+		owned, err := json.Marshal(map[string]any{"metadata": owners})
 		if err != nil {
 			return errors.Wrap(err, "cannot encode owner references")
 		}
-		text += fmt.Sprintf("; if it is the connection secret of this object and was restored from a backup, keep what it holds: kubectl patch secret %s --namespace %s --patch '%s'",
+		text += fmt.Sprintf("; if it is the connection secret of this object and was restored from a backup, keep what it "+
+			"holds: kubectl patch secret %s --namespace %s --patch '%s'",
 			name, current.GetNamespace(), owned)
 	}
 

@@ -25,7 +25,8 @@ func snapshotBefore() managed.Stamp {
 
 // snapshotNow is the stamp of the restored object.
 func snapshotNow() managed.Stamp {
-	return (stamped{}).own(&volume.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-1"}})
+	return (stamped{}).own(&volume.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name,
+		UID: "uid-1"}})
 }
 
 // onSecret is a stamp as the connection Secret of its object bears it.
@@ -37,7 +38,8 @@ func onSecret(of managed.Stamp) string {
 
 // newRestoredGallery returns a gallery in which a disk bears a stamp, and first the connection Secret and then its
 // object were restored from a backup: as Velero does it, without owners, unless change does it otherwise.
-func newRestoredGallery(t *testing.T, mark *managed.Stamp, from string, change func(*corev1.Secret), recorded string) gallery {
+func newRestoredGallery(t *testing.T, mark *managed.Stamp, from string, change func(*corev1.Secret),
+	recorded string) gallery {
 	t.Helper()
 	g := newGallery(t)
 	g.wrap(func(c managed.ExternalClient) managed.ExternalClient { return stamped{c, mark} })
@@ -67,7 +69,10 @@ var otherOwner = metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name
 func controlled(apiVersion, kind, name, uid string) func(*corev1.Secret) {
 	return func(s *corev1.Secret) {
 		delete(s.Annotations, managed.StampKey)
-		s.OwnerReferences = []metav1.OwnerReference{otherOwner, {APIVersion: apiVersion, Kind: kind, Name: name, UID: types.UID(uid), Controller: new(true)}}
+		s.OwnerReferences = []metav1.OwnerReference{otherOwner, {
+			APIVersion: apiVersion, Kind: kind, Name: name, UID: types.UID(uid),
+			Controller: new(true),
+		}}
 	}
 }
 
@@ -92,22 +97,35 @@ func TestConnectionSecretsThatAreRestoredFirst(t *testing.T) {
 	}{
 		"without owners":                     {snapshotBefore(), "cluster-1", nil, "", true, false},
 		"without owners, by the whole stamp": {snapshotBefore(), string(snapshotBefore()), nil, "", true, false},
-		"with its owner":                     {snapshotBefore(), "cluster-1", controlled(version, "Snapshot", "data", "uid-0"), "", true, false},
-		"with its owner, by another version": {snapshotBefore(), "cluster-1", controlled(volume.GroupVersion.Group+"/v0", "Snapshot", "data", "uid-0"), "", true, false},
+		"with its owner": {snapshotBefore(), "cluster-1",
+			controlled(version, "Snapshot", "data", "uid-0"), "", true, false},
+		"with its owner, by another version": {snapshotBefore(), "cluster-1",
+			controlled(volume.GroupVersion.Group+"/v0", "Snapshot", "data", "uid-0"), "", true, false},
 		"with its owner, and the object as another": {snapshotBefore(), "cluster-1", func(s *corev1.Secret) {
 			controlled(version, "Snapshot", "data", "uid-0")(s)
-			s.OwnerReferences = append(s.OwnerReferences, metav1.OwnerReference{APIVersion: version, Kind: "Snapshot", Name: "data", UID: "uid-1"})
+			s.OwnerReferences = append(s.OwnerReferences, metav1.OwnerReference{
+				APIVersion: version, Kind: "Snapshot", Name: "data", UID: "uid-1",
+			})
 		}, "", true, false},
-		"published after the restore":   {snapshotNow(), "", nil, "uid-1/uid-0", true, false},
-		"controlled by another UID":     {snapshotBefore(), "cluster-1", controlled(version, "Snapshot", "data", "uid-7"), "", false, false},
-		"controlled by another name":    {snapshotBefore(), "cluster-1", controlled(version, "Snapshot", "other", "uid-0"), "", false, false},
-		"controlled by another kind":    {snapshotBefore(), "cluster-1", controlled(version, "Volume", "data", "uid-0"), "", false, false},
-		"controlled by another group":   {snapshotBefore(), "cluster-1", controlled("example.org/v1", "Snapshot", "data", "uid-0"), "", false, false},
-		"of another UID":                {snapshotBefore(), "cluster-1", stampedWith("/uid-0", "/uid-7"), "", false, true},
-		"of another name":               {snapshotBefore(), "cluster-1", stampedWith("/data/", "/other/"), "", false, true},
-		"of another namespace":          {snapshotBefore(), "cluster-1", stampedWith("/default/", "/other/"), "", false, true},
-		"of another kind":               {snapshotBefore(), "cluster-1", stampedWith("/Snapshot/", "/Volume/"), "", false, true},
-		"of nobody":                     {snapshotBefore(), "cluster-1", func(s *corev1.Secret) { s.Annotations = nil }, "", false, true},
+		"published after the restore": {snapshotNow(), "", nil, "uid-1/uid-0", true, false},
+		"controlled by another UID": {snapshotBefore(), "cluster-1",
+			controlled(version, "Snapshot", "data", "uid-7"), "", false, false},
+		"controlled by another name": {snapshotBefore(), "cluster-1",
+			controlled(version, "Snapshot", "other", "uid-0"), "", false, false},
+		"controlled by another kind": {snapshotBefore(), "cluster-1",
+			controlled(version, "Volume", "data", "uid-0"), "", false, false},
+		"controlled by another group": {snapshotBefore(), "cluster-1",
+			controlled("example.org/v1", "Snapshot", "data", "uid-0"), "", false, false},
+		"of another UID": {snapshotBefore(), "cluster-1", stampedWith("/uid-0", "/uid-7"), "", false,
+			true},
+		"of another name": {snapshotBefore(), "cluster-1", stampedWith("/data/", "/other/"), "", false,
+			true},
+		"of another namespace": {snapshotBefore(), "cluster-1", stampedWith("/default/", "/other/"), "",
+			false, true},
+		"of another kind": {snapshotBefore(), "cluster-1", stampedWith("/Snapshot/", "/Volume/"), "",
+			false, true},
+		"of nobody": {snapshotBefore(), "cluster-1",
+			func(s *corev1.Secret) { s.Annotations = nil }, "", false, true},
 		"its user has said nothing":     {snapshotNow(), "", nil, "", false, true},
 		"what is said has no effect":    {snapshotNow(), "cluster-1", nil, "", false, true},
 		"recorded of the object before": {snapshotNow(), "", nil, "uid-0/uid-0", false, true},
@@ -116,7 +134,8 @@ func TestConnectionSecretsThatAreRestoredFirst(t *testing.T) {
 			controlled(version, "Volume", "data", "uid-5")(s)
 			s.Annotations[managed.StampKey] = onSecret(snapshotBefore())
 		}, "uid-1/uid-0", false, false},
-		"recorded of nobody, of nobody":       {snapshotNow(), "", func(s *corev1.Secret) { s.Annotations = nil }, "uid-1/", false, true},
+		"recorded of nobody, of nobody": {snapshotNow(), "", func(s *corev1.Secret) { s.Annotations = nil },
+			"uid-1/", false, true},
 		"recorded of nobody, stamp of nobody": {snapshotNow(), "", stampedWith("/uid-0", "/"), "uid-1", false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +149,8 @@ func TestConnectionSecretsThatAreRestoredFirst(t *testing.T) {
 				if diff := cmp.Diff(before, after); diff != "" {
 					t.Errorf("the Secret of somebody else was written: %s", diff)
 				}
-				if got := strings.Contains(c.Message, "kubectl patch secret login --namespace default"); got != tc.helped {
+				if got := strings.Contains(c.Message,
+					"kubectl patch secret login --namespace default"); got != tc.helped {
 					t.Errorf("says how the Secret is given to the object: %t: %s", got, c.Message)
 				}
 
@@ -138,18 +158,23 @@ func TestConnectionSecretsThatAreRestoredFirst(t *testing.T) {
 			}
 			g.condition(commonv1.TypeSynced, "True/ReconcileSuccess")
 			g.condition(commonv1.TypeReady, "True/Available")
-			if got := string(after.Data["password"]) + ", " + string(after.Data["recovery"]); got != "rotated, told by Create alone" {
+			if got := string(after.Data["password"]) + ", " +
+				string(after.Data["recovery"]); got != "rotated, told by Create alone" {
 				t.Errorf("the Secret holds %s", got)
 			}
 			var owners []metav1.OwnerReference
 			if len(before.OwnerReferences) > 0 {
 				owners = append(owners, otherOwner)
 			}
-			owners = append(owners, metav1.OwnerReference{APIVersion: version, Kind: "Snapshot", Name: "data", UID: "uid-1", Controller: new(true)})
+			owners = append(owners, metav1.OwnerReference{
+				APIVersion: version, Kind: "Snapshot", Name: "data", UID: "uid-1",
+				Controller: new(true),
+			})
 			if diff := cmp.Diff(owners, after.OwnerReferences); diff != "" {
 				t.Errorf("owners: %s", diff)
 			}
-			if want := (map[string]string{managed.StampKey: onSecret(snapshotNow()), "note": "kept"}); !cmp.Equal(after.Annotations, want) {
+			if want := (map[string]string{managed.StampKey: onSecret(snapshotNow()),
+				"note": "kept"}); !cmp.Equal(after.Annotations, want) {
 				t.Errorf("annotations: %v", after.Annotations)
 			}
 		})
@@ -192,12 +217,14 @@ func TestASecretThatAUserGivesToItsObject(t *testing.T) {
 	mark := snapshotNow()
 	g := newRestoredGallery(t, &mark, "", nil, "")
 	g.pass()
-	_, command, _ := strings.Cut(g.get().GetCondition(commonv1.TypeSynced).Message, "kubectl patch secret login --namespace default --patch '")
+	_, command, _ := strings.Cut(g.get().GetCondition(commonv1.TypeSynced).Message,
+		"kubectl patch secret login --namespace default --patch '")
 	patch, _, _ := strings.Cut(command, "'")
 	g.Must(g.API.Patch(g.Context(), g.secret("login"), client.RawPatch(types.StrategicMergePatchType, []byte(patch))))
 	g.pass()
 	g.condition(commonv1.TypeSynced, "True/ReconcileSuccess")
-	if s := g.secret("login"); !metav1.IsControlledBy(s, g.get()) || string(s.Data["password"]) != "rotated" || len(s.Data) != 3 {
+	if s := g.secret("login"); !metav1.IsControlledBy(s, g.get()) || string(s.Data["password"]) != "rotated" ||
+		len(s.Data) != 3 {
 		t.Errorf("the Secret is %+v", s)
 	}
 }

@@ -36,12 +36,14 @@ func TestConnectionDetailsArePublished(t *testing.T) {
 		return nil
 	}
 	g.pass()
-	g.expect("patch, patch, create secret, patch status", "Connect Observe Create Observe", "Normal/CreatedExternalResource")
+	g.expect("patch, patch, create secret, patch status", "Connect Observe Create Observe",
+		"Normal/CreatedExternalResource")
 	s := g.secret("login")
 	if got := fmt.Sprintf("%s %s", s.Data["id"], s.Data["password"]); got != "vol-1 password-of-vol-1" {
 		t.Errorf("secret: %s", got)
 	}
-	if !metav1.IsControlledBy(s, g.get()) || s.OwnerReferences[0].BlockOwnerDeletion != nil || s.OwnerReferences[0].Kind != "Snapshot" {
+	if !metav1.IsControlledBy(s, g.get()) || s.OwnerReferences[0].BlockOwnerDeletion != nil ||
+		s.OwnerReferences[0].Kind != "Snapshot" {
 		t.Errorf("owners: %+v", s.OwnerReferences)
 	}
 	g.condition(commonv1.TypeReady, "True/Available")
@@ -124,7 +126,10 @@ func TestTypeOfConnectionSecrets(t *testing.T) {
 // Ready, and drift is corrected all the same.
 func TestSecretsOfOthersAreLeftAlone(t *testing.T) {
 	g := newGallery(t)
-	other := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "login"}, Data: map[string][]byte{"password": []byte("theirs")}}
+	other := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "login"},
+		Data:       map[string][]byte{"password": []byte("theirs")},
+	}
 	g.Create(other)
 	g.create(secretNamed("login"))
 	g.pass()
@@ -160,7 +165,8 @@ func TestPublisherOfTheAuthors(t *testing.T) {
 			return true, fail
 		})))
 	g.create(nil)
-	if _, err := g.try(); err == nil || !strings.Contains(err.Error(), "cannot publish connection details: vault sealed") {
+	if _, err := g.try(); err == nil || !strings.Contains(err.Error(),
+		"cannot publish connection details: vault sealed") {
 		t.Errorf("error: %v", err)
 	}
 	g.condition(commonv1.TypeReady, "False/Creating")

@@ -25,7 +25,10 @@ func TestASecretThatHasAnotherOwnerSinceIsNotChanged(t *testing.T) {
 		changed = true
 		s := g.secret("login")
 		g.Change(s, func() {
-			s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "another", UID: "uid-2", Controller: new(true)}}
+			s.OwnerReferences = []metav1.OwnerReference{{
+				APIVersion: "v1", Kind: "ConfigMap", Name: "another", UID: "uid-2",
+				Controller: new(true),
+			}}
 			s.Data["password"] = []byte("the other's")
 		})
 

@@ -45,7 +45,8 @@ func TestAKindWithoutASecretPublishesNothing(t *testing.T) {
 	}
 }
 
-// What is told of published details takes a while to derive. Of an object that tells of none it is not, until they are published.
+// What is told of published details takes a while to derive. Of an object that tells of none it is not, until they
+// are published.
 func TestNothingIsDerivedOfWhatWasNeverPublished(t *testing.T) {
 	details := ConnectionDetails{"token": []byte("of an object that tells of none")}
 	for hash, want := range map[string]bool{"": false, "login/of others": true} {

@@ -274,10 +274,12 @@ func TestAnImmutableSecretStaysAsItIs(t *testing.T) {
 	g.rotate("rotated")
 	g.taken()
 	_, _ = g.try()
-	if requests, _, _ := g.taken(); strings.Contains(requests, "secret") || string(g.secret("login").Data["password"]) != "password-of-vol-1" {
+	if requests, _, _ := g.taken(); strings.Contains(requests, "secret") ||
+		string(g.secret("login").Data["password"]) != "password-of-vol-1" {
 		t.Errorf("requests %q, the Secret has %q", requests, g.secret("login").Data)
 	}
-	if c := g.condition(commonv1.TypeSynced, "False/ReconcileError"); !strings.Contains(c.Message, "secret login is immutable") {
+	if c := g.condition(commonv1.TypeSynced, "False/ReconcileError"); !strings.Contains(c.Message,
+		"secret login is immutable") {
 		t.Errorf("the condition says %q", c.Message)
 	}
 }

@@ -39,8 +39,10 @@ func bearing(annotations map[string]string) *fake.Managed {
 // passOf returns a pass of a reconciler that was made an hour before noon, at noon, and adds no jitter.
 func passOf(mg resource.Managed, o *objectState, options ...ReconcilerOption) *pass {
 	r := &Reconciler{
-		clock: testclock.NewFakePassiveClock(noon), createdAt: noon.Add(-time.Hour), random: func() float64 { return 0.5 },
-		log: logging.NewNopLogger(), pollInterval: time.Minute, minPollInterval: time.Second, ignoredFinalizers: map[string]bool{},
+		clock: testclock.NewFakePassiveClock(noon), createdAt: noon.Add(-time.Hour),
+		random: func() float64 { return 0.5 },
+		log:    logging.NewNopLogger(), pollInterval: time.Minute, minPollInterval: time.Second,
+		ignoredFinalizers: map[string]bool{},
 	}
 	for _, option := range options {
 		option(r)
@@ -66,7 +68,8 @@ func TestOwnMark(t *testing.T) {
 func TestRestoreCreation(t *testing.T) {
 	const name, attempt, pending, succeeded = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt,
 		meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
-	ours, theirs := objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, objectstate.CreationRef{Mark: later, Name: "vol-1"}
+	ours, theirs := objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, objectstate.CreationRef{Mark: later,
+		Name: "vol-1"}
 	whole := map[string]string{name: "vol-1", attempt: ownDone, succeeded: early}
 	cases := map[string]struct {
 		reason string
@@ -74,21 +77,31 @@ func TestRestoreCreation(t *testing.T) {
 		marks  map[string]string
 		want   map[string]string // nil: as they were
 	}{
-		"Nothing":         {"a replace has taken all", ours, nil, whole},
-		"Name":            {"it has left the name", ours, map[string]string{name: "vol-1"}, whole},
-		"AttemptAndName":  {"it has left all but the time", ours, map[string]string{name: "vol-1", attempt: ownDone}, whole},
-		"Time":            {"it has left the time alone", ours, map[string]string{succeeded: early}, whole},
-		"Whole":           {"nothing is missing", ours, whole, nil},
-		"AnotherTime":     {"a time that was written later is no other creation", ours, map[string]string{name: "vol-1", attempt: ownDone, succeeded: later}, nil},
-		"AnotherName":     {"a user has chosen another", ours, map[string]string{name: "vol-2"}, nil},
-		"AnotherAttempt":  {"something was created since", ours, map[string]string{attempt: "b" + ownID[1:] + "/succeeded"}, nil},
-		"Nameless":        {"what has no name needs none", objectstate.CreationRef{Mark: ownDone}, nil, map[string]string{attempt: ownDone, succeeded: early}},
-		"Failed":          {"what failed made nothing", objectstate.CreationRef{Mark: ownID + "/failed", Name: "vol-1"}, nil, nil},
-		"Copied":          {"the status came along with a copy", objectstate.CreationRef{Mark: foreignID + "/succeeded", Name: "vol-1"}, nil, nil},
-		"BegunSince":      {"another runtime has begun since", ours, map[string]string{pending: later}, nil},
-		"BegunBefore":     {"that is the beginning of this one", ours, map[string]string{pending: early}, map[string]string{pending: early, name: "vol-1", attempt: ownDone, succeeded: early}},
-		"Theirs":          {"another runtime has created, and knows times only", theirs, nil, map[string]string{name: "vol-1", succeeded: later}},
-		"TheirsName":      {"and its name is missing", theirs, map[string]string{succeeded: later}, map[string]string{name: "vol-1", succeeded: later}},
+		"Nothing": {"a replace has taken all", ours, nil, whole},
+		"Name":    {"it has left the name", ours, map[string]string{name: "vol-1"}, whole},
+		"AttemptAndName": {"it has left all but the time", ours, map[string]string{name: "vol-1", attempt: ownDone},
+			whole},
+		"Time":  {"it has left the time alone", ours, map[string]string{succeeded: early}, whole},
+		"Whole": {"nothing is missing", ours, whole, nil},
+		"AnotherTime": {"a time that was written later is no other creation", ours,
+			map[string]string{name: "vol-1", attempt: ownDone, succeeded: later}, nil},
+		"AnotherName": {"a user has chosen another", ours, map[string]string{name: "vol-2"}, nil},
+		"AnotherAttempt": {"something was created since", ours,
+			map[string]string{attempt: "b" + ownID[1:] + "/succeeded"}, nil},
+		"Nameless": {"what has no name needs none", objectstate.CreationRef{Mark: ownDone}, nil,
+			map[string]string{attempt: ownDone, succeeded: early}},
+		"Failed": {"what failed made nothing",
+			objectstate.CreationRef{Mark: ownID + "/failed", Name: "vol-1"}, nil, nil},
+		"Copied": {"the status came along with a copy",
+			objectstate.CreationRef{Mark: foreignID + "/succeeded", Name: "vol-1"}, nil, nil},
+		"BegunSince": {"another runtime has begun since", ours, map[string]string{pending: later}, nil},
+		"BegunBefore": {"that is the beginning of this one", ours, map[string]string{pending: early}, map[string]string{
+			pending: early, name: "vol-1", attempt: ownDone, succeeded: early,
+		}},
+		"Theirs": {"another runtime has created, and knows times only", theirs, nil,
+			map[string]string{name: "vol-1", succeeded: later}},
+		"TheirsName": {"and its name is missing", theirs, map[string]string{succeeded: later},
+			map[string]string{name: "vol-1", succeeded: later}},
 		"TheirsOther":     {"it has created again since", theirs, map[string]string{succeeded: early}, nil},
 		"TheirsAttempted": {"we have created since", theirs, map[string]string{attempt: ownID}, nil},
 	}
@@ -102,7 +115,8 @@ func TestRestoreCreation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if restored := restoreCreation(mg, tc.ref, since.In(time.FixedZone("east", 3600))); restored != (tc.want != nil) {
+			if restored := restoreCreation(mg, tc.ref,
+				since.In(time.FixedZone("east", 3600))); restored != (tc.want != nil) {
 				t.Errorf("%s: restored is %t", tc.reason, restored)
 			}
 			if diff := cmp.Diff(want, mg.GetAnnotations()); diff != "" {
@@ -121,12 +135,13 @@ func TestRestoreAttempt(t *testing.T) {
 		marks  map[string]string
 		want   bool
 	}{
-		"Nothing":  {"a replace has taken all", called, nil, true},
-		"Time":     {"it has left the time", called, map[string]string{pending: early}, true},
-		"NewTime":  {"something was begun since", called, map[string]string{pending: later}, false},
-		"Attempt":  {"a user has removed the time", called, map[string]string{attempt: ownID}, false},
-		"Other":    {"another runtime began it, without an id", objectstate.Intent{Pending: early}, nil, true},
-		"Whole":    {"all of it is there", objectstate.Intent{Pending: early}, map[string]string{pending: early}, false},
+		"Nothing": {"a replace has taken all", called, nil, true},
+		"Time":    {"it has left the time", called, map[string]string{pending: early}, true},
+		"NewTime": {"something was begun since", called, map[string]string{pending: later}, false},
+		"Attempt": {"a user has removed the time", called, map[string]string{attempt: ownID}, false},
+		"Other":   {"another runtime began it, without an id", objectstate.Intent{Pending: early}, nil, true},
+		"Whole": {"all of it is there", objectstate.Intent{Pending: early}, map[string]string{pending: early},
+			false},
 		"Uncalled": {"nothing was called", objectstate.Intent{}, nil, false},
 	}
 	for id, tc := range cases {
@@ -148,7 +163,8 @@ func TestRestoreAttempt(t *testing.T) {
 }
 
 func TestKnown(t *testing.T) {
-	seen, made := objectstate.CreationRef{Mark: "seen", Name: "vol-1"}, objectstate.CreationRef{Mark: "made", Name: "vol-2"}
+	seen, made := objectstate.CreationRef{Mark: "seen", Name: "vol-1"}, objectstate.CreationRef{Mark: "made",
+		Name: "vol-2"}
 	called := objectstate.Intent{Attempt: ownID}
 	cases := map[string]struct {
 		reason        string
@@ -156,20 +172,32 @@ func TestKnown(t *testing.T) {
 		name, attempt string
 		anything      bool
 	}{
-		"Nothing":    {"no pass was made", &objectState{}, "", "", false},
-		"Unmarked":   {"nor is a creation of another process one of this", &objectState{State: objectstate.State{Creation: early}}, "", "", false},
-		"Seen":       {"an observation has found it", &objectState{State: objectstate.State{Seen: seen}}, "vol-1", "seen", true},
-		"Made":       {"no observation has found it yet", remembering(objectstate.State{}, objectstate.Cold{Made: made}), "vol-2", "made", true},
-		"SeenSince":  {"what was found counts", remembering(objectstate.State{Seen: seen}, objectstate.Cold{Made: made}), "vol-1", "seen", true},
-		"Called":     {"what was called since may have made another", remembering(objectstate.State{Seen: seen}, objectstate.Cold{Made: made, Called: called}), "", ownID, true},
-		"CalledThen": {"so may what another runtime called", remembering(objectstate.State{}, objectstate.Cold{Called: objectstate.Intent{Pending: early}}), "", "", true},
-		"Here":       {"a name of our choice is not kept", &objectState{State: objectstate.State{Creation: createdHere}}, "", "", true},
-		"Gone":       {"the object is let go", &objectState{State: objectstate.State{Seen: seen, Gone: true}}, "", "", false},
-		"GoneSince":  {"whatever was called for it", remembering(objectstate.State{Gone: true}, objectstate.Cold{Called: called}), "", "", false},
-		"LetGo":      {"its author's finalizer is gone", remembering(objectstate.State{Seen: seen}, objectstate.Cold{FinalizerRemoved: true}), "", "", false},
+		"Nothing": {"no pass was made", &objectState{}, "", "", false},
+		"Unmarked": {"nor is a creation of another process one of this",
+			&objectState{State: objectstate.State{Creation: early}}, "", "", false},
+		"Seen": {"an observation has found it", &objectState{State: objectstate.State{Seen: seen}}, "vol-1",
+			"seen", true},
+		"Made": {"no observation has found it yet",
+			remembering(objectstate.State{}, objectstate.Cold{Made: made}), "vol-2", "made", true},
+		"SeenSince": {"what was found counts",
+			remembering(objectstate.State{Seen: seen}, objectstate.Cold{Made: made}), "vol-1", "seen", true},
+		"Called": {"what was called since may have made another",
+			remembering(objectstate.State{Seen: seen}, objectstate.Cold{Made: made, Called: called}), "", ownID, true},
+		"CalledThen": {"so may what another runtime called",
+			remembering(objectstate.State{}, objectstate.Cold{Called: objectstate.Intent{Pending: early}}), "", "",
+			true},
+		"Here": {"a name of our choice is not kept",
+			&objectState{State: objectstate.State{Creation: createdHere}}, "", "", true},
+		"Gone": {"the object is let go", &objectState{State: objectstate.State{Seen: seen, Gone: true}}, "",
+			"", false},
+		"GoneSince": {"whatever was called for it",
+			remembering(objectstate.State{Gone: true}, objectstate.Cold{Called: called}), "", "", false},
+		"LetGo": {"its author's finalizer is gone",
+			remembering(objectstate.State{Seen: seen}, objectstate.Cold{FinalizerRemoved: true}), "", "", false},
 	}
 	for id, tc := range cases {
-		if name, attempt, anything := tc.memo.known(); name != tc.name || attempt != tc.attempt || anything != tc.anything {
+		if name, attempt, anything := tc.memo.known(); name != tc.name || attempt != tc.attempt ||
+			anything != tc.anything {
 			t.Errorf("%s: %s: got %q, %q, %t", id, tc.reason, name, attempt, anything)
 		}
 	}
@@ -186,18 +214,22 @@ func TestContradicted(t *testing.T) {
 		named  bool
 		want   bool
 	}{
-		"Nothing":   {"nothing is known", objectstate.CreationRef{}, map[string]string{attempt: "b"}, false, false},
-		"Made":      {"nothing is known of what was made", objectstate.CreationRef{}, map[string]string{attempt: ownDone}, false, false},
-		"Same":      {"it is the same", done, map[string]string{attempt: ownDone}, false, false},
-		"Begun":     {"it is the same before its end", done, map[string]string{attempt: ownID}, false, false},
-		"Another":   {"it is another", done, map[string]string{attempt: "b" + ownID[1:]}, false, true},
-		"Unmarked":  {"it is none", done, nil, false, true},
-		"Named":     {"a name of our choice tells", done, nil, true, false},
-		"Theirs":    {"another runtime has made it", objectstate.CreationRef{Mark: early, Name: "vol-1"}, map[string]string{meta.AnnotationKeyExternalCreateSucceeded: early}, false, false},
-		"TheirsNew": {"and then another", objectstate.CreationRef{Mark: early, Name: "vol-1"}, map[string]string{meta.AnnotationKeyExternalCreateSucceeded: later}, false, true},
+		"Nothing": {"nothing is known", objectstate.CreationRef{}, map[string]string{attempt: "b"}, false, false},
+		"Made": {"nothing is known of what was made", objectstate.CreationRef{},
+			map[string]string{attempt: ownDone}, false, false},
+		"Same":     {"it is the same", done, map[string]string{attempt: ownDone}, false, false},
+		"Begun":    {"it is the same before its end", done, map[string]string{attempt: ownID}, false, false},
+		"Another":  {"it is another", done, map[string]string{attempt: "b" + ownID[1:]}, false, true},
+		"Unmarked": {"it is none", done, nil, false, true},
+		"Named":    {"a name of our choice tells", done, nil, true, false},
+		"Theirs": {"another runtime has made it", objectstate.CreationRef{Mark: early, Name: "vol-1"},
+			map[string]string{meta.AnnotationKeyExternalCreateSucceeded: early}, false, false},
+		"TheirsNew": {"and then another", objectstate.CreationRef{Mark: early, Name: "vol-1"},
+			map[string]string{meta.AnnotationKeyExternalCreateSucceeded: later}, false, true},
 	}
 	for id, tc := range cases {
-		p := passOf(bearing(tc.marks), remembering(objectstate.State{Seen: tc.seen}, objectstate.Cold{}), WithDeterministicExternalName(tc.named))
+		p := passOf(bearing(tc.marks), remembering(objectstate.State{Seen: tc.seen}, objectstate.Cold{}),
+			WithDeterministicExternalName(tc.named))
 		if name, mark, other := p.contradicted(); other != tc.want || name != tc.seen.Name || mark != tc.seen.Mark {
 			t.Errorf("%s: %s: got %q, %q, %t", id, tc.reason, name, mark, other)
 		}
@@ -205,7 +237,8 @@ func TestContradicted(t *testing.T) {
 }
 
 func TestLastCreation(t *testing.T) {
-	seen, made := objectstate.CreationRef{Mark: "seen", Name: "vol-1"}, objectstate.CreationRef{Mark: "made", Name: "vol-2"}
+	seen, made := objectstate.CreationRef{Mark: "seen", Name: "vol-1"}, objectstate.CreationRef{Mark: "made",
+		Name: "vol-2"}
 	told := objectstate.CreationRef{Mark: "told", Name: "vol-3"}
 	said := metav1.NewTime(noon.Add(-time.Minute))
 	since := objectstate.Instant(30 * time.Minute) // after the reconciler was made
@@ -216,16 +249,25 @@ func TestLastCreation(t *testing.T) {
 		want   objectstate.CreationRef
 		since  time.Time
 	}{
-		"Told":   {"the condition alone knows", &objectState{}, false, told, said.Time},
-		"None":   {"nobody knows", &objectState{}, true, objectstate.CreationRef{}, noon},
-		"Seen":   {"an observation has found it", remembering(objectstate.State{Seen: seen, Since: since}, objectstate.Cold{Made: made}), false, seen, said.Time},
-		"Made":   {"no observation has found it yet", remembering(objectstate.State{Since: since}, objectstate.Cold{Made: made}), false, made, noon.Add(-30 * time.Minute)},
-		"Called": {"what was called since is the last", remembering(objectstate.State{Seen: seen}, objectstate.Cold{Called: objectstate.Intent{Attempt: ownID}}), false, objectstate.CreationRef{}, said.Time},
+		"Told": {"the condition alone knows", &objectState{}, false, told, said.Time},
+		"None": {"nobody knows", &objectState{}, true, objectstate.CreationRef{}, noon},
+		"Seen": {"an observation has found it",
+			remembering(objectstate.State{Seen: seen, Since: since}, objectstate.Cold{Made: made}), false, seen,
+			said.Time},
+		"Made": {"no observation has found it yet",
+			remembering(objectstate.State{Since: since}, objectstate.Cold{Made: made}), false, made,
+			noon.Add(-30 * time.Minute)},
+		"Called": {"what was called since is the last",
+			remembering(objectstate.State{Seen: seen}, objectstate.Cold{Called: objectstate.Intent{Attempt: ownID}}),
+			false, objectstate.CreationRef{}, said.Time},
 	}
 	for id, tc := range cases {
 		mg := bearing(nil)
 		if !tc.silent {
-			mg.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Message: told.String(), LastTransitionTime: said})
+			mg.SetConditions(commonv1.Condition{
+				Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Message: told.String(),
+				LastTransitionTime: said,
+			})
 		}
 		if ref, at := passOf(mg, tc.memo).lastCreation(); ref != tc.want || !at.Equal(tc.since) {
 			t.Errorf("%s: %s: got %v since %s", id, tc.reason, ref, at)
@@ -235,9 +277,18 @@ func TestLastCreation(t *testing.T) {
 
 // A user gives an attempt up by removing its marks when he was asked to, and not otherwise.
 func TestGivenUp(t *testing.T) {
-	asked := commonv1.Condition{Type: commonv1.TypeSynced, Status: metav1.ConditionFalse, Reason: commonv1.ReasonCreationUnresolved, Message: textUnseen}
-	older := commonv1.Condition{Type: commonv1.TypeSynced, Status: metav1.ConditionFalse, Reason: commonv1.ReasonReconcileError, Message: textUnresolved + "; it ended with: EOF"}
-	otherwise := commonv1.Condition{Type: commonv1.TypeSynced, Status: metav1.ConditionFalse, Reason: commonv1.ReasonReconcileError, Message: "EOF"}
+	asked := commonv1.Condition{
+		Type: commonv1.TypeSynced, Status: metav1.ConditionFalse,
+		Reason: commonv1.ReasonCreationUnresolved, Message: textUnseen,
+	}
+	older := commonv1.Condition{
+		Type: commonv1.TypeSynced, Status: metav1.ConditionFalse,
+		Reason: commonv1.ReasonReconcileError, Message: textUnresolved + "; it ended with: EOF",
+	}
+	otherwise := commonv1.Condition{
+		Type: commonv1.TypeSynced, Status: metav1.ConditionFalse,
+		Reason: commonv1.ReasonReconcileError, Message: "EOF",
+	}
 	held := []string{FinalizerName}
 	cases := map[string]struct {
 		reason     string
@@ -246,12 +297,14 @@ func TestGivenUp(t *testing.T) {
 		marks      map[string]string
 		want       bool
 	}{
-		"Asked":      {"he was asked to", asked, held, nil, true},
-		"AskedOnce":  {"in words alone", older, held, nil, true},
-		"NotAsked":   {"he was not", otherwise, held, nil, false},
-		"Replaced":   {"a replace has taken the finalizer along", asked, nil, nil, false},
-		"StillBegun": {"the beginning is still there", asked, held, map[string]string{meta.AnnotationKeyExternalCreatePending: early}, false},
-		"StillDone":  {"the end is still there", asked, held, map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}, false},
+		"Asked":     {"he was asked to", asked, held, nil, true},
+		"AskedOnce": {"in words alone", older, held, nil, true},
+		"NotAsked":  {"he was not", otherwise, held, nil, false},
+		"Replaced":  {"a replace has taken the finalizer along", asked, nil, nil, false},
+		"StillBegun": {"the beginning is still there", asked, held,
+			map[string]string{meta.AnnotationKeyExternalCreatePending: early}, false},
+		"StillDone": {"the end is still there", asked, held,
+			map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}, false},
 	}
 	for id, tc := range cases {
 		mg := bearing(tc.marks)
@@ -278,7 +331,8 @@ func TestAPassThatFailsKeepsTheNameOfWhatIsBeingDeleted(t *testing.T) {
 		mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-2"})
 		mg.SetFinalizers([]string{FinalizerName})
 		mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
-		memo := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}, objectstate.Cold{LeftoverName: "vol-1"})
+		memo := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}},
+			objectstate.Cold{LeftoverName: "vol-1"})
 		if tc.sent {
 			memo.DeleteSent = noon
 		}
@@ -298,12 +352,15 @@ func TestAPassThatFailsKeepsTheNameOfWhatIsBeingDeleted(t *testing.T) {
 func TestReplaced(t *testing.T) {
 	const attempt, pending, succeeded, failed = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed
 	made := func(mark string) *objectState {
-		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: mark, Name: "vol-1"}}, objectstate.Cold{})
+		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: mark, Name: "vol-1"}},
+			objectstate.Cold{})
 	}
 	sent := func(leaves string) *objectState {
 		return remembering(made(ownDone).State, objectstate.Cold{DeleteSent: noon, LeftoverName: leaves})
 	}
-	begun := remembering(objectstate.State{}, objectstate.Cold{Made: made(ownDone).Seen, Called: objectstate.Intent{Attempt: ownID, Pending: early}})
+	begun := remembering(objectstate.State{}, objectstate.Cold{
+		Made: made(ownDone).Seen, Called: objectstate.Intent{Attempt: ownID, Pending: early},
+	})
 	cases := map[string]struct {
 		reason string
 		memo   *objectState
@@ -312,32 +369,45 @@ func TestReplaced(t *testing.T) {
 		change func(*pass)
 		want   bool
 	}{
-		"Seen":        {"what was made last is known", made(ownDone), nil, "", nil, true},
-		"Theirs":      {"another runtime made it", made(early), nil, "", nil, true},
-		"Unseen":      {"it was not found yet", remembering(objectstate.State{}, objectstate.Cold{Made: made(ownDone).Seen}), nil, "", nil, true},
-		"Told":        {"the condition knows it", &objectState{}, nil, metav1.ConditionTrue, nil, true},
-		"Asked":       {"the condition asks about it", &objectState{}, nil, metav1.ConditionUnknown, nil, false},
-		"Unknown":     {"nothing is known", &objectState{}, nil, "", nil, false},
-		"Begun":       {"what became of the last attempt is not known", begun, nil, "", nil, false},
-		"Failed":      {"it came to nothing", made(ownID + "/failed"), nil, "", nil, false},
-		"Copied":      {"it was made for another object", made(foreignID + "/succeeded"), nil, "", nil, false},
-		"SameName":    {"nothing but the record is gone", made(ownDone), map[string]string{meta.AnnotationKeyExternalName: "vol-1"}, "", nil, false},
-		"NoName":      {"it wrote none, so that the record is put back before anything is asked", made(ownDone), map[string]string{meta.AnnotationKeyExternalName: ""}, "", nil, false},
-		"Recorded":    {"a user has chosen the name", made(ownDone), map[string]string{attempt: ownDone}, "", nil, false},
-		"Succeeded":   {"so it is in the words of another runtime", made(early), map[string]string{succeeded: early}, "", nil, false},
-		"Pending":     {"another runtime has begun since", made(early), map[string]string{pending: later}, "", nil, false},
-		"LeftFailed":  {"that something failed says nothing", made(ownDone), map[string]string{failed: early}, "", nil, true},
-		"Chosen":      {"under a name of our choice there is no record", made(ownDone), nil, "", func(p *pass) { p.r.named = true }, false},
-		"Deleting":    {"what was made last is being deleted", sent("vol-1"), nil, "", nil, true},
-		"DeletingNow": {"what has the name was deleted in this pass", sent(""), nil, "", func(p *pass) { p.mutated = true }, false},
-		"DeletingIt":  {"what has the name is being deleted", sent("vol-2"), nil, "", nil, false},
-		"NotDeleting": {"the name was looked at, and nothing deleted", remembering(made(ownDone).State, objectstate.Cold{LeftoverName: "vol-2"}), nil, "", nil, true},
+		"Seen":   {"what was made last is known", made(ownDone), nil, "", nil, true},
+		"Theirs": {"another runtime made it", made(early), nil, "", nil, true},
+		"Unseen": {"it was not found yet",
+			remembering(objectstate.State{}, objectstate.Cold{Made: made(ownDone).Seen}), nil, "", nil, true},
+		"Told":    {"the condition knows it", &objectState{}, nil, metav1.ConditionTrue, nil, true},
+		"Asked":   {"the condition asks about it", &objectState{}, nil, metav1.ConditionUnknown, nil, false},
+		"Unknown": {"nothing is known", &objectState{}, nil, "", nil, false},
+		"Begun":   {"what became of the last attempt is not known", begun, nil, "", nil, false},
+		"Failed":  {"it came to nothing", made(ownID + "/failed"), nil, "", nil, false},
+		"Copied":  {"it was made for another object", made(foreignID + "/succeeded"), nil, "", nil, false},
+		"SameName": {"nothing but the record is gone", made(ownDone),
+			map[string]string{meta.AnnotationKeyExternalName: "vol-1"}, "", nil, false},
+		"NoName": {"it wrote none, so that the record is put back before anything is asked", made(ownDone),
+			map[string]string{meta.AnnotationKeyExternalName: ""}, "", nil, false},
+		"Recorded": {"a user has chosen the name", made(ownDone), map[string]string{attempt: ownDone}, "", nil,
+			false},
+		"Succeeded": {"so it is in the words of another runtime", made(early), map[string]string{succeeded: early},
+			"", nil, false},
+		"Pending": {"another runtime has begun since", made(early), map[string]string{pending: later}, "", nil,
+			false},
+		"LeftFailed": {"that something failed says nothing", made(ownDone), map[string]string{failed: early}, "",
+			nil, true},
+		"Chosen": {"under a name of our choice there is no record", made(ownDone), nil, "",
+			func(p *pass) { p.r.named = true }, false},
+		"Deleting": {"what was made last is being deleted", sent("vol-1"), nil, "", nil, true},
+		"DeletingNow": {"what has the name was deleted in this pass", sent(""), nil, "",
+			func(p *pass) { p.mutated = true }, false},
+		"DeletingIt": {"what has the name is being deleted", sent("vol-2"), nil, "", nil, false},
+		"NotDeleting": {"the name was looked at, and nothing deleted",
+			remembering(made(ownDone).State, objectstate.Cold{LeftoverName: "vol-2"}), nil, "", nil, true},
 	}
 	for id, tc := range cases {
 		mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-2"})
 		meta.AddAnnotations(mg, tc.marks)
 		if tc.told != "" {
-			mg.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: tc.told, Reason: commonv1.ReasonObserved, Message: made(ownDone).Seen.String()})
+			mg.SetConditions(commonv1.Condition{
+				Type: commonv1.TypeCreated, Status: tc.told, Reason: commonv1.ReasonObserved,
+				Message: made(ownDone).Seen.String(),
+			})
 		}
 		p := passOf(mg, tc.memo)
 		if tc.change != nil {

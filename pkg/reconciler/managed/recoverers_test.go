@@ -56,8 +56,10 @@ func TestLookupsThatGoWrong(t *testing.T) {
 			func(resource.Managed) (bool, error) { return true, nil },
 			"observe failed: what was created was found, and has no external name: RecoverCreation has to set it",
 		},
-		"it fails":                        {func(resource.Managed) (bool, error) { return false, errBoom }, "observe failed: cannot look up what was created: boom"},
-		"it fails although it has found":  {func(resource.Managed) (bool, error) { return true, errBoom }, "observe failed: cannot look up what was created: boom"},
+		"it fails": {func(resource.Managed) (bool, error) { return false, errBoom },
+			"observe failed: cannot look up what was created: boom"},
+		"it fails although it has found": {func(resource.Managed) (bool, error) { return true, errBoom },
+			"observe failed: cannot look up what was created: boom"},
 		"it panics, as clients sometimes": {func(resource.Managed) (bool, error) { panic("boom") }, ""},
 	}
 	for name, tc := range cases {
@@ -88,7 +90,8 @@ func TestALookupThatFindsTheNameOfTheObject(t *testing.T) {
 		t.Errorf("calls %q", calls)
 	}
 	w.condition(commonv1.TypeReady, "True/Available")
-	if v := w.get(); v.Annotations[meta.AnnotationKeyExternalCreateSucceeded] == "" || meta.GetExternalName(v) != "vol-7" {
+	if v := w.get(); v.Annotations[meta.AnnotationKeyExternalCreateSucceeded] == "" ||
+		meta.GetExternalName(v) != "vol-7" {
 		t.Errorf("annotations %v", v.Annotations)
 	}
 }
@@ -172,7 +175,8 @@ func TestATypedClientKeepsItsAbilities(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			connect := managed.TypedExternalConnectorFn[*volume.Volume](func(context.Context, *volume.Volume) (managed.TypedExternalClient[*volume.Volume], error) {
+			connect := managed.TypedExternalConnectorFn[*volume.Volume](func(context.Context,
+				*volume.Volume) (managed.TypedExternalClient[*volume.Volume], error) {
 				return tc.client, nil
 			})
 			c, err := managed.Untyped(connect).Connect(t.Context(), v)
@@ -218,7 +222,9 @@ func TestATypedClientKeepsItsAbilities(t *testing.T) {
 				if is, err := do(v); !is || err == nil || err.Error() != want {
 					t.Errorf("%s: %t, %v", call, is, err)
 				}
-				if is, err := do(other); is && (call == "Observe" || call == "ObserveListed" || call == "RecoverCreation") || err == nil || err.Error() != "unexpected object type *volume.Snapshot" {
+				if is, err := do(other); is &&
+					(call == "Observe" || call == "ObserveListed" || call == "RecoverCreation") || err == nil ||
+					err.Error() != "unexpected object type *volume.Snapshot" {
 					t.Errorf("%s of another type: %t, %v", call, is, err)
 				}
 			}
@@ -232,10 +238,12 @@ func TestATypedConnectorWithoutAClient(t *testing.T) {
 		client managed.TypedExternalClient[*volume.Volume]
 		err    error
 	}{"nothing": {}, "an error": {err: errBoom}, "both": {newToldClient(), errBoom}} {
-		connect := managed.TypedExternalConnectorFn[*volume.Volume](func(context.Context, *volume.Volume) (managed.TypedExternalClient[*volume.Volume], error) {
+		connect := managed.TypedExternalConnectorFn[*volume.Volume](func(context.Context,
+			*volume.Volume) (managed.TypedExternalClient[*volume.Volume], error) {
 			return tc.client, tc.err
 		})
-		if c, err := managed.Untyped(connect).Connect(t.Context(), &volume.Volume{}); c != nil || !errors.Is(err, tc.err) {
+		if c, err := managed.Untyped(connect).Connect(t.Context(), &volume.Volume{}); c != nil ||
+			!errors.Is(err, tc.err) {
 			t.Errorf("%s: %v, %v", name, c, err)
 		}
 	}

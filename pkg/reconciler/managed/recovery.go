@@ -47,14 +47,12 @@ func WithCreationTokens() ReconcilerOption {
 
 type tokenKey struct{}
 
-// CreationToken returns the token of the attempt that Create is called for, or
-// nothing outside of Create. It is the same whenever the same attempt is
-// repeated, stored before Create is called, and no other attempt has it, of
-// whatever object. Of an object that shows nothing of an attempt the token is
-// made of its UID and the time of its creation alone, with [WithCreationTokens] or
-// a [CreationRecoverer]: a first Create is repeated with it, or what it created is looked
-// up by it, even if a replace of the object, or a restore of the API server, took its record. It has at most 64 characters: the UID of the
-// object, and [a-f0-9-].
+// CreationToken returns the token of the attempt that Create is called for, or nothing outside of Create. It is the
+// same whenever the same attempt is repeated, stored before Create is called, and no other attempt has it, of
+// whatever object. Of an object that shows nothing of an attempt the token is made of its UID and the time of its
+// creation alone, with [WithCreationTokens] or a [CreationRecoverer]: a first Create is repeated with it, or what it
+// created is looked up by it, even if a replace of the object, or a restore of the API server, took its record. It
+// has at most 64 characters: the UID of the object, and [a-f0-9-].
 func CreationToken(ctx context.Context) string {
 	token, _ := ctx.Value(tokenKey{}).(string)
 
@@ -88,7 +86,8 @@ func (p *pass) tokenOf(id string) string {
 func (p *pass) class() lifecycle.Class {
 	id, _ := attemptOf(p.mg)
 	switch {
-	case p.otherClass(id) && (p.unresolved() || p.createdUnobserved()), (p.inherits() || id == "" && p.untraceable()) && !p.r.named:
+	case p.otherClass(id) && (p.unresolved() || p.createdUnobserved()),
+		(p.inherits() || id == "" && p.untraceable()) && !p.r.named:
 		return lifecycle.Opaque
 	default:
 		return p.ownClass()
@@ -116,7 +115,8 @@ func (p *pass) ownClass() lifecycle.Class {
 
 // recover looks up what an attempt led to whose result is not known.
 func (p *pass) recover(ctx context.Context) error {
-	if p.class() != lifecycle.Findable || !p.unresolved() && (!p.neverSeen() || p.creationGrace() > 0) || p.token() == "" {
+	if p.class() != lifecycle.Findable || !p.unresolved() && (!p.neverSeen() || p.creationGrace() > 0) ||
+		p.token() == "" {
 		return nil
 	}
 	since, named := p.searchedSince(), meta.GetExternalName(p.mg)
@@ -145,7 +145,8 @@ func (p *pass) recordFound(ctx context.Context) error {
 	return recording.failed(p.store(ctx, telemetry.Result))
 }
 
-// searchExternal looks up what the attempt with a token led to. What is not found may be found later, within the window.
+// searchExternal looks up what the attempt with a token led to. What is not found may be found later, within the
+// window.
 func (p *pass) searchExternal(ctx context.Context, token string) (found bool, window time.Duration, err error) {
 	limited, cancel := withDeadline(ctx, callDeadline(ctx))
 	defer cancel()

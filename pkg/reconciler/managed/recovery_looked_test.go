@@ -45,12 +45,14 @@ func TestWhatIsLookedUp(t *testing.T) {
 		result      string
 		written     float64
 	}{
-		"nothing was made":           {annotations: nil},
-		"of another runtime":         {annotations: map[string]string{meta.AnnotationKeyExternalCreatePending: early}},
-		"not found yet":              {annotations: pending, searched: 1, searching: 10 * time.Second},
-		"not found in the last part": {annotations: pending, since: 9 * time.Second, searched: 1, searching: time.Second},
-		"not found in time":          {annotations: pending, since: 10 * time.Second, searched: 1, absent: true},
-		"found":                      {annotations: pending, finds: "vol-1", searched: 1, result: ownDone, written: 1},
+		"nothing was made":   {annotations: nil},
+		"of another runtime": {annotations: map[string]string{meta.AnnotationKeyExternalCreatePending: early}},
+		"not found yet":      {annotations: pending, searched: 1, searching: 10 * time.Second},
+		"not found in the last part": {
+			annotations: pending, since: 9 * time.Second, searched: 1, searching: time.Second,
+		},
+		"not found in time": {annotations: pending, since: 10 * time.Second, searched: 1, absent: true},
+		"found":             {annotations: pending, finds: "vol-1", searched: 1, result: ownDone, written: 1},
 	}
 	for name, tc := range cases {
 		registry := prometheus.NewRegistry()
@@ -64,10 +66,13 @@ func TestWhatIsLookedUp(t *testing.T) {
 		if err := w.pass.recover(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if len(f.tokens) != tc.searched || tc.searched > 0 && f.tokens[0] != token || w.recoveryGrace != tc.searching || w.recoveryNegative != tc.absent {
-			t.Errorf("%s: searched for %q, for another %s, absent %t", name, f.tokens, w.recoveryGrace, w.recoveryNegative)
+		if len(f.tokens) != tc.searched || tc.searched > 0 && f.tokens[0] != token ||
+			w.recoveryGrace != tc.searching || w.recoveryNegative != tc.absent {
+			t.Errorf("%s: searched for %q, for another %s, absent %t", name, f.tokens, w.recoveryGrace,
+				w.recoveryNegative)
 		}
-		if got := w.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]; tc.result != "" && got != tc.result || w.recoveredUnobserved {
+		if got := w.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]; tc.result != "" && got != tc.result ||
+			w.recoveredUnobserved {
 			t.Errorf("%s: the attempt is %q", name, got)
 		}
 		if got := sample(t, registry, "moorage_managed_writes_total", "what")["result"]; got != tc.written {
@@ -79,7 +84,9 @@ func TestWhatIsLookedUp(t *testing.T) {
 // What was created and not seen yet is looked up, too: found under its name, it exists; without a name
 // it is of no use.
 func TestWhatWasCreatedIsLookedUp(t *testing.T) {
-	done := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalCreateSucceeded: later}
+	done := map[string]string{
+		meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalCreateSucceeded: later,
+	}
 	for name, tc := range map[string]struct {
 		named  string
 		finder finder
@@ -95,8 +102,10 @@ func TestWhatWasCreatedIsLookedUp(t *testing.T) {
 		meta.SetExternalName(w.mg, tc.named)
 		w.recoverer = &tc.finder
 		err := w.pass.recover(t.Context())
-		if w.recoveredUnobserved != tc.shown || (err != nil) != tc.fails || len(tc.finder.tokens) != 1 || meta.GetExternalName(w.mg) != tc.result || w.recoveryNegative || w.recoveryGrace != 0 {
-			t.Errorf("%s: shown %t, error %v, looked up %q, named %q", name, w.recoveredUnobserved, err, tc.finder.tokens, meta.GetExternalName(w.mg))
+		if w.recoveredUnobserved != tc.shown || (err != nil) != tc.fails || len(tc.finder.tokens) != 1 ||
+			meta.GetExternalName(w.mg) != tc.result || w.recoveryNegative || w.recoveryGrace != 0 {
+			t.Errorf("%s: shown %t, error %v, looked up %q, named %q", name, w.recoveredUnobserved, err,
+				tc.finder.tokens, meta.GetExternalName(w.mg))
 		}
 	}
 }

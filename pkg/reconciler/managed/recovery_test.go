@@ -222,7 +222,8 @@ func TestAnErrorThatMayHaveHadAnEffect(t *testing.T) {
 		w.cloud.Before = nil
 		w.pass()
 		c := w.condition(commonv1.TypeSynced, "False/ReconcileError")
-		if !strings.Contains(c.Message, tc.err.Error()) || !strings.Contains(c.Message, "cannot determine creation result") {
+		if !strings.Contains(c.Message, tc.err.Error()) ||
+			!strings.Contains(c.Message, "cannot determine creation result") {
 			t.Errorf("%s: message %q", name, c.Message)
 		}
 		if n := w.cloud.Count("Create"); n != 1 {

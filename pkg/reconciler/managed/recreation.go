@@ -31,13 +31,18 @@ const textRecreated = "the external resource %q was there and is not found any m
 // What is told of what was created and is not found: where it can be looked up, and where to
 // create it again leads to the same.
 const (
-	textUnfound = "the external resource %q was created and is not found, neither by its name nor by its attempt: another is created. " +
+	textUnfound = "the external resource %q was created and is not found, neither by its name nor by its attempt: " +
+		"another is created. " +
 		"If the external system shows later what it made, RecoveryWindow of the provider's client is too short"
-	textUnfoundAgain = "what was created is not found, and neither was what was created before it: if the external system shows it later, " +
-		"RecoveryWindow of the provider's client is too short; if it is there all the same, the provider asks in the wrong place, " +
+	textUnfoundAgain = "what was created is not found, and neither was what was created before it: if the external " +
+		"system shows it later, " +
+		"RecoveryWindow of the provider's client is too short; if it is there all the same, the provider asks in the " +
+		"wrong place, " +
 		"such as another region or account. Another is created, ever more rarely"
-	textUnshown = "created, and created again, because it does not show: if the external system shows it later, the option WithCreationGracePeriod " +
-		"gives it more time; if it is there all the same, the provider asks in the wrong place, such as another region or account. " +
+	textUnshown = "created, and created again, because it does not show: if the external system shows it later, the " +
+		"option WithCreationGracePeriod " +
+		"gives it more time; if it is there all the same, the provider asks in the wrong place, such as another region or " +
+		"account. " +
 		"The creation is repeated, ever more rarely"
 )
 
@@ -116,7 +121,8 @@ func (p *pass) creationID() string {
 // to create it.
 func (p *pass) unrequested() outcome {
 	text := fmt.Sprintf("the external resource %q was there and is not found any more: restore it, "+
-		"or set the annotation %s to %q to have another created", meta.GetExternalName(p.mg), meta.AnnotationKeyAllowRecreation, p.creationID())
+		"or set the annotation %s to %q to have another created", meta.GetExternalName(p.mg),
+		meta.AnnotationKeyAllowRecreation, p.creationID())
 
 	return outcome{
 		name: "awaiting-request", requeue: poll, progress: stuck,

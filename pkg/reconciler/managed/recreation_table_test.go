@@ -16,7 +16,9 @@ import (
 
 // seenOnce remembers that what the object is marked with was found.
 func seenOnce() *objectState {
-	return remembering(objectstate.State{Seen: objectstate.CreationRef{Name: "vol-1", Mark: ownDone}, Creation: ownDone}, objectstate.Cold{})
+	return remembering(objectstate.State{
+		Seen: objectstate.CreationRef{Name: "vol-1", Mark: ownDone}, Creation: ownDone,
+	}, objectstate.Cold{})
 }
 
 // made returns an object that is marked with a creation that succeeded.
@@ -59,10 +61,16 @@ func TestWhatIsToldOfAnother(t *testing.T) {
 		before, after                  int
 		want                           string
 	}{
-		"the first":                            {},
-		"it was seen":                          {seen: true, want: "was there and is not found any more"},
-		"it was seen, and is looked up":        {findable: true, seen: true, unfound: true, after: 1, want: "was there and is not found any more"},
-		"it was not found":                     {findable: true, unfound: true, after: 1, want: "was created and is not found, neither by its name"},
+		"the first":   {},
+		"it was seen": {seen: true, want: "was there and is not found any more"},
+		"it was seen, and is looked up": {
+			findable: true, seen: true, unfound: true, after: 1,
+			want: "was there and is not found any more",
+		},
+		"it was not found": {
+			findable: true, unfound: true, after: 1,
+			want: "was created and is not found, neither by its name",
+		},
 		"it was not found again":               {findable: true, unfound: true, before: 1, after: 2},
 		"it does not show":                     {unfound: true, after: 1},
 		"it does not show again":               {unfound: true, before: 1, after: 1},
@@ -84,7 +92,8 @@ func TestWhatIsToldOfAnother(t *testing.T) {
 		if tc.want != "" {
 			prefix = string(event.TypeWarning) + `/ExternalResourceRecreated: the external resource "vol-1" ` + tc.want
 		}
-		if !strings.HasPrefix(text, prefix) || (text == "") != (tc.want == "") || len(told) > 1 || p.state.Unfound != tc.after {
+		if !strings.HasPrefix(text, prefix) || (text == "") != (tc.want == "") || len(told) > 1 ||
+			p.state.Unfound != tc.after {
 			t.Errorf("%s: %d are not found, want %d; told %q, want %q", name, p.state.Unfound, tc.after, text, prefix)
 		}
 	}
@@ -94,8 +103,12 @@ func TestWhatIsToldOfAnother(t *testing.T) {
 // by that of the object that this one was restored from; and only where it is waited for.
 func TestWhatIsWaitedForByItsID(t *testing.T) {
 	const restored = "a-11111111"
-	foreign := bearing(map[string]string{meta.AnnotationKeyExternalCreateSucceeded: later, meta.AnnotationKeyExternalName: "vol-1"})
-	bySeen := remembering(objectstate.State{Seen: objectstate.CreationRef{Name: "vol-1", Mark: later}, Creation: later}, objectstate.Cold{})
+	foreign := bearing(map[string]string{
+		meta.AnnotationKeyExternalCreateSucceeded: later, meta.AnnotationKeyExternalName: "vol-1",
+	})
+	bySeen := remembering(objectstate.State{
+		Seen: objectstate.CreationRef{Name: "vol-1", Mark: later}, Creation: later,
+	}, objectstate.Cold{})
 	cases := map[string]struct {
 		mg        *fake.Managed
 		memo      *objectState
@@ -104,13 +117,19 @@ func TestWhatIsWaitedForByItsID(t *testing.T) {
 		id        string
 		waits     bool
 	}{
-		"what was seen":                 {made(), seenOnce(), "", []ReconcilerOption{WithRecreationOnRequest()}, ownID, true},
-		"of another runtime":            {foreign, bySeen, "", []ReconcilerOption{WithRecreationOnRequest()}, later, true},
-		"of another object":             {made(), seenOnce(), restored, []ReconcilerOption{WithRecreationOnRequest()}, restored, true},
-		"not asked for":                 {made(), seenOnce(), "", nil, ownID, false},
-		"under a name of our choice":    {made(), seenOnce(), "", []ReconcilerOption{WithRecreationOnRequest(), WithDeterministicExternalName(true)}, ownID, false},
-		"what was not seen":             {made(), &objectState{}, "", []ReconcilerOption{WithRecreationOnRequest()}, ownID, false},
-		"what was not seen, and copied": {made(), &objectState{}, restored, []ReconcilerOption{WithRecreationOnRequest()}, restored, true},
+		"what was seen": {made(), seenOnce(), "", []ReconcilerOption{WithRecreationOnRequest()},
+			ownID, true},
+		"of another runtime": {foreign, bySeen, "", []ReconcilerOption{WithRecreationOnRequest()}, later,
+			true},
+		"of another object": {made(), seenOnce(), restored,
+			[]ReconcilerOption{WithRecreationOnRequest()}, restored, true},
+		"not asked for": {made(), seenOnce(), "", nil, ownID, false},
+		"under a name of our choice": {made(), seenOnce(), "",
+			[]ReconcilerOption{WithRecreationOnRequest(), WithDeterministicExternalName(true)}, ownID, false},
+		"what was not seen": {made(), &objectState{}, "", []ReconcilerOption{WithRecreationOnRequest()},
+			ownID, false},
+		"what was not seen, and copied": {made(), &objectState{}, restored,
+			[]ReconcilerOption{WithRecreationOnRequest()}, restored, true},
 	}
 	for name, tc := range cases {
 		p := passOf(tc.mg, tc.memo, tc.options...)
@@ -127,10 +146,12 @@ func TestWhatIsWaitedForByItsID(t *testing.T) {
 		}
 	}
 
-	text := `the external resource "vol-1" was there and is not found any more: restore it, or set the annotation ` + meta.AnnotationKeyAllowRecreation +
+	text := `the external resource "vol-1" was there and is not found any more: restore it, or set the annotation ` +
+		meta.AnnotationKeyAllowRecreation +
 		` to "` + ownID + `" to have another created`
 	want := toldOutcome{
-		Name: "awaiting-request", Synced: "Synced False/RecreationNotRequested: " + text, Event: string(event.TypeWarning) + "/ExternalResourceMissing: " + text,
+		Name: "awaiting-request", Synced: "Synced False/RecreationNotRequested: " + text,
+		Event: string(event.TypeWarning) + "/ExternalResourceMissing: " + text,
 		Again: poll, Progress: stuck,
 	}
 	if diff := cmp.Diff(want, inFull(passOf(made(), seenOnce()).unrequested())); diff != "" {

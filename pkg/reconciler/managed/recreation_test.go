@@ -97,12 +97,14 @@ func TestWhatIsGoneIsCreatedAgainOnRequest(t *testing.T) {
 		w.taken()
 		w.pass()
 		requests, _, events := w.taken()
-		if requests != "patch, patch, patch status" || events != "Warning/ExternalResourceRecreated, Normal/CreatedExternalResource" || len(w.cloud.Disks()) != 1 {
+		if requests != "patch, patch, patch status" ||
+			events != "Warning/ExternalResourceRecreated, Normal/CreatedExternalResource" || len(w.cloud.Disks()) != 1 {
 			t.Errorf("%s: %s; %s; disks %v", class, requests, events, w.cloud.Disks())
 		}
 		w.condition("Synced", "True/ReconcileSuccess")
 		w.lose()
-		if c := w.condition("Synced", "False/RecreationNotRequested"); len(w.cloud.Disks()) != 0 || !strings.Contains(c.Message, lastAttempt(w.get())) {
+		if c := w.condition("Synced", "False/RecreationNotRequested"); len(w.cloud.Disks()) != 0 ||
+			!strings.Contains(c.Message, lastAttempt(w.get())) {
 			t.Errorf("%s: a request counts twice: %v, %s", class, w.cloud.Disks(), c.Message)
 		}
 	}
@@ -167,7 +169,10 @@ func TestARequestForWhatAnotherRuntimeMade(t *testing.T) {
 	w.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 1})
 	w.create(func(v *volume.Volume) {
 		v.Finalizers = []string{managed.FinalizerName}
-		meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyExternalName: "vol-9", meta.AnnotationKeyExternalCreateSucceeded: when})
+		meta.AddAnnotations(v, map[string]string{
+			meta.AnnotationKeyExternalName:            "vol-9",
+			meta.AnnotationKeyExternalCreateSucceeded: when,
+		})
 	})
 	w.pass()
 	w.lose()
@@ -183,7 +188,8 @@ func TestARequestForWhatAnotherRuntimeMade(t *testing.T) {
 
 // TestRequestsDoNotConcernNamesOfOurChoice: there nothing can be made twice.
 func TestRequestsDoNotConcernNamesOfOurChoice(t *testing.T) {
-	w := newWorld(t, managed.WithDeterministicExternalName(true), managed.WithRecreationOnRequest(), managed.WithCreationGracePeriod(0))
+	w := newWorld(t, managed.WithDeterministicExternalName(true), managed.WithRecreationOnRequest(),
+		managed.WithCreationGracePeriod(0))
 	w.cloud.Named = true
 	w.create(nil)
 	w.pass()

@@ -121,7 +121,10 @@ func (p *pass) concealIn(read, mine []commonv1.Condition) {
 		if c.Type == commonv1.TypeCreated && record.Is(c.Message) {
 			continue
 		}
-		if !slices.ContainsFunc(read, func(r commonv1.Condition) bool { return r.Type == c.Type && r.Message == c.Message }) {
+		if !slices.ContainsFunc(read, func(r commonv1.Condition) bool {
+			return r.Type == c.Type &&
+				r.Message == c.Message
+		}) {
 			mine[i].Message = p.mask().String(c.Message)
 		}
 	}

@@ -24,15 +24,30 @@ func TestConnectionDetailsAreRemembered(t *testing.T) {
 		observed []ConnectionDetails
 		want     string
 	}{
-		"Nothing":  {"there are none", []ConnectionDetails{nil, {}}, text},
-		"Once":     {"they were told", []ConnectionDetails{details("password", "correct-horse")}, "with " + hidden + " and battery-staple and stapled-horse in vol-0001234"},
-		"Untold":   {"only a creation tells some", []ConnectionDetails{details("password", "correct-horse"), details("host", "localhost"), nil}, "with " + hidden + " and battery-staple and stapled-horse in vol-0001234"},
-		"Rotated":  {"the former may still be accepted", []ConnectionDetails{details("password", "correct-horse"), details("password", "battery-staple"), details("password", "battery-staple")}, "with " + hidden + " and " + hidden + " and stapled-horse in vol-0001234"},
-		"Twice":    {"one is remembered", []ConnectionDetails{details("password", "correct-horse"), details("password", "battery-staple"), details("password", "stapled-horse")}, "with correct-horse and " + hidden + " and " + hidden + " in vol-0001234"},
-		"Emptied":  {"no value is no other value", []ConnectionDetails{details("password", "correct-horse"), details("password", "")}, "with " + hidden + " and battery-staple and stapled-horse in vol-0001234"},
-		"Resumed":  {"what follows no value is the next one", []ConnectionDetails{details("password", "correct-horse"), details("password", ""), details("password", "battery-staple")}, "with " + hidden + " and " + hidden + " and stapled-horse in vol-0001234"},
-		"Name":     {"everybody can read the external name", []ConnectionDetails{details("id", "vol-0001234")}, text},
-		"Separate": {"another key changes nothing", []ConnectionDetails{details("a", "correct-horse"), details("b", "battery-staple")}, "with " + hidden + " and " + hidden + " and stapled-horse in vol-0001234"},
+		"Nothing": {"there are none", []ConnectionDetails{nil, {}}, text},
+		"Once": {"they were told", []ConnectionDetails{details("password", "correct-horse")},
+			"with " + hidden + " and battery-staple and stapled-horse in vol-0001234"},
+		"Untold": {"only a creation tells some",
+			[]ConnectionDetails{details("password", "correct-horse"), details("host", "localhost"), nil},
+			"with " + hidden + " and battery-staple and stapled-horse in vol-0001234"},
+		"Rotated": {"the former may still be accepted",
+			[]ConnectionDetails{details("password", "correct-horse"), details("password", "battery-staple"),
+				details("password", "battery-staple")},
+			"with " + hidden + " and " + hidden + " and stapled-horse in vol-0001234"},
+		"Twice": {"one is remembered", []ConnectionDetails{details("password", "correct-horse"),
+			details("password", "battery-staple"), details("password", "stapled-horse")},
+			"with correct-horse and " + hidden + " and " + hidden + " in vol-0001234"},
+		"Emptied": {"no value is no other value",
+			[]ConnectionDetails{details("password", "correct-horse"), details("password", "")},
+			"with " + hidden + " and battery-staple and stapled-horse in vol-0001234"},
+		"Resumed": {"what follows no value is the next one",
+			[]ConnectionDetails{details("password", "correct-horse"), details("password", ""),
+				details("password", "battery-staple")},
+			"with " + hidden + " and " + hidden + " and stapled-horse in vol-0001234"},
+		"Name": {"everybody can read the external name", []ConnectionDetails{details("id", "vol-0001234")}, text},
+		"Separate": {"another key changes nothing",
+			[]ConnectionDetails{details("a", "correct-horse"), details("b", "battery-staple")},
+			"with " + hidden + " and " + hidden + " and stapled-horse in vol-0001234"},
 	} {
 		p := endingPass()
 		for _, observed := range tc.observed {
@@ -64,7 +79,8 @@ func TestConnectionDetailsTakeNoMore(t *testing.T) {
 		key := fmt.Sprint("key", i)
 		o.rememberDetails(ConnectionDetails{key: []byte("correct-horse")}, "")
 		o.rememberDetails(ConnectionDetails{key: []byte("battery-staple")}, "")
-		if want := (rotated{[]byte("battery-staple"), []byte("correct-horse")}); len(o.details) > detailsRemembered || !reflect.DeepEqual(o.details[key], want) {
+		if want := (rotated{[]byte("battery-staple"),
+			[]byte("correct-horse")}); len(o.details) > detailsRemembered || !reflect.DeepEqual(o.details[key], want) {
 			t.Fatalf("after %d keys, %d are kept, the last as %q", i+1, len(o.details), o.details[key])
 		}
 	}

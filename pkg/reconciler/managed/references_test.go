@@ -133,7 +133,9 @@ func TestReferencesThatMakeACycle(t *testing.T) {
 func TestReferencesThatCloseACycle(t *testing.T) {
 	graph := reference.NewGraph()
 	g := newGallery(t, managed.WithReferenceGraph(graph))
-	disk := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: diskKey.Namespace, Name: diskKey.Name, UID: "uid-disk"}}
+	disk := &volume.Volume{ObjectMeta: metav1.ObjectMeta{
+		Namespace: diskKey.Namespace, Name: diskKey.Name, UID: "uid-disk",
+	}}
 	g.Create(disk)
 	g.create(referring(disk.Name))
 	resolve := func() error {

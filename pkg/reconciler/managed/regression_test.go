@@ -163,14 +163,16 @@ func TestTheWayOutOfAnUnseenCreation(t *testing.T) {
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	w.pass()
 	c := w.condition("Synced", "False/CreationUnresolved")
-	for _, mark := range []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt} {
+	for _, mark := range []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded,
+		meta.AnnotationKeyCreateAttempt} {
 		if !strings.Contains(c.Message, mark) {
 			t.Errorf("the message does not say to remove %s: %s", mark, c.Message)
 		}
 	}
 	w.cloud.Remove("vol-1")
 	w.change(func(v *volume.Volume) {
-		meta.RemoveAnnotations(v, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt)
+		meta.RemoveAnnotations(v, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded,
+			meta.AnnotationKeyCreateAttempt)
 	})
 	hidden = false
 	w.pass()
@@ -232,7 +234,8 @@ func TestOwnWritesDoNotEndABackOffHoweverLateTheyAreSeen(t *testing.T) {
 	p := w.r.Predicate()
 	for i := 1; i < len(versions); i++ {
 		if p.Update(ctrlevent.UpdateEvent{ObjectOld: versions[i-1], ObjectNew: versions[i]}) {
-			t.Errorf("own write %d cancels the back-off: %v -> %v", i, versions[i-1].Annotations, versions[i].Annotations)
+			t.Errorf("own write %d cancels the back-off: %v -> %v", i, versions[i-1].Annotations,
+				versions[i].Annotations)
 		}
 	}
 }
@@ -248,7 +251,10 @@ func TestIntervalsThatOverflow(t *testing.T) {
 		}
 		w2 := newWorld(t)
 		w2.create(func(v *volume.Volume) {
-			v.Annotations = map[string]string{meta.AnnotationKeyPollInterval: "300000h", meta.AnnotationKeyReconciliationPaused: "true"}
+			v.Annotations = map[string]string{
+				meta.AnnotationKeyPollInterval:         "300000h",
+				meta.AnnotationKeyReconciliationPaused: "true",
+			}
 		})
 		if got := w2.pass().RequeueAfter; got < time.Second {
 			t.Errorf("hot loop paused: %s", got)
@@ -279,7 +285,10 @@ func TestAFleetTakenOverIsNotCreatedTwice(t *testing.T) {
 	now := w.clock.Now().UTC().Format(time.RFC3339)
 	w.create(func(v *volume.Volume) {
 		v.Finalizers = []string{managed.FinalizerName}
-		v.Annotations = map[string]string{"krateo.io/external-name": "vol-0", "krateo.io/external-create-pending": now, "krateo.io/external-create-succeeded": now}
+		v.Annotations = map[string]string{
+			"krateo.io/external-name": "vol-0", "krateo.io/external-create-pending": now,
+			"krateo.io/external-create-succeeded": now,
+		}
 	})
 	v := w.get()
 	v.SetConditions(commonv1.ReconcileSuccess(), commonv1.Creating())
@@ -347,7 +356,8 @@ func TestMarksThatAreRemovedAreForgotten(t *testing.T) {
 	w.pass()
 	w.condition("Synced", "False/CreationUnresolved") // whatever it leaves
 	w.cloud.Remove("vol-1")
-	w.change(taking(meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt))
+	w.change(taking(meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded,
+		meta.AnnotationKeyCreateAttempt))
 	hidden = false
 	w.pass()
 	w.pass()

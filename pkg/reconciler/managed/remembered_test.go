@@ -43,7 +43,8 @@ func TestWhatIsRememberedCanBePutBack(t *testing.T) {
 	r.objects.Of(well, "uid-2").Known = true
 	want := map[objectstate.Key]objectstate.Record{
 		{Object: troubled, UID: "uid-1"}: {
-			State: objectstate.State{Version: "5", PendingEcho: true}, Cold: &objectstate.Cold{Backoffs: 3}, Written: map[string][]string{"key": {"value"}},
+			State: objectstate.State{Version: "5", PendingEcho: true}, Cold: &objectstate.Cold{Backoffs: 3},
+			Written: map[string][]string{"key": {"value"}},
 		},
 		{Object: well, UID: "uid-2"}: {State: objectstate.State{Known: true}},
 	}
@@ -112,14 +113,16 @@ func TestWhoIsGoneGivesUpItsTurn(t *testing.T) {
 	})
 	forgotten := turns(madeWith().forget)
 	if stays <= gone || gone != forgotten {
-		t.Errorf("the next waits %s, %s when who was before it has left, and %s when that was forgotten", stays, gone, forgotten)
+		t.Errorf("the next waits %s, %s when who was before it has left, and %s when that was forgotten", stays,
+			gone, forgotten)
 	}
 }
 
 // Without options a reconciler is what its documentation says.
 func TestDefaultsOfAReconciler(t *testing.T) {
 	r := madeWith()
-	got := []any{r.timeout, r.pollInterval, r.minPollInterval, r.grace, r.volatileInterval, r.spread, r.named, r.ignoredFinalizers}
+	got := []any{r.timeout, r.pollInterval, r.minPollInterval, r.grace, r.volatileInterval, r.spread, r.named,
+		r.ignoredFinalizers}
 	want := []any{
 		time.Minute, time.Minute, time.Second, 30 * time.Second, 10 * time.Minute, true, false,
 		map[string]bool{"foregroundDeletion": true, "orphan": true, UnclaimedFinalizer: true},
@@ -141,10 +144,11 @@ func TestTheClassOfCreatesIsLogged(t *testing.T) {
 		options []ReconcilerOption
 		want    string
 	}{
-		"a name":           {[]ReconcilerOption{WithDeterministicExternalName(true)}, `"createClass"="Named"`},
-		"a token":          {[]ReconcilerOption{WithCreationTokens()}, `"createClass"="Token"`},
-		"a name and token": {[]ReconcilerOption{WithCreationTokens(), WithDeterministicExternalName(true)}, `"createClass"="Named"`},
-		"neither":          {nil, `"createClass"="Opaque, or Findable if clients are a CreationRecoverer"`},
+		"a name":  {[]ReconcilerOption{WithDeterministicExternalName(true)}, `"createClass"="Named"`},
+		"a token": {[]ReconcilerOption{WithCreationTokens()}, `"createClass"="Token"`},
+		"a name and token": {[]ReconcilerOption{WithCreationTokens(), WithDeterministicExternalName(true)},
+			`"createClass"="Named"`},
+		"neither": {nil, `"createClass"="Opaque, or Findable if clients are a CreationRecoverer"`},
 	}
 	for name, tc := range cases {
 		var lines []string

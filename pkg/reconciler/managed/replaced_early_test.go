@@ -69,7 +69,8 @@ func TestAResultThatIsDropped(t *testing.T) {
 			o.SetAnnotations(marks)
 		}
 		_, _ = w.try()
-		if c := w.get().GetCondition("Synced"); c.Reason != "MarksNotStored" || !strings.Contains(c.Message, meta.AnnotationKeyExternalName) {
+		if c := w.get().GetCondition("Synced"); c.Reason != "MarksNotStored" ||
+			!strings.Contains(c.Message, meta.AnnotationKeyExternalName) {
 			t.Errorf("%s: the object says %s: %s", class, c.Reason, c.Message)
 		}
 		_, _ = w.try()

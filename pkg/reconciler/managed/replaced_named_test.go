@@ -149,8 +149,10 @@ func TestAReplaceWithTheNameOfWhatIsGone(t *testing.T) {
 				passes()
 			}
 			_, calls, events := w.taken()
-			if !maps.Equal(record(w), last) || strings.Contains(calls, "Create") || !strings.Contains(events, "CreationRecordTaken") {
-				t.Errorf("%s: calls: %s; the record is %v, and was %v; events: %s", name, calls, record(w), last, events)
+			if !maps.Equal(record(w), last) || strings.Contains(calls, "Create") ||
+				!strings.Contains(events, "CreationRecordTaken") {
+				t.Errorf("%s: calls: %s; the record is %v, and was %v; events: %s", name, calls, record(w), last,
+					events)
 			}
 			w.change(func(v *volume.Volume) { v.Annotations = maps.Clone(named) })
 			w.delete()
@@ -161,9 +163,9 @@ func TestAReplaceWithTheNameOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// TestAReplaceWithTheNameOfWhatIsGoneTakesNoOperation: the external system is at work on an update when a manifest with the
-// name of what is not there is written in the place of the object. The handle is put back along with the record, so that the
-// update is waited for: no second one is begun beside it.
+// TestAReplaceWithTheNameOfWhatIsGoneTakesNoOperation: the external system is at work on an update when a manifest
+// with the name of what is not there is written in the place of the object. The handle is put back along with the
+// record, so that the update is waited for: no second one is begun beside it.
 func TestAReplaceWithTheNameOfWhatIsGoneTakesNoOperation(t *testing.T) {
 	w, c := newOperations(t, managed.WithDeterministicExternalName(false), managed.WithRandom(sequence()))
 	w.cloud.Named = false
@@ -184,8 +186,10 @@ func TestAReplaceWithTheNameOfWhatIsGoneTakesNoOperation(t *testing.T) {
 		t.Errorf("the handle is %q, and was %q", handle, begun)
 	}
 	w.pass()
-	if disks := w.cloud.Disks(); c.n != 1 || len(disks) != 1 || disks[0].SizeGiB != 2 || meta.GetExternalName(w.get()) != "vol-1" {
-		t.Errorf("%d operations were begun, there is %v, and the object has the name %q", c.n, disks, meta.GetExternalName(w.get()))
+	if disks := w.cloud.Disks(); c.n != 1 || len(disks) != 1 || disks[0].SizeGiB != 2 ||
+		meta.GetExternalName(w.get()) != "vol-1" {
+		t.Errorf("%d operations were begun, there is %v, and the object has the name %q", c.n, disks,
+			meta.GetExternalName(w.get()))
 	}
 }
 
@@ -212,8 +216,8 @@ func TestAReplaceWithTheNameOfWhatIsGoneTakesNoFinalizer(t *testing.T) {
 	}
 }
 
-// TestAReplaceWithTheNameOfWhatIsMissed: the same manifest names what is there, and the first look misses it. The user's
-// choice is heard: the name stays, and nothing is created.
+// TestAReplaceWithTheNameOfWhatIsMissed: the same manifest names what is there, and the first look misses it. The
+// user's choice is heard: the name stays, and nothing is created.
 func TestAReplaceWithTheNameOfWhatIsMissed(t *testing.T) {
 	for class, w := range unnamedClasses(t) {
 		w.create(nil)
@@ -229,7 +233,8 @@ func TestAReplaceWithTheNameOfWhatIsMissed(t *testing.T) {
 		w.clock.SetTime(w.clock.Now().Add(6 * time.Second))
 		w.pass()
 		if name := meta.GetExternalName(w.get()); name != "vol-9" || w.cloud.Count("Create") != 1 {
-			t.Errorf("%s: the name that the user chose became %q, with %d creations", class, name, w.cloud.Count("Create"))
+			t.Errorf("%s: the name that the user chose became %q, with %d creations", class, name,
+				w.cloud.Count("Create"))
 		}
 	}
 }

@@ -137,7 +137,10 @@ func (p *pass) completeStatus(o outcome) outcome {
 		if !this.Is(text) {
 			text = this.String()
 		}
-		p.setCondition(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: text})
+		p.setCondition(commonv1.Condition{
+			Type: commonv1.TypeCreated, Status: metav1.ConditionTrue,
+			Reason: commonv1.ReasonObserved, Message: text,
+		})
 	}
 	left := p.warnSuperseded()
 	p.setCondition(o.ready)
@@ -170,7 +173,8 @@ func (p *pass) setUpToDate(o outcome) {
 		if always || said || o.upToDate.Status == metav1.ConditionFalse {
 			p.setCondition(o.upToDate)
 		}
-	case said && o.synced.Type != "" && (o.progress == stuck || o.progress == halting || p.observed && !p.observation.ResourceExists):
+	case said && o.synced.Type != "" && (o.progress == stuck || o.progress == halting ||
+		p.observed && !p.observation.ResourceExists):
 		p.setCondition(upToDate(metav1.ConditionUnknown, o.synced.Reason))
 	}
 }

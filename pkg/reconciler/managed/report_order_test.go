@@ -33,18 +33,42 @@ func TestWhatAPassEndsBy(t *testing.T) {
 		fails     bool
 		next      lifecycle.Priority
 	}{
-		"put off":                     {err: late, ended: "listing", after: 5 * time.Second, next: lifecycle.Poll},
-		"put off, and gone":           {err: errors.Errorf("%w, and %w", late, errReplaced), ended: "listing", after: 5 * time.Second, next: lifecycle.Poll},
-		"gone":                        {err: errReplaced, ended: "kept", next: lifecycle.User},
-		"gone, and a conflict":        {err: errors.Errorf("%w, and %w", errReplaced, stale), ended: "kept", next: lifecycle.User},
-		"a conflict":                  {err: stale, ended: "conflict", again: true, next: lifecycle.User},
-		"a conflict, and fenced":      {err: errors.Errorf("%w, and %w", stale, errFenced), ended: "conflict", again: true, next: lifecycle.User},
-		"fenced":                      {err: errFenced, ended: "fenced", fails: true, next: lifecycle.User},
-		"fenced, and unchanged":       {err: errors.Errorf("%w, and %w", errFenced, errCauseUnchanged), ended: "fenced", fails: true, next: lifecycle.User},
-		"unchanged":                   {err: errCauseUnchanged, ended: "awaiting-cause", after: time.Millisecond, next: lifecycle.Poll},
-		"unchanged, while it stops":   {err: errCauseUnchanged, cancelled: true, ended: "awaiting-cause", after: time.Millisecond, next: lifecycle.Poll},
-		"a failure while it stops":    {err: external.Unauthorized(boom), cancelled: true, ended: "interrupted", fails: true, next: lifecycle.User},
-		"a last conflict as it stops": {err: errors.Errorf("%w, and %w", stale, boom), cancelled: true, ended: "conflict", again: true, next: lifecycle.User},
+		"put off": {err: late, ended: "listing", after: 5 * time.Second, next: lifecycle.Poll},
+		"put off, and gone": {
+			err: errors.Errorf("%w, and %w", late, errReplaced), ended: "listing",
+			after: 5 * time.Second, next: lifecycle.Poll,
+		},
+		"gone": {err: errReplaced, ended: "kept", next: lifecycle.User},
+		"gone, and a conflict": {
+			err: errors.Errorf("%w, and %w", errReplaced, stale), ended: "kept",
+			next: lifecycle.User,
+		},
+		"a conflict": {err: stale, ended: "conflict", again: true, next: lifecycle.User},
+		"a conflict, and fenced": {
+			err: errors.Errorf("%w, and %w", stale, errFenced), ended: "conflict", again: true,
+			next: lifecycle.User,
+		},
+		"fenced": {err: errFenced, ended: "fenced", fails: true, next: lifecycle.User},
+		"fenced, and unchanged": {
+			err: errors.Errorf("%w, and %w", errFenced, errCauseUnchanged), ended: "fenced",
+			fails: true, next: lifecycle.User,
+		},
+		"unchanged": {
+			err: errCauseUnchanged, ended: "awaiting-cause", after: time.Millisecond,
+			next: lifecycle.Poll,
+		},
+		"unchanged, while it stops": {
+			err: errCauseUnchanged, cancelled: true, ended: "awaiting-cause",
+			after: time.Millisecond, next: lifecycle.Poll,
+		},
+		"a failure while it stops": {
+			err: external.Unauthorized(boom), cancelled: true, ended: "interrupted", fails: true,
+			next: lifecycle.User,
+		},
+		"a last conflict as it stops": {
+			err: errors.Errorf("%w, and %w", stale, boom), cancelled: true, ended: "conflict",
+			again: true, next: lifecycle.User,
+		},
 	}
 	for name, tc := range cases {
 		p := endingPass()
@@ -57,11 +81,14 @@ func TestWhatAPassEndsBy(t *testing.T) {
 		}
 		result, err := p.report(ctx, outcome{name: "kept", requeue: poll}, tc.err)
 		cancel()
-		if p.outcomeLabel != tc.ended || result.RequeueAfter != tc.after || result.Requeue != tc.again || (err != nil) != tc.fails { //nolint:staticcheck // the only silent, rate-limited way
+		if p.outcomeLabel != tc.ended || result.RequeueAfter != tc.after || result.Requeue != tc.again ||
+			(err != nil) != tc.fails { //nolint:staticcheck // the only silent, rate-limited way
 			t.Errorf("%s: ended as %q with %+v, error %v", name, p.outcomeLabel, result, err)
 		}
-		if p.nextPriority != tc.next || rechecked != 0 || len(p.mg.GetAnnotations()) != 0 || p.mg.GetCondition(commonv1.TypeSynced).Reason != "" {
-			t.Errorf("%s: the next pass is of urgency %v, credentials are read again %d times, the object says %+v", name, p.nextPriority, rechecked, p.mg.GetCondition(commonv1.TypeSynced))
+		if p.nextPriority != tc.next || rechecked != 0 || len(p.mg.GetAnnotations()) != 0 ||
+			p.mg.GetCondition(commonv1.TypeSynced).Reason != "" {
+			t.Errorf("%s: the next pass is of urgency %v, credentials are read again %d times, the object says %+v",
+				name, p.nextPriority, rechecked, p.mg.GetCondition(commonv1.TypeSynced))
 		}
 	}
 }
@@ -74,7 +101,8 @@ func TestAPassThatIsFencedFromItsStatus(t *testing.T) {
 		p, told := endingPass(), &toldOf{}
 		p.r.recorder = told
 		p.recordEvent(event.Normal(reasonCreated, "Created the external resource"))
-		if err := p.fencedResult(own, errFenced); !errors.Is(err, want) || p.outcomeLabel != "fenced" || len(told.what) != 1 {
+		if err := p.fencedResult(own, errFenced); !errors.Is(err, want) || p.outcomeLabel != "fenced" ||
+			len(told.what) != 1 {
 			t.Errorf("with error %v, it ended as %q with %v, and told %+v", own, p.outcomeLabel, err, told.what)
 		}
 	}
@@ -90,13 +118,27 @@ func TestWhatTheQueueIsTold(t *testing.T) {
 		after     time.Duration
 		want      string
 	}{
-		"a time, and the status is not written": {o: outcome{after: 7 * time.Second}, werr: boom, want: "cannot update managed resource status: boom"},
-		"a time, and a failure":                 {o: outcome{after: 7 * time.Second}, err: boom, after: 7 * time.Second},
-		"a failure":                             {o: outcome{requeue: poll}, err: boom, want: "boom"},
-		"a failure, and the status isn't":       {o: outcome{requeue: poll}, err: boom, werr: errors.New("werr"), want: "cannot update managed resource status: werr"},
-		"a terminal failure":                    {o: outcome{requeue: poll, progress: stuck}, err: external.Terminal("Quota", boom), after: time.Minute},
-		"one that goes on":                      {o: outcome{requeue: poll, progress: moving}, err: external.Terminal("Quota", boom), after: time.Minute},
-		"all is well":                           {o: outcome{requeue: poll}, after: time.Minute},
+		"a time, and the status is not written": {
+			o: outcome{after: 7 * time.Second}, werr: boom,
+			want: "cannot update managed resource status: boom",
+		},
+		"a time, and a failure": {
+			o: outcome{after: 7 * time.Second}, err: boom, after: 7 * time.Second,
+		},
+		"a failure": {o: outcome{requeue: poll}, err: boom, want: "boom"},
+		"a failure, and the status isn't": {
+			o: outcome{requeue: poll}, err: boom, werr: errors.New("werr"),
+			want: "cannot update managed resource status: werr",
+		},
+		"a terminal failure": {
+			o: outcome{requeue: poll, progress: stuck}, err: external.Terminal("Quota", boom),
+			after: time.Minute,
+		},
+		"one that goes on": {
+			o: outcome{requeue: poll, progress: moving}, err: external.Terminal("Quota", boom),
+			after: time.Minute,
+		},
+		"all is well": {o: outcome{requeue: poll}, after: time.Minute},
 	}
 	for name, tc := range cases {
 		p := endingPass()
@@ -121,7 +163,8 @@ func TestWhatIsNotPublishedIsNotReady(t *testing.T) {
 
 		return o
 	}})
-	if c := p.mg.GetCondition(commonv1.TypeReady); o.ready.Reason != commonv1.ReasonCreating || c.Reason != commonv1.ReasonCreating {
+	if c := p.mg.GetCondition(commonv1.TypeReady); o.ready.Reason != commonv1.ReasonCreating ||
+		c.Reason != commonv1.ReasonCreating {
 		t.Errorf("the object says %+v", c)
 	}
 }
@@ -130,7 +173,8 @@ func TestWhatIsNotPublishedIsNotReady(t *testing.T) {
 // nothing is.
 func TestWaitsThatGoOn(t *testing.T) {
 	for next, want := range map[requeue]struct{ backoffs, changed bool }{
-		backoff: {true, true}, untilGrace: {true, true}, adaptive: {true, true}, poll: {false, false}, resync: {false, true}, never: {false, true},
+		backoff: {true, true}, untilGrace: {true, true}, adaptive: {true, true}, poll: {false, false},
+		resync: {false, true}, never: {false, true},
 	} {
 		p := endingPass()
 		p.state.Backoffs, p.state.Changed = 3, 7
@@ -145,13 +189,17 @@ func TestWaitsThatGoOn(t *testing.T) {
 func TestTheOrderOfConditions(t *testing.T) {
 	p := endingPass(WithKstatusConditions())
 	p.mg, p.seenOwned = made(), true
-	p.completeStatus(outcome{ready: commonv1.Available(), synced: commonv1.ReconcileSuccess(), upToDate: upToDate("False", commonv1.ReasonUpdateRequested), progress: moving})
+	p.completeStatus(outcome{
+		ready: commonv1.Available(), synced: commonv1.ReconcileSuccess(),
+		upToDate: upToDate("False", commonv1.ReasonUpdateRequested), progress: moving,
+	})
 	var told []string
 	for _, c := range p.mg.(*fake.Managed).Conditions {
 		told = append(told, string(c.Type)+" "+string(c.Reason))
 	}
 	want := []string{
-		"Created Observed", "Ready Available", "Synced ReconcileSuccess", "UpToDate UpdateRequested", "Reconciling UpdateRequested", "Stalled ReconcileSuccess",
+		"Created Observed", "Ready Available", "Synced ReconcileSuccess", "UpToDate UpdateRequested",
+		"Reconciling UpdateRequested", "Stalled ReconcileSuccess",
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

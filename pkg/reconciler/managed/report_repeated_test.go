@@ -22,7 +22,9 @@ import (
 func TestHeldCallsDoNotReadCredentialsAgain(t *testing.T) {
 	w := newWorld(t, managed.WithLimits(limit.NewSet()))
 	rechecks := 0
-	w.wrap((&connected{connection: managed.Connection{Name: "ProviderConfig/default/prod", Recheck: func() { rechecks++ }}}).wrap)
+	w.wrap((&connected{connection: managed.Connection{
+		Name: "ProviderConfig/default/prod", Recheck: func() { rechecks++ },
+	}}).wrap)
 	w.create(nil)
 	w.pass()
 	w.cloud.Before = failing("Observe", external.Unauthorized(errors.New("401")))
@@ -45,16 +47,17 @@ func TestAWaitThatIsOverIsNotCountedFrom(t *testing.T) {
 	w.cloud.Named = true
 	ready := true
 	w.wrap(func(c managed.ExternalClient) managed.ExternalClient {
-		return managed.ExternalClientFns{CreateFn: c.Create, ObserveFn: func(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
-			if ready {
-				return c.Observe(ctx, mg)
-			}
-			unavailable := commonv1.Unavailable()
-			unavailable.LastTransitionTime = metav1.NewTime(w.clock.Now())
-			mg.SetConditions(unavailable)
+		return managed.ExternalClientFns{CreateFn: c.Create,
+			ObserveFn: func(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+				if ready {
+					return c.Observe(ctx, mg)
+				}
+				unavailable := commonv1.Unavailable()
+				unavailable.LastTransitionTime = metav1.NewTime(w.clock.Now())
+				mg.SetConditions(unavailable)
 
-			return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
-		}}
+				return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
+			}}
 	})
 	w.create(nil)
 	w.pass()

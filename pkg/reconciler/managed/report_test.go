@@ -48,8 +48,11 @@ func TestAnEditIsNoNews(t *testing.T) {
 				v.Annotations = map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
 			})
 		},
-		"waits":   func(w *world) { w.cloud.Hidden = func(string) bool { return true } },
-		"refused": func(w *world) { w.cloud.Before = failing("Observe", external.Terminal("NoDots", errors.New("no"))) },
+		"waits": func(w *world) { w.cloud.Hidden = func(string) bool { return true } },
+		"refused": func(w *world) {
+			w.cloud.Before = failing("Observe",
+				external.Terminal("NoDots", errors.New("no")))
+		},
 	} {
 		for _, restart := range []bool{false, true} {
 			w := newWorld(t)
@@ -363,7 +366,9 @@ func TestWarningsHaveARecorderOfTheirOwn(t *testing.T) {
 	_, _ = w.try()
 	w.cloud.Before = nil
 	w.pass()
-	for recorder, want := range map[*world]string{w: "Normal/CreatedExternalResource", warnings: "Warning/CannotCreateExternalResource"} {
+	for recorder, want := range map[*world]string{
+		w: "Normal/CreatedExternalResource", warnings: "Warning/CannotCreateExternalResource",
+	} {
 		var got []string
 		for _, e := range recorder.events {
 			got = append(got, string(e.Type)+"/"+string(e.Reason))

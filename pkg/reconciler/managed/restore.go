@@ -24,7 +24,8 @@ import (
 // and from the condition Created. Before anything is asked outside it is stored.
 func (p *pass) restore() {
 	if p.r.named { // there is no record, but what was created may not show yet
-		unheld := p.state.Creation == createdHere && p.r.finalizer == nil && !meta.WasDeleted(p.mg) && !meta.FinalizerExists(p.mg, FinalizerName)
+		unheld := p.state.Creation == createdHere && p.r.finalizer == nil && !meta.WasDeleted(p.mg) &&
+			!meta.FinalizerExists(p.mg, FinalizerName)
 		p.restored = meta.GetExternalName(p.read) == "" && p.restoreOperation() || unheld
 
 		return
@@ -46,7 +47,8 @@ func (p *pass) restore() {
 	case restoreCreation(p.mg, ref, since):
 		p.restored = true
 		p.restoreOperation()
-		p.log().Info("The record of the last creation is not in the metadata, and is restored", "externalName", ref.Name)
+		p.log().Info("The record of the last creation is not in the metadata, and is restored", "externalName",
+			ref.Name)
 	case restoreAttempt(p.mg, p.state.Called):
 		p.restored = true
 		p.log().Info("The record of an attempt whose result is not known is not in the metadata, and is restored")
@@ -129,7 +131,8 @@ func (p *pass) restoredUnreported() bool {
 	this := creation(p.mg, p.mg)
 	_, told := p.observedInStatus(this)
 
-	return p.unresolved() || this.Mark != "" && !told || before[meta.AnnotationKeyBackendIdentity] != now[meta.AnnotationKeyBackendIdentity]
+	return p.unresolved() || this.Mark != "" && !told ||
+		before[meta.AnnotationKeyBackendIdentity] != now[meta.AnnotationKeyBackendIdentity]
 }
 
 // preparedOrStored prepares the object. Where that fails, what was put back before is stored all the same,
@@ -168,8 +171,8 @@ func (p *pass) restoreOperation() bool {
 	return true
 }
 
-// rememberOperation remembers the handle that the object has. Where a replace has taken the record of the last creation,
-// it has taken the handle as well: the one that is remembered is put back along with the record.
+// rememberOperation remembers the handle that the object has. Where a replace has taken the record of the last
+// creation, it has taken the handle as well: the one that is remembered is put back along with the record.
 func (p *pass) rememberOperation() {
 	if handle := operationOf(p.mg); handle != "" || !p.replaced() {
 		p.state.Operation = handle
@@ -211,7 +214,8 @@ func restoreCreation(mg resource.Managed, ref objectstate.CreationRef, since tim
 	}
 	id, _, byID := strings.Cut(ref.Mark, "/")
 	marks := mg.GetAnnotations()
-	name, attempt, succeeded := marks[meta.AnnotationKeyExternalName], marks[meta.AnnotationKeyCreateAttempt], marks[meta.AnnotationKeyExternalCreateSucceeded]
+	name, attempt := marks[meta.AnnotationKeyExternalName], marks[meta.AnnotationKeyCreateAttempt]
+	succeeded := marks[meta.AnnotationKeyExternalCreateSucceeded]
 	other := name != "" && name != ref.Name ||
 		byID && attempt != "" && attempt != ref.Mark ||
 		!byID && (attempt != "" || succeeded != "" && succeeded != ref.Mark)
@@ -225,7 +229,8 @@ func restoreCreation(mg resource.Managed, ref objectstate.CreationRef, since tim
 	if succeeded == "" {
 		missing[meta.AnnotationKeyExternalCreateSucceeded] = ref.Mark
 		if byID {
-			missing[meta.AnnotationKeyExternalCreateSucceeded] = latest(since, beginning(id, since)).UTC().Format(time.RFC3339)
+			missing[meta.AnnotationKeyExternalCreateSucceeded] = latest(since,
+				beginning(id, since)).UTC().Format(time.RFC3339)
 		}
 	}
 	if name == "" && ref.Name != "" {
@@ -278,7 +283,8 @@ func (p *pass) restoreReplaced(ctx context.Context) error {
 func restoreAttempt(mg resource.Managed, called objectstate.Intent) bool {
 	marks := mg.GetAnnotations()
 	pending := marks[meta.AnnotationKeyExternalCreatePending]
-	if called.Pending == "" || marks[meta.AnnotationKeyCreateAttempt] != "" || pending != "" && (pending != called.Pending || called.Attempt == "") {
+	if called.Pending == "" || marks[meta.AnnotationKeyCreateAttempt] != "" ||
+		pending != "" && (pending != called.Pending || called.Attempt == "") {
 		return false
 	}
 	missing := map[string]string{meta.AnnotationKeyExternalCreatePending: called.Pending}

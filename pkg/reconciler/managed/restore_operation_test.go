@@ -19,7 +19,9 @@ func TestTheHandleIsPutBackWithTheRecord(t *testing.T) {
 	const operation = meta.AnnotationKeyOperation
 	made := objectstate.Cold{Made: objectstate.CreationRef{Mark: ownDone}, Operation: "op-2"}
 	attempted := objectstate.Cold{Called: objectstate.Intent{Pending: early, Attempt: ownID}, Operation: "op-2"}
-	whole := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalCreateSucceeded: later}
+	whole := map[string]string{
+		meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalCreateSucceeded: later,
+	}
 	handled := maps.Clone(whole)
 	handled[operation] = "op-3"
 	named := []ReconcilerOption{WithDeterministicExternalName(true)}
@@ -30,17 +32,20 @@ func TestTheHandleIsPutBackWithTheRecord(t *testing.T) {
 		marks   map[string]string
 		want    string
 	}{
-		"Taken":      {"a replace has taken all", made, nil, nil, "op-2"},
-		"Earlier":    {"or has written that of another one", made, nil, map[string]string{operation: "op-1"}, "op-2"},
-		"Alone":      {"a user has removed the handle", made, nil, whole, ""},
-		"Later":      {"another process has begun another one", made, nil, handled, "op-3"},
-		"Ended":      {"there is none any more", objectstate.Cold{Made: made.Made}, nil, nil, ""},
-		"Unknown":    {"it is not of an attempt whose result is not known", attempted, nil, nil, ""},
-		"Named":      {"a name of our choice is taken along", made, named, nil, "op-2"},
-		"NamedAlone": {"a user has removed the handle, and left the name", made, named, map[string]string{meta.AnnotationKeyExternalName: "data"}, ""},
+		"Taken":   {"a replace has taken all", made, nil, nil, "op-2"},
+		"Earlier": {"or has written that of another one", made, nil, map[string]string{operation: "op-1"}, "op-2"},
+		"Alone":   {"a user has removed the handle", made, nil, whole, ""},
+		"Later":   {"another process has begun another one", made, nil, handled, "op-3"},
+		"Ended":   {"there is none any more", objectstate.Cold{Made: made.Made}, nil, nil, ""},
+		"Unknown": {"it is not of an attempt whose result is not known", attempted, nil, nil, ""},
+		"Named":   {"a name of our choice is taken along", made, named, nil, "op-2"},
+		"NamedAlone": {"a user has removed the handle, and left the name", made, named,
+			map[string]string{meta.AnnotationKeyExternalName: "data"}, ""},
 	}
 	for id, tc := range cases {
-		for how, restore := range map[string]func(*pass){"restore": (*pass).restore, "recall": func(p *pass) { p.recall() }} {
+		for how, restore := range map[string]func(*pass){
+			"restore": (*pass).restore, "recall": func(p *pass) { p.recall() },
+		} {
 			p := passOf(bearing(tc.marks), remembering(objectstate.State{}, tc.cold), tc.options...)
 			restore(p)
 			if got := p.mg.GetAnnotations()[operation]; got != tc.want {
@@ -50,28 +55,33 @@ func TestTheHandleIsPutBackWithTheRecord(t *testing.T) {
 	}
 }
 
-// What a replace took that has written another name is put back in one write, which counts as one of a result, and is told.
+// What a replace took that has written another name is put back in one write, which counts as one of a result, and is
+// told.
 func TestWhatAReplaceTookIsPutBackAtOnce(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	w := newStored(bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-9"}), remembering(objectstate.State{}, objectstate.Cold{
-		Made: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, Operation: "op-2",
-	}), WithMetricsRegisterer(registry))
+	w := newStored(bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-9"}),
+		remembering(objectstate.State{}, objectstate.Cold{
+			Made: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, Operation: "op-2",
+		}), WithMetricsRegisterer(registry))
 	if err := w.restoreReplaced(t.Context()); err != nil || len(w.writes.sent) != 1 {
 		t.Errorf("error %v, sent %q", err, w.writes.sent)
 	}
 	marks := w.mg.GetAnnotations()
-	if meta.GetExternalName(w.mg) != "vol-1" || marks[meta.AnnotationKeyCreateAttempt] != ownDone || marks[meta.AnnotationKeyOperation] != "op-2" {
+	if meta.GetExternalName(w.mg) != "vol-1" || marks[meta.AnnotationKeyCreateAttempt] != ownDone ||
+		marks[meta.AnnotationKeyOperation] != "op-2" {
 		t.Errorf("the object is marked %v", marks)
 	}
 	if got := sample(t, registry, "moorage_managed_writes_total", "what"); got["result"] != 1 {
 		t.Errorf("counted are the writes %v", got)
 	}
-	if len(w.events) != 1 || w.events[0].Reason != reasonRecordTaken || !strings.Contains(w.events[0].Message, `"vol-9"`) {
+	if len(w.events) != 1 || w.events[0].Reason != reasonRecordTaken ||
+		!strings.Contains(w.events[0].Message, `"vol-9"`) {
 		t.Errorf("told %+v", w.events)
 	}
 }
 
-// That nothing was created is believed of a creation whose operation was asked for. A look without one says nothing of it.
+// That nothing was created is believed of a creation whose operation was asked for. A look without one says nothing
+// of it.
 func TestALookTakesNoCreationBack(t *testing.T) {
 	for handle, back := range map[string]bool{"": false, "op-1": true} {
 		mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone})
@@ -79,8 +89,10 @@ func TestALookTakesNoCreationBack(t *testing.T) {
 		w := newStored(mg, remembering(objectstate.State{Creation: ownDone}, objectstate.Cold{}))
 		err := w.notObserved(t.Context(), handle, external.NotCreated(errors.New("boom")))
 		_, result := attemptOf(w.mg)
-		if failed := result == attemptFailed; failed != back || (w.state.Creation == "") != back || stageOf(err) != observing {
-			t.Errorf("with the handle %q it ended with %v, recorded as %q, remembered as %q", handle, err, result, w.state.Creation)
+		if failed := result == attemptFailed; failed != back || (w.state.Creation == "") != back ||
+			stageOf(err) != observing {
+			t.Errorf("with the handle %q it ended with %v, recorded as %q, remembered as %q", handle, err, result,
+				w.state.Creation)
 		}
 	}
 }

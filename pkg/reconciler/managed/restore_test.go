@@ -37,7 +37,8 @@ var strips = map[string]func(*volume.Volume){
 	"the name":                       taking(meta.AnnotationKeyExternalName),
 	"the attempt":                    taking(meta.AnnotationKeyCreateAttempt),
 	"the time of success":            taking(meta.AnnotationKeyExternalCreateSucceeded),
-	"the attempt and the time":       taking(meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreateSucceeded),
+	"the attempt and the time": taking(meta.AnnotationKeyCreateAttempt,
+		meta.AnnotationKeyExternalCreateSucceeded),
 }
 
 func taking(keys ...string) func(*volume.Volume) {

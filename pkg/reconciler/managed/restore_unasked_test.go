@@ -17,13 +17,18 @@ import (
 func TestAFailedPreparationIsNotStored(t *testing.T) {
 	boom := errors.New("boom")
 	for name, restored := range map[string]bool{"put back": true, "nothing to put back": false} {
-		w := newStored(bearing(map[string]string{"example.org/kept": "as it was", "example.org/removed": "as it was"}), remembering(objectstate.State{}, objectstate.Cold{}))
+		w := newStored(bearing(map[string]string{
+			"example.org/kept": "as it was", "example.org/removed": "as it was",
+		}), remembering(objectstate.State{}, objectstate.Cold{}))
 		if w.restored = restored; restored {
 			meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyCreateAttempt: ownDone})
 			meta.RemoveAnnotations(w.mg, "example.org/removed")
 		}
 		w.r.initializers = []Initializer{InitializerFn(func(_ context.Context, mg resource.Managed) error {
-			meta.AddAnnotations(mg, map[string]string{"example.org/kept": "changed", "example.org/half": "done", meta.AnnotationKeyCreateAttempt: "another"})
+			meta.AddAnnotations(mg, map[string]string{
+				"example.org/kept": "changed", "example.org/half": "done",
+				meta.AnnotationKeyCreateAttempt: "another",
+			})
 
 			return boom
 		})}
@@ -31,7 +36,8 @@ func TestAFailedPreparationIsNotStored(t *testing.T) {
 		if !errors.Is(err, boom) || stageOf(err) != initializing {
 			t.Errorf("%s: it ended with %v", name, err)
 		}
-		want := `{"metadata":{"annotations":{"example.org/removed":null,"moorage.dev/create-attempt":"` + ownDone + `"},"finalizers":["` + FinalizerName + `"],"resourceVersion":"7","uid":"uid-1"}}`
+		want := `{"metadata":{"annotations":{"example.org/removed":null,"moorage.dev/create-attempt":"` + ownDone +
+			`"},"finalizers":["` + FinalizerName + `"],"resourceVersion":"7","uid":"uid-1"}}`
 		if sent := w.writes.sent; restored != (len(sent) == 1) || restored && sent[0] != want {
 			t.Errorf("%s: sent %v, want %s", name, sent, want)
 		}
@@ -44,7 +50,10 @@ func TestWhatIsNotStoredBesideAFailedPreparation(t *testing.T) {
 	w := newStored(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
 	w.restored, w.writes.answer = true, func() error { return lost }
 	meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyCreateAttempt: ownDone})
-	w.r.initializers = []Initializer{InitializerFn(func(context.Context, resource.Managed) error { return errors.New("boom") })}
+	w.r.initializers = []Initializer{InitializerFn(func(context.Context,
+		resource.Managed) error {
+		return errors.New("boom")
+	})}
 	if err := w.pass.observe(t.Context()); !errors.Is(err, lost) || stageOf(err) != updatingObject {
 		t.Errorf("it ended with %v", err)
 	}
@@ -66,11 +75,14 @@ func TestWhatIsStoredOfAPausedObject(t *testing.T) {
 	}{
 		"Unknown": {"nobody else knows of the attempt", begun, true, nil, "", false, true},
 		"Unseen":  {"nor of what does not show yet", made, true, nil, "", false, true},
-		"Other":   {"nor if the status tells of another one", made, true, nil, foreignID + `/succeeded of "vol-1"`, false, true},
-		"Told":    {"the status tells it", made, true, nil, ownDone + ` of "vol-1"`, false, false},
-		"System":  {"it does not tell the external system", system, true, nil, "", false, true},
-		"Both":    {"what the object tells itself of the system need not be stored", made, true, system, ownDone + ` of "vol-1"`, false, false},
-		"Chosen":  {"a name of our choice is known to any process", map[string]string{meta.AnnotationKeyExternalName: "data"}, true, nil, "", false, false},
+		"Other": {"nor if the status tells of another one", made, true, nil, foreignID + `/succeeded of "vol-1"`,
+			false, true},
+		"Told":   {"the status tells it", made, true, nil, ownDone + ` of "vol-1"`, false, false},
+		"System": {"it does not tell the external system", system, true, nil, "", false, true},
+		"Both": {"what the object tells itself of the system need not be stored", made, true, system,
+			ownDone + ` of "vol-1"`, false, false},
+		"Chosen": {"a name of our choice is known to any process",
+			map[string]string{meta.AnnotationKeyExternalName: "data"}, true, nil, "", false, false},
 		"Held":    {"only the finalizer was taken", nil, true, made, "", false, false},
 		"Nothing": {"nothing was taken", nil, false, made, "", false, false},
 		"Running": {"what is not paused is put back as a whole", nil, true, made, ownDone + ` of "vol-1"`, true, true},
@@ -81,7 +93,10 @@ func TestWhatIsStoredOfAPausedObject(t *testing.T) {
 			meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
 		}
 		if tc.told != "" {
-			mg.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: tc.told})
+			mg.SetConditions(commonv1.Condition{
+				Type: commonv1.TypeCreated, Status: metav1.ConditionTrue,
+				Reason: commonv1.ReasonObserved, Message: tc.told,
+			})
 		}
 		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{}))
 		meta.AddAnnotations(w.mg, tc.putBack)

@@ -86,8 +86,10 @@ func (p *pass) restoredFrom() string {
 		return ""
 	}
 
-	return fmt.Sprintf("the external resource belongs to an object of the same kind, namespace and name, but another UID or cluster, and is left as it is: "+
-		"if this object was restored from a backup of that one, and that one is gone, set the annotation %s to %q, or to %q for all that were restored from that cluster; "+
+	return fmt.Sprintf("the external resource belongs to an object of the same kind, namespace and name, but another "+
+		"UID or cluster, and is left as it is: "+
+		"if this object was restored from a backup of that one, and that one is gone, set the annotation %s to %q, or to "+
+		"%q for all that were restored from that cluster; "+
 		"otherwise choose another name by the annotation %s",
 		meta.AnnotationKeyRestoredFrom, found, found.cluster(), meta.AnnotationKeyExternalName)
 }

@@ -62,7 +62,8 @@ func backedUp(mg resource.Managed, from string) {
 	mg.SetFinalizers([]string{managed.FinalizerName})
 	meta.AddAnnotations(mg, map[string]string{
 		meta.AnnotationKeyExternalName: "vol-9", meta.AnnotationKeyCreateAttempt: "0123456789abcdef-01234567/succeeded",
-		meta.AnnotationKeyExternalCreatePending: "2026-01-01T00:00:00Z", meta.AnnotationKeyExternalCreateSucceeded: "2026-01-01T00:00:01Z",
+		meta.AnnotationKeyExternalCreatePending:   "2026-01-01T00:00:00Z",
+		meta.AnnotationKeyExternalCreateSucceeded: "2026-01-01T00:00:01Z",
 	})
 	if from != "" {
 		meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyRestoredFrom: from})
@@ -81,7 +82,8 @@ func TestARestoredObjectTakesOverOnce(t *testing.T) {
 	w := newRestored(t, &mark, "")
 	w.pass()
 	c := w.condition("Synced", "False/ExternalResourceNotOwned")
-	if !strings.Contains(c.Message, meta.AnnotationKeyRestoredFrom) || !strings.Contains(c.Message, string(markBefore())) {
+	if !strings.Contains(c.Message, meta.AnnotationKeyRestoredFrom) ||
+		!strings.Contains(c.Message, string(markBefore())) {
 		t.Errorf("%q does not say how it is taken over", c.Message)
 	}
 	w.expect(status, "Connect Observe", "Warning/ExternalResourceNotOwned")
@@ -97,7 +99,8 @@ func TestARestoredObjectTakesOverOnce(t *testing.T) {
 	}
 	w.pass()
 	w.expect("patch", "Connect Observe", "Normal/ExternalResourceRestored")
-	if got := w.get().Annotations; got[meta.AnnotationKeyRestoredFrom] != "" || got[meta.AnnotationKeyRestored] != "uid-1" {
+	if got := w.get().Annotations; got[meta.AnnotationKeyRestoredFrom] != "" ||
+		got[meta.AnnotationKeyRestored] != "uid-1" {
 		t.Errorf("annotations: %v", got)
 	}
 	w.pass()
@@ -126,19 +129,25 @@ func TestWhatARestoredObjectMayNotTakeOver(t *testing.T) {
 		options []managed.ReconcilerOption
 		want    string
 	}{
-		"its own place":                    {markBefore(), string(markBefore()), nil, "True/ReconcileSuccess"},
-		"all of its cluster":               {markBefore(), "cluster-1", nil, "True/ReconcileSuccess"},
-		"another cluster":                  {markBefore(), "cluster-7", nil, "False/ExternalResourceNotOwned"},
-		"another namespace of its cluster": {elsewhere, "cluster-1", []managed.ReconcilerOption{managed.WithRestoreElsewhere()}, "False/ExternalResourceNotOwned"},
-		"another UID is said":              {markBefore(), strings.Replace(string(markBefore()), "uid-0", "uid-7", 1), nil, "False/ExternalResourceNotOwned"},
-		"another namespace":                {elsewhere, string(elsewhere), nil, "False/ExternalResourceNotOwned"},
-		"another namespace, allowed":       {elsewhere, string(elsewhere), []managed.ReconcilerOption{managed.WithRestoreElsewhere()}, "True/ReconcileSuccess"},
-		"another name":                     {foreign, string(foreign), nil, "False/ExternalResourceNotOwned"},
-		"no stamp":                         {"somebody", "somebody", nil, "False/ExternalResourceNotOwned"},
-		"no stamp, anywhere":               {"somebody", "somebody", []managed.ReconcilerOption{managed.WithRestoreElsewhere()}, "False/ExternalResourceNotOwned"},
-		"nothing is said":                  {markBefore(), "", nil, "False/ExternalResourceNotOwned"},
-		"nothing is said of no cluster":    {managed.Stamp(strings.TrimPrefix(string(markBefore()), "cluster-1")), "", nil, "False/ExternalResourceNotOwned"},
-		"allowed, and another is said":     {elsewhere, string(foreign), []managed.ReconcilerOption{managed.WithRestoreElsewhere()}, "False/ExternalResourceNotOwned"},
+		"its own place":      {markBefore(), string(markBefore()), nil, "True/ReconcileSuccess"},
+		"all of its cluster": {markBefore(), "cluster-1", nil, "True/ReconcileSuccess"},
+		"another cluster":    {markBefore(), "cluster-7", nil, "False/ExternalResourceNotOwned"},
+		"another namespace of its cluster": {elsewhere, "cluster-1",
+			[]managed.ReconcilerOption{managed.WithRestoreElsewhere()}, "False/ExternalResourceNotOwned"},
+		"another UID is said": {markBefore(),
+			strings.Replace(string(markBefore()), "uid-0", "uid-7", 1), nil, "False/ExternalResourceNotOwned"},
+		"another namespace": {elsewhere, string(elsewhere), nil, "False/ExternalResourceNotOwned"},
+		"another namespace, allowed": {elsewhere, string(elsewhere),
+			[]managed.ReconcilerOption{managed.WithRestoreElsewhere()}, "True/ReconcileSuccess"},
+		"another name": {foreign, string(foreign), nil, "False/ExternalResourceNotOwned"},
+		"no stamp":     {"somebody", "somebody", nil, "False/ExternalResourceNotOwned"},
+		"no stamp, anywhere": {"somebody", "somebody",
+			[]managed.ReconcilerOption{managed.WithRestoreElsewhere()}, "False/ExternalResourceNotOwned"},
+		"nothing is said": {markBefore(), "", nil, "False/ExternalResourceNotOwned"},
+		"nothing is said of no cluster": {managed.Stamp(strings.TrimPrefix(string(markBefore()), "cluster-1")),
+			"", nil, "False/ExternalResourceNotOwned"},
+		"allowed, and another is said": {elsewhere, string(foreign),
+			[]managed.ReconcilerOption{managed.WithRestoreElsewhere()}, "False/ExternalResourceNotOwned"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 // What was found is remembered by the record of its creation: that of an attempt the result is known then. What has
 // no record leaves what is known of one as it is. Under a name of our choice there is none.
 func TestWhatWasFoundIsRemembered(t *testing.T) {
-	before, made, called := objectstate.CreationRef{Mark: "a-0/succeeded", Name: "vol-0"}, objectstate.CreationRef{Mark: ownDone}, objectstate.Intent{Attempt: "a-2", Pending: early}
+	before, made, called := objectstate.CreationRef{Mark: "a-0/succeeded",
+		Name: "vol-0"}, objectstate.CreationRef{Mark: ownDone}, objectstate.Intent{Attempt: "a-2", Pending: early}
 	own := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-1"}
 	unmarked := map[string]string{meta.AnnotationKeyExternalName: "vol-1"}
 	for name, tc := range map[string]struct {
@@ -23,15 +24,18 @@ func TestWhatWasFoundIsRemembered(t *testing.T) {
 		seen, made  objectstate.CreationRef
 		called      objectstate.Intent
 	}{
-		"marked":   {own, false, objectstate.CreationRef{Name: "vol-1", Mark: ownDone}, objectstate.CreationRef{}, objectstate.Intent{}},
+		"marked": {own, false, objectstate.CreationRef{Name: "vol-1", Mark: ownDone}, objectstate.CreationRef{},
+			objectstate.Intent{}},
 		"unmarked": {unmarked, false, before, made, called},
 		"named":    {unmarked, true, objectstate.CreationRef{Name: "vol-1"}, objectstate.CreationRef{}, called},
 	} {
-		p := passOf(bearing(tc.annotations), remembering(objectstate.State{Seen: before}, objectstate.Cold{Called: called, Made: made}))
+		p := passOf(bearing(tc.annotations),
+			remembering(objectstate.State{Seen: before}, objectstate.Cold{Called: called, Made: made}))
 		p.r.named = tc.named
 		p.rememberFound()
 		if p.state.Seen != tc.seen || p.state.Made != tc.made || p.state.Called != tc.called || !p.seenOwned {
-			t.Errorf("%s: found %t, seen %+v, made %+v, called %+v", name, p.seenOwned, p.state.Seen, p.state.Made, p.state.Called)
+			t.Errorf("%s: found %t, seen %+v, made %+v, called %+v", name, p.seenOwned, p.state.Seen, p.state.Made,
+				p.state.Called)
 		}
 	}
 }
@@ -52,7 +56,8 @@ func TestWhomAnObjectIsToldToTakeOver(t *testing.T) {
 		if got := how != ""; got != want {
 			t.Errorf("%q: told %t", found, got)
 		}
-		if text := fmt.Sprintf("set the annotation %s to %q, or to %q for all", meta.AnnotationKeyRestoredFrom, found, "there"); want && !strings.Contains(how, text) {
+		if text := fmt.Sprintf("set the annotation %s to %q, or to %q for all", meta.AnnotationKeyRestoredFrom,
+			found, "there"); want && !strings.Contains(how, text) {
 			t.Errorf("%q does not say %q", how, text)
 		}
 		if want && !strings.HasSuffix(how, "choose another name by the annotation "+meta.AnnotationKeyExternalName) {
@@ -83,7 +88,8 @@ func TestWhenARestoreEnds(t *testing.T) {
 		p.claimed, p.observation.Owner = tc.claimed, tc.owner
 		p.endRestore()
 		left, noted := p.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom], p.mg.GetAnnotations()[meta.AnnotationKeyRestored]
-		if (left == "" && tc.annotations != nil) != tc.ends || (noted == string(ownerUID)) != tc.ends || len(p.events) != tc.told {
+		if (left == "" && tc.annotations != nil) != tc.ends || (noted == string(ownerUID)) != tc.ends ||
+			len(p.events) != tc.told {
 			t.Errorf("%s: annotations %v, %d events", name, p.mg.GetAnnotations(), len(p.events))
 		}
 	}
@@ -97,7 +103,8 @@ func TestWhatAnObjectShowsIsNoSecret(t *testing.T) {
 	p.read.SetFinalizers([]string{shown})
 	says(p.read, 3, unsynced("Other", hidden))
 	p.observedDetails = []ConnectionDetails{{"name": []byte(shown), "password": []byte(hidden)}}
-	if got := p.mask().String(shown + " and " + hidden); got == "" || got[:len(shown)] != shown || got[len(got)-len(hidden):] == hidden {
+	if got := p.mask().String(shown + " and " + hidden); got == "" || got[:len(shown)] != shown ||
+		got[len(got)-len(hidden):] == hidden {
 		t.Errorf("masked as %q", got)
 	}
 	if before := p.mask(); p.mask() != before {

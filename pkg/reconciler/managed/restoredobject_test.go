@@ -36,7 +36,8 @@ func TestARestoreIsNoticedByALiveRead(t *testing.T) {
 
 // An answer about another object is no answer, whatever its version: nothing is taken for a restore.
 func TestAnAnswerAboutAnotherObjectIsNoRestore(t *testing.T) {
-	for _, far := range []func(*volume.Volume){func(v *volume.Volume) { v.Name = "other" }, func(v *volume.Volume) { v.Namespace = "other" }} {
+	for _, far := range []func(*volume.Volume){func(v *volume.Volume) { v.Name = "other" },
+		func(v *volume.Volume) { v.Namespace = "other" }} {
 		d := controller.NewRestoreDetector()
 		w := newWorld(t, managed.WithRestoreDetector(d))
 		w.create(nil)
@@ -45,7 +46,8 @@ func TestAnAnswerAboutAnotherObjectIsNoRestore(t *testing.T) {
 		w.lag = before
 		w.restored = before.DeepCopyObject().(*volume.Volume)
 		far(w.restored)
-		if _, err := w.try(); err == nil || !strings.Contains(err.Error(), "the answer is not about it") || d.Restored() != nil {
+		if _, err := w.try(); err == nil || !strings.Contains(err.Error(), "the answer is not about it") ||
+			d.Restored() != nil {
 			t.Errorf("the pass ends with %v, the detector knows %v", err, d.Restored())
 		}
 	}

@@ -146,10 +146,12 @@ func TestAnAttemptThatIsGivenUpIsCounted(t *testing.T) {
 	w.mu.Lock()
 	told := w.events[0]
 	w.mu.Unlock()
-	if n := metric(t, registry, "moorage_managed_abandoned_attempts_total"); n != 1 || told.Reason != "CreationAttemptAbandoned" || !strings.Contains(told.Message, id) {
+	if n := metric(t, registry, "moorage_managed_abandoned_attempts_total"); n != 1 ||
+		told.Reason != "CreationAttemptAbandoned" || !strings.Contains(told.Message, id) {
 		t.Errorf("%v are counted, and told is %v", n, told)
 	}
-	if next := w.get().Annotations[meta.AnnotationKeyCreateAttempt]; strings.HasPrefix(next, id) || !strings.HasSuffix(next, "/succeeded") {
+	if next := w.get().Annotations[meta.AnnotationKeyCreateAttempt]; strings.HasPrefix(next, id) ||
+		!strings.HasSuffix(next, "/succeeded") {
 		t.Errorf("the next attempt is %q", next)
 	}
 }

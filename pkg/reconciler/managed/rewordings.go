@@ -24,14 +24,16 @@ const (
 // and they have changed often enough lately. Another stage, reason, generation or request is
 // another failure, which is told at once.
 func (p *pass) reworded(o outcome) outcome {
-	of := fmt.Sprintf("%s/%s/%d/%s", o.name, o.synced.Reason, p.generation, p.mg.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt])
+	of := fmt.Sprintf("%s/%s/%d/%s", o.name, o.synced.Reason, p.generation,
+		p.mg.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt])
 	if known := p.state.Reworded; known.Of != of || p.now().Sub(known.Since) >= rewordingPeriod {
 		p.state.Reworded = objectstate.Rewordings{Of: of, Since: p.now()}
 
 		return o
 	}
 	told := p.read.GetCondition(commonv1.TypeSynced)
-	if p.state.Reworded.Told >= mostRewordings && told.Status == metav1.ConditionFalse && told.Reason == o.synced.Reason {
+	if p.state.Reworded.Told >= mostRewordings && told.Status == metav1.ConditionFalse &&
+		told.Reason == o.synced.Reason {
 		o.synced.Message, o.event = told.Message, event.Event{}
 	}
 
@@ -42,7 +44,8 @@ func (p *pass) reworded(o outcome) outcome {
 func (p *pass) rewordings(unwritten error) objectstate.Rewordings {
 	told, tells := p.read.GetCondition(commonv1.TypeSynced), p.mg.GetCondition(commonv1.TypeSynced)
 	counted := p.state.Reworded
-	if unwritten == nil && tells.Status == metav1.ConditionFalse && told.Reason == tells.Reason && told.Message != tells.Message {
+	if unwritten == nil && tells.Status == metav1.ConditionFalse && told.Reason == tells.Reason &&
+		told.Message != tells.Message {
 		counted.Told++
 	}
 

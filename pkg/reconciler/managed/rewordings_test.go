@@ -24,7 +24,8 @@ func TestAFailureWhoseTextChanges(t *testing.T) {
 	as := func(err error) error { return err }
 	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
 		if n++; call == at {
-			return as(errors.Errorf(what, strings.Repeat(string(rune('a'+n%26)), 3)+strings.Repeat(string(rune('a'+n/26%26)), 2)))
+			return as(errors.Errorf(what, strings.Repeat(string(rune('a'+n%26)), 3)+
+				strings.Repeat(string(rune('a'+n/26%26)), 2)))
 		}
 
 		return nil

@@ -43,11 +43,13 @@ func TestFence(t *testing.T) {
 	var fence error
 	var deadline time.Time
 	w := newWorld(t, managed.WithCreationGracePeriod(0),
-		managed.WithFence(func(context.Context) error { return fence }), managed.WithLeaseDeadline(func() time.Time { return deadline }))
+		managed.WithFence(func(context.Context) error { return fence }),
+		managed.WithLeaseDeadline(func() time.Time { return deadline }))
 	w.create(nil)
 	refused := func(call string) {
 		t.Helper()
-		for _, close := range []func(){func() { fence = errors.New("not the leader") }, func() { deadline = w.clock.Now().Add(time.Second - 1) }} {
+		for _, close := range []func(){func() { fence = errors.New("not the leader") },
+			func() { deadline = w.clock.Now().Add(time.Second - 1) }} {
 			fence, deadline = nil, time.Time{}
 			close()
 			if _, err := w.try(); err == nil || !strings.Contains(err.Error(), "not begun") {
@@ -122,7 +124,10 @@ func TestAnotherSystemIsNotAsked(t *testing.T) {
 
 // The identity is stored without a request of its own.
 func TestIdentityCostsNothing(t *testing.T) {
-	for name, o := range map[string]managed.ReconcilerOption{"assigned": managed.WithCreationGracePeriod(0), "chosen": managed.WithDeterministicExternalName(true)} {
+	for name, o := range map[string]managed.ReconcilerOption{
+		"assigned": managed.WithCreationGracePeriod(0),
+		"chosen":   managed.WithDeterministicExternalName(true),
+	} {
 		w := newWorld(t, o)
 		w.cloud.Account, w.cloud.Named = "blue", name == "chosen"
 		w.create(nil)

@@ -26,7 +26,8 @@ func TestWhyANameCannotBeStored(t *testing.T) {
 		"until the name is stored, nothing is created, and nothing is called by another name"
 	full := strings.Repeat("x", annotationsLimit-len("note")-len(meta.AnnotationKeyExternalName)-len("vol-1"))
 	tooLong := func(size int) string {
-		return fmt.Sprintf("does not fit into the annotations of the object (they would have %d bytes, and the API server stores 262144 at most)", size)
+		return fmt.Sprintf("does not fit into the annotations of the object (they would have %d bytes, and the API server "+
+			"stores 262144 at most)", size)
 	}
 	for what, tc := range map[string]struct{ note, name, why string }{
 		"It fits":                   {full, "vol-1", ""},
@@ -49,7 +50,8 @@ func TestWhyANameCannotBeStored(t *testing.T) {
 			t.Errorf("%s: told %.400v", what, err)
 		}
 		meta.AddAnnotations(p.mg, map[string]string{"later": "x"})
-		if now := p.mg.GetAnnotations(); now["note"] != tc.note || now["unstored"] != "" || p.newest.GetAnnotations()["later"] != "" {
+		if now := p.mg.GetAnnotations(); now["note"] != tc.note || now["unstored"] != "" ||
+			p.newest.GetAnnotations()["later"] != "" {
 			t.Errorf("%s: the pass goes on with %.200v", what, now)
 		}
 	}
@@ -59,8 +61,10 @@ func TestWhyANameCannotBeStored(t *testing.T) {
 func TestOnlyWhatWasSentIsTakenBack(t *testing.T) {
 	mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "x-vol-1", "of-another": "new"})
 	w := newStored(mg, &objectState{})
-	w.misnamed(t.Context(), map[string]string{"of-another": "old", "removed": "x"}, map[string]any{meta.AnnotationKeyExternalName: "vol-1"})
-	if len(w.writes.sent) != 1 || !strings.Contains(w.writes.sent[0], `"annotations":{"`+meta.AnnotationKeyExternalName+`":null}`) {
+	w.misnamed(t.Context(), map[string]string{"of-another": "old", "removed": "x"},
+		map[string]any{meta.AnnotationKeyExternalName: "vol-1"})
+	if len(w.writes.sent) != 1 || !strings.Contains(w.writes.sent[0],
+		`"annotations":{"`+meta.AnnotationKeyExternalName+`":null}`) {
 		t.Errorf("sent %v", w.writes.sent)
 	}
 }
@@ -74,10 +78,13 @@ func TestWhatIsNotStoredOfConditions(t *testing.T) {
 		stored []commonv1.Condition
 		want   string
 	}{
-		"All":              {[]commonv1.Condition{said}, ""},
-		"No status":        {[]commonv1.Condition{part(func(c *commonv1.Condition) { c.Status = "" })}, "status.conditions[].status"},
-		"No reason":        {[]commonv1.Condition{part(func(c *commonv1.Condition) { c.Reason = "" })}, "status.conditions[].reason"},
-		"One from before":  {[]commonv1.Condition{commonv1.ReconcileSuccess(), commonv1.Available().WithMessage("m")}, "status.conditions[].message"},
+		"All": {[]commonv1.Condition{said}, ""},
+		"No status": {[]commonv1.Condition{part(func(c *commonv1.Condition) { c.Status = "" })},
+			"status.conditions[].status"},
+		"No reason": {[]commonv1.Condition{part(func(c *commonv1.Condition) { c.Reason = "" })},
+			"status.conditions[].reason"},
+		"One from before": {[]commonv1.Condition{commonv1.ReconcileSuccess(),
+			commonv1.Available().WithMessage("m")}, "status.conditions[].message"},
 		"Neither of these": {[]commonv1.Condition{part(func(c *commonv1.Condition) { c.Reason, c.Message = "", "" })}, "status.conditions[].reason status.conditions[].message"},
 	} {
 		says, stored := commonv1.ConditionedStatus{Conditions: []commonv1.Condition{said}}, commonv1.ConditionedStatus{Conditions: tc.stored}
@@ -126,7 +133,9 @@ func TestAHookThatPanicsIsToldUntilItHasWorked(t *testing.T) {
 			t.Errorf("the delay is %v", d)
 		}
 	}
-	if len(told.what) != 1 || told.what[0].Type != event.TypeWarning || told.what[0].Reason != "InvalidPollInterval" || !strings.HasPrefix(told.what[0].Message, "poll interval hook: ") {
+	if len(told.what) != 1 || told.what[0].Type != event.TypeWarning ||
+		told.what[0].Reason != "InvalidPollInterval" ||
+		!strings.HasPrefix(told.what[0].Message, "poll interval hook: ") {
 		t.Errorf("told %+v", told.what)
 	}
 	panics = false
@@ -162,7 +171,9 @@ func (e numberedError) Unwrap() error { return e.of }
 
 // What bears no number comes before all that does.
 func TestWhatBearsNoNumber(t *testing.T) {
-	for mark, want := range map[string]int64{"": -1, "by hand": -1, "00000000": 0, "0000000a1-x": 10, "1970-01-01T00:00:07Z": 7} {
+	for mark, want := range map[string]int64{
+		"": -1, "by hand": -1, "00000000": 0, "0000000a1-x": 10, "1970-01-01T00:00:07Z": 7,
+	} {
 		if got := numberOf(mark); got != want {
 			t.Errorf("%q: %d, want %d", mark, got, want)
 		}
@@ -185,7 +196,8 @@ func TestTheUIDOfACluster(t *testing.T) {
 	}
 	boom := errors.New("boom")
 	uid, err := ClusterUID(t.Context(), namespaces{err: boom})
-	if uid != "" || !errors.Is(err, boom) || err.Error() != "cannot read namespace kube-system, whose uid identifies the cluster: boom" {
+	if uid != "" || !errors.Is(err, boom) ||
+		err.Error() != "cannot read namespace kube-system, whose uid identifies the cluster: boom" {
 		t.Errorf("uid %q, error %v", uid, err)
 	}
 }

@@ -25,16 +25,23 @@ import (
 // what a test suite written for the seed has to be changed for; the second
 // follows from rules of this runtime that hold everywhere.
 const (
-	whyError = "A failure is returned. controller-runtime then logs and counts it; its back-off is the same as that of `Requeue`."
-	whyGrace = "What was created and does not show is said in a condition, and looked at again after a tenth of the time that it has taken, at least a second, and when the grace period ends."
-	whyGone  = "The resource is looked at again in the same pass. While it is still there, the next look comes after a tenth of the time that it has taken, at least a second and at most the poll interval."
-	whyMade  = "The resource is looked at again in the same pass: the status says what was seen, not that something was asked for. The attempt is marked, so that it does not depend on clocks."
-	whyPoll  = "Polls are spread by a tenth of the poll interval to either side, so that a fleet does not poll in step."
+	whyError = "A failure is returned. controller-runtime then logs and counts it; its back-off is the same as that of " +
+		"`Requeue`."
+	whyGrace = "What was created and does not show is said in a condition, and looked at again after a tenth of the " +
+		"time that it has taken, at least a second, and when the grace period ends."
+	whyGone = "The resource is looked at again in the same pass. While it is still there, the next look comes after a " +
+		"tenth of the time that it has taken, at least a second and at most the poll interval."
+	whyMade = "The resource is looked at again in the same pass: the status says what was seen, not that something " +
+		"was asked for. The attempt is marked, so that it does not depend on clocks."
+	whyPoll = "Polls are spread by a tenth of the poll interval to either side, so that a fleet does not poll in step."
 
 	whySlow    = "No pass is the last: what may heal while nobody looks is looked at again after ten poll intervals."
-	whyMissing = "A resource that is missing and may not be created is a stable state with a reason of its own, not an error: it is looked at again after the poll interval."
-	whyEffect  = "The resource is looked at again in the same pass. While the update does not show, `UpToDate` says so and the next look comes after a time that doubles up to the poll interval."
-	whyNothing = "Nothing is written that has not changed: a late initialisation that filled in nothing is none, so that there is no write that could fail."
+	whyMissing = "A resource that is missing and may not be created is a stable state with a reason of its own, not an " +
+		"error: it is looked at again after the poll interval."
+	whyEffect = "The resource is looked at again in the same pass. While the update does not show, `UpToDate` says so " +
+		"and the next look comes after a time that doubles up to the poll interval."
+	whyNothing = "Nothing is written that has not changed: a late initialisation that filled in nothing is none, so " +
+		"that there is no write that could fail."
 )
 
 // AllowedToDiffer are the cases that a suite written for the seed has to be
@@ -65,7 +72,8 @@ var (
 	deletion = metav1.NewTime(moment)
 
 	mark    = moment.Format(time.RFC3339)
-	attempt = fmt.Sprintf("%08xc00000000-811c9dc5", moment.Unix()) // with what the source of randomness of these tests makes
+	attempt = fmt.Sprintf("%08xc00000000-811c9dc5",
+		moment.Unix()) // with what the source of randomness of these tests makes
 )
 
 func conditions(c ...commonv1.Condition) []commonv1.Condition { return c }
@@ -170,7 +178,8 @@ var seedCases = map[string]seedCase{
 		object: annotated(meta.AnnotationKeyExternalCreatePending, mark), external: observes(nowhere),
 		seed: told{
 			Conditions: conditions(commonv1.Creating(), failed(errors.New(
-				"cannot determine creation result - remove the krateo.io/external-create-pending annotation if it is safe to proceed"))),
+				"cannot determine creation result - remove the krateo.io/external-create-pending annotation if it is safe to "+
+					"proceed"))),
 			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark),
 		},
 	}),
@@ -187,7 +196,8 @@ var seedCases = map[string]seedCase{
 	}),
 	"ExternalObserveError": erring(seedCase{
 		reason: "a look that fails is told",
-		external: managed.ExternalClientFns{ObserveFn: func(context.Context, resource.Managed) (managed.ExternalObservation, error) {
+		external: managed.ExternalClientFns{ObserveFn: func(context.Context,
+			resource.Managed) (managed.ExternalObservation, error) {
 			return found, errBoom
 		}},
 		seed: told{Requeue: true, Conditions: conditions(failed(errBoom, "observe failed"))},
@@ -243,12 +253,16 @@ var seedCases = map[string]seedCase{
 		seed:     told{Requeue: true, Conditions: conditions(failed(errBoom))},
 	}, "boom"),
 	"UpdateCreatePendingError": erring(marking(seedCase{
-		reason:   "nothing is created before it is noted that it will be",
-		update:   errBoom,
-		external: managed.ExternalClientFns{ObserveFn: observes(nowhere).ObserveFn, CreateFn: answers(errors.New("not to be called"))},
-		options:  []managed.ReconcilerOption{authors(nil, nil)},
+		reason: "nothing is created before it is noted that it will be",
+		update: errBoom,
+		external: managed.ExternalClientFns{
+			ObserveFn: observes(nowhere).ObserveFn,
+			CreateFn:  answers(errors.New("not to be called")),
+		},
+		options: []managed.ReconcilerOption{authors(nil, nil)},
 		seed: told{
-			Requeue: true, Conditions: conditions(commonv1.Creating(), failed(errBoom, "cannot update managed resource")),
+			Requeue: true, Conditions: conditions(commonv1.Creating(),
+				failed(errBoom, "cannot update managed resource")),
 			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark),
 		},
 	}, attempt), "cannot update managed resource: boom"),
@@ -258,7 +272,8 @@ var seedCases = map[string]seedCase{
 		options:  []managed.ReconcilerOption{authors(nil, nil), updater(errBoom)},
 		seed: told{
 			Requeue: true, Conditions: conditions(failed(errBoom, "create failed"), commonv1.Creating()),
-			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark, meta.AnnotationKeyExternalCreateFailed, mark),
+			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark, meta.AnnotationKeyExternalCreateFailed,
+				mark),
 		},
 	}, attempt+"/failed"), "create failed: boom"),
 	"UpdateCriticalAnnotationsError": erring(marking(seedCase{
@@ -266,32 +281,39 @@ var seedCases = map[string]seedCase{
 		external: managed.ExternalClientFns{ObserveFn: observes(nowhere).ObserveFn, CreateFn: answers(nil)},
 		options:  []managed.ReconcilerOption{authors(nil, nil), updater(errBoom)},
 		seed: told{
-			Requeue: true, Conditions: conditions(failed(errBoom, "cannot update managed resource annotations"), commonv1.Creating()),
-			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark, meta.AnnotationKeyExternalCreateSucceeded, mark),
+			Requeue: true, Conditions: conditions(failed(errBoom, "cannot update managed resource annotations"),
+				commonv1.Creating()),
+			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark,
+				meta.AnnotationKeyExternalCreateSucceeded, mark),
 		},
 	}, attempt+"/succeeded"), "cannot update managed resource annotations: boom"),
 	"CreateSuccessful": {
-		reason:  "a creation is marked",
-		options: []managed.ReconcilerOption{managed.WithExternalConnecter(&managed.NopConnecter{}), authors(nil, nil), updater(nil)},
+		reason: "a creation is marked",
+		options: []managed.ReconcilerOption{managed.WithExternalConnecter(&managed.NopConnecter{}),
+			authors(nil, nil), updater(nil)},
 		seed: told{
 			Requeue: true, Conditions: conditions(commonv1.ReconcileSuccess(), commonv1.Creating()),
-			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark, meta.AnnotationKeyExternalCreateSucceeded, mark),
+			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark,
+				meta.AnnotationKeyExternalCreateSucceeded, mark),
 		},
 		ours: &told{
 			RequeueAfter: time.Second, Conditions: conditions(commonv1.Creating(), unshown()),
-			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark, meta.AnnotationKeyExternalCreateSucceeded, mark,
+			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark,
+				meta.AnnotationKeyExternalCreateSucceeded, mark,
 				meta.AnnotationKeyCreateAttempt, attempt+"/succeeded"),
 		},
 		why: whyMade,
 	},
 	"LateInitializeUpdateError": {
-		reason:   "what Observe says to have filled in and did not is not stored, so that nothing can fail",
-		update:   errBoom,
-		external: observes(managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, ResourceLateInitialized: true}),
-		options:  []managed.ReconcilerOption{authors(nil, nil)},
-		seed:     told{Requeue: true, Conditions: conditions(failed(errBoom, "cannot update managed resource"))},
-		ours:     &told{RequeueAfter: seconds(60), Conditions: conditions(commonv1.ReconcileSuccess())},
-		why:      whyNothing,
+		reason: "what Observe says to have filled in and did not is not stored, so that nothing can fail",
+		update: errBoom,
+		external: observes(managed.ExternalObservation{
+			ResourceExists: true, ResourceUpToDate: true, ResourceLateInitialized: true,
+		}),
+		options: []managed.ReconcilerOption{authors(nil, nil)},
+		seed:    told{Requeue: true, Conditions: conditions(failed(errBoom, "cannot update managed resource"))},
+		ours:    &told{RequeueAfter: seconds(60), Conditions: conditions(commonv1.ReconcileSuccess())},
+		why:     whyNothing,
 	},
 	"ExternalResourceUpToDate": spread(seedCase{
 		reason:   "what is as desired is looked at again after the poll interval",
@@ -363,14 +385,16 @@ var seedCases = map[string]seedCase{
 		object:   annotated(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve),
 		external: observes(nowhere),
 		seed: told{
-			Requeue: true, Conditions: conditions(failed(errors.New("external resource does not exist"), "observe failed")),
+			Requeue: true, Conditions: conditions(failed(errors.New("external resource does not exist"),
+				"observe failed")),
 			Annotations: pairs(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve),
 		},
 		ours: &told{
 			RequeueAfter: seconds(60),
 			Conditions: conditions(commonv1.Condition{
 				Type: commonv1.TypeSynced, Status: "False", Reason: commonv1.ReasonExternalResourceMissing,
-				Message: "observe failed: external resource does not exist, and the management policy does not allow to create it: " +
+				Message: "observe failed: external resource does not exist, and the management policy does not allow to create " +
+					"it: " +
 					"create it, or change the annotation krateo.io/management-policy",
 			}),
 			Annotations: pairs(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve),
@@ -440,12 +464,16 @@ func breakingOff(o managed.ExternalObservation) managed.ReconcilerOption {
 }
 
 func updater(err error) managed.ReconcilerOption {
-	return managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(func(context.Context, client.Object) error { return err }))
+	return managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(func(context.Context,
+		client.Object) error {
+		return err
+	}))
 }
 
 // filledIn returns a client whose Observe fills something in.
 func filledIn() managed.ExternalClientFns {
-	return managed.ExternalClientFns{ObserveFn: func(_ context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+	return managed.ExternalClientFns{ObserveFn: func(_ context.Context,
+		mg resource.Managed) (managed.ExternalObservation, error) {
 		meta.AddAnnotations(mg, pairs("example.org/filled", "in"))
 		o := found
 		o.ResourceLateInitialized = true

@@ -38,7 +38,8 @@ func TestCheckStored(t *testing.T) {
 	ours := map[string]any{name: "vol-1", attempt: ownID}
 	held := []string{"example.org/other", FinalizerName}
 	whole := &fake.Managed{ObjectMeta: metav1.ObjectMeta{
-		Annotations: map[string]string{name: "vol-1", attempt: ownID}, Labels: map[string]string{"fleet": ""}, Finalizers: held,
+		Annotations: map[string]string{name: "vol-1", attempt: ownID}, Labels: map[string]string{"fleet": ""},
+		Finalizers: held,
 	}}
 	cases := map[string]struct {
 		reason       string
@@ -47,12 +48,16 @@ func TestCheckStored(t *testing.T) {
 		answer       *fake.Managed
 		want         []string
 	}{
-		"Whole":       {"all is stored", ours, map[string]any{"fleet": "x"}, held, whole, nil},
-		"Nothing":     {"nothing was sent", nil, nil, nil, &fake.Managed{}, nil},
-		"Dropped":     {"nothing is stored", ours, map[string]any{"fleet": "x"}, held, &fake.Managed{}, []string{"annotation " + name, "annotation " + attempt, "finalizer " + FinalizerName, "label fleet"}},
-		"Another":     {"something else is stored", map[string]any{name: "vol-2"}, nil, nil, whole, []string{"annotation " + name + ` ("vol-1" is stored instead of "vol-2")`}},
-		"Removed":     {"what was removed need not be there", map[string]any{name: nil}, map[string]any{"fleet": nil}, nil, &fake.Managed{}, nil},
-		"Theirs":      {"annotations of clients are theirs", map[string]any{"example.org/a": "b"}, nil, nil, &fake.Managed{}, nil},
+		"Whole":   {"all is stored", ours, map[string]any{"fleet": "x"}, held, whole, nil},
+		"Nothing": {"nothing was sent", nil, nil, nil, &fake.Managed{}, nil},
+		"Dropped": {"nothing is stored", ours, map[string]any{"fleet": "x"}, held, &fake.Managed{},
+			[]string{"annotation " + name, "annotation " + attempt, "finalizer " + FinalizerName, "label fleet"}},
+		"Another": {"something else is stored", map[string]any{name: "vol-2"}, nil, nil, whole,
+			[]string{"annotation " + name + ` ("vol-1" is stored instead of "vol-2")`}},
+		"Removed": {"what was removed need not be there", map[string]any{name: nil},
+			map[string]any{"fleet": nil}, nil, &fake.Managed{}, nil},
+		"Theirs": {"annotations of clients are theirs", map[string]any{"example.org/a": "b"}, nil, nil,
+			&fake.Managed{}, nil},
 		"OthersAlone": {"finalizers of others are theirs", nil, nil, held[:1], &fake.Managed{}, nil},
 	}
 	for id, tc := range cases {
@@ -83,8 +88,8 @@ func (c incrementingClient) Patch(_ context.Context, o client.Object, _ client.P
 	return nil
 }
 
-// The generation that a pass has filled in itself counts as looked at, if the write was stored as a whole: a pass that stops there
-// has looked at nothing, and its conditions do not say that it has.
+// The generation that a pass has filled in itself counts as looked at, if the write was stored as a whole: a pass
+// that stops there has looked at nothing, and its conditions do not say that it has.
 func TestAGenerationThatWasFilledInIsLookedAt(t *testing.T) {
 	for drops, want := range map[bool]int64{false: 4, true: 3} {
 		mg := bearing(nil)
@@ -94,7 +99,8 @@ func TestAGenerationThatWasFilledInIsLookedAt(t *testing.T) {
 		w.r.client = incrementingClient{drops: drops}
 		meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyCreateAttempt: ownID})
 		if err := w.store(t.Context(), telemetry.Intent); (err != nil) != drops || w.generation != want {
-			t.Errorf("annotations are dropped, %t: %v, and the generation is %d, want %d", drops, err, w.generation, want)
+			t.Errorf("annotations are dropped, %t: %v, and the generation is %d, want %d", drops, err, w.generation,
+				want)
 		}
 	}
 }
@@ -113,7 +119,9 @@ func TestPrecondition(t *testing.T) {
 	mg := bearing(nil)
 	mg.SetResourceVersion("7")
 	got := passOf(mg, &objectState{}).precondition(map[string]any{"finalizers": []string{"a"}})
-	if diff := cmp.Diff(map[string]any{"finalizers": []string{"a"}, "uid": ownerUID, "resourceVersion": "7"}, got); diff != "" {
+	if diff := cmp.Diff(map[string]any{
+		"finalizers": []string{"a"}, "uid": ownerUID, "resourceVersion": "7",
+	}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if got := passOf(&fake.Managed{}, &objectState{}).precondition(map[string]any{}); len(got) > 0 {
@@ -142,7 +150,8 @@ func TestPatchTo(t *testing.T) {
 			t.Errorf("%s: %s: -want +got:\n%s", id, tc.reason, diff)
 		}
 	}
-	got := statusImage{fields: map[string]any{"a": "1", "b": "1"}}.patchTo(statusImage{fields: map[string]any{"a": "1", "b": "2"}})
+	got := statusImage{fields: map[string]any{"a": "1",
+		"b": "1"}}.patchTo(statusImage{fields: map[string]any{"a": "1", "b": "2"}})
 	if diff := cmp.Diff(map[string]any{"b": "2"}, got); diff != "" {
 		t.Errorf("fields: -want +got:\n%s", diff)
 	}
@@ -178,7 +187,8 @@ func TestDigest(t *testing.T) {
 		}
 		seen[sum] = what
 	}
-	if digest("s", ConnectionDetails{"user": []byte("a"), "name": []byte("b")}) != digest("s", ConnectionDetails{"name": []byte("b"), "user": []byte("a")}) {
+	if digest("s", ConnectionDetails{"user": []byte("a"), "name": []byte("b")}) != digest("s",
+		ConnectionDetails{"name": []byte("b"), "user": []byte("a")}) {
 		t.Error("the same details look different")
 	}
 }
@@ -198,7 +208,8 @@ func TestDigestStays(t *testing.T) {
 // Paths of which one holds what parts the other are two.
 func TestLateKey(t *testing.T) {
 	for want, path := range map[string]mergepatch.Path{
-		"spec/size": {"spec", "size"}, "spec%2Fsize": {"spec/size"}, "spec/a%20b": {"spec", "a b"}, "a%25/b": {"a%", "b"},
+		"spec/size": {"spec", "size"}, "spec%2Fsize": {"spec/size"}, "spec/a%20b": {"spec", "a b"},
+		"a%25/b": {"a%", "b"},
 	} {
 		if got := lateKey(path); got != want {
 			t.Errorf("%v is %q, want %q", path, got, want)
@@ -218,15 +229,20 @@ func TestTakeHold(t *testing.T) {
 		after     []string
 		want      bool
 	}{
-		"None":           {"it is added", nil, nil, false, false, []string{FinalizerName}, true},
-		"Others":         {"beside those of others", []string{"a"}, nil, false, false, []string{"a", FinalizerName}, true},
-		"Unclaimed":      {"in the place of the other", []string{UnclaimedFinalizer, "a"}, nil, false, false, []string{"a", FinalizerName}, true},
-		"Ours":           {"it is there", []string{FinalizerName}, nil, false, false, []string{FinalizerName}, false},
-		"Both":           {"the other goes all the same", []string{FinalizerName, UnclaimedFinalizer}, nil, false, false, []string{FinalizerName}, true},
-		"Deleted":        {"what is deleted can get none", []string{"a"}, &gone, false, false, []string{"a"}, false},
-		"Author":         {"the author's is there already", []string{"a", UnclaimedFinalizer}, nil, true, true, []string{"a"}, true},
-		"AuthorNothing":  {"and that is all", []string{"a"}, nil, true, true, []string{"a"}, false},
-		"AuthorNotAdded": {"or will be", []string{UnclaimedFinalizer}, nil, true, false, []string{UnclaimedFinalizer}, false},
+		"None": {"it is added", nil, nil, false, false, []string{FinalizerName}, true},
+		"Others": {"beside those of others", []string{"a"}, nil, false, false, []string{"a", FinalizerName},
+			true},
+		"Unclaimed": {"in the place of the other", []string{UnclaimedFinalizer, "a"}, nil, false, false,
+			[]string{"a", FinalizerName}, true},
+		"Ours": {"it is there", []string{FinalizerName}, nil, false, false, []string{FinalizerName}, false},
+		"Both": {"the other goes all the same", []string{FinalizerName, UnclaimedFinalizer}, nil, false,
+			false, []string{FinalizerName}, true},
+		"Deleted": {"what is deleted can get none", []string{"a"}, &gone, false, false, []string{"a"}, false},
+		"Author": {"the author's is there already", []string{"a", UnclaimedFinalizer}, nil, true, true,
+			[]string{"a"}, true},
+		"AuthorNothing": {"and that is all", []string{"a"}, nil, true, true, []string{"a"}, false},
+		"AuthorNotAdded": {"or will be", []string{UnclaimedFinalizer}, nil, true, false,
+			[]string{UnclaimedFinalizer}, false},
 	}
 	for id, tc := range cases {
 		mg := &fake.Managed{ObjectMeta: metav1.ObjectMeta{Finalizers: tc.before, DeletionTimestamp: tc.deleted}}

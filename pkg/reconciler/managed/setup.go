@@ -78,7 +78,8 @@ func Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro 
 // SetupGated is [Setup] for a kind that may not be served: its controller runs
 // while the gate sees its CustomResourceDefinition, and ends when that goes. Give
 // the gate to the manager, once for all kinds.
-func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o controller.Options, ro ...ReconcilerOption) error {
+func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o controller.Options,
+	ro ...ReconcilerOption) error {
 	mg, err := example(m, of)
 	if err != nil {
 		return err
@@ -94,7 +95,8 @@ func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o c
 
 		return crdgate.RunController(ctx, m, controllerName(of), options, func(c cache.Cache) []source.Source {
 			var own client.Object = mg
-			sources := []source.Source{source.Kind(c, own, &handler.EnqueueRequestForObject{}, r.Predicate()), r.References(c), r.Notifications(), r.overdue()}
+			sources := []source.Source{source.Kind(c, own, &handler.EnqueueRequestForObject{}, r.Predicate()),
+				r.References(c), r.Notifications(), r.overdue()}
 			for _, w := range r.watches {
 				sources = append(sources, source.Kind(c, w.object, w.handler))
 			}
@@ -106,8 +108,8 @@ func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o c
 	return nil
 }
 
-// lifetime is a source of no requests. What Setup made for the controller ends with it: the process may go on without its
-// manager, and would keep all events that wait.
+// lifetime is a source of no requests. What Setup made for the controller ends with it: the process may go on without
+// its manager, and would keep all events that wait.
 func (r *Reconciler) lifetime() source.Source {
 	return source.Func(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		context.AfterFunc(ctx, r.pace.Stop)
@@ -129,14 +131,16 @@ func example(m manager.Manager, of resource.ManagedKind) (resource.Managed, erro
 	}
 	mg, ok := object.(resource.Managed)
 	if !ok {
-		return nil, errors.Errorf("cannot set up a controller for %s: %T is no managed resource, it needs GetCondition and SetConditions", gvk.Kind, object)
+		return nil, errors.Errorf("cannot set up a controller for %s: %T is no managed resource, it needs GetCondition "+
+			"and SetConditions", gvk.Kind, object)
 	}
 
 	return mg, nil
 }
 
 // wire makes a reconciler, and the options of a controller that runs it.
-func wire(m manager.Manager, of resource.ManagedKind, o controller.Options, ro []ReconcilerOption) (*Reconciler, ctrlcontroller.Options) {
+func wire(m manager.Manager, of resource.ManagedKind, o controller.Options,
+	ro []ReconcilerOption) (*Reconciler, ctrlcontroller.Options) {
 	if o.Logger == nil {
 		o.Logger = logging.NewNopLogger()
 	}

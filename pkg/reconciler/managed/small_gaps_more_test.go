@@ -36,7 +36,8 @@ func TestAnAlteredName(t *testing.T) {
 	} {
 		mg := bearing(nil)
 		meta.SetExternalName(mg, tc.bears)
-		if got := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Altered: tc.altered})).altered(mg); got != tc.want {
+		if got := passOf(mg, remembering(objectstate.State{},
+			objectstate.Cold{Altered: tc.altered})).altered(mg); got != tc.want {
 			t.Errorf("%s: altered %t", name, got)
 		}
 	}
@@ -49,39 +50,51 @@ func TestWhatWasStoredInsteadOfAName(t *testing.T) {
 		before string
 		stores bool
 		left   string
-	}{"it is taken back": {stores: true}, "to what a user chose": {before: "vol-0", stores: true}, "it stays": {left: "x-vol-1"}} {
+	}{
+		"it is taken back":     {stores: true},
+		"to what a user chose": {before: "vol-0", stores: true}, "it stays": {left: "x-vol-1"},
+	} {
 		registry := prometheus.NewRegistry()
 		mg := marked(early, "", "", ownID)
 		meta.SetExternalName(mg, "x-vol-1")
-		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{Altered: "x-vol-0"}), WithMetricsRegisterer(registry))
+		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{Altered: "x-vol-0"}),
+			WithMetricsRegisterer(registry))
 		w.writes.stores = tc.stores
-		w.misnamed(t.Context(), map[string]string{meta.AnnotationKeyExternalName: tc.before}, map[string]any{meta.AnnotationKeyExternalName: "vol-1"})
+		w.misnamed(t.Context(), map[string]string{meta.AnnotationKeyExternalName: tc.before},
+			map[string]any{meta.AnnotationKeyExternalName: "vol-1"})
 		if w.state.Altered != tc.left {
 			t.Errorf("%s: %q is remembered", name, w.state.Altered)
 		}
 		if got := sample(t, registry, "moorage_managed_writes_total", "what")["result"]; got != 1 {
 			t.Errorf("%s: %v results were written", name, got)
 		}
-		if !w.state.isOwnEcho(meta.AnnotationKeyExternalName, "x-vol-1") || !w.state.isOwnEcho(meta.AnnotationKeyExternalName, tc.before) {
+		if !w.state.isOwnEcho(meta.AnnotationKeyExternalName, "x-vol-1") ||
+			!w.state.isOwnEcho(meta.AnnotationKeyExternalName, tc.before) {
 			t.Errorf("%s: the names are not known to be ours", name)
 		}
 	}
 }
 
-// An attempt whose result is not known has succeeded once what it made is found, also by the name that the object had before.
+// An attempt whose result is not known has succeeded once what it made is found, also by the name that the object had
+// before.
 func TestAnAttemptIsFoundByTheNameOfTheObject(t *testing.T) {
 	for _, before := range []string{"vol-1", "vol-0", ""} {
-		w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}), &objectState{})
+		w := newStored(bearing(map[string]string{
+			meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early,
+		}), &objectState{})
 		meta.SetExternalName(w.mg, before)
 		w.recoverer = &finder{name: "vol-1"}
 		err := w.pass.recover(t.Context())
-		if got := w.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]; err != nil || got != ownDone || w.recoveredUnobserved || len(w.writes.sent) != 1 {
-			t.Errorf("named %q before: error %v, the attempt is %q, shown %t, sent %v", before, err, got, w.recoveredUnobserved, w.writes.sent)
+		if got := w.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]; err != nil || got != ownDone ||
+			w.recoveredUnobserved || len(w.writes.sent) != 1 {
+			t.Errorf("named %q before: error %v, the attempt is %q, shown %t, sent %v", before, err, got,
+				w.recoveredUnobserved, w.writes.sent)
 		}
 	}
 }
 
-// Under a name of our choice an object tells that what it names is its own: it was ready, or it was being deleted before.
+// Under a name of our choice an object tells that what it names is its own: it was ready, or it was being deleted
+// before.
 func TestWhatWasOursUnderAChosenName(t *testing.T) {
 	for name, tc := range map[string]struct {
 		ready commonv1.Condition
@@ -92,9 +105,12 @@ func TestWhatWasOursUnderAChosenName(t *testing.T) {
 		"it goes":      {commonv1.Deleting(), &objectState{}, true},
 		"not made yet": {commonv1.Creating(), &objectState{}, false},
 		"nothing":      {commonv1.Condition{}, &objectState{}, false},
-		"seen":         {commonv1.Creating(), remembering(objectstate.State{Seen: objectstate.CreationRef{Name: "vol-1"}}, objectstate.Cold{}), true},
-		"created":      {commonv1.Creating(), remembering(objectstate.State{Creation: createdHere}, objectstate.Cold{}), true},
-		"another":      {commonv1.Creating(), remembering(objectstate.State{Creation: ownDone}, objectstate.Cold{}), false},
+		"seen": {commonv1.Creating(),
+			remembering(objectstate.State{Seen: objectstate.CreationRef{Name: "vol-1"}}, objectstate.Cold{}), true},
+		"created": {commonv1.Creating(),
+			remembering(objectstate.State{Creation: createdHere}, objectstate.Cold{}), true},
+		"another": {commonv1.Creating(), remembering(objectstate.State{Creation: ownDone}, objectstate.Cold{}),
+			false},
 	} {
 		p := passOf(bearing(nil), tc.memo)
 		p.r.named = true
@@ -112,7 +128,8 @@ func TestTheStampOfAnotherOwnerIsTold(t *testing.T) {
 	for stamp, told := range map[Stamp]bool{"": false, "there/uid-2": true} {
 		p := passOf(bearing(nil), &objectState{})
 		p.observation.OwnerStamp = stamp
-		if text := p.ownerChangedText(); strings.Contains(text, "its stamp is") != told || !strings.Contains(text, string(stamp)) {
+		if text := p.ownerChangedText(); strings.Contains(text, "its stamp is") != told ||
+			!strings.Contains(text, string(stamp)) {
 			t.Errorf("stamp %q: told %s", stamp, text)
 		}
 	}
@@ -127,7 +144,8 @@ func TestWhatIsRecollectedOfAnAttempt(t *testing.T) {
 		p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
 		ref := objectstate.CreationRef{Mark: mark, Name: "vol-1"}
 		p.mg.SetConditions(commonv1.Condition{
-			Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved, Message: ref.String(), LastTransitionTime: metav1.NewTime(noon),
+			Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved,
+			Message: ref.String(), LastTransitionTime: metav1.NewTime(noon),
 		})
 		p.readCreationFromStatus()
 		if p.state.Called.Attempt != want.called || (p.state.Made == ref) != want.made {
@@ -144,7 +162,8 @@ func TestTheContextsOfRequestsEnd(t *testing.T) {
 	c.scheme.AddKnownTypeWithName(of.GroupVersion().WithKind(of.Kind+"List"), &listOfManaged{})
 	r := madeWith()
 	r.cluster = c
-	if err := r.list(t.Context(), "quay", map[types.NamespacedName]resource.Managed{}); err == nil || c.context.Err() == nil {
+	if err := r.list(t.Context(), "quay", map[types.NamespacedName]resource.Managed{}); err == nil ||
+		c.context.Err() == nil {
 		t.Errorf("error %v, the context goes on: %v", err, c.context)
 	}
 	c.context = nil
@@ -186,7 +205,10 @@ func TestTheRecordOfAnAttemptIsNotMasked(t *testing.T) {
 			p.mg = bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone})
 		}
 		meta.SetExternalName(p.mg, name)
-		mine := []commonv1.Condition{{Type: commonv1.TypeCreated, Message: objectstate.CreationRef{Mark: mark, Name: name}.String()}}
+		mine := []commonv1.Condition{{
+			Type:    commonv1.TypeCreated,
+			Message: objectstate.CreationRef{Mark: mark, Name: name}.String(),
+		}}
 		if p.concealIn(nil, mine); strings.Contains(mine[0].Message, name) == masked {
 			t.Errorf("%s: the condition says %s", mark, mine[0].Message)
 		}
@@ -263,7 +285,9 @@ func (c readClient) Get(ctx context.Context, key client.ObjectKey, o client.Obje
 // Where neither what was given up nor a record is known, nothing was given up.
 func TestNothingThatIsKnownWasGivenUp(t *testing.T) {
 	mg := bearing(nil)
-	mg.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionFalse, Reason: commonv1.ReasonGivenUp})
+	mg.SetConditions(commonv1.Condition{
+		Type: commonv1.TypeCreated, Status: metav1.ConditionFalse, Reason: commonv1.ReasonGivenUp,
+	})
 	if passOf(mg, &objectState{}).gaveUp() {
 		t.Error("something was given up")
 	}
@@ -279,17 +303,19 @@ func TestWhatIsNotTakenBack(t *testing.T) {
 		sent   map[string]any
 		back   string
 	}{
-		"no name was sent":       {"vol-1", map[string]any{attempt: ownDone}, ""},
-		"none is stored":         {"", map[string]any{name: "vol-1"}, ""},
-		"the same is stored":     {"vol-1", map[string]any{name: "vol-1"}, ""},
-		"another is stored":      {"x-vol-1", map[string]any{name: "vol-1", succeeded: later, attempt: ownDone}, `{"` + name + `":null}`},
+		"no name was sent":   {"vol-1", map[string]any{attempt: ownDone}, ""},
+		"none is stored":     {"", map[string]any{name: "vol-1"}, ""},
+		"the same is stored": {"vol-1", map[string]any{name: "vol-1"}, ""},
+		"another is stored": {"x-vol-1", map[string]any{name: "vol-1", succeeded: later, attempt: ownDone},
+			`{"` + name + `":null}`},
 		"the name was not there": {"x-vol-1", map[string]any{name: "vol-1"}, `{"` + name + `":null}`},
 	} {
 		mg := bearing(record)
 		meta.SetExternalName(mg, tc.stored)
 		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{}))
 		w.misnamed(t.Context(), record, tc.sent)
-		if sent := strings.Join(w.writes.sent, ""); !strings.Contains(sent, tc.back) || (sent == "") != (tc.back == "") || (w.state.Unwritten == nil) != (sent == "") {
+		if sent := strings.Join(w.writes.sent, ""); !strings.Contains(sent, tc.back) ||
+			(sent == "") != (tc.back == "") || (w.state.Unwritten == nil) != (sent == "") {
 			t.Errorf("%s: sent %s, remembered %v", what, sent, w.state.Unwritten)
 		}
 	}
@@ -302,18 +328,22 @@ func TestTheResultOfWhatNobodyBegan(t *testing.T) {
 		w := newStored(mg, &objectState{})
 		before := clone(w.mg).GetAnnotations()
 		_ = w.recordResult(t.Context(), before, nil) // the answer is not what was sent
-		if len(w.writes.sent) == 0 || strings.Contains(w.writes.sent[0], meta.AnnotationKeyExternalCreatePending) != want {
+		if len(w.writes.sent) == 0 || strings.Contains(w.writes.sent[0],
+			meta.AnnotationKeyExternalCreatePending) != want {
 			t.Errorf("begun %q: sent %v", began, w.writes.sent)
 		}
 	}
 }
 
-// A process whose lease is over does not tell that a call is overdue: another one may have told since how the object is.
+// A process whose lease is over does not tell that a call is overdue: another one may have told since how the object
+// is.
 func TestAnOverdueCallAfterTheLease(t *testing.T) {
 	for left, told := range map[time.Duration]bool{time.Minute: true, -time.Second: false} {
 		p, c, live := newWriting(stores, WithLeaseDeadline(func() time.Time { return noon.Add(left) }))
 		p.r.empty, p.r.telemetry = reflect.TypeFor[fake.Managed](), p.r.newTelemetry()
-		err := p.r.markOverdue(t.Context(), call{object: client.ObjectKeyFromObject(live.shows), uid: ownerUID, what: "Update"})
+		err := p.r.markOverdue(t.Context(), call{
+			object: client.ObjectKeyFromObject(live.shows), uid: ownerUID, what: "Update",
+		})
 		if (err == nil) != told || !told && !errors.Is(err, errFenced) || (len(c.sent) == 1) != told {
 			t.Errorf("%s are left of the lease: error %v, wrote %v", left, err, c.sent)
 		}
@@ -325,9 +355,11 @@ func TestWhatIsNotPutBackIsNotTold(t *testing.T) {
 	for name, answer := range map[string]error{"stored": nil, "not stored": errors.New("boom")} {
 		mg := bearing(nil)
 		meta.SetExternalName(mg, "vol-2")
-		w := newStored(mg, remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}, objectstate.Cold{}))
+		w := newStored(mg, remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone,
+			Name: "vol-1"}}, objectstate.Cold{}))
 		w.writes.answer = func() error { return answer }
-		if err := w.restoreReplaced(t.Context()); (err == nil) != (answer == nil) || len(w.events) != map[bool]int{true: 1}[answer == nil] {
+		if err := w.restoreReplaced(t.Context()); (err == nil) != (answer == nil) ||
+			len(w.events) != map[bool]int{true: 1}[answer == nil] {
 			t.Errorf("%s: error %v, told %+v", name, err, w.events)
 		}
 	}
@@ -336,7 +368,8 @@ func TestWhatIsNotPutBackIsNotTold(t *testing.T) {
 // What a user answers about a record is stored if it changes the record, or notes that it was taken.
 func TestWhichAnswersAreStored(t *testing.T) {
 	for answer, want := range map[lifecycle.Answer]bool{
-		lifecycle.Unanswered: false, lifecycle.GivenUp: false, lifecycle.Taken: true, lifecycle.Answered: true, lifecycle.Overruled: false,
+		lifecycle.Unanswered: false, lifecycle.GivenUp: false, lifecycle.Taken: true, lifecycle.Answered: true,
+		lifecycle.Overruled: false,
 	} {
 		p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
 		if p.applyAnswer(answer); p.restored != want {
@@ -348,14 +381,16 @@ func TestWhichAnswersAreStored(t *testing.T) {
 // Of a preparation that cannot be stored nothing is.
 func TestAPreparationThatCannotBeStored(t *testing.T) {
 	for broken, want := range map[string]bool{"": true, "x": false} {
-		w := newStored(&lateManaged{}, &objectState{}, WithInitializers(InitializerFn(func(_ context.Context, mg resource.Managed) error {
-			mg.SetLabels(map[string]string{"fleet": "a"})
-			mg.(*lateManaged).Spec.Tier, mg.(*lateManaged).Spec.Bad = "gold", bad(broken)
+		w := newStored(&lateManaged{}, &objectState{},
+			WithInitializers(InitializerFn(func(_ context.Context, mg resource.Managed) error {
+				mg.SetLabels(map[string]string{"fleet": "a"})
+				mg.(*lateManaged).Spec.Tier, mg.(*lateManaged).Spec.Bad = "gold", bad(broken)
 
-			return nil
-		})))
+				return nil
+			})))
 		w.r.empty = reflect.TypeFor[lateManaged]()
-		if err := w.prepare(t.Context()); (err == nil) != want || (len(w.initLabels) > 0) != want || (len(w.initPatch) > 0) != want {
+		if err := w.prepare(t.Context()); (err == nil) != want || (len(w.initLabels) > 0) != want ||
+			(len(w.initPatch) > 0) != want {
 			t.Errorf("%q: error %v, labels %v, fields %v are to be stored", broken, err, w.initLabels, w.initPatch)
 		}
 	}
@@ -368,7 +403,8 @@ func TestTheAttemptOfANameThatIsNotStored(t *testing.T) {
 		meta.SetExternalName(mg, "x-vol-1")
 		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{}))
 		w.misnamed(t.Context(), nil, map[string]any{meta.AnnotationKeyExternalName: "vol-1"})
-		if len(w.state.Unwritten) != want || w.state.Unwritten[meta.AnnotationKeyCreateAttempt] != bears || w.state.Unwritten[meta.AnnotationKeyExternalName] != "vol-1" {
+		if len(w.state.Unwritten) != want || w.state.Unwritten[meta.AnnotationKeyCreateAttempt] != bears ||
+			w.state.Unwritten[meta.AnnotationKeyExternalName] != "vol-1" {
 			t.Errorf("attempt %q: remembered %v", bears, w.state.Unwritten)
 		}
 	}

@@ -48,13 +48,18 @@ func TestWhatIsUndone(t *testing.T) {
 		sent map[string]any
 		want bool
 	}{
-		"the name":                      {name, map[string]any{name: "vol-1"}, true},
-		"its result":                    {attempt, map[string]any{name: "vol-1", succeeded: later, attempt: ownDone}, true},
-		"the time of its result":        {succeeded, map[string]any{name: "vol-1", succeeded: later, attempt: ownDone}, true},
-		"a failure":                     {attempt, map[string]any{name: "vol-1", succeeded: later, attempt: ownID + "/" + attemptFailed}, false},
-		"a result of before":            {attempt, map[string]any{name: "vol-1", attempt: ownDone}, false},
-		"what was not sent":             {succeeded, map[string]any{name: "vol-1"}, false},
-		"another's beside a new result": {"example.org/a", map[string]any{name: "vol-1", succeeded: later, attempt: ownDone}, false},
+		"the name": {name, map[string]any{name: "vol-1"}, true},
+		"its result": {attempt, map[string]any{name: "vol-1", succeeded: later, attempt: ownDone},
+			true},
+		"the time of its result": {succeeded,
+			map[string]any{name: "vol-1", succeeded: later, attempt: ownDone}, true},
+		"a failure": {attempt, map[string]any{
+			name: "vol-1", succeeded: later, attempt: ownID + "/" + attemptFailed,
+		}, false},
+		"a result of before": {attempt, map[string]any{name: "vol-1", attempt: ownDone}, false},
+		"what was not sent":  {succeeded, map[string]any{name: "vol-1"}, false},
+		"another's beside a new result": {"example.org/a",
+			map[string]any{name: "vol-1", succeeded: later, attempt: ownDone}, false},
 	} {
 		if got := undone(tc.key, tc.sent); got != tc.want {
 			t.Errorf("%s: undone is %t", what, got)
@@ -83,7 +88,8 @@ func TestANameThatWasChangedBeforeIsTakenBack(t *testing.T) {
 func TestNothingIsRememberedOfAnotherAttempt(t *testing.T) {
 	p, writes := unwrittenPass(attemptSucceeded, func(p *pass) { p.state.Altered = "x-vol-1" })
 	p.r.cluster.(*liveCluster).shows.SetAnnotations(marked(later, "", "", "b").GetAnnotations())
-	if err := p.writeUnwritten(t.Context()); err != nil || p.state.Unwritten != nil || p.state.Altered != "" || len(writes.sent) > 0 {
+	if err := p.writeUnwritten(t.Context()); err != nil || p.state.Unwritten != nil || p.state.Altered != "" ||
+		len(writes.sent) > 0 {
 		t.Errorf("error %v, remembered %v and %q, sent %v", err, p.state.Unwritten, p.state.Altered, writes.sent)
 	}
 }
@@ -92,7 +98,8 @@ func TestNothingIsRememberedOfAnotherAttempt(t *testing.T) {
 func TestWhatIsChangedOfASecret(t *testing.T) {
 	desired := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Annotations: map[string]string{StampKey: "s"}, OwnerReferences: []metav1.OwnerReference{{UID: ownerUID, Controller: new(true)}},
+			Annotations:     map[string]string{StampKey: "s"},
+			OwnerReferences: []metav1.OwnerReference{{UID: ownerUID, Controller: new(true)}},
 		},
 		Data: map[string][]byte{"password": []byte("correct-horse")},
 	}
@@ -108,7 +115,8 @@ func TestWhatIsChangedOfASecret(t *testing.T) {
 		current, writes := desired.DeepCopy(), &patchingClient{answer: func() error { return nil }}
 		tc.change(current)
 		changed, err := secrets{client: writes, stamp: "s"}.change(t.Context(), current, desired)
-		if sent := strings.Join(writes.sent, "; "); err != nil || changed != (tc.sent != "") || !strings.Contains(sent, tc.sent) || (sent == "") == changed {
+		if sent := strings.Join(writes.sent, "; "); err != nil || changed != (tc.sent != "") ||
+			!strings.Contains(sent, tc.sent) || (sent == "") == changed {
 			t.Errorf("%s: changed %t, error %v, sent %s", name, changed, err, sent)
 		}
 	}
@@ -143,7 +151,8 @@ type contextReader struct {
 
 func (c *contextReader) GetAPIReader() client.Reader { return c }
 
-func (c *contextReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+func (c *contextReader) Get(ctx context.Context, key client.ObjectKey, o client.Object,
+	options ...client.GetOption) error {
 	c.context = ctx
 
 	return c.aboveReader.Get(ctx, key, o, options...)
@@ -220,7 +229,10 @@ func TestWhatIsMissedOfAStatus(t *testing.T) {
 		}
 		answer := clone(mg)
 		answer.SetResourceVersion(version)
-		desired := statusImage{fields: map[string]any{"size": int64(5)}, conditions: []commonv1.Condition{condition(noon.Add(time.Minute))}}
+		desired := statusImage{
+			fields:     map[string]any{"size": int64(5)},
+			conditions: []commonv1.Condition{condition(noon.Add(time.Minute))},
+		}
 		if _, rest := p.unstoredStatus(newest, desired, answer, "7"); len(rest) != want {
 			t.Errorf("version %s: missed %v, want %d fields", version, cmp.Diff(map[string]any{}, rest), want)
 		}
@@ -235,10 +247,11 @@ func TestTheSizeOfAnnotationsThatChange(t *testing.T) {
 		changes     map[string]any
 		want        int
 	}{
-		"nothing changes":          {map[string]string{name: "vol-1", "a": "b"}, nil, len(name) + 5 + 2},
-		"the name becomes longer":  {map[string]string{name: "vol-1"}, map[string]any{name: "volume-1"}, len(name) + 8},
-		"the name goes":            {map[string]string{name: "vol-1"}, map[string]any{name: nil}, len(name)},
-		"an attempt is added":      {map[string]string{name: "vol-1"}, map[string]any{attempt: "x"}, len(name) + 5 + len(attempt) + 1},
+		"nothing changes":         {map[string]string{name: "vol-1", "a": "b"}, nil, len(name) + 5 + 2},
+		"the name becomes longer": {map[string]string{name: "vol-1"}, map[string]any{name: "volume-1"}, len(name) + 8},
+		"the name goes":           {map[string]string{name: "vol-1"}, map[string]any{name: nil}, len(name)},
+		"an attempt is added": {map[string]string{name: "vol-1"}, map[string]any{attempt: "x"},
+			len(name) + 5 + len(attempt) + 1},
 		"one of a client, changed": {map[string]string{"a": "b"}, map[string]any{"a": "bbb"}, 2},
 		"one of a client, added":   {nil, map[string]any{"a": "bbb"}, 0},
 	} {

@@ -38,8 +38,11 @@ func newGallery(t *testing.T, o ...managed.ReconcilerOption) gallery {
 func (g gallery) create(change func(*volume.Snapshot)) {
 	g.Helper()
 	s := &volume.Snapshot{
-		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-1", Generation: 1, CreationTimestamp: metav1.NewTime(g.clock.Now())},
-		Spec:       volume.SnapshotSpec{SizeGiB: 1, Volume: "vol-0"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: key.Namespace, Name: key.Name, UID: "uid-1", Generation: 1,
+			CreationTimestamp: metav1.NewTime(g.clock.Now()),
+		},
+		Spec: volume.SnapshotSpec{SizeGiB: 1, Volume: "vol-0"},
 	}
 	if change != nil {
 		change(s)

@@ -25,19 +25,28 @@ func TestSpecAndAnnotationBothHaveToAllow(t *testing.T) {
 		old        volume.DeletionPolicy
 		calls      string // of a pass over a new object, one over a changed one, and the passes of its end
 	}{
-		"everything":                       {[]commonv1.ManagementAction{"*"}, "", "", "", "Create | Update | Delete"},
-		"no create":                        {[]commonv1.ManagementAction{observe, update, remove}, "", "", "", " | Update | Delete"},
-		"no update":                        {[]commonv1.ManagementAction{observe, create, remove}, "", "", "", "Create |  | Delete"},
-		"no delete":                        {[]commonv1.ManagementAction{observe, create, update}, "", "", "", "Create | Update | "},
-		"orphan wins over the spec":        {[]commonv1.ManagementAction{"*"}, "", "orphan", "", "Create | Update | "},
-		"orphan wins over observe-delete":  {[]commonv1.ManagementAction{"*"}, "observe-delete", "orphan", "", " |  | "},
-		"the spec forbids what one allows": {[]commonv1.ManagementAction{observe, create}, "observe-delete", "", "", " |  | "},
-		"orphan in the spec":               {[]commonv1.ManagementAction{"*"}, "", "", "Orphan", "Create | Update | "},
-		"the stricter wins: the spec":      {[]commonv1.ManagementAction{"*"}, "", "delete", "Orphan", "Create | Update | "},
-		"the stricter wins: annotation":    {[]commonv1.ManagementAction{"*"}, "", "orphan", "Delete", "Create | Update | "},
-		"the stricter wins: policies":      {[]commonv1.ManagementAction{observe, create}, "", "", "Delete", "Create |  | "},
-		"delete in the spec":               {[]commonv1.ManagementAction{"*"}, "", "", "Delete", "Create | Update | Delete"},
-		"only looked at":                   {[]commonv1.ManagementAction{observe}, "", "", "", " |  | "},
+		"everything": {[]commonv1.ManagementAction{"*"}, "", "", "", "Create | Update | Delete"},
+		"no create": {[]commonv1.ManagementAction{observe, update, remove}, "", "", "",
+			" | Update | Delete"},
+		"no update": {[]commonv1.ManagementAction{observe, create, remove}, "", "", "",
+			"Create |  | Delete"},
+		"no delete": {[]commonv1.ManagementAction{observe, create, update}, "", "", "",
+			"Create | Update | "},
+		"orphan wins over the spec": {[]commonv1.ManagementAction{"*"}, "", "orphan", "", "Create | Update | "},
+		"orphan wins over observe-delete": {[]commonv1.ManagementAction{"*"}, "observe-delete", "orphan", "",
+			" |  | "},
+		"the spec forbids what one allows": {[]commonv1.ManagementAction{observe, create}, "observe-delete", "", "",
+			" |  | "},
+		"orphan in the spec": {[]commonv1.ManagementAction{"*"}, "", "", "Orphan", "Create | Update | "},
+		"the stricter wins: the spec": {[]commonv1.ManagementAction{"*"}, "", "delete", "Orphan",
+			"Create | Update | "},
+		"the stricter wins: annotation": {[]commonv1.ManagementAction{"*"}, "", "orphan", "Delete",
+			"Create | Update | "},
+		"the stricter wins: policies": {[]commonv1.ManagementAction{observe, create}, "", "", "Delete",
+			"Create |  | "},
+		"delete in the spec": {[]commonv1.ManagementAction{"*"}, "", "", "Delete",
+			"Create | Update | Delete"},
+		"only looked at": {[]commonv1.ManagementAction{observe}, "", "", "", " |  | "},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +54,10 @@ func TestSpecAndAnnotationBothHaveToAllow(t *testing.T) {
 			g.create(func(s *volume.Snapshot) {
 				policies(tc.spec...)(s)
 				s.Spec.DeletionPolicy = tc.old
-				meta.AddAnnotations(s, map[string]string{meta.AnnotationKeyManagementPolicy: tc.annotation, meta.AnnotationKeyDeletionPolicy: tc.deletion})
+				meta.AddAnnotations(s, map[string]string{
+					meta.AnnotationKeyManagementPolicy: tc.annotation,
+					meta.AnnotationKeyDeletionPolicy:   tc.deletion,
+				})
 			})
 			g.pass()
 			got := mutations(g)
@@ -105,16 +117,20 @@ func TestEmptyPoliciesPause(t *testing.T) {
 // Policies that are not understood, or that the provider does not support, allow
 // nothing, deletion included.
 func TestPoliciesThatAreNotUnderstood(t *testing.T) {
-	only := managed.WithSupportedManagementPolicies(commonv1.ManagementPolicies{"*"}, commonv1.ManagementPolicies{"Observe"})
+	only := managed.WithSupportedManagementPolicies(commonv1.ManagementPolicies{"*"},
+		commonv1.ManagementPolicies{"Observe"})
 	cases := map[string]struct {
 		spec   []commonv1.ManagementAction
 		option []managed.ReconcilerOption
 		says   string
 	}{
-		"an unknown action":            {[]commonv1.ManagementAction{"Observe", "Destroy"}, nil, `unknown action "Destroy"`},
-		"nothing without looking":      {[]commonv1.ManagementAction{"Create"}, nil, "add Observe"},
-		"a set that is not supported":  {[]commonv1.ManagementAction{"Observe", "Create"}, []managed.ReconcilerOption{only}, "not supported"},
-		"a supported one in any order": {[]commonv1.ManagementAction{"Observe", "Observe"}, []managed.ReconcilerOption{only}, ""},
+		"an unknown action": {[]commonv1.ManagementAction{"Observe", "Destroy"}, nil,
+			`unknown action "Destroy"`},
+		"nothing without looking": {[]commonv1.ManagementAction{"Create"}, nil, "add Observe"},
+		"a set that is not supported": {[]commonv1.ManagementAction{"Observe", "Create"},
+			[]managed.ReconcilerOption{only}, "not supported"},
+		"a supported one in any order": {[]commonv1.ManagementAction{"Observe", "Observe"},
+			[]managed.ReconcilerOption{only}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -137,9 +153,13 @@ func TestPoliciesThatAreNotUnderstood(t *testing.T) {
 	}
 }
 
-// A deletion policy that nobody knows is refused, as one of an annotation is, and the resource of a deleted object stays.
+// A deletion policy that nobody knows is refused, as one of an annotation is, and the resource of a deleted object
+// stays.
 func TestADeletionPolicyThatIsNotUnderstood(t *testing.T) {
-	for policy, refused := range map[volume.DeletionPolicy]bool{"Retain": true, " Orphan": true, "Orphan ": true, "": false, "orphan": false, "DELETE": false} {
+	for policy, refused := range map[volume.DeletionPolicy]bool{
+		"Retain": true, " Orphan": true, "Orphan ": true, "": false, "orphan": false,
+		"DELETE": false,
+	} {
 		g := newGallery(t)
 		g.create(func(s *volume.Snapshot) { s.Spec.DeletionPolicy = policy })
 		g.pass()
@@ -171,7 +191,9 @@ func TestAPolicyOfAnAnnotationIsToldFirst(t *testing.T) {
 		s.Annotations = map[string]string{meta.AnnotationKeyManagementPolicy: "sometimes"}
 	})
 	g.pass()
-	if c := g.condition(commonv1.TypeSynced, "False/InvalidManagementPolicy"); !strings.Contains(c.Message, meta.AnnotationKeyManagementPolicy) || strings.Contains(c.Message, "Retain") {
+	if c := g.condition(commonv1.TypeSynced,
+		"False/InvalidManagementPolicy"); !strings.Contains(c.Message, meta.AnnotationKeyManagementPolicy) ||
+		strings.Contains(c.Message, "Retain") {
 		t.Errorf("it says %q", c.Message)
 	}
 }

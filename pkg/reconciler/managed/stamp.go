@@ -52,7 +52,8 @@ func (s Stamp) Owner(found string) Owner {
 func (s Stamp) names(other Stamp) bool {
 	these, those := strings.Split(string(s), "/"), strings.Split(string(other), "/")
 
-	return len(these) == stampParts && len(those) == stampParts && slices.Equal(these[1:stampParts-1], those[1:stampParts-1])
+	return len(these) == stampParts && len(those) == stampParts &&
+		slices.Equal(these[1:stampParts-1], those[1:stampParts-1])
 }
 
 // cluster returns the UID of the cluster that the stamp names, or nothing: this is no stamp.

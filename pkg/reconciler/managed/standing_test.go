@@ -44,21 +44,30 @@ func TestHowAnObjectStands(t *testing.T) {
 		arrange func(*pass)
 		want    lifecycle.PriorityFacts
 	}{
-		"well":      {func(*pass) {}, lifecycle.PriorityFacts{Healthy: true}},
-		"known":     {func(p *pass) { p.state.Known = true }, lifecycle.PriorityFacts{Healthy: true, Known: true}},
-		"changed":   {func(p *pass) { p.generation = 4 }, lifecycle.PriorityFacts{Requested: true}},
-		"tried":     {func(p *pass) { p.generation, p.state.TriedIntent = 4, objectstate.UserIntent{Generation: 4} }, lifecycle.PriorityFacts{}},
+		"well":    {func(*pass) {}, lifecycle.PriorityFacts{Healthy: true}},
+		"known":   {func(p *pass) { p.state.Known = true }, lifecycle.PriorityFacts{Healthy: true, Known: true}},
+		"changed": {func(p *pass) { p.generation = 4 }, lifecycle.PriorityFacts{Requested: true}},
+		"tried": {func(p *pass) { p.generation, p.state.TriedIntent = 4, objectstate.UserIntent{Generation: 4} },
+			lifecycle.PriorityFacts{}},
 		"asked for": {func(p *pass) { p.requested = "now" }, lifecycle.PriorityFacts{Requested: true, Healthy: true}},
 		"asked, and done": {func(p *pass) {
 			p.requested, p.state.TriedIntent = "now", objectstate.UserIntent{Generation: 3, Request: "now"}
 		}, lifecycle.PriorityFacts{Healthy: true}},
-		"deleted":        {deletes, lifecycle.PriorityFacts{Requested: true, Busy: true, Healthy: true}},
-		"being deleted":  {func(p *pass) { deletes(p); p.state.TriedIntent = objectstate.UserIntent{Generation: 3, Deleted: true} }, lifecycle.PriorityFacts{Busy: true, Healthy: true}},
-		"failed":         {func(p *pass) { p.state.Failed, p.state.TriedIntent = true, wish }, lifecycle.PriorityFacts{Failed: true, Healthy: true}},
-		"not synced":     {func(p *pass) { says(p.read, 3, commonv1.ReconcileError(errors.New("boom"))) }, lifecycle.PriorityFacts{Failed: true}},
-		"not ready":      {func(p *pass) { says(p.read, 3, commonv1.Unavailable()) }, lifecycle.PriorityFacts{Busy: true}},
-		"new":            {func(p *pass) { p.read = bearing(nil) }, lifecycle.PriorityFacts{Requested: true}},
-		"different":      {func(p *pass) { says(p.read, 3, upToDate("False", commonv1.ReasonUpdateRequested)) }, lifecycle.PriorityFacts{}},
+		"deleted": {deletes, lifecycle.PriorityFacts{Requested: true, Busy: true, Healthy: true}},
+		"being deleted": {func(p *pass) {
+			deletes(p)
+			p.state.TriedIntent = objectstate.UserIntent{Generation: 3,
+				Deleted: true}
+		}, lifecycle.PriorityFacts{Busy: true, Healthy: true}},
+		"failed": {func(p *pass) { p.state.Failed, p.state.TriedIntent = true, wish },
+			lifecycle.PriorityFacts{Failed: true, Healthy: true}},
+		"not synced": {func(p *pass) { says(p.read, 3, commonv1.ReconcileError(errors.New("boom"))) },
+			lifecycle.PriorityFacts{Failed: true}},
+		"not ready": {func(p *pass) { says(p.read, 3, commonv1.Unavailable()) },
+			lifecycle.PriorityFacts{Busy: true}},
+		"new": {func(p *pass) { p.read = bearing(nil) }, lifecycle.PriorityFacts{Requested: true}},
+		"different": {func(p *pass) { says(p.read, 3, upToDate("False", commonv1.ReasonUpdateRequested)) },
+			lifecycle.PriorityFacts{}},
 		"not understood": {func(p *pass) { p.policy = errors.New("no such policy") }, lifecycle.PriorityFacts{}},
 		"paused": {func(p *pass) {
 			meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
@@ -145,11 +154,14 @@ func TestWhatCannotWaitToBePutBack(t *testing.T) {
 
 // The first look at what is well is put off to a moment within its poll interval, not to no moment.
 func TestAFirstLookIsPutOff(t *testing.T) {
-	for random, want := range map[float64]time.Duration{0: time.Millisecond, 0.25: 150 * time.Second, 0.5: 5 * time.Minute} {
+	for random, want := range map[float64]time.Duration{
+		0: time.Millisecond, 0.25: 150 * time.Second, 0.5: 5 * time.Minute,
+	} {
 		p := wellPass(WithPollInterval(10*time.Minute), WithRandom(func() float64 { return random }))
 		p.nextPriority = lifecycle.User
 		got := p.deferPass()
-		if diff := cmp.Diff(reconcile.Result{RequeueAfter: want, Priority: new(controller.PriorityPoll)}, got); diff != "" || p.outcomeLabel != "postponed" {
+		if diff := cmp.Diff(reconcile.Result{RequeueAfter: want, Priority: new(controller.PriorityPoll)},
+			got); diff != "" || p.outcomeLabel != "postponed" {
 			t.Errorf("random %v: ended as %q, -want, +got:\n%s", random, p.outcomeLabel, diff)
 		}
 	}
@@ -158,7 +170,8 @@ func TestAFirstLookIsPutOff(t *testing.T) {
 			p := endingPass()
 			p.nextPriority = lifecycle.Retry
 			got, same := p.prioritise(again, err)
-			if (got.Priority != nil) != (want || err != nil) || got.Priority != nil && *got.Priority != controller.PriorityErrorRetry || !errors.Is(same, err) {
+			if (got.Priority != nil) != (want || err != nil) ||
+				got.Priority != nil && *got.Priority != controller.PriorityErrorRetry || !errors.Is(same, err) {
 				t.Errorf("%+v with error %v has priority %v", again, err, got.Priority)
 			}
 		}

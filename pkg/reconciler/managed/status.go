@@ -27,7 +27,8 @@ import (
 // a user how it ended, and those that only a pass sets.
 var (
 	ownTypes = []commonv1.ConditionType{
-		commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeCreated, commonv1.TypeReconciling, commonv1.TypeStalled,
+		commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeCreated,
+		commonv1.TypeReconciling, commonv1.TypeStalled,
 	}
 	outcomeTypes = []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate}
 	newsTypes    = []commonv1.ConditionType{commonv1.TypeSynced, commonv1.TypeUpToDate}
@@ -80,7 +81,9 @@ func (p *pass) writeStatus(ctx context.Context) error {
 
 // notOurs returns the error of a status that is left to another process.
 func (p *pass) notOurs() error {
-	return errors.Errorf("%w: the lease of this process is over, and another one may have told since how the object is", errFenced)
+	const why = "the lease of this process is over, and another one may have told since how the object is"
+
+	return errors.Errorf("%w: %s", errFenced, why)
 }
 
 func (p *pass) putStatus(ctx context.Context) error {

@@ -27,34 +27,40 @@ func TestAStatusThatIsDroppedIsSentOnce(t *testing.T) {
 	w := newWorld(t)
 	sent := 0
 	pruning := interceptor.NewClient(w.API, interceptor.Funcs{
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch,
+			opts ...client.SubResourcePatchOption) error {
 			data, err := patch.Data(o)
 			if err != nil {
 				return err
 			}
 			sent++
-			if bytes.HasSuffix(data, []byte(`"status":{"pruned":"x"}}`)) || bytes.HasSuffix(data, []byte(`"status":{"pruned":"y"}}`)) {
+			if bytes.HasSuffix(data, []byte(`"status":{"pruned":"x"}}`)) ||
+				bytes.HasSuffix(data, []byte(`"status":{"pruned":"y"}}`)) {
 				return c.Get(ctx, client.ObjectKeyFromObject(o), o)
 			}
 
-			return c.SubResource(sub).Patch(ctx, o, client.RawPatch(types.MergePatchType, bytes.ReplaceAll(data, []byte(`"pruned"`), []byte(`"unknown"`))), opts...)
+			return c.SubResource(sub).Patch(ctx, o,
+				client.RawPatch(types.MergePatchType,
+					bytes.ReplaceAll(data, []byte(`"pruned"`), []byte(`"unknown"`))), opts...)
 		},
 	})
 	manager := &fake.Manager{Client: pruning, Scheme: w.API.Scheme()}
 	pruned := ""
-	w.o = append(w.o, managed.WithCluster(reader{manager, w.listener()}), managed.WithExternalConnecter(managed.ExternalConnectorFn(
-		func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
-			c, err := w.cloud.Connect(ctx, mg)
+	w.o = append(w.o, managed.WithCluster(reader{manager, w.listener()}),
+		managed.WithExternalConnecter(managed.ExternalConnectorFn(
+			func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
+				c, err := w.cloud.Connect(ctx, mg)
 
-			return managed.ExternalClientFns{CreateFn: c.Create, ObserveFn: func(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
-				o, err := c.Observe(ctx, mg)
-				if v, ok := mg.(*volume.Volume); ok {
-					v.Status.Pruned = pruned
-				}
+				return managed.ExternalClientFns{CreateFn: c.Create,
+					ObserveFn: func(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+						o, err := c.Observe(ctx, mg)
+						if v, ok := mg.(*volume.Volume); ok {
+							v.Status.Pruned = pruned
+						}
 
-				return o, err
-			}}, err
-		})))
+						return o, err
+					}}, err
+			})))
 	w.restart()
 	w.create(nil)
 	w.pass()
@@ -68,7 +74,8 @@ func TestAStatusThatIsDroppedIsSentOnce(t *testing.T) {
 		{"It was dropped, and nothing has changed.", func() {}, 0},
 		{"It is another value.", func() { pruned = "y" }, 1},
 		{"That was dropped, too.", func() {}, 0},
-		{"Something else is to be told besides.", func() { w.cloud.Put(volume.Disk{ID: "vol-1", SizeGiB: 1, UsedBytes: 7}) }, 1},
+		{"Something else is to be told besides.",
+			func() { w.cloud.Put(volume.Disk{ID: "vol-1", SizeGiB: 1, UsedBytes: 7}) }, 1},
 	}
 	for i, s := range steps {
 		s.change()
@@ -90,7 +97,8 @@ func TestAKindThatStoresNoConditions(t *testing.T) {
 	w := newWorld(t)
 	sent := 0
 	pruning := interceptor.NewClient(w.API, interceptor.Funcs{
-		SubResourcePatch: func(ctx context.Context, c client.Client, _ string, o client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, _ string, o client.Object, _ client.Patch,
+			_ ...client.SubResourcePatchOption) error {
 			sent++
 
 			return c.Get(ctx, client.ObjectKeyFromObject(o), o)
@@ -129,7 +137,8 @@ func TestAStatusThatIsNeverStoredIsSentRarely(t *testing.T) {
 	w := newWorld(t)
 	sent, drops := 0, true
 	dropping := interceptor.NewClient(w.API, interceptor.Funcs{
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch,
+			opts ...client.SubResourcePatchOption) error {
 			if sent++; drops {
 				return c.Get(ctx, client.ObjectKeyFromObject(o), o)
 			}
@@ -137,7 +146,8 @@ func TestAStatusThatIsNeverStoredIsSentRarely(t *testing.T) {
 			return c.SubResource(sub).Patch(ctx, o, patch, opts...)
 		},
 	})
-	w.o = append(w.o, managed.WithCluster(reader{&fake.Manager{Client: dropping, Scheme: w.API.Scheme()}, w.listener()}))
+	w.o = append(w.o, managed.WithCluster(reader{&fake.Manager{Client: dropping, Scheme: w.API.Scheme()},
+		w.listener()}))
 	w.restart()
 	w.create(nil)
 	for range 10 { // until it is as asked for
@@ -176,8 +186,9 @@ func TestConditionsThatAreStoredInPart(t *testing.T) {
 		"message":            {told: []int{1, 1}},
 		"status":             {told: []int{1, 1}},
 		"observedGeneration, and a volatile field": {
-			options: []managed.ReconcilerOption{managed.WithVolatileStatus("usedBytes"), managed.WithVolatileStatusInterval(0)},
-			told:    []int{1, 0}, counts: true,
+			options: []managed.ReconcilerOption{managed.WithVolatileStatus("usedBytes"),
+				managed.WithVolatileStatusInterval(0)},
+			told: []int{1, 0}, counts: true,
 		},
 	}
 	for name, tc := range cases {
@@ -186,13 +197,15 @@ func TestConditionsThatAreStoredInPart(t *testing.T) {
 			w := newWorld(t, tc.options...)
 			sent := 0
 			pruning := interceptor.NewClient(w.API, interceptor.Funcs{
-				SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+				SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object,
+					patch client.Patch, opts ...client.SubResourcePatchOption) error {
 					sent++
 
 					return c.SubResource(sub).Patch(ctx, o, withoutField(t, o, patch, field), opts...)
 				},
 			})
-			w.o = append(w.o, managed.WithCluster(reader{&fake.Manager{Client: pruning, Scheme: w.API.Scheme()}, w.listener()}))
+			w.o = append(w.o, managed.WithCluster(reader{&fake.Manager{Client: pruning, Scheme: w.API.Scheme()},
+				w.listener()}))
 			w.restart()
 			for i, told := range tc.told {
 				if i > 0 {
@@ -211,7 +224,8 @@ func TestConditionsThatAreStoredInPart(t *testing.T) {
 				if sent > 6 {
 					t.Errorf("object %d: within an hour %d writes of the status were sent", i, sent)
 				}
-				if n := strings.Count(events, "Warning/"); n != told || n > 0 && !strings.Contains(events, "status.conditions[]."+field+", ") {
+				if n := strings.Count(events, "Warning/"); n != told ||
+					n > 0 && !strings.Contains(events, "status.conditions[]."+field+", ") {
 					t.Errorf("object %d: told %d times, want %d: %s", i, n, told, events)
 				}
 				if n := len(w.cloud.Disks()); n != 1 {

@@ -41,7 +41,8 @@ type statusWriter struct {
 	of *statusClient
 }
 
-func (w statusWriter) Patch(ctx context.Context, o client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
+func (w statusWriter) Patch(ctx context.Context, o client.Object, patch client.Patch,
+	_ ...client.SubResourcePatchOption) error {
 	data, err := patch.Data(o)
 	if err != nil {
 		return err
@@ -54,7 +55,8 @@ func (w statusWriter) Patch(ctx context.Context, o client.Object, patch client.P
 	}
 	until, _ := ctx.Deadline()
 	w.of.bodies = append(w.of.bodies, string(data))
-	w.of.sent, w.of.within = append(w.of.sent, body.Metadata["uid"]+"@"+body.Metadata["resourceVersion"]), append(w.of.within, time.Until(until))
+	w.of.sent, w.of.within = append(w.of.sent,
+		body.Metadata["uid"]+"@"+body.Metadata["resourceVersion"]), append(w.of.within, time.Until(until))
 
 	return w.of.answer(o.(*fake.Managed))
 }
@@ -96,8 +98,10 @@ func TestAStatusIsWritten(t *testing.T) {
 		if c.within[0] != 10*time.Second {
 			t.Errorf("the write has %s", c.within[0])
 		}
-		if p.mg.GetResourceVersion() != "8" || p.newest.GetResourceVersion() != "8" || p.state.Version != "8" || !p.state.VolatileWritten.Equal(noon) {
-			t.Errorf("known are the versions %s, %s and %s, written %s", p.mg.GetResourceVersion(), p.newest.GetResourceVersion(), p.state.Version, p.state.VolatileWritten)
+		if p.mg.GetResourceVersion() != "8" || p.newest.GetResourceVersion() != "8" || p.state.Version != "8" ||
+			!p.state.VolatileWritten.Equal(noon) {
+			t.Errorf("known are the versions %s, %s and %s, written %s", p.mg.GetResourceVersion(),
+				p.newest.GetResourceVersion(), p.state.Version, p.state.VolatileWritten)
 		}
 		if got := sample(t, registry, "moorage_managed_writes_total", "what")["status"]; got != 1 {
 			t.Errorf("%v writes of a status are counted", got)
@@ -105,14 +109,15 @@ func TestAStatusIsWritten(t *testing.T) {
 	})
 }
 
-// A condition that another runtime has left without a generation, and that the client says again as it is, is stored with
-// the one that was looked at: tools wait for that.
+// A condition that another runtime has left without a generation, and that the client says again as it is, is stored
+// with the one that was looked at: tools wait for that.
 func TestAConditionThatHasNoGenerationIsGivenOne(t *testing.T) {
 	p, c, _ := newWriting(stores)
 	left := commonv1.Available()
 	p.read.SetConditions(left)
 	p.mg, p.observedOnce = clone(p.read), true
-	if err := p.writeStatus(t.Context()); err != nil || len(c.bodies) != 1 || !strings.Contains(c.bodies[0], `"observedGeneration":3`) {
+	if err := p.writeStatus(t.Context()); err != nil || len(c.bodies) != 1 ||
+		!strings.Contains(c.bodies[0], `"observedGeneration":3`) {
 		t.Errorf("error %v, written %q", err, c.bodies)
 	}
 }
@@ -124,7 +129,8 @@ func TestAStatusAfterTheLease(t *testing.T) {
 		if !tells {
 			p.mg = clone(p.read)
 		}
-		if err := p.writeStatus(t.Context()); errors.Is(err, errFenced) != tells || (err != nil) != tells || len(c.sent) > 0 {
+		if err := p.writeStatus(t.Context()); errors.Is(err, errFenced) != tells || (err != nil) != tells ||
+			len(c.sent) > 0 {
 			t.Errorf("it has something to tell, %t: %v, written %q", tells, err, c.sent)
 		}
 	}
@@ -137,7 +143,8 @@ func TestAStatusIsWrittenAfterAConflict(t *testing.T) {
 		sent  []string
 		fails bool
 	}{
-		"of something else":     {commonv1.Condition{Type: "Backup", Status: "True", Reason: "Done"}, []string{"uid-1@7", "uid-1@9"}, false},
+		"of something else": {commonv1.Condition{Type: "Backup", Status: "True", Reason: "Done"},
+			[]string{"uid-1@7", "uid-1@9"}, false},
 		"of what a pass tells":  {commonv1.ReconcileError(errors.New("boom")), []string{"uid-1@7"}, true},
 		"of whether it's ready": {commonv1.Unavailable(), []string{"uid-1@7"}, true},
 	} {
@@ -154,7 +161,8 @@ func TestAStatusIsWrittenAfterAConflict(t *testing.T) {
 		live.shows.SetResourceVersion("9")
 		live.shows.SetConditions(tc.since)
 		err := p.writeStatus(t.Context())
-		if diff := cmp.Diff(tc.sent, c.sent); diff != "" || live.asked != 1 || kerrors.IsConflict(err) != tc.fails || (err != nil) != tc.fails {
+		if diff := cmp.Diff(tc.sent, c.sent); diff != "" || live.asked != 1 || kerrors.IsConflict(err) != tc.fails ||
+			(err != nil) != tc.fails {
 			t.Errorf("%s: error %v, %d reads; written, -want, +got:\n%s", name, err, live.asked, diff)
 		}
 		if last := c.bodies[len(c.bodies)-1]; !tc.fails && !strings.Contains(last, `"`+string(tc.since.Type)+`"`) {
@@ -182,7 +190,8 @@ func TestAStatusIsNotStored(t *testing.T) {
 		o.SetResourceVersion("7")
 
 		return nil
-	}, WithLogger(logging.NewLogrLogger(funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))))
+	}, WithLogger(logging.NewLogrLogger(funcr.New(func(_, args string) { lines = append(lines, args) },
+		funcr.Options{}))))
 	lines = nil // of the beginning
 	if err := p.writeStatus(t.Context()); err != nil || p.state.Dropped == (objectstate.Dropped{}) {
 		t.Errorf("error %v, noted %+v", err, p.state.Dropped)
@@ -195,7 +204,8 @@ func TestAStatusIsNotStored(t *testing.T) {
 		q := &pass{r: p.r, state: p.state, mg: clone(p.read), read: p.read, newest: p.read, generation: 3}
 		q.setCondition(step.tells)
 		stored = step.stored
-		if err := q.writeStatus(t.Context()); err != nil || len(c.sent) != step.sent || (p.state.Dropped == objectstate.Dropped{}) != stored {
+		if err := q.writeStatus(t.Context()); err != nil || len(c.sent) != step.sent ||
+			(p.state.Dropped == objectstate.Dropped{}) != stored {
 			t.Errorf("%s: error %v, written %q, noted %+v", step.tells.Type, err, c.sent, p.state.Dropped)
 		}
 	}

@@ -91,8 +91,8 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 }
 
 // withName adds the external name to changes that record what it stands for. After a restore of the API server that
-// this process does not know of, the version that it knows may be that of another state of the object, without the name.
-// A name that is chosen here is not recorded so: the one that was restored may be the user's.
+// this process does not know of, the version that it knows may be that of another state of the object, without the
+// name. A name that is chosen here is not recorded so: the one that was restored may be the user's.
 func (p *pass) withName(changes map[string]any) {
 	mark, _ := changes[meta.AnnotationKeyCreateAttempt].(string)
 	if name := meta.GetExternalName(p.mg); !p.r.named && name != "" && strings.HasSuffix(mark, "/"+attemptSucceeded) {
@@ -126,8 +126,8 @@ func (p *pass) withRecord(changes map[string]any) {
 	}
 }
 
-// storeWithoutFinalizer removes ours, those of a predecessor (see [WithRetiredFinalizers]), and one that says that nobody has claimed
-// the object.
+// storeWithoutFinalizer removes ours, those of a predecessor (see [WithRetiredFinalizers]), and one that says that
+// nobody has claimed the object.
 func (p *pass) storeWithoutFinalizer(ctx context.Context) error {
 	if !meta.FinalizerExists(p.mg, FinalizerName) && !p.r.retired.on(p.mg) {
 		return nil

@@ -64,7 +64,8 @@ func TestAnEditDuringACreateIsNotObserved(t *testing.T) {
 		t.Fatalf("generation %d, tier %q, want an edit, and a write after it", s.Generation, s.Spec.Tier)
 	}
 	if c := s.GetCondition(commonv1.TypeSynced); s.Status.ObservedGeneration != 1 || c.ObservedGeneration != 1 {
-		t.Errorf("observed generation %d, that of the condition %d, want that of the object which the pass has read", s.Status.ObservedGeneration, c.ObservedGeneration)
+		t.Errorf("observed generation %d, that of the condition %d, want that of the object which the pass has read",
+			s.Status.ObservedGeneration, c.ObservedGeneration)
 	}
 }
 
@@ -83,7 +84,9 @@ func TestWhatAPassFillsInIsObserved(t *testing.T) {
 	}
 	g.pass()
 	s := g.get()
-	if c := s.GetCondition(commonv1.TypeSynced); s.Generation != 2 || s.Status.ObservedGeneration != 2 || c.ObservedGeneration != 2 {
-		t.Errorf("observed generation %d of %d, that of the condition %d", s.Status.ObservedGeneration, s.Generation, c.ObservedGeneration)
+	if c := s.GetCondition(commonv1.TypeSynced); s.Generation != 2 || s.Status.ObservedGeneration != 2 ||
+		c.ObservedGeneration != 2 {
+		t.Errorf("observed generation %d of %d, that of the condition %d", s.Status.ObservedGeneration, s.Generation,
+			c.ObservedGeneration)
 	}
 }

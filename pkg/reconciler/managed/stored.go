@@ -16,7 +16,8 @@ import (
 type notStoredError struct{ fields []string }
 
 func (e *notStoredError) Error() string {
-	return fmt.Sprintf("the API server accepted a write and did not store %s: change the admission webhook, the admission policy or the proxy that drops or changes them; "+
+	return fmt.Sprintf("the API server accepted a write and did not store %s: change the admission webhook, the "+
+		"admission policy or the proxy that drops or changes them; "+
 		"nothing is created until they are stored, and nothing is called by another name", strings.Join(e.fields, ", "))
 }
 
@@ -50,8 +51,10 @@ func checkRoom(annotations map[string]string) error {
 		return nil
 	}
 
-	return errors.Errorf("the annotations of the object have %d bytes, and the API server stores %d at most: remove some, so that there is room for "+
-		"%d bytes in which the result of a creation is recorded; nothing is created until then", size, annotationsLimit, resultRoom)
+	return errors.Errorf("the annotations of the object have %d bytes, and the API server stores %d at most: remove "+
+		"some, so that there is room for "+
+		"%d bytes in which the result of a creation is recorded; nothing is created until then", size,
+		annotationsLimit, resultRoom)
 }
 
 // checkStored compares the answer to a write with what was sent: without our own annotations

@@ -32,7 +32,10 @@ func TestNothingIsCreatedWhoseMarksAreNotStored(t *testing.T) {
 	}{
 		"all annotations": {
 			func(o client.Object) { o.SetAnnotations(nil) },
-			map[string]string{"opaque": meta.AnnotationKeyCreateAttempt, "named": meta.AnnotationKeyExternalName, "token": meta.AnnotationKeyExternalCreatePending},
+			map[string]string{
+				"opaque": meta.AnnotationKeyCreateAttempt, "named": meta.AnnotationKeyExternalName,
+				"token": meta.AnnotationKeyExternalCreatePending,
+			},
 		},
 		"annotations of a prefix": {
 			func(o client.Object) {
@@ -44,7 +47,10 @@ func TestNothingIsCreatedWhoseMarksAreNotStored(t *testing.T) {
 		},
 		"finalizers": {
 			func(o client.Object) { o.SetFinalizers(nil) },
-			map[string]string{"opaque": managed.FinalizerName, "named": managed.FinalizerName, "token": managed.FinalizerName},
+			map[string]string{
+				"opaque": managed.FinalizerName, "named": managed.FinalizerName,
+				"token": managed.FinalizerName,
+			},
 		},
 	}
 	for class, options := range classes {
@@ -76,7 +82,8 @@ func TestNothingIsCreatedWhoseMarksAreNotStored(t *testing.T) {
 				if n := len(w.cloud.Disks()); n != 0 {
 					t.Errorf("%d disks were created although it could not be recorded", n)
 				}
-				if c := w.condition(commonv1.TypeSynced, "False/MarksNotStored"); !strings.Contains(c.Message, drop.names[class]) {
+				if c := w.condition(commonv1.TypeSynced, "False/MarksNotStored"); !strings.Contains(c.Message,
+					drop.names[class]) {
 					t.Errorf("%s is not named: %s", drop.names[class], c.Message)
 				}
 				if waited < 2*time.Minute {
@@ -98,7 +105,8 @@ func TestNothingIsCreatedWhoseMarksAreNotStored(t *testing.T) {
 // result of a Create is tried to be stored takes no name from a process that lives, whatever
 // makes a create safe to repeat, and whether the object is still wanted.
 func TestAResultIsWrittenWhenTheAPIServerIsBack(t *testing.T) {
-	for class, options := range map[string][]managed.ReconcilerOption{"opaque": nil, "token": {managed.WithCreationTokens()}} {
+	for class, options := range map[string][]managed.ReconcilerOption{"opaque": nil,
+		"token": {managed.WithCreationTokens()}} {
 		for _, deleted := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, append(options, managed.WithClock(realClock{}))...)
@@ -169,7 +177,8 @@ func TestAnUnwrittenResultIsNotWrittenOverAnother(t *testing.T) {
 			meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyCreateAttempt: "ffffffff"})
 		})
 		w.pass()
-		if got := w.get().GetAnnotations(); got[meta.AnnotationKeyCreateAttempt] != "ffffffff" || got[meta.AnnotationKeyExternalName] != "" {
+		if got := w.get().GetAnnotations(); got[meta.AnnotationKeyCreateAttempt] != "ffffffff" ||
+			got[meta.AnnotationKeyExternalName] != "" {
 			t.Errorf("the attempt of another process was overwritten: %v", got)
 		}
 		if w.condition(commonv1.TypeSynced, "False/ReconcileError"); len(w.cloud.Disks()) != 1 {

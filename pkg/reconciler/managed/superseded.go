@@ -14,17 +14,21 @@ import (
 
 // What a user is told of an external resource that a predecessor has created since the last creation of this runtime.
 const (
-	textSuperseded = "the runtime of %[1]s has created %[2]q for the object since this one last created anything for it, and by its own external name, %[3]q, nothing is found: " +
-		"if %[2]q is its external resource, set the annotation " + meta.AnnotationKeyExternalName + " to %[2]q; if it is not, or is gone, " +
+	textSuperseded = "the runtime of %[1]s has created %[2]q for the object since this one last created anything for " +
+		"it, and by its own external name, %[3]q, nothing is found: " +
+		"if %[2]q is its external resource, set the annotation " + meta.AnnotationKeyExternalName +
+		" to %[2]q; if it is not, or is gone, " +
 		"remove the annotations %[1]s/external-name, %[1]s/external-create-pending and %[1]s/external-create-succeeded"
-	textSupersededLeft = "the runtime of %[1]s has created %[2]q for the object since this one last created anything for it, and the object stands for %[3]q, which is there, too: " +
-		"if %[2]q is not needed, delete it in the external system, and remove the annotations %[1]s/external-name, %[1]s/external-create-pending and %[1]s/external-create-succeeded; " +
+	textSupersededLeft = "the runtime of %[1]s has created %[2]q for the object since this one last created anything " +
+		"for it, and the object stands for %[3]q, which is there, too: " +
+		"if %[2]q is not needed, delete it in the external system, and remove the annotations %[1]s/external-name, " +
+		"%[1]s/external-create-pending and %[1]s/external-create-succeeded; " +
 		"if it is, set the annotation " + meta.AnnotationKeyExternalName + " to it"
 )
 
-// superseded returns the domain of the predecessor that has created since this runtime last began to create, under another
-// external name than the object has, and nothing if none has. A predecessor that runs again does not know our name. Once the user
-// has given the object theirs, their marks are taken over with it.
+// superseded returns the domain of the predecessor that has created since this runtime last began to create, under
+// another external name than the object has, and nothing if none has. A predecessor that runs again does not know our
+// name. Once the user has given the object theirs, their marks are taken over with it.
 func (p *pass) superseded() (domain string) {
 	ours := meta.GetExternalName(p.mg)
 	for _, domain := range p.r.predecessors {
@@ -37,13 +41,13 @@ func (p *pass) superseded() (domain string) {
 	return ""
 }
 
-// createdSince says whether a predecessor has created after the last creation here was begun, or succeeded, as far as the object is
-// marked with it. That one failed does not tell: it was begun before. Whose user was asked about a creation, and has removed what
-// was recorded of it, has answered for theirs, too, up to the time of that creation. A note without a time does
-// not tell which one it was: the answer holds for all of theirs.
+// createdSince says whether a predecessor has created after the last creation here was begun, or succeeded, as far as
+// the object is marked with it. That one failed does not tell: it was begun before. Whose user was asked about a
+// creation, and has removed what was recorded of it, has answered for theirs, too, up to the time of that creation. A
+// note without a time does not tell which one it was: the answer holds for all of theirs.
 func createdSince(mg resource.Managed, domain string, now time.Time) bool {
 	theirs := annotationOf(mg, domain, keySucceeded)
-	if theirs == "" || theirs == mg.GetAnnotations()[meta.AnnotationKeyExternalCreateSucceeded] { // as it is once it was taken over
+	if theirs == "" || theirs == mg.GetAnnotations()[meta.AnnotationKeyExternalCreateSucceeded] {
 		return false
 	}
 	succeeded, err := time.Parse(time.RFC3339, theirs)

@@ -12,7 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// createsThere has the predecessor of a world create a disk for the object, as it does after a rollback without the command.
+// createsThere has the predecessor of a world create a disk for the object, as it does after a rollback without the
+// command.
 func (w *world) createsThere(id string) {
 	w.cloud.Put(volume.Disk{ID: id, SizeGiB: 1})
 	w.clock.SetTime(w.clock.Now().Add(time.Minute))
@@ -64,8 +65,8 @@ var supersessionAnswers = map[string]func(*volume.Volume){
 	},
 }
 
-// What a predecessor has created since, which ran again without a word, is neither created a second time nor left over by a deletion:
-// a user is asked, and the answer counts.
+// What a predecessor has created since, which ran again without a word, is neither created a second time nor left
+// over by a deletion: a user is asked, and the answer counts.
 func TestWhatAPredecessorCreatedSinceIsAskedAbout(t *testing.T) {
 	options := map[string][]managed.ReconcilerOption{
 		"opaque":                nil,
@@ -142,8 +143,8 @@ func supersessionEnd(answer, which, how string, deleted bool) string {
 	}
 }
 
-// While the resource of the object is there, what a predecessor created beside it is told once, and is not left without a word
-// when the object is deleted.
+// While the resource of the object is there, what a predecessor created beside it is told once, and is not left
+// without a word when the object is deleted.
 func TestWhatAPredecessorCreatedBesideOursIsTold(t *testing.T) {
 	w := newWorld(t, managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer))
 	w.create(func(v *volume.Volume) { v.Spec.SizeGiB = 1 })
@@ -205,7 +206,8 @@ func TestWhatAPredecessorCreatedBeforeIsNotAskedAbout(t *testing.T) {
 	}
 }
 
-// A name in Git is no record of a creation, and neither are marks that do not tell of one: what a predecessor began counts.
+// A name in Git is no record of a creation, and neither are marks that do not tell of one: what a predecessor began
+// counts.
 func TestOnlyARecordOfACreationKeepsThePredecessorsFromCounting(t *testing.T) {
 	at := func(d time.Duration) string { return time.Now().Add(-d).UTC().Format(time.RFC3339) }
 	for reason, marks := range map[string]map[string]string{
@@ -243,8 +245,8 @@ func TestOnlyARecordOfACreationKeepsThePredecessorsFromCounting(t *testing.T) {
 	}
 }
 
-// Who answers that theirs is the external resource of the object gives it their record, too: it bears no mark of an owner of ours, and is
-// the object's all the same.
+// Who answers that theirs is the external resource of the object gives it their record, too: it bears no mark of an
+// owner of ours, and is the object's all the same.
 func TestWhatAPredecessorCreatedSinceIsTakenOverByTheAnswer(t *testing.T) {
 	for _, deleted := range []bool{false, true} {
 		owner := managed.OwnerOurs
@@ -266,8 +268,8 @@ func TestWhatAPredecessorCreatedSinceIsTakenOverByTheAnswer(t *testing.T) {
 	}
 }
 
-// What a predecessor created since under the name that the object has is the last creation of it: where it does not show, nothing is
-// created again, although nothing could be created here before.
+// What a predecessor created since under the name that the object has is the last creation of it: where it does not
+// show, nothing is created again, although nothing could be created here before.
 func TestWhatAPredecessorCreatedSinceUnderOurNameIsTheLastCreation(t *testing.T) {
 	w := newWorld(t, managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer))
 	w.cloud.Before = failing("Create", external.NotCreated(errBoom))
@@ -289,7 +291,8 @@ func TestWhatAPredecessorCreatedSinceUnderOurNameIsTheLastCreation(t *testing.T)
 	}
 }
 
-// Whoever was asked about what a predecessor created, and removes our marks of it, has answered: theirs may stay, whatever name the object has.
+// Whoever was asked about what a predecessor created, and removes our marks of it, has answered: theirs may stay,
+// whatever name the object has.
 func TestMarksOfAPredecessorMayStayAfterAnAnswer(t *testing.T) {
 	for _, name := range []string{"vol-0", "vol-5"} {
 		for _, deleted := range []bool{false, true} {

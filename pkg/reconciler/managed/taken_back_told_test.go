@@ -17,9 +17,12 @@ import (
 func TestWhatIsNotTakenBackIsTold(t *testing.T) {
 	another := kerrors.NewInvalid(schema.GroupKind{Kind: "K"}, "data", nil)
 	another.ErrStatus.Details.Causes = []metav1.StatusCause{{Field: "metadata.uid"}}
-	for name, why := range map[string]error{"of its record": errors.Wrap(errReplaced, "cannot store"), "of its status": nil} {
+	for name, why := range map[string]error{
+		"of its record": errors.Wrap(errReplaced, "cannot store"), "of its status": nil,
+	} {
 		var wrote []string
-		p, _, _ := newWriting(func(*fake.Managed) error { return another }, WithRecorder(notebook{name: "all", wrote: &wrote}))
+		p, _, _ := newWriting(func(*fake.Managed) error { return another },
+			WithRecorder(notebook{name: "all", wrote: &wrote}))
 		p.mg.SetNamespace("quay")
 		p.r.guards.namespace, p.r.cluster = true, &aboveReader{going: true}
 		asked := &removal{answers: []error{nil}}

@@ -39,7 +39,8 @@ func WithTracerProvider(provider trace.TracerProvider) ReconcilerOption {
 // Outcomes are the names of all ends of passes.
 var outcomes = []string{
 	"kept", "awaiting-existence", "awaiting-effect", "awaiting-gone", "awaiting-finalizers", "tolerated",
-	"missing", "awaiting-request", "record-restored", "disowned", "taken", "refused", "rejected", "paused", "postponed", "awaiting-list", "listing",
+	"missing", "awaiting-request", "record-restored", "disowned", "taken", "refused", "rejected", "paused",
+	"postponed", "awaiting-list", "listing",
 	"listed-otherwise", "rested", "orphaned", "released", "finalized", "conflict", "interrupted", "fenced",
 	"in-progress", "held", "awaiting-cause", "connect-failed", "initialize-failed", "resolve-failed",
 	"observe-failed", "create-failed", "update-failed", "delete-failed", "publish-failed", "finalizer-failed",
@@ -92,7 +93,8 @@ func (p *pass) guarded(what string, call func() error) error {
 func (p *pass) logPanic(what string, err error) {
 	var panicked *panics.Error
 	if errors.As(err, &panicked) {
-		p.log().Info("A client panicked", "step", what, "error", p.redact(err), "stack", p.mask().String(string(panicked.Stack)))
+		p.log().Info("A client panicked", "step", what, "error", p.redact(err), "stack",
+			p.mask().String(string(panicked.Stack)))
 	}
 }
 
@@ -105,7 +107,8 @@ func (p *pass) instrumentGuarded(ctx context.Context, step telemetry.Step, call 
 
 func (p *pass) restoreProtected(b protectedMetadata) {
 	if b.restore(p.mg) {
-		p.log().Debug("A call took annotations or finalizers away, or changed marks: that is undone, it may only add annotations")
+		p.log().Debug("A call took annotations or finalizers away, or changed marks: that is undone, it may only add " +
+			"annotations")
 	}
 }
 
@@ -141,15 +144,18 @@ func (m instrumentedClient) Observe(ctx context.Context, mg resource.Managed) (o
 }
 
 func (m instrumentedClient) Create(ctx context.Context, mg resource.Managed) error {
-	return m.pass.instrumentGuarded(ctx, telemetry.Create, func(ctx context.Context) error { return m.ExternalClient.Create(ctx, mg) })
+	return m.pass.instrumentGuarded(ctx, telemetry.Create,
+		func(ctx context.Context) error { return m.ExternalClient.Create(ctx, mg) })
 }
 
 func (m instrumentedClient) Update(ctx context.Context, mg resource.Managed) error {
-	return m.pass.instrumentGuarded(ctx, telemetry.Update, func(ctx context.Context) error { return m.ExternalClient.Update(ctx, mg) })
+	return m.pass.instrumentGuarded(ctx, telemetry.Update,
+		func(ctx context.Context) error { return m.ExternalClient.Update(ctx, mg) })
 }
 
 func (m instrumentedClient) Delete(ctx context.Context, mg resource.Managed) error {
-	return m.pass.instrumentGuarded(ctx, telemetry.Delete, func(ctx context.Context) error { return m.ExternalClient.Delete(ctx, mg) })
+	return m.pass.instrumentGuarded(ctx, telemetry.Delete,
+		func(ctx context.Context) error { return m.ExternalClient.Delete(ctx, mg) })
 }
 
 // recordDeleted tells the metrics that the object needs no more.

@@ -28,7 +28,8 @@ import (
 // others know.
 func TestALifeIsMeasured(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	g := newGallery(t, managed.WithMetricsRegisterer(registry), managed.WithMetricsPrefix("crossplane"), managed.WithCreationGracePeriod(0))
+	g := newGallery(t, managed.WithMetricsRegisterer(registry), managed.WithMetricsPrefix("crossplane"),
+		managed.WithCreationGracePeriod(0))
 	g.create(secretNamed("login"))
 	g.pass()
 	g.change(func(s *volume.Snapshot) { s.Spec.SizeGiB = 2 })
@@ -99,7 +100,8 @@ func metric(t *testing.T, g prometheus.Gatherer, name string) float64 {
 			}
 			lacks := func(l string) bool { return !slices.Contains(have, l) }
 			if family.GetName() == name && !slices.ContainsFunc(strings.Fields(labels), lacks) {
-				total += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+				total += m.GetCounter().GetValue() + m.GetGauge().GetValue() +
+					float64(m.GetHistogram().GetSampleCount())
 			}
 		}
 	}
@@ -112,12 +114,13 @@ func TestAPassIsTraced(t *testing.T) {
 	secret := "hunter2-but-longer"
 	spans := &spans{}
 	var g gallery
-	g = newGallery(t, managed.WithTracerProvider(spans), managed.WithExternalConnectDisconnecter(managed.ExternalConnectDisconnecterFns{
-		ConnectFn: func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
-			return g.cloud.Connect(ctx, mg)
-		},
-		DisconnectFn: func(context.Context) error { return nil },
-	}))
+	g = newGallery(t, managed.WithTracerProvider(spans),
+		managed.WithExternalConnectDisconnecter(managed.ExternalConnectDisconnecterFns{
+			ConnectFn: func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
+				return g.cloud.Connect(ctx, mg)
+			},
+			DisconnectFn: func(context.Context) error { return nil },
+		}))
 	g.create(nil)
 	g.cloud.Before = func(ctx context.Context, call string, _ resource.Managed) error {
 		if call == "Connect" {
@@ -132,12 +135,14 @@ func TestAPassIsTraced(t *testing.T) {
 	if _, err := g.try(); err == nil || strings.Contains(err.Error(), secret) {
 		t.Errorf("error %v", err)
 	}
-	want := []string{"prepare < reconcile Snapshot", "connect < reconcile Snapshot", "observe < reconcile Snapshot", "create < reconcile Snapshot: Error", "disconnect < reconcile Snapshot", "reconcile Snapshot: Error"}
+	want := []string{"prepare < reconcile Snapshot", "connect < reconcile Snapshot", "observe < reconcile Snapshot",
+		"create < reconcile Snapshot: Error", "disconnect < reconcile Snapshot", "reconcile Snapshot: Error"}
 	if diff := cmp.Diff(want, spans.ended); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	for _, text := range spans.texts {
-		if strings.Contains(text, secret) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(secret))[4:16]) {
+		if strings.Contains(text, secret) ||
+			strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(secret))[4:16]) {
 			t.Errorf("a secret reached a span: %s", text)
 		}
 	}

@@ -71,11 +71,13 @@ func TestACallEndsInTime(t *testing.T) {
 				}
 			}
 			if err := callsOf(b)[call](t.Context()); err != nil || kept.of.Err() == nil || len(kept.called) != 1 {
-				t.Errorf("%s ended with %v after the calls %v, and its context is over: %v", call, err, kept.called, kept.of.Err())
+				t.Errorf("%s ended with %v after the calls %v, and its context is over: %v", call, err, kept.called,
+					kept.of.Err())
 			}
 			kept.during = func(ctx context.Context) { <-ctx.Done() }
 			begun := time.Now()
-			if err := callsOf(b)[call](t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != 3*time.Second {
+			if err := callsOf(b)[call](t.Context()); !errors.Is(err, context.DeadlineExceeded) ||
+				time.Since(begun) != 3*time.Second {
 				t.Errorf("a %s that hangs ended after %s with %v", call, time.Since(begun), err)
 			}
 			b.deadline, kept.during = time.Time{}, func(ctx context.Context) {
@@ -157,13 +159,16 @@ func TestAChangeEndsWithTheLease(t *testing.T) {
 				lease.ends(begun.Add(25 * time.Second)) // it is renewed once
 				<-ctx.Done()
 			}
-			if err := do(t.Context()); err == nil || time.Since(begun) != 25*time.Second || !errors.Is(context.Cause(kept.of), context.DeadlineExceeded) {
-				t.Errorf("%s ended after %s with %v, because of %v; the lease lasted for 25 s", call, time.Since(begun), err, context.Cause(kept.of))
+			if err := do(t.Context()); err == nil || time.Since(begun) != 25*time.Second ||
+				!errors.Is(context.Cause(kept.of), context.DeadlineExceeded) {
+				t.Errorf("%s ended after %s with %v, because of %v; the lease lasted for 25 s", call,
+					time.Since(begun), err, context.Cause(kept.of))
 			}
 
 			lease.ends(time.Now().Add(leaseMargin)) // the last second has begun
 			kept.called = nil
-			if err := do(t.Context()); !errors.Is(err, errFenced) || external.IsNotCreated(err) != (call == "Create") || kept.called != nil {
+			if err := do(t.Context()); !errors.Is(err, errFenced) ||
+				external.IsNotCreated(err) != (call == "Create") || kept.called != nil {
 				t.Errorf("%s in the last second: %v, calls %v", call, err, kept.called)
 			}
 		})

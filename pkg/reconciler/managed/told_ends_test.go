@@ -26,7 +26,8 @@ import (
 // A lasting herald has subscriptions that nothing ends.
 type lasting struct{ herald }
 
-func (l *lasting) Subscribe(ctx context.Context, mg resource.Managed, to managed.ExternalNotifications) (func(), error) {
+func (l *lasting) Subscribe(ctx context.Context, mg resource.Managed,
+	to managed.ExternalNotifications) (func(), error) {
 	_, err := l.herald.Subscribe(ctx, mg, to)
 
 	return nil, err
@@ -39,11 +40,13 @@ func TestASubscriptionThatNothingEndsIsInterrupted(t *testing.T) {
 	w.pass()
 	l.to.Interrupted()
 	if result := w.pass(); watched("true") != 0 || watched("false") != 1 || result.RequeueAfter != time.Minute {
-		t.Errorf("while it is interrupted %v connections are watched, and the next poll is after %s", watched("true"), result.RequeueAfter)
+		t.Errorf("while it is interrupted %v connections are watched, and the next poll is after %s",
+			watched("true"), result.RequeueAfter)
 	}
 	l.to.Resumed()
 	if result := w.pass(); watched("true") != 1 || result.RequeueAfter != time.Hour {
-		t.Errorf("when it tells again %v connections are watched, and the next poll is after %s", watched("true"), result.RequeueAfter)
+		t.Errorf("when it tells again %v connections are watched, and the next poll is after %s", watched("true"),
+			result.RequeueAfter)
 	}
 	if want := []string{"data after 30s", "data after 30s"}; !cmp.Equal(q.added, want) {
 		t.Errorf("woken: %q, want %q", q.added, want)
@@ -74,7 +77,8 @@ type parting struct {
 	then func()
 }
 
-func (p *parting) Subscribe(ctx context.Context, mg resource.Managed, to managed.ExternalNotifications) (func(), error) {
+func (p *parting) Subscribe(ctx context.Context, mg resource.Managed,
+	to managed.ExternalNotifications) (func(), error) {
 	stop, err := p.herald.Subscribe(ctx, mg, to)
 
 	return func() {
@@ -98,8 +102,10 @@ func TestSubscriptionsEndWithTheController(t *testing.T) {
 		const told = "moorage_managed_external_notifications_total result="
 		expect := func(when string) {
 			t.Helper()
-			if woke, unknown := metric(t, registry, told+"woke"), metric(t, registry, told+"unknown"); woke != 1 || unknown != 2 || len(q.added) != 1 {
-				t.Errorf("%s: %v names were counted as known and %v as unknown, woken: %q", when, woke, unknown, q.added)
+			if woke, unknown := metric(t, registry, told+"woke"), metric(t, registry, told+"unknown"); woke != 1 ||
+				unknown != 2 || len(q.added) != 1 {
+				t.Errorf("%s: %v names were counted as known and %v as unknown, woken: %q", when, woke, unknown,
+					q.added)
 			}
 		}
 		expect("while the controller runs")
@@ -166,7 +172,8 @@ func TestWhatIsToldHasAPriority(t *testing.T) {
 // that it had, until it was made; it is nobody's wish, so that nothing is said of it meanwhile.
 func TestALookAtWhatWasToldKeepsItsPriority(t *testing.T) {
 	h, clock := &herald{}, testclock.NewFakePassiveClock(time.Now())
-	w, _, _ := newHeard(t, h, managed.WithClock(clock), managed.WithLimits(limit.NewSet(limit.WithClock(clock))), managed.WithKstatusConditions())
+	w, _, _ := newHeard(t, h, managed.WithClock(clock), managed.WithLimits(limit.NewSet(limit.WithClock(clock))),
+		managed.WithKstatusConditions())
 	w.pass()
 	w.pass()
 	priority := func(want int) {

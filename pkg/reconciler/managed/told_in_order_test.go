@@ -32,7 +32,8 @@ func TestWhatOthersSayDuringACreateStays(t *testing.T) {
 	}
 	w.pass()
 	v := w.get()
-	if backup, ready := v.GetCondition("Backup"), v.GetCondition(commonv1.TypeReady); backup.Reason != "Done" || ready.Status != metav1.ConditionTrue {
+	if backup, ready := v.GetCondition("Backup"), v.GetCondition(commonv1.TypeReady); backup.Reason != "Done" ||
+		ready.Status != metav1.ConditionTrue {
 		t.Errorf("Backup is %+v, Ready is %+v", backup, ready)
 	}
 }
@@ -48,7 +49,8 @@ func TestHowManyConflictsAreSilent(t *testing.T) {
 		w.cloud.Put(d)
 		w.answer = func(context.Context, string) error { return conflict() }
 		for i := range 6 {
-			if result, err := w.try(); result.Requeue != (i < 5) || (err != nil) != (i == 5) { //nolint:staticcheck // the only silent, rate-limited way
+			if result, err := w.try(); result.Requeue != (i < 5) ||
+				(err != nil) != (i == 5) { //nolint:staticcheck // the only silent, rate-limited way
 				t.Errorf("conflict %d ends with %+v, %v", i, result, err)
 			}
 		}
@@ -89,7 +91,8 @@ func TestACacheThatHasLostAnObject(t *testing.T) {
 	w.taken()
 	w.cacheless = true
 	result := w.pass()
-	if w.expect("", "", ""); result.RequeueAfter != 30*time.Second || result.Priority == nil || *result.Priority != controller.PriorityPoll || w.r.Remembered() != 1 {
+	if w.expect("", "", ""); result.RequeueAfter != 30*time.Second || result.Priority == nil ||
+		*result.Priority != controller.PriorityPoll || w.r.Remembered() != 1 {
 		t.Errorf("%+v, %d are remembered", result, w.r.Remembered())
 	}
 }

@@ -27,11 +27,13 @@ func (q *plainQueue) AddAfter(r reconcile.Request, after time.Duration) {
 }
 
 // newHeard makes a world of which a source tells, and the queue that hears it.
-func newHeard(t *testing.T, s managed.ExternalEventSource, o ...managed.ReconcilerOption) (*world, *plainQueue, func(healthy string) float64) {
+func newHeard(t *testing.T, s managed.ExternalEventSource,
+	o ...managed.ReconcilerOption) (*world, *plainQueue, func(healthy string) float64) {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	w := newWorld(t, append([]managed.ReconcilerOption{
-		managed.WithExternalEvents(s, time.Hour), managed.WithMetricsRegisterer(registry), managed.WithDeterministicExternalName(true),
+		managed.WithExternalEvents(s, time.Hour), managed.WithMetricsRegisterer(registry),
+		managed.WithDeterministicExternalName(true),
 	}, o...)...)
 	w.cloud.Named = true
 	q := &plainQueue{}
@@ -51,7 +53,8 @@ func TestHowManyConnectionsAreWatched(t *testing.T) {
 	expect := func(when string, healthy, unhealthy float64) {
 		t.Helper()
 		if watched("true") != healthy || watched("false") != unhealthy {
-			t.Errorf("%s: %v connections are watched and %v are not, want %v and %v", when, watched("true"), watched("false"), healthy, unhealthy)
+			t.Errorf("%s: %v connections are watched and %v are not, want %v and %v", when, watched("true"),
+				watched("false"), healthy, unhealthy)
 		}
 	}
 	w.pass()

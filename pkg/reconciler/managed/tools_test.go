@@ -51,11 +51,17 @@ func TestReconcilingAndStalled(t *testing.T) {
 		arrange              func(gallery)
 		reconciling, stalled string
 	}{
-		"ready":                {func(g gallery) {}, "False/ReconcileSuccess", "False/ReconcileSuccess"},
-		"paused":               {func(g gallery) { g.change(policies()) }, "False/ReconcilePaused", "False/ReconcilePaused"},
-		"an error is retried":  {func(g gallery) { g.cloud.Before = failing("Observe", errors.New("boom")) }, "True/ReconcileError", "False/ReconcileSuccess"},
-		"a terminal one isn't": {func(g gallery) { g.cloud.Before = failing("Observe", external.Terminal("Quota", errors.New("boom"))) }, "False/ReconcileSuccess", "True/Quota"},
-		"not understood":       {func(g gallery) { g.change(policies("x")) }, "False/ReconcileSuccess", "True/InvalidManagementPolicy"},
+		"ready": {func(g gallery) {}, "False/ReconcileSuccess", "False/ReconcileSuccess"},
+		"paused": {func(g gallery) { g.change(policies()) }, "False/ReconcilePaused",
+			"False/ReconcilePaused"},
+		"an error is retried": {func(g gallery) { g.cloud.Before = failing("Observe", errors.New("boom")) },
+			"True/ReconcileError", "False/ReconcileSuccess"},
+		"a terminal one isn't": {func(g gallery) {
+			g.cloud.Before = failing("Observe",
+				external.Terminal("Quota", errors.New("boom")))
+		}, "False/ReconcileSuccess", "True/Quota"},
+		"not understood": {func(g gallery) { g.change(policies("x")) }, "False/ReconcileSuccess",
+			"True/InvalidManagementPolicy"},
 		"missing": {func(g gallery) { g.cloud.Remove("vol-1"); g.change(policies("Observe")) },
 			"False/ReconcileSuccess", "True/ExternalResourceMissing"},
 		"update does not show": {func(g gallery) {

@@ -101,7 +101,8 @@ func (u untypedClient[T]) Unwrap() any { return u.typed }
 // An untypedLister is given objects of the type that its connecter accepted.
 type untypedLister[T resource.Managed] struct{ TypedExternalLister[T] }
 
-func (u untypedLister[T]) ObserveListed(ctx context.Context, mg resource.Managed, listed any) (ExternalObservation, error) {
+func (u untypedLister[T]) ObserveListed(ctx context.Context, mg resource.Managed,
+	listed any) (ExternalObservation, error) {
 	object, err := as[T](mg)
 	if err != nil {
 		return ExternalObservation{}, err

@@ -35,14 +35,21 @@ func TestUnclaimed(t *testing.T) {
 		},
 		"ClaimedBesideOthers": {
 			reason: "Others keep theirs.",
-			born:   []string{backup, managed.UnclaimedFinalizer}, calls: "Create", want: []string{backup, managed.FinalizerName},
+			born:   []string{backup, managed.UnclaimedFinalizer}, calls: "Create",
+			want: []string{backup, managed.FinalizerName},
 		},
 		"ClaimedByAnAuthors": {
 			reason:  "An author's finalizer keeps the object as ours does.",
 			authors: true, born: []string{managed.UnclaimedFinalizer}, calls: "Create", want: []string{own},
 		},
-		"Deleted":          {reason: "There is nothing of it outside.", born: []string{managed.UnclaimedFinalizer}, delete: true},
-		"DeletedOfAuthors": {reason: "The author was never asked to keep it.", authors: true, born: []string{managed.UnclaimedFinalizer}, delete: true},
+		"Deleted": {
+			reason: "There is nothing of it outside.", born: []string{managed.UnclaimedFinalizer},
+			delete: true,
+		},
+		"DeletedOfAuthors": {
+			reason: "The author was never asked to keep it.", authors: true,
+			born: []string{managed.UnclaimedFinalizer}, delete: true,
+		},
 		"DeletedAndNotUnderstood": {
 			reason: "Whatever the policy is to mean, nothing was made by it.",
 			born:   []string{managed.UnclaimedFinalizer}, delete: true, policy: "bogus",

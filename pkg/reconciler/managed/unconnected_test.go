@@ -31,7 +31,8 @@ func TestASystemThatCannotBeConnectedTo(t *testing.T) {
 	w.cloud.Before = func(ctx context.Context, call string, mg resource.Managed) error {
 		external.Conceal(ctx, []byte(password))
 
-		return errors.Wrapf(external.Unavailable(errors.New("nobody is at 10.0.0.1 for "+password)), "cannot log in for %s", mg.GetName())
+		return errors.Wrapf(external.Unavailable(errors.New("nobody is at 10.0.0.1 for "+password)),
+			"cannot log in for %s", mg.GetName())
 	}
 	// Ever later, and from when it is known to be down not before it is tried again.
 	for _, after := range []time.Duration{time.Second, 2 * time.Second, 10 * time.Second, 10 * time.Second} {
@@ -53,7 +54,8 @@ func TestASystemThatCannotBeConnectedTo(t *testing.T) {
 	w.expect("patch status", "Connect", "")
 	said = append(said, w.condition("Synced", "False/ExternalSystemUnavailable").Message)
 	for _, text := range said {
-		if !strings.Contains(text, "nobody is at 10.0.0.1") || strings.Contains(text, password) || strings.Contains(text, key.Name) {
+		if !strings.Contains(text, "nobody is at 10.0.0.1") || strings.Contains(text, password) ||
+			strings.Contains(text, key.Name) {
 			t.Errorf("it is said %q", text)
 		}
 	}

@@ -98,7 +98,8 @@ func with(o managed.ReconcilerOption) []managed.ReconcilerOption {
 func observing(wrap func(g gallery, say func() error, c managed.ExternalClient) managed.ExternalClient) path {
 	return path{arrange: func(g gallery, say func() error) {
 		inner := g.cloud.Connect
-		g.o = append(g.o, managed.WithExternalConnecter(managed.ExternalConnectorFn(func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
+		g.o = append(g.o, managed.WithExternalConnecter(managed.ExternalConnectorFn(func(ctx context.Context,
+			mg resource.Managed) (managed.ExternalClient, error) {
 			declare(ctx, g)
 			c, err := inner(ctx, mg)
 			if err != nil {
@@ -136,7 +137,10 @@ func talking(talk func(mg resource.Managed, o *managed.ExternalObservation, text
 }
 
 var paths = map[string]path{
-	"Connect": {fresh: true, unseen: true, arrange: func(g gallery, say func() error) { g.cloud.Before = onCall("Connect", say) }},
+	"Connect": {
+		fresh: true, unseen: true,
+		arrange: func(g gallery, say func() error) { g.cloud.Before = onCall("Connect", say) },
+	},
 	"Observe": saying("Observe", nil),
 
 	"ConnectLater": later("Connect"),
@@ -167,38 +171,57 @@ var paths = map[string]path{
 		g.answer = onWrite(`"finalizers":[]`, say)
 	}},
 	"Result": {fresh: true, unseen: true, options: func(say func() error) []managed.ReconcilerOption {
-		return with(managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(func(context.Context, client.Object) error { return say() })))
+		return with(managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(func(context.Context,
+			client.Object) error {
+			return say()
+		})))
 	}},
 	"Initialize": {blind: true, options: func(say func() error) []managed.ReconcilerOption {
-		return with(managed.WithInitializers(managed.InitializerFn(func(context.Context, resource.Managed) error { return say() })))
+		return with(managed.WithInitializers(managed.InitializerFn(func(context.Context,
+			resource.Managed) error {
+			return say()
+		})))
 	}},
 	"Resolve": {blind: true, options: func(say func() error) []managed.ReconcilerOption {
-		return with(managed.WithReferenceResolver(managed.ReferenceResolverFn(func(context.Context, resource.Managed) error { return say() })))
+		return with(managed.WithReferenceResolver(managed.ReferenceResolverFn(func(context.Context,
+			resource.Managed) error {
+			return say()
+		})))
 	}},
 	"Publish": {fresh: true, options: func(say func() error) []managed.ReconcilerOption {
 		return with(managed.WithConnectionPublisher(managed.ConnectionPublisherFn(
 			func(context.Context, resource.Managed, managed.ConnectionDetails) (bool, error) { return false, say() })))
 	}},
 	"Finalizer": {fresh: true, unseen: true, options: func(say func() error) []managed.ReconcilerOption {
-		return with(managed.WithFinalizer(resource.FinalizerFns{AddFinalizerFn: func(context.Context, resource.Object) error { return say() }}))
+		return with(managed.WithFinalizer(resource.FinalizerFns{AddFinalizerFn: func(context.Context,
+			resource.Object) error {
+			return say()
+		}}))
 	}},
-	"Sink": {arrange: func(g gallery, _ func() error) { growing(g) }, options: func(say func() error) []managed.ReconcilerOption {
-		return with(managed.WithChangeLog(changelog.SinkFunc(func(context.Context, changelog.Entry) error { return say() })))
-	}},
-	"Panic of a sink": {arrange: func(g gallery, _ func() error) { growing(g) }, options: func(say func() error) []managed.ReconcilerOption {
-		return with(managed.WithChangeLog(changelog.SinkFunc(func(context.Context, changelog.Entry) error {
-			if err := say(); err != nil {
-				panic(err)
-			}
+	"Sink": {arrange: func(g gallery, _ func() error) { growing(g) },
+		options: func(say func() error) []managed.ReconcilerOption {
+			return with(managed.WithChangeLog(changelog.SinkFunc(func(context.Context,
+				changelog.Entry) error {
+				return say()
+			})))
+		}},
+	"Panic of a sink": {arrange: func(g gallery, _ func() error) { growing(g) },
+		options: func(say func() error) []managed.ReconcilerOption {
+			return with(managed.WithChangeLog(changelog.SinkFunc(func(context.Context, changelog.Entry) error {
+				if err := say(); err != nil {
+					panic(err)
+				}
 
-			return nil
-		})))
-	}},
+				return nil
+			})))
+		}},
 	"Diff": talking(func(_ resource.Managed, o *managed.ExternalObservation, text string) {
 		o.ResourceUpToDate, o.Diff = false, text
 	}),
 	"Condition": talking(func(mg resource.Managed, _ *managed.ExternalObservation, text string) {
-		mg.SetConditions(commonv1.Unavailable().WithMessage(text), commonv1.Condition{Type: "Encrypted", Status: "False", Reason: "No", Message: text})
+		mg.SetConditions(commonv1.Unavailable().WithMessage(text), commonv1.Condition{
+			Type: "Encrypted", Status: "False", Reason: "No", Message: text,
+		})
 	}),
 	"Disconnect": observing(func(_ gallery, say func() error, c managed.ExternalClient) managed.ExternalClient {
 		return struct {
@@ -213,11 +236,12 @@ var paths = map[string]path{
 func declare(ctx context.Context, g gallery) {
 	switch {
 	case strings.Contains(g.Name(), "/shared/"):
-		lease, err := g.shared.Acquire(ctx, "prod", "1", func(ctx context.Context) (string, func(context.Context) (string, error), error) {
-			external.Conceal(ctx, []byte(canary))
+		lease, err := g.shared.Acquire(ctx, "prod", "1",
+			func(ctx context.Context) (string, func(context.Context) (string, error), error) {
+				external.Conceal(ctx, []byte(canary))
 
-			return "1", func(context.Context) (string, error) { return "", nil }, nil
-		})
+				return "1", func(context.Context) (string, error) { return "", nil }, nil
+			})
 		g.Must(err)
 		lease.Release()
 	case strings.Contains(g.Name(), "/declared"):
@@ -260,7 +284,8 @@ func shapes() []string {
 	quoted, _ := json.Marshal(canary) // a string has a form
 	packed := base64.StdEncoding.EncodeToString([]byte("admin:" + canary))
 
-	return []string{canary, url.QueryEscape(canary), url.PathEscape(canary), strings.Trim(string(quoted), `"`), packed, packed[8:24], base64.StdEncoding.EncodeToString([]byte(canary))}
+	return []string{canary, url.QueryEscape(canary), url.PathEscape(canary), strings.Trim(string(quoted), `"`),
+		packed, packed[8:24], base64.StdEncoding.EncodeToString([]byte(canary))}
 }
 
 // send a text along a path, and return all that is seen.
@@ -277,8 +302,12 @@ func send(t *testing.T, p path, text string, details bool) []string {
 	}
 	traces, registry := &spans{}, prometheus.NewRegistry()
 	options := []managed.ReconcilerOption{
-		managed.WithLogger(logging.NewLogrLogger(funcr.New(func(prefix, args string) { log.WriteString(prefix + args + "\n") }, funcr.Options{Verbosity: 10}))),
-		managed.WithChangeLog(changelog.NewJSON(&changes)), managed.WithTracerProvider(traces), managed.WithMetricsRegisterer(registry),
+		managed.WithLogger(logging.NewLogrLogger(funcr.New(func(prefix, args string) {
+			log.WriteString(prefix +
+				args + "\n")
+		}, funcr.Options{Verbosity: 10}))),
+		managed.WithChangeLog(changelog.NewJSON(&changes)), managed.WithTracerProvider(traces),
+		managed.WithMetricsRegisterer(registry),
 		managed.WithCreationGracePeriod(0), managed.WithKstatusConditions(),
 	}
 	if p.options != nil {
@@ -287,7 +316,8 @@ func send(t *testing.T, p path, text string, details bool) []string {
 	g := newGallery(t, options...)
 	g.shared = connection.New(func(string) {})
 	t.Cleanup(g.shared.Close)
-	connecter := managed.ExternalConnectorFn(func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
+	connecter := managed.ExternalConnectorFn(func(ctx context.Context,
+		mg resource.Managed) (managed.ExternalClient, error) {
 		declare(ctx, g)
 
 		return g.cloud.Connect(ctx, mg)
@@ -301,7 +331,8 @@ func send(t *testing.T, p path, text string, details bool) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen = append(seen, log.String(), changes.String(), fmt.Sprint(families), strings.Join(traces.texts, "\n"), strings.Join(traces.ended, "\n"))
+	seen = append(seen, log.String(), changes.String(), fmt.Sprint(families), strings.Join(traces.texts, "\n"),
+		strings.Join(traces.ended, "\n"))
 	for _, r := range g.requests {
 		if !strings.Contains(r, " secret ") { // where it belongs
 			seen = append(seen, r)

@@ -65,7 +65,8 @@ func newShelf() *shelf {
 			return image
 		})
 	}
-	s.MockStatusPatch = func(_ context.Context, o client.Object, p client.Patch, _ ...client.SubResourcePatchOption) error {
+	s.MockStatusPatch = func(_ context.Context, o client.Object, p client.Patch,
+		_ ...client.SubResourcePatchOption) error {
 		return s.patch(o, p, func(image, patch map[string]any) map[string]any {
 			return mergepatch.Apply(image, map[string]any{"status": patch["status"]})
 		})
@@ -165,7 +166,8 @@ func (f facts) owner() managed.Owner {
 }
 
 func (f facts) answer() error {
-	return []error{nil, errBoom, context.DeadlineExceeded, external.AlreadyExists(errBoom), conflict(), external.NotCreated(errBoom), nil, nil}[f>>8&7]
+	return []error{nil, errBoom, context.DeadlineExceeded, external.AlreadyExists(errBoom), conflict(),
+		external.NotCreated(errBoom), nil, nil}[f>>8&7]
 }
 
 // A judge is an external client that watches what it is asked to do. What is to
@@ -193,7 +195,8 @@ func (j *judge) observe(_ context.Context, mg resource.Managed) (managed.Externa
 	}
 
 	return managed.ExternalObservation{
-		ResourceExists: j.exists, ResourceUpToDate: j.upToDate, ResourceLateInitialized: j.facts.fillsIn(), Owner: j.facts.owner(),
+		ResourceExists: j.exists, ResourceUpToDate: j.upToDate, ResourceLateInitialized: j.facts.fillsIn(),
+		Owner: j.facts.owner(),
 	}, nil
 }
 
@@ -207,7 +210,8 @@ func (j *judge) mutates(call string) *vessel {
 	if !meta.FinalizerExists(v, managed.FinalizerName) {
 		j.Errorf("%s without a finalizer: %v", call, v.Finalizers)
 	}
-	if meta.IsPaused(v) || meta.ValidatePolicies(v) != nil || v.Spec.Policies.Paused() || v.Spec.Policies.Validate() != nil {
+	if meta.IsPaused(v) || meta.ValidatePolicies(v) != nil || v.Spec.Policies.Paused() ||
+		v.Spec.Policies.Validate() != nil {
 		j.Errorf("%s although the object is paused or not understood: %v, %v", call, v.Annotations, v.Spec.Policies)
 	}
 	if !v.Spec.Policies.Allow(commonv1.ManagementAction(call)) || !meta.IsActionAllowed(v, strings.ToLower(call)) {
@@ -222,7 +226,8 @@ func (j *judge) mutates(call string) *vessel {
 
 func (j *judge) create(context.Context, resource.Managed) error {
 	v := j.mutates("Create")
-	if id := v.Annotations[meta.AnnotationKeyCreateAttempt]; !j.facts.named() && (id == "" || strings.Contains(id, "/") || !meta.ExternalCreateIncomplete(v)) {
+	if id := v.Annotations[meta.AnnotationKeyCreateAttempt]; !j.facts.named() &&
+		(id == "" || strings.Contains(id, "/") || !meta.ExternalCreateIncomplete(v)) {
 		j.Errorf("Create without a stored intent: %v", v.Annotations)
 	}
 	if j.facts.shows() && j.facts.answer() == nil {
@@ -294,7 +299,8 @@ func (j *judge) judge(before resource.Managed, result reconcile.Result, err erro
 	}
 	again := result.Requeue || result.RequeueAfter > 0 || err != nil //nolint:staticcheck // conflicts are answered so
 	after := j.shelf.get(j.key)
-	if stays := after != nil && (!meta.WasDeleted(after) || meta.FinalizerExists(after, managed.FinalizerName)); stays && !again {
+	if stays := after != nil && (!meta.WasDeleted(after) ||
+		meta.FinalizerExists(after, managed.FinalizerName)); stays && !again {
 		j.Errorf("no pass follows: %+v", after)
 	}
 	if result.RequeueAfter < 0 || result.RequeueAfter > 11*30*24*time.Hour {
@@ -312,9 +318,11 @@ func (j *judge) judge(before resource.Managed, result reconcile.Result, err erro
 		}
 	}
 	ours := map[string]bool{
-		meta.AnnotationKeyExternalName: true, meta.AnnotationKeyCreateAttempt: true, meta.AnnotationKeyExternalCreatePending: true,
-		meta.AnnotationKeyExternalCreateSucceeded: true, meta.AnnotationKeyExternalCreateFailed: true, meta.AnnotationKeyLateInitialized: true,
-		meta.AnnotationKeyWasUnresolved: true,
+		meta.AnnotationKeyExternalName: true, meta.AnnotationKeyCreateAttempt: true,
+		meta.AnnotationKeyExternalCreatePending:   true,
+		meta.AnnotationKeyExternalCreateSucceeded: true, meta.AnnotationKeyExternalCreateFailed: true,
+		meta.AnnotationKeyLateInitialized: true,
+		meta.AnnotationKeyWasUnresolved:   true,
 	}
 	mine := func(key, _ string) bool { return ours[key] }
 	was, is := maps.Clone(before.GetAnnotations()), maps.Clone(after.GetAnnotations())
@@ -330,10 +338,14 @@ func judged(t *testing.T, v *vessel, f facts) {
 	t.Helper()
 	s := newShelf()
 	s.put(v)
-	j := &judge{T: t, facts: f, shelf: s, key: client.ObjectKeyFromObject(v), exists: f.exists(), upToDate: f.upToDate()}
+	j := &judge{
+		T: t, facts: f, shelf: s, key: client.ObjectKeyFromObject(v), exists: f.exists(),
+		upToDate: f.upToDate(),
+	}
 	first := mutating(strings.Join(j.pass(), " "))
 	second := mutating(strings.Join(j.pass(), " "))
-	if unknown := errors.Is(f.answer(), context.DeadlineExceeded); unknown && first == "Create" && second == "Create" && !f.named() {
+	if unknown := errors.Is(f.answer(), context.DeadlineExceeded); unknown && first == "Create" &&
+		second == "Create" && !f.named() {
 		t.Error("Create was repeated although nobody knows what became of the first")
 	}
 	if first == "Create" && f.answer() == nil && second == "Create" && !f.named() {
@@ -356,7 +368,8 @@ func FuzzDecision(f *testing.F) {
 		`{"metadata":{"generation":-1,"annotations":{"moorage.dev/poll-interval":"1ns"}},"status":{"observedGeneration":9,"lastHandledReconcileAt":"x"}}`,
 		`{"status":{"conditions":[{"type":"Created","status":"True","message":"a of \"b\""},{"type":"Created"},{}]}}`,
 	} {
-		for _, outside := range []uint16{0, 1, 3, 8, 11, 16, 0x49, 0x4b, 0x89, 0x8b, 0xc1, 0xc3, 0x200, 0x308, 0x408, 0x520} {
+		for _, outside := range []uint16{0, 1, 3, 8, 11, 16, 0x49, 0x4b, 0x89, 0x8b, 0xc1, 0xc3, 0x200, 0x308, 0x408,
+			0x520} {
 			f.Add([]byte(seed), outside)
 		}
 	}
@@ -377,16 +390,25 @@ var randomObjects = flag.Int("random-objects", 1000, "how many objects TestRando
 func TestRandomObjects(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	pick := func(values ...string) string { return values[random.IntN(len(values))] }
-	times := []string{"", "", mark, moment.Add(time.Second).Format(time.RFC3339), moment.Add(-time.Hour).Format(time.RFC3339), "never"}
+	times := []string{"", "", mark, moment.Add(time.Second).Format(time.RFC3339),
+		moment.Add(-time.Hour).Format(time.RFC3339), "never"}
 	for range *randomObjects {
-		v := &vessel{ObjectMeta: metav1.ObjectMeta{Name: "pearl", Namespace: "harbour", UID: "uid-1", Generation: random.Int64N(3)}}
+		v := &vessel{ObjectMeta: metav1.ObjectMeta{
+			Name: "pearl", Namespace: "harbour", UID: "uid-1", Generation: random.Int64N(3),
+		}}
 		for key, value := range map[string]string{
-			meta.AnnotationKeyExternalCreatePending: pick(times...), meta.AnnotationKeyExternalCreateSucceeded: pick(times...),
-			meta.AnnotationKeyExternalCreateFailed: pick(times...), meta.AnnotationKeyCreateAttempt: pick("", "", "a", "a/succeeded", "a/failed", "/"),
-			meta.AnnotationKeyAbandonAttempt: pick("", "", "a", "b"), meta.AnnotationKeyExternalName: pick("", "vol-1"),
-			meta.AnnotationKeyPollInterval: pick("", "1m", "x"), meta.AnnotationKeyReconciliationPaused: pick("", "", "", "true"),
-			meta.AnnotationKeyManagementPolicy: pick("", "", "default", "observe", "observe-delete", "observe-create-update", "x"),
-			meta.AnnotationKeyDeletionPolicy:   pick("", "", "orphan", "delete"), meta.AnnotationKeyAdoptionPolicy: pick("", "if-unowned"),
+			meta.AnnotationKeyExternalCreatePending:   pick(times...),
+			meta.AnnotationKeyExternalCreateSucceeded: pick(times...),
+			meta.AnnotationKeyExternalCreateFailed:    pick(times...),
+			meta.AnnotationKeyCreateAttempt:           pick("", "", "a", "a/succeeded", "a/failed", "/"),
+			meta.AnnotationKeyAbandonAttempt:          pick("", "", "a", "b"),
+			meta.AnnotationKeyExternalName:            pick("", "vol-1"),
+			meta.AnnotationKeyPollInterval:            pick("", "1m", "x"),
+			meta.AnnotationKeyReconciliationPaused:    pick("", "", "", "true"),
+			meta.AnnotationKeyManagementPolicy: pick("", "", "default", "observe", "observe-delete",
+				"observe-create-update", "x"),
+			meta.AnnotationKeyDeletionPolicy:       pick("", "", "orphan", "delete"),
+			meta.AnnotationKeyAdoptionPolicy:       pick("", "if-unowned"),
 			meta.AnnotationKeyReconcileRequestedAt: pick("", "now"),
 		} {
 			if value != "" {
@@ -401,7 +423,8 @@ func TestRandomObjects(t *testing.T) {
 		if random.IntN(2) == 0 && len(v.Finalizers) > 0 {
 			v.SetDeletionTimestamp(&deletion)
 		}
-		v.Spec.Policies = [][]commonv1.ManagementAction{nil, nil, {}, {everything}, {observe}, {observe, create}, {observe, update, remove}, {create}}[random.IntN(8)]
+		v.Spec.Policies = [][]commonv1.ManagementAction{nil, nil, {}, {everything}, {observe}, {observe, create},
+			{observe, update, remove}, {create}}[random.IntN(8)]
 		if random.IntN(2) == 0 {
 			v.SetConditions(commonv1.Available(), commonv1.ReconcileSuccess(), seen(pick("a/succeeded", mark)))
 		}
@@ -424,14 +447,19 @@ func FuzzAnnotations(f *testing.F) {
 	f.Add(now, now, "", "a/succeeded", "", "vol-1", "1m", "", uint16(1))
 	f.Add(later, now, "", "b", "b", "vol-1", "-1m", "observe", uint16(2))
 	f.Add(now, "", now, "a/failed", "a", "", "2562047h47m16.854775807s", "default", uint16(8))
-	f.Add("yesterday", "9999-12-31T23:59:59Z", "0000-01-01T00:00:00Z", "/", "/", "\x00", "1e9h", "Observe", uint16(0x1ff))
-	f.Fuzz(func(t *testing.T, pending, succeeded, failed, attempt, abandoned, name, interval, policy string, outside uint16) {
+	f.Add("yesterday", "9999-12-31T23:59:59Z", "0000-01-01T00:00:00Z", "/", "/", "\x00", "1e9h", "Observe",
+		uint16(0x1ff))
+	f.Fuzz(func(t *testing.T, pending, succeeded, failed, attempt, abandoned, name, interval, policy string,
+		outside uint16) {
 		v := &vessel{ObjectMeta: metav1.ObjectMeta{Name: "pearl", Namespace: "harbour", UID: "uid-1", Generation: 1}}
 		for key, value := range map[string]string{
 			meta.AnnotationKeyExternalCreatePending: pending, meta.AnnotationKeyExternalCreateSucceeded: succeeded,
-			meta.AnnotationKeyExternalCreateFailed: failed, meta.AnnotationKeyCreateAttempt: attempt, meta.AnnotationKeyAbandonAttempt: abandoned,
-			meta.AnnotationKeyExternalName: name, meta.AnnotationKeyPollInterval: interval, meta.AnnotationKeyManagementPolicy: policy,
-			meta.AnnotationKeyReconcileRequestedAt: interval, meta.AnnotationKeyAdoptionPolicy: policy, "example.org/others": name,
+			meta.AnnotationKeyExternalCreateFailed: failed, meta.AnnotationKeyCreateAttempt: attempt,
+			meta.AnnotationKeyAbandonAttempt: abandoned,
+			meta.AnnotationKeyExternalName:   name, meta.AnnotationKeyPollInterval: interval,
+			meta.AnnotationKeyManagementPolicy:     policy,
+			meta.AnnotationKeyReconcileRequestedAt: interval, meta.AnnotationKeyAdoptionPolicy: policy,
+			"example.org/others": name,
 		} {
 			// An API server stores valid text only.
 			if value = strings.ToValidUTF8(value, "?"); value != "" {
@@ -445,7 +473,10 @@ func FuzzAnnotations(f *testing.F) {
 		open := meta.ExternalCreateIncomplete(v) && !ofAnotherObject(v) && (attempt == "" || abandoned != attempt)
 		s := newShelf()
 		s.put(v)
-		j := &judge{T: t, facts: facts(outside), shelf: s, key: client.ObjectKeyFromObject(v), exists: outside&1 != 0, upToDate: outside&2 != 0}
+		j := &judge{
+			T: t, facts: facts(outside), shelf: s, key: client.ObjectKeyFromObject(v),
+			exists: outside&1 != 0, upToDate: outside&2 != 0,
+		}
 		calls := mutating(strings.Join(j.pass(), " "))
 		if open && calls == "Create" && !j.facts.named() {
 			t.Errorf("Create although the last one is open: %v", v.Annotations)

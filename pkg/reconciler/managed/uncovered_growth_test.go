@@ -57,13 +57,15 @@ type fleet struct {
 func newFleet(t *testing.T, o ...managed.ReconcilerOption) *fleet {
 	t.Helper()
 	f := &fleet{
-		T: t, shelf: newShelf(), clock: testclock.NewFakePassiveClock(moment), registry: prometheus.NewRegistry(), afloat: map[types.UID]bool{},
+		T: t, shelf: newShelf(), clock: testclock.NewFakePassiveClock(moment), registry: prometheus.NewRegistry(),
+		afloat: map[types.UID]bool{},
 	}
 	f.cache = &laggingCache{shelf: f.shelf, shown: map[client.ObjectKey]*lateShow{}}
 	m := &fake.Manager{Client: f.cache, Scheme: fake.SchemeWith(&vessel{})}
 	options := append([]managed.ReconcilerOption{
 		managed.WithCluster(reader{m, f.shelf}),
-		managed.WithExternalConnecter(managed.ExternalConnectorFn(func(context.Context, resource.Managed) (managed.ExternalClient, error) {
+		managed.WithExternalConnecter(managed.ExternalConnectorFn(func(context.Context,
+			resource.Managed) (managed.ExternalClient, error) {
 			return lookout{managed.ExternalClientFns{
 				ObserveFn: f.observe, CreateFn: f.create, UpdateFn: answers(nil), DeleteFn: f.scuttle,
 			}, f}, nil
@@ -155,7 +157,8 @@ func (l lookout) ListPage(context.Context, string) (page managed.ExternalListPag
 	defer l.fleet.mu.Unlock()
 	l.fleet.lists++
 	for uid := range l.fleet.afloat {
-		page.Items = append(page.Items, managed.ListedResource{ExternalName: "berth-of-vessel-" + strings.TrimPrefix(string(uid), "uid-")})
+		page.Items = append(page.Items, managed.ListedResource{ExternalName: "berth-of-vessel-" +
+			strings.TrimPrefix(string(uid), "uid-")})
 	}
 
 	return page, nil
@@ -260,9 +263,15 @@ var lives = []life{
 	{made: func(v *vessel) { v.Labels = pairs("differs", "yes") }},
 	{made: func(v *vessel) { v.Labels = pairs("secret", "yes") }},
 	{made: func(v *vessel) { v.Annotations = pairs(meta.AnnotationKeyPollInterval, "often, says "+v.Name) }},
-	{made: func(v *vessel) { v.Annotations = pairs(meta.AnnotationKeyReconciliationPaused, "true") }, changed: func(v *vessel) { v.Annotations = nil }},
+	{
+		made:    func(v *vessel) { v.Annotations = pairs(meta.AnnotationKeyReconciliationPaused, "true") },
+		changed: func(v *vessel) { v.Annotations = nil },
+	},
 	{made: func(v *vessel) { v.Spec.Escort = "escort" }, changed: func(v *vessel) { v.Spec.Escort = "nobody" }},
-	{made: func(v *vessel) { v.Spec.Policies = commonv1.ManagementPolicies{} }, changed: func(v *vessel) { v.Spec.Policies = nil }},
+	{
+		made:    func(v *vessel) { v.Spec.Policies = commonv1.ManagementPolicies{} },
+		changed: func(v *vessel) { v.Spec.Policies = nil },
+	},
 	{made: func(v *vessel) { v.Annotations = pairs(meta.AnnotationKeyReconcileRequestedAt, v.Name) }},
 	{vanishes: true},
 	{made: func(v *vessel) { v.Finalizers = []string{managed.UnclaimedFinalizer} }},
@@ -273,7 +282,10 @@ var lives = []life{
 // gone.
 func (f *fleet) live(i int, life life) {
 	key := client.ObjectKey{Namespace: "harbour", Name: fmt.Sprintf("vessel-%d", i)}
-	v := &vessel{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: types.UID(fmt.Sprintf("uid-%d", i)), Generation: 1}}
+	v := &vessel{ObjectMeta: metav1.ObjectMeta{
+		Namespace: key.Namespace, Name: key.Name, UID: types.UID(fmt.Sprintf("uid-%d", i)),
+		Generation: 1,
+	}}
 	if life.made != nil {
 		life.made(v)
 	}
@@ -405,7 +417,8 @@ func TestNothingGrowsWithObjects(t *testing.T) {
 		t.Errorf("%d objects are remembered and %v counted, and there are none", remembered, there)
 	}
 	if f.subscribed != 0 || f.lists == 0 || len(limits.States()) > 1 {
-		t.Errorf("%d subscriptions are left, %d lists were made, and %d connections are limited", f.subscribed, f.lists, len(limits.States()))
+		t.Errorf("%d subscriptions are left, %d lists were made, and %d connections are limited", f.subscribed,
+			f.lists, len(limits.States()))
 	}
 	if seriesNow != series || goroutinesNow > goroutines {
 		t.Errorf("%d series and %d goroutines, were %d and %d", seriesNow, goroutinesNow, series, goroutines)
@@ -420,7 +433,10 @@ func TestNothingGrowsWithObjects(t *testing.T) {
 // TestEveryLifeIsForgotten lets objects of every life come and go past a change
 // log.
 func TestEveryLifeIsForgotten(t *testing.T) {
-	f := newFleet(t, managed.WithChangeLog(changelog.SinkFunc(func(context.Context, changelog.Entry) error { return nil })))
+	f := newFleet(t, managed.WithChangeLog(changelog.SinkFunc(func(context.Context,
+		changelog.Entry) error {
+		return nil
+	})))
 	all := append(slices.Clone(lives), lagging("1"), lagging("6"))
 	choose := func(i int) life { return all[i%len(all)] }
 	f.voyage(0, 50, choose)
@@ -432,7 +448,8 @@ func TestEveryLifeIsForgotten(t *testing.T) {
 		t.Errorf("%d objects are still shown that are gone", late)
 	}
 	if remembered != 0 || seriesNow != series || goroutinesNow > goroutines {
-		t.Errorf("%d objects, %d series and %d goroutines, were 0, %d and %d", remembered, seriesNow, goroutinesNow, series, goroutines)
+		t.Errorf("%d objects, %d series and %d goroutines, were 0, %d and %d", remembered, seriesNow, goroutinesNow,
+			series, goroutines)
 	}
 	if there := metric(t, f.registry, "moorage_managed_resource_exists"); there != 0 {
 		t.Errorf("%v objects are counted, and there are none", there)

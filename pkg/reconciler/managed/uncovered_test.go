@@ -33,34 +33,46 @@ var uncovered = []struct {
 	tests []string
 }{
 	{"every conflict, and the state it leaves behind", []string{
-		"TestAConflictLeavesNoTrace", "TestExits", "TestConflictsAreSilentForAWhile", "TestEveryWriteMayConflict", "TestWhatACreateMayAnswer",
+		"TestAConflictLeavesNoTrace", "TestExits", "TestConflictsAreSilentForAWhile", "TestEveryWriteMayConflict",
+		"TestWhatACreateMayAnswer",
 	}},
-	{"a cache that lags behind writes", []string{"TestACacheThatLags", "systemtest.TestNoPassStartsBeforeOurLastWrite"}},
+	{"a cache that lags behind writes", []string{"TestACacheThatLags",
+		"systemtest.TestNoPassStartsBeforeOurLastWrite"}},
 	{"a context that is cancelled during Create and other calls", []string{
 		"TestAResultSurvivesAShutdown", "TestNoCreationBeginsInAShutdown", "TestAShutdownIsNoFailureOfTheObject",
 	}},
 	{"events: type, reason, number, messages with a percent sign, none where nothing happens", []string{
 		"TestExits", "TestAnExitThatIsTakenAgainTellsNothingNew", "TestTextsAreNoFormats", "TestALifeTakesFewRequests",
 	}},
-	{"how many requests each path takes", []string{"TestALifeTakesFewRequests", "TestExits", "systemtest.TestRequestBudget"}},
+	{"how many requests each path takes", []string{"TestALifeTakesFewRequests", "TestExits",
+		"systemtest.TestRequestBudget"}},
 	{"deletion: with an unresolved creation, paused, within the grace period, with finalizers of others", []string{
-		"TestAnUnresolvedCreationStaysUntilItIsAbandoned", "TestPolicies", "TestADeletionInsideTheWindow", "TestOthersFinalizersDelayTheDeletion",
+		"TestAnUnresolvedCreationStaysUntilItIsAbandoned", "TestPolicies", "TestADeletionInsideTheWindow",
+		"TestOthersFinalizersDelayTheDeletion",
 	}},
-	{"unknown policies, and what is missing and may not be created", []string{"TestPolicies", "TestExits", "TestEveryPolicy"}},
-	{"marks of the same second, that are no times, and of the future", []string{"TestMarks", "TestMarksThroughAPass", "FuzzAnnotations", "meta.TestExternalCreateIncomplete"}},
-	{"finalizers that are listed twice, annotations that are shared", []string{"TestAFinalizerThatIsListedTwice", "meta.TestFinalizers", "meta.TestNothingIsShared"}},
-	{"what is filled in together with an update and a status", []string{"TestWhatIsFilledInGoesWithTheRest", "TestWhatObserveFillsInIsStoredOnce"}},
+	{"unknown policies, and what is missing and may not be created",
+		[]string{"TestPolicies", "TestExits", "TestEveryPolicy"}},
+	{"marks of the same second, that are no times, and of the future",
+		[]string{"TestMarks", "TestMarksThroughAPass", "FuzzAnnotations", "meta.TestExternalCreateIncomplete"}},
+	{"finalizers that are listed twice, annotations that are shared",
+		[]string{"TestAFinalizerThatIsListedTwice", "meta.TestFinalizers", "meta.TestNothingIsShared"}},
+	{"what is filled in together with an update and a status",
+		[]string{"TestWhatIsFilledInGoesWithTheRest", "TestWhatObserveFillsInIsStoredOnce"}},
 	{"time that is up, and disconnecting once", []string{
-		"TestACallThatHangsLeavesTimeForTheStatus", "TestDisconnectIsCalledOnceAfterConnect", "TestAStatusIsWrittenWhenTimeIsUp",
+		"TestACallThatHangsLeavesTimeForTheStatus", "TestDisconnectIsCalledOnceAfterConnect",
+		"TestAStatusIsWrittenWhenTimeIsUp",
 	}},
 	{"jitter and hooks that return nothing or less", []string{"TestIntervals", "TestIntervalsThatOverflow"}},
 	{"limiters: success is not delayed, back-off is kept, nothing grows, many at a time", []string{
-		"ratelimiter.TestGlobalExponential", "ratelimiter.TestKeepBackOff", "ratelimiter.TestGlobalExponentialKeepsNothing",
+		"ratelimiter.TestGlobalExponential", "ratelimiter.TestKeepBackOff",
+		"ratelimiter.TestGlobalExponentialKeepsNothing",
 		"ratelimiter.TestGoneObjectsAreDropped", "ratelimiter.TestOnePassPerTurn",
 	}},
-	{"the time of a transition when only the message differs", []string{"TestAnotherMessageIsNoTransition", "v1.TestSetConditions"}},
+	{"the time of a transition when only the message differs",
+		[]string{"TestAnotherMessageIsNoTransition", "v1.TestSetConditions"}},
 	{"metrics: durations, nothing left of the dead, one name in two namespaces", []string{
-		"telemetry.TestEachCallIsTimedFromItsOwnStart", "telemetry.TestNothingGrows", "telemetry.TestOneNameInTwoNamespaces", "TestNothingGrowsWithObjects",
+		"telemetry.TestEachCallIsTimedFromItsOwnStart", "telemetry.TestNothingGrows",
+		"telemetry.TestOneNameInTwoNamespaces", "TestNothingGrowsWithObjects",
 	}},
 }
 
@@ -69,7 +81,8 @@ func TestNothingIsUncovered(t *testing.T) {
 	if len(uncovered) != 15 {
 		t.Errorf("%d items, want 15", len(uncovered))
 	}
-	known := testNames(t, ".", "internal/telemetry", "../../meta", "../../ratelimiter", "../../../apis/common/v1", "../../../internal/systemtest")
+	known := testNames(t, ".", "internal/telemetry", "../../meta", "../../ratelimiter", "../../../apis/common/v1",
+		"../../../internal/systemtest")
 	for _, item := range uncovered {
 		for _, name := range item.tests {
 			if !known[name] {
@@ -204,7 +217,8 @@ func lead(t *testing.T, arrange func(*world, func() error), conflicts int) (turn
 			return
 		}
 		v := w.get()
-		turns = append(turns, fmt.Sprintf("name %s, spec %+v, finalizers %v, ready %s, synced %s", meta.GetExternalName(v), v.Spec, v.Finalizers,
+		turns = append(turns, fmt.Sprintf("name %s, spec %+v, finalizers %v, ready %s, synced %s",
+			meta.GetExternalName(v), v.Spec, v.Finalizers,
 			shown(v.GetCondition("Ready")), shown(v.GetCondition("Synced"))))
 	}
 	w.create(nil)
@@ -220,7 +234,8 @@ func lead(t *testing.T, arrange func(*world, func() error), conflicts int) (turn
 
 // TestACacheThatLags reads from a cache that shows what was stored some time ago.
 func TestACacheThatLags(t *testing.T) {
-	for _, lag := range []time.Duration{20 * time.Millisecond, 60 * time.Millisecond, 200 * time.Millisecond, 5 * time.Second} {
+	for _, lag := range []time.Duration{20 * time.Millisecond, 60 * time.Millisecond, 200 * time.Millisecond,
+		5 * time.Second} {
 		t.Run(lag.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
@@ -253,7 +268,8 @@ func TestACacheThatLags(t *testing.T) {
 
 // mutating returns the calls that change something.
 func mutating(calls string) string {
-	return strings.Join(slices.DeleteFunc(strings.Fields(calls), func(c string) bool { return c == "Connect" || c == "Observe" }), " ")
+	return strings.Join(slices.DeleteFunc(strings.Fields(calls),
+		func(c string) bool { return c == "Connect" || c == "Observe" }), " ")
 }
 
 // readBehind makes the cache show what was stored some time ago, and returns what
@@ -272,7 +288,8 @@ func (w *world) readBehind(lag time.Duration) (seen func()) {
 		stored = append(stored, version{time.Now().Add(lag), v})
 	}
 	cache := interceptor.NewClient(w.API, interceptor.Funcs{
-		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object,
+			_ ...client.GetOption) error {
 			var shown *volume.Volume
 			for _, s := range stored {
 				if !s.shows.After(time.Now()) {
@@ -286,19 +303,22 @@ func (w *world) readBehind(lag time.Duration) (seen func()) {
 
 			return nil
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch,
+			opts ...client.PatchOption) error {
 			defer note()
 
 			return c.Patch(ctx, o, p, opts...)
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch,
+			opts ...client.SubResourcePatchOption) error {
 			defer note()
 
 			return c.SubResource(sub).Patch(ctx, o, p, opts...)
 		},
 	})
 	manager := &fake.Manager{Client: cache, Scheme: w.API.Scheme()}
-	w.r = managed.NewReconciler(manager, volume.Kind, append([]managed.ReconcilerOption{managed.WithCluster(reader{manager, w.API})}, w.o...)...)
+	w.r = managed.NewReconciler(manager, volume.Kind,
+		append([]managed.ReconcilerOption{managed.WithCluster(reader{manager, w.API})}, w.o...)...)
 	seen = func() {
 		note()
 		<-time.After(lag)
@@ -343,15 +363,23 @@ func TestMarksThroughAPass(t *testing.T) {
 		calls  string // those that change something, of two passes with an hour between them
 		reads  string // the reason of Synced in the end
 	}{
-		"Failed":           {"a creation that failed in the second in which it was begun is repeated", []string{pending, at(0), broken, at(0)}, "Create", "ReconcileSuccess"},
-		"FailedBefore":     {"one that was begun after a failure is not", []string{pending, at(time.Second), broken, at(0)}, "", "ReconcileError"},
-		"Succeeded":        {"one that succeeded and was never seen is not", []string{pending, at(0), succeeded, at(0)}, "", "CreationUnresolved"},
-		"Future":           {"one that will have succeeded is not", []string{pending, at(0), succeeded, at(1e6 * time.Hour)}, "", "CreationUnresolved"},
-		"PendingInFuture":  {"one that will be begun is unresolved now", []string{pending, at(1e6 * time.Hour)}, "", "ReconcileError"},
-		"NoTime":           {"what is no time was never begun", []string{pending, "yesterday"}, "Create", "ReconcileSuccess"},
-		"SucceededNoTime":  {"nor did it succeed", []string{pending, at(0), succeeded, "yes"}, "", "ReconcileError"},
-		"OtherZone":        {"a time is one in every zone", []string{pending, "2026-01-02T05:04:05+02:00", broken, at(0)}, "Create", "ReconcileSuccess"},
-		"AttemptThatLacks": {"an attempt that says nothing is unresolved", []string{pending, at(0), broken, at(0), meta.AnnotationKeyCreateAttempt, "a"}, "", "ReconcileError"},
+		"Failed": {"a creation that failed in the second in which it was begun is repeated",
+			[]string{pending, at(0), broken, at(0)}, "Create", "ReconcileSuccess"},
+		"FailedBefore": {"one that was begun after a failure is not",
+			[]string{pending, at(time.Second), broken, at(0)}, "", "ReconcileError"},
+		"Succeeded": {"one that succeeded and was never seen is not",
+			[]string{pending, at(0), succeeded, at(0)}, "", "CreationUnresolved"},
+		"Future": {"one that will have succeeded is not",
+			[]string{pending, at(0), succeeded, at(1e6 * time.Hour)}, "", "CreationUnresolved"},
+		"PendingInFuture": {"one that will be begun is unresolved now", []string{pending, at(1e6 * time.Hour)}, "",
+			"ReconcileError"},
+		"NoTime": {"what is no time was never begun", []string{pending, "yesterday"}, "Create",
+			"ReconcileSuccess"},
+		"SucceededNoTime": {"nor did it succeed", []string{pending, at(0), succeeded, "yes"}, "", "ReconcileError"},
+		"OtherZone": {"a time is one in every zone",
+			[]string{pending, "2026-01-02T05:04:05+02:00", broken, at(0)}, "Create", "ReconcileSuccess"},
+		"AttemptThatLacks": {"an attempt that says nothing is unresolved",
+			[]string{pending, at(0), broken, at(0), meta.AnnotationKeyCreateAttempt, "a"}, "", "ReconcileError"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -376,7 +404,8 @@ func TestAFinalizerThatIsListedTwice(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.Put(volume.Disk{ID: "vol-7", SizeGiB: 1})
 	w.create(func(v *volume.Volume) {
-		v.Finalizers = []string{managed.FinalizerName, "foregroundDeletion", managed.FinalizerName, managed.FinalizerName}
+		v.Finalizers = []string{managed.FinalizerName, "foregroundDeletion", managed.FinalizerName,
+			managed.FinalizerName}
 		meta.SetExternalName(v, "vol-7")
 	})
 	w.pass()
@@ -397,7 +426,8 @@ func TestWhatIsFilledInGoesWithTheRest(t *testing.T) {
 	w.pass()
 	w.expect("patch, patch status", "Connect Observe Update Observe", "Normal/UpdatedExternalResource")
 	v := w.get()
-	if v.Spec.Tier != "standard" || v.Status.UsedBytes != 3 || v.Status.SizeGiB != 1 || !meta.FinalizerExists(v, managed.FinalizerName) {
+	if v.Spec.Tier != "standard" || v.Status.UsedBytes != 3 || v.Status.SizeGiB != 1 ||
+		!meta.FinalizerExists(v, managed.FinalizerName) {
 		t.Errorf("spec %+v, status %+v, finalizers %v", v.Spec, v.Status, v.Finalizers)
 	}
 	w.condition("Ready", "True/Available")

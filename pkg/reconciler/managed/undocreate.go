@@ -34,7 +34,8 @@ func (p *pass) undoCreate(ctx context.Context, why error) {
 		return err
 	})
 	if err != nil {
-		p.log().Info("Object is gone in spite of its finalizer; what was created for it cannot be deleted", "error", p.redact(err))
+		p.log().Info("Object is gone in spite of its finalizer; what was created for it cannot be deleted", "error",
+			p.redact(err))
 
 		return
 	}

@@ -55,7 +55,10 @@ func TestWhatIsTakenBack(t *testing.T) {
 		"somebody has it by now": {arrange: func(p *pass) {
 			p.observed, p.observation = true, ExternalObservation{ResourceExists: true, Owner: OwnerOther}
 		}},
-		"somebody had it before": {arrange: func(p *pass) { p.observation = ExternalObservation{ResourceExists: true, Owner: OwnerOther} }, answers: []error{nil}, asked: 1, released: true},
+		"somebody had it before": {
+			arrange: func(p *pass) { p.observation = ExternalObservation{ResourceExists: true, Owner: OwnerOther} },
+			answers: []error{nil}, asked: 1, released: true,
+		},
 		"somebody had another": {arrange: func(p *pass) {
 			p.observed, p.observation = true, ExternalObservation{Owner: OwnerOther}
 		}, answers: []error{nil}, asked: 1, released: true},
@@ -83,7 +86,8 @@ func TestWhatIsTakenBack(t *testing.T) {
 				if p.released != tc.released || r.asked != tc.asked && (tc.asked >= 0 || r.asked < 5) {
 					t.Errorf("asked %d times, want %d; released %t", r.asked, tc.asked, p.released)
 				}
-				if took := time.Since(began); (tc.asked < 0) != (took == 25*time.Second) || r.asked == 1 && r.within != 5*time.Second {
+				if took := time.Since(began); (tc.asked < 0) != (took == 25*time.Second) ||
+					r.asked == 1 && r.within != 5*time.Second {
 					t.Errorf("it took %s, and the first call has %s", took, r.within)
 				}
 			})

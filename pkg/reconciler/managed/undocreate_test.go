@@ -58,14 +58,17 @@ func TestTakeBack(t *testing.T) {
 			},
 		},
 		"Finalizer": {
-			reason: "An object that was kept before is not removed by mistake: somebody did it.", during: vanish, want: "Create", disks: 1,
+			reason: "An object that was kept before is not removed by mistake: somebody did it.", during: vanish,
+			want: "Create", disks: 1,
 			create: func(v *volume.Volume) { v.Finalizers = []string{"example.org/backup"} },
 		},
 		"NotServed": {
-			reason: "A kind that is not served says nothing of the object.", during: func(*world) {}, want: "Create", disks: 1, fails: true,
+			reason: "A kind that is not served says nothing of the object.", during: func(*world) {}, want: "Create",
+			disks: 1, fails: true,
 			answer: func(note string) error {
 				if strings.HasPrefix(note, "patch status") {
-					return kerrors.NewGenericServerResponse(http.StatusNotFound, "patch", schema.GroupResource{}, "", "", 0, true)
+					return kerrors.NewGenericServerResponse(http.StatusNotFound, "patch", schema.GroupResource{}, "",
+						"", 0, true)
 				}
 
 				return nil

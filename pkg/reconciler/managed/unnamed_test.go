@@ -8,15 +8,20 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// An external name that was stored instead of another is taken back together with the result of the attempt that it would
-// belong to, so that another process finds an attempt without a result. What was adopted has no attempt to go back to.
+// An external name that was stored instead of another is taken back together with the result of the attempt that it
+// would belong to, so that another process finds an attempt without a result. What was adopted has no attempt to go
+// back to.
 func TestUnnamed(t *testing.T) {
 	const name, attempt, pending, succeeded = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
 	for id, tc := range map[string]struct{ has, want map[string]string }{
-		"created": {map[string]string{name: "vol-1", attempt: ownDone, pending: early, succeeded: early}, map[string]string{attempt: ownID, pending: early}},
-		"adopted": {map[string]string{name: "vol-1", attempt: ownDone, succeeded: early}, map[string]string{attempt: ownDone, succeeded: early}},
-		"begun":   {map[string]string{name: "vol-1", attempt: ownID, pending: early}, map[string]string{attempt: ownID, pending: early}},
-		"named":   {map[string]string{name: "vol-1", "theirs": "x"}, map[string]string{"theirs": "x"}},
+		"created": {map[string]string{
+			name: "vol-1", attempt: ownDone, pending: early, succeeded: early,
+		}, map[string]string{attempt: ownID, pending: early}},
+		"adopted": {map[string]string{name: "vol-1", attempt: ownDone, succeeded: early},
+			map[string]string{attempt: ownDone, succeeded: early}},
+		"begun": {map[string]string{name: "vol-1", attempt: ownID, pending: early},
+			map[string]string{attempt: ownID, pending: early}},
+		"named": {map[string]string{name: "vol-1", "theirs": "x"}, map[string]string{"theirs": "x"}},
 	} {
 		before := len(tc.has)
 		if diff := cmp.Diff(tc.want, unnamed(tc.has)); diff != "" || len(tc.has) != before {

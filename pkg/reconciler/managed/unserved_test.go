@@ -18,7 +18,8 @@ var volumes = schema.GroupResource{Group: "test.moorage.dev", Resource: "volumes
 
 // unserved is what a client makes of a 404 that is not about an object.
 func unserved() error {
-	return kerrors.NewGenericServerResponse(http.StatusNotFound, "patch", volumes, key.Name, "404 page not found", 0, true)
+	return kerrors.NewGenericServerResponse(http.StatusNotFound, "patch", volumes, key.Name, "404 page not found", 0,
+		true)
 }
 
 // TestA404ThatIsNotAboutTheObject: a proxy, or an API server that does not know the kind yet,
@@ -44,8 +45,10 @@ func TestA404ThatIsNotAboutTheObject(t *testing.T) {
 					result, err := w.try()
 					if after := result.RequeueAfter; after > 0 {
 						w.clock.SetTime(w.clock.Now().Add(after))
-					} else if err == nil && !result.Requeue && !w.gone() { //nolint:staticcheck // it is what a conflict is answered by
-						t.Errorf("%s: write %d answered by a 404 that is not about the object: the pass ended well, and no other is to come", class, n)
+					} else if err == nil && !result.Requeue &&
+						!w.gone() { //nolint:staticcheck // it is what a conflict is answered by
+						t.Errorf("%s: write %d answered by a 404 that is not about the object: the pass ended well, and no other is "+
+							"to come", class, n)
 					}
 				}
 			}

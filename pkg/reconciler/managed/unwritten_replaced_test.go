@@ -90,12 +90,16 @@ func TestTheFinalizerIsPutBackBesideAnUnwrittenResult(t *testing.T) {
 		change func(*pass)
 		puts   bool
 	}{
-		"it is gone":               {attemptSucceeded, nil, true},
-		"another's is there":       {attemptSucceeded, func(p *pass) { p.mg.SetFinalizers([]string{"example.org/kept"}) }, true},
-		"it is there":              {attemptSucceeded, func(p *pass) { p.mg.SetFinalizers([]string{FinalizerName}) }, false},
-		"nothing was created":      {attemptFailed, nil, false},
-		"the object is let go":     {attemptSucceeded, func(p *pass) { p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, false},
-		"the author has their own": {attemptSucceeded, func(p *pass) { p.r.finalizer = resource.NewNopFinalizer() }, false},
+		"it is gone": {attemptSucceeded, nil, true},
+		"another's is there": {attemptSucceeded,
+			func(p *pass) { p.mg.SetFinalizers([]string{"example.org/kept"}) }, true},
+		"it is there": {attemptSucceeded, func(p *pass) { p.mg.SetFinalizers([]string{FinalizerName}) },
+			false},
+		"nothing was created": {attemptFailed, nil, false},
+		"the object is let go": {attemptSucceeded,
+			func(p *pass) { p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, false},
+		"the author has their own": {attemptSucceeded, func(p *pass) { p.r.finalizer = resource.NewNopFinalizer() },
+			false},
 	} {
 		p, writes := unwrittenPass(tc.result, tc.change, drops)
 		if err := p.writeUnwritten(t.Context()); err == nil {
@@ -107,7 +111,8 @@ func TestTheFinalizerIsPutBackBesideAnUnwrittenResult(t *testing.T) {
 		if tc.puts && name == "it is gone" && writes.sent[1] != held {
 			t.Errorf("%s: sent %s, want %s", name, writes.sent[1], held)
 		}
-		if tc.puts && name == "another's is there" && !strings.Contains(writes.sent[1], `["example.org/kept","`+FinalizerName+`"]`) {
+		if tc.puts && name == "another's is there" &&
+			!strings.Contains(writes.sent[1], `["example.org/kept","`+FinalizerName+`"]`) {
 			t.Errorf("%s: sent %s", name, writes.sent[1])
 		}
 	}
@@ -121,9 +126,12 @@ func TestAnUnwrittenResultIsLeft(t *testing.T) {
 		named     string
 		mentioned bool
 	}{
-		"made":                         {objectstate.Cold{Unwritten: unwritten}, "vol-1", true},
-		"came to nothing":              {objectstate.Cold{Unwritten: map[string]string{meta.AnnotationKeyCreateAttempt: ownID + "/failed"}}, "", false},
-		"another was called for since": {objectstate.Cold{Unwritten: unwritten, Called: objectstate.Intent{Attempt: "c"}}, "", true},
+		"made": {objectstate.Cold{Unwritten: unwritten}, "vol-1", true},
+		"came to nothing": {objectstate.Cold{Unwritten: map[string]string{meta.AnnotationKeyCreateAttempt: ownID +
+			"/failed"}}, "", false},
+		"another was called for since": {objectstate.Cold{
+			Unwritten: unwritten, Called: objectstate.Intent{Attempt: "c"},
+		}, "", true},
 	} {
 		o := remembering(objectstate.State{}, tc.cold)
 		o.Kept = true
@@ -181,8 +189,9 @@ func TestTheQuestionOutlivesTheConditionThatAsksIt(t *testing.T) {
 		want := map[string]string(nil)
 		if tc.puts {
 			want = map[string]string{
-				meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: noon.Format("2006-01-02T15:04:05Z07:00"),
-				meta.AnnotationKeyWasUnresolved: notedTaken,
+				meta.AnnotationKeyCreateAttempt:         ownID,
+				meta.AnnotationKeyExternalCreatePending: noon.Format("2006-01-02T15:04:05Z07:00"),
+				meta.AnnotationKeyWasUnresolved:         notedTaken,
 			}
 		}
 		if got := mg.GetAnnotations(); !maps.Equal(got, want) {

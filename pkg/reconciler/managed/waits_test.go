@@ -32,7 +32,10 @@ func TestDoubledWaits(t *testing.T) {
 }
 
 func TestJitter(t *testing.T) {
-	for random, want := range map[float64]time.Duration{0: 9 * time.Second, 0.25: 9500 * time.Millisecond, 0.5: 10 * time.Second, 1: 11 * time.Second} {
+	for random, want := range map[float64]time.Duration{
+		0: 9 * time.Second, 0.25: 9500 * time.Millisecond, 0.5: 10 * time.Second,
+		1: 11 * time.Second,
+	} {
 		p := passOf(bearing(nil), &objectState{}, WithRandom(func() float64 { return random }))
 		if got := p.jitter(10 * time.Second).Round(time.Microsecond); got != want {
 			t.Errorf("with %g it is %s, want %s", random, got, want)
@@ -76,7 +79,8 @@ func TestTenthWaits(t *testing.T) {
 		random float64
 		want   time.Duration
 	}{
-		"Long":    {"a tenth of 100 s, less a second that times are cut to, and jitter", 100 * time.Second, 0.5, 9 * time.Second},
+		"Long": {"a tenth of 100 s, less a second that times are cut to, and jitter", 100 * time.Second, 0.5,
+			9 * time.Second},
 		"Latest":  {"the jitter makes it no later than a tenth", 100 * time.Second, 1, 9900 * time.Millisecond},
 		"Short":   {"a second at least", 5 * time.Second, 0.5, time.Second},
 		"Hours":   {"the interval at most, less the jitter", 10 * time.Hour, 0.5, time.Minute * 10 / 11},
@@ -87,9 +91,13 @@ func TestTenthWaits(t *testing.T) {
 	for name, tc := range cases {
 		mg := bearing(nil)
 		if tc.age != 0 {
-			mg.SetConditions(commonv1.Condition{Type: commonv1.TypeReady, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(noon.Add(-tc.age))})
+			mg.SetConditions(commonv1.Condition{
+				Type: commonv1.TypeReady, Status: metav1.ConditionFalse,
+				LastTransitionTime: metav1.NewTime(noon.Add(-tc.age)),
+			})
 		}
-		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Backoffs: 2}), WithRandom(func() float64 { return tc.random }))
+		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Backoffs: 2}),
+			WithRandom(func() float64 { return tc.random }))
 		if got := p.adaptiveDelay(time.Minute); got.Round(time.Millisecond) != tc.want.Round(time.Millisecond) {
 			t.Errorf("%s: %s: got %s, want %s", name, tc.reason, got, tc.want)
 		}
@@ -98,7 +106,10 @@ func TestTenthWaits(t *testing.T) {
 
 func TestBusySince(t *testing.T) {
 	ready := func(status metav1.ConditionStatus) commonv1.Condition {
-		return commonv1.Condition{Type: commonv1.TypeReady, Status: status, LastTransitionTime: metav1.NewTime(noon.Add(-time.Hour))}
+		return commonv1.Condition{
+			Type: commonv1.TypeReady, Status: status,
+			LastTransitionTime: metav1.NewTime(noon.Add(-time.Hour)),
+		}
 	}
 	changed := objectstate.Instant(50 * time.Minute) // after the reconciler was made, ten minutes before noon
 	deleted := metav1.NewTime(noon.Add(-5 * time.Minute))
@@ -111,12 +122,17 @@ func TestBusySince(t *testing.T) {
 		deleted *metav1.Time
 		want    time.Duration // before noon
 	}{
-		"Condition": {"since when it is not ready", metav1.ConditionFalse, metav1.ConditionFalse, nil, 0, nil, time.Hour},
-		"Now":       {"it has just ceased to be", metav1.ConditionTrue, metav1.ConditionFalse, nil, 0, nil, 0},
-		"Created":   {"it was created later", metav1.ConditionFalse, metav1.ConditionFalse, created, 0, nil, 20 * time.Minute},
-		"Changed":   {"and changed", metav1.ConditionFalse, metav1.ConditionFalse, created, changed, nil, 10 * time.Minute},
-		"Unstored":  {"no status is stored, so that it says nothing", "", metav1.ConditionFalse, created, changed, nil, 10 * time.Minute},
-		"Deleted":   {"and deleted", metav1.ConditionFalse, metav1.ConditionFalse, created, changed, &deleted, 5 * time.Minute},
+		"Condition": {"since when it is not ready", metav1.ConditionFalse, metav1.ConditionFalse, nil, 0, nil,
+			time.Hour},
+		"Now": {"it has just ceased to be", metav1.ConditionTrue, metav1.ConditionFalse, nil, 0, nil, 0},
+		"Created": {"it was created later", metav1.ConditionFalse, metav1.ConditionFalse, created, 0, nil,
+			20 * time.Minute},
+		"Changed": {"and changed", metav1.ConditionFalse, metav1.ConditionFalse, created, changed, nil,
+			10 * time.Minute},
+		"Unstored": {"no status is stored, so that it says nothing", "", metav1.ConditionFalse, created, changed,
+			nil, 10 * time.Minute},
+		"Deleted": {"and deleted", metav1.ConditionFalse, metav1.ConditionFalse, created, changed, &deleted,
+			5 * time.Minute},
 	}
 	for name, tc := range cases {
 		read, mg := bearing(tc.marks), bearing(tc.marks)
@@ -135,9 +151,11 @@ func TestBusySince(t *testing.T) {
 
 func TestOwnInterval(t *testing.T) {
 	for asked, want := range map[string]time.Duration{
-		"": time.Minute, "30s": 30 * time.Second, "1ms": time.Second, "100000h": maxPollInterval, "often": time.Minute, "-1s": time.Minute,
+		"": time.Minute, "30s": 30 * time.Second, "1ms": time.Second, "100000h": maxPollInterval,
+		"often": time.Minute, "-1s": time.Minute,
 	} {
-		if got := passOf(bearing(map[string]string{meta.AnnotationKeyPollInterval: asked}), &objectState{}).interval(); got != want {
+		if got := passOf(bearing(map[string]string{meta.AnnotationKeyPollInterval: asked}),
+			&objectState{}).interval(); got != want {
 			t.Errorf("asked for %q, the interval is %s", asked, got)
 		}
 	}
@@ -164,7 +182,9 @@ func TestABadIntervalIsToldOnce(t *testing.T) {
 func TestDroppedChanges(t *testing.T) {
 	p := passOf(bearing(nil), &objectState{})
 	condition := func(message string, at time.Time) []commonv1.Condition {
-		return []commonv1.Condition{{Type: commonv1.TypeReady, Message: message, LastTransitionTime: metav1.NewTime(at)}}
+		return []commonv1.Condition{{
+			Type: commonv1.TypeReady, Message: message, LastTransitionTime: metav1.NewTime(at),
+		}}
 	}
 	base := statusImage{fields: map[string]any{"size": int64(1)}, conditions: condition("a", noon)}
 	change := map[string]any{"used": int64(2), "conditions": condition("b", noon)}
@@ -184,10 +204,15 @@ func TestDroppedChanges(t *testing.T) {
 		t.Error("another time of a condition that is there is taken for another change")
 	}
 	for what, other := range map[string]bool{
-		"another condition is there": p.prunedBefore(statusImage{fields: base.fields, conditions: condition("c", noon)}, change),
-		"another field is there":     p.prunedBefore(statusImage{fields: map[string]any{"size": int64(2)}, conditions: base.conditions}, change),
-		"another condition is sent":  p.prunedBefore(base, map[string]any{"used": int64(2), "conditions": condition("c", noon)}),
-		"another field is sent":      p.prunedBefore(base, map[string]any{"used": int64(3), "conditions": condition("b", noon)}),
+		"another condition is there": p.prunedBefore(statusImage{fields: base.fields,
+			conditions: condition("c", noon)}, change),
+		"another field is there": p.prunedBefore(statusImage{
+			fields: map[string]any{"size": int64(2)}, conditions: base.conditions,
+		}, change),
+		"another condition is sent": p.prunedBefore(base,
+			map[string]any{"used": int64(2), "conditions": condition("c", noon)}),
+		"another field is sent": p.prunedBefore(base,
+			map[string]any{"used": int64(3), "conditions": condition("b", noon)}),
 	} {
 		if other {
 			t.Errorf("%s, and it is not sent", what)
@@ -201,7 +226,8 @@ func TestDroppedChanges(t *testing.T) {
 	if p.recordPruned(base, change); p.state.Dropped.Until.Sub(noon) != time.Minute<<20 {
 		t.Errorf("after many times it waits for %s", p.state.Dropped.Until.Sub(noon))
 	}
-	if p.recordPruned(base, map[string]any{"used": int64(3)}); p.state.Dropped.Times != 1 || p.state.Dropped.Until.Sub(noon) != time.Minute {
+	if p.recordPruned(base, map[string]any{"used": int64(3)}); p.state.Dropped.Times != 1 ||
+		p.state.Dropped.Until.Sub(noon) != time.Minute {
 		t.Errorf("another change inherits the wait: %+v", p.state.Dropped)
 	}
 }
@@ -237,7 +263,9 @@ func TestWorthWriting(t *testing.T) {
 
 func TestRetryAfter(t *testing.T) {
 	after := external.RetryAfter(10*time.Second, errors.New("busy"))
-	for random, want := range map[float64]time.Duration{0: 10 * time.Second, 0.5: 10500 * time.Millisecond, 1: 11 * time.Second} {
+	for random, want := range map[float64]time.Duration{
+		0: 10 * time.Second, 0.5: 10500 * time.Millisecond, 1: 11 * time.Second,
+	} {
 		if got := retryAfter(after, random); got != want {
 			t.Errorf("with %g it is %s, want %s", random, got, want)
 		}
@@ -327,7 +355,8 @@ func TestAwaitCause(t *testing.T) {
 		t.Errorf("it waits for %s, and notes %+v", got, p.state.Stop)
 	}
 	p.state.Stop.Until = noon.Add(time.Second)
-	if got := p.recheckTerminal(); got != time.Second || !p.state.Stop.Due.Equal(noon.Add(time.Second)) || p.outcomeLabel != "awaiting-cause" {
+	if got := p.recheckTerminal(); got != time.Second || !p.state.Stop.Due.Equal(noon.Add(time.Second)) ||
+		p.outcomeLabel != "awaiting-cause" {
 		t.Errorf("the last look is after %s, due at %s, of the pass %q", got, p.state.Stop.Due, p.outcomeLabel)
 	}
 	p.state.Stop.Until = noon

@@ -28,9 +28,11 @@ func TestTheGlobalLimitIsOneOfTheQueue(t *testing.T) {
 		scheme := runtime.NewScheme()
 		of := fake.GVK(&fake.Managed{})
 		scheme.AddKnownTypeWithName(of, &fake.Managed{})
-		r, options := wire(&fake.Manager{Scheme: scheme}, resource.ManagedKind(of), controller.Options{GlobalRateLimiter: ratelimiter.NewGlobal(1)}, nil)
+		r, options := wire(&fake.Manager{Scheme: scheme}, resource.ManagedKind(of),
+			controller.Options{GlobalRateLimiter: ratelimiter.NewGlobal(1)}, nil)
 		if options.Reconciler != r {
-			t.Errorf("the reconciler is wrapped in a %T: passes would be begun and then held to the limit", options.Reconciler)
+			t.Errorf("the reconciler is wrapped in a %T: passes would be begun and then held to the limit",
+				options.Reconciler)
 		}
 		q := options.NewQueue("", options.RateLimiter).(priorityqueue.PriorityQueue[reconcile.Request])
 		defer q.ShutDown()

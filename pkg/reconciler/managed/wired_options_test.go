@@ -29,15 +29,21 @@ func TestOptionsOfAControllerReachItsReconciler(t *testing.T) {
 	log := logging.NewLogrLogger(funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
 	registry := WithMetricsRegisterer(prometheus.NewRegistry())
 
-	r, options := wire(m, resource.ManagedKind(of), controller.Options{Logger: log, PollInterval: 7 * time.Minute, MaxConcurrentReconciles: 3}, []ReconcilerOption{registry})
-	if r.pollInterval != 7*time.Minute || options.MaxConcurrentReconciles != 3 || options.Reconciler != r || r.pace == nil || r.recorder != r.pace {
-		t.Errorf("poll interval %s, %d workers, recorder %T", r.pollInterval, options.MaxConcurrentReconciles, r.recorder)
+	r, options := wire(m, resource.ManagedKind(of), controller.Options{
+		Logger: log, PollInterval: 7 * time.Minute, MaxConcurrentReconciles: 3,
+	}, []ReconcilerOption{registry})
+	if r.pollInterval != 7*time.Minute || options.MaxConcurrentReconciles != 3 || options.Reconciler != r ||
+		r.pace == nil || r.recorder != r.pace {
+		t.Errorf("poll interval %s, %d workers, recorder %T", r.pollInterval, options.MaxConcurrentReconciles,
+			r.recorder)
 	}
-	if want := `"controller"="` + controllerName(resource.ManagedKind(of)) + `"`; len(lines) != 1 || !strings.Contains(lines[0], want) {
+	if want := `"controller"="` + controllerName(resource.ManagedKind(of)) + `"`; len(lines) != 1 ||
+		!strings.Contains(lines[0], want) {
 		t.Errorf("the log says %q, want %s", lines, want)
 	}
 	mine := &diary{}
-	r, _ = wire(m, resource.ManagedKind(of), controller.Options{PollInterval: 7 * time.Minute}, []ReconcilerOption{registry, WithPollInterval(time.Hour), WithRecorder(mine)})
+	r, _ = wire(m, resource.ManagedKind(of), controller.Options{PollInterval: 7 * time.Minute},
+		[]ReconcilerOption{registry, WithPollInterval(time.Hour), WithRecorder(mine)})
 	if r.pollInterval != time.Hour || r.recorder != mine || r.pace == nil {
 		t.Errorf("an option of the reconciler does not win: %s, %T", r.pollInterval, r.recorder)
 	}
@@ -50,12 +56,15 @@ type slowLimit struct {
 
 func (slowLimit) When(any) time.Duration { return time.Hour }
 
-// A limit of all controllers that is no bucket holds up passes before they begin, and who is held up keeps the back-off.
+// A limit of all controllers that is no bucket holds up passes before they begin, and who is held up keeps the
+// back-off.
 func TestALimitOfAnotherTypeHoldsUpPasses(t *testing.T) {
 	of := fake.GVK(&fake.Managed{})
 	scheme := runtime.NewScheme()
 	scheme.AddKnownTypeWithName(of, &fake.Managed{})
-	_, options := wire(&fake.Manager{Scheme: scheme}, resource.ManagedKind(of), controller.Options{GlobalRateLimiter: slowLimit{}}, []ReconcilerOption{WithMetricsRegisterer(prometheus.NewRegistry())})
+	_, options := wire(&fake.Manager{Scheme: scheme}, resource.ManagedKind(of),
+		controller.Options{GlobalRateLimiter: slowLimit{}},
+		[]ReconcilerOption{WithMetricsRegisterer(prometheus.NewRegistry())})
 	one := reconcile.Request{NamespacedName: types.NamespacedName{Name: "data"}}
 	options.RateLimiter.When(one) // it has failed once
 	if result, err := options.Reconciler.Reconcile(t.Context(), one); err != nil || result.RequeueAfter <= 0 {

@@ -80,7 +80,8 @@ func newWired(t *testing.T, o controller.Options, ro ...managed.ReconcilerOption
 	}
 	w.cloud.Named = true
 	w.Must(managed.Setup(m, volume.Kind, o, append([]managed.ReconcilerOption{
-		managed.WithExternalConnecter(w.cloud), managed.WithDeterministicExternalName(true), managed.WithRecorder(w), managed.WithClock(clock.RealClock{}),
+		managed.WithExternalConnecter(w.cloud), managed.WithDeterministicExternalName(true), managed.WithRecorder(w),
+		managed.WithClock(clock.RealClock{}),
 		managed.WithRandom(func() float64 { return 0.5 }),
 	}, ro...)...))
 	if len(m.added) != 1 {
@@ -125,7 +126,10 @@ func (f *wired) after(event func()) string {
 func TestWhatIsSetUpIsHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &herald{}
-		toVolume := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{request()} })
+		toVolume := handler.EnqueueRequestsFromMapFunc(func(context.Context,
+			client.Object) []reconcile.Request {
+			return []reconcile.Request{request()}
+		})
 		f := newWired(t, controller.Options{PollInterval: 10 * time.Minute},
 			managed.WithWatch(&corev1.ConfigMap{}, toVolume), managed.WithExternalEvents(h, time.Hour))
 		f.create(nil)
@@ -188,7 +192,8 @@ func TestASetUpControllerLooksAfterItsCalls(t *testing.T) {
 			t.Errorf("one of two workers is free: %v", err)
 		}
 		f.create(func(v *volume.Volume) { v.Name, v.UID = "other", "uid-2" })
-		f.informer(&volume.Volume{}).Add(&volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "other"}})
+		f.informer(&volume.Volume{}).Add(&volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace,
+			Name: "other"}})
 		<-time.After(time.Hour)
 		if err := check(nil); err == nil {
 			t.Error("no worker is free, and the process is called alive")

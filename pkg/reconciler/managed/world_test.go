@@ -116,14 +116,16 @@ func (w *world) wrap(wrap func(managed.ExternalClient) managed.ExternalClient) {
 // restart forgets all that the process knows.
 func (w *world) restart() {
 	observed := interceptor.NewClient(w.API, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			if w.lag != nil {
 				w.cabinet.hand(w.lag.DeepCopyObject().(*volume.Volume), o, opts) // the world holds volumes only
 
 				return nil
 			}
 			if w.cacheless {
-				return kerrors.NewNotFound(schema.GroupResource{Group: volume.GroupVersion.Group, Resource: "volumes"}, key.Name)
+				return kerrors.NewNotFound(schema.GroupResource{Group: volume.GroupVersion.Group,
+					Resource: "volumes"}, key.Name)
 			}
 			if err := c.Get(ctx, key, o, opts...); err != nil {
 				return err
@@ -139,7 +141,8 @@ func (w *world) restart() {
 
 			return c.Create(ctx, o, opts...)
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch,
+			opts ...client.PatchOption) error {
 			if err := w.request(ctx, "patch", o, patch); err != nil {
 				return err
 			}
@@ -151,7 +154,8 @@ func (w *world) restart() {
 
 			return c.Update(ctx, o)
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch,
+			opts ...client.SubResourcePatchOption) error {
 			if err := w.request(ctx, "patch "+sub, o, patch); err != nil {
 				return err
 			}
@@ -170,7 +174,8 @@ func (w *world) restart() {
 
 // reconciler makes one for a process whose manager this is.
 func (w *world) reconciler(m manager.Manager) *managed.Reconciler {
-	return managed.NewReconciler(m, w.kind, append([]managed.ReconcilerOption{managed.WithCluster(reader{w.m, w.listener()})}, w.o...)...)
+	return managed.NewReconciler(m, w.kind, append([]managed.ReconcilerOption{managed.WithCluster(reader{w.m,
+		w.listener()})}, w.o...)...)
 }
 
 // A reader is a cluster whose reader without a cache is the API server.
@@ -185,7 +190,8 @@ func (r reader) GetAPIReader() client.Reader { return r.live }
 // listener is the API server itself, and notes what is read of it besides the object.
 func (w *world) listener() client.Reader {
 	return interceptor.NewClient(w.API, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			if w.failLive > 0 {
 				w.failLive--
 

@@ -107,7 +107,8 @@ func (r *Reconciler) writeBack(ctx context.Context) {
 
 		return listed && len(rest) == 0
 	}, func() { r.warnUnwritten(rest, err) })
-	r.log.Info("The API server was restored: records of creations that it had forgotten were written back", "kind", r.of.Kind, "objects", written)
+	r.log.Info("The API server was restored: records of creations that it had forgotten were written back", "kind",
+		r.of.Kind, "objects", written)
 }
 
 // retry calls try until it succeeds, or ctx ends. If it does not succeed it is told: soon,
@@ -184,13 +185,17 @@ func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bo
 // writeMissing writes the record of a creation, and of the system that its resource is in, that the memory has
 // and the object has not.
 func (r *Reconciler) writeMissing(ctx context.Context, d *lostRecord) (written bool, err error) {
-	p := &pass{r: r, state: d.memo.acquire(), mg: clone(d.live), read: d.live, newest: d.live, generation: d.live.GetGeneration()}
+	p := &pass{
+		r: r, state: d.memo.acquire(), mg: clone(d.live), read: d.live, newest: d.live,
+		generation: d.live.GetGeneration(),
+	}
 	identity := p.restoreIdentity()
 	if !p.recall() {
 		if external, attempt, other := p.contradicted(); other {
 			logging.Error(r.log, errors.New("the restored state of the API server has the record of another creation"),
 				"An external resource may be left over. Set its name in the object, or delete it if nothing else manages it",
-				"kind", r.of.Kind, "namespace", d.key.Namespace, "name", d.key.Name, "externalName", external, "attempt", attempt)
+				"kind", r.of.Kind, "namespace", d.key.Namespace, "name", d.key.Name, "externalName", external,
+				"attempt", attempt)
 		}
 		if !identity {
 			return false, nil
@@ -238,7 +243,8 @@ func (r *Reconciler) compare(ctx context.Context, live map[types.NamespacedName]
 // the cache shows: the restore has left that as it was.
 func (r *Reconciler) recollect(ctx context.Context, d *lostRecord) *objectState {
 	cached := r.newManaged()
-	if _, _, anything := d.memo.known(); anything || d.memo.Gone || r.client.Get(ctx, d.key, cached, asKept...) != nil || cached.GetUID() != d.uid {
+	if _, _, anything := d.memo.known(); anything || d.memo.Gone ||
+		r.client.Get(ctx, d.key, cached, asKept...) != nil || cached.GetUID() != d.uid {
 		return d.memo
 	}
 	shown := (&objectState{State: objectstate.State{Seen: creation(cached, cached)}}).acquire()
@@ -288,7 +294,10 @@ func (r *Reconciler) listAll(ctx context.Context) (map[types.NamespacedName]reso
 		return live, err
 	}
 	namespaces := map[string]struct{}{}
-	r.objects.Each(func(key types.NamespacedName, _ types.UID, _ *objectState) { namespaces[key.Namespace] = struct{}{} })
+	r.objects.Each(func(key types.NamespacedName, _ types.UID,
+		_ *objectState) {
+		namespaces[key.Namespace] = struct{}{}
+	})
 	for namespace := range namespaces {
 		if err := r.list(ctx, namespace, live); err != nil {
 			return nil, err
@@ -306,14 +315,16 @@ func (r *Reconciler) list(ctx context.Context, namespace string, live map[types.
 			return err
 		}
 		limited, cancel := context.WithTimeout(ctx, requestTimeout)
-		err = r.cluster.GetAPIReader().List(limited, page, client.InNamespace(namespace), client.Limit(writeBackPage), client.Continue(token))
+		err = r.cluster.GetAPIReader().List(limited, page, client.InNamespace(namespace),
+			client.Limit(writeBackPage), client.Continue(token))
 		cancel()
 		if err != nil {
 			return err
 		}
 		token = page.GetContinue()
 		err = apimeta.EachListItem(page, func(o runtime.Object) error {
-			if mg, ok := o.(resource.Managed); ok && r.objects.Peek(client.ObjectKeyFromObject(mg), mg.GetUID()) != nil {
+			if mg, ok := o.(resource.Managed); ok &&
+				r.objects.Peek(client.ObjectKeyFromObject(mg), mg.GetUID()) != nil {
 				live[client.ObjectKeyFromObject(mg)] = mg
 			}
 
@@ -351,8 +362,10 @@ func (r *Reconciler) warnLeft(d *lostRecord) {
 		return
 	}
 	logging.Error(r.log, errors.New("the object is not in the restored state of the API server"),
-		"An external resource may be left over. If nothing else manages it, delete it, or create its object again with this external name",
-		"kind", r.of.Kind, "namespace", d.key.Namespace, "name", d.key.Name, "externalName", external, "attempt", attempt)
+		"An external resource may be left over. If nothing else manages it, delete it, or create its object again with "+
+			"this external name",
+		"kind", r.of.Kind, "namespace", d.key.Namespace, "name", d.key.Name, "externalName", external, "attempt",
+		attempt)
 }
 
 // warnUnwritten tells of which objects the record is not stored yet, or why the objects are not

@@ -137,7 +137,8 @@ func TestAKindWithoutAList(t *testing.T) {
 	r := madeWith()
 	r.cluster = &askedReader{scheme: scheme}
 	r.objects.Of(types.NamespacedName{Name: "data"}, "uid-1").Seen = objectstate.CreationRef{Name: "vol-1"}
-	for _, want := range []string{"cannot list the objects of the API server: cannot list a kind whose list is not registered: ", "which is no list"} {
+	for _, want := range []string{"cannot list the objects of the API server: cannot list a kind whose list is not " +
+		"registered: ", "which is no list"} {
 		if all, err := r.lostRecords(t.Context()); all != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d objects, error %v, want %s", len(all), err, want)
 		}
@@ -152,7 +153,8 @@ func TestAPassIsUnderWayBeforeItAsksForRestores(t *testing.T) {
 	r := madeWith(WithRestoreDetector(d))
 	d.Seen(schema.GroupKind{}, "874", "219")
 	of := types.NamespacedName{Name: "data"}
-	if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: of}); err != nil || r.inFlight.of == nil || r.inFlight.has(of) {
+	if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: of}); err != nil ||
+		r.inFlight.of == nil || r.inFlight.has(of) {
 		t.Errorf("it ended with %v; passes under way: %v", err, r.inFlight.of)
 	}
 }
@@ -172,15 +174,20 @@ func TestAListThatCannotBeRead(t *testing.T) {
 	c.scheme.AddKnownTypeWithName(of.GroupVersion().WithKind(of.Kind+"List"), &listOfNothing{})
 	r := madeWith()
 	r.cluster = c
-	if err := r.list(t.Context(), "quay", map[types.NamespacedName]resource.Managed{}); err == nil || len(c.lists) != 1 {
+	if err := r.list(t.Context(), "quay", map[types.NamespacedName]resource.Managed{}); err == nil ||
+		len(c.lists) != 1 {
 		t.Errorf("it ended with %v after %d pages", err, len(c.lists))
 	}
 }
 
 // What an attempt made is known although it could not be stored yet, and although an earlier creation was found.
 func TestWhatIsKnownOfTheLastCreation(t *testing.T) {
-	unwritten := map[string]string{meta.AnnotationKeyExternalName: "vol-2", meta.AnnotationKeyCreateAttempt: second + "/succeeded"}
-	o := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-1"}}, objectstate.Cold{Unwritten: unwritten})
+	unwritten := map[string]string{
+		meta.AnnotationKeyExternalName:  "vol-2",
+		meta.AnnotationKeyCreateAttempt: second + "/succeeded",
+	}
+	o := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-1"}},
+		objectstate.Cold{Unwritten: unwritten})
 	if name, mark, anything := o.known(); name != "vol-2" || mark != second+"/succeeded" || !anything {
 		t.Errorf("known is %s of %s, anything is %t", name, mark, anything)
 	}

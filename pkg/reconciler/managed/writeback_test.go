@@ -171,7 +171,8 @@ func TestARestoreTakesNoResource(t *testing.T) {
 				w.ends()
 				w.expect("patch", "", "")
 				v := w.get()
-				if got, _, _ := strings.Cut(v.Annotations[meta.AnnotationKeyCreateAttempt], "/"); got != attempt || v.Annotations[meta.AnnotationKeyExternalName] != name {
+				if got, _, _ := strings.Cut(v.Annotations[meta.AnnotationKeyCreateAttempt], "/"); got != attempt ||
+					v.Annotations[meta.AnnotationKeyExternalName] != name {
 					w.Errorf("want the attempt %s and the name %q, got %v", attempt, name, v.Annotations)
 				}
 				if _, err := w.try(); err != nil || w.cloud.Count("Observe") != 0 {
@@ -251,7 +252,8 @@ func TestARestoreWithoutTheObject(t *testing.T) {
 		w.taken()
 		w.ends()
 		w.expect("", "", "")
-		if !w.said("not in the restored state", `"namespace"="default"`, `"name"="data"`, `"externalName"="vol-1"`, "delete it, or create its object again") {
+		if !w.said("not in the restored state", `"namespace"="default"`, `"name"="data"`, `"externalName"="vol-1"`,
+			"delete it, or create its object again") {
 			w.Errorf("logged: %q", w.logged)
 		}
 	})
@@ -372,7 +374,9 @@ func TestARestoreInNamespaces(t *testing.T) {
 
 // TestARestoreOfWhatIsWell: where nothing is missing nothing is written.
 func TestARestoreOfWhatIsWell(t *testing.T) {
-	for name, w := range map[string]*world{"assigned": newWorld(t), "named": newWorld(t, managed.WithDeterministicExternalName(true))} {
+	for name, w := range map[string]*world{
+		"assigned": newWorld(t), "named": newWorld(t, managed.WithDeterministicExternalName(true)),
+	} {
 		r := &rewinding{world: w}
 		w.cloud.Named = name == "named"
 		r.begins()

@@ -151,7 +151,8 @@ func TestWhatIsNotWrittenBackIsTold(t *testing.T) {
 		}()
 		synctest.Wait()
 		w.ends()
-		if !w.said(notWritten, `"objects"=1`, "default/data", "a pass is under way") || !w.said(writtenBack, `"objects"=0`) {
+		if !w.said(notWritten, `"objects"=1`, "default/data", "a pass is under way") ||
+			!w.said(writtenBack, `"objects"=0`) {
 			w.Errorf("logged: %q", w.logged)
 		}
 		close(back)
@@ -190,7 +191,8 @@ func TestAnObjectThatChangesWhileItIsWrittenBack(t *testing.T) {
 				return
 			}
 			w.expect("patch, patch", "", "")
-			if took != 200*time.Millisecond || v.Annotations[meta.AnnotationKeyExternalName] != "vol-1" || v.Labels["a"] != "b" || w.told(notWritten) != 0 {
+			if took != 200*time.Millisecond || v.Annotations[meta.AnnotationKeyExternalName] != "vol-1" ||
+				v.Labels["a"] != "b" || w.told(notWritten) != 0 {
 				w.Errorf("%s: after %s the object is %+v, logged: %q", name, took, v.ObjectMeta, w.logged)
 			}
 		})
@@ -221,7 +223,8 @@ func TestAnObjectThatGoesWhileItIsWrittenBack(t *testing.T) {
 			began := time.Now()
 			w.ends()
 			w.expect("patch", "", "")
-			if took := time.Since(began); took != 200*time.Millisecond || w.told("not in the restored state") != 1 || !w.said(writtenBack, `"objects"=0`) {
+			if took := time.Since(began); took != 200*time.Millisecond || w.told("not in the restored state") != 1 ||
+				!w.said(writtenBack, `"objects"=0`) {
 				w.Errorf("replaced %t: after %s, logged: %q", replaced, took, w.logged)
 			}
 		})
@@ -271,9 +274,9 @@ func TestARestoreOfWhatAnotherRuntimeBegan(t *testing.T) {
 	})
 }
 
-// TestARestoreOfTheSystem: the external system that a resource is in is put back with the record of
-// its creation, and alone, also for an object that this process has not looked at yet. Otherwise the next process takes the system that it
-// is connected to for that.
+// TestARestoreOfTheSystem: the external system that a resource is in is put back with the record of its creation, and
+// alone, also for an object that this process has not looked at yet. Otherwise the next process takes the system that
+// it is connected to for that.
 func TestARestoreOfTheSystem(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
@@ -311,8 +314,8 @@ func TestARestoreOfTheSystem(t *testing.T) {
 	}
 }
 
-// TestARestoreOfAnOperationThatTheCacheShows: the handle of what the external system is at work on is put back with the name, also for an object
-// that this process has not looked at yet.
+// TestARestoreOfAnOperationThatTheCacheShows: the handle of what the external system is at work on is put back with
+// the name, also for an object that this process has not looked at yet.
 func TestARestoreOfAnOperationThatTheCacheShows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		of, c := newOperations(t, managed.WithSpreadAfterRestart(true))

@@ -41,11 +41,13 @@ func TestConditionsAreOfTheirPass(t *testing.T) {
 	p.mg.SetConditions(stamped)
 	p.stamp()
 	p.setCondition(commonv1.ReconcileSuccess())
-	if c := p.mg.GetCondition(commonv1.TypeSynced); !c.LastTransitionTime.Equal(&before.LastTransitionTime) || c.ObservedGeneration != 3 {
+	if c := p.mg.GetCondition(commonv1.TypeSynced); !c.LastTransitionTime.Equal(&before.LastTransitionTime) ||
+		c.ObservedGeneration != 3 {
 		t.Errorf("what the object says already is said again: %+v", c)
 	}
 	for _, of := range []commonv1.ConditionType{
-		commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeCreated, commonv1.TypeReconciling, commonv1.TypeStalled,
+		commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeCreated,
+		commonv1.TypeReconciling, commonv1.TypeStalled,
 	} {
 		p.mg.SetConditions(commonv1.Condition{Type: of, Status: "True", Reason: "SetByAClient"})
 		p.stamp()
@@ -54,7 +56,8 @@ func TestConditionsAreOfTheirPass(t *testing.T) {
 		}
 	}
 
-	old, fresh, marked := commonv1.Condition{Type: "Old", Reason: "A"}, commonv1.Condition{Type: "New", Reason: "B"}, commonv1.Condition{Type: "Marked", ObservedGeneration: 2}
+	old, fresh, marked := commonv1.Condition{Type: "Old", Reason: "A"}, commonv1.Condition{Type: "New",
+		Reason: "B"}, commonv1.Condition{Type: "Marked", ObservedGeneration: 2}
 	mine := []commonv1.Condition{old, fresh, marked}
 	stampOthers([]commonv1.Condition{old}, mine, 3)
 	if mine[0].ObservedGeneration != 0 || mine[1].ObservedGeneration != 3 || mine[2].ObservedGeneration != 2 {
@@ -147,7 +150,8 @@ func TestWhichFinalizersAskForAPass(t *testing.T) {
 			t.Errorf("%s: asks for a pass %t, want %t", name, got, tc.want)
 		}
 	}
-	if predicate.Update(event.UpdateEvent{ObjectOld: object(false)}) || predicate.Update(event.UpdateEvent{ObjectNew: object(false)}) {
+	if predicate.Update(event.UpdateEvent{ObjectOld: object(false)}) ||
+		predicate.Update(event.UpdateEvent{ObjectNew: object(false)}) {
 		t.Error("half of an event asks for a pass")
 	}
 }
@@ -160,7 +164,8 @@ func TestPartsOfAPatch(t *testing.T) {
 	}{
 		"none":     {nil, nil, map[string]any{}},
 		"the same": {map[string]string{"a": "1"}, map[string]string{"a": "1"}, map[string]any{}},
-		"all ways": {map[string]string{"a": "1", "b": "2", "c": "3"}, map[string]string{"a": "1", "b": "4", "d": ""}, map[string]any{"b": "4", "c": nil, "d": ""}},
+		"all ways": {map[string]string{"a": "1", "b": "2", "c": "3"}, map[string]string{"a": "1", "b": "4", "d": ""},
+			map[string]any{"b": "4", "c": nil, "d": ""}},
 	} {
 		if diff := cmp.Diff(tc.want, difference(tc.before, tc.after)); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", name, diff)
@@ -168,7 +173,8 @@ func TestPartsOfAPatch(t *testing.T) {
 	}
 	p := endingPass()
 	p.mg.SetResourceVersion("7")
-	if diff := cmp.Diff(map[string]any{"uid": ownerUID, "resourceVersion": "7", "a": 1}, p.precondition(map[string]any{"a": 1})); diff != "" {
+	if diff := cmp.Diff(map[string]any{"uid": ownerUID, "resourceVersion": "7", "a": 1},
+		p.precondition(map[string]any{"a": 1})); diff != "" {
 		t.Errorf("precondition: -want, +got:\n%s", diff)
 	}
 	p.mg.SetResourceVersion("")
@@ -177,8 +183,10 @@ func TestPartsOfAPatch(t *testing.T) {
 		t.Errorf("precondition of what is not known: -want, +got:\n%s", diff)
 	}
 	for name, change := range map[string]func(p *pass){
-		"fields": func(p *pass) { p.initPatch = map[string]any{"a": 1} }, "labels": func(p *pass) { p.initLabels = map[string]any{"a": 1} },
-		"late": func(p *pass) { p.lateInitPatch = map[string]any{"a": 1} }, "annotations": func(p *pass) { p.mg.SetAnnotations(map[string]string{"a": "1"}) },
+		"fields":      func(p *pass) { p.initPatch = map[string]any{"a": 1} },
+		"labels":      func(p *pass) { p.initLabels = map[string]any{"a": 1} },
+		"late":        func(p *pass) { p.lateInitPatch = map[string]any{"a": 1} },
+		"annotations": func(p *pass) { p.mg.SetAnnotations(map[string]string{"a": "1"}) },
 	} {
 		p := endingPass()
 		if p.learned() {
@@ -208,8 +216,11 @@ func TestWhoIsAnotherObject(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"its uid": {invalid("metadata.uid"), true}, "wrapped": {errors.Wrap(invalid("metadata.uid"), "cannot"), true}, "another field": {invalid("metadata.name"), false},
-		"no field": {invalid(""), false}, "no details": {bare, false}, "a conflict": {conflicting, false}, "none": {nil, false}, "plain": {errors.New("boom"), false},
+		"its uid":       {invalid("metadata.uid"), true},
+		"wrapped":       {errors.Wrap(invalid("metadata.uid"), "cannot"), true},
+		"another field": {invalid("metadata.name"), false},
+		"no field":      {invalid(""), false}, "no details": {bare, false}, "a conflict": {conflicting, false},
+		"none": {nil, false}, "plain": {errors.New("boom"), false},
 	} {
 		if got := anotherUID(tc.err); got != tc.want {
 			t.Errorf("%s: %t, want %t", name, got, tc.want)
@@ -253,7 +264,8 @@ func TestAResultIsWrittenPersistently(t *testing.T) {
 	}
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := persistently(done, func(context.Context) error { return nil }); err != nil && !errors.Is(err, context.Canceled) {
+	if err := persistently(done, func(context.Context) error { return nil }); err != nil &&
+		!errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 }
@@ -269,7 +281,8 @@ func TestWhatAWriteHasToStore(t *testing.T) {
 	labels := map[string]any{"tier": "silver", "gone": nil}
 	hold := []string{"a", FinalizerName}
 	said := func(fields string) string {
-		return "the API server accepted a write and did not store " + fields + ": change the admission webhook, the admission policy or the proxy that drops or changes them; " +
+		return "the API server accepted a write and did not store " + fields +
+			": change the admission webhook, the admission policy or the proxy that drops or changes them; " +
 			"nothing is created until they are stored, and nothing is called by another name"
 	}
 	for name, tc := range map[string]struct {
@@ -283,10 +296,12 @@ func TestWhatAWriteHasToStore(t *testing.T) {
 		"a client's annotation":   {map[string]any{"clients": "b"}, nil, nil, bare, ""},
 		"another finalizer":       {nil, nil, []string{"a"}, bare, ""},
 		"another value of a mark": {map[string]any{pending: "later"}, nil, nil, answer, said("annotation " + pending)},
-		"nothing is stored":       {all, labels, hold, bare, said("annotation " + pending + ", finalizer " + FinalizerName + ", label tier")},
+		"nothing is stored": {all, labels, hold, bare,
+			said("annotation " + pending + ", finalizer " + FinalizerName + ", label tier")},
 	} {
 		err := checkStored(tc.sent, tc.labels, tc.finalizers, tc.answer)
-		if got := fmt.Sprint(err); err != nil && got != tc.want || err == nil && tc.want != "" || isNotStored(err) != (tc.want != "") {
+		if got := fmt.Sprint(err); err != nil && got != tc.want || err == nil && tc.want != "" ||
+			isNotStored(err) != (tc.want != "") {
 			t.Errorf("%s: %v, want %s", name, err, tc.want)
 		}
 	}
@@ -294,7 +309,8 @@ func TestWhatAWriteHasToStore(t *testing.T) {
 	if err := checkRoom(map[string]string{"key": strings.Repeat("x", room-3)}); err != nil {
 		t.Errorf("there is room: %v", err)
 	}
-	want := fmt.Sprintf("the annotations of the object have %d bytes, and the API server stores 262144 at most: remove some, so that there is room for "+
+	want := fmt.Sprintf("the annotations of the object have %d bytes, and the API server stores 262144 at most: remove "+
+		"some, so that there is room for "+
 		"2048 bytes in which the result of a creation is recorded; nothing is created until then", room+1)
 	if err := checkRoom(map[string]string{"key": strings.Repeat("x", room-2)}); err == nil || err.Error() != want {
 		t.Errorf("there is no room: %v", err)
@@ -305,13 +321,18 @@ func TestWhatAWriteHasToStore(t *testing.T) {
 func TestMessagesOfAPassHaveNoSecrets(t *testing.T) {
 	p := endingPass()
 	p.read.SetAnnotations(map[string]string{"endpoint": "https://example.org/db"})
-	p.observedDetails = []ConnectionDetails{{"password": []byte("correct horse battery"), "endpoint": []byte("https://example.org/db")}}
+	p.observedDetails = []ConnectionDetails{{
+		"password": []byte("correct horse battery"), "endpoint": []byte("https://example.org/db"),
+	}}
 	was := commonv1.Condition{Type: "A", Message: "correct horse battery, as it was"}
 	mine := []commonv1.Condition{
-		was, {Type: "B", Message: "correct horse battery, as it was"}, {Type: "A", Message: "correct horse battery at https://example.org/db"}, {Type: "C"},
+		was, {Type: "B", Message: "correct horse battery, as it was"}, {
+			Type: "A", Message: "correct horse battery at https://example.org/db",
+		}, {Type: "C"},
 	}
 	p.concealIn([]commonv1.Condition{was}, mine)
-	if mine[0] != was || strings.Contains(mine[1].Message, "horse") || strings.Contains(mine[2].Message, "horse") || mine[3].Message != "" {
+	if mine[0] != was || strings.Contains(mine[1].Message, "horse") || strings.Contains(mine[2].Message, "horse") ||
+		mine[3].Message != "" {
 		t.Errorf("messages %+v", mine)
 	}
 	if !strings.Contains(mine[2].Message, "https://example.org/db") {
@@ -359,8 +380,10 @@ func TestWhomAStampNames(t *testing.T) {
 		if got := stamp.Owner(string(tc.found)); got != tc.owner {
 			t.Errorf("%q is of %v", tc.found, got)
 		}
-		if stamp.names(tc.found) != tc.alike || tc.found.names(stamp) != tc.alike || tc.found.Namespace() != tc.namespace || tc.found.cluster() != tc.ofTheOther {
-			t.Errorf("%q names the same %t, namespace %q, cluster %q", tc.found, stamp.names(tc.found), tc.found.Namespace(), tc.found.cluster())
+		if stamp.names(tc.found) != tc.alike || tc.found.names(stamp) != tc.alike ||
+			tc.found.Namespace() != tc.namespace || tc.found.cluster() != tc.ofTheOther {
+			t.Errorf("%q names the same %t, namespace %q, cluster %q", tc.found, stamp.names(tc.found),
+				tc.found.Namespace(), tc.found.cluster())
 		}
 	}
 }

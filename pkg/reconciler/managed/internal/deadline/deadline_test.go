@@ -63,7 +63,8 @@ func (s *story) note(format string, a ...any) {
 // look at a context without waiting for it.
 func (s *story) look(ctx context.Context) {
 	at, ok := ctx.Deadline()
-	s.note("error %v, cause %v, deadline %v %t, value %v", ctx.Err(), context.Cause(ctx), at.Sub(s.begun), ok, ctx.Value(key{}))
+	s.note("error %v, cause %v, deadline %v %t, value %v", ctx.Err(), context.Cause(ctx), at.Sub(s.begun), ok,
+		ctx.Value(key{}))
 }
 
 // peek says whether a context is over, as who waits sees it.
@@ -89,17 +90,26 @@ var stories = map[string]struct {
 	reason string
 	story  func(*story)
 }{
-	"looked at":             {"Who does not wait is told the truth by the clock.", func(s *story) { s.look(s.ctx); s.sleep(term - 1); s.look(s.ctx); s.sleep(1); s.look(s.ctx) }},
-	"waited for":            {"It ends by itself.", func(s *story) { <-s.ctx.Done(); s.look(s.ctx) }},
-	"waited for later":      {"The time runs from the beginning.", func(s *story) { s.sleep(term / 2); s.peek(s.ctx); <-s.ctx.Done(); s.look(s.ctx) }},
-	"waited for too late":   {"Whoever comes after the end does not wait.", func(s *story) { s.sleep(2 * term); <-s.ctx.Done(); s.look(s.ctx) }},
-	"looked at and waited":  {"What was told stays.", func(s *story) { s.sleep(term); s.look(s.ctx); s.kill(errShutdown); s.peek(s.ctx) }},
-	"ended":                 {"Its owner ends it.", func(s *story) { s.cancel(); s.cancel(); s.look(s.ctx); s.peek(s.ctx) }},
-	"ended, asked too late": {"What ended it was not the time.", func(s *story) { s.cancel(); s.sleep(2 * term); s.look(s.ctx); s.peek(s.ctx) }},
-	"ended while waited":    {"Whoever waits is told.", func(s *story) { s.peek(s.ctx); s.cancel(); s.peek(s.ctx) }},
-	"ended too late":        {"It was over by then.", func(s *story) { s.sleep(2 * term); s.look(s.ctx); s.cancel(); s.look(s.ctx); s.peek(s.ctx) }},
-	"ended far too late":    {"It was over by then, though nobody had looked.", func(s *story) { s.sleep(2 * term); s.cancel(); s.look(s.ctx); s.peek(s.ctx) }},
-	"ended after parent":    {"The first reason counts, though nobody had looked.", func(s *story) { s.kill(errShutdown); s.cancel(); s.look(s.ctx); s.peek(s.ctx) }},
+	"looked at": {"Who does not wait is told the truth by the clock.",
+		func(s *story) { s.look(s.ctx); s.sleep(term - 1); s.look(s.ctx); s.sleep(1); s.look(s.ctx) }},
+	"waited for": {"It ends by itself.", func(s *story) { <-s.ctx.Done(); s.look(s.ctx) }},
+	"waited for later": {"The time runs from the beginning.",
+		func(s *story) { s.sleep(term / 2); s.peek(s.ctx); <-s.ctx.Done(); s.look(s.ctx) }},
+	"waited for too late": {"Whoever comes after the end does not wait.",
+		func(s *story) { s.sleep(2 * term); <-s.ctx.Done(); s.look(s.ctx) }},
+	"looked at and waited": {"What was told stays.",
+		func(s *story) { s.sleep(term); s.look(s.ctx); s.kill(errShutdown); s.peek(s.ctx) }},
+	"ended": {"Its owner ends it.",
+		func(s *story) { s.cancel(); s.cancel(); s.look(s.ctx); s.peek(s.ctx) }},
+	"ended, asked too late": {"What ended it was not the time.",
+		func(s *story) { s.cancel(); s.sleep(2 * term); s.look(s.ctx); s.peek(s.ctx) }},
+	"ended while waited": {"Whoever waits is told.", func(s *story) { s.peek(s.ctx); s.cancel(); s.peek(s.ctx) }},
+	"ended too late": {"It was over by then.",
+		func(s *story) { s.sleep(2 * term); s.look(s.ctx); s.cancel(); s.look(s.ctx); s.peek(s.ctx) }},
+	"ended far too late": {"It was over by then, though nobody had looked.",
+		func(s *story) { s.sleep(2 * term); s.cancel(); s.look(s.ctx); s.peek(s.ctx) }},
+	"ended after parent": {"The first reason counts, though nobody had looked.",
+		func(s *story) { s.kill(errShutdown); s.cancel(); s.look(s.ctx); s.peek(s.ctx) }},
 	"printed": {"It says what it is, and nothing of what it has inside.", func(s *story) {
 		inner, end := s.make(s.ctx, s.begun.Add(2*term))
 		defer end()
@@ -107,17 +117,22 @@ var stories = map[string]struct {
 		s.sleep(term)
 		s.note("%v, %v", s.ctx, context.WithValue(inner, key{}, "value"))
 	}},
-	"ended before all":    {"What ends its parent later does not change why it ended.", func(s *story) { s.cancel(); s.kill(errShutdown); s.look(s.ctx); s.peek(s.ctx) }},
-	"ended after all":     {"Neither does its own end.", func(s *story) { s.kill(errShutdown); s.look(s.ctx); s.cancel(); s.look(s.ctx); s.peek(s.ctx) }},
-	"parent":              {"It ends with its parent, for the same cause.", func(s *story) { s.kill(errShutdown); s.look(s.ctx); s.peek(s.ctx); s.sleep(2 * term); s.peek(s.ctx) }},
-	"parent while waited": {"Whoever waits is told.", func(s *story) { s.peek(s.ctx); s.kill(errShutdown); s.peek(s.ctx) }},
+	"ended before all": {"What ends its parent later does not change why it ended.",
+		func(s *story) { s.cancel(); s.kill(errShutdown); s.look(s.ctx); s.peek(s.ctx) }},
+	"ended after all": {"Neither does its own end.",
+		func(s *story) { s.kill(errShutdown); s.look(s.ctx); s.cancel(); s.look(s.ctx); s.peek(s.ctx) }},
+	"parent": {"It ends with its parent, for the same cause.",
+		func(s *story) { s.kill(errShutdown); s.look(s.ctx); s.peek(s.ctx); s.sleep(2 * term); s.peek(s.ctx) }},
+	"parent while waited": {"Whoever waits is told.",
+		func(s *story) { s.peek(s.ctx); s.kill(errShutdown); s.peek(s.ctx) }},
 	"parent was over": {"It is over from the beginning.", func(s *story) {
 		s.kill(errShutdown)
 		s.ctx, s.cancel = s.make(s.root, s.begun.Add(term))
 		s.look(s.ctx)
 		s.peek(s.ctx)
 	}},
-	"time was up": {"So is one that should have ended before.", func(s *story) { s.ctx, s.cancel = s.make(s.root, s.begun.Add(-1)); s.look(s.ctx); s.peek(s.ctx) }},
+	"time was up": {"So is one that should have ended before.",
+		func(s *story) { s.ctx, s.cancel = s.make(s.root, s.begun.Add(-1)); s.look(s.ctx); s.peek(s.ctx) }},
 	"parent is shorter": {"The earlier deadline counts, and its cause.", func(s *story) {
 		parent, end := context.WithDeadlineCause(s.root, s.begun.Add(term/2), errTooLate)
 		defer end()

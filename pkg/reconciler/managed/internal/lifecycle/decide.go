@@ -77,9 +77,11 @@ func removed(f Facts) Action {
 		return Delete
 	case f.Doubt == Grace && (f.Attempt == CreatedUnobserved || !f.DeleteSent && !f.Mutated) || f.Doubt == Unconfirmed:
 		return AwaitGone
-	case (f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown) && f.Class == Token && f.May.Create && !f.Mutated:
+	case (f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown) && f.Class == Token &&
+		f.May.Create && !f.Mutated:
 		return Create
-	case (f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown) && f.Class != Named || f.Attempt == Superseded:
+	case (f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown) && f.Class != Named ||
+		f.Attempt == Superseded:
 		return Refuse
 	default:
 		return RemoveFinalizer
@@ -111,7 +113,8 @@ func missing(f Facts) Action {
 	switch {
 	case f.Doubt != NoDoubt || f.Mutated:
 		return AwaitExistence
-	case (f.Attempt == Unknown || f.Attempt == CreatedUnobserved) && f.Class != Named && f.Class != Token || f.Attempt == Superseded:
+	case (f.Attempt == Unknown || f.Attempt == CreatedUnobserved) && f.Class != Named && f.Class != Token ||
+		f.Attempt == Superseded:
 		return Refuse
 	case !f.May.Create:
 		return ReportMissing

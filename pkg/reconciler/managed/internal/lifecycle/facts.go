@@ -148,7 +148,8 @@ const (
 func (a Action) String() string {
 	names := [...]string{
 		"none", "Pause", "Reject", "Ignore", "Orphan", "Observe", "Abandon", "AwaitFinalizers",
-		"AwaitGone", "Delete", "Refuse", "RemoveFinalizer", "ReportNotOwned", "PersistOwnership", "Publish", "Keep", "AwaitEffect",
+		"AwaitGone", "Delete", "Refuse", "RemoveFinalizer", "ReportNotOwned", "PersistOwnership", "Publish", "Keep",
+		"AwaitEffect",
 		"Tolerate", "Update", "AwaitExistence", "ReportMissing", "RestoreRecord", "Create",
 	}
 	if a < 0 || int(a) >= len(names) {

@@ -27,7 +27,8 @@ var invariants = map[string]func(Facts, Action) bool{
 			f.Class == Token
 	},
 	"a create is never repeated blindly": func(f Facts, a Action) bool {
-		return a != Create || f.Class == Named || f.Class == Token || f.Attempt != Unknown && f.Attempt != CreatedUnobserved
+		return a != Create || f.Class == Named || f.Class == Token ||
+			f.Attempt != Unknown && f.Attempt != CreatedUnobserved
 	},
 	"a create never makes another beside what the last creation made": func(f Facts, a Action) bool {
 		return a != Create || f.Attempt != Replaced
@@ -46,7 +47,8 @@ var invariants = map[string]func(Facts, Action) bool{
 			(f.Doubt != Grace || f.Deleted)
 	},
 	"an update only of what exists, is ours, is held and may be updated": func(f Facts, a Action) bool {
-		return a != Update || f.Presence == Present && f.Ownership == Ours && f.HasFinalizer && f.May.Update && !f.Deleted
+		return a != Update || f.Presence == Present && f.Ownership == Ours && f.HasFinalizer && f.May.Update &&
+			!f.Deleted
 	},
 	"a delete only for a deleted object that we hold and whose policy allows it": func(f Facts, a Action) bool {
 		return a != Delete || f.Deleted && f.HasFinalizer && f.May.Delete
@@ -94,7 +96,8 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a != Abandon || f.Doubt != Unconfirmed
 	},
 	"connection details are published only of what is ours, held and wanted": func(f Facts, a Action) bool {
-		return a != Publish || f.Presence != Unobserved && f.Presence == Present && f.Ownership == Ours && f.HasFinalizer &&
+		return a != Publish || f.Presence != Unobserved && f.Presence == Present && f.Ownership == Ours &&
+			f.HasFinalizer &&
 			!f.Deleted
 	},
 	"nobody is told that all is well before the Secret is written": func(f Facts, a Action) bool {

@@ -36,7 +36,8 @@ func mayLeave(f Facts) Leftover {
 // leaves: somebody has looked for the resource.
 func leaves(f Facts) Leftover {
 	switch {
-	case f.Presence == Present && f.Ownership == Ours, f.Presence == Absent && (f.Attempt != Settled || f.Doubt != NoDoubt):
+	case f.Presence == Present && f.Ownership == Ours,
+		f.Presence == Absent && (f.Attempt != Settled || f.Doubt != NoDoubt):
 		return MayRemain
 	default:
 		return NoneRemains

@@ -15,12 +15,14 @@ func TestUrgency(t *testing.T) {
 			PriorityFacts{Failed: true, Busy: true}, Retry, false},
 		"Busy": {"what is being made goes before what is as it should be",
 			PriorityFacts{Busy: true, Known: true}, Progress, false},
-		"Poll":             {"all was well", PriorityFacts{Healthy: true, Known: true}, Poll, false},
-		"AfterRestart":     {"all was well, and a thousand others are", PriorityFacts{Healthy: true}, Poll, true},
-		"Unlike":           {"an object that does not say that it is well is looked at", PriorityFacts{}, Poll, false},
-		"FailedBefore":     {"the process before failed", PriorityFacts{Healthy: true, Failed: true}, Retry, false},
-		"BusyBefore":       {"the process before began something", PriorityFacts{Healthy: true, Busy: true}, Progress, false},
-		"ChangedMeanwhile": {"somebody waits since the process before", PriorityFacts{Healthy: true, Requested: true}, User, false},
+		"Poll":         {"all was well", PriorityFacts{Healthy: true, Known: true}, Poll, false},
+		"AfterRestart": {"all was well, and a thousand others are", PriorityFacts{Healthy: true}, Poll, true},
+		"Unlike":       {"an object that does not say that it is well is looked at", PriorityFacts{}, Poll, false},
+		"FailedBefore": {"the process before failed", PriorityFacts{Healthy: true, Failed: true}, Retry, false},
+		"BusyBefore": {"the process before began something", PriorityFacts{Healthy: true, Busy: true},
+			Progress, false},
+		"ChangedMeanwhile": {"somebody waits since the process before",
+			PriorityFacts{Healthy: true, Requested: true}, User, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -206,7 +206,8 @@ func (t *Listing) Return() {
 // connection before that time and a tolerance; a little later for each, which random
 // in [0,1) says. It is not ok if there is no such round, or no list worth while.
 // Whoever has met at a list that could not be made is sent apart again.
-func (r *Cache) AlignPoll(connection string, now, due time.Time, tolerance time.Duration, random float64) (at time.Time, ok bool) {
+func (r *Cache) AlignPoll(connection string, now, due time.Time, tolerance time.Duration,
+	random float64) (at time.Time, ok bool) {
 	r.mu.Lock()
 	l := r.groups[connection]
 	broken, few := l != nil && l.broken > 0, l != nil && l.size <= max(l.pages, 1)

@@ -1,4 +1,4 @@
-// Package roll is for what the objects of one kind know together about the
+// Package listcache is for what the objects of one kind know together about the
 // connections they use: who is on which, under which external name; what a list
 // that they share has shown; and whether somebody tells what changes outside. It
 // asks nobody and wakes nobody: it says whose turn it is to do so. Start with New.

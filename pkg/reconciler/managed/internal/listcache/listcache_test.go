@@ -73,8 +73,11 @@ func TestConsult(t *testing.T) {
 		},
 		"twice": {
 			reason: "what is shown twice is one or the other",
-			given:  func(t *testing.T, r *Cache, a, _, _ *Member) { made(t, r, a, begin, []string{"x-b"}, []string{"x-b"}) },
-			want:   Lookup{Answer: Alone},
+			given: func(t *testing.T, r *Cache,
+				a, _, _ *Member) {
+				made(t, r, a, begin, []string{"x-b"}, []string{"x-b"})
+			},
+			want: Lookup{Answer: Alone},
 		},
 		"stale": {
 			reason: "an old list is of no use, and the next is not due",
@@ -248,7 +251,8 @@ func TestWatch(t *testing.T) {
 		t.Error("what happens from now on is told")
 	}
 	keys, ok := w.Changed("x-a", now.Add(time.Second))
-	if diff := cmp.Diff([]Key{{"default", "a"}}, keys); diff != "" || !ok || !r.Notified(a) || r.Notified(b) || r.Watched(a) {
+	if diff := cmp.Diff([]Key{{"default", "a"}}, keys); diff != "" || !ok || !r.Notified(a) || r.Notified(b) ||
+		r.Watched(a) {
 		t.Errorf("Changed(): -want +got\n%s", diff)
 	}
 	if keys, _ := w.Changed("foreign", later); len(keys) > 0 {

@@ -115,7 +115,8 @@ func makeMetrics(kind schema.GroupVersionKind, o Options) (*metrics, error) {
 	for i, step := range stepNames {
 		m.steps[i] = stepMetrics{took.WithLabelValues(name, step), failed.WithLabelValues(name, step)}
 	}
-	writes := s.counter("writes_total", "Writes that the API server answered, by kind, by what for, and by whether they changed anything.", "kind", "what", "changed")
+	writes := s.counter("writes_total", "Writes that the API server answered, by kind, by what for, and by whether "+
+		"they changed anything.", "kind", "what", "changed")
 	for i, what := range writeNames {
 		m.writes[i] = writeMetrics{writes.WithLabelValues(name, what, "true"), writes.WithLabelValues(name, what, "false")}
 	}
@@ -130,11 +131,13 @@ func makeMetrics(kind schema.GroupVersionKind, o Options) (*metrics, error) {
 
 // shared makes the metrics of what objects of a connection share.
 func (m *metrics) shared(s *shelf, kind string) {
-	listed := s.counter("listed_total", "Polls that a shared list was to serve, by kind and by what it said of the object.", "kind", "said")
+	listed := s.counter("listed_total", "Polls that a shared list was to serve, by kind and by what it said of the "+
+		"object.", "kind", "said")
 	for i, said := range listingNames {
 		m.listed[i] = listed.WithLabelValues(kind, said)
 	}
-	notified := s.counter("external_notifications_total", "Names of which an external system told a change, by kind and by what became of it.", "kind", "result")
+	notified := s.counter("external_notifications_total", "Names of which an external system told a change, by kind "+
+		"and by what became of it.", "kind", "result")
 	for i, result := range notificationNames {
 		m.notified[i] = notified.WithLabelValues(kind, result)
 	}

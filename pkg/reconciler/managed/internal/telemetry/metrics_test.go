@@ -125,7 +125,8 @@ func TestRecordersOfOneKindShare(t *testing.T) {
 	objects.Clear()
 	h.expect("after one stopped", map[string]string{"resource_exists": "1"})
 
-	same, err := New(schema.GroupVersionKind{Group: boat.Group, Version: boat.Version, Kind: "Pier"}, Options{Registerer: h.registry})
+	same, err := New(schema.GroupVersionKind{Group: boat.Group, Version: boat.Version, Kind: "Pier"},
+		Options{Registerer: h.registry})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,8 @@ func TestADefaultServes(t *testing.T) {
 
 func TestATakenNameIsToldAndDoesNoHarm(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "moorage_managed_resource_ready", Help: "Not ours."}))
+	registry.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "moorage_managed_resource_ready",
+		Help: "Not ours."}))
 	r, err := New(boat, Options{Registerer: registry})
 	if err == nil || !strings.Contains(err.Error(), "cannot register metric moorage_managed_resource_ready") {
 		t.Fatalf("error %v", err)

@@ -34,7 +34,8 @@ func TestALifeIsTimed(t *testing.T) {
 		mg.SetConditions(commonv1.Creating(), commonv1.ReconcileSuccess())
 	})
 	h.expect("creating", map[string]string{
-		"resource_exists": "1", "resource_ready": "0", "resource_synced": "1", toReconcile: "1 in 3s", toReadiness: "0 in 0s",
+		"resource_exists": "1", "resource_ready": "0", "resource_synced": "1", toReconcile: "1 in 3s",
+		toReadiness: "0 in 0s",
 	})
 	h.wait(time.Minute)
 	h.pass(mg, func() { mg.SetConditions(commonv1.Available()) })
@@ -44,7 +45,9 @@ func TestALifeIsTimed(t *testing.T) {
 	h.pass(mg, func() { mg.SetConditions(commonv1.Unavailable(), commonv1.ReconcileError(errors.New("boom"))) })
 	h.expect("failing", map[string]string{"resource_exists": "1", "resource_ready": "0", "resource_synced": "0"})
 	h.pass(mg, func() { mg.SetConditions(commonv1.Available(), commonv1.ReconcileSuccess()) })
-	h.expect("ready again is not the first time", map[string]string{"resource_ready": "1", "resource_synced": "1", toReadiness: "1 in 64s"})
+	h.expect("ready again is not the first time", map[string]string{
+		"resource_ready": "1", "resource_synced": "1", toReadiness: "1 in 64s",
+	})
 
 	mg.SetDeletionTimestamp(new(metav1.NewTime(h.clock.Now())))
 	h.wait(7 * time.Second)
@@ -52,7 +55,10 @@ func TestALifeIsTimed(t *testing.T) {
 	h.expect("deleting", map[string]string{"resource_exists": "1", "resource_ready": "0", deletion: "0 in 0s"})
 	h.Deleted(h.of(mg), mg)
 	h.Seen(h.of(mg), mg)
-	h.expect("deleted", map[string]string{"resource_exists": "0", "resource_ready": "0", "resource_synced": "0", deletion: "1 in 7s", toReadiness: "1 in 64s"})
+	h.expect("deleted", map[string]string{
+		"resource_exists": "0", "resource_ready": "0", "resource_synced": "0", deletion: "1 in 7s",
+		toReadiness: "1 in 64s",
+	})
 	h.objects.Forget(key(mg))
 	h.expect("gone", map[string]string{"resource_exists": "0"})
 }
@@ -116,7 +122,9 @@ func TestRestarts(t *testing.T) {
 }
 
 func found(t time.Time) commonv1.Condition {
-	return at(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved}, t)
+	return at(commonv1.Condition{
+		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved,
+	}, t)
 }
 
 // TestReadinessIsCountedOnceAcrossRestarts lets each process meet the object that the one before left.
@@ -129,7 +137,10 @@ func TestReadinessIsCountedOnceAcrossRestarts(t *testing.T) {
 		h.objects.Clear()
 		h.restart()
 	}
-	h.expect("five processes", map[string]string{toReconcile: "1 in 60s", toReadiness: "1 in 60s", "resource_exists": "0", "resource_ready": "0"})
+	h.expect("five processes", map[string]string{
+		toReconcile: "1 in 60s", toReadiness: "1 in 60s", "resource_exists": "0",
+		"resource_ready": "0",
+	})
 }
 
 func TestOneNameInTwoNamespaces(t *testing.T) {
@@ -155,7 +166,10 @@ func TestAnotherObjectUnderTheSameName(t *testing.T) {
 	fresh.CreationTimestamp = metav1.NewTime(h.clock.Now())
 	h.wait(time.Second)
 	h.pass(fresh)
-	h.expect("replaced", map[string]string{"resource_exists": "1", "resource_ready": "0", "resource_synced": "0", toReconcile: "1 in 1s"})
+	h.expect("replaced", map[string]string{
+		"resource_exists": "1", "resource_ready": "0", "resource_synced": "0",
+		toReconcile: "1 in 1s",
+	})
 	h.Seen(remembered, old)
 	h.Compared(remembered, old, Differs)
 	h.expect("what is said of the old one is not the new one's", map[string]string{"resource_ready": "0", changed: "0"})
@@ -170,7 +184,8 @@ func TestClocksMayDisagree(t *testing.T) {
 	timeless := made("2")
 	timeless.Name, timeless.CreationTimestamp = "timeless", metav1.Time{}
 	h.pass(timeless)
-	h.expect("no time is negative, and none is without a beginning", map[string]string{toReconcile: "1 in 0s", "resource_exists": "2"})
+	h.expect("no time is negative, and none is without a beginning",
+		map[string]string{toReconcile: "1 in 0s", "resource_exists": "2"})
 }
 
 func failing(generation int64) commonv1.Condition {
@@ -207,8 +222,9 @@ func TestDrift(t *testing.T) {
 		},
 		"Lasting": {
 			reason: "One that is not corrected is one, however often it is seen.",
-			looks:  []look{{0, 1, []Finding{Same}}, {time.Minute, 1, []Finding{Differs, Differs}}, {time.Minute, 1, []Finding{Differs}}},
-			want:   map[string]string{changed: "1", drift: "1 in 60s"},
+			looks: []look{{0, 1, []Finding{Same}}, {time.Minute, 1, []Finding{Differs, Differs}},
+				{time.Minute, 1, []Finding{Differs}}},
+			want: map[string]string{changed: "1", drift: "1 in 60s"},
 		},
 		"Vanished": {
 			reason: "What is gone has drifted too.",
@@ -242,10 +258,13 @@ func TestDrift(t *testing.T) {
 			want:       map[string]string{changed: "0"},
 		},
 		"RestartedWhileOutOfSync": {
-			reason:     "The drift was counted by the process before.",
-			conditions: []commonv1.Condition{synced(), {Type: commonv1.TypeUpToDate, Status: metav1.ConditionFalse, Reason: commonv1.ReasonUpdateRequested}},
-			looks:      []look{{time.Minute, 1, []Finding{Differs, Same}}},
-			want:       map[string]string{changed: "0"},
+			reason: "The drift was counted by the process before.",
+			conditions: []commonv1.Condition{synced(), {
+				Type: commonv1.TypeUpToDate, Status: metav1.ConditionFalse,
+				Reason: commonv1.ReasonUpdateRequested,
+			}},
+			looks: []look{{time.Minute, 1, []Finding{Differs, Same}}},
+			want:  map[string]string{changed: "0"},
 		},
 		"RestartedWhileFailing": {
 			reason:     "A pass that failed tells nothing of the resource.",
@@ -342,6 +361,7 @@ func TestManyPassesAtATime(t *testing.T) {
 	all.Wait()
 	h.expect("the last of each name", map[string]string{
 		"resource_exists": "8", "resource_ready": "8", toReconcile: "1600 in 0s", toReadiness: "1600 in 0s",
-		`passes_total{kind="Boat.harbour.example.org",outcome="kept"}`: "1600", `passes_in_flight{kind="Boat.harbour.example.org"}`: "0",
+		`passes_total{kind="Boat.harbour.example.org",outcome="kept"}`: "1600",
+		`passes_in_flight{kind="Boat.harbour.example.org"}`:            "0",
 	})
 }

@@ -130,7 +130,8 @@ func (h *harbour) expect(reason string, want map[string]string) {
 
 func made(uid string, conditions ...commonv1.Condition) *fake.Managed {
 	mg := &fake.Managed{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "default", Name: "boat", UID: types.UID(uid), Generation: 1, CreationTimestamp: metav1.NewTime(start),
+		Namespace: "default", Name: "boat", UID: types.UID(uid), Generation: 1,
+		CreationTimestamp: metav1.NewTime(start),
 	}}
 	mg.SetConditions(conditions...)
 

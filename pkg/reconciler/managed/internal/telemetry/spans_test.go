@@ -46,8 +46,11 @@ func (r recorder) Start(ctx context.Context, name string, o ...trace.SpanStartOp
 	defer r.mu.Unlock()
 	id := byte(len(r.spans) + 1)
 	s := &span{
-		name: name, kind: config.SpanKind(), begun: config.Timestamp(), parent: trace.SpanContextFromContext(ctx).SpanID(),
-		context:    trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{9}, SpanID: trace.SpanID{id}, TraceFlags: trace.FlagsSampled}),
+		name: name, kind: config.SpanKind(), begun: config.Timestamp(),
+		parent: trace.SpanContextFromContext(ctx).SpanID(),
+		context: trace.NewSpanContext(trace.SpanContextConfig{
+			TraceID: trace.TraceID{9}, SpanID: trace.SpanID{id}, TraceFlags: trace.FlagsSampled,
+		}),
 		attributes: config.Attributes(),
 	}
 	r.spans = append(r.spans, s)
@@ -87,7 +90,8 @@ func (s *span) String() string {
 		attributes = append(attributes, fmt.Sprintf("%s=%s", a.Key, a.Value.String()))
 	}
 
-	return fmt.Sprintf("%s (%s) below %d took %v [%s] %s", s.name, s.kind, s.parent[0], s.ended, strings.Join(attributes, " "), s.status)
+	return fmt.Sprintf("%s (%s) below %d took %v [%s] %s", s.name, s.kind, s.parent[0], s.ended,
+		strings.Join(attributes, " "), s.status)
 }
 
 func traced(r *recording) func(*Options) { return func(o *Options) { o.TracerProvider = r } }
@@ -108,7 +112,8 @@ func TestSpans(t *testing.T) {
 	}
 	pass.End("updating", errors.New("update failed: no quota"))
 	want := []string{
-		"reconcile Boat (internal) below 0 took [9s] [kind=Boat.harbour.example.org namespace=default name=boat uid=uid-1 outcome=updating] Error update failed: no quota",
+		"reconcile Boat (internal) below 0 took [9s] [kind=Boat.harbour.example.org namespace=default name=boat uid=uid-1 " +
+			"outcome=updating] Error update failed: no quota",
 		"connect (client) below 1 took [2s] [kind=Boat.harbour.example.org] ",
 		"observe (client) below 1 took [2s] [kind=Boat.harbour.example.org] ",
 		"update (client) below 1 took [2s] [kind=Boat.harbour.example.org] Error no quota",
@@ -130,7 +135,8 @@ func TestNoSecretReachesASpan(t *testing.T) {
 	const canary = "hunter2canary"
 	r := &recording{}
 	h := newHarbour(t, traced(r))
-	err := errors.Wrap(fmt.Errorf("dial nats://bob:%s@tide:4222: refused, password=%s", canary, canary), "cannot connect")
+	err := errors.Wrap(fmt.Errorf("dial nats://bob:%s@tide:4222: refused, password=%s", canary, canary),
+		"cannot connect")
 	ctx, pass := h.Begin(t.Context(), &Object{}, made("1"))
 	_, call := h.Step(ctx, Connect)
 	call.End(err)
@@ -169,7 +175,8 @@ func TestASlowCallLeadsToItsTrace(t *testing.T) {
 		for _, m := range f.GetMetric() {
 			for _, b := range m.GetHistogram().GetBucket() {
 				for _, l := range b.GetExemplar().GetLabel() {
-					traces = append(traces, fmt.Sprintf("%s le %g %s=%s", f.GetName(), b.GetUpperBound(), l.GetName(), l.GetValue()))
+					traces = append(traces, fmt.Sprintf("%s le %g %s=%s", f.GetName(), b.GetUpperBound(),
+						l.GetName(), l.GetValue()))
 				}
 			}
 		}
