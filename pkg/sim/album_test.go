@@ -190,20 +190,20 @@ func TestFromTheBeginning(t *testing.T) {
 func TestWhatIsInAPicture(t *testing.T) {
 	for of, decided := range map[reflect.Type][]string{
 		reflect.TypeFor[managed.Reconciler](): {
-			"memory", // is in the picture
+			"objects", // is in the picture
 			// are set when it is made
 			"of", "empty", "cluster", "client", "connecter", "initializers", "resolver", "publisher", "finalizer",
 			"critical", "guards", "restoreElsewhere", "recreateOnRequest", "unchecked", "timeout", "pollInterval",
 			"minPollInterval",
 			"grace", "volatileInterval", "pollIntervalHook", "named", "tokens", "strictCreateErrors",
-			"detailsOfCreation", "guarded", "adoption", "bulk", "staleness", "notifier", "pollWhenTold",
+			"detailsOfCreation", "guarded", "adoption", "bulk", "staleness", "notifier", "watchedPollInterval",
 			"fence", "lease", "volatile", "ignoredFinalizers", "predecessors", "retired", "supported", "orphaned",
-			"deletionPolicy", "kstatus", "spread", "log", "record", "warn", "changes", "clock", "made", "elected",
+			"deletionPolicy", "kstatus", "spread", "log", "recorder", "warningRecorder", "changes", "clock", "createdAt", "elected",
 			"began", "random",
 			"secretType", "provider", "providerVersion", "observability", "watches", "states",
 			// are nothing, or nobody's business, in a world of which pictures are taken
-			"graph", "tracker", "watching", "restores", "calls", "passes", "leave", "limits", "roll", "waker",
-			"pruned", "telemetry", "pace", "untold",
+			"graph", "tracker", "watching", "restores", "calls", "inFlight", "stopRestoreWatch", "limits", "lists", "waker",
+			"pruned", "telemetry", "pace", "createErrorLog",
 		},
 		reflect.TypeFor[process](): {
 			"number", "began", "clock", "dead", "cache", "queue", "knows", "turns", "mutations", "snatched", "tried",

@@ -141,14 +141,15 @@ func TestAStatusThatCannotBeEncodedIsNotWritten(t *testing.T) {
 	}
 	broken := size(2)
 	broken.Status.Bad = "x"
-	for name, p := range map[string]*pass{
-		"what this pass has read":  {mg: size(2), read: broken, newest: size(3)},
-		"what this pass tells":     {mg: broken, read: size(2), newest: size(3)},
-		"the same, nothing is new": {mg: broken, read: size(2)},
-		"what is there now":        {mg: size(2), read: size(1), newest: broken},
+	for name, tc := range map[string]struct{ mg, read, newest *badlyTold }{
+		"what this pass has read":  {size(2), broken, size(3)},
+		"what this pass tells":     {broken, size(2), size(3)},
+		"the same, nothing is new": {broken, size(2), nil},
+		"what is there now":        {size(2), size(1), broken},
 	} {
-		if p.r, p.state = endingPass().r, (&objectState{}).acquire(); p.newest == nil {
-			p.newest = p.read
+		p := passOver(endingPass().r, tc.read, tc.mg, (&objectState{}).acquire())
+		if tc.newest != nil {
+			p.newest = tc.newest
 		}
 		c := &statusClient{answer: func(*fake.Managed) error { return nil }}
 		p.r.client = c

@@ -1,13 +1,16 @@
 package managed
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -26,111 +29,6 @@ var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 	lifecycle.Create:           (*pass).create,
 	lifecycle.Update:           (*pass).update,
 	lifecycle.Delete:           (*pass).delete,
-}
-
-func (p *pass) observe(ctx context.Context) error {
-	if err := p.preparedOrStored(ctx); err != nil {
-		return err
-	}
-	if err := p.connectOrStore(ctx); err != nil {
-		return err
-	}
-	if err := p.writeUnwritten(ctx); err != nil { // whose text may bear what only the client knows to be secret
-		return err
-	}
-	if err := p.storePending(ctx); err != nil {
-		return err
-	}
-	if p.causeUnchanged() {
-		return errCauseUnchanged
-	}
-	if err := p.inherit(ctx); err != nil {
-		return err
-	}
-	if err := p.recover(ctx); err != nil {
-		return err
-	}
-	o, err := p.observeOrRecover(ctx)
-	if err != nil || p.operation != nil {
-		return err
-	}
-	p.observation, p.observed, p.observedOnce = o, true, true
-	if !o.ResourceExists && p.inherited == "" {
-		if err := p.inherit(ctx); err != nil {
-			return err
-		}
-	}
-	stranger := p.notOwned()
-	if p.clearDoubts(stranger); !stranger {
-		p.compare(o)
-		if o.ResourceExists {
-			p.rememberFound()
-		}
-	}
-	if err := p.warnLostDetails(ctx); err != nil {
-		return err
-	}
-	p.detailsPending = p.unpublished()
-	p.warnOldSecret()
-	if p.lateInitPatch, err = p.lateFields(); err != nil {
-		return observing.failed(err)
-	}
-	if o.ResourceExists && !o.ResourceUpToDate && o.Diff != "" {
-		p.log().Debug("External resource differs from desired state", "diff", p.mask().String(o.Diff))
-	}
-
-	return nil
-}
-
-// connectOrStore connects. Where that fails, what was put back of the record is stored all the same: this
-// process may end before it can connect.
-func (p *pass) connectOrStore(ctx context.Context) error {
-	err := p.connect(ctx)
-	if err == nil {
-		return nil
-	}
-	if unstored := p.storeRestored(ctx); unstored != nil {
-		return unstored
-	}
-
-	return connecting.failed(err)
-}
-
-func (p *pass) connect(ctx context.Context) error {
-	if p.external != nil {
-		return nil
-	}
-	own, _ := withDeadline(ctx, callDeadline(ctx)) // it ends with the pass: a client may keep it for later calls
-	var c ExternalClient
-	err := p.instrumentGuarded(own, telemetry.Connect, func(ctx context.Context) (err error) {
-		if c, err = p.r.connecter.Connect(ctx, p.mg); err == nil && c != nil {
-			p.inspect(c)
-		}
-
-		return err
-	})
-	if err != nil {
-		return p.connectFailed(ctx, err)
-	}
-	if c == nil {
-		return errors.New("the connecter returned no client and no error")
-	}
-	p.external = instrumentedClient{timeoutClient{c, callDeadline(ctx), p}, p}
-	if p.r.changes != nil {
-		p.external = changeLogClient{p.external, p}
-	}
-	p.external = fencedClient{p.external, p}
-	if p.bindConnection(); p.gate != nil {
-		p.external = rateLimitedClient{p.external, p}
-	}
-	p.subscribe(ctx)
-	if err := p.checkBackend(); err != nil {
-		p.external = nil // nothing is to be called
-
-		return err
-	}
-
-	return nil
 }
 
 // claim makes an object the owner of a resource that exists: it stores the
@@ -181,7 +79,7 @@ func (p *pass) adopts() bool {
 }
 
 // addFinalizer adds the finalizer of the author, or prepares ours to be stored.
-func (p *pass) addFinalizer(ctx context.Context) error {
+func (p *object) addFinalizer(ctx context.Context) error {
 	if p.r.finalizer == nil || p.finalizerAdded {
 		return nil
 	}
@@ -304,7 +202,7 @@ func (p *pass) prepareCreate(ctx context.Context) error {
 // checkLive makes sure, once for each object in the life of the process, that the
 // object is what was read: where nothing had to be written before a create,
 // nothing has failed on a stale read.
-func (p *pass) checkLive(ctx context.Context) error {
+func (p *object) checkLive(ctx context.Context) error {
 	if p.state.Live {
 		return nil
 	}
@@ -361,7 +259,7 @@ func (p *pass) delete(ctx context.Context) error {
 }
 
 // removeFinalizer removes the finalizer. An object that is gone needs no more.
-func (p *pass) removeFinalizer(ctx context.Context) error {
+func (p *creationRecord) removeFinalizer(ctx context.Context) error {
 	if may := p.may(); may.Delete { // an orphan is left behind in any case
 		p.abandon()
 	}
@@ -382,4 +280,50 @@ func (p *pass) removeFinalizer(ctx context.Context) error {
 	}
 
 	return removingFinalizer.failed(err)
+}
+
+// ask makes sure that an answer of the user can be told from a replace, before the condition asks
+// to remove the record of a creation: the object gets a note that the condition does not ask to remove.
+// The condition Created then says which creation that is. An object that another runtime has
+// marked gets none, unless predecessors are known: then the note tells that their marks were taken over, once
+// the user has removed these. What a predecessor has created since is answered by its annotations, or by the
+// external name.
+func (p *pass) ask(ctx context.Context) error {
+	mark := p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+	noted := (mark != "" || len(p.r.predecessors) > 0) && p.lastFacts.Attempt != lifecycle.Superseded
+	if err := p.storeQuestion(ctx, noted); err != nil || !noted {
+		return cmp.Or(err, p.publishErr)
+	}
+	if found, _ := p.observedInStatus(creation(p.mg, p.mg)); found ||
+		mark == "" { // under another name: that one was claimed, and no other
+		return p.publishErr
+	}
+	text := objectstate.CreationRef{Mark: mark, Name: meta.GetExternalName(p.mg)}.String()
+	p.setCondition(commonv1.Condition{
+		Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown,
+		Reason: commonv1.ReasonUnresolved, Message: text,
+	})
+
+	return p.publishErr
+}
+
+// storeQuestion stores the note on the object whose user is asked, if it is to have one, and the finalizer
+// if the object does not have it: until the user answers, an external resource may exist that is to be
+// deleted with the object. Without a finalizer, an answer about a creation of another runtime would be
+// taken for a replace. An object without a note gets the finalizer alone: its external name is not decided.
+func (p *pass) storeQuestion(ctx context.Context, noted bool) error {
+	if !p.lastFacts.HasFinalizer {
+		if err := p.addFinalizer(ctx); err != nil {
+			return finalizing.failed(err)
+		}
+	}
+	desired, changed := clone(p.mg), noted && p.recordQuestion()
+	switch {
+	case changed || noted && !p.lastFacts.HasFinalizer:
+		return updatingObject.failed(p.store(ctx, telemetry.Result))
+	case !noted && !p.lastFacts.HasFinalizer && p.ensureFinalizer(desired):
+		return updatingObject.failed(p.replaceFinalizers(ctx, desired))
+	default:
+		return nil
+	}
 }

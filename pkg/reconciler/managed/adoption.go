@@ -49,7 +49,7 @@ var adoptions = map[string]lifecycle.Adoption{
 
 // adoption returns the adoption policy that the object asks for, and what of it is
 // allowed for what was found.
-func (p *pass) adoption() (asked, allowed lifecycle.Adoption) {
+func (p *creationRecord) adoption() (asked, allowed lifecycle.Adoption) {
 	if p.takesOverRestored() {
 		return lifecycle.AdoptForce, lifecycle.AdoptForce
 	}
@@ -59,7 +59,7 @@ func (p *pass) adoption() (asked, allowed lifecycle.Adoption) {
 }
 
 // policyOfAdoption returns the adoption policy that the object names, or else the default.
-func (p *pass) policyOfAdoption() lifecycle.Adoption {
+func (p *creationRecord) policyOfAdoption() lifecycle.Adoption {
 	if own := meta.GetAdoptionPolicy(p.mg); own != "" {
 		return adoptions[own]
 	}
@@ -70,7 +70,7 @@ func (p *pass) policyOfAdoption() lifecycle.Adoption {
 // sameNamespace says whether what was found is known to belong to an object of the same namespace, or,
 // where there is none, to one of the same kind and name: that two objects have no namespace
 // says nothing of who may edit them.
-func (p *pass) sameNamespace() bool {
+func (p *creationRecord) sameNamespace() bool {
 	found, namespace := p.observation.OwnerStamp, p.mg.GetNamespace()
 	if namespace == "" {
 		return found.names(p.stampOfKey())
@@ -82,7 +82,7 @@ func (p *pass) sameNamespace() bool {
 // notOwned says whether what was found is not ours to change. A mark of creation
 // or adoption counts for the name it was made for, which the object tells once it
 // was found: another name than the stored one has to be claimed anew.
-func (p *pass) notOwned() bool {
+func (p *creationRecord) notOwned() bool {
 	owner, matches := lifecycle.Owner(p.observation.Owner), p.observation.ResourceUpToDate
 	_, adoption := p.adoption()
 	if !lifecycle.NotOwned(owner, false, adoption, matches) { // whatever the marks say, which takes longer to find out
@@ -102,7 +102,7 @@ func (p *pass) notOwned() bool {
 
 // namedByUser says whether the external name is of no creation that is recorded: its user may have set it, in
 // place of a creation that came to nothing, or as the answer to what became of one.
-func (p *pass) namedByUser() bool {
+func (p *creationRecord) namedByUser() bool {
 	id, _ := attemptOf(p.mg)
 	over := id != "" && !copied(p.mg, id) && !lost(p.mg)
 	begun := id != "" || !meta.GetExternalCreatePending(p.mg).IsZero()
@@ -112,7 +112,7 @@ func (p *pass) namedByUser() bool {
 
 // notAllowed says of a stranger's resource why the adoption policy of the object does
 // not take it over, if it would but for its bound. Otherwise it returns nothing.
-func (p *pass) notAllowed() string {
+func (p *creationRecord) notAllowed() string {
 	owner := lifecycle.Owner(p.observation.Owner)
 	asked, allowed := p.adoption()
 	if asked == allowed || lifecycle.NotOwned(owner, false, asked, p.observation.ResourceUpToDate) {

@@ -2,7 +2,6 @@ package managed
 
 import (
 	"cmp"
-	"context"
 	"strings"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -34,56 +32,10 @@ const (
 		": a replace, which takes all annotations, is not taken for an answer)"
 )
 
-// ask makes sure that an answer of the user can be told from a replace, before the condition asks
-// to remove the record of a creation: the object gets a note that the condition does not ask to remove.
-// The condition Created then says which creation that is. An object that another runtime has
-// marked gets none, unless predecessors are known: then the note tells that their marks were taken over, once
-// the user has removed these. What a predecessor has created since is answered by its annotations, or by the
-// external name.
-func (p *pass) ask(ctx context.Context) error {
-	mark := p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
-	noted := (mark != "" || len(p.r.predecessors) > 0) && p.lastFacts.Attempt != lifecycle.Superseded
-	if err := p.storeQuestion(ctx, noted); err != nil || !noted {
-		return cmp.Or(err, p.publishErr)
-	}
-	if found, _ := p.observedInStatus(creation(p.mg, p.mg)); found ||
-		mark == "" { // under another name: that one was claimed, and no other
-		return p.publishErr
-	}
-	text := objectstate.CreationRef{Mark: mark, Name: meta.GetExternalName(p.mg)}.String()
-	p.setCondition(commonv1.Condition{
-		Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown,
-		Reason: commonv1.ReasonUnresolved, Message: text,
-	})
-
-	return p.publishErr
-}
-
-// storeQuestion stores the note on the object whose user is asked, if it is to have one, and the finalizer
-// if the object does not have it: until the user answers, an external resource may exist that is to be
-// deleted with the object. Without a finalizer, an answer about a creation of another runtime would be
-// taken for a replace. An object without a note gets the finalizer alone: its external name is not decided.
-func (p *pass) storeQuestion(ctx context.Context, noted bool) error {
-	if !p.lastFacts.HasFinalizer {
-		if err := p.addFinalizer(ctx); err != nil {
-			return finalizing.failed(err)
-		}
-	}
-	desired, changed := clone(p.mg), noted && p.recordQuestion()
-	switch {
-	case changed || noted && !p.lastFacts.HasFinalizer:
-		return updatingObject.failed(p.store(ctx, telemetry.Result))
-	case !noted && !p.lastFacts.HasFinalizer && p.ensureFinalizer(desired):
-		return updatingObject.failed(p.replaceFinalizers(ctx, desired))
-	default:
-		return nil
-	}
-}
-
 // recordQuestion gives the object the note that its user is asked, and says whether that changed it. The note has the
 // time of the creation in question: the user was not asked about what a predecessor has created later. Where
 // predecessors are known, a question about a later creation moves the time: the answer holds for its marks, too.
-func (p *pass) recordQuestion() bool {
+func (p *creationRecord) recordQuestion() bool {
 	said, about := questionNote(p.mg)
 	last := latest(meta.GetExternalCreateSucceeded(p.mg), meta.GetExternalCreatePending(p.mg))
 	if said != "" && (len(p.r.predecessors) == 0 || !last.After(about)) {
@@ -116,7 +68,7 @@ func questionNote(mg resource.Managed) (said string, about time.Time) {
 // answered returns what the user has said, if a condition asks for an answer, or asked before. Another failure
 // since, a pause, or a call that does not return takes the place of the question, but not that of the
 // condition Created.
-func (p *pass) answered() lifecycle.Answer {
+func (p *creationRecord) answered() lifecycle.Answer {
 	synced := p.mg.GetCondition(commonv1.TypeSynced)
 	told := p.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved
 	asked := strings.HasPrefix(synced.Message, textUnresolved) || strings.HasPrefix(synced.Message, textUnseen) ||
@@ -144,7 +96,7 @@ func (p *pass) answered() lifecycle.Answer {
 // applyAnswer makes the memory of a creation what its user says. What a replace took, and this process
 // does not know, is read from the condition Created. Objects that another runtime has marked
 // have no id of an attempt: that one was begun is all there was to know.
-func (p *pass) applyAnswer(answer lifecycle.Answer) {
+func (p *creationRecord) applyAnswer(answer lifecycle.Answer) {
 	switch answer {
 	case lifecycle.Unanswered:
 	case lifecycle.GivenUp:
@@ -175,7 +127,7 @@ func (o *objectState) remembersCreation() bool {
 
 // readCreationFromStatus reads from the condition Created which creation the user is asked about, if the
 // memory knows of none.
-func (p *pass) readCreationFromStatus() {
+func (p *creationRecord) readCreationFromStatus() {
 	if p.state.remembersCreation() {
 		return
 	}
@@ -194,7 +146,7 @@ func (p *pass) readCreationFromStatus() {
 }
 
 // asksAgain returns what the condition adds after a replace has taken all annotations once.
-func (p *pass) asksAgain() string {
+func (p *creationRecord) asksAgain() string {
 	if said, _ := questionNote(p.mg); said != notedTaken {
 		return ""
 	}

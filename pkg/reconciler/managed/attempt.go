@@ -61,7 +61,7 @@ func ownMark(mg resource.Managed) (digits [8]byte) {
 // nextAttempt returns the id of the attempt that is about to be made: that of the
 // last one if its result is not known and the same token leads to the same
 // resource.
-func (p *pass) nextAttempt() string {
+func (p *clientSession) nextAttempt() string {
 	if id, _ := attemptOf(p.mg); id != "" && p.class() == lifecycle.Token && (p.unresolved() || p.createdUnobserved()) {
 		p.repeatsAttempt = true
 
@@ -132,7 +132,7 @@ func isFailed(attempt any) bool {
 // sameAttempt returns the object as the API server has it now, and whether it is marked
 // with the attempt that this pass knows of: as it was begun last, and as far as it is
 // known what became of it.
-func (p *pass) sameAttempt(ctx context.Context) (live resource.Managed, same bool, err error) {
+func (p *object) sameAttempt(ctx context.Context) (live resource.Managed, same bool, err error) {
 	live, err = p.readLive(ctx)
 	if err != nil {
 		return nil, false, err
@@ -166,7 +166,7 @@ func abandoned(mg resource.Managed) bool {
 }
 
 // abandon tells that what the last attempt may have led to is given up.
-func (p *pass) abandon() {
+func (p *creationRecord) abandon() {
 	if !abandoned(p.mg) {
 		return
 	}
@@ -204,7 +204,7 @@ func unresolved(mg resource.Managed) bool {
 
 // unresolved says the same of the object of the pass, and of an attempt that it has inherited.
 // An attempt for which this process did not call Create has no result to wait for.
-func (p *pass) unresolved() bool {
+func (p *creationRecord) unresolved() bool {
 	id, _ := attemptOf(p.mg)
 
 	return lost(p.mg) && (p.inherited == id || !copied(p.mg, id)) && !p.uncalled()
@@ -240,7 +240,7 @@ func creation(mg, named resource.Managed) objectstate.CreationRef {
 
 // observedInStatus reports whether the status tells that an observation has found what a creation led to,
 // and whether it did so under the name that it has now.
-func (p *pass) observedInStatus(this objectstate.CreationRef) (creation, name bool) {
+func (p *creationRecord) observedInStatus(this objectstate.CreationRef) (creation, name bool) {
 	told := p.mg.GetCondition(commonv1.TypeCreated)
 	if told.Status != metav1.ConditionTrue {
 		return false, false
@@ -252,7 +252,7 @@ func (p *pass) observedInStatus(this objectstate.CreationRef) (creation, name bo
 // recordResult stores what Create did to the annotations and how it ended. With
 // a name of our own choice the result need not be marked: a repeated Create is
 // harmless. It goes on when ctx is cancelled.
-func (p *pass) recordResult(ctx context.Context, before map[string]string, err error) error {
+func (p *clientSession) recordResult(ctx context.Context, before map[string]string, err error) error {
 	ended := false
 	defer func() {
 		if ended || errors.Is(err, errFenced) {
@@ -294,7 +294,7 @@ func (p *pass) recordResult(ctx context.Context, before map[string]string, err e
 }
 
 // writeResult stores changes of annotations that tell how a Create ended.
-func (p *pass) writeResult(ctx context.Context, changes map[string]any) error {
+func (p *creationRecord) writeResult(ctx context.Context, changes map[string]any) error {
 	if err := p.checkName(changes); err != nil || len(changes) == 0 {
 		return err
 	}
@@ -312,7 +312,7 @@ func (p *pass) writeResult(ctx context.Context, changes map[string]any) error {
 // recordByAuthor lets the author's updater store the annotations. The updater
 // may replace the object it is given, so it gets a copy. It writes over whatever
 // there is: that a creation came to nothing is given to it only after a look.
-func (p *pass) recordByAuthor(ctx context.Context, changes map[string]any) error {
+func (p *creationRecord) recordByAuthor(ctx context.Context, changes map[string]any) error {
 	if isFailed(changes[meta.AnnotationKeyCreateAttempt]) {
 		var same bool
 		err := persistently(ctx, func(ctx context.Context) (err error) {

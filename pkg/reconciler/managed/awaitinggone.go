@@ -4,7 +4,7 @@ import "fmt"
 
 // whyKept says what a deleted object waits for before it goes, although its external resource is not found, or is not
 // ours any more, and for how long. It does not change while the object waits, so that it is written once.
-func (p *pass) whyKept() string {
+func (p *search) whyKept() string {
 	switch {
 	case p.searchedFirst:
 		return fmt.Sprintf("%s; until %s after the election the object stays", textRecordLost, p.recoveryWindow)

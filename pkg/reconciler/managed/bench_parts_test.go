@@ -26,11 +26,10 @@ func halfwayPass() *pass {
 	r := &Reconciler{clock: clock.RealClock{}, createdAt: time.Now().Add(-time.Hour), grace: time.Second}
 	read := clone(v)
 
-	return &pass{
-		r: r, mg: v, read: read, newest: read, generation: 1,
-		state:    (&objectState{State: objectstate.State{Seen: creation(v, v)}}).acquire(),
-		observed: true, observation: ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
-	}
+	p := passOver(r, read, v, (&objectState{State: objectstate.State{Seen: creation(v, v)}}).acquire())
+	p.observed, p.observation = true, ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
+
+	return p
 }
 
 // What the benchmarks measure is what nearly all passes do.

@@ -9,7 +9,6 @@ import (
 	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
-	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // How long a pass waits for a sink that is not behind a queue.
@@ -31,32 +30,8 @@ func WithProvider(name, version string) ReconcilerOption {
 	return func(r *Reconciler) { r.provider, r.providerVersion = name, version }
 }
 
-// A changeLogClient client notes the changes that are made with it.
-type changeLogClient struct {
-	ExternalClient
-
-	pass *pass
-}
-
-func (l changeLogClient) Create(ctx context.Context, mg resource.Managed) error {
-	id, _ := attemptOf(mg)
-
-	return l.pass.recordChange(ctx, changelog.OperationCreate, id,
-		func(ctx context.Context) error { return l.ExternalClient.Create(ctx, mg) })
-}
-
-func (l changeLogClient) Update(ctx context.Context, mg resource.Managed) error {
-	return l.pass.recordChange(ctx, changelog.OperationUpdate, "",
-		func(ctx context.Context) error { return l.ExternalClient.Update(ctx, mg) })
-}
-
-func (l changeLogClient) Delete(ctx context.Context, mg resource.Managed) error {
-	return l.pass.recordChange(ctx, changelog.OperationDelete, "",
-		func(ctx context.Context) error { return l.ExternalClient.Delete(ctx, mg) })
-}
-
 // recordChange makes a change and notes it, to be told at the end.
-func (p *pass) recordChange(ctx context.Context, operation changelog.Operation, attempt string,
+func (p *journal) recordChange(ctx context.Context, operation changelog.Operation, attempt string,
 	call func(context.Context) error) error {
 	before, err := changelog.Image(p.mg, p.mask())
 	if err != nil {
@@ -80,7 +55,7 @@ func (p *pass) recordChange(ctx context.Context, operation changelog.Operation, 
 }
 
 // logChanges tells the sink what was changed.
-func (p *pass) logChanges(ctx context.Context) {
+func (p *journal) logChanges(ctx context.Context) {
 	if len(p.changes) == 0 {
 		return
 	}
@@ -99,7 +74,7 @@ func (p *pass) logChanges(ctx context.Context) {
 }
 
 // send an entry to the sink, which may do what it likes but stop the pass.
-func (p *pass) send(ctx context.Context, e changelog.Entry) (err error) {
+func (p *journal) send(ctx context.Context, e changelog.Entry) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = errors.Errorf("the sink panicked: %v", v)

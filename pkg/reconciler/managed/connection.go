@@ -66,7 +66,7 @@ var callPriorities = map[lifecycle.Priority]gates.Priority{
 
 // inspect learns what a client can do beyond what it must. That is a part of Connect: a method
 // of the client that panics fails to connect.
-func (p *pass) inspect(c ExternalClient) {
+func (p *clientSession) inspect(c ExternalClient) {
 	if d, ok := unwrap.As[ExternalDisconnecter](c); ok {
 		p.disconnects = append(p.disconnects, d)
 	}
@@ -86,7 +86,7 @@ func (p *pass) inspect(c ExternalClient) {
 }
 
 // bindConnection joins those whose calls go over the same connection.
-func (p *pass) bindConnection() {
+func (p *clientSession) bindConnection() {
 	if p.connection.Name == "" {
 		p.connection.Name = connectionName(p.mg)
 	}
@@ -101,7 +101,7 @@ func (p *pass) bindConnection() {
 
 // connectFailed returns why there is no client. What is wrong with the connection as a
 // whole is learnt by its gate, as from any other call.
-func (p *pass) connectFailed(ctx context.Context, err error) error {
+func (p *clientSession) connectFailed(ctx context.Context, err error) error {
 	if p.r.limits == nil || !classify(err).shared {
 		return err
 	}
@@ -139,7 +139,7 @@ func connectionName(mg resource.Managed) string {
 
 // acquireToken returns leave for one call, to be given back with what came of it, or an
 // error if the call must not be made now.
-func (p *pass) acquireToken(ctx context.Context) (release func(error), err error) {
+func (p *clientSession) acquireToken(ctx context.Context) (release func(error), err error) {
 	release, err = p.waitForToken(ctx, p.admitted)
 	p.admitted = p.admitted || err == nil
 
@@ -147,7 +147,7 @@ func (p *pass) acquireToken(ctx context.Context) (release func(error), err error
 }
 
 // waitForToken asks the gate. A call that continues what has begun is not held up.
-func (p *pass) waitForToken(ctx context.Context, continues bool) (release func(error), err error) {
+func (p *clientSession) waitForToken(ctx context.Context, continues bool) (release func(error), err error) {
 	if p.gate == nil {
 		return func(error) {}, nil
 	}
@@ -172,7 +172,7 @@ func (p *pass) waitForToken(ctx context.Context, continues bool) (release func(e
 }
 
 // call makes a call for which there is leave.
-func (p *pass) call(release func(error), do func() error) error {
+func (p *clientSession) call(release func(error), do func() error) error {
 	err := context.Canceled // what panics has shown nothing
 	defer func() { release(err) }()
 	answer := do()
@@ -183,46 +183,5 @@ func (p *pass) call(release func(error), do func() error) error {
 	return answer
 }
 
-// A rateLimitedClient client makes no call without leave.
-type rateLimitedClient struct {
-	ExternalClient
-
-	pass *pass
-}
-
-func (l rateLimitedClient) Observe(ctx context.Context, mg resource.Managed) (o ExternalObservation, err error) {
-	release, err := l.pass.acquireToken(ctx)
-	if err != nil {
-		return o, err
-	}
-	err = l.pass.call(release, func() (err error) {
-		o, err = l.ExternalClient.Observe(ctx, mg)
-
-		return err
-	})
-
-	return o, err
-}
-
-// Create has the leave that was asked for before anything was written.
-func (l rateLimitedClient) Create(ctx context.Context, mg resource.Managed) error {
-	return l.pass.call(l.pass.createToken, func() error { return l.ExternalClient.Create(ctx, mg) })
-}
-
-func (l rateLimitedClient) Update(ctx context.Context, mg resource.Managed) error {
-	release, err := l.pass.acquireToken(ctx)
-	if err != nil {
-		return err
-	}
-
-	return l.pass.call(release, func() error { return l.ExternalClient.Update(ctx, mg) })
-}
-
-func (l rateLimitedClient) Delete(ctx context.Context, mg resource.Managed) error {
-	release, err := l.pass.acquireToken(ctx)
-	if err != nil {
-		return err
-	}
-
-	return l.pass.call(release, func() error { return l.ExternalClient.Delete(ctx, mg) })
-}
+// callCreate makes a call of Create with the token that was acquired before anything was written.
+func (p *clientSession) callCreate(do func() error) error { return p.call(p.createToken, do) }

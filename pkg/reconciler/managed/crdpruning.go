@@ -21,7 +21,7 @@ import (
 
 // withoutStatus says what to do if a write of the status is answered with a name, although the
 // object is there. If that is the name of the object, its kind has no status to write.
-func (p *pass) withoutStatus(err error) error {
+func (p *object) withoutStatus(err error) error {
 	if !gone.Named(err) {
 		return err
 	}
@@ -42,7 +42,7 @@ func (p *pass) withoutStatus(err error) error {
 }
 
 // conditionless says whether the API server takes the status and stores no condition of it.
-func (p *pass) conditionless() bool {
+func (p *object) conditionless() bool {
 	return p.mg.GetCondition(commonv1.TypeSynced).Reason != "" && isAbsent(p.newest.GetCondition(commonv1.TypeSynced))
 }
 
@@ -82,7 +82,7 @@ func lostFields(says, stored conditions.Conditioned) (fields []string) {
 
 // warnUnwritableStatus tells once that the status cannot be written although the object is there,
 // or that no condition of it is stored: no condition can say so.
-func (p *pass) warnUnwritableStatus(err error) {
+func (p *object) warnUnwritableStatus(err error) {
 	text := ""
 	switch {
 	case err != nil:
@@ -120,7 +120,7 @@ type prunedFields struct {
 	toldStamp atomic.Bool // an object has told that its conditions are not stamped
 }
 
-func (p *pass) logPruned(desired statusImage, answer resource.Managed) {
+func (p *object) logPruned(desired statusImage, answer resource.Managed) {
 	p.r.pruned.mu.Lock()
 	defer p.r.pruned.mu.Unlock()
 	stored, err := statusOf(answer)

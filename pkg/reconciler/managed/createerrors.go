@@ -33,7 +33,7 @@ func WithCreateErrorsAsFailures() ReconcilerOption { return func(*Reconciler) {}
 
 // provesNotCreated says whether the Create of the pass that returned err is taken to have created
 // nothing, and tells if that is so only because err does not say otherwise.
-func (p *pass) provesNotCreated(err error) bool {
+func (p *clientSession) provesNotCreated(err error) bool {
 	class := p.ownClass()
 	failed := p.r.provesNotCreated(class, err)
 	if failed && class == lifecycle.Opaque && external.EffectOf(err) == external.EffectUntold {

@@ -133,7 +133,7 @@ type selectivePublisher interface {
 }
 
 // publishes says whether connection details of the object go anywhere.
-func (p *pass) publishes() bool {
+func (p *publication) publishes() bool {
 	if meta.WasDeleted(p.mg) {
 		return false
 	}
@@ -145,7 +145,7 @@ func (p *pass) publishes() bool {
 }
 
 // publisher returns what publishes the details of the object.
-func (p *pass) publisher() ConnectionPublisher {
+func (p *publication) publisher() ConnectionPublisher {
 	if p.r.publisher != nil {
 		return p.r.publisher
 	}
@@ -158,7 +158,7 @@ func (p *pass) publisher() ConnectionPublisher {
 
 // markDetailsPending makes sure that what Create is about to tell can be published, and notes on the object that it
 // is to be.
-func (p *pass) markDetailsPending(ctx context.Context) error {
+func (p *publication) markDetailsPending(ctx context.Context) error {
 	if !p.r.detailsOfCreation || !p.publishes() {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (p *pass) markDetailsPending(ctx context.Context) error {
 }
 
 // deliver publishes what a Create has told, and says whether nothing of it is left to be published.
-func (p *pass) deliver(ctx context.Context, told ConnectionDetails, created error) bool {
+func (p *publication) deliver(ctx context.Context, told ConnectionDetails, created error) bool {
 	if len(told) > 0 {
 		p.observedDetails = append(p.observedDetails, told)
 		p.state.rememberDetails(told, meta.GetExternalName(p.mg))
@@ -199,7 +199,7 @@ func (p *pass) deliver(ctx context.Context, told ConnectionDetails, created erro
 
 // deliverAgain publishes what could not be published when Create had told it. The result of the creation is stored by
 // then.
-func (p *pass) deliverAgain(ctx context.Context) error {
+func (p *publication) deliverAgain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
 	defer cancel()
 
@@ -207,7 +207,7 @@ func (p *pass) deliverAgain(ctx context.Context) error {
 }
 
 // storePending stores what was put back, and what an earlier pass could not publish.
-func (p *pass) storePending(ctx context.Context) error {
+func (p *publication) storePending(ctx context.Context) error {
 	if err := p.storeRestored(ctx); err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (p *pass) storePending(ctx context.Context) error {
 }
 
 // deliverLate publishes what an earlier pass could not publish.
-func (p *pass) deliverLate(ctx context.Context) error {
+func (p *publication) deliverLate(ctx context.Context) error {
 	if meta.WasDeleted(p.mg) {
 		p.state.Undelivered = nil
 	}
@@ -227,7 +227,7 @@ func (p *pass) deliverLate(ctx context.Context) error {
 	return p.storeDelivered(ctx, p.publishUndelivered(ctx))
 }
 
-func (p *pass) storeDelivered(ctx context.Context, err error) error {
+func (p *publication) storeDelivered(ctx context.Context, err error) error {
 	if err != nil {
 		return publishing.failed(err)
 	}
@@ -235,7 +235,7 @@ func (p *pass) storeDelivered(ctx context.Context, err error) error {
 	return updatingObject.failed(p.store(ctx, telemetry.Result))
 }
 
-func (p *pass) publishUndelivered(ctx context.Context) error {
+func (p *publication) publishUndelivered(ctx context.Context) error {
 	var changed bool
 	err := p.instrumentGuarded(ctx, telemetry.Publish, func(ctx context.Context) (err error) {
 		changed, err = p.publisher().PublishConnection(ctx, p.mg, p.state.Undelivered)
@@ -260,7 +260,7 @@ func (p *pass) publishUndelivered(ctx context.Context) error {
 
 // settleDetails notes that nothing is left to be published of what a Create has told: on the object, if that can be
 // stored.
-func (p *pass) settleDetails() {
+func (p *publication) settleDetails() {
 	if _, noted := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails]; noted {
 		p.state.Details = detailsSettled
 		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreationDetails)
@@ -268,7 +268,7 @@ func (p *pass) settleDetails() {
 }
 
 // warnUnstoredDetails tells of details that Create told and no Secret can hold.
-func (p *pass) warnUnstoredDetails(unheld error) {
+func (p *publication) warnUnstoredDetails(unheld error) {
 	p.recordEvent(event.Warning(reasonDetailsLost, p.redact(errors.Wrap(unheld, textDetailsUnheld))))
 	if p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails] != "" {
 		p.state.Details = detailsLost
@@ -278,7 +278,7 @@ func (p *pass) warnUnstoredDetails(unheld error) {
 
 // warnLostDetails tells once of details that a process did not publish that is no more. Of those that this one has
 // published the object may say still, or again, that they are pending.
-func (p *pass) warnLostDetails(ctx context.Context) error {
+func (p *publication) warnLostDetails(ctx context.Context) error {
 	pending := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails] == detailsPending
 	if !pending || !p.observation.ResourceExists || len(p.state.Undelivered) > 0 || meta.WasDeleted(p.mg) ||
 		p.notOwned() {

@@ -30,7 +30,7 @@ const pollHook = "poll interval hook"
 const leastWait = time.Second
 
 // delay returns when to look again. It is never zero or less.
-func (p *pass) delay(a requeue) time.Duration {
+func (p *search) delay(a requeue) time.Duration {
 	interval := p.interval()
 	switch a {
 	case resync:
@@ -55,7 +55,7 @@ func (p *pass) delay(a requeue) time.Duration {
 }
 
 // nextPoll returns when to look again at what needs nothing.
-func (p *pass) nextPoll(interval time.Duration) time.Duration {
+func (p *search) nextPoll(interval time.Duration) time.Duration {
 	interval = p.watchedInterval(interval)
 	if p.lister == nil {
 		return positive(p.hook(interval), interval)
@@ -74,7 +74,7 @@ func (p *pass) nextPoll(interval time.Duration) time.Duration {
 }
 
 // backoffDelay is a second, and twice as long after each wait that followed on one.
-func (p *pass) backoffDelay(interval time.Duration) time.Duration {
+func (p *clientSession) backoffDelay(interval time.Duration) time.Duration {
 	p.state.Backoffs++
 
 	return p.jitter(min(time.Second<<min(p.state.Backoffs-1, 20), interval))
@@ -84,7 +84,7 @@ func (p *pass) backoffDelay(interval time.Duration) time.Duration {
 // something to do, so that the end is noticed at most a tenth too late; but a second
 // at least, and the poll interval at most. Most of what it is counted from is told by
 // the object, so that a restart does not begin anew with all objects.
-func (p *pass) adaptiveDelay(interval time.Duration) time.Duration {
+func (p *search) adaptiveDelay(interval time.Duration) time.Duration {
 	since := p.busySince()
 	if since.IsZero() || since.Sub(p.now()) > leastWait { // of a clock that was set back since, nothing can be learnt
 		return p.backoffDelay(interval)
@@ -98,7 +98,7 @@ func (p *pass) adaptiveDelay(interval time.Duration) time.Duration {
 
 // busySince returns when the external system was given what it is busy with: when
 // the object ceased to be ready, if nothing later is known. Where no status is stored, that says nothing.
-func (p *pass) busySince() time.Time {
+func (p *search) busySince() time.Time {
 	before, ready := p.read.GetCondition(commonv1.TypeReady), p.mg.GetCondition(commonv1.TypeReady)
 	since := before.LastTransitionTime.Time
 	if before.Status != ready.Status && !since.IsZero() {
@@ -120,7 +120,7 @@ func (p *pass) busySince() time.Time {
 
 // hook makes a delay of an interval. A hook that panics is told once, and does nobody harm: the
 // default is used.
-func (p *pass) hook(interval time.Duration) (delay time.Duration) {
+func (p *search) hook(interval time.Duration) (delay time.Duration) {
 	if p.r.pollIntervalHook == nil {
 		return p.jitter(interval)
 	}
@@ -141,12 +141,12 @@ func (p *pass) hook(interval time.Duration) (delay time.Duration) {
 	return p.jitter(interval)
 }
 
-func (p *pass) jitter(d time.Duration) time.Duration {
+func (p *clientSession) jitter(d time.Duration) time.Duration {
 	return max(d+time.Duration((2*p.r.random()-1)*defaultJitter*float64(d)), time.Millisecond)
 }
 
 // interval returns the poll interval of the object.
-func (p *pass) interval() time.Duration {
+func (p *clientSession) interval() time.Duration {
 	own, set, err := meta.GetPollInterval(p.mg)
 	if err != nil || !set {
 		return p.r.pollInterval
@@ -157,7 +157,7 @@ func (p *pass) interval() time.Duration {
 
 // checkPollInterval tells once that an object asks for something that is no
 // interval. It does nobody harm: the default is used.
-func (p *pass) checkPollInterval() {
+func (p *schedule) checkPollInterval() {
 	_, _, err := meta.GetPollInterval(p.mg)
 	if err == nil {
 		if !strings.HasPrefix(p.state.LastBadInterval, pollHook) { // which is asked later

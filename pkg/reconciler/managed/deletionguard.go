@@ -43,7 +43,7 @@ type guards struct{ kind, namespace bool }
 type guardedParent struct{ apiVersion, kind, name string }
 
 // guardedParents returns what the guards look at before the resource of an object is deleted.
-func (p *pass) guardedParents() (all []guardedParent, err error) {
+func (p *clientSession) guardedParents() (all []guardedParent, err error) {
 	if p.r.guards.namespace && p.mg.GetNamespace() != "" {
 		all = append(all, guardedParent{"v1", "Namespace", p.mg.GetNamespace()})
 	}
@@ -62,7 +62,7 @@ func (p *pass) guardedParents() (all []guardedParent, err error) {
 
 // retain says whether the external resource is to stay because the object did not
 // go for its own sake.
-func (p *pass) retain(ctx context.Context) (bool, error) {
+func (p *clientSession) retain(ctx context.Context) (bool, error) {
 	if p.retained {
 		return true, nil
 	}

@@ -48,7 +48,7 @@ const (
 // was made for: marks may be copied along with an object.
 //
 // Where a token leads to what was created with it, the first id of an object is known without any record.
-func (p *pass) newAttempt() string {
+func (p *clientSession) newAttempt() string {
 	if first := p.firstAttempt(); first != "" {
 		return first
 	}
@@ -61,13 +61,13 @@ func (p *pass) newAttempt() string {
 }
 
 // attemptID returns the id of an attempt for the object, in the class that the controller has now.
-func (p *pass) attemptID(number int64, random uint32) string {
+func (p *clientSession) attemptID(number int64, random uint32) string {
 	return fmt.Sprintf("%08x%08x%x-%s", uint32(min(number, math.MaxUint32)), random, int(p.ownClass()), ownMark(p.mg))
 }
 
 // knownMarks returns what tells of a creation or an attempt: the record, the condition Created and the memory of this
 // process. Most are empty.
-func (p *pass) knownMarks() []string {
+func (p *creationRecord) knownMarks() []string {
 	told := objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message)
 
 	return []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastKnown().Mark,
@@ -77,7 +77,7 @@ func (p *pass) knownMarks() []string {
 // otherClass says whether an attempt was made in another class than that of the controller now, as the release of a
 // provider before this one may have done: Create was not given the token, or nobody can search for what it made. An
 // id that is shorter does not tell.
-func (p *pass) otherClass(id string) bool {
+func (p *clientSession) otherClass(id string) bool {
 	const at = 16
 	head, _, _ := strings.Cut(id, "-")
 
@@ -139,7 +139,7 @@ func latestTime(mg resource.Managed) string {
 
 // lastKnown returns the last creation, or the id of the last attempt, as far as it is known without
 // the record: from the memory of this process, or from the condition Created.
-func (p *pass) lastKnown() objectstate.CreationRef {
+func (p *creationRecord) lastKnown() objectstate.CreationRef {
 	if name, mark, _ := p.state.known(); mark != "" {
 		return objectstate.CreationRef{Mark: mark, Name: name}
 	}
@@ -155,7 +155,7 @@ func (p *pass) lastKnown() objectstate.CreationRef {
 // earlier says whether the record is of a creation before the last one that is known without
 // it, or of another object. No attempt of ours is recorded with a smaller number than the one
 // before, whatever the clock says.
-func (p *pass) earlier() bool {
+func (p *creationRecord) earlier() bool {
 	known := p.lastKnown()
 	switch known.Mark {
 	case "":
@@ -189,7 +189,7 @@ func precedes(mg resource.Managed, other string) bool {
 // its id: another runtime records times alone, and they are merged into the object with the name
 // that it had then. Who chooses another name leaves the times, and none is before the number of
 // the id.
-func (p *pass) overwritten() bool {
+func (p *creationRecord) overwritten() bool {
 	id, _ := attemptOf(p.mg)
 	_, since := p.lastCreation()
 	succeeded := meta.GetExternalCreateSucceeded(p.mg)
@@ -199,7 +199,7 @@ func (p *pass) overwritten() bool {
 
 // precedesFind says whether the record has no result of the attempt that led to what the status
 // says was found, and is not that of its repetition since.
-func (p *pass) precedesFind() bool {
+func (p *creationRecord) precedesFind() bool {
 	told := p.mg.GetCondition(commonv1.TypeCreated)
 	id, result := attemptOf(p.mg)
 	found := objectstate.ParseCreationRef(told.Message).Mark == id+"/"+attemptSucceeded
@@ -210,7 +210,7 @@ func (p *pass) precedesFind() bool {
 
 // precedesResult says whether the record has no result of the attempt that is known to have
 // succeeded. Only where the same token leads to the same resource is an attempt begun again.
-func (p *pass) precedesResult(known string) bool {
+func (p *creationRecord) precedesResult(known string) bool {
 	id, result := attemptOf(p.mg)
 
 	return !p.r.tokens && result == "" && known == id+"/"+attemptSucceeded
@@ -226,7 +226,7 @@ func isCopied(mg resource.Managed, id string) bool {
 
 // removeEarlier removes the record of an earlier creation, with the external name, if that of
 // the last is known. It says whether it did.
-func (p *pass) removeEarlier() bool {
+func (p *creationRecord) removeEarlier() bool {
 	if !p.earlier() {
 		return false
 	}
@@ -244,7 +244,7 @@ func (p *pass) removeEarlier() bool {
 
 // unstored says whether the record has not the result of its attempt because this process could not store it:
 // nobody has written an earlier one.
-func (p *pass) unstored() bool {
+func (p *creationRecord) unstored() bool {
 	id, result := attemptOf(p.mg)
 	of, _, _ := strings.Cut(p.state.Unwritten[meta.AnnotationKeyCreateAttempt], "/")
 
@@ -252,7 +252,7 @@ func (p *pass) unstored() bool {
 }
 
 // earlierText returns what is told of the record of an earlier creation, which had a name.
-func (p *pass) earlierText(name string) string {
+func (p *creationRecord) earlierText(name string) string {
 	if ref, _ := p.lastCreation(); name == "" || ref.Name == "" || name == ref.Name || p.r.named {
 		return textEarlier
 	}
@@ -270,7 +270,7 @@ var recordMarks = []string{
 }
 
 // warnRecordTaken tells that the record of a creation was taken, or that of an earlier one removed.
-func (p *pass) warnRecordTaken(text string) {
+func (p *creationRecord) warnRecordTaken(text string) {
 	if !p.r.halted(p.mg) && p.isNewMessage(string(reasonRecordTaken), text) {
 		p.recordEvent(event.Warning(reasonRecordTaken, errors.New(text)))
 	}
@@ -278,7 +278,7 @@ func (p *pass) warnRecordTaken(text string) {
 
 // gaveUp says whether the record is of the creation that the user gave up last, or of one before,
 // and does not say that itself.
-func (p *pass) gaveUp() bool {
+func (p *creationRecord) gaveUp() bool {
 	told := p.mg.GetCondition(commonv1.TypeCreated)
 	if told.Reason != commonv1.ReasonGivenUp || abandoned(p.mg) {
 		return false
@@ -290,7 +290,7 @@ func (p *pass) gaveUp() bool {
 }
 
 // giveUp forgets a creation that the user has given up.
-func (p *pass) giveUp() {
+func (p *creationRecord) giveUp() {
 	p.state.Made, p.state.Called = objectstate.CreationRef{}, objectstate.Intent{}
 	if told := p.mg.GetCondition(commonv1.TypeCreated); told.Reason == commonv1.ReasonUnresolved {
 		p.setCondition(commonv1.Condition{

@@ -73,7 +73,7 @@ const patience = 10 * time.Second
 // throttled is the outcome of a pass that was stopped by what is wrong with a connection
 // as a whole, which is told there. An object says so only if its user waits for it,
 // and not for a moment.
-func (p *pass) throttled(err error) outcome {
+func (p *clientSession) throttled(err error) outcome {
 	o := outcome{name: "held", progress: moving, unfinished: true, requeue: backoff, after: retryAfter(err, 0)}
 	if o.after == 0 {
 		o.after = max(p.backoffDelay(p.interval()),
@@ -98,7 +98,7 @@ func (p *pass) throttled(err error) outcome {
 
 // throttledMessage does not depend on whether the call was this object's own: it is what is
 // said of the connection.
-func (p *pass) throttledMessage(reason commonv1.ConditionReason, err error) string {
+func (p *clientSession) throttledMessage(reason commonv1.ConditionReason, err error) string {
 	text, cause := textsHeld[reason], p.causeOf(err)
 	if gates.IsHeld(err) {
 		cause = p.gate.State().Message
@@ -115,7 +115,7 @@ const longestCause = 512
 
 // causeOf returns what may be shown to all of an error that is about the connection as
 // a whole.
-func (p *pass) causeOf(err error) string {
+func (p *clientSession) causeOf(err error) string {
 	cause, _ := external.SharedCause(err)
 
 	return p.mask().Long(cause, longestCause)
@@ -146,7 +146,7 @@ var errCauseUnchanged = errors.New("nothing has changed since the last error")
 // Changes of the object, of its configuration and of what it refers to are events. A
 // change of the credentials is none: it shows in the revision of the connection, which
 // costs no call.
-func (p *pass) waitForChange(o outcome) time.Duration {
+func (p *search) waitForChange(o outcome) time.Duration {
 	until := p.delay(o.requeue)
 	if p.connection.Revision == "" {
 		return until
@@ -162,7 +162,7 @@ func (p *pass) waitForChange(o outcome) time.Duration {
 
 // causeUnchanged says whether the pass was made by time alone, and nothing has changed that
 // could have made a terminal error pass.
-func (p *pass) causeUnchanged() bool {
+func (p *clientSession) causeUnchanged() bool {
 	s := p.state.Stop
 	now := p.now()
 
@@ -171,7 +171,7 @@ func (p *pass) causeUnchanged() bool {
 }
 
 // recheckTerminal ends a pass in which nothing was called because nothing has changed.
-func (p *pass) recheckTerminal() time.Duration {
+func (p *schedule) recheckTerminal() time.Duration {
 	p.outcomeLabel, p.nextPriority = "awaiting-cause", lifecycle.Poll
 	next := max(min(p.jitter(p.interval()), p.state.Stop.Until.Sub(p.now())), time.Millisecond)
 	p.state.Stop.Due = p.now().Add(next)
@@ -182,7 +182,7 @@ func (p *pass) recheckTerminal() time.Duration {
 // stabilizeMessages keeps the messages of conditions that differ from what was read only in what
 // differs each time: identifiers, times, counters. Otherwise each failure would be
 // news, and written.
-func (p *pass) stabilizeMessages() {
+func (p *clientSession) stabilizeMessages() {
 	for _, t := range outcomeTypes {
 		before, now := p.read.GetCondition(t), p.mg.GetCondition(t)
 		if before.Message == now.Message || before.Status != now.Status || before.Reason != now.Reason {

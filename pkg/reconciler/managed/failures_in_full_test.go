@@ -18,6 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // endingPass returns a pass at noon, without jitter, of a reconciler as authors make it.
@@ -27,7 +28,18 @@ func endingPass(o ...ReconcilerOption) *pass {
 	}, o...)...)
 	read := bearing(nil)
 
-	return &pass{r: r, state: (&objectState{}).acquire(), mg: clone(read), read: read, newest: read, generation: 3}
+	p := passOver(r, read, clone(read), (&objectState{}).acquire())
+	p.generation = 3
+
+	return p
+}
+
+// passOver returns a pass that has read an object, and what it has made of it.
+func passOver(r *Reconciler, read, mg resource.Managed, known *objectState) *pass {
+	p := &pass{}
+	p.object = r.objectOf(read, mg, known)
+
+	return p
 }
 
 // Each failure is told by its stage, its class and its reason, and tried again in its own way.

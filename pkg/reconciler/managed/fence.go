@@ -7,8 +7,6 @@ import (
 
 	"github.com/moorage-dev/moorage/internal/panics"
 	"github.com/moorage-dev/moorage/pkg/errors"
-	"github.com/moorage-dev/moorage/pkg/external"
-	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // What a lease must have left for a change to begin.
@@ -38,7 +36,7 @@ func WithLeaseDeadline(deadline func() time.Time) ReconcilerOption {
 var errFenced = errors.New("not begun")
 
 // checkFence returns an error if this process may not change anything outside now.
-func (p *pass) checkFence(ctx context.Context) error {
+func (p *object) checkFence(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errors.Errorf("%w: this process stops: %w", errFenced, ctx.Err())
 	}
@@ -63,19 +61,19 @@ func (p *pass) checkFence(ctx context.Context) error {
 }
 
 // leaseLeft returns what is left of the lease. An error says that nobody knows: nothing may begin.
-func (p *pass) leaseLeft() (left time.Duration, limited bool, err error) {
+func (p *object) leaseLeft() (left time.Duration, limited bool, err error) {
 	return p.leaseAsked(p.guarded)
 }
 
 // leaseConcurrently does what leaseLeft does, beside a pass that may wait for something else.
-func (p *pass) leaseConcurrently() (left time.Duration, limited bool, err error) {
+func (p *object) leaseConcurrently() (left time.Duration, limited bool, err error) {
 	return p.leaseAsked(func(_ string, call func() error) error { return panics.Call(call) })
 }
 
 // leaseAsked asks for the lease. The monotonic clock stands still while a machine is
 // suspended, and the wall clock may be set: the lesser counts. A time that has no reading
 // of the monotonic clock is compared by the wall clock.
-func (p *pass) leaseAsked(ask func(string, func() error) error) (left time.Duration, limited bool, err error) {
+func (p *object) leaseAsked(ask func(string, func() error) error) (left time.Duration, limited bool, err error) {
 	if p.r.lease == nil {
 		return left, false, nil
 	}
@@ -92,7 +90,7 @@ func (p *pass) leaseAsked(ask func(string, func() error) error) (left time.Durat
 }
 
 // leaseOverConcurrently says whether the lease is over, if that is known before ctx ends.
-func (p *pass) leaseOverConcurrently(ctx context.Context) bool {
+func (p *object) leaseOverConcurrently(ctx context.Context) bool {
 	over := make(chan bool, 1)
 	go func() {
 		left, limited, err := p.leaseConcurrently()
@@ -108,7 +106,7 @@ func (p *pass) leaseOverConcurrently(ctx context.Context) bool {
 
 // underLease returns a context that ends with the lease, however often that is
 // renewed meanwhile. A lease that does not say so was not renewed.
-func (p *pass) underLease(ctx context.Context) (context.Context, context.CancelFunc, error) {
+func (p *object) underLease(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	left, limited, err := p.leaseLeft()
 	if err != nil {
 		return nil, nil, err
@@ -138,47 +136,4 @@ func (p *pass) underLease(ctx context.Context) (context.Context, context.CancelF
 		timer.Stop()
 		cancel(context.Canceled)
 	}, nil
-}
-
-// A fencedClient client changes nothing that it may not.
-type fencedClient struct {
-	ExternalClient
-
-	pass *pass
-}
-
-func (f fencedClient) Create(ctx context.Context, mg resource.Managed) error {
-	if err := f.pass.checkFence(ctx); err != nil {
-		return external.NotCreated(err)
-	}
-
-	return f.ExternalClient.Create(ctx, mg)
-}
-
-func (f fencedClient) Update(ctx context.Context, mg resource.Managed) error {
-	if err := f.pass.checkFence(ctx); err != nil {
-		return err
-	}
-
-	ctx, done, err := f.pass.underLease(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-
-	return f.ExternalClient.Update(ctx, mg)
-}
-
-func (f fencedClient) Delete(ctx context.Context, mg resource.Managed) error {
-	if err := f.pass.checkFence(ctx); err != nil {
-		return err
-	}
-
-	ctx, done, err := f.pass.underLease(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-
-	return f.ExternalClient.Delete(ctx, mg)
 }

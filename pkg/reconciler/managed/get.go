@@ -125,7 +125,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // readLive returns the object as the API server has it now.
-func (p *pass) readLive(ctx context.Context) (resource.Managed, error) {
+func (p *object) readLive(ctx context.Context) (resource.Managed, error) {
 	known := p.mg.GetResourceVersion()
 	if p.state.Older(known) {
 		known = p.state.Version

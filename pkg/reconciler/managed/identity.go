@@ -24,7 +24,7 @@ type BackendIdentifier interface {
 }
 
 // checkBackend refuses a system that is not the one in which the resource is.
-func (p *pass) checkBackend() error {
+func (p *clientSession) checkBackend() error {
 	if p.backend == nil {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (p *pass) checkBackend() error {
 }
 
 // unresolvedInBackend names the attempt that was made in the former system, if its result is not known.
-func (p *pass) unresolvedInBackend() string {
+func (p *creationRecord) unresolvedInBackend() string {
 	if !p.unresolved() {
 		return ""
 	}
@@ -63,7 +63,7 @@ func (p *pass) unresolvedInBackend() string {
 
 // warnLeftInBackend tells what may be left over in the former system: nothing is called there any more. Of what was
 // observed it is told when another is created. The change is stored at once, so that it is told once.
-func (p *pass) warnLeftInBackend(former string) {
+func (p *creationRecord) warnLeftInBackend(former string) {
 	seen := p.wasSeen()
 	if p.r.named { // there is no record
 		seen = p.state.Seen != objectstate.CreationRef{} || isReady(p.read) || !p.hasFinalizer()
@@ -89,7 +89,7 @@ func (p *pass) warnLeftInBackend(former string) {
 
 // storeBackend puts the identity of the system into the object, to be stored along
 // with the intent to create, or once for a resource that was found.
-func (p *pass) storeBackend() {
+func (p *clientSession) storeBackend() {
 	if p.backend == nil || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "" || p.identity() == "" {
 		return
 	}
@@ -98,7 +98,7 @@ func (p *pass) storeBackend() {
 
 // identity returns what the client says now of the external system: some learn that from their
 // first call. One that panics says nothing.
-func (p *pass) identity() (system string) {
+func (p *clientSession) identity() (system string) {
 	_ = panics.Call(func() error {
 		system = p.backend.Identity()
 
@@ -109,7 +109,7 @@ func (p *pass) identity() (system string) {
 }
 
 // keepIdentity remembers of which system the object says that its resource is in.
-func (p *pass) keepIdentity() {
+func (p *object) keepIdentity() {
 	stored := p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity]
 	if known := p.state.Backend; stored != "" && (known == nil || *known != stored) {
 		p.state.Backend = new(common(stored))
@@ -119,7 +119,7 @@ func (p *pass) keepIdentity() {
 // restoreIdentity puts back what the object said of the system that its resource is in, if
 // somebody has taken it, and says whether that was so. Only this process knows it: a process
 // that begins takes the system that it is connected to for that.
-func (p *pass) restoreIdentity() bool {
+func (p *creationRecord) restoreIdentity() bool {
 	p.keepIdentity()
 	if p.state.Backend == nil || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "" {
 		return false

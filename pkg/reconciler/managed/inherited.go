@@ -20,7 +20,7 @@ import (
 // are those of a mere copy of its manifest, and say nothing. What became of an attempt that was
 // under way during the backup nobody has recorded. What one made that succeeded is looked for
 // first, and then missing or not.
-func (p *pass) inherit(ctx context.Context) error {
+func (p *creationRecord) inherit(ctx context.Context) error {
 	id, result := attemptOf(p.mg)
 	missing := result == attemptSucceeded && meta.GetExternalName(p.mg) != "" && p.observed &&
 		!p.observation.ResourceExists
@@ -41,11 +41,11 @@ func (p *pass) inherit(ctx context.Context) error {
 // inherits says whether the result of an attempt is not known that was made for the object
 // which this one was restored from. Its token is that of another UID, of which the mark has a
 // hash alone, so that nobody can look by it, or repeat the attempt.
-func (p *pass) inherits() bool { return p.inherited != "" && p.unresolved() }
+func (p *creationRecord) inherits() bool { return p.inherited != "" && p.unresolved() }
 
 // originalLives says whether this cluster has the object for which an attempt was made. What
 // the cache says counts if the API server itself says so, too.
-func (p *pass) originalLives(ctx context.Context, id string) (bool, error) {
+func (p *creationRecord) originalLives(ctx context.Context, id string) (bool, error) {
 	_, of, _ := strings.Cut(id, "-")
 	all, err := p.r.newList()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // uncalled says whether the marks of the object are those of an attempt for which this
 // process did not call Create: the answer to the write was lost, or said that not
 // everything was stored.
-func (p *pass) uncalled() bool {
+func (p *creationRecord) uncalled() bool {
 	annotations := p.mg.GetAnnotations()
 	pending, id := annotations[meta.AnnotationKeyExternalCreatePending], annotations[meta.AnnotationKeyCreateAttempt]
 
@@ -30,7 +30,7 @@ const intentsRemembered = 32
 // intend marks that an attempt to create is about to be made, and remembers until
 // [pass.create] calls Create that it was not called. Of the repetition of an attempt
 // that says nothing.
-func (p *pass) intend() {
+func (p *clientSession) intend() {
 	before := p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
 	markPending(p.mg, p.nextAttempt(), p.now())
 	if !p.repeatsAttempt {
@@ -43,7 +43,7 @@ func (p *pass) intend() {
 }
 
 // intended returns the attempt that the object is marked with.
-func (p *pass) intended() objectstate.Intent {
+func (p *creationRecord) intended() objectstate.Intent {
 	if p.r.named {
 		return objectstate.Intent{}
 	}
@@ -66,7 +66,7 @@ func intended(mg resource.Managed) objectstate.Intent {
 
 // withdraw takes back what was stored of an intent that was not stored whole, so that
 // another process does not wait for the result of an attempt that nobody has made.
-func (p *pass) withdraw(ctx context.Context, before map[string]string) {
+func (p *creationRecord) withdraw(ctx context.Context, before map[string]string) {
 	for _, key := range intentMarks {
 		if value, was := before[key]; was {
 			meta.AddAnnotations(p.mg, map[string]string{key: value})
@@ -105,7 +105,7 @@ func lacks(mg resource.Managed, annotations map[string]string) bool {
 // writeUnwritten stores the result of a Create that an earlier pass of this process
 // could not store, as long as the API server shows the attempt without a result, or
 // nothing of it, because a replace took it: whatever was called since has marks of its own.
-func (p *pass) writeUnwritten(ctx context.Context) error {
+func (p *creationRecord) writeUnwritten(ctx context.Context) error {
 	if len(p.state.Unwritten) == 0 {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (p *pass) writeUnwritten(ctx context.Context) error {
 
 // hold puts the finalizer back that somebody has taken from an object, of which a creation succeeded
 // and cannot be recorded: what drops annotations, or refuses them, may let finalizers through.
-func (p *pass) hold(ctx context.Context) {
+func (p *creationRecord) hold(ctx context.Context) {
 	if !p.state.unrecorded() || p.r.finalizer != nil || meta.WasDeleted(p.mg) ||
 		meta.FinalizerExists(p.mg, FinalizerName) {
 		return
@@ -161,7 +161,7 @@ func (p *pass) hold(ctx context.Context) {
 
 // unmarked says whether nothing is left on the object of the attempt whose result could not be
 // stored, and no other name was chosen since.
-func (p *pass) unmarked(live resource.Managed) bool {
+func (p *creationRecord) unmarked(live resource.Managed) bool {
 	id, _ := attemptOf(live)
 	name := meta.GetExternalName(live)
 
@@ -172,7 +172,7 @@ func (p *pass) unmarked(live resource.Managed) bool {
 // unheld says whether somebody has taken the finalizer from an object for which something is being
 // created, or was created and does not show yet, or not by the name that a replace wrote. What shows
 // is claimed again when it is observed.
-func (p *pass) unheld() bool {
+func (p *creationRecord) unheld() bool {
 	if p.r.named || p.r.finalizer != nil || meta.WasDeleted(p.mg) || meta.FinalizerExists(p.mg, FinalizerName) {
 		return false
 	}

@@ -28,7 +28,7 @@ const (
 // setProgress puts the progress into the conditions. Nobody waits for a poll, so that one
 // which is held back leaves them as they are: a connection that is asked for too much
 // would otherwise have each of its objects written, and written back.
-func (p *pass) setProgress(o outcome) {
+func (p *object) setProgress(o outcome) {
 	if !p.r.kstatus || o.unfinished && p.priority != lifecycle.User {
 		return
 	}
@@ -48,7 +48,7 @@ func (p *pass) setProgress(o outcome) {
 }
 
 // progressReason returns the reason that tells most about an object that is not settled.
-func (p *pass) progressReason() commonv1.ConditionReason {
+func (p *object) progressReason() commonv1.ConditionReason {
 	for _, t := range []commonv1.ConditionType{commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeReady} {
 		if c := p.mg.GetCondition(t); c.Reason != "" && c.Status != metav1.ConditionTrue {
 			return c.Reason

@@ -16,7 +16,7 @@ import (
 // in before and is unset again was taken out by somebody, most likely by a tool
 // that applies what a repository says: it is left as it is, or the two would
 // never rest.
-func (p *pass) lateFields() (map[string]any, error) {
+func (p *creationRecord) lateFields() (map[string]any, error) {
 	if !p.observation.ResourceLateInitialized || !p.observation.ResourceExists || !mayLateInitialize(p.mg) {
 		return nil, nil
 	}
@@ -41,7 +41,7 @@ func (p *pass) lateFields() (map[string]any, error) {
 
 // rememberFilled notes in the object which fields were filled in, to be stored
 // along with them.
-func (p *pass) rememberFilled(filled []string, more []mergepatch.Path) {
+func (p *object) rememberFilled(filled []string, more []mergepatch.Path) {
 	if len(more) == 0 {
 		return
 	}
@@ -55,7 +55,7 @@ func (p *pass) rememberFilled(filled []string, more []mergepatch.Path) {
 }
 
 // warnReverted tells once which fields somebody has unset again.
-func (p *pass) warnReverted(paths []mergepatch.Path) {
+func (p *object) warnReverted(paths []mergepatch.Path) {
 	var names []string
 	for _, path := range paths {
 		names = append(names, path.String())

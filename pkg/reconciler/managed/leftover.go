@@ -11,38 +11,13 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/gone"
-	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/meta"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
-
-// recordLeftover remembers what is left over if the object goes and is not let go by a pass.
-func (p *pass) recordLeftover() {
-	p.lastFacts.May.Delete = p.r.permissions(p.mg).Delete && !p.retained
-	made := p.mutated && (p.created || p.state.Called != objectstate.Intent{}) // after the last facts
-	bond := p.lastFacts.Leftover()
-	switch {
-	case p.released || bond == lifecycle.NoneRemains && !(made && p.lastFacts.May.Delete):
-		p.state.Stays = true
-	case bond == lifecycle.MayRemain || made:
-		p.state.Stays = false
-	}
-	held := !p.released && p.hasFinalizer()
-	p.state.Kept = p.state.Kept || held
-	unlooked := bond == lifecycle.Unchanged && !p.deferred && p.state.Seen == objectstate.CreationRef{}
-	switch {
-	case !p.state.Kept || p.released || !meta.WasDeleted(p.mg) && !p.createdUnobserved() && !unlooked:
-		p.state.LeftoverName = ""
-	case p.state.LeftoverName == "" || p.mutated ||
-		p.state.DeleteSent.IsZero(): // what a Delete was sent for keeps its name
-		p.state.LeftoverName = meta.GetExternalName(p.mg)
-	}
-}
 
 // leftover says what the object leaves outside if it goes now, as far as this process knows: its
 // external name, or the attempt to create it, and nothing if there is nothing.
@@ -67,7 +42,7 @@ func (o *objectState) leftover() string {
 }
 
 // finishDeletion removes the finalizer, and tells what nobody will look for any more.
-func (p *pass) finishDeletion(ctx context.Context) error {
+func (p *creationRecord) finishDeletion(ctx context.Context) error {
 	left := p.orphanedAttempt()
 	if left == "" && p.ownerChanged() {
 		left = p.ownerChangedText()
@@ -82,7 +57,7 @@ func (p *pass) finishDeletion(ctx context.Context) error {
 
 // orphanedAttempt names the attempt to create whose result is not known, if the object goes without its
 // external resource.
-func (p *pass) orphanedAttempt() string {
+func (p *creationRecord) orphanedAttempt() string {
 	if p.may().Delete || !p.unresolved() {
 		return ""
 	}
@@ -97,7 +72,7 @@ func (p *pass) orphanedAttempt() string {
 const textUnheld = "the finalizer was taken from the object before its deletion had come to its end; "
 
 // takenBefore says whether somebody took the finalizer from a deleted object before this process has seen it.
-func (p *pass) takenBefore() bool {
+func (p *creationRecord) takenBefore() bool {
 	switch {
 	case p.state.Kept || p.r.finalizer != nil || !p.r.permissions(p.mg).Delete:
 		return false
@@ -109,7 +84,7 @@ func (p *pass) takenBefore() bool {
 }
 
 // marked says whether the object says that something was created or adopted for it.
-func (p *pass) marked() bool {
+func (p *creationRecord) marked() bool {
 	if p.r.named { // there is no record
 		return isReady(p.mg) || p.mg.GetCondition(commonv1.TypeReady).Reason == commonv1.ReasonDeleting
 	}
@@ -119,7 +94,7 @@ func (p *pass) marked() bool {
 
 // unfinished says whether the last pass over a deleted object that told how it ended could not have been followed by
 // one that let it go: it failed, or waited for others.
-func (p *pass) unfinished() bool {
+func (p *creationRecord) unfinished() bool {
 	ready, synced := p.mg.GetCondition(commonv1.TypeReady), p.mg.GetCondition(commonv1.TypeSynced)
 
 	return ready.Reason == commonv1.ReasonDeleting &&
@@ -127,7 +102,7 @@ func (p *pass) unfinished() bool {
 }
 
 // warnLeft tells once of an object that others still keep.
-func (p *pass) warnLeft() {
+func (p *creationRecord) warnLeft() {
 	if p.takenBefore() {
 		p.state.Kept, p.state.LeftoverName = true, meta.GetExternalName(p.mg)
 	}

@@ -91,7 +91,7 @@ func (r *Reconciler) newListCache() *listcache.Cache {
 const listTurn = time.Second
 
 // joinList puts the object on the roll of its connection.
-func (p *pass) joinList(connection, revision string) {
+func (p *clientSession) joinList(connection, revision string) {
 	if p.r.lists != nil {
 		if p.state.member == nil {
 			p.state.member = listcache.NewMember(listcache.Key{Namespace: p.mg.GetNamespace(), Name: p.mg.GetName()})
@@ -102,7 +102,7 @@ func (p *pass) joinList(connection, revision string) {
 }
 
 // markTouched notes that the external resource was asked for, or may have been changed.
-func (p *pass) markTouched() {
+func (p *clientSession) markTouched() {
 	if p.member != nil {
 		p.r.lists.Touched(p.member, p.now())
 	}
@@ -130,7 +130,7 @@ func asRequeue(err error) *requeueError {
 
 // listEligible says whether a list can do for this pass: nobody waits for it, and the
 // object says that all is well.
-func (p *pass) listEligible() bool {
+func (p *clientSession) listEligible() bool {
 	if p.lister == nil || !p.healthy || p.priority != lifecycle.Poll || p.observedOnce || p.mutated ||
 		meta.WasDeleted(p.mg) {
 		return false
@@ -142,58 +142,9 @@ func (p *pass) listEligible() bool {
 		!p.r.lists.Notified(p.member)
 }
 
-// fromList the list of the connection. It is not ok if the object is to be observed
-// singly.
-func (p *pass) fromList(ctx context.Context) (o ExternalObservation, ok bool, err error) {
-	for p.listEligible() {
-		c := p.r.lists.Lookup(p.member, p.now())
-		switch c.Answer {
-		case listcache.Wait:
-			return o, false, &requeueError{name: "awaiting-list", after: c.After}
-		case listcache.List:
-			if err := p.list(ctx, c.Listing); err != nil {
-				return o, false, err
-			}
-		case listcache.Listed:
-			return p.confirmListed(ctx, c.Item)
-		default:
-			p.r.telemetry.Listed(telemetry.NotListed)
-
-			return o, false, nil
-		}
-	}
-
-	return o, false, nil
-}
-
-// confirmListed returns what a list shows of the object, if it is that all is well.
-// Whatever else it shows is made sure of by an observation, in a pass that knows
-// nothing of this one.
-func (p *pass) confirmListed(ctx context.Context, item any) (ExternalObservation, bool, error) {
-	before := p.protectedMetadata()
-	o, err := p.lister.ObserveListed(ctx, p.mg, item)
-	p.restoreProtected(before)
-	if err == nil && o.ResourceExists && !o.ResourceLateInitialized && isReady(p.mg) {
-		p.observation, p.observed = o, true
-		decision := lifecycle.Decide(p.facts())
-		p.observed = false
-		if decision == lifecycle.Keep {
-			p.r.telemetry.Listed(telemetry.Listed)
-			p.markTouched()
-
-			return o, true, nil
-		}
-	}
-	p.log().Debug("A list shows what an observation has to confirm", "error", p.redact(err))
-	p.r.telemetry.Listed(telemetry.Doubtful)
-	p.member.Alone = true
-
-	return ExternalObservation{}, false, &requeueError{name: "listed-otherwise", after: time.Millisecond}
-}
-
 // list asks for pages as long as it is this pass's turn to. What is wrong with the
 // connection as a whole is the failure of the pass; that a list cannot be made is not.
-func (p *pass) list(ctx context.Context, turn *listcache.Listing) error {
+func (p *clientSession) list(ctx context.Context, turn *listcache.Listing) error {
 	finished := false
 	defer func() {
 		if turn.Return(); !finished {
@@ -226,7 +177,7 @@ func (p *pass) list(ctx context.Context, turn *listcache.Listing) error {
 }
 
 // nextPage asks for the next page, shows what is on it, and says whether there are more.
-func (p *pass) nextPage(ctx context.Context, turn *listcache.Listing) (more bool, err error) {
+func (p *clientSession) nextPage(ctx context.Context, turn *listcache.Listing) (more bool, err error) {
 	page, err := p.page(ctx, turn.Next)
 	if err != nil {
 		return false, err
@@ -243,7 +194,7 @@ func (p *pass) nextPage(ctx context.Context, turn *listcache.Listing) (more bool
 }
 
 // page asks for a page, as any call is made.
-func (p *pass) page(ctx context.Context, token string) (page ExternalListPage, err error) {
+func (p *clientSession) page(ctx context.Context, token string) (page ExternalListPage, err error) {
 	release, err := p.waitForToken(ctx, false)
 	if err != nil {
 		return page, err

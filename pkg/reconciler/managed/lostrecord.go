@@ -19,7 +19,7 @@ const clockMargin = 2 * time.Second
 // firstAttempt returns the id of the first attempt for the object, which every process makes alike: a replace or a
 // restore may have taken the record of it, and the process that wrote it may be gone. It is empty if anything is
 // known of an attempt, or if a token does not lead to what was created with it.
-func (p *pass) firstAttempt() string {
+func (p *clientSession) firstAttempt() string {
 	since, class := p.mg.GetCreationTimestamp(), p.ownClass()
 	if class != lifecycle.Token && class != lifecycle.Findable || since.IsZero() {
 		return ""
@@ -34,7 +34,7 @@ func (p *pass) firstAttempt() string {
 // recordMayBeLost says whether an earlier process may have made an attempt of which nothing is known, and which can
 // be looked up. For an object that was created since this process is the leader none has. Where nothing is created or
 // deleted it makes no difference.
-func (p *pass) recordMayBeLost() bool {
+func (p *clientSession) recordMayBeLost() bool {
 	if p.ownClass() != lifecycle.Findable || p.mg.GetCreationTimestamp().After(p.r.electedAt().Add(clockMargin)) {
 		return false
 	}
@@ -42,24 +42,10 @@ func (p *pass) recordMayBeLost() bool {
 	return (meta.WasDeleted(p.mg) || p.r.permissions(p.mg).Create) && p.firstAttempt() != ""
 }
 
-// observeOrRecover observes. If nothing is found by the external name, it looks for what the first attempt created
-// whose record may be lost.
-func (p *pass) observeOrRecover(ctx context.Context) (ExternalObservation, error) {
-	o, err := p.observeExternal(ctx)
-	if err != nil || p.operation != nil || o.ResourceExists || !p.recordMayBeLost() {
-		return o, err
-	}
-	if found, err := p.recoverFirstAttempt(ctx); !found || err != nil {
-		return o, err
-	}
-
-	return p.observeExternal(ctx)
-}
-
 // recoverFirstAttempt looks up what the first attempt led to, and records what it finds as the result of that. Until
 // the window is over, counted from when this process became the leader, nothing is created, and our finalizer keeps
 // the object.
-func (p *pass) recoverFirstAttempt(ctx context.Context) (bool, error) {
+func (p *search) recoverFirstAttempt(ctx context.Context) (bool, error) {
 	id := p.firstAttempt()
 	found, window, err := p.searchExternal(ctx, p.tokenOf(id))
 	if err != nil {

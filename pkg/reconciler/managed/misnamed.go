@@ -23,7 +23,7 @@ func (e *unstorableNameError) Error() string {
 // checkName says whether the external name among changes of annotations can be stored. JSON makes another
 // name of what is no UTF-8, and the API server refuses annotations that are too long. A pass whose name
 // cannot be stored goes on with what is.
-func (p *pass) checkName(changes map[string]any) error {
+func (p *object) checkName(changes map[string]any) error {
 	name, named := changes[meta.AnnotationKeyExternalName].(string)
 	if !named || name == "" {
 		return nil
@@ -73,14 +73,14 @@ func instead(key, sent, stored string) string {
 
 // altered says whether an object bears the external name that the API server stored instead of ours, and
 // no other was chosen since.
-func (p *pass) altered(mg resource.Managed) bool {
+func (p *object) altered(mg resource.Managed) bool {
 	return p.state.Altered != "" && p.state.Altered == meta.GetExternalName(mg)
 }
 
 // misnamed keeps in mind what was sent, if the API server has stored another external name, and takes
 // back what was: a process that does not know the name does not act by the other then. Before are the
 // annotations before the write.
-func (p *pass) misnamed(ctx context.Context, before map[string]string, sent map[string]any) {
+func (p *object) misnamed(ctx context.Context, before map[string]string, sent map[string]any) {
 	name, _ := sent[meta.AnnotationKeyExternalName].(string)
 	stored := meta.GetExternalName(p.newest)
 	if p.r.named || name == "" || stored == "" || stored == name {

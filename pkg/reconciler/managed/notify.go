@@ -117,7 +117,7 @@ func (w *waker) wake(key listcache.Key, after time.Duration, u lifecycle.Priorit
 }
 
 // subscribe to what changes on the connection of this pass, if nobody has.
-func (p *pass) subscribe(ctx context.Context) {
+func (p *clientSession) subscribe(ctx context.Context) {
 	if p.r.notifier == nil || !p.r.waker.ready() {
 		return
 	}
@@ -151,14 +151,14 @@ func (p *pass) subscribe(ctx context.Context) {
 
 // applyNotification makes a pass more urgent than a poll if somebody said that the resource has
 // changed.
-func (p *pass) applyNotification() {
+func (p *schedule) applyNotification() {
 	if p.member = p.state.member; p.member != nil && p.priority == lifecycle.Poll && p.r.lists.Notified(p.member) {
 		p.priority, p.nextPriority = lifecycle.Retry, lifecycle.Retry
 	}
 }
 
 // watchedInterval returns the poll interval of an object of which changes are told.
-func (p *pass) watchedInterval(interval time.Duration) time.Duration {
+func (p *clientSession) watchedInterval(interval time.Duration) time.Duration {
 	_, own, err := meta.GetPollInterval(p.mg)
 	if own && err == nil || p.member == nil || !p.r.lists.Watched(p.member) {
 		return interval

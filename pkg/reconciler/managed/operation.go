@@ -17,7 +17,7 @@ func operationOf(mg resource.Managed) string { return mg.GetAnnotations()[meta.A
 
 // noteInProgress takes over that a call was accepted and goes on: that is no failure. What it
 // was called is kept in the object, to be stored.
-func (p *pass) noteInProgress(err error) error {
+func (p *clientSession) noteInProgress(err error) error {
 	o, ok := external.AsInProgress(err)
 	if !ok {
 		return err
@@ -38,7 +38,7 @@ func setOperation(mg resource.Managed, handle string) {
 
 // keepOperation stores the handle if it is another one than before. It goes on when
 // ctx is cancelled, as whatever stores the result of a call does.
-func (p *pass) keepOperation(ctx context.Context) error {
+func (p *object) keepOperation(ctx context.Context) error {
 	if operationOf(p.mg) == operationOf(p.newest) {
 		return nil
 	}
@@ -48,40 +48,9 @@ func (p *pass) keepOperation(ctx context.Context) error {
 	return p.patchAnnotations(ctx, difference(p.newest.GetAnnotations(), p.mg.GetAnnotations()))
 }
 
-// observeExternal observes. The connection details that it finds are secret at once: what follows may fail.
-func (p *pass) observeExternal(ctx context.Context) (ExternalObservation, error) {
-	o, err := p.observeOperation(ctx)
-	if err == nil {
-		p.hideDetails(o)
-	}
-
-	return o, err
-}
-
-// observeOperation observes, with what the client needs to ask for an operation that is in
-// progress rather than for everything.
-func (p *pass) observeOperation(ctx context.Context) (ExternalObservation, error) {
-	handle := operationOf(p.mg)
-	if handle != "" {
-		ctx = external.WithOperationHandle(ctx, handle)
-	} else if o, ok, err := p.fromList(ctx); ok || err != nil {
-		return o, err
-	}
-	o, err := p.external.Observe(ctx, p.mg)
-	switch {
-	case external.IsNotFound(err):
-		o, err = ExternalObservation{}, nil
-	case err != nil:
-		return o, p.notObserved(ctx, handle, err)
-	}
-	setOperation(p.mg, "") // what went on, if anything did, has ended
-
-	return o, err
-}
-
 // notObserved is for an observation that found no state: an operation goes on, or has
 // failed, or nobody can tell.
-func (p *pass) notObserved(ctx context.Context, handle string, err error) error {
+func (p *clientSession) notObserved(ctx context.Context, handle string, err error) error {
 	failure := observing.failed(p.noteInProgress(err))
 	if failure != nil {
 		if _, terminal := external.TerminalReason(err); handle == "" || !terminal && !external.IsNotCreated(err) {
@@ -98,7 +67,7 @@ func (p *pass) notObserved(ctx context.Context, handle string, err error) error 
 }
 
 // revertCreated takes back that a create succeeded, which has surely come to nothing.
-func (p *pass) revertCreated(err error) {
+func (p *clientSession) revertCreated(err error) {
 	if !external.IsNotCreated(err) || !p.createdUnobserved() {
 		return
 	}
@@ -109,7 +78,7 @@ func (p *pass) revertCreated(err error) {
 }
 
 // inProgress is the outcome of a pass that leaves the external system at work.
-func (p *pass) inProgress() outcome {
+func (p *clientSession) inProgress() outcome {
 	const text = "waiting for an operation of the external system to end"
 	o := outcome{
 		name: "in-progress", synced: commonv1.ReconcileSuccess().WithMessage(text), requeue: adaptive,

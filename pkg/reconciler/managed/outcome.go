@@ -137,7 +137,7 @@ var awaitingFinalizers = outcome{
 }
 
 // deletedLong says whether the deletion of the object was requested more than an hour ago.
-func (p *pass) deletedLong() bool {
+func (p *object) deletedLong() bool {
 	since := p.mg.GetDeletionTimestamp()
 
 	return since != nil && p.now().Sub(since.Time) > time.Hour

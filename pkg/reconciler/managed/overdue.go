@@ -41,20 +41,20 @@ type call struct {
 // for concurrent use.
 type calls struct {
 	mu sync.Mutex
-	of map[*pass]call
+	of map[*journal]call
 }
 
 // begin notes that a pass waits for a call, and returns the call within which it makes that, or the
 // zero value if there is none.
-func (c *calls) begin(p *pass, what string) (outer call) {
+func (c *calls) begin(p *journal, what string) (outer call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of == nil {
-		c.of = map[*pass]call{}
+		c.of = map[*journal]call{}
 	}
 	outer = c.of[p]
 	c.of[p] = call{
-		object: client.ObjectKeyFromObject(p.newest), uid: p.newest.GetUID(), generation: p.generation, what: what,
+		object: client.ObjectKeyFromObject(p.read), uid: p.read.GetUID(), generation: p.generation, what: what,
 		since: p.now(),
 	}
 
@@ -62,7 +62,7 @@ func (c *calls) begin(p *pass, what string) (outer call) {
 }
 
 // end notes that the pass does not wait for the call any more, but for the outer one if there is one.
-func (c *calls) end(p *pass, outer call) {
+func (c *calls) end(p *journal, outer call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if delete(c.of, p); outer.what != "" {
@@ -71,10 +71,10 @@ func (c *calls) end(p *pass, outer call) {
 }
 
 // overdue returns the calls that were begun before a time, and were not told yet.
-func (c *calls) overdue(before time.Time) map[*pass]call {
+func (c *calls) overdue(before time.Time) map[*journal]call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := map[*pass]call{}
+	out := map[*journal]call{}
 	for p, call := range c.of {
 		if call.since.Before(before) && !call.told {
 			out[p] = call
@@ -99,7 +99,7 @@ func (c *calls) begunBefore(before time.Time) int {
 }
 
 // warn notes that a call was told.
-func (c *calls) warn(p *pass, told call) {
+func (c *calls) warn(p *journal, told call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of[p] == told {
@@ -158,10 +158,8 @@ func (r *Reconciler) markOverdue(ctx context.Context, c call) error {
 	if err != nil {
 		return err
 	}
-	p := &pass{
-		r: r, state: (&objectState{}).acquire(), mg: clone(live), read: live, newest: live,
-		generation: c.generation,
-	}
+	p := r.objectOf(live, clone(live), (&objectState{}).acquire())
+	p.generation = c.generation
 	p.setCondition(unsynced(commonv1.ReasonCallOverdue, fmt.Sprintf(
 		"the call %q has not returned, although a pass may take %s: the provider does not mind that its time is over; "+
 			"restart the provider, one of whose workers waits until then, and report this to its author", c.what,

@@ -14,7 +14,7 @@ import (
 
 // ownershipGrace returns for how long it is not believed that what exists is not ours, although the object is
 // deleted and says that it is: a stamp may be read wrongly once, and show later than what bears it.
-func (p *pass) ownershipGrace() time.Duration {
+func (p *clientSession) ownershipGrace() time.Duration {
 	if !p.ownerChanged() {
 		return 0
 	}
@@ -29,14 +29,14 @@ func (p *pass) ownershipGrace() time.Duration {
 
 // ownerChanged says whether what was created or adopted for a deleted object exists and is not ours, and no
 // Delete was sent that explains it.
-func (p *pass) ownerChanged() bool {
+func (p *creationRecord) ownerChanged() bool {
 	return p.observed && p.observation.ResourceExists && meta.WasDeleted(p.mg) && p.unexpectedAbsence() &&
 		p.notOwned() && p.wasOurs()
 }
 
 // wasOurs says whether it is known that what has the external name of the object was created or adopted
 // for it.
-func (p *pass) wasOurs() bool {
+func (p *creationRecord) wasOurs() bool {
 	if p.r.named { // there is no record, and a client may set conditions when it observes
 		ready := p.read.GetCondition(commonv1.TypeReady)
 		told := ready.Status == metav1.ConditionTrue || ready.Reason == commonv1.ReasonDeleting
@@ -50,7 +50,7 @@ func (p *pass) wasOurs() bool {
 }
 
 // ownerChangedText names what an object leaves to another owner.
-func (p *pass) ownerChangedText() string {
+func (p *creationRecord) ownerChangedText() string {
 	by := ""
 	if stamp := p.observation.OwnerStamp; stamp != "" {
 		by = fmt.Sprintf(" (its stamp is %.256q)", string(stamp))
@@ -63,7 +63,7 @@ func (p *pass) ownerChangedText() string {
 
 // clearDoubts forgets what was doubted of what an observation has found, and how often it was created and not
 // found. What a user asks for is not put off.
-func (p *pass) clearDoubts(stranger bool) {
+func (p *clientSession) clearDoubts(stranger bool) {
 	exists := p.observation.ResourceExists
 	if exists || p.class() != lifecycle.Findable && p.priorityFacts().Requested {
 		p.state.Unfound = 0

@@ -121,7 +121,7 @@ func (r *Reconciler) permissions(mg resource.Managed) lifecycle.Permissions {
 
 // may returns the permissions, less what turned out to be spared, and what has to be
 // asked for.
-func (p *pass) may() lifecycle.Permissions {
+func (p *creationRecord) may() lifecycle.Permissions {
 	may := p.r.permissions(p.mg)
 	may.Delete = may.Delete && !p.retained
 	may.Create = may.Create && !p.awaitsRequest()

@@ -128,7 +128,7 @@ var inheritable = map[string]string{
 // takeOverMarks gives an object of which nothing was recorded here the marks of a predecessor, and one that has the
 // external name of what a predecessor has created since. They are stored also if it is being deleted: in the next pass
 // this process knows the object, and a user may be asked to remove some of them.
-func (p *pass) takeOverMarks() bool {
+func (p *creationRecord) takeOverMarks() bool {
 	marks := p.theirMarks()
 	if p.restored || len(marks) == 0 {
 		return false
@@ -144,7 +144,7 @@ func (p *pass) takeOverMarks() bool {
 }
 
 // theirMarks returns the marks of the first predecessor that left any, if they count, by the names that they have here.
-func (p *pass) theirMarks() map[string]string {
+func (p *object) theirMarks() map[string]string {
 	if len(p.r.predecessors) == 0 {
 		return nil
 	}
@@ -209,7 +209,7 @@ var createdReasons = []commonv1.ConditionReason{commonv1.ReasonObserved, commonv
 // without the marks that were to be taken over with it, or a replace may have taken these. Where names are chosen it
 // is all that may tell of a creation here; but not while the finalizer of a predecessor is beside it, which goes
 // after that.
-func (p *pass) neverHeld() bool {
+func (p *object) neverHeld() bool {
 	for _, key := range creationRecords {
 		if p.read.GetAnnotations()[key] != "" {
 			return false
@@ -224,7 +224,7 @@ func (p *pass) neverHeld() bool {
 
 // tookOver says whether the object was taken over by this name of a predecessor, and somebody has taken ours away
 // since. Where names are chosen there is no record of a creation by which it could be put back.
-func (p *pass) tookOver(name string) bool {
+func (p *object) tookOver(name string) bool {
 	if !p.r.named || name == "" || meta.GetExternalName(p.read) != "" {
 		return false
 	}
@@ -237,7 +237,7 @@ func (p *pass) tookOver(name string) bool {
 }
 
 // retires takes away what predecessors left on an object that has our finalizer, and says whether there was anything.
-func (p *pass) retires() bool {
+func (p *creationRecord) retires() bool {
 	if len(p.r.retired.finalizers)+len(p.r.retired.annotations) == 0 {
 		return false
 	}

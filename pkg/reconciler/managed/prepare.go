@@ -68,7 +68,7 @@ func WithInitializers(i ...Initializer) ReconcilerOption {
 
 // prepare initialises the object and resolves its references, once in a pass,
 // and finds out what of that has to be stored.
-func (p *pass) prepare(ctx context.Context) error {
+func (p *clientSession) prepare(ctx context.Context) error {
 	if p.prepared || meta.WasDeleted(p.mg) { // a deletion waits for nobody's preparation
 		return nil
 	}
@@ -95,7 +95,7 @@ func (p *pass) prepare(ctx context.Context) error {
 	return nil
 }
 
-func (p *pass) initializeAndResolve(ctx context.Context) error {
+func (p *object) initializeAndResolve(ctx context.Context) error {
 	if err := InitializerChain(p.r.initializers).Initialize(ctx, p.mg); err != nil {
 		return initializing.failed(err)
 	}
@@ -105,7 +105,7 @@ func (p *pass) initializeAndResolve(ctx context.Context) error {
 }
 
 // takeOver accepts that an initializer wrote the object itself.
-func (p *pass) takeOver() {
+func (p *object) takeOver() {
 	version := p.mg.GetResourceVersion()
 	if version == p.read.GetResourceVersion() {
 		return

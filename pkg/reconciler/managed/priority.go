@@ -32,10 +32,10 @@ var priorities = map[lifecycle.Priority]int{
 }
 
 // queuePriority is that of the next pass.
-func (p *pass) queuePriority() *int { return new(priorities[p.nextPriority]) }
+func (p *schedule) queuePriority() *int { return new(priorities[p.nextPriority]) }
 
 // prioritise adds to a result with which urgency the object comes back, if it does.
-func (p *pass) prioritise(result reconcile.Result, err error) (reconcile.Result, error) {
+func (p *schedule) prioritise(result reconcile.Result, err error) (reconcile.Result, error) {
 	if err != nil || !result.IsZero() {
 		result.Priority = p.queuePriority()
 	}
@@ -54,7 +54,7 @@ func (o outcome) priority() lifecycle.Priority {
 }
 
 // priorityFacts returns what is known of the object before anything is asked outside.
-func (p *pass) priorityFacts() lifecycle.PriorityFacts {
+func (p *object) priorityFacts() lifecycle.PriorityFacts {
 	ready, synced := p.read.GetCondition(commonv1.TypeReady), p.read.GetCondition(commonv1.TypeSynced)
 	observed := p.generationObserved(p.read)
 	s := lifecycle.PriorityFacts{
@@ -70,13 +70,13 @@ func (p *pass) priorityFacts() lifecycle.PriorityFacts {
 	return s
 }
 
-func (p *pass) userIntent() objectstate.UserIntent {
+func (p *object) userIntent() objectstate.UserIntent {
 	return objectstate.UserIntent{Generation: p.generation, Deleted: meta.WasDeleted(p.mg), Request: p.requested}
 }
 
 // generationObserved says whether the object, as it was read or answered, says that the
 // spec was looked at on which this pass works.
-func (p *pass) generationObserved(mg resource.Managed) bool {
+func (p *object) generationObserved(mg resource.Managed) bool {
 	if g, ok := mg.(resource.GenerationObserver); ok && g.GetObservedGeneration() != p.generation {
 		return false
 	}
@@ -93,7 +93,7 @@ func (p *pass) generationObserved(mg resource.Managed) bool {
 // recordIntent notes what this pass tried of what a user asked for, whether it failed, and
 // whether that is tried again by itself. What was stopped by a connection was not
 // tried, and goes on with the urgency it had.
-func (p *pass) recordIntent(o outcome, failed, again bool) {
+func (p *schedule) recordIntent(o outcome, failed, again bool) {
 	p.state.Stop = objectstate.Stop{}
 	if o.unfinished {
 		return
@@ -110,14 +110,14 @@ func (p *pass) recordIntent(o outcome, failed, again bool) {
 
 // intentInStatus says whether the object itself tells by now that nothing is asked of it which
 // was not tried, so that nobody has to remember.
-func (p *pass) intentInStatus() bool {
+func (p *object) intentInStatus() bool {
 	return p.generationObserved(p.newest) && request(p.newest) == "" && !meta.WasDeleted(p.mg)
 }
 
 // deferPass puts the first look at an object that is well off to a random moment of
 // its poll interval, or to when others meet at a list. Nothing is asked, and nothing
 // written.
-func (p *pass) deferPass() reconcile.Result {
+func (p *schedule) deferPass() reconcile.Result {
 	p.outcomeLabel, p.nextPriority = "postponed", lifecycle.Poll
 	after := time.Duration(p.r.random() * float64(p.interval()))
 	if p.r.bulk {
@@ -133,7 +133,7 @@ func (p *pass) deferPass() reconcile.Result {
 
 // heldByOthers says whether a replace has taken what the object is kept by: the record of its creation,
 // or the finalizer of one that may be created and deleted. To put that back cannot wait.
-func (p *pass) heldByOthers() bool {
+func (p *schedule) heldByOthers() bool {
 	if p.restored || p.r.finalizer != nil || meta.FinalizerExists(p.mg, FinalizerName) {
 		return p.restored
 	}

@@ -25,7 +25,7 @@ type protectedMetadata struct {
 // protectedMetadata returns those that the object has now, for later. In a quiet pass they are
 // those of the object as it was read, which no client is given: if it has a Go type of its
 // own, nothing is copied.
-func (p *pass) protectedMetadata() protectedMetadata {
+func (p *object) protectedMetadata() protectedMetadata {
 	b := protectedMetadata{
 		name: p.mg.GetName(), namespace: p.mg.GetNamespace(), uid: p.mg.GetUID(), deleted: p.mg.GetDeletionTimestamp(),
 		version: p.mg.GetResourceVersion(), annotations: p.newest.GetAnnotations(),

@@ -22,7 +22,7 @@ const leastDropped = time.Minute
 
 // prunedBefore says whether the API server did not store this change of the status, and it is
 // not to be sent again yet.
-func (p *pass) prunedBefore(newest statusImage, patch map[string]any) bool {
+func (p *object) prunedBefore(newest statusImage, patch map[string]any) bool {
 	last := p.state.Dropped
 
 	return last.Times > 0 && p.now().Before(last.Until) && last.Change == p.fingerprint(newest, patch)
@@ -31,7 +31,7 @@ func (p *pass) prunedBefore(newest statusImage, patch map[string]any) bool {
 // unstoredStatus returns what the API server has not stored of a status although it says so, and on top of what
 // that is missing: a definition that lacks a field stores the rest. It is nil if all is stored, or if
 // nobody can tell because the status was written over whatever there was.
-func (p *pass) unstoredStatus(newest, desired statusImage, answer resource.Managed,
+func (p *object) unstoredStatus(newest, desired statusImage, answer resource.Managed,
 	before string) (statusImage, map[string]any) {
 	stored, err := statusLike(answer, p.newest, newest)
 	if err != nil || before == "" {
@@ -52,7 +52,7 @@ func (p *pass) unstoredStatus(newest, desired statusImage, answer resource.Manag
 }
 
 // recordPruned remembers a change of the status that the API server did not store.
-func (p *pass) recordPruned(newest statusImage, patch map[string]any) {
+func (p *object) recordPruned(newest statusImage, patch map[string]any) {
 	now := objectstate.Dropped{Change: p.fingerprint(newest, patch)}
 	if last := p.state.Dropped; last.Change == now.Change {
 		now.Times = last.Times
@@ -65,7 +65,7 @@ func (p *pass) recordPruned(newest statusImage, patch map[string]any) {
 // fingerprint identifies a change of a status. Encoding sorts the keys. When a condition came
 // to be is left out: what is not stored comes to be anew in each pass. So are volatile fields,
 // which change by themselves.
-func (p *pass) fingerprint(base statusImage, patch map[string]any) [sha256.Size]byte {
+func (p *object) fingerprint(base statusImage, patch map[string]any) [sha256.Size]byte {
 	if told, ok := patch["conditions"].([]commonv1.Condition); ok {
 		patch = maps.Clone(patch)
 		patch["conditions"] = timeless(told)

@@ -67,7 +67,7 @@ func WithConnectionSecretType(t corev1.SecretType) ReconcilerOption {
 // With a request of the user's it is published again all the same: somebody may
 // have removed what was there, which nothing else notices without a read in every
 // pass.
-func (p *pass) unpublished() bool {
+func (p *publication) unpublished() bool {
 	details := p.observation.ConnectionDetails
 	to := secretFor(p.mg)
 	if !p.observation.ResourceExists || meta.WasDeleted(p.mg) || len(details) == 0 || to == "" && p.r.publisher == nil {
@@ -87,7 +87,7 @@ func (p *pass) unpublished() bool {
 }
 
 // publishedAs says whether what was observed is what an earlier process published, which the status tells.
-func (p *pass) publishedAs(told string) bool {
+func (p *publication) publishedAs(told string) bool {
 	if told == "" || told != stored(p.mg, p.details) {
 		return false
 	}
@@ -98,7 +98,7 @@ func (p *pass) publishedAs(told string) bool {
 
 // warnOldSecret tells once that the Secret of another name, which the object
 // named before, still holds what was published there.
-func (p *pass) warnOldSecret() {
+func (p *publication) warnOldSecret() {
 	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
 	if !ok {
 		return
@@ -117,7 +117,7 @@ func (p *pass) warnOldSecret() {
 }
 
 // publish stores the connection details.
-func (p *pass) publish(ctx context.Context) error {
+func (p *publication) publish(ctx context.Context) error {
 	p.detailsPending = false
 	var changed bool
 	err := p.instrumentGuarded(ctx, telemetry.Publish, func(ctx context.Context) (err error) {
@@ -140,7 +140,7 @@ func (p *pass) publish(ctx context.Context) error {
 	return nil
 }
 
-func (p *pass) publishedBefore() bool {
+func (p *publication) publishedBefore() bool {
 	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
 
 	return p.state.Published != none || ok && hasher.GetConnectionDetailsHash() != ""

@@ -48,7 +48,7 @@ func passOf(mg resource.Managed, o *objectState, options ...ReconcilerOption) *p
 		option(r)
 	}
 
-	return &pass{r: r, state: o.acquire(), mg: mg, read: mg, newest: mg}
+	return passOver(r, mg, mg, o.acquire())
 }
 
 // remembering returns a memo of what is kept of most objects, and of what is kept of few.

@@ -66,14 +66,14 @@ func ContextWithCreationToken(ctx context.Context, token string) context.Context
 }
 
 // token returns the token of the last attempt.
-func (p *pass) token() string {
+func (p *search) token() string {
 	id, _ := attemptOf(p.mg)
 
 	return p.tokenOf(id)
 }
 
 // tokenOf returns the token of an attempt, or nothing if that has no id.
-func (p *pass) tokenOf(id string) string {
+func (p *search) tokenOf(id string) string {
 	if id == "" {
 		return ""
 	}
@@ -83,7 +83,7 @@ func (p *pass) tokenOf(id string) string {
 
 // class returns what makes it safe to repeat a create. Nothing does for an attempt whose result is not known, and that
 // was made in another class, or by a runtime that gives attempts no id, and has sent no token of ours.
-func (p *pass) class() lifecycle.Class {
+func (p *clientSession) class() lifecycle.Class {
 	id, _ := attemptOf(p.mg)
 	switch {
 	case p.otherClass(id) && (p.unresolved() || p.createdUnobserved()),
@@ -95,12 +95,12 @@ func (p *pass) class() lifecycle.Class {
 }
 
 // untraceable says whether nobody knows the result of the last attempt, or the external name of what it created.
-func (p *pass) untraceable() bool {
+func (p *clientSession) untraceable() bool {
 	return p.unresolved() || meta.GetExternalName(p.mg) == "" && p.createdUnobserved()
 }
 
 // ownClass returns the class of the controller, and of its client.
-func (p *pass) ownClass() lifecycle.Class {
+func (p *clientSession) ownClass() lifecycle.Class {
 	switch {
 	case p.r.named:
 		return lifecycle.Named
@@ -114,7 +114,7 @@ func (p *pass) ownClass() lifecycle.Class {
 }
 
 // recover looks up what an attempt led to whose result is not known.
-func (p *pass) recover(ctx context.Context) error {
+func (p *search) recover(ctx context.Context) error {
 	if p.class() != lifecycle.Findable || !p.unresolved() && (!p.neverSeen() || p.creationGrace() > 0) ||
 		p.token() == "" {
 		return nil
@@ -138,7 +138,7 @@ func (p *pass) recover(ctx context.Context) error {
 }
 
 // recordFound stores what a lookup has found as the result of the attempt that the object is marked with.
-func (p *pass) recordFound(ctx context.Context) error {
+func (p *search) recordFound(ctx context.Context) error {
 	p.storeBackend()
 	markResult(p.mg, attemptSucceeded, p.now())
 
@@ -147,7 +147,7 @@ func (p *pass) recordFound(ctx context.Context) error {
 
 // searchExternal looks up what the attempt with a token led to. What is not found may be found later, within the
 // window.
-func (p *pass) searchExternal(ctx context.Context, token string) (found bool, window time.Duration, err error) {
+func (p *search) searchExternal(ctx context.Context, token string) (found bool, window time.Duration, err error) {
 	limited, cancel := withDeadline(ctx, callDeadline(ctx))
 	defer cancel()
 	release, err := p.acquireToken(limited)
@@ -178,7 +178,7 @@ func (p *pass) searchExternal(ctx context.Context, token string) (found bool, wi
 
 // neverSeen says whether a creation succeeded and no observation ever found its
 // result, under whatever name: a user may have chosen another one since.
-func (p *pass) neverSeen() bool {
+func (p *creationRecord) neverSeen() bool {
 	this := creation(p.mg, p.mg)
 	told, _ := p.observedInStatus(this)
 
@@ -186,7 +186,7 @@ func (p *pass) neverSeen() bool {
 }
 
 // searchedSince returns since when this process knows of the attempt.
-func (p *pass) searchedSince() time.Time {
+func (p *search) searchedSince() time.Time {
 	if token := p.token(); p.state.Search != token {
 		p.state.Search, p.state.SearchSince = token, p.now()
 	}
@@ -200,7 +200,7 @@ func (p *pass) searchedSince() time.Time {
 const doubt = 5 * time.Second
 
 // notFoundGrace returns for how long absence is not believed yet, or that what exists is not ours.
-func (p *pass) notFoundGrace() time.Duration {
+func (p *search) notFoundGrace() time.Duration {
 	rest := max(p.recoveryGrace, 0)
 	if p.recoveredUnobserved { // for as long as the two answers differ
 		rest = p.r.pollInterval
@@ -220,7 +220,7 @@ func (p *pass) notFoundGrace() time.Duration {
 }
 
 // recordNotFound notes when what is ours was first not found under the name that it has.
-func (p *pass) recordNotFound() {
+func (p *clientSession) recordNotFound() {
 	if name := meta.GetExternalName(p.mg); p.state.NotFoundSince.IsZero() || p.state.NotFoundName != name {
 		p.state.NotFoundSince, p.state.NotFoundName = p.now(), name
 	}
@@ -230,7 +230,7 @@ func (p *pass) recordNotFound() {
 // resource. Under a name of our choice nothing can be made twice, so that there is no
 // need to ask again for an object that is wanted. What was found before is surprising also
 // under a name that a user has chosen since, or that a replace has written.
-func (p *pass) unexpectedAbsence() bool {
+func (p *creationRecord) unexpectedAbsence() bool {
 	if meta.WasDeleted(p.mg) {
 		return p.state.DeleteSent.IsZero() && len(p.mg.GetFinalizers()) > 0 // no finalizer: only in tests
 	}
@@ -240,6 +240,6 @@ func (p *pass) unexpectedAbsence() bool {
 
 // wasSeen says whether an observation has found what the object is marked with, or the one that
 // it was restored from is marked with what it made.
-func (p *pass) wasSeen() bool {
+func (p *creationRecord) wasSeen() bool {
 	return (created(p.mg) != "" && !p.createdUnobserved() || p.inherited != "") && !p.unresolved()
 }

@@ -57,7 +57,7 @@ const (
 
 // unfound says whether what is about to be created takes the place of what was created, or is
 // the same once more, because that is not found.
-func (p *pass) unfound() bool {
+func (p *clientSession) unfound() bool {
 	switch {
 	case p.unresolved() || meta.WasDeleted(p.mg):
 		return false
@@ -69,7 +69,7 @@ func (p *pass) unfound() bool {
 }
 
 // recordRecreated tells that something is created in the place of what is lost.
-func (p *pass) recordRecreated(lost string, seen, unfound bool) {
+func (p *clientSession) recordRecreated(lost string, seen, unfound bool) {
 	if unfound && (p.state.Unfound == 0 || p.class() != lifecycle.Opaque) { // there it is only told
 		p.state.Unfound++
 	}
@@ -83,7 +83,7 @@ func (p *pass) recordRecreated(lost string, seen, unfound bool) {
 
 // patience returns how much longer it is looked for what was created and is not found: an
 // external system that shows nothing at all would be filled, or called without end.
-func (p *pass) patience() time.Duration {
+func (p *clientSession) patience() time.Duration {
 	most := mostPatience
 	if p.class() != lifecycle.Findable {
 		most = mostRepetition
@@ -101,14 +101,14 @@ func (p *pass) patience() time.Duration {
 }
 
 // awaitsRequest says whether nothing may be created before a user asks for it.
-func (p *pass) awaitsRequest() bool {
+func (p *creationRecord) awaitsRequest() bool {
 	return p.r.recreateOnRequest && !p.r.named && p.wasSeen() &&
 		p.mg.GetAnnotations()[meta.AnnotationKeyAllowRecreation] != p.creationID()
 }
 
 // creationID returns what a user calls the last creation: the id of its attempt, or its
 // time if another runtime made it.
-func (p *pass) creationID() string {
+func (p *creationRecord) creationID() string {
 	if p.inherited != "" {
 		return p.inherited
 	}
@@ -119,7 +119,7 @@ func (p *pass) creationID() string {
 
 // unrequested is the outcome for what is missing although the policies of the object allow
 // to create it.
-func (p *pass) unrequested() outcome {
+func (p *creationRecord) unrequested() outcome {
 	text := fmt.Sprintf("the external resource %q was there and is not found any more: restore it, "+
 		"or set the annotation %s to %q to have another created", meta.GetExternalName(p.mg),
 		meta.AnnotationKeyAllowRecreation, p.creationID())

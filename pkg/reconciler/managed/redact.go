@@ -15,7 +15,7 @@ import (
 const detailsRemembered = 64
 
 // hideDetails keeps the connection details of an observation out of what this pass tells from here on, and later ones.
-func (p *pass) hideDetails(o ExternalObservation) {
+func (p *journal) hideDetails(o ExternalObservation) {
 	if len(o.ConnectionDetails) > 0 {
 		p.observedDetails = append(p.observedDetails, o.ConnectionDetails)
 		p.state.rememberDetails(o.ConnectionDetails, meta.GetExternalName(p.mg))
@@ -58,7 +58,7 @@ func (t *coldState) rememberedDetails() map[string][]byte {
 // mask returns what takes the secrets of this pass out of a text: those that
 // were told to package external, and the connection details that this pass and those
 // before it have observed, apart from what the object showed to everybody before.
-func (p *pass) mask() *redact.Mask {
+func (p *journal) mask() *redact.Mask {
 	if known := p.secrets.Len() + len(p.observedDetails); p.cachedMask == nil || p.cachedMaskInputs != known {
 		p.cachedMask, p.cachedMaskInputs = p.newMask(), known
 	}
@@ -66,7 +66,7 @@ func (p *pass) mask() *redact.Mask {
 	return p.cachedMask
 }
 
-func (p *pass) newMask() *redact.Mask {
+func (p *journal) newMask() *redact.Mask {
 	if len(p.observedDetails) == 0 && p.state.details == nil {
 		return p.secrets.Mask()
 	}
@@ -101,7 +101,7 @@ func withoutTexts(hidden map[string][]byte, shown any) {
 }
 
 // redact returns an error that can be shown to anybody.
-func (p *pass) redact(err error) error {
+func (p *journal) redact(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (p *pass) redact(err error) error {
 // concealIn takes the secrets out of the messages of conditions that were set in
 // this pass, whoever set them. The record of a creation in the condition Created stays
 // whole: the object shows it in its annotations, and it is read again.
-func (p *pass) concealIn(read, mine []commonv1.Condition) {
+func (p *journal) concealIn(read, mine []commonv1.Condition) {
 	record := creation(p.mg, p.mg)
 	if record.Mark == "" { // its result is not known
 		record.Mark = p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]

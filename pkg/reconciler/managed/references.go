@@ -71,7 +71,7 @@ func (r *Reconciler) newTracker() *reference.Tracker {
 }
 
 // resolve the references of an object that is wanted.
-func (p *pass) resolve(ctx context.Context) error {
+func (p *object) resolve(ctx context.Context) error {
 	if p.r.resolver != nil {
 		return settle(p.r.resolver.ResolveReferences(ctx, p.mg))
 	}

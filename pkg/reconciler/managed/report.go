@@ -181,7 +181,7 @@ func (p *pass) setUpToDate(o outcome) {
 
 // handled puts into the status which generation and which request of the user's
 // this pass worked on.
-func (p *pass) handled() {
+func (p *object) handled() {
 	if g, ok := p.mg.(resource.GenerationObserver); ok {
 		g.SetObservedGeneration(p.generation)
 	}
@@ -192,7 +192,7 @@ func (p *pass) handled() {
 }
 
 // isNewEvent says whether the object did not say so before, of whichever generation.
-func (p *pass) isNewEvent(o outcome) bool {
+func (p *journal) isNewEvent(o outcome) bool {
 	for _, t := range newsTypes {
 		says := p.mg.GetCondition(t)
 		says.ObservedGeneration = 0 // which is equal to any
@@ -205,7 +205,7 @@ func (p *pass) isNewEvent(o outcome) bool {
 }
 
 // isNewMessage says whether a message is not the last that was told for the reason.
-func (p *pass) isNewMessage(reason, message string) bool {
+func (p *journal) isNewMessage(reason, message string) bool {
 	last, told := p.state.LastWarnings[reason]
 	if told && (last == message || external.Normalize(last) == external.Normalize(message)) {
 		return false
@@ -220,7 +220,7 @@ func (p *pass) isNewMessage(reason, message string) bool {
 
 // forgetWarnings forgets what was told, so that it is news once more. What is told for these reasons is not news
 // as long as it goes on, also where no status is stored.
-func (p *pass) forgetWarnings(but ...string) {
+func (p *journal) forgetWarnings(but ...string) {
 	maps.DeleteFunc(p.state.LastWarnings, func(reason, _ string) bool { return !slices.Contains(but, reason) })
 	if len(p.state.LastWarnings) == 0 {
 		p.state.LastWarnings = nil
@@ -228,15 +228,15 @@ func (p *pass) forgetWarnings(but ...string) {
 }
 
 // recordEvent an event when the pass is over.
-func (p *pass) recordEvent(e event.Event) { p.events = append(p.events, e) }
+func (p *journal) recordEvent(e event.Event) { p.events = append(p.events, e) }
 
 // emitEvent an event at once. It is for what goes wrong after the end.
-func (p *pass) emitEvent(e event.Event) {
+func (p *journal) emitEvent(e event.Event) {
 	p.recordEvent(e)
 	p.emitEvents()
 }
 
-func (p *pass) emitEvents() {
+func (p *journal) emitEvents() {
 	if len(p.events) == 0 {
 		return
 	}
@@ -335,10 +335,24 @@ func (p *pass) failureOutcome(err error) outcome {
 }
 
 // withoutSecrets returns the reason of a terminal error, if it can be shown to anybody.
-func (p *pass) withoutSecrets(reason string) commonv1.ConditionReason {
+func (p *journal) withoutSecrets(reason string) commonv1.ConditionReason {
 	if p.mask().String(reason) != reason {
 		return external.ReasonTerminalError
 	}
 
 	return commonv1.ConditionReason(reason)
+}
+
+// warnSuperseded tells of what a predecessor has created while the external resource of the object is there: nothing is
+// created beside it, and nobody looks for it. It returns the reason for which that goes on to be told, or nothing.
+func (p *pass) warnSuperseded() (reason string) {
+	if p.lastFacts.Attempt != lifecycle.Superseded || p.lastFacts.Presence != lifecycle.Present {
+		return ""
+	}
+	err := p.supersededText(textSupersededLeft, p.superseded())
+	if p.isNewMessage(string(reasonLeft), err.Error()) {
+		p.recordEvent(event.Warning(reasonLeft, err))
+	}
+
+	return string(reasonLeft)
 }

@@ -22,7 +22,7 @@ import (
 // --force and Argo CD's Replace=true do that: they write the manifest in the place of the
 // object, and leave its status. What the record said is known from the memory of this process,
 // and from the condition Created. Before anything is asked outside it is stored.
-func (p *pass) restore() {
+func (p *creationRecord) restore() {
 	if p.r.named { // there is no record, but what was created may not show yet
 		unheld := p.state.Creation == createdHere && p.r.finalizer == nil && !meta.WasDeleted(p.mg) &&
 			!meta.FinalizerExists(p.mg, FinalizerName)
@@ -58,7 +58,7 @@ func (p *pass) restore() {
 // recall puts back what the memory knows of the last creation, or of an attempt whose result
 // is not known, and an API server that was restored to an earlier state does not. What that has
 // of an earlier one, or of the same one before it ended, is older.
-func (p *pass) recall() bool {
+func (p *creationRecord) recall() bool {
 	if p.r.named {
 		p.restore()
 
@@ -83,7 +83,7 @@ func (p *pass) recall() bool {
 }
 
 // unended says whether the record is of an attempt whose end the memory knows, before it ended.
-func (p *pass) unended() bool {
+func (p *creationRecord) unended() bool {
 	_, mark, _ := p.state.known()
 	of, _, ended := strings.Cut(mark, "/")
 	id, result := attemptOf(p.mg)
@@ -93,7 +93,7 @@ func (p *pass) unended() bool {
 
 // contradicted says whether the object is marked with another creation, or attempt, than the
 // memory knows of, and of which.
-func (p *pass) contradicted() (name, mark string, other bool) {
+func (p *creationRecord) contradicted() (name, mark string, other bool) {
 	name, mark, _ = p.state.known()
 	of, _, _ := strings.Cut(mark, "/")
 	id, _ := attemptOf(p.mg)
@@ -102,7 +102,7 @@ func (p *pass) contradicted() (name, mark string, other bool) {
 }
 
 // storeRestored stores what was put back.
-func (p *pass) storeRestored(ctx context.Context) error {
+func (p *creationRecord) storeRestored(ctx context.Context) error {
 	if !p.restored {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (p *pass) storeRestored(ctx context.Context) error {
 
 // storeUnasked stores what was put back in a pass that asks nothing outside: this process may end before
 // one that does. A paused object is left as it is, but for what no other process would know.
-func (p *pass) storeUnasked(ctx context.Context) error {
+func (p *creationRecord) storeUnasked(ctx context.Context) error {
 	if p.r.halted(p.mg) && !p.restoredUnreported() {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (p *pass) storeUnasked(ctx context.Context) error {
 
 // restoredUnreported says whether annotations were put back that the status does not tell, so that only this process
 // knows them. The finalizer alone is none of them: who takes it from a paused object lets that go.
-func (p *pass) restoredUnreported() bool {
+func (p *creationRecord) restoredUnreported() bool {
 	before, now := p.newest.GetAnnotations(), p.mg.GetAnnotations()
 	if !p.restored || maps.Equal(before, now) {
 		return false
@@ -137,7 +137,7 @@ func (p *pass) restoredUnreported() bool {
 
 // preparedOrStored prepares the object. Where that fails, what was put back before is stored all the same,
 // and nothing that preparing has changed.
-func (p *pass) preparedOrStored(ctx context.Context) error {
+func (p *clientSession) preparedOrStored(ctx context.Context) error {
 	if !p.restored {
 		return p.prepare(ctx)
 	}
@@ -162,7 +162,7 @@ func (p *pass) preparedOrStored(ctx context.Context) error {
 
 // restoreOperation puts back, along with the record, the handle of what the external system has begun: it may
 // be all that leads to what is being created. It says whether there is one.
-func (p *pass) restoreOperation() bool {
+func (p *creationRecord) restoreOperation() bool {
 	if p.state.Operation == "" {
 		return false
 	}
@@ -173,7 +173,7 @@ func (p *pass) restoreOperation() bool {
 
 // rememberOperation remembers the handle that the object has. Where a replace has taken the record of the last
 // creation, it has taken the handle as well: the one that is remembered is put back along with the record.
-func (p *pass) rememberOperation() {
+func (p *creationRecord) rememberOperation() {
 	if handle := operationOf(p.mg); handle != "" || !p.replaced() {
 		p.state.Operation = handle
 	}
@@ -181,7 +181,7 @@ func (p *pass) rememberOperation() {
 
 // lastCreation returns the last creation that succeeded, as far as it is known without the
 // metadata, and when.
-func (p *pass) lastCreation() (ref objectstate.CreationRef, since time.Time) {
+func (p *creationRecord) lastCreation() (ref objectstate.CreationRef, since time.Time) {
 	since = p.now()
 	told := p.mg.GetCondition(commonv1.TypeCreated)
 	if at := told.LastTransitionTime.Time; !at.IsZero() {
@@ -250,7 +250,7 @@ func restorable(mg resource.Managed, ref objectstate.CreationRef) bool {
 
 // replaced says whether a replace has taken the record of the last creation, which is known without it, and has
 // written another external name. What is being deleted by that name is what the object stands for.
-func (p *pass) replaced() bool {
+func (p *creationRecord) replaced() bool {
 	name := meta.GetExternalName(p.mg)
 	if id, _ := attemptOf(p.mg); name == "" || id != "" || p.r.named || latestTime(p.mg) != "" {
 		return false
@@ -263,7 +263,7 @@ func (p *pass) replaced() bool {
 
 // restoreReplaced puts back the record of the last creation, with its external name, on an object that was
 // replaced by a manifest with the name of what is not there.
-func (p *pass) restoreReplaced(ctx context.Context) error {
+func (p *publication) restoreReplaced(ctx context.Context) error {
 	text := p.redact(errors.Errorf(textReplaced, meta.GetExternalName(p.mg))).Error()
 	meta.RemoveAnnotations(p.mg, meta.AnnotationKeyExternalName)
 	ref, since := p.lastCreation()

@@ -23,7 +23,7 @@ func WithRestoreElsewhere() ReconcilerOption {
 // takesOverRestored says whether what was found belongs to the object that this one was
 // restored from, and is to be taken over from it. A user says so once for each UID: what Git
 // writes again later takes nothing over.
-func (p *pass) takesOverRestored() bool {
+func (p *creationRecord) takesOverRestored() bool {
 	found := p.observation.OwnerStamp
 	if p.observation.Owner != OwnerOther {
 		return false
@@ -40,13 +40,13 @@ func (p *pass) takesOverRestored() bool {
 
 // stampOfKey returns a stamp with the kind, namespace and name of the object; its cluster is
 // not known here.
-func (p *pass) stampOfKey() Stamp {
+func (p *creationRecord) stampOfKey() Stamp {
 	return NewStamp("", schema.GroupKind{Group: p.r.of.Group, Kind: p.r.of.Kind}, p.mg)
 }
 
 // recordOwnerBefore records from which object this one takes its external resource over: it may
 // take the connection Secret of that one over as well, in this pass or a later one.
-func (p *pass) recordOwnerBefore() {
+func (p *creationRecord) recordOwnerBefore() {
 	if p.takesOverRestored() {
 		before := string(p.mg.GetUID()) + "/" + p.observation.OwnerStamp.part(stampUID)
 		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyRestoredOwner: before})
@@ -55,7 +55,7 @@ func (p *pass) recordOwnerBefore() {
 
 // ownerBefore returns the stamp, without a cluster, that this object had under the UID of the one
 // whose external resource it took over, or nothing.
-func (p *pass) ownerBefore() (stamp Stamp) {
+func (p *creationRecord) ownerBefore() (stamp Stamp) {
 	own, before, _ := strings.Cut(p.mg.GetAnnotations()[meta.AnnotationKeyRestoredOwner], "/")
 	if own == string(p.mg.GetUID()) && before != "" {
 		stamp = Stamp(strings.TrimSuffix(string(p.stampOfKey()), own) + before)
@@ -67,7 +67,7 @@ func (p *pass) ownerBefore() (stamp Stamp) {
 // endRestore takes the annotation of a user away once the external resource bears the mark of
 // this object, and notes that it has had its effect. What a pass has taken over the next one
 // notes.
-func (p *pass) endRestore() {
+func (p *creationRecord) endRestore() {
 	if p.claimed || p.observation.Owner != OwnerOurs || p.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom] == "" {
 		return
 	}
@@ -80,7 +80,7 @@ func (p *pass) endRestore() {
 
 // restoredFrom says how an object takes over what belongs to the one that it may have been
 // restored from, or nothing if that cannot be so.
-func (p *pass) restoredFrom() string {
+func (p *creationRecord) restoredFrom() string {
 	found := p.observation.OwnerStamp
 	if !found.names(p.stampOfKey()) || strings.HasSuffix(string(found), "/"+string(p.mg.GetUID())) {
 		return ""
@@ -97,7 +97,7 @@ func (p *pass) restoredFrom() string {
 // rememberFound keeps in mind that an observation has found what is ours. What bears no record of
 // a creation does not take the place of what is known of one: until it has a record of its own, a
 // replace can take its name.
-func (p *pass) rememberFound() {
+func (p *clientSession) rememberFound() {
 	p.endRestore()
 	p.seenOwned = true
 	if ref := creation(p.mg, p.mg); p.r.named || ref.Mark != "" {

@@ -23,7 +23,7 @@ const (
 // reworded keeps the text that the object tells if the failure is the same but for its words,
 // and they have changed often enough lately. Another stage, reason, generation or request is
 // another failure, which is told at once.
-func (p *pass) reworded(o outcome) outcome {
+func (p *object) reworded(o outcome) outcome {
 	of := fmt.Sprintf("%s/%s/%d/%s", o.name, o.synced.Reason, p.generation,
 		p.mg.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt])
 	if known := p.state.Reworded; known.Of != of || p.now().Sub(known.Since) >= rewordingPeriod {
@@ -41,7 +41,7 @@ func (p *pass) reworded(o outcome) outcome {
 }
 
 // rewordings returns how often a failure was told in other words, once the status is written, or could not be.
-func (p *pass) rewordings(unwritten error) objectstate.Rewordings {
+func (p *object) rewordings(unwritten error) objectstate.Rewordings {
 	told, tells := p.read.GetCondition(commonv1.TypeSynced), p.mg.GetCondition(commonv1.TypeSynced)
 	counted := p.state.Reworded
 	if unwritten == nil && tells.Status == metav1.ConditionFalse && told.Reason == tells.Reason &&

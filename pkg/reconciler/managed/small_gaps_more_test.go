@@ -412,7 +412,7 @@ func TestTheAttemptOfANameThatIsNotStored(t *testing.T) {
 
 // A pass that makes a call within another waits for the outer one again once the inner one has ended.
 func TestACallWithinAnother(t *testing.T) {
-	p, c := passOf(bearing(nil), &objectState{}), &calls{}
+	p, c := &passOf(bearing(nil), &objectState{}).journal, &calls{}
 	waits := func() string { return c.of[p].what }
 	none := c.begin(p, "outer")
 	outer := c.begin(p, "inner")

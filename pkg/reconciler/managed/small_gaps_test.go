@@ -164,10 +164,10 @@ func TestNothingIsCalledUnderALeaseThatNobodyKnows(t *testing.T) {
 		do    func(fencedClient) error
 		times int // that the lease is asked for
 	}{
-		"Update": {func(f fencedClient) error { return f.Update(t.Context(), f.pass.mg) }, 2},
-		"Delete": {func(f fencedClient) error { return f.Delete(t.Context(), f.pass.mg) }, 2},
+		"Update": {func(f fencedClient) error { return f.Update(t.Context(), bearing(nil)) }, 2},
+		"Delete": {func(f fencedClient) error { return f.Delete(t.Context(), bearing(nil)) }, 2},
 		"Create": {func(f fencedClient) error {
-			return timeoutClient{f.ExternalClient, time.Time{}, f.pass}.Create(t.Context(), f.pass.mg)
+			return timeoutClient{f.ExternalClient, time.Time{}, f.pass}.Create(t.Context(), bearing(nil))
 		}, 1},
 	} {
 		for known := range 3 {

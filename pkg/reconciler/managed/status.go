@@ -38,7 +38,7 @@ var (
 // setCondition sets a condition, at the time of the clock and for the generation this pass works
 // on. One without a type is none. What the object says already, as it nearly always does,
 // is not said again: that would change nothing.
-func (p *pass) setCondition(c commonv1.Condition) {
+func (p *object) setCondition(c commonv1.Condition) {
 	if c.Type == "" {
 		return
 	}
@@ -52,7 +52,7 @@ func (p *pass) setCondition(c commonv1.Condition) {
 // stamp puts the generation this pass works on to the conditions that others have set
 // in it. Setting a condition takes its stamp off, so one that has none was set, or another runtime
 // has written it without: that says nothing of this generation unless this pass has looked.
-func (p *pass) stamp() {
+func (p *creationRecord) stamp() {
 	for _, t := range ownTypes {
 		if c := p.mg.GetCondition(t); c.ObservedGeneration == 0 && (p.observedOnce || c != p.read.GetCondition(t)) {
 			conditions.Stamp(p.mg, p.generation, t)
@@ -67,7 +67,7 @@ func (p *pass) stamp() {
 // another pass has told since what it saw: then this one looked earlier. Once the lease
 // of this process is over, it leaves the status to the process that has it now, which
 // would not notice what is written over its own. A lease that does not say so is not over.
-func (p *pass) writeStatus(ctx context.Context) error {
+func (p *creationRecord) writeStatus(ctx context.Context) error {
 	p.stamp()
 	if p.newest == p.read && sameStatus(p.read, p.mg) { // or else the patch tells
 		return nil
@@ -80,13 +80,13 @@ func (p *pass) writeStatus(ctx context.Context) error {
 }
 
 // notOurs returns the error of a status that is left to another process.
-func (p *pass) notOurs() error {
+func (p *object) notOurs() error {
 	const why = "the lease of this process is over, and another one may have told since how the object is"
 
 	return errors.Errorf("%w: %s", errFenced, why)
 }
 
-func (p *pass) putStatus(ctx context.Context) error {
+func (p *object) putStatus(ctx context.Context) error {
 	ctx, cancel := deadline.In(context.WithoutCancel(ctx), statusTimeout)
 	defer cancel()
 	if p.statusChanged(p.newest) {
@@ -110,7 +110,7 @@ func (p *pass) putStatus(ctx context.Context) error {
 
 // statusChanged says whether what only a pass tells is other than this pass has read it.
 // That was a pass of another process, or one that this process has not read of yet.
-func (p *pass) statusChanged(now resource.Managed) bool {
+func (p *object) statusChanged(now resource.Managed) bool {
 	is, tells := now.(resource.GenerationObserver)
 	was, told := p.read.(resource.GenerationObserver)
 	if tells && told && is.GetObservedGeneration() != was.GetObservedGeneration() {
@@ -123,14 +123,14 @@ func (p *pass) statusChanged(now resource.Managed) bool {
 }
 
 // changed returns the conflict of a pass that has read the object before something was changed.
-func (p *pass) changed(what string) error {
+func (p *object) changed(what string) error {
 	kind := schema.GroupResource{Group: p.r.of.Group, Resource: p.r.of.Kind}
 
 	return kerrors.NewConflict(kind, p.mg.GetName(), errors.New(what))
 }
 
 // patchStatus puts what this pass changed on the newest status.
-func (p *pass) patchStatus(ctx context.Context) error {
+func (p *object) patchStatus(ctx context.Context) error {
 	newest, desired, err := p.statuses()
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (p *pass) patchStatus(ctx context.Context) error {
 }
 
 // statuses returns the status as it is, and as it is to become.
-func (p *pass) statuses() (newest, desired statusImage, err error) {
+func (p *object) statuses() (newest, desired statusImage, err error) {
 	read, err := statusOf(p.read)
 	if err != nil {
 		return statusImage{}, statusImage{}, err
@@ -201,7 +201,7 @@ func sameStatus(a, b resource.Managed) bool {
 
 // worthWriting says whether a change of the status is one, or only one that the API server
 // does not store, or one of volatile fields that can wait.
-func (p *pass) worthWriting(newest statusImage, patch map[string]any) bool {
+func (p *object) worthWriting(newest statusImage, patch map[string]any) bool {
 	if len(patch) == 0 {
 		return false
 	}
@@ -219,7 +219,7 @@ func (p *pass) worthWriting(newest statusImage, patch map[string]any) bool {
 }
 
 // lasting returns the part of a change that is none of volatile fields.
-func (p *pass) lasting(patch map[string]any) map[string]any {
+func (p *object) lasting(patch map[string]any) map[string]any {
 	if len(p.r.volatile) == 0 {
 		return patch
 	}

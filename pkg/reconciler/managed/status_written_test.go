@@ -201,7 +201,8 @@ func TestAStatusIsNotStored(t *testing.T) {
 		sent   int
 		stored bool
 	}{{commonv1.Available(), 1, false}, {commonv1.ReconcileSuccess(), 2, true}} {
-		q := &pass{r: p.r, state: p.state, mg: clone(p.read), read: p.read, newest: p.read, generation: 3}
+		q := passOver(p.r, p.read, clone(p.read), p.state)
+		q.generation = 3
 		q.setCondition(step.tells)
 		stored = step.stored
 		if err := q.writeStatus(t.Context()); err != nil || len(c.sent) != step.sent ||

@@ -41,7 +41,7 @@ var errReplaced = errors.New("the object was deleted or replaced meanwhile")
 // filled in before and by Observe. It writes what differs from the object as last
 // answered, in one merge patch that fails on a stale read, and nothing if nothing
 // does.
-func (p *pass) store(ctx context.Context, what telemetry.Write) error {
+func (p *object) store(ctx context.Context, what telemetry.Write) error {
 	body := mergepatch.Merge(p.initPatch, p.lateInitPatch)
 	metadata := map[string]any{}
 	if len(p.initLabels) > 0 {
@@ -93,7 +93,7 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 // withName adds the external name to changes that record what it stands for. After a restore of the API server that
 // this process does not know of, the version that it knows may be that of another state of the object, without the
 // name. A name that is chosen here is not recorded so: the one that was restored may be the user's.
-func (p *pass) withName(changes map[string]any) {
+func (p *object) withName(changes map[string]any) {
 	mark, _ := changes[meta.AnnotationKeyCreateAttempt].(string)
 	if name := meta.GetExternalName(p.mg); !p.r.named && name != "" && strings.HasSuffix(mark, "/"+attemptSucceeded) {
 		changes[meta.AnnotationKeyExternalName] = name
@@ -103,7 +103,7 @@ func (p *pass) withName(changes map[string]any) {
 // recordWasLost says whether the external name, or a mark of the creation, that the object had is not in the answer to
 // a write that did not change it: the API server was restored, and has given the same resource version again. The pass
 // does not go on with an object that it has not decided on.
-func (p *pass) recordWasLost(recorded map[string]string, changes map[string]any) bool {
+func (p *object) recordWasLost(recorded map[string]string, changes map[string]any) bool {
 	lost := func(key string) bool {
 		_, changed := changes[key]
 
@@ -115,7 +115,7 @@ func (p *pass) recordWasLost(recorded map[string]string, changes map[string]any)
 
 // withRecord adds the record of a creation to the note that its user was asked about it, for the same reason: a note
 // without the record would be taken for the answer that nothing was created.
-func (p *pass) withRecord(changes map[string]any) {
+func (p *object) withRecord(changes map[string]any) {
 	if _, noted := changes[meta.AnnotationKeyWasUnresolved].(string); !noted {
 		return
 	}
@@ -128,7 +128,7 @@ func (p *pass) withRecord(changes map[string]any) {
 
 // storeWithoutFinalizer removes ours, those of a predecessor (see [WithRetiredFinalizers]), and one that says that
 // nobody has claimed the object.
-func (p *pass) storeWithoutFinalizer(ctx context.Context) error {
+func (p *object) storeWithoutFinalizer(ctx context.Context) error {
 	if !meta.FinalizerExists(p.mg, FinalizerName) && !p.r.retired.on(p.mg) {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (p *pass) storeWithoutFinalizer(ctx context.Context) error {
 // a client's note may be lost, a name may not. That a creation came to nothing is
 // stored over that creation alone: a process that was held up does not deny what
 // another has begun since. So is what a later pass stores.
-func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) error {
+func (p *object) patchAnnotations(ctx context.Context, changes map[string]any) error {
 	p.state.recordWrite(changes)
 	metadata := map[string]any{"annotations": changes}
 	if uid := p.mg.GetUID(); uid != "" {
@@ -212,7 +212,7 @@ func persistently(ctx context.Context, fn func(context.Context) error) error {
 // the error otherwise. A 404 is also answered by proxies, by an API server that does
 // not know the kind yet, and for a subresource that the kind does not have: the
 // object is gone only if the API server, asked for the object itself, says so.
-func (p *pass) vanished(ctx context.Context, err error) error {
+func (p *object) vanished(ctx context.Context, err error) error {
 	if anotherUID(err) {
 		return errReplaced
 	}
@@ -238,7 +238,7 @@ func anotherUID(err error) bool {
 
 // patch sends a merge patch. Desired is the object as it is to become. The error
 // is errReplaced if the object is gone.
-func (p *pass) patch(ctx context.Context, what telemetry.Write, desired resource.Managed, body map[string]any) error {
+func (p *object) patch(ctx context.Context, what telemetry.Write, desired resource.Managed, body map[string]any) error {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return errors.Wrap(err, "cannot encode patch")
@@ -256,7 +256,7 @@ func (p *pass) patch(ctx context.Context, what telemetry.Write, desired resource
 // adoptResponse takes over what the API server answered to a write: its version, and
 // the metadata that others may have changed. What this pass learned (the
 // status) and what it decided on (generation, deletion) stay.
-func (p *pass) adoptResponse(answer resource.Managed) {
+func (p *object) adoptResponse(answer resource.Managed) {
 	p.newest = answer
 	p.mg.SetResourceVersion(answer.GetResourceVersion())
 	p.mg.SetFinalizers(slices.Clone(answer.GetFinalizers()))
@@ -266,7 +266,7 @@ func (p *pass) adoptResponse(answer resource.Managed) {
 
 // precondition adds to the metadata of a patch what makes it fail for another
 // version of the object.
-func (p *pass) precondition(metadata map[string]any) map[string]any {
+func (p *object) precondition(metadata map[string]any) map[string]any {
 	if uid := p.mg.GetUID(); uid != "" {
 		metadata["uid"] = uid
 	}
@@ -278,7 +278,7 @@ func (p *pass) precondition(metadata map[string]any) map[string]any {
 }
 
 // learned says whether Observe found something that has to be stored.
-func (p *pass) learned() bool {
+func (p *object) learned() bool {
 	return len(p.initPatch) > 0 || len(p.initLabels) > 0 || len(p.lateInitPatch) > 0 ||
 		!maps.Equal(p.newest.GetAnnotations(), p.mg.GetAnnotations())
 }

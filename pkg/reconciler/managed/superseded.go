@@ -8,7 +8,6 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -29,7 +28,7 @@ const (
 // superseded returns the domain of the predecessor that has created since this runtime last began to create, under
 // another external name than the object has, and nothing if none has. A predecessor that runs again does not know our
 // name. Once the user has given the object theirs, their marks are taken over with it.
-func (p *pass) superseded() (domain string) {
+func (p *creationRecord) superseded() (domain string) {
 	ours := meta.GetExternalName(p.mg)
 	for _, domain := range p.r.predecessors {
 		theirs := annotationOf(p.read, domain, keyName)
@@ -67,13 +66,13 @@ func annotationOf(mg resource.Managed, domain, key string) string {
 }
 
 // supersededText returns what is told of that.
-func (p *pass) supersededText(text, domain string) error {
+func (p *creationRecord) supersededText(text, domain string) error {
 	return p.redact(errors.Errorf(text, domain, p.read.GetAnnotations()[domain+keyName], meta.GetExternalName(p.mg)))
 }
 
 // supersededAttempt names the attempt to create here whose result is not known, once the object stands for what a
 // predecessor has created since: nothing looks for its result any more.
-func (p *pass) supersededAttempt() string {
+func (p *creationRecord) supersededAttempt() string {
 	id, _ := attemptOf(p.mg)
 
 	return fmt.Sprintf("the object stands for %q now, which the runtime before has created; "+
@@ -82,7 +81,7 @@ func (p *pass) supersededAttempt() string {
 }
 
 // refusedAsSuperseded asks the user for which of the two external resources the object stands.
-func (p *pass) refusedAsSuperseded(o outcome) outcome {
+func (p *creationRecord) refusedAsSuperseded(o outcome) outcome {
 	err := p.supersededText(textSuperseded, p.superseded())
 	if meta.WasDeleted(p.mg) {
 		o.ready = commonv1.Deleting()
@@ -92,18 +91,4 @@ func (p *pass) refusedAsSuperseded(o outcome) outcome {
 	o.event = event.Warning(reasonCannotInitialize, err)
 
 	return o
-}
-
-// warnSuperseded tells of what a predecessor has created while the external resource of the object is there: nothing is
-// created beside it, and nobody looks for it. It returns the reason for which that goes on to be told, or nothing.
-func (p *pass) warnSuperseded() (reason string) {
-	if p.lastFacts.Attempt != lifecycle.Superseded || p.lastFacts.Presence != lifecycle.Present {
-		return ""
-	}
-	err := p.supersededText(textSupersededLeft, p.superseded())
-	if p.isNewMessage(string(reasonLeft), err.Error()) {
-		p.recordEvent(event.Warning(reasonLeft, err))
-	}
-
-	return string(reasonLeft)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
-	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // WithMetricsPrefix sets what the names of all metrics begin with. The default is
@@ -66,7 +65,7 @@ func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 
 // instrument makes an external call that is counted, timed and traced. A panic is an error of
 // the call, and so is an error whose text panics: of a Create it does not tell what became of it.
-func (p *pass) instrument(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
+func (p *clientSession) instrument(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
 	ctx, made := p.r.telemetry.Step(ctx, step)
 	err := p.guarded(step.String(), func() error { return call(ctx) })
 	made.End(p.redact(err))
@@ -79,7 +78,7 @@ func (p *pass) instrument(ctx context.Context, step telemetry.Step, call func(co
 
 // guarded makes a call of what the reconciler was given: a method of a client, or a function that is
 // an option. A panic is an error of the call, and one that does not return is told (see [calls]).
-func (p *pass) guarded(what string, call func() error) error {
+func (p *journal) guarded(what string, call func() error) error {
 	outer := p.r.calls.begin(p, what)
 	err := panics.Readable(panics.Call(call))
 	p.r.calls.end(p, outer)
@@ -90,7 +89,7 @@ func (p *pass) guarded(what string, call func() error) error {
 	return err
 }
 
-func (p *pass) logPanic(what string, err error) {
+func (p *journal) logPanic(what string, err error) {
 	var panicked *panics.Error
 	if errors.As(err, &panicked) {
 		p.log().Info("A client panicked", "step", what, "error", p.redact(err), "stack",
@@ -99,13 +98,13 @@ func (p *pass) logPanic(what string, err error) {
 }
 
 // instrumentGuarded makes a call that is given the object. What that takes away from it is put back.
-func (p *pass) instrumentGuarded(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
+func (p *clientSession) instrumentGuarded(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
 	defer p.restoreProtected(p.protectedMetadata())
 
 	return p.instrument(ctx, step, call)
 }
 
-func (p *pass) restoreProtected(b protectedMetadata) {
+func (p *clientSession) restoreProtected(b protectedMetadata) {
 	if b.restore(p.mg) {
 		p.log().Debug("A call took annotations or finalizers away, or changed marks: that is undone, it may only add " +
 			"annotations")
@@ -113,7 +112,7 @@ func (p *pass) restoreProtected(b protectedMetadata) {
 }
 
 // compare tells the metrics what an observation says of the external resource.
-func (p *pass) compare(o ExternalObservation) {
+func (p *clientSession) compare(o ExternalObservation) {
 	finding := telemetry.Differs
 	switch {
 	case !o.ResourceExists:
@@ -126,40 +125,8 @@ func (p *pass) compare(o ExternalObservation) {
 	}
 }
 
-// An instrumentedClient client counts, times and traces its calls.
-type instrumentedClient struct {
-	ExternalClient
-
-	pass *pass
-}
-
-func (m instrumentedClient) Observe(ctx context.Context, mg resource.Managed) (o ExternalObservation, err error) {
-	err = m.pass.instrumentGuarded(ctx, telemetry.Observe, func(ctx context.Context) error {
-		o, err = m.ExternalClient.Observe(ctx, mg)
-
-		return err
-	})
-
-	return o, err
-}
-
-func (m instrumentedClient) Create(ctx context.Context, mg resource.Managed) error {
-	return m.pass.instrumentGuarded(ctx, telemetry.Create,
-		func(ctx context.Context) error { return m.ExternalClient.Create(ctx, mg) })
-}
-
-func (m instrumentedClient) Update(ctx context.Context, mg resource.Managed) error {
-	return m.pass.instrumentGuarded(ctx, telemetry.Update,
-		func(ctx context.Context) error { return m.ExternalClient.Update(ctx, mg) })
-}
-
-func (m instrumentedClient) Delete(ctx context.Context, mg resource.Managed) error {
-	return m.pass.instrumentGuarded(ctx, telemetry.Delete,
-		func(ctx context.Context) error { return m.ExternalClient.Delete(ctx, mg) })
-}
-
 // recordDeleted tells the metrics that the object needs no more.
-func (p *pass) recordDeleted() {
+func (p *clientSession) recordDeleted() {
 	if meta.WasDeleted(p.mg) {
 		p.r.telemetry.Deleted(&p.state.counted, p.mg)
 	}

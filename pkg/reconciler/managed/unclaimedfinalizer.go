@@ -22,7 +22,7 @@ const UnclaimedFinalizer = "moorage.dev/unclaimed"
 // the one that says that nobody has claimed it, and tells whether that changed
 // anything. Where the finalizer is the author's, it is there already. Those of predecessors go when ours is stored, and
 // what they marked: what a write adds may be dropped, and what it removes is removed all the same.
-func (p *pass) ensureFinalizer(mg resource.Managed) bool {
+func (p *object) ensureFinalizer(mg resource.Managed) bool {
 	if meta.WasDeleted(mg) || p.r.finalizer != nil && !p.finalizerAdded {
 		return false
 	}
@@ -42,7 +42,7 @@ func (p *pass) ensureFinalizer(mg resource.Managed) bool {
 
 // ignore ends a pass of a deleted object that is not ours. If nobody has claimed
 // it, it may go.
-func (p *pass) ignore(ctx context.Context) (outcome, error) {
+func (p *creationRecord) ignore(ctx context.Context) (outcome, error) {
 	p.warnLeft()
 	if !meta.FinalizerExists(p.mg, UnclaimedFinalizer) {
 		return endings[lifecycle.Ignore], nil
@@ -58,7 +58,7 @@ func (p *pass) ignore(ctx context.Context) (outcome, error) {
 }
 
 // replaceFinalizers stores those of desired, if the object is still as it was read.
-func (p *pass) replaceFinalizers(ctx context.Context, desired resource.Managed) error {
+func (p *object) replaceFinalizers(ctx context.Context, desired resource.Managed) error {
 	return p.patch(ctx, telemetry.Finalizer, desired, map[string]any{
 		"metadata": p.precondition(map[string]any{"finalizers": desired.GetFinalizers()}),
 	})

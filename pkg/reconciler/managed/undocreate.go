@@ -15,7 +15,7 @@ import (
 // pass knows what it leaves behind. Nobody has used that yet; and it is ours, because
 // Create has just said so, unless the look after it says that somebody else has the name
 // by now. It is the one exception from one change in a pass.
-func (p *pass) undoCreate(ctx context.Context, why error) {
+func (p *clientSession) undoCreate(ctx context.Context, why error) {
 	others := p.observed && p.observation.ResourceExists && p.observation.Owner == OwnerOther
 	if !errors.Is(why, errReplaced) || !p.created || others || len(p.read.GetFinalizers()) > 0 || !p.may().Delete {
 		return

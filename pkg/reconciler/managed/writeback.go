@@ -185,10 +185,7 @@ func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bo
 // writeMissing writes the record of a creation, and of the system that its resource is in, that the memory has
 // and the object has not.
 func (r *Reconciler) writeMissing(ctx context.Context, d *lostRecord) (written bool, err error) {
-	p := &pass{
-		r: r, state: d.memo.acquire(), mg: clone(d.live), read: d.live, newest: d.live,
-		generation: d.live.GetGeneration(),
-	}
+	p := creationRecord{object: r.objectOf(d.live, clone(d.live), d.memo.acquire())}
 	identity := p.restoreIdentity()
 	if !p.recall() {
 		if external, attempt, other := p.contradicted(); other {
@@ -252,7 +249,8 @@ func (r *Reconciler) recollect(ctx context.Context, d *lostRecord) *objectState 
 		shown.Called = intended(cached)
 	}
 	shown.Operation = operationOf(cached)
-	(&pass{state: shown, mg: cached}).keepIdentity()
+	o := r.objectOf(cached, cached, shown)
+	o.keepIdentity()
 
 	return shown
 }

@@ -1,0 +1,182 @@
+package managed
+
+import (
+	"slices"
+	"time"
+
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+)
+
+// facts are what is known at this moment, as plain values. Before an observation there
+// are those that may do without one; to find out the others takes as long as an
+// observation from memory.
+func (p *pass) facts() lifecycle.Facts {
+	f := lifecycle.Facts{
+		Paused:       p.r.halted(p.mg),
+		Invalid:      p.policy != nil,
+		Deleted:      meta.WasDeleted(p.mg),
+		HasFinalizer: p.hasFinalizer(),
+	}
+	if p.observed {
+		p.addObserved(&f)
+	}
+	if f.NeedsPermission() {
+		f.May = p.may()
+	}
+
+	return f
+}
+
+// addObserved adds the facts that matter once something was observed.
+func (p *pass) addObserved(f *lifecycle.Facts) {
+	if f.Presence = lifecycle.Absent; p.observation.ResourceExists {
+		f.Presence = lifecycle.Present
+	}
+	f.UpToDate = p.observation.ResourceUpToDate
+	f.ForeignFinalizers = len(p.foreignFinalizers()) > 0
+	f.Class = p.class()
+	f.NameKnown = meta.GetExternalName(p.mg) != ""
+	f.Doubt = p.doubt()
+	lost := p.unresolved()
+	f.Attempt = p.attempt(lost)
+	f.DeleteSent = p.deleteSent()
+	if p.notOwned() {
+		f.Ownership = lifecycle.Foreign
+	}
+	f.SettlesCreate = lost && !p.claimed && p.settlesCreate()
+	f.Dirty = f.SettlesCreate || !p.claimed && (p.learned() || p.adopts())
+	f.Unpublished = p.detailsPending
+	f.Mutated = p.mutated
+}
+
+// doubt returns why an absence, or that what exists is not ours, may not be so.
+func (p *pass) doubt() lifecycle.Doubt {
+	settling, unconfirmed := p.creationGrace() > 0 && !p.observation.ResourceExists, p.notFoundGrace() > 0
+	switch {
+	case settling:
+		return lifecycle.Grace
+	case unconfirmed:
+		return lifecycle.Unconfirmed
+	default:
+		return lifecycle.NoDoubt
+	}
+}
+
+// settlesCreate says whether an observation has shown what became of a create whose
+// result was not known.
+func (p *pass) settlesCreate() bool {
+	return !p.r.named && p.observed && p.observation.ResourceExists && p.unresolved()
+}
+
+// attempt returns what is known of the last attempt to create, whose result is lost
+// or not.
+func (p *search) attempt(lost bool) lifecycle.Attempt {
+	switch {
+	case p.superseded() != "":
+		return lifecycle.Superseded
+	case p.recoveryNegative || abandoned(p.mg):
+		return lifecycle.Settled
+	case lost:
+		return lifecycle.Unknown
+	case p.createdUnobserved():
+		return lifecycle.CreatedUnobserved
+	case p.replaced():
+		return lifecycle.Replaced
+	default:
+		return lifecycle.Settled
+	}
+}
+
+// deleteSent says whether a delete was sent so lately that it need not be sent
+// again.
+func (p *creationRecord) deleteSent() bool {
+	sent := p.state.DeleteSent
+
+	return !sent.IsZero() && p.now().Sub(sent) < p.r.pollInterval
+}
+
+// createdUnobserved says whether a creation succeeded and no observation ever found its
+// result: neither one of this process, nor an earlier one that said so in the
+// status.
+func (p *creationRecord) createdUnobserved() bool {
+	if p.r.named {
+		return p.state.Creation == createdHere && p.state.Seen == objectstate.CreationRef{}
+	}
+	this := creation(p.mg, p.mg)
+	if this.Mark == "" || p.state.Seen == this {
+		return false
+	}
+	_, told := p.observedInStatus(this)
+
+	return !told
+}
+
+// creationGrace returns how much is left of the time during which a resource that was
+// created may not show.
+func (p *clientSession) creationGrace() time.Duration {
+	mark := created(p.mg)
+	// Under a name of our choice a finalizer without a mark means created here,
+	// maybe just before this process began, if it is not there.
+	lately := meta.WasDeleted(p.mg) && !p.observation.ResourceExists && p.hasFinalizer() &&
+		p.state.Seen == objectstate.CreationRef{}
+	if p.r.named && (p.state.Creation == createdHere || lately) {
+		mark = createdHere
+	}
+	if mark != p.state.Creation {
+		p.state.Creation, p.state.Since = mark, p.r.at(p.now())
+	}
+	if mark == "" {
+		return 0
+	}
+
+	window := p.r.grace
+	if p.class() != lifecycle.Findable { // there it is looked up
+		window += p.patience()
+	}
+
+	return max(window-p.now().Sub(p.r.time(p.state.Since)), 0)
+}
+
+// hasFinalizer says whether our finalizer keeps the object. Whether a finalizer of the
+// author's does cannot be told by its name: the author's code is asked to add it once in each
+// pass of a live object, and it is taken to keep a deleted one as long as it was
+// not removed and there is a finalizer that may be it. So is a deleted object
+// without any finalizer, which only exists in tests.
+func (p *object) hasFinalizer() bool {
+	deleted := meta.WasDeleted(p.mg)
+	if p.r.finalizer != nil && !deleted {
+		return p.finalizerAdded
+	}
+	if p.r.finalizer != nil && slices.ContainsFunc(p.mg.GetFinalizers(),
+		func(name string) bool { return !p.r.ignoredFinalizers[name] }) {
+		return !p.state.FinalizerRemoved
+	}
+
+	return meta.FinalizerExists(p.mg, FinalizerName) ||
+		deleted && (len(p.mg.GetFinalizers()) == 0 || p.r.retired.on(p.mg))
+}
+
+// foreignFinalizers returns the finalizers of others that are to be gone before the
+// external resource is deleted.
+func (p *object) foreignFinalizers() []string {
+	if !meta.WasDeleted(p.mg) {
+		return nil
+	}
+	var others []string
+	for _, name := range p.mg.GetFinalizers() {
+		if name != FinalizerName && !p.r.ignoredFinalizers[name] {
+			others = append(others, name)
+		}
+	}
+	ours := meta.FinalizerExists(p.mg, FinalizerName)
+	if p.r.finalizer != nil && !ours && len(others) == 1 {
+		return nil // it is the author's own, whose name nobody knows
+	}
+
+	return others
+}
+
+// CreatedHere stands for a creation by this process that needs no mark.
+const createdHere = "by this process"

@@ -1,0 +1,211 @@
+package managed
+
+import (
+	"context"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/listcache"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+)
+
+func (p *pass) observe(ctx context.Context) error {
+	if err := p.preparedOrStored(ctx); err != nil {
+		return err
+	}
+	if err := p.connectOrStore(ctx); err != nil {
+		return err
+	}
+	if err := p.writeUnwritten(ctx); err != nil { // whose text may bear what only the client knows to be secret
+		return err
+	}
+	if err := p.storePending(ctx); err != nil {
+		return err
+	}
+	if p.causeUnchanged() {
+		return errCauseUnchanged
+	}
+	if err := p.inherit(ctx); err != nil {
+		return err
+	}
+	if err := p.recover(ctx); err != nil {
+		return err
+	}
+	o, err := p.observeOrRecover(ctx)
+	if err != nil || p.operation != nil {
+		return err
+	}
+	p.observation, p.observed, p.observedOnce = o, true, true
+	if !o.ResourceExists && p.inherited == "" {
+		if err := p.inherit(ctx); err != nil {
+			return err
+		}
+	}
+	stranger := p.notOwned()
+	if p.clearDoubts(stranger); !stranger {
+		p.compare(o)
+		if o.ResourceExists {
+			p.rememberFound()
+		}
+	}
+	if err := p.warnLostDetails(ctx); err != nil {
+		return err
+	}
+	p.detailsPending = p.unpublished()
+	p.warnOldSecret()
+	if p.lateInitPatch, err = p.lateFields(); err != nil {
+		return observing.failed(err)
+	}
+	if o.ResourceExists && !o.ResourceUpToDate && o.Diff != "" {
+		p.log().Debug("External resource differs from desired state", "diff", p.mask().String(o.Diff))
+	}
+
+	return nil
+}
+
+// connectOrStore connects. Where that fails, what was put back of the record is stored all the same: this
+// process may end before it can connect.
+func (p *pass) connectOrStore(ctx context.Context) error {
+	err := p.connect(ctx)
+	if err == nil {
+		return nil
+	}
+	if unstored := p.storeRestored(ctx); unstored != nil {
+		return unstored
+	}
+
+	return connecting.failed(err)
+}
+
+func (p *pass) connect(ctx context.Context) error {
+	if p.external != nil {
+		return nil
+	}
+	own, _ := withDeadline(ctx, callDeadline(ctx)) // it ends with the pass: a client may keep it for later calls
+	var c ExternalClient
+	err := p.instrumentGuarded(own, telemetry.Connect, func(ctx context.Context) (err error) {
+		if c, err = p.r.connecter.Connect(ctx, p.mg); err == nil && c != nil {
+			p.inspect(c)
+		}
+
+		return err
+	})
+	if err != nil {
+		return p.connectFailed(ctx, err)
+	}
+	if c == nil {
+		return errors.New("the connecter returned no client and no error")
+	}
+	p.external = instrumentedClient{timeoutClient{c, callDeadline(ctx), p}, &p.clientSession}
+	if p.r.changes != nil {
+		p.external = changeLogClient{p.external, p}
+	}
+	p.external = fencedClient{p.external, p}
+	if p.bindConnection(); p.gate != nil {
+		p.external = rateLimitedClient{p.external, p}
+	}
+	p.subscribe(ctx)
+	if err := p.checkBackend(); err != nil {
+		p.external = nil // nothing is to be called
+
+		return err
+	}
+
+	return nil
+}
+
+// fromList the list of the connection. It is not ok if the object is to be observed
+// singly.
+func (p *pass) fromList(ctx context.Context) (o ExternalObservation, ok bool, err error) {
+	for p.listEligible() {
+		c := p.r.lists.Lookup(p.member, p.now())
+		switch c.Answer {
+		case listcache.Wait:
+			return o, false, &requeueError{name: "awaiting-list", after: c.After}
+		case listcache.List:
+			if err := p.list(ctx, c.Listing); err != nil {
+				return o, false, err
+			}
+		case listcache.Listed:
+			return p.confirmListed(ctx, c.Item)
+		default:
+			p.r.telemetry.Listed(telemetry.NotListed)
+
+			return o, false, nil
+		}
+	}
+
+	return o, false, nil
+}
+
+// confirmListed returns what a list shows of the object, if it is that all is well.
+// Whatever else it shows is made sure of by an observation, in a pass that knows
+// nothing of this one.
+func (p *pass) confirmListed(ctx context.Context, item any) (ExternalObservation, bool, error) {
+	before := p.protectedMetadata()
+	o, err := p.lister.ObserveListed(ctx, p.mg, item)
+	p.restoreProtected(before)
+	if err == nil && o.ResourceExists && !o.ResourceLateInitialized && isReady(p.mg) {
+		p.observation, p.observed = o, true
+		decision := lifecycle.Decide(p.facts())
+		p.observed = false
+		if decision == lifecycle.Keep {
+			p.r.telemetry.Listed(telemetry.Listed)
+			p.markTouched()
+
+			return o, true, nil
+		}
+	}
+	p.log().Debug("A list shows what an observation has to confirm", "error", p.redact(err))
+	p.r.telemetry.Listed(telemetry.Doubtful)
+	p.member.Alone = true
+
+	return ExternalObservation{}, false, &requeueError{name: "listed-otherwise", after: time.Millisecond}
+}
+
+// observeExternal observes. The connection details that it finds are secret at once: what follows may fail.
+func (p *pass) observeExternal(ctx context.Context) (ExternalObservation, error) {
+	o, err := p.observeOperation(ctx)
+	if err == nil {
+		p.hideDetails(o)
+	}
+
+	return o, err
+}
+
+// observeOperation observes, with what the client needs to ask for an operation that is in
+// progress rather than for everything.
+func (p *pass) observeOperation(ctx context.Context) (ExternalObservation, error) {
+	handle := operationOf(p.mg)
+	if handle != "" {
+		ctx = external.WithOperationHandle(ctx, handle)
+	} else if o, ok, err := p.fromList(ctx); ok || err != nil {
+		return o, err
+	}
+	o, err := p.external.Observe(ctx, p.mg)
+	switch {
+	case external.IsNotFound(err):
+		o, err = ExternalObservation{}, nil
+	case err != nil:
+		return o, p.notObserved(ctx, handle, err)
+	}
+	setOperation(p.mg, "") // what went on, if anything did, has ended
+
+	return o, err
+}
+
+// observeOrRecover observes. If nothing is found by the external name, it looks for what the first attempt created
+// whose record may be lost.
+func (p *pass) observeOrRecover(ctx context.Context) (ExternalObservation, error) {
+	o, err := p.observeExternal(ctx)
+	if err != nil || p.operation != nil || o.ResourceExists || !p.recordMayBeLost() {
+		return o, err
+	}
+	if found, err := p.recoverFirstAttempt(ctx); !found || err != nil {
+		return o, err
+	}
+
+	return p.observeExternal(ctx)
+}
