@@ -139,9 +139,6 @@ func retryAfter(err error, random float64) time.Duration {
 	return after + time.Duration(random*float64(after)/10)
 }
 
-// errCauseUnchanged says that nothing has changed of what a terminal error waits for.
-var errCauseUnchanged = errors.New("nothing has changed since the last error")
-
 // waitForChange returns when to look whether the cause of a terminal error has changed.
 // Changes of the object, of its configuration and of what it refers to are events. A
 // change of the credentials is none: it shows in the revision of the connection, which

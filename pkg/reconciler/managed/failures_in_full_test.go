@@ -159,7 +159,7 @@ func TestEventsGoToTheirRecorder(t *testing.T) {
 		"announced":  (*pass).emitEvents,
 		"mentioned":  func(p *pass) { p.events = p.events[:1]; p.emitEvent(warning) },
 		"conflicted": func(p *pass) { p.requeueConflict(outcome{}) },
-		"left":       func(p *pass) { p.events = p.events[:1]; p.finishSilently(outcome{event: warning}, nil) },
+		"left":       func(p *pass) { p.events = p.events[:1]; p.finishSilently(end{outcome: outcome{event: warning}}) },
 	}
 	for name, tc := range cases {
 		for way, end := range ways {
@@ -185,11 +185,11 @@ func TestEventsGoToTheirRecorder(t *testing.T) {
 func TestNamesOfSilentEnds(t *testing.T) {
 	p := endingPass()
 	result := p.requeueConflict(outcome{name: "kept"})
-	if p.outcomeLabel != "conflict" || p.state.Conflicts != 1 || !result.Requeue ||
-		result.RequeueAfter != 0 { //nolint:staticcheck // the only silent, rate-limited way
+	if p.outcomeLabel != "conflict" || p.state.Conflicts != 1 || !result.backoff ||
+		result.after != 0 {
 		t.Errorf("a conflict ends as %q, the %d. in a row, with %+v", p.outcomeLabel, p.state.Conflicts, result)
 	}
-	if p.finishSilently(outcome{name: "released"}, nil); p.outcomeLabel != "released" {
+	if p.finishSilently(end{outcome: outcome{name: "released"}}); p.outcomeLabel != "released" {
 		t.Errorf("an object that is let go ends as %q", p.outcomeLabel)
 	}
 }

@@ -31,10 +31,6 @@ func WithLeaseDeadline(deadline func() time.Time) ReconcilerOption {
 	return func(r *Reconciler) { r.lease = deadline }
 }
 
-// errFenced says that something was not done because this process may not, or is
-// to stop.
-var errFenced = errors.New("not begun")
-
 // checkFence returns an error if this process may not change anything outside now.
 func (p *object) checkFence(ctx context.Context) error {
 	if ctx.Err() != nil {

@@ -105,11 +105,6 @@ func errNotAbout(key types.NamespacedName) error {
 		"this process and the API server", key)
 }
 
-// errDeletedButCached says that an object is gone which the cache still shows. What is
-// known of it is kept until the cache tells; should it not, the object is looked at
-// again.
-var errDeletedButCached = errors.New("the object is gone, and the cache does not know yet")
-
 func sleep(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return nil

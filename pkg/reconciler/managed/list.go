@@ -108,26 +108,6 @@ func (p *clientSession) markTouched() {
 	}
 }
 
-// requeueError is the error of a pass that has changed nothing, and is to be made again
-// after a while.
-type requeueError struct {
-	name  string // of the outcome
-	after time.Duration
-}
-
-func (e *requeueError) Error() string { return "the pass is put off: " + e.name }
-
-// asRequeue returns the putOff that an error is, or nil.
-func asRequeue(err error) *requeueError {
-	if err == nil {
-		return nil
-	}
-	var off *requeueError
-	_ = errors.As(err, &off)
-
-	return off
-}
-
 // listEligible says whether a list can do for this pass: nobody waits for it, and the
 // object says that all is well.
 func (p *clientSession) listEligible() bool {
@@ -163,7 +143,7 @@ func (p *clientSession) list(ctx context.Context, turn *listcache.Listing) error
 			p.log().Info("Cannot list, observing one by one", "connection", p.connection.Name, "error", p.redact(err))
 
 			// The list may have taken the time that was meant for the object.
-			return &requeueError{name: "listing", after: time.Millisecond}
+			return tryLater("listing", time.Millisecond)
 		case !more:
 			finished = true
 
@@ -171,7 +151,7 @@ func (p *clientSession) list(ctx context.Context, turn *listcache.Listing) error
 		case p.now().Sub(begun) >= listTurn:
 			finished = true
 
-			return &requeueError{name: "listing", after: time.Millisecond}
+			return tryLater("listing", time.Millisecond)
 		}
 	}
 }

@@ -229,8 +229,8 @@ func TestWhatAListShowsOtherwise(t *testing.T) {
 		if ok != tc.well || o.ResourceExists != tc.well || f.member.Alone == tc.well || f.observed {
 			t.Errorf("%s: %s: consulted: %+v, %t; alone is %t", name, tc.reason, o, ok, f.member.Alone)
 		}
-		if off := asRequeue(err); tc.well != (off == nil) ||
-			off != nil && *off != (requeueError{"listed-otherwise", time.Millisecond}) {
+		if off := asLater(err); tc.well != (off == nil) ||
+			off != nil && *off != *asLater(tryLater("listed-otherwise", time.Millisecond)) {
 			t.Errorf("%s: it ended with %v", name, err)
 		}
 		if n := f.counted(t, "listed_total", "doubtful"); (n == 0) != tc.well {
@@ -302,8 +302,8 @@ func TestAListThatIsNotFinished(t *testing.T) {
 			}
 			f.each = tc.page(f)
 			_, ok, err := f.fromList(t.Context())
-			off := asRequeue(err)
-			if (off != nil) != (tc.off != "") || off != nil && *off != (requeueError{tc.off, time.Millisecond}) ||
+			off := asLater(err)
+			if (off != nil) != (tc.off != "") || off != nil && *off != *asLater(tryLater(tc.off, time.Millisecond)) ||
 				ok != (tc.off == "" && !tc.failed) {
 				t.Errorf("%s: consulted: %t, %v", tc.reason, ok, err)
 			}
@@ -329,7 +329,7 @@ func TestAListThatIsWaitedFor(t *testing.T) {
 	f := newPolled()
 	f.r.lists.Lookup(f.other, noon) // it is its turn
 	_, ok, err := f.fromList(t.Context())
-	if off := asRequeue(err); ok || off == nil || *off != (requeueError{"awaiting-list", 100 * time.Millisecond}) ||
+	if off := asLater(err); ok || off == nil || *off != *asLater(tryLater("awaiting-list", 100*time.Millisecond)) ||
 		len(f.asked) > 0 {
 		t.Errorf("consulted: %t, %v, pages %q", ok, err, f.asked)
 	}
@@ -382,10 +382,10 @@ func TestWhatARollIsFor(t *testing.T) {
 	if _, ok := f.r.lists.AlignPoll("m", noon, noon.Add(time.Hour), 0, 0.5); ok {
 		t.Error("one who is alone on a connection meets others there")
 	}
-	if off := asRequeue(nil); off != nil {
+	if off := asLater(nil); off != nil {
 		t.Errorf("no error is %v", off)
 	}
-	if off := asRequeue(errors.Wrap(&requeueError{"listing", 1}, "x")); off == nil || off.name != "listing" {
+	if off := asLater(errors.Wrap(tryLater("listing", 1), "x")); off == nil || off.label != "listing" {
 		t.Errorf("a pass that is put off is not seen as one: %v", off)
 	}
 }
@@ -407,7 +407,7 @@ func TestAFirstLookMeetsAtAList(t *testing.T) {
 			}
 			want = at.Sub(noon)
 		}
-		if got := f.deferPass().RequeueAfter; got != want {
+		if got := f.deferPass().after; got != want {
 			t.Errorf("%s: after %s, want %s", name, got, want)
 		}
 	}

@@ -20,7 +20,7 @@ func TestAListWhoseLastPageIsSlow(t *testing.T) {
 			return answer
 		}
 		o, ok, err := f.fromList(t.Context())
-		if ok != (answer == nil) || o.ResourceExists != ok || (asRequeue(err) == nil) != ok || len(f.asked) != 2 {
+		if ok != (answer == nil) || o.ResourceExists != ok || (asLater(err) == nil) != ok || len(f.asked) != 2 {
 			t.Errorf("%s: consulted %+v, %t, %v after the pages %q", name, o, ok, err, f.asked)
 		}
 		f.asked, f.each = nil, nil

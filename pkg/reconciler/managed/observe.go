@@ -123,7 +123,7 @@ func (p *pass) fromList(ctx context.Context) (o ExternalObservation, ok bool, er
 		c := p.r.lists.Lookup(p.member, p.now())
 		switch c.Answer {
 		case listcache.Wait:
-			return o, false, &requeueError{name: "awaiting-list", after: c.After}
+			return o, false, tryLater("awaiting-list", c.After)
 		case listcache.List:
 			if err := p.list(ctx, c.Listing); err != nil {
 				return o, false, err
@@ -162,7 +162,7 @@ func (p *pass) confirmListed(ctx context.Context, item any) (ExternalObservation
 	p.r.telemetry.Listed(telemetry.Doubtful)
 	p.member.Alone = true
 
-	return ExternalObservation{}, false, &requeueError{name: "listed-otherwise", after: time.Millisecond}
+	return ExternalObservation{}, false, tryLater("listed-otherwise", time.Millisecond)
 }
 
 // observeExternal observes. The connection details that it finds are secret at once: what follows may fail.

@@ -3,8 +3,6 @@ package managed
 import (
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/controller"
@@ -33,15 +31,6 @@ var priorities = map[lifecycle.Priority]int{
 
 // queuePriority is that of the next pass.
 func (p *schedule) queuePriority() *int { return new(priorities[p.nextPriority]) }
-
-// prioritise adds to a result with which urgency the object comes back, if it does.
-func (p *schedule) prioritise(result reconcile.Result, err error) (reconcile.Result, error) {
-	if err != nil || !result.IsZero() {
-		result.Priority = p.queuePriority()
-	}
-
-	return result, err
-}
 
 // priority returns how urgent the next pass is, given how this one ended.
 func (o outcome) priority() lifecycle.Priority {
@@ -117,7 +106,7 @@ func (p *object) intentInStatus() bool {
 // deferPass puts the first look at an object that is well off to a random moment of
 // its poll interval, or to when others meet at a list. Nothing is asked, and nothing
 // written.
-func (p *schedule) deferPass() reconcile.Result {
+func (p *schedule) deferPass() next {
 	p.outcomeLabel, p.nextPriority = "postponed", lifecycle.Poll
 	after := time.Duration(p.r.random() * float64(p.interval()))
 	if p.r.bulk {
@@ -128,7 +117,7 @@ func (p *schedule) deferPass() reconcile.Result {
 		}
 	}
 
-	return reconcile.Result{RequeueAfter: max(after, time.Millisecond), Priority: p.queuePriority()}
+	return next{after: max(after, time.Millisecond), priority: p.queuePriority()}
 }
 
 // heldByOthers says whether a replace has taken what the object is kept by: the record of its creation,

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -208,26 +209,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 		r.inFlight.begin(req.NamespacedName)
 		defer r.inFlight.end(req.NamespacedName)
 	}
-	if r.restored() != nil { // the process ends, and the next one lists everything anew
-		return reconcile.Result{RequeueAfter: noticedIn, Priority: new(controller.PriorityPoll)}, nil
-	}
-
-	read, err := r.read(ctx, req.NamespacedName)
-	if errors.Is(err, errDeletedButCached) {
-		return reconcile.Result{RequeueAfter: noticedIn, Priority: new(controller.PriorityPoll)}, nil
-	}
-	if err != nil && !isAbsentError(err) {
-		return reconcile.Result{}, redact.Error(errors.Wrap(err, "cannot get managed resource"))
-	}
-	if err != nil && r.mayBeThere(ctx, req.NamespacedName) {
-		return reconcile.Result{RequeueAfter: noticedIn, Priority: new(controller.PriorityPoll)}, nil
-	}
-	if err != nil {
-		r.warnDeleted(req.NamespacedName, "")
-		r.objects.Forget(req.NamespacedName)
-		r.tracker.Forget(req.NamespacedName)
-
-		return reconcile.Result{}, nil
+	read, f, err := r.admitFacts(ctx, req.NamespacedName)
+	if f.Reading != lifecycle.Found {
+		return r.withoutObject(req.NamespacedName, lifecycle.Admit(f), err).answer()
 	}
 
 	r.warnDeleted(req.NamespacedName, read.GetUID())
@@ -238,12 +222,46 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 	defer func() { counted.End(p.outcomeLabel, err) }()
 	defer p.close(ctx)
 
-	if p.deferred {
-		return p.deferPass(), nil
+	if f.Deferrable = p.deferred; lifecycle.Admit(f) == lifecycle.Defer {
+		return p.deferPass().answer()
 	}
 	outcome, failure := p.run(ctx)
 
-	return p.prioritise(p.report(ctx, outcome, failure))
+	return p.conclude(ctx, outcome, failure)
+}
+
+// admitFacts reads the object, and returns what is known before anything is observed.
+func (r *Reconciler) admitFacts(ctx context.Context, key types.NamespacedName) (read resource.Managed, f lifecycle.AdmitFacts, err error) {
+	if f.Restored = r.restored() != nil; f.Restored {
+		return nil, f, nil
+	}
+	read, err = r.read(ctx, key)
+	switch {
+	case err == nil:
+		f.Reading = lifecycle.Found
+	case errors.Is(err, errDeletedButCached):
+		f.Reading = lifecycle.DeletedButCached
+	case isAbsentError(err):
+		f.Reading, f.MayRemain = lifecycle.NotFound, r.mayBeThere(ctx, key)
+	}
+
+	return read, f, err
+}
+
+// withoutObject ends a request of the queue for which there is no object to reconcile.
+func (r *Reconciler) withoutObject(key types.NamespacedName, a lifecycle.Admission, err error) next {
+	switch a {
+	case lifecycle.AwaitRestart, lifecycle.AwaitCache:
+		return next{after: noticedIn, priority: new(controller.PriorityPoll)}
+	case lifecycle.ReturnError:
+		return next{err: redact.Error(errors.Wrap(err, "cannot get managed resource"))}
+	default:
+		r.warnDeleted(key, "")
+		r.objects.Forget(key)
+		r.tracker.Forget(key)
+
+		return next{}
+	}
 }
 
 // forget what was known of an object that is gone.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -23,98 +23,153 @@ import (
 // says "conflict" is not the API server: then it is told.
 const silentConflicts = 5
 
-// report tells how a pass ended. It is the only place that writes the status at
-// the end of a pass, emits events and answers the queue.
-func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Result, error) {
-	terminal := isTerminal(err)
-	if off := asRequeue(err); off != nil {
-		p.outcomeLabel, p.nextPriority = off.name, lifecycle.Poll
+// An end is how a pass ended: with an outcome or an error, and what became of its status.
+type end struct {
+	outcome   outcome
+	err       error
+	status    lifecycle.StatusWrite
+	statusErr error
+	undone    bool // what was created for an object that is gone
+}
 
-		return reconcile.Result{RequeueAfter: off.after}, nil
+// conclude ends the pass, and answers the queue.
+func (p *pass) conclude(ctx context.Context, o outcome, err error) (reconcile.Result, error) {
+	e := end{outcome: o, err: err}
+	for {
+		switch c := lifecycle.Conclude(p.concludeFacts(ctx, e)); c {
+		case lifecycle.UndoCreate:
+			p.undoCreate(ctx)
+			e.undone = true
+		case lifecycle.WriteStatus:
+			p.writeOutcome(ctx, &e)
+		default:
+			next := p.report(c, e)
+			next.priority = p.queuePriority()
+
+			return next.answer()
+		}
 	}
-	switch {
-	case errors.Is(err, errReplaced) || err == nil && o.requeue == never:
-		p.undoCreate(ctx, err)
-		p.finishSilently(o, err)
+}
 
-		return reconcile.Result{}, nil
-	case conflicts(err) && !terminal && p.state.Conflicts < silentConflicts:
-		return p.requeueConflict(o), nil
-	case errors.Is(err, errFenced) && !isPanic(err):
-		// Whoever may not act outside leaves the object to who may, too.
-		p.outcomeLabel = "fenced"
+// concludeFacts are what is known of how the pass ended, as plain values.
+func (p *pass) concludeFacts(ctx context.Context, e end) lifecycle.ConcludeFacts {
+	f := lifecycle.ConcludeFacts{
+		Stop:             stopOf(e.err),
+		Released:         e.outcome.requeue == never,
+		ConflictsPersist: p.state.Conflicts >= silentConflicts,
+		Interrupted:      e.err != nil && errors.Is(ctx.Err(), context.Canceled),
+		StatusWrite:      e.status,
+	}
+	if f.Stop == lifecycle.ObjectGone || f.StatusWrite == lifecycle.StatusObjectGone {
+		f.Undoable = !e.undone && p.undoable()
+	}
 
-		return reconcile.Result{}, p.redact(err)
-	case errors.Is(err, errCauseUnchanged):
-		return reconcile.Result{RequeueAfter: p.recheckTerminal()}, nil
-	case err != nil && errors.Is(ctx.Err(), context.Canceled):
-		// The process is asked to stop, and its connections are closed. What it
-		// did not finish is no failure of the object.
+	return f
+}
+
+// writeOutcome puts the outcome into the conditions, and writes the status.
+func (p *pass) writeOutcome(ctx context.Context, e *end) {
+	if e.err != nil {
+		e.outcome = p.failureOutcome(e.err)
+	}
+	e.outcome = p.completeStatus(e.outcome)
+	e.statusErr = p.writeStatus(ctx)
+	e.status = statusWriteOf(e.statusErr)
+}
+
+// A next says when the object is reconciled again. The zero value is never, unless something happens to it.
+type next struct {
+	after    time.Duration
+	backoff  bool // in silence, after the back-off of the queue
+	err      error
+	priority *int // nil: that of the queue
+}
+
+// answer is what the queue is told.
+func (n next) answer() (reconcile.Result, error) {
+	result := reconcile.Result{
+		RequeueAfter: n.after,
+		Requeue:      n.backoff, //nolint:staticcheck // the only silent, rate-limited way: RequeueAfter would reset the back-off
+	}
+	if n.err != nil || !result.IsZero() {
+		result.Priority = n.priority
+	}
+
+	return result, n.err
+}
+
+// report emits the events of the pass, notes what is remembered of its end, and says when the object is reconciled again.
+func (p *pass) report(c lifecycle.Conclusion, e end) next {
+	switch c {
+	case lifecycle.Requeue:
+		s := asLater(e.err)
+		p.outcomeLabel, p.nextPriority = s.label, lifecycle.Poll
+
+		return next{after: s.after}
+	case lifecycle.Finish:
+		return p.finishSilently(e)
+	case lifecycle.RequeueConflict:
+		return p.requeueConflict(e.outcome)
+	case lifecycle.Fence:
+		return p.fencedResult(e)
+	case lifecycle.AwaitChange:
+		return next{after: p.recheckTerminal()}
+	case lifecycle.Interrupt:
 		p.emitEvents()
 		p.outcomeLabel = "interrupted"
 
-		return reconcile.Result{}, p.redact(err)
+		return next{err: p.redact(e.err)}
+	default:
+		return p.reportOutcome(e)
 	}
-	if err != nil {
-		o = p.failureOutcome(err)
-	}
-	o = p.completeStatus(o)
-	werr := p.writeStatus(ctx)
-	switch {
-	case conflicts(werr) && p.state.Conflicts < silentConflicts:
-		return p.requeueConflict(o), nil
-	case errors.Is(werr, errReplaced):
-		p.undoCreate(ctx, werr)
-		p.finishSilently(o, nil)
+}
 
-		return reconcile.Result{}, nil
-	case errors.Is(werr, errFenced):
-		return reconcile.Result{}, p.fencedResult(err, werr)
-	}
+// reportOutcome ends a pass whose status was written, or could not be.
+func (p *pass) reportOutcome(e end) next {
+	terminal := isTerminal(e.err)
 	p.state.Conflicts = 0
-	p.state.Reworded = p.rewordings(werr)
-	p.warnUnwritableStatus(werr)
+	p.state.Reworded = p.rewordings(e.statusErr)
+	p.warnUnwritableStatus(e.statusErr)
 	p.emitEvents()
-	p.outcomeLabel = o.name
-	p.recordIntent(o, err != nil || werr != nil, err != nil && !terminal || werr != nil)
-	if werr == nil {
+	p.outcomeLabel = e.outcome.name
+	p.recordIntent(e.outcome, e.err != nil || e.statusErr != nil, e.err != nil && !terminal || e.statusErr != nil)
+	if e.statusErr == nil {
 		p.r.telemetry.Seen(&p.state.counted, p.mg)
 	}
 
-	return p.answer(o, err, werr)
+	return p.nextAfter(e)
 }
 
-// fencedResult ends a pass that may not tell how it ended: with its own error, or else with why.
-func (p *pass) fencedResult(err, why error) error {
-	p.emitEvents()
+// fencedResult ends a pass that must not act, or not report: the process that may does so.
+func (p *pass) fencedResult(e end) next {
+	if e.status != lifecycle.NotWritten {
+		p.emitEvents()
+	}
 	p.outcomeLabel = "fenced"
+	err := e.err
 	if err == nil {
-		err = why
+		err = e.statusErr
 	}
 
-	return p.redact(err)
+	return next{err: p.redact(err)}
 }
 
-// conflicts says whether an error is a conflict. Of no error it costs nothing to find
-// out.
-func conflicts(err error) bool { return err != nil && kerrors.IsConflict(err) }
-
-// answer returns what the queue is to do with the object.
-func (p *pass) answer(o outcome, err, werr error) (reconcile.Result, error) {
-	terminal := isTerminal(err)
-	switch {
-	case werr != nil:
-		return reconcile.Result{}, p.redact(errors.Wrap(werr, "cannot update managed resource status"))
+// nextAfter returns what the queue is to do with the object.
+func (p *pass) nextAfter(e end) next {
+	terminal := isTerminal(e.err)
+	switch o := e.outcome; {
+	case e.statusErr != nil:
+		return next{err: p.redact(errors.Wrap(e.statusErr, "cannot update managed resource status"))}
 	case o.after > 0:
-		return reconcile.Result{RequeueAfter: o.after}, nil
-	case !terminal && err != nil:
-		return reconcile.Result{}, p.redact(err)
+		return next{after: o.after}
+	case !terminal && e.err != nil:
+		return next{err: p.redact(e.err)}
 	case terminal && o.progress == stuck:
 		p.r.telemetry.Terminal(string(o.synced.Reason))
 
-		return reconcile.Result{RequeueAfter: p.waitForChange(o)}, nil
+		return next{after: p.waitForChange(o)}
 	default:
-		return reconcile.Result{RequeueAfter: p.delay(o.requeue)}, nil
+		return next{after: p.delay(o.requeue)}
 	}
 }
 
@@ -259,32 +314,32 @@ func (p *journal) emitEvents() {
 	p.events = nil
 }
 
-// finishSilently ends a pass after which there is nothing to write: the object was let
-// go, or is gone.
-func (p *pass) finishSilently(o outcome, err error) {
-	if err != nil {
-		p.log().Info("Object is gone", "error", p.redact(err))
+// finishSilently ends a pass after which there is nothing to write: the object was released, or is gone.
+func (p *pass) finishSilently(e end) next {
+	gone := e.status == lifecycle.NotWritten && e.err != nil
+	if gone {
+		p.log().Info("Object is gone", "error", p.redact(e.err))
 	}
-	if o.event.Reason != "" {
-		p.recordEvent(o.event)
+	if e.outcome.event.Reason != "" {
+		p.recordEvent(e.outcome.event)
 	}
 	p.emitEvents()
-	p.outcomeLabel = o.name
-	if err == nil && o.requeue == never {
+	p.outcomeLabel = e.outcome.name
+	if !gone && e.outcome.requeue == never {
 		p.recordDeleted()
 	}
+
+	return next{}
 }
 
-// requeueConflict asks for another pass, with the queue's back-off and in silence:
-// what was read was stale.
-func (p *pass) requeueConflict(o outcome) reconcile.Result {
+// requeueConflict asks for another pass, with the back-off of the queue and in silence: what was read was stale.
+func (p *pass) requeueConflict(o outcome) next {
 	p.state.Conflicts++
 	p.emitEvents()
 	p.outcomeLabel = "conflict"
 	p.log().Debug("Object has changed, trying again", "outcome", o.name)
 
-	//nolint:staticcheck // the only silent, rate-limited way: RequeueAfter would reset the back-off
-	return reconcile.Result{Requeue: true}
+	return next{backoff: true}
 }
 
 // failureOutcome returns the outcome of a pass that ended in an error.

@@ -23,7 +23,7 @@ import (
 func TestWhatAPassEndsBy(t *testing.T) {
 	boom := errors.New("boom")
 	stale := kerrors.NewConflict(schema.GroupResource{Resource: "things"}, "data", boom)
-	late := &requeueError{name: "listing", after: 5 * time.Second}
+	late := tryLater("listing", 5*time.Second)
 	cases := map[string]struct {
 		err       error
 		cancelled bool
@@ -79,7 +79,7 @@ func TestWhatAPassEndsBy(t *testing.T) {
 		if tc.cancelled {
 			cancel()
 		}
-		result, err := p.report(ctx, outcome{name: "kept", requeue: poll}, tc.err)
+		result, err := p.conclude(ctx, outcome{name: "kept", requeue: poll}, tc.err)
 		cancel()
 		if p.outcomeLabel != tc.ended || result.RequeueAfter != tc.after || result.Requeue != tc.again ||
 			(err != nil) != tc.fails { //nolint:staticcheck // the only silent, rate-limited way
@@ -101,7 +101,8 @@ func TestAPassThatIsFencedFromItsStatus(t *testing.T) {
 		p, told := endingPass(), &toldOf{}
 		p.r.recorder = told
 		p.recordEvent(event.Normal(reasonCreated, "Created the external resource"))
-		if err := p.fencedResult(own, errFenced); !errors.Is(err, want) || p.outcomeLabel != "fenced" ||
+		e := end{err: own, status: lifecycle.StatusFenced, statusErr: errFenced}
+		if err := p.fencedResult(e).err; !errors.Is(err, want) || p.outcomeLabel != "fenced" ||
 			len(told.what) != 1 {
 			t.Errorf("with error %v, it ended as %q with %v, and told %+v", own, p.outcomeLabel, err, told.what)
 		}
@@ -142,13 +143,13 @@ func TestWhatTheQueueIsTold(t *testing.T) {
 	}
 	for name, tc := range cases {
 		p := endingPass()
-		result, err := p.answer(tc.o, tc.err, tc.werr)
+		got := p.nextAfter(end{outcome: tc.o, err: tc.err, statusErr: tc.werr})
 		text := ""
-		if err != nil {
-			text = err.Error()
+		if got.err != nil {
+			text = got.err.Error()
 		}
-		if result.RequeueAfter != tc.after || text != tc.want {
-			t.Errorf("%s: after %s, error %q, want %s, %q", name, result.RequeueAfter, text, tc.after, tc.want)
+		if got.after != tc.after || text != tc.want {
+			t.Errorf("%s: after %s, error %q, want %s, %q", name, got.after, text, tc.after, tc.want)
 		}
 	}
 }

@@ -135,7 +135,7 @@ func TestTheContextOfASparedObjectEnds(t *testing.T) {
 		known.Add(kind, apimeta.RESTScopeNamespace)
 		p.r.of, reader.mapper = resource.ManagedKind(kind), known
 		p.created, p.external, p.r.client, p.r.cluster = true, &removal{}, reader, reader
-		p.undoCreate(t.Context(), errors.Wrap(errReplaced, "cannot store"))
+		p.undoCreate(t.Context())
 		if reader.context == nil || reader.context.Err() == nil {
 			t.Errorf("%s: the context of the question goes on: %v", name, reader.context)
 		}

@@ -159,17 +159,16 @@ func TestAFirstLookIsPutOff(t *testing.T) {
 	} {
 		p := wellPass(WithPollInterval(10*time.Minute), WithRandom(func() float64 { return random }))
 		p.nextPriority = lifecycle.User
-		got := p.deferPass()
+		got, _ := p.deferPass().answer()
 		if diff := cmp.Diff(reconcile.Result{RequeueAfter: want, Priority: new(controller.PriorityPoll)},
 			got); diff != "" || p.outcomeLabel != "postponed" {
 			t.Errorf("random %v: ended as %q, -want, +got:\n%s", random, p.outcomeLabel, diff)
 		}
 	}
-	for again, want := range map[reconcile.Result]bool{{}: false, {RequeueAfter: 1}: true} {
+	for again, want := range map[next]bool{{}: false, {after: 1}: true, {backoff: true}: true} {
 		for _, err := range []error{nil, errors.New("boom")} {
-			p := endingPass()
-			p.nextPriority = lifecycle.Retry
-			got, same := p.prioritise(again, err)
+			again.priority, again.err = new(controller.PriorityErrorRetry), err
+			got, same := again.answer()
 			if (got.Priority != nil) != (want || err != nil) ||
 				got.Priority != nil && *got.Priority != controller.PriorityErrorRetry || !errors.Is(same, err) {
 				t.Errorf("%+v with error %v has priority %v", again, err, got.Priority)

@@ -33,10 +33,6 @@ const (
 	statusTimeout = 10 * time.Second
 )
 
-// ErrReplaced says that the object was deleted, or replaced by another of its
-// name, while a pass was under way.
-var errReplaced = errors.New("the object was deleted or replaced meanwhile")
-
 // store writes finalizer and annotations as this pass has them, and what was
 // filled in before and by Observe. It writes what differs from the object as last
 // answered, in one merge patch that fails on a stale read, and nothing if nothing

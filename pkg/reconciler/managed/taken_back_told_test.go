@@ -27,7 +27,7 @@ func TestWhatIsNotTakenBackIsTold(t *testing.T) {
 		p.r.guards.namespace, p.r.cluster = true, &aboveReader{going: true}
 		asked := &removal{answers: []error{nil}}
 		p.created, p.external = true, asked
-		if _, err := p.report(t.Context(), outcome{requeue: resync}, why); err != nil || asked.asked != 0 {
+		if _, err := p.conclude(t.Context(), outcome{requeue: resync}, why); err != nil || asked.asked != 0 {
 			t.Errorf("%s: %v, deleted %d times", name, err, asked.asked)
 		}
 		if diff := cmp.Diff([]string{"all " + string(reasonRetained)}, wrote); diff != "" {

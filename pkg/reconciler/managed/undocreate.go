@@ -3,7 +3,6 @@ package managed
 import (
 	"context"
 
-	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
@@ -15,11 +14,7 @@ import (
 // pass knows what it leaves behind. Nobody has used that yet; and it is ours, because
 // Create has just said so, unless the look after it says that somebody else has the name
 // by now. It is the one exception from one change in a pass.
-func (p *clientSession) undoCreate(ctx context.Context, why error) {
-	others := p.observed && p.observation.ResourceExists && p.observation.Owner == OwnerOther
-	if !errors.Is(why, errReplaced) || !p.created || others || len(p.read.GetFinalizers()) > 0 || !p.may().Delete {
-		return
-	}
+func (p *clientSession) undoCreate(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
 	defer cancel()
 	if spared, err := p.retain(ctx); spared || err != nil {
@@ -41,4 +36,11 @@ func (p *clientSession) undoCreate(ctx context.Context, why error) {
 	}
 	p.released = true
 	p.log().Info("Object is gone in spite of its finalizer; what was created for it is deleted")
+}
+
+// undoable says whether this pass has created what nothing but it knows of, if the object is gone.
+func (p *clientSession) undoable() bool {
+	others := p.observed && p.observation.ResourceExists && p.observation.Owner == OwnerOther
+
+	return p.created && !others && len(p.read.GetFinalizers()) == 0 && p.may().Delete
 }

@@ -1,0 +1,78 @@
+package lifecycle
+
+// A Stop says why a pass ended before a decision ended it.
+type Stop int
+
+// The stops.
+const (
+	NotStopped     Stop = iota // A decision ended the pass.
+	Failed                     // A call or a write failed.
+	Later                      // Nothing was tried; it is tried again after a time that is known.
+	ObjectGone                 // The object is gone, or another one has its name.
+	Conflicted                 // What was read is stale.
+	Fenced                     // This process must not act, or must not any more.
+	CauseUnchanged             // Nothing has changed of what a terminal error waits for.
+)
+
+// A StatusWrite says what became of the write of the status.
+type StatusWrite int
+
+// The writes of the status.
+const (
+	NotWritten       StatusWrite = iota // It was not tried yet.
+	Written                             // It is stored, or there was nothing to store.
+	StatusFailed                        // It failed for another reason than those below.
+	StatusConflicted                    // What was read is stale.
+	StatusObjectGone                    // The object is gone, or another one has its name.
+	StatusFenced                        // It is left to the process that may act.
+)
+
+// ConcludeFacts are what is known once a pass has decided and acted.
+type ConcludeFacts struct {
+	Stop             Stop
+	Released         bool // The finalizer was removed: there is no pass after this one.
+	ConflictsPersist bool // So many passes in a row ended in a conflict that it is reported.
+	Interrupted      bool // The process is asked to stop.
+	Undoable         bool // This pass has created a resource that nothing but it knows of.
+	StatusWrite      StatusWrite
+}
+
+// A Conclusion is how a pass ends, or what it does before it ends.
+type Conclusion int
+
+// The conclusions. UndoCreate and WriteStatus go on; all others end the pass.
+const (
+	WriteStatus     Conclusion = iota // Put the outcome into the conditions, and write the status.
+	UndoCreate                        // Delete what was created for an object that is gone.
+	Report                            // Emit the events, and answer the queue as the outcome says.
+	Requeue                           // Requeue after the time that is known, and report nothing.
+	Finish                            // The object is gone, or released: write nothing.
+	RequeueConflict                   // Requeue with back-off, and report nothing: what was read is stale.
+	Fence                             // Return the error: the object is left to the process that may act.
+	AwaitChange                       // Requeue until something has changed that a terminal error waits for.
+	Interrupt                         // Return the error: what was not finished is no failure of the object.
+)
+
+// Conclude decides how a pass ends. The first case that applies wins.
+func Conclude(f ConcludeFacts) Conclusion {
+	switch {
+	case f.Stop == Later:
+		return Requeue
+	case (f.Stop == ObjectGone || f.StatusWrite == StatusObjectGone) && f.Undoable:
+		return UndoCreate
+	case f.Stop == ObjectGone || f.StatusWrite == StatusObjectGone || f.Stop == NotStopped && f.Released:
+		return Finish
+	case (f.Stop == Conflicted && f.StatusWrite == NotWritten || f.StatusWrite == StatusConflicted) && !f.ConflictsPersist:
+		return RequeueConflict
+	case f.Stop == Fenced || f.StatusWrite == StatusFenced:
+		return Fence
+	case f.Stop == CauseUnchanged:
+		return AwaitChange
+	case f.Stop != NotStopped && f.Interrupted && f.StatusWrite == NotWritten:
+		return Interrupt
+	case f.StatusWrite == NotWritten:
+		return WriteStatus
+	default:
+		return Report
+	}
+}

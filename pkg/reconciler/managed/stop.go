@@ -1,0 +1,90 @@
+package managed
+
+import (
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+)
+
+// A stop is the error of a pass that ends here, for a reason that is no failure of the object.
+type stop struct {
+	reason lifecycle.Stop
+	text   string
+	label  string        // of the outcome, if it is tried again later
+	after  time.Duration // when that is
+}
+
+func (s *stop) Error() string { return s.text }
+
+// The stops that say nothing but their reason.
+var (
+	// errReplaced says that the object is gone, or that another one has its name.
+	errReplaced = &stop{reason: lifecycle.ObjectGone, text: "the object was deleted or replaced meanwhile"}
+
+	// errFenced says that something was not done because this process must not act, or is asked to stop.
+	errFenced = &stop{reason: lifecycle.Fenced, text: "not begun"}
+
+	// errCauseUnchanged says that nothing has changed of what a terminal error waits for.
+	errCauseUnchanged = &stop{reason: lifecycle.CauseUnchanged, text: "nothing has changed since the last error"}
+
+	// errDeletedButCached says that an object is gone which the cache still has. What is known of it is kept until the
+	// cache has noticed.
+	errDeletedButCached = &stop{reason: lifecycle.Later, text: "the object is gone, and the cache does not know yet"}
+)
+
+// tryLater ends a pass that has changed nothing, and is tried again after a while.
+func tryLater(label string, after time.Duration) error {
+	return &stop{reason: lifecycle.Later, text: "tried again later: " + label, label: label, after: after}
+}
+
+// asLater returns the stop of an error that is tried again later, or nil.
+func asLater(err error) *stop {
+	var s *stop
+	if err == nil || !errors.As(err, &s) || s.reason != lifecycle.Later {
+		return nil
+	}
+
+	return s
+}
+
+// stopOf returns why a pass ended with an error.
+func stopOf(err error) lifecycle.Stop {
+	switch {
+	case err == nil:
+		return lifecycle.NotStopped
+	case asLater(err) != nil:
+		return lifecycle.Later
+	case errors.Is(err, errReplaced):
+		return lifecycle.ObjectGone
+	case conflicts(err) && !isTerminal(err):
+		return lifecycle.Conflicted
+	case errors.Is(err, errFenced) && !isPanic(err):
+		return lifecycle.Fenced
+	case errors.Is(err, errCauseUnchanged):
+		return lifecycle.CauseUnchanged
+	default:
+		return lifecycle.Failed
+	}
+}
+
+// statusWriteOf returns what became of a write of the status.
+func statusWriteOf(err error) lifecycle.StatusWrite {
+	switch {
+	case err == nil:
+		return lifecycle.Written
+	case conflicts(err):
+		return lifecycle.StatusConflicted
+	case errors.Is(err, errReplaced):
+		return lifecycle.StatusObjectGone
+	case errors.Is(err, errFenced):
+		return lifecycle.StatusFenced
+	default:
+		return lifecycle.StatusFailed
+	}
+}
+
+// conflicts says whether an error is a conflict. Of no error it costs nothing to find out.
+func conflicts(err error) bool { return err != nil && kerrors.IsConflict(err) }
