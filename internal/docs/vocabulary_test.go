@@ -297,6 +297,12 @@ func outcomeNames(n ast.Node) []string {
 				return []string{name}
 			}
 		}
+	case *ast.CallExpr:
+		if typeName(n.Fun) == "tryLater" {
+			if name, ok := text(n.Args[0]); ok {
+				return []string{name}
+			}
+		}
 	case *ast.CompositeLit:
 		if typeName(n.Type) == "stage" {
 			if name, ok := text(n.Elts[0]); ok {

@@ -2,8 +2,9 @@ package sim
 
 import "github.com/moorage-dev/moorage/pkg/logging"
 
-// Aside is the logger of a process whose reconciler follows referents. Those who follow run on goroutines of their own, beside
-// the one of the world, and nobody listens to them: they tell only of kinds that cannot be watched, and of their end.
+// Aside is the logger of a process whose reconciler follows referents. Those who follow run on goroutines of their
+// own, beside the one of the world, and nobody listens to them: they tell only of kinds that cannot be watched, and
+// of their end.
 type aside struct{ logging.Logger }
 
 // WithValues returns a logger that tells nothing for one who follows a kind.

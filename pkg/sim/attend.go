@@ -13,9 +13,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
 )
 
-// attend: objects refer to some of another kind, which processes watch, too: to one that comes long after them, and to one that
-// comes with them and is heard of later, or earlier if the cache of the objects stands still. Then what was referred to goes
-// first.
+// attend: objects refer to some of another kind, which processes watch, too: to one that comes long after them, and
+// to one that comes with them and is heard of later, or earlier if the cache of the objects stands still. Then what
+// was referred to goes first.
 func attend(w *World) {
 	w.users.create(newAttendant("first", "pier"))
 	w.run(w.now().Add(30 * time.Second))

@@ -7,8 +7,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim"
 )
 
-// TestKindsOutOfOrder: what an object refers to, and what was written with it, comes to a process after it, or before it if the cache
-// of the objects stands still, or in a list with it.
+// TestKindsOutOfOrder: what an object refers to, and what was written with it, comes to a process after it, or before
+// it if the cache of the objects stands still, or in a list with it.
 func TestKindsOutOfOrder(t *testing.T) {
 	const unseen = `"jetty" not found`
 	for line, want := range map[string]bool{

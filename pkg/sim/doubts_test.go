@@ -95,8 +95,8 @@ func TestWhatDoubtsDo(t *testing.T) {
 	}
 }
 
-// TestLateReadsAreCounted: what a process changes outside before it has read what its user wrote is counted, and excuses nothing: it
-// changes nothing more once it has read that.
+// TestLateReadsAreCounted: what a process changes outside before it has read what its user wrote is counted, and
+// excuses nothing: it changes nothing more once it has read that.
 func TestLateReadsAreCounted(t *testing.T) {
 	for line, want := range map[string][]sim.Kind{
 		"policy/named Connect#7:stale": {sim.Stale},

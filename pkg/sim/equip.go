@@ -74,7 +74,8 @@ func (s *standby) lead(ctx context.Context) {
 	}
 }
 
-// equip gives the process its reconciler: the first process leads when that is made, and the others have waited until they begin.
+// equip gives the process its reconciler: the first process leads when that is made, and the others have waited until
+// they begin.
 func (p *process) equip() {
 	w := p.world
 	direct := w.server.Client().As("provider").Around(p.ask)

@@ -163,7 +163,8 @@ func (w *World) readsLate(f Fault) {
 	}
 }
 
-// readLate says whether a pass began when its process had not read what users wrote last of an object, because of a fault.
+// readLate says whether a pass began when its process had not read what users wrote last of an object, because of a
+// fault.
 func (w *World) readLate(p *process, mg resource.Managed) bool {
 	at, wrote := w.users.wrote[mg.GetUID()]
 
@@ -180,9 +181,9 @@ func (w *World) unexcused(of types.UID) []string {
 	})
 }
 
-// traced says whether what an attempt made is found without any record of it: where it can be looked for, every process knows
-// the first attempt of an object that is older than itself. One whose clock was set back may take the object for younger; and
-// who names another resource asks for that.
+// traced says whether what an attempt made is found without any record of it: where it can be looked for, every
+// process knows the first attempt of an object that is older than itself. One whose clock was set back may take the
+// object for younger; and who names another resource asks for that.
 func (w *World) traced(mg resource.Managed) bool {
 	uid, attempt := mg.GetUID(), attemptOf(mg)
 	finds := w.harbour != nil && w.harbour.class.finds > 0

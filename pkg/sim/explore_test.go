@@ -221,7 +221,8 @@ func TestSim(t *testing.T) {
 		if *doubts && strings.HasPrefix(op, "get:") {
 			continue // a cache answers, in a scenario whose faults are tried alone
 		}
-		// Only a restore leads to a list, so that it is met by second faults alone; and what comes after a read is what comes before the next operation.
+		// Only a restore leads to a list, so that it is met by second faults alone; and what comes after a read is what
+		// comes before the next operation.
 		after := sides[1] || *doubts && op == "list"
 		if !sides[0] || !after {
 			t.Errorf("no fault was tried before and after %s: %v", op, sides)

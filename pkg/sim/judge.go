@@ -252,8 +252,8 @@ func (w *World) judgeExternal(p *process, o operation) {
 	}
 }
 
-// tooMany returns how many resources an object has, if those are more than it may have: one, and one that its user left when he
-// gave it the name of another, which was taken away and made again.
+// tooMany returns how many resources an object has, if those are more than it may have: one, and one that its user
+// left when he gave it the name of another, which was taken away and made again.
 func (w *World) tooMany(of types.UID) int {
 	live := w.outside.Of(of)
 	if len(live) <= 1 {

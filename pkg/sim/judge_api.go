@@ -97,7 +97,8 @@ func (w *World) judgePause(p *process, o operation, c apiserver.Change) {
 	}
 }
 
-// putsBack says whether a write puts back annotations that a replace has taken from an object, of the attempt that it had.
+// putsBack says whether a write puts back annotations that a replace has taken from an object, of the attempt that it
+// had.
 func (w *World) putsBack(old, now resource.Managed) bool {
 	s, stripped := w.strips[now.GetUID()]
 

@@ -63,7 +63,8 @@ func withSecret(name string) resource.Managed {
 	return b
 }
 
-// hearing returns the call of Create that tells the key of what it made, unless its answer is lost: then nobody hears it.
+// hearing returns the call of Create that tells the key of what it made, unless its answer is lost: then nobody hears
+// it.
 func (p *process) hearing(call func(context.Context, resource.Managed) error) func(context.Context, resource.Managed) error {
 	w := p.world
 	if w.harbour == nil || !w.harbour.keys {
@@ -97,8 +98,8 @@ func (w *World) theSecret() *corev1.Secret {
 	return s
 }
 
-// judgeKey judges what a process does that has heard a key: it asks for nothing else of its object before it has tried to
-// store it. And no Create begins while the Secret is somebody else's.
+// judgeKey judges what a process does that has heard a key: it asks for nothing else of its object before it has
+// tried to store it. And no Create begins while the Secret is somebody else's.
 func (w *World) judgeKey(p *process, o operation) {
 	if w.harbour == nil || !w.harbour.keys {
 		return

@@ -76,14 +76,15 @@ func TestMustBeFound(t *testing.T) {
 	}
 }
 
-// Kinds of doubts for which no defect can be made that they alone find, and why: a defect names them together with others.
+// Kinds of doubts for which no defect can be made that they alone find, and why: a defect names them together with
+// others.
 var notAlone = map[Kind]string{
 	Panics: "only a defect that takes the panic of a call for its success could tell it from PanicsAfter; and after a success the resource is looked at, and the call is made again",
 	Deaf:   "the call answers nothing, so that only what there is outside tells it from DeafAfter; and what was not done is done by the next pass or process",
 }
 
-// TestEachDoubtFinds: for each kind of doubts there is a defect that no fault of another kind finds or, where that cannot be, one that
-// only those find that it names. That it is so is what "make mutants-search" shows.
+// TestEachDoubtFinds: for each kind of doubts there is a defect that no fault of another kind finds or, where that
+// cannot be, one that only those find that it names. That it is so is what "make mutants-search" shows.
 func TestEachDoubtFinds(t *testing.T) {
 	all := defects(t)
 	for _, d := range doubts {
@@ -178,8 +179,8 @@ func show(t *testing.T, d planted.Defect, search bool) {
 	}
 }
 
-// showAlone shows that no fault of another kind finds a defect by itself, at any boundary of the scenarios in which it is looked
-// for. The line it prints is read by the command mutants, too.
+// showAlone shows that no fault of another kind finds a defect by itself, at any boundary of the scenarios in which
+// it is looked for. The line it prints is read by the command mutants, too.
 func showAlone(t *testing.T, d planted.Defect) {
 	t.Helper()
 	var without []Kind

@@ -157,6 +157,9 @@ func (d declaration) operations(n ast.Node) []string {
 		return nil
 	}
 	s := method.Signature()
+	if !method.Exported() { // only this package implements it: what it calls is found there
+		return nil
+	}
 	if s.Params().Len() == 0 || s.Params().At(0).Type().String() != "context.Context" || !types.IsInterface(s.Recv().Type()) {
 		return nil
 	}

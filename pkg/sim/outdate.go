@@ -17,8 +17,8 @@ import (
 // RecordTaken is the reason of the event that tells of a record that was taken, or written over.
 const recordTaken = "CreationRecordTaken"
 
-// A resource is lost, and made again by the next pass that misses it. Then a new version of the provider begins. The record of the
-// first creation can be written back after that.
+// A resource is lost, and made again by the next pass that misses it. Then a new version of the provider begins. The
+// record of the first creation can be written back after that.
 var remade = []scenario{{
 	name: "made-again", begins: "create", apart: true, doubts: true, lag: 5 * time.Millisecond, live: func(w *World) {
 		w.users.create(newBerth("first"))
@@ -76,9 +76,9 @@ func (u *users) manifestAt(of types.UID, change int) (annotations map[string]str
 	return annotations
 }
 
-// outdate writes the annotations back that each object once had, as kubectl replace does with a manifest that was exported
-// with them. The spec is as it was meanwhile, and so are the finalizers: the provider's was there when a record was. The
-// status is not written by a replace.
+// outdate writes the annotations back that each object once had, as kubectl replace does with a manifest that was
+// exported with them. The spec is as it was meanwhile, and so are the finalizers: the provider's was there when a
+// record was. The status is not written by a replace.
 func (w *World) outdate() {
 	for _, mg := range w.users.all() {
 		then, at := w.exported(mg)
@@ -108,9 +108,9 @@ func (w *World) outdate() {
 	}
 }
 
-// exported returns the version of an object whose annotations are written back, and which change of the server made it: the last
-// with the record of a creation before the last one. If there was no other, it is the first that has a record, or the name that was
-// chosen, and other annotations than now.
+// exported returns the version of an object whose annotations are written back, and which change of the server made
+// it: the last with the record of a creation before the last one. If there was no other, it is the first that has a
+// record, or the name that was chosen, and other annotations than now.
 func (w *World) exported(mg resource.Managed) (then client.Object, at int) {
 	newest := w.newest(mg)
 	versions := w.server.Changes(0)
@@ -155,8 +155,8 @@ func (w *World) exportable(mg resource.Managed) uint64 {
 	return mixed(mixed(looks(old), w.relation(old)), bit(attemptOf(old) == attemptOf(mg)))
 }
 
-// judgeOutdated judges that it was told, once a pass that has read the record of an earlier creation has ended. Of a last one that
-// nobody knows without its record nobody can tell.
+// judgeOutdated judges that it was told, once a pass that has read the record of an earlier creation has ended. Of a
+// last one that nobody knows without its record nobody can tell.
 func (w *World) judgeOutdated(s stripping) {
 	mg := w.stored(s.before)
 	if mg != nil && s.read && s.met && !w.outside.Traits().Named && !w.told.taken[mg.GetUID()] && !w.exemptions.about(mg.GetUID()) {

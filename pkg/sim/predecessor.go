@@ -14,7 +14,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// What a predecessor, the runtime that reconciled an object before, leaves on it (docs/lifecycle.md, "What another runtime left").
+// What a predecessor, the runtime that reconciled an object before, leaves on it (docs/lifecycle.md, "What another
+// runtime left").
 const (
 	theirDomain    = "crossplane.io"
 	theirFinalizer = "finalizer.managedresource.crossplane.io"
@@ -25,9 +26,9 @@ const (
 	theirFailed    = "crossplane.io/external-create-failed"
 )
 
-// Scenarios in which the provider takes over what a predecessor has left. The external name is never that of the object, but
-// where one is chosen whose creation was not answered. What a predecessor made
-// bears no owner, unless that alone tells whose it is.
+// Scenarios in which the provider takes over what a predecessor has left. The external name is never that of the
+// object, but where one is chosen whose creation was not answered. What a predecessor made bears no owner, unless
+// that alone tells whose it is.
 var succession = []scenario{
 	{name: "predecessor", single: true, lag: 5 * time.Millisecond, config: succeeds, expect: succeeded, live: func(w *World) {
 		w.predecessorLeaves(place{ID: "old", Length: 10}, theirName, "old", theirPending, ago(2*time.Hour), theirSucceeded, ago(time.Hour))
@@ -58,7 +59,8 @@ var succession = []scenario{
 		w.users.delete(firstKey)
 		w.settle()
 	}},
-	// The keys and the finalizer of provider-runtime v0.9 are ours: no option tells that it came before. It has no attempt, and no condition Created.
+	// The keys and the finalizer of provider-runtime v0.9 are ours: no option tells that it came before. It has no
+	// attempt, and no condition Created.
 	{name: "predecessor-krateo", single: true, lag: 5 * time.Millisecond, live: func(w *World) {
 		w.leaves(ourFinalizer, place{ID: "old", Length: 3}, keyExternalName, "old", keyPending, ago(2*time.Hour), keySucceeded, ago(time.Hour))
 		w.settle()
@@ -102,7 +104,8 @@ func (w *World) predecessorLeaves(made place, annotations ...string) *place {
 	return w.leaves(theirFinalizer, made, annotations...)
 }
 
-// leaves makes an object as a predecessor with a finalizer leaves it, and the place that it has made for it. Its conditions tell no generation.
+// leaves makes an object as a predecessor with a finalizer leaves it, and the place that it has made for it. Its
+// conditions tell no generation.
 func (w *World) leaves(finalizer string, made place, annotations ...string) *place {
 	b := newBerth("first", annotations...)
 	b.Finalizers = []string{finalizer}
@@ -138,8 +141,9 @@ func succeeded(*World) func(resource.Managed) (string, bool) {
 	}
 }
 
-// leavesUnknown makes an object whose creation the predecessor had no answer to, and what was made all the same. What tells that it is the
-// object's, where anything does, is its stamp: the client wrote that already when the predecessor called it.
+// leavesUnknown makes an object whose creation the predecessor had no answer to, and what was made all the same. What
+// tells that it is the object's, where anything does, is its stamp: the client wrote that already when the
+// predecessor called it.
 func (w *World) leavesUnknown(annotations ...string) {
 	w.stamps(w.predecessorLeaves(place{ID: "first", Length: 10}, annotations...))
 }
@@ -150,8 +154,9 @@ func (w *World) stamps(p *place) {
 	}
 }
 
-// predecessorCreates ends the provider. Until it begins again, the predecessor keeps the object once more, as after a rollback without the
-// command: what it had made is gone, and it makes another place, whose name it does not tell the provider.
+// predecessorCreates ends the provider. Until it begins again, the predecessor keeps the object once more, as after a
+// rollback without the command: what it had made is gone, and it makes another place, whose name it does not tell the
+// provider.
 func (w *World) predecessorCreates(id string) {
 	w.rollsOut()
 	mg := w.users.see(firstKey)
@@ -211,15 +216,15 @@ func unknown(o metav1.Object, begun, succeeded, failed string) bool {
 	return pending.After(markedAt(o, succeeded)) && pending.After(markedAt(o, failed))
 }
 
-// unheardOf says whether the provider knows nothing of what exists for an object: it has not taken the object over, or the predecessor did
-// not know either.
+// unheardOf says whether the provider knows nothing of what exists for an object: it has not taken the object over,
+// or the predecessor did not know either.
 func unheardOf(o metav1.Object) bool { return keptByThem(o) && !isHeld(o) || inherits(o) }
 
 // inherits says whether the last creation for an object is such a one.
 func inherits(o metav1.Object) bool { return unknownToThem(o) && attemptOf(o) == "" }
 
-// judgeTheirFinalizer judges that a write which takes a predecessor's finalizer from an object leaves ours on it, or comes after the
-// end of the external resource.
+// judgeTheirFinalizer judges that a write which takes a predecessor's finalizer from an object leaves ours on it, or
+// comes after the end of the external resource.
 func (w *World) judgeTheirFinalizer(c apiserver.Change, now resource.Managed) {
 	stays := c.Type != apiserver.Deleted && keptByThem(now)
 	if !keptByThem(c.Old) || stays || isHeld(c.Old) || c.Type != apiserver.Deleted && isHeld(now) {

@@ -13,8 +13,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// This file reads what an object says as the pages in docs describe it (docs/lifecycle.md, "What an object says"). The judges, and the users
-// of the scenarios, know these words from here. The runtime knows them from pkg/meta: a mistake there must not be one of its judges, too.
+// This file reads what an object says as the pages in docs describe it (docs/lifecycle.md, "What an object says").
+// The judges, and the users of the scenarios, know these words from here. The runtime knows them from pkg/meta: a
+// mistake there must not be one of its judges, too.
 
 // Annotations that users write.
 const (
@@ -62,8 +63,8 @@ const (
 	toDelete action = "Delete"
 )
 
-// Policies are the values that the annotations of policies may have, and what each of them forbids. An annotation that is missing, or
-// empty, forbids nothing.
+// Policies are the values that the annotations of policies may have, and what each of them forbids. An annotation
+// that is missing, or empty, forbids nothing.
 var policyValues = map[string]map[string][]action{
 	keyManagementPolicy: {
 		"default": nil, "observe-create-update": {toDelete}, "observe-delete": {toCreate, toUpdate}, "observe": {toCreate, toUpdate, toDelete},
@@ -72,7 +73,8 @@ var policyValues = map[string]map[string][]action{
 	keyAdoptionPolicy: {"never": nil, "if-unowned": nil, "if-matching": nil, "force": nil},
 }
 
-// allows says whether the policies of an object allow an action. While one of them has a value that nobody knows, nothing is allowed.
+// allows says whether the policies of an object allow an action. While one of them has a value that nobody knows,
+// nothing is allowed.
 func allows(o metav1.Object, a action) bool {
 	for key, values := range policyValues {
 		value := o.GetAnnotations()[key]
@@ -122,8 +124,8 @@ func attempting(o metav1.Object) bool {
 	return record != "" && !strings.Contains(record, "/")
 }
 
-// markedAt returns when a mark of an object says that something was, or the zero time if the object has no such mark, or one that cannot be
-// read.
+// markedAt returns when a mark of an object says that something was, or the zero time if the object has no such mark,
+// or one that cannot be read.
 func markedAt(o metav1.Object, key string) time.Time {
 	value := o.GetAnnotations()[key]
 	if value == "" { // which costs more to find out by parsing it than a time does
@@ -160,7 +162,8 @@ func (cs conditions) of(t commonv1.ConditionType) commonv1.Condition {
 // conditionOf returns the condition of a type that an object has.
 func conditionOf(o any, t commonv1.ConditionType) commonv1.Condition { return conditionsOf(o).of(t) }
 
-// tellsOf says whether the condition Created of an object tells of a creation, by its record or by the id of its attempt.
+// tellsOf says whether the condition Created of an object tells of a creation, by its record or by the id of its
+// attempt.
 func tellsOf(o any, creation string) bool {
 	return strings.HasPrefix(conditionOf(o, "Created").Message, creation)
 }
@@ -196,8 +199,8 @@ func conditionsOf(o any) (all conditions) {
 	return all
 }
 
-// observedGeneration returns the generation that the status of an object is about, status.observedGeneration, and whether objects of its
-// kind tell it.
+// observedGeneration returns the generation that the status of an object is about, status.observedGeneration, and
+// whether objects of its kind tell it.
 func observedGeneration(o any) (generation int64, tells bool) {
 	if b, err := berthOf(asManaged(o)); err == nil {
 		return b.Status.ObservedGeneration, true
@@ -209,8 +212,8 @@ func observedGeneration(o any) (generation int64, tells bool) {
 	return generation, tells
 }
 
-// fromStatus reads a field of the status of an object of another kind than the harbour's, as the API server would have it. What is not
-// there stays as it is.
+// fromStatus reads a field of the status of an object of another kind than the harbour's, as the API server would
+// have it. What is not there stays as it is.
 func fromStatus(o any, field string, to any) {
 	var image struct {
 		Status map[string]json.RawMessage `json:"status"`

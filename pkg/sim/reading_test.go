@@ -15,8 +15,8 @@ import (
 
 const module = "github.com/moorage-dev/moorage/"
 
-// What the runtime reads and writes objects with, and what of it judges may name besides types, which say nothing by themselves.
-// Packages below pkg/reconciler/managed/internal cannot be imported here.
+// What the runtime reads and writes objects with, and what of it judges may name besides types, which say nothing by
+// themselves. Packages below pkg/reconciler/managed/internal cannot be imported here.
 var readers = map[string]func(types.Object) bool{
 	module + "pkg/meta":               func(types.Object) bool { return false },
 	module + "pkg/resource":           func(types.Object) bool { return false },
@@ -25,7 +25,8 @@ var readers = map[string]func(types.Object) bool{
 	module + "pkg/reconciler/managed": noWord,
 }
 
-// notOfConditions: a berth is an object like others, but for the methods with which the runtime reads and writes its status.
+// notOfConditions: a berth is an object like others, but for the methods with which the runtime reads and writes its
+// status.
 func notOfConditions(o types.Object) bool {
 	f, ok := o.(*types.Func)
 	if !ok || f.Signature().Recv() == nil {

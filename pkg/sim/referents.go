@@ -19,8 +19,9 @@ import (
 // How much later than a change of an object a process hears of one of what it refers to.
 const referentLag = 2 * time.Second
 
-// Referents are what a process knows of the kind that its objects refer to, if that is another than their own: by a watch of its
-// own, that lags for another time. It is a cache that has the informer of that kind, and tells whoever follows it.
+// Referents are what a process knows of the kind that its objects refer to, if that is another than their own: by a
+// watch of its own, that lags for another time. It is a cache that has the informer of that kind, and tells whoever
+// follows it.
 type referents struct {
 	crcache.Cache // has nothing else
 
@@ -31,8 +32,8 @@ type referents struct {
 	all []toolscache.ResourceEventHandler
 }
 
-// refers lets the process know of what its objects refer to, and the reconciler hear of it, in a world in which that is of
-// another kind.
+// refers lets the process know of what its objects refer to, and the reconciler hear of it, in a world in which that
+// is of another kind.
 func (p *process) refers(of *managed.Reconciler) {
 	w := p.world
 	if w.config.refers.Empty() {

@@ -66,8 +66,8 @@ func (n notice) passes(watches predicate.Predicate) bool {
 	}
 }
 
-// judgeResync judges that an object which a list has as it was known is not looked at for that: it would be taken out of
-// its back-off, and so would all others, as often as a watch breaks.
+// judgeResync judges that an object which a list has as it was known is not looked at for that: it would be taken out
+// of its back-off, and so would all others, as often as a watch breaks.
 func (w *World) judgeResync(n notice, passes bool) {
 	if passes && n.unchanged() {
 		w.violate("L5", fmt.Sprintf("%s has not changed, and is looked at because a list has it", n.Key.Name))

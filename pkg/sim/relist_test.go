@@ -35,9 +35,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
 )
 
-// TestRelistIsReal compares what a cache of the simulator tells with what an informer of client-go does, and what it gives to a
-// queue with what a controller does, over random lists of writes between which the watch goes on, or breaks and is
-// followed by a list.
+// TestRelistIsReal compares what a cache of the simulator tells with what an informer of client-go does, and what it
+// gives to a queue with what a controller does, over random lists of writes between which the watch goes on, or
+// breaks and is followed by a list.
 func TestRelistIsReal(t *testing.T) {
 	told := map[string]int{}
 	for seed := range uint64(100) {
@@ -122,8 +122,8 @@ func compareLists(t *testing.T, seed uint64) (all []string) {
 	return all
 }
 
-// TestBookmarksAreNotSeen: an informer tells nobody of a bookmark, and goes on from its version when its watch ends; and no code of
-// this module asks an informer for the version that it has read.
+// TestBookmarksAreNotSeen: an informer tells nobody of a bookmark, and goes on from its version when its watch ends;
+// and no code of this module asks an informer for the version that it has read.
 func TestBookmarksAreNotSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &api{server: apiserver.New(theScheme(), stepped{})}

@@ -233,8 +233,9 @@ func (w *World) lapsed(mg resource.Managed) bool {
 	return rewound && !exists
 }
 
-// unlocks notes that a process which does not know of a restore has written over a version that it knows of another state of the
-// object: by any other version it would have been refused. If a replace had made that version, no pass will find what it took.
+// unlocks notes that a process which does not know of a restore has written over a version that it knows of another
+// state of the object: by any other version it would have been refused. If a replace had made that version, no pass
+// will find what it took.
 func (w *World) unlocks(p *process, over client.Object, now resource.Managed) {
 	again := func(c apiserver.Change) bool {
 		return c.Object != over && c.Object.GetUID() == over.GetUID() && c.Object.GetResourceVersion() == over.GetResourceVersion()
@@ -248,13 +249,14 @@ func (w *World) unlocks(p *process, over client.Object, now resource.Managed) {
 	}
 }
 
-// noLock says whether a process has written over a version that was no lock, in the attempt that an object is marked with.
+// noLock says whether a process has written over a version that was no lock, in the attempt that an object is marked
+// with.
 func (w *World) noLock(p *process, mg resource.Managed) bool {
 	return p.outdated && w.unlocked.excuses(mg.GetUID(), func(e exemption) bool { return e.attempt == attemptOf(mg) })
 }
 
-// takenAway says whether what has the name of an object was taken away by others, or by a process that did not know that the object
-// is not being deleted any more.
+// takenAway says whether what has the name of an object was taken away by others, or by a process that did not know
+// that the object is not being deleted any more.
 func (w *World) takenAway(mg resource.Managed) bool {
 	name := externalName(mg)
 

@@ -178,8 +178,8 @@ func (p *process) age(mg resource.Managed) uint64 {
 	}
 }
 
-// searches says, where what was created can be looked for, whether an object was there before the process, by its clock, and
-// whether all that was created then can be found by now.
+// searches says, where what was created can be looked for, whether an object was there before the process, by its
+// clock, and whether all that was created then can be found by now.
 func (p *process) searches(mg resource.Managed) uint64 {
 	h := p.world.harbour
 	if h == nil || h.class.finds == 0 || mg.GetCreationTimestamp().After(p.made().Add(apart)) {
@@ -189,8 +189,8 @@ func (p *process) searches(mg resource.Managed) uint64 {
 	return 1 + bit(p.clock.Now().Sub(p.made()) >= searchWindow*h.class.finds)
 }
 
-// So far the clocks of an API server and of a process may be apart: what is created shortly after a process began may be
-// taken for older.
+// So far the clocks of an API server and of a process may be apart: what is created shortly after a process began may
+// be taken for older.
 const apart = 2 * time.Second
 
 // How old a mark has to be to be an old one.

@@ -67,7 +67,8 @@ func (w *World) inReach(while time.Duration) bool {
 	return !slices.ContainsFunc([]time.Time{w.externalBack, w.apiBack, w.refuses, w.denies, w.drops}, func(back time.Time) bool { return w.now().Sub(back) < while })
 }
 
-// taken says whether somebody else has a name, as far as the harbour tells: what clients of others work with is not known.
+// taken says whether somebody else has a name, as far as the harbour tells: what clients of others work with is not
+// known.
 func (w *World) taken(id string) bool {
 	return w.harbour != nil && slices.ContainsFunc(w.harbour.live(somebody), func(p *place) bool { return p.ID == id })
 }

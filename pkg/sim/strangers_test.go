@@ -11,11 +11,11 @@ import (
 // as it is said to, and is noticed.
 func TestStrangers(t *testing.T) {
 	for line, want := range map[string]struct{ reason, told string }{
-		"create/named Create#1:squat":     {"the name is taken between the look and the create", "actionDisown"},
-		"create/findable Observe#3:squat": {"what is ours was replaced", "actionDisown"},
-		"delete/named Observe#4:squat":    {"what is ours was replaced when it is to be deleted", "actionRelease"},
+		"create/named Create#1:squat":     {"the name is taken between the look and the create", "actionReportNotOwned"},
+		"create/findable Observe#3:squat": {"what is ours was replaced", "actionReportNotOwned"},
+		"delete/named Observe#4:squat":    {"what is ours was replaced when it is to be deleted", "actionAbandon"},
 		"slow-delete/named Observe#4:squat": {
-			"the name is taken as soon as it is free, while the object still goes", "actionRelease",
+			"the name is taken as soon as it is free, while the object still goes", "actionAbandon",
 		},
 		"create/opaque Observe#3:vanish": {"what is ours is gone", "Create#2"},
 		"create/named Create#1:vanish":   {"there is nothing to be taken away yet", "Create#1"},

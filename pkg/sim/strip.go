@@ -153,7 +153,8 @@ func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch,
 	return err
 }
 
-// dropsFinalizer notes that the finalizer of an object which a replace had left without one was put back, and not stored.
+// dropsFinalizer notes that the finalizer of an object which a replace had left without one was put back, and not
+// stored.
 func (w *World) dropsFinalizer(of types.UID) {
 	if s, stripped := w.strips[of]; stripped {
 		s.dropped = true
@@ -161,8 +162,8 @@ func (w *World) dropsFinalizer(of types.UID) {
 	}
 }
 
-// unkept says whether an object went, or was not restored, although its provider had stored a finalizer: what a pass has just
-// created for it may be taken back.
+// unkept says whether an object went, or was not restored, although its provider had stored a finalizer: what a pass
+// has just created for it may be taken back.
 func (w *World) unkept(mg resource.Managed) bool {
 	_, stripped := w.strips[mg.GetUID()]
 

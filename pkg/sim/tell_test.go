@@ -98,7 +98,8 @@ func (b *book) figures(out io.Writer) {
 	}
 }
 
-// TestRestricted: what an Explorer leaves out because the runtime does not hold there what it promises is counted and printed.
+// TestRestricted: what an Explorer leaves out because the runtime does not hold there what it promises is counted and
+// printed.
 func TestRestricted(t *testing.T) {
 	tried := map[sim.Kind]int{}
 	e := sim.Explorer{
@@ -130,9 +131,10 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
-// mostExcused returns how much of its schedules in a class a kind of fault may excuse, in percent. Pairs of doubts may excuse
-// more in the class Opaque, where a replace together with whatever ends the process takes all that was known; and a replace that takes
-// the finalizer alone together with a deletion before the next pass, which nothing prevents in any class.
+// mostExcused returns how much of its schedules in a class a kind of fault may excuse, in percent. Pairs of doubts
+// may excuse more in the class Opaque, where a replace together with whatever ends the process takes all that was
+// known; and a replace that takes the finalizer alone together with a deletion before the next pass, which nothing
+// prevents in any class.
 func mostExcused(kindAndClass string, pairs bool) int {
 	kind, class, _ := strings.Cut(kindAndClass, "/")
 	switch {
@@ -146,9 +148,10 @@ func mostExcused(kindAndClass string, pairs bool) int {
 }
 
 // tooMuch says which kinds of faults excuse more than they may, or nothing. That an object is blocked of whose
-// attempt the answer was lost is no excuse, but what is promised in its class. Of answers of Create that are lost behind an
-// error which does not say so, where such an error is a failure, most leave something over: that is what the default means, and no
-// percentage bounds it. They are counted apart, and none may be left over where no such answer was lost.
+// attempt the answer was lost is no excuse, but what is promised in its class. Of answers of Create that are lost
+// behind an error which does not say so, where such an error is a failure, most leave something over: that is what
+// the default means, and no percentage bounds it. They are counted apart, and none may be left over where no such
+// answer was lost.
 func (b *book) tooMuch(pairs bool) string {
 	var said strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(b.Untold)) {

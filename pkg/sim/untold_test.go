@@ -6,9 +6,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim"
 )
 
-// TestUntoldIsCounted: what is left over because an error of Create hides a lost answer is counted by that name, where
-// such an error is a failure. An error that says so blocks the object in both modes, and one that says neither blocks it where a
-// client has to tell exactly.
+// TestUntoldIsCounted: what is left over because an error of Create hides a lost answer is counted by that name,
+// where such an error is a failure. An error that says so blocks the object in both modes, and one that says neither
+// blocks it where a client has to tell exactly.
 func TestUntoldIsCounted(t *testing.T) {
 	for line, want := range map[string]struct {
 		untold  bool

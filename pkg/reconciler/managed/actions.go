@@ -24,6 +24,7 @@ import (
 // Steps are the actions after which a pass goes on: they add to what is known.
 var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 	lifecycle.Observe:          (*pass).observe,
+	lifecycle.ConfirmListed:    (*pass).confirmListed,
 	lifecycle.PersistOwnership: (*pass).claim,
 	lifecycle.Publish:          (*pass).publish,
 	lifecycle.Create:           (*pass).create,

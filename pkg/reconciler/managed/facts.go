@@ -34,6 +34,9 @@ func (p *pass) addObserved(f *lifecycle.Facts) {
 	if f.Presence = lifecycle.Absent; p.observation.ResourceExists {
 		f.Presence = lifecycle.Present
 	}
+	if p.listed {
+		f.Presence = lifecycle.Listed
+	}
 	f.UpToDate = p.observation.ResourceUpToDate
 	f.ForeignFinalizers = len(p.foreignFinalizers()) > 0
 	f.Class = p.class()
@@ -113,30 +116,50 @@ func (p *creationRecord) createdUnobserved() bool {
 	return !told
 }
 
-// creationGrace returns how much is left of the time during which a resource that was
-// created may not show.
-func (p *clientSession) creationGrace() time.Duration {
-	mark := created(p.mg)
-	// Under a name of our choice a finalizer without a mark means created here,
-	// maybe just before this process began, if it is not there.
+// trackDoubts notes since when an absence is known that may be wrong, and since when a creation. It is called after
+// each observation, before the facts are gathered: those change nothing.
+func (p *pass) trackDoubts() {
+	p.trackCreation()
+	if p.observation.ResourceExists && p.ownerChanged() || !p.observation.ResourceExists && p.unexpectedAbsence() {
+		p.recordNotFound()
+	}
+}
+
+// trackCreation notes since when the creation is known whose grace period is running.
+func (p *clientSession) trackCreation() {
+	if mark := p.creationMark(); mark != p.state.Creation {
+		p.state.Creation, p.state.Since = mark, p.r.at(p.now())
+	}
+}
+
+// creationMark returns the creation whose grace period is running, if there is one. Under a name of our choice a
+// finalizer without a mark means created here, maybe just before this process began, if nothing is there.
+func (p *clientSession) creationMark() string {
 	lately := meta.WasDeleted(p.mg) && !p.observation.ResourceExists && p.hasFinalizer() &&
 		p.state.Seen == objectstate.CreationRef{}
 	if p.r.named && (p.state.Creation == createdHere || lately) {
-		mark = createdHere
+		return createdHere
 	}
-	if mark != p.state.Creation {
-		p.state.Creation, p.state.Since = mark, p.r.at(p.now())
-	}
+
+	return created(p.mg)
+}
+
+// creationGrace returns how much is left of the time during which a resource that was created may not show. A creation
+// that is not tracked yet begins now.
+func (p *clientSession) creationGrace() time.Duration {
+	mark, since := p.creationMark(), p.r.time(p.state.Since)
 	if mark == "" {
 		return 0
 	}
-
+	if mark != p.state.Creation {
+		since = p.now()
+	}
 	window := p.r.grace
 	if p.class() != lifecycle.Findable { // there it is looked up
 		window += p.patience()
 	}
 
-	return max(window-p.now().Sub(p.r.time(p.state.Since)), 0)
+	return max(window-p.now().Sub(since), 0)
 }
 
 // hasFinalizer says whether our finalizer keeps the object. Whether a finalizer of the

@@ -152,6 +152,10 @@ func TestWhatMakesARepetitionSafe(t *testing.T) {
 func TestGraceWindow(t *testing.T) {
 	p := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), &objectState{},
 		WithCreationGracePeriod(time.Minute))
+	if got := p.creationGrace(); got != time.Minute || p.state.Creation != "" {
+		t.Errorf("before it is tracked it is %s of %q", got, p.state.Creation)
+	}
+	p.trackCreation()
 	if got := p.creationGrace(); got != time.Minute || p.state.Creation != ownDone {
 		t.Errorf("at first it is %s of %q", got, p.state.Creation)
 	}
@@ -164,6 +168,7 @@ func TestGraceWindow(t *testing.T) {
 		t.Errorf("when it is over it is %s", got)
 	}
 	p.mg.SetAnnotations(nil)
+	p.trackCreation()
 	if got := p.creationGrace(); got != 0 || p.state.Creation != "" {
 		t.Errorf("of nothing it is %s of %q", got, p.state.Creation)
 	}

@@ -66,6 +66,7 @@ type creationRecord struct {
 
 	observation  ExternalObservation
 	observed     bool // the observation is current
+	listed       bool // it is what a list shows, and not confirmed yet
 	observedOnce bool // an observation was made in this pass
 	seenOwned    bool // an observation of this pass found what is ours
 

@@ -117,6 +117,7 @@ func (p *clientSession) listEligible() bool {
 	}
 	alone := p.member.Alone
 	p.member.Alone = false
+	p.trackCreation()
 
 	return !alone && p.creationGrace() == 0 && !p.createdUnobserved() && !p.unresolved() &&
 		!p.r.lists.Notified(p.member)

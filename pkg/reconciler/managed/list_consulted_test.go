@@ -152,7 +152,7 @@ func TestWhomAListServes(t *testing.T) {
 		if f.member.Alone {
 			t.Errorf("%s: the next pass is not served either", name)
 		}
-		if o, ok, err := f.fromList(t.Context()); name == "Alone" && !ok || name != "Alone" && ok != tc.want ||
+		if o, ok, err := f.consult(t.Context()); name == "Alone" && !ok || name != "Alone" && ok != tc.want ||
 			err != nil || o.ResourceExists != ok {
 			t.Errorf("%s: consulted: %+v, %t, %v", name, o, ok, err)
 		}
@@ -168,10 +168,27 @@ func (f polled) mark(attempt, pending string) {
 	f.newest = clone(f.mg)
 }
 
+// consult asks the list of the connection, and decides about what it shows. It returns whether that is believed, and
+// leaves the pass as it was before the observation.
+func (f polled) consult(ctx context.Context) (ExternalObservation, bool, error) {
+	o, listed, err := f.fromList(ctx)
+	if !listed || err != nil {
+		return o, false, err
+	}
+	f.observation, f.observed, f.listed = o, true, true
+	if lifecycle.Decide(f.facts()) != lifecycle.ConfirmListed {
+		return ExternalObservation{}, false, f.observeAlone()
+	}
+	err = f.confirmListed(ctx)
+	f.observed, f.observedOnce = false, false
+
+	return f.observation, true, err
+}
+
 // The first of a connection makes the list, page by page, and what it shows is believed once.
 func TestAListIsMadeOnce(t *testing.T) {
 	f := newPolled()
-	o, ok, err := f.fromList(t.Context())
+	o, ok, err := f.consult(t.Context())
 	if err != nil || !ok || !o.ResourceExists || !f.observation.ResourceExists || f.observed {
 		t.Errorf("consulted: %+v, %t, %v; observed is %t", o, ok, err, f.observed)
 	}
@@ -182,7 +199,7 @@ func TestAListIsMadeOnce(t *testing.T) {
 		"well"); pages != 2 || well != 1 {
 		t.Errorf("%v pages are counted, and %v objects that are well", pages, well)
 	}
-	if _, ok, err := f.fromList(t.Context()); ok || err != nil || f.counted(t, "listed_total", "nothing") != 1 {
+	if _, ok, err := f.consult(t.Context()); ok || err != nil || f.counted(t, "listed_total", "nothing") != 1 {
 		t.Errorf("it is shown again after it was looked at: %t, %v", ok, err)
 	}
 	if c := f.r.lists.Lookup(f.other, noon); c.Answer != listcache.Listed || c.Item != "disk" {
@@ -225,7 +242,7 @@ func TestWhatAListShowsOtherwise(t *testing.T) {
 	for name, tc := range cases {
 		f := newPolled()
 		f.pagedList.observe = tc.shows
-		o, ok, err := f.fromList(t.Context())
+		o, ok, err := f.consult(t.Context())
 		if ok != tc.well || o.ResourceExists != tc.well || f.member.Alone == tc.well || f.observed {
 			t.Errorf("%s: %s: consulted: %+v, %t; alone is %t", name, tc.reason, o, ok, f.member.Alone)
 		}
@@ -301,7 +318,7 @@ func TestAListThatIsNotFinished(t *testing.T) {
 				f.gate = gates.New(gates.WithClock(f.clock))
 			}
 			f.each = tc.page(f)
-			_, ok, err := f.fromList(t.Context())
+			_, ok, err := f.consult(t.Context())
 			off := asLater(err)
 			if (off != nil) != (tc.off != "") || off != nil && *off != *asLater(tryLater(tc.off, time.Millisecond)) ||
 				ok != (tc.off == "" && !tc.failed) {
@@ -314,7 +331,7 @@ func TestAListThatIsNotFinished(t *testing.T) {
 				t.Errorf("%s: pages, -want +got:\n%s", tc.reason, diff)
 			}
 			f.asked, f.each, f.gate = nil, nil, nil
-			o, ok, err := f.fromList(t.Context())
+			o, ok, err := f.consult(t.Context())
 			if diff := cmp.Diff(tc.next, f.asked); diff != "" || err != nil || ok != (tc.next != nil) ||
 				o.ResourceExists != ok {
 				t.Errorf("%s: the next pass: %t, %v, pages -want +got:\n%s", tc.reason, ok, err, diff)
@@ -328,7 +345,7 @@ func TestAListThatIsNotFinished(t *testing.T) {
 func TestAListThatIsWaitedFor(t *testing.T) {
 	f := newPolled()
 	f.r.lists.Lookup(f.other, noon) // it is its turn
-	_, ok, err := f.fromList(t.Context())
+	_, ok, err := f.consult(t.Context())
 	if off := asLater(err); ok || off == nil || *off != *asLater(tryLater("awaiting-list", 100*time.Millisecond)) ||
 		len(f.asked) > 0 {
 		t.Errorf("consulted: %t, %v, pages %q", ok, err, f.asked)
@@ -341,7 +358,7 @@ func TestAListThatIsWaitedFor(t *testing.T) {
 			release(nil)
 		}
 	}
-	_, ok, err = f.fromList(t.Context())
+	_, ok, err = f.consult(t.Context())
 	if ok || !gates.IsHeld(err) || stageOf(err) != observing || len(f.asked) > 0 {
 		t.Errorf("consulted: %t, %v, pages %q", ok, err, f.asked)
 	}

@@ -19,12 +19,12 @@ func TestAListWhoseLastPageIsSlow(t *testing.T) {
 
 			return answer
 		}
-		o, ok, err := f.fromList(t.Context())
+		o, ok, err := f.consult(t.Context())
 		if ok != (answer == nil) || o.ResourceExists != ok || (asLater(err) == nil) != ok || len(f.asked) != 2 {
 			t.Errorf("%s: consulted %+v, %t, %v after the pages %q", name, o, ok, err, f.asked)
 		}
 		f.asked, f.each = nil, nil
-		if _, again, err := f.fromList(t.Context()); again || err != nil ||
+		if _, again, err := f.consult(t.Context()); again || err != nil ||
 			len(f.asked) > 0 { // what was shown once is not shown again
 			t.Errorf("%s: the next pass: %t, %v after the pages %q", name, again, err, f.asked)
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/listcache"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
@@ -37,7 +36,18 @@ func (p *pass) observe(ctx context.Context) error {
 	if err != nil || p.operation != nil {
 		return err
 	}
-	p.observation, p.observed, p.observedOnce = o, true, true
+	p.observation, p.observed = o, true
+	if p.listed {
+		return nil
+	}
+
+	return p.acceptObservation(ctx)
+}
+
+// acceptObservation notes what an observation has shown.
+func (p *pass) acceptObservation(ctx context.Context) (err error) {
+	o := p.observation
+	p.observedOnce = true
 	if !o.ResourceExists && p.inherited == "" {
 		if err := p.inherit(ctx); err != nil {
 			return err
@@ -116,9 +126,8 @@ func (p *pass) connect(ctx context.Context) error {
 	return nil
 }
 
-// fromList the list of the connection. It is not ok if the object is to be observed
-// singly.
-func (p *pass) fromList(ctx context.Context) (o ExternalObservation, ok bool, err error) {
+// fromList consults the list of the connection. Unless it says that the object is listed, the object is observed alone.
+func (p *pass) fromList(ctx context.Context) (o ExternalObservation, listed bool, err error) {
 	for p.listEligible() {
 		c := p.r.lists.Lookup(p.member, p.now())
 		switch c.Answer {
@@ -129,7 +138,7 @@ func (p *pass) fromList(ctx context.Context) (o ExternalObservation, ok bool, er
 				return o, false, err
 			}
 		case listcache.Listed:
-			return p.confirmListed(ctx, c.Item)
+			return p.observeListed(ctx, c.Item), true, nil
 		default:
 			p.r.telemetry.Listed(telemetry.NotListed)
 
@@ -140,35 +149,44 @@ func (p *pass) fromList(ctx context.Context) (o ExternalObservation, ok bool, er
 	return o, false, nil
 }
 
-// confirmListed returns what a list shows of the object, if it is that all is well.
-// Whatever else it shows is made sure of by an observation, in a pass that knows
-// nothing of this one.
-func (p *pass) confirmListed(ctx context.Context, item any) (ExternalObservation, bool, error) {
+// observeListed returns what a list shows of the object. What it shows besides that all is well counts for nothing.
+func (p *pass) observeListed(ctx context.Context, item any) ExternalObservation {
 	before := p.protectedMetadata()
 	o, err := p.lister.ObserveListed(ctx, p.mg, item)
 	p.restoreProtected(before)
-	if err == nil && o.ResourceExists && !o.ResourceLateInitialized && isReady(p.mg) {
-		p.observation, p.observed = o, true
-		decision := lifecycle.Decide(p.facts())
-		p.observed = false
-		if decision == lifecycle.Keep {
-			p.r.telemetry.Listed(telemetry.Listed)
-			p.markTouched()
+	if err != nil || !o.ResourceExists || o.ResourceLateInitialized || !isReady(p.mg) {
+		p.log().Debug("A list shows what an observation has to confirm", "error", p.redact(err))
 
-			return o, true, nil
-		}
+		return ExternalObservation{}
 	}
-	p.log().Debug("A list shows what an observation has to confirm", "error", p.redact(err))
+
+	return o
+}
+
+// confirmListed takes what a list shows of the object for an observation.
+func (p *pass) confirmListed(ctx context.Context) error {
+	p.listed = false
+	p.r.telemetry.Listed(telemetry.Listed)
+	p.markTouched()
+	p.hideDetails(p.observation)
+
+	return p.acceptObservation(ctx)
+}
+
+// observeAlone ends a pass in which a list showed what an observation has to confirm, in a pass that knows nothing of
+// this one.
+func (p *pass) observeAlone() error {
+	p.listed, p.observed, p.observation = false, false, ExternalObservation{}
 	p.r.telemetry.Listed(telemetry.Doubtful)
 	p.member.Alone = true
 
-	return ExternalObservation{}, false, tryLater("listed-otherwise", time.Millisecond)
+	return tryLater("listed-otherwise", time.Millisecond)
 }
 
 // observeExternal observes. The connection details that it finds are secret at once: what follows may fail.
 func (p *pass) observeExternal(ctx context.Context) (ExternalObservation, error) {
 	o, err := p.observeOperation(ctx)
-	if err == nil {
+	if err == nil && !p.listed {
 		p.hideDetails(o)
 	}
 
@@ -181,7 +199,9 @@ func (p *pass) observeOperation(ctx context.Context) (ExternalObservation, error
 	handle := operationOf(p.mg)
 	if handle != "" {
 		ctx = external.WithOperationHandle(ctx, handle)
-	} else if o, ok, err := p.fromList(ctx); ok || err != nil {
+	} else if o, listed, err := p.fromList(ctx); listed || err != nil {
+		p.listed = listed
+
 		return o, err
 	}
 	o, err := p.external.Observe(ctx, p.mg)
@@ -200,7 +220,7 @@ func (p *pass) observeOperation(ctx context.Context) (ExternalObservation, error
 // whose record may be lost.
 func (p *pass) observeOrRecover(ctx context.Context) (ExternalObservation, error) {
 	o, err := p.observeExternal(ctx)
-	if err != nil || p.operation != nil || o.ResourceExists || !p.recordMayBeLost() {
+	if err != nil || p.operation != nil || p.listed || o.ResourceExists || !p.recordMayBeLost() {
 		return o, err
 	}
 	if found, err := p.recoverFirstAttempt(ctx); !found || err != nil {

@@ -18,8 +18,7 @@ func (p *clientSession) ownershipGrace() time.Duration {
 	if !p.ownerChanged() {
 		return 0
 	}
-	p.recordNotFound()
-	rest := max(doubt-p.now().Sub(p.state.NotFoundSince), 0)
+	rest := max(doubt-p.now().Sub(p.notFoundSince()), 0)
 	if p.createdUnobserved() {
 		rest = max(rest, p.creationGrace())
 	}

@@ -60,6 +60,9 @@ const maxActions = 7
 // run decides and acts until an action ends the pass.
 func (p *pass) run(ctx context.Context) (outcome, error) {
 	for range maxActions {
+		if p.observed {
+			p.trackDoubts()
+		}
 		p.lastFacts = p.facts()
 		action := lifecycle.Decide(p.lastFacts)
 		if logging.DebugEnabled(p.r.log) {
@@ -69,6 +72,8 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 		switch {
 		case action == lifecycle.Ignore:
 			return p.ignore(ctx)
+		case action == lifecycle.ObserveAlone:
+			return outcome{}, p.observeAlone()
 		case action == lifecycle.Refuse:
 			return ending, p.ask(ctx)
 		case action == lifecycle.RestoreRecord:

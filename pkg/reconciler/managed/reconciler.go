@@ -231,7 +231,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 }
 
 // admitFacts reads the object, and returns what is known before anything is observed.
-func (r *Reconciler) admitFacts(ctx context.Context, key types.NamespacedName) (read resource.Managed, f lifecycle.AdmitFacts, err error) {
+func (r *Reconciler) admitFacts(ctx context.Context,
+	key types.NamespacedName) (read resource.Managed, f lifecycle.AdmitFacts, err error) {
 	if f.Restored = r.restored() != nil; f.Restored {
 		return nil, f, nil
 	}

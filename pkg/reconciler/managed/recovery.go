@@ -115,8 +115,11 @@ func (p *clientSession) ownClass() lifecycle.Class {
 
 // recover looks up what an attempt led to whose result is not known.
 func (p *search) recover(ctx context.Context) error {
-	if p.class() != lifecycle.Findable || !p.unresolved() && (!p.neverSeen() || p.creationGrace() > 0) ||
-		p.token() == "" {
+	if p.class() != lifecycle.Findable {
+		return nil
+	}
+	p.trackCreation()
+	if !p.unresolved() && (!p.neverSeen() || p.creationGrace() > 0) || p.token() == "" {
 		return nil
 	}
 	since, named := p.searchedSince(), meta.GetExternalName(p.mg)
@@ -211,19 +214,25 @@ func (p *search) notFoundGrace() time.Duration {
 	case !p.observed || !p.unexpectedAbsence():
 		return rest
 	}
-	p.recordNotFound()
 	if !meta.WasDeleted(p.mg) && !p.r.permissions(p.mg).Create { // nothing is made, whatever is so
 		return rest
 	}
 
-	return max(rest, doubt-p.now().Sub(p.state.NotFoundSince))
+	return max(rest, doubt-p.now().Sub(p.notFoundSince()))
+}
+
+// notFoundSince returns when what is ours was first not found under the name that it has: now, if that was not noted.
+func (p *clientSession) notFoundSince() time.Time {
+	if p.state.NotFoundSince.IsZero() || p.state.NotFoundName != meta.GetExternalName(p.mg) {
+		return p.now()
+	}
+
+	return p.state.NotFoundSince
 }
 
 // recordNotFound notes when what is ours was first not found under the name that it has.
 func (p *clientSession) recordNotFound() {
-	if name := meta.GetExternalName(p.mg); p.state.NotFoundSince.IsZero() || p.state.NotFoundName != name {
-		p.state.NotFoundSince, p.state.NotFoundName = p.now(), name
-	}
+	p.state.NotFoundSince, p.state.NotFoundName = p.notFoundSince(), meta.GetExternalName(p.mg)
 }
 
 // unexpectedAbsence says whether nothing is known that explains that there is no external

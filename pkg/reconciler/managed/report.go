@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -77,28 +76,8 @@ func (p *pass) writeOutcome(ctx context.Context, e *end) {
 	e.status = statusWriteOf(e.statusErr)
 }
 
-// A next says when the object is reconciled again. The zero value is never, unless something happens to it.
-type next struct {
-	after    time.Duration
-	backoff  bool // in silence, after the back-off of the queue
-	err      error
-	priority *int // nil: that of the queue
-}
-
-// answer is what the queue is told.
-func (n next) answer() (reconcile.Result, error) {
-	result := reconcile.Result{
-		RequeueAfter: n.after,
-		Requeue:      n.backoff, //nolint:staticcheck // the only silent, rate-limited way: RequeueAfter would reset the back-off
-	}
-	if n.err != nil || !result.IsZero() {
-		result.Priority = n.priority
-	}
-
-	return result, n.err
-}
-
-// report emits the events of the pass, notes what is remembered of its end, and says when the object is reconciled again.
+// report emits the events of the pass, notes what is remembered of its end, and says when the object is reconciled
+// again.
 func (p *pass) report(c lifecycle.Conclusion, e end) next {
 	switch c {
 	case lifecycle.Requeue:

@@ -98,7 +98,8 @@ func (p *journal) logPanic(what string, err error) {
 }
 
 // instrumentGuarded makes a call that is given the object. What that takes away from it is put back.
-func (p *clientSession) instrumentGuarded(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
+func (p *clientSession) instrumentGuarded(ctx context.Context, step telemetry.Step,
+	call func(context.Context) error) error {
 	defer p.restoreProtected(p.protectedMetadata())
 
 	return p.instrument(ctx, step, call)

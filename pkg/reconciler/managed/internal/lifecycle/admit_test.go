@@ -13,7 +13,8 @@ func TestAdmit(t *testing.T) {
 		{"an error of the read is no absence", AdmitFacts{}, ReturnError},
 		{"and says nothing of what may remain", AdmitFacts{MayRemain: true, Deferrable: true}, ReturnError},
 		{"a stale cache is waited for", AdmitFacts{Reading: DeletedButCached}, AwaitCache},
-		{"an absence that may leave something is confirmed first", AdmitFacts{Reading: NotFound, MayRemain: true}, AwaitCache},
+		{"an absence that may leave something is confirmed first", AdmitFacts{Reading: NotFound, MayRemain: true},
+			AwaitCache},
 		{"an object that is gone is forgotten", AdmitFacts{Reading: NotFound}, Forget},
 		{"there is nothing to defer", AdmitFacts{Reading: NotFound, Deferrable: true}, Forget},
 		{"a healthy object is reconciled later", AdmitFacts{Reading: Found, Deferrable: true}, Defer},
@@ -26,8 +27,8 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestAdmitInvariants goes through all facts: an object is forgotten only if it was not found and leaves nothing, and it
-// is reconciled only if it was found.
+// TestAdmitInvariants goes through all facts: an object is forgotten only if it was not found and leaves nothing, and
+// it is reconciled only if it was found.
 func TestAdmitInvariants(t *testing.T) {
 	for bits := range 8 {
 		for reading := NotRead; reading <= DeletedButCached; reading++ {

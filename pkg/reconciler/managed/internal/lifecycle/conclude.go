@@ -62,7 +62,8 @@ func Conclude(f ConcludeFacts) Conclusion {
 		return UndoCreate
 	case f.Stop == ObjectGone || f.StatusWrite == StatusObjectGone || f.Stop == NotStopped && f.Released:
 		return Finish
-	case (f.Stop == Conflicted && f.StatusWrite == NotWritten || f.StatusWrite == StatusConflicted) && !f.ConflictsPersist:
+	case (f.Stop == Conflicted && f.StatusWrite == NotWritten || f.StatusWrite == StatusConflicted) &&
+		!f.ConflictsPersist:
 		return RequeueConflict
 	case f.Stop == Fenced || f.StatusWrite == StatusFenced:
 		return Fence

@@ -16,12 +16,24 @@ func Decide(f Facts) Action {
 		return Reject
 	case f.Deleted && !f.May.Delete:
 		return Orphan
-	case f.Presence == Unobserved:
-		return Observe
+	case f.Presence == Unobserved || f.Presence == Listed:
+		return observing(f)
 	case f.Deleted:
 		return deleting(f)
 	default:
 		return wanted(f)
+	}
+}
+
+// observing: nothing was observed yet. What a list shows is believed if there is nothing to do.
+func observing(f Facts) Action {
+	switch {
+	case f.Presence == Unobserved:
+		return Observe
+	case !f.Deleted && existing(f) == Keep:
+		return ConfirmListed
+	default:
+		return ObserveAlone
 	}
 }
 

@@ -36,6 +36,13 @@ func TestDecideBeforeLooking(t *testing.T) {
 			Deleted: true, HasFinalizer: true, May: everything, UpToDate: true, Ownership: Foreign,
 		}, Observe},
 		{"first look, also at what is wanted", Facts{May: everything}, Observe},
+		{"first look, also if all was well", Facts{HasFinalizer: true, UpToDate: true, May: everything}, Observe},
+		{"a list that shows that all is well is believed",
+			Facts{Presence: Listed, HasFinalizer: true, UpToDate: true}, ConfirmListed},
+		{"one that shows anything else is not", Facts{Presence: Listed, HasFinalizer: true, May: everything},
+			ObserveAlone},
+		{"nor one of a deleted object",
+			Facts{Presence: Listed, Deleted: true, HasFinalizer: true, UpToDate: true, May: everything}, ObserveAlone},
 	})
 }
 

@@ -70,6 +70,7 @@ type Presence int
 // The presences.
 const (
 	Unobserved Presence = iota // Nobody has looked since the last effect.
+	Listed                     // A list shows it; that is no observation yet.
 	Absent                     // The external resource was not found.
 	Present                    // The external resource exists.
 )
@@ -123,6 +124,8 @@ const (
 	Ignore           // Nothing of ours is left to do.
 	Orphan           // Let the object go and leave the resource, as the policy says.
 	Observe          // Connect if need be, and look at the external resource.
+	ConfirmListed    // What a list shows is all that an observation would: take it for one.
+	ObserveAlone     // A list shows what an observation has to confirm.
 	Abandon          // Let the object go and leave the resource, which is not ours.
 	AwaitFinalizers  // Others are to be done with the object first.
 	AwaitGone        // A delete was sent; wait until the resource is gone.
@@ -147,7 +150,8 @@ const (
 // String returns the action's name.
 func (a Action) String() string {
 	names := [...]string{
-		"none", "Pause", "Reject", "Ignore", "Orphan", "Observe", "Abandon", "AwaitFinalizers",
+		"none", "Pause", "Reject", "Ignore", "Orphan", "Observe", "ConfirmListed", "ObserveAlone", "Abandon",
+		"AwaitFinalizers",
 		"AwaitGone", "Delete", "Refuse", "RemoveFinalizer", "ReportNotOwned", "PersistOwnership", "Publish", "Keep",
 		"AwaitEffect",
 		"Tolerate", "Update", "AwaitExistence", "ReportMissing", "RestoreRecord", "Create",
@@ -174,5 +178,5 @@ func (a Action) Mutates() bool { return a == Create || a == Update || a == Delet
 
 // Ends says whether the pass is over after the action.
 func (a Action) Ends() bool {
-	return a != Observe && a != PersistOwnership && a != Publish && !a.Mutates()
+	return a != Observe && a != ConfirmListed && a != PersistOwnership && a != Publish && !a.Mutates()
 }

@@ -13,6 +13,14 @@ var invariants = map[string]func(Facts, Action) bool{
 	"nothing is changed that was not looked at in this state": func(f Facts, a Action) bool {
 		return !a.Mutates() || f.Presence != Unobserved
 	},
+	"nothing is changed, stored or released by what a list shows": func(f Facts, a Action) bool {
+		return f.Presence != Listed || a == ConfirmListed || a == ObserveAlone || a == Pause || a == Reject ||
+			a == Ignore || a == Orphan
+	},
+	"what a list shows is believed only where nothing is to be done": func(f Facts, a Action) bool {
+		return a != ConfirmListed || f.Presence == Listed && !f.Deleted && f.Ownership == Ours && f.HasFinalizer &&
+			f.UpToDate && !f.Dirty && !f.Unpublished
+	},
 	"at most one change outside in a pass": func(f Facts, a Action) bool {
 		return !f.Mutated || !a.Mutates()
 	},
@@ -163,7 +171,9 @@ func steps(f Facts, claimed bool, depth int) int {
 	case a.Ends() || depth > 8:
 		return depth
 	case a == Observe:
-		return stepsAfterLook(f, claimed, depth)
+		return max(stepsAfterLook(f, claimed, depth), stepsAfterList(f, claimed, depth))
+	case a == ConfirmListed:
+		return stepsAfterConfirmation(f, claimed, depth)
 	case a == PersistOwnership:
 		f.HasFinalizer, f.Dirty, f.SettlesCreate, claimed = true, false, false, true
 	case a == Publish:
@@ -206,6 +216,37 @@ func stepsAfterLook(f Facts, claimed bool, depth int) int {
 	return longest
 }
 
+// stepsAfterList returns the length of the longest pass in which a list shows the object. A list is asked for at the
+// first look of a pass.
+func stepsAfterList(f Facts, claimed bool, depth int) int {
+	if f.Mutated || depth > 1 {
+		return depth
+	}
+	longest := 0
+	for bits := range 4 {
+		answer := f
+		answer.Presence, answer.UpToDate, answer.Ownership = Listed, bits&1 != 0, Ownership(bits>>1&1)
+		answer.Dirty, answer.SettlesCreate, answer.Unpublished, answer.Doubt = false, false, false, NoDoubt
+		longest = max(longest, steps(answer, claimed, depth+1))
+	}
+
+	return longest
+}
+
+// stepsAfterConfirmation returns the length of the longest pass after a list was taken for an observation, which may
+// find that something is not stored or published.
+func stepsAfterConfirmation(f Facts, claimed bool, depth int) int {
+	longest := 0
+	for bits := range 8 {
+		answer := f
+		answer.Presence = Present
+		answer.Dirty, answer.SettlesCreate, answer.Unpublished = bits&1 != 0, bits&2 != 0, bits&4 != 0
+		longest = max(longest, steps(answer, claimed, depth+1))
+	}
+
+	return longest
+}
+
 // Lengths of passes that were followed already.
 var lengths = map[looked]int{}
 
@@ -238,7 +279,7 @@ func everyFacts(fn func(Facts)) {
 			May:       Permissions{Create: flag(), Update: flag(), Delete: flag()},
 			NameKnown: flag(), DeleteSent: flag(), UpToDate: flag(), Dirty: flag(), SettlesCreate: flag(),
 			Unpublished: flag(), Mutated: flag(),
-			Presence: Presence(state(3)), Attempt: Attempt(state(5)), Doubt: Doubt(state(3)),
+			Presence: Presence(state(4)), Attempt: Attempt(state(5)), Doubt: Doubt(state(3)),
 			Ownership: Ownership(state(2)), Class: Class(state(4)),
 		})
 	}

@@ -26,7 +26,7 @@ func (f Facts) Leftover() Leftover {
 // mayLeave: the policies say that the resource goes with the object.
 func mayLeave(f Facts) Leftover {
 	switch {
-	case f.Paused || f.Presence == Unobserved:
+	case f.Paused || f.Presence == Unobserved || f.Presence == Listed:
 		return Unchanged
 	default:
 		return leaves(f)

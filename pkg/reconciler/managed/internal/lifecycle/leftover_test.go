@@ -15,6 +15,7 @@ func TestBond(t *testing.T) {
 		{"the policy says that it stays", Facts{Presence: Present}, NoneRemains},
 		{"and before it was looked at", Facts{}, NoneRemains},
 		{"nobody has looked", Facts{May: deletes}, Unchanged},
+		{"nobody has looked but a list", Facts{May: deletes, Presence: Listed}, Unchanged},
 		{"it is somebody else's", Facts{May: deletes, Presence: Present, Ownership: Foreign}, NoneRemains},
 		{"it is ours", Facts{May: deletes, Presence: Present}, MayRemain},
 		{"it was not found", Facts{May: deletes, Presence: Absent}, NoneRemains},

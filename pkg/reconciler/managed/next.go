@@ -1,0 +1,28 @@
+package managed
+
+import (
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// A next says when the object is reconciled again. The zero value is never, unless something happens to it.
+type next struct {
+	after    time.Duration
+	backoff  bool // in silence, after the back-off of the queue
+	err      error
+	priority *int // nil: that of the queue
+}
+
+// answer is what the queue is told.
+func (n next) answer() (reconcile.Result, error) {
+	result := reconcile.Result{
+		RequeueAfter: n.after,
+		Requeue:      n.backoff, //nolint:staticcheck // the only silent, rate-limited way: after would reset the back-off
+	}
+	if n.err != nil || !result.IsZero() {
+		result.Priority = n.priority
+	}
+
+	return result, n.err
+}
