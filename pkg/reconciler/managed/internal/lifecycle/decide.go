@@ -73,7 +73,7 @@ func removing(f Facts) Action {
 		return PersistOwnership
 	case f.ForeignFinalizers:
 		return AwaitFinalizers
-	case f.DeleteSent || f.Mutated:
+	case f.deleteMade():
 		return AwaitGone
 	default:
 		return Delete
@@ -83,17 +83,15 @@ func removing(f Facts) Action {
 // removed: the object is deleted, and no external resource was found.
 func removed(f Facts) Action {
 	switch {
-	case f.ForeignFinalizers && (f.Doubt == Grace || f.Attempt == CreatedUnobserved):
+	case f.mayAppear() && f.ForeignFinalizers:
 		return AwaitFinalizers
-	case (f.Doubt == Grace || f.Attempt == CreatedUnobserved) && f.NameKnown && !f.DeleteSent && !f.Mutated:
+	case f.mayAppear() && f.NameKnown && !f.deleteMade():
 		return Delete
-	case f.Doubt == Grace && (f.Attempt == CreatedUnobserved || !f.DeleteSent && !f.Mutated) || f.Doubt == Unconfirmed:
+	case f.awaitsAbsence():
 		return AwaitGone
-	case (f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown) && f.Class == Token &&
-		f.May.Create && !f.Mutated:
+	case f.lost() && f.Class == Token && f.May.Create && !f.Mutated:
 		return Create
-	case (f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown) && f.Class != Named ||
-		f.Attempt == Superseded:
+	case f.lost() && f.Class != Named || f.Attempt == Superseded:
 		return Refuse
 	default:
 		return RemoveFinalizer
@@ -125,8 +123,7 @@ func missing(f Facts) Action {
 	switch {
 	case f.Doubt != NoDoubt || f.Mutated:
 		return AwaitExistence
-	case (f.Attempt == Unknown || f.Attempt == CreatedUnobserved) && f.Class != Named && f.Class != Token ||
-		f.Attempt == Superseded:
+	case f.unobserved() && !f.repeatable() || f.Attempt == Superseded:
 		return Refuse
 	case !f.May.Create:
 		return ReportMissing

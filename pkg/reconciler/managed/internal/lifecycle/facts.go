@@ -43,6 +43,28 @@ func (f Facts) NeedsPermission() bool {
 	return f.Deleted || f.Presence != Unobserved && !(f.Presence == Present && f.UpToDate)
 }
 
+// unobserved says whether what the last attempt led to was never observed.
+func (f Facts) unobserved() bool { return f.Attempt == Unknown || f.Attempt == CreatedUnobserved }
+
+// lost says whether that cannot be deleted, because its name is not known.
+func (f Facts) lost() bool {
+	return f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown
+}
+
+// repeatable says whether a create can be repeated without another resource being created.
+func (f Facts) repeatable() bool { return f.Class == Named || f.Class == Token }
+
+// mayAppear says whether what was created may exist although it was not found.
+func (f Facts) mayAppear() bool { return f.Doubt == Grace || f.Attempt == CreatedUnobserved }
+
+// deleteMade says whether a delete was sent recently, or this pass has made its one change.
+func (f Facts) deleteMade() bool { return f.DeleteSent || f.Mutated }
+
+// awaitsAbsence says whether it is not believed yet that nothing exists.
+func (f Facts) awaitsAbsence() bool {
+	return f.Doubt == Unconfirmed || f.Doubt == Grace && (f.Attempt == CreatedUnobserved || !f.deleteMade())
+}
+
 // A Class says what makes it safe to repeat a create whose result is not known.
 type Class int
 
