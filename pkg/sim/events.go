@@ -70,7 +70,7 @@ const notifiedPollInterval = 10 * pollInterval
 
 // notificationScenarios has the scenario in which the external system notifies of changes, and polls are rare.
 var notificationScenarios = []scenario{{
-	name: "told", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"named", "opaque"}, run: notified,
+	name: "notified", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"named", "opaque"}, run: notified,
 	config: func(w *World) { w.config.notifies = true },
 }}
 

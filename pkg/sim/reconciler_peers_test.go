@@ -253,7 +253,7 @@ var flaws = map[string]flaw{
 	},
 	"V9": {
 		reason: "whatever has the name is taken over, changed, and deleted with the object (crossplane#726)",
-		of:     []subject{crossplane, krateo}, scenario: "stranger/named", property: "S6",
+		of:     []subject{crossplane, krateo}, scenario: "foreign-owner/named", property: "S6",
 	},
 	"V14": {
 		reason: "a conflict that Create returns leaves the intent as it is (crossplane-runtime#651)",

@@ -103,7 +103,7 @@ func TestWithoutFaults(t *testing.T) {
 // TestEveryOption: limits, adaptive polls, lists and notifications break nothing, with any fault in the most frequent
 // scenarios. With -every-option, TestSim does the same for all.
 func TestEveryOption(t *testing.T) {
-	for _, scenario := range []string{"create", "update", "delete", "recover", "listed", "told"} {
+	for _, scenario := range []string{"create", "update", "delete", "recover", "listed", "notified"} {
 		for _, class := range sim.Classes() {
 			if !sim.Has(scenario, class) {
 				continue
@@ -111,7 +111,7 @@ func TestEveryOption(t *testing.T) {
 			t.Run(scenario+"/"+class, func(t *testing.T) {
 				e := sim.Explorer{
 					// those are short in themselves
-					Scenario: scenario, Class: class, Depth: 1, Short: scenario != "listed" && scenario != "told",
+					Scenario: scenario, Class: class, Depth: 1, Short: scenario != "listed" && scenario != "notified",
 					Run:   func(s sim.Schedule) sim.Result { return runWith(t, s, false, true) },
 					Found: func(r sim.Result) { explain(t, r, true) },
 				}

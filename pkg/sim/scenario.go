@@ -147,7 +147,7 @@ var basicScenarios = []scenario{
 		w.settle()
 		w.quiet()
 	}},
-	{name: "stranger", lag: 5 * time.Millisecond, expect: disowned, run: foreignOwner},
+	{name: "foreign-owner", lag: 5 * time.Millisecond, expect: disowned, run: foreignOwner},
 	{
 		name: "publish", onlyApart: true, lag: 5 * time.Millisecond, system: func(h *extSystem) { h.details = "first" },
 		config: recorded, expect: published,
