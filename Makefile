@@ -208,7 +208,7 @@ sim-long: ## Three faults in all scenarios and in longer ones, then random ones 
 .PHONY: sim-check
 sim-check: devcluster ## Hold what is simulated to what is real, the API server and the queue, run it with its objects in stores and in NATS
 	@go test ./pkg/sim/apiserver -count=1 -timeout 1h -lists 10000
-	@go test ./pkg/sim -count=1 -run TestQueueIsReal -queue-lists 10000
+	@go test ./pkg/sim -count=1 -run TestQueueMatchesController -queue-lists 10000
 	@go test ./pkg/sim -count=1 -v -run '^(TestPeers|TestSingleFaults)$$' | grep -v '^=== \|^ *--- '
 	@go test ./pkg/sim -count=1 -v -run '^TestScenariosOnStores$$' -store-all | grep -v '^=== \|^ *--- PASS'
 	@go -C examples/edge test ./internal/files -count=1 -v -timeout 30m -run '^TestSchedulesInNATS$$' -every-fault | grep -v '^=== \|^ *--- PASS'

@@ -37,20 +37,26 @@ func number(name string) int {
 	return n
 }
 
-// aFault is how a kind of fault is declared.
-var aFault = regexp.MustCompile(`(?m)^\t\w+ +Kind = "([a-z-]+)" +// (.*)$`)
+// aFault is how a kind of fault is declared: with a comment above it, which begins with its identifier and a colon, or
+// beside it.
+var aFault = regexp.MustCompile(`(?m)^((?:\t// .*\n)*)\t\w+ +Kind = "([a-z-]+)"(?: +// (.*))?$`)
 
 // faults is the table of what goes wrong, in the order of its declaration.
 func faults(file string) string {
 	var out [][]string
 	for _, m := range aFault.FindAllStringSubmatch(file, -1) {
-		out = append(out, []string{"`" + m[1] + "`", strings.ToUpper(m[2][:1]) + m[2][1:] + "."})
+		text := m[3]
+		if text == "" {
+			_, text, _ = strings.Cut(strings.TrimSpace(strings.ReplaceAll(m[1], "\n\t//", "")), ": ")
+		}
+		out = append(out, []string{"`" + m[2] + "`", strings.ToUpper(text[:1]) + text[1:] + "."})
 	}
 	return table([]string{"Fault", "What happens"}, out)
 }
 
 func TestFaultsAreRead(t *testing.T) {
-	got := faults("const (\n\tFail  Kind = \"fail\"  // an error\n\tCrash Kind = \"crash\" // it dies\n)\n")
+	got := faults("const (\n\tFail  Kind = \"fail\"  // an error\n" +
+		"\t// Crash: it\n\t// dies\n\tCrash Kind = \"crash\"\n)\n")
 	want := "| Fault | What happens |\n|---|---|\n| `fail` | An error. |\n| `crash` | It dies. |\n"
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)

@@ -16,7 +16,7 @@ var (
 		sim.Fail, sim.Crash, sim.Edit, sim.Delete, sim.Drift, sim.Absent, sim.AbsentLive, sim.Throttle, sim.Hang, sim.Panics,
 	}
 	faultsAtWrites = []sim.Kind{
-		sim.Lost, sim.CrashAfter, sim.Crash, sim.Conflict, sim.StopAfter, sim.Edit, sim.Delete, sim.Usurp, sim.Stale,
+		sim.Lost, sim.CrashAfter, sim.Crash, sim.Conflict, sim.StopAfter, sim.Edit, sim.Delete, sim.LeaseLost, sim.Stale,
 		sim.HangAfter, sim.Refuse, sim.Outage, sim.ExternalOut, sim.Throttle, sim.Hang, sim.Stop,
 		sim.Panics, sim.PanicsAfter, sim.Refused,
 	}

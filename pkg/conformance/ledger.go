@@ -22,7 +22,7 @@ const noObject types.UID = ""
 
 // A ledger tracks the resources in the external system and the objects they were created
 // for. A resource that appears during a Create belongs to the object of that call. It
-// implements sim.Outside.
+// implements sim.ExternalSystem.
 type ledger struct {
 	host  *host
 	probe Probe

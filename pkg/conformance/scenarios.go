@@ -255,9 +255,9 @@ func (t *scenarioRun) simulate(schedule sim.Schedule) (r sim.Result) {
 			Kind: t.suite.Kind, Scheme: t.suite.Scheme, Options: t.options(), Lag: 5 * time.Millisecond,
 			NewConnecter: func() managed.ExternalConnecter { return t.newRecorder() }, Behind: t.newServer(),
 		},
-		Outside: t.ledger, Schedule: schedule, Secrets: t.suite.Secrets, Salt: t.salt + uint32(t.schedulesRun),
+		External: t.ledger, Schedule: schedule, Secrets: t.suite.Secrets, Salt: t.salt + uint32(t.schedulesRun),
 		Edit: t.applyEdit, Drift: t.driftAll, Pace: t.waitForDelay, Patient: t.waitWithinPatience,
-		Tell: func(w *sim.World) {
+		Script: func(w *sim.World) {
 			t.World, t.ledger.violate, t.ledger.abort = w, w.Violate, w.Abort
 			t.scenario.run(t)
 			t.searchSecrets()

@@ -14,20 +14,21 @@ import (
 	"github.com/moorage-dev/moorage/pkg/credentials"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 )
 
-// Scenarios about what an object may use: credentials, what it refers to, the
-// system it leads to, and whether what it holds may go with its namespace.
-var accesses = []scenario{
+// accessScenarios has the scenarios about what an object may use: credentials, referents, the backend, and whether its
+// resource may be deleted with its namespace.
+var accessScenarios = []scenario{
 	{
-		name: "credentials", lag: 5 * time.Millisecond, single: true, config: lockedUp, harbor: func(h *harbour) { h.hangsUp = true },
-		live: func(w *World) {
+		name: "credentials", lag: 5 * time.Millisecond, singleFaults: true, config: lockedUp,
+		system: func(h *extSystem) { h.hangsUp = true },
+		run: func(w *World) {
 			w.users.must(w.users.client.Create(context.Background(), &corev1.Secret{
 				ObjectMeta: metav1.ObjectMeta{Namespace: firstKey.Namespace, Name: "credentials"},
 				Data:       map[string][]byte{"token": []byte(canaryCredential)},
 			}))
-			w.users.create(newBerth("first"))
+			w.users.create(newBucket("first"))
 			w.settle()
 			w.quiet()
 			w.users.delete(firstKey)
@@ -35,28 +36,31 @@ var accesses = []scenario{
 		},
 	},
 	{
-		name: "reference", lag: 5 * time.Millisecond, single: true, only: []string{"token", "opaque"}, live: refer, expect: waiting,
-		config: func(w *World) { w.config.Kind = berth.TenderKind },
+		name: "reference", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"token", "opaque"},
+		run: referScenario, expect: waiting,
+		config: func(w *World) { w.config.Kind = bucket.ReplicaKind },
 	},
 	{
-		name: "referent", lag: 5 * time.Millisecond, single: true, only: []string{"token", "opaque"}, live: attend, expect: attending,
+		name: "referent", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"token", "opaque"},
+		run: waitForReferents, expect: expectWaiting,
 		config: func(w *World) {
-			w.config.Kind, w.config.refers = berth.TenderKind, schema.GroupVersionKind(berth.Kind)
+			w.config.Kind, w.config.refers = bucket.ReplicaKind, schema.GroupVersionKind(bucket.Kind)
 		},
 	},
-	{name: "backend", lag: 5 * time.Millisecond, single: true, only: []string{"named", "token", "opaque"}, harbor: func(h *harbour) { h.system = "north" }, expect: elsewhere, live: move},
+	{name: "backend", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"named", "token", "opaque"},
+		system: func(h *extSystem) { h.backend = "north" }, expect: elsewhere, run: moveBackend},
 	{
-		name: "guard", lag: 5 * time.Millisecond, single: true, only: []string{"named", "opaque"}, config: guarded,
-		live: func(w *World) { w.evict(corev1.SchemeGroupVersion.WithKind("Namespace").Kind) },
+		name: "guard", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"named", "opaque"}, config: guarded,
+		run: func(w *World) { w.evict(corev1.SchemeGroupVersion.WithKind("Namespace").Kind) },
 	},
 	{
-		name: "guard-kind", lag: 5 * time.Millisecond, single: true, only: []string{"named", "opaque"}, config: guarded,
-		live: func(w *World) { w.evict(berth.DefinitionKind.Kind) },
+		name: "guard-kind", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"named", "opaque"}, config: guarded,
+		run: func(w *World) { w.evict(bucket.DefinitionKind.Kind) },
 	},
-	{name: "immutable", lag: 5 * time.Millisecond, single: true, expect: immovable, live: tow},
+	{name: "immutable", lag: 5 * time.Millisecond, singleFaults: true, expect: parentImmutable, run: changeParent},
 }
 
-// A locked connecter finds its credentials in a Secret in each pass.
+// A locked connecter reads its credentials from a Secret in each pass.
 type locked struct {
 	managed.ExternalConnecter
 
@@ -65,9 +69,11 @@ type locked struct {
 
 // Connect connects with the credentials.
 func (l locked) Connect(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
-	_, err := l.from.ExtractLocal(ctx, mg.GetNamespace(), commonv1.CredentialsSourceSecret, commonv1.LocalCredentialSelectors{
-		SecretRef: &commonv1.LocalSecretKeySelector{LocalSecretReference: commonv1.LocalSecretReference{Name: "credentials"}, Key: "token"},
-	})
+	_, err := l.from.ExtractLocal(ctx, mg.GetNamespace(), commonv1.CredentialsSourceSecret,
+		commonv1.LocalCredentialSelectors{
+			SecretRef: &commonv1.LocalSecretKeySelector{LocalSecretReference: commonv1.LocalSecretReference{Name: "credentials"},
+				Key: "token"},
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -80,19 +86,19 @@ func lockedUp(w *World) {
 	w.config.connects = func(r client.Reader) managed.ExternalConnecter { return locked{of, credentials.New(r)} }
 }
 
-// refer: a berth refers to one in its own namespace, and others to one in another
+// referScenario is a scenario in which a bucket refers to one in its own namespace, and others refer to one in another
 // namespace, which grants it later.
-func refer(w *World) {
-	w.users.create(seldom(newTender("pier")))
-	selected := seldom(newTender("first"))
-	selected.Spec.BesideSelector = &commonv1.NamespacedSelector{MatchLabels: map[string]string{"is": "pier"}}
+func referScenario(w *World) {
+	w.users.create(withLongPoll(newReplica("parent")))
+	selected := withLongPoll(newReplica("first"))
+	selected.Spec.ParentSelector = &commonv1.NamespacedSelector{MatchLabels: map[string]string{"is": "parent"}}
 	w.users.create(selected)
-	vault := seldom(newTender("vault"))
+	vault := withLongPoll(newReplica("vault"))
 	vault.Namespace = "other"
 	w.users.create(vault)
 	w.allowed["other"] = true // its name is in the spec of the next
-	secret := newTender("second")
-	secret.Spec.Beside = &commonv1.NamespacedReference{Name: "vault", Namespace: "other"}
+	secret := newReplica("second")
+	secret.Spec.ParentRef = &commonv1.NamespacedReference{Name: "vault", Namespace: "other"}
 	w.users.create(secret)
 	w.run(w.now().Add(time.Minute))
 	w.settle()
@@ -101,21 +107,21 @@ func refer(w *World) {
 	w.quiet()
 }
 
-func newTender(name string) *berth.Tender {
-	t := &berth.Tender{Berth: *newBerth(name)}
+func newReplica(name string) *bucket.Replica {
+	t := &bucket.Replica{Bucket: *newBucket(name)}
 	t.Labels = map[string]string{"is": name}
 
 	return t
 }
 
-// seldom lets an object be looked at seldom, while another waits for long.
-func seldom(t *berth.Tender) *berth.Tender {
+// withLongPoll sets a long poll interval.
+func withLongPoll(t *bucket.Replica) *bucket.Replica {
 	annotate(t, keyPollInterval, "10m")
 
 	return t
 }
 
-// granted says whether a berth may know what it refers to.
+// granted says whether an object may refer to another.
 func (w *World) granted(to types.NamespacedName, from string) bool {
 	if to.Namespace == from {
 		return true
@@ -125,17 +131,18 @@ func (w *World) granted(to types.NamespacedName, from string) bool {
 	return referent != nil && referent.GetAnnotations()[keyAllowReferencesFrom] == from
 }
 
-// waiting: an object whose reference is not granted says that it waits.
+// waiting expects that an object whose reference is not granted reports that it waits.
 func waiting(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
-		if len(w.snatched) > 0 && conditionOf(mg, "Synced").Status == metav1.ConditionFalse {
+		if len(w.raceDeleted) > 0 && conditionOf(mg, "Synced").Status == metav1.ConditionFalse {
 			return "", true // what it refers to may be gone
 		}
-		t, ok := mg.(*berth.Tender)
-		if !ok || isDeleted(mg) || isPaused(mg) || t.Spec.Beside == nil {
+		t, ok := mg.(*bucket.Replica)
+		if !ok || isDeleted(mg) || isPaused(mg) || t.Spec.ParentRef == nil {
 			return "", false
 		}
-		if w.granted(types.NamespacedName{Namespace: t.Spec.Beside.Namespace, Name: t.Spec.Beside.Name}, t.Namespace) || t.Spec.Beside.Namespace == "" {
+		if w.granted(types.NamespacedName{Namespace: t.Spec.ParentRef.Namespace, Name: t.Spec.ParentRef.Name}, t.Namespace) ||
+			t.Spec.ParentRef.Namespace == "" {
 			return "", false
 		}
 		if conditionOf(mg, "Synced").Status != metav1.ConditionFalse {
@@ -146,25 +153,25 @@ func waiting(w *World) func(resource.Managed) (string, bool) {
 	}
 }
 
-// move: the object is led to another system, in which its resource is not, and
+// moveBackend is a scenario in which the connection leads to another backend, which does not have the resource, and
 // back; and then for good.
-func move(w *World) {
-	uid := w.users.create(newBerth("first"))
+func moveBackend(w *World) {
+	uid := w.users.create(newBucket("first"))
 	w.settle()
-	w.harbour.system = "south"
+	w.system.backend = "south"
 	w.untouched("although the connection leads elsewhere")
 	w.settle()
-	w.harbour.system = "north"
+	w.system.backend = "north"
 	w.settle()
 	w.quiet()
-	w.harbour.system = "south"
+	w.system.backend = "south"
 	w.users.left[uid] = true
 	w.users.annotate(firstKey, keyAllowBackendChange, "south")
 	w.settle()
 	w.quiet()
 }
 
-// elsewhere: an object that is led to another system says so.
+// elsewhere expects that an object whose connection leads to another backend reports it.
 func elsewhere(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
 		if isPaused(mg) || !w.astray(mg) { // nor can it be deleted there
@@ -178,69 +185,71 @@ func elsewhere(w *World) func(resource.Managed) (string, bool) {
 	}
 }
 
-// astray says whether an object would be looked for in a system in which it is not,
-// and where its user does not want it.
+// astray says whether the connection leads to a backend that does not have the resource of an object, and that its user
+// did not accept.
 func (w *World) astray(mg resource.Managed) bool {
-	if w.harbour == nil || w.harbour.system == "" {
+	if w.system == nil || w.system.backend == "" {
 		return false
 	}
 	annotations := mg.GetAnnotations()
 	of := annotations[keyBackendIdentity]
 
-	return of != "" && of != w.harbour.system && annotations[keyAllowBackendChange] != w.harbour.system
+	return of != "" && of != w.system.backend && annotations[keyAllowBackendChange] != w.system.backend
 }
 
 func guarded(w *World) {
 	w.config.Options = append(w.config.Options, managed.WithDeletionGuard())
 	w.users.must(w.users.client.Create(context.Background(), w.keeper("Namespace")))
-	w.users.must(w.users.client.Create(context.Background(), w.keeper(berth.DefinitionKind.Kind)))
+	w.users.must(w.users.client.Create(context.Background(), w.keeper(bucket.DefinitionKind.Kind)))
 }
 
-// keeper returns what objects are deleted with.
+// keeper returns the Namespace or CustomResourceDefinition with which the objects are deleted.
 func (w *World) keeper(kind string) client.Object {
 	if kind == "Namespace" {
-		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: firstKey.Namespace, Finalizers: []string{"example.com/empty-first"}}}
+		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: firstKey.Namespace,
+			Finalizers: []string{"example.com/empty-first"}}}
 	}
 
-	return &berth.Definition{ObjectMeta: metav1.ObjectMeta{Name: "berths." + berth.GroupVersion.Group, Finalizers: []string{"example.com/empty-first"}}}
+	return &bucket.Definition{ObjectMeta: metav1.ObjectMeta{Name: "buckets." + bucket.GroupVersion.Group,
+		Finalizers: []string{"example.com/empty-first"}}}
 }
 
-// evict deletes what the object is deleted with, and then the object. Its resource
-// stays.
+// evict deletes that object, and then the managed object. Its resource has to stay.
 func (w *World) evict(kind string) {
-	uid := w.users.create(newBerth("first"))
+	uid := w.users.create(newBucket("first"))
 	w.settle()
-	w.users.must(client.IgnoreNotFound(w.users.client.Delete(context.Background(), w.keeper(kind)))) // a restore may have taken it
+	// a restore may have taken it
+	w.users.must(client.IgnoreNotFound(w.users.client.Delete(context.Background(), w.keeper(kind))))
 	w.evicted, w.users.left[uid] = w.now(), true
 	w.users.delete(firstKey)
 	w.settle()
-	if w.users.see(firstKey) == nil && len(w.outside.Of(uid)) == 0 && !w.users.acted {
+	if w.users.see(firstKey) == nil && len(w.external.Of(uid)) == 0 && !w.users.acted {
 		w.violate("S22", "the resource went with the "+kind)
 	}
 }
 
-// tow: a user asks for what the external system refuses, and takes it back.
-func tow(w *World) {
-	w.users.create(newBerth("first"))
+// changeParent is a scenario in which a user changes an immutable field, and changes it back.
+func changeParent(w *World) {
+	w.users.create(newBucket("first"))
 	w.settle()
-	w.users.change(firstKey, func(mg resource.Managed) { mg.(*berth.Berth).Spec.Quay = "B" }) //nolint:forcetypeassert // of the kind
+	w.users.change(firstKey, func(mg resource.Managed) { mg.(*bucket.Bucket).Spec.Parent = "B" })
 	w.untouched("although what is asked for is impossible")
 	w.settle()
-	w.users.change(firstKey, func(mg resource.Managed) { mg.(*berth.Berth).Spec.Quay = "" }) //nolint:forcetypeassert // of the kind
+	w.users.change(firstKey, func(mg resource.Managed) { mg.(*bucket.Bucket).Spec.Parent = "" })
 	w.settle()
 	w.quiet()
 }
 
-// immovable: what cannot be changed is told.
-func immovable(w *World) func(resource.Managed) (string, bool) {
+// parentImmutable expects that an object reports an impossible change.
+func parentImmutable(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
-		b, err := berthOf(mg)
-		p := w.harbour.at(externalName(mg))
-		if err != nil || p == nil || isDeleted(mg) || isPaused(mg) || p.Quay == b.Spec.Quay {
+		b, err := bucketOf(mg)
+		p := w.system.find(externalName(mg))
+		if err != nil || p == nil || isDeleted(mg) || isPaused(mg) || p.Parent == b.Spec.Parent {
 			return "", false
 		}
-		if conditionOf(mg, "Synced").Reason != "QuayIsImmutable" {
-			return "it does not say that the quay cannot be changed", true
+		if conditionOf(mg, "Synced").Reason != "ParentIsImmutable" {
+			return "it does not say that the parent cannot be changed", true
 		}
 
 		return "", true

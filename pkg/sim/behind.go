@@ -6,28 +6,26 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 )
 
-// The kinds of objects that there are in schedules, beside Namespaces and Secrets. A
-// Definition has no namespace.
+// The kinds of the objects of schedules, besides Namespaces and Secrets. A Definition has no namespace.
 type (
-	Berth      = berth.Berth
-	Tender     = berth.Tender
-	Definition = berth.Definition
+	Bucket     = bucket.Bucket
+	Replica    = bucket.Replica
+	Definition = bucket.Definition
 )
 
-// Scheme returns the scheme of the objects that there are in schedules. All calls return
-// the same one, which must not be changed.
+// Scheme returns the scheme of the objects of schedules. All calls return the same one, which must not be changed.
 func Scheme() *runtime.Scheme { return theScheme() }
 
-// RunBehind is Run with the objects somewhere else: behind returns a client of what is to
-// answer in the place of the simulated API server, is empty, and serves the kinds of
-// objects that there are in schedules. Requests and faults stay those of the simulation;
-// lists are answered from what the others have told, see Config.Behind. Two runs of a
-// schedule are the same only if the UIDs and versions are that are given there. An error of
-// behind is returned, and nothing is run. Nil is Run.
-func RunBehind(s Schedule, trace bool, behind func() (client.Client, error), o ...managed.ReconcilerOption) (Result, error) {
+// RunBehind is Run with another API server: behind returns a client of a server that answers in place of the simulated
+// one. It has to be empty, and to serve the kinds of the objects of schedules. Requests and faults stay those of the
+// simulation; lists are answered from what the server returned, see Config.Behind. Two runs of a schedule are the same
+// only if the server assigns the same UIDs and versions. An error of behind is returned, and nothing is run. Nil is
+// Run.
+func RunBehind(s Schedule, trace bool, behind func() (client.Client, error), o ...managed.ReconcilerOption) (Result,
+	error) {
 	if behind == nil {
 		return Run(s, trace, o...)
 	}

@@ -12,14 +12,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
 	"github.com/moorage-dev/moorage/pkg/store/memory"
 )
 
-// stored returns a client of stores in memory whose answers are the same each time,
-// and says how often the objects that are simulated were written.
+// stored returns a client of stores in memory that gives the same answers in each run, and a function that returns the
+// number of writes of simulated objects.
 func stored(t *testing.T) (client.Client, func() uint64) {
 	t.Helper()
 	uids := 0
@@ -28,11 +28,11 @@ func stored(t *testing.T) (client.Client, func() uint64) {
 
 		return fmt.Sprintf("00000000-0000-4000-8000-%012d", uids)
 	}})
-	berths := memory.New[*kube.Envelope[*berth.Berth]]("berths", rules)
-	tenders := memory.New[*kube.Envelope[*berth.Tender]]("tenders", rules)
+	buckets := memory.New[*kube.Envelope[*bucket.Bucket]]("buckets", rules)
+	replicas := memory.New[*kube.Envelope[*bucket.Replica]]("replicas", rules)
 	c, err := kube.NewClient(theScheme(), []kube.Kind{
-		kube.Serve(berths), kube.Serve(tenders),
-		kube.Serve(memory.New[*kube.Envelope[*berth.Definition]]("definitions", rules), kube.ClusterScoped()),
+		kube.Serve(buckets), kube.Serve(replicas),
+		kube.Serve(memory.New[*kube.Envelope[*bucket.Definition]]("definitions", rules), kube.ClusterScoped()),
 		kube.Serve(memory.New[*kube.Envelope[*corev1.Namespace]]("namespaces", rules), kube.ClusterScoped()),
 		kube.Serve(memory.New[*kube.Envelope[*corev1.Secret]]("secrets", rules)),
 	})
@@ -41,8 +41,8 @@ func stored(t *testing.T) (client.Client, func() uint64) {
 	}
 
 	return c, func() uint64 {
-		b, errB := berths.State(t.Context())
-		of, errT := tenders.State(t.Context())
+		b, errB := buckets.State(t.Context())
+		of, errT := replicas.State(t.Context())
 		if errB != nil || errT != nil {
 			t.Fatal(errB, errT)
 		}
@@ -52,7 +52,8 @@ func stored(t *testing.T) (client.Client, func() uint64) {
 }
 
 var (
-	storeDepth = flag.Int("store-depth", 1, "how many faults TestScenariosOnStores combines exhaustively in the lives that most objects have")
+	storeDepth = flag.Int("store-depth", 1,
+		"how many faults TestScenariosOnStores combines exhaustively in the lives that most objects have")
 	storeSeeds = flag.Uint64("store-seeds", 300, "how many random schedules TestRandomOnStores runs")
 	storeAll   = flag.Bool("store-all", false, "TestScenariosOnStores tries faults in all scenarios")
 )
@@ -74,16 +75,17 @@ func onStore(t *testing.T, s Schedule, wrote bool) (r Result) {
 	return r
 }
 
-// TestNothingBehind: what cannot be made is an error, and no schedule of the simulated server.
-func TestNothingBehind(t *testing.T) {
+// TestRunBehindError: if no server can be made, the result is an error and not a run on the simulated server.
+func TestRunBehindError(t *testing.T) {
 	want := errors.New("no server")
-	_, err := RunBehind(Schedule{Scenario: "create", Class: "token"}, false, func() (client.Client, error) { return nil, want })
+	_, err := RunBehind(Schedule{Scenario: "create", Class: "token"}, false,
+		func() (client.Client, error) { return nil, want })
 	if !errors.Is(err, want) {
 		t.Errorf("got error %v, want %v", err, want)
 	}
 }
 
-// TestRandomOnStores: what goes wrong may come together, in any scenario.
+// TestRandomOnStores: random combinations of faults break nothing, in any scenario.
 func TestRandomOnStores(t *testing.T) {
 	for seed := uint64(1); seed <= *storeSeeds; seed++ {
 		s := Random(seed, 6)
@@ -93,8 +95,8 @@ func TestRandomOnStores(t *testing.T) {
 	}
 }
 
-// TestScenariosOnStores: every scenario goes well with the objects in stores, and those that
-// most objects live do so whatever goes wrong at any of their boundaries.
+// TestScenariosOnStores: every scenario passes with the objects in stores, and the most frequent ones pass with any
+// fault at any boundary.
 func TestScenariosOnStores(t *testing.T) {
 	ran := 0
 	run := func(t *testing.T, s Schedule) Result {
@@ -121,7 +123,7 @@ func TestScenariosOnStores(t *testing.T) {
 				if faulty[scenario] || *storeAll {
 					e.Explore()
 				} else {
-					e.try(nil, &inquiry{})
+					e.try(nil, &query{})
 				}
 				if len(found) > 0 {
 					t.Errorf("%d of %d schedules:\n%s", len(found), e.Ran, strings.Join(found[:min(len(found), 5)], "\n"))

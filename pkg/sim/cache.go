@@ -13,20 +13,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// A cache is what one process has read of the objects of one kind. It lags behind
-// the server, and never goes back.
+// A cache has the objects of one kind that a process has read. It lags behind the server, and never goes back.
 type cache struct {
 	kind    schema.GroupVersionKind
 	server  *apiserver.Server
 	objects map[types.NamespacedName]client.Object // as they were stored
-	lent    []lent                                 // what it keeps of some of them is in the hands of others
+	aliases []alias                                // objects that readers share
 	read    int                                    // changes seen
 	lag     time.Duration                          // between a write and its event
 	frozen  time.Time                              // no event is seen before
-	broken  bool                                   // and what is seen then is a list
+	broken  bool                                   // and a list is seen then
 }
 
-// newCache lists what there is, without the last changes it is told to overlook.
+// newCache lists all objects, without the last changes, as many as it is to overlook.
 func newCache(server *apiserver.Server, kind schema.GroupVersionKind, lag time.Duration, overlook int) *cache {
 	c := &cache{kind: kind, server: server, lag: lag, objects: map[types.NamespacedName]client.Object{}}
 	changes := server.Changes(0)
@@ -49,7 +48,7 @@ func (c *cache) apply(change apiserver.Change) {
 	}
 }
 
-// deliver applies the changes that have come by now and hands them on.
+// deliver applies the changes that are due, and passes them on.
 func (c *cache) deliver(now time.Time, handle func(notice)) {
 	if now.Before(c.frozen) {
 		return
@@ -63,7 +62,7 @@ func (c *cache) deliver(now time.Time, handle func(notice)) {
 		if change.At.Add(c.lag).After(now) {
 			return
 		}
-		old := c.keeps(change.Key)
+		old := c.kept(change.Key)
 		c.apply(change)
 		if change.Kind == c.kind {
 			change.Old = old
@@ -72,7 +71,7 @@ func (c *cache) deliver(now time.Time, handle func(notice)) {
 	}
 }
 
-// next returns when the next change comes, or the next list.
+// next returns the time of the next change, or of the next list.
 func (c *cache) next() (time.Time, bool) {
 	if c.broken {
 		return c.frozen, true
@@ -89,10 +88,10 @@ func (c *cache) next() (time.Time, bool) {
 	return at, true
 }
 
-// get reads an object as a client with a cache does: a copy, or, if so asked, what is kept
-// itself, apart from the outermost struct, which then does not tell its kind.
+// get reads an object as a client with a cache does: a copy, or, with UnsafeDisableDeepCopy, the cached object itself
+// in a struct of its own, without its kind.
 func (c *cache) get(key types.NamespacedName, o client.Object, opts []client.GetOption) error {
-	have := c.keeps(key)
+	have := c.kept(key)
 	if have == nil {
 		return kerrors.NewNotFound(schema.GroupResource{Group: c.kind.Group, Resource: c.kind.Kind}, key.Name)
 	}

@@ -6,38 +6,39 @@ import (
 	"slices"
 )
 
-// Canaries are secrets, one for each way in which a provider comes to know one.
-// None may be seen anywhere.
+// Canaries are secrets, one for each way in which a provider gets one. None may be emitted.
 const (
-	canary           = "canary-of-errors-3f1c9e"      // in the texts of errors, where it looks like a password
-	canaryCredential = "canary-of-credentials-7b20d4" // what clients work with; in the texts of errors, where it looks like a word
-	canaryDetail     = "canary-of-details-58ce03"     // a connection detail
-	canaryField      = "canary-of-fields-91d2e6"      // a field of the spec that is a secret by its name
+	canary = "canary-of-errors-3f1c9e" // in the texts of errors, where it looks like a password
+	// what clients work with; in the texts of errors, where it looks like a word
+	canaryCredential = "canary-of-credentials-7b20d4"
+	canaryDetail     = "canary-of-details-58ce03" // a connection detail
+	canaryField      = "canary-of-fields-91d2e6"  // a field of the spec that is a secret by its name
 )
 
-// Forms in which a canary may be seen: as it is, in base64 and as hexadecimal
-// numbers. All canaries begin alike.
-var forms = []string{"canary-of-", base64.RawStdEncoding.EncodeToString([]byte("canary-of")), hex.EncodeToString([]byte("canary-of-"))}
+// forms has the forms in which a canary may be emitted: plain, in base64 and in hexadecimal. All canaries have the same
+// beginning.
+var forms = []string{"canary-of-", base64.RawStdEncoding.EncodeToString([]byte("canary-of")),
+	hex.EncodeToString([]byte("canary-of-"))}
 
-// The length of the shortest of them.
+// shortestForm is the length of the shortest form.
 const shortestForm = 10
 
-// hides makes texts secret, of which one may be in every text that is as long.
-func (w *World) hides(secrets ...string) {
+// addSecrets adds texts to the secrets.
+func (w *World) addSecrets(secrets ...string) {
 	w.secrets = append(slices.Clone(w.secrets), secrets...)
 	w.shortest = len(slices.MinFunc(w.secrets, func(a, b string) int { return len(a) - len(b) }))
 }
 
-// shows says whether a secret is shown in a JSON value.
-func (w *World) shows(value any) bool {
+// containsSecret says whether a JSON value contains a secret.
+func (w *World) containsSecret(value any) bool {
 	switch v := value.(type) {
 	case string:
-		return w.secret(v)
+		return w.isSecret(v)
 	case []any:
-		return slices.ContainsFunc(v, w.shows)
+		return slices.ContainsFunc(v, w.containsSecret)
 	case map[string]any:
 		for _, item := range v {
-			if w.shows(item) {
+			if w.containsSecret(item) {
 				return true
 			}
 		}
@@ -46,25 +47,25 @@ func (w *World) shows(value any) bool {
 	return false
 }
 
-// shownIn returns where in a JSON value a secret is shown, or nothing.
-func (w *World) shownIn(value any, path string) string {
-	if !w.shows(value) {
+// secretPath returns the path of a secret in a JSON value, or nothing.
+func (w *World) secretPath(value any, path string) string {
+	if !w.containsSecret(value) {
 		return ""
 	}
 	switch v := value.(type) {
 	case string:
-		if w.secret(v) {
+		if w.isSecret(v) {
 			return path
 		}
 	case []any:
 		for _, item := range v {
-			if at := w.shownIn(item, path+"[]"); at != "" {
+			if at := w.secretPath(item, path+"[]"); at != "" {
 				return at
 			}
 		}
 	case map[string]any:
 		for key, item := range v {
-			if at := w.shownIn(item, path+"."+key); at != "" {
+			if at := w.secretPath(item, path+"."+key); at != "" {
 				return at
 			}
 		}
@@ -73,11 +74,11 @@ func (w *World) shownIn(value any, path string) string {
 	return ""
 }
 
-// blab returns what a careless system says when a call of it fails: all it knows.
-// What a pass cannot know to be a secret is not said in it.
-func (o operation) blab(p *process) string {
+// leakyError returns the text of an error of a careless system, which contains all secrets that the reconciler can know
+// and redact.
+func (o operation) leakyError(p *process) string {
 	text := "password=" + canary + `, request {"accessToken":"` + canaryField + `"}`
-	if !o.external || p.world.harbour == nil { // nobody knows what clients of others work with
+	if !o.external || p.world.system == nil { // other clients do not use this credential
 		return text
 	}
 	if o.name != "Connect" {

@@ -18,43 +18,46 @@ import (
 	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 )
 
-// Begin a span of the process.
+// span begins a span of the process.
 func (h *hand) span(ctx context.Context, name string, o ...trace.SpanStartOption) trace.Span {
-	_, s := tracers{to: h.told}.Tracer("x").Start(ctx, name, o...)
+	_, s := tracers{sinks: h.sinks}.Tracer("x").Start(ctx, name, o...)
 
 	return s
 }
 
-// Everywhere a secret could be seen, and a reconciler that puts it there. An error
-// is what a pass ends in.
+// leaks has every place in which a secret could be emitted, with a reconciler that puts it there. An error is the
+// result of a pass.
 var leaks = map[string]func(*hand, context.Context) error{
-	"message of a log": func(h *hand, _ context.Context) error { h.told.Info("it is " + canary); return nil },
+	"message of a log": func(h *hand, _ context.Context) error { h.sinks.Info("it is " + canary); return nil },
 	"value in a log": func(h *hand, _ context.Context) error {
-		h.told.Debug("failed", "with", struct{ Token string }{canaryCredential})
+		h.sinks.Debug("failed", "with", struct{ Token string }{canaryCredential})
 		return nil
 	},
 	"error in a log": func(h *hand, _ context.Context) error {
-		h.told.Info("failed", "error", errors.New(canaryDetail))
+		h.sinks.Info("failed", "error", errors.New(canaryDetail))
 		return nil
 	},
-	"value of a log": func(h *hand, _ context.Context) error { h.told.WithValues("token", canaryField); return nil },
+	"value of a log": func(h *hand, _ context.Context) error { h.sinks.WithValues("token", canaryField); return nil },
 	"packed in a log": func(h *hand, _ context.Context) error {
-		h.told.Info(base64.StdEncoding.EncodeToString([]byte(canary)))
+		h.sinks.Info(base64.StdEncoding.EncodeToString([]byte(canary)))
 		return nil
 	},
 	"numbers in a log": func(h *hand, _ context.Context) error {
-		h.told.Info(fmt.Sprintf("%x", canary))
+		h.sinks.Info(fmt.Sprintf("%x", canary))
 		return nil
 	},
-	"event": func(h *hand, _ context.Context) error { h.told.Event(h.b, event.Normal("Made", canary)); return nil },
+	"event": func(h *hand, _ context.Context) error { h.sinks.Event(h.b, event.Normal("Made", canary)); return nil },
 	"annotation of an event": func(h *hand, _ context.Context) error {
-		h.told.Event(h.b, event.Event{Type: event.TypeNormal, Reason: "Made", Annotations: map[string]string{"by": canary}})
+		h.sinks.Event(h.b, event.Event{Type: event.TypeNormal, Reason: "Made", Annotations: map[string]string{"by": canary}})
 		return nil
 	},
-	"annotation of all events": func(h *hand, _ context.Context) error { h.told.WithAnnotations("by", canary); return nil },
+	"annotation of all events": func(h *hand, _ context.Context) error {
+		h.sinks.WithAnnotations("by", canary)
+		return nil
+	},
 	"annotation": func(h *hand, ctx context.Context) error {
 		h.patch(ctx, `{"metadata":{"annotations":{"example.com/token":"`+canaryCredential+`"}}}`)
 		return nil
@@ -68,13 +71,14 @@ var leaks = map[string]func(*hand, context.Context) error{
 		return nil
 	},
 	"condition": func(h *hand, ctx context.Context) error {
-		h.status(ctx, `{"status":{"conditions":[{"type":"Reachable","status":"False","reason":"No","message":"with `+canary+`","lastTransitionTime":"2000-01-01T00:00:00Z"}]}}`)
+		h.status(ctx, `{"status":{"conditions":[{"type":"Reachable","status":"False","reason":"No","message":"with `+canary+
+			`","lastTransitionTime":"2000-01-01T00:00:00Z"}]}}`)
 		return nil
 	},
 	"label of a metric": func(h *hand, _ context.Context) error {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "failures"}, []string{"reason"})
 		c.WithLabelValues(canary).Inc()
-		h.talks = true
+		h.leaksSecrets = true
 		return h.p.meters.Register(c)
 	},
 	"name of a span": func(h *hand, ctx context.Context) error { h.span(ctx, canary); return nil },
@@ -90,22 +94,31 @@ var leaks = map[string]func(*hand, context.Context) error{
 		h.span(ctx, "x", trace.WithAttributes(attribute.String("by", canary)))
 		return nil
 	},
-	"status of a span": func(h *hand, ctx context.Context) error { h.span(ctx, "x").SetStatus(codes.Error, canary); return nil },
-	"error of a span":  func(h *hand, ctx context.Context) error { h.span(ctx, "x").RecordError(errors.New(canary)); return nil },
+	"status of a span": func(h *hand, ctx context.Context) error {
+		h.span(ctx, "x").SetStatus(codes.Error, canary)
+		return nil
+	},
+	"error of a span": func(h *hand, ctx context.Context) error {
+		h.span(ctx, "x").RecordError(errors.New(canary))
+		return nil
+	},
 	"event of a span": func(h *hand, ctx context.Context) error {
 		h.span(ctx, "x").AddEvent("failed", trace.WithAttributes(attribute.String("by", canary)))
 		return nil
 	},
 	"error of a pass": func(*hand, context.Context) error { return errors.New("cannot connect with " + canary) },
 	"record of a change": func(h *hand, ctx context.Context) error {
-		return h.told.record(ctx, changelog.Entry{Operation: changelog.OperationCreate, After: []byte(`{"spec":{"accessToken":"` + canaryField + `"}}`)})
+		return h.sinks.recordChange(ctx,
+			changelog.Entry{Operation: changelog.OperationCreate,
+				After: []byte(`{"spec":{"accessToken":"` + canaryField + `"}}`)})
 	},
 }
 
-// TestNewMetrics: of metrics that live on, each label is seen once, and those that are new after that, too.
+// TestNewMetrics: each label of metrics that are used again is checked once, and so are those of later metrics.
 func TestNewMetrics(t *testing.T) {
 	m := &meters{kept: map[string]any{}, seen: map[prometheus.Metric]bool{}}
-	one, other := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "one"}, []string{"reason"}), prometheus.NewCounterVec(prometheus.CounterOpts{Name: "other"}, []string{"reason"})
+	one, other := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "one"}, []string{"reason"}),
+		prometheus.NewCounterVec(prometheus.CounterOpts{Name: "other"}, []string{"reason"})
 	m.MustRegister(one)
 	expect := func(want ...string) {
 		t.Helper()
@@ -126,22 +139,22 @@ func TestNewMetrics(t *testing.T) {
 	expect()
 }
 
-// TestLeaks: wherever a secret is put, it is seen.
-func TestLeaks(t *testing.T) {
+// TestSecretsAreFound: a secret is found in every place.
+func TestSecretsAreFound(t *testing.T) {
 	for sink, put := range leaks {
 		t.Run(sink, func(t *testing.T) {
-			r := runWith(t, Schedule{Scenario: "create", Class: "opaque"}, false, func(h *hand, ctx context.Context) (reconcile.Result, error) {
-				return reconcile.Result{RequeueAfter: pollInterval}, put(h, ctx)
-			})
+			r := runWith(t, Schedule{Scenario: "create", Class: "opaque"}, false,
+				func(h *hand, ctx context.Context) (reconcile.Result, error) {
+					return reconcile.Result{RequeueAfter: pollInterval}, put(h, ctx)
+				})
 			if !slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Property == "S10" }) {
-				t.Errorf("a secret was put into the %s, and nobody saw it: %v", sink, r.Violations)
+				t.Errorf("a secret was put into the %s, and not found: %v", sink, r.Violations)
 			}
 		})
 	}
 }
 
-// runWith runs a schedule with another reconciler, which may be one that keeps what
-// it need not.
+// runWith runs a schedule with another reconciler.
 func runWith(t *testing.T, s Schedule, hoards bool, do func(*hand, context.Context) (reconcile.Result, error)) Result {
 	t.Helper()
 	var r Result
@@ -155,7 +168,7 @@ func runWith(t *testing.T, s Schedule, hoards bool, do func(*hand, context.Conte
 			pass := 0
 
 			broken := reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-				b := &berth.Berth{}
+				b := &bucket.Bucket{}
 				if err := to.Get(ctx, req.NamespacedName, b); err != nil {
 					return reconcile.Result{}, client.IgnoreNotFound(err)
 				}
@@ -177,22 +190,22 @@ func runWith(t *testing.T, s Schedule, hoards bool, do func(*hand, context.Conte
 			return broken
 		}
 		w.start(stepped{}, 0)
-		of.live(w)
-		w.busy(0)
+		of.run(w)
+		w.judgeWork(0)
 		w.end()
-		w.judgeEnding(s, of.loose)
+		w.judgeEnding(s, of.looseEnding)
 		r = w.result(s)
 	})
 
 	return r
 }
 
-// TestSinks: the reconciler writes to everything that is searched for secrets, and
-// says them where it may.
+// TestSinks: the reconciler writes to every place that is searched for secrets.
 func TestSinks(t *testing.T) {
 	looked := map[string]int{}
 	for _, line := range []string{
-		"create/opaque Observe#1:fail Connect#2:throttle", "publish/named Update#1:fail patch#1:fail", "update/token Update#1:lost Disconnect#1:fail",
+		"create/opaque Observe#1:fail Connect#2:throttle", "publish/named Update#1:fail patch#1:fail",
+		"update/token Update#1:lost Disconnect#1:fail",
 		"drift/named Update#1:refuse",
 	} {
 		s, err := ParseSchedule(line)
@@ -206,9 +219,9 @@ func TestSinks(t *testing.T) {
 			}
 			w.verbose = true
 			w.start(stepped{}, 0)
-			of.live(w)
+			of.run(w)
 			w.end()
-			for where, n := range w.told.sinks {
+			for where, n := range w.sinks.checked {
 				looked[where] += n
 			}
 			for _, v := range w.violation {
@@ -217,11 +230,12 @@ func TestSinks(t *testing.T) {
 		})
 	}
 	for _, where := range []string{
-		"log", "event", "annotation of events", "the error of a pass", "the name of a span", "an attribute of a span", "the status of a span",
+		"log", "event", "annotation of events", "the error of a pass", "the name of a span", "an attribute of a span",
+		"the status of a span",
 		"the error of a span", "the label kind", "the label outcome", "the label gvk", "change",
 	} {
 		if looked[where] == 0 {
-			t.Errorf("nothing came to where %q is looked at: %v", where, looked)
+			t.Errorf("nothing was checked as %q: %v", where, looked)
 		}
 	}
 }

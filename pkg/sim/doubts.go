@@ -7,8 +7,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Doubts are faults after which what the platform says, or keeps, is not what is so. They are
-// explored by themselves, and not along with the others: see Explorer.Doubts.
+// doubts are faults after which the platform reports or stores something wrong. They are explored separately: see
+// Explorer.Doubts.
 var doubts = []struct {
 	kind                Kind
 	write, read, remote bool // at writes and reads of the API server, and at calls of the external system
@@ -39,14 +39,15 @@ var doubts = []struct {
 	{kind: RewoundDown, write: true, read: true, remote: true, writes: []int{2}},
 	{kind: Deaf, write: true, read: true, remote: true, last: []time.Duration{2 * time.Minute}},
 	{kind: DeafAfter, write: true, read: true, remote: true, last: []time.Duration{2 * time.Minute}},
-	{kind: Relist, write: true, read: true, remote: true, last: []time.Duration{time.Millisecond, 50 * time.Second, 3 * time.Minute}},
+	{kind: Relist, write: true, read: true, remote: true,
+		last: []time.Duration{time.Millisecond, 50 * time.Second, 3 * time.Minute}},
 }
 
-// Answers are the doubts that are in what an API server says, or somebody in its place.
+// answers has the doubts that replace an answer of the API server.
 var answers = []Kind{Unserved, UnservedKind, UnservedForbidden, UnservedGateway}
 
-// Companions are what doubts are combined with, in both orders: a process that dies, a user who
-// changes or deletes the object, and one who replaces it.
+// companions has the faults that doubts are combined with, in both orders: a process that dies, a user who changes or
+// deletes the object, and one who replaces it.
 var companions = []Kind{Crash, CrashAfter, Edit, Delete, Strip}
 
 func doubted(k Kind) bool {
@@ -59,8 +60,7 @@ func doubted(k Kind) bool {
 	return false
 }
 
-// doubtsAt returns the doubts that make sense at an operation, for every length of time or as
-// long as is usual.
+// doubtsAt returns the doubts that make sense at an operation, with every duration or only with the usual one.
 func doubtsAt(o operation, usual bool) (out []variant) {
 	for _, d := range doubts {
 		at := d.remote
@@ -70,10 +70,10 @@ func doubtsAt(o operation, usual bool) (out []variant) {
 		case !o.external:
 			at = d.read
 		}
-		if o.cached() && (slices.Contains(answers, d.kind) || d.kind.deafens()) {
+		if o.cached() && (slices.Contains(answers, d.kind) || d.kind.blocksCall()) {
 			continue // a cache answers
 		}
-		if ops, limited := places[d.kind]; !at || limited && !slices.Contains(ops, o.name) {
+		if ops, limited := onlyAt[d.kind]; !at || limited && !slices.Contains(ops, o.name) {
 			continue
 		}
 		out = append(out, variant{kind: d.kind})
@@ -92,7 +92,7 @@ func doubtsAt(o operation, usual bool) (out []variant) {
 	return out
 }
 
-// companionsAt returns those that make sense at an operation.
+// companionsAt returns the companions that make sense at an operation.
 func companionsAt(o operation) (out []variant) {
 	for _, v := range kindsAt(o, false, true) {
 		if v.usual() && slices.Contains(companions, v.kind) {
@@ -106,7 +106,7 @@ func companionsAt(o operation) (out []variant) {
 	return out
 }
 
-// kindsInDoubt returns what is tried at an operation by an Explorer of doubts.
+// kindsInDoubt returns the faults that an Explorer of doubts tries at an operation.
 func (e *Explorer) kindsInDoubt(o operation, usual bool) []variant {
 	out := doubtsAt(o, usual)
 	if e.depth() < 2 {
@@ -121,12 +121,12 @@ func (e *Explorer) kindsInDoubt(o operation, usual bool) []variant {
 	return out
 }
 
-// afterDoubt returns what is tried at a boundary after a fault: a companion after a doubt, and a
-// doubt after a companion, as far as that is not known.
-func (e *Explorer) afterDoubt(t turn, depth int) (out []variant) {
-	s, last := t.step(), t.of.Schedule.Faults[len(t.of.Schedule.Faults)-1].Kind
+// afterDoubt returns the faults that are tried at a boundary after another fault: a companion after a doubt, and a
+// doubt after a companion, unless they were explored.
+func (e *Explorer) afterDoubt(t faultPoint, depth int) (out []variant) {
+	s, last := t.step(), t.run.Schedule.Faults[len(t.run.Schedule.Faults)-1].Kind
 	add := func(name string, kinds []variant) {
-		if !e.Unpruned && e.knows(s.stand, s.op.name+" "+name, e.depth()-depth) {
+		if !e.Unpruned && e.wasExplored(s.hash, s.op.name+" "+name, e.depth()-depth) {
 			e.Pruned += len(kinds)
 
 			return
@@ -147,24 +147,24 @@ func (e *Explorer) afterDoubt(t turn, depth int) (out []variant) {
 	return out
 }
 
-// notSeen excuses what becomes of an object of which nothing was ever seen under its name, and
-// whose resource is said not to exist: nobody can doubt that.
+// notSeen exempts an object whose resource was never observed under its name, and is then reported as absent: the
+// reconciler has no reason to doubt that.
 func (w *World) notSeen(o operation, f Fault) {
-	if o.mg == nil || w.outside.Traits().Named {
+	if o.mg == nil || w.external.Traits().Named {
 		return
 	}
 	now := w.stored(o.mg)
-	if now == nil || tellsName(now, externalName(o.mg)) {
+	if now == nil || createdNames(now, externalName(o.mg)) {
 		return
 	}
-	if live := w.outside.Of(o.mg.GetUID()); w.users.adopted[o.mg.GetUID()] && len(live) <= 1 {
+	if live := w.external.Of(o.mg.GetUID()); w.users.adopted[o.mg.GetUID()] && len(live) <= 1 {
 		w.vacated[externalName(o.mg)] = true
 		w.users.left[o.mg.GetUID()] = true
 		w.exemptions.add(f.Kind, now)
 	}
 }
 
-// doubt is what a doubt, or a user, does before an operation. If it answers in the operation's place it
+// doubt injects a doubt, or an action of a user, before an operation. If it answers in place of the operation it
 // returns true.
 func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
 	switch f.Kind {
@@ -175,7 +175,7 @@ func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
 	case Unserved, UnservedKind, UnservedForbidden, UnservedGateway:
 		return true, o.page(f.Kind)
 	case AbsentLive:
-		if w.absent = ""; o.mg != nil && !isDeleted(o.mg) && !w.taken(w.nameOf(o.mg)) {
+		if w.absent = ""; o.mg != nil && !isDeleted(o.mg) && !w.ownedByOther(w.nameOf(o.mg)) {
 			w.absent = f.Kind
 		}
 		w.notSeen(o, f)
@@ -192,7 +192,7 @@ func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
 		p.stop(stopKind(o, f))
 	case Panics:
 		_ = w.note(len(w.trace)-1, errors.New("panicked"))
-		panic(clientPanic(o.blab(p)))
+		panic(clientPanic(o.leakyError(p)))
 	default:
 		w.users.act(f)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim"
 )
 
-// TestDoubts: an object that is created stays right in every class, with every option, too, whatever the
-// platform says or keeps that is not so. TestSim does the same for all lives with -doubts.
+// TestDoubts: creation passes in every class, and with every option, with any single doubt. With -doubts, TestSim does
+// the same for all scenarios.
 func TestDoubts(t *testing.T) {
 	for _, class := range sim.Classes() {
 		for name, every := range map[string]bool{"usual options": false, "every option": true} {
@@ -27,29 +27,32 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
-// TestWhatDoubtsDo: each doubt happens as it is said to.
-func TestWhatDoubtsDo(t *testing.T) {
-	for line, want := range map[string]struct{ reason, told string }{
+// TestDoubtEffects: each doubt has its effect.
+func TestDoubtEffects(t *testing.T) {
+	for line, want := range map[string]struct{ reason, traced string }{
 		"create/opaque Observe#2:strip": {"the record is taken, and restored",
-			"is restored externalNameplace-1"},
+			"is restored externalNamebucket-1"},
 		"create/opaque Observe#2:strip-annotations": {"so are annotations alone",
-			"is restored externalNameplace-1"},
+			"is restored externalNamebucket-1"},
 		"delete/named Connect#3:strip-finalizers": {"what is being deleted goes at once without its finalizer",
 			`"first" not found`},
-		"made-again/opaque Connect#4:outdate": {"the record of an earlier creation is told, and the last put back",
+		"made-again/opaque Connect#4:outdate": {"the record of an earlier creation is reported, and the last one restored",
 			"the annotations of an earlier creation were written to the object"},
 		"create/token patch/status#1:outdate": {"so is that of the same before it ended",
-			"is restored externalNameplace-1"},
+			"is restored externalNamebucket-1"},
 		"create/named patch#1:unserved": {"a page is an error of the request",
 			"is there, although a write of it is answered with not-found"},
 		"create/named patch#1:unserved-kind": {"an answer about the kind names no object",
 			"the server could not find the requested resource"},
-		"create/named patch#1:unserved-forbidden":        {"a page of another code", "forbidden"},
-		"create/named patch#1:unserved-gateway":          {"a page of another code", "answered by another"},
-		"create/opaque patch#1:unserved-after":           {"a page after a write does not say that the object is gone", "is there, although a write of it is answered with not-found"},
-		"create/opaque patch#1:unserved-forbidden-after": {"nor that nothing was written: the next write meets a newer version", "patch/status#1: Operation cannot be fulfilled"},
-		"create/opaque patch#1:dropped-annotations":      {"an intent is not stored whole", "did not store annotation"},
-		"create/named patch#1:dropped-finalizers":        {"a finalizer is not stored", "did not store finalizer"},
+		"create/named patch#1:unserved-forbidden": {"a page of another code", "forbidden"},
+		"create/named patch#1:unserved-gateway":   {"a page of another code", "answered by another"},
+		"create/opaque patch#1:unserved-after": {"a page after a write does not say that the object is gone",
+			"is there, although a write of it is answered with not-found"},
+		"create/opaque patch#1:unserved-forbidden-after": {
+			"nor that nothing was written: the next write meets a newer version",
+			"patch/status#1: Operation cannot be fulfilled"},
+		"create/opaque patch#1:dropped-annotations": {"an intent is not stored whole", "did not store annotation"},
+		"create/named patch#1:dropped-finalizers":   {"a finalizer is not stored", "did not store finalizer"},
 		"create/named Create#1:dropped-status": {"a status is not stored",
 			"The API server drops fields of the status"},
 		"create/opaque Create#1:refused": {"a result is refused, and written later",
@@ -58,15 +61,16 @@ func TestWhatDoubtsDo(t *testing.T) {
 			"Stored how a creation ended that could not be stored before"},
 		"create/opaque Create#1:refused-access": {"so it is when it is forbidden",
 			"Stored how a creation ended that could not be stored before"},
-		"create/opaque Observe#1:panics": {"a panic is told on the object", "observe failed: panic: "},
-		"create/opaque Create#1:panics-after": {"nobody knows what a panic left",
+		"create/opaque Observe#1:panics": {"a panic is reported on the object", "observe failed: panic: "},
+		"create/opaque Create#1:panics-after": {"the result of a panic is unknown",
 			"cannot determine creation result"},
 		"update/opaque Observe#3:absent-live": {"a first absence is doubted", "AwaitExistence"},
 		"create/opaque patch/status#1:rewound(2)": {"a process that lives writes back what the restore took",
-			"records of creations that it had forgotten were written back kindBerthobjects1"},
-		"create/opaque patch/status#1:rewound(9)": {"what is outside of an object that is not in the backup is told",
+			"records of creations that it had forgotten were written back kindBucketobjects1"},
+		"create/opaque patch/status#1:rewound(9)": {"the resource of an object that is not in the backup is reported",
 			"An external resource may be left over"},
-		"create/named Observe#1:deaf": {"a call that does not return is told on its object by a request beside its pass", "A call does not end although its context has"},
+		"create/named Observe#1:deaf": {"a call that does not return is reported on its object by another goroutine",
+			"A call does not end although its context has"},
 		"create/opaque Create#1:deaf-after": {"what a call did that never returned is not known",
 			"cannot determine creation result"},
 		"create/opaque Create#1:deaf-after(2m)": {"what it answered late is stored",
@@ -75,19 +79,20 @@ func TestWhatDoubtsDo(t *testing.T) {
 			"context deadline exceeded"},
 		"replace/named patch#1:relist(3m)": {"an object that was deleted and created anew meanwhile is one update",
 			"a list has first, which is "},
-		"delete/named patch#2:relist": {"an object that is gone meanwhile is told as it was last known",
+		"delete/named patch#2:relist": {"a deletion is reported with the last known version",
 			"a list does not have first any more"},
-		"create/named Connect#1:relist": {"what has not changed is told, too",
+		"create/named Connect#1:relist": {"an unchanged object is reported, too",
 			"a list has first of version"},
-		"create/opaque get#2:rewound-down(2)": {"a process that begins reads what was restored, an attempt without its result", "cannot determine creation result"},
+		"create/opaque get#2:rewound-down(2)": {
+			"a process that begins reads what was restored, an attempt without its result", "cannot determine creation result"},
 	} {
 		s, err := sim.ParseSchedule(line)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := run(t, s, true)
-		if !strings.Contains(strings.Join(r.Trace, "\n"), want.told) {
-			t.Errorf("%s (%s): %q is not told:\n%s", line, want.reason, want.told, strings.Join(r.Trace, "\n"))
+		if !strings.Contains(strings.Join(r.Trace, "\n"), want.traced) {
+			t.Errorf("%s (%s): %q is not in the trace:\n%s", line, want.reason, want.traced, strings.Join(r.Trace, "\n"))
 		}
 		for _, v := range r.Violations {
 			t.Errorf("%s: %s: %s", line, v.Property, v.Text)
@@ -95,8 +100,8 @@ func TestWhatDoubtsDo(t *testing.T) {
 	}
 }
 
-// TestLateReadsAreCounted: what a process changes outside before it has read what its user wrote is counted, and
-// excuses nothing: it changes nothing more once it has read that.
+// TestLateReadsAreCounted: external changes by a process that has not read the last change of a user are counted, and
+// excuse nothing: it changes nothing more once it has read that.
 func TestLateReadsAreCounted(t *testing.T) {
 	for line, want := range map[string][]sim.Kind{
 		"policy/named Connect#7:stale": {sim.Stale},
@@ -114,8 +119,8 @@ func TestLateReadsAreCounted(t *testing.T) {
 	}
 }
 
-// TestExcusesAreCounted: a replace that takes what was known nowhere else is an excuse, is counted, and
-// excuses nothing of another kind.
+// TestExcusesAreCounted: a replace that removes what is known nowhere else excuses a violation, is counted, and excuses
+// nothing else.
 func TestExcusesAreCounted(t *testing.T) {
 	for line, want := range map[string][]sim.Kind{
 		"delete-during-create/named Create#1:strip":       nil,
@@ -153,7 +158,7 @@ func TestExcusesAreCounted(t *testing.T) {
 		"rename/findable Connect#2:delete get#3:rewound": {sim.Rewound},
 		// a manifest has the name of what is gone
 		"made-again/opaque Create#1:deaf-after get#5:strip": nil,
-		// a name that was stored, and told by nothing else, is removed, and the record stays
+		// a name that is stored nowhere else is removed, and the record stays
 		"slow-create/opaque patch#2:crash-after get#2:strip-one": nil, // it is blocked, and its user knows the name
 		// a finalizer is put back, and not stored
 		"replace/findable Create#1:strip patch#2:dropped-finalizers": {sim.DroppedFinalizers},

@@ -11,8 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// ending describes what became of each object and how often something was made and
-// deleted for it, as far as that is the same whatever goes wrong.
+// ending describes the final state of each object, and how many resources were created and deleted for it, as far as
+// that is the same whatever goes wrong.
 func (w *World) ending(loose bool) (lines []string, of []types.UID) {
 	for _, c := range w.server.Changes(0) {
 		if c.Type != apiserver.Added || c.Kind != w.config.gvk() {
@@ -26,7 +26,7 @@ func (w *World) ending(loose bool) (lines []string, of []types.UID) {
 }
 
 func (w *World) endingOf(key types.NamespacedName, uid types.UID, loose bool) string {
-	made, deleted, exist := w.harbour.created[uid], w.harbour.deleted[uid], len(w.harbour.live(uid))
+	made, deleted, exist := w.system.created[uid], w.system.deleted[uid], len(w.system.live(uid))
 	mg := w.users.see(key)
 	if mg == nil || mg.GetUID() != uid {
 		if loose { // whether it came to be before its end is a matter of luck
@@ -40,30 +40,30 @@ func (w *World) endingOf(key types.NamespacedName, uid types.UID, loose bool) st
 		conditionOf(mg, "Ready").Status, conditionOf(mg, "Synced").Reason, made, deleted, exist)
 }
 
-// Endings of runs in which nothing went wrong, by scenario and class.
+// endings has the endings of runs without faults, by scenario and class.
 var endings sync.Map
 
-// endingOf returns how a scenario ends when nothing goes wrong.
+// endingOf returns how a scenario ends without faults.
 func endingOf(s Schedule) []string {
 	s.Faults = nil
 	if known, ok := endings.Load(s.String()); ok {
-		return known.([]string) //nolint:forcetypeassert // nothing else is stored
+		return known.([]string)
 	}
 	w, of, err := prepare(s)
 	if err != nil {
 		return nil // it could not be run
 	}
 	w.start(stepped{}, 0)
-	of.live(w)
+	of.run(w)
 	w.end()
-	ending, _ := w.ending(of.loose)
+	ending, _ := w.ending(of.looseEnding)
 	endings.Store(s.String(), ending)
 
 	return ending
 }
 
-// judgeEnding compares the end with that of a run in which nothing went wrong, but for objects of which
-// something may stay that nobody could prevent, and for those that have the name of one.
+// judgeEnding compares the final state with that of a run without faults. It skips objects whose resource may be left
+// over by an exemption, and later objects of their names.
 func (w *World) judgeEnding(s Schedule, loose bool) {
 	if w.users.acted || w.over || len(s.Faults) == 0 {
 		return
@@ -73,7 +73,8 @@ func (w *World) judgeEnding(s Schedule, loose bool) {
 	excused := map[string]bool{}
 	for i, uid := range of {
 		name := w.users.names[uid]
-		if excused[name] = excused[name] || w.exemptions.about(uid) || w.freed.about(uid); excused[name] && len(is) == len(was) {
+		if excused[name] = excused[name] || w.exemptions.about(uid) || w.freed.about(uid); excused[name] &&
+			len(is) == len(was) {
 			is[i] = was[i]
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An exemption is what excuses a judge: a kind of fault, in what became of one attempt to create the resource
-// of one object. Nothing of it excuses what becomes of another object, or of another attempt.
+// An exemption excuses a violation after a kind of fault, for one attempt to create the resource of one object. It
+// excuses nothing for other objects or other attempts.
 type exemption struct {
 	kind    Kind
 	of      types.UID
@@ -20,10 +20,10 @@ type exemption struct {
 	name    string // the external name that the object had then
 }
 
-// Exemptions are what may excuse a judge, and whether it did.
+// An exemptions is a set of exemptions, with whether each has excused something.
 type exemptions map[exemption]bool
 
-// add notes what a fault has done to the attempt that an object is marked with.
+// add adds an exemption for the current attempt of an object.
 func (es exemptions) add(kind Kind, mg resource.Managed) {
 	e := exemption{kind, mg.GetUID(), attemptOf(mg), externalName(mg)}
 	if _, known := es[e]; !known {
@@ -31,12 +31,12 @@ func (es exemptions) add(kind Kind, mg resource.Managed) {
 	}
 }
 
-// forget what was noted of the attempt that an object is marked with.
+// forget removes the exemptions for the current attempt of an object.
 func (es exemptions) forget(mg resource.Managed) {
 	maps.DeleteFunc(es, func(e exemption, _ bool) bool { return e.of == mg.GetUID() && e.attempt == attemptOf(mg) })
 }
 
-// about says whether there are any about an object.
+// about says whether there are any for an object.
 func (es exemptions) about(of types.UID) bool {
 	for e := range es {
 		if e.of == of {
@@ -47,8 +47,8 @@ func (es exemptions) about(of types.UID) bool {
 	return false
 }
 
-// excuses says whether there are any about an object of which something is the case, and notes that
-// they have excused something.
+// excuses says whether there are any for an object that fulfill a condition, and records that they have excused
+// something.
 func (es exemptions) excuses(of types.UID, is func(exemption) bool) bool {
 	found := false
 	for e := range es {
@@ -60,10 +60,11 @@ func (es exemptions) excuses(of types.UID, is func(exemption) bool) bool {
 	return found
 }
 
-// now says whether there are any about the attempt that one of some objects is marked with.
-func (es exemptions) now(objects []resource.Managed) bool {
+// current says whether there are any for the current attempt of one of some objects.
+func (es exemptions) current(objects []resource.Managed) bool {
 	for e := range es {
-		if slices.ContainsFunc(objects, func(mg resource.Managed) bool { return mg.GetUID() == e.of && attemptOf(mg) == e.attempt }) {
+		if slices.ContainsFunc(objects,
+			func(mg resource.Managed) bool { return mg.GetUID() == e.of && attemptOf(mg) == e.attempt }) {
 			return true
 		}
 	}
@@ -83,14 +84,14 @@ func (es exemptions) used() (kinds []Kind) {
 	return slices.Compact(kinds)
 }
 
-// whatever says yes to every exemption.
-func whatever(exemption) bool { return true }
+// anyExemption is fulfilled by every exemption.
+func anyExemption(exemption) bool { return true }
 
-// loses notes that a fault may take away what the Create that is under way answers: it is not answered,
-// or another process takes over.
+// loses records that a fault may lose the answer of the Create in progress: it is not answered, or another process
+// takes over.
 func (w *World) loses(p *process, o operation, f Fault) {
 	switch f.Kind { //nolint:exhaustive // nothing else takes anything away from a process that lives
-	case Usurp:
+	case LeaseLost:
 		w.losesAll(f.Kind)
 	case Hang, HangAfter, Lost, Deaf, DeafAfter:
 		if o.name == "patch" {
@@ -106,13 +107,12 @@ func (w *World) loses(p *process, o operation, f Fault) {
 	}
 }
 
-// How long a process that is to stop tries to store what Create answered, at least.
+// triesToStore is the minimum time for which a stopping process tries to store the result of Create.
 const triesToStore = 20 * time.Second
 
-// losesAtEnd notes what is lost when a process ends. Nothing is if it was only asked to stop, and a call
-// outside was under way: what that answers is stored before. But outages may outlast all tries, and so may
-// a write that is not answered; and of an intent that was not answered nobody knows after this process that
-// Create was not called.
+// losesAtEnd records what is lost when a process ends. Nothing is if it was only asked to stop during an external call:
+// the result is stored before. But an outage or an unanswered write may outlast all tries; and after an unanswered
+// write of an intent, no later process can know that Create was not called.
 func (w *World) losesAtEnd(p *process, by Kind) {
 	switch {
 	case by != graceful:
@@ -124,8 +124,7 @@ func (w *World) losesAtEnd(p *process, by Kind) {
 	}
 }
 
-// losesAll notes that a process ends, or another takes over: of attempts of which no result is written
-// nobody knows it then.
+// losesAll records that a process ends, or another takes over: attempts without a stored result are not known any more.
 func (w *World) losesAll(kind Kind) {
 	for _, mg := range w.users.all() {
 		if s, stripped := w.strips[mg.GetUID()]; stripped && !s.read && recordOf(mg) == s.given {
@@ -149,49 +148,48 @@ func (w *World) answerLost(mg resource.Managed) bool {
 	return w.lost.excuses(mg.GetUID(), of) || w.unlocked.excuses(mg.GetUID(), of)
 }
 
-// mayStay says whether what was made for an object may stay when it goes, because users said so.
+// mayStay says whether users allowed that the resource of an object stays when the object goes.
 func (w *World) mayStay(of types.UID) bool {
-	return w.users.left[of] || w.users.released[of] || w.freed.excuses(of, whatever)
+	return w.users.left[of] || w.users.released[of] || w.freed.excuses(of, anyExemption)
 }
 
-// readsLate notes that processes may not read for a while what users do to objects.
+// readsLate records that processes may read changes of users late.
 func (w *World) readsLate(f Fault) {
-	if slices.Contains([]Kind{Stale, Freeze, Usurp, Outage}, f.Kind) {
+	if slices.Contains([]Kind{Stale, Freeze, LeaseLost, Outage}, f.Kind) {
 		for _, mg := range w.users.all() {
 			w.stale.add(f.Kind, mg)
 		}
 	}
 }
 
-// readLate says whether a pass began when its process had not read what users wrote last of an object, because of a
+// readLate says whether a pass began when its process had not read the last change of users to an object, because of a
 // fault.
 func (w *World) readLate(p *process, mg resource.Managed) bool {
 	at, wrote := w.users.wrote[mg.GetUID()]
 
-	return wrote && p.shown <= at && w.stale.excuses(mg.GetUID(), whatever)
+	return wrote && p.shown <= at && w.stale.excuses(mg.GetUID(), anyExemption)
 }
 
-// unexcused returns what exists of an object's, but for what the attempts made that faults have taken
-// from it, and for what it had when they did.
+// unexcused returns the resources of an object, without those that are excused.
 func (w *World) unexcused(of types.UID) []string {
-	return slices.DeleteFunc(w.outside.Of(of), func(id string) bool {
+	return slices.DeleteFunc(w.external.Of(of), func(id string) bool {
 		made, known := w.madeBy(id)
 
 		return w.exemptions.excuses(of, func(e exemption) bool { return !known || e.attempt == made || e.name == id })
 	})
 }
 
-// traced says whether what an attempt made is found without any record of it: where it can be looked for, every
-// process knows the first attempt of an object that is older than itself. One whose clock was set back may take the
-// object for younger; and who names another resource asks for that.
+// traced says whether the resource of an attempt is found without any record of it: in a class that can search, every
+// process knows the first attempt of an object that is older than itself. A process with a clock that was set back may
+// take the object for a younger one, and a user who names another resource asks for that one.
 func (w *World) traced(mg resource.Managed) bool {
 	uid, attempt := mg.GetUID(), attemptOf(mg)
-	finds := w.harbour != nil && w.harbour.class.finds > 0
+	finds := w.system != nil && w.system.class.finds > 0
 
 	return finds && !w.backward && !w.users.adopted[uid] && attempt != "" && attempt == w.firstAttempt(uid)
 }
 
-// firstAttempt returns the id of the attempt that an object was marked with first.
+// firstAttempt returns the id of the first attempt for an object.
 func (w *World) firstAttempt(of types.UID) string {
 	for _, c := range w.server.Changes(0) {
 		if mg := asManaged(c.Object); mg != nil && c.Object.GetUID() == of && attemptOf(mg) != "" {
@@ -202,13 +200,12 @@ func (w *World) firstAttempt(of types.UID) string {
 	return ""
 }
 
-// madeBy returns the attempt that made a resource, as far as the harbour tells: what clients of others
-// work with is not known.
+// madeBy returns the attempt that made a resource, as far as the external system is known.
 func (w *World) madeBy(id string) (attempt string, known bool) {
-	if w.harbour == nil {
+	if w.system == nil {
 		return "", false
 	}
-	p := w.harbour.at(id)
+	p := w.system.find(id)
 	if p == nil {
 		return "", false
 	}
@@ -216,7 +213,7 @@ func (w *World) madeBy(id string) (attempt string, known bool) {
 	return strings.TrimPrefix(p.Token, string(p.For)+"-"), true
 }
 
-// excusedKinds returns the kinds of faults that excused what would have been a violation otherwise.
+// excusedKinds returns the kinds of faults that excused a violation.
 func (w *World) excusedKinds() []Kind {
 	for p := range w.exemptions {
 		if w.gone[p.of] && !w.mayStay(p.of) {

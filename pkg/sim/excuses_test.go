@@ -19,7 +19,7 @@ import (
 // restored is a fault by which a process does not know of a restore for two seconds.
 func restored(op string, n int) Fault { return Fault{Op: op, N: n, Kind: Rewound} }
 
-// TestExcusesAreNarrow: what excuses a judge in one case does not excuse it in another that looks alike.
+// TestExcusesAreNarrow: an exemption excuses one case, and not another that looks alike.
 func TestExcusesAreNarrow(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason   string
@@ -58,7 +58,7 @@ func TestExcusesAreNarrow(t *testing.T) {
 				}
 			},
 		},
-		"finalizers are dropped, and nobody sends one": {
+		"finalizers are dropped, and none is sent": {
 			reason: "does not put the finalizer back", property: "S5", scenario: "delete",
 			faults: []Fault{{Op: "Observe", N: 3, Kind: StripFinalizers}, {
 				Op: "Observe", N: 4, Kind: DroppedFinalizers, For: 10 * time.Minute,
@@ -66,7 +66,7 @@ func TestExcusesAreNarrow(t *testing.T) {
 			do: (*hand).well,
 		},
 		"an error hides the answer of one Create": {
-			reason: "creates twice more", property: "S1", scenario: "create", class: untold,
+			reason: "creates twice more", property: "S1", scenario: "create", class: defaultClass,
 			faults: []Fault{{Op: "Create", N: 1, Kind: Lost}},
 			do: func(h *hand, ctx context.Context) {
 				if h.pass <= 3 {
@@ -77,9 +77,9 @@ func TestExcusesAreNarrow(t *testing.T) {
 				}
 			},
 		},
-		"an error tells that the answer of Create is lost": {
-			reason: "creates once more", property: "S1", scenario: "create", class: untold,
-			faults: []Fault{{Op: "Create", N: 1, Kind: LostTold}},
+		"an error says that the answer of Create is lost": {
+			reason: "creates once more", property: "S1", scenario: "create", class: defaultClass,
+			faults: []Fault{{Op: "Create", N: 1, Kind: LostReported}},
 			do: func(h *hand, ctx context.Context) {
 				if h.pass <= 2 {
 					h.intend(ctx)
@@ -103,7 +103,7 @@ func TestExcusesAreNarrow(t *testing.T) {
 	}
 }
 
-// TestTwoResources: an object may have a second resource only in the place of what its own name stood for.
+// TestTwoResources: an object may have a second resource only if the resource of its own name was deleted out of band.
 func TestTwoResources(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason    string
@@ -114,7 +114,7 @@ func TestTwoResources(t *testing.T) {
 		want      int
 	}{
 		"one": {reason: "that is what an object has", resources: 1},
-		"two": {reason: "nobody said that one is to stay", resources: 2, vacated: "other", want: 2},
+		"two": {reason: "no user wants one to stay", resources: 2, vacated: "other", want: 2},
 		"left, and there": {
 			reason: "what it stands for is there, so that nothing is made", resources: 2,
 			left: true, want: 2,
@@ -142,10 +142,10 @@ func TestTwoResources(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				uid := w.users.create(newBerth("first", meta.AnnotationKeyExternalName, "other"))
+				uid := w.users.create(newBucket("first", meta.AnnotationKeyExternalName, "other"))
 				w.users.left[uid] = c.left
 				for i := range c.resources {
-					w.harbour.put(place{ID: fmt.Sprint("place-", i), For: uid})
+					w.system.add(extResource{ID: fmt.Sprint("bucket-", i), For: uid})
 				}
 				if c.vacated != "" {
 					w.vacated[c.vacated] = true

@@ -6,19 +6,17 @@ import (
 	"slices"
 )
 
-// An Explorer tries schedules of one scenario over one class, and remembers which
-// need not be tried: two schedules that were alike up to a boundary are alike after
-// the same fault at it.
+// An Explorer tries schedules of one scenario in one class. It leaves out those that cannot differ from one that it has
+// run; see the package comment.
 type Explorer struct {
 	Scenario, Class string
 
-	// Run runs a schedule. It is given by the caller, who knows how to make time
-	// pass.
+	// Run runs a schedule, in a bubble of testing/synctest. It is required.
 	Run func(Schedule) Result
 
 	// Depth is how many faults are combined exhaustively: one or more. Up to two, every
-	// kind is combined with every other, each lasting as long as is usual; from three on,
-	// only those that lead elsewhere than others do.
+	// kind is combined with every other, each with its usual duration; from three on,
+	// only those that lead to other states than the rest.
 	Depth int
 
 	// All combines faults of every kind whatever the depth, and with Apart in those scenarios,
@@ -30,52 +28,51 @@ type Explorer struct {
 	// slowly, or has connection details.
 	Apart bool
 
-	// Short leaves out faults that rarely lead elsewhere than others do.
+	// Short leaves out faults that rarely lead to other states than the rest.
 	Short bool
 
-	// Whole runs each schedule from its own beginning to its own end. The default is to begin
-	// it with what another has done that begins alike, and to end it where everything
-	// stands as it did in another that went well, when nothing more goes wrong.
+	// Whole runs each schedule from its own beginning to its own end. The default is to start
+	// it from a checkpoint of a run that begins alike, and, after its last fault, to end it
+	// in a state from which another run ended without a violation.
 	Whole bool
 
-	// Doubts explores, in the place of what is explored otherwise, the faults after which what the
-	// platform says or keeps is not what is so, and from depth two on combines each with a process
-	// that dies, and with a user who changes, deletes or replaces the object.
+	// Doubts explores other faults instead: those after which the platform reports or stores
+	// something wrong. From depth two on it combines each with a process that dies, and with
+	// a user who changes, deletes or replaces the object.
 	Doubts bool
 
-	// Unpruned tries every fault after others, even where the same is tried elsewhere.
+	// Unpruned tries every fault after others, even where an equal run is tried elsewhere.
 	Unpruned bool
 
-	// After is who has explored another scenario over the class, or nil: what that tried
-	// while the two were the same is not tried again. It must have finished.
+	// After is an Explorer of another scenario in the same class, or nil: what it tried
+	// while both scenarios were alike is not tried again. It must have finished.
 	After *Explorer
 
-	// Found is called with each result that violates something, or that an
-	// operator had to help.
+	// Found is called with each result that has a violation. It is required.
 	Found func(Result)
 
 	// Figures so far.
 	Ran, Pruned, Blocked, Violated int
 
-	// Crossed are the operations that were met with a fault before and after
+	// Crossed has the operations at which a fault was injected, before and after
 	// them.
 	Crossed map[string][2]bool
 
-	// Restricted counts the faults that were not tried because the runtime does not hold what it promises.
+	// Restricted counts the faults that were not tried because a promise does not hold after them.
 	Restricted map[Kind]int
 
-	without []Kind // of faults that are not tried
+	without []Kind // faults that are not tried
 
-	known map[spot][]tried
-	ends  ends
+	known map[searchKey][]explored
+	runs  runCache
 	kinds map[asked][]variant
 	steps []entry // room for those of runs that nothing follows
 }
 
-// Explore runs the scenario without faults, and with every fault at every boundary
-// up to the depth. The first result is returned.
+// Explore runs the scenario without faults, and with every fault at every boundary up to the depth. It returns the
+// first result.
 func (e *Explorer) Explore() Result {
-	e.known, e.kinds, e.Crossed = map[spot][]tried{}, map[asked][]variant{}, map[string][2]bool{}
+	e.known, e.kinds, e.Crossed = map[searchKey][]explored{}, map[asked][]variant{}, map[string][2]bool{}
 	if e.After != nil && e.After.Class == e.Class {
 		e.known = e.After.known
 		if e.few() { // what it tries is not all that those after it would try
@@ -83,11 +80,11 @@ func (e *Explorer) Explore() Result {
 			defer func() { e.known = e.After.known }()
 		}
 	}
-	if e.ends = nil; !e.Whole {
-		e.ends = ends{}
+	if e.runs = nil; !e.Whole {
+		e.runs = runCache{}
 	}
-	base := e.try(nil, &inquiry{})
-	base.shelf = &shelf{}
+	base := e.try(nil, &query{})
+	base.checkpoints = &checkpoints{}
 	if len(base.Violations) == 0 && e.depth() > 0 { // or else the faults prove nothing
 		e.begin(base)
 	}
@@ -95,31 +92,31 @@ func (e *Explorer) Explore() Result {
 	return base
 }
 
-// depth is how many faults are combined in this scenario.
+// depth returns how many faults are combined in this scenario.
 func (e *Explorer) depth() int {
 	s, _ := scenarioOf(e.Scenario)
 	switch {
-	case s.calm, s.single && e.Short:
+	case s.faultless, s.singleFaults && e.Short:
 		return 0
-	case s.single && (!e.All || !e.Apart), s.apart && !e.Apart && !(s.doubts && e.Doubts):
+	case s.singleFaults && (!e.All || !e.Apart), s.onlyApart && !e.Apart && !(s.doubts && e.Doubts):
 		return min(e.Depth, 1)
 	default:
 		return e.Depth
 	}
 }
 
-// few says whether only those faults are combined that lead elsewhere than others do.
+// few says whether only those faults are combined that lead to other states than the rest.
 func (e *Explorer) few() bool {
 	return !e.All && (e.Short || e.Depth > 2)
 }
 
-// Asked is what was asked of kindsAt.
+// An asked has the arguments of kindsOf.
 type asked struct {
 	op                                   string
 	external, mutates, combined, crashes bool
 }
 
-// kindsOf returns what kindsAt does, and remembers it. The result is shared.
+// kindsOf returns kindsAt from a cache. The result is shared.
 func (e *Explorer) kindsOf(o operation, combined, crashes bool) []variant {
 	a := asked{o.name, o.external, o.mutates, combined, crashes}
 	kinds, known := e.kinds[a]
@@ -133,24 +130,25 @@ func (e *Explorer) kindsOf(o operation, combined, crashes bool) []variant {
 	return kinds
 }
 
-// try runs a schedule, and asks in addition to what is given what an Explorer asks of each.
-func (e *Explorer) try(faults []Fault, i *inquiry) Result {
-	i.stands, i.doubts, i.after, i.ends = len(faults) < e.depth(), e.Doubts, e.depth()-len(faults), e.ends
+// try runs a schedule, with a query that is completed for this Explorer.
+func (e *Explorer) try(faults []Fault, i *query) Result {
+	i.hashes, i.doubts, i.after, i.runs = len(faults) < e.depth(), e.Doubts, e.depth()-len(faults), e.runs
 	if n := len(faults); n > 0 {
 		i.last = boundary{faults[n-1].Op, faults[n-1].N}
-		i.known = !faults[n-1].talks() || slices.ContainsFunc(faults[:n-1], Fault.talks) // or else more is said from the beginning
+		// or else more is said from the beginning
+		i.judged = !faults[n-1].leaksSecrets() || slices.ContainsFunc(faults[:n-1], Fault.leaksSecrets)
 	}
-	spare := !i.stands && len(faults) > 0
-	if spare {
+	reuse := !i.hashes && len(faults) > 0
+	if reuse {
 		i.steps, e.steps = e.steps, nil
 	}
-	r := e.Run(Schedule{Scenario: e.Scenario, Class: e.Class, Faults: faults, inquiry: i})
-	r.Schedule.inquiry = nil
-	if spare && len(r.Violations) == 0 {
+	r := e.Run(Schedule{Scenario: e.Scenario, Class: e.Class, Faults: faults, query: i})
+	r.Schedule.query = nil
+	if reuse && len(r.Violations) == 0 {
 		e.steps, r.steps = r.steps[:0], nil
 	}
 	for i := range r.steps {
-		r.steps[i].op.mg = nil // much room, for what nobody looks at any more
+		r.steps[i].op.mg = nil // frees memory that is not used any more
 	}
 	e.Ran++
 	e.Blocked += r.Blocked
@@ -164,38 +162,38 @@ func (e *Explorer) try(faults []Fault, i *inquiry) Result {
 
 // begin tries every fault at every boundary, and then those that follow them.
 func (e *Explorer) begin(base Result) {
-	turns := make([]turn, len(base.steps))
+	turns := make([]faultPoint, len(base.steps))
 	for i := range base.steps {
-		turns[i] = turn{base, i}
-		e.tries(turns[i])
+		turns[i] = faultPoint{base, i}
+		e.markExplored(turns[i])
 	}
 	var next []Result
 	for i, s := range base.steps {
 		next = append(next, e.cross(turns[i], e.kindsOf(s.op, e.Short, true))...)
 	}
-	e.follow(next, 2)
+	e.combine(next, 2)
 }
 
-// cross runs a schedule once more with each of some faults at a boundary, and returns
-// the results that can be gone on from.
-func (e *Explorer) cross(t turn, kinds []variant) (next []Result) {
+// cross runs a schedule again with each of some faults at a boundary, and returns the results after which more faults
+// can follow.
+func (e *Explorer) cross(t faultPoint, kinds []variant) (next []Result) {
 	s := t.step()
-	talks := slices.ContainsFunc(t.of.Schedule.Faults, Fault.talks)
+	talks := slices.ContainsFunc(t.run.Schedule.Faults, Fault.leaksSecrets)
 	for _, v := range kinds {
-		if !v.kind.stands(e.Class) || e.restricted(v) || slices.Contains(e.without, v.kind) {
+		if !v.kind.applies(e.Class) || e.restricted(v) || slices.Contains(e.without, v.kind) {
 			continue
 		}
 		f := Fault{Op: s.op.name, N: s.n, Kind: v.kind, For: v.last, Writes: v.writes}
 		sides := e.Crossed[s.op.name]
 		sides[bit(isAfter(v.kind))] = true
 		e.Crossed[s.op.name] = sides
-		i := &inquiry{comes: &arrival{t.of.skipped + t.i, s.at, s.process, s.pass, s.fired}}
+		i := &query{arrival: &arrival{t.run.skipped + t.i, s.at, s.process, s.pass, s.fired}}
 		if !e.Whole {
-			i.from, i.to = t.of.shelf.open(talks || f.talks(), s.pass)
+			i.resumeFrom, i.recordTo = t.run.checkpoints.open(talks || f.leaksSecrets(), s.pass)
 		}
-		r := e.try(slices.Concat(t.of.Schedule.Faults, []Fault{f}), i)
+		r := e.try(slices.Concat(t.run.Schedule.Faults, []Fault{f}), i)
 		if len(r.Violations) == 0 && slices.Contains(e.kindsOf(s.op, e.few(), false), v) && e.combines(s.op, v) {
-			r.shelf = t.of.shelf.upTo(s.pass) // what comes before this fault is the same
+			r.checkpoints = t.run.checkpoints.upTo(s.pass) // what comes before this fault is the same
 			next = append(next, r)
 		}
 	}
@@ -203,25 +201,26 @@ func (e *Explorer) cross(t turn, kinds []variant) (next []Result) {
 	return next
 }
 
-// combines says whether a fault is tried with others.
+// combines says whether a fault is combined with others.
 func (e *Explorer) combines(o operation, v variant) bool {
-	return v.usual() && (e.All || !lone(o, v.kind))
+	return v.usual() && (e.All || !rarelyPaired(o, v.kind))
 }
 
-// Random returns the schedule of a seed, with up to so many faults.
+// Random returns the schedule of a seed, with up to most faults.
 func Random(seed uint64, most int) Schedule {
 	r := rand.New(rand.NewPCG(seed, 4))
-	names := slices.DeleteFunc(Classes(), func(class string) bool { return class == untold })
+	names := slices.DeleteFunc(Classes(), func(class string) bool { return class == defaultClass })
 	s := Schedule{Scenario: scenarios[r.IntN(len(scenarios))].name, Class: names[r.IntN(len(names))]}
-	for of, _ := scenarioOf(s.Scenario); of.calm || of.long || !Has(s.Scenario, s.Class); of, _ = scenarioOf(s.Scenario) {
+	for of, _ := scenarioOf(s.Scenario); of.faultless || of.long || !Has(s.Scenario, s.Class); of,
+		_ = scenarioOf(s.Scenario) {
 		s.Scenario = scenarios[r.IntN(len(scenarios))].name
 	}
-	if s.Class == "opaque" && Has(s.Scenario, untold) && seed%2 == 0 {
-		s.Class = untold
+	if s.Class == "opaque" && Has(s.Scenario, defaultClass) && seed%2 == 0 {
+		s.Class = defaultClass
 	}
 	for range 1 + r.IntN(most) {
 		o := operations[r.IntN(len(operations))]
-		possible := slices.DeleteFunc(kindsAt(o, false, true), func(v variant) bool { return !v.kind.stands(s.Class) })
+		possible := slices.DeleteFunc(kindsAt(o, false, true), func(v variant) bool { return !v.kind.applies(s.Class) })
 		v := possible[r.IntN(len(possible))]
 		f := Fault{Op: o.name, N: 1 + r.IntN(6), Kind: v.kind, For: v.last, Writes: v.writes}
 		if r.IntN(6) == 0 { // far into a long life
@@ -233,7 +232,7 @@ func Random(seed uint64, most int) Schedule {
 	return s
 }
 
-// The operations that random schedules disturb.
+// operations are those at which random schedules inject faults.
 var operations = []operation{
 	{name: "get"},
 	{name: "live"},
@@ -249,7 +248,7 @@ var operations = []operation{
 	{name: "live:Secret"},
 	{name: "live:Namespace"},
 	{name: "live:CustomResourceDefinition"},
-	{name: "get:Berth"},
+	{name: "get:Bucket"},
 	{name: "create:Secret", mutates: true},
 	{name: "patch:Secret", mutates: true},
 	{name: "list"},
@@ -258,8 +257,8 @@ var operations = []operation{
 	{name: "Record", external: true},
 }
 
-// Shrink returns a schedule for which fails says yes, with as few faults as will do, each
-// no longer and undoing no more than is usual if that will do, and as early as possible.
+// Shrink returns a schedule for which fails returns true, with as few faults as possible, each with its usual duration
+// or number if possible, and as early as possible.
 func Shrink(s Schedule, fails func(Schedule) bool) Schedule {
 	for i := 0; i < len(s.Faults); {
 		less := s
@@ -271,7 +270,8 @@ func Shrink(s Schedule, fails func(Schedule) bool) Schedule {
 		}
 	}
 	for i, f := range s.Faults {
-		if usual := s.with(i, Fault{Op: f.Op, N: f.N, Kind: f.Kind}); (f.For > lasts[f.Kind] || f.Writes > 1) && fails(usual) {
+		if usual := s.with(i, Fault{Op: f.Op, N: f.N, Kind: f.Kind}); (f.For > lasts[f.Kind] || f.Writes > 1) &&
+			fails(usual) {
 			s, f = usual, usual.Faults[i]
 		}
 		for n := 1; n < f.N; n++ {
@@ -286,7 +286,7 @@ func Shrink(s Schedule, fails func(Schedule) bool) Schedule {
 	return s
 }
 
-// with returns the schedule with another fault in the place of one.
+// with returns the schedule with one fault replaced.
 func (s Schedule) with(i int, f Fault) Schedule {
 	s.Faults = slices.Clone(s.Faults)
 	s.Faults[i] = f

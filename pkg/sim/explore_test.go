@@ -24,24 +24,34 @@ var (
 	firstSeed = flag.Uint64("first-seed", 1, "the first of them")
 	forever   = flag.Bool("forever", false, "TestSim goes on with random schedules until it is stopped or fails")
 	first     = flag.Bool("first", false, "TestSim ends with the first scenario in which it finds something")
-	long      = flag.Bool("long", false, "TestSim explores scenarios that others do in less time, too, and combines faults in all lives of an object or two")
-	whole     = flag.Bool("whole", false, "TestSim runs each schedule from its own beginning to its own end, even where it begins as another, or everything stands as in another that went well")
-	unpruned  = flag.Bool("unpruned", false, "TestSim combines faults even where the same is tried elsewhere")
-	doubts    = flag.Bool("doubts", false, "TestSim explores, in the place of the other faults, those after which what the platform says or keeps is not what is so")
-	only      = flag.String("only", "", "a part of the names |scenario/class that TestSim explores")
+	long      = flag.Bool("long", false,
+		"TestSim explores scenarios that others do in less time, too, and combines faults in all lives of an object or two")
+	whole = flag.Bool("whole", false,
+		"TestSim runs each schedule from its own beginning to its own end, even where it begins as another, or everything "+
+			"stands as in another that went well")
+	unpruned = flag.Bool("unpruned", false, "TestSim combines faults even where the same is tried elsewhere")
+	doubts   = flag.Bool("doubts", false,
+		"TestSim explores, in the place of the other faults, those after which what the platform says or keeps is not what "+
+			"is so")
+	only = flag.String("only", "", "a part of the names |scenario/class that TestSim explores")
 )
 
-// An account is what came of some schedules: for each scenario, class and property the
-// shortest schedule that breaks it, and how many do.
-type account struct {
+// A totals is the result of some schedules: for each scenario, class and property the shortest schedule that breaks it,
+// and how many do.
+type totals struct {
 	Found                                   map[string]finding
 	Total, Ran, Pruned, Blocked, Boundaries int
-	Tried, Excused                          map[string]int     // schedules with a kind of fault in a class, and those that it excused
-	Restricted                              map[string]int     // faults of a kind in a class that were not tried, because the runtime does not hold there what it promises
-	Hidden, Untold                          map[string]int     // those that lose an answer of Create behind an error that does not say so where that is a failure, and of them those in which something is left over
-	Late, Lost, Ended                       map[string]int     // those in which a user's word was read late, an answer was lost, or a user ended a deletion
-	Crossed                                 map[string][2]bool // the operations with a fault before them, and after
-	Lines                                   []string           // to print
+	// schedules with a kind of fault in a class, and those that it excused
+	Tried, Excused map[string]int
+	// faults of a kind in a class that were not tried, because the runtime does not hold there what it promises
+	Restricted map[string]int
+	// those that lose an answer of Create behind an error that does not say so where that is a failure, and of them those
+	// in which something is left over
+	Hidden, Unreported map[string]int
+	// those in which a user's word was read late, an answer was lost, or a user ended a deletion
+	Late, Lost, Ended map[string]int
+	Crossed           map[string][2]bool // the operations with a fault before them, and after
+	Lines             []string           // to print
 }
 
 type finding struct {
@@ -50,23 +60,23 @@ type finding struct {
 	Count    int
 }
 
-func newAccount() *account {
-	return &account{
+func newAccount() *totals {
+	return &totals{
 		Found: map[string]finding{}, Tried: map[string]int{}, Excused: map[string]int{},
 		Restricted: map[string]int{}, Late: map[string]int{}, Lost: map[string]int{},
-		Ended: map[string]int{}, Hidden: map[string]int{}, Untold: map[string]int{},
+		Ended: map[string]int{}, Hidden: map[string]int{}, Unreported: map[string]int{},
 		Crossed: map[string][2]bool{},
 	}
 }
 
-func (a *account) add(r sim.Result) {
+func (a *totals) add(r sim.Result) {
 	a.Total++
 	for _, v := range r.Violations {
 		a.find(r.Schedule.Scenario+"/"+r.Schedule.Class+" "+v.Property, finding{r.Schedule, v.Text, 1})
 	}
 }
 
-func (a *account) find(key string, f finding) {
+func (a *totals) find(key string, f finding) {
 	old, ok := a.Found[key]
 	n := old.Count + f.Count
 	if ok && len(old.Schedule.Faults) <= len(f.Schedule.Faults) {
@@ -76,17 +86,17 @@ func (a *account) find(key string, f finding) {
 	a.Found[key] = f
 }
 
-func (a *account) cross(op string, sides [2]bool) {
+func (a *totals) cross(op string, sides [2]bool) {
 	have := a.Crossed[op]
 	a.Crossed[op] = [2]bool{have[0] || sides[0], have[1] || sides[1]}
 }
 
-func (a *account) say(format string, args ...any) {
+func (a *totals) say(format string, args ...any) {
 	a.Lines = append(a.Lines, fmt.Sprintf(format, args...))
 }
 
 // count notes which kinds of faults a schedule has, which of them excused something, and which lost an answer.
-func (a *account) count(r sim.Result) {
+func (a *totals) count(r sim.Result) {
 	in := func(k sim.Kind) string { return string(k) + "/" + r.Schedule.Class }
 	for i, f := range r.Schedule.Faults {
 		if !slices.ContainsFunc(r.Schedule.Faults[:i], func(other sim.Fault) bool { return other.Kind == f.Kind }) {
@@ -98,8 +108,8 @@ func (a *account) count(r sim.Result) {
 		r.Schedule.Class == "opaque-default" {
 		a.Hidden[in(sim.Lost)]++
 	}
-	if r.Untold {
-		a.Untold[in(sim.Lost)]++
+	if r.Unreported {
+		a.Unreported[in(sim.Lost)]++
 	}
 	for _, kind := range r.Excused {
 		a.Excused[in(kind)]++
@@ -118,13 +128,13 @@ func (a *account) count(r sim.Result) {
 // A book is the account of all workers.
 type book struct {
 	mu sync.Mutex
-	*account
+	*totals
 
 	replayed int // schedules of the corpus, before anything else
 }
 
 // enter adds what came of a portion.
-func (b *book) enter(a *account) {
+func (b *book) enter(a *totals) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.Total, b.Ran, b.Pruned, b.Blocked, b.Boundaries = b.Total+a.Total, b.Ran+a.Ran, b.Pruned+a.Pruned, b.Blocked+
@@ -156,8 +166,8 @@ func (b *book) enter(a *account) {
 	for key, n := range a.Hidden {
 		b.Hidden[key] += n
 	}
-	for key, n := range a.Untold {
-		b.Untold[key] += n
+	for key, n := range a.Unreported {
+		b.Unreported[key] += n
 	}
 	for _, line := range a.Lines {
 		if testing.Verbose() {
@@ -177,15 +187,15 @@ func violates(r sim.Result, property string) bool {
 	return slices.ContainsFunc(r.Violations, func(v sim.Violation) bool { return v.Property == property })
 }
 
-// TestSim runs the schedules that once found something. Then it tries every fault at every
-// boundary of every scenario, combinations of them, and random ones.
+// TestSim runs the schedules of the corpus. Then it tries every fault at every boundary of every scenario, combinations
+// of them, and random schedules.
 func TestSim(t *testing.T) {
 	if *portions {
 		serve(t)
 
 		return
 	}
-	b := &book{account: newAccount(), replayed: corpusHolds(t)}
+	b := &book{totals: newAccount(), replayed: corpusHolds(t)}
 	began, spent := time.Now(), sim.ProcessorTime(t)
 	work, ref := b.work(t), &reference{}
 	t.Run("workers", func(t *testing.T) {

@@ -8,11 +8,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// RunInformed is Run over an external system that, in every scenario, can list what it has
-// and tells what changes, with a log of changes and limits by the clock of each process.
+// RunInformed is Run over an external system that, in every scenario, can list its resources and notifies of changes,
+// with a change log and with limits by the clock of each process.
 func RunInformed(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) {
 	return runIn(s, trace, nil, func(w *World) {
-		w.harbour.lists, w.config.told, w.config.limited, w.config.recorded = true, true, true, true
+		w.system.lists, w.config.notifies, w.config.limited, w.config.logsChanges = true, true, true, true
 	}, o...)
 }
 

@@ -13,80 +13,79 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
-// Every kind of fault, and where it makes a difference. Pairs says where it is
-// combined with others: at an operation that only reads, what happens after it is
-// what happens before the next one, and an answer that is lost is a failure.
+// kinds has every kind of fault, and where it makes a difference. pairs says where it is combined with others: at an
+// operation that only reads, a fault after it equals one before the next operation, and a lost answer equals a failure.
 var kinds = []struct {
 	kind                Kind
 	write, read, remote bool // at writes and reads of the API server, and at calls of the external system
-	pairs               where
+	pairs               pairing
 }{
-	{Fail, true, true, true, atReads},
-	{Refuse, false, false, true, nowhereElse},
-	{Throttle, true, false, true, nowhereElse},
-	{Conflict, true, false, true, atWrites},
-	{Lost, true, false, true, atWrites},
-	{LostTold, false, false, true, nowhereElse},
-	{Hang, true, false, true, nowhereElse},
-	{HangAfter, true, false, true, nowhereElse},
-	{Crash, true, true, true, atReads | atWrites},
-	{CrashAfter, true, true, true, atWrites},
-	{Stop, true, false, true, nowhereElse},
-	{StopAfter, true, false, true, atWrites},
-	{Outage, true, false, true, atWrites},
-	{Freeze, true, false, true, nowhereElse},
-	{Stale, true, false, true, atWrites},
-	{ClockBack, true, false, true, nowhereElse},
-	{ClockAhead, true, false, true, nowhereElse},
-	{Usurp, true, false, true, atWrites},
-	{Edit, true, false, true, atReads | atWrites},
-	{Delete, true, false, true, nowhereElse},
-	{Pause, true, false, true, nowhereElse},
-	{Drift, false, false, true, nowhereElse},
-	{Absent, false, false, true, nowhereElse},
-	{Refusing, false, false, true, nowhereElse},
-	{ExternalOut, false, false, true, nowhereElse},
-	{Vanish, false, false, true, nowhereElse},
-	{Squat, false, false, true, nowhereElse},
-	{Snatch, true, false, false, nowhereElse},
+	{Fail, true, true, true, pairedAtReads},
+	{Refuse, false, false, true, neverPaired},
+	{Throttle, true, false, true, neverPaired},
+	{Conflict, true, false, true, pairedAtWrites},
+	{Lost, true, false, true, pairedAtWrites},
+	{LostReported, false, false, true, neverPaired},
+	{Hang, true, false, true, neverPaired},
+	{HangAfter, true, false, true, neverPaired},
+	{Crash, true, true, true, pairedAtReads | pairedAtWrites},
+	{CrashAfter, true, true, true, pairedAtWrites},
+	{Stop, true, false, true, neverPaired},
+	{StopAfter, true, false, true, pairedAtWrites},
+	{Outage, true, false, true, pairedAtWrites},
+	{Freeze, true, false, true, neverPaired},
+	{Stale, true, false, true, pairedAtWrites},
+	{ClockBack, true, false, true, neverPaired},
+	{ClockAhead, true, false, true, neverPaired},
+	{LeaseLost, true, false, true, pairedAtWrites},
+	{Edit, true, false, true, pairedAtReads | pairedAtWrites},
+	{Delete, true, false, true, neverPaired},
+	{Pause, true, false, true, neverPaired},
+	{Drift, false, false, true, neverPaired},
+	{Absent, false, false, true, neverPaired},
+	{Refusing, false, false, true, neverPaired},
+	{ExternalOut, false, false, true, neverPaired},
+	{Vanish, false, false, true, neverPaired},
+	{NameTaken, false, false, true, neverPaired},
+	{DeleteRace, true, false, false, neverPaired},
 }
 
-// What else goes wrong at reads that no cache answers: what is decided after them is decided late.
-var uncached = []Kind{Throttle, Hang}
+// uncachedReads has the faults that are also tried at reads that no cache answers: what is decided after them is
+// decided late.
+var uncachedReads = []Kind{Throttle, Hang}
 
-// lone says whether faults of the kind are not combined with others at an operation unless those
-// of every kind are.
-func lone(o operation, k Kind) bool {
-	return !o.external && !o.mutates && slices.Contains(uncached, k)
+// rarelyPaired says whether faults of the kind are combined with others at an operation only if all kinds are.
+func rarelyPaired(o operation, k Kind) bool {
+	return !o.external && !o.mutates && slices.Contains(uncachedReads, k)
 }
 
-// Where faults of some kinds make a difference, of those operations; elsewhere they are
-// nothing, or nobody could help it: what takes the place of a resource after it was
-// looked at, and before it is changed, is changed. Only who serves it could refuse.
-var places = map[Kind][]string{
-	Absent: {"Observe"},
-	Vanish: {"Connect", "Observe", "Recover", "Create", "Update", "Delete"},
-	Squat:  {"Connect", "Observe", "Create", "Recover"},
-	Snatch: {"patch"},
+// onlyAt limits some kinds to the operations at which they make a difference. Elsewhere they have no effect, or their
+// effect cannot be prevented: a resource that is replaced after it was observed, and before it is changed, is changed.
+// Only the external system could refuse that.
+var onlyAt = map[Kind][]string{
+	Absent:     {"Observe"},
+	Vanish:     {"Connect", "Observe", "Recover", "Create", "Update", "Delete"},
+	NameTaken:  {"Connect", "Observe", "Create", "Recover"},
+	DeleteRace: {"patch"},
 
-	LostTold: {"Create"},
+	LostReported: {"Create"},
 
 	AbsentLive:  {"Observe"},
 	Panics:      {"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect"},
 	PanicsAfter: {"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect"},
 }
 
-// Where faults are combined with others.
-type where int
+// pairing faults are combined with others.
+type pairing int
 
 const (
-	atReads where = 1 << iota
-	atWrites
+	pairedAtReads pairing = 1 << iota
+	pairedAtWrites
 
-	nowhereElse where = 0
+	neverPaired pairing = 0
 )
 
-func known(kind Kind) bool {
+func isKnown(kind Kind) bool {
 	for _, k := range kinds {
 		if k.kind == kind {
 			return true
@@ -96,30 +95,29 @@ func known(kind Kind) bool {
 	return doubted(kind)
 }
 
-// kindsAt returns the kinds of faults that make sense at an operation, or those of
-// them that are combined with others, with crashes on both sides if these are asked
-// for.
+// kindsAt returns the kinds of faults that make sense at an operation, or those of them that are combined with others;
+// with crashes before and after it if crashes is set.
 func kindsAt(o operation, combined, crashes bool) []variant {
 	var out []variant
 	for _, k := range kinds {
-		at := atReads
+		at := pairedAtReads
 		if o.mutates {
-			at = atWrites
+			at = pairedAtWrites
 		}
-		if at, limited := places[k.kind]; limited && !slices.Contains(at, o.name) {
+		if at, limited := onlyAt[k.kind]; limited && !slices.Contains(at, o.name) {
 			continue
 		}
-		read := k.read || lone(o, k.kind) && !o.cached()
+		read := k.read || rarelyPaired(o, k.kind) && !o.cached()
 		possible := o.external && k.remote || !o.external && (o.mutates && k.write || !o.mutates && read)
 		if possible && (!combined || k.pairs&at != 0 || crashes && k.kind == CrashAfter) {
 			out = append(out, variant{kind: k.kind})
 			if combined {
 				continue
 			}
-			for _, last := range others[k.kind] {
+			for _, last := range durations[k.kind] {
 				out = append(out, variant{kind: k.kind, last: last})
 			}
-			for n := 2; k.kind == LostTold && n <= len(toldErrors); n++ {
+			for n := 2; k.kind == LostReported && n <= len(reportedErrors); n++ {
 				out = append(out, variant{kind: k.kind, writes: n})
 			}
 		}
@@ -128,18 +126,18 @@ func kindsAt(o operation, combined, crashes bool) []variant {
 	return out
 }
 
-// A variant is a kind of fault, and how long it lasts, or how much it undoes.
+// A variant is a kind of fault with a duration, or with a number of writes that it undoes.
 type variant struct {
 	kind   Kind
 	last   time.Duration
 	writes int
 }
 
-// usual says whether it lasts as long, and undoes as much, as is usual.
+// usual says whether both are the usual ones.
 func (v variant) usual() bool { return v.last == 0 && v.writes == 0 }
 
-// How long faults last besides the usual.
-var others = map[Kind][]time.Duration{
+// durations has the durations besides the usual ones.
+var durations = map[Kind][]time.Duration{
 	Outage:      {50 * time.Millisecond, time.Second, 40 * time.Second, 2 * time.Minute, 15 * time.Minute},
 	Freeze:      {120 * time.Millisecond, time.Minute},
 	Crash:       {2 * time.Minute},
@@ -147,38 +145,37 @@ var others = map[Kind][]time.Duration{
 	ClockBack:   {time.Second, time.Hour},
 	ClockAhead:  {time.Hour},
 	ExternalOut: {time.Second, 10 * time.Minute},
-	Usurp:       {50 * time.Second},
+	LeaseLost:   {50 * time.Second},
 	Refusing:    {10 * time.Minute},
-	Squat:       {10 * time.Minute},
+	NameTaken:   {10 * time.Minute},
 }
 
-// A crash is what a process panics with when it dies. Only the boundary of the
-// process recovers from it.
+// A crash is the panic of a process that dies. Only the boundary of the process recovers from it.
 type crash struct{ process *process }
 
 // EndsProcess keeps the reconciler from recovering.
 func (crash) EndsProcess() {}
 
-// String is what a sink's caller says, who goes on, and has no effect any more.
+// String is printed by callers of sinks, which continue without an effect.
 func (crash) String() string { return "the process died" }
 
-// A clientPanic is what a client panics with. The reconciler makes an error of its call of it.
+// A clientPanic is the panic of a client. The reconciler turns it into an error of the call.
 type clientPanic string
 
-// panicked ends a pass as controller-runtime does if a panic comes to it.
+// panicked ends a pass as controller-runtime does after a panic.
 func (p *process) panicked(i *item, with clientPanic) {
 	err := errors.Errorf("panic: %s [recovered]", string(with))
 	p.queue.done(p.world.now(), i.key, i.priority, reconcile.Result{}, err)
-	p.world.violate("L3", "a panic of a client came to the queue: the object does not tell of it")
+	p.world.violate("L3", "a panic of a client reached the queue: the object does not report it")
 }
 
-// talks says whether the fault makes the external system say something.
-func (f Fault) talks() bool {
-	return slices.Contains([]Kind{Fail, Refuse, Throttle, Conflict, Lost, LostTold, Refusing, ExternalOut, Panics, PanicsAfter}, f.Kind)
+// leaksSecrets says whether errors of the external system contain secrets after the fault.
+func (f Fault) leaksSecrets() bool {
+	return slices.Contains([]Kind{Fail, Refuse, Throttle, Conflict, Lost, LostReported, Refusing, ExternalOut, Panics,
+		PanicsAfter}, f.Kind)
 }
 
-// before is what a fault does before an operation. If it answers in the
-// operation's place it returns true.
+// before injects a fault before an operation. If the fault answers in place of the operation it returns true.
 func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (bool, error) {
 	w.readsLate(f)
 	w.loses(p, o, f)
@@ -188,7 +185,7 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 	case Refuse:
 		return true, external.NotCreated(o.refusal(p))
 	case Throttle:
-		busy := kerrors.NewTooManyRequests("slow down: "+o.blab(p), 1)
+		busy := kerrors.NewTooManyRequests("slow down: "+o.leakyError(p), 1)
 		if o.external {
 			return true, external.Throttled("", 0, busy)
 		}
@@ -196,7 +193,7 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 		return true, busy
 	case Conflict:
 		if o.external {
-			return true, kerrors.NewConflict(schema.GroupResource{Resource: "things"}, "x", errors.New("changed meanwhile: "+o.blab(p)))
+			return true, o.conflict(p)
 		}
 		w.users.Touch()
 	case Absent:
@@ -216,7 +213,7 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 			w.apiGone = w.now()
 		}
 		w.apiBack = w.now().Add(f.duration())
-		w.unleased(p)
+		w.suspendLease(p)
 	case Refusing:
 		w.refuses = w.now().Add(f.duration())
 	case ExternalOut:
@@ -227,12 +224,12 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 		w.externalBack = w.now().Add(f.duration())
 	case Freeze:
 		p.cache.frozen = w.now().Add(f.duration())
-	case Usurp:
-		w.usurp(p, f)
-	case Vanish, Squat:
+	case LeaseLost:
+		w.loseLease(p, f)
+	case Vanish, NameTaken:
 		w.displace(o, f)
 	case Deaf:
-		return true, w.deafen(ctx, p, o, f)
+		return true, w.blockCall(ctx, p, o, f)
 	default:
 		return w.doubt(p, o, f)
 	}
@@ -240,19 +237,19 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 	return false, nil
 }
 
-// after is what a fault does after an operation.
+// after injects a fault after an operation, and returns the error of the operation.
 func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err error) error {
 	w.loses(p, o, f)
 	switch f.Kind { //nolint:exhaustive // the others do nothing afterwards
 	case Lost:
 		if err == nil {
-			w.losesUntold(o)
+			w.losesUnreported(o)
 
 			return o.lost(p)
 		}
-	case LostTold:
+	case LostReported:
 		if err == nil {
-			return o.lostTold(p, f)
+			return o.lostReported(p, f)
 		}
 	case UnservedAfter, UnservedForbiddenAfter:
 		if err == nil {
@@ -263,24 +260,24 @@ func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err
 
 		return ctx.Err()
 	case DeafAfter:
-		if late := w.deafen(ctx, p, o, f); err == nil && !o.external {
+		if late := w.blockCall(ctx, p, o, f); err == nil && !o.external {
 			return late
 		}
 	case PanicsAfter:
-		w.tells(p, o, "panicked", false)
-		panic(clientPanic(o.blab(p)))
+		w.recordAnswer(p, o, "panicked", false)
+		panic(clientPanic(o.leakyError(p)))
 	case CrashAfter, ClockBack, ClockAhead:
 		p.die(f)
 	case StopAfter:
 		p.stop(stopKind(o, f))
-	case Snatch:
-		w.snatch(p, o)
+	case DeleteRace:
+		w.raceDelete(p, o)
 	}
 
 	return err
 }
 
-// stopKind returns which kind of fault a process is asked to stop by.
+// stopKind returns the kind of fault that stops a process.
 func stopKind(o operation, f Fault) Kind {
 	if o.external {
 		return graceful
@@ -290,28 +287,35 @@ func stopKind(o operation, f Fault) Kind {
 }
 
 func isAfter(k Kind) bool {
-	return slices.Contains([]Kind{Lost, LostTold, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter, Snatch, PanicsAfter, DeafAfter, UnservedAfter, UnservedForbiddenAfter}, k)
+	return slices.Contains([]Kind{Lost, LostReported, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter, DeleteRace,
+		PanicsAfter, DeafAfter, UnservedAfter, UnservedForbiddenAfter}, k)
 }
 
-// lost is the error of an operation whose answer is lost. Where a reconciler takes an error of Create
-// that says neither for a failure, a client has to tell that something may have been created, as
-// check create-errors-tell of package conformance holds it to.
+// lost returns the error of an operation whose answer is lost. If the reconciler treats an error of Create as a failure
+// unless it says otherwise, the client has to say that something may have been created; check create-errors-tell of
+// package conformance verifies that.
 func (o operation) lost(p *process) error {
-	if o.name == "Create" && o.external && p.world.harbour == nil {
+	if o.name == "Create" && o.external && p.world.system == nil {
 		return external.MaybeCreated(o.failure(p))
 	}
 
 	return o.failure(p)
 }
 
-// failure is the error of an operation that nothing can be told from.
+// failure returns an error that does not say whether the operation had an effect.
 func (o operation) failure(p *process) error {
 	if o.external {
-		return errors.New("the external system failed: " + o.blab(p))
+		return errors.New("the external system failed: " + o.leakyError(p))
 	}
 
 	return kerrors.NewInternalError(errors.New("the API server failed, Authorization: Bearer " + canary))
 }
 
-// refusal is the error of a call that surely had no effect.
-func (o operation) refusal(p *process) error { return errors.New("refused: " + o.blab(p)) }
+// conflict returns the error of an external system that reports a conflict.
+func (o operation) conflict(p *process) error {
+	return kerrors.NewConflict(schema.GroupResource{Resource: "things"}, "x",
+		errors.New("changed meanwhile: "+o.leakyError(p)))
+}
+
+// refusal returns the error of a call that had no effect.
+func (o operation) refusal(p *process) error { return errors.New("refused: " + o.leakyError(p)) }

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// TestFaultsAtReads: a read that no cache answers may hang or be throttled, alone; what a cache
-// answers may not.
+// TestFaultsAtReads: a read that no cache answers may hang or be throttled; a read of a cache may not.
 func TestFaultsAtReads(t *testing.T) {
 	for op, want := range map[string]bool{"get": false, "live": true, "live:Namespace": true, "list": true} {
 		o := operation{name: op}
@@ -23,7 +22,7 @@ func TestFaultsAtReads(t *testing.T) {
 	}
 }
 
-// TestLengthsOfOutages: the API server is away for 50 ms, for minutes, and for what lies between.
+// TestLengthsOfOutages: the API server is unavailable for 50 ms, for minutes, and for times in between.
 func TestLengthsOfOutages(t *testing.T) {
 	var have []time.Duration
 	for _, v := range kindsAt(operation{name: "patch", mutates: true}, false, true) {
@@ -37,8 +36,7 @@ func TestLengthsOfOutages(t *testing.T) {
 	}
 }
 
-// TestTriples: three faults in the life of an object that is created do no harm, of the kinds
-// that lead elsewhere than others do.
+// TestTriples: three faults during a creation break nothing, of the kinds that lead to other states than the rest.
 func TestTriples(t *testing.T) {
 	three := 0
 	e := Explorer{
@@ -63,16 +61,15 @@ func TestTriples(t *testing.T) {
 	}
 }
 
-// TestReadsThatHang: a read that no cache answers and that hangs or is throttled does no harm, in any
-// scenario.
+// TestReadsThatHang: a read that no cache answers and that hangs or is throttled breaks nothing, in any scenario.
 func TestReadsThatHang(t *testing.T) {
 	tried := 0
 	for _, s := range scenarios {
 		for _, class := range Classes() {
-			if s.calm || s.long || !Has(s.name, class) {
+			if s.faultless || s.long || !Has(s.name, class) {
 				continue
 			}
-			for _, f := range stage(t, Schedule{Scenario: s.name, Class: class}, "").FaultsAt(uncached, nil) {
+			for _, f := range stage(t, Schedule{Scenario: s.name, Class: class}, "").FaultsAt(uncachedReads, nil) {
 				tried++
 				schedule := Schedule{Scenario: s.name, Class: class, Faults: []Fault{f}}
 				if r := stage(t, schedule, ""); len(r.Violations) > 0 {

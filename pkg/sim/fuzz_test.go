@@ -15,8 +15,10 @@ func FuzzParseSchedule(f *testing.F) {
 		f.Add(sim.Random(seed, 4).String())
 	}
 	for _, line := range []string{
-		"", " ", "create", "create/named", "create/named Create#1:crash(90s)", "create/named Create#+1:crash", "a/b c#1:outage(-5s)",
-		"create/named Create#1:crash(1s", "create/named Create#1:crash(1s))", "/ #1:fail", "a/b/c patch/status#2:lost", "a/b live:Secret#1:fail", "a/b x##1:fail",
+		"", " ", "create", "create/named", "create/named Create#1:crash(90s)", "create/named Create#+1:crash",
+		"a/b c#1:outage(-5s)",
+		"create/named Create#1:crash(1s", "create/named Create#1:crash(1s))", "/ #1:fail", "a/b/c patch/status#2:lost",
+		"a/b live:Secret#1:fail", "a/b x##1:fail",
 	} {
 		f.Add(line)
 	}

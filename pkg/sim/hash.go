@@ -8,14 +8,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A trail tells what has happened so far.
+// A trail has hashes of what has happened so far.
 type trail struct {
-	pass uint64 // what the passes that are under way were told
-	last uint64 // the last of it: to be told the same again is nothing new
+	pass uint64 // the answers to the passes in progress
+	last uint64 // the last answer: the same one again adds nothing
 
-	changes int // objects are those after so many
+	changes int // number of changes of the server when objects was read
 	objects []resource.Managed
-	looks   map[client.Object]uint64 // of objects as they were stored
+	hashes  map[client.Object]uint64 // of stored objects
 }
 
 var hashSeed = maphash.MakeSeed()

@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// A Violation is a broken promise.
+// A Violation is a broken property.
 type Violation struct {
 	Property string // a key of Properties
 	Text     string
@@ -23,44 +23,44 @@ type Violation struct {
 // Properties are what every schedule is checked for.
 var Properties = map[string]string{
 	"S1":  "there is at most one external resource for an object",
-	"S2":  "an external name that was learnt is neither lost nor replaced",
+	"S2":  "a known external name is neither lost nor replaced",
 	"S3":  "a create begins only when its intent is stored",
 	"S4":  "a create begins only when the finalizer is stored",
-	"S5":  "the finalizer goes only when the external resource is gone, or may stay",
+	"S5":  "the finalizer is removed only when the external resource is gone, or may stay",
 	"S6":  "nothing is changed or deleted that the object does not own",
-	"S7":  "nothing is changed outside for an object that is paused, or whose policy forbids it",
-	"S8":  "no clock that is wrong makes anything unsafe",
+	"S7":  "no external resource is changed for an object that is paused, or whose policy forbids it",
+	"S8":  "a wrong clock makes nothing unsafe",
 	"S9":  "an object does not inherit from another of its name",
-	"S10": "no secret is seen",
+	"S10": "no secret is emitted or stored in the object",
 	"S11": "nothing crosses a namespace that was not granted to it",
-	"S12": "no Secret of somebody else is written",
-	"S13": "a process that was replaced begins no change outside",
+	"S12": "no Secret of another owner is written",
+	"S13": "a process that was replaced begins no external change",
 	"S14": "an object is called ready only for the generation that was observed",
-	"S15": "a pass makes at most one change outside",
-	"S16": "what somebody else wrote on an object is not undone",
+	"S15": "a pass makes at most one external change",
+	"S16": "annotations of users and of other controllers are not undone",
 	"S17": "nothing is decided from a version older than what the process itself wrote",
-	"S18": "to observe changes nothing, and asks for no change",
+	"S18": "an observation changes nothing, and requests no change",
 	"S19": "a status is neither lost nor replaced by an older one",
 	"S20": "a paused object is left as it is",
-	"S21": "nothing is changed in a system in which the resource is not",
-	"S22": "what is guarded does not go with its namespace or its kind",
-	"S23": "the end is that of a run in which nothing went wrong",
-	"S24": "what a cache keeps is changed by nobody who reads it",
-	"S25": "what only Create tells is stored before anything else is asked, or is said to be lost",
-	"S26": "the finalizer of a predecessor goes only once ours is stored, or the external resource is gone",
-	"S27": "what a predecessor began to create, and nobody knows the result of, is not created again before a user says so",
-	"L1":  "an object becomes what was asked for, and stays so",
-	"L2":  "a deleted object goes, and its external resource with it",
-	"L3":  "nothing is stuck without a word, and what cannot be known has a way out",
+	"S21": "nothing is changed in a backend that does not have the resource",
+	"S22": "a guarded resource is not deleted with its namespace or its kind",
+	"S23": "a run ends in the state of the run without faults",
+	"S24": "cached objects are never mutated",
+	"S25": "connection details that only Create returns are stored before any other request, or reported as lost",
+	"S26": "the finalizer of a predecessor is removed only once ours is stored, or the external resource is gone",
+	"S27": "a creation of a predecessor without a known result is not repeated before a user decides",
+	"L1":  "an object reaches its desired state, and stays in it",
+	"L2":  "a deleted object is removed, and its external resource with it",
+	"L3":  "every blocked object reports why, and how to unblock it",
 	"L4":  "nothing is written when nothing changes",
-	"L5":  "failures do not make it busy",
-	"L6":  "users are served first, and nobody waits for ever",
-	"L7":  "what is away is not asked again and again, and no process ends for it",
-	"L8":  "nothing is kept of objects that are gone",
+	"L5":  "failures do not lead to a hot loop",
+	"L6":  "changes of users are reconciled first, and no object waits forever",
+	"L7":  "an unavailable system is called seldom, and no process ends because of it",
+	"L8":  "nothing is retained of objects that are gone",
 }
 
 func (w *World) violate(property, text string) {
-	if w.course.joined {
+	if w.exploration.joined {
 		return // what is judged now means nothing
 	}
 	for _, v := range w.violation {
@@ -70,11 +70,11 @@ func (w *World) violate(property, text string) {
 	}
 	w.violation = append(w.violation, Violation{property, text})
 	if w.verbose {
-		w.told.lines = append(w.told.lines, fmt.Sprintf("%10s      VIOLATION of %s: %s", w.since(), property, text))
+		w.sinks.lines = append(w.sinks.lines, fmt.Sprintf("%10s      VIOLATION of %s: %s", w.since(), property, text))
 	}
 }
 
-// stored returns the object that mg is, as it is stored now, or nil.
+// stored returns the stored version of mg, or nil.
 func (w *World) stored(mg resource.Managed) resource.Managed {
 	o, ok := w.server.Stored(w.config.gvk(), keyOf(mg)).(resource.Managed)
 	if !ok || o.GetUID() != mg.GetUID() {
@@ -84,7 +84,7 @@ func (w *World) stored(mg resource.Managed) resource.Managed {
 	return o
 }
 
-// base returns the version of the object that a call is made from.
+// base returns the version of the object that a call was made from.
 func (w *World) base(mg resource.Managed) client.Object {
 	changes := w.server.Changes(0)
 	for i := len(changes) - 1; i >= 0; i-- {
@@ -96,9 +96,9 @@ func (w *World) base(mg resource.Managed) client.Object {
 	return nil
 }
 
-// forejudge judges an operation that is about to have its effect.
-func (w *World) forejudge(p *process, o operation) {
-	w.forejudgeRequest(p, o)
+// checkBefore judges an operation that is about to have its effect.
+func (w *World) checkBefore(p *process, o operation) {
+	w.checkRequestBefore(p, o)
 	if !o.external || !o.mutates {
 		return
 	}
@@ -108,29 +108,30 @@ func (w *World) forejudge(p *process, o operation) {
 	if renewed := p.renewed.Load(); renewed != nil && !p.excused && w.now().After(renewed.Add(renewDeadline)) {
 		w.violate("S13", o.name+" begun by a process whose lease is over")
 	}
-	if p.mutations[keyOf(o.mg)]++; p.mutations[keyOf(o.mg)] > 1 && !(o.name == "Delete" && w.unkept(o.mg)) {
+	if p.mutations[keyOf(o.mg)]++; p.mutations[keyOf(o.mg)] > 1 &&
+		!(o.name == "Delete" && w.lostInSpiteOfFinalizer(o.mg)) {
 		w.violate("S15", o.name+" after another change in the same pass")
 	}
 	if o.name == "Create" && !p.excused {
 		w.creates[keyOf(o.mg)]++
 	}
-	if w.repeats() {
+	if w.judgedBefore() {
 		return
 	}
-	w.forejudgePolicy(o)
+	w.checkPolicyBefore(o)
 	switch {
 	case p.excused: // it was under way when the world went on without the process
 	case o.name == "Create":
-		w.forejudgeCreate(p, o)
+		w.checkBeforeCreate(p, o)
 	default:
-		w.forejudgeOwner(o)
+		w.checkOwnerBefore(o)
 	}
 }
 
-func (w *World) forejudgeCreate(p *process, o operation) {
+func (w *World) checkBeforeCreate(p *process, o operation) {
 	w.callers[o.mg.GetUID()] = p.number
 	now := w.outdates(p, o.mg, w.storedFor(p, o.mg))
-	if now == nil && w.snatched[o.mg.GetUID()] {
+	if now == nil && w.raceDeleted[o.mg.GetUID()] {
 		return // its finalizer was stored
 	}
 	if now == nil || !isHeld(now) {
@@ -138,26 +139,27 @@ func (w *World) forejudgeCreate(p *process, o operation) {
 
 		return
 	}
-	if w.outside.Traits().Named {
+	if w.external.Traits().Named {
 		return
 	}
-	w.forejudgeRepeat(now)
+	w.checkRepeatBefore(now)
 	attempt := recordOf(now)
 	if !isPending(now) || attempt != recordOf(o.mg) {
 		w.violate("S3", "Create of an attempt that is not the one that is stored")
 	}
 }
 
-func (w *World) forejudgePolicy(o operation) {
+func (w *World) checkPolicyBefore(o operation) {
 	base := w.base(o.mg)
 	if base == nil {
 		return
 	}
-	if w.astray(base.(resource.Managed)) { //nolint:forcetypeassert // of the kind
+	if w.astray(base.(resource.Managed)) {
 		w.violate("S21", o.name+" in a system in which the resource is not")
 	}
-	if since := base.GetDeletionTimestamp(); o.name == "Delete" && !w.evicted.IsZero() && since != nil && !since.Time.Before(w.evicted.Truncate(time.Second)) {
-		w.violate("S22", "Delete of what is to stay when the namespace or the kind goes")
+	if since := base.GetDeletionTimestamp(); o.name == "Delete" && !w.evicted.IsZero() && since != nil &&
+		!since.Time.Before(w.evicted.Truncate(time.Second)) {
+		w.violate("S22", "Delete of a resource that has to stay when the namespace or the kind is deleted")
 	}
 	switch {
 	case isPaused(base):
@@ -167,13 +169,14 @@ func (w *World) forejudgePolicy(o operation) {
 	}
 }
 
-func (w *World) forejudgeOwner(o operation) {
-	of, exists := w.outside.MadeFor(o.mg)
-	if !exists || of == o.mg.GetUID() || of != somebody && w.users.adopted[o.mg.GetUID()] || of == somebody && o.name == "Delete" && w.misled.excuses(o.mg.GetUID(), whatever) {
+func (w *World) checkOwnerBefore(o operation) {
+	of, exists := w.external.MadeFor(o.mg)
+	if !exists || of == o.mg.GetUID() || of != otherOwner && w.users.adopted[o.mg.GetUID()] || of == otherOwner &&
+		o.name == "Delete" && w.misled.excuses(o.mg.GetUID(), anyExemption) {
 		return
 	}
 	property := "S6"
-	if of != "" && of != somebody {
+	if of != "" && of != otherOwner {
 		property = "S9"
 	}
 	w.violate(property, fmt.Sprintf("%s of a resource that was made for %q, by %q", o.name, of, o.mg.GetUID()))
@@ -197,14 +200,14 @@ func (w *World) judge(p *process, o operation) {
 			continue
 		}
 		// objects of the kind are managed
-		now := c.Object.(resource.Managed) //nolint:forcetypeassert // see above
+		now := c.Object.(resource.Managed)
 		if c.Old != nil {
 			w.unlocks(p, c.Old, now)
 			w.judgeWrite(p, c, now)
 			w.judgeStatus(p, c)
 			w.judgeTheirFinalizer(c, now)
 		}
-		if !w.repeats() {
+		if !w.judgedBefore() {
 			w.judgeChange(p, o, c)
 		}
 		if c.Type == apiserver.Deleted {
@@ -213,11 +216,11 @@ func (w *World) judge(p *process, o operation) {
 	}
 }
 
-// judgeChange judges what a write tells by itself.
+// judgeChange judges a write by its content.
 func (w *World) judgeChange(p *process, o operation, c apiserver.Change) {
 	if c.Old != nil {
 		w.judgeAnnotations(c)
-		w.judgeMeant(p, c)
+		w.judgeTarget(p, c)
 		w.judgePause(p, o, c)
 	}
 	w.judgeSecrets(c)
@@ -234,7 +237,7 @@ func (w *World) judgeOther(c apiserver.Change) {
 			return
 		}
 	}
-	w.violate("S12", fmt.Sprintf("the %s %s of somebody else was written", c.Kind.Kind, c.Key.Name))
+	w.violate("S12", fmt.Sprintf("the %s %s of another owner was written", c.Kind.Kind, c.Key.Name))
 }
 
 func (w *World) judgeExternal(p *process, o operation) {
@@ -244,7 +247,7 @@ func (w *World) judgeExternal(p *process, o operation) {
 	if now := w.stored(o.mg); o.name == "Delete" && p.outdated && now != nil && !isDeleted(now) {
 		w.undeleted.add(Rewound, o.mg)
 	}
-	if w.repeats() {
+	if w.judgedBefore() {
 		return
 	}
 	if n := w.tooMany(o.mg.GetUID()); n > 0 {
@@ -252,29 +255,29 @@ func (w *World) judgeExternal(p *process, o operation) {
 	}
 }
 
-// tooMany returns how many resources an object has, if those are more than it may have: one, and one that its user
-// left when he gave it the name of another, which was taken away and made again.
+// tooMany returns how many resources an object has if it may not have so many. It may have one, and one that its user
+// left by naming another resource which was then deleted and created again.
 func (w *World) tooMany(of types.UID) int {
-	live := w.outside.Of(of)
+	live := w.external.Of(of)
 	if len(live) <= 1 {
 		return 0
 	}
 	switch rest := len(w.unexcused(of)); {
-	case rest <= 1, rest == 2 && w.users.left[of] && (w.lostName(of) || w.undeleted.excuses(of, whatever)):
+	case rest <= 1, rest == 2 && w.users.left[of] && (w.lostName(of) || w.undeleted.excuses(of, anyExemption)):
 		return 0
 	default:
 		return len(live)
 	}
 }
 
-// lostName says whether others took away what an object stands for, or stood for under another name.
+// lostName says whether the resource under a present or former name of an object was removed out of band.
 func (w *World) lostName(of types.UID) bool {
 	return slices.ContainsFunc(w.server.Changes(0), func(c apiserver.Change) bool {
 		return c.Object.GetUID() == of && w.vacated[externalName(c.Object)]
 	})
 }
 
-// asClock names the property that is broken when clocks were wrong before.
+// asClock returns the property that is violated: S8 if a clock was wrong.
 func (w *World) asClock(property string) string {
 	for _, p := range w.processes {
 		if p.clock.by != 0 {
@@ -285,9 +288,10 @@ func (w *World) asClock(property string) string {
 	return property
 }
 
-// lostNames says whether one of the objects has, or had, the name of what others took away.
+// lostNames says whether that is so for any object.
 func (w *World) lostNames() bool {
-	return len(w.vacated) > 0 && slices.ContainsFunc(w.objects(), func(mg resource.Managed) bool { return w.lostName(mg.GetUID()) })
+	return len(w.vacated) > 0 &&
+		slices.ContainsFunc(w.objects(), func(mg resource.Managed) bool { return w.lostName(mg.GetUID()) })
 }
 
 func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed) {
@@ -300,22 +304,23 @@ func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed)
 		p.observed[now.GetUID()] = now.GetGeneration() // what it filled in itself was observed
 	}
 	was, is := conditionOf(c.Old, "Ready"), conditionOf(now, "Ready")
-	if is.Status == "True" && (was.Status != "True" || was.ObservedGeneration != is.ObservedGeneration) && p.observed[now.GetUID()] < is.ObservedGeneration && !w.noLock(p, now) {
-		w.violate("S14", fmt.Sprintf("ready for generation %d, but %d was observed", is.ObservedGeneration, p.observed[now.GetUID()]))
+	if is.Status == "True" && (was.Status != "True" || was.ObservedGeneration != is.ObservedGeneration) &&
+		p.observed[now.GetUID()] < is.ObservedGeneration && !w.noLock(p, now) {
+		w.violate("S14", fmt.Sprintf("ready for generation %d, but %d was observed", is.ObservedGeneration,
+			p.observed[now.GetUID()]))
 	}
 }
 
-// judgeSecrets looks at what was written to an object but for its spec, which is
-// its user's.
+// judgeSecrets judges that a written object shows no secret, except in its spec, which the user writes.
 func (w *World) judgeSecrets(c apiserver.Change) {
 	for _, part := range []string{"metadata", "status"} {
-		if at := w.shownIn(c.Image[part], part); at != "" {
+		if at := w.secretPath(c.Image[part], part); at != "" {
 			w.violate("S10", "the object shows a secret in "+at)
 		}
 	}
 }
 
-func (w *World) secret(text string) bool {
+func (w *World) isSecret(text string) bool {
 	if len(text) < w.shortest {
 		return false
 	}
@@ -331,7 +336,7 @@ func (w *World) hide(text string) string {
 	return text
 }
 
-// judgeGone judges that the provider let an object go.
+// judgeGone judges that the provider removed the finalizer of an object.
 func (w *World) judgeGone(mg resource.Managed) {
 	w.gone[mg.GetUID()] = true
 	if !allows(mg, toDelete) || w.mayStay(mg.GetUID()) {
@@ -340,7 +345,7 @@ func (w *World) judgeGone(mg resource.Managed) {
 		return
 	}
 	if live := w.unexcused(mg.GetUID()); len(live) > 0 {
-		w.violate("S5", fmt.Sprintf("%s went, and its resource %s stays", mg.GetUID(), live[0]))
+		w.violate("S5", fmt.Sprintf("%s is gone, and its resource %s stays", mg.GetUID(), live[0]))
 	}
 }
 

@@ -13,9 +13,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// forejudgeRequest judges a request to the API server, or a read of the cache, that
-// is about to be answered.
-func (w *World) forejudgeRequest(p *process, o operation) {
+// checkRequestBefore judges a request to the API server, or a read of the cache, before its answer.
+func (w *World) checkRequestBefore(p *process, o operation) {
 	if o.external || o.kind.Empty() {
 		return
 	}
@@ -25,14 +24,14 @@ func (w *World) forejudgeRequest(p *process, o operation) {
 			w.violate("S18", o.name+" in the middle of an observation")
 		}
 	}
-	if !w.repeats() && !w.mayAsk(p, o.kind, o.key.Namespace) {
-		w.violate("S11", fmt.Sprintf("%s of %s in namespace %q, for an object of another", o.name, o.kind.Kind, o.key.Namespace))
+	if !w.judgedBefore() && !w.mayAsk(p, o.kind, o.key.Namespace) {
+		w.violate("S11", fmt.Sprintf("%s of %s in namespace %q, for an object of another", o.name, o.kind.Kind,
+			o.key.Namespace))
 	}
 }
 
-// mayAsk says whether a process may ask for objects of a kind in a namespace:
-// there is an object at work in it, or one that names it. Secrets are read for the
-// objects of their namespace alone.
+// mayAsk says whether a process may request objects of a kind in a namespace: it reconciles an object in that
+// namespace, or one that refers to it. Secrets are read only in the namespace of the object.
 func (w *World) mayAsk(p *process, kind schema.GroupVersionKind, namespace string) bool {
 	if w.cluster(kind) || p.leaving && kind == w.config.gvk() {
 		return true
@@ -50,20 +49,20 @@ func (w *World) cluster(kind schema.GroupVersionKind) bool {
 	return slices.Contains([]string{"Namespace", "CustomResourceDefinition"}, kind.Kind)
 }
 
-// judgeStatus judges that a write keeps what others put into the status, and what
-// was observed later than what it says.
+// judgeStatus judges that a write keeps the conditions of other controllers, and does not replace a later observation.
 func (w *World) judgeStatus(p *process, c apiserver.Change) {
 	before, after := statusOf(c.Old), statusOf(c.Object)
 	for _, was := range before {
 		if ourTypes[was.Type] {
 			continue
 		}
-		if !slices.ContainsFunc(after, func(is commonv1.Condition) bool { return unchanged(was, is) }) && !w.noLock(p, asManaged(c.Object)) {
-			w.violate("S19", fmt.Sprintf("the condition %s of somebody else was lost or changed", was.Type))
+		if !slices.ContainsFunc(after, func(is commonv1.Condition) bool { return unchanged(was, is) }) &&
+			!w.noLock(p, asManaged(c.Object)) {
+			w.violate("S19", fmt.Sprintf("the condition %s of another controller was lost or changed", was.Type))
 		}
 	}
 	// objects of the kind are managed
-	now, old := c.Object.(resource.Managed), c.Old.(resource.Managed) //nolint:forcetypeassert // see above
+	now, old := c.Object.(resource.Managed), c.Old.(resource.Managed)
 	is, _ := observedGeneration(now)
 	if was, _ := observedGeneration(old); is < was && was <= old.GetGeneration() && !w.noLock(p, now) {
 		w.violate("S19", fmt.Sprintf("observed generation %d was replaced by %d", was, is))
@@ -72,9 +71,10 @@ func (w *World) judgeStatus(p *process, c apiserver.Change) {
 	if ready.Status == wasReady.Status && ready.Reason == wasReady.Reason {
 		return
 	}
-	seen := p.looked[now.GetUID()]
+	seen := p.observations[now.GetUID()]
 	if seen > 0 && seen < w.shown[now.GetUID()] && !w.noLock(p, now) {
-		w.violate("S19", fmt.Sprintf("Ready was %s (%s) and became %s (%s), which was observed earlier", wasReady.Status, wasReady.Reason, ready.Status, ready.Reason))
+		w.violate("S19", fmt.Sprintf("Ready was %s (%s) and became %s (%s), which was observed earlier", wasReady.Status,
+			wasReady.Reason, ready.Status, ready.Reason))
 	}
 	w.shown[now.GetUID()] = max(seen, w.shown[now.GetUID()])
 }
@@ -85,20 +85,18 @@ func asManaged(o any) resource.Managed {
 	return mg
 }
 
-// judgePause judges that nothing but the status of a paused object is written, what a
-// call told that had begun before, and what is put back of a creation: by a process that ends
-// after a restore, and after a replace.
+// judgePause judges that only the status of a paused object is written, the result of a call that began before the
+// pause, and the restored record of a creation: by a process that ends after a restore, and after a replace.
 func (w *World) judgePause(p *process, o operation, c apiserver.Change) {
 	old := asManaged(c.Old)
 	now := asManaged(c.Object)
 	writesBack := p.leaving && (attemptOf(old) != attemptOf(now) || !isHeld(old) && isHeld(now))
-	if o.name == "patch" && isPaused(old) && !p.tried[c.Key] && !writesBack && !w.putsBack(old, now) {
+	if o.name == "patch" && isPaused(old) && !p.attempted[c.Key] && !writesBack && !w.putsBack(old, now) {
 		w.violate("S20", "the object was written while it was paused")
 	}
 }
 
-// putsBack says whether a write puts back annotations that a replace has taken from an object, of the attempt that it
-// had.
+// putsBack says whether a write restores annotations of the attempt that a replace has removed.
 func (w *World) putsBack(old, now resource.Managed) bool {
 	s, stripped := w.strips[now.GetUID()]
 
@@ -106,8 +104,7 @@ func (w *World) putsBack(old, now resource.Managed) bool {
 		(attemptOf(now) == attemptOf(s.before) || attemptOf(now) == attemptOf(s.last))
 }
 
-// judgeAway judges that an external system that is away is left alone, as long as
-// its users do nothing.
+// judgeAway judges that an unavailable external system is called seldom, as long as its users do nothing.
 func (w *World) judgeAway(o operation) {
 	if o.mg == nil || w.users.acted {
 		return
@@ -116,6 +113,7 @@ func (w *World) judgeAway(o operation) {
 	w.denied[key]++
 	away := w.now().Sub(w.externalGone)
 	if most := 8*len(w.processes) + int(2*away.Minutes()); w.denied[key] > most {
-		w.violate("L7", fmt.Sprintf("%d calls for %s of a system that is away since %s", w.denied[key], key.Name, away))
+		w.violate("L7", fmt.Sprintf("%d calls for %s of a system that is unavailable since %s", w.denied[key], key.Name,
+			away))
 	}
 }

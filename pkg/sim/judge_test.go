@@ -20,16 +20,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 )
 
-// A hand is what a broken reconciler works with.
+// A hand has what a broken reconciler works with.
 type hand struct {
 	*World
 
 	p    *process
 	c    client.Client
-	b    *berth.Berth
+	b    *bucket.Bucket
 	x    managed.ExternalClient
 	pass int
 }
@@ -42,26 +42,27 @@ func (h *hand) status(ctx context.Context, body string) {
 	_ = h.c.Status().Patch(ctx, h.b, client.RawPatch(types.MergePatchType, []byte(body)))
 }
 
-// intend stores a finalizer and the mark of an attempt.
+// intend stores a finalizer and the annotation of an attempt.
 func (h *hand) intend(ctx context.Context) {
 	h.patch(ctx, fmt.Sprintf(`{"metadata":{"finalizers":[%q],"annotations":{%q:"2000-01-01T00:00:00Z",%q:"a"}}}`,
 		managed.FinalizerName, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt))
 }
 
-// ready tells that all is well.
+// ready reports that the object is ready.
 func (h *hand) ready(ctx context.Context) {
 	c := commonv1.Available()
-	h.status(ctx, fmt.Sprintf(`{"status":{"id":%q,"length":%d,"observedGeneration":%d,"conditions":[
+	h.status(ctx, fmt.Sprintf(`{"status":{"id":%q,"size":%d,"observedGeneration":%d,"conditions":[
 		{"type":"Ready","status":"True","reason":%q,"observedGeneration":%d,"lastTransitionTime":"2000-01-01T00:00:00Z"},
 		{"type":"Synced","status":"True","reason":"ReconcileSuccess","lastTransitionTime":"2000-01-01T00:00:00Z"}]}}`,
-		meta.GetExternalName(h.b), h.b.Spec.Length, h.b.Generation, c.Reason, h.b.Generation))
+		meta.GetExternalName(h.b), h.b.Spec.Size, h.b.Generation, c.Reason, h.b.Generation))
 }
 
 func (h *hand) name(ctx context.Context) {
-	h.patch(ctx, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, meta.AnnotationKeyExternalName, meta.GetExternalName(h.b)))
+	h.patch(ctx, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, meta.AnnotationKeyExternalName,
+		meta.GetExternalName(h.b)))
 }
 
-// well makes what is asked for, as it should be done.
+// well creates the resource correctly.
 func (h *hand) well(ctx context.Context) {
 	if meta.GetExternalName(h.b) == "" {
 		h.intend(ctx)
@@ -76,7 +77,7 @@ func (h *hand) well(ctx context.Context) {
 	}
 }
 
-// Every judge, and a reconciler that it condemns.
+// broken has, for every judge, a reconciler that violates its property.
 var broken = map[string]struct {
 	reason   string
 	scenario string
@@ -86,33 +87,38 @@ var broken = map[string]struct {
 	again    time.Duration
 	hoards   bool
 }{
-	"S1": {reason: "creates again in each pass", scenario: "create", class: "opaque", do: func(h *hand, ctx context.Context) {
-		h.intend(ctx)
-		_ = h.x.Create(ctx, h.b)
-	}},
-	"S2": {reason: "gives the object another name", scenario: "create", class: "opaque", do: func(h *hand, ctx context.Context) {
-		meta.SetExternalName(h.b, fmt.Sprint("name-", h.pass))
-		h.name(ctx)
-	}},
-	"S3": {reason: "stores the finalizer, and no intent", scenario: "create", class: "opaque", do: func(h *hand, ctx context.Context) {
-		h.patch(ctx, fmt.Sprintf(`{"metadata":{"finalizers":[%q]}}`, managed.FinalizerName))
-		_ = h.x.Create(ctx, h.b)
-	}},
+	"S1": {reason: "creates again in each pass", scenario: "create", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
+			h.intend(ctx)
+			_ = h.x.Create(ctx, h.b)
+		}},
+	"S2": {reason: "gives the object another name", scenario: "create", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
+			meta.SetExternalName(h.b, fmt.Sprint("name-", h.pass))
+			h.name(ctx)
+		}},
+	"S3": {reason: "stores the finalizer, and no intent", scenario: "create", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
+			h.patch(ctx, fmt.Sprintf(`{"metadata":{"finalizers":[%q]}}`, managed.FinalizerName))
+			_ = h.x.Create(ctx, h.b)
+		}},
 	"S4": {reason: "creates first", scenario: "create", class: "named", do: func(h *hand, ctx context.Context) {
 		meta.SetExternalName(h.b, h.b.Name)
 		_ = h.x.Create(ctx, h.b)
 	}},
-	"S5": {reason: "lets go what it did not delete", scenario: "delete", class: "opaque", do: func(h *hand, ctx context.Context) {
-		h.well(ctx)
-		if meta.WasDeleted(h.b) {
-			h.patch(ctx, `{"metadata":{"finalizers":[]}}`)
-		}
-	}},
-	"S6": {reason: "changes what nobody gave it", scenario: "create", class: "opaque", do: func(h *hand, ctx context.Context) {
-		h.harbour.put(place{ID: "old"})
-		meta.SetExternalName(h.b, "old")
-		_ = h.x.Update(ctx, h.b)
-	}},
+	"S5": {reason: "lets go what it did not delete", scenario: "delete", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
+			h.well(ctx)
+			if meta.WasDeleted(h.b) {
+				h.patch(ctx, `{"metadata":{"finalizers":[]}}`)
+			}
+		}},
+	"S6": {reason: "changes a resource without an owner", scenario: "create", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
+			h.system.add(extResource{ID: "old"})
+			meta.SetExternalName(h.b, "old")
+			_ = h.x.Update(ctx, h.b)
+		}},
 	"S7": {reason: "does not look whether the object is paused", scenario: "pause", class: "opaque", do: (*hand).well},
 	"S8": {
 		reason: "creates again when the clock says so", scenario: "create", class: "opaque",
@@ -125,21 +131,24 @@ var broken = map[string]struct {
 			h.well(ctx)
 		},
 	},
-	"S9": {reason: "changes what a predecessor left", scenario: "create", class: "opaque", do: func(h *hand, ctx context.Context) {
-		h.harbour.put(place{ID: "old", For: "a predecessor"})
-		meta.SetExternalName(h.b, "old")
-		_ = h.x.Update(ctx, h.b)
-	}},
-	"S10": {reason: "tells the error as it is", scenario: "create", class: "opaque", do: func(h *hand, _ context.Context) {
-		h.told.Event(h.b, event.Normal("Created", "with password "+canary))
-	}},
-	"S12": {reason: "writes whatever Secret has the name", scenario: "publish-taken", class: "opaque", do: func(h *hand, ctx context.Context) {
-		h.well(ctx)
-		h.overwrite(ctx)
-	}},
+	"S9": {reason: "changes what a predecessor left", scenario: "create", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
+			h.system.add(extResource{ID: "old", For: "a predecessor"})
+			meta.SetExternalName(h.b, "old")
+			_ = h.x.Update(ctx, h.b)
+		}},
+	"S10": {reason: "emits the error unredacted", scenario: "create", class: "opaque",
+		do: func(h *hand, _ context.Context) {
+			h.sinks.Event(h.b, event.Normal("Created", "with password "+canary))
+		}},
+	"S12": {reason: "writes whatever Secret has the name", scenario: "publish-taken", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
+			h.well(ctx)
+			h.overwrite(ctx)
+		}},
 	"S13": {
 		reason: "does not ask whether it is still the leader", scenario: "create", class: "opaque",
-		faults: []Fault{{Op: "Connect", N: 1, Kind: Usurp}},
+		faults: []Fault{{Op: "Connect", N: 1, Kind: LeaseLost}},
 		do:     func(h *hand, ctx context.Context) { h.well(context.WithoutCancel(ctx)) },
 	},
 	"S14": {reason: "calls ready what it did not look at", scenario: "create", class: "opaque", do: (*hand).ready},
@@ -147,90 +156,112 @@ var broken = map[string]struct {
 		h.well(ctx)
 		_ = h.x.Update(ctx, h.b)
 	}},
-	"S16": {reason: "writes annotations as it read them", scenario: "create", class: "opaque", do: func(h *hand, ctx context.Context) {
-		h.users.Touch()
-		h.patch(ctx, `{"metadata":{"annotations":{"example.com/touched":"0"}}}`)
-	}},
-	"S17": {reason: "goes on with what it read before it wrote", scenario: "create", class: "opaque", do: func(h *hand, ctx context.Context) {
-		before := h.b.DeepCopyObject().(*berth.Berth) //nolint:forcetypeassert // a copy has the type of its original
-		h.intend(ctx)
-		_, _ = h.x.Observe(ctx, before)
-	}},
-	"S25": {reason: "creates although the Secret for what Create tells is somebody else's", scenario: "create-tells-taken", class: "opaque", do: func(h *hand, ctx context.Context) {
-		h.intend(ctx)
-		_ = h.x.Create(ctx, h.b)
-	}},
-	"S25 of a look": {reason: "looks before it stores what Create told", scenario: "create-tells", class: "opaque", do: (*hand).well},
-	"S26": {reason: "takes the finalizer of a predecessor away first", scenario: "predecessor", class: "opaque", do: func(h *hand, ctx context.Context) {
-		h.patch(ctx, `{"metadata":{"finalizers":[]}}`)
-	}},
-	"S26 in deletion": {reason: "lets go what a predecessor has made", scenario: "predecessor-deleted", class: "named", do: func(h *hand, ctx context.Context) {
-		h.patch(ctx, `{"metadata":{"finalizers":[]}}`)
-	}},
-	"S27":                               {reason: "does not ask what a predecessor began", scenario: "predecessor-pending", class: "token", do: (*hand).well},
-	"S1 of a predecessor with our keys": {reason: "does not ask what provider-runtime began", scenario: "predecessor-krateo-pending", class: "token", do: (*hand).well},
-	"S7 of a predecessor's pause": {reason: "knows no pause but its own", scenario: "predecessor-paused", class: "opaque", do: func(h *hand, ctx context.Context) {
-		meta.SetExternalName(h.b, "old")
-		h.well(ctx)
-	}},
-	"S20 of a predecessor's pause": {reason: "takes over the name while the object is paused", scenario: "predecessor-paused", class: "opaque", do: func(h *hand, ctx context.Context) {
-		meta.SetExternalName(h.b, "old")
-		h.name(ctx)
-	}},
+	"S16": {reason: "writes annotations as it read them", scenario: "create", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
+			h.users.Touch()
+			h.patch(ctx, `{"metadata":{"annotations":{"example.com/touched":"0"}}}`)
+		}},
+	"S17": {reason: "goes on with what it read before it wrote", scenario: "create", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
+			before := h.b.DeepCopyObject().(*bucket.Bucket)
+			h.intend(ctx)
+			_, _ = h.x.Observe(ctx, before)
+		}},
+	"S25": {reason: "creates although the Secret for the details has another owner", scenario: "create-tells-taken",
+		class: "opaque", do: func(h *hand, ctx context.Context) {
+			h.intend(ctx)
+			_ = h.x.Create(ctx, h.b)
+		}},
+	"S25 of an observation": {reason: "observes before it stores the details of Create", scenario: "create-tells",
+		class: "opaque",
+		do:    (*hand).well},
+	"S26": {reason: "takes the finalizer of a predecessor away first", scenario: "predecessor", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
+			h.patch(ctx, `{"metadata":{"finalizers":[]}}`)
+		}},
+	"S26 in deletion": {reason: "lets go what a predecessor has made", scenario: "predecessor-deleted", class: "named",
+		do: func(h *hand, ctx context.Context) {
+			h.patch(ctx, `{"metadata":{"finalizers":[]}}`)
+		}},
+	"S27": {reason: "does not ask what a predecessor began", scenario: "predecessor-pending",
+		class: "token", do: (*hand).well},
+	"S1 of a predecessor with our keys": {reason: "does not ask what provider-runtime began",
+		scenario: "predecessor-krateo-pending", class: "token", do: (*hand).well},
+	"S7 of a predecessor's pause": {reason: "knows no pause but its own", scenario: "predecessor-paused", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
+			meta.SetExternalName(h.b, "old")
+			h.well(ctx)
+		}},
+	"S20 of a predecessor's pause": {reason: "takes over the name while the object is paused",
+		scenario: "predecessor-paused", class: "opaque", do: func(h *hand, ctx context.Context) {
+			meta.SetExternalName(h.b, "old")
+			h.name(ctx)
+		}},
 	"L1": {reason: "does nothing", scenario: "create", class: "opaque", do: func(*hand, context.Context) {}},
 	"L2": {reason: "never lets go", scenario: "delete", class: "opaque", do: (*hand).well},
-	"L3": {reason: "waits for a human without need", scenario: "create", class: "named", do: func(h *hand, ctx context.Context) {
-		h.status(ctx, `{"status":{"conditions":[{"type":"Synced","status":"False","reason":"CreationUnresolved","lastTransitionTime":"2000-01-01T00:00:00Z"}]}}`)
-	}},
+	"L3": {reason: "waits for a human without need", scenario: "create", class: "named",
+		do: func(h *hand, ctx context.Context) {
+			h.status(ctx,
+				`{"status":{"conditions":[{"type":"Synced","status":"False","reason":"CreationUnresolved",`+
+					`"lastTransitionTime":"2000-01-01T00:00:00Z"}]}}`)
+		}},
 	"L4": {reason: "writes in each pass", scenario: "create", class: "opaque", do: func(h *hand, ctx context.Context) {
 		h.well(ctx)
 		h.status(ctx, fmt.Sprintf(`{"status":{"lastHandledReconcileAt":"%d"}}`, h.pass))
 	}},
-	"S11": {reason: "reads a Secret of another namespace", scenario: "create", class: "opaque", do: func(h *hand, ctx context.Context) {
-		h.well(ctx)
-		_ = h.c.Get(ctx, client.ObjectKey{Namespace: "other", Name: "credentials"}, &corev1.Secret{})
-	}},
-	"S18": {reason: "writes what it observes", scenario: "create", class: "opaque", do: func(h *hand, ctx context.Context) {
-		h.well(ctx)
-		if x, err := (&seam{of: scribbler{h}, process: h.p}).Connect(ctx, h.b); err == nil {
-			_, _ = x.Observe(ctx, h.b)
-		}
-	}},
+	"S11": {reason: "reads a Secret of another namespace", scenario: "create", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
+			h.well(ctx)
+			_ = h.c.Get(ctx, client.ObjectKey{Namespace: "other", Name: "credentials"}, &corev1.Secret{})
+		}},
+	"S18": {reason: "writes what it observes", scenario: "create", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
+			h.well(ctx)
+			if x, err := (&seam{of: scribbler{h}, process: h.p}).Connect(ctx, h.b); err == nil {
+				_, _ = x.Observe(ctx, h.b)
+			}
+		}},
 	"S19": {
-		reason: "replaces all conditions", scenario: "update", class: "opaque", faults: []Fault{{Op: "patch/status", N: 3, Kind: Conflict}},
+		reason: "replaces all conditions", scenario: "update", class: "opaque",
+		faults: []Fault{{Op: "patch/status", N: 3, Kind: Conflict}},
 		do: func(h *hand, ctx context.Context) {
 			h.well(ctx)
 			h.ready(ctx)
 		},
 	},
-	"S20": {reason: "notes that it does nothing", scenario: "pause", class: "opaque", do: func(h *hand, ctx context.Context) {
-		if !meta.IsPaused(h.b) {
-			h.well(ctx)
+	"S20": {reason: "notes that it does nothing", scenario: "pause", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
+			if !meta.IsPaused(h.b) {
+				h.well(ctx)
 
-			return
-		}
-		h.patch(ctx, `{"metadata":{"annotations":{"example.com/rests":"true"}}}`)
-	}},
-	"S21": {reason: "does not ask where it is", scenario: "backend", class: "opaque", do: func(h *hand, ctx context.Context) {
-		h.well(ctx)
-		if h.b.Annotations[meta.AnnotationKeyBackendIdentity] == "" {
-			h.patch(ctx, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, meta.AnnotationKeyBackendIdentity, h.harbour.system))
-		}
-		if h.harbour.at(meta.GetExternalName(h.b)) == nil {
-			_ = h.x.Update(ctx, h.b)
-		}
-	}},
-	"S22": {reason: "does not ask why the object goes", scenario: "guard", class: "opaque", do: func(h *hand, ctx context.Context) {
-		if !meta.WasDeleted(h.b) {
+				return
+			}
+			h.patch(ctx, `{"metadata":{"annotations":{"example.com/rests":"true"}}}`)
+		}},
+	"S21": {reason: "does not ask where it is", scenario: "backend", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
 			h.well(ctx)
+			if h.b.Annotations[meta.AnnotationKeyBackendIdentity] == "" {
+				h.patch(ctx, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, meta.AnnotationKeyBackendIdentity,
+					h.system.backend))
+			}
+			if h.system.find(meta.GetExternalName(h.b)) == nil {
+				_ = h.x.Update(ctx, h.b)
+			}
+		}},
+	"S22": {reason: "does not ask why the object goes", scenario: "guard", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
+			if !meta.WasDeleted(h.b) {
+				h.well(ctx)
 
-			return
-		}
-		_ = h.x.Delete(ctx, h.b)
-		h.patch(ctx, `{"metadata":{"finalizers":[]}}`)
-	}},
+				return
+			}
+			_ = h.x.Delete(ctx, h.b)
+			h.patch(ctx, `{"metadata":{"finalizers":[]}}`)
+		}},
 	"S23": {
-		reason: "deletes and makes anew what it cannot look at", scenario: "create", class: "opaque", faults: []Fault{{Op: "Observe", N: 3, Kind: Fail}},
+		reason: "deletes and makes anew what it cannot look at", scenario: "create", class: "opaque",
+		faults: []Fault{{Op: "Observe", N: 3, Kind: Fail}},
 		do: func(h *hand, ctx context.Context) {
 			if _, err := h.x.Observe(ctx, h.b); err != nil && meta.GetExternalName(h.b) != "" {
 				_ = h.x.Delete(ctx, h.b)
@@ -239,17 +270,19 @@ var broken = map[string]struct {
 			h.well(ctx)
 		},
 	},
-	"S24": {reason: "notes on what the cache keeps that it was seen", scenario: "create", class: "opaque", do: func(h *hand, ctx context.Context) {
-		h.well(ctx)
-		kept := &berth.Berth{}
-		if err := h.c.Get(ctx, keyOf(h.b), kept, asKept); err == nil && kept.Annotations != nil {
-			kept.Annotations["example.com/seen"] = "true"
-		}
-	}},
+	"S24": {reason: "notes on what the cache keeps that it was seen", scenario: "create", class: "opaque",
+		do: func(h *hand, ctx context.Context) {
+			h.well(ctx)
+			kept := &bucket.Bucket{}
+			if err := h.c.Get(ctx, keyOf(h.b), kept, asKept); err == nil && kept.Annotations != nil {
+				kept.Annotations["example.com/seen"] = "true"
+			}
+		}},
 	"L6": {reason: "says of nothing that it is not urgent", scenario: "storm", class: "named", do: (*hand).well},
 	"L7": {
-		reason: "asks again soon, for ever", scenario: "create", class: "opaque", faults: []Fault{{Op: "Observe", N: 1, Kind: ExternalOut, For: 10 * time.Minute}},
-		again: 10 * time.Second, do: (*hand).well,
+		reason: "asks again soon, for ever", scenario: "create", class: "opaque",
+		faults: []Fault{{Op: "Observe", N: 1, Kind: ExternalOut, For: 10 * time.Minute}},
+		again:  10 * time.Second, do: (*hand).well,
 	},
 	"L7 of the API server": {
 		reason: "sends what was not stored again until it is", scenario: "create", class: "opaque",
@@ -270,22 +303,23 @@ var broken = map[string]struct {
 			h.well(ctx)
 		},
 	},
-	"L8": {reason: "counts its passes by object, and never forgets", scenario: "churn", class: "opaque", hoards: true, do: func(h *hand, ctx context.Context) {
-		if !meta.WasDeleted(h.b) {
-			h.well(ctx)
+	"L8": {reason: "counts its passes by object, and never forgets", scenario: "churn", class: "opaque", hoards: true,
+		do: func(h *hand, ctx context.Context) {
+			if !meta.WasDeleted(h.b) {
+				h.well(ctx)
 
-			return
-		}
-		_ = h.x.Delete(ctx, h.b)
-		h.patch(ctx, `{"metadata":{"finalizers":[]}}`)
-	}},
+				return
+			}
+			_ = h.x.Delete(ctx, h.b)
+			h.patch(ctx, `{"metadata":{"finalizers":[]}}`)
+		}},
 	"L5": {
 		reason: "tries again at once, for ever", scenario: "create", class: "opaque", again: 10 * time.Second,
 		do: func(*hand, context.Context) {},
 	},
 }
 
-// AsKept asks a cache for what it keeps itself.
+// asKept reads the cached object itself.
 var asKept = &client.GetOptions{UnsafeDisableDeepCopy: new(true)}
 
 // A scribbler writes while it observes.
@@ -305,7 +339,7 @@ func (scribbler) Create(context.Context, resource.Managed) error { return nil }
 func (scribbler) Update(context.Context, resource.Managed) error { return nil }
 func (scribbler) Delete(context.Context, resource.Managed) error { return nil }
 
-// A hoarder keeps something of every object.
+// A hoarder retains something of every object.
 type hoarder struct {
 	reconcile.Reconciler
 
@@ -318,20 +352,22 @@ func (h *hoarder) Reconcile(ctx context.Context, req reconcile.Request) (reconci
 	return h.Reconciler.Reconcile(ctx, req)
 }
 
-// TestJudges: each property is found to be broken by a reconciler that breaks it.
+// TestJudges: each property is found to be violated by a reconciler that violates it.
 func TestJudges(t *testing.T) {
 	judged := map[string]bool{}
 	for name, c := range broken {
 		property, _, _ := strings.Cut(name, " ")
 		judged[property] = true
 		t.Run(name, func(t *testing.T) {
-			r := runWith(t, Schedule{Scenario: c.scenario, Class: c.class, Faults: c.faults}, c.hoards, func(h *hand, ctx context.Context) (reconcile.Result, error) {
-				c.do(h, ctx)
+			r := runWith(t, Schedule{Scenario: c.scenario, Class: c.class, Faults: c.faults}, c.hoards,
+				func(h *hand, ctx context.Context) (reconcile.Result, error) {
+					c.do(h, ctx)
 
-				return reconcile.Result{RequeueAfter: cmp.Or(c.again, pollInterval)}, nil
-			})
+					return reconcile.Result{RequeueAfter: cmp.Or(c.again, pollInterval)}, nil
+				})
 			if !slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Property == property }) {
-				t.Errorf("a reconciler that %s: no violation of %s (%s), but %v", c.reason, property, Properties[property], r.Violations)
+				t.Errorf("a reconciler that %s: no violation of %s (%s), but %v", c.reason, property, Properties[property],
+					r.Violations)
 			}
 		})
 	}

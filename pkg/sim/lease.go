@@ -2,9 +2,9 @@ package sim
 
 import "time"
 
-// usurp holds the process up until another has taken over. When it wakes, it goes on with what
-// it was at, and with what waits for it, until it notices that it lost the lease.
-func (w *World) usurp(p *process, f Fault) {
+// loseLease holds the process up until another has taken over. Then it continues the operation that it was in, and its
+// pending work, until it notices that it lost the lease.
+func (w *World) loseLease(p *process, f Fault) {
 	if p.deposed {
 		return
 	}
@@ -22,13 +22,12 @@ func (w *World) usurp(p *process, f Fault) {
 	w.in(leaseDuration, func() { w.start(other, 0) })
 	w.run(w.now().Add(f.duration()))
 	p.held, p.excused = false, true
-	w.in(time.Second, func() { p.stop(Usurp) })
+	w.in(time.Second, func() { p.stop(LeaseLost) })
 }
 
-// unleased keeps the process from renewing its lease until the API server is back.
-// If that comes too late, it ends as a process that lost its lease does, and the
-// next can only begin when the API server answers.
-func (w *World) unleased(p *process) {
+// suspendLease stops the process from renewing its lease while the API server is away. If that lasts too long, it
+// ends as a process that lost its lease does, and the next begins when the API server answers.
+func (w *World) suspendLease(p *process) {
 	if w.config.alone || p.deposed || p.renewed.Load() != nil {
 		return
 	}
@@ -42,8 +41,7 @@ func (w *World) unleased(p *process) {
 	})
 }
 
-// renew lets the process renew its lease when the API server is back, however
-// often that goes away until then.
+// renew lets the process renew its lease when the API server is back, even if that is away again before.
 func (w *World) renew(p *process, last *time.Time) {
 	w.in(w.apiBack.Sub(w.now()), func() {
 		switch {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A load is what is done for one object, or a Secret, in an hour.
+// A load counts the work for one object, or for a Secret, in an hour.
 type load struct {
 	since                    time.Time
 	passes, requests, writes int
@@ -17,7 +17,7 @@ type load struct {
 	tried int       // requests of it since
 }
 
-// loadOf returns the load of this hour.
+// loadOf returns the load of the current hour.
 func (w *World) loadOf(key types.NamespacedName) *load {
 	l := w.loads[key]
 	if l == nil {
@@ -31,9 +31,8 @@ func (w *World) loadOf(key types.NamespacedName) *load {
 	return l
 }
 
-// judgeLoad judges that neither passes nor requests, answered or not, are more than an
-// hour may have, whatever goes wrong in it. In each process a window begins anew: thirty
-// looks, in growing steps.
+// judgeLoad judges that passes and requests, answered or not, stay within the bounds of an hour, with any faults. In
+// each process a recovery window begins anew: thirty observations, in growing steps.
 func (w *World) judgeLoad(key types.NamespacedName, passes, requests int) {
 	l := w.loadOf(key)
 	l.passes += passes
@@ -47,7 +46,7 @@ func (w *World) judgeLoad(key types.NamespacedName, passes, requests int) {
 	}
 }
 
-// judgeWrites judges that an object is not written more often than an hour may have.
+// judgeWrites judges that an object is not written more often than an hour allows.
 func (w *World) judgeWrites(key types.NamespacedName) {
 	l := w.loadOf(key)
 	l.writes++
@@ -56,21 +55,23 @@ func (w *World) judgeWrites(key types.NamespacedName) {
 	}
 }
 
-// judgeUnstored judges that a status which the API server does not store is not sent again and again:
-// for what becomes of the object, and a few times to find out whether it is stored by now.
+// judgeUnstored judges that a status which the API server does not store is resent seldom: for changes of the object,
+// and a few times to find out whether it is stored by now.
 func (w *World) judgeUnstored(o operation) {
-	if o.name != "patch/status" || w.dropped != DroppedStatus || !w.now().Before(w.drops) || len(w.server.Changes(w.judged)) > 0 {
+	if o.name != "patch/status" || w.dropped != DroppedStatus || !w.now().Before(w.drops) ||
+		len(w.server.Changes(w.judged)) > 0 {
 		return
 	}
 	l := w.loadOf(o.key)
 	l.unstored++
 	if most := 4 + 2*max(w.users.times[o.key], 1) + 2*w.planned; l.unstored > most {
-		w.violate("L4", fmt.Sprintf("more than %d writes of the status of %s that were not stored, in an hour", most, o.key.Name))
+		w.violate("L4", fmt.Sprintf("more than %d writes of the status of %s that were not stored, in an hour", most,
+			o.key.Name))
 	}
 }
 
-// mostWrites is how often an object that was created so many times may be written in an hour: for
-// what becomes of it, for a few words about each fault, and for the attempts that are refused.
+// mostWrites returns how often an object that was created so many times may be written in an hour: for its states, for
+// a few messages about each fault, and for the attempts that are refused.
 func (w *World) mostWrites(lives int) int {
 	lives = max(lives, 1)
 	most := 10 + 3*lives + 2*w.planned
@@ -103,6 +104,7 @@ func (w *World) judgeAPIAway(key types.NamespacedName) {
 	l.tried++
 	away := w.now().Sub(w.apiGone)
 	if most := 20*len(w.processes) + int(2*away.Minutes()); l.tried > most {
-		w.violate("L7", fmt.Sprintf("%d requests for %s of an API server that is away since %s", l.tried, key.Name, away))
+		w.violate("L7", fmt.Sprintf("%d requests for %s of an API server that is unavailable since %s", l.tried, key.Name,
+			away))
 	}
 }

@@ -14,17 +14,17 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// RecordTaken is the reason of the event that tells of a record that was taken, or written over.
+// recordTaken is the reason of the event that reports that a record was restored or overwritten.
 const recordTaken = "CreationRecordTaken"
 
-// A resource is lost, and made again by the next pass that misses it. Then a new version of the provider begins. The
-// record of the first creation can be written back after that.
-var remade = []scenario{{
-	name: "made-again", begins: "create", apart: true, doubts: true, lag: 5 * time.Millisecond, live: func(w *World) {
-		w.users.create(newBerth("first"))
+// outdatedScenarios has the scenario in which a resource is lost and created again. Then a new version of the provider
+// starts. After that a fault can write the record of the first creation back.
+var outdatedScenarios = []scenario{{
+	name: "made-again", begins: "create", onlyApart: true, doubts: true, lag: 5 * time.Millisecond, run: func(w *World) {
+		w.users.create(newBucket("first"))
 		w.settle()
 		if mg := w.users.see(firstKey); mg != nil {
-			w.vacate(firstKey, w.nameOf(mg))
+			w.removeNamed(firstKey, w.nameOf(mg))
 		}
 		w.settle()
 		w.rollsOut()
@@ -35,8 +35,8 @@ var remade = []scenario{{
 	},
 }}
 
-// rollsOut asks the process to stop, as a new version of its Deployment does. That is no fault, but it is allowed what
-// one is.
+// rollsOut asks the process to stop, as a new version of its Deployment does. It is no fault, but the bounds allow for
+// one.
 func (w *World) rollsOut() {
 	w.planned++
 	w.fired++
@@ -47,14 +47,14 @@ func (w *World) rollsOut() {
 	}
 }
 
-// A manifest is the annotations that users gave an object, after so many changes of the server. It does not change.
+// A manifest has the annotations that users gave an object, from a change of the server on. It is immutable.
 type manifest struct {
 	from        int
 	annotations map[string]string
 }
 
-// gives remembers that users gave an object other annotations than before.
-func (u *users) gives(of types.UID, annotations map[string]string) {
+// recordManifest records that users gave an object other annotations.
+func (u *users) recordManifest(of types.UID, annotations map[string]string) {
 	if !maps.Equal(annotations, u.manifest(of)) {
 		u.manifests[of] = append(slices.Clip(u.manifests[of]), manifest{len(u.world.server.Changes(0)), annotations})
 	}
@@ -65,7 +65,7 @@ func (u *users) manifest(of types.UID) map[string]string {
 	return u.manifestAt(of, len(u.world.server.Changes(0)))
 }
 
-// manifestAt returns those that they had given it before a change of the server.
+// manifestAt returns those before a change of the server.
 func (u *users) manifestAt(of types.UID, change int) (annotations map[string]string) {
 	for _, m := range u.manifests[of] {
 		if m.from <= change {
@@ -76,9 +76,9 @@ func (u *users) manifestAt(of types.UID, change int) (annotations map[string]str
 	return annotations
 }
 
-// outdate writes the annotations back that each object once had, as kubectl replace does with a manifest that was
-// exported with them. The spec is as it was meanwhile, and so are the finalizers: the provider's was there when a
-// record was. The status is not written by a replace.
+// outdate writes earlier annotations of each object back, as kubectl replace does with an exported manifest. Spec and
+// finalizers stay as they are: the finalizer of the provider existed when the record did. A replace does not write the
+// status.
 func (w *World) outdate() {
 	for _, mg := range w.users.all() {
 		then, at := w.exported(mg)
@@ -89,7 +89,7 @@ func (w *World) outdate() {
 		now, given := w.users.get(key), w.users.manifestAt(uid, at)
 		now.SetAnnotations(maps.Clone(then.GetAnnotations()))
 		if !maps.Equal(given, w.users.manifest(uid)) { // what users said since is undone
-			w.users.gives(uid, given)
+			w.users.recordManifest(uid, given)
 			w.users.acted, w.undone = true, true
 		}
 		w.users.must(w.users.client.Update(context.Background(), now))
@@ -108,9 +108,9 @@ func (w *World) outdate() {
 	}
 }
 
-// exported returns the version of an object whose annotations are written back, and which change of the server made
-// it: the last with the record of a creation before the last one. If there was no other, it is the first that has a
-// record, or the name that was chosen, and other annotations than now.
+// exported returns the version of an object whose annotations are written back, and the change of the server that made
+// it: the last version with the record of an earlier creation; if there is none, the first one with a record, or with
+// the chosen name, and with annotations that differ from the current ones.
 func (w *World) exported(mg resource.Managed) (then client.Object, at int) {
 	newest := w.newest(mg)
 	versions := w.server.Changes(0)
@@ -130,7 +130,7 @@ func (w *World) exported(mg resource.Managed) (then client.Object, at int) {
 	return then, at
 }
 
-// newest returns the id of the last attempt that an object was ever marked with, or nothing. They are in order.
+// newest returns the id of the last attempt for an object, or nothing. Ids are ordered.
 func (w *World) newest(mg resource.Managed) (id string) {
 	for _, c := range w.server.Changes(0) {
 		if c.Object.GetUID() == mg.GetUID() {
@@ -141,9 +141,9 @@ func (w *World) newest(mg resource.Managed) (id string) {
 	return id
 }
 
-// exportable is how that stands to an object which an outdated manifest has, where somebody may write it.
+// exportable hashes how an object differs from its outdated manifest, if a fault may write that.
 func (w *World) exportable(mg resource.Managed) uint64 {
-	if w.course.inquiry == nil || !w.course.inquiry.doubts {
+	if w.exploration.query == nil || !w.exploration.query.doubts {
 		return 0
 	}
 	then, _ := w.exported(mg)
@@ -152,14 +152,16 @@ func (w *World) exportable(mg resource.Managed) uint64 {
 	}
 	old := asManaged(then)
 
-	return mixed(mixed(looks(old), w.relation(old)), bit(attemptOf(old) == attemptOf(mg)))
+	return mixed(mixed(contentHash(old), w.relation(old)), bit(attemptOf(old) == attemptOf(mg)))
 }
 
-// judgeOutdated judges that it was told, once a pass that has read the record of an earlier creation has ended. Of a
-// last one that nobody knows without its record nobody can tell.
+// judgeOutdated judges that a written earlier record was reported by the end of the first pass that read it. If only
+// that record knew the last creation, the provider cannot report it.
 func (w *World) judgeOutdated(s stripping) {
 	mg := w.stored(s.before)
-	if mg != nil && s.read && s.met && !w.outside.Traits().Named && !w.told.taken[mg.GetUID()] && !w.exemptions.about(mg.GetUID()) {
-		w.violate("L3", fmt.Sprintf("the record of an earlier creation was written to %s, and nothing was said", mg.GetName()))
+	if mg != nil && s.read && s.earlierRead && !w.external.Traits().Named && !w.sinks.taken[mg.GetUID()] &&
+		!w.exemptions.about(mg.GetUID()) {
+		w.violate("L3", fmt.Sprintf("the record of an earlier creation was written to %s, and not reported",
+			mg.GetName()))
 	}
 }

@@ -20,17 +20,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 )
 
-// By how much the clock of another machine is ahead.
+// skew is how far the clock of another machine is ahead.
 const skew = 700 * time.Millisecond
 
-// The priority of the first list, as controller-runtime has it.
+// listPriority is the priority of the first list, as in controller-runtime.
 const listPriority = -100
 
-// A process is one run of a provider: a cache, a queue and a reconciler, all of
-// which are lost when it ends.
+// A process is one run of a provider: a cache, a queue and a reconciler, which are lost when it ends.
 type process struct {
 	world     *World
 	number    int
@@ -42,41 +41,42 @@ type process struct {
 	referents *referents // nil: its objects refer to none of another kind
 	queue     *queue
 	reconcile reconcile.Reconciler
-	states    objectstate.Handle // what the reconciler remembers, if it is ours
+	states    objectstate.Handle // what the reconciler remembers; empty for a reconciler of a test
 	watches   predicate.Predicate
 
-	knows      acquaintance
-	turns      turns
-	mutations  map[types.NamespacedName]int       // in passes under way
-	snatched   map[types.NamespacedName]types.UID // objects that were removed in passes under way
-	tried      map[types.NamespacedName]bool      // there, even if it had no effect
-	looked     map[types.UID]int                  // the number of the last observation
-	observing  int                                // observations under way
-	active     int                                // passes under way
-	held       bool                               // does nothing at all for a while
-	stopping   bool                               // was asked to stop
-	by         Kind                               // and by which kind of fault, or graceful
-	asked      time.Time                          // when it was
-	unanswered exemptions                         // attempts of which a write was not answered, and for which Create was not called since
-	deposed    bool                               // another has taken over
-	renewed    atomic.Pointer[time.Time]          // when it last renewed its lease, once it cannot; timers ask
-	excused    bool                               // for the operation that was under way then
-	dead       bool
+	known        knownVersions
+	turns        turns
+	mutations    map[types.NamespacedName]int       // external changes in passes in progress
+	raceDeleted  map[types.NamespacedName]types.UID // objects that a DeleteRace removed in passes in progress
+	attempted    map[types.NamespacedName]bool      // objects for which such a change began, even without an effect
+	observations map[types.UID]int                  // the number of the last observation
+	observing    int                                // observations in progress
+	active       int                                // passes in progress
+	held         bool                               // does nothing at all for a while
+	stopping     bool                               // was asked to stop
+	by           Kind                               // by which kind of fault, or graceful
+	asked        time.Time                          // when it was asked to stop
+	unanswered   exemptions                         // attempts with an unanswered write and without a call of Create since
+	deposed      bool                               // another has taken over
+	renewed      atomic.Pointer[time.Time]          // when it last renewed its lease, once it cannot; read by timers
+	excused      bool                               // for the operation that was in progress then
+	dead         bool
+
 	observed   map[types.UID]int64         // the generation that was last observed
-	unstored   string                      // the key that it has heard last, unless it is known to be in the Secret
-	asksSecret bool                        // it has asked for that Secret since then, in this pass
+	unstored   string                      // the last key that it got, unless the Secret is known to have it
+	asksSecret bool                        // it has requested that Secret since then, in this pass
 	details    bool                        // this pass has observed connection details
 	ends       *Fault                      // the restore that follows its end; nil if none does
 	outdated   bool                        // the API server was restored, and it may not know yet
 	leaving    bool                        // it knows, and does what comes before its end
 	left       chan struct{}               // is closed when that is over; nil: it has not begun
-	restores   *controller.RestoreDetector // nil: nobody restores anything
-	beside     handover                    // what its other goroutines ask
-	equipment  *equipment                  // what it has beside its passes; nil: each call returns
-	hears      func()                      // begins to hear of what changes outside
+	restores   *controller.RestoreDetector // nil: no restore is simulated
+	beside     requestQueue                // requests of its other goroutines
+	equipment  *equipment                  // its controller; nil: every call returns
+	subscribe  func()                      // starts notifications of external changes
 	meters     *meters
 	done       done
-	mind
+	knowledge
 }
 
 // A stepped clock is wrong by a constant.
@@ -85,12 +85,14 @@ type stepped struct{ by time.Duration }
 func (c stepped) Now() time.Time                  { return time.Now().Add(c.by) }
 func (c stepped) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// start a process. Its first list does not have the last changes it is told to
-// overlook.
+// start starts a process. Its first list lacks the last changes, as many as it is to overlook.
 func (w *World) start(clock stepped, overlook int) {
 	p := &process{
-		world: w, meters: w.meters, began: w.now(), number: len(w.processes) + 1, clock: clock, queue: newQueue(), turns: newTurns(),
-		observed: map[types.UID]int64{}, unanswered: exemptions{}, snatched: map[types.NamespacedName]types.UID{}, mutations: map[types.NamespacedName]int{}, tried: map[types.NamespacedName]bool{}, looked: map[types.UID]int{},
+		world: w, meters: w.meters, began: w.now(), number: len(w.processes) + 1, clock: clock, queue: newQueue(),
+		turns:    newTurns(),
+		observed: map[types.UID]int64{}, unanswered: exemptions{}, raceDeleted: map[types.NamespacedName]types.UID{},
+		mutations: map[types.NamespacedName]int{}, attempted: map[types.NamespacedName]bool{},
+		observations: map[types.UID]int{},
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.cache = newCache(w.server, w.config.gvk(), w.config.Lag, overlook)
@@ -98,14 +100,14 @@ func (w *World) start(clock stepped, overlook int) {
 		p.cache.frozen = w.now().Add(3 * time.Second)
 	}
 	p.equip()
-	for _, key := range inOrder(p.cache.objects) {
+	for _, key := range sortedKeys(p.cache.objects) {
 		p.queue.add(w.now(), key, 0, listPriority)
 	}
 	w.processes = append(w.processes, p)
 	w.together = max(w.together, len(w.alive()))
 }
 
-// Split is a cluster whose reader without a cache is the server.
+// A split is a cluster whose uncached reader is the server.
 type split struct {
 	*fake.Manager
 
@@ -115,7 +117,7 @@ type split struct {
 
 func (s split) GetAPIReader() client.Reader { return live{s.live, s.GetScheme(), s.process} }
 
-// Live reads from the server, the metadata of objects alone, too.
+// A live reader reads from the server. It also supports reading only the metadata of objects.
 type live struct {
 	client.Reader
 
@@ -129,7 +131,7 @@ func (l live) Get(ctx context.Context, key client.ObjectKey, o client.Object, op
 		return l.Reader.Get(ctx, key, o, opts...)
 	}
 	whole, err := l.scheme.New(m.GroupVersionKind())
-	if _, stored := whole.(*berth.Definition); !stored && m.GroupVersionKind() == berth.DefinitionKind {
+	if _, stored := whole.(*bucket.Definition); !stored && m.GroupVersionKind() == bucket.DefinitionKind {
 		return l.definition(ctx, key, m)
 	}
 	if err != nil {
@@ -149,10 +151,10 @@ func (l live) Get(ctx context.Context, key client.ObjectKey, o client.Object, op
 	return nil
 }
 
-// definition reads that of a kind where none is stored: objects of the kind are served, so
-// there is one, and nobody deletes it.
+// definition reads the CustomResourceDefinition of a kind where none is stored: objects of the kind are served, so that
+// it exists and is not being deleted.
 func (l live) definition(ctx context.Context, key client.ObjectKey, m *metav1.PartialObjectMetadata) error {
-	return l.process.ask(ctx, apiserver.Request{Verb: "get", Kind: berth.DefinitionKind, Key: key}, func() error {
+	return l.process.ask(ctx, apiserver.Request{Verb: "get", Kind: bucket.DefinitionKind, Key: key}, func() error {
 		m.SetName(key.Name)
 
 		return nil
@@ -193,13 +195,13 @@ func (c *cached) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 	}
 	err = p.world.step(ctx, p, of, func(context.Context) error { return kept.get(key, o, opts) })
 	if err == nil && kept == p.cache {
-		p.reads(key, o)
+		p.recordRead(key, o)
 	}
 
 	return err
 }
 
-// ask names a request and sends it through the seam.
+// ask turns a request into an operation, and makes it through the seam.
 func (p *process) ask(ctx context.Context, r apiserver.Request, do func() error) error {
 	o := operation{name: r.Verb, mutates: r.Verb != "get" && r.Verb != "list", kind: r.Kind, key: r.Key}
 	if r.Verb == "get" {
@@ -219,14 +221,14 @@ func (p *process) ask(ctx context.Context, r apiserver.Request, do func() error)
 	return p.world.step(ctx, p, o, func(context.Context) error { return do() })
 }
 
-// deliver hands the events that have come to the queue.
+// deliver adds the objects of events that are due to the queue.
 func (p *process) deliver(now time.Time) {
 	if now.Before(p.world.apiBack) || p.outdated {
 		return
 	}
 	p.cache.deliver(now, func(n notice) {
 		if p.world.verbose && n.listed {
-			p.world.told.lines = append(p.world.told.lines, fmt.Sprintf("%10s p%d  %s", p.world.since(), p.number, n))
+			p.world.sinks.lines = append(p.world.sinks.lines, fmt.Sprintf("%10s p%d  %s", p.world.since(), p.number, n))
 		}
 		passes := n.passes(p.watches)
 		if p.world.judgeResync(n, passes); passes {
@@ -237,9 +239,9 @@ func (p *process) deliver(now time.Time) {
 	p.referents.deliver(now)
 }
 
-// next returns when something is to be done next.
+// next returns the time of the next event or pass.
 func (p *process) next() (time.Time, bool) {
-	at, ok := p.comes()
+	at, ok := p.nextEvent()
 	ok = ok && !p.outdated
 	if ok && at.Before(p.world.apiBack) {
 		at = p.world.apiBack
@@ -247,7 +249,7 @@ func (p *process) next() (time.Time, bool) {
 	if !p.idle() {
 		return at, ok
 	}
-	if ready, waits := p.queue.due(); waits && (!ok || ready.Before(at)) {
+	if ready, queued := p.queue.due(); queued && (!ok || ready.Before(at)) {
 		return ready, true
 	}
 
@@ -276,7 +278,7 @@ func (p *process) work(now time.Time) bool {
 func (p *process) pass(i *item) {
 	p.active++
 	p.world.atOnce = max(p.world.atOnce, p.active)
-	before, was := p.world.trail.pass, p.mind
+	before, was := p.world.trail.pass, p.knowledge
 	p.making, p.shown, p.outer, p.about = p.world.passes+1, p.cache.read, before, i.key
 	defer func() {
 		p.active--
@@ -290,13 +292,13 @@ func (p *process) pass(i *item) {
 		}
 	}()
 	delete(p.mutations, i.key)
-	delete(p.tried, i.key)
-	delete(p.snatched, i.key)
+	delete(p.attempted, i.key)
+	delete(p.raceDeleted, i.key)
 	p.details, p.asksSecret = false, false
 	p.world.passes++
 	p.world.overdue += int(bit(p.deposed))
-	p.world.passBegins(p, i.key)
-	if before == 0 && p.world.joins() {
+	p.world.recordPass(p, i.key)
+	if before == 0 && p.world.joinsCachedRun() {
 		return
 	}
 	p.world.served[i.key]++
@@ -311,11 +313,11 @@ func (p *process) pass(i *item) {
 	}
 }
 
-// Graceful is in the place of a kind of fault if a process was asked to stop while a call outside was
-// under way, which takes nothing away.
+// graceful is used instead of a kind of fault if a process is asked to stop during an external call, which loses
+// nothing.
 const graceful Kind = ""
 
-// stop asks the process to stop. It ends when its passes have.
+// stop asks the process to stop. It ends when its passes have ended.
 func (p *process) stop(by Kind) {
 	p.stopping, p.by, p.asked = true, by, p.world.now()
 	p.cancel()
@@ -324,7 +326,7 @@ func (p *process) stop(by Kind) {
 	}
 }
 
-// die ends the process here and now.
+// die ends the process at once.
 func (p *process) die(f Fault) {
 	clock, overlook := p.clock, 0
 	switch f.Kind { //nolint:exhaustive // the others leave the clock and the list alone
@@ -343,10 +345,10 @@ func (p *process) die(f Fault) {
 	panic(crash{p})
 }
 
-// end takes the process away, and starts the next unless there is one.
+// end removes the process, and starts the next one unless another already runs.
 func (p *process) end(by Kind, restart time.Duration, clock stepped, overlook int) {
 	if p.dead {
-		return // of another worker's pass: it has one successor
+		return // by a pass of another worker: there is one successor
 	}
 	p.dead = true
 	p.cancel()

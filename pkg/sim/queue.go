@@ -12,20 +12,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 )
 
-// Of so many hand-outs for which somebody of a lower class waits, one is his.
+// share is the number of hand-outs of which one goes to a lower priority class that waits.
 const share = 10
 
-// A queue is a model of the queue of package controller and of what a controller
-// puts into it: per key one item, whose earliest time and highest priority win,
-// that is not handed out while its key is worked on; and a back-off per key. It is
-// compared with the real one by tests.
+// A queue is a model of the queue of package controller and of the requests that a controller adds: one item per key,
+// whose earliest time and highest priority count, and which is not handed out while its key is being reconciled; and a
+// back-off per key. Tests compare it with the real one.
 type queue struct {
 	items    map[types.NamespacedName]*item
 	working  map[types.NamespacedName]bool
 	failures map[types.NamespacedName]int
 	added    int
-	passed   int  // how often a lower class waited since its last turn
-	waiting  bool // a worker asked when nothing was due
+	passed   int  // hand-outs for which a lower class waited since its last one
+	waiting  bool // a worker waits because nothing was due
 }
 
 type item struct {
@@ -33,8 +32,8 @@ type item struct {
 	priority int
 	due      time.Time
 	ready    bool
-	order    int // the place among equals
-	first    int // and among all that are due for as long
+	order    int // among items of its priority
+	first    int // among items that have been due for as long
 }
 
 func newQueue() *queue {
@@ -45,7 +44,7 @@ func newQueue() *queue {
 	}
 }
 
-// add a key that is due after a while.
+// add adds a key that is due after a while.
 func (q *queue) add(now time.Time, key types.NamespacedName, after time.Duration, priority int) {
 	q.wake(now)
 	due := now.Add(max(after, 0))
@@ -71,7 +70,7 @@ func (q *queue) next() int {
 	return q.added
 }
 
-// done ends the work on a key as a controller does.
+// done ends the reconcile of a key as a controller does.
 func (q *queue) done(now time.Time, key types.NamespacedName, priority int, result reconcile.Result, err error) {
 	delete(q.working, key)
 	if result.Priority != nil {
@@ -96,7 +95,7 @@ func (q *queue) backOff(key types.NamespacedName) time.Duration {
 	return time.Duration(min(after, float64(ratelimiter.BackOffMax)))
 }
 
-// wake makes ready what has become due.
+// wake marks items that are due as ready.
 func (q *queue) wake(now time.Time) {
 	var woken []*item
 	for _, i := range q.items {
@@ -112,8 +111,8 @@ func (q *queue) wake(now time.Time) {
 	}
 }
 
-// take hands out what is due: of the highest priority the first, or what has been
-// due for longest of all others when it is their turn.
+// take hands out an item that is due: the first one of the highest priority, or in one of share hand-outs the one of a
+// lower priority that has been due for longest.
 func (q *queue) take(now time.Time) (*item, bool) {
 	if len(q.items) == 0 {
 		q.waiting = true
@@ -134,7 +133,7 @@ func (q *queue) take(now time.Time) (*item, bool) {
 
 		return cmp.Or(a.due.Compare(b.due), a.first-b.first)
 	})
-	if other.priority < best.priority && !q.waiting { // turns are given when somebody asks
+	if other.priority < best.priority && !q.waiting { // only hand-outs to workers that did not wait are counted
 		if q.passed++; q.passed >= share {
 			q.passed, best = 0, other
 		}
@@ -146,7 +145,7 @@ func (q *queue) take(now time.Time) (*item, bool) {
 	return best, true
 }
 
-// best returns the first of what can be handed out.
+// best returns the first item that can be handed out.
 func (q *queue) best(compare func(a, b *item) int) *item {
 	var best *item
 	for _, i := range q.items {

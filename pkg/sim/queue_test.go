@@ -19,11 +19,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 )
 
-var queueLists = flag.Int("queue-lists", 1000, "how many random lists of operations the model of the queue is compared with the real one by")
+var queueLists = flag.Int("queue-lists", 1000,
+	"how many random lists of operations the model of the queue is compared with the real one by")
 
-// TestQueueIsReal compares the model with the queue that controllers use, as a
-// controller with one worker uses it.
-func TestQueueIsReal(t *testing.T) {
+// TestQueueMatchesController compares the model with the queue of controllers, as a controller with one worker uses it.
+func TestQueueMatchesController(t *testing.T) {
 	for seed := range uint64(*queueLists) {
 		synctest.Test(t, func(t *testing.T) { compareQueues(t, seed) })
 		if t.Failed() {
@@ -40,7 +40,8 @@ type handOut struct {
 
 func compareQueues(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 9))
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](ratelimiter.BackOffBase, ratelimiter.BackOffMax)
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](ratelimiter.BackOffBase,
+		ratelimiter.BackOffMax)
 	// the queue of controllers knows priorities
 	real := controller.NewQueue("", limiter).(priorityqueue.PriorityQueue[types.NamespacedName])
 	defer real.ShutDown()
@@ -103,7 +104,8 @@ func compareQueues(t *testing.T, seed uint64) {
 }
 
 // finish ends the work on a key in one of the ways in which a pass ends.
-func finish(r *rand.Rand, real priorityqueue.PriorityQueue[types.NamespacedName], model *queue, l workqueue.TypedRateLimiter[types.NamespacedName], h handOut) {
+func finish(r *rand.Rand, real priorityqueue.PriorityQueue[types.NamespacedName], model *queue,
+	l workqueue.TypedRateLimiter[types.NamespacedName], h handOut) {
 	key := types.NamespacedName{Name: h.key}
 	after, lower := time.Duration(1+r.IntN(3))*time.Second, -100
 	switch r.IntN(4) {

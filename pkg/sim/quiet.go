@@ -7,8 +7,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
-// Quietly keeps apimachinery's loops from printing the stack of each crash that is
-// simulated. Real panics are printed as before.
+// quietly keeps apimachinery from printing the stack of each simulated crash. Real panics are printed as before.
 var quietly = sync.OnceFunc(func() {
 	for i, handle := range utilruntime.PanicHandlers {
 		utilruntime.PanicHandlers[i] = func(ctx context.Context, r any) {

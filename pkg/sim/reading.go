@@ -13,9 +13,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// This file reads what an object says as the pages in docs describe it (docs/lifecycle.md, "What an object says").
-// The judges, and the users of the scenarios, know these words from here. The runtime knows them from pkg/meta: a
-// mistake there must not be one of its judges, too.
+// This file reads objects as the pages in docs describe them (docs/lifecycle.md, "What an object says"). The judges and
+// the users of the scenarios use it instead of pkg/meta, which the runtime uses, so that they do not share its errors.
 
 // Annotations that users write.
 const (
@@ -48,7 +47,7 @@ const (
 	unclaimedFinalizer = "moorage.dev/unclaimed"
 )
 
-// Bookkeeping are the annotations that the provider may change and remove.
+// bookkeeping has the annotations that the provider may change and remove.
 var bookkeeping = map[string]bool{
 	keyExternalName: true, keyPending: true, keySucceeded: true, keyFailed: true, keyCreateAttempt: true,
 	keyBackendIdentity: true, keyLateInitialized: true, keyWasUnresolved: true, keyCreationDetails: true,
@@ -63,18 +62,19 @@ const (
 	toDelete action = "Delete"
 )
 
-// Policies are the values that the annotations of policies may have, and what each of them forbids. An annotation
-// that is missing, or empty, forbids nothing.
+// policyValues has the values of the policy annotations, and the actions that each of them forbids. A missing or empty
+// annotation forbids nothing.
 var policyValues = map[string]map[string][]action{
 	keyManagementPolicy: {
-		"default": nil, "observe-create-update": {toDelete}, "observe-delete": {toCreate, toUpdate}, "observe": {toCreate, toUpdate, toDelete},
+		"default": nil, "observe-create-update": {toDelete}, "observe-delete": {toCreate, toUpdate},
+		"observe": {toCreate, toUpdate, toDelete},
 	},
 	keyDeletionPolicy: {"delete": nil, "orphan": {toDelete}},
 	keyAdoptionPolicy: {"never": nil, "if-unowned": nil, "if-matching": nil, "force": nil},
 }
 
-// allows says whether the policies of an object allow an action. While one of them has a value that nobody knows,
-// nothing is allowed.
+// allows says whether the policies of an object allow an action. With an unknown value of any policy, no action is
+// allowed.
 func allows(o metav1.Object, a action) bool {
 	for key, values := range policyValues {
 		value := o.GetAnnotations()[key]
@@ -107,25 +107,25 @@ func isHeld(o metav1.Object) bool { return slices.Contains(o.GetFinalizers(), ou
 // externalName returns the external name of an object, or nothing.
 func externalName(o metav1.Object) string { return o.GetAnnotations()[keyExternalName] }
 
-// recordOf returns the id of the last attempt that an object is marked with, and how that ended, or nothing.
+// recordOf returns the value of the annotation of the last attempt of an object: its id and its result, or nothing.
 func recordOf(o metav1.Object) string { return o.GetAnnotations()[keyCreateAttempt] }
 
-// attemptOf returns the id of the last attempt that an object is marked with, or nothing.
+// attemptOf returns the id of the last attempt of an object, or nothing.
 func attemptOf(o metav1.Object) string {
 	id, _, _ := strings.Cut(recordOf(o), "/")
 
 	return id
 }
 
-// attempting says whether nothing is written of what became of an attempt to create.
+// attempting says whether the last attempt of an object has no stored result.
 func attempting(o metav1.Object) bool {
 	record := recordOf(o)
 
 	return record != "" && !strings.Contains(record, "/")
 }
 
-// markedAt returns when a mark of an object says that something was, or the zero time if the object has no such mark,
-// or one that cannot be read.
+// markedAt returns the time of an annotation of an object, or the zero time if there is none, or if it cannot be
+// parsed.
 func markedAt(o metav1.Object, key string) time.Time {
 	value := o.GetAnnotations()[key]
 	if value == "" { // which costs more to find out by parsing it than a time does
@@ -139,16 +139,17 @@ func markedAt(o metav1.Object, key string) time.Time {
 	return at
 }
 
-// isPending says whether an object says that a creation was begun.
+// isPending says whether an object records that a creation has begun.
 func isPending(o metav1.Object) bool { return !markedAt(o, keyPending).IsZero() }
 
-// OurTypes are those of the conditions that the runtime writes; all others are somebody else's.
-var ourTypes = map[commonv1.ConditionType]bool{"Ready": true, "Synced": true, "UpToDate": true, "Created": true, "Reconciling": true, "Stalled": true}
+// ourTypes has the types of the conditions that the runtime writes; all others belong to other controllers.
+var ourTypes = map[commonv1.ConditionType]bool{"Ready": true, "Synced": true, "UpToDate": true, "Created": true,
+	"Reconciling": true, "Stalled": true}
 
-// Conditions are those of an object, at most one of each type.
+// A conditions has the conditions of an object, at most one of each type.
 type conditions []commonv1.Condition
 
-// of returns the condition of a type. If there is none, nothing is known of it.
+// of returns the condition of a type. If there is none, its status is Unknown.
 func (cs conditions) of(t commonv1.ConditionType) commonv1.Condition {
 	for _, c := range cs {
 		if c.Type == t {
@@ -159,30 +160,31 @@ func (cs conditions) of(t commonv1.ConditionType) commonv1.Condition {
 	return commonv1.Condition{Type: t, Status: "Unknown"}
 }
 
-// conditionOf returns the condition of a type that an object has.
+// conditionOf returns the condition of a type of an object.
 func conditionOf(o any, t commonv1.ConditionType) commonv1.Condition { return conditionsOf(o).of(t) }
 
-// tellsOf says whether the condition Created of an object tells of a creation, by its record or by the id of its
-// attempt.
-func tellsOf(o any, creation string) bool {
+// createdRecords says whether the condition Created of an object is about a creation, which is given by its record or
+// by the id of its attempt.
+func createdRecords(o any, creation string) bool {
 	return strings.HasPrefix(conditionOf(o, "Created").Message, creation)
 }
 
-// tellsName says whether it tells of a creation, or an adoption, under an external name.
-func tellsName(o any, name string) bool {
+// createdNames says whether that condition is about a creation, or an adoption, under an external name.
+func createdNames(o any, name string) bool {
 	return strings.HasSuffix(conditionOf(o, "Created").Message, strconv.Quote(name))
 }
 
-// unchanged says whether a condition says what it said before.
+// unchanged says whether two conditions differ in nothing but their transition time.
 func unchanged(was, is commonv1.Condition) bool {
 	was.LastTransitionTime, is.LastTransitionTime = metav1.Time{}, metav1.Time{}
 
 	return was == is
 }
 
-// statusOf returns the conditions of a berth. Those of other kinds may be the client's own.
+// statusOf returns the conditions of a Bucket or Replica, and nothing of other kinds: their client may own the
+// conditions.
 func statusOf(o any) conditions {
-	if b, err := berthOf(asManaged(o)); err == nil {
+	if b, err := bucketOf(asManaged(o)); err == nil {
 		return b.Status.Conditions
 	}
 
@@ -191,7 +193,7 @@ func statusOf(o any) conditions {
 
 // conditionsOf returns the conditions of an object of any kind: status.conditions.
 func conditionsOf(o any) (all conditions) {
-	if b, err := berthOf(asManaged(o)); err == nil {
+	if b, err := bucketOf(asManaged(o)); err == nil {
 		return b.Status.Conditions
 	}
 	fromStatus(o, "conditions", &all)
@@ -199,10 +201,9 @@ func conditionsOf(o any) (all conditions) {
 	return all
 }
 
-// observedGeneration returns the generation that the status of an object is about, status.observedGeneration, and
-// whether objects of its kind tell it.
+// observedGeneration returns status.observedGeneration of an object, and whether its kind has that field.
 func observedGeneration(o any) (generation int64, tells bool) {
-	if b, err := berthOf(asManaged(o)); err == nil {
+	if b, err := bucketOf(asManaged(o)); err == nil {
 		return b.Status.ObservedGeneration, true
 	}
 	if _, tells = o.(resource.GenerationObserver); tells {
@@ -212,8 +213,8 @@ func observedGeneration(o any) (generation int64, tells bool) {
 	return generation, tells
 }
 
-// fromStatus reads a field of the status of an object of another kind than the harbour's, as the API server would
-// have it. What is not there stays as it is.
+// fromStatus reads a field of the status of an object of any kind, as the API server stores it. A missing field leaves
+// the target as it is.
 func fromStatus(o any, field string, to any) {
 	var image struct {
 		Status map[string]json.RawMessage `json:"status"`

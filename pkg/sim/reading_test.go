@@ -18,14 +18,14 @@ const module = "github.com/moorage-dev/moorage/"
 // What the runtime reads and writes objects with, and what of it judges may name besides types, which say nothing by
 // themselves. Packages below pkg/reconciler/managed/internal cannot be imported here.
 var readers = map[string]func(types.Object) bool{
-	module + "pkg/meta":               func(types.Object) bool { return false },
-	module + "pkg/resource":           func(types.Object) bool { return false },
-	module + "apis/common/v1":         func(types.Object) bool { return false },
-	module + "pkg/sim/internal/berth": notOfConditions,
-	module + "pkg/reconciler/managed": noWord,
+	module + "pkg/meta":                func(types.Object) bool { return false },
+	module + "pkg/resource":            func(types.Object) bool { return false },
+	module + "apis/common/v1":          func(types.Object) bool { return false },
+	module + "pkg/sim/internal/bucket": notOfConditions,
+	module + "pkg/reconciler/managed":  noWord,
 }
 
-// notOfConditions: a berth is an object like others, but for the methods with which the runtime reads and writes its
+// notOfConditions: a bucket is an object like others, but for the methods with which the runtime reads and writes its
 // status.
 func notOfConditions(o types.Object) bool {
 	f, ok := o.(*types.Func)
@@ -43,17 +43,18 @@ func noWord(o types.Object) bool {
 	return !is || c.Val().Kind() != constant.String
 }
 
-// Who does what providers and other controllers do, and so does it with the library: methods of a type, or one method.
+// players has the types, and single methods, that act as a provider or another controller does, and use the library
+// like it.
 var players = map[string]string{
-	"pilot":        "the client of the harbour",
-	"searcher":     "the same, of the class Findable",
-	"harbour.tell": "what that client answers",
-	"locked":       "a client that reads its credentials",
-	"users.Touch":  "another controller, which writes a condition of its own",
+	"extClient":         "the client of the external system",
+	"recoveringClient":  "the same, of the class Findable",
+	"extSystem.observe": "the observation of that client",
+	"locked":            "a client that reads its credentials",
+	"users.Touch":       "another controller, which writes a condition of its own",
 }
 
-// TestJudgesReadByThePages: no file of the simulator reads an object with what the runtime reads it with, but for those
-// functions that play a provider. All other files may judge.
+// TestJudgesReadByThePages: no file of the simulator reads an object with the functions of the runtime, except in
+// methods that play a provider. All other files may judge.
 func TestJudgesReadByThePages(t *testing.T) {
 	fset, files, info := typed(t)
 	played := map[string]bool{}
@@ -70,7 +71,8 @@ func TestJudgesReadByThePages(t *testing.T) {
 					return true
 				}
 				if o := info.Uses[id]; reads(o) {
-					t.Errorf("%s: %s is how the runtime reads an object: read it by reading.go, as the pages say", fset.Position(id.Pos()), o)
+					t.Errorf("%s: %s is how the runtime reads an object: read it by reading.go, as the pages say",
+						fset.Position(id.Pos()), o)
 				}
 
 				return true
@@ -79,12 +81,12 @@ func TestJudgesReadByThePages(t *testing.T) {
 	}
 	for player := range players {
 		if !played[player] {
-			t.Errorf("%s is no method any more that plays somebody", player)
+			t.Errorf("there is no method %s any more that plays a provider", player)
 		}
 	}
 }
 
-// TestReadIsWritten: each word that is read by the pages stands in one of them.
+// TestReadIsWritten: each word that the judges read is in one of the pages.
 func TestReadIsWritten(t *testing.T) {
 	paths, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(paths) == 0 {
@@ -152,7 +154,7 @@ func reads(o types.Object) bool {
 	}
 }
 
-// playerOf returns who plays somebody by a method, or nothing.
+// playerOf returns the name under which a method plays a provider, or nothing.
 func playerOf(d ast.Decl) string {
 	f, ok := d.(*ast.FuncDecl)
 	if !ok || f.Recv == nil {

@@ -15,20 +15,21 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// A notice is what an informer tells a controller: of a change that its watch has seen, or of what a list
-// shows to be other than before, or not to be.
+// A notice is an event that an informer sends to a controller: a change that its watch has seen, or a difference that a
+// list shows.
 type notice struct {
 	apiserver.Change
 
-	listed    bool // a list tells it
-	tombstone bool // the object is gone, and what is told is the last that was known of it
+	listed    bool // a list shows it
+	tombstone bool // the object is gone, and this is its last known version
 }
 
-// String is the notice as a story tells it.
+// String returns the notice as a line of a trace.
 func (n notice) String() string {
 	switch now := n.Object; {
 	case n.tombstone:
-		return fmt.Sprintf("a list does not have %s any more, which was %s of version %s", n.Key.Name, now.GetUID(), now.GetResourceVersion())
+		return fmt.Sprintf("a list does not have %s any more, which was %s of version %s", n.Key.Name, now.GetUID(),
+			now.GetResourceVersion())
 	case n.Old == nil:
 		return fmt.Sprintf("a list has %s, which is new", n.Key.Name)
 	case n.Old.GetUID() != now.GetUID():
@@ -36,16 +37,17 @@ func (n notice) String() string {
 	case n.unchanged():
 		return fmt.Sprintf("a list has %s as it was", n.Key.Name)
 	default:
-		return fmt.Sprintf("a list has %s of version %s, which was %s", n.Key.Name, now.GetResourceVersion(), n.Old.GetResourceVersion())
+		return fmt.Sprintf("a list has %s of version %s, which was %s", n.Key.Name, now.GetResourceVersion(),
+			n.Old.GetResourceVersion())
 	}
 }
 
-// unchanged says whether the notice is of an object in the version that was known.
+// unchanged says whether the object has the version that was known.
 func (n notice) unchanged() bool {
 	return n.Type != apiserver.Deleted && n.Old != nil && n.Old.GetResourceVersion() == n.Object.GetResourceVersion()
 }
 
-// priority is what controller-runtime gives what comes of the notice: what did not change is not urgent.
+// priority returns the priority that controller-runtime gives the request: an unchanged object is not urgent.
 func (n notice) priority() int {
 	if n.unchanged() {
 		return listPriority
@@ -54,7 +56,7 @@ func (n notice) priority() int {
 	return 0
 }
 
-// passes says whether a controller that watches with a predicate makes a pass because of the notice.
+// passes says whether a controller with a predicate enqueues a request for the notice.
 func (n notice) passes(watches predicate.Predicate) bool {
 	switch {
 	case n.Type == apiserver.Deleted:
@@ -66,15 +68,15 @@ func (n notice) passes(watches predicate.Predicate) bool {
 	}
 }
 
-// judgeResync judges that an object which a list has as it was known is not looked at for that: it would be taken out
-// of its back-off, and so would all others, as often as a watch breaks.
+// judgeResync judges that an unchanged object is not reconciled because a list has it: that would end its back-off, and
+// that of all others, whenever a watch breaks.
 func (w *World) judgeResync(n notice, passes bool) {
 	if passes && n.unchanged() {
-		w.violate("L5", fmt.Sprintf("%s has not changed, and is looked at because a list has it", n.Key.Name))
+		w.violate("L5", fmt.Sprintf("%s has not changed, and is reconciled because a list has it", n.Key.Name))
 	}
 }
 
-// breaksWatch ends the watches of a process. Its caches stand still until the lists that follow come.
+// breaksWatch ends the watches of a process. Its caches do not change until the following lists.
 func (w *World) breaksWatch(p *process, f Fault) {
 	until := w.now().Add(f.duration())
 	p.cache.breaks(until)
@@ -86,7 +88,7 @@ func (w *World) breaksWatch(p *process, f Fault) {
 	}
 }
 
-// breaks lets nothing be seen until a time, and then a list.
+// breaks hides all events until a time, and then has a list.
 func (c *cache) breaks(until time.Time) {
 	if c.frozen.Before(until) {
 		c.frozen = until
@@ -94,38 +96,39 @@ func (c *cache) breaks(until time.Time) {
 	c.broken = true
 }
 
-// relist makes the cache what the server has now, as the informers of client-go do with a list: first what is gone is
-// told, each with the last that was known, then all that is there. That an object has another UID than the one
-// of its name had is an update; so is that it has not changed.
+// relist updates the cache from a list as the informers of client-go do: first it sends a deletion for each object that
+// is gone, with the last known version, and then an event for each object that exists. Another UID under a known name
+// is an update; an unchanged object is one, too.
 func (c *cache) relist(handle func(notice)) {
 	before := maps.Clone(c.objects)
 	kept := map[types.NamespacedName]client.Object{}
 	for key := range before {
-		kept[key] = c.keeps(key)
+		kept[key] = c.kept(key)
 	}
 	for _, change := range c.server.Changes(c.read) {
 		c.apply(change)
 	}
 	c.broken = false
-	for _, key := range inOrder(before) {
+	for _, key := range sortedKeys(before) {
 		if _, there := c.objects[key]; !there {
-			handle(notice{Change: c.told(apiserver.Deleted, key, kept[key], kept[key]), listed: true, tombstone: true})
+			handle(notice{Change: c.change(apiserver.Deleted, key, kept[key], kept[key]), listed: true, tombstone: true})
 		}
 	}
-	for _, key := range inOrder(c.objects) {
-		change := c.told(apiserver.Added, key, nil, c.objects[key])
+	for _, key := range sortedKeys(c.objects) {
+		change := c.change(apiserver.Added, key, nil, c.objects[key])
 		if old := before[key]; old != nil {
-			change = c.told(apiserver.Modified, key, kept[key], c.objects[key])
+			change = c.change(apiserver.Modified, key, kept[key], c.objects[key])
 		}
 		handle(notice{Change: change, listed: true})
 	}
 }
 
-func (c *cache) told(t apiserver.ChangeType, key types.NamespacedName, old, now client.Object) apiserver.Change {
+func (c *cache) change(t apiserver.ChangeType, key types.NamespacedName, old, now client.Object) apiserver.Change {
 	return apiserver.Change{Type: t, Kind: c.kind, Key: key, Old: old, Object: now}
 }
 
-// inOrder returns the keys of objects as a list has them.
-func inOrder(objects map[types.NamespacedName]client.Object) []types.NamespacedName {
-	return slices.SortedFunc(maps.Keys(objects), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
+// sortedKeys returns the keys of objects in the order of a list.
+func sortedKeys(objects map[types.NamespacedName]client.Object) []types.NamespacedName {
+	return slices.SortedFunc(maps.Keys(objects),
+		func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
 }

@@ -32,18 +32,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 )
 
-// TestRelistIsReal compares what a cache of the simulator tells with what an informer of client-go does, and what it
-// gives to a queue with what a controller does, over random lists of writes between which the watch goes on, or
-// breaks and is followed by a list.
-func TestRelistIsReal(t *testing.T) {
-	told := map[string]int{}
+// TestRelistMatchesInformer compares the events of a simulated cache with those of an informer of client-go, and the
+// requests that they enqueue with those of a controller, over random lists of writes between which the watch continues,
+// or breaks and is followed by a list.
+func TestRelistMatchesInformer(t *testing.T) {
+	reported := map[string]int{}
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {
 			for _, line := range compareLists(t, seed) {
-				told[strings.Fields(line)[0]]++
+				reported[strings.Fields(line)[0]]++
 			}
 		})
 		if t.Failed() {
@@ -51,8 +51,8 @@ func TestRelistIsReal(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"added", "changed", "replaced", "unchanged", "deleted", "tombstone"} {
-		if told[kind] < 50 {
-			t.Errorf("%d were %s: that was not compared", told[kind], kind)
+		if reported[kind] < 50 {
+			t.Errorf("%d were %s: that was not compared", reported[kind], kind)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func compareLists(t *testing.T, seed uint64) (all []string) {
 	for range 3 {
 		users.write()
 	}
-	real := toolscache.NewSharedIndexInformer(api, &berth.Berth{}, 10*time.Hour, toolscache.Indexers{})
+	real := toolscache.NewSharedIndexInformer(api, &bucket.Bucket{}, 10*time.Hour, toolscache.Indexers{})
 	log := &eventLog{}
 	if _, err := real.AddEventHandler(log); err != nil {
 		t.Fatal(err)
@@ -83,13 +83,14 @@ func compareLists(t *testing.T, seed uint64) (all []string) {
 	defer end()
 	go real.RunWithContext(ctx)
 	queued := &enqueued{}
-	if err := source.Kind(informers{informer: real}, client.Object(&berth.Berth{}), &handler.EnqueueRequestForObject{}, predicate.Predicate(picky)).Start(ctx, queued); err != nil {
+	if err := source.Kind(informers{informer: real}, client.Object(&bucket.Bucket{}), &handler.EnqueueRequestForObject{},
+		predicate.Predicate(picky)).Start(ctx, queued); err != nil {
 		t.Fatal(err)
 	}
 	pass(time.Minute)
 	log.lines, queued.lines = nil, nil // of the first list
 
-	model := newCache(server, schema.GroupVersionKind(berth.Kind), 0, 0)
+	model := newCache(server, schema.GroupVersionKind(bucket.Kind), 0, 0)
 	for range 12 {
 		breaks := r.IntN(2) == 0
 		if breaks {
@@ -122,8 +123,8 @@ func compareLists(t *testing.T, seed uint64) (all []string) {
 	return all
 }
 
-// TestBookmarksAreNotSeen: an informer tells nobody of a bookmark, and goes on from its version when its watch ends;
-// and no code of this module asks an informer for the version that it has read.
+// TestBookmarksAreNotSeen: an informer calls no handler for a bookmark, and resumes from its version when its watch
+// ends; and no code of this module asks an informer for the version that it has read.
 func TestBookmarksAreNotSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &api{server: apiserver.New(theScheme(), stepped{})}
@@ -132,21 +133,22 @@ func TestBookmarksAreNotSeen(t *testing.T) {
 		defer synctest.Wait()
 		defer end()
 		log := &eventLog{}
-		real := toolscache.NewSharedIndexInformer(api, &berth.Berth{}, 10*time.Hour, toolscache.Indexers{})
+		real := toolscache.NewSharedIndexInformer(api, &bucket.Bucket{}, 10*time.Hour, toolscache.Indexers{})
 		if _, err := real.AddEventHandler(log); err != nil {
 			t.Fatal(err)
 		}
 		go real.RunWithContext(ctx)
 		pass(time.Minute)
 		if len(log.lines) != 1 {
-			t.Fatalf("the first list was told as %v", log.lines)
+			t.Fatalf("the first list was reported as %v", log.lines)
 		}
-		api.watch.Action(watch.Bookmark, &berth.Berth{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "77"}})
+		api.watch.Action(watch.Bookmark, &bucket.Bucket{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "77"}})
 		pass(time.Minute)
 		api.watch.Stop()
 		pass(time.Minute)
 		if len(log.lines) != 1 || api.from != "77" || api.lists != 1 {
-			t.Errorf("after a bookmark, and another watch, from %q and after %d lists, it told %v", api.from, api.lists, log.lines)
+			t.Errorf("after a bookmark, and another watch, from %q and after %d lists, it reported %v", api.from, api.lists,
+				log.lines)
 		}
 	})
 	asks := regexp.MustCompile(`\.Last(Store)?SyncResourceVersion\(`)
@@ -172,7 +174,7 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// inAnyOrder sorts what an informer tells in any order: what is gone.
+// inAnyOrder sorts the deletions, which an informer reports in any order.
 func inAnyOrder(lines []string) []string {
 	gone := 0
 	for gone < len(lines) && strings.HasPrefix(lines[gone], "tombstone") {
@@ -205,7 +207,7 @@ func noticed(old, now client.Object, deleted, tombstone bool) string {
 	return line
 }
 
-// An eventLog notes what an informer tells.
+// An eventLog records the events of an informer.
 type eventLog struct{ lines []string }
 
 func (l *eventLog) OnAdd(o any, _ bool) {
@@ -224,7 +226,7 @@ func (l *eventLog) OnDelete(o any) {
 	l.lines = append(l.lines, noticed(nil, o.(client.Object), true, tombstone))
 }
 
-// Enqueued notes what a controller puts into its queue.
+// An enqueued records the requests that a controller enqueues.
 type enqueued struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 
@@ -243,7 +245,7 @@ func (q *enqueued) AddWithOpts(o priorityqueue.AddOpts, rs ...reconcile.Request)
 	}
 }
 
-// Informers is a cache that has one informer.
+// An informers is a cache that has one informer.
 type informers struct {
 	crcache.Cache
 
@@ -265,7 +267,7 @@ type writer struct {
 
 func (w *writer) write() {
 	w.t.Helper()
-	ctx, b := w.t.Context(), newBerth(string(rune('a'+w.r.IntN(3))))
+	ctx, b := w.t.Context(), newBucket(string(rune('a'+w.r.IntN(3))))
 	err := w.to.Create(ctx, b)
 	switch {
 	case err == nil:
@@ -273,14 +275,14 @@ func (w *writer) write() {
 	case w.r.IntN(2) == 0:
 		err = w.to.Delete(ctx, b)
 	default:
-		err = w.to.Patch(ctx, b, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"length":%d}}`, w.r.Int64())))
+		err = w.to.Patch(ctx, b, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"size":%d}}`, w.r.Int64())))
 	}
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// An api answers an informer. Its watch tells what it is told to.
+// An api is the server of an informer. Its watch sends the events that a test gives it.
 type api struct {
 	server *apiserver.Server
 	watch  *watch.RaceFreeFakeWatcher
@@ -292,9 +294,9 @@ type api struct {
 func (*api) IsWatchListSemanticsUnSupported() bool { return true }
 
 func (a *api) List(metav1.ListOptions) (runtime.Object, error) {
-	list := &berth.List{}
+	list := &bucket.List{}
 	err := a.server.Client().List(context.Background(), list)
-	slices.SortFunc(list.Items, func(a, b berth.Berth) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list.Items, func(a, b bucket.Bucket) int { return strings.Compare(a.Name, b.Name) })
 	a.sent = len(a.server.Changes(0))
 	a.lists++
 	list.ResourceVersion = strconv.Itoa(a.sent)
@@ -308,7 +310,7 @@ func (a *api) Watch(o metav1.ListOptions) (watch.Interface, error) {
 	return a.watch, nil
 }
 
-// tell tells of all changes since the list, or since it was last called.
+// tell sends all changes since the list, or since its last call.
 func (a *api) tell() {
 	for _, c := range a.server.Changes(a.sent) {
 		a.watch.Action(watch.EventType(c.Type), c.Object.DeepCopyObject())

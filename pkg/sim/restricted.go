@@ -2,10 +2,10 @@ package sim
 
 import "slices"
 
-// Refusals are the doubts in which the API server refuses what is written.
+// refusals has the doubts in which the API server refuses writes.
 var refusals = []Kind{Refused, RefusedSize, RefusedAccess}
 
-// restricted says whether a fault is left out in a scenario, and counts it if it is.
+// restricted says whether a fault is left out in a scenario, and counts it if so.
 func (e *Explorer) restricted(v variant) bool {
 	is := e.unpromised(v)
 	if is {
@@ -18,15 +18,15 @@ func (e *Explorer) restricted(v variant) bool {
 	return is
 }
 
-// unpromised says whether the runtime does not hold in a scenario what it promises, if a fault comes there:
+// unpromised says whether a promise does not hold in a scenario after a fault:
 //
-//   - of an attempt that no process and no record tells of nobody knows, but where names are chosen. A restore that undoes
-//     two writes after a process was stopped takes such a record soon after each creation;
-//   - that a resource is left as it is because its namespace or its kind goes is told anew in every
-//     attempt to let the object go, for as long as that is refused.
+//   - an attempt without a record and without a process that knows it is lost, unless names are chosen. A restore that
+//     undoes two writes after a process was stopped removes such a record soon after each creation;
+//   - while the removal of a finalizer is refused, each attempt reports again that the resource stays because its
+//     namespace or its kind is deleted.
 func (e *Explorer) unpromised(v variant) bool {
-	if v.kind.deafens() {
-		return e.Scenario == "reference" || e.Scenario == "referent" // of these the controller has to watch what is referred to
+	if v.kind.blocksCall() {
+		return e.Scenario == "reference" || e.Scenario == "referent" // here the controller has to watch referents
 	}
 	if v.kind == RewoundDown && v.writes > 1 && e.Class != "named" {
 		return true

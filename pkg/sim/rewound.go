@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// A leader renews its lease so often, and sees its version.
+	// renews is how often a leader renews its lease, and sees its version.
 	renews = 2 * time.Second
-	// Who has no lease looks at a version so often.
+	// probes is how often a process without a lease reads a version.
 	probes = time.Minute
-	// How long what is done before the end of a process may take.
+	// leaving is how long the work before the end of a process may take.
 	leaving = 25 * time.Second
 )
 
-// rewind restores the API server to what it was some writes ago. Those processes that live go on with the
-// caches they have until they notice.
+// rewind restores the API server to the state some writes ago. Running processes continue with their caches until they
+// notice.
 func (w *World) rewind(f Fault) {
 	before := w.users.all()
-	w.users.acted = true // what users did since may not be done any more
+	w.users.acted = true // changes of users may be undone
 	seen := len(w.server.Changes(0))
 	by := w.server.Rewind(max(f.Writes, 1))
 	w.undone = w.undone || slices.Contains(by, "user")
@@ -41,8 +41,8 @@ func (w *World) rewind(f Fault) {
 	for _, mg := range before {
 		w.rewinds[mg.GetUID()] = mg
 		if now := w.stored(mg); now == nil {
-			w.forgotten[mg.GetUID()] = !w.users.left[mg.GetUID()] && !unheardOf(mg)
-			w.users.left[mg.GetUID()] = true // what is outside of objects that are not in the backup
+			w.forgotten[mg.GetUID()] = !w.users.left[mg.GetUID()] && !unknownToProvider(mg)
+			w.users.left[mg.GetUID()] = true // resources of objects that are not in the backup
 		}
 	}
 	for _, mg := range w.users.all() {
@@ -60,15 +60,15 @@ func (w *World) rewind(f Fault) {
 	}
 }
 
-// resolved says whether a person has told what became of the last attempt for an object, of which there is
-// no other record than the name that he gave: a process that knows it does not write it back.
+// resolved says whether a user recorded the result of the last attempt for an object only by an external name: a
+// process that knows the attempt does not write it back.
 func (w *World) resolved(mg resource.Managed) bool {
 	before, known := w.rewinds[mg.GetUID()]
 
 	return known && w.users.adopted[mg.GetUID()] && attempting(before)
 }
 
-// diesRewound notes that a process ends before it knows of a restore, or has written back what it knows.
+// diesRewound records that a process ends before it notices a restore, or before it has written back what it knows.
 func (w *World) diesRewound(p *process, by Kind) {
 	if !p.outdated || by == Rewound {
 		return
@@ -78,8 +78,7 @@ func (w *World) diesRewound(p *process, by Kind) {
 	}
 }
 
-// returns notes what an object is after a restore: it may be one that was gone, and have a resource
-// that is.
+// returns records the state of an object after a restore: it may have been gone, and its resource may be.
 func (w *World) returns(mg resource.Managed) {
 	uid := mg.GetUID()
 	delete(w.gone, uid)
@@ -88,13 +87,13 @@ func (w *World) returns(mg resource.Managed) {
 		w.rewinds[uid] = mg // it was gone
 	}
 	if mg = underTheirName(mg); externalName(mg) != "" {
-		if _, exists := w.outside.MadeFor(mg); !exists {
+		if _, exists := w.external.MadeFor(mg); !exists {
 			w.vacated[externalName(mg)] = true
 		}
 	}
 }
 
-// unreads notes that what was put back after a replace is taken again by a restore.
+// unreads records that a restore has undone what was restored after a replace.
 func (w *World) unreads(mg resource.Managed) {
 	if s, stripped := w.strips[mg.GetUID()]; stripped && !isHeld(mg) {
 		s.read, s.reads = false, 0
@@ -102,47 +101,48 @@ func (w *World) unreads(mg resource.Managed) {
 	}
 }
 
-// losesRewound notes that nobody knows any more of an attempt for an object: its record is not in the
-// state that was restored, and no process lives that could write it back.
+// losesRewound records that an attempt for an object is not known any more: the restored state has no record of it, and
+// no running process could write it back.
 func (w *World) losesRewound(mg resource.Managed, k Kind) {
 	before, known := w.rewinds[mg.GetUID()]
-	if !known || w.outside.Traits().Named || attemptOf(before) == attemptOf(mg) || recordOf(mg) == "" && w.traced(before) {
+	if !known || w.external.Traits().Named || attemptOf(before) == attemptOf(mg) || recordOf(mg) == "" &&
+		w.traced(before) {
 		return
 	}
 	w.exemptions.add(k, before)
 }
 
-// rewound notes that the API server was restored while the process lives: its watches tell nothing any
-// more, and it notices by the next look at a version.
+// rewound records that the API server was restored while the process runs: its watches get no events any more, and it
+// notices when it next reads a version.
 func (p *process) rewound() {
 	p.outdated = true
 	next := renews
 	if p.world.config.alone {
 		next = probes
 	}
-	p.sees(next)
+	p.seeVersion(next)
 }
 
-// sees a version of the lease, or of a list, after a while.
-func (p *process) sees(after time.Duration) {
+// seeVersion lets the process read a version of the lease, or of a list, after a while.
+func (p *process) seeVersion(after time.Duration) {
 	p.world.in(after, func() {
 		switch {
 		case p.dead || p.stopping:
 		case p.held:
-			p.sees(time.Second)
+			p.seeVersion(time.Second)
 		default:
 			p.restores.Seen(schema.GroupKind{Group: "coordination.k8s.io", Kind: "Lease"}, "2", "1")
 		}
 	})
 }
 
-// Leaves says whether the process knows of a restore, and has only to do what comes before its end.
+// toLeave says whether the process has noticed a restore, and only has to do the work before its end.
 func (p *process) toLeave() bool {
 	return p.restores != nil && !p.dead && !p.held && !p.leaving && p.active == 0 && p.restores.Restored() != nil
 }
 
-// leave does what is done before the end of a process whose API server was restored, and ends it. It
-// ends with its lease if that takes too long.
+// leave does the work of a process before its end after a restore, and ends it. If that takes too long, it ends with
+// its lease.
 func (p *process) leave() {
 	w, over, pass := p.world, make(chan struct{}), p.world.trail.pass
 	defer func() {
@@ -171,7 +171,7 @@ func (p *process) leave() {
 				ended = true
 				w.judgeForgotten()
 			default:
-				w.lives(w.now().Add(50*time.Millisecond), nil)
+				w.advance(w.now().Add(50*time.Millisecond), nil)
 			}
 		}
 	}
@@ -180,18 +180,19 @@ func (p *process) leave() {
 	}
 }
 
-// judgeForgotten judges that a process which ends after a restore has told of all resources whose objects
-// are not in the restored state.
+// judgeForgotten judges that a process which ends after a restore has reported all resources whose objects the restored
+// state does not have.
 func (w *World) judgeForgotten() {
 	for uid, was := range w.rewinds {
-		if w.forgotten[uid] && w.stored(was) == nil && len(w.outside.Of(uid)) > 0 && !w.told.leftOver[was.GetName()] {
-			w.violate("L3", fmt.Sprintf("%s is not in the restored state, its resource is there, and nothing was said", was.GetName()))
+		if w.forgotten[uid] && w.stored(was) == nil && len(w.external.Of(uid)) > 0 && !w.sinks.leftOver[was.GetName()] {
+			w.violate("L3", fmt.Sprintf("%s is not in the restored state, its resource exists, and was not reported",
+				was.GetName()))
 		}
 	}
 }
 
-// outdates returns an object as it was stored before a restore of which a process does not know yet, if that
-// has taken the attempt that it makes, or else as it is stored now.
+// outdates returns the version of an object before a restore that a process has not noticed yet, if the restore has
+// removed the attempt that the process makes; else it returns the current version.
 func (w *World) outdates(p *process, mg, now resource.Managed) resource.Managed {
 	was, rewound := w.rewinds[mg.GetUID()]
 	switch attempt := recordOf(mg); {
@@ -204,19 +205,19 @@ func (w *World) outdates(p *process, mg, now resource.Managed) resource.Managed 
 	}
 }
 
-// vanished says whether an object is not in the state that the API server was restored to.
+// vanished says whether the restored state does not have an object.
 func (w *World) vanished(mg resource.Managed) bool {
 	_, rewound := w.rewinds[mg.GetUID()]
 
 	return rewound && w.stored(mg) == nil
 }
 
-// leftBehind says whether the name of an object is that of what is left of one that is not in the restored state.
+// leftBehind says whether the name of an object is that of a resource whose object the restored state does not have.
 func (w *World) leftBehind(mg resource.Managed) bool {
-	if w.harbour == nil {
+	if w.system == nil {
 		return false
 	}
-	p := w.harbour.at(w.nameOf(mg))
+	p := w.system.find(w.nameOf(mg))
 	if p == nil || p.For == mg.GetUID() {
 		return false
 	}
@@ -225,20 +226,21 @@ func (w *World) leftBehind(mg resource.Managed) bool {
 	return rewound && w.stored(was) == nil
 }
 
-// lapsed says whether a restored object has the name of what is not there any more.
+// lapsed says whether a restored object has the name of a resource that does not exist any more.
 func (w *World) lapsed(mg resource.Managed) bool {
 	_, rewound := w.rewinds[mg.GetUID()]
-	_, exists := w.outside.MadeFor(mg)
+	_, exists := w.external.MadeFor(mg)
 
 	return rewound && !exists
 }
 
-// unlocks notes that a process which does not know of a restore has written over a version that it knows of another
-// state of the object: by any other version it would have been refused. If a replace had made that version, no pass
-// will find what it took.
+// unlocks records that a process which has not noticed a restore has written over a version that it knows from another
+// state of the object: any other version would have been a conflict. If a replace had made that version, no pass finds
+// what it removed.
 func (w *World) unlocks(p *process, over client.Object, now resource.Managed) {
 	again := func(c apiserver.Change) bool {
-		return c.Object != over && c.Object.GetUID() == over.GetUID() && c.Object.GetResourceVersion() == over.GetResourceVersion()
+		return c.Object != over && c.Object.GetUID() == over.GetUID() &&
+			c.Object.GetResourceVersion() == over.GetResourceVersion()
 	}
 	if !p.outdated || !slices.ContainsFunc(w.server.Changes(0), again) {
 		return
@@ -249,14 +251,13 @@ func (w *World) unlocks(p *process, over client.Object, now resource.Managed) {
 	}
 }
 
-// noLock says whether a process has written over a version that was no lock, in the attempt that an object is marked
-// with.
+// noLock says whether that has happened in the current attempt of an object.
 func (w *World) noLock(p *process, mg resource.Managed) bool {
 	return p.outdated && w.unlocked.excuses(mg.GetUID(), func(e exemption) bool { return e.attempt == attemptOf(mg) })
 }
 
-// takenAway says whether what has the name of an object was taken away by others, or by a process that did not know
-// that the object is not being deleted any more.
+// takenAway says whether the resource of an object was removed out of band, or by a process that did not know that the
+// object is not being deleted any more.
 func (w *World) takenAway(mg resource.Managed) bool {
 	name := externalName(mg)
 

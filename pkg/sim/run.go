@@ -16,44 +16,44 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 )
 
-// A Result is what became of a schedule.
+// A Result is the result of a schedule.
 type Result struct {
 	Schedule   Schedule
 	Violations []Violation
-	Blocked    int           // objects that a human had to look after
+	Blocked    int           // objects that an operator had to resolve
 	Passes     int           // of all processes
 	Lived      time.Duration // virtual
-	Processes  int           // that there were, one after another or at once
-	Together   int           // of them that were alive at once, at most
-	AtOnce     int           // passes of one process that were under way at once, at most
+	Processes  int           // one after another or at once
+	Together   int           // most processes that ran at once
+	AtOnce     int           // most passes of one process in progress at once
 	Overdue    int           // passes that a process began when another had taken over
-	Clocks     int           // that differed
-	Excused    []Kind        // of faults without which something else would be a violation
-	Ended      []Kind        // of faults in which a user took the finalizer from what was being deleted
-	Late       []Kind        // of faults because of which a pass had not read what users wrote last when it changed something outside
-	Lost       []Kind        // of faults that took away what a create answered, so that an object was blocked
-	Untold     bool          // an answer of Create was lost behind an error that does not say so, and what was created is left over
-	Trace      []string      // if it was asked for
+	Clocks     int           // different ones
+	Excused    []Kind        // faults that excused a violation
+	Ended      []Kind        // faults in which a user removed the finalizer during deletion
+	// faults because of which a pass changed an external resource before it had read the last change of users
+	Late       []Kind
+	Lost       []Kind   // faults that lost the result of a Create, so that an object was blocked
+	Unreported bool     // a resource is left over whose Create had an error that does not say so
+	Trace      []string // if it was requested
 
-	steps   []entry
-	counts  map[string]int // of all operations
-	skipped int            // steps before them, which another run has made for this one
-	shelf   *shelf         // for what follows
+	steps       []entry
+	counts      map[string]int // of all operations
+	skipped     int            // steps before them, which another run made for this one
+	checkpoints *checkpoints   // for the runs that follow
 }
 
-// Boundaries returns how many operations the schedule had. Those of an Explorer that is not
-// Whole do not go on when it is known what is to come.
+// Boundaries returns the number of operations. A run of an Explorer that is not Whole may end early.
 func (r Result) Boundaries() int { return r.skipped + len(r.steps) }
 
-// Operations returns the names of the operations there were, in their own order.
+// Operations returns the names of the operations, sorted.
 func (r Result) Operations() []string { return slices.Sorted(maps.Keys(r.counts)) }
 
 var theScheme = sync.OnceValue(func() *runtime.Scheme {
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{berth.AddToScheme, berth.AddDefinitions, corev1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{bucket.AddToScheme, bucket.AddDefinitions, corev1.AddToScheme} {
 		if err := add(s); err != nil {
 			panic(err) // kinds of our own cannot fail to register
 		}
@@ -62,18 +62,19 @@ var theScheme = sync.OnceValue(func() *runtime.Scheme {
 	return s
 })
 
-// TheMemory is that of all servers: schedules are alike for the most part.
+// theMemory is shared by all servers, because schedules are alike for the most part.
 var theMemory = sync.OnceValue(func() *apiserver.Memory { return apiserver.NewMemory(theScheme()) })
 
-// Run runs a schedule, with a reconciler that has these options beside those that
-// the schedule is about. It is to be called in a bubble of testing/synctest: it
-// spends hours.
+// Run runs a schedule, with a reconciler that has the options o in addition to those of the scenario. With trace the
+// result has a trace. It has to be called in a bubble of testing/synctest, because it spends hours of virtual time. It
+// returns an error if the scenario or the class does not exist.
 func Run(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) {
 	return runIn(s, trace, nil, func(*World) {}, o...)
 }
 
 // runIn is RunBehind in a world that is changed before anything happens.
-func runIn(s Schedule, trace bool, behind func() client.Client, change func(*World), o ...managed.ReconcilerOption) (Result, error) {
+func runIn(s Schedule, trace bool, behind func() client.Client, change func(*World),
+	o ...managed.ReconcilerOption) (Result, error) {
 	quietly()
 	grow()
 	w, of, err := prepareBehind(s, behind)
@@ -82,13 +83,13 @@ func runIn(s Schedule, trace bool, behind func() client.Client, change func(*Wor
 	}
 	w.config.Options, w.config.foreign = append(w.config.Options, o...), len(o) > 0
 	w.verbose = trace
-	w.inquires(s.inquiry)
+	w.setQuery(s.query)
 	change(w)
-	if w.course.from() == nil { // or else a picture has the processes
+	if w.exploration.resumeFrom() == nil { // otherwise the checkpoint has the processes
 		w.start(stepped{}, 0)
 	}
-	w.liveAndEnd(s, of)
-	if c := &w.course; c.inquiry != nil && !c.begun && len(w.violation) == 0 {
+	w.runAndJudge(s, of)
+	if c := &w.exploration; c.query != nil && !c.begun && len(w.violation) == 0 {
 		panic(fmt.Sprintf("%s never came to its last fault, which another run came to: two runs of a schedule differ", s))
 	}
 
@@ -98,38 +99,40 @@ func runIn(s Schedule, trace bool, behind func() client.Client, change func(*Wor
 // grow makes room for deep calls while there is nothing on the stack yet. To move it later,
 // step by step, takes longer.
 //
+// grow enlarges the stack while it is small: to enlarge it later, step by step, takes longer.
+//
 //go:noinline
 func grow() {
 	var room [24 << 10]byte
-	fill(room[:])
+	touch(room[:])
 }
 
 //go:noinline
-func fill(room []byte) { room[0] = 1 }
+func touch(room []byte) { room[0] = 1 }
 
-// liveAndEnd lets the story of a scenario happen, and judges it as a whole.
-func (w *World) liveAndEnd(s Schedule, of scenario) {
+// runAndJudge runs a scenario, and judges it as a whole.
+func (w *World) runAndJudge(s Schedule, of scenario) {
 	w.story(of)
-	if !w.course.joined {
-		w.busy(w.planned)
-		w.judgeEnding(s, of.loose)
+	if !w.exploration.joined {
+		w.judgeWork(w.planned)
+		w.judgeEnding(s, of.looseEnding)
 	}
-	w.learns()
-	w.course.joined = false
+	w.cacheRun()
+	w.exploration.joined = false
 	w.end()
 }
 
-// Familiar is what the story panics with when all that is to come is known.
-type familiar struct{}
+// knownSequel is the panic that ends a scenario when a finished run has the rest.
+type knownSequel struct{}
 
-// story lets the story of a scenario happen, as far as it is not known.
+// story runs a scenario, until its rest is known.
 func (w *World) story(of scenario) {
 	defer func() {
-		if r := recover(); r != nil && r != any(familiar{}) {
+		if r := recover(); r != nil && r != any(knownSequel{}) {
 			panic(r)
 		}
 	}()
-	of.live(w)
+	of.run(w)
 }
 
 func (w *World) end() {
@@ -141,7 +144,7 @@ func (w *World) end() {
 	}
 	for _, p := range w.processes {
 		if p.left != nil {
-			<-p.left // it has no effect any more, and tries for a while
+			<-p.left // it retries for a while, without an effect
 		}
 	}
 	w.judgeMetrics()
@@ -160,34 +163,37 @@ func (w *World) result(s Schedule) Result {
 
 	return Result{
 		Schedule: s, Violations: w.violation, Blocked: w.blocked, Passes: w.passes, Lived: w.since(),
-		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Overdue: w.overdue, Clocks: len(clocks), Excused: excused, Late: w.stale.used(), Lost: w.lost.used(), Ended: w.freed.used(), Untold: w.leftUntold(),
-		steps: w.trace, counts: w.counts, skipped: w.course.skipped, Trace: w.told.lines,
+		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Overdue: w.overdue, Clocks: len(clocks),
+		Excused: excused, Late: w.stale.used(), Lost: w.lost.used(), Ended: w.freed.used(), Unreported: w.leftUnreported(),
+		steps: w.trace, counts: w.counts, skipped: w.exploration.skipped, Trace: w.sinks.lines,
 	}
 }
 
-// prepare makes the world of a schedule.
+// prepare returns the world of a schedule.
 func prepare(s Schedule) (*World, scenario, error) { return prepareBehind(s, nil) }
 
 func prepareBehind(s Schedule, behind func() client.Client) (*World, scenario, error) {
 	of, _ := scenarioOf(s.Scenario)
 	c := classes[s.Class]
 	if !Has(s.Scenario, s.Class) {
-		return nil, scenario{}, errors.Errorf("cannot run %s: there are scenarios %v and classes %v", s, Scenarios(), Classes())
+		return nil, scenario{}, errors.Errorf("cannot run %s: there are scenarios %v and classes %v", s, Scenarios(),
+			Classes())
 	}
-	h := &harbour{class: c, created: map[types.UID]int{}, deleted: map[types.UID]int{}}
-	if of.harbor != nil {
-		of.harbor(h)
+	h := &extSystem{class: c, created: map[types.UID]int{}, deleted: map[types.UID]int{}}
+	if of.system != nil {
+		of.system(h)
 	}
 	w := newWorld(Config{
-		Kind: berth.Kind, Scheme: theScheme(), memory: theMemory(), Behind: behind, Connecter: h, Lag: of.lag, Options: slices.Clone(c.options),
+		Kind: bucket.Kind, Scheme: theScheme(), memory: theMemory(), Behind: behind, Connecter: h, Lag: of.lag,
+		Options: slices.Clone(c.options),
 	}, append(slices.Clone(of.faults), s.Faults...))
 	w.scenario, w.begins = of.name, of.begins
-	w.outside, w.harbour, h.talks = h, h, w.talks
-	w.users.edit = func(mg resource.Managed, n int) { lengthen(int64(n))(mg) }
+	w.external, w.system, h.leaksSecrets = h, h, w.leaksSecrets
+	w.users.edit = func(mg resource.Managed, n int) { resize(int64(n))(mg) }
 	w.users.drift = func() {
-		for _, p := range h.places {
-			if p.deleted.IsZero() && p.For != somebody {
-				p.Length += 100
+		for _, p := range h.resources {
+			if p.deleted.IsZero() && p.For != otherOwner {
+				p.Size += 100
 			}
 		}
 		h.changes++

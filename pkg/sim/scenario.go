@@ -12,47 +12,35 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 )
-
-// The classes of external systems.
-var classes = map[string]class{
-	"named": {
-		name: "named", named: true, stamped: true,
-		options: []managed.ReconcilerOption{managed.WithDeterministicExternalName(true)},
-	},
-	"token":    {name: "token", token: true, options: []managed.ReconcilerOption{managed.WithCreationTokens()}},
-	"findable": {name: "findable", finds: 10 * time.Second, stamped: true},
-	"opaque":   {name: "opaque", blocks: true, options: []managed.ReconcilerOption{managed.WithStrictCreateErrors()}},
-	untold:     {name: untold, blocks: true},
-}
 
 // A scenario is the life of an object or two without faults.
 type scenario struct {
-	name   string
-	only   []string       // classes; none are all
-	loose  bool           // whether something was created before the end is a matter of luck
-	calm   bool           // nothing goes wrong in it
-	single bool           // two faults of it are combined at random only
-	long   bool           // another does the same in less time
-	apart  bool           // two faults of it are combined where there is time for it
-	doubts bool           // or where one of them is a doubt
-	harbor func(*harbour) // how the external system behaves
-	faults []Fault        // that belong to it
-	lag    time.Duration  // of the cache
-	config func(*World)   // what else is different in it
-	expect func(*World) func(resource.Managed) (string, bool)
-	live   func(*World)
+	name         string
+	only         []string         // classes; empty: all
+	looseEnding  bool             // whether something was created before the end may differ
+	faultless    bool             // no faults are injected
+	singleFaults bool             // two faults are combined at random only
+	long         bool             // another does the same in less time
+	onlyApart    bool             // two faults are combined only with Explorer.Apart
+	doubts       bool             // or with Explorer.Doubts
+	system       func(*extSystem) // configures the external system
+	faults       []Fault          // that belong to it
+	lag          time.Duration    // of the cache
+	config       func(*World)     // configures the world
+	expect       func(*World) func(resource.Managed) (string, bool)
+	run          func(*World)
 
-	begins string // the scenario that it is until everything is as asked for; empty if there is none
+	begins string // the scenario that it is identical to until everything is in the desired state; empty if none
 }
 
 var firstKey = types.NamespacedName{Namespace: "default", Name: "first"}
 
-func newBerth(name string, annotations ...string) *berth.Berth {
-	b := &berth.Berth{ObjectMeta: metav1.ObjectMeta{Namespace: firstKey.Namespace, Name: name}, Spec: berth.Spec{Length: 10, AccessToken: canaryField}}
+func newBucket(name string, annotations ...string) *bucket.Bucket {
+	b := &bucket.Bucket{ObjectMeta: metav1.ObjectMeta{Namespace: firstKey.Namespace, Name: name},
+		Spec: bucket.Spec{Size: 10, AccessToken: canaryField}}
 	for i := 0; i+1 < len(annotations); i += 2 {
 		annotate(b, annotations[i], annotations[i+1])
 	}
@@ -60,114 +48,118 @@ func newBerth(name string, annotations ...string) *berth.Berth {
 	return b
 }
 
-func lengthen(by int64) func(resource.Managed) {
+func resize(by int64) func(resource.Managed) {
 	return func(mg resource.Managed) {
-		if b, err := berthOf(mg); err == nil {
-			b.Spec.Length += by
+		if b, err := bucketOf(mg); err == nil {
+			b.Spec.Size += by
 		}
 	}
 }
 
-var scenarios = slices.Concat(lives, slow, longer, accesses, crowds, rolls, news, remade, keyed, succession)
+var scenarios = slices.Concat(basicScenarios, slowScenarios, slowDeletionScenarios, accessScenarios, scaleScenarios,
+	listScenarios, notificationScenarios, outdatedScenarios, detailsScenarios, predecessorScenarios)
 
-var lives = []scenario{
-	{name: "create", begins: "create", lag: 5 * time.Millisecond, live: func(w *World) {
-		w.users.create(newBerth("first"))
+var basicScenarios = []scenario{
+	{name: "create", begins: "create", lag: 5 * time.Millisecond, run: func(w *World) {
+		w.users.create(newBucket("first"))
 		w.settle()
 		w.quiet()
 	}},
-	{name: "update", begins: "create", lag: 5 * time.Millisecond, live: func(w *World) {
-		w.users.create(newBerth("first"))
+	{name: "update", begins: "create", lag: 5 * time.Millisecond, run: func(w *World) {
+		w.users.create(newBucket("first"))
 		w.settle()
-		w.users.change(firstKey, lengthen(5))
+		w.users.change(firstKey, resize(5))
 		w.settle()
-		w.users.change(firstKey, lengthen(-5))
+		w.users.change(firstKey, resize(-5))
 		w.settle()
 		w.quiet()
 	}},
-	{name: "delete", begins: "create", lag: 5 * time.Millisecond, live: func(w *World) {
-		w.users.create(newBerth("first"))
+	{name: "delete", begins: "create", lag: 5 * time.Millisecond, run: func(w *World) {
+		w.users.create(newBucket("first"))
 		w.settle()
 		w.run(w.now().Add(90 * time.Second)) // nothing of the creation is in doubt any more
 		w.users.delete(firstKey)
 		w.settle()
 	}},
-	{name: "adopt", lag: 5 * time.Millisecond, live: adopt},
+	{name: "adopt", lag: 5 * time.Millisecond, run: adopt},
 	{
-		name: "recover", loose: true, lag: 5 * time.Millisecond, faults: []Fault{{Op: "Create", N: 1, Kind: CrashAfter}},
-		live: func(w *World) {
-			w.users.create(newBerth("first"))
+		name: "recover", looseEnding: true, lag: 5 * time.Millisecond,
+		faults: []Fault{{Op: "Create", N: 1, Kind: CrashAfter}},
+		run: func(w *World) {
+			w.users.create(newBucket("first"))
 			w.settle()
 			w.users.delete(firstKey)
 			w.settle()
 		},
 	},
-	{name: "pause", begins: "create", lag: 5 * time.Millisecond, live: func(w *World) {
-		w.users.create(newBerth("first"))
+	{name: "pause", begins: "create", lag: 5 * time.Millisecond, run: func(w *World) {
+		w.users.create(newBucket("first"))
 		w.settle()
 		w.users.annotate(firstKey, keyPaused, "true")
 		w.run(w.now().Add(3 * time.Minute))
-		w.users.change(firstKey, lengthen(5))
+		w.users.change(firstKey, resize(5))
 		w.untouched("while the object is paused")
 		w.users.annotate(firstKey, keyPaused, "")
 		w.settle()
 		w.quiet()
 	}},
-	{name: "rename", begins: "create", lag: 5 * time.Millisecond, live: rename},
-	{name: "recreate", lag: 200 * time.Millisecond, live: func(w *World) {
-		w.users.create(newBerth("first"))
+	{name: "rename", begins: "create", lag: 5 * time.Millisecond, run: rename},
+	{name: "recreate", lag: 200 * time.Millisecond, run: func(w *World) {
+		w.users.create(newBucket("first"))
 		w.settle()
 		w.users.delete(firstKey)
 		w.run(w.now().Add(patience), func() bool { return w.users.see(firstKey) == nil })
 		if w.users.see(firstKey) == nil {
-			w.users.create(newBerth("first"))
+			w.users.create(newBucket("first"))
 		}
 		w.settle()
 		w.quiet()
 	}},
-	{name: "replace", loose: true, lag: 20 * time.Millisecond, live: replace},
-	{name: "policy", begins: "create", lag: 5 * time.Millisecond, live: policies},
+	{name: "replace", looseEnding: true, lag: 20 * time.Millisecond, run: replace},
+	{name: "policy", begins: "create", lag: 5 * time.Millisecond, run: policies},
 	{
-		name: "lost-lease", lag: 5 * time.Millisecond, faults: []Fault{{Op: "Observe", N: 1, Kind: Usurp}},
-		live: func(w *World) {
-			w.users.create(newBerth("first"))
+		name: "lost-lease", lag: 5 * time.Millisecond, faults: []Fault{{Op: "Observe", N: 1, Kind: LeaseLost}},
+		run: func(w *World) {
+			w.users.create(newBucket("first"))
 			w.settle()
-			w.users.change(firstKey, lengthen(5))
+			w.users.change(firstKey, resize(5))
 			w.settle()
 		},
 	},
 	{
-		name: "alone", lag: 5 * time.Millisecond, single: true, only: []string{"named", "opaque"}, config: func(w *World) { w.config.alone = true },
-		live: func(w *World) {
-			w.users.create(newBerth("first"))
+		name: "alone", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"named", "opaque"},
+		config: func(w *World) { w.config.alone = true },
+		run: func(w *World) {
+			w.users.create(newBucket("first"))
 			w.settle()
-			w.users.change(firstKey, lengthen(5))
+			w.users.change(firstKey, resize(5))
 			w.settle()
 			w.quiet()
 			w.users.delete(firstKey)
 			w.settle()
 		},
 	},
-	{name: "drift", apart: true, lag: 5 * time.Millisecond, live: func(w *World) {
-		w.users.create(newBerth("first"))
+	{name: "drift", onlyApart: true, lag: 5 * time.Millisecond, run: func(w *World) {
+		w.users.create(newBucket("first"))
 		w.settle()
 		w.users.drift()
 		w.run(w.now().Add(2 * pollInterval))
 		w.settle()
 		w.quiet()
 	}},
-	{name: "stranger", lag: 5 * time.Millisecond, expect: disowned, live: stranger},
+	{name: "foreign-owner", lag: 5 * time.Millisecond, expect: disowned, run: foreignOwner},
 	{
-		name: "publish", apart: true, lag: 5 * time.Millisecond, harbor: func(h *harbour) { h.details = "first" }, config: recorded, expect: published,
-		live: func(w *World) {
-			b := newBerth("first")
+		name: "publish", onlyApart: true, lag: 5 * time.Millisecond, system: func(h *extSystem) { h.details = "first" },
+		config: recorded, expect: published,
+		run: func(w *World) {
+			b := newBucket("first")
 			b.Spec.WriteConnectionSecretToRef = &commonv1.LocalSecretReference{Name: "details"}
 			w.users.create(b)
 			w.settle()
 			w.run(w.now().Add(2 * pollInterval)) // a process that begins may publish once more, and note it
 			w.settle()
 			w.quiet()
-			w.harbour.details = "rotated"
+			w.system.details = "rotated"
 			w.settle()
 			w.run(w.now().Add(4 * pollInterval)) // what was published may have to be noted
 			w.settle()
@@ -175,12 +167,13 @@ var lives = []scenario{
 		},
 	},
 	{
-		name: "publish-taken", apart: true, loose: true, lag: 5 * time.Millisecond, harbor: func(h *harbour) { h.details = "first" },
-		expect: unpublished, live: func(w *World) {
+		name: "publish-taken", onlyApart: true, looseEnding: true, lag: 5 * time.Millisecond,
+		system: func(h *extSystem) { h.details = "first" },
+		expect: unpublished, run: func(w *World) {
 			w.users.must(w.users.client.Create(context.Background(), &corev1.Secret{
 				ObjectMeta: metav1.ObjectMeta{Namespace: firstKey.Namespace, Name: "details"},
 			}))
-			b := newBerth("first")
+			b := newBucket("first")
 			b.Spec.WriteConnectionSecretToRef = &commonv1.LocalSecretReference{Name: "details"}
 			w.users.create(b)
 			w.run(w.now().Add(5 * time.Minute))
@@ -189,10 +182,10 @@ var lives = []scenario{
 			w.settle()
 		},
 	},
-	{name: "unclaimed", apart: true, lag: 5 * time.Millisecond, live: unclaimed},
-	{name: "two", apart: true, lag: 20 * time.Millisecond, live: func(w *World) {
-		w.users.create(newBerth("first"))
-		w.users.create(newBerth("second"))
+	{name: "unclaimed", onlyApart: true, lag: 5 * time.Millisecond, run: unclaimed},
+	{name: "two", onlyApart: true, lag: 20 * time.Millisecond, run: func(w *World) {
+		w.users.create(newBucket("first"))
+		w.users.create(newBucket("second"))
 		w.settle()
 		w.users.delete(firstKey)
 		w.settle()
@@ -200,14 +193,14 @@ var lives = []scenario{
 	}},
 }
 
-// recorded: every change is told to a log of changes.
-func recorded(w *World) { w.config.recorded = true }
+// recorded adds a change log.
+func recorded(w *World) { w.config.logsChanges = true }
 
-// unclaimed: objects bear a finalizer from the beginning, so that nothing takes them
-// away at once. One is deleted before anybody claims it.
+// unclaimed is a scenario in which objects are created with a finalizer, so that they are never removed at once. One
+// is deleted before the provider has added its own.
 func unclaimed(w *World) {
 	for _, name := range []string{"first", "second"} {
-		b := newBerth(name)
+		b := newBucket(name)
 		b.Finalizers = []string{unclaimedFinalizer}
 		w.users.create(b)
 	}
@@ -217,24 +210,24 @@ func unclaimed(w *World) {
 	w.settle()
 }
 
-// adopt: there is a resource already, and the object is to take it over.
+// adopt is a scenario in which the object adopts an existing resource.
 func adopt(w *World) {
-	w.harbour.put(place{ID: "old", Length: 3})
-	uid := w.users.create(newBerth("first", keyExternalName, "old", keyAdoptionPolicy, "if-unowned"))
+	w.system.add(extResource{ID: "old", Size: 3})
+	uid := w.users.create(newBucket("first", keyExternalName, "old", keyAdoptionPolicy, "if-unowned"))
 	w.users.adopted[uid] = true
 	w.settle()
-	if n := w.harbour.created[uid]; n > 0 && !w.lostName(uid) && !w.undeleted.excuses(uid, whatever) {
+	if n := w.system.created[uid]; n > 0 && !w.lostName(uid) && !w.undeleted.excuses(uid, anyExemption) {
 		w.violate("S6", fmt.Sprintf("%d resources were created beside the one that was to be adopted", n))
 	}
 	w.users.delete(firstKey)
 	w.settle()
 }
 
-// rename: the object is to stand for another resource from now on.
+// rename is a scenario in which the object gets the name of another resource.
 func rename(w *World) {
-	uid := w.users.create(newBerth("first"))
+	uid := w.users.create(newBucket("first"))
 	w.settle()
-	w.harbour.put(place{ID: "other", Length: 3})
+	w.system.add(extResource{ID: "other", Size: 3})
 	w.users.left[uid], w.users.adopted[uid] = true, true
 	w.users.change(firstKey, func(mg resource.Managed) {
 		annotate(mg, keyExternalName, "other")
@@ -244,12 +237,12 @@ func rename(w *World) {
 	if n := w.tooMany(uid); n > 0 {
 		w.violate("S1", fmt.Sprintf("%d resources after the object was given another", n))
 	}
-	w.users.change(firstKey, lengthen(5))
+	w.users.change(firstKey, resize(5))
 	w.settle()
 	w.quiet()
 }
 
-// replace: another object takes the name while a pass may still be under way.
+// replace is a scenario in which another object takes the name while a pass may still be in progress.
 func replace(w *World) {
 	var again func()
 	again = func() {
@@ -258,9 +251,9 @@ func replace(w *World) {
 
 			return
 		}
-		w.users.create(newBerth("first"))
+		w.users.create(newBucket("first"))
 	}
-	w.users.create(newBerth("first"))
+	w.users.create(newBucket("first"))
 	w.in(time.Second, func() {
 		w.users.delete(firstKey)
 		again()
@@ -269,9 +262,9 @@ func replace(w *World) {
 	w.quiet()
 }
 
-// policies: what is only observed is left as it is, and what is orphaned stays.
+// policies is a scenario about objects that are only observed, and whose resource is orphaned.
 func policies(w *World) {
-	w.users.create(newBerth("first"))
+	w.users.create(newBucket("first"))
 	w.settle()
 	w.users.annotate(firstKey, keyManagementPolicy, "observe")
 	w.run(w.now().Add(3 * time.Minute))
@@ -285,49 +278,50 @@ func policies(w *World) {
 	w.settle()
 }
 
-// stranger: the name is taken by somebody else's resource.
-func stranger(w *World) {
-	w.harbour.put(place{ID: "taken", Stamp: somebody, For: somebody, Length: 3})
-	w.users.create(newBerth("first", keyExternalName, "taken"))
-	if !w.harbour.class.stamped {
-		return // whatever has the name is taken for ours where owners cannot be told
+// foreignOwner is a scenario in which a resource of another owner has the name.
+func foreignOwner(w *World) {
+	w.system.add(extResource{ID: "taken", Stamp: otherOwner, For: otherOwner, Size: 3})
+	w.users.create(newBucket("first", keyExternalName, "taken"))
+	if !w.system.class.stamped {
+		return // without owners any resource of the name counts as ours
 	}
-	w.untouched("although it is somebody else's")
+	w.untouched("although it has another owner")
 	w.settle()
 	w.users.delete(firstKey)
 	w.settle()
-	if w.harbour.at("taken") == nil {
-		w.violate("S6", "somebody else's resource is gone")
+	if w.system.find("taken") == nil {
+		w.violate("S6", "the resource of another owner is gone")
 	}
 }
 
 func disowned(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
-		if !w.harbour.class.stamped {
+		if !w.system.class.stamped {
 			return "", true
 		}
 		if isDeleted(mg) || isPaused(mg) {
 			return "", false
 		}
 		if c := conditionOf(mg, "Synced"); c.Reason != "ExternalResourceNotOwned" {
-			return "it does not say that the resource is somebody else's", true
+			return "it does not say that the resource has another owner", true
 		}
 
 		return "", true
 	}
 }
 
-// published: the Secret has what there is to know now.
+// published expects that the Secret has the current connection details.
 func published(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
 		if isDeleted(mg) || isPaused(mg) {
 			return "", false
 		}
-		s, ok := w.server.Stored(corev1.SchemeGroupVersion.WithKind("Secret"), types.NamespacedName{Namespace: firstKey.Namespace, Name: "details"}).(*corev1.Secret)
+		s, ok := w.server.Stored(corev1.SchemeGroupVersion.WithKind("Secret"),
+			types.NamespacedName{Namespace: firstKey.Namespace, Name: "details"}).(*corev1.Secret)
 		if !ok && w.unpublished {
 			return "", false // that its Secret is there is known from its status alone
 		}
-		if !ok || string(s.Data["password"]) != canaryDetail+w.harbour.details {
+		if !ok || string(s.Data["password"]) != canaryDetail+w.system.details {
 			return "its connection details are not published", true
 		}
 
@@ -335,7 +329,7 @@ func published(w *World) func(resource.Managed) (string, bool) {
 	}
 }
 
-// unpublished: the Secret is somebody else's, so that the object cannot be ready.
+// unpublished expects that the object is not ready because the Secret has another owner.
 func unpublished(*World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
 		if isDeleted(mg) || isPaused(mg) {
@@ -358,25 +352,24 @@ func scenarioOf(name string) (scenario, bool) {
 	return scenarios[i], true
 }
 
-// Has says whether a scenario is one of a class.
+// Has says whether a scenario exists in a class.
 func Has(of, class string) bool {
 	s, found := scenarioOf(of)
 	_, known := classes[class]
-	lives := class != untold || slices.Contains(untoldIn, of)
+	lives := class != defaultClass || slices.Contains(defaultClassScenarios, of)
 
 	return known && found && lives && (len(s.only) == 0 || slices.Contains(s.only, class))
 }
 
-// Long says whether a scenario is one that another does in less time, so that it need
-// not be tried as often.
+// Long says whether another scenario does the same in less time, so that this one need not be tried as often.
 func Long(of string) bool {
 	s, _ := scenarioOf(of)
 
 	return s.long
 }
 
-// Begins returns the scenario that one is for a while, until everything is as asked for
-// the first time, or nothing if there is none. See Explorer.After.
+// Begins returns the scenario that one is identical to until everything is in the desired state for the first time, or
+// nothing. See Explorer.After.
 func Begins(of string) string {
 	s, _ := scenarioOf(of)
 

@@ -10,96 +10,115 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A Kind of fault says what goes wrong at a boundary: before or after one
-// operation.
+// A Kind is a kind of fault: what goes wrong at a boundary, before or after one operation.
 type Kind string
 
-// What can go wrong. Whatever happens "after" happens when the operation had its
-// effect, and before its answer is read.
+// What can go wrong. A fault "after" an operation comes when the operation has had its effect, and before its answer is
+// read.
 const (
-	Fail        Kind = "fail"         // an error, without an effect; nobody can tell
-	Refuse      Kind = "refuse"       // no effect, and the external system says so
-	Throttle    Kind = "throttle"     // too many requests
-	Conflict    Kind = "conflict"     // somebody else wrote meanwhile; an external system says "conflict"
-	Lost        Kind = "lost"         // the effect, and its answer is lost
-	LostTold    Kind = "lost-told"    // the same of a Create, and the error says so: a status of the 500s; with 2, a connection that broke; with 3, MaybeCreated
-	Hang        Kind = "hang"         // no effect, and no answer before the deadline
-	HangAfter   Kind = "hang-after"   // the effect, and no answer before the deadline
-	Crash       Kind = "crash"        // the process dies before the operation
-	CrashAfter  Kind = "crash-after"  // the process dies after it
-	Stop        Kind = "stop"         // the process is asked to stop before the operation
-	StopAfter   Kind = "stop-after"   // the process is asked to stop after it
-	Outage      Kind = "outage"       // the API server is away, for a while from now on
-	Freeze      Kind = "freeze"       // the cache stands still, for a while from now on
-	Stale       Kind = "stale"        // the process dies, and the next begins with an old cache
-	ClockBack   Kind = "clock-back"   // the process dies after the operation, and the next has a clock that is behind
-	ClockAhead  Kind = "clock-ahead"  // the process dies after the operation, and the next has a clock that is ahead
-	Usurp       Kind = "usurp"        // the process is held up so long that another takes over
-	Edit        Kind = "edit"         // a user changes the spec
-	Delete      Kind = "delete"       // a user deletes the object
-	Pause       Kind = "pause"        // a user pauses the object for a minute
-	Drift       Kind = "drift"        // somebody changes the external resource
-	Absent      Kind = "absent"       // what is to be deleted is said not to exist, once
-	Refusing    Kind = "refusing"     // the external system refuses every change, for a while from now on
-	ExternalOut Kind = "external-out" // the external system is away, for a while from now on
-	Vanish      Kind = "vanish"       // somebody deletes the external resource
-	Squat       Kind = "squat"        // somebody else's resource takes the place of what the object stands for, for a while
-	Snatch      Kind = "snatch"       // the API server removes an object that had no finalizer until now: it was being asked to
+	Fail     Kind = "fail"     // an error, without an effect; the error does not say so
+	Refuse   Kind = "refuse"   // no effect, and the external system says so
+	Throttle Kind = "throttle" // too many requests
+	Conflict Kind = "conflict" // another client wrote meanwhile; an external system reports "conflict"
+	Lost     Kind = "lost"     // the operation has its effect, and its answer is lost
+	// LostReported: the same of a Create, and the error says so: a status of the 500s; with 2, a connection that
+	// broke; with 3, MaybeCreated
+	LostReported Kind = "lost-reported"
+	Hang         Kind = "hang"         // no effect, and no answer before the deadline
+	HangAfter    Kind = "hang-after"   // the effect, and no answer before the deadline
+	Crash        Kind = "crash"        // the process dies before the operation
+	CrashAfter   Kind = "crash-after"  // the process dies after it
+	Stop         Kind = "stop"         // the process is asked to stop before the operation
+	StopAfter    Kind = "stop-after"   // the process is asked to stop after it
+	Outage       Kind = "outage"       // the API server is unavailable for a while
+	Freeze       Kind = "freeze"       // the cache gets no events for a while
+	Stale        Kind = "stale"        // the process dies, and the next one begins with an old cache
+	ClockBack    Kind = "clock-back"   // as crash-after, and the next process has a clock that is behind
+	ClockAhead   Kind = "clock-ahead"  // as crash-after, and the next process has a clock that is ahead
+	LeaseLost    Kind = "lease-lost"   // the process is held up so long that another takes over
+	Edit         Kind = "edit"         // a user changes the spec
+	Delete       Kind = "delete"       // a user deletes the object
+	Pause        Kind = "pause"        // a user pauses the object for a minute
+	Drift        Kind = "drift"        // the external resource is changed out of band
+	Absent       Kind = "absent"       // what is to be deleted is reported as absent, once
+	Refusing     Kind = "refusing"     // the external system refuses every change for a while
+	ExternalOut  Kind = "external-out" // the external system is unavailable for a while
+	Vanish       Kind = "vanish"       // the external resource is deleted out of band
+	NameTaken    Kind = "name-taken"   // a resource of another owner replaces that of the object for a while
+	// DeleteRace: the API server completes a deletion that was requested before the object had its first finalizer,
+	// which was just stored
+	DeleteRace Kind = "delete-race"
 
-	Strip            Kind = "strip"             // a user replaces the object by its manifest, which has neither our annotations nor our finalizer
+	Strip            Kind = "strip"             // a user replaces the object by its manifest: annotations and finalizer go
 	StripAnnotations Kind = "strip-annotations" // the same, and the finalizers stay
 	StripFinalizers  Kind = "strip-finalizers"  // the same, and the annotations stay
-	StripOne         Kind = "strip-one"         // a user removes one annotation of ours: the external name; with a number, the second to fifth of the record of a creation
-	Outdate          Kind = "outdate"           // a user replaces the object by a manifest that was exported with all annotations, before the last creation if there was another
+	// StripOne: a user removes one annotation of ours: the external name; with a number, the second to fifth of the
+	// record of a creation
+	StripOne Kind = "strip-one"
+	// Outdate: a user replaces the object by a manifest that was exported with all annotations, before the last
+	// creation if there was another
+	Outdate Kind = "outdate"
 
-	Unserved          Kind = "unserved"           // a page that says 404 in the place of the API server's answer
-	UnservedKind      Kind = "unserved-kind"      // a 404 of an API server that does not serve the kind: it names no object
-	UnservedForbidden Kind = "unserved-forbidden" // a page that says 403 in the place of the API server's answer
-	UnservedGateway   Kind = "unserved-gateway"   // a page that says 502 in the place of the API server's answer
+	Unserved          Kind = "unserved"           // a page that says 404 replaces the answer of the API server
+	UnservedKind      Kind = "unserved-kind"      // a 404 without a name: the API server does not serve the kind
+	UnservedForbidden Kind = "unserved-forbidden" // a page that says 403 replaces the answer of the API server
+	UnservedGateway   Kind = "unserved-gateway"   // a page that says 502 replaces the answer of the API server
 
-	UnservedAfter          Kind = "unserved-after"           // a write has its effect, and a page that says 404 takes the place of its answer
+	UnservedAfter          Kind = "unserved-after"           // a write succeeds, and a 404 page replaces the answer
 	UnservedForbiddenAfter Kind = "unserved-forbidden-after" // the same, and the page says 403
 
 	Panics      Kind = "panics"       // a method of the client panics before its effect
 	PanicsAfter Kind = "panics-after" // a method of the client panics after its effect
 
-	Refused       Kind = "refused"        // the API server refuses every write as invalid (422), for a while from now on
+	Refused       Kind = "refused"        // the API server refuses every write as invalid (422) for a while
 	RefusedSize   Kind = "refused-size"   // the same, as too large (413)
-	RefusedAccess Kind = "refused-access" // the same, as forbidden (403): a quota, or the rights of the provider
+	RefusedAccess Kind = "refused-access" // the same, as forbidden (403): a quota, or the permissions of the provider
 
-	AbsentLive Kind = "absent-live" // what is there is said not to exist, once
+	AbsentLive Kind = "absent-live" // an existing resource is reported as absent, once
 
-	DroppedAnnotations Kind = "dropped-annotations" // annotations that a write adds or changes are not stored, and the answer says that it succeeded, for a while from now on
-	DroppedFinalizers  Kind = "dropped-finalizers"  // the same of finalizers
-	DroppedStatus      Kind = "dropped-status"      // the same of all fields of the status
+	// DroppedAnnotations: annotations that a write adds or changes are not stored, although the answer says that it
+	// succeeded, for a while
+	DroppedAnnotations Kind = "dropped-annotations"
+	DroppedFinalizers  Kind = "dropped-finalizers" // the same of finalizers
+	DroppedStatus      Kind = "dropped-status"     // the same of all fields of the status
 
-	Rewound     Kind = "rewound"      // the API server is restored to what it was one or several writes ago, and versions go back with it, while the process runs
-	RewoundDown Kind = "rewound-down" // the process is asked to stop, and the same happens before the next begins
+	// Rewound: the API server is restored to the state one or several writes ago, and versions go back with it, while
+	// the process runs
+	Rewound     Kind = "rewound"
+	RewoundDown Kind = "rewound-down" // the process is asked to stop, and the same happens before the next one begins
 
-	Deaf      Kind = "deaf"       // a call has no effect, does not mind the end of its context, and never returns: the process ends with it; for a while: it returns late, with an error
-	DeafAfter Kind = "deaf-after" // the same, after its effect; for a while: a call of a client returns late, with its answer
+	// Deaf: a call has no effect, ignores the end of its context, and never returns: the process ends with it; with a
+	// duration: it returns late, with an error
+	Deaf Kind = "deaf"
+	// DeafAfter: the same, after its effect; with a duration: a call of a client returns late, with its answer
+	DeafAfter Kind = "deaf-after"
 
-	Relist Kind = "relist" // the watch of the cache breaks, and a while later one list takes the place of all events since: of what changed several times only the last is seen
+	// Relist: the watch of the cache breaks, and a while later one list replaces all events since: of several changes
+	// only the last is seen
+	Relist Kind = "relist"
 )
 
-// Defaults of how long a fault lasts.
+// lasts has the usual durations.
 var lasts = map[Kind]time.Duration{
-	Outage: 10 * time.Second, Freeze: 3 * time.Second, Usurp: 20 * time.Second, Pause: time.Minute,
-	ClockBack: time.Minute, ClockAhead: time.Minute, ExternalOut: 10 * time.Second, Refusing: time.Minute, Squat: 3 * time.Minute,
+	Outage: 10 * time.Second, Freeze: 3 * time.Second, LeaseLost: 20 * time.Second, Pause: time.Minute,
+	ClockBack: time.Minute, ClockAhead: time.Minute, ExternalOut: 10 * time.Second,
+	Refusing: time.Minute, NameTaken: 3 * time.Minute,
 	Crash: time.Second, CrashAfter: time.Second, Stale: time.Second,
 	DroppedAnnotations: time.Minute, DroppedFinalizers: time.Minute, DroppedStatus: time.Minute,
 	Refused: time.Minute, RefusedSize: time.Minute, RefusedAccess: time.Minute,
 	Relist: time.Second,
 }
 
-// A Fault is what goes wrong at the n-th time that an operation is begun.
+// A Fault is what goes wrong at the n-th start of an operation.
 type Fault struct {
 	Op   string
 	N    int
 	Kind Kind
 	For  time.Duration // 0 is the default of the kind
 
-	Writes int // that a restore undoes, which annotation StripOne removes, or which error LostTold returns; 0 is one
+	// Writes is how many writes a restore undoes, which annotation StripOne removes, or which error LostReported
+	// returns. 0 is one.
+	Writes int
 }
 
 func (f Fault) duration() time.Duration {
@@ -113,11 +132,11 @@ func (f Fault) duration() time.Duration {
 // rewinds says whether a fault of the kind restores the API server.
 func (k Kind) rewinds() bool { return k == Rewound || k == RewoundDown }
 
-// counted says whether a fault of the kind has a number in place of a duration.
-func (k Kind) counted() bool { return k.rewinds() || k == StripOne || k == LostTold }
+// counted says whether a fault of the kind has a number instead of a duration.
+func (k Kind) counted() bool { return k.rewinds() || k == StripOne || k == LostReported }
 
-// String returns the fault as "operation#n:kind", "operation#n:kind(duration)" or, of a restore,
-// "operation#n:kind(writes)".
+// String returns the fault as "operation#n:kind", "operation#n:kind(duration)" or, for a counted kind,
+// "operation#n:kind(number)".
 func (f Fault) String() string {
 	s := fmt.Sprintf("%s#%d:%s", f.Op, f.N, f.Kind)
 	if f.For > 0 {
@@ -130,18 +149,17 @@ func (f Fault) String() string {
 	return s
 }
 
-// A Schedule is one run: a scenario over a class of external system, and what goes
-// wrong in it. It says everything: two runs of a schedule are the same.
+// A Schedule is one run: a scenario in a class of external system, and the faults in it. It determines the run: two
+// runs of a schedule are the same.
 type Schedule struct {
 	Scenario string
 	Class    string
 	Faults   []Fault
 
-	inquiry *inquiry // of an Explorer
+	query *query // of an Explorer
 }
 
-// Equal says whether the schedules are of the same story, with the same faults in the
-// same order.
+// Equal says whether the schedules have the same scenario, the same class, and the same faults in the same order.
 func (s Schedule) Equal(other Schedule) bool {
 	return s.Scenario == other.Scenario && s.Class == other.Class && slices.Equal(s.Faults, other.Faults)
 }
@@ -156,7 +174,8 @@ func (s Schedule) String() string {
 	return strings.Join(parts, " ")
 }
 
-// ParseSchedule reads what String wrote.
+// ParseSchedule parses the result of String. It returns an error if the syntax or a kind of fault is unknown; the
+// scenario and the class are checked by Run.
 func ParseSchedule(line string) (Schedule, error) {
 	parts := strings.Fields(line)
 	if len(parts) == 0 {
@@ -190,7 +209,8 @@ func parseFault(text string) (Fault, error) {
 	if timed && f.Kind.counted() {
 		writes, closed := strings.CutSuffix(length, ")")
 		if f.Writes, err = strconv.Atoi(writes); err != nil || !closed || f.Writes <= 0 {
-			return Fault{}, errors.Errorf("cannot read the fault %q: it has no number of writes, or of an annotation, as in %s(2)", text, kind)
+			return Fault{}, errors.Errorf("cannot read the fault %q: it has no number of writes, or of an annotation, as in %s(2)",
+				text, kind)
 		}
 	} else if timed {
 		length, closed := strings.CutSuffix(length, ")")
@@ -198,7 +218,7 @@ func parseFault(text string) (Fault, error) {
 			return Fault{}, errors.Errorf("cannot read the fault %q: it does not last for a while, as in %s(5s)", text, kind)
 		}
 	}
-	if !known(f.Kind) {
+	if !isKnown(f.Kind) {
 		return Fault{}, errors.Errorf("cannot read the fault %q: there is no kind %q", text, kind)
 	}
 

@@ -11,8 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim"
 )
 
-// TestParseSchedule: every random schedule is read as it was written, and what is no
-// schedule is told.
+// TestParseSchedule: every random schedule is parsed as it was printed, and everything else is an error.
 func TestParseSchedule(t *testing.T) {
 	for seed := range uint64(500) {
 		want := sim.Random(seed, 6)
@@ -63,21 +62,23 @@ func untimed(lines []string) []string {
 	return out
 }
 
-// TestShrink: what a failure does not need is taken away.
+// TestShrink: faults that a failure does not need are removed.
 func TestShrink(t *testing.T) {
 	s := sim.Schedule{Scenario: "update", Class: "opaque", Faults: []sim.Fault{
-		{Op: "get", N: 4, Kind: sim.Crash}, {Op: "Create", N: 3, Kind: sim.Lost, For: time.Minute}, {Op: "Update", N: 1, Kind: sim.Edit},
+		{Op: "get", N: 4, Kind: sim.Crash}, {Op: "Create", N: 3, Kind: sim.Lost, For: time.Minute},
+		{Op: "Update", N: 1, Kind: sim.Edit},
 	}}
 	got := sim.Shrink(s, func(s sim.Schedule) bool {
-		return slices.ContainsFunc(s.Faults, func(f sim.Fault) bool { return f.Op == "Create" && f.Kind == sim.Lost && f.N != 1 })
+		return slices.ContainsFunc(s.Faults,
+			func(f sim.Fault) bool { return f.Op == "Create" && f.Kind == sim.Lost && f.N != 1 })
 	})
 	if diff := cmp.Diff("update/opaque Create#2:lost", got.String()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-// TestUnknown: a schedule of nothing that is known is an error that says what is.
-func TestUnknown(t *testing.T) {
+// TestRunUnknownSchedule: an unknown scenario or class is an error that lists the known ones.
+func TestRunUnknownSchedule(t *testing.T) {
 	_, err := sim.Run(sim.Schedule{Scenario: "create", Class: "magic"}, false)
 	if err == nil || !strings.Contains(err.Error(), "opaque") {
 		t.Errorf("error %v does not say which classes there are", err)

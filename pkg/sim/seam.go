@@ -12,8 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A seam stands in front of any connecter: all that is asked of the external
-// system goes through the step of its process.
+// A seam wraps any connecter: all its calls and those of its clients go through World.step.
 type seam struct {
 	of      managed.ExternalConnecter
 	process *process
@@ -28,14 +27,15 @@ func (s *seam) step(ctx context.Context, o operation, call func(context.Context)
 	return s.process.world.step(ctx, s.process, o, call)
 }
 
-// A ledger takes the records of a process to its witness. It is far away, as an external system is.
+// A ledger passes the records of changes of a process to the sinks. It is remote, as an external system is.
 type ledger struct{ process *process }
 
-// Record takes a record of a change.
+// Record stores a record of a change.
 func (l ledger) Record(ctx context.Context, e changelog.Entry) error {
 	w := l.process.world
 
-	return w.step(ctx, l.process, operation{name: "Record", external: true}, func(ctx context.Context) error { return w.told.record(ctx, e) })
+	return w.step(ctx, l.process, operation{name: "Record", external: true},
+		func(ctx context.Context) error { return w.sinks.recordChange(ctx, e) })
 }
 
 // Connect connects.
@@ -52,7 +52,7 @@ func (s *seam) Connect(ctx context.Context, mg resource.Managed) (managed.Extern
 
 	lister, lists := unwrap.As[managed.ExternalLister](c)
 	connection, describes := unwrap.As[managed.ConnectionDescriber](c)
-	if r, ok := c.(*registrar); ok {
+	if r, ok := c.(*listingClient); ok {
 		c = r.ExternalClient
 	}
 	of := &calls{ExternalClient: c, seam: s}
@@ -63,7 +63,7 @@ func (s *seam) Connect(ctx context.Context, mg resource.Managed) (managed.Extern
 	return optional(c, of), nil
 }
 
-// optional returns calls with those optional methods that a client has.
+// optional returns calls with the optional methods that a client has.
 func optional(c managed.ExternalClient, of *calls) managed.ExternalClient {
 	finder, finds := unwrap.As[managed.CreationRecoverer](c)
 	backend, tells := unwrap.As[identifier](c)
@@ -85,17 +85,17 @@ func optional(c managed.ExternalClient, of *calls) managed.ExternalClient {
 	}
 }
 
-// An identifier tells which system it leads to.
+// An identifier is a client that reports its backend.
 type identifier interface{ Identity() string }
 
-// Recovering are calls of a client that finds what was created.
+// A recovering has the calls of a client that can find what was created.
 type recovering struct {
 	*calls
 
 	finder managed.CreationRecoverer
 }
 
-// RecoverCreation looks for what an attempt created.
+// RecoverCreation searches for what an attempt created.
 func (r *recovering) RecoverCreation(ctx context.Context, mg resource.Managed, token string) (found bool, err error) {
 	err = r.seam.step(ctx, operation{name: "Recover", mg: mg}, func(ctx context.Context) (err error) {
 		found, err = r.finder.RecoverCreation(ctx, mg, token)
@@ -119,7 +119,7 @@ func (c *calls) Disconnect(ctx context.Context) error {
 	return c.seam.step(ctx, operation{name: "Disconnect"}, d.Disconnect)
 }
 
-// Calls are those of one client.
+// A calls has the calls of one client.
 type calls struct {
 	managed.ExternalClient
 
@@ -130,7 +130,7 @@ func (c *calls) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 	var o managed.ExternalObservation
 	err := c.seam.step(ctx, operation{name: "Observe", mg: mg}, func(ctx context.Context) (err error) {
 		if w := c.seam.process.world; w.absent != "" {
-			if w.taken(w.nameOf(mg)) {
+			if w.ownedByOther(w.nameOf(mg)) {
 				w.misled.add(w.absent, mg)
 			}
 			w.absent = ""
@@ -139,16 +139,16 @@ func (c *calls) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 			return nil
 		}
 		w := c.seam.process.world
-		before := w.outside.Changes()
+		before := w.external.Changes()
 		c.seam.process.observing++
 		o, err = c.ExternalClient.Observe(ctx, mg)
 		c.seam.process.observing--
-		if w.outside.Changes() != before {
+		if w.external.Changes() != before {
 			w.violate("S18", "the external system was changed by an observation")
 		}
 		if err == nil {
 			w.observations++
-			c.seam.process.looked[mg.GetUID()] = w.observations
+			c.seam.process.observations[mg.GetUID()] = w.observations
 			c.seam.process.observed[mg.GetUID()] = max(mg.GetGeneration(), c.seam.process.observed[mg.GetUID()])
 		}
 
@@ -163,7 +163,7 @@ func (c *calls) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 }
 
 func (c *calls) Create(ctx context.Context, mg resource.Managed) error {
-	return c.mutate(ctx, "Create", mg, c.seam.process.hearing(c.ExternalClient.Create))
+	return c.mutate(ctx, "Create", mg, c.seam.process.recordingKey(c.ExternalClient.Create))
 }
 
 func (c *calls) Update(ctx context.Context, mg resource.Managed) error {
@@ -174,11 +174,12 @@ func (c *calls) Delete(ctx context.Context, mg resource.Managed) error {
 	return c.mutate(ctx, "Delete", mg, c.ExternalClient.Delete)
 }
 
-// mutate makes a call that changes the external system. An answer that is lost
-// takes with it what the call put into the object.
-func (c *calls) mutate(ctx context.Context, name string, mg resource.Managed, call func(context.Context, resource.Managed) error) error {
+// mutate makes a call that changes the external system. If its answer is lost, so are the changes that the call made to
+// the object.
+func (c *calls) mutate(ctx context.Context, name string, mg resource.Managed,
+	call func(context.Context, resource.Managed) error) error {
 	// a copy has the type of its original
-	answer := mg.DeepCopyObject().(resource.Managed) //nolint:forcetypeassert // see above
+	answer := mg.DeepCopyObject().(resource.Managed)
 	var said error
 	answered := false
 	err := c.seam.step(ctx, operation{name: name, mutates: true, mg: mg}, func(ctx context.Context) error {

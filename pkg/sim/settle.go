@@ -8,28 +8,28 @@ import (
 )
 
 const (
-	// Patience is how long after the last fault everything is to be as asked for.
+	// patience is how long after the last fault everything has to be in the desired state.
 	patience = time.Hour
-	// Operators look after what is blocked so often.
-	operatorsLook = 12 * time.Minute
+	// operatorInterval is how often operators resolve blocked objects.
+	operatorInterval = 12 * time.Minute
 )
 
-// settle lets the world live until every object is as asked for. What is blocked is
-// resolved by an operator, who can see the external system.
+// settle lets time pass until every object is in the desired state. An operator, who can see the external system,
+// resolves blocked objects.
 func (w *World) settle() {
-	defer func() { w.turned = true }()
+	defer func() { w.diverged = true }()
 	if !w.resting {
 		w.phase++
 	}
-	w.course.settling = w.now()
+	w.exploration.settling = w.now()
 	until := w.now().Add(patience)
 	for (w.now().Before(until) || w.patient()) && !w.over {
-		if w.run(w.now().Add(operatorsLook), w.settled) {
+		if w.run(w.now().Add(operatorInterval), w.settled) {
 			return
 		}
 		for _, mg := range w.users.all() {
 			if blocked(mg) {
-				w.operate(mg)
+				w.resolveBlocked(mg)
 			}
 		}
 	}
@@ -47,16 +47,17 @@ func (w *World) settle() {
 	}
 }
 
-// settled says whether nothing is left to be done.
+// settled says whether nothing is left to do.
 func (w *World) settled() bool {
-	if len(w.events) > 0 || w.now().Before(w.apiBack) || w.now().Before(w.externalBack) || w.now().Before(w.refuses) || w.now().Before(w.denies) || w.now().Before(w.drops) {
+	if len(w.events) > 0 || w.now().Before(w.apiBack) || w.now().Before(w.externalBack) || w.now().Before(w.refuses) ||
+		w.now().Before(w.denies) || w.now().Before(w.drops) {
 		return false
 	}
 	alive := w.alive()
 	if len(alive) != 1 || alive[0].outdated || !w.now().After(alive[0].cache.frozen) {
 		return false
 	}
-	if _, coming := alive[0].comes(); coming {
+	if _, coming := alive[0].nextEvent(); coming {
 		return false // it has not heard of everything yet
 	}
 	for _, mg := range w.users.all() {
@@ -68,7 +69,7 @@ func (w *World) settled() bool {
 	return len(w.leaks()) == 0
 }
 
-// missing says what an object lacks to be as asked for.
+// missing returns the first difference of an object from its desired state, or nothing.
 func (w *World) missing(mg resource.Managed) string {
 	if w.expect != nil {
 		if why, decided := w.expect(mg); decided && (why == "" || !w.undone) { // what users wrote last may be undone
@@ -84,13 +85,13 @@ func (w *World) missing(mg resource.Managed) string {
 	if w.undone && !allows(mg, toUpdate) {
 		return "" // nor is what is outside to be as asked for
 	}
-	if w.leftBehind(mg) && w.outside.Traits().Stamped && conditionOf(mg, "Synced").Reason != "ExternalResourceNotOwned" {
+	if w.leftBehind(mg) && w.external.Traits().Stamped && conditionOf(mg, "Synced").Reason != "ExternalResourceNotOwned" {
 		return "it does not say that its resource is that of an object which was not restored"
 	}
 	if (w.displaced(mg) || w.leftBehind(mg)) && conditionOf(mg, "Synced").Reason == "ExternalResourceNotOwned" {
 		return ""
 	}
-	if why := w.outside.Lacks(mg); why != "" {
+	if why := w.external.Lacks(mg); why != "" {
 		return why
 	}
 	if why := w.unrestored(mg); why != "" {
@@ -112,23 +113,22 @@ func (w *World) missing(mg resource.Managed) string {
 	return ""
 }
 
-// operate does what the documentation tells people to do with an object whose
-// creation is not known to have succeeded.
-func (w *World) operate(mg resource.Managed) {
+// resolveBlocked resolves a blocked object as the documentation says.
+func (w *World) resolveBlocked(mg resource.Managed) {
 	w.blocked++
-	if !w.outside.Traits().Blocks && !w.takenAway(mg) && !inherits(mg) && !supersedes(mg) { // nobody knows a name that a user gave
+	if !w.external.Traits().Blocks && !w.takenAway(mg) && !inherits(mg) && !supersedes(mg) { // or a user gave the name
 		w.violate("L3", fmt.Sprintf("%s is blocked, although its class can be recovered", mg.GetName()))
 	}
 	if externalName(mg) == "" && !w.answerLost(mg) && !inherits(mg) {
-		w.violate("S2", fmt.Sprintf("%s is blocked, although nothing took away what Create answered", mg.GetName()))
+		w.violate("S2", fmt.Sprintf("%s is blocked, although no fault lost the answer of Create", mg.GetName()))
 	}
-	live := w.outside.Of(mg.GetUID())
+	live := w.external.Of(mg.GetUID())
 	key, uid := keyOf(mg), mg.GetUID()
 	w.users.answered[uid] = true
 	switch {
 	case len(live) > 0:
 		id := live[0]
-		if len(live) > 1 { // what the object does not tell of is left over in any case
+		if len(live) > 1 { // a resource that the object does not name is left over in any case
 			id = append(w.unexcused(uid), id)[0]
 		}
 		w.users.change(key, func(mg resource.Managed) {
@@ -147,16 +147,15 @@ func (w *World) operate(mg resource.Managed) {
 	}
 }
 
-// quiet checks that nothing is written, and nothing changed outside, when nothing
-// changes: each object is observed once in a poll interval. If something goes wrong
-// meanwhile, it begins again when that is over.
+// quiet judges that nothing is written and no external resource is changed while nothing changes, and that each object
+// is observed once in a poll interval. After a fault it begins again.
 func (w *World) quiet() {
 	w.phase++
 	w.resting = true
 	defer func() { w.resting = false }()
 	for {
 		fired := w.fired
-		w.rest()
+		w.judgeRest()
 		if w.fired == fired || w.over {
 			return
 		}
@@ -165,7 +164,7 @@ func (w *World) quiet() {
 	}
 }
 
-func (w *World) rest() {
+func (w *World) judgeRest() {
 	const polls = 1
 	fired := w.fired
 	w.run(w.now().Add(time.Millisecond)) // a pass that is due at this moment may have to write what went wrong before
@@ -174,14 +173,14 @@ func (w *World) rest() {
 			w.run(w.now().Add(2 * pollInterval)) // it looks first at all that was restored
 		}
 	}
-	asked, passes, outside, objects := w.asked, w.passes, w.outside.Changes(), len(w.users.all())
+	asked, passes, outside, objects := w.asked, w.passes, w.external.Changes(), len(w.users.all())
 	most := objects*(polls+1) + w.users.made - objects + 1
 	for _, p := range w.alive() {
 		if w.now().Sub(p.began) < 2*pollInterval {
 			most += objects // which a process that begins looks at, and then at a moment of its choice
 		}
 	}
-	w.course.rested = fired
+	w.exploration.rested = fired
 	w.run(w.now().Add(polls*pollInterval + pollInterval/2))
 	if w.fired != fired || w.over {
 		return
@@ -189,7 +188,7 @@ func (w *World) rest() {
 	if w.asked != asked {
 		w.violate("L4", fmt.Sprintf("%d writes although nothing changed", w.asked-asked))
 	}
-	if w.outside.Changes() != outside {
+	if w.external.Changes() != outside {
 		w.violate("L4", "the external system was changed although nothing was asked for")
 	}
 	if w.passes-passes > most {
@@ -197,22 +196,22 @@ func (w *World) rest() {
 	}
 }
 
-// untouched lets the world live and checks that nothing is changed outside. If a pass did so that began
-// when its process had not read yet that users changed their minds, it begins again.
+// untouched lets time pass and judges that no external resource is changed. It begins again after a change by a pass
+// that began before its process had read the last change of users.
 func (w *World) untouched(why string) {
 	const d = 3 * time.Minute
 	for again := true; again && !w.over; {
-		before, late := w.outside.Changes(), w.late
+		before, late := w.external.Changes(), w.late
 		w.run(w.now().Add(d))
-		if w.outside.Changes()-before != w.late-late && !w.users.acted {
+		if w.external.Changes()-before != w.late-late && !w.users.acted {
 			w.violate("S7", "the external system was changed "+why)
 		}
 		again = w.late != late
 	}
 }
 
-// busy checks that no fault made the provider busy, with any of the objects.
-func (w *World) busy(faults int) {
+// judgeWork judges that faults did not lead to too much work for any object.
+func (w *World) judgeWork(faults int) {
 	hours := float64(w.since()) / float64(time.Hour)
 	for key, passes := range w.served {
 		// In each process a window begins anew: thirty looks, in growing steps. So it does after a Create that is repeated,
@@ -232,7 +231,7 @@ func (w *World) busy(faults int) {
 		w.violate("L7", fmt.Sprintf("%d processes, although there were %d faults", len(w.processes), faults))
 	}
 	objects := max(w.users.made, 1)
-	if most := 8*objects + 6*faults + int(4*hours); w.told.told > most {
-		w.violate("L5", fmt.Sprintf("%d events in %s", w.told.told, w.since()))
+	if most := 8*objects + 6*faults + int(4*hours); w.sinks.events > most {
+		w.violate("L5", fmt.Sprintf("%d events in %s", w.sinks.events, w.since()))
 	}
 }

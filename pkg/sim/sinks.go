@@ -2,171 +2,156 @@ package sim
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
-	"sync"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/embedded"
-	"go.opentelemetry.io/otel/trace/noop"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/pkg/changelog"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// Tracers takes the spans of a provider to its witness.
-type tracers struct {
-	embedded.TracerProvider
+// A sinks receives everything that a provider emits: events, logs, spans, metrics, errors and records of changes. It
+// judges that none of it contains a secret.
+type sinks struct {
+	world   *World
+	lines   []string       // the trace, in a verbose world
+	events  int            // how many
+	checked map[string]int // checked texts by sink, in a verbose world
 
-	to *witness
+	leftOver map[string]bool    // names of objects whose resource was reported as possibly left over
+	taken    map[types.UID]bool // objects for which a CreationRecordTaken event was emitted
 }
 
-func (t tracers) Tracer(string, ...trace.TracerOption) trace.Tracer { return tracer{to: t.to} }
-
-type tracer struct {
-	embedded.Tracer
-
-	to *witness
-}
-
-// Start begins a span whose words are looked at as they come.
-func (t tracer) Start(ctx context.Context, name string, o ...trace.SpanStartOption) (context.Context, trace.Span) {
-	s := span{to: t.to}
-	if t.to.world.repeats() {
-		return ctx, s
-	}
-	t.to.looks("the name of a span", name)
-	config := trace.NewSpanStartConfig(o...)
-	s.SetAttributes(config.Attributes()...)
-
-	return ctx, s
-}
-
-// A span is recorded by looking at it.
-type span struct {
-	noop.Span
-
-	to *witness
-}
-
-func (s span) IsRecording() bool { return !s.to.world.repeats() }
-
-func (s span) SetName(name string) { s.to.looks("the name of a span", name) }
-
-func (s span) SetStatus(_ codes.Code, text string) { s.to.looks("the status of a span", text) }
-
-func (s span) RecordError(err error, o ...trace.EventOption) {
-	s.to.looks("the error of a span", err.Error())
-	s.AddEvent("", o...)
-}
-
-func (s span) AddEvent(name string, o ...trace.EventOption) {
-	s.to.looks("an event of a span", name)
-	config := trace.NewEventConfig(o...)
-	s.SetAttributes(config.Attributes()...)
-}
-
-func (s span) SetAttributes(attributes ...attribute.KeyValue) {
-	if s.to.world.repeats() {
+// check judges that a text contains no secret.
+func (t *sinks) check(where, text string) {
+	if t.world.judgedBefore() {
 		return
 	}
-	for _, a := range attributes {
-		if a.Value.Type() == attribute.STRING {
-			s.to.looks("an attribute of a span", a.Value.AsString())
-		} else {
-			s.to.looks("an attribute of a span", a.Value.String())
+	if t.world.verbose {
+		t.checked[where]++
+	}
+	if t.world.isSecret(text) {
+		t.world.violate("S10", where+" shows a secret: "+t.world.hide(text))
+	}
+}
+
+// record checks a text, and adds it to the trace.
+func (t *sinks) record(where, text string) {
+	t.check(where, text)
+	if t.world.verbose {
+		t.lines = append(t.lines, fmt.Sprintf("%10s      %s: %s", t.world.since(), where, text))
+	}
+}
+
+// Event receives an event.
+func (t *sinks) Event(of runtime.Object, e event.Event) {
+	t.events++
+	if mg := asManaged(of); mg != nil && e.Reason == recordTaken {
+		t.taken[mg.GetUID()] = true
+	} else if mg != nil && e.Reason == "ConnectionDetailsLost" {
+		t.world.keyLost[mg.GetUID()] = true
+	}
+	if t.world.judgedBefore() {
+		return
+	}
+	t.record("event", fmt.Sprintf("%s %s: %s", e.Type, e.Reason, e.Message))
+	for key, value := range e.Annotations {
+		t.check("an annotation of an event", key+" "+value)
+	}
+}
+
+// WithAnnotations returns the receiver.
+func (t *sinks) WithAnnotations(keysAndValues ...string) event.Recorder {
+	t.record("annotation of events", strings.Join(keysAndValues, " "))
+
+	return t
+}
+
+// Info receives a line of the log.
+func (t *sinks) Info(msg string, keysAndValues ...any) { t.log(msg, keysAndValues) }
+
+// Debug receives a line of the log.
+func (t *sinks) Debug(msg string, keysAndValues ...any) { t.log(msg, keysAndValues) }
+
+// WithValues returns the receiver.
+func (t *sinks) WithValues(keysAndValues ...any) logging.Logger {
+	t.checkAll(keysAndValues)
+
+	return t
+}
+
+// log receives a line of the log.
+func (t *sinks) log(msg string, keysAndValues []any) {
+	if strings.HasPrefix(msg, "An external resource may be left over") {
+		if i := slices.Index(keysAndValues, any("name")); i >= 0 {
+			t.leftOver[fmt.Sprint(keysAndValues[i+1])] = true
+		}
+	}
+	if t.world.verbose {
+		t.record("log", msg+" "+fmt.Sprint(keysAndValues...))
+
+		return
+	}
+	t.check("log", msg)
+	t.checkAll(keysAndValues)
+}
+
+// checkAll checks logged values. It formats only those that are not texts.
+func (t *sinks) checkAll(values []any) {
+	if t.world.judgedBefore() {
+		return
+	}
+	for _, value := range values {
+		switch v := value.(type) {
+		case nil, bool, int, int64:
+		case string:
+			t.check("log", v)
+		case types.UID:
+			t.check("log", string(v))
+		case error:
+			t.check("log", v.Error())
+		default:
+			t.check("log", fmt.Sprintf("%+v", v))
 		}
 	}
 }
 
-// Meters are the metrics of one world, and of others before it in which no secret
-// was seen: to make them takes as long as half a schedule.
-type meters struct {
-	collectors []prometheus.Collector
-	kept       map[string]any
-	seen       map[prometheus.Metric]bool // by those that were told their labels
-	counted    []int                      // metrics of each of the collectors that were seen; a collector loses none
-}
-
-var usedMeters = sync.Pool{New: func() any {
-	return &meters{kept: map[string]any{}, seen: map[prometheus.Metric]bool{}}
-}}
-
-// Keep returns what is kept under a name, which is made if there is nothing.
-func (m *meters) Keep(name string, make func() any) any {
-	if m.kept[name] == nil {
-		m.kept[name] = make()
-	}
-
-	return m.kept[name]
-}
-
-// Register keeps the collector.
-func (m *meters) Register(c prometheus.Collector) error {
-	m.collectors = append(m.collectors, c)
+// recordChange receives a record of a change.
+func (t *sinks) recordChange(_ context.Context, e changelog.Entry) error {
+	t.record("change", fmt.Sprintf("%s %s %s %v %s %s", e.Operation, e.Name, e.Error, e.Details, e.Before, e.After))
 
 	return nil
 }
 
-// MustRegister keeps the collectors.
-func (m *meters) MustRegister(c ...prometheus.Collector) { m.collectors = append(m.collectors, c...) }
-
-// Unregister keeps the collector, too: what it shows was shown.
-func (m *meters) Unregister(prometheus.Collector) bool { return true }
-
-// each calls a function with every label of every metric that is new: labels of a
-// metric do not change.
-func (m *meters) each(see func(name, value string)) {
-	collecting.Lock()
-	defer collecting.Unlock()
-	m.counted = append(m.counted, make([]int, len(m.collectors)-len(m.counted))...)
-	for i, c := range m.collectors {
-		c.Collect(collected)
-		n := len(collected)
-		known := n == m.counted[i]
-		m.counted[i] = n
-		for range n {
-			metric := <-collected
-			if known || m.seen[metric] {
-				continue
-			}
-			m.seen[metric] = true
-			out, err := read(metric.Write)
-			if err != nil {
-				see("of a metric that cannot be read", err.Error())
-			}
-			for _, label := range out.GetLabel() {
-				see(label.GetName(), label.GetValue())
-			}
-		}
+// recordStep adds an operation to the trace.
+func (t *sinks) recordStep(e *entry, text string) {
+	line := fmt.Sprintf("%10s p%d  %s#%d", e.at, e.process, e.op.name, e.n)
+	for _, f := range e.faults {
+		line += " <" + f.String() + ">"
 	}
+	t.lines = append(t.lines, line+": "+text)
 }
 
-// Room for the metrics of one name: more than there may be. It is of no bubble, so that all can use it.
-var (
-	collecting sync.Mutex
-	collected  = make(chan prometheus.Metric, 4096)
-)
-
-// read returns what a method writes, whose type need not be named.
-func read[T any](write func(*T) error) (*T, error) {
-	out := new(T)
-
-	return out, write(out)
-}
-
-// judgeMetrics looks at the labels that all processes of the world have used: there is no secret in
-// them, and no object has its own, or a cluster would have more of them than of
-// anything else. Where nobody said a secret there is nothing to look for.
-func (w *World) judgeMetrics() {
-	if !w.talks {
+// passEnded receives the result of a pass. Controllers log its error unchanged.
+func (t *sinks) passEnded(p *process, key types.NamespacedName, result reconcile.Result, err error) {
+	if err != nil && !t.world.judgedBefore() {
+		t.check("the error of a pass", err.Error())
+	}
+	if !t.world.verbose {
 		return
 	}
-	w.meters.each(func(name, value string) {
-		w.told.looks("the label "+name, value)
-		for uid := range w.users.names {
-			if strings.Contains(value, string(uid)) {
-				w.violate("L8", "the label "+name+" is there once for each object")
-			}
-		}
-	})
+	line := fmt.Sprintf("%10s p%d  == pass of %s ended: again after %s", t.world.since(), p.number, key.Name,
+		result.RequeueAfter)
+	if result.Requeue { //nolint:staticcheck // reconcilers use it still
+		line += " (with back-off)"
+	}
+	if err != nil {
+		line += ", error: " + err.Error()
+	}
+	t.lines = append(t.lines, line)
 }

@@ -6,51 +6,53 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// Scenarios about external systems that take their time, but no more of it than it
-// takes for everything to happen that happens then: a wait is a row of passes that
-// look and find nothing new, and each of them is a row of boundaries.
-var slow = []scenario{
+// slowScenarios has the scenarios about slow external systems. They are only as slow as is needed: each wait consists
+// of passes that observe nothing new, and each pass has boundaries to explore.
+var slowScenarios = []scenario{
 	{
 		name: "slow-create", lag: 50 * time.Millisecond,
-		harbor: func(h *harbour) { h.shows, h.takes = 3*time.Second, 6*time.Second },
-		live:   createAlone,
+		system: func(h *extSystem) { h.shows, h.takes = 3*time.Second, 6*time.Second },
+		run:    createAlone,
 	},
 	{
-		name: "late-create", apart: true, lag: 5 * time.Millisecond, config: graced(4 * time.Second),
-		harbor: func(h *harbour) { h.shows, h.class.finds = 6*time.Second, min(h.class.finds, time.Second) },
-		live:   createAndWait,
+		name: "late-create", onlyApart: true, lag: 5 * time.Millisecond, config: graced(4 * time.Second),
+		system: func(h *extSystem) { h.shows, h.class.finds = 6*time.Second, min(h.class.finds, time.Second) },
+		run:    createAndWait,
 	},
 	{
-		name: "slow-delete", apart: true, lag: 5 * time.Millisecond, harbor: func(h *harbour) { h.goes = 4 * time.Second },
-		live: createAndDelete,
+		name: "slow-delete", onlyApart: true, lag: 5 * time.Millisecond,
+		system: func(h *extSystem) { h.goes = 4 * time.Second },
+		run:    createAndDelete,
 	},
 	{
-		name: "delete-during-create", loose: true, lag: 100 * time.Millisecond, config: graced(8 * time.Second),
+		name: "delete-during-create", looseEnding: true, lag: 100 * time.Millisecond, config: graced(8 * time.Second),
 		// not before absence has been confirmed
-		harbor: func(h *harbour) { h.shows, h.class.finds = 7*time.Second, min(h.class.finds, time.Second) },
-		live:   deleteAfter(time.Second / 2),
+		system: func(h *extSystem) { h.shows, h.class.finds = 7*time.Second, min(h.class.finds, time.Second) },
+		run:    deleteAfter(time.Second / 2),
 	},
 }
 
-// The same with the times that users know, some of which are those of the defaults.
-var longer = []scenario{
+// slowDeletionScenarios has the same scenarios with realistic times, some of which are those of the defaults.
+var slowDeletionScenarios = []scenario{
 	{
 		name: "slower-create", long: true, lag: 50 * time.Millisecond,
-		harbor: func(h *harbour) { h.shows, h.takes = 10*time.Second, 90*time.Second },
-		live:   createAlone,
+		system: func(h *extSystem) { h.shows, h.takes = 10*time.Second, 90*time.Second },
+		run:    createAlone,
 	},
 	{
-		name: "very-slow-create", long: true, lag: 5 * time.Millisecond, harbor: func(h *harbour) { h.shows = 45 * time.Second },
-		live: createAndWait,
+		name: "very-slow-create", long: true, lag: 5 * time.Millisecond,
+		system: func(h *extSystem) { h.shows = 45 * time.Second },
+		run:    createAndWait,
 	},
 	{
-		name: "slower-delete", long: true, lag: 5 * time.Millisecond, harbor: func(h *harbour) { h.goes = 40 * time.Second },
-		live: createAndDelete,
+		name: "slower-delete", long: true, lag: 5 * time.Millisecond,
+		system: func(h *extSystem) { h.goes = 40 * time.Second },
+		run:    createAndDelete,
 	},
 	{
-		name: "delete-during-slower-create", long: true, loose: true, lag: 100 * time.Millisecond,
-		harbor: func(h *harbour) { h.shows = 10 * time.Second },
-		live:   deleteAfter(2 * time.Second),
+		name: "delete-during-slower-create", long: true, looseEnding: true, lag: 100 * time.Millisecond,
+		system: func(h *extSystem) { h.shows = 10 * time.Second },
+		run:    deleteAfter(2 * time.Second),
 	},
 }
 
@@ -60,29 +62,29 @@ func graced(d time.Duration) func(*World) {
 }
 
 func createAlone(w *World) {
-	w.users.create(newBerth("first"))
+	w.users.create(newBucket("first"))
 	w.settle()
 	w.quiet()
 }
 
 func createAndWait(w *World) {
-	w.users.create(newBerth("first"))
+	w.users.create(newBucket("first"))
 	w.run(w.now().Add(3 * time.Minute))
 	w.settle()
 	w.quiet()
 }
 
 func createAndDelete(w *World) {
-	w.users.create(newBerth("first"))
+	w.users.create(newBucket("first"))
 	w.settle()
 	w.users.delete(firstKey)
 	w.settle()
 }
 
-// deleteAfter: the object is deleted before its resource is shown.
+// deleteAfter is a scenario in which the object is deleted before its resource is visible.
 func deleteAfter(d time.Duration) func(*World) {
 	return func(w *World) {
-		w.users.create(newBerth("first"))
+		w.users.create(newBucket("first"))
 		w.run(w.now().Add(d))
 		w.users.delete(firstKey)
 		w.settle()

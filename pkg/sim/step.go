@@ -12,8 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An operation is something a process asks of the API server or of the external
-// system.
+// An operation is a request of a process to the API server or to the external system.
 type operation struct {
 	name     string
 	external bool
@@ -27,21 +26,22 @@ type operation struct {
 // cached says whether a cache answers, and not the API server.
 func (o operation) cached() bool { return o.name == "get" || strings.HasPrefix(o.name, "get:") }
 
-// An entry of the trace is an operation and how it ended.
+// An entry of the trace is an operation and its result.
 type entry struct {
-	at      time.Duration
-	process int
-	op      operation
-	n       int
-	stand   stand // how everything stood, if somebody wants to know
-	rest    stand // and everything but the process
-	pass    int   // of the process
-	fired   int   // faults before it
-	faults  []Fault
-	err     error
+	at       time.Duration
+	process  int
+	op       operation
+	n        int
+	hash     stateHash // the state before it, if that is queried
+	restHash stateHash // the same without the process
+	pass     int       // of the process
+	fired    int       // faults before it
+	faults   []Fault
+	err      error
 }
 
-// step is the seam through which every operation of every process goes.
+// step makes an operation of a process, and injects the faults of the schedule before and after it. Every operation of
+// every process goes through it.
 func (w *World) step(ctx context.Context, p *process, o operation, apply func(context.Context) error) error {
 	if p.dead {
 		return context.Canceled // what a crash unwinds has no effect
@@ -50,23 +50,18 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if p.stopping && o.name == "Create" {
-		w.violate("S13", "Create begun by a process that is to stop")
-	}
-	if o.external && o.mutates {
-		p.tried[keyOf(o.mg)] = true
-	}
-	w.counts[o.name]++
+	w.recordStart(p, o)
 	at := boundary{o.name, w.counts[o.name]}
-	w.comesTo(p, at)
+	w.reached(p, at)
 	w.judgeRequest(o)
 	w.judgeKey(p, o)
 	faults := w.faults[at]
-	w.concludes(p, o)
-	w.trace = append(w.trace, entry{at: w.since(), process: p.number, pass: p.making, op: o, n: at.n, stand: w.asksFor(nil), rest: w.asksFor(p), fired: w.fired, faults: faults})
+	w.recordConclusion(p, o)
+	w.trace = append(w.trace, entry{at: w.since(), process: p.number, pass: p.making, op: o, n: at.n,
+		hash: w.hashIfNeeded(nil), restHash: w.hashIfNeeded(p), fired: w.fired, faults: faults})
 	w.fired += len(faults)
 	index := len(w.trace) - 1
-	w.forgets(p, faults)
+	w.exemptDeleteRaces(p, faults)
 	for _, f := range faults {
 		if isAfter(f.Kind) {
 			continue
@@ -91,32 +86,42 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 	w.judge(p, o)
 	for _, f := range faults {
 		if isAfter(f.Kind) {
-			w.forgets(p, faults)
+			w.exemptDeleteRaces(p, faults)
 			err = w.after(ctx, p, o, f, err)
 			w.trace[index].err = err
 		}
 	}
-	if err == nil && !o.external && !isBeside(ctx) { // what is told beside a pass decides nothing
-		p.wrote(w.server.Changes(w.judged))
+	if err == nil && !o.external && !isBeside(ctx) { // answers to other goroutines decide nothing
+		p.recordWrite(w.server.Changes(w.judged))
 	}
 
 	return err
 }
 
-// exempts what is beyond anybody's power: a call that is under way when the process is held
-// up, and has its effect after the object is gone. That a write was not answered exempts nothing any more
-// once Create was called for the attempt.
+// recordStart records that a process starts an operation.
+func (w *World) recordStart(p *process, o operation) {
+	if p.stopping && o.name == "Create" {
+		w.violate("S13", "Create begun by a process that is to stop")
+	}
+	if o.external && o.mutates {
+		p.attempted[keyOf(o.mg)] = true
+	}
+	w.counts[o.name]++
+}
+
+// exempts exempts what cannot be prevented: a call in progress while the process is held up, which has its effect after
+// the object is gone. An unanswered write exempts nothing any more once Create was called for the attempt.
 func (w *World) exempts(p *process, o operation) {
 	if o.name == "Create" {
 		p.unanswered.forget(o.mg)
 		if p.excused && w.stored(o.mg) == nil {
-			w.exemptions.add(Usurp, o.mg)
+			w.exemptions.add(LeaseLost, o.mg)
 		}
 	}
 	p.excused = false
 }
 
-// reach makes the operation unless the other side is away.
+// reach makes the operation unless the other side is unavailable.
 func (w *World) reach(ctx context.Context, p *process, o operation, apply func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -138,21 +143,21 @@ func (w *World) reach(ctx context.Context, p *process, o operation, apply func(c
 
 		return o.failure(p)
 	}
-	w.forejudge(p, o)
+	w.checkBefore(p, o)
 	if !o.external && o.mutates && w.now().Before(w.drops) {
 		w.server.Ignore(strings.TrimPrefix(string(w.dropped), "dropped-"))
 		defer w.server.Ignore("")
 	}
-	outside := w.outside.Changes()
+	outside := w.external.Changes()
 	err := apply(ctx)
-	if o.external && o.mutates && w.outside.Changes() != outside && w.readLate(p, o.mg) {
-		w.late += w.outside.Changes() - outside
+	if o.external && o.mutates && w.external.Changes() != outside && w.readLate(p, o.mg) {
+		w.late += w.external.Changes() - outside
 	}
 
 	return err
 }
 
-// note how an operation ended.
+// note records the result of an operation.
 func (w *World) note(index int, err error) error {
 	e := &w.trace[index]
 	e.err = err
@@ -163,9 +168,9 @@ func (w *World) note(index int, err error) error {
 	if w.config.replace != nil {
 		w.processes[e.process-1].done.add(e.op.name, text)
 	}
-	w.tells(w.processes[e.process-1], e.op, text, err == nil)
+	w.recordAnswer(w.processes[e.process-1], e.op, text, err == nil)
 	if w.verbose {
-		w.told.step(e, text)
+		w.sinks.recordStep(e, text)
 	}
 
 	return err

@@ -13,21 +13,21 @@ import (
 
 // A stripping is what is known of an object that a user replaced by its manifest.
 type stripping struct {
-	kind    Kind
-	given   string           // the record of a creation that was written
-	earlier bool             // it is one before the last
-	before  resource.Managed // as it was stored until then, to the knowledge of passes that have ended; shared
-	last    resource.Managed // as it was stored until then; shared
-	passes  int              // that had begun
-	change  int              // of the server, that the replace made
-	reads   int              // the pass that was the first to read it
-	read    bool             // that pass has come to its end
-	met     bool             // a pass has begun with an earlier record
-	dropped bool             // the API server did not store the finalizer that a pass put back
+	kind        Kind
+	given       string           // the record of a creation that the replace wrote
+	earlier     bool             // that record is not the last one
+	before      resource.Managed // the last version that passes which have ended know; shared
+	last        resource.Managed // the version that was replaced; shared
+	passes      int              // that had begun
+	change      int              // the change of the server that the replace made
+	reads       int              // the first pass that read it
+	read        bool             // that pass has ended
+	earlierRead bool             // a pass has begun with an earlier record
+	dropped     bool             // the API server did not store the finalizer that a pass restored
 }
 
-// notes remembers the annotations that a user gives an object.
-func (u *users) notes(mg resource.Managed, before map[string]string) {
+// recordUserAnnotations records the annotations that a user gives an object.
+func (u *users) recordUserAnnotations(mg resource.Managed, before map[string]string) {
 	given := maps.Clone(u.manifest(mg.GetUID()))
 	if given == nil {
 		given = map[string]string{}
@@ -43,14 +43,14 @@ func (u *users) notes(mg resource.Managed, before map[string]string) {
 			given[key] = value
 		}
 	}
-	u.gives(mg.GetUID(), given)
+	u.recordManifest(mg.GetUID(), given)
 }
 
-// Record are the annotations of ours that StripOne removes, one at a time.
+// record has the annotations of the runtime that StripOne removes, one at a time.
 var record = []string{keyExternalName, keyPending, keySucceeded, keyFailed, keyCreateAttempt}
 
-// takes takes from an object what a fault takes from it.
-func (w *World) takes(f Fault, o resource.Managed) {
+// applyStrip removes from an object what a fault removes.
+func (w *World) applyStrip(f Fault, o resource.Managed) {
 	manifest := w.users.manifest(o.GetUID())
 	if f.Kind == StripOne {
 		key := record[min(max(f.Writes, 1), len(record))-1]
@@ -73,13 +73,13 @@ func (w *World) takes(f Fault, o resource.Managed) {
 	}
 }
 
-// strip replaces every object by its manifest, as kubectl replace, Helm --force and Argo CD with
-// Replace=true do: what is not in that goes from its metadata. The status stays.
+// strip replaces every object by its manifest, as kubectl replace, Helm --force and Argo CD with Replace=true do:
+// metadata that the manifest does not have is removed. The status stays.
 func (w *World) strip(f Fault) {
 	for _, mg := range w.users.all() {
 		key, uid := keyOf(mg), mg.GetUID()
 		now := w.users.get(key)
-		w.takes(f, now)
+		w.applyStrip(f, now)
 		w.users.must(w.users.client.Update(context.Background(), now))
 		if w.users.see(key) == mg {
 			continue // there was nothing to take away
@@ -102,23 +102,23 @@ func (w *World) strip(f Fault) {
 	}
 }
 
-// beyondRepair says whether a replace has taken what is known nowhere else. That is no promise: only the
-// annotations tell of the attempt of a process that is no more, until another has read them.
+// beyondRepair says whether a replace has removed what is known nowhere else, so that no promise holds: only the
+// annotations recorded the attempt of a process that has ended, and no other process has read them.
 func (w *World) beyondRepair(s stripping) bool {
 	attempt, uid := attemptOf(s.before), s.before.GetUID()
-	told := attempt != "" && tellsOf(s.before, attempt)
+	reported := attempt != "" && createdRecords(s.before, attempt)
 	mine := slices.ContainsFunc(w.alive(), func(p *process) bool { return p.number == w.callers[uid] })
-	read := slices.ContainsFunc(w.alive(), func(p *process) bool { return p.knows.attempts[uid] == attempt })
+	read := slices.ContainsFunc(w.alive(), func(p *process) bool { return p.known.attempts[uid] == attempt })
 
-	return !w.outside.Traits().Named && attempt != "" && !told && !mine && !read && !(s.whole() && w.traced(s.before))
+	return !w.external.Traits().Named && attempt != "" && !reported && !mine && !read && !(s.whole() && w.traced(s.before))
 }
 
-// whole says whether nothing of a record is left.
+// whole says whether nothing of the record is left.
 func (s stripping) whole() bool { return s.kind != StripOne && s.given == "" }
 
-// losesStripped notes that an object went at once because nothing kept it any more. Nobody can
-// help that if no pass has read the object since its finalizer was taken away. Who takes it from what
-// is being deleted ends the deletion himself, as by "kubectl patch" of the finalizers.
+// losesStripped records that an object was removed at once because it had no finalizer. That cannot be prevented if no
+// pass has read the object since its finalizer was removed. A user who removes the finalizer of an object that is being
+// deleted ends the deletion, as with "kubectl patch".
 func (w *World) losesStripped(mg resource.Managed) {
 	uid := mg.GetUID()
 	s, stripped := w.strips[uid]
@@ -130,8 +130,8 @@ func (w *World) losesStripped(mg resource.Managed) {
 		s.kind, s.read = DroppedFinalizers, false
 	}
 	switch {
-	case s.read && !isPaused(mg) && allows(mg, toDelete) && len(w.outside.Of(uid)) > 0:
-		w.violate("S5", "the finalizer that a replace took away was not put back, and the object went without its resource")
+	case s.read && !isPaused(mg) && allows(mg, toDelete) && len(w.external.Of(uid)) > 0:
+		w.violate("S5", "the finalizer that a replace removed was not restored, and the object is gone without its resource")
 	case !allows(mg, toDelete):
 		w.users.orphaned(uid)
 	case isDeleted(mg):
@@ -142,7 +142,7 @@ func (w *World) losesStripped(mg resource.Managed) {
 	}
 }
 
-// Patch notes that a finalizer which it was to store is not in the answer.
+// Patch patches an object, and records if its answer lacks the finalizer that it should have stored.
 func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
 	sent := isHeld(o)
 	err := c.Client.Patch(ctx, o, patch, opts...)
@@ -153,8 +153,7 @@ func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch,
 	return err
 }
 
-// dropsFinalizer notes that the finalizer of an object which a replace had left without one was put back, and not
-// stored.
+// dropsFinalizer records that a finalizer which a replace had removed was restored by a pass, and not stored.
 func (w *World) dropsFinalizer(of types.UID) {
 	if s, stripped := w.strips[of]; stripped {
 		s.dropped = true
@@ -162,17 +161,16 @@ func (w *World) dropsFinalizer(of types.UID) {
 	}
 }
 
-// unkept says whether an object went, or was not restored, although its provider had stored a finalizer: what a pass
-// has just created for it may be taken back.
-func (w *World) unkept(mg resource.Managed) bool {
+// lostInSpiteOfFinalizer says whether an object was removed, or not restored, in spite of its finalizer: a pass may
+// undo what it has just created for it.
+func (w *World) lostInSpiteOfFinalizer(mg resource.Managed) bool {
 	_, stripped := w.strips[mg.GetUID()]
 
-	return w.snatched[mg.GetUID()] || stripped && w.gone[mg.GetUID()] || w.vanished(mg)
+	return w.raceDeleted[mg.GetUID()] || stripped && w.gone[mg.GetUID()] || w.vanished(mg)
 }
 
-// storedFor returns the object as it is stored to the knowledge of a process: a replace in the
-// middle of a pass takes nothing away from what that pass has stored before. A restore may undo the replace before the
-// pass stores its attempt.
+// storedFor returns the stored object as a process knows it: a replace during a pass removes nothing that the pass has
+// stored before. A restore may undo the replace before the pass stores its attempt.
 func (w *World) storedFor(p *process, mg resource.Managed) resource.Managed {
 	now := w.stored(mg)
 	if s, ok := w.strips[mg.GetUID()]; ok && p.making <= s.passes && !intends(now, mg) {
@@ -186,13 +184,12 @@ func (w *World) storedFor(p *process, mg resource.Managed) resource.Managed {
 	return now
 }
 
-// intends says whether an object is stored with a finalizer, and marked with the attempt that a call makes.
+// intends says whether an object is stored with a finalizer and with the attempt of a call.
 func intends(stored, mg resource.Managed) bool {
 	return stored != nil && attemptOf(mg) != "" && attemptOf(stored) == attemptOf(mg) && isHeld(stored)
 }
 
-// readsStripped notes that a pass begins with an object as a replace has left it. One that is paused is left as
-// it is.
+// readsStripped records that a pass begins with an object as a replace has left it. A paused object is left as it is.
 func (w *World) readsStripped(p *process, key types.NamespacedName) {
 	if len(w.strips) == 0 {
 		return
@@ -202,19 +199,19 @@ func (w *World) readsStripped(p *process, key types.NamespacedName) {
 		return
 	}
 	if s, ok := w.strips[o.GetUID()]; ok && s.reads == 0 && p.cache.read >= s.change {
-		s.reads, s.met = p.making, s.met || s.earlier && recordOf(o) == s.given
+		s.reads, s.earlierRead = p.making, s.earlierRead || s.earlier && recordOf(o) == s.given
 		w.strips[o.GetUID()] = s
 	}
 }
 
-// endsStripped notes that the first pass that read what a replace has left has ended, and how.
-// One that failed, was told to come again, or was put off, has still to put back what is missing.
+// endsStripped records that the first pass that read a replaced object has ended, and how. If it failed, was requeued
+// or was deferred, a later pass has to restore what is missing.
 func (w *World) endsStripped(p *process, well bool) {
 	for uid, s := range w.strips {
 		if s.reads != p.making || s.read {
 			continue
 		}
-		if s.read = well && w.looks(p); !s.read {
+		if s.read = well && w.calledExternal(p); !s.read {
 			s.reads = 0
 		}
 		w.judgeOutdated(s)
@@ -222,11 +219,11 @@ func (w *World) endsStripped(p *process, well bool) {
 	}
 }
 
-// looks says whether the pass that a process makes has asked anything outside.
-func (w *World) looks(p *process) bool {
+// calledExternal says whether the current pass of a process has made an external call.
+func (w *World) calledExternal(p *process) bool {
 	for _, e := range slices.Backward(w.trace) {
 		if e.process != p.number {
-			continue // another's
+			continue // of another process
 		}
 		if e.pass != p.making || e.op.external {
 			return e.pass == p.making
@@ -236,15 +233,15 @@ func (w *World) looks(p *process) bool {
 	return false
 }
 
-// forgetsStripped notes what dies with a process: what it alone knew of objects of which a replace
-// has taken the record.
+// forgetsStripped records what is lost with a process: what only that process knew of objects whose record a replace
+// has removed.
 func (w *World) forgetsStripped() {
 	for _, s := range w.strips {
 		now, attempt := w.stored(s.before), recordOf(s.before)
 		if now == nil || s.read || attempt == "" || recordOf(now) != s.given {
 			continue
 		}
-		if !tellsOf(now, attempt) && !w.outside.Traits().Named && !(s.whole() && w.traced(s.before)) {
+		if !createdRecords(now, attempt) && !w.external.Traits().Named && !(s.whole() && w.traced(s.before)) {
 			w.exemptions.add(s.kind, s.before)
 			if s.given != "" {
 				w.lost.add(s.kind, s.before)
@@ -260,27 +257,27 @@ func (w *World) unread(mg resource.Managed) bool {
 	return stripped && !s.read && !isPaused(mg)
 }
 
-// unrestored says what a replace has taken from an object and was not put back.
+// unrestored says what a replace has removed from an object and no pass has restored.
 func (w *World) unrestored(mg resource.Managed) string {
 	s, stripped := w.strips[mg.GetUID()]
 	switch {
 	case !stripped || !allows(mg, toCreate) || !allows(mg, toDelete):
 		return ""
 	case isHeld(s.before) && !isHeld(mg):
-		return "its finalizer was taken away, and not put back"
+		return "its finalizer was removed, and not restored"
 	case externalName(s.before) != "" && externalName(mg) == "":
-		return "its external name was taken away, and not put back"
+		return "its external name was removed, and not restored"
 	default:
 		return ""
 	}
 }
 
-// stripped is how an object stands that a replace has left and no pass has read.
+// stripped hashes the state of an object that a replace has left and no pass has read.
 func (w *World) stripped(mg resource.Managed) uint64 {
 	s, ok := w.strips[mg.GetUID()]
 	if !ok || s.read && !s.dropped {
 		return 0
 	}
 
-	return mixed(mixed(looks(s.before), bit(s.reads != 0)), bit(s.read)<<1+bit(s.dropped))
+	return mixed(mixed(contentHash(s.before), bit(s.reads != 0)), bit(s.read)<<1+bit(s.dropped))
 }

@@ -7,33 +7,33 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A Trial is a story about any external system, with faults. It is for whoever
-// checks a client that is not of this package, such as package conformance.
+// A Trial is a scenario for any external system, with faults. It is for packages that check clients of other external
+// systems, such as package conformance.
 //
-// Like all of a simulation it is run in a bubble of testing/synctest, where time
-// passes when nobody does anything. A client that waits for a network cannot live
-// there: its calls have to be made by goroutines outside, with which Connecter and
-// Outside speak over channels made outside. No virtual time passes meanwhile.
+// Run has to be called in a bubble of testing/synctest, where time passes when all goroutines wait. A client that waits
+// for a network cannot live there: its calls have to be made by goroutines outside the bubble, with which Connecter and
+// External communicate over channels made outside. No virtual time passes meanwhile.
 type Trial struct {
 	Config
 
-	// Outside is the external system that Connecter leads to.
-	Outside Outside
+	// External is the external system that Connecter leads to.
+	External ExternalSystem
 
-	// Schedule names the trial and says what goes wrong in it. Its scenario and
-	// its class are for who reads it.
+	// Schedule names the trial and has its faults. Its scenario and its class are
+	// for the reader.
 	Schedule Schedule
 
-	// Tell is the story. It is called once a first process runs.
-	Tell func(*World)
+	// Script is the scenario. It is called when the first process runs.
+	Script func(*World)
 
-	// Edit changes the spec of an object for the n-th time, and Drift an external
-	// resource behind everybody's back, when a fault asks for it. The default is
-	// to do nothing.
+	// Edit changes the spec of an object for the n-th time, and Drift changes an
+	// external resource out of band, when a fault requires it. The default is to
+	// do nothing.
 	Edit  func(mg resource.Managed, n int)
 	Drift func()
 
-	// Secrets are texts that nobody may see, along with the simulation's own.
+	// Secrets are texts that must not be emitted, in addition to those of the
+	// simulation.
 	Secrets []string
 
 	// Pace is called before time passes by so much. It may wait for an external
@@ -50,13 +50,13 @@ type Trial struct {
 	Salt uint32
 }
 
-// Run runs the trial.
+// Run runs the trial. With trace the result has the trace.
 func (t Trial) Run(trace bool) Result {
 	quietly()
 	w := newWorld(t.Config, t.Schedule.Faults)
 	w.server.Salt(t.Salt)
-	w.outside, w.verbose = t.Outside, trace
-	w.hides(t.Secrets...)
+	w.external, w.verbose = t.External, trace
+	w.addSecrets(t.Secrets...)
 	w.users.drift = t.Drift
 	if t.Edit != nil {
 		w.users.edit = t.Edit
@@ -68,16 +68,16 @@ func (t Trial) Run(trace bool) Result {
 		w.patient = t.Patient
 	}
 	w.start(stepped{}, 0)
-	t.Tell(w)
-	w.busy(len(t.Schedule.Faults))
+	t.Script(w)
+	w.judgeWork(len(t.Schedule.Faults))
 	w.end()
 
 	return w.result(t.Schedule)
 }
 
-// FaultsAt returns faults at the boundaries of the schedule that was run, as far as
-// they make a difference there: of one list of kinds at operations that only read, of
-// the other at those that write, here or outside.
+// FaultsAt returns faults at the boundaries of the schedule that was run, as far as they make a difference there: of
+// the kinds in reads at operations that only read, of the kinds in writes at those that write, to the API server or to
+// the external system.
 func (r Result) FaultsAt(reads, writes []Kind) []Fault {
 	var out []Fault
 	for _, e := range r.steps {

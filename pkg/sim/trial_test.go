@@ -9,16 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/moorage-dev/moorage/pkg/resource"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 )
 
-// A lacking harbour says that everything lacks something.
-type lacking struct{ *harbour }
+// A lacking is an external system in which every object lacks something.
+type lacking struct{ *extSystem }
 
 func (lacking) Lacks(resource.Managed) string { return "a lighthouse" }
 
-// TestTrial: a story over an external system of somebody else's is judged like our
-// own, at his pace and with his patience.
+// TestTrial: a scenario for another external system is judged like one of this package, with its own pace and patience.
 func TestTrial(t *testing.T) {
 	type want struct {
 		Violated []string
@@ -28,31 +27,31 @@ func TestTrial(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason  string
-		outside func(*harbour) Outside
+		outside func(*extSystem) ExternalSystem
 		faults  []Fault
 		secret  string
 		want    want
 	}{
 		"Well": {
-			reason:  "a harbour behaves",
-			outside: func(h *harbour) Outside { return h },
+			reason:  "a correct system",
+			outside: func(h *extSystem) ExternalSystem { return h },
 			faults:  []Fault{{Op: "Create", N: 1, Kind: Lost}},
 			want:    want{Paced: true},
 		},
 		"Impatient": {
 			reason:  "who waits twice more for what does not come says so after that",
-			outside: func(h *harbour) Outside { return lacking{h} },
+			outside: func(h *extSystem) ExternalSystem { return lacking{h} },
 			want:    want{Violated: []string{"L1"}, Paced: true, Asked: 3},
 		},
 		"Drift": {
 			reason:  "what a fault asks for is done as the author says",
-			outside: func(h *harbour) Outside { return h },
+			outside: func(h *extSystem) ExternalSystem { return h },
 			faults:  []Fault{{Op: "Observe", N: 3, Kind: Drift}},
 			want:    want{Paced: true, Drifted: 1},
 		},
 		"Secret": {
 			reason:  "the author's secrets are not seen either",
-			outside: func(h *harbour) Outside { return h },
+			outside: func(h *extSystem) ExternalSystem { return h },
 			secret:  "first",
 			want:    want{Violated: []string{"S10"}, Paced: true},
 		},
@@ -61,17 +60,17 @@ func TestTrial(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got want
 			synctest.Test(t, func(*testing.T) {
-				h := &harbour{class: classes["named"], created: map[types.UID]int{}}
+				h := &extSystem{class: classes["named"], created: map[types.UID]int{}}
 				trial := Trial{
-					Config:   Config{Kind: berth.Kind, Scheme: theScheme(), Connecter: h, Options: h.class.options},
-					Outside:  c.outside(h),
-					Schedule: Schedule{Scenario: "story", Class: "harbour", Faults: c.faults},
+					Config:   Config{Kind: bucket.Kind, Scheme: theScheme(), Connecter: h, Options: h.class.options},
+					External: c.outside(h),
+					Schedule: Schedule{Scenario: "story", Class: "system", Faults: c.faults},
 					Pace:     func(time.Duration) { got.Paced = true },
 					Patient:  func() bool { got.Asked++; return got.Asked < 3 },
 					Drift:    func() { got.Drifted++ },
 					Salt:     7,
-					Tell: func(w *World) {
-						b := newBerth("first")
+					Script: func(w *World) {
+						b := newBucket("first")
 						if uid := w.Create(b); uid[:8] != "00000007" {
 							t.Errorf("the UID %s has no salt", uid)
 						}

@@ -16,30 +16,30 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// The users of a world write to the API server, and nothing fails for them.
+// The users of a world write to the API server, and no request of them fails.
 type users struct {
 	world  *World
 	client *apiserver.Client
 
-	// Edit changes the spec of an object for the n-th time.
+	// edit changes the spec of an object for the n-th time.
 	edit func(mg resource.Managed, n int)
-	// Drift changes an external resource behind everybody's back.
+	// drift changes an external resource out of band.
 	drift func()
 
-	deeds
+	userActions
 }
 
-// Deeds are what users did so far.
-type deeds struct {
+// A userActions has what users have done.
+type userActions struct {
 	edits int
 	made  int  // objects
 	acted bool // beyond what the scenario says
 
-	// What users did to objects, by UID: it explains what would be a fault.
-	adopted  map[types.UID]bool // they said that a resource is to be the object's
-	released map[types.UID]bool // they gave up what may have been created
-	left     map[types.UID]bool // their resources are to stay
-	answered map[types.UID]bool // they said what became of a creation
+	// Actions by UID that excuse a violation.
+	adopted  map[types.UID]bool // may have a resource that was not made for it
+	released map[types.UID]bool // what may have been created was given up
+	left     map[types.UID]bool // the resource has to stay
+	answered map[types.UID]bool // the result of a creation was recorded
 
 	manifests map[types.UID][]manifest // the annotations that they gave objects, one after another
 
@@ -51,8 +51,9 @@ type deeds struct {
 func newUsers(w *World) *users {
 	return &users{
 		world: w, client: w.server.Client().As("user"), edit: func(resource.Managed, int) {},
-		deeds: deeds{
-			adopted: map[types.UID]bool{}, released: map[types.UID]bool{}, left: map[types.UID]bool{}, answered: map[types.UID]bool{}, names: map[types.UID]string{},
+		userActions: userActions{
+			adopted: map[types.UID]bool{}, released: map[types.UID]bool{}, left: map[types.UID]bool{},
+			answered: map[types.UID]bool{}, names: map[types.UID]string{},
 			wrote:     map[types.UID]int{},
 			manifests: map[types.UID][]manifest{}, times: map[types.NamespacedName]int{},
 		},
@@ -67,9 +68,9 @@ func (u *users) must(err error) {
 	}
 }
 
-// create an object.
+// create creates an object.
 func (u *users) create(mg resource.Managed) types.UID {
-	if u.world.replays() {
+	if u.world.replaying() {
 		return u.world.server.Skip()
 	}
 	given := manifest{len(u.world.server.Changes(0)), maps.Clone(mg.GetAnnotations())}
@@ -89,7 +90,7 @@ func (u *users) get(key types.NamespacedName) resource.Managed {
 		return nil
 	}
 	// a copy has the type of its original
-	return mg.DeepCopyObject().(resource.Managed) //nolint:forcetypeassert // see above
+	return mg.DeepCopyObject().(resource.Managed)
 }
 
 // see returns an object as it is stored, or nil. It is shared: it must not be changed.
@@ -99,9 +100,9 @@ func (u *users) see(key types.NamespacedName) resource.Managed {
 	return mg
 }
 
-// change an object, as kubectl edit does. Nothing happens if it is not there.
+// change changes an object, as kubectl edit does. It does nothing if the object does not exist.
 func (u *users) change(key types.NamespacedName, change func(resource.Managed)) {
-	if u.world.replays() {
+	if u.world.replaying() {
 		return
 	}
 	mg := u.get(key)
@@ -110,7 +111,7 @@ func (u *users) change(key types.NamespacedName, change func(resource.Managed)) 
 	}
 	before := maps.Clone(mg.GetAnnotations())
 	change(mg)
-	u.notes(mg, before)
+	u.recordUserAnnotations(mg, before)
 	at := len(u.world.server.Changes(0))
 	err := u.client.Update(context.Background(), mg)
 	if kerrors.IsInvalid(err) {
@@ -120,9 +121,9 @@ func (u *users) change(key types.NamespacedName, change func(resource.Managed)) 
 	u.wrote[mg.GetUID()] = at
 }
 
-// delete an object, if it is there.
+// delete deletes an object, if it exists.
 func (u *users) delete(key types.NamespacedName) {
-	if u.world.replays() {
+	if u.world.replaying() {
 		return
 	}
 	if mg := u.see(key); mg != nil {
@@ -131,7 +132,7 @@ func (u *users) delete(key types.NamespacedName) {
 	}
 }
 
-// annotate an object. An empty value takes an annotation away.
+// annotate sets an annotation of an object. An empty value removes it.
 func (u *users) annotate(key types.NamespacedName, annotation, value string) {
 	u.change(key, func(mg resource.Managed) {
 		if value == "" {
@@ -142,7 +143,7 @@ func (u *users) annotate(key types.NamespacedName, annotation, value string) {
 	})
 }
 
-// annotate sets an annotation of an object, or changes it.
+// annotate sets an annotation of an object.
 func annotate(o metav1.Object, key, value string) {
 	annotations := maps.Clone(o.GetAnnotations())
 	if annotations == nil {
@@ -152,7 +153,7 @@ func annotate(o metav1.Object, key, value string) {
 	o.SetAnnotations(annotations)
 }
 
-// unannotate takes annotations from an object.
+// unannotate removes annotations of an object.
 func unannotate(o metav1.Object, keys ...string) {
 	annotations := maps.Clone(o.GetAnnotations())
 	for _, key := range keys {
@@ -174,7 +175,7 @@ func (u *users) all() []resource.Managed {
 		if mg == nil || mg.GetUID() != c.Object.GetUID() {
 			continue
 		}
-		if u.world.harbour == nil {
+		if u.world.system == nil {
 			mg = u.get(c.Key)
 		}
 		out = append(out, mg)
@@ -183,21 +184,21 @@ func (u *users) all() []resource.Managed {
 	return out
 }
 
-// Touch writes something that is nobody's business, such as another controller's
-// condition or label.
+// Touch writes what the reconciler ignores, such as a condition or label of another controller.
 func (u *users) Touch() {
 	for _, mg := range u.all() {
 		u.edits++
 		key := keyOf(mg)
 		u.annotate(key, "example.com/touched", fmt.Sprint(u.edits))
 		if mg = u.get(key); mg != nil {
-			mg.SetConditions(commonv1.Condition{Type: "Inspected", Status: "True", Reason: "Inspected", Message: fmt.Sprint(u.edits)})
+			mg.SetConditions(commonv1.Condition{Type: "Inspected", Status: "True", Reason: "Inspected",
+				Message: fmt.Sprint(u.edits)})
 			u.must(client.IgnoreNotFound(u.client.Status().Update(context.Background(), mg)))
 		}
 	}
 }
 
-// act does what a fault says that users do.
+// act does the user action of a fault.
 func (u *users) act(f Fault) {
 	u.acted = true
 	for _, mg := range u.all() {
@@ -223,16 +224,17 @@ func keyOf(o metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// blocked says whether an object tells its users that it does not know what became
-// of its creation, and asks for what they have not done yet.
+// blocked says whether an object reports that the result of its creation is unknown, and requests an action that its
+// users have not done yet.
 func blocked(mg resource.Managed) bool {
 	c := conditionOf(mg, "Synced")
 	if strings.Contains(c.Message, "remove the "+keyPending) && !isPending(mg) {
 		return false
 	}
 
-	created := conditionOf(mg, "Created") // which says so where another failure has taken the place of the question
+	created := conditionOf(mg, "Created") // which says so if another failure has replaced the question
 	asks := created.Status == "Unknown" && created.Reason == "Unresolved" && isPending(mg)
 
-	return c.Status == "False" && (asks || c.Reason == "CreationUnresolved" || strings.Contains(c.Message, "cannot determine creation result"))
+	return c.Status == "False" &&
+		(asks || c.Reason == "CreationUnresolved" || strings.Contains(c.Message, "cannot determine creation result"))
 }

@@ -24,7 +24,7 @@ const (
 	tooMany       = 3000 // passes
 )
 
-// A Config says what is simulated.
+// A Config configures a simulation.
 type Config struct {
 	// Kind is the managed kind, which Scheme knows.
 	Kind   resource.ManagedKind
@@ -34,8 +34,9 @@ type Config struct {
 	// which things go wrong.
 	Connecter managed.ExternalConnecter
 
-	// NewConnecter, if it is not nil, makes the connecter of each process, with
-	// which dies what it remembers. The default is Connecter for all.
+	// NewConnecter, if it is not nil, makes the connecter of each process, so that
+	// a process loses what the connecter of an earlier one remembered. The default
+	// is Connecter for all.
 	NewConnecter func() managed.ExternalConnecter
 
 	// Options of the reconciler, after those of the simulation.
@@ -50,31 +51,31 @@ type Config struct {
 
 	// memory of other servers of the scheme; nil is none
 	memory *apiserver.Memory
-	// told is whether the harbour tells what changes
-	told bool
-	// recorded is whether every change is told to a log of changes
-	recorded bool
+	// notifies is whether the external system notifies of changes
+	notifies bool
+	// logsChanges is whether every change is recorded in a change log
+	logsChanges bool
 	// limited is whether each process holds its calls to limits of its own
 	limited bool
 
-	// foreign is whether there are Options that nobody here knows: they may remember something
+	// foreign is whether there are Options of the caller: they may remember something
 	foreign bool
 	// alone is whether there is no lease: a process goes on while the API server is
-	// away, and nobody takes over from one that is held up
+	// away, and no other takes over from one that is held up
 	alone bool
 
 	// Behind, if it is not nil, returns a client of another server, which is empty.
-	// It answers in the place of the simulated one, in the run that it is made for;
-	// nobody else may write there. See apiserver.Server.Behind.
+	// It answers in place of the simulated one, in the run that it is made for.
+	// Nothing else may write there. See apiserver.Server.Behind.
 	Behind func() client.Client
 
 	// takes is how long each external call takes
 	takes time.Duration
 
-	// connects with a client for what a connecter reads from the API server
+	// connects returns a connecter that reads from the API server with a client
 	connects func(client.Reader) managed.ExternalConnecter
 
-	// refers is the kind that objects refer to, if processes watch it beside their own
+	// refers is the kind that objects refer to, if it is another one that processes watch, too
 	refers schema.GroupVersionKind
 
 	// replaces the reconciler of a process, in tests of the judges
@@ -95,60 +96,60 @@ func (c Config) connecter(r client.Reader) managed.ExternalConnecter {
 	return c.Connecter
 }
 
-// A World is an API server, a provider and an external system, and what goes wrong
-// between them. It is used by one goroutine, and reads and spends the time it finds
-// itself in, which is virtual within a synctest bubble.
+// A World has an API server, processes of a provider, an external system and faults. It is used by one goroutine, and
+// uses the current time, which is virtual in a synctest bubble.
 type World struct {
 	config    Config
 	server    *apiserver.Server
 	users     *users
-	told      *witness
+	sinks     *sinks
 	meters    *meters
 	random    *rand.Rand
-	source    *rand.PCG // of it
+	source    *rand.PCG // of random
 	began     time.Time
 	processes []*process
 	events    events
 
-	faults   map[boundary][]Fault
-	planned  int             // of them
-	refusals []time.Duration // by those that refuse for so long
-	scenario string
-	begins   string // how that begins, if others do so, too
-	turned   bool   // that is over
-	phase    int    // how far users came
-	resting  bool   // nothing is to happen
-	course   course
+	faults      map[boundary][]Fault
+	planned     int             // number of faults
+	refusals    []time.Duration // durations of the faults that refuse writes
+	scenario    string
+	begins      string // the scenario that this one begins like; empty if none
+	diverged    bool   // the part that it begins like is over
+	phase       int    // how far the scenario has come
+	resting     bool   // nothing may change now
+	exploration exploration
 
 	state
-	trace    []entry
-	trail    trail
-	outside  Outside
-	harbour  *harbour                                            // outside, in scenarios about it
-	expect   func(resource.Managed) (lacks string, decided bool) // what a scenario expects
-	over     bool
-	verbose  bool
-	secrets  []string
-	shortest int                 // length of a secret
-	pace     func(time.Duration) // called before time passes
-	patient  func() bool         // says whether to wait for more than is usual
-	talks    bool                // the external system says more than it should
-	restored bool                // the API server may be restored
-	deafened bool                // a call may not return
-	backward bool                // a clock may be set back
+	trace         []entry
+	trail         trail
+	external      ExternalSystem
+	system        *extSystem                                          // external, in scenarios of this package; else nil
+	expect        func(resource.Managed) (lacks string, decided bool) // what a scenario expects of an object
+	over          bool
+	verbose       bool
+	secrets       []string
+	shortest      int                 // length of the shortest secret
+	pace          func(time.Duration) // called before time passes
+	patient       func() bool         // says whether to wait longer than usual
+	leaksSecrets  bool                // errors of the external system contain secrets
+	restored      bool                // the API server may be restored
+	callsMayBlock bool                // a call may not return
+	backward      bool                // a clock may be set back
 }
 
-// A boundary is the n-th time that an operation is begun.
+// A boundary is the n-th start of an operation.
 type boundary struct {
 	op string
 	n  int
 }
 
-// newWorld makes a world in which nothing runs yet.
+// newWorld returns a world without a process.
 func newWorld(c Config, faults []Fault) *World {
 	source := rand.NewPCG(1, 2)
 	w := &World{
-		config: c, began: time.Now(), source: source, random: rand.New(source), faults: map[boundary][]Fault{}, planned: len(faults), state: newState(),
+		config: c, began: time.Now(), source: source, random: rand.New(source), faults: map[boundary][]Fault{},
+		planned: len(faults), state: newState(),
 		secrets: forms, shortest: shortestForm,
 		pace: func(time.Duration) {}, patient: func() bool { return false },
 	}
@@ -160,14 +161,14 @@ func newWorld(c Config, faults []Fault) *World {
 		w.server.Behind(c.Behind())
 	}
 	w.users = newUsers(w)
-	w.told = &witness{world: w, sinks: map[string]int{}, leftOver: map[string]bool{}, taken: map[types.UID]bool{}}
-	w.meters = usedMeters.Get().(*meters) //nolint:forcetypeassert // the pool holds nothing else
+	w.sinks = &sinks{world: w, checked: map[string]int{}, leftOver: map[string]bool{}, taken: map[types.UID]bool{}}
+	w.meters = usedMeters.Get().(*meters)
 	for _, f := range faults {
 		at := boundary{f.Op, f.N}
 		w.faults[at] = append(w.faults[at], f)
-		w.talks = w.talks || f.talks()
+		w.leaksSecrets = w.leaksSecrets || f.leaksSecrets()
 		w.restored = w.restored || f.Kind.rewinds()
-		w.deafened = w.deafened || f.Kind.deafens()
+		w.callsMayBlock = w.callsMayBlock || f.Kind.blocksCall()
 		w.backward = w.backward || f.Kind == ClockBack
 		switch f.Kind { //nolint:exhaustive // after the others nothing is tried again and again
 		case Refusing:
@@ -184,7 +185,7 @@ func (w *World) now() time.Time { return time.Now() }
 
 func (w *World) since() time.Duration { return time.Since(w.began) }
 
-// in does something later.
+// in schedules a function.
 func (w *World) in(d time.Duration, do func()) {
 	w.sequence++
 	heap.Push(&w.events, occurrence{at: w.now().Add(d), sequence: w.sequence, do: do})
@@ -201,7 +202,7 @@ type events []occurrence
 
 func (e events) Len() int      { return len(e) }
 func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(occurrence)) } //nolint:forcetypeassert // only occurrences are pushed
+func (e *events) Push(x any)   { *e = append(*e, x.(occurrence)) }
 func (e events) Less(i, j int) bool {
 	return e[i].at.Before(e[j].at) || e[i].at.Equal(e[j].at) && e[i].sequence < e[j].sequence
 }
@@ -214,12 +215,12 @@ func (e *events) Pop() any {
 	return o
 }
 
-// background does all that is due now, but for passes of processes that are held.
-// It says whether there was any.
+// background does everything that is due now, without passes of processes that are held up. It says whether anything
+// was due.
 func (w *World) background() bool {
 	any := false
 	for len(w.events) > 0 && !w.events[0].at.After(w.now()) {
-		heap.Pop(&w.events).(occurrence).do() //nolint:forcetypeassert // only occurrences are pushed
+		heap.Pop(&w.events).(occurrence).do()
 		any = true
 	}
 	for _, p := range w.processes {
@@ -241,34 +242,34 @@ func (w *World) background() bool {
 	return any
 }
 
-// run lets the world live until a time, or until something is the case.
+// run lets time pass until a time, or until a condition is true.
 func (w *World) run(until time.Time, enough ...func() bool) bool {
-	if w.passing() { // it is not the story that waits
-		return w.lives(until, enough)
+	if w.passInProgress() { // a fault waits, not the scenario
+		return w.advance(until, enough)
 	}
-	if found, ended := w.leafs(); ended {
+	if found, ended := w.resume(); ended {
 		return found
 	}
-	found := w.lives(until, enough)
-	if w.course.joined {
-		panic(familiar{})
+	found := w.advance(until, enough)
+	if w.exploration.joined {
+		panic(knownSequel{})
 	}
-	w.ends(found)
+	w.snapshotAtEnd(found)
 
 	return found
 }
 
-// passing says whether a pass is under way.
-func (w *World) passing() bool {
+// passInProgress says whether a pass is in progress.
+func (w *World) passInProgress() bool {
 	return slices.ContainsFunc(w.processes, func(p *process) bool { return p.active > 0 })
 }
 
-func (w *World) lives(until time.Time, enough []func() bool) bool {
+func (w *World) advance(until time.Time, enough []func() bool) bool {
 	for !w.over {
 		if w.over = w.passes > tooMany; w.over {
-			w.violate("L5", "so many passes that nobody waits for the end")
+			w.violate("L5", "more passes than a run may have")
 		}
-		w.photographs()
+		w.snapshotBeforePass()
 		for _, is := range enough {
 			if is() {
 				return true
@@ -301,7 +302,7 @@ func wait(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // this is how virtual time passes; it takes less than to wait for a channel
 }
 
-// next returns when something happens next.
+// next returns the time of the next event.
 func (w *World) next() (time.Time, bool) {
 	var next time.Time
 	found := false
@@ -332,10 +333,10 @@ func (w *World) alive() []*process {
 	return out
 }
 
-// ended is called when a pass is over.
+// ended is called at the end of a pass.
 func (w *World) ended(p *process, key types.NamespacedName, result reconcile.Result, err error) {
 	p.turns.ends(key, result)
-	w.judgeLent(p, key)
+	w.judgeAliases(p, key)
 	w.judgeBackOff(p, result, err)
-	w.told.passEnded(p, key, result, err)
+	w.sinks.passEnded(p, key, result, err)
 }

@@ -11,10 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Owners are the paths of an object (joined by NULs) that each field manager owns:
-// leaves, members of sets, and the maps and sets that he was the first to fill, or
-// that he applied empty. Those that applied are marked, because only what was
-// applied is taken away when it is applied no more.
+// An owners has the paths of an object (joined by NULs) that each field manager owns: leaves, members of sets, and the
+// maps and sets that the manager filled first, or applied empty. Managers that applied are marked, because only an
+// applied path is removed when it is not applied any more.
 type owners map[manager]map[string]bool
 
 type manager struct {
@@ -23,8 +22,7 @@ type manager struct {
 	sub     string
 }
 
-// owners returns who owns what of a version. They are counted only when somebody
-// asks, because few do.
+// owners returns the owners of a version. They are computed at the first call, because few versions need them.
 func (v *version) owners() owners {
 	if owned := v.owned.Load(); owned != nil {
 		return *owned
@@ -49,7 +47,7 @@ func (o owners) clone() owners {
 	return out
 }
 
-// written returns the owners after somebody wrote: what he changed is his alone.
+// written returns the owners after a write: its manager is the only owner of what it changed.
 func (o owners) written(by manager, before, now map[string]any) owners {
 	changed, removed := compare(before, now)
 	out := o.clone()
@@ -67,7 +65,7 @@ func (o owners) written(by manager, before, now map[string]any) owners {
 	return out
 }
 
-// lose takes paths from everybody.
+// lose removes paths from all owners.
 func (o owners) lose(removed map[string]bool) {
 	for m, paths := range o {
 		maps.DeleteFunc(paths, func(path string, _ bool) bool { return removed[path] })
@@ -142,8 +140,7 @@ func collect(out map[string]any, path string, value any) {
 	}
 }
 
-// asked returns the paths that somebody owns who applies an image: no map and no
-// set, unless it is an empty map.
+// asked returns the paths that a manager owns that applies an image: no map and no set, unless it is an empty map.
 func asked(config map[string]any) map[string]any {
 	all := pathsOf(config)
 	out := maps.Clone(all)
@@ -170,11 +167,11 @@ func setOf(paths map[string]any) map[string]bool {
 	return out
 }
 
-// applied returns what server-side apply makes of an image: what by applies is
-// set, what he applied before and applies no more is taken away unless somebody
-// else owns it. Another owner of a different value, or of a map that is to be there
-// again, is a conflict, unless force.
-func applied(image map[string]any, o owners, by manager, config map[string]any, force bool) (map[string]any, owners, error) {
+// applied returns the result of server-side apply: what by applies is set, and what it applied before and does not
+// apply any more is removed unless another manager owns it. Another owner of a different value, or of a map that is to
+// exist again, is a conflict, unless force.
+func applied(image map[string]any, o owners, by manager, config map[string]any, force bool) (map[string]any, owners,
+	error) {
 	want := asked(config)
 	next := o.clone()
 	mine := next[by]
@@ -223,8 +220,7 @@ func (o owners) conflicts(by manager, changed map[string]bool) []metav1.StatusCa
 	return out
 }
 
-// prune takes away what was owned and is owned by nobody any more, with the maps
-// and sets that are empty then.
+// prune removes what was owned and has no owner any more, with the maps and sets that are empty then.
 func (o owners) prune(image map[string]any, mine map[string]bool) map[string]any {
 	gone := map[string]bool{}
 	for path := range mine {

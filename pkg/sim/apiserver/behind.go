@@ -12,19 +12,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Behind puts another server behind this one, which has to be empty: requests are
-// answered by that one's client, and what they change there is told as a change
-// here, so that a simulation of this server is one of that. Nobody else may write
-// there. Lists are answered from what was told.
+// Behind puts another server behind this one, which has to be empty: the client c answers its requests, and the changes
+// that they make there become changes here, so that a simulation of this server is one of that. Nothing else may write
+// there. Lists are answered from these changes.
 func (s *Server) Behind(c client.Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.behind = c
 }
 
-// relay sends a request about an object to the server behind. It is done there even
-// if the context has ended meanwhile, as what has reached a server is.
-func (s *Server) relay(ctx context.Context, k *kind, o client.Object, do func(context.Context, client.Client) error) error {
+// relay sends a request for an object to the server behind. The request is made even if the context has ended
+// meanwhile, as a request that has reached a server is.
+func (s *Server) relay(ctx context.Context, k *kind, o client.Object,
+	do func(context.Context, client.Client) error) error {
 	ctx = context.WithoutCancel(ctx)
 	err := do(ctx, s.behind)
 	if problem := s.mirror(ctx, k, client.ObjectKeyFromObject(o), o, err == nil); problem != nil {
@@ -34,9 +34,9 @@ func (s *Server) relay(ctx context.Context, k *kind, o client.Object, do func(co
 	return err
 }
 
-// mirror tells what has become of an object behind. An object that a write has
-// removed is as it was answered.
-func (s *Server) mirror(ctx context.Context, k *kind, key types.NamespacedName, answer client.Object, answered bool) error {
+// mirror records the new state of an object behind. An object that a write has removed is as it was answered.
+func (s *Server) mirror(ctx context.Context, k *kind, key types.NamespacedName, answer client.Object,
+	answered bool) error {
 	old := s.objects[id{k.gvk, key}]
 	now := &unstructured.Unstructured{}
 	now.SetGroupVersionKind(k.gvk)
@@ -64,7 +64,7 @@ func (s *Server) mirror(ctx context.Context, k *kind, key types.NamespacedName, 
 	return s.tell(k, key, now.Object)
 }
 
-// tell makes an image from behind the version that is there.
+// tell stores an image from behind as the current version.
 func (s *Server) tell(k *kind, key types.NamespacedName, image map[string]any) error {
 	typed, err := k.decode(image)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Server) tell(k *kind, key types.NamespacedName, image map[string]any) e
 	return nil
 }
 
-// purgeBehind removes an object from the server behind, whoever keeps it.
+// purgeBehind removes an object from the server behind, with any finalizers.
 func (s *Server) purgeBehind(v *version) error {
 	o, ok := v.typed.DeepCopyObject().(client.Object)
 	if !ok {

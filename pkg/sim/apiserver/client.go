@@ -116,7 +116,8 @@ func (c *Client) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 	o.SetName(key.Name)
 	o.SetNamespace(key.Namespace)
 
-	return c.ask(ctx, "get", "", o, func(ctx context.Context, c client.Client) error { return c.Get(ctx, key, o) }, c.server.get)
+	return c.ask(ctx, "get", "", o, func(ctx context.Context, c client.Client) error { return c.Get(ctx, key, o) },
+		c.server.get)
 }
 
 // List reads the objects of a kind, by namespace and labels.
@@ -132,20 +133,21 @@ func (c *Client) List(ctx context.Context, list client.ObjectList, o ...client.L
 	gvk := gvks[0]
 	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
 
-	return c.around(ctx, Request{Verb: "list", Kind: gvk, Key: types.NamespacedName{Namespace: options.Namespace}}, func() error {
-		c.server.mu.Lock()
-		defer c.server.mu.Unlock()
-		var found []runtime.Object
-		for at, v := range c.server.objects {
-			if at.kind == gvk && (options.Namespace == "" || options.Namespace == at.key.Namespace) &&
-				(options.LabelSelector == nil || options.LabelSelector.Matches(labelsOf(v.typed))) {
-				found = append(found, v.typed.DeepCopyObject())
+	return c.around(ctx, Request{Verb: "list", Kind: gvk, Key: types.NamespacedName{Namespace: options.Namespace}},
+		func() error {
+			c.server.mu.Lock()
+			defer c.server.mu.Unlock()
+			var found []runtime.Object
+			for at, v := range c.server.objects {
+				if at.kind == gvk && (options.Namespace == "" || options.Namespace == at.key.Namespace) &&
+					(options.LabelSelector == nil || options.LabelSelector.Matches(labelsOf(v.typed))) {
+					found = append(found, v.typed.DeepCopyObject())
+				}
 			}
-		}
-		slices.SortFunc(found, func(a, b runtime.Object) int { return strings.Compare(keyOf(a), keyOf(b)) })
+			slices.SortFunc(found, func(a, b runtime.Object) int { return strings.Compare(keyOf(a), keyOf(b)) })
 
-		return meta.SetList(list, found)
-	})
+			return meta.SetList(list, found)
+		})
 }
 
 type labelSet map[string]string
@@ -186,7 +188,8 @@ func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.Cre
 	}
 
 	return c.ask(ctx, "create", "", o, relay, func(k *kind, key types.NamespacedName) (*version, error) {
-		return c.server.unless(len(options.DryRun) > 0, func() (*version, error) { return c.server.post(k, key, data, manager{name: c.name}) })
+		return c.server.unless(len(options.DryRun) > 0,
+			func() (*version, error) { return c.server.post(k, key, data, manager{name: c.name}) })
 	})
 }
 
@@ -227,9 +230,10 @@ func (c *Client) update(ctx context.Context, sub string, o client.Object) error 
 			return nil, err
 		}
 
-		return c.server.once(deed{kind: k, old: old, key: key, verb: "update", by: by, data: string(data)}, func() (*version, error) {
-			return c.server.replace(old, key, data, by)
-		})
+		return c.server.once(cachedWrite{kind: k, old: old, key: key, verb: "update", by: by, data: string(data)},
+			func() (*version, error) {
+				return c.server.replace(old, key, data, by)
+			})
 	})
 }
 
@@ -257,14 +261,16 @@ func (c *Client) DeleteAllOf(context.Context, client.Object, ...client.DeleteAll
 	return errors.New("the simulated server does not delete collections")
 }
 
-// Patch changes an object by a merge patch, a JSON patch or server-side apply. A dry run of the first two changes nothing.
+// Patch changes an object by a merge patch, a JSON patch or server-side apply. A dry run of the first two changes
+// nothing.
 func (c *Client) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
 	options := (&client.PatchOptions{}).ApplyOptions(opts)
 
 	return c.patch(ctx, "", o, patch, options)
 }
 
-func (c *Client) patch(ctx context.Context, sub string, o client.Object, patch client.Patch, options *client.PatchOptions) error {
+func (c *Client) patch(ctx context.Context, sub string, o client.Object, patch client.Patch,
+	options *client.PatchOptions) error {
 	data, err := patch.Data(o)
 	if err != nil {
 		return err
@@ -302,9 +308,11 @@ func (c *Client) patch(ctx context.Context, sub string, o client.Object, patch c
 		}
 
 		return c.server.unless(len(options.DryRun) > 0, func() (*version, error) {
-			return c.server.once(deed{kind: k, old: old, key: key, verb: "patch", by: by, how: patch.Type(), data: string(data)}, func() (*version, error) {
-				return c.server.patch(old, key, patch.Type(), data, by)
-			})
+			return c.server.once(cachedWrite{kind: k, old: old, key: key, verb: "patch", by: by, how: patch.Type(),
+				data: string(data)},
+				func() (*version, error) {
+					return c.server.patch(old, key, patch.Type(), data, by)
+				})
 		})
 	})
 }

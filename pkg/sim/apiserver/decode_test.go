@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 )
 
 // TestDecoded: whatever is at whatever place of an image, the typed object is that of apimachinery's converter,
@@ -24,21 +24,28 @@ func TestDecoded(t *testing.T) {
 		"labels": map[string]any{"a": "b"}, "annotations": map[string]any{}, "finalizers": []any{"a", "b"},
 		"ownerReferences": []any{map[string]any{"name": "a", "controller": true}},
 	}
-	condition := map[string]any{"type": "Ready", "status": "True", "lastTransitionTime": "2000-01-01T00:00:00Z", "observedGeneration": int64(2)}
+	condition := map[string]any{"type": "Ready", "status": "True", "lastTransitionTime": "2000-01-01T00:00:00Z",
+		"observedGeneration": int64(2)}
 	for name, tc := range map[string]struct {
 		of    client.Object
 		image map[string]any
 		slow  bool
 	}{
-		"berth": {&berth.Berth{}, map[string]any{
-			"apiVersion": "v1", "kind": "Berth", "metadata": metadata, "unknown": "x",
-			"spec":   map[string]any{"length": int64(3), "beside": map[string]any{"name": "a"}, "besideSelector": map[string]any{"matchLabels": map[string]any{"a": "b"}}},
-			"status": map[string]any{"id": "a", "length": int64(3), "conditions": []any{condition, condition}},
+		"bucket": {&bucket.Bucket{}, map[string]any{
+			"apiVersion": "v1", "kind": "Bucket", "metadata": metadata, "unknown": "x",
+			"spec": map[string]any{"size": int64(3), "parentRef": map[string]any{"name": "a"},
+				"parentSelector": map[string]any{"matchLabels": map[string]any{"a": "b"}}},
+			"status": map[string]any{"id": "a", "size": int64(3), "conditions": []any{condition, condition}},
 		}, false},
-		"tender": {&berth.Tender{}, map[string]any{"metadata": metadata, "spec": map[string]any{"length": int64(3)}, "status": map[string]any{}}, false},
-		"secret": {&corev1.Secret{}, map[string]any{"metadata": metadata, "type": "Opaque", "immutable": true, "stringData": map[string]any{"a": "b"}}, false},
-		"bytes":  {&corev1.Secret{}, map[string]any{"metadata": metadata, "data": map[string]any{"a": "Yg=="}}, true},
-		"own":    {&metav1.PartialObjectMetadata{}, map[string]any{"metadata": map[string]any{"managedFields": []any{map[string]any{"fieldsV1": map[string]any{"f:a": map[string]any{}}}}}}, true},
+		"replica": {&bucket.Replica{},
+			map[string]any{"metadata": metadata, "spec": map[string]any{"size": int64(3)}, "status": map[string]any{}}, false},
+		"secret": {&corev1.Secret{},
+			map[string]any{"metadata": metadata, "type": "Opaque", "immutable": true, "stringData": map[string]any{"a": "b"}},
+			false},
+		"bytes": {&corev1.Secret{}, map[string]any{"metadata": metadata, "data": map[string]any{"a": "Yg=="}}, true},
+		"own": {&metav1.PartialObjectMetadata{},
+			map[string]any{"metadata": map[string]any{
+				"managedFields": []any{map[string]any{"fieldsV1": map[string]any{"f:a": map[string]any{}}}}}}, true},
 	} {
 		k := newKind(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: name}, reflect.TypeOf(tc.of).Elem())
 		if known := k.decoder(tc.image, reflect.New(k.typ).Elem()); known == tc.slow {
@@ -72,8 +79,10 @@ func different(image map[string]any, use func(map[string]any)) {
 			use(changed)
 		}
 		for _, other := range []any{
-			nil, "", "x", "\xff", "2000-01-01T00:00:00.5Z", true, int64(7), int64(1) << 40, 1.5, 2.0, []any(nil), []any{}, []any{nil}, []any{"x", int64(1)},
-			map[string]any(nil), map[string]any{}, map[string]any{"a": nil}, map[string]any{"a": int64(1)}, []any{map[string]any{"type": int64(1)}},
+			nil, "", "x", "\xff", "2000-01-01T00:00:00.5Z", true, int64(7), int64(1) << 40, 1.5, 2.0, []any(nil), []any{},
+			[]any{nil}, []any{"x", int64(1)},
+			map[string]any(nil), map[string]any{}, map[string]any{"a": nil}, map[string]any{"a": int64(1)},
+			[]any{map[string]any{"type": int64(1)}},
 		} {
 			with(other)
 		}

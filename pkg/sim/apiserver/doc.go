@@ -13,7 +13,7 @@
 // status that only its subresource writes and that writes nothing else,
 // finalizers and deletion, preconditions, generated names, merge patches, JSON
 // patches and server-side apply. It has no admission, no defaults and no
-// validation of fields beyond metadata; see Server for what a kind may be told to
+// validation of fields beyond metadata; see Server for what a kind can be made to
 // drop. Random lists of operations are compared with a real API server by the
 // tests of this package.
 package apiserver

@@ -12,34 +12,36 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 )
 
 // TestDryRun: a dry run is checked as the write is, and stores nothing.
 func TestDryRun(t *testing.T) {
 	kinds := runtime.NewScheme()
-	if err := berth.AddToScheme(kinds); err != nil {
+	if err := bucket.AddToScheme(kinds); err != nil {
 		t.Fatal(err)
 	}
 	s := apiserver.New(kinds, testingclock.NewFakePassiveClock(time.Unix(1e9, 0)))
 	c, named := s.Client(), metav1.ObjectMeta{Namespace: "default", Name: "first"}
 	key := types.NamespacedName{Namespace: "default", Name: "first"}
 	patch := func(uid types.UID) error {
-		body := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"uid":"`+string(uid)+`"},"spec":{"length":4}}`))
+		body := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"uid":"`+string(uid)+`"},"spec":{"size":4}}`))
 
-		return c.Patch(t.Context(), &berth.Berth{ObjectMeta: named}, body, client.DryRunAll)
+		return c.Patch(t.Context(), &bucket.Bucket{ObjectMeta: named}, body, client.DryRunAll)
 	}
-	if err := c.Create(t.Context(), &berth.Berth{ObjectMeta: named, Spec: berth.Spec{Length: 3}}, client.DryRunAll); err != nil {
+	if err := c.Create(t.Context(), &bucket.Bucket{ObjectMeta: named, Spec: bucket.Spec{Size: 3}},
+		client.DryRunAll); err != nil {
 		t.Fatal(err)
 	}
-	if err := patch("1"); !kerrors.IsNotFound(err) || s.Stored(berth.GroupVersion.WithKind("Berth"), key) != nil || len(s.Changes(0)) != 0 {
+	if err := patch("1"); !kerrors.IsNotFound(err) || s.Stored(bucket.GroupVersion.WithKind("Bucket"), key) != nil ||
+		len(s.Changes(0)) != 0 {
 		t.Fatalf("a dry run of a creation has stored something: %v", err)
 	}
-	stored := &berth.Berth{ObjectMeta: named, Spec: berth.Spec{Length: 3}}
+	stored := &bucket.Bucket{ObjectMeta: named, Spec: bucket.Spec{Size: 3}}
 	if err := c.Create(t.Context(), stored); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Create(t.Context(), &berth.Berth{ObjectMeta: named}, client.DryRunAll); !kerrors.IsAlreadyExists(err) {
+	if err := c.Create(t.Context(), &bucket.Bucket{ObjectMeta: named}, client.DryRunAll); !kerrors.IsAlreadyExists(err) {
 		t.Errorf("the name is taken, and a dry run says %v", err)
 	}
 	if err := patch("another"); err == nil {
@@ -55,8 +57,9 @@ func TestDryRun(t *testing.T) {
 			t.Errorf("%s: a dry run that is not simulated succeeds", what)
 		}
 	}
-	now := &berth.Berth{}
-	if err := c.Get(t.Context(), key, now); err != nil || now.Spec.Length != 3 || now.ResourceVersion != stored.ResourceVersion || len(s.Changes(0)) != 1 {
+	now := &bucket.Bucket{}
+	if err := c.Get(t.Context(), key, now); err != nil || now.Spec.Size != 3 ||
+		now.ResourceVersion != stored.ResourceVersion || len(s.Changes(0)) != 1 {
 		t.Errorf("a dry run of a change has stored something: %v, %v", now, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,13 +23,13 @@ func Example() {
 	c := apiserver.New(scheme, clock.RealClock{}).Client()
 
 	ctx := context.Background()
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "tides"}}
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "settings"}}
 	fmt.Println(c.Create(ctx, cm))
 	stale := cm.DeepCopy()
-	fmt.Println(c.Patch(ctx, cm, client.RawPatch(types.MergePatchType, []byte(`{"data":{"high":"14:02"}}`))))
-	fmt.Println(c.Update(ctx, stale))
+	fmt.Println(c.Patch(ctx, cm, client.RawPatch(types.MergePatchType, []byte(`{"data":{"size":"3"}}`))))
+	fmt.Println("conflict:", kerrors.IsConflict(c.Update(ctx, stale)))
 	// Output:
 	// <nil>
 	// <nil>
-	// Operation cannot be fulfilled on configmaps "tides": the object has been modified; please apply your changes to the latest version and try again
+	// conflict: true
 }

@@ -13,28 +13,26 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A Memory makes servers that learn from one another: what one of them made of a
-// request, all others make of the same request without working it out again. That is
-// for whoever runs thousands of servers through nearly the same history. Make one
-// with NewMemory. It may be used concurrently.
+// A Memory makes servers that share results: what one of them computed for a request, all others reuse for the same
+// request. It is for running thousands of servers through nearly the same history. Make one with NewMemory. It may be
+// used concurrently.
 type Memory struct {
 	scheme *runtime.Scheme
 
 	mu     sync.RWMutex
 	kinds  map[schema.GroupVersionKind]*kind
 	byType map[reflect.Type]*kind
-	lately map[deed]*version
-	before map[deed]*version // what was lately, when there was less of it
+	recent map[cachedWrite]*version
+	before map[cachedWrite]*version // what was recent, when there was less of it
 }
 
-// So many deeds are remembered as lately, and no more than twice as many in all. Each
-// is a version of an object, of a few thousand bytes.
+// remembered is how many results are kept as recent; twice as many are kept in all. Each is a version of an object, of
+// a few thousand bytes.
 const remembered = 2048
 
-// A deed is a request that succeeded, with everything that its result depends on.
-// The versions of a server are the results of deeds, so that a pointer says as much as
-// what is in them.
-type deed struct {
+// A cachedWrite is a request that succeeded, with everything that its result depends on. The versions of a server are
+// results of such requests, so that a pointer identifies their content.
+type cachedWrite struct {
 	kind *kind
 	old  *version // nil if there was none
 	key  types.NamespacedName
@@ -51,7 +49,8 @@ type deed struct {
 // NewMemory returns a Memory for servers of the kinds in the scheme.
 func NewMemory(scheme *runtime.Scheme) *Memory {
 	return &Memory{
-		scheme: scheme, kinds: map[schema.GroupVersionKind]*kind{}, byType: map[reflect.Type]*kind{}, lately: map[deed]*version{},
+		scheme: scheme, kinds: map[schema.GroupVersionKind]*kind{}, byType: map[reflect.Type]*kind{},
+		recent: map[cachedWrite]*version{},
 	}
 }
 
@@ -63,8 +62,8 @@ func (m *Memory) Server(c clock.PassiveClock) *Server {
 	}
 }
 
-// once does what do does, or what came of it before.
-func (s *Server) once(d deed, do func() (*version, error)) (*version, error) {
+// once returns the result of do, or the cached result of the same request.
+func (s *Server) once(d cachedWrite, do func() (*version, error)) (*version, error) {
 	d.last, d.less = s.last, s.ignored
 	if v := s.memory.recall(d); v != nil {
 		if v != d.old {
@@ -81,9 +80,9 @@ func (s *Server) once(d deed, do func() (*version, error)) (*version, error) {
 	return v, err
 }
 
-func (m *Memory) recall(d deed) *version {
+func (m *Memory) recall(d cachedWrite) *version {
 	m.mu.RLock()
-	v := m.lately[d]
+	v := m.recent[d]
 	if v != nil {
 		m.mu.RUnlock()
 
@@ -98,13 +97,13 @@ func (m *Memory) recall(d deed) *version {
 	return v
 }
 
-func (m *Memory) remember(d deed, v *version) {
+func (m *Memory) remember(d cachedWrite, v *version) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.lately) >= remembered {
-		m.lately, m.before = map[deed]*version{}, m.lately
+	if len(m.recent) >= remembered {
+		m.recent, m.before = map[cachedWrite]*version{}, m.recent
 	}
-	m.lately[d] = v
+	m.recent[d] = v
 }
 
 func (m *Memory) kindOf(gvk schema.GroupVersionKind) (*kind, error) {

@@ -17,14 +17,13 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 )
 
-// TestMemory: servers of one memory answer as servers that learn from nobody, whatever
-// was done before with the others. Many begin alike, and each ends in its own way.
+// TestMemory: servers with a shared memory answer as servers without one, for any requests.
 func TestMemory(t *testing.T) {
 	kinds := runtime.NewScheme()
-	if err := berth.AddToScheme(kinds); err != nil {
+	if err := bucket.AddToScheme(kinds); err != nil {
 		t.Fatal(err)
 	}
 	memory := apiserver.NewMemory(kinds)
@@ -33,7 +32,7 @@ func TestMemory(t *testing.T) {
 		learned, fresh := memory.Server(now), apiserver.New(kinds, now)
 		if seed%7 == 0 {
 			for _, s := range []*apiserver.Server{learned, fresh} {
-				if err := s.Drop(berth.GroupVersion.WithKind("Berth"), "spec.quay"); err != nil {
+				if err := s.Drop(bucket.GroupVersion.WithKind("Bucket"), "spec.parent"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -60,42 +59,43 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryOfOwners: that somebody says that he wants what is there already makes him
-// an owner on his server, and on no other.
+// TestMemoryOfOwners: a manager that applies an existing value becomes an owner on its server, and on no other.
 func TestMemoryOfOwners(t *testing.T) {
 	kinds := runtime.NewScheme()
-	if err := berth.AddToScheme(kinds); err != nil {
+	if err := bucket.AddToScheme(kinds); err != nil {
 		t.Fatal(err)
 	}
 	memory := apiserver.NewMemory(kinds)
 	now := testingclock.NewFakePassiveClock(time.Unix(1e9, 0))
 	apply := func(c *apiserver.Client, owner, spec string) error {
-		b := &berth.Berth{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "first"}}
-		patch := `{"apiVersion":"` + berth.GroupVersion.String() + `","kind":"Berth","metadata":{"name":"first","namespace":"default"},"spec":` + spec + `}`
+		b := &bucket.Bucket{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "first"}}
+		patch := `{"apiVersion":"` + bucket.GroupVersion.String() +
+			`","kind":"Bucket","metadata":{"name":"first","namespace":"default"},"spec":` + spec + `}`
 
 		return c.Patch(t.Context(), b, client.RawPatch(types.ApplyPatchType, []byte(patch)), client.FieldOwner(owner))
 	}
 	one, other := memory.Server(now).Client(), memory.Server(now).Client()
 	for _, c := range []*apiserver.Client{one, other} {
-		b := &berth.Berth{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "first"}, Spec: berth.Spec{Length: 3}}
+		b := &bucket.Bucket{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "first"}, Spec: bucket.Spec{Size: 3}}
 		if err := c.As("anna").Create(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := apply(one, "ben", `{"length":3}`); err != nil {
+	if err := apply(one, "ben", `{"size":3}`); err != nil {
 		t.Fatal(err)
 	}
-	for c, owners := range map[*apiserver.Client][]string{one: {`conflict with "anna"`, `conflict with "ben"`}, other: {`conflict with "anna"`}} {
+	for c, owners := range map[*apiserver.Client][]string{one: {`conflict with "anna"`, `conflict with "ben"`},
+		other: {`conflict with "anna"`}} {
 		var status kerrors.APIStatus
-		if !errors.As(apply(c, "carl", `{"length":4}`), &status) {
+		if !errors.As(apply(c, "carl", `{"size":4}`), &status) {
 			t.Fatal("carl may change what anna has")
 		}
-		var told []string
+		var reported []string
 		for _, cause := range status.Status().Details.Causes {
-			told = append(told, cause.Message)
+			reported = append(reported, cause.Message)
 		}
-		slices.Sort(told)
-		if diff := cmp.Diff(owners, told); diff != "" {
+		slices.Sort(reported)
+		if diff := cmp.Diff(owners, reported); diff != "" {
 			t.Errorf("others own it (-want +got):\n%s", diff)
 		}
 	}
@@ -105,13 +105,14 @@ func TestMemoryOfOwners(t *testing.T) {
 // takes away is; other parts are stored.
 func TestIgnore(t *testing.T) {
 	kinds := runtime.NewScheme()
-	if err := berth.AddToScheme(kinds); err != nil {
+	if err := bucket.AddToScheme(kinds); err != nil {
 		t.Fatal(err)
 	}
 	for part, want := range map[string][2]int{"": {2, 2}, "annotations": {1, 2}, "finalizers": {2, 1}, "status": {2, 2}} {
 		s := apiserver.New(kinds, testingclock.NewFakePassiveClock(time.Unix(1e9, 0)))
-		b := &berth.Berth{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "default", Name: "first", Annotations: map[string]string{"stays": "1", "goes": "1"}, Finalizers: []string{"a/stays", "a/goes"},
+		b := &bucket.Bucket{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "first", Annotations: map[string]string{"stays": "1", "goes": "1"},
+			Finalizers: []string{"a/stays", "a/goes"},
 		}}
 		if err := s.Client().Create(t.Context(), b); err != nil {
 			t.Fatal(err)
@@ -121,7 +122,8 @@ func TestIgnore(t *testing.T) {
 		if err := s.Client().Update(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
-		if got := [2]int{len(b.Annotations), len(b.Finalizers)}; got != want || (b.Annotations["stays"] == "1") != (part == "annotations") {
+		if got := [2]int{len(b.Annotations), len(b.Finalizers)}; got != want ||
+			(b.Annotations["stays"] == "1") != (part == "annotations") {
 			t.Errorf("%q is ignored: %v annotations and %v finalizers are stored", part, b.Annotations, b.Finalizers)
 		}
 		b.Status.ID = "one"

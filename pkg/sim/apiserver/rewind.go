@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// Rewind makes the server what it was before its last writes, so many of them, as a restore of its etcd
-// does that bumps no revision: versions go on from there, too. UIDs do not come again. What became of
-// objects by it is told as changes, which have no version of their own: who begins learns of it, and a
-// real watch tells nothing of it. It returns the names of the clients whose writes were undone, but for
-// those that removed an object.
+// Rewind undoes the last writes, as a restore of etcd without a revision bump does: versions continue from the restored
+// one. UIDs are not reused. The resulting changes have no version of their own: a new client lists them, and a real
+// watch does not send them. It returns the names of the clients whose writes were undone, without those that removed an
+// object.
 func (s *Server) Rewind(writes int) (by []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,12 +30,14 @@ func (s *Server) Rewind(writes int) (by []string) {
 	}
 	for _, at := range slices.SortedFunc(maps.Keys(s.objects), byName) {
 		if now := s.objects[at]; then[at] == nil {
-			s.log = append(s.log, Change{Type: Deleted, Kind: at.kind, Key: at.key, At: s.clock.Now(), Version: last, Object: now.typed, Old: now.typed, Image: now.image})
+			s.log = append(s.log, Change{Type: Deleted, Kind: at.kind, Key: at.key, At: s.clock.Now(), Version: last,
+				Object: now.typed, Old: now.typed, Image: now.image})
 		}
 	}
 	for _, at := range slices.SortedFunc(maps.Keys(then), byName) {
 		if v := then[at]; s.objects[at] != v {
-			s.log = append(s.log, Change{Type: Modified, Kind: at.kind, Key: at.key, At: s.clock.Now(), Version: last, Object: v.typed, Image: v.image, stored: v})
+			s.log = append(s.log, Change{Type: Modified, Kind: at.kind, Key: at.key, At: s.clock.Now(), Version: last,
+				Object: v.typed, Image: v.image, stored: v})
 		}
 	}
 	s.objects, s.shared, s.last = then, false, last

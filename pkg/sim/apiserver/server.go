@@ -52,8 +52,7 @@ const (
 	Deleted  ChangeType = "DELETED"
 )
 
-// A Change is what a watch tells of a write. Its objects are shared: they must not
-// be changed.
+// A Change is the event of a write. Its objects are shared: they must not be changed.
 type Change struct {
 	Type    ChangeType
 	Kind    schema.GroupVersionKind
@@ -76,7 +75,7 @@ type id struct {
 	key  types.NamespacedName
 }
 
-// A kind is what is known about objects of one kind.
+// A kind has the properties of a kind of objects.
 type kind struct {
 	gvk       schema.GroupVersionKind
 	resource  schema.GroupResource
@@ -87,7 +86,7 @@ type kind struct {
 	decoder   decoder // of typ
 }
 
-// A version is an object as it was stored once. It never changes.
+// A version is an object as it was stored once. It is immutable.
 type version struct {
 	kind  *kind
 	image map[string]any
@@ -95,7 +94,7 @@ type version struct {
 
 	by     manager                // who wrote it
 	before *version               // nil for the first
-	owned  atomic.Pointer[owners] // nil until somebody asks
+	owned  atomic.Pointer[owners] // nil until the first call
 }
 
 // New returns an empty Server of the kinds in the scheme. Times it stores are read
@@ -105,9 +104,8 @@ func New(scheme *runtime.Scheme, c clock.PassiveClock) *Server {
 	return NewMemory(scheme).Server(c)
 }
 
-// Drop makes the server behave as if the CRD of a kind did not know a field, given
-// by its path ("status.size"): it is dropped from whatever is written, without an
-// error.
+// Drop makes the server behave as if the CRD of a kind did not have a field, given by its path ("status.size"): the
+// field is pruned from every write, without an error.
 func (s *Server) Drop(gvk schema.GroupVersionKind, path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,16 +129,14 @@ func (s *Server) Ignore(part string) {
 	s.ignored = part
 }
 
-// Salt makes the UIDs of objects that are created from now on others than those of
-// servers with another salt, which is 0 otherwise.
+// Salt makes the UIDs of later objects differ from those of servers with another salt. The default is 0.
 func (s *Server) Salt(salt uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.salt = salt
 }
 
-// Changes returns what was written since, a number of changes that were read
-// before. The result is shared.
+// Changes returns the changes since the first ones, so many that were read before. The result is shared.
 func (s *Server) Changes(since int) []Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,8 +144,7 @@ func (s *Server) Changes(since int) []Change {
 	return s.log[since:]
 }
 
-// Stored returns an object as it is stored, or nil. The result is shared: it must
-// not be changed.
+// Stored returns the stored object, or nil. The result is shared: it must not be changed.
 func (s *Server) Stored(gvk schema.GroupVersionKind, key types.NamespacedName) client.Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,8 +186,7 @@ func plural(kind string) string {
 	}
 }
 
-// commit stores an image as the next version of an object. The image gets its
-// version. Nobody else may have it.
+// commit stores an image as the next version of an object. It sets the version of the image, which must not be shared.
 func (s *Server) commit(k *kind, key types.NamespacedName, image map[string]any, by manager) (*version, error) {
 	if !finished(image) { // what goes is not stored again
 		metadata(image)["resourceVersion"] = strconv.FormatInt(s.last+1, 10)
@@ -207,11 +201,12 @@ func (s *Server) commit(k *kind, key types.NamespacedName, image map[string]any,
 	return v, nil
 }
 
-// store makes a version the one that is there.
+// store makes a version the current one.
 func (s *Server) store(v *version, key types.NamespacedName) {
 	at := id{v.kind.gvk, key}
 	s.last++
-	change := Change{Type: Added, Kind: v.kind.gvk, Key: key, At: s.clock.Now(), Version: s.last, Object: v.typed, Image: v.image, stored: v}
+	change := Change{Type: Added, Kind: v.kind.gvk, Key: key, At: s.clock.Now(), Version: s.last, Object: v.typed,
+		Image: v.image, stored: v}
 	if v.before != nil {
 		change.Type, change.Old = Modified, v.before.typed
 	} else {
@@ -226,7 +221,7 @@ func (s *Server) store(v *version, key types.NamespacedName) {
 	s.log = append(s.log, change)
 }
 
-// unshared returns the objects to change them.
+// unshared returns the objects for a change.
 func (s *Server) unshared() map[id]*version {
 	if s.shared {
 		s.objects, s.shared = maps.Clone(s.objects), false
@@ -235,17 +230,18 @@ func (s *Server) unshared() map[id]*version {
 	return s.objects
 }
 
-// remove takes an object away for good.
+// remove removes an object.
 func (s *Server) remove(v *version, key types.NamespacedName) {
 	s.last++
 	delete(s.unshared(), id{v.kind.gvk, key})
 	s.log = append(s.log, Change{
-		Type: Deleted, Kind: v.kind.gvk, Key: key, At: s.clock.Now(), Version: s.last, Object: v.typed, Old: v.typed, Image: v.image,
+		Type: Deleted, Kind: v.kind.gvk, Key: key, At: s.clock.Now(), Version: s.last, Object: v.typed, Old: v.typed,
+		Image: v.image,
 	})
 }
 
-// Purge removes an object whatever finalizers it has, as a server does that began to
-// delete it when it had none. Nothing happens if it is not there.
+// Purge removes an object with any finalizers, as a server does that began to delete it when it had none. It does
+// nothing if the object does not exist.
 func (s *Server) Purge(gvk schema.GroupVersionKind, key types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,7 +255,7 @@ func (s *Server) Purge(gvk schema.GroupVersionKind, key types.NamespacedName) {
 	s.remove(v, key)
 }
 
-// finished says whether a deleted object is no longer kept by anybody.
+// finished says whether a deleted object has no finalizer any more.
 func finished(image map[string]any) bool {
 	meta := metadata(image)
 	keep, _ := meta["finalizers"].([]any)
@@ -267,7 +263,7 @@ func finished(image map[string]any) bool {
 	return meta["deletionTimestamp"] != nil && len(keep) == 0
 }
 
-// nextUID is that of the next object that is created.
+// nextUID returns the UID of the next object that is created.
 func (s *Server) nextUID() string {
 	return fmt.Sprintf("%08x-0000-4000-8000-%012d", s.salt, s.uids+1)
 }

@@ -2,8 +2,8 @@ package apiserver
 
 import "k8s.io/apimachinery/pkg/types"
 
-// A Snapshot is what a Server had stored at some time. Make one with [Server.Snapshot];
-// the zero value is none. It does not change, and may be used concurrently.
+// A Snapshot is the state of a Server at some time. Make one with [Server.Snapshot]; the zero value is empty. It is
+// immutable, and may be used concurrently.
 type Snapshot struct {
 	objects map[id]*version
 	last    int64
@@ -12,7 +12,7 @@ type Snapshot struct {
 	log     []Change
 }
 
-// Snapshot returns what the server has stored now.
+// Snapshot returns the current state of the server.
 func (s *Server) Snapshot() Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,17 +22,16 @@ func (s *Server) Snapshot() Snapshot {
 	return Snapshot{objects: s.objects, last: s.last, uids: s.uids, names: s.names, log: s.log[:n:n]}
 }
 
-// Restore makes the server go on from what it, or another of the same Memory, had stored at
-// some time, as if nothing had happened since. What Drop and Behind said still holds, and a
-// server behind it does not go back.
+// Restore makes the server continue from a state of its own, or of another server of the same Memory, as if nothing had
+// happened since. Drop and Behind stay in effect, and a server behind is not restored.
 func (s *Server) Restore(to Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.objects, s.shared, s.last, s.uids, s.names, s.log = to.objects, true, to.last, to.uids, to.names, to.log
 }
 
-// Skip returns the UID of the next object that is created, and makes that of the one after it the next: for
-// who does not create it, because a Snapshot that is restored next has it.
+// Skip returns the UID of the next object that is created, and advances it: for a caller that does not create the
+// object, because the next restored Snapshot has it.
 func (s *Server) Skip() types.UID {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,7 +31,8 @@ func (s *subresource) Update(ctx context.Context, o client.Object, _ ...client.S
 	return s.client.update(ctx, s.name, o)
 }
 
-func (s *subresource) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+func (s *subresource) Patch(ctx context.Context, o client.Object, patch client.Patch,
+	opts ...client.SubResourcePatchOption) error {
 	options := &client.SubResourcePatchOptions{}
 	options.ApplyOptions(opts)
 
@@ -113,8 +114,8 @@ func (s *Server) applyNew(k *kind, key types.NamespacedName, config map[string]a
 	return v, err
 }
 
-// emptied returns a map outside the metadata that somebody owns, and of which all that was in
-// it is taken away: a server makes that null, which no schema allows.
+// emptied returns an owned map outside the metadata from which everything is removed: a server makes that null, which
+// no schema allows.
 func (o owners) emptied(before, after map[string]any) string {
 	for path, value := range pathsOf(after) {
 		_, holds := value.(holder)

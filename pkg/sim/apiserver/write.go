@@ -50,7 +50,9 @@ func (s *Server) post(k *kind, key types.NamespacedName, data []byte, by manager
 		return create()
 	}
 
-	return s.once(deed{kind: k, key: key, verb: "create", by: by, data: string(data), at: s.timestamp(), uid: s.nextUID()}, create)
+	return s.once(cachedWrite{kind: k, key: key, verb: "create", by: by, data: string(data), at: s.timestamp(),
+		uid: s.nextUID()},
+		create)
 }
 
 // create stores a new object.
@@ -66,7 +68,8 @@ func (s *Server) create(k *kind, key types.NamespacedName, image map[string]any,
 	if key.Name == "" {
 		return nil, k.invalid("", field.Required(metaPath.Child("name"), "name or generateName is required"))
 	}
-	for _, given := range []string{"deletionTimestamp", "deletionGracePeriodSeconds", "generation", "managedFields", "selfLink"} {
+	for _, given := range []string{"deletionTimestamp", "deletionGracePeriodSeconds", "generation", "managedFields",
+		"selfLink"} {
 		delete(m, given)
 	}
 	m["uid"], m["creationTimestamp"] = s.nextUID(), s.timestamp()
@@ -83,7 +86,8 @@ func (s *Server) create(k *kind, key types.NamespacedName, image map[string]any,
 
 	if m["resourceVersion"] != nil && m["resourceVersion"] != "" {
 		return nil, &kerrors.StatusError{ErrStatus: metav1.Status{
-			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: "resourceVersion should not be set on objects to be created",
+			Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
+			Message: "resourceVersion should not be set on objects to be created",
 		}}
 	}
 	if s.objects[id{k.gvk, key}] != nil {
@@ -101,7 +105,8 @@ func (s *Server) replace(old *version, key types.NamespacedName, data []byte, by
 	}
 	k, m := old.kind, metadata(image)
 	if uid := m["uid"]; uid != nil && uid != metadata(old.image)["uid"] {
-		return nil, kerrors.NewConflict(k.resource, key.Name, errors.Errorf("Precondition failed: UID in precondition: %v", uid))
+		return nil, kerrors.NewConflict(k.resource, key.Name,
+			errors.Errorf("Precondition failed: UID in precondition: %v", uid))
 	}
 	if k.custom && m["resourceVersion"] == nil {
 		return nil, k.invalid(key.Name, missingVersion())
@@ -111,7 +116,8 @@ func (s *Server) replace(old *version, key types.NamespacedName, data []byte, by
 }
 
 // patch changes an object as data says.
-func (s *Server) patch(old *version, key types.NamespacedName, how types.PatchType, data []byte, by manager) (*version, error) {
+func (s *Server) patch(old *version, key types.NamespacedName, how types.PatchType, data []byte, by manager) (*version,
+	error) {
 	image, err := patch.Apply(old.kind.resource, key.Name, old.image, how, data)
 	if err != nil {
 		return nil, err
@@ -156,7 +162,8 @@ func (s *Server) write(old *version, key types.NamespacedName, image map[string]
 	if err := k.checkUpdate(key.Name, before, m); err != nil {
 		return nil, err
 	}
-	for _, own := range []string{"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion", "uid", "namespace", "generateName"} {
+	for _, own := range []string{"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
+		"resourceVersion", "uid", "namespace", "generateName"} {
 		if value, ok := before[own]; ok {
 			m[own] = value
 		} else {
@@ -175,7 +182,7 @@ func (s *Server) write(old *version, key types.NamespacedName, image map[string]
 	return s.commit(k, key, image, by)
 }
 
-// ignore takes out of an image, whose metadata nobody shares, what is not to be stored.
+// ignore removes from an image what must not be stored. The metadata of the image must not be shared.
 func (s *Server) ignore(before, image map[string]any) {
 	m, had := metadata(image), metadata(before)
 	switch s.ignored {
@@ -260,16 +267,18 @@ func (k *kind) prune(image map[string]any) map[string]any {
 	return image
 }
 
-// delete marks an object as deleted, or removes it if nobody keeps it.
+// delete marks an object as deleted, or removes it if it has no finalizer.
 func (s *Server) delete(old *version, key types.NamespacedName, p *metav1.Preconditions) error {
 	m := metadata(old.image)
 	if p != nil && p.UID != nil && string(*p.UID) != m["uid"] {
 		return kerrors.NewConflict(old.kind.resource, key.Name, errors.Errorf(
-			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, m["uid"]))
+			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and "+
+				"then recreated", *p.UID, m["uid"]))
 	}
 	if p != nil && p.ResourceVersion != nil && *p.ResourceVersion != m["resourceVersion"] {
 		return kerrors.NewConflict(old.kind.resource, key.Name, errors.Errorf(
-			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified",
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might "+
+				"have been modified",
 			*p.ResourceVersion, m["resourceVersion"]))
 	}
 	keep, _ := m["finalizers"].([]any)
@@ -282,7 +291,7 @@ func (s *Server) delete(old *version, key types.NamespacedName, p *metav1.Precon
 		return nil
 	}
 	now := s.timestamp()
-	_, err := s.once(deed{kind: old.kind, old: old, key: key, verb: "delete", at: now}, func() (*version, error) {
+	_, err := s.once(cachedWrite{kind: old.kind, old: old, key: key, verb: "delete", at: now}, func() (*version, error) {
 		image := withMetadata(old.image)
 		m := metadata(image)
 		m["deletionTimestamp"], m["deletionGracePeriodSeconds"] = now, int64(0)

@@ -23,8 +23,8 @@ var everyFault = flag.Bool("every-fault", false, "TestSchedulesInNATS tries ever
 // a minute and a half of processor.
 func TestSchedulesInNATS(t *testing.T) {
 	h := newHarbour(t, sim.Scheme())
-	serve[*sim.Berth](h, "berths")
-	serve[*sim.Tender](h, "tenders")
+	serve[*sim.Bucket](h, "buckets")
+	serve[*sim.Replica](h, "replicas")
 	serve[*sim.Definition](h, "definitions", kube.ClusterScoped())
 	serve[*corev1.Namespace](h, "namespaces", kube.ClusterScoped())
 	serve[*corev1.Secret](h, "secrets")

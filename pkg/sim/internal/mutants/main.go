@@ -4,11 +4,11 @@
 //
 //	go run ./pkg/sim/internal/mutants [-search] [-learn] FOLDER [NAME...]
 //
-// Each is found by the schedule that stands with it, usually at once. With -search it is found without that, within 25,000 schedules, unless its file
-// says why it cannot be (search:), and with -learn the least schedule that was found is written to its file. A line tells of
-// each which property it broke, by which schedule, how many were run for that, and how many seconds the test ran,
-// without compiling. A defect that is not found, that does not compile, or whose
-// text is no longer in the source, is an error.
+// Each is found by the schedule that stands with it, usually at once. With -search it is found without that, within
+// 25,000 schedules, unless its file says why it cannot be (search:), and with -learn the least schedule that was
+// found is written to its file. A line says of each which property it broke, by which schedule, how many were run
+// for that, and how many seconds the test ran, without compiling. A defect that is not found, that does not compile,
+// or whose text is no longer in the source, is an error.
 package main
 
 import (
@@ -78,7 +78,8 @@ func run(folder string, names []string, search, learn bool) error {
 	}
 	fmt.Printf("mutants: %d\nfound: %d\nmissed: %d\n", len(all), len(all)-missed, missed)
 	if missed > 0 {
-		return errors.Errorf("%d defects were not found as they should be; where only the schedule is out of date, -learn writes another", missed)
+		return errors.Errorf(
+			"%d defects were not found as they should be; where only the schedule is out of date, -learn writes another", missed)
 	}
 
 	return nil
@@ -91,7 +92,8 @@ func compile(all []planted.Defect, dir string) (string, error) {
 	}
 	program := filepath.Join(dir, "sim.test")
 	began := time.Now()
-	if out, err := exec.Command("go", "test", "-c", "-overlay", overlay, "-o", program, "./pkg/sim").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "test", "-c", "-overlay", overlay, "-o", program,
+		"./pkg/sim").CombinedOutput(); err != nil {
 		return "", errors.Errorf("the defects do not compile: %s", out)
 	}
 	fmt.Printf("compiled in %.1f s\n", time.Since(began).Seconds())
@@ -154,9 +156,9 @@ func (f finding) String() string {
 }
 
 var (
-	told   = regexp.MustCompile(`(?m)^\s*(?:\S+:\d+: )?found (\w+) after (\d+) schedules by (.*)$`)
-	others = regexp.MustCompile(`(?m)^\s*(?:\S+:\d+: )?found by no other fault in (\d+) schedules$`)
-	also   = regexp.MustCompile(`(?m)^\s*(?:\S+:\d+: )?also found by ([^;]+);`)
+	reported = regexp.MustCompile(`(?m)^\s*(?:\S+:\d+: )?found (\w+) after (\d+) schedules by (.*)$`)
+	others   = regexp.MustCompile(`(?m)^\s*(?:\S+:\d+: )?found by no other fault in (\d+) schedules$`)
+	also     = regexp.MustCompile(`(?m)^\s*(?:\S+:\d+: )?also found by ([^;]+);`)
 )
 
 // find runs the test that is to find the defect. Where it searches, it goes on to find the
@@ -166,12 +168,13 @@ func find(program string, d planted.Defect, search bool) finding {
 	if d.Test != "" {
 		test = d.Test
 	}
-	cmd := exec.Command(program, "-test.v", "-test.run", "^"+test+"$", "-test.timeout", "10m", "-planted", d.Name, fmt.Sprintf("-search=%v", search))
+	cmd := exec.Command(program, "-test.v", "-test.run", "^"+test+"$", "-test.timeout", "10m", "-planted", d.Name,
+		fmt.Sprintf("-search=%v", search))
 	cmd.Dir, cmd.Env = "pkg/sim", append(os.Environ(), planted.Env+"="+d.Name)
 	began := time.Now()
-	out, _ := cmd.CombinedOutput() // that it fails is what is hoped for; what it prints tells
+	out, _ := cmd.CombinedOutput() // a failure is expected; the output says whether the defect was found
 	f := finding{of: d, searched: search, took: time.Since(began), output: strings.TrimSpace(string(out))}
-	if match := told.FindStringSubmatch(string(out)); match != nil {
+	if match := reported.FindStringSubmatch(string(out)); match != nil {
 		f.property, f.schedule = match[1], match[3]
 		f.ran, _ = strconv.Atoi(match[2])
 	}

@@ -194,7 +194,8 @@ func (s *sourceFile) choice(f *ast.FuncDecl) string {
 	}
 	fmt.Fprintf(&out, "%s(%s)%s {\n\tswitch plantedDefect {\n", f.Name.Name, strings.Join(params, ", "), results)
 	for _, v := range s.variants[f] {
-		fmt.Fprintf(&out, "\tcase %q:\n\t\t%s%s%s(%s)\n", v.defect, answer, call, named(f, v.defect), strings.Join(args, ", "))
+		fmt.Fprintf(&out, "\tcase %q:\n\t\t%s%s%s(%s)\n", v.defect, answer, call, named(f, v.defect),
+			strings.Join(args, ", "))
 	}
 	fmt.Fprintf(&out, "\tdefault:\n\t\t%s%s%s(%s)\n\t}\n}", answer, call, named(f, "none"), strings.Join(args, ", "))
 

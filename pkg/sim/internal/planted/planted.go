@@ -76,7 +76,8 @@ var mark = regexp.MustCompile(`(?m)^-- (\S+) --\n`)
 func read(file, data string) (Defect, error) {
 	parts, marks := mark.Split(data, -1), mark.FindAllStringSubmatch(data, -1)
 	d := Defect{Name: strings.TrimSuffix(filepath.Base(file), ".txt"), file: file}
-	text := map[string]*string{"item": &d.Item, "why": &d.Why, "schedule": &d.Schedule, "only": &d.Only, "client": &d.Client, "test": &d.Test, "search": &d.Search}
+	text := map[string]*string{"item": &d.Item, "why": &d.Why, "schedule": &d.Schedule, "only": &d.Only,
+		"client": &d.Client, "test": &d.Test, "search": &d.Search}
 	for line := range strings.Lines(parts[0]) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch to, ok := text[key]; {
@@ -89,10 +90,13 @@ func read(file, data string) (Defect, error) {
 		}
 	}
 	for i := 0; i+1 < len(marks); i += 2 {
-		d.Edits = append(d.Edits, Edit{marks[i][1], strings.TrimSuffix(parts[i+1], "\n"), strings.TrimSuffix(parts[i+2], "\n")})
+		d.Edits = append(d.Edits,
+			Edit{marks[i][1], strings.TrimSuffix(parts[i+1], "\n"), strings.TrimSuffix(parts[i+2], "\n")})
 	}
 	if d.Why == "" || len(d.Breaks) == 0 || len(marks)%2 != 0 || (d.Client == "") == (len(d.Edits) == 0) {
-		return Defect{}, errors.Errorf("%s is no defect: it needs why, breaks, and either a client or pairs of a file and what becomes of it", file)
+		return Defect{},
+			errors.Errorf("%s is no defect: it needs why, breaks, and either a client or pairs of a file and what becomes of it",
+				file)
 	}
 
 	return d, nil

@@ -45,7 +45,8 @@ func TestOverlay(t *testing.T) {
 	overlay, err := Overlay([]Defect{
 		{Name: "one-less", Edits: edit("len(more)", "len(more) - 1")},
 		{Name: "thrice", Edits: edit("2 * n", "3 * n")},
-		{Name: "all-wrong", Edits: append(append(edit(`"ok "`, `"wrong "`), edit("len(more), nil", "0, nil")...), edit("int { return 2", "int { return 0")...)},
+		{Name: "all-wrong", Edits: append(append(edit(`"ok "`, `"wrong "`), edit("len(more), nil", "0, nil")...),
+			edit("int { return 2", "int { return 0")...)},
 	}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +73,7 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// TestOverlayRefuses: what cannot be planted is told, all of it.
+// TestOverlayRefuses: every defect that cannot be planted is reported.
 func TestOverlayRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "main.go")
 	write(t, file, source)
@@ -92,7 +93,8 @@ func TestOverlayRefuses(t *testing.T) {
 // the one before it.
 func TestAll(t *testing.T) {
 	dir := t.TempDir()
-	text := "item: V1\nwhy: because\nbreaks: S1 S2\nschedule: create/opaque\nalone: lost hang-after\nonly: |create\n-- a.go --\nold\nlines\n-- becomes --\nnew\n-- b.go --\nx\n-- becomes --\n"
+	text := "item: V1\nwhy: because\nbreaks: S1 S2\nschedule: create/opaque\nalone: lost hang-after\nonly: |create\n-- " +
+		"a.go --\nold\nlines\n-- becomes --\nnew\n-- b.go --\nx\n-- becomes --\n"
 	write(t, filepath.Join(dir, "first.txt"), text)
 	for _, schedule := range []string{"create/opaque", "create/named Create#1:lost"} {
 		all, err := All(dir)
@@ -100,7 +102,8 @@ func TestAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := Defect{
-			Name: "first", Item: "V1", Why: "because", Breaks: []string{"S1", "S2"}, Schedule: schedule, Alone: []string{"lost", "hang-after"}, Only: "|create",
+			Name: "first", Item: "V1", Why: "because", Breaks: []string{"S1", "S2"}, Schedule: schedule,
+			Alone: []string{"lost", "hang-after"}, Only: "|create",
 			Edits: []Edit{{"a.go", "old\nlines", "new"}, {"b.go", "x", ""}},
 		}
 		all[0].file = ""

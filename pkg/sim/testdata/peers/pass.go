@@ -26,7 +26,8 @@ type pass struct {
 }
 
 // ErrIncomplete is what is said of a create whose result is not known.
-var errIncomplete = errors.New("cannot determine creation result - remove the " + meta.AnnotationKeyExternalCreatePending + " annotation if it is safe to proceed")
+var errIncomplete = errors.New("cannot determine creation result - remove the " +
+	meta.AnnotationKeyExternalCreatePending + " annotation if it is safe to proceed")
 
 func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	if meta.IsPaused(p.mg) {

@@ -33,7 +33,8 @@ var Crossplane = &Protocol{
 	},
 	again:         func(err error) bool { return !errors.Is(err, context.Canceled) },
 	marksConflict: true,
-	deaf:          map[string]bool{meta.AnnotationKeyExternalCreatePending: true, meta.AnnotationKeyExternalCreateFailed: true},
+	deaf: map[string]bool{meta.AnnotationKeyExternalCreatePending: true,
+		meta.AnnotationKeyExternalCreateFailed: true},
 }
 
 // Krateo is the protocol of krateo's provider-runtime as of April 2026. It reads the
