@@ -17,7 +17,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
-	"github.com/moorage-dev/moorage/internal/restores"
+	"github.com/moorage-dev/moorage/internal/freshness"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -91,7 +91,7 @@ func (w *watching) RoundTrip(r *http.Request) (*http.Response, error) {
 		return w.next.RoundTrip(r)
 	}
 	answered, err := w.version(r)
-	if err != nil || !restores.WentBack(known, answered) {
+	if err != nil || !freshness.IsOlder(answered, known) {
 		return w.next.RoundTrip(r)
 	}
 	w.told(Restore{Resource: resourceOf(r.URL.Path), Known: known, Answered: answered})

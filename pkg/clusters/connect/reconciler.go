@@ -11,6 +11,7 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/freshness"
 	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/clusters"
@@ -54,18 +55,18 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 
 		return reconcile.Result{}, nil
 	}
-	if known.ahead(c.GetResourceVersion()) {
-		known.lags(r.o.clock.Now())
+	if known.IsStale(c.GetResourceVersion()) {
+		known.AddStaleRead(r.o.clock.Now())
 
-		return reconcile.Result{RequeueAfter: lagging}, nil // the cache lags behind our own write, and will tell
+		return reconcile.Result{RequeueAfter: freshness.RetryDelay}, nil // the cache lags behind our own write, and will tell
 	}
 	after, err := r.keep(ctx, c, known)
 	if kerrors.IsConflict(err) {
-		known.lags(r.o.clock.Now())
+		known.AddStaleRead(r.o.clock.Now())
 
-		return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // the only way to try again that is silent and keeps the back-off
+		return freshness.SilentRequeue(), nil
 	}
-	known.lag = 0
+	known.ResetStaleReads()
 
 	return reconcile.Result{RequeueAfter: after}, redact.Error(err)
 }

@@ -10,6 +10,7 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/freshness"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -49,7 +50,7 @@ func (r *reconciler) write(ctx context.Context, base, c *clustersv1alpha1.Cluste
 	if err := r.client.Status().Patch(ctx, c, patch); err != nil {
 		return false, errors.Wrap(err, "cannot update the status of the Cluster")
 	}
-	known.version, known.seen = c.GetResourceVersion(), c.Status.Revision
+	known.Version, known.seen = c.GetResourceVersion(), c.Status.Revision
 	if said != known.said || said != sayingOf(base) {
 		known.said, known.when = said, now
 	}
@@ -96,11 +97,10 @@ func requested(c *clustersv1alpha1.Cluster) string {
 // A record is of what is known of a cluster. One cluster is used by one worker at a
 // time.
 type record struct {
-	version string    // our last write was answered with
-	lag     int       // passes in a row that could do nothing, because the cache lagged behind
-	lagged  time.Time // the last of them
-	said    saying    // by us, last
-	when    time.Time
+	freshness.Record
+
+	said saying // by us, last
+	when time.Time
 
 	// What was found when its settings were read, for which spec and request, and when.
 	in         clusters.Input
