@@ -10,26 +10,27 @@ import (
 	"github.com/moorage-dev/moorage/internal/gone"
 )
 
-// find returns a Cluster and what is known of it, or nil if it is gone or goes. The cache
-// answers, unless it has lagged behind for too long: then the API server does, and its answer
-// counts. An API server that was restored to an older state gives out versions that are lower
-// than those that we know, which a cache may never reach.
-func (r *reconciler) find(ctx context.Context, name types.NamespacedName) (*clustersv1alpha1.Cluster, *record, error) {
+// read returns a Cluster and its record, or nil if it does not exist or is being deleted.
+// It reads from the cache, or from the API server if the cache has been stale for several
+// passes. If the version from the API server is lower than that of the last write of this
+// process, the API server was restored from a backup, and the record is discarded.
+func (r *reconciler) read(ctx context.Context, name types.NamespacedName) (*clustersv1alpha1.Cluster, *record, error) {
 	c, err := get(ctx, r.client, name)
 	if c == nil {
 		return nil, nil, err
 	}
-	known := r.memory.Of(name, c.GetUID())
+	known := r.records.Of(name, c.GetUID())
 	if !known.NeedsLiveRead() {
 		return c, known, nil
 	}
-	if c, err = get(ctx, r.live, name); c == nil {
+	if c, err = get(ctx, r.apiReader, name); c == nil {
 		return nil, nil, err
 	}
-	if known = r.memory.Of(name, c.GetUID()); known.IsStale(c.GetResourceVersion()) {
-		r.o.logger.Info("The API server was restored to an older state: what it has now counts", "cluster", name.String(),
+	if known = r.records.Of(name, c.GetUID()); known.IsStale(c.GetResourceVersion()) {
+		r.options.logger.Info("The API server was restored to an older state: discarding the known version",
+			"cluster", name.String(),
 			"version", c.GetResourceVersion(), "known", known.Version)
-		known.hangUp()
+		known.closeIdleConnections()
 		*known = record{}
 	}
 
