@@ -27,17 +27,18 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// A road leads to an API server, and can be closed for a while.
-type road struct {
+// A proxy forwards requests to an API server, and can reject them.
+type proxy struct {
 	*httptest.Server
 
-	mu     sync.Mutex
-	closed func(path string) bool
-	well   bool // probes that get through are answered here, so that a busy server spoils no count
-	turned int  // probes that did not get through
+	mu             sync.Mutex
+	rejects        func(path string) bool
+	answersProbes  bool // forwarded probes are answered here, so that a slow server does not change the count
+	rejectedProbes int  // probes that did not get through
 }
 
-func newRoad(t testing.TB, there *rest.Config) *road {
+// newProxy starts a proxy for an API server.
+func newProxy(t testing.TB, there *rest.Config) *proxy {
 	t.Helper()
 	to, err := url.Parse(there.Host)
 	if err != nil {
@@ -46,11 +47,11 @@ func newRoad(t testing.TB, there *rest.Config) *road {
 	authorities := x509.NewCertPool()
 	authorities.AppendCertsFromPEM(there.CAData)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities}, ForceAttemptHTTP2: true}
-	r := &road{closed: func(string) bool { return false }}
+	r := &proxy{rejects: func(string) bool { return false }}
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	proxy.Transport = transport
 	r.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		lets, well := r.lets(request.URL.Path)
+		lets, well := r.forwards(request.URL.Path)
 		switch {
 		case !lets:
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -66,40 +67,43 @@ func newRoad(t testing.TB, there *rest.Config) *road {
 	return r
 }
 
-func (r *road) lets(path string) (lets, well bool) {
+// forwards reports whether a request is forwarded, and whether the proxy answers probes
+// itself.
+func (r *proxy) forwards(path string) (lets, well bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	closed := r.closed(path)
+	closed := r.rejects(path)
 	if closed && strings.HasSuffix(path, "/readyz") {
-		r.turned++
+		r.rejectedProbes++
 	}
 
-	return !closed, r.well
+	return !closed, r.answersProbes
 }
 
-func (r *road) close(closed func(path string) bool) {
+// reject sets which requests are rejected, and resets the count of probes.
+func (r *proxy) reject(closed func(path string) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.closed, r.turned = closed, 0
+	r.rejects, r.rejectedProbes = closed, 0
 }
 
-// count returns how many probes did not get through.
-func (r *road) count() int {
+// count returns the number of rejected probes.
+func (r *proxy) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return r.turned
+	return r.rejectedProbes
 }
 
-// kubeconfig leads along the road.
-func (r *road) kubeconfig(t testing.TB, direct []byte) []byte {
+// kubeconfig returns a kubeconfig that leads to the proxy.
+func (r *proxy) kubeconfig(t testing.TB, direct []byte) []byte {
 	t.Helper()
 	config, err := clientcmd.RESTConfigFromKubeConfig(direct)
 	if err != nil {
 		t.Fatal(err)
 	}
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.Certificate().Raw})
-	out, err := clusters.New("road").WithRESTConfig(&rest.Config{
+	out, err := clusters.New("proxy").WithRESTConfig(&rest.Config{
 		Host: r.URL, BearerToken: config.BearerToken, TLSClientConfig: rest.TLSClientConfig{CAData: authority},
 	}).WriteKubeconfig()
 	if err != nil {
@@ -109,19 +113,24 @@ func (r *road) kubeconfig(t testing.TB, direct []byte) []byte {
 	return out
 }
 
-// travels connects a cluster along a road to the first of the two servers. The one on the
-// second server has to be as well as before when the story ends, which well looks at.
-func (f *fleetOfTwo) travels(name string, west *clustersv1alpha1.Cluster) (r *road, c *clustersv1alpha1.Cluster, well func()) {
+// connectByProxy connects a cluster over a proxy to the first of the two servers. The
+// function well verifies at the end that the cluster on the second server is not
+// affected.
+func (f *twoClusters) connectByProxy(
+	name string, west *clustersv1alpha1.Cluster,
+) (r *proxy, c *clustersv1alpha1.Cluster, well func()) {
 	f.Helper()
-	r = newRoad(f.T, servers[1])
-	c = f.connected(name, r.kubeconfig(f.T, f.kubeconfig(1)))
+	r = newProxy(f.T, servers[1])
+	c = f.connect(name, r.kubeconfig(f.T, f.kubeconfig(1)))
 	before := west.Status.Revision
 
 	return r, c, func() {
 		f.Helper()
-		f.until("is well", west, func() bool { return west.GetCondition(clustersv1alpha1.TypeHealthy).Status == metav1.ConditionTrue })
+		f.waitFor("is well", west, func() bool {
+			return west.GetCondition(clustersv1alpha1.TypeHealthy).Status == metav1.ConditionTrue
+		})
 		got, _, err := f.cache.Get(f.Context(), client.ObjectKeyFromObject(west))
-		if err != nil || west.Status.Revision != before || f.answers(got.Client()) != f.answers(apis[2]) {
+		if err != nil || west.Status.Revision != before || f.clusterUID(got.Client()) != f.clusterUID(apis[2]) {
 			f.Errorf("%s was disturbed: %v, %+v", west.Name, err, west.Status)
 		}
 		if err := client.IgnoreNotFound(apis[0].Delete(f.Context(), c)); err != nil {
@@ -130,28 +139,30 @@ func (f *fleetOfTwo) travels(name string, west *clustersv1alpha1.Cluster) (r *ro
 	}
 }
 
-// healthy waits until a cluster is, or is not, and returns the condition.
-func (f *fleetOfTwo) healthy(c *clustersv1alpha1.Cluster, want metav1.ConditionStatus) commonv1.Condition {
+// waitForHealth waits until a cluster is healthy, or is not, and returns the condition.
+func (f *twoClusters) waitForHealth(c *clustersv1alpha1.Cluster, want metav1.ConditionStatus) commonv1.Condition {
 	f.Helper()
-	f.until("is well: "+string(want), c, func() bool { return c.GetCondition(clustersv1alpha1.TypeHealthy).Status == want })
+	f.waitFor("is well: "+string(want), c, func() bool {
+		return c.GetCondition(clustersv1alpha1.TypeHealthy).Status == want
+	})
 
 	return c.GetCondition(clustersv1alpha1.TypeHealthy)
 }
 
-// after waits until as many probes have been turned back.
-func (f *fleetOfTwo) after(r *road, probes int) {
+// waitForProbes waits until a number of probes were rejected.
+func (f *twoClusters) waitForProbes(r *proxy, probes int) {
 	f.Helper()
 	wait.Until(f, fmt.Sprintf("%d probes were turned back", probes), func() bool { return r.count() >= probes })
 }
 
-// unreachable: a cluster that cannot be connected to says why, and nobody gets a client of
-// it.
-func unreachable(f *fleetOfTwo, _, west *clustersv1alpha1.Cluster) {
-	r, c, well := f.travels("unreachable", west)
+// unreachable verifies that a cluster that cannot be reached reports why, and has no
+// client.
+func unreachable(f *twoClusters, _, west *clustersv1alpha1.Cluster) {
+	r, c, well := f.connectByProxy("unreachable", west)
 	defer well()
-	r.close(func(path string) bool { return path == "/version" })
-	f.gives(c, r.kubeconfig(f.T, f.kubeconfig(1)))
-	f.until("is not connected", c, func() bool {
+	r.reject(func(path string) bool { return path == "/version" })
+	f.setKubeconfig(c, r.kubeconfig(f.T, f.kubeconfig(1)))
+	f.waitFor("is not connected", c, func() bool {
 		return c.GetCondition(commonv1.TypeConnected).Reason == commonv1.ReasonConnectionUnavailable
 	})
 	_, _, err := f.cache.Get(f.Context(), client.ObjectKeyFromObject(c))
@@ -160,25 +171,27 @@ func unreachable(f *fleetOfTwo, _, west *clustersv1alpha1.Cluster) {
 	}
 }
 
-// arch: the status tells what each API server runs, and on what.
-func arch(f *fleetOfTwo, east, west *clustersv1alpha1.Cluster) {
+// arch verifies that the status has the version and the architecture of the API server.
+func arch(f *twoClusters, east, west *clustersv1alpha1.Cluster) {
 	for i, c := range []*clustersv1alpha1.Cluster{east, west} {
 		d, err := discovery.NewDiscoveryClientForConfig(servers[i+1])
 		f.Must(err)
-		said, err := d.ServerVersion()
-		if err != nil || c.Status.Arch == "" || !strings.HasSuffix(said.Platform, "/"+c.Status.Arch) || c.Status.Version != said.GitVersion {
-			f.Errorf("%s: want that of %+v, got %+v, %v", c.Name, said, c.Status, err)
+		version, err := d.ServerVersion()
+		if err != nil || c.Status.Arch == "" || !strings.HasSuffix(version.Platform, "/"+c.Status.Arch) ||
+			c.Status.Version != version.GitVersion {
+			f.Errorf("%s: want that of %+v, got %+v, %v", c.Name, version, c.Status, err)
 		}
 	}
 }
 
-// connStatus: the status tells which connection there is, each its own.
-func connStatus(f *fleetOfTwo, east, west *clustersv1alpha1.Cluster) {
+// connStatus verifies that the status has the connection of its cluster.
+func connStatus(f *twoClusters, east, west *clustersv1alpha1.Cluster) {
 	for _, c := range []*clustersv1alpha1.Cluster{east, west} {
-		healthy := f.healthy(c, metav1.ConditionTrue)
+		healthy := f.waitForHealth(c, metav1.ConditionTrue)
 		in, _ := f.cache.Known(client.ObjectKeyFromObject(c))
 		s := c.Status
-		if s.Revision == "" || s.Revision != string(in.Revision) || !s.ConnectedAt.Equal(&in.ConnectedAt) || !s.ExpiresAt.Time.Equal(in.Expires) ||
+		if s.Revision == "" || s.Revision != string(in.Revision) || !s.ConnectedAt.Equal(&in.ConnectedAt) ||
+			!s.ExpiresAt.Time.Equal(in.Expires) ||
 			s.Error != "" || s.ObservedGeneration != c.Generation || healthy.ObservedGeneration != c.Generation {
 			f.Errorf("%s: the status says %+v, the cache has %+v", c.Name, s, in)
 		}
@@ -188,12 +201,14 @@ func connStatus(f *fleetOfTwo, east, west *clustersv1alpha1.Cluster) {
 	}
 }
 
-// sustainedFailure: it is said once, the connection stays, and so does its end.
-func sustainedFailure(f *fleetOfTwo, _, west *clustersv1alpha1.Cluster) {
-	r, c, well := f.travels("failing", west)
+// sustainedFailure verifies that a sustained failure is reported once, and that the
+// connection stays.
+func sustainedFailure(f *twoClusters, _, west *clustersv1alpha1.Cluster) {
+	r, c, well := f.connectByProxy("failing", west)
 	defer well()
-	r.close(func(string) bool { return true })
-	if h := f.healthy(c, metav1.ConditionFalse); h.Reason != commonv1.ReasonConnectionUnavailable || h.Message == "" {
+	r.reject(func(string) bool { return true })
+	if h := f.waitForHealth(c, metav1.ConditionFalse); h.Reason != commonv1.ReasonConnectionUnavailable ||
+		h.Message == "" {
 		f.Errorf("got %+v", h)
 	}
 	failed := r.count()
@@ -201,44 +216,45 @@ func sustainedFailure(f *fleetOfTwo, _, west *clustersv1alpha1.Cluster) {
 		f.Errorf("it was said after %d failures", failed)
 	}
 	before := c.ResourceVersion
-	f.after(r, failed+5)
-	f.healthy(c, metav1.ConditionFalse)
+	f.waitForProbes(r, failed+5)
+	f.waitForHealth(c, metav1.ConditionFalse)
 	if c.ResourceVersion != before || c.GetCondition(commonv1.TypeConnected).Status != metav1.ConditionTrue {
 		f.Errorf("want it said once, and the connection kept, got %+v", c)
 	}
 	if _, _, err := f.cache.Get(f.Context(), client.ObjectKeyFromObject(c)); err != nil {
 		f.Errorf("a cluster that is not well keeps its client, got %v", err)
 	}
-	r.close(func(string) bool { return false })
-	f.healthy(c, metav1.ConditionTrue)
+	r.reject(func(string) bool { return false })
+	f.waitForHealth(c, metav1.ConditionTrue)
 }
 
-// transientFailure: fewer failures in a row than count are not worth a word.
-func transientFailure(f *fleetOfTwo, _, west *clustersv1alpha1.Cluster) {
-	r, c, well := f.travels("hiccuping", west)
+// transientFailure verifies that fewer consecutive failures than the threshold are not
+// reported.
+func transientFailure(f *twoClusters, _, west *clustersv1alpha1.Cluster) {
+	r, c, well := f.connectByProxy("transient", west)
 	defer well()
-	since, before, n := f.healthy(c, metav1.ConditionTrue).LastTransitionTime, c.ResourceVersion, 0
+	since, before, n := f.waitForHealth(c, metav1.ConditionTrue).LastTransitionTime, c.ResourceVersion, 0
 	r.mu.Lock()
-	r.well = true
+	r.answersProbes = true
 	r.mu.Unlock()
-	r.close(func(path string) bool {
+	r.reject(func(path string) bool {
 		if !strings.HasSuffix(path, "/readyz") {
 			return false
 		}
 		n++
 
-		return n%threshold != 1 // an answer, then one failure less than count
+		return n%threshold != 1 // a success, then one failure less than the threshold
 	})
-	f.after(r, 10)
-	if h := f.healthy(c, metav1.ConditionTrue); !h.LastTransitionTime.Equal(&since) || c.ResourceVersion != before {
+	f.waitForProbes(r, 10)
+	if h := f.waitForHealth(c, metav1.ConditionTrue); !h.LastTransitionTime.Equal(&since) || c.ResourceVersion != before {
 		f.Errorf("want nothing written, got %+v", c)
 	}
 }
 
-// connectionManager: what a provider says of a cluster. Kinds of cluster are type parameters
-// here: a client of another kind does not compile.
-func connectionManager(f *fleetOfTwo, _, west *clustersv1alpha1.Cluster) {
-	r, c, well := f.travels("managed", west)
+// connectionManager verifies what a provider returns for each state of a cluster. The
+// type of the client is a type parameter: a client of another type does not compile.
+func connectionManager(f *twoClusters, _, west *clustersv1alpha1.Cluster) {
+	r, c, well := f.connectByProxy("managed", west)
 	defer well()
 	key := client.ObjectKeyFromObject(c)
 	get := func(key clusters.Key) error {
@@ -258,14 +274,14 @@ func connectionManager(f *fleetOfTwo, _, west *clustersv1alpha1.Cluster) {
 	if err := get(key); err != nil {
 		f.Errorf("connected: want its client to work, got %v", err)
 	}
-	r.close(func(path string) bool { return strings.HasSuffix(path, "/readyz") })
-	f.healthy(c, metav1.ConditionFalse)
+	r.reject(func(path string) bool { return strings.HasSuffix(path, "/readyz") })
+	f.waitForHealth(c, metav1.ConditionFalse)
 	if err := get(key); err != nil {
 		f.Errorf("unhealthy: want its client, got %v", err)
 	}
-	r.close(func(string) bool { return true })
-	f.gives(c, r.kubeconfig(f.T, f.kubeconfig(1)))
-	f.until("is not connected", c, func() bool {
+	r.reject(func(string) bool { return true })
+	f.setKubeconfig(c, r.kubeconfig(f.T, f.kubeconfig(1)))
+	f.waitFor("is not connected", c, func() bool {
 		return c.GetCondition(commonv1.TypeConnected).Reason == commonv1.ReasonConnectionUnavailable
 	})
 	if err := get(key); err == nil || err.Error() != c.Status.Error {
