@@ -8,90 +8,95 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// What controllers of others found when they were run with this package, a test for each.
-
 var west = types.NamespacedName{Name: "west"}
 
-// TestNilOfOneOfSeveral: an object that is built on several clusters, as one that stands for a
-// watcher is, loses none of them to a cluster that is nil, since which one is gone cannot be
-// told from that. RefreshGone is told which.
-func TestNilOfOneOfSeveral(t *testing.T) {
+// TestRefreshNilWithSeveralClusters verifies that an object with clients of several
+// clusters keeps them all after a Refresh with nil, because nil does not identify the
+// cluster. RefreshGone does.
+func TestRefreshNilWithSeveralClusters(t *testing.T) {
 	p := NewFakeClientProvider("")
 	m := NewClientManager(p)
 	clusters := map[types.NamespacedName]*cluster{}
 	for _, key := range []types.NamespacedName{east, west} {
 		since := p.SetK8sClient(key, "first")
 		clusters[key] = &cluster{metav1.ObjectMeta{Name: key.Name}, &since}
-		if _, err := m.GetK8sClient(boat, clusters[key]); err != nil {
+		if _, err := m.GetK8sClient(app, clusters[key]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if m.Refresh(boat, nil) {
-		t.Error("which of two clusters is gone cannot be told: want no change")
+	if m.Refresh(app, nil) {
+		t.Error("nil does not identify one of two clusters: want no change")
 	}
 	replaced := p.SetK8sClient(east, "second")
 	clusters[east].at = &replaced
-	if !m.Refresh(boat, clusters[east]) {
+	if !m.Refresh(app, clusters[east]) {
 		t.Error("what is built on the first client of the cluster is kept: want a change")
 	}
-	if _, err := m.GetK8sClient(boat, clusters[east]); err != nil {
+	if _, err := m.GetK8sClient(app, clusters[east]); err != nil {
 		t.Fatal(err)
 	}
-	if !m.RefreshGone(boat, west) || m.RefreshGone(boat, west) || m.Refresh(boat, clusters[east]) {
+	if !m.RefreshGone(app, west) || m.RefreshGone(app, west) || m.Refresh(app, clusters[east]) {
 		t.Error("want a change, once, and of the cluster that is gone alone")
 	}
-	if !m.Refresh(boat, nil) || m.Refresh(boat, nil) {
+	if !m.Refresh(app, nil) || m.Refresh(app, nil) {
 		t.Error("of one cluster that is left, nil says that it is gone: want a change, once")
 	}
 }
 
-// TestRevisions: a test can ask which client an object was given, as one within the package
-// of the older shape did.
+// TestRevisions verifies that a test can read which client an object was given.
 func TestRevisions(t *testing.T) {
 	p := NewFakeClientProvider("")
 	m, since := NewClientManager(p), p.SetK8sClient(east, "first")
-	if got := m.Revisions(boat); len(got) != 0 {
+	if got := m.Revisions(app); len(got) != 0 {
 		t.Errorf("before: %v", got)
 	}
-	if _, err := m.GetK8sClient(boat, connected(&since)); err != nil {
+	if _, err := m.GetK8sClient(app, connected(&since)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[types.NamespacedName]metav1.MicroTime{east: since}, m.Revisions(boat), cmp.Comparer(func(a, b metav1.MicroTime) bool { return a.Equal(&b) })); diff != "" {
+	if diff := cmp.Diff(map[types.NamespacedName]metav1.MicroTime{east: since}, m.Revisions(
+		app), cmp.Comparer(func(a, b metav1.MicroTime) bool {
+		return a.Equal(&b)
+	})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if got := m.Revisions(&harbour{metav1.ObjectMeta{Name: boat.Name}}); len(got) != 0 {
+	if got := m.Revisions(&otherObject{metav1.ObjectMeta{Name: app.Name}}); len(got) != 0 {
 		t.Errorf("of another object: %v", got)
 	}
-	m.Forget(boat)
-	if got := m.Revisions(boat); len(got) != 0 {
+	m.Forget(app)
+	if got := m.Revisions(app); len(got) != 0 {
 		t.Errorf("afterwards: %v", got)
 	}
 }
 
-// TestTypesOfOneObject: an object may be given as a pointer in one place and as a value in
-// another, or by its metadata alone. Two types of one name are two objects.
-func TestTypesOfOneObject(t *testing.T) {
+// TestObjectsByType verifies that an object may be a pointer, a value or its metadata,
+// and that two types with one name are two objects.
+func TestObjectsByType(t *testing.T) {
 	values := func(name string) (pointer, value, metadata, other KeyableObject) {
 		meta := metav1.ObjectMeta{Name: name}
-		return &pod{meta}, pod{meta}, &meta, &harbour{meta}
+		return &pod{meta}, pod{meta}, &meta, &otherObject{meta}
 	}
-	pointer, value, metadata, other := values("pequod")
+	pointer, value, metadata, other := values("api")
 	cases := map[string]struct {
 		reason  string
 		get     []KeyableObject
 		refresh KeyableObject
 		want    bool
 	}{
-		"Value":          {"The same type, as a value.", []KeyableObject{pointer}, value, true},
-		"Pointer":        {"The same type, as a pointer.", []KeyableObject{value}, pointer, true},
-		"Metadata":       {"The metadata of the object.", []KeyableObject{pointer}, metadata, true},
-		"OfMetadata":     {"The object of the metadata.", []KeyableObject{metadata}, pointer, true},
-		"OnlyMetadata":   {"Metadata in both places.", []KeyableObject{metadata}, metadata, true},
-		"OtherType":      {"Another type is another object.", []KeyableObject{pointer}, other, false},
-		"OneOfTwo":       {"Each of two types is told.", []KeyableObject{pointer, other}, other, true},
-		"MetadataOfTwo":  {"Whose metadata it is of two types cannot be told.", []KeyableObject{pointer, other}, metadata, false},
-		"OtherMetadata":  {"The metadata of another name.", []KeyableObject{pointer}, &metav1.ObjectMeta{Name: "rachel"}, false},
-		"OtherNamespace": {"The metadata of another namespace.", []KeyableObject{pointer}, &metav1.ObjectMeta{Namespace: "sea", Name: "pequod"}, false},
+		"Value":        {"The same type, as a value.", []KeyableObject{pointer}, value, true},
+		"Pointer":      {"The same type, as a pointer.", []KeyableObject{value}, pointer, true},
+		"Metadata":     {"The metadata of the object.", []KeyableObject{pointer}, metadata, true},
+		"OfMetadata":   {"The object of the metadata.", []KeyableObject{metadata}, pointer, true},
+		"OnlyMetadata": {"Metadata in both places.", []KeyableObject{metadata}, metadata, true},
+		"OtherType":    {"Another type is another object.", []KeyableObject{pointer}, other, false},
+		"OneOfTwo":     {"Each of two types is notified.", []KeyableObject{pointer, other}, other, true},
+		"MetadataOfTwo": {
+			"Metadata does not identify one of two objects.", []KeyableObject{pointer, other}, metadata, false,
+		},
+		"OtherMetadata": {"The metadata of another name.", []KeyableObject{pointer}, &metav1.ObjectMeta{Name: "web"}, false},
+		"OtherNamespace": {
+			"The metadata of another namespace.", []KeyableObject{pointer},
+			&metav1.ObjectMeta{Namespace: "default", Name: "api"}, false,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -110,29 +115,29 @@ func TestTypesOfOneObject(t *testing.T) {
 	}
 }
 
-// A pod may be used as a value.
+// A pod is an object that may be used as a value.
 type pod struct{ meta metav1.ObjectMeta }
 
 func (p pod) GetName() string      { return p.meta.Name }
 func (p pod) GetNamespace() string { return p.meta.Namespace }
 
-// A foreign Cluster has no method that tells when it was connected to.
-type foreign struct {
+// A clusterWithoutMethod is a cluster without the method GetConnectedAt.
+type clusterWithoutMethod struct {
 	metav1.ObjectMeta
 
 	Status struct{ ConnectedAt *metav1.MicroTime }
 }
 
-// The wrappers that are written for it.
+// Wrappers that add the method.
 type (
-	embedding struct{ *foreign }
-	holding   struct{ cluster *foreign }
+	embedding struct{ *clusterWithoutMethod }
+	holding   struct{ cluster *clusterWithoutMethod }
 	wrapping  struct{ embedding }
 	several   struct {
 		metav1.ObjectMeta
-		*foreign
+		*clusterWithoutMethod
 
-		owner *foreign
+		owner *clusterWithoutMethod
 	}
 )
 
@@ -140,70 +145,73 @@ func (c embedding) GetConnectedAt() *metav1.MicroTime { return c.Status.Connecte
 func (c holding) GetName() string                     { return c.cluster.Name }
 func (c holding) GetNamespace() string                { return c.cluster.Namespace }
 func (c holding) GetConnectedAt() *metav1.MicroTime   { return c.cluster.Status.ConnectedAt }
-func (c several) GetName() string                     { return c.foreign.Name }
-func (c several) GetNamespace() string                { return c.foreign.Namespace }
+func (c several) GetName() string                     { return c.clusterWithoutMethod.Name }
+func (c several) GetNamespace() string                { return c.clusterWithoutMethod.Namespace }
 func (c several) GetConnectedAt() *metav1.MicroTime   { return c.Status.ConnectedAt }
 
-// TestWrappedNilCluster: a wrapper that is not nil around a cluster that is nil is a cluster
-// that is gone.
+// TestWrappedNilCluster verifies that a wrapper of a nil cluster is a cluster that is
+// gone.
 func TestWrappedNilCluster(t *testing.T) {
 	for name, none := range map[string]ConnectedCluster{
-		"Embedding": embedding{}, "Pointer": &embedding{}, "Holding": holding{}, "Wrapping": &wrapping{}, "Several": several{},
+		"Embedding": embedding{}, "Pointer": &embedding{}, "Holding": holding{},
+		"Wrapping": &wrapping{}, "Several": several{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := NewFakeClientProvider("")
 			m, since := NewClientManager(p), p.SetK8sClient(east, "first")
-			if _, err := m.GetK8sClient(boat, none); err != NotFoundError { //nolint:errorlint // it comes as it is
+			if _, err := m.GetK8sClient(app, none); err != NotFoundError { //nolint:errorlint // it comes as it is
 				t.Errorf("want %v, got %v", NotFoundError, err)
 			}
-			if _, err := m.GetK8sClient(boat, connected(&since)); err != nil {
+			if _, err := m.GetK8sClient(app, connected(&since)); err != nil {
 				t.Fatal(err)
 			}
-			if !m.Refresh(boat, none) || m.Refresh(boat, none) {
+			if !m.Refresh(app, none) || m.Refresh(app, none) {
 				t.Error("want a change, once")
 			}
 		})
 	}
-	some := &foreign{ObjectMeta: metav1.ObjectMeta{Name: east.Name}}
-	for name, one := range map[string]ConnectedCluster{"Embedding": embedding{some}, "Holding": &holding{some}, "Several": several{foreign: some, owner: nil}} {
+	some := &clusterWithoutMethod{ObjectMeta: metav1.ObjectMeta{Name: east.Name}}
+	for name, one := range map[string]ConnectedCluster{
+		"Embedding": embedding{some}, "Holding": &holding{some}, "Several": several{clusterWithoutMethod: some, owner: nil},
+	} {
 		if isNil(one) {
 			t.Errorf("%s: there is a cluster", name)
 		}
 	}
 }
 
-// TestClientManagerFunc: for clusters that do not tell when they were connected to, a function
-// does.
-func TestClientManagerFunc(t *testing.T) {
+// TestNewClientManagerFunc verifies the manager of clusters without the method
+// GetConnectedAt.
+func TestNewClientManagerFunc(t *testing.T) {
 	p := NewFakeClientProvider("")
-	m := NewClientManagerFunc(p, func(c *foreign) *metav1.MicroTime { return c.Status.ConnectedAt })
-	if _, err := m.GetK8sClient(boat, nil); err != NotFoundError { //nolint:errorlint // it comes as it is
+	m := NewClientManagerFunc(p, func(c *clusterWithoutMethod) *metav1.MicroTime { return c.Status.ConnectedAt })
+	if _, err := m.GetK8sClient(app, nil); err != NotFoundError { //nolint:errorlint // it comes as it is
 		t.Errorf("want %v, got %v", NotFoundError, err)
 	}
-	one := &foreign{ObjectMeta: metav1.ObjectMeta{Name: east.Name, UID: "u"}}
+	one := &clusterWithoutMethod{ObjectMeta: metav1.ObjectMeta{Name: east.Name, UID: "u"}}
 	for _, client := range []string{"first", "second"} {
 		since := p.SetK8sClient(east, client)
 		one.Status.ConnectedAt = &since
-		if changed := m.Refresh(boat, one); changed != (client == "second") {
+		if changed := m.Refresh(app, one); changed != (client == "second") {
 			t.Errorf("%s: changed: %t", client, changed)
 		}
-		if got, err := m.GetK8sClient(boat, one); got != client || err != nil {
+		if got, err := m.GetK8sClient(app, one); got != client || err != nil {
 			t.Errorf("want %s, got %q, %v", client, got, err)
 		}
 	}
 	namesake := *one
 	namesake.UID = "v"
-	if !m.Refresh(boat, &namesake) {
+	if !m.Refresh(app, &namesake) {
 		t.Error("a cluster that was made anew under the name is another one: want a change")
 	}
-	if _, err := m.GetK8sClient(boat, &namesake); err != nil || !m.Refresh(boat, nil) || m.Refresh(boat, nil) {
+	if _, err := m.GetK8sClient(app, &namesake); err != nil || !m.Refresh(app, nil) || m.Refresh(app, nil) {
 		t.Errorf("a cluster that is gone: want a change, once: %v", err)
 	}
 }
 
-// TestFailuresAreNotRemembered: whoever got nothing is not remembered, as it never was: nobody
-// would ever forget them.
-func TestFailuresAreNotRemembered(t *testing.T) {
+// TestObjectsWithoutClientAreNotTracked verifies that objects without a client are not
+// tracked, because they are not forgotten by older controllers.
+func TestObjectsWithoutClientAreNotTracked(t *testing.T) {
 	p := NewFakeClientProvider("")
 	m := NewClientManager(p)
 	for _, err := range []error{nil, boom} {
@@ -211,30 +219,30 @@ func TestFailuresAreNotRemembered(t *testing.T) {
 			p.SetClusterError(east, err)
 		}
 		for range 1000 {
-			if _, err := m.GetK8sClient(boat, connected(at(1))); err == nil {
+			if _, err := m.GetK8sClient(app, connected(at(1))); err == nil {
 				t.Fatal("there is a client")
 			}
-			m.Refresh(boat, connected(at(1)))
+			m.Refresh(app, connected(at(1)))
 		}
 	}
 	since := p.SetK8sClient(east, "first")
-	if _, err := m.GetK8sClient(boat, connected(at(1))); err == nil {
+	if _, err := m.GetK8sClient(app, connected(at(1))); err == nil {
 		t.Fatal("the client is another one")
 	}
 	if users := m.manager.Users(east); len(users) != 0 {
-		t.Errorf("nobody was given a client, and there are %d users: %v", len(users), users)
+		t.Errorf("no object was given a client, and there are %d users: %v", len(users), users)
 	}
-	if _, err := m.GetK8sClient(boat, connected(&since)); err != nil {
+	if _, err := m.GetK8sClient(app, connected(&since)); err != nil {
 		t.Fatal(err)
 	}
 	if users := m.manager.Users(east); len(users) != 1 {
 		t.Errorf("one was given a client: %v", users)
 	}
 	p.SetClusterError(east, boom)
-	if !m.Refresh(boat, connected(nil)) {
+	if !m.Refresh(app, connected(nil)) {
 		t.Error("the client is gone: want a change")
 	}
 	if users := m.manager.Users(east); len(users) != 0 {
-		t.Errorf("nobody has a client any more: %v", users)
+		t.Errorf("no object has a client any more: %v", users)
 	}
 }
