@@ -6,7 +6,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/restores"
 )
 
-// TestCounter: whoever asks for the counter has the same one.
+// TestCounter verifies that all callers get the same counter.
 func TestCounter(t *testing.T) {
 	if a, b := restores.Counter(), restores.Counter(); a != b {
 		t.Error("there are two counters")
