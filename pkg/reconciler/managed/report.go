@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/freshness"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
@@ -279,8 +280,7 @@ func (p *pass) conflicted(o outcome) reconcile.Result {
 	p.ended = "conflict"
 	p.log().Debug("Object has changed, trying again", "outcome", o.name)
 
-	//nolint:staticcheck // the only silent, rate-limited way: RequeueAfter would reset the back-off
-	return reconcile.Result{Requeue: true}
+	return freshness.SilentRequeue()
 }
 
 // failed returns the outcome of a pass that ended in an error.
