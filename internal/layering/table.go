@@ -95,6 +95,7 @@ var table = []layer{
 		{path: "internal/fields/...", why: "who owns which field of an object"},
 		{path: "internal/unwrap/...", why: "what a client can do that wraps another one"},
 		{path: "internal/panics/...", why: "errors of the panics of code that a caller does not own"},
+		{path: "internal/freshness/...", why: "stale reads, and the silent requeue after one"},
 		{path: "internal/records/...", why: "what a process knows about each object that exists"},
 		{path: "internal/objectstate/...", why: "what the managed reconciler remembers of an object, in plain values"},
 		{path: "pkg/test/wait/...", why: "the one budget of a test, which all its waits share", alone: true},

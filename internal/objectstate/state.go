@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
 // An Instant is a time in a third of the room: how long after the reconciler was made, by
@@ -39,17 +38,6 @@ type State struct {
 	Creation string      // the creation whose window is running: its mark, or our own
 	Since    Instant     // when this process first knew of it
 	Backend  *string     // the external system that the object says its resource is in; nil: none
-}
-
-// Older reports whether a version read is older than the last write of this process. What
-// cannot be compared is not.
-func (s *State) Older(version string) bool {
-	if s.Version == "" || version == "" || s.Version == version {
-		return false
-	}
-	order, err := resourceversion.CompareResourceVersion(version, s.Version)
-
-	return err == nil && order < 0
 }
 
 // A Cold is the part that says nothing of most objects, most of the time: it is kept for

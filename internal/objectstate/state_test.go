@@ -10,21 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func TestOlder(t *testing.T) {
-	cases := []struct {
-		wrote, read string
-		want        bool
-	}{
-		{"10", "9", true}, {"10", "10", false}, {"9", "10", false},
-		{"", "9", false}, {"10", "", false}, {"10", "not a number", false},
-	}
-	for _, tc := range cases {
-		if got := (&State{Version: tc.wrote}).Older(tc.read); got != tc.want {
-			t.Errorf("wrote %q, read %q: older %t, want %t", tc.wrote, tc.read, got, tc.want)
-		}
-	}
-}
-
 func TestParseCreationRef(t *testing.T) {
 	for _, ref := range []CreationRef{{"0badcafe/succeeded", "vol-1"}, {"2026-01-01T00:00:00Z", ""},
 		{"a", "x of \"y\"\n"}} {

@@ -16,78 +16,78 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// Input is what a connection is made of.
+// Input holds the settings of a connection.
 type Input struct {
-	// RESTConfig says where the cluster is, and who we are there. It must not be
-	// changed any more.
+	// RESTConfig has the endpoint of the cluster and the credentials. It must not be
+	// changed afterwards.
 	RESTConfig *rest.Config
 
-	// Revision changes whenever anything else here does. It must not be empty.
+	// Revision differs for any two inputs that differ. It must not be empty.
 	Revision Revision
 
-	// ConnectedAt is for people to read.
+	// ConnectedAt is informational.
 	ConnectedAt metav1.MicroTime
 
-	// Expires is when the credentials do. Zero means that this is not known.
+	// Expires is the time when the credentials expire, zero if it is unknown.
 	Expires time.Time
 }
 
-// CacheOptions of a Cache of connections. The zero value is good.
+// CacheOptions configure a Cache. The zero value means the defaults.
 type CacheOptions[C any] struct {
-	// Close is called once for each connection that nobody needs any more. It should
-	// not take long. By default nothing is done.
+	// Close is called once for each connection that is not needed any more. It should
+	// return soon. By default nothing is called.
 	Close func(C)
 
-	// Idle is how long a connection is kept that nobody uses, ten minutes by default.
+	// Idle is how long an unused connection is kept, ten minutes by default.
 	Idle time.Duration
 
 	// Timeout is how long making a connection may take, 30 seconds by default.
 	Timeout time.Duration
 
-	// FailureThreshold is how many reports of a failure in a row make a cluster
+	// FailureThreshold is the number of consecutive failures after which a cluster is
 	// unhealthy, four by default.
 	FailureThreshold int
 
-	// Clock says when a connection is idle. By default that is the machine's.
+	// Clock is the clock for idle connections, by default the real one.
 	Clock clock.PassiveClock
 
-	// Logger is told when an API server was restored. By default that is
-	// controller-runtime's.
+	// Logger logs restores of API servers. The default is that of controller-runtime.
 	Logger logging.Logger
 }
 
-// A Cache makes one connection per cluster and revision, when it is first asked for,
-// and hands it out to everybody. It is a Provider, an Acquirer and a Notifier. Make
-// one with NewCache; all methods may be called concurrently.
+// A Cache makes one connection per cluster and revision, at the first request for it, and
+// shares it among all users. It is a Provider, an Acquirer and a Notifier. Make one with
+// NewCache; all methods may be called concurrently.
 type Cache[C any] struct {
-	build     func(ctx context.Context, key Key, in Input) (C, error)
-	conns     *connection.Cache[C]
-	threshold int
-	log       logging.Logger
+	build       func(ctx context.Context, key Key, in Input) (C, error)
+	connections *connection.Cache[C]
+	threshold   int
+	log         logging.Logger
 
-	mu        sync.Mutex // guards what follows; never held while anything is called that may call back
-	stored    int        // how often something was stored in known
-	known     map[Key]*known
+	mu        sync.Mutex // guards the fields below; not held during calls that may call the cache
+	lastEntry int        // number of entries stored so far
+	entries   map[Key]*entry
 	listeners map[*func(Key)]struct{}
 }
 
-// known is what is known of a cluster. Only health changes once it was stored.
-type known struct {
-	conn   string // the key of its connection, which it shares with nothing that was known before
-	in     Input
-	err    error           // why there is no connection
-	ctx    context.Context //nolint:containedctx // of all leases of the revision
-	end    context.CancelCauseFunc
-	health Health
+// An entry holds the state of a cluster. Once it is stored, only its health changes.
+type entry struct {
+	connectionKey string // key of its connection in the cache of connections, unique per entry
+	input         Input
+	err           error           // why there is no connection
+	ctx           context.Context //nolint:containedctx // of all leases of the revision
+	cancel        context.CancelCauseFunc
+	health        Health
 
 	restored *Restore // why the connection before, which had the same revision, was replaced
 }
 
-// unchecked is the recheck interval of connections whose revision is told, not asked for.
-const unchecked = 365 * 24 * time.Hour
+// noRecheck is the recheck interval of connections whose revision is set, so that none
+// has to be read.
+const noRecheck = 365 * 24 * time.Hour
 
-// NewCache returns an empty cache, whose connections are made by build: once for each
-// cluster and revision, however many ask at once, under a context that ends when the
+// NewCache returns an empty cache. The function build makes its connections: once for
+// each cluster and revision, also for concurrent calls, with a context that ends when the
 // connection is made.
 func NewCache[C any](build func(ctx context.Context, key Key, in Input) (C, error), o CacheOptions[C]) *Cache[C] {
 	if o.Close == nil {
@@ -105,110 +105,112 @@ func NewCache[C any](build func(ctx context.Context, key Key, in Input) (C, erro
 
 	return &Cache[C]{
 		build: build, threshold: o.FailureThreshold, log: o.Logger,
-		conns: connection.New(o.Close, connection.WithIdleTime(o.Idle), connection.WithTimeout(o.Timeout),
-			connection.WithClock(o.Clock), connection.WithRecheckInterval(unchecked)),
-		known: map[Key]*known{}, listeners: map[*func(Key)]struct{}{},
+		connections: connection.New(o.Close, connection.WithIdleTime(o.Idle), connection.WithTimeout(o.Timeout),
+			connection.WithClock(o.Clock), connection.WithRecheckInterval(noRecheck)),
+		entries: map[Key]*entry{}, listeners: map[*func(Key)]struct{}{},
 	}
 }
 
-// Set says how a cluster is reached. If the revision is another one than before, all
-// leases on the one before end; if it is not, nothing happens, and Set returns false.
+// Set sets the input of the connection to a cluster. If its revision differs from the one
+// before, all leases on the connection before end; otherwise nothing changes, and Set
+// returns false.
 func (c *Cache[C]) Set(key Key, in Input) bool {
-	return c.set(key, &known{in: in}, ErrReplaced, (*known).differs)
+	return c.set(key, &entry{input: in}, ErrReplaced, (*entry).differs)
 }
 
-// set stores how a cluster is reached, if that is something else than before: then all
-// leases on the one before end because of that cause. It reports whether it did.
-func (c *Cache[C]) set(key Key, k *known, cause error, differs func(old, now *known) bool) bool {
+// set stores an entry if it differs from the one before, and ends all leases on that one
+// with the given cause. It reports whether it did.
+func (c *Cache[C]) set(key Key, e *entry, cause error, differs func(old, now *entry) bool) bool {
 	ctx, end := context.WithCancelCause(context.Background())
-	k.ctx, k.end = ctx, end
-	if !k.in.Expires.IsZero() {
-		deadline, stop := context.WithDeadlineCause(ctx, k.in.Expires, ErrExpired)
-		k.ctx, k.end = deadline, func(cause error) { end(cause); stop() }
+	e.ctx, e.cancel = ctx, end
+	if !e.input.Expires.IsZero() {
+		deadline, stop := context.WithDeadlineCause(ctx, e.input.Expires, ErrExpired)
+		e.ctx, e.cancel = deadline, func(cause error) { end(cause); stop() }
 	}
-	if !c.put(key, k, cause, differs) {
-		k.end(ErrReplaced)
+	if !c.put(key, e, cause, differs) {
+		e.cancel(ErrReplaced)
 
 		return false
 	}
-	context.AfterFunc(k.ctx, func() {
-		if errors.Is(context.Cause(k.ctx), ErrExpired) {
-			c.conns.Drop(k.conn)
-			c.tell(key)
+	context.AfterFunc(e.ctx, func() {
+		if errors.Is(context.Cause(e.ctx), ErrExpired) {
+			c.connections.Drop(e.connectionKey)
+			c.notify(key)
 		}
 	})
 
 	return true
 }
 
-// Fail says why a cluster that is known cannot be reached: that is what Get returns
-// from now on. All leases end.
+// Fail records why a cluster cannot be reached. Get returns that error from now on. All
+// leases end.
 func (c *Cache[C]) Fail(key Key, err error) {
-	c.put(key, &known{err: err, end: func(error) {}}, ErrReplaced, (*known).differs)
+	c.put(key, &entry{err: err, cancel: func(error) {}}, ErrReplaced, (*entry).differs)
 }
 
-// Drop forgets a cluster. All leases end.
-func (c *Cache[C]) Drop(key Key) { c.put(key, nil, ErrReplaced, (*known).differs) }
+// Drop removes a cluster. All leases end.
+func (c *Cache[C]) Drop(key Key) { c.put(key, nil, ErrReplaced, (*entry).differs) }
 
-// Known says what was set last for a cluster, if it can be reached.
+// Known returns the input of the connection to a cluster that was set last. It returns
+// false if there is none, or if Fail was called since.
 func (c *Cache[C]) Known(key Key) (Input, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k := c.known[key]
-	if k == nil || k.err != nil {
+	e := c.entries[key]
+	if e == nil || e.err != nil {
 		return Input{}, false
 	}
 
-	return k.in, true
+	return e.input, true
 }
 
-// put stores what is known of a cluster, nil for nothing, if that differs from before. It
+// put stores an entry, or removes it if now is nil, if it differs from the one before. It
 // reports whether it did.
-func (c *Cache[C]) put(key Key, now *known, cause error, differs func(old, now *known) bool) bool {
+func (c *Cache[C]) put(key Key, now *entry, cause error, differs func(old, now *entry) bool) bool {
 	c.mu.Lock()
-	old := c.known[key]
+	old := c.entries[key]
 	if !differs(old, now) {
 		c.mu.Unlock()
 
 		return false
 	}
 	if now == nil {
-		delete(c.known, key)
+		delete(c.entries, key)
 	} else {
-		c.stored++
-		now.conn = fmt.Sprint(key, "#", c.stored)
-		c.known[key] = now
+		c.lastEntry++
+		now.connectionKey = fmt.Sprint(key, "#", c.lastEntry)
+		c.entries[key] = now
 	}
 	if old != nil {
-		// Now, so that nobody sets the old revision again, and is given another connection,
-		// while the leases on this one go on: their holders would not be told. What waits for the end
-		// of a context runs in goroutines of its own.
-		old.end(cause)
+		// Under the lock: otherwise the old revision could be set again, and a second
+		// connection made, before the leases on this one end. Functions that wait for the
+		// end of the context run in goroutines of their own.
+		old.cancel(cause)
 	}
 	c.mu.Unlock()
 
 	if old != nil {
-		c.conns.Drop(old.conn) // after its leases have ended, so that nobody builds it again
+		c.connections.Drop(old.connectionKey) // after the end of its leases, so that it is not built again
 	}
-	c.tell(key)
+	c.notify(key)
 
 	return true
 }
 
-// differs reports whether anything differs that matters.
-func (k *known) differs(now *known) bool {
+// differs reports whether two entries lead to different connections or errors.
+func (e *entry) differs(now *entry) bool {
 	switch {
-	case k == nil || now == nil:
-		return k != now
-	case k.err != nil && now.err != nil:
-		return k.err.Error() != now.err.Error()
+	case e == nil || now == nil:
+		return e != now
+	case e.err != nil && now.err != nil:
+		return e.err.Error() != now.err.Error()
 	default:
-		return k.err != nil || now.err != nil || k.in.Revision != now.in.Revision
+		return e.err != nil || now.err != nil || e.input.Revision != now.input.Revision
 	}
 }
 
-// Get returns the connection to a cluster. Whoever uses it for longer than a moment
-// takes a lease with Acquire instead: this one may be closed when it is replaced.
+// Get returns the connection to a cluster for immediate use. For longer use call Acquire:
+// the connection may be closed when it is replaced.
 func (c *Cache[C]) Get(ctx context.Context, key Key) (C, Revision, error) {
 	lease, err := c.Acquire(ctx, key)
 	if err != nil {
@@ -221,8 +223,8 @@ func (c *Cache[C]) Get(ctx context.Context, key Key) (C, Revision, error) {
 	return lease.Client, lease.Revision, nil
 }
 
-// GetK8sClient is Get for package clientmanager: with the time of Input.ConnectedAt in
-// place of a revision.
+// GetK8sClient is Get for package clientmanager: it returns Input.ConnectedAt instead of
+// the revision.
 func (c *Cache[C]) GetK8sClient(key Key) (C, metav1.MicroTime, error) {
 	client, rev, err := c.Get(context.Background(), key)
 	in, known := c.Known(key)
@@ -234,57 +236,61 @@ func (c *Cache[C]) GetK8sClient(key Key) (C, metav1.MicroTime, error) {
 }
 
 // Acquire returns a lease on the connection to a cluster, and makes the connection if
-// there is none yet. The error is ErrNotFound, ErrExpired, what Fail was given, or
-// wraps that of build, which is not tried again for five seconds.
+// there is none yet. The error is ErrNotFound, ErrExpired, the one given to Fail, or
+// wraps that of the function that makes connections, which is not called again for five
+// seconds.
 func (c *Cache[C]) Acquire(ctx context.Context, key Key) (Lease[C], error) {
 	for {
-		k, err := c.usable(key)
+		e, err := c.usable(key)
 		if err != nil {
 			return Lease[C]{}, err
 		}
-		held, err := c.conns.Acquire(ctx, k.conn, string(k.in.Revision), c.resolver(key, k))
-		replaced := k.ctx.Err() != nil
-		if replaced && held != nil {
-			held.Release()
+		conn, err := c.connections.Acquire(ctx, e.connectionKey, string(e.input.Revision), c.resolver(key, e))
+		replaced := e.ctx.Err() != nil
+		if replaced && conn != nil {
+			conn.Release()
 		}
 		switch {
 		case errors.Is(err, connection.ErrClosed):
 			return Lease[C]{}, err
 		case replaced || errors.Is(err, connection.ErrDropped):
-			c.conns.Drop(k.conn) // nobody asks for it again
+			c.connections.Drop(e.connectionKey) // it is not requested again
 		case err != nil:
 			return Lease[C]{}, errors.Wrapf(err, "cannot connect to cluster %s", key)
 		default:
-			return Lease[C]{Client: held.Value(), Revision: k.in.Revision, Context: k.ctx, release: held.Release}, nil
+			return Lease[C]{Client: conn.Value(), Revision: e.input.Revision, Context: e.ctx, release: conn.Release}, nil
 		}
 	}
 }
 
-// usable returns what is known of a cluster that can be connected to.
-func (c *Cache[C]) usable(key Key) (*known, error) {
+// usable returns the entry of a cluster that can be connected to.
+func (c *Cache[C]) usable(key Key) (*entry, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k := c.known[key]
+	e := c.entries[key]
 	switch {
-	case k == nil:
+	case e == nil:
 		return nil, ErrNotFound
-	case k.err != nil:
-		return nil, k.err
-	case errors.Is(context.Cause(k.ctx), ErrExpired):
+	case e.err != nil:
+		return nil, e.err
+	case errors.Is(context.Cause(e.ctx), ErrExpired):
 		return nil, ErrExpired
 	default:
-		return k, nil
+		return e, nil
 	}
 }
 
-func (c *Cache[C]) resolver(key Key, k *known) connection.Resolver[C] {
+// resolver returns the Resolver of an entry for the cache of connections.
+func (c *Cache[C]) resolver(key Key, e *entry) connection.Resolver[C] {
 	return func(context.Context) (string, func(context.Context) (C, error), error) {
-		return string(k.in.Revision), func(ctx context.Context) (C, error) { return c.build(ctx, key, c.restorable(key, k)) }, context.Cause(k.ctx)
+		return string(e.input.Revision), func(ctx context.Context) (C, error) {
+			return c.build(ctx, key, c.restoreAware(key, e))
+		}, context.Cause(e.ctx)
 	}
 }
 
-// Listen lets changed be called whenever a cluster can be reached in another way than
-// before, or not any more, until stop is called.
+// Listen calls changed whenever the connection to a cluster was replaced, can be had or
+// was lost, until stop is called.
 func (c *Cache[C]) Listen(changed func(Key)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -297,26 +303,27 @@ func (c *Cache[C]) Listen(changed func(Key)) (stop func()) {
 	}
 }
 
-func (c *Cache[C]) tell(key Key) {
+// notify calls the listeners.
+func (c *Cache[C]) notify(key Key) {
 	c.mu.Lock()
-	told := make([]func(Key), 0, len(c.listeners))
+	listeners := make([]func(Key), 0, len(c.listeners))
 	for l := range c.listeners {
-		told = append(told, *l)
+		listeners = append(listeners, *l)
 	}
 	c.mu.Unlock()
-	for _, changed := range told {
+	for _, changed := range listeners {
 		changed(key)
 	}
 }
 
-// Close ends all leases and closes all connections, those that are in use when they
-// are given back. Nothing can be acquired after that.
+// Close ends all leases and closes all connections; those in use are closed when they are
+// released. Acquire fails after that.
 func (c *Cache[C]) Close() {
 	c.mu.Lock()
-	for _, k := range c.known {
-		k.end(ErrReplaced)
+	for _, e := range c.entries {
+		e.cancel(ErrReplaced)
 	}
-	c.known, c.listeners = map[Key]*known{}, map[*func(Key)]struct{}{}
+	c.entries, c.listeners = map[Key]*entry{}, map[*func(Key)]struct{}{}
 	c.mu.Unlock()
-	c.conns.Close()
+	c.connections.Close()
 }

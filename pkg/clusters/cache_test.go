@@ -17,13 +17,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// TestC7CacheReplaces: another revision ends the leases on the one before, which is
-// closed when they are back; the same revision is no change.
-func TestC7CacheReplaces(t *testing.T) {
-	y := &yard{}
-	c := y.cache(t, CacheOptions[string]{})
-	var told []Key
-	stop := c.Listen(func(k Key) { told = append(told, k) })
+// TestCacheReplacesConnection verifies that another revision ends the leases on the
+// connection before, which is closed when they are released. The same revision changes
+// nothing.
+func TestCacheReplacesConnection(t *testing.T) {
+	f := &connector{}
+	c := f.cache(t, CacheOptions[string]{})
+	var notified []Key
+	stop := c.Listen(func(k Key) { notified = append(notified, k) })
 
 	if _, err := c.Acquire(t.Context(), key); !errors.Is(err, ErrNotFound) {
 		t.Errorf("want %v, got %v", ErrNotFound, err)
@@ -41,8 +42,8 @@ func TestC7CacheReplaces(t *testing.T) {
 		t.Errorf("want the lease ended because of %v, got %v", ErrReplaced, context.Cause(first.Context))
 	}
 	first.Release()
-	if len(y.closed) != 0 {
-		t.Errorf("closed under somebody who uses it: %v", y.closed)
+	if len(f.closed) != 0 {
+		t.Errorf("closed while a lease is in use: %v", f.closed)
 	}
 	second.Release()
 	second.Release()
@@ -61,48 +62,48 @@ func TestC7CacheReplaces(t *testing.T) {
 	c.Drop(key)
 	stop()
 	c.Set(key, Input{Revision: "c"})
-	if diff := cmp.Diff([]Key{key, key, key, key}, told); diff != "" {
-		t.Errorf("told of Set, Set, Fail and Drop once each: -want +got:\n%s", diff)
+	if diff := cmp.Diff([]Key{key, key, key, key}, notified); diff != "" {
+		t.Errorf("want one notification for each of Set, Set, Fail and Drop: -want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"a#1", "b#2"}, y.closed); diff != "" {
+	if diff := cmp.Diff([]string{"a#1", "b#2"}, f.closed); diff != "" {
 		t.Errorf("closed: -want +got:\n%s", diff)
 	}
 }
 
-// TestCacheExpires: leases end with the credentials, whoever listens is told, and
-// nothing is handed out after that.
+// TestCacheExpires verifies that leases end when the credentials expire, that listeners
+// are notified, and that Acquire fails afterwards.
 func TestCacheExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		y := &yard{}
-		c := y.cache(t, CacheOptions[string]{})
+		f := &connector{}
+		c := f.cache(t, CacheOptions[string]{})
 		c.Set(key, Input{Revision: "a", Expires: time.Now().Add(time.Hour)})
-		told := make(chan Key, 1)
-		defer c.Listen(func(k Key) { told <- k })()
+		notified := make(chan Key, 1)
+		defer c.Listen(func(k Key) { notified <- k })()
 		l := acquire(t, c, key)
 		<-l.Context.Done()
-		if k := <-told; k != key || !errors.Is(context.Cause(l.Context), ErrExpired) {
-			t.Errorf("want %s told because of %v, got %s, %v", key, ErrExpired, k, context.Cause(l.Context))
+		if k := <-notified; k != key || !errors.Is(context.Cause(l.Context), ErrExpired) {
+			t.Errorf("want a notification of %s because of %v, got %s, %v", key, ErrExpired, k, context.Cause(l.Context))
 		}
 		if _, err := c.Acquire(t.Context(), key); !errors.Is(err, ErrExpired) {
 			t.Errorf("want %v, got %v", ErrExpired, err)
 		}
 		l.Release()
-		if len(y.closed) != 1 {
-			t.Errorf("want it closed, got %v", y.closed)
+		if len(f.closed) != 1 {
+			t.Errorf("want it closed, got %v", f.closed)
 		}
 		c.Set(key, Input{Revision: "b", Expires: time.Now().Add(time.Hour)})
 		acquire(t, c, key).Release()
 	})
 }
 
-// TestCacheReplacedWhileBuilt: whoever waits for a connection that is replaced while
-// it is made gets the new one.
+// TestCacheReplacedWhileBuilt verifies that a caller that waits for a connection which is
+// replaced meanwhile gets the new one.
 func TestCacheReplacedWhileBuilt(t *testing.T) {
-	y := &yard{}
-	c := y.cache(t, CacheOptions[string]{})
+	f := &connector{}
+	c := f.cache(t, CacheOptions[string]{})
 	c.Set(key, Input{Revision: "a"})
 	var once sync.Once
-	y.during = func(context.Context) { once.Do(func() { c.Set(key, Input{Revision: "b"}) }) }
+	f.onBuild = func(context.Context) { once.Do(func() { c.Set(key, Input{Revision: "b"}) }) }
 	l := acquire(t, c, key)
 	defer l.Release()
 	if l.Revision != "b" {
@@ -110,11 +111,11 @@ func TestCacheReplacedWhileBuilt(t *testing.T) {
 	}
 }
 
-// TestCacheBuildsEachRevisionOnce: however many ask while the settings are replaced over
-// and over, no connection is made twice, and each one is closed.
+// TestCacheBuildsEachRevisionOnce verifies that no revision is connected twice under
+// concurrent replacements, and that each connection is closed.
 func TestCacheBuildsEachRevisionOnce(t *testing.T) {
-	y := &yard{}
-	c := y.cache(t, CacheOptions[string]{})
+	f := &connector{}
+	c := f.cache(t, CacheOptions[string]{})
 	c.Set(key, Input{Revision: "0"})
 	ctx, stop := context.WithCancel(t.Context())
 	var users sync.WaitGroup
@@ -124,7 +125,7 @@ func TestCacheBuildsEachRevisionOnce(t *testing.T) {
 				if l, err := c.Acquire(context.Background(), key); err == nil {
 					l.Release()
 				}
-				runtime.Gosched() // the others have their turn
+				runtime.Gosched()
 			}
 		})
 	}
@@ -135,21 +136,21 @@ func TestCacheBuildsEachRevisionOnce(t *testing.T) {
 	stop()
 	users.Wait()
 	c.Close()
-	made := map[string]int{}
-	for _, name := range y.built {
+	builds := map[string]int{}
+	for _, name := range f.built {
 		revision, _, _ := strings.Cut(name, "#")
-		if made[revision]++; made[revision] > 1 {
-			t.Errorf("revision %s was connected %d times", revision, made[revision])
+		if builds[revision]++; builds[revision] > 1 {
+			t.Errorf("revision %s was connected %d times", revision, builds[revision])
 		}
 	}
-	if len(y.closed) != len(y.built) {
-		t.Errorf("%d connections were made, %d closed", len(y.built), len(y.closed))
+	if len(f.closed) != len(f.built) {
+		t.Errorf("%d connections were made, %d closed", len(f.built), len(f.closed))
 	}
 }
 
 func TestCacheBuildFails(t *testing.T) {
-	y := &yard{err: errBoom}
-	c := y.cache(t, CacheOptions[string]{})
+	f := &connector{err: errBoom}
+	c := f.cache(t, CacheOptions[string]{})
 	c.Set(key, Input{Revision: "a"})
 	if _, err := c.Acquire(t.Context(), key); !errors.Is(err, errBoom) {
 		t.Errorf("want %v, got %v", errBoom, err)
@@ -161,28 +162,30 @@ func TestCacheBuildFails(t *testing.T) {
 	}
 }
 
-// TestCacheIdle: what nobody uses is closed, and made again when it is asked for.
-func TestCacheIdle(t *testing.T) {
-	y, clk := &yard{}, testclock.NewFakePassiveClock(time.Unix(0, 0))
-	c := y.cache(t, CacheOptions[string]{Idle: time.Minute, Clock: clk})
+// TestCacheClosesIdleConnections verifies that unused connections are closed, and made
+// again on demand.
+func TestCacheClosesIdleConnections(t *testing.T) {
+	f, clk := &connector{}, testclock.NewFakePassiveClock(time.Unix(0, 0))
+	c := f.cache(t, CacheOptions[string]{Idle: time.Minute, Clock: clk})
 	other := Key{Name: "west"}
 	c.Set(key, Input{Revision: "a"})
 	c.Set(other, Input{Revision: "b"})
 	acquire(t, c, key).Release()
 	clk.SetTime(clk.Now().Add(2 * time.Minute))
 	acquire(t, c, other).Release()
-	if diff := cmp.Diff([]string{"a#1"}, y.closed); diff != "" {
+	if diff := cmp.Diff([]string{"a#1"}, f.closed); diff != "" {
 		t.Errorf("closed: -want +got:\n%s", diff)
 	}
 	acquire(t, c, key).Release()
-	if len(y.built) != 3 {
-		t.Errorf("want it built again, got %v", y.built)
+	if len(f.built) != 3 {
+		t.Errorf("want it built again, got %v", f.built)
 	}
 }
 
-// TestHealth: a cluster is unhealthy after a number of failures in a row, not before.
-func TestHealth(t *testing.T) {
-	c := (&yard{}).cache(t, CacheOptions[string]{FailureThreshold: 3})
+// TestCacheReport verifies that a cluster is unhealthy after the given number of
+// consecutive failures.
+func TestCacheReport(t *testing.T) {
+	c := (&connector{}).cache(t, CacheOptions[string]{FailureThreshold: 3})
 	if h := c.Report(key, nil); h.Healthy || !errors.Is(h.Err, ErrNotFound) {
 		t.Errorf("unknown: %+v", h)
 	}
@@ -211,8 +214,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestCacheEndsLeasesFirst: however long it takes to end the leases on a revision, nobody
-// can set the same one again meanwhile, and get another connection while they go on.
+// TestCacheEndsLeasesFirst verifies that the same revision cannot be set again, and get
+// another connection, before the leases on it have ended.
 func TestCacheEndsLeasesFirst(t *testing.T) {
 	for name, change := range map[string]func(c *Cache[string]){
 		"Set":   func(c *Cache[string]) { c.Set(key, Input{Revision: "b"}) },
@@ -220,11 +223,11 @@ func TestCacheEndsLeasesFirst(t *testing.T) {
 		"Drop":  func(c *Cache[string]) { c.Drop(key) },
 		"Close": func(c *Cache[string]) { c.Close() },
 	} {
-		c := (&yard{}).cache(t, CacheOptions[string]{})
+		c := (&connector{}).cache(t, CacheOptions[string]{})
 		c.Set(key, Input{Revision: "a"})
 		lease := acquire(t, c, key)
-		end := c.known[key].end
-		c.known[key].end = func(cause error) {
+		end := c.entries[key].cancel
+		c.entries[key].cancel = func(cause error) {
 			if c.mu.TryLock() {
 				c.mu.Unlock()
 				t.Errorf("%s: another one can be set before the leases on this one end", name)

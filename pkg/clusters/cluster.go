@@ -18,59 +18,59 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A Cluster is a connection to a cluster. Make it with New, say where it is, then
-// call InitializeClient: what comes before that is for one goroutine, everything else
-// may be called concurrently afterwards.
+// A Cluster is a connection to a cluster. Make it with New, configure it, then call
+// InitializeClient. Until that returns it is for one goroutine; afterwards its methods may
+// be called concurrently.
 type Cluster struct {
-	id     string
-	path   string
-	config *rest.Config
-	scheme *runtime.Scheme
-	client client.Client
-	http   *http.Client
-	leave  func() // ends that its requests are counted
-	whole  func() cluster.Cluster
-	tell   func() [][]byte // credentials that are not in the configuration
+	id                 string
+	path               string
+	config             *rest.Config
+	scheme             *runtime.Scheme
+	client             client.Client
+	http               *http.Client
+	releaseMetrics     func() // ends that its requests are counted
+	newCluster         func() cluster.Cluster
+	currentCredentials func() [][]byte // credentials that are not in the configuration
 }
 
-// New returns a cluster with a name for people, which is nowhere yet.
+// New returns a Cluster without connection settings. The ID is used in error messages and
+// in the kubeconfig.
 func New(id string) *Cluster { return &Cluster{id: id} }
 
-// NewTestClusterFromClient returns a cluster of which there is only a client, such as
-// a fake one: RESTConfig and Cluster are nil.
+// NewTestClusterFromClient returns a cluster that has only a client, such as a fake one:
+// RESTConfig and Cluster are nil.
 func NewTestClusterFromClient(id string, c client.Client) *Cluster {
 	return &Cluster{id: id, client: c, scheme: c.Scheme()}
 }
 
-// WithRESTConfig says where the cluster is, and returns it. The configuration must
-// not be changed any more.
+// WithRESTConfig sets the configuration of the connection and returns the cluster. The
+// configuration must not be changed afterwards.
 func (c *Cluster) WithRESTConfig(config *rest.Config) *Cluster {
 	c.config = config
 
 	return c
 }
 
-// WithCredentials says how to learn which credentials the connection has that are not in its
-// configuration, such as a token that was renewed, and returns the cluster. Current may be
-// called concurrently, and must not wait.
+// WithCredentials sets a function that returns credentials of the connection that are not
+// in its configuration, such as a renewed token, and returns the cluster. The function
+// may be called concurrently and must not block.
 func (c *Cluster) WithCredentials(current func() [][]byte) *Cluster {
-	c.tell = current
+	c.currentCredentials = current
 
 	return c
 }
 
-// WithConfigPath says in which file InitializeRESTConfig finds a kubeconfig, or in
-// which folder one of the name kubeconfig, and returns the cluster. The file belongs to
-// whoever runs the program: what stands in it is trusted.
+// WithConfigPath sets the path of the kubeconfig that InitializeRESTConfig reads, or of a
+// folder that contains it as "kubeconfig", and returns the cluster. The file belongs to
+// the operator of the program and is trusted.
 func (c *Cluster) WithConfigPath(path string) *Cluster {
 	c.path = path
 
 	return c
 }
 
-// InitializeRESTConfig reads the kubeconfig of WithConfigPath, or takes the cluster
-// that the program runs in if there is none. It does nothing if WithRESTConfig was
-// called.
+// InitializeRESTConfig reads the kubeconfig of WithConfigPath, or uses the in-cluster
+// configuration if there is none. It does nothing after WithRESTConfig.
 func (c *Cluster) InitializeRESTConfig() error {
 	if c.config != nil {
 		return nil
@@ -98,16 +98,16 @@ func (c *Cluster) InitializeRESTConfig() error {
 }
 
 // InitializeClient makes a client for the kinds of a scheme, by default those of
-// Kubernetes itself. It reads from the API server, not from a cache, and sends
-// nothing before it is used. The configuration is initialized if it was not; one
-// without a QPS is not limited.
+// Kubernetes itself. The client reads from the API server, not from a cache, and sends no
+// request before it is used. InitializeClient calls InitializeRESTConfig if necessary. A
+// configuration without a QPS is not rate limited.
 func (c *Cluster) InitializeClient(scheme *runtime.Scheme) error {
 	if err := c.InitializeRESTConfig(); err != nil {
 		return err
 	}
 	config := c.config
 	if config.QPS == 0 {
-		// client-go would take five a second. API servers have fairness of their own.
+		// The default of client-go is five per second. API servers have priority and fairness.
 		config = rest.CopyConfig(config)
 		config.QPS = -1
 	}
@@ -118,18 +118,18 @@ func (c *Cluster) InitializeClient(scheme *runtime.Scheme) error {
 	if c.client, err = client.New(config, client.Options{Scheme: scheme, HTTPClient: c.http}); err != nil {
 		return errors.Wrapf(err, "cannot make a client for cluster %s", c.id)
 	}
-	if c.leave != nil {
-		c.leave()
+	if c.releaseMetrics != nil {
+		c.releaseMetrics()
 	}
-	c.leave = requests.enter(config)
+	c.releaseMetrics = requestMetrics.acquire(config)
 	c.scheme = c.client.Scheme()
-	c.whole = sync.OnceValue(func() cluster.Cluster {
+	c.newCluster = sync.OnceValue(func() cluster.Cluster {
 		made, err := cluster.New(config, func(o *cluster.Options) {
 			o.Scheme = c.scheme
 			o.HTTPClient = c.http
 		})
 		if err != nil {
-			return nil // not after a client could be made of the same configuration
+			return nil // does not happen: a client was made of the same configuration
 		}
 
 		return made
@@ -138,46 +138,46 @@ func (c *Cluster) InitializeClient(scheme *runtime.Scheme) error {
 	return nil
 }
 
-// ID returns the name.
+// ID returns the ID given to New.
 func (c *Cluster) ID() string { return c.id }
 
 // Client returns the client, nil before InitializeClient.
 func (c *Cluster) Client() client.Client { return c.client }
 
-// Cluster returns a cluster with a cache, the same one each time. It is made when it
-// is first asked for, and runs when it is added to a manager. It is nil before
+// Cluster returns a controller-runtime cluster with a cache, the same one each time. It
+// is made at the first call and runs when it is added to a manager. It is nil before
 // InitializeClient.
 func (c *Cluster) Cluster() cluster.Cluster {
-	if c.whole == nil {
+	if c.newCluster == nil {
 		return nil
 	}
 
-	return c.whole()
+	return c.newCluster()
 }
 
-// Scheme returns the kinds that the client knows, nil before InitializeClient.
+// Scheme returns the scheme of the client, nil before InitializeClient.
 func (c *Cluster) Scheme() *runtime.Scheme { return c.scheme }
 
 // RESTConfig returns the configuration, which must not be changed, or nil.
 func (c *Cluster) RESTConfig() *rest.Config { return c.config }
 
-// Credentials returns what WithCredentials tells, nil without it. They are secrets, for those
-// who take secrets out of texts.
+// Credentials returns the result of the function of WithCredentials, nil without one. The
+// values are secrets, to be redacted from texts.
 func (c *Cluster) Credentials() [][]byte {
-	if c.tell == nil {
+	if c.currentCredentials == nil {
 		return nil
 	}
 
-	return c.tell()
+	return c.currentCredentials()
 }
 
-// HasRESTConfig reports whether it is known where the cluster is.
+// HasRESTConfig reports whether there is a configuration.
 func (c *Cluster) HasRESTConfig() bool { return c.config != nil }
 
 // HasClient reports whether there is a client.
 func (c *Cluster) HasClient() bool { return c.client != nil }
 
-// APIServerEndpoint returns the address of the API server, "" if it is not known.
+// APIServerEndpoint returns the address of the API server, "" without a configuration.
 func (c *Cluster) APIServerEndpoint() string {
 	if c.config == nil {
 		return ""
@@ -186,9 +186,9 @@ func (c *Cluster) APIServerEndpoint() string {
 	return c.config.Host
 }
 
-// WriteKubeconfig returns the configuration as a kubeconfig, with its credentials: it
-// is a secret. It returns an error if there is none, or if the credentials cannot be
-// written down, as with a client certificate that is in a file.
+// WriteKubeconfig returns the configuration as a kubeconfig that contains the
+// credentials: it is a secret. It returns an error if there is no configuration, or if
+// the credentials cannot be included, such as a client certificate in a file.
 func (c *Cluster) WriteKubeconfig() ([]byte, error) {
 	switch {
 	case c.config == nil:
@@ -215,7 +215,8 @@ func (c *Cluster) WriteKubeconfig() ([]byte, error) {
 		CurrentContext: name,
 		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
 		Clusters: map[string]*clientcmdapi.Cluster{name: {
-			Server: c.config.Host, TLSServerName: c.config.ServerName, CertificateAuthorityData: ca, InsecureSkipTLSVerify: c.config.Insecure,
+			Server: c.config.Host, TLSServerName: c.config.ServerName,
+			CertificateAuthorityData: ca, InsecureSkipTLSVerify: c.config.Insecure,
 		}},
 		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {
 			Token: token, Username: c.config.Username, Password: c.config.Password,
@@ -226,23 +227,21 @@ func (c *Cluster) WriteKubeconfig() ([]byte, error) {
 	return out, errors.Wrap(err, "cannot write the kubeconfig")
 }
 
-// Close closes the connections that are not in use. With the last Cluster of a server that
-// is closed its requests are taken out of rest_client_requests_total, unless there were
-// some before the first one was initialized: whatever else asks the same server later on
-// is counted anew from then on. Nothing else needs to be closed. To close it more often
-// does no harm.
+// Close closes idle connections. When the last Cluster of a server is closed, the series
+// of this server are deleted from rest_client_requests_total, unless there were some
+// before the first one was initialized: another client of the server starts again from
+// zero. Nothing else needs to be closed. Further calls do nothing.
 func (c *Cluster) Close() {
 	if c.http != nil {
-		// client-go wraps the transport in what has no CloseIdleConnections of its own.
+		// client-go wraps the transport in types without CloseIdleConnections.
 		utilnet.CloseIdleConnectionsFor(c.http.Transport)
 	}
-	if c.leave != nil {
-		c.leave()
+	if c.releaseMetrics != nil {
+		c.releaseMetrics()
 	}
 }
 
-// NewClusterCache returns a Cache of Clusters whose clients know the kinds of the
-// scheme.
+// NewClusterCache returns a Cache of Clusters whose clients have the given scheme.
 func NewClusterCache(scheme *runtime.Scheme, o CacheOptions[*Cluster]) *Cache[*Cluster] {
 	if o.Close == nil {
 		o.Close = (*Cluster).Close

@@ -26,17 +26,21 @@ import (
 
 func TestCluster(t *testing.T) {
 	c := New("east")
-	if c.HasClient() || c.HasRESTConfig() || c.Client() != nil || c.Cluster() != nil || c.RESTConfig() != nil || c.APIServerEndpoint() != "" || c.Scheme() != nil {
-		t.Errorf("a new cluster is nowhere: %+v", c)
+	if c.HasClient() || c.HasRESTConfig() || c.Client() != nil || c.Cluster() != nil || c.RESTConfig() != nil ||
+		c.APIServerEndpoint() != "" || c.Scheme() != nil {
+		t.Errorf("a new cluster has settings: %+v", c)
 	}
 	if _, err := c.WriteKubeconfig(); err == nil {
 		t.Error("want an error, since there is nothing to write")
 	}
 	c.Close()
-	if c.WithRESTConfig(&rest.Config{Host: "https://east.example", BearerToken: "t"}) != c || c.InitializeClient(scheme.Scheme) != nil {
+	if c.WithRESTConfig(&rest.Config{
+		Host: "https://east.example", BearerToken: "t",
+	}) != c || c.InitializeClient(scheme.Scheme) != nil {
 		t.Fatal("cannot initialize")
 	}
-	if c.ID() != "east" || !c.HasClient() || !c.HasRESTConfig() || c.APIServerEndpoint() != "https://east.example" || c.Scheme() != scheme.Scheme {
+	if c.ID() != "east" || !c.HasClient() || !c.HasRESTConfig() || c.APIServerEndpoint() != "https://east.example" ||
+		c.Scheme() != scheme.Scheme {
 		t.Errorf("got %+v", c)
 	}
 	if c.Cluster() == nil || c.Cluster() != c.Cluster() {
@@ -45,10 +49,10 @@ func TestCluster(t *testing.T) {
 	c.Close()
 }
 
-// TestClusterIsNotLimited: requests are limited only if the configuration says so, which is
-// not changed. With client-go's five a second some would have to wait for longer than they
-// have time, and would not be sent.
-func TestClusterIsNotLimited(t *testing.T) {
+// TestClusterHasNoRateLimit verifies that requests are limited only if the configuration
+// has a limit, and that the configuration is not changed. With the default of client-go
+// the last of 400 requests would exceed the budget of the test.
+func TestClusterHasNoRateLimit(t *testing.T) {
 	for given, want := range map[float32]float32{0: -1, -1: -1, 7: 7} {
 		config := &rest.Config{Host: "https://east.example", QPS: given}
 		c := New("east").WithRESTConfig(config)
@@ -82,7 +86,7 @@ func TestClusterIsNotLimited(t *testing.T) {
 	}
 }
 
-// TestCloseClosesConnections: the server sees them end.
+// TestCloseClosesConnections verifies that the server sees all connections end.
 func TestCloseClosesConnections(t *testing.T) {
 	open := make(chan int, 100)
 	server := httptest.NewUnstartedServer(nodes)
@@ -98,7 +102,9 @@ func TestCloseClosesConnections(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	c := New("east").WithRESTConfig(&rest.Config{Host: server.URL, BearerToken: "t", TLSClientConfig: rest.TLSClientConfig{CAData: ca}})
+	c := New("east").WithRESTConfig(&rest.Config{
+		Host: server.URL, BearerToken: "t", TLSClientConfig: rest.TLSClientConfig{CAData: ca},
+	})
 	if err := c.InitializeClient(scheme.Scheme); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +112,7 @@ func TestCloseClosesConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := <-open; n > 0; {
-		// A connection is idle a moment after its answer was read.
+		// A connection is idle some time after its response was read.
 		c.Close()
 		select {
 		case d := <-open:
@@ -118,13 +124,14 @@ func TestCloseClosesConnections(t *testing.T) {
 	}
 }
 
-// nodes answers as an API server that has nothing but a node would.
+// nodes responds as an API server that has one node.
 var nodes = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	answer, ok := map[string]string{
-		"/api":            `{"kind":"APIVersions","versions":["v1"]}`,
-		"/apis":           `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
-		"/api/v1":         `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"nodes","kind":"Node","namespaced":false}]}`,
+		"/api":  `{"kind":"APIVersions","versions":["v1"]}`,
+		"/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+		"/api/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1",` +
+			`"resources":[{"name":"nodes","kind":"Node","namespaced":false}]}`,
 		"/api/v1/nodes/n": `{"kind":"Node","apiVersion":"v1","metadata":{"name":"n"}}`,
 	}[r.URL.Path]
 	if !ok {
@@ -133,9 +140,11 @@ var nodes = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, answer)
 })
 
-func TestClusterFromFiles(t *testing.T) {
+func TestClusterWithConfigPath(t *testing.T) {
 	dir := t.TempDir()
-	written, err := New("east").WithRESTConfig(&rest.Config{Host: "https://east.example", BearerToken: "t"}).WriteKubeconfig()
+	written, err := New("east").WithRESTConfig(&rest.Config{
+		Host: "https://east.example", BearerToken: "t",
+	}).WriteKubeconfig()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +169,7 @@ func TestClusterFromFiles(t *testing.T) {
 	}
 }
 
-// TestWriteKubeconfig: what was written is what ParseKubeconfig reads.
+// TestWriteKubeconfig verifies that ParseKubeconfig reads the result.
 func TestWriteKubeconfig(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("from a file"), 0o600); err != nil {
@@ -188,7 +197,7 @@ func TestWriteKubeconfig(t *testing.T) {
 	}
 }
 
-func TestTestCluster(t *testing.T) {
+func TestNewTestClusterFromClient(t *testing.T) {
 	var fake client.Client = test.NewMockClient()
 	c := NewTestClusterFromClient("east", fake)
 	if c.Client() != fake || c.Cluster() != nil || c.RESTConfig() != nil || !c.HasClient() || c.ID() != "east" {

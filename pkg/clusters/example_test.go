@@ -7,8 +7,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters"
 )
 
-// An object holds something that was built on a connection, and throws it away when
-// that is replaced.
+// The reconciler of an object starts watches over a connection, and stops them when the
+// connection is replaced.
 func Example() {
 	ctx := context.Background()
 	cache := clusters.NewCache(func(_ context.Context, key clusters.Key, in clusters.Input) (string, error) {
@@ -19,13 +19,13 @@ func Example() {
 	defer cache.Close()
 	manager := clusters.NewManager(cache)
 
-	east, pequod := clusters.Key{Name: "east"}, clusters.User{Kind: "Boat", Key: clusters.Key{Name: "pequod"}}
+	east, api := clusters.Key{Name: "east"}, clusters.User{Kind: "App", Key: clusters.Key{Name: "api"}}
 	reconcile := func(revision clusters.Revision) {
 		ref := clusters.Ref{Key: east, Revision: revision}
-		if change, _ := manager.Refresh(ctx, pequod, ref); change != clusters.Unchanged {
+		if change, _ := manager.Refresh(ctx, api, ref); change != clusters.Unchanged {
 			fmt.Println(change, "so stop the watches")
 		}
-		lease, err := manager.Get(ctx, pequod, ref)
+		lease, err := manager.Get(ctx, api, ref)
 		if err != nil {
 			fmt.Println(err)
 

@@ -1,37 +1,37 @@
 package clusters
 
-// Health of a cluster as its users and probes have found it.
+// Health is the health of a cluster as determined by Report.
 type Health struct {
-	// Healthy is false after as many failures in a row as CacheOptions says, and true
+	// Healthy is false after CacheOptions.FailureThreshold consecutive failures, and true
 	// again after the first success.
 	Healthy bool
 
-	// Failures are those since the last success.
+	// Failures is the number of failures since the last success.
 	Failures int
 
 	// Err is the last failure, nil after a success.
 	Err error
 }
 
-// Report says how a try to reach a cluster ended, nil for well, and returns what is
-// to be thought of its health now. A single failure does not count for much: a
-// server that is restarted is no reason to tell anybody. Of a cluster that is not
-// known, or cannot be reached, it says that it is not healthy.
+// Report records the result of an attempt to reach a cluster, nil for success, and
+// returns its health. Single failures, such as those during a restart of a server, do not
+// make a cluster unhealthy. A cluster that is unknown, or that Fail was called for, is
+// not healthy.
 func (c *Cache[C]) Report(key Key, err error) Health {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k := c.known[key]
+	e := c.entries[key]
 	switch {
-	case k == nil:
+	case e == nil:
 		return Health{Err: ErrNotFound}
-	case k.err != nil:
-		return Health{Err: k.err}
+	case e.err != nil:
+		return Health{Err: e.err}
 	case err == nil:
-		k.health = Health{Healthy: true}
+		e.health = Health{Healthy: true}
 	default:
-		failures := k.health.Failures + 1
-		k.health = Health{Healthy: failures < c.threshold, Failures: failures, Err: err}
+		failures := e.health.Failures + 1
+		e.health = Health{Healthy: failures < c.threshold, Failures: failures, Err: err}
 	}
 
-	return k.health
+	return e.health
 }

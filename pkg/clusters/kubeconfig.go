@@ -16,73 +16,72 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Errors of ParseKubeconfig to branch on. Neither goes away by trying again.
+// Errors of ParseKubeconfig to branch on. A retry with the same kubeconfig does not help.
 var (
-	// ErrUnsafeKubeconfig is wrapped by what is returned for a kubeconfig that asks
-	// for more than to reach a cluster.
+	// ErrUnsafeKubeconfig is wrapped by the error for a kubeconfig with a refused field.
 	ErrUnsafeKubeconfig = errors.New("kubeconfig is not safe to use")
 
-	// ErrInvalidKubeconfig is wrapped by what is returned for one that cannot work.
+	// ErrInvalidKubeconfig is wrapped by the error for a kubeconfig that cannot work.
 	ErrInvalidKubeconfig = errors.New("kubeconfig is not valid")
 )
 
-// maxKubeconfig is more than a Secret can hold.
+// maxKubeconfig is the maximum size of a kubeconfig, which is more than a Secret can
+// hold.
 const maxKubeconfig = 1 << 20
 
-// A Kubeconfig is what is of use in one.
+// A Kubeconfig holds the parts of a kubeconfig that are used.
 type Kubeconfig struct {
-	// RESTConfig has no limit of its own for the rate of requests: the API server
-	// shares itself out among its users.
+	// RESTConfig has no rate limit: API servers have priority and fairness.
 	RESTConfig *rest.Config
 
-	// Expires is when its client certificate or its token does, whichever comes
-	// first. It is zero if neither says.
+	// Expires is the time when the client certificate or the token expires, whichever is
+	// earlier, or zero if it is unknown.
 	Expires time.Time
 }
 
-// ParseKubeconfig reads a kubeconfig that somebody else wrote: its named context, or
-// its current one if the name is empty. Everything it needs has to stand in it, since
-// the program that uses it has files, an environment and rights of its own. So the
-// context must not run a command (exec) or a plugin (auth-provider), read files
-// (tokenFile, certificate-authority, client-certificate, client-key), go through a
-// proxy (proxy-url), leave out the check of the server (insecure-skip-tls-verify,
-// credentials over plain http) or impersonate anybody (act-as): these are refused
-// with ErrUnsafeKubeconfig. The other contexts do not matter.
+// ParseKubeconfig parses an untrusted kubeconfig: its named context, or the current
+// context if the name is empty. The program has files, environment variables and
+// permissions of its own, which the kubeconfig must not use. Therefore the context is
+// refused with ErrUnsafeKubeconfig if it runs a command (exec) or a plugin
+// (auth-provider), reads files (tokenFile, certificate-authority, client-certificate,
+// client-key), uses a proxy (proxy-url), disables verification of the server
+// (insecure-skip-tls-verify, credentials over plain http) or impersonates a user
+// (act-as). Other contexts are ignored.
 //
-// No error repeats what stands in the kubeconfig: it says what is wrong and, if the
-// parser knows it, in which line or field.
+// No error contains values of the kubeconfig: it names the problem and, if the parser
+// knows it, the line or field.
 func ParseKubeconfig(data []byte, context string) (*Kubeconfig, error) {
 	if len(data) == 0 || len(data) > maxKubeconfig {
 		return nil, errors.Wrapf(ErrInvalidKubeconfig, "kubeconfig has %d bytes", len(data))
 	}
 	config, err := clientcmd.Load(data)
 	if err != nil {
-		return nil, errors.Wrap(ErrInvalidKubeconfig, "cannot parse kubeconfig: "+unreadable(data, err))
+		return nil, errors.Wrap(ErrInvalidKubeconfig, "cannot parse kubeconfig: "+describeParseError(data, err))
 	}
-	chosen, err := chosenContext(config, context)
+	selected, err := selectContext(config, context)
 	if err != nil {
 		return nil, err
 	}
-	cluster, user := config.Clusters[chosen.Cluster], config.AuthInfos[chosen.AuthInfo]
+	cluster, user := config.Clusters[selected.Cluster], config.AuthInfos[selected.AuthInfo]
 	if cluster == nil {
 		return nil, errors.Wrap(ErrInvalidKubeconfig, "kubeconfig has no cluster of the name in the context")
 	}
 	if user == nil {
 		return nil, errors.Wrap(ErrInvalidKubeconfig, "kubeconfig has no user of the name in the context")
 	}
-	if fields := unsafe(cluster, user); len(fields) > 0 {
+	if fields := unsafeFields(cluster, user); len(fields) > 0 {
 		return nil, errors.Wrapf(ErrUnsafeKubeconfig, "the context uses %s", strings.Join(fields, ", "))
 	}
 
-	return usable(cluster, user)
+	return safeKubeconfig(cluster, user)
 }
 
-// chosenContext returns the context of a name, or the current one if the name is empty.
-func chosenContext(config *clientcmdapi.Config, name string) (*clientcmdapi.Context, error) {
-	chosen := config.Contexts[cmp.Or(name, config.CurrentContext)]
+// selectContext returns the context of a name, or the current one if the name is empty.
+func selectContext(config *clientcmdapi.Config, name string) (*clientcmdapi.Context, error) {
+	selected := config.Contexts[cmp.Or(name, config.CurrentContext)]
 	switch {
-	case chosen != nil:
-		return chosen, nil
+	case selected != nil:
+		return selected, nil
 	case name != "":
 		return nil, errors.Wrapf(ErrInvalidKubeconfig, "kubeconfig has no context %q", name)
 	case config.CurrentContext == "":
@@ -92,9 +91,10 @@ func chosenContext(config *clientcmdapi.Config, name string) (*clientcmdapi.Cont
 	}
 }
 
-// unsafe names the fields that are refused.
-func unsafe(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) []string {
-	impersonates := user.Impersonate != "" || user.ImpersonateUID != "" || len(user.ImpersonateGroups) > 0 || len(user.ImpersonateUserExtra) > 0
+// unsafeFields returns the names of the refused fields that are set.
+func unsafeFields(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) []string {
+	impersonates := user.Impersonate != "" || user.ImpersonateUID != "" ||
+		len(user.ImpersonateGroups) > 0 || len(user.ImpersonateUserExtra) > 0
 	var found []string
 	for _, f := range []struct {
 		name string
@@ -119,12 +119,13 @@ func unsafe(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) []string
 	return found
 }
 
+// hasCredentials reports whether a user has credentials.
 func hasCredentials(user *clientcmdapi.AuthInfo) bool {
 	return user.Token != "" || user.Username != "" || user.Password != "" || len(user.ClientKeyData) > 0
 }
 
-// usable makes a configuration of what is left when nothing unsafe is there.
-func usable(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) (*Kubeconfig, error) {
+// safeKubeconfig returns the configuration of a context without refused fields.
+func safeKubeconfig(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) (*Kubeconfig, error) {
 	server, err := url.Parse(cluster.Server)
 	if err != nil || server.Host == "" || server.User != nil || server.Scheme != "https" && server.Scheme != "http" {
 		return nil, errors.Wrap(ErrInvalidKubeconfig, "server is not the URL of one")
@@ -150,15 +151,15 @@ func usable(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) (*Kubeco
 	if user.Token != "" && user.Username != "" {
 		return nil, errors.Wrap(ErrInvalidKubeconfig, "the user has both a token and a username")
 	}
-	if _, err := rest.HTTPClientFor(config); err != nil { // Its text may repeat a part of a certificate.
+	if _, err := rest.HTTPClientFor(config); err != nil { // Its text may contain a part of a certificate.
 		return nil, errors.Wrap(ErrInvalidKubeconfig, "certificate-authority-data has no valid certificates")
 	}
 
 	return &Kubeconfig{RESTConfig: config, Expires: expires}, nil
 }
 
-// tokenExpiry reads the time out of a JSON web token. It is for planning only: the
-// token is not checked, its server does that.
+// tokenExpiry returns the expiry of a JSON web token, zero if there is none. It is for
+// scheduling only: the token is not verified.
 func tokenExpiry(token string) time.Time {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -168,12 +169,12 @@ func tokenExpiry(token string) time.Time {
 	if err != nil {
 		return time.Time{}
 	}
-	var said struct {
+	var fields struct {
 		Expires float64 `json:"exp"`
 	}
-	if json.Unmarshal(claims, &said) != nil || said.Expires <= 0 {
+	if json.Unmarshal(claims, &fields) != nil || fields.Expires <= 0 {
 		return time.Time{}
 	}
 
-	return time.Unix(int64(said.Expires), 0)
+	return time.Unix(int64(fields.Expires), 0)
 }

@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// A Change is what has become of a connection that an object has built something on.
+// A Change is the result of Refresh.
 type Change int
 
-// What Refresh may say. After Replaced and Lost everything has to go that was built
-// on the connection before: once, since Refresh says so once.
+// Results of Refresh. After Replaced and Lost the caller stops everything that uses the
+// connection before. Refresh returns each of them once per replacement or loss.
 const (
 	Unchanged Change = iota
 	Replaced
@@ -30,109 +30,113 @@ func (c Change) String() string {
 	}
 }
 
-// A Manager remembers which object has built something on which revision of which
-// cluster, so that each is told exactly once to throw that away, and none gets a
-// connection that does not belong to the cluster as it has read it. Use it so:
+// A Manager tracks which object uses which revision of a cluster connection. It reports a
+// replacement exactly once per user, and returns a connection only if its revision is
+// that of the cluster as the caller has read it. Use it so:
 //
-//	change, err := m.Refresh(ctx, user, ref)  // not Unchanged: throw away what was built
-//	lease, err := m.Get(ctx, user, ref)       // then build, under lease.Context
+//	change, err := m.Refresh(ctx, user, ref)  // unless Unchanged: stop what uses the old connection
+//	lease, err := m.Get(ctx, user, ref)       // then use the new one, under lease.Context
 //	m.Forget(user)                            // when the object is gone
 //
-// Its methods may be called concurrently. Providers are called without a lock held.
+// Its methods may be called concurrently. It holds no lock while it calls a provider.
 type Manager[C any] struct {
-	leases   Acquirer[C]
-	plain    bool     // leases are made up here: see mark.over
-	idle     bool     // users who have built nothing are remembered
-	notifier Notifier // nil: there is none
+	leases         Acquirer[C]
+	endsNoLeases   bool     // the provider is no Acquirer: see use.ended
+	keepsIdleUsers bool     // users that were given no connection are tracked
+	notifier       Notifier // nil if the provider is none
 
-	mu        sync.Mutex // guards what follows; never held while anything is called
-	users     map[User]map[Key]mark
+	mu        sync.Mutex // guards the fields below; not held during calls
+	users     map[User]map[Key]use
 	byCluster map[Key]map[User]struct{}
 	listeners map[*func(Key)]struct{}
 }
 
-// A mark is the revision that an object has built on. The zero value says that it has
-// asked, and got nothing so far.
-type mark struct {
+// A use is the revision of a connection that a user was given. The zero value means that
+// the user has asked, and was given none.
+type use struct {
 	uid      string
 	revision Revision
 
-	// Closed when the lease has ended: what comes back then is another connection, of
-	// whatever revision. Nil for plain providers: theirs is told by its revision alone.
-	over <-chan struct{}
+	// Closed when the lease has ended: a connection after that is another one, even of the
+	// same revision. Nil if the provider is no Acquirer: only revisions are compared then.
+	ended <-chan struct{}
 }
 
-func (m mark) none() bool { return m.uid == "" && m.revision == "" }
+// isZero reports whether the user was given no connection.
+func (m use) isZero() bool { return m.uid == "" && m.revision == "" }
 
-// is reports whether two marks are of the same revision of the same cluster.
-func (m mark) is(o mark) bool { return m.uid == o.uid && m.revision == o.revision }
+// sameRevision reports whether two uses are of the same revision of the same cluster.
+func (m use) sameRevision(o use) bool { return m.uid == o.uid && m.revision == o.revision }
 
-func (m mark) ended() bool {
+// hasEnded reports whether the lease has ended.
+func (m use) hasEnded() bool {
 	select {
-	case <-m.over:
+	case <-m.ended:
 		return true
 	default:
 		return false
 	}
 }
 
-// A ManagerOption changes a Manager.
+// A ManagerOption configures a Manager.
 type ManagerOption func(*managerOptions)
 
 type managerOptions struct{ forgetsIdle bool }
 
-// WithoutIdleUsers lets a manager remember only users who have built something, not those
-// who would like to: for programs that do not call Forget, and neither Users nor Source.
+// WithoutIdleUsers tracks only users that were given a connection, not those that have
+// asked for one: for programs that do not call Forget and use neither Users nor Source.
+// By default both are tracked.
 func WithoutIdleUsers() ManagerOption {
 	return func(o *managerOptions) { o.forgetsIdle = true }
 }
 
-// NewManager returns a manager of the connections of a provider. If that is an
-// Acquirer too, such as a Cache, its leases are handed out; if it is a Notifier,
-// Source listens to it.
+// NewManager returns a manager of the connections of a provider. If the provider is an
+// Acquirer, such as a Cache, the manager returns its leases; if it is a Notifier, Source
+// uses it.
 func NewManager[C any](p Provider[C], options ...ManagerOption) *Manager[C] {
 	o := managerOptions{}
 	for _, option := range options {
 		option(&o)
 	}
 	m := &Manager[C]{
-		idle:  !o.forgetsIdle,
-		users: map[User]map[Key]mark{}, byCluster: map[Key]map[User]struct{}{}, listeners: map[*func(Key)]struct{}{},
+		keepsIdleUsers: !o.forgetsIdle,
+		users:          map[User]map[Key]use{}, byCluster: map[Key]map[User]struct{}{}, listeners: map[*func(Key)]struct{}{},
 	}
 	m.notifier, _ = p.(Notifier)
 	leases, ok := p.(Acquirer[C])
 	if !ok {
-		leases = newEpochs(p)
+		leases = newGenerations(p)
 	}
-	m.leases, m.plain = leases, !ok
+	m.leases, m.endsNoLeases = leases, !ok
 
 	return m
 }
 
 // Get returns a lease on the connection to the cluster as the caller has read it, and
-// remembers that the user builds on it. The caller releases the lease.
+// records that the user uses it. The caller releases the lease.
 //
 // The error is ErrStale if the provider has another revision than the caller has
-// read, or if the user was given another one before and has not called Refresh since;
-// or it is what the provider said, unchanged.
+// read, or if the user was given another one before and has not called Refresh since.
+// Errors of the provider are returned unchanged.
 func (m *Manager[C]) Get(ctx context.Context, u User, r Ref) (Lease[C], error) {
 	lease, _, err := m.get(ctx, u, r)
 
 	return lease, err
 }
 
-// get is Get, and also returns the revision that the provider has, if any.
+// get implements Get, and also returns the current revision of the provider, if there is
+// one.
 func (m *Manager[C]) get(ctx context.Context, u User, r Ref) (Lease[C], Revision, error) {
-	m.note(u, r.Key)
+	m.addUser(u, r.Key)
 	lease, err := m.leases.Acquire(ctx, r.Key)
 	if err != nil {
 		return Lease[C]{}, "", err
 	}
-	now := mark{uid: string(r.UID), revision: lease.Revision}
-	if !m.plain && lease.Context != nil {
-		now.over = lease.Context.Done()
+	now := use{uid: string(r.UID), revision: lease.Revision}
+	if !m.endsNoLeases && lease.Context != nil {
+		now.ended = lease.Context.Done()
 	}
-	if lease.Revision != r.Revision || !m.mark(u, r.Key, now) {
+	if lease.Revision != r.Revision || !m.recordUse(u, r.Key, now) {
 		lease.Release()
 
 		return Lease[C]{}, lease.Revision, ErrStale
@@ -141,45 +145,47 @@ func (m *Manager[C]) get(ctx context.Context, u User, r Ref) (Lease[C], Revision
 	return lease, lease.Revision, nil
 }
 
-// mark remembers what a user builds on, unless it has built on something else.
-func (m *Manager[C]) mark(u User, key Key, now mark) bool {
+// recordUse records the connection that a user is given. It returns false if the user was
+// given another one and has not called Refresh since.
+func (m *Manager[C]) recordUse(u User, key Key, now use) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if built := m.users[u][key]; !built.none() && (!built.is(now) || built.over != now.over && built.ended()) {
+	if before := m.users[u][key]; !before.isZero() &&
+		(!before.sameRevision(now) || before.ended != now.ended && before.hasEnded()) {
 		return false
 	}
-	m.set(u, key, now)
+	m.setUse(u, key, now)
 
 	return true
 }
 
-// Refresh says whether the connection that the user has built on is still that of the
-// cluster as the caller has read it. If it is not, that is forgotten, so that the
-// next Get can succeed. One that has ended and come back is another one, though it has
-// the same revision. A user who has built nothing is told Unchanged.
+// Refresh reports whether the connection that the user was given is still that of the
+// cluster as the caller has read it. If not, its use is removed, so that the next Get can
+// succeed. A connection that ended and was made again is another one, even with the same
+// revision. For a user that was given no connection it returns Unchanged.
 //
-// The error says why there is no connection to be had now, ErrStale among other
-// reasons; the change is valid with and without one. Nothing is asked, and there is no
-// error, while the user has built on what the caller has read and that has not ended.
+// The error is the reason why there is no connection now, such as ErrStale; the change is
+// valid with and without an error. While the user's connection has the revision that the
+// caller has read, and has not ended, the provider is not called, and there is no error.
 func (m *Manager[C]) Refresh(ctx context.Context, u User, r Ref) (Change, error) {
 	m.mu.Lock()
 	built := m.users[u][r.Key]
 	m.mu.Unlock()
-	same := !built.none() && built.is(mark{uid: string(r.UID), revision: r.Revision})
-	if same && !built.ended() {
+	same := !built.isZero() && built.sameRevision(use{uid: string(r.UID), revision: r.Revision})
+	if same && !built.hasEnded() {
 		return Unchanged, nil
 	}
 	lease, current, err := m.get(ctx, u, r)
 	lease.Release()
 	switch {
-	case err == nil || built.none():
+	case err == nil || built.isZero():
 		return Unchanged, err
 	case same && current != r.Revision:
-		return Unchanged, err // it has ended, which the caller does not see yet, and is not back
+		return Unchanged, err // it has ended; the caller has read an older state, and there is no new one yet
 	}
 	m.mu.Lock()
 	if m.users[u][r.Key] == built {
-		m.set(u, r.Key, mark{})
+		m.setUse(u, r.Key, use{})
 	}
 	m.mu.Unlock()
 	switch {
@@ -192,41 +198,41 @@ func (m *Manager[C]) Refresh(ctx context.Context, u User, r Ref) (Change, error)
 	}
 }
 
-// Lose forgets whatever a user has built on any cluster, because the cluster is gone
-// for this user. It reports whether that was anything.
+// Lose removes all uses of a user whose clusters are gone for it. It reports whether
+// there were any.
 func (m *Manager[C]) Lose(u User) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	built := false
 	for key, on := range m.users[u] {
-		built = built || !on.none()
-		m.set(u, key, mark{})
+		built = built || !on.isZero()
+		m.setUse(u, key, use{})
 	}
 
 	return built
 }
 
-// LoseCluster forgets what a user has built on one cluster, because that is gone for this user.
-// It reports whether that was anything.
+// LoseCluster removes the use of one cluster by a user, for which the cluster is gone. It
+// reports whether there was one.
 func (m *Manager[C]) LoseCluster(u User, key Key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	on, known := m.users[u][key]
 	if known {
-		m.set(u, key, mark{})
+		m.setUse(u, key, use{})
 	}
 
-	return !on.none()
+	return !on.isZero()
 }
 
-// Built returns the revisions that a user has built on, by cluster: none of what it has
-// asked for and not got, nor of what Refresh told it to throw away.
+// Built returns the revisions that a user was given, by cluster, without those that
+// Refresh has reported as replaced or lost.
 func (m *Manager[C]) Built(u User) map[Key]Revision {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	built := map[Key]Revision{}
 	for key, on := range m.users[u] {
-		if !on.none() {
+		if !on.isZero() {
 			built[key] = on.revision
 		}
 	}
@@ -234,29 +240,30 @@ func (m *Manager[C]) Built(u User) map[Key]Revision {
 	return built
 }
 
-// Forget drops a user that is gone.
+// Forget removes a user that is gone.
 func (m *Manager[C]) Forget(u User) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for key := range m.users[u] {
-		m.drop(u, key)
+		m.removeUse(u, key)
 	}
 }
 
-// ForgetCluster drops a cluster that is gone, and what anybody has built on it. Leases
-// of a provider that cannot end them by itself end.
+// ForgetCluster removes a cluster that is gone, and all its uses. If the provider is no
+// Acquirer, leases on the cluster end.
 func (m *Manager[C]) ForgetCluster(key Key) {
 	m.mu.Lock()
 	for u := range m.byCluster[key] {
-		m.drop(u, key)
+		m.removeUse(u, key)
 	}
 	m.mu.Unlock()
-	if e, ok := m.leases.(*epochs[C]); ok {
+	if e, ok := m.leases.(*generations[C]); ok {
 		e.forget(key)
 	}
 }
 
-// Users returns who has built on a cluster, or would like to, in order.
+// Users returns the users of a cluster, also those that have asked for a connection in
+// vain, sorted.
 func (m *Manager[C]) Users(key Key) []User {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -269,11 +276,13 @@ func (m *Manager[C]) Users(key Key) []User {
 	return users
 }
 
+// compareUsers orders users by kind, namespace and name.
 func compareUsers(a, b User) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name))
+	return cmp.Or(
+		cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name))
 }
 
-// Named returns the users of that name, of whatever kind, in order.
+// Named returns the users with a name, of any kind, sorted.
 func (m *Manager[C]) Named(name Key) []User {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -288,22 +297,22 @@ func (m *Manager[C]) Named(name Key) []User {
 	return users
 }
 
-// note remembers that a user wants to know of a cluster.
-func (m *Manager[C]) note(u User, key Key) {
+// addUser records that a user has asked for a cluster.
+func (m *Manager[C]) addUser(u User, key Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.set(u, key, m.users[u][key])
+	m.setUse(u, key, m.users[u][key])
 }
 
-// set remembers what a user has built on. The lock is held.
-func (m *Manager[C]) set(u User, key Key, on mark) {
-	if on.none() && !m.idle {
-		m.drop(u, key)
+// setUse stores the use of a cluster by a user. The caller holds the lock.
+func (m *Manager[C]) setUse(u User, key Key, on use) {
+	if on.isZero() && !m.keepsIdleUsers {
+		m.removeUse(u, key)
 
 		return
 	}
 	if m.users[u] == nil {
-		m.users[u] = map[Key]mark{}
+		m.users[u] = map[Key]use{}
 	}
 	if m.byCluster[key] == nil {
 		m.byCluster[key] = map[User]struct{}{}
@@ -312,8 +321,8 @@ func (m *Manager[C]) set(u User, key Key, on mark) {
 	m.byCluster[key][u] = struct{}{}
 }
 
-// drop forgets that a user wanted to know of a cluster. The lock is held.
-func (m *Manager[C]) drop(u User, key Key) {
+// removeUse removes the use of a cluster by a user. The caller holds the lock.
+func (m *Manager[C]) removeUse(u User, key Key) {
 	delete(m.users[u], key)
 	if len(m.users[u]) == 0 {
 		delete(m.users, u)

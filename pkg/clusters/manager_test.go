@@ -13,13 +13,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
-var boat = User{Kind: "Boat", Key: Key{Name: "pequod"}}
+var object = User{Kind: "App", Key: Key{Name: "api"}}
 
+// ref returns a cluster that was read with a revision.
 func ref(r Revision) Ref { return Ref{Key: key, UID: "u", Revision: r} }
 
-// TestC6Manager walks through what a user may have built on, has read, and the provider
-// says: T, A and P.
-func TestC6Manager(t *testing.T) {
+// TestManagerRefresh covers all combinations of the revision that a user was given, that
+// of the object as it was read, and that of the provider.
+func TestManagerRefresh(t *testing.T) {
 	type want struct {
 		get     error
 		change  Change
@@ -34,58 +35,83 @@ func TestC6Manager(t *testing.T) {
 		err    error
 		want   want
 	}{
-		"First":           {"nothing was built: all agree", "", ref("a"), "a", nil, want{}},
-		"FirstUnknown":    {"nothing was built, and nothing is known", "", ref("a"), "", nil, want{ErrNotFound, Unchanged, ErrNotFound, ErrNotFound}},
-		"FirstFailed":     {"the error of the provider goes through", "", ref("a"), "a", errBoom, want{errBoom, Unchanged, errBoom, errBoom}},
-		"FirstStale":      {"the object that was read is old", "", ref("a"), "b", nil, want{ErrStale, Unchanged, ErrStale, ErrStale}},
-		"Same":            {"nothing has changed", "a", ref("a"), "a", nil, want{}},
-		"SameAsRead":      {"it matches what the caller sees, whatever the provider has by now", "a", ref("a"), "b", nil, want{ErrStale, Unchanged, nil, ErrStale}},
-		"SameButFailed":   {"the same, and the provider is not even asked", "a", ref("a"), "a", errBoom, want{errBoom, Unchanged, nil, errBoom}},
-		"Replaced":        {"there is a new connection, and it can be had", "a", ref("b"), "b", nil, want{ErrStale, Replaced, nil, nil}},
-		"ReplacedAgain":   {"there is a newer one than was read", "a", ref("b"), "c", nil, want{ErrStale, Replaced, ErrStale, ErrStale}},
-		"ReadAhead":       {"the provider lags behind", "a", ref("b"), "a", nil, want{ErrStale, Replaced, ErrStale, ErrStale}},
-		"Lost":            {"the provider has lost it", "a", ref("b"), "b", errBoom, want{errBoom, Lost, errBoom, errBoom}},
-		"Gone":            {"the provider does not know it any more", "a", ref("b"), "", nil, want{ErrNotFound, Lost, ErrNotFound, ErrNotFound}},
-		"NotConnected":    {"the object says that there is no connection", "a", ref(""), "a", nil, want{ErrStale, Lost, ErrStale, ErrStale}},
-		"AnotherNamesake": {"another cluster of the name, on the same connection", "a", Ref{Key: key, UID: "v", Revision: "a"}, "a", nil, want{ErrStale, Replaced, nil, nil}},
+		"First": {"nothing was built: all agree", "", ref("a"), "a", nil, want{}},
+		"FirstUnknown": {
+			"nothing was built, and nothing is known", "", ref("a"), "", nil,
+			want{ErrNotFound, Unchanged, ErrNotFound, ErrNotFound},
+		},
+		"FirstFailed": {
+			"the error of the provider goes through", "", ref("a"), "a", errBoom, want{errBoom, Unchanged, errBoom, errBoom},
+		},
+		"FirstStale": {
+			"the object that was read is old", "", ref("a"), "b", nil, want{ErrStale, Unchanged, ErrStale, ErrStale},
+		},
+		"Same": {"nothing has changed", "a", ref("a"), "a", nil, want{}},
+		"SameAsRead": {
+			"it matches what the caller sees, whatever the provider has by now", "a", ref("a"), "b", nil,
+			want{ErrStale, Unchanged, nil, ErrStale},
+		},
+		"SameButFailed": {
+			"the same, and the provider is not even asked", "a", ref("a"), "a", errBoom, want{errBoom, Unchanged, nil, errBoom},
+		},
+		"Replaced": {
+			"there is a new connection, and it can be had", "a", ref("b"), "b", nil, want{ErrStale, Replaced, nil, nil},
+		},
+		"ReplacedAgain": {
+			"there is a newer one than was read", "a", ref("b"), "c", nil, want{ErrStale, Replaced, ErrStale, ErrStale},
+		},
+		"ReadAhead": {
+			"the provider lags behind", "a", ref("b"), "a", nil, want{ErrStale, Replaced, ErrStale, ErrStale},
+		},
+		"Lost": {"the provider has lost it", "a", ref("b"), "b", errBoom, want{errBoom, Lost, errBoom, errBoom}},
+		"Gone": {
+			"the provider does not know it any more", "a", ref("b"), "", nil, want{ErrNotFound, Lost, ErrNotFound, ErrNotFound},
+		},
+		"NotConnected": {
+			"the object says that there is no connection", "a", ref(""), "a", nil, want{ErrStale, Lost, ErrStale, ErrStale},
+		},
+		"AnotherNamesake": {
+			"another cluster of the name, on the same connection", "a", Ref{Key: key, UID: "v", Revision: "a"}, "a", nil,
+			want{ErrStale, Replaced, nil, nil},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			made := func() *Manager[string] {
-				d := newDesk()
-				m := NewManager[string](d)
+			newManager := func() *Manager[string] {
+				p := newFakeProvider()
+				m := NewManager[string](p)
 				if tc.built != "" {
-					d.set(key, tc.built, nil)
-					if _, err := m.Get(t.Context(), boat, ref(tc.built)); err != nil {
+					p.set(key, tc.built, nil)
+					if _, err := m.Get(t.Context(), object, ref(tc.built)); err != nil {
 						t.Fatal(err)
 					}
 				}
-				d.set(key, tc.has, tc.err)
+				p.set(key, tc.has, tc.err)
 
 				return m
 			}
 			var got want
-			_, got.get = made().Get(t.Context(), boat, tc.read)
-			m := made()
-			got.change, got.refresh = m.Refresh(t.Context(), boat, tc.read)
-			_, got.after = m.Get(t.Context(), boat, tc.read)
+			_, got.get = newManager().Get(t.Context(), object, tc.read)
+			m := newManager()
+			got.change, got.refresh = m.Refresh(t.Context(), object, tc.read)
+			_, got.after = m.Get(t.Context(), object, tc.read)
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), test.EquateErrors()); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
-			if again, _ := m.Refresh(t.Context(), boat, tc.read); again != Unchanged {
-				t.Errorf("%s: told a second time: %s", tc.reason, again)
+			if second, _ := m.Refresh(t.Context(), object, tc.read); second != Unchanged {
+				t.Errorf("%s: the second Refresh returns %s", tc.reason, second)
 			}
 		})
 	}
 }
 
-// TestC2EachUserIsTold: every object has a state of its own, also those of one name in
-// two controllers.
-func TestC2EachUserIsTold(t *testing.T) {
-	d := newDesk()
-	m := NewManager[string](d)
-	users := []User{boat, {Kind: "Crew", Key: boat.Key}, {Kind: "Crew", Key: Key{Name: "rachel"}}}
-	d.set(key, "a", nil)
+// TestManagerReportsChangeOncePerUser verifies that every user has a state of its own,
+// also users with the same name and different kinds.
+func TestManagerReportsChangeOncePerUser(t *testing.T) {
+	p := newFakeProvider()
+	m := NewManager[string](p)
+	users := []User{object, {Kind: "Job", Key: object.Key}, {Kind: "Job", Key: Key{Name: "web"}}}
+	p.set(key, "a", nil)
 	for _, u := range users {
 		if _, err := m.Get(t.Context(), u, ref("a")); err != nil {
 			t.Fatal(err)
@@ -94,7 +120,7 @@ func TestC2EachUserIsTold(t *testing.T) {
 	if diff := cmp.Diff(users, m.Users(key)); diff != "" {
 		t.Errorf("users: -want +got:\n%s", diff)
 	}
-	d.set(key, "b", nil)
+	p.set(key, "b", nil)
 	for _, u := range users {
 		first, err := m.Refresh(t.Context(), u, ref("b"))
 		second, _ := m.Refresh(t.Context(), u, ref("b"))
@@ -102,8 +128,8 @@ func TestC2EachUserIsTold(t *testing.T) {
 			t.Errorf("%v: want Replaced and Unchanged, got %s, %v and %s", u, first, err, second)
 		}
 	}
-	m.Forget(boat)
-	if m.Lose(boat) || !m.Lose(users[1]) || m.Lose(users[1]) {
+	m.Forget(object)
+	if m.Lose(object) || !m.Lose(users[1]) || m.Lose(users[1]) {
 		t.Error("want only what was built to be lost, and once")
 	}
 	m.ForgetCluster(key)
@@ -112,32 +138,32 @@ func TestC2EachUserIsTold(t *testing.T) {
 	}
 }
 
-// TestC1ForgottenObjectsAreNew: an object that was made anew has built nothing.
-func TestC1ForgottenObjectsAreNew(t *testing.T) {
-	d := newDesk()
-	m := NewManager[string](d)
-	d.set(key, "a", nil)
-	_, _ = m.Get(t.Context(), boat, ref("a"))
-	m.Forget(boat)
-	d.set(key, "b", nil)
-	if change, err := m.Refresh(t.Context(), boat, ref("b")); change != Unchanged || err != nil {
+// TestManagerForget verifies that an object that was created again has no connection.
+func TestManagerForget(t *testing.T) {
+	p := newFakeProvider()
+	m := NewManager[string](p)
+	p.set(key, "a", nil)
+	_, _ = m.Get(t.Context(), object, ref("a"))
+	m.Forget(object)
+	p.set(key, "b", nil)
+	if change, err := m.Refresh(t.Context(), object, ref("b")); change != Unchanged || err != nil {
 		t.Errorf("want Unchanged, got %s, %v", change, err)
 	}
 }
 
-// TestC7LeasesOfAPlainProvider: they end when the provider has another revision, and
-// when the cluster is forgotten.
-func TestC7LeasesOfAPlainProvider(t *testing.T) {
-	d := newDesk()
-	m := NewManager[string](d)
-	d.set(key, "a", nil)
-	first, _ := m.Get(t.Context(), boat, ref("a"))
-	d.set(key, "b", nil)
-	_, _ = m.Refresh(t.Context(), boat, ref("b"))
+// TestPlainProviderEndsLeases verifies that the leases of a provider that is no Acquirer
+// end when it has another revision, and when the cluster is forgotten.
+func TestPlainProviderEndsLeases(t *testing.T) {
+	p := newFakeProvider()
+	m := NewManager[string](p)
+	p.set(key, "a", nil)
+	first, _ := m.Get(t.Context(), object, ref("a"))
+	p.set(key, "b", nil)
+	_, _ = m.Refresh(t.Context(), object, ref("b"))
 	if !errors.Is(context.Cause(first.Context), ErrReplaced) {
 		t.Errorf("want %v, got %v", ErrReplaced, context.Cause(first.Context))
 	}
-	second, err := m.Get(t.Context(), boat, ref("b"))
+	second, err := m.Get(t.Context(), object, ref("b"))
 	if err != nil || second.Context.Err() != nil {
 		t.Fatalf("want a lease, got %v, %v", err, second.Context.Err())
 	}
@@ -145,71 +171,72 @@ func TestC7LeasesOfAPlainProvider(t *testing.T) {
 	if second.Context.Err() == nil {
 		t.Error("want the lease ended")
 	}
-	d.set(key, "c", nil)
-	third, _ := m.Get(t.Context(), boat, ref("c"))
-	d.set(key, "", nil)
-	_, _ = m.Get(t.Context(), boat, ref("c"))
+	p.set(key, "c", nil)
+	third, _ := m.Get(t.Context(), object, ref("c"))
+	p.set(key, "", nil)
+	_, _ = m.Get(t.Context(), object, ref("c"))
 	if third.Context.Err() == nil {
 		t.Error("want the lease ended, since the provider does not know the cluster any more")
 	}
 }
 
-// TestC5OldAnswers: an answer that was overtaken by a newer one does not bring the old
-// revision back. The provider may call back, too: no lock is held.
-func TestC5OldAnswers(t *testing.T) {
-	d := newDesk()
-	m := NewManager[string](d)
-	d.set(key, "a", nil)
+// TestStaleRevisionOfProvider verifies that a stale result of a provider does not replace
+// a newer one. The provider may call the manager: no lock is held.
+func TestStaleRevisionOfProvider(t *testing.T) {
+	p := newFakeProvider()
+	m := NewManager[string](p)
+	p.set(key, "a", nil)
 	var newer Lease[string]
-	d.during = func() {
-		d.mu.Lock()
-		d.during = nil
-		d.mu.Unlock()
-		d.set(key, "b", nil)
-		newer, _ = m.Get(t.Context(), User{Kind: "Crew", Key: boat.Key}, ref("b"))
+	p.onGet = func() {
+		p.mu.Lock()
+		p.onGet = nil
+		p.mu.Unlock()
+		p.set(key, "b", nil)
+		newer, _ = m.Get(t.Context(), User{Kind: "Job", Key: object.Key}, ref("b"))
 	}
-	if _, err := m.Get(t.Context(), boat, ref("a")); !errors.Is(err, ErrStale) {
+	if _, err := m.Get(t.Context(), object, ref("a")); !errors.Is(err, ErrStale) {
 		t.Errorf("want %v, got %v", ErrStale, err)
 	}
 	if newer.Revision != "b" || newer.Context.Err() != nil {
-		t.Errorf("the old answer has ended the new lease: %+v", newer)
+		t.Errorf("the stale revision has ended the new lease: %+v", newer)
 	}
 }
 
-// TestC5OldNews: that a cluster is gone may be overtaken, too: whoever was given it
-// meanwhile keeps it.
-func TestC5OldNews(t *testing.T) {
-	d := newDesk()
-	m := NewManager[string](d)
+// TestStaleNotFoundOfProvider verifies that a stale ErrNotFound of a provider does not
+// end a newer lease.
+func TestStaleNotFoundOfProvider(t *testing.T) {
+	p := newFakeProvider()
+	m := NewManager[string](p)
 	var newer Lease[string]
-	d.during = func() {
-		d.mu.Lock()
-		d.during = nil
-		d.mu.Unlock()
-		d.set(key, "b", nil)
-		newer, _ = m.Get(t.Context(), User{Kind: "Crew", Key: boat.Key}, ref("b"))
+	p.onGet = func() {
+		p.mu.Lock()
+		p.onGet = nil
+		p.mu.Unlock()
+		p.set(key, "b", nil)
+		newer, _ = m.Get(t.Context(), User{Kind: "Job", Key: object.Key}, ref("b"))
 	}
-	if _, err := m.Get(t.Context(), boat, ref("a")); !errors.Is(err, ErrNotFound) {
+	if _, err := m.Get(t.Context(), object, ref("a")); !errors.Is(err, ErrNotFound) {
 		t.Errorf("want %v, got %v", ErrNotFound, err)
 	}
 	if newer.Revision != "b" || newer.Context.Err() != nil {
-		t.Errorf("old news have ended the new lease: %+v", newer)
+		t.Errorf("the stale error has ended the new lease: %+v", newer)
 	}
 }
 
-// TestComesBack: a connection that ended is another one when it comes back, though it has
-// the revision of before. Who has built on it is told once, and not before it is back.
-func TestComesBack(t *testing.T) {
-	c := (&yard{}).cache(t, CacheOptions[string]{})
+// TestManagerReconnectWithSameRevision verifies that a connection that ended and was made
+// again is another one, although it has the same revision. Refresh returns that once, and
+// not before the connection exists again.
+func TestManagerReconnectWithSameRevision(t *testing.T) {
+	c := (&connector{}).cache(t, CacheOptions[string]{})
 	m := NewManager(c)
 	refresh := func(what string, want Change, why error) {
 		t.Helper()
-		if got, err := m.Refresh(t.Context(), boat, ref("a")); got != want || !errors.Is(err, why) {
+		if got, err := m.Refresh(t.Context(), object, ref("a")); got != want || !errors.Is(err, why) {
 			t.Errorf("%s: want %s, %v, got %s, %v", what, want, why, got, err)
 		}
 	}
 	c.Set(key, Input{Revision: "a"})
-	first, err := m.Get(t.Context(), boat, ref("a"))
+	first, err := m.Get(t.Context(), object, ref("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,12 +248,12 @@ func TestComesBack(t *testing.T) {
 	c.Set(key, Input{Revision: "b"})
 	refresh("there is another one, and the caller does not see that yet", Unchanged, ErrStale)
 	c.Set(key, Input{Revision: "a"})
-	if _, err := m.Get(t.Context(), boat, ref("a")); !errors.Is(err, ErrStale) || first.Context.Err() == nil {
+	if _, err := m.Get(t.Context(), object, ref("a")); !errors.Is(err, ErrStale) || first.Context.Err() == nil {
 		t.Errorf("want %v until it was refreshed, got %v", ErrStale, err)
 	}
 	refresh("it is back", Replaced, nil)
-	refresh("it is back, and that was told", Unchanged, nil)
-	second, err := m.Get(t.Context(), boat, ref("a"))
+	refresh("it is back, and Refresh has returned that", Unchanged, nil)
+	second, err := m.Get(t.Context(), object, ref("a"))
 	if err != nil || second.Context.Err() != nil {
 		t.Fatalf("want a lease, got %v", err)
 	}
@@ -234,17 +261,17 @@ func TestComesBack(t *testing.T) {
 	refresh("nothing has happened since", Unchanged, nil)
 }
 
-// TestC8Source: those who asked are woken, of the source's kind, for as long as it runs.
-func TestC8Source(t *testing.T) {
-	y := &yard{}
-	c := y.cache(t, CacheOptions[string]{})
+// TestSource verifies that users of the source's kind are enqueued as long as it runs.
+func TestSource(t *testing.T) {
+	f := &connector{}
+	c := f.cache(t, CacheOptions[string]{})
 	m := NewManager(c)
-	_, _ = m.Get(t.Context(), boat, ref("a")) // not connected yet
-	_, _ = m.Get(t.Context(), User{Kind: "Crew", Key: Key{Name: "ishmael"}}, ref("a"))
+	_, _ = m.Get(t.Context(), object, ref("a")) // not connected yet
+	_, _ = m.Get(t.Context(), User{Kind: "Job", Key: Key{Name: "batch"}}, ref("a"))
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer q.ShutDown()
 	ctx, stop := context.WithCancel(t.Context())
-	if err := m.Source("Boat").Start(ctx, q); err != nil {
+	if err := m.Source("App").Start(ctx, q); err != nil {
 		t.Fatal(err)
 	}
 	next := func() types.NamespacedName {
@@ -254,12 +281,12 @@ func TestC8Source(t *testing.T) {
 		return r.NamespacedName
 	}
 	c.Set(key, Input{Revision: "a"})
-	if got := next(); got != boat.Key || q.Len() != 0 {
-		t.Errorf("want %s, got %s and %d more", boat.Key, got, q.Len())
+	if got := next(); got != object.Key || q.Len() != 0 {
+		t.Errorf("want %s, got %s and %d more", object.Key, got, q.Len())
 	}
 	m.Changed(key)
-	if got := next(); got != boat.Key {
-		t.Errorf("want %s, got %s", boat.Key, got)
+	if got := next(); got != object.Key {
+		t.Errorf("want %s, got %s", object.Key, got)
 	}
 	stop()
 	for listening := true; listening; {
@@ -271,6 +298,6 @@ func TestC8Source(t *testing.T) {
 	}
 	c.Drop(key)
 	if q.Len() != 0 {
-		t.Error("woken by a source that has ended")
+		t.Error("enqueued by a source that has ended")
 	}
 }

@@ -10,66 +10,68 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Requests is what controller-runtime counts for all clients of a program. It keeps numbers
-// for every server there ever was; where clusters come and go that has no end. The
+// requestMetrics tracks the series of the request counter that controller-runtime has for all
+// clients of a process. Without it, the number of series grows with each new cluster. The
 // histograms by server that a program may opt into still grow.
-var requests = tally{hosts: map[string]*visited{}} //nolint:gochecknoglobals // there is one such counter in a program
+var requestMetrics = hostMetrics{hosts: map[string]*hostUse{}}
 
-// A tally knows whose numbers can go.
-type tally struct {
+// A hostMetrics tracks the servers whose series can be deleted from the metrics.
+type hostMetrics struct {
 	mu    sync.Mutex
-	hosts map[string]*visited
+	hosts map[string]*hostUse
 }
 
-// A visited server has Clusters that are open.
-type visited struct {
-	open   int
-	others bool // it had numbers before the first of these: they are somebody else's too
+// A hostUse is a server with open Clusters.
+type hostUse struct {
+	clusters int
+	shared   bool // it had series before the first of them, so another client uses it, too
 }
 
-// enter counts a Cluster of a server until leave is called for the first time. With the
-// last one go the server's numbers, unless others have a part in them.
-func (t *tally) enter(config *rest.Config) (leave func()) {
-	at, _, err := rest.DefaultServerUrlFor(config)
+// acquire adds a Cluster of a server, until release is called for the first time. When
+// the last one is released, the series of the server are deleted, unless other clients
+// use it.
+func (t *hostMetrics) acquire(config *rest.Config) (release func()) {
+	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return func() {}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	v := t.hosts[at.Host]
-	if v == nil {
-		v = &visited{others: counted(at.Host)}
-		t.hosts[at.Host] = v
+	u := t.hosts[server.Host]
+	if u == nil {
+		u = &hostUse{shared: hasMetrics(server.Host)}
+		t.hosts[server.Host] = u
 	}
-	v.open++
+	u.clusters++
 
-	return sync.OnceFunc(func() { t.leave(at.Host, v) })
+	return sync.OnceFunc(func() { t.release(server.Host, u) })
 }
 
-func (t *tally) leave(host string, v *visited) {
+// release removes a Cluster of a server.
+func (t *hostMetrics) release(host string, u *hostUse) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if v.open--; v.open > 0 {
+	if u.clusters--; u.clusters > 0 {
 		return
 	}
 	delete(t.hosts, host)
-	if counter := counter(); counter != nil && !v.others {
+	if counter := requestCounter(); counter != nil && !u.shared {
 		counter.DeletePartialMatch(prometheus.Labels{"host": host})
 	}
 }
 
-// counter returns the one of controller-runtime, which can only be had from whoever says
-// that there is one already, or nil.
-func counter() *prometheus.CounterVec {
-	twin := prometheus.NewCounterVec(prometheus.CounterOpts{
+// requestCounter returns the counter of controller-runtime, or nil. controller-runtime
+// does not export it; the registry returns it in the error of a second registration.
+func requestCounter() *prometheus.CounterVec {
+	duplicate := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "rest_client_requests_total",
 		Help: "Number of HTTP requests, partitioned by status code, method, and host.",
 	}, []string{"code", "method", "host"})
-	err := ctrlmetrics.Registry.Register(twin)
+	err := ctrlmetrics.Registry.Register(duplicate)
 	var registered prometheus.AlreadyRegisteredError
 	switch {
 	case err == nil:
-		ctrlmetrics.Registry.Unregister(twin)
+		ctrlmetrics.Registry.Unregister(duplicate)
 	case errors.As(err, &registered):
 		if counter, ok := registered.ExistingCollector.(*prometheus.CounterVec); ok {
 			return counter
@@ -79,17 +81,17 @@ func counter() *prometheus.CounterVec {
 	return nil
 }
 
-// counted reports whether there are numbers of a server.
-func counted(host string) bool {
-	counter := counter()
+// hasMetrics reports whether the counter has series of a server.
+func hasMetrics(host string) bool {
+	counter := requestCounter()
 	if counter == nil {
 		return false
 	}
-	alone := prometheus.NewRegistry()
-	if err := alone.Register(counter); err != nil {
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(counter); err != nil {
 		return true
 	}
-	families, err := alone.Gather()
+	families, err := registry.Gather()
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			for _, l := range m.GetLabel() {
@@ -100,5 +102,5 @@ func counted(host string) bool {
 		}
 	}
 
-	return err != nil // whoever does not know leaves it alone
+	return err != nil // unknown: the series are kept
 }

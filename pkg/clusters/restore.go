@@ -17,106 +17,108 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
-	"github.com/moorage-dev/moorage/internal/restores"
+	"github.com/moorage-dev/moorage/internal/freshness"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A Restore says how it was noticed that an API server was restored to an earlier state, or
-// that another one answers in its place: the version of a resource went back. It is the
+// A Restore describes the restore of an API server to an earlier state, or its
+// replacement by another one: the version of a resource is lower than before. It is the
 // cause of the end of leases, and an ErrReplaced.
 type Restore struct {
-	// Resource is what was watched.
+	// Resource is the watched resource.
 	Resource schema.GroupResource
 
-	// Known is the version that the watch went on from.
+	// Known is the version from which the watch resumed.
 	Known string
 
-	// Answered is the version that the API server has now, which is lower.
+	// Answered is the current version of the API server, which is lower.
 	Answered string
 }
 
-// Error returns what was noticed.
+// Error returns the description.
 func (r Restore) Error() string {
-	return fmt.Sprintf("the API server was restored to an earlier state, or another one answers in its place: %s had version %s and are answered with %s",
+	return fmt.Sprintf("the API server was restored to an earlier state, or replaced by another one: "+
+		"the version of %s was %s and is %s now",
 		r.Resource, r.Known, r.Answered)
 }
 
 // Unwrap returns ErrReplaced.
 func (r Restore) Unwrap() error { return ErrReplaced }
 
-// Of names the resource as a controller.RestoreDetector is told of it. Its kind is not known.
+// Of returns the resource for a controller.RestoreDetector. Its kind is not known.
 func (r Restore) Of() schema.GroupKind {
 	return schema.GroupKind{Group: r.Resource.Group, Kind: r.Resource.Resource}
 }
 
-// OnRestored lets told be called when the API server of a configuration was restored to an
-// earlier state while caches live that are made of the configuration after this. A cache would
-// wait for versions of a history that is gone, without a word, until the versions of the API
-// server have grown beyond them. A Cache does this for its connections, and replaces them.
+// OnRestored calls notify when the API server of a configuration was restored to an earlier
+// state while informers run whose clients are made of the configuration after this call. Such
+// an informer would receive no events, without an error, until the versions of the API server
+// exceed those of the lost state. A Cache calls OnRestored for its connections, and replaces
+// them.
 //
-// An API server that is restored ends the watches. Whenever a watch goes on from a version,
-// but for the first one of each path, the version of the resource is asked for first, by a
-// list of one object, its metadata alone. This costs one request per watch that begins anew,
-// and none in between. What is not answered, as without the permission to list, says nothing.
-// If the version is lower than that of the watch, told is called, and the watch is answered
-// as one from a version that is too old: informers list everything anew then.
+// A restore ends the watches. Before a watch resumes from a version, the transport lists one
+// object of the resource, as metadata only, to read the current version; it does not for the
+// first watch of each path. This costs one request per resumed watch. If the list fails, for
+// instance without the permission to list, nothing is concluded. If the version is lower than
+// that of the watch, notify is called, and the response to the watch is that its version is
+// too old: informers list again then.
 //
-// It may be called by many goroutines at once, for each watch that goes on, and must not wait.
-func OnRestored(config *rest.Config, told func(Restore)) {
+// The function may be called concurrently, for each resumed watch, and must not block.
+func OnRestored(config *rest.Config, notify func(Restore)) {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return &watching{next: next, told: told, begun: map[string]struct{}{}}
+		return &watchTransport{next: next, notify: notify, watched: map[string]struct{}{}}
 	})
 }
 
 const (
 	versionTimeout = 10 * time.Second
-	maxVersion     = 1 << 20 // bytes of an answer
+	maxListSize    = 1 << 20 // bytes of a response
 )
 
-// A watching transport asks for the version before a watch goes on.
-type watching struct {
-	next http.RoundTripper
-	told func(Restore)
+// A watchTransport reads the version of a resource before a watch resumes.
+type watchTransport struct {
+	next   http.RoundTripper
+	notify func(Restore)
 
-	mu    sync.Mutex
-	begun map[string]struct{} // the paths that were watched
+	mu      sync.Mutex
+	watched map[string]struct{} // paths of former watches
 }
 
-var _ utilnet.RoundTripperWrapper = &watching{}
+var _ utilnet.RoundTripperWrapper = &watchTransport{}
 
 // RoundTrip sends a request.
-func (w *watching) RoundTrip(r *http.Request) (*http.Response, error) {
-	known, watches := watchedFrom(r)
-	if !watches || !w.again(r.URL.Path) || known == "" {
+func (w *watchTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	known, watches := watchVersion(r)
+	if !watches || !w.resumes(r.URL.Path) || known == "" {
 		return w.next.RoundTrip(r)
 	}
-	answered, err := w.version(r)
-	if err != nil || !restores.WentBack(known, answered) {
+	answered, err := w.readVersion(r)
+	if err != nil || !freshness.IsOlder(answered, known) {
 		return w.next.RoundTrip(r)
 	}
-	w.told(Restore{Resource: resourceOf(r.URL.Path), Known: known, Answered: answered})
+	w.notify(Restore{Resource: resourceOf(r.URL.Path), Known: known, Answered: answered})
 
-	return expired(r)
+	return expiredResponse(r)
 }
 
-// WrappedRoundTripper returns the transport below, which closes connections.
-func (w *watching) WrappedRoundTripper() http.RoundTripper { return w.next }
+// WrappedRoundTripper returns the next transport, so that idle connections can be closed.
+func (w *watchTransport) WrappedRoundTripper() http.RoundTripper { return w.next }
 
-// again reports whether a path was watched before. The first watch begins with what there is,
-// or goes on from a version that was listed a moment ago.
-func (w *watching) again(path string) bool {
+// resumes reports whether a path was watched before. The first watch starts from the
+// current state, or from a version that was just listed.
+func (w *watchTransport) resumes(path string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, again := w.begun[path]
-	w.begun[path] = struct{}{}
+	_, watched := w.watched[path]
+	w.watched[path] = struct{}{}
 
-	return again
+	return watched
 }
 
-// watchedFrom returns whether a request is a watch, and the version that it goes on from, or
-// nothing if it begins with what there is.
-func watchedFrom(r *http.Request) (version string, watches bool) {
-	if r.Method != http.MethodGet || !strings.Contains(r.URL.RawQuery, "watch=") { // most requests end here
+// watchVersion returns whether a request is a watch, and the version that it resumes
+// from, or "" if it starts from the current state.
+func watchVersion(r *http.Request) (version string, watches bool) {
+	if r.Method != http.MethodGet || !strings.Contains(r.URL.RawQuery, "watch=") { // most requests
 		return "", false
 	}
 	query := r.URL.Query()
@@ -130,25 +132,28 @@ func watchedFrom(r *http.Request) (version string, watches bool) {
 	return version, true
 }
 
-// version asks for the version of what is to be watched.
-func (w *watching) version(watch *http.Request) (string, error) {
+// readVersion lists one object of a watched resource, and returns the version of the
+// list.
+func (w *watchTransport) readVersion(watch *http.Request) (string, error) {
 	ctx, cancel := context.WithTimeout(watch.Context(), versionTimeout)
 	defer cancel()
 	list := watch.Clone(ctx)
 	query := watch.URL.Query()
-	for _, name := range []string{"watch", "resourceVersion", "resourceVersionMatch", "sendInitialEvents", "allowWatchBookmarks", "timeoutSeconds"} {
+	for _, name := range []string{
+		"watch", "resourceVersion", "resourceVersionMatch", "sendInitialEvents", "allowWatchBookmarks", "timeoutSeconds",
+	} {
 		query.Del(name)
 	}
 	query.Set("limit", "1")
 	list.URL.RawQuery = query.Encode()
-	list.Header.Del("Accept-Encoding") // the transport's own is decoded by it
+	list.Header.Del("Accept-Encoding") // the transport sets one, and decodes the response
 	list.Header.Set("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json")
 	answer, err := w.next.RoundTrip(list)
 	if err != nil {
 		return "", err
 	}
 	defer answer.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxVersion))
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxListSize))
 	if err != nil {
 		return "", err
 	}
@@ -161,7 +166,7 @@ func (w *watching) version(watch *http.Request) (string, error) {
 	return listed.ResourceVersion, err
 }
 
-// resourceOf returns the resource that the path of a list leads to.
+// resourceOf returns the resource in the path of a list.
 func resourceOf(path string) schema.GroupResource {
 	of := schema.GroupResource{Resource: path[strings.LastIndex(path, "/")+1:]}
 	if _, rest, ok := strings.Cut(path, "/apis/"); ok {
@@ -171,9 +176,8 @@ func resourceOf(path string) schema.GroupResource {
 	return of
 }
 
-// expired returns the answer to a watch from a version that the API server does not have any
-// more.
-func expired(r *http.Request) (*http.Response, error) {
+// expiredResponse returns the response to a watch from a version that is too old.
+func expiredResponse(r *http.Request) (*http.Response, error) {
 	status := kerrors.NewResourceExpired("the API server was restored to an earlier state: list again").Status()
 	status.Kind, status.APIVersion = "Status", "v1"
 	body, err := json.Marshal(status)

@@ -8,21 +8,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Source lets a controller look at its objects when the connection to a cluster was
-// replaced, or can be had, or was lost: those users of this kind that have asked for
-// it. It fires when the provider says so (see Notifier), and when Changed is called.
+// Source returns a source for a controller. It enqueues the users of the given kind when
+// the connection to a cluster was replaced, can be had or was lost: when the provider
+// reports it (see Notifier), and when Changed is called.
 func (m *Manager[C]) Source(kind string) source.Source {
 	return source.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		fire := func(key Key) {
+		enqueue := func(key Key) {
 			for _, u := range m.Users(key) {
 				if u.Kind == kind {
 					q.Add(reconcile.Request{NamespacedName: u.Key})
 				}
 			}
 		}
-		stops := []func(){m.listen(fire)}
+		stops := []func(){m.listen(enqueue)}
 		if m.notifier != nil {
-			stops = append(stops, m.notifier.Listen(fire))
+			stops = append(stops, m.notifier.Listen(enqueue))
 		}
 		context.AfterFunc(ctx, func() {
 			for _, stop := range stops {
@@ -34,20 +34,20 @@ func (m *Manager[C]) Source(kind string) source.Source {
 	})
 }
 
-// Changed wakes the users of a cluster, for providers that do not say by themselves
-// when something has changed.
+// Changed enqueues the users of a cluster, for providers that are no Notifier.
 func (m *Manager[C]) Changed(key Key) {
 	m.mu.Lock()
-	told := make([]func(Key), 0, len(m.listeners))
+	listeners := make([]func(Key), 0, len(m.listeners))
 	for l := range m.listeners {
-		told = append(told, *l)
+		listeners = append(listeners, *l)
 	}
 	m.mu.Unlock()
-	for _, changed := range told {
+	for _, changed := range listeners {
 		changed(key)
 	}
 }
 
+// listen adds a listener for Changed.
 func (m *Manager[C]) listen(changed func(Key)) (stop func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -17,45 +17,49 @@ var (
 	key     = Key{Name: "east"}
 )
 
-// A yard makes connections that are called after their revision and a number.
-type yard struct {
-	mu     sync.Mutex
-	err    error
-	during func(ctx context.Context)
-	built  []string
-	closed []string
+// A connector makes connections named after their revision and a number.
+type connector struct {
+	mu      sync.Mutex
+	err     error
+	onBuild func(ctx context.Context)
+	built   []string
+	closed  []string
 }
 
-func (y *yard) build(ctx context.Context, _ Key, in Input) (string, error) {
-	if y.during != nil {
-		y.during(ctx)
+// build makes a connection.
+func (f *connector) build(ctx context.Context, _ Key, in Input) (string, error) {
+	if f.onBuild != nil {
+		f.onBuild(ctx)
 	}
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	if y.err != nil {
-		return "", y.err
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return "", f.err
 	}
-	name := fmt.Sprintf("%s#%d", in.Revision, len(y.built)+1)
-	y.built = append(y.built, name)
+	name := fmt.Sprintf("%s#%d", in.Revision, len(f.built)+1)
+	f.built = append(f.built, name)
 
 	return name, nil
 }
 
-func (y *yard) close(c string) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	y.closed = append(y.closed, c)
+// close records that a connection is closed.
+func (f *connector) close(c string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = append(f.closed, c)
 }
 
-func (y *yard) cache(t *testing.T, o CacheOptions[string]) *Cache[string] {
+// cache returns a cache of connections.
+func (f *connector) cache(t *testing.T, o CacheOptions[string]) *Cache[string] {
 	t.Helper()
-	o.Close = y.close
-	c := NewCache(y.build, o)
+	o.Close = f.close
+	c := NewCache(f.build, o)
 	t.Cleanup(c.Close)
 
 	return c
 }
 
+// acquire returns a lease on the connection to a cluster.
 func acquire(t *testing.T, c Acquirer[string], k Key) Lease[string] {
 	t.Helper()
 	l, err := c.Acquire(t.Context(), k)
@@ -66,30 +70,35 @@ func acquire(t *testing.T, c Acquirer[string], k Key) Lease[string] {
 	return l
 }
 
-// A desk is a plain provider: it says what it was told to.
-type desk struct {
-	mu   sync.Mutex
-	rev  map[Key]Revision
-	err  map[Key]error
-	asks int
+// A fakeProvider is a provider that is neither an Acquirer nor a Notifier.
+type fakeProvider struct {
+	mu    sync.Mutex
+	rev   map[Key]Revision
+	err   map[Key]error
+	calls int
 	// during, if set, is called inside Get, after the answer was found.
-	during func()
+	onGet func()
 }
 
-func newDesk() *desk { return &desk{rev: map[Key]Revision{}, err: map[Key]error{}} }
-
-func (d *desk) set(k Key, r Revision, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.rev[k], d.err[k] = r, err
+// newFakeProvider returns a provider without clusters.
+func newFakeProvider() *fakeProvider {
+	return &fakeProvider{rev: map[Key]Revision{}, err: map[Key]error{}}
 }
 
-func (d *desk) Get(_ context.Context, k Key) (string, Revision, error) {
-	d.mu.Lock()
-	d.asks++
-	r, err := d.rev[k], d.err[k]
-	during := d.during
-	d.mu.Unlock()
+// set sets the revision and the error of a cluster.
+func (p *fakeProvider) set(k Key, r Revision, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rev[k], p.err[k] = r, err
+}
+
+// Get returns the revision and the error that were set.
+func (p *fakeProvider) Get(_ context.Context, k Key) (string, Revision, error) {
+	p.mu.Lock()
+	p.calls++
+	r, err := p.rev[k], p.err[k]
+	during := p.onGet
+	p.mu.Unlock()
 	if during != nil {
 		during()
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/moorage-dev/moorage/internal/freshness"
 	"github.com/moorage-dev/moorage/internal/restores"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/logging"
@@ -27,7 +28,7 @@ var ErrRestored = errors.New("the API server was restored to an earlier state")
 // known one must have been known when the request was sent: of two concurrent requests, the
 // later one may be answered first. An object that was deleted and recreated has a higher
 // version than before. WentBack returns false for versions that cannot be compared.
-func WentBack(known, answered string) bool { return restores.WentBack(known, answered) }
+func WentBack(known, answered string) bool { return freshness.IsOlder(answered, known) }
 
 // RestoreDetector detects that an API server was restored to an earlier state while this
 // process runs. Watches then wait for versions of a lost history, and caches are stale until

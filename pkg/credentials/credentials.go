@@ -1,17 +1,16 @@
-// Package credentials finds the credentials of an external system where a
-// configuration says they are: in a Secret, in an environment variable or in a
-// file.
+// Package credentials extracts the credentials of an external system from the source that
+// a configuration selects: a Secret, an environment variable or a file.
 //
-// A configuration is written by a user, who also chooses where its credentials
-// are sent. What is in the provider's environment and files is not his. Both are
-// therefore off, as is the provider's own identity, until the operator of the
-// provider allows single variables and folders: begin with New, and pass on what
-// he allows. A Secret is read from the namespace of the configuration only, unless
-// that is cluster-scoped.
+// A configuration is written by a user, who also chooses where its credentials are sent.
+// The user has no right to the environment and the files of the provider. Therefore both
+// sources, and the provider's own identity, are not allowed until the operator of the
+// provider allows single variables and folders. Start with New, with options for what the
+// operator allows. A Secret is read from the namespace of the configuration only, unless
+// the configuration is cluster-scoped.
 //
-// What was found is known as a secret in the pass that asked for it, and is masked
-// in whatever that pass tells. If the Resolver of a connection.Cache asked, so it is in
-// every pass that is given the connection.
+// Extracted credentials are redacted in events, logs and the status of the pass that
+// extracts them. If the Resolver of a connection.Cache extracts them, they are redacted in
+// every pass that uses the connection.
 package credentials
 
 import (
@@ -33,14 +32,13 @@ import (
 // more.
 const MaxSize = 1 << 20
 
-// IsNotAllowed reports whether credentials were asked for that the configuration
-// may not use: their source, variable or folder is not allowed by the operator, or
-// their Secret is in another namespace. To try again helps only after one of
-// these was changed.
+// IsNotAllowed reports whether the configuration may not use the credentials: the
+// operator does not allow their source, variable or folder, or their Secret is in another
+// namespace. A retry helps only after one of these was changed.
 func IsNotAllowed(err error) bool { return errors.Is(err, errNotAllowed) }
 
-// IsMissing reports whether there are no credentials where they should be: no
-// selector, Secret, key, variable or file, or an empty one.
+// IsMissing reports whether there are no credentials in the selected place: no selector,
+// Secret, key, variable or file, or an empty one.
 func IsMissing(err error) bool { return errors.Is(err, errMissing) }
 
 var (
@@ -48,12 +46,12 @@ var (
 	errMissing    = errors.New("missing")
 )
 
-// An Extractor finds credentials. It may be used concurrently.
+// An Extractor extracts credentials. It may be used concurrently.
 type Extractor struct {
-	secrets  client.Reader
-	vars     []string
-	folders  []string
-	identity bool
+	secrets          client.Reader
+	variables        []string
+	folders          []string
+	injectedIdentity bool
 }
 
 // An Option allows a source of credentials.
@@ -61,26 +59,25 @@ type Option func(*Extractor)
 
 // AllowEnvironment allows these environment variables. The default is none.
 func AllowEnvironment(names ...string) Option {
-	return func(e *Extractor) { e.vars = append(e.vars, names...) }
+	return func(e *Extractor) { e.variables = append(e.variables, names...) }
 }
 
-// AllowFilesystem allows the files below these folders, which must be absolute.
-// The default is none. A symbolic link within a folder is followed as long as it
-// stays there and is relative, as those of a mounted Secret are.
+// AllowFilesystem allows the files below these folders, which must be absolute. The
+// default is none. A symbolic link in a folder is followed if it is relative and its
+// target is in the folder, such as the links of a mounted Secret.
 func AllowFilesystem(folders ...string) Option {
 	return func(e *Extractor) { e.folders = append(e.folders, folders...) }
 }
 
-// AllowInjectedIdentity allows the identity of the provider itself. The default is
-// not to.
+// AllowInjectedIdentity allows the identity of the provider itself. By default it is not
+// allowed.
 func AllowInjectedIdentity() Option {
-	return func(e *Extractor) { e.identity = true }
+	return func(e *Extractor) { e.injectedIdentity = true }
 }
 
-// New returns an extractor that reads Secrets with the reader. That should be a
-// live one, such as GetAPIReader of a manager: a cached one would watch, and keep
-// in memory, every Secret of the cluster. Without a reader, Secrets are not
-// allowed.
+// New returns an Extractor that reads Secrets with the reader. The reader should not be
+// cached, such as GetAPIReader of a manager: a cache watches, and holds in memory, every
+// Secret of the cluster. Without a reader, Secrets are not allowed.
 func New(secrets client.Reader, opts ...Option) *Extractor {
 	e := &Extractor{secrets: secrets}
 	for _, opt := range opts {
@@ -91,14 +88,16 @@ func New(secrets client.Reader, opts ...Option) *Extractor {
 }
 
 // Extract returns the credentials of a configuration in the namespace, which is
-// empty if it is cluster-scoped. A Secret has to be in that namespace, which its
-// selector may leave out; for a cluster-scoped configuration it has to name one.
+// empty if the configuration is cluster-scoped. A Secret must be in that namespace, which
+// its selector may omit; for a cluster-scoped configuration the selector must have one.
 // The sources None and InjectedIdentity yield nil.
 //
-// Branch on IsNotAllowed and IsMissing; other errors are those of the API server
-// or the file system, and of a source that nobody knows. An error names the source
-// and where it looked, never a value.
-func (e *Extractor) Extract(ctx context.Context, namespace string, source commonv1.CredentialsSource, s commonv1.CommonCredentialSelectors) ([]byte, error) {
+// Branch on IsNotAllowed and IsMissing. Other errors are those of the API server or the
+// file system, and that of an unknown source. An error contains the source and the place,
+// never a value.
+func (e *Extractor) Extract(
+	ctx context.Context, namespace string, source commonv1.CredentialsSource, s commonv1.CommonCredentialSelectors,
+) ([]byte, error) {
 	b, err := e.extract(ctx, namespace, source, s)
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot extract credentials from source %.64q", string(source))
@@ -111,7 +110,9 @@ func (e *Extractor) Extract(ctx context.Context, namespace string, source common
 
 // ExtractLocal is Extract with the selectors of a namespaced configuration. The
 // namespace is required.
-func (e *Extractor) ExtractLocal(ctx context.Context, namespace string, source commonv1.CredentialsSource, s commonv1.LocalCredentialSelectors) ([]byte, error) {
+func (e *Extractor) ExtractLocal(
+	ctx context.Context, namespace string, source commonv1.CredentialsSource, s commonv1.LocalCredentialSelectors,
+) ([]byte, error) {
 	common := commonv1.CommonCredentialSelectors{Fs: s.Fs, Env: s.Env}
 	if ref := s.SecretRef; ref != nil {
 		common.SecretRef = &commonv1.SecretKeySelector{Reference: commonv1.Reference{Name: ref.Name}, Key: ref.Key}
@@ -120,13 +121,16 @@ func (e *Extractor) ExtractLocal(ctx context.Context, namespace string, source c
 	return e.Extract(ctx, namespace, source, common)
 }
 
-func (e *Extractor) extract(ctx context.Context, namespace string, source commonv1.CredentialsSource, s commonv1.CommonCredentialSelectors) ([]byte, error) {
+// extract implements Extract.
+func (e *Extractor) extract(
+	ctx context.Context, namespace string, source commonv1.CredentialsSource, s commonv1.CommonCredentialSelectors,
+) ([]byte, error) {
 	switch source {
 	case commonv1.CredentialsSourceNone:
 		return nil, nil
 	case commonv1.CredentialsSourceInjectedIdentity:
-		if !e.identity {
-			return nil, notAllowed("the provider does not lend its own identity")
+		if !e.injectedIdentity {
+			return nil, notAllowed("the provider does not allow its own identity")
 		}
 
 		return nil, nil
@@ -141,6 +145,7 @@ func (e *Extractor) extract(ctx context.Context, namespace string, source common
 	}
 }
 
+// fromSecret returns a key of a Secret.
 func (e *Extractor) fromSecret(ctx context.Context, namespace string, ref *commonv1.SecretKeySelector) ([]byte, error) {
 	switch {
 	case ref == nil || ref.Name == "" || ref.Key == "":
@@ -160,28 +165,29 @@ func (e *Extractor) fromSecret(ctx context.Context, namespace string, ref *commo
 	secret, key := &corev1.Secret{}, types.NamespacedName{Namespace: namespace, Name: ref.Name}
 	if err := e.secrets.Get(ctx, key, secret); err != nil {
 		if gone.Answered(err, key.Name) {
-			err = &kind{error: err, is: errMissing}
+			err = &sentinelError{error: err, sentinel: errMissing}
 		}
 
 		return nil, errors.Wrapf(err, "cannot get Secret %s", key)
 	}
 
-	return found(secret.Data[ref.Key], "key %q of Secret %s", ref.Key, key)
+	return nonEmpty(secret.Data[ref.Key], "key %q of Secret %s", ref.Key, key)
 }
 
+// fromEnvironment returns an environment variable.
 func (e *Extractor) fromEnvironment(env *commonv1.EnvSelector) ([]byte, error) {
 	switch {
 	case env == nil || env.Name == "":
 		return nil, missing("env needs a name")
-	case !slices.Contains(e.vars, env.Name):
-		return nil, notAllowed("the provider does not lend its environment variable %q", env.Name)
+	case !slices.Contains(e.variables, env.Name):
+		return nil, notAllowed("the provider does not allow its environment variable %q", env.Name)
 	}
 
-	return found([]byte(os.Getenv(env.Name)), "environment variable %q", env.Name)
+	return nonEmpty([]byte(os.Getenv(env.Name)), "environment variable %q", env.Name)
 }
 
-// found returns what was found at a place, if it is anything.
-func found(b []byte, format string, args ...any) ([]byte, error) {
+// nonEmpty returns the value of a place, or an error if it is empty.
+func nonEmpty(b []byte, format string, args ...any) ([]byte, error) {
 	if len(b) == 0 {
 		return nil, missing(format+" is missing or empty", args...)
 	}
@@ -189,22 +195,24 @@ func found(b []byte, format string, args ...any) ([]byte, error) {
 	return b, nil
 }
 
-// A kind is an error of one of the two kinds that may be branched on.
-type kind struct {
+// A sentinelError is an error that matches errNotAllowed or errMissing.
+type sentinelError struct {
 	error
-	is error
+	sentinel error
 }
 
-// Is reports whether target is the kind.
-func (k *kind) Is(target error) bool { return target == k.is }
+// Is reports whether target is the sentinel.
+func (k *sentinelError) Is(target error) bool { return target == k.sentinel }
 
-// Unwrap returns the error without its kind.
-func (k *kind) Unwrap() error { return k.error }
+// Unwrap returns the error without the sentinel.
+func (k *sentinelError) Unwrap() error { return k.error }
 
+// notAllowed returns an error that matches errNotAllowed.
 func notAllowed(format string, args ...any) error {
-	return &kind{error: errors.Errorf(format, args...), is: errNotAllowed}
+	return &sentinelError{error: errors.Errorf(format, args...), sentinel: errNotAllowed}
 }
 
+// missing returns an error that matches errMissing.
 func missing(format string, args ...any) error {
-	return &kind{error: errors.Errorf(format, args...), is: errMissing}
+	return &sentinelError{error: errors.Errorf(format, args...), sentinel: errMissing}
 }

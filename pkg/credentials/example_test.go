@@ -12,29 +12,31 @@ import (
 	"github.com/moorage-dev/moorage/pkg/credentials"
 )
 
-// A namespaced configuration may use the Secrets of its namespace, and nothing of
-// the provider's.
+// A namespaced configuration may use the Secrets of its namespace, and nothing of the
+// provider.
 func Example() {
 	secrets := fake.NewClientBuilder().WithObjects(&corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "quay", Name: "harbour"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "harbour"},
 		Data:       map[string][]byte{"token": []byte("swordfish")},
 	}).Build()
 
 	extractor := credentials.New(secrets) // In a provider: GetAPIReader of its manager.
 	selectors := commonv1.LocalCredentialSelectors{
-		Env:       &commonv1.EnvSelector{Name: "HOME"},
-		SecretRef: &commonv1.LocalSecretKeySelector{LocalSecretReference: commonv1.LocalSecretReference{Name: "harbour"}, Key: "token"},
+		Env: &commonv1.EnvSelector{Name: "HOME"},
+		SecretRef: &commonv1.LocalSecretKeySelector{
+			LocalSecretReference: commonv1.LocalSecretReference{Name: "harbour"}, Key: "token",
+		},
 	}
 
-	token, err := extractor.ExtractLocal(context.Background(), "quay", commonv1.CredentialsSourceSecret, selectors)
+	token, err := extractor.ExtractLocal(context.Background(), "team", commonv1.CredentialsSourceSecret, selectors)
 	fmt.Println(len(token), err)
 
-	_, err = extractor.ExtractLocal(context.Background(), "quay", commonv1.CredentialsSourceEnvironment, selectors)
+	_, err = extractor.ExtractLocal(context.Background(), "team", commonv1.CredentialsSourceEnvironment, selectors)
 	fmt.Println(err)
 	fmt.Println(credentials.IsNotAllowed(err))
 
 	// Output:
 	// 9 <nil>
-	// cannot extract credentials from source "Environment": the provider does not lend its environment variable "HOME"
+	// cannot extract credentials from source "Environment": the provider does not allow its environment variable "HOME"
 	// true
 }

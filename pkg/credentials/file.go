@@ -11,30 +11,31 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
+// fromFile returns the content of a file.
 func (e *Extractor) fromFile(sel *commonv1.FsSelector) ([]byte, error) {
 	if sel == nil || sel.Path == "" {
 		return nil, missing("fs needs a path")
 	}
 
-	folder, name, ok := e.below(sel.Path)
+	folder, name, ok := e.allowedFolder(sel.Path)
 	if !ok {
-		return nil, notAllowed("the provider does not lend its file %q", sel.Path)
+		return nil, notAllowed("the provider does not allow its file %q", sel.Path)
 	}
 
-	b, err := read(folder, name)
+	b, err := readFile(folder, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = &kind{error: err, is: errMissing}
+		err = &sentinelError{error: err, sentinel: errMissing}
 	}
 
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot read file %q", sel.Path)
 	}
 
-	return found(b, "file %q", sel.Path)
+	return nonEmpty(b, "file %q", sel.Path)
 }
 
-// below returns the allowed folder in which the path is, and the rest of it.
-func (e *Extractor) below(path string) (folder, name string, ok bool) {
+// allowedFolder returns the allowed folder that contains the path, and the relative path.
+func (e *Extractor) allowedFolder(path string) (folder, name string, ok bool) {
 	for _, folder := range e.folders {
 		if !filepath.IsAbs(folder) || !filepath.IsAbs(path) {
 			continue
@@ -49,9 +50,9 @@ func (e *Extractor) below(path string) (folder, name string, ok bool) {
 	return "", "", false
 }
 
-// read opens the file through its folder, which nothing leaves: not a link, and
-// not one that is put there while the path is followed.
-func read(folder, name string) ([]byte, error) {
+// readFile opens the file through its folder, so that neither a link nor a concurrent
+// replacement can leave the folder.
+func readFile(folder, name string) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, err
@@ -59,10 +60,10 @@ func read(folder, name string) ([]byte, error) {
 
 	defer root.Close()
 
-	// To open a pipe would wait until somebody writes to it.
+	// Without O_NONBLOCK, opening a pipe waits for a writer.
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		// Whatever the system did not refuse, the root did.
+		// An error that is not of the system is one of the root.
 		if errno := syscall.Errno(0); !errors.As(err, &errno) {
 			return nil, notAllowed("a link leads out of its folder")
 		}

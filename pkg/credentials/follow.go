@@ -13,38 +13,38 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// How long it takes until a watch that has ended, or could not begin, is tried again:
-// longer each time, and for long where it is forbidden.
+// The backoff of watches that have ended or could not start. A forbidden watch is retried
+// rarely.
 const (
-	followFirst     = time.Second
-	followLast      = time.Minute
-	followForbidden = 10 * time.Minute
+	minRetryDelay       = time.Second
+	maxRetryDelay       = time.Minute
+	forbiddenRetryDelay = 10 * time.Minute
 )
 
-// A Watcher begins watches, such as a client.WithWatch.
+// A Watcher starts watches, such as a client.WithWatch.
 type Watcher interface {
 	Watch(ctx context.Context, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error)
 }
 
-// A Follower tells when Secrets change that somebody uses, by one watch for each, of
-// its metadata and by its name: so that the role of a provider need not allow to watch,
-// or to list, any other. Use NewFollower. It may be used concurrently.
+// A Follower notifies of changes of the Secrets that are in use, with one watch each, of
+// their metadata and by their name: the role of a provider need not allow to watch or
+// list other Secrets. Use NewFollower. It may be used concurrently.
 type Follower struct {
 	watcher Watcher
 
-	mu       sync.Mutex
-	closed   bool
-	followed map[types.NamespacedName]*followed
-	running  sync.WaitGroup
+	mu      sync.Mutex
+	closed  bool
+	secrets map[types.NamespacedName]*watchedSecret
+	watches sync.WaitGroup
 }
 
-// followed is a Secret that somebody follows.
-type followed struct {
+// A watchedSecret is a Secret with followers.
+type watchedSecret struct {
 	cancel    context.CancelFunc
 	followers map[*follower]struct{}
 }
 
-// A follower knows a version of a Secret.
+// A follower has a version of a Secret.
 type follower struct {
 	version string
 	changed func()
@@ -52,14 +52,14 @@ type follower struct {
 
 // NewFollower returns a Follower that watches through w. Close ends all watches.
 func NewFollower(w Watcher) *Follower {
-	return &Follower{watcher: w, followed: map[types.NamespacedName]*followed{}}
+	return &Follower{watcher: w, secrets: map[types.NamespacedName]*watchedSecret{}}
 }
 
-// Follow calls changed each time the Secret becomes another one than that with the
-// given resourceVersion, or is deleted, until stop is called, which may be called
-// again. It is called from a goroutine of the Follower, must not take long, and may
-// come once more than needed. Where watching is forbidden, or does not work for a
-// while, nothing is told: read the Secret now and then in any case.
+// Follow calls changed each time the resourceVersion of the Secret differs from the given
+// one or the one reported before, or the Secret is deleted, until stop is called. The
+// function changed is called in a goroutine of the Follower, must not block, and may be
+// called once more than necessary. If watching is forbidden or fails for some time, it is
+// not called: also read the Secret periodically. Further calls of stop do nothing.
 func (f *Follower) Follow(secret types.NamespacedName, version string, changed func()) (stop func()) {
 	me := &follower{version: version, changed: changed}
 	f.mu.Lock()
@@ -68,52 +68,54 @@ func (f *Follower) Follow(secret types.NamespacedName, version string, changed f
 	if f.closed {
 		return func() {}
 	}
-	of, ok := f.followed[secret]
+	of, ok := f.secrets[secret]
 	if !ok {
 		ctx, cancel := context.WithCancel(context.Background())
-		of = &followed{cancel: cancel, followers: map[*follower]struct{}{}}
-		f.followed[secret] = of
-		f.running.Go(func() { f.follow(ctx, secret, of) })
+		of = &watchedSecret{cancel: cancel, followers: map[*follower]struct{}{}}
+		f.secrets[secret] = of
+		f.watches.Go(func() { f.follow(ctx, secret, of) })
 	}
 	of.followers[me] = struct{}{}
 
-	return func() { f.leave(secret, of, me) }
+	return func() { f.remove(secret, of, me) }
 }
 
-func (f *Follower) leave(secret types.NamespacedName, of *followed, me *follower) {
+// remove removes a follower, and ends the watch with the last one.
+func (f *Follower) remove(secret types.NamespacedName, of *watchedSecret, me *follower) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
 	delete(of.followers, me)
-	if len(of.followers) == 0 && f.followed[secret] == of {
+	if len(of.followers) == 0 && f.secrets[secret] == of {
 		of.cancel()
-		delete(f.followed, secret)
+		delete(f.secrets, secret)
 	}
 }
 
-// Close ends all watches, and returns when they have ended. Nobody can follow any more.
+// Close ends all watches, and returns when they have ended. Follow does nothing
+// afterwards.
 func (f *Follower) Close() {
 	f.mu.Lock()
 	f.closed = true
-	for secret, of := range f.followed {
+	for secret, of := range f.secrets {
 		of.cancel()
-		delete(f.followed, secret)
+		delete(f.secrets, secret)
 	}
 	f.mu.Unlock()
-	f.running.Wait()
+	f.watches.Wait()
 }
 
-// follow keeps a watch until ctx ends.
-func (f *Follower) follow(ctx context.Context, secret types.NamespacedName, of *followed) {
-	for pause := followFirst; ctx.Err() == nil; {
+// follow watches a Secret until ctx ends.
+func (f *Follower) follow(ctx context.Context, secret types.NamespacedName, of *watchedSecret) {
+	for pause := minRetryDelay; ctx.Err() == nil; {
 		begun, err := f.watch(ctx, secret, of)
 		switch {
 		case begun:
-			pause = followFirst
+			pause = minRetryDelay
 		case kerrors.IsForbidden(err):
-			pause = followForbidden
+			pause = forbiddenRetryDelay
 		default:
-			pause = min(2*pause, followLast)
+			pause = min(2*pause, maxRetryDelay)
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -124,11 +126,12 @@ func (f *Follower) follow(ctx context.Context, secret types.NamespacedName, of *
 	}
 }
 
-// watch tells what one watch tells, and whether it began.
-func (f *Follower) watch(ctx context.Context, secret types.NamespacedName, of *followed) (begun bool, err error) {
+// watch runs one watch, and reports whether it started.
+func (f *Follower) watch(ctx context.Context, secret types.NamespacedName, of *watchedSecret) (begun bool, err error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	w, err := f.watcher.Watch(ctx, list, client.InNamespace(secret.Namespace), client.MatchingFields{"metadata.name": secret.Name})
+	w, err := f.watcher.Watch(
+		ctx, list, client.InNamespace(secret.Namespace), client.MatchingFields{"metadata.name": secret.Name})
 	if err != nil {
 		return false, err
 	}
@@ -142,13 +145,14 @@ func (f *Follower) watch(ctx context.Context, secret types.NamespacedName, of *f
 			if !more || event.Type == watch.Error {
 				return true, nil
 			}
-			f.note(of, secret, event)
+			f.notify(of, secret, event)
 		}
 	}
 }
 
-// note tells an event to whoever does not know it. A watch begins with what is there.
-func (f *Follower) note(of *followed, secret types.NamespacedName, event watch.Event) {
+// notify notifies the followers that have another version than the event. A watch starts
+// with an event of the current version.
+func (f *Follower) notify(of *watchedSecret, secret types.NamespacedName, event watch.Event) {
 	object, ok := event.Object.(client.Object)
 	if !ok || client.ObjectKeyFromObject(object) != secret || event.Type == watch.Bookmark {
 		return
@@ -157,17 +161,17 @@ func (f *Follower) note(of *followed, secret types.NamespacedName, event watch.E
 	if event.Type == watch.Deleted {
 		version = ""
 	}
-	var tell []func()
+	var notified []func()
 	f.mu.Lock()
 	for one := range of.followers {
 		if one.version != version {
 			one.version = version
-			tell = append(tell, one.changed)
+			notified = append(notified, one.changed)
 		}
 	}
 	f.mu.Unlock()
 
-	for _, changed := range tell {
+	for _, changed := range notified {
 		changed()
 	}
 }

@@ -20,22 +20,26 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A tower is an API server of which Secrets are watched.
-type tower struct {
-	mu      sync.Mutex
-	asked   []string // what was to be watched, and when
-	refuse  error
-	watches []*watch.RaceFreeFakeWatcher
-	begin   time.Time
+// A fakeAPI is an API server with watches of Secrets.
+type fakeAPI struct {
+	mu       sync.Mutex
+	requests []string // what was to be watched, and when
+	err      error
+	watches  []*watch.RaceFreeFakeWatcher
+	start    time.Time
 }
 
-func (a *tower) Watch(_ context.Context, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
+// Watch starts a watch.
+func (a *fakeAPI) Watch(_ context.Context, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
 	o := (&client.ListOptions{}).ApplyOptions(opts)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.asked = append(a.asked, fmt.Sprintf("%s %s/%s %s", list.GetObjectKind().GroupVersionKind().Kind, o.Namespace, o.FieldSelector, time.Since(a.begin)))
-	if a.refuse != nil {
-		return nil, a.refuse
+	a.requests = append(
+		a.requests,
+		fmt.Sprintf(
+			"%s %s/%s %s", list.GetObjectKind().GroupVersionKind().Kind, o.Namespace, o.FieldSelector, time.Since(a.start)))
+	if a.err != nil {
+		return nil, a.err
 	}
 	w := watch.NewRaceFreeFake()
 	a.watches = append(a.watches, w)
@@ -43,97 +47,103 @@ func (a *tower) Watch(_ context.Context, list client.ObjectList, opts ...client.
 	return w, nil
 }
 
-// stopped returns how many watches were begun, and how many of them are over.
-func (a *tower) stopped() (begun, over int) {
+// counts returns the number of started and of stopped watches.
+func (a *fakeAPI) counts() (started, stopped int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, w := range a.watches {
 		if w.IsStopped() {
-			over++
+			stopped++
 		}
 	}
 
-	return len(a.watches), over
+	return len(a.watches), stopped
 }
 
-func login(version string) *metav1.PartialObjectMetadata {
-	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "login", ResourceVersion: version}}
+// secretMetadata returns the metadata of the Secret with a version.
+func secretMetadata(version string) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "login", ResourceVersion: version},
+	}
 }
 
 var secret = types.NamespacedName{Namespace: "a", Name: "login"}
 
-// TestFollow: whoever uses a Secret is told once of each change, by the one watch that all of it
-// share, and not of what he has read himself, nor after he has stopped.
+// TestFollow verifies that all followers of a Secret share one watch, and are notified
+// once of each change that they have not read, until they stop.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := &tower{begin: time.Now()}
+		api := &fakeAPI{start: time.Now()}
 		f := credentials.NewFollower(api)
-		told := map[string]int{}
-		note := func(who string) func() { return func() { told[who]++ } }
+		notified := map[string]int{}
+		note := func(follower string) func() { return func() { notified[follower]++ } }
 		expect := func(why string, want map[string]int) {
 			t.Helper()
 			synctest.Wait()
-			if diff := cmp.Diff(want, told); diff != "" {
+			if diff := cmp.Diff(want, notified); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", why, diff)
 			}
-			clear(told)
+			clear(notified)
 		}
 		none := map[string]int{}
 
 		stop := f.Follow(secret, "1", note("first"))
 		f.Follow(secret, "1", note("second"))
 		synctest.Wait()
-		api.watches[0].Add(login("1"))
-		expect("a watch begins with what everybody has read", none)
-		api.watches[0].Modify(login("2"))
-		expect("another version is news", map[string]int{"first": 1, "second": 1})
+		api.watches[0].Add(secretMetadata("1"))
+		expect("a watch starts with the version that all followers have read", none)
+		api.watches[0].Modify(secretMetadata("2"))
+		expect("another version is a change", map[string]int{"first": 1, "second": 1})
 		f.Follow(secret, "2", note("third"))
-		other := login("3")
+		other := secretMetadata("3")
 		other.Name = "other"
 		api.watches[0].Modify(other)
-		expect("another Secret is nobody's business", none)
+		expect("another Secret has no followers", none)
 		stop()
 		stop()
-		api.watches[0].Delete(login("4"))
-		expect("so is that it is gone", map[string]int{"second": 1, "third": 1})
+		api.watches[0].Delete(secretMetadata("4"))
+		expect("a deletion is a change", map[string]int{"second": 1, "third": 1})
 
 		api.watches[0].Stop()
 		<-time.After(2 * time.Second)
 		synctest.Wait()
-		api.watches[1].Add(login("5"))
-		expect("a watch that ended begins again, and what happened meanwhile is told", map[string]int{"second": 1, "third": 1})
+		api.watches[1].Add(secretMetadata("5"))
+		expect("a watch that ended starts again, and reports changes in between", map[string]int{"second": 1, "third": 1})
 
 		f.Close()
-		if begun, over := api.stopped(); begun != 2 || over != 2 {
-			t.Errorf("%d of %d watches are over, want two", over, begun)
+		if started, stopped := api.counts(); started != 2 || stopped != 2 {
+			t.Errorf("%d of %d watches are over, want two", stopped, started)
 		}
 		f.Follow(secret, "1", note("late"))()
 		want := []string{"SecretList a/metadata.name=login 0s", "SecretList a/metadata.name=login 1s"}
-		if diff := cmp.Diff(want, api.asked); diff != "" {
+		if diff := cmp.Diff(want, api.requests); diff != "" {
 			t.Errorf("asked: -want, +got:\n%s", diff)
 		}
 	})
 }
 
-// TestFollowInVain: where it is forbidden to watch it is tried rarely, and where it fails ever later.
-func TestFollowInVain(t *testing.T) {
+// TestFollowRetries verifies that a forbidden watch is retried rarely, and a failed one
+// with backoff.
+func TestFollowRetries(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		err    error
 		tries  int // in an hour
 	}{
-		"Forbidden": {"the operator does not grant it", kerrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "login", nil), 7},
-		"Away":      {"the API server is away", errors.New("connection refused"), 65},
+		"Forbidden": {
+			"the operator does not grant it", kerrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "login", nil), 7,
+		},
+		"Away": {"the API server is away", errors.New("connection refused"), 65},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api := &tower{refuse: tc.err}
+				api := &fakeAPI{err: tc.err}
 				f := credentials.NewFollower(api)
-				f.Follow(secret, "1", func() { t.Error("something was told") })
+				f.Follow(secret, "1", func() { t.Error("a change was reported") })
 				<-time.After(time.Hour + time.Second)
-				f.Close() // and waits for the last try
-				if got := len(api.asked); got > tc.tries || got < tc.tries-5 {
+				f.Close() // waits for the last attempt
+				if got := len(api.requests); got > tc.tries || got < tc.tries-5 {
 					t.Errorf("%s: tried %d times in an hour, want about %d", tc.reason, got, tc.tries)
 				}
 			})
@@ -141,17 +151,18 @@ func TestFollowInVain(t *testing.T) {
 	}
 }
 
-// TestFollowersGo: nothing is left of Secrets that nobody uses any more.
-func TestFollowersGo(t *testing.T) {
+// TestFollowStopEndsWatch verifies that the watch of a Secret ends with its last
+// follower.
+func TestFollowStopEndsWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := &tower{}
+		api := &fakeAPI{}
 		f := credentials.NewFollower(api)
 		for i := range 100 {
 			f.Follow(types.NamespacedName{Namespace: "a", Name: fmt.Sprint(i)}, "1", func() {})()
 		}
 		synctest.Wait()
-		if begun, over := api.stopped(); begun != over {
-			t.Errorf("%d of %d watches are over", over, begun)
+		if started, stopped := api.counts(); started != stopped {
+			t.Errorf("%d of %d watches are over", stopped, started)
 		}
 		f.Close()
 	})

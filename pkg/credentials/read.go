@@ -7,13 +7,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/connection"
 )
 
-// ReadError marks an error with which the read of the Secret of that name ended, for the
-// Resolver of a connection.Cache:
+// ReadError marks the error of a read of the Secret of that name, for the Resolver of a
+// connection.Cache:
 //
-//   - the API server says that there is no such Secret: connection.Missing, which nobody
-//     needs: whoever knows who does marks it once more;
-//   - it is forbidden to read it: not at all, so that nobody keeps the connection;
-//   - anything else, such as a server that is away, or a 404 that is not about the Secret:
+//   - the API server says that there is no such Secret: connection.Missing without users,
+//     which a caller that knows the users adds by marking it again;
+//   - the read is forbidden: no mark, so that the connection is not kept;
+//   - anything else, such as an unavailable server, or a 404 that is not about the Secret:
 //     connection.Unsure.
 //
 // The text stays that of err; nil stays nil.

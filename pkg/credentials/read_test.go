@@ -17,11 +17,20 @@ func TestReadError(t *testing.T) {
 		err             error
 		missing, unsure bool
 	}{
-		"Nil":       {reason: "it was read"},
-		"Gone":      {reason: "the answer is about it", err: kerrors.NewNotFound(secrets, "login"), missing: true},
-		"Wrapped":   {reason: "whatever is said before it", err: errors.Wrap(kerrors.NewNotFound(secrets, "login"), "cannot read"), missing: true},
-		"Other":     {reason: "the answer is about something else", err: kerrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "a"), unsure: true},
-		"Proxy":     {reason: "a page of a proxy is about nothing", err: kerrors.NewGenericServerResponse(404, "get", secrets, "login", "", 0, true), unsure: true},
+		"Nil":  {reason: "it was read"},
+		"Gone": {reason: "the answer is about it", err: kerrors.NewNotFound(secrets, "login"), missing: true},
+		"Wrapped": {
+			reason: "whatever is said before it", err: errors.Wrap(kerrors.NewNotFound(secrets, "login"), "cannot read"),
+			missing: true,
+		},
+		"Other": {
+			reason: "the answer is about something else",
+			err:    kerrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "a"), unsure: true,
+		},
+		"Proxy": {
+			reason: "a page of a proxy is about nothing",
+			err:    kerrors.NewGenericServerResponse(404, "get", secrets, "login", "", 0, true), unsure: true,
+		},
 		"Forbidden": {reason: "somebody has taken the permission away", err: kerrors.NewForbidden(secrets, "login", nil)},
 		"Timeout":   {reason: "nobody knows", err: kerrors.NewTimeoutError("later", 1), unsure: true},
 	}

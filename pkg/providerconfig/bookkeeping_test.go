@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/moorage-dev/moorage/internal/freshness"
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
@@ -84,28 +84,14 @@ func TestAhead(t *testing.T) {
 		want  map[string]bool
 	}{
 		"nothing written": {record{}, map[string]bool{"": false, "7": false}},
-		"written":         {record{version: "8"}, map[string]bool{"7": true, "8": false, "9": false, "10": false, "x": false}},
+		"written":         {record{Record: freshness.Record{Version: "8"}}, map[string]bool{"7": true, "8": false, "9": false, "10": false, "x": false}},
 		"released":        {record{released: "8"}, map[string]bool{"7": false, "8": true, "9": false}},
 	}
 	for name, tc := range cases {
 		for version, want := range tc.want {
-			if got := tc.known.isStale(version); got != want {
+			if got := tc.known.IsStale(version); got != want {
 				t.Errorf("%s: of version %q: got %t", name, version, got)
 			}
-		}
-	}
-}
-
-// TestLags: passes within a second are one that lags.
-func TestLags(t *testing.T) {
-	begun := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	known := &record{}
-	for i, step := range []struct {
-		after time.Duration // since the beginning
-		lag   int
-	}{{0, 1}, {0, 1}, {time.Second - 1, 1}, {time.Second, 2}, {1500 * time.Millisecond, 2}, {2 * time.Second, 3}, {0, 4}} { // the clock was set back
-		if known.recordStaleRead(begun.Add(step.after)); known.staleReads != step.lag {
-			t.Errorf("step %d: %d passes lag, want %d", i, known.staleReads, step.lag)
 		}
 	}
 }

@@ -10,31 +10,25 @@ import (
 	"github.com/moorage-dev/moorage/internal/gone"
 )
 
-// maxStaleReads is the number of passes that wait for the cache to catch up. After that
-// the configuration is read from the API server.
-const maxStaleReads = 3
-
 // read returns a configuration and its record, or nil if it does not exist. It reads from
-// the cache, or from the API server if the cache has been stale for maxStaleReads passes.
-// A cache may never catch up: an API server that was restored from a backup returns lower
-// versions than this process has seen.
+// the cache, or from the API server if the cache has been stale for several passes.
 func (r *reconciler) read(ctx context.Context, name types.NamespacedName) (Config, *record, error) {
 	config, err := r.get(ctx, r.client, name)
 	if config == nil {
 		return nil, nil, err
 	}
 	known := r.records.Of(name, config.GetUID())
-	if known.staleReads < maxStaleReads {
+	if !known.NeedsLiveRead() {
 		return config, known, nil
 	}
 	config, err = r.get(ctx, r.apiReader, name)
 	if config == nil {
 		return nil, nil, err
 	}
-	if known = r.records.Of(name, config.GetUID()); known.isStale(config.GetResourceVersion()) {
+	if known = r.records.Of(name, config.GetUID()); known.IsStale(config.GetResourceVersion()) {
 		r.logger.Info("The API server was restored to an older state: discarding the known version",
 			"name", name.Name, "namespace", name.Namespace,
-			"version", config.GetResourceVersion(), "known", known.version)
+			"version", config.GetResourceVersion(), "known", known.Version)
 		*known = record{}
 	}
 

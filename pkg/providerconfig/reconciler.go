@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/freshness"
 	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -28,9 +29,9 @@ import (
 const ReasonInUse event.Reason = "InUse"
 
 const (
-	retryDelay     = time.Second      // while the cache is stale or the users are not known yet
-	resyncInterval = 10 * time.Minute // without an event; sends no request
-	maxNamedUsers  = 3                // users that a message names
+	retryDelay     = freshness.RetryDelay // also while the users are not known yet
+	resyncInterval = 10 * time.Minute     // without an event; sends no request
+	maxNamedUsers  = 3                    // users that a message names
 )
 
 // A reconciler reconciles the configurations of one kind.
@@ -61,18 +62,18 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 
 		return reconcile.Result{}, nil
 	}
-	if known.isStale(config.GetResourceVersion()) {
-		known.recordStaleRead(r.clock.Now())
+	if known.IsStale(config.GetResourceVersion()) {
+		known.AddStaleRead(r.clock.Now())
 
 		return reconcile.Result{RequeueAfter: retryDelay}, nil // the cache does not show the last write yet
 	}
 	after, err := r.reconcileConfig(ctx, config, known)
 	if kerrors.IsConflict(err) {
-		known.recordStaleRead(r.clock.Now())
+		known.AddStaleRead(r.clock.Now())
 
-		return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // Requeue with backoff, without an error.
+		return freshness.SilentRequeue(), nil
 	}
-	known.staleReads = 0
+	known.ResetStaleReads()
 
 	return reconcile.Result{RequeueAfter: after}, redact.Error(err)
 }
@@ -90,7 +91,7 @@ func (r *reconciler) reconcileConfig(ctx context.Context, config Config, known *
 		if err := r.finalizer.AddFinalizer(ctx, config); err != nil {
 			return 0, r.ignoreReplaced(ctx, config, err)
 		}
-		known.version = config.GetResourceVersion()
+		known.Version = config.GetResourceVersion()
 	}
 	if !deleted {
 		if err := r.removeRetiredFinalizers(ctx, config, known); err != nil {
@@ -125,7 +126,7 @@ func (r *reconciler) release(ctx context.Context, config Config, k key, known *r
 	if err := r.finalizer.RemoveFinalizer(ctx, config); err != nil {
 		return resyncInterval, r.ignoreReplaced(ctx, config, err)
 	}
-	known.released, known.version = read, config.GetResourceVersion()
+	known.released, known.Version = read, config.GetResourceVersion()
 
 	return retryDelay, nil // until the cache shows the deletion, or only finalizers of others
 }
@@ -218,8 +219,8 @@ func (r *reconciler) patchStatus(ctx context.Context, config Config, base client
 		return errors.Wrap(err, "cannot update the status of the ProviderConfig")
 	}
 	var pruned string
-	known.statusWritten, known.version = r.clock.Now(), config.GetResourceVersion()
-	if known.version == base.GetResourceVersion() {
+	known.statusWritten, known.Version = r.clock.Now(), config.GetResourceVersion()
+	if known.Version == base.GetResourceVersion() {
 		pruned = string(body)
 		r.logger.Info("The CRD of the ProviderConfig lacks status fields: users or conditions", "kind", r.kind.gvk.Kind)
 	}

@@ -47,7 +47,7 @@ func (r *reconciler) removeRetiredFinalizers(ctx context.Context, config Config,
 			return err
 		}
 	}
-	known.version = config.GetResourceVersion()
+	known.Version = config.GetResourceVersion()
 
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -234,7 +235,7 @@ func (b *APIReconcilerBuilder[T, C]) Build() (*APIReconciler[T, C], error) {
 		return nil, errors.Wrap(err, "cannot build the API reconciler")
 	}
 	r := b.reconciler
-	r.states = newObjectStates[C]()
+	r.states = records.New[objectState[C]](nil)
 	r.channelConfig = &channelConfig[T, C]{}
 	if r.hasInitial {
 		r.channelConfig.config, r.channelConfig.loaded = r.initial, true

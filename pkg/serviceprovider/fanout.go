@@ -79,8 +79,10 @@ func (r *APIReconciler[T, C]) enqueueUsers(ctx context.Context, changed C) []rec
 	}
 
 	return r.enqueue(ctx, func(o T) bool {
-		if used, ok := r.states.lastConfig(client.ObjectKeyFromObject(o)); ok && same(used) {
-			return true
+		if _, known := r.states.At(client.ObjectKeyFromObject(o)); known != nil {
+			if used, ok := known.lastConfig(); ok && same(used) {
+				return true
+			}
 		}
 		now, err := r.configs.ConfigFor(ctx, o)
 

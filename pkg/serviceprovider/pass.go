@@ -41,14 +41,14 @@ type pass[T API, C Config] struct {
 func (p *pass[T, C]) read(ctx context.Context) error {
 	p.obj = p.r.newObject()
 	err := p.r.reader().Get(ctx, p.req.NamespacedName, p.obj)
-	if known, ok := p.r.states.lookup(p.req.NamespacedName); ok && err == nil && known.uid == p.obj.GetUID() &&
-		known.writtenAfter(p.obj.GetResourceVersion()) {
+	if known := p.r.states.Peek(p.req.NamespacedName, p.obj.GetUID()); err == nil && known != nil &&
+		known.isStale(p.obj.GetResourceVersion()) {
 		// The cache does not contain our own last write yet.
 		p.obj = p.r.newObject()
 		err = p.r.onboarding.Client().Get(ctx, p.req.NamespacedName, p.obj)
 	}
 	if gone.Answered(err, p.req.Name) {
-		p.r.states.forget(p.req.NamespacedName)
+		p.r.states.Forget(p.req.NamespacedName)
 
 		return nil
 	}
@@ -59,7 +59,7 @@ func (p *pass[T, C]) read(ctx context.Context) error {
 	if p.base, ok = p.obj.DeepCopyObject().(T); !ok {
 		return errors.Errorf("a copy of %T is of another type", p.obj)
 	}
-	p.state = p.r.states.ensure(p.req.NamespacedName, p.obj.GetUID())
+	p.state = p.r.states.Of(p.req.NamespacedName, p.obj.GetUID())
 	p.facts = lifecycle.Facts{
 		Exists: true, Deleting: !p.obj.GetDeletionTimestamp().IsZero(),
 		HasFinalizer: meta.FinalizerExists(p.obj, p.obj.Finalizer()),
@@ -118,7 +118,7 @@ func (p *pass[T, C]) readConfig(ctx context.Context) {
 	}
 	switch {
 	case err == nil:
-		p.r.states.setLastConfig(p.state, c)
+		p.state.setLastConfig(c)
 	case errors.Is(err, ErrConfigTerminating) && p.facts.Deleting && !isNil(c):
 		err = nil
 	case p.facts.Deleting && p.state.hasConfig:
@@ -197,7 +197,7 @@ func (p *pass[T, C]) confirmExists(ctx context.Context) error {
 	absent, err := gone.Confirmed(ctx, p.r.onboarding.Client(), p.obj)
 	if absent {
 		p.facts.Exists = false
-		p.r.states.forget(p.req.NamespacedName)
+		p.r.states.Forget(p.req.NamespacedName)
 	}
 
 	return err

@@ -139,7 +139,7 @@ func TestConnectionsDoNotAccumulate(t *testing.T) {
 	for range 3 {
 		w.steady(f)
 	}
-	if known, ok := w.r.states.lookup(client.ObjectKeyFromObject(f)); !ok || len(known.connections) != 1 {
+	if _, known := w.r.states.At(client.ObjectKeyFromObject(f)); known == nil || len(known.connections) != 1 {
 		t.Errorf("got %+v", known)
 	}
 }

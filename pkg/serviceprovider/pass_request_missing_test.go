@@ -188,7 +188,7 @@ func TestNoAccessRequestForStaleObject(t *testing.T) {
 					"%s: the pass ended with %+v, the access provider was asked to %v, calls of the domain: -want +got:\n%s",
 					tc.reason, got, w.gate.calls, diff)
 			}
-			if len(w.r.states.objects) != 0 {
+			if w.r.states.Len() != 0 {
 				t.Errorf("%s: want nothing in memory", tc.reason)
 			}
 		})

@@ -22,8 +22,8 @@ import (
 
 // writtenVersion returns the resourceVersion of the last write of an object.
 func (w *world) writtenVersion(f *Foo) string {
-	known, ok := w.r.states.lookup(client.ObjectKeyFromObject(f))
-	if !ok {
+	_, known := w.r.states.At(client.ObjectKeyFromObject(f))
+	if known == nil {
 		return "nothing"
 	}
 
@@ -120,8 +120,8 @@ func TestReadErrors(t *testing.T) {
 	})
 	if diff := cmp.Diff(passResult{
 		Name: "ReadFailed", Err: "cannot get the object: boom",
-	}, w.run(f)); diff != "" || len(w.r.states.objects) != 0 {
-		t.Errorf("%d in memory, -want +got:\n%s", len(w.r.states.objects), diff)
+	}, w.run(f)); diff != "" || w.r.states.Len() != 0 {
+		t.Errorf("%d in memory, -want +got:\n%s", w.r.states.Len(), diff)
 	}
 
 	w = newFakeWorld(t)
@@ -140,8 +140,8 @@ func TestReadErrors(t *testing.T) {
 	w.steady(f)
 	w.deleteForce(f)
 	w.r.cache = staleReader{w.API, old}
-	if diff := cmp.Diff(passResult{Name: "NothingToDo"}, w.run(f)); diff != "" || len(w.r.states.objects) != 0 {
-		t.Errorf("it is gone: %d in memory, -want +got:\n%s", len(w.r.states.objects), diff)
+	if diff := cmp.Diff(passResult{Name: "NothingToDo"}, w.run(f)); diff != "" || w.r.states.Len() != 0 {
+		t.Errorf("it is gone: %d in memory, -want +got:\n%s", w.r.states.Len(), diff)
 	}
 }
 

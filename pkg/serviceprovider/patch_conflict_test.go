@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/internal/records"
 )
 
 // conflictError returns the conflict error of an optimistic lock.
@@ -95,12 +97,12 @@ func TestObjectWithCopyOfAnotherType(t *testing.T) {
 	r := &APIReconciler[*wrongCopy, *FooConfig]{
 		newObject: func() *wrongCopy {
 			return &wrongCopy{}
-		}, cache: singleReader{f}, states: newObjectStates[*FooConfig](), onboarding: w.home,
+		}, cache: singleReader{f}, states: records.New[objectState[*FooConfig]](nil), onboarding: w.home,
 	}
 	_, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(f)})
 	if err == nil || err.Error() != "a copy of *serviceprovider.wrongCopy is of another type" ||
-		len(r.states.objects) != 0 {
-		t.Errorf("got %v, %d in memory", err, len(r.states.objects))
+		r.states.Len() != 0 {
+		t.Errorf("got %v, %d in memory", err, r.states.Len())
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/moorage-dev/moorage/pkg/external"
 )
@@ -80,49 +79,5 @@ func TestJoinErrors(t *testing.T) {
 	if _, terminal := external.TerminalReason(all); !terminal || !errors.Is(all, first) ||
 		all.Error() != first.Error()+"; "+second.Error() {
 		t.Errorf("got %v", all)
-	}
-}
-
-// TestObjectStates verifies that state belongs to one UID and is removed with the object.
-func TestObjectStates(t *testing.T) {
-	m, name := newObjectStates[Config](), types.NamespacedName{Namespace: "quay", Name: "a"}
-	if _, is := m.lookup(name); is {
-		t.Error("something is known of an object that was never seen")
-	}
-	first := m.ensure(name, "1")
-	if _, used := m.lastConfig(name); used || m.ensure(name, "1") != first {
-		t.Error("an object is forgotten, or uses what it was never given")
-	}
-	if m.setLastConfig(first, nil); !first.hasConfig {
-		t.Error("what an object uses is not noted")
-	}
-	if _, used := m.lastConfig(name); !used {
-		t.Error("what an object uses is not known")
-	}
-	if second := m.ensure(name, "2"); second == first || second.hasConfig {
-		t.Error("another object of the name inherits what is known")
-	}
-	if seen, is := m.lookup(name); !is || seen.uid != "2" {
-		t.Error("the object that is there is not known")
-	}
-	second := m.ensure(name, "2")
-	m.setLastConfig(second, nil)
-	m.markFinalizersRemoved(second)
-	if _, used := m.lastConfig(name); used || !second.writtenAfter("7") {
-		t.Error("an object that was let go uses something, or is read again")
-	}
-	if m.forget(name); len(m.objects) > 0 {
-		t.Error("an object that is gone is not forgotten")
-	}
-	if _, is := m.lookup(name); is {
-		t.Error("an object that is gone is known")
-	}
-	for version, want := range map[string]bool{"7": true, "8": false, "10": false, "x": false} {
-		if got := (&objectState[Config]{writtenVersion: "8"}).writtenAfter(version); got != want {
-			t.Errorf("version %q is behind: %t", version, got)
-		}
-	}
-	if (&objectState[Config]{}).writtenAfter("7") {
-		t.Error("a version is behind a write that was never made")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -48,7 +49,7 @@ type APIReconciler[T API, C Config] struct {
 
 	cache         client.Reader        // of the manager; nil before the setup
 	channelConfig *channelConfig[T, C] // configurations received over the channel
-	states        *objectStates[C]
+	states        *records.Records[objectState[C]]
 	countOutcome  func(outcome string)
 }
 

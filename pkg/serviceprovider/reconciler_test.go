@@ -234,8 +234,8 @@ func TestSteadyPassWritesNothing(t *testing.T) {
 	w.Delete(f)
 	w.steady(f)
 	w.steady(f) // the cache has it no more
-	if !w.Gone(f) || len(w.r.states.objects) != 0 {
-		t.Errorf("left: %d in memory", len(w.r.states.objects))
+	if !w.Gone(f) || w.r.states.Len() != 0 {
+		t.Errorf("left: %d in memory", w.r.states.Len())
 	}
 	if diff := cmp.Diff([]string{
 		"Reconcile", "Reconcile", "Reconcile", "Reconcile", "Reconcile", "ReconcileDelete",

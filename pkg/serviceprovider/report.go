@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/moorage-dev/moorage/internal/freshness"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/lifecycle"
@@ -51,7 +52,7 @@ func (p *pass[T, C]) report(ctx context.Context, o outcome) (ctrl.Result, error)
 	}
 	switch {
 	case o.objectGone:
-		p.r.states.markFinalizersRemoved(p.state)
+		p.state.markFinalizersRemoved()
 	case p.facts.Exists:
 		ev := p.updateStatus(o)
 		if err := p.writeStatus(ctx); err != nil {
@@ -62,7 +63,7 @@ func (p *pass[T, C]) report(ctx context.Context, o outcome) (ctrl.Result, error)
 	}
 	if isConflict(o.err) {
 		// The write of another client causes an event.
-		return ctrl.Result{Requeue: true}, nil //nolint:staticcheck // the only silent retry with backoff
+		return freshness.SilentRequeue(), nil
 	}
 	if o.err != nil {
 		return ctrl.Result{}, p.mask().Error(o.err)

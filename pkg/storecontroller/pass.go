@@ -6,6 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/moorage-dev/moorage/internal/freshness"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/store"
@@ -45,8 +46,7 @@ func (p pass[T]) Reconcile(ctx context.Context, req Request) (reconcile.Result, 
 	}
 	result, err := c.reconciler.Reconcile(ctx, req.Key, found.object, found.state == primaryPresent)
 	if errors.Is(err, store.ErrConflict) || apierrors.IsConflict(err) {
-		//nolint:staticcheck // Requeue is the only way to retry with backoff and without an error.
-		return reconcile.Result{Requeue: true}, nil
+		return freshness.SilentRequeue(), nil
 	}
 
 	return result, err

@@ -6,6 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/moorage-dev/moorage/internal/freshness"
 	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -57,8 +58,7 @@ func (p *pass) reportError(cause error) (ctrl.Result, error) {
 	err := redact.Error(cause)
 	if !p.r.options.legacy && isStaleRead(err) {
 		p.r.log.Debug("Stale read, requeueing", "object", p.req.String(), "reason", err.Error())
-		//nolint:staticcheck // the only rate-limited requeue without an error: RequeueAfter would reset the backoff
-		return ctrl.Result{Requeue: true}, nil
+		return freshness.SilentRequeue(), nil
 	}
 	if p.vObj != nil && !errors.Is(err, ErrConflict) {
 		p.r.options.Recorder.Event(

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/freshness"
 )
 
 // staleCacheTimeout is how long a pass waits for a cache to contain the process's own
@@ -115,16 +116,9 @@ func (w pendingWrite) observedIn(obj client.Object, gone bool) bool {
 	if obj.GetUID() != w.uid {
 		// A later object has a later version: resourceVersions are comparable within a
 		// kind.
-		return !isOlder(obj.GetResourceVersion(), w.version)
+		return !freshness.IsOlder(obj.GetResourceVersion(), w.version)
 	}
-	return gone || !isOlder(obj.GetResourceVersion(), w.version)
-}
-
-// isOlder reports whether version a precedes version b. Versions that cannot be compared
-// are not older, so that no pass waits for them.
-func isOlder(a, b string) bool {
-	order, err := resourceversion.CompareResourceVersion(a, b)
-	return err == nil && order < 0
+	return gone || !freshness.IsOlder(obj.GetResourceVersion(), w.version)
 }
 
 // addHostName records the host name of an image: of a host object that is mapped to the

@@ -15,6 +15,7 @@ type cluster struct {
 	connectedAt metav1.MicroTime
 }
 
+// GetConnectedAt returns the time, and panics for nil.
 func (c *cluster) GetConnectedAt() *metav1.MicroTime { return &c.connectedAt }
 
 func Example() {
@@ -37,7 +38,7 @@ func Example() {
 	// the second client <nil>
 }
 
-// A foreignCluster does not tell by a method when it was connected to.
+// A foreignCluster has no method GetConnectedAt.
 type foreignCluster struct {
 	metav1.ObjectMeta
 
@@ -46,7 +47,9 @@ type foreignCluster struct {
 
 func ExampleNewClientManagerFunc() {
 	provider := clientmanager.NewFakeClientProvider("a client")
-	manager := clientmanager.NewClientManagerFunc(provider, func(c *foreignCluster) *metav1.MicroTime { return c.Status.ConnectedAt })
+	manager := clientmanager.NewClientManagerFunc(provider, func(c *foreignCluster) *metav1.MicroTime {
+		return c.Status.ConnectedAt
+	})
 	forward := &metav1.ObjectMeta{Name: "port-forward"}
 
 	_, at, _ := provider.GetK8sClient(types.NamespacedName{Name: "default"})

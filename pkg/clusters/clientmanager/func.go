@@ -4,8 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A ClientManagerOf is a ClientManager of clusters of type O, of which a function tells when
-// they were connected to. Make one with NewClientManagerFunc; its methods may be called
+// A ClientManagerOf is a ClientManager of clusters of type O, whose time of connection a
+// function returns. Make one with NewClientManagerFunc; its methods may be called
 // concurrently.
 type ClientManagerOf[C any, O KeyableObject] struct {
 	*ClientManager[C]
@@ -13,25 +13,27 @@ type ClientManagerOf[C any, O KeyableObject] struct {
 	connectedAt func(cluster O) *metav1.MicroTime
 }
 
-// NewClientManagerFunc is NewClientManager for clusters that do not tell by themselves when
-// they were connected to. The function does, or returns nil if there is no client; it is not
-// called with a cluster that is nil.
-func NewClientManagerFunc[C any, O KeyableObject](clientProvider ClientProvider[C], connectedAt func(cluster O) *metav1.MicroTime) *ClientManagerOf[C, O] {
+// NewClientManagerFunc is NewClientManager for clusters without a method GetConnectedAt.
+// The function connectedAt returns the time, or nil if there is no client. It is not
+// called with a nil cluster.
+func NewClientManagerFunc[C any, O KeyableObject](
+	clientProvider ClientProvider[C], connectedAt func(cluster O) *metav1.MicroTime,
+) *ClientManagerOf[C, O] {
 	return &ClientManagerOf[C, O]{ClientManager: NewClientManager(clientProvider), connectedAt: connectedAt}
 }
 
-// GetK8sClient is that of ClientManager.
+// GetK8sClient calls GetK8sClient of ClientManager.
 func (m *ClientManagerOf[C, O]) GetK8sClient(obj KeyableObject, cluster O) (C, error) {
-	return m.ClientManager.GetK8sClient(obj, m.connected(cluster))
+	return m.ClientManager.GetK8sClient(obj, m.withConnectedAt(cluster))
 }
 
-// Refresh is that of ClientManager.
+// Refresh calls Refresh of ClientManager.
 func (m *ClientManagerOf[C, O]) Refresh(obj KeyableObject, cluster O) bool {
-	return m.ClientManager.Refresh(obj, m.connected(cluster))
+	return m.ClientManager.Refresh(obj, m.withConnectedAt(cluster))
 }
 
-// connected returns nil for a cluster that is.
-func (m *ClientManagerOf[C, O]) connected(cluster O) ConnectedCluster {
+// withConnectedAt returns the cluster with its time of connection, nil for a nil cluster.
+func (m *ClientManagerOf[C, O]) withConnectedAt(cluster O) ConnectedCluster {
 	if isNil(cluster) {
 		return nil
 	}
@@ -39,7 +41,7 @@ func (m *ClientManagerOf[C, O]) connected(cluster O) ConnectedCluster {
 	return connectedAt{KeyableObject: cluster, at: m.connectedAt(cluster)}
 }
 
-// connectedAt is a cluster with the time of its connection.
+// connectedAt is a cluster with its time of connection.
 type connectedAt struct {
 	KeyableObject
 

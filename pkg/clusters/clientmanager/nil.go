@@ -2,12 +2,12 @@ package clientmanager
 
 import "reflect"
 
-var keyable = reflect.TypeFor[KeyableObject]()
+var keyableType = reflect.TypeFor[KeyableObject]()
 
-// isNil sees through an interface that holds a nil pointer, which callers make of a Cluster
-// that they did not find, and through a wrapper around one.
+// isNil reports whether a cluster is nil, is a nil pointer in an interface, or wraps one.
 func isNil(cluster KeyableObject) bool { return isNilValue(reflect.ValueOf(cluster)) }
 
+// isNilValue implements isNil.
 func isNilValue(v reflect.Value) bool {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {
@@ -19,11 +19,11 @@ func isNilValue(v reflect.Value) bool {
 	return !v.IsValid() || v.Kind() == reflect.Struct && wrapsNil(v)
 }
 
-// wrapsNil reports whether a struct has its name from a Cluster that is nil: one that it
-// embeds, or that is all it has.
+// wrapsNil reports whether a struct has its name from a nil cluster: one that it embeds,
+// or that is its only field.
 func wrapsNil(v reflect.Value) bool {
 	for field, value := range v.Fields() {
-		if (field.Anonymous || v.NumField() == 1) && names(field.Type) && isNilValue(value) {
+		if (field.Anonymous || v.NumField() == 1) && mayWrapNil(field.Type) && isNilValue(value) {
 			return true
 		}
 	}
@@ -31,11 +31,11 @@ func wrapsNil(v reflect.Value) bool {
 	return false
 }
 
-// names reports whether a type has a name and may be nil, or wrap what is.
-func names(t reflect.Type) bool {
+// mayWrapNil reports whether a type implements KeyableObject, and may be nil or wrap nil.
+func mayWrapNil(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Interface, reflect.Struct:
-		return t.Implements(keyable)
+		return t.Implements(keyableType)
 	default:
 		return false
 	}

@@ -8,8 +8,8 @@ import (
 	cm "github.com/moorage-dev/moorage/pkg/clusters/clientmanager"
 )
 
-// What controllers were written for before, with their client in place of C: it compiles,
-// or a controller does not.
+// The names that existing controllers use, with their client in place of C: if this does not
+// compile, neither do they.
 type seedClient interface{ Pods() []string }
 
 type seedProvider interface {

@@ -9,18 +9,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters"
 )
 
-// metadata is the kind of an object of which only the metadata is given.
-const metadata = ""
+// metadataKind is the kind of an object of which only the metadata is given.
+const metadataKind = ""
 
-// user tells objects of one name apart by their types. Of metadata and an object of the same
-// name, the one that was given clients first stands for both.
+// user returns the user of an object. Objects with the same name are distinguished by
+// their types. Metadata stands for the object of that name which was given clients, and
+// the other way round.
 func (m *ClientManager[C]) user(obj KeyableObject) clusters.User {
 	u := clusters.User{Kind: kindOf(obj), Key: types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}}
-	if m.given(u) {
+	if m.hasClients(u) {
 		return u
 	}
-	if u.Kind != metadata {
-		if alone := (clusters.User{Kind: metadata, Key: u.Key}); m.given(alone) {
+	if u.Kind != metadataKind {
+		if alone := (clusters.User{Kind: metadataKind, Key: u.Key}); m.hasClients(alone) {
 			return alone
 		}
 
@@ -28,7 +29,7 @@ func (m *ClientManager[C]) user(obj KeyableObject) clusters.User {
 	}
 	var given []clusters.User
 	for _, other := range m.manager.Named(u.Key) {
-		if m.given(other) {
+		if m.hasClients(other) {
 			given = append(given, other)
 		}
 	}
@@ -39,12 +40,13 @@ func (m *ClientManager[C]) user(obj KeyableObject) clusters.User {
 	return u
 }
 
-func (m *ClientManager[C]) given(u clusters.User) bool { return len(m.manager.Built(u)) > 0 }
+// hasClients reports whether a user was given a client.
+func (m *ClientManager[C]) hasClients(u clusters.User) bool { return len(m.manager.Built(u)) > 0 }
 
-// kindOf returns the name of the type, which is the same for a pointer.
+// kindOf returns the name of the type of an object or of the pointer to it.
 func kindOf(obj KeyableObject) string {
 	if _, alone := obj.(*metav1.ObjectMeta); alone {
-		return metadata
+		return metadataKind
 	}
 	t := reflect.TypeOf(obj)
 	for t.Kind() == reflect.Pointer {

@@ -18,7 +18,8 @@ func TestFakeClientProvider(t *testing.T) {
 	if _, _, err := f.GetK8sClient(types.NamespacedName{Name: "default"}); !errors.Is(err, clusters.ErrNotFound) {
 		t.Errorf("want %v, got %v", clusters.ErrNotFound, err)
 	}
-	if _, _, err := f.GetK8sClient(types.NamespacedName{Namespace: "sea"}); err == nil || err.Error() != "cluster key cannot be empty" {
+	if _, _, err := f.GetK8sClient(types.NamespacedName{Namespace: "sea"}); err == nil ||
+		err.Error() != "cluster key cannot be empty" {
 		t.Errorf("got %v", err)
 	}
 	first, second := new("first"), new("second")
@@ -31,7 +32,8 @@ func TestFakeClientProvider(t *testing.T) {
 	if c, _, err := f.GetK8sClient(east); c != first || err != nil {
 		t.Errorf("want the first one, got %v, %v", c, err)
 	}
-	if c, _, err := NewFakeClientProvider(first).GetK8sClient(types.NamespacedName{Name: "default"}); c != first || err != nil {
+	if c, _, err := NewFakeClientProvider(first).GetK8sClient(types.NamespacedName{Name: "default"}); c != first ||
+		err != nil {
 		t.Errorf("want the default, got %v, %v", c, err)
 	}
 }

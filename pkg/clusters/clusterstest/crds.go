@@ -36,7 +36,9 @@ func InstallCRDs(ctx context.Context, c client.Client, files fs.FS) error {
 		if err := c.Create(ctx, crd); err != nil && !kerrors.IsAlreadyExists(err) {
 			return errors.Wrapf(err, "cannot create %s", crd.Name)
 		}
-		err = poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true, func(ctx context.Context) (bool, error) {
+		err = poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true, func(
+			ctx context.Context,
+		) (bool, error) {
 			err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd)
 
 			return err == nil && established(crd) && found(c, crd), err
@@ -56,7 +58,7 @@ func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return false
 }
 
-// found tells whether clients find the kind in all versions that are served.
+// found reports whether clients discover the kind in all versions that are served.
 func found(c client.Client, crd *apiextensionsv1.CustomResourceDefinition) bool {
 	kind := schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
 	for _, v := range crd.Spec.Versions {

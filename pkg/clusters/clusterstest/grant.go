@@ -55,20 +55,25 @@ type token struct {
 
 // grant makes a service account that may do what was asked for, and returns a kubeconfig
 // with a new token of it.
-func grant(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, ttl time.Duration) ([]byte, token, error) {
+func grant(
+	ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, ttl time.Duration,
+) ([]byte, token, error) {
 	c, err := client.New(config, client.Options{Scheme: scheme.Scheme})
 	if err != nil {
 		return nil, token{}, errors.Wrap(err, "cannot connect to the cluster")
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: grantsNamespace, Name: accountName(ar)}}
-	objects := append([]client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: grantsNamespace}}, account}, permissions(ar)...)
+	objects := append([]client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: grantsNamespace}}, account,
+	}, permissions(ar)...)
 	for _, o := range objects {
 		if err := client.IgnoreAlreadyExists(c.Create(ctx, o)); err != nil {
 			return nil, token{}, errors.Wrapf(err, "cannot create %T %s", o, o.GetName())
 		}
 	}
 	bound := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
-		Namespace: grantsNamespace, GenerateName: accountName(ar) + "-", Labels: map[string]string{grantsNamespace: accountName(ar)},
+		Namespace: grantsNamespace, GenerateName: accountName(ar) +
+			"-", Labels: map[string]string{grantsNamespace: accountName(ar)},
 	}}
 	if err := c.Create(ctx, bound); err != nil {
 		return nil, token{}, errors.Wrap(err, "cannot create what a token is bound to")
@@ -76,26 +81,33 @@ func grant(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.Access
 	seconds := int64(max(ttl, minTokenTTL) / time.Second)
 	asked := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		ExpirationSeconds: &seconds,
-		BoundObjectRef:    &authenticationv1.BoundObjectReference{Kind: "Secret", APIVersion: "v1", Name: bound.Name, UID: bound.UID},
+		BoundObjectRef: &authenticationv1.BoundObjectReference{
+			Kind: "Secret", APIVersion: "v1", Name: bound.Name, UID: bound.UID,
+		},
 	}}
 	if err := c.SubResource("token").Create(ctx, account, asked); err != nil {
 		return nil, token{}, errors.Wrap(err, "cannot get a token")
 	}
 	kubeconfig, err := clusters.New("granted").WithRESTConfig(&rest.Config{
-		Host: config.Host, BearerToken: asked.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: config.CAData, ServerName: config.ServerName},
+		Host: config.Host, BearerToken: asked.Status.Token, TLSClientConfig: rest.TLSClientConfig{
+			CAData: config.CAData, ServerName: config.ServerName,
+		},
 	}).WriteKubeconfig()
 
 	return kubeconfig, token{bound.Name, clock.RealClock{}.Now().Add(ttl)}, err
 }
 
 // end ends the tokens of an AccessRequest that are not to be kept.
-func end(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, keep func(secret string) bool) error {
+func end(
+	ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, keep func(secret string) bool,
+) error {
 	c, err := client.New(config, client.Options{Scheme: scheme.Scheme})
 	if err != nil {
 		return errors.Wrap(err, "cannot connect to the cluster")
 	}
 	list := &corev1.SecretList{}
-	if err := c.List(ctx, list, client.InNamespace(grantsNamespace), client.MatchingLabels{grantsNamespace: accountName(ar)}); err != nil {
+	if err := c.List(
+		ctx, list, client.InNamespace(grantsNamespace), client.MatchingLabels{grantsNamespace: accountName(ar)}); err != nil {
 		return errors.Wrap(err, "cannot list what tokens are bound to")
 	}
 	for i := range list.Items {
@@ -117,7 +129,10 @@ func permissions(ar *clustersv1alpha1.AccessRequest) []client.Object {
 	}
 	var objects []client.Object
 	bind := func(i int, namespace, kind, name string) {
-		meta := metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-%d", accountName(ar), i), Labels: map[string]string{grantsNamespace: accountName(ar)}}
+		meta := metav1.ObjectMeta{
+			Namespace: namespace, Name: fmt.Sprintf("%s-%d", accountName(ar), i),
+			Labels: map[string]string{grantsNamespace: accountName(ar)},
+		}
 		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name}
 		subjects := []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: grantsNamespace, Name: accountName(ar)}}
 		if namespace == "" {
@@ -128,14 +143,19 @@ func permissions(ar *clustersv1alpha1.AccessRequest) []client.Object {
 		objects = append(objects, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects})
 	}
 	for i, p := range ar.Spec.Token.Permissions {
-		meta := metav1.ObjectMeta{Namespace: p.Namespace, Name: fmt.Sprintf("%s-%d", accountName(ar), i), Labels: map[string]string{grantsNamespace: accountName(ar)}}
+		meta := metav1.ObjectMeta{
+			Namespace: p.Namespace, Name: fmt.Sprintf("%s-%d", accountName(ar), i),
+			Labels: map[string]string{grantsNamespace: accountName(ar)},
+		}
 		if p.Namespace == "" {
 			objects = append(objects, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: p.Rules})
 			bind(i, "", "ClusterRole", meta.Name)
 
 			continue
 		}
-		objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.Namespace}}, &rbacv1.Role{ObjectMeta: meta, Rules: p.Rules})
+		objects = append(objects, &corev1.Namespace{
+			ObjectMeta: metav1.ObjectMeta{Name: p.Namespace},
+		}, &rbacv1.Role{ObjectMeta: meta, Rules: p.Rules})
 		bind(i, p.Namespace, "Role", meta.Name)
 	}
 	for i, ref := range ar.Spec.Token.RoleRefs {
@@ -151,7 +171,9 @@ func revoke(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.Acces
 	if err != nil {
 		return errors.Wrap(err, "cannot connect to the cluster")
 	}
-	objects := append([]client.Object{&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: grantsNamespace, Name: accountName(ar)}}}, permissions(ar)...)
+	objects := append([]client.Object{
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: grantsNamespace, Name: accountName(ar)}},
+	}, permissions(ar)...)
 	for _, o := range objects {
 		if _, shared := o.(*corev1.Namespace); shared {
 			continue

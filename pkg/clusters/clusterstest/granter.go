@@ -70,7 +70,7 @@ type granted struct {
 	tokens []token
 }
 
-// The ttl is how long tokens for an AccessRequest are valid.
+// ttl returns how long tokens for an AccessRequest are valid.
 func (g *Granter) ttl(ar *clustersv1alpha1.AccessRequest) time.Duration {
 	if g.TTLFor != nil {
 		if ttl := g.TTLFor(client.ObjectKeyFromObject(ar)); ttl > 0 {
@@ -226,7 +226,9 @@ func (g *Granter) answer(ctx context.Context, ar *clustersv1alpha1.AccessRequest
 
 // renew sees to it that the Secret holds a token that is good for a while, ends those
 // whose time is over, and returns when to look again.
-func (g *Granter) renew(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest) (time.Duration, error) {
+func (g *Granter) renew(
+	ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest,
+) (time.Duration, error) {
 	of := g.of(ar)
 	of.mu.Lock()
 	defer of.mu.Unlock()
@@ -248,7 +250,9 @@ func (g *Granter) renew(ctx context.Context, config *rest.Config, ar *clustersv1
 }
 
 // expire ends the tokens whose time is over, and returns when that is for the next one.
-func (of *granted) expire(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest) (time.Duration, error) {
+func (of *granted) expire(
+	ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest,
+) (time.Duration, error) {
 	now, next, ended := clock.RealClock{}.Now(), time.Hour, map[string]bool{}
 	for _, t := range of.tokens {
 		if left := t.expires.Sub(now); left <= 0 {
@@ -292,14 +296,18 @@ func (g *Granter) Rotate(ctx context.Context, request client.ObjectKey) error {
 }
 
 // issue makes credentials, and puts them into the Secret.
-func (g *Granter) issue(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, of *granted) error {
+func (g *Granter) issue(
+	ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, of *granted,
+) error {
 	kubeconfig, made, err := grant(ctx, config, ar, g.ttl(ar))
 	if err != nil {
 		return errors.Wrap(err, "cannot grant access")
 	}
 	of.tokens = append(of.tokens, made)
 
-	return errors.Wrap(g.put(ctx, ar, map[string][]byte{"kubeconfig": kubeconfig, "expirationTimestamp": stamp(made.expires)}), "cannot write the Secret")
+	return errors.Wrap(g.put(ctx, ar, map[string][]byte{
+		"kubeconfig": kubeconfig, "expirationTimestamp": stamp(made.expires),
+	}), "cannot write the Secret")
 }
 
 // put writes the Secret of an AccessRequest, which is read live: Secrets are no matter for a
@@ -341,7 +349,7 @@ func (g *Granter) finalize(ctx context.Context, o client.Object) (ctrl.Result, e
 	return again(gone.IgnoreConfirmed(ctx, g.live, o, err))
 }
 
-// again tries what somebody else was faster at.
+// again retries after the write of another client.
 func again(err error) (ctrl.Result, error) {
 	if kerrors.IsConflict(err) || gone.Named(err) {
 		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil

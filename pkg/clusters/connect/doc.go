@@ -1,17 +1,18 @@
-// Package connect makes connections to clusters that are described by Cluster objects,
-// and says in their status how these are doing.
+// Package connect makes connections to the clusters of Cluster objects, and reports the
+// health of the clusters in the status.
 //
-// Begin with Setup, and give it the cache that the program's other controllers take
-// their connections from. The kubeconfig is in a Secret beside the Cluster, which is
-// read once a minute, and at once when the Cluster is changed or its server refuses
-// the credentials, to us or to whoever uses the connection. Other credentials are another revision: the connection before is
-// replaced, and the leases on it end. When the Cluster goes, so do they.
+// Start with Setup. It takes the cache from which the other controllers of the program get
+// their connections. The kubeconfig is in a Secret in the namespace of the Cluster. It is
+// read once a minute, and at once when the Cluster changes or its server rejects the
+// credentials in a request of this controller or of a user of the connection. Other
+// credentials are another revision: the connection is replaced, and the leases on it end.
+// They also end when the Cluster is deleted.
 //
-// Every process that uses clusters runs the controller for itself, also while it does
-// not lead: the connections are in its memory. All of them write the same status: one
-// that finds what it has not said reads the settings again before it says anything. If
-// they cannot agree, since the kubeconfigs of their own differ or only some of them reach
-// the cluster, each of them writes once in a recheck interval at most.
+// Every process that uses clusters runs the controller, also if it is not the leader,
+// because the connections are in its memory. All processes write the same status: one that
+// finds another report than its own reads the settings before it writes. If two processes
+// disagree, because their own kubeconfigs differ or only one of them reaches the cluster,
+// each writes at most once per recheck interval.
 //
 // The role of such a program needs:
 //

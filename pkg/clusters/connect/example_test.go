@@ -18,8 +18,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters/connect"
 )
 
-// A main connects clusters, and its controllers take connections from the manager of
-// clusters.
+// The main function of a program connects clusters, and its controllers get connections from
+// the manager of clusters.
 func Example() {
 	scheme := runtime.NewScheme()
 	if err := clustersv1alpha1.AddToScheme(scheme); err != nil {
@@ -40,17 +40,17 @@ func Example() {
 	defer cache.Close()
 	fmt.Println(connect.Setup(m, cache))
 
-	// In a reconciler: fetch the Cluster, then ask for it as it was read.
-	east := &clustersv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "sea", Name: "east"}}
-	pequod := clusters.User{Kind: "Boat", Key: client.ObjectKey{Namespace: "sea", Name: "pequod"}}
-	_, err = clusters.NewManager(cache).Get(context.Background(), pequod, connect.Ref(east))
+	// In a reconciler: read the Cluster, then get the connection.
+	east := &clustersv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "east"}}
+	app := clusters.User{Kind: "App", Key: client.ObjectKey{Namespace: "default", Name: "app"}}
+	_, err = clusters.NewManager(cache).Get(context.Background(), app, connect.Ref(east))
 	fmt.Println(err)
 	// Output:
 	// <nil>
 	// cluster client does not exist
 }
 
-// mapper spares the example from asking an API server that does not exist.
+// mapper returns an empty mapper, because the example has no API server.
 func mapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 	return meta.NewDefaultRESTMapper(nil), nil
 }

@@ -36,10 +36,10 @@ import (
 )
 
 var (
-	scheme = runtime.NewScheme()
-	plane  *rest.Config
-	api    client.Client
-	modest *rest.Config // of a user who may do what the package's comment says, and nothing else
+	scheme           = runtime.NewScheme()
+	adminConfig      *rest.Config
+	api              client.Client
+	restrictedConfig *rest.Config // of a user with the permissions in the package comment only
 )
 
 func TestMain(m *testing.M) {
@@ -48,7 +48,9 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) (int, error) {
 	ctrllog.SetLogger(logr.Discard())
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clustersv1alpha1.AddToScheme, apiextensionsv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, clustersv1alpha1.AddToScheme, apiextensionsv1.AddToScheme,
+	} {
 		if err := add(scheme); err != nil {
 			return 1, err
 		}
@@ -58,10 +60,10 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer func() { _ = c.Stop() }()
-	if plane, err = c.RESTConfig(); err != nil {
+	if adminConfig, err = c.RESTConfig(); err != nil {
 		return 1, err
 	}
-	if api, err = client.New(plane, client.Options{Scheme: scheme}); err != nil {
+	if api, err = client.New(adminConfig, client.Options{Scheme: scheme}); err != nil {
 		return 1, err
 	}
 	if err := clusterstest.InstallCRDs(context.Background(), api, clustersv1alpha1.CRDs()); err != nil {
@@ -69,29 +71,31 @@ func run(m *testing.M) (int, error) {
 	}
 
 	user := "connect-" + rand.Text()
-	if modest, err = c.UserConfig(context.Background(), user); err != nil {
+	if restrictedConfig, err = c.UserConfig(context.Background(), user); err != nil {
 		return 1, err
 	}
-	if err := bind(context.Background(), user); err != nil {
+	if err := bindRole(context.Background(), user); err != nil {
 		return 1, err
 	}
 
 	return m.Run(), nil
 }
 
-// bind gives the modest user the role that stands in the package's comment, and waits until
-// it has.
-func bind(ctx context.Context, user string) error {
+// bindRole gives the restricted user the role in the package comment, and waits until it
+// applies.
+func bindRole(ctx context.Context, user string) error {
 	text, err := os.ReadFile("doc.go")
 	if err != nil {
 		return err
 	}
-	who, err := client.New(modest, client.Options{Scheme: scheme})
+	who, err := client.New(restrictedConfig, client.Options{Scheme: scheme})
 	if err != nil {
 		return err
 	}
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: "connect-"}}
-	for _, m := range regexp.MustCompile(`\+kubebuilder:rbac:groups=([^,]*),resources=([^,]*),verbs=(\S+)`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(
+		`\+kubebuilder:rbac:groups=([^,]*),resources=([^,]*),verbs=(\S+)`).FindAllStringSubmatch(
+		string(text), -1) {
 		split := func(i int) []string { return strings.Split(strings.Trim(m[i], `"`), ";") }
 		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: split(1), Resources: split(2), Verbs: split(3)})
 	}
@@ -99,35 +103,42 @@ func bind(ctx context.Context, user string) error {
 		return err
 	}
 	bound := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, RoleRef: rbacv1.RoleRef{
+			APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name,
+		},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
 	}
 	if err := api.Create(ctx, bound); err != nil {
 		return err
 	}
 
-	return poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true, func(ctx context.Context) (bool, error) {
+	return poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true, func(
+		ctx context.Context,
+	) (bool, error) {
 		return who.List(ctx, &clustersv1alpha1.ClusterList{}) == nil, nil
 	})
 }
 
-// start runs the controller over all clusters there are until the test ends.
+// start runs the controller over all clusters until the test ends.
 func start(t *testing.T, cache Cache, o ...Option) {
 	t.Helper()
 	startIn(t, nil, cache, o...)
 }
 
-// startIn runs it over those of some namespaces, until the test ends or stop is called.
+// startIn runs the controller over the clusters of some namespaces, until the test ends
+// or stop is called.
 func startIn(t *testing.T, namespaces map[string]seen.Config, cache Cache, o ...Option) (stop func()) {
 	t.Helper()
-	m, err := ctrl.NewManager(modest, ctrl.Options{
+	m, err := ctrl.NewManager(restrictedConfig, ctrl.Options{
 		Scheme: scheme, Cache: seen.Options{DefaultNamespaces: namespaces}, Metrics: metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)}, GracefulShutdownTimeout: new(wait.Patience()),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Setup(m, cache, append([]Option{WithRecheckInterval(200 * time.Millisecond), WithProbeInterval(200 * time.Millisecond)}, o...)...); err != nil {
+	if err := Setup(m, cache, append([]Option{
+		WithRecheckInterval(200 * time.Millisecond), WithProbeInterval(200 * time.Millisecond),
+	}, o...)...); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -144,6 +155,7 @@ func startIn(t *testing.T, namespaces map[string]seen.Config, cache Cache, o ...
 	return stop
 }
 
+// namespace creates a namespace and returns its name.
 func namespace(t *testing.T) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "connect-"}}
@@ -154,14 +166,14 @@ func namespace(t *testing.T) string {
 	return ns.Name
 }
 
-// credentials returns a kubeconfig for a service account, which is made if need be.
+// credentials returns a kubeconfig for a service account, which it creates if necessary.
 func credentials(t *testing.T, ns, name string) []byte {
 	t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
 	if err := client.IgnoreAlreadyExists(api.Create(t.Context(), account)); err != nil {
 		t.Fatal(err)
 	}
-	out, err := login(t.Context(), account)
+	out, err := tokenKubeconfig(t.Context(), account)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,13 +181,16 @@ func credentials(t *testing.T, ns, name string) []byte {
 	return out
 }
 
-// login returns a kubeconfig with a new token for a service account.
-func login(ctx context.Context, account *corev1.ServiceAccount) ([]byte, error) {
+// tokenKubeconfig returns a kubeconfig with a new token for a service account.
+func tokenKubeconfig(ctx context.Context, account *corev1.ServiceAccount) ([]byte, error) {
 	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(3600))}}
 	if err := api.SubResource("token").Create(ctx, account, token); err != nil {
 		return nil, err
 	}
-	c := &rest.Config{Host: plane.Host, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: plane.CAData}}
+	c := &rest.Config{
+		Host: adminConfig.Host, BearerToken: token.Status.Token,
+		TLSClientConfig: rest.TLSClientConfig{CAData: adminConfig.CAData},
+	}
 
 	return clusters.New(account.Name).WithRESTConfig(c).WriteKubeconfig()
 }

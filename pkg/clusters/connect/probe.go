@@ -16,20 +16,22 @@ import (
 )
 
 const (
-	askTimeout = 10 * time.Second
-	maxAnswer  = 64 << 10
+	requestTimeout  = 10 * time.Second
+	maxResponseSize = 64 << 10
 )
 
-// ask sends a request to a cluster, and returns the answer. An error is a flaw.
-func ask(ctx context.Context, known *record, path string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+// sendRequest sends a request to a cluster and returns the response. An error is a
+// connectError.
+func sendRequest(ctx context.Context, known *record, path string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	unavailable := func(err error) error { return &flaw{commonv1.ReasonConnectionUnavailable, err} }
-	client, err := known.dial()
+	unavailable := func(err error) error { return &connectError{commonv1.ReasonConnectionUnavailable, err} }
+	client, err := known.httpClient()
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(known.in.RESTConfig.Host, "/")+path, nil)
+	request, err := http.NewRequestWithContext(
+		ctx, http.MethodGet, strings.TrimSuffix(known.input.RESTConfig.Host, "/")+path, nil)
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -38,53 +40,57 @@ func ask(ctx context.Context, known *record, path string) ([]byte, error) {
 		return nil, unavailable(err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponseSize))
 	switch {
 	case err != nil:
 		return nil, unavailable(err)
 	case response.StatusCode == http.StatusUnauthorized:
-		return nil, &flaw{commonv1.ReasonConnectionUnauthorized, errors.New("the server does not accept the credentials")}
+		return nil, &connectError{
+			commonv1.ReasonConnectionUnauthorized, errors.New("the server does not accept the credentials"),
+		}
 	case response.StatusCode == http.StatusForbidden:
-		return nil, nil // it knows us, and has answered
+		return nil, nil // the credentials are valid
 	case response.StatusCode != http.StatusOK:
-		return nil, unavailable(errors.Errorf("the server answers %s with %d %s", path, response.StatusCode, http.StatusText(response.StatusCode)))
+		return nil, unavailable(errors.Errorf(
+			"the server answers %s with %d %s", path, response.StatusCode, http.StatusText(response.StatusCode)))
 	default:
 		return body, nil
 	}
 }
 
-// dial returns what a cluster is asked with. It is kept as long as the settings, since
-// client-go makes another one, with connections of its own, when nobody has one any more.
-func (r *record) dial() (*http.Client, error) {
+// httpClient returns the HTTP client of a cluster. It is kept as long as the settings,
+// because client-go makes another transport, with connections of its own, when the one
+// before is not referenced any more.
+func (r *record) httpClient() (*http.Client, error) {
 	var err error
-	if r.http == nil {
-		r.http, err = rest.HTTPClientFor(r.in.RESTConfig)
+	if r.client == nil {
+		r.client, err = rest.HTTPClientFor(r.input.RESTConfig)
 	}
 
-	return r.http, err
+	return r.client, err
 }
 
-// hangUp closes the connections that a cluster was asked over.
-func (r *record) hangUp() {
-	if r.http != nil {
-		utilnet.CloseIdleConnectionsFor(r.http.Transport)
-		r.http = nil
+// closeIdleConnections closes the idle connections of the HTTP client.
+func (r *record) closeIdleConnections() {
+	if r.client != nil {
+		utilnet.CloseIdleConnectionsFor(r.client.Transport)
+		r.client = nil
 	}
 }
 
-// versionOf reads the answer to /version: what runs there, and on which architecture.
+// versionOf parses the response to /version: the version and the architecture.
 func versionOf(answer []byte) (version, arch string) {
-	var said struct{ GitVersion, Platform string }
-	if json.Unmarshal(answer, &said) != nil {
+	var fields struct{ GitVersion, Platform string }
+	if json.Unmarshal(answer, &fields) != nil {
 		return "", ""
 	}
-	_, arch, _ = strings.Cut(said.Platform, "/")
+	_, arch, _ = strings.Cut(fields.Platform, "/")
 
-	return short(said.GitVersion), short(arch)
+	return limitLength(fields.GitVersion), limitLength(arch)
 }
 
-// short drops what is too long to be meant.
-func short(s string) string {
+// limitLength returns "" for a text that is too long.
+func limitLength(s string) string {
 	if len(s) > 100 {
 		return ""
 	}

@@ -11,184 +11,201 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/freshness"
 	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// again is when to try a cluster that does not answer.
-const again = 30 * time.Second
+// retryDelay is the time until the next attempt to reach a cluster that does not respond.
+const retryDelay = 30 * time.Second
 
 // A reconciler connects clusters.
 type reconciler struct {
-	client  client.Client // answers from a cache
-	live    client.Reader // asks the API server itself
-	cache   Cache
-	ask     func(ctx context.Context, known *record, path string) ([]byte, error)
-	memory  *records.Records[record]
-	refused *refusals
-	o       options
+	client       client.Client // reads from a cache
+	apiReader    client.Reader // not cached
+	cache        Cache
+	request      func(ctx context.Context, known *record, path string) ([]byte, error)
+	records      *records.Records[record]
+	unauthorized *unauthorizedReports
+	options      options
 }
 
+// newReconciler returns a reconciler that fills the cache.
 func newReconciler(c client.Client, live client.Reader, cache Cache, o options) *reconciler {
-	return &reconciler{client: c, live: live, cache: cache, ask: ask, memory: records.New((*record).hangUp), refused: newRefusals(), o: o}
+	return &reconciler{
+		client: c, apiReader: live, cache: cache, request: sendRequest, records: records.New((*record).closeIdleConnections),
+		unauthorized: newUnauthorizedReports(), options: o,
+	}
 }
 
 // Ref returns a cluster as it was read, for the methods of a clusters.Manager.
 func Ref(c *clustersv1alpha1.Cluster) clusters.Ref {
-	return clusters.Ref{Key: client.ObjectKeyFromObject(c), UID: c.GetUID(), Revision: clusters.Revision(c.Status.Revision)}
+	return clusters.Ref{
+		Key: client.ObjectKeyFromObject(c), UID: c.GetUID(), Revision: clusters.Revision(c.Status.Revision),
+	}
 }
 
-// Reconcile looks at one cluster. Conflicts are silent: whoever changed it has made an
-// event of it.
+// Reconcile connects one cluster. It requeues after a conflict without an error: the
+// other write causes an event.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	c, known, err := r.find(ctx, request.NamespacedName)
+	c, known, err := r.read(ctx, request.NamespacedName)
 	if err != nil {
 		return reconcile.Result{}, redact.Error(errors.Wrap(err, "cannot get the Cluster"))
 	}
 	if c == nil {
 		r.cache.Drop(request.NamespacedName)
-		r.memory.Forget(request.NamespacedName)
-		r.refused.forget(request.NamespacedName)
+		r.records.Forget(request.NamespacedName)
+		r.unauthorized.forget(request.NamespacedName)
 
 		return reconcile.Result{}, nil
 	}
-	if known.ahead(c.GetResourceVersion()) {
-		known.lags(r.o.clock.Now())
+	if known.IsStale(c.GetResourceVersion()) {
+		known.AddStaleRead(r.options.clock.Now())
 
-		return reconcile.Result{RequeueAfter: lagging}, nil // the cache lags behind our own write, and will tell
+		return reconcile.Result{RequeueAfter: freshness.RetryDelay}, nil // an event follows when it has caught up
 	}
-	after, err := r.keep(ctx, c, known)
+	after, err := r.reconcileCluster(ctx, c, known)
 	if kerrors.IsConflict(err) {
-		known.lags(r.o.clock.Now())
+		known.AddStaleRead(r.options.clock.Now())
 
-		return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // the only way to try again that is silent and keeps the back-off
+		return freshness.SilentRequeue(), nil
 	}
-	known.lag = 0
+	known.ResetStaleReads()
 
 	return reconcile.Result{RequeueAfter: after}, redact.Error(err)
 }
 
-// keep does what a cluster needs, and returns when to look again.
-func (r *reconciler) keep(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) (time.Duration, error) {
-	if err := r.look(ctx, c, known); err != nil {
+// reconcileCluster connects or probes a cluster, and returns the time until the next
+// reconcile.
+func (r *reconciler) reconcileCluster(
+	ctx context.Context, c *clustersv1alpha1.Cluster, known *record,
+) (time.Duration, error) {
+	if err := r.readSettings(ctx, c, known); err != nil {
 		return 0, err
 	}
-	err := known.flaw
+	err := known.inputErr
 	if err == nil {
-		err = expired(known.in, r.o.clock.Now())
+		err = checkExpiry(known.input, r.options.clock.Now())
 	}
 	if err != nil {
-		return r.o.recheck, r.lose(ctx, c, known, err)
+		return r.options.recheckInterval, r.removeConnection(ctx, c, known, err)
 	}
-	if c.Status.Revision != string(known.in.Revision) {
+	if c.Status.Revision != string(known.input.Revision) {
 		return r.connect(ctx, c, known)
 	}
 
 	return r.probe(ctx, c, known)
 }
 
-// look reads the settings of a cluster, if it is time to, or if somebody else has said
-// what became of other ones: who has not read them since would take that back. Settings
-// that cannot be read just now are as they were.
-func (r *reconciler) look(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) error {
-	now := r.o.clock.Now()
-	known.refused = r.refused.take(client.ObjectKeyFromObject(c), known.in.Revision) || known.refused
-	told := c.Status.Revision != known.seen
-	if known.generation == c.GetGeneration() && known.requested == requested(c) && !known.refused && !told && now.Sub(known.read) < r.o.recheck {
+// readSettings reads the settings of a cluster if they are due, or if another process has
+// reported other settings: with the old ones this process would revert the report. If
+// they cannot be read now, it keeps the ones before.
+func (r *reconciler) readSettings(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) error {
+	now := r.options.clock.Now()
+	known.unauthorized = r.unauthorized.take(client.ObjectKeyFromObject(c), known.input.Revision) || known.unauthorized
+	reported := c.Status.Revision != known.statusRevision
+	if known.generation == c.GetGeneration() && known.reconcileRequest == reconcileRequest(c) && !known.unauthorized &&
+		!reported && now.Sub(known.readAt) < r.options.recheckInterval {
 		return nil
 	}
-	in, err := r.read(ctx, c)
-	var f *flaw
+	in, err := r.buildInput(ctx, c)
+	var f *connectError
 	switch {
 	case errors.As(err, &f):
-	case err != nil && known.generation == c.GetGeneration() && !told:
-		r.o.logger.Info("Cannot look at the settings of a cluster, going on with those there are", "cluster", c.GetName(), "error", redact.Error(err))
-		known.read = now
+	case err != nil && known.generation == c.GetGeneration() && !reported:
+		r.options.logger.Info("Cannot read the settings of a cluster, keeping the current ones",
+			"cluster", c.GetName(), "error", redact.Error(err))
+		known.readAt = now
 
 		return nil
 	case err != nil:
 		return err
 	}
-	if in.Revision != known.in.Revision {
-		known.hangUp()
+	if in.Revision != known.input.Revision {
+		known.closeIdleConnections()
 	}
-	known.generation, known.requested, known.refused, known.read, known.seen = c.GetGeneration(), requested(c), false, now, c.Status.Revision
-	known.in, known.flaw = in, err
+	known.generation, known.reconcileRequest = c.GetGeneration(), reconcileRequest(c)
+	known.unauthorized, known.readAt, known.statusRevision = false, now, c.Status.Revision
+	known.input, known.inputErr = in, err
 
 	return nil
 }
 
-// connect tries settings that are new.
+// connect tries new settings.
 func (r *reconciler) connect(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) (time.Duration, error) {
-	answer, err := r.ask(ctx, known, "/version")
+	answer, err := r.request(ctx, known, "/version")
 	if err != nil {
-		known.refused = unauthorized(err)
+		known.unauthorized = isUnauthorized(err)
 
-		return again, r.lose(ctx, c, known, err)
+		return retryDelay, r.removeConnection(ctx, c, known, err)
 	}
 	base := c.DeepCopy()
-	now := metav1.NewMicroTime(r.o.clock.Now().Truncate(time.Microsecond))
-	c.Status.Revision, c.Status.ConnectedAt, c.Status.Error = string(known.in.Revision), &now, ""
+	now := metav1.NewMicroTime(r.options.clock.Now().Truncate(time.Microsecond))
+	c.Status.Revision, c.Status.ConnectedAt, c.Status.Error = string(known.input.Revision), &now, ""
 	c.Status.Version, c.Status.Arch = versionOf(answer)
 	c.SetConditions(
 		r.condition(c, commonv1.TypeConnected, metav1.ConditionTrue, commonv1.ReasonConnectionAvailable, ""),
 		r.condition(c, clustersv1alpha1.TypeHealthy, metav1.ConditionTrue, commonv1.ReasonConnectionAvailable, ""))
-	written, err := r.write(ctx, base, c, known)
+	written, err := r.patchStatus(ctx, base, c, known)
 	if err != nil {
 		return 0, err
 	}
-	known.probed = r.o.clock.Now()
-	r.set(c, known)
+	known.probedAt = r.options.clock.Now()
+	r.storeConnection(c, known)
 	if written {
-		r.tell(c, nil)
+		r.emitEvent(c, nil)
 	}
 
-	return r.next(known), nil
+	return r.requeueAfter(known), nil
 }
 
-// probe keeps a connection, and asks from time to time whether the cluster is well.
+// probe stores the connection, and checks the health of the cluster at the probe
+// interval.
 func (r *reconciler) probe(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) (time.Duration, error) {
 	base := c.DeepCopy()
-	r.set(c, known)
-	r.tellRestored(c, known)
-	if rest := r.o.probe - r.o.clock.Since(known.probed); rest > 0 && !known.probed.IsZero() {
-		_, err := r.write(ctx, base, c, known)
+	r.storeConnection(c, known)
+	r.emitRestored(c, known)
+	if rest := r.options.probeInterval - r.options.clock.Since(known.probedAt); rest > 0 && !known.probedAt.IsZero() {
+		_, err := r.patchStatus(ctx, base, c, known)
 
 		return rest, err
 	}
-	_, err := r.ask(ctx, known, "/readyz")
-	known.probed, known.refused = r.o.clock.Now(), unauthorized(err)
+	_, err := r.request(ctx, known, "/readyz")
+	known.probedAt, known.unauthorized = r.options.clock.Now(), isUnauthorized(err)
 	health := r.cache.Report(client.ObjectKeyFromObject(c), err)
 	status, reason, message := metav1.ConditionTrue, commonv1.ReasonConnectionAvailable, ""
 	if !health.Healthy {
 		status, reason, message = metav1.ConditionFalse, reasonOf(health.Err), health.Err.Error()
 	}
-	// The message of a failure may differ each time, and is told with the first of its reason.
-	// That may also change with each probe, as of two servers in one's place.
-	if old := c.GetCondition(clustersv1alpha1.TypeHealthy); old.Status != status || old.Reason != reason && r.o.clock.Since(known.when) >= r.o.recheck {
+	// The message may differ with each failure: only the first of a reason is reported. The
+	// reason may also change with each probe, for instance with two servers at one address.
+	if old := c.GetCondition(clustersv1alpha1.TypeHealthy); old.Status != status || old.Reason != reason &&
+		r.options.clock.Since(known.reportedAt) >= r.options.recheckInterval {
 		c.SetConditions(r.condition(c, clustersv1alpha1.TypeHealthy, status, reason, message))
 	}
-	_, err = r.write(ctx, base, c, known)
-	if known.refused {
-		return time.Second, err // the Secret is read again
+	_, err = r.patchStatus(ctx, base, c, known)
+	if known.unauthorized {
+		return time.Second, err // then the Secret is read
 	}
 
-	return r.next(known), err
+	return r.requeueAfter(known), err
 }
 
-// set lets everybody have the connection that the status tells of.
-func (r *reconciler) set(c *clustersv1alpha1.Cluster, known *record) {
-	in := known.in
+// storeConnection stores the connection that the status reports in the cache.
+func (r *reconciler) storeConnection(c *clustersv1alpha1.Cluster, known *record) {
+	in := known.input
 	if at := c.Status.ConnectedAt; at != nil {
 		in.ConnectedAt = *at
 	}
 	r.cache.Set(client.ObjectKeyFromObject(c), in)
 }
 
-// lose takes the connection from everybody, and says why.
-func (r *reconciler) lose(ctx context.Context, c *clustersv1alpha1.Cluster, known *record, why error) error {
+// removeConnection removes the connection from the cache, and reports why.
+func (r *reconciler) removeConnection(
+	ctx context.Context, c *clustersv1alpha1.Cluster, known *record, why error,
+) error {
 	r.cache.Fail(client.ObjectKeyFromObject(c), why)
 	base := c.DeepCopy()
 	before := c.GetCondition(commonv1.TypeConnected)
@@ -196,19 +213,19 @@ func (r *reconciler) lose(ctx context.Context, c *clustersv1alpha1.Cluster, know
 	c.SetConditions(
 		r.condition(c, commonv1.TypeConnected, metav1.ConditionFalse, reasonOf(why), why.Error()),
 		r.condition(c, clustersv1alpha1.TypeHealthy, metav1.ConditionFalse, reasonOf(why), ""))
-	written, err := r.write(ctx, base, c, known)
+	written, err := r.patchStatus(ctx, base, c, known)
 	if written && before.Status == metav1.ConditionTrue {
-		r.tell(c, why)
+		r.emitEvent(c, why)
 	}
 
 	return err
 }
 
-// next returns when to look at a connected cluster again.
-func (r *reconciler) next(known *record) time.Duration {
-	after := min(r.o.probe, r.o.recheck)
-	if e := known.in.Expires; !e.IsZero() {
-		after = min(after, max(e.Sub(r.o.clock.Now()), time.Second))
+// requeueAfter returns the time until the next reconcile of a connected cluster.
+func (r *reconciler) requeueAfter(known *record) time.Duration {
+	after := min(r.options.probeInterval, r.options.recheckInterval)
+	if e := known.input.Expires; !e.IsZero() {
+		after = min(after, max(e.Sub(r.options.clock.Now()), time.Second))
 	}
 
 	return after

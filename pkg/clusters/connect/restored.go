@@ -13,17 +13,17 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 )
 
-// A replacer replaces connections by itself.
-type replacer interface {
+// A restoreNotifier replaces connections after restores of API servers.
+type restoreNotifier interface {
 	clusters.Notifier
 	Restored(key clusters.Key) *clusters.Restore
 }
 
-// restores leads to clusters whose connection was replaced because their API server was
-// restored.
-func (r *reconciler) restores() source.Source {
+// restoreSource returns a source that enqueues clusters whose connection was replaced
+// because their API server was restored.
+func (r *reconciler) restoreSource() source.Source {
 	return source.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		from, ok := r.cache.(replacer)
+		from, ok := r.cache.(restoreNotifier)
 		if !ok {
 			return nil
 		}
@@ -37,17 +37,17 @@ func (r *reconciler) restores() source.Source {
 	})
 }
 
-// tellRestored records that the connection of a cluster was replaced because its API server
-// was restored, once for each time.
-func (r *reconciler) tellRestored(c *clustersv1alpha1.Cluster, known *record) {
-	from, ok := r.cache.(replacer)
+// emitRestored emits an event if the connection of a cluster was replaced because its API
+// server was restored, once per restore.
+func (r *reconciler) emitRestored(c *clustersv1alpha1.Cluster, known *record) {
+	from, ok := r.cache.(restoreNotifier)
 	if !ok {
 		return
 	}
-	why := from.Restored(client.ObjectKeyFromObject(c))
-	if why == nil || why == known.restored {
+	restore := from.Restored(client.ObjectKeyFromObject(c))
+	if restore == nil || restore == known.restored {
 		return
 	}
-	known.restored = why
-	r.o.recorder.Event(c, event.Warning(ReasonConnectionLost, *why))
+	known.restored = restore
+	r.options.recorder.Event(c, event.Warning(ReasonConnectionLost, *restore))
 }

@@ -20,21 +20,21 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A flaw is why a cluster has no connection.
-type flaw struct {
+// A connectError is the reason why a cluster has no connection.
+type connectError struct {
 	reason commonv1.ConditionReason
 	err    error
 }
 
-// Error returns what is wrong.
-func (f *flaw) Error() string { return redact.Error(f.err).Error() }
+// Error returns the text without secrets.
+func (f *connectError) Error() string { return redact.Error(f.err).Error() }
 
-// Unwrap returns the error without the reason.
-func (f *flaw) Unwrap() error { return f.err }
+// Unwrap returns the error.
+func (f *connectError) Unwrap() error { return f.err }
 
-// read finds out how a cluster is reached. A flaw is something that its user has to
-// correct; any other error says that it could not be found out now.
-func (r *reconciler) read(ctx context.Context, c *clustersv1alpha1.Cluster) (clusters.Input, error) {
+// buildInput reads the settings of a cluster. A connectError is for the user to correct;
+// any other error means that the settings could not be read now.
+func (r *reconciler) buildInput(ctx context.Context, c *clustersv1alpha1.Cluster) (clusters.Input, error) {
 	data, version, err := r.kubeconfig(ctx, c)
 	if err != nil {
 		return clusters.Input{}, err
@@ -42,19 +42,21 @@ func (r *reconciler) read(ctx context.Context, c *clustersv1alpha1.Cluster) (clu
 	k, err := clusters.ParseKubeconfig(data, c.Spec.Context)
 	switch {
 	case errors.Is(err, clusters.ErrUnsafeKubeconfig):
-		return clusters.Input{}, &flaw{clustersv1alpha1.ReasonKubeconfigRefused, err}
+		return clusters.Input{}, &connectError{clustersv1alpha1.ReasonKubeconfigRefused, err}
 	case err != nil:
-		return clusters.Input{}, &flaw{clustersv1alpha1.ReasonKubeconfigInvalid, err}
+		return clusters.Input{}, &connectError{clustersv1alpha1.ReasonKubeconfigInvalid, err}
 	}
 
-	in := clusters.Input{RESTConfig: k.RESTConfig, Expires: k.Expires, Revision: revision(string(c.GetUID()), c.Spec.Context, version)}
+	in := clusters.Input{
+		RESTConfig: k.RESTConfig, Expires: k.Expires, Revision: revision(string(c.GetUID()), c.Spec.Context, version),
+	}
 	key := client.ObjectKeyFromObject(c)
-	clusters.OnUnauthorized(in.RESTConfig, func() { r.refused.note(key, in.Revision) })
+	clusters.OnUnauthorized(in.RESTConfig, func() { r.unauthorized.report(key, in.Revision) })
 
 	return in, nil
 }
 
-// kubeconfig returns one, and what tells it from the one before.
+// kubeconfig returns the kubeconfig, and a version that differs for any two kubeconfigs.
 func (r *reconciler) kubeconfig(ctx context.Context, c *clustersv1alpha1.Cluster) ([]byte, string, error) {
 	ref := c.Spec.SecretRef
 	if ref == nil {
@@ -62,27 +64,31 @@ func (r *reconciler) kubeconfig(ctx context.Context, c *clustersv1alpha1.Cluster
 	}
 	secret := &corev1.Secret{}
 	key := types.NamespacedName{Namespace: c.GetNamespace(), Name: ref.Name}
-	if err := r.live.Get(ctx, key, secret); err != nil {
+	if err := r.apiReader.Get(ctx, key, secret); err != nil {
 		if gone.Answered(err, ref.Name) {
-			return nil, "", &flaw{clustersv1alpha1.ReasonSecretMissing, errors.Errorf("there is no Secret %s", ref.Name)}
+			return nil, "", &connectError{clustersv1alpha1.ReasonSecretMissing, errors.Errorf("there is no Secret %s", ref.Name)}
 		}
 
 		return nil, "", errors.Wrapf(err, "cannot read Secret %s", ref.Name)
 	}
 	data := secret.Data[ref.Key]
 	if len(data) == 0 {
-		return nil, "", &flaw{clustersv1alpha1.ReasonSecretMissing, errors.Errorf("Secret %s has no key %q, or nothing in it", ref.Name, ref.Key)}
+		return nil, "", &connectError{
+			clustersv1alpha1.ReasonSecretMissing, errors.Errorf("Secret %s has no key %q, or nothing in it", ref.Name, ref.Key),
+		}
 	}
 
 	return data, fmt.Sprintf("%s/%s/%s", secret.GetUID(), secret.GetResourceVersion(), ref.Key), nil
 }
 
-// ownKubeconfig returns that of the program.
+// ownKubeconfig returns the kubeconfig of the program, and its hash.
 func (r *reconciler) ownKubeconfig() ([]byte, string, error) {
-	if r.o.file == "" {
-		return nil, "", &flaw{clustersv1alpha1.ReasonKubeconfigRefused, errors.New("a context without a secretRef is not allowed here")}
+	if r.options.kubeconfigFile == "" {
+		return nil, "", &connectError{
+			clustersv1alpha1.ReasonKubeconfigRefused, errors.New("a context without a secretRef is not allowed here"),
+		}
 	}
-	data, err := os.ReadFile(r.o.file)
+	data, err := os.ReadFile(r.options.kubeconfigFile)
 	if err != nil {
 		return nil, "", errors.Wrap(err, "cannot read the kubeconfig")
 	}
@@ -91,18 +97,20 @@ func (r *reconciler) ownKubeconfig() ([]byte, string, error) {
 	return data, hex.EncodeToString(sum[:]), nil
 }
 
-// revision makes a short text of what a connection depends on.
+// revision returns a hash of the settings of a connection.
 func revision(parts ...string) clusters.Revision {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
 
 	return clusters.Revision(hex.EncodeToString(sum[:8]))
 }
 
-// expired returns a flaw if the credentials of a cluster are of no use any more.
-func expired(in clusters.Input, now time.Time) error {
+// checkExpiry returns a connectError if the credentials of a cluster have expired.
+func checkExpiry(in clusters.Input, now time.Time) error {
 	if in.Expires.IsZero() || now.Before(in.Expires) {
 		return nil
 	}
 
-	return &flaw{clustersv1alpha1.ReasonCredentialsExpired, errors.Wrap(clusters.ErrExpired, in.Expires.UTC().Format(time.RFC3339))}
+	return &connectError{
+		clustersv1alpha1.ReasonCredentialsExpired, errors.Wrap(clusters.ErrExpired, in.Expires.UTC().Format(time.RFC3339)),
+	}
 }

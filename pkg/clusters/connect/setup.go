@@ -15,71 +15,76 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A Cache keeps connections. Every clusters.Cache is one. If it also says which of them were
-// replaced because an API server was restored (clusters.Notifier, and the method Restored of a
-// clusters.Cache), an event on the Cluster tells that.
+// A Cache keeps connections, such as a clusters.Cache. If it also reports restores of API
+// servers (clusters.Notifier, and the method Restored of a clusters.Cache), they are
+// events on the Cluster.
 type Cache interface {
-	// Set says how a cluster is reached, from now on.
+	// Set sets the input of the connection to a cluster.
 	Set(key clusters.Key, in clusters.Input) bool
-	// Fail says why it cannot be reached.
+	// Fail records why a cluster cannot be reached.
 	Fail(key clusters.Key, err error)
-	// Drop forgets it.
+	// Drop removes a cluster.
 	Drop(key clusters.Key)
-	// Report says how a try to reach it ended.
+	// Report records the result of an attempt to reach a cluster.
 	Report(key clusters.Key, err error) clusters.Health
 }
 
-// An Option of Setup.
+// An Option configures Setup.
 type Option func(*options)
 
 type options struct {
-	logger   logging.Logger
-	recorder event.Recorder
-	clock    clock.PassiveClock
-	recheck  time.Duration
-	probe    time.Duration
-	file     string
+	logger          logging.Logger
+	recorder        event.Recorder
+	clock           clock.PassiveClock
+	recheckInterval time.Duration
+	probeInterval   time.Duration
+	kubeconfigFile  string
 }
 
-// WithLogger says where is told what happens. By default that is nowhere.
+// WithLogger sets the logger. The default discards.
 func WithLogger(l logging.Logger) Option { return func(o *options) { o.logger = l } }
 
-// WithRecorder records when a connection was made or lost. By default that goes to a
-// recorder of the manager.
+// WithRecorder sets the recorder of the events that a connection was made or lost. The
+// default is a recorder of the manager.
 func WithRecorder(r event.Recorder) Option { return func(o *options) { o.recorder = r } }
 
-// WithClock tells the time. By default that is the machine's.
+// WithClock sets the clock. The default is the real clock.
 func WithClock(c clock.PassiveClock) Option { return func(o *options) { o.clock = c } }
 
-// WithRecheckInterval is how long the Secret of a cluster is trusted before it is read
-// again, by default a minute. Anything not positive is ignored.
+// WithRecheckInterval sets how often the Secret of a cluster is read, one minute by
+// default. Values that are not positive are ignored.
 func WithRecheckInterval(d time.Duration) Option {
 	return func(o *options) {
 		if d > 0 {
-			o.recheck = d
+			o.recheckInterval = d
 		}
 	}
 }
 
-// WithProbeInterval is how often a cluster is asked whether it is well, by default
-// every 15 seconds. Anything not positive is ignored.
+// WithProbeInterval sets how often the health of a cluster is checked, 15 seconds by
+// default. Values that are not positive are ignored.
 func WithProbeInterval(d time.Duration) Option {
 	return func(o *options) {
 		if d > 0 {
-			o.probe = d
+			o.probeInterval = d
 		}
 	}
 }
 
-// WithKubeconfigFile allows clusters that name only a context: one of this file. It is
-// the program's own, but it is held to the rules for all others. The default is not to.
-func WithKubeconfigFile(path string) Option { return func(o *options) { o.file = path } }
+// WithKubeconfigFile allows clusters that name only a context, which is one of this file.
+// The file is the program's own, but the same rules apply to it. By default such clusters
+// are refused.
+func WithKubeconfigFile(path string) Option { return func(o *options) { o.kubeconfigFile = path } }
 
-// Setup adds to a manager what connects the clusters that its Cluster objects describe,
-// and keeps the connections in the cache. The scheme of the manager has to know them
-// (clustersv1alpha1.AddToScheme). It returns an error if the controller cannot be made.
+// Setup adds a controller to a manager that connects the clusters of Cluster objects and
+// stores the connections in the cache. The scheme of the manager must contain Cluster
+// (clustersv1alpha1.AddToScheme). It returns an error if the controller cannot be
+// created.
 func Setup(m manager.Manager, cache Cache, o ...Option) error {
-	chosen := options{logger: logging.NewNopLogger(), clock: clock.RealClock{}, recheck: time.Minute, probe: 15 * time.Second}
+	chosen := options{
+		logger: logging.NewNopLogger(), clock: clock.RealClock{}, recheckInterval: time.Minute,
+		probeInterval: 15 * time.Second,
+	}
 	for _, set := range o {
 		set(&chosen)
 	}
@@ -87,7 +92,8 @@ func Setup(m manager.Manager, cache Cache, o ...Option) error {
 		chosen.recorder = event.NewRecorder(m.GetEventRecorder("clusters"))
 	}
 	r := newReconciler(m.GetClient(), m.GetAPIReader(), cache, chosen)
-	err := builder.ControllerManagedBy(m).Named("clusters").For(&clustersv1alpha1.Cluster{}).WatchesRawSource(r.refused.source()).WatchesRawSource(r.restores()).
+	err := builder.ControllerManagedBy(m).Named("clusters").For(
+		&clustersv1alpha1.Cluster{}).WatchesRawSource(r.unauthorized.source()).WatchesRawSource(r.restoreSource()).
 		WithOptions(controller.Options{NeedLeaderElection: new(false), MaxConcurrentReconciles: 4}).Complete(r)
 
 	return errors.Wrap(err, "cannot set up the controller of clusters")

@@ -10,6 +10,7 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/freshness"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -18,23 +19,23 @@ import (
 
 // Reasons of the events about a cluster.
 const (
-	// ReasonConnected: there is a connection, on which the cluster has answered.
+	// ReasonConnected: there is a connection, over which the cluster has responded.
 	ReasonConnected event.Reason = "Connected"
 
-	// ReasonConnectionLost: there is none any more; or it was replaced, because the API server
-	// of the cluster was restored to an earlier state.
+	// ReasonConnectionLost: there is no connection any more, or it was replaced because the API
+	// server of the cluster was restored to an earlier state.
 	ReasonConnectionLost event.Reason = "ConnectionLost"
 )
 
-// write sends what differs in the status, if anything does, and reports whether it did.
-// What was said before, and somebody else has said otherwise since, is not said again
-// before the recheck interval is over: two processes that find different settings, such
-// as those of their own kubeconfigs, or of which only one reaches the cluster, would do
-// nothing else.
-func (r *reconciler) write(ctx context.Context, base, c *clustersv1alpha1.Cluster, known *record) (bool, error) {
+// patchStatus patches the differences in the status, and reports whether there were any.
+// If another process has replaced the report of this one, this one repeats its report
+// only after the recheck interval: two processes that find different settings, such as
+// those of their own kubeconfigs, or of which only one reaches the cluster, would
+// otherwise write in turn without an end.
+func (r *reconciler) patchStatus(ctx context.Context, base, c *clustersv1alpha1.Cluster, known *record) (bool, error) {
 	c.Status.ObservedGeneration = c.GetGeneration()
 	c.Status.ExpiresAt = nil
-	if e := known.in.Expires; !e.IsZero() {
+	if e := known.input.Expires; !e.IsZero() {
 		c.Status.ExpiresAt = new(metav1.NewTime(e).Rfc3339Copy())
 	}
 	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
@@ -42,42 +43,46 @@ func (r *reconciler) write(ctx context.Context, base, c *clustersv1alpha1.Cluste
 	if err != nil {
 		return false, errors.Wrap(err, "cannot compare the status of the Cluster")
 	}
-	now, said := r.o.clock.Now(), sayingOf(c)
-	if string(plain) == "{}" || said == known.said && said != sayingOf(base) && now.Sub(known.when) < r.o.recheck {
+	now, said := r.options.clock.Now(), connectionStateOf(c)
+	if string(plain) == "{}" || said == known.reported && said != connectionStateOf(base) &&
+		now.Sub(known.reportedAt) < r.options.recheckInterval {
 		return false, nil
 	}
 	if err := r.client.Status().Patch(ctx, c, patch); err != nil {
 		return false, errors.Wrap(err, "cannot update the status of the Cluster")
 	}
-	known.version, known.seen = c.GetResourceVersion(), c.Status.Revision
-	if said != known.said || said != sayingOf(base) {
-		known.said, known.when = said, now
+	known.Version, known.statusRevision = c.GetResourceVersion(), c.Status.Revision
+	if said != known.reported || said != connectionStateOf(base) {
+		known.reported, known.reportedAt = said, now
 	}
 
 	return true, nil
 }
 
+// condition returns a condition with the current time and generation.
 func (r *reconciler) condition(c *clustersv1alpha1.Cluster, t commonv1.ConditionType, s metav1.ConditionStatus,
 	reason commonv1.ConditionReason, message string,
 ) commonv1.Condition {
 	return commonv1.Condition{
 		Type: t, Status: s, Reason: reason, Message: message,
-		LastTransitionTime: metav1.NewTime(r.o.clock.Now()), ObservedGeneration: c.GetGeneration(),
+		LastTransitionTime: metav1.NewTime(r.options.clock.Now()), ObservedGeneration: c.GetGeneration(),
 	}
 }
 
-// tell records that a connection was made, or why it was lost.
-func (r *reconciler) tell(c *clustersv1alpha1.Cluster, why error) {
+// emitEvent emits the event that a connection was made, or why it was lost.
+func (r *reconciler) emitEvent(c *clustersv1alpha1.Cluster, why error) {
 	if why == nil {
-		r.o.recorder.Event(c, event.Normal(ReasonConnected, "the cluster has answered, its version is "+c.Status.Version))
+		r.options.recorder.Event(
+			c, event.Normal(ReasonConnected, "the cluster has answered, its version is "+c.Status.Version))
 
 		return
 	}
-	r.o.recorder.Event(c, event.Warning(ReasonConnectionLost, why))
+	r.options.recorder.Event(c, event.Warning(ReasonConnectionLost, why))
 }
 
+// reasonOf returns the reason of a condition for an error.
 func reasonOf(err error) commonv1.ConditionReason {
-	var f *flaw
+	var f *connectError
 	if errors.As(err, &f) {
 		return f.reason
 	}
@@ -85,48 +90,49 @@ func reasonOf(err error) commonv1.ConditionReason {
 	return commonv1.ReasonConnectionUnavailable
 }
 
-func unauthorized(err error) bool {
+// isUnauthorized reports whether a server has rejected the credentials.
+func isUnauthorized(err error) bool {
 	return err != nil && reasonOf(err) == commonv1.ReasonConnectionUnauthorized
 }
 
-func requested(c *clustersv1alpha1.Cluster) string {
+// reconcileRequest returns the annotation that requests a reconcile.
+func reconcileRequest(c *clustersv1alpha1.Cluster) string {
 	return c.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt]
 }
 
-// A record is of what is known of a cluster. One cluster is used by one worker at a
-// time.
+// A record is the in-memory state of a cluster. One worker at a time uses it.
 type record struct {
-	version string    // our last write was answered with
-	lag     int       // passes in a row that could do nothing, because the cache lagged behind
-	lagged  time.Time // the last of them
-	said    saying    // by us, last
-	when    time.Time
+	freshness.Record
 
-	// What was found when its settings were read, for which spec and request, and when.
-	in         clusters.Input
-	flaw       error
-	generation int64
-	requested  string
-	read       time.Time
-	seen       string // revision in the status when they were, or that we have put there
+	reported   connectionState // by us, last
+	reportedAt time.Time
 
-	restored *clusters.Restore // that was told
+	// The settings as they were read last: for which generation and request, and when.
+	input            clusters.Input
+	inputErr         error
+	generation       int64
+	reconcileRequest string
+	readAt           time.Time
+	statusRevision   string // revision in the status at that time, or that this process wrote since
 
-	probed  time.Time
-	refused bool         // the server did not accept the credentials
-	http    *http.Client // with which it was asked, nil before
+	restored *clusters.Restore // reported by the last event
+
+	probedAt     time.Time
+	unauthorized bool         // the server has rejected the credentials
+	client       *http.Client // nil before the first request
 }
 
-// A saying is what a status says about the connection: which one there is, or why not,
-// and whether the cluster is well.
-type saying struct {
-	revision, flaw string
-	healthy        metav1.ConditionStatus
-	reason         commonv1.ConditionReason
+// A connectionState is the part of a status about the connection: its revision, or why
+// there is none, and the health of the cluster.
+type connectionState struct {
+	revision, err string
+	healthy       metav1.ConditionStatus
+	reason        commonv1.ConditionReason
 }
 
-func sayingOf(c *clustersv1alpha1.Cluster) saying {
+// connectionStateOf returns the connection state in the status of a cluster.
+func connectionStateOf(c *clustersv1alpha1.Cluster) connectionState {
 	healthy := c.GetCondition(clustersv1alpha1.TypeHealthy)
 
-	return saying{c.Status.Revision, c.Status.Error, healthy.Status, healthy.Reason}
+	return connectionState{c.Status.Revision, c.Status.Error, healthy.Status, healthy.Reason}
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// A pass takes a lease on the connection to the cluster of its object, and gives it back.
+// A pass acquires a lease on the connection to the cluster of its object, and releases it.
 func Example() {
 	cache := clusters.NewCache(func(context.Context, clusters.Key, clusters.Input) (*clusters.Cluster, error) {
 		return clusters.New("east"), nil
 	}, clusters.CacheOptions[*clusters.Cluster]{Close: func(c *clusters.Cluster) { fmt.Println("closed", c.ID()) }})
 	east := client.ObjectKey{Name: "east"}
 	cache.Set(east, clusters.Input{Revision: "1"})
-	c := remote.NewConnector(clusters.NewManager(cache), "Boat",
+	c := remote.NewConnector(clusters.NewManager(cache), "App",
 		func(context.Context, *fake.Managed) (clusters.Ref, error) {
 			return clusters.Ref{Key: east, Revision: "1"}, nil
 		},

@@ -41,8 +41,8 @@ import (
 )
 
 const (
-	fleet   = 10 // clusters
-	perEach = 3  // volumes in each of them
+	clusterCount      = 10 // clusters
+	volumesPerCluster = 3  // volumes in each of them
 )
 
 var (
@@ -58,7 +58,9 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) (int, error) {
 	ctx := context.Background()
 	ctrllog.SetLogger(logr.Discard())
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clustersv1alpha1.AddToScheme, volume.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clustersv1alpha1.AddToScheme, volume.AddToScheme,
+	} {
 		if err := add(scheme); err != nil {
 			return 1, err
 		}
@@ -82,7 +84,9 @@ func run(m *testing.M) (int, error) {
 	if err := clusterstest.InstallCRDs(ctx, apis[0], clustersv1alpha1.CRDs()); err != nil {
 		return 1, err
 	}
-	crds := envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{volume.CRD()}, Scheme: scheme, MaxTime: wait.Patience()}
+	crds := envtest.CRDInstallOptions{
+		CRDs: []*apiextensionsv1.CustomResourceDefinition{volume.CRD()}, Scheme: scheme, MaxTime: wait.Patience(),
+	}
 	if _, err := envtest.InstallCRDs(servers[0], crds); err != nil {
 		return 1, err
 	}
@@ -90,49 +94,66 @@ func run(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// A shelf keeps a volume as a ConfigMap.
-type shelf struct{ client client.Client }
+// A configMapClient stores a volume as a ConfigMap.
+type configMapClient struct{ client client.Client }
 
-func box(v *volume.Volume) *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: v.Spec.Tier, Name: v.Name}, Data: map[string]string{"size": fmt.Sprint(v.Spec.SizeGiB)}}
+// configMapOf returns the ConfigMap of a volume.
+func configMapOf(v *volume.Volume) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: v.Spec.Tier, Name: v.Name},
+		Data:       map[string]string{"size": fmt.Sprint(v.Spec.SizeGiB)},
+	}
 }
 
-func (s shelf) Observe(ctx context.Context, v *volume.Volume) (managed.ExternalObservation, error) {
+// Observe reads the ConfigMap.
+func (s configMapClient) Observe(ctx context.Context, v *volume.Volume) (managed.ExternalObservation, error) {
 	found := &corev1.ConfigMap{}
-	err := s.client.Get(ctx, client.ObjectKeyFromObject(box(v)), found)
+	err := s.client.Get(ctx, client.ObjectKeyFromObject(configMapOf(v)), found)
 	if err == nil {
 		v.SetConditions(commonv1.Available())
 	}
 
-	return managed.ExternalObservation{ResourceExists: err == nil, ResourceUpToDate: found.Data["size"] == fmt.Sprint(v.Spec.SizeGiB)}, client.IgnoreNotFound(err)
+	return managed.ExternalObservation{
+		ResourceExists: err == nil, ResourceUpToDate: found.Data["size"] == fmt.Sprint(v.Spec.SizeGiB),
+	}, client.IgnoreNotFound(err)
 }
 
-func (s shelf) Create(ctx context.Context, v *volume.Volume) error {
-	return s.client.Create(ctx, box(v))
-}
-func (s shelf) Update(ctx context.Context, v *volume.Volume) error {
-	return s.client.Update(ctx, box(v))
-}
-func (s shelf) Delete(ctx context.Context, v *volume.Volume) error {
-	return client.IgnoreNotFound(s.client.Delete(ctx, box(v)))
+// Create creates the ConfigMap.
+func (s configMapClient) Create(ctx context.Context, v *volume.Volume) error {
+	return s.client.Create(ctx, configMapOf(v))
 }
 
-// A searching shelf finds what was created, and is wrapped by something that does not.
-type searching struct{ shelf }
+// Update updates the ConfigMap.
+func (s configMapClient) Update(ctx context.Context, v *volume.Volume) error {
+	return s.client.Update(ctx, configMapOf(v))
+}
 
-func (s searching) RecoverCreation(context.Context, *volume.Volume, string) (bool, error) {
+// Delete deletes the ConfigMap.
+func (s configMapClient) Delete(ctx context.Context, v *volume.Volume) error {
+	return client.IgnoreNotFound(s.client.Delete(ctx, configMapOf(v)))
+}
+
+// A recoveringConfigMapClient also implements CreationRecoverer.
+type recoveringConfigMapClient struct{ configMapClient }
+
+// RecoverCreation always finds the resource.
+func (s recoveringConfigMapClient) RecoverCreation(context.Context, *volume.Volume, string) (bool, error) {
 	return true, nil
 }
-func (s searching) RecoveryWindow() time.Duration { return time.Minute }
 
-type wrapping struct {
+// RecoveryWindow returns a minute.
+func (s recoveringConfigMapClient) RecoveryWindow() time.Duration { return time.Minute }
+
+// A wrappedClient hides the optional interfaces of a client behind Unwrap.
+type wrappedClient struct {
 	managed.TypedExternalClient[*volume.Volume]
 }
 
-func (w wrapping) Unwrap() any { return w.TypedExternalClient }
+// Unwrap returns the client.
+func (w wrappedClient) Unwrap() any { return w.TypedExternalClient }
 
-// A world is ten clusters, each a namespace and a user who may do everything there, over
-// two servers, and volumes in them.
+// A world is ten clusters on two servers, each with a namespace and a user with all
+// permissions there, and volumes in them.
 type world struct {
 	testworld.World[client.Client] // the server with the volumes
 
@@ -141,33 +162,42 @@ type world struct {
 	manager       *clusters.Manager[*clusters.Cluster]
 }
 
-func name(i int) string { return fmt.Sprintf("cluster-%d", i) }
+// clusterName returns the name of a cluster.
+func clusterName(i int) string { return fmt.Sprintf("cluster-%d", i) }
 
-func server(i int) int { return i % 2 }
+// serverOf returns the number of the server of a cluster.
+func serverOf(i int) int { return i % 2 }
 
-// account makes another user for a cluster, and takes the one before away.
-func (w *world) account(i, generation int) []byte {
+// newAccount creates another user of a cluster, and returns its kubeconfig.
+func (w *world) newAccount(i, generation int) []byte {
 	w.Helper()
-	api, ns := apis[server(i)], name(i)
+	api, ns := apis[serverOf(i)], clusterName(i)
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: fmt.Sprint("user-", generation)}}
 	binding := &rbacv1.RoleBinding{
-		ObjectMeta: account.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		ObjectMeta: account.ObjectMeta, RoleRef: rbacv1.RoleRef{
+			APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin",
+		},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: ns, Name: account.Name}},
 	}
 	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(3600))}}
 	for _, err := range []error{
 		client.IgnoreAlreadyExists(api.Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})),
-		api.Create(w.Context(), account), api.Create(w.Context(), binding), api.SubResource("token").Create(w.Context(), account, token),
+		api.Create(w.Context(), account), api.Create(w.Context(), binding), api.SubResource("token").Create(
+			w.Context(), account, token),
 	} {
 		w.Must(err)
 	}
-	config := &rest.Config{Host: servers[server(i)].Host, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: servers[server(i)].CAData}}
+	config := &rest.Config{
+		Host: servers[serverOf(i)].Host, BearerToken: token.Status.Token,
+		TLSClientConfig: rest.TLSClientConfig{CAData: servers[serverOf(i)].CAData},
+	}
 	out, err := clusters.New(ns).WithRESTConfig(config).WriteKubeconfig()
 	w.Must(err)
 
 	return out
 }
 
+// start runs the controllers until the test ends.
 func (w *world) start() {
 	w.Helper()
 	m, err := ctrl.NewManager(servers[0], ctrl.Options{
@@ -181,15 +211,20 @@ func (w *world) start() {
 		return c, c.InitializeClient(scheme)
 	}, clusters.CacheOptions[*clusters.Cluster]{Close: func(c *clusters.Cluster) { w.closed.Add(1); c.Close() }})
 	w.manager = clusters.NewManager(w.cache)
-	w.Must(connect.Setup(m, w.cache, connect.WithRecheckInterval(200*time.Millisecond), connect.WithProbeInterval(200*time.Millisecond)))
+	w.Must(connect.Setup(
+		m, w.cache, connect.WithRecheckInterval(200*time.Millisecond), connect.WithProbeInterval(200*time.Millisecond)))
 	find := ByName(m.GetClient(), func(v *volume.Volume) client.ObjectKey {
 		return client.ObjectKey{Namespace: "default", Name: v.Spec.Tier}
 	})
-	c := NewConnector(w.manager, "Volume", find, func(c *clusters.Cluster, _ *volume.Volume) managed.TypedExternalClient[*volume.Volume] {
-		return shelf{c.Client()}
+	c := NewConnector(w.manager, "Volume", find, func(
+		c *clusters.Cluster, _ *volume.Volume,
+	) managed.TypedExternalClient[*volume.Volume] {
+		return configMapClient{c.Client()}
 	})
-	err = managed.Setup(m, volume.Kind, controller.Options{MaxConcurrentReconciles: 8}, managed.WithTypedExternalConnector(c),
-		managed.WithDeterministicExternalName(true), managed.WithPollInterval(500*time.Millisecond), managed.WithWatch(&clustersv1alpha1.Cluster{}, c.EnqueueUsers()), managed.WithWatch(&volume.Volume{}, c.ForgetDeleted()))
+	err = managed.Setup(m, volume.Kind, controller.Options{MaxConcurrentReconciles: 8}, managed.WithTypedExternalConnector(
+		c),
+		managed.WithDeterministicExternalName(true), managed.WithPollInterval(500*time.Millisecond), managed.WithWatch(
+			&clustersv1alpha1.Cluster{}, c.EnqueueUsers()), managed.WithWatch(&volume.Volume{}, c.ForgetDeleted()))
 	w.Must(err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -206,6 +241,7 @@ func (w *world) start() {
 	})
 }
 
+// volumes returns all volumes.
 func (w *world) volumes() []volume.Volume {
 	w.Helper()
 	list := &volume.List{}
@@ -214,8 +250,8 @@ func (w *world) volumes() []volume.Volume {
 	return list.Items
 }
 
-// inStep waits until all volumes have a size, in their clusters and in nobody else's.
-func (w *world) inStep(size int64) {
+// waitForSize waits until all volumes have a size, in their clusters only.
+func (w *world) waitForSize(size int64) {
 	w.Helper()
 	last, whole := "", false
 	defer func() {
@@ -229,15 +265,15 @@ func (w *world) inStep(size int64) {
 			if _, err := fmt.Sscanf(v.Spec.Tier, "cluster-%d", &i); err != nil {
 				w.Fatal(err)
 			}
-			found := box(&v)
-			err := apis[server(i)].Get(w.Context(), client.ObjectKeyFromObject(found), found)
+			found := configMapOf(&v)
+			err := apis[serverOf(i)].Get(w.Context(), client.ObjectKeyFromObject(found), found)
 			if client.IgnoreNotFound(err) != nil {
 				w.Fatal(err)
 			}
 			if last = v.Name; err != nil || found.Data["size"] != fmt.Sprint(size) {
 				return false
 			}
-			if err := apis[1-server(i)].Get(w.Context(), client.ObjectKeyFromObject(found), found); !kerrors.IsNotFound(err) {
+			if err := apis[1-serverOf(i)].Get(w.Context(), client.ObjectKeyFromObject(found), found); !kerrors.IsNotFound(err) {
 				w.Fatalf("%s is on the other server: %v", v.Name, err)
 			}
 		}
@@ -247,65 +283,76 @@ func (w *world) inStep(size int64) {
 	})
 }
 
-// connected waits until there was a connection for each of the credentials, and fails if
-// there were more. An API server takes those that are withdrawn for a while still: volumes
-// may be in step before the new ones are used.
-func (w *world) connected(want int) {
+// waitForConnections waits until there was a connection for each of the credentials, and
+// fails if there were more. An API server accepts revoked credentials for some time:
+// volumes may have their size before the new ones are used.
+func (w *world) waitForConnections(want int) {
 	w.Helper()
-	wait.Until(w, fmt.Sprintf("there was a connection for each of the credentials, %d", want), func() bool { return int(w.built.Load()) >= want })
+	wait.Until(w, fmt.Sprintf("there was a connection for each of the credentials, %d", want), func() bool {
+		return int(w.built.Load()) >= want
+	})
 	if n := int(w.built.Load()); n != want {
 		w.Errorf("want a connection for each of the credentials, %d, got %d", want, n)
 	}
 }
 
-// TestTenClusters keeps volumes in ten clusters in step, while the credentials of all of
-// them are rotated and the old ones withdrawn.
-func TestTenClusters(t *testing.T) {
+// TestTenClustersWithRotations verifies that volumes in ten clusters are updated while
+// the credentials of all clusters are rotated and the old ones revoked.
+func TestTenClustersWithRotations(t *testing.T) {
 	w := &world{World: testworld.New(t, apis[0])}
 	w.start()
-	for i := range fleet {
-		meta := metav1.ObjectMeta{Namespace: "default", Name: name(i)}
-		ref := &commonv1.LocalSecretKeySelector{LocalSecretReference: commonv1.LocalSecretReference{Name: name(i)}, Key: "kubeconfig"}
+	for i := range clusterCount {
+		meta := metav1.ObjectMeta{Namespace: "default", Name: clusterName(i)}
+		ref := &commonv1.LocalSecretKeySelector{
+			LocalSecretReference: commonv1.LocalSecretReference{Name: clusterName(i)}, Key: "kubeconfig",
+		}
 		objects := []client.Object{
-			&corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"kubeconfig": w.account(i, 0)}},
+			&corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"kubeconfig": w.newAccount(i, 0)}},
 			&clustersv1alpha1.Cluster{ObjectMeta: meta, Spec: clustersv1alpha1.ClusterSpec{SecretRef: ref}},
 		}
-		for n := range perEach {
+		for n := range volumesPerCluster {
 			objects = append(objects, &volume.Volume{
-				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("v-%d-%d", i, n)}, Spec: volume.Spec{SizeGiB: 1, Tier: name(i)},
+				ObjectMeta: metav1.ObjectMeta{
+					Namespace: "default", Name: fmt.Sprintf("v-%d-%d", i, n),
+				}, Spec: volume.Spec{SizeGiB: 1, Tier: clusterName(i)},
 			})
 		}
 		w.Create(objects...)
 	}
-	w.inStep(1)
-	w.connected(fleet)
+	w.waitForSize(1)
+	w.waitForConnections(clusterCount)
 	const rotations = 3
 	for r := 1; r <= rotations; r++ {
-		for i := range fleet {
-			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name(i)}}
-			body := fmt.Appendf(nil, `{"stringData":{"kubeconfig":%q}}`, w.account(i, r))
+		for i := range clusterCount {
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: clusterName(i)}}
+			body := fmt.Appendf(nil, `{"stringData":{"kubeconfig":%q}}`, w.newAccount(i, r))
 			w.Must(w.API.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", body)))
-			old := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: name(i), Name: fmt.Sprint("user-", r-1)}}
-			w.Must(apis[server(i)].Delete(t.Context(), old))
+			old := &corev1.ServiceAccount{
+				ObjectMeta: metav1.ObjectMeta{Namespace: clusterName(i), Name: fmt.Sprint("user-", r-1)},
+			}
+			w.Must(apis[serverOf(i)].Delete(t.Context(), old))
 		}
 		for _, v := range w.volumes() {
 			body := fmt.Appendf(nil, `{"spec":{"sizeGiB":%d}}`, r+1)
 			w.Must(w.API.Patch(t.Context(), &v, client.RawPatch("application/merge-patch+json", body)))
 		}
-		w.inStep(int64(r + 1))
-		w.connected(fleet * (r + 1))
+		w.waitForSize(int64(r + 1))
+		w.waitForConnections(clusterCount * (r + 1))
 	}
-	orphans := w.volumes()[:fleet]
+	orphans := w.volumes()[:clusterCount]
 	for _, v := range orphans {
-		w.Must(w.API.Patch(t.Context(), &v, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}}}`))))
+		w.Must(w.API.Patch(
+			t.Context(), &v,
+			client.RawPatch(
+				"application/merge-patch+json", []byte(`{"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}}}`))))
 	}
 	for _, v := range w.volumes() {
 		w.Delete(&v)
 	}
 	wait.Until(t, "no volume and none of their users is left", func() bool {
 		left := 0
-		for i := range fleet {
-			left += len(w.manager.Users(client.ObjectKey{Namespace: "default", Name: name(i)}))
+		for i := range clusterCount {
+			left += len(w.manager.Users(client.ObjectKey{Namespace: "default", Name: clusterName(i)}))
 		}
 
 		return len(w.volumes()) == 0 && left == 0
@@ -315,15 +362,16 @@ func TestTenClusters(t *testing.T) {
 		if _, err := fmt.Sscanf(v.Spec.Tier, "cluster-%d", &i); err != nil {
 			t.Fatal(err)
 		}
-		if err := apis[server(i)].Get(t.Context(), client.ObjectKeyFromObject(box(&v)), &corev1.ConfigMap{}); err != nil {
+		if err := apis[serverOf(i)].Get(
+			t.Context(), client.ObjectKeyFromObject(configMapOf(&v)), &corev1.ConfigMap{}); err != nil {
 			t.Errorf("the policy of %s says to leave it behind: %v", v.Name, err)
 		}
 	}
 }
 
-// TestReplacedInAPass: no call begins on a connection that was replaced, and a Create that
-// did not is known not to have happened.
-func TestReplacedInAPass(t *testing.T) {
+// TestConnectionReplacedDuringPass verifies that no call starts on a connection that was
+// replaced, and that a Create which did not start is known to have created nothing.
+func TestConnectionReplacedDuringPass(t *testing.T) {
 	cache := clusters.NewCache(func(context.Context, clusters.Key, clusters.Input) (*clusters.Cluster, error) {
 		return clusters.New("east"), nil
 	}, clusters.CacheOptions[*clusters.Cluster]{})
@@ -331,9 +379,10 @@ func TestReplacedInAPass(t *testing.T) {
 	key := client.ObjectKey{Name: "east"}
 	cache.Set(key, clusters.Input{Revision: "a"})
 	ref := clusters.Ref{Key: key, Revision: "a"}
-	c := NewConnector(clusters.NewManager(cache), "Volume", func(context.Context, *volume.Volume) (clusters.Ref, error) { return ref, nil },
+	c := NewConnector(clusters.NewManager(
+		cache), "Volume", func(context.Context, *volume.Volume) (clusters.Ref, error) { return ref, nil },
 		func(*clusters.Cluster, *volume.Volume) managed.TypedExternalClient[*volume.Volume] {
-			return wrapping{searching{}}
+			return wrappedClient{recoveringConfigMapClient{}}
 		})
 	v := &volume.Volume{}
 	x, err := managed.Untyped(c).Connect(t.Context(), v)
@@ -351,7 +400,8 @@ func TestReplacedInAPass(t *testing.T) {
 	_, observed := x.Observe(t.Context(), v)
 	_, recovered := finder.RecoverCreation(t.Context(), v, "token")
 	for call, err := range map[string]error{
-		"Observe": observed, "RecoverCreation": recovered, "Create": x.Create(t.Context(), v), "Update": x.Update(t.Context(), v), "Delete": x.Delete(t.Context(), v),
+		"Observe": observed, "RecoverCreation": recovered, "Create": x.Create(
+			t.Context(), v), "Update": x.Update(t.Context(), v), "Delete": x.Delete(t.Context(), v),
 	} {
 		if !errors.Is(err, clusters.ErrReplaced) {
 			t.Errorf("%s: want %v, got %v", call, clusters.ErrReplaced, err)

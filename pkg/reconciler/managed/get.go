@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/freshness"
 	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -65,7 +66,7 @@ func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (reso
 
 			return nil, errDeletedButCached
 		}
-		if known == nil || !known.Older(mg.GetResourceVersion()) {
+		if known == nil || !freshness.IsOlder(mg.GetResourceVersion(), known.Version) {
 			return mg, nil
 		}
 		ours = known.Version
@@ -122,7 +123,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // readLive returns the object as the API server has it now.
 func (p *object) readLive(ctx context.Context) (resource.Managed, error) {
 	known := p.mg.GetResourceVersion()
-	if p.state.Older(known) {
+	if freshness.IsOlder(known, p.state.Version) {
 		known = p.state.Version
 	}
 	live, err := p.r.live(ctx, client.ObjectKeyFromObject(p.mg), known)

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/internal/freshness"
 )
 
 // A next says when the object is reconciled again. The zero value is never, unless something happens to it.
@@ -16,9 +18,9 @@ type next struct {
 
 // answer is what the queue is told.
 func (n next) answer() (reconcile.Result, error) {
-	result := reconcile.Result{
-		RequeueAfter: n.after,
-		Requeue:      n.backoff, //nolint:staticcheck // the only silent, rate-limited way: after would reset the back-off
+	result := reconcile.Result{RequeueAfter: n.after}
+	if n.backoff {
+		result = freshness.SilentRequeue()
 	}
 	if n.err != nil || !result.IsZero() {
 		result.Priority = n.priority

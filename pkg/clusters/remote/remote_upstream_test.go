@@ -30,29 +30,34 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// threshold is how many failures in a row count.
+// threshold is the number of consecutive failures that make a cluster unhealthy.
 const threshold = 3
 
-// A fleetOfTwo is two clusters on servers of their own, whose objects are on a third one,
-// and controllers that keep something on them, as they were written before: with the time
-// of the connection in place of a revision.
-type fleetOfTwo struct {
+// twoClusters are two clusters on servers of their own, whose objects are on a third one,
+// and controllers that use them by the time of the connection instead of a revision.
+type twoClusters struct {
 	testworld.World[client.Client] // the third server
 
 	cache   *clusters.Cache[*clusters.Cluster]
 	clients *clientmanager.ClientManager[*clusters.Cluster]
 }
 
-func newFleetOfTwo(t *testing.T) *fleetOfTwo {
+// newTwoClusters starts the controllers.
+func newTwoClusters(t *testing.T) *twoClusters {
 	t.Helper()
-	f := &fleetOfTwo{World: testworld.New(t, apis[0]), cache: clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{FailureThreshold: threshold})}
+	f := &twoClusters{
+		World: testworld.New(t, apis[0]),
+		cache: clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{FailureThreshold: threshold}),
+	}
 	f.clients = clientmanager.NewClientManager[*clusters.Cluster](f.cache)
 	m, err := ctrl.NewManager(servers[0], ctrl.Options{
-		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
+		Controller:              config.Controller{SkipNameValidation: new(true)},
 		GracefulShutdownTimeout: new(wait.Patience()),
 	})
 	f.Must(err)
-	f.Must(connect.Setup(m, f.cache, connect.WithRecheckInterval(200*time.Millisecond), connect.WithProbeInterval(200*time.Millisecond)))
+	f.Must(connect.Setup(
+		m, f.cache, connect.WithRecheckInterval(200*time.Millisecond), connect.WithProbeInterval(200*time.Millisecond)))
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- m.Start(ctx) }()
@@ -67,20 +72,27 @@ func newFleetOfTwo(t *testing.T) *fleetOfTwo {
 	return f
 }
 
-// kubeconfig leads to a server, as a new user who may do everything there by now: an API
-// server goes by a binding a moment after it has stored it.
-func (f *fleetOfTwo) kubeconfig(server int) []byte {
+// kubeconfig returns a kubeconfig of a new user with all permissions. It waits until they
+// apply: an API server applies a binding some time after it is stored.
+func (f *twoClusters) kubeconfig(server int) []byte {
 	f.Helper()
 	meta := metav1.ObjectMeta{Namespace: "default", GenerateName: "user-"}
 	account := &corev1.ServiceAccount{ObjectMeta: meta}
 	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(3600))}}
 	err := apis[server].Create(f.Context(), account)
 	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "user-"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "user-"}, RoleRef: rbacv1.RoleRef{
+			APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin",
+		},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "default", Name: account.Name}},
 	}
-	f.Must(errors.Join(err, apis[server].Create(f.Context(), binding), apis[server].SubResource("token").Create(f.Context(), account, token)))
-	c := &rest.Config{Host: servers[server].Host, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: servers[server].CAData}}
+	f.Must(errors.Join(
+		err, apis[server].Create(f.Context(), binding), apis[server].SubResource("token").Create(
+			f.Context(), account, token)))
+	c := &rest.Config{
+		Host: servers[server].Host, BearerToken: token.Status.Token,
+		TLSClientConfig: rest.TLSClientConfig{CAData: servers[server].CAData},
+	}
 	out, err := clusters.New("c").WithRESTConfig(c).WriteKubeconfig()
 	f.Must(err)
 	user, err := client.New(c, client.Options{Scheme: scheme})
@@ -92,19 +104,21 @@ func (f *fleetOfTwo) kubeconfig(server int) []byte {
 	return out
 }
 
-// cluster creates one and its Secret.
-func (f *fleetOfTwo) cluster(name string, kubeconfig []byte) *clustersv1alpha1.Cluster {
+// createCluster creates a cluster and its Secret.
+func (f *twoClusters) createCluster(name string, kubeconfig []byte) *clustersv1alpha1.Cluster {
 	f.Helper()
 	meta := metav1.ObjectMeta{Namespace: "default", Name: name}
-	ref := &commonv1.LocalSecretKeySelector{LocalSecretReference: commonv1.LocalSecretReference{Name: name}, Key: "kubeconfig"}
+	ref := &commonv1.LocalSecretKeySelector{
+		LocalSecretReference: commonv1.LocalSecretReference{Name: name}, Key: "kubeconfig",
+	}
 	c := &clustersv1alpha1.Cluster{ObjectMeta: meta, Spec: clustersv1alpha1.ClusterSpec{SecretRef: ref}}
 	f.Create(&corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"kubeconfig": kubeconfig}}, c)
 
 	return c
 }
 
-// until reads a cluster again until it looks as wanted and the cache has it so.
-func (f *fleetOfTwo) until(what string, c *clustersv1alpha1.Cluster, holds func() bool) {
+// waitFor reads a cluster until a condition holds and the cache has the same revision.
+func (f *twoClusters) waitFor(what string, c *clustersv1alpha1.Cluster, holds func() bool) {
 	f.Helper()
 	f.Await(c, what, func() bool {
 		in, _ := f.cache.Known(client.ObjectKeyFromObject(c))
@@ -113,31 +127,33 @@ func (f *fleetOfTwo) until(what string, c *clustersv1alpha1.Cluster, holds func(
 	})
 }
 
-func (f *fleetOfTwo) connected(name string, kubeconfig []byte) *clustersv1alpha1.Cluster {
+// connect creates a cluster and waits until it is connected.
+func (f *twoClusters) connect(name string, kubeconfig []byte) *clustersv1alpha1.Cluster {
 	f.Helper()
-	c := f.cluster(name, kubeconfig)
-	f.until("is connected", c, func() bool { return c.Status.ConnectedAt != nil })
+	c := f.createCluster(name, kubeconfig)
+	f.waitFor("is connected", c, func() bool { return c.Status.ConnectedAt != nil })
 
 	return c
 }
 
-// gives puts another kubeconfig into the Secret of a cluster.
-func (f *fleetOfTwo) gives(c *clustersv1alpha1.Cluster, kubeconfig []byte) {
+// setKubeconfig replaces the kubeconfig in the Secret of a cluster.
+func (f *twoClusters) setKubeconfig(c *clustersv1alpha1.Cluster, kubeconfig []byte) {
 	f.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}}
 	body := fmt.Appendf(nil, `{"stringData":{"kubeconfig":%q}}`, kubeconfig)
 	f.Must(apis[0].Patch(f.Context(), secret, client.RawPatch(types.MergePatchType, body)))
 }
 
-func (f *fleetOfTwo) rotate(c *clustersv1alpha1.Cluster, kubeconfig []byte) {
+// rotate replaces the kubeconfig and waits for the new connection.
+func (f *twoClusters) rotate(c *clustersv1alpha1.Cluster, kubeconfig []byte) {
 	f.Helper()
 	before := c.Status.Revision
-	f.gives(c, kubeconfig)
-	f.until("has a new connection", c, func() bool { return c.Status.Revision != before && c.Status.ConnectedAt != nil })
+	f.setKubeconfig(c, kubeconfig)
+	f.waitFor("has a new connection", c, func() bool { return c.Status.Revision != before && c.Status.ConnectedAt != nil })
 }
 
-// answers asks a cluster who it is.
-func (f *fleetOfTwo) answers(c client.Client) types.UID {
+// clusterUID returns the UID that identifies the cluster of a client.
+func (f *twoClusters) clusterUID(c client.Client) types.UID {
 	f.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}}
 	f.Must(c.Get(f.Context(), client.ObjectKeyFromObject(ns), ns))
@@ -150,14 +166,14 @@ var (
 	watches = &metav1.ObjectMeta{Name: "discovery"}
 )
 
-// TestUpstreamStories: what controllers of this kind were tested with, on three real API
-// servers, by the names it had there.
+// TestUpstreamStories runs the tests that existing controllers of this kind have, on
+// three real API servers, by their names there.
 func TestUpstreamStories(t *testing.T) {
-	f := newFleetOfTwo(t)
-	east, west := f.connected("east", f.kubeconfig(1)), f.connected("west", f.kubeconfig(2))
+	f := newTwoClusters(t)
+	east, west := f.connect("east", f.kubeconfig(1)), f.connect("west", f.kubeconfig(2))
 	for _, story := range []struct {
 		name string
-		tell func(f *fleetOfTwo, east, west *clustersv1alpha1.Cluster)
+		run  func(f *twoClusters, east, west *clustersv1alpha1.Cluster)
 	}{
 		{"ClientManager_Success", success},
 		{"ClientManager_NotFound", notFound},
@@ -172,19 +188,22 @@ func TestUpstreamStories(t *testing.T) {
 		{"ConnectionManager", connectionManager},
 		{"ClusterChange", clusterChange}, // west moves to the other server
 		{"ServiceWatchClusterChange", serviceWatch},
-		{"KubernetesDelete", deleted}, // the last one: it takes a cluster away
+		{"KubernetesDelete", deleted}, // the last one: it deletes a cluster
 	} {
 		t.Run(story.name, func(t *testing.T) {
-			story.tell(&fleetOfTwo{testworld.New(t, apis[0]), f.cache, clientmanager.NewClientManager[*clusters.Cluster](f.cache)}, east, west)
+			story.run(&twoClusters{
+				testworld.New(t, apis[0]), f.cache, clientmanager.NewClientManager[*clusters.Cluster](f.cache),
+			}, east, west)
 		})
 	}
 }
 
-func success(f *fleetOfTwo, east, west *clustersv1alpha1.Cluster) {
+// success verifies that objects get the clients of their clusters.
+func success(f *twoClusters, east, west *clustersv1alpha1.Cluster) {
 	for i, c := range []*clustersv1alpha1.Cluster{east, west} {
 		for range 5 {
 			got, err := f.clients.GetK8sClient(forward, c)
-			if err != nil || f.answers(got.Client()) != f.answers(apis[i+1]) {
+			if err != nil || f.clusterUID(got.Client()) != f.clusterUID(apis[i+1]) {
 				f.Errorf("%s: another cluster answers, or none: %v", c.Name, err)
 			}
 		}
@@ -194,8 +213,8 @@ func success(f *fleetOfTwo, east, west *clustersv1alpha1.Cluster) {
 	}
 }
 
-// unknown checks that an object has no client, and has not been given one.
-func (f *fleetOfTwo) unknown(c *clustersv1alpha1.Cluster, want error) {
+// expectError verifies that an object gets an error, and that it is not tracked.
+func (f *twoClusters) expectError(c *clustersv1alpha1.Cluster, want error) {
 	f.Helper()
 	got, err := f.clients.GetK8sClient(forward, c)
 	if got != nil || !errors.Is(err, want) {
@@ -206,28 +225,33 @@ func (f *fleetOfTwo) unknown(c *clustersv1alpha1.Cluster, want error) {
 	}
 }
 
-func notFound(f *fleetOfTwo, _, _ *clustersv1alpha1.Cluster) {
-	f.unknown(&clustersv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "south"}}, clientmanager.NotFoundError)
+// notFound verifies the error of an unknown cluster.
+func notFound(f *twoClusters, _, _ *clustersv1alpha1.Cluster) {
+	f.expectError(&clustersv1alpha1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "south"},
+	}, clientmanager.NotFoundError)
 }
 
-func stale(f *fleetOfTwo, east, _ *clustersv1alpha1.Cluster) {
+// stale verifies the error of a stale read.
+func stale(f *twoClusters, east, _ *clustersv1alpha1.Cluster) {
 	old := east.DeepCopy()
 	old.Status.ConnectedAt = new(metav1.NewMicroTime(east.Status.ConnectedAt.Add(-time.Second)))
-	f.unknown(old, clientmanager.StaleClientError)
+	f.expectError(old, clientmanager.StaleClientError)
 }
 
-// failed: the error is the one that the status shows.
-func failed(f *fleetOfTwo, _, _ *clustersv1alpha1.Cluster) {
-	c := f.cluster("north", []byte("nothing"))
-	f.until("has failed", c, func() bool { return c.Status.Error != "" })
+// failed verifies that the error is the one in the status.
+func failed(f *twoClusters, _, _ *clustersv1alpha1.Cluster) {
+	c := f.createCluster("north", []byte("nothing"))
+	f.waitFor("has failed", c, func() bool { return c.Status.Error != "" })
 	_, err := f.clients.GetK8sClient(forward, c)
 	if err == nil || err.Error() != c.Status.Error {
 		f.Errorf("want %s, got %v", c.Status.Error, err)
 	}
-	f.unknown(c, err)
+	f.expectError(c, err)
 }
 
-func refresh(f *fleetOfTwo, east, _ *clustersv1alpha1.Cluster) {
+// refresh verifies that Refresh reports a rotation once per object.
+func refresh(f *twoClusters, east, _ *clustersv1alpha1.Cluster) {
 	objects := []clientmanager.KeyableObject{forward, watches}
 	for _, o := range objects {
 		if _, err := f.clients.GetK8sClient(o, east); err != nil {
@@ -246,15 +270,15 @@ func refresh(f *fleetOfTwo, east, _ *clustersv1alpha1.Cluster) {
 		if !f.clients.Refresh(o, east) || f.clients.Refresh(o, east) {
 			f.Error("the cluster as it is: want a change, once, for each object")
 		}
-		if got, err := f.clients.GetK8sClient(o, east); err != nil || f.answers(got.Client()) != f.answers(apis[1]) {
+		if got, err := f.clients.GetK8sClient(o, east); err != nil || f.clusterUID(got.Client()) != f.clusterUID(apis[1]) {
 			f.Errorf("want the new client, got %v", err)
 		}
 	}
 }
 
-// clusterChange: what runs on a connection ends when the cluster moves to another server,
-// and begins anew there.
-func clusterChange(f *fleetOfTwo, _, west *clustersv1alpha1.Cluster) {
+// clusterChange verifies that watches end when the cluster moves to another server, and
+// start there.
+func clusterChange(f *twoClusters, _, west *clustersv1alpha1.Cluster) {
 	m := clusters.NewManager(f.cache)
 	u := clusters.User{Kind: "PortForward", Key: clusters.Key{Name: "port-forward"}}
 	lease, err := m.Get(f.Context(), u, connect.Ref(west))
@@ -273,19 +297,19 @@ func clusterChange(f *fleetOfTwo, _, west *clustersv1alpha1.Cluster) {
 		f.Errorf("want Replaced, got %s, %v", change, err)
 	}
 	again, err := m.Get(f.Context(), u, connect.Ref(west))
-	if err != nil || f.answers(again.Client.Client()) != f.answers(apis[1]) {
+	if err != nil || f.clusterUID(again.Client.Client()) != f.clusterUID(apis[1]) {
 		f.Errorf("want the other server, got %v", err)
 	}
 	again.Release()
 }
 
-// A serviceWatcher keeps the services of a cluster that carry a label, by their names.
+// A serviceWatcher records the names of the services of a cluster that have a label.
 type serviceWatcher struct {
 	mu    sync.Mutex
 	names map[string]bool
 }
 
-// watch follows services until the lease ends.
+// watch watches services until the lease ends.
 func (w *serviceWatcher) watch(lease clusters.Lease[*clusters.Cluster], label client.MatchingLabels) error {
 	c, err := client.NewWithWatch(lease.Client.RESTConfig(), client.Options{Scheme: scheme})
 	if err != nil {
@@ -302,7 +326,7 @@ func (w *serviceWatcher) watch(lease clusters.Lease[*clusters.Cluster], label cl
 			return context.Cause(lease.Context)
 		case e, more := <-events.ResultChan():
 			if why := context.Cause(lease.Context); why != nil {
-				return why // both have ended, and it is for nobody to say which was first seen
+				return why // both have ended, in either order
 			}
 			if !more {
 				return errors.New("the watch has ended before the lease")
@@ -316,6 +340,7 @@ func (w *serviceWatcher) watch(lease clusters.Lease[*clusters.Cluster], label cl
 	}
 }
 
+// all returns the names, sorted.
 func (w *serviceWatcher) all() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -323,19 +348,20 @@ func (w *serviceWatcher) all() []string {
 	return slices.Sorted(maps.Keys(w.names))
 }
 
-// serviceWatch: when a cluster moves, the watch on the server before ends, what was seen
-// there is thrown away once, and the services of the server that it moved to are seen, and
-// no other.
-func serviceWatch(f *fleetOfTwo, _, _ *clustersv1alpha1.Cluster) {
+// serviceWatch verifies that the watch ends when a cluster moves, that Refresh reports it
+// once, and that only the services of the new server are seen then.
+func serviceWatch(f *twoClusters, _, _ *clustersv1alpha1.Cluster) {
 	label := client.MatchingLabels{"story": "service-watch"}
 	service := func(server int, name string) {
 		f.Helper()
 		meta := metav1.ObjectMeta{Namespace: "default", Name: name, Labels: label}
-		f.Must(apis[server].Create(f.Context(), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}))
+		f.Must(apis[server].Create(f.Context(), &corev1.Service{
+			ObjectMeta: meta, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+		}))
 	}
 	service(1, "one")
 	service(2, "two")
-	c := f.connected("moving", f.kubeconfig(1))
+	c := f.connect("moving", f.kubeconfig(1))
 	m, u := clusters.NewManager(f.cache), clusters.User{Kind: "ServiceWatch", Key: clusters.Key{Name: "watch"}}
 	begin := func() (*serviceWatcher, <-chan error) {
 		f.Helper()
@@ -363,22 +389,25 @@ func serviceWatch(f *fleetOfTwo, _, _ *clustersv1alpha1.Cluster) {
 		f.Errorf("want Replaced, got %s, %v", change, err)
 	}
 	if change, err := m.Refresh(f.Context(), u, connect.Ref(c)); change != clusters.Unchanged || err != nil {
-		f.Errorf("want it told once, got %s, %v", change, err)
+		f.Errorf("want one change, got %s, %v", change, err)
 	}
 	now, _ := begin()
 	sees(now, "two")
-	service(1, "late") // nobody is there any more
+	service(1, "late") // its watch has ended
 	service(2, "three")
 	sees(now, "three", "two")
 	sees(old, "one")
 	for server, names := range map[int][]string{1: {"one", "late"}, 2: {"two", "three"}} {
 		for _, name := range names {
-			_ = apis[server].Delete(f.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}})
+			_ = apis[server].Delete(f.Context(), &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			})
 		}
 	}
 }
 
-func deleted(f *fleetOfTwo, east, _ *clustersv1alpha1.Cluster) {
+// deleted verifies that a deleted cluster has no client.
+func deleted(f *twoClusters, east, _ *clustersv1alpha1.Cluster) {
 	got, err := f.clients.GetK8sClient(forward, east)
 	if err != nil || got == nil {
 		f.Fatal(err)
@@ -392,5 +421,5 @@ func deleted(f *fleetOfTwo, east, _ *clustersv1alpha1.Cluster) {
 	if !f.clients.Refresh(forward, nil) || f.clients.Refresh(forward, nil) {
 		f.Error("want it told once that the cluster is gone")
 	}
-	f.unknown(east, clientmanager.NotFoundError)
+	f.expectError(east, clientmanager.NotFoundError)
 }

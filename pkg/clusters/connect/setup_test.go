@@ -35,12 +35,18 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
+// newCluster returns a Cluster with a reference to the Secret of its name.
 func newCluster(ns, name string) *clustersv1alpha1.Cluster {
-	ref := &commonv1.LocalSecretKeySelector{LocalSecretReference: commonv1.LocalSecretReference{Name: name}, Key: "kubeconfig"}
+	ref := &commonv1.LocalSecretKeySelector{
+		LocalSecretReference: commonv1.LocalSecretReference{Name: name}, Key: "kubeconfig",
+	}
 
-	return &clustersv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: clustersv1alpha1.ClusterSpec{SecretRef: ref}}
+	return &clustersv1alpha1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: clustersv1alpha1.ClusterSpec{SecretRef: ref},
+	}
 }
 
+// create creates objects.
 func create(t *testing.T, objects ...client.Object) {
 	t.Helper()
 	for _, o := range objects {
@@ -50,8 +56,11 @@ func create(t *testing.T, objects ...client.Object) {
 	}
 }
 
-// shows waits until the condition Connected has a reason, and returns the cluster.
-func shows(t *testing.T, c *clustersv1alpha1.Cluster, reason commonv1.ConditionReason) *clustersv1alpha1.Cluster {
+// waitForReason waits until the condition Connected has a reason, and returns the
+// cluster.
+func waitForReason(
+	t *testing.T, c *clustersv1alpha1.Cluster, reason commonv1.ConditionReason,
+) *clustersv1alpha1.Cluster {
 	t.Helper()
 	wait.Until(t, fmt.Sprintf("%s is %s", c.Name, reason), func() bool {
 		if err := api.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
@@ -64,7 +73,7 @@ func shows(t *testing.T, c *clustersv1alpha1.Cluster, reason commonv1.ConditionR
 	return c
 }
 
-// rotate puts another kubeconfig into a Secret.
+// rotate replaces the kubeconfig in a Secret.
 func rotate(t *testing.T, ns, name string, kubeconfig []byte) {
 	t.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
@@ -74,10 +83,10 @@ func rotate(t *testing.T, ns, name string, kubeconfig []byte) {
 	}
 }
 
-// TestC11LifeOfAConnection: it is made, replaced when the Secret is rotated, lost when the
-// credentials are withdrawn, and dropped with the cluster. Its users are told each time
-// once, and their leases end.
-func TestC11LifeOfAConnection(t *testing.T) {
+// TestConnectionLifecycle verifies that a connection is made, replaced when the Secret is
+// rotated, lost when the credentials are revoked, and dropped with the cluster. Each time
+// its users are notified once, and their leases end.
+func TestConnectionLifecycle(t *testing.T) {
 	ns := namespace(t)
 	var builds atomic.Int32
 	cache := clusters.NewCache(func(_ context.Context, k clusters.Key, in clusters.Input) (*clusters.Cluster, error) {
@@ -89,14 +98,17 @@ func TestC11LifeOfAConnection(t *testing.T) {
 	t.Cleanup(cache.Close)
 	start(t, cache)
 	c := newCluster(ns, "east")
-	create(t, &corev1.Secret{ObjectMeta: c.ObjectMeta, Data: map[string][]byte{"kubeconfig": credentials(t, ns, "first")}}, c)
-	shows(t, c, commonv1.ReasonConnectionAvailable)
-	if c.Status.ConnectedAt == nil || !strings.HasPrefix(c.Status.Version, "v1.") || c.Status.ExpiresAt == nil || c.Status.Error != "" {
+	create(t, &corev1.Secret{
+		ObjectMeta: c.ObjectMeta, Data: map[string][]byte{"kubeconfig": credentials(t, ns, "first")},
+	}, c)
+	waitForReason(t, c, commonv1.ReasonConnectionAvailable)
+	if c.Status.ConnectedAt == nil || !strings.HasPrefix(c.Status.Version, "v1.") || c.Status.ExpiresAt == nil ||
+		c.Status.Error != "" {
 		t.Errorf("status: %+v", c.Status)
 	}
 
 	m := clusters.NewManager(cache)
-	u := clusters.User{Kind: "Boat", Key: clusters.Key{Name: "pequod"}}
+	u := clusters.User{Kind: "App", Key: clusters.Key{Name: "api"}}
 	var lease clusters.Lease[*clusters.Cluster]
 	get := func() {
 		t.Helper()
@@ -109,7 +121,7 @@ func TestC11LifeOfAConnection(t *testing.T) {
 	}
 	get()
 	if err := lease.Client.Client().List(lease.Context, &corev1.NodeList{}); err == nil {
-		t.Error("want the rights of a service account without any")
+		t.Error("want a service account without permissions")
 	}
 	forward := &metav1.ObjectMeta{Name: "port-forward"}
 	old := clientmanager.NewClientManager[*clusters.Cluster](cache)
@@ -122,7 +134,7 @@ func TestC11LifeOfAConnection(t *testing.T) {
 	<-lease.Context.Done()
 	wait.Until(t, "it is another revision, and can be had", func() bool {
 		in, _ := cache.Known(client.ObjectKeyFromObject(c))
-		now := shows(t, c, commonv1.ReasonConnectionAvailable).Status.Revision
+		now := waitForReason(t, c, commonv1.ReasonConnectionAvailable).Status.Revision
 
 		return now != first.Status.Revision && now == string(in.Revision)
 	})
@@ -137,7 +149,9 @@ func TestC11LifeOfAConnection(t *testing.T) {
 		t.Errorf("want a build for each revision, got %d", n)
 	}
 
-	if err := api.Delete(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "second"}}); err != nil {
+	if err := api.Delete(t.Context(), &corev1.ServiceAccount{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "second"},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	wait.Until(t, "it is not healthy", func() bool {
@@ -161,9 +175,9 @@ func TestC11LifeOfAConnection(t *testing.T) {
 	}
 }
 
-// TestRestart: a new process takes up the connection that the status tells of, and the
-// object is not written.
-func TestRestart(t *testing.T) {
+// TestRestartKeepsStatus verifies that a new process uses the connection that the status
+// reports, and does not write the object.
+func TestRestartKeepsStatus(t *testing.T) {
 	ns := namespace(t)
 	c := newCluster(ns, "east")
 	create(t, &corev1.Secret{ObjectMeta: c.ObjectMeta, Data: map[string][]byte{"kubeconfig": credentials(t, ns, "a")}}, c)
@@ -171,13 +185,18 @@ func TestRestart(t *testing.T) {
 	for process := range 2 {
 		t.Run(fmt.Sprint(process), func(t *testing.T) {
 			cache := clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{})
-			t.Cleanup(cache.Close) // after the controller has stopped: it would say that there is no connection any more
+			t.Cleanup(cache.Close) // after the controller has stopped, which would report the lost connection
 			start(t, cache)
-			wait.Until(t, "it is connected", func() bool { _, _, err := cache.Get(t.Context(), client.ObjectKeyFromObject(c)); return err == nil })
-			shows(t, c, commonv1.ReasonConnectionAvailable)
+			wait.Until(t, "it is connected", func() bool {
+				_, _, err := cache.Get(t.Context(), client.ObjectKeyFromObject(c))
+				return err == nil
+			})
+			waitForReason(t, c, commonv1.ReasonConnectionAvailable)
 			in, _ := cache.Known(client.ObjectKeyFromObject(c))
 			if !in.ConnectedAt.Equal(c.Status.ConnectedAt) || string(in.Revision) != c.Status.Revision {
-				t.Errorf("the cache has %v and %s, the status %v and %s", in.ConnectedAt, in.Revision, c.Status.ConnectedAt, c.Status.Revision)
+				t.Errorf(
+					"the cache has %v and %s, the status %v and %s", in.ConnectedAt, in.Revision, c.Status.ConnectedAt,
+					c.Status.Revision)
 			}
 			if process == 1 && c.ResourceVersion != before {
 				t.Errorf("the object was written: %s, %s", before, c.ResourceVersion)
@@ -187,15 +206,19 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// unsafe is what a kubeconfig in a Secret must not use.
-var unsafe = map[string]func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo){
+// unsafeSettings are settings that a kubeconfig in a Secret must not use.
+var unsafeSettings = map[string]func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo){
 	"exec": func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
-		u.Exec = &clientcmdapi.ExecConfig{Command: "touch", APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: "Never"}
+		u.Exec = &clientcmdapi.ExecConfig{
+			Command: "touch", APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: "Never",
+		}
 	},
 	"auth-provider": func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
 		u.AuthProvider = &clientcmdapi.AuthProviderConfig{Name: "oidc"}
 	},
-	"token-file":       func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) { u.Token, u.TokenFile = "", "/var/run/token" },
+	"token-file": func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
+		u.Token, u.TokenFile = "", "/var/run/token"
+	},
 	"certificate-file": func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) { u.ClientCertificate = "/c.pem" },
 	"key-file":         func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) { u.ClientKey = "/k.pem" },
 	"impersonation":    func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) { u.Impersonate = "admin" },
@@ -208,8 +231,8 @@ var unsafe = map[string]func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo){
 	},
 }
 
-// TestBadInput: what cannot work says so in the condition, without its secrets, and is
-// connected as soon as it is corrected.
+// TestBadInput verifies that invalid settings are reported in the condition, without
+// their secrets, and that the cluster is connected as soon as they are corrected.
 func TestBadInput(t *testing.T) {
 	ns := namespace(t)
 	good := credentials(t, ns, "good")
@@ -243,7 +266,10 @@ func TestBadInput(t *testing.T) {
 	rows := map[string]row{
 		"no-secret": {nil, clustersv1alpha1.ReasonSecretMissing},
 		"no-key":    {map[string][]byte{"config": good}, clustersv1alpha1.ReasonSecretMissing},
-		"garbage":   {map[string][]byte{"kubeconfig": []byte("token: " + config.BearerToken + ": x")}, clustersv1alpha1.ReasonKubeconfigInvalid},
+		"garbage": {
+			map[string][]byte{"kubeconfig": []byte("token: " + config.BearerToken + ": x")},
+			clustersv1alpha1.ReasonKubeconfigInvalid,
+		},
 		"nowhere": {map[string][]byte{"kubeconfig": changed(func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 			c.Server = "https://127.0.0.1:1"
 		})}, commonv1.ReasonConnectionUnavailable},
@@ -254,7 +280,7 @@ func TestBadInput(t *testing.T) {
 			u.Token = "wrong"
 		})}, commonv1.ReasonConnectionUnauthorized},
 	}
-	for name, change := range unsafe {
+	for name, change := range unsafeSettings {
 		rows[name] = row{map[string][]byte{"kubeconfig": changed(change)}, clustersv1alpha1.ReasonKubeconfigRefused}
 	}
 	for name, tc := range rows {
@@ -264,30 +290,34 @@ func TestBadInput(t *testing.T) {
 				create(t, &corev1.Secret{ObjectMeta: c.ObjectMeta, Data: tc.data})
 			}
 			create(t, c)
-			shows(t, c, tc.want)
-			if _, _, err := cache.Get(t.Context(), client.ObjectKeyFromObject(c)); err == nil || c.Status.Error == "" || c.Status.ConnectedAt != nil {
+			waitForReason(t, c, tc.want)
+			if _, _, err := cache.Get(t.Context(), client.ObjectKeyFromObject(c)); err == nil || c.Status.Error == "" ||
+				c.Status.ConnectedAt != nil {
 				t.Errorf("got a connection, %v, %+v", err, c.Status)
 			}
 			if strings.Contains(fmt.Sprint(c.Status), config.BearerToken) {
-				t.Errorf("the status tells the token: %+v", c.Status)
+				t.Errorf("the status contains the token: %+v", c.Status)
 			}
 			if tc.data == nil {
-				create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Data: map[string][]byte{"kubeconfig": good}})
+				create(t, &corev1.Secret{
+					ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Data: map[string][]byte{"kubeconfig": good},
+				})
 			} else {
 				rotate(t, ns, name, good)
 			}
-			// who does not answer is tried again after half a minute, unless somebody asks for it
+			// A cluster that does not respond is tried again after half a minute, or when requested.
 			requested := []byte(`{"metadata":{"annotations":{"moorage.dev/reconcile-requested-at":"now"}}}`)
 			if err := api.Patch(t.Context(), c, client.RawPatch("application/merge-patch+json", requested)); err != nil {
 				t.Fatal(err)
 			}
-			shows(t, c, commonv1.ReasonConnectionAvailable)
+			waitForReason(t, c, commonv1.ReasonConnectionAvailable)
 		})
 	}
 }
 
-// TestContexts: a context of the program's own kubeconfig is allowed only by option.
-func TestContexts(t *testing.T) {
+// TestContextOfOwnKubeconfig verifies that a context of the program's own kubeconfig is
+// allowed only by the option.
+func TestContextOfOwnKubeconfig(t *testing.T) {
 	ns := namespace(t)
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := os.WriteFile(path, credentials(t, ns, "own"), 0o600); err != nil {
@@ -308,25 +338,26 @@ func TestContexts(t *testing.T) {
 			cache := clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{})
 			defer cache.Close()
 			start(t, cache, tc.o...)
-			shows(t, c, tc.want)
+			waitForReason(t, c, tc.want)
 		})
 	}
 }
 
 var errLater = errors.New("try again later")
 
-// Failing is an API server that has enough to do, or something in its place.
-type failing struct {
+// failingReader is an API server, or a proxy, that responds with an error.
+type failingReader struct {
 	client.Reader
 
 	err error
 }
 
-func (f failing) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+// Get returns the error.
+func (f failingReader) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
 	return f.err
 }
 
-// expiredCertificate returns a client certificate that was valid in 1970.
+// expiredCertificate returns a client certificate that expired in 1970, and its key.
 func expiredCertificate(t *testing.T) (cert, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -343,37 +374,44 @@ func expiredCertificate(t *testing.T) (cert, key []byte) {
 		t.Fatal(err)
 	}
 
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: raw})
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(
+		&pem.Block{Type: "EC PRIVATE KEY", Bytes: raw})
 }
 
-// TestSettingsThatCannotBeRead: while the API server does not let us read the Secret, a
-// connection that there is stays.
-func TestSettingsThatCannotBeRead(t *testing.T) {
+// TestSettingsUnreadable verifies that a connection is kept while the Secret cannot be
+// read.
+func TestSettingsUnreadable(t *testing.T) {
 	for name, err := range map[string]error{
 		"outage": errLater,
-		"proxy":  kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, corev1.Resource("secrets"), "east", "404 page not found", 0, true),
+		"proxy": kerrors.NewGenericServerResponse(
+			http.StatusNotFound, http.MethodGet, corev1.Resource("secrets"), "east", "404 page not found", 0, true),
 	} {
-		t.Run(name, func(t *testing.T) { cannotBeRead(t, err) })
+		t.Run(name, func(t *testing.T) { testSettingsUnreadable(t, err) })
 	}
-	if _, err := ask(t.Context(), &record{in: clusters.Input{RESTConfig: &rest.Config{Host: "http://%zz"}}}, "/version"); reasonOf(err) != commonv1.ReasonConnectionUnavailable {
+	if _, err := sendRequest(t.Context(), &record{
+		input: clusters.Input{RESTConfig: &rest.Config{Host: "http://%zz"}},
+	}, "/version"); reasonOf(err) != commonv1.ReasonConnectionUnavailable {
 		t.Errorf("got %v", err)
 	}
-	if version, arch := versionOf([]byte("nothing")); unauthorized(nil) || version != "" || arch != "" {
+	if version, arch := versionOf([]byte("nothing")); isUnauthorized(nil) || version != "" || arch != "" {
 		t.Error("no answer is no refusal, and nothing is no version")
 	}
 }
 
-func cannotBeRead(t *testing.T, err error) {
+// testSettingsUnreadable runs the test for one error.
+func testSettingsUnreadable(t *testing.T, err error) {
 	t.Helper()
-	r := newReconciler(nil, failing{err: err}, nil, options{logger: logging.NewNopLogger(), clock: clock.RealClock{}, recheck: time.Minute})
-	c := newCluster("sea", "east")
+	r := newReconciler(nil, failingReader{err: err}, nil, options{
+		logger: logging.NewNopLogger(), clock: clock.RealClock{}, recheckInterval: time.Minute,
+	})
+	c := newCluster("default", "east")
 	c.Generation = 1
-	known := &record{generation: 1, in: clusters.Input{Revision: "a", RESTConfig: &rest.Config{}}}
-	if err := r.look(t.Context(), c, known); err != nil || known.in.Revision != "a" || known.flaw != nil {
+	known := &record{generation: 1, input: clusters.Input{Revision: "a", RESTConfig: &rest.Config{}}}
+	if err := r.readSettings(t.Context(), c, known); err != nil || known.input.Revision != "a" || known.inputErr != nil {
 		t.Errorf("want it as it was, got %+v, %v", known, err)
 	}
 	c.Generation = 2
-	if err := r.look(t.Context(), c, known); err == nil {
+	if err := r.readSettings(t.Context(), c, known); err == nil {
 		t.Error("want an error: the spec is another one, and nothing is known of it")
 	}
 }

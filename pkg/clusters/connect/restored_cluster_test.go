@@ -26,11 +26,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestAClusterIsPutBack puts etcd of another cluster back to an older state while a process has
-// caches of it, whose watches wait for versions that are gone. The process lives; the connection
-// and its cache are replaced once, which an event tells; and what is written after that arrives.
-// So it does in a cache that nobody replaces, which lists anew.
-func TestAClusterIsPutBack(t *testing.T) {
+// TestClusterRestoredFromBackup restores etcd of a cluster to an older state while caches
+// of it run, whose watches wait for versions that are gone. The connection and its cache
+// are replaced once, with an event, and later writes arrive. They also arrive in a cache
+// that is not replaced, because it lists again.
+func TestClusterRestoredFromBackup(t *testing.T) {
 	own, err := devcluster.Start(t.Context(), devcluster.Options{Own: true})
 	if err != nil {
 		t.Fatal(err)
@@ -45,72 +45,82 @@ func TestAClusterIsPutBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	data, backup := filepath.Join(own.Dir, "etcd"), filepath.Join(t.TempDir(), "etcd")
-	write(t, admin, "old")
+	writeConfigMap(t, admin, "old")
 	whileDown(t, own, func() error { return os.CopyFS(backup, os.DirFS(data)) })
 
-	ns, told := namespace(t), &warnings{Recorder: event.NewNopRecorder()}
+	ns, events := namespace(t), &lostEvents{Recorder: event.NewNopRecorder()}
 	connections := clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{})
 	t.Cleanup(connections.Close)
-	start(t, connections, WithRecorder(told))
+	start(t, connections, WithRecorder(events))
 	c := newCluster(ns, "east")
 	kubeconfig, err := clusters.New("east").WithRESTConfig(config).WriteKubeconfig()
 	if err != nil {
 		t.Fatal(err)
 	}
 	create(t, &corev1.Secret{ObjectMeta: c.ObjectMeta, Data: map[string][]byte{"kubeconfig": kubeconfig}}, c)
-	shows(t, c, commonv1.ReasonConnectionAvailable)
-	f := &follower{connections: connections, key: client.ObjectKeyFromObject(c)}
+	waitForReason(t, c, commonv1.ReasonConnectionAvailable)
+	f := &informerUser{connections: connections, key: client.ObjectKeyFromObject(c)}
 	wait.Until(t, "the connection can be had", func() bool {
 		_, _, err := connections.Get(t.Context(), f.key)
 
 		return err == nil
 	})
-	f.follow(t)
-	alone := followAlone(t, config)
+	f.run(t)
+	alone := startCache(t, config)
 	for n := range 300 { // more than an API server writes when it starts
-		write(t, admin, fmt.Sprint("new-", n))
+		writeConfigMap(t, admin, fmt.Sprint("new-", n))
 	}
-	wait.Until(t, "the caches are up to date", func() bool { return f.shows() == "new-299" && valueIn(alone) == "new-299" })
+	wait.Until(t, "the caches are up to date", func() bool {
+		return f.value() == "new-299" &&
+			cachedValue(alone) == "new-299"
+	})
 
 	whileDown(t, own, func() error { return stderrors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(backup))) })
-	wait.Until(t, "the caches have what was restored", func() bool { return f.shows() == "old" && valueIn(alone) == "old" })
-	write(t, admin, "after")
-	wait.Until(t, "the caches have what was written after the restore", func() bool { return f.shows() == "after" && valueIn(alone) == "after" })
-	wait.Until(t, "an event tells it", func() bool { return told.count.Load() > 0 })
-	if n := told.count.Load(); n != 1 {
-		t.Errorf("%d events tell it, want one", n)
+	wait.Until(t, "the caches have what was restored", func() bool {
+		return f.value() == "old" &&
+			cachedValue(alone) == "old"
+	})
+	writeConfigMap(t, admin, "after")
+	wait.Until(t, "the caches have what was written after the restore", func() bool {
+		return f.value() == "after" &&
+			cachedValue(alone) == "after"
+	})
+	wait.Until(t, "there is an event", func() bool { return events.count.Load() > 0 })
+	if n := events.count.Load(); n != 1 {
+		t.Errorf("%d events, want one", n)
 	}
-	if n := f.built.Load(); n != 2 {
+	if n := f.caches.Load(); n != 2 {
 		t.Errorf("%d caches were made, want one more", n)
 	}
-	if shows(t, c, commonv1.ReasonConnectionAvailable); c.Status.Error != "" {
+	if waitForReason(t, c, commonv1.ReasonConnectionAvailable); c.Status.Error != "" {
 		t.Errorf("status: %+v", c.Status)
 	}
 }
 
-// Warnings are counted by the reason that a connection was lost.
-type warnings struct {
+// lostEvents counts the events with the reason ConnectionLost.
+type lostEvents struct {
 	event.Recorder
 
 	count atomic.Int64
 }
 
-func (w *warnings) Event(_ runtime.Object, e event.Event) {
+// Event counts an event.
+func (w *lostEvents) Event(_ runtime.Object, e event.Event) {
 	if e.Reason == ReasonConnectionLost {
 		w.count.Add(1)
 	}
 }
 
-// A follower has a cache on each connection to a cluster, as long as that lasts.
-type follower struct {
+// An informerUser runs a cache on each connection to a cluster, as long as that lasts.
+type informerUser struct {
 	connections *clusters.Cache[*clusters.Cluster]
 	key         client.ObjectKey
-	built       atomic.Int64
-	now         atomic.Pointer[cache.Cache]
+	caches      atomic.Int64
+	current     atomic.Pointer[cache.Cache]
 }
 
-// follow runs the caches until the test ends.
-func (f *follower) follow(t *testing.T) {
+// run runs the caches until the test ends.
+func (f *informerUser) run(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan struct{})
@@ -132,9 +142,9 @@ func (f *follower) follow(t *testing.T) {
 
 				return
 			}
-			f.built.Add(1)
+			f.caches.Add(1)
 			seen := lease.Client.Cluster().GetCache()
-			f.now.Store(&seen)
+			f.current.Store(&seen)
 			running, end := context.WithCancel(lease.Context)
 			context.AfterFunc(ctx, end)
 			if err := seen.Start(running); err != nil {
@@ -149,17 +159,19 @@ func (f *follower) follow(t *testing.T) {
 	}()
 }
 
-func (f *follower) shows() string {
-	seen := f.now.Load()
+// value returns the value in the current cache.
+func (f *informerUser) value() string {
+	seen := f.current.Load()
 	if seen == nil {
 		return ""
 	}
 
-	return valueIn(*seen)
+	return cachedValue(*seen)
 }
 
-// followAlone returns a cache of a configuration whose restores nobody heeds.
-func followAlone(t *testing.T, config *rest.Config) cache.Cache {
+// startCache returns a cache of a configuration whose restores are detected and not acted
+// on.
+func startCache(t *testing.T, config *rest.Config) cache.Cache {
 	t.Helper()
 	config = rest.CopyConfig(config)
 	clusters.OnRestored(config, func(clusters.Restore) {})
@@ -180,23 +192,27 @@ func followAlone(t *testing.T, config *rest.Config) cache.Cache {
 	return alone.GetCache()
 }
 
-var keptKey = client.ObjectKey{Namespace: "default", Name: "kept"}
+var configMapKey = client.ObjectKey{Namespace: "default", Name: "kept"}
 
-// valueIn returns what a cache has, or nothing while it does not run.
-func valueIn(seen cache.Cache) string {
+// cachedValue returns the value in a cache, "" while it does not run.
+func cachedValue(seen cache.Cache) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // one that has ended does not answer
 	defer cancel()
 	found := &corev1.ConfigMap{}
-	if err := seen.Get(ctx, keptKey, found); err != nil {
+	if err := seen.Get(ctx, configMapKey, found); err != nil {
 		return ""
 	}
 
 	return found.Data["value"]
 }
 
-func write(t *testing.T, c client.Client, value string) {
+// writeConfigMap creates or updates the ConfigMap.
+func writeConfigMap(t *testing.T, c client.Client, value string) {
 	t.Helper()
-	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: keptKey.Namespace, Name: keptKey.Name}, Data: map[string]string{"value": value}}
+	object := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: configMapKey.Namespace, Name: configMapKey.Name},
+		Data:       map[string]string{"value": value},
+	}
 	err := c.Create(t.Context(), object)
 	if client.IgnoreAlreadyExists(err) == nil && err != nil {
 		err = c.Update(t.Context(), object)
@@ -206,7 +222,7 @@ func write(t *testing.T, c client.Client, value string) {
 	}
 }
 
-// whileDown does something while no API server runs.
+// whileDown calls a function while the API server is stopped.
 func whileDown(t *testing.T, c *devcluster.Cluster, what func() error) {
 	t.Helper()
 	if err := c.Kill(); err != nil {

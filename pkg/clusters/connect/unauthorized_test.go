@@ -13,19 +13,23 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestRefusedUsers: when a server does not accept the credentials from whoever uses a
-// connection, the Secret is read at once, long before it is time to.
-func TestRefusedUsers(t *testing.T) {
+// TestUnauthorizedUserRereadsSecret verifies that the Secret is read at once when a
+// server rejects the credentials of a user of the connection.
+func TestUnauthorizedUserRereadsSecret(t *testing.T) {
 	ns := namespace(t)
 	cache := clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{})
 	t.Cleanup(cache.Close)
 	start(t, cache, WithRecheckInterval(24*time.Hour), WithProbeInterval(24*time.Hour))
 	c := newCluster(ns, "east")
-	create(t, &corev1.Secret{ObjectMeta: c.ObjectMeta, Data: map[string][]byte{"kubeconfig": credentials(t, ns, "first")}}, c)
-	shows(t, c, commonv1.ReasonConnectionAvailable)
+	create(t, &corev1.Secret{
+		ObjectMeta: c.ObjectMeta, Data: map[string][]byte{"kubeconfig": credentials(t, ns, "first")},
+	}, c)
+	waitForReason(t, c, commonv1.ReasonConnectionAvailable)
 	before := c.Status.Revision
 	rotate(t, ns, "east", credentials(t, ns, "second"))
-	if err := api.Delete(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "first"}}); err != nil {
+	if err := api.Delete(t.Context(), &corev1.ServiceAccount{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "first"},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	wait.Until(t, "there is another connection", func() bool {
@@ -33,6 +37,6 @@ func TestRefusedUsers(t *testing.T) {
 			_ = got.Client().Get(t.Context(), client.ObjectKey{Name: "default"}, &corev1.Namespace{})
 		}
 
-		return shows(t, c, commonv1.ReasonConnectionAvailable).Status.Revision != before
+		return waitForReason(t, c, commonv1.ReasonConnectionAvailable).Status.Revision != before
 	})
 }

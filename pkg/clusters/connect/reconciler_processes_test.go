@@ -24,8 +24,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// An office is an API in memory that several processes share, each with its reconciler.
-type office struct {
+// A sharedAPI is an API in memory that several processes share, each with its reconciler.
+type sharedAPI struct {
 	*testing.T
 
 	api    client.Client
@@ -34,12 +34,17 @@ type office struct {
 	writes int // of the status
 }
 
-func newOffice(t *testing.T, c *clustersv1alpha1.Cluster) *office {
+// newSharedAPI returns an API with one Cluster.
+func newSharedAPI(t *testing.T, c *clustersv1alpha1.Cluster) *sharedAPI {
 	t.Helper()
-	w := &office{T: t, clock: testclock.NewFakePassiveClock(time.Now()), c: c}
+	w := &sharedAPI{T: t, clock: testclock.NewFakePassiveClock(time.Now()), c: c}
 	c.Generation = 1
-	w.api = fake.NewClientBuilder().WithScheme(scheme).WithObjects(c).WithStatusSubresource(c).WithInterceptorFuncs(interceptor.Funcs{
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+	w.api = fake.NewClientBuilder().WithScheme(
+		scheme).WithObjects(c).WithStatusSubresource(c).WithInterceptorFuncs(interceptor.Funcs{
+		SubResourcePatch: func(
+			ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch,
+			opts ...client.SubResourcePatchOption,
+		) error {
 			w.writes++
 
 			return c.SubResource(sub).Patch(ctx, o, p, opts...)
@@ -49,44 +54,46 @@ func newOffice(t *testing.T, c *clustersv1alpha1.Cluster) *office {
 	return w
 }
 
-// process starts one, whose clusters answer to everybody.
-func (w *office) process(secrets client.Reader, file string) *reconciler {
+// newProcess returns the reconciler of a process, whose clusters respond.
+func (w *sharedAPI) newProcess(secrets client.Reader, file string) *reconciler {
 	cache := clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{})
 	w.Cleanup(cache.Close)
 	r := newReconciler(w.api, secrets, cache, options{
-		logger: logging.NewNopLogger(), recorder: event.NewNopRecorder(), clock: w.clock, recheck: time.Minute, probe: time.Hour, file: file,
+		logger: logging.NewNopLogger(), recorder: event.NewNopRecorder(), clock: w.clock,
+		recheckInterval: time.Minute, probeInterval: time.Hour, kubeconfigFile: file,
 	})
-	r.ask = func(context.Context, *record, string) ([]byte, error) {
+	r.request = func(context.Context, *record, string) ([]byte, error) {
 		return []byte(`{"gitVersion":"v1.0.0"}`), nil
 	}
 
 	return r
 }
 
-// pass lets a process look at the cluster.
-func (w *office) pass(r *reconciler) {
+// reconcile runs one pass in a process.
+func (w *sharedAPI) reconcile(r *reconciler) {
 	w.Helper()
 	if _, err := r.Reconcile(w.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.c)}); err != nil {
 		w.Fatal(err)
 	}
 }
 
-// settle lets processes look at the cluster in turn, as each write wakes them all, and
-// returns how often the status was written.
-func (w *office) settle(all ...*reconciler) int {
+// reconcileInTurn runs passes in the processes in turn, because each write causes an
+// event for all, and returns the number of status writes.
+func (w *sharedAPI) reconcileInTurn(all ...*reconciler) int {
 	w.Helper()
 	w.writes = 0
 	for range 10 {
 		for _, r := range all {
-			w.pass(r)
+			w.reconcile(r)
 		}
 	}
 
 	return w.writes
 }
 
-// uses compares the revision that a process has a connection of, none for an error.
-func (w *office) uses(r *reconciler, want clusters.Revision) {
+// expectRevision fails the test unless a process has a connection of the revision, "" for
+// none.
+func (w *sharedAPI) expectRevision(r *reconciler, want clusters.Revision) {
 	w.Helper()
 	in, _ := r.cache.(*clusters.Cache[*clusters.Cluster]).Known(client.ObjectKeyFromObject(w.c))
 	if in.Revision != want {
@@ -94,7 +101,8 @@ func (w *office) uses(r *reconciler, want clusters.Revision) {
 	}
 }
 
-func (w *office) status() clustersv1alpha1.ClusterStatus {
+// status reads and returns the status.
+func (w *sharedAPI) status() clustersv1alpha1.ClusterStatus {
 	w.Helper()
 	if err := w.api.Get(w.Context(), client.ObjectKeyFromObject(w.c), w.c); err != nil {
 		w.Fatal(err)
@@ -103,9 +111,12 @@ func (w *office) status() clustersv1alpha1.ClusterStatus {
 	return w.c.Status
 }
 
+// kubeconfigOf returns a kubeconfig with a token.
 func kubeconfigOf(t *testing.T, token string) []byte {
 	t.Helper()
-	out, err := clusters.New("east").WithRESTConfig(&rest.Config{Host: "https://east.example", BearerToken: token}).WriteKubeconfig()
+	out, err := clusters.New("east").WithRESTConfig(&rest.Config{
+		Host: "https://east.example", BearerToken: token,
+	}).WriteKubeconfig()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,74 +124,74 @@ func kubeconfigOf(t *testing.T, token string) []byte {
 	return out
 }
 
-// TestRotationWithTwoProcesses: whoever finds new settings first says so, and the other
-// one looks at them before it says anything.
+// TestRotationWithTwoProcesses verifies that the process which finds new settings first
+// reports them, and that the other one reads them before it reports anything.
 func TestRotationWithTwoProcesses(t *testing.T) {
-	for name, change := range map[string]func(w *office, secret *corev1.Secret) error{
-		"other credentials": func(w *office, s *corev1.Secret) error {
+	for name, change := range map[string]func(w *sharedAPI, secret *corev1.Secret) error{
+		"other credentials": func(w *sharedAPI, s *corev1.Secret) error {
 			s.Data["kubeconfig"] = kubeconfigOf(t, "second")
 
 			return w.api.Update(t.Context(), s)
 		},
-		"none any more": func(w *office, s *corev1.Secret) error { return w.api.Delete(t.Context(), s) },
-		"garbage": func(w *office, s *corev1.Secret) error {
+		"none any more": func(w *sharedAPI, s *corev1.Secret) error { return w.api.Delete(t.Context(), s) },
+		"garbage": func(w *sharedAPI, s *corev1.Secret) error {
 			s.Data["kubeconfig"] = []byte("a: b: c")
 
 			return w.api.Update(t.Context(), s)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newOffice(t, newCluster("sea", "east"))
+			w := newSharedAPI(t, newCluster("default", "east"))
 			secret := &corev1.Secret{Data: map[string][]byte{"kubeconfig": kubeconfigOf(t, "first")}}
-			secret.Namespace, secret.Name = "sea", "east"
+			secret.Namespace, secret.Name = "default", "east"
 			if err := w.api.Create(t.Context(), secret); err != nil {
 				t.Fatal(err)
 			}
-			early, late := w.process(w.api, ""), w.process(w.api, "")
-			w.pass(early)
+			early, late := w.newProcess(w.api, ""), w.newProcess(w.api, "")
+			w.reconcile(early)
 			w.clock.SetTime(w.clock.Now().Add(40 * time.Second))
-			w.pass(late) // looks again 40 seconds later than the other one
+			w.reconcile(late) // its recheck is due 40 seconds later
 			first := w.status().Revision
 			if err := change(w, secret); err != nil {
 				t.Fatal(err)
 			}
 			w.clock.SetTime(w.clock.Now().Add(30 * time.Second))
-			if n := w.settle(early, late); n != 1 {
+			if n := w.reconcileInTurn(early, late); n != 1 {
 				t.Errorf("want one write for a change, got %d", n)
 			}
 			now := w.status().Revision
 			if now == first {
 				t.Errorf("want another revision than %q", first)
 			}
-			w.uses(early, clusters.Revision(now))
-			w.uses(late, clusters.Revision(now))
+			w.expectRevision(early, clusters.Revision(now))
+			w.expectRevision(late, clusters.Revision(now))
 		})
 	}
 }
 
-// TestRevisionThatCannotBeLookedInto: who cannot read the settings that somebody else
-// speaks of neither says anything, nor lets go of the connection there is.
-func TestRevisionThatCannotBeLookedInto(t *testing.T) {
-	w := newOffice(t, newCluster("sea", "east"))
-	r := w.process(failing{err: errLater}, "")
+// TestReportedRevisionUnreadable verifies that a process that cannot read the settings
+// which another one has reported writes nothing and keeps its connection.
+func TestReportedRevisionUnreadable(t *testing.T) {
+	w := newSharedAPI(t, newCluster("default", "east"))
+	r := w.newProcess(failingReader{err: errLater}, "")
 	c := w.c.DeepCopy()
 	c.Status.Revision = "b"
-	known := &record{generation: 1, seen: "a", in: clusters.Input{Revision: "a", RESTConfig: &rest.Config{}}}
-	r.cache.Set(client.ObjectKeyFromObject(c), known.in)
-	if _, err := r.keep(t.Context(), c, known); err == nil || w.writes != 0 {
+	known := &record{generation: 1, statusRevision: "a", input: clusters.Input{Revision: "a", RESTConfig: &rest.Config{}}}
+	r.cache.Set(client.ObjectKeyFromObject(c), known.input)
+	if _, err := r.reconcileCluster(t.Context(), c, known); err == nil || w.writes != 0 {
 		t.Errorf("want an error and nothing written, got %v, %d", err, w.writes)
 	}
-	w.uses(r, "a")
+	w.expectRevision(r, "a")
 }
 
-// TestProcessesOfDifferentSettings: what two processes cannot agree on they say in turn
-// once in a recheck interval, not as fast as they can; each goes its own way.
-func TestProcessesOfDifferentSettings(t *testing.T) {
-	c := newCluster("sea", "east")
+// TestProcessesWithDifferentKubeconfigs verifies that two processes with different
+// settings write at most once per recheck interval each, and use their own settings.
+func TestProcessesWithDifferentKubeconfigs(t *testing.T) {
+	c := newCluster("default", "east")
 	c.Spec = clustersv1alpha1.ClusterSpec{Context: "east"}
 	for name, theirs := range map[string]string{"another file": "theirs", "no file": ""} {
 		t.Run(name, func(t *testing.T) {
-			w := newOffice(t, c.DeepCopy())
+			w := newSharedAPI(t, c.DeepCopy())
 			files := map[string]string{"": ""}
 			for _, owner := range []string{"ours", "theirs"} {
 				files[owner] = filepath.Join(t.TempDir(), owner)
@@ -188,9 +199,9 @@ func TestProcessesOfDifferentSettings(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			one, two := w.process(w.api, files["ours"]), w.process(w.api, files[theirs])
+			one, two := w.newProcess(w.api, files["ours"]), w.newProcess(w.api, files[theirs])
 			for minute := range 3 {
-				if n := w.settle(one, two); n > 2 {
+				if n := w.reconcileInTurn(one, two); n > 2 {
 					t.Errorf("minute %d: want at most a write each, got %d", minute, n)
 				}
 				w.clock.SetTime(w.clock.Now().Add(time.Minute))
@@ -207,17 +218,18 @@ func TestProcessesOfDifferentSettings(t *testing.T) {
 	}
 }
 
-// TestStatusThatSomebodyWipes: it is restored, at the latest after the recheck interval.
-func TestStatusThatSomebodyWipes(t *testing.T) {
-	c := newCluster("sea", "east")
+// TestStatusIsRestored verifies that a cleared status is written again, at the latest
+// after the recheck interval.
+func TestStatusIsRestored(t *testing.T) {
+	c := newCluster("default", "east")
 	c.Spec = clustersv1alpha1.ClusterSpec{Context: "east"}
-	w := newOffice(t, c)
+	w := newSharedAPI(t, c)
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := os.WriteFile(file, kubeconfigOf(t, "t"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := w.process(w.api, file)
-	w.pass(r)
+	r := w.newProcess(w.api, file)
+	w.reconcile(r)
 	revision := w.status().Revision
 	if revision == "" || w.c.GetCondition(commonv1.TypeConnected).Reason != commonv1.ReasonConnectionAvailable {
 		t.Fatalf("want it connected, got %+v", w.c.Status)
@@ -226,39 +238,39 @@ func TestStatusThatSomebodyWipes(t *testing.T) {
 	if err := w.api.Status().Update(t.Context(), w.c); err != nil {
 		t.Fatal(err)
 	}
-	w.settle(r)
-	w.uses(r, clusters.Revision(revision))
+	w.reconcileInTurn(r)
+	w.expectRevision(r, clusters.Revision(revision))
 	w.clock.SetTime(w.clock.Now().Add(time.Minute))
-	if w.settle(r); w.status().Revision != revision {
+	if w.reconcileInTurn(r); w.status().Revision != revision {
 		t.Errorf("want it as it was, got %+v", w.c.Status)
 	}
 }
 
-// TestProcessesThatDisagreeAboutHealth: of two processes only one reaches the cluster. Each
-// says so once in a recheck interval, not with every probe; whoever changes his mind says
-// so at once.
+// TestProcessesThatDisagreeAboutHealth verifies that two processes, of which one does not
+// reach the cluster, write at most once per recheck interval each, and that a change of
+// one's own result is written at once.
 func TestProcessesThatDisagreeAboutHealth(t *testing.T) {
-	w := newOffice(t, newCluster("sea", "east"))
+	w := newSharedAPI(t, newCluster("default", "east"))
 	secret := &corev1.Secret{Data: map[string][]byte{"kubeconfig": kubeconfigOf(t, "t")}}
-	secret.Namespace, secret.Name = "sea", "east"
+	secret.Namespace, secret.Name = "default", "east"
 	if err := w.api.Create(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
-	near, far := w.process(w.api, ""), w.process(w.api, "")
-	near.o.probe, far.o.probe = 5*time.Second, 5*time.Second
+	near, far := w.newProcess(w.api, ""), w.newProcess(w.api, "")
+	near.options.probeInterval, far.options.probeInterval = 5*time.Second, 5*time.Second
 	reaches := true
-	answer := far.ask
-	far.ask = func(ctx context.Context, known *record, path string) ([]byte, error) {
+	answer := far.request
+	far.request = func(ctx context.Context, known *record, path string) ([]byte, error) {
 		if !reaches {
-			return nil, &flaw{commonv1.ReasonConnectionUnavailable, errors.New("no route")}
+			return nil, &connectError{commonv1.ReasonConnectionUnavailable, errors.New("no route")}
 		}
 
 		return answer(ctx, known, path)
 	}
-	// minute lets both probe ten times, and returns how often the status was written.
+	// minute runs ten probes of each process, and returns the number of status writes.
 	minute := func() (writes int) {
 		for range 10 {
-			writes += w.settle(near, far)
+			writes += w.reconcileInTurn(near, far)
 			w.clock.SetTime(w.clock.Now().Add(6 * time.Second))
 		}
 
@@ -284,32 +296,31 @@ func TestProcessesThatDisagreeAboutHealth(t *testing.T) {
 	}
 }
 
-// TestReasonsOfBadHealth: a cluster that was down comes back, and does not accept its
-// credentials any more. Why it is not well is told anew, once for each reason, and once in a
-// recheck interval if it is another one each time.
-func TestReasonsOfBadHealth(t *testing.T) {
-	w := newOffice(t, newCluster("sea", "east"))
+// TestHealthReasonChanges verifies that each new reason of bad health is written once,
+// and at most once per recheck interval if it differs each time.
+func TestHealthReasonChanges(t *testing.T) {
+	w := newSharedAPI(t, newCluster("default", "east"))
 	secret := &corev1.Secret{Data: map[string][]byte{"kubeconfig": kubeconfigOf(t, "t")}}
-	secret.Namespace, secret.Name = "sea", "east"
+	secret.Namespace, secret.Name = "default", "east"
 	if err := w.api.Create(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
-	r := w.process(w.api, "")
-	r.o.probe = 5 * time.Second
-	w.settle(r)
+	r := w.newProcess(w.api, "")
+	r.options.probeInterval = 5 * time.Second
+	w.reconcileInTurn(r)
 	for n, reason := range []commonv1.ConditionReason{
 		commonv1.ReasonConnectionUnavailable, commonv1.ReasonConnectionUnauthorized, commonv1.ReasonConnectionUnavailable,
 	} {
 		asked := 0
-		r.ask = func(context.Context, *record, string) ([]byte, error) {
+		r.request = func(context.Context, *record, string) ([]byte, error) {
 			asked++
 
-			return nil, &flaw{reason, errors.Errorf("failure %d", asked)}
+			return nil, &connectError{reason, errors.Errorf("failure %d", asked)}
 		}
 		writes := 0
 		for range 10 {
 			w.clock.SetTime(w.clock.Now().Add(6 * time.Second))
-			writes += w.settle(r)
+			writes += w.reconcileInTurn(r)
 		}
 		w.status()
 		if h := w.c.GetCondition(clustersv1alpha1.TypeHealthy); h.Status != metav1.ConditionFalse || h.Reason != reason {
@@ -321,16 +332,16 @@ func TestReasonsOfBadHealth(t *testing.T) {
 	}
 
 	asked := 0
-	r.ask = func(context.Context, *record, string) ([]byte, error) {
+	r.request = func(context.Context, *record, string) ([]byte, error) {
 		asked++
 		reasons := []commonv1.ConditionReason{commonv1.ReasonConnectionUnavailable, commonv1.ReasonConnectionUnauthorized}
 
-		return nil, &flaw{reasons[asked%2], errors.New("another server")}
+		return nil, &connectError{reasons[asked%2], errors.New("another server")}
 	}
 	writes := 0
 	for range 30 { // three minutes
 		w.clock.SetTime(w.clock.Now().Add(6 * time.Second))
-		writes += w.settle(r)
+		writes += w.reconcileInTurn(r)
 	}
 	if writes == 0 || writes > 3 {
 		t.Errorf("the reason is another one each time: want at most a write in a minute, got %d in three", writes)

@@ -10,15 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The weaknesses of what controllers did this with before each have a test that keeps them
-// out, by their numbers C1 to C12: here, in manager_test.go and cache_test.go, and in
-// packages clientmanager (C1, C5, C9, C12) and connect (C11).
-
-// TestC3RevisionsAreNoTimes: a connection is another one because its revision is, whatever
-// the clock says.
-func TestC3RevisionsAreNoTimes(t *testing.T) {
-	y := &yard{}
-	c := y.cache(t, CacheOptions[string]{})
+// TestCacheComparesRevisionsOnly verifies that another revision is another connection,
+// and another time is none.
+func TestCacheComparesRevisionsOnly(t *testing.T) {
+	f := &connector{}
+	c := f.cache(t, CacheOptions[string]{})
 	at := metav1.NowMicro()
 	set := func(r Revision, at time.Time) bool {
 		return c.Set(key, Input{Revision: r, ConnectedAt: metav1.NewMicroTime(at)})
@@ -35,11 +31,11 @@ func TestC3RevisionsAreNoTimes(t *testing.T) {
 	}
 }
 
-// TestC4AnyClient: nothing is asked of a client.
-func TestC4AnyClient(t *testing.T) {
-	d := newDesk()
-	d.set(key, "a", nil)
-	text, err := NewManager[string](d).Get(t.Context(), boat, ref("a"))
+// TestManagerAnyClientType verifies that a client may be of any type.
+func TestManagerAnyClientType(t *testing.T) {
+	p := newFakeProvider()
+	p.set(key, "a", nil)
+	text, err := NewManager[string](p).Get(t.Context(), object, ref("a"))
 	if err != nil || text.Client != "client a" {
 		t.Errorf("got %q, %v", text.Client, err)
 	}
@@ -48,15 +44,16 @@ func TestC4AnyClient(t *testing.T) {
 	}, CacheOptions[func() Revision]{})
 	defer calls.Close()
 	calls.Set(key, Input{Revision: "a"})
-	lease, err := NewManager(calls).Get(t.Context(), boat, ref("a"))
+	lease, err := NewManager(calls).Get(t.Context(), object, ref("a"))
 	if err != nil || lease.Client() != "a" {
 		t.Errorf("got %v", err)
 	}
 	lease.Release()
 }
 
-// TestC10OneTerm: what tells one connection from another is called revision, everywhere.
-func TestC10OneTerm(t *testing.T) {
+// TestTermRevision verifies that no other term than revision is used for the version of a
+// connection.
+func TestTermRevision(t *testing.T) {
 	for _, dir := range []string{".", "clientmanager", "clientmanagertest", "clusterstest"} {
 		files, err := os.ReadDir(dir)
 		if err != nil {

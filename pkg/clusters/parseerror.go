@@ -13,22 +13,26 @@ import (
 )
 
 var (
-	// yamlLine finds the line that an error of the YAML parser is about, and what is
-	// wrong there. Errors about the first line name none.
+	// yamlLine matches the line and the problem in an error of the YAML parser. Errors
+	// about the first line contain no number.
 	yamlLine = regexp.MustCompile(`^yaml: (?:unmarshal errors:\s+)?(?:line (\d+): )?(.*)`)
 
-	// yamlAnchor finds the name of an anchor in an error, which does not say where it is.
+	// yamlAnchor matches the name of an anchor in an error, which does not contain its line.
 	yamlAnchor = regexp.MustCompile(`(?s)^yaml: (?:unknown anchor '(.*)' referenced|anchor '(.*)' value contains itself)$`)
 
-	// wrongType finds the field in an error about the type of a value.
-	wrongType = regexp.MustCompile(`^(?:couldn't get version/kind; json parse error: )?json: cannot unmarshal [a-z]+(?: [-+.\deE]+)? into Go (?:value|struct field \w*\.([\w.-]+)) of type `)
+	// wrongType matches the field in an error about the type of a value.
+	wrongType = regexp.MustCompile(
+		`^(?:couldn't get version/kind; json parse error: )?json: cannot unmarshal [a-z]+(?: [-+.\deE]+)?` +
+			` into Go (?:value|struct field \w*\.([\w.-]+)) of type `)
 
-	// duplicateName finds the list in an error about a name.
+	// duplicateName matches the list in an error about a name.
 	duplicateName = regexp.MustCompile(`^error converting \*\[\]Named(Cluster|AuthInfo|Context|Extension) into `)
 
-	listOf = map[string]string{"Cluster": "clusters", "AuthInfo": "users", "Context": "contexts", "Extension": "extensions"}
+	listOf = map[string]string{
+		"Cluster": "clusters", "AuthInfo": "users", "Context": "contexts", "Extension": "extensions",
+	}
 
-	// yamlProblems are what the YAML parser says of usual mistakes. They repeat nothing.
+	// yamlProblems are messages of the YAML parser about usual mistakes. They contain no input.
 	yamlProblems = []string{
 		"found a tab character that violates indentation", "found a tab character where an indentation space is expected",
 		"found character that cannot start any token", "found unexpected end of stream", "found unknown escape character",
@@ -39,16 +43,17 @@ var (
 	}
 )
 
-// unreadable says why a kubeconfig cannot be read, and in which line or field. The errors
-// of the parsers are not repeated: they hold what they read, such as the name of an anchor
-// or a kind, and all users of a kubeconfig that names one of them twice.
-func unreadable(data []byte, err error) string {
+// describeParseError returns why a kubeconfig cannot be parsed, and in which line or
+// field. The errors of the parsers are not included: they contain what they have read,
+// such as the name of an anchor or a kind, and all users of a kubeconfig that has one of
+// them twice.
+func describeParseError(data []byte, err error) string {
 	said := err.Error()
 	var notBase64 base64.CorruptInputError
 
 	switch {
 	case strings.HasPrefix(said, "yaml: "):
-		return invalidYAML(string(data), said)
+		return describeYAMLError(string(data), said)
 	case runtime.IsNotRegisteredError(err), strings.HasPrefix(said, "unexpected GroupVersion string: "):
 		return "apiVersion and kind are not v1 and Config"
 	case errors.As(err, &notBase64):
@@ -69,8 +74,9 @@ func unreadable(data []byte, err error) string {
 	}
 }
 
-// invalidYAML says what the YAML parser says, without what it read.
-func invalidYAML(data, said string) string {
+// describeYAMLError returns the problem that the YAML parser found, without the text that
+// it has read.
+func describeYAMLError(data, said string) string {
 	if m := yamlAnchor.FindStringSubmatch(said); m != nil {
 		if m[1] != "" {
 			return lineOf(data, "*"+m[1]) + "an alias without its anchor: put quotes round a value that begins with *"
@@ -93,7 +99,7 @@ func invalidYAML(data, said string) string {
 	return problem
 }
 
-// lineOf names the line in which a text stands first.
+// lineOf returns the line that contains the first occurrence of a text.
 func lineOf(data, text string) string {
 	before, _, found := strings.Cut(data, text)
 	if !found {

@@ -23,20 +23,24 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-var many = flag.Int("many", 2_000, "how many clusters come and go in TestMemoryIsFlat; of 10,000 a hundred bytes each are seen")
+var many = flag.Int(
+	"many", 2_000, "how many clusters come and go in TestMemoryIsFlat; of 10,000 a hundred bytes each are seen")
 
-// TestMemoryIsFlat lets thousands of clusters come and go, each with an authority and
-// credentials of its own, a client and a user; of every hundred one is really asked
-// something. Nothing of them is left.
+// TestMemoryIsFlat adds and removes thousands of clusters, each with its own CA,
+// credentials, client and user; one of every hundred gets a request. Nothing of them
+// stays in memory.
 func TestMemoryIsFlat(t *testing.T) {
 	wait.Allow(t, time.Duration(*many)*10*time.Millisecond)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"namespaces","kind":"Namespace","verbs":["get"]}]}`)
+		fmt.Fprint(
+			w,
+			`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1",`+
+				`"resources":[{"name":"namespaces","kind":"Namespace","verbs":["get"]}]}`)
 	}))
 	defer server.Close()
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	ctrllog.SetLogger(logr.Discard()) // as every program does; otherwise each client waits for one, and is remembered
+	ctrllog.SetLogger(logr.Discard()) // as every program does; otherwise each client is kept until there is a logger
 	c := NewClusterCache(clientgoscheme.Scheme, CacheOptions[*Cluster]{})
 	t.Cleanup(c.Close)
 	m := NewManager(c)
@@ -44,16 +48,17 @@ func TestMemoryIsFlat(t *testing.T) {
 	visit := func(from, to int) {
 		t.Helper()
 		for i := from; i < to; i++ {
-			// What ends contexts needs its turn: the Go runtime keeps a record of as many goroutines as there ever were at a time.
+			// The goroutines that end contexts have to run: the runtime keeps a record of
+			// the greatest number of goroutines.
 			for ; runtime.NumGoroutine() > goroutines+100; runtime.Gosched() {
 				if wait.Budget(t) == 0 {
 					t.Fatalf("%d goroutines are left of %d clusters", runtime.NumGoroutine()-goroutines, i)
 				}
 			}
 			k := Key{Name: fmt.Sprint("cluster-", i)}
-			u := User{Kind: "Boat", Key: k}
+			u := User{Kind: "App", Key: k}
 			config := &rest.Config{Host: server.URL, BearerToken: k.Name, TLSClientConfig: rest.TLSClientConfig{
-				CAData: slices.Concat(authority, []byte("# of "+k.Name)), // another one, as far as anybody can tell
+				CAData: slices.Concat(authority, []byte("# of "+k.Name)), // differs in its bytes
 			}}
 			c.Set(k, Input{RESTConfig: config, Revision: "a", Expires: time.Now().Add(time.Hour)})
 			l, err := m.Get(t.Context(), u, Ref{Key: k, Revision: "a"})
@@ -72,7 +77,7 @@ func TestMemoryIsFlat(t *testing.T) {
 		}
 	}
 	heap := func() int64 {
-		// What is cleaned up after one collection is collected by the next one.
+		// Objects with cleanups are collected one cycle later.
 		for range 3 {
 			runtime.GC()
 			runtime.Gosched()
@@ -93,14 +98,14 @@ func TestMemoryIsFlat(t *testing.T) {
 	if grown > 1<<20 {
 		t.Errorf("the heap has grown by %d bytes", grown)
 	}
-	if len(c.known)+len(m.users)+len(m.byCluster) != 0 {
-		t.Errorf("left: %d clusters, %d users", len(c.known), len(m.users))
+	if len(c.entries)+len(m.users)+len(m.byCluster) != 0 {
+		t.Errorf("left: %d clusters, %d users", len(c.entries), len(m.users))
 	}
 }
 
-// TestRequestsAreCountedNoMore: a server that nobody has a client of any more is not in the
-// metrics of the program; others are, and so is one that somebody else asks as well.
-func TestRequestsAreCountedNoMore(t *testing.T) {
+// TestCloseDeletesRequestMetrics verifies that the series of a server are deleted with
+// its last client, unless another client uses it.
+func TestCloseDeletesRequestMetrics(t *testing.T) {
 	server := httptest.NewServer(nodes)
 	defer server.Close()
 	config := func(host string) *rest.Config {
@@ -108,19 +113,19 @@ func TestRequestsAreCountedNoMore(t *testing.T) {
 			return (&net.Dialer{}).DialContext(ctx, network, server.Listener.Addr().String())
 		}}
 	}
-	asks := func(c client.Client) {
+	send := func(c client.Client) {
 		t.Helper()
 		if err := c.Get(t.Context(), Key{Name: "n"}, &corev1.Node{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	visited := func(host string) *Cluster {
+	newCluster := func(host string) *Cluster {
 		t.Helper()
 		c := New(host).WithRESTConfig(config(host))
 		if err := c.InitializeClient(clientgoscheme.Scheme); err != nil {
 			t.Fatal(err)
 		}
-		asks(c.Client())
+		send(c.Client())
 
 		return c
 	}
@@ -128,10 +133,10 @@ func TestRequestsAreCountedNoMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asks(own)
+	send(own)
 	all := map[string][]*Cluster{}
 	for _, host := range []string{"lone.example", "shared.example:80", "shared.example:80", "home.example"} {
-		all[host] = append(all[host], visited(host))
+		all[host] = append(all[host], newCluster(host))
 	}
 	for _, step := range []struct {
 		host string
@@ -139,32 +144,32 @@ func TestRequestsAreCountedNoMore(t *testing.T) {
 		want bool
 		why  string
 	}{
-		{"lone.example", 0, false, "nobody else has a client"},
+		{"lone.example", 0, false, "there is no other client"},
 		{"shared.example:80", 0, true, "another one is open"},
 		{"shared.example:80", 0, true, "to close one again is not to close the other"},
 		{"shared.example:80", 1, false, "it was the last one"},
 		{"home.example", 0, true, "it was counted before there was a Cluster"},
 	} {
-		if !counted(step.host) {
+		if !hasMetrics(step.host) {
 			t.Fatalf("requests to %s are not counted", step.host)
 		}
 		all[step.host][step.i].Close()
-		if counted(step.host) != step.want {
+		if hasMetrics(step.host) != step.want {
 			t.Errorf("%s is closed, and counted: want %t, since %s", step.host, step.want, step.why)
 		}
 	}
 	for host := range all {
-		if requests.hosts[host] != nil {
+		if requestMetrics.hosts[host] != nil {
 			t.Errorf("something is known of %s", host)
 		}
 	}
-	again := visited("lone.example")
-	if err := again.InitializeClient(clientgoscheme.Scheme); err != nil {
+	second := newCluster("lone.example")
+	if err := second.InitializeClient(clientgoscheme.Scheme); err != nil {
 		t.Fatal(err)
 	}
-	asks(again.Client())
-	again.Close()
-	if counted("lone.example") {
+	send(second.Client())
+	second.Close()
+	if hasMetrics("lone.example") {
 		t.Error("it was initialized twice, and is still counted")
 	}
 	New("nowhere").WithRESTConfig(&rest.Config{}).Close()

@@ -1,0 +1,36 @@
+package clusters
+
+import (
+	"net/http"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
+)
+
+// OnUnauthorized calls notify whenever a server rejects the credentials of a client that
+// is made of the configuration after this call: they were rotated or revoked. The
+// function may be called concurrently and must not block.
+func OnUnauthorized(config *rest.Config, notify func()) {
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &unauthorizedTransport{next, notify} })
+}
+
+// An unauthorizedTransport reports responses with the status 401.
+type unauthorizedTransport struct {
+	next   http.RoundTripper
+	notify func()
+}
+
+var _ utilnet.RoundTripperWrapper = &unauthorizedTransport{}
+
+// RoundTrip sends a request.
+func (l *unauthorizedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := l.next.RoundTrip(r)
+	if err == nil && response.StatusCode == http.StatusUnauthorized {
+		l.notify()
+	}
+
+	return response, err
+}
+
+// WrappedRoundTripper returns the next transport, so that idle connections can be closed.
+func (l *unauthorizedTransport) WrappedRoundTripper() http.RoundTripper { return l.next }
