@@ -65,7 +65,8 @@ func leaves(v any, says saying, all []string) []string {
 			all = append(all, password)
 		}
 
-		if says == saysSecret || says == saysNothing && password == "" && !plainly.MatchString(v) && !prose[strings.ToLower(v)] {
+		if says == saysSecret || says == saysNothing && password == "" && !plainly.MatchString(v) &&
+			!prose[strings.ToLower(v)] {
 			all = append(all, v)
 		}
 	case json.Number:
@@ -99,19 +100,27 @@ func below(says saying, key string) saying {
 
 var (
 	// described are keys that say what their value is, and that it is no secret.
-	described = regexp.MustCompile(`(?:^|[_. /-])(?i:ids?|uri|urls?|name|email|hosts?|address|addresses|endpoints?|version|type|at|time|date|ttl` +
+	described = regexp.MustCompile(`(?:^|[_. /-])(?i:ids?|uri|urls?|name|email|hosts?|address|addresses|endpoints?` +
+		`|version|type|at|time|date|ttl` +
 		`|seconds|timeout|size|count|limit|path|file|cert|certificate|ca|arn|domain|port)$` +
-		`|[a-z0-9](?:Ids?|ID|URI|Uri|URL|Urls?|Name|Email|Hosts?|Address|Endpoints?|Version|Type|At|Time|Date|Seconds|Timeout|Path|File|Domain|Port)$` +
-		`|^(?i:user|username|users|login|owner|hostname|servers?|brokers|db|database|dbname|schema|bucket|queue|topic|vhost|exchange|realm|region` +
-		`|zone|location|kind|account|project|tenant|subscription|organi[sz]ation|org|team|groups?|roles?|scopes?|audience|issuer|namespace` +
-		`|cluster|context|driver|protocol|scheme|engine|method|mode|env|environment|stage|description|comment|labels?|annotations|created` +
-		`|updated|expires|expiry|algorithm|alg|cipher|format|encoding|profile|service|product|provider|source|public[_-]?key|ssl[_-]?mode` +
+		`|[a-z0-9](?:Ids?|ID|URI|Uri|URL|Urls?|Name|Email|Hosts?|Address|Endpoints?|Version|Type|At|Time|Date|Seconds` +
+		`|Timeout|Path|File|Domain|Port)$` +
+		`|^(?i:user|username|users|login|owner|hostname|servers?|brokers|db|database|dbname|schema|bucket|queue|topic` +
+		`|vhost|exchange|realm|region` +
+		`|zone|location|kind|account|project|tenant|subscription|organi[sz]ation|org|team|groups?|roles?|scopes?` +
+		`|audience|issuer|namespace` +
+		`|cluster|context|driver|protocol|scheme|engine|method|mode|env|environment|stage|description|comment|labels?` +
+		`|annotations|created` +
+		`|updated|expires|expiry|algorithm|alg|cipher|format|encoding|profile|service|product|provider|source` +
+		`|public[_-]?key|ssl[_-]?mode` +
 		`|tls|cloud|vendor|client|app|application|component|status)$`)
 
 	// plainly are values that say themselves that they are no secret: an address, a time, an
 	// answer.
-	plainly = regexp.MustCompile(`^(?:[a-z][a-z0-9+.-]*://[^@]*|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.(?:com|net|org|io|svc|local|internal|cloud|dev)(?::\d+)?` +
-		`|\d+(?:\.\d+){3}(?::\d+)?|\d{4}-\d\d-\d\dT[\d:.]+Z?|true|false|enabled|disabled|default|production|staging|development)$`)
+	plainly = regexp.MustCompile(`^(?:[a-z][a-z0-9+.-]*://[^@]*|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.(?:com|net|org|io` +
+		`|svc|local|internal|cloud|dev)(?::\d+)?` +
+		`|\d+(?:\.\d+){3}(?::\d+)?|\d{4}-\d\d-\d\dT[\d:.]+Z?|true|false|enabled|disabled|default|production|staging` +
+		`|development)$`)
 )
 
 // password returns the password of a URL, or the token that stands in its place.

@@ -12,7 +12,8 @@ import (
 // quote and the separator.
 var keys = regexp.MustCompile(`(?i)` +
 	`(authorization|pass(?:word|wd|phrase)|pwd|secret|token|credential` +
-	`|(?:api|access|private|secret|signing|encryption|account|shared|auth|hmac|jwt|admin|subscription|application|functions?|master|license|session|webhook)[-_]?key` +
+	`|(?:api|access|private|secret|signing|encryption|account|shared|auth|hmac|jwt|admin|subscription|application` +
+	`|functions?|master|license|session|webhook)[-_]?key` +
 	`|client[-_]?key[-_]?data|passcode` +
 	`|\b(?:auth|pass|sig|signature)\b)` +
 	`[s\d]*(?:[-_]?(?:value|data|base64|b64|hash))?` +
@@ -72,7 +73,10 @@ func withoutKeyed(s string) string {
 		}
 
 		end := at + m[1]
-		k := key{before: s[:at+m[2]], name: s[at+m[2] : at+m[3]], end: s[at+m[3] : at+m[4]], quote: s[at+m[4] : at+m[5]], sep: s[at+m[6] : end]}
+		k := key{
+			before: s[:at+m[2]], name: s[at+m[2] : at+m[3]], end: s[at+m[3] : at+m[4]],
+			quote: s[at+m[4] : at+m[5]], sep: s[at+m[6] : end],
+		}
 
 		if c := complaint.FindString(s[end:]); c != "" {
 			k.sep = "="
@@ -302,7 +306,8 @@ func quotedLen(s string, slashes int) int {
 			run++
 
 			continue
-		case s[i] == quote && run >= slashes && (run-slashes)%(2*(slashes+1)) == 0 && endsValue(s[i+1:], quote, slashes):
+		case s[i] == quote && run >= slashes && (run-slashes)%(2*(slashes+1)) == 0 &&
+			endsValue(s[i+1:], quote, slashes):
 			return i + 1
 		}
 

@@ -320,7 +320,8 @@ func isHalf(s string) bool {
 
 // ending is what may follow where a text was cut: the rest of an escape, and
 // either dots or what closes the text.
-var ending = regexp.MustCompile("^((?:%[0-9A-Fa-f]?|&(?:#[0-9A-Fa-fxX]{0,7}|[A-Za-z]{0,4})|\\\\+(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?|[0-3][0-7]?)?)?)(?:\\.\\.\\.|…|[\\s\"'`)\\]}>.,;:!\\\\]*$)")
+var ending = regexp.MustCompile("^((?:%[0-9A-Fa-f]?|&(?:#[0-9A-Fa-fxX]{0,7}|[A-Za-z]{0,4})|" +
+	"\\\\+(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?|[0-3][0-7]?)?)?)(?:\\.\\.\\.|…|[\\s\"'`)\\]}>.,;:!\\\\]*$)")
 
 // extent returns what is masked for a needle found at s[i]: the bits of the
 // secret around it, and what unit does not see of it.

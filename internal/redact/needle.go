@@ -226,7 +226,8 @@ func listings(secret string) []string {
 
 	lower := hex.EncodeToString([]byte(secret))
 
-	return []string{lower, strings.ToUpper(lower), decimal.String(), plain.String(), literal.String(), colons.String(), strings.ToUpper(colons.String())}
+	return []string{lower, strings.ToUpper(lower), decimal.String(), plain.String(), literal.String(),
+		colons.String(), strings.ToUpper(colons.String())}
 }
 
 // inJSON returns the secret as it stands between the quotes of a JSON string.

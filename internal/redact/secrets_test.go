@@ -28,7 +28,8 @@ func TestSecretsThatBecomeKnown(t *testing.T) {
 func TestSecretsThatAreShared(t *testing.T) {
 	shared := &redact.Secrets{}
 	of := redact.Collect(t.Context(), shared)
-	for _, secret := range []string{"correct-horse", "battery-staple", "stapled-horse"} { // so that there is room for a fourth
+	for _, secret := range []string{"correct-horse", "battery-staple",
+		"stapled-horse"} { // so that there is room for a fourth
 		redact.Conceal(of, []byte(secret))
 	}
 	var nobody *redact.Secrets

@@ -45,7 +45,8 @@ func entry(name string) Entry {
 func leaky() Entry {
 	e := entry("leaky")
 	e.Before = json.RawMessage(`{"spec":{"password":"` + canary + `"},"status":{"m":"token=` + canary + `"}}`)
-	e.After = json.RawMessage(`{"kind":"Secret","apiVersion":"v1","data":{"a":"` + base64.StdEncoding.EncodeToString([]byte(canary)) + `"}}`)
+	e.After = json.RawMessage(`{"kind":"Secret","apiVersion":"v1","data":{"a":"` +
+		base64.StdEncoding.EncodeToString([]byte(canary)) + `"}}`)
 	e.Error = "dial nats://bob:" + canary + "@h: refused " + strings.Repeat("again ", 1000)
 	e.Details = map[string]string{"api-token": canary, "request": "Authorization: Bearer " + canary}
 
@@ -73,7 +74,8 @@ func TestJSON(t *testing.T) {
 
 	want := `{"time":"2026-04-01T12:00:00Z","provider":{"name":"provider-harbour","version":"v1.2.3"},` +
 		`"object":{"apiVersion":"harbour.example.com/v1","kind":"Berth","namespace":"quay","name":"a","uid":"uid-1"},` +
-		`"externalName":"b-a","operation":"Create","attempt":"a1","details":{"region":"north"},"before":{"spec":{"n":1}},"after":{"spec":{"n":2}}}` + "\n"
+		`"externalName":"b-a","operation":"Create","attempt":"a1","details":{"region":"north"},` +
+		`"before":{"spec":{"n":1}},"after":{"spec":{"n":2}}}` + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -229,7 +231,8 @@ type recorded struct {
 	text   []string
 }
 
-func (r *recorded) AnnotatedEventf(obj apiruntime.Object, _ map[string]string, eventType, reason, _ string, args ...any) {
+func (r *recorded) AnnotatedEventf(obj apiruntime.Object, _ map[string]string, eventType, reason, _ string,
+	args ...any) {
 	r.object = obj
 	r.text = append(r.text, eventType+" "+reason+" "+args[0].(string))
 }
@@ -257,7 +260,8 @@ func TestEvents(t *testing.T) {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 
-	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "quay", Name: "leaky", UID: "uid-1"}}
+	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "quay", Name: "leaky",
+		UID: "uid-1"}}
 	object.SetGroupVersionKind(berth)
 
 	if diff := cmp.Diff(object, r.object); diff != "" {
@@ -344,7 +348,8 @@ func TestFile(t *testing.T) {
 
 	write(t, f, "e")
 
-	if diff := cmp.Diff([][]string{{"a", "b", "c"}, {"e"}}, [][]string{names(t, path+".1"), names(t, path)}); diff != "" {
+	if diff := cmp.Diff([][]string{{"a", "b", "c"}, {"e"}},
+		[][]string{names(t, path+".1"), names(t, path)}); diff != "" {
 		t.Errorf("Rotated, then removed: -want, +got:\n%s", diff)
 	}
 

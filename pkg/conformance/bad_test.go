@@ -68,31 +68,56 @@ var badSuites = map[string]struct {
 	property string
 	says     string
 }{
-	"NoSamples":    {"there is nothing to create", func(s *Suite, _ *dock) { s.Samples = nil }, "suite-is-complete", "Suite.Samples is empty"},
-	"NilSample":    {"there is nothing in the list", func(s *Suite, _ *dock) { s.Samples = []resource.Managed{(*volume.Volume)(nil)} }, "suite-is-complete", "Samples[0] is nil"},
-	"Nameless":     {"an object has a name", func(s *Suite, _ *dock) { s.Samples = []resource.Managed{sample("")} }, "suite-is-complete", "has no name"},
-	"SameName":     {"names are different", func(s *Suite, _ *dock) { s.Samples = []resource.Managed{sample("a"), sample("a")} }, "suite-is-complete", "of another"},
-	"OtherKind":    {"samples are of the kind", func(s *Suite, _ *dock) { s.Samples = []resource.Managed{&volume.Snapshot{}} }, "suite-is-complete", "is a Snapshot and not a Volume"},
-	"NoConnecter":  {"there is nothing to try", func(s *Suite, _ *dock) { s.Connecter = nil }, "suite-is-complete", "Connecter"},
-	"NilConnecter": {"nothing is made", func(s *Suite, _ *dock) { s.NewConnecter = func() managed.ExternalConnecter { return nil } }, "suite-is-complete", "returns nil"},
-	"NoProbe":      {"nobody knows what exists", func(s *Suite, _ *dock) { s.Probe = nil }, "suite-is-complete", "Suite.Probe is nil"},
-	"NoScheme":     {"nobody knows the kind", func(s *Suite, _ *dock) { s.Scheme = nil }, "suite-is-complete", "Suite.Scheme is nil"},
-	"UnknownKind":  {"the scheme does not know the kind", func(s *Suite, _ *dock) { s.Scheme = k8sruntime.NewScheme() }, "suite-is-complete", "does not know the kind"},
-	"NoClass":      {"there is no such class", func(s *Suite, _ *dock) { s.Class = "precious" }, "suite-is-complete", "is no class"},
-	"EmptySecret":  {"nothing is everywhere", func(s *Suite, _ *dock) { s.Secrets = []string{""} }, "suite-is-complete", "empty text"},
-	"NoReplay":     {"there is no such scenario", func(s *Suite, _ *dock) { s.Replay = "sink/boat" }, "suite-is-complete", "no such scenario: sink/boat"},
-	"BadReplay":    {"a schedule that cannot be read", func(s *Suite, _ *dock) { s.Replay = "create/boat Create:lost" }, "suite-is-complete", "operation#n:kind"},
+	"NoSamples": {"there is nothing to create", func(s *Suite, _ *dock) { s.Samples = nil }, "suite-is-complete",
+		"Suite.Samples is empty"},
+	"NilSample": {"there is nothing in the list",
+		func(s *Suite, _ *dock) { s.Samples = []resource.Managed{(*volume.Volume)(nil)} }, "suite-is-complete",
+		"Samples[0] is nil"},
+	"Nameless": {"an object has a name", func(s *Suite, _ *dock) { s.Samples = []resource.Managed{sample("")} },
+		"suite-is-complete", "has no name"},
+	"SameName": {"names are different", func(s *Suite,
+		_ *dock) {
+		s.Samples = []resource.Managed{sample("a"), sample("a")}
+	}, "suite-is-complete", "of another"},
+	"OtherKind": {"samples are of the kind",
+		func(s *Suite, _ *dock) { s.Samples = []resource.Managed{&volume.Snapshot{}} }, "suite-is-complete",
+		"is a Snapshot and not a Volume"},
+	"NoConnecter": {"there is nothing to try", func(s *Suite, _ *dock) { s.Connecter = nil }, "suite-is-complete",
+		"Connecter"},
+	"NilConnecter": {"nothing is made", func(s *Suite,
+		_ *dock) {
+		s.NewConnecter = func() managed.ExternalConnecter { return nil }
+	}, "suite-is-complete", "returns nil"},
+	"NoProbe": {"nobody knows what exists", func(s *Suite, _ *dock) { s.Probe = nil }, "suite-is-complete",
+		"Suite.Probe is nil"},
+	"NoScheme": {"nobody knows the kind", func(s *Suite, _ *dock) { s.Scheme = nil }, "suite-is-complete",
+		"Suite.Scheme is nil"},
+	"UnknownKind": {"the scheme does not know the kind",
+		func(s *Suite, _ *dock) { s.Scheme = k8sruntime.NewScheme() }, "suite-is-complete", "does not know the kind"},
+	"NoClass": {"there is no such class", func(s *Suite, _ *dock) { s.Class = "precious" }, "suite-is-complete",
+		"is no class"},
+	"EmptySecret": {"nothing is everywhere", func(s *Suite, _ *dock) { s.Secrets = []string{""} },
+		"suite-is-complete", "empty text"},
+	"NoReplay": {"there is no such scenario", func(s *Suite, _ *dock) { s.Replay = "sink/boat" },
+		"suite-is-complete", "no such scenario: sink/boat"},
+	"BadReplay": {"a schedule that cannot be read",
+		func(s *Suite, _ *dock) { s.Replay = "create/boat Create:lost" }, "suite-is-complete", "operation#n:kind"},
 	"MutationOfNothing": {
 		"a mutation changes the spec", func(s *Suite, _ *dock) { s.Mutations[0].Change = func(resource.Managed) {} },
 		"suite-is-complete", "changes nothing in the spec",
 	},
 	"MutationOfNothingOutside": {
-		"a mutation changes what exists", func(s *Suite, _ *dock) { s.Mutations[0].Want = map[string]string{"size": "10"} },
+		"a mutation changes what exists", func(s *Suite,
+			_ *dock) {
+			s.Mutations[0].Want = map[string]string{"size": "10"}
+		},
 		"suite-is-complete", "it changes nothing",
 	},
-	"MutationWithoutWant": {"nobody knows what a mutation does", func(s *Suite, _ *dock) { s.Mutations[0].Want = nil }, "suite-is-complete", "Want is empty"},
+	"MutationWithoutWant": {"nobody knows what a mutation does",
+		func(s *Suite, _ *dock) { s.Mutations[0].Want = nil }, "suite-is-complete", "Want is empty"},
 	"MutationPanics": {
-		"what an author wrote is called with care", func(s *Suite, _ *dock) { s.Mutations[0].Change = func(resource.Managed) { panic("oops") } },
+		"what an author wrote is called with care",
+		func(s *Suite, _ *dock) { s.Mutations[0].Change = func(resource.Managed) { panic("oops") } },
 		"calls-return", "oops",
 	},
 	"MutationBlocks": {
@@ -105,7 +130,10 @@ var badSuites = map[string]struct {
 		}, "calls-return", "Suite.NewConnecter was called with a deadline",
 	},
 	"ServerIsNil": {
-		"there is no server", func(s *Suite, _ *dock) { s.Server = func() (ctrlclient.Client, error) { return nil, nil } },
+		"there is no server", func(s *Suite,
+			_ *dock) {
+			s.Server = func() (ctrlclient.Client, error) { return nil, nil }
+		},
 		"suite-is-complete", "Suite.Server returns nil",
 	},
 	"ServerFails": {
@@ -118,15 +146,20 @@ var badSuites = map[string]struct {
 		"probe-tells-the-truth", "the probe does not list it",
 	},
 	"ProbeSeesGhosts": {
-		"a probe that always lists the same", func(s *Suite, d *dock) { s.Probe = liar{dock: d, list: always(Resource{ID: "boat"})} },
+		"a probe that always lists the same",
+		func(s *Suite, d *dock) { s.Probe = liar{dock: d, list: always(Resource{ID: "boat"})} },
 		"probe-tells-the-truth", "before it is created",
 	},
 	"ProbeSeesGhostsOfOthers": {
-		"a probe that always lists something else", func(s *Suite, d *dock) { s.Probe = liar{dock: d, list: always(Resource{ID: "ghost"})} },
+		"a probe that always lists something else",
+		func(s *Suite, d *dock) { s.Probe = liar{dock: d, list: always(Resource{ID: "ghost"})} },
 		"probe-tells-the-truth", "the probe does not list it",
 	},
 	"ProbeSeesTwins": {
-		"an id is one resource's", func(s *Suite, d *dock) { s.Probe = liar{dock: d, list: always(Resource{ID: "a"}, Resource{ID: "a"})} },
+		"an id is one resource's", func(s *Suite,
+			d *dock) {
+			s.Probe = liar{dock: d, list: always(Resource{ID: "a"}, Resource{ID: "a"})}
+		},
 		"probe-tells-the-truth", "two resources",
 	},
 	"ProbeSeesNoID": {
@@ -145,7 +178,10 @@ var badSuites = map[string]struct {
 	},
 	"ProbeGivesUp": {
 		"a probe that ends its goroutine, as t.Fatal does", func(s *Suite, d *dock) {
-			s.Probe = liar{dock: d, list: func(context.Context) ([]Resource, error) { runtime.Goexit(); return nil, nil }}
+			s.Probe = liar{
+				dock: d,
+				list: func(context.Context) ([]Resource, error) { runtime.Goexit(); return nil, nil },
+			}
 		}, "calls-return", "return an error instead",
 	},
 	"RemoveDoesNothing": {
@@ -161,10 +197,12 @@ var badSuites = map[string]struct {
 		}, "calls-return", "Probe.Remove",
 	},
 	"BreakWithoutMend": {
-		"what breaks is to be mended", func(s *Suite, d *dock) { s.Probe = liar{dock: d} }, "probe-tells-the-truth", "does not return how to mend",
+		"what breaks is to be mended", func(s *Suite, d *dock) { s.Probe = liar{dock: d} }, "probe-tells-the-truth",
+		"does not return how to mend",
 	},
 	"LeftOver": {
-		"something of the last run exists still", func(_ *Suite, d *dock) { d.put(disk{id: "boat", size: 10, tier: "fast"}) },
+		"something of the last run exists still",
+		func(_ *Suite, d *dock) { d.put(disk{id: "boat", size: 10, tier: "fast"}) },
 		"suite-is-complete", "exists before the suite begins",
 	},
 }
@@ -180,9 +218,11 @@ func TestBadSuites(t *testing.T) {
 			}
 			c.change(&s, d)
 			k := examine(t, s)
-			at := slices.IndexFunc(k.findings.list, func(f finding) bool { return f.property == c.property && strings.Contains(f.text, c.says) })
+			at := slices.IndexFunc(k.findings.list,
+				func(f finding) bool { return f.property == c.property && strings.Contains(f.text, c.says) })
 			if at < 0 {
-				t.Errorf("%s: %s is not found to be broken with %q, but %v", c.reason, c.property, c.says, k.findings.list)
+				t.Errorf("%s: %s is not found to be broken with %q, but %v", c.reason, c.property, c.says,
+					k.findings.list)
 			}
 			if k.schedulesRun > soon {
 				t.Errorf("%s: it took %d schedules to find out", c.reason, k.schedulesRun)
@@ -246,9 +286,11 @@ func TestReplay(t *testing.T) {
 	s.Replay = found.replay
 	again := examine(t, s)
 	if !again.findings.has("at-most-one") || again.schedulesRun != 1 {
-		t.Errorf("the replay of %q ran %d schedules and found %v", found.replay, again.schedulesRun, again.findings.list)
+		t.Errorf("the replay of %q ran %d schedules and found %v", found.replay, again.schedulesRun,
+			again.findings.list)
 	}
-	if story := strings.Join(again.notes, "\n"); !strings.Contains(story, "Create#1") || !strings.Contains(story, "VIOLATION") {
+	if story := strings.Join(again.notes, "\n"); !strings.Contains(story, "Create#1") ||
+		!strings.Contains(story, "VIOLATION") {
 		t.Errorf("the replay does not tell its story: %s", story)
 	}
 }
@@ -327,13 +369,15 @@ func TestRun(t *testing.T) {
 		fails string
 		says  string
 	}{
-		"forgetful": {"at-most-one", `at-most-one: there is at most one resource for an object; but there are 2 resources for boat(.|\n)*Replay: "`},
-		"blocked":   {"calls-return", `has to end when its context does`},
+		"forgetful": {"at-most-one", `at-most-one: there is at most one resource for an object; but there are 2 ` +
+			`resources for boat(.|\n)*Replay: "`},
+		"blocked": {"calls-return", `has to end when its context does`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			out := inside(t, name)
-			for _, want := range []string{`--- FAIL: TestInner/` + c.fails, c.says, `--- PASS: TestInner/quiet`, `schedules: \d+`} {
+			for _, want := range []string{`--- FAIL: TestInner/` + c.fails, c.says, `--- PASS: TestInner/quiet`,
+				`schedules: \d+`} {
 				if !regexp.MustCompile(want).MatchString(out) {
 					t.Errorf("it does not say %q:\n%s", want, out)
 				}

@@ -98,13 +98,15 @@ type defect struct {
 
 var defects = map[string]defect{
 	"ForgetsName": {
-		reason: "what was assigned is not told", class: Token, property: "created-is-seen", says: "left no external name",
+		reason: "what was assigned is not told", class: Token, property: "created-is-seen",
+		says: "left no external name",
 		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
 			return p.Create(ctx, v.DeepCopyObject().(*volume.Volume))
 		}},
 	},
 	"CreatesNothing": {
-		reason: "Create says that all is well", class: Named, property: "created-is-seen", says: "neither Observe nor the probe",
+		reason: "Create says that all is well", class: Named, property: "created-is-seen",
+		says:  "neither Observe nor the probe",
 		wreck: wreck{create: func(context.Context, *pilot, *volume.Volume) error { return nil }},
 	},
 	"CreatesTwo": {
@@ -116,7 +118,8 @@ var defects = map[string]defect{
 		}},
 	},
 	"AdoptsWhatIsThere": {
-		reason: "a name that is taken is taken over", class: Named, property: "class-is-kept", says: "Create of another object",
+		reason: "a name that is taken is taken over", class: Named, property: "class-is-kept",
+		says: "Create of another object",
 		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
 			err := p.Create(ctx, v)
 			if external.IsAlreadyExists(err) {
@@ -128,7 +131,8 @@ var defects = map[string]defect{
 	},
 	"OwnsAll": {
 		reason: "whatever exists is said to be ours", class: Named, property: "owner-is-told", says: "is its own",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			if o.ResourceExists {
 				o.Owner = managed.OwnerOurs
@@ -138,8 +142,10 @@ var defects = map[string]defect{
 		}},
 	},
 	"OwnsNothing": {
-		reason: "what it created is said to be nobody's", class: Token, property: "owner-is-told", says: "owned by nobody",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		reason: "what it created is said to be nobody's", class: Token, property: "owner-is-told",
+		says: "owned by nobody",
+		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			if o.ResourceExists {
 				o.Owner = managed.OwnerNobody
@@ -149,8 +155,10 @@ var defects = map[string]defect{
 		}},
 	},
 	"CreatesInObserve": {
-		reason: "what is missing is made at once", class: Named, property: "observe-never-writes", says: "Observe of boat created boat",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		reason: "what is missing is made at once", class: Named, property: "observe-never-writes",
+		says: "Observe of boat created boat",
+		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			if err == nil && !o.ResourceExists && v.DeletionTimestamp == nil {
 				_ = p.Create(ctx, v)
@@ -162,8 +170,10 @@ var defects = map[string]defect{
 		}},
 	},
 	"WritesInObserve": {
-		reason: "a difference is corrected at once", class: Named, property: "observe-never-writes", says: "Observe of boat changed boat",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		reason: "a difference is corrected at once", class: Named, property: "observe-never-writes",
+		says: "Observe of boat changed boat",
+		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+			v *volume.Volume) (managed.ExternalObservation, error) {
 			if o, err := p.Observe(ctx, v); err != nil || !o.ResourceExists || o.ResourceUpToDate {
 				return o, err
 			}
@@ -185,16 +195,20 @@ var defects = map[string]defect{
 		}},
 	},
 	"NotFoundOnErrors": {
-		reason: "an error is taken for absence", class: Named, property: "unknown-is-not-absent", says: "with a context that has ended",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		reason: "an error is taken for absence", class: Named, property: "unknown-is-not-absent",
+		says: "with a context that has ended",
+		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, _ := p.Observe(ctx, v)
 
 			return o, nil
 		}},
 	},
 	"NotFoundWhenBroken": {
-		reason: "an error of the system is taken for absence", class: Named, property: "unknown-is-not-absent", says: "while the external system is broken",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		reason: "an error of the system is taken for absence", class: Named, property: "unknown-is-not-absent",
+		says: "while the external system is broken",
+		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			if ctx.Err() == nil {
 				err = nil
@@ -205,7 +219,8 @@ var defects = map[string]defect{
 	},
 	"NotFoundIsAnError": {
 		reason: "absence is an error", class: Named, property: "absent-is-no-error", says: "there is no such disk",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+			v *volume.Volume) (managed.ExternalObservation, error) {
 			if _, err := p.get(ctx, meta.GetExternalName(v)); err != nil {
 				return managed.ExternalObservation{}, err
 			}
@@ -214,7 +229,8 @@ var defects = map[string]defect{
 		}},
 	},
 	"DeleteOfNothingFails": {
-		reason: "what is gone cannot be deleted", class: Token, property: "delete-is-idempotent", says: "a second Delete",
+		reason: "what is gone cannot be deleted", class: Token, property: "delete-is-idempotent",
+		says: "a second Delete",
 		wreck: wreck{remove: func(ctx context.Context, p *pilot, v *volume.Volume) error {
 			if _, err := p.get(ctx, meta.GetExternalName(v)); err != nil {
 				return err
@@ -232,8 +248,10 @@ var defects = map[string]defect{
 		wreck: wreck{update: func(ctx context.Context, p *pilot, v *volume.Volume) error { return ctx.Err() }},
 	},
 	"ComparesNothing": {
-		reason: "Observe sees no difference", class: Named, unowned: true, property: "update-converges", says: "up to date before it was updated",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		reason: "Observe sees no difference", class: Named, unowned: true, property: "update-converges",
+		says: "up to date before it was updated",
+		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			o.ResourceUpToDate = o.ResourceExists
 
@@ -257,7 +275,8 @@ var defects = map[string]defect{
 		}},
 	},
 	"TriesImmutable": {
-		reason: "the system is asked for what it cannot do", class: Named, property: "immutable-is-refused", says: "changed the external system",
+		reason: "the system is asked for what it cannot do", class: Named, property: "immutable-is-refused",
+		says: "changed the external system",
 		wreck: wreck{update: func(ctx context.Context, p *pilot, v *volume.Volume) error {
 			_ = p.change(ctx, func() { p.disks[meta.GetExternalName(v)].size++ })
 			err := p.Update(ctx, v)
@@ -269,8 +288,10 @@ var defects = map[string]defect{
 		}},
 	},
 	"PassesOverImmutable": {
-		reason: "what cannot be changed is not compared", class: Named, property: "immutable-is-refused", says: "passed over",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		reason: "what cannot be changed is not compared", class: Named, property: "immutable-is-refused",
+		says: "passed over",
+		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+			v *volume.Volume) (managed.ExternalObservation, error) {
 			x, err := p.get(ctx, meta.GetExternalName(v))
 			if err != nil {
 				return p.Observe(ctx, v)
@@ -282,7 +303,8 @@ var defects = map[string]defect{
 		}},
 	},
 	"TimeoutIsRefusal": {
-		reason: "that no answer came is taken for a refusal", class: Opaque, property: "refusal-is-true", says: "while no answer of the external system comes",
+		reason: "that no answer came is taken for a refusal", class: Opaque, property: "refusal-is-true",
+		says: "while no answer of the external system comes",
 		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
 			if err := p.Create(ctx, v); err != nil {
 				return external.NotCreated(err)
@@ -292,7 +314,8 @@ var defects = map[string]defect{
 		}},
 	},
 	"HidesALostAnswer": {
-		reason: "that no answer came is told in words alone", class: Opaque, property: "create-errors-tell", says: "while no answer of the external system comes, Create of boat",
+		reason: "that no answer came is told in words alone", class: Opaque, property: "create-errors-tell",
+		says: "while no answer of the external system comes, Create of boat",
 		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
 			if err := p.Create(ctx, v); err != nil {
 				return errors.Errorf("cannot create: %v", err)
@@ -302,7 +325,8 @@ var defects = map[string]defect{
 		}},
 	},
 	"RefusesTooLate": {
-		reason: "it looks at its context when all is done", class: Opaque, property: "refusal-is-true", says: "with a context that has ended",
+		reason: "it looks at its context when all is done", class: Opaque, property: "refusal-is-true",
+		says: "with a context that has ended",
 		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
 			if err := p.Create(context.WithoutCancel(ctx), v); err != nil {
 				return err
@@ -312,7 +336,8 @@ var defects = map[string]defect{
 		}},
 	},
 	"RefusesWhatItMade": {
-		reason: "what follows the creation fails, in a story", class: Opaque, property: "refusal-is-true", says: "Create of boat made",
+		reason: "what follows the creation fails, in a story", class: Opaque, property: "refusal-is-true",
+		says: "Create of boat made",
 		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
 			if err := p.Create(ctx, v); err != nil || p.last < 8 {
 				return err
@@ -322,7 +347,8 @@ var defects = map[string]defect{
 		}},
 	},
 	"NotNamed": {
-		reason: "it claims to be Named, and the system assigns names", class: Named, property: "class-is-kept", says: "replaced the external name",
+		reason: "it claims to be Named, and the system assigns names", class: Named, property: "class-is-kept",
+		says: "replaced the external name",
 		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
 			return p.change(ctx, func() {
 				meta.SetExternalName(v, p.put(disk{size: v.Spec.SizeGiB, tier: v.Spec.Tier, stamp: string(v.UID)}))
@@ -330,7 +356,8 @@ var defects = map[string]defect{
 		}},
 	},
 	"NotToken": {
-		reason: "it claims to be Token, and each Create makes another", class: Token, property: "class-is-kept", says: "with the same token",
+		reason: "it claims to be Token, and each Create makes another", class: Token, property: "class-is-kept",
+		says: "with the same token",
 		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
 			return p.change(ctx, func() {
 				meta.SetExternalName(v, p.put(disk{size: v.Spec.SizeGiB, tier: v.Spec.Tier, stamp: string(v.UID)}))
@@ -338,14 +365,17 @@ var defects = map[string]defect{
 		}},
 	},
 	"NotFindable": {
-		reason: "it claims to be Findable, and cannot search", class: Findable, property: "class-is-kept", says: "no managed.CreationRecoverer",
+		reason: "it claims to be Findable, and cannot search", class: Findable, property: "class-is-kept",
+		says: "no managed.CreationRecoverer",
 	},
 	"RecoversAnothers": {
-		reason: "it finds what others created", class: Findable, searches: true, property: "class-is-kept", says: "token that nothing was created with",
+		reason: "it finds what others created", class: Findable, searches: true, property: "class-is-kept",
+		says: "token that nothing was created with",
 	},
 	"LeaksCredentials": {
 		reason: "the text of an error has the password", class: Named, property: "secrets-are-kept", says: "<secret>",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+			v *volume.Volume) (managed.ExternalObservation, error) {
 			if _, err := p.get(ctx, meta.GetExternalName(v)); err != nil && !errors.Is(err, errNoDisk) {
 				return managed.ExternalObservation{}, errors.Wrap(errBroken, "cannot look")
 			}
@@ -355,7 +385,8 @@ var defects = map[string]defect{
 	},
 	"ShowsSecret": {
 		reason: "the password is in the status", class: Named, property: "secrets-are-kept", says: "as it is stored",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			v.Status.ID = "hunter2"
 
@@ -364,15 +395,18 @@ var defects = map[string]defect{
 	},
 	"NeverReady": {
 		reason: "nobody says that it can be used", class: Named, property: "converges", says: "not ready",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+			v *volume.Volume) (managed.ExternalObservation, error) {
 			copied := v.DeepCopyObject().(*volume.Volume)
 
 			return p.Observe(ctx, copied)
 		}},
 	},
 	"Restless": {
-		reason: "the status is another each time", class: Named, property: "quiet", says: "writes although nothing changed",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		reason: "the status is another each time", class: Named, property: "quiet",
+		says: "writes although nothing changed",
+		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			v.Status.UsedBytes++
 
@@ -380,8 +414,10 @@ var defects = map[string]defect{
 		}},
 	},
 	"Unsure": {
-		reason: "it says this and then that", class: Named, property: "observe-is-stable", says: "and at once after that",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		reason: "it says this and then that", class: Named, property: "observe-is-stable",
+		says: "and at once after that",
+		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			p.last++
 			o.ResourceUpToDate = o.ResourceUpToDate && p.last%2 == 0
@@ -390,7 +426,8 @@ var defects = map[string]defect{
 		}},
 	},
 	"Panics": {
-		reason: "a call panics", class: Named, property: "calls-return", says: "Create of boat does not return: it panics: no anchor",
+		reason: "a call panics", class: Named, property: "calls-return",
+		says:  "Create of boat does not return: it panics: no anchor",
 		wreck: wreck{create: func(context.Context, *pilot, *volume.Volume) error { panic("no anchor") }},
 	},
 	"IgnoresContext": {
@@ -406,8 +443,10 @@ var defects = map[string]defect{
 		wreck: wreck{connect: func(context.Context, *pilot) error { return errors.New("no route") }},
 	},
 	"UnseenOnceDeleted": {
-		reason: "what its user has deleted is said not to exist", class: Named, property: "nothing-is-left", says: "its resource",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		reason: "what its user has deleted is said not to exist", class: Named, property: "nothing-is-left",
+		says: "its resource",
+		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+			v *volume.Volume) (managed.ExternalObservation, error) {
 			if meta.WasDeleted(v) {
 				return managed.ExternalObservation{}, nil
 			}
@@ -416,8 +455,10 @@ var defects = map[string]defect{
 		}},
 	},
 	"HangsOnceBroken": {
-		reason: "a call never ends while the system is away", class: Named, property: "calls-return", says: "Observe of boat",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		reason: "a call never ends while the system is away", class: Named, property: "calls-return",
+		says: "Observe of boat",
+		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+			v *volume.Volume) (managed.ExternalObservation, error) {
 			if _, err := p.get(ctx, ""); errors.Is(err, errBroken) {
 				select {}
 			}

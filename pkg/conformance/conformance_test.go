@@ -52,7 +52,8 @@ func TestUnstamped(t *testing.T) {
 				t.Error(f)
 			}
 			if k.schedulesRun < 10 || k.skipped == 0 {
-				t.Errorf("%d schedules were run and %d left out: each story is told once, without faults", k.schedulesRun, k.skipped)
+				t.Errorf("%d schedules were run and %d left out: each story is told once, without faults",
+					k.schedulesRun, k.skipped)
 			}
 		})
 	}
@@ -84,7 +85,8 @@ func TestOnStores(t *testing.T) {
 				}
 				written += state.Revision
 			}
-			if t.Log("schedules", k.schedulesRun, "writes", written); k.schedulesRun < 20 || written < uint64(k.schedulesRun) {
+			if t.Log("schedules", k.schedulesRun, "writes", written); k.schedulesRun < 20 ||
+				written < uint64(k.schedulesRun) {
 				t.Errorf("%d schedules wrote %d times to %d stores", k.schedulesRun, written, len(stores))
 			}
 		})

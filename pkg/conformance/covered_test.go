@@ -39,7 +39,8 @@ func TestAnIdentityThatDrifts(t *testing.T) {
 // What only a reconciler can break, whatever its client does. That these are judged is
 // shown with broken reconcilers, by the tests of package sim.
 var reconcilersOwn = []string{
-	"name-is-kept", "intent-comes-first", "orders-are-heeded", "one-leader", "ready-is-true", "one-change-a-pass", "never-stuck", "calm", otherProperties,
+	"name-is-kept", "intent-comes-first", "orders-are-heeded", "one-leader", "ready-is-true", "one-change-a-pass",
+	"never-stuck", "calm", otherProperties,
 }
 
 // TestEveryPropertyIsBroken: for every property there is a client, or a suite, that is

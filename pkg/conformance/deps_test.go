@@ -13,7 +13,8 @@ import (
 // provider does not need.
 func TestModules(t *testing.T) {
 	modules := func(pkg string) []string {
-		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", pkg).Output()
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}",
+			pkg).Output()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -114,7 +114,10 @@ func (d *dock) List(context.Context) ([]Resource, error) {
 	defer d.mu.Unlock()
 	var out []Resource
 	for _, x := range d.disks {
-		out = append(out, Resource{ID: x.id, State: map[string]string{"size": strconv.FormatInt(x.size, 10), "tier": x.tier, "stamp": x.stamp}})
+		out = append(out, Resource{
+			ID:    x.id,
+			State: map[string]string{"size": strconv.FormatInt(x.size, 10), "tier": x.tier, "stamp": x.stamp},
+		})
 	}
 
 	return out, nil
@@ -223,7 +226,9 @@ func (p *pilot) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 	}
 	v.Status.ID, v.Status.SizeGiB = x.id, x.size
 	v.SetConditions(commonv1.Available())
-	o := managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: x.size == v.Spec.SizeGiB && x.tier == v.Spec.Tier}
+	o := managed.ExternalObservation{
+		ResourceExists: true, ResourceUpToDate: x.size == v.Spec.SizeGiB && x.tier == v.Spec.Tier,
+	}
 	if p.stamped {
 		o.Owner = managed.Stamp(mg.GetUID()).Owner(x.stamp)
 		o.ResourceUpToDate = o.ResourceUpToDate && o.Owner == managed.OwnerOurs
@@ -325,7 +330,10 @@ func scheme() *runtime.Scheme {
 }
 
 func sample(name string) *volume.Volume {
-	return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: volume.Spec{SizeGiB: 10, Tier: "fast"}}
+	return &volume.Volume{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec:       volume.Spec{SizeGiB: 10, Tier: "fast"},
+	}
 }
 
 // suite returns that of a dock and its connecter.
@@ -334,8 +342,16 @@ func (d *dock) suite(connecter managed.ExternalConnecter) Suite {
 		Kind: volume.Kind, Scheme: scheme(), Connecter: connecter, Class: d.class,
 		Samples: []resource.Managed{sample("boat"), sample("boat-2")},
 		Mutations: []Mutation{
-			{Name: "grow", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.SizeGiB = 20 }, Want: map[string]string{"size": fmt.Sprint(20)}},
-			{Name: "tier", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.Tier = "slow" }, Immutable: true},
+			{
+				Name:   "grow",
+				Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.SizeGiB = 20 },
+				Want:   map[string]string{"size": fmt.Sprint(20)},
+			},
+			{
+				Name:      "tier",
+				Change:    func(mg resource.Managed) { mg.(*volume.Volume).Spec.Tier = "slow" },
+				Immutable: true,
+			},
 		},
 		Probe: d, Secrets: []string{"hunter2"}, Patience: 50 * time.Millisecond, CallTimeout: 10 * time.Second,
 	}

@@ -14,7 +14,8 @@ import (
 var leftOut = []sim.Kind{
 	sim.LostTold,
 	sim.Freeze, sim.ClockBack, sim.ClockAhead, sim.Pause, sim.Refusing, sim.Vanish, sim.Squat, sim.Snatch,
-	sim.Strip, sim.StripAnnotations, sim.StripFinalizers, sim.StripOne, sim.Outdate, sim.Unserved, sim.UnservedKind, sim.UnservedForbidden, sim.UnservedGateway,
+	sim.Strip, sim.StripAnnotations, sim.StripFinalizers, sim.StripOne, sim.Outdate, sim.Unserved, sim.UnservedKind,
+	sim.UnservedForbidden, sim.UnservedGateway,
 	sim.UnservedAfter, sim.UnservedForbiddenAfter,
 	sim.DroppedAnnotations, sim.DroppedFinalizers, sim.DroppedStatus,
 	sim.RefusedSize, sim.RefusedAccess, sim.Rewound, sim.RewoundDown, sim.Deaf, sim.DeafAfter, sim.Relist,
@@ -39,7 +40,8 @@ func TestEveryKindOfFault(t *testing.T) {
 	}
 	for _, m := range kinds {
 		kind := sim.Kind(m[1])
-		tried, left := slices.Contains(slices.Concat(faultsAtReads, faultsAtWrites), kind), slices.Contains(leftOut, kind)
+		tried, left := slices.Contains(slices.Concat(faultsAtReads, faultsAtWrites), kind), slices.Contains(leftOut,
+			kind)
 		if tried == left {
 			t.Errorf("%s: tried %t, left out %t", kind, tried, left)
 		}

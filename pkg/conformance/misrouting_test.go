@@ -31,7 +31,8 @@ func well() error { return nil }
 
 // observesAt is a client that looks otherwise while a page of the status answers.
 func observesAt(status page, instead func() error) wreck {
-	return wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (o managed.ExternalObservation, err error) {
+	return wreck{observe: func(ctx context.Context, p *pilot,
+		v *volume.Volume) (o managed.ExternalObservation, err error) {
 		err = atPage(status, p, func() (err error) { o, err = p.Observe(ctx, v); return err }, instead)
 
 		return o, err
@@ -66,57 +67,68 @@ func negativeCache() wreck {
 var misled = map[string]defect{
 	"NotFoundOnPages": {
 		reason: "every 404 is taken for absence", class: Opaque, property: "unknown-is-not-absent",
-		says: "while a page with the status 404 answers in the place of the external system, Observe of boat says", wreck: observesAt(404, well),
+		says:  "while a page with the status 404 answers in the place of the external system, Observe of boat says",
+		wreck: observesAt(404, well),
 	},
 	"NotFoundWithoutRights": {
-		reason: "what may not be seen is said not to exist", class: Named, property: "unknown-is-not-absent", says: "status 403",
+		reason: "what may not be seen is said not to exist", class: Named, property: "unknown-is-not-absent",
+		says:  "status 403",
 		wreck: observesAt(403, well),
 	},
 	"NotFoundBehindGateway": {
-		reason: "what cannot be reached is said not to exist", class: Token, property: "unknown-is-not-absent", says: "status 502",
+		reason: "what cannot be reached is said not to exist", class: Token, property: "unknown-is-not-absent",
+		says:  "status 502",
 		wreck: observesAt(502, well),
 	},
 	"PanicsOnPages": {
-		reason: "what is no JSON is read all the same", class: Named, property: "calls-return", says: "Observe of boat does not return: it panics: no field id",
+		reason: "what is no JSON is read all the same", class: Named, property: "calls-return",
+		says:  "Observe of boat does not return: it panics: no field id",
 		wreck: observesAt(502, func() error { panic("no field id") }),
 	},
 	"CreatesOnPages": {
-		reason: "Create looks at no status", class: Opaque, property: "refused-is-told", says: "status 404 answers in the place of the external system, Create of another object returns no error",
+		reason: "Create looks at no status", class: Opaque, property: "refused-is-told",
+		says: "status 404 answers in the place of the external system, Create of another object returns no error",
 		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
 			return atPage(404, p, func() error { return p.Create(ctx, v) }, well)
 		}},
 	},
 	"PassesOverRefusedUpdates": {
-		reason: "that an update is invalid is passed over", class: Named, property: "refused-is-told", says: "status 422 answers in the place of the external system, Update of boat",
+		reason: "that an update is invalid is passed over", class: Named, property: "refused-is-told",
+		says: "status 422 answers in the place of the external system, Update of boat",
 		wreck: wreck{update: func(ctx context.Context, p *pilot, v *volume.Volume) error {
 			return atPage(422, p, func() error { return p.Update(ctx, v) }, well)
 		}},
 	},
 	"PassesOverLargeUpdates": {
-		reason: "that an update is too large is passed over", class: Named, property: "refused-is-told", says: "status 413 answers in the place of the external system, Update of boat",
+		reason: "that an update is too large is passed over", class: Named, property: "refused-is-told",
+		says: "status 413 answers in the place of the external system, Update of boat",
 		wreck: wreck{update: func(ctx context.Context, p *pilot, v *volume.Volume) error {
 			return atPage(413, p, func() error { return p.Update(ctx, v) }, well)
 		}},
 	},
 	"PassesOverRefusedDeletions": {
-		reason: "that it may not delete is passed over", class: Token, property: "refused-is-told", says: "status 403 answers in the place of the external system, Delete of boat",
+		reason: "that it may not delete is passed over", class: Token, property: "refused-is-told",
+		says: "status 403 answers in the place of the external system, Delete of boat",
 		wreck: wreck{remove: func(ctx context.Context, p *pilot, v *volume.Volume) error {
 			return atPage(403, p, func() error { return p.Delete(ctx, v) }, well)
 		}},
 	},
 	"NegativeCache": {
-		reason: "a second look does not ask again, and another is created", class: Opaque, property: "at-most-one", says: "there are 2 resources for boat",
+		reason: "a second look does not ask again, and another is created", class: Opaque, property: "at-most-one",
+		says:  "there are 2 resources for boat",
 		wreck: negativeCache(),
 	},
 	"PanicsAfter": {
-		reason: "it panics when all is done", class: Token, property: "calls-return", says: "Create of boat does not return: it panics: no anchor; until then it had created disk-1",
+		reason: "it panics when all is done", class: Token, property: "calls-return",
+		says: "Create of boat does not return: it panics: no anchor; until then it had created disk-1",
 		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
 			_ = p.Create(ctx, v)
 			panic("no anchor")
 		}},
 	},
 	"PanicsBefore": {
-		reason: "it panics at once", class: Token, property: "calls-return", says: "no anchor; until then it had changed nothing outside",
+		reason: "it panics at once", class: Token, property: "calls-return",
+		says:  "no anchor; until then it had changed nothing outside",
 		wreck: wreck{remove: func(context.Context, *pilot, *volume.Volume) error { panic("no anchor") }},
 	},
 }
@@ -214,29 +226,36 @@ func TestCallsThatWait(t *testing.T) {
 		deaf   bool
 		says   string // nothing: it passes
 	}{
-		"Well":  {reason: "each object waits for itself"},
-		"Locks": {reason: "one lock is held while the system is asked", locks: true, says: "Observe of another object does not return"},
-		"Deaf":  {reason: "the end of the context is not heard", deaf: true, says: "it has to end when its context does"},
+		"Well": {reason: "each object waits for itself"},
+		"Locks": {
+			reason: "one lock is held while the system is asked", locks: true,
+			says: "Observe of another object does not return",
+		},
+		"Deaf": {
+			reason: "the end of the context is not heard", deaf: true,
+			says: "it has to end when its context does",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var all sync.Mutex
 			g := &gate{dock: newDock(Named)}
-			s := g.suite(&wreck{pilot: &pilot{g.dock}, observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
-				if c.locks {
-					all.Lock()
-					defer all.Unlock()
-				}
-				asks := ctx
-				if c.deaf {
-					asks = context.WithoutCancel(ctx)
-				}
-				if err := g.pass(asks, meta.GetExternalName(v)); err != nil {
-					return managed.ExternalObservation{}, err
-				}
+			s := g.suite(&wreck{pilot: &pilot{g.dock},
+				observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+					if c.locks {
+						all.Lock()
+						defer all.Unlock()
+					}
+					asks := ctx
+					if c.deaf {
+						asks = context.WithoutCancel(ctx)
+					}
+					if err := g.pass(asks, meta.GetExternalName(v)); err != nil {
+						return managed.ExternalObservation{}, err
+					}
 
-				return p.Observe(ctx, v)
-			}})
+					return p.Observe(ctx, v)
+				}})
 			s.Probe, s.Within = g, time.Nanosecond
 			if c.says != "" {
 				s.CallTimeout = 250 * time.Millisecond
@@ -251,5 +270,8 @@ func TestCallsThatWait(t *testing.T) {
 
 // says tells whether a property is found to be broken with a text.
 func (f *findings) says(property, text string) bool {
-	return slices.ContainsFunc(f.list, func(x finding) bool { return x.property == property && strings.Contains(x.String(), text) })
+	return slices.ContainsFunc(f.list, func(x finding) bool {
+		return x.property == property &&
+			strings.Contains(x.String(), text)
+	})
 }

@@ -48,7 +48,8 @@ func TestPrinted(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-				t.Errorf("%s\nIt prints something else; if that is right: go test ./pkg/conformance -run TestPrinted -update\n-%s, +printed:\n%s", reason, golden, diff)
+				t.Errorf("%s\nIt prints something else; if that is right: go test ./pkg/conformance -run TestPrinted "+
+					"-update\n-%s, +printed:\n%s", reason, golden, diff)
 			}
 		})
 	}

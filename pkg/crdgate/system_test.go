@@ -112,7 +112,9 @@ func berths() *apiextensionsv1.CustomResourceDefinition {
 		ObjectMeta: metav1.ObjectMeta{Name: "berths." + group.Group},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: group.Group, Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "Berth", ListKind: "BerthList", Plural: "berths", Singular: "berth"},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{
+				Kind: "Berth", ListKind: "BerthList", Plural: "berths", Singular: "berth",
+			},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{
 				{Name: "v1", Served: true, Storage: true, Schema: anything()},
 				{Name: "v2", Served: true, Schema: anything()},
@@ -144,7 +146,10 @@ func open(t *testing.T) *harbour {
 	}
 	h.manager, err = ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme, Metrics: server.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(wait.Patience()),
-		Cache: cache.Options{DefaultWatchErrorHandler: func(context.Context, *toolscache.Reflector, error) { h.errored.Add(1) }},
+		Cache: cache.Options{DefaultWatchErrorHandler: func(context.Context, *toolscache.Reflector,
+			error) {
+			h.errored.Add(1)
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +231,8 @@ func (h *harbour) uninstall() {
 func (h *harbour) moor(name string, finalizers ...string) {
 	h.Helper()
 	h.eventually("create "+name, func() bool {
-		return h.api.Create(h.Context(), &Berth{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Finalizers: finalizers}}) == nil
+		return h.api.Create(h.Context(), &Berth{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name,
+			Finalizers: finalizers}}) == nil
 	})
 }
 
@@ -322,14 +328,18 @@ func TestControllerLeavesOtherInformers(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- crdgate.RunController(ctx, h.manager, "namespaces", controller.Options{
-			Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil }),
+			Reconciler: reconcile.Func(func(context.Context,
+				reconcile.Request) (reconcile.Result, error) {
+				return reconcile.Result{}, nil
+			}),
 		}, func(c cache.Cache) []source.Source {
-			return []source.Source{source.Kind(c, client.Object(&corev1.Namespace{}), handler.EnqueueRequestsFromMapFunc(
-				func(_ context.Context, o client.Object) []reconcile.Request {
-					seen.Store(o.GetName(), true)
+			return []source.Source{source.Kind(c, client.Object(&corev1.Namespace{}),
+				handler.EnqueueRequestsFromMapFunc(
+					func(_ context.Context, o client.Object) []reconcile.Request {
+						seen.Store(o.GetName(), true)
 
-					return nil
-				}))}
+						return nil
+					}))}
 		})
 	}()
 	sees := func(name string) bool { _, ok := seen.Load(name); return ok }
@@ -385,7 +395,8 @@ func TestGateFindsBuiltInKinds(t *testing.T) {
 
 func TestRunControllerRefuses(t *testing.T) {
 	h := open(t)
-	err := crdgate.RunController(t.Context(), h.manager, "nothing", controller.Options{}, func(cache.Cache) []source.Source { return nil })
+	err := crdgate.RunController(t.Context(), h.manager, "nothing", controller.Options{},
+		func(cache.Cache) []source.Source { return nil })
 	if err == nil {
 		t.Error("a controller without a reconciler ran")
 	}
@@ -393,7 +404,10 @@ func TestRunControllerRefuses(t *testing.T) {
 		return fmt.Errorf("boom")
 	})
 	err = crdgate.RunController(t.Context(), h.manager, "broken", controller.Options{
-		Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil }),
+		Reconciler: reconcile.Func(func(context.Context,
+			reconcile.Request) (reconcile.Result, error) {
+			return reconcile.Result{}, nil
+		}),
 	}, func(cache.Cache) []source.Source { return []source.Source{boom} })
 	if err == nil {
 		t.Error("a controller with a source that fails ran")

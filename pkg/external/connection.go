@@ -34,7 +34,8 @@ var hellos = []uint64{40, 70, 71, 86, 109, 112, 120}
 func answersHello(err error) bool {
 	value := reflect.ValueOf(err)
 
-	return value.Kind() == reflect.Uint8 && value.Type().PkgPath() == "crypto/tls" && slices.Contains(hellos, value.Uint())
+	return value.Kind() == reflect.Uint8 && value.Type().PkgPath() == "crypto/tls" &&
+		slices.Contains(hellos, value.Uint())
 }
 
 // ofUnmade knows that no connection was made, or none that the server and the client agree on,

@@ -113,7 +113,8 @@ func (r reading) of(err error, depth int) Effect {
 		return EffectPossible
 	}
 	found := max(r.own(err), r.wrapped(err, depth-1))
-	if found == EffectUntold && (answers(func() bool { return timedOut(err) }) || answers(func() bool { return unanswered(err) })) {
+	if found == EffectUntold && (answers(func() bool { return timedOut(err) }) ||
+		answers(func() bool { return unanswered(err) })) {
 		return EffectPossible
 	}
 

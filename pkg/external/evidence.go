@@ -75,7 +75,8 @@ func ofGRPC(err error) Effect {
 	switch code {
 	case grpcOK:
 		return EffectUntold
-	case grpcInvalidArgument, grpcNotFound, grpcPermissionDenied, grpcUnauthenticated, grpcFailed, grpcOutOfRange, grpcUnimplemented:
+	case grpcInvalidArgument, grpcNotFound, grpcPermissionDenied, grpcUnauthenticated, grpcFailed, grpcOutOfRange,
+		grpcUnimplemented:
 		return EffectNone
 	case grpcResourceExhausted: // also what a client says of an answer that it does not take
 		if text := status.MethodByName("Message").Call(nil)[0].String(); !strings.Contains(text, "larger than max") {
@@ -88,7 +89,8 @@ func ofGRPC(err error) Effect {
 
 // Cuts are the errors of a call that was cut off.
 var cuts = []error{
-	context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE,
+	context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET,
+	syscall.EPIPE,
 }
 
 func ofCut(err error) Effect {

@@ -50,16 +50,24 @@ func traitsOf(text string) (has traits) {
 var rules = []rule{
 	{hasDash, regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "<id>"},
 	// RFC 3339 and what is like it, and how Go prints a time.
-	{hasDigit | hasDash, regexp.MustCompile(`\b\d{4}-\d\d-\d\d([Tt _]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?([Zz]\b|[+-]\d\d:?\d\d\b))?( [A-Z]{3,4}\b)?( m=[+-][\d.]+)?)?`), "<time>"},
+	{hasDigit | hasDash, regexp.MustCompile(`\b\d{4}-\d\d-\d\d([Tt _]\d\d:\d\d(:\d\d([.,]\d+)?)?` +
+		`( ?([Zz]\b|[+-]\d\d:?\d\d\b))?( [A-Z]{3,4}\b)?( m=[+-][\d.]+)?)?`), "<time>"},
 	// Dates of HTTP and of C.
-	{hasDigit | hasColon, regexp.MustCompile(`\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?(\d{1,2}[ -](Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ -]\d{2,4}|(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2}) \d\d:\d\d:\d\d( (GMT|UTC|[+-]\d{4})\b)?( \d{4}\b)?`), "<time>"},
+	{hasDigit | hasColon, regexp.MustCompile(`\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?(\d{1,2}[ -](Jan|Feb|Mar|Apr` +
+		`|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ -]\d{2,4}|(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2}) ` +
+		`\d\d:\d\d:\d\d( (GMT|UTC|[+-]\d{4})\b)?( \d{4}\b)?`), "<time>"},
 	{hasDigit | hasColon, regexp.MustCompile(`\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b`), "<time>"},
 	// What says itself that it is an identifier.
-	{hasID, regexp.MustCompile(`(?i)\b((?:request|req|trace|span|correlation|operation|transaction|activity|event|invocation|session|host)[-_ ]?ids?["']?)(\s*[:=]\s*["'\[(]?[0-9a-z]|\s+["'\[(]?[a-z_-]*[0-9])(?:[0-9a-z+/=_.:-]*[0-9a-z=])?`), "${1} <id>"},
-	{hasDigit, regexp.MustCompile(`(?i)\b(attempts?|retry|retries|try|tries|sequence|seq|pid|port|line|offset|revision|resourceversion|generation|connection|conn|goroutine|after)([ :=#]+)\d+\b`), "${1}${2}<n>"},
-	{hasDigit, regexp.MustCompile(`\b(\d+(\.\d+)?(ns|us|µs|μs|ms|h|m|s))+\b|\b\d+(\.\d+)? ?(?i:(nano|micro|milli)?(seconds?|secs?)|minutes?|mins?|hours?)\b`), "<duration>"},
+	{hasID, regexp.MustCompile(`(?i)\b((?:request|req|trace|span|correlation|operation|transaction|activity|event` +
+		`|invocation|session|host)[-_ ]?ids?["']?)(\s*[:=]\s*["'\[(]?[0-9a-z]` +
+		`|\s+["'\[(]?[a-z_-]*[0-9])(?:[0-9a-z+/=_.:-]*[0-9a-z=])?`), "${1} <id>"},
+	{hasDigit, regexp.MustCompile(`(?i)\b(attempts?|retry|retries|try|tries|sequence|seq|pid|port|line|offset` +
+		`|revision|resourceversion|generation|connection|conn|goroutine|after)([ :=#]+)\d+\b`), "${1}${2}<n>"},
+	{hasDigit, regexp.MustCompile(`\b(\d+(\.\d+)?(ns|us|µs|μs|ms|h|m|s))+\b|\b\d+(\.\d+)? ?(?i:(nano|micro` +
+		`|milli)?(seconds?|secs?)|minutes?|mins?|hours?)\b`), "<duration>"},
 	// Ports, which the near end of a connection chooses at random.
-	{hasDigit | hasColon, regexp.MustCompile(`(\b(?:\d{1,3}\.){3}\d{1,3}|\]|\blocalhost|\b[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+):\d{1,5}\b`), "${1}:<port>"},
+	{hasDigit | hasColon, regexp.MustCompile(`(\b(?:\d{1,3}\.){3}\d{1,3}|\]|\blocalhost` +
+		`|\b[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+):\d{1,5}\b`), "${1}:<port>"},
 	{hasDigit | hasX, regexp.MustCompile(`\b0[xX][0-9a-fA-F]+\b`), "<id>"},
 	{hasDigit, regexp.MustCompile(`\b\d{7,}\b`), "<n>"},
 }

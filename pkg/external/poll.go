@@ -25,7 +25,8 @@ const ageParts = 10
 // is looked at after the poll interval.
 //
 // The hook may be called concurrently.
-func AdaptivePoll(longest time.Duration, c clock.PassiveClock) func(mg resource.Managed, poll time.Duration) time.Duration {
+func AdaptivePoll(longest time.Duration, c clock.PassiveClock) func(mg resource.Managed,
+	poll time.Duration) time.Duration {
 	return func(mg resource.Managed, poll time.Duration) time.Duration {
 		wait := poll
 		if since := mg.GetCondition(commonv1.TypeReady).LastTransitionTime; !since.IsZero() {

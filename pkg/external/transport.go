@@ -33,7 +33,8 @@ func unanswered(err error) bool {
 		text = request.Err.Error()
 	}
 
-	return !refusedByProxy(text) && !slices.ContainsFunc(unsent, func(beginning string) bool { return strings.HasPrefix(text, beginning) })
+	return !refusedByProxy(text) && !slices.ContainsFunc(unsent,
+		func(beginning string) bool { return strings.HasPrefix(text, beginning) })
 }
 
 // refusedByProxy reports whether a text is all that net/http says of a proxy that refused to

@@ -22,13 +22,14 @@ func ExampleNewLogrLogger() {
 
 // What a Logger of three methods cannot do is made up for.
 func ExampleWarn() {
-	handler := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
+	handler := slog.NewTextHandler(os.Stdout,
+		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
 
-		return a
-	}})
+			return a
+		}})
 
 	log := logging.WithName(logging.NewSlogLogger(slog.New(handler)), "harbour")
 	logging.Warn(log, "Wind is rising", "force", 7)

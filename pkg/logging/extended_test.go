@@ -92,8 +92,10 @@ func TestExtension(t *testing.T) {
 				one.Info("one")
 				l.Info("none")
 			},
-			slog: []string{"level=INFO msg=both logger=managed.stream", "level=INFO msg=one logger=managed", "level=INFO msg=none"},
-			logr: []string{`managed/stream: "level"=0 "msg"="both"`, `managed: "level"=0 "msg"="one"`, `"level"=0 "msg"="none"`},
+			slog: []string{"level=INFO msg=both logger=managed.stream", "level=INFO msg=one logger=managed",
+				"level=INFO msg=none"},
+			logr: []string{`managed/stream: "level"=0 "msg"="both"`, `managed: "level"=0 "msg"="one"`,
+				`"level"=0 "msg"="none"`},
 			bare: []string{"INFO both logger=managed logger=stream", "INFO one logger=managed", "INFO none"},
 		},
 		"NameAndValues": {
@@ -118,7 +120,8 @@ func TestExtension(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var toSlog bytes.Buffer
-			tc.log(logging.NewSlogLogger(slog.New(slog.NewTextHandler(&toSlog, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime}))))
+			tc.log(logging.NewSlogLogger(slog.New(slog.NewTextHandler(&toSlog,
+				&slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime}))))
 			if diff := cmp.Diff(tc.slog, strings.Split(strings.TrimSpace(toSlog.String()), "\n")); diff != "" {
 				t.Errorf("%s\nslog: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -156,7 +159,10 @@ func TestLoggersAreExtended(t *testing.T) {
 		"Logr": logging.NewLogrLogger(funcr.New(func(_, _ string) {}, funcr.Options{})),
 		"Slog": logging.NewSlogLogger(slog.Default()),
 	} {
-		for which, l := range map[string]logging.Logger{"itself": l, "with values": l.WithValues("a", 1), "with a name": logging.WithName(l, "n")} {
+		for which, l := range map[string]logging.Logger{
+			"itself": l, "with values": l.WithValues("a", 1),
+			"with a name": logging.WithName(l, "n"),
+		} {
 			if _, ok := l.(logging.ExtendedLogger); !ok {
 				t.Errorf("%s, %s, is no ExtendedLogger", name, which)
 			}
@@ -166,7 +172,8 @@ func TestLoggersAreExtended(t *testing.T) {
 
 func TestSlogLevels(t *testing.T) {
 	var out bytes.Buffer
-	l := logging.NewSlogLogger(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: withoutTime})))
+	l := logging.NewSlogLogger(slog.New(slog.NewTextHandler(&out,
+		&slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: withoutTime})))
 
 	l.Debug("dropped")
 	l.Info("dropped")
@@ -201,7 +208,8 @@ func TestCallersAreReported(t *testing.T) {
 		}
 
 		var line string
-		log(logging.NewLogrLogger(funcr.New(func(_, args string) { line = args }, funcr.Options{LogCaller: funcr.All, Verbosity: 1})))
+		log(logging.NewLogrLogger(funcr.New(func(_, args string) { line = args },
+			funcr.Options{LogCaller: funcr.All, Verbosity: 1})))
 		if !strings.Contains(line, `"file"="extended_test.go"`) {
 			t.Errorf("logr, %s: the call site is another one: %s", name, line)
 		}

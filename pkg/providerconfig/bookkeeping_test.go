@@ -69,7 +69,10 @@ func TestIndexFirst(t *testing.T) {
 		i.set(t.Context(), user{schema.GroupKind{Group: "example.org", Kind: "Berth"}, "quay", fmt.Sprint(n)}, k, true)
 	}
 	i.set(t.Context(), user{schema.GroupKind{Kind: "Berth"}, "", "0"}, k, true)
-	for most, want := range map[int][]string{0: {}, 2: {"Berth 0", "Berth quay/1"}, 9: {"Berth 0", "Berth quay/1", "Berth quay/2", "Berth quay/3"}} {
+	for most, want := range map[int][]string{
+		0: {}, 2: {"Berth 0", "Berth quay/1"},
+		9: {"Berth 0", "Berth quay/1", "Berth quay/2", "Berth quay/3"},
+	} {
 		if diff := cmp.Diff(want, i.firstNames(k, most)); diff != "" {
 			t.Errorf("%d: -want +got:\n%s", most, diff)
 		}
@@ -84,8 +87,9 @@ func TestAhead(t *testing.T) {
 		want  map[string]bool
 	}{
 		"nothing written": {record{}, map[string]bool{"": false, "7": false}},
-		"written":         {record{version: "8"}, map[string]bool{"7": true, "8": false, "9": false, "10": false, "x": false}},
-		"released":        {record{released: "8"}, map[string]bool{"7": false, "8": true, "9": false}},
+		"written": {record{version: "8"},
+			map[string]bool{"7": true, "8": false, "9": false, "10": false, "x": false}},
+		"released": {record{released: "8"}, map[string]bool{"7": false, "8": true, "9": false}},
 	}
 	for name, tc := range cases {
 		for version, want := range tc.want {
@@ -103,7 +107,8 @@ func TestLags(t *testing.T) {
 	for i, step := range []struct {
 		after time.Duration // since the beginning
 		lag   int
-	}{{0, 1}, {0, 1}, {time.Second - 1, 1}, {time.Second, 2}, {1500 * time.Millisecond, 2}, {2 * time.Second, 3}, {0, 4}} { // the clock was set back
+	}{{0, 1}, {0, 1}, {time.Second - 1, 1}, {time.Second, 2}, {1500 * time.Millisecond, 2}, {2 * time.Second, 3},
+		{0, 4}} { // the clock was set back
 		if known.recordStaleRead(begun.Add(step.after)); known.staleReads != step.lag {
 			t.Errorf("step %d: %d passes lag, want %d", i, known.staleReads, step.lag)
 		}
@@ -113,7 +118,8 @@ func TestLags(t *testing.T) {
 // TestConcerns: users are looked at when a configuration is another, has another spec, or can be used from now on.
 func TestConcerns(t *testing.T) {
 	config := func(uid types.UID, generation int64, finalizers ...string) *corev1.ConfigMap {
-		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: generation, Finalizers: finalizers}}
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: generation,
+			Finalizers: finalizers}}
 	}
 	cases := map[string]struct {
 		before, now *corev1.ConfigMap
@@ -149,10 +155,12 @@ func TestNamesOfConnections(t *testing.T) {
 		if got := tc.k.connection(); got != tc.want {
 			t.Errorf("%s: got %q", name, got)
 		}
-		if got, ok := tc.r.configOf(tc.want); !ok || got != (types.NamespacedName{Namespace: tc.k.namespace, Name: tc.k.name}) {
+		if got, ok := tc.r.configOf(tc.want); !ok ||
+			got != (types.NamespacedName{Namespace: tc.k.namespace, Name: tc.k.name}) {
 			t.Errorf("%s: %s leads to %s, %t", name, tc.want, got, ok)
 		}
-		for _, other := range []string{"", "Other/quay/one", tc.r.kind.gvk.Kind, tc.want + "/x", "ProviderConfig/one", "ClusterProviderConfig/quay/one"} {
+		for _, other := range []string{"", "Other/quay/one", tc.r.kind.gvk.Kind, tc.want + "/x",
+			"ProviderConfig/one", "ClusterProviderConfig/quay/one"} {
 			if got, ok := tc.r.configOf(other); ok {
 				t.Errorf("%s: %q leads to %s", name, other, got)
 			}
@@ -173,7 +181,8 @@ func TestUsersThatAreNotFollowedAreNotLookedFor(t *testing.T) {
 // nothing.
 func TestAStatusThatCannotBeCompared(t *testing.T) {
 	config := &unencodable{&Wharf{}}
-	if err := (&reconciler{}).patchStatus(t.Context(), config, &Wharf{}, &record{}); err == nil || !strings.Contains(err.Error(), "cannot compare the status") {
+	if err := (&reconciler{}).patchStatus(t.Context(), config, &Wharf{}, &record{}); err == nil ||
+		!strings.Contains(err.Error(), "cannot compare the status") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -188,7 +197,8 @@ func (unencodable) MarshalJSON() ([]byte, error) { return nil, errors.New("no JS
 func TestAFirstWriteThatChangesNothing(t *testing.T) {
 	sent := 0
 	c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(newScheme()).Build(), interceptor.Funcs{
-		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch,
+			...client.SubResourcePatchOption) error {
 			sent++
 
 			return nil

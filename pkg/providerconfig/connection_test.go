@@ -35,9 +35,12 @@ func TestStateOfAConnection(t *testing.T) {
 		status string
 		event  string
 	}{
-		"Throttled":    {"the system complains", external.Throttled("", time.Second, boom), "True/Throttled", "Warning ConnectionThrottled"},
-		"Unauthorized": {"credentials are not accepted", external.Unauthorized(boom), "False/Unauthorized", "Warning ConnectionUnauthorized"},
-		"Unavailable":  {"the system is down", external.Unavailable(boom), "False/ExternalSystemUnavailable", "Warning ConnectionUnavailable"},
+		"Throttled": {"the system complains", external.Throttled("", time.Second, boom), "True/Throttled",
+			"Warning ConnectionThrottled"},
+		"Unauthorized": {"credentials are not accepted", external.Unauthorized(boom), "False/Unauthorized",
+			"Warning ConnectionUnauthorized"},
+		"Unavailable": {"the system is down", external.Unavailable(boom), "False/ExternalSystemUnavailable",
+			"Warning ConnectionUnavailable"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +64,8 @@ func TestStateOfAConnection(t *testing.T) {
 			}
 			p.wantWrites(tc.reason, "status main")
 			p.wantConnected(w, tc.status)
-			if c := w.GetCondition(commonv1.TypeConnected); !strings.HasSuffix(c.Message, "; last error: boom") || !strings.HasSuffix(p.events[0], c.Message) {
+			if c := w.GetCondition(commonv1.TypeConnected); !strings.HasSuffix(c.Message, "; last error: boom") ||
+				!strings.HasSuffix(p.events[0], c.Message) {
 				t.Errorf("%s: %q and %q, want what the system said", tc.reason, c.Message, p.events)
 			}
 

@@ -20,12 +20,17 @@ func TestUsedForDeletion(t *testing.T) {
 		of      Config
 		want    bool
 	}{
-		"Nobody":         {"nobody refers to it", nil, nil, wharf("a", "main"), false},
-		"Live":           {"nobody is being deleted", []client.Object{boat("a", "one", "", "main")}, nil, wharf("a", "main"), false},
-		"Deleted":        {"one of them is", []client.Object{boat("a", "one", "", "main")}, []client.Object{leaving("a", "two", "")}, wharf("a", "main"), true},
-		"OtherNamespace": {"another namespace has another configuration", nil, []client.Object{leaving("b", "two", "")}, wharf("a", "main"), false},
-		"OtherKind":      {"it refers to that of the cluster", nil, []client.Object{leaving("a", "two", "ClusterWharf")}, wharf("a", "main"), false},
-		"Cluster":        {"that is used from any namespace", nil, []client.Object{leaving("a", "two", "ClusterWharf")}, clusterWharf("main"), true},
+		"Nobody": {"nobody refers to it", nil, nil, wharf("a", "main"), false},
+		"Live": {"nobody is being deleted", []client.Object{boat("a", "one", "", "main")}, nil,
+			wharf("a", "main"), false},
+		"Deleted": {"one of them is", []client.Object{boat("a", "one", "", "main")},
+			[]client.Object{leaving("a", "two", "")}, wharf("a", "main"), true},
+		"OtherNamespace": {"another namespace has another configuration", nil,
+			[]client.Object{leaving("b", "two", "")}, wharf("a", "main"), false},
+		"OtherKind": {"it refers to that of the cluster", nil,
+			[]client.Object{leaving("a", "two", "ClusterWharf")}, wharf("a", "main"), false},
+		"Cluster": {"that is used from any namespace", nil,
+			[]client.Object{leaving("a", "two", "ClusterWharf")}, clusterWharf("main"), true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

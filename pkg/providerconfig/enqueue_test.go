@@ -16,7 +16,8 @@ import (
 func TestEnqueueUsers(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(
 		boat("a", "one", "", "main"), boat("a", "two", "Wharf", "main"), boat("a", "three", "", "spare"),
-		boat("b", "one", "", "main"), boat("b", "two", "ClusterWharf", "main"), boat("a", "four", "ClusterWharf", "main"),
+		boat("b", "one", "", "main"), boat("b", "two", "ClusterWharf", "main"),
+		boat("a", "four", "ClusterWharf", "main"),
 	).Build()
 	h, err := EnqueueUsers(c, kinds, &Boat{})
 	if err != nil {
@@ -32,16 +33,28 @@ func TestEnqueueUsers(t *testing.T) {
 		do     func(queue)
 		want   []string
 	}{
-		"Created": {"who waited for it", func(q queue) { h.Create(t.Context(), event.CreateEvent{Object: wharf("a", "main")}, q) }, []string{"a/one", "a/two"}},
-		"Cluster": {"of all namespaces", func(q queue) { h.Create(t.Context(), event.CreateEvent{Object: clusterWharf("main")}, q) }, []string{"a/four", "b/two"}},
+		"Created": {"who waited for it", func(q queue) {
+			h.Create(t.Context(),
+				event.CreateEvent{Object: wharf("a", "main")}, q)
+		}, []string{"a/one", "a/two"}},
+		"Cluster": {"of all namespaces", func(q queue) {
+			h.Create(t.Context(),
+				event.CreateEvent{Object: clusterWharf("main")}, q)
+		}, []string{"a/four", "b/two"}},
 		"Listed": {"everything is looked at anyway", func(q queue) {
 			h.Create(t.Context(), event.CreateEvent{Object: wharf("a", "main"), IsInInitialList: true}, q)
 		}, nil},
-		"Ready":   {"it can be used from now on", update(wharf("a", "main"), with(wharf("a", "main"), []string{FinalizerName}, false)), []string{"a/one", "a/two"}},
-		"Spec":    {"connect anew", update(generation(wharf("b", "main"), 1), generation(wharf("b", "main"), 2)), []string{"b/one"}},
-		"Status":  {"nothing for its users", update(wharf("a", "main"), counted(wharf("a", "main"))), nil},
-		"Unused":  {"nobody", update(generation(wharf("c", "main"), 1), generation(wharf("c", "main"), 2)), nil},
-		"Deleted": {"nothing can be done", func(q queue) { h.Delete(t.Context(), event.DeleteEvent{Object: wharf("a", "main")}, q) }, nil},
+		"Ready": {"it can be used from now on",
+			update(wharf("a", "main"), with(wharf("a", "main"), []string{FinalizerName}, false)),
+			[]string{"a/one", "a/two"}},
+		"Spec": {"connect anew", update(generation(wharf("b", "main"), 1), generation(wharf("b", "main"), 2)),
+			[]string{"b/one"}},
+		"Status": {"nothing for its users", update(wharf("a", "main"), counted(wharf("a", "main"))), nil},
+		"Unused": {"nobody", update(generation(wharf("c", "main"), 1), generation(wharf("c", "main"), 2)), nil},
+		"Deleted": {"nothing can be done", func(q queue) {
+			h.Delete(t.Context(),
+				event.DeleteEvent{Object: wharf("a", "main")}, q)
+		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := priorityqueue.New[reconcile.Request]("test")

@@ -37,7 +37,9 @@ func (f *fleet) GetInformer(context.Context, client.Object, ...cache.InformerGet
 	return f, nil
 }
 
-func (f *fleet) AddEventHandler(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
+func (f *fleet) AddEventHandler(
+	h toolscache.ResourceEventHandler,
+) (toolscache.ResourceEventHandlerRegistration, error) {
 	if f.refuses != nil {
 		return nil, f.refuses
 	}
@@ -104,7 +106,8 @@ func TestFollow(t *testing.T) {
 			}
 		}}
 		stop()
-		if err := <-ended; err != nil || tr.synced() || tr.index.count(key{"Wharf", "a", "main"}) != 0 || f.removed != 1 || len(told) != 1 || told[0] != "a/main" {
+		if err := <-ended; err != nil || tr.synced() || tr.index.count(key{"Wharf", "a", "main"}) != 0 ||
+			f.removed != 1 || len(told) != 1 || told[0] != "a/main" {
 			t.Errorf("error %v, removed %d handlers, told %q", err, f.removed, told)
 		}
 	})
@@ -207,7 +210,8 @@ func (*malformed) DeepCopyObject() runtime.Object { return &Boat{} }
 func TestMalformedKind(t *testing.T) {
 	p := newPort(t, wharf("a", "main"))
 	p.rs["Wharf"].kind = &kindInfo{gvk: group.WithKind("Wharf"), empty: &malformed{}}
-	if _, err := p.try(wharf("a", "main")); message(err) != "cannot get the ProviderConfig: a copy of *providerconfig.malformed is not a Config" {
+	if _, err := p.try(wharf("a", "main")); message(err) != "cannot get the ProviderConfig: a copy of "+
+		"*providerconfig.malformed is not a Config" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -249,14 +253,17 @@ func TestUsedForDeletionByAnyKind(t *testing.T) {
 	s.AddKnownTypeWithName(group.WithKind("Raft"), &Raft{})
 	s.AddKnownTypeWithName(group.WithKind("RaftList"), &list[Raft, *Raft]{})
 	first := &unlisted{Client: p, scheme: s}
-	if got, err := UsedForDeletion(t.Context(), first, kinds, []User{&Raft{}, &Boat{}}, wharf("a", "main")); err != nil || !got {
+	if got, err := UsedForDeletion(t.Context(), first, kinds, []User{&Raft{}, &Boat{}},
+		wharf("a", "main")); err != nil || !got {
 		t.Errorf("of two kinds: %t, %v", got, err)
 	}
-	if got, err := UsedForDeletion(t.Context(), &failing{Client: p}, kinds, []User{&Boat{}}, wharf("a", "main")); !errors.Is(err, errBoom) || got {
+	if got, err := UsedForDeletion(t.Context(), &failing{Client: p}, kinds, []User{&Boat{}},
+		wharf("a", "main")); !errors.Is(err, errBoom) || got {
 		t.Errorf("when there is no list: %t, %v", got, err)
 	}
 	asked := &failing{Client: p, lists: 1}
-	if got, err := UsedForDeletion(t.Context(), &unlisted{Client: asked, scheme: newScheme()}, kinds, []User{&Raft{}}, wharf("a", "main")); err == nil || got || asked.lists != 1 {
+	if got, err := UsedForDeletion(t.Context(), &unlisted{Client: asked, scheme: newScheme()}, kinds,
+		[]User{&Raft{}}, wharf("a", "main")); err == nil || got || asked.lists != 1 {
 		t.Errorf("a list without a type: %t, %v, %d lists left", got, err, asked.lists)
 	}
 }

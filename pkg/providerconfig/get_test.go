@@ -30,7 +30,9 @@ func with[C Config](c C, finalizers []string, deleted bool) C {
 }
 
 func problemOf(err error) string {
-	for name, is := range map[string]func(error) bool{"invalid": IsInvalid, "missing": IsMissing, "leaving": IsLeaving, "not ready": IsNotReady} {
+	for name, is := range map[string]func(error) bool{
+		"invalid": IsInvalid, "missing": IsMissing, "leaving": IsLeaving, "not ready": IsNotReady,
+	} {
 		if is(err) {
 			return name
 		}
@@ -62,26 +64,76 @@ func TestGet(t *testing.T) {
 		problem string
 		message string
 	}{
-		"Namespaced":       {reason: "without a kind, the namespaced one", boat: boat("a", "x", "", "main"), want: "a/main"},
-		"OwnNamespace":     {reason: "of two with one name, that of the object's namespace", boat: boat("b", "x", "Wharf", "main"), want: "b/main"},
-		"OtherNamespace":   {reason: "never one of another namespace", boat: boat("c", "x", "", "main"), problem: "missing", message: "Wharf c/main does not exist"},
-		"Cluster":          {reason: "for all", boat: boat("c", "x", "ClusterWharf", "main"), want: "/main"},
-		"ClusterMissing":   {boat: boat("c", "x", "ClusterWharf", "none"), problem: "missing", message: "ClusterWharf none does not exist"},
-		"OnlyCluster":      {reason: "without a kind, the only one", boat: boat("c", "x", "", "main"), kinds: Kinds{Namespaced: (*Wharf)(nil), Cluster: &ClusterWharf{}}, want: "/main"},
-		"OnlyNamespaced":   {boat: boat("a", "x", "ClusterWharf", "main"), kinds: Kinds{Namespaced: &Wharf{}}, problem: "invalid", message: `the object names a ProviderConfig of an unknown kind: "ClusterWharf"`},
-		"NoReference":      {boat: boat("a", "x", "", ""), problem: "invalid", message: "the object names no ProviderConfig"},
-		"NoNamespace":      {boat: boat("", "x", "", "main"), problem: "invalid", message: "an object without a namespace cannot use a Wharf, which has one"},
+		"Namespaced": {
+			reason: "without a kind, the namespaced one", boat: boat("a", "x", "", "main"),
+			want: "a/main",
+		},
+		"OwnNamespace": {
+			reason: "of two with one name, that of the object's namespace",
+			boat:   boat("b", "x", "Wharf", "main"), want: "b/main",
+		},
+		"OtherNamespace": {
+			reason: "never one of another namespace", boat: boat("c", "x", "", "main"),
+			problem: "missing", message: "Wharf c/main does not exist",
+		},
+		"Cluster": {reason: "for all", boat: boat("c", "x", "ClusterWharf", "main"), want: "/main"},
+		"ClusterMissing": {
+			boat: boat("c", "x", "ClusterWharf", "none"), problem: "missing",
+			message: "ClusterWharf none does not exist",
+		},
+		"OnlyCluster": {
+			reason: "without a kind, the only one", boat: boat("c", "x", "", "main"),
+			kinds: Kinds{Namespaced: (*Wharf)(nil), Cluster: &ClusterWharf{}}, want: "/main",
+		},
+		"OnlyNamespaced": {
+			boat: boat("a", "x", "ClusterWharf", "main"), kinds: Kinds{Namespaced: &Wharf{}},
+			problem: "invalid",
+			message: `the object names a ProviderConfig of an unknown kind: "ClusterWharf"`,
+		},
+		"NoReference": {
+			boat: boat("a", "x", "", ""), problem: "invalid",
+			message: "the object names no ProviderConfig",
+		},
+		"NoNamespace": {
+			boat: boat("", "x", "", "main"), problem: "invalid",
+			message: "an object without a namespace cannot use a Wharf, which has one",
+		},
 		"NoNamespaceAtAll": {boat: boat("", "x", "ClusterWharf", "main"), want: "/main"},
-		"LongKind":         {reason: "bounded", boat: boat("a", "x", strings.Repeat("k", 500), "main"), problem: "invalid", message: `the object names a ProviderConfig of an unknown kind: "` + strings.Repeat("k", 64) + `"`},
-		"Leaving":          {boat: boat("a", "x", "", "leaving"), problem: "leaving", message: "Wharf a/leaving is being deleted"},
-		"LeavingUsed":      {reason: "it has used it", boat: used(boat("a", "x", "", "leaving")), want: "a/leaving"},
-		"LeavingNamed":     {reason: "a name proves no use", boat: named(boat("a", "x", "ClusterWharf", "leaving")), problem: "leaving", message: "ClusterWharf leaving is being deleted"},
-		"LeavingBoth":      {reason: "to be deleted it needs it", boat: deleted(boat("a", "x", "", "leaving")), want: "a/leaving"},
-		"LeavingUnguarded": {boat: boat("a", "x", "", "leaving-new"), problem: "leaving", message: "Wharf a/leaving-new is being deleted"},
-		"NotReady":         {boat: boat("a", "x", "", "new"), problem: "not ready", message: "Wharf a/new is not ready: it lacks the finalizer that protects it while it is in use"},
-		"NotReadyUsed":     {reason: "it was used before there was protection", boat: used(boat("a", "x", "", "new")), want: "a/new"},
-		"Unprotected":      {boat: boat("a", "x", "", "new"), options: []GetOption{WithoutProtection()}, want: "a/new"},
-		"UnprotectedLeave": {boat: boat("a", "x", "", "leaving"), options: []GetOption{WithoutProtection()}, want: "a/leaving"},
+		"LongKind": {
+			reason: "bounded", boat: boat("a", "x", strings.Repeat("k", 500), "main"),
+			problem: "invalid",
+			message: `the object names a ProviderConfig of an unknown kind: "` + strings.Repeat("k", 64) + `"`,
+		},
+		"Leaving": {
+			boat: boat("a", "x", "", "leaving"), problem: "leaving",
+			message: "Wharf a/leaving is being deleted",
+		},
+		"LeavingUsed": {reason: "it has used it", boat: used(boat("a", "x", "", "leaving")), want: "a/leaving"},
+		"LeavingNamed": {
+			reason: "a name proves no use", boat: named(boat("a", "x", "ClusterWharf", "leaving")),
+			problem: "leaving", message: "ClusterWharf leaving is being deleted",
+		},
+		"LeavingBoth": {
+			reason: "to be deleted it needs it", boat: deleted(boat("a", "x", "", "leaving")),
+			want: "a/leaving",
+		},
+		"LeavingUnguarded": {
+			boat: boat("a", "x", "", "leaving-new"), problem: "leaving",
+			message: "Wharf a/leaving-new is being deleted",
+		},
+		"NotReady": {
+			boat: boat("a", "x", "", "new"), problem: "not ready",
+			message: "Wharf a/new is not ready: it lacks the finalizer that protects it while it is in use",
+		},
+		"NotReadyUsed": {
+			reason: "it was used before there was protection",
+			boat:   used(boat("a", "x", "", "new")), want: "a/new",
+		},
+		"Unprotected": {boat: boat("a", "x", "", "new"), options: []GetOption{WithoutProtection()}, want: "a/new"},
+		"UnprotectedLeave": {
+			boat: boat("a", "x", "", "leaving"), options: []GetOption{WithoutProtection()},
+			want: "a/leaving",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

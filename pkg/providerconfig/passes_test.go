@@ -24,7 +24,8 @@ import (
 
 // TestWhenToLookAgain: what is looked at again, and when, after every end of a pass.
 func TestWhenToLookAgain(t *testing.T) {
-	gone, replaced := kerrors.NewNotFound(schema.GroupResource{Resource: "wharves"}, "main"), kerrors.NewInvalid(schema.GroupKind{Kind: "Wharf"}, "main", nil)
+	gone, replaced := kerrors.NewNotFound(schema.GroupResource{Resource: "wharves"},
+		"main"), kerrors.NewInvalid(schema.GroupKind{Kind: "Wharf"}, "main", nil)
 	for name, tc := range map[string]struct {
 		reason string
 		prior  func(p *port, w *Wharf) // what happens before the pass
@@ -34,7 +35,11 @@ func TestWhenToLookAgain(t *testing.T) {
 		"Gone":    {reason: "nothing is there", prior: func(p *port, w *Wharf) { p.remove(w) }},
 		"New":     {reason: "all is said, and nobody asks", want: reconcile.Result{RequeueAfter: 10 * time.Minute}},
 		"GoneNew": {reason: "its finalizer cannot be added any more", write: gone},
-		"Steady":  {reason: "nothing has changed since it was counted", prior: func(p *port, w *Wharf) { p.sail(boat("a", "one", "", "main")); p.pass(w) }, want: reconcile.Result{RequeueAfter: 10 * time.Minute}},
+		"Steady": {
+			reason: "nothing has changed since it was counted",
+			prior:  func(p *port, w *Wharf) { p.sail(boat("a", "one", "", "main")); p.pass(w) },
+			want:   reconcile.Result{RequeueAfter: 10 * time.Minute},
+		},
 		"TooSoon": {reason: "the rest of five seconds", prior: func(p *port, w *Wharf) {
 			p.sail(boat("a", "one", "", "main"))
 			p.pass(w)
@@ -46,8 +51,16 @@ func TestWhenToLookAgain(t *testing.T) {
 			p.sail(boat("a", "two", "", "main"))
 			p.clock.SetTime(p.clock.Now().Add(5*time.Second - 1))
 		}, want: reconcile.Result{RequeueAfter: 1}},
-		"Released": {reason: "until it is seen to be gone", prior: func(p *port, w *Wharf) { p.pass(w); p.remove(w) }, want: reconcile.Result{RequeueAfter: time.Second}},
-		"GoneThen": {reason: "somebody else was quicker to let it go", prior: func(p *port, w *Wharf) { p.pass(w); p.remove(w) }, write: replaced, want: reconcile.Result{RequeueAfter: 10 * time.Minute}},
+		"Released": {
+			reason: "until it is seen to be gone",
+			prior:  func(p *port, w *Wharf) { p.pass(w); p.remove(w) },
+			want:   reconcile.Result{RequeueAfter: time.Second},
+		},
+		"GoneThen": {
+			reason: "somebody else was quicker to let it go",
+			prior:  func(p *port, w *Wharf) { p.pass(w); p.remove(w) }, write: replaced,
+			want: reconcile.Result{RequeueAfter: 10 * time.Minute},
+		},
 		"NotOurs": {reason: "others hold what is deleted", prior: func(p *port, w *Wharf) {
 			p.load(w)
 			w.Finalizers = []string{"example.org/other"}
@@ -91,7 +104,8 @@ func TestReadsThatFail(t *testing.T) {
 	w := wharf("a", "main")
 	p.pass(w)
 	p.rs["Wharf"].client = &failing{Client: p, reads: errors.New("boom: password=hunter2")}
-	if _, err := p.try(w); message(err) != "cannot get the ProviderConfig: boom: password=[REDACTED]" || p.rs["Wharf"].records.Len() != 1 {
+	if _, err := p.try(w); message(err) != "cannot get the ProviderConfig: boom: password=[REDACTED]" ||
+		p.rs["Wharf"].records.Len() != 1 {
 		t.Errorf("error %v, %d configurations are known", err, p.rs["Wharf"].records.Len())
 	}
 }
@@ -148,7 +162,8 @@ func TestEventsAfterTheWrite(t *testing.T) {
 	p.pass(w)
 	want := []string{
 		"Warning | InUse | Delete | Deletion waits for 1 user: Boat a/one",
-		"Warning | ConnectionUnauthorized | Connect | the external system rejects the credentials: correct the Secret; the provider probes it with single calls; last error: boom",
+		"Warning | ConnectionUnauthorized | Connect | the external system rejects the credentials: correct the Secret; " +
+			"the provider probes it with single calls; last error: boom",
 	}
 	if diff := cmp.Diff(want, d.told); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -165,9 +180,15 @@ func TestConnectionThatIsWellAgain(t *testing.T) {
 	if e := r.describeConnection(w, key{"Wharf", "a", "main"}, &record{}); e != nil {
 		t.Errorf("of a connection that was never anything but well it is told %v", e)
 	}
-	w.SetConditions(commonv1.Condition{Type: commonv1.TypeConnected, Status: metav1.ConditionFalse, Reason: commonv1.ReasonConnectionUnavailable})
+	w.SetConditions(commonv1.Condition{
+		Type: commonv1.TypeConnected, Status: metav1.ConditionFalse,
+		Reason: commonv1.ReasonConnectionUnavailable,
+	})
 	e := r.describeConnection(w, key{"Wharf", "a", "main"}, &record{})
-	if want := (&event.Event{Type: event.TypeNormal, Reason: ReasonConnected, Message: "the connection is available", Action: "Connect"}); !cmp.Equal(want, e) {
+	if want := (&event.Event{
+		Type: event.TypeNormal, Reason: ReasonConnected, Message: "the connection is available",
+		Action: "Connect",
+	}); !cmp.Equal(want, e) {
 		t.Errorf("told %v, want %v", e, want)
 	}
 }
@@ -215,14 +236,17 @@ func TestGetRefuses(t *testing.T) {
 		want   string
 		waited time.Duration
 	}{
-		"Unprotected": {boat("a", "x", "", "main"), kinds, "Wharf a/main is not ready: it lacks the finalizer that protects it while it is in use", 630 * time.Millisecond},
-		"Nameless":    {nameless, kinds, "the object names no ProviderConfig", 0},
-		"NoUser":      {wharf("a", "x"), Kinds{}, "a *providerconfig.Wharf cannot refer to a ProviderConfig", 0},
+		"Unprotected": {boat("a", "x", "", "main"), kinds,
+			"Wharf a/main is not ready: it lacks the finalizer that protects it while it is in use",
+			630 * time.Millisecond},
+		"Nameless": {nameless, kinds, "the object names no ProviderConfig", 0},
+		"NoUser":   {wharf("a", "x"), Kinds{}, "a *providerconfig.Wharf cannot refer to a ProviderConfig", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, begin := newPort(t, wharf("a", "main")), time.Now()
-				if _, err := Get(t.Context(), p, tc.object, tc.kinds); message(err) != tc.want || time.Since(begin) != tc.waited {
+				if _, err := Get(t.Context(), p, tc.object, tc.kinds); message(err) != tc.want ||
+					time.Since(begin) != tc.waited {
 					t.Errorf("error %q after %s, want %q after %s", message(err), time.Since(begin), tc.want, tc.waited)
 				}
 			})
@@ -247,7 +271,8 @@ func TestEnqueueUsersPlainly(t *testing.T) {
 	if request, _ := q.Get(); request.String() != "a/one" {
 		t.Errorf("enqueued %s", request)
 	}
-	if _, err := EnqueueUsers(p, kinds, &Raft{}); err == nil || !strings.HasPrefix(err.Error(), "cannot determine the kind of a user: ") {
+	if _, err := EnqueueUsers(p, kinds, &Raft{}); err == nil ||
+		!strings.HasPrefix(err.Error(), "cannot determine the kind of a user: ") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -136,7 +136,9 @@ func TestManyUsersFewWrites(t *testing.T) {
 }
 
 func TestDeletionWaitsForUsers(t *testing.T) {
-	for name, c := range map[string]Config{"WithConditions": wharf("a", "main"), "WithoutConditions": clusterWharf("main")} {
+	for name, c := range map[string]Config{
+		"WithConditions": wharf("a", "main"), "WithoutConditions": clusterWharf("main"),
+	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPort(t, c.DeepCopyObject().(Config))
 			kind := "Wharf"
@@ -178,7 +180,8 @@ func TestDeletionWaitsForUsers(t *testing.T) {
 			p.clock.SetTime(p.clock.Now().Add(time.Minute))
 			p.pass(c)
 			p.wantUsers(c, 1)
-			if w, ok := c.(*Wharf); ok && w.GetCondition(commonv1.TypeTerminating).Message != "Deletion waits for 1 user: Boat a/d" {
+			if w, ok := c.(*Wharf); ok && w.GetCondition(commonv1.TypeTerminating).
+				Message != "Deletion waits for 1 user: Boat a/d" {
 				t.Errorf("condition %v", w.GetCondition(commonv1.TypeTerminating))
 			}
 			p.sink(boat("a", "d", kind, "main"))
@@ -297,7 +300,8 @@ func TestConfigMadeAnew(t *testing.T) {
 func TestWritesThatFail(t *testing.T) {
 	conflict := kerrors.NewConflict(schema.GroupResource{Resource: "wharves"}, "main", errors.New("changed"))
 	resource := schema.GroupResource{Resource: "wharves"}
-	gone, page := kerrors.NewNotFound(resource, "main"), kerrors.NewGenericServerResponse(404, "patch", resource, "main", "", 0, true)
+	gone, page := kerrors.NewNotFound(resource, "main"), kerrors.NewGenericServerResponse(404, "patch", resource,
+		"main", "", 0, true)
 	replaced := kerrors.NewInvalid(schema.GroupKind{Kind: "Wharf"}, "main", nil)
 	boom := errors.New("boom: password=hunter2")
 	for name, tc := range map[string]struct {
@@ -311,12 +315,27 @@ func TestWritesThatFail(t *testing.T) {
 		"FinalizerConflict": {reason: "silent", err: conflict, requeue: true},
 		"FinalizerGone":     {reason: "the event of its deletion comes", err: gone, deleted: true},
 		"FinalizerReplaced": {reason: "so does that of the new one", err: replaced, deleted: true},
-		"FinalizerLacks":    {reason: "an answer to a write proves nothing, and a pass that ends in silence never comes back", err: gone, want: `cannot update object: wharves "main" not found`},
-		"FinalizerInvalid":  {reason: "the definition was tightened", err: replaced, want: `cannot update object: Wharf "main" is invalid`},
-		"FinalizerUnserved": {reason: "a proxy says nothing of the object", err: page, want: "cannot update object: the server could not find the requested resource (patch wharves main)"},
-		"FinalizerError":    {reason: "told, without secrets", err: boom, want: "cannot update object: boom: password=[REDACTED]"},
-		"StatusConflict":    {reason: "silent", err: conflict, known: true, requeue: true},
-		"StatusError":       {reason: "told, without secrets", err: boom, known: true, want: "cannot update the status of the ProviderConfig: boom: password=[REDACTED]"},
+		"FinalizerLacks": {
+			reason: "an answer to a write proves nothing, and a pass that ends in silence never comes back",
+			err:    gone, want: `cannot update object: wharves "main" not found`,
+		},
+		"FinalizerInvalid": {
+			reason: "the definition was tightened", err: replaced,
+			want: `cannot update object: Wharf "main" is invalid`,
+		},
+		"FinalizerUnserved": {
+			reason: "a proxy says nothing of the object", err: page,
+			want: "cannot update object: the server could not find the requested resource (patch wharves main)",
+		},
+		"FinalizerError": {
+			reason: "told, without secrets", err: boom,
+			want: "cannot update object: boom: password=[REDACTED]",
+		},
+		"StatusConflict": {reason: "silent", err: conflict, known: true, requeue: true},
+		"StatusError": {
+			reason: "told, without secrets", err: boom, known: true,
+			want: "cannot update the status of the ProviderConfig: boom: password=[REDACTED]",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPort(t, wharf("a", "main"))
@@ -378,11 +397,24 @@ func TestStaleRead(t *testing.T) {
 		then       func(p *port, w *Wharf) // what happens before the second pass
 		want       string
 	}{
-		"Protected":        {first: func(*port, *Wharf) {}, then: boats, want: "patch main"},
-		"Counted":          {finalizers: []string{FinalizerName}, first: boats, then: func(p *port, _ *Wharf) { p.sail(boat("a", "two", "", "main")) }, want: "status main"},
-		"Released":         {finalizers: []string{FinalizerName}, first: func(p *port, w *Wharf) { p.remove(w) }, want: "patch main"},
-		"HeldByOthers":     {finalizers: []string{FinalizerName, "example.org/other"}, first: func(p *port, w *Wharf) { p.remove(w) }, want: "patch main"},
-		"ReleasedThenUsed": {finalizers: []string{FinalizerName, "example.org/other"}, first: func(p *port, w *Wharf) { p.remove(w) }, then: boats, want: "patch main"},
+		"Protected": {first: func(*port, *Wharf) {}, then: boats, want: "patch main"},
+		"Counted": {
+			finalizers: []string{FinalizerName}, first: boats,
+			then: func(p *port, _ *Wharf) { p.sail(boat("a", "two", "", "main")) },
+			want: "status main",
+		},
+		"Released": {
+			finalizers: []string{FinalizerName}, first: func(p *port, w *Wharf) { p.remove(w) },
+			want: "patch main",
+		},
+		"HeldByOthers": {
+			finalizers: []string{FinalizerName, "example.org/other"},
+			first:      func(p *port, w *Wharf) { p.remove(w) }, want: "patch main",
+		},
+		"ReleasedThenUsed": {
+			finalizers: []string{FinalizerName, "example.org/other"},
+			first:      func(p *port, w *Wharf) { p.remove(w) }, then: boats, want: "patch main",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -39,10 +39,13 @@ func TestRewound(t *testing.T) {
 	}{
 		"CacheListedAnew": {"the cache shows what was restored", at(before, users), nil, false, 1},
 		"CacheDoesNotKnow": {
-			"the watch waits for versions of the time before: what is written by the cache conflicts", at(before), at("3500"), false, 1,
+			"the watch waits for versions of the time before: what is written by the cache conflicts", at(before),
+			at("3500"), false, 1,
 		},
-		"OldStatus":      {"the number of users is restored as well", at(before, func(w *Wharf) { w.Status.Users = 2 }), nil, false, 1},
-		"WithoutOurs":    {"the snapshot is older than our finalizer", at(before, func(w *Wharf) { w.Finalizers = nil }), nil, false, 1},
+		"OldStatus": {"the number of users is restored as well",
+			at(before, func(w *Wharf) { w.Status.Users = 2 }), nil, false, 1},
+		"WithoutOurs": {"the snapshot is older than our finalizer",
+			at(before, func(w *Wharf) { w.Finalizers = nil }), nil, false, 1},
 		"ProcessRestart": {"a process that has seen nothing asks nobody", at(before, users), nil, true, 0},
 	}
 	for name, tc := range cases {
@@ -68,7 +71,8 @@ func TestRewound(t *testing.T) {
 				t.Error("nothing protects it")
 			}
 			if p.gets != tc.gets || len(p.writes) > 5 {
-				t.Errorf("%s: %d reads of the API server, want %d, and the writes %v", tc.reason, p.gets, tc.gets, p.writes)
+				t.Errorf("%s: %d reads of the API server, want %d, and the writes %v", tc.reason, p.gets, tc.gets,
+					p.writes)
 			}
 
 			p.writes, p.gets = nil, 0
@@ -174,7 +178,8 @@ func TestGoneWithoutEvent(t *testing.T) {
 	p.pass(w)
 	p.passes(w, 10*time.Second)
 	if p.gets != 1 || p.rs["Wharf"].records.Len() != 0 {
-		t.Errorf("%d reads of the API server, want one, and %d configurations in memory, want none", p.gets, p.rs["Wharf"].records.Len())
+		t.Errorf("%d reads of the API server, want one, and %d configurations in memory, want none", p.gets,
+			p.rs["Wharf"].records.Len())
 	}
 	p.wantWrites("the finalizer is taken away once", "patch main", "patch main")
 }

@@ -67,7 +67,8 @@ func (y *yard) Add(r manager.Runnable) error {
 	if do := c.FieldByName("Do"); do.IsValid() {
 		name = c.FieldByName("Name").String()
 		y.rs = append(y.rs, do.Interface().(*reconciler))
-		y.limiters = append(y.limiters, c.FieldByName("RateLimiter").Interface().(workqueue.TypedRateLimiter[reconcile.Request]))
+		y.limiters = append(y.limiters, c.FieldByName("RateLimiter").
+			Interface().(workqueue.TypedRateLimiter[reconcile.Request]))
 	}
 	y.added = append(y.added, name)
 	if name == y.refuses {
@@ -95,11 +96,20 @@ func TestSetup(t *testing.T) {
 		recorders []string
 		want      reconciler
 	}{
-		"Defaults": {"nothing is said", nil, []string{wharfController, clusterController}, reconciler{clock: clock.RealClock{}, interval: 5 * time.Second}},
-		"All": {"everything is", []Option{WithLogger(named), WithRecorder(told), WithClock(now), WithCountInterval(time.Minute), WithLimits(set), WithRetiredFinalizers("a"), WithRetiredFinalizers("b", "c")}, nil,
-			reconciler{recorder: told, clock: now, interval: time.Minute, limits: set, retired: []retiredFinalizer{{name: "a"}, {name: "b"}, {name: "c"}}}},
-		"Never":  {"an interval is positive", []Option{WithCountInterval(0), WithRecorder(told)}, nil, reconciler{recorder: told, clock: clock.RealClock{}, interval: 5 * time.Second}},
-		"Always": {"and may be short", []Option{WithCountInterval(1), WithRecorder(told)}, nil, reconciler{recorder: told, clock: clock.RealClock{}, interval: 1}},
+		"Defaults": {"nothing is said", nil, []string{wharfController, clusterController},
+			reconciler{clock: clock.RealClock{}, interval: 5 * time.Second}},
+		"All": {"everything is", []Option{WithLogger(named), WithRecorder(told), WithClock(now),
+			WithCountInterval(time.Minute), WithLimits(set), WithRetiredFinalizers("a"),
+			WithRetiredFinalizers("b", "c")}, nil,
+			reconciler{
+				recorder: told, clock: now, interval: time.Minute, limits: set,
+				retired: []retiredFinalizer{{name: "a"}, {name: "b"}, {name: "c"}},
+			}},
+		"Never": {"an interval is positive", []Option{WithCountInterval(0), WithRecorder(told)}, nil, reconciler{
+			recorder: told, clock: clock.RealClock{}, interval: 5 * time.Second,
+		}},
+		"Always": {"and may be short", []Option{WithCountInterval(1), WithRecorder(told)}, nil,
+			reconciler{recorder: told, clock: clock.RealClock{}, interval: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			y := newYard(newScheme())
@@ -113,13 +123,17 @@ func TestSetup(t *testing.T) {
 				t.Errorf("%s: recorders of the manager: -want, +got:\n%s", tc.reason, diff)
 			}
 			for i, r := range y.rs {
-				if r.recorder == nil || tc.want.recorder != nil && r.recorder != tc.want.recorder || r.clock != tc.want.clock || r.interval != tc.want.interval || r.limits != tc.want.limits {
-					t.Errorf("%s: %s has %v, %v, %s, %v", tc.reason, y.added[i+1], r.recorder, r.clock, r.interval, r.limits)
+				if r.recorder == nil || tc.want.recorder != nil && r.recorder != tc.want.recorder ||
+					r.clock != tc.want.clock || r.interval != tc.want.interval || r.limits != tc.want.limits {
+					t.Errorf("%s: %s has %v, %v, %s, %v", tc.reason, y.added[i+1], r.recorder, r.clock, r.interval,
+						r.limits)
 				}
-				if !slices.EqualFunc(r.retired, tc.want.retired, func(got, want retiredFinalizer) bool { return got.name == want.name && got.Finalizer != nil }) {
+				if !slices.EqualFunc(r.retired, tc.want.retired,
+					func(got, want retiredFinalizer) bool { return got.name == want.name && got.Finalizer != nil }) {
 					t.Errorf("%s: %s retires %v", tc.reason, y.added[i+1], r.retired)
 				}
-				if complete, followed := r.tracker.kindSynced[group.WithKind("Boat")]; complete || !followed || r.tracker.synced() {
+				if complete, followed := r.tracker.kindSynced[group.WithKind("Boat")]; complete || !followed ||
+					r.tracker.synced() {
 					t.Errorf("%s: all users are known before they are followed", tc.reason)
 				}
 			}
@@ -175,7 +189,8 @@ func TestSetupTellsItsLogger(t *testing.T) {
 	if err := y.Client.Create(t.Context(), wharf("a", "main")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := y.rs[0].Reconcile(t.Context(), reconcile.Request{NamespacedName: nameOf(wharf("a", "main"))}); err != nil || told != 1 {
+	if _, err := y.rs[0].Reconcile(t.Context(),
+		reconcile.Request{NamespacedName: nameOf(wharf("a", "main"))}); err != nil || told != 1 {
 		t.Errorf("error %v, told %d times that not all users are known", err, told)
 	}
 }
@@ -193,13 +208,29 @@ func TestSetupFails(t *testing.T) {
 		want   string
 		added  []string
 	}{
-		"NoKinds":    {reason: "there is nothing to keep", want: "no kind of configuration is given"},
-		"Users":      {reason: "a kind is not registered", kinds: kinds, users: []User{&Raft{}}, want: "cannot determine the kind of a user: "},
-		"List":       {reason: "its list is not", scheme: listless, kinds: kinds, users: []User{&Raft{}}, want: "cannot list the users of kind Raft: "},
-		"Follower":   {reason: "nobody follows the users", kinds: kinds, users: []User{&Boat{}}, change: func(y *yard) { y.refuses = "follower" }, want: "cannot watch the users of kind Boat: boom", added: []string{"follower"}},
-		"Controller": {reason: "nobody keeps a kind", kinds: kinds, users: []User{&Boat{}}, change: func(y *yard) { y.refuses = clusterController }, want: "cannot set up a controller for ClusterWharf: boom", added: []string{"follower", wharfController, clusterController}},
+		"NoKinds": {reason: "there is nothing to keep", want: "no kind of configuration is given"},
+		"Users": {
+			reason: "a kind is not registered", kinds: kinds, users: []User{&Raft{}},
+			want: "cannot determine the kind of a user: ",
+		},
+		"List": {
+			reason: "its list is not", scheme: listless, kinds: kinds, users: []User{&Raft{}},
+			want: "cannot list the users of kind Raft: ",
+		},
+		"Follower": {
+			reason: "nobody follows the users", kinds: kinds, users: []User{&Boat{}},
+			change: func(y *yard) { y.refuses = "follower" },
+			want:   "cannot watch the users of kind Boat: boom", added: []string{"follower"},
+		},
+		"Controller": {
+			reason: "nobody keeps a kind", kinds: kinds, users: []User{&Boat{}},
+			change: func(y *yard) { y.refuses = clusterController },
+			want:   "cannot set up a controller for ClusterWharf: boom",
+			added:  []string{"follower", wharfController, clusterController},
+		},
 		"Twice": {
-			reason: "the process has such a controller", kinds: Kinds{Cluster: &ClusterWharf{}}, want: "cannot set up a controller for ClusterWharf: controller with name",
+			reason: "the process has such a controller", kinds: Kinds{Cluster: &ClusterWharf{}},
+			want: "cannot set up a controller for ClusterWharf: controller with name",
 			change: func(y *yard) {
 				if y.validates = true; Setup(y, Kinds{Cluster: &ClusterWharf{}}, nil) == nil {
 					y.added = nil // the first time in this process

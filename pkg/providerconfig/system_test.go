@@ -78,7 +78,9 @@ func runTests(m *testing.M) (int, error) {
 			return 1, err
 		}
 	}
-	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: definitions(), Scheme: scheme, MaxTime: wait.Patience()}); err != nil {
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{
+		CRDs: definitions(), Scheme: scheme, MaxTime: wait.Patience(),
+	}); err != nil {
 		return 1, err
 	}
 	if api, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
@@ -116,7 +118,8 @@ func newDock(t *testing.T, setup func(manager.Manager) error, namespaces ...stri
 		}
 	}
 	m, err := ctrl.NewManager(counted, ctrl.Options{
-		Scheme: scheme, Cache: seen, Metrics: server.Options{BindAddress: "0"}, Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
+		Scheme: scheme, Cache: seen, Metrics: server.Options{BindAddress: "0"},
+		Controller:              ctrlconfig.Controller{SkipNameValidation: new(true)},
 		GracefulShutdownTimeout: new(wait.Patience()),
 	})
 	if err != nil {
@@ -256,7 +259,8 @@ func TestLifeOfConfigurations(t *testing.T) {
 	t.Logf("%d users: %s", boats+2, test.SummarizeRequests(sent))
 	// Each of the others has one user, and one write; on a slow machine there is time for more.
 	if most := 3 + int(took/interval); len(sent) > most {
-		t.Errorf("%d writes for %d users in %s, want at most %d: %s", len(sent), boats+2, took, most, test.SummarizeRequests(sent))
+		t.Errorf("%d writes for %d users in %s, want at most %d: %s", len(sent), boats+2, took, most,
+			test.SummarizeRequests(sent))
 	}
 	for _, r := range sent {
 		if r.Verb != "PATCH" || !strings.HasSuffix(r.Resource, "/status") {
@@ -269,7 +273,8 @@ func TestLifeOfConfigurations(t *testing.T) {
 	d.eventually("deletion waits", main, func(c Config) bool {
 		return c != nil && c.(*Wharf).GetCondition(commonv1.TypeTerminating).Reason == commonv1.ReasonInUse
 	})
-	if got := main.GetCondition(commonv1.TypeTerminating).Message; !strings.HasPrefix(got, "Deletion waits for 200 users: Boat "+a+"/boat-0, ") {
+	if got := main.GetCondition(commonv1.TypeTerminating).Message; !strings.HasPrefix(got,
+		"Deletion waits for 200 users: Boat "+a+"/boat-0, ") {
 		t.Errorf("message %q", got)
 	}
 	if err := api.DeleteAllOf(t.Context(), &Boat{}, client.InNamespace(a)); err != nil {
@@ -332,7 +337,8 @@ func TestSteady(t *testing.T) {
 func TestUsersBehindAGate(t *testing.T) {
 	rafts := definitions()[2]
 	rafts.Name = "rafts." + group.Group
-	rafts.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Kind: "Raft", ListKind: "RaftList", Plural: "rafts"}
+	rafts.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Kind: "Raft", ListKind: "RaftList",
+		Plural: "rafts"}
 	t.Cleanup(func() { _ = api.Delete(context.Background(), rafts) })
 	d := newDock(t, func(m manager.Manager) error {
 		gate, err := crdgate.New(m)
@@ -351,7 +357,10 @@ func TestUsersBehindAGate(t *testing.T) {
 	d.create(boat(ns, "one", "", "main"))
 	d.eventually("counted without rafts", main, users(1))
 
-	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{rafts.DeepCopy()}, Scheme: scheme, MaxTime: wait.Patience()}); err != nil {
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{
+		CRDs: []*apiextensionsv1.CustomResourceDefinition{rafts.DeepCopy()}, Scheme: scheme,
+		MaxTime: wait.Patience(),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	d.create(&Raft{*boat(ns, "one", "", "main")})
@@ -360,7 +369,8 @@ func TestUsersBehindAGate(t *testing.T) {
 	d.eventually("one raft", main, users(1))
 	d.remove(wharf(ns, "main"))
 	d.eventually("deletion waits", main, func(c Config) bool {
-		return c != nil && c.(*Wharf).GetCondition(commonv1.TypeTerminating).Message == "Deletion waits for 1 user: Raft "+ns+"/one"
+		return c != nil && c.(*Wharf).GetCondition(commonv1.TypeTerminating).
+			Message == "Deletion waits for 1 user: Raft "+ns+"/one"
 	})
 	d.remove(rafts)
 	d.eventually("no rafts any more", main, isGone)

@@ -139,13 +139,16 @@ func definitions() []*apiextensionsv1.CustomResourceDefinition {
 			ObjectMeta: metav1.ObjectMeta{Name: plural + "." + group.Group},
 			Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 				Group: group.Group, Scope: scope,
-				Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, ListKind: kind + "List", Plural: plural},
+				Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, ListKind: kind + "List",
+					Plural: plural},
 				Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 					Name: group.Version, Served: true, Storage: true,
 					Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
 						Type: "object", XPreserveUnknownFields: anything,
 					}},
-					Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+					Subresources: &apiextensionsv1.CustomResourceSubresources{
+						Status: &apiextensionsv1.CustomResourceSubresourceStatus{},
+					},
 				}},
 			},
 		}
@@ -223,8 +226,10 @@ func newPort(t *testing.T, objects ...client.Object) *port {
 	p.tracker.kindSynced[group.WithKind("Boat")] = true
 	for _, kind := range f {
 		p.rs[kind.gvk.Kind] = &reconciler{
-			kind: kind, client: p, apiReader: apiServerReader{p}, finalizer: resource.NewAPIFinalizer(p, FinalizerName), tracker: p.tracker,
-			records: records.New[record](nil), logger: logging.NewNopLogger(), recorder: p, clock: p.clock, interval: 5 * time.Second,
+			kind: kind, client: p, apiReader: apiServerReader{p},
+			finalizer: resource.NewAPIFinalizer(p, FinalizerName), tracker: p.tracker,
+			records: records.New[record](nil), logger: logging.NewNopLogger(), recorder: p, clock: p.clock,
+			interval: 5 * time.Second,
 		}
 	}
 
@@ -234,9 +239,11 @@ func newPort(t *testing.T, objects ...client.Object) *port {
 // restore puts another API server in the place of the one that there is. It has these
 // objects, with the versions that they come with.
 func (p *port) restore(objects ...client.Object) {
-	p.Client = fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(objects...).WithStatusSubresource(&Wharf{}, &ClusterWharf{}).
+	p.Client = fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(objects...).
+		WithStatusSubresource(&Wharf{}, &ClusterWharf{}).
 		WithInterceptorFuncs(interceptor.Funcs{
-			Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+			Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, obj client.Object,
+				o ...client.GetOption) error {
 				if w, ok := obj.(*Wharf); ok && p.stale != nil {
 					*w = *p.stale.DeepCopyObject().(*Wharf)
 
@@ -245,14 +252,16 @@ func (p *port) restore(objects ...client.Object) {
 
 				return c.Get(ctx, k, obj, o...)
 			},
-			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, o ...client.PatchOption) error {
+			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch,
+				o ...client.PatchOption) error {
 				if err := p.write("patch", obj); err != nil {
 					return err
 				}
 
 				return c.Patch(ctx, obj, patch, o...)
 			},
-			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, patch client.Patch, o ...client.SubResourcePatchOption) error {
+			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object,
+				patch client.Patch, o ...client.SubResourcePatchOption) error {
 				if err := p.write(sub, obj); err != nil {
 					return err
 				}

@@ -145,7 +145,8 @@ func TestManyObjectsThatAreGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(r.due) != 0 || len(l.items) != 0 {
-				t.Fatalf("after object %d: %d requests and %d items are kept of what succeeded", i, len(r.due), len(l.items))
+				t.Fatalf("after object %d: %d requests and %d items are kept of what succeeded", i, len(r.due),
+					len(l.items))
 			}
 		}
 	})

@@ -52,7 +52,8 @@ func New(name string, r reconcile.Reconciler, l workqueue.TypedRateLimiter[any])
 	return newReconciler(name, r, l, clock.RealClock{})
 }
 
-func newReconciler(name string, r reconcile.Reconciler, l workqueue.TypedRateLimiter[any], c clock.PassiveClock) *Reconciler {
+func newReconciler(name string, r reconcile.Reconciler, l workqueue.TypedRateLimiter[any],
+	c clock.PassiveClock) *Reconciler {
 	return &Reconciler{
 		name:    name,
 		inner:   r,
@@ -72,7 +73,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 
 	result, err := r.inner.Reconcile(ctx, req)
-	if err == nil && !result.Requeue { //nolint:staticcheck // A reconciler that still returns Requeue reports a failure with it.
+	//nolint:staticcheck // A reconciler that still returns Requeue reports a failure with it.
+	if err == nil && !result.Requeue {
 		r.limiter.Forget(r.item(req))
 	}
 
@@ -84,7 +86,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // that keeps failing would start again at the shortest delay each time it was
 // throttled, because controller-runtime forgets the failures of whatever comes
 // back by RequeueAfter.
-func (r *Reconciler) KeepBackOff(l workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimiter[reconcile.Request] {
+func (r *Reconciler) KeepBackOff(
+	l workqueue.TypedRateLimiter[reconcile.Request],
+) workqueue.TypedRateLimiter[reconcile.Request] {
 	return &keeper{TypedRateLimiter: l, throttled: r.isWaiting}
 }
 

@@ -119,7 +119,8 @@ func TestReconcile(t *testing.T) {
 			clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
 			limiter := &script{waits: tc.waits}
 			inner := false
-			r := newReconciler("sea", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+			r := newReconciler("sea", reconcile.Func(func(context.Context,
+				reconcile.Request) (reconcile.Result, error) {
 				inner = true
 				return reconcile.Result{}, nil
 			}), limiter, clock)
@@ -302,7 +303,8 @@ func TestKeepBackOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
 			fails := true
-			r := newReconciler("sea", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+			r := newReconciler("sea", reconcile.Func(func(context.Context,
+				reconcile.Request) (reconcile.Result, error) {
 				if fails {
 					return reconcile.Result{}, errors.New("boom")
 				}

@@ -96,9 +96,12 @@ func TestExtract(t *testing.T) {
 		"ExternalName": {"The external name is that of the annotation.", ExternalName(), b, "quay"},
 		"Observed":     {"What is observed is in the status.", ExtractParamPath("arn", true), b, "arn:b"},
 		"Desired":      {"What is desired is in the spec.", ExtractParamPath("arn", false), b, ""},
-		"Typed":        {"A function may want a struct.", Typed(func(b *Berth) string { return b.Status.AtProvider["arn"] }), b, "arn:b"},
-		"Interface":    {"Or an interface.", Typed(func(mg conditioned) string { return mg.GetName() }), &fake.Managed{ObjectMeta: b.ObjectMeta}, "b"},
-		"OtherType":    {"What does not fit has no value.", Typed(func(mg conditioned) string { return mg.GetName() }), b, ""},
+		"Typed": {"A function may want a struct.",
+			Typed(func(b *Berth) string { return b.Status.AtProvider["arn"] }), b, "arn:b"},
+		"Interface": {"Or an interface.", Typed(func(mg conditioned) string { return mg.GetName() }),
+			&fake.Managed{ObjectMeta: b.ObjectMeta}, "b"},
+		"OtherType": {"What does not fit has no value.",
+			Typed(func(mg conditioned) string { return mg.GetName() }), b, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +114,8 @@ func TestExtract(t *testing.T) {
 
 // FuzzParseField: whatever the path, it is refused or followed.
 func FuzzParseField(f *testing.F) {
-	for _, path := range []string{"status.atProvider.arn", "status.posts[0].name", "metadata.labels[a.b/c]", "a[", "[]", "..", "[0][1].x"} {
+	for _, path := range []string{"status.atProvider.arn", "status.posts[0].name", "metadata.labels[a.b/c]", "a[",
+		"[]", "..", "[0][1].x"} {
 		f.Add(path)
 	}
 	b := berth("a", "b", external("quay"))

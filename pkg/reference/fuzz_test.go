@@ -66,7 +66,8 @@ func (d *die) policy() *commonv1.ReferencePolicy {
 	}
 
 	return &commonv1.ReferencePolicy{
-		Resolve:    pick(d, nil, new(commonv1.ResolvePolicyAlways), new(commonv1.ResolvePolicyIfNotPresent), new(commonv1.ResolvePolicy("Whenever"))),
+		Resolve: pick(d, nil, new(commonv1.ResolvePolicyAlways), new(commonv1.ResolvePolicyIfNotPresent),
+			new(commonv1.ResolvePolicy("Whenever"))),
 		Resolution: pick(d, nil, new(commonv1.ResolutionPolicyOptional), new(commonv1.ResolutionPolicyRequired)),
 	}
 }
@@ -74,10 +75,16 @@ func (d *die) policy() *commonv1.ReferencePolicy {
 func (d *die) request(name, namespace, label string) ResolutionRequest {
 	req := ResolutionRequest{CurrentValue: pick(d, "", "", "held", canary+"-0"), To: pick(d, toBerth, toHarbour)}
 	if d.yes() {
-		req.Reference = &commonv1.NamespacedReference{Name: pick(d, "x", "y", "z", name), Namespace: pick(d, "", "a", "b", namespace), Policy: d.policy()}
+		req.Reference = &commonv1.NamespacedReference{
+			Name: pick(d, "x", "y", "z", name), Namespace: pick(d, "", "a", "b", namespace),
+			Policy: d.policy(),
+		}
 	}
 	if d.yes() {
-		req.Selector = &commonv1.NamespacedSelector{Namespace: pick(d, "", "a", "b", namespace), Policy: d.policy(), MatchControllerRef: pick(d, nil, new(true), new(false))}
+		req.Selector = &commonv1.NamespacedSelector{
+			Namespace: pick(d, "", "a", "b", namespace), Policy: d.policy(),
+			MatchControllerRef: pick(d, nil, new(true), new(false)),
+		}
 		if d.yes() {
 			req.Selector.MatchLabels = map[string]string{pick(d, "side", label): pick(d, "lee", "windward", label)}
 		}
@@ -104,24 +111,28 @@ func checkValue(t *testing.T, from client.Object, objects []client.Object, value
 		t.Fatalf("the value %q is nobody's", value)
 	}
 	if o := objects[i]; !mayUse(from, o) || o.GetUID() == "self" {
-		t.Errorf("%s/%s has the value of %s/%s, which does not grant it or is itself", from.GetNamespace(), from.GetName(), o.GetNamespace(), o.GetName())
+		t.Errorf("%s/%s has the value of %s/%s, which does not grant it or is itself", from.GetNamespace(),
+			from.GetName(), o.GetNamespace(), o.GetName())
 	}
 }
 
-// FuzzResolve lets references and selectors of any sort loose on worlds of any sort. Whatever they are, nothing panics, no value crosses a namespace without a
-// grant, the answer does not depend on the order of a list or on being recorded, errors are bounded and tell nothing, and what is resolved already is not read.
+// FuzzResolve lets references and selectors of any sort loose on worlds of any sort. Whatever they are, nothing
+// panics, no value crosses a namespace without a grant, the answer does not depend on the order of a list or on being
+// recorded, errors are bounded and tell nothing, and what is resolved already is not read.
 func FuzzResolve(f *testing.F) {
 	f.Add([]byte{}, "x", "a", "side")
 	f.Add([]byte{3, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 1}, "../x", "b/c", "not a label")
 	f.Add([]byte("\x05a grant for b, and a star for everybody\x01\x01\x01\x00\x01\x02"), "", "..", "")
-	f.Add([]byte("\x06\x02\x01\x01\x01\x01\x01\x01\x01\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01\x01"), strings.Repeat("n", 400), "\xff", "a/b/c")
+	f.Add([]byte("\x06\x02\x01\x01\x01\x01\x01\x01\x01\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01\x01"),
+		strings.Repeat("n", 400), "\xff", "a/b/c")
 	f.Fuzz(checkWorld)
 }
 
 // checkAnswer holds an answer to what is true of all.
 func checkAnswer(t *testing.T, req ResolutionRequest, got ResolutionResponse, err error) {
 	t.Helper()
-	optionally := req.Reference != nil && req.Reference.Policy.IsOptional() || req.Selector != nil && req.Selector.Policy.IsOptional()
+	optionally := req.Reference != nil && req.Reference.Policy.IsOptional() ||
+		req.Selector != nil && req.Selector.Policy.IsOptional()
 	switch {
 	case req.IsNoOp() && err != nil && ReasonOf(err) != ReasonMalformed:
 		t.Errorf("there was nothing to do, and yet: %v", err)
@@ -155,7 +166,8 @@ func checkWorld(t *testing.T, choices []byte, name, namespace, label string) {
 		}
 		objects[i] = o
 	}
-	from := pick[client.Object](&d, boat("a", "x", uid("self"), controlledBy("fleet")), berth("a", "x", uid("self")), harbour("x", uid("self")))
+	from := pick[client.Object](&d, boat("a", "x", uid("self"), controlledBy("fleet")), berth("a", "x", uid("self")),
+		harbour("x", uid("self")))
 	req := d.request(name, namespace, label)
 	w := newWorld(objects...)
 

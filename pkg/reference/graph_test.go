@@ -27,12 +27,14 @@ func TestCycle(t *testing.T) {
 		from, to string
 		want     []Referent
 	}{
-		"Nobody":   {"Where nobody waits there is no cycle.", nil, "a", "b", nil},
-		"Chain":    {"Nor in a chain.", map[string][]string{"b": {"c"}, "c": {"d"}}, "a", "b", nil},
-		"Pair":     {"Two wait for each other.", map[string][]string{"b": {"a"}}, "a", "b", nodes("a", "b")},
-		"Three":    {"Three in a circle.", map[string][]string{"b": {"c"}, "c": {"a"}}, "a", "b", nodes("a", "b", "c")},
-		"Shortest": {"Of two ways back the shorter is told.", map[string][]string{"b": {"c", "d"}, "c": {"e"}, "e": {"a"}, "d": {"a"}}, "a", "b", nodes("a", "b", "d")},
-		"Outside":  {"Who waits for a cycle is no part of it.", map[string][]string{"b": {"c"}, "c": {"b"}}, "a", "b", nil},
+		"Nobody": {"Where nobody waits there is no cycle.", nil, "a", "b", nil},
+		"Chain":  {"Nor in a chain.", map[string][]string{"b": {"c"}, "c": {"d"}}, "a", "b", nil},
+		"Pair":   {"Two wait for each other.", map[string][]string{"b": {"a"}}, "a", "b", nodes("a", "b")},
+		"Three":  {"Three in a circle.", map[string][]string{"b": {"c"}, "c": {"a"}}, "a", "b", nodes("a", "b", "c")},
+		"Shortest": {"Of two ways back the shorter is told.",
+			map[string][]string{"b": {"c", "d"}, "c": {"e"}, "e": {"a"}, "d": {"a"}}, "a", "b", nodes("a", "b", "d")},
+		"Outside": {"Who waits for a cycle is no part of it.", map[string][]string{"b": {"c"}, "c": {"b"}}, "a",
+			"b", nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +67,8 @@ func TestLongSearch(t *testing.T) {
 // resolve is a pass of an owner that refers to a berth, and what it tells.
 func resolve(t *Tracker, w *world, owner *Berth, to string) error {
 	rec := t.Reader(types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, w)
-	_, err := NewAPIResolver(rec, owner).Resolve(context.Background(), ResolutionRequest{Reference: ref(to, nil), To: toBerth})
+	_, err := NewAPIResolver(rec, owner).Resolve(context.Background(),
+		ResolutionRequest{Reference: ref(to, nil), To: toBerth})
 	err = errors.Wrap(err, "cannot resolve spec.neighbour")
 	rec.Done(err)
 
@@ -113,13 +116,15 @@ func TestSharedGraph(t *testing.T) {
 	boats, berths := NewTracker(testScheme(), WithGraph(g)), NewTracker(testScheme(), WithGraph(g))
 
 	rec := boats.Reader(types.NamespacedName{Namespace: "a", Name: "boat"}, w)
-	_, err := NewAPIResolver(rec, boat("a", "boat")).Resolve(context.Background(), ResolutionRequest{Reference: ref("b", nil), To: toBerth})
+	_, err := NewAPIResolver(rec, boat("a", "boat")).Resolve(context.Background(),
+		ResolutionRequest{Reference: ref("b", nil), To: toBerth})
 	rec.Done(err)
 	checkError(t, "The boat waits for the berth.", err, ReasonNoValue, nil)
 
 	rec = berths.Reader(types.NamespacedName{Namespace: "a", Name: "b"}, w)
 	r := NewAPIResolver(rec, berth("a", "b"))
-	_, err = r.Resolve(context.Background(), ResolutionRequest{Reference: ref("boat", optional), To: To{Managed: &Boat{}}})
+	_, err = r.Resolve(context.Background(),
+		ResolutionRequest{Reference: ref("boat", optional), To: To{Managed: &Boat{}}})
 	checkError(t, "Who can do without breaks the cycle.", err, "", nil)
 	_, err = r.Resolve(context.Background(), ResolutionRequest{Reference: ref("boat", nil), To: To{Managed: &Boat{}}})
 	rec.Done(err)
@@ -141,13 +146,18 @@ func TestWaitsIn(t *testing.T) {
 		err    error
 		want   []Referent
 	}{
-		"Nil":      {"No error, no waiting.", nil, nil},
-		"Other":    {"A failure is no waiting.", errors.New("boom"), nil},
-		"Wrapped":  {"What is wrapped counts.", errors.Wrap(errors.Wrap(waiting(b), "x"), "y"), []Referent{b}},
-		"Several":  {"Each of several counts.", errors.Errorf("%w, %w, %w", waiting(b), errors.New("boom"), errors.Wrap(waiting(c), "x")), []Referent{b, c}},
-		"Cycle":    {"A member of a cycle waits.", &RefusedError{Referent: b, Reason: ReasonCycle, from: from}, []Referent{b}},
-		"Refused":  {"Who is refused does not wait.", &RefusedError{Referent: b, Reason: ReasonNotGranted, from: from}, nil},
-		"Nameless": {"Whoever waits for a match waits too.", waiting(Referent{berthGK, "a", ""}), []Referent{{berthGK, "a", ""}}},
+		"Nil":     {"No error, no waiting.", nil, nil},
+		"Other":   {"A failure is no waiting.", errors.New("boom"), nil},
+		"Wrapped": {"What is wrapped counts.", errors.Wrap(errors.Wrap(waiting(b), "x"), "y"), []Referent{b}},
+		"Several": {"Each of several counts.",
+			errors.Errorf("%w, %w, %w", waiting(b), errors.New("boom"), errors.Wrap(waiting(c), "x")),
+			[]Referent{b, c}},
+		"Cycle": {"A member of a cycle waits.", &RefusedError{Referent: b, Reason: ReasonCycle, from: from},
+			[]Referent{b}},
+		"Refused": {"Who is refused does not wait.",
+			&RefusedError{Referent: b, Reason: ReasonNotGranted, from: from}, nil},
+		"Nameless": {"Whoever waits for a match waits too.", waiting(Referent{berthGK, "a", ""}),
+			[]Referent{{berthGK, "a", ""}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

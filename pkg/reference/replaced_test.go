@@ -48,7 +48,8 @@ func TestReplacedInformer(t *testing.T) {
 						t.Errorf("%s: added to the queue: -want, +got:\n%s", tc.reason, diff)
 					}
 					if old.handlers != 0 || c.berths.handlers != 1 {
-						t.Errorf("%d handlers at the informer that ended, %d at the other one, want 0 and 1", old.handlers, c.berths.handlers)
+						t.Errorf("%d handlers at the informer that ended, %d at the other one, want 0 and 1",
+							old.handlers, c.berths.handlers)
 					}
 				}
 				stop()

@@ -25,7 +25,10 @@ var (
 
 	always         = &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicyAlways)}
 	optional       = &commonv1.ReferencePolicy{Resolution: new(commonv1.ResolutionPolicyOptional)}
-	alwaysOptional = &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicyAlways), Resolution: new(commonv1.ResolutionPolicyOptional)}
+	alwaysOptional = &commonv1.ReferencePolicy{
+		Resolve:    new(commonv1.ResolvePolicyAlways),
+		Resolution: new(commonv1.ResolutionPolicyOptional),
+	}
 )
 
 // A ref is a reference to something.
@@ -39,7 +42,8 @@ func refIn(namespace, name string, p *commonv1.ReferencePolicy) *commonv1.Namesp
 
 func TestResolveReference(t *testing.T) {
 	boom := errors.New("boom")
-	page := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{Resource: "berths"}, "b", "404 page not found", 0, true)
+	page := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet,
+		schema.GroupResource{Resource: "berths"}, "b", "404 page not found", 0, true)
 	inA := boat("a", "boat", uid("u"))
 
 	cases := map[string]struct {
@@ -144,21 +148,34 @@ func TestResolveReference(t *testing.T) {
 		},
 		"UnknownResolve": {
 			reason: "A misspelt policy is not taken for the default, though there is a value.",
-			req:    ResolutionRequest{CurrentValue: "x", Reference: ref("b", &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("always"))}), To: toBerth},
-			want:   "x",
-			why:    ReasonMalformed,
+			req: ResolutionRequest{
+				CurrentValue: "x",
+				Reference:    ref("b", &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("always"))}),
+				To:           toBerth,
+			},
+			want: "x",
+			why:  ReasonMalformed,
 		},
 		"UnknownResolution": {
 			reason: "Neither is the other one.",
-			req:    ResolutionRequest{Reference: ref("b", &commonv1.ReferencePolicy{Resolution: new(commonv1.ResolutionPolicy("maybe"))}), To: toBerth},
-			why:    ReasonMalformed,
+			req: ResolutionRequest{
+				Reference: ref("b", &commonv1.ReferencePolicy{Resolution: new(commonv1.ResolutionPolicy("maybe"))}),
+				To:        toBerth,
+			},
+			why: ReasonMalformed,
 		},
 		"EmptyPolicy": {
 			reason:  "Empty values are the defaults.",
 			objects: []client.Object{berth("a", "b", external("quay"))},
-			req:     ResolutionRequest{Reference: ref("b", &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("")), Resolution: new(commonv1.ResolutionPolicy(""))}), To: toBerth},
-			want:    "quay",
-			reads:   []string{"get Berth a/b"},
+			req: ResolutionRequest{
+				Reference: ref("b", &commonv1.ReferencePolicy{
+					Resolve:    new(commonv1.ResolvePolicy("")),
+					Resolution: new(commonv1.ResolutionPolicy("")),
+				}),
+				To: toBerth,
+			},
+			want:  "quay",
+			reads: []string{"get Berth a/b"},
 		},
 		"NoName": {
 			reason: "A reference without a name is a mistake, optional or not.",
@@ -342,7 +359,8 @@ func TestResolveSelector(t *testing.T) {
 		return &commonv1.NamespacedSelector{MatchLabels: map[string]string{"side": "lee"}, Policy: p}
 	}
 	lee := labelled("side", "lee")
-	two := []client.Object{berth("a", "y", lee, external("Y")), berth("a", "x", lee, external("X")), berth("a", "w", external("W"))}
+	two := []client.Object{berth("a", "y", lee, external("Y")), berth("a", "x", lee, external("X")),
+		berth("a", "w", external("W"))}
 
 	cases := map[string]struct {
 		reason  string
@@ -375,16 +393,22 @@ func TestResolveSelector(t *testing.T) {
 		"FollowsChosen": {
 			reason:  "If the reference says Always, the choice stays and the value follows.",
 			objects: two,
-			req:     ResolutionRequest{CurrentValue: "old", Reference: ref("y", always), Selector: sheltered(nil), To: toBerth},
-			want:    ResolutionResponse{"Y", ref("y", always)},
-			reads:   []string{"list Berth a"},
+			req: ResolutionRequest{
+				CurrentValue: "old", Reference: ref("y", always), Selector: sheltered(nil),
+				To: toBerth,
+			},
+			want:  ResolutionResponse{"Y", ref("y", always)},
+			reads: []string{"list Berth a"},
 		},
 		"ChoosesAgain": {
 			reason:  "If the selector says Always, it chooses again.",
 			objects: two,
-			req:     ResolutionRequest{CurrentValue: "Y", Reference: ref("y", nil), Selector: sheltered(always), To: toBerth},
-			want:    ResolutionResponse{"X", ref("x", nil)},
-			reads:   []string{"list Berth a"},
+			req: ResolutionRequest{
+				CurrentValue: "Y", Reference: ref("y", nil), Selector: sheltered(always),
+				To: toBerth,
+			},
+			want:  ResolutionResponse{"X", ref("x", nil)},
+			reads: []string{"list Berth a"},
 		},
 		"NoLongerMatches": {
 			reason:  "What does not match any more gives way.",
@@ -401,9 +425,12 @@ func TestResolveSelector(t *testing.T) {
 		},
 		"NoneOptional": {
 			reason: "An optional one goes without, and keeps what it chose.",
-			req:    ResolutionRequest{CurrentValue: "v", Reference: ref("x", nil), Selector: sheltered(alwaysOptional), To: toBerth},
-			want:   ResolutionResponse{"", ref("x", nil)},
-			reads:  []string{"list Berth a"},
+			req: ResolutionRequest{
+				CurrentValue: "v", Reference: ref("x", nil), Selector: sheltered(alwaysOptional),
+				To: toBerth,
+			},
+			want:  ResolutionResponse{"", ref("x", nil)},
+			reads: []string{"list Berth a"},
 		},
 		"NotReady": {
 			reason:  "The choice does not depend on who is ready; the error goes with it.",
@@ -414,11 +441,12 @@ func TestResolveSelector(t *testing.T) {
 			reads:   []string{"list Berth a"},
 		},
 		"Deleting": {
-			reason:  "What is being deleted is not chosen, though it was.",
-			objects: []client.Object{berth("a", "x", lee, external("X"), deleting), berth("a", "y", lee, external("Y"))},
-			req:     ResolutionRequest{Reference: ref("x", nil), Selector: sheltered(nil), To: toBerth},
-			want:    ResolutionResponse{"Y", ref("y", nil)},
-			reads:   []string{"list Berth a"},
+			reason: "What is being deleted is not chosen, though it was.",
+			objects: []client.Object{berth("a", "x", lee, external("X"), deleting),
+				berth("a", "y", lee, external("Y"))},
+			req:   ResolutionRequest{Reference: ref("x", nil), Selector: sheltered(nil), To: toBerth},
+			want:  ResolutionResponse{"Y", ref("y", nil)},
+			reads: []string{"list Berth a"},
 		},
 		"NotSelf": {
 			reason:  "An object does not choose itself.",
@@ -429,33 +457,46 @@ func TestResolveSelector(t *testing.T) {
 			reads:   []string{"list Berth a"},
 		},
 		"SameController": {
-			reason:  "It may have to have the same controller.",
-			from:    boat("a", "boat", controlledBy("fleet")),
-			objects: []client.Object{berth("a", "x", external("X")), berth("a", "y", external("Y"), controlledBy("other")), berth("a", "z", external("Z"), controlledBy("fleet"))},
-			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{MatchControllerRef: new(true)}, To: toBerth},
-			want:    ResolutionResponse{"Z", ref("z", nil)},
-			reads:   []string{"list Berth a"},
+			reason: "It may have to have the same controller.",
+			from:   boat("a", "boat", controlledBy("fleet")),
+			objects: []client.Object{berth("a", "x", external("X")),
+				berth("a", "y", external("Y"), controlledBy("other")),
+				berth("a", "z", external("Z"), controlledBy("fleet"))},
+			req: ResolutionRequest{
+				Selector: &commonv1.NamespacedSelector{MatchControllerRef: new(true)}, To: toBerth,
+			},
+			want:  ResolutionResponse{"Z", ref("z", nil)},
+			reads: []string{"list Berth a"},
 		},
 		"NoController": {
 			reason:  "Two objects without a controller do not share one.",
 			objects: []client.Object{berth("a", "x", external("X"))},
-			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{MatchControllerRef: new(true)}, To: toBerth},
-			why:     ReasonNoMatch,
-			reads:   []string{"list Berth a"},
+			req: ResolutionRequest{
+				Selector: &commonv1.NamespacedSelector{MatchControllerRef: new(true)}, To: toBerth,
+			},
+			why:   ReasonNoMatch,
+			reads: []string{"list Berth a"},
 		},
 		"AnyController": {
 			reason:  "That it must not is no restriction.",
 			objects: []client.Object{berth("a", "x", external("X"))},
-			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{MatchControllerRef: new(false)}, To: toBerth},
-			want:    ResolutionResponse{"X", ref("x", nil)},
-			reads:   []string{"list Berth a"},
+			req: ResolutionRequest{
+				Selector: &commonv1.NamespacedSelector{MatchControllerRef: new(false)},
+				To:       toBerth,
+			},
+			want:  ResolutionResponse{"X", ref("x", nil)},
+			reads: []string{"list Berth a"},
 		},
 		"OtherNamespace": {
-			reason:  "In another namespace only what is granted is seen, and the reference names the namespace.",
-			objects: []client.Object{berth("b", "x", lee, external("X")), berth("b", "y", lee, external("Y"), granted("a")), berth("a", "a", lee, external("A"))},
-			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{Namespace: "b", MatchLabels: map[string]string{"side": "lee"}}, To: toBerth},
-			want:    ResolutionResponse{"Y", refIn("b", "y", nil)},
-			reads:   []string{"list Berth b"},
+			reason: "In another namespace only what is granted is seen, and the reference names the namespace.",
+			objects: []client.Object{berth("b", "x", lee, external("X")),
+				berth("b", "y", lee, external("Y"), granted("a")), berth("a", "a", lee, external("A"))},
+			req: ResolutionRequest{
+				Selector: &commonv1.NamespacedSelector{Namespace: "b", MatchLabels: map[string]string{"side": "lee"}},
+				To:       toBerth,
+			},
+			want:  ResolutionResponse{"Y", refIn("b", "y", nil)},
+			reads: []string{"list Berth b"},
 		},
 		"OtherNamespaceNotGranted": {
 			reason:  "What is not granted is as good as not there.",
@@ -473,13 +514,21 @@ func TestResolveSelector(t *testing.T) {
 		},
 		"UnknownPolicy": {
 			reason: "A misspelt policy of a selector is refused as well.",
-			req:    ResolutionRequest{Selector: sheltered(&commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("Often"))}), To: toBerth},
-			why:    ReasonMalformed,
+			req: ResolutionRequest{
+				Selector: sheltered(&commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("Often"))}),
+				To:       toBerth,
+			},
+			why: ReasonMalformed,
 		},
 		"BadLabels": {
 			reason: "Labels that cannot exist are a mistake.",
-			req:    ResolutionRequest{Selector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"side": "not a label"}, Policy: optional}, To: toBerth},
-			why:    ReasonMalformed,
+			req: ResolutionRequest{
+				Selector: &commonv1.NamespacedSelector{
+					MatchLabels: map[string]string{"side": "not a label"}, Policy: optional,
+				},
+				To: toBerth,
+			},
+			why: ReasonMalformed,
 		},
 		"ClusterScoped": {
 			reason:  "Cluster-scoped referents are listed without a namespace.",
@@ -550,38 +599,60 @@ func TestResolveMultiple(t *testing.T) {
 		},
 		"UnknownPolicy": {
 			reason: "Any of several policies may be misspelt.",
-			req:    MultiResolutionRequest{CurrentValues: []string{"v", "w"}, References: refs(ref("x", nil), ref("y", &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("Often"))})), To: toBerth},
-			want:   MultiResolutionResponse{[]string{"v", "w"}, refs(ref("x", nil), ref("y", &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("Often"))}))},
-			why:    ReasonMalformed,
+			req: MultiResolutionRequest{
+				CurrentValues: []string{"v", "w"},
+				References: refs(ref("x", nil),
+					ref("y", &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("Often"))})),
+				To: toBerth,
+			},
+			want: MultiResolutionResponse{[]string{"v", "w"},
+				refs(ref("x", nil), ref("y",
+					&commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("Often"))}))},
+			why: ReasonMalformed,
 		},
 		"InOrder": {
-			reason:  "Values are in the order of the references, and nothing shines through from one referent to the next.",
-			objects: []client.Object{berth("a", "x", external("X")), berth("b", "y", external("Y"), granted("a")), berth("b", "z", external("Z"))},
-			req:     MultiResolutionRequest{References: refs(refIn("b", "y", nil), ref("x", nil), refIn("b", "z", optional)), To: toBerth},
-			want:    MultiResolutionResponse{[]string{"Y", "X"}, refs(refIn("b", "y", nil), ref("x", nil), refIn("b", "z", optional))},
-			reads:   []string{"get Berth b/y", "get Berth a/x", "get Berth b/z"},
+			reason: "Values are in the order of the references, and nothing shines through from one referent to the next.",
+			objects: []client.Object{berth("a", "x", external("X")), berth("b", "y", external("Y"), granted("a")),
+				berth("b", "z", external("Z"))},
+			req: MultiResolutionRequest{
+				References: refs(refIn("b", "y", nil), ref("x", nil), refIn("b", "z", optional)),
+				To:         toBerth,
+			},
+			want: MultiResolutionResponse{[]string{"Y", "X"},
+				refs(refIn("b", "y", nil), ref("x", nil), refIn("b", "z", optional))},
+			reads: []string{"get Berth b/y", "get Berth a/x", "get Berth b/z"},
 		},
 		"Added": {
 			reason:  "A reference more than there are values is resolved.",
 			objects: []client.Object{berth("a", "x", external("X")), berth("a", "y", external("Y"))},
-			req:     MultiResolutionRequest{CurrentValues: []string{"X"}, References: refs(ref("x", nil), ref("y", nil)), To: toBerth},
-			want:    MultiResolutionResponse{[]string{"X", "Y"}, refs(ref("x", nil), ref("y", nil))},
-			reads:   []string{"get Berth a/x", "get Berth a/y"},
+			req: MultiResolutionRequest{
+				CurrentValues: []string{"X"}, References: refs(ref("x", nil), ref("y", nil)),
+				To: toBerth,
+			},
+			want:  MultiResolutionResponse{[]string{"X", "Y"}, refs(ref("x", nil), ref("y", nil))},
+			reads: []string{"get Berth a/x", "get Berth a/y"},
 		},
 		"OneIsMissing": {
 			reason:  "One that is missing is waited for, and the values stay.",
 			objects: []client.Object{berth("a", "x", external("X"))},
-			req:     MultiResolutionRequest{CurrentValues: []string{"v"}, References: refs(ref("x", always), ref("y", nil)), To: toBerth},
-			want:    MultiResolutionResponse{[]string{"v"}, refs(ref("x", always), ref("y", nil))},
-			why:     ReasonNotFound,
-			reads:   []string{"get Berth a/x", "get Berth a/y"},
+			req: MultiResolutionRequest{
+				CurrentValues: []string{"v"}, References: refs(ref("x", always), ref("y", nil)),
+				To: toBerth,
+			},
+			want:  MultiResolutionResponse{[]string{"v"}, refs(ref("x", always), ref("y", nil))},
+			why:   ReasonNotFound,
+			reads: []string{"get Berth a/x", "get Berth a/y"},
 		},
 		"Selected": {
-			reason:  "A selector chooses all, by name.",
-			objects: []client.Object{berth("a", "y", lee, external("Y")), berth("a", "x", lee, external("X")), berth("a", "w", external("W")), berth("b", "v", lee, external("V"))},
-			req:     MultiResolutionRequest{References: refs(ref("gone", nil), ref("y", optional)), Selector: selector(nil), To: toBerth},
-			want:    MultiResolutionResponse{[]string{"X", "Y"}, refs(ref("x", nil), ref("y", optional))},
-			reads:   []string{"list Berth a"},
+			reason: "A selector chooses all, by name.",
+			objects: []client.Object{berth("a", "y", lee, external("Y")), berth("a", "x", lee, external("X")),
+				berth("a", "w", external("W")), berth("b", "v", lee, external("V"))},
+			req: MultiResolutionRequest{
+				References: refs(ref("gone", nil), ref("y", optional)), Selector: selector(nil),
+				To: toBerth,
+			},
+			want:  MultiResolutionResponse{[]string{"X", "Y"}, refs(ref("x", nil), ref("y", optional))},
+			reads: []string{"list Berth a"},
 		},
 		"SelectedNotReady": {
 			reason:  "All that were chosen have to be ready.",
@@ -607,8 +678,10 @@ func TestResolveMultiple(t *testing.T) {
 		},
 		"SelectedNoneOptional": {
 			reason: "If that is optional, there are no values.",
-			req:    MultiResolutionRequest{CurrentValues: []string{"v"}, Selector: selector(alwaysOptional), To: toBerth},
-			reads:  []string{"list Berth a"},
+			req: MultiResolutionRequest{
+				CurrentValues: []string{"v"}, Selector: selector(alwaysOptional), To: toBerth,
+			},
+			reads: []string{"list Berth a"},
 		},
 	}
 
@@ -637,7 +710,8 @@ func TestIncompleteRequest(t *testing.T) {
 		"List":    {Selector: &commonv1.NamespacedSelector{}, To: To{Managed: &Berth{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := r.Resolve(context.Background(), req); err == nil || !strings.Contains(err.Error(), "To."+name) {
+			if _, err := r.Resolve(context.Background(), req); err == nil ||
+				!strings.Contains(err.Error(), "To."+name) {
 				t.Errorf("want an error about To.%s, got %v", name, err)
 			}
 		})
@@ -656,7 +730,8 @@ func TestPlainReader(t *testing.T) {
 	_, err = r.Resolve(context.Background(), ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth})
 	checkError(t, "Another namespace has to grant it all the same.", err, ReasonNotGranted, nil)
 
-	_, err = NewAPIResolver(plainReader{w}, harbour("g")).Resolve(context.Background(), ResolutionRequest{Selector: &commonv1.NamespacedSelector{}, To: toBerth})
+	_, err = NewAPIResolver(plainReader{w}, harbour("g")).Resolve(context.Background(),
+		ResolutionRequest{Selector: &commonv1.NamespacedSelector{}, To: toBerth})
 	checkError(t, "A cluster-scoped object sees nothing in namespaces that it did not name.", err, ReasonNoMatch, nil)
 }
 
@@ -675,7 +750,8 @@ func (c confusedReader) Get(_ context.Context, _ client.ObjectKey, out client.Ob
 // TestWhereTheObjectSaysItIs: what counts is where the referent is, not where it was asked for.
 func TestWhereTheObjectSaysItIs(t *testing.T) {
 	c := confusedReader{newWorld(), berth("b", "b", external("quay"))}
-	_, err := NewAPIResolver(c, boat("a", "boat")).Resolve(context.Background(), ResolutionRequest{Reference: ref("b", nil), To: toBerth})
+	_, err := NewAPIResolver(c, boat("a", "boat")).Resolve(context.Background(),
+		ResolutionRequest{Reference: ref("b", nil), To: toBerth})
 	checkError(t, "An object of another namespace is not granted, however it was found.", err, ReasonNotGranted, nil)
 }
 
@@ -684,7 +760,8 @@ func TestToIsOnlyAnExample(t *testing.T) {
 	w := newWorld(berth("b", "b", external("quay")))
 	to := To{Managed: berth("", "", granted("*"), external("leftover"))}
 
-	_, err := NewAPIResolver(w, boat("a", "boat")).Resolve(context.Background(), ResolutionRequest{Reference: refIn("b", "b", nil), To: to})
+	_, err := NewAPIResolver(w, boat("a", "boat")).Resolve(context.Background(),
+		ResolutionRequest{Reference: refIn("b", "b", nil), To: to})
 	checkError(t, "A grant in the example is none.", err, ReasonNotGranted, nil)
 	if diff := cmp.Diff(berth("", "", granted("*"), external("leftover")), to.Managed); diff != "" {
 		t.Errorf("the example was changed: -want, +got:\n%s", diff)
@@ -703,7 +780,8 @@ func TestUnstructured(t *testing.T) {
 		"Selector":  {Selector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"side": "lee"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			req.To, req.Extract = To{Managed: u, List: l}, Field("metadata.annotations["+meta.AnnotationKeyExternalName+"]")
+			req.To, req.Extract = To{Managed: u,
+				List: l}, Field("metadata.annotations["+meta.AnnotationKeyExternalName+"]")
 			got, err := r.Resolve(context.Background(), req)
 			if diff := cmp.Diff(ResolutionResponse{"quay", ref("b", nil)}, got); diff != "" || err != nil {
 				t.Errorf("Resolve(...): error %v, -want, +got:\n%s", err, diff)

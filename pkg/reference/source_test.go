@@ -82,7 +82,9 @@ type countingInformer struct {
 	handlers int
 }
 
-func (i *countingInformer) AddEventHandler(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
+func (i *countingInformer) AddEventHandler(
+	h toolscache.ResourceEventHandler,
+) (toolscache.ResourceEventHandlerRegistration, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.handlers++
@@ -120,7 +122,8 @@ func (c *portCache) replace() *countingInformer {
 	if old != nil {
 		c.end()
 	}
-	informer := &countingInformer{SharedIndexInformer: toolscache.NewSharedIndexInformer(c.server, &Berth{}, 0, toolscache.Indexers{})}
+	informer := &countingInformer{SharedIndexInformer: toolscache.NewSharedIndexInformer(c.server, &Berth{}, 0,
+		toolscache.Indexers{})}
 	c.berths = informer
 	ctx, end := context.WithCancel(c.ctx)
 	c.end = end
@@ -135,7 +138,8 @@ func (c *portCache) fail(times int) {
 	c.failures = times
 }
 
-func (c *portCache) GetInformer(_ context.Context, o client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
+func (c *portCache) GetInformer(_ context.Context, o client.Object,
+	_ ...cache.InformerGetOption) (cache.Informer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = append(c.asked, fmt.Sprintf("%T", o))
@@ -162,7 +166,8 @@ func bubble(t *testing.T, test func(t *testing.T, ctx context.Context, stop func
 
 func readBerth(t *testing.T, r client.Reader, name string) {
 	t.Helper()
-	if err := client.IgnoreNotFound(r.Get(context.Background(), types.NamespacedName{Namespace: "a", Name: name}, &Berth{})); err != nil {
+	if err := client.IgnoreNotFound(r.Get(context.Background(), types.NamespacedName{Namespace: "a", Name: name},
+		&Berth{})); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -347,7 +352,8 @@ func TestController(t *testing.T) {
 			SkipNameValidation: new(true),
 			Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 				rec := tr.Reader(r.NamespacedName, w)
-				rsp, err := NewAPIResolver(rec, boat(r.Namespace, r.Name)).Resolve(ctx, ResolutionRequest{Reference: ref("b", nil), To: toBerth})
+				rsp, err := NewAPIResolver(rec, boat(r.Namespace, r.Name)).Resolve(ctx,
+					ResolutionRequest{Reference: ref("b", nil), To: toBerth})
 				rec.Done(err)
 				told <- string(ReasonOf(err)) + rsp.ResolvedValue
 

@@ -23,7 +23,8 @@ var boatKey = types.NamespacedName{Namespace: "a", Name: "boat"}
 func checkEmpty(t *testing.T, tr *Tracker) {
 	t.Helper()
 	if len(tr.owners)+len(tr.kinds)+len(tr.graph.edges) > 0 {
-		t.Errorf("want a tracker that remembers nothing; it remembers %d owners, %d kinds, %d who wait", len(tr.owners), len(tr.kinds), len(tr.graph.edges))
+		t.Errorf("want a tracker that remembers nothing; it remembers %d owners, %d kinds, %d who wait",
+			len(tr.owners), len(tr.kinds), len(tr.graph.edges))
 	}
 }
 
@@ -57,21 +58,32 @@ func TestConcerned(t *testing.T) {
 		change  change
 		want    []string
 	}{
-		"Created":        {"What was missing is there.", nil, get, change{new: berth("a", "b", version("7"))}, yes},
-		"Changed":        {"What was read has changed.", []client.Object{berth("a", "b", version("6"))}, get, change{old: berth("a", "b", version("6")), new: berth("a", "b", version("7"))}, yes},
-		"Seen":           {"What was read is known already.", []client.Object{berth("a", "b", version("7"))}, get, change{old: berth("a", "b", version("6")), new: berth("a", "b", version("7"))}, no},
-		"Listed":         {"So is what a watch begins with.", []client.Object{berth("a", "b", version("7"))}, get, change{new: berth("a", "b", version("7"))}, no},
-		"Deleted":        {"That it is gone is news, whatever its version.", []client.Object{berth("a", "b", version("7"))}, get, change{old: berth("a", "b", version("7"))}, yes},
+		"Created": {"What was missing is there.", nil, get, change{new: berth("a", "b", version("7"))}, yes},
+		"Changed": {"What was read has changed.", []client.Object{berth("a", "b", version("6"))}, get, change{
+			old: berth("a", "b", version("6")), new: berth("a", "b", version("7")),
+		}, yes},
+		"Seen": {"What was read is known already.", []client.Object{berth("a", "b", version("7"))}, get, change{
+			old: berth("a", "b", version("6")), new: berth("a", "b", version("7")),
+		}, no},
+		"Listed": {"So is what a watch begins with.", []client.Object{berth("a", "b", version("7"))}, get,
+			change{new: berth("a", "b", version("7"))}, no},
+		"Deleted": {"That it is gone is news, whatever its version.",
+			[]client.Object{berth("a", "b", version("7"))}, get, change{old: berth("a", "b", version("7"))}, yes},
 		"OtherName":      {"Another object is not the one.", nil, get, change{new: berth("a", "c")}, no},
 		"OtherNamespace": {"Nor is a namesake elsewhere.", nil, get, change{new: berth("b", "b")}, no},
 		"Matches":        {"Something that matches was created.", nil, inLee, change{new: berth("a", "x", lee)}, yes},
-		"NoMatch":        {"What never matched is no matter.", nil, inLee, change{old: berth("a", "x", windward), new: berth("a", "x")}, no},
-		"Begins":         {"It begins to match.", nil, inLee, change{old: berth("a", "x"), new: berth("a", "x", lee)}, yes},
-		"Ceases":         {"It ceases to match.", nil, inLee, change{old: berth("a", "x", lee), new: berth("a", "x", windward)}, yes},
+		"NoMatch": {"What never matched is no matter.", nil, inLee,
+			change{old: berth("a", "x", windward), new: berth("a", "x")}, no},
+		"Begins": {"It begins to match.", nil, inLee,
+			change{old: berth("a", "x"), new: berth("a", "x", lee)}, yes},
+		"Ceases": {"It ceases to match.", nil, inLee,
+			change{old: berth("a", "x", lee), new: berth("a", "x", windward)}, yes},
 		"MatchGone":      {"What matched is gone.", nil, inLee, change{old: berth("a", "x", lee)}, yes},
 		"MatchElsewhere": {"What matches elsewhere was not listed.", nil, inLee, change{new: berth("b", "x", lee)}, no},
-		"Everywhere":     {"A list of all namespaces has all.", nil, list(client.MatchingLabels{"side": "lee"}), change{new: berth("b", "x", lee)}, yes},
-		"Everything":     {"A list without a selector has everything.", nil, list(client.InNamespace("a")), change{new: berth("a", "x")}, yes},
+		"Everywhere": {"A list of all namespaces has all.", nil, list(client.MatchingLabels{"side": "lee"}),
+			change{new: berth("b", "x", lee)}, yes},
+		"Everything": {"A list without a selector has everything.", nil, list(client.InNamespace("a")),
+			change{new: berth("a", "x")}, yes},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +163,8 @@ func TestAfterDone(t *testing.T) {
 	rec.Done(nil)
 
 	b := &Berth{}
-	if err := rec.Get(context.Background(), types.NamespacedName{Namespace: "a", Name: "x"}, b); err != nil || b.Name != "x" {
+	if err := rec.Get(context.Background(), types.NamespacedName{Namespace: "a", Name: "x"}, b); err != nil ||
+		b.Name != "x" {
 		t.Errorf("want x, got %v, %v", b, err)
 	}
 	checkEmpty(t, tr)
@@ -161,7 +174,8 @@ func TestAfterDone(t *testing.T) {
 func TestOwnChanges(t *testing.T) {
 	tr := NewTracker(testScheme())
 	rec := tr.Reader(types.NamespacedName{Namespace: "a", Name: "b"}, newWorld())
-	_, err := NewAPIResolver(rec, berth("a", "b")).Resolve(context.Background(), ResolutionRequest{Selector: &commonv1.NamespacedSelector{}, To: toBerth})
+	_, err := NewAPIResolver(rec, berth("a", "b")).Resolve(context.Background(),
+		ResolutionRequest{Selector: &commonv1.NamespacedSelector{}, To: toBerth})
 	rec.Done(err)
 
 	if got := woken(tr, change{new: berth("a", "b", version("9"))}); len(got) != 0 {
@@ -214,7 +228,9 @@ func TestNothingGrows(t *testing.T) {
 	if want := owners / len(reqs) * 4; len(tr.owners) != want {
 		t.Errorf("want %d owners, those that read something, got %d", want, len(tr.owners))
 	}
-	if got := len(tr.affectedOwners(change{gvk: berthGVK, new: berth("a", "y", version("2"), labelled("side", "lee"))})); got != 2*owners/len(reqs) {
+	if got := len(tr.affectedOwners(change{
+		gvk: berthGVK, new: berth("a", "y", version("2"), labelled("side", "lee")),
+	})); got != 2*owners/len(reqs) {
 		t.Errorf("want %d owners to wait for y, got %d", 2*owners/len(reqs), got)
 	}
 
@@ -291,8 +307,10 @@ func TestExampleOf(t *testing.T) {
 			if k == nil {
 				t.Fatalf("%s\nnothing is tracked", tc.reason)
 			}
-			if got := fmt.Sprintf("%T", k.example); !strings.HasSuffix(got, tc.want) || k.example.GetObjectKind().GroupVersionKind() != berthGVK {
-				t.Errorf("%s\nwant %s of %s, got %s of %s", tc.reason, tc.want, berthGVK, got, k.example.GetObjectKind().GroupVersionKind())
+			if got := fmt.Sprintf("%T", k.example); !strings.HasSuffix(got, tc.want) ||
+				k.example.GetObjectKind().GroupVersionKind() != berthGVK {
+				t.Errorf("%s\nwant %s of %s, got %s of %s", tc.reason, tc.want, berthGVK, got,
+					k.example.GetObjectKind().GroupVersionKind())
 			}
 		})
 	}

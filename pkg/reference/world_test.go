@@ -178,7 +178,8 @@ func (w *world) put(o client.Object) {
 	defer w.mu.Unlock()
 
 	for i, old := range w.objects {
-		if reflect.TypeOf(old) == reflect.TypeOf(o) && client.ObjectKeyFromObject(old) == client.ObjectKeyFromObject(o) {
+		if reflect.TypeOf(old) == reflect.TypeOf(o) &&
+			client.ObjectKeyFromObject(old) == client.ObjectKeyFromObject(o) {
 			w.objects[i] = o
 
 			return

@@ -35,7 +35,8 @@ var made = map[string]struct {
 	},
 	"made-paused": {
 		then: func(w *world) {
-			w.patch(w.kind, "made-paused", `{"metadata":{"annotations":{"krateo.io/paused":"true"}},"spec":{"forProvider":{"color":"green"}}}`)
+			w.patch(w.kind, "made-paused", `{"metadata":{"annotations":{"krateo.io/paused":"true"}},`+
+				`"spec":{"forProvider":{"color":"green"}}}`)
 		},
 		want: ends{frozen: true},
 	},
@@ -62,7 +63,8 @@ var made = map[string]struct {
 		told: func(o origin) bool { return o.name == "crossplane-v2" },
 		reply: func(w *world) {
 			w.patch(w.kind, "made-annotated",
-				`{"metadata":{"annotations":{"krateo.io/deletion-policy":null}},"spec":{"managementPolicies":["Observe","Create","Update","LateInitialize"]}}`)
+				`{"metadata":{"annotations":{"krateo.io/deletion-policy":null}},"spec":{"managementPolicies":["Observe",`+
+					`"Create","Update","LateInitialize"]}}`)
 		},
 	},
 	"made-orphan-observed": {

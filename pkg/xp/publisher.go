@@ -115,7 +115,8 @@ func owned(secret *corev1.Secret, mg resource.Managed) error {
 	}
 
 	return external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), errors.Errorf(
-		"secret %s exists and does not belong to this object: name another in spec.writeConnectionSecretToRef, or delete that one", secret.GetName()))
+		"secret %s exists and does not belong to this object: name another in spec.writeConnectionSecretToRef, or "+
+			"delete that one", secret.GetName()))
 }
 
 // change patches the keys that differ, unless the Secret is another by now.

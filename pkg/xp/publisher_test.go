@@ -32,13 +32,21 @@ func TestNoCreateWithoutASecret(t *testing.T) {
 		"Role": func() resource.Managed {
 			return &role{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "reader", UID: "1"},
-				Spec:       roleSpec{ManagedResourceSpec: xp.ManagedResourceSpec{WriteConnectionSecretToReference: &commonv1.LocalSecretReference{Name: "login"}}},
+				Spec: roleSpec{
+					ManagedResourceSpec: xp.ManagedResourceSpec{
+						WriteConnectionSecretToReference: &commonv1.LocalSecretReference{Name: "login"},
+					},
+				},
 			}
 		},
 		"Grant": func() resource.Managed {
 			return &grant{
 				ObjectMeta: metav1.ObjectMeta{Name: "reader", UID: "1"},
-				Spec:       grantSpec{ResourceSpec: xp.ResourceSpec{WriteConnectionSecretToReference: &xp.SecretReference{Namespace: "db", Name: "login"}}},
+				Spec: grantSpec{
+					ResourceSpec: xp.ResourceSpec{
+						WriteConnectionSecretToReference: &xp.SecretReference{Namespace: "db", Name: "login"},
+					},
+				},
 			}
 		},
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestRollbackWithoutTheCommand lets Moorage fail to create, or create, and the runtime of before work on the objects then
-// without moorage migrate objects --back-to: asked before Moorage comes back, the command tells which objects that runtime has
-// created something for, and changes nothing of them. Answered, they get no second resource.
+// TestRollbackWithoutTheCommand lets Moorage fail to create, or create, and the runtime of before work on the objects
+// then without moorage migrate objects --back-to: asked before Moorage comes back, the command tells which objects
+// that runtime has created something for, and changes nothing of them. Answered, they get no second resource.
 func TestRollbackWithoutTheCommand(t *testing.T) {
 	bin := programs(t)
 

@@ -460,7 +460,8 @@ func (w *world) secretHolds(name, password string) {
 	}
 }
 
-// migrated runs the command again: the finalizers of before are gone where ours are, and what has neither waits for a user.
+// migrated runs the command again: the finalizers of before are gone where ours are, and what has neither waits for a
+// user.
 func (w *world) migrated() {
 	w.Helper()
 

@@ -119,7 +119,8 @@ func while(ready commonv1.Condition, calls string, synced commonv1.Condition, an
 
 // sharedCases are the 28 cases that every suite has.
 func sharedCases(kind upstreamKind, domain string) map[string]upstreamCase {
-	lacking := want(requeue, describe(of(commonv1.ReconcileError(errors.Wrap(errors.New("external resource does not exist"), "observe failed")))), "Observe")
+	lacking := want(requeue, describe(of(commonv1.ReconcileError(errors.Wrap(
+		errors.New("external resource does not exist"), "observe failed")))), "Observe")
 	if kind.generation != 0 { // crossplane-runtime polls
 		lacking.Result = after(time.Minute)
 	}
@@ -325,7 +326,8 @@ func crossplaneCases(kind upstreamKind) map[string]upstreamCase {
 		"ManagementPoliciesUsedButNotEnabled": {object: allowing(create), want: unsupported},
 		"ManagementPolicyNotSupported":        {object: allowing(create), want: unsupported},
 		"CustomManagementPolicyNotSupported": {
-			object: allowing(everything), options: options(managed.WithSupportedManagementPolicies(commonv1.ManagementPolicies{observe})),
+			object: allowing(everything), options: options(
+				managed.WithSupportedManagementPolicies(commonv1.ManagementPolicies{observe})),
 			want: unsupported,
 		},
 		"ObserveOnlyPublishConnectionDetailsError": {

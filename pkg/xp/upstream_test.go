@@ -39,8 +39,8 @@ const (
 	allRuntimes  = bothRuntimes + "|" + ofAround
 )
 
-// upstreamReasons are all that differs. A case that differs in something else fails, and so does one that does not differ in
-// what is said here.
+// upstreamReasons are all that differs. A case that differs in something else fails, and so does one that does not
+// differ in what is said here.
 var upstreamReasons = []reason{
 	{
 		of: bothRuntimes, in: inPriority,
@@ -50,11 +50,13 @@ var upstreamReasons = []reason{
 	},
 	{
 		of: bothRuntimes, in: inResult,
-		cases: "AddFinalizerError CreateExternalError ExternalConnectError ExternalDeleteError ExternalObserveError InitializeError " +
+		cases: "AddFinalizerError CreateExternalError ExternalConnectError ExternalDeleteError ExternalObserveError " +
+			"InitializeError " +
 			"PublishCreationConnectionDetailsError PublishUpdateConnectionDetailsError " +
 			"RemoveFinalizerErrorDeletionPolicyDelete RemoveFinalizerErrorDeletionPolicyOrphan ResolveReferencesError " +
 			"UpdateCreatePendingError UpdateCriticalAnnotationsError UpdateExternalError",
-		why: "A failure is returned. controller-runtime then logs and counts it; its back-off is the same as that of `Requeue`.",
+		why: "A failure is returned. controller-runtime then logs and counts it; its back-off is the same as that of " +
+			"`Requeue`.",
 	},
 	{
 		of: bothRuntimes, in: inStatus, cases: "InitializeError ResolveReferencesError",
@@ -66,26 +68,34 @@ var upstreamReasons = []reason{
 	},
 	{
 		of: bothRuntimes, in: inResult + "|" + inStatus,
-		cases: "CreateSuccessful ManagementPolicyAllCreateSuccessful ManagementPolicyCreateCreateSuccessful CreationGracePeriod " +
+		cases: "CreateSuccessful ManagementPolicyAllCreateSuccessful ManagementPolicyCreateCreateSuccessful " +
+			"CreationGracePeriod " +
 			"CreateSuccessfulAfterExternalCreatePendingAndDeterministicName",
-		why: "What was created and does not show is said in a condition, and looked at again after a tenth of the time that it has taken, at least a second, " +
+		why: "What was created and does not show is said in a condition, and looked at again after a tenth of the time " +
+			"that it has taken, at least a second, " +
 			"and when the grace period ends. With an external name of our own choice nothing is marked.",
 	},
 	{
 		of: bothRuntimes, in: inCalls,
 		cases: "CreateSuccessful ManagementPolicyAllCreateSuccessful ManagementPolicyCreateCreateSuccessful " +
-			"CreateSuccessfulAfterExternalCreatePendingAndDeterministicName ExternalDeleteSuccessful PublishUpdateConnectionDetailsError " +
-			"UpdateSuccessful ManagementPolicyAllUpdateSuccessful ManagementPolicyUpdateUpdateSuccessful TypedReconcilerUpdateSuccessful",
-		why: "The resource is looked at again in the same pass: the status says what was seen, not that something was asked for.",
+			"CreateSuccessfulAfterExternalCreatePendingAndDeterministicName ExternalDeleteSuccessful " +
+			"PublishUpdateConnectionDetailsError " +
+			"UpdateSuccessful ManagementPolicyAllUpdateSuccessful ManagementPolicyUpdateUpdateSuccessful " +
+			"TypedReconcilerUpdateSuccessful",
+		why: "The resource is looked at again in the same pass: the status says what was seen, not that something was " +
+			"asked for.",
 	},
 	{
 		of: bothRuntimes, in: inResult, cases: "ExternalDeleteSuccessful",
-		why: "While the resource is still there, the next look comes after a tenth of the time that it has taken, at least a second and at most the poll interval.",
+		why: "While the resource is still there, the next look comes after a tenth of the time that it has taken, at " +
+			"least a second and at most the poll interval.",
 	},
 	{
 		of: bothRuntimes, in: inResult + "|" + inStatus,
-		cases: "UpdateSuccessful ManagementPolicyAllUpdateSuccessful ManagementPolicyUpdateUpdateSuccessful TypedReconcilerUpdateSuccessful",
-		why:   "While the update does not show, `UpToDate` says so and the next look comes after a time that doubles up to the poll interval.",
+		cases: "UpdateSuccessful ManagementPolicyAllUpdateSuccessful ManagementPolicyUpdateUpdateSuccessful " +
+			"TypedReconcilerUpdateSuccessful",
+		why: "While the update does not show, `UpToDate` says so and the next look comes after a time that doubles up " +
+			"to the poll interval.",
 	},
 	{
 		of: bothRuntimes, in: inStatus, cases: "UpdateExternalError ManagementPolicyImmutable ObserveOnlySuccessfulObserve",
@@ -93,11 +103,14 @@ var upstreamReasons = []reason{
 	},
 	{
 		of: allRuntimes, in: inResult,
-		cases: "ExternalDisconnectError ExternalResourceUpToDate ReconciliationResumes ManagementPolicyImmutable ManagementPolicySkipLateInitialize " +
+		cases: "ExternalDisconnectError ExternalResourceUpToDate ReconciliationResumes ManagementPolicyImmutable " +
+			"ManagementPolicySkipLateInitialize " +
 			"ObserveAndLateInitializePolicy ObserveUpdateAndLateInitializePolicy ObserveOnlySuccessfulObserve " +
-			"AnnotationOverridesPollInterval InvalidAnnotationFallsBack AnnotationBelowMinimumClampsToMin NoAnnotationUsesDefault " +
+			"AnnotationOverridesPollInterval InvalidAnnotationFallsBack AnnotationBelowMinimumClampsToMin " +
+			"NoAnnotationUsesDefault " +
 			"NewReconcileRequestRecordsToken AlreadyHandledReconcileRequestIsNoOp",
-		why: "Polls are spread by a tenth of the poll interval to either side, so that a fleet does not poll in step. A hook of yours takes the place of that.",
+		why: "Polls are spread by a tenth of the poll interval to either side, so that a fleet does not poll in step. A " +
+			"hook of yours takes the place of that.",
 	},
 	{
 		of: bothRuntimes, in: inResult,
@@ -115,16 +128,19 @@ var upstreamReasons = []reason{
 	},
 	{
 		of: bothRuntimes, in: inResult + "|" + inStatus, cases: "LateInitializeUpdateError",
-		why: "Nothing is written that has not changed: a late initialisation that filled in nothing is none, so that there is no write that could fail. " +
+		why: "Nothing is written that has not changed: a late initialisation that filled in nothing is none, so that " +
+			"there is no write that could fail. " +
 			"One that filled something in fails as there, and the error is returned.",
 	},
 	{
 		of: bothRuntimes, in: inResult + "|" + inStatus, cases: "ObserveOnlyResourceDoesNotExist",
-		why: "A resource that is missing and may not be created is a stable state with a reason of its own, not an error: it is looked at again after the poll interval.",
+		why: "A resource that is missing and may not be created is a stable state with a reason of its own, not an " +
+			"error: it is looked at again after the poll interval.",
 	},
 	{
 		of: ofXP, in: inResult + "|" + inStatus, cases: "ExtraFinalizersDelayDelete",
-		why: "Whom the deletion waits for is said in the condition, and looked at again after a time that doubles up to the poll interval.",
+		why: "Whom the deletion waits for is said in the condition, and looked at again after a time that doubles up to " +
+			"the poll interval.",
 	},
 	{
 		of: ofXP, in: inStatus, cases: "ManagementPolicyNotSupported CustomManagementPolicyNotSupported",
@@ -136,7 +152,8 @@ var upstreamReasons = []reason{
 	},
 	{
 		of: ofXP, in: inStatus, cases: "PublishCreationConnectionDetailsError PublishUpdateConnectionDetailsError",
-		why: "The message says what could not be done, and the object does not become Ready before its details are published. What Create told is tried for 25 seconds.",
+		why: "The message says what could not be done, and the object does not become Ready before its details are " +
+			"published. What Create told is tried for 25 seconds.",
 	},
 	{
 		of: ofXP, in: inResult + "|" + inStatus + "|" + inCalls, cases: "PublishObservationConnectionDetailsError",
@@ -157,7 +174,8 @@ var upstreamReasons = []reason{
 	},
 	{
 		of: ofUpdaters, in: inTries, cases: "UpdateConflictGetError UpdateError SuccessfulGetAfterAConflict Success",
-		why: "Every error is tried again until the context ends, or for 25 seconds: there conflicts alone, five times in 50 milliseconds.",
+		why: "Every error is tried again until the context ends, or for 25 seconds: there conflicts alone, five times " +
+			"in 50 milliseconds.",
 	},
 	{
 		of: ofUpdaters, in: inObject, cases: "UpdateConflictGetError SuccessfulGetAfterAConflict",
@@ -256,7 +274,8 @@ func TestUpstream(t *testing.T) {
 func TestUpstreamDifferences(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Where upstream's own tests tell something else\n\n" +
-		"Written by the tests of this package. Time stands still in them, and polls are spread by half of what they may be spread. Upstream compares neither " +
+		"Written by the tests of this package. Time stands still in them, and polls are spread by half of what they may " +
+		"be spread. Upstream compares neither " +
 		"calls nor tries.\n")
 
 	for _, of := range []string{ofSeed, ofXP, ofAround, ofUpdaters} {
@@ -290,7 +309,8 @@ func TestUpstreamDifferences(t *testing.T) {
 	}
 }
 
-// count returns how many cases of the suite hold, and adds the rows of those that differ, once for suites that share a list.
+// count returns how many cases of the suite hold, and adds the rows of those that differ, once for suites that share
+// a list.
 func (s upstreamSuite) count(t *testing.T, rows *[]string) string {
 	t.Helper()
 
@@ -331,7 +351,8 @@ func (s upstreamSuite) count(t *testing.T, rows *[]string) string {
 		literal, fields, spread = literal+one(asWritten), fields+one(butPriority), spread+one(butPolls)
 	}
 
-	return fmt.Sprintf("- %s: %d cases. %d hold as they are written, %d if the priority is not compared, %d if polls may be spread as well.\n",
+	return fmt.Sprintf("- %s: %d cases. %d hold as they are written, %d if the priority is not compared, %d if polls "+
+		"may be spread as well.\n",
 		s.name, len(names), literal, fields, spread)
 }
 

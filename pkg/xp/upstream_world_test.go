@@ -44,7 +44,8 @@ type upstreamKind struct {
 	generation int64 // that the suite gives its objects
 	reconciler func(m *fake.Manager, of resource.ManagedKind, calls *clientCalls,
 		o ...managed.ReconcilerOption) *managed.Reconciler
-	typed   func(calls *clientCalls) managed.ReconcilerOption // gives a client of this type alone; nil if the runtime has none
+	// typed gives a client of this type alone; nil if the runtime has none.
+	typed   func(calls *clientCalls) managed.ReconcilerOption
 	orphan  func(object)
 	observe func(object) // allows nothing but to observe
 }
@@ -271,7 +272,8 @@ type upstreamCase struct {
 	near time.Duration // how far a delay may be from it
 }
 
-// pass makes the pass of a case over a kind. Time stands still, and polls are spread by half of what they may be spread.
+// pass makes the pass of a case over a kind. Time stands still, and polls are spread by half of what they may be
+// spread.
 func (c upstreamCase) pass(t *testing.T, kind upstreamKind) outcome {
 	t.Helper()
 

@@ -82,9 +82,19 @@ func TestLife(t *testing.T) {
 	}{
 		"Role": &role{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "db"},
-			Spec:       roleSpec{ManagedResourceSpec: xp.ManagedResourceSpec{WriteConnectionSecretToReference: &commonv1.LocalSecretReference{Name: "login"}}},
+			Spec: roleSpec{
+				ManagedResourceSpec: xp.ManagedResourceSpec{
+					WriteConnectionSecretToReference: &commonv1.LocalSecretReference{Name: "login"},
+				},
+			},
 		},
-		"Grant": &grant{Spec: grantSpec{ResourceSpec: xp.ResourceSpec{WriteConnectionSecretToReference: &xp.SecretReference{Namespace: "db", Name: "login"}}}},
+		"Grant": &grant{
+			Spec: grantSpec{
+				ResourceSpec: xp.ResourceSpec{
+					WriteConnectionSecretToReference: &xp.SecretReference{Namespace: "db", Name: "login"},
+				},
+			},
+		},
 	}
 
 	for kind, mg := range objects {

@@ -13,15 +13,30 @@ import (
 )
 
 // renamedFrom is what a controller has left that was called garden-old.
-var renamedFrom = legacy{controller: "garden-old", mcp: "garden-old--g--mcp", workload: "garden-old--g--wl", purpose: upstreamPurpose}
+var renamedFrom = legacy{
+	controller: "garden-old", mcp: "garden-old--g--mcp", workload: "garden-old--g--wl",
+	purpose: upstreamPurpose,
+}
 
 // statuses are what the status of an object may say of which something was made.
 var statuses = map[string][]metav1.Condition{
-	"UpstreamStatus": {{Type: serviceprovider.ServiceProviderConditionReady, Status: metav1.ConditionTrue, Reason: serviceprovider.ReasonReconcileSuccess}},
-	"AccessWasReady": {{Type: serviceprovider.ConditionClusterAccessReady, Status: metav1.ConditionTrue, Reason: serviceprovider.ReasonGranted}},
+	"UpstreamStatus": {{
+		Type: serviceprovider.ServiceProviderConditionReady, Status: metav1.ConditionTrue,
+		Reason: serviceprovider.ReasonReconcileSuccess,
+	}},
+	"AccessWasReady": {{
+		Type: serviceprovider.ConditionClusterAccessReady, Status: metav1.ConditionTrue,
+		Reason: serviceprovider.ReasonGranted,
+	}},
 	"ServiceCreated": {
-		{Type: serviceprovider.ConditionClusterAccessReady, Status: metav1.ConditionFalse, Reason: serviceprovider.ReasonClusterAccessFailed},
-		{Type: serviceprovider.ConditionServiceCreated, Status: metav1.ConditionTrue, Reason: serviceprovider.ReasonCreated},
+		{
+			Type: serviceprovider.ConditionClusterAccessReady, Status: metav1.ConditionFalse,
+			Reason: serviceprovider.ReasonClusterAccessFailed,
+		},
+		{
+			Type: serviceprovider.ConditionServiceCreated, Status: metav1.ConditionTrue,
+			Reason: serviceprovider.ReasonCreated,
+		},
 	},
 }
 

@@ -125,7 +125,8 @@ func (k *kind) into(image map[string]any, o client.Object) error {
 		return nil
 	case *metav1.PartialObjectMetadata:
 		*o = metav1.PartialObjectMetadata{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{fieldMetadata: image[fieldMetadata]}, o); err != nil {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(
+			map[string]any{fieldMetadata: image[fieldMetadata]}, o); err != nil {
 			return errors.Wrap(err, "cannot decode metadata")
 		}
 		o.SetGroupVersionKind(k.gvk)
@@ -168,7 +169,8 @@ func (k *kind) selection(o *client.ListOptions) (selection, error) {
 			case r.Field == "metadata.namespace" && r.Operator != opposite && (namespace == "" || namespace == r.Value):
 				namespace = r.Value
 			default:
-				return s, kerrors.NewBadRequest("a store selects by labels, name and namespace, not by " + o.FieldSelector.String())
+				return s, kerrors.NewBadRequest("a store selects by labels, name and namespace, not by " +
+					o.FieldSelector.String())
 			}
 		}
 	}

@@ -73,7 +73,9 @@ func NewCluster(scheme *runtime.Scheme, o Options, kinds ...Kind) (*Cluster, err
 	}
 	c := &Cluster{
 		stores: stores, direct: stores,
-		config: &rest.Config{Host: "https://stores.invalid", Transport: nobody{}, QPS: -1}, http: &http.Client{Transport: nobody{}},
+		config: &rest.Config{
+			Host: "https://stores.invalid", Transport: nobody{}, QPS: -1,
+		}, http: &http.Client{Transport: nobody{}},
 	}
 	if o.Around != nil {
 		c.direct = o.Around(stores)

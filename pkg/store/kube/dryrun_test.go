@@ -48,7 +48,8 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("an update of the status is answered with %+v", status)
 	}
 	patched := newVolume("a")
-	w.Must(w.API.Patch(t.Context(), patched, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`)), client.DryRunAll))
+	w.Must(w.API.Patch(t.Context(), patched,
+		client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`)), client.DryRunAll))
 	if patched.Labels["a"] != "b" || patched.UID != before.UID {
 		t.Errorf("a patch is answered with %+v", patched)
 	}
@@ -78,16 +79,19 @@ func TestDryRunIsRefused(t *testing.T) {
 		err  error
 		want func(error) bool
 	}{
-		"Exists":       {w.API.Create(t.Context(), newVolume("a"), client.DryRunAll), kerrors.IsAlreadyExists},
-		"BadName":      {w.API.Create(t.Context(), newVolume("A b"), client.DryRunAll), kerrors.IsInvalid},
-		"Stale":        {w.API.Update(t.Context(), stale, client.DryRunAll), kerrors.IsConflict},
-		"Missing":      {w.API.Delete(t.Context(), newVolume("b"), client.DryRunAll), kerrors.IsNotFound},
-		"Precondition": {w.API.Delete(t.Context(), newVolume("a"), client.DryRunAll, client.Preconditions{UID: &other.UID}), kerrors.IsConflict},
+		"Exists":  {w.API.Create(t.Context(), newVolume("a"), client.DryRunAll), kerrors.IsAlreadyExists},
+		"BadName": {w.API.Create(t.Context(), newVolume("A b"), client.DryRunAll), kerrors.IsInvalid},
+		"Stale":   {w.API.Update(t.Context(), stale, client.DryRunAll), kerrors.IsConflict},
+		"Missing": {w.API.Delete(t.Context(), newVolume("b"), client.DryRunAll), kerrors.IsNotFound},
+		"Precondition": {w.API.Delete(t.Context(), newVolume("a"), client.DryRunAll,
+			client.Preconditions{UID: &other.UID}), kerrors.IsConflict},
 		"OtherUID": {
-			w.API.Patch(t.Context(), newVolume("a"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"uid":"another"}}`)), client.DryRunAll),
+			w.API.Patch(t.Context(), newVolume("a"),
+				client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"uid":"another"}}`)), client.DryRunAll),
 			func(err error) bool { return kerrors.IsInvalid(err) || kerrors.IsConflict(err) },
 		},
-		"Apply": {w.API.Patch(t.Context(), newVolume("a"), client.RawPatch(types.ApplyPatchType, []byte(`{}`)), client.DryRunAll), kerrors.IsUnsupportedMediaType},
+		"Apply": {w.API.Patch(t.Context(), newVolume("a"), client.RawPatch(types.ApplyPatchType, []byte(`{}`)),
+			client.DryRunAll), kerrors.IsUnsupportedMediaType},
 	}
 	for name, tc := range cases {
 		if !tc.want(tc.err) {
@@ -103,7 +107,10 @@ func TestConnectionSecretInAStore(t *testing.T) {
 	secrets := memory.New[*kube.Envelope[*corev1.Secret]]("secrets")
 	c, err := kube.NewClient(w.scheme, append(w.kinds(), kube.Serve(secrets)))
 	w.Must(err)
-	desired := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "access"}, Data: map[string][]byte{"password": []byte("x")}}
+	desired := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "access"},
+		Data:       map[string][]byte{"password": []byte("x")},
+	}
 	owned := func(*corev1.Secret) error { return nil }
 	w.Must(connsecret.Prepare(t.Context(), c, c, desired, owned))
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(desired), &corev1.Secret{}); !kerrors.IsNotFound(err) {
@@ -113,7 +120,8 @@ func TestConnectionSecretInAStore(t *testing.T) {
 	w.Must(err)
 	w.Must(connsecret.Prepare(t.Context(), c, c, desired, owned))
 	foreign := errors.New("it is somebody else's")
-	if err := connsecret.Prepare(t.Context(), c, c, desired, func(*corev1.Secret) error { return foreign }); !errors.Is(err, foreign) {
+	if err := connsecret.Prepare(t.Context(), c, c, desired,
+		func(*corev1.Secret) error { return foreign }); !errors.Is(err, foreign) {
 		t.Errorf("got %v", err)
 	}
 	got := &corev1.Secret{}

@@ -120,8 +120,9 @@ func seal[T client.Object](image map[string]any) (*Envelope[T], error) {
 	e := &Envelope[T]{content: maps.Clone(image)}
 	delete(e.content, fieldMetadata)
 	e.metadata = store.Metadata{
-		Key: keyFor(m.Namespace, m.Name), UID: string(m.UID), Generation: m.Generation, CreationTimestamp: m.CreationTimestamp.UTC(),
-		Labels: m.Labels, Annotations: m.Annotations, Finalizers: m.Finalizers,
+		Key: keyFor(m.Namespace, m.Name), UID: string(m.UID), Generation: m.Generation,
+		CreationTimestamp: m.CreationTimestamp.UTC(),
+		Labels:            m.Labels, Annotations: m.Annotations, Finalizers: m.Finalizers,
 	}
 	if m.DeletionTimestamp != nil {
 		e.metadata.DeletionTimestamp = new(m.DeletionTimestamp.UTC())
@@ -157,7 +158,10 @@ var extras = []string{"ownerReferences", "generateName"}
 func (e *Envelope[T]) image() map[string]any {
 	m := &e.metadata
 	meta := map[string]any{}
-	for field, value := range map[string]string{"uid": m.UID, "resourceVersion": version(m.Revision), "creationTimestamp": timestamp(m.CreationTimestamp)} {
+	for field, value := range map[string]string{
+		"uid": m.UID, "resourceVersion": version(m.Revision),
+		"creationTimestamp": timestamp(m.CreationTimestamp),
+	} {
 		if value != "" {
 			meta[field] = value
 		}

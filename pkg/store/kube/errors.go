@@ -16,7 +16,8 @@ import (
 // instead.
 func unsupported(what, instead string) error {
 	return &kerrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType, Reason: metav1.StatusReasonUnsupportedMediaType,
+		Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType,
+		Reason:  metav1.StatusReasonUnsupportedMediaType,
 		Message: what + " takes an API server, and the object is in a store: " + instead,
 	}}
 }

@@ -86,7 +86,8 @@ func (n *named) Eventf(regarding, related runtime.Object, kind, reason, action, 
 }
 
 // AnnotatedEventf records an event. The log has no annotations.
-func (n *named) AnnotatedEventf(regarding, related runtime.Object, annotations map[string]string, kind, reason, action, note string, args ...any) {
+func (n *named) AnnotatedEventf(regarding, related runtime.Object, annotations map[string]string,
+	kind, reason, action, note string, args ...any) {
 	if b := n.running(); b != nil {
 		if r, ok := b.NewRecorder(n.scheme, n.name).(recorder.EventRecorder); ok {
 			r.AnnotatedEventf(regarding, related, annotations, kind, reason, action, note, args...)
@@ -148,6 +149,7 @@ func (o older) Eventf(about runtime.Object, kind, reason, format string, args ..
 }
 
 // AnnotatedEventf records an event.
-func (o older) AnnotatedEventf(about runtime.Object, annotations map[string]string, kind, reason, format string, args ...any) {
+func (o older) AnnotatedEventf(about runtime.Object, annotations map[string]string, kind, reason, format string,
+	args ...any) {
 	o.recorder.AnnotatedEventf(about, nil, annotations, kind, reason, reason, format, args...)
 }

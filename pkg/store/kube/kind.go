@@ -109,7 +109,8 @@ type entries interface {
 	create(ctx context.Context, image map[string]any) (map[string]any, error)
 	update(ctx context.Context, image map[string]any, sub string) (map[string]any, error)
 	remove(ctx context.Context, key string, o ...store.DeleteOption) error
-	watch(ctx context.Context, prefix string) (change func(tick <-chan time.Time) (happening, bool), why func() error, stop func(), err error)
+	watch(ctx context.Context, prefix string) (
+		change func(tick <-chan time.Time) (happening, bool), why func() error, stop func(), err error)
 }
 
 // A happening is an event of a watch whose type is forgotten.
@@ -180,7 +181,8 @@ func (t *typed[T]) remove(ctx context.Context, key string, o ...store.DeleteOpti
 // watch returns a function that waits for the next event, or for a tick, and says
 // whether there is one. What has to be stopped is stopped by stop, which may be called
 // again.
-func (t *typed[T]) watch(ctx context.Context, prefix string) (func(<-chan time.Time) (happening, bool), func() error, func(), error) {
+func (t *typed[T]) watch(ctx context.Context,
+	prefix string) (func(<-chan time.Time) (happening, bool), func() error, func(), error) {
 	w, err := t.store.Watch(ctx, store.WithPrefix(prefix))
 	if err != nil {
 		return nil, nil, nil, err
@@ -196,7 +198,10 @@ func (t *typed[T]) watch(ctx context.Context, prefix string) (func(<-chan time.T
 		if !ok {
 			return happening{}, false
 		}
-		h := happening{Event: store.Event[struct{}]{Op: e.Op, Key: e.Key, Revision: e.Revision, Err: e.Err, Synced: e.Synced, Epoch: e.Epoch}}
+		h := happening{Event: store.Event[struct{}]{
+			Op: e.Op, Key: e.Key, Revision: e.Revision, Err: e.Err, Synced: e.Synced,
+			Epoch: e.Epoch,
+		}}
 		if e.Object != nil && e.Err == nil {
 			h.image = e.Object.image()
 		}

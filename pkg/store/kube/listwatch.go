@@ -60,7 +60,10 @@ func (l *listerWatcher) start(ctx context.Context) (*watcher, error) {
 		return nil, err
 	}
 
-	return l.client.follow(ctx, k, s, func(image map[string]any) (runtime.Object, error) { return k.formed(l.as, image) }, true)
+	return l.client.follow(ctx, k, s, func(image map[string]any) (runtime.Object, error) {
+		return k.formed(l.as,
+			image)
+	}, true)
 }
 
 // ListWithContext starts a watch, and returns what it tells until that is all.

@@ -36,7 +36,8 @@ func (k *kind) checkForm(image map[string]any) error {
 	if err := decodeMetadata(m, o); err != nil {
 		return k.invalid(name, field.TypeInvalid(field.NewPath(fieldMetadata), "", err.Error()))
 	}
-	errs := validation.ValidateObjectMetaAccessor(o, k.namespaced(), validation.NameIsDNSSubdomain, field.NewPath(fieldMetadata))
+	errs := validation.ValidateObjectMetaAccessor(o, k.namespaced(), validation.NameIsDNSSubdomain,
+		field.NewPath(fieldMetadata))
 	if len(errs) > 0 {
 		return k.invalid(name, errs...)
 	}

@@ -41,7 +41,8 @@ func (s *subresource) Update(ctx context.Context, o client.Object, opts ...clien
 	return s.client.replace(ctx, s.name, o, options.DryRun)
 }
 
-func (s *subresource) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+func (s *subresource) Patch(ctx context.Context, o client.Object, patch client.Patch,
+	opts ...client.SubResourcePatchOption) error {
 	options := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
 	if options.SubResourceBody != nil {
 		o = options.SubResourceBody

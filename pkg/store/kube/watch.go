@@ -200,7 +200,10 @@ func (w *watcher) bookmark(h happening) (watch.Event, bool) {
 	if !w.bookmarks {
 		return watch.Event{}, false
 	}
-	o, err := w.form(map[string]any{"apiVersion": w.kind.gvk.GroupVersion().String(), "kind": w.kind.gvk.Kind, fieldMetadata: map[string]any{}})
+	o, err := w.form(map[string]any{
+		"apiVersion": w.kind.gvk.GroupVersion().String(), "kind": w.kind.gvk.Kind,
+		fieldMetadata: map[string]any{},
+	})
 	mark, ok := o.(client.Object)
 	if err != nil || !ok {
 		return watch.Event{}, false

@@ -28,7 +28,8 @@ func (w *world) watch(list client.ObjectList, o ...client.ListOption) watch.Inte
 
 func (w *world) label(value string) {
 	w.Helper()
-	w.Must(w.API.Patch(w.Context(), newVolume("b"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"`+value+`"}}}`))))
+	w.Must(w.API.Patch(w.Context(), newVolume("b"),
+		client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"`+value+`"}}}`))))
 }
 
 func TestWatch(t *testing.T) {
@@ -80,17 +81,20 @@ func TestWatchWithInitialEvents(t *testing.T) {
 	w := newWorld(t)
 	w.Create(newVolume("a"))
 	initial := true
-	running := w.watch(&volume.List{}, &client.ListOptions{Raw: &metav1.ListOptions{SendInitialEvents: &initial, ResourceVersion: "7"}})
+	running := w.watch(&volume.List{}, &client.ListOptions{Raw: &metav1.ListOptions{SendInitialEvents: &initial,
+		ResourceVersion: "7"}})
 	first, mark := told(t, running), <-running.ResultChan()
 	o, ok := mark.Object.(*volume.Volume)
-	if first != "ADDED a map[]" || mark.Type != watch.Bookmark || !ok || o.Annotations[metav1.InitialEventsAnnotationKey] != "true" || o.ResourceVersion != "1" {
+	if first != "ADDED a map[]" || mark.Type != watch.Bookmark || !ok ||
+		o.Annotations[metav1.InitialEventsAnnotationKey] != "true" || o.ResourceVersion != "1" {
 		t.Errorf("%s, then %s %+v", first, mark.Type, mark.Object)
 	}
 }
 
 func TestWatchFromAVersion(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.API.Watch(t.Context(), &volume.List{}, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "7"}})
+	_, err := w.API.Watch(t.Context(), &volume.List{},
+		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "7"}})
 	if !kerrors.IsResourceExpired(err) {
 		t.Errorf("got %v: a store keeps no history", err)
 	}

@@ -59,7 +59,10 @@ func (w *world) kinds() []kube.Kind {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{World: testworld.New[*kube.Client](t, nil), scheme: runtime.NewScheme(), volumes: memory.New[*kube.Envelope[*volume.Volume]]("volumes", memory.WithMaxValue(16<<10))}
+	w := &world{
+		World: testworld.New[*kube.Client](t, nil), scheme: runtime.NewScheme(),
+		volumes: memory.New[*kube.Envelope[*volume.Volume]]("volumes", memory.WithMaxValue(16<<10)),
+	}
 	w.Must(errors.Join(scheme.AddToScheme(w.scheme), volume.AddToScheme(w.scheme)))
 	var err error
 	w.API, err = kube.NewClient(w.scheme, w.kinds(), w.options())
@@ -69,7 +72,10 @@ func newWorld(t *testing.T) *world {
 }
 
 func newVolume(name string) *volume.Volume {
-	return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: volume.Spec{SizeGiB: 1}}
+	return &volume.Volume{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec:       volume.Spec{SizeGiB: 1},
+	}
 }
 
 // told returns the next event of a watch as a line.

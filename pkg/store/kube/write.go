@@ -30,7 +30,8 @@ func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.Cre
 		return err
 	}
 	m := metadataOf(given)
-	for _, own := range []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "managedFields", "selfLink"} {
+	for _, own := range []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+		"generation", "managedFields", "selfLink"} {
 		delete(m, own)
 	}
 	generateName(m)
@@ -42,7 +43,8 @@ func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.Cre
 	}
 	if m["resourceVersion"] != nil {
 		return &kerrors.StatusError{ErrStatus: metav1.Status{
-			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: "resourceVersion should not be set on objects to be created",
+			Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
+			Message: "resourceVersion should not be set on objects to be created",
 		}}
 	}
 	if dry {
@@ -111,10 +113,12 @@ func (c *Client) replace(ctx context.Context, sub string, o client.Object, dryRu
 
 	return c.change(ctx, k, sub, o, isDryRun(dryRun), func(old map[string]any) (map[string]any, error) {
 		if uid := m["uid"]; uid != nil && uid != metadataOf(old)["uid"] {
-			return nil, kerrors.NewConflict(k.resource(), o.GetName(), errors.Errorf("Precondition failed: UID in precondition: %v", uid))
+			return nil, kerrors.NewConflict(k.resource(), o.GetName(),
+				errors.Errorf("Precondition failed: UID in precondition: %v", uid))
 		}
 		if k.custom && m["resourceVersion"] == nil {
-			return nil, k.invalid(o.GetName(), field.Invalid(field.NewPath(fieldMetadata, "resourceVersion"), 0, "must be specified for an update"))
+			return nil, k.invalid(o.GetName(),
+				field.Invalid(field.NewPath(fieldMetadata, "resourceVersion"), 0, "must be specified for an update"))
 		}
 
 		return cloned(given), nil
@@ -127,13 +131,15 @@ func (c *Client) Patch(ctx context.Context, o client.Object, patch client.Patch,
 	return c.patch(ctx, "", o, patch, (&client.PatchOptions{}).ApplyOptions(opts))
 }
 
-func (c *Client) patch(ctx context.Context, sub string, o client.Object, patch client.Patch, opts *client.PatchOptions) error {
+func (c *Client) patch(ctx context.Context, sub string, o client.Object, patch client.Patch,
+	opts *client.PatchOptions) error {
 	k, err := c.of(o)
 	if err != nil {
 		return err
 	}
 	if opts.Force != nil && patch.Type() != types.ApplyPatchType {
-		return k.invalid(o.GetName(), field.Forbidden(field.NewPath("force"), "may not be specified for non-apply patch"))
+		return k.invalid(o.GetName(), field.Forbidden(field.NewPath("force"),
+			"may not be specified for non-apply patch"))
 	}
 	data, err := patch.Data(o)
 	if err != nil {
@@ -169,7 +175,8 @@ func (k *kind) patched(name string, image map[string]any, t types.PatchType, dat
 // change writes what with makes of an object as it is. If somebody else was faster,
 // it is made anew of what that one wrote; if the request names a version, that is a
 // conflict then. A dry run ends before the write.
-func (c *Client) change(ctx context.Context, k *kind, sub string, o client.Object, dry bool, with func(map[string]any) (map[string]any, error)) error {
+func (c *Client) change(ctx context.Context, k *kind, sub string, o client.Object, dry bool,
+	with func(map[string]any) (map[string]any, error)) error {
 	if sub != "" && (sub != fieldStatus || !k.hasStatus) {
 		return kerrors.NewNotFound(k.resource(), o.GetName())
 	}
@@ -226,7 +233,8 @@ func (k *kind) next(old, given map[string]any, sub string) (map[string]any, erro
 	m, before := metadataOf(image), metadataOf(old)
 	uid := m["uid"]
 	for _, own := range []string{
-		"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion", "uid", "namespace", "generateName",
+		"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion",
+		"uid", "namespace", "generateName",
 	} {
 		copyField(m, before, own)
 	}
@@ -239,7 +247,8 @@ func (k *kind) next(old, given map[string]any, sub string) (map[string]any, erro
 		return nil, err
 	}
 	if uid != nil && uid != "" && uid != before["uid"] {
-		return nil, k.invalid(nameOf(path(old)).Name, field.Invalid(field.NewPath(fieldMetadata, "uid"), uid, "field is immutable"))
+		return nil, k.invalid(nameOf(path(old)).Name,
+			field.Invalid(field.NewPath(fieldMetadata, "uid"), uid, "field is immutable"))
 	}
 	if err := k.checkFinalizers(before, m); err != nil {
 		return nil, err
@@ -296,11 +305,13 @@ func (k *kind) checkPreconditions(name string, m map[string]any, p *metav1.Preco
 	}
 	if uid := ptr.Deref(p.UID, ""); p.UID != nil && string(uid) != m["uid"] {
 		return kerrors.NewConflict(k.resource(), name, errors.Errorf(
-			"the UID in the precondition (%s) does not match the UID in record (%v). The object might have been deleted and then recreated", uid, m["uid"]))
+			"the UID in the precondition (%s) does not match the UID in record (%v). The object might have been deleted "+
+				"and then recreated", uid, m["uid"]))
 	}
 	if version := ptr.Deref(p.ResourceVersion, ""); p.ResourceVersion != nil && version != m["resourceVersion"] {
 		return kerrors.NewConflict(k.resource(), name, errors.Errorf(
-			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%v). The object might have been modified",
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%v). The object "+
+				"might have been modified",
 			version, m["resourceVersion"]))
 	}
 

@@ -49,7 +49,8 @@ func (b bucket) create(ctx context.Context, cfg jetstream.KeyValueConfig) error 
 		if errors.Is(err, jetstream.ErrBucketExists) {
 			return nil // somebody was faster; whether it is right is looked at next
 		}
-		if answer := (*jetstream.APIError)(nil); try == attempts || !errors.As(err, &answer) || answer.ErrorCode != createFailed {
+		if answer := (*jetstream.APIError)(nil); try == attempts || !errors.As(err, &answer) ||
+			answer.ErrorCode != createFailed {
 			return errors.Wrapf(err, "cannot create bucket %s", b.name)
 		}
 		select {

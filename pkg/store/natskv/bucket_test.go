@@ -41,7 +41,8 @@ func TestMadeBehindTheLast(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := bucket{js: &tc.server, name: "things"}.create(t.Context(), things)
 			if (err != nil) != tc.fails || tc.server.asked != tc.asked {
-				t.Errorf("asked %d times, want %d; got error %v, want one: %t", tc.server.asked, tc.asked, err, tc.fails)
+				t.Errorf("asked %d times, want %d; got error %v, want one: %t", tc.server.asked, tc.asked, err,
+					tc.fails)
 			}
 		})
 	}

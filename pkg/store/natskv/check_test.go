@@ -44,8 +44,9 @@ func TestSnapshotEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := &watcher[*storetest.Thing]{
-				bucket: s.bucket, opts: s.opts, Ending: store.NewEnding(), events: make(chan store.Event[*storetest.Thing], 1),
-				start: start, seen: tc.seen, delivered: tc.seen, pending: true,
+				bucket: s.bucket, opts: s.opts, Ending: store.NewEnding(),
+				events: make(chan store.Event[*storetest.Thing], 1),
+				start:  start, seen: tc.seen, delivered: tc.seen, pending: true,
 			}
 			for len(w.events) == 0 && w.Err() == nil && wait.Budget(t) > 0 {
 				w.check(t.Context()) // which asks a busy server in vain, and again the next time

@@ -28,9 +28,12 @@ type diary struct {
 }
 
 // follow starts an informer that compares its copy as often as is said.
-func follow(t *testing.T, s store.Store[*storetest.Thing], resync time.Duration) (*store.Informer[*storetest.Thing], *diary) {
+func follow(t *testing.T, s store.Store[*storetest.Thing],
+	resync time.Duration) (*store.Informer[*storetest.Thing], *diary) {
 	t.Helper()
-	i := store.NewInformer(s, store.InformerOptions{Resync: resync, MinBackoff: 10 * time.Millisecond, MaxBackoff: time.Second})
+	i := store.NewInformer(s, store.InformerOptions{
+		Resync: resync, MinBackoff: 10 * time.Millisecond, MaxBackoff: time.Second,
+	})
 	d := &diary{news: make(chan struct{}, 1)}
 	i.AddHandler(func(n store.Notification[*storetest.Thing]) {
 		d.mu.Lock()
@@ -365,7 +368,8 @@ func (h *host) settles(before, watches, times int) {
 
 			return true
 		}
-		told = fmt.Sprintf("after %d watches there are %d consumers, and %d goroutines after %d before", times, consumers, goroutines, before)
+		told = fmt.Sprintf("after %d watches there are %d consumers, and %d goroutines after %d before", times,
+			consumers, goroutines, before)
 
 		return false
 	})

@@ -51,7 +51,8 @@ func (s *Store[T]) list(ctx context.Context, sel store.Selection, told func(n in
 }
 
 // snapshot returns what a watch tells until it has told everything.
-func (s *Store[T]) snapshot(ctx context.Context, sel store.Selection, epoch *string, told func(n int)) ([]store.Event[T], error) {
+func (s *Store[T]) snapshot(ctx context.Context, sel store.Selection, epoch *string,
+	told func(n int)) ([]store.Event[T], error) {
 	w, err := s.watch(ctx, sel)
 	if err != nil {
 		return nil, err
@@ -71,7 +72,8 @@ func collect[T store.Object](w store.Watcher[T], told func(n int)) ([]store.Even
 	for e := range w.Events() {
 		switch {
 		case e.Synced:
-			return slices.SortedFunc(maps.Values(last), func(a, b store.Event[T]) int { return cmp.Compare(a.Revision, b.Revision) }), nil
+			return slices.SortedFunc(maps.Values(last),
+				func(a, b store.Event[T]) int { return cmp.Compare(a.Revision, b.Revision) }), nil
 		case e.Op == store.Put:
 			last[e.Key] = e
 		default:

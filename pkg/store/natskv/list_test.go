@@ -92,8 +92,10 @@ func (t tale) Events() <-chan store.Event[*storetest.Thing] { return t.events }
 func TestListFromBehind(t *testing.T) {
 	w := tale{Ending: store.NewEnding(), events: make(chan store.Event[*storetest.Thing], 10)}
 	for _, e := range []store.Event[*storetest.Thing]{
-		{Op: store.Put, Key: "gone", Revision: 1}, {Op: store.Put, Key: "changed", Revision: 2}, {Op: store.Put, Key: "kept", Revision: 3},
-		{Op: store.Delete, Key: "gone", Revision: 4}, {Op: store.Put, Key: "changed", Revision: 5}, {Synced: true, Revision: 5},
+		{Op: store.Put, Key: "gone", Revision: 1}, {Op: store.Put, Key: "changed", Revision: 2},
+		{Op: store.Put, Key: "kept", Revision: 3},
+		{Op: store.Delete, Key: "gone", Revision: 4}, {Op: store.Put, Key: "changed", Revision: 5},
+		{Synced: true, Revision: 5},
 	} {
 		w.events <- e
 	}

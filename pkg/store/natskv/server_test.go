@@ -43,7 +43,8 @@ func newHost(t testing.TB) *host {
 func (h *host) start() {
 	h.t.Helper()
 	srv, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: h.port, JetStream: true, StoreDir: filepath.Join(h.dir, "js"), NoLog: true, NoSigs: true,
+		Host: "127.0.0.1", Port: h.port, JetStream: true, StoreDir: filepath.Join(h.dir, "js"), NoLog: true,
+		NoSigs: true,
 	})
 	if err != nil {
 		h.t.Fatal(err)
@@ -62,7 +63,8 @@ func (h *host) stop() {
 
 func (h *host) connect() *nats.Conn {
 	h.t.Helper()
-	nc, err := nats.Connect(h.srv.ClientURL(), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.Timeout(wait.Patience()))
+	nc, err := nats.Connect(h.srv.ClientURL(), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond),
+		nats.Timeout(wait.Patience()))
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -50,7 +50,9 @@ type Options struct {
 }
 
 func (o Options) defaulted() Options {
-	for value, def := range map[*time.Duration]time.Duration{&o.Heartbeat: DefaultHeartbeat, &o.Probe: DefaultProbe, &o.Timeout: DefaultTimeout} {
+	for value, def := range map[*time.Duration]time.Duration{
+		&o.Heartbeat: DefaultHeartbeat, &o.Probe: DefaultProbe, &o.Timeout: DefaultTimeout,
+	} {
 		if *value <= 0 {
 			*value = def
 		}
@@ -151,7 +153,8 @@ func (s *Store[T]) UpdateStatus(ctx context.Context, obj T) (T, error) {
 	return s.change(ctx, obj, s.opts.Rules.UpdateStatus)
 }
 
-func (s *Store[T]) change(ctx context.Context, obj T, decide func(store.Stored, store.Object) (store.Change, error)) (T, error) {
+func (s *Store[T]) change(ctx context.Context, obj T,
+	decide func(store.Stored, store.Object) (store.Change, error)) (T, error) {
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
 

@@ -193,7 +193,8 @@ func (w *watcher[T]) consume(ctx context.Context) error {
 	}
 	w.start, w.pending = info, w.consumer.CachedInfo().NumPending > 0
 	w.messages, err = w.consumer.Messages(
-		jetstream.PullMaxMessages(batch), jetstream.PullExpiry(30*time.Second), jetstream.PullHeartbeat(w.opts.Heartbeat),
+		jetstream.PullMaxMessages(batch), jetstream.PullExpiry(30*time.Second),
+		jetstream.PullHeartbeat(w.opts.Heartbeat),
 		jetstream.WithMessagesErrOnMissingHeartbeat(true))
 	if err != nil {
 		w.remove()
@@ -208,7 +209,8 @@ func (w *watcher[T]) consume(ctx context.Context) error {
 func (w *watcher[T]) leader(ctx context.Context) (store.State, error) {
 	for {
 		info, err := w.probe(ctx)
-		if err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrWrongKind) || w.bucket.js.Conn().IsClosed() {
+		if err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrWrongKind) ||
+			w.bucket.js.Conn().IsClosed() {
 			return info, err
 		}
 		select {
@@ -340,7 +342,10 @@ func (w *watcher[T]) take(ctx context.Context, msg jetstream.Msg) {
 		return
 	}
 	w.delivered = m.Sequence.Consumer
-	e := store.Event[T]{Op: operation(msg.Headers()), Key: msg.Subject()[len(w.bucket.subject("")):], Revision: m.Sequence.Stream}
+	e := store.Event[T]{
+		Op: operation(msg.Headers()), Key: msg.Subject()[len(w.bucket.subject("")):],
+		Revision: m.Sequence.Stream,
+	}
 	if e.Op == store.Put {
 		e.Object, e.Err = store.Decode[T](e.Key, e.Revision, msg.Data())
 	}

@@ -57,7 +57,9 @@ func (d *diary) read() []string {
 // follow starts an informer and what writes down what it tells.
 func (s *suite) follow(resync time.Duration) (*store.Informer[*Thing], *diary) {
 	s.Helper()
-	i := store.NewInformer(s.Store, store.InformerOptions{Resync: resync, MinBackoff: 10 * time.Millisecond, MaxBackoff: time.Second})
+	i := store.NewInformer(s.Store, store.InformerOptions{
+		Resync: resync, MinBackoff: 10 * time.Millisecond, MaxBackoff: time.Second,
+	})
 	d := &diary{news: make(chan struct{}, 1)}
 	i.AddHandler(d.note)
 	ctx, cancel := context.WithCancel(s.ctx)

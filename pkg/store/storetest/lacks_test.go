@@ -21,7 +21,10 @@ func TestLacks(t *testing.T) {
 	}
 	fault := func(context.Context) error { return nil }
 	on := func(context.Context, string) error { return nil }
-	whole := Subject{BadKeys: []string{" "}, TooLarge: 1, Corrupt: on, Vanish: on, Sever: fault, Recreate: fault, Restart: fault}
+	whole := Subject{
+		BadKeys: []string{" "}, TooLarge: 1, Corrupt: on, Vanish: on, Sever: fault,
+		Recreate: fault, Restart: fault,
+	}
 	if lacks := whole.lacks(); len(lacks) > 0 {
 		t.Errorf("of a whole subject: %v", lacks)
 	}

@@ -94,7 +94,10 @@ func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 		t.Run(group, func(t *testing.T) {
 			for name, test := range tests {
 				t.Run(name, func(t *testing.T) {
-					test(&suite{T: t, Subject: tell(newSubject(t)), ctx: wait.Context(t), whole: map[store.Watcher[*Thing]]bool{}})
+					test(&suite{
+						T: t, Subject: tell(newSubject(t)), ctx: wait.Context(t),
+						whole: map[store.Watcher[*Thing]]bool{},
+					})
 				})
 			}
 		})

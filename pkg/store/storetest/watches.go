@@ -100,7 +100,9 @@ func watchSnapshotThenChanges(s *suite) {
 	}
 	state, err := s.Store.State(s.ctx)
 	s.must("ask for the state", err)
-	if got := (store.State{Epoch: events[2].Epoch, Revision: events[2].Revision, Expires: state.Expires}); got != state {
+	if got := (store.State{
+		Epoch: events[2].Epoch, Revision: events[2].Revision, Expires: state.Expires,
+	}); got != state {
 		s.Errorf("the snapshot is that of %+v, want %+v", got, state)
 	}
 	b.Spec.Size = 4

@@ -34,7 +34,8 @@ func (e *estate) grants(g *Garden, data map[string][]byte) *corev1.Secret {
 		e.Helper()
 		wait.Until(e.T, "there is a request", func() bool { return !gone(e.T, platform.api, o) })
 		body := `{"status":{"phase":"` + clustersv1alpha1.RequestGranted + `","observedGeneration":1` + more + `}}`
-		if err := platform.api.Status().Patch(e.Context(), o, client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
+		if err := platform.api.Status().Patch(e.Context(), o,
+			client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
 			e.Fatal(err)
 		}
 	}
@@ -69,7 +70,8 @@ func expired(t *testing.T) string {
 		return base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b}))
 	}
 
-	return "client-certificate-data: " + text("CERTIFICATE", der) + "\n    client-key-data: " + text("EC PRIVATE KEY", raw)
+	return "client-certificate-data: " + text("CERTIFICATE", der) + "\n    client-key-data: " +
+		text("EC PRIVATE KEY", raw)
 }
 
 // TestBadInput: what the Secret of an AccessRequest may hold that cannot be used, or must not
@@ -88,7 +90,8 @@ func TestBadInput(t *testing.T) {
 	good := string(text)
 	server, login := "server: "+mcp.config.Host, "token: "+canary
 	for name, tc := range map[string]struct{ old, now, says string }{
-		"exec":             {login, "exec: {apiVersion: client.authentication.k8s.io/v1, command: touch, interactiveMode: Never}", "uses exec"},
+		"exec": {login, "exec: {apiVersion: client.authentication.k8s.io/v1, command: touch, " +
+			"interactiveMode: Never}", "uses exec"},
 		"auth-provider":    {login, "auth-provider: {name: oidc}", "uses auth-provider"},
 		"token-file":       {login, "tokenFile: /var/run/token", "uses tokenFile"},
 		"certificate-file": {login, "client-certificate: /c.pem", "uses client-certificate"},
@@ -115,9 +118,11 @@ func TestBadInput(t *testing.T) {
 			}
 			s := e.grants(g, data)
 			e.says(g, serviceprovider.ConditionClusterAccessReady, serviceprovider.ReasonClusterAccessFailed)
-			for _, kind := range []string{serviceprovider.ConditionClusterAccessReady, serviceprovider.ServiceProviderConditionReady} {
+			for _, kind := range []string{serviceprovider.ConditionClusterAccessReady,
+				serviceprovider.ServiceProviderConditionReady} {
 				c := meta.FindStatusCondition(g.Status.Conditions, kind)
-				if c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, tc.says) || strings.Contains(c.Message, canary) || len(c.Message) > 1<<10 {
+				if c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, tc.says) ||
+					strings.Contains(c.Message, canary) || len(c.Message) > 1<<10 {
 					t.Errorf("%s: want it to say %q, got %+v", kind, tc.says, c)
 				}
 			}
@@ -140,7 +145,8 @@ func TestBadInput(t *testing.T) {
 			g := e.create(name)
 			e.grants(g, map[string][]byte{"kubeconfig": []byte(strings.Replace(good, tc.old, tc.now, 1))})
 			e.says(g, serviceprovider.ServiceProviderConditionReady, "Planting")
-			if c := meta.FindStatusCondition(g.Status.Conditions, serviceprovider.ServiceProviderConditionReady); !strings.Contains(c.Message, tc.says) {
+			if c := meta.FindStatusCondition(g.Status.Conditions,
+				serviceprovider.ServiceProviderConditionReady); !strings.Contains(c.Message, tc.says) {
 				t.Errorf("want %q, got %+v", tc.says, c)
 			}
 		})

@@ -119,7 +119,10 @@ type gardener struct {
 }
 
 func newGardener() *gardener {
-	return &gardener{revisions: map[clusters.Revision]bool{}, calls: map[string][]string{}, given: map[string]serviceprovider.ClusterContext{}}
+	return &gardener{
+		revisions: map[clusters.Revision]bool{}, calls: map[string][]string{},
+		given: map[string]serviceprovider.ClusterContext{},
+	}
 }
 
 var errNoRain = errors.New("there is no rain")
@@ -158,7 +161,8 @@ func (g *gardener) called(what, garden string) int {
 	return n
 }
 
-func (g *gardener) CreateOrUpdate(ctx context.Context, garden *Garden, c *GardenConfig, cc serviceprovider.ClusterContext) (ctrl.Result, error) {
+func (g *gardener) CreateOrUpdate(ctx context.Context, garden *Garden, c *GardenConfig,
+	cc serviceprovider.ClusterContext) (ctrl.Result, error) {
 	if err := g.begins("CreateOrUpdate", garden, cc); err != nil {
 		serviceprovider.StatusProgressing(garden, "Planting", err.Error())
 
@@ -186,7 +190,8 @@ func (g *gardener) CreateOrUpdate(ctx context.Context, garden *Garden, c *Garden
 	}
 	if shed := cc.WorkloadCluster; shed != nil {
 		// There may be something in it, which is of no interest.
-		if err := client.IgnoreNotFound(shed.Client().Get(ctx, client.ObjectKeyFromObject(bed), newBed(garden))); err != nil {
+		if err := client.IgnoreNotFound(shed.Client().Get(ctx, client.ObjectKeyFromObject(bed),
+			newBed(garden))); err != nil {
 			serviceprovider.StatusProgressing(garden, "Planting", err.Error())
 
 			return ctrl.Result{}, err
@@ -199,7 +204,8 @@ func (g *gardener) CreateOrUpdate(ctx context.Context, garden *Garden, c *Garden
 }
 
 // Delete waits for the pots that a user has put into his garden.
-func (g *gardener) Delete(ctx context.Context, garden *Garden, _ *GardenConfig, cc serviceprovider.ClusterContext) (ctrl.Result, error) {
+func (g *gardener) Delete(ctx context.Context, garden *Garden, _ *GardenConfig,
+	cc serviceprovider.ClusterContext) (ctrl.Result, error) {
 	serviceprovider.StatusTerminating(garden)
 	if err := g.begins("Delete", garden, cc); err != nil {
 		return ctrl.Result{}, err
@@ -246,7 +252,9 @@ func newBed(g *Garden) *corev1.ConfigMap {
 }
 
 func newPot(g *Garden) *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: g.Namespace + "-" + g.Name + "-pot"}}
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: g.Namespace + "-" + g.Name + "-pot",
+	}}
 }
 
 func definition(kind, plural string, scope apiextensionsv1.ResourceScope) *apiextensionsv1.CustomResourceDefinition {
@@ -257,8 +265,12 @@ func definition(kind, plural string, scope apiextensionsv1.ResourceScope) *apiex
 			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: kind, ListKind: kind + "List"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: group.Version, Served: true, Storage: true,
-				Schema:       &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}},
-				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+				Schema: &apiextensionsv1.CustomResourceValidation{
+					OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)},
+				},
+				Subresources: &apiextensionsv1.CustomResourceSubresources{
+					Status: &apiextensionsv1.CustomResourceSubresourceStatus{},
+				},
 			}},
 		},
 	}

@@ -48,13 +48,18 @@ func TestLocalAccess(t *testing.T) {
 	e.grant()
 	e.start()
 	g := e.ready("g")
-	for id, suffix := range map[string]string{serviceprovider.ClusterMCP: "mcp", serviceprovider.ClusterWorkload: "wl"} {
+	for id, suffix := range map[string]string{
+		serviceprovider.ClusterMCP: "mcp", serviceprovider.ClusterWorkload: "wl",
+	} {
 		t.Run(id, func(t *testing.T) {
 			e.T = t
-			ar := &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{Namespace: e.request(g).Namespace, Name: e.ns + "--" + g.Name + "--" + suffix}}
+			ar := &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{
+				Namespace: e.request(g).Namespace, Name: e.ns + "--" + g.Name + "--" + suffix,
+			}}
 			at := func(address string) {
 				t.Helper()
-				wait.Until(t, "it is reached at "+address, func() bool { return e.reached(g, id).APIServerEndpoint() == address })
+				wait.Until(t, "it is reached at "+address,
+					func() bool { return e.reached(g, id).APIServerEndpoint() == address })
 			}
 			at(mcp.config.Host)
 			for _, row := range []struct{ address, says string }{
@@ -65,7 +70,8 @@ func TestLocalAccess(t *testing.T) {
 				wait.Until(t, row.address+" is refused", func() bool {
 					e.says(g, serviceprovider.ServiceProviderConditionReady, "Planting")
 
-					return strings.Contains(meta.FindStatusCondition(g.Status.Conditions, serviceprovider.ServiceProviderConditionReady).Message, row.says)
+					return strings.Contains(meta.FindStatusCondition(g.Status.Conditions,
+						serviceprovider.ServiceProviderConditionReady).Message, row.says)
 				})
 			}
 			merge(t, platform.api, ar, `{"metadata":{"annotations":{"`+localAddress+`":"`+local(t, mcp)+`"}}}`)

@@ -52,20 +52,24 @@ func TestMany(t *testing.T) {
 
 		return ready == *objects
 	})
-	fmt.Printf("objects: %d\nclusters: %d\nseconds_until_ready: %.1f\n", *objects, len(known), time.Since(begin).Seconds())
+	fmt.Printf("objects: %d\nclusters: %d\nseconds_until_ready: %.1f\n", *objects, len(known),
+		time.Since(begin).Seconds())
 	steady := func(passes int) {
 		t.Helper()
 		before, _, _ := e.gardener.counts()
-		wait.Until(t, "there are more passes", func() bool { now, _, _ := e.gardener.counts(); return now >= before+passes })
+		wait.Until(t, "there are more passes",
+			func() bool { now, _, _ := e.gardener.counts(); return now >= before+passes })
 	}
 	steady(*objects) // what was granted last has been told to everybody
 	builds := e.builds.Load()
 	e.ledger.Reset()
 	steady(2 * *objects)
 	sent := e.ledger.Objects()
-	fmt.Printf("connections: %d\nsteady_passes: %d\nconnections_in_steady_passes: %d\nrequests_in_steady_passes: %d\n", builds, 2**objects, e.builds.Load()-builds, len(sent))
+	fmt.Printf("connections: %d\nsteady_passes: %d\nconnections_in_steady_passes: "+
+		"%d\nrequests_in_steady_passes: %d\n", builds, 2**objects, e.builds.Load()-builds, len(sent))
 	if int(builds) != *objects || e.builds.Load() != builds || len(sent) != 0 {
-		t.Errorf("steady passes: of %d connections %d are new, sent %s", builds, e.builds.Load()-builds, test.SummarizeRequests(sent))
+		t.Errorf("steady passes: of %d connections %d are new, sent %s", builds, e.builds.Load()-builds,
+			test.SummarizeRequests(sent))
 	}
 	if err := e.granter.Rotate(t.Context(), client.ObjectKeyFromObject(e.request(&list.Items[0]))); err != nil {
 		t.Fatal(err)

@@ -73,7 +73,8 @@ func (p *predecessor) pass(name string) (done bool, err error) {
 	}
 	if !equality.Semantic.DeepEqual(base.Status, g.Status) {
 		base.ObjectMeta = g.ObjectMeta
-		if err := client.IgnoreNotFound(onboarding.api.Status().Patch(p.Context(), g, client.MergeFrom(base))); err != nil {
+		if err := client.IgnoreNotFound(onboarding.api.Status().Patch(p.Context(), g,
+			client.MergeFrom(base))); err != nil {
 			p.Fatal(err)
 		}
 	}
@@ -131,7 +132,8 @@ func (p *predecessor) delete(g *Garden) (done bool, err error) {
 	}
 	left := false
 	for _, id := range ids {
-		for _, o := range []client.Object{&clustersv1alpha1.AccessRequest{ObjectMeta: p.meta(g, id)}, &clustersv1alpha1.ClusterRequest{ObjectMeta: p.meta(g, id)}} {
+		for _, o := range []client.Object{&clustersv1alpha1.AccessRequest{ObjectMeta: p.meta(g, id)},
+			&clustersv1alpha1.ClusterRequest{ObjectMeta: p.meta(g, id)}} {
 			waits, err := p.giveBack(g, id, o)
 			if err != nil {
 				return false, err
@@ -163,7 +165,8 @@ func (p *predecessor) giveBack(g *Garden, id string, o client.Object) (waits boo
 		return true, nil
 	}
 
-	return false, p.platform.Patch(p.Context(), o, client.RawPatch("application/json-patch+json", []byte(`[{"op":"remove","path":"/metadata/finalizers"}]`)))
+	return false, p.platform.Patch(p.Context(), o,
+		client.RawPatch("application/json-patch+json", []byte(`[{"op":"remove","path":"/metadata/finalizers"}]`)))
 }
 
 // The IDs of the clusters, and how the names of their requests end.
@@ -181,7 +184,8 @@ func (p *predecessor) meta(g *Garden, id string) metav1.ObjectMeta {
 
 func (p *predecessor) labels(g *Garden, id string) map[string]string {
 	return map[string]string{
-		"openmcp.cloud/managed-by": p.controller, "openmcp.cloud/managed-purpose": g.Namespace + "." + g.Name + "." + id,
+		"openmcp.cloud/managed-by":      p.controller,
+		"openmcp.cloud/managed-purpose": g.Namespace + "." + g.Name + "." + id,
 		"openmcp.cloud/onboarding-name": g.Name, "openmcp.cloud/onboarding-namespace": g.Namespace,
 	}
 }
@@ -219,7 +223,10 @@ func (p *predecessor) clusters(g *Garden) (*serviceprovider.ClusterContext, erro
 		ar := &clustersv1alpha1.AccessRequest{ObjectMeta: p.meta(g, id)}
 		ar.Spec.RequestRef = &clustersv1alpha1.ObjectReference{Namespace: ar.Namespace, Name: g.Name}
 		if id == "workload" {
-			cr := &clustersv1alpha1.ClusterRequest{ObjectMeta: p.meta(g, id), Spec: clustersv1alpha1.ClusterRequestSpec{Purpose: "workload"}}
+			cr := &clustersv1alpha1.ClusterRequest{
+				ObjectMeta: p.meta(g, id),
+				Spec:       clustersv1alpha1.ClusterRequestSpec{Purpose: "workload"},
+			}
 			if err := p.ensure(g, id, cr); err != nil || cr.Status.Phase != clustersv1alpha1.RequestGranted {
 				return nil, err
 			}
@@ -290,7 +297,8 @@ func (p *predecessor) leaves(names ...string) []*inheritance {
 	for _, i := range all {
 		i.before = i.there(false)
 		if len(i.before) != 7 {
-			p.Fatalf("%s: want two AccessRequests, two ClusterRequests with a cluster each, and a bed, got %v", i.garden.Name, i.before)
+			p.Fatalf("%s: want two AccessRequests, two ClusterRequests with a cluster each, and a bed, got %v",
+				i.garden.Name, i.before)
 		}
 	}
 
@@ -319,7 +327,8 @@ func (i *inheritance) ended() {
 // annotate says what is to be done with a garden.
 func (i *inheritance) annotate(operation string) {
 	i.Helper()
-	merge(i.T, onboarding.api, i.garden, `{"metadata":{"annotations":{"`+serviceprovider.OperationAnnotation+`":"`+operation+`"}}}`)
+	merge(i.T, onboarding.api, i.garden, `{"metadata":{"annotations":{"`+serviceprovider.OperationAnnotation+`":"`+
+		operation+`"}}}`)
 }
 
 // remove deletes a request of a garden, whatever its finalizers are.

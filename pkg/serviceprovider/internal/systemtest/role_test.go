@@ -86,7 +86,8 @@ func bind(ctx context.Context) error {
 		modest := slices.Clone(may)
 		for i, rule := range modest {
 			if slices.Contains(rule.Resources, "secrets") {
-				modest[i].Verbs = slices.DeleteFunc(slices.Clone(rule.Verbs), func(v string) bool { return v == "watch" })
+				modest[i].Verbs = slices.DeleteFunc(slices.Clone(rule.Verbs),
+					func(v string) bool { return v == "watch" })
 			}
 		}
 		for name, may := range map[string][]rbacv1.PolicyRule{providers: may, modestProviders: modest} {
@@ -124,9 +125,10 @@ func (p *plane) allows(ctx context.Context, group string) error {
 		list = &GardenConfigList{}
 	}
 
-	return poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true, func(ctx context.Context) (bool, error) {
-		return c.List(ctx, list) == nil, nil
-	})
+	return poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true,
+		func(ctx context.Context) (bool, error) {
+			return c.List(ctx, list) == nil, nil
+		})
 }
 
 // user returns the configuration that the provider of an estate has for a cluster, and lets
@@ -160,10 +162,16 @@ func (e *estate) permit(config *rest.Config) {
 	e.Helper()
 	rules := map[string]rbacv1.PolicyRule{}
 	if e.channel {
-		rules[""] = rbacv1.PolicyRule{APIGroups: []string{group.Group}, Resources: []string{"gardenconfigs"}, Verbs: []string{"get"}}
+		rules[""] = rbacv1.PolicyRule{
+			APIGroups: []string{group.Group}, Resources: []string{"gardenconfigs"},
+			Verbs: []string{"get"},
+		}
 	}
 	if e.references {
-		rules[e.ns] = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get", "list", "watch"}}
+		rules[e.ns] = rbacv1.PolicyRule{
+			APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"},
+			Verbs: []string{"get", "list", "watch"},
+		}
 	}
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
@@ -173,10 +181,18 @@ func (e *estate) permit(config *rest.Config) {
 		meta := metav1.ObjectMeta{Namespace: ns, Name: "provider-" + e.ns}
 		subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "provider-" + e.ns}}
 		role, bound := client.Object(&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}}),
-			client.Object(&rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name}, Subjects: subjects})
+			client.Object(&rbacv1.RoleBinding{
+				ObjectMeta: meta,
+				RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+				Subjects:   subjects,
+			})
 		if ns == "" {
 			role = &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}}
-			bound = &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name}, Subjects: subjects}
+			bound = &rbacv1.ClusterRoleBinding{
+				ObjectMeta: meta,
+				RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
+				Subjects:   subjects,
+			}
 		}
 		for _, o := range []client.Object{role, bound} {
 			if err := client.IgnoreAlreadyExists(platform.api.Create(e.Context(), o)); err != nil {
@@ -247,7 +263,10 @@ func asked(r *http.Request) []string {
 	if len(parts) > 2 {
 		resource += "/" + parts[2]
 	}
-	verb := map[string]string{http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete"}[r.Method]
+	verb := map[string]string{
+		http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch",
+		http.MethodDelete: "delete",
+	}[r.Method]
 	did := func(verbs ...string) (all []string) {
 		for _, v := range verbs {
 			all = append(all, fmt.Sprintf("%s/%s %s", in, resource, v))
@@ -300,7 +319,9 @@ func TestRole(t *testing.T) {
 	e.gardener.mu.Lock()
 	e.gardener.meanwhile = func(g *Garden) { // so that our own write of the status finds another version
 		merge(t, onboarding.api, g.DeepCopyObject().(*Garden), `{"metadata":{"labels":{"seen":"yes"}}}`)
-		g.Status.Conditions = append(g.Status.Conditions, metav1.Condition{Type: "Seen", Status: "True", Reason: "Seen", LastTransitionTime: metav1.Now()})
+		g.Status.Conditions = append(g.Status.Conditions, metav1.Condition{
+			Type: "Seen", Status: "True", Reason: "Seen", LastTransitionTime: metav1.Now(),
+		})
 	}
 	e.gardener.mu.Unlock()
 	if err := e.granter.Rotate(t.Context(), client.ObjectKeyFromObject(e.request(g))); err != nil {

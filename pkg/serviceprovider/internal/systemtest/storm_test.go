@@ -22,8 +22,9 @@ import (
 const shortStorm = 2 * time.Second
 
 var (
-	storm = flag.Duration("storm", shortStorm, "how long TestStormOfRotations blows; one that is longer than by default blows without a rest")
-	seed  = flag.Uint64("seed", 1, "of TestStormOfRotations")
+	storm = flag.Duration("storm", shortStorm,
+		"how long TestStormOfRotations blows; one that is longer than by default blows without a rest")
+	seed = flag.Uint64("seed", 1, "of TestStormOfRotations")
 )
 
 // lull is how long each hand waits between two requests. Most of them are refused, since there
@@ -60,13 +61,15 @@ func TestStormOfRotations(t *testing.T) {
 	}
 	seconds := int64(storm.Seconds())
 	least := map[string]int64{
-		"created": max(names, seconds/5), "deleted": max(5, seconds/5), "rotated": max(20, seconds), "cleanups": max(5, seconds/10),
-		"passes": max(100, 5*seconds), "revisions_seen": max(20, seconds),
+		"created": max(names, seconds/5), "deleted": max(5, seconds/5), "rotated": max(20, seconds),
+		"cleanups": max(5, seconds/10),
+		"passes":   max(100, 5*seconds), "revisions_seen": max(20, seconds),
 	}
 	lacks := func() string {
 		passes, deletes, revisions := e.gardener.counts()
 		have := map[string]int64{
-			"created": created.Load(), "deleted": deleted.Load(), "rotated": rotated.Load(), "cleanups": int64(deletes), "passes": int64(passes), "revisions_seen": int64(revisions),
+			"created": created.Load(), "deleted": deleted.Load(), "rotated": rotated.Load(),
+			"cleanups": int64(deletes), "passes": int64(passes), "revisions_seen": int64(revisions),
 		}
 		for what, n := range least {
 			if have[what] < n {
@@ -109,7 +112,8 @@ func TestStormOfRotations(t *testing.T) {
 	}
 	passes, deletes, revisions := e.gardener.counts()
 	fmt.Printf("created: %d\ndeleted: %d\nrotated: %d\n", created.Load(), deleted.Load(), rotated.Load())
-	fmt.Printf("passes: %d\ncleanups: %d\nrevisions_seen: %d\nconnections: %d\n", passes, deletes, revisions, e.builds.Load())
+	fmt.Printf("passes: %d\ncleanups: %d\nrevisions_seen: %d\nconnections: %d\n", passes, deletes, revisions,
+		e.builds.Load())
 	left := func() []Garden {
 		list := &GardenList{}
 		if err := onboarding.api.List(t.Context(), list, client.InNamespace(e.ns)); err != nil {

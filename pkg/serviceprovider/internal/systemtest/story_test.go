@@ -26,7 +26,8 @@ func (e *estate) passes(more int) {
 func (e *estate) grows(g *Garden, plant string) {
 	e.Helper()
 	bed := newBed(g)
-	wait.Until(e.T, "the garden has "+plant, func() bool { return !gone(e.T, mcp.api, bed) && bed.Data["plant"] == plant })
+	wait.Until(e.T, "the garden has "+plant,
+		func() bool { return !gone(e.T, mcp.api, bed) && bed.Data["plant"] == plant })
 }
 
 // TestLife: access is asked for and granted, the configuration fans out, a rotated Secret
@@ -65,7 +66,8 @@ func TestLife(t *testing.T) {
 	if err := e.granter.Rotate(t.Context(), client.ObjectKeyFromObject(e.request(g))); err != nil {
 		t.Fatal(err)
 	}
-	wait.Until(t, "there is a new revision", func() bool { _ = gone(t, onboarding.api, g); return g.Status.Revision != before })
+	wait.Until(t, "there is a new revision",
+		func() bool { _ = gone(t, onboarding.api, g); return g.Status.Revision != before })
 	e.passes(5)
 	if n := e.builds.Load(); n != 2 {
 		t.Errorf("want one connection more, got %d", n)
@@ -106,7 +108,9 @@ func (e *estate) account(g *Garden) *corev1.ServiceAccount {
 		e.Fatalf("there is no access: %+v", ar.Status)
 	}
 
-	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "granted-access", Name: strings.TrimSuffix(ar.Status.SecretRef.Name, "-access")}}
+	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "granted-access", Name: strings.TrimSuffix(ar.Status.SecretRef.Name, "-access"),
+	}}
 }
 
 // TestDenied: it shows, nothing is made, and access that is granted later is noticed.
@@ -164,7 +168,9 @@ func TestAccessGoneFirst(t *testing.T) {
 // TestControlPlaneGoneFirst: the deletion is blocked, and says so, or ends, as the policy
 // says.
 func TestControlPlaneGoneFirst(t *testing.T) {
-	for policy, name := range map[serviceprovider.DeletionPolicy]string{serviceprovider.DeletionBlock: "blocks", serviceprovider.DeletionOrphan: "orphans"} {
+	for policy, name := range map[serviceprovider.DeletionPolicy]string{
+		serviceprovider.DeletionBlock: "blocks", serviceprovider.DeletionOrphan: "orphans",
+	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEstate(t, name)
 			e.onGone = policy
@@ -183,7 +189,8 @@ func TestControlPlaneGoneFirst(t *testing.T) {
 			}
 			e.says(g, serviceprovider.ConditionDeletionBlocked, serviceprovider.ReasonClusterGone)
 			e.plane("g")
-			wait.Until(t, "it is gone when the control plane is back", func() bool { return gone(t, onboarding.api, g) })
+			wait.Until(t, "it is gone when the control plane is back",
+				func() bool { return gone(t, onboarding.api, g) })
 		})
 	}
 }

@@ -41,26 +41,35 @@ func (e *estate) inherits(controller, name string, annotations map[string]string
 	bed := newBed(i.garden)
 	bed.Data = map[string]string{"plant": e.config.Plant}
 	mcps, workload := i.meta(controller, "mcp", "mcp"), i.meta(controller, "workload", "wl")
-	cr := &clustersv1alpha1.ClusterRequest{ObjectMeta: workload, Spec: clustersv1alpha1.ClusterRequestSpec{Purpose: "workload"}}
+	cr := &clustersv1alpha1.ClusterRequest{
+		ObjectMeta: workload, Spec: clustersv1alpha1.ClusterRequestSpec{Purpose: "workload"},
+	}
 	ars := []*clustersv1alpha1.AccessRequest{{ObjectMeta: *mcps.DeepCopy()}, {ObjectMeta: *workload.DeepCopy()}}
 	for n, to := range []string{name, cr.Name} {
-		ars[n].Spec = clustersv1alpha1.AccessRequestSpec{Token: beds, RequestRef: &clustersv1alpha1.ObjectReference{Namespace: workload.Namespace, Name: to}}
+		ars[n].Spec = clustersv1alpha1.AccessRequestSpec{
+			Token:      beds,
+			RequestRef: &clustersv1alpha1.ObjectReference{Namespace: workload.Namespace, Name: to},
+		}
 	}
 	for _, err := range []error{
 		onboarding.api.Create(e.Context(), i.garden), mcp.api.Create(e.Context(), bed),
-		platform.api.Create(e.Context(), cr), platform.api.Create(e.Context(), ars[0]), platform.api.Create(e.Context(), ars[1]),
+		platform.api.Create(e.Context(), cr), platform.api.Create(e.Context(), ars[0]),
+		platform.api.Create(e.Context(), ars[1]),
 	} {
 		if err != nil {
 			e.Fatal(err)
 		}
 	}
 	merge(e.T, onboarding.api, i.garden, `{"metadata":{"labels":{"left":"behind"}}}`)
-	body := `{"status":{"phase":"Ready","conditions":[{"type":"Ready","status":"True","reason":"ReconcileSuccess","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
-	if err := onboarding.api.Status().Patch(e.Context(), i.garden, client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
+	body := `{"status":{"phase":"Ready","conditions":[{"type":"Ready","status":"True","reason":"ReconcileSuccess",` +
+		`"message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
+	if err := onboarding.api.Status().Patch(e.Context(), i.garden,
+		client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
 		e.Fatal(err)
 	}
 	for _, ar := range ars {
-		wait.Until(e.T, ar.Name+" is granted", func() bool { return !gone(e.T, platform.api, ar) && ar.Status.Phase == clustersv1alpha1.RequestGranted })
+		wait.Until(e.T, ar.Name+" is granted",
+			func() bool { return !gone(e.T, platform.api, ar) && ar.Status.Phase == clustersv1alpha1.RequestGranted })
 	}
 	i.before = i.there(false)
 
@@ -74,7 +83,8 @@ func (i *inheritance) meta(controller, id, suffix string) metav1.ObjectMeta {
 		Name:       controller + "--" + i.garden.Name + "--" + suffix,
 		Finalizers: []string{clusteraccess.Finalizer},
 		Labels: map[string]string{
-			clusteraccess.LabelManagedBy: controller, clusteraccess.LabelManagedPurpose: i.ns + "." + i.garden.Name + "." + id,
+			clusteraccess.LabelManagedBy:      controller,
+			clusteraccess.LabelManagedPurpose: i.ns + "." + i.garden.Name + "." + id,
 			clusteraccess.LabelOnboardingName: i.garden.Name, clusteraccess.LabelOnboardingNamespace: i.ns,
 		},
 	}
@@ -94,8 +104,11 @@ func (i *inheritance) there(versions bool) map[string]string {
 			all[kind+" "+o.GetName()] += " " + o.GetResourceVersion()
 		}
 	}
-	in := client.InNamespace(clusteraccess.StableNamespace(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(i.garden)}))
-	ars, crs, cs := &clustersv1alpha1.AccessRequestList{}, &clustersv1alpha1.ClusterRequestList{}, &clustersv1alpha1.ClusterList{}
+	in := client.InNamespace(clusteraccess.StableNamespace(reconcile.Request{
+		NamespacedName: client.ObjectKeyFromObject(i.garden),
+	}))
+	ars, crs := &clustersv1alpha1.AccessRequestList{}, &clustersv1alpha1.ClusterRequestList{}
+	cs := &clustersv1alpha1.ClusterList{}
 	for _, list := range []client.ObjectList{ars, crs, cs} {
 		if err := platform.api.List(i.Context(), list, in); err != nil {
 			i.Fatal(err)
@@ -117,12 +130,13 @@ func (i *inheritance) there(versions bool) map[string]string {
 	return all
 }
 
-// known reports in the way of the library whether it would take its requests for its own again: it compares the labels, and
-// waits for its finalizer alone.
+// known reports in the way of the library whether it would take its requests for its own again: it compares the
+// labels, and waits for its finalizer alone.
 func (i *inheritance) known() {
 	i.Helper()
 	for name, labels := range i.labels {
-		ar := &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{Namespace: i.request(i.garden).Namespace, Name: name}}
+		ar := &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{Namespace: i.request(i.garden).Namespace,
+			Name: name}}
 		if gone(i.T, platform.api, ar) {
 			i.Errorf("%s is gone", name)
 		}
@@ -172,8 +186,10 @@ type fleet struct {
 // forth takes over what the runtime before has left.
 func (f *fleet) forth() {
 	e, before := f.estate, f.before
-	left := before.leaves("alive", "paused", "paused-leaving", "asked", "leaving", "withdrawing", "withdrawn", "taken", "bare")
-	alive, paused, pausedLeaving, asked, leaving, withdrawing, withdrawn, taken, bare := left[0], left[1], left[2], left[3], left[4], left[5], left[6], left[7], left[8]
+	left := before.leaves("alive", "paused", "paused-leaving", "asked", "leaving", "withdrawing", "withdrawn",
+		"taken", "bare")
+	alive, paused, pausedLeaving, asked, leaving := left[0], left[1], left[2], left[3], left[4]
+	withdrawing, withdrawn, taken, bare := left[5], left[6], left[7], left[8]
 	held, begun := f.begins("held"), f.begins("begun")
 	if _, err := before.pass(begun.garden.Name); err != nil { // it has asked for the first request
 		e.Fatal(err)
@@ -183,8 +199,10 @@ func (f *fleet) forth() {
 
 	// Beside them are requests without what only some versions have made, requests that somebody has removed, and one of
 	// somebody else under a name of ours.
-	for _, o := range []client.Object{before.accessRequest(bare, "mcp"), before.accessRequest(bare, "workload"), before.clusterRequest(bare)} {
-		merge(e.T, platform.api, o, `{"metadata":{"labels":{"openmcp.cloud/onboarding-name":null,"openmcp.cloud/onboarding-namespace":null}}}`)
+	for _, o := range []client.Object{before.accessRequest(bare, "mcp"), before.accessRequest(bare, "workload"),
+		before.clusterRequest(bare)} {
+		merge(e.T, platform.api, o, `{"metadata":{"labels":{"openmcp.cloud/onboarding-name":null,`+
+			`"openmcp.cloud/onboarding-namespace":null}}}`)
 	}
 	taken.remove(before.accessRequest(taken, "mcp"))
 	foreign := f.begins("foreign")
@@ -240,7 +258,8 @@ func (f *fleet) forth() {
 
 	// Deletions end: Delete is called where the runtime before has not done that.
 	withdrawn.same()
-	merge(e.T, platform.api, before.clusterRequest(withdrawn), `{"metadata":{"finalizers":["`+clusteraccess.Finalizer+`"]}}`)
+	merge(e.T, platform.api, before.clusterRequest(withdrawn),
+		`{"metadata":{"finalizers":["`+clusteraccess.Finalizer+`"]}}`)
 	for i, calls := range map[*inheritance]bool{leaving: true, withdrawing: false, withdrawn: false} {
 		i.ended()
 		if n := e.gardener.called("Delete", i.garden.Name); n > 0 != calls {
@@ -248,7 +267,8 @@ func (f *fleet) forth() {
 		}
 	}
 	e.delete(platform.api, theirs)
-	f.alive, f.paused, f.pausedLeaving, f.foreign = []*inheritance{alive, bare, taken, begun, held, asked}, paused, pausedLeaving, foreign
+	f.alive, f.paused, f.pausedLeaving, f.foreign = []*inheritance{alive, bare, taken, begun, held,
+		asked}, paused, pausedLeaving, foreign
 }
 
 // begins makes a garden that nobody has looked at.
@@ -301,7 +321,8 @@ func (i *inheritance) contains() {
 		}
 	}
 	if len(now) != 7 {
-		i.Errorf("%s: want two AccessRequests, two ClusterRequests with a cluster each, and a bed, got %v", i.garden.Name, now)
+		i.Errorf("%s: want two AccessRequests, two ClusterRequests with a cluster each, and a bed, got %v",
+			i.garden.Name, now)
 	}
 }
 
@@ -316,7 +337,8 @@ func (f *fleet) back() {
 		e.Fatal(err)
 	}
 	e.delete(onboarding.api, leaving.garden)
-	wait.Until(e.T, "its deletion has begun", func() bool { return e.gardener.called("Delete", leaving.garden.Name) > 0 })
+	wait.Until(e.T, "its deletion has begun",
+		func() bool { return e.gardener.called("Delete", leaving.garden.Name) > 0 })
 	all := append([]*inheritance{f.made, f.paused, f.pausedLeaving}, f.alive...)
 	for _, i := range append(all, long) {
 		i.before = i.there(false)
@@ -401,7 +423,8 @@ func (f *fleet) forthAgain() {
 // listed runs the commands that the page has for the way back, and compares which gardens they list.
 func (e *estate) listed(want ...[]string) {
 	e.Helper()
-	commands, err := pagetest.Commands("../../../../docs/service-providers.md", "### Going back", "backups.example.org", "gardens."+group.Group)
+	commands, err := pagetest.Commands("../../../../docs/service-providers.md", "### Going back",
+		"backups.example.org", "gardens."+group.Group)
 	if err != nil {
 		e.Fatal(err)
 	}

@@ -67,7 +67,8 @@ func TestTokensEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			wait.Until(t, "the service has another connection", func() bool {
-				return !gone(t, onboarding.api, g) && g.Status.Phase == serviceprovider.StatusPhaseReady && g.Status.Revision != before
+				return !gone(t, onboarding.api, g) && g.Status.Phase == serviceprovider.StatusPhaseReady &&
+					g.Status.Revision != before
 			})
 			e.ends("the old token is refused", old, g)
 			e.passes(5)

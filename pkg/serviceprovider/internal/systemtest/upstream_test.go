@@ -94,11 +94,15 @@ func created(e *estate) {
 	g := e.ready("created")
 	e.grows(g, "roses")
 	before := e.gardener.called("CreateOrUpdate", g.Name)
-	wait.Until(e.T, "it is looked at again", func() bool { return e.gardener.called("CreateOrUpdate", g.Name) >= before+2 })
+	wait.Until(e.T, "it is looked at again",
+		func() bool { return e.gardener.called("CreateOrUpdate", g.Name) >= before+2 })
 	e.gardener.mu.Lock()
 	given := e.gardener.given[g.Name]
 	e.gardener.mu.Unlock()
-	for id, key := range map[string]client.ObjectKey{serviceprovider.ClusterMCP: given.MCPAccessSecretKey, serviceprovider.ClusterWorkload: given.WorkloadAccessSecretKey} {
+	for id, key := range map[string]client.ObjectKey{
+		serviceprovider.ClusterMCP:      given.MCPAccessSecretKey,
+		serviceprovider.ClusterWorkload: given.WorkloadAccessSecretKey,
+	} {
 		secret := &corev1.Secret{}
 		if err := platform.api.Get(e.Context(), key, secret); err != nil || len(secret.Data["kubeconfig"]) == 0 {
 			e.Errorf("the Secret %s of cluster %s holds no kubeconfig: %v", key, id, err)
@@ -169,7 +173,8 @@ func (e *estate) nothings() (n float64) {
 			for _, l := range m.GetLabel() {
 				labels[l.GetName()] = l.GetValue()
 			}
-			if f.GetName() == "moorage_serviceprovider_passes_total" && labels["controller"] == e.ns && labels["outcome"] == "NothingToDo" {
+			if f.GetName() == "moorage_serviceprovider_passes_total" && labels["controller"] == e.ns &&
+				labels["outcome"] == "NothingToDo" {
 				n += m.GetCounter().GetValue()
 			}
 		}
@@ -181,7 +186,9 @@ func (e *estate) nothings() (n float64) {
 func ignored(e *estate) {
 	e.plane("ignored")
 	g := &Garden{ObjectMeta: metav1.ObjectMeta{
-		Namespace: e.ns, Name: "ignored", Annotations: map[string]string{serviceprovider.OperationAnnotation: serviceprovider.OperationIgnore},
+		Namespace: e.ns, Name: "ignored", Annotations: map[string]string{
+			serviceprovider.OperationAnnotation: serviceprovider.OperationIgnore,
+		},
 	}}
 	if err := onboarding.api.Create(e.Context(), g); err != nil {
 		e.Fatal(err)
@@ -193,7 +200,8 @@ func ignored(e *estate) {
 	before := e.nothings()
 	e.delete(onboarding.api, g)
 	wait.Until(e.T, "somebody has looked for it", func() bool { return e.nothings() > before })
-	if e.gardener.called("CreateOrUpdate", g.Name)+e.gardener.called("Delete", g.Name) != 0 || !gone(e.T, onboarding.api, g) {
+	if e.gardener.called("CreateOrUpdate", g.Name)+e.gardener.called("Delete", g.Name) != 0 ||
+		!gone(e.T, onboarding.api, g) {
 		e.Error("the domain was called, or the object is still there")
 	}
 }
@@ -203,11 +211,13 @@ func onRequest(e *estate) {
 	merge(e.T, onboarding.api, g, `{"metadata":{"annotations":{"`+serviceprovider.OperationAnnotation+`":"ignore"}}}`)
 	e.says(g, serviceprovider.ConditionSynced, serviceprovider.ReasonReconcilePaused)
 	before := e.gardener.called("CreateOrUpdate", g.Name)
-	merge(e.T, onboarding.api, g, `{"metadata":{"annotations":{"`+serviceprovider.OperationAnnotation+`":"reconcile"}}}`)
+	merge(e.T, onboarding.api, g, `{"metadata":{"annotations":{"`+serviceprovider.OperationAnnotation+
+		`":"reconcile"}}}`)
 	wait.Until(e.T, "it is done, and the request taken off", func() bool {
 		_ = gone(e.T, onboarding.api, g)
 
-		return e.gardener.called("CreateOrUpdate", g.Name) > before && g.Annotations[serviceprovider.OperationAnnotation] == ""
+		return e.gardener.called("CreateOrUpdate", g.Name) > before &&
+			g.Annotations[serviceprovider.OperationAnnotation] == ""
 	})
 }
 
@@ -288,7 +298,8 @@ func TestUpstreamMapSecretToRequests(t *testing.T) {
 	if err := platform.api.Update(t.Context(), e.config); err != nil {
 		t.Fatal(err)
 	}
-	if err := platform.api.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.ns}}); err != nil {
+	if err := platform.api.Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.ns}}); err != nil {
 		t.Fatal(err)
 	}
 	e.grant()
@@ -299,7 +310,8 @@ func TestUpstreamMapSecretToRequests(t *testing.T) {
 		for round := 1; ; round++ {
 			before := len(e.gardener.log.from(0))
 			for _, name := range []string{fmt.Sprint("weeds-", round), fmt.Sprint("seeds-", round)} {
-				if err := platform.api.Create(t.Context(), made(metav1.ObjectMeta{Namespace: e.ns, Name: name})); err != nil {
+				if err := platform.api.Create(t.Context(),
+					made(metav1.ObjectMeta{Namespace: e.ns, Name: name})); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -336,7 +348,8 @@ func TestUpstreamMapSecretToRequestsOfNobody(t *testing.T) {
 	e := newEstate(t, "nobody")
 	e.references = true
 	e.delete(platform.api, e.config)
-	if err := platform.api.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.ns}}); err != nil {
+	if err := platform.api.Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.ns}}); err != nil {
 		t.Fatal(err)
 	}
 	e.start()
