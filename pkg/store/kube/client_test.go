@@ -224,7 +224,7 @@ func TestLists(t *testing.T) {
 		})
 	}
 	if w.logged() == 0 {
-		t.Error("nobody was told of what cannot be read")
+		t.Error("an unreadable entry was not logged")
 	}
 	if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "broken"},
 		newVolume("")); !kerrors.IsInternalError(err) {
@@ -261,7 +261,7 @@ func TestOtherKinds(t *testing.T) {
 	}
 }
 
-// TestPatchesWithoutAVersion: many write the same object without a version: nothing is lost.
+// TestPatchesWithoutAVersion: no concurrent patch without a version is lost.
 func TestPatchesWithoutAVersion(t *testing.T) {
 	w := newWorld(t)
 	w.Create(newVolume("a"))

@@ -179,7 +179,7 @@ func TestManager(t *testing.T) {
 	w.Must(err)
 	passes := make(chan string, 100)
 	recorder := m.GetEventRecorder("volumes")
-	older := m.GetEventRecorderFor("volumes") //nolint:staticcheck // controllers that are not changed use it
+	legacyRecorder := m.GetEventRecorderFor("volumes") //nolint:staticcheck // controllers that are not changed use it
 	w.Must(ctrl.NewControllerManagedBy(m).For(&volume.Volume{}).Owns(&corev1.ConfigMap{}).Complete(reconcile.Func(
 		func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 			v := newVolume("")
@@ -187,7 +187,7 @@ func TestManager(t *testing.T) {
 				return reconcile.Result{}, client.IgnoreNotFound(err)
 			}
 			recorder.Eventf(v, nil, corev1.EventTypeNormal, "Seen", "Look", "seen %s", v.Name)
-			older.Event(v, corev1.EventTypeNormal, "SeenBefore", "as ever")
+			legacyRecorder.Event(v, corev1.EventTypeNormal, "SeenBefore", "as ever")
 			passes <- r.Name
 
 			return reconcile.Result{}, nil

@@ -22,7 +22,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// A world is stores of some kinds and what their client logs.
+// A world has stores of some kinds, and counts the lines that their client logs.
 type world struct {
 	testworld.World[*kube.Client]
 
@@ -78,8 +78,8 @@ func newVolume(name string) *volume.Volume {
 	}
 }
 
-// told returns the next event of a watch as a line.
-func told(t *testing.T, w watch.Interface) string {
+// nextEvent returns the next event of a watch as a line.
+func nextEvent(t *testing.T, w watch.Interface) string {
 	t.Helper()
 	select {
 	case e, ok := <-w.ResultChan():

@@ -45,7 +45,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestNew opens what may be opened, and refuses what has only the name.
+// TestNew opens buckets, and refuses streams that only have the name of one.
 func TestNew(t *testing.T) {
 	h := newHost(t)
 	ctx := t.Context()
@@ -84,7 +84,7 @@ func TestNew(t *testing.T) {
 			want: store.ErrNotFound,
 		},
 		"BadStorage": {
-			reason: "What the server refuses is told.", bucket: "a b",
+			reason: "An error of the server is returned.", bucket: "a b",
 			opts: Options{Create: &jetstream.KeyValueConfig{}},
 			want: jetstream.ErrInvalidStreamName,
 		},
@@ -110,8 +110,8 @@ func TestLargestOfBucket(t *testing.T) {
 	}
 }
 
-// TestLargestOfAll: what the server takes, the leader returns, although its answer
-// is larger than a message may be.
+// TestLargestOfAll: the leader returns the largest value that the server accepts,
+// although its answer exceeds the maximum of a message.
 func TestLargestOfAll(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{})
@@ -126,7 +126,7 @@ func TestLargestOfAll(t *testing.T) {
 	}
 }
 
-// TestCreateAfterMarkers: markers do not stand in the way.
+// TestCreateAfterMarkers: a key with a delete marker can be created.
 func TestCreateAfterMarkers(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{})

@@ -148,7 +148,7 @@ func sameValueIsNotWritten(s *suite) {
 	}
 }
 
-// numbersKeepTheirDigits: numbers that no float64 tells apart are different.
+// numbersKeepTheirDigits: numbers that are equal as float64 are different.
 func numbersKeepTheirDigits(s *suite) {
 	const large = 1<<53 + 1
 	t := s.create("a", 1)
@@ -243,11 +243,11 @@ func listHasAll(s *suite) {
 	for _, err := range s.Store.List(s.ctx) {
 		s.must("list", err)
 
-		break // who has seen enough may stop
+		break // a caller may stop early
 	}
 }
 
-// racersLoseNothing lets several count in one object; each conflict is tried again.
+// racersLoseNothing increments a field of one object concurrently; each conflict is retried.
 func racersLoseNothing(s *suite) {
 	const racers, laps = 4, 10
 	s.create("a", 0)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestRace lets two controllers change one key, in many random schedules: no update
-// is lost, and each conflict is one.
+// is lost, and each conflict is reported.
 func TestRace(t *testing.T) {
 	const schedules = 1000
 	h := newHost(t)
@@ -27,7 +27,7 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// race runs two that each read and write three times, in a random order of steps.
+// race runs two writers that each read and write three times, in a random order of steps.
 func race(ctx context.Context, s *Store[*storetest.Thing], key string, random *rand.Rand) error {
 	read := [2]*storetest.Thing{}
 	wrote, last := 0, uint64(0)

@@ -6,5 +6,5 @@ import (
 	"github.com/moorage-dev/moorage/internal/leak"
 )
 
-// TestMain sees to it that nothing goes on when the tests have ended.
+// TestMain fails if a goroutine outlives the tests.
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }

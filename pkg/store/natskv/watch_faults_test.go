@@ -20,25 +20,25 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// A diary is what an informer tells.
-type diary struct {
-	mu    sync.Mutex
-	lines []string
-	news  chan struct{}
+// A notificationLog has a line for each notification of an informer.
+type notificationLog struct {
+	mu      sync.Mutex
+	entries []string
+	news    chan struct{}
 }
 
-// follow starts an informer that compares its copy as often as is said.
+// follow starts an informer with a resync interval.
 func follow(t *testing.T, s store.Store[*storetest.Thing],
-	resync time.Duration) (*store.Informer[*storetest.Thing], *diary) {
+	resync time.Duration) (*store.Informer[*storetest.Thing], *notificationLog) {
 	t.Helper()
 	i := store.NewInformer(s, store.InformerOptions{
 		Resync: resync, MinBackoff: 10 * time.Millisecond, MaxBackoff: time.Second,
 	})
-	d := &diary{news: make(chan struct{}, 1)}
+	d := &notificationLog{news: make(chan struct{}, 1)}
 	i.AddHandler(func(n store.Notification[*storetest.Thing]) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.lines = append(d.lines, n.Op.String()+" "+n.Key)
+		d.entries = append(d.entries, n.Op.String()+" "+n.Key)
 		select {
 		case d.news <- struct{}{}:
 		default:
@@ -58,33 +58,33 @@ func follow(t *testing.T, s store.Store[*storetest.Thing],
 	return i, d
 }
 
-func (d *diary) told() []string {
+func (d *notificationLog) lines() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	return slices.Clone(d.lines)
+	return slices.Clone(d.entries)
 }
 
-// hears waits for a while until the informer tells something.
-func (d *diary) hears(within time.Duration) {
+// awaitAny waits for a while for a notification.
+func (d *notificationLog) awaitAny(within time.Duration) {
 	select {
 	case <-d.news:
 	case <-time.After(within):
 	}
 }
 
-// until waits until the informer has told the line.
-func (d *diary) until(t *testing.T, line string) {
+// until waits for the line.
+func (d *notificationLog) until(t *testing.T, line string) {
 	t.Helper()
 	for {
-		told := d.told()
-		if slices.Contains(told, line) {
+		lines := d.lines()
+		if slices.Contains(lines, line) {
 			return
 		}
 		select {
 		case <-d.news:
 		case <-wait.Context(t).Done():
-			t.Fatalf("%q was not told; this was: %v", line, told)
+			t.Fatalf("there is no notification %q; there are: %v", line, lines)
 		}
 	}
 }
@@ -104,8 +104,8 @@ func create(t *testing.T, s *Store[*storetest.Thing], keys ...string) {
 	}
 }
 
-// TestExpiry: entries that expire are found gone: by a marker if the bucket makes
-// some, and by comparing if not.
+// TestExpiry: expired entries are reported as deleted: by a marker if the bucket
+// writes markers, and otherwise by a comparison.
 func TestExpiry(t *testing.T) {
 	h := newHost(t)
 	for name, cfg := range map[string]jetstream.KeyValueConfig{
@@ -120,9 +120,9 @@ func TestExpiry(t *testing.T) {
 				resync, gone = -1, "purge a"
 			}
 			i, d := follow(t, s, resync)
-			for len(d.told()) == 0 { // what expires before a busy machine sees it is not missed
+			for len(d.lines()) == 0 { // what expires before a busy machine sees it is not missed
 				create(t, s, "a")
-				d.hears(time.Second)
+				d.awaitAny(time.Second)
 			}
 			d.until(t, gone)
 			if held := i.Held(); len(held) != 0 {
@@ -136,8 +136,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// TestExpiredTail: the last of a bucket went without a trace. A snapshot does not
-// wait for it.
+// TestExpiredTail: the last message of a bucket expired without a marker. A snapshot
+// does not wait for it.
 func TestExpiredTail(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{})
@@ -161,8 +161,8 @@ func TestExpiredTail(t *testing.T) {
 	}
 }
 
-// TestBucketDeleted: without its bucket a copy stays as it was; nothing in it was
-// deleted by anybody. When there is a bucket again, it goes on.
+// TestBucketDeleted: when the bucket is deleted, the cache is kept: no object in it was
+// deleted. When there is a bucket again, the informer continues.
 func TestBucketDeleted(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{Probe: 100 * time.Millisecond})
@@ -188,7 +188,7 @@ func TestBucketDeleted(t *testing.T) {
 	}
 }
 
-// TestOtherKindInItsPlace: a bucket that comes back as one of another kind is not read.
+// TestOtherKindInItsPlace: a bucket that is replaced by one of another kind is not read.
 func TestOtherKindInItsPlace(t *testing.T) {
 	h := newHost(t)
 	cfg := jetstream.KeyValueConfig{Bucket: "things"}
@@ -226,8 +226,8 @@ func TestOlderData(t *testing.T) {
 	}
 	create(t, s, "d")
 	d.until(t, "put d")
-	// Revision 3 is that of d now: revisions alone do not tell that c is lost. What
-	// is missing is held when its deletion would have been told, before the next.
+	// Revision 3 is that of d now: revisions alone do not show that c is lost. What
+	// is missing is held when its deletion would have been received, before the next.
 	create(t, s, "e")
 	d.until(t, "put e")
 	if diff := cmp.Diff([]string{"c"}, i.Held()); diff != "" {
@@ -235,7 +235,7 @@ func TestOlderData(t *testing.T) {
 	}
 }
 
-// TestTruncatedData starts a server whose last block was cut.
+// TestTruncatedData starts a server whose last block was truncated.
 func TestTruncatedData(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{})
@@ -250,13 +250,13 @@ func TestTruncatedData(t *testing.T) {
 	}
 	create(t, s, "after")
 	d.until(t, "put after")
-	told := d.told()
-	if n := slices.IndexFunc(told, func(line string) bool { return line != "put after" && line[:3] != "put" }); n >= 0 {
-		t.Errorf("%q was told of what was lost; held are %v", told[n], i.Held())
+	lines := d.lines()
+	if n := slices.IndexFunc(lines, func(line string) bool { return line != "put after" && line[:3] != "put" }); n >= 0 {
+		t.Errorf("there is a notification %q of a lost object; held are %v", lines[n], i.Held())
 	}
 }
 
-// cutLastBlock takes half of the largest block away.
+// cutLastBlock removes half of the largest block.
 func cutLastBlock(dir string) error {
 	blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "KV_things", "msgs", "*.blk"))
 	if err != nil || len(blocks) == 0 {
@@ -271,9 +271,9 @@ func cutLastBlock(dir string) error {
 	return os.Truncate(last, info.Size()/2)
 }
 
-// TestReconnects breaks the connection a thousand times under a watch: what is left
-// of watches, here and on the server, does not grow, although the server itself takes
-// nothing away.
+// TestReconnects breaks the connection a thousand times under a watch: the number of
+// goroutines and of consumers on the server does not grow, although the server itself
+// deletes none.
 func TestReconnects(t *testing.T) {
 	const rounds, times, most = 4, 250, 50
 	h := newHost(t)
@@ -293,8 +293,8 @@ func TestReconnects(t *testing.T) {
 	}
 }
 
-// reconnect watches until all is told, breaks the connection, and sees the watch end. One
-// that ends before, on a busy machine, is not counted.
+// reconnect watches until the snapshot is complete, breaks the connection, and waits for
+// the end of the watch. A watch that ends before, on a busy machine, is not counted.
 func (h *host) reconnect(s *Store[*storetest.Thing]) {
 	h.t.Helper()
 	for tries := 0; !h.breakUnder(s); tries++ {
@@ -326,8 +326,8 @@ func (h *host) breakUnder(s *Store[*storetest.Thing]) (broken bool) {
 	return broken
 }
 
-// TestStops stops a watch again and again, while it has something to tell. Nothing is
-// left of one whose events nobody receives any more, nor of one that is read to its end.
+// TestStops stops watches while they have events to send. No goroutine or consumer is
+// left of a watch whose events are not received, nor of one that is read to its end.
 func TestStops(t *testing.T) {
 	const times = 1000
 	h := newHost(t)
@@ -351,24 +351,23 @@ func TestStops(t *testing.T) {
 	h.settles(before, 0, times)
 }
 
-// settles waits until no more than that is left of watches: of each there are a few
-// goroutines.
+// settles waits until no more than this is left of watches: each has a few goroutines.
 func (h *host) settles(before, watches, times int) {
 	h.t.Helper()
-	told := ""
+	state := ""
 	defer func() {
-		if told != "" {
-			h.t.Log(told)
+		if state != "" {
+			h.t.Log(state)
 		}
 	}()
 	wait.Until(h.t, "what there is of watches ends", func() bool {
 		consumers, goroutines := h.consumers(h.t.Context(), "things"), runtime.NumGoroutine()
 		if consumers <= watches && goroutines <= before+10*watches {
-			told = ""
+			state = ""
 
 			return true
 		}
-		told = fmt.Sprintf("after %d watches there are %d consumers, and %d goroutines after %d before", times,
+		state = fmt.Sprintf("after %d watches there are %d consumers, and %d goroutines after %d before", times,
 			consumers, goroutines, before)
 
 		return false

@@ -27,7 +27,7 @@ func TestDryRun(t *testing.T) {
 	events, err := w.API.Watch(t.Context(), &volume.List{})
 	w.Must(err)
 	defer events.Stop()
-	told(t, events) // of what there is
+	nextEvent(t, events) // the existing object
 
 	made := newVolume("b")
 	made.Status.ID = "vol-1"
@@ -62,8 +62,8 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("something was written: -before +after:\n%s", diff)
 	}
 	w.Create(newVolume("c"))
-	if got, want := told(t, events), string(watch.Added)+" c map[]"; got != want {
-		t.Errorf("the first that is told is %q, want %q", got, want)
+	if got, want := nextEvent(t, events), string(watch.Added)+" c map[]"; got != want {
+		t.Errorf("the first event is %q, want %q", got, want)
 	}
 }
 

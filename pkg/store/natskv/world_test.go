@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// A host is a server in this process with its data in a folder, and a client.
+// A host is a server in this process with its data in a directory, and a client.
 type host struct {
 	t    testing.TB
 	dir  string
@@ -73,8 +73,8 @@ func (h *host) connect() *nats.Conn {
 	return nc
 }
 
-// bucket makes a bucket and a store in it. Unless the options say something else, nothing
-// ends because a busy machine is mute for some seconds.
+// bucket creates a bucket and a store in it. By default, no watch ends because a busy
+// machine does not answer for some seconds.
 func (h *host) bucket(cfg jetstream.KeyValueConfig, o Options) *Store[*storetest.Thing] {
 	h.t.Helper()
 	o.Create = &cfg
@@ -92,7 +92,7 @@ func (h *host) bucket(cfg jetstream.KeyValueConfig, o Options) *Store[*storetest
 	return s
 }
 
-// recreate deletes a bucket and makes it anew.
+// recreate deletes a bucket and creates it again.
 func (h *host) recreate(ctx context.Context, cfg jetstream.KeyValueConfig) error {
 	if err := h.js.DeleteKeyValue(ctx, cfg.Bucket); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (h *host) restart(data func(dir string) error) error {
 	return nil
 }
 
-// consumers counts what watches have on the server.
+// consumers counts the consumers on the server.
 func (h *host) consumers(ctx context.Context, bucket string) int {
 	h.t.Helper()
 	for tries := 0; ; tries++ { // the connection may have been broken a moment ago
