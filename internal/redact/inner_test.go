@@ -44,7 +44,7 @@ func TestInner(t *testing.T) {
 			reason: "A key can tell that it is none, and so can a value.",
 			secret: `{"type":"service_account","project_id":"orders-prod","client_email":"a@b.example.com",` +
 				`"userName":"bob","hosts":["db-0","db-1"],"created":1732558290,"region":"north",` +
-				`"primary":"db.example.com:5432","mode":"require","since":"2026-11-25T18:15:00Z","login":"bob@harbour",` +
+				`"primary":"db.example.com:5432","mode":"require","since":"2026-11-25T18:15:00Z","login":"bob@server",` +
 				`"x":"https://h/a","y":"production"}`,
 		},
 		"JSONBelow": {
@@ -76,10 +76,10 @@ func TestInner(t *testing.T) {
 }
 
 func TestMaskKnowsWhatIsInside(t *testing.T) {
-	m := NewMask([]byte(`{"user":"bob@harbour","password":"swordfish"}`))
+	m := NewMask([]byte(`{"user":"bob@server","password":"swordfish"}`))
 
-	want := `login of bob@harbour with [REDACTED] refused`
-	if diff := cmp.Diff(want, m.Text("login of bob@harbour with swordfish refused")); diff != "" {
+	want := `login of bob@server with [REDACTED] refused`
+	if diff := cmp.Diff(want, m.Text("login of bob@server with swordfish refused")); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
@@ -87,12 +87,12 @@ func TestMaskKnowsWhatIsInside(t *testing.T) {
 // TestMaskKnowsAllOfADocument holds what comes back alone, out of a Secret in JSON whose keys
 // do not tell that it is secret.
 func TestMaskKnowsAllOfADocument(t *testing.T) {
-	m := NewMask([]byte(`{"host":"pier.harbour.example.com","pin":"4711-0815","number":839201,` +
+	m := NewMask([]byte(`{"host":"db.region.example.com","pin":"4711-0815","number":839201,` +
 		`"recovery":["swordfish","cuttlefish"]}`))
 
-	want := `pier.harbour.example.com: PIN [REDACTED] (BASE64 [REDACTED]), number [REDACTED], [REDACTED] and ` +
+	want := `db.region.example.com: PIN [REDACTED] (BASE64 [REDACTED]), number [REDACTED], [REDACTED] and ` +
 		`[REDACTED] refused`
-	in := `pier.harbour.example.com: PIN 4711-0815 (BASE64 NDcxMS0wODE1), number 839201, swordfish and CUTTLEFISH refused`
+	in := `db.region.example.com: PIN 4711-0815 (BASE64 NDcxMS0wODE1), number 839201, swordfish and CUTTLEFISH refused`
 
 	if diff := cmp.Diff(want, m.Text(in)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

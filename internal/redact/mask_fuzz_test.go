@@ -76,7 +76,7 @@ func octal(s, _, _ string) string {
 // breaks are what stands between the parts of a text that was broken.
 var breaks = []string{"", "\n", "\r\n\t", " ", "\\\n"}
 
-// canaries are distinct enough that nobody writes them by accident.
+// canaries do not occur in texts by accident.
 var canaries = []string{
 	canary, "zQ7/+vK9==wX", awkward, "qj\xff\xfeZx8\x00vvKp", "ключ-Ж7", "a%\\\"Zq\u2028<>&'9k", "kV\"7'xQ'\"z9",
 	"Kd7\nLw8\r\nMv9\tNx", `W:\new\user\0x41%zz`,

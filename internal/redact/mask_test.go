@@ -373,7 +373,7 @@ func TestMaskWindow(t *testing.T) {
 	}
 }
 
-// TestMaskCut is told that the text goes on.
+// TestMaskCut masks a text that is truncated.
 func TestMaskCut(t *testing.T) {
 	m := NewMask([]byte("\"" + canary))
 

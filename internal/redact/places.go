@@ -98,7 +98,7 @@ var places = []place{
 	{[]string{"-us"}, regexp.MustCompile(`\b([0-9a-f]{32}-us\d{1,2})\b`), nil},
 }
 
-// withoutPlaced takes out what stands at one of the places.
+// withoutPlaced removes the secrets at the places.
 func withoutPlaced(s string) string {
 	lower := strings.ToLower(s) // Marks have no hints in them: it need not be done again.
 
@@ -315,8 +315,8 @@ func elementLen(s string) int {
 	}
 }
 
-// namedLen is elementLen for an element whose own name tells that it is secret: the end has
-// the same name, if it was not cut. What looks like an element can be a word in a sentence.
+// namedLen is elementLen for an element with the name of a secret: the end tag has the same
+// name, unless the text was truncated. A word in angle brackets can be part of a sentence.
 func namedLen(s string) int {
 	n := elementLen(s)
 

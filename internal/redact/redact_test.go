@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The samples are put together from parts: whoever searches this repository for
-// credentials shall find none.
+// The samples are put together from parts, so that scanners of this repository
+// find no credentials.
 const (
 	awsKey = "AKIA" + "IOSFODNN7EXAMPLE"
 	begin  = "-----BEGIN" + " "
@@ -611,7 +611,7 @@ func FuzzString(f *testing.F) {
 	f.Add("a\xff://b\x00", "://c", uint16(16300))
 
 	// An open quote before a secret can make any key look like the end of a
-	// value; what the text then means nobody can say.
+	// value; the text is then ambiguous.
 	unquoted := strings.NewReplacer(`"`, "", "'", "", "`", "", `\`, "")
 
 	f.Fuzz(func(t *testing.T, before, after string, pad uint16) {

@@ -191,7 +191,7 @@ func byFirst(all []token) (first [256][]token) {
 // but no secret.
 const continued = "eyJ2IjoibWV0YS5rOHMuaW8v"
 
-// withoutTokens takes out what is a secret by its look.
+// withoutTokens removes secrets that are found by their shape.
 func withoutTokens(s string) string {
 	var b strings.Builder
 

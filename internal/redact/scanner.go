@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// junk is what a unit is that cannot matter: space, control characters, broken
+// junk is what scan returns for characters that are ignored: space, control characters, broken
 // bytes, the backslashes of escapes, and the plus sign, which is a space in a
 // query.
 const junk rune = -1
 
-// A folding says where a line may have been broken. Each reads a few texts
+// A folding is where a line break may divide a secret. Each reads a few texts
 // differently, such as a backslash before a newline and an n.
 type folding int
 
@@ -22,13 +22,13 @@ const (
 	foldings // How many there are.
 )
 
-// unit reads one character at s[i], however often it was escaped on its way, and
-// returns it with the index behind it. All escapes of one character read as that
-// character: what is searched for and what is searched are read alike, so that
-// they need not have come the same way. Capital letters read as small ones.
-func unit(s string, i int, fold folding) (rune, int) {
+// scan reads one character at s[i], however often it is escaped, and returns it with the
+// index after it. All escapes of one character yield that character: patterns and texts
+// are read alike, so that they match even if they are escaped differently. Upper case is
+// read as lower case.
+func scan(s string, i int, fold folding) (rune, int) {
 	if c := s[i]; c < utf8.RuneSelf && c != '%' && c != '\\' && c != '&' {
-		return small[c], i + 1
+		return canonicalASCII[c], i + 1
 	}
 
 	r, next := character(s, i, fold)
@@ -48,7 +48,7 @@ func unit(s string, i int, fold folding) (rune, int) {
 	return r, next
 }
 
-// character is unit without the escapes of HTML.
+// character is scan without the escapes of HTML.
 func character(s string, i int, fold folding) (rune, int) {
 	switch c := s[i]; {
 	case c == '%':
@@ -70,25 +70,25 @@ func character(s string, i int, fold folding) (rune, int) {
 
 		return slashed(s, i, fold)
 	case c < utf8.RuneSelf:
-		return telling(rune(c)), i + 1
+		return canonical(rune(c)), i + 1
 	default:
 		r, n := utf8.DecodeRuneInString(s[i:])
 
-		return telling(r), i + n
+		return canonical(r), i + n
 	}
 }
 
-// small is what telling returns for ASCII.
-var small = func() (all [utf8.RuneSelf]rune) {
+// canonicalASCII has the results of canonical for ASCII.
+var canonicalASCII = func() (all [utf8.RuneSelf]rune) {
 	for c := range all {
-		all[c] = telling(rune(c))
+		all[c] = canonical(rune(c))
 	}
 
 	return all
 }()
 
-// telling returns r as a small letter, or junk.
-func telling(r rune) rune {
+// canonical returns r in lower case, or junk.
+func canonical(r rune) rune {
 	switch {
 	case r >= 'A' && r <= 'Z':
 		return r + 'a' - 'A'
@@ -166,7 +166,7 @@ func unfolded(s string, i int, fold folding) int {
 	return i
 }
 
-// slashed reads what is at s[i], one backslash or many: each time a text is
+// slashed reads the escape at s[i], after one backslash or more: each time a text is
 // quoted, their number doubles.
 func slashed(s string, i int, fold folding) (rune, int) {
 	for {
@@ -196,7 +196,7 @@ func slashed(s string, i int, fold folding) (rune, int) {
 			}
 
 			if r != '\\' {
-				return telling(r), after
+				return canonical(r), after
 			}
 
 			i = after
@@ -280,11 +280,11 @@ func escapedRune(s string, i int, c byte, fold folding) (r rune, next int, ok bo
 	return utf8.RuneError, next, true
 }
 
-// gathered reads the character that begins with the byte b, which was escaped,
-// and goes on at s[i] with others that are escaped too.
+// gathered reads the character that begins with the escaped byte b and continues at s[i]
+// with other escaped bytes.
 func gathered(s string, b byte, i int, fold folding) (rune, int) {
 	if b < utf8.RuneSelf {
-		return telling(rune(b)), i
+		return canonical(rune(b)), i
 	}
 
 	buf, j := []byte{b}, i
@@ -302,7 +302,7 @@ func gathered(s string, b byte, i int, fold folding) (rune, int) {
 		return junk, i
 	}
 
-	return telling(r), j
+	return canonical(r), j
 }
 
 func escapedByte(s string, i int, fold folding) (b byte, next int, ok bool) {

@@ -14,59 +14,59 @@ import (
 )
 
 const (
-	// minSecret is how many characters a secret must have, and minNeedle how
+	// minSecret is how many characters a secret must have, and minPattern how
 	// many of them must be certain in a form of it, to be searched for. Shorter
 	// ones would be found in every text.
-	minSecret = 6
-	minNeedle = 4
+	minSecret  = 6
+	minPattern = 4
 
 	// minLine is how long a line of a secret with several lines must be to be
 	// searched for by itself.
 	minLine = 16
 )
 
-// A needle is one form of a secret, as the characters that unit reads.
-type needle struct {
+// A pattern is one form of a secret, as the characters that scan returns.
+type pattern struct {
 	runes []rune
 
 	// tail ends the secret, but depends on what follows: half an escape.
 	tail string
 
-	// lead and trail say that the secret has junk there.
+	// lead and trail are set if the secret begins or ends with junk.
 	lead, trail bool
 
-	// packed forms have bits of the secret in the character before and behind.
+	// packed forms share the characters before and after with other bytes.
 	packed bool
 }
 
-// half finds the beginning of an escape that was cut.
+// half matches a truncated escape at the end.
 var half = regexp.MustCompile(`(?:%(?:25)*[0-9A-Fa-f]?|\\+(?:[uU][0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?|[0-3][0-7]?)?` +
 	`|(?:&|%(?:25)*26|\\+(?:[uU](?:0000)?0026|x26))(?:(?i:amp);)*` +
 	`(?i:#(?:[0-9]{0,7}|x[0-9a-f]{0,6})|l|lt|g|gt|a|am|amp|ap|apo|apos|q|qu|quo|quot|n|nb|nbs|nbsp)?)$`)
 
-// needles returns all forms of a secret that are searched for. It is nil if the
+// patterns returns all forms of a secret that are searched for. It is nil if the
 // secret is too short.
-func needles(secret string, fold folding) []needle {
+func patterns(secret string, fold folding) []pattern {
 	secret = strings.TrimSpace(secret)
 	if len(secret) < minSecret {
 		return nil
 	}
 
-	forms := []needle{rawNeedle(secret, fold)}
+	forms := []pattern{rawPattern(secret, fold)}
 	if strings.ContainsAny(secret, `\%`) { // A capital letter behind a backslash escapes nothing.
-		forms = append(forms, rawNeedle(strings.ToUpper(secret), fold), rawNeedle(strings.ToLower(secret), fold))
+		forms = append(forms, rawPattern(strings.ToUpper(secret), fold), rawPattern(strings.ToLower(secret), fold))
 	}
 
 	if strings.ContainsAny(secret, `\%&`) {
-		forms = append(forms, bareNeedle(secret))
+		forms = append(forms, barePattern(secret))
 	}
 
 	for _, s := range quotings(secret) {
-		forms = append(forms, rawNeedle(s, fold))
+		forms = append(forms, rawPattern(s, fold))
 	}
 
 	add := func(form string, packed bool) {
-		forms = append(forms, needle{runes: runesOf(form, fold), packed: packed})
+		forms = append(forms, pattern{runes: runesOf(form, fold), packed: packed})
 	}
 
 	for _, s := range packings(secret) {
@@ -80,18 +80,18 @@ func needles(secret string, fold folding) []needle {
 	for line := range strings.Lines(secret) {
 		line = strings.TrimSpace(line)
 		if len(line) >= minLine && line != secret && !strings.HasPrefix(line, "-----") {
-			forms = append(forms, rawNeedle(line, fold))
+			forms = append(forms, rawPattern(line, fold))
 		}
 	}
 
 	return distinct(forms)
 }
 
-func rawNeedle(secret string, fold folding) needle {
+func rawPattern(secret string, fold folding) pattern {
 	tail := half.FindString(secret)
-	n := needle{runes: runesOf(strings.TrimSuffix(secret, tail), fold), tail: tail}
+	n := pattern{runes: runesOf(strings.TrimSuffix(secret, tail), fold), tail: tail}
 
-	if first, _ := unit(secret, 0, fold); first == junk {
+	if first, _ := scan(secret, 0, fold); first == junk {
 		n.lead = true
 	}
 
@@ -100,13 +100,13 @@ func rawNeedle(secret string, fold folding) needle {
 	return n
 }
 
-// bareNeedle is the form of a secret with what looks like escapes, where each character has
-// an escape of its own, so that unit reads it as it is.
-func bareNeedle(secret string) needle {
-	n := needle{}
+// barePattern is the form of a secret with what looks like escapes, where each character has
+// an escape of its own, so that scan reads it as it is.
+func barePattern(secret string) pattern {
+	n := pattern{}
 
 	for _, r := range secret {
-		r = telling(r)
+		r = canonical(r)
 		n.trail = r == junk
 
 		switch {
@@ -120,12 +120,12 @@ func bareNeedle(secret string) needle {
 	return n
 }
 
-// runesOf returns what unit reads in s, without junk.
+// runesOf returns the characters that scan returns for s, without junk.
 func runesOf(s string, fold folding) []rune {
 	var rs []rune
 
 	for i := 0; i < len(s); {
-		r, next := unit(s, i, fold)
+		r, next := scan(s, i, fold)
 		if r != junk {
 			rs = append(rs, r)
 		}
@@ -204,8 +204,7 @@ func packed(secret string, enc *base64.Encoding) []string {
 	return all
 }
 
-// listings returns the ways to print the bytes of a secret as numbers, without
-// the spaces in them.
+// listings returns the forms of the bytes of a secret as numbers, without spaces.
 func listings(secret string) []string {
 	var decimal, plain, literal, colons strings.Builder
 
@@ -240,11 +239,11 @@ func inJSON(secret string) string {
 	return unquoted(string(b))
 }
 
-// literals returns the forms of a secret of which unit leaves too little, the
-// longest first. They are searched for as they are.
+// literals returns the forms of a secret of which too few characters remain without
+// junk, the longest first. They are searched for verbatim.
 func literals(secret string) []string {
 	secret = strings.TrimSpace(secret)
-	if len(secret) < minSecret || len(rawNeedle(secret, foldBetween).runes) >= minNeedle {
+	if len(secret) < minSecret || len(rawPattern(secret, foldBetween).runes) >= minPattern {
 		return nil
 	}
 
@@ -257,7 +256,7 @@ func literals(secret string) []string {
 
 	all := []string{secret, strings.ToUpper(secret), strings.ToLower(secret)}
 
-	// What is escaped is often escaped again.
+	// Escaped texts are often escaped again.
 	for range 2 {
 		for _, s := range slices.Clone(all) {
 			for _, escape := range escapes {
@@ -273,14 +272,14 @@ func literals(secret string) []string {
 
 func unquoted(s string) string { return s[1 : len(s)-1] }
 
-// distinct drops what is too short, and what is there already.
-func distinct(forms []needle) []needle {
-	var kept []needle
+// distinct drops patterns that are too short, and duplicates.
+func distinct(forms []pattern) []pattern {
+	var kept []pattern
 
 	seen := map[string]bool{}
 	for _, f := range forms {
 		key := string(f.runes) + "\x00" + f.tail
-		if len(f.runes) < minNeedle || seen[key] {
+		if len(f.runes) < minPattern || seen[key] {
 			continue
 		}
 
