@@ -78,7 +78,7 @@ func TestLimitRESTConfig(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			in := &rest.Config{
-				Host: "https://harbour", QPS: 1, Burst: 2,
+				Host: "https://server", QPS: 1, Burst: 2,
 				RateLimiter: flowcontrol.NewFakeAlwaysRateLimiter(),
 			}
 			out := LimitRESTConfig(in, tc.rps)

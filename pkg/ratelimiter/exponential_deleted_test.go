@@ -12,14 +12,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// many is how many objects come and go; nothing may be left of them.
+// many is the number of objects that are created and deleted; no state of them may remain.
 const many = 100_000
 
-// TestSuccessIsNotDelayed passes one object again and again: through the limiter
-// that providers share, whose name says that it grows, and never a wait.
+// TestSuccessIsNotDelayed passes one object repeatedly through the exponential limiter: it
+// never waits.
 func TestSuccessIsNotDelayed(t *testing.T) {
 	passes := 0
-	r := New("sea", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+	r := New("test", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 		passes++
 
 		return reconcile.Result{RequeueAfter: time.Minute}, nil
@@ -37,12 +37,12 @@ func TestSuccessIsNotDelayed(t *testing.T) {
 	}
 }
 
-// TestFailureIsDelayedUntilSuccess fails three times and then succeeds, coming
-// back as it is told.
+// TestFailureIsDelayedUntilSuccess fails three times and then succeeds, and is requeued
+// as the limiter returns.
 func TestFailureIsDelayedUntilSuccess(t *testing.T) {
 	clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
 	failures := 3
-	r := newReconciler("sea", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+	r := newReconciler("test", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 		if failures > 0 {
 			failures--
 
@@ -82,10 +82,9 @@ func TestBackOffStartsAgainWhenForgotten(t *testing.T) {
 	}
 }
 
-// TestManyObjectsThatAreGone lets objects fail, be told to wait and never come
-// back, a thousand per second: what is remembered is what a while brings, however
-// many there were.
-func TestManyObjectsThatAreGone(t *testing.T) {
+// TestManyDeletedObjects lets a thousand objects per second fail, be requeued and never
+// reconcile again: the state is bounded by time, not by the number of objects.
+func TestManyDeletedObjects(t *testing.T) {
 	const perSecond = 1000
 
 	t.Run("Exponential", func(t *testing.T) {
@@ -101,7 +100,7 @@ func TestManyObjectsThatAreGone(t *testing.T) {
 			}
 		}
 
-		// Twice the longest delay until they may go, and as much between two looks.
+		// Twice the longest delay until they are dropped, and as much between two sweeps.
 		if limit := (4*5 + 1) * perSecond; most > limit {
 			t.Errorf("%d items were kept at a time, want at most %d", most, limit)
 		}
@@ -115,7 +114,7 @@ func TestManyObjectsThatAreGone(t *testing.T) {
 
 	t.Run("Reconciler", func(t *testing.T) {
 		clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
-		r := newReconciler("sea", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+		r := newReconciler("test", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 			return reconcile.Result{}, nil
 		}), always(time.Second), clock)
 
@@ -136,7 +135,7 @@ func TestManyObjectsThatAreGone(t *testing.T) {
 	t.Run("Succeeded", func(t *testing.T) {
 		clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
 		l := newExponential(time.Second, time.Minute, clock)
-		r := newReconciler("sea", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+		r := newReconciler("test", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 			return reconcile.Result{}, nil
 		}), l, clock)
 
