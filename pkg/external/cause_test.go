@@ -14,7 +14,7 @@ func TestSharedCause(t *testing.T) {
 		ok     bool
 	}{
 		"None":     {"no error has no cause", nil, "", false},
-		"Unmarked": {"what nobody marked is about one object", errBoom, "", false},
+		"Unmarked": {"an unmarked error is about one object", errBoom, "", false},
 		"Other":    {"so is what has other marks", Terminal("TooBig", NotCreated(errBoom)), "", false},
 		"Unavailable": {"what one object asked for is left out",
 			errors.Wrap(Unavailable(errBoom), "cannot look at a"), "boom", true},

@@ -20,7 +20,7 @@ type classes struct {
 	After        time.Duration
 	Throttled    bool
 	Scope        string
-	Told         time.Duration
+	Delay        time.Duration
 	Unauthorized bool
 	Unavailable  bool
 	NotFound     bool
@@ -31,7 +31,7 @@ type classes struct {
 func classify(err error) classes {
 	c := classes{Unauthorized: IsUnauthorized(err), Unavailable: IsUnavailable(err), NotFound: IsNotFound(err)}
 	c.After, _ = AsRetryAfter(err)
-	c.Scope, c.Told, c.Throttled = AsThrottled(err)
+	c.Scope, c.Delay, c.Throttled = AsThrottled(err)
 	c.Operation, c.InProgress = AsInProgress(err)
 
 	return c
@@ -48,7 +48,7 @@ func TestClasses(t *testing.T) {
 		want   classes
 	}{
 		"None":     {reason: "No error is of no class.", err: nil, want: classes{}},
-		"Unmarked": {reason: "Nor is one that nobody marked.", err: errBoom, want: classes{}},
+		"Unmarked": {reason: "Nor is an unmarked error.", err: errBoom, want: classes{}},
 		"Other": {
 			reason: "Nor is one with other marks.", err: Terminal("TooBig", NotCreated(errBoom)),
 			want: classes{},
@@ -96,7 +96,7 @@ func TestClasses(t *testing.T) {
 		},
 		"Throttled": {
 			reason: "With all it says.", err: Throttled("reads", time.Minute, errBoom),
-			want: classes{Throttled: true, Scope: "reads", Told: time.Minute, After: time.Minute},
+			want: classes{Throttled: true, Scope: "reads", Delay: time.Minute, After: time.Minute},
 		},
 		"ThrottledUntold": {
 			reason: "A system need not say when.", err: Throttled("", 0, errBoom),
@@ -108,7 +108,7 @@ func TestClasses(t *testing.T) {
 		},
 		"ThrottledYear": {
 			reason: "Nobody waits for a year.", err: Throttled("", year, errBoom),
-			want: classes{Throttled: true, Told: MaxRetryAfter, After: MaxRetryAfter},
+			want: classes{Throttled: true, Delay: MaxRetryAfter, After: MaxRetryAfter},
 		},
 		"ThrottledLong": {
 			reason: "A scope is a short name.", err: Throttled(long, 0, errBoom),
@@ -122,12 +122,12 @@ func TestClasses(t *testing.T) {
 		"ThrottledAndLonger": {
 			reason: "The longer time counts.",
 			err:    Throttled("", time.Second, RetryAfter(time.Minute, errBoom)),
-			want:   classes{Throttled: true, Told: time.Second, After: time.Minute},
+			want:   classes{Throttled: true, Delay: time.Second, After: time.Minute},
 		},
 		"LongerAndThrottled": {
 			reason: "Whichever it is.",
 			err:    RetryAfter(time.Second, Throttled("", time.Minute, errBoom)),
-			want:   classes{Throttled: true, Told: time.Minute, After: time.Minute},
+			want:   classes{Throttled: true, Delay: time.Minute, After: time.Minute},
 		},
 		"Unauthorized": {
 			reason: "Found through other errors.",
@@ -224,7 +224,7 @@ func TestRetryAfterHeader(t *testing.T) {
 		"Empty":    {reason: "No header says nothing.", in: "", want: 0},
 		"Seconds":  {reason: "Seconds.", in: " 120 ", want: 2 * time.Minute},
 		"Fraction": {reason: "Some send parts of a second.", in: "1.5", want: 1500 * time.Millisecond},
-		"Tiny":     {reason: "But nobody tries again without a pause.", in: "0.0001", want: MinRetryAfter},
+		"Tiny":     {reason: "There is a minimum.", in: "0.0001", want: MinRetryAfter},
 		"Zero":     {reason: "Now is no time to wait.", in: "0", want: 0},
 		"Negative": {reason: "Nor is the past.", in: "-5", want: 0},
 		"Year":     {reason: "Nobody waits for a year.", in: "31536000", want: MaxRetryAfter},

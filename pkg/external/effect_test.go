@@ -89,7 +89,7 @@ func (e wrapError) Unwrap() error           { return e.err }
 func (StreamError) Error() string           { return "boom" }
 func grpc(code grpcCode, m ...string) error { return grpcError{&grpcStatus{code, fmt.Sprint(m)}} }
 
-// TestEffectOf is what each error tells, as a whole and without fields called Code.
+// TestEffectOf has the effect of each error, with and without fields called Code.
 func TestEffectOf(t *testing.T) {
 	const untold, none, possible = EffectUntold, EffectNone, EffectPossible
 	dial := func(err error) error { return &net.OpError{Op: "dial", Err: err} }

@@ -42,7 +42,7 @@ func TestMarks(t *testing.T) {
 		want   marks
 	}{
 		"None":     {reason: "No error has no mark.", err: nil, want: marks{}},
-		"Unmarked": {reason: "An error that nobody marked has none.", err: errBoom, want: marks{}},
+		"Unmarked": {reason: "An unmarked error has none.", err: errBoom, want: marks{}},
 		"Kubernetes": {
 			reason: "A Kubernetes server's own answer counts.", err: taken,
 			want: marks{AlreadyExists: true},

@@ -116,8 +116,7 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// A rule is left out for a text only if it would change nothing in it: whatever the
-// texts, it is as if all were applied.
+// TestRulesThatAreLeftOut: a rule is skipped for a text only if it would not change it.
 func TestRulesThatAreLeftOut(t *testing.T) {
 	parts := []string{
 		"abcdefab-abcd-abcd-abcd-abcdefabcdef", "2026-11-20", "Fri, 20 Nov 2026 13:20:11 GMT", "13:20:11",
@@ -147,8 +146,8 @@ func TestNormalizeIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzNormalize wants what is normalized to stay as it is, and what differs in an
-// identifier or a time alone to become the same.
+// FuzzNormalize: Normalize is idempotent, and texts that differ only in an identifier or a
+// time become equal.
 func FuzzNormalize(f *testing.F) {
 	f.Add("cannot create stream: request id: ", ", at 2026-11-20T13:20:11Z took 3s, attempt 4")
 	f.Add("read tcp 10.0.0.1:54321->[::1]:4222", " 0xc000123abc 1795181411 01ARZ3NDEKTSV4RRFFQ69G5FAV")
