@@ -11,7 +11,7 @@ import (
 )
 
 // A Dinghy is a user of another kind.
-type Dinghy struct{ Boat }
+type Dinghy struct{ Bucket }
 
 // A filled cache has an informer of its own for each kind of users, which has seen all of them.
 type filled struct{ cache.Cache }
@@ -20,7 +20,7 @@ func (filled) GetInformer(context.Context, client.Object, ...cache.InformerGetOp
 	all := make(chan struct{})
 	close(all)
 
-	return &fleet{filled: all}, nil
+	return &fakeInformers{filled: all}, nil
 }
 
 // A running manager starts at once what is added to it, but for controllers.
@@ -48,11 +48,11 @@ func TestSetupOfARunningManager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheme()
 		s.AddKnownTypeWithName(group.WithKind("Dinghy"), &Dinghy{})
-		s.AddKnownTypeWithName(group.WithKind("DinghyList"), &list[Boat, *Boat]{})
+		s.AddKnownTypeWithName(group.WithKind("DinghyList"), &list[Bucket, *Bucket]{})
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		r := running{newYard(s), ctx}
-		if err := Setup(r, kinds, []User{&Boat{}, &Dinghy{}}); err != nil {
+		if err := Setup(r, kinds, []User{&Bucket{}, &Dinghy{}}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -22,11 +22,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// TestIndexBookkeeping: an index knows who uses what now, and tells whose number of users has changed.
+// TestIndexBookkeeping: an index has the current users, and returns the configurations whose number of users has
+// changed.
 func TestIndexBookkeeping(t *testing.T) {
-	berths, cranes := schema.GroupKind{Kind: "Berth"}, schema.GroupKind{Kind: "Crane"}
-	a, b, c := user{berths, "quay", "a"}, user{berths, "", "b"}, user{cranes, "quay", "c"}
-	one, two := key{"ProviderConfig", "quay", "one"}, key{"ProviderConfig", "quay", "two"}
+	disks, queues := schema.GroupKind{Kind: "Disk"}, schema.GroupKind{Kind: "Queue"}
+	a, b, c := user{disks, "main", "a"}, user{disks, "", "b"}, user{queues, "main", "c"}
+	one, two := key{"ProviderConfig", "main", "one"}, key{"ProviderConfig", "main", "two"}
 	i := newIndex()
 	step := func(what string, got []key, want ...key) {
 		t.Helper()
@@ -54,24 +55,24 @@ func TestIndexBookkeeping(t *testing.T) {
 	end()
 	step("late", i.set(ended, a, one, true))
 	counts("an event comes late", 1, 1)
-	step("berths are not followed any more", i.clear(berths), one)
-	step("nor again", i.clear(berths))
-	counts("cranes are left", 0, 1)
+	step("disks are not followed any more", i.clear(disks), one)
+	step("nor again", i.clear(disks))
+	counts("queues are left", 0, 1)
 	if len(i.usersByConfig) != 1 || len(i.configByUser) != 1 {
 		t.Errorf("what is gone is kept: %v, %v", i.usersByConfig, i.configByUser)
 	}
 }
 
-// TestIndexFirst: users are told in order, and only as many as fit.
+// TestIndexFirst: users are listed in order, up to the limit.
 func TestIndexFirst(t *testing.T) {
 	i, k := newIndex(), key{"ClusterProviderConfig", "", "one"}
 	for n := 3; n > 0; n-- {
-		i.set(t.Context(), user{schema.GroupKind{Group: "example.org", Kind: "Berth"}, "quay", fmt.Sprint(n)}, k, true)
+		i.set(t.Context(), user{schema.GroupKind{Group: "example.org", Kind: "Disk"}, "main", fmt.Sprint(n)}, k, true)
 	}
-	i.set(t.Context(), user{schema.GroupKind{Kind: "Berth"}, "", "0"}, k, true)
+	i.set(t.Context(), user{schema.GroupKind{Kind: "Disk"}, "", "0"}, k, true)
 	for most, want := range map[int][]string{
-		0: {}, 2: {"Berth 0", "Berth quay/1"},
-		9: {"Berth 0", "Berth quay/1", "Berth quay/2", "Berth quay/3"},
+		0: {}, 2: {"Disk 0", "Disk main/1"},
+		9: {"Disk 0", "Disk main/1", "Disk main/2", "Disk main/3"},
 	} {
 		if diff := cmp.Diff(want, i.firstNames(k, most)); diff != "" {
 			t.Errorf("%d: -want +got:\n%s", most, diff)
@@ -148,7 +149,7 @@ func TestNamesOfConnections(t *testing.T) {
 		k    key
 		want string
 	}{
-		"namespaced": {namespaced, key{"ProviderConfig", "quay", "one"}, "ProviderConfig/quay/one"},
+		"namespaced": {namespaced, key{"ProviderConfig", "main", "one"}, "ProviderConfig/main/one"},
 		"cluster":    {cluster, key{"ClusterProviderConfig", "", "one"}, "ClusterProviderConfig/one"},
 	}
 	for name, tc := range cases {
@@ -159,8 +160,8 @@ func TestNamesOfConnections(t *testing.T) {
 			got != (types.NamespacedName{Namespace: tc.k.namespace, Name: tc.k.name}) {
 			t.Errorf("%s: %s leads to %s, %t", name, tc.want, got, ok)
 		}
-		for _, other := range []string{"", "Other/quay/one", tc.r.kind.gvk.Kind, tc.want + "/x",
-			"ProviderConfig/one", "ClusterProviderConfig/quay/one"} {
+		for _, other := range []string{"", "Other/main/one", tc.r.kind.gvk.Kind, tc.want + "/x",
+			"ProviderConfig/one", "ClusterProviderConfig/main/one"} {
 			if got, ok := tc.r.configOf(other); ok {
 				t.Errorf("%s: %q leads to %s", name, other, got)
 			}
@@ -172,16 +173,15 @@ func TestNamesOfConnections(t *testing.T) {
 // known of them.
 func TestUsersThatAreNotFollowedAreNotLookedFor(t *testing.T) {
 	tr := newFollowed(t, nil)
-	if unused, err := tr.confirmUnused(t.Context(), key{"Wharf", "a", "main"}); !unused || err != nil {
+	if unused, err := tr.confirmUnused(t.Context(), key{"Tenant", "a", "main"}); !unused || err != nil {
 		t.Errorf("unused %t, error %v", unused, err)
 	}
 }
 
-// TestAStatusThatCannotBeCompared: a status that cannot be compared is told, and not taken for one that changes
-// nothing.
+// TestAStatusThatCannotBeCompared: a status that cannot be compared is an error, and does not count as unchanged.
 func TestAStatusThatCannotBeCompared(t *testing.T) {
-	config := &unencodable{&Wharf{}}
-	if err := (&reconciler{}).patchStatus(t.Context(), config, &Wharf{}, &record{}); err == nil ||
+	config := &unencodable{&Tenant{}}
+	if err := (&reconciler{}).patchStatus(t.Context(), config, &Tenant{}, &record{}); err == nil ||
 		!strings.Contains(err.Error(), "cannot compare the status") {
 		t.Errorf("error %v", err)
 	}
@@ -205,7 +205,7 @@ func TestAFirstWriteThatChangesNothing(t *testing.T) {
 		},
 	})
 	r := &reconciler{client: c, clock: clock.RealClock{}, logger: logging.NewNopLogger(), kind: &kindInfo{}}
-	base, config, known := &Wharf{}, &Wharf{}, &record{}
+	base, config, known := &Tenant{}, &Tenant{}, &record{}
 	base.ResourceVersion, config.ResourceVersion = "7", "7"
 	config.SetUsers(2)
 	for range 2 {

@@ -44,12 +44,12 @@ var (
 	api    client.Client // not counted
 )
 
-// A Raft is a user whose kind comes and goes.
-type Raft struct {
-	Boat `json:",inline"`
+// A Role is a user whose kind comes and goes.
+type Role struct {
+	Bucket `json:",inline"`
 }
 
-func (r *Raft) DeepCopyObject() runtime.Object { return &Raft{*r.Boat.DeepCopyObject().(*Boat)} }
+func (r *Role) DeepCopyObject() runtime.Object { return &Role{*r.Bucket.DeepCopyObject().(*Bucket)} }
 
 func TestMain(m *testing.M) {
 	code, err := runTests(m)
@@ -71,8 +71,8 @@ func runTests(m *testing.M) (int, error) {
 		return 1, err
 	}
 	scheme = newScheme()
-	scheme.AddKnownTypeWithName(group.WithKind("Raft"), &Raft{})
-	scheme.AddKnownTypeWithName(group.WithKind("RaftList"), &list[Raft, *Raft]{})
+	scheme.AddKnownTypeWithName(group.WithKind("Role"), &Role{})
+	scheme.AddKnownTypeWithName(group.WithKind("RoleList"), &list[Role, *Role]{})
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return 1, err
@@ -90,20 +90,20 @@ func runTests(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// A dock is a manager that keeps configurations, with its requests counted.
-type dock struct {
+// A system is a manager that keeps configurations, with its requests counted.
+type system struct {
 	*testing.T
 
 	ledger   *test.Ledger
 	underway atomic.Int64 // writes that the ledger does not have yet
 }
 
-// newDock returns a dock that sees the namespaces, and of what has none the objects
+// newSystem returns a system that sees the namespaces, and of what has none the objects
 // that are called like the first, or everything if there are none: on a server that is
 // shared, other tests have left objects.
-func newDock(t *testing.T, setup func(manager.Manager) error, namespaces ...string) *dock {
+func newSystem(t *testing.T, setup func(manager.Manager) error, namespaces ...string) *system {
 	t.Helper()
-	d := &dock{T: t, ledger: &test.Ledger{}}
+	d := &system{T: t, ledger: &test.Ledger{}}
 	counted := rest.CopyConfig(config)
 	counted.Wrap(d.ledger.Wrap)
 	counted.Wrap(d.attend)
@@ -114,7 +114,7 @@ func newDock(t *testing.T, setup func(manager.Manager) error, namespaces ...stri
 			seen.DefaultNamespaces[ns] = cache.Config{}
 		}
 		seen.ByObject = map[client.Object]cache.ByObject{
-			&ClusterWharf{}: {Field: fields.OneTermEqualSelector(metav1.ObjectNameField, namespaces[0])},
+			&ClusterTenant{}: {Field: fields.OneTermEqualSelector(metav1.ObjectNameField, namespaces[0])},
 		}
 	}
 	m, err := ctrl.NewManager(counted, ctrl.Options{
@@ -157,7 +157,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (fn roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return fn(r) }
 
 // attend returns a transport that knows which writes are under way.
-func (d *dock) attend(next http.RoundTripper) http.RoundTripper {
+func (d *system) attend(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		if r.Method != http.MethodGet {
 			d.underway.Add(1)
@@ -168,14 +168,14 @@ func (d *dock) attend(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-func (d *dock) create(o client.Object) {
+func (d *system) create(o client.Object) {
 	d.Helper()
 	if err := api.Create(d.Context(), o); err != nil {
 		d.Fatal(err)
 	}
 }
 
-func (d *dock) remove(o client.Object) {
+func (d *system) remove(o client.Object) {
 	d.Helper()
 	if err := api.Delete(d.Context(), o); err != nil {
 		d.Fatal(err)
@@ -183,7 +183,7 @@ func (d *dock) remove(o client.Object) {
 }
 
 // eventually waits until something holds for an object, nil if it is gone.
-func (d *dock) eventually(what string, o Config, holds func(Config) bool) {
+func (d *system) eventually(what string, o Config, holds func(Config) bool) {
 	d.Helper()
 	came := false
 	defer func() {
@@ -216,7 +216,7 @@ func protected(c Config) bool { return c != nil && meta.FinalizerExists(c, Final
 
 // writes returns those of configurations since the last call. Those whose effect was
 // seen are among them: each was under way before, and the ledger has it when none is.
-func (d *dock) writes() []test.Request {
+func (d *system) writes() []test.Request {
 	d.Helper()
 	wait.Until(d, "writes end", func() bool { return d.underway.Load() == 0 })
 	sent := slices.DeleteFunc(d.ledger.Objects(), func(r test.Request) bool { return r.Verb == http.MethodGet })
@@ -225,7 +225,7 @@ func (d *dock) writes() []test.Request {
 	return sent
 }
 
-func (d *dock) wantWrites(reason, want string) {
+func (d *system) wantWrites(reason, want string) {
 	d.Helper()
 	if sent := test.SummarizeRequests(d.writes()); sent != want {
 		d.Errorf("%s: %s, want %s", reason, sent, want)
@@ -235,31 +235,31 @@ func (d *dock) wantWrites(reason, want string) {
 func TestLifeOfConfigurations(t *testing.T) {
 	a, b := namespace(t), namespace(t)
 	const interval = 100 * time.Millisecond
-	d := newDock(t, func(m manager.Manager) error {
-		return Setup(m, kinds, []User{&Boat{}}, WithCountInterval(interval))
+	d := newSystem(t, func(m manager.Manager) error {
+		return Setup(m, kinds, []User{&Bucket{}}, WithCountInterval(interval))
 	}, a, b)
-	all := clusterWharf(a)
-	for _, c := range []Config{wharf(a, "main"), wharf(b, "main"), all} {
+	all := clusterTenant(a)
+	for _, c := range []Config{tenant(a, "main"), tenant(b, "main"), all} {
 		d.create(c)
 		d.eventually("protected", c, protected)
 	}
-	d.wantWrites("new configurations", "1 PATCH clusterwharves, 2 PATCH wharves")
-	const boats = 200
+	d.wantWrites("new configurations", "1 PATCH clustertenants, 2 PATCH tenants")
+	const buckets = 200
 	begin := time.Now()
-	for i := range boats {
-		d.create(boat(a, fmt.Sprintf("boat-%d", i), "", "main"))
+	for i := range buckets {
+		d.create(bucket(a, fmt.Sprintf("bucket-%d", i), "", "main"))
 	}
-	d.create(boat(b, "boat", "", "main"))
-	d.create(boat(b, "other", "ClusterWharf", a))
-	d.eventually("users of a", wharf(a, "main"), users(boats))
-	d.eventually("users of b", wharf(b, "main"), users(1))
+	d.create(bucket(b, "bucket", "", "main"))
+	d.create(bucket(b, "other", "ClusterTenant", a))
+	d.eventually("users of a", tenant(a, "main"), users(buckets))
+	d.eventually("users of b", tenant(b, "main"), users(1))
 	d.eventually("users of all", all, users(1))
 	sent := d.writes()
 	took := time.Since(begin) // longer than what was counted
-	t.Logf("%d users: %s", boats+2, test.SummarizeRequests(sent))
+	t.Logf("%d users: %s", buckets+2, test.SummarizeRequests(sent))
 	// Each of the others has one user, and one write; on a slow machine there is time for more.
 	if most := 3 + int(took/interval); len(sent) > most {
-		t.Errorf("%d writes for %d users in %s, want at most %d: %s", len(sent), boats+2, took, most,
+		t.Errorf("%d writes for %d users in %s, want at most %d: %s", len(sent), buckets+2, took, most,
 			test.SummarizeRequests(sent))
 	}
 	for _, r := range sent {
@@ -268,35 +268,35 @@ func TestLifeOfConfigurations(t *testing.T) {
 		}
 	}
 
-	d.remove(wharf(a, "main"))
-	main := wharf(a, "main")
+	d.remove(tenant(a, "main"))
+	main := tenant(a, "main")
 	d.eventually("deletion waits", main, func(c Config) bool {
-		return c != nil && c.(*Wharf).GetCondition(commonv1.TypeTerminating).Reason == commonv1.ReasonInUse
+		return c != nil && c.(*Tenant).GetCondition(commonv1.TypeTerminating).Reason == commonv1.ReasonInUse
 	})
 	if got := main.GetCondition(commonv1.TypeTerminating).Message; !strings.HasPrefix(got,
-		"Deletion waits for 200 users: Boat "+a+"/boat-0, ") {
+		"Deletion waits for 200 users: Bucket "+a+"/bucket-0, ") {
 		t.Errorf("message %q", got)
 	}
-	if err := api.DeleteAllOf(t.Context(), &Boat{}, client.InNamespace(a)); err != nil {
+	if err := api.DeleteAllOf(t.Context(), &Bucket{}, client.InNamespace(a)); err != nil {
 		t.Fatal(err)
 	}
 	d.eventually("unused", main, isGone)
-	d.eventually("the other of this name", wharf(b, "main"), users(1))
-	d.toldOnce(a)
-	d.create(wharf(a, "main"))
-	d.eventually("made anew", wharf(a, "main"), protected)
+	d.eventually("the other of this name", tenant(b, "main"), users(1))
+	d.hasOneEvent(a)
+	d.create(tenant(a, "main"))
+	d.eventually("made anew", tenant(a, "main"), protected)
 
 	d.writes()
-	d.remove(wharf(a, "main"))
-	d.eventually("gone at once", wharf(a, "main"), isGone)
-	d.wantWrites("deletion without users", "1 PATCH wharves")
-	d.remove(boat(b, "other", "", ""))
+	d.remove(tenant(a, "main"))
+	d.eventually("gone at once", tenant(a, "main"), isGone)
+	d.wantWrites("deletion without users", "1 PATCH tenants")
+	d.remove(bucket(b, "other", "", ""))
 	d.remove(all)
 	d.eventually("gone", all, isGone)
 }
 
-// toldOnce waits for the event of a namespace, and checks that there is one.
-func (d *dock) toldOnce(namespace string) {
+// hasOneEvent waits for the event of a namespace, and checks that there is one.
+func (d *system) hasOneEvent(namespace string) {
 	d.Helper()
 	var events eventsv1.EventList
 	wait.Until(d, "there is an event", func() bool {
@@ -314,33 +314,33 @@ func (d *dock) toldOnce(namespace string) {
 // TestSteady: objects that change, but not in what they refer to, cost nothing.
 func TestSteady(t *testing.T) {
 	ns := namespace(t)
-	d := newDock(t, func(m manager.Manager) error {
-		return Setup(m, kinds, []User{&Boat{}}, WithCountInterval(time.Millisecond))
+	d := newSystem(t, func(m manager.Manager) error {
+		return Setup(m, kinds, []User{&Bucket{}}, WithCountInterval(time.Millisecond))
 	}, ns)
-	d.create(wharf(ns, "main"))
-	one := boat(ns, "one", "", "main")
+	d.create(tenant(ns, "main"))
+	one := bucket(ns, "one", "", "main")
 	d.create(one)
-	d.eventually("counted", wharf(ns, "main"), users(1))
-	d.wantWrites("a new configuration with a user", "1 PATCH wharves, 1 PATCH wharves/status")
+	d.eventually("counted", tenant(ns, "main"), users(1))
+	d.wantWrites("a new configuration with a user", "1 PATCH tenants, 1 PATCH tenants/status")
 	for i := range 50 {
 		one.Labels = map[string]string{"turn": fmt.Sprint(i)}
 		if err := api.Update(t.Context(), one); err != nil {
 			t.Fatal(err)
 		}
 	}
-	d.create(wharf(ns, "last")) // what is seen after all that
-	d.eventually("last seen", wharf(ns, "last"), protected)
-	d.wantWrites("steady, but for the finalizer of the last one", "1 PATCH wharves")
+	d.create(tenant(ns, "last")) // what is seen after all that
+	d.eventually("last seen", tenant(ns, "last"), protected)
+	d.wantWrites("steady, but for the finalizer of the last one", "1 PATCH tenants")
 }
 
 // TestUsersBehindAGate: kinds of users come and go behind a gate, and configurations are safe all the time.
 func TestUsersBehindAGate(t *testing.T) {
-	rafts := definitions()[2]
-	rafts.Name = "rafts." + group.Group
-	rafts.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Kind: "Raft", ListKind: "RaftList",
-		Plural: "rafts"}
-	t.Cleanup(func() { _ = api.Delete(context.Background(), rafts) })
-	d := newDock(t, func(m manager.Manager) error {
+	roles := definitions()[2]
+	roles.Name = "roles." + group.Group
+	roles.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Kind: "Role", ListKind: "RoleList",
+		Plural: "roles"}
+	t.Cleanup(func() { _ = api.Delete(context.Background(), roles) })
+	d := newSystem(t, func(m manager.Manager) error {
 		gate, err := crdgate.New(m)
 		if err != nil {
 			return err
@@ -349,31 +349,31 @@ func TestUsersBehindAGate(t *testing.T) {
 			return err
 		}
 
-		return Setup(m, kinds, []User{&Boat{}, &Raft{}}, WithCountInterval(time.Millisecond), WithGate(gate))
+		return Setup(m, kinds, []User{&Bucket{}, &Role{}}, WithCountInterval(time.Millisecond), WithGate(gate))
 	})
 	ns := namespace(t)
-	main := wharf(ns, "main")
+	main := tenant(ns, "main")
 	d.create(main)
-	d.create(boat(ns, "one", "", "main"))
-	d.eventually("counted without rafts", main, users(1))
+	d.create(bucket(ns, "one", "", "main"))
+	d.eventually("counted without roles", main, users(1))
 
 	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{
-		CRDs: []*apiextensionsv1.CustomResourceDefinition{rafts.DeepCopy()}, Scheme: scheme,
+		CRDs: []*apiextensionsv1.CustomResourceDefinition{roles.DeepCopy()}, Scheme: scheme,
 		MaxTime: wait.Patience(),
 	}); err != nil {
 		t.Fatal(err)
 	}
-	d.create(&Raft{*boat(ns, "one", "", "main")})
-	d.eventually("counted with rafts", main, users(2))
-	d.remove(boat(ns, "one", "", ""))
-	d.eventually("one raft", main, users(1))
-	d.remove(wharf(ns, "main"))
+	d.create(&Role{*bucket(ns, "one", "", "main")})
+	d.eventually("counted with roles", main, users(2))
+	d.remove(bucket(ns, "one", "", ""))
+	d.eventually("one role", main, users(1))
+	d.remove(tenant(ns, "main"))
 	d.eventually("deletion waits", main, func(c Config) bool {
-		return c != nil && c.(*Wharf).GetCondition(commonv1.TypeTerminating).
-			Message == "Deletion waits for 1 user: Raft "+ns+"/one"
+		return c != nil && c.(*Tenant).GetCondition(commonv1.TypeTerminating).
+			Message == "Deletion waits for 1 user: Role "+ns+"/one"
 	})
-	d.remove(rafts)
-	d.eventually("no rafts any more", main, isGone)
+	d.remove(roles)
+	d.eventually("no roles any more", main, isGone)
 }
 
 func TestSetupRefuses(t *testing.T) {
@@ -381,7 +381,7 @@ func TestSetupRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	type unknown struct{ Boat }
+	type unknown struct{ Bucket }
 	for name, tc := range map[string]struct {
 		kinds Kinds
 		users []User

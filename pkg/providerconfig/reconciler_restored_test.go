@@ -19,8 +19,8 @@ func TestRewound(t *testing.T) {
 		before = "1500" // version of the snapshot
 		after  = "2500" // version that the process has seen
 	)
-	at := func(version string, change ...func(*Wharf)) *Wharf {
-		w := wharf("a", "main")
+	at := func(version string, change ...func(*Tenant)) *Tenant {
+		w := tenant("a", "main")
 		w.UID, w.ResourceVersion, w.Finalizers = "uid", version, []string{FinalizerName}
 		for _, do := range change {
 			do(w)
@@ -28,13 +28,13 @@ func TestRewound(t *testing.T) {
 
 		return w
 	}
-	users := func(w *Wharf) { w.Status.Users = 7 }
+	users := func(w *Tenant) { w.Status.Users = 7 }
 
 	cases := map[string]struct {
 		reason   string
-		restored *Wharf
-		cached   *Wharf // after the restore, if that is not what the server has
-		restart  bool   // of the process
+		restored *Tenant
+		cached   *Tenant // after the restore, if that is not what the server has
+		restart  bool    // of the process
 		gets     int
 	}{
 		"CacheListedAnew": {"the cache shows what was restored", at(before, users), nil, false, 1},
@@ -43,25 +43,25 @@ func TestRewound(t *testing.T) {
 			at("3500"), false, 1,
 		},
 		"OldStatus": {"the number of users is restored as well",
-			at(before, func(w *Wharf) { w.Status.Users = 2 }), nil, false, 1},
+			at(before, func(w *Tenant) { w.Status.Users = 2 }), nil, false, 1},
 		"WithoutOurs": {"the snapshot is older than our finalizer",
-			at(before, func(w *Wharf) { w.Finalizers = nil }), nil, false, 1},
+			at(before, func(w *Tenant) { w.Finalizers = nil }), nil, false, 1},
 		"ProcessRestart": {"a process that has seen nothing asks nobody", at(before, users), nil, true, 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := newPort(t, at(after))
-			w := wharf("a", "main")
-			p.sail(boat("a", "one", "", "main"))
+			w := tenant("a", "main")
+			p.use(bucket("a", "one", "", "main"))
 			p.pass(w)
 			p.wantUsers(w, 1)
 
-			one, two := boat("a", "one", "", "main"), boat("a", "two", "", "main")
+			one, two := bucket("a", "one", "", "main"), bucket("a", "two", "", "main")
 			p.restore(tc.restored, one)
 			p.stale = tc.cached
-			p.sail(two)
+			p.use(two)
 			if tc.restart {
-				p.rs["Wharf"].records = records.New[record](nil)
+				p.rs["Tenant"].records = records.New[record](nil)
 			}
 			p.writes = nil
 			p.passes(w, 10*time.Second)
@@ -96,12 +96,12 @@ func TestRewound(t *testing.T) {
 // server has brought back as it was, is let go again; by a server whose 404 is not about
 // it, too.
 func TestReleasedAndRewound(t *testing.T) {
-	p := newPort(t, wharf("a", "main"))
-	w := wharf("a", "main")
+	p := newPort(t, tenant("a", "main"))
+	w := tenant("a", "main")
 	p.pass(w)
 	p.remove(w)
 	p.load(w)
-	released := w.DeepCopyObject().(*Wharf)
+	released := w.DeepCopyObject().(*Tenant)
 	p.pass(w)
 	if p.load(w) {
 		t.Fatal("nobody uses it")
@@ -122,14 +122,14 @@ func TestReleasedAndRewound(t *testing.T) {
 // TestCacheThatStays: a cache that stays behind is not waited for, and what the API server
 // has is asked for once in three seconds at most.
 func TestCacheThatStays(t *testing.T) {
-	p := newPort(t, wharf("a", "main"))
-	w := wharf("a", "main")
+	p := newPort(t, tenant("a", "main"))
+	w := tenant("a", "main")
 	p.pass(w)
 	p.load(w)
-	p.stale = w.DeepCopyObject().(*Wharf)
-	p.sail(boat("a", "one", "", "main"))
+	p.stale = w.DeepCopyObject().(*Tenant)
+	p.use(bucket("a", "one", "", "main"))
 	p.pass(w)
-	p.sail(boat("a", "two", "", "main"))
+	p.use(bucket("a", "two", "", "main"))
 	p.clock.SetTime(p.clock.Now().Add(5 * time.Second))
 	for range 100 { // for each of a hundred users that come and go within a moment
 		p.pass(w)
@@ -146,13 +146,13 @@ func TestCacheThatStays(t *testing.T) {
 
 // TestCacheThatCatchesUp: a cache that is a little behind is waited for, each time.
 func TestCacheThatCatchesUp(t *testing.T) {
-	p := newPort(t, wharf("a", "main"))
-	w := wharf("a", "main")
+	p := newPort(t, tenant("a", "main"))
+	w := tenant("a", "main")
 	p.pass(w)
 	for i := range 10 {
 		p.load(w)
-		p.stale = w.DeepCopyObject().(*Wharf)
-		p.sail(boat("a", fmt.Sprint("boat-", i), "", "main"))
+		p.stale = w.DeepCopyObject().(*Tenant)
+		p.use(bucket("a", fmt.Sprint("bucket-", i), "", "main"))
 		for range 3 { // one that writes, and two that do nothing
 			p.pass(w)
 			p.clock.SetTime(p.clock.Now().Add(retryDelay))
@@ -169,17 +169,17 @@ func TestCacheThatCatchesUp(t *testing.T) {
 // TestGoneWithoutEvent: what the API server does not have any more is forgotten, although
 // the cache still shows it.
 func TestGoneWithoutEvent(t *testing.T) {
-	p := newPort(t, wharf("a", "main"))
-	w := wharf("a", "main")
+	p := newPort(t, tenant("a", "main"))
+	w := tenant("a", "main")
 	p.pass(w)
 	p.remove(w)
 	p.load(w)
-	p.stale = w.DeepCopyObject().(*Wharf)
+	p.stale = w.DeepCopyObject().(*Tenant)
 	p.pass(w)
 	p.passes(w, 10*time.Second)
-	if p.gets != 1 || p.rs["Wharf"].records.Len() != 0 {
+	if p.gets != 1 || p.rs["Tenant"].records.Len() != 0 {
 		t.Errorf("%d reads of the API server, want one, and %d configurations in memory, want none", p.gets,
-			p.rs["Wharf"].records.Len())
+			p.rs["Tenant"].records.Len())
 	}
 	p.wantWrites("the finalizer is taken away once", "patch main", "patch main")
 }
