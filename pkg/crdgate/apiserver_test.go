@@ -162,18 +162,18 @@ func TestAwait(t *testing.T) {
 	})
 }
 
-// TestSyncTells: what takes long is told, for whoever forgot a permission.
-func TestSyncTells(t *testing.T) {
+// TestSyncLogs: a sync that takes long is logged, because a permission may be missing.
+func TestSyncLogs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(&discovered{})
-		told := &counter{}
-		s.logger = told
+		logged := &counter{}
+		s.logger = logged
 		done := make(chan struct{})
 		synced := make(chan bool, 1)
 		go func() { synced <- s.sync(t.Context(), done) }()
 		later(syncWarningAfter + time.Second)
-		if told.n != 1 {
-			t.Errorf("told %d times, want once", told.n)
+		if logged.n != 1 {
+			t.Errorf("logged %d times, want once", logged.n)
 		}
 		close(done)
 		if !<-synced {

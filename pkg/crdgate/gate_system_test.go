@@ -40,28 +40,28 @@ import (
 // The group of this package on the shared API server.
 var group = schema.GroupVersion{Group: "crdgate.example.moorage.dev", Version: "v1"}
 
-// A Berth is a kind that comes and goes. Nothing but its metadata matters.
-type Berth struct {
+// A Disk is a kind that comes and goes. Nothing but its metadata matters.
+type Disk struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 }
 
-func (b *Berth) DeepCopyObject() runtime.Object {
-	return &Berth{TypeMeta: b.TypeMeta, ObjectMeta: *b.ObjectMeta.DeepCopy()}
+func (b *Disk) DeepCopyObject() runtime.Object {
+	return &Disk{TypeMeta: b.TypeMeta, ObjectMeta: *b.ObjectMeta.DeepCopy()}
 }
 
-// A BerthList is a list of them.
-type BerthList struct {
+// A DiskList is a list of them.
+type DiskList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 
-	Items []Berth `json:"items"`
+	Items []Disk `json:"items"`
 }
 
-func (l *BerthList) DeepCopyObject() runtime.Object {
-	out := &BerthList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
+func (l *DiskList) DeepCopyObject() runtime.Object {
+	out := &DiskList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
 	for i := range l.Items {
-		out.Items = append(out.Items, *l.Items[i].DeepCopyObject().(*Berth))
+		out.Items = append(out.Items, *l.Items[i].DeepCopyObject().(*Disk))
 	}
 
 	return out
@@ -96,24 +96,24 @@ func run(m *testing.M) (int, error) {
 			return 1, err
 		}
 	}
-	scheme.AddKnownTypeWithName(group.WithKind("Berth"), &Berth{})
-	scheme.AddKnownTypeWithName(group.WithKind("BerthList"), &BerthList{})
+	scheme.AddKnownTypeWithName(group.WithKind("Disk"), &Disk{})
+	scheme.AddKnownTypeWithName(group.WithKind("DiskList"), &DiskList{})
 	metav1.AddToGroupVersion(scheme, group)
 
 	return m.Run(), nil
 }
 
-func berths() *apiextensionsv1.CustomResourceDefinition {
+func disks() *apiextensionsv1.CustomResourceDefinition {
 	anything := func() *apiextensionsv1.CustomResourceValidation {
 		return &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object"}}
 	}
 
 	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "berths." + group.Group},
+		ObjectMeta: metav1.ObjectMeta{Name: "disks." + group.Group},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: group.Group, Scope: apiextensionsv1.NamespaceScoped,
 			Names: apiextensionsv1.CustomResourceDefinitionNames{
-				Kind: "Berth", ListKind: "BerthList", Plural: "berths", Singular: "berth",
+				Kind: "Disk", ListKind: "DiskList", Plural: "disks", Singular: "disk",
 			},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{
 				{Name: "v1", Served: true, Storage: true, Schema: anything()},
@@ -123,8 +123,8 @@ func berths() *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// A harbour is a manager with a gate, and a controller behind it.
-type harbour struct {
+// A storage is a manager with a gate, and a controller behind it.
+type storage struct {
 	*testing.T
 
 	api     client.Client
@@ -132,14 +132,14 @@ type harbour struct {
 	gate    *crdgate.Gate
 
 	mu      sync.Mutex
-	seen    map[string]int // passes over berths by name
+	seen    map[string]int // passes over disks by name
 	ends    int            // of the controller
 	errored atomic.Int64   // watches that failed
 }
 
-func open(t *testing.T) *harbour {
+func open(t *testing.T) *storage {
 	t.Helper()
-	h := &harbour{T: t, seen: map[string]int{}}
+	h := &storage{T: t, seen: map[string]int{}}
 	var err error
 	if h.api, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func open(t *testing.T) *harbour {
 	if err := h.manager.Add(h.gate); err != nil {
 		t.Fatal(err)
 	}
-	h.gate.Add([]schema.GroupVersionKind{group.WithKind("Berth")}, h.control)
+	h.gate.Add([]schema.GroupVersionKind{group.WithKind("Disk")}, h.control)
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() { stopped <- h.manager.Start(ctx) }()
@@ -175,11 +175,11 @@ func open(t *testing.T) *harbour {
 	return h
 }
 
-// control runs a controller that takes finalizers away from deleted berths.
-func (h *harbour) control(ctx context.Context) error {
-	err := crdgate.RunController(ctx, h.manager, "berth", controller.Options{
+// control runs a controller that takes finalizers away from deleted disks.
+func (h *storage) control(ctx context.Context) error {
+	err := crdgate.RunController(ctx, h.manager, "disk", controller.Options{
 		Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
-			b := &Berth{}
+			b := &Disk{}
 			if err := h.manager.GetClient().Get(ctx, r.NamespacedName, b); err != nil {
 				return reconcile.Result{}, client.IgnoreNotFound(err)
 			}
@@ -194,7 +194,7 @@ func (h *harbour) control(ctx context.Context) error {
 		}),
 	}, func(c cache.Cache) []source.Source {
 		return []source.Source{
-			source.Kind(c, client.Object(&Berth{}), &handler.EnqueueRequestForObject{}),
+			source.Kind(c, client.Object(&Disk{}), &handler.EnqueueRequestForObject{}),
 			source.Kind(c, client.Object(&corev1.Namespace{}), &handler.EnqueueRequestForObject{}),
 		}
 	})
@@ -205,60 +205,60 @@ func (h *harbour) control(ctx context.Context) error {
 	return err
 }
 
-func (h *harbour) eventually(what string, holds func() bool) {
+func (h *storage) eventually(what string, holds func() bool) {
 	h.Helper()
 	wait.Until(h, what, holds)
 }
 
-func (h *harbour) install() {
+func (h *storage) install() {
 	h.Helper()
-	if err := h.api.Create(context.Background(), berths()); err != nil {
+	if err := h.api.Create(context.Background(), disks()); err != nil {
 		h.Fatal(err)
 	}
 }
 
-func (h *harbour) uninstall() {
+func (h *storage) uninstall() {
 	h.Helper()
-	if err := h.api.Delete(context.Background(), berths()); client.IgnoreNotFound(err) != nil {
+	if err := h.api.Delete(context.Background(), disks()); client.IgnoreNotFound(err) != nil {
 		h.Fatal(err)
 	}
 	h.eventually("definition gone", func() bool {
-		return kerrors.IsNotFound(h.api.Get(context.Background(), client.ObjectKeyFromObject(berths()), berths()))
+		return kerrors.IsNotFound(h.api.Get(context.Background(), client.ObjectKeyFromObject(disks()), disks()))
 	})
 }
 
-// moor creates a berth, when the API server can.
-func (h *harbour) moor(name string, finalizers ...string) {
+// createDisk creates a disk, when the API server can.
+func (h *storage) createDisk(name string, finalizers ...string) {
 	h.Helper()
 	h.eventually("create "+name, func() bool {
-		return h.api.Create(h.Context(), &Berth{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name,
+		return h.api.Create(h.Context(), &Disk{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name,
 			Finalizers: finalizers}}) == nil
 	})
 }
 
-func (h *harbour) passes(name string) int {
+func (h *storage) passes(name string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
 	return h.seen[name]
 }
 
-// ended tells whether the controller has ended since then. On a busy machine it may have
+// ended reports whether the controller has ended since then. On a busy machine it may have
 // ended before: it is started again when it cannot begin.
-func (h *harbour) ended(since int) func() bool {
+func (h *storage) ended(since int) func() bool {
 	return func() bool { return h.endings() > since }
 }
 
-func (h *harbour) endings() int {
+func (h *storage) endings() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
 	return h.ends
 }
 
-func (h *harbour) informer() cache.Informer {
+func (h *storage) informer() cache.Informer {
 	h.Helper()
-	i, err := h.manager.GetCache().GetInformer(h.Context(), &Berth{})
+	i, err := h.manager.GetCache().GetInformer(h.Context(), &Disk{})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func (h *harbour) informer() cache.Informer {
 func TestControllerFollowsItsDefinition(t *testing.T) {
 	h := open(t)
 	h.install()
-	h.moor("first", "example.moorage.dev/mooring")
+	h.createDisk("first", "example.moorage.dev/mooring")
 	h.eventually("first seen", func() bool { return h.passes("first") > 0 })
 	informer, endings := h.informer(), h.endings()
 
@@ -278,14 +278,14 @@ func TestControllerFollowsItsDefinition(t *testing.T) {
 	h.uninstall() // waits until the finalizer is gone, which our controller takes away
 	h.eventually("controller ended", h.ended(endings))
 	h.eventually("informer stopped", informer.IsStopped)
-	h.eventually("absent", func() bool { return h.gate.Absent(group.WithKind("Berth")) })
+	h.eventually("absent", func() bool { return h.gate.Absent(group.WithKind("Disk")) })
 	// A watch that failed waits before it is tried again, for most of a second at first.
 	if n, most := h.errored.Load()-errored, 1+int64(time.Since(begin)/(800*time.Millisecond)); n > most {
 		t.Errorf("the watch of a kind that is gone failed %d times, want at most %d", n, most)
 	}
 
 	h.install()
-	h.moor("second")
+	h.createDisk("second")
 	h.eventually("second seen", func() bool { return h.passes("second") > 0 })
 	if h.informer() == informer {
 		t.Error("the old informer is still in the cache")
@@ -296,12 +296,12 @@ func TestControllerFollowsItsDefinition(t *testing.T) {
 func TestControllerFollowsItsVersion(t *testing.T) {
 	h := open(t)
 	h.install()
-	h.moor("first")
+	h.createDisk("first")
 	h.eventually("first seen", func() bool { return h.passes("first") > 0 })
 	serve := func(v1 bool) {
 		t.Helper()
 		h.eventually("definition updated", func() bool {
-			d := berths()
+			d := disks()
 			if h.api.Get(t.Context(), client.ObjectKeyFromObject(d), d) != nil {
 				return false
 			}
@@ -348,7 +348,7 @@ func TestControllerLeavesOtherInformers(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	// One after the other: when the informer has the last, a handler that stayed would have been told of the first.
+	// One after the other: when the informer has the last, a remaining handler would have got the first.
 	var first string
 	for range 3 {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "crdgate-"}}
@@ -368,7 +368,7 @@ func TestControllerLeavesOtherInformers(t *testing.T) {
 	}
 }
 
-// TestGateFindsBuiltInKinds: what has no definition is found all the same, and what nobody serves is not.
+// TestGateFindsBuiltInKinds: kinds without a definition are found, and kinds that are not served are not.
 func TestGateFindsBuiltInKinds(t *testing.T) {
 	h := open(t)
 	started := make(chan string, 10)
