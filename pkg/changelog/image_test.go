@@ -38,8 +38,8 @@ func TestImage(t *testing.T) {
 	}{
 		"Plain": {
 			reason: "What is no secret stays as it is.",
-			in:     `{"kind":"Berth","spec":{"n":1234567,"on":true,"q":"a<b","none":null,"l":[1,"x"]}}`,
-			want:   `{"kind":"Berth","spec":{"l":[1,"x"],"n":1234567,"none":null,"on":true,"q":"a<b"}}`,
+			in:     `{"kind":"Disk","spec":{"n":1234567,"on":true,"q":"a<b","none":null,"l":[1,"x"]}}`,
+			want:   `{"kind":"Disk","spec":{"l":[1,"x"],"n":1234567,"none":null,"on":true,"q":"a<b"}}`,
 		},
 		"Metadata": {
 			reason: "Bookkeeping of others goes, other annotations stay.",

@@ -22,7 +22,7 @@ var (
 	_ manager.LeaderElectionRunnable = &Queue{}
 )
 
-// memory is a sink and a logger that keeps what it is told.
+// memory is a sink and a logger that keeps entries and messages.
 type memory struct {
 	mu    sync.Mutex
 	names []string
