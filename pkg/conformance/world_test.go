@@ -20,9 +20,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A dock is an external system in memory that stores volumes. It takes a while if it is told
-// to.
-type dock struct {
+// A diskService is an external system in memory that stores volumes, with an optional delay.
+type diskService struct {
 	class   Class
 	stamped bool
 	shows   time.Duration // how long what is made does not show
@@ -31,7 +30,7 @@ type dock struct {
 	disks  map[string]*disk
 	last   int
 	broken bool
-	silent bool   // does what it is told, and the line breaks before it answers
+	silent bool   // serves the request, and the connection breaks before it answers
 	page   page   // answers in its place, unless it is 0
 	hidden string // what reads do not find
 }
@@ -42,21 +41,21 @@ type disk struct {
 	made                   time.Time
 }
 
-// A page is what answers in the place of the dock. Its text is what a program says that got
+// A page is what answers in the place of the diskService. Its text is what a program says that got
 // no JSON.
 type page int
 
 func (p page) Error() string { return fmt.Sprintf("%d: invalid character '<'", int(p)) }
 
 var (
-	errBroken = errors.New("the dock is broken, password=hunter2")
+	errBroken = errors.New("the diskService is broken, password=hunter2")
 	errSilent = errors.Wrap(io.ErrUnexpectedEOF, "the line is dead")
 	errNoDisk = errors.New("there is no such disk")
 )
 
-func newDock(c Class) *dock { return &dock{class: c, disks: map[string]*disk{}} }
+func newDiskService(c Class) *diskService { return &diskService{class: c, disks: map[string]*disk{}} }
 
-func (d *dock) get(ctx context.Context, id string) (*disk, error) {
+func (d *diskService) get(ctx context.Context, id string) (*disk, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.broken {
@@ -77,7 +76,7 @@ func (d *dock) get(ctx context.Context, id string) (*disk, error) {
 	return nil, errNoDisk
 }
 
-func (d *dock) change(ctx context.Context, do func()) error {
+func (d *diskService) change(ctx context.Context, do func()) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.broken {
@@ -97,7 +96,7 @@ func (d *dock) change(ctx context.Context, do func()) error {
 	return nil
 }
 
-func (d *dock) put(x disk) string {
+func (d *diskService) put(x disk) string {
 	if x.id == "" {
 		d.last++
 		x.id = "disk-" + strconv.Itoa(d.last)
@@ -109,7 +108,7 @@ func (d *dock) put(x disk) string {
 }
 
 // List returns all disks.
-func (d *dock) List(context.Context) ([]Resource, error) {
+func (d *diskService) List(context.Context) ([]Resource, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []Resource
@@ -124,7 +123,7 @@ func (d *dock) List(context.Context) ([]Resource, error) {
 }
 
 // Remove a disk.
-func (d *dock) Remove(_ context.Context, id string) error {
+func (d *diskService) Remove(_ context.Context, id string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.disks, id)
@@ -132,8 +131,8 @@ func (d *dock) Remove(_ context.Context, id string) error {
 	return nil
 }
 
-// Make a disk of nobody's.
-func (d *dock) Make(_ context.Context, mg resource.Managed) (string, error) {
+// Make creates a disk without an owner.
+func (d *diskService) Make(_ context.Context, mg resource.Managed) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	v := mg.(*volume.Volume) // of the kind
@@ -142,7 +141,7 @@ func (d *dock) Make(_ context.Context, mg resource.Managed) (string, error) {
 }
 
 // Drift makes a disk larger.
-func (d *dock) Drift(_ context.Context, id string) error {
+func (d *diskService) Drift(_ context.Context, id string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.disks[id].size += 1000
@@ -150,8 +149,8 @@ func (d *dock) Drift(_ context.Context, id string) error {
 	return nil
 }
 
-// Break the dock.
-func (d *dock) Break(context.Context) (func(context.Context) error, error) {
+// Break the diskService.
+func (d *diskService) Break(context.Context) (func(context.Context) error, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.broken = true
@@ -165,12 +164,12 @@ func (d *dock) Break(context.Context) (func(context.Context) error, error) {
 	}, nil
 }
 
-// Silence the dock.
-func (d *dock) Silence(context.Context) (func(context.Context) error, error) {
+// Silence the diskService.
+func (d *diskService) Silence(context.Context) (func(context.Context) error, error) {
 	return func(context.Context) error { return d.hush(false) }, d.hush(true)
 }
 
-func (d *dock) hush(silent bool) error {
+func (d *diskService) hush(silent bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.silent = silent
@@ -179,11 +178,11 @@ func (d *dock) hush(silent bool) error {
 }
 
 // Misroute has a page answer.
-func (d *dock) Misroute(_ context.Context, status int) (func(context.Context) error, error) {
+func (d *diskService) Misroute(_ context.Context, status int) (func(context.Context) error, error) {
 	return func(context.Context) error { return d.turn(0) }, d.turn(page(status))
 }
 
-func (d *dock) turn(to page) error {
+func (d *diskService) turn(to page) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.page = to
@@ -192,11 +191,11 @@ func (d *dock) turn(to page) error {
 }
 
 // Hide a disk from those who read it.
-func (d *dock) Hide(_ context.Context, id string) (func(context.Context) error, error) {
+func (d *diskService) Hide(_ context.Context, id string) (func(context.Context) error, error) {
 	return func(context.Context) error { return d.hide("") }, d.hide(id)
 }
 
-func (d *dock) hide(id string) error {
+func (d *diskService) hide(id string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.hidden = id
@@ -204,10 +203,10 @@ func (d *dock) hide(id string) error {
 	return nil
 }
 
-// A pilot is a correct client of a dock.
-type pilot struct{ *dock }
+// A diskClient is a correct client of a diskService.
+type diskClient struct{ *diskService }
 
-func (p *pilot) Connect(ctx context.Context, _ resource.Managed) (managed.ExternalClient, error) {
+func (p *diskClient) Connect(ctx context.Context, _ resource.Managed) (managed.ExternalClient, error) {
 	if p.class == Findable {
 		return &searcher{p}, ctx.Err()
 	}
@@ -215,7 +214,7 @@ func (p *pilot) Connect(ctx context.Context, _ resource.Managed) (managed.Extern
 	return p, ctx.Err()
 }
 
-func (p *pilot) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+func (p *diskClient) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	v := mg.(*volume.Volume) // of the kind
 	x, err := p.get(ctx, meta.GetExternalName(mg))
 	switch {
@@ -237,7 +236,7 @@ func (p *pilot) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 	return o, nil
 }
 
-func (p *pilot) Create(ctx context.Context, mg resource.Managed) error {
+func (p *diskClient) Create(ctx context.Context, mg resource.Managed) error {
 	v := mg.(*volume.Volume) // of the kind
 	x := disk{size: v.Spec.SizeGiB, tier: v.Spec.Tier, token: managed.CreationToken(ctx)}
 	if p.stamped {
@@ -271,7 +270,7 @@ func (p *pilot) Create(ctx context.Context, mg resource.Managed) error {
 	return nil
 }
 
-func (p *pilot) Update(ctx context.Context, mg resource.Managed) error {
+func (p *diskClient) Update(ctx context.Context, mg resource.Managed) error {
 	v := mg.(*volume.Volume) // of the kind
 	x, err := p.get(ctx, meta.GetExternalName(mg))
 	if err != nil {
@@ -293,7 +292,7 @@ func (p *pilot) Update(ctx context.Context, mg resource.Managed) error {
 	return nil
 }
 
-func (p *pilot) Delete(ctx context.Context, mg resource.Managed) error {
+func (p *diskClient) Delete(ctx context.Context, mg resource.Managed) error {
 	if err := p.change(ctx, func() { delete(p.disks, meta.GetExternalName(mg)) }); err != nil {
 		return errors.New("cannot delete")
 	}
@@ -302,7 +301,7 @@ func (p *pilot) Delete(ctx context.Context, mg resource.Managed) error {
 }
 
 // A searcher finds what was created.
-type searcher struct{ *pilot }
+type searcher struct{ *diskClient }
 
 func (s *searcher) RecoverCreation(ctx context.Context, mg resource.Managed, token string) (bool, error) {
 	found := false
@@ -336,11 +335,11 @@ func sample(name string) *volume.Volume {
 	}
 }
 
-// suite returns that of a dock and its connecter.
-func (d *dock) suite(connecter managed.ExternalConnecter) Suite {
+// suite returns that of a diskService and its connecter.
+func (d *diskService) suite(connecter managed.ExternalConnecter) Suite {
 	return Suite{
 		Kind: volume.Kind, Scheme: scheme(), Connecter: connecter, Class: d.class,
-		Samples: []resource.Managed{sample("boat"), sample("boat-2")},
+		Samples: []resource.Managed{sample("vol"), sample("vol-2")},
 		Mutations: []Mutation{
 			{
 				Name:   "grow",

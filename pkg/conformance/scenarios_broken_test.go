@@ -14,20 +14,20 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A wreck is a client of a dock with one defect. What is nil is done well.
+// A wreck is a client of a diskService with one defect. What is nil is done well.
 type wreck struct {
-	*pilot
+	*diskClient
 
-	connect func(context.Context, *pilot) error
-	observe func(context.Context, *pilot, *volume.Volume) (managed.ExternalObservation, error)
-	create  func(context.Context, *pilot, *volume.Volume) error
-	update  func(context.Context, *pilot, *volume.Volume) error
-	remove  func(context.Context, *pilot, *volume.Volume) error
+	connect func(context.Context, *diskClient) error
+	observe func(context.Context, *diskClient, *volume.Volume) (managed.ExternalObservation, error)
+	create  func(context.Context, *diskClient, *volume.Volume) error
+	update  func(context.Context, *diskClient, *volume.Volume) error
+	remove  func(context.Context, *diskClient, *volume.Volume) error
 }
 
 func (w *wreck) Connect(ctx context.Context, _ resource.Managed) (managed.ExternalClient, error) {
 	if w.connect != nil {
-		return w, w.connect(ctx, w.pilot)
+		return w, w.connect(ctx, w.diskClient)
 	}
 
 	return w, nil
@@ -35,37 +35,37 @@ func (w *wreck) Connect(ctx context.Context, _ resource.Managed) (managed.Extern
 
 func (w *wreck) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	if w.observe != nil {
-		return w.observe(ctx, w.pilot, mg.(*volume.Volume)) // of the kind
+		return w.observe(ctx, w.diskClient, mg.(*volume.Volume)) // of the kind
 	}
 
-	return w.pilot.Observe(ctx, mg)
+	return w.diskClient.Observe(ctx, mg)
 }
 
 func (w *wreck) Create(ctx context.Context, mg resource.Managed) error {
 	if w.create != nil {
-		return w.create(ctx, w.pilot, mg.(*volume.Volume)) // of the kind
+		return w.create(ctx, w.diskClient, mg.(*volume.Volume)) // of the kind
 	}
 
-	return w.pilot.Create(ctx, mg)
+	return w.diskClient.Create(ctx, mg)
 }
 
 func (w *wreck) Update(ctx context.Context, mg resource.Managed) error {
 	if w.update != nil {
-		return w.update(ctx, w.pilot, mg.(*volume.Volume)) // of the kind
+		return w.update(ctx, w.diskClient, mg.(*volume.Volume)) // of the kind
 	}
 
-	return w.pilot.Update(ctx, mg)
+	return w.diskClient.Update(ctx, mg)
 }
 
 func (w *wreck) Delete(ctx context.Context, mg resource.Managed) error {
 	if w.remove != nil {
-		return w.remove(ctx, w.pilot, mg.(*volume.Volume)) // of the kind
+		return w.remove(ctx, w.diskClient, mg.(*volume.Volume)) // of the kind
 	}
 
-	return w.pilot.Delete(ctx, mg)
+	return w.diskClient.Delete(ctx, mg)
 }
 
-// A searching wreck recovers what anybody created.
+// A searching wreck recovers resources of any owner.
 type searching struct{ *wreck }
 
 func (s searching) Connect(context.Context, resource.Managed) (managed.ExternalClient, error) {
@@ -100,18 +100,18 @@ var defects = map[string]defect{
 	"ForgetsName": {
 		reason: "what was assigned is not told", class: Token, property: "created-is-seen",
 		says: "left no external name",
-		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		wreck: wreck{create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			return p.Create(ctx, v.DeepCopyObject().(*volume.Volume))
 		}},
 	},
 	"CreatesNothing": {
 		reason: "Create says that all is well", class: Named, property: "created-is-seen",
 		says:  "neither Observe nor the probe",
-		wreck: wreck{create: func(context.Context, *pilot, *volume.Volume) error { return nil }},
+		wreck: wreck{create: func(context.Context, *diskClient, *volume.Volume) error { return nil }},
 	},
 	"CreatesTwo": {
 		reason: "Create makes two", class: Token, property: "at-most-one", says: "made 2 resources",
-		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		wreck: wreck{create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			_ = p.change(ctx, func() { p.put(disk{}) })
 
 			return p.Create(ctx, v)
@@ -120,7 +120,7 @@ var defects = map[string]defect{
 	"AdoptsWhatIsThere": {
 		reason: "a name that is taken is taken over", class: Named, property: "class-is-kept",
 		says: "Create of another object",
-		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		wreck: wreck{create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			err := p.Create(ctx, v)
 			if external.IsAlreadyExists(err) {
 				return p.change(ctx, func() { p.disks[v.Name].stamp = string(v.UID) })
@@ -131,7 +131,7 @@ var defects = map[string]defect{
 	},
 	"OwnsAll": {
 		reason: "whatever exists is said to be ours", class: Named, property: "owner-is-told", says: "is its own",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			if o.ResourceExists {
@@ -144,7 +144,7 @@ var defects = map[string]defect{
 	"OwnsNothing": {
 		reason: "what it created is said to be nobody's", class: Token, property: "owner-is-told",
 		says: "owned by nobody",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			if o.ResourceExists {
@@ -156,8 +156,8 @@ var defects = map[string]defect{
 	},
 	"CreatesInObserve": {
 		reason: "what is missing is made at once", class: Named, property: "observe-never-writes",
-		says: "Observe of boat created boat",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+		says: "Observe of vol created vol",
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			if err == nil && !o.ResourceExists && v.DeletionTimestamp == nil {
@@ -171,8 +171,8 @@ var defects = map[string]defect{
 	},
 	"WritesInObserve": {
 		reason: "a difference is corrected at once", class: Named, property: "observe-never-writes",
-		says: "Observe of boat changed boat",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+		says: "Observe of vol changed vol",
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			if o, err := p.Observe(ctx, v); err != nil || !o.ResourceExists || o.ResourceUpToDate {
 				return o, err
@@ -183,8 +183,8 @@ var defects = map[string]defect{
 		}},
 	},
 	"DeletesByPrefix": {
-		reason: "what begins alike goes, too", class: Named, property: "strangers-are-left-alone", says: "boat-2",
-		wreck: wreck{remove: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		reason: "what begins alike goes, too", class: Named, property: "strangers-are-left-alone", says: "vol-2",
+		wreck: wreck{remove: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			return p.change(ctx, func() {
 				for id := range p.disks {
 					if strings.HasPrefix(id, meta.GetExternalName(v)) {
@@ -197,7 +197,7 @@ var defects = map[string]defect{
 	"NotFoundOnErrors": {
 		reason: "an error is taken for absence", class: Named, property: "unknown-is-not-absent",
 		says: "with a context that has ended",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, _ := p.Observe(ctx, v)
 
@@ -207,7 +207,7 @@ var defects = map[string]defect{
 	"NotFoundWhenBroken": {
 		reason: "an error of the system is taken for absence", class: Named, property: "unknown-is-not-absent",
 		says: "while the external system is broken",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			if ctx.Err() == nil {
@@ -219,7 +219,7 @@ var defects = map[string]defect{
 	},
 	"NotFoundIsAnError": {
 		reason: "absence is an error", class: Named, property: "absent-is-no-error", says: "there is no such disk",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			if _, err := p.get(ctx, meta.GetExternalName(v)); err != nil {
 				return managed.ExternalObservation{}, err
@@ -231,7 +231,7 @@ var defects = map[string]defect{
 	"DeleteOfNothingFails": {
 		reason: "what is gone cannot be deleted", class: Token, property: "delete-is-idempotent",
 		says: "a second Delete",
-		wreck: wreck{remove: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		wreck: wreck{remove: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			if _, err := p.get(ctx, meta.GetExternalName(v)); err != nil {
 				return err
 			}
@@ -241,16 +241,16 @@ var defects = map[string]defect{
 	},
 	"DeletesNothing": {
 		reason: "Delete does nothing", class: Token, property: "deleted-is-gone", says: "exists=true",
-		wreck: wreck{remove: func(context.Context, *pilot, *volume.Volume) error { return nil }},
+		wreck: wreck{remove: func(context.Context, *diskClient, *volume.Volume) error { return nil }},
 	},
 	"UpdateDoesNothing": {
 		reason: "Update never converges", class: Named, property: "update-converges", says: "not up to date",
-		wreck: wreck{update: func(ctx context.Context, p *pilot, v *volume.Volume) error { return ctx.Err() }},
+		wreck: wreck{update: func(ctx context.Context, p *diskClient, v *volume.Volume) error { return ctx.Err() }},
 	},
 	"ComparesNothing": {
 		reason: "Observe sees no difference", class: Named, unowned: true, property: "update-converges",
 		says: "up to date before it was updated",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			o.ResourceUpToDate = o.ResourceExists
@@ -260,7 +260,7 @@ var defects = map[string]defect{
 	},
 	"UpdateAdds": {
 		reason: "each Update adds something", class: Named, property: "update-is-idempotent", says: "changed something",
-		wreck: wreck{update: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		wreck: wreck{update: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			if err := p.Update(ctx, v); err != nil {
 				return err
 			}
@@ -277,7 +277,7 @@ var defects = map[string]defect{
 	"TriesImmutable": {
 		reason: "the system is asked for what it cannot do", class: Named, property: "immutable-is-refused",
 		says: "changed the external system",
-		wreck: wreck{update: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		wreck: wreck{update: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			_ = p.change(ctx, func() { p.disks[meta.GetExternalName(v)].size++ })
 			err := p.Update(ctx, v)
 			if err == nil {
@@ -290,7 +290,7 @@ var defects = map[string]defect{
 	"PassesOverImmutable": {
 		reason: "what cannot be changed is not compared", class: Named, property: "immutable-is-refused",
 		says: "passed over",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			x, err := p.get(ctx, meta.GetExternalName(v))
 			if err != nil {
@@ -305,7 +305,7 @@ var defects = map[string]defect{
 	"TimeoutIsRefusal": {
 		reason: "that no answer came is taken for a refusal", class: Opaque, property: "refusal-is-true",
 		says: "while no answer of the external system comes",
-		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		wreck: wreck{create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			if err := p.Create(ctx, v); err != nil {
 				return external.NotCreated(err)
 			}
@@ -315,8 +315,8 @@ var defects = map[string]defect{
 	},
 	"HidesALostAnswer": {
 		reason: "that no answer came is told in words alone", class: Opaque, property: "create-errors-tell",
-		says: "while no answer of the external system comes, Create of boat",
-		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		says: "while no answer of the external system comes, Create of vol",
+		wreck: wreck{create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			if err := p.Create(ctx, v); err != nil {
 				return errors.Errorf("cannot create: %v", err)
 			}
@@ -327,7 +327,7 @@ var defects = map[string]defect{
 	"RefusesTooLate": {
 		reason: "it looks at its context when all is done", class: Opaque, property: "refusal-is-true",
 		says: "with a context that has ended",
-		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		wreck: wreck{create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			if err := p.Create(context.WithoutCancel(ctx), v); err != nil {
 				return err
 			}
@@ -337,8 +337,8 @@ var defects = map[string]defect{
 	},
 	"RefusesWhatItMade": {
 		reason: "what follows the creation fails, in a story", class: Opaque, property: "refusal-is-true",
-		says: "Create of boat made",
-		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		says: "Create of vol made",
+		wreck: wreck{create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			if err := p.Create(ctx, v); err != nil || p.last < 8 {
 				return err
 			}
@@ -349,7 +349,7 @@ var defects = map[string]defect{
 	"NotNamed": {
 		reason: "it claims to be Named, and the system assigns names", class: Named, property: "class-is-kept",
 		says: "replaced the external name",
-		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		wreck: wreck{create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			return p.change(ctx, func() {
 				meta.SetExternalName(v, p.put(disk{size: v.Spec.SizeGiB, tier: v.Spec.Tier, stamp: string(v.UID)}))
 			})
@@ -358,7 +358,7 @@ var defects = map[string]defect{
 	"NotToken": {
 		reason: "it claims to be Token, and each Create makes another", class: Token, property: "class-is-kept",
 		says: "with the same token",
-		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		wreck: wreck{create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			return p.change(ctx, func() {
 				meta.SetExternalName(v, p.put(disk{size: v.Spec.SizeGiB, tier: v.Spec.Tier, stamp: string(v.UID)}))
 			})
@@ -374,7 +374,7 @@ var defects = map[string]defect{
 	},
 	"LeaksCredentials": {
 		reason: "the text of an error has the password", class: Named, property: "secrets-are-kept", says: "<secret>",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			if _, err := p.get(ctx, meta.GetExternalName(v)); err != nil && !errors.Is(err, errNoDisk) {
 				return managed.ExternalObservation{}, errors.Wrap(errBroken, "cannot look")
@@ -385,7 +385,7 @@ var defects = map[string]defect{
 	},
 	"ShowsSecret": {
 		reason: "the password is in the status", class: Named, property: "secrets-are-kept", says: "as it is stored",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			v.Status.ID = "hunter2"
@@ -395,7 +395,7 @@ var defects = map[string]defect{
 	},
 	"NeverReady": {
 		reason: "nobody says that it can be used", class: Named, property: "converges", says: "not ready",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			copied := v.DeepCopyObject().(*volume.Volume)
 
@@ -405,7 +405,7 @@ var defects = map[string]defect{
 	"Restless": {
 		reason: "the status is another each time", class: Named, property: "quiet",
 		says: "writes although nothing changed",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			v.Status.UsedBytes++
@@ -416,7 +416,7 @@ var defects = map[string]defect{
 	"Unsure": {
 		reason: "it says this and then that", class: Named, property: "observe-is-stable",
 		says: "and at once after that",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			p.last++
@@ -427,25 +427,25 @@ var defects = map[string]defect{
 	},
 	"Panics": {
 		reason: "a call panics", class: Named, property: "calls-return",
-		says:  "Create of boat does not return: it panics: no anchor",
-		wreck: wreck{create: func(context.Context, *pilot, *volume.Volume) error { panic("no anchor") }},
+		says:  "Create of vol does not return: it panics: no volume",
+		wreck: wreck{create: func(context.Context, *diskClient, *volume.Volume) error { panic("no volume") }},
 	},
 	"IgnoresContext": {
 		reason: "a call never ends", class: Named, property: "calls-return", says: "has to end when its context does",
-		wreck: wreck{update: func(context.Context, *pilot, *volume.Volume) error { select {} }},
+		wreck: wreck{update: func(context.Context, *diskClient, *volume.Volume) error { select {} }},
 	},
 	"ConnectNeverReturns": {
-		reason: "not even Connect ends", class: Named, property: "calls-return", says: "Connect of boat",
-		wreck: wreck{connect: func(context.Context, *pilot) error { select {} }},
+		reason: "not even Connect ends", class: Named, property: "calls-return", says: "Connect of vol",
+		wreck: wreck{connect: func(context.Context, *diskClient) error { select {} }},
 	},
 	"ConnectFails": {
 		reason: "there is no connection", class: Named, property: "connects", says: "no route",
-		wreck: wreck{connect: func(context.Context, *pilot) error { return errors.New("no route") }},
+		wreck: wreck{connect: func(context.Context, *diskClient) error { return errors.New("no route") }},
 	},
 	"UnseenOnceDeleted": {
 		reason: "what its user has deleted is said not to exist", class: Named, property: "nothing-is-left",
 		says: "its resource",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			if meta.WasDeleted(v) {
 				return managed.ExternalObservation{}, nil
@@ -456,8 +456,8 @@ var defects = map[string]defect{
 	},
 	"HangsOnceBroken": {
 		reason: "a call never ends while the system is away", class: Named, property: "calls-return",
-		says: "Observe of boat",
-		wreck: wreck{observe: func(ctx context.Context, p *pilot,
+		says: "Observe of vol",
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			if _, err := p.get(ctx, ""); errors.Is(err, errBroken) {
 				select {}
@@ -481,10 +481,10 @@ func TestDefects(t *testing.T) {
 
 // suite returns that of a client with the defect.
 func (c defect) suite() Suite {
-	d := newDock(c.class)
+	d := newDiskService(c.class)
 	d.stamped = !c.unowned
 	w := c.wreck
-	w.pilot = &pilot{d}
+	w.diskClient = &diskClient{d}
 	s := d.suite(&w)
 	if c.searches {
 		s = d.suite(searching{&w})

@@ -21,10 +21,10 @@ func TestClassesOfClients(t *testing.T) {
 	for _, class := range []Class{Named, Token, Findable, Opaque} {
 		for _, stamped := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/stamped=%t", class, stamped), func(t *testing.T) {
-				d := newDock(class)
+				d := newDiskService(class)
 				d.stamped = stamped
 				began := time.Now()
-				s := d.suite(&pilot{d})
+				s := d.suite(&diskClient{d})
 				s.Within = within
 				k := examine(t, s)
 				for _, f := range k.findings.list {
@@ -44,8 +44,8 @@ func TestClassesOfClients(t *testing.T) {
 func TestUnstamped(t *testing.T) {
 	for _, class := range []Class{Named, Token, Findable, Opaque} {
 		t.Run(string(class), func(t *testing.T) {
-			d := newDock(class)
-			s := d.suite(&pilot{d})
+			d := newDiskService(class)
+			s := d.suite(&diskClient{d})
 			s.Within = time.Nanosecond
 			k := examine(t, s)
 			for _, f := range k.findings.list {
@@ -63,9 +63,9 @@ func TestUnstamped(t *testing.T) {
 func TestOnStores(t *testing.T) {
 	for _, class := range []Class{Named, Token, Findable, Opaque} {
 		t.Run(string(class), func(t *testing.T) {
-			d := newDock(class)
+			d := newDiskService(class)
 			d.stamped = true
-			s := d.suite(&pilot{d})
+			s := d.suite(&diskClient{d})
 			s.Within = 5 * time.Second
 			var stores []*memory.Store[*kube.Envelope[*volume.Volume]]
 			s.Server = func() (ctrlclient.Client, error) {
@@ -93,8 +93,7 @@ func TestOnStores(t *testing.T) {
 	}
 }
 
-// TestJudges: what a judge of package sim condemns is told in a subtest, be it a new
-// one.
+// TestJudges: a violation of a property of package sim is reported in a subtest, also of a new one.
 func TestJudges(t *testing.T) {
 	for _, judge := range append(slices.Collect(maps.Keys(sim.Properties)), "S99") {
 		name := propertyOf(judge)

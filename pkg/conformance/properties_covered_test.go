@@ -12,7 +12,7 @@ import (
 
 // A drifter says of each connection that it leads to another system.
 type drifter struct {
-	*pilot
+	*diskClient
 
 	connected *int
 	at        int
@@ -25,12 +25,12 @@ func (d drifter) Connect(context.Context, resource.Managed) (managed.ExternalCli
 	return d, nil
 }
 
-func (d drifter) Identity() string { return fmt.Sprint("harbour ", d.at) }
+func (d drifter) Identity() string { return fmt.Sprint("backend ", d.at) }
 
 // TestAnIdentityThatDrifts: a client that leads elsewhere each time is found.
 func TestAnIdentityThatDrifts(t *testing.T) {
-	d := newDock(Named)
-	k := examine(t, d.suite(drifter{pilot: &pilot{d}, connected: new(int)}))
+	d := newDiskService(Named)
+	k := examine(t, d.suite(drifter{diskClient: &diskClient{d}, connected: new(int)}))
 	if !k.findings.has("backend-is-told") {
 		t.Errorf("it is not found, but %v", k.findings.list)
 	}

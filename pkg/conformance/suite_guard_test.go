@@ -22,9 +22,9 @@ func TestDeletionGuard(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDock(Named)
-			s := d.suite(&pilot{d})
-			s.Options, s.Server, s.Replay = []managed.ReconcilerOption{managed.WithKindDeletionGuard()}, server, "delete/boat"
+			d := newDiskService(Named)
+			s := d.suite(&diskClient{d})
+			s.Options, s.Server, s.Replay = []managed.ReconcilerOption{managed.WithKindDeletionGuard()}, server, "delete/vol"
 			k := examine(t, s)
 			for _, f := range k.findings.list {
 				t.Error(f)

@@ -9,8 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestModules: whoever tests his provider with the kit needs no module that the
-// provider does not need.
+// TestModules: a provider that is tested with this package needs no further module.
 func TestModules(t *testing.T) {
 	modules := func(pkg string) []string {
 		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}",

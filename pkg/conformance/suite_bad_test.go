@@ -22,9 +22,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A liar is a probe that does what it is told to, instead of looking.
+// A liar is a probe with given results.
 type liar struct {
-	*dock
+	*diskService
 
 	list   func(context.Context) ([]Resource, error)
 	remove func(context.Context, string) error
@@ -36,7 +36,7 @@ func (l liar) List(ctx context.Context) ([]Resource, error) {
 		return l.list(ctx)
 	}
 
-	return l.dock.List(ctx)
+	return l.diskService.List(ctx)
 }
 
 func (l liar) Remove(ctx context.Context, id string) error {
@@ -44,12 +44,12 @@ func (l liar) Remove(ctx context.Context, id string) error {
 		return l.remove(ctx, id)
 	}
 
-	return l.dock.Remove(ctx, id)
+	return l.diskService.Remove(ctx, id)
 }
 
 func (l liar) Break(ctx context.Context) (func(context.Context) error, error) {
 	if l.mend {
-		return l.dock.Break(ctx)
+		return l.diskService.Break(ctx)
 	}
 
 	return nil, nil // that is the lie
@@ -64,145 +64,162 @@ func always(list ...Resource) func(context.Context) ([]Resource, error) {
 
 var badSuites = map[string]struct {
 	reason   string
-	change   func(*Suite, *dock)
+	change   func(*Suite, *diskService)
 	property string
 	says     string
 }{
-	"NoSamples": {"there is nothing to create", func(s *Suite, _ *dock) { s.Samples = nil }, "suite-is-complete",
+	"NoSamples": {"there is nothing to create", func(s *Suite, _ *diskService) { s.Samples = nil }, "suite-is-complete",
 		"Suite.Samples is empty"},
 	"NilSample": {"there is nothing in the list",
-		func(s *Suite, _ *dock) { s.Samples = []resource.Managed{(*volume.Volume)(nil)} }, "suite-is-complete",
+		func(s *Suite, _ *diskService) { s.Samples = []resource.Managed{(*volume.Volume)(nil)} }, "suite-is-complete",
 		"Samples[0] is nil"},
-	"Nameless": {"an object has a name", func(s *Suite, _ *dock) { s.Samples = []resource.Managed{sample("")} },
+	"Nameless": {"an object has a name", func(s *Suite, _ *diskService) { s.Samples = []resource.Managed{sample("")} },
 		"suite-is-complete", "has no name"},
 	"SameName": {"names are different", func(s *Suite,
-		_ *dock) {
+		_ *diskService) {
 		s.Samples = []resource.Managed{sample("a"), sample("a")}
 	}, "suite-is-complete", "of another"},
 	"OtherKind": {"samples are of the kind",
-		func(s *Suite, _ *dock) { s.Samples = []resource.Managed{&volume.Snapshot{}} }, "suite-is-complete",
+		func(s *Suite, _ *diskService) { s.Samples = []resource.Managed{&volume.Snapshot{}} }, "suite-is-complete",
 		"is a Snapshot and not a Volume"},
-	"NoConnecter": {"there is nothing to try", func(s *Suite, _ *dock) { s.Connecter = nil }, "suite-is-complete",
+	"NoConnecter": {"there is nothing to try", func(s *Suite, _ *diskService) { s.Connecter = nil },
+		"suite-is-complete",
 		"Connecter"},
 	"NilConnecter": {"nothing is made", func(s *Suite,
-		_ *dock) {
+		_ *diskService) {
 		s.NewConnecter = func() managed.ExternalConnecter { return nil }
 	}, "suite-is-complete", "returns nil"},
-	"NoProbe": {"nobody knows what exists", func(s *Suite, _ *dock) { s.Probe = nil }, "suite-is-complete",
+	"NoProbe": {"nobody knows what exists", func(s *Suite, _ *diskService) { s.Probe = nil }, "suite-is-complete",
 		"Suite.Probe is nil"},
-	"NoScheme": {"nobody knows the kind", func(s *Suite, _ *dock) { s.Scheme = nil }, "suite-is-complete",
+	"NoScheme": {"nobody knows the kind", func(s *Suite, _ *diskService) { s.Scheme = nil }, "suite-is-complete",
 		"Suite.Scheme is nil"},
 	"UnknownKind": {"the scheme does not know the kind",
-		func(s *Suite, _ *dock) { s.Scheme = k8sruntime.NewScheme() }, "suite-is-complete", "does not know the kind"},
-	"NoClass": {"there is no such class", func(s *Suite, _ *dock) { s.Class = "precious" }, "suite-is-complete",
+		func(s *Suite, _ *diskService) { s.Scheme = k8sruntime.NewScheme() }, "suite-is-complete",
+		"does not know the kind"},
+	"NoClass": {"there is no such class", func(s *Suite, _ *diskService) { s.Class = "precious" }, "suite-is-complete",
 		"is no class"},
-	"EmptySecret": {"nothing is everywhere", func(s *Suite, _ *dock) { s.Secrets = []string{""} },
+	"EmptySecret": {"nothing is everywhere", func(s *Suite, _ *diskService) { s.Secrets = []string{""} },
 		"suite-is-complete", "empty text"},
-	"NoReplay": {"there is no such scenario", func(s *Suite, _ *dock) { s.Replay = "sink/boat" },
-		"suite-is-complete", "no such scenario: sink/boat"},
+	"NoReplay": {"there is no such scenario", func(s *Suite, _ *diskService) { s.Replay = "sink/vol" },
+		"suite-is-complete", "no such scenario: sink/vol"},
 	"BadReplay": {"a schedule that cannot be read",
-		func(s *Suite, _ *dock) { s.Replay = "create/boat Create:lost" }, "suite-is-complete", "operation#n:kind"},
+		func(s *Suite, _ *diskService) { s.Replay = "create/vol Create:lost" }, "suite-is-complete",
+		"operation#n:kind"},
 	"MutationOfNothing": {
-		"a mutation changes the spec", func(s *Suite, _ *dock) { s.Mutations[0].Change = func(resource.Managed) {} },
+		"a mutation changes the spec", func(s *Suite,
+			_ *diskService) {
+			s.Mutations[0].Change = func(resource.Managed) {}
+		},
 		"suite-is-complete", "changes nothing in the spec",
 	},
 	"MutationOfNothingOutside": {
 		"a mutation changes what exists", func(s *Suite,
-			_ *dock) {
+			_ *diskService) {
 			s.Mutations[0].Want = map[string]string{"size": "10"}
 		},
 		"suite-is-complete", "it changes nothing",
 	},
 	"MutationWithoutWant": {"nobody knows what a mutation does",
-		func(s *Suite, _ *dock) { s.Mutations[0].Want = nil }, "suite-is-complete", "Want is empty"},
+		func(s *Suite, _ *diskService) { s.Mutations[0].Want = nil }, "suite-is-complete", "Want is empty"},
 	"MutationPanics": {
 		"what an author wrote is called with care",
-		func(s *Suite, _ *dock) { s.Mutations[0].Change = func(resource.Managed) { panic("oops") } },
+		func(s *Suite, _ *diskService) { s.Mutations[0].Change = func(resource.Managed) { panic("oops") } },
 		"calls-return", "oops",
 	},
 	"MutationBlocks": {
-		"and not for ever", func(s *Suite, _ *dock) { s.Mutations[0].Change = func(resource.Managed) { never() } },
+		"and not for ever", func(s *Suite, _ *diskService) { s.Mutations[0].Change = func(resource.Managed) { never() } },
 		"calls-return", "Mutation.Change of",
 	},
 	"NewConnecterBlocks": {
-		"a process that never begins", func(s *Suite, _ *dock) {
+		"a process that never begins", func(s *Suite, _ *diskService) {
 			s.NewConnecter = func() managed.ExternalConnecter { never(); return nil }
 		}, "calls-return", "Suite.NewConnecter was called with a deadline",
 	},
 	"ServerIsNil": {
 		"there is no server", func(s *Suite,
-			_ *dock) {
+			_ *diskService) {
 			s.Server = func() (ctrlclient.Client, error) { return nil, nil }
 		},
 		"suite-is-complete", "Suite.Server returns nil",
 	},
 	"ServerFails": {
-		"there is none, and the author says why", func(s *Suite, _ *dock) {
+		"there is none, and the author says why", func(s *Suite, _ *diskService) {
 			s.Server = func() (ctrlclient.Client, error) { return nil, errors.New("no port is free") }
 		}, "suite-is-complete", "Suite.Server fails: no port is free",
 	},
 	"ProbeSeesNothing": {
-		"a probe that never lists anything", func(s *Suite, d *dock) { s.Probe = liar{dock: d, list: always()} },
+		"a probe that never lists anything",
+		func(s *Suite, d *diskService) { s.Probe = liar{diskService: d, list: always()} },
 		"probe-tells-the-truth", "the probe does not list it",
 	},
 	"ProbeSeesGhosts": {
 		"a probe that always lists the same",
-		func(s *Suite, d *dock) { s.Probe = liar{dock: d, list: always(Resource{ID: "boat"})} },
+		func(s *Suite, d *diskService) { s.Probe = liar{diskService: d, list: always(Resource{ID: "vol"})} },
 		"probe-tells-the-truth", "before it is created",
 	},
 	"ProbeSeesGhostsOfOthers": {
 		"a probe that always lists something else",
-		func(s *Suite, d *dock) { s.Probe = liar{dock: d, list: always(Resource{ID: "ghost"})} },
+		func(s *Suite, d *diskService) { s.Probe = liar{diskService: d, list: always(Resource{ID: "ghost"})} },
 		"probe-tells-the-truth", "the probe does not list it",
 	},
 	"ProbeSeesTwins": {
 		"an id is one resource's", func(s *Suite,
-			d *dock) {
-			s.Probe = liar{dock: d, list: always(Resource{ID: "a"}, Resource{ID: "a"})}
+			d *diskService) {
+			s.Probe = liar{diskService: d, list: always(Resource{ID: "a"}, Resource{ID: "a"})}
 		},
 		"probe-tells-the-truth", "two resources",
 	},
 	"ProbeSeesNoID": {
-		"a resource has an id", func(s *Suite, d *dock) { s.Probe = liar{dock: d, list: always(Resource{})} },
+		"a resource has an id", func(s *Suite,
+			d *diskService) {
+			s.Probe = liar{diskService: d, list: always(Resource{})}
+		},
 		"probe-tells-the-truth", "without an ID",
 	},
 	"ProbeFails": {
-		"a probe that cannot look", func(s *Suite, d *dock) {
-			s.Probe = liar{dock: d, list: func(context.Context) ([]Resource, error) { return nil, errors.New("fog") }}
-		}, "probe-tells-the-truth", "fog",
+		"a probe that cannot look", func(s *Suite, d *diskService) {
+			s.Probe = liar{
+				diskService: d,
+				list:        func(context.Context) ([]Resource, error) { return nil, errors.New("unavailable") },
+			}
+		}, "probe-tells-the-truth", "unavailable",
 	},
 	"ProbeBlocks": {
-		"a probe that never ends", func(s *Suite, d *dock) {
-			s.Probe = liar{dock: d, list: func(context.Context) ([]Resource, error) { never(); return nil, nil }}
+		"a probe that never ends", func(s *Suite, d *diskService) {
+			s.Probe = liar{diskService: d, list: func(context.Context) ([]Resource, error) { never(); return nil, nil }}
 		}, "calls-return", "Probe.List was called with a deadline",
 	},
 	"ProbeGivesUp": {
-		"a probe that ends its goroutine, as t.Fatal does", func(s *Suite, d *dock) {
+		"a probe that ends its goroutine, as t.Fatal does", func(s *Suite, d *diskService) {
 			s.Probe = liar{
-				dock: d,
-				list: func(context.Context) ([]Resource, error) { runtime.Goexit(); return nil, nil },
+				diskService: d,
+				list:        func(context.Context) ([]Resource, error) { runtime.Goexit(); return nil, nil },
 			}
 		}, "calls-return", "return an error instead",
 	},
 	"RemoveDoesNothing": {
-		"nothing is cleaned up", func(s *Suite, d *dock) {
+		"nothing is cleaned up", func(s *Suite, d *diskService) {
 			d.class = Opaque
 			s.Class = Opaque
-			s.Probe = liar{dock: d, mend: true, remove: func(context.Context, string) error { return nil }}
+			s.Probe = liar{diskService: d, mend: true, remove: func(context.Context, string) error { return nil }}
 		}, "probe-tells-the-truth", "told to remove",
 	},
 	"RemoveBlocks": {
-		"cleaning up never ends", func(s *Suite, d *dock) {
-			s.Probe = liar{dock: d, mend: true, remove: func(context.Context, string) error { never(); return nil }}
+		"cleaning up never ends", func(s *Suite, d *diskService) {
+			s.Probe = liar{
+				diskService: d, mend: true,
+				remove: func(context.Context, string) error { never(); return nil },
+			}
 		}, "calls-return", "Probe.Remove",
 	},
 	"BreakWithoutMend": {
-		"what breaks is to be mended", func(s *Suite, d *dock) { s.Probe = liar{dock: d} }, "probe-tells-the-truth",
+		"what breaks is to be mended", func(s *Suite, d *diskService) { s.Probe = liar{diskService: d} },
+		"probe-tells-the-truth",
 		"does not return how to mend",
 	},
 	"LeftOver": {
 		"something of the last run exists still",
-		func(_ *Suite, d *dock) { d.put(disk{id: "boat", size: 10, tier: "fast"}) },
+		func(_ *Suite, d *diskService) { d.put(disk{id: "vol", size: 10, tier: "fast"}) },
 		"suite-is-complete", "exists before the suite begins",
 	},
 }
@@ -211,8 +228,8 @@ var badSuites = map[string]struct {
 func TestBadSuites(t *testing.T) {
 	for name, c := range badSuites {
 		t.Run(name, func(t *testing.T) {
-			d := newDock(Named)
-			s := d.suite(&pilot{d})
+			d := newDiskService(Named)
+			s := d.suite(&diskClient{d})
 			if c.property == "calls-return" {
 				s.CallTimeout = 500 * time.Millisecond
 			}
@@ -233,7 +250,7 @@ func TestBadSuites(t *testing.T) {
 
 // A forgetful client keeps in memory what it created by which token.
 type forgetful struct {
-	*pilot
+	*diskClient
 
 	mu   sync.Mutex
 	made map[string]string
@@ -261,10 +278,12 @@ func (f *forgetful) Create(ctx context.Context, mg resource.Managed) error {
 }
 
 func forgetfulSuite() Suite {
-	d := newDock(Token)
+	d := newDiskService(Token)
 	s := d.suite(nil)
 	s.Within = 10 * time.Minute // what is looked for ends it long before
-	s.NewConnecter = func() managed.ExternalConnecter { return &forgetful{pilot: &pilot{d}, made: map[string]string{}} }
+	s.NewConnecter = func() managed.ExternalConnecter {
+		return &forgetful{diskClient: &diskClient{d}, made: map[string]string{}}
+	}
 
 	return s
 }
@@ -297,9 +316,9 @@ func TestReplay(t *testing.T) {
 
 // TestSlow: a system that takes a while for everything passes if its author says so.
 func TestSlow(t *testing.T) {
-	d := newDock(Findable)
+	d := newDiskService(Findable)
 	d.stamped, d.shows = true, 20*time.Millisecond
-	s := d.suite(&pilot{d})
+	s := d.suite(&diskClient{d})
 	s.Delay, s.Within = 25*time.Millisecond, time.Nanosecond
 	k := examine(t, s)
 	if len(k.findings.list) > 0 {
@@ -310,12 +329,12 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestOthers: what exists before stays, and is told.
+// TestOthers: resources that exist before are kept, and reported.
 func TestOthers(t *testing.T) {
-	d := newDock(Named)
+	d := newDiskService(Named)
 	d.stamped = true
 	d.put(disk{id: "theirs", size: 3, stamp: "them"})
-	s := d.suite(&pilot{d})
+	s := d.suite(&diskClient{d})
 	s.Within = time.Nanosecond
 	k := examine(t, s)
 	if len(k.findings.list) > 0 || !strings.Contains(strings.Join(k.notes, "\n"), "1 resources existed before") {
@@ -333,8 +352,11 @@ func TestInner(t *testing.T) {
 	suites := map[string]func() Suite{
 		"forgetful": forgetfulSuite,
 		"blocked": func() Suite {
-			d := newDock(Named)
-			s := d.suite(&wreck{pilot: &pilot{d}, connect: func(context.Context, *pilot) error { never(); return nil }})
+			d := newDiskService(Named)
+			s := d.suite(&wreck{
+				diskClient: &diskClient{d},
+				connect:    func(context.Context, *diskClient) error { never(); return nil },
+			})
 			s.CallTimeout = 500 * time.Millisecond
 
 			return s
@@ -370,7 +392,7 @@ func TestRun(t *testing.T) {
 		says  string
 	}{
 		"forgetful": {"at-most-one", `at-most-one: there is at most one resource for an object; but there are 2 ` +
-			`resources for boat(.|\n)*Replay: "`},
+			`resources for vol(.|\n)*Replay: "`},
 		"blocked": {"calls-return", `has to end when its context does`},
 	}
 	for name, c := range cases {
