@@ -21,8 +21,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/xp"
 )
 
-// A server knows one thing, by its name. Its client is that of a provider for
-// crossplane-runtime: the password is told by Create alone.
+// A server has one resource, by its name. Its client is that of a provider for
+// crossplane-runtime: only Create returns the password.
 type server struct {
 	names        map[string]bool
 	blind        bool // it does not show what was created
@@ -128,8 +128,8 @@ func TestLife(t *testing.T) {
 					secret.Type)
 			}
 
-			if len(log.told) == 0 || log.told[0].Details["request"] != "42" {
-				t.Errorf("the change log has %+v", log.told)
+			if len(log.recorded) == 0 || log.recorded[0].Details["request"] != "42" {
+				t.Errorf("the change log has %+v", log.recorded)
 			}
 
 			if err := kube.Delete(t.Context(), mg); err != nil {
@@ -149,7 +149,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestDetailsOfCreate publishes what Create alone tells, although the look after it does not show the resource yet.
+// TestDetailsOfCreate publishes details that only Create returns, although the next observation does not find the
+// resource yet.
 func TestDetailsOfCreate(t *testing.T) {
 	mg := &role{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "reader", UID: "1"}}
 	mg.Spec.WriteConnectionSecretToReference = &commonv1.LocalSecretReference{Name: "login"}
@@ -224,10 +225,10 @@ func passes(t *testing.T, r *managed.Reconciler, mg client.Object) {
 }
 
 // entries are those of a change log.
-type entries struct{ told []changelog.Entry }
+type entries struct{ recorded []changelog.Entry }
 
 func (e *entries) Record(_ context.Context, entry changelog.Entry) error {
-	e.told = append(e.told, entry)
+	e.recorded = append(e.recorded, entry)
 
 	return nil
 }

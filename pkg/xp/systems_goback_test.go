@@ -21,7 +21,7 @@ var made = map[string]struct {
 	ask   func(*world, *left)
 	then  func(*world)
 	only  func(origin) bool
-	told  func(origin) bool // whether the command leaves it to a user, or nobody
+	asks  func(origin) bool // whether the command leaves it to a user; nil is never
 	reply func(*world)      // what the user does then
 	want  ends              // in all, after the runtime of before has looked at it
 }{
@@ -51,7 +51,7 @@ var made = map[string]struct {
 			l.spec["deletionPolicy"], l.spec["managementPolicies"] = "Orphan", []any{"Observe", "Create", "Update",
 				"LateInitialize", "Delete"}
 		},
-		told: func(origin) bool { return true },
+		asks: func(origin) bool { return true },
 		reply: func(w *world) {
 			w.patch(w.kind, "made-orphan-listed",
 				`{"spec":{"managementPolicies":["Observe","Create","Update","LateInitialize"]}}`)
@@ -60,7 +60,7 @@ var made = map[string]struct {
 	},
 	"made-annotated": {
 		ask:  func(_ *world, l *left) { l.annotations = map[string]string{"krateo.io/deletion-policy": "orphan"} },
-		told: func(o origin) bool { return o.name == "crossplane-v2" },
+		asks: func(o origin) bool { return o.name == "crossplane-v2" },
 		reply: func(w *world) {
 			w.patch(w.kind, "made-annotated",
 				`{"metadata":{"annotations":{"krateo.io/deletion-policy":null}},"spec":{"managementPolicies":["Observe",`+
@@ -73,7 +73,7 @@ var made = map[string]struct {
 				`{"metadata":{"annotations":{"krateo.io/management-policy":"observe-delete",`+
 					`"krateo.io/deletion-policy":"orphan"}}}`)
 		},
-		told: func(origin) bool { return true },
+		asks: func(origin) bool { return true },
 		reply: func(w *world) {
 			w.patch(w.kind, "made-orphan-observed",
 				`{"metadata":{"annotations":{"krateo.io/management-policy":null}}}`)
@@ -89,19 +89,19 @@ var made = map[string]struct {
 	},
 	"made-lost": {
 		ask:  func(w *world, _ *left) { w.lose["made-lost"] = true },
-		told: assigned,
+		asks: assigned,
 		reply: func(w *world) {
 			w.patch(w.kind, "made-lost", `{"metadata":{"annotations":{"krateo.io/external-name":"made-lost-1"}}}`)
 		},
 	},
 	"made-refused": {ask: func(w *world, _ *left) { w.refuse["made-refused"] = true }},
-	"made-others": { // and then nobody can connect, so that Synced does not say so any more
+	"made-others": { // and then no connection is possible, so that Synced does not report it any more
 		ask: func(w *world, l *left) {
 			l.annotations = map[string]string{"krateo.io/external-name": "others"}
 			w.things["others"], w.others["others"] = &thing{"blue", "large"}, true
 		},
 		then: func(w *world) { w.down["made-others"] = true },
-		told: func(origin) bool { return true },
+		asks: func(origin) bool { return true },
 		reply: func(w *world) {
 			w.down["made-others"] = false
 			w.patch(w.kind, "made-others", `{"metadata":{"annotations":{"krateo.io/external-name":"made-others-own"}}}`)
@@ -110,7 +110,7 @@ var made = map[string]struct {
 	"made-deleting": {
 		ask:   func(w *world, _ *left) { w.slow["made-deleting"] = true },
 		then:  func(w *world) { w.remove(w.kind, "made-deleting") },
-		told:  xpOnly,
+		asks:  xpOnly,
 		reply: func(w *world) { w.slow["made-deleting"] = false },
 		want:  ends{gone: true},
 	},
@@ -291,35 +291,35 @@ func (w *world) back() {
 	w.Helper()
 
 	before := w.all(w.kind)
-	told := w.migrate("--back-to", w.name)
+	questions := w.migrate("--back-to", w.name)
 
 	for _, name := range w.made() {
-		asks := made[name].told != nil && made[name].told(w.origin)
-		if (told[name] != "") != asks {
-			w.Errorf("%s: it is told %q", name, told[name])
+		blocked := made[name].asks != nil && made[name].asks(w.origin)
+		if (questions[name] != "") != blocked {
+			w.Errorf("%s: the question is %q", name, questions[name])
 		}
 
-		if now := w.get(w.kind, name); asks && now.GetResourceVersion() != before[name].GetResourceVersion() {
+		if now := w.get(w.kind, name); blocked && now.GetResourceVersion() != before[name].GetResourceVersion() {
 			w.Errorf("%s: it is left to a user, and is changed from\n%v to\n%v", name, before[name], now)
 		}
 	}
 
 	w.start()
 
-	for name := range told {
+	for name := range questions {
 		if made[name].reply != nil {
 			made[name].reply(w)
 		} else if name == "deleting-creating-lost" {
 			w.patch(w.kind, name, `{"metadata":{"annotations":{"krateo.io/external-name":"lost-`+name+`"}}}`)
 		} else {
-			w.Errorf("%s: it is told %q", name, told[name])
+			w.Errorf("%s: the question is %q", name, questions[name])
 		}
 	}
 
-	w.settle(sorted(told)...)
+	w.settle(sorted(questions)...)
 
-	if told := w.migrate("--back-to", w.name); len(told) > 0 {
-		w.Errorf("asked again, it is told %v", told)
+	if questions := w.migrate("--back-to", w.name); len(questions) > 0 {
+		w.Errorf("asked again, the questions are %v", questions)
 	}
 
 	given := w.all(w.kind)
@@ -384,8 +384,8 @@ func (w *world) kept(was *former, updated map[string]int) {
 		}
 
 		// What was being deleted was answered, and is gone.
-		waits := states[name].want.blocks != "" && !strings.HasPrefix(name, "deleting")
-		if why := was.refused[name]; (why != "") != waits {
+		waiting := states[name].want.blocks != "" && !strings.HasPrefix(name, "deleting")
+		if why := was.refused[name]; (why != "") != waiting {
 			w.Errorf("%s: the runtime of before refuses: %q", name, why)
 		}
 	}

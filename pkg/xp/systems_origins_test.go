@@ -328,8 +328,8 @@ type cloud struct {
 	slow   map[string]bool // whose deletion goes on until it is not slow any more
 	lose   map[string]bool // the answers to whose creation are lost
 	refuse map[string]bool // whose creation is refused
-	others map[string]bool // whose resource is somebody else's
-	down   map[string]bool // whom nobody can connect
+	others map[string]bool // whose resource has another owner
+	down   map[string]bool // whose connection fails
 
 	things                    map[string]*thing // by external name
 	created, updated, deleted map[string]int
@@ -627,8 +627,8 @@ func (w *world) remove(kind, name string) {
 	}
 }
 
-// migrate runs moorage migrate objects, and returns what it says, of each object by its name.
-func (w *world) migrate(options ...string) (told map[string]string) {
+// migrate runs moorage migrate objects, and returns its questions by the name of the object.
+func (w *world) migrate(options ...string) (questions map[string]string) {
 	w.Helper()
 
 	args := []string{"migrate", "objects", strings.ToLower(w.kind) + "s." + w.group().Group, "--apply"}
@@ -643,19 +643,19 @@ func (w *world) migrate(options ...string) (told map[string]string) {
 	cmd.Env = append(os.Environ(), "PATH="+w.bin, "KUBECONFIG="+w.kubeconfig)
 	err := cmd.Run()
 
-	told = map[string]string{}
+	questions = map[string]string{}
 
 	for _, line := range strings.Split(out.String(), "\n") {
 		if what, says, ok := strings.Cut(line, ": "); ok && !strings.HasPrefix(line, "#") && what != "moorage" {
-			told[what[strings.LastIndexAny(what, " /")+1:]] += says + "\n"
+			questions[what[strings.LastIndexAny(what, " /")+1:]] += says + "\n"
 		}
 	}
 
-	if (err != nil) != (len(told) > 0) {
+	if (err != nil) != (len(questions) > 0) {
 		w.Fatalf("moorage migrate objects: %v\n%s", err, &out)
 	}
 
-	return told
+	return questions
 }
 
 // start starts the provider anew, with the options that docs/migrating.md names for the origin.
@@ -728,7 +728,7 @@ func (w *world) settle(names ...string) {
 	}
 }
 
-// essence is what nobody but a user changes.
+// essence returns the fields that only a user changes.
 func essence(o *unstructured.Unstructured, annotations bool) map[string]any {
 	if o == nil {
 		return nil

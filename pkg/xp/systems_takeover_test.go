@@ -263,7 +263,7 @@ var states = map[string]state{
 	}, only: xpOnly},
 }
 
-// of returns the names of the states that an origin has.
+// states returns the names of the states that an origin has.
 func (o origin) states() (names []string) {
 	for _, name := range sorted(states) {
 		if only := states[name].only; only == nil || only(o) {
@@ -402,7 +402,7 @@ func (w *world) judge(before map[string]*unstructured.Unstructured, command bool
 			w.Errorf("%s: the object is there: %t", name, now != nil)
 		}
 
-		if w.stands(name, was) == want.empty {
+		if w.exists(name, was) == want.empty {
 			w.Errorf("%s: a resource is there: %t of %v", name, !want.empty, sorted(w.things))
 		}
 
@@ -431,8 +431,8 @@ func (w *world) judge(before map[string]*unstructured.Unstructured, command bool
 	}
 }
 
-// stands says whether the resource of an object is there.
-func (w *world) stands(name string, was *unstructured.Unstructured) bool {
+// exists reports whether the resource of an object exists.
+func (w *world) exists(name string, was *unstructured.Unstructured) bool {
 	for _, external := range []string{was.GetAnnotations()[w.domain+"/external-name"], name, name + "-1",
 		"lost-" + name} {
 		if external != "" && w.things[external] != nil {
@@ -465,7 +465,7 @@ func (w *world) secretHolds(name, password string) {
 func (w *world) migrated() {
 	w.Helper()
 
-	told := w.migrate()
+	questions := w.migrate()
 
 	for name, o := range w.all(w.kind) {
 		want := states[name].want
@@ -479,7 +479,7 @@ func (w *world) migrated() {
 			w.Errorf("%s: the finalizer of before is still there", name)
 		}
 
-		if says := told[name]; says != "" && o.GetDeletionTimestamp() == nil {
+		if says := questions[name]; says != "" && o.GetDeletionTimestamp() == nil {
 			w.Errorf("%s: the command says %s", name, says)
 		}
 	}

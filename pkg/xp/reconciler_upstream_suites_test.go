@@ -123,18 +123,18 @@ func changeLogs() map[string]func(*testing.T) (aspects, aspects) {
 			out[string(operation)+end.name+"WithChangeLogs"] = func(t *testing.T) (aspects, aspects) {
 				t.Helper()
 
-				var told []changelog.Entry
+				var recorded []changelog.Entry
 
 				c.options = append(c.options,
 					managed.WithChangeLog(changelog.SinkFunc(func(_ context.Context, e changelog.Entry) error {
-						told = append(told, e)
+						recorded = append(recorded, e)
 
 						return nil
 					})))
 				c.pass(t, upstreamModern)
 
-				here := fmt.Sprint(len(told))
-				for _, e := range told {
+				here := fmt.Sprint(len(recorded))
+				for _, e := range recorded {
 					here += fmt.Sprintf(", %s %q", e.Operation, e.Error)
 				}
 

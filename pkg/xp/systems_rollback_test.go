@@ -7,7 +7,7 @@ import (
 )
 
 // TestRollbackWithoutTheCommand lets Moorage fail to create, or create, and the runtime of before work on the objects
-// then without moorage migrate objects --back-to: asked before Moorage comes back, the command tells which objects
+// then without moorage migrate objects --back-to: asked before Moorage comes back, the command lists the objects
 // that runtime has created something for, and changes nothing of them. Answered, they get no second resource.
 func TestRollbackWithoutTheCommand(t *testing.T) {
 	bin := programs(t)
@@ -45,16 +45,16 @@ func rollBack(t *testing.T, o origin, bin string) {
 	was.run()
 
 	before := w.all(w.kind)
-	told := w.migrate()
+	questions := w.migrate()
 
 	// It has created what Moorage could not create, and again what Moorage has created: it does not know its name.
 	for name, says := range map[string]string{
 		"refused": "krateo.io/external-name is not set although Moorage has kept the object",
 		"made":    "which the runtime before created later than the last mark of Moorage",
 	} {
-		if !strings.Contains(told[name], says) ||
+		if !strings.Contains(questions[name], says) ||
 			w.get(w.kind, name).GetResourceVersion() != before[name].GetResourceVersion() {
-			t.Errorf("%s: it is told %q, and is changed from\n%v to\n%v", name, told[name], before[name],
+			t.Errorf("%s: the question is %q, and is changed from\n%v to\n%v", name, questions[name], before[name],
 				w.get(w.kind, name))
 		}
 
@@ -62,12 +62,12 @@ func rollBack(t *testing.T, o origin, bin string) {
 		w.patch(w.kind, name, `{"metadata":{"annotations":{"krateo.io/external-name":"`+external+`"}}}`)
 	}
 
-	if len(told) != 2 {
-		t.Errorf("it is told %v", told)
+	if len(questions) != 2 {
+		t.Errorf("the questions are %v", questions)
 	}
 
-	if told := w.migrate(); len(told) > 0 {
-		t.Errorf("answered, it is told %v", told)
+	if questions := w.migrate(); len(questions) > 0 {
+		t.Errorf("answered, the questions are %v", questions)
 	}
 
 	created := map[string]int{"refused": 1, "made": 2, "left": 1, "left-before": 0}

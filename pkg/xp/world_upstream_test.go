@@ -266,7 +266,7 @@ type upstreamCase struct {
 	client  clientCalls
 	typed   bool // the client is one for the type of the object
 	options []managed.ReconcilerOption
-	written func(client.Object) // is told of every write of the status, if not nil
+	written func(client.Object) // called with every write of the status, if not nil
 
 	want outcome       // what upstream has
 	near time.Duration // how far a delay may be from it
