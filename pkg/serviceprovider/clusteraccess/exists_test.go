@@ -41,7 +41,7 @@ type board struct {
 	get  error // of clusters, one at a time
 	list error
 	gets int          // of clusters
-	read func() error // called when a Secret was read, before anybody knows
+	read func() error // called after a Secret was read, before the result is used
 }
 
 var (
@@ -56,7 +56,7 @@ var (
 	errOutage = kerrors.NewServiceUnavailable("come back later")
 )
 
-// newBoard has a cluster, for which nobody has asked yet.
+// newBoard has a cluster without requests.
 func newBoard(t *testing.T) *board {
 	t.Helper()
 	b := &board{T: t, clock: testclock.NewFakePassiveClock(time.Now()), request: newRequest()}
@@ -209,8 +209,8 @@ func TestOutageOfThePlatform(t *testing.T) {
 	}
 }
 
-// TestForeignAccessRequest: one of our name that somebody else has made is none of ours: a
-// deletion does not wait for it, and leaves it alone.
+// TestForeignAccessRequest: a request of another owner under the same name is foreign: a
+// deletion neither waits for it nor changes it.
 func TestForeignAccessRequest(t *testing.T) {
 	b := newBoard(t)
 	theirs := b.r.newAccessRequest(b.r.registered[0], b.request)
@@ -229,20 +229,20 @@ func TestForeignAccessRequest(t *testing.T) {
 	}
 }
 
-// TestListenersMayAsk: who is told of a connection may ask for the grants, also when one was
-// lost while its Secret was read.
+// TestListenersMayAsk: a listener may read the grants, also when one was lost while its Secret
+// was read.
 func TestListenersMayAsk(t *testing.T) {
 	b := newBoard(t)
-	told := 0
+	calls := 0
 	b.r.cache.Listen(func(key clusters.Key) {
 		b.r.mu.Lock()
 		defer b.r.mu.Unlock()
 		delete(b.r.grants, key)
-		told++
+		calls++
 	})
 	b.admitted()
-	if told != 2 {
-		t.Errorf("want it told of a connection and of its loss, got %d", told)
+	if calls != 2 {
+		t.Errorf("want calls for a connection and for its loss, got %d", calls)
 	}
 }
 

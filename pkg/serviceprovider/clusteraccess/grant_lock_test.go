@@ -83,7 +83,7 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
-// TestTurnsEnd: who waits for his turn gives up with his pass.
+// TestTurnsEnd: waiting for the lock ends with the context of the pass.
 func TestTurnsEnd(t *testing.T) {
 	b := newBoard(t)
 	key := clusters.Key{Name: "a"}

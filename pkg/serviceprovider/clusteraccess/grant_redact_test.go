@@ -18,9 +18,9 @@ const canary = "hV7canary9QxL"
 
 var errCanary = errors.New("nobody is let in by " + canary + " here")
 
-// TestCredentialsAreNotTold: what a function of the author says of a connection does not have
+// TestCredentialsAreRedacted: what a function of the author says of a connection does not have
 // its credentials, those from before a rewrite included; nor does the log.
-func TestCredentialsAreNotTold(t *testing.T) {
+func TestCredentialsAreRedacted(t *testing.T) {
 	let := &rest.Config{Host: "https://east.example", BearerToken: canary}
 	for name, fails := range map[string]func(b *board, key clusters.Key) error{
 		"Rewrite": func(b *board, _ clusters.Key) error {

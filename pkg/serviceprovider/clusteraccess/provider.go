@@ -107,7 +107,7 @@ type Requester struct {
 	listAllowed  *bool                                               // clusters, once that is known
 
 	stale    map[clusters.Key]struct{} // whose Secrets are to be read again
-	follower *credentials.Follower     // tells when they have changed; nil: nobody does
+	follower *credentials.Follower     // reports their changes; may be nil
 	followed map[clusters.Key]followedSecret
 
 	secretLocks map[clusters.Key]chan struct{} // whose Secrets are being read; closed when that is over

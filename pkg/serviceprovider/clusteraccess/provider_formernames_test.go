@@ -109,9 +109,9 @@ func TestDeletionMakesNoCluster(t *testing.T) {
 	}
 }
 
-// TestMissingAccessIsTold: without a workload cluster, access to the control plane is asked for
-// anew, Delete is called, and what was asked for by another name is told of.
-func TestMissingAccessIsTold(t *testing.T) {
+// TestMissingAccessIsReported: without a workload cluster, access to the control plane is requested
+// again, Delete is called, and requests under another name are reported.
+func TestMissingAccessIsReported(t *testing.T) {
 	for name, status := range statuses {
 		t.Run(name, func(t *testing.T) {
 			c := inherits(t, "g", renamedFrom)
@@ -130,9 +130,9 @@ func TestMissingAccessIsTold(t *testing.T) {
 	}
 }
 
-// TestOrphanedIsTold: what is left in a cluster because a policy says so is told of, before
-// the object goes.
-func TestOrphanedIsTold(t *testing.T) {
+// TestOrphanedIsReported: resources that a policy leaves in a cluster are reported before the
+// object is deleted.
+func TestOrphanedIsReported(t *testing.T) {
 	c := inherits(t, "g", renamedFrom)
 	c.stored.status.Conditions = slices.Clone(statuses["ServiceCreated"])
 	c.name, c.onGone = "garden", serviceprovider.DeletionOrphan

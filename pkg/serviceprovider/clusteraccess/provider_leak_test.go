@@ -28,8 +28,7 @@ func (quiet) Watch(context.Context, client.ObjectList, ...client.ListOption) (wa
 }
 
 // A clerk is a platform without a store for anything but AccessRequests. Every ClusterRequest
-// is granted, and every Secret is there, with the kubeconfig that he has. He is used by one
-// goroutine.
+// is granted, and every Secret is there, with the same kubeconfig. It is used by one goroutine.
 type clerk struct {
 	client.Client // for its scheme
 

@@ -234,8 +234,8 @@ func TestWorkload(t *testing.T) {
 	t.Error("it is never done")
 }
 
-// TestWaitsForOthers: a request is not let go before everybody else has.
-func TestWaitsForOthers(t *testing.T) {
+// TestReleaseAfterOthers: the finalizer of a request is removed after those of others.
+func TestReleaseAfterOthers(t *testing.T) {
 	a := newApplicant(t, Workload(scheme, token))
 	a.asks()
 	cr := find(a, a.r.newClusterRequest(a.r.registered[0], a.request))
@@ -257,7 +257,7 @@ func TestWaitsForOthers(t *testing.T) {
 	}
 }
 
-// TestForeign: a request of somebody else is an error, and is left alone.
+// TestForeign: a request of another owner is an error, and is not changed.
 func TestForeign(t *testing.T) {
 	a := newApplicant(t, Workload(scheme, token))
 	theirs := a.r.newClusterRequest(a.r.registered[0], a.request)

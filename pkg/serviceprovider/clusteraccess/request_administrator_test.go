@@ -129,7 +129,7 @@ func TestAdministratorDeletesBeforeTheUser(t *testing.T) {
 				if c.gone() && !slices.Contains(c.called(), "Delete") {
 					t.Fatalf("the object went without a call of Delete, with the events %v", c.events)
 				}
-				c.letGo()
+				c.removeFinalizers()
 			}
 			c.passes(2)
 			if c.calls("CreateOrUpdate", "Delete"); !c.gone() || len(c.requests()) != 0 {
@@ -156,7 +156,7 @@ func TestAdministratorDeletesTheCluster(t *testing.T) {
 				c.deleted()
 			}
 			c.passes(4)
-			c.letGo()
+			c.removeFinalizers()
 			c.passes(2)
 			c.calls("CreateOrUpdate")
 			says := c.message(serviceprovider.ConditionClusterAccessReady)

@@ -62,7 +62,7 @@ func newColony(t *testing.T) *colony {
 	return c
 }
 
-// Event notes what the object was told.
+// Event records the type and the reason of an event.
 func (c *colony) Event(_ runtime.Object, e event.Event) {
 	c.events = append(c.events, string(e.Type)+" "+string(e.Reason))
 }
@@ -231,8 +231,8 @@ func (c *colony) condition(of string) string {
 	return ""
 }
 
-// TestForeignRequestBlocksDeletion: a request of the name that ours has, and that somebody else
-// has made, is no sign that access was taken away: the object stays until Delete was called,
+// TestForeignRequestBlocksDeletion: a request of another owner under the same name does not
+// show that access was withdrawn: the object stays until Delete was called,
 // and says what it waits for.
 func TestForeignRequestBlocksDeletion(t *testing.T) {
 	for name, of := range map[string]func(c *colony) client.Object{

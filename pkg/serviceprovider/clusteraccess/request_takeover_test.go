@@ -208,8 +208,8 @@ func (c *colony) vanish(o client.Object) {
 	}
 }
 
-// letGo takes the finalizer of the platform from what is being deleted.
-func (c *colony) letGo() {
+// removeFinalizers removes the finalizer of the platform from requests that are being deleted.
+func (c *colony) removeFinalizers() {
 	c.Helper()
 	for _, ar := range c.accessRequests() {
 		ar.Finalizers = []string{Finalizer}
@@ -230,8 +230,8 @@ func (c *colony) letGo() {
 
 // TestTakeoverOfWithdrawal: the program before has called Delete, and is giving access back. That
 // is finished: Delete is not called again, and access is not asked for again. If this runtime has
-// recorded before that the service was made, whoever deletes the requests may as well be an
-// administrator: then Delete is called.
+// recorded before that the service was created, an administrator may have deleted the requests:
+// then Delete is called.
 func TestTakeoverOfWithdrawal(t *testing.T) {
 	const workload = "garden--g--wl"
 	for name, tc := range map[string]struct {
@@ -275,7 +275,7 @@ func TestTakeoverOfWithdrawal(t *testing.T) {
 					t.Errorf("requests while they go: -before +after:\n%s", diff)
 				}
 				for range 3 { // the ClusterRequest after the AccessRequests
-					c.letGo()
+					c.removeFinalizers()
 					c.passes(2)
 				}
 				c.passes(4)
@@ -318,7 +318,7 @@ func TestReadyOutweighsWhatIsOutOfDate(t *testing.T) {
 	}
 }
 
-// TestWithdrawalOfOneCluster: a ClusterRequest that somebody deletes while there is access to the other
+// TestWithdrawalOfOneCluster: a ClusterRequest that is deleted while there is access to the other
 // cluster is no withdrawal: Delete is called.
 func TestWithdrawalOfOneCluster(t *testing.T) {
 	c := inherits(t, "g", legacies["Upstream"].legacy)

@@ -28,7 +28,7 @@ import (
 )
 
 // TestW11SecretsAreWatched: a Secret that is rotated or deleted is noticed, though nothing
-// reads Secrets by the clock, and nobody uses the connection.
+// reads Secrets periodically or uses the connection.
 func TestW11SecretsAreWatched(t *testing.T) {
 	own := clusters.New("platform").WithRESTConfig(base.RESTConfig())
 	if err := own.InitializeClient(scheme); err != nil {

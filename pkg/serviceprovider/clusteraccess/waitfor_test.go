@@ -157,13 +157,13 @@ func TestWaitForNothing(t *testing.T) {
 
 func tokensOf(c *clusters.Cluster) string { return string(bytes.Join(c.Credentials(), []byte(" "))) }
 
-// TestRenewalsAreNotTold: a token that was renewed is in no line of the log, and the Requester of
+// TestRenewalsAreRedacted: a token that was renewed is in no line of the log, and the Requester of
 // a cluster of WaitFor takes it out of errors.
-func TestRenewalsAreNotTold(t *testing.T) {
+func TestRenewalsAreRedacted(t *testing.T) {
 	d, clk := newDesk(t, clustersv1alpha1.RequestGranted,
 		kubeconfig(t, "https://east.example")), testclock.NewFakePassiveClock(time.Now())
-	var told []string
-	log := logging.NewLogrLogger(funcr.New(func(_, args string) { told = append(told, args) }, funcr.Options{}))
+	var lines []string
+	log := logging.NewLogrLogger(funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))
 	b := &renewedToken{
 		s:  &programAccess{r: newRequester(t, d.cluster(), WithClock(clk), WithLogger(log))},
 		ar: &clustersv1alpha1.AccessRequest{},
@@ -171,9 +171,9 @@ func TestRenewalsAreNotTold(t *testing.T) {
 	b.setToken(canary)
 	d.fails = errCanary
 	b.renew(t.Context())
-	if all := strings.Join(told, "\n"); strings.Contains(all, canary) ||
+	if all := strings.Join(lines, "\n"); strings.Contains(all, canary) ||
 		!strings.Contains(all, "let in by [REDACTED]") {
-		t.Errorf("the log tells %q", all)
+		t.Errorf("the log has %q", all)
 	}
 	platform := d.cluster().WithCredentials(b.credentials)
 	if err := newRequester(t, platform).redact(clusters.Key{}, errCanary); strings.Contains(err.Error(), canary) ||

@@ -144,7 +144,7 @@ type estate struct {
 	modest     bool   // the provider must not watch Secrets
 	local      bool   // clusters are at the addresses that annotations of AccessRequests tell
 	former     string // name of the controller
-	apart      bool   // requests for workload clusters have a namespace that nobody has made
+	apart      bool   // requests for workload clusters have a namespace that does not exist
 
 	sent  list[bool]        // over the channel: whether there was a configuration
 	asked map[*plane]*notes // what the provider asked of the platform and the onboarding cluster

@@ -134,11 +134,11 @@ func (p *predecessor) delete(g *Garden) (done bool, err error) {
 	for _, id := range ids {
 		for _, o := range []client.Object{&clustersv1alpha1.AccessRequest{ObjectMeta: p.meta(g, id)},
 			&clustersv1alpha1.ClusterRequest{ObjectMeta: p.meta(g, id)}} {
-			waits, err := p.giveBack(g, id, o)
+			waiting, err := p.giveBack(g, id, o)
 			if err != nil {
 				return false, err
 			}
-			if left = left || waits; waits {
+			if left = left || waiting; waiting {
 				break
 			}
 		}
@@ -152,7 +152,7 @@ func (p *predecessor) delete(g *Garden) (done bool, err error) {
 }
 
 // giveBack deletes a request, and reports whether others keep it. One with other labels is skipped.
-func (p *predecessor) giveBack(g *Garden, id string, o client.Object) (waits bool, err error) {
+func (p *predecessor) giveBack(g *Garden, id string, o client.Object) (waiting bool, err error) {
 	if gone(p.T, p.platform, o) || p.checkLabels(g, id, o) != nil {
 		return false, nil
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// shortStorm is how long TestStormOfRotations blows unless it is told.
+// shortStorm is how long TestStormOfRotations runs by default.
 const shortStorm = 2 * time.Second
 
 var (

@@ -60,7 +60,7 @@ func TestMany(t *testing.T) {
 		wait.Until(t, "there are more passes",
 			func() bool { now, _, _ := e.gardener.counts(); return now >= before+passes })
 	}
-	steady(*objects) // what was granted last has been told to everybody
+	steady(*objects) // the last grants have reached all objects
 	builds := e.builds.Load()
 	e.ledger.Reset()
 	steady(2 * *objects)

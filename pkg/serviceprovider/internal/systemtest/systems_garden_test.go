@@ -25,7 +25,7 @@ import (
 
 var group = schema.GroupVersion{Group: "garden.example.org", Version: "v1"}
 
-// A Garden is what a user asks for: a bed, which is a ConfigMap, in his control plane.
+// A Garden is the object of a user: a bed, which is a ConfigMap, in a control plane.
 type Garden struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -106,8 +106,8 @@ func (l *GardenConfigList) DeepCopyObject() runtime.Object {
 
 // A gardener is the domain.
 type gardener struct {
-	fails sync.Map     // the names of gardens that he can do nothing for
-	log   list[string] // the names of gardens that he worked in, and what he was asked about
+	fails sync.Map     // the names of gardens for which it fails
+	log   list[string] // the names of reconciled gardens, and the calls of the mappings
 
 	mu        sync.Mutex
 	passes    int
@@ -115,7 +115,7 @@ type gardener struct {
 	revisions map[clusters.Revision]bool
 	calls     map[string][]string // by the names of the gardens
 	given     map[string]serviceprovider.ClusterContext
-	meanwhile func(garden *Garden) // what somebody else does while he works, once
+	meanwhile func(garden *Garden) // a concurrent change during a reconcile, once
 }
 
 func newGardener() *gardener {
@@ -203,7 +203,7 @@ func (g *gardener) CreateOrUpdate(ctx context.Context, garden *Garden, c *Garden
 	return ctrl.Result{}, nil
 }
 
-// Delete waits for the pots that a user has put into his garden.
+// Delete waits for the pots that a user has put into the garden.
 func (g *gardener) Delete(ctx context.Context, garden *Garden, _ *GardenConfig,
 	cc serviceprovider.ClusterContext) (ctrl.Result, error) {
 	serviceprovider.StatusTerminating(garden)
@@ -237,7 +237,7 @@ func (r reader) IsReferencedConfigMap(_ context.Context, m *corev1.ConfigMap, c 
 	return r.reads("ConfigMap "+m.Name, c) && strings.HasPrefix(m.Name, "seeds")
 }
 
-// reads notes what he was asked about.
+// reads records a call of a mapping.
 func (r reader) reads(what string, c *GardenConfig) bool {
 	if c == nil {
 		what += " without a configuration"

@@ -88,7 +88,7 @@ func merge(t *testing.T, c client.Client, o client.Object, body string) {
 	}
 }
 
-// The object, the configuration and the keys of both Secrets reach the domain, which is
+// created: the domain gets the object, the configuration and the keys of both Secrets, and is
 // called again at the poll interval.
 func created(e *estate) {
 	g := e.ready("created")
@@ -221,7 +221,7 @@ func onRequest(e *estate) {
 	})
 }
 
-// accessFails: a request of the name belongs to somebody else.
+// accessFails: a request of the name has another owner.
 func accessFails(e *estate) {
 	cr := e.plane("taken")
 	theirs := e.request(&Garden{ObjectMeta: metav1.ObjectMeta{Namespace: e.ns, Name: "taken"}})
@@ -342,10 +342,10 @@ var referenced = map[string]func(metav1.ObjectMeta) client.Object{
 	"ConfigMap": func(meta metav1.ObjectMeta) client.Object { return &corev1.ConfigMap{ObjectMeta: meta} },
 }
 
-// TestUpstreamMapSecretToRequestsOfNobody: without a configuration the domain is asked all
-// the same, with nil for it; without objects nobody is looked at.
-func TestUpstreamMapSecretToRequestsOfNobody(t *testing.T) {
-	e := newEstate(t, "nobody")
+// TestUpstreamMapSecretWithoutConfiguration: without a configuration the domain is called
+// with nil for it; without objects there are no requests.
+func TestUpstreamMapSecretWithoutConfiguration(t *testing.T) {
+	e := newEstate(t, "none")
 	e.references = true
 	e.delete(platform.api, e.config)
 	if err := platform.api.Create(t.Context(),

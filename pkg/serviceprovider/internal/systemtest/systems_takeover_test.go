@@ -179,7 +179,7 @@ type fleet struct {
 	alive         []*inheritance // what lives on either runtime
 	paused        *inheritance
 	pausedLeaving *inheritance
-	foreign       *inheritance // whose request is somebody else's at first
+	foreign       *inheritance // whose request has another owner at first
 	made          *inheritance // here
 }
 
@@ -197,8 +197,8 @@ func (f *fleet) forth() {
 	begun.before = begun.there(false)
 	merge(e.T, onboarding.api, held.garden, `{"metadata":{"finalizers":["`+held.garden.Finalizer()+`"]}}`)
 
-	// Beside them are requests without what only some versions have made, requests that somebody has removed, and one of
-	// somebody else under a name of ours.
+	// Beside them are requests without what only some versions have made, requests that a user has removed, and one of
+	// another owner under the same name.
 	for _, o := range []client.Object{before.accessRequest(bare, "mcp"), before.accessRequest(bare, "workload"),
 		before.clusterRequest(bare)} {
 		merge(e.T, platform.api, o, `{"metadata":{"labels":{"openmcp.cloud/onboarding-name":null,`+
@@ -271,7 +271,7 @@ func (f *fleet) forth() {
 		asked}, paused, pausedLeaving, foreign
 }
 
-// begins makes a garden that nobody has looked at.
+// begins creates a garden that was not reconciled yet.
 func (f *fleet) begins(name string) *inheritance {
 	f.Helper()
 	f.plane(name)

@@ -64,7 +64,7 @@ func (c *commons) join() (*clusterstest.Granter, error) {
 	return c.granter, nil
 }
 
-// leave ends the granter if nobody uses it any more.
+// leave stops the granter if it is not used any more.
 func (c *commons) leave() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
