@@ -77,11 +77,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return result, err
 }
 
-// KeepBackOff returns l, the limiter of the queue that r works on, changed in one
-// thing: a request that r told to wait is not forgotten. Without it an object
-// that keeps failing would start again at the shortest delay each time it was
-// throttled, because controller-runtime forgets the failures of whatever comes
-// back by RequeueAfter.
+// KeepBackOff wraps l, the limiter of the queue of r: Forget has no effect for a request that
+// r has requeued. Otherwise the backoff of a failing object would restart each time it is
+// throttled, because controller-runtime calls Forget for a request with RequeueAfter.
 func (r *Reconciler) KeepBackOff(
 	l workqueue.TypedRateLimiter[reconcile.Request],
 ) workqueue.TypedRateLimiter[reconcile.Request] {

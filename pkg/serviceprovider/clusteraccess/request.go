@@ -169,11 +169,8 @@ func (r *Requester) ensure(ctx context.Context, reg Registration, request reconc
 			Namespace: cluster.Namespace, Name: cluster.Name,
 		}); err != nil {
 			if deleting != "" && errors.Is(err, serviceprovider.ErrClusterGone) {
-				err = errors.Wrapf(
-					err,
-					"ClusterRequest %s is being deleted (without its finalizer %s another cluster is requested for a service "+
-						"that is not deleted)",
-					deleting, Finalizer)
+				err = errors.Wrapf(err, "ClusterRequest %s is being deleted (without its finalizer %s another cluster "+
+					"is requested for a service that is not deleted)", deleting, Finalizer)
 			}
 
 			return false, err
