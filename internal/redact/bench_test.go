@@ -7,9 +7,10 @@ import (
 
 func BenchmarkString(b *testing.B) {
 	for name, s := range map[string]string{
-		"Short": `cannot get secret ns/api-token: Get "https://10.0.0.1:443/api/v1/namespaces/ns/secrets/api-token?timeout=10s": dial tcp 10.0.0.1:443: connect: connection refused`,
-		"Long":  strings.Repeat("the quick brown fox ", 1<<16),
-		"Keys":  strings.Repeat("password=abc ", 1<<16),
+		"Short": `cannot get secret ns/api-token: Get "https://10.0.0.1:443/api/v1/namespaces/ns/secrets/` +
+			`api-token?timeout=10s": dial tcp 10.0.0.1:443: connect: connection refused`,
+		"Long": strings.Repeat("the quick brown fox ", 1<<16),
+		"Keys": strings.Repeat("password=abc ", 1<<16),
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
@@ -20,7 +21,8 @@ func BenchmarkString(b *testing.B) {
 }
 
 func BenchmarkMask(b *testing.B) {
-	ordinary := `cannot observe external resource: Get "https://10.0.0.1:443/v1/streams/a%20b?timeout=10s": dial tcp 10.0.0.1:443: connect: connection refused`
+	ordinary := `cannot observe external resource: Get "https://10.0.0.1:443/v1/streams/a%20b?timeout=10s": dial tcp ` +
+		`10.0.0.1:443: connect: connection refused`
 	m := NewMask([]byte("correct horse battery staple"), []byte(awkward), []byte(canary))
 
 	for name, s := range map[string]string{

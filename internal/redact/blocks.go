@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// withoutBlocks takes out PEM blocks and what looks like them, such as the parts
+// withoutBlocks removes PEM blocks and similar blocks, such as the parts
 // of a NATS credentials file. One that does not end reaches to the end.
 func withoutBlocks(s string) string {
 	const begin, end, dashes = "-----BEGIN ", "-----END ", "-----"
@@ -39,9 +39,8 @@ func withoutBlocks(s string) string {
 	}
 }
 
-// withoutUserinfo takes user, password or token out of URLs of any scheme. If
-// open, s was cut at its end, and the sign by which userinfo is known may be
-// missing there.
+// withoutUserinfo removes user, password or token from URLs of any scheme. If open, s was
+// truncated, and the @ after the userinfo may be missing.
 func withoutUserinfo(s string, open bool) string {
 	const scheme = "://"
 

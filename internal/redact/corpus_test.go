@@ -49,8 +49,8 @@ func TestOrdinaryErrorsStay(t *testing.T) {
 	}
 }
 
-// passing are the shapes of the corpus that String does not know. Nothing tells them from
-// the id of a request, the digest of an image or an ordinary word.
+// passing are the shapes of the corpus that String does not find. They cannot be
+// distinguished from the id of a request, the digest of an image or an ordinary word.
 var passing = []string{"aws-secret-key", "hex-key", "pgpass", "sentence"}
 
 // TestSecretShapes holds what is known of secrets by their place and look, and what is not:

@@ -67,5 +67,5 @@ func named(name []byte) (rune, bool) {
 		return r, true
 	}
 
-	return telling(r), true
+	return canonical(r), true
 }

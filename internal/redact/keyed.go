@@ -7,12 +7,13 @@ import (
 	"unicode"
 )
 
-// keys finds what stands before a secret value: a telling name, perhaps the end
-// of a longer one, perhaps quoted, and a separator. Its groups are the name, the
+// keys matches the key of a secret value: a name such as password, perhaps the end of a
+// longer one, perhaps quoted, and a separator. Its groups are the name, the
 // quote and the separator.
 var keys = regexp.MustCompile(`(?i)` +
 	`(authorization|pass(?:word|wd|phrase)|pwd|secret|token|credential` +
-	`|(?:api|access|private|secret|signing|encryption|account|shared|auth|hmac|jwt|admin|subscription|application|functions?|master|license|session|webhook)[-_]?key` +
+	`|(?:api|access|private|secret|signing|encryption|account|shared|auth|hmac|jwt|admin|subscription|application` +
+	`|functions?|master|license|session|webhook)[-_]?key` +
 	`|client[-_]?key[-_]?data|passcode` +
 	`|\b(?:auth|pass|sig|signature)\b)` +
 	`[s\d]*(?:[-_]?(?:value|data|base64|b64|hash))?` +
@@ -26,8 +27,8 @@ var weak = regexp.MustCompile(`(?i)^(?:auth|pass|sig|signature)$`)
 // schemes finds the authentication schemes of HTTP where no header is named.
 var schemes = regexp.MustCompile(`(?i)\b(bearer|basic)\b[\s:=]+`)
 
-// complaint begins the part of a Kubernetes field error that repeats the value.
-var complaint = regexp.MustCompile(`^(?:Invalid|Unsupported|Duplicate) value: `)
+// rejectedValue matches the part of a Kubernetes field error before the rejected value.
+var rejectedValue = regexp.MustCompile(`^(?:Invalid|Unsupported|Duplicate) value: `)
 
 // prose holds first words of errors, which often follow a name and a colon
 // ("cannot read token: permission denied"), in lower case.
@@ -55,7 +56,7 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// withoutKeyed takes out the values of keys with a telling name.
+// withoutKeyed removes the values of secret keys.
 func withoutKeyed(s string) string {
 	if !strings.ContainsAny(s, "=:%") || !mentions(s, inKeys) {
 		return s
@@ -72,9 +73,12 @@ func withoutKeyed(s string) string {
 		}
 
 		end := at + m[1]
-		k := key{before: s[:at+m[2]], name: s[at+m[2] : at+m[3]], end: s[at+m[3] : at+m[4]], quote: s[at+m[4] : at+m[5]], sep: s[at+m[6] : end]}
+		k := key{
+			before: s[:at+m[2]], name: s[at+m[2] : at+m[3]], end: s[at+m[3] : at+m[4]],
+			quote: s[at+m[4] : at+m[5]], sep: s[at+m[6] : end],
+		}
 
-		if c := complaint.FindString(s[end:]); c != "" {
+		if c := rejectedValue.FindString(s[end:]); c != "" {
 			k.sep = "="
 			end += len(c)
 		}
@@ -131,15 +135,15 @@ var (
 	inSchemes = []string{"bearer", "basic"}
 )
 
-// mentions reports whether s contains one of the words, in letters of whatever case
-// as regular expressions understand it: a long s is one, too.
+// mentions reports whether s contains one of the words, ignoring case
+// as regular expressions do: a long s is an s.
 func mentions(s string, words []string) bool {
 	s = strings.ReplaceAll(strings.ToLower(s), "\u017f", "s")
 
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
 }
 
-// withoutSchemes takes out what follows the name of an authentication scheme.
+// withoutSchemes removes the credentials after the name of an authentication scheme.
 func withoutSchemes(s string) string {
 	if !mentions(s, inSchemes) {
 		return s
@@ -253,7 +257,7 @@ func headerLen(s string) int {
 var parameter = regexp.MustCompile("^[A-Za-z][\\w-]*[ \\t]*=[ \\t]*(?:(\\\\*[\"'`])|[^\\s,=]+)")
 
 // parameterLen is valueLen for a value that may have a name. A quoted one can have spaces
-// and commas, and what is behind it is told from the value by a comma alone.
+// and commas, and only a comma separates it from the text after it.
 func parameterLen(s string) int {
 	m := parameter.FindStringSubmatchIndex(s)
 
@@ -302,7 +306,8 @@ func quotedLen(s string, slashes int) int {
 			run++
 
 			continue
-		case s[i] == quote && run >= slashes && (run-slashes)%(2*(slashes+1)) == 0 && endsValue(s[i+1:], quote, slashes):
+		case s[i] == quote && run >= slashes && (run-slashes)%(2*(slashes+1)) == 0 &&
+			endsValue(s[i+1:], quote, slashes):
 			return i + 1
 		}
 

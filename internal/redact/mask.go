@@ -10,22 +10,21 @@ import (
 	"unicode/utf8"
 )
 
-// A Mask takes known secrets out of texts, wherever they stand there, in these forms: as
-// they are; in capital or small letters; escaped for a URL, for HTML, a JSON or Go string
-// (with octal escapes as well), also several times; with quotes doubled, or as a shell
-// takes them; in base64, by itself or within a longer text, also twice, or of what was
-// escaped for JSON or a URL; as hexadecimal digits, with spaces or colons between, or as
-// decimal or hexadecimal numbers; broken by spaces, line ends and their continuations; and
-// cut short at the end of the text, if eight characters of it are left. Of a secret with
-// several lines, each longer line is one too, and so is the password in a URL or
-// in a document of keys and values. Of a document of JSON all values are, but those
-// that say that they are none, such as the name of a host.
+// A Mask removes known secrets from texts, anywhere and in these forms: verbatim; in
+// upper or lower case; escaped for a URL, for HTML, a JSON or Go string (also with octal
+// escapes), once or several times; with quotes doubled, or escaped for a shell; in base64,
+// alone or within a longer text, also twice, or of the form escaped for JSON or a URL; as
+// hexadecimal digits, also with spaces or colons between, or as decimal or hexadecimal
+// numbers; broken by spaces, line ends and their continuations; and truncated at the end of
+// the text, if eight characters of it are left. Of a secret with several lines, each longer
+// line is a secret too, and so is the password in a URL or in a document of keys and values.
+// Of a JSON document all values are secrets, except those whose key or form shows that they
+// are none, such as the name of a host.
 //
 // Secrets of less than six characters are not masked: they would be found in any
 // text. Nil, and the zero value, know no secret. A Mask may be used concurrently.
-// It does not show what it knows when it is printed. Its preparation is put off
-// until the first text, so that one made for every pass costs nothing in the
-// passes that have nothing to tell.
+// It does not show its secrets when it is printed. It is prepared at the first text, so
+// that a mask per pass costs nothing in a pass without a report.
 type Mask struct {
 	secrets []string
 	once    sync.Once
@@ -58,7 +57,7 @@ func (m *Mask) String(s string) string {
 	}
 	m.hashing.Do(func() { m.hash = digestOf(digest{}, m.secrets...) })
 
-	return lately.say(of(m.hash, s), func() string { return m.Long(s, MaxLen) })
+	return recent.get(keyOf(m.hash, s), func() string { return m.Long(s, MaxLen) })
 }
 
 // Long is String with another bound, which must be at least 64 bytes.
@@ -67,8 +66,8 @@ func (m *Mask) Long(s string, limit int) string {
 		return Long(s, limit)
 	}
 
-	// What is behind the window is not looked at, hence not shown. A secret over
-	// its end is masked, however little of it is left.
+	// Text behind the window is neither read nor shown. A secret across its end is
+	// masked, however little of it is left.
 	seen := s[:min(len(s), windows*limit)]
 	masked := m.masked(seen, len(seen) < len(s))
 
@@ -106,7 +105,7 @@ func (m *Mask) Error(err error) error {
 
 // Format prints a mask without its secrets, whatever the verb.
 func (m *Mask) Format(f fmt.State, _ rune) {
-	_, _ = io.WriteString(f, mark) // Nobody can be told.
+	_, _ = io.WriteString(f, mark) // Format has no result: an error of the writer cannot be returned.
 }
 
 func (m *Mask) empty() bool { return m == nil || len(m.secrets) == 0 }
@@ -119,7 +118,7 @@ func (m *Mask) masked(s string, cut bool) string {
 	}
 
 	for fold := range foldings {
-		// Where nothing is escaped, nothing can be broken within an escape.
+		// Without escapes, no escape can be broken.
 		if fold == foldBetween || strings.ContainsAny(s, `%\&`) && strings.ContainsAny(s, spaces) {
 			s = m.set(fold).masked(s, cut)
 		}
@@ -142,15 +141,15 @@ func (m *Mask) prepare() {
 // A lazySet is made when the first text needs it.
 type lazySet struct {
 	once sync.Once
-	set  *needleSet
+	set  *patternSet
 }
 
-func (m *Mask) set(fold folding) *needleSet {
+func (m *Mask) set(fold folding) *patternSet {
 	lazy := &m.sets[fold]
 	lazy.once.Do(func() {
-		lazy.set = &needleSet{fold: fold, other: map[rune][]*needle{}}
+		lazy.set = &patternSet{fold: fold, other: map[rune][]*pattern{}}
 		for _, s := range m.all {
-			for _, n := range needles(s, fold) {
+			for _, n := range patterns(s, fold) {
 				lazy.set.add(&n)
 			}
 		}
@@ -159,14 +158,14 @@ func (m *Mask) set(fold folding) *needleSet {
 	return lazy.set
 }
 
-// A needleSet finds needles by their first characters.
-type needleSet struct {
+// A patternSet finds patterns by their first characters.
+type patternSet struct {
 	fold  folding
-	ascii [utf8.RuneSelf][]*needle
-	other map[rune][]*needle
+	ascii [utf8.RuneSelf][]*pattern
+	other map[rune][]*pattern
 }
 
-func (n *needleSet) add(one *needle) {
+func (n *patternSet) add(one *pattern) {
 	if first := one.runes[0]; first < utf8.RuneSelf {
 		n.ascii[first] = append(n.ascii[first], one)
 	} else {
@@ -174,7 +173,7 @@ func (n *needleSet) add(one *needle) {
 	}
 }
 
-func (n *needleSet) beginning(r rune) []*needle {
+func (n *patternSet) beginning(r rune) []*pattern {
 	switch {
 	case r == junk:
 		return nil
@@ -185,18 +184,18 @@ func (n *needleSet) beginning(r rune) []*needle {
 	}
 }
 
-// fuel is how many bytes may be read, some of them again and again, for one text.
-// A text that was made to cost more than that is masked from there on.
-const fuel = 2 << 20
+// readBudget is how many bytes may be read, some of them repeatedly, for one text. A text
+// that costs more is masked from there on.
+const readBudget = 2 << 20
 
-// masked returns s with a mark in place of every needle. If cut, s goes on, and
-// the beginning of a needle at its end is one, however short.
-func (n *needleSet) masked(s string, cut bool) string {
+// masked returns s with a mark in place of every pattern. If cut, s goes on, and
+// the beginning of a pattern at its end is one, however short.
+func (n *patternSet) masked(s string, cut bool) string {
 	var b strings.Builder
 
 	kept := 0        // What is before is in b.
 	gap, end := 0, 0 // The junk before i, if it reaches there.
-	left := fuel + len(s)
+	left := readBudget + len(s)
 
 	for i := 0; i < len(s); {
 		if strings.HasPrefix(s[i:], mark) && n.longest(s, i, cut, &left).end < i+len(mark) {
@@ -205,7 +204,7 @@ func (n *needleSet) masked(s string, cut bool) string {
 			continue
 		}
 
-		r, next := unit(s, i, n.fold)
+		r, next := scan(s, i, n.fold)
 		left -= next - i
 
 		if r == junk && !isSpace(s[i]) {
@@ -218,7 +217,7 @@ func (n *needleSet) masked(s string, cut bool) string {
 
 		f := n.longest(s, i, cut, &left)
 		if left <= 0 {
-			f = finding{needle: &needle{}, end: len(s)}
+			f = finding{pattern: &pattern{}, end: len(s)}
 		}
 
 		if f.end == 0 {
@@ -248,22 +247,21 @@ func (n *needleSet) masked(s string, cut bool) string {
 	return b.String()
 }
 
-// A finding is where a needle that begins at a certain place ends. The zero
-// value is none.
+// A finding is a pattern that was found, and where it ends. The zero value is none.
 type finding struct {
-	*needle
+	*pattern
 	end  int
 	fold folding
 }
 
-// longest returns the longest needle at s[i].
-func (n *needleSet) longest(s string, i int, cut bool, left *int) finding {
+// longest returns the longest pattern at s[i].
+func (n *patternSet) longest(s string, i int, cut bool, left *int) finding {
 	best := finding{fold: n.fold}
 
-	first, _ := unit(s, i, n.fold)
+	first, _ := scan(s, i, n.fold)
 	for _, one := range n.beginning(first) {
 		if end := one.match(s, i, n.fold, cut, left); end > best.end {
-			best.needle, best.end = one, end
+			best.pattern, best.end = one, end
 		}
 	}
 
@@ -277,12 +275,12 @@ const minPrefix = 8
 // maxEscape is more than an escape has characters before it is complete.
 const maxEscape = 16
 
-// match returns where the needle ends that begins at s[i], or 0.
-func (n *needle) match(s string, i int, fold folding, cut bool, left *int) int {
+// match returns where the pattern ends that begins at s[i], or 0.
+func (n *pattern) match(s string, i int, fold folding, cut bool, left *int) int {
 	k, last := 0, i // The characters that were found, and where the last one ends.
 
 	for k < len(n.runes) && i < len(s) {
-		r, next := unit(s, i, fold)
+		r, next := scan(s, i, fold)
 		*left -= next - i
 
 		if *left <= 0 || r != junk && r != n.runes[k] {
@@ -310,20 +308,20 @@ func (n *needle) match(s string, i int, fold folding, cut bool, left *int) int {
 	return 0
 }
 
-// isHalf reports whether s is empty, or an escape that is not complete. What is in
-// it before that does not matter.
+// isHalf reports whether s is empty or an incomplete escape, without leading spaces.
 func isHalf(s string) bool {
 	s = strings.TrimLeft(s, spaces)
 
 	return len(s) <= maxEscape && half.FindString(s) == s
 }
 
-// ending is what may follow where a text was cut: the rest of an escape, and
-// either dots or what closes the text.
-var ending = regexp.MustCompile("^((?:%[0-9A-Fa-f]?|&(?:#[0-9A-Fa-fxX]{0,7}|[A-Za-z]{0,4})|\\\\+(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?|[0-3][0-7]?)?)?)(?:\\.\\.\\.|…|[\\s\"'`)\\]}>.,;:!\\\\]*$)")
+// ending is what may follow where a text was truncated: the rest of an escape, and
+// either dots or closing punctuation.
+var ending = regexp.MustCompile("^((?:%[0-9A-Fa-f]?|&(?:#[0-9A-Fa-fxX]{0,7}|[A-Za-z]{0,4})|" +
+	"\\\\+(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?|[0-3][0-7]?)?)?)(?:\\.\\.\\.|…|[\\s\"'`)\\]}>.,;:!\\\\]*$)")
 
-// extent returns what is masked for a needle found at s[i]: the bits of the
-// secret around it, and what unit does not see of it.
+// extent returns the range to mask for a pattern found at s[i]: with the bits of the
+// secret around it, and the characters that scan ignores.
 func (f finding) extent(s string, i int) (from, to int) {
 	from, to = i, f.end
 
@@ -346,7 +344,7 @@ func (f finding) extent(s string, i int) (from, to int) {
 	}
 
 	for f.trail && to < len(s) && !isSpace(s[to]) {
-		r, next := unit(s, to, f.fold)
+		r, next := scan(s, to, f.fold)
 		if r != junk {
 			break
 		}

@@ -76,9 +76,10 @@ func octal(s, _, _ string) string {
 // breaks are what stands between the parts of a text that was broken.
 var breaks = []string{"", "\n", "\r\n\t", " ", "\\\n"}
 
-// canaries are distinct enough that nobody writes them by accident.
+// canaries do not occur in texts by accident.
 var canaries = []string{
-	canary, "zQ7/+vK9==wX", awkward, "qj\xff\xfeZx8\x00vvKp", "ключ-Ж7", "a%\\\"Zq\u2028<>&'9k", "kV\"7'xQ'\"z9", "Kd7\nLw8\r\nMv9\tNx", `W:\new\user\0x41%zz`,
+	canary, "zQ7/+vK9==wX", awkward, "qj\xff\xfeZx8\x00vvKp", "ключ-Ж7", "a%\\\"Zq\u2028<>&'9k", "kV\"7'xQ'\"z9",
+	"Kd7\nLw8\r\nMv9\tNx", `W:\new\user\0x41%zz`,
 }
 
 func FuzzMask(f *testing.F) {
@@ -91,7 +92,8 @@ func FuzzMask(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, before, after string, secret, encoding, brk, every uint8, pad uint16) {
 		s := canaries[int(secret)%len(canaries)]
-		encode, b, a := encodings[int(encoding)%len(encodings)], before[:min(len(before), 5)], after[:min(len(after), 5)]
+		encode, b, a := encodings[int(encoding)%len(encodings)], before[:min(len(before), 5)], after[:min(len(after),
+			5)]
 		form, other := encode(s, b, a), encode(s, changed(b), changed(a))
 		before = strings.Repeat("p ", int(pad)/2) + before
 		text := before + broken(form, breaks[int(brk)%len(breaks)], int(every)) + after
@@ -200,7 +202,8 @@ func FuzzSecret(f *testing.F) {
 
 		for i, encode := range slices.Concat(encodings[:6], encodings[len(encodings)-4:len(encodings)-1]) {
 			form := encode(s, "", "")
-			if got := m.Text(before + form + after); survivors(got, form) > strings.Count(before+after+mark+before+mark+after, form) {
+			if got := m.Text(before + form + after); survivors(got,
+				form) > strings.Count(before+after+mark+before+mark+after, form) {
 				t.Fatalf("%d: %q survives in %q -> %q", i, form, before+form+after, got)
 			}
 		}

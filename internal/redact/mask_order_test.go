@@ -9,7 +9,8 @@ func TestOrderOfSecrets(t *testing.T) {
 		{"letters", "hunter2-first", "hunter2-first-and-more-9x"},
 		{"signs", "#!#!#!", "#!#!#!$?$?"},
 	} {
-		for _, m := range []*Mask{NewMask([]byte(tc.short), []byte(tc.long)), NewMask([]byte(tc.long), []byte(tc.short))} {
+		for _, m := range []*Mask{NewMask([]byte(tc.short), []byte(tc.long)),
+			NewMask([]byte(tc.long), []byte(tc.short))} {
 			if got := m.Text("neither " + tc.long + " nor " + tc.short); got != "neither [REDACTED] nor [REDACTED]" {
 				t.Errorf("%s: got %q", tc.reason, got)
 			}

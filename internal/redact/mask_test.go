@@ -31,72 +31,261 @@ func TestMaskText(t *testing.T) {
 		in     string
 		want   string
 	}{
-		"Raw":           {reason: "The value itself goes.", in: "user " + canary + " is unknown", want: "user [REDACTED] is unknown"},
-		"Twice":         {reason: "Wherever it stands.", in: canary + canary + "-" + canary, want: "[REDACTED][REDACTED]-[REDACTED]"},
-		"Absent":        {reason: "Nothing else changes.", in: "a\x00b % \\ 100%\n", want: "a\x00b % \\ 100%\n"},
-		"Short":         {reason: "What is too short would be found everywhere.", secret: "admin", in: "admin", want: "admin"},
-		"Spaces":        {reason: "A Secret often ends with a new line, its value does not.", secret: "  hunter2\n", in: "pass hunter2 on", want: "pass [REDACTED] on"},
-		"Query":         {reason: "A URL escapes it.", secret: awkward, in: "?a=" + url.QueryEscape(awkward) + "&b=1", want: "?a=[REDACTED]&b=1"},
-		"Path":          {reason: "Or escapes it differently.", secret: awkward, in: "/a/" + url.PathEscape(awkward) + "/b", want: "/a/[REDACTED]/b"},
-		"PathTwice":     {reason: "A proxy escapes again.", secret: awkward, in: url.PathEscape(url.PathEscape(awkward)) + "/b", want: "[REDACTED]/b"},
-		"AllPercent":    {reason: "What need not be escaped can be.", secret: "hunter2", in: "%68%75%6e%74%65%72%32!", want: "[REDACTED]!"},
-		"AfterPercent":  {reason: "What is before can look like the begin of an escape.", secret: "41hunter2", in: "100%41hunter2", want: "100%[REDACTED]"},
-		"AfterSlash":    {reason: "With a backslash as well.", secret: "number1", in: `a\number1`, want: `a\[REDACTED]`},
-		"JSON":          {reason: "JSON escapes it.", secret: awkward, in: `{"a":"` + inJSON(awkward) + `"}`, want: `{"a":"[REDACTED]"}`},
-		"JSONInJSON":    {reason: "A text in a text twice.", secret: awkward, in: inJSON(inJSON(awkward)) + `\"`, want: `[REDACTED]\"`},
-		"JSONUnicode":   {reason: "Any character can be escaped.", secret: "hunter\U0001F5DD", in: `\u0068\u0075nter\ud83d\udddd!`, want: "[REDACTED]!"},
-		"HTML":          {reason: "A page escapes it.", secret: awkward, in: "<p>" + html.EscapeString(awkward) + "</p>", want: "<p>[REDACTED]</p>"},
-		"HTMLTwice":     {reason: "Also twice.", secret: awkward, in: "<p>" + html.EscapeString(html.EscapeString(awkward)) + "</p>", want: "<p>[REDACTED]</p>"},
-		"HTMLInJSON":    {reason: "And JSON escapes the ampersands.", secret: awkward, in: `{"a":"` + inJSON(html.EscapeString(awkward)) + `"}`, want: `{"a":"[REDACTED]"}`},
-		"HTMLNumbers":   {reason: "Any character can be escaped.", secret: "hunt>2'<ü", in: "&#104;unt&gt;2&apos;&#x3C;&#xFc;!", want: "[REDACTED]!"},
-		"HTMLFolded":    {reason: "A line break within does not hide it.", secret: "hunt>er2", in: "hunt&g\nt;er2", want: "[REDACTED]"},
-		"HTMLEnd":       {reason: "What ends like an escape goes as a whole.", secret: "hunter&l", in: "hunter&lt; hunter&lz", want: "[REDACTED]t; [REDACTED]z"},
-		"HTMLInside":    {reason: "What begins within an escape is found.", secret: "lt;hunter2", in: "&lt;hunter2", want: "&[REDACTED]"},
-		"CutHTML":       {reason: "Or cut an escape of HTML.", secret: "hunter2x>z", in: "hunter2x&g", want: "[REDACTED]"},
-		"Upper":         {reason: "Somebody shouts.", in: "USER " + strings.ToUpper(canary) + " IS UNKNOWN", want: "USER [REDACTED] IS UNKNOWN"},
-		"Title":         {reason: "Headers get capital letters.", secret: "hunter-two-x", in: "Hunter-Two-X: y", want: "[REDACTED]: y"},
-		"UpperForeign":  {reason: "In other alphabets, too.", secret: "пароль-ς", in: "ПАРОЛЬ-Σ!", want: "[REDACTED]!"},
-		"UpperSlash":    {reason: "A capital letter escapes nothing.", secret: `W:\new\user`, in: `W:\NEW\USER`, want: `[REDACTED]`},
-		"UpperQuery":    {reason: "Escapes do not change it.", secret: awkward, in: "?a=" + url.QueryEscape(strings.ToUpper(awkward)), want: "?a=[REDACTED]"},
-		"Quoted":        {reason: "So does %q.", secret: "\xff\xfehunter2\x00", in: strconv.Quote("\xff\xfehunter2\x00"), want: `"[REDACTED]"`},
-		"QuotedASCII":   {reason: "And %+q.", secret: awkward, in: strconv.QuoteToASCII(awkward), want: `"[REDACTED]"`},
-		"Foreign":       {reason: "A value of another alphabet is one.", secret: "пароль", in: `x пароль \u043f\u0430\u0440\u043e\u043b\u044c ` + url.QueryEscape("пароль"), want: "x [REDACTED] [REDACTED] [REDACTED]"},
-		"Binary":        {reason: "So is one that is no text.", secret: "\xff\xfe\xfd\xfc\xfb\xfaab", in: "a " + url.QueryEscape("\xff\xfe\xfd\xfc\xfb\xfaab"), want: "a [REDACTED]"},
-		"Base64":        {reason: "In base64 it goes with its padding.", in: "x " + b64([]byte(canary)) + " y", want: "x [REDACTED] y"},
-		"Base64Inside":  {reason: "Whatever was packed with it.", in: auth, want: "dXNlcj[REDACTED]"},
-		"Base64InURL":   {reason: "And escaped then.", secret: "hunt>>>er2???", in: url.QueryEscape(b64([]byte("hunt>>>er2???"))) + "&", want: "[REDACTED]%3D%3D&"},
-		"Base64Twice":   {reason: "A pull secret packs it twice.", in: b64([]byte(`{"auth":"` + auth + `"}`)), want: "eyJhdXRoIjoiZFhObGNqc[REDACTED]J9"},
-		"Hex":           {reason: "Digits tell it as well.", in: "%x " + hex.EncodeToString([]byte(canary)), want: "%x [REDACTED]"},
-		"Bytes":         {reason: "A forgotten conversion prints numbers.", in: fmt.Sprint([]byte(canary)), want: "[[REDACTED]]"},
-		"BytesLiteral":  {reason: "Or hexadecimal ones.", in: fmt.Sprintf("%#v", []byte(canary)), want: "[]byte{[REDACTED]}"},
-		"ColonHex":      {reason: "The bytes of a fingerprint have colons between.", in: "id " + separated(canary, "%02x", ":") + " " + separated(canary, "%02X", ":"), want: "id [REDACTED] [REDACTED]"},
-		"Octal":         {reason: "git and psql escape bytes in octal.", secret: "gr\u00fc\u00dfe\\x", in: `"gr\303\274\303\237e\134x"!`, want: `"[REDACTED]"!`},
-		"OctalBytes":    {reason: "Any byte can be escaped.", in: separated(canary, `\%03o`, "") + "!", want: "[REDACTED]!"},
-		"OctalEscapes":  {reason: "Also those of what looks like an escape.", secret: `W:\new%41z`, in: separated(`W:\new%41z`, `\%03o`, "") + "!", want: "[REDACTED]!"},
-		"OctalQuoted":   {reason: "Also in a text that is quoted again.", secret: "gr\u00fc\u00dfe", in: `gr\\303\\274\\303\\237e`, want: `[REDACTED]`},
-		"OctalFolded":   {reason: "A line break within does not hide it.", secret: "gr\u00fc\u00dfe", in: "gr\\303\\2\n74\\303\\237e", want: `[REDACTED]`},
-		"OctalLike":     {reason: "What looks like an escape is read alike wherever it stands.", secret: `W:\123\202x\new`, in: `W:\\123\\202x\\new, W:%5C123%5c202x%5Cnew, w:\123\202x\new`, want: `[REDACTED], [REDACTED], [REDACTED]`},
-		"OctalInHTML":   {reason: "Also where the backslash is escaped.", secret: `W:\123\102x<`, in: `W:\123\102x&lt; W:&#92;123&#x5C;102x&lt;`, want: `[REDACTED] [REDACTED]`},
-		"AfterOctal":    {reason: "What is before can look like the begin of an escape.", secret: "123hunter", in: `a\123hunter`, want: `a\[REDACTED]`},
-		"CutOctal":      {reason: "Or cut an escape of octal digits.", secret: "hunter2x\u00fcz", in: `hunter2x\30`, want: `[REDACTED]`},
-		"SQL":           {reason: "SQL doubles single quotes.", secret: "it's 'hunter2'!", in: "IDENTIFIED BY 'it''s ''hunter2''!'", want: "IDENTIFIED BY '[REDACTED]'"},
-		"CSV":           {reason: "CSV and identifiers double the others.", secret: `a"hunter"2`, in: `"a""hunter""2",x`, want: `"[REDACTED]",x`},
-		"SQLInJSON":     {reason: "And JSON escapes them.", secret: `a"hunter"2`, in: `{"q":"a\"\"hunter\"\"2"}`, want: `{"q":"[REDACTED]"}`},
-		"Shell":         {reason: "A shell ends a string for one.", secret: "it's hunter2", in: `'it'\''s hunter2'`, want: `'[REDACTED]'`},
-		"OAuth":         {reason: "OAuth escapes the secret of a client before it packs it.", secret: "hunter/2+x", in: b64([]byte("app:" + url.QueryEscape("hunter/2+x"))), want: "YXBwO[REDACTED]"},
-		"Folded":        {reason: "A line break does not hide it.", in: canary[:5] + "\r\n\t" + canary[5:], want: "[REDACTED]"},
-		"Continued":     {reason: "Nor does a continued line, printed again.", in: canary[:5] + `\\\n` + canary[5:], want: "[REDACTED]"},
-		"FoldedEscape":  {reason: "Nor one within an escape.", secret: awkward, in: strings.ReplaceAll(url.PathEscape(awkward), "%", "%\n "), want: "[REDACTED]"},
-		"Cut":           {reason: "A beginning at the end is the secret.", in: "error: " + canary[:8], want: "error: [REDACTED]"},
-		"CutShort":      {reason: "Not with less than eight characters.", in: "error: " + canary[:7], want: "error: " + canary[:7]},
-		"CutDots":       {reason: "Somebody else cut the text.", in: "body: " + canary[:9] + "... (truncated), status 500", want: "body: [REDACTED]... (truncated), status 500"},
-		"CutQuoted":     {reason: "And closed it.", in: `body: {"a":"` + canary[:9] + `"}`, want: `body: {"a":"[REDACTED]"}`},
-		"CutEscape":     {reason: "Or cut an escape.", secret: "hunter2xy\"z", in: `hunter2xy\`, want: `[REDACTED]`},
-		"CutBase64":     {reason: "Or what was packed.", in: b64([]byte(canary))[:10], want: "[REDACTED]"},
-		"Line":          {reason: "A line of it is secret, its frame is not.", secret: key, in: "bad line AQEFAASCBKcwggSjAgEAAoIB after -----BEGIN X----- here", want: "bad line [REDACTED] after -----BEGIN X----- here"},
-		"LongestWins":   {reason: "A secret that begins another does not leave its rest.", secret: "hunter2" + "\n" + canary + canary, in: "hunter2" + canary + canary, want: "[REDACTED]"},
-		"Mark":          {reason: "What was masked is left alone.", secret: "REDACTED", in: "a [REDACTED] REDACTED", want: "a [REDACTED] [REDACTED]"},
-		"HalfEscapeEnd": {reason: "What ends like an escape goes as a whole.", secret: "hunter%4", in: "hunter%41 hunter%4z", want: "[REDACTED]1 [REDACTED]z"},
+		"Raw": {
+			reason: "The value itself goes.", in: "user " + canary + " is unknown",
+			want: "user [REDACTED] is unknown",
+		},
+		"Twice": {
+			reason: "Wherever it stands.", in: canary + canary + "-" + canary,
+			want: "[REDACTED][REDACTED]-[REDACTED]",
+		},
+		"Absent": {reason: "Nothing else changes.", in: "a\x00b % \\ 100%\n", want: "a\x00b % \\ 100%\n"},
+		"Short": {
+			reason: "What is too short would be found everywhere.", secret: "admin", in: "admin",
+			want: "admin",
+		},
+		"Spaces": {
+			reason: "A Secret often ends with a new line, its value does not.",
+			secret: "  hunter2\n", in: "pass hunter2 on", want: "pass [REDACTED] on",
+		},
+		"Query": {
+			reason: "A URL escapes it.", secret: awkward,
+			in: "?a=" + url.QueryEscape(awkward) + "&b=1", want: "?a=[REDACTED]&b=1",
+		},
+		"Path": {
+			reason: "Or escapes it differently.", secret: awkward,
+			in: "/a/" + url.PathEscape(awkward) + "/b", want: "/a/[REDACTED]/b",
+		},
+		"PathTwice": {
+			reason: "A proxy escapes again.", secret: awkward,
+			in: url.PathEscape(url.PathEscape(awkward)) + "/b", want: "[REDACTED]/b",
+		},
+		"AllPercent": {
+			reason: "What need not be escaped can be.", secret: "hunter2",
+			in: "%68%75%6e%74%65%72%32!", want: "[REDACTED]!",
+		},
+		"AfterPercent": {
+			reason: "What is before can look like the begin of an escape.", secret: "41hunter2",
+			in: "100%41hunter2", want: "100%[REDACTED]",
+		},
+		"AfterSlash": {
+			reason: "With a backslash as well.", secret: "number1", in: `a\number1`,
+			want: `a\[REDACTED]`,
+		},
+		"JSON": {
+			reason: "JSON escapes it.", secret: awkward, in: `{"a":"` + inJSON(awkward) + `"}`,
+			want: `{"a":"[REDACTED]"}`,
+		},
+		"JSONInJSON": {
+			reason: "A text in a text twice.", secret: awkward, in: inJSON(inJSON(awkward)) + `\"`,
+			want: `[REDACTED]\"`,
+		},
+		"JSONUnicode": {
+			reason: "Any character can be escaped.", secret: "hunter\U0001F5DD",
+			in: `\u0068\u0075nter\ud83d\udddd!`, want: "[REDACTED]!",
+		},
+		"HTML": {
+			reason: "A page escapes it.", secret: awkward,
+			in: "<p>" + html.EscapeString(awkward) + "</p>", want: "<p>[REDACTED]</p>",
+		},
+		"HTMLTwice": {
+			reason: "Also twice.", secret: awkward,
+			in:   "<p>" + html.EscapeString(html.EscapeString(awkward)) + "</p>",
+			want: "<p>[REDACTED]</p>",
+		},
+		"HTMLInJSON": {
+			reason: "And JSON escapes the ampersands.", secret: awkward,
+			in: `{"a":"` + inJSON(html.EscapeString(awkward)) + `"}`, want: `{"a":"[REDACTED]"}`,
+		},
+		"HTMLNumbers": {
+			reason: "Any character can be escaped.", secret: "hunt>2'<ü",
+			in: "&#104;unt&gt;2&apos;&#x3C;&#xFc;!", want: "[REDACTED]!",
+		},
+		"HTMLFolded": {
+			reason: "A line break within does not hide it.", secret: "hunt>er2",
+			in: "hunt&g\nt;er2", want: "[REDACTED]",
+		},
+		"HTMLEnd": {
+			reason: "What ends like an escape goes as a whole.", secret: "hunter&l",
+			in: "hunter&lt; hunter&lz", want: "[REDACTED]t; [REDACTED]z",
+		},
+		"HTMLInside": {
+			reason: "What begins within an escape is found.", secret: "lt;hunter2",
+			in: "&lt;hunter2", want: "&[REDACTED]",
+		},
+		"CutHTML": {
+			reason: "Or cut an escape of HTML.", secret: "hunter2x>z", in: "hunter2x&g",
+			want: "[REDACTED]",
+		},
+		"Upper": {
+			reason: "Somebody shouts.", in: "USER " + strings.ToUpper(canary) + " IS UNKNOWN",
+			want: "USER [REDACTED] IS UNKNOWN",
+		},
+		"Title": {
+			reason: "Headers get capital letters.", secret: "hunter-two-x", in: "Hunter-Two-X: y",
+			want: "[REDACTED]: y",
+		},
+		"UpperForeign": {reason: "In other alphabets, too.", secret: "пароль-ς", in: "ПАРОЛЬ-Σ!", want: "[REDACTED]!"},
+		"UpperSlash": {
+			reason: "A capital letter escapes nothing.", secret: `W:\new\user`, in: `W:\NEW\USER`,
+			want: `[REDACTED]`,
+		},
+		"UpperQuery": {
+			reason: "Escapes do not change it.", secret: awkward,
+			in: "?a=" + url.QueryEscape(strings.ToUpper(awkward)), want: "?a=[REDACTED]",
+		},
+		"Quoted": {
+			reason: "So does %q.", secret: "\xff\xfehunter2\x00",
+			in: strconv.Quote("\xff\xfehunter2\x00"), want: `"[REDACTED]"`,
+		},
+		"QuotedASCII": {reason: "And %+q.", secret: awkward, in: strconv.QuoteToASCII(awkward), want: `"[REDACTED]"`},
+		"Foreign": {
+			reason: "A value of another alphabet is one.", secret: "пароль",
+			in:   `x пароль \u043f\u0430\u0440\u043e\u043b\u044c ` + url.QueryEscape("пароль"),
+			want: "x [REDACTED] [REDACTED] [REDACTED]",
+		},
+		"Binary": {
+			reason: "So is one that is no text.", secret: "\xff\xfe\xfd\xfc\xfb\xfaab",
+			in: "a " + url.QueryEscape("\xff\xfe\xfd\xfc\xfb\xfaab"), want: "a [REDACTED]",
+		},
+		"Base64": {
+			reason: "In base64 it goes with its padding.", in: "x " + b64([]byte(canary)) + " y",
+			want: "x [REDACTED] y",
+		},
+		"Base64Inside": {reason: "Whatever was packed with it.", in: auth, want: "dXNlcj[REDACTED]"},
+		"Base64InURL": {
+			reason: "And escaped then.", secret: "hunt>>>er2???",
+			in: url.QueryEscape(b64([]byte("hunt>>>er2???"))) + "&", want: "[REDACTED]%3D%3D&",
+		},
+		"Base64Twice": {
+			reason: "A pull secret packs it twice.", in: b64([]byte(`{"auth":"` + auth + `"}`)),
+			want: "eyJhdXRoIjoiZFhObGNqc[REDACTED]J9",
+		},
+		"Hex": {
+			reason: "Digits tell it as well.", in: "%x " + hex.EncodeToString([]byte(canary)),
+			want: "%x [REDACTED]",
+		},
+		"Bytes": {
+			reason: "A forgotten conversion prints numbers.", in: fmt.Sprint([]byte(canary)),
+			want: "[[REDACTED]]",
+		},
+		"BytesLiteral": {
+			reason: "Or hexadecimal ones.", in: fmt.Sprintf("%#v", []byte(canary)),
+			want: "[]byte{[REDACTED]}",
+		},
+		"ColonHex": {
+			reason: "The bytes of a fingerprint have colons between.",
+			in:     "id " + separated(canary, "%02x", ":") + " " + separated(canary, "%02X", ":"),
+			want:   "id [REDACTED] [REDACTED]",
+		},
+		"Octal": {
+			reason: "git and psql escape bytes in octal.", secret: "gr\u00fc\u00dfe\\x",
+			in: `"gr\303\274\303\237e\134x"!`, want: `"[REDACTED]"!`,
+		},
+		"OctalBytes": {
+			reason: "Any byte can be escaped.", in: separated(canary, `\%03o`, "") + "!",
+			want: "[REDACTED]!",
+		},
+		"OctalEscapes": {
+			reason: "Also those of what looks like an escape.", secret: `W:\new%41z`,
+			in: separated(`W:\new%41z`, `\%03o`, "") + "!", want: "[REDACTED]!",
+		},
+		"OctalQuoted": {
+			reason: "Also in a text that is quoted again.", secret: "gr\u00fc\u00dfe",
+			in: `gr\\303\\274\\303\\237e`, want: `[REDACTED]`,
+		},
+		"OctalFolded": {
+			reason: "A line break within does not hide it.", secret: "gr\u00fc\u00dfe",
+			in: "gr\\303\\2\n74\\303\\237e", want: `[REDACTED]`,
+		},
+		"OctalLike": {
+			reason: "What looks like an escape is read alike wherever it stands.",
+			secret: `W:\123\202x\new`,
+			in:     `W:\\123\\202x\\new, W:%5C123%5c202x%5Cnew, w:\123\202x\new`,
+			want:   `[REDACTED], [REDACTED], [REDACTED]`,
+		},
+		"OctalInHTML": {
+			reason: "Also where the backslash is escaped.", secret: `W:\123\102x<`,
+			in: `W:\123\102x&lt; W:&#92;123&#x5C;102x&lt;`, want: `[REDACTED] [REDACTED]`,
+		},
+		"AfterOctal": {
+			reason: "What is before can look like the begin of an escape.", secret: "123hunter",
+			in: `a\123hunter`, want: `a\[REDACTED]`,
+		},
+		"CutOctal": {
+			reason: "Or cut an escape of octal digits.", secret: "hunter2x\u00fcz",
+			in: `hunter2x\30`, want: `[REDACTED]`,
+		},
+		"SQL": {
+			reason: "SQL doubles single quotes.", secret: "it's 'hunter2'!",
+			in: "IDENTIFIED BY 'it''s ''hunter2''!'", want: "IDENTIFIED BY '[REDACTED]'",
+		},
+		"CSV": {
+			reason: "CSV and identifiers double the others.", secret: `a"hunter"2`,
+			in: `"a""hunter""2",x`, want: `"[REDACTED]",x`,
+		},
+		"SQLInJSON": {
+			reason: "And JSON escapes them.", secret: `a"hunter"2`, in: `{"q":"a\"\"hunter\"\"2"}`,
+			want: `{"q":"[REDACTED]"}`,
+		},
+		"Shell": {
+			reason: "A shell ends a string for one.", secret: "it's hunter2",
+			in: `'it'\''s hunter2'`, want: `'[REDACTED]'`,
+		},
+		"OAuth": {
+			reason: "OAuth escapes the secret of a client before it packs it.",
+			secret: "hunter/2+x", in: b64([]byte("app:" + url.QueryEscape("hunter/2+x"))),
+			want: "YXBwO[REDACTED]",
+		},
+		"Folded": {
+			reason: "A line break does not hide it.", in: canary[:5] + "\r\n\t" + canary[5:],
+			want: "[REDACTED]",
+		},
+		"Continued": {
+			reason: "Nor does a continued line, printed again.",
+			in:     canary[:5] + `\\\n` + canary[5:], want: "[REDACTED]",
+		},
+		"FoldedEscape": {
+			reason: "Nor one within an escape.", secret: awkward,
+			in: strings.ReplaceAll(url.PathEscape(awkward), "%", "%\n "), want: "[REDACTED]",
+		},
+		"Cut": {
+			reason: "A beginning at the end is the secret.", in: "error: " + canary[:8],
+			want: "error: [REDACTED]",
+		},
+		"CutShort": {
+			reason: "Not with less than eight characters.", in: "error: " + canary[:7],
+			want: "error: " + canary[:7],
+		},
+		"CutDots": {
+			reason: "Somebody else cut the text.",
+			in:     "body: " + canary[:9] + "... (truncated), status 500",
+			want:   "body: [REDACTED]... (truncated), status 500",
+		},
+		"CutQuoted": {
+			reason: "And closed it.", in: `body: {"a":"` + canary[:9] + `"}`,
+			want: `body: {"a":"[REDACTED]"}`,
+		},
+		"CutEscape": {reason: "Or cut an escape.", secret: "hunter2xy\"z", in: `hunter2xy\`, want: `[REDACTED]`},
+		"CutBase64": {reason: "Or what was packed.", in: b64([]byte(canary))[:10], want: "[REDACTED]"},
+		"Line": {
+			reason: "A line of it is secret, its frame is not.", secret: key,
+			in:   "bad line AQEFAASCBKcwggSjAgEAAoIB after -----BEGIN X----- here",
+			want: "bad line [REDACTED] after -----BEGIN X----- here",
+		},
+		"LongestWins": {
+			reason: "A secret that begins another does not leave its rest.",
+			secret: "hunter2" + "\n" + canary + canary, in: "hunter2" + canary + canary,
+			want: "[REDACTED]",
+		},
+		"Mark": {
+			reason: "What was masked is left alone.", secret: "REDACTED",
+			in: "a [REDACTED] REDACTED", want: "a [REDACTED] [REDACTED]",
+		},
+		"HalfEscapeEnd": {
+			reason: "What ends like an escape goes as a whole.", secret: "hunter%4",
+			in: "hunter%41 hunter%4z", want: "[REDACTED]1 [REDACTED]z",
+		},
 	}
 
 	for name, tc := range cases {
@@ -137,11 +326,24 @@ func TestMaskString(t *testing.T) {
 		in     string
 		want   string
 	}{
-		"Both":    {reason: "What is known goes, and what is known by its place.", mask: m, in: canary + " password=other", want: "[REDACTED] password=[REDACTED]"},
-		"Nil":     {reason: "Without a mask there are the patterns.", in: canary + " password=other", want: canary + " password=[REDACTED]"},
-		"Zero":    {reason: "A zero mask knows nothing.", mask: &Mask{}, in: canary, want: canary},
-		"Huge":    {reason: "What is beyond the window is not looked at.", mask: m, in: "password=" + strings.Repeat("x", 1<<20) + " end", want: cutMark},
-		"AtBound": {reason: "The bound does not save half of it.", mask: m, in: strings.Repeat("p ", MaxLen/2-6) + canary + " end", want: strings.Repeat("p ", MaxLen/2-6)[:MaxLen-len(cutMark)] + cutMark},
+		"Both": {
+			reason: "What is known goes, and what is known by its place.", mask: m,
+			in: canary + " password=other", want: "[REDACTED] password=[REDACTED]",
+		},
+		"Nil": {
+			reason: "Without a mask there are the patterns.", in: canary + " password=other",
+			want: canary + " password=[REDACTED]",
+		},
+		"Zero": {reason: "A zero mask knows nothing.", mask: &Mask{}, in: canary, want: canary},
+		"Huge": {
+			reason: "What is beyond the window is not looked at.", mask: m,
+			in: "password=" + strings.Repeat("x", 1<<20) + " end", want: cutMark,
+		},
+		"AtBound": {
+			reason: "The bound does not save half of it.", mask: m,
+			in:   strings.Repeat("p ", MaxLen/2-6) + canary + " end",
+			want: strings.Repeat("p ", MaxLen/2-6)[:MaxLen-len(cutMark)] + cutMark,
+		},
 	}
 
 	for name, tc := range cases {
@@ -171,7 +373,7 @@ func TestMaskWindow(t *testing.T) {
 	}
 }
 
-// TestMaskCut is told that the text goes on.
+// TestMaskCut masks a text that is truncated.
 func TestMaskCut(t *testing.T) {
 	m := NewMask([]byte("\"" + canary))
 
@@ -190,7 +392,8 @@ func TestMaskCut(t *testing.T) {
 
 // TestMaskOfSeveral has secrets that begin alike.
 func TestMaskOfSeveral(t *testing.T) {
-	for _, m := range []*Mask{NewMask([]byte("hunter2"), []byte("hunter2hunter3")), NewMask([]byte("hunter2hunter3"), []byte("hunter2"))} {
+	for _, m := range []*Mask{NewMask([]byte("hunter2"), []byte("hunter2hunter3")),
+		NewMask([]byte("hunter2hunter3"), []byte("hunter2"))} {
 		if diff := cmp.Diff("[REDACTED] [REDACTED]", m.Text("hunter2hunter3 hunter2")); diff != "" {
 			t.Errorf("-want, +got:\n%s", diff)
 		}
@@ -227,7 +430,8 @@ func TestMaskIsSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, got := range []string{fmt.Sprint(m), fmt.Sprintf("%+v %#v %s %q %x %d", m, m, m, m, m, m), fmt.Sprint(struct{ M *Mask }{m}), string(asJSON)} {
+	for _, got := range []string{fmt.Sprint(m), fmt.Sprintf("%+v %#v %s %q %x %d", m, m, m, m, m, m),
+		fmt.Sprint(struct{ M *Mask }{m}), string(asJSON)} {
 		if strings.Contains(got, canary) || strings.Contains(got, hex.EncodeToString([]byte(canary))) {
 			t.Errorf("A mask shows its secret: %s", got)
 		}
@@ -237,9 +441,11 @@ func TestMaskIsSilent(t *testing.T) {
 // TestMaskCost fails when a text can be made that takes minutes.
 func TestMaskCost(t *testing.T) {
 	start := spent(t)
-	m := NewMask([]byte(strings.Repeat("a", 4096)), []byte(strings.Repeat(`\n`, 2000)+"hunter2"), []byte(strings.Repeat("%25", 2000)+"b"), []byte(strings.Repeat("'", 2000)+"b"))
+	m := NewMask([]byte(strings.Repeat("a", 4096)), []byte(strings.Repeat(`\n`, 2000)+"hunter2"),
+		[]byte(strings.Repeat("%25", 2000)+"b"), []byte(strings.Repeat("'", 2000)+"b"))
 
-	for _, unit := range []string{"a", "a ", `\n`, "%25", "%2525", "%", `\`, `\u005c`, `a\n`, " ", "YWFh", "61", "\xff", "ä", "&amp;", "&#38;#38;", "amp;", `\303`, `\0`, "&#92;", "'"} {
+	for _, unit := range []string{"a", "a ", `\n`, "%25", "%2525", "%", `\`, `\u005c`, `a\n`, " ", "YWFh", "61",
+		"\xff", "ä", "&amp;", "&#38;#38;", "amp;", `\303`, `\0`, "&#92;", "'"} {
 		for _, s := range []string{strings.Repeat(unit, 1<<14), strings.Repeat(unit, 1<<14) + "..."} {
 			m.Text(s)
 			m.String(s)

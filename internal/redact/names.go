@@ -13,7 +13,8 @@ var (
 	tag = regexp.MustCompile(`^(?:v?\d+(?:\.\d+)+[\w.-]*|v\d+|latest|pull(?:,push)?|push)(?:[^\w.-]|$)`)
 
 	// about is what is said of an object.
-	about = regexp.MustCompile(`^\W{0,3}(?:not found|does not exist|already exists|is forbidden|is immutable|is being deleted)\b`)
+	about = regexp.MustCompile(`^\W{0,3}(?:not found|does not exist|already exists|is forbidden|is immutable` +
+		`|is being deleted)\b`)
 
 	// object is a name with its namespace.
 	object = regexp.MustCompile("^[\"'`]?[a-z0-9][a-z0-9.-]*(?:/[a-z0-9][a-z0-9.-]*)?[\"'`]?$")

@@ -27,26 +27,34 @@ var quoted = []string{"password '", "password \"", "password `", "passphrase '",
 
 var places = []place{
 	// CREATE USER u IDENTIFIED BY 'x'. In lower case it may be English.
-	{[]string{"identified"}, regexp.MustCompile(`\bIDENTIFIED\s+(?:WITH\s+\S+\s+)?(?:BY|AS)\s+(?:(?:PASSWORD|VALUES)\s+)?`), sqlLen},
-	{[]string{"identified"}, regexp.MustCompile(`(?i)\b(?:create|alter)\s+user\s[^\n;]*?\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:(?:password|values)\s+)?`), sqlLen},
+	{[]string{"identified"}, regexp.MustCompile(`\bIDENTIFIED\s+(?:WITH\s+\S+\s+)?(?:BY|AS)\s+(?:(?:PASSWORD` +
+		`|VALUES)\s+)?`), sqlLen},
+	{[]string{"identified"}, regexp.MustCompile(`(?i)\b(?:create` +
+		`|alter)\s+user\s[^\n;]*?\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:(?:password|values)\s+)?`), sqlLen},
 	// CREATE ROLE u PASSWORD 'x', SET PASSWORD = PASSWORD('x').
 	{[]string{"password"}, regexp.MustCompile(`\bPASSWORD(?:\s+|\s*\(\s*)`), literalLen},
-	{quoted, regexp.MustCompile(`(?i)\b(?:with|encrypted|(?:create|alter)\s+(?:role|user|group|login)\s[^\n;]*?)\s+password\s+`), literalLen},
+	{quoted, regexp.MustCompile(`(?i)\b(?:with|encrypted|(?:create|alter)\s+(?:role|user|group` +
+		`|login)\s[^\n;]*?)\s+password\s+`), literalLen},
 	{quoted, regexp.MustCompile(`(?i)\b(?:invalid|wrong|bad|incorrect|using)\s+pass(?:word|phrase)\s+`), literalLen},
 	{[]string{"set password"}, regexp.MustCompile(`(?i)\bset\s+password\s+for\s+\S+\s*=\s*`), sqlLen},
 	{[]string{"requirepass", "masterauth"}, regexp.MustCompile(`(?i)\b(?:requirepass|masterauth)\s+`), wordLen},
 	{[]string{"machine"}, regexp.MustCompile(`\bmachine\s+\S+\s+login\s+\S+\s+password\s+`), valueLen},
 
 	// Names of data sources without a scheme.
-	{[]string{"@tcp", "@udp", "@unix", "@cloudsql"}, regexp.MustCompile("([^\\s\"'`(,=:]*:\\S*)@(?:tcp|udp|unix|cloudsql)\\w*\\("), nil},
+	{[]string{"@tcp", "@udp", "@unix", "@cloudsql"},
+		regexp.MustCompile("([^\\s\"'`(,=:]*:\\S*)@(?:tcp|udp|unix|cloudsql)\\w*\\("), nil},
 	{[]string{"thin:", "oci:"}, regexp.MustCompile(`(?i):(?:thin|oci):([^\s@/"']+/[^\s@"']+)@`), nil},
-	{[]string{"@"}, regexp.MustCompile("(?:^|[\\s\"'`(=,])([\\w.+-]+:[^\\s@/\"'`]+)@(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:]+\\]):\\d{2,5}\\b"), nil},
+	{[]string{"@"}, regexp.MustCompile("(?:^|[\\s\"'`(=,])([\\w.+-]+:[^\\s@/\"'`]+)@(?:[A-Za-z0-9.-]+|" +
+		"\\[[0-9A-Fa-f:]+\\]):\\d{2,5}\\b"), nil},
 
 	// Arguments of programs.
-	{[]string{"--", " -", "[-", "\"-", "'-"}, regexp.MustCompile("(?i)(?:^|[\\s\"'`\\[(,])--?[\\w-]*" + secretName + "\\\\*[\"'`]?[ \\t,]+"), argumentLen},
-	{[]string{"curl"}, regexp.MustCompile("\\bcurl\\b[^\\n]*?[\\s\"'`,]-(?:u|-user|-proxy-user)\\\\*[\"'`]?[ \\t=,]*\\\\*[\"'`]?[^\\s:\"'`]+:"), wordLen},
+	{[]string{"--", " -", "[-", "\"-", "'-"},
+		regexp.MustCompile("(?i)(?:^|[\\s\"'`\\[(,])--?[\\w-]*" + secretName + "\\\\*[\"'`]?[ \\t,]+"), argumentLen},
+	{[]string{"curl"}, regexp.MustCompile("\\bcurl\\b[^\\n]*?[\\s\"'`,]-(?:u|-user|-proxy-user)\\\\*[\"'`]?" +
+		"[ \\t=,]*\\\\*[\"'`]?[^\\s:\"'`]+:"), wordLen},
 	{[]string{"sshpass"}, regexp.MustCompile(`\bsshpass\s+-p[ \t]*`), valueLen},
-	{[]string{"login"}, regexp.MustCompile(`\b(?:docker|podman|nerdctl|helm|oras|crane|skopeo|az|argocd|oc)\s(?:[\w-]+\s)*?login\b[^\n]*?\s-p[ \t]+`), argumentLen},
+	{[]string{"login"}, regexp.MustCompile(`\b(?:docker|podman|nerdctl|helm|oras|crane|skopeo|az|argocd` +
+		`|oc)\s(?:[\w-]+\s)*?login\b[^\n]*?\s-p[ \t]+`), argumentLen},
 	{[]string{"--from-literal"}, regexp.MustCompile(`--from-literal[= ][\w.-]+=`), valueLen},
 	{[]string{"pass:"}, regexp.MustCompile(`-pass(?:in|out)?[ \t]+pass:`), valueLen},
 	{[]string{"mysql", "mariadb"}, regexp.MustCompile(`\b(?:mysql|mariadb)[\w-]*\s(?:[^\n]*?\s)??-p`), attachedLen},
@@ -58,31 +66,39 @@ var places = []place{
 	{[]string{"digest"}, regexp.MustCompile(`(?i)\bdigest\s+`), digestLen},
 	{[]string{"negotiate", "ntlm"}, regexp.MustCompile(`(?i)\b(?:negotiate|ntlm)\s+([\w+/-]{32,}=*)`), nil},
 
-	{[]string{"auth "}, regexp.MustCompile(`\bAUTH\s+(?:PLAIN|LOGIN|XOAUTH2)\s+([A-Z0-9+/]*[a-z][A-Za-z0-9+/]{6,}=*)`), nil},
+	{[]string{"auth "}, regexp.MustCompile(`\bAUTH\s+(?:PLAIN|LOGIN` +
+		`|XOAUTH2)\s+([A-Z0-9+/]*[a-z][A-Za-z0-9+/]{6,}=*)`), nil},
 
 	// Elements, and pairs of a name and a value.
-	{[]string{"<", `\u003c`, "&lt;"}, regexp.MustCompile(`(?i)(?:<|\\u003c|&lt;)(?:[\w-]+:)?[\w.-]*` + secretName + `(?:\s[^<>]*[^<>/\s])?\s*(?:>|\\u003e|&gt;)`), namedLen},
-	{[]string{"value"}, regexp.MustCompile("(?i)\\b(?:name|key)\\\\*[\"']?\\s*[=:]\\s*\\\\*[\"']?[\\w.-]*" + secretName + "\\\\*[\"']?\\s*[,;]?\\s*\\\\*[\"']?value\\\\*[\"']?\\s*[=:]\\s*"), valueLen},
-	{[]string{"<", `\u003c`}, regexp.MustCompile(`(?i)\b(?:name|key)=\\*"[\w.-]*` + secretName + `\\*"\s*(?:>|\\u003e)`), elementLen},
+	{[]string{"<", `\u003c`, "&lt;"}, regexp.MustCompile(`(?i)(?:<|\\u003c|&lt;)(?:[\w-]+:)?[\w.-]*` + secretName +
+		`(?:\s[^<>]*[^<>/\s])?\s*(?:>|\\u003e|&gt;)`), namedLen},
+	{[]string{"value"}, regexp.MustCompile("(?i)\\b(?:name|key)\\\\*[\"']?\\s*[=:]\\s*\\\\*[\"']?[\\w.-]*" +
+		secretName + "\\\\*[\"']?\\s*[,;]?\\s*\\\\*[\"']?value\\\\*[\"']?\\s*[=:]\\s*"), valueLen},
+	{[]string{"<", `\u003c`}, regexp.MustCompile(`(?i)\b(?:name|key)=\\*"[\w.-]*` + secretName +
+		`\\*"\s*(?:>|\\u003e)`), elementLen},
 
-	{[]string{`kind":"secret`, `kind": "secret`, `kind\":\"secret`}, regexp.MustCompile(`"(?:data|stringData)\\*"\s*:\s*`), objectLen},
+	{[]string{`kind":"secret`, `kind": "secret`, `kind\":\"secret`},
+		regexp.MustCompile(`"(?:data|stringData)\\*"\s*:\s*`), objectLen},
 
 	// Addresses that are a secret.
-	{[]string{"hook"}, regexp.MustCompile(`(?i)hooks\.slack\.com(?:/|%2f)(?:services|workflows|triggers)(?:/|%2f)`), pathLen},
-	{[]string{"hook"}, regexp.MustCompile(`(?i)\b(?:discord(?:app)?\.com/api(?:/v\d+)?/webhooks|hooks\.zapier\.com/hooks/catch|webhook\.office\.com/webhookb2)/`), pathLen},
+	{[]string{"hook"}, regexp.MustCompile(`(?i)hooks\.slack\.com(?:/|%2f)(?:services|workflows|triggers)(?:/|%2f)`),
+		pathLen},
+	{[]string{"hook"}, regexp.MustCompile(`(?i)\b(?:discord(?:app)?\.com/api(?:/v\d+)?/webhooks` +
+		`|hooks\.zapier\.com/hooks/catch|webhook\.office\.com/webhookb2)/`), pathLen},
 	{[]string{"telegram"}, regexp.MustCompile(`(?i)\bapi\.telegram\.org/(?:file/)?bot`), segmentLen},
 
 	// Tokens whose sign is not at their beginning.
 	{[]string{":a"}, regexp.MustCompile(`(?:^|[^\w:/]|\bbot)(\d{8,12}:A[\w-]{34})(?:[^\w-]|$)`), nil},
 	{[]string{"q~"}, regexp.MustCompile(`([\w.~]{3}\dQ~[\w.~-]{31,34})`), nil},
 	{[]string{".atlasv1."}, regexp.MustCompile(`([A-Za-z0-9]{14}\.atlasv1\.[\w=-]{40,})`), nil},
-	{[]string{"pat"}, regexp.MustCompile(`\b(pat[A-Za-z0-9]{14}\.[0-9a-f]{64}|[ps]at\.[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20})\b`), nil},
+	{[]string{"pat"}, regexp.MustCompile(`\b(pat[A-Za-z0-9]{14}\.[0-9a-f]{64}` +
+		`|[ps]at\.[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20})\b`), nil},
 	{[]string{"k10"}, regexp.MustCompile(`\bK10[0-9a-f]{64}::[\w-]+:`), wordLen},
 	{[]string{"token-"}, regexp.MustCompile(`\btoken-[a-z0-9]{5}:([a-z0-9]{54})\b`), nil},
 	{[]string{"-us"}, regexp.MustCompile(`\b([0-9a-f]{32}-us\d{1,2})\b`), nil},
 }
 
-// withoutPlaced takes out what stands at one of the places.
+// withoutPlaced removes the secrets at the places.
 func withoutPlaced(s string) string {
 	lower := strings.ToLower(s) // Marks have no hints in them: it need not be done again.
 
@@ -204,7 +220,8 @@ func argumentLen(s string) int {
 
 // attachedLen is argumentLen for an argument without a space before it.
 func attachedLen(s string) int {
-	if s == "" || !wordLetters[s[0]] && strings.IndexByte("\"'$", s[0]) < 0 || strings.HasPrefix(s, "ort") || strings.HasPrefix(s, "rotocol") {
+	if s == "" || !wordLetters[s[0]] && strings.IndexByte("\"'$", s[0]) < 0 || strings.HasPrefix(s, "ort") ||
+		strings.HasPrefix(s, "rotocol") {
 		return 0
 	}
 
@@ -298,8 +315,8 @@ func elementLen(s string) int {
 	}
 }
 
-// namedLen is elementLen for an element whose own name tells that it is secret: the end has
-// the same name, if it was not cut. What looks like an element can be a word in a sentence.
+// namedLen is elementLen for an element with the name of a secret: the end tag has the same
+// name, unless the text was truncated. A word in angle brackets can be part of a sentence.
 func namedLen(s string) int {
 	n := elementLen(s)
 

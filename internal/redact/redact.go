@@ -1,21 +1,21 @@
 // Package redact makes text fit to be shown: it takes secrets out of errors
 // before they reach a condition, an event or a log, and bounds their length.
 //
-// It knows secrets by where they stand (userinfo of a URL, the value of a
+// It finds secrets by their place (userinfo of a URL, the value of a
 // header, of a key such as password or token, of a flag, of an element of XML, a
-// PEM block, a statement of SQL) and by how they look (JSON web tokens, NATS
+// PEM block, a statement of SQL) and by their shape (JSON web tokens, NATS
 // seeds, the public formats of keys of well-known services). That is a safety
-// net, no proof: a secret that stands in the middle of a sentence and looks like
-// a word, an id or a digest is not found. testdata/secrets.txt has 47 shapes of
-// secrets, and a test the names of those that pass. Where it is in doubt it
-// rather takes out too much, but the 200 usual errors of testdata/ordinary.txt
-// pass unchanged.
+// net, no proof: a secret in the middle of a sentence that looks like a word, an id or
+// a digest is not found. testdata/secrets.txt has 47 shapes of
+// secrets, and a test the names of those that pass. In doubt it redacts too
+// much, but the 200 usual errors of testdata/ordinary.txt pass unchanged.
 //
-// Secrets that are known, because a client was made from them, are found anywhere
-// and in many forms by a Mask.
+// A Mask finds known secrets, such as the credentials of a client, anywhere and in many
+// forms. Begin with String for a text, Error for an error, and NewMask where secrets are
+// known.
 //
-// All functions may be called concurrently. They look at the first 8 KiB of a
-// text and take time linear in that.
+// All functions may be called concurrently. They read the first 8 KiB of a text and
+// take time linear in that.
 package redact
 
 import (
@@ -29,36 +29,34 @@ import (
 const MaxLen = 1024
 
 const (
-	// mark stands where a secret was.
+	// mark replaces a secret.
 	mark = "[REDACTED]"
 
 	// cutMark ends a text that was too long.
 	cutMark = "... (truncated)"
 
-	// windows is how much of a text is looked at, in multiples of its bound. It
-	// exceeds that by far, so that what follows a redacted key or certificate is
-	// still told.
+	// windows is how much of a text is read, in multiples of its bound. It exceeds the
+	// bound by far, so that the text after a redacted key or certificate is kept.
 	windows = 8
 
-	// margin is what is dropped before the end of a window that was cut: a
-	// secret known by its look may have lost the rest of it there. None that must
-	// be complete to be known has more than a hundred bytes.
+	// margin is how much is dropped before the end of a truncated window: a secret
+	// that is found by its shape may be incomplete there. Such a secret has at most a
+	// hundred bytes.
 	margin = 256
 
-	// rounds is how often a text is looked at again that has changed. Two rounds
-	// are the rule.
+	// rounds bounds how often a changed text is redacted again. Two are usual.
 	rounds = 8
 )
 
 // String returns s without its secrets, as valid UTF-8 of at most MaxLen bytes.
-// Control characters other than newline and tab are replaced. What it returned
-// once stays as it is.
+// Control characters other than newline and tab are replaced. String of its
+// result returns the result.
 func String(s string) string {
-	return lately.say(of(digest{}, s), func() string { return Long(s, MaxLen) })
+	return recent.get(keyOf(digest{}, s), func() string { return Long(s, MaxLen) })
 }
 
-// Long is String with another bound, which must be at least 64 bytes. It looks at
-// the first eight times as many.
+// Long is String with another bound, which must be at least 64 bytes. It reads the
+// first eight times as many.
 func Long(s string, limit int) string {
 	seen := s[:min(len(s), windows*limit)]
 
@@ -76,8 +74,8 @@ func long(s string, limit int, cut bool) string {
 
 	s = bounded(s, limit, cut)
 
-	// What was taken out, or cut off, can show a key to stand before something
-	// else. Once nothing changes any more, that is over.
+	// After a redaction or a cut, a key can stand before another value. Repeat until
+	// nothing changes.
 	for n := 0; n < rounds && s != before; n++ {
 		before, s = s, bounded(without(s, false), limit, false)
 	}
@@ -85,11 +83,11 @@ func long(s string, limit int, cut bool) string {
 	return s
 }
 
-// without returns s without what is secret by its place or look. If cut, the end
-// of s is not where the text ended.
+// without returns s without secrets found by place or shape. If cut, s is not the whole
+// text.
 func without(s string, cut bool) string {
-	// Blocks go first: they are secret whatever stands in them. What is known
-	// by its look goes last: the rest of a line may have gone with its key.
+	// Blocks are first: all their content is secret. Shapes are last: the rest of a line
+	// may have been redacted with its key.
 	s = withoutBlocks(s)
 	s = withoutUserinfo(s, cut)
 	s = withoutPlaced(s)
@@ -125,7 +123,7 @@ func IsRedacted(err error) bool {
 	return ok
 }
 
-// redacted keeps the original error in closures, where no formatting verb looks.
+// redacted keeps the original error in closures, which formatting verbs do not print.
 type redacted struct {
 	text string
 	is   func(target error) bool
@@ -144,8 +142,8 @@ func (r *redacted) As(target any) bool { return r.as(target) }
 // GoString returns the redacted text, quoted.
 func (r *redacted) GoString() string { return strconv.Quote(r.text) }
 
-// printable replaces what is no text. The replacement is no space: it must not
-// divide a secret in two.
+// printable replaces invalid UTF-8 and control characters. The replacement is no space,
+// because it must not divide a secret in two.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

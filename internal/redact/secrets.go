@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Secrets collects the secrets that become known while something is done, so
-// that they can be taken out of whatever is told about it. The zero value has
+// Secrets collects the secrets that become known during an operation, so that they can be
+// removed from its errors, events and logs. The zero value has
 // none and is ready to use. It may be used concurrently.
 type Secrets struct {
 	mu    sync.Mutex
@@ -21,8 +21,7 @@ func Collect(ctx context.Context, s *Secrets) context.Context {
 	return context.WithValue(ctx, secretsKey{}, s)
 }
 
-// Conceal adds secrets to what is collected in ctx. Without a collection it does
-// nothing.
+// Conceal adds secrets to the collection of ctx. Without a collection it does nothing.
 func Conceal(ctx context.Context, secrets ...[]byte) {
 	s, ok := ctx.Value(secretsKey{}).(*Secrets)
 	if !ok {
@@ -35,8 +34,8 @@ func Conceal(ctx context.Context, secrets ...[]byte) {
 	}
 }
 
-// Conceal adds what s knows to what is collected in ctx, as the function Conceal does.
-// Nil knows nothing. It is for what several who collect share, and copies no secret.
+// Conceal adds the secrets of s to the collection of ctx, as the function Conceal does. Nil
+// has none. It is for secrets that several collections share, and copies none.
 func (s *Secrets) Conceal(ctx context.Context) {
 	to, ok := ctx.Value(secretsKey{}).(*Secrets)
 	if s == nil || !ok || to == s {
@@ -62,7 +61,7 @@ func (s *Secrets) Len() int {
 	return len(s.known)
 }
 
-// Mask returns a mask of what is known so far, and of more.
+// Mask returns a mask of the secrets that are known so far, and of more.
 func (s *Secrets) Mask(more ...[]byte) *Mask {
 	s.mu.Lock()
 	defer s.mu.Unlock()

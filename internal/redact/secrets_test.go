@@ -14,7 +14,7 @@ func TestSecretsThatBecomeKnown(t *testing.T) {
 	secret := []byte("correct-horse")
 	redact.Conceal(ctx, secret)
 	redact.Conceal(context.Background(), []byte("nobody collects"))
-	secret[0] = 'X' // the caller may wipe his copy
+	secret[0] = 'X' // the caller may wipe its copy
 	got := s.Mask([]byte("battery-staple")).String("login correct-horse and battery-staple refused")
 	if strings.Contains(got, "horse") || strings.Contains(got, "staple") || !strings.Contains(got, "refused") {
 		t.Errorf("got %q", got)
@@ -24,18 +24,19 @@ func TestSecretsThatBecomeKnown(t *testing.T) {
 	}
 }
 
-// TestSecretsThatAreShared: what is shared is known to whoever collects, and stays apart from what he learns besides.
+// TestSecretsThatAreShared: each collection has the shared secrets, and its own are not shared.
 func TestSecretsThatAreShared(t *testing.T) {
 	shared := &redact.Secrets{}
 	of := redact.Collect(t.Context(), shared)
-	for _, secret := range []string{"correct-horse", "battery-staple", "stapled-horse"} { // so that there is room for a fourth
+	for _, secret := range []string{"correct-horse", "battery-staple",
+		"stapled-horse"} { // so that there is room for a fourth
 		redact.Conceal(of, []byte(secret))
 	}
-	var nobody *redact.Secrets
+	var none *redact.Secrets
 	var all [3]redact.Secrets
 	for i, own := range []string{"own-of-the-first", "own-of-the-second", ""} {
 		ctx := redact.Collect(t.Context(), &all[i])
-		nobody.Conceal(ctx)
+		none.Conceal(ctx)
 		if own == "" {
 			redact.Conceal(ctx, []byte("known-before"))
 		}

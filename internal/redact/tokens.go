@@ -15,51 +15,122 @@ type token struct {
 // tokens are the public formats of keys, tokens and hashes. A prefix that is the beginning of
 // ordinary names, such as key-, has an exact length.
 var tokens = []token{
-	{prefixes: "eyJ", of: dottedLetters, least: 8, inside: true},                                                       // JSON web tokens and other encoded JSON
-	{prefixes: "SU SA SO SN SC SX", of: base32Letters, least: 56, inside: true},                                        // NATS seeds
-	{prefixes: "LS0tLS1CRUdJTi", of: base64Letters, least: 16, inside: true},                                           // PEM blocks in base64
-	{prefixes: "MIIEvQIBADAN MIIEvgIBADAN MIIEvwIBADAN MIIJQwIBADAN MIIJQgIBADAN", of: base64Letters, least: 16},       // private keys without their block
-	{prefixes: "MIIEpAIBAAKC MIIEowIBAAKC MIIEpQIBAAKC MIIJKAIBAAKC MIIJKQIBAAKC", of: base64Letters, least: 16},       // the same, for RSA alone
-	{prefixes: "MIGHAgEAMBM MHcCAQEE MC4CAQAwBQYDK2Vw b3BlbnNzaC1rZXktdjE", of: base64Letters, least: 16},              // the same, for elliptic curves and SSH
-	{prefixes: "TlRMTVNTUAAD", of: base64Letters, least: 16},                                                           // answers of NTLM
-	{prefixes: "$1$ $5$ $6$ $y$ $2a$ $2b$ $2y$ $apr1$ $argon2i$ $argon2id$", of: hashLetters, least: 26},               // hashes of passwords
-	{prefixes: "SCRAM-SHA-256$ SCRAM-SHA-512$", of: hashLetters, least: 40},                                            // the same, of PostgreSQL
-	{prefixes: "AKIA ASIA AIDA AROA AGPA ANPA ANVA ABIA ACCA A3T", of: upperLetters, least: 12},                        // AWS
-	{prefixes: "LTAI", of: wordLetters, least: 16},                                                                     // Alibaba Cloud
-	{prefixes: "AIza GOCSPX- ya29.", of: dottedLetters, least: 16},                                                     // Google
-	{prefixes: "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", of: nameLetters, least: 16},                                     // GitHub
-	{prefixes: "glpat- gldt- glft- glsoat- glrt- glptt- glcbt- glimt- glagent- gloas-", of: nameLetters, least: 16},    // GitLab
-	{prefixes: "xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxp- xoxr- xoxs- xapp-", of: nameLetters, least: 16},              // Slack
-	{prefixes: "sk_live_ sk_test_ rk_live_ rk_test_ sk_prod_ rk_prod_ whsec_", of: nameLetters, least: 16},             // Stripe
-	{prefixes: "SG.", of: dottedLetters, least: 40},                                                                    // SendGrid
-	{prefixes: "dop_v1_ doo_v1_ dor_v1_", of: wordLetters, least: 40},                                                  // DigitalOcean
-	{prefixes: "glsa_ glc_", of: base64AnyLetters, least: 24},                                                          // Grafana
-	{prefixes: "hvs. hvb. hvr.", of: nameLetters, least: 20},                                                           // Vault
-	{prefixes: "sk-proj- sk-svcacct- sk-admin- sk-ant- sk-or-", of: nameLetters, least: 32},                            // OpenAI, Anthropic, OpenRouter
-	{prefixes: "hf_ api_org_ r8_ gsk_ xai- pplx-", of: wordLetters, least: 30},                                         // hosts of models
-	{prefixes: "nvapi-", of: nameLetters, least: 40},                                                                   // NVIDIA
-	{prefixes: "dapi SK key- md5", of: hexLetters, least: 32, exact: true},                                             // Databricks, Twilio, Mailgun, hashes of PostgreSQL
-	{prefixes: "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", of: dottedLetters, least: 30},                         // Doppler
-	{prefixes: "dt0c01. dt0s16.", of: dottedLetters, least: 60},                                                        // Dynatrace
-	{prefixes: "dckr_pat_ dckr_oat_", of: nameLetters, least: 20},                                                      // Docker
-	{prefixes: "npm_", of: wordLetters, least: 16},                                                                     // npm
-	{prefixes: "pypi-AgE", of: nameLetters, least: 40},                                                                 // PyPI
-	{prefixes: "rubygems_ sgp_ sntryu_ sbp_ pul-", of: wordLetters, least: 40},                                         // RubyGems, Sourcegraph, Sentry, Supabase, Pulumi
-	{prefixes: "shpat_ shpca_ shppa_ shpss_", of: wordLetters, least: 32},                                              // Shopify
-	{prefixes: "NRAK- NRJS- NRII-", of: nameLetters, least: 19},                                                        // New Relic
-	{prefixes: "sha256~", of: nameLetters, least: 40},                                                                  // OpenShift
-	{prefixes: "AGE-SECRET-KEY-1", of: upperLetters, least: 50},                                                        // age
-	{prefixes: "PMAK-", of: nameLetters, least: 48},                                                                    // Postman
-	{prefixes: "pscale_tkn_ pscale_pw_ pscale_oauth_ sb_secret_ tskey- sq0atp- sq0csp-", of: nameLetters, least: 20},   // PlanetScale, Supabase, Tailscale, Square
-	{prefixes: "lin_api_ ntn_ AKCp", of: wordLetters, least: 40},                                                       // Linear, Notion, Artifactory
-	{prefixes: "xkeysib-", of: wordLetters, least: 60},                                                                 // Brevo
-	{prefixes: "ATATT3 ATCTT3", of: base64AnyLetters, least: 40},                                                       // Atlassian
-	{prefixes: "fo1_ fm1a_ fm1r_ fm2_", of: base64AnyLetters, least: 40},                                               // Fly.io
-	{prefixes: "CLOJARS_ EZAK rdme_", of: wordLetters, least: 50},                                                      // Clojars, EasyPost, ReadMe
-	{prefixes: "figd_ tfp_ nfp_ duffel_live_ duffel_test_ CFPAT- HRKU-AA ory_at_ ory_st_", of: nameLetters, least: 32}, // Figma, Typeform, Netlify, Duffel, Contentful, Heroku, Ory
-	{prefixes: "squ_ sqp_ sqa_ bkua_ shippo_live_ shippo_test_", of: wordLetters, least: 40},                           // Sonar, Buildkite, Shippo
-	{prefixes: "access_token$", of: hashLetters, least: 30},                                                            // Braintree
-	{prefixes: "FLWSECK- FLWSECK_TEST- p8e- ico-", of: nameLetters, least: 32},                                         // Flutterwave, Adobe, Infracost
+	{prefixes: "eyJ", of: dottedLetters, least: 8,
+		inside: true}, // JSON web tokens and other encoded JSON
+	{
+		prefixes: "SU SA SO SN SC SX", of: base32Letters, least: 56, inside: true,
+	}, // NATS seeds
+	{
+		prefixes: "LS0tLS1CRUdJTi", of: base64Letters, least: 16, inside: true,
+	}, // PEM blocks in base64
+	{
+		prefixes: "MIIEvQIBADAN MIIEvgIBADAN MIIEvwIBADAN MIIJQwIBADAN MIIJQgIBADAN",
+		of:       base64Letters, least: 16,
+	}, // private keys without their block
+	{
+		prefixes: "MIIEpAIBAAKC MIIEowIBAAKC MIIEpQIBAAKC MIIJKAIBAAKC MIIJKQIBAAKC",
+		of:       base64Letters, least: 16,
+	}, // the same, for RSA alone
+	{
+		prefixes: "MIGHAgEAMBM MHcCAQEE MC4CAQAwBQYDK2Vw b3BlbnNzaC1rZXktdjE", of: base64Letters,
+		least: 16,
+	}, // the same, for elliptic curves and SSH
+	{prefixes: "TlRMTVNTUAAD", of: base64Letters,
+		least: 16}, // answers of NTLM
+	{
+		prefixes: "$1$ $5$ $6$ $y$ $2a$ $2b$ $2y$ $apr1$ $argon2i$ $argon2id$", of: hashLetters,
+		least: 26,
+	}, // hashes of passwords
+	{
+		prefixes: "SCRAM-SHA-256$ SCRAM-SHA-512$", of: hashLetters, least: 40,
+	}, // the same, of PostgreSQL
+	{
+		prefixes: "AKIA ASIA AIDA AROA AGPA ANPA ANVA ABIA ACCA A3T", of: upperLetters, least: 12,
+	}, // AWS
+	{prefixes: "LTAI", of: wordLetters, least: 16}, // Alibaba Cloud
+	{
+		prefixes: "AIza GOCSPX- ya29.", of: dottedLetters, least: 16,
+	}, // Google
+	{
+		prefixes: "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", of: nameLetters, least: 16,
+	}, // GitHub
+	{
+		prefixes: "glpat- gldt- glft- glsoat- glrt- glptt- glcbt- glimt- glagent- gloas-",
+		of:       nameLetters, least: 16,
+	}, // GitLab
+	{
+		prefixes: "xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxp- xoxr- xoxs- xapp-", of: nameLetters,
+		least: 16,
+	}, // Slack
+	{
+		prefixes: "sk_live_ sk_test_ rk_live_ rk_test_ sk_prod_ rk_prod_ whsec_", of: nameLetters,
+		least: 16,
+	}, // Stripe
+	{prefixes: "SG.", of: dottedLetters, least: 40}, // SendGrid
+	{
+		prefixes: "dop_v1_ doo_v1_ dor_v1_", of: wordLetters, least: 40,
+	}, // DigitalOcean
+	{prefixes: "glsa_ glc_", of: base64AnyLetters,
+		least: 24}, // Grafana
+	{prefixes: "hvs. hvb. hvr.", of: nameLetters,
+		least: 20}, // Vault
+	{
+		prefixes: "sk-proj- sk-svcacct- sk-admin- sk-ant- sk-or-", of: nameLetters, least: 32,
+	}, // OpenAI, Anthropic, OpenRouter
+	{
+		prefixes: "hf_ api_org_ r8_ gsk_ xai- pplx-", of: wordLetters, least: 30,
+	}, // hosts of models
+	{prefixes: "nvapi-", of: nameLetters, least: 40}, // NVIDIA
+	{
+		prefixes: "dapi SK key- md5", of: hexLetters, least: 32, exact: true,
+	}, // Databricks, Twilio, Mailgun, hashes of PostgreSQL
+	{
+		prefixes: "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", of: dottedLetters, least: 30,
+	}, // Doppler
+	{prefixes: "dt0c01. dt0s16.", of: dottedLetters,
+		least: 60}, // Dynatrace
+	{prefixes: "dckr_pat_ dckr_oat_", of: nameLetters,
+		least: 20}, // Docker
+	{prefixes: "npm_", of: wordLetters, least: 16},     // npm
+	{prefixes: "pypi-AgE", of: nameLetters, least: 40}, // PyPI
+	{
+		prefixes: "rubygems_ sgp_ sntryu_ sbp_ pul-", of: wordLetters, least: 40,
+	}, // RubyGems, Sourcegraph, Sentry, Supabase, Pulumi
+	{
+		prefixes: "shpat_ shpca_ shppa_ shpss_", of: wordLetters, least: 32,
+	}, // Shopify
+	{prefixes: "NRAK- NRJS- NRII-", of: nameLetters,
+		least: 19}, // New Relic
+	{prefixes: "sha256~", of: nameLetters, least: 40}, // OpenShift
+	{prefixes: "AGE-SECRET-KEY-1", of: upperLetters,
+		least: 50}, // age
+	{prefixes: "PMAK-", of: nameLetters, least: 48}, // Postman
+	{
+		prefixes: "pscale_tkn_ pscale_pw_ pscale_oauth_ sb_secret_ tskey- sq0atp- sq0csp-",
+		of:       nameLetters, least: 20,
+	}, // PlanetScale, Supabase, Tailscale, Square
+	{prefixes: "lin_api_ ntn_ AKCp", of: wordLetters,
+		least: 40}, // Linear, Notion, Artifactory
+	{prefixes: "xkeysib-", of: wordLetters, least: 60}, // Brevo
+	{prefixes: "ATATT3 ATCTT3", of: base64AnyLetters,
+		least: 40}, // Atlassian
+	{
+		prefixes: "fo1_ fm1a_ fm1r_ fm2_", of: base64AnyLetters, least: 40,
+	}, // Fly.io
+	{prefixes: "CLOJARS_ EZAK rdme_", of: wordLetters,
+		least: 50}, // Clojars, EasyPost, ReadMe
+	{
+		prefixes: "figd_ tfp_ nfp_ duffel_live_ duffel_test_ CFPAT- HRKU-AA ory_at_ ory_st_",
+		of:       nameLetters, least: 32,
+	}, // Figma, Typeform, Netlify, Duffel, Contentful, Heroku, Ory
+	{
+		prefixes: "squ_ sqp_ sqa_ bkua_ shippo_live_ shippo_test_", of: wordLetters, least: 40,
+	}, // Sonar, Buildkite, Shippo
+	{prefixes: "access_token$", of: hashLetters,
+		least: 30}, // Braintree
+	{
+		prefixes: "FLWSECK- FLWSECK_TEST- p8e- ico-", of: nameLetters, least: 32,
+	}, // Flutterwave, Adobe, Infracost
 }
 
 // An alphabet says which bytes belong to it.
@@ -120,7 +191,7 @@ func byFirst(all []token) (first [256][]token) {
 // but no secret.
 const continued = "eyJ2IjoibWV0YS5rOHMuaW8v"
 
-// withoutTokens takes out what is a secret by its look.
+// withoutTokens removes secrets that are found by their shape.
 func withoutTokens(s string) string {
 	var b strings.Builder
 

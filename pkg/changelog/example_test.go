@@ -25,12 +25,12 @@ func Example() {
 
 	_ = queue.Record(context.Background(), changelog.Entry{
 		Time:             time.Date(2026, 4, 1, 12, 0, 0, 0, time.UTC),
-		GroupVersionKind: schema.GroupVersionKind{Group: "harbour.example.com", Version: "v1", Kind: "Berth"},
-		Namespace:        "quay",
+		GroupVersionKind: schema.GroupVersionKind{Group: "storage.example.com", Version: "v1", Kind: "Disk"},
+		Namespace:        "main",
 		Name:             "seven",
 		Operation:        changelog.OperationUpdate,
 		Before:           before,
-		Error:            "cannot reach https://pilot:swordfish@harbour.example.com",
+		Error:            "cannot reach https://pilot:swordfish@storage.example.com",
 	})
 
 	ctx, stop := context.WithCancel(context.Background())
@@ -41,5 +41,5 @@ func Example() {
 	}
 
 	// Output:
-	// {"time":"2026-04-01T12:00:00Z","object":{"apiVersion":"harbour.example.com/v1","kind":"Berth","namespace":"quay","name":"seven"},"operation":"Update","error":"cannot reach https://[REDACTED]@harbour.example.com","before":{"spec":{"depth":12,"gatePassword":"[REDACTED]"}}}
+	// {"time":"2026-04-01T12:00:00Z","object":{"apiVersion":"storage.example.com/v1","kind":"Disk","namespace":"main","name":"seven"},"operation":"Update","error":"cannot reach https://[REDACTED]@storage.example.com","before":{"spec":{"depth":12,"gatePassword":"[REDACTED]"}}}
 }

@@ -22,7 +22,7 @@ var (
 	_ manager.LeaderElectionRunnable = &Queue{}
 )
 
-// memory is a sink and a logger that keeps what it is told.
+// memory is a sink and a logger that keeps entries and messages.
 type memory struct {
 	mu    sync.Mutex
 	names []string
@@ -244,7 +244,8 @@ func TestQueueBeforeAFailingSink(t *testing.T) {
 		tell(t, q, "panic")
 		synctest.Wait()
 
-		want = append(want, "Entries of the change log were lost lost4lostInTotal5errorsink of change log entries panicked: token=[REDACTED]")
+		want = append(want, "Entries of the change log were lost lost4lostInTotal5errorsink of change log entries "+
+			"panicked: token=[REDACTED]")
 		if diff := cmp.Diff(want, m.logged()); diff != "" {
 			t.Errorf("A minute later: -want, +got:\n%s", diff)
 		}
@@ -323,7 +324,8 @@ func TestCollector(t *testing.T) {
 		t.Fatalf("%d metrics, %v", len(families), err)
 	}
 
-	if name, value := families[0].GetName(), families[0].GetMetric()[0].GetCounter().GetValue(); name != "moorage_changelog_dropped_total" || value != 2 {
+	if name, value := families[0].GetName(), families[0].GetMetric()[0].GetCounter().
+		GetValue(); name != "moorage_changelog_dropped_total" || value != 2 {
 		t.Errorf("%s = %v, want 2", name, value)
 	}
 }

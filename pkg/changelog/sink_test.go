@@ -28,24 +28,25 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 )
 
-var berth = schema.GroupVersionKind{Group: "harbour.example.com", Version: "v1", Kind: "Berth"}
+var disk = schema.GroupVersionKind{Group: "storage.example.com", Version: "v1", Kind: "Disk"}
 
 func entry(name string) Entry {
 	return Entry{
 		Time:     time.Date(2026, 4, 1, 12, 0, 0, 0, time.UTC),
-		Provider: "provider-harbour", ProviderVersion: "v1.2.3",
-		GroupVersionKind: berth, Namespace: "quay", Name: name, UID: "uid-1", ExternalName: "b-" + name,
+		Provider: "provider-storage", ProviderVersion: "v1.2.3",
+		GroupVersionKind: disk, Namespace: "main", Name: name, UID: "uid-1", ExternalName: "b-" + name,
 		Operation: OperationCreate, Attempt: "a1",
 		Before: json.RawMessage(`{"spec":{"n":1}}`), After: json.RawMessage(`{"spec":{"n":2}}`),
 		Details: map[string]string{"region": "north"},
 	}
 }
 
-// leaky has the canary wherever somebody else's text can stand.
+// leaky has the canary in every field with a foreign text.
 func leaky() Entry {
 	e := entry("leaky")
 	e.Before = json.RawMessage(`{"spec":{"password":"` + canary + `"},"status":{"m":"token=` + canary + `"}}`)
-	e.After = json.RawMessage(`{"kind":"Secret","apiVersion":"v1","data":{"a":"` + base64.StdEncoding.EncodeToString([]byte(canary)) + `"}}`)
+	e.After = json.RawMessage(`{"kind":"Secret","apiVersion":"v1","data":{"a":"` +
+		base64.StdEncoding.EncodeToString([]byte(canary)) + `"}}`)
 	e.Error = "dial nats://bob:" + canary + "@h: refused " + strings.Repeat("again ", 1000)
 	e.Details = map[string]string{"api-token": canary, "request": "Authorization: Bearer " + canary}
 
@@ -60,7 +61,7 @@ func checkClean(t *testing.T, text string) {
 
 	for _, s := range secrets {
 		if strings.Contains(text, s) {
-			t.Errorf("A secret is told: %s", text)
+			t.Errorf("A secret is sink: %s", text)
 		}
 	}
 }
@@ -71,9 +72,10 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	want := `{"time":"2026-04-01T12:00:00Z","provider":{"name":"provider-harbour","version":"v1.2.3"},` +
-		`"object":{"apiVersion":"harbour.example.com/v1","kind":"Berth","namespace":"quay","name":"a","uid":"uid-1"},` +
-		`"externalName":"b-a","operation":"Create","attempt":"a1","details":{"region":"north"},"before":{"spec":{"n":1}},"after":{"spec":{"n":2}}}` + "\n"
+	want := `{"time":"2026-04-01T12:00:00Z","provider":{"name":"provider-storage","version":"v1.2.3"},` +
+		`"object":{"apiVersion":"storage.example.com/v1","kind":"Disk","namespace":"main","name":"a","uid":"uid-1"},` +
+		`"externalName":"b-a","operation":"Create","attempt":"a1","details":{"region":"north"},` +
+		`"before":{"spec":{"n":1}},"after":{"spec":{"n":2}}}` + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -198,7 +200,7 @@ func TestJSONAfterHalfALine(t *testing.T) {
 func TestMulti(t *testing.T) {
 	var got []string
 
-	told := func(name string, err error) Sink {
+	sink := func(name string, err error) Sink {
 		return SinkFunc(func(_ context.Context, e Entry) error {
 			got = append(got, name+" "+e.Name)
 
@@ -208,9 +210,9 @@ func TestMulti(t *testing.T) {
 	failure := errors.New("no room")
 	panics := SinkFunc(func(context.Context, Entry) error { panic("overboard") })
 
-	err := Multi(told("first", failure), panics, told("last", nil)).Record(t.Context(), entry("a"))
+	err := Multi(sink("first", failure), panics, sink("last", nil)).Record(t.Context(), entry("a"))
 	if diff := cmp.Diff([]string{"first a", "last a"}, got); diff != "" {
-		t.Errorf("Every sink is told: -want, +got:\n%s", diff)
+		t.Errorf("Every sink is sink: -want, +got:\n%s", diff)
 	}
 
 	if !errors.Is(err, failure) || !strings.Contains(err.Error(), "overboard") {
@@ -229,7 +231,8 @@ type recorded struct {
 	text   []string
 }
 
-func (r *recorded) AnnotatedEventf(obj apiruntime.Object, _ map[string]string, eventType, reason, _ string, args ...any) {
+func (r *recorded) AnnotatedEventf(obj apiruntime.Object, _ map[string]string, eventType, reason, _ string,
+	args ...any) {
 	r.object = obj
 	r.text = append(r.text, eventType+" "+reason+" "+args[0].(string))
 }
@@ -257,8 +260,9 @@ func TestEvents(t *testing.T) {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 
-	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "quay", Name: "leaky", UID: "uid-1"}}
-	object.SetGroupVersionKind(berth)
+	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "main", Name: "leaky",
+		UID: "uid-1"}}
+	object.SetGroupVersionKind(disk)
 
 	if diff := cmp.Diff(object, r.object); diff != "" {
 		t.Errorf("Object: -want, +got:\n%s", diff)
@@ -344,7 +348,8 @@ func TestFile(t *testing.T) {
 
 	write(t, f, "e")
 
-	if diff := cmp.Diff([][]string{{"a", "b", "c"}, {"e"}}, [][]string{names(t, path+".1"), names(t, path)}); diff != "" {
+	if diff := cmp.Diff([][]string{{"a", "b", "c"}, {"e"}},
+		[][]string{names(t, path+".1"), names(t, path)}); diff != "" {
 		t.Errorf("Rotated, then removed: -want, +got:\n%s", diff)
 	}
 

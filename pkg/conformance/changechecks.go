@@ -34,7 +34,8 @@ func (m *directChecks) checkRepeatedCreateNamed() *finding {
 	}
 	if !m.isUnchanged(before) {
 		return m.finding(
-			"class-is-kept", "Suite.Class is %q, and a second Create of %s made or changed something", m.class, m.mg.GetName())
+			"class-is-kept", "Suite.Class is %q, and a second Create of %s made or changed something", m.class,
+			m.mg.GetName())
 	}
 	other := m.stored(m.sample)
 	m.names[other.GetUID()] = "another object"
@@ -44,7 +45,8 @@ func (m *directChecks) checkRepeatedCreateNamed() *finding {
 	case !m.isUnchanged(before):
 		return m.finding(
 			"class-is-kept",
-			"Suite.Class is %q, and Create of another object with the same external name made or changed something", m.class)
+			"Suite.Class is %q, and Create of another object with the same external name made or changed something",
+			m.class)
 	case m.ledger.traits.Stamped && err == nil:
 		return m.finding(
 			"class-is-kept",
@@ -116,12 +118,14 @@ func (m *directChecks) checkRecoverCreation() *finding {
 	}
 	if name := meta.GetExternalName(mg); name != meta.GetExternalName(m.mg) {
 		return m.finding(
-			"class-is-kept", "RecoverCreation of %s found %q instead of %q", m.mg.GetName(), name, meta.GetExternalName(m.mg))
+			"class-is-kept", "RecoverCreation of %s found %q instead of %q", m.mg.GetName(), name,
+			meta.GetExternalName(m.mg))
 	}
 	other := m.stored(m.sample)
 	if found, _ = m.callRecover(other, string(other.GetUID())+"-0001"); found {
 		return m.finding(
-			"class-is-kept", "RecoverCreation with a token that nothing was created with found %q", meta.GetExternalName(other))
+			"class-is-kept", "RecoverCreation with a token that nothing was created with found %q",
+			meta.GetExternalName(other))
 	}
 
 	return nil
@@ -159,7 +163,8 @@ func (m *directChecks) checkMutations() *finding {
 		}
 		setSpec(mg, m.sample)
 		mg.SetGeneration(m.mg.GetGeneration() + 2)
-		if failure := m.updateTo(mg, m.wantedState(m.sample, nil), "was set back after "+mutation.Name); failure != nil {
+		if failure := m.updateTo(mg, m.wantedState(m.sample, nil),
+			"was set back after "+mutation.Name); failure != nil {
 			return failure
 		}
 		m.mg = mg
@@ -186,7 +191,8 @@ func (m *directChecks) checkMutation(mg resource.Managed, mutation Mutation) *fi
 	case o.ResourceUpToDate:
 		return m.finding(
 			"update-converges",
-			"after the mutation %s, Observe of %s says that its resource is up to date before it was updated", mutation.Name,
+			"after the mutation %s, Observe of %s says that its resource is up to date before it was updated",
+			mutation.Name,
 			mg.GetName())
 	}
 	if failure := m.updateTo(mg, want, "was changed by "+mutation.Name); failure != nil {
@@ -221,7 +227,8 @@ func (m *directChecks) updateTo(mg resource.Managed, want wantedFields, when str
 	}
 
 	return m.finding(
-		"update-converges", "after %s %s, Observe says that its resource is up to date, and by the probe %s", mg.GetName(),
+		"update-converges", "after %s %s, Observe says that its resource is up to date, and by the probe %s",
+		mg.GetName(),
 		when, why)
 }
 

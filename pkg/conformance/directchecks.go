@@ -95,7 +95,8 @@ func (m *directChecks) checkConnect() *finding {
 		second, ok := c.(managed.BackendIdentifier)
 		if err != nil || !ok || second.Identity() != first.Identity() {
 			return m.finding(
-				"backend-is-told", "two connections for %s tell different identities, or one of them none", m.mg.GetName())
+				"backend-is-told", "two connections for %s tell different identities, or one of them none",
+				m.mg.GetName())
 		}
 	}
 
@@ -119,7 +120,8 @@ func (m *directChecks) checkAbsent() *finding {
 	_, listed := m.ledger.existing[meta.GetExternalName(m.mg)]
 	switch {
 	case err != nil:
-		return m.finding("absent-is-no-error", "before anything is created, Observe of %s fails: %v", m.mg.GetName(), err)
+		return m.finding("absent-is-no-error", "before anything is created, Observe of %s fails: %v", m.mg.GetName(),
+			err)
 	case o.ResourceExists && listed:
 		return m.finding(
 			"suite-is-complete", "the resource of %s exists before the suite begins: remove it, or give a sample another name",
@@ -138,7 +140,8 @@ func (m *directChecks) checkAbsent() *finding {
 		return nil
 	}
 	if err := m.callDelete(clone(m.mg)); err != nil {
-		return m.finding("delete-is-idempotent", "before anything is created, Delete of %s fails: %v", m.mg.GetName(), err)
+		return m.finding("delete-is-idempotent", "before anything is created, Delete of %s fails: %v",
+			m.mg.GetName(), err)
 	}
 
 	return nil
@@ -166,7 +169,8 @@ func (m *directChecks) checkCreate() *finding {
 			m.mg.GetName())
 	case m.class == Named && name != chosen:
 		return m.finding(
-			"class-is-kept", "Suite.Class is %q, and Create of %s replaced the external name %q by %q", m.class, m.mg.GetName(),
+			"class-is-kept", "Suite.Class is %q, and Create of %s replaced the external name %q by %q", m.class,
+			m.mg.GetName(),
 			chosen, name)
 	}
 	var made []string
@@ -214,7 +218,8 @@ func (m *directChecks) checkCreatedObserved() *finding {
 			return m.finding("created-is-seen", "after Create, Observe of %s fails: %v", m.mg.GetName(), err)
 		}
 
-		return m.finding("created-is-seen", "after Create, Observe of %s goes on to say that nothing exists", m.mg.GetName())
+		return m.finding("created-is-seen", "after Create, Observe of %s goes on to say that nothing exists",
+			m.mg.GetName())
 	}
 	if !o.ResourceUpToDate {
 		if failure := m.update(m.mg); failure != nil {
@@ -254,7 +259,8 @@ func (m *directChecks) checkObserveStable() *finding {
 	second, err2 := m.observe(context.Background(), m.mg)
 	if err1 != nil || err2 != nil || !equality.Semantic.DeepEqual(first, second) {
 		return m.finding(
-			"observe-is-stable", "of %s it says %s, and at once after that %s", m.mg.GetName(), describeObservation(first, err1),
+			"observe-is-stable", "of %s it says %s, and at once after that %s", m.mg.GetName(),
+			describeObservation(first, err1),
 			describeObservation(second, err2))
 	}
 
@@ -302,7 +308,8 @@ func (m *directChecks) checkBroken() *finding {
 	if err == nil && !o.ResourceExists {
 		return m.finding(
 			"unknown-is-not-absent",
-			"while the external system is broken, Observe of %s says that nothing exists, without an error", m.mg.GetName())
+			"while the external system is broken, Observe of %s says that nothing exists, without an error",
+			m.mg.GetName())
 	}
 
 	return m.checkRecovered()
@@ -314,7 +321,8 @@ func (m *directChecks) checkRecovered() *finding {
 	var err error
 	works := func() bool { _, err = m.observe(context.Background(), clone(m.mg)); return err == nil }
 	if !m.eventually(works) {
-		return m.finding("converges", "after the external system was mended, Observe of %s fails: %v", m.mg.GetName(), err)
+		return m.finding("converges", "after the external system was mended, Observe of %s fails: %v",
+			m.mg.GetName(), err)
 	}
 
 	return nil
@@ -332,7 +340,8 @@ func (m *directChecks) checkOwner() *finding {
 	}
 	if o.Owner != managed.OwnerOurs {
 		return m.finding(
-			"owner-is-told", "Observe of %s says that what was just created for it is owned by %s", m.mg.GetName(), o.Owner)
+			"owner-is-told", "Observe of %s says that what was just created for it is owned by %s", m.mg.GetName(),
+			o.Owner)
 	}
 	m.ledger.traits.Stamped = true
 	other := m.stored(m.sample)
@@ -371,7 +380,8 @@ func (m *directChecks) checkDelete() *finding {
 	}
 	if !m.eventually(unlisted) {
 		return m.finding(
-			"deleted-is-gone", "after Delete, Observe of %s says that nothing exists, and the probe lists %q", m.mg.GetName(),
+			"deleted-is-gone", "after Delete, Observe of %s says that nothing exists, and the probe lists %q",
+			m.mg.GetName(),
 			meta.GetExternalName(m.mg))
 	}
 	if err := m.callDelete(m.mg); err != nil {

@@ -13,7 +13,8 @@ import (
 // before the next operation.
 var (
 	faultsAtReads = []sim.Kind{
-		sim.Fail, sim.Crash, sim.Edit, sim.Delete, sim.Drift, sim.Absent, sim.AbsentLive, sim.Throttle, sim.Hang, sim.Panics,
+		sim.Fail, sim.Crash, sim.Edit, sim.Delete, sim.Drift, sim.Absent, sim.AbsentLive, sim.Throttle, sim.Hang,
+		sim.Panics,
 	}
 	faultsAtWrites = []sim.Kind{
 		sim.Lost, sim.CrashAfter, sim.Crash, sim.Conflict, sim.StopAfter, sim.Edit, sim.Delete, sim.LeaseLost, sim.Stale,

@@ -14,7 +14,8 @@ import (
 var leftOut = []sim.Kind{
 	sim.LostReported,
 	sim.Freeze, sim.ClockBack, sim.ClockAhead, sim.Pause, sim.Refusing, sim.Vanish, sim.NameTaken, sim.DeleteRace,
-	sim.Strip, sim.StripAnnotations, sim.StripFinalizers, sim.StripOne, sim.Outdate, sim.Unserved, sim.UnservedKind, sim.UnservedForbidden, sim.UnservedGateway,
+	sim.Strip, sim.StripAnnotations, sim.StripFinalizers, sim.StripOne, sim.Outdate, sim.Unserved, sim.UnservedKind,
+	sim.UnservedForbidden, sim.UnservedGateway,
 	sim.UnservedAfter, sim.UnservedForbiddenAfter,
 	sim.DroppedAnnotations, sim.DroppedFinalizers, sim.DroppedStatus,
 	sim.RefusedSize, sim.RefusedAccess, sim.Rewound, sim.RewoundDown, sim.Deaf, sim.DeafAfter, sim.Relist,
@@ -31,19 +32,20 @@ func TestEveryKindOfFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, told, _ := strings.Cut(string(page), "Faults that are left out:")
-	told, _, _ = strings.Cut(told, "\n\n#")
+	_, documented, _ := strings.Cut(string(page), "Faults that are left out:")
+	documented, _, _ = strings.Cut(documented, "\n\n#")
 	kinds := regexp.MustCompile(`(?m)^\t\w+ +Kind = "([a-z-]+)"`).FindAllStringSubmatch(string(source), -1)
 	if len(kinds) < 20 {
 		t.Fatalf("%d kinds: the source was not read", len(kinds))
 	}
 	for _, m := range kinds {
 		kind := sim.Kind(m[1])
-		tried, left := slices.Contains(slices.Concat(faultsAtReads, faultsAtWrites), kind), slices.Contains(leftOut, kind)
+		tried, left := slices.Contains(slices.Concat(faultsAtReads, faultsAtWrites), kind), slices.Contains(leftOut,
+			kind)
 		if tried == left {
 			t.Errorf("%s: tried %t, left out %t", kind, tried, left)
 		}
-		if strings.Contains(told, "`"+string(kind)+"`:") != left {
+		if strings.Contains(documented, "`"+string(kind)+"`:") != left {
 			t.Errorf("%s: left out %t, and the page says otherwise", kind, left)
 		}
 	}

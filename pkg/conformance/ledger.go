@@ -147,7 +147,8 @@ func (l *ledger) describeForeignChanges(d difference, before map[string]types.UI
 	object := mg.GetUID()
 	for verb, ids := range map[string][]string{"removed": d.removed, "changed": d.changed} {
 		for _, id := range ids {
-			if of, was := before[id]; was && of != object && l.adoptable[object] != id && !l.isIndistinguishable(id, mg) {
+			if of, was := before[id]; was && of != object && l.adoptable[object] != id &&
+				!l.isIndistinguishable(id, mg) {
 				out = append(out, fmt.Sprintf("%s %s, which %s", verb, id, describeOwner(of)))
 			}
 		}
@@ -212,7 +213,8 @@ func (l *ledger) Lacks(mg resource.Managed) string {
 	}
 	if generation := mg.GetCondition(commonv1.TypeReady).ObservedGeneration; generation != 0 &&
 		generation != mg.GetGeneration() {
-		return fmt.Sprintf("it is called ready, or not, for generation %d instead of %d", generation, mg.GetGeneration())
+		return fmt.Sprintf("it is called ready, or not, for generation %d instead of %d", generation,
+			mg.GetGeneration())
 	}
 
 	return ""

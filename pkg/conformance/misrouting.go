@@ -89,7 +89,8 @@ func (m *directChecks) checkAbsenceWhileMisrouted(status int) *finding {
 	o, err := m.observe(context.Background(), clone(m.mg))
 	if err == nil && !o.ResourceExists {
 		return m.finding(
-			"unknown-is-not-absent", "%s, Observe of %s says that nothing exists, without an error", whileMisrouted(status),
+			"unknown-is-not-absent", "%s, Observe of %s says that nothing exists, without an error",
+			whileMisrouted(status),
 			m.mg.GetName())
 	}
 	missed, mg := false, m.withoutExternalName()
@@ -122,7 +123,8 @@ func (m *directChecks) checkChangesWhileMisrouted(status int) *finding {
 	}
 	if mg := m.withFirstMutation(); mg != nil {
 		if err := m.callUpdate(mg); err == nil {
-			return m.finding("refused-is-told", "%s, Update of %s returns no error", whileMisrouted(status), mg.GetName())
+			return m.finding("refused-is-told", "%s, Update of %s returns no error", whileMisrouted(status),
+				mg.GetName())
 		}
 	}
 	mg, now := clone(m.mg), metav1.Now()

@@ -16,7 +16,7 @@ import (
 )
 
 // atPage does something else in the place of a call that a page of the status answers.
-func atPage(status page, p *pilot, call, instead func() error) error {
+func atPage(status page, p *diskClient, call, instead func() error) error {
 	p.mu.Lock()
 	now := p.page
 	p.mu.Unlock()
@@ -31,7 +31,8 @@ func well() error { return nil }
 
 // observesAt is a client that looks otherwise while a page of the status answers.
 func observesAt(status page, instead func() error) wreck {
-	return wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (o managed.ExternalObservation, err error) {
+	return wreck{observe: func(ctx context.Context, p *diskClient,
+		v *volume.Volume) (o managed.ExternalObservation, err error) {
 		err = atPage(status, p, func() (err error) { o, err = p.Observe(ctx, v); return err }, instead)
 
 		return o, err
@@ -43,7 +44,7 @@ func negativeCache() wreck {
 	missing := map[string]bool{}
 
 	return wreck{
-		observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+		observe: func(ctx context.Context, p *diskClient, v *volume.Volume) (managed.ExternalObservation, error) {
 			id := meta.GetExternalName(v)
 			if missing[id] && id != "" {
 				return managed.ExternalObservation{}, nil
@@ -53,7 +54,7 @@ func negativeCache() wreck {
 
 			return o, err
 		},
-		create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			err := p.Create(ctx, v)
 			delete(missing, meta.GetExternalName(v))
 
@@ -66,58 +67,69 @@ func negativeCache() wreck {
 var misled = map[string]defect{
 	"NotFoundOnPages": {
 		reason: "every 404 is taken for absence", class: Opaque, property: "unknown-is-not-absent",
-		says: "while a page with the status 404 answers in the place of the external system, Observe of boat says", wreck: observesAt(404, well),
+		says:  "while a page with the status 404 answers in the place of the external system, Observe of vol says",
+		wreck: observesAt(404, well),
 	},
 	"NotFoundWithoutRights": {
-		reason: "what may not be seen is said not to exist", class: Named, property: "unknown-is-not-absent", says: "status 403",
+		reason: "what may not be seen is said not to exist", class: Named, property: "unknown-is-not-absent",
+		says:  "status 403",
 		wreck: observesAt(403, well),
 	},
 	"NotFoundBehindGateway": {
-		reason: "what cannot be reached is said not to exist", class: Token, property: "unknown-is-not-absent", says: "status 502",
+		reason: "what cannot be reached is said not to exist", class: Token, property: "unknown-is-not-absent",
+		says:  "status 502",
 		wreck: observesAt(502, well),
 	},
 	"PanicsOnPages": {
-		reason: "what is no JSON is read all the same", class: Named, property: "calls-return", says: "Observe of boat does not return: it panics: no field id",
+		reason: "what is no JSON is read all the same", class: Named, property: "calls-return",
+		says:  "Observe of vol does not return: it panics: no field id",
 		wreck: observesAt(502, func() error { panic("no field id") }),
 	},
 	"CreatesOnPages": {
-		reason: "Create looks at no status", class: Opaque, property: "refused-is-told", says: "status 404 answers in the place of the external system, Create of another object returns no error",
-		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		reason: "Create looks at no status", class: Opaque, property: "refused-is-told",
+		says: "status 404 answers in the place of the external system, Create of another object returns no error",
+		wreck: wreck{create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			return atPage(404, p, func() error { return p.Create(ctx, v) }, well)
 		}},
 	},
 	"PassesOverRefusedUpdates": {
-		reason: "that an update is invalid is passed over", class: Named, property: "refused-is-told", says: "status 422 answers in the place of the external system, Update of boat",
-		wreck: wreck{update: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		reason: "that an update is invalid is passed over", class: Named, property: "refused-is-told",
+		says: "status 422 answers in the place of the external system, Update of vol",
+		wreck: wreck{update: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			return atPage(422, p, func() error { return p.Update(ctx, v) }, well)
 		}},
 	},
 	"PassesOverLargeUpdates": {
-		reason: "that an update is too large is passed over", class: Named, property: "refused-is-told", says: "status 413 answers in the place of the external system, Update of boat",
-		wreck: wreck{update: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		reason: "that an update is too large is passed over", class: Named, property: "refused-is-told",
+		says: "status 413 answers in the place of the external system, Update of vol",
+		wreck: wreck{update: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			return atPage(413, p, func() error { return p.Update(ctx, v) }, well)
 		}},
 	},
 	"PassesOverRefusedDeletions": {
-		reason: "that it may not delete is passed over", class: Token, property: "refused-is-told", says: "status 403 answers in the place of the external system, Delete of boat",
-		wreck: wreck{remove: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		reason: "that it may not delete is passed over", class: Token, property: "refused-is-told",
+		says: "status 403 answers in the place of the external system, Delete of vol",
+		wreck: wreck{remove: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			return atPage(403, p, func() error { return p.Delete(ctx, v) }, well)
 		}},
 	},
 	"NegativeCache": {
-		reason: "a second look does not ask again, and another is created", class: Opaque, property: "at-most-one", says: "there are 2 resources for boat",
+		reason: "a second look does not ask again, and another is created", class: Opaque, property: "at-most-one",
+		says:  "there are 2 resources for vol",
 		wreck: negativeCache(),
 	},
 	"PanicsAfter": {
-		reason: "it panics when all is done", class: Token, property: "calls-return", says: "Create of boat does not return: it panics: no anchor; until then it had created disk-1",
-		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+		reason: "it panics when all is done", class: Token, property: "calls-return",
+		says: "Create of vol does not return: it panics: no volume; until then it had created disk-1",
+		wreck: wreck{create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			_ = p.Create(ctx, v)
-			panic("no anchor")
+			panic("no volume")
 		}},
 	},
 	"PanicsBefore": {
-		reason: "it panics at once", class: Token, property: "calls-return", says: "no anchor; until then it had changed nothing outside",
-		wreck: wreck{remove: func(context.Context, *pilot, *volume.Volume) error { panic("no anchor") }},
+		reason: "it panics at once", class: Token, property: "calls-return",
+		says:  "no volume; until then it had changed nothing outside",
+		wreck: wreck{remove: func(context.Context, *diskClient, *volume.Volume) error { panic("no volume") }},
 	},
 }
 
@@ -133,22 +145,22 @@ func TestMisled(t *testing.T) {
 // TestRecoversNothingBehindAPage: a client says of what was created that it was not, because a
 // page answers.
 func TestRecoversNothingBehindAPage(t *testing.T) {
-	d := newDock(Findable)
-	k := examine(t, d.suite(hasty{&pilot{d}}))
-	if !k.findings.says("unknown-is-not-absent", "RecoverCreation of boat says that nothing was created") {
+	d := newDiskService(Findable)
+	k := examine(t, d.suite(hasty{&diskClient{d}}))
+	if !k.findings.says("unknown-is-not-absent", "RecoverCreation of vol says that nothing was created") {
 		t.Errorf("it is not found, but %v", k.findings.list)
 	}
 }
 
 // A hasty client takes whatever goes wrong with a search for the end of it.
-type hasty struct{ *pilot }
+type hasty struct{ *diskClient }
 
 func (h hasty) Connect(context.Context, resource.Managed) (managed.ExternalClient, error) {
 	return h, nil
 }
 
 func (h hasty) RecoverCreation(ctx context.Context, mg resource.Managed, token string) (bool, error) {
-	found, err := (&searcher{h.pilot}).RecoverCreation(ctx, mg, token)
+	found, err := (&searcher{h.diskClient}).RecoverCreation(ctx, mg, token)
 	if errors.As(err, new(page)) {
 		return false, nil
 	}
@@ -158,9 +170,9 @@ func (h hasty) RecoverCreation(ctx context.Context, mg resource.Managed, token s
 
 func (h hasty) RecoveryWindow() time.Duration { return time.Second }
 
-// A gate is a dock that keeps those waiting who ask for one disk.
+// A gate is a diskService that keeps those waiting who ask for one disk.
 type gate struct {
-	*dock
+	*diskService
 
 	mu    sync.Mutex
 	of    string
@@ -188,12 +200,12 @@ func (g *gate) Hold(_ context.Context, id string) (<-chan struct{}, func(context
 // pass waits if the disk is held.
 func (g *gate) pass(ctx context.Context, id string) error {
 	g.mu.Lock()
-	held, opens, waits := g.held, g.opens, id != "" && g.of == id
-	if waits {
-		g.held = make(chan struct{}) // of whoever comes next, whom nobody waits for
+	held, opens, blocked := g.held, g.opens, id != "" && g.of == id
+	if blocked {
+		g.held = make(chan struct{}) // for the next call, for which no test waits
 	}
 	g.mu.Unlock()
-	if !waits {
+	if !blocked {
 		return nil
 	}
 	close(held)
@@ -214,29 +226,36 @@ func TestCallsThatWait(t *testing.T) {
 		deaf   bool
 		says   string // nothing: it passes
 	}{
-		"Well":  {reason: "each object waits for itself"},
-		"Locks": {reason: "one lock is held while the system is asked", locks: true, says: "Observe of another object does not return"},
-		"Deaf":  {reason: "the end of the context is not heard", deaf: true, says: "it has to end when its context does"},
+		"Well": {reason: "each object waits for itself"},
+		"Locks": {
+			reason: "one lock is held while the system is asked", locks: true,
+			says: "Observe of another object does not return",
+		},
+		"Deaf": {
+			reason: "the end of the context is not heard", deaf: true,
+			says: "it has to end when its context does",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var all sync.Mutex
-			g := &gate{dock: newDock(Named)}
-			s := g.suite(&wreck{pilot: &pilot{g.dock}, observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
-				if c.locks {
-					all.Lock()
-					defer all.Unlock()
-				}
-				asks := ctx
-				if c.deaf {
-					asks = context.WithoutCancel(ctx)
-				}
-				if err := g.pass(asks, meta.GetExternalName(v)); err != nil {
-					return managed.ExternalObservation{}, err
-				}
+			g := &gate{diskService: newDiskService(Named)}
+			s := g.suite(&wreck{diskClient: &diskClient{g.diskService},
+				observe: func(ctx context.Context, p *diskClient, v *volume.Volume) (managed.ExternalObservation, error) {
+					if c.locks {
+						all.Lock()
+						defer all.Unlock()
+					}
+					asks := ctx
+					if c.deaf {
+						asks = context.WithoutCancel(ctx)
+					}
+					if err := g.pass(asks, meta.GetExternalName(v)); err != nil {
+						return managed.ExternalObservation{}, err
+					}
 
-				return p.Observe(ctx, v)
-			}})
+					return p.Observe(ctx, v)
+				}})
 			s.Probe, s.Within = g, time.Nanosecond
 			if c.says != "" {
 				s.CallTimeout = 250 * time.Millisecond
@@ -249,7 +268,10 @@ func TestCallsThatWait(t *testing.T) {
 	}
 }
 
-// says tells whether a property is found to be broken with a text.
+// says reports whether a finding of a property has a text.
 func (f *findings) says(property, text string) bool {
-	return slices.ContainsFunc(f.list, func(x finding) bool { return x.property == property && strings.Contains(x.String(), text) })
+	return slices.ContainsFunc(f.list, func(x finding) bool {
+		return x.property == property &&
+			strings.Contains(x.String(), text)
+	})
 }

@@ -56,10 +56,12 @@ func (m *directChecks) checkCreateError(ctx context.Context, before []string, wh
 	if (isNotCreated(err) || hides || late) && m.eventually(made) {
 		switch {
 		case isNotCreated(err):
-			failure = m.finding("refusal-is-true", "%s, %s", when, describeNotCreated(mg, m.ledger.Of(mg.GetUID()), err))
+			failure = m.finding("refusal-is-true", "%s, %s", when,
+				describeNotCreated(mg, m.ledger.Of(mg.GetUID()), err))
 		case hides && ctx.Err() == nil: // the reconciler notices a context that has ended
-			failure = m.finding("create-errors-tell", "%s, Create of %s made %v, and returned an error that does not say so: "+
-				"wrap the error of the request, or return external.MaybeCreated: %v",
+			failure = m.finding("create-errors-tell",
+				"%s, Create of %s made %v, and returned an error that does not say so: "+
+					"wrap the error of the request, or return external.MaybeCreated: %v",
 				when, mg.GetName(), m.ledger.Of(mg.GetUID()), err)
 		}
 	}

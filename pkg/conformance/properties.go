@@ -43,11 +43,13 @@ var properties = []property{
 	{"intent-comes-first", "Create is called only after its intent is stored", []string{"S3", "S4"}},
 	{"nothing-is-left", "when an object goes, so does its resource", []string{"S5", "L2"}},
 	{
-		"strangers-are-left-alone", "nothing is changed or deleted that the object does not own", []string{"S6", "S9", "S12"},
+		"strangers-are-left-alone", "nothing is changed or deleted that the object does not own",
+		[]string{"S6", "S9", "S12"},
 	},
 	{
 		"orders-are-heeded",
-		"nothing is changed in the external system for an object that is paused, only observed or orphaned", []string{"S7"},
+		"nothing is changed in the external system for an object that is paused, only observed or orphaned",
+		[]string{"S7"},
 	},
 	{"secrets-are-kept", "no secret is seen in a status, event, log or error", []string{"S10"}},
 	{"one-leader", "a process that lost the leadership begins no change in the external system", []string{"S13"}},

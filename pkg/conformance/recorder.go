@@ -104,7 +104,8 @@ func (t *recorder) judgeCall(a clientCall, before map[string]types.UID, err erro
 			if strings.Contains(err.Error(), secret) {
 				t.violate(
 					"secrets-are-kept",
-					fmt.Sprintf("the error of %s shows one: %s", a, strings.ReplaceAll(err.Error(), secret, "<secret>")))
+					fmt.Sprintf("the error of %s shows one: %s", a,
+						strings.ReplaceAll(err.Error(), secret, "<secret>")))
 			}
 		}
 	}

@@ -76,7 +76,10 @@ func examine(t *testing.T, s Suite) *runner {
 	}
 	k.host = newHost(k.suite.CallTimeout)
 	defer k.host.close()
-	k.ledger = &ledger{host: k.host, probe: k.suite.Probe, delay: k.suite.Delay, violate: k.addFinding, abort: func() {}}
+	k.ledger = &ledger{
+		host: k.host, probe: k.suite.Probe, delay: k.suite.Delay, violate: k.addFinding,
+		abort: func() {},
+	}
 	for _, step := range []func(){k.checkMutations, k.inspectBefore, k.runDirectChecks, k.runScenarios} {
 		if step(); k.stopped() {
 			break
@@ -114,7 +117,8 @@ func (k *runner) checkMutations() {
 			})
 			if err == nil && same {
 				k.addFinding(
-					"suite-is-complete", fmt.Sprintf("the mutation %s changes nothing in the spec of %s", m.Name, sample.GetName()))
+					"suite-is-complete", fmt.Sprintf("the mutation %s changes nothing in the spec of %s", m.Name,
+						sample.GetName()))
 			}
 		}
 	}
@@ -227,7 +231,8 @@ func (k *runner) cleanUp(before []string) {
 	}
 	if !k.eventually(gone) && !k.host.stopped() {
 		_ = k.host.giveUp(
-			"probe-tells-the-truth", "the probe goes on to list what it was told to remove: "+k.replaceUIDs(k.ledger.Summary()))
+			"probe-tells-the-truth", "the probe goes on to list what it was told to remove: "+
+				k.replaceUIDs(k.ledger.Summary()))
 	}
 }
 

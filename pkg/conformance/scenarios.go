@@ -160,7 +160,8 @@ func (t *scenarioRun) driftAll() {
 		if r, exists := t.ledger.existing[id]; !exists || of == noObject || r.Deleting {
 			continue
 		}
-		err := t.host.call(context.Background(), "Probe.Drift", func(ctx context.Context) error { return d.Drift(ctx, id) })
+		err := t.host.call(context.Background(), "Probe.Drift",
+			func(ctx context.Context) error { return d.Drift(ctx, id) })
 		if err != nil {
 			_ = t.host.giveUp("probe-tells-the-truth", fmt.Sprintf("Probe.Drift of %q fails: %v", id, err))
 		}

@@ -224,7 +224,8 @@ func (s *Suite) problems() []string {
 	say(s.Probe == nil, "Suite.Probe is nil: without it the suite does not know what exists")
 	say(len(s.Samples) == 0, "Suite.Samples is empty: give at least one object")
 	say(s.Class != "" &&
-		!slices.Contains([]Class{Named, Token, Findable, Opaque}, s.Class), "Suite.Class is %q, which is no class", s.Class)
+		!slices.Contains([]Class{Named, Token, Findable, Opaque}, s.Class), "Suite.Class is %q, which is no class",
+		s.Class)
 	say(slices.Contains(s.Secrets, ""), "Suite.Secrets has an empty text, which is everywhere")
 	names := map[string]bool{}
 	for i, mg := range s.Samples {

@@ -79,7 +79,8 @@ func newAPIServer(c Cluster, o options) (*apiServer, error) {
 
 	return &apiServer{
 		cluster: c, logger: o.logger, interval: o.interval,
-		definitions: newCRDIndex(), resources: d.ServerResourcesForGroupVersionWithContext, groups: d.ServerGroupsWithContext,
+		definitions: newCRDIndex(), resources: d.ServerResourcesForGroupVersionWithContext,
+		groups:   d.ServerGroupsWithContext,
 		probeNow: make(chan struct{}, 1), discovered: map[schema.GroupVersionKind]discoveryResult{},
 	}, nil
 }

@@ -54,7 +54,9 @@ func (d *discovered) groups(context.Context) (*metav1.APIGroupList, error) {
 	if d.away {
 		return &metav1.APIGroupList{}, nil // client-go takes a 404 for an empty list
 	}
-	all := &metav1.APIGroupList{Groups: []metav1.APIGroup{{Name: "apps", Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: "apps/v1"}}}}}
+	all := &metav1.APIGroupList{Groups: []metav1.APIGroup{{
+		Name: "apps", Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: "apps/v1"}},
+	}}}
 	for gv := range d.kinds {
 		all.Groups = append(all.Groups, metav1.APIGroup{Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: gv}}})
 	}
@@ -71,7 +73,8 @@ func (d *discovered) set(err error, gv string, kinds ...string) {
 func newServer(d *discovered) *apiServer {
 	return &apiServer{
 		logger: logging.NewNopLogger(), interval: time.Minute, definitions: newCRDIndex(),
-		resources: d.list, groups: d.groups, probeNow: make(chan struct{}, 1), discovered: map[schema.GroupVersionKind]discoveryResult{},
+		resources: d.list, groups: d.groups, probeNow: make(chan struct{}, 1),
+		discovered: map[schema.GroupVersionKind]discoveryResult{},
 	}
 }
 
@@ -119,7 +122,8 @@ func TestServedWithoutDefinition(t *testing.T) {
 	d.err = errors.New("unavailable")
 	probe("what cannot be asked stays", false)
 	want("stays", metric, byDiscovery, true)
-	d.err = kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{}, "", "404 page not found", 0, true)
+	d.err = kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{}, "",
+		"404 page not found", 0, true)
 	probe("the page of a proxy, for what is listed", false)
 	d.away = true
 	probe("the page of a proxy, for everything", false)
@@ -158,18 +162,18 @@ func TestAwait(t *testing.T) {
 	})
 }
 
-// TestSyncTells: what takes long is told, for whoever forgot a permission.
-func TestSyncTells(t *testing.T) {
+// TestSyncLogs: a sync that takes long is logged, because a permission may be missing.
+func TestSyncLogs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(&discovered{})
-		told := &counter{}
-		s.logger = told
+		logged := &counter{}
+		s.logger = logged
 		done := make(chan struct{})
 		synced := make(chan bool, 1)
 		go func() { synced <- s.sync(t.Context(), done) }()
 		later(syncWarningAfter + time.Second)
-		if told.n != 1 {
-			t.Errorf("told %d times, want once", told.n)
+		if logged.n != 1 {
+			t.Errorf("logged %d times, want once", logged.n)
 		}
 		close(done)
 		if !<-synced {

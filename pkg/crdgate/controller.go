@@ -21,7 +21,8 @@ import (
 // name. The manager provides the defaults of options; validation of the name is off. Rate
 // limiter and queue must be new for each run.
 func RunController(
-	ctx context.Context, m manager.Manager, name string, o controller.Options, sources func(cache.Cache) []source.Source,
+	ctx context.Context, m manager.Manager, name string, o controller.Options,
+	sources func(cache.Cache) []source.Source,
 ) error {
 	o.DefaultFromConfig(m.GetControllerOptions())
 	o.SkipNameValidation = new(true)

@@ -20,12 +20,14 @@ func StripDefinition(obj any) (any, error) {
 	}
 	versions := make([]apiextensionsv1.CustomResourceDefinitionVersion, len(crd.Spec.Versions))
 	for i, v := range crd.Spec.Versions {
-		versions[i] = apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Served: v.Served, Storage: v.Storage}
+		versions[i] = apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Served: v.Served,
+			Storage: v.Storage}
 	}
 	*crd = apiextensionsv1.CustomResourceDefinition{
 		TypeMeta: crd.TypeMeta,
 		ObjectMeta: metav1.ObjectMeta{
-			Name: crd.Name, UID: crd.UID, ResourceVersion: crd.ResourceVersion, DeletionTimestamp: crd.DeletionTimestamp,
+			Name: crd.Name, UID: crd.UID, ResourceVersion: crd.ResourceVersion,
+			DeletionTimestamp: crd.DeletionTimestamp,
 		},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: crd.Spec.Group, Names: crd.Spec.Names, Scope: crd.Spec.Scope, Versions: versions,
@@ -56,7 +58,10 @@ type definition struct {
 
 // newCRDIndex returns an empty index.
 func newCRDIndex() *crdIndex {
-	return &crdIndex{byName: map[string]definition{}, groups: map[string]int{}, hadDefinition: map[schema.GroupKind]bool{}}
+	return &crdIndex{
+		byName: map[string]definition{}, groups: map[string]int{},
+		hadDefinition: map[schema.GroupKind]bool{},
+	}
 }
 
 // definitionOf returns the definition of a CustomResourceDefinition.

@@ -13,11 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func crd(name, kind, uid string, established apiextensionsv1.ConditionStatus, versions ...string) *apiextensionsv1.CustomResourceDefinition {
+func crd(name, kind, uid string, established apiextensionsv1.ConditionStatus,
+	versions ...string) *apiextensionsv1.CustomResourceDefinition {
 	d := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name + ".example.org", UID: types.UID(uid), ResourceVersion: "5",
-			Annotations:   map[string]string{"kubectl.kubernetes.io/last-applied-configuration": strings.Repeat("x", 1000)},
+			Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": strings.Repeat("x",
+				1000)},
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
 		},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
@@ -25,14 +27,17 @@ func crd(name, kind, uid string, established apiextensionsv1.ConditionStatus, ve
 			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, Plural: name},
 		},
 		Status: apiextensionsv1.CustomResourceDefinitionStatus{
-			Conditions: []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: established}},
+			Conditions: []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established,
+				Status: established}},
 		},
 	}
 	for _, v := range versions {
 		name, off := strings.CutPrefix(v, "-")
 		d.Spec.Versions = append(d.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{
 			Name: name, Served: !off, Storage: !off,
-			Schema:                   &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Description: strings.Repeat("x", 10_000)}},
+			Schema: &apiextensionsv1.CustomResourceValidation{
+				OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Description: strings.Repeat("x", 10_000)},
+			},
 			AdditionalPrinterColumns: []apiextensionsv1.CustomResourceColumnDefinition{{Name: "READY"}},
 		})
 	}
@@ -60,7 +65,8 @@ func TestStripDefinition(t *testing.T) {
 	if diff := cmp.Diff(before, definitionOf(small), cmp.AllowUnexported(definition{})); diff != "" {
 		t.Errorf("the gate reads another thing: -want, +got:\n%s", diff)
 	}
-	if small.ResourceVersion != "5" || small.DeletionTimestamp == nil || small.Spec.Names.Plural != "bays" || small.Spec.Scope != "Namespaced" {
+	if small.ResourceVersion != "5" || small.DeletionTimestamp == nil || small.Spec.Names.Plural != "bays" ||
+		small.Spec.Scope != "Namespaced" {
 		t.Errorf("too much is gone: %s", image)
 	}
 	if other, err := StripDefinition("a tombstone"); other != "a tombstone" || err != nil {
@@ -85,13 +91,25 @@ func TestCatalogue(t *testing.T) {
 	}
 	cases := map[string][]step{
 		"Life": {
-			{reason: "nothing is known before all are", do: put(crd("bays", "Bay", "u1", "True", "v1")), want: state{unknown, ""}},
+			{
+				reason: "nothing is known before all are",
+				do:     put(crd("bays", "Bay", "u1", "True", "v1")), want: state{unknown, ""},
+			},
 			{reason: "served", do: (*crdIndex).setSynced, want: state{served, "u1"}},
-			{reason: "another version only", do: put(crd("bays", "Bay", "u1", "True", "-v1", "v2")), want: state{unserved, ""}},
+			{
+				reason: "another version only",
+				do:     put(crd("bays", "Bay", "u1", "True", "-v1", "v2")), want: state{unserved, ""},
+			},
 			{reason: "not established", do: put(crd("bays", "Bay", "u1", "False", "v1")), want: state{unserved, ""}},
 			{reason: "established", do: put(crd("bays", "Bay", "u1", "True", "v2", "v1")), want: state{served, "u1"}},
-			{reason: "gone: discovery, which may lag behind, is not asked", do: func(c *crdIndex) { c.remove("bays.example.org") }, want: state{unserved, ""}},
-			{reason: "gone twice", do: func(c *crdIndex) { c.remove("bays.example.org") }, discovered: true, want: state{unserved, ""}},
+			{
+				reason: "gone: discovery, which may lag behind, is not asked",
+				do:     func(c *crdIndex) { c.remove("bays.example.org") }, want: state{unserved, ""},
+			},
+			{
+				reason: "gone twice", do: func(c *crdIndex) { c.remove("bays.example.org") },
+				discovered: true, want: state{unserved, ""},
+			},
 			{reason: "made anew", do: put(crd("bays", "Bay", "u2", "True", "v1")), want: state{served, "u2"}},
 		},
 		"Deleting": {
@@ -105,14 +123,27 @@ func TestCatalogue(t *testing.T) {
 		},
 		"Other": {
 			{reason: "discovery knows", do: (*crdIndex).setSynced, want: state{undefined, ""}},
-			{reason: "a group with definitions has no other kinds", do: put(crd("coves", "Cove", "u1", "True", "v1")), want: state{unserved, ""}},
-			{reason: "unless discovery has found one", do: func(*crdIndex) {}, discovered: true, want: state{undefined, ""}},
-			{reason: "the group has no definition any more", do: func(c *crdIndex) { c.remove("coves.example.org") }, want: state{undefined, ""}},
+			{
+				reason: "a group with definitions has no other kinds",
+				do:     put(crd("coves", "Cove", "u1", "True", "v1")), want: state{unserved, ""},
+			},
+			{
+				reason: "unless discovery has found one", do: func(*crdIndex) {}, discovered: true,
+				want: state{undefined, ""},
+			},
+			{
+				reason: "the group has no definition any more",
+				do:     func(c *crdIndex) { c.remove("coves.example.org") },
+				want:   state{undefined, ""},
+			},
 		},
 		"Twice": {
 			{do: (*crdIndex).setSynced, want: state{undefined, ""}},
 			{do: put(crd("bays", "Bay", "u1", "True", "v1")), want: state{served, "u1"}},
-			{reason: "of two with one kind, one is established", do: put(crd("bayen", "Bay", "u2", "False", "v1")), want: state{served, "u1"}},
+			{
+				reason: "of two with one kind, one is established",
+				do:     put(crd("bayen", "Bay", "u2", "False", "v1")), want: state{served, "u1"},
+			},
 		},
 	}
 	for name, steps := range cases {
@@ -126,7 +157,8 @@ func TestCatalogue(t *testing.T) {
 					t.Errorf("step %d, %s: -want, +got:\n%s", i, s.reason, diff)
 				}
 			}
-			if finding, _ := c.find(schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, false); finding != undefined {
+			if finding, _ := c.find(schema.GroupVersionKind{Version: "v1", Kind: "Secret"},
+				false); finding != undefined {
 				t.Error("a built-in kind has no definition")
 			}
 		})
@@ -164,6 +196,7 @@ func TestCatalogueDoesNotGrow(t *testing.T) {
 		c.remove(d.Name)
 	}
 	if len(c.byName) != 0 || len(c.groups) != 0 || len(c.hadDefinition) != 1 {
-		t.Errorf("%d definitions, %d groups, %d kinds are left, want the one kind that is tracked", len(c.byName), len(c.groups), len(c.hadDefinition))
+		t.Errorf("%d definitions, %d groups, %d kinds are left, want the one kind that is tracked", len(c.byName),
+			len(c.groups), len(c.hadDefinition))
 	}
 }

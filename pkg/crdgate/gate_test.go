@@ -22,7 +22,7 @@ func gvk(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: kind}
 }
 
-// A fakeWorld serves what it is told to, and writes down what happens.
+// A fakeWorld serves the given kinds, and records the calls.
 type fakeWorld struct {
 	mu      sync.Mutex
 	by      map[string]string
@@ -91,7 +91,7 @@ func (w *fakeWorld) take() []string {
 	return story
 }
 
-// runs tells when it starts and stops.
+// runs returns a function that records when it starts and stops.
 func (w *fakeWorld) runs(name string) StartFunc {
 	return func(ctx context.Context) error {
 		w.tell("start " + name)
@@ -190,7 +190,7 @@ func TestGateNeedsEveryKind(t *testing.T) {
 	})
 }
 
-func TestGateWaitsForTheSlowest(t *testing.T) {
+func TestGateStartsAfterTheSlowest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := startGate(t, &fakeWorld{by: map[string]string{"Bay": "u1"}})
 		release := make(chan struct{})

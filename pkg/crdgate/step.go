@@ -110,7 +110,10 @@ func (g *Gate) anyKind(e *entry, is func(*kind) bool) bool {
 
 // inUse reports whether a function that depends on the kind is running.
 func (g *Gate) inUse(gvk schema.GroupVersionKind) bool {
-	return slices.ContainsFunc(g.entries, func(e *entry) bool { return e.cancel != nil && slices.Contains(e.kinds, gvk) })
+	return slices.ContainsFunc(g.entries, func(e *entry) bool {
+		return e.cancel != nil &&
+			slices.Contains(e.kinds, gvk)
+	})
 }
 
 // forgetKind removes the informers of a kind that is gone, and resets the entries that
@@ -146,7 +149,8 @@ func (g *Gate) launch(ctx context.Context, e *entry, running *sync.WaitGroup) {
 func (g *Gate) run(ctx context.Context, e *entry) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			g.logger.Info("Panic in a function that depends on served kinds", "kinds", e.name(), "stack", string(debug.Stack()))
+			g.logger.Info("Panic in a function that depends on served kinds", "kinds", e.name(), "stack",
+				string(debug.Stack()))
 			err = errors.Errorf("panic: %s", redact.String(fmt.Sprint(v)))
 		}
 	}()

@@ -83,40 +83,40 @@ func TestRecorders(t *testing.T) {
 	}{
 		"Normal": {
 			reason: "A normal event is sent as it is.",
-			record: func(r event.Recorder) { r.Event(&corev1.Pod{}, event.Normal("Moored", "tied up")) },
-			want:   []sent{{Type: "Normal", Reason: "Moored", Action: "Moored", Message: "tied up"}},
+			record: func(r event.Recorder) { r.Event(&corev1.Pod{}, event.Normal("Attached", "tied up")) },
+			want:   []sent{{Type: "Normal", Reason: "Attached", Action: "Attached", Message: "tied up"}},
 		},
 		"Warning": {
 			reason: "The text of an error is the message, and its percent signs are no verbs.",
 			record: func(r event.Recorder) {
-				r.Event(&corev1.Pod{}, event.Warning("CannotMoor", errors.New("GET /a%20b: 100%")))
+				r.Event(&corev1.Pod{}, event.Warning("CannotAttach", errors.New("GET /a%20b: 100%")))
 			},
-			want: []sent{{Type: "Warning", Reason: "CannotMoor", Action: "CannotMoor", Message: "GET /a%20b: 100%"}},
+			want: []sent{{Type: "Warning", Reason: "CannotAttach", Action: "CannotAttach", Message: "GET /a%20b: 100%"}},
 		},
 		"NilError": {
 			reason: "A nil error means an empty message.",
-			record: func(r event.Recorder) { r.Event(&corev1.Pod{}, event.Warning("CannotMoor", nil)) },
-			want:   []sent{{Type: "Warning", Reason: "CannotMoor", Action: "CannotMoor"}},
+			record: func(r event.Recorder) { r.Event(&corev1.Pod{}, event.Warning("CannotAttach", nil)) },
+			want:   []sent{{Type: "Warning", Reason: "CannotAttach", Action: "CannotAttach"}},
 		},
 		"Action": {
 			reason: "An action is sent where the API has one.",
 			record: func(r event.Recorder) {
-				r.Event(&corev1.Pod{}, event.Event{Type: event.TypeNormal, Reason: "Moored", Action: "Moor"})
+				r.Event(&corev1.Pod{}, event.Event{Type: event.TypeNormal, Reason: "Attached", Action: "Attach"})
 			},
-			want: []sent{{Type: "Normal", Reason: "Moored", Action: "Moor"}},
+			want: []sent{{Type: "Normal", Reason: "Attached", Action: "Attach"}},
 		},
 		"Related": {
 			reason: "A related object is sent where the API has one.",
 			record: func(r event.Recorder) {
 				pearl := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pearl"}}
-				r.Event(&corev1.Pod{}, event.Event{Type: event.TypeNormal, Reason: "Moored", Related: pearl})
+				r.Event(&corev1.Pod{}, event.Event{Type: event.TypeNormal, Reason: "Attached", Related: pearl})
 				r.WithAnnotations("a", "1").Event(&corev1.Pod{},
-					event.Event{Type: event.TypeNormal, Reason: "Moored", Related: pearl})
+					event.Event{Type: event.TypeNormal, Reason: "Attached", Related: pearl})
 			},
 			want: []sent{
-				{Type: "Normal", Reason: "Moored", Action: "Moored", Related: "pearl"},
+				{Type: "Normal", Reason: "Attached", Action: "Attached", Related: "pearl"},
 				{
-					Type: "Normal", Reason: "Moored", Action: "Moored", Related: "pearl",
+					Type: "Normal", Reason: "Attached", Action: "Attached", Related: "pearl",
 					Annotations: map[string]string{"a": "1"},
 				},
 			},
@@ -125,18 +125,18 @@ func TestRecorders(t *testing.T) {
 			reason: "A nil pointer counts as no related object.",
 			record: func(r event.Recorder) {
 				r.Event(&corev1.Pod{}, event.Event{
-					Type: event.TypeNormal, Reason: "Moored", Related: (*corev1.Pod)(nil),
+					Type: event.TypeNormal, Reason: "Attached", Related: (*corev1.Pod)(nil),
 				})
 			},
-			want: []sent{{Type: "Normal", Reason: "Moored", Action: "Moored"}},
+			want: []sent{{Type: "Normal", Reason: "Attached", Action: "Attached"}},
 		},
 		"Annotations": {
 			reason: "Annotations of the event override those of the recorder. A key without a value is ignored.",
 			record: func(r event.Recorder) {
-				r.WithAnnotations("a", "1", "b", "2").Event(&corev1.Pod{}, event.Normal("Moored", "", "b", "3", "odd"))
+				r.WithAnnotations("a", "1", "b", "2").Event(&corev1.Pod{}, event.Normal("Attached", "", "b", "3", "odd"))
 			},
 			want: []sent{{
-				Type: "Normal", Reason: "Moored", Action: "Moored",
+				Type: "Normal", Reason: "Attached", Action: "Attached",
 				Annotations: map[string]string{"a": "1", "b": "3"},
 			}},
 		},
@@ -157,8 +157,8 @@ func TestRecorders(t *testing.T) {
 		"NoObject": {
 			reason: "Without an object no event is sent.",
 			record: func(r event.Recorder) {
-				r.Event(nil, event.Normal("Moored", ""))
-				r.Event((*corev1.Pod)(nil), event.Normal("Moored", ""))
+				r.Event(nil, event.Normal("Attached", ""))
+				r.Event((*corev1.Pod)(nil), event.Normal("Attached", ""))
 			},
 		},
 	}
@@ -239,7 +239,7 @@ func TestAnnotations(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, event.Normal("Moored", "", tc.keysAndValues...).Annotations); diff != "" {
+			if diff := cmp.Diff(tc.want, event.Normal("Attached", "", tc.keysAndValues...).Annotations); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 
@@ -283,7 +283,7 @@ func TestMessageIsTruncated(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := &newAPI{}
-			event.NewRecorder(r).Event(&corev1.Pod{}, event.Normal("Moored", tc.message))
+			event.NewRecorder(r).Event(&corev1.Pod{}, event.Normal("Attached", tc.message))
 
 			if diff := cmp.Diff(tc.want, r.got[0].Message); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
@@ -299,6 +299,6 @@ func TestMessageIsTruncated(t *testing.T) {
 func TestNopRecorder(t *testing.T) {
 	var r event.Recorder = event.NewNopRecorder()
 
-	r.WithAnnotations("a", "1").Event(&corev1.Pod{}, event.Normal("Moored", ""))
+	r.WithAnnotations("a", "1").Event(&corev1.Pod{}, event.Normal("Attached", ""))
 	r.Event(nil, event.Event{})
 }

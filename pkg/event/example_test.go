@@ -12,30 +12,30 @@ import (
 )
 
 func Example() {
-	fake := events.NewFakeRecorder(2) // In a provider: mgr.GetEventRecorder("managed/berth").
+	fake := events.NewFakeRecorder(2) // In a provider: mgr.GetEventRecorder("managed/disk").
 
 	r := event.NewRecorder(fake)
-	r.Event(&corev1.Pod{}, event.Normal("CreatedExternalResource", "The berth was created"))
-	r.Event(&corev1.Pod{}, event.Warning("CannotUpdateExternalResource", errors.New("the harbour is 100% full")))
+	r.Event(&corev1.Pod{}, event.Normal("CreatedExternalResource", "The disk was created"))
+	r.Event(&corev1.Pod{}, event.Warning("CannotUpdateExternalResource", errors.New("the storage is 100% full")))
 
 	fmt.Println(<-fake.Events)
 	fmt.Println(<-fake.Events)
 	// Output:
-	// Normal CreatedExternalResource The berth was created
-	// Warning CannotUpdateExternalResource the harbour is 100% full
+	// Normal CreatedExternalResource The disk was created
+	// Warning CannotUpdateExternalResource the storage is 100% full
 }
 
 func ExampleNewThrottledRecorder() {
 	fake := events.NewFakeRecorder(3)
 
 	r := event.NewThrottledRecorder(event.NewRecorder(fake), event.WithMaxSilence(time.Hour))
-	for _, problem := range []string{"the harbour is full", "the harbour is full", "the harbour is closed"} {
+	for _, problem := range []string{"the storage is full", "the storage is full", "the storage is closed"} {
 		r.Event(&corev1.Pod{}, event.Warning("CannotUpdateExternalResource", errors.New(problem)))
 	}
 
 	fmt.Println(<-fake.Events)
 	fmt.Println(<-fake.Events)
 	// Output:
-	// Warning CannotUpdateExternalResource the harbour is full
-	// Warning CannotUpdateExternalResource the harbour is closed
+	// Warning CannotUpdateExternalResource the storage is full
+	// Warning CannotUpdateExternalResource the storage is closed
 }

@@ -67,20 +67,20 @@ func TestPacedRecorder(t *testing.T) {
 		d := &timedRecorder{began: time.Now()}
 		r := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(2, 2))
 		for i := range 5 {
-			r.WithAnnotations("n", strconv.Itoa(i)).Event(pod(i), event.Normal("Moored", "tied up"))
+			r.WithAnnotations("n", strconv.Itoa(i)).Event(pod(i), event.Normal("Attached", "tied up"))
 		}
-		r.Event(pod(5), event.Warning("CannotMoor", errors.New("no berth")))
+		r.Event(pod(5), event.Warning("CannotAttach", errors.New("no disk")))
 		<-time.After(time.Minute)
-		r.Event(pod(6), event.Normal("Moored", "tied up"))
+		r.Event(pod(6), event.Normal("Attached", "tied up"))
 
 		want := []entry{
-			{0, "Pod default/0 uid-n", "Moored"},
-			{0, "Pod default/1 uid-n", "Moored"},
-			{0, "Pod default/5 uid-n", "CannotMoor"},
-			{time.Second, "Pod default/2 uid-n", "Moored"}, // there may be more to do
-			{1500 * time.Millisecond, "Pod default/3 uid-n", "Moored"},
-			{2 * time.Second, "Pod default/4 uid-n", "Moored"},
-			{time.Minute, "Pod default/6 uid-n", "Moored"},
+			{0, "Pod default/0 uid-n", "Attached"},
+			{0, "Pod default/1 uid-n", "Attached"},
+			{0, "Pod default/5 uid-n", "CannotAttach"},
+			{time.Second, "Pod default/2 uid-n", "Attached"}, // there may be more to do
+			{1500 * time.Millisecond, "Pod default/3 uid-n", "Attached"},
+			{2 * time.Second, "Pod default/4 uid-n", "Attached"},
+			{time.Minute, "Pod default/6 uid-n", "Attached"},
 		}
 		if diff := cmp.Diff(want, d.all()); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
@@ -93,26 +93,26 @@ func TestPacedRecorderStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &timedRecorder{began: time.Now()}
 		r := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(2, 1))
-		r.Stop() // of one on which nobody waits
+		r.Stop() // a recorder without pending events
 		r = event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(2, 1))
 		other := r.WithAnnotations("n", "1")
 		for i := range 5 {
-			other.Event(pod(i), event.Normal("Moored", "tied up"))
+			other.Event(pod(i), event.Normal("Attached", "tied up"))
 		}
 		<-time.After(600 * time.Millisecond)
 		r.Stop()
 		r.Stop()
 		<-time.After(time.Minute)
-		r.Event(pod(5), event.Warning("CannotMoor", errors.New("no berth")))
-		r.Event(pod(6), event.Normal("Moored", "tied up"))
-		r.Event(pod(7), event.Normal("Moored", "tied up"))
+		r.Event(pod(5), event.Warning("CannotAttach", errors.New("no disk")))
+		r.Event(pod(6), event.Normal("Attached", "tied up"))
+		r.Event(pod(7), event.Normal("Attached", "tied up"))
 
 		want := []entry{
-			{0, "Pod default/0 uid-n", "Moored"},
-			{500 * time.Millisecond, "Pod default/1 uid-n", "Moored"},
-			{time.Minute + 600*time.Millisecond, "Pod default/5 uid-n", "CannotMoor"},
-			{time.Minute + 600*time.Millisecond, "Pod default/6 uid-n", "Moored"},
-			{time.Minute + 600*time.Millisecond, "Pod default/7 uid-n", "Moored"},
+			{0, "Pod default/0 uid-n", "Attached"},
+			{500 * time.Millisecond, "Pod default/1 uid-n", "Attached"},
+			{time.Minute + 600*time.Millisecond, "Pod default/5 uid-n", "CannotAttach"},
+			{time.Minute + 600*time.Millisecond, "Pod default/6 uid-n", "Attached"},
+			{time.Minute + 600*time.Millisecond, "Pod default/7 uid-n", "Attached"},
 		}
 		if diff := cmp.Diff(want, d.all()); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
@@ -126,30 +126,30 @@ func TestPacedRecorderBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &timedRecorder{began: time.Now()}
 		r := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(50, 10))
-		told := func() int { return len(d.all()) }
+		recorded := func() int { return len(d.all()) }
 		for range 2000 { // for twenty seconds, a hundred in each
-			r.Event(pod(0), event.Normal("Moored", "tied up"))
+			r.Event(pod(0), event.Normal("Attached", "tied up"))
 			<-time.After(10 * time.Millisecond)
 		}
-		during := told()
+		during := recorded()
 		if low, high := 20*10, 20*10+2*10+5; during < low || during > high {
-			t.Errorf("%d were told meanwhile, want about ten a second", during)
+			t.Errorf("%d were recorded meanwhile, want about ten a second", during)
 		}
 		<-time.After(11 * time.Second)
-		if after := told() - during; after < 10*49 || after > 10*51+5 {
-			t.Errorf("%d were told within ten seconds of rest, want fifty a second", after)
+		if after := recorded() - during; after < 10*49 || after > 10*51+5 {
+			t.Errorf("%d were recorded within ten idle seconds, want fifty a second", after)
 		}
 		<-time.After(time.Minute)
-		if told() != 2000 {
-			t.Errorf("%d were told in the end", told())
+		if recorded() != 2000 {
+			t.Errorf("%d were recorded in the end", recorded())
 		}
-		before := told()
+		before := recorded()
 		for range 500 { // as many as the pace allows
-			r.Event(pod(0), event.Normal("Moored", "tied up"))
+			r.Event(pod(0), event.Normal("Attached", "tied up"))
 			<-time.After(20 * time.Millisecond)
 		}
-		if n := told() - before; n != 500 {
-			t.Errorf("of 500 that came at the pace %d were told", n)
+		if n := recorded() - before; n != 500 {
+			t.Errorf("of 500 at the pace %d were recorded", n)
 		}
 	})
 }
@@ -161,17 +161,17 @@ func TestPacedRecorderHalfFull(t *testing.T) {
 		r := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(50, 10))
 		const many = 90 * 130 // in ninety seconds
 		for i := range many {
-			r.Event(pod(i), event.Normal("Moored", "tied up"))
+			r.Event(pod(i), event.Normal("Attached", "tied up"))
 			<-time.After(time.Second / 130)
 		}
 		<-time.After(10 * time.Minute)
-		told := d.all()
-		if len(told) != many {
-			t.Fatalf("%d were told", len(told))
+		recorded := d.all()
+		if len(recorded) != many {
+			t.Fatalf("%d were recorded", len(recorded))
 		}
-		for i, e := range told {
+		for i, e := range recorded {
 			if want := "Pod default/" + strconv.Itoa(i) + " uid-n"; e.About != want {
-				t.Fatalf("as number %d it was told of %s, want %s: something went ahead of the line", i, e.About, want)
+				t.Fatalf("as number %d it was recorded of %s, want %s: something went ahead of the line", i, e.About, want)
 			}
 		}
 	})
@@ -184,18 +184,18 @@ func TestPacedRecorderIsBounded(t *testing.T) {
 		d := &timedRecorder{began: time.Now()}
 		r := event.NewPacedRecorder(d, scheme.Scheme)
 		for i := range many {
-			r.Event(pod(i), event.Normal("Moored", "tied up"))
+			r.Event(pod(i), event.Normal("Attached", "tied up"))
 		}
 		if n := len(d.all()); n != many-10_000 {
-			t.Errorf("%d are told at once", n)
+			t.Errorf("%d are recorded at once", n)
 		}
 		<-time.After(10 * time.Minute)
 		if n := len(d.all()); n != many {
-			t.Errorf("%d were told in the end", n)
+			t.Errorf("%d were recorded in the end", n)
 		}
 		last := slices.MaxFunc(d.all(), func(a, b entry) int { return int(a.After - b.After) })
 		if late := last.After - 10_000*time.Second/event.DefaultPace; late < 0 || late > time.Second {
-			t.Errorf("the last was told after %s", last.After)
+			t.Errorf("the last was recorded after %s", last.After)
 		}
 	})
 }
@@ -204,18 +204,18 @@ func TestPacedRecorderIsBounded(t *testing.T) {
 func TestPacedRecorderUnknownType(t *testing.T) {
 	d := &timedRecorder{began: time.Now()}
 	r := event.NewPacedRecorder(d, runtime.NewScheme(), event.WithPace(1e-9, 1)) // which knows no pods
-	r.Event((*corev1.Pod)(nil), event.Normal("Moored", "nobody"))
+	r.Event((*corev1.Pod)(nil), event.Normal("Attached", "nobody"))
 	for i := range 3 {
-		r.Event(pod(i), event.Normal("Moored", "tied up"))
+		r.Event(pod(i), event.Normal("Attached", "tied up"))
 	}
 	if n := len(d.all()); n != 3 {
-		t.Errorf("%d were told", n)
+		t.Errorf("%d were recorded", n)
 	}
 	free := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(0, 0))
 	for i := range 1000 {
-		free.Event(pod(i), event.Normal("Moored", "tied up"))
+		free.Event(pod(i), event.Normal("Attached", "tied up"))
 	}
 	if n := len(d.all()); n != 1003 {
-		t.Errorf("%d were told", n)
+		t.Errorf("%d were recorded", n)
 	}
 }

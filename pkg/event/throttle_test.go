@@ -54,7 +54,7 @@ func TestThrottledRecorder(t *testing.T) {
 	adrift := Warning("Adrift", errors.New("no rope"))
 	pearl := newPod("1", "pearl")
 
-	// A step waits, forgets an object or tells an event.
+	// A step waits, forgets an object or records an event.
 	type step struct {
 		after  time.Duration
 		forget kruntime.Object
@@ -87,9 +87,9 @@ func TestThrottledRecorder(t *testing.T) {
 		"OtherMessage": {
 			reason: "Another message is sent, and so is the first one after it.",
 			steps: []step{{obj: pearl, event: adrift}, {
-				obj: pearl, event: Warning("Adrift", errors.New("no anchor")),
+				obj: pearl, event: Warning("Adrift", errors.New("no volume")),
 			}, {obj: pearl, event: adrift}, {obj: pearl, event: adrift}},
-			want: []string{"Adrift no rope", "Adrift no anchor", "Adrift no rope"},
+			want: []string{"Adrift no rope", "Adrift no volume", "Adrift no rope"},
 		},
 		"OtherTopic": {
 			reason: "Type, reason and action distinguish events.",
@@ -97,7 +97,7 @@ func TestThrottledRecorder(t *testing.T) {
 				{obj: pearl, event: Event{Type: TypeNormal, Reason: "A"}},
 				{obj: pearl, event: Event{Type: TypeWarning, Reason: "A"}},
 				{obj: pearl, event: Event{Type: TypeNormal, Reason: "B"}},
-				{obj: pearl, event: Event{Type: TypeNormal, Reason: "A", Action: "Moor"}},
+				{obj: pearl, event: Event{Type: TypeNormal, Reason: "A", Action: "Attach"}},
 				{obj: pearl, event: Event{Type: TypeNormal, Reason: "A"}},
 			},
 			want: []string{"A", "A", "B", "A"},
@@ -140,8 +140,8 @@ func TestThrottledRecorder(t *testing.T) {
 				{obj: newPod("", "pearl"), event: adrift}, {obj: newPod("", "pearl"), event: adrift},
 				{obj: newPod("", "flying"), event: adrift},
 				{obj: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "port", Name: "pearl"}}, event: adrift},
-				{obj: untyped("Ship", "pearl"), event: adrift}, {obj: untyped("Berth", "pearl"), event: adrift},
-				{obj: untyped("Ship", "pearl"), event: adrift},
+				{obj: untyped("Volume", "pearl"), event: adrift}, {obj: untyped("Disk", "pearl"), event: adrift},
+				{obj: untyped("Volume", "pearl"), event: adrift},
 			},
 			want: []string{"Adrift no rope", "Adrift no rope", "Adrift no rope", "Adrift no rope", "Adrift no rope"},
 		},
@@ -215,7 +215,7 @@ func TestMaxSilence(t *testing.T) {
 
 		for _, after := range []time.Duration{0, 0, time.Second} {
 			clock.SetTime(clock.Now().Add(after))
-			r.Event(newPod("1", "pearl"), Normal("Moored", ""))
+			r.Event(newPod("1", "pearl"), Normal("Attached", ""))
 		}
 
 		if len(got) != want {
@@ -237,7 +237,7 @@ func TestThrottledRecorderForget(t *testing.T) {
 			most := 0
 			for i := range objects {
 				obj := newPod(types.UID(fmt.Sprint(i)), "pearl")
-				r.Event(obj, Normal("Moored", ""))
+				r.Event(obj, Normal("Attached", ""))
 				r.Event(obj, Warning("Adrift", errors.New("no rope")))
 				if forget {
 					r.Forget(obj)
@@ -251,7 +251,7 @@ func TestThrottledRecorderForget(t *testing.T) {
 			}
 
 			clock.SetTime(clock.Now().Add(time.Minute))
-			r.Event(newPod("last", "pearl"), Normal("Moored", ""))
+			r.Event(newPod("last", "pearl"), Normal("Attached", ""))
 			if l, m := r.seen.order.Len(), len(r.seen.byObject); l != 1 || m != 1 {
 				t.Errorf("%d sayings about %d objects are left, want only the last", l, m)
 			}
@@ -265,13 +265,13 @@ func TestThrottledRecorderIsBounded(t *testing.T) {
 	r := NewThrottledRecorder(NewNopRecorder(), WithClock(clock))
 
 	for i := range maxRemembered + 1000 {
-		r.Event(newPod(types.UID(fmt.Sprint(i)), "pearl"), Normal("Moored", ""))
+		r.Event(newPod(types.UID(fmt.Sprint(i)), "pearl"), Normal("Attached", ""))
 	}
 
 	if l, m := r.seen.order.Len(), len(r.seen.byObject); l != maxRemembered || m != maxRemembered {
 		t.Errorf("%d sayings about %d objects are remembered, want %d", l, m, maxRemembered)
 	}
-	if !r.seen.isRepeat(newPod(types.UID(fmt.Sprint(maxRemembered)), "pearl"), Normal("Moored", "")) {
+	if !r.seen.isRepeat(newPod(types.UID(fmt.Sprint(maxRemembered)), "pearl"), Normal("Attached", "")) {
 		t.Error("a late one was dropped instead of the first")
 	}
 }
@@ -284,7 +284,7 @@ func TestThrottledRecorderConcurrently(t *testing.T) {
 	for range 8 * runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			for i := range 100 {
-				r.Event(newPod(types.UID(fmt.Sprint(i)), "pearl"), Normal("Moored", ""))
+				r.Event(newPod(types.UID(fmt.Sprint(i)), "pearl"), Normal("Attached", ""))
 				r.Forget(newPod("nobody", ""))
 			}
 		})

@@ -1,10 +1,9 @@
 package external
 
 // SharedCause returns the text of what Unauthorized, Unavailable or Throttled
-// marked in err, without what was wrapped round it since, and whether they marked
-// anything. Put the mark where only the system is spoken of, not the one resource
-// that was asked for: then the text is the same whoever asked, and can be told once
-// for all who share the connection. It may hold secrets.
+// marked in err, without the text of later wrapping, and whether there is such a mark. Mark
+// an error that is about the system and does not name a resource: then the text is the same
+// for all objects, and is reported once per connection. It may contain secrets.
 func SharedCause(err error) (text string, ok bool) {
 	if u, ok := find[*unauthorized](err); ok {
 		return u.err.Error(), true

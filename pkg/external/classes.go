@@ -11,13 +11,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Bounds of what an external system may ask for.
+// Bounds of the values that an external system may set.
 const (
-	// MinRetryAfter is the shortest time that an error may ask for. Whoever is asked
-	// less would try again without a pause.
+	// MinRetryAfter is the shortest delay that an error may request, so that no retry
+	// follows at once.
 	MinRetryAfter = 100 * time.Millisecond
-	// MaxRetryAfter is the longest time. Whoever is told to come back next year looks
-	// again after this.
+	// MaxRetryAfter is the longest delay that an error may request; longer ones are
+	// reduced to it.
 	MaxRetryAfter = time.Hour
 	// MaxHandle is how many bytes the handle of an operation may have, because it is
 	// stored with the object.
@@ -26,9 +26,9 @@ const (
 	maxScope = 64
 )
 
-// RetryAfter marks err as one that trying again overcomes after d, which then
-// takes the place of the growing delay. It is kept within MinRetryAfter and
-// MaxRetryAfter. A d of zero or less says nothing: err is returned as it is. The
+// RetryAfter marks err as one to retry after d, which replaces the backoff. It is kept
+// within MinRetryAfter and MaxRetryAfter. With a d of zero or less err is returned
+// unchanged. The
 // text stays that of err; nil stays nil.
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil || d <= 0 {
@@ -38,9 +38,9 @@ func RetryAfter(d time.Duration, err error) error {
 	return &retryAfter{after: bounded(d), err: err}
 }
 
-// AsRetryAfter returns the time after which to try again, and whether err or an
-// error it wraps was marked with one, by RetryAfter or by Throttled. If by both,
-// the longer one counts; of several marks of a kind, the outermost.
+// AsRetryAfter returns the delay before the next attempt, and whether err or an error it
+// wraps was marked with one, by RetryAfter or by Throttled. If by both, the longer one
+// counts; of several marks of a kind, the outermost.
 func AsRetryAfter(err error) (time.Duration, bool) {
 	var after time.Duration
 	if r, ok := find[*retryAfter](err); ok {
@@ -53,12 +53,11 @@ func AsRetryAfter(err error) (time.Duration, bool) {
 	return after, after > 0
 }
 
-// Throttled marks err as the answer that too much was asked of the external
-// system by all who share a quota: scope names the quota, at most 64 bytes of it,
-// and is empty if it is that of the whole connection. d is after which time the
-// system wants to be asked again, at most MaxRetryAfter; zero or less if it did
-// not say. It is surely not the fault of this one object: whoever shares the
-// quota slows down. The text stays that of err; nil stays nil.
+// Throttled marks err as the answer that a quota of the external system is exceeded: scope
+// names the quota, at most 64 bytes of it, and is empty if it is that of the whole
+// connection. d is the delay that the system requests, at most MaxRetryAfter; zero or less
+// if it requests none. All objects that share the quota slow down. The text stays that of
+// err; nil stays nil.
 func Throttled(scope string, d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -75,8 +74,8 @@ func Throttled(scope string, d time.Duration, err error) error {
 }
 
 // AsThrottled returns the scope and the time with which err or an error it wraps
-// was marked by Throttled, and whether it was. The time is zero if the system did
-// not say. The outermost mark wins.
+// was marked by Throttled, and whether it was. The time is zero if the system
+// requests none. The outermost mark wins.
 func AsThrottled(err error) (scope string, after time.Duration, ok bool) {
 	t, ok := find[*throttled](err)
 	if !ok {
@@ -86,9 +85,9 @@ func AsThrottled(err error) (scope string, after time.Duration, ok bool) {
 	return t.scope, t.after, true
 }
 
-// Unauthorized marks err as the answer that the credentials are not accepted, so
-// that nothing can be done over this connection until they are others. It is not
-// for credentials that are good but lack a permission for one thing. The text
+// Unauthorized marks err as the answer that the credentials are not accepted, so that no
+// call over this connection can succeed until they change. It is not for valid credentials
+// that lack one permission. The text
 // stays that of err; nil stays nil.
 func Unauthorized(err error) error {
 	if err == nil {
@@ -98,14 +97,13 @@ func Unauthorized(err error) error {
 	return &unauthorized{err: err}
 }
 
-// IsUnauthorized reports whether err or an error it wraps was marked by
-// Unauthorized. What a Kubernetes API server answers does not count by itself,
-// because a client may have asked more than one.
+// IsUnauthorized reports whether err or an error it wraps was marked by Unauthorized. An
+// unmarked error of a Kubernetes API server does not count, because a client may call more
+// than one.
 func IsUnauthorized(err error) bool { return has[*unauthorized](err) }
 
-// Unavailable marks err as one that says that the external system as a whole does
-// not work at the moment: it cannot be reached, or says so. Trying with another
-// object is of no use then. The text stays that of err; nil stays nil.
+// Unavailable marks err as one that shows that the external system as a whole does not work: it cannot be reached, or
+// returns that. Calls for other objects fail as well. The text stays that of err; nil stays nil.
 func Unavailable(err error) error {
 	if err == nil {
 		return nil
@@ -118,11 +116,10 @@ func Unavailable(err error) error {
 // Unavailable.
 func IsUnavailable(err error) bool { return has[*unavailable](err) }
 
-// NotFound marks err as the system's positive answer that the external resource
-// does not exist, so that a client need not tell it apart from other errors on
-// each way out. Mark only what was said of the resource itself: a finalizer may be
-// removed because of it. Of an error of Create it does not say that nothing was created: see
-// NotCreated. The text stays that of err; nil stays nil.
+// NotFound marks err as the system's positive answer that the external resource does not
+// exist, so that a client need not distinguish it from other errors at each return. Mark
+// only an answer about the resource itself: a finalizer may be removed because of it. On an
+// error of Create it does not mean that nothing was created: see NotCreated. The text stays that of err; nil stays nil.
 func NotFound(err error) error {
 	if err == nil {
 		return nil
@@ -131,28 +128,26 @@ func NotFound(err error) error {
 	return &notFound{err: err}
 }
 
-// IsNotFound reports whether err or an error it wraps was marked by NotFound. What
-// a Kubernetes API server answers does not count by itself: it may be a Secret
-// that was not found.
+// IsNotFound reports whether err or an error it wraps was marked by NotFound. An
+// unmarked error of a Kubernetes API server does not count: it may be about a Secret.
 func IsNotFound(err error) bool { return has[*notFound](err) }
 
-// An Operation is something that an external system has begun and not ended.
+// An Operation is a long-running operation of an external system.
 type Operation struct {
-	// Handle is by what the system knows it. It is empty if there is none.
+	// Handle identifies it in the system. It is empty if there is none.
 	Handle string
-	// After is when to ask for it again. Zero leaves that to whoever asks.
+	// After is the delay before the next request for it. Zero leaves that to the caller.
 	After time.Duration
 }
 
-// InProgress returns an error that says that what was asked for was accepted and
-// goes on. No call that returns it has failed.
+// InProgress returns an error that reports that a request was accepted and its operation is
+// in progress. A call that returns it has not failed.
 //
-// The handle is by what the client can ask for the operation, which is stored
-// with the object and given back by OperationHandle. It must not be secret. One of
-// more than MaxHandle bytes, or that is no UTF-8, could not be stored and is
-// dropped: it would be another one if it was cut. After is when to look again,
-// kept within MinRetryAfter and MaxRetryAfter; zero or less leaves that to the
-// reconciler.
+// The handle identifies the operation for the client. It is stored with the object and
+// returned by OperationHandle. It must not be secret. A handle of more than MaxHandle bytes,
+// or that is not UTF-8, cannot be stored and is dropped, because a truncated one would be
+// another one. After is the delay before the next observation, kept within MinRetryAfter and
+// MaxRetryAfter; zero or less leaves that to the reconciler.
 func InProgress(handle string, after time.Duration) error {
 	if len(handle) > MaxHandle || !utf8.ValidString(handle) {
 		handle = ""
@@ -165,8 +160,8 @@ func InProgress(handle string, after time.Duration) error {
 	return o
 }
 
-// AsInProgress returns the operation of which err or an error it wraps says that
-// it is in progress, and whether there is one. The outermost wins.
+// AsInProgress returns the operation that err or an error it wraps reports as in progress,
+// and whether there is one. The outermost wins.
 func AsInProgress(err error) (Operation, bool) {
 	o, ok := find[*inProgress](err)
 	if !ok {
@@ -176,14 +171,14 @@ func AsInProgress(err error) (Operation, bool) {
 	return o.Operation, true
 }
 
-// WithOperationHandle returns a context that tells a client the handle of the
-// operation that is in progress for its object. It is for reconcilers.
+// WithOperationHandle returns a context with the handle of the operation that is in progress
+// for an object. It is for reconcilers.
 func WithOperationHandle(ctx context.Context, handle string) context.Context {
 	return context.WithValue(ctx, handleKey{}, handle)
 }
 
-// OperationHandle returns the handle that the client gave to InProgress in an
-// earlier call for the same object, or nothing if no operation is in progress.
+// OperationHandle returns the handle that the client passed to InProgress in an earlier call
+// for the same object, or "" if no operation is in progress.
 func OperationHandle(ctx context.Context) string {
 	handle, _ := ctx.Value(handleKey{}).(string)
 
@@ -192,10 +187,9 @@ func OperationHandle(ctx context.Context) string {
 
 type handleKey struct{}
 
-// RetryAfterHeader returns the time that a Retry-After header of HTTP asks for, in
-// seconds or as a date (RFC 9110, 10.2.3), for RetryAfter and Throttled. It is
-// zero if the header is empty or malformed, or if the date is past. Now is the
-// time by which a date is read.
+// RetryAfterHeader returns the delay of a Retry-After header of HTTP, in seconds or as a date
+// (RFC 9110, 10.2.3), for RetryAfter and Throttled. It is zero if the header is empty or
+// malformed, or if the date is past. now is the current time.
 func RetryAfterHeader(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if at, err := http.ParseTime(value); err == nil {
@@ -209,7 +203,7 @@ func RetryAfterHeader(value string, now time.Time) time.Duration {
 	return bounded(time.Duration(min(seconds, MaxRetryAfter.Seconds()) * float64(time.Second)))
 }
 
-// bounded keeps a time within the bounds; what is not positive becomes zero.
+// bounded keeps a delay within the bounds; zero or less becomes zero.
 func bounded(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0

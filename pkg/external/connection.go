@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// Unmade are the operations of a *net.OpError that come before a request: those of package net,
-// of net/http for the connection to a proxy, and of a SOCKS proxy.
+// unmade are the operations of a *net.OpError before a request: those of package net, of
+// net/http for the connection to a proxy, and of a SOCKS proxy.
 var unmade = []string{"dial", "proxyconnect", "socks connect"}
 
-// ofConnection returns what an error of a connection tells for all that it wraps.
+// ofConnection returns the effect of an error of a connection with all that it wraps.
 func ofConnection(err *net.OpError) Effect {
 	if err != nil && (slices.Contains(unmade, err.Op) || err.Op == "remote error" && answersHello(err.Err)) {
 		return EffectNone
@@ -23,7 +23,7 @@ func ofConnection(err *net.OpError) Effect {
 	return EffectPossible
 }
 
-// Hellos are the alerts of TLS by which a server answers the first message of a handshake, so
+// hellos are the alerts of TLS by which a server answers the first message of a handshake, so
 // that no request was sent yet: handshake_failure, protocol_version, insufficient_security,
 // inappropriate_fallback, missing_extension, unrecognized_name, no_application_protocol. Those
 // about the certificate of a client come after the request in TLS 1.3.
@@ -34,14 +34,15 @@ var hellos = []uint64{40, 70, 71, 86, 109, 112, 120}
 func answersHello(err error) bool {
 	value := reflect.ValueOf(err)
 
-	return value.Kind() == reflect.Uint8 && value.Type().PkgPath() == "crypto/tls" && slices.Contains(hellos, value.Uint())
+	return value.Kind() == reflect.Uint8 && value.Type().PkgPath() == "crypto/tls" &&
+		slices.Contains(hellos, value.Uint())
 }
 
-// ofUnmade knows that no connection was made, or none that the server and the client agree on,
-// where no *net.OpError says so.
+// ofUnmade returns EffectNone if there was no connection, or no handshake, and the error is no
+// *net.OpError.
 func ofUnmade(err error) Effect {
 	none := false
-	switch e := err.(type) { //nolint:errorlint // each error of the tree is asked by itself
+	switch e := err.(type) { //nolint:errorlint // each error of the tree is read by itself
 	case *tls.CertificateVerificationError:
 		none = e != nil
 	case x509.UnknownAuthorityError, x509.HostnameError, x509.CertificateInvalidError, x509.SystemRootsError:
@@ -52,7 +53,7 @@ func ofUnmade(err error) Effect {
 		none = e == syscall.ECONNREFUSED
 	default:
 		of := reflect.TypeOf(err)
-		none = err == http.ErrSchemeMismatch || //nolint:errorlint // each error of the tree is asked by itself
+		none = err == http.ErrSchemeMismatch || //nolint:errorlint // each error of the tree is read by itself
 			of.PkgPath() == "net/http" && of.Name() == "tlsHandshakeTimeoutError"
 	}
 	if none {

@@ -7,11 +7,11 @@ import (
 	"github.com/moorage-dev/moorage/internal/panics"
 )
 
-// An Effect is what an error says about whether its request had an effect.
+// An Effect is whether an error shows that its request had an effect.
 type Effect int
 
 const (
-	// EffectUntold means that the error says neither. It is the zero value.
+	// EffectUntold means that the error shows neither. It is the zero value.
 	EffectUntold Effect = iota
 	// EffectNone means that the request had no effect: it was not sent, or it was refused.
 	EffectNone
@@ -33,7 +33,7 @@ func MaybeCreated(err error) error {
 }
 
 // IsMaybeCreated reports whether err or an error it wraps was marked by MaybeCreated. If it
-// was marked by NotCreated as well, [EffectOf] tells which counts.
+// was marked by NotCreated as well, [EffectOf] decides.
 func IsMaybeCreated(err error) bool { return has[*maybeCreated](err) }
 
 type maybeCreated struct{ err error }
@@ -41,7 +41,7 @@ type maybeCreated struct{ err error }
 func (e *maybeCreated) Error() string { return e.err.Error() }
 func (e *maybeCreated) Unwrap() error { return e.err }
 
-// EffectOf returns what err says about whether its request had an effect. For nil it returns
+// EffectOf returns whether err shows that its request had an effect. For nil it returns
 // EffectUntold. It never panics, and may be called concurrently.
 //
 // A mark decides: EffectNone for [NotCreated] and [AlreadyExists], EffectPossible for
@@ -70,8 +70,8 @@ func (e *maybeCreated) Unwrap() error { return e.err }
 //     OAuth2 transport or client-go has for a request that was not sent.
 //   - EffectUntold for everything else.
 //
-// A client must not follow redirects in a create: of an error of a connection that was not made
-// it cannot be told whether another request was served before.
+// A client must not follow redirects in a create: an error of a connection that was not made
+// does not show whether an earlier request was served.
 //
 // If an error and the one it wraps differ, EffectPossible wins over EffectNone, and both over
 // EffectUntold. Joined errors are EffectPossible if one of them is, and EffectNone only if all
@@ -97,7 +97,7 @@ func EffectOf(err error) Effect { return reading{codes: true}.of(err, deepest) }
 // for a client that tries again by itself and returns its last error.
 func IsRefused(err error) bool { return reading{}.of(err, deepest) == EffectNone }
 
-// Deepest is how deep an error is read. No honest one is deeper; one that wraps itself is.
+// deepest bounds how deep an error is read, because an error may wrap itself.
 const deepest = 100
 
 // A reading is how errors are read.
@@ -113,16 +113,17 @@ func (r reading) of(err error, depth int) Effect {
 		return EffectPossible
 	}
 	found := max(r.own(err), r.wrapped(err, depth-1))
-	if found == EffectUntold && (answers(func() bool { return timedOut(err) }) || answers(func() bool { return unanswered(err) })) {
+	if found == EffectUntold && (answers(func() bool { return timedOut(err) }) ||
+		answers(func() bool { return unanswered(err) })) {
 		return EffectPossible
 	}
 
 	return found
 }
 
-// whole returns what an error tells for all that it wraps.
+// whole returns the effect of an error with all that it wraps.
 func whole(err error) (effect Effect, whole bool) {
-	switch e := err.(type) { //nolint:errorlint // each error of the tree is asked by itself
+	switch e := err.(type) { //nolint:errorlint // each error of the tree is read by itself
 	case nil:
 		return EffectUntold, true
 	case *notCreated, *alreadyExists:
@@ -142,10 +143,10 @@ func whole(err error) (effect Effect, whole bool) {
 	}
 }
 
-// wrapped returns what the errors tell that err wraps.
+// wrapped returns the effect of the errors that err wraps.
 func (r reading) wrapped(err error, depth int) (effect Effect) {
 	answers(func() bool {
-		switch e := err.(type) { //nolint:errorlint // each error of the tree is asked by itself
+		switch e := err.(type) { //nolint:errorlint // each error of the tree is read by itself
 		case interface{ Unwrap() error }:
 			effect = r.of(e.Unwrap(), depth)
 		case interface{ Unwrap() []error }:
@@ -175,7 +176,7 @@ func (r reading) joined(errs []error, depth int) Effect {
 	}
 }
 
-// own returns what an error tells apart from what it wraps.
+// own returns the effect of an error without those that it wraps.
 func (r reading) own(err error) (effect Effect) {
 	for _, evidence := range evidences {
 		answers(func() bool {
@@ -195,7 +196,7 @@ func (r reading) own(err error) (effect Effect) {
 	return effect
 }
 
-// answers returns what a method of somebody else's error answers, or false if it panics.
+// answers returns the result of a method of a foreign error, or false if it panics.
 func answers(ask func() bool) (answer bool) {
 	_ = panics.Call(func() error {
 		answer = ask()

@@ -89,7 +89,7 @@ func (e wrapError) Unwrap() error           { return e.err }
 func (StreamError) Error() string           { return "boom" }
 func grpc(code grpcCode, m ...string) error { return grpcError{&grpcStatus{code, fmt.Sprint(m)}} }
 
-// TestEffectOf is what each error tells, as a whole and without fields called Code.
+// TestEffectOf has the effect of each error, with and without fields called Code.
 func TestEffectOf(t *testing.T) {
 	const untold, none, possible = EffectUntold, EffectNone, EffectPossible
 	dial := func(err error) error { return &net.OpError{Op: "dial", Err: err} }
@@ -141,26 +141,36 @@ func TestEffectOf(t *testing.T) {
 		"a request, as nil":         {(*url.Error)(nil), untold, untold},
 		"a request that is refused": {request("Post", &statusError{400}), none, none},
 		"a request, not sent":       {request("Post", NotCreated(errBoom)), none, none},
-		"a request to no scheme":    {request("Post", fmt.Errorf("unsupported protocol scheme %q", "x")), untold, untold},
-		"a request with no host":    {request("Post", stderrors.New("http: no Host in request URL")), untold, untold},
-		"a request, no credentials": {request("Post", stderrors.New("getting credentials: exec: not found")), untold, untold},
-		"a request, no token":       {request("Post", stderrors.New("oauth2: token expired and refresh token is not set")), untold, untold},
+		"a request to no scheme": {request("Post", fmt.Errorf("unsupported protocol scheme %q", "x")), untold,
+			untold},
+		"a request with no host": {request("Post", stderrors.New("http: no Host in request URL")), untold, untold},
+		"a request, no credentials": {request("Post", stderrors.New("getting credentials: exec: not found")), untold,
+			untold},
+		"a request, no token": {request("Post",
+			stderrors.New("oauth2: token expired and refresh token is not set")), untold, untold},
 		"a proxy that wants a name": {request("Post", stderrors.New("Proxy Authentication Required")), untold, untold},
 		"a request, a bad gateway":  {request("Post", stderrors.New("Bad Gateway")), possible, possible},
 		"of several, one request":   {stderrors.Join(&statusError{400}, request("Post", errBoom)), possible, possible},
-		"a lost connection":         {errors.Wrap(stderrors.New("http2: client connection lost"), "x"), possible, possible},
-		"a closed one, of HTTP/2":   {stderrors.New("http2: client connection force closed via ClientConn.Close"), possible, possible},
-		"a graceful shutdown":       {stderrors.New("http2: Transport received Server's graceful shutdown GOAWAY"), possible, possible},
-		"a body that was closed":    {stderrors.New("http2: response body closed"), possible, possible},
-		"an idle connection":        {stderrors.New("http: server closed idle connection"), possible, possible},
-		"a cancelled request":       {stderrors.New("net/http: request canceled"), possible, possible},
-		"half of a trailer":         {stderrors.New("http: unexpected EOF reading trailer"), possible, possible},
-		"a broken one, of HTTP/1":   {errors.Wrap(fmt.Errorf("net/http: HTTP/1.x transport connection broken: %w", errBoom), "x"), possible, possible},
-		"a lost one, in a text":     {stderrors.New("boom: http2: client connection lost"), untold, untold},
-		"a lost one, and a refusal": {wrapError{400, stderrors.New("http2: client connection lost")}, possible, possible},
-		"a proxy, not reached":      {request("Post", &net.OpError{Op: "proxyconnect", Err: dial(context.DeadlineExceeded)}), none, none},
-		"a proxy that refuses":      {request("Post", &net.OpError{Op: "socks connect", Err: io.EOF}), none, none},
-		"a proxy, while it wrote":   {&net.OpError{Op: "write", Err: &net.OpError{Op: "proxyconnect"}}, possible, possible},
+		"a lost connection": {errors.Wrap(stderrors.New("http2: client connection lost"), "x"), possible,
+			possible},
+		"a closed one, of HTTP/2": {stderrors.New("http2: client connection force closed via ClientConn.Close"),
+			possible, possible},
+		"a graceful shutdown": {stderrors.New("http2: Transport received Server's graceful shutdown GOAWAY"),
+			possible, possible},
+		"a body that was closed": {stderrors.New("http2: response body closed"), possible, possible},
+		"an idle connection":     {stderrors.New("http: server closed idle connection"), possible, possible},
+		"a cancelled request":    {stderrors.New("net/http: request canceled"), possible, possible},
+		"half of a trailer":      {stderrors.New("http: unexpected EOF reading trailer"), possible, possible},
+		"a broken one, of HTTP/1": {errors.Wrap(fmt.Errorf("net/http: HTTP/1.x transport connection broken: %w",
+			errBoom), "x"), possible, possible},
+		"a lost one, in a text": {stderrors.New("boom: http2: client connection lost"), untold, untold},
+		"a lost one, and a refusal": {wrapError{400, stderrors.New("http2: client connection lost")}, possible,
+			possible},
+		"a proxy, not reached": {request("Post",
+			&net.OpError{Op: "proxyconnect", Err: dial(context.DeadlineExceeded)}), none, none},
+		"a proxy that refuses": {request("Post", &net.OpError{Op: "socks connect", Err: io.EOF}), none, none},
+		"a proxy, while it wrote": {&net.OpError{Op: "write", Err: &net.OpError{Op: "proxyconnect"}}, possible,
+			possible},
 		"joined: a proxy, and more": {stderrors.Join(&net.OpError{Op: "proxyconnect"}, io.EOF), possible, possible},
 		"a name, without a dial":    {errors.Wrap(&net.DNSError{IsNotFound: true}, "x"), none, none},
 		"a name, not in time":       {&net.DNSError{IsTimeout: true, UnwrapErr: context.DeadlineExceeded}, none, none},
@@ -172,21 +182,27 @@ func TestEffectOf(t *testing.T) {
 		"a certificate":             {request("Post", &tls.CertificateVerificationError{Err: errBoom}), none, none},
 		"a certificate, as nil":     {(*tls.CertificateVerificationError)(nil), untold, untold},
 		"an unknown authority":      {request("Post", x509.UnknownAuthorityError{}), none, none},
-		"another host":              {errors.Wrap(x509.HostnameError{Certificate: &x509.Certificate{}}, "x"), none, none},
-		"an expired certificate":    {x509.CertificateInvalidError{Reason: x509.Expired}, none, none},
-		"no authorities":            {x509.SystemRootsError{}, none, none},
-		"no TLS, but HTTP":          {request("Post", http.ErrSchemeMismatch), none, none},
-		"no TLS":                    {request("Post", tls.RecordHeaderError{Conn: &net.TCPConn{}}), none, none},
-		"no TLS any more":           {request("Post", tls.RecordHeaderError{}), possible, possible},
-		"joined: TLS, and a cut":    {stderrors.Join(x509.UnknownAuthorityError{}, context.Canceled), possible, possible},
-		"an alert":                  {request("Post", &net.OpError{Op: "remote error", Err: tls.AlertError(40)}), none, none},
-		"an alert of a certificate": {request("Post", &net.OpError{Op: "remote error", Err: tls.AlertError(45)}), possible, possible},
-		"an alert of its own":       {request("Post", &net.OpError{Op: "local error", Err: tls.AlertError(40)}), possible, possible},
-		"an alert that is none":     {request("Post", &net.OpError{Op: "remote error", Err: errBoom}), possible, possible},
-		"an alert without a code":   {request("Post", &net.OpError{Op: "remote error"}), possible, possible},
-		"a panic":                   {&panics.Error{Value: NotCreated(errBoom)}, possible, possible},
-		"what did not begin":        {NotCreated(&panics.Error{Value: errBoom}), none, none},
-		"a stream of others":        {StreamError{}, untold, untold},
+		"another host": {errors.Wrap(x509.HostnameError{Certificate: &x509.Certificate{}}, "x"), none,
+			none},
+		"an expired certificate": {x509.CertificateInvalidError{Reason: x509.Expired}, none, none},
+		"no authorities":         {x509.SystemRootsError{}, none, none},
+		"no TLS, but HTTP":       {request("Post", http.ErrSchemeMismatch), none, none},
+		"no TLS":                 {request("Post", tls.RecordHeaderError{Conn: &net.TCPConn{}}), none, none},
+		"no TLS any more":        {request("Post", tls.RecordHeaderError{}), possible, possible},
+		"joined: TLS, and a cut": {stderrors.Join(x509.UnknownAuthorityError{}, context.Canceled), possible,
+			possible},
+		"an alert": {request("Post", &net.OpError{Op: "remote error", Err: tls.AlertError(40)}),
+			none, none},
+		"an alert of a certificate": {request("Post", &net.OpError{Op: "remote error", Err: tls.AlertError(45)}),
+			possible, possible},
+		"an alert of its own": {request("Post", &net.OpError{Op: "local error", Err: tls.AlertError(40)}),
+			possible, possible},
+		"an alert that is none": {request("Post", &net.OpError{Op: "remote error", Err: errBoom}), possible,
+			possible},
+		"an alert without a code": {request("Post", &net.OpError{Op: "remote error"}), possible, possible},
+		"a panic":                 {&panics.Error{Value: NotCreated(errBoom)}, possible, possible},
+		"what did not begin":      {NotCreated(&panics.Error{Value: errBoom}), none, none},
+		"a stream of others":      {StreamError{}, untold, untold},
 
 		"Kubernetes, invalid":        {kerrors.NewBadRequest("x"), none, none},
 		"Kubernetes, not found":      {errors.Wrap(kerrors.NewNotFound(kube, "x"), "y"), none, none},
@@ -240,7 +256,8 @@ func TestEffectOf(t *testing.T) {
 	for code := 0; code < 700; code++ {
 		want := untold
 		switch {
-		case code >= 200 && code < 400, code == 408 || code == 409 || code == 425 || code == 499, code >= 500 && code < 600:
+		case code >= 200 && code < 400, code == 408 || code == 409 || code == 425 || code == 499,
+			code >= 500 && code < 600:
 			want = possible
 		case code >= 400 && code < 500:
 			want = none
@@ -251,7 +268,8 @@ func TestEffectOf(t *testing.T) {
 		}{&statusError{code}, want, want}
 	}
 	for code, want := range []Effect{
-		untold, possible, possible, none, possible, none, possible, none, none, none, possible, none, none, possible, possible, possible, none, possible,
+		untold, possible, possible, none, possible, none, possible, none, none, none, possible, none, none, possible,
+		possible, possible, none, possible,
 	} {
 		cases[fmt.Sprintf("gRPC %d", code)] = struct {
 			err         error
@@ -274,7 +292,10 @@ func TestEffectOf(t *testing.T) {
 
 // TestEffectOfHTTP2 knows a stream that the server has reset, and a connection that it leaves.
 func TestEffectOfHTTP2(t *testing.T) {
-	for name, want := range map[string]Effect{"StreamError": EffectPossible, "http2StreamError": EffectPossible, "GoAwayError": EffectPossible, "Error": EffectUntold} {
+	for name, want := range map[string]Effect{
+		"StreamError": EffectPossible, "http2StreamError": EffectPossible,
+		"GoAwayError": EffectPossible, "Error": EffectUntold,
+	} {
 		if got := ofHTTP2Type("golang.org/x/net/http2", name); got != want {
 			t.Errorf("%s: %d, want %d", name, got, want)
 		}
@@ -286,7 +307,8 @@ func TestMaybeCreated(t *testing.T) {
 		t.Error("nil does not stay nil")
 	}
 	err := MaybeCreated(errBoom)
-	if !IsMaybeCreated(errors.Wrap(err, "x")) || IsMaybeCreated(errBoom) || IsMaybeCreated(nil) || !errors.Is(err, errBoom) || err.Error() != "boom" {
+	if !IsMaybeCreated(errors.Wrap(err, "x")) || IsMaybeCreated(errBoom) || IsMaybeCreated(nil) ||
+		!errors.Is(err, errBoom) || err.Error() != "boom" {
 		t.Errorf("it is %v", err)
 	}
 }

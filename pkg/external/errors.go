@@ -8,8 +8,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// ReasonTerminalError is the reason of a terminal error whose author gave none,
-// or one that cannot be stored in a condition.
+// ReasonTerminalError is the reason of a terminal error without a reason, or with one that
+// cannot be stored in a condition.
 const ReasonTerminalError = "TerminalError"
 
 // conditionReason is the pattern that the API server enforces on the reason of a
@@ -20,9 +20,8 @@ var conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])
 // maxReasonLength is the longest reason that a metav1.Condition may have.
 const maxReasonLength = 1024
 
-// AlreadyExists marks err, returned by a create, as the answer that the name is
-// taken already. That is no failure: the resource is observed again, and whose it
-// is decides what follows. The text stays that of err; nil stays nil.
+// AlreadyExists marks err, returned by a create, as the answer that the name is in use. That is no failure: the
+// resource is observed again, and its owner decides what follows. The text stays that of err; nil stays nil.
 func AlreadyExists(err error) error {
 	if err == nil {
 		return nil
@@ -38,8 +37,8 @@ func IsAlreadyExists(err error) bool {
 }
 
 // IsMarkedAlreadyExists reports whether err or an error it wraps was marked by
-// AlreadyExists: the client knows that what it was to create exists, and does not
-// merely pass on what somebody answered.
+// AlreadyExists: the client has decided that the resource exists, and does not merely return
+// an answer of an API server.
 func IsMarkedAlreadyExists(err error) bool { return has[*alreadyExists](err) }
 
 // NotCreated marks err, returned by a create, as one after which nothing was
@@ -58,8 +57,8 @@ func NotCreated(err error) error {
 // IsNotCreated reports whether err or an error it wraps was marked by NotCreated.
 func IsNotCreated(err error) bool { return has[*notCreated](err) }
 
-// Terminal marks err as one that trying again will not overcome before the object
-// or the external system was changed. It is then tried again only rarely.
+// Terminal marks err as one that persists until the object or the external system changes.
+// It is retried only rarely.
 //
 // The reason becomes that of a condition, so it is a CamelCase word that matches
 // ^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$ of at most 1024 characters; any other
@@ -80,7 +79,7 @@ func Terminal(reason string, err error) error {
 // TerminalReason returns the reason with which err or an error it wraps was
 // marked by Terminal, and whether there was one. The outermost mark wins.
 func TerminalReason(err error) (string, bool) {
-	if err == nil { // of no error it costs nothing to find out
+	if err == nil { // the usual case, without an allocation
 		return "", false
 	}
 	var t *terminal

@@ -41,9 +41,12 @@ func TestMarks(t *testing.T) {
 		err    error
 		want   marks
 	}{
-		"None":       {reason: "No error has no mark.", err: nil, want: marks{}},
-		"Unmarked":   {reason: "An error that nobody marked has none.", err: errBoom, want: marks{}},
-		"Kubernetes": {reason: "A Kubernetes server's own answer counts.", err: taken, want: marks{AlreadyExists: true}},
+		"None":     {reason: "No error has no mark.", err: nil, want: marks{}},
+		"Unmarked": {reason: "An unmarked error has none.", err: errBoom, want: marks{}},
+		"Kubernetes": {
+			reason: "A Kubernetes server's own answer counts.", err: taken,
+			want: marks{AlreadyExists: true},
+		},
 		"KubernetesWrapped": {
 			reason: "Wrapped too.",
 			err:    errors.Wrap(taken, "cannot create"),
@@ -66,7 +69,10 @@ func TestMarks(t *testing.T) {
 			err:    errors.Wrap(NotCreated(errBoom), "cannot create"),
 			want:   marks{NotCreated: true},
 		},
-		"Terminal": {reason: "Marked directly.", err: Terminal("TooBig", errBoom), want: marks{Terminal: true, Reason: "TooBig"}},
+		"Terminal": {
+			reason: "Marked directly.", err: Terminal("TooBig", errBoom),
+			want: marks{Terminal: true, Reason: "TooBig"},
+		},
 		"TerminalWrapped": {
 			reason: "Found through other errors.",
 			err:    errors.Wrap(Terminal("TooBig", errBoom), "cannot create"),
@@ -151,7 +157,8 @@ func TestMarkersKeepTheError(t *testing.T) {
 				t.Errorf("%s changes the text\n-want, +got:\n%s", tc.reason, diff)
 			}
 
-			if unwrapped := errors.Unwrap(got); unwrapped != in { //nolint:errorlint // It is the error itself that must come back.
+			//nolint:errorlint // It is the error itself that must come back.
+			if unwrapped := errors.Unwrap(got); unwrapped != in {
 				t.Errorf("%s: want Unwrap to return the marked error, got %v", tc.reason, unwrapped)
 			}
 

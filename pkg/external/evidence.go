@@ -12,17 +12,17 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Evidences are what one error tells of the effect of its request, apart from what it wraps.
-// A method of the error may panic: its evidence is then none.
+// evidences return the effect of a single error, without those that it wraps. A method of the
+// error may panic: its effect is then unknown.
 var evidences = []func(error) Effect{
 	ofMethods, ofGRPC, ofCut, ofHTTP2, ofLost, ofUnmade,
 	func(err error) Effect { return ofStatus(field(err, "StatusCode")) },
 	func(err error) Effect { return ofStatus(responded(err)) },
 }
 
-// ofStatus returns what the status of an HTTP response tells.
+// ofStatus returns the effect of a status of an HTTP response.
 func ofStatus(code int) Effect {
-	const closedByClient = 499 // as many proxies say it
+	const closedByClient = 499 // as many proxies return it
 
 	switch code {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, closedByClient:
@@ -39,7 +39,7 @@ func ofStatus(code int) Effect {
 }
 
 func ofMethods(err error) Effect {
-	switch e := err.(type) { //nolint:errorlint // each error of the tree is asked by itself
+	switch e := err.(type) { //nolint:errorlint // each error of the tree is read by itself
 	case kerrors.APIStatus:
 		return ofStatus(int(e.Status().Code))
 	case interface{ StatusCode() int }:
@@ -51,7 +51,7 @@ func ofMethods(err error) Effect {
 	}
 }
 
-// Codes of gRPC, whose package this module does not need otherwise.
+// Codes of gRPC, so that this module does not depend on its package.
 const (
 	grpcOK                = 0
 	grpcInvalidArgument   = 3
@@ -64,7 +64,7 @@ const (
 	grpcUnauthenticated   = 16
 )
 
-// ofGRPC returns what the status tells that a method GRPCStatus returns.
+// ofGRPC returns the effect of the status that a method GRPCStatus returns.
 func ofGRPC(err error) Effect {
 	method := reflect.ValueOf(err).MethodByName("GRPCStatus")
 	if !method.IsValid() || method.Type().NumIn() != 0 || method.Type().NumOut() != 1 {
@@ -75,9 +75,10 @@ func ofGRPC(err error) Effect {
 	switch code {
 	case grpcOK:
 		return EffectUntold
-	case grpcInvalidArgument, grpcNotFound, grpcPermissionDenied, grpcUnauthenticated, grpcFailed, grpcOutOfRange, grpcUnimplemented:
+	case grpcInvalidArgument, grpcNotFound, grpcPermissionDenied, grpcUnauthenticated, grpcFailed, grpcOutOfRange,
+		grpcUnimplemented:
 		return EffectNone
-	case grpcResourceExhausted: // also what a client says of an answer that it does not take
+	case grpcResourceExhausted: // also the code of a client that rejects a large answer
 		if text := status.MethodByName("Message").Call(nil)[0].String(); !strings.Contains(text, "larger than max") {
 			return EffectNone
 		}
@@ -86,15 +87,16 @@ func ofGRPC(err error) Effect {
 	return EffectPossible
 }
 
-// Cuts are the errors of a call that was cut off.
+// cuts are the errors of an interrupted call.
 var cuts = []error{
-	context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE,
+	context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET,
+	syscall.EPIPE,
 }
 
 func ofCut(err error) Effect {
 	is, asks := err.(interface{ Is(error) bool })
 	for _, cut := range cuts {
-		if err == cut || asks && is.Is(cut) { //nolint:errorlint // each error of the tree is asked by itself
+		if err == cut || asks && is.Is(cut) { //nolint:errorlint // each error of the tree is read by itself
 			return EffectPossible
 		}
 	}
@@ -108,8 +110,8 @@ func timedOut(err error) bool {
 	return ok && timeout.Timeout()
 }
 
-// ofHTTP2 knows the errors of a connection or a stream by their types: those of net/http are
-// not exported, and are no sentinels.
+// ofHTTP2 finds the errors of a connection or a stream by their type names: those of net/http
+// are not exported, and are no sentinels.
 func ofHTTP2(err error) Effect {
 	of := reflect.TypeOf(err)
 	if of.Kind() == reflect.Pointer {

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// maxNormalized is how much of a text is looked at: what a condition can hold.
+// maxNormalized is how much of a text is read: the maximum of a condition.
 const maxNormalized = 32 << 10
 
-// A rule replaces what differs from one failure to the next.
+// A rule replaces parts that differ from one failure to the next.
 type rule struct {
 	needs   traits // of a text, or the pattern matches nothing in it
 	pattern *regexp.Regexp
 	with    string
 }
 
-// Traits are found out in a fraction of the time that a pattern takes.
+// traits of a text are found in a fraction of the time of a regular expression.
 type traits uint8
 
 const (
@@ -45,38 +45,44 @@ func traitsOf(text string) (has traits) {
 	return has
 }
 
-// The rules, in the order in which they are applied: what is made of parts comes
-// before its parts. What one puts into a text lets no other match that did not.
+// rules in the order in which they are applied: a composed value before its parts. The
+// placeholder of one never makes another one match.
 var rules = []rule{
 	{hasDash, regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "<id>"},
 	// RFC 3339 and what is like it, and how Go prints a time.
-	{hasDigit | hasDash, regexp.MustCompile(`\b\d{4}-\d\d-\d\d([Tt _]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?([Zz]\b|[+-]\d\d:?\d\d\b))?( [A-Z]{3,4}\b)?( m=[+-][\d.]+)?)?`), "<time>"},
+	{hasDigit | hasDash, regexp.MustCompile(`\b\d{4}-\d\d-\d\d([Tt _]\d\d:\d\d(:\d\d([.,]\d+)?)?` +
+		`( ?([Zz]\b|[+-]\d\d:?\d\d\b))?( [A-Z]{3,4}\b)?( m=[+-][\d.]+)?)?`), "<time>"},
 	// Dates of HTTP and of C.
-	{hasDigit | hasColon, regexp.MustCompile(`\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?(\d{1,2}[ -](Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ -]\d{2,4}|(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2}) \d\d:\d\d:\d\d( (GMT|UTC|[+-]\d{4})\b)?( \d{4}\b)?`), "<time>"},
+	{hasDigit | hasColon, regexp.MustCompile(`\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?(\d{1,2}[ -](Jan|Feb|Mar|Apr` +
+		`|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ -]\d{2,4}|(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2}) ` +
+		`\d\d:\d\d:\d\d( (GMT|UTC|[+-]\d{4})\b)?( \d{4}\b)?`), "<time>"},
 	{hasDigit | hasColon, regexp.MustCompile(`\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b`), "<time>"},
-	// What says itself that it is an identifier.
-	{hasID, regexp.MustCompile(`(?i)\b((?:request|req|trace|span|correlation|operation|transaction|activity|event|invocation|session|host)[-_ ]?ids?["']?)(\s*[:=]\s*["'\[(]?[0-9a-z]|\s+["'\[(]?[a-z_-]*[0-9])(?:[0-9a-z+/=_.:-]*[0-9a-z=])?`), "${1} <id>"},
-	{hasDigit, regexp.MustCompile(`(?i)\b(attempts?|retry|retries|try|tries|sequence|seq|pid|port|line|offset|revision|resourceversion|generation|connection|conn|goroutine|after)([ :=#]+)\d+\b`), "${1}${2}<n>"},
-	{hasDigit, regexp.MustCompile(`\b(\d+(\.\d+)?(ns|us|µs|μs|ms|h|m|s))+\b|\b\d+(\.\d+)? ?(?i:(nano|micro|milli)?(seconds?|secs?)|minutes?|mins?|hours?)\b`), "<duration>"},
-	// Ports, which the near end of a connection chooses at random.
-	{hasDigit | hasColon, regexp.MustCompile(`(\b(?:\d{1,3}\.){3}\d{1,3}|\]|\blocalhost|\b[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+):\d{1,5}\b`), "${1}:<port>"},
+	// Values that are named as identifiers.
+	{hasID, regexp.MustCompile(`(?i)\b((?:request|req|trace|span|correlation|operation|transaction|activity|event` +
+		`|invocation|session|host)[-_ ]?ids?["']?)(\s*[:=]\s*["'\[(]?[0-9a-z]` +
+		`|\s+["'\[(]?[a-z_-]*[0-9])(?:[0-9a-z+/=_.:-]*[0-9a-z=])?`), "${1} <id>"},
+	{hasDigit, regexp.MustCompile(`(?i)\b(attempts?|retry|retries|try|tries|sequence|seq|pid|port|line|offset` +
+		`|revision|resourceversion|generation|connection|conn|goroutine|after)([ :=#]+)\d+\b`), "${1}${2}<n>"},
+	{hasDigit, regexp.MustCompile(`\b(\d+(\.\d+)?(ns|us|µs|μs|ms|h|m|s))+\b|\b\d+(\.\d+)? ?(?i:(nano|micro` +
+		`|milli)?(seconds?|secs?)|minutes?|mins?|hours?)\b`), "<duration>"},
+	// Ports: the client's is random.
+	{hasDigit | hasColon, regexp.MustCompile(`(\b(?:\d{1,3}\.){3}\d{1,3}|\]|\blocalhost` +
+		`|\b[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+):\d{1,5}\b`), "${1}:<port>"},
 	{hasDigit | hasX, regexp.MustCompile(`\b0[xX][0-9a-fA-F]+\b`), "<id>"},
 	{hasDigit, regexp.MustCompile(`\b\d{7,}\b`), "<n>"},
 }
 
-// word finds what may be an identifier by its looks.
+// word matches possible identifiers.
 var word = regexp.MustCompile(`[0-9A-Za-z]{8,}`)
 
-// Normalize returns a text for comparison: with placeholders for what differs
-// each time the same thing fails, which is identifiers, hexadecimal numbers,
-// points in time, durations, ports, counters and numbers of seven digits or more.
-// Other numbers stay, because the code of an error says what happened. Runs of
-// white space become one space.
+// Normalize returns a text for comparison: with placeholders for the parts that differ each
+// time an operation fails, which are identifiers, hexadecimal numbers, times, durations,
+// ports, counters and numbers of seven digits or more. Other numbers stay, because they may
+// be error codes. Runs of white space become one space.
 //
-// Two errors whose normalized texts are equal are one and the same problem. The
-// result is not for people, who want to look for the identifier. It is the same
-// for a text that is normalized already, and it takes in the first 32 KiB. It takes
-// a part of a millisecond: compare the texts as they are first.
+// Two errors whose normalized texts are equal are the same problem. The result is not for
+// messages, whose readers need the identifiers. Normalize is idempotent, and reads the first
+// 32 KiB. It takes a part of a millisecond: compare the original texts first.
 func Normalize(text string) string {
 	if len(text) > maxNormalized {
 		text = text[:maxNormalized]
@@ -86,8 +92,8 @@ func Normalize(text string) string {
 		return text // there is something of these in whatever is replaced
 	}
 	for {
-		// What a replacement leaves can be part of something else. Each takes more away
-		// than can come back, so this ends.
+		// The rest of a replacement can match another rule. Each replacement shortens the
+		// text, so this ends.
 		next := replace(text)
 		if next == text {
 			return text
@@ -120,8 +126,8 @@ func replaceWords(text string) string {
 	})
 }
 
-// isIdentifier tells words that machines make from those of a language: there are
-// digits among the letters, and nothing but hexadecimal ones, or many of both.
+// isIdentifier distinguishes generated identifiers from words: they have digits among the
+// letters, and only hexadecimal ones, or many of both.
 func isIdentifier(s string) bool {
 	digits, others := 0, 0
 	for _, c := range s {

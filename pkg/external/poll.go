@@ -10,44 +10,43 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// ageParts is how many times an object was as it is for as long as it is left
-// alone: what took a while to change will take a while to change again.
+// ageParts is the quotient of the time since the last change and the poll interval: an object
+// that has not changed for long will probably not change soon.
 const ageParts = 10
 
-// AdaptivePoll returns a hook for managed.WithPollIntervalHook with which an
-// object is looked at the less often the longer it has been as it is: after a
-// tenth of the time that its condition Ready has stood, but not before the poll
-// interval and not after longest, as PollByAge says. The time is then changed by
-// up to a tenth to either side, always the same way for the same object, so that
-// objects that were made together are not looked at together.
+// AdaptivePoll returns a hook for managed.WithPollIntervalHook that polls an object less
+// often the longer it has not changed: after a tenth of the time since the last transition of
+// its condition Ready, but not before the poll interval and not after longest, see PollByAge.
+// A jitter of up to a tenth, constant for each object, is added, so that objects that were
+// created together are not polled together.
 //
-// Nothing is remembered: a restart changes no interval. An object without Ready
-// is looked at after the poll interval.
+// There is no state: a restart changes no interval. An object without Ready is polled after
+// the poll interval.
 //
 // The hook may be called concurrently.
-func AdaptivePoll(longest time.Duration, c clock.PassiveClock) func(mg resource.Managed, poll time.Duration) time.Duration {
+func AdaptivePoll(longest time.Duration, c clock.PassiveClock) func(mg resource.Managed,
+	poll time.Duration) time.Duration {
 	return func(mg resource.Managed, poll time.Duration) time.Duration {
 		wait := poll
 		if since := mg.GetCondition(commonv1.TypeReady).LastTransitionTime; !since.IsZero() {
 			wait = PollByAge(c.Since(since.Time), poll, longest)
 		}
 
-		return wait + time.Duration(lean(string(mg.GetUID()))*float64(wait)/10)
+		return wait + time.Duration(jitter(string(mg.GetUID()))*float64(wait)/10)
 	}
 }
 
 // PollByAge returns a tenth of age, but not less than poll and not more than
 // longest. If these contradict each other, poll is returned.
 //
-// With a second as poll it is how long to wait for something that takes its time:
-// whoever looks again after a tenth of the time that has passed notices the end at
-// most a tenth too late.
+// With a second as poll it is the interval for a long-running operation: its end is noticed
+// late by a tenth of its duration at most.
 func PollByAge(age, poll, longest time.Duration) time.Duration {
 	return max(poll, min(age/ageParts, longest))
 }
 
-// lean is a number from -1 to 1 that belongs to a text.
-func lean(s string) float64 {
+// jitter returns a number from -1 to 1 that is constant for a text.
+func jitter(s string) float64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(s)) // a hash takes everything
 	const most = 1<<32 - 1

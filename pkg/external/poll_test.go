@@ -22,13 +22,28 @@ func TestPollByAge(t *testing.T) {
 		age, poll, longest time.Duration
 		want               time.Duration
 	}{
-		"New":      {reason: "Something new is polled as usual.", age: time.Second, poll: poll, longest: longest, want: poll},
-		"Future":   {reason: "As is what has not begun, because clocks differ.", age: -time.Hour, poll: poll, longest: longest, want: poll},
-		"Turning":  {reason: "From ten intervals on it is polled less.", age: 10 * poll, poll: poll, longest: longest, want: poll},
-		"Older":    {reason: "A tenth of its age.", age: 100 * time.Minute, poll: poll, longest: longest, want: 10 * time.Minute},
-		"Old":      {reason: "But not too rarely.", age: 1000 * time.Hour, poll: poll, longest: longest, want: longest},
-		"Reversed": {reason: "Never more often than the interval.", age: 1000 * time.Hour, poll: longest, longest: poll, want: longest},
-		"NoBound":  {reason: "No bound is a small one.", age: 1000 * time.Hour, poll: poll, longest: 0, want: poll},
+		"New": {
+			reason: "Something new is polled as usual.", age: time.Second, poll: poll,
+			longest: longest, want: poll,
+		},
+		"Future": {
+			reason: "As is what has not begun, because clocks differ.", age: -time.Hour,
+			poll: poll, longest: longest, want: poll,
+		},
+		"Turning": {
+			reason: "From ten intervals on it is polled less.", age: 10 * poll, poll: poll,
+			longest: longest, want: poll,
+		},
+		"Older": {
+			reason: "A tenth of its age.", age: 100 * time.Minute, poll: poll, longest: longest,
+			want: 10 * time.Minute,
+		},
+		"Old": {reason: "But not too rarely.", age: 1000 * time.Hour, poll: poll, longest: longest, want: longest},
+		"Reversed": {
+			reason: "Never more often than the interval.", age: 1000 * time.Hour, poll: longest,
+			longest: poll, want: longest,
+		},
+		"NoBound": {reason: "No bound is a small one.", age: 1000 * time.Hour, poll: poll, longest: 0, want: poll},
 	}
 
 	for name, tc := range cases {
@@ -64,7 +79,10 @@ func TestAdaptivePoll(t *testing.T) {
 		return mg
 	}
 	standing := func(age time.Duration) commonv1.Condition {
-		return commonv1.Condition{Type: commonv1.TypeReady, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-age))}
+		return commonv1.Condition{
+			Type: commonv1.TypeReady, Status: metav1.ConditionTrue,
+			LastTransitionTime: metav1.NewTime(now.Add(-age)),
+		}
 	}
 
 	cases := map[string]struct {
@@ -72,10 +90,19 @@ func TestAdaptivePoll(t *testing.T) {
 		ready  []commonv1.Condition
 		want   time.Duration
 	}{
-		"None":  {reason: "Nothing is known of it.", want: time.Minute},
-		"New":   {reason: "It changed a moment ago.", ready: []commonv1.Condition{standing(time.Second)}, want: time.Minute},
-		"Older": {reason: "A tenth of its age.", ready: []commonv1.Condition{standing(5 * time.Hour)}, want: 30 * time.Minute},
-		"Old":   {reason: "But not too rarely.", ready: []commonv1.Condition{standing(50 * time.Hour)}, want: time.Hour},
+		"None": {reason: "Nothing is known of it.", want: time.Minute},
+		"New": {
+			reason: "It changed a moment ago.", ready: []commonv1.Condition{standing(time.Second)},
+			want: time.Minute,
+		},
+		"Older": {
+			reason: "A tenth of its age.", ready: []commonv1.Condition{standing(5 * time.Hour)},
+			want: 30 * time.Minute,
+		},
+		"Old": {
+			reason: "But not too rarely.", ready: []commonv1.Condition{standing(50 * time.Hour)},
+			want: time.Hour,
+		},
 	}
 
 	for name, tc := range cases {
@@ -96,7 +123,8 @@ func TestAdaptivePoll(t *testing.T) {
 				t.Errorf("%s\nwant %s and a tenth to either side, got from %s to %s", tc.reason, tc.want, least, most)
 			}
 			if most-least < tc.want/6 || (sum/1000-tc.want).Abs() > tc.want/50 {
-				t.Errorf("%s\nwant %s spread evenly, got from %s to %s, %s in the middle", tc.reason, tc.want, least, most, sum/1000)
+				t.Errorf("%s\nwant %s spread evenly, got from %s to %s, %s in the middle", tc.reason, tc.want, least,
+					most, sum/1000)
 			}
 		})
 	}

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Harmless are the operations of a *url.Error that change nothing: the methods, as net/http
-// writes them, and what [url.Parse] says.
+// harmless are the operations of a *url.Error without effect: the safe methods, as net/http
+// writes them, and that of [url.Parse].
 var harmless = []string{"Get", "Head", "Options", "Trace", "parse"}
 
-// Unsent are the beginnings of what net/http, or a transport that is often put in front of it,
-// says before it sends a request.
+// unsent are prefixes of errors of net/http, and of usual transports around it, before a
+// request is sent.
 var unsent = []string{
 	"unsupported protocol scheme ", "http: no Host in request URL", "http: nil Request.", "http: Request.RequestURI ",
 	"net/http: invalid header ", "net/http: invalid trailer ", "net/http: invalid method ",
@@ -20,7 +20,7 @@ var unsent = []string{
 }
 
 // unanswered reports whether err is that of a request over HTTP that changes something, unless
-// it shows that the request was not sent. It is asked only if there is no other evidence: most
+// it shows that the request was not sent. It is called only if there is no other evidence: most
 // errors of a connection that is lost while net/http waits for a response have neither a type
 // nor a sentinel, and the cause of a context may be any error.
 func unanswered(err error) bool {
@@ -33,11 +33,12 @@ func unanswered(err error) bool {
 		text = request.Err.Error()
 	}
 
-	return !refusedByProxy(text) && !slices.ContainsFunc(unsent, func(beginning string) bool { return strings.HasPrefix(text, beginning) })
+	return !refusedByProxy(text) && !slices.ContainsFunc(unsent,
+		func(beginning string) bool { return strings.HasPrefix(text, beginning) })
 }
 
-// refusedByProxy reports whether a text is all that net/http says of a proxy that refused to
-// connect: the name of a status that says that nothing was done.
+// refusedByProxy reports whether a text is the whole error of net/http for a proxy that
+// refused to connect: the name of a status without effect.
 func refusedByProxy(text string) bool {
 	for code := http.StatusBadRequest; code < http.StatusInternalServerError; code++ {
 		if name := http.StatusText(code); name != "" && name == text {
@@ -48,7 +49,7 @@ func refusedByProxy(text string) bool {
 	return false
 }
 
-// Lost are the texts of errors of net/http and golang.org/x/net/http2 that have neither a type
+// lost are the texts of errors of net/http and golang.org/x/net/http2 that have neither a type
 // nor a sentinel: the connection, or the request, ended before the whole response had come.
 var lost = []string{
 	"http2: client connection lost",
@@ -60,7 +61,7 @@ var lost = []string{
 	"net/http: request canceled",
 }
 
-// ofLost knows a lost connection by its text, also without the *url.Error that a client puts
+// ofLost finds a lost connection by its text, also without the *url.Error that a client puts
 // round it: the body of a response returns such errors as they are.
 func ofLost(err error) Effect {
 	text := err.Error()

@@ -66,15 +66,17 @@ func TestEffectOfLostAnswers(t *testing.T) {
 		url   string
 		ended bool
 	}{
-		"nothing":                     {url: serves(t, "")},
-		"a part of the status":        {url: serves(t, "HTTP/1.1 2")},
-		"no status":                   {url: serves(t, "boom\r\n\r\n")},
-		"a part of the headers":       {url: serves(t, "HTTP/1.1 201 Created\r\nX")},
-		"a header that is none":       {url: serves(t, "HTTP/1.1 201 Created\r\nBad Header\r\n\r\n")},
-		"a length that is none":       {url: serves(t, "HTTP/1.1 201 Created\r\nContent-Length: x\r\n\r\n")},
-		"a part of the body":          {url: serves(t, "HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{")},
-		"a part of a chunk":           {url: serves(t, "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n64\r\n{")},
-		"a redirect to no URL":        {url: serves(t, "HTTP/1.1 302 Found\r\nLocation: ://bad\r\nContent-Length: 0\r\n\r\n")},
+		"nothing":               {url: serves(t, "")},
+		"a part of the status":  {url: serves(t, "HTTP/1.1 2")},
+		"no status":             {url: serves(t, "boom\r\n\r\n")},
+		"a part of the headers": {url: serves(t, "HTTP/1.1 201 Created\r\nX")},
+		"a header that is none": {url: serves(t, "HTTP/1.1 201 Created\r\nBad Header\r\n\r\n")},
+		"a length that is none": {url: serves(t, "HTTP/1.1 201 Created\r\nContent-Length: x\r\n\r\n")},
+		"a part of the body":    {url: serves(t, "HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{")},
+		"a part of a chunk": {url: serves(t,
+			"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n64\r\n{")},
+		"a redirect to no URL": {url: serves(t,
+			"HTTP/1.1 302 Found\r\nLocation: ://bad\r\nContent-Length: 0\r\n\r\n")},
 		"redirects without end":       {url: elsewhere.URL},
 		"a context, ended by a cause": {url: elsewhere.URL, ended: true},
 	} {
@@ -117,19 +119,27 @@ func TestEffectOfNoConnection(t *testing.T) {
 		url       string
 		want      Effect
 	}{
-		"a port that is closed":    {&http.Transport{}, "http://" + refuses, EffectNone},
-		"a proxy, HTTPS":           {through("http://" + refuses), "https://x.invalid", EffectNone},
-		"a proxy, HTTP":            {through("http://" + refuses), "http://x.invalid", EffectNone},
-		"a proxy that hangs up":    {through("socks5" + strings.TrimPrefix(serves(t, ""), "http")), "http://x.invalid", EffectNone},
-		"an unknown authority":     {&http.Transport{}, secure(nil), EffectNone},
-		"HTTP in the place of TLS": {&http.Transport{}, "https" + strings.TrimPrefix(serves(t, "HTTP/1.1 400 Bad Request\r\n\r\n"), "http"), EffectNone},
-		"no TLS":                   {&http.Transport{}, "https" + strings.TrimPrefix(serves(t, "boom boom"), "http"), EffectNone},
-		"TLS that takes too long":  {&http.Transport{TLSHandshakeTimeout: time.Nanosecond}, "https://" + silent.Addr().String(), EffectNone},
-		"another version of TLS":   {trusts(tls.VersionTLS12), secure(&tls.Config{MinVersion: tls.VersionTLS13}), EffectNone},
-		"no certificate, TLS 1.2":  {trusts(tls.VersionTLS12), secure(&tls.Config{ClientAuth: tls.RequireAnyClientCert}), EffectNone},
-		"no certificate, TLS 1.3":  {trusts(tls.VersionTLS13), secure(&tls.Config{ClientAuth: tls.RequireAnyClientCert}), EffectPossible},
+		"a port that is closed": {&http.Transport{}, "http://" + refuses, EffectNone},
+		"a proxy, HTTPS":        {through("http://" + refuses), "https://x.invalid", EffectNone},
+		"a proxy, HTTP":         {through("http://" + refuses), "http://x.invalid", EffectNone},
+		"a proxy that hangs up": {through("socks5" + strings.TrimPrefix(serves(t, ""), "http")),
+			"http://x.invalid", EffectNone},
+		"an unknown authority": {&http.Transport{}, secure(nil), EffectNone},
+		"HTTP in the place of TLS": {&http.Transport{},
+			"https" + strings.TrimPrefix(serves(t, "HTTP/1.1 400 Bad Request\r\n\r\n"), "http"), EffectNone},
+		"no TLS": {&http.Transport{}, "https" + strings.TrimPrefix(serves(t, "boom boom"), "http"),
+			EffectNone},
+		"TLS that takes too long": {&http.Transport{TLSHandshakeTimeout: time.Nanosecond},
+			"https://" + silent.Addr().String(), EffectNone},
+		"another version of TLS": {trusts(tls.VersionTLS12), secure(&tls.Config{MinVersion: tls.VersionTLS13}),
+			EffectNone},
+		"no certificate, TLS 1.2": {trusts(tls.VersionTLS12),
+			secure(&tls.Config{ClientAuth: tls.RequireAnyClientCert}), EffectNone},
+		"no certificate, TLS 1.3": {trusts(tls.VersionTLS13),
+			secure(&tls.Config{ClientAuth: tls.RequireAnyClientCert}), EffectPossible},
 	} {
-		err := errors.Wrap(sends(t.Context(), &http.Client{Transport: tc.transport}, http.MethodPost, tc.url), "cannot create")
+		err := errors.Wrap(sends(t.Context(), &http.Client{Transport: tc.transport}, http.MethodPost, tc.url),
+			"cannot create")
 		if got := EffectOf(err); got != tc.want || IsRefused(err) != (tc.want == EffectNone) {
 			t.Errorf("%s: EffectOf(%v) is %d, want %d", name, err, got, tc.want)
 		}

@@ -13,25 +13,26 @@ import (
 func ExampleNewLogrLogger() {
 	sink := funcr.New(func(_, args string) { fmt.Println(args) }, funcr.Options{})
 
-	log := logging.NewLogrLogger(sink).WithValues("ship", "pearl")
-	log.Info("Cannot reach the harbour", "attempt", 3)
-	log.Debug("Asked the harbour master")
+	log := logging.NewLogrLogger(sink).WithValues("bucket", "logs")
+	log.Info("Cannot reach the server", "attempt", 3)
+	log.Debug("Sent the request")
 	// Output:
-	// "level"=0 "msg"="Cannot reach the harbour" "ship"="pearl" "attempt"=3
+	// "level"=0 "msg"="Cannot reach the server" "bucket"="logs" "attempt"=3
 }
 
-// What a Logger of three methods cannot do is made up for.
+// A Logger with three methods gets the level and the name as pairs.
 func ExampleWarn() {
-	handler := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
+	handler := slog.NewTextHandler(os.Stdout,
+		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
 
-		return a
-	}})
+			return a
+		}})
 
-	log := logging.WithName(logging.NewSlogLogger(slog.New(handler)), "harbour")
-	logging.Warn(log, "Wind is rising", "force", 7)
+	log := logging.WithName(logging.NewSlogLogger(slog.New(handler)), "storage")
+	logging.Warn(log, "Queue is growing", "length", 7)
 	// Output:
-	// level=WARN msg="Wind is rising" logger=harbour force=7
+	// level=WARN msg="Queue is growing" logger=storage length=7
 }

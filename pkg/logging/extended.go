@@ -1,6 +1,6 @@
 package logging
 
-// Pairs that stand in for what a logger cannot say otherwise.
+// Keys and values of pairs that replace the methods of an ExtendedLogger.
 const (
 	keyError    = "error"
 	keyLogger   = "logger"
@@ -10,17 +10,16 @@ const (
 	severityWarning = "warning"
 )
 
-// An ExtendedLogger can tell more than two levels apart, and can be named. A
-// Logger that is one is found by type assertion, so that a Logger of an author's
-// own need not have these methods.
+// An ExtendedLogger has more than two levels, and a name. It is found by a type
+// assertion, so that other implementations of Logger need not have these methods.
 type ExtendedLogger interface {
 	Logger
 
-	// Error logs an error, which may be nil, that nobody else will hear of. An
-	// error that is returned is not logged too.
+	// Error logs an error, which may be nil, that is not returned. An error that is
+	// returned is not logged.
 	Error(err error, msg string, keysAndValues ...any)
 
-	// Warn logs something that is no error yet but may lead to one.
+	// Warn logs a state that is no error yet but may lead to one.
 	Warn(msg string, keysAndValues ...any)
 
 	// WithName returns a logger whose name is that of the original with the
@@ -72,8 +71,8 @@ func WithName(l Logger, name string) Logger {
 	return l.WithValues(keyLogger, name)
 }
 
-// called returns the logger for use by a function of this package, which is not
-// the call site that is meant.
+// called returns the logger for use by a function of this package, which is not the
+// reported call site.
 func called(l Logger) Logger {
 	if d, ok := l.(interface{ deeper() Logger }); ok {
 		return d.deeper()

@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// bare is a logger of an author's own: it has three methods and nothing more.
+// bare is another implementation of Logger, with its three methods alone.
 type bare struct {
 	lines *[]string
 	pairs []any
@@ -46,36 +46,36 @@ func TestExtension(t *testing.T) {
 		"Two": {
 			reason: "The two levels that every logger has.",
 			log: func(l logging.Logger) {
-				l.Info("moored", "ship", "pearl")
+				l.Info("stored", "bucket", "logs")
 				l.Debug("tied up", "rope", 3)
 			},
-			slog: []string{"level=INFO msg=moored ship=pearl", `level=DEBUG msg="tied up" rope=3`},
-			logr: []string{`"level"=0 "msg"="moored" "ship"="pearl"`, `"level"=1 "msg"="tied up" "rope"=3`},
-			bare: []string{"INFO moored ship=pearl", "DEBUG tied up rope=3"},
+			slog: []string{"level=INFO msg=stored bucket=logs", `level=DEBUG msg="tied up" rope=3`},
+			logr: []string{`"level"=0 "msg"="stored" "bucket"="logs"`, `"level"=1 "msg"="tied up" "rope"=3`},
+			bare: []string{"INFO stored bucket=logs", "DEBUG tied up rope=3"},
 		},
 		"Values": {
 			reason: "Values come before those of the call, and the original stays as it was.",
 			log: func(l logging.Logger) {
-				l.WithValues("port", "tortuga").Info("moored", "ship", "pearl")
+				l.WithValues("port", "tortuga").Info("stored", "bucket", "logs")
 				l.Info("left")
 			},
-			slog: []string{"level=INFO msg=moored port=tortuga ship=pearl", "level=INFO msg=left"},
-			logr: []string{`"level"=0 "msg"="moored" "port"="tortuga" "ship"="pearl"`, `"level"=0 "msg"="left"`},
-			bare: []string{"INFO moored port=tortuga ship=pearl", "INFO left"},
+			slog: []string{"level=INFO msg=stored port=tortuga bucket=logs", "level=INFO msg=left"},
+			logr: []string{`"level"=0 "msg"="stored" "port"="tortuga" "bucket"="logs"`, `"level"=0 "msg"="left"`},
+			bare: []string{"INFO stored port=tortuga bucket=logs", "INFO left"},
 		},
 		"Warn": {
 			reason: "A warning is one where there are warnings, and says so elsewhere.",
-			log:    func(l logging.Logger) { logging.Warn(l, "Wind is rising", "force", 7) },
-			slog:   []string{`level=WARN msg="Wind is rising" force=7`},
-			logr:   []string{`"level"=0 "msg"="Wind is rising" "severity"="warning" "force"=7`},
-			bare:   []string{"INFO Wind is rising severity=warning force=7"},
+			log:    func(l logging.Logger) { logging.Warn(l, "Queue is growing", "length", 7) },
+			slog:   []string{`level=WARN msg="Queue is growing" length=7`},
+			logr:   []string{`"level"=0 "msg"="Queue is growing" "severity"="warning" "length"=7`},
+			bare:   []string{"INFO Queue is growing severity=warning length=7"},
 		},
 		"Error": {
 			reason: "An error is one where there are errors, and says so elsewhere.",
-			log:    func(l logging.Logger) { logging.Error(l, errors.New("no rope"), "Cannot moor", "ship", "pearl") },
-			slog:   []string{`level=ERROR msg="Cannot moor" error="no rope" ship=pearl`},
-			logr:   []string{`"msg"="Cannot moor" "error"="no rope" "ship"="pearl"`},
-			bare:   []string{"INFO Cannot moor severity=error error=no rope ship=pearl"},
+			log:    func(l logging.Logger) { logging.Error(l, errors.New("no rope"), "Cannot moor", "bucket", "logs") },
+			slog:   []string{`level=ERROR msg="Cannot moor" error="no rope" bucket=logs`},
+			logr:   []string{`"msg"="Cannot moor" "error"="no rope" "bucket"="logs"`},
+			bare:   []string{"INFO Cannot moor severity=error error=no rope bucket=logs"},
 		},
 		"NoError": {
 			reason: "Nothing is made up when there is no error to tell.",
@@ -92,8 +92,10 @@ func TestExtension(t *testing.T) {
 				one.Info("one")
 				l.Info("none")
 			},
-			slog: []string{"level=INFO msg=both logger=managed.stream", "level=INFO msg=one logger=managed", "level=INFO msg=none"},
-			logr: []string{`managed/stream: "level"=0 "msg"="both"`, `managed: "level"=0 "msg"="one"`, `"level"=0 "msg"="none"`},
+			slog: []string{"level=INFO msg=both logger=managed.stream", "level=INFO msg=one logger=managed",
+				"level=INFO msg=none"},
+			logr: []string{`managed/stream: "level"=0 "msg"="both"`, `managed: "level"=0 "msg"="one"`,
+				`"level"=0 "msg"="none"`},
 			bare: []string{"INFO both logger=managed logger=stream", "INFO one logger=managed", "INFO none"},
 		},
 		"NameAndValues": {
@@ -108,17 +110,18 @@ func TestExtension(t *testing.T) {
 		},
 		"OddPairs": {
 			reason: "A key without a value does not stop the message.",
-			log:    func(l logging.Logger) { l.Info("moored", "ship") },
-			slog:   []string{"level=INFO msg=moored !BADKEY=ship"},
-			logr:   []string{`"level"=0 "msg"="moored" "ship"="<no-value>"`},
-			bare:   []string{"INFO moored !BADKEY=ship"},
+			log:    func(l logging.Logger) { l.Info("stored", "bucket") },
+			slog:   []string{"level=INFO msg=stored !BADKEY=bucket"},
+			logr:   []string{`"level"=0 "msg"="stored" "bucket"="<no-value>"`},
+			bare:   []string{"INFO stored !BADKEY=bucket"},
 		},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var toSlog bytes.Buffer
-			tc.log(logging.NewSlogLogger(slog.New(slog.NewTextHandler(&toSlog, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime}))))
+			tc.log(logging.NewSlogLogger(slog.New(slog.NewTextHandler(&toSlog,
+				&slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime}))))
 			if diff := cmp.Diff(tc.slog, strings.Split(strings.TrimSpace(toSlog.String()), "\n")); diff != "" {
 				t.Errorf("%s\nslog: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -156,7 +159,10 @@ func TestLoggersAreExtended(t *testing.T) {
 		"Logr": logging.NewLogrLogger(funcr.New(func(_, _ string) {}, funcr.Options{})),
 		"Slog": logging.NewSlogLogger(slog.Default()),
 	} {
-		for which, l := range map[string]logging.Logger{"itself": l, "with values": l.WithValues("a", 1), "with a name": logging.WithName(l, "n")} {
+		for which, l := range map[string]logging.Logger{
+			"itself": l, "with values": l.WithValues("a", 1),
+			"with a name": logging.WithName(l, "n"),
+		} {
 			if _, ok := l.(logging.ExtendedLogger); !ok {
 				t.Errorf("%s, %s, is no ExtendedLogger", name, which)
 			}
@@ -166,7 +172,8 @@ func TestLoggersAreExtended(t *testing.T) {
 
 func TestSlogLevels(t *testing.T) {
 	var out bytes.Buffer
-	l := logging.NewSlogLogger(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: withoutTime})))
+	l := logging.NewSlogLogger(slog.New(slog.NewTextHandler(&out,
+		&slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: withoutTime})))
 
 	l.Debug("dropped")
 	l.Info("dropped")
@@ -201,14 +208,15 @@ func TestCallersAreReported(t *testing.T) {
 		}
 
 		var line string
-		log(logging.NewLogrLogger(funcr.New(func(_, args string) { line = args }, funcr.Options{LogCaller: funcr.All, Verbosity: 1})))
+		log(logging.NewLogrLogger(funcr.New(func(_, args string) { line = args },
+			funcr.Options{LogCaller: funcr.All, Verbosity: 1})))
 		if !strings.Contains(line, `"file"="extended_test.go"`) {
 			t.Errorf("logr, %s: the call site is another one: %s", name, line)
 		}
 	}
 }
 
-// siteHandler remembers the file that the last record came from.
+// siteHandler stores the file of the call site of the last record.
 type siteHandler struct {
 	slog.Handler
 	site *string
@@ -230,7 +238,7 @@ func (h siteHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestDebugEnabled: who asks is told what of Debug is seen, and of a logger that cannot tell: all.
+// TestDebugEnabled: loggers of this package report their level, and any other counts as enabled.
 func TestDebugEnabled(t *testing.T) {
 	at := func(level slog.Level) logging.Logger {
 		return logging.NewSlogLogger(slog.New(slog.NewTextHandler(&bytes.Buffer{}, &slog.HandlerOptions{Level: level})))
@@ -247,7 +255,7 @@ func TestDebugEnabled(t *testing.T) {
 		"LogrVerbose": {l: verbose(1), want: true},
 		"Slog":        {l: at(slog.LevelInfo)},
 		"SlogVerbose": {l: at(slog.LevelDebug), want: true},
-		"Named":       {l: logging.WithName(at(slog.LevelInfo).WithValues("ship", "pearl"), "harbour")},
+		"Named":       {l: logging.WithName(at(slog.LevelInfo).WithValues("bucket", "logs"), "storage")},
 		"Own":         {l: bare{}, want: true},
 	} {
 		if got := logging.DebugEnabled(tc.l); got != tc.want {

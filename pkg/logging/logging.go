@@ -1,22 +1,22 @@
 // Package logging is the small logger that the runtime and its providers write
-// to. It has two levels, because there are two readers: Info is for whoever
-// runs a provider and wants to know what to do, Debug is for whoever wants to
-// know what happened.
+// to. It has two levels, because there are two readers: Info is for the
+// operator of a provider, who may have to act; Debug is for the analysis of what
+// happened. Begin with NewLogrLogger or NewSlogLogger.
 //
-// Messages are constants; what varies goes into key-value pairs with
-// lowerCamelCase keys. No secrets and no whole objects belong there. Loggers may
+// Messages are constants; variable parts are key-value pairs with lowerCamelCase keys,
+// without secrets and whole objects. Loggers may
 // be used concurrently.
 //
-// A Logger may do more, see ExtendedLogger. Those of this package do; the
-// functions Error, Warn and WithName make the best of any other.
+// A Logger may have more methods, see ExtendedLogger. The loggers of this package have;
+// the functions Error, Warn and WithName also work with any other.
 package logging
 
 import "github.com/go-logr/logr"
 
 // A Logger writes structured log messages.
 type Logger interface {
-	// Info logs a message that calls for the attention of whoever runs the
-	// program, with alternating keys and values.
+	// Info logs a message that needs the attention of an operator, with alternating keys
+	// and values.
 	Info(msg string, keysAndValues ...any)
 
 	// Debug logs a message that helps to understand what the program did, with
@@ -38,9 +38,8 @@ func NewLogrLogger(l logr.Logger) Logger {
 	return logrLogger{l: l.WithCallDepth(1)}
 }
 
-// DebugEnabled says whether what l is given by Debug may be seen by anybody. Whoever
-// would have to work for that asks first. A logger of an author's own that cannot tell,
-// which those with a method DebugEnabled() bool can, is taken to write everything.
+// DebugEnabled reports whether l writes messages of Debug. Call it before work that only
+// Debug needs. A logger without a method DebugEnabled() bool is assumed to write all.
 func DebugEnabled(l Logger) bool {
 	d, ok := l.(interface{ DebugEnabled() bool })
 
@@ -73,7 +72,7 @@ func (l logrLogger) Error(err error, msg string, keysAndValues ...any) {
 	l.l.Error(err, msg, keysAndValues...)
 }
 
-// Warn adds the severity as a pair: logr has no warnings, and no level is filtered by as one.
+// Warn adds the severity as a pair, because logr has no warnings.
 func (l logrLogger) Warn(msg string, keysAndValues ...any) {
 	l.l.Info(msg, append([]any{keySeverity, severityWarning}, keysAndValues...)...)
 }

@@ -19,26 +19,26 @@ func TestLogrLogger(t *testing.T) {
 	}{
 		"Info": {
 			reason: "Info is written at every verbosity.",
-			log:    func(l logging.Logger) { l.Info("moored", "ship", "pearl") },
-			want:   []string{`"level"=0 "msg"="moored" "ship"="pearl"`},
+			log:    func(l logging.Logger) { l.Info("stored", "bucket", "logs") },
+			want:   []string{`"level"=0 "msg"="stored" "bucket"="logs"`},
 		},
 		"DebugOff": {
 			reason: "Debug is not for everybody.",
-			log:    func(l logging.Logger) { l.Debug("moored") },
+			log:    func(l logging.Logger) { l.Debug("stored") },
 		},
 		"DebugOn": {
 			reason:    "Debug is one level more verbose.",
 			verbosity: 1,
-			log:       func(l logging.Logger) { l.Debug("moored", "ship", "pearl") },
-			want:      []string{`"level"=1 "msg"="moored" "ship"="pearl"`},
+			log:       func(l logging.Logger) { l.Debug("stored", "bucket", "logs") },
+			want:      []string{`"level"=1 "msg"="stored" "bucket"="logs"`},
 		},
 		"WithValues": {
 			reason: "Values come before those of the call, and the original stays as it was.",
 			log: func(l logging.Logger) {
-				l.WithValues("port", "tortuga").Info("moored", "ship", "pearl")
+				l.WithValues("region", "north").Info("stored", "bucket", "logs")
 				l.Info("left")
 			},
-			want: []string{`"level"=0 "msg"="moored" "port"="tortuga" "ship"="pearl"`, `"level"=0 "msg"="left"`},
+			want: []string{`"level"=0 "msg"="stored" "region"="north" "bucket"="logs"`, `"level"=0 "msg"="left"`},
 		},
 	}
 

@@ -20,9 +20,8 @@ func NewSlogLogger(l *slog.Logger) Logger {
 	return slogLogger{handler: l.Handler(), depth: callers}
 }
 
-// callers is how many frames there are between what runtime.Callers calls the
-// first one and the call that is reported: Callers itself, log, and the method
-// that calls it.
+// callers is the number of frames between the first one of runtime.Callers and the
+// reported call: Callers itself, log, and the method that calls it.
 const callers = 3
 
 type slogLogger struct {
@@ -92,5 +91,5 @@ func (l slogLogger) log(level slog.Level, msg string, keysAndValues []any) {
 
 	r := slog.NewRecord(time.Now(), level, msg, site[0])
 	r.Add(keysAndValues...)
-	_ = l.handler.Handle(ctx, r) // slog itself has nobody to tell either.
+	_ = l.handler.Handle(ctx, r) // slog ignores the error as well.
 }

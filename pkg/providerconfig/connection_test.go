@@ -35,25 +35,28 @@ func TestStateOfAConnection(t *testing.T) {
 		status string
 		event  string
 	}{
-		"Throttled":    {"the system complains", external.Throttled("", time.Second, boom), "True/Throttled", "Warning ConnectionThrottled"},
-		"Unauthorized": {"credentials are not accepted", external.Unauthorized(boom), "False/Unauthorized", "Warning ConnectionUnauthorized"},
-		"Unavailable":  {"the system is down", external.Unavailable(boom), "False/ExternalSystemUnavailable", "Warning ConnectionUnavailable"},
+		"Throttled": {"the system complains", external.Throttled("", time.Second, boom), "True/Throttled",
+			"Warning ConnectionThrottled"},
+		"Unauthorized": {"credentials are not accepted", external.Unauthorized(boom), "False/Unauthorized",
+			"Warning ConnectionUnauthorized"},
+		"Unavailable": {"the system is down", external.Unavailable(boom), "False/ExternalSystemUnavailable",
+			"Warning ConnectionUnavailable"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := newPort(t, wharf("a", "main"))
+			p := newPort(t, tenant("a", "main"))
 			set := limit.NewSet(limit.WithClock(p.clock), limit.WithBreaker(1, 10*time.Second, time.Minute))
 			for _, r := range p.rs {
 				r.limits = set
 			}
-			w := wharf("a", "main")
+			w := tenant("a", "main")
 			p.pass(w)
-			call(t, set, "Wharf/a/main", nil)
-			call(t, set, "Wharf/b/main", tc.answer)
+			call(t, set, "Tenant/a/main", nil)
+			call(t, set, "Tenant/b/main", tc.answer)
 			p.pass(w)
 			p.wantWrites("of a connection that is well nothing is said, and another one is not its own", "patch main")
 
-			call(t, set, "Wharf/a/main", tc.answer)
+			call(t, set, "Tenant/a/main", tc.answer)
 			for range 3 {
 				if again := p.pass(w).RequeueAfter; again > time.Minute {
 					t.Errorf("looked at again after %s: nobody tells when it is well again", again)
@@ -61,12 +64,13 @@ func TestStateOfAConnection(t *testing.T) {
 			}
 			p.wantWrites(tc.reason, "status main")
 			p.wantConnected(w, tc.status)
-			if c := w.GetCondition(commonv1.TypeConnected); !strings.HasSuffix(c.Message, "; last error: boom") || !strings.HasSuffix(p.events[0], c.Message) {
+			if c := w.GetCondition(commonv1.TypeConnected); !strings.HasSuffix(c.Message, "; last error: boom") ||
+				!strings.HasSuffix(p.events[0], c.Message) {
 				t.Errorf("%s: %q and %q, want what the system said", tc.reason, c.Message, p.events)
 			}
 
 			p.clock.SetTime(p.clock.Now().Add(2 * time.Minute))
-			call(t, set, "Wharf/a/main", nil)
+			call(t, set, "Tenant/a/main", nil)
 			for range 3 {
 				p.pass(w)
 			}
@@ -79,7 +83,7 @@ func TestStateOfAConnection(t *testing.T) {
 	}
 }
 
-func (p *port) wantConnected(w *Wharf, want string) {
+func (p *port) wantConnected(w *Tenant, want string) {
 	p.Helper()
 	p.load(w)
 	c := w.GetCondition(commonv1.TypeConnected)
@@ -88,19 +92,19 @@ func (p *port) wantConnected(w *Wharf, want string) {
 	}
 }
 
-// TestStateOfAConnectionThatCannotBeStored: a definition without conditions makes nobody busy.
+// TestStateOfAConnectionThatCannotBeStored: a definition without conditions does not cause repeated writes.
 func TestStateOfAConnectionThatCannotBeStored(t *testing.T) {
-	p := newPort(t, wharf("a", "main"), clusterWharf("main"))
+	p := newPort(t, tenant("a", "main"), clusterTenant("main"))
 	set := limit.NewSet(limit.WithClock(p.clock))
 	for _, r := range p.rs {
 		r.limits = set
 	}
 	p.prunes = true
-	call(t, set, "Wharf/a/main", external.Unauthorized(errors.New("boom")))
-	call(t, set, "ClusterWharf/main", external.Unauthorized(errors.New("boom")))
+	call(t, set, "Tenant/a/main", external.Unauthorized(errors.New("boom")))
+	call(t, set, "ClusterTenant/main", external.Unauthorized(errors.New("boom")))
 	for range 4 {
-		p.pass(wharf("a", "main"))
-		p.pass(clusterWharf("main"))
+		p.pass(tenant("a", "main"))
+		p.pass(clusterTenant("main"))
 		p.clock.SetTime(p.clock.Now().Add(time.Minute))
 	}
 	if len(p.events) != 1 {
@@ -115,12 +119,12 @@ func TestConnectionsWakeTheirConfigurations(t *testing.T) {
 		kind string
 		want string
 	}{
-		"Wharf/a/main":      {"Wharf", "a/main"},
-		"ClusterWharf/main": {"ClusterWharf", "/main"},
-		"Wharf/main":        {"Wharf", ""},
-		"ClusterWharf/a/b":  {"ClusterWharf", ""},
-		"Pier/a/main":       {"Wharf", ""},
-		"":                  {"Wharf", ""},
+		"Tenant/a/main":      {"Tenant", "a/main"},
+		"ClusterTenant/main": {"ClusterTenant", "/main"},
+		"Tenant/main":        {"Tenant", ""},
+		"ClusterTenant/a/b":  {"ClusterTenant", ""},
+		"Other/a/main":       {"Tenant", ""},
+		"":                   {"Tenant", ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 )
 
 func TestUsedForDeletion(t *testing.T) {
-	leaving := func(namespace, name, kind string) *Boat {
-		b := boat(namespace, name, kind, "main")
+	leaving := func(namespace, name, kind string) *Bucket {
+		b := bucket(namespace, name, kind, "main")
 		b.Finalizers = []string{"example.org/held"}
 
 		return b
@@ -20,12 +20,17 @@ func TestUsedForDeletion(t *testing.T) {
 		of      Config
 		want    bool
 	}{
-		"Nobody":         {"nobody refers to it", nil, nil, wharf("a", "main"), false},
-		"Live":           {"nobody is being deleted", []client.Object{boat("a", "one", "", "main")}, nil, wharf("a", "main"), false},
-		"Deleted":        {"one of them is", []client.Object{boat("a", "one", "", "main")}, []client.Object{leaving("a", "two", "")}, wharf("a", "main"), true},
-		"OtherNamespace": {"another namespace has another configuration", nil, []client.Object{leaving("b", "two", "")}, wharf("a", "main"), false},
-		"OtherKind":      {"it refers to that of the cluster", nil, []client.Object{leaving("a", "two", "ClusterWharf")}, wharf("a", "main"), false},
-		"Cluster":        {"that is used from any namespace", nil, []client.Object{leaving("a", "two", "ClusterWharf")}, clusterWharf("main"), true},
+		"Nobody": {"nobody refers to it", nil, nil, tenant("a", "main"), false},
+		"Live": {"nobody is being deleted", []client.Object{bucket("a", "one", "", "main")}, nil,
+			tenant("a", "main"), false},
+		"Deleted": {"one of them is", []client.Object{bucket("a", "one", "", "main")},
+			[]client.Object{leaving("a", "two", "")}, tenant("a", "main"), true},
+		"OtherNamespace": {"another namespace has another configuration", nil,
+			[]client.Object{leaving("b", "two", "")}, tenant("a", "main"), false},
+		"OtherKind": {"it refers to that of the cluster", nil,
+			[]client.Object{leaving("a", "two", "ClusterTenant")}, tenant("a", "main"), false},
+		"Cluster": {"that is used from any namespace", nil,
+			[]client.Object{leaving("a", "two", "ClusterTenant")}, clusterTenant("main"), true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -35,16 +40,16 @@ func TestUsedForDeletion(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got, err := UsedForDeletion(t.Context(), p, kinds, []User{&Boat{}}, tc.of)
+			got, err := UsedForDeletion(t.Context(), p, kinds, []User{&Bucket{}}, tc.of)
 			if err != nil || got != tc.want {
 				t.Errorf("%s: UsedForDeletion(...) = %t, %v, want %t", tc.reason, got, err, tc.want)
 			}
 		})
 	}
-	if _, err := UsedForDeletion(t.Context(), newPort(t), Kinds{}, nil, wharf("a", "main")); err == nil {
+	if _, err := UsedForDeletion(t.Context(), newPort(t), Kinds{}, nil, tenant("a", "main")); err == nil {
 		t.Error("without kinds: want an error")
 	}
-	if _, err := UsedForDeletion(t.Context(), newPort(t), kinds, []User{&Raft{}}, wharf("a", "main")); err == nil {
+	if _, err := UsedForDeletion(t.Context(), newPort(t), kinds, []User{&Role{}}, tenant("a", "main")); err == nil {
 		t.Error("a kind that is not in the scheme: want an error")
 	}
 }

@@ -15,15 +15,16 @@ import (
 
 func TestEnqueueUsers(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(
-		boat("a", "one", "", "main"), boat("a", "two", "Wharf", "main"), boat("a", "three", "", "spare"),
-		boat("b", "one", "", "main"), boat("b", "two", "ClusterWharf", "main"), boat("a", "four", "ClusterWharf", "main"),
+		bucket("a", "one", "", "main"), bucket("a", "two", "Tenant", "main"), bucket("a", "three", "", "spare"),
+		bucket("b", "one", "", "main"), bucket("b", "two", "ClusterTenant", "main"),
+		bucket("a", "four", "ClusterTenant", "main"),
 	).Build()
-	h, err := EnqueueUsers(c, kinds, &Boat{})
+	h, err := EnqueueUsers(c, kinds, &Bucket{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	generation := func(w *Wharf, n int64) *Wharf { w.Generation = n; return w }
-	counted := func(w *Wharf) *Wharf { w.Status.Users, w.ResourceVersion = 7, "8"; return w }
+	generation := func(w *Tenant, n int64) *Tenant { w.Generation = n; return w }
+	counted := func(w *Tenant) *Tenant { w.Status.Users, w.ResourceVersion = 7, "8"; return w }
 	update := func(before, now client.Object) func(queue) {
 		return func(q queue) { h.Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: now}, q) }
 	}
@@ -32,16 +33,28 @@ func TestEnqueueUsers(t *testing.T) {
 		do     func(queue)
 		want   []string
 	}{
-		"Created": {"who waited for it", func(q queue) { h.Create(t.Context(), event.CreateEvent{Object: wharf("a", "main")}, q) }, []string{"a/one", "a/two"}},
-		"Cluster": {"of all namespaces", func(q queue) { h.Create(t.Context(), event.CreateEvent{Object: clusterWharf("main")}, q) }, []string{"a/four", "b/two"}},
+		"Created": {"who waited for it", func(q queue) {
+			h.Create(t.Context(),
+				event.CreateEvent{Object: tenant("a", "main")}, q)
+		}, []string{"a/one", "a/two"}},
+		"Cluster": {"of all namespaces", func(q queue) {
+			h.Create(t.Context(),
+				event.CreateEvent{Object: clusterTenant("main")}, q)
+		}, []string{"a/four", "b/two"}},
 		"Listed": {"everything is looked at anyway", func(q queue) {
-			h.Create(t.Context(), event.CreateEvent{Object: wharf("a", "main"), IsInInitialList: true}, q)
+			h.Create(t.Context(), event.CreateEvent{Object: tenant("a", "main"), IsInInitialList: true}, q)
 		}, nil},
-		"Ready":   {"it can be used from now on", update(wharf("a", "main"), with(wharf("a", "main"), []string{FinalizerName}, false)), []string{"a/one", "a/two"}},
-		"Spec":    {"connect anew", update(generation(wharf("b", "main"), 1), generation(wharf("b", "main"), 2)), []string{"b/one"}},
-		"Status":  {"nothing for its users", update(wharf("a", "main"), counted(wharf("a", "main"))), nil},
-		"Unused":  {"nobody", update(generation(wharf("c", "main"), 1), generation(wharf("c", "main"), 2)), nil},
-		"Deleted": {"nothing can be done", func(q queue) { h.Delete(t.Context(), event.DeleteEvent{Object: wharf("a", "main")}, q) }, nil},
+		"Ready": {"it can be used from now on",
+			update(tenant("a", "main"), with(tenant("a", "main"), []string{FinalizerName}, false)),
+			[]string{"a/one", "a/two"}},
+		"Spec": {"connect anew", update(generation(tenant("b", "main"), 1), generation(tenant("b", "main"), 2)),
+			[]string{"b/one"}},
+		"Status": {"nothing for its users", update(tenant("a", "main"), counted(tenant("a", "main"))), nil},
+		"Unused": {"nobody", update(generation(tenant("c", "main"), 1), generation(tenant("c", "main"), 2)), nil},
+		"Deleted": {"nothing can be done", func(q queue) {
+			h.Delete(t.Context(),
+				event.DeleteEvent{Object: tenant("a", "main")}, q)
+		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := priorityqueue.New[reconcile.Request]("test")
@@ -61,10 +74,10 @@ func TestEnqueueUsers(t *testing.T) {
 			}
 		})
 	}
-	if _, err := EnqueueUsers(c, Kinds{}, &Boat{}); err == nil {
+	if _, err := EnqueueUsers(c, Kinds{}, &Bucket{}); err == nil {
 		t.Error("EnqueueUsers(...) without kinds succeeded")
 	}
-	if _, err := EnqueueUsers(c, kinds, &Raft{}); err == nil {
+	if _, err := EnqueueUsers(c, kinds, &Role{}); err == nil {
 		t.Error("EnqueueUsers(...) for an unregistered kind succeeded")
 	}
 }

@@ -9,18 +9,18 @@ import (
 
 // Connect looks for the configuration of an object, in the object's own namespace.
 func ExampleGet() {
-	main := wharf("north", "main")
+	main := tenant("north", "main")
 	main.Finalizers = []string{FinalizerName} // which Setup adds
 	c := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(main).Build()
 
-	kinds := Kinds{Namespaced: &Wharf{}, Cluster: &ClusterWharf{}}
-	config, err := Get(context.Background(), c, boat("north", "pearl", "", "main"), kinds)
+	kinds := Kinds{Namespaced: &Tenant{}, Cluster: &ClusterTenant{}}
+	config, err := Get(context.Background(), c, bucket("north", "pearl", "", "main"), kinds)
 	if err == nil {
-		fmt.Println("connect with", config.(*Wharf).Name)
+		fmt.Println("connect with", config.(*Tenant).Name)
 	}
-	_, err = Get(context.Background(), c, boat("south", "pearl", "", "main"), kinds)
+	_, err = Get(context.Background(), c, bucket("south", "pearl", "", "main"), kinds)
 	fmt.Println(err, IsMissing(err))
 	// Output:
 	// connect with main
-	// Wharf south/main does not exist true
+	// Tenant south/main does not exist true
 }

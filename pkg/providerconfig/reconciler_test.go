@@ -38,8 +38,8 @@ func (p *port) wantUsers(c Config, n int64) {
 }
 
 func TestFinalizerComesFirst(t *testing.T) {
-	p := newPort(t, wharf("a", "main"))
-	w := wharf("a", "main")
+	p := newPort(t, tenant("a", "main"))
+	w := tenant("a", "main")
 	p.pass(w)
 	if !p.load(w) || !meta.FinalizerExists(w, FinalizerName) {
 		t.Errorf("finalizers %v, want %s", w.Finalizers, FinalizerName)
@@ -50,30 +50,30 @@ func TestFinalizerComesFirst(t *testing.T) {
 }
 
 func TestUsersAreCountedInTheRightNamespace(t *testing.T) {
-	p := newPort(t, wharf("a", "main"), wharf("b", "main"), clusterWharf("main"))
-	p.sail(boat("a", "one", "", "main"))
-	p.sail(boat("a", "two", "Wharf", "main"))
-	p.sail(boat("b", "one", "", "main"))
-	p.sail(boat("b", "two", "ClusterWharf", "main"))
-	p.sail(boat("a", "three", "ClusterWharf", "main"))
-	p.sail(boat("c", "one", "ClusterWharf", "main"))
-	p.sail(boat("c", "lost", "Pier", "main"))
-	p.sail(boat("c", "none", "", ""))
-	for _, c := range []Config{wharf("a", "main"), wharf("b", "main"), clusterWharf("main")} {
+	p := newPort(t, tenant("a", "main"), tenant("b", "main"), clusterTenant("main"))
+	p.use(bucket("a", "one", "", "main"))
+	p.use(bucket("a", "two", "Tenant", "main"))
+	p.use(bucket("b", "one", "", "main"))
+	p.use(bucket("b", "two", "ClusterTenant", "main"))
+	p.use(bucket("a", "three", "ClusterTenant", "main"))
+	p.use(bucket("c", "one", "ClusterTenant", "main"))
+	p.use(bucket("c", "lost", "Other", "main"))
+	p.use(bucket("c", "none", "", ""))
+	for _, c := range []Config{tenant("a", "main"), tenant("b", "main"), clusterTenant("main")} {
 		p.pass(c)
 	}
-	p.wantUsers(wharf("a", "main"), 2)
-	p.wantUsers(wharf("b", "main"), 1)
-	p.wantUsers(clusterWharf("main"), 3)
+	p.wantUsers(tenant("a", "main"), 2)
+	p.wantUsers(tenant("b", "main"), 1)
+	p.wantUsers(clusterTenant("main"), 3)
 }
 
 func TestReferencesThatChange(t *testing.T) {
-	p := newPort(t, wharf("a", "main"), wharf("a", "spare"), clusterWharf("main"))
+	p := newPort(t, tenant("a", "main"), tenant("a", "other"), clusterTenant("main"))
 	all := func() []int64 {
 		t.Helper()
 		p.clock.SetTime(p.clock.Now().Add(time.Minute))
 		var n []int64
-		for _, c := range []Config{wharf("a", "main"), wharf("a", "spare"), clusterWharf("main")} {
+		for _, c := range []Config{tenant("a", "main"), tenant("a", "other"), clusterTenant("main")} {
 			p.pass(c)
 			p.load(c)
 			n = append(n, c.GetUsers())
@@ -83,17 +83,17 @@ func TestReferencesThatChange(t *testing.T) {
 	}
 	for _, step := range []struct {
 		reason string
-		boat   *Boat
+		bucket *Bucket
 		want   []int64
 	}{
-		{"the first", boat("a", "one", "", "main"), []int64{1, 0, 0}},
-		{"another name", boat("a", "one", "", "spare"), []int64{0, 1, 0}},
-		{"another kind", boat("a", "one", "ClusterWharf", "main"), []int64{0, 0, 1}},
-		{"a kind nobody knows", boat("a", "one", "Pier", "main"), []int64{0, 0, 0}},
-		{"back", boat("a", "one", "Wharf", "main"), []int64{1, 0, 0}},
-		{"none", boat("a", "one", "", ""), []int64{0, 0, 0}},
+		{"the first", bucket("a", "one", "", "main"), []int64{1, 0, 0}},
+		{"another name", bucket("a", "one", "", "other"), []int64{0, 1, 0}},
+		{"another kind", bucket("a", "one", "ClusterTenant", "main"), []int64{0, 0, 1}},
+		{"a kind nobody knows", bucket("a", "one", "Other", "main"), []int64{0, 0, 0}},
+		{"back", bucket("a", "one", "Tenant", "main"), []int64{1, 0, 0}},
+		{"none", bucket("a", "one", "", ""), []int64{0, 0, 0}},
 	} {
-		p.sail(step.boat)
+		p.use(step.bucket)
 		if diff := cmp.Diff(step.want, all()); diff != "" {
 			t.Errorf("%s: users: -want, +got:\n%s", step.reason, diff)
 		}
@@ -105,13 +105,13 @@ func TestReferencesThatChange(t *testing.T) {
 
 // TestManyUsersFewWrites: ten thousand users that appear within a minute cost a few writes.
 func TestManyUsersFewWrites(t *testing.T) {
-	p := newPort(t, wharf("a", "main"))
-	w := wharf("a", "main")
+	p := newPort(t, tenant("a", "main"))
+	w := tenant("a", "main")
 	p.pass(w)
-	h := p.tracker.handler(t.Context(), group.WithKind("Boat").GroupKind())
+	h := p.tracker.handler(t.Context(), group.WithKind("Bucket").GroupKind())
 	const users = 10_000
 	for i := range users {
-		h.OnAdd(boat("a", fmt.Sprintf("boat-%d", i), "", "main"), false)
+		h.OnAdd(bucket("a", fmt.Sprintf("bucket-%d", i), "", "main"), false)
 		if i%10 == 0 {
 			p.pass(w)
 		}
@@ -135,16 +135,18 @@ func TestManyUsersFewWrites(t *testing.T) {
 	p.wantWrites("steady")
 }
 
-func TestDeletionWaitsForUsers(t *testing.T) {
-	for name, c := range map[string]Config{"WithConditions": wharf("a", "main"), "WithoutConditions": clusterWharf("main")} {
+func TestDeletionIsBlockedByUsers(t *testing.T) {
+	for name, c := range map[string]Config{
+		"WithConditions": tenant("a", "main"), "WithoutConditions": clusterTenant("main"),
+	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPort(t, c.DeepCopyObject().(Config))
-			kind := "Wharf"
+			kind := "Tenant"
 			if name == "WithoutConditions" {
-				kind = "ClusterWharf"
+				kind = "ClusterTenant"
 			}
 			for _, b := range []string{"d", "b", "a", "c"} {
-				p.sail(boat("a", b, kind, "main"))
+				p.use(bucket("a", b, kind, "main"))
 			}
 			p.pass(c)
 			p.remove(c)
@@ -153,8 +155,8 @@ func TestDeletionWaitsForUsers(t *testing.T) {
 			if !p.load(c) {
 				t.Fatal("it is gone while it is in use")
 			}
-			message := "Deletion waits for 4 users: Boat a/a, Boat a/b, Boat a/c, ..."
-			if w, ok := c.(*Wharf); ok {
+			message := "Deletion waits for 4 users: Bucket a/a, Bucket a/b, Bucket a/c, ..."
+			if w, ok := c.(*Tenant); ok {
 				got := w.GetCondition(commonv1.TypeTerminating)
 				if got.Status != "False" || got.Reason != commonv1.ReasonInUse || got.Message != message {
 					t.Errorf("condition %v", got)
@@ -172,16 +174,17 @@ func TestDeletionWaitsForUsers(t *testing.T) {
 				t.Errorf("writes %v, want one", p.writes)
 			}
 			for _, b := range []string{"a", "b", "c"} {
-				p.sink(boat("a", b, kind, "main"))
+				p.sink(bucket("a", b, kind, "main"))
 				p.pass(c)
 			}
 			p.clock.SetTime(p.clock.Now().Add(time.Minute))
 			p.pass(c)
 			p.wantUsers(c, 1)
-			if w, ok := c.(*Wharf); ok && w.GetCondition(commonv1.TypeTerminating).Message != "Deletion waits for 1 user: Boat a/d" {
+			if w, ok := c.(*Tenant); ok && w.GetCondition(commonv1.TypeTerminating).
+				Message != "Deletion waits for 1 user: Bucket a/d" {
 				t.Errorf("condition %v", w.GetCondition(commonv1.TypeTerminating))
 			}
-			p.sink(boat("a", "d", kind, "main"))
+			p.sink(bucket("a", "d", kind, "main"))
 			p.pass(c)
 			if p.load(c) {
 				t.Error("it stays when nobody uses it")
@@ -199,17 +202,17 @@ func TestDeletionWaitsForUsers(t *testing.T) {
 	}
 }
 
-// TestDeletionIsToldOnce: a restart does not tell again what the condition says already.
-func TestDeletionIsToldOnce(t *testing.T) {
-	p := newPort(t, wharf("a", "main"))
-	w := wharf("a", "main")
-	p.sail(boat("a", "one", "", "main"))
+// TestDeletionIsRecordedOnce: a restart does not tell again what the condition says already.
+func TestDeletionIsRecordedOnce(t *testing.T) {
+	p := newPort(t, tenant("a", "main"))
+	w := tenant("a", "main")
+	p.use(bucket("a", "one", "", "main"))
 	p.pass(w)
 	p.remove(w)
 	p.pass(w)
-	p.rs["Wharf"].records = records.New[record](nil)
+	p.rs["Tenant"].records = records.New[record](nil)
 	p.pass(w)
-	p.sail(boat("a", "two", "", "main"))
+	p.use(bucket("a", "two", "", "main"))
 	p.pass(w)
 	p.wantUsers(w, 2)
 	if len(p.events) != 1 {
@@ -218,8 +221,8 @@ func TestDeletionIsToldOnce(t *testing.T) {
 }
 
 func TestDeletionWithoutUsers(t *testing.T) {
-	p := newPort(t, wharf("a", "main"))
-	w := wharf("a", "main")
+	p := newPort(t, tenant("a", "main"))
+	w := tenant("a", "main")
 	p.pass(w)
 	p.remove(w)
 	p.writes = nil
@@ -232,14 +235,14 @@ func TestDeletionWithoutUsers(t *testing.T) {
 
 // TestDeletionLooksIntoTheCache: what the index has not heard of yet is in the cache.
 func TestDeletionLooksIntoTheCache(t *testing.T) {
-	p := newPort(t, wharf("a", "main"), boat("a", "late", "", "main"), boat("b", "other", "", "main"))
-	w := wharf("a", "main")
+	p := newPort(t, tenant("a", "main"), bucket("a", "late", "", "main"), bucket("b", "other", "", "main"))
+	w := tenant("a", "main")
 	p.pass(w)
 	p.remove(w)
 	if result := p.pass(w); !p.load(w) || result.RequeueAfter != retryDelay {
 		t.Errorf("it is gone, or looked at after %v", result.RequeueAfter)
 	}
-	if err := p.Client.Delete(t.Context(), boat("a", "late", "", "main")); err != nil {
+	if err := p.Client.Delete(t.Context(), bucket("a", "late", "", "main")); err != nil {
 		t.Fatal(err)
 	}
 	p.pass(w)
@@ -249,22 +252,22 @@ func TestDeletionLooksIntoTheCache(t *testing.T) {
 }
 
 func TestNothingIsDecidedBeforeAllUsersAreKnown(t *testing.T) {
-	pier := group.WithKind("Pier")
-	p := newPort(t, wharf("a", "main"))
-	p.tracker.kindSynced[pier] = false
-	w := wharf("a", "main")
-	p.sail(boat("a", "one", "", "main"))
+	other := group.WithKind("Other")
+	p := newPort(t, tenant("a", "main"))
+	p.tracker.kindSynced[other] = false
+	w := tenant("a", "main")
+	p.use(bucket("a", "one", "", "main"))
 	if result := p.pass(w); result.RequeueAfter != retryDelay {
 		t.Errorf("look again after %v, want %v", result.RequeueAfter, retryDelay)
 	}
 	p.wantWrites("the finalizer need not wait", "patch main")
-	p.sink(boat("a", "one", "", "main"))
+	p.sink(bucket("a", "one", "", "main"))
 	p.remove(w)
 	p.pass(w)
 	if !p.load(w) {
 		t.Fatal("it is gone though there may be users")
 	}
-	p.tracker.unserved = func(gvk schema.GroupVersionKind) bool { return gvk == pier }
+	p.tracker.unserved = func(gvk schema.GroupVersionKind) bool { return gvk == other }
 	p.pass(w)
 	if p.load(w) {
 		t.Error("it stays for a kind that is not served")
@@ -272,18 +275,18 @@ func TestNothingIsDecidedBeforeAllUsersAreKnown(t *testing.T) {
 }
 
 func TestConfigMadeAnew(t *testing.T) {
-	p := newPort(t, wharf("a", "main"))
-	w := wharf("a", "main")
-	p.sail(boat("a", "one", "", "main"))
+	p := newPort(t, tenant("a", "main"))
+	w := tenant("a", "main")
+	p.use(bucket("a", "one", "", "main"))
 	p.pass(w)
-	// Somebody takes the finalizer away by force, and makes a namesake.
+	// A user removes the finalizer by force, and creates an object of the same name.
 	p.load(w)
 	w.Finalizers = nil
 	if err := p.Update(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
 	p.remove(w)
-	anew := wharf("a", "main")
+	anew := tenant("a", "main")
 	anew.UID = "another"
 	if err := p.Create(t.Context(), anew); err != nil {
 		t.Fatal(err)
@@ -295,36 +298,52 @@ func TestConfigMadeAnew(t *testing.T) {
 }
 
 func TestWritesThatFail(t *testing.T) {
-	conflict := kerrors.NewConflict(schema.GroupResource{Resource: "wharves"}, "main", errors.New("changed"))
-	resource := schema.GroupResource{Resource: "wharves"}
-	gone, page := kerrors.NewNotFound(resource, "main"), kerrors.NewGenericServerResponse(404, "patch", resource, "main", "", 0, true)
-	replaced := kerrors.NewInvalid(schema.GroupKind{Kind: "Wharf"}, "main", nil)
+	conflict := kerrors.NewConflict(schema.GroupResource{Resource: "tenants"}, "main", errors.New("changed"))
+	resource := schema.GroupResource{Resource: "tenants"}
+	gone, page := kerrors.NewNotFound(resource, "main"), kerrors.NewGenericServerResponse(404, "patch", resource,
+		"main", "", 0, true)
+	replaced := kerrors.NewInvalid(schema.GroupKind{Kind: "Tenant"}, "main", nil)
 	boom := errors.New("boom: password=hunter2")
 	for name, tc := range map[string]struct {
 		reason  string
 		err     error
 		known   bool // it has its finalizer
-		deleted bool // by somebody else, when it is written to
+		deleted bool // by another client, during the write
 		requeue bool
 		want    string
 	}{
 		"FinalizerConflict": {reason: "silent", err: conflict, requeue: true},
 		"FinalizerGone":     {reason: "the event of its deletion comes", err: gone, deleted: true},
 		"FinalizerReplaced": {reason: "so does that of the new one", err: replaced, deleted: true},
-		"FinalizerLacks":    {reason: "an answer to a write proves nothing, and a pass that ends in silence never comes back", err: gone, want: `cannot update object: wharves "main" not found`},
-		"FinalizerInvalid":  {reason: "the definition was tightened", err: replaced, want: `cannot update object: Wharf "main" is invalid`},
-		"FinalizerUnserved": {reason: "a proxy says nothing of the object", err: page, want: "cannot update object: the server could not find the requested resource (patch wharves main)"},
-		"FinalizerError":    {reason: "told, without secrets", err: boom, want: "cannot update object: boom: password=[REDACTED]"},
-		"StatusConflict":    {reason: "silent", err: conflict, known: true, requeue: true},
-		"StatusError":       {reason: "told, without secrets", err: boom, known: true, want: "cannot update the status of the ProviderConfig: boom: password=[REDACTED]"},
+		"FinalizerLacks": {
+			reason: "an answer to a write proves nothing, and a pass that ends in silence never comes back",
+			err:    gone, want: `cannot update object: tenants "main" not found`,
+		},
+		"FinalizerInvalid": {
+			reason: "the definition was tightened", err: replaced,
+			want: `cannot update object: Tenant "main" is invalid`,
+		},
+		"FinalizerUnserved": {
+			reason: "a proxy says nothing of the object", err: page,
+			want: "cannot update object: the server could not find the requested resource (patch tenants main)",
+		},
+		"FinalizerError": {
+			reason: "told, without secrets", err: boom,
+			want: "cannot update object: boom: password=[REDACTED]",
+		},
+		"StatusConflict": {reason: "silent", err: conflict, known: true, requeue: true},
+		"StatusError": {
+			reason: "told, without secrets", err: boom, known: true,
+			want: "cannot update the status of the ProviderConfig: boom: password=[REDACTED]",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPort(t, wharf("a", "main"))
-			w := wharf("a", "main")
+			p := newPort(t, tenant("a", "main"))
+			w := tenant("a", "main")
 			if tc.known {
 				p.pass(w)
 			}
-			p.sail(boat("a", "one", "", "main"))
+			p.use(bucket("a", "one", "", "main"))
 			fails := true
 			p.before = func() error {
 				if fails && tc.deleted {
@@ -358,10 +377,10 @@ func TestWritesThatFail(t *testing.T) {
 
 // TestStatusIsPruned: a definition without our fields is not written to for ever.
 func TestStatusIsPruned(t *testing.T) {
-	p := newPort(t, wharf("a", "main"))
+	p := newPort(t, tenant("a", "main"))
 	p.prunes = true
-	w := wharf("a", "main")
-	p.sail(boat("a", "one", "", "main"))
+	w := tenant("a", "main")
+	p.use(bucket("a", "one", "", "main"))
 	for range 10 {
 		p.pass(w)
 		p.clock.SetTime(p.clock.Now().Add(time.Minute))
@@ -371,22 +390,35 @@ func TestStatusIsPruned(t *testing.T) {
 
 // TestStaleRead: a cache that lags behind our own write is not acted upon.
 func TestStaleRead(t *testing.T) {
-	boats := func(p *port, _ *Wharf) { p.sail(boat("a", "one", "", "main")) }
+	buckets := func(p *port, _ *Tenant) { p.use(bucket("a", "one", "", "main")) }
 	cases := map[string]struct {
 		finalizers []string
-		first      func(p *port, w *Wharf) // what the first write is about
-		then       func(p *port, w *Wharf) // what happens before the second pass
+		first      func(p *port, w *Tenant) // what the first write is about
+		then       func(p *port, w *Tenant) // what happens before the second pass
 		want       string
 	}{
-		"Protected":        {first: func(*port, *Wharf) {}, then: boats, want: "patch main"},
-		"Counted":          {finalizers: []string{FinalizerName}, first: boats, then: func(p *port, _ *Wharf) { p.sail(boat("a", "two", "", "main")) }, want: "status main"},
-		"Released":         {finalizers: []string{FinalizerName}, first: func(p *port, w *Wharf) { p.remove(w) }, want: "patch main"},
-		"HeldByOthers":     {finalizers: []string{FinalizerName, "example.org/other"}, first: func(p *port, w *Wharf) { p.remove(w) }, want: "patch main"},
-		"ReleasedThenUsed": {finalizers: []string{FinalizerName, "example.org/other"}, first: func(p *port, w *Wharf) { p.remove(w) }, then: boats, want: "patch main"},
+		"Protected": {first: func(*port, *Tenant) {}, then: buckets, want: "patch main"},
+		"Counted": {
+			finalizers: []string{FinalizerName}, first: buckets,
+			then: func(p *port, _ *Tenant) { p.use(bucket("a", "two", "", "main")) },
+			want: "status main",
+		},
+		"Released": {
+			finalizers: []string{FinalizerName}, first: func(p *port, w *Tenant) { p.remove(w) },
+			want: "patch main",
+		},
+		"HeldByOthers": {
+			finalizers: []string{FinalizerName, "example.org/other"},
+			first:      func(p *port, w *Tenant) { p.remove(w) }, want: "patch main",
+		},
+		"ReleasedThenUsed": {
+			finalizers: []string{FinalizerName, "example.org/other"},
+			first:      func(p *port, w *Tenant) { p.remove(w) }, then: buckets, want: "patch main",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := wharf("a", "main")
+			w := tenant("a", "main")
 			w.Finalizers = tc.finalizers
 			p := newPort(t, w)
 			tc.first(p, w)
@@ -412,16 +444,16 @@ func TestStaleRead(t *testing.T) {
 // TestNothingGrows: objects that come and go leave nothing behind.
 func TestNothingGrows(t *testing.T) {
 	p := newPort(t)
-	h := p.tracker.handler(t.Context(), group.WithKind("Boat").GroupKind())
+	h := p.tracker.handler(t.Context(), group.WithKind("Bucket").GroupKind())
 	const objects = 100_000
 	for i := range objects {
-		h.OnAdd(boat("a", fmt.Sprintf("boat-%d", i), "", fmt.Sprintf("wharf-%d", i%1000)), false)
+		h.OnAdd(bucket("a", fmt.Sprintf("bucket-%d", i), "", fmt.Sprintf("tenant-%d", i%1000)), false)
 	}
-	if n := p.tracker.index.count(key{"Wharf", "a", "wharf-7"}); n != objects/1000 {
+	if n := p.tracker.index.count(key{"Tenant", "a", "tenant-7"}); n != objects/1000 {
 		t.Errorf("%d users, want %d", n, objects/1000)
 	}
 	for i := range objects {
-		h.OnDelete(boat("a", fmt.Sprintf("boat-%d", i), "", ""))
+		h.OnDelete(bucket("a", fmt.Sprintf("bucket-%d", i), "", ""))
 	}
 	if n := len(p.tracker.index.configByUser) + len(p.tracker.index.usersByConfig); n != 0 {
 		t.Errorf("%d entries are left", n)
@@ -430,28 +462,28 @@ func TestNothingGrows(t *testing.T) {
 
 func TestIndexClear(t *testing.T) {
 	i := newIndex()
-	boats, rafts := schema.GroupKind{Kind: "Boat"}, schema.GroupKind{Kind: "Raft"}
-	main, spare := key{"Wharf", "a", "main"}, key{"Wharf", "a", "spare"}
-	i.set(t.Context(), user{boats, "a", "one"}, main, true)
-	i.set(t.Context(), user{rafts, "a", "one"}, main, true)
-	i.set(t.Context(), user{boats, "a", "two"}, spare, true)
-	changed := i.clear(boats)
+	buckets, roles := schema.GroupKind{Kind: "Bucket"}, schema.GroupKind{Kind: "Role"}
+	main, other := key{"Tenant", "a", "main"}, key{"Tenant", "a", "other"}
+	i.set(t.Context(), user{buckets, "a", "one"}, main, true)
+	i.set(t.Context(), user{roles, "a", "one"}, main, true)
+	i.set(t.Context(), user{buckets, "a", "two"}, other, true)
+	changed := i.clear(buckets)
 	slices.SortFunc(changed, func(a, b key) int { return len(a.name) - len(b.name) })
-	if diff := cmp.Diff([]key{main, spare}, changed, cmp.AllowUnexported(key{})); diff != "" {
+	if diff := cmp.Diff([]key{main, other}, changed, cmp.AllowUnexported(key{})); diff != "" {
 		t.Errorf("changed: -want, +got:\n%s", diff)
 	}
-	if i.count(main) != 1 || i.count(spare) != 0 {
-		t.Errorf("%d and %d users, want 1 and 0", i.count(main), i.count(spare))
+	if i.count(main) != 1 || i.count(other) != 0 {
+		t.Errorf("%d and %d users, want 1 and 0", i.count(main), i.count(other))
 	}
 }
 
 // TestDeletedWithoutOurFinalizer: a configuration that others hold while it is deleted, and we do not, is not ours.
 func TestDeletedWithoutOurFinalizer(t *testing.T) {
-	w := wharf("a", "main")
+	w := tenant("a", "main")
 	w.Finalizers = []string{"example.org/other"}
 	p := newPort(t, w.DeepCopyObject().(Config))
 	p.remove(w)
-	p.sail(boat("a", "one", "", "main"))
+	p.use(bucket("a", "one", "", "main"))
 	p.pass(w)
 	p.wantWrites("nothing")
 }
@@ -460,25 +492,26 @@ func TestDeletedWithoutOurFinalizer(t *testing.T) {
 func TestLateEvents(t *testing.T) {
 	p := newPort(t)
 	ctx, stop := context.WithCancel(t.Context())
-	boats := group.WithKind("Boat")
-	h := p.tracker.handler(ctx, boats.GroupKind())
-	h.OnAdd(boat("a", "one", "", "main"), false)
+	buckets := group.WithKind("Bucket")
+	h := p.tracker.handler(ctx, buckets.GroupKind())
+	h.OnAdd(bucket("a", "one", "", "main"), false)
 	stop()
-	p.tracker.stopTracking(boats)
-	h.OnAdd(boat("a", "two", "", "main"), false)
-	h.OnUpdate(nil, boat("a", "one", "", "main"))
+	p.tracker.stopTracking(buckets)
+	h.OnAdd(bucket("a", "two", "", "main"), false)
+	h.OnUpdate(nil, bucket("a", "one", "", "main"))
 	if n := len(p.tracker.index.configByUser); n != 0 {
 		t.Errorf("%d users are left, want none", n)
 	}
 }
 
-// TestConfigurationsAreTold: whoever lost users is looked at: by each change, and when their kind goes.
-func TestConfigurationsAreTold(t *testing.T) {
+// TestConfigurationsAreEnqueued: configurations that lost users are enqueued: by each change, and when a kind is
+// removed.
+func TestConfigurationsAreEnqueued(t *testing.T) {
 	p := newPort(t)
 	q := priorityqueue.New[reconcile.Request]("test")
 	defer q.ShutDown()
 	ctx, stop := context.WithCancel(t.Context())
-	if err := p.tracker.source("Wharf").Start(ctx, q); err != nil {
+	if err := p.tracker.source("Tenant").Start(ctx, q); err != nil {
 		t.Fatal(err)
 	}
 	want := func(reason string, names ...string) {
@@ -494,19 +527,19 @@ func TestConfigurationsAreTold(t *testing.T) {
 			t.Errorf("%s: %d more, -want, +got:\n%s", reason, q.Len(), diff)
 		}
 	}
-	h := p.tracker.handler(t.Context(), group.WithKind("Boat").GroupKind())
-	h.OnAdd(boat("a", "one", "", "main"), true)
+	h := p.tracker.handler(t.Context(), group.WithKind("Bucket").GroupKind())
+	h.OnAdd(bucket("a", "one", "", "main"), true)
 	want("a user came", "a/main")
-	h.OnUpdate(nil, boat("a", "one", "", "spare"))
-	want("it went elsewhere", "a/main", "a/spare")
-	h.OnUpdate(nil, boat("a", "one", "", "spare"))
-	h.OnAdd(boat("a", "two", "ClusterWharf", "main"), false)
+	h.OnUpdate(nil, bucket("a", "one", "", "other"))
+	want("it went elsewhere", "a/main", "a/other")
+	h.OnUpdate(nil, bucket("a", "one", "", "other"))
+	h.OnAdd(bucket("a", "two", "ClusterTenant", "main"), false)
 	want("what is not ours, and what did not change")
-	h.OnDelete(toolscache.DeletedFinalStateUnknown{Key: "a/one", Obj: boat("a", "one", "", "main")})
-	want("it is gone", "a/spare")
-	h.OnAdd(boat("b", "one", "", "main"), false)
+	h.OnDelete(toolscache.DeletedFinalStateUnknown{Key: "a/one", Obj: bucket("a", "one", "", "main")})
+	want("it is gone", "a/other")
+	h.OnAdd(bucket("b", "one", "", "main"), false)
 	want("another", "b/main")
-	p.tracker.stopTracking(group.WithKind("Boat"))
+	p.tracker.stopTracking(group.WithKind("Bucket"))
 	want("its kind is gone", "b/main")
 	stop()
 	for len(queuesOf(p.tracker)) > 0 {

@@ -14,7 +14,7 @@ import (
 // depends on it once ours is there.
 func TestRetiredFinalizersGoBeforeUsersAreKnown(t *testing.T) {
 	p, w := retiring(t)
-	p.tracker.kindSynced[group.WithKind("Boat")] = false
+	p.tracker.kindSynced[group.WithKind("Bucket")] = false
 	if got := p.pass(w); got != (reconcile.Result{RequeueAfter: time.Second}) {
 		t.Errorf("got %+v", got)
 	}
@@ -30,7 +30,7 @@ func TestRetiredFinalizersAreRemovedOnce(t *testing.T) {
 	p, w := retiring(t)
 	w.Finalizers = append(w.Finalizers, FinalizerName)
 	p.restore(w)
-	before := wharf("a", "main")
+	before := tenant("a", "main")
 	p.load(before)
 	p.pass(w)
 	p.wantWrites("theirs is removed", "patch main")
@@ -62,7 +62,7 @@ func TestConfigurationsThatGoInBetween(t *testing.T) {
 			p.remove(w)
 		}
 		p.before = func() error {
-			now := wharf("a", "main")
+			now := tenant("a", "main")
 			p.load(now)
 			now.Finalizers = nil
 			if err := p.Client.Update(t.Context(), now); err != nil {
@@ -71,13 +71,13 @@ func TestConfigurationsThatGoInBetween(t *testing.T) {
 			if err := client.IgnoreNotFound(p.Client.Delete(t.Context(), now)); err != nil {
 				return err
 			}
-			other := wharf("a", "main")
+			other := tenant("a", "main")
 			other.UID = "other"
 			if err := p.Client.Create(t.Context(), other); err != nil {
 				return err
 			}
 
-			return kerrors.NewInvalid(group.WithKind("Wharf").GroupKind(), "main", nil)
+			return kerrors.NewInvalid(group.WithKind("Tenant").GroupKind(), "main", nil)
 		}
 		if got, err := p.try(w); err != nil || got != (reconcile.Result{RequeueAfter: tc.after}) {
 			t.Errorf("%s: got %+v, %v", name, got, err)

@@ -7,12 +7,12 @@ import (
 
 const theirFinalizer = "in-use.crossplane.io"
 
-func retiring(t *testing.T) (*port, *Wharf) {
+func retiring(t *testing.T) (*port, *Tenant) {
 	t.Helper()
-	w := wharf("a", "main")
+	w := tenant("a", "main")
 	w.Finalizers = []string{theirFinalizer}
 	p := newPort(t, w)
-	p.rs["Wharf"].setRetiredFinalizers(p, []string{theirFinalizer})
+	p.rs["Tenant"].setRetiredFinalizers(p, []string{theirFinalizer})
 
 	return p, w
 }
@@ -21,7 +21,7 @@ func retiring(t *testing.T) (*port, *Wharf) {
 // again.
 func TestRetiredFinalizersGo(t *testing.T) {
 	p, w := retiring(t)
-	p.sail(boat("a", "one", "", "main"))
+	p.use(bucket("a", "one", "", "main"))
 	p.pass(w)
 	if p.load(w); !slices.Equal(w.Finalizers, []string{FinalizerName}) {
 		t.Errorf("finalizers %v", w.Finalizers)
@@ -60,8 +60,8 @@ func TestRetiredFinalizersGoAfterOurs(t *testing.T) {
 // as it is used, and then goes.
 func TestRetiredFinalizersKeepWhatWasDeletedBefore(t *testing.T) {
 	p, w := retiring(t)
-	user := boat("a", "one", "", "main")
-	p.sail(user)
+	user := bucket("a", "one", "", "main")
+	p.use(user)
 	p.remove(w)
 	p.pass(w)
 	if !p.load(w) {

@@ -67,7 +67,8 @@ func (y *yard) Add(r manager.Runnable) error {
 	if do := c.FieldByName("Do"); do.IsValid() {
 		name = c.FieldByName("Name").String()
 		y.rs = append(y.rs, do.Interface().(*reconciler))
-		y.limiters = append(y.limiters, c.FieldByName("RateLimiter").Interface().(workqueue.TypedRateLimiter[reconcile.Request]))
+		y.limiters = append(y.limiters, c.FieldByName("RateLimiter").
+			Interface().(workqueue.TypedRateLimiter[reconcile.Request]))
 	}
 	y.added = append(y.added, name)
 	if name == y.refuses {
@@ -78,8 +79,8 @@ func (y *yard) Add(r manager.Runnable) error {
 }
 
 const (
-	wharfController   = "providerconfig/wharf.providerconfig.example.moorage.dev"
-	clusterController = "providerconfig/clusterwharf.providerconfig.example.moorage.dev"
+	tenantController  = "providerconfig/tenant.providerconfig.example.moorage.dev"
+	clusterController = "providerconfig/clustertenant.providerconfig.example.moorage.dev"
 )
 
 // TestSetup: each kind of configuration gets a controller with what the options say, and each kind
@@ -87,7 +88,7 @@ const (
 // known.
 func TestSetup(t *testing.T) {
 	own, set, now := logging.NewNopLogger(), limit.NewSet(), clocktesting.NewFakePassiveClock(time.Unix(1, 0))
-	told := event.NewNopRecorder()
+	recorder := event.NewNopRecorder()
 	named := own.WithValues("a", "logger")
 	for name, tc := range map[string]struct {
 		reason    string
@@ -95,31 +96,44 @@ func TestSetup(t *testing.T) {
 		recorders []string
 		want      reconciler
 	}{
-		"Defaults": {"nothing is said", nil, []string{wharfController, clusterController}, reconciler{clock: clock.RealClock{}, interval: 5 * time.Second}},
-		"All": {"everything is", []Option{WithLogger(named), WithRecorder(told), WithClock(now), WithCountInterval(time.Minute), WithLimits(set), WithRetiredFinalizers("a"), WithRetiredFinalizers("b", "c")}, nil,
-			reconciler{recorder: told, clock: now, interval: time.Minute, limits: set, retired: []retiredFinalizer{{name: "a"}, {name: "b"}, {name: "c"}}}},
-		"Never":  {"an interval is positive", []Option{WithCountInterval(0), WithRecorder(told)}, nil, reconciler{recorder: told, clock: clock.RealClock{}, interval: 5 * time.Second}},
-		"Always": {"and may be short", []Option{WithCountInterval(1), WithRecorder(told)}, nil, reconciler{recorder: told, clock: clock.RealClock{}, interval: 1}},
+		"Defaults": {"nothing is said", nil, []string{tenantController, clusterController},
+			reconciler{clock: clock.RealClock{}, interval: 5 * time.Second}},
+		"All": {"everything is", []Option{WithLogger(named), WithRecorder(recorder), WithClock(now),
+			WithCountInterval(time.Minute), WithLimits(set), WithRetiredFinalizers("a"),
+			WithRetiredFinalizers("b", "c")}, nil,
+			reconciler{
+				recorder: recorder, clock: now, interval: time.Minute, limits: set,
+				retired: []retiredFinalizer{{name: "a"}, {name: "b"}, {name: "c"}},
+			}},
+		"Never": {"an interval is positive", []Option{WithCountInterval(0), WithRecorder(recorder)}, nil, reconciler{
+			recorder: recorder, clock: clock.RealClock{}, interval: 5 * time.Second,
+		}},
+		"Always": {"and may be short", []Option{WithCountInterval(1), WithRecorder(recorder)}, nil,
+			reconciler{recorder: recorder, clock: clock.RealClock{}, interval: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			y := newYard(newScheme())
-			if err := Setup(y, kinds, []User{&Boat{}}, tc.options...); err != nil {
+			if err := Setup(y, kinds, []User{&Bucket{}}, tc.options...); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]string{"follower", wharfController, clusterController}, y.added); diff != "" {
+			if diff := cmp.Diff([]string{"follower", tenantController, clusterController}, y.added); diff != "" {
 				t.Errorf("%s: added: -want, +got:\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(tc.recorders, y.recorders); diff != "" {
 				t.Errorf("%s: recorders of the manager: -want, +got:\n%s", tc.reason, diff)
 			}
 			for i, r := range y.rs {
-				if r.recorder == nil || tc.want.recorder != nil && r.recorder != tc.want.recorder || r.clock != tc.want.clock || r.interval != tc.want.interval || r.limits != tc.want.limits {
-					t.Errorf("%s: %s has %v, %v, %s, %v", tc.reason, y.added[i+1], r.recorder, r.clock, r.interval, r.limits)
+				if r.recorder == nil || tc.want.recorder != nil && r.recorder != tc.want.recorder ||
+					r.clock != tc.want.clock || r.interval != tc.want.interval || r.limits != tc.want.limits {
+					t.Errorf("%s: %s has %v, %v, %s, %v", tc.reason, y.added[i+1], r.recorder, r.clock, r.interval,
+						r.limits)
 				}
-				if !slices.EqualFunc(r.retired, tc.want.retired, func(got, want retiredFinalizer) bool { return got.name == want.name && got.Finalizer != nil }) {
+				if !slices.EqualFunc(r.retired, tc.want.retired,
+					func(got, want retiredFinalizer) bool { return got.name == want.name && got.Finalizer != nil }) {
 					t.Errorf("%s: %s retires %v", tc.reason, y.added[i+1], r.retired)
 				}
-				if complete, followed := r.tracker.kindSynced[group.WithKind("Boat")]; complete || !followed || r.tracker.synced() {
+				if complete, followed := r.tracker.kindSynced[group.WithKind("Bucket")]; complete || !followed ||
+					r.tracker.synced() {
 					t.Errorf("%s: all users are known before they are followed", tc.reason)
 				}
 			}
@@ -151,39 +165,41 @@ func TestSetupBehindAGate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Setup(y, kinds, []User{&Boat{}}, WithGate(gate)); err != nil || len(y.added) > 0 {
+	if err := Setup(y, kinds, []User{&Bucket{}}, WithGate(gate)); err != nil || len(y.added) > 0 {
 		t.Errorf("error %v, added %q", err, y.added)
 	}
 }
 
-// heard is a logger that counts what it is told.
-type heard struct {
+// A countingLogger counts messages.
+type countingLogger struct {
 	logging.Logger
 
-	told *int
+	messages *int
 }
 
-func (h heard) WithValues(...any) logging.Logger { return h }
-func (h heard) Debug(string, ...any)             { *h.told++ }
+func (h countingLogger) WithValues(...any) logging.Logger { return h }
+func (h countingLogger) Debug(string, ...any)             { *h.messages++ }
 
-// TestSetupTellsItsLogger: its controllers tell the logger of the options what they do.
-func TestSetupTellsItsLogger(t *testing.T) {
-	y, told := newYard(newScheme()), 0
-	if err := Setup(y, kinds, []User{&Boat{}}, WithLogger(heard{logging.NewNopLogger(), &told})); err != nil {
+// TestSetupUsesItsLogger: its controllers log with the logger of the options.
+func TestSetupUsesItsLogger(t *testing.T) {
+	y, messages := newYard(newScheme()), 0
+	if err := Setup(y, kinds, []User{&Bucket{}},
+		WithLogger(countingLogger{logging.NewNopLogger(), &messages})); err != nil {
 		t.Fatal(err)
 	}
-	if err := y.Client.Create(t.Context(), wharf("a", "main")); err != nil {
+	if err := y.Client.Create(t.Context(), tenant("a", "main")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := y.rs[0].Reconcile(t.Context(), reconcile.Request{NamespacedName: nameOf(wharf("a", "main"))}); err != nil || told != 1 {
-		t.Errorf("error %v, told %d times that not all users are known", err, told)
+	if _, err := y.rs[0].Reconcile(t.Context(),
+		reconcile.Request{NamespacedName: nameOf(tenant("a", "main"))}); err != nil || messages != 1 {
+		t.Errorf("error %v, messages %d times that not all users are known", err, messages)
 	}
 }
 
 // TestSetupFails: what cannot be set up is said, and nothing is added after that.
 func TestSetupFails(t *testing.T) {
 	listless := newScheme()
-	listless.AddKnownTypeWithName(group.WithKind("Raft"), &Raft{})
+	listless.AddKnownTypeWithName(group.WithKind("Role"), &Role{})
 	for name, tc := range map[string]struct {
 		reason string
 		change func(y *yard)
@@ -193,15 +209,31 @@ func TestSetupFails(t *testing.T) {
 		want   string
 		added  []string
 	}{
-		"NoKinds":    {reason: "there is nothing to keep", want: "no kind of configuration is given"},
-		"Users":      {reason: "a kind is not registered", kinds: kinds, users: []User{&Raft{}}, want: "cannot determine the kind of a user: "},
-		"List":       {reason: "its list is not", scheme: listless, kinds: kinds, users: []User{&Raft{}}, want: "cannot list the users of kind Raft: "},
-		"Follower":   {reason: "nobody follows the users", kinds: kinds, users: []User{&Boat{}}, change: func(y *yard) { y.refuses = "follower" }, want: "cannot watch the users of kind Boat: boom", added: []string{"follower"}},
-		"Controller": {reason: "nobody keeps a kind", kinds: kinds, users: []User{&Boat{}}, change: func(y *yard) { y.refuses = clusterController }, want: "cannot set up a controller for ClusterWharf: boom", added: []string{"follower", wharfController, clusterController}},
+		"NoKinds": {reason: "there is nothing to keep", want: "no kind of configuration is given"},
+		"Users": {
+			reason: "a kind is not registered", kinds: kinds, users: []User{&Role{}},
+			want: "cannot determine the kind of a user: ",
+		},
+		"List": {
+			reason: "its list is not", scheme: listless, kinds: kinds, users: []User{&Role{}},
+			want: "cannot list the users of kind Role: ",
+		},
+		"Follower": {
+			reason: "nobody follows the users", kinds: kinds, users: []User{&Bucket{}},
+			change: func(y *yard) { y.refuses = "follower" },
+			want:   "cannot watch the users of kind Bucket: boom", added: []string{"follower"},
+		},
+		"Controller": {
+			reason: "nobody keeps a kind", kinds: kinds, users: []User{&Bucket{}},
+			change: func(y *yard) { y.refuses = clusterController },
+			want:   "cannot set up a controller for ClusterTenant: boom",
+			added:  []string{"follower", tenantController, clusterController},
+		},
 		"Twice": {
-			reason: "the process has such a controller", kinds: Kinds{Cluster: &ClusterWharf{}}, want: "cannot set up a controller for ClusterWharf: controller with name",
+			reason: "the process has such a controller", kinds: Kinds{Cluster: &ClusterTenant{}},
+			want: "cannot set up a controller for ClusterTenant: controller with name",
 			change: func(y *yard) {
-				if y.validates = true; Setup(y, Kinds{Cluster: &ClusterWharf{}}, nil) == nil {
+				if y.validates = true; Setup(y, Kinds{Cluster: &ClusterTenant{}}, nil) == nil {
 					y.added = nil // the first time in this process
 				}
 			},

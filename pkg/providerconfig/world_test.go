@@ -28,8 +28,8 @@ import (
 // The group of this package on a shared API server.
 var group = schema.GroupVersion{Group: "providerconfig.example.moorage.dev", Version: "v1"}
 
-// A Wharf is a configuration with a namespace and with conditions.
-type Wharf struct {
+// A Tenant is a configuration with a namespace and with conditions.
+type Tenant struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
@@ -37,14 +37,14 @@ type Wharf struct {
 	Status commonv1.ProviderConfigStatus `json:"status,omitempty"`
 }
 
-func (w *Wharf) GetUsers() int64                       { return w.Status.GetUsers() }
-func (w *Wharf) SetUsers(n int64)                      { w.Status.SetUsers(n) }
-func (w *Wharf) SetConditions(c ...commonv1.Condition) { w.Status.SetConditions(c...) }
-func (w *Wharf) GetCondition(t commonv1.ConditionType) commonv1.Condition {
+func (w *Tenant) GetUsers() int64                       { return w.Status.GetUsers() }
+func (w *Tenant) SetUsers(n int64)                      { w.Status.SetUsers(n) }
+func (w *Tenant) SetConditions(c ...commonv1.Condition) { w.Status.SetConditions(c...) }
+func (w *Tenant) GetCondition(t commonv1.ConditionType) commonv1.Condition {
 	return w.Status.GetCondition(t)
 }
 
-func (w *Wharf) DeepCopyObject() runtime.Object {
+func (w *Tenant) DeepCopyObject() runtime.Object {
 	out := *w
 	w.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 	w.Status.DeepCopyInto(&out.Status)
@@ -52,8 +52,8 @@ func (w *Wharf) DeepCopyObject() runtime.Object {
 	return &out
 }
 
-// A ClusterWharf is a configuration without a namespace and without conditions.
-type ClusterWharf struct {
+// A ClusterTenant is a configuration without a namespace and without conditions.
+type ClusterTenant struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
@@ -62,34 +62,34 @@ type ClusterWharf struct {
 	} `json:"status,omitempty"`
 }
 
-func (w *ClusterWharf) GetUsers() int64  { return w.Status.Users }
-func (w *ClusterWharf) SetUsers(n int64) { w.Status.Users = n }
-func (w *ClusterWharf) DeepCopyObject() runtime.Object {
+func (w *ClusterTenant) GetUsers() int64  { return w.Status.Users }
+func (w *ClusterTenant) SetUsers(n int64) { w.Status.Users = n }
+func (w *ClusterTenant) DeepCopyObject() runtime.Object {
 	out := *w
 	w.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 
 	return &out
 }
 
-// A Boat uses a configuration.
-type Boat struct {
+// A Bucket uses a configuration.
+type Bucket struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec BoatSpec `json:"spec,omitempty"`
+	Spec BucketSpec `json:"spec,omitempty"`
 }
 
-// A BoatSpec says which one.
-type BoatSpec struct {
+// A BucketSpec says which one.
+type BucketSpec struct {
 	ProviderConfigRef *commonv1.ProviderConfigReference `json:"providerConfigRef,omitempty"`
 }
 
 // GetProviderConfigReference returns the reference.
-func (b *Boat) GetProviderConfigReference() *commonv1.ProviderConfigReference {
+func (b *Bucket) GetProviderConfigReference() *commonv1.ProviderConfigReference {
 	return b.Spec.ProviderConfigRef
 }
 
-func (b *Boat) DeepCopyObject() runtime.Object {
+func (b *Bucket) DeepCopyObject() runtime.Object {
 	out := *b
 	b.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 	if b.Spec.ProviderConfigRef != nil {
@@ -121,12 +121,12 @@ func (l *list[T, P]) DeepCopyObject() runtime.Object {
 
 func newScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	s.AddKnownTypeWithName(group.WithKind("Wharf"), &Wharf{})
-	s.AddKnownTypeWithName(group.WithKind("WharfList"), &list[Wharf, *Wharf]{})
-	s.AddKnownTypeWithName(group.WithKind("ClusterWharf"), &ClusterWharf{})
-	s.AddKnownTypeWithName(group.WithKind("ClusterWharfList"), &list[ClusterWharf, *ClusterWharf]{})
-	s.AddKnownTypeWithName(group.WithKind("Boat"), &Boat{})
-	s.AddKnownTypeWithName(group.WithKind("BoatList"), &list[Boat, *Boat]{})
+	s.AddKnownTypeWithName(group.WithKind("Tenant"), &Tenant{})
+	s.AddKnownTypeWithName(group.WithKind("TenantList"), &list[Tenant, *Tenant]{})
+	s.AddKnownTypeWithName(group.WithKind("ClusterTenant"), &ClusterTenant{})
+	s.AddKnownTypeWithName(group.WithKind("ClusterTenantList"), &list[ClusterTenant, *ClusterTenant]{})
+	s.AddKnownTypeWithName(group.WithKind("Bucket"), &Bucket{})
+	s.AddKnownTypeWithName(group.WithKind("BucketList"), &list[Bucket, *Bucket]{})
 	metav1.AddToGroupVersion(s, group)
 
 	return s
@@ -139,29 +139,32 @@ func definitions() []*apiextensionsv1.CustomResourceDefinition {
 			ObjectMeta: metav1.ObjectMeta{Name: plural + "." + group.Group},
 			Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 				Group: group.Group, Scope: scope,
-				Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, ListKind: kind + "List", Plural: plural},
+				Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, ListKind: kind + "List",
+					Plural: plural},
 				Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 					Name: group.Version, Served: true, Storage: true,
 					Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
 						Type: "object", XPreserveUnknownFields: anything,
 					}},
-					Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+					Subresources: &apiextensionsv1.CustomResourceSubresources{
+						Status: &apiextensionsv1.CustomResourceSubresourceStatus{},
+					},
 				}},
 			},
 		}
 	}
 
 	return []*apiextensionsv1.CustomResourceDefinition{
-		define("Wharf", "wharves", apiextensionsv1.NamespaceScoped),
-		define("ClusterWharf", "clusterwharves", apiextensionsv1.ClusterScoped),
-		define("Boat", "boats", apiextensionsv1.NamespaceScoped),
+		define("Tenant", "tenants", apiextensionsv1.NamespaceScoped),
+		define("ClusterTenant", "clustertenants", apiextensionsv1.ClusterScoped),
+		define("Bucket", "buckets", apiextensionsv1.NamespaceScoped),
 	}
 }
 
-var kinds = Kinds{Namespaced: &Wharf{}, Cluster: &ClusterWharf{}}
+var kinds = Kinds{Namespaced: &Tenant{}, Cluster: &ClusterTenant{}}
 
-func boat(namespace, name, kind, config string) *Boat {
-	b := &Boat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+func bucket(namespace, name, kind, config string) *Bucket {
+	b := &Bucket{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	if config != "" {
 		b.Spec.ProviderConfigRef = &commonv1.ProviderConfigReference{Kind: kind, Name: config}
 	}
@@ -169,12 +172,12 @@ func boat(namespace, name, kind, config string) *Boat {
 	return b
 }
 
-func wharf(namespace, name string) *Wharf {
-	return &Wharf{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+func tenant(namespace, name string) *Tenant {
+	return &Tenant{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 }
 
-func clusterWharf(name string) *ClusterWharf {
-	return &ClusterWharf{ObjectMeta: metav1.ObjectMeta{Name: name}}
+func clusterTenant(name string) *ClusterTenant {
+	return &ClusterTenant{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
 // A port is a reconciler for each kind, over an API server in memory whose writes
@@ -193,7 +196,7 @@ type port struct {
 	before func() error
 	// stale, if set, is what the cache shows, which lags behind, or does not notice that
 	// the API server was restored.
-	stale *Wharf
+	stale *Tenant
 	// gets are the reads that the cache did not answer.
 	gets int
 	// prunes makes the server drop whatever is written to a status.
@@ -220,11 +223,13 @@ func newPort(t *testing.T, objects ...client.Object) *port {
 		t.Fatal(err)
 	}
 	p.tracker = newTracker(f, fakeCache{client: p}, p.Scheme(), unservedBy(nil))
-	p.tracker.kindSynced[group.WithKind("Boat")] = true
+	p.tracker.kindSynced[group.WithKind("Bucket")] = true
 	for _, kind := range f {
 		p.rs[kind.gvk.Kind] = &reconciler{
-			kind: kind, client: p, apiReader: apiServerReader{p}, finalizer: resource.NewAPIFinalizer(p, FinalizerName), tracker: p.tracker,
-			records: records.New[record](nil), logger: logging.NewNopLogger(), recorder: p, clock: p.clock, interval: 5 * time.Second,
+			kind: kind, client: p, apiReader: apiServerReader{p},
+			finalizer: resource.NewAPIFinalizer(p, FinalizerName), tracker: p.tracker,
+			records: records.New[record](nil), logger: logging.NewNopLogger(), recorder: p, clock: p.clock,
+			interval: 5 * time.Second,
 		}
 	}
 
@@ -234,25 +239,29 @@ func newPort(t *testing.T, objects ...client.Object) *port {
 // restore puts another API server in the place of the one that there is. It has these
 // objects, with the versions that they come with.
 func (p *port) restore(objects ...client.Object) {
-	p.Client = fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(objects...).WithStatusSubresource(&Wharf{}, &ClusterWharf{}).
+	p.Client = fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(objects...).
+		WithStatusSubresource(&Tenant{}, &ClusterTenant{}).
 		WithInterceptorFuncs(interceptor.Funcs{
-			Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, obj client.Object, o ...client.GetOption) error {
-				if w, ok := obj.(*Wharf); ok && p.stale != nil {
-					*w = *p.stale.DeepCopyObject().(*Wharf)
+			Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, obj client.Object,
+				o ...client.GetOption) error {
+				if w, ok := obj.(*Tenant); ok && p.stale != nil {
+					*w = *p.stale.DeepCopyObject().(*Tenant)
 
 					return nil
 				}
 
 				return c.Get(ctx, k, obj, o...)
 			},
-			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, o ...client.PatchOption) error {
+			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch,
+				o ...client.PatchOption) error {
 				if err := p.write("patch", obj); err != nil {
 					return err
 				}
 
 				return c.Patch(ctx, obj, patch, o...)
 			},
-			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, patch client.Patch, o ...client.SubResourcePatchOption) error {
+			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object,
+				patch client.Patch, o ...client.SubResourcePatchOption) error {
 				if err := p.write(sub, obj); err != nil {
 					return err
 				}
@@ -298,10 +307,10 @@ func (p *port) Event(obj runtime.Object, e event.Event) {
 // WithAnnotations returns the port.
 func (p *port) WithAnnotations(...string) event.Recorder { return p }
 
-// sail adds a boat, or changes its reference; the informer tells at once.
-func (p *port) sail(b *Boat) {
+// use adds a bucket, or changes its reference; the informer delivers it at once.
+func (p *port) use(b *Bucket) {
 	p.Helper()
-	old := &Boat{}
+	old := &Bucket{}
 	if err := p.Get(p.Context(), client.ObjectKeyFromObject(b), old); err == nil {
 		b.ResourceVersion = old.ResourceVersion
 		if err := p.Update(p.Context(), b); err != nil {
@@ -310,15 +319,15 @@ func (p *port) sail(b *Boat) {
 	} else if err := p.Create(p.Context(), b); err != nil {
 		p.Fatal(err)
 	}
-	p.tracker.handler(p.Context(), group.WithKind("Boat").GroupKind()).OnAdd(b, false)
+	p.tracker.handler(p.Context(), group.WithKind("Bucket").GroupKind()).OnAdd(b, false)
 }
 
-func (p *port) sink(b *Boat) {
+func (p *port) sink(b *Bucket) {
 	p.Helper()
 	if err := p.Client.Delete(p.Context(), b); err != nil {
 		p.Fatal(err)
 	}
-	p.tracker.handler(p.Context(), group.WithKind("Boat").GroupKind()).OnDelete(b)
+	p.tracker.handler(p.Context(), group.WithKind("Bucket").GroupKind()).OnDelete(b)
 }
 
 // pass runs one pass over a configuration, which must succeed.

@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 )
 
-// A burst of ten passes at once; whoever comes next is told to come back.
+// A burst of ten requests passes at once; later ones are requeued.
 func ExampleNew() {
 	inner := reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
 		return reconcile.Result{}, nil

@@ -13,9 +13,9 @@ import (
 // baseDelay*2^(n-1), at most maxDelay, after the last. Time that has passed since
 // then, for instance because a queue has a back-off as well, counts.
 //
-// It differs from the limiter of this name that providers know, which delays an
-// item more with every pass, successful ones too, forgets an item only after a
-// long silence, and never one that does not come back. Here Forget takes effect
+// It differs from the limiter of this name in provider-runtime, which delays an item more
+// with every pass, also after a success, forgets an item only when it was not used for
+// long, and never one that is not used again. Here Forget takes effect
 // at once, and an item not seen for 2*maxDelay is dropped.
 func NewGlobalExponential(baseDelay, maxDelay time.Duration) workqueue.TypedRateLimiter[any] {
 	return newExponential(baseDelay, maxDelay, clock.RealClock{})
@@ -30,7 +30,7 @@ type exponential struct {
 	swept time.Time
 }
 
-// attempts is what is known of an item that was not forgotten.
+// attempts counts the attempts of an item since it was last forgotten.
 type attempts struct {
 	count int
 	// last is when the last attempt is let through, which may be in the future.
@@ -89,17 +89,17 @@ func (e *exponential) delay(failures int) time.Duration {
 	return min(d, e.max)
 }
 
-// sweep drops what was not seen for a while: objects that are gone send no
-// Forget. It looks through all items, so it does so rarely.
+// sweep drops items that were not used for a while: deleted objects call no Forget. It
+// reads all items, so it runs rarely.
 func (e *exponential) sweep(now time.Time) {
-	silence := 2 * e.max
-	if now.Sub(e.swept) < silence {
+	idle := 2 * e.max
+	if now.Sub(e.swept) < idle {
 		return
 	}
 	e.swept = now
 
 	for item, a := range e.items {
-		if now.Sub(a.last) >= silence {
+		if now.Sub(a.last) >= idle {
 			delete(e.items, item)
 		}
 	}

@@ -21,9 +21,12 @@ func TestNewGlobal(t *testing.T) {
 		rps    int
 		want   bucket
 	}{
-		"One":      {reason: "Ten times the rate at once.", rps: 1, want: bucket{Rate: 1, Burst: 10}},
-		"Many":     {reason: "Ten times the rate at once.", rps: 50, want: bucket{Rate: 50, Burst: 500}},
-		"Zero":     {reason: "A provider that does nothing is no use to anyone.", rps: 0, want: bucket{Rate: 1, Burst: 10}},
+		"One":  {reason: "Ten times the rate at once.", rps: 1, want: bucket{Rate: 1, Burst: 10}},
+		"Many": {reason: "Ten times the rate at once.", rps: 50, want: bucket{Rate: 50, Burst: 500}},
+		"Zero": {
+			reason: "A provider that does nothing is no use to anyone.", rps: 0,
+			want: bucket{Rate: 1, Burst: 10},
+		},
 		"Negative": {reason: "The same.", rps: -3, want: bucket{Rate: 1, Burst: 10}},
 	}
 
@@ -66,21 +69,29 @@ func TestLimitRESTConfig(t *testing.T) {
 		want   limits
 	}{
 		"Some": {reason: "A pass sends several requests.", rps: 10, want: limits{QPS: 50, Burst: 100}},
-		"Zero": {reason: "Zero would mean the client's default of 5, below zero no limit.", rps: 0, want: limits{QPS: 5, Burst: 10}},
+		"Zero": {
+			reason: "Zero would mean the client's default of 5, below zero no limit.", rps: 0,
+			want: limits{QPS: 5, Burst: 10},
+		},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			in := &rest.Config{Host: "https://harbour", QPS: 1, Burst: 2, RateLimiter: flowcontrol.NewFakeAlwaysRateLimiter()}
+			in := &rest.Config{
+				Host: "https://server", QPS: 1, Burst: 2,
+				RateLimiter: flowcontrol.NewFakeAlwaysRateLimiter(),
+			}
 			out := LimitRESTConfig(in, tc.rps)
 
-			if diff := cmp.Diff(tc.want, limits{QPS: out.QPS, Burst: out.Burst, Own: out.RateLimiter != nil}); diff != "" {
+			if diff := cmp.Diff(tc.want, limits{QPS: out.QPS, Burst: out.Burst,
+				Own: out.RateLimiter != nil}); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 			if out.Host != in.Host {
 				t.Errorf("want the rest copied, got host %q", out.Host)
 			}
-			if diff := cmp.Diff(limits{QPS: 1, Burst: 2, Own: true}, limits{QPS: in.QPS, Burst: in.Burst, Own: in.RateLimiter != nil}); diff != "" {
+			if diff := cmp.Diff(limits{QPS: 1, Burst: 2, Own: true},
+				limits{QPS: in.QPS, Burst: in.Burst, Own: in.RateLimiter != nil}); diff != "" {
 				t.Errorf("the original was changed\n-want, +got:\n%s", diff)
 			}
 		})
@@ -100,8 +111,9 @@ func TestGlobalExponential(t *testing.T) {
 		attempts []attempt
 	}{
 		"Failures": {
-			reason:   "Each failure doubles the delay, up to the longest.",
-			attempts: []attempt{{want: 0}, {want: 1}, {after: 1, want: 2}, {after: 2, want: 4}, {after: 4, want: 8}, {after: 8, want: 10}, {after: 10, want: 10}},
+			reason: "Each failure doubles the delay, up to the longest.",
+			attempts: []attempt{{want: 0}, {want: 1}, {after: 1, want: 2}, {after: 2, want: 4}, {after: 4, want: 8},
+				{after: 8, want: 10}, {after: 10, want: 10}},
 		},
 		"Waited": {
 			reason:   "Time that passed elsewhere counts.",
@@ -112,8 +124,9 @@ func TestGlobalExponential(t *testing.T) {
 			attempts: []attempt{{want: 0}, {forget: true, want: 0}, {forget: true, want: 0}, {forget: true, want: 0}},
 		},
 		"Recovered": {
-			reason:   "A success ends the back-off.",
-			attempts: []attempt{{want: 0}, {want: 1}, {after: 1, want: 2}, {after: 2, forget: true, want: 0}, {want: 1}},
+			reason: "A success ends the back-off.",
+			attempts: []attempt{{want: 0}, {want: 1}, {after: 1, want: 2}, {after: 2, forget: true, want: 0},
+				{want: 1}},
 		},
 		"Silence": {
 			reason:   "After twice the longest delay nothing is known any more.",
@@ -163,10 +176,16 @@ func TestGlobalExponentialDelayNeverOverflows(t *testing.T) {
 		base, max time.Duration
 		want      time.Duration
 	}{
-		"Capped": {reason: "A thousand failures are the longest delay.", base: time.Second, max: time.Minute, want: time.Minute},
-		"Huge":   {reason: "Doubling stops before it overflows.", base: time.Second, max: 1<<63 - 1, want: 1<<63 - 1},
-		"None":   {reason: "Nothing doubled is nothing.", base: 0, max: time.Minute, want: 0},
-		"Odd":    {reason: "A first delay above the longest is the longest.", base: time.Hour, max: time.Minute, want: time.Minute},
+		"Capped": {
+			reason: "A thousand failures are the longest delay.", base: time.Second,
+			max: time.Minute, want: time.Minute,
+		},
+		"Huge": {reason: "Doubling stops before it overflows.", base: time.Second, max: 1<<63 - 1, want: 1<<63 - 1},
+		"None": {reason: "Nothing doubled is nothing.", base: 0, max: time.Minute, want: 0},
+		"Odd": {
+			reason: "A first delay above the longest is the longest.", base: time.Hour,
+			max: time.Minute, want: time.Minute,
+		},
 	}
 
 	for name, tc := range cases {

@@ -11,26 +11,23 @@ import (
 )
 
 const (
-	// maxWait bounds what a limiter may ask for. One that says "never" would
-	// otherwise overflow the time at which an item is due.
+	// maxWait bounds the delay of a limiter. The maximal duration would overflow the
+	// time at which an item is due.
 	maxWait = 24 * time.Hour
-	// expiry is how long an item may be overdue before its place is given up. It is
-	// long because a queue with a backlog is late too, and an item that waited must
-	// not be charged again.
+	// expiry is how long an item may be overdue before its token is dropped. It is long
+	// because a queue may have a backlog, and an item must not be charged twice.
 	expiry = time.Hour
 )
 
-// A Reconciler holds another reconciler to a limiter that it usually shares with
-// others. A request that exceeds the limit is not handed on: it comes back, by
-// RequeueAfter, when its turn has come, and is then handed on without being
-// charged again. A worker is never blocked.
+// A Reconciler limits another reconciler with a limiter that it usually shares with others.
+// A request that exceeds the limit is requeued with RequeueAfter for the time at which it is
+// due, and is then reconciled without being charged again. A worker is never blocked.
 //
-// It differs from the limiter of this name that providers know in that a request
-// which comes back too early (because its object changed meanwhile) is neither
-// handed on nor charged again but waits for the rest of its time; asking,
-// deciding and remembering are one step; the limiter is told to forget a request
-// when its pass succeeded, not before it began, so that a limiter may count
-// failures; and nothing is kept about requests that never come back.
+// It differs from the limiter of this name in provider-runtime: a request that comes too
+// early (because its object changed meanwhile) is neither reconciled nor charged again but
+// requeued for the rest of the time; the check is atomic; Forget is called when a pass
+// succeeds, not before it begins, so that a limiter may count failures; and the state of
+// requests that do not come again is dropped.
 //
 // It may be called concurrently.
 type Reconciler struct {
@@ -40,19 +37,19 @@ type Reconciler struct {
 	clock   clock.PassiveClock
 
 	mu sync.Mutex
-	// due says when those that were told to wait may pass.
+	// due is when requeued requests may pass.
 	due   map[reconcile.Request]time.Time
 	swept time.Time
 }
 
-// New returns a reconciler that hands requests on to r as l allows. The name,
-// usually the controller's, keeps apart equal requests of reconcilers that share
-// a limiter.
+// New returns a reconciler that calls r as l allows. The name, usually the controller's,
+// distinguishes equal requests of reconcilers that share a limiter.
 func New(name string, r reconcile.Reconciler, l workqueue.TypedRateLimiter[any]) *Reconciler {
 	return newReconciler(name, r, l, clock.RealClock{})
 }
 
-func newReconciler(name string, r reconcile.Reconciler, l workqueue.TypedRateLimiter[any], c clock.PassiveClock) *Reconciler {
+func newReconciler(name string, r reconcile.Reconciler, l workqueue.TypedRateLimiter[any],
+	c clock.PassiveClock) *Reconciler {
 	return &Reconciler{
 		name:    name,
 		inner:   r,
@@ -72,19 +69,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 
 	result, err := r.inner.Reconcile(ctx, req)
-	if err == nil && !result.Requeue { //nolint:staticcheck // A reconciler that still returns Requeue reports a failure with it.
+	//nolint:staticcheck // A reconciler that still returns Requeue reports a failure with it.
+	if err == nil && !result.Requeue {
 		r.limiter.Forget(r.item(req))
 	}
 
 	return result, err
 }
 
-// KeepBackOff returns l, the limiter of the queue that r works on, changed in one
-// thing: a request that r told to wait is not forgotten. Without it an object
-// that keeps failing would start again at the shortest delay each time it was
-// throttled, because controller-runtime forgets the failures of whatever comes
-// back by RequeueAfter.
-func (r *Reconciler) KeepBackOff(l workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimiter[reconcile.Request] {
+// KeepBackOff wraps l, the limiter of the queue of r: Forget has no effect for a request that
+// r has requeued. Otherwise the backoff of a failing object would restart each time it is
+// throttled, because controller-runtime calls Forget for a request with RequeueAfter.
+func (r *Reconciler) KeepBackOff(
+	l workqueue.TypedRateLimiter[reconcile.Request],
+) workqueue.TypedRateLimiter[reconcile.Request] {
 	return &keeper{TypedRateLimiter: l, throttled: r.isWaiting}
 }
 

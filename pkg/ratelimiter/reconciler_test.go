@@ -17,20 +17,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// script is a limiter that answers as it was told to, then zero, and records
-// what it was asked.
+// script is a limiter that returns the given delays, then zero, and records its calls.
 type script struct {
-	waits []time.Duration
-	calls []string
+	delays []time.Duration
+	calls  []string
 }
 
 func (s *script) When(item any) time.Duration {
 	s.calls = append(s.calls, "When "+item.(string))
-	if len(s.waits) == 0 {
+	if len(s.delays) == 0 {
 		return 0
 	}
-	wait := s.waits[0]
-	s.waits = s.waits[1:]
+	wait := s.delays[0]
+	s.delays = s.delays[1:]
 
 	return wait
 }
@@ -38,13 +37,13 @@ func (s *script) When(item any) time.Duration {
 func (s *script) Forget(item any)     { s.calls = append(s.calls, "Forget "+item.(string)) }
 func (s *script) NumRequeues(any) int { return 0 }
 
-// step is a pass of a request, some time after the one before.
+// step is a pass of a request, some time after the previous one.
 type step struct {
 	after time.Duration
 	name  string
 }
 
-// answer is what came of a step.
+// answer is the result of a step.
 type answer struct {
 	Passed bool
 	Wait   time.Duration
@@ -59,7 +58,7 @@ func TestReconcile(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		waits  []time.Duration
+		delays []time.Duration
 		steps  []step
 		want   []answer
 		calls  []string
@@ -68,58 +67,59 @@ func TestReconcile(t *testing.T) {
 			reason: "A request within the limit passes, and is forgotten when it succeeded.",
 			steps:  []step{{name: "a"}},
 			want:   []answer{passed},
-			calls:  []string{"When sea/port/a", "Forget sea/port/a"},
+			calls:  []string{"When test/port/a", "Forget test/port/a"},
 		},
 		"InTime": {
 			reason: "One that was told to wait passes when its time has come, without being charged again.",
-			waits:  []time.Duration{3 * time.Second, time.Hour},
+			delays: []time.Duration{3 * time.Second, time.Hour},
 			steps:  []step{{name: "a"}, {after: 3 * time.Second, name: "a"}},
 			want:   []answer{{Wait: 3 * time.Second}, passed},
-			calls:  []string{"When sea/port/a", "Forget sea/port/a"},
+			calls:  []string{"When test/port/a", "Forget test/port/a"},
 		},
 		"Early": {
 			reason: "One that comes early waits for the rest, and is not charged again.",
-			waits:  []time.Duration{3 * time.Second, time.Hour},
+			delays: []time.Duration{3 * time.Second, time.Hour},
 			steps:  []step{{name: "a"}, {after: time.Second, name: "a"}, {after: 2 * time.Second, name: "a"}},
 			want:   []answer{{Wait: 3 * time.Second}, {Wait: 2 * time.Second}, passed},
-			calls:  []string{"When sea/port/a", "Forget sea/port/a"},
+			calls:  []string{"When test/port/a", "Forget test/port/a"},
 		},
 		"Late": {
 			reason: "A busy queue brings it late: it has waited long enough.",
-			waits:  []time.Duration{3 * time.Second, time.Hour},
+			delays: []time.Duration{3 * time.Second, time.Hour},
 			steps:  []step{{name: "a"}, {after: 50 * time.Minute, name: "a"}},
 			want:   []answer{{Wait: 3 * time.Second}, passed},
-			calls:  []string{"When sea/port/a", "Forget sea/port/a"},
+			calls:  []string{"When test/port/a", "Forget test/port/a"},
 		},
 		"Again": {
 			reason: "Having passed once buys no second pass.",
-			waits:  []time.Duration{time.Second, 2 * time.Second},
+			delays: []time.Duration{time.Second, 2 * time.Second},
 			steps:  []step{{name: "a"}, {after: time.Second, name: "a"}, {name: "a"}},
 			want:   []answer{{Wait: time.Second}, passed, {Wait: 2 * time.Second}},
-			calls:  []string{"When sea/port/a", "Forget sea/port/a", "When sea/port/a"},
+			calls:  []string{"When test/port/a", "Forget test/port/a", "When test/port/a"},
 		},
 		"Others": {
 			reason: "Others are asked for on their own.",
-			waits:  []time.Duration{time.Second},
+			delays: []time.Duration{time.Second},
 			steps:  []step{{name: "a"}, {name: "b"}, {name: "a"}},
 			want:   []answer{{Wait: time.Second}, passed, {Wait: time.Second}},
-			calls:  []string{"When sea/port/a", "When sea/port/b", "Forget sea/port/b"},
+			calls:  []string{"When test/port/a", "When test/port/b", "Forget test/port/b"},
 		},
 		"Never": {
 			reason: "What a bucket that holds nothing answers is a day, not an overflow.",
-			waits:  []time.Duration{math.MaxInt64},
+			delays: []time.Duration{math.MaxInt64},
 			steps:  []step{{name: "a"}, {after: time.Second, name: "a"}, {after: 24 * time.Hour, name: "a"}},
 			want:   []answer{{Wait: 24 * time.Hour}, {Wait: 24*time.Hour - time.Second}, passed},
-			calls:  []string{"When sea/port/a", "Forget sea/port/a"},
+			calls:  []string{"When test/port/a", "Forget test/port/a"},
 		},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
-			limiter := &script{waits: tc.waits}
+			limiter := &script{delays: tc.delays}
 			inner := false
-			r := newReconciler("sea", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+			r := newReconciler("test", reconcile.Func(func(context.Context,
+				reconcile.Request) (reconcile.Result, error) {
 				inner = true
 				return reconcile.Result{}, nil
 			}), limiter, clock)
@@ -157,24 +157,24 @@ func TestReconcileReturnsInner(t *testing.T) {
 		"Success": {
 			reason: "A success is forgotten.",
 			result: reconcile.Result{RequeueAfter: time.Minute},
-			calls:  []string{"When sea/port/a", "Forget sea/port/a"},
+			calls:  []string{"When test/port/a", "Forget test/port/a"},
 		},
 		"Failure": {
 			reason: "A failure is not: the limiter may count it.",
 			err:    errBoom,
-			calls:  []string{"When sea/port/a"},
+			calls:  []string{"When test/port/a"},
 		},
 		"Conflict": {
 			reason: "Requeue is how a failure is reported without an error.",
 			result: reconcile.Result{Requeue: true}, //nolint:staticcheck // The deprecated field is what is tested.
-			calls:  []string{"When sea/port/a"},
+			calls:  []string{"When test/port/a"},
 		},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			limiter := &script{}
-			r := New("sea", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+			r := New("test", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 				return tc.result, tc.err
 			}), limiter)
 
@@ -199,7 +199,7 @@ func TestBucket(t *testing.T) {
 		const objects = 40
 		start := time.Now()
 		passed := map[string]time.Duration{}
-		r := New("sea", reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
+		r := New("test", reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
 			passed[req.Name] = time.Since(start)
 			return reconcile.Result{}, nil
 		}), NewGlobal(1))
@@ -230,12 +230,12 @@ func TestBucket(t *testing.T) {
 	})
 }
 
-// TestOnePassPerTurn calls one reconciler a hundred times at once for the same
-// object: a turn is used once, whoever comes first.
+// TestOnePassPerTurn calls one reconciler a hundred times concurrently for the same
+// object: one of the calls uses the token.
 func TestOnePassPerTurn(t *testing.T) {
 	clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
 	var passes atomic.Int32
-	r := newReconciler("sea", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+	r := newReconciler("test", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 		passes.Add(1)
 		return reconcile.Result{}, nil
 	}), always(time.Second), clock)
@@ -258,7 +258,7 @@ func TestOnePassPerTurn(t *testing.T) {
 	}
 }
 
-// always is a limiter that lets everyone wait for the same time.
+// always is a limiter that returns the same delay for all.
 type always time.Duration
 
 func (a always) When(any) time.Duration { return time.Duration(a) }
@@ -267,7 +267,7 @@ func (a always) NumRequeues(any) int    { return 0 }
 
 func TestGoneObjectsAreDropped(t *testing.T) {
 	clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
-	r := newReconciler("sea", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+	r := newReconciler("test", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 		return reconcile.Result{}, nil
 	}), always(time.Second), clock)
 
@@ -302,7 +302,8 @@ func TestKeepBackOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
 			fails := true
-			r := newReconciler("sea", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+			r := newReconciler("test", reconcile.Func(func(context.Context,
+				reconcile.Request) (reconcile.Result, error) {
 				if fails {
 					return reconcile.Result{}, errors.New("boom")
 				}

@@ -16,48 +16,48 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
-// A Boat lies at a berth.
-type Boat struct {
+// A Instance lies at a disk.
+type Instance struct {
 	fake.Managed
 
-	Berth    string
-	BerthRef *commonv1.NamespacedReference
+	Disk    string
+	DiskRef *commonv1.NamespacedReference
 }
 
-// ResolveReferences sets the name of the berth that BerthRef is about.
-func (b *Boat) ResolveReferences(ctx context.Context, r client.Reader) error {
+// ResolveReferences sets the name of the disk that DiskRef is about.
+func (b *Instance) ResolveReferences(ctx context.Context, r client.Reader) error {
 	rsp, err := reference.NewAPIResolver(r, b).Resolve(ctx, reference.ResolutionRequest{
-		CurrentValue: b.Berth,
-		Reference:    b.BerthRef,
+		CurrentValue: b.Disk,
+		Reference:    b.DiskRef,
 		To:           reference.To{Managed: &fake.Managed{}},
 		Extract:      reference.ExternalName(),
 	})
 	if err != nil {
-		return errors.Wrap(err, "cannot resolve spec.berth")
+		return errors.Wrap(err, "cannot resolve spec.disk")
 	}
-	b.Berth, b.BerthRef = rsp.ResolvedValue, rsp.ResolvedReference
+	b.Disk, b.DiskRef = rsp.ResolvedValue, rsp.ResolvedReference
 
 	return nil
 }
 
 // An author's ResolveReferences waits for a referent that is not ready, and has its value in the next pass.
 func Example() {
-	quay := &fake.Managed{ObjectMeta: metav1.ObjectMeta{Namespace: "port", Name: "quay"}}
+	main := &fake.Managed{ObjectMeta: metav1.ObjectMeta{Namespace: "port", Name: "main"}}
 	c := test.NewMockClient()
 	c.MockGet = func(_ context.Context, _ client.ObjectKey, o client.Object) error {
-		*o.(*fake.Managed) = *quay
+		*o.(*fake.Managed) = *main
 
 		return nil
 	}
 
 	// A reconciler does this; an author is only given the reader.
 	tracker := reference.NewTracker(fake.SchemeWith(&fake.Managed{}))
-	boat := &Boat{BerthRef: &commonv1.NamespacedReference{Name: "quay"}}
-	boat.SetNamespace("port")
-	boat.SetName("boat")
+	instance := &Instance{DiskRef: &commonv1.NamespacedReference{Name: "main"}}
+	instance.SetNamespace("port")
+	instance.SetName("instance")
 	pass := func() error {
-		recorder := tracker.Reader(types.NamespacedName{Namespace: "port", Name: "boat"}, c)
-		err := boat.ResolveReferences(context.Background(), recorder)
+		recorder := tracker.Reader(types.NamespacedName{Namespace: "port", Name: "instance"}, c)
+		err := instance.ResolveReferences(context.Background(), recorder)
 		recorder.Done(err)
 
 		return err
@@ -67,10 +67,10 @@ func Example() {
 	fmt.Println(err)
 	fmt.Println(reference.IsWaiting(err))
 
-	meta.SetExternalName(quay, "quay-7")
-	fmt.Println(pass(), boat.Berth)
+	meta.SetExternalName(main, "main-7")
+	fmt.Println(pass(), instance.Disk)
 	// Output:
-	// cannot resolve spec.berth: waiting for Managed "port/quay": its external name, or the field that is referred to, is still empty
+	// cannot resolve spec.disk: waiting for Managed "port/main": its external name, or the field that is referred to, is still empty
 	// true
-	// <nil> quay-7
+	// <nil> main-7
 }

@@ -16,8 +16,8 @@ type conditioned interface {
 }
 
 func TestField(t *testing.T) {
-	b := berth("a", "b", labelled("port.example.org/side", "lee"))
-	b.Status = BerthStatus{
+	b := disk("a", "b", labelled("port.example.org/side", "lee"))
+	b.Status = DiskStatus{
 		AtProvider: map[string]string{"arn": "arn:b"},
 		Depth:      2.5,
 		Length:     12,
@@ -84,7 +84,7 @@ func TestParseField(t *testing.T) {
 }
 
 func TestExtract(t *testing.T) {
-	b := berth("a", "b", external("quay"))
+	b := disk("a", "b", external("main"))
 	b.Status.AtProvider = map[string]string{"arn": "arn:b"}
 
 	cases := map[string]struct {
@@ -93,12 +93,15 @@ func TestExtract(t *testing.T) {
 		o       client.Object
 		want    string
 	}{
-		"ExternalName": {"The external name is that of the annotation.", ExternalName(), b, "quay"},
+		"ExternalName": {"The external name is that of the annotation.", ExternalName(), b, "main"},
 		"Observed":     {"What is observed is in the status.", ExtractParamPath("arn", true), b, "arn:b"},
 		"Desired":      {"What is desired is in the spec.", ExtractParamPath("arn", false), b, ""},
-		"Typed":        {"A function may want a struct.", Typed(func(b *Berth) string { return b.Status.AtProvider["arn"] }), b, "arn:b"},
-		"Interface":    {"Or an interface.", Typed(func(mg conditioned) string { return mg.GetName() }), &fake.Managed{ObjectMeta: b.ObjectMeta}, "b"},
-		"OtherType":    {"What does not fit has no value.", Typed(func(mg conditioned) string { return mg.GetName() }), b, ""},
+		"Typed": {"A function may want a struct.",
+			Typed(func(b *Disk) string { return b.Status.AtProvider["arn"] }), b, "arn:b"},
+		"Interface": {"Or an interface.", Typed(func(mg conditioned) string { return mg.GetName() }),
+			&fake.Managed{ObjectMeta: b.ObjectMeta}, "b"},
+		"OtherType": {"What does not fit has no value.",
+			Typed(func(mg conditioned) string { return mg.GetName() }), b, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -111,10 +114,11 @@ func TestExtract(t *testing.T) {
 
 // FuzzParseField: whatever the path, it is refused or followed.
 func FuzzParseField(f *testing.F) {
-	for _, path := range []string{"status.atProvider.arn", "status.posts[0].name", "metadata.labels[a.b/c]", "a[", "[]", "..", "[0][1].x"} {
+	for _, path := range []string{"status.atProvider.arn", "status.posts[0].name", "metadata.labels[a.b/c]", "a[",
+		"[]", "..", "[0][1].x"} {
 		f.Add(path)
 	}
-	b := berth("a", "b", external("quay"))
+	b := disk("a", "b", external("main"))
 	f.Fuzz(func(t *testing.T, path string) {
 		extract, err := ParseField(path)
 		if (extract == nil) != (err != nil) {

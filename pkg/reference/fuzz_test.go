@@ -15,13 +15,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// canary stands in everything that objects hold and errors must not tell.
+// canary stands in everything that objects hold and errors must not reveal.
 const canary = "canary"
 
 // A die makes choices of bytes.
 type die []byte
 
-func (d *die) roll() int {
+func (d *die) next() int {
 	if len(*d) == 0 {
 		return 0
 	}
@@ -31,11 +31,11 @@ func (d *die) roll() int {
 	return out
 }
 
-func pick[T any](d *die, of ...T) T { return of[d.roll()%len(of)] }
+func pick[T any](d *die, of ...T) T { return of[d.next()%len(of)] }
 
-func (d *die) yes() bool { return d.roll()%2 == 1 }
+func (d *die) yes() bool { return d.next()%2 == 1 }
 
-// object returns the i-th object of a world: a berth or a harbour whose value tells which it is.
+// object returns the i-th object of a world: a disk or a network whose value identifies it.
 func (d *die) object(i int) client.Object {
 	s := []setting{
 		granted(pick(d, "", "a", "*", "z, a", " a ", "b", ",", "a*", "aa")),
@@ -44,20 +44,20 @@ func (d *die) object(i int) client.Object {
 	if !d.yes() {
 		s = append(s, external(fmt.Sprint(canary, "-", i)))
 	}
-	if d.roll()%5 == 1 {
+	if d.next()%5 == 1 {
 		s = append(s, deleting)
 	}
 	if d.yes() {
 		s = append(s, controlledBy("fleet"))
 	}
-	if d.roll()%11 == 1 {
+	if d.next()%11 == 1 {
 		s = append(s, uid("self"))
 	}
-	if d.roll()%4 == 1 {
-		return harbour(pick(d, "x", "y", "z"), s...)
+	if d.next()%4 == 1 {
+		return network(pick(d, "x", "y", "z"), s...)
 	}
 
-	return berth(pick(d, "a", "b", "c"), pick(d, "x", "y", "z"), s...)
+	return disk(pick(d, "a", "b", "c"), pick(d, "x", "y", "z"), s...)
 }
 
 func (d *die) policy() *commonv1.ReferencePolicy {
@@ -66,18 +66,25 @@ func (d *die) policy() *commonv1.ReferencePolicy {
 	}
 
 	return &commonv1.ReferencePolicy{
-		Resolve:    pick(d, nil, new(commonv1.ResolvePolicyAlways), new(commonv1.ResolvePolicyIfNotPresent), new(commonv1.ResolvePolicy("Whenever"))),
+		Resolve: pick(d, nil, new(commonv1.ResolvePolicyAlways), new(commonv1.ResolvePolicyIfNotPresent),
+			new(commonv1.ResolvePolicy("Whenever"))),
 		Resolution: pick(d, nil, new(commonv1.ResolutionPolicyOptional), new(commonv1.ResolutionPolicyRequired)),
 	}
 }
 
 func (d *die) request(name, namespace, label string) ResolutionRequest {
-	req := ResolutionRequest{CurrentValue: pick(d, "", "", "held", canary+"-0"), To: pick(d, toBerth, toHarbour)}
+	req := ResolutionRequest{CurrentValue: pick(d, "", "", "held", canary+"-0"), To: pick(d, toDisk, toNetwork)}
 	if d.yes() {
-		req.Reference = &commonv1.NamespacedReference{Name: pick(d, "x", "y", "z", name), Namespace: pick(d, "", "a", "b", namespace), Policy: d.policy()}
+		req.Reference = &commonv1.NamespacedReference{
+			Name: pick(d, "x", "y", "z", name), Namespace: pick(d, "", "a", "b", namespace),
+			Policy: d.policy(),
+		}
 	}
 	if d.yes() {
-		req.Selector = &commonv1.NamespacedSelector{Namespace: pick(d, "", "a", "b", namespace), Policy: d.policy(), MatchControllerRef: pick(d, nil, new(true), new(false))}
+		req.Selector = &commonv1.NamespacedSelector{
+			Namespace: pick(d, "", "a", "b", namespace), Policy: d.policy(),
+			MatchControllerRef: pick(d, nil, new(true), new(false)),
+		}
 		if d.yes() {
 			req.Selector.MatchLabels = map[string]string{pick(d, "side", label): pick(d, "lee", "windward", label)}
 		}
@@ -104,24 +111,28 @@ func checkValue(t *testing.T, from client.Object, objects []client.Object, value
 		t.Fatalf("the value %q is nobody's", value)
 	}
 	if o := objects[i]; !mayUse(from, o) || o.GetUID() == "self" {
-		t.Errorf("%s/%s has the value of %s/%s, which does not grant it or is itself", from.GetNamespace(), from.GetName(), o.GetNamespace(), o.GetName())
+		t.Errorf("%s/%s has the value of %s/%s, which does not grant it or is itself", from.GetNamespace(),
+			from.GetName(), o.GetNamespace(), o.GetName())
 	}
 }
 
-// FuzzResolve lets references and selectors of any sort loose on worlds of any sort. Whatever they are, nothing panics, no value crosses a namespace without a
-// grant, the answer does not depend on the order of a list or on being recorded, errors are bounded and tell nothing, and what is resolved already is not read.
+// FuzzResolve lets references and selectors of any sort loose on worlds of any sort. Whatever they are, nothing
+// panics, no value crosses a namespace without a grant, the answer does not depend on the order of a list or on being
+// recorded, errors are bounded and tell nothing, and what is resolved already is not read.
 func FuzzResolve(f *testing.F) {
 	f.Add([]byte{}, "x", "a", "side")
 	f.Add([]byte{3, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 1}, "../x", "b/c", "not a label")
 	f.Add([]byte("\x05a grant for b, and a star for everybody\x01\x01\x01\x00\x01\x02"), "", "..", "")
-	f.Add([]byte("\x06\x02\x01\x01\x01\x01\x01\x01\x01\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01\x01"), strings.Repeat("n", 400), "\xff", "a/b/c")
+	f.Add([]byte("\x06\x02\x01\x01\x01\x01\x01\x01\x01\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01\x01"),
+		strings.Repeat("n", 400), "\xff", "a/b/c")
 	f.Fuzz(checkWorld)
 }
 
 // checkAnswer holds an answer to what is true of all.
 func checkAnswer(t *testing.T, req ResolutionRequest, got ResolutionResponse, err error) {
 	t.Helper()
-	optionally := req.Reference != nil && req.Reference.Policy.IsOptional() || req.Selector != nil && req.Selector.Policy.IsOptional()
+	optionally := req.Reference != nil && req.Reference.Policy.IsOptional() ||
+		req.Selector != nil && req.Selector.Policy.IsOptional()
 	switch {
 	case req.IsNoOp() && err != nil && ReasonOf(err) != ReasonMalformed:
 		t.Errorf("there was nothing to do, and yet: %v", err)
@@ -144,7 +155,7 @@ func checkAnswer(t *testing.T, req ResolutionRequest, got ResolutionResponse, er
 // checkWorld makes a world and a request of the choices, and resolves it in several ways.
 func checkWorld(t *testing.T, choices []byte, name, namespace, label string) {
 	d := die(choices)
-	objects := make([]client.Object, d.roll()%7)
+	objects := make([]client.Object, d.next()%7)
 	seen := map[string]bool{}
 	for i := range objects {
 		o := d.object(i)
@@ -155,7 +166,8 @@ func checkWorld(t *testing.T, choices []byte, name, namespace, label string) {
 		}
 		objects[i] = o
 	}
-	from := pick[client.Object](&d, boat("a", "x", uid("self"), controlledBy("fleet")), berth("a", "x", uid("self")), harbour("x", uid("self")))
+	from := pick[client.Object](&d, instance("a", "x", uid("self"), controlledBy("fleet")), disk("a", "x", uid("self")),
+		network("x", uid("self")))
 	req := d.request(name, namespace, label)
 	w := newWorld(objects...)
 

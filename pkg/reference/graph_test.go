@@ -12,7 +12,7 @@ import (
 )
 
 func TestCycle(t *testing.T) {
-	node := func(name string) Referent { return Referent{berthGK, "a", name} }
+	node := func(name string) Referent { return Referent{diskGK, "a", name} }
 	nodes := func(names ...string) (out []Referent) {
 		for _, n := range names {
 			out = append(out, node(n))
@@ -23,21 +23,23 @@ func TestCycle(t *testing.T) {
 
 	cases := map[string]struct {
 		reason   string
-		waits    map[string][]string
+		edges    map[string][]string
 		from, to string
 		want     []Referent
 	}{
-		"Nobody":   {"Where nobody waits there is no cycle.", nil, "a", "b", nil},
-		"Chain":    {"Nor in a chain.", map[string][]string{"b": {"c"}, "c": {"d"}}, "a", "b", nil},
-		"Pair":     {"Two wait for each other.", map[string][]string{"b": {"a"}}, "a", "b", nodes("a", "b")},
-		"Three":    {"Three in a circle.", map[string][]string{"b": {"c"}, "c": {"a"}}, "a", "b", nodes("a", "b", "c")},
-		"Shortest": {"Of two ways back the shorter is told.", map[string][]string{"b": {"c", "d"}, "c": {"e"}, "e": {"a"}, "d": {"a"}}, "a", "b", nodes("a", "b", "d")},
-		"Outside":  {"Who waits for a cycle is no part of it.", map[string][]string{"b": {"c"}, "c": {"b"}}, "a", "b", nil},
+		"None":  {"Without edges there is no cycle.", nil, "a", "b", nil},
+		"Chain": {"Nor in a chain.", map[string][]string{"b": {"c"}, "c": {"d"}}, "a", "b", nil},
+		"Pair":  {"Two wait for each other.", map[string][]string{"b": {"a"}}, "a", "b", nodes("a", "b")},
+		"Three": {"Three in a circle.", map[string][]string{"b": {"c"}, "c": {"a"}}, "a", "b", nodes("a", "b", "c")},
+		"Shortest": {"Of two cycles the shorter is returned.",
+			map[string][]string{"b": {"c", "d"}, "c": {"e"}, "e": {"a"}, "d": {"a"}}, "a", "b", nodes("a", "b", "d")},
+		"Outside": {"Who waits for a cycle is no part of it.", map[string][]string{"b": {"c"}, "c": {"b"}}, "a",
+			"b", nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			g := NewGraph()
-			for from, to := range tc.waits {
+			for from, to := range tc.edges {
 				g.set(node(from), nodes(to...))
 			}
 			if diff := cmp.Diff(tc.want, g.cycle(node(tc.from), node(tc.to))); diff != "" {
@@ -49,7 +51,7 @@ func TestCycle(t *testing.T) {
 
 // TestLongSearch: a search in a long chain ends early, and finds what is near.
 func TestLongSearch(t *testing.T) {
-	node := func(i int) Referent { return Referent{berthGK, "a", fmt.Sprint(i)} }
+	node := func(i int) Referent { return Referent{diskGK, "a", fmt.Sprint(i)} }
 	g := NewGraph()
 	for i := range 4 * maxSearched {
 		g.set(node(i), []Referent{node(i + 1)})
@@ -62,20 +64,21 @@ func TestLongSearch(t *testing.T) {
 	}
 }
 
-// resolve is a pass of an owner that refers to a berth, and what it tells.
-func resolve(t *Tracker, w *world, owner *Berth, to string) error {
+// resolve is a pass of an owner that refers to a disk, and returns its error.
+func resolve(t *Tracker, w *world, owner *Disk, to string) error {
 	rec := t.Reader(types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, w)
-	_, err := NewAPIResolver(rec, owner).Resolve(context.Background(), ResolutionRequest{Reference: ref(to, nil), To: toBerth})
+	_, err := NewAPIResolver(rec, owner).Resolve(context.Background(),
+		ResolutionRequest{Reference: ref(to, nil), To: toDisk})
 	err = errors.Wrap(err, "cannot resolve spec.neighbour")
 	rec.Done(err)
 
 	return err
 }
 
-// TestCircularReferences: a waits for b, b for c, c for a. The last one sees it first, then everybody; when one of
-// them gets its value, all go on.
+// TestCircularReferences: a waits for b, b for c, c for a. The last one detects it first, then all; when one of them
+// gets its value, all are resolved.
 func TestCircularReferences(t *testing.T) {
-	a, b, c := berth("a", "a"), berth("a", "b"), berth("a", "c")
+	a, b, c := disk("a", "a"), disk("a", "b"), disk("a", "c")
 	w := newWorld(a, b, c)
 	tr := NewTracker(testScheme())
 
@@ -88,7 +91,7 @@ func TestCircularReferences(t *testing.T) {
 	if !errors.As(err, &refused) {
 		t.Fatal("want a RefusedError")
 	}
-	want := []Referent{{berthGK, "a", "c"}, {berthGK, "a", "a"}, {berthGK, "a", "b"}}
+	want := []Referent{{diskGK, "a", "c"}, {diskGK, "a", "a"}, {diskGK, "a", "b"}}
 	if diff := cmp.Diff(want, refused.Cycle); diff != "" {
 		t.Errorf("the cycle: -want, +got:\n%s", diff)
 	}
@@ -96,7 +99,7 @@ func TestCircularReferences(t *testing.T) {
 	checkError(t, "a sees it too.", resolve(tr, w, a, "b"), ReasonCycle, nil)
 	checkError(t, "So does b.", resolve(tr, w, b, "c"), ReasonCycle, nil)
 
-	w.put(berth("a", "c", external("c")))
+	w.put(disk("a", "c", external("c")))
 	checkError(t, "b gets its value.", resolve(tr, w, b, "c"), "", nil)
 	checkError(t, "b waits for nobody: no cycle is left.", resolve(tr, w, c, "a"), ReasonNoValue, nil)
 
@@ -109,31 +112,35 @@ func TestCircularReferences(t *testing.T) {
 // TestSharedGraph: two controllers find a cycle between their kinds.
 func TestSharedGraph(t *testing.T) {
 	g := NewGraph()
-	w := newWorld(boat("a", "boat"), berth("a", "b"))
-	boats, berths := NewTracker(testScheme(), WithGraph(g)), NewTracker(testScheme(), WithGraph(g))
+	w := newWorld(instance("a", "instance"), disk("a", "b"))
+	instances, disks := NewTracker(testScheme(), WithGraph(g)), NewTracker(testScheme(), WithGraph(g))
 
-	rec := boats.Reader(types.NamespacedName{Namespace: "a", Name: "boat"}, w)
-	_, err := NewAPIResolver(rec, boat("a", "boat")).Resolve(context.Background(), ResolutionRequest{Reference: ref("b", nil), To: toBerth})
+	rec := instances.Reader(types.NamespacedName{Namespace: "a", Name: "instance"}, w)
+	_, err := NewAPIResolver(rec, instance("a", "instance")).Resolve(context.Background(),
+		ResolutionRequest{Reference: ref("b", nil), To: toDisk})
 	rec.Done(err)
-	checkError(t, "The boat waits for the berth.", err, ReasonNoValue, nil)
+	checkError(t, "The instance waits for the disk.", err, ReasonNoValue, nil)
 
-	rec = berths.Reader(types.NamespacedName{Namespace: "a", Name: "b"}, w)
-	r := NewAPIResolver(rec, berth("a", "b"))
-	_, err = r.Resolve(context.Background(), ResolutionRequest{Reference: ref("boat", optional), To: To{Managed: &Boat{}}})
+	rec = disks.Reader(types.NamespacedName{Namespace: "a", Name: "b"}, w)
+	r := NewAPIResolver(rec, disk("a", "b"))
+	_, err = r.Resolve(context.Background(),
+		ResolutionRequest{Reference: ref("instance", optional), To: To{Managed: &Instance{}}})
 	checkError(t, "Who can do without breaks the cycle.", err, "", nil)
-	_, err = r.Resolve(context.Background(), ResolutionRequest{Reference: ref("boat", nil), To: To{Managed: &Boat{}}})
+	_, err = r.Resolve(context.Background(), ResolutionRequest{
+		Reference: ref("instance", nil), To: To{Managed: &Instance{}},
+	})
 	rec.Done(err)
-	checkError(t, "The berth waits for the boat.", err, ReasonCycle, nil)
+	checkError(t, "The disk waits for the instance.", err, ReasonCycle, nil)
 
-	boats.Forget(types.NamespacedName{Namespace: "a", Name: "boat"})
-	berths.Forget(types.NamespacedName{Namespace: "a", Name: "b"})
+	instances.Forget(types.NamespacedName{Namespace: "a", Name: "instance"})
+	disks.Forget(types.NamespacedName{Namespace: "a", Name: "b"})
 	if len(g.edges) > 0 {
 		t.Errorf("want nobody to wait, got %v", g.edges)
 	}
 }
 
-func TestWaitsIn(t *testing.T) {
-	from, b, c := Referent{boatGK, "a", "boat"}, Referent{berthGK, "a", "b"}, Referent{berthGK, "a", "c"}
+func TestEdgesIn(t *testing.T) {
+	from, b, c := Referent{instanceGK, "a", "instance"}, Referent{diskGK, "a", "b"}, Referent{diskGK, "a", "c"}
 	waiting := func(r Referent) error { return &WaitingError{Referent: r, Reason: ReasonNoValue, from: from} }
 
 	cases := map[string]struct {
@@ -141,13 +148,18 @@ func TestWaitsIn(t *testing.T) {
 		err    error
 		want   []Referent
 	}{
-		"Nil":      {"No error, no waiting.", nil, nil},
-		"Other":    {"A failure is no waiting.", errors.New("boom"), nil},
-		"Wrapped":  {"What is wrapped counts.", errors.Wrap(errors.Wrap(waiting(b), "x"), "y"), []Referent{b}},
-		"Several":  {"Each of several counts.", errors.Errorf("%w, %w, %w", waiting(b), errors.New("boom"), errors.Wrap(waiting(c), "x")), []Referent{b, c}},
-		"Cycle":    {"A member of a cycle waits.", &RefusedError{Referent: b, Reason: ReasonCycle, from: from}, []Referent{b}},
-		"Refused":  {"Who is refused does not wait.", &RefusedError{Referent: b, Reason: ReasonNotGranted, from: from}, nil},
-		"Nameless": {"Whoever waits for a match waits too.", waiting(Referent{berthGK, "a", ""}), []Referent{{berthGK, "a", ""}}},
+		"Nil":     {"No error, no waiting.", nil, nil},
+		"Other":   {"A failure is no waiting.", errors.New("boom"), nil},
+		"Wrapped": {"What is wrapped counts.", errors.Wrap(errors.Wrap(waiting(b), "x"), "y"), []Referent{b}},
+		"Several": {"Each of several counts.",
+			errors.Errorf("%w, %w, %w", waiting(b), errors.New("boom"), errors.Wrap(waiting(c), "x")),
+			[]Referent{b, c}},
+		"Cycle": {"A member of a cycle waits.", &RefusedError{Referent: b, Reason: ReasonCycle, from: from},
+			[]Referent{b}},
+		"Refused": {"Who is refused does not wait.",
+			&RefusedError{Referent: b, Reason: ReasonNotGranted, from: from}, nil},
+		"Nameless": {"Whoever waits for a match waits too.", waiting(Referent{diskGK, "a", ""}),
+			[]Referent{{diskGK, "a", ""}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,8 @@ func unknownPolicyValue(p *commonv1.ReferencePolicy) string {
 			"policy.resolve has the unknown value %s; allowed are Always and IfNotPresent", quote(string(*p.Resolve)))
 	case p.Resolution != nil && !slices.Contains(resolutionPolicies, *p.Resolution):
 		return fmt.Sprintf(
-			"policy.resolution has the unknown value %s; allowed are Required and Optional", quote(string(*p.Resolution)))
+			"policy.resolution has the unknown value %s; allowed are Required and Optional",
+			quote(string(*p.Resolution)))
 	default:
 		return ""
 	}

@@ -20,12 +20,15 @@ import (
 )
 
 var (
-	toBerth   = To{Managed: &Berth{}, List: &BerthList{}}
-	toHarbour = To{Managed: &Harbour{}, List: &HarbourList{}}
+	toDisk    = To{Managed: &Disk{}, List: &DiskList{}}
+	toNetwork = To{Managed: &Network{}, List: &NetworkList{}}
 
 	always         = &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicyAlways)}
 	optional       = &commonv1.ReferencePolicy{Resolution: new(commonv1.ResolutionPolicyOptional)}
-	alwaysOptional = &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicyAlways), Resolution: new(commonv1.ResolutionPolicyOptional)}
+	alwaysOptional = &commonv1.ReferencePolicy{
+		Resolve:    new(commonv1.ResolvePolicyAlways),
+		Resolution: new(commonv1.ResolutionPolicyOptional),
+	}
 )
 
 // A ref is a reference to something.
@@ -39,8 +42,9 @@ func refIn(namespace, name string, p *commonv1.ReferencePolicy) *commonv1.Namesp
 
 func TestResolveReference(t *testing.T) {
 	boom := errors.New("boom")
-	page := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{Resource: "berths"}, "b", "404 page not found", 0, true)
-	inA := boat("a", "boat", uid("u"))
+	page := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet,
+		schema.GroupResource{Resource: "disks"}, "b", "404 page not found", 0, true)
+	inA := instance("a", "instance", uid("u"))
 
 	cases := map[string]struct {
 		reason  string
@@ -60,237 +64,250 @@ func TestResolveReference(t *testing.T) {
 		},
 		"Present": {
 			reason: "A value that is there is not looked for again, whatever became of the referent.",
-			req:    ResolutionRequest{CurrentValue: "x", Reference: ref("gone", nil), To: toBerth},
+			req:    ResolutionRequest{CurrentValue: "x", Reference: ref("gone", nil), To: toDisk},
 			want:   "x",
 		},
 		"Absent": {
 			reason:  "A value that is missing is taken from the referent.",
-			objects: []client.Object{berth("a", "b", external("quay"))},
-			req:     ResolutionRequest{Reference: ref("b", nil), To: toBerth},
-			want:    "quay",
-			reads:   []string{"get Berth a/b"},
+			objects: []client.Object{disk("a", "b", external("main"))},
+			req:     ResolutionRequest{Reference: ref("b", nil), To: toDisk},
+			want:    "main",
+			reads:   []string{"get Disk a/b"},
 		},
 		"Always": {
 			reason:  "With Always the value follows the referent.",
-			objects: []client.Object{berth("a", "b", external("new"))},
-			req:     ResolutionRequest{CurrentValue: "old", Reference: ref("b", always), To: toBerth},
+			objects: []client.Object{disk("a", "b", external("new"))},
+			req:     ResolutionRequest{CurrentValue: "old", Reference: ref("b", always), To: toDisk},
 			want:    "new",
-			reads:   []string{"get Berth a/b"},
+			reads:   []string{"get Disk a/b"},
 		},
 		"Missing": {
 			reason: "A referent that does not exist is waited for.",
-			req:    ResolutionRequest{Reference: ref("b", nil), To: toBerth},
+			req:    ResolutionRequest{Reference: ref("b", nil), To: toDisk},
 			why:    ReasonNotFound,
-			reads:  []string{"get Berth a/b"},
+			reads:  []string{"get Disk a/b"},
 		},
 		"MissingAlways": {
 			reason: "The current value is kept beside the error.",
-			req:    ResolutionRequest{CurrentValue: "x", Reference: ref("b", always), To: toBerth},
+			req:    ResolutionRequest{CurrentValue: "x", Reference: ref("b", always), To: toDisk},
 			want:   "x",
 			why:    ReasonNotFound,
-			reads:  []string{"get Berth a/b"},
+			reads:  []string{"get Disk a/b"},
 		},
 		"MissingOptional": {
 			reason: "An optional reference goes without.",
-			req:    ResolutionRequest{Reference: ref("b", optional), To: toBerth},
-			reads:  []string{"get Berth a/b"},
+			req:    ResolutionRequest{Reference: ref("b", optional), To: toDisk},
+			reads:  []string{"get Disk a/b"},
 		},
 		"MissingAlwaysOptional": {
 			reason: "An optional value that follows its referent goes with it.",
-			req:    ResolutionRequest{CurrentValue: "x", Reference: ref("b", alwaysOptional), To: toBerth},
-			reads:  []string{"get Berth a/b"},
+			req:    ResolutionRequest{CurrentValue: "x", Reference: ref("b", alwaysOptional), To: toDisk},
+			reads:  []string{"get Disk a/b"},
 		},
 		"NotNamed": {
 			reason:  "A referent without an external name is waited for.",
-			objects: []client.Object{berth("a", "b")},
-			req:     ResolutionRequest{Reference: ref("b", nil), To: toBerth},
+			objects: []client.Object{disk("a", "b")},
+			req:     ResolutionRequest{Reference: ref("b", nil), To: toDisk},
 			why:     ReasonNoValue,
-			reads:   []string{"get Berth a/b"},
+			reads:   []string{"get Disk a/b"},
 		},
 		"FieldEmpty": {
 			reason:  "So is one without the field, though it has a name.",
-			objects: []client.Object{berth("a", "b", external("quay"))},
-			req:     ResolutionRequest{Reference: ref("b", nil), To: toBerth, Extract: Field("status.atProvider.arn")},
+			objects: []client.Object{disk("a", "b", external("main"))},
+			req:     ResolutionRequest{Reference: ref("b", nil), To: toDisk, Extract: Field("status.atProvider.arn")},
 			why:     ReasonNoValue,
-			reads:   []string{"get Berth a/b"},
+			reads:   []string{"get Disk a/b"},
 		},
 		"Deleting": {
 			reason:  "Nothing new begins with a referent that is on its way out.",
-			objects: []client.Object{berth("a", "b", external("quay"), deleting)},
-			req:     ResolutionRequest{Reference: ref("b", nil), To: toBerth},
+			objects: []client.Object{disk("a", "b", external("main"), deleting)},
+			req:     ResolutionRequest{Reference: ref("b", nil), To: toDisk},
 			why:     ReasonDeleting,
-			reads:   []string{"get Berth a/b"},
+			reads:   []string{"get Disk a/b"},
 		},
 		"DeletingHeld": {
 			reason:  "Who has the value keeps it while the referent is still there.",
-			objects: []client.Object{berth("a", "b", external("quay"), deleting)},
-			req:     ResolutionRequest{CurrentValue: "quay", Reference: ref("b", always), To: toBerth},
-			want:    "quay",
-			reads:   []string{"get Berth a/b"},
+			objects: []client.Object{disk("a", "b", external("main"), deleting)},
+			req:     ResolutionRequest{CurrentValue: "main", Reference: ref("b", always), To: toDisk},
+			want:    "main",
+			reads:   []string{"get Disk a/b"},
 		},
 		"ReadFails": {
 			reason:  "A failure to read is neither waiting nor a refusal, and not tolerated.",
 			readErr: boom,
-			req:     ResolutionRequest{Reference: ref("b", optional), To: toBerth},
+			req:     ResolutionRequest{Reference: ref("b", optional), To: toDisk},
 			err:     boom,
-			reads:   []string{"get Berth a/b"},
+			reads:   []string{"get Disk a/b"},
 		},
 		"Proxy": {
 			reason:  "The page of a proxy is no answer that the referent does not exist.",
 			readErr: page,
-			req:     ResolutionRequest{Reference: ref("b", optional), To: toBerth},
+			req:     ResolutionRequest{Reference: ref("b", optional), To: toDisk},
 			err:     page,
-			reads:   []string{"get Berth a/b"},
+			reads:   []string{"get Disk a/b"},
 		},
 		"UnknownResolve": {
 			reason: "A misspelt policy is not taken for the default, though there is a value.",
-			req:    ResolutionRequest{CurrentValue: "x", Reference: ref("b", &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("always"))}), To: toBerth},
-			want:   "x",
-			why:    ReasonMalformed,
+			req: ResolutionRequest{
+				CurrentValue: "x",
+				Reference:    ref("b", &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("always"))}),
+				To:           toDisk,
+			},
+			want: "x",
+			why:  ReasonMalformed,
 		},
 		"UnknownResolution": {
 			reason: "Neither is the other one.",
-			req:    ResolutionRequest{Reference: ref("b", &commonv1.ReferencePolicy{Resolution: new(commonv1.ResolutionPolicy("maybe"))}), To: toBerth},
-			why:    ReasonMalformed,
+			req: ResolutionRequest{
+				Reference: ref("b", &commonv1.ReferencePolicy{Resolution: new(commonv1.ResolutionPolicy("maybe"))}),
+				To:        toDisk,
+			},
+			why: ReasonMalformed,
 		},
 		"EmptyPolicy": {
 			reason:  "Empty values are the defaults.",
-			objects: []client.Object{berth("a", "b", external("quay"))},
-			req:     ResolutionRequest{Reference: ref("b", &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("")), Resolution: new(commonv1.ResolutionPolicy(""))}), To: toBerth},
-			want:    "quay",
-			reads:   []string{"get Berth a/b"},
+			objects: []client.Object{disk("a", "b", external("main"))},
+			req: ResolutionRequest{
+				Reference: ref("b", &commonv1.ReferencePolicy{
+					Resolve:    new(commonv1.ResolvePolicy("")),
+					Resolution: new(commonv1.ResolutionPolicy("")),
+				}),
+				To: toDisk,
+			},
+			want:  "main",
+			reads: []string{"get Disk a/b"},
 		},
 		"NoName": {
 			reason: "A reference without a name is a mistake, optional or not.",
-			req:    ResolutionRequest{Reference: ref("", optional), To: toBerth},
+			req:    ResolutionRequest{Reference: ref("", optional), To: toDisk},
 			why:    ReasonMalformed,
 		},
 		"NameIsPath": {
 			reason: "A name that would lead elsewhere in the API is not read.",
-			req:    ResolutionRequest{Reference: ref("../../b/berths/secret", nil), To: toBerth},
+			req:    ResolutionRequest{Reference: ref("../../b/disks/secret", nil), To: toDisk},
 			why:    ReasonMalformed,
 		},
 		"NamespaceIsPath": {
 			reason: "Nor is such a namespace.",
-			req:    ResolutionRequest{Reference: refIn("..", "b", nil), To: toBerth},
+			req:    ResolutionRequest{Reference: refIn("..", "b", nil), To: toDisk},
 			why:    ReasonMalformed,
 		},
 		"OwnNamespaceNamed": {
 			reason:  "To name the own namespace needs no grant.",
-			objects: []client.Object{berth("a", "b", external("quay"))},
-			req:     ResolutionRequest{Reference: refIn("a", "b", nil), To: toBerth},
-			want:    "quay",
-			reads:   []string{"get Berth a/b"},
+			objects: []client.Object{disk("a", "b", external("main"))},
+			req:     ResolutionRequest{Reference: refIn("a", "b", nil), To: toDisk},
+			want:    "main",
+			reads:   []string{"get Disk a/b"},
 		},
 		"NotGranted": {
 			reason:  "Another namespace has to grant it.",
-			objects: []client.Object{berth("b", "b", external("quay"))},
-			req:     ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth},
+			objects: []client.Object{disk("b", "b", external("main"))},
+			req:     ResolutionRequest{Reference: refIn("b", "b", nil), To: toDisk},
 			why:     ReasonNotGranted,
-			reads:   []string{"get Berth b/b"},
+			reads:   []string{"get Disk b/b"},
 		},
 		"GrantedToOthers": {
 			reason:  "A grant to others, or to a part of the name, is none.",
-			objects: []client.Object{berth("b", "b", external("quay"), granted("aa, ,b,A,a*"))},
-			req:     ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth},
+			objects: []client.Object{disk("b", "b", external("main"), granted("aa, ,b,A,a*"))},
+			req:     ResolutionRequest{Reference: refIn("b", "b", nil), To: toDisk},
 			why:     ReasonNotGranted,
-			reads:   []string{"get Berth b/b"},
+			reads:   []string{"get Disk b/b"},
 		},
 		"Granted": {
 			reason:  "A grant may be one of several.",
-			objects: []client.Object{berth("b", "b", external("quay"), granted("z, a"))},
-			req:     ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth},
-			want:    "quay",
-			reads:   []string{"get Berth b/b"},
+			objects: []client.Object{disk("b", "b", external("main"), granted("z, a"))},
+			req:     ResolutionRequest{Reference: refIn("b", "b", nil), To: toDisk},
+			want:    "main",
+			reads:   []string{"get Disk b/b"},
 		},
 		"GrantedToAll": {
 			reason:  "A star is everybody.",
-			objects: []client.Object{berth("b", "b", external("quay"), granted("*"))},
-			req:     ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth},
-			want:    "quay",
-			reads:   []string{"get Berth b/b"},
+			objects: []client.Object{disk("b", "b", external("main"), granted("*"))},
+			req:     ResolutionRequest{Reference: refIn("b", "b", nil), To: toDisk},
+			want:    "main",
+			reads:   []string{"get Disk b/b"},
 		},
 		"MissingElsewhere": {
 			reason: "What is missing in another namespace reads like what is not granted there.",
-			req:    ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth},
+			req:    ResolutionRequest{Reference: refIn("b", "b", nil), To: toDisk},
 			why:    ReasonNotGranted,
-			reads:  []string{"get Berth b/b"},
+			reads:  []string{"get Disk b/b"},
 		},
 		"NotGrantedOptional": {
 			reason:  "An optional reference goes without what is not granted.",
-			objects: []client.Object{berth("b", "b", external("quay"))},
-			req:     ResolutionRequest{Reference: refIn("b", "b", optional), To: toBerth},
-			reads:   []string{"get Berth b/b"},
+			objects: []client.Object{disk("b", "b", external("main"))},
+			req:     ResolutionRequest{Reference: refIn("b", "b", optional), To: toDisk},
+			reads:   []string{"get Disk b/b"},
 		},
 		"NotGrantedDeleting": {
 			reason:  "Who is not granted it does not learn that it is being deleted.",
-			objects: []client.Object{berth("b", "b", deleting)},
-			req:     ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth},
+			objects: []client.Object{disk("b", "b", deleting)},
+			req:     ResolutionRequest{Reference: refIn("b", "b", nil), To: toDisk},
 			why:     ReasonNotGranted,
-			reads:   []string{"get Berth b/b"},
+			reads:   []string{"get Disk b/b"},
 		},
 		"Self": {
 			reason: "An object that refers to itself waits forever.",
-			from:   berth("a", "b"),
-			req:    ResolutionRequest{Reference: ref("b", nil), To: toBerth},
+			from:   disk("a", "b"),
+			req:    ResolutionRequest{Reference: ref("b", nil), To: toDisk},
 			why:    ReasonSelf,
 		},
 		"SelfOptional": {
 			reason: "That is a mistake even if the reference is optional.",
-			from:   berth("a", "b"),
-			req:    ResolutionRequest{Reference: ref("b", optional), To: toBerth},
+			from:   disk("a", "b"),
+			req:    ResolutionRequest{Reference: ref("b", optional), To: toDisk},
 			why:    ReasonSelf,
 		},
 		"SelfByUID": {
 			reason:  "The same object served as another kind is the object itself.",
-			objects: []client.Object{berth("a", "b", uid("u"), external("quay"))},
-			req:     ResolutionRequest{Reference: ref("b", nil), To: toBerth},
+			objects: []client.Object{disk("a", "b", uid("u"), external("main"))},
+			req:     ResolutionRequest{Reference: ref("b", nil), To: toDisk},
 			why:     ReasonSelf,
-			reads:   []string{"get Berth a/b"},
+			reads:   []string{"get Disk a/b"},
 		},
 		"Namesake": {
 			reason:  "An object of another kind may have the same name.",
-			objects: []client.Object{berth("a", "boat", external("quay"))},
-			req:     ResolutionRequest{Reference: ref("boat", nil), To: toBerth},
-			want:    "quay",
-			reads:   []string{"get Berth a/boat"},
+			objects: []client.Object{disk("a", "instance", external("main"))},
+			req:     ResolutionRequest{Reference: ref("instance", nil), To: toDisk},
+			want:    "main",
+			reads:   []string{"get Disk a/instance"},
 		},
 		"ClusterScoped": {
 			reason:  "A cluster-scoped referent has no namespace and needs no grant.",
-			objects: []client.Object{harbour("h", external("port"))},
-			req:     ResolutionRequest{Reference: refIn("b", "h", nil), To: toHarbour},
+			objects: []client.Object{network("h", external("port"))},
+			req:     ResolutionRequest{Reference: refIn("b", "h", nil), To: toNetwork},
 			want:    "port",
-			reads:   []string{"get Harbour /h"},
+			reads:   []string{"get Network /h"},
 		},
 		"FromClusterUnnamed": {
 			reason: "A cluster-scoped object has to say in which namespace.",
-			from:   harbour("h"),
-			req:    ResolutionRequest{Reference: ref("b", nil), To: toBerth},
+			from:   network("h"),
+			req:    ResolutionRequest{Reference: ref("b", nil), To: toDisk},
 			why:    ReasonMalformed,
 		},
 		"FromClusterNotGranted": {
 			reason:  "It is in no namespace, so that a grant to one is not about it.",
-			from:    harbour("h"),
-			objects: []client.Object{berth("a", "b", external("quay"), granted("a,h,"))},
-			req:     ResolutionRequest{Reference: refIn("a", "b", nil), To: toBerth},
+			from:    network("h"),
+			objects: []client.Object{disk("a", "b", external("main"), granted("a,h,"))},
+			req:     ResolutionRequest{Reference: refIn("a", "b", nil), To: toDisk},
 			why:     ReasonNotGranted,
-			reads:   []string{"get Berth a/b"},
+			reads:   []string{"get Disk a/b"},
 		},
 		"FromClusterGranted": {
 			reason:  "A grant to all is about it too.",
-			from:    harbour("h"),
-			objects: []client.Object{berth("a", "b", external("quay"), granted("*"))},
-			req:     ResolutionRequest{Reference: refIn("a", "b", nil), To: toBerth},
-			want:    "quay",
-			reads:   []string{"get Berth a/b"},
+			from:    network("h"),
+			objects: []client.Object{disk("a", "b", external("main"), granted("*"))},
+			req:     ResolutionRequest{Reference: refIn("a", "b", nil), To: toDisk},
+			want:    "main",
+			reads:   []string{"get Disk a/b"},
 		},
 		"ClusterToCluster": {
 			reason:  "Two cluster-scoped objects need neither namespace nor grant.",
-			from:    harbour("g"),
-			objects: []client.Object{harbour("h", external("port"))},
-			req:     ResolutionRequest{Reference: ref("h", nil), To: toHarbour},
+			from:    network("g"),
+			objects: []client.Object{network("h", external("port"))},
+			req:     ResolutionRequest{Reference: ref("h", nil), To: toNetwork},
 			want:    "port",
-			reads:   []string{"get Harbour /h"},
+			reads:   []string{"get Network /h"},
 		},
 	}
 
@@ -328,11 +345,11 @@ func checkError(t *testing.T, reason string, err error, why Reason, want error) 
 	case err != nil && len(err.Error()) > maxErrorLength:
 		t.Errorf("%s\nThe text has %d bytes: %s", reason, len(err.Error()), err)
 	}
-	waits := why == ReasonNotFound || why == ReasonDeleting || why == ReasonNoValue || why == ReasonNoMatch
-	if got := IsWaiting(err); got != waits {
-		t.Errorf("%s\nIsWaiting(%v): want %t", reason, err, waits)
+	waiting := why == ReasonNotFound || why == ReasonDeleting || why == ReasonNoValue || why == ReasonNoMatch
+	if got := IsWaiting(err); got != waiting {
+		t.Errorf("%s\nIsWaiting(%v): want %t", reason, err, waiting)
 	}
-	if got := IsRefused(err); got != (why != "" && !waits) {
+	if got := IsRefused(err); got != (why != "" && !waiting) {
 		t.Errorf("%s\nIsRefused(%v): got %t", reason, err, got)
 	}
 }
@@ -342,7 +359,8 @@ func TestResolveSelector(t *testing.T) {
 		return &commonv1.NamespacedSelector{MatchLabels: map[string]string{"side": "lee"}, Policy: p}
 	}
 	lee := labelled("side", "lee")
-	two := []client.Object{berth("a", "y", lee, external("Y")), berth("a", "x", lee, external("X")), berth("a", "w", external("W"))}
+	two := []client.Object{disk("a", "y", lee, external("Y")), disk("a", "x", lee, external("X")),
+		disk("a", "w", external("W"))}
 
 	cases := map[string]struct {
 		reason  string
@@ -355,143 +373,174 @@ func TestResolveSelector(t *testing.T) {
 	}{
 		"Present": {
 			reason: "A value that is there is not looked for again.",
-			req:    ResolutionRequest{CurrentValue: "v", Selector: sheltered(nil), To: toBerth},
+			req:    ResolutionRequest{CurrentValue: "v", Selector: sheltered(nil), To: toDisk},
 			want:   ResolutionResponse{ResolvedValue: "v"},
 		},
 		"First": {
 			reason:  "The first by name is chosen, in whatever order they are listed.",
 			objects: two,
-			req:     ResolutionRequest{Selector: sheltered(nil), To: toBerth},
+			req:     ResolutionRequest{Selector: sheltered(nil), To: toDisk},
 			want:    ResolutionResponse{"X", ref("x", nil)},
-			reads:   []string{"list Berth a"},
+			reads:   []string{"list Disk a"},
 		},
 		"Stays": {
 			reason:  "What was chosen stays while it matches, and keeps its policy.",
 			objects: two,
-			req:     ResolutionRequest{Reference: ref("y", optional), Selector: sheltered(nil), To: toBerth},
+			req:     ResolutionRequest{Reference: ref("y", optional), Selector: sheltered(nil), To: toDisk},
 			want:    ResolutionResponse{"Y", ref("y", optional)},
-			reads:   []string{"list Berth a"},
+			reads:   []string{"list Disk a"},
 		},
 		"FollowsChosen": {
 			reason:  "If the reference says Always, the choice stays and the value follows.",
 			objects: two,
-			req:     ResolutionRequest{CurrentValue: "old", Reference: ref("y", always), Selector: sheltered(nil), To: toBerth},
-			want:    ResolutionResponse{"Y", ref("y", always)},
-			reads:   []string{"list Berth a"},
+			req: ResolutionRequest{
+				CurrentValue: "old", Reference: ref("y", always), Selector: sheltered(nil),
+				To: toDisk,
+			},
+			want:  ResolutionResponse{"Y", ref("y", always)},
+			reads: []string{"list Disk a"},
 		},
 		"ChoosesAgain": {
 			reason:  "If the selector says Always, it chooses again.",
 			objects: two,
-			req:     ResolutionRequest{CurrentValue: "Y", Reference: ref("y", nil), Selector: sheltered(always), To: toBerth},
-			want:    ResolutionResponse{"X", ref("x", nil)},
-			reads:   []string{"list Berth a"},
+			req: ResolutionRequest{
+				CurrentValue: "Y", Reference: ref("y", nil), Selector: sheltered(always),
+				To: toDisk,
+			},
+			want:  ResolutionResponse{"X", ref("x", nil)},
+			reads: []string{"list Disk a"},
 		},
 		"NoLongerMatches": {
 			reason:  "What does not match any more gives way.",
 			objects: two,
-			req:     ResolutionRequest{Reference: ref("w", nil), Selector: sheltered(nil), To: toBerth},
+			req:     ResolutionRequest{Reference: ref("w", nil), Selector: sheltered(nil), To: toDisk},
 			want:    ResolutionResponse{"X", ref("x", nil)},
-			reads:   []string{"list Berth a"},
+			reads:   []string{"list Disk a"},
 		},
 		"None": {
 			reason: "A selector that matches nothing waits.",
-			req:    ResolutionRequest{Selector: sheltered(nil), To: toBerth},
+			req:    ResolutionRequest{Selector: sheltered(nil), To: toDisk},
 			why:    ReasonNoMatch,
-			reads:  []string{"list Berth a"},
+			reads:  []string{"list Disk a"},
 		},
 		"NoneOptional": {
 			reason: "An optional one goes without, and keeps what it chose.",
-			req:    ResolutionRequest{CurrentValue: "v", Reference: ref("x", nil), Selector: sheltered(alwaysOptional), To: toBerth},
-			want:   ResolutionResponse{"", ref("x", nil)},
-			reads:  []string{"list Berth a"},
+			req: ResolutionRequest{
+				CurrentValue: "v", Reference: ref("x", nil), Selector: sheltered(alwaysOptional),
+				To: toDisk,
+			},
+			want:  ResolutionResponse{"", ref("x", nil)},
+			reads: []string{"list Disk a"},
 		},
 		"NotReady": {
 			reason:  "The choice does not depend on who is ready; the error goes with it.",
-			objects: []client.Object{berth("a", "x", lee), berth("a", "y", lee, external("Y"))},
-			req:     ResolutionRequest{Selector: sheltered(nil), To: toBerth},
+			objects: []client.Object{disk("a", "x", lee), disk("a", "y", lee, external("Y"))},
+			req:     ResolutionRequest{Selector: sheltered(nil), To: toDisk},
 			want:    ResolutionResponse{"", ref("x", nil)},
 			why:     ReasonNoValue,
-			reads:   []string{"list Berth a"},
+			reads:   []string{"list Disk a"},
 		},
 		"Deleting": {
-			reason:  "What is being deleted is not chosen, though it was.",
-			objects: []client.Object{berth("a", "x", lee, external("X"), deleting), berth("a", "y", lee, external("Y"))},
-			req:     ResolutionRequest{Reference: ref("x", nil), Selector: sheltered(nil), To: toBerth},
-			want:    ResolutionResponse{"Y", ref("y", nil)},
-			reads:   []string{"list Berth a"},
+			reason: "What is being deleted is not chosen, though it was.",
+			objects: []client.Object{disk("a", "x", lee, external("X"), deleting),
+				disk("a", "y", lee, external("Y"))},
+			req:   ResolutionRequest{Reference: ref("x", nil), Selector: sheltered(nil), To: toDisk},
+			want:  ResolutionResponse{"Y", ref("y", nil)},
+			reads: []string{"list Disk a"},
 		},
 		"NotSelf": {
 			reason:  "An object does not choose itself.",
-			from:    berth("a", "a", lee, external("A")),
-			objects: append(two, berth("a", "a", lee, external("A"))),
-			req:     ResolutionRequest{Selector: sheltered(nil), To: toBerth},
+			from:    disk("a", "a", lee, external("A")),
+			objects: append(two, disk("a", "a", lee, external("A"))),
+			req:     ResolutionRequest{Selector: sheltered(nil), To: toDisk},
 			want:    ResolutionResponse{"X", ref("x", nil)},
-			reads:   []string{"list Berth a"},
+			reads:   []string{"list Disk a"},
 		},
 		"SameController": {
-			reason:  "It may have to have the same controller.",
-			from:    boat("a", "boat", controlledBy("fleet")),
-			objects: []client.Object{berth("a", "x", external("X")), berth("a", "y", external("Y"), controlledBy("other")), berth("a", "z", external("Z"), controlledBy("fleet"))},
-			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{MatchControllerRef: new(true)}, To: toBerth},
-			want:    ResolutionResponse{"Z", ref("z", nil)},
-			reads:   []string{"list Berth a"},
+			reason: "It may have to have the same controller.",
+			from:   instance("a", "instance", controlledBy("fleet")),
+			objects: []client.Object{disk("a", "x", external("X")),
+				disk("a", "y", external("Y"), controlledBy("other")),
+				disk("a", "z", external("Z"), controlledBy("fleet"))},
+			req: ResolutionRequest{
+				Selector: &commonv1.NamespacedSelector{MatchControllerRef: new(true)}, To: toDisk,
+			},
+			want:  ResolutionResponse{"Z", ref("z", nil)},
+			reads: []string{"list Disk a"},
 		},
 		"NoController": {
 			reason:  "Two objects without a controller do not share one.",
-			objects: []client.Object{berth("a", "x", external("X"))},
-			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{MatchControllerRef: new(true)}, To: toBerth},
-			why:     ReasonNoMatch,
-			reads:   []string{"list Berth a"},
+			objects: []client.Object{disk("a", "x", external("X"))},
+			req: ResolutionRequest{
+				Selector: &commonv1.NamespacedSelector{MatchControllerRef: new(true)}, To: toDisk,
+			},
+			why:   ReasonNoMatch,
+			reads: []string{"list Disk a"},
 		},
 		"AnyController": {
 			reason:  "That it must not is no restriction.",
-			objects: []client.Object{berth("a", "x", external("X"))},
-			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{MatchControllerRef: new(false)}, To: toBerth},
-			want:    ResolutionResponse{"X", ref("x", nil)},
-			reads:   []string{"list Berth a"},
+			objects: []client.Object{disk("a", "x", external("X"))},
+			req: ResolutionRequest{
+				Selector: &commonv1.NamespacedSelector{MatchControllerRef: new(false)},
+				To:       toDisk,
+			},
+			want:  ResolutionResponse{"X", ref("x", nil)},
+			reads: []string{"list Disk a"},
 		},
 		"OtherNamespace": {
-			reason:  "In another namespace only what is granted is seen, and the reference names the namespace.",
-			objects: []client.Object{berth("b", "x", lee, external("X")), berth("b", "y", lee, external("Y"), granted("a")), berth("a", "a", lee, external("A"))},
-			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{Namespace: "b", MatchLabels: map[string]string{"side": "lee"}}, To: toBerth},
-			want:    ResolutionResponse{"Y", refIn("b", "y", nil)},
-			reads:   []string{"list Berth b"},
+			reason: "In another namespace only what is granted is seen, and the reference names the namespace.",
+			objects: []client.Object{disk("b", "x", lee, external("X")),
+				disk("b", "y", lee, external("Y"), granted("a")), disk("a", "a", lee, external("A"))},
+			req: ResolutionRequest{
+				Selector: &commonv1.NamespacedSelector{Namespace: "b", MatchLabels: map[string]string{"side": "lee"}},
+				To:       toDisk,
+			},
+			want:  ResolutionResponse{"Y", refIn("b", "y", nil)},
+			reads: []string{"list Disk b"},
 		},
 		"OtherNamespaceNotGranted": {
 			reason:  "What is not granted is as good as not there.",
-			objects: []client.Object{berth("b", "x", lee, external("X"))},
-			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{Namespace: "b"}, To: toBerth},
+			objects: []client.Object{disk("b", "x", lee, external("X"))},
+			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{Namespace: "b"}, To: toDisk},
 			why:     ReasonNoMatch,
-			reads:   []string{"list Berth b"},
+			reads:   []string{"list Disk b"},
 		},
 		"NamesakeElsewhere": {
 			reason:  "A reference to a namesake in another namespace is not the choice.",
 			objects: two,
-			req:     ResolutionRequest{Reference: refIn("b", "y", nil), Selector: sheltered(nil), To: toBerth},
+			req:     ResolutionRequest{Reference: refIn("b", "y", nil), Selector: sheltered(nil), To: toDisk},
 			want:    ResolutionResponse{"X", ref("x", nil)},
-			reads:   []string{"list Berth a"},
+			reads:   []string{"list Disk a"},
 		},
 		"UnknownPolicy": {
 			reason: "A misspelt policy of a selector is refused as well.",
-			req:    ResolutionRequest{Selector: sheltered(&commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("Often"))}), To: toBerth},
-			why:    ReasonMalformed,
+			req: ResolutionRequest{
+				Selector: sheltered(&commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("Often"))}),
+				To:       toDisk,
+			},
+			why: ReasonMalformed,
 		},
 		"BadLabels": {
 			reason: "Labels that cannot exist are a mistake.",
-			req:    ResolutionRequest{Selector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"side": "not a label"}, Policy: optional}, To: toBerth},
-			why:    ReasonMalformed,
+			req: ResolutionRequest{
+				Selector: &commonv1.NamespacedSelector{
+					MatchLabels: map[string]string{"side": "not a label"}, Policy: optional,
+				},
+				To: toDisk,
+			},
+			why: ReasonMalformed,
 		},
 		"ClusterScoped": {
 			reason:  "Cluster-scoped referents are listed without a namespace.",
-			objects: []client.Object{harbour("h", external("port"))},
-			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{Namespace: "b"}, To: toHarbour},
+			objects: []client.Object{network("h", external("port"))},
+			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{Namespace: "b"}, To: toNetwork},
 			want:    ResolutionResponse{"port", ref("h", nil)},
-			reads:   []string{"list Harbour "},
+			reads:   []string{"list Network "},
 		},
 		"FromCluster": {
 			reason: "A cluster-scoped object must not look into all namespaces.",
-			from:   harbour("h"),
-			req:    ResolutionRequest{Selector: sheltered(nil), To: toBerth},
+			from:   network("h"),
+			req:    ResolutionRequest{Selector: sheltered(nil), To: toDisk},
 			why:    ReasonMalformed,
 		},
 	}
@@ -500,7 +549,7 @@ func TestResolveSelector(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			from := tc.from
 			if from == nil {
-				from = boat("a", "boat")
+				from = instance("a", "instance")
 			}
 			w := newWorld(tc.objects...)
 
@@ -545,70 +594,94 @@ func TestResolveMultiple(t *testing.T) {
 		},
 		"Present": {
 			reason: "Values that are there are not looked for again.",
-			req:    MultiResolutionRequest{CurrentValues: []string{"v"}, References: refs(ref("x", nil)), To: toBerth},
+			req:    MultiResolutionRequest{CurrentValues: []string{"v"}, References: refs(ref("x", nil)), To: toDisk},
 			want:   MultiResolutionResponse{[]string{"v"}, refs(ref("x", nil))},
 		},
 		"UnknownPolicy": {
 			reason: "Any of several policies may be misspelt.",
-			req:    MultiResolutionRequest{CurrentValues: []string{"v", "w"}, References: refs(ref("x", nil), ref("y", &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("Often"))})), To: toBerth},
-			want:   MultiResolutionResponse{[]string{"v", "w"}, refs(ref("x", nil), ref("y", &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("Often"))}))},
-			why:    ReasonMalformed,
+			req: MultiResolutionRequest{
+				CurrentValues: []string{"v", "w"},
+				References: refs(ref("x", nil),
+					ref("y", &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("Often"))})),
+				To: toDisk,
+			},
+			want: MultiResolutionResponse{[]string{"v", "w"},
+				refs(ref("x", nil), ref("y",
+					&commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("Often"))}))},
+			why: ReasonMalformed,
 		},
 		"InOrder": {
-			reason:  "Values are in the order of the references, and nothing shines through from one referent to the next.",
-			objects: []client.Object{berth("a", "x", external("X")), berth("b", "y", external("Y"), granted("a")), berth("b", "z", external("Z"))},
-			req:     MultiResolutionRequest{References: refs(refIn("b", "y", nil), ref("x", nil), refIn("b", "z", optional)), To: toBerth},
-			want:    MultiResolutionResponse{[]string{"Y", "X"}, refs(refIn("b", "y", nil), ref("x", nil), refIn("b", "z", optional))},
-			reads:   []string{"get Berth b/y", "get Berth a/x", "get Berth b/z"},
+			reason: "Values are in the order of the references, and nothing shines through from one referent to the next.",
+			objects: []client.Object{disk("a", "x", external("X")), disk("b", "y", external("Y"), granted("a")),
+				disk("b", "z", external("Z"))},
+			req: MultiResolutionRequest{
+				References: refs(refIn("b", "y", nil), ref("x", nil), refIn("b", "z", optional)),
+				To:         toDisk,
+			},
+			want: MultiResolutionResponse{[]string{"Y", "X"},
+				refs(refIn("b", "y", nil), ref("x", nil), refIn("b", "z", optional))},
+			reads: []string{"get Disk b/y", "get Disk a/x", "get Disk b/z"},
 		},
 		"Added": {
 			reason:  "A reference more than there are values is resolved.",
-			objects: []client.Object{berth("a", "x", external("X")), berth("a", "y", external("Y"))},
-			req:     MultiResolutionRequest{CurrentValues: []string{"X"}, References: refs(ref("x", nil), ref("y", nil)), To: toBerth},
-			want:    MultiResolutionResponse{[]string{"X", "Y"}, refs(ref("x", nil), ref("y", nil))},
-			reads:   []string{"get Berth a/x", "get Berth a/y"},
+			objects: []client.Object{disk("a", "x", external("X")), disk("a", "y", external("Y"))},
+			req: MultiResolutionRequest{
+				CurrentValues: []string{"X"}, References: refs(ref("x", nil), ref("y", nil)),
+				To: toDisk,
+			},
+			want:  MultiResolutionResponse{[]string{"X", "Y"}, refs(ref("x", nil), ref("y", nil))},
+			reads: []string{"get Disk a/x", "get Disk a/y"},
 		},
 		"OneIsMissing": {
 			reason:  "One that is missing is waited for, and the values stay.",
-			objects: []client.Object{berth("a", "x", external("X"))},
-			req:     MultiResolutionRequest{CurrentValues: []string{"v"}, References: refs(ref("x", always), ref("y", nil)), To: toBerth},
-			want:    MultiResolutionResponse{[]string{"v"}, refs(ref("x", always), ref("y", nil))},
-			why:     ReasonNotFound,
-			reads:   []string{"get Berth a/x", "get Berth a/y"},
+			objects: []client.Object{disk("a", "x", external("X"))},
+			req: MultiResolutionRequest{
+				CurrentValues: []string{"v"}, References: refs(ref("x", always), ref("y", nil)),
+				To: toDisk,
+			},
+			want:  MultiResolutionResponse{[]string{"v"}, refs(ref("x", always), ref("y", nil))},
+			why:   ReasonNotFound,
+			reads: []string{"get Disk a/x", "get Disk a/y"},
 		},
 		"Selected": {
-			reason:  "A selector chooses all, by name.",
-			objects: []client.Object{berth("a", "y", lee, external("Y")), berth("a", "x", lee, external("X")), berth("a", "w", external("W")), berth("b", "v", lee, external("V"))},
-			req:     MultiResolutionRequest{References: refs(ref("gone", nil), ref("y", optional)), Selector: selector(nil), To: toBerth},
-			want:    MultiResolutionResponse{[]string{"X", "Y"}, refs(ref("x", nil), ref("y", optional))},
-			reads:   []string{"list Berth a"},
+			reason: "A selector chooses all, by name.",
+			objects: []client.Object{disk("a", "y", lee, external("Y")), disk("a", "x", lee, external("X")),
+				disk("a", "w", external("W")), disk("b", "v", lee, external("V"))},
+			req: MultiResolutionRequest{
+				References: refs(ref("gone", nil), ref("y", optional)), Selector: selector(nil),
+				To: toDisk,
+			},
+			want:  MultiResolutionResponse{[]string{"X", "Y"}, refs(ref("x", nil), ref("y", optional))},
+			reads: []string{"list Disk a"},
 		},
 		"SelectedNotReady": {
 			reason:  "All that were chosen have to be ready.",
-			objects: []client.Object{berth("a", "y", lee), berth("a", "x", lee, external("X"))},
-			req:     MultiResolutionRequest{Selector: selector(nil), To: toBerth},
+			objects: []client.Object{disk("a", "y", lee), disk("a", "x", lee, external("X"))},
+			req:     MultiResolutionRequest{Selector: selector(nil), To: toDisk},
 			want:    MultiResolutionResponse{nil, refs(ref("x", nil), ref("y", nil))},
 			why:     ReasonNoValue,
-			reads:   []string{"list Berth a"},
+			reads:   []string{"list Disk a"},
 		},
 		"SelectedOptional": {
 			reason:  "If that is optional, those that are will do.",
-			objects: []client.Object{berth("a", "y", lee), berth("a", "x", lee, external("X"))},
-			req:     MultiResolutionRequest{Selector: selector(optional), To: toBerth},
+			objects: []client.Object{disk("a", "y", lee), disk("a", "x", lee, external("X"))},
+			req:     MultiResolutionRequest{Selector: selector(optional), To: toDisk},
 			want:    MultiResolutionResponse{[]string{"X"}, refs(ref("x", nil), ref("y", nil))},
-			reads:   []string{"list Berth a"},
+			reads:   []string{"list Disk a"},
 		},
 		"SelectedNone": {
 			reason: "A selector that matches nothing waits.",
-			req:    MultiResolutionRequest{CurrentValues: []string{"v"}, Selector: selector(always), To: toBerth},
+			req:    MultiResolutionRequest{CurrentValues: []string{"v"}, Selector: selector(always), To: toDisk},
 			want:   MultiResolutionResponse{ResolvedValues: []string{"v"}},
 			why:    ReasonNoMatch,
-			reads:  []string{"list Berth a"},
+			reads:  []string{"list Disk a"},
 		},
 		"SelectedNoneOptional": {
 			reason: "If that is optional, there are no values.",
-			req:    MultiResolutionRequest{CurrentValues: []string{"v"}, Selector: selector(alwaysOptional), To: toBerth},
-			reads:  []string{"list Berth a"},
+			req: MultiResolutionRequest{
+				CurrentValues: []string{"v"}, Selector: selector(alwaysOptional), To: toDisk,
+			},
+			reads: []string{"list Disk a"},
 		},
 	}
 
@@ -616,7 +689,7 @@ func TestResolveMultiple(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(tc.objects...)
 
-			rsp, err := NewAPIResolver(w, boat("a", "boat")).ResolveMultiple(context.Background(), tc.req)
+			rsp, err := NewAPIResolver(w, instance("a", "instance")).ResolveMultiple(context.Background(), tc.req)
 
 			checkError(t, tc.reason, err, tc.why, nil)
 			if diff := cmp.Diff(tc.want, rsp); diff != "" {
@@ -629,15 +702,16 @@ func TestResolveMultiple(t *testing.T) {
 	}
 }
 
-// TestIncompleteRequest: what the program forgot is told, not dereferenced.
+// TestIncompleteRequest: a missing field is an error, and is not dereferenced.
 func TestIncompleteRequest(t *testing.T) {
-	r := NewAPIResolver(newWorld(), boat("a", "boat"))
+	r := NewAPIResolver(newWorld(), instance("a", "instance"))
 	for name, req := range map[string]ResolutionRequest{
-		"Managed": {Reference: ref("x", nil), To: To{List: &BerthList{}}},
-		"List":    {Selector: &commonv1.NamespacedSelector{}, To: To{Managed: &Berth{}}},
+		"Managed": {Reference: ref("x", nil), To: To{List: &DiskList{}}},
+		"List":    {Selector: &commonv1.NamespacedSelector{}, To: To{Managed: &Disk{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := r.Resolve(context.Background(), req); err == nil || !strings.Contains(err.Error(), "To."+name) {
+			if _, err := r.Resolve(context.Background(), req); err == nil ||
+				!strings.Contains(err.Error(), "To."+name) {
 				t.Errorf("want an error about To.%s, got %v", name, err)
 			}
 		})
@@ -646,24 +720,25 @@ func TestIncompleteRequest(t *testing.T) {
 
 // TestPlainReader: who does not know scopes learns them from what is read.
 func TestPlainReader(t *testing.T) {
-	w := newWorld(berth("a", "b", external("quay")), berth("b", "b", external("other")), harbour("h", external("port")))
-	r := NewAPIResolver(plainReader{w}, boat("a", "boat"))
+	w := newWorld(disk("a", "b", external("main")), disk("b", "b", external("other")), network("h", external("port")))
+	r := NewAPIResolver(plainReader{w}, instance("a", "instance"))
 
-	got, err := r.Resolve(context.Background(), ResolutionRequest{Reference: ref("b", nil), To: toBerth})
-	if err != nil || got.ResolvedValue != "quay" {
+	got, err := r.Resolve(context.Background(), ResolutionRequest{Reference: ref("b", nil), To: toDisk})
+	if err != nil || got.ResolvedValue != "main" {
 		t.Errorf("A referent in the own namespace: got %q, %v", got.ResolvedValue, err)
 	}
-	_, err = r.Resolve(context.Background(), ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth})
+	_, err = r.Resolve(context.Background(), ResolutionRequest{Reference: refIn("b", "b", nil), To: toDisk})
 	checkError(t, "Another namespace has to grant it all the same.", err, ReasonNotGranted, nil)
 
-	_, err = NewAPIResolver(plainReader{w}, harbour("g")).Resolve(context.Background(), ResolutionRequest{Selector: &commonv1.NamespacedSelector{}, To: toBerth})
+	_, err = NewAPIResolver(plainReader{w}, network("g")).Resolve(context.Background(),
+		ResolutionRequest{Selector: &commonv1.NamespacedSelector{}, To: toDisk})
 	checkError(t, "A cluster-scoped object sees nothing in namespaces that it did not name.", err, ReasonNoMatch, nil)
 }
 
 // A confusedReader answers a Get with whatever it has.
 type confusedReader struct {
 	client.Reader
-	answer *Berth
+	answer *Disk
 }
 
 func (c confusedReader) Get(_ context.Context, _ client.ObjectKey, out client.Object, _ ...client.GetOption) error {
@@ -674,57 +749,60 @@ func (c confusedReader) Get(_ context.Context, _ client.ObjectKey, out client.Ob
 
 // TestWhereTheObjectSaysItIs: what counts is where the referent is, not where it was asked for.
 func TestWhereTheObjectSaysItIs(t *testing.T) {
-	c := confusedReader{newWorld(), berth("b", "b", external("quay"))}
-	_, err := NewAPIResolver(c, boat("a", "boat")).Resolve(context.Background(), ResolutionRequest{Reference: ref("b", nil), To: toBerth})
+	c := confusedReader{newWorld(), disk("b", "b", external("main"))}
+	_, err := NewAPIResolver(c, instance("a", "instance")).Resolve(context.Background(),
+		ResolutionRequest{Reference: ref("b", nil), To: toDisk})
 	checkError(t, "An object of another namespace is not granted, however it was found.", err, ReasonNotGranted, nil)
 }
 
 // TestToIsOnlyAnExample: neither is the example changed, nor does what it holds count as read.
 func TestToIsOnlyAnExample(t *testing.T) {
-	w := newWorld(berth("b", "b", external("quay")))
-	to := To{Managed: berth("", "", granted("*"), external("leftover"))}
+	w := newWorld(disk("b", "b", external("main")))
+	to := To{Managed: disk("", "", granted("*"), external("leftover"))}
 
-	_, err := NewAPIResolver(w, boat("a", "boat")).Resolve(context.Background(), ResolutionRequest{Reference: refIn("b", "b", nil), To: to})
+	_, err := NewAPIResolver(w, instance("a", "instance")).Resolve(context.Background(),
+		ResolutionRequest{Reference: refIn("b", "b", nil), To: to})
 	checkError(t, "A grant in the example is none.", err, ReasonNotGranted, nil)
-	if diff := cmp.Diff(berth("", "", granted("*"), external("leftover")), to.Managed); diff != "" {
+	if diff := cmp.Diff(disk("", "", granted("*"), external("leftover")), to.Managed); diff != "" {
 		t.Errorf("the example was changed: -want, +got:\n%s", diff)
 	}
 }
 
 func TestUnstructured(t *testing.T) {
-	w := newWorld(berth("a", "b", external("quay"), labelled("side", "lee")))
+	w := newWorld(disk("a", "b", external("main"), labelled("side", "lee")))
 	u, l := &unstructured.Unstructured{}, &unstructured.UnstructuredList{}
-	u.SetGroupVersionKind(berthGVK)
-	l.SetGroupVersionKind(group.WithKind("BerthList"))
-	r := NewAPIResolver(w, boat("a", "boat"))
+	u.SetGroupVersionKind(diskGVK)
+	l.SetGroupVersionKind(group.WithKind("DiskList"))
+	r := NewAPIResolver(w, instance("a", "instance"))
 
 	for name, req := range map[string]ResolutionRequest{
 		"Reference": {Reference: ref("b", nil)},
 		"Selector":  {Selector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"side": "lee"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			req.To, req.Extract = To{Managed: u, List: l}, Field("metadata.annotations["+meta.AnnotationKeyExternalName+"]")
+			req.To, req.Extract = To{Managed: u,
+				List: l}, Field("metadata.annotations["+meta.AnnotationKeyExternalName+"]")
 			got, err := r.Resolve(context.Background(), req)
-			if diff := cmp.Diff(ResolutionResponse{"quay", ref("b", nil)}, got); diff != "" || err != nil {
+			if diff := cmp.Diff(ResolutionResponse{"main", ref("b", nil)}, got); diff != "" || err != nil {
 				t.Errorf("Resolve(...): error %v, -want, +got:\n%s", err, diff)
 			}
 		})
 	}
 }
 
-// TestReferent: an error tells whom it is about.
+// TestReferent: an error has its referent.
 func TestReferent(t *testing.T) {
-	r := NewAPIResolver(newWorld(), boat("a", "boat"))
+	r := NewAPIResolver(newWorld(), instance("a", "instance"))
 
-	_, err := r.Resolve(context.Background(), ResolutionRequest{Reference: ref("b", nil), To: toBerth})
-	got, ok := AsWaiting(errors.Wrap(err, "cannot resolve spec.berth"))
-	if diff := cmp.Diff(Referent{berthGK, "a", "b"}, got); diff != "" || !ok {
+	_, err := r.Resolve(context.Background(), ResolutionRequest{Reference: ref("b", nil), To: toDisk})
+	got, ok := AsWaiting(errors.Wrap(err, "cannot resolve spec.disk"))
+	if diff := cmp.Diff(Referent{diskGK, "a", "b"}, got); diff != "" || !ok {
 		t.Errorf("AsWaiting(...): %t, -want, +got:\n%s", ok, diff)
 	}
 
-	_, err = r.Resolve(context.Background(), ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth})
-	got, ok = AsRefused(errors.Wrap(err, "cannot resolve spec.berth"))
-	if diff := cmp.Diff(Referent{berthGK, "b", "b"}, got); diff != "" || !ok {
+	_, err = r.Resolve(context.Background(), ResolutionRequest{Reference: refIn("b", "b", nil), To: toDisk})
+	got, ok = AsRefused(errors.Wrap(err, "cannot resolve spec.disk"))
+	if diff := cmp.Diff(Referent{diskGK, "b", "b"}, got); diff != "" || !ok {
 		t.Errorf("AsRefused(...): %t, -want, +got:\n%s", ok, diff)
 	}
 
@@ -746,7 +824,7 @@ func TestSecretsAreNotRead(t *testing.T) {
 	secret, configMaps := &unstructured.Unstructured{}, &unstructured.UnstructuredList{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	configMaps.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
-	rec := NewTracker(s).Reader(types.NamespacedName{Namespace: "a", Name: "boat"}, w)
+	rec := NewTracker(s).Reader(types.NamespacedName{Namespace: "a", Name: "instance"}, w)
 	key := types.NamespacedName{Namespace: "a", Name: "s"}
 
 	for name, err := range map[string]error{

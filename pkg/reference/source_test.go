@@ -61,7 +61,7 @@ func (q *rankingQueue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.R
 	q.added = append(q.added, fmt.Sprint(items, " ", *o.Priority))
 }
 
-// A portCache is a cache of berths with a real informer over an API server in memory.
+// A portCache is a cache of disks with a real informer over an API server in memory.
 type portCache struct {
 	informertest.FakeInformers
 
@@ -70,7 +70,7 @@ type portCache struct {
 	failures int
 	asked    []string
 	end      context.CancelFunc // of the informer
-	berths   *countingInformer
+	disks    *countingInformer
 	running  sync.WaitGroup // informers
 	server   *cachetesting.FakeControllerSource
 }
@@ -82,7 +82,9 @@ type countingInformer struct {
 	handlers int
 }
 
-func (i *countingInformer) AddEventHandler(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
+func (i *countingInformer) AddEventHandler(
+	h toolscache.ResourceEventHandler,
+) (toolscache.ResourceEventHandlerRegistration, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.handlers++
@@ -112,16 +114,17 @@ func newPortCache(ctx context.Context) *portCache {
 }
 
 // replace ends the informer, as when its kind is removed from the cache, and returns
-// it. Whoever asks gets another one.
+// it. The next call gets another one.
 func (c *portCache) replace() *countingInformer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	old := c.berths
+	old := c.disks
 	if old != nil {
 		c.end()
 	}
-	informer := &countingInformer{SharedIndexInformer: toolscache.NewSharedIndexInformer(c.server, &Berth{}, 0, toolscache.Indexers{})}
-	c.berths = informer
+	informer := &countingInformer{SharedIndexInformer: toolscache.NewSharedIndexInformer(c.server, &Disk{}, 0,
+		toolscache.Indexers{})}
+	c.disks = informer
 	ctx, end := context.WithCancel(c.ctx)
 	c.end = end
 	c.running.Go(func() { informer.RunWithContext(ctx) })
@@ -135,7 +138,8 @@ func (c *portCache) fail(times int) {
 	c.failures = times
 }
 
-func (c *portCache) GetInformer(_ context.Context, o client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
+func (c *portCache) GetInformer(_ context.Context, o client.Object,
+	_ ...cache.InformerGetOption) (cache.Informer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = append(c.asked, fmt.Sprintf("%T", o))
@@ -144,11 +148,11 @@ func (c *portCache) GetInformer(_ context.Context, o client.Object, _ ...cache.I
 
 		return nil, errors.New("boom")
 	}
-	if _, ok := o.(*Berth); !ok {
+	if _, ok := o.(*Disk); !ok {
 		return nil, errors.Errorf("there is no informer for %T", o)
 	}
 
-	return c.berths, nil
+	return c.disks, nil
 }
 
 // bubble runs a test in which all goroutines have to end when its context does.
@@ -160,19 +164,19 @@ func bubble(t *testing.T, test func(t *testing.T, ctx context.Context, stop func
 	})
 }
 
-func readBerth(t *testing.T, r client.Reader, name string) {
+func readDisk(t *testing.T, r client.Reader, name string) {
 	t.Helper()
-	if err := client.IgnoreNotFound(r.Get(context.Background(), types.NamespacedName{Namespace: "a", Name: name}, &Berth{})); err != nil {
+	if err := client.IgnoreNotFound(r.Get(context.Background(), types.NamespacedName{Namespace: "a", Name: name},
+		&Disk{})); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestSource tells how one owner is woken by a real informer, from before the controller starts until after it has
-// stopped.
+// TestSource: an owner is enqueued by a real informer, from before the controller starts until after it has stopped.
 func TestSource(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context, _ func()) {
 		c := newPortCache(ctx)
-		c.server.Add(berth("a", "old"))
+		c.server.Add(disk("a", "old"))
 		w := newWorld()
 		tr := NewTracker(testScheme())
 		q := &recordingQueue{}
@@ -184,8 +188,8 @@ func TestSource(t *testing.T) {
 			}
 		}
 
-		rec := tr.Reader(boatKey, w)
-		readBerth(t, rec, "b")
+		rec := tr.Reader(instanceKey, w)
+		readDisk(t, rec, "b")
 		rec.Done(nil)
 		step("Nothing is watched before the start.")
 		if len(c.asked) > 0 {
@@ -198,30 +202,30 @@ func TestSource(t *testing.T) {
 		}
 		step("Nobody reads what was there before.")
 
-		b := berth("a", "b")
+		b := disk("a", "b")
 		c.server.Add(b)
-		step("What it waits for appears.", "a/boat")
-		c.server.Add(berth("a", "c"))
+		step("What it waits for appears.", "a/instance")
+		c.server.Add(disk("a", "c"))
 		step("What nobody reads appears.")
 
-		rec = tr.Reader(boatKey, w)
-		readBerth(t, rec, "c")
-		readBerth(t, rec, "b")
+		rec = tr.Reader(instanceKey, w)
+		readDisk(t, rec, "c")
+		readDisk(t, rec, "b")
 		rec.Done(nil)
-		c.server.Modify(berth("a", "b", external("quay")))
-		step("What it read changes.", "a/boat")
-		c.server.Delete(berth("a", "c"))
-		step("What it read goes.", "a/boat")
-		if diff := cmp.Diff([]string{"*reference.Berth"}, c.asked); diff != "" {
+		c.server.Modify(disk("a", "b", external("main")))
+		step("What it read changes.", "a/instance")
+		c.server.Delete(disk("a", "c"))
+		step("What it read goes.", "a/instance")
+		if diff := cmp.Diff([]string{"*reference.Disk"}, c.asked); diff != "" {
 			t.Errorf("one informer serves all reads of a kind: -want, +got:\n%s", diff)
 		}
 
 		stop()
 		step("The controller stops.")
-		c.server.Modify(berth("a", "b", external("other")))
+		c.server.Modify(disk("a", "b", external("other")))
 		step("Then nobody is woken any more.")
-		if c.berths.handlers != 0 || len(tr.sources) != 0 {
-			t.Errorf("want nothing left at the cache, got %d handlers, %d watches", c.berths.handlers, len(tr.sources))
+		if c.disks.handlers != 0 || len(tr.sources) != 0 {
+			t.Errorf("want nothing left at the cache, got %d handlers, %d watches", c.disks.handlers, len(tr.sources))
 		}
 
 		again, stop := context.WithCancel(ctx)
@@ -229,7 +233,7 @@ func TestSource(t *testing.T) {
 		if err := tr.Source(c).Start(again, q); err != nil {
 			t.Fatal(err)
 		}
-		step("Started again it looks at what it missed.", "a/boat")
+		step("Started again it looks at what it missed.", "a/instance")
 	})
 }
 
@@ -248,20 +252,20 @@ func TestFirstReadAfterStart(t *testing.T) {
 		}
 
 		u := &unstructured.UnstructuredList{}
-		u.SetGroupVersionKind(group.WithKind("BerthList"))
-		rec := tr.Reader(boatKey, newWorld())
+		u.SetGroupVersionKind(group.WithKind("DiskList"))
+		rec := tr.Reader(instanceKey, newWorld())
 		if err := rec.List(ctx, u, client.MatchingLabels{"side": "lee"}); err != nil {
 			t.Fatal(err)
 		}
 		rec.Done(nil)
 		synctest.Wait()
 
-		informer, err := c.FakeInformerForKind(ctx, berthGVK)
+		informer, err := c.FakeInformerForKind(ctx, diskGVK)
 		if err != nil {
 			t.Fatal(err)
 		}
 		x := &unstructured.Unstructured{}
-		read(berth("a", "x", labelled("side", "lee"), version("1")), berthGVK, x)
+		read(disk("a", "x", labelled("side", "lee"), version("1")), diskGVK, x)
 		informer.Update(x, x)
 		if diff := cmp.Diff([]string(nil), q.taken()); diff != "" {
 			t.Errorf("A resync has nothing to tell: -want, +got:\n%s", diff)
@@ -269,7 +273,7 @@ func TestFirstReadAfterStart(t *testing.T) {
 		y := x.DeepCopy()
 		y.SetResourceVersion("2")
 		informer.Update(x, y)
-		if diff := cmp.Diff([]string{"a/boat"}, q.taken()); diff != "" {
+		if diff := cmp.Diff([]string{"a/instance"}, q.taken()); diff != "" {
 			t.Errorf("A change of what matches wakes: -want, +got:\n%s", diff)
 		}
 		stop()
@@ -286,21 +290,21 @@ func TestUnwatchable(t *testing.T) {
 		if err := tr.Source(c).Start(ctx, q); err != nil {
 			t.Fatal(err)
 		}
-		rec := tr.Reader(boatKey, newWorld())
-		readBerth(t, rec, "b")
+		rec := tr.Reader(instanceKey, newWorld())
+		readDisk(t, rec, "b")
 		rec.Done(nil)
-		c.server.Add(berth("a", "b"))
+		c.server.Add(disk("a", "b"))
 
 		<-time.After(2 * retryInterval)
 		synctest.Wait()
-		if diff := cmp.Diff([]string{"a/boat"}, q.taken()); diff != "" {
+		if diff := cmp.Diff([]string{"a/instance"}, q.taken()); diff != "" {
 			t.Errorf("the third attempt sees what appeared meanwhile: -want, +got:\n%s", diff)
 		}
 
 		c.fail(1 << 20)
 		u := &unstructured.Unstructured{}
-		u.SetGroupVersionKind(group.WithKind("Harbour"))
-		if err := client.IgnoreNotFound(tr.Reader(boatKey, newWorld()).Get(ctx, boatKey, u)); err != nil {
+		u.SetGroupVersionKind(group.WithKind("Network"))
+		if err := client.IgnoreNotFound(tr.Reader(instanceKey, newWorld()).Get(ctx, instanceKey, u)); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -316,40 +320,42 @@ func TestStartWithoutCache(t *testing.T) {
 
 func TestPriorities(t *testing.T) {
 	tr := NewTracker(testScheme())
-	readBerth(t, tr.Reader(boatKey, newWorld()), "b")
+	readDisk(t, tr.Reader(instanceKey, newWorld()), "b")
 	q := &rankingQueue{}
-	e := &eventHandler{tracker: tr, queue: q, gvk: berthGVK}
+	e := &eventHandler{tracker: tr, queue: q, gvk: diskGVK}
 
-	e.OnAdd(berth("a", "b", version("1")), true)
-	e.OnAdd(berth("a", "b", version("2")), false)
-	e.OnUpdate(berth("a", "b", version("2")), berth("a", "b", version("3")))
-	e.OnDelete(toolscache.DeletedFinalStateUnknown{Key: "a/b", Obj: berth("a", "b", version("3"))})
+	e.OnAdd(disk("a", "b", version("1")), true)
+	e.OnAdd(disk("a", "b", version("2")), false)
+	e.OnUpdate(disk("a", "b", version("2")), disk("a", "b", version("3")))
+	e.OnDelete(toolscache.DeletedFinalStateUnknown{Key: "a/b", Obj: disk("a", "b", version("3"))})
 	e.OnDelete(toolscache.DeletedFinalStateUnknown{Key: "a/b"})
 	e.OnAdd("no object", false)
-	e.OnUpdate("no object", berth("a", "b"))
-	e.OnUpdate(berth("a", "b"), nil)
+	e.OnUpdate("no object", disk("a", "b"))
+	e.OnUpdate(disk("a", "b"), nil)
 
-	want := []string{"[a/boat] -100", "[a/boat] -10", "[a/boat] -10", "[a/boat] -10"}
+	want := []string{"[a/instance] -100", "[a/instance] -10", "[a/instance] -10", "[a/instance] -10"}
 	if diff := cmp.Diff(want, q.added); diff != "" {
 		t.Errorf("behind users, before polls; what a watch begins with last: -want, +got:\n%s", diff)
 	}
 }
 
-// TestController: a boat refers to a berth that does not exist. Without a poll it has its name as soon as there is one.
+// TestController: an instance refers to a disk that does not exist. Without a poll it has its name as soon as there is
+// one.
 func TestController(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context, stop func()) {
 		c := newPortCache(ctx)
 		w := newWorld()
 		tr := NewTracker(testScheme())
-		told := make(chan string, 10)
+		results := make(chan string, 10)
 
-		ctrl, err := controller.NewUnmanaged("boats", controller.Options{
+		ctrl, err := controller.NewUnmanaged("instances", controller.Options{
 			SkipNameValidation: new(true),
 			Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 				rec := tr.Reader(r.NamespacedName, w)
-				rsp, err := NewAPIResolver(rec, boat(r.Namespace, r.Name)).Resolve(ctx, ResolutionRequest{Reference: ref("b", nil), To: toBerth})
+				rsp, err := NewAPIResolver(rec, instance(r.Namespace, r.Name)).Resolve(ctx,
+					ResolutionRequest{Reference: ref("b", nil), To: toDisk})
 				rec.Done(err)
-				told <- string(ReasonOf(err)) + rsp.ResolvedValue
+				results <- string(ReasonOf(err)) + rsp.ResolvedValue
 
 				return reconcile.Result{}, nil
 			}),
@@ -360,27 +366,27 @@ func TestController(t *testing.T) {
 		if err := ctrl.Watch(tr.Source(c)); err != nil {
 			t.Fatal(err)
 		}
-		readBerth(t, tr.Reader(boatKey, w), "b") // What a pass before a restart left.
+		readDisk(t, tr.Reader(instanceKey, w), "b") // What a pass before a restart left.
 		ended := make(chan error, 1)
 		go func() { ended <- ctrl.Start(ctx) }()
 		synctest.Wait()
 
 		for _, s := range []struct {
-			berth *Berth
-			want  string
+			disk *Disk
+			want string
 		}{
-			{berth("a", "b", version("1")), string(ReasonNoValue)},
-			{berth("a", "b", version("2"), external("quay")), "quay"},
+			{disk("a", "b", version("1")), string(ReasonNoValue)},
+			{disk("a", "b", version("2"), external("main")), "main"},
 		} {
-			w.put(s.berth)
-			c.server.Modify(s.berth)
-			if got := <-told; got != s.want {
-				t.Errorf("berth at version %s: want %q, got %q", s.berth.ResourceVersion, s.want, got)
+			w.put(s.disk)
+			c.server.Modify(s.disk)
+			if got := <-results; got != s.want {
+				t.Errorf("disk at version %s: want %q, got %q", s.disk.ResourceVersion, s.want, got)
 			}
 		}
 		synctest.Wait()
-		if len(told) > 0 {
-			t.Errorf("want no further pass, got one that told %q", <-told)
+		if len(results) > 0 {
+			t.Errorf("want no further pass, got one that results %q", <-results)
 		}
 
 		stop()

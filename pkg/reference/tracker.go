@@ -134,7 +134,8 @@ func (t *Tracker) recordRead(
 			return nil, err
 		}
 		k = &kindReaders{
-			objects: map[types.NamespacedName]map[types.NamespacedName]string{}, lists: map[string]map[string]*listReaders{},
+			objects: map[types.NamespacedName]map[types.NamespacedName]string{},
+			lists:   map[string]map[string]*listReaders{},
 			example: example,
 		}
 		t.kinds[e.gvk] = k

@@ -17,19 +17,20 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-var boatKey = types.NamespacedName{Namespace: "a", Name: "boat"}
+var instanceKey = types.NamespacedName{Namespace: "a", Name: "instance"}
 
 // checkEmpty looks for anything that a tracker still remembers.
 func checkEmpty(t *testing.T, tr *Tracker) {
 	t.Helper()
 	if len(tr.owners)+len(tr.kinds)+len(tr.graph.edges) > 0 {
-		t.Errorf("want a tracker that remembers nothing; it remembers %d owners, %d kinds, %d who wait", len(tr.owners), len(tr.kinds), len(tr.graph.edges))
+		t.Errorf("want a tracker that remembers nothing; it remembers %d owners, %d kinds, %d who wait",
+			len(tr.owners), len(tr.kinds), len(tr.graph.edges))
 	}
 }
 
 // woken returns the names of the owners that a change concerns.
 func woken(tr *Tracker, c change) []string {
-	c.gvk = berthGVK
+	c.gvk = diskGVK
 	out := []string{}
 	for o := range tr.affectedOwners(c) {
 		out = append(out, o.String())
@@ -41,12 +42,12 @@ func woken(tr *Tracker, c change) []string {
 
 func TestConcerned(t *testing.T) {
 	lee, windward := labelled("side", "lee"), labelled("side", "windward")
-	yes, no := []string{"a/boat"}, []string{}
+	yes, no := []string{"a/instance"}, []string{}
 	get := func(r client.Reader) error {
-		return r.Get(context.Background(), types.NamespacedName{Namespace: "a", Name: "b"}, &Berth{})
+		return r.Get(context.Background(), types.NamespacedName{Namespace: "a", Name: "b"}, &Disk{})
 	}
 	list := func(o ...client.ListOption) func(r client.Reader) error {
-		return func(r client.Reader) error { return r.List(context.Background(), &BerthList{}, o...) }
+		return func(r client.Reader) error { return r.List(context.Background(), &DiskList{}, o...) }
 	}
 	inLee := list(client.InNamespace("a"), client.MatchingLabels{"side": "lee"})
 
@@ -57,26 +58,37 @@ func TestConcerned(t *testing.T) {
 		change  change
 		want    []string
 	}{
-		"Created":        {"What was missing is there.", nil, get, change{new: berth("a", "b", version("7"))}, yes},
-		"Changed":        {"What was read has changed.", []client.Object{berth("a", "b", version("6"))}, get, change{old: berth("a", "b", version("6")), new: berth("a", "b", version("7"))}, yes},
-		"Seen":           {"What was read is known already.", []client.Object{berth("a", "b", version("7"))}, get, change{old: berth("a", "b", version("6")), new: berth("a", "b", version("7"))}, no},
-		"Listed":         {"So is what a watch begins with.", []client.Object{berth("a", "b", version("7"))}, get, change{new: berth("a", "b", version("7"))}, no},
-		"Deleted":        {"That it is gone is news, whatever its version.", []client.Object{berth("a", "b", version("7"))}, get, change{old: berth("a", "b", version("7"))}, yes},
-		"OtherName":      {"Another object is not the one.", nil, get, change{new: berth("a", "c")}, no},
-		"OtherNamespace": {"Nor is a namesake elsewhere.", nil, get, change{new: berth("b", "b")}, no},
-		"Matches":        {"Something that matches was created.", nil, inLee, change{new: berth("a", "x", lee)}, yes},
-		"NoMatch":        {"What never matched is no matter.", nil, inLee, change{old: berth("a", "x", windward), new: berth("a", "x")}, no},
-		"Begins":         {"It begins to match.", nil, inLee, change{old: berth("a", "x"), new: berth("a", "x", lee)}, yes},
-		"Ceases":         {"It ceases to match.", nil, inLee, change{old: berth("a", "x", lee), new: berth("a", "x", windward)}, yes},
-		"MatchGone":      {"What matched is gone.", nil, inLee, change{old: berth("a", "x", lee)}, yes},
-		"MatchElsewhere": {"What matches elsewhere was not listed.", nil, inLee, change{new: berth("b", "x", lee)}, no},
-		"Everywhere":     {"A list of all namespaces has all.", nil, list(client.MatchingLabels{"side": "lee"}), change{new: berth("b", "x", lee)}, yes},
-		"Everything":     {"A list without a selector has everything.", nil, list(client.InNamespace("a")), change{new: berth("a", "x")}, yes},
+		"Created": {"What was missing is there.", nil, get, change{new: disk("a", "b", version("7"))}, yes},
+		"Changed": {"What was read has changed.", []client.Object{disk("a", "b", version("6"))}, get, change{
+			old: disk("a", "b", version("6")), new: disk("a", "b", version("7")),
+		}, yes},
+		"Seen": {"What was read is known already.", []client.Object{disk("a", "b", version("7"))}, get, change{
+			old: disk("a", "b", version("6")), new: disk("a", "b", version("7")),
+		}, no},
+		"Listed": {"So is what a watch begins with.", []client.Object{disk("a", "b", version("7"))}, get,
+			change{new: disk("a", "b", version("7"))}, no},
+		"Deleted": {"That it is gone is news, whatever its version.",
+			[]client.Object{disk("a", "b", version("7"))}, get, change{old: disk("a", "b", version("7"))}, yes},
+		"OtherName":      {"Another object is not the one.", nil, get, change{new: disk("a", "c")}, no},
+		"OtherNamespace": {"Nor is a namesake elsewhere.", nil, get, change{new: disk("b", "b")}, no},
+		"Matches":        {"Something that matches was created.", nil, inLee, change{new: disk("a", "x", lee)}, yes},
+		"NoMatch": {"What never matched is no matter.", nil, inLee,
+			change{old: disk("a", "x", windward), new: disk("a", "x")}, no},
+		"Begins": {"It begins to match.", nil, inLee,
+			change{old: disk("a", "x"), new: disk("a", "x", lee)}, yes},
+		"Ceases": {"It ceases to match.", nil, inLee,
+			change{old: disk("a", "x", lee), new: disk("a", "x", windward)}, yes},
+		"MatchGone":      {"What matched is gone.", nil, inLee, change{old: disk("a", "x", lee)}, yes},
+		"MatchElsewhere": {"What matches elsewhere was not listed.", nil, inLee, change{new: disk("b", "x", lee)}, no},
+		"Everywhere": {"A list of all namespaces has all.", nil, list(client.MatchingLabels{"side": "lee"}),
+			change{new: disk("b", "x", lee)}, yes},
+		"Everything": {"A list without a selector has everything.", nil, list(client.InNamespace("a")),
+			change{new: disk("a", "x")}, yes},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tr := NewTracker(testScheme())
-			rec := tr.Reader(boatKey, newWorld(tc.objects...))
+			rec := tr.Reader(instanceKey, newWorld(tc.objects...))
 			_ = tc.read(rec) // Not found is an answer too.
 
 			if diff := cmp.Diff(tc.want, woken(tr, tc.change)); diff != "" {
@@ -86,23 +98,23 @@ func TestConcerned(t *testing.T) {
 			if diff := cmp.Diff(tc.want, woken(tr, tc.change)); diff != "" {
 				t.Errorf("%s\nafter the pass: -want, +got:\n%s", tc.reason, diff)
 			}
-			tr.Forget(boatKey)
+			tr.Forget(instanceKey)
 			checkEmpty(t, tr)
 		})
 	}
 }
 
-// TestClusterScopedEdges: whoever names a namespace for what has none is woken all the same.
+// TestClusterScopedEdges: an owner that names a namespace for a cluster-scoped object is enqueued as well.
 func TestClusterScopedEdges(t *testing.T) {
 	tr := NewTracker(testScheme())
-	rec := tr.Reader(boatKey, newWorld())
-	_ = rec.Get(context.Background(), types.NamespacedName{Namespace: "a", Name: "h"}, &Harbour{})
-	_ = rec.List(context.Background(), &HarbourList{}, client.InNamespace("a"), client.MatchingLabels{"side": "lee"})
+	rec := tr.Reader(instanceKey, newWorld())
+	_ = rec.Get(context.Background(), types.NamespacedName{Namespace: "a", Name: "h"}, &Network{})
+	_ = rec.List(context.Background(), &NetworkList{}, client.InNamespace("a"), client.MatchingLabels{"side": "lee"})
 
-	gvk := group.WithKind("Harbour")
+	gvk := group.WithKind("Network")
 	for name, c := range map[string]change{
-		"object": {gvk: gvk, new: harbour("h")},
-		"list":   {gvk: gvk, new: harbour("x", labelled("side", "lee"))},
+		"object": {gvk: gvk, new: network("h")},
+		"list":   {gvk: gvk, new: network("x", labelled("side", "lee"))},
 	} {
 		if len(tr.affectedOwners(c)) != 1 {
 			t.Errorf("%s: want one owner to be woken, got %v", name, tr.affectedOwners(c))
@@ -112,17 +124,17 @@ func TestClusterScopedEdges(t *testing.T) {
 
 // TestDoneReplaces: an owner is woken for what its last pass read, and for nothing else.
 func TestDoneReplaces(t *testing.T) {
-	w := newWorld(berth("a", "x", external("X")))
+	w := newWorld(disk("a", "x", external("X")))
 	tr := NewTracker(testScheme())
 	pass := func(req ResolutionRequest) error {
-		rec := tr.Reader(boatKey, w)
-		req.To = toBerth
-		_, err := NewAPIResolver(rec, boat("a", "boat")).Resolve(context.Background(), req)
+		rec := tr.Reader(instanceKey, w)
+		req.To = toDisk
+		_, err := NewAPIResolver(rec, instance("a", "instance")).Resolve(context.Background(), req)
 		rec.Done(err)
 
 		return err
 	}
-	x, y := change{new: berth("a", "x", version("9"))}, change{new: berth("a", "y", version("9"))}
+	x, y := change{new: disk("a", "x", version("9"))}, change{new: disk("a", "y", version("9"))}
 
 	checkError(t, "y is missing.", pass(ResolutionRequest{Reference: ref("y", nil)}), ReasonNotFound, nil)
 	if got := woken(tr, y); len(got) != 1 {
@@ -147,11 +159,12 @@ func TestDoneReplaces(t *testing.T) {
 // TestAfterDone: who goes on reading after the pass leaves nothing behind.
 func TestAfterDone(t *testing.T) {
 	tr := NewTracker(testScheme())
-	rec := tr.Reader(boatKey, newWorld(berth("a", "x", external("X"))))
+	rec := tr.Reader(instanceKey, newWorld(disk("a", "x", external("X"))))
 	rec.Done(nil)
 
-	b := &Berth{}
-	if err := rec.Get(context.Background(), types.NamespacedName{Namespace: "a", Name: "x"}, b); err != nil || b.Name != "x" {
+	b := &Disk{}
+	if err := rec.Get(context.Background(), types.NamespacedName{Namespace: "a", Name: "x"}, b); err != nil ||
+		b.Name != "x" {
 		t.Errorf("want x, got %v, %v", b, err)
 	}
 	checkEmpty(t, tr)
@@ -161,13 +174,14 @@ func TestAfterDone(t *testing.T) {
 func TestOwnChanges(t *testing.T) {
 	tr := NewTracker(testScheme())
 	rec := tr.Reader(types.NamespacedName{Namespace: "a", Name: "b"}, newWorld())
-	_, err := NewAPIResolver(rec, berth("a", "b")).Resolve(context.Background(), ResolutionRequest{Selector: &commonv1.NamespacedSelector{}, To: toBerth})
+	_, err := NewAPIResolver(rec, disk("a", "b")).Resolve(context.Background(),
+		ResolutionRequest{Selector: &commonv1.NamespacedSelector{}, To: toDisk})
 	rec.Done(err)
 
-	if got := woken(tr, change{new: berth("a", "b", version("9"))}); len(got) != 0 {
+	if got := woken(tr, change{new: disk("a", "b", version("9"))}); len(got) != 0 {
 		t.Errorf("its own change: want nobody to be woken, got %v", got)
 	}
-	if got := woken(tr, change{new: berth("a", "c", version("9"))}); len(got) != 1 {
+	if got := woken(tr, change{new: disk("a", "c", version("9"))}); len(got) != 1 {
 		t.Errorf("the change of another one: want it to be woken, got %v", got)
 	}
 }
@@ -177,16 +191,16 @@ func TestErrorsPass(t *testing.T) {
 	boom := errors.New("boom")
 	w := newWorld()
 	w.err = boom
-	rec := NewTracker(testScheme()).Reader(boatKey, w)
-	if err := rec.Get(context.Background(), boatKey, &Berth{}); !errors.Is(err, boom) {
+	rec := NewTracker(testScheme()).Reader(instanceKey, w)
+	if err := rec.Get(context.Background(), instanceKey, &Disk{}); !errors.Is(err, boom) {
 		t.Errorf("Get: want %v, got %v", boom, err)
 	}
-	if err := rec.List(context.Background(), &BerthList{}); !errors.Is(err, boom) {
+	if err := rec.List(context.Background(), &DiskList{}); !errors.Is(err, boom) {
 		t.Errorf("List: want %v, got %v", boom, err)
 	}
 
-	type stranger struct{ Berth }
-	if err := rec.Get(context.Background(), boatKey, &stranger{}); err == nil || errors.Is(err, boom) {
+	type unregistered struct{ Disk }
+	if err := rec.Get(context.Background(), instanceKey, &unregistered{}); err == nil || errors.Is(err, boom) {
 		t.Errorf("A type that the scheme does not know cannot be watched: got %v", err)
 	}
 }
@@ -194,19 +208,19 @@ func TestErrorsPass(t *testing.T) {
 // TestNothingGrows: 10,000 owners that wait, follow, select and go leave nothing.
 func TestNothingGrows(t *testing.T) {
 	const owners = 10_000
-	w := newWorld(berth("a", "x", external("X"), version("1")), berth("a", "y", version("1"), labelled("side", "lee")))
+	w := newWorld(disk("a", "x", external("X"), version("1")), disk("a", "y", version("1"), labelled("side", "lee")))
 	tr := NewTracker(testScheme())
 
 	reqs := []ResolutionRequest{
-		{Reference: ref("x", always), To: toBerth},
-		{Reference: ref("y", nil), To: toBerth},
-		{Reference: ref("gone", nil), To: toBerth},
-		{Selector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"side": "lee"}}, To: toBerth},
-		{CurrentValue: "X", Reference: ref("x", nil), To: toBerth},
+		{Reference: ref("x", always), To: toDisk},
+		{Reference: ref("y", nil), To: toDisk},
+		{Reference: ref("gone", nil), To: toDisk},
+		{Selector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"side": "lee"}}, To: toDisk},
+		{CurrentValue: "X", Reference: ref("x", nil), To: toDisk},
 	}
 	for i := range owners {
 		w.reads = w.reads[:0]
-		mg := boat("a", fmt.Sprint("boat-", i))
+		mg := instance("a", fmt.Sprint("instance-", i))
 		rec := tr.Reader(client.ObjectKeyFromObject(mg), w)
 		_, err := NewAPIResolver(rec, mg).Resolve(context.Background(), reqs[i%len(reqs)])
 		rec.Done(err)
@@ -214,22 +228,24 @@ func TestNothingGrows(t *testing.T) {
 	if want := owners / len(reqs) * 4; len(tr.owners) != want {
 		t.Errorf("want %d owners, those that read something, got %d", want, len(tr.owners))
 	}
-	if got := len(tr.affectedOwners(change{gvk: berthGVK, new: berth("a", "y", version("2"), labelled("side", "lee"))})); got != 2*owners/len(reqs) {
+	if got := len(tr.affectedOwners(change{
+		gvk: diskGVK, new: disk("a", "y", version("2"), labelled("side", "lee")),
+	})); got != 2*owners/len(reqs) {
 		t.Errorf("want %d owners to wait for y, got %d", 2*owners/len(reqs), got)
 	}
 
 	for i := range owners {
-		tr.Forget(types.NamespacedName{Namespace: "a", Name: fmt.Sprint("boat-", i)})
+		tr.Forget(types.NamespacedName{Namespace: "a", Name: fmt.Sprint("instance-", i)})
 	}
 	checkEmpty(t, tr)
 }
 
 // TestSteadyPass: where nothing is to be resolved, next to nothing is done.
 func TestSteadyPass(t *testing.T) {
-	tr, w, mg := NewTracker(testScheme()), newWorld(), boat("a", "boat")
-	req := ResolutionRequest{CurrentValue: "X", Reference: ref("x", nil), To: toBerth, Extract: ExternalName()}
+	tr, w, mg := NewTracker(testScheme()), newWorld(), instance("a", "instance")
+	req := ResolutionRequest{CurrentValue: "X", Reference: ref("x", nil), To: toDisk, Extract: ExternalName()}
 	allocs := testing.AllocsPerRun(100, func() {
-		rec := tr.Reader(boatKey, w)
+		rec := tr.Reader(instanceKey, w)
 		if _, err := NewAPIResolver(rec, mg).Resolve(context.Background(), req); err != nil {
 			t.Fatal(err)
 		}
@@ -246,17 +262,17 @@ func TestSteadyPass(t *testing.T) {
 // TestConcurrently lets passes, events and goodbyes of the same owners race.
 func TestConcurrently(t *testing.T) {
 	tr := NewTracker(testScheme())
-	w := newWorld(berth("a", "x", external("X"), version("1")), berth("a", "y", version("1")))
+	w := newWorld(disk("a", "x", external("X"), version("1")), disk("a", "y", version("1")))
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
 			for i := range 100 {
-				mg := boat("a", fmt.Sprint("boat-", i%5))
+				mg := instance("a", fmt.Sprint("instance-", i%5))
 				rec := tr.Reader(client.ObjectKeyFromObject(mg), w)
 				_, err := NewAPIResolver(rec, mg).ResolveMultiple(context.Background(), MultiResolutionRequest{
-					References: []commonv1.NamespacedReference{{Name: "x"}, {Name: "y"}}, To: toBerth,
+					References: []commonv1.NamespacedReference{{Name: "x"}, {Name: "y"}}, To: toDisk,
 				})
-				tr.affectedOwners(change{gvk: berthGVK, new: berth("a", "y", version(fmt.Sprint(i)))})
+				tr.affectedOwners(change{gvk: diskGVK, new: disk("a", "y", version(fmt.Sprint(i)))})
 				rec.Done(err)
 				if g%2 == 0 {
 					tr.Forget(client.ObjectKeyFromObject(mg))
@@ -266,7 +282,7 @@ func TestConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 	for i := range 5 {
-		tr.Forget(types.NamespacedName{Namespace: "a", Name: fmt.Sprint("boat-", i)})
+		tr.Forget(types.NamespacedName{Namespace: "a", Name: fmt.Sprint("instance-", i)})
 	}
 	checkEmpty(t, tr)
 }
@@ -274,25 +290,27 @@ func TestConcurrently(t *testing.T) {
 // TestExampleOf: a kind is watched in the form in which it is read, or the cache would hold it twice.
 func TestExampleOf(t *testing.T) {
 	partial := &metav1.PartialObjectMetadata{}
-	partial.SetGroupVersionKind(berthGVK)
+	partial.SetGroupVersionKind(diskGVK)
 	cases := map[string]struct {
 		reason string
 		read   client.Object
 		want   string
 	}{
-		"Typed":    {"A type of the program.", &Berth{}, "*reference.Berth"},
+		"Typed":    {"A type of the program.", &Disk{}, "*reference.Disk"},
 		"Metadata": {"Metadata only.", partial, "*v1.PartialObjectMetadata"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tr := NewTracker(testScheme())
-			_ = tr.Reader(boatKey, newWorld()).Get(context.Background(), boatKey, tc.read)
-			k := tr.kinds[berthGVK]
+			_ = tr.Reader(instanceKey, newWorld()).Get(context.Background(), instanceKey, tc.read)
+			k := tr.kinds[diskGVK]
 			if k == nil {
 				t.Fatalf("%s\nnothing is tracked", tc.reason)
 			}
-			if got := fmt.Sprintf("%T", k.example); !strings.HasSuffix(got, tc.want) || k.example.GetObjectKind().GroupVersionKind() != berthGVK {
-				t.Errorf("%s\nwant %s of %s, got %s of %s", tc.reason, tc.want, berthGVK, got, k.example.GetObjectKind().GroupVersionKind())
+			if got := fmt.Sprintf("%T", k.example); !strings.HasSuffix(got, tc.want) ||
+				k.example.GetObjectKind().GroupVersionKind() != diskGVK {
+				t.Errorf("%s\nwant %s of %s, got %s of %s", tc.reason, tc.want, diskGVK, got,
+					k.example.GetObjectKind().GroupVersionKind())
 			}
 		})
 	}

@@ -21,30 +21,30 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// The test's kinds: berths and boats in namespaces, harbours outside of them.
+// The test's kinds: disks and instances in namespaces, networks outside of them.
 var (
-	group    = schema.GroupVersion{Group: "port.example.org", Version: "v1"}
-	berthGVK = group.WithKind("Berth")
-	boatGK   = schema.GroupKind{Group: group.Group, Kind: "Boat"}
-	berthGK  = berthGVK.GroupKind()
-	portGK   = schema.GroupKind{Group: group.Group, Kind: "Harbour"}
+	group      = schema.GroupVersion{Group: "port.example.org", Version: "v1"}
+	diskGVK    = group.WithKind("Disk")
+	instanceGK = schema.GroupKind{Group: group.Group, Kind: "Instance"}
+	diskGK     = diskGVK.GroupKind()
+	portGK     = schema.GroupKind{Group: group.Group, Kind: "Network"}
 )
 
 func testScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	s.AddKnownTypes(group, &Berth{}, &BerthList{}, &Boat{}, &Harbour{}, &HarbourList{})
+	s.AddKnownTypes(group, &Disk{}, &DiskList{}, &Instance{}, &Network{}, &NetworkList{})
 	metav1.AddToGroupVersion(s, group)
 
 	return s
 }
 
-type Berth struct {
+type Disk struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	Status            BerthStatus `json:"status,omitempty"`
+	Status            DiskStatus `json:"status,omitempty"`
 }
 
-type BerthStatus struct {
+type DiskStatus struct {
 	AtProvider map[string]string `json:"atProvider,omitempty"`
 	Depth      float64           `json:"depth,omitempty"`
 	Length     int64             `json:"length,omitempty"`
@@ -56,33 +56,33 @@ type Post struct {
 	Name string `json:"name"`
 }
 
-type BerthList struct {
+type DiskList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []Berth `json:"items"`
+	Items           []Disk `json:"items"`
 }
 
-type Boat struct {
+type Instance struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 }
 
-type Harbour struct {
+type Network struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 }
 
-type HarbourList struct {
+type NetworkList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []Harbour `json:"items"`
+	Items           []Network `json:"items"`
 }
 
-func (b *Berth) DeepCopyObject() runtime.Object       { return duplicate(b) }
-func (l *BerthList) DeepCopyObject() runtime.Object   { return duplicate(l) }
-func (b *Boat) DeepCopyObject() runtime.Object        { return duplicate(b) }
-func (h *Harbour) DeepCopyObject() runtime.Object     { return duplicate(h) }
-func (l *HarbourList) DeepCopyObject() runtime.Object { return duplicate(l) }
+func (b *Disk) DeepCopyObject() runtime.Object        { return duplicate(b) }
+func (l *DiskList) DeepCopyObject() runtime.Object    { return duplicate(l) }
+func (b *Instance) DeepCopyObject() runtime.Object    { return duplicate(b) }
+func (h *Network) DeepCopyObject() runtime.Object     { return duplicate(h) }
+func (l *NetworkList) DeepCopyObject() runtime.Object { return duplicate(l) }
 
 func duplicate[T any](in *T) *T {
 	out := new(T)
@@ -128,7 +128,7 @@ func version(v string) setting {
 }
 
 func deleting(o client.Object) {
-	o.SetFinalizers([]string{"port.example.org/moored"})
+	o.SetFinalizers([]string{"port.example.org/attached"})
 	o.SetDeletionTimestamp(&metav1.Time{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
 }
 
@@ -138,16 +138,16 @@ func controlledBy(u types.UID) setting {
 	}
 }
 
-func berth(namespace, name string, s ...setting) *Berth {
-	return with(&Berth{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, s)
+func disk(namespace, name string, s ...setting) *Disk {
+	return with(&Disk{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, s)
 }
 
-func boat(namespace, name string, s ...setting) *Boat {
-	return with(&Boat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, s)
+func instance(namespace, name string, s ...setting) *Instance {
+	return with(&Instance{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, s)
 }
 
-func harbour(name string, s ...setting) *Harbour {
-	return with(&Harbour{ObjectMeta: metav1.ObjectMeta{Name: name}}, s)
+func network(name string, s ...setting) *Network {
+	return with(&Network{ObjectMeta: metav1.ObjectMeta{Name: name}}, s)
 }
 
 func with[T client.Object](o T, s []setting) T {
@@ -178,7 +178,8 @@ func (w *world) put(o client.Object) {
 	defer w.mu.Unlock()
 
 	for i, old := range w.objects {
-		if reflect.TypeOf(old) == reflect.TypeOf(o) && client.ObjectKeyFromObject(old) == client.ObjectKeyFromObject(o) {
+		if reflect.TypeOf(old) == reflect.TypeOf(o) &&
+			client.ObjectKeyFromObject(old) == client.ObjectKeyFromObject(o) {
 			w.objects[i] = o
 
 			return
@@ -268,7 +269,7 @@ func (w *world) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind, 
 func (w *world) IsObjectNamespaced(o runtime.Object) (bool, error) {
 	gvk, err := apiutil.GVKForObject(o, w.scheme)
 
-	return gvk.Kind != "Harbour", err
+	return gvk.Kind != "Network", err
 }
 
 // A plainReader hides that the reader under it is a client.

@@ -44,33 +44,33 @@ func WithTypedExternalConnector[T resource.Managed](c TypedExternalConnecter[T])
 
 // An adapter is a client of Moorage over one of crossplane-runtime, for one pass.
 type adapter[T resource.Managed] struct {
-	client TypedExternalClient[T]
-	told   managed.ConnectionDetails // by Create and Update
+	client  TypedExternalClient[T]
+	written managed.ConnectionDetails // returned by Create and Update
 }
 
-// Unwrap returns the client, which may do more than it must.
+// Unwrap returns the client, which may implement optional interfaces.
 func (a *adapter[T]) Unwrap() any { return a.client }
 
-// Observe adds what Create and Update told.
+// Observe adds the details that Create and Update returned.
 func (a *adapter[T]) Observe(ctx context.Context, mg T) (managed.ExternalObservation, error) {
 	o, err := a.client.Observe(ctx, mg)
-	if err != nil || len(a.told) == 0 || !o.ResourceExists {
+	if err != nil || len(a.written) == 0 || !o.ResourceExists {
 		return o, err
 	}
 
 	details := managed.ConnectionDetails{}
 	maps.Copy(details, o.ConnectionDetails)
-	maps.Copy(details, a.told)
+	maps.Copy(details, a.written)
 	o.ConnectionDetails = details
 
 	return o, nil
 }
 
-// Create tells the connection details, and keeps them.
+// Create publishes the connection details, and keeps them.
 func (a *adapter[T]) Create(ctx context.Context, mg T) error {
 	c, err := a.client.Create(ctx, mg)
 	managed.TellConnectionDetails(ctx, c.ConnectionDetails)
-	a.tell(ctx, c.ConnectionDetails, c.AdditionalDetails)
+	a.keep(ctx, c.ConnectionDetails, c.AdditionalDetails)
 
 	return err
 }
@@ -78,15 +78,15 @@ func (a *adapter[T]) Create(ctx context.Context, mg T) error {
 // Update keeps the connection details.
 func (a *adapter[T]) Update(ctx context.Context, mg T) error {
 	u, err := a.client.Update(ctx, mg)
-	a.tell(ctx, u.ConnectionDetails, u.AdditionalDetails)
+	a.keep(ctx, u.ConnectionDetails, u.AdditionalDetails)
 
 	return err
 }
 
-// Delete drops nothing but what is for the change log.
+// Delete adds its details to the change log.
 func (a *adapter[T]) Delete(ctx context.Context, mg T) error {
 	d, err := a.client.Delete(ctx, mg)
-	a.tell(ctx, nil, d.AdditionalDetails)
+	a.keep(ctx, nil, d.AdditionalDetails)
 
 	return err
 }
@@ -94,14 +94,14 @@ func (a *adapter[T]) Delete(ctx context.Context, mg T) error {
 // Disconnect ends the client.
 func (a *adapter[T]) Disconnect(ctx context.Context) error { return a.client.Disconnect(ctx) }
 
-// tell keeps connection details, and adds others to the change log.
-func (a *adapter[T]) tell(ctx context.Context, details managed.ConnectionDetails, additional AdditionalDetails) {
+// keep stores connection details, and adds other details to the change log.
+func (a *adapter[T]) keep(ctx context.Context, details managed.ConnectionDetails, additional AdditionalDetails) {
 	if len(details) > 0 {
-		if a.told == nil {
-			a.told = managed.ConnectionDetails{}
+		if a.written == nil {
+			a.written = managed.ConnectionDetails{}
 		}
 
-		maps.Copy(a.told, details)
+		maps.Copy(a.written, details)
 	}
 
 	for _, key := range slices.Sorted(maps.Keys(additional)) {

@@ -7,11 +7,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An ExternalClient is an external client as crossplane-runtime has them.
+// An ExternalClient is an external client with the methods of crossplane-runtime.
 type ExternalClient = TypedExternalClient[resource.Managed]
 
-// A TypedExternalClient is an ExternalClient for one type of managed resource. What
-// managed.TypedExternalClient says of a call holds for the call of the same name here.
+// A TypedExternalClient is an ExternalClient for one type of managed resource. The
+// documentation of managed.TypedExternalClient holds for the methods of the same names.
 type TypedExternalClient[T resource.Managed] interface {
 	// Observe says whether the external resource exists, and whether it is as desired.
 	Observe(ctx context.Context, mg T) (managed.ExternalObservation, error)
@@ -29,7 +29,7 @@ type TypedExternalClient[T resource.Managed] interface {
 	Disconnect(ctx context.Context) error
 }
 
-// An ExternalCreation is what Create tells.
+// An ExternalCreation is the result of Create.
 type ExternalCreation struct {
 	// ConnectionDetails are published before the client is called again, and win over
 	// those of the observation that follows. See [Adapt].
@@ -39,7 +39,7 @@ type ExternalCreation struct {
 	AdditionalDetails AdditionalDetails
 }
 
-// An ExternalUpdate is what Update tells.
+// An ExternalUpdate is the result of Update.
 type ExternalUpdate struct {
 	// ConnectionDetails are published with those of the observation that follows, and win
 	// over these. See [Adapt].
@@ -49,13 +49,13 @@ type ExternalUpdate struct {
 	AdditionalDetails AdditionalDetails
 }
 
-// An ExternalDelete is what Delete tells.
+// An ExternalDelete is the result of Delete.
 type ExternalDelete struct {
 	// AdditionalDetails are added to the entry of the change log.
 	AdditionalDetails AdditionalDetails
 }
 
-// AdditionalDetails are what the change log says beyond what it knows.
+// AdditionalDetails are additional details of an entry of the change log.
 type AdditionalDetails map[string]string
 
 // An ExternalConnecter produces an ExternalClient.
@@ -64,8 +64,8 @@ type ExternalConnecter = TypedExternalConnecter[resource.Managed]
 // An ExternalConnector is an ExternalConnecter: crossplane-runtime has both names.
 type ExternalConnector = ExternalConnecter
 
-// A TypedExternalConnecter produces a TypedExternalClient. What
-// managed.TypedExternalConnector says of Connect holds here.
+// A TypedExternalConnecter produces a TypedExternalClient. The
+// documentation of managed.TypedExternalConnector holds for Connect.
 type TypedExternalConnecter[T resource.Managed] interface {
 	Connect(ctx context.Context, mg T) (TypedExternalClient[T], error)
 }

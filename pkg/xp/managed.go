@@ -71,7 +71,7 @@ type ProviderConfig interface {
 // A ProviderConfigUsageObject is one that recorded the use of a configuration.
 type ProviderConfigUsageObject interface{ resource.Object }
 
-// A Tracker is told which objects use a configuration.
+// A Tracker records which objects use a configuration.
 type Tracker interface {
 	Track(ctx context.Context, mg resource.Managed) error
 }

@@ -18,14 +18,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// SecretType is that of the connection secrets of crossplane-runtime. The type of a Secret
-// cannot be changed, and tools look for it.
+// SecretType is the type of the connection Secrets of crossplane-runtime. The type of a Secret
+// is immutable, and tools select by it.
 const SecretType corev1.SecretType = "connection.crossplane.io/v1alpha1"
 
 // A SecretPublisher writes connection details to the Secret that a cluster-scoped object
-// names, in whatever namespace that is. The Secret is owned by the object; one of somebody
-// else's is left alone. Keys that are there and are not told stay. It is a
-// managed.ConnectionPreparer.
+// names, in any namespace. The Secret is owned by the object; a Secret of another owner is not
+// changed. Keys of the Secret that are not published stay. It is a managed.ConnectionPreparer.
 type SecretPublisher struct {
 	client client.Client
 	reader client.Reader
@@ -39,9 +38,8 @@ func NewSecretPublisher(c client.Client, live client.Reader, of resource.Managed
 }
 
 // PublishConnection creates the Secret, or changes the keys that differ. An object that names
-// none publishes nothing. It is terminal that the Secret belongs to somebody else. Keys that no
-// Secret can hold are told by the error, and the others are written. An empty value does not
-// replace one that is there.
+// none publishes nothing. A Secret of another owner is a terminal error. The error names keys
+// that no Secret can have; the others are written. An empty value does not replace another one.
 func (p *SecretPublisher) PublishConnection(ctx context.Context, mg resource.Managed,
 	details managed.ConnectionDetails) (bool, error) {
 	desired := p.desired(mg)
@@ -69,8 +67,8 @@ func (p *SecretPublisher) PublishConnection(ctx context.Context, mg resource.Man
 	return p.change(ctx, secret, details)
 }
 
-// Publishes reports whether an object names a Secret. What Create has told of one that does not
-// name its Secret any more is kept until it names another.
+// Publishes reports whether an object names a Secret. The details that Create returned for an
+// object that names no Secret any more are kept until it names another.
 func (p *SecretPublisher) Publishes(mg resource.Managed) bool {
 	writer, ok := mg.(SecretWriterTo)
 
@@ -95,7 +93,7 @@ func (p *SecretPublisher) desired(mg resource.Managed) *corev1.Secret {
 		return nil
 	}
 
-	ref := mg.(SecretWriterTo).GetWriteConnectionSecretToReference() //nolint:forcetypeassert // Publishes has seen it.
+	ref := mg.(SecretWriterTo).GetWriteConnectionSecretToReference() // Publishes has checked the type.
 	owner := metav1.OwnerReference{Name: mg.GetName(), UID: mg.GetUID(), Controller: new(true)}
 	owner.APIVersion, owner.Kind = schema.GroupVersionKind(p.of).ToAPIVersionAndKind()
 
@@ -115,10 +113,11 @@ func owned(secret *corev1.Secret, mg resource.Managed) error {
 	}
 
 	return external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), errors.Errorf(
-		"secret %s exists and does not belong to this object: name another in spec.writeConnectionSecretToRef, or delete that one", secret.GetName()))
+		"secret %s exists and does not belong to this object: name another in spec.writeConnectionSecretToRef, or "+
+			"delete that one", secret.GetName()))
 }
 
-// change patches the keys that differ, unless the Secret is another by now.
+// change patches the keys that differ, unless the Secret was replaced.
 func (p *SecretPublisher) change(ctx context.Context, secret *corev1.Secret,
 	details managed.ConnectionDetails) (bool, error) {
 	differing, unheld := connsecret.Changes(secret.Data, details)

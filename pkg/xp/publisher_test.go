@@ -32,13 +32,21 @@ func TestNoCreateWithoutASecret(t *testing.T) {
 		"Role": func() resource.Managed {
 			return &role{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "reader", UID: "1"},
-				Spec:       roleSpec{ManagedResourceSpec: xp.ManagedResourceSpec{WriteConnectionSecretToReference: &commonv1.LocalSecretReference{Name: "login"}}},
+				Spec: roleSpec{
+					ManagedResourceSpec: xp.ManagedResourceSpec{
+						WriteConnectionSecretToReference: &commonv1.LocalSecretReference{Name: "login"},
+					},
+				},
 			}
 		},
 		"Grant": func() resource.Managed {
 			return &grant{
 				ObjectMeta: metav1.ObjectMeta{Name: "reader", UID: "1"},
-				Spec:       grantSpec{ResourceSpec: xp.ResourceSpec{WriteConnectionSecretToReference: &xp.SecretReference{Namespace: "db", Name: "login"}}},
+				Spec: grantSpec{
+					ResourceSpec: xp.ResourceSpec{
+						WriteConnectionSecretToReference: &xp.SecretReference{Namespace: "db", Name: "login"},
+					},
+				},
 			}
 		},
 	}
@@ -119,7 +127,7 @@ func TestWhatASecretHolds(t *testing.T) {
 	}
 }
 
-// telling is a server whose Create tells details.
+// telling is a server whose Create returns details.
 type telling struct {
 	server
 	details managed.ConnectionDetails
@@ -139,7 +147,7 @@ func (c *telling) Create(ctx context.Context, mg resource.Managed) (xp.ExternalC
 	return xp.ExternalCreation{ConnectionDetails: c.details}, err
 }
 
-// TestDetailsWaitForASecret keeps what Create told while the object names no Secret.
+// TestDetailsWaitForASecret keeps the details of Create while the object names no Secret.
 func TestDetailsWaitForASecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := scheme(corev1.AddToScheme)
@@ -181,7 +189,7 @@ func TestDetailsWaitForASecret(t *testing.T) {
 	})
 }
 
-// TestSecretsOfAnAPIServer calls no Create, or publishes the password that it tells, whatever the Secret is.
+// TestSecretsOfAnAPIServer calls no Create, or publishes the password that it returns, for every state of the Secret.
 func TestSecretsOfAnAPIServer(t *testing.T) {
 	config, err := devcluster.Shared(t).RESTConfig()
 	if err != nil {

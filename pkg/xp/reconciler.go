@@ -59,7 +59,7 @@ func NewNameAsExternalName(client.Client) managed.NameAsExternalName {
 // A NopClient does nothing: the resource does not exist.
 type NopClient struct{}
 
-// Observe says that the resource does not exist.
+// Observe returns that the resource does not exist.
 func (NopClient) Observe(context.Context, resource.Managed) (managed.ExternalObservation, error) {
 	return managed.ExternalObservation{}, nil
 }

@@ -4,7 +4,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
-// Keys of a connection secret. They are what users of the secrets read: keep them.
+// Keys of a connection Secret, which its users read: keep them.
 const (
 	ResourceCredentialsSecretEndpointKey   = "endpoint"
 	ResourceCredentialsSecretPortKey       = "port"
@@ -65,17 +65,17 @@ type ResourceStatus struct {
 // A SecretReference names a Secret in any namespace.
 type SecretReference = commonv1.Reference
 
-// A DeletionPolicy says what becomes of an external resource when its object is deleted.
+// A DeletionPolicy is what happens to an external resource when its object is deleted.
 // +kubebuilder:validation:Enum=Orphan;Delete
 type DeletionPolicy string
 
-// The deletion policies there are.
+// The deletion policies.
 const (
 	DeletionOrphan DeletionPolicy = "Orphan"
 	DeletionDelete DeletionPolicy = "Delete"
 )
 
-// A TypedReference names an object of a kind that it tells.
+// A TypedReference names an object and its kind.
 type TypedReference struct {
 	// APIVersion of the object.
 	APIVersion string `json:"apiVersion"`

@@ -7,7 +7,8 @@
 //
 // The role on the platform needs, in the namespaces of the requests:
 //
-//	// +kubebuilder:rbac:groups=clusters.openmcp.cloud,resources=accessrequests;clusterrequests,verbs=get;list;watch;create;patch;delete
+//	// +kubebuilder:rbac:groups=clusters.openmcp.cloud,resources=accessrequests,verbs=get;list;watch;create;patch;delete
+//	// +kubebuilder:rbac:groups=clusters.openmcp.cloud,resources=clusterrequests,verbs=get;list;watch;create;patch;delete
 //	// +kubebuilder:rbac:groups=clusters.openmcp.cloud,resources=clusters,verbs=get;list;watch
 //	// +kubebuilder:rbac:groups="",resources=namespaces,verbs=create
 //	// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;watch

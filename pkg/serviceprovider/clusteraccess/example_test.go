@@ -15,7 +15,8 @@ import (
 
 // Without a platform, a kubeconfig leads to the control plane of all objects.
 func ExampleNewStatic() {
-	kubeconfig, err := clusters.New("east").WithRESTConfig(&rest.Config{Host: "https://east.example", BearerToken: "secret"}).WriteKubeconfig()
+	kubeconfig, err := clusters.New("east").WithRESTConfig(&rest.Config{Host: "https://east.example",
+		BearerToken: "secret"}).WriteKubeconfig()
 	if err != nil {
 		fmt.Println(err)
 

@@ -41,26 +41,31 @@ type board struct {
 	get  error // of clusters, one at a time
 	list error
 	gets int          // of clusters
-	read func() error // called when a Secret was read, before anybody knows
+	read func() error // called after a Secret was read, before the result is used
 }
 
 var (
 	kindOfClusters = clustersv1alpha1.GroupVersion.WithKind("Cluster")
 	clusterName    = client.ObjectKey{Namespace: "platform", Name: "east"}
-	errForbidden   = kerrors.NewForbidden(schema.GroupResource{Resource: "clusters"}, clusterName.Name, errors.New("not yours"))
-	errAbsent      = kerrors.NewNotFound(schema.GroupResource{Resource: "clusters"}, clusterName.Name)
-	errPage        = kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{Group: clustersv1alpha1.GroupVersion.Group, Resource: "clusters"}, clusterName.Name, "404 page not found", 0, true)
-	errOutage      = kerrors.NewServiceUnavailable("come back later")
+	errForbidden   = kerrors.NewForbidden(schema.GroupResource{Resource: "clusters"}, clusterName.Name,
+		errors.New("not yours"))
+	errAbsent = kerrors.NewNotFound(schema.GroupResource{Resource: "clusters"}, clusterName.Name)
+	errPage   = kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{
+		Group: clustersv1alpha1.GroupVersion.Group, Resource: "clusters",
+	}, clusterName.Name, "404 page not found", 0, true)
+	errOutage = kerrors.NewServiceUnavailable("come back later")
 )
 
-// newBoard has a cluster, for which nobody has asked yet.
+// newBoard has a cluster without requests.
 func newBoard(t *testing.T) *board {
 	t.Helper()
 	b := &board{T: t, clock: testclock.NewFakePassiveClock(time.Now()), request: newRequest()}
 	b.api = fake.NewClientBuilder().WithScheme(scheme).Build()
-	b.create(&clustersv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: clusterName.Namespace, Name: clusterName.Name}})
+	b.create(&clustersv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: clusterName.Namespace,
+		Name: clusterName.Name}})
 	platform := clusters.NewTestClusterFromClient("platform", interceptor.NewClient(b.api, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			if _, ok := o.(*clustersv1alpha1.Cluster); ok {
 				b.mu.Lock()
 				defer b.mu.Unlock()
@@ -119,9 +124,11 @@ func (b *board) admitted() {
 	if err := b.api.Update(b.Context(), ar); err != nil {
 		b.Fatal(err)
 	}
-	b.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ar.Namespace, Name: "granted"}, Data: map[string][]byte{
-		keyKubeconfig: kubeconfig(b.T, "https://east.example"), keyExpiration: []byte(b.clock.Now().Add(time.Hour).Format(time.RFC3339)),
-	}})
+	b.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ar.Namespace, Name: "granted"},
+		Data: map[string][]byte{
+			keyKubeconfig: kubeconfig(b.T, "https://east.example"),
+			keyExpiration: []byte(b.clock.Now().Add(time.Hour).Format(time.RFC3339)),
+		}})
 	if ready, err := b.asks(); !ready || err != nil {
 		b.Fatalf("want access, got %t, %v", ready, err)
 	}
@@ -202,38 +209,40 @@ func TestOutageOfThePlatform(t *testing.T) {
 	}
 }
 
-// TestForeignAccessRequest: one of our name that somebody else has made is none of ours: a
-// deletion does not wait for it, and leaves it alone.
+// TestForeignAccessRequest: a request of another owner under the same name is foreign: a
+// deletion neither waits for it nor changes it.
 func TestForeignAccessRequest(t *testing.T) {
 	b := newBoard(t)
 	theirs := b.r.newAccessRequest(b.r.registered[0], b.request)
 	theirs.Labels, theirs.Finalizers = map[string]string{LabelManagedBy: "others"}, nil
 	b.create(theirs)
-	if got, err := b.r.AccessRequest(t.Context(), b.request, serviceprovider.ClusterWorkload); !kerrors.IsNotFound(err) {
+	if got, err := b.r.AccessRequest(t.Context(), b.request,
+		serviceprovider.ClusterWorkload); !kerrors.IsNotFound(err) {
 		t.Errorf("want none, got %v, %v", got, err)
 	}
 	if result, err := b.r.ReconcileDelete(t.Context(), b.request); err != nil || result.RequeueAfter != 0 {
 		t.Errorf("got %+v, %v", result, err)
 	}
-	if err := b.api.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil || !theirs.DeletionTimestamp.IsZero() {
+	if err := b.api.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil ||
+		!theirs.DeletionTimestamp.IsZero() {
 		t.Errorf("somebody else's request was deleted: %v", err)
 	}
 }
 
-// TestListenersMayAsk: who is told of a connection may ask for the grants, also when one was
-// lost while its Secret was read.
+// TestListenersMayAsk: a listener may read the grants, also when one was lost while its Secret
+// was read.
 func TestListenersMayAsk(t *testing.T) {
 	b := newBoard(t)
-	told := 0
+	calls := 0
 	b.r.cache.Listen(func(key clusters.Key) {
 		b.r.mu.Lock()
 		defer b.r.mu.Unlock()
 		delete(b.r.grants, key)
-		told++
+		calls++
 	})
 	b.admitted()
-	if told != 2 {
-		t.Errorf("want it told of a connection and of its loss, got %d", told)
+	if calls != 2 {
+		t.Errorf("want calls for a connection and for its loss, got %d", calls)
 	}
 }
 
@@ -289,9 +298,12 @@ func TestClustersFromTheCache(t *testing.T) {
 		gets      int
 		want      error
 	}{
-		"it shows it":           {informer: synced, get: errOutage},
-		"it does not show it":   {informer: synced, empty: true, gets: 1},
-		"it is gone":            {informer: synced, empty: true, get: errAbsent, gets: 1, want: serviceprovider.ErrClusterGone},
+		"it shows it":         {informer: synced, get: errOutage},
+		"it does not show it": {informer: synced, empty: true, gets: 1},
+		"it is gone": {
+			informer: synced, empty: true, get: errAbsent, gets: 1,
+			want: serviceprovider.ErrClusterGone,
+		},
 		"it is not filled yet":  {informer: behind, gets: 1},
 		"there is none":         {err: errors.New("no such kind"), gets: 1},
 		"we may not list":       {informer: synced, list: errForbidden, gets: 1},
@@ -302,7 +314,8 @@ func TestClustersFromTheCache(t *testing.T) {
 			b := newBoard(t)
 			b.admitted()
 			shows := interceptor.NewClient(b.api, interceptor.Funcs{
-				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+					opts ...client.GetOption) error {
 					if _, ok := o.(*clustersv1alpha1.Cluster); ok && tc.empty {
 						return errAbsent
 					}
@@ -311,7 +324,8 @@ func TestClustersFromTheCache(t *testing.T) {
 				},
 			})
 			informers := map[schema.GroupVersionKind]toolscache.SharedIndexInformer{kindOfClusters: tc.informer}
-			b.r.cachedReader = view{&informertest.FakeInformers{InformersByGVK: informers, Scheme: scheme, Error: tc.err}, shows}
+			b.r.cachedReader = view{&informertest.FakeInformers{InformersByGVK: informers, Scheme: scheme,
+				Error: tc.err}, shows}
 			b.says(tc.get, tc.list)
 			if _, err := b.asks(); !errors.Is(err, tc.want) || b.asked() != tc.gets {
 				t.Errorf("want %v and %d requests, got %v and %d", tc.want, tc.gets, err, b.asked())

@@ -159,7 +159,8 @@ func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *gran
 func (r *Requester) parse(g *grant, secret *corev1.Secret) (*clusters.Kubeconfig, error) {
 	data, ok := secret.Data[keyKubeconfig]
 	if !ok {
-		return nil, errors.Wrapf(clusters.ErrInvalidKubeconfig, "there is no key %s of Secret %s", keyKubeconfig, g.secret)
+		return nil, errors.Wrapf(clusters.ErrInvalidKubeconfig, "there is no key %s of Secret %s", keyKubeconfig,
+			g.secret)
 	}
 	k, err := clusters.ParseKubeconfig(data, "")
 	if err != nil {

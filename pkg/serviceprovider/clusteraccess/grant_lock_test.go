@@ -20,7 +20,8 @@ import (
 func (b *board) touches() {
 	b.Helper()
 	ar := b.r.newAccessRequest(b.r.registered[0], b.request)
-	if err := b.api.Patch(b.Context(), ar, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"seen":"yes"}}}`))); err != nil {
+	if err := b.api.Patch(b.Context(), ar, client.RawPatch("application/merge-patch+json",
+		[]byte(`{"metadata":{"annotations":{"seen":"yes"}}}`))); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -28,7 +29,9 @@ func (b *board) touches() {
 // rotates lets the Secret lead elsewhere.
 func (b *board) rotates(host string) {
 	b.Helper()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.r.registered[0].namespace(b.request), Name: "granted"}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: b.r.registered[0].namespace(b.request), Name: "granted",
+	}}
 	if err := b.api.Get(b.Context(), client.ObjectKeyFromObject(secret), secret); err != nil {
 		b.Fatal(err)
 	}
@@ -80,7 +83,7 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
-// TestTurnsEnd: who waits for his turn gives up with his pass.
+// TestTurnsEnd: waiting for the lock ends with the context of the pass.
 func TestTurnsEnd(t *testing.T) {
 	b := newBoard(t)
 	key := clusters.Key{Name: "a"}

@@ -18,9 +18,9 @@ const canary = "hV7canary9QxL"
 
 var errCanary = errors.New("nobody is let in by " + canary + " here")
 
-// TestCredentialsAreNotTold: what a function of the author says of a connection does not have
+// TestCredentialsAreRedacted: what a function of the author says of a connection does not have
 // its credentials, those from before a rewrite included; nor does the log.
-func TestCredentialsAreNotTold(t *testing.T) {
+func TestCredentialsAreRedacted(t *testing.T) {
 	let := &rest.Config{Host: "https://east.example", BearerToken: canary}
 	for name, fails := range map[string]func(b *board, key clusters.Key) error{
 		"Rewrite": func(b *board, _ clusters.Key) error {
@@ -33,12 +33,16 @@ func TestCredentialsAreNotTold(t *testing.T) {
 
 				return errCanary
 			}
-			_, err = b.r.parse(&grant{ar: &clustersv1alpha1.AccessRequest{}}, &corev1.Secret{Data: map[string][]byte{keyKubeconfig: text}})
+			_, err = b.r.parse(&grant{ar: &clustersv1alpha1.AccessRequest{}},
+				&corev1.Secret{Data: map[string][]byte{keyKubeconfig: text}})
 
 			return err
 		},
 		"Connect": func(b *board, key clusters.Key) error {
-			b.r.build = func(context.Context, clusters.Key, clusters.Input) (*clusters.Cluster, error) { return nil, errCanary }
+			b.r.build = func(context.Context, clusters.Key,
+				clusters.Input) (*clusters.Cluster, error) {
+				return nil, errCanary
+			}
 			b.r.cache.Set(key, clusters.Input{RESTConfig: let, Revision: "1"})
 			_, err := b.r.Access(b.Context(), b.request, b.r.registered[0].ID)
 
@@ -58,7 +62,8 @@ func TestCredentialsAreNotTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBoard(t)
 			err := fails(b, client.ObjectKeyFromObject(b.r.newAccessRequest(b.r.registered[0], b.request)))
-			if err == nil || strings.Contains(err.Error(), canary) || !strings.Contains(err.Error(), "nobody is let in by [REDACTED]") || !errors.Is(err, errCanary) {
+			if err == nil || strings.Contains(err.Error(), canary) ||
+				!strings.Contains(err.Error(), "nobody is let in by [REDACTED]") || !errors.Is(err, errCanary) {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -107,7 +107,7 @@ type Requester struct {
 	listAllowed  *bool                                               // clusters, once that is known
 
 	stale    map[clusters.Key]struct{} // whose Secrets are to be read again
-	follower *credentials.Follower     // tells when they have changed; nil: nobody does
+	follower *credentials.Follower     // reports their changes; may be nil
 	followed map[clusters.Key]followedSecret
 
 	secretLocks map[clusters.Key]chan struct{} // whose Secrets are being read; closed when that is over
@@ -163,7 +163,8 @@ func New(platform *clusters.Cluster, controller string, registrations []Registra
 	for _, set := range o {
 		set(r)
 	}
-	r.cache = clusters.NewCache(func(ctx context.Context, key clusters.Key, in clusters.Input) (*clusters.Cluster, error) {
+	r.cache = clusters.NewCache(func(ctx context.Context, key clusters.Key,
+		in clusters.Input) (*clusters.Cluster, error) {
 		return r.build(ctx, key, in)
 	}, clusters.CacheOptions[*clusters.Cluster]{Close: (*clusters.Cluster).Close})
 
@@ -223,7 +224,8 @@ func (r *Requester) CheckClusters(ctx context.Context, request reconcile.Request
 		}
 		_, found, err := locate[clustersv1alpha1.ClusterRequest](ctx, r, r.platform.Client(), reg, request, nil)
 		if err == nil && !found {
-			err = errors.Wrapf(serviceprovider.ErrClusterGone, "ClusterRequest %s does not exist, and was not asked for by one of clusteraccess.WithFormerNames",
+			err = errors.Wrapf(serviceprovider.ErrClusterGone,
+				"ClusterRequest %s does not exist, and was not asked for by one of clusteraccess.WithFormerNames",
 				client.ObjectKeyFromObject(r.newClusterRequest(reg, request)))
 		}
 		if err != nil {
@@ -309,7 +311,8 @@ func (r *Requester) AccessRequest(
 		return ar, nil
 	}
 	missing := kerrors.NewNotFound(
-		clustersv1alpha1.GroupVersion.WithResource("accessrequests").GroupResource(), r.newAccessRequest(reg, request).Name)
+		clustersv1alpha1.GroupVersion.WithResource("accessrequests").GroupResource(),
+		r.newAccessRequest(reg, request).Name)
 	withdrawn, err := r.clusterReleased(ctx, reg, request)
 	switch {
 	case err != nil:

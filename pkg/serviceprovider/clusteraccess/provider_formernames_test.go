@@ -13,15 +13,30 @@ import (
 )
 
 // renamedFrom is what a controller has left that was called garden-old.
-var renamedFrom = legacy{controller: "garden-old", mcp: "garden-old--g--mcp", workload: "garden-old--g--wl", purpose: upstreamPurpose}
+var renamedFrom = legacy{
+	controller: "garden-old", mcp: "garden-old--g--mcp", workload: "garden-old--g--wl",
+	purpose: upstreamPurpose,
+}
 
 // statuses are what the status of an object may say of which something was made.
 var statuses = map[string][]metav1.Condition{
-	"UpstreamStatus": {{Type: serviceprovider.ServiceProviderConditionReady, Status: metav1.ConditionTrue, Reason: serviceprovider.ReasonReconcileSuccess}},
-	"AccessWasReady": {{Type: serviceprovider.ConditionClusterAccessReady, Status: metav1.ConditionTrue, Reason: serviceprovider.ReasonGranted}},
+	"UpstreamStatus": {{
+		Type: serviceprovider.ServiceProviderConditionReady, Status: metav1.ConditionTrue,
+		Reason: serviceprovider.ReasonReconcileSuccess,
+	}},
+	"AccessWasReady": {{
+		Type: serviceprovider.ConditionClusterAccessReady, Status: metav1.ConditionTrue,
+		Reason: serviceprovider.ReasonGranted,
+	}},
 	"ServiceCreated": {
-		{Type: serviceprovider.ConditionClusterAccessReady, Status: metav1.ConditionFalse, Reason: serviceprovider.ReasonClusterAccessFailed},
-		{Type: serviceprovider.ConditionServiceCreated, Status: metav1.ConditionTrue, Reason: serviceprovider.ReasonCreated},
+		{
+			Type: serviceprovider.ConditionClusterAccessReady, Status: metav1.ConditionFalse,
+			Reason: serviceprovider.ReasonClusterAccessFailed,
+		},
+		{
+			Type: serviceprovider.ConditionServiceCreated, Status: metav1.ConditionTrue,
+			Reason: serviceprovider.ReasonCreated,
+		},
 	},
 }
 
@@ -94,9 +109,9 @@ func TestDeletionMakesNoCluster(t *testing.T) {
 	}
 }
 
-// TestMissingAccessIsTold: without a workload cluster, access to the control plane is asked for
-// anew, Delete is called, and what was asked for by another name is told of.
-func TestMissingAccessIsTold(t *testing.T) {
+// TestMissingAccessIsReported: without a workload cluster, access to the control plane is requested
+// again, Delete is called, and requests under another name are reported.
+func TestMissingAccessIsReported(t *testing.T) {
 	for name, status := range statuses {
 		t.Run(name, func(t *testing.T) {
 			c := inherits(t, "g", renamedFrom)
@@ -115,9 +130,9 @@ func TestMissingAccessIsTold(t *testing.T) {
 	}
 }
 
-// TestOrphanedIsTold: what is left in a cluster because a policy says so is told of, before
-// the object goes.
-func TestOrphanedIsTold(t *testing.T) {
+// TestOrphanedIsReported: resources that a policy leaves in a cluster are reported before the
+// object is deleted.
+func TestOrphanedIsReported(t *testing.T) {
 	c := inherits(t, "g", renamedFrom)
 	c.stored.status.Conditions = slices.Clone(statuses["ServiceCreated"])
 	c.name, c.onGone = "garden", serviceprovider.DeletionOrphan

@@ -28,8 +28,7 @@ func (quiet) Watch(context.Context, client.ObjectList, ...client.ListOption) (wa
 }
 
 // A clerk is a platform without a store for anything but AccessRequests. Every ClusterRequest
-// is granted, and every Secret is there, with the kubeconfig that he has. He is used by one
-// goroutine.
+// is granted, and every Secret is there, with the same kubeconfig. It is used by one goroutine.
 type clerk struct {
 	client.Client // for its scheme
 
@@ -91,7 +90,10 @@ func (c *clerk) answer(key client.ObjectKey, phase string) {
 func (r *Requester) held() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	of := map[string]int{"grants": len(r.grants), "waiting": len(r.waiting), "followed": len(r.followed), "doubted": len(r.stale)}
+	of := map[string]int{
+		"grants": len(r.grants), "waiting": len(r.waiting), "followed": len(r.followed),
+		"doubted": len(r.stale),
+	}
 	for key := range r.grants {
 		if _, known := r.cache.Known(key); known {
 			of["connections"]++
@@ -106,11 +108,15 @@ func (r *Requester) held() map[string]int {
 // of them is kept.
 func TestNothingIsLeft(t *testing.T) {
 	good := kubeconfig(t, "https://east.example")
-	c := &clerk{Client: fake.NewClientBuilder().WithScheme(scheme).Build(), requests: map[client.ObjectKey]*clustersv1alpha1.AccessRequest{}}
+	c := &clerk{
+		Client:   fake.NewClientBuilder().WithScheme(scheme).Build(),
+		requests: map[client.ObjectKey]*clustersv1alpha1.AccessRequest{},
+	}
 	build := func(_ context.Context, key clusters.Key, in clusters.Input) (*clusters.Cluster, error) {
 		return clusters.New(key.String()).WithRESTConfig(in.RESTConfig), nil
 	}
-	r, err := New(clusters.NewTestClusterFromClient("platform", c), "Garden", []Registration{MCP(scheme, token)}, WithBuild(build))
+	r, err := New(clusters.NewTestClusterFromClient("platform", c), "Garden", []Registration{MCP(scheme, token)},
+		WithBuild(build))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,14 +135,16 @@ func TestNothingIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.answer(key, clustersv1alpha1.RequestGranted)
-		if _, err := r.Reconcile(t.Context(), request); flawed != errors.Is(err, clusters.ErrInvalidKubeconfig) || !flawed && err != nil {
+		if _, err := r.Reconcile(t.Context(), request); flawed != errors.Is(err, clusters.ErrInvalidKubeconfig) ||
+			!flawed && err != nil {
 			t.Fatal(err)
 		}
 		if _, err := r.Access(t.Context(), request, serviceprovider.ClusterMCP); flawed != (err != nil) {
 			t.Fatal(err)
 		}
 		r.markStale(key)
-		if got := r.held(); got["grants"] != 1 || got["waiting"] != 1 || got["followed"] != 1 || got["doubted"] != 1 || !flawed && got["connections"] != 1 {
+		if got := r.held(); got["grants"] != 1 || got["waiting"] != 1 || got["followed"] != 1 ||
+			got["doubted"] != 1 || !flawed && got["connections"] != 1 {
 			t.Fatalf("want one of each while object %d is there, got %v", i, got)
 		}
 		if denied {

@@ -51,7 +51,8 @@ func (c *hutConfig) DeepCopyObject() runtime.Object { return new(*c) }
 // A builder is the service. It notes what it is called with.
 type builder struct{ calls []string }
 
-func (b *builder) CreateOrUpdate(context.Context, *hut, *hutConfig, serviceprovider.ClusterContext) (ctrl.Result, error) {
+func (b *builder) CreateOrUpdate(context.Context, *hut, *hutConfig,
+	serviceprovider.ClusterContext) (ctrl.Result, error) {
 	b.calls = append(b.calls, "CreateOrUpdate")
 
 	return ctrl.Result{}, nil
@@ -69,7 +70,9 @@ func TestNothingIsOrphanedByAPage(t *testing.T) {
 	b := newBoard(t)
 	existing := func(reconcile.Request) client.ObjectKey { return clusterName }
 	var err error
-	if b.r, err = New(b.r.platform, "Garden", []Registration{{ID: serviceprovider.ClusterMCP, ExistingCluster: existing, Token: token, Scheme: scheme}}, WithClock(b.clock)); err != nil {
+	if b.r, err = New(b.r.platform, "Garden", []Registration{{
+		ID: serviceprovider.ClusterMCP, ExistingCluster: existing, Token: token, Scheme: scheme,
+	}}, WithClock(b.clock)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.r.Close)
@@ -87,14 +90,17 @@ func TestNothingIsOrphanedByAPage(t *testing.T) {
 		keep(o)
 		return nil
 	}
-	api.MockStatusPatch = func(_ context.Context, o client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+	api.MockStatusPatch = func(_ context.Context, o client.Object, _ client.Patch,
+		_ ...client.SubResourcePatchOption) error {
 		keep(o)
 
 		return nil
 	}
 	service := &builder{}
-	r, err := serviceprovider.NewAPIReconcilerBuilder[*hut, *hutConfig]().EmptyObjectProvider(func() *hut { return &hut{} }).
-		OnboardingCluster(clusters.NewTestClusterFromClient("onboarding", api)).PlatformCluster(b.r.platform).ClusterAccessReconciler(b.r).
+	r, err := serviceprovider.NewAPIReconcilerBuilder[*hut, *hutConfig]().
+		EmptyObjectProvider(func() *hut { return &hut{} }).
+		OnboardingCluster(clusters.NewTestClusterFromClient("onboarding",
+			api)).PlatformCluster(b.r.platform).ClusterAccessReconciler(b.r).
 		ProviderConfig(&hutConfig{}).Reconciler(service).OnClusterGone(serviceprovider.DeletionOrphan).Build()
 	if err != nil {
 		t.Fatal(err)

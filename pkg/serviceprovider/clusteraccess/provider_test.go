@@ -40,7 +40,8 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (int, error) {
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clustersv1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme,
+		clustersv1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return 1, err
 		}
@@ -119,7 +120,8 @@ func (a *applicant) accessRequest() *clustersv1alpha1.AccessRequest {
 func (a *applicant) phase(o client.Object, phase string, more string) {
 	a.Helper()
 	body := fmt.Sprintf(`{"status":{"phase":%q,"observedGeneration":%d%s}}`, phase, o.GetGeneration(), more)
-	if err := base.Client().Status().Patch(a.Context(), o, client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
+	if err := base.Client().Status().Patch(a.Context(), o,
+		client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
 		a.Fatal(err)
 	}
 }
@@ -127,7 +129,9 @@ func (a *applicant) phase(o client.Object, phase string, more string) {
 // secret puts a kubeconfig beside a request.
 func (a *applicant) secret(kubeconfig []byte, expires time.Time) {
 	a.Helper()
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.r.registered[0].namespace(a.request), Name: "granted"}}
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: a.r.registered[0].namespace(a.request), Name: "granted",
+	}}
 	data := map[string][]byte{keyKubeconfig: kubeconfig, keyExpiration: []byte(expires.Format(time.RFC3339))}
 	_ = base.Client().Delete(a.Context(), s)
 	s.Data = data
@@ -190,14 +194,17 @@ func TestWorkload(t *testing.T) {
 		t.Errorf("W20: want the address rewritten, got %v, %v", c, err)
 	}
 	access, err := a.r.Access(t.Context(), a.request, serviceprovider.ClusterWorkload)
-	if err != nil || access.Revision == "" || !access.Expires.Equal(expires) || access.SecretKey.Name != "granted" || access.Cluster != c {
+	if err != nil || access.Revision == "" || !access.Expires.Equal(expires) || access.SecretKey.Name != "granted" ||
+		access.Cluster != c {
 		t.Errorf("got %+v, %v", access, err)
 	}
 	if got, err := a.r.WorkloadAccessRequest(t.Context(), a.request); err != nil || got.UID != ar.UID {
 		t.Errorf("got %v, %v", got, err)
 	}
 
-	a.r.registered[0].Token = &clustersv1alpha1.TokenConfig{RoleRefs: []clustersv1alpha1.RoleRef{{Kind: "ClusterRole", Name: "edit"}}}
+	a.r.registered[0].Token = &clustersv1alpha1.TokenConfig{
+		RoleRefs: []clustersv1alpha1.RoleRef{{Kind: "ClusterRole", Name: "edit"}},
+	}
 	if a.asks() {
 		t.Error("want it to wait for what was asked for now")
 	}
@@ -227,13 +234,14 @@ func TestWorkload(t *testing.T) {
 	t.Error("it is never done")
 }
 
-// TestWaitsForOthers: a request is not let go before everybody else has.
-func TestWaitsForOthers(t *testing.T) {
+// TestReleaseAfterOthers: the finalizer of a request is removed after those of others.
+func TestReleaseAfterOthers(t *testing.T) {
 	a := newApplicant(t, Workload(scheme, token))
 	a.asks()
 	cr := find(a, a.r.newClusterRequest(a.r.registered[0], a.request))
 	patch := func(body string) {
-		if err := base.Client().Patch(t.Context(), cr, client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
+		if err := base.Client().Patch(t.Context(), cr,
+			client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -249,7 +257,7 @@ func TestWaitsForOthers(t *testing.T) {
 	}
 }
 
-// TestForeign: a request of somebody else is an error, and is left alone.
+// TestForeign: a request of another owner is an error, and is not changed.
 func TestForeign(t *testing.T) {
 	a := newApplicant(t, Workload(scheme, token))
 	theirs := a.r.newClusterRequest(a.r.registered[0], a.request)
@@ -283,10 +291,12 @@ func TestRefusals(t *testing.T) {
 			a.phase(find(a, a.r.newClusterRequest(a.r.registered[0], a.request)), clustersv1alpha1.RequestDenied, "")
 		}, serviceprovider.ErrAccessDenied},
 		"no request": {MCP(scheme, token), func(*applicant) {}, serviceprovider.ErrClusterGone},
-		"no cluster": {Registration{ID: "a", ExistingCluster: existing, Token: token}, func(*applicant) {}, serviceprovider.ErrClusterGone},
+		"no cluster": {Registration{ID: "a", ExistingCluster: existing, Token: token}, func(*applicant) {},
+			serviceprovider.ErrClusterGone},
 		"cluster gone": {Workload(scheme, token), func(a *applicant) {
 			a.asks()
-			a.phase(find(a, a.r.newClusterRequest(a.r.registered[0], a.request)), clustersv1alpha1.RequestGranted, `,"cluster":{"namespace":"default","name":"gone"}`)
+			a.phase(find(a, a.r.newClusterRequest(a.r.registered[0], a.request)), clustersv1alpha1.RequestGranted,
+				`,"cluster":{"namespace":"default","name":"gone"}`)
 		}, serviceprovider.ErrClusterGone},
 		"access denied": {Workload(scheme, token), func(a *applicant) {
 			a.asks()
@@ -315,7 +325,8 @@ func TestBadSecrets(t *testing.T) {
 		old, now string
 		want     error
 	}{
-		"exec":          {login, "exec: {apiVersion: client.authentication.k8s.io/v1, command: touch, interactiveMode: Never}", clusters.ErrUnsafeKubeconfig},
+		"exec": {login, "exec: {apiVersion: client.authentication.k8s.io/v1, command: touch, " +
+			"interactiveMode: Never}", clusters.ErrUnsafeKubeconfig},
 		"authProvider":  {login, "auth-provider: {name: oidc}", clusters.ErrUnsafeKubeconfig},
 		"tokenFile":     {login, "tokenFile: /var/run/token", clusters.ErrUnsafeKubeconfig},
 		"certificate":   {login, "client-certificate: /c.pem", clusters.ErrUnsafeKubeconfig},
@@ -334,7 +345,8 @@ func TestBadSecrets(t *testing.T) {
 		}
 		a.secret([]byte(bad), time.Time{})
 		a.annotate(`{"example.org/row":"` + name + `"}`)
-		if _, err := a.r.Reconcile(t.Context(), a.request); !errors.Is(err, tc.want) || !strings.Contains(err.Error(), "key kubeconfig of Secret") {
+		if _, err := a.r.Reconcile(t.Context(), a.request); !errors.Is(err, tc.want) ||
+			!strings.Contains(err.Error(), "key kubeconfig of Secret") {
 			t.Errorf("%s: want %v, got %v", name, tc.want, err)
 		}
 	}
@@ -352,10 +364,12 @@ func TestExpired(t *testing.T) {
 	a.asks()
 	a.phase(a.accessRequest(), clustersv1alpha1.RequestGranted, `,"secretRef":{"name":"granted"}`)
 	a.secret(kubeconfig(t, "https://east.example"), time.Now().Add(-time.Minute))
-	if _, err := a.r.Reconcile(t.Context(), a.request); !errors.Is(err, clusters.ErrExpired) || !strings.Contains(err.Error(), "/granted, on 20") {
+	if _, err := a.r.Reconcile(t.Context(), a.request); !errors.Is(err, clusters.ErrExpired) ||
+		!strings.Contains(err.Error(), "/granted, on 20") {
 		t.Errorf("want it said when they have expired, got %v", err)
 	}
-	if _, err := a.r.Access(t.Context(), a.request, serviceprovider.ClusterWorkload); !errors.Is(err, clusters.ErrExpired) {
+	if _, err := a.r.Access(t.Context(), a.request, serviceprovider.ClusterWorkload); !errors.Is(err,
+		clusters.ErrExpired) {
 		t.Errorf("want %v, got %v", clusters.ErrExpired, err)
 	}
 	a.secret(kubeconfig(t, "https://east.example"), time.Now().Add(time.Hour))
@@ -371,14 +385,19 @@ func TestNew(t *testing.T) {
 		controller string
 		reg        []Registration
 	}{
-		"no platform":   {nil, "a", []Registration{ok}},
-		"no client":     {clusters.New("x"), "a", []Registration{ok}},
-		"no name":       {base, "", []Registration{ok}},
-		"twice":         {base, "a", []Registration{ok, ok}},
-		"same name":     {base, "a", []Registration{ok, {ID: "b", Suffix: "MCP", Token: token, ExistingRequest: ok.ExistingRequest}}},
-		"no ID":         {base, "a", []Registration{{Request: &clustersv1alpha1.ClusterRequestSpec{}, Token: token}}},
-		"no way":        {base, "a", []Registration{{ID: "a", Token: token}}},
-		"two ways":      {base, "a", []Registration{{ID: "a", Token: token, Request: &clustersv1alpha1.ClusterRequestSpec{}, ExistingRequest: ok.ExistingRequest}}},
+		"no platform": {nil, "a", []Registration{ok}},
+		"no client":   {clusters.New("x"), "a", []Registration{ok}},
+		"no name":     {base, "", []Registration{ok}},
+		"twice":       {base, "a", []Registration{ok, ok}},
+		"same name": {base, "a", []Registration{ok, {
+			ID: "b", Suffix: "MCP", Token: token, ExistingRequest: ok.ExistingRequest,
+		}}},
+		"no ID":  {base, "a", []Registration{{Request: &clustersv1alpha1.ClusterRequestSpec{}, Token: token}}},
+		"no way": {base, "a", []Registration{{ID: "a", Token: token}}},
+		"two ways": {base, "a", []Registration{{
+			ID: "a", Token: token, Request: &clustersv1alpha1.ClusterRequestSpec{},
+			ExistingRequest: ok.ExistingRequest,
+		}}},
 		"no permission": {base, "a", []Registration{MCP(scheme, nil)}},
 	} {
 		if r, err := New(tc.platform, tc.controller, tc.reg); err == nil || r != nil {
@@ -404,7 +423,8 @@ func TestNames(t *testing.T) {
 	if got := StableNamespace(of("default", "example")); got != "mcp--2bcf790e-815e-8ea9-857b-15be429583a5" {
 		t.Errorf("got %s", got)
 	}
-	if got, err := StableMCPNamespace("example", "default"); got != "mcp--2bcf790e-815e-8ea9-857b-15be429583a5" || err != nil {
+	if got, err := StableMCPNamespace("example", "default"); got != "mcp--2bcf790e-815e-8ea9-857b-15be429583a5" ||
+		err != nil {
 		t.Errorf("got %s, %v", got, err)
 	}
 	if got, err := StableMCPNamespace("", ""); err == nil {
@@ -451,7 +471,8 @@ func TestStatic(t *testing.T) {
 	if err != nil || first.Cluster.APIServerEndpoint() != "https://east.example" {
 		t.Errorf("got %+v, %v", first, err)
 	}
-	if ar, err := s.MCPAccessRequest(t.Context(), request); err != nil || ar.Status.Phase != clustersv1alpha1.RequestGranted {
+	if ar, err := s.MCPAccessRequest(t.Context(), request); err != nil ||
+		ar.Status.Phase != clustersv1alpha1.RequestGranted {
 		t.Errorf("got %+v, %v", ar, err)
 	}
 	if _, err := s.WorkloadAccessRequest(t.Context(), request); !kerrors.IsNotFound(err) {
@@ -469,7 +490,8 @@ func TestStatic(t *testing.T) {
 	if result, err := s.ReconcileDelete(t.Context(), request); err != nil || !result.IsZero() {
 		t.Errorf("got %+v, %v", result, err)
 	}
-	if _, err := NewStatic(scheme, map[string][]byte{"a": []byte("nothing")}); !errors.Is(err, clusters.ErrInvalidKubeconfig) {
+	if _, err := NewStatic(scheme, map[string][]byte{"a": []byte("nothing")}); !errors.Is(err,
+		clusters.ErrInvalidKubeconfig) {
 		t.Errorf("want %v, got %v", clusters.ErrInvalidKubeconfig, err)
 	}
 }

@@ -39,7 +39,8 @@ func (a *applicant) admitted(expires time.Time) {
 
 func (a *applicant) annotate(body string) {
 	a.Helper()
-	if err := base.Client().Patch(a.Context(), a.accessRequest(), client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":`+body+`}}`))); err != nil {
+	if err := base.Client().Patch(a.Context(), a.accessRequest(),
+		client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":`+body+`}}`))); err != nil {
 		a.Fatal(err)
 	}
 }
@@ -57,11 +58,12 @@ func (a *applicant) access() serviceprovider.Access {
 // TestW10OneConnection: one is made for each Secret there is, not for each pass.
 func TestW10OneConnection(t *testing.T) {
 	var builds atomic.Int32
-	a := newApplicant(t, Workload(scheme, token), WithBuild(func(_ context.Context, k clusters.Key, in clusters.Input) (*clusters.Cluster, error) {
-		builds.Add(1)
+	a := newApplicant(t, Workload(scheme, token),
+		WithBuild(func(_ context.Context, k clusters.Key, in clusters.Input) (*clusters.Cluster, error) {
+			builds.Add(1)
 
-		return clusters.New(k.String()).WithRESTConfig(in.RESTConfig), nil
-	}))
+			return clusters.New(k.String()).WithRESTConfig(in.RESTConfig), nil
+		}))
 	a.admitted(time.Now().Add(time.Hour))
 	first := a.access()
 	for range 5 {
@@ -135,7 +137,8 @@ func TestW11ChangesAreNoticed(t *testing.T) {
 	woken("its AccessRequest was granted", a.asks)
 	first := a.access().Revision
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ar.Namespace, Name: "granted"}}
-	if err := base.Client().Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", []byte(`{"stringData":{"rotated":"yes"}}`))); err != nil {
+	if err := base.Client().Patch(t.Context(), secret,
+		client.RawPatch("application/merge-patch+json", []byte(`{"stringData":{"rotated":"yes"}}`))); err != nil {
 		t.Fatal(err)
 	}
 	woken("its Secret was rotated", func() bool { return a.access().Revision != first })
@@ -151,16 +154,30 @@ func TestW20HostFromAnnotation(t *testing.T) {
 		want       rest.Config
 		fails      bool
 	}{
-		"none":         {"", rest.Config{Host: "https://east.example:6443"}, rest.Config{Host: "https://east.example:6443"}, false},
-		"there is one": {"https://127.0.0.1:7000", rest.Config{Host: "https://east.example:6443"}, rest.Config{Host: "https://127.0.0.1:7000", TLSClientConfig: rest.TLSClientConfig{ServerName: "east.example"}}, false},
+		"none": {"", rest.Config{Host: "https://east.example:6443"},
+			rest.Config{Host: "https://east.example:6443"}, false},
+		"there is one": {"https://127.0.0.1:7000", rest.Config{Host: "https://east.example:6443"}, rest.Config{
+			Host:            "https://127.0.0.1:7000",
+			TLSClientConfig: rest.TLSClientConfig{ServerName: "east.example"},
+		}, false},
 		"named server": {
-			"https://127.0.0.1:7000", rest.Config{Host: "https://10.0.0.1", TLSClientConfig: rest.TLSClientConfig{ServerName: "east"}},
-			rest.Config{Host: "https://127.0.0.1:7000", TLSClientConfig: rest.TLSClientConfig{ServerName: "east"}}, false,
+			"https://127.0.0.1:7000", rest.Config{
+				Host:            "https://10.0.0.1",
+				TLSClientConfig: rest.TLSClientConfig{ServerName: "east"},
+			},
+			rest.Config{
+				Host:            "https://127.0.0.1:7000",
+				TLSClientConfig: rest.TLSClientConfig{ServerName: "east"},
+			}, false,
 		},
-		"no URL":        {"127.0.0.1:7000", rest.Config{Host: "https://east.example"}, rest.Config{Host: "https://east.example"}, true},
-		"plain http":    {"http://127.0.0.1", rest.Config{Host: "https://east.example"}, rest.Config{Host: "https://east.example"}, true},
-		"userinfo":      {"https://u:p@127.0.0.1", rest.Config{Host: "https://east.example"}, rest.Config{Host: "https://east.example"}, true},
-		"unclear where": {"https://127.0.0.1", rest.Config{Host: "https://%zz"}, rest.Config{Host: "https://%zz"}, true},
+		"no URL": {"127.0.0.1:7000", rest.Config{Host: "https://east.example"},
+			rest.Config{Host: "https://east.example"}, true},
+		"plain http": {"http://127.0.0.1", rest.Config{Host: "https://east.example"},
+			rest.Config{Host: "https://east.example"}, true},
+		"userinfo": {"https://u:p@127.0.0.1", rest.Config{Host: "https://east.example"},
+			rest.Config{Host: "https://east.example"}, true},
+		"unclear where": {"https://127.0.0.1", rest.Config{Host: "https://%zz"}, rest.Config{Host: "https://%zz"},
+			true},
 	} {
 		ar := &clustersv1alpha1.AccessRequest{}
 		if tc.annotation != "" {
@@ -195,7 +212,8 @@ func TestDeniedLater(t *testing.T) {
 	if _, err := a.r.Reconcile(t.Context(), a.request); !errors.Is(err, serviceprovider.ErrAccessDenied) {
 		t.Errorf("want %v, got %v", serviceprovider.ErrAccessDenied, err)
 	}
-	if _, err := a.r.Access(t.Context(), a.request, serviceprovider.ClusterWorkload); !errors.Is(err, clusters.ErrNotFound) || len(a.r.allGrants()) != 0 {
+	if _, err := a.r.Access(t.Context(), a.request,
+		serviceprovider.ClusterWorkload); !errors.Is(err, clusters.ErrNotFound) || len(a.r.allGrants()) != 0 {
 		t.Errorf("want %v and nothing known, got %v and %v", clusters.ErrNotFound, err, a.r.allGrants())
 	}
 	a.phase(a.accessRequest(), clustersv1alpha1.RequestGranted, "")

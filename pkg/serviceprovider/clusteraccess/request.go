@@ -30,7 +30,8 @@ func (r *Requester) metadata(reg Registration, request reconcile.Request, id ide
 	}
 
 	return metav1.ObjectMeta{
-		Namespace: reg.namespace(request), Name: id.name, Labels: labels, Annotations: of, Finalizers: []string{Finalizer},
+		Namespace: reg.namespace(request), Name: id.name, Labels: labels, Annotations: of,
+		Finalizers: []string{Finalizer},
 	}
 }
 
@@ -88,7 +89,8 @@ func locate[T any, P interface {
 	*T
 	client.Object
 }](
-	ctx context.Context, r *Requester, from client.Reader, reg Registration, request reconcile.Request, fits func(P) bool,
+	ctx context.Context, r *Requester, from client.Reader, reg Registration, request reconcile.Request,
+	fits func(P) bool,
 ) (P, bool, error) {
 	var foreign error
 	for i, id := range r.identities(reg, request) {
@@ -167,17 +169,16 @@ func (r *Requester) ensure(ctx context.Context, reg Registration, request reconc
 			Namespace: cluster.Namespace, Name: cluster.Name,
 		}); err != nil {
 			if deleting != "" && errors.Is(err, serviceprovider.ErrClusterGone) {
-				err = errors.Wrapf(
-					err,
-					"ClusterRequest %s is being deleted (without its finalizer %s another cluster is requested for a service that is not deleted)",
-					deleting, Finalizer)
+				err = errors.Wrapf(err, "ClusterRequest %s is being deleted (without its finalizer %s another cluster "+
+					"is requested for a service that is not deleted)", deleting, Finalizer)
 			}
 
 			return false, err
 		}
 	}
 	same := func(ar *clustersv1alpha1.AccessRequest) bool {
-		return ar.Spec.RequestRef == nil || wanted.Spec.RequestRef == nil || *ar.Spec.RequestRef == *wanted.Spec.RequestRef
+		return ar.Spec.RequestRef == nil || wanted.Spec.RequestRef == nil ||
+			*ar.Spec.RequestRef == *wanted.Spec.RequestRef
 	}
 	ar, found, err := locate[clustersv1alpha1.AccessRequest](ctx, r, r.reader(), reg, request, same)
 	switch {

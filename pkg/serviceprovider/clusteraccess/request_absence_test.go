@@ -26,9 +26,11 @@ import (
 // pages is a platform behind a proxy that answers for the objects of which it is true.
 func pages(of client.WithWatch, hides func(o client.Object) bool) client.WithWatch {
 	return interceptor.NewClient(of, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			if hides(o) {
-				return kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{Resource: "things"}, key.Name, "404 page not found", 0, true)
+				return kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet,
+					schema.GroupResource{Resource: "things"}, key.Name, "404 page not found", 0, true)
 			}
 
 			return c.Get(ctx, key, o, opts...)
@@ -84,18 +86,28 @@ func TestPagesOfTheRequests(t *testing.T) {
 // cache that is behind, and the page of a proxy, are no reason to forget what is in a
 // cluster.
 func TestClusterRequestOfOthers(t *testing.T) {
-	there := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: clusterName.Namespace, Name: clusterName.Name}}
+	there := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: clusterName.Namespace,
+		Name: clusterName.Name}}
 	for name, tc := range map[string]struct {
 		platform client.WithWatch
 		cached   bool // there is a cache, which has nothing
 		gone     bool
 		fails    bool
 	}{
-		"it is there, but not in the cache": {platform: fake.NewClientBuilder().WithScheme(scheme).WithObjects(there).Build(), cached: true},
-		"it is nowhere":                     {platform: fake.NewClientBuilder().WithScheme(scheme).Build(), cached: true, gone: true, fails: true},
-		"there is no cache":                 {platform: fake.NewClientBuilder().WithScheme(scheme).Build(), gone: true, fails: true},
+		"it is there, but not in the cache": {
+			platform: fake.NewClientBuilder().WithScheme(scheme).WithObjects(there).Build(),
+			cached:   true,
+		},
+		"it is nowhere": {
+			platform: fake.NewClientBuilder().WithScheme(scheme).Build(), cached: true, gone: true,
+			fails: true,
+		},
+		"there is no cache": {
+			platform: fake.NewClientBuilder().WithScheme(scheme).Build(), gone: true, fails: true,
+		},
 		"a proxy answers": {
-			platform: pages(fake.NewClientBuilder().WithScheme(scheme).Build(), func(client.Object) bool { return true }), cached: true, fails: true,
+			platform: pages(fake.NewClientBuilder().WithScheme(scheme).Build(),
+				func(client.Object) bool { return true }), cached: true, fails: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,13 +115,15 @@ func TestClusterRequestOfOthers(t *testing.T) {
 				ID: serviceprovider.ClusterMCP, Token: token, Scheme: scheme,
 				ExistingRequest: func(reconcile.Request) client.ObjectKey { return clusterName },
 			}
-			r, err := New(clusters.NewTestClusterFromClient("platform", tc.platform), "Garden", []Registration{reg}, WithClock(testclock.NewFakePassiveClock(metav1.Now().Time)))
+			r, err := New(clusters.NewTestClusterFromClient("platform", tc.platform), "Garden", []Registration{reg},
+				WithClock(testclock.NewFakePassiveClock(metav1.Now().Time)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer r.Close()
 			if tc.cached {
-				r.cachedReader = view{&informertest.FakeInformers{Scheme: scheme}, fake.NewClientBuilder().WithScheme(scheme).Build()}
+				r.cachedReader = view{&informertest.FakeInformers{Scheme: scheme},
+					fake.NewClientBuilder().WithScheme(scheme).Build()}
 			}
 			_, err = r.Reconcile(t.Context(), newRequest())
 			if errors.Is(err, serviceprovider.ErrClusterGone) != tc.gone || (err != nil) != tc.fails {

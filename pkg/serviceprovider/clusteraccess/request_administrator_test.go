@@ -41,7 +41,9 @@ func (c *colony) own() *clustersv1alpha1.ClusterRequest {
 func (c *colony) removed() {
 	c.Helper()
 	cr := c.own()
-	cluster := &clustersv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: cr.Status.Cluster.Namespace, Name: cr.Status.Cluster.Name}}
+	cluster := &clustersv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{
+		Namespace: cr.Status.Cluster.Namespace, Name: cr.Status.Cluster.Name,
+	}}
 	if err := c.platform.Delete(c.Context(), cluster); err != nil {
 		c.Fatal(err)
 	}
@@ -69,7 +71,8 @@ func TestAdministratorDeletesAccess(t *testing.T) {
 			old.UID = "old"
 			c.going(old)
 			c.passes(3)
-			if got := c.accessRequest(name); got.DeletionTimestamp.IsZero() || !slices.Contains(got.Finalizers, Finalizer) {
+			if got := c.accessRequest(name); got.DeletionTimestamp.IsZero() ||
+				!slices.Contains(got.Finalizers, Finalizer) {
 				t.Errorf("it goes before the platform has let it go: %+v", got.ObjectMeta)
 			}
 			if got := c.condition(serviceprovider.ConditionClusterAccessReady); got != "False/WaitingForClusterAccess" {
@@ -84,7 +87,8 @@ func TestAdministratorDeletesAccess(t *testing.T) {
 			if got := c.accessRequest(name); !got.DeletionTimestamp.IsZero() {
 				t.Errorf("it was not made again: %+v", got.ObjectMeta)
 			}
-			if got := c.condition(serviceprovider.ConditionClusterAccessReady); got != "True/Granted" || !c.own().DeletionTimestamp.IsZero() {
+			if got := c.condition(serviceprovider.ConditionClusterAccessReady); got != "True/Granted" ||
+				!c.own().DeletionTimestamp.IsZero() {
 				t.Errorf("then: %s, with the ClusterRequest %+v", got, c.own().ObjectMeta)
 			}
 			c.deleted()
@@ -101,12 +105,19 @@ func TestAdministratorDeletesAccess(t *testing.T) {
 func TestAdministratorDeletesBeforeTheUser(t *testing.T) {
 	const mcp, workload = "garden--g--mcp", "garden--g--wl"
 	for name, administrator := range map[string]func(c *colony){
-		"AccessRequest":                  func(c *colony) { c.going(c.accessRequest(mcp)) },
-		"AccessRequestToTheWorkload":     func(c *colony) { c.going(c.accessRequest(workload)) },
-		"AllAccessRequests":              func(c *colony) { c.going(c.accessRequest(mcp)); c.going(c.accessRequest(workload)) },
+		"AccessRequest":              func(c *colony) { c.going(c.accessRequest(mcp)) },
+		"AccessRequestToTheWorkload": func(c *colony) { c.going(c.accessRequest(workload)) },
+		"AllAccessRequests": func(c *colony) {
+			c.going(c.accessRequest(mcp))
+			c.going(c.accessRequest(workload))
+		},
 		"ClusterRequest":                 func(c *colony) { c.going(c.own()) },
 		"ClusterRequestAndAccessRequest": func(c *colony) { c.going(c.own()); c.going(c.accessRequest(workload)) },
-		"EverythingByForce":              func(c *colony) { c.vanish(c.accessRequest(mcp)); c.vanish(c.accessRequest(workload)); c.going(c.own()) },
+		"EverythingByForce": func(c *colony) {
+			c.vanish(c.accessRequest(mcp))
+			c.vanish(c.accessRequest(workload))
+			c.going(c.own())
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newColony(t)
@@ -118,7 +129,7 @@ func TestAdministratorDeletesBeforeTheUser(t *testing.T) {
 				if c.gone() && !slices.Contains(c.called(), "Delete") {
 					t.Fatalf("the object went without a call of Delete, with the events %v", c.events)
 				}
-				c.letGo()
+				c.removeFinalizers()
 			}
 			c.passes(2)
 			if c.calls("CreateOrUpdate", "Delete"); !c.gone() || len(c.requests()) != 0 {
@@ -145,11 +156,12 @@ func TestAdministratorDeletesTheCluster(t *testing.T) {
 				c.deleted()
 			}
 			c.passes(4)
-			c.letGo()
+			c.removeFinalizers()
 			c.passes(2)
 			c.calls("CreateOrUpdate")
 			says := c.message(serviceprovider.ConditionClusterAccessReady)
-			if got := c.condition(serviceprovider.ConditionClusterAccessReady); got != "False/ClusterGone" || !strings.Contains(says, "ClusterRequest") || !strings.Contains(says, Finalizer) {
+			if got := c.condition(serviceprovider.ConditionClusterAccessReady); got != "False/ClusterGone" ||
+				!strings.Contains(says, "ClusterRequest") || !strings.Contains(says, Finalizer) {
 				t.Errorf("it says %s, %q", got, says)
 			}
 			if got := c.condition(serviceprovider.ConditionDeletionBlocked); (got == "True/ClusterGone") != deleted {

@@ -49,10 +49,12 @@ func newColony(t *testing.T) *colony {
 	request := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "project", Name: "g"}}
 	c := &colony{
 		T: t, request: request, service: &builder{}, name: "garden", onGone: serviceprovider.DeletionBlock,
-		platform: fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&clustersv1alpha1.AccessRequest{}, &clustersv1alpha1.ClusterRequest{}).Build(),
-		stored:   &hut{ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: request.Name, UID: "1"}},
+		platform: fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&clustersv1alpha1.AccessRequest{},
+			&clustersv1alpha1.ClusterRequest{}).Build(),
+		stored: &hut{ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: request.Name, UID: "1"}},
 	}
-	mcp := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: StableNamespace(request), Name: request.Name}}
+	mcp := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: StableNamespace(request),
+		Name: request.Name}}
 	mcp.Spec.Purpose = "mcp"
 	c.create(mcp)
 	c.restart()
@@ -60,7 +62,7 @@ func newColony(t *testing.T) *colony {
 	return c
 }
 
-// Event notes what the object was told.
+// Event records the type and the reason of an event.
 func (c *colony) Event(_ runtime.Object, e event.Event) {
 	c.events = append(c.events, string(e.Type)+" "+string(e.Reason))
 }
@@ -86,9 +88,12 @@ func (c *colony) restart() {
 		c.Fatal(err)
 	}
 	c.Cleanup(c.access.Close)
-	c.r, err = serviceprovider.NewAPIReconcilerBuilder[*hut, *hutConfig]().EmptyObjectProvider(func() *hut { return &hut{} }).
-		OnboardingCluster(clusters.NewTestClusterFromClient("onboarding", c.onboarding())).PlatformCluster(platform).ClusterAccessReconciler(c.access).
-		ProviderConfig(&hutConfig{}).Reconciler(c.service).WorkloadCluster(!c.alone).OnClusterGone(c.onGone).Recorder(c).Build()
+	c.r, err = serviceprovider.NewAPIReconcilerBuilder[*hut, *hutConfig]().
+		EmptyObjectProvider(func() *hut { return &hut{} }).
+		OnboardingCluster(clusters.NewTestClusterFromClient("onboarding",
+			c.onboarding())).PlatformCluster(platform).ClusterAccessReconciler(c.access).
+		ProviderConfig(&hutConfig{}).Reconciler(c.service).WorkloadCluster(!c.alone).OnClusterGone(c.onGone).
+		Recorder(c).Build()
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -110,7 +115,8 @@ func (c *colony) onboarding() client.Client {
 
 		return nil
 	}
-	api.MockStatusPatch = func(_ context.Context, o client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+	api.MockStatusPatch = func(_ context.Context, o client.Object, _ client.Patch,
+		_ ...client.SubResourcePatchOption) error {
 		c.stored = o.DeepCopyObject().(*hut)
 
 		return nil
@@ -152,15 +158,19 @@ func (c *colony) grant() {
 	for _, cr := range c.clusterRequests() {
 		if cr.Status.Phase == "" {
 			c.create(&clustersv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: cr.Namespace, Name: cr.Name}})
-			cr.Status.Phase, cr.Status.Cluster = clustersv1alpha1.RequestGranted, &clustersv1alpha1.ObjectReference{Namespace: cr.Namespace, Name: cr.Name}
+			cr.Status.Phase = clustersv1alpha1.RequestGranted
+			cr.Status.Cluster = &clustersv1alpha1.ObjectReference{Namespace: cr.Namespace, Name: cr.Name}
 			must(c.platform.Status().Update(c.Context(), &cr))
 		}
 	}
 	for _, ar := range c.accessRequests() {
 		if ar.Status.Phase == "" {
-			must(client.IgnoreAlreadyExists(c.platform.Create(c.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ar.Namespace, Name: ar.Name}, Data: map[string][]byte{
-				keyKubeconfig: kubeconfig(c.T, "https://"+ar.Spec.RequestRef.Name+".example"), keyExpiration: []byte(time.Now().Add(time.Hour).Format(time.RFC3339)),
-			}})))
+			must(client.IgnoreAlreadyExists(c.platform.Create(c.Context(),
+				&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ar.Namespace, Name: ar.Name},
+					Data: map[string][]byte{
+						keyKubeconfig: kubeconfig(c.T, "https://"+ar.Spec.RequestRef.Name+".example"),
+						keyExpiration: []byte(time.Now().Add(time.Hour).Format(time.RFC3339)),
+					}})))
 			ar.Status.Phase, ar.Status.ObservedGeneration = clustersv1alpha1.RequestGranted, ar.Generation
 			ar.Status.SecretRef = &clustersv1alpha1.LocalObjectReference{Name: ar.Name}
 			must(c.platform.Status().Update(c.Context(), &ar))
@@ -221,14 +231,17 @@ func (c *colony) condition(of string) string {
 	return ""
 }
 
-// TestForeignRequestBlocksDeletion: a request of the name that ours has, and that somebody else
-// has made, is no sign that access was taken away: the object stays until Delete was called,
+// TestForeignRequestBlocksDeletion: a request of another owner under the same name does not
+// show that access was withdrawn: the object stays until Delete was called,
 // and says what it waits for.
 func TestForeignRequestBlocksDeletion(t *testing.T) {
 	for name, of := range map[string]func(c *colony) client.Object{
-		"AccessRequestOfTheControlPlane": func(c *colony) client.Object { return named(c, "--mcp", c.accessRequests()) },
-		"AccessRequestOfTheWorkload":     func(c *colony) client.Object { return named(c, "--w", c.accessRequests()) },
-		"ClusterRequest":                 func(c *colony) client.Object { return named(c, "--w", c.clusterRequests()) },
+		"AccessRequestOfTheControlPlane": func(c *colony) client.Object {
+			return named(c, "--mcp",
+				c.accessRequests())
+		},
+		"AccessRequestOfTheWorkload": func(c *colony) client.Object { return named(c, "--w", c.accessRequests()) },
+		"ClusterRequest":             func(c *colony) client.Object { return named(c, "--w", c.clusterRequests()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newColony(t)
@@ -254,7 +267,8 @@ func TestForeignRequestBlocksDeletion(t *testing.T) {
 			if diff := cmp.Diff([]string{"Warning DeletionBlocked"}, c.events); diff != "" {
 				t.Errorf("events: -want +got:\n%s", diff)
 			}
-			if err := c.platform.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil || !theirs.GetDeletionTimestamp().IsZero() {
+			if err := c.platform.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil ||
+				!theirs.GetDeletionTimestamp().IsZero() {
 				t.Errorf("somebody else's request was deleted: %v", err)
 			}
 
@@ -263,8 +277,10 @@ func TestForeignRequestBlocksDeletion(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.passes(8)
-			if diff := cmp.Diff([]string{"CreateOrUpdate", "Delete"}, c.called()); diff != "" || !c.gone() || len(c.requests()) != 0 {
-				t.Errorf("when the labels are corrected: gone %t, left %v, calls of the domain: -want +got:\n%s", c.gone(), c.requests(), diff)
+			if diff := cmp.Diff([]string{"CreateOrUpdate", "Delete"}, c.called()); diff != "" || !c.gone() ||
+				len(c.requests()) != 0 {
+				t.Errorf("when the labels are corrected: gone %t, left %v, calls of the domain: -want +got:\n%s",
+					c.gone(), c.requests(), diff)
 			}
 		})
 	}

@@ -47,10 +47,22 @@ var legacies = map[string]struct {
 	object string
 	legacy
 }{
-	"Upstream":                  {"g", legacy{controller: "garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose}},
-	"UpstreamUpperCase":         {"g", legacy{controller: "Garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose}},
-	"UpstreamAdvanced":          {"g", legacy{controller: "garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose, bare: true}},
-	"UpstreamAdvancedNamespace": {"g", legacy{controller: "garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose, bare: true, apart: true}},
+	"Upstream": {"g", legacy{
+		controller: "garden", mcp: "garden--g--mcp", workload: "garden--g--wl",
+		purpose: upstreamPurpose,
+	}},
+	"UpstreamUpperCase": {"g", legacy{
+		controller: "Garden", mcp: "garden--g--mcp", workload: "garden--g--wl",
+		purpose: upstreamPurpose,
+	}},
+	"UpstreamAdvanced": {"g", legacy{
+		controller: "garden", mcp: "garden--g--mcp", workload: "garden--g--wl",
+		purpose: upstreamPurpose, bare: true,
+	}},
+	"UpstreamAdvancedNamespace": {"g", legacy{
+		controller: "garden", mcp: "garden--g--mcp", workload: "garden--g--wl",
+		purpose: upstreamPurpose, bare: true, apart: true,
+	}},
 	"UpstreamLong": {"long-long-long-long-long-long-long-long-name", legacy{
 		controller: "messaging-service",
 		mcp:        "messaging-service--long-long-long-long-long-long--jyxt6twn--mcp",
@@ -77,7 +89,8 @@ func inherits(t *testing.T, object string, l legacy) *colony {
 	c.name, c.place = l.controller, l.place
 	c.request = reconcile.Request{NamespacedName: client.ObjectKey{Namespace: c.request.Namespace, Name: object}}
 	c.stored.Name, c.stored.Finalizers = object, []string{c.stored.Finalizer()}
-	mcp := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: StableNamespace(c.request), Name: object}}
+	mcp := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: StableNamespace(c.request),
+		Name: object}}
 	mcp.Spec.Purpose = "mcp"
 	if object != "g" {
 		c.create(mcp)
@@ -86,9 +99,15 @@ func inherits(t *testing.T, object string, l legacy) *colony {
 	cr.Spec.Purpose = "workload"
 	c.create(cr)
 	for id, to := range map[string]string{"mcp": object, "workload": cr.Name} {
-		ar := &clustersv1alpha1.AccessRequest{ObjectMeta: l.meta(c.request, map[string]string{"mcp": l.mcp, "workload": l.workload}[id], id)}
-		ar.Spec.Token = &clustersv1alpha1.TokenConfig{Permissions: []clustersv1alpha1.PermissionsRequest{}, RoleRefs: token.RoleRefs}
-		ar.Spec.RequestRef = &clustersv1alpha1.ObjectReference{Namespace: map[string]string{"mcp": mcp.Namespace, "workload": cr.Namespace}[id], Name: to}
+		ar := &clustersv1alpha1.AccessRequest{ObjectMeta: l.meta(c.request,
+			map[string]string{"mcp": l.mcp, "workload": l.workload}[id], id)}
+		ar.Spec.Token = &clustersv1alpha1.TokenConfig{
+			Permissions: []clustersv1alpha1.PermissionsRequest{}, RoleRefs: token.RoleRefs,
+		}
+		ar.Spec.RequestRef = &clustersv1alpha1.ObjectReference{
+			Namespace: map[string]string{"mcp": mcp.Namespace, "workload": cr.Namespace}[id],
+			Name:      to,
+		}
 		c.create(ar)
 	}
 	c.grant()
@@ -189,8 +208,8 @@ func (c *colony) vanish(o client.Object) {
 	}
 }
 
-// letGo takes the finalizer of the platform from what is being deleted.
-func (c *colony) letGo() {
+// removeFinalizers removes the finalizer of the platform from requests that are being deleted.
+func (c *colony) removeFinalizers() {
 	c.Helper()
 	for _, ar := range c.accessRequests() {
 		ar.Finalizers = []string{Finalizer}
@@ -211,8 +230,8 @@ func (c *colony) letGo() {
 
 // TestTakeoverOfWithdrawal: the program before has called Delete, and is giving access back. That
 // is finished: Delete is not called again, and access is not asked for again. If this runtime has
-// recorded before that the service was made, whoever deletes the requests may as well be an
-// administrator: then Delete is called.
+// recorded before that the service was created, an administrator may have deleted the requests:
+// then Delete is called.
 func TestTakeoverOfWithdrawal(t *testing.T) {
 	const workload = "garden--g--wl"
 	for name, tc := range map[string]struct {
@@ -256,7 +275,7 @@ func TestTakeoverOfWithdrawal(t *testing.T) {
 					t.Errorf("requests while they go: -before +after:\n%s", diff)
 				}
 				for range 3 { // the ClusterRequest after the AccessRequests
-					c.letGo()
+					c.removeFinalizers()
 					c.passes(2)
 				}
 				c.passes(4)
@@ -273,8 +292,14 @@ func TestTakeoverOfWithdrawal(t *testing.T) {
 // called all the same.
 func TestReadyOutweighsWhatIsOutOfDate(t *testing.T) {
 	for name, stale := range map[string]metav1.Condition{
-		"NotCreated": {Type: serviceprovider.ConditionServiceCreated, Status: metav1.ConditionFalse, Reason: serviceprovider.ReasonNotCreated},
-		"NoAccess":   {Type: serviceprovider.ConditionClusterAccessReady, Status: metav1.ConditionFalse, Reason: serviceprovider.ReasonWaitingForClusterAccess},
+		"NotCreated": {
+			Type: serviceprovider.ConditionServiceCreated, Status: metav1.ConditionFalse,
+			Reason: serviceprovider.ReasonNotCreated,
+		},
+		"NoAccess": {
+			Type: serviceprovider.ConditionClusterAccessReady, Status: metav1.ConditionFalse,
+			Reason: serviceprovider.ReasonWaitingForClusterAccess,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := inherits(t, "g", legacies["Upstream"].legacy)
@@ -293,7 +318,7 @@ func TestReadyOutweighsWhatIsOutOfDate(t *testing.T) {
 	}
 }
 
-// TestWithdrawalOfOneCluster: a ClusterRequest that somebody deletes while there is access to the other
+// TestWithdrawalOfOneCluster: a ClusterRequest that is deleted while there is access to the other
 // cluster is no withdrawal: Delete is called.
 func TestWithdrawalOfOneCluster(t *testing.T) {
 	c := inherits(t, "g", legacies["Upstream"].legacy)

@@ -110,7 +110,8 @@ func (r *Requester) follow(key clusters.Key, g *grant) {
 	if ok {
 		old.stop()
 	}
-	r.followed[key] = followedSecret{g.secret, r.follower.Follow(g.secret, g.secretVersion, func() { r.markStale(key) })}
+	r.followed[key] = followedSecret{g.secret,
+		r.follower.Follow(g.secret, g.secretVersion, func() { r.markStale(key) })}
 }
 
 // unfollow stops that watch and removes the mark of markStale. The caller holds the lock.

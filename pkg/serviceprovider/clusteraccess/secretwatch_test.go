@@ -28,7 +28,7 @@ import (
 )
 
 // TestW11SecretsAreWatched: a Secret that is rotated or deleted is noticed, though nothing
-// reads Secrets by the clock, and nobody uses the connection.
+// reads Secrets periodically or uses the connection.
 func TestW11SecretsAreWatched(t *testing.T) {
 	own := clusters.New("platform").WithRESTConfig(base.RESTConfig())
 	if err := own.InitializeClient(scheme); err != nil {
@@ -59,9 +59,12 @@ func TestW11SecretsAreWatched(t *testing.T) {
 		}
 	}
 	first := a.access().Revision
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.registered[0].namespace(a.request), Name: "granted"}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: r.registered[0].namespace(a.request), Name: "granted",
+	}}
 	rotated := fmt.Appendf(nil, `{"stringData":{"kubeconfig":%q}}`, kubeconfig(t, "https://west.example"))
-	if err := base.Client().Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", rotated)); err != nil {
+	if err := base.Client().Patch(t.Context(), secret,
+		client.RawPatch("application/merge-patch+json", rotated)); err != nil {
 		t.Fatal(err)
 	}
 	woken("it is another one")
@@ -99,9 +102,13 @@ func TestCorrectedSecret(t *testing.T) {
 			t.Fatalf("want %v, got %v", clusters.ErrInvalidKubeconfig, err)
 		}
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.r.registered[0].namespace(a.request), Name: "granted"}}
-	good := fmt.Appendf(nil, `{"stringData":{"kubeconfig":%q},"data":{"expirationTimestamp":null}}`, kubeconfig(t, "https://west.example"))
-	if err := base.Client().Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", good)); err != nil {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: a.r.registered[0].namespace(a.request), Name: "granted",
+	}}
+	good := fmt.Appendf(nil, `{"stringData":{"kubeconfig":%q},"data":{"expirationTimestamp":null}}`,
+		kubeconfig(t, "https://west.example"))
+	if err := base.Client().Patch(t.Context(), secret,
+		client.RawPatch("application/merge-patch+json", good)); err != nil {
 		t.Fatal(err)
 	}
 	if got, over := q.Get(); over || got != a.request {

@@ -41,7 +41,8 @@ func TestARestoreIsNoticed(t *testing.T) {
 	s := &server{version: "874"}
 	transport := access.Cluster.RESTConfig().WrapTransport(s)
 	watch := func() {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://east.example/api/v1/pods?watch=true&resourceVersion=874", nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			"https://east.example/api/v1/pods?watch=true&resourceVersion=874", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

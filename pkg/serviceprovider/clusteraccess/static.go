@@ -101,7 +101,8 @@ func (s *Static) AccessRequest(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ids[id] {
-		return nil, kerrors.NewNotFound(clustersv1alpha1.GroupVersion.WithResource("accessrequests").GroupResource(), id)
+		return nil, kerrors.NewNotFound(clustersv1alpha1.GroupVersion.WithResource("accessrequests").GroupResource(),
+			id)
 	}
 	ar := &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{Name: id}}
 	ar.Status.Phase = clustersv1alpha1.RequestGranted

@@ -41,7 +41,8 @@ func Onboarding(id string, registration Registration) Registration {
 // It blocks until access is granted or the context ends. Errors to branch on are
 // serviceprovider.ErrAccessDenied and ErrAccessNotOwned.
 func WaitFor(
-	ctx context.Context, platform *clusters.Cluster, controller, namespace string, registration Registration, o ...Option,
+	ctx context.Context, platform *clusters.Cluster, controller, namespace string, registration Registration,
+	o ...Option,
 ) (*clusters.Cluster, error) {
 	r, err := New(platform, controller, []Registration{registration}, o...)
 	if err != nil {
@@ -61,7 +62,8 @@ func WaitFor(
 		select {
 		case <-ctx.Done():
 			return nil, errors.Wrapf(
-				ctx.Err(), "access to cluster %s was not granted by AccessRequest %s/%s", registration.ID, namespace, s.meta.Name)
+				ctx.Err(), "access to cluster %s was not granted by AccessRequest %s/%s", registration.ID, namespace,
+				s.meta.Name)
 		case <-tick.C:
 		}
 	}

@@ -41,10 +41,17 @@ type desk struct {
 
 func newDesk(t *testing.T, phase string, kubeconfig []byte) *desk {
 	t.Helper()
-	d := &desk{phase: phase, secret: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "granted"}, Data: map[string][]byte{keyKubeconfig: kubeconfig}}}
+	d := &desk{
+		phase: phase,
+		secret: &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "granted"},
+			Data:       map[string][]byte{keyKubeconfig: kubeconfig},
+		},
+	}
 	d.granted = fake.NewClientBuilder().WithScheme(scheme).WithObjects(d.secret).Build()
 	d.WithWatch = interceptor.NewClient(d.granted, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			if d.fails != nil {
 				return d.fails
 			}
@@ -76,7 +83,8 @@ var standingAccess = Onboarding("onboarding-run", Registration{Token: token, Sch
 func TestWaitFor(t *testing.T) {
 	d := newDesk(t, clustersv1alpha1.RequestGranted, kubeconfig(t, "https://east.example"))
 	for range 2 { // the second time after a restart
-		c, err := WaitFor(t.Context(), d.cluster(), "Messaging", "system", standingAccess, WithRetryInterval(time.Millisecond))
+		c, err := WaitFor(t.Context(), d.cluster(), "Messaging", "system", standingAccess,
+			WithRetryInterval(time.Millisecond))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,22 +92,28 @@ func TestWaitFor(t *testing.T) {
 			t.Errorf("got %s at %s", c.ID(), c.APIServerEndpoint())
 		}
 	}
-	if diff := cmp.Diff([]string{"ClusterRequest system/messaging--onboarding-run", "AccessRequest system/messaging--onboarding-run"}, d.made); diff != "" {
+	if diff := cmp.Diff([]string{"ClusterRequest system/messaging--onboarding-run",
+		"AccessRequest system/messaging--onboarding-run"}, d.made); diff != "" {
 		t.Errorf("requests: -want +got:\n%s", diff)
 	}
 	ar := &clustersv1alpha1.AccessRequest{}
-	if err := d.Get(t.Context(), client.ObjectKey{Namespace: "system", Name: "messaging--onboarding-run"}, ar); err != nil {
+	if err := d.Get(t.Context(), client.ObjectKey{Namespace: "system", Name: "messaging--onboarding-run"},
+		ar); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]string{LabelManagedBy: "Messaging"}, ar.Labels); diff != "" || ar.Spec.RequestRef.Name != ar.Name {
+	if diff := cmp.Diff(map[string]string{LabelManagedBy: "Messaging"}, ar.Labels); diff != "" ||
+		ar.Spec.RequestRef.Name != ar.Name {
 		t.Errorf("refers to %+v, labels: -want +got:\n%s", ar.Spec.RequestRef, diff)
 	}
 	more := standingAccess
-	more.Token = &clustersv1alpha1.TokenConfig{RoleRefs: []clustersv1alpha1.RoleRef{{Kind: "ClusterRole", Name: "edit"}}}
-	if _, err := WaitFor(t.Context(), d.cluster(), "Messaging", "system", more, WithRetryInterval(time.Millisecond)); err != nil {
+	more.Token = &clustersv1alpha1.TokenConfig{RoleRefs: []clustersv1alpha1.RoleRef{{Kind: "ClusterRole",
+		Name: "edit"}}}
+	if _, err := WaitFor(t.Context(), d.cluster(), "Messaging", "system", more,
+		WithRetryInterval(time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Get(t.Context(), client.ObjectKeyFromObject(ar), ar); err != nil || ar.Spec.Token.RoleRefs[0].Name != "edit" {
+	if err := d.Get(t.Context(), client.ObjectKeyFromObject(ar), ar); err != nil ||
+		ar.Spec.Token.RoleRefs[0].Name != "edit" {
 		t.Errorf("want what is asked for now, got %+v, %v", ar.Spec.Token, err)
 	}
 }
@@ -109,7 +123,8 @@ func TestWaitForNothing(t *testing.T) {
 	good := kubeconfig(t, "https://east.example")
 	denied := newDesk(t, clustersv1alpha1.RequestDenied, good)
 	taken := newDesk(t, clustersv1alpha1.RequestGranted, good)
-	theirs := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "messaging--onboarding-run"}}
+	theirs := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "system",
+		Name: "messaging--onboarding-run"}}
 	if err := taken.granted.Create(t.Context(), theirs); err != nil {
 		t.Fatal(err)
 	}
@@ -123,13 +138,15 @@ func TestWaitForNothing(t *testing.T) {
 		"denied":   {false, denied, serviceprovider.ErrAccessDenied},
 		"taken":    {false, taken, serviceprovider.ErrAccessNotOwned},
 		"too late": {true, newDesk(t, "", good), context.Canceled},
-		"unusable": {false, newDesk(t, clustersv1alpha1.RequestGranted, []byte("a: b: c")), clusters.ErrInvalidKubeconfig},
+		"unusable": {false, newDesk(t, clustersv1alpha1.RequestGranted, []byte("a: b: c")),
+			clusters.ErrInvalidKubeconfig},
 	} {
 		ctx := t.Context()
 		if tc.late {
 			ctx = ended
 		}
-		if c, err := WaitFor(ctx, tc.d.cluster(), "messaging", "system", standingAccess, WithRetryInterval(time.Millisecond)); !errors.Is(err, tc.want) || c != nil {
+		if c, err := WaitFor(ctx, tc.d.cluster(), "messaging", "system", standingAccess,
+			WithRetryInterval(time.Millisecond)); !errors.Is(err, tc.want) || c != nil {
 			t.Errorf("%s: want %v, got %v", name, tc.want, err)
 		}
 	}
@@ -140,21 +157,27 @@ func TestWaitForNothing(t *testing.T) {
 
 func tokensOf(c *clusters.Cluster) string { return string(bytes.Join(c.Credentials(), []byte(" "))) }
 
-// TestRenewalsAreNotTold: a token that was renewed is in no line of the log, and the Requester of
+// TestRenewalsAreRedacted: a token that was renewed is in no line of the log, and the Requester of
 // a cluster of WaitFor takes it out of errors.
-func TestRenewalsAreNotTold(t *testing.T) {
-	d, clk := newDesk(t, clustersv1alpha1.RequestGranted, kubeconfig(t, "https://east.example")), testclock.NewFakePassiveClock(time.Now())
-	var told []string
-	log := logging.NewLogrLogger(funcr.New(func(_, args string) { told = append(told, args) }, funcr.Options{}))
-	b := &renewedToken{s: &programAccess{r: newRequester(t, d.cluster(), WithClock(clk), WithLogger(log))}, ar: &clustersv1alpha1.AccessRequest{}}
+func TestRenewalsAreRedacted(t *testing.T) {
+	d, clk := newDesk(t, clustersv1alpha1.RequestGranted,
+		kubeconfig(t, "https://east.example")), testclock.NewFakePassiveClock(time.Now())
+	var lines []string
+	log := logging.NewLogrLogger(funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))
+	b := &renewedToken{
+		s:  &programAccess{r: newRequester(t, d.cluster(), WithClock(clk), WithLogger(log))},
+		ar: &clustersv1alpha1.AccessRequest{},
+	}
 	b.setToken(canary)
 	d.fails = errCanary
 	b.renew(t.Context())
-	if all := strings.Join(told, "\n"); strings.Contains(all, canary) || !strings.Contains(all, "let in by [REDACTED]") {
-		t.Errorf("the log tells %q", all)
+	if all := strings.Join(lines, "\n"); strings.Contains(all, canary) ||
+		!strings.Contains(all, "let in by [REDACTED]") {
+		t.Errorf("the log has %q", all)
 	}
 	platform := d.cluster().WithCredentials(b.credentials)
-	if err := newRequester(t, platform).redact(clusters.Key{}, errCanary); strings.Contains(err.Error(), canary) || !errors.Is(err, errCanary) {
+	if err := newRequester(t, platform).redact(clusters.Key{}, errCanary); strings.Contains(err.Error(), canary) ||
+		!errors.Is(err, errCanary) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -195,7 +218,8 @@ func TestWaitForRenews(t *testing.T) {
 		return out
 	}
 	d, clk := newDesk(t, clustersv1alpha1.RequestGranted, with("t1")), testclock.NewFakePassiveClock(time.Now())
-	c, err := WaitFor(t.Context(), d.cluster(), "messaging", "system", standingAccess, WithRetryInterval(time.Millisecond), WithClock(clk))
+	c, err := WaitFor(t.Context(), d.cluster(), "messaging", "system", standingAccess,
+		WithRetryInterval(time.Millisecond), WithClock(clk))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,14 +40,14 @@ var _ client.WithWatch = &Client{}
 // A ClientOption changes a client.
 type ClientOption func(c *Client)
 
-// WithLogger sets where a client tells of entries that lists and watches leave out
-// because they cannot be read. The default is nowhere.
+// WithLogger sets the logger for entries that lists and watches leave out because
+// they cannot be read. The default discards.
 func WithLogger(l logr.Logger) ClientOption { return func(c *Client) { c.log = l } }
 
-// WithResync sets how often a watch compares what it has told with the store, which
-// finds what went without an event: a value whose time is over, in a bucket that makes
-// no markers of that, is told as deleted within this. The default is
-// store.DefaultResync; less than zero is never.
+// WithResync sets how often a watch compares the objects it has reported with the store.
+// It finds deletions without an event: a value that expired in a bucket that writes no
+// markers is reported as deleted within this time. The default is store.DefaultResync;
+// less than zero is never.
 func WithResync(every time.Duration) ClientOption {
 	return func(c *Client) {
 		if every != 0 {
@@ -75,7 +75,7 @@ func (r *registry) gvk(o runtime.Object) (schema.GroupVersionKind, error) {
 	return apiutil.GVKForObject(o, r.scheme)
 }
 
-// Get reads an object: it sees every write that was answered before.
+// Get reads an object from the store. It sees every write that was acknowledged before.
 func (c *Client) Get(ctx context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	k, err := c.of(o)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *Client) read(ctx context.Context, k *kind, key client.ObjectKey) (map[s
 	return k.show(image), nil
 }
 
-// key returns where an object is.
+// key returns the key of an object in its store.
 func (k *kind) key(of client.ObjectKey) (string, error) {
 	switch {
 	case of.Name == "":
@@ -116,7 +116,7 @@ func (k *kind) key(of client.ObjectKey) (string, error) {
 	return keyFor(of.Namespace, of.Name), nil
 }
 
-// into reads an image into an object of the caller's, of whatever form.
+// into reads an image into an object of the caller's: typed, unstructured or metadata alone.
 func (k *kind) into(image map[string]any, o client.Object) error {
 	switch o := o.(type) {
 	case *unstructured.Unstructured:
@@ -125,7 +125,8 @@ func (k *kind) into(image map[string]any, o client.Object) error {
 		return nil
 	case *metav1.PartialObjectMetadata:
 		*o = metav1.PartialObjectMetadata{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{fieldMetadata: image[fieldMetadata]}, o); err != nil {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(
+			map[string]any{fieldMetadata: image[fieldMetadata]}, o); err != nil {
 			return errors.Wrap(err, "cannot decode metadata")
 		}
 		o.SetGroupVersionKind(k.gvk)
@@ -168,7 +169,8 @@ func (k *kind) selection(o *client.ListOptions) (selection, error) {
 			case r.Field == "metadata.namespace" && r.Operator != opposite && (namespace == "" || namespace == r.Value):
 				namespace = r.Value
 			default:
-				return s, kerrors.NewBadRequest("a store selects by labels, name and namespace, not by " + o.FieldSelector.String())
+				return s, kerrors.NewBadRequest("a store selects by labels, name and namespace, not by " +
+					o.FieldSelector.String())
 			}
 		}
 	}
@@ -179,7 +181,7 @@ func (k *kind) selection(o *client.ListOptions) (selection, error) {
 	return s, nil
 }
 
-// has tells whether an object is selected, if its key has the prefix.
+// has reports whether an object is selected, if its key has the prefix.
 func (s selection) has(image map[string]any) bool {
 	m := metadataOf(image)
 	if s.name != "" && m["name"] != s.name {
@@ -197,9 +199,8 @@ func (s selection) has(image map[string]any) bool {
 	return s.labels.Matches(have)
 }
 
-// List reads the objects of a kind, in the order of their names, all at once
-// whatever the limit. An entry that cannot be read is left out, and told to the
-// logger.
+// List reads the objects of a kind, ordered by name, all at once whatever the limit.
+// An entry that cannot be read is left out and logged.
 func (c *Client) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
 	k, err := c.of(list)
 	if err != nil {
@@ -209,7 +210,7 @@ func (c *Client) List(ctx context.Context, list client.ObjectList, o ...client.L
 	if err != nil {
 		return err
 	}
-	state, err := k.entries.state(ctx) // before the list: what comes meanwhile is newer
+	state, err := k.entries.state(ctx) // before the list, so that the version is not too new
 	if err != nil {
 		return k.answer("", err)
 	}
@@ -273,7 +274,7 @@ func (c *Client) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind,
 	return c.gvk(o)
 }
 
-// IsObjectNamespaced says whether objects of the kind have a namespace.
+// IsObjectNamespaced reports whether objects of the kind have a namespace.
 func (c *Client) IsObjectNamespaced(o runtime.Object) (bool, error) {
 	k, err := c.of(o)
 	if err != nil {

@@ -61,7 +61,8 @@ func TestRefusals(t *testing.T) {
 		"Force": {
 			reason: "Only server-side apply can be forced.",
 			do: func(ctx context.Context, c client.Client) error {
-				return c.Patch(ctx, newVolume("a"), client.RawPatch(types.MergePatchType, []byte(`{}`)), &client.PatchOptions{Force: &force})
+				return c.Patch(ctx, newVolume("a"), client.RawPatch(types.MergePatchType, []byte(`{}`)),
+					&client.PatchOptions{Force: &force})
 			},
 			want: kerrors.IsInvalid,
 		},
@@ -75,7 +76,8 @@ func TestRefusals(t *testing.T) {
 		"NoStatus": {
 			reason: "A type without a status has no such subresource.",
 			do: func(ctx context.Context, c client.Client) error {
-				return c.Status().Update(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}})
+				return c.Status().Update(ctx,
+					&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}})
 			},
 			want: kerrors.IsNotFound,
 		},
@@ -111,7 +113,8 @@ func TestRefusals(t *testing.T) {
 		"WrongType": {
 			reason: "What does not fit the type is not stored.",
 			do: func(ctx context.Context, c client.Client) error {
-				return c.Patch(ctx, newVolume("a"), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"sizeGiB":"much"}}`)))
+				return c.Patch(ctx, newVolume("a"),
+					client.RawPatch(types.MergePatchType, []byte(`{"spec":{"sizeGiB":"much"}}`)))
 			},
 			want: kerrors.IsInvalid,
 		},
@@ -132,7 +135,10 @@ func TestForms(t *testing.T) {
 	w := newWorld(t)
 	v := newVolume("a")
 	v.Labels = map[string]string{"app": "x"}
-	v.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "1234", Controller: new(true), BlockOwnerDeletion: new(false)}}
+	v.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "1234", Controller: new(true),
+		BlockOwnerDeletion: new(false),
+	}}
 	w.Create(v)
 	key := client.ObjectKeyFromObject(v)
 
@@ -156,9 +162,13 @@ func TestForms(t *testing.T) {
 	if diff := cmp.Diff(v.OwnerReferences, p.OwnerReferences); diff != "" || p.Generation != 3 {
 		t.Errorf("generation %d, want 3, and the owners as they were given (-want +got):\n%s", p.Generation, diff)
 	}
-	w.Must(w.API.Patch(t.Context(), p, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"y"}}}`))))
+	w.Must(w.API.Patch(t.Context(), p, client.RawPatch(types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"app":"y"}}}`))))
 
-	lists := map[string]client.ObjectList{"typed": &volume.List{}, "unstructured": &unstructured.UnstructuredList{}, "metadata": &metav1.PartialObjectMetadataList{}}
+	lists := map[string]client.ObjectList{
+		"typed": &volume.List{}, "unstructured": &unstructured.UnstructuredList{},
+		"metadata": &metav1.PartialObjectMetadataList{},
+	}
 	for name, list := range lists {
 		if name != "typed" {
 			list.GetObjectKind().SetGroupVersionKind(volume.GroupVersion.WithKind("VolumeList"))
@@ -189,9 +199,11 @@ func TestLists(t *testing.T) {
 		o      []client.ListOption
 		want   []string
 	}{
-		"All":       {"What cannot be read is left out.", nil, []string{"default-too/a", "default/a", "default/b"}},
-		"Namespace": {"A namespace is not a prefix of others.", []client.ListOption{client.InNamespace("default")}, []string{"default/a", "default/b"}},
-		"Name":      {"The name is a field.", []client.ListOption{client.MatchingFields{"metadata.name": "a"}}, []string{"default-too/a", "default/a"}},
+		"All": {"What cannot be read is left out.", nil, []string{"default-too/a", "default/a", "default/b"}},
+		"Namespace": {"A namespace is not a prefix of others.", []client.ListOption{client.InNamespace("default")},
+			[]string{"default/a", "default/b"}},
+		"Name": {"The name is a field.", []client.ListOption{client.MatchingFields{"metadata.name": "a"}},
+			[]string{"default-too/a", "default/a"}},
 		"NamespaceField": {
 			"So is the namespace.",
 			[]client.ListOption{client.MatchingFields{"metadata.namespace": "default-too"}},
@@ -212,16 +224,20 @@ func TestLists(t *testing.T) {
 		})
 	}
 	if w.logged() == 0 {
-		t.Error("nobody was told of what cannot be read")
+		t.Error("an unreadable entry was not logged")
 	}
-	if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "broken"}, newVolume("")); !kerrors.IsInternalError(err) {
+	if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "broken"},
+		newVolume("")); !kerrors.IsInternalError(err) {
 		t.Errorf("got %v for what cannot be read", err)
 	}
 }
 
 func TestOtherKinds(t *testing.T) {
 	w := newWorld(t)
-	c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "c-"}, Data: map[string]string{"a": "1"}}
+	c := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "c-"},
+		Data:       map[string]string{"a": "1"},
+	}
 	w.Create(c)
 	if !strings.HasPrefix(c.Name, "c-") || len(c.Name) != 7 || c.Generation != 0 {
 		t.Errorf("a built-in kind: name %q, generation %d", c.Name, c.Generation)
@@ -245,7 +261,7 @@ func TestOtherKinds(t *testing.T) {
 	}
 }
 
-// TestPatchesWithoutAVersion: many write the same object without a version: nothing is lost.
+// TestPatchesWithoutAVersion: no concurrent patch without a version is lost.
 func TestPatchesWithoutAVersion(t *testing.T) {
 	w := newWorld(t)
 	w.Create(newVolume("a"))
@@ -253,7 +269,8 @@ func TestPatchesWithoutAVersion(t *testing.T) {
 	for i := range 4 {
 		all.Go(func() {
 			patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/%d":"x"}}}`, i)
-			if err := w.API.Patch(t.Context(), newVolume("a"), client.RawPatch(types.MergePatchType, patch)); err != nil {
+			if err := w.API.Patch(t.Context(), newVolume("a"),
+				client.RawPatch(types.MergePatchType, patch)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -276,8 +293,9 @@ func TestServeNothingWrong(t *testing.T) {
 		"Twice": {"Two stores of a kind would be two truths.", []kube.Kind{
 			kube.Serve(w.volumes), kube.Serve(memory.New[*kube.Envelope[*volume.Volume]]("more")),
 		}, w.scheme},
-		"Unknown": {"A type that the scheme does not know has no kind.", []kube.Kind{kube.Serve(w.volumes)}, runtime.NewScheme()},
-		"Empty":   {"A Kind is made by Serve.", []kube.Kind{{}}, w.scheme},
+		"Unknown": {"A type that the scheme does not know has no kind.", []kube.Kind{kube.Serve(w.volumes)},
+			runtime.NewScheme()},
+		"Empty": {"A Kind is made by Serve.", []kube.Kind{{}}, w.scheme},
 		"Interface": {"What cannot be made cannot be read.", []kube.Kind{
 			kube.Serve(memory.New[*kube.Envelope[client.Object]]("any")),
 		}, w.scheme},
@@ -295,7 +313,8 @@ func TestErrorsOfTheStoreArePassedOn(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := w.API.Get(ctx, client.ObjectKey{Namespace: "default", Name: "a"}, newVolume("")); !errors.Is(err, context.Canceled) {
+	if err := w.API.Get(ctx, client.ObjectKey{Namespace: "default", Name: "a"}, newVolume("")); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -18,12 +18,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// ErrNoAPIServer is what anything gets that tries to reach one by the configuration
-// or the HTTP client of a Cluster.
+// ErrNoAPIServer is the error of every request that is sent with the configuration or
+// the HTTP client of a Cluster.
 var ErrNoAPIServer = errors.New("there is no API server: the objects are in stores")
 
 // Options of a Cluster. The zero value is a cluster that caches all but Secrets and
-// ConfigMaps, and tells its events to nobody.
+// ConfigMaps, and discards its events.
 type Options struct {
 	// Cache has options of controller-runtime's cache, such as
 	// managed.CacheOptions. A store is watched as a whole: restrictions to
@@ -34,13 +34,13 @@ type Options struct {
 	// is Secrets and ConfigMaps; an empty list is none.
 	Uncached []client.Object
 
-	// Resync is how often the cache is compared with the stores: what went without an
-	// event, as a value does whose time is over, is gone from it within this. The default
-	// is store.DefaultResync; less than zero is never.
+	// Resync is how often the cache is compared with the stores: an object that was
+	// deleted without an event, such as an expired value, leaves the cache within this
+	// time. The default is store.DefaultResync; less than zero is never.
 	Resync time.Duration
 
-	// Logger is told of entries that cannot be read, and of events if no kind of
-	// events is served. The default is nowhere.
+	// Logger logs entries that cannot be read, and events if no kind of events is
+	// served. The default discards.
 	Logger logr.Logger
 
 	// Around wraps the client of stores, for tests and for counting requests. The
@@ -65,7 +65,7 @@ type Cluster struct {
 var _ cluster.Cluster = &Cluster{}
 
 // NewCluster returns a cluster of the kinds. It fails if a type is not in the
-// scheme or is served twice, and for cache options that a store cannot heed.
+// scheme or is served twice, and for cache options that a store does not support.
 func NewCluster(scheme *runtime.Scheme, o Options, kinds ...Kind) (*Cluster, error) {
 	stores, err := NewClient(scheme, kinds, WithLogger(o.Logger), WithResync(o.Resync))
 	if err != nil {
@@ -73,7 +73,9 @@ func NewCluster(scheme *runtime.Scheme, o Options, kinds ...Kind) (*Cluster, err
 	}
 	c := &Cluster{
 		stores: stores, direct: stores,
-		config: &rest.Config{Host: "https://stores.invalid", Transport: nobody{}, QPS: -1}, http: &http.Client{Transport: nobody{}},
+		config: &rest.Config{
+			Host: "https://stores.invalid", Transport: failingTransport{}, QPS: -1,
+		}, http: &http.Client{Transport: failingTransport{}},
 	}
 	if o.Around != nil {
 		c.direct = o.Around(stores)
@@ -88,7 +90,7 @@ func NewCluster(scheme *runtime.Scheme, o Options, kinds ...Kind) (*Cluster, err
 	for _, of := range o.Uncached {
 		gvk, err := stores.gvk(of)
 		if err != nil && !runtime.IsNotRegisteredError(err) {
-			return nil, errors.Wrap(err, "cannot tell the kind of what is not cached")
+			return nil, errors.Wrap(err, "cannot find the kind of an uncached object")
 		}
 		uncached[gvk] = true
 	}
@@ -113,10 +115,11 @@ func (c *Client) newCache(of *Cluster, o cache.Options) (cache.Cache, error) {
 	return made, errors.Wrap(err, "cannot make a cache")
 }
 
-// Nobody answers requests to an API server that there is not.
-type nobody struct{}
+// A failingTransport fails every request with ErrNoAPIServer.
+type failingTransport struct{}
 
-func (nobody) RoundTrip(*http.Request) (*http.Response, error) { return nil, ErrNoAPIServer }
+// RoundTrip returns ErrNoAPIServer.
+func (failingTransport) RoundTrip(*http.Request) (*http.Response, error) { return nil, ErrNoAPIServer }
 
 // GetClient returns a client that reads from the cache, but for unstructured
 // objects and the kinds that Options excludes, and writes to the stores.

@@ -75,14 +75,15 @@ func TestCacheFollows(t *testing.T) {
 			w := newWorld(t)
 			w.Create(newVolume("a"))
 			c := w.cluster(kube.Options{})
-			w.Must(c.GetFieldIndexer().IndexField(t.Context(), &volume.Volume{}, "owner", func(o client.Object) []string {
-				var names []string
-				for _, ref := range o.GetOwnerReferences() {
-					names = append(names, ref.Name)
-				}
+			w.Must(c.GetFieldIndexer().IndexField(t.Context(), &volume.Volume{}, "owner",
+				func(o client.Object) []string {
+					var names []string
+					for _, ref := range o.GetOwnerReferences() {
+						names = append(names, ref.Name)
+					}
 
-				return names
-			}))
+					return names
+				}))
 			w.run(c.Start)
 			names := func(want ...string) func() bool {
 				return func() bool {
@@ -127,7 +128,8 @@ func TestCacheFollows(t *testing.T) {
 func TestClientsOfACluster(t *testing.T) {
 	w := newWorld(t)
 	c := w.cluster(kube.Options{Uncached: []client.Object{&corev1.ConfigMap{}}})
-	w.Must(c.GetClient().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}))
+	w.Must(c.GetClient().Create(t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}))
 	w.Must(c.GetClient().Create(t.Context(), newVolume("a")))
 	key := client.ObjectKeyFromObject(newVolume("a"))
 
@@ -164,7 +166,10 @@ func TestRestrictedCachesAreRefused(t *testing.T) {
 }
 
 func managerOptions() manager.Options {
-	return manager.Options{Metrics: server.Options{BindAddress: "0"}, Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}}
+	return manager.Options{
+		Metrics:    server.Options{BindAddress: "0"},
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
+	}
 }
 
 // TestManager: a controller that owns objects is run for them, and its events are stored.
@@ -174,7 +179,7 @@ func TestManager(t *testing.T) {
 	w.Must(err)
 	passes := make(chan string, 100)
 	recorder := m.GetEventRecorder("volumes")
-	older := m.GetEventRecorderFor("volumes") //nolint:staticcheck // controllers that are not changed use it
+	legacyRecorder := m.GetEventRecorderFor("volumes") //nolint:staticcheck // controllers that are not changed use it
 	w.Must(ctrl.NewControllerManagedBy(m).For(&volume.Volume{}).Owns(&corev1.ConfigMap{}).Complete(reconcile.Func(
 		func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 			v := newVolume("")
@@ -182,7 +187,7 @@ func TestManager(t *testing.T) {
 				return reconcile.Result{}, client.IgnoreNotFound(err)
 			}
 			recorder.Eventf(v, nil, corev1.EventTypeNormal, "Seen", "Look", "seen %s", v.Name)
-			older.Event(v, corev1.EventTypeNormal, "SeenBefore", "as ever")
+			legacyRecorder.Event(v, corev1.EventTypeNormal, "SeenBefore", "as ever")
 			passes <- r.Name
 
 			return reconcile.Result{}, nil
@@ -216,9 +221,11 @@ func TestManager(t *testing.T) {
 func TestEventsAreLogged(t *testing.T) {
 	w := newWorld(t)
 	lines := make(chan string, 10)
-	c, err := kube.NewCluster(w.scheme, kube.Options{Logger: funcr.New(func(_, line string) { lines <- line }, funcr.Options{})}, kube.Serve(w.volumes))
+	c, err := kube.NewCluster(w.scheme, kube.Options{Logger: funcr.New(func(_, line string) { lines <- line },
+		funcr.Options{})}, kube.Serve(w.volumes))
 	w.Must(err)
-	c.GetEventRecorder("volumes").Eventf(newVolume("a"), nil, corev1.EventTypeNormal, "Seen", "Look", "seen %d times", 2)
+	c.GetEventRecorder("volumes").Eventf(newVolume("a"), nil, corev1.EventTypeNormal, "Seen", "Look",
+		"seen %d times", 2)
 	if line := <-lines; !strings.Contains(line, "seen 2 times") || !strings.Contains(line, `"name"="a"`) {
 		t.Error(line)
 	}

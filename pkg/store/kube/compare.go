@@ -9,17 +9,17 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// compare tells of what went without an event, and whether anybody listens. What a
-// list does not have is asked for before it counts as gone: a list may be short. If
-// the store does not answer, the next time is soon enough: a watch that cannot go on
-// ends by itself.
+// compare sends deletions of objects that were deleted without an event. It returns
+// false if the watch was stopped. An object that is missing in a list is read before
+// it counts as deleted, because a list may be incomplete. If the store does not
+// answer, the next comparison does that: a watch that cannot go on ends by itself.
 func (w *watcher) compare(ctx context.Context) bool {
 	if !w.synced || len(w.known) == 0 {
 		return true
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // who stops the watch does not wait for the answers
+	go func() { // stopping the watch cancels the requests
 		select {
 		case <-w.done:
 			cancel()
@@ -28,11 +28,11 @@ func (w *watcher) compare(ctx context.Context) bool {
 	}()
 	gone, err := w.vanished(ctx)
 	if err != nil && ctx.Err() == nil {
-		w.log.Error(err, "cannot compare what was told with the store", "kind", w.kind.gvk.Kind)
+		w.log.Error(err, "cannot compare the reported objects with the store", "kind", w.kind.gvk.Kind)
 	}
 	for _, key := range gone {
-		e, told := w.deleted(happening{Event: store.Event[struct{}]{Key: key, Revision: w.reached}})
-		if told && !w.send(e) {
+		e, ok := w.deleted(storeEvent{Event: store.Event[struct{}]{Key: key, Revision: w.reached}})
+		if ok && !w.send(e) {
 			return false
 		}
 	}
@@ -40,7 +40,7 @@ func (w *watcher) compare(ctx context.Context) bool {
 	return true
 }
 
-// vanished returns the keys that were told of and that the store does not have.
+// vanished returns the keys of reported objects that the store does not have.
 func (w *watcher) vanished(ctx context.Context) (gone []string, err error) {
 	missing := maps.Clone(w.known)
 	err = w.kind.entries.list(ctx, w.selection.prefix, func(image map[string]any) bool {

@@ -19,7 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// A volumes store is one whose lists can be short, and that can be mute.
+// A volumes is a store whose lists can be incomplete, and that can stop answering.
 type volumes struct {
 	*memory.Store[*kube.Envelope[*volume.Volume]]
 
@@ -40,9 +40,9 @@ func (s *volumes) List(ctx context.Context, o ...store.ListOption) iter.Seq2[*ku
 	}
 }
 
-// TestWatchTellsWhatVanished: a watch tells of what went without an event, as a value does whose time is over,
-// within the resync: of nothing else, and not twice.
-func TestWatchTellsWhatVanished(t *testing.T) {
+// TestWatchReportsVanishedObjects: a watch reports an object that was deleted without an event, such as an
+// expired value, within the resync interval: no other object, and not twice.
+func TestWatchReportsVanishedObjects(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		short  bool // is every list
@@ -72,10 +72,10 @@ func TestWatchTellsWhatVanished(t *testing.T) {
 				case e := <-running.ResultChan():
 					o, ok := e.Object.(*volume.Volume)
 					if e.Type != "DELETED" || !ok || o.Name != "a" || o.ResourceVersion < "2" {
-						t.Errorf("%s: told was %s %+v", tc.reason, e.Type, e.Object)
+						t.Errorf("%s: the event is %s %+v", tc.reason, e.Type, e.Object)
 					}
 				case <-time.After(store.DefaultResync + time.Millisecond):
-					t.Errorf("%s: nothing was told", tc.reason)
+					t.Errorf("%s: there was no event", tc.reason)
 				}
 				select {
 				case e := <-running.ResultChan():
@@ -87,8 +87,8 @@ func TestWatchTellsWhatVanished(t *testing.T) {
 	}
 }
 
-// TestWatchOfAMuteStore: while the store cannot be asked, nothing counts as gone; then it is found.
-func TestWatchOfAMuteStore(t *testing.T) {
+// TestWatchOfAStoreThatDoesNotAnswer: while the store does not answer, no object counts as deleted.
+func TestWatchOfAStoreThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		s := &volumes{Store: w.volumes}
@@ -103,18 +103,18 @@ func TestWatchOfAMuteStore(t *testing.T) {
 		<-time.After(10*time.Minute + 30*time.Second)
 		synctest.Wait()
 		if len(running.ResultChan()) != 0 || w.logged() == 0 {
-			t.Errorf("%d events were told, and %d lines logged", len(running.ResultChan()), w.logged())
+			t.Errorf("there were %d events, and %d lines logged", len(running.ResultChan()), w.logged())
 		}
 		s.mute.Store(false)
 		back := time.Now()
-		if got := told(t, running); got != "DELETED a map[]" || time.Since(back) > time.Minute {
+		if got := nextEvent(t, running); got != "DELETED a map[]" || time.Since(back) > time.Minute {
 			t.Errorf("%s after %s", got, time.Since(back))
 		}
 	})
 }
 
-// TestCacheForgetsWhatVanished: the cache forgets what vanished, whichever way client-go reads.
-func TestCacheForgetsWhatVanished(t *testing.T) {
+// TestCacheRemovesVanishedObjects: the cache removes objects that vanished, whichever way client-go reads.
+func TestCacheRemovesVanishedObjects(t *testing.T) {
 	gates := clientfeatures.FeatureGates()
 	for name, watchList := range map[string]bool{"watch": true, "list": false} {
 		t.Run(name, func(t *testing.T) {

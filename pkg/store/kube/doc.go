@@ -15,9 +15,10 @@
 // generated names, merge and JSON patches, selectors by label. The tests of this
 // package compare the answers with those of a real one.
 //
-// What takes an API server is refused with an error that says so: server-side
+// What only an API server can do is refused with an error that says so: server-side
 // apply, admission, strategic merge patches, and selectors by fields other than the
 // name and the namespace. A dry run reads the store and writes nothing: it does not
-// notice what the store alone would refuse, such as a value that is too large. There is no schema but the Go type, no
-// defaulting, no conversion, no garbage collector, and no namespace has to exist.
+// notice what the store alone would refuse, such as a value that is too large. There
+// is no schema but the Go type, no defaulting, no conversion, no garbage collector,
+// and no namespace has to exist.
 package kube

@@ -26,7 +26,7 @@ const (
 
 // An Envelope makes a Kubernetes object one that a store can hold. Its metadata is
 // the store's, so that every adapter and every informer understands it; the rest of
-// the object is as it is, with fields that T does not know, which an older program
+// the object is as it is, with fields that T does not know, which an legacyRecorder program
 // thus does not erase. T is a pointer to a struct. The zero value is an object
 // that was never stored. It must not be changed while others read it.
 type Envelope[T client.Object] struct {
@@ -120,8 +120,9 @@ func seal[T client.Object](image map[string]any) (*Envelope[T], error) {
 	e := &Envelope[T]{content: maps.Clone(image)}
 	delete(e.content, fieldMetadata)
 	e.metadata = store.Metadata{
-		Key: keyFor(m.Namespace, m.Name), UID: string(m.UID), Generation: m.Generation, CreationTimestamp: m.CreationTimestamp.UTC(),
-		Labels: m.Labels, Annotations: m.Annotations, Finalizers: m.Finalizers,
+		Key: keyFor(m.Namespace, m.Name), UID: string(m.UID), Generation: m.Generation,
+		CreationTimestamp: m.CreationTimestamp.UTC(),
+		Labels:            m.Labels, Annotations: m.Annotations, Finalizers: m.Finalizers,
 	}
 	if m.DeletionTimestamp != nil {
 		e.metadata.DeletionTimestamp = new(m.DeletionTimestamp.UTC())
@@ -149,15 +150,18 @@ func seal[T client.Object](image map[string]any) (*Envelope[T], error) {
 	return e, nil
 }
 
-// Extras are the fields of Kubernetes' metadata that a store's does not have.
+// extras are the fields of Kubernetes' metadata that a store's does not have.
 var extras = []string{"ownerReferences", "generateName"}
 
-// image returns the object as an API server would: its JSON, decoded. What is below
-// is shared and must not be changed.
+// image returns the object as an API server would: its JSON, decoded. All but the
+// metadata is shared and must not be changed.
 func (e *Envelope[T]) image() map[string]any {
 	m := &e.metadata
 	meta := map[string]any{}
-	for field, value := range map[string]string{"uid": m.UID, "resourceVersion": version(m.Revision), "creationTimestamp": timestamp(m.CreationTimestamp)} {
+	for field, value := range map[string]string{
+		"uid": m.UID, "resourceVersion": version(m.Revision),
+		"creationTimestamp": timestamp(m.CreationTimestamp),
+	} {
 		if value != "" {
 			meta[field] = value
 		}
@@ -246,7 +250,7 @@ func nameOf(key string) types.NamespacedName {
 	return types.NamespacedName{Name: key}
 }
 
-// imageOf returns the JSON image of an object of whatever type.
+// imageOf returns the JSON image of an object of any type.
 func imageOf(obj any) (map[string]any, error) {
 	data, err := json.Marshal(obj)
 	if err != nil {

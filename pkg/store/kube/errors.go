@@ -12,11 +12,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// unsupported is the answer to what takes an API server: 415 and what to do
-// instead.
+// unsupported is the answer to a request that only an API server can serve: 415, with
+// what to do instead.
 func unsupported(what, instead string) error {
 	return &kerrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType, Reason: metav1.StatusReasonUnsupportedMediaType,
+		Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType,
+		Reason:  metav1.StatusReasonUnsupportedMediaType,
 		Message: what + " takes an API server, and the object is in a store: " + instead,
 	}}
 }
@@ -30,8 +31,8 @@ func (k *kind) conflict(name string) error {
 		errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 }
 
-// answer gives an error of a store the form that one of an API server has. What
-// says nothing about the object stays as it is.
+// answer converts an error of a store to one of an API server. Errors that are not
+// about the object are wrapped.
 func (k *kind) answer(key string, err error) error {
 	name := nameOf(key).Name
 	switch {

@@ -18,8 +18,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Recorders make recorders whose events go to the store of events, by way of
-// client-go's broadcaster, or to a log if there is no such store.
+// recorders make event recorders. Events go to the store of events through client-go's
+// broadcaster, or to the log if there is no such store.
 type recorders struct {
 	scheme *runtime.Scheme
 	log    logr.Logger
@@ -53,7 +53,7 @@ func (r *recorders) running() events.EventBroadcaster {
 	return r.broadcaster
 }
 
-// start begins to record, and returns what ends it for good.
+// start starts recording, and returns a function that stops it for good.
 func (r *recorders) start(ctx context.Context) (func(), error) {
 	b := r.running()
 	if b == nil {
@@ -73,7 +73,7 @@ func (r *recorders) start(ctx context.Context) (func(), error) {
 	}, nil
 }
 
-// A named recorder is one of a controller.
+// A named is the recorder of one controller.
 type named struct {
 	*recorders
 
@@ -86,7 +86,8 @@ func (n *named) Eventf(regarding, related runtime.Object, kind, reason, action, 
 }
 
 // AnnotatedEventf records an event. The log has no annotations.
-func (n *named) AnnotatedEventf(regarding, related runtime.Object, annotations map[string]string, kind, reason, action, note string, args ...any) {
+func (n *named) AnnotatedEventf(regarding, related runtime.Object, annotations map[string]string,
+	kind, reason, action, note string, args ...any) {
 	if b := n.running(); b != nil {
 		if r, ok := b.NewRecorder(n.scheme, n.name).(recorder.EventRecorder); ok {
 			r.AnnotatedEventf(regarding, related, annotations, kind, reason, action, note, args...)
@@ -96,7 +97,7 @@ func (n *named) AnnotatedEventf(regarding, related runtime.Object, annotations m
 	}
 	ref, err := reference.GetReference(n.scheme, regarding)
 	if err != nil {
-		n.log.Error(err, "cannot tell what an event is about", "reason", reason)
+		n.log.Error(err, "cannot get the reference of the object of an event", "reason", reason)
 
 		return
 	}
@@ -109,10 +110,10 @@ func (c *Cluster) GetEventRecorder(name string) recorder.EventRecorder {
 	return &named{c.recorder, name}
 }
 
-// GetEventRecorderFor returns a recorder of the older events API, whose events are
-// stored as those of the newer one.
+// GetEventRecorderFor returns a recorder of the core/v1 events API, whose events are
+// stored as those of events.k8s.io/v1.
 func (c *Cluster) GetEventRecorderFor(name string) record.EventRecorder {
-	return older{&named{c.recorder, name}}
+	return legacyRecorder{&named{c.recorder, name}}
 }
 
 // A sink stores events.
@@ -128,26 +129,27 @@ func (s *sink) Update(ctx context.Context, e *eventsv1.Event) (*eventsv1.Event, 
 	return e, s.client.Update(ctx, e)
 }
 
-// Patch changes an event. What is sent is the series alone, in which a strategic
-// merge patch and a merge patch are the same.
+// Patch changes an event. Only the series is sent, for which a strategic merge patch
+// and a merge patch are the same.
 func (s *sink) Patch(ctx context.Context, e *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
 	return e, s.client.Patch(ctx, e, client.RawPatch(types.MergePatchType, data))
 }
 
-// Older is a recorder of the older API on one of the newer.
-type older struct{ recorder recorder.EventRecorder }
+// A legacyRecorder is a recorder of the core/v1 API on one of events.k8s.io/v1.
+type legacyRecorder struct{ recorder recorder.EventRecorder }
 
 // Event records an event.
-func (o older) Event(about runtime.Object, kind, reason, message string) {
+func (o legacyRecorder) Event(about runtime.Object, kind, reason, message string) {
 	o.recorder.Eventf(about, nil, kind, reason, reason, "%s", message)
 }
 
 // Eventf records an event.
-func (o older) Eventf(about runtime.Object, kind, reason, format string, args ...any) {
+func (o legacyRecorder) Eventf(about runtime.Object, kind, reason, format string, args ...any) {
 	o.recorder.Eventf(about, nil, kind, reason, reason, format, args...)
 }
 
 // AnnotatedEventf records an event.
-func (o older) AnnotatedEventf(about runtime.Object, annotations map[string]string, kind, reason, format string, args ...any) {
+func (o legacyRecorder) AnnotatedEventf(about runtime.Object, annotations map[string]string,
+	kind, reason, format string, args ...any) {
 	o.recorder.AnnotatedEventf(about, nil, annotations, kind, reason, reason, format, args...)
 }

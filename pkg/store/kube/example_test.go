@@ -23,7 +23,10 @@ func Example() {
 		return
 	}
 	ctx := context.Background()
-	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "settings"}, Data: map[string]string{"colour": "blue"}}
+	settings := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "settings"},
+		Data:       map[string]string{"colour": "blue"},
+	}
 	fmt.Println(c.Create(ctx, settings), settings.ResourceVersion)
 
 	stale := settings.DeepCopy()

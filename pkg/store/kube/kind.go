@@ -15,7 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// A Kind says where the objects of a kind are. Make one with Serve.
+// A Kind says in which store the objects of a kind are. Make one with Serve.
 type Kind struct {
 	kind func(scheme *runtime.Scheme) (*kind, error)
 }
@@ -23,12 +23,12 @@ type Kind struct {
 // A KindOption changes how a kind is served.
 type KindOption func(k *kind)
 
-// ClusterScoped says that objects of the kind have no namespace. The default is
+// ClusterScoped declares that objects of the kind have no namespace. The default is
 // that they have one.
 func ClusterScoped() KindOption { return func(k *kind) { k.scope = meta.RESTScopeRoot } }
 
-// Serve says that the objects of type T are in the store, which holds nothing
-// else: two kinds need two stores. T is a pointer to a type of the scheme that the
+// Serve declares that the objects of type T are in the store, which holds no others:
+// two kinds need two stores. T is a pointer to a type of the scheme that the
 // client is made with. If it has a field status, that is a subresource.
 func Serve[T client.Object](s store.Store[*Envelope[T]], o ...KindOption) Kind {
 	return Kind{func(scheme *runtime.Scheme) (*kind, error) {
@@ -60,7 +60,7 @@ func Serve[T client.Object](s store.Store[*Envelope[T]], o ...KindOption) Kind {
 	}}
 }
 
-// A kind is what is known about objects of one kind. It does not change.
+// A kind describes the objects of one kind. It is immutable.
 type kind struct {
 	gvk              schema.GroupVersionKind
 	plural, singular schema.GroupVersionResource
@@ -100,8 +100,8 @@ func (k *kind) typed(image map[string]any) (client.Object, error) {
 	return o, nil
 }
 
-// Entries is a store of envelopes whose type is forgotten. Its images are the
-// caller's as far as their metadata goes; what is below is shared.
+// entries is a store of envelopes without their type. The caller owns the metadata of
+// the returned images; the rest is shared.
 type entries interface {
 	state(ctx context.Context) (store.State, error)
 	get(ctx context.Context, key string) (map[string]any, error)
@@ -109,15 +109,16 @@ type entries interface {
 	create(ctx context.Context, image map[string]any) (map[string]any, error)
 	update(ctx context.Context, image map[string]any, sub string) (map[string]any, error)
 	remove(ctx context.Context, key string, o ...store.DeleteOption) error
-	watch(ctx context.Context, prefix string) (change func(tick <-chan time.Time) (happening, bool), why func() error, stop func(), err error)
+	watch(ctx context.Context, prefix string) (
+		change func(tick <-chan time.Time) (storeEvent, bool), why func() error, stop func(), err error)
 }
 
-// A happening is an event of a watch whose type is forgotten.
-type happening struct {
+// A storeEvent is an event of a watch of a store without its type.
+type storeEvent struct {
 	store.Event[struct{}]
 
 	image   map[string]any
-	compare bool // nothing happened: it is time to look for what went without an event
+	compare bool // no event: it is time to compare with the store
 }
 
 type typed[T client.Object] struct{ store store.Store[*Envelope[T]] }
@@ -136,7 +137,7 @@ func image[T client.Object](e *Envelope[T], err error) (map[string]any, error) {
 	return e.image(), nil
 }
 
-// list calls each for what there is, and bad for an entry that cannot be read.
+// list calls each for every object, and bad for an entry that cannot be read.
 func (t *typed[T]) list(ctx context.Context, prefix string, each func(map[string]any) bool, bad func(error)) error {
 	for e, err := range t.store.List(ctx, store.WithPrefix(prefix)) {
 		switch {
@@ -177,26 +178,30 @@ func (t *typed[T]) remove(ctx context.Context, key string, o ...store.DeleteOpti
 	return t.store.Delete(ctx, key, o...)
 }
 
-// watch returns a function that waits for the next event, or for a tick, and says
-// whether there is one. What has to be stopped is stopped by stop, which may be called
-// again.
-func (t *typed[T]) watch(ctx context.Context, prefix string) (func(<-chan time.Time) (happening, bool), func() error, func(), error) {
+// watch returns a function that waits for the next event or tick and reports whether
+// there is one, a function that returns the error of the watch, and one that stops it
+// and may be called again.
+func (t *typed[T]) watch(ctx context.Context,
+	prefix string) (func(<-chan time.Time) (storeEvent, bool), func() error, func(), error) {
 	w, err := t.store.Watch(ctx, store.WithPrefix(prefix))
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	next := func(tick <-chan time.Time) (happening, bool) {
+	next := func(tick <-chan time.Time) (storeEvent, bool) {
 		var e store.Event[*Envelope[T]]
 		ok := false
 		select {
 		case <-tick:
-			return happening{compare: true}, true
+			return storeEvent{compare: true}, true
 		case e, ok = <-w.Events():
 		}
 		if !ok {
-			return happening{}, false
+			return storeEvent{}, false
 		}
-		h := happening{Event: store.Event[struct{}]{Op: e.Op, Key: e.Key, Revision: e.Revision, Err: e.Err, Synced: e.Synced, Epoch: e.Epoch}}
+		h := storeEvent{Event: store.Event[struct{}]{
+			Op: e.Op, Key: e.Key, Revision: e.Revision, Err: e.Err, Synced: e.Synced,
+			Epoch: e.Epoch,
+		}}
 		if e.Object != nil && e.Err == nil {
 			h.image = e.Object.image()
 		}
@@ -207,7 +212,7 @@ func (t *typed[T]) watch(ctx context.Context, prefix string) (func(<-chan time.T
 	return next, w.Err, w.Stop, nil
 }
 
-// A registry finds kinds.
+// A registry has the kinds that are served.
 type registry struct {
 	scheme *runtime.Scheme
 	kinds  map[schema.GroupVersionKind]*kind
@@ -234,8 +239,8 @@ func newRegistry(scheme *runtime.Scheme, kinds []Kind) (*registry, error) {
 	return r, nil
 }
 
-// of returns the kind of an object, which may be typed, unstructured, or nothing
-// but its metadata.
+// of returns the kind of an object, which may be typed, unstructured, or metadata
+// alone.
 func (r *registry) of(o runtime.Object) (*kind, error) {
 	gvk, err := r.gvk(o)
 	if err != nil {

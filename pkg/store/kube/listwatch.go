@@ -13,26 +13,26 @@ import (
 )
 
 // newInformer is for cache.Options: it makes the informers of a cache follow the
-// stores. The ListerWatcher it is given leads to an API server, and is not used.
+// stores. The given ListerWatcher reads from an API server, and is not used.
 func (c *Client) newInformer(
 	_ toolscache.ListerWatcher, as runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
 	return toolscache.NewSharedIndexInformer(&listerWatcher{client: c, as: as}, as, resync, indexers)
 }
 
-// A listerWatcher is what one reflector asks. A reflector either gets all from a
-// watch, with initial events, or lists and then watches from there on: as a store
-// has no history, the list is the beginning of the watch then.
+// A listerWatcher serves one reflector. A reflector either watches with initial
+// events, or lists and then watches from that version: as a store has no history, the
+// list is then the beginning of the watch.
 type listerWatcher struct {
 	client *Client
 	as     runtime.Object
 
 	mu   sync.Mutex
-	rest *remainder // of the last list
+	rest *listedWatch // of the last list
 }
 
-// A remainder is a watch whose beginning was told as a list.
-type remainder struct {
+// A listedWatch is a watch whose initial events were returned as a list.
+type listedWatch struct {
 	*watcher
 
 	version string
@@ -60,16 +60,18 @@ func (l *listerWatcher) start(ctx context.Context) (*watcher, error) {
 		return nil, err
 	}
 
-	return l.client.follow(ctx, k, s, func(image map[string]any) (runtime.Object, error) { return k.formed(l.as, image) }, true)
+	as := func(image map[string]any) (runtime.Object, error) { return k.formed(l.as, image) }
+
+	return l.client.follow(ctx, k, s, as, true)
 }
 
-// ListWithContext starts a watch, and returns what it tells until that is all.
+// ListWithContext starts a watch, and returns its initial events as a list.
 func (l *listerWatcher) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 	w, err := l.start(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]runtime.Object{} // what changes meanwhile is told again
+	found := map[string]runtime.Object{} // by key: a later event replaces an earlier one
 	for e := range w.ResultChan() {
 		o, ok := e.Object.(client.Object)
 		if !ok { // an error
@@ -78,7 +80,7 @@ func (l *listerWatcher) ListWithContext(ctx context.Context, _ metav1.ListOption
 		key := keyFor(o.GetNamespace(), o.GetName())
 		switch e.Type {
 		case watch.Bookmark:
-			l.keep(&remainder{w, o.GetResourceVersion()})
+			l.keep(&listedWatch{w, o.GetResourceVersion()})
 
 			return listOf(found, o.GetResourceVersion()), nil
 		case watch.Deleted:
@@ -101,8 +103,8 @@ func listOf(found map[string]runtime.Object, version string) *metav1.List {
 	return list
 }
 
-// keep keeps the rest of a watch, and ends the one that nobody asked for.
-func (l *listerWatcher) keep(r *remainder) {
+// keep stores the rest of a watch for the next call of Watch, and stops an unused one.
+func (l *listerWatcher) keep(r *listedWatch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.rest != nil {
@@ -111,8 +113,8 @@ func (l *listerWatcher) keep(r *remainder) {
 	l.rest = r
 }
 
-// WatchWithContext tells all, if that is asked for, and otherwise what comes after
-// the last list.
+// WatchWithContext starts a watch with initial events, if they are requested, and
+// otherwise continues after the last list.
 func (l *listerWatcher) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	if o.SendInitialEvents != nil && *o.SendInitialEvents {
 		return l.start(ctx)

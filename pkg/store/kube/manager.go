@@ -16,8 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// ErrNoAdmission is why a manager of stores with webhooks does not start: nobody
-// would call them.
+// ErrNoAdmission is the error with which a manager of stores with webhooks fails to
+// start: no API server would call them.
 var ErrNoAdmission = errors.New("there is no admission: webhooks take an API server, and the objects are in stores")
 
 // NewManager returns a manager of controllers on a cluster of stores; it starts the
@@ -84,7 +84,7 @@ func (r recording) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection says that events are recorded in any case.
+// NeedLeaderElection returns false: events are recorded without being the leader.
 func (r recording) NeedLeaderElection() bool { return false }
 
 // A refusing server of webhooks does not start.

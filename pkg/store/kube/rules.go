@@ -15,7 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// generateName gives metadata without a name one that begins as it says.
+// generateName gives metadata without a name a name with its prefix generateName.
 func generateName(m map[string]any) {
 	const most = 63 - 5 // of what an API server keeps of the prefix
 	prefix, _ := m["generateName"].(string)
@@ -36,7 +36,8 @@ func (k *kind) checkForm(image map[string]any) error {
 	if err := decodeMetadata(m, o); err != nil {
 		return k.invalid(name, field.TypeInvalid(field.NewPath(fieldMetadata), "", err.Error()))
 	}
-	errs := validation.ValidateObjectMetaAccessor(o, k.namespaced(), validation.NameIsDNSSubdomain, field.NewPath(fieldMetadata))
+	errs := validation.ValidateObjectMetaAccessor(o, k.namespaced(), validation.NameIsDNSSubdomain,
+		field.NewPath(fieldMetadata))
 	if len(errs) > 0 {
 		return k.invalid(name, errs...)
 	}
@@ -50,7 +51,7 @@ func decodeMetadata(m map[string]any, into *metav1.PartialObjectMetadata) error 
 	return errors.Wrap(decode(u.Object, into), "cannot decode metadata")
 }
 
-// checkFinalizers refuses new ones on what is being deleted.
+// checkFinalizers refuses new finalizers on an object that is being deleted.
 func (k *kind) checkFinalizers(before, now map[string]any) error {
 	if before["deletionTimestamp"] == nil {
 		return nil
@@ -77,7 +78,7 @@ func texts(of any) []string {
 	return out
 }
 
-// fits checks an image against the Go type, which is all the schema there is.
+// fits checks an image against the Go type, which is the only schema.
 func (k *kind) fits(image map[string]any) error {
 	if _, err := k.typed(image); err != nil {
 		name, _ := metadataOf(image)["name"].(string)
@@ -88,7 +89,7 @@ func (k *kind) fits(image map[string]any) error {
 	return nil
 }
 
-// sameBody says whether two images differ in no more than metadata and status.
+// sameBody reports whether two images are equal but for metadata and status.
 func sameBody(a, b map[string]any) bool {
 	for _, m := range [][2]map[string]any{{a, b}, {b, a}} {
 		for key, value := range m[0] {
@@ -101,7 +102,7 @@ func sameBody(a, b map[string]any) bool {
 	return true
 }
 
-// cloned returns a copy whose fields may be set.
+// cloned returns a shallow copy.
 func cloned(image map[string]any) map[string]any {
 	if image = maps.Clone(image); image == nil {
 		image = map[string]any{}
@@ -110,7 +111,7 @@ func cloned(image map[string]any) map[string]any {
 	return image
 }
 
-// withMetadata returns a copy whose metadata may be changed, too.
+// withMetadata returns a shallow copy with a shallow copy of the metadata.
 func withMetadata(image map[string]any) map[string]any {
 	image = cloned(image)
 	image[fieldMetadata] = cloned(metadataOf(image))

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Apply is refused: server-side apply takes an API server.
+// Apply is refused: only an API server has server-side apply.
 func (c *Client) Apply(context.Context, runtime.ApplyConfiguration, ...client.ApplyOption) error {
 	return unsupported("server-side apply", "use a merge patch")
 }
@@ -15,8 +15,8 @@ func (c *Client) Apply(context.Context, runtime.ApplyConfiguration, ...client.Ap
 // Status returns a client of the subresource status.
 func (c *Client) Status() client.SubResourceWriter { return c.SubResource(fieldStatus) }
 
-// SubResource returns a client of a subresource. There is only status, and that
-// for types that have it; another is not found.
+// SubResource returns a client of a subresource. Only status exists, for types that
+// have it; others are not found.
 func (c *Client) SubResource(name string) client.SubResourceClient { return &subresource{c, name} }
 
 type subresource struct {
@@ -41,7 +41,8 @@ func (s *subresource) Update(ctx context.Context, o client.Object, opts ...clien
 	return s.client.replace(ctx, s.name, o, options.DryRun)
 }
 
-func (s *subresource) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+func (s *subresource) Patch(ctx context.Context, o client.Object, patch client.Patch,
+	opts ...client.SubResourcePatchOption) error {
 	options := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
 	if options.SubResourceBody != nil {
 		o = options.SubResourceBody

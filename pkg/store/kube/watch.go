@@ -18,12 +18,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// Watch tells what there is, as additions, and then what changes. A store does not
-// keep its history: with a resourceVersion other than 0, for which initial events
-// were not asked, the answer is 410 Expired. When a watch may have missed something
-// it ends with that, too: watch again. An entry that cannot be read is left out,
-// and told to the logger. What goes without a word, as a value does whose time is over,
-// is told as deleted when the watch compares: see WithResync.
+// Watch sends the existing objects as added, and then the changes. A store keeps no
+// history: a resourceVersion other than 0 without a request for initial events is
+// answered with 410 Expired. A watch that may have missed an event ends with 410
+// Expired, too: watch again. An entry that cannot be read is left out and logged. An
+// object that is deleted without an event, such as an expired value, is reported as
+// deleted at the next comparison: see WithResync.
 func (c *Client) Watch(ctx context.Context, list client.ObjectList, o ...client.ListOption) (watch.Interface, error) {
 	k, err := c.of(list)
 	if err != nil {
@@ -60,8 +60,7 @@ func (k *kind) formed(as runtime.Object, image map[string]any) (runtime.Object, 
 	}
 }
 
-// follow starts a watch. If bookmarks is set, one tells when all has been told that
-// there is.
+// follow starts a watch. If bookmarks is set, a bookmark follows the initial events.
 func (c *Client) follow(ctx context.Context, k *kind, s selection, form form, bookmarks bool) (*watcher, error) {
 	next, why, stop, err := k.entries.watch(ctx, s.prefix)
 	if err != nil {
@@ -78,9 +77,9 @@ func (c *Client) follow(ctx context.Context, k *kind, s selection, form form, bo
 
 type form func(image map[string]any) (runtime.Object, error)
 
-// A watcher makes events of Kubernetes of those of a store. It knows what it has
-// told: a store does not say whether something is new, nor what it was that is
-// gone.
+// A watcher converts events of a store to events of Kubernetes. It remembers the
+// objects it has reported: an event of a store says neither whether an object is new
+// nor what a deleted object was.
 type watcher struct {
 	kind      *kind
 	selection selection
@@ -88,13 +87,13 @@ type watcher struct {
 	bookmarks bool
 	log       logr.Logger
 
-	next func(tick <-chan time.Time) (happening, bool)
+	next func(tick <-chan time.Time) (storeEvent, bool)
 	why  func() error
 	halt func()
 
 	known   map[string]runtime.Object
 	synced  bool
-	reached uint64 // the revision of the last that was told
+	reached uint64 // the revision of the last reported event
 	results chan watch.Event
 	done    chan struct{}
 	once    sync.Once
@@ -130,8 +129,8 @@ func (w *watcher) run(ctx context.Context, resync time.Duration) {
 
 			continue
 		}
-		e, told := w.event(h)
-		if told && !w.send(e) {
+		e, ok := w.event(h)
+		if ok && !w.send(e) {
 			return
 		}
 	}
@@ -151,8 +150,8 @@ func (w *watcher) send(e watch.Event) bool {
 	}
 }
 
-// event returns what is told of a happening, if anything is.
-func (w *watcher) event(h happening) (watch.Event, bool) {
+// event returns the event to send for one of the store, and false if there is none.
+func (w *watcher) event(h storeEvent) (watch.Event, bool) {
 	w.reached = max(w.reached, h.Revision)
 	switch {
 	case h.Synced:
@@ -183,7 +182,7 @@ func (w *watcher) event(h happening) (watch.Event, bool) {
 	return watch.Event{Type: watch.Modified, Object: o.DeepCopyObject()}, true
 }
 
-func (w *watcher) deleted(h happening) (watch.Event, bool) {
+func (w *watcher) deleted(h storeEvent) (watch.Event, bool) {
 	was, ok := w.known[h.Key].(client.Object)
 	if !ok {
 		return watch.Event{}, false
@@ -194,13 +193,16 @@ func (w *watcher) deleted(h happening) (watch.Event, bool) {
 	return watch.Event{Type: watch.Deleted, Object: was}, true
 }
 
-func (w *watcher) bookmark(h happening) (watch.Event, bool) {
+func (w *watcher) bookmark(h storeEvent) (watch.Event, bool) {
 	first := !w.synced
 	w.synced = true
 	if !w.bookmarks {
 		return watch.Event{}, false
 	}
-	o, err := w.form(map[string]any{"apiVersion": w.kind.gvk.GroupVersion().String(), "kind": w.kind.gvk.Kind, fieldMetadata: map[string]any{}})
+	o, err := w.form(map[string]any{
+		"apiVersion": w.kind.gvk.GroupVersion().String(), "kind": w.kind.gvk.Kind,
+		fieldMetadata: map[string]any{},
+	})
 	mark, ok := o.(client.Object)
 	if err != nil || !ok {
 		return watch.Event{}, false

@@ -28,7 +28,8 @@ func (w *world) watch(list client.ObjectList, o ...client.ListOption) watch.Inte
 
 func (w *world) label(value string) {
 	w.Helper()
-	w.Must(w.API.Patch(w.Context(), newVolume("b"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"`+value+`"}}}`))))
+	w.Must(w.API.Patch(w.Context(), newVolume("b"),
+		client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"`+value+`"}}}`))))
 }
 
 func TestWatch(t *testing.T) {
@@ -47,7 +48,7 @@ func TestWatch(t *testing.T) {
 		of     watch.Interface
 		want   []string
 	}{
-		"All": {"What is gone is told as it was last.", all, []string{
+		"All": {"A deleted object is reported in its last state.", all, []string{
 			"ADDED a map[]", "ADDED b map[]", "MODIFIED b map[app:x]", "MODIFIED b map[app:y]", "DELETED b map[app:y]",
 		}},
 		"Some": {"What comes to be selected is new, and what no longer is is gone.", some, []string{
@@ -58,7 +59,7 @@ func TestWatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for range tc.want {
-				got = append(got, told(t, tc.of))
+				got = append(got, nextEvent(t, tc.of))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -67,12 +68,12 @@ func TestWatch(t *testing.T) {
 	}
 	w.volumes.Break()
 	for name, tc := range cases {
-		if end, after := told(t, tc.of), told(t, tc.of); end != "ERROR Expired" || after != "closed: true" {
+		if end, after := nextEvent(t, tc.of), nextEvent(t, tc.of); end != "ERROR Expired" || after != "closed: true" {
 			t.Errorf("%s ended with %s, %s: it may have missed something, and has to say so", name, end, after)
 		}
 	}
 	if w.logged() == 0 {
-		t.Error("nobody was told of what cannot be read")
+		t.Error("an unreadable entry was not logged")
 	}
 }
 
@@ -80,17 +81,20 @@ func TestWatchWithInitialEvents(t *testing.T) {
 	w := newWorld(t)
 	w.Create(newVolume("a"))
 	initial := true
-	running := w.watch(&volume.List{}, &client.ListOptions{Raw: &metav1.ListOptions{SendInitialEvents: &initial, ResourceVersion: "7"}})
-	first, mark := told(t, running), <-running.ResultChan()
+	running := w.watch(&volume.List{}, &client.ListOptions{Raw: &metav1.ListOptions{SendInitialEvents: &initial,
+		ResourceVersion: "7"}})
+	first, mark := nextEvent(t, running), <-running.ResultChan()
 	o, ok := mark.Object.(*volume.Volume)
-	if first != "ADDED a map[]" || mark.Type != watch.Bookmark || !ok || o.Annotations[metav1.InitialEventsAnnotationKey] != "true" || o.ResourceVersion != "1" {
+	if first != "ADDED a map[]" || mark.Type != watch.Bookmark || !ok ||
+		o.Annotations[metav1.InitialEventsAnnotationKey] != "true" || o.ResourceVersion != "1" {
 		t.Errorf("%s, then %s %+v", first, mark.Type, mark.Object)
 	}
 }
 
 func TestWatchFromAVersion(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.API.Watch(t.Context(), &volume.List{}, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "7"}})
+	_, err := w.API.Watch(t.Context(), &volume.List{},
+		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "7"}})
 	if !kerrors.IsResourceExpired(err) {
 		t.Errorf("got %v: a store keeps no history", err)
 	}

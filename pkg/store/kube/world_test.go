@@ -22,7 +22,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// A world is stores of some kinds and what their client logs.
+// A world has stores of some kinds, and counts the lines that their client logs.
 type world struct {
 	testworld.World[*kube.Client]
 
@@ -59,7 +59,10 @@ func (w *world) kinds() []kube.Kind {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{World: testworld.New[*kube.Client](t, nil), scheme: runtime.NewScheme(), volumes: memory.New[*kube.Envelope[*volume.Volume]]("volumes", memory.WithMaxValue(16<<10))}
+	w := &world{
+		World: testworld.New[*kube.Client](t, nil), scheme: runtime.NewScheme(),
+		volumes: memory.New[*kube.Envelope[*volume.Volume]]("volumes", memory.WithMaxValue(16<<10)),
+	}
 	w.Must(errors.Join(scheme.AddToScheme(w.scheme), volume.AddToScheme(w.scheme)))
 	var err error
 	w.API, err = kube.NewClient(w.scheme, w.kinds(), w.options())
@@ -69,11 +72,14 @@ func newWorld(t *testing.T) *world {
 }
 
 func newVolume(name string) *volume.Volume {
-	return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: volume.Spec{SizeGiB: 1}}
+	return &volume.Volume{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec:       volume.Spec{SizeGiB: 1},
+	}
 }
 
-// told returns the next event of a watch as a line.
-func told(t *testing.T, w watch.Interface) string {
+// nextEvent returns the next event of a watch as a line.
+func nextEvent(t *testing.T, w watch.Interface) string {
 	t.Helper()
 	select {
 	case e, ok := <-w.ResultChan():

@@ -17,12 +17,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// attempts of a write that names no version, when others write meanwhile. An API
-// server makes as many for a patch.
+// attempts is how often a write without a resourceVersion is tried when it conflicts.
+// An API server tries a patch as often.
 const attempts = 5
 
-// Create stores a new object, without what it has for a status if that is a
-// subresource.
+// Create stores a new object, without its status if that is a subresource.
 func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
 	dry := isDryRun((&client.CreateOptions{}).ApplyOptions(opts).DryRun)
 	k, given, err := c.given(o)
@@ -30,7 +29,8 @@ func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.Cre
 		return err
 	}
 	m := metadataOf(given)
-	for _, own := range []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "managedFields", "selfLink"} {
+	for _, own := range []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+		"generation", "managedFields", "selfLink"} {
 		delete(m, own)
 	}
 	generateName(m)
@@ -42,7 +42,8 @@ func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.Cre
 	}
 	if m["resourceVersion"] != nil {
 		return &kerrors.StatusError{ErrStatus: metav1.Status{
-			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: "resourceVersion should not be set on objects to be created",
+			Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
+			Message: "resourceVersion should not be set on objects to be created",
 		}}
 	}
 	if dry {
@@ -56,8 +57,8 @@ func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.Cre
 	return k.into(k.show(image), o)
 }
 
-// wouldCreate answers a dry run of a creation. What is in the store is read, so that a name
-// that is taken is refused.
+// wouldCreate answers a dry run of a creation. It reads the store, so that a name that
+// is in use is refused.
 func (c *Client) wouldCreate(ctx context.Context, k *kind, given map[string]any, o client.Object) error {
 	name := nameOf(path(given))
 	_, err := c.read(ctx, k, name)
@@ -74,8 +75,7 @@ func (c *Client) wouldCreate(ctx context.Context, k *kind, given map[string]any,
 	return k.into(given, o)
 }
 
-// given returns the kind and the image of an object that is to be written. The
-// image has metadata.
+// given returns the kind and the image of an object to write. The image has metadata.
 func (c *Client) given(o client.Object) (*kind, map[string]any, error) {
 	if _, ok := o.(*metav1.PartialObjectMetadata); ok {
 		return nil, nil, kerrors.NewBadRequest("metadata alone cannot be written as a whole: send a patch")
@@ -111,10 +111,12 @@ func (c *Client) replace(ctx context.Context, sub string, o client.Object, dryRu
 
 	return c.change(ctx, k, sub, o, isDryRun(dryRun), func(old map[string]any) (map[string]any, error) {
 		if uid := m["uid"]; uid != nil && uid != metadataOf(old)["uid"] {
-			return nil, kerrors.NewConflict(k.resource(), o.GetName(), errors.Errorf("Precondition failed: UID in precondition: %v", uid))
+			return nil, kerrors.NewConflict(k.resource(), o.GetName(),
+				errors.Errorf("Precondition failed: UID in precondition: %v", uid))
 		}
 		if k.custom && m["resourceVersion"] == nil {
-			return nil, k.invalid(o.GetName(), field.Invalid(field.NewPath(fieldMetadata, "resourceVersion"), 0, "must be specified for an update"))
+			return nil, k.invalid(o.GetName(),
+				field.Invalid(field.NewPath(fieldMetadata, "resourceVersion"), 0, "must be specified for an update"))
 		}
 
 		return cloned(given), nil
@@ -127,13 +129,15 @@ func (c *Client) Patch(ctx context.Context, o client.Object, patch client.Patch,
 	return c.patch(ctx, "", o, patch, (&client.PatchOptions{}).ApplyOptions(opts))
 }
 
-func (c *Client) patch(ctx context.Context, sub string, o client.Object, patch client.Patch, opts *client.PatchOptions) error {
+func (c *Client) patch(ctx context.Context, sub string, o client.Object, patch client.Patch,
+	opts *client.PatchOptions) error {
 	k, err := c.of(o)
 	if err != nil {
 		return err
 	}
 	if opts.Force != nil && patch.Type() != types.ApplyPatchType {
-		return k.invalid(o.GetName(), field.Forbidden(field.NewPath("force"), "may not be specified for non-apply patch"))
+		return k.invalid(o.GetName(), field.Forbidden(field.NewPath("force"),
+			"may not be specified for non-apply patch"))
 	}
 	data, err := patch.Data(o)
 	if err != nil {
@@ -166,10 +170,11 @@ func (k *kind) patched(name string, image map[string]any, t types.PatchType, dat
 	}
 }
 
-// change writes what with makes of an object as it is. If somebody else was faster,
-// it is made anew of what that one wrote; if the request names a version, that is a
-// conflict then. A dry run ends before the write.
-func (c *Client) change(ctx context.Context, k *kind, sub string, o client.Object, dry bool, with func(map[string]any) (map[string]any, error)) error {
+// change applies with to the stored object and writes the result. If the write
+// conflicts, it reads and applies again, unless the request names a version: that is
+// a conflict. A dry run ends before the write.
+func (c *Client) change(ctx context.Context, k *kind, sub string, o client.Object, dry bool,
+	with func(map[string]any) (map[string]any, error)) error {
 	if sub != "" && (sub != fieldStatus || !k.hasStatus) {
 		return kerrors.NewNotFound(k.resource(), o.GetName())
 	}
@@ -209,8 +214,8 @@ func (c *Client) change(ctx context.Context, k *kind, sub string, o client.Objec
 	}
 }
 
-// next returns an object as it will be. Through which subresource a change comes
-// says which part of it counts: all but the status, or nothing but that.
+// next returns the object to write. The subresource decides which part of a change
+// counts: all but the status, or only the status.
 func (k *kind) next(old, given map[string]any, sub string) (map[string]any, error) {
 	image := given
 	switch {
@@ -226,7 +231,8 @@ func (k *kind) next(old, given map[string]any, sub string) (map[string]any, erro
 	m, before := metadataOf(image), metadataOf(old)
 	uid := m["uid"]
 	for _, own := range []string{
-		"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion", "uid", "namespace", "generateName",
+		"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion",
+		"uid", "namespace", "generateName",
 	} {
 		copyField(m, before, own)
 	}
@@ -239,7 +245,8 @@ func (k *kind) next(old, given map[string]any, sub string) (map[string]any, erro
 		return nil, err
 	}
 	if uid != nil && uid != "" && uid != before["uid"] {
-		return nil, k.invalid(nameOf(path(old)).Name, field.Invalid(field.NewPath(fieldMetadata, "uid"), uid, "field is immutable"))
+		return nil, k.invalid(nameOf(path(old)).Name,
+			field.Invalid(field.NewPath(fieldMetadata, "uid"), uid, "field is immutable"))
 	}
 	if err := k.checkFinalizers(before, m); err != nil {
 		return nil, err
@@ -248,7 +255,7 @@ func (k *kind) next(old, given map[string]any, sub string) (map[string]any, erro
 	return image, k.fits(image)
 }
 
-// copyField makes a field what it is in another object: absent, if it is there.
+// copyField copies a field of another object, or removes it if the other has none.
 func copyField(to, from map[string]any, field string) {
 	if value, ok := from[field]; ok {
 		to[field] = value
@@ -296,18 +303,20 @@ func (k *kind) checkPreconditions(name string, m map[string]any, p *metav1.Preco
 	}
 	if uid := ptr.Deref(p.UID, ""); p.UID != nil && string(uid) != m["uid"] {
 		return kerrors.NewConflict(k.resource(), name, errors.Errorf(
-			"the UID in the precondition (%s) does not match the UID in record (%v). The object might have been deleted and then recreated", uid, m["uid"]))
+			"the UID in the precondition (%s) does not match the UID in record (%v). The object might have been deleted "+
+				"and then recreated", uid, m["uid"]))
 	}
 	if version := ptr.Deref(p.ResourceVersion, ""); p.ResourceVersion != nil && version != m["resourceVersion"] {
 		return kerrors.NewConflict(k.resource(), name, errors.Errorf(
-			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%v). The object might have been modified",
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%v). The object "+
+				"might have been modified",
 			version, m["resourceVersion"]))
 	}
 
 	return nil
 }
 
-// DeleteAllOf deletes the objects that a list finds, one after the other.
+// DeleteAllOf lists the selected objects and deletes them one by one.
 func (c *Client) DeleteAllOf(ctx context.Context, o client.Object, opts ...client.DeleteAllOfOption) error {
 	options := (&client.DeleteAllOfOptions{}).ApplyOptions(opts)
 	k, err := c.of(o)
@@ -330,5 +339,6 @@ func (c *Client) DeleteAllOf(ctx context.Context, o client.Object, opts ...clien
 	return nil
 }
 
-// isDryRun says whether the options of a write ask for a dry run: All is the only value there is.
+// isDryRun reports whether the options of a write request a dry run: All is the only
+// value.
 func isDryRun(dryRun []string) bool { return len(dryRun) > 0 }

@@ -14,27 +14,27 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// A bucket is what the client's own type does not tell: the leader's view.
+// A bucket reads from the leader of the stream, which the client's own type does not.
 type bucket struct {
 	js   jetstream.JetStream
 	name string
-	kind string // empty if it does not matter
+	kind string // empty if any kind is accepted
 }
 
 func (b bucket) stream() string            { return "KV_" + b.name }
 func (b bucket) subject(key string) string { return "$KV." + b.name + "." + key }
 
-// Behind the last stream of an account that was deleted a server removes the account's
-// folder, even while the next stream is being made in it, and then says no more than
-// that it could not make its store, with the code of all creations that have no other
-// (nats-server 2.15.2, stream.stop).
+// After the last stream of an account is deleted, a server removes the account's folder,
+// even while the next stream is being created in it. It then reports only that it could
+// not create the store, with the general code of failed creations (nats-server 2.15.2,
+// stream.stop).
 const (
 	createFailed jetstream.ErrorCode = 10049
 	attempts                         = 6
 	firstPause                       = 10 * time.Millisecond // each is twice the one before
 )
 
-// create makes the bucket, unless somebody did.
+// create creates the bucket, unless it exists.
 func (b bucket) create(ctx context.Context, cfg jetstream.KeyValueConfig) error {
 	cfg.Bucket = b.name
 	if b.kind != "" {
@@ -47,9 +47,10 @@ func (b bucket) create(ctx context.Context, cfg jetstream.KeyValueConfig) error 
 	for try := 1; ; try++ {
 		_, err := b.js.CreateKeyValue(ctx, cfg)
 		if errors.Is(err, jetstream.ErrBucketExists) {
-			return nil // somebody was faster; whether it is right is looked at next
+			return nil // created concurrently; the caller checks its kind
 		}
-		if answer := (*jetstream.APIError)(nil); try == attempts || !errors.As(err, &answer) || answer.ErrorCode != createFailed {
+		if answer := (*jetstream.APIError)(nil); try == attempts || !errors.As(err, &answer) ||
+			answer.ErrorCode != createFailed {
 			return errors.Wrapf(err, "cannot create bucket %s", b.name)
 		}
 		select {
@@ -60,8 +61,8 @@ func (b bucket) create(ctx context.Context, cfg jetstream.KeyValueConfig) error 
 	}
 }
 
-// info asks the leader of the stream. The time at which a stream was made tells it
-// from an earlier one of that name.
+// info reads the state from the leader of the stream. The creation time distinguishes
+// the stream from an earlier one of the same name.
 func (b bucket) info(ctx context.Context) (store.State, error) {
 	stream, err := b.js.Stream(ctx, b.stream())
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -82,8 +83,8 @@ func (b bucket) info(ctx context.Context) (store.State, error) {
 	}, nil
 }
 
-// fits refuses streams that only have the name of a bucket, and buckets of another
-// kind.
+// fits refuses streams that have the name of a bucket but are none, and buckets of
+// another kind.
 func (b bucket) fits(cfg jetstream.StreamConfig) error {
 	if cfg.MaxMsgsPerSubject < 1 || !slices.Contains(cfg.Subjects, b.subject(">")) {
 		return errors.Errorf("stream %s %w: it is no key-value bucket", cfg.Name, store.ErrWrongKind)
@@ -95,7 +96,7 @@ func (b bucket) fits(cfg jetstream.StreamConfig) error {
 	return nil
 }
 
-// A messageRequest asks for one message: the last of a subject, or the next of one
+// A messageRequest requests one message: the last of a subject, or the next of one
 // from a sequence on.
 type messageRequest struct {
 	LastFor string `json:"last_by_subj,omitempty"`
@@ -109,8 +110,8 @@ type message struct {
 	Data     []byte
 }
 
-// message asks the leader. The client's own Get asks any replica of a bucket, which
-// may be behind what was acknowledged.
+// message reads from the leader. The client's own Get reads from any replica of a
+// bucket, which may be stale.
 func (b bucket) message(ctx context.Context, req messageRequest) (message, error) {
 	body, err := json.Marshal(req)
 	if err != nil {
@@ -160,7 +161,7 @@ func (b bucket) api() string {
 	}
 }
 
-// operation tells what a message of a bucket stands for.
+// operation returns the operation that a message of a bucket records.
 func operation(h nats.Header) store.Op {
 	switch h.Get("KV-Operation") {
 	case "DEL":

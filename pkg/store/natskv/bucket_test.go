@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A busyServer says so many times that it could not make the store of a stream.
+// A busyServer fails so many times to create the store of a stream.
 type busyServer struct {
 	jetstream.JetStream
 	busy, asked int
@@ -23,9 +23,9 @@ func (s *busyServer) CreateKeyValue(context.Context, jetstream.KeyValueConfig) (
 	return nil, nil
 }
 
-// TestMadeBehindTheLast: a bucket is made just after the last stream of its account went,
-// while the server still removes the folder of that account.
-func TestMadeBehindTheLast(t *testing.T) {
+// TestCreateAfterTheLastStream: a bucket is created just after the last stream of its account
+// was deleted, while the server still removes the folder of that account.
+func TestCreateAfterTheLastStream(t *testing.T) {
 	const full jetstream.ErrorCode = 10047
 	cases := map[string]struct {
 		server busyServer
@@ -41,7 +41,8 @@ func TestMadeBehindTheLast(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := bucket{js: &tc.server, name: "things"}.create(t.Context(), things)
 			if (err != nil) != tc.fails || tc.server.asked != tc.asked {
-				t.Errorf("asked %d times, want %d; got error %v, want one: %t", tc.server.asked, tc.asked, err, tc.fails)
+				t.Errorf("asked %d times, want %d; got error %v, want one: %t", tc.server.asked, tc.asked, err,
+					tc.fails)
 			}
 		})
 	}

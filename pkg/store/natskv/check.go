@@ -7,10 +7,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// complete ends the snapshot if it is one. That the consumer has no more is not
-// enough: it may be at a replica that is behind. What the leader had when the watch
-// began must have come, or be gone by now. What the consumer says is coming may never
-// come: it was replaced, and the other one has come already.
+// complete ends the snapshot if it is complete. A consumer without further messages is
+// not enough: its replica may be stale. What the leader had when the watch began must
+// have been delivered or deleted. A message that the consumer has announced may never
+// be delivered: a later one has replaced it, and was delivered already.
 func (w *watcher[T]) complete(ctx context.Context) {
 	if w.synced {
 		return
@@ -21,18 +21,18 @@ func (w *watcher[T]) complete(ctx context.Context) {
 		}
 		outstanding, err := w.outstanding(ctx)
 		if err != nil || outstanding {
-			return // check asks again
+			return // check tries again
 		}
 	}
 	w.synced, w.seen = true, max(w.seen, w.start.Revision)
-	w.tell()
+	w.sendSynced()
 }
 
-// outstanding tells whether the leader has a message that was not delivered. The
-// sequence may have gone on without: entries expire. That another bucket, which has
-// taken the place of this one, has none says nothing: store.ErrReplaced.
+// outstanding reports whether the leader has a message that was not delivered. The
+// sequence may have advanced without one: entries expire. It returns store.ErrReplaced
+// if the bucket was replaced.
 func (w *watcher[T]) outstanding(ctx context.Context) (bool, error) {
-	asked, cancel := context.WithTimeout(ctx, lookTimeout)
+	asked, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 
 	_, err := w.bucket.message(asked, messageRequest{NextFor: w.bucket.subject(">"), Seq: w.seen + 1})
@@ -47,19 +47,19 @@ func (w *watcher[T]) outstanding(ctx context.Context) (bool, error) {
 	return err != nil, err
 }
 
-// check asks the leader whether the stream is still the one that is watched, and
-// whether it has what was not delivered, for as long as from one check to the next.
-// If it cannot be asked, heartbeats tell whether the watch is alive.
+// check asks the leader whether the stream is still the watched one, and whether it has
+// had an undelivered message since the last check. If the leader does not answer, the
+// heartbeats decide whether the watch ends.
 func (w *watcher[T]) check(ctx context.Context) {
 	now, err := w.probe(ctx)
 	switch {
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrWrongKind):
-		w.doubt(errors.Errorf("%w: %w", store.ErrReplaced, err))
+		w.fail(errors.Errorf("%w: %w", store.ErrReplaced, err))
 	case err != nil:
 	case now.Epoch != w.start.Epoch, now.Revision < w.seen:
 		w.End(store.ErrReplaced)
 	case !w.synced:
-		w.pending = false // that was some time ago
+		w.pending = false // it was announced at least one check ago
 		w.complete(ctx)
 		w.stalled(ctx, now)
 	case now.Revision > w.seen:
@@ -80,14 +80,14 @@ func (w *watcher[T]) stalled(ctx context.Context, now store.State) {
 	switch {
 	case err != nil:
 	case outstanding:
-		w.doubt(errors.Errorf("revision %d was not delivered, although there is %d", w.seen+1, now.Revision))
+		w.fail(errors.Errorf("revision %d was not delivered, although there is %d", w.seen+1, now.Revision))
 	case w.synced:
 		w.seen = now.Revision
-		w.tell()
+		w.sendSynced()
 	}
 }
 
-// tell says that everything has been told up to what was seen.
-func (w *watcher[T]) tell() {
+// sendSynced sends the event that everything up to the seen revision was delivered.
+func (w *watcher[T]) sendSynced() {
 	w.send(store.Event[T]{Synced: true, Revision: w.seen, Epoch: w.start.Epoch})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestSnapshotEnds: the consumer may have said that more is coming, and it does not
-// come: what was counted was replaced meanwhile, or has expired. Nobody waits for it.
+// TestSnapshotEnds: the consumer may have announced messages that are never delivered,
+// because they were replaced or have expired. The snapshot does not wait for them.
 func TestSnapshotEnds(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{})
@@ -44,8 +44,9 @@ func TestSnapshotEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := &watcher[*storetest.Thing]{
-				bucket: s.bucket, opts: s.opts, Ending: store.NewEnding(), events: make(chan store.Event[*storetest.Thing], 1),
-				start: start, seen: tc.seen, delivered: tc.seen, pending: true,
+				bucket: s.bucket, opts: s.opts, Ending: store.NewEnding(),
+				events: make(chan store.Event[*storetest.Thing], 1),
+				start:  start, seen: tc.seen, delivered: tc.seen, pending: true,
 			}
 			for len(w.events) == 0 && w.Err() == nil && wait.Budget(t) > 0 {
 				w.check(t.Context()) // which asks a busy server in vain, and again the next time
@@ -63,7 +64,7 @@ func TestSnapshotEnds(t *testing.T) {
 }
 
 // TestSnapshotOfAnotherBucket: the bucket is replaced just before the leader is asked
-// whether there is more. The new one has nothing more, and that ends no snapshot.
+// for further messages. That the new one has none does not end the snapshot.
 func TestSnapshotOfAnotherBucket(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{})
@@ -91,9 +92,9 @@ func TestSnapshotOfAnotherBucket(t *testing.T) {
 	}
 }
 
-// TestCancelledBeforeItSpeaks: nobody waits for the first message of a new consumer when the
-// watch, or the list, is not wanted any more.
-func TestCancelledBeforeItSpeaks(t *testing.T) {
+// TestCancelledBeforeTheFirstMessage: a watch or a list whose context ends does not wait for
+// the first message of a new consumer.
+func TestCancelledBeforeTheFirstMessage(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{})
 	w := &watcher[*storetest.Thing]{bucket: s.bucket, opts: s.opts, inactive: s.inactive, Ending: store.NewEnding()}
@@ -104,7 +105,7 @@ func TestCancelledBeforeItSpeaks(t *testing.T) {
 	w.pending = true // there is nothing to come
 	ctx, cancel := context.WithCancel(t.Context())
 	spoke := make(chan bool, 1)
-	go func() { spoke <- w.speaks(ctx, time.Hour) }()
+	go func() { spoke <- w.answers(ctx, time.Hour) }()
 	cancel()
 	select {
 	case over := <-spoke:

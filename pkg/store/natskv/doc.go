@@ -4,25 +4,24 @@
 // key; nats kv get shows them. Revisions are the sequences of the bucket's stream,
 // and every write is compared with one by the server.
 //
-// A watch ends at once, with store.ErrWatchEnded, when anything may have been
-// missed: the connection broke, a heartbeat did not come, a message was left out,
-// the stream has what was not delivered, the bucket is gone or another one. A
-// store.Informer then watches again. Watch waits for a stream that has no leader at
-// the moment, and looks for one twice a second, so that it resumes as soon as there
-// is one. Each watch has one consumer on the server, which is removed when it ends.
+// A watch ends at once, with store.ErrWatchEnded, when it may have missed an event:
+// the connection broke, a heartbeat is missing, a message is missing, the stream has
+// messages that were not delivered, or the bucket was deleted or replaced. A
+// store.Informer then watches again. While the stream has no leader, Watch checks for
+// one twice a second, so that it resumes as soon as there is one. Each watch has one
+// consumer on the server, which is deleted when the watch ends.
 //
-// A store.Informer with the default pauses tells of what changed within five seconds of
-// there being a new leader, and, after a restart of a single server, within five seconds
-// of it answering this connection, however long it was away. When the connection is back,
-// is what its ReconnectWait says, which is two seconds unless you choose; give it
-// nats.MaxReconnects(-1), or it gives up.
+// With the default backoff a store.Informer reports changes within five seconds after a
+// new leader is elected, and, after a restart of a single server, within five seconds
+// after the connection is established again, however long the server was down. The
+// connection reconnects at intervals of its ReconnectWait, two seconds by default; give
+// it nats.MaxReconnects(-1), or it stops reconnecting after 60 attempts.
 //
-// JetStream acknowledges writes before they are on the disk. A machine that loses
-// its power, or a cluster that loses a majority of its machines, may lose writes
-// that were acknowledged; set sync_interval: always in the servers' configuration
-// where that must not be. A client cannot see how it is set. What is lost that way
-// shows as a revision that goes back, which informers do not take for deletions.
+// JetStream acknowledges writes before they are on disk. A machine that loses power,
+// or a cluster that loses a majority of its machines, may lose acknowledged writes;
+// set sync_interval: always in the configuration of the servers where that is not
+// acceptable. A client cannot read that setting. Such a loss shows as a revision that
+// decreases, which informers do not treat as deletions.
 //
-// It is a module of its own, so that programs that do not use NATS do not have its
-// client.
+// It is a module of its own, so that other programs do not depend on the NATS client.
 package natskv

@@ -20,7 +20,10 @@ func Example() {
 	dir, err := os.MkdirTemp("", "natskv")
 	must(err)
 	defer os.RemoveAll(dir)
-	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: dir, NoLog: true, NoSigs: true})
+	srv, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: dir, NoLog: true,
+		NoSigs: true,
+	})
 	must(err)
 	srv.Start()
 	defer srv.Shutdown()
@@ -31,7 +34,8 @@ func Example() {
 	js, err := jetstream.New(nc)
 	must(err)
 
-	things, err := natskv.New[*storetest.Thing](ctx, js, "things", natskv.Options{Kind: "thing", Create: &jetstream.KeyValueConfig{}})
+	things, err := natskv.New[*storetest.Thing](ctx, js, "things",
+		natskv.Options{Kind: "thing", Create: &jetstream.KeyValueConfig{}})
 	must(err)
 	_, err = things.Create(ctx, storetest.NewThing("ns/a", 1))
 	must(err)

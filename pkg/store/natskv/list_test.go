@@ -12,8 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// TestListGoesOn: a list whose watch breaks begins again with another one, and has each
-// object once.
+// TestListGoesOn: a list whose watch breaks starts another one, and has each object once.
 func TestListGoesOn(t *testing.T) {
 	const n = 1000 // more than is on its way at a time
 	h := newHost(t)
@@ -22,8 +21,8 @@ func TestListGoesOn(t *testing.T) {
 		create(t, s, fmt.Sprintf("k%04d", k))
 	}
 	watches, seen := 0, map[string]int{}
-	for thing, err := range s.list(t.Context(), store.Selection{}, func(told int) {
-		if told > 1 {
+	for thing, err := range s.list(t.Context(), store.Selection{}, func(received int) {
+		if received > 1 {
 			return
 		}
 		if watches++; watches > 1 {
@@ -45,7 +44,7 @@ func TestListGoesOn(t *testing.T) {
 	}
 }
 
-// TestListOfAnotherBucket: it does not go on with another bucket that has the name.
+// TestListOfAnotherBucket: a list does not continue with another bucket of the same name.
 func TestListOfAnotherBucket(t *testing.T) {
 	const n = 1000
 	h := newHost(t)
@@ -54,8 +53,8 @@ func TestListOfAnotherBucket(t *testing.T) {
 		create(t, s, fmt.Sprintf("k%04d", k))
 	}
 	watches, failed := 0, error(nil)
-	for _, err := range s.list(t.Context(), store.Selection{}, func(told int) {
-		if told > 1 {
+	for _, err := range s.list(t.Context(), store.Selection{}, func(received int) {
+		if received > 1 {
 			return
 		}
 		if watches++; watches > 1 {
@@ -78,22 +77,24 @@ func TestListOfAnotherBucket(t *testing.T) {
 	}
 }
 
-// A tale is a watch that tells what it is given.
-type tale struct {
+// A fakeWatch is a watch with given events.
+type fakeWatch struct {
 	*store.Ending
 
 	events chan store.Event[*storetest.Thing]
 }
 
-func (t tale) Events() <-chan store.Event[*storetest.Thing] { return t.events }
+func (t fakeWatch) Events() <-chan store.Event[*storetest.Thing] { return t.events }
 
-// TestListFromBehind: a watch at a replica that is behind tells of what was deleted before it
-// began, and then that it was. It is not in the list.
-func TestListFromBehind(t *testing.T) {
-	w := tale{Ending: store.NewEnding(), events: make(chan store.Event[*storetest.Thing], 10)}
+// TestListFromStaleReplica: a watch of a stale replica reports an object that was deleted
+// before the watch began, and then its deletion. The object is not in the list.
+func TestListFromStaleReplica(t *testing.T) {
+	w := fakeWatch{Ending: store.NewEnding(), events: make(chan store.Event[*storetest.Thing], 10)}
 	for _, e := range []store.Event[*storetest.Thing]{
-		{Op: store.Put, Key: "gone", Revision: 1}, {Op: store.Put, Key: "changed", Revision: 2}, {Op: store.Put, Key: "kept", Revision: 3},
-		{Op: store.Delete, Key: "gone", Revision: 4}, {Op: store.Put, Key: "changed", Revision: 5}, {Synced: true, Revision: 5},
+		{Op: store.Put, Key: "gone", Revision: 1}, {Op: store.Put, Key: "changed", Revision: 2},
+		{Op: store.Put, Key: "kept", Revision: 3},
+		{Op: store.Delete, Key: "gone", Revision: 4}, {Op: store.Put, Key: "changed", Revision: 5},
+		{Synced: true, Revision: 5},
 	} {
 		w.events <- e
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// MetadataKind is the key in a bucket's metadata under which its kind stands.
+// MetadataKind is the key of the kind in a bucket's metadata.
 const MetadataKind = "moorage.dev/kind"
 
 // Defaults of the options.
@@ -23,34 +23,36 @@ const (
 
 // Options of a store. The zero value opens a bucket that exists.
 type Options struct {
-	// Kind of the objects. If a bucket says it is of another kind, it is refused.
-	// Empty means not to look.
+	// Kind of the objects. A bucket with another kind in its metadata is refused.
+	// Empty means no check.
 	Kind string
 
-	// Create says how to make the bucket if there is none; its name and, under
-	// MetadataKind, its kind are filled in. Without it the bucket has to exist. A
-	// bucket that is deleted later is not made again.
+	// Create is the configuration of the bucket if it has to be created; its name
+	// and, under MetadataKind, its kind are filled in. If nil, the bucket has to
+	// exist. A bucket that is deleted later is not created again.
 	Create *jetstream.KeyValueConfig
 
-	// Heartbeat is how often the server says that a watch is alive; two that do not
-	// come end the watch. The default is DefaultHeartbeat; at least half a second.
+	// Heartbeat is the interval of the server's heartbeats; a watch ends when two are
+	// missing. The default is DefaultHeartbeat; at least half a second.
 	Heartbeat time.Duration
 
-	// Probe is how often a watch asks the leader of the stream whether it is still
-	// the same and everything was delivered. The default is DefaultProbe.
+	// Probe is how often a watch checks with the leader of the stream that the stream
+	// is the same and everything was delivered. The default is DefaultProbe.
 	Probe time.Duration
 
-	// Timeout of a call. A write that ends with it may have been done, or be done
-	// yet: read, and try again. The default is DefaultTimeout.
+	// Timeout of a call. A write that times out may have happened, or may still
+	// happen: read, and try again. The default is DefaultTimeout.
 	Timeout time.Duration
 
-	// Rules say where time and UIDs come from. The default is the wall and the
-	// system's randomness.
+	// Rules have the clock and the source of UIDs. The default is the system's clock
+	// and randomness.
 	Rules store.Rules
 }
 
 func (o Options) defaulted() Options {
-	for value, def := range map[*time.Duration]time.Duration{&o.Heartbeat: DefaultHeartbeat, &o.Probe: DefaultProbe, &o.Timeout: DefaultTimeout} {
+	for value, def := range map[*time.Duration]time.Duration{
+		&o.Heartbeat: DefaultHeartbeat, &o.Probe: DefaultProbe, &o.Timeout: DefaultTimeout,
+	} {
 		if *value <= 0 {
 			*value = def
 		}
@@ -60,8 +62,8 @@ func (o Options) defaulted() Options {
 	return o
 }
 
-// A Store is a key-value bucket. Use New. It may be used concurrently, and needs
-// no closing; the connection is the caller's.
+// A Store is a key-value bucket. Use New. It may be used concurrently, and
+// needs no closing; the caller owns the connection.
 type Store[T store.Object] struct {
 	bucket   bucket
 	kv       jetstream.KeyValue
@@ -69,8 +71,9 @@ type Store[T store.Object] struct {
 	inactive time.Duration // of watches
 }
 
-// New opens the bucket, or makes it if the options say how. It may return
-// store.ErrNotFound, and store.ErrWrongKind if the name belongs to something else.
+// New opens the bucket, or creates it if the options have a configuration. It may
+// return store.ErrNotFound, and store.ErrWrongKind if the stream of that name is no
+// bucket or has another kind.
 func New[T store.Object](ctx context.Context, js jetstream.JetStream, name string, o Options) (*Store[T], error) {
 	o = o.defaulted()
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
@@ -93,8 +96,8 @@ func New[T store.Object](ctx context.Context, js jetstream.JetStream, name strin
 // Name returns the name of the bucket.
 func (s *Store[T]) Name() string { return s.bucket.name }
 
-// State returns when the bucket was made, as its epoch, and the last sequence of
-// its stream.
+// State returns the creation time of the bucket as its epoch, and the last sequence
+// of its stream.
 func (s *Store[T]) State(ctx context.Context) (store.State, error) {
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
@@ -102,7 +105,7 @@ func (s *Store[T]) State(ctx context.Context) (store.State, error) {
 	return s.bucket.info(ctx)
 }
 
-// Get asks the leader of the stream.
+// Get reads from the leader of the stream.
 func (s *Store[T]) Get(ctx context.Context, key string) (T, error) {
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
@@ -151,7 +154,8 @@ func (s *Store[T]) UpdateStatus(ctx context.Context, obj T) (T, error) {
 	return s.change(ctx, obj, s.opts.Rules.UpdateStatus)
 }
 
-func (s *Store[T]) change(ctx context.Context, obj T, decide func(store.Stored, store.Object) (store.Change, error)) (T, error) {
+func (s *Store[T]) change(ctx context.Context, obj T,
+	decide func(store.Stored, store.Object) (store.Change, error)) (T, error) {
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
 
@@ -184,7 +188,8 @@ func (s *Store[T]) change(ctx context.Context, obj T, decide func(store.Stored, 
 	return store.Decode[T](stored.Key, revision, change.Value)
 }
 
-// Delete writes a marker, or marks the object if it has finalizers.
+// Delete writes a delete marker, or sets the deletion timestamp if the object has
+// finalizers.
 func (s *Store[T]) Delete(ctx context.Context, key string, o ...store.DeleteOption) error {
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
@@ -218,7 +223,7 @@ func (s *Store[T]) remove(ctx context.Context, stored store.Stored) error {
 	return errors.Wrapf(typed(err), "cannot delete %q in bucket %s", stored.Key, s.Name())
 }
 
-// read returns what is under the key; a marker is nothing.
+// read returns the value of the key. A delete marker is store.ErrNotFound.
 func (s *Store[T]) read(ctx context.Context, key string) (store.Stored, error) {
 	if !store.ValidKey(key) {
 		return store.Stored{}, errors.Wrapf(store.ErrInvalid, "key %q", key)
@@ -234,8 +239,7 @@ func (s *Store[T]) read(ctx context.Context, key string) (store.Stored, error) {
 	return store.Stored{Key: key, Revision: msg.Sequence, Value: msg.Data}, nil
 }
 
-// limited ends a request in time: what was sent to a server that went away is
-// never answered.
+// limited adds the timeout: a request to a server that has stopped is never answered.
 func (s *Store[T]) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, s.opts.Timeout)
 }
@@ -243,9 +247,8 @@ func (s *Store[T]) limited(ctx context.Context) (context.Context, context.Cancel
 // maxSizeExceeded is the server's code for a value larger than the bucket allows.
 const maxSizeExceeded jetstream.ErrorCode = 10054
 
-// typed gives an error of the client the name that package store has for it. A
-// revision that does not fit is an existing key, too, for some servers: it comes
-// first.
+// typed converts an error of the client to one of package store. Some servers report
+// a revision mismatch as an existing key as well, so it is checked first.
 func typed(err error) error {
 	var api *jetstream.APIError
 	switch {

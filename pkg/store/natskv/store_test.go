@@ -45,13 +45,15 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestNew opens what may be opened, and refuses what has only the name.
+// TestNew opens buckets, and refuses streams that only have the name of one.
 func TestNew(t *testing.T) {
 	h := newHost(t)
 	ctx := t.Context()
 	h.bucket(jetstream.KeyValueConfig{Bucket: "links"}, Options{Kind: "link"})
 	h.bucket(jetstream.KeyValueConfig{Bucket: "old"}, Options{})
-	if _, err := h.js.CreateStream(ctx, jetstream.StreamConfig{Name: "KV_stream", Subjects: []string{"s.>"}, MaxMsgsPerSubject: 1}); err != nil {
+	if _, err := h.js.CreateStream(ctx, jetstream.StreamConfig{
+		Name: "KV_stream", Subjects: []string{"s.>"}, MaxMsgsPerSubject: 1,
+	}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -61,14 +63,31 @@ func TestNew(t *testing.T) {
 		opts   Options
 		want   error
 	}{
-		"Own":        {reason: "A bucket of this kind is opened.", bucket: "links", opts: Options{Kind: "link"}},
-		"NotAsked":   {reason: "Who does not ask takes any kind.", bucket: "links"},
-		"OtherKind":  {reason: "A bucket of another kind is refused.", bucket: "links", opts: Options{Kind: "volume"}, want: store.ErrWrongKind},
-		"CreateBad":  {reason: "To make one that is there changes nothing.", bucket: "links", opts: Options{Kind: "volume", Create: &jetstream.KeyValueConfig{}}, want: store.ErrWrongKind},
-		"Unmarked":   {reason: "A bucket that does not say is taken.", bucket: "old", opts: Options{Kind: "link"}},
-		"NoBucket":   {reason: "A stream with the name of a bucket is none.", bucket: "stream", want: store.ErrWrongKind},
-		"Nothing":    {reason: "A bucket is not made unless it is said how.", bucket: "nothing", want: store.ErrNotFound},
-		"BadStorage": {reason: "What the server refuses is told.", bucket: "a b", opts: Options{Create: &jetstream.KeyValueConfig{}}, want: jetstream.ErrInvalidStreamName},
+		"Own":      {reason: "A bucket of this kind is opened.", bucket: "links", opts: Options{Kind: "link"}},
+		"NotAsked": {reason: "Who does not ask takes any kind.", bucket: "links"},
+		"OtherKind": {
+			reason: "A bucket of another kind is refused.", bucket: "links",
+			opts: Options{Kind: "volume"}, want: store.ErrWrongKind,
+		},
+		"CreateBad": {
+			reason: "To make one that is there changes nothing.", bucket: "links",
+			opts: Options{Kind: "volume", Create: &jetstream.KeyValueConfig{}},
+			want: store.ErrWrongKind,
+		},
+		"Unmarked": {reason: "A bucket that does not say is taken.", bucket: "old", opts: Options{Kind: "link"}},
+		"NoBucket": {
+			reason: "A stream with the name of a bucket is none.", bucket: "stream",
+			want: store.ErrWrongKind,
+		},
+		"Nothing": {
+			reason: "A bucket is not made unless it is said how.", bucket: "nothing",
+			want: store.ErrNotFound,
+		},
+		"BadStorage": {
+			reason: "An error of the server is returned.", bucket: "a b",
+			opts: Options{Create: &jetstream.KeyValueConfig{}},
+			want: jetstream.ErrInvalidStreamName,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -91,8 +110,8 @@ func TestLargestOfBucket(t *testing.T) {
 	}
 }
 
-// TestLargestOfAll: what the server takes, the leader returns, although its answer
-// is larger than a message may be.
+// TestLargestOfAll: the leader returns the largest value that the server accepts,
+// although its answer exceeds the maximum of a message.
 func TestLargestOfAll(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{})
@@ -107,7 +126,7 @@ func TestLargestOfAll(t *testing.T) {
 	}
 }
 
-// TestCreateAfterMarkers: markers do not stand in the way.
+// TestCreateAfterMarkers: a key with a delete marker can be created.
 func TestCreateAfterMarkers(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{})

@@ -13,25 +13,26 @@ import (
 )
 
 const (
-	// patience is how long Watch waits for a stream without a leader.
-	patience = 30 * time.Second
-	// look is how often it looks for one, and lookTimeout how long one look takes.
-	look        = 500 * time.Millisecond
-	lookTimeout = 2 * time.Second
-	// inactive is after which time the server removes the consumer of a client that
-	// is gone.
+	// leaderTimeout is how long Watch waits for a stream without a leader.
+	leaderTimeout = 30 * time.Second
+	// pollInterval is how often it checks for one, and probeTimeout the timeout of a check.
+	pollInterval = 500 * time.Millisecond
+	probeTimeout = 2 * time.Second
+	// inactive is the time after which the server deletes the consumer of a client that
+	// has disconnected.
 	inactive = time.Minute
-	// batch is how many messages are on their way at most.
+	// batch is the maximum of messages in flight.
 	batch = 512
-	// silence is how long a new consumer that has messages may send none, the first time,
-	// and begins how often one is made before that is left to the heartbeats.
-	silence = time.Second
-	begins  = 3
+	// firstMessageTimeout is how long the first consumer may take to send a message that
+	// exists; each further one may take twice as long. consumerAttempts is how many are
+	// created before that is left to the heartbeats.
+	firstMessageTimeout = time.Second
+	consumerAttempts    = 3
 )
 
-// Watch tells what there is, and what changes. While the stream has no leader it
-// waits for one, for half a minute. It may return store.ErrNotFound if the bucket
-// is gone, and store.ErrWrongKind.
+// Watch sends the existing objects, and then the changes. While the stream has no
+// leader it waits, for half a minute. It may return store.ErrNotFound if there is no
+// bucket, and store.ErrWrongKind.
 func (s *Store[T]) Watch(ctx context.Context, o ...store.WatchOption) (store.Watcher[T], error) {
 	w, err := s.watch(ctx, store.WatchSelection(o...))
 	if err != nil {
@@ -49,8 +50,8 @@ func (s *Store[T]) watch(ctx context.Context, sel store.Selection) (*watcher[T],
 		bucket: s.bucket, opts: s.opts, inactive: s.inactive, sel: sel,
 		Ending: store.NewEnding(), events: make(chan store.Event[T]), in: make(chan jetstream.Msg),
 	}
-	// Listening begins before the consumer exists, or a break in between would be
-	// overheard.
+	// The listener is registered before the consumer exists, so that no disconnect in
+	// between is missed.
 	w.status = s.bucket.js.Conn().StatusChanged(nats.RECONNECTING, nats.CLOSED)
 	if err := w.begin(ctx); err != nil {
 		s.bucket.js.Conn().RemoveStatusListener(w.status)
@@ -62,7 +63,7 @@ func (s *Store[T]) watch(ctx context.Context, sel store.Selection) (*watcher[T],
 	return w, nil
 }
 
-// A watcher is one consumer, from its beginning to the first doubt.
+// A watcher reads one consumer until it may have missed a message.
 type watcher[T store.Object] struct {
 	*store.Ending
 
@@ -74,76 +75,76 @@ type watcher[T store.Object] struct {
 	start    store.State
 	consumer jetstream.Consumer
 	messages jetstream.MessagesContext
-	first    jetstream.Msg // of them, if it was waited for
+	first    jetstream.Msg // the first of them, if begin received it
 	status   chan nats.Status
 	in       chan jetstream.Msg
 	events   chan store.Event[T]
 
-	// What run knows.
+	// Owned by the goroutine of run.
 	delivered uint64 // the sequence of the consumer
-	seen      uint64 // the sequence of the stream up to which everything was told
-	pending   bool   // the consumer said that more is coming
+	seen      uint64 // the sequence of the stream up to which everything was sent
+	pending   bool   // the consumer has announced further messages
 	synced    bool
-	idle      uint64 // what was seen when the stream was found to have more
+	idle      uint64 // 1 + seen when the stream was found to have more
 }
 
 // Events returns the channel of events.
 func (w *watcher[T]) Events() <-chan store.Event[T] { return w.events }
 
-// doubt ends the watch because it may have missed something.
-func (w *watcher[T]) doubt(err error) {
+// fail ends the watch because it may have missed an event.
+func (w *watcher[T]) fail(err error) {
 	if !errors.Is(err, store.ErrWatchEnded) {
 		err = errors.Errorf("%w: %w", store.ErrWatchEnded, err)
 	}
 	w.End(err)
 }
 
-// begin makes a consumer that speaks. What asks one for its messages is lost if it comes to
-// a server that does not know of the consumer yet, and nobody says so: in a cluster that
-// happens to new ones. As nothing was told yet, another one takes its place.
+// begin creates a consumer that answers. A request for messages is lost without an error
+// if it reaches a server that does not know the consumer yet, which happens to new consumers
+// of a cluster. As no event was sent yet, another consumer replaces it.
 func (w *watcher[T]) begin(ctx context.Context) error {
-	for n := range begins {
-		for len(w.status) > 0 { // of what is over
+	for n := range consumerAttempts {
+		for len(w.status) > 0 { // events of earlier disconnects
 			<-w.status
 		}
 		if err := w.consume(ctx); err != nil {
 			return err
 		}
-		if n == begins-1 || w.speaks(ctx, silence<<n) {
+		if n == consumerAttempts-1 || w.answers(ctx, firstMessageTimeout<<n) {
 			break
 		}
 		w.messages.Stop()
-		w.removed(ctx) // or the server does it, after a while
+		w.removed(ctx) // if that fails, the server does it when it is inactive
 	}
 
 	return nil
 }
 
-// speaks tells whether the consumer sends one of the messages that there are or, where there
-// are none, knows that it was asked for them. It also does when nobody waits any more: run
+// answers reports whether the consumer sends one of the existing messages or, if there are
+// none, has received the request for them. It returns true if the context has ended: run
 // cleans up then.
-func (w *watcher[T]) speaks(ctx context.Context, within time.Duration) bool {
+func (w *watcher[T]) answers(ctx context.Context, within time.Duration) bool {
 	waiting, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	asked := make(chan bool, 1)
 	go func() {
 		asked <- !w.more(waiting) && w.asked(waiting)
-		cancel() // there is nothing to wait for, or no time
+		cancel() // there is no message to wait for, or no time left
 	}()
-	msg, err := w.messages.Next(jetstream.NextContext(waiting)) // which asks for them
+	msg, err := w.messages.Next(jetstream.NextContext(waiting)) // requests them
 	cancel()
 	w.first = msg
 
 	return <-asked || err == nil || ctx.Err() != nil
 }
 
-// more tells whether there are messages, or waits until it is given up. That the consumer has
-// none is not enough to say so: it may be at a replica that is behind.
+// more returns false if there are no messages, and otherwise true when the context ends.
+// A consumer without messages is not enough: its replica may be stale.
 func (w *watcher[T]) more(ctx context.Context) bool {
 	there := w.pending
 	if !there && w.start.Revision > 0 {
 		behind, err := w.outstanding(ctx)
-		there = behind && err == nil // what cannot be found out now is found out by complete
+		there = behind && err == nil // after an error, complete checks again
 	}
 	if there {
 		<-ctx.Done()
@@ -152,7 +153,7 @@ func (w *watcher[T]) more(ctx context.Context) bool {
 	return there
 }
 
-// asked tells whether the consumer has a request for messages: a moment after it was sent, or
+// asked reports whether the consumer has a request for messages: soon after it was sent, or
 // never.
 func (w *watcher[T]) asked(ctx context.Context) bool {
 	for {
@@ -163,14 +164,14 @@ func (w *watcher[T]) asked(ctx context.Context) bool {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-time.After(look / 50):
+		case <-time.After(pollInterval / 50):
 		}
 	}
 }
 
-// consume makes the consumer, once the stream has a leader.
+// consume creates the consumer when the stream has a leader.
 func (w *watcher[T]) consume(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, leaderTimeout)
 	defer cancel()
 
 	info, err := w.leader(ctx)
@@ -193,7 +194,8 @@ func (w *watcher[T]) consume(ctx context.Context) error {
 	}
 	w.start, w.pending = info, w.consumer.CachedInfo().NumPending > 0
 	w.messages, err = w.consumer.Messages(
-		jetstream.PullMaxMessages(batch), jetstream.PullExpiry(30*time.Second), jetstream.PullHeartbeat(w.opts.Heartbeat),
+		jetstream.PullMaxMessages(batch), jetstream.PullExpiry(30*time.Second),
+		jetstream.PullHeartbeat(w.opts.Heartbeat),
 		jetstream.WithMessagesErrOnMissingHeartbeat(true))
 	if err != nil {
 		w.remove()
@@ -204,35 +206,36 @@ func (w *watcher[T]) consume(ctx context.Context) error {
 	return nil
 }
 
-// leader asks until somebody answers for the stream.
+// leader waits until the stream has a leader.
 func (w *watcher[T]) leader(ctx context.Context) (store.State, error) {
 	for {
 		info, err := w.probe(ctx)
-		if err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrWrongKind) || w.bucket.js.Conn().IsClosed() {
+		if err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrWrongKind) ||
+			w.bucket.js.Conn().IsClosed() {
 			return info, err
 		}
 		select {
 		case <-ctx.Done():
 			return info, err
-		case <-time.After(look):
+		case <-time.After(pollInterval):
 		}
 	}
 }
 
 func (w *watcher[T]) probe(ctx context.Context) (store.State, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 
 	return w.bucket.info(ctx)
 }
 
-// run hands out events until the watch ends, and cleans up.
+// run sends events until the watch ends, and cleans up.
 func (w *watcher[T]) run(ctx context.Context) {
 	var reader sync.WaitGroup
 	reader.Go(w.read)
 	stop := context.AfterFunc(ctx, func() { w.End(ctx.Err()) })
 	inner, cancel := context.WithCancel(ctx)
-	go func() { // what is being asked of the server is given up when the watch ends
+	go func() { // requests to the server are cancelled when the watch ends
 		<-w.Done()
 		cancel()
 	}()
@@ -248,7 +251,7 @@ func (w *watcher[T]) run(ctx context.Context) {
 	w.remove()
 }
 
-// read passes on what comes until there is nothing more to come.
+// read passes messages on until there are no more.
 func (w *watcher[T]) read() {
 	for {
 		msg, err := w.first, error(nil)
@@ -256,7 +259,7 @@ func (w *watcher[T]) read() {
 			msg, err = w.messages.Next()
 		}
 		if err != nil {
-			w.doubt(err)
+			w.fail(err)
 
 			return
 		}
@@ -268,8 +271,8 @@ func (w *watcher[T]) read() {
 	}
 }
 
-// remove takes the consumer away, when the server can be reached again. If that
-// takes long, the server has done so itself.
+// remove deletes the consumer when the server can be reached again. If that takes
+// longer than the inactivity threshold, the server has done so itself.
 func (w *watcher[T]) remove() {
 	ctx, cancel := context.WithTimeout(context.Background(), w.inactive)
 	defer cancel()
@@ -281,13 +284,13 @@ func (w *watcher[T]) remove() {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(look):
+		case <-time.After(pollInterval):
 		}
 	}
 }
 
 func (w *watcher[T]) removed(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 
 	err := w.bucket.js.DeleteConsumer(ctx, w.bucket.stream(), w.consumer.CachedInfo().Name)
@@ -304,7 +307,7 @@ func (w *watcher[T]) loop(ctx context.Context) {
 		case <-w.Done():
 			return
 		case status := <-w.status:
-			w.doubt(errors.Errorf("the connection is %s", status))
+			w.fail(errors.Errorf("the connection is %s", status))
 		case msg := <-w.in:
 			w.take(ctx, msg)
 		case <-ticker.C:
@@ -313,7 +316,7 @@ func (w *watcher[T]) loop(ctx context.Context) {
 	}
 }
 
-// send hands out an event, unless the watch has ended.
+// send sends an event, unless the watch has ended.
 func (w *watcher[T]) send(e store.Event[T]) {
 	select {
 	case <-w.Done():
@@ -326,21 +329,25 @@ func (w *watcher[T]) send(e store.Event[T]) {
 	}
 }
 
-// take hands out a message. The sequence of the consumer tells if one is missing.
+// take sends the event of a message. A gap in the sequence of the consumer shows that one
+// is missing.
 func (w *watcher[T]) take(ctx context.Context, msg jetstream.Msg) {
 	m, err := msg.Metadata()
 	if err != nil {
-		w.doubt(err)
+		w.fail(err)
 
 		return
 	}
 	if m.Sequence.Consumer != w.delivered+1 {
-		w.doubt(errors.Errorf("message %d came after message %d", m.Sequence.Consumer, w.delivered))
+		w.fail(errors.Errorf("message %d came after message %d", m.Sequence.Consumer, w.delivered))
 
 		return
 	}
 	w.delivered = m.Sequence.Consumer
-	e := store.Event[T]{Op: operation(msg.Headers()), Key: msg.Subject()[len(w.bucket.subject("")):], Revision: m.Sequence.Stream}
+	e := store.Event[T]{
+		Op: operation(msg.Headers()), Key: msg.Subject()[len(w.bucket.subject("")):],
+		Revision: m.Sequence.Stream,
+	}
 	if e.Op == store.Put {
 		e.Object, e.Err = store.Decode[T](e.Key, e.Revision, msg.Data())
 	}

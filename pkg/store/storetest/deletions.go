@@ -20,7 +20,8 @@ func deleteWithoutFinalizers(s *suite) {
 	_, err := s.Store.Get(s.ctx, "a")
 	s.is("get after deletion", err, store.ErrNotFound)
 	s.is("second deletion", s.Store.Delete(s.ctx, "a"), store.ErrNotFound)
-	if again := s.create("a", 1); again.Metadata.UID == t.Metadata.UID || again.Metadata.Revision <= t.Metadata.Revision {
+	if again := s.create("a", 1); again.Metadata.UID == t.Metadata.UID ||
+		again.Metadata.Revision <= t.Metadata.Revision {
 		s.Errorf("a later object of that key has UID %s and revision %d", again.Metadata.UID, again.Metadata.Revision)
 	}
 }
@@ -70,7 +71,8 @@ func deletePreconditions(s *suite) {
 	t := old.DeepCopy()
 	t.Spec.Size = 2
 	t = s.update(t)
-	s.is("delete an old revision", s.Store.Delete(s.ctx, "a", store.IfRevision(old.Metadata.Revision)), store.ErrConflict)
+	s.is("delete an old revision", s.Store.Delete(s.ctx, "a", store.IfRevision(old.Metadata.Revision)),
+		store.ErrConflict)
 	s.is("delete another UID", s.Store.Delete(s.ctx, "a", store.IfUID("another")), store.ErrConflict)
 	s.get("a")
 	s.must("delete", s.Store.Delete(s.ctx, "a", store.IfUID(t.Metadata.UID), store.IfRevision(t.Metadata.Revision)))

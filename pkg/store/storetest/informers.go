@@ -26,14 +26,14 @@ var informers = map[string]func(*suite){
 	"ManyWhileSevering": informerManyWhileSevering,
 }
 
-// A diary is what an informer has told, one line each.
-type diary struct {
+// A notificationLog has a line for each notification of an informer.
+type notificationLog struct {
 	mu    sync.Mutex
 	lines []string
 	news  chan struct{}
 }
 
-func (d *diary) note(n store.Notification[*Thing]) {
+func (d *notificationLog) note(n store.Notification[*Thing]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	line := n.Op.String() + " " + n.Key
@@ -47,18 +47,20 @@ func (d *diary) note(n store.Notification[*Thing]) {
 	}
 }
 
-func (d *diary) read() []string {
+func (d *notificationLog) read() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
 	return slices.Clone(d.lines)
 }
 
-// follow starts an informer and what writes down what it tells.
-func (s *suite) follow(resync time.Duration) (*store.Informer[*Thing], *diary) {
+// follow starts an informer, and records its notifications.
+func (s *suite) follow(resync time.Duration) (*store.Informer[*Thing], *notificationLog) {
 	s.Helper()
-	i := store.NewInformer(s.Store, store.InformerOptions{Resync: resync, MinBackoff: 10 * time.Millisecond, MaxBackoff: time.Second})
-	d := &diary{news: make(chan struct{}, 1)}
+	i := store.NewInformer(s.Store, store.InformerOptions{
+		Resync: resync, MinBackoff: 10 * time.Millisecond, MaxBackoff: time.Second,
+	})
+	d := &notificationLog{news: make(chan struct{}, 1)}
 	i.AddHandler(d.note)
 	ctx, cancel := context.WithCancel(s.ctx)
 	done := make(chan struct{})
@@ -72,22 +74,22 @@ func (s *suite) follow(resync time.Duration) (*store.Informer[*Thing], *diary) {
 	return i, d
 }
 
-// told waits for the line.
-func (s *suite) told(d *diary, line string) {
+// await waits for the line.
+func (s *suite) await(d *notificationLog, line string) {
 	s.Helper()
 	for !slices.Contains(d.read(), line) {
 		select {
 		case <-d.news:
 		case <-s.ctx.Done():
-			s.Fatalf("%q was not told; this was: %v", line, d.read())
+			s.Fatalf("there is no notification %q; there are: %v", line, d.read())
 		}
 	}
 }
 
-func (s *suite) diary(d *diary, want ...string) {
+func (s *suite) equal(d *notificationLog, want ...string) {
 	s.Helper()
 	if diff := cmp.Diff(want, d.read()); diff != "" {
-		s.Errorf("told: -want, +got:\n%s", diff)
+		s.Errorf("notifications: -want, +got:\n%s", diff)
 	}
 }
 
@@ -96,11 +98,11 @@ func informerFollows(s *suite) {
 	i, d := s.follow(-1)
 	a.Spec.Size = 2
 	s.update(a)
-	s.told(d, "put a 2") // a store may forget a state that another one follows
+	s.await(d, "put a 2") // a store may skip a state that is replaced at once
 	s.create("b", 3)
 	s.must("delete", s.Store.Delete(s.ctx, "a"))
-	s.told(d, "delete a")
-	s.diary(d, "put a 1", "put a 2", "put b 3", "delete a")
+	s.await(d, "delete a")
+	s.equal(d, "put a 1", "put a 2", "put b 3", "delete a")
 	if got, ok := i.Get("b"); !ok || got.Spec.Size != 3 {
 		s.Errorf("the copy has %+v under b", got)
 	}
@@ -127,7 +129,7 @@ func informerReadsItsWrites(s *suite) {
 	}
 }
 
-// informerSevered: after a gap the difference is told, and nothing twice.
+// informerSevered: after a gap the informer reports the difference, and nothing twice.
 func informerSevered(s *suite) {
 	if s.Sever == nil {
 		return
@@ -140,12 +142,12 @@ func informerSevered(s *suite) {
 	s.update(b)
 	s.must("delete", s.Store.Delete(s.ctx, "a"))
 	s.create("c", 4)
-	s.told(d, "put c 4")
-	s.told(d, "delete a")
+	s.await(d, "put c 4")
+	s.await(d, "delete a")
 	got := d.read()
 	slices.Sort(got)
 	if diff := cmp.Diff([]string{"delete a", "put a 1", "put b 2", "put b 3", "put c 4"}, got); diff != "" {
-		s.Errorf("told: -want, +got:\n%s", diff)
+		s.Errorf("notifications: -want, +got:\n%s", diff)
 	}
 }
 
@@ -157,15 +159,15 @@ func informerRestarted(s *suite) {
 	i, d := s.follow(-1)
 	s.must("restart", s.Restart(s.ctx))
 	s.createAgain("b", 2)
-	s.told(d, "put b 2")
-	s.diary(d, "put a 1", "put b 2")
+	s.await(d, "put b 2")
+	s.equal(d, "put a 1", "put b 2")
 	if held := i.Held(); len(held) != 0 {
 		s.Errorf("%v is held after a restart that lost nothing", held)
 	}
 }
 
-// createAgain tries until there is such a thing: what is sent to a store that goes
-// away at that moment has no answer.
+// createAgain tries until the thing exists: a store that stops while it is called does
+// not answer.
 func (s *suite) createAgain(key string, size int) {
 	s.Helper()
 	for {
@@ -179,7 +181,7 @@ func (s *suite) createAgain(key string, size int) {
 	}
 }
 
-// informerVanished: what goes without an event is found by comparing.
+// informerVanished: a comparison finds a deletion without an event.
 func informerVanished(s *suite) {
 	if s.Vanish == nil {
 		return
@@ -188,12 +190,12 @@ func informerVanished(s *suite) {
 	s.create("b", 2)
 	_, d := s.follow(100 * time.Millisecond)
 	s.must("let vanish", s.Vanish(s.ctx, "a"))
-	s.told(d, "delete a")
-	s.diary(d, "put a 1", "put b 2", "delete a")
+	s.await(d, "delete a")
+	s.equal(d, "put a 1", "put b 2", "delete a")
 }
 
-// informerMissedDeletion: a deletion that happened while nobody watched, and of
-// which no trace is left.
+// informerMissedDeletion: a deletion that happened while there was no watch, and that
+// left no marker.
 func informerMissedDeletion(s *suite) {
 	if s.Vanish == nil || s.Sever == nil {
 		return
@@ -203,12 +205,12 @@ func informerMissedDeletion(s *suite) {
 	_, d := s.follow(-1)
 	s.must("let vanish", s.Vanish(s.ctx, "a"))
 	s.must("sever", s.Sever(s.ctx))
-	s.told(d, "delete a")
-	s.diary(d, "put a 1", "put b 2", "delete a")
+	s.await(d, "delete a")
+	s.equal(d, "put a 1", "put b 2", "delete a")
 }
 
-// informerRecreatedHolds: what was lost with its store was not deleted. It is told
-// when it comes back, and when it is deleted by name, or released.
+// informerRecreatedHolds: an object that was lost with its store was not deleted. The
+// informer reports it when it exists again, is deleted by name, or is released.
 func informerRecreatedHolds(s *suite) {
 	if s.Recreate == nil {
 		return
@@ -219,7 +221,7 @@ func informerRecreatedHolds(s *suite) {
 	i, d := s.follow(100 * time.Millisecond)
 	s.must("recreate", s.Recreate(s.ctx))
 	s.create("b", 4)
-	s.told(d, "put b 4")
+	s.await(d, "put b 4")
 	state, err := s.Store.State(s.ctx)
 	s.must("ask for the state", err)
 	s.must("wait for the new store", i.WaitForRevision(s.ctx, state.Revision))
@@ -230,9 +232,9 @@ func informerRecreatedHolds(s *suite) {
 		s.Error("the copy has what was lost")
 	}
 	s.create("a", 5)
-	s.told(d, "put a 5")
+	s.await(d, "put a 5")
 	i.Release("a", "c", "nobody")
-	s.diary(d, "put a 1", "put b 2", "put c 3", "put b 4", "put a 5", "delete c")
+	s.equal(d, "put a 1", "put b 2", "put c 3", "put b 4", "put a 5", "delete c")
 }
 
 func informerSkipsBadEntries(s *suite) {
@@ -244,8 +246,8 @@ func informerSkipsBadEntries(s *suite) {
 	i, d := s.follow(50 * time.Millisecond)
 	s.must("corrupt", s.Corrupt(s.ctx, "a"))
 	s.create("b", 2)
-	s.told(d, "put b 2")
-	s.diary(d, "put a 1", "put b 2")
+	s.await(d, "put b 2")
+	s.equal(d, "put a 1", "put b 2")
 	if got, ok := i.Get("a"); !ok || got.Spec.Size != 1 {
 		s.Errorf("the copy has %+v for an entry that cannot be decoded any more, want what it was", got)
 	}
@@ -260,26 +262,26 @@ func informerSkipsBadEntries(s *suite) {
 func informerSeveralShareOne(s *suite) {
 	s.create("a", 1)
 	i, first := s.follow(-1)
-	second := &diary{news: make(chan struct{}, 1)}
+	second := &notificationLog{news: make(chan struct{}, 1)}
 	remove := i.AddHandler(second.note)
 	i.AddIndex("size", func(t *Thing) []string { return []string{fmt.Sprint(t.Spec.Size)} })
 	s.create("b", 1)
-	s.told(first, "put b 1")
-	s.told(second, "put b 1")
+	s.await(first, "put b 1")
+	s.await(second, "put b 1")
 	if got := i.ByIndex("size", "1"); len(got) != 2 || len(i.ByIndex("size", "2")) != 0 {
 		s.Errorf("the index has %d of size 1, want 2", len(got))
 	}
 	remove()
 	s.must("delete", s.Store.Delete(s.ctx, "b"))
-	s.told(first, "delete b")
-	s.diary(second, "put a 1", "put b 1")
+	s.await(first, "delete b")
+	s.equal(second, "put a 1", "put b 1")
 	if got := i.ByIndex("size", "1"); len(got) != 1 {
 		s.Errorf("the index has %d of size 1 after a deletion, want 1", len(got))
 	}
 }
 
-// informerManyWhileSevering changes objects while the watch breaks: each last
-// state is told, and none is told again once all is quiet.
+// informerManyWhileSevering changes objects while the watch breaks: the informer
+// reports each last state, and none again afterwards.
 func informerManyWhileSevering(s *suite) {
 	if s.Sever == nil {
 		return
@@ -293,9 +295,9 @@ func informerManyWhileSevering(s *suite) {
 		}
 	}
 	for k := range n {
-		s.told(d, fmt.Sprintf("put k%02d %d", k, k))
+		s.await(d, fmt.Sprintf("put k%02d %d", k, k))
 	}
 	if got := d.read(); len(got) != n || len(i.Keys()) != n {
-		s.Errorf("%d changes were told %d times, and there are %d keys", n, len(got), len(i.Keys()))
+		s.Errorf("of %d changes there are %d notifications, and %d keys", n, len(got), len(i.Keys()))
 	}
 }

@@ -53,7 +53,7 @@ func tooLarge(s *suite) {
 	s.create("b", 2)
 }
 
-// undecodable: one bad entry is told of, and does not stop the others.
+// undecodable: an undecodable entry is reported, and does not stop the others.
 func undecodable(s *suite) {
 	if s.Corrupt == nil {
 		return
@@ -87,7 +87,7 @@ func undecodable(s *suite) {
 	}
 }
 
-// undecodableIsFixed: what cannot be read can be removed, and made anew.
+// undecodableIsFixed: an undecodable entry can be deleted, and created again.
 func undecodableIsFixed(s *suite) {
 	if s.Corrupt == nil {
 		return

@@ -14,37 +14,36 @@ import (
 )
 
 // A Subject is a store under test, and what can be done to it. Each test gets an
-// empty one. The functions may be nil where a store has no such fault; those tests
-// are left out, and the log of the test says so.
+// empty one. The functions may be nil where a store has no such fault; their tests are
+// skipped and named in the log of the test.
 type Subject struct {
 	// Store is the store.
 	Store store.Store[*Thing]
 
-	// BadKeys are rejected by the store, beside those that package store says no
-	// store has to take.
+	// BadKeys are rejected by the store, besides those that package store allows every
+	// store to reject.
 	BadKeys []string
 
-	// TooLarge is a size in bytes that no value may have; 0 is no limit.
+	// TooLarge is a size in bytes that the store rejects; 0 is no limit.
 	TooLarge int
 
-	// Corrupt puts something under the key that is no thing.
+	// Corrupt stores a value under the key that cannot be decoded.
 	Corrupt func(ctx context.Context, key string) error
 
-	// Vanish takes an entry away so that no watch is told.
+	// Vanish deletes an entry without an event.
 	Vanish func(ctx context.Context, key string) error
 
-	// Sever ends the connection of all watches for a moment.
+	// Sever interrupts the connections of all watches.
 	Sever func(ctx context.Context) error
 
-	// Recreate removes the store and all that is in it, and makes it anew.
+	// Recreate deletes the store with its content, and creates it again, empty.
 	Recreate func(ctx context.Context) error
 
-	// Restart stops whatever keeps the store and starts it again, with all there
-	// was in it.
+	// Restart stops the server of the store and starts it again, with its content.
 	Restart func(ctx context.Context) error
 }
 
-// lacks returns the names of what the subject does not have.
+// lacks returns the names of the optional functions that the subject does not have.
 func (s Subject) lacks() (out []string) {
 	for _, has := range []struct {
 		name string
@@ -71,10 +70,10 @@ type suite struct {
 	*testing.T
 	Subject
 	ctx   context.Context                //nolint:containedctx // That of the test.
-	whole map[store.Watcher[*Thing]]bool // the watches that have told all there was
+	whole map[store.Watcher[*Thing]]bool // the watches whose snapshot is complete
 }
 
-// Run tests the stores that newSubject makes, one for each test.
+// Run runs the suite. newSubject returns an empty store for each test.
 func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 	t.Helper()
 	once := sync.Once{}
@@ -94,7 +93,10 @@ func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 		t.Run(group, func(t *testing.T) {
 			for name, test := range tests {
 				t.Run(name, func(t *testing.T) {
-					test(&suite{T: t, Subject: tell(newSubject(t)), ctx: wait.Context(t), whole: map[store.Watcher[*Thing]]bool{}})
+					test(&suite{
+						T: t, Subject: tell(newSubject(t)), ctx: wait.Context(t),
+						whole: map[store.Watcher[*Thing]]bool{},
+					})
 				})
 			}
 		})
@@ -141,8 +143,8 @@ func (s *suite) is(what string, err, want error) {
 	}
 }
 
-// list returns the sizes of what a list has, by key, and the keys that it could
-// not decode.
+// list returns the sizes of the listed things by key, and the keys of entries that
+// cannot be decoded.
 func (s *suite) list(o ...store.ListOption) (sizes map[string]int, bad []string) {
 	s.Helper()
 	sizes = map[string]int{}

@@ -41,8 +41,7 @@ func (s *suite) watch(o ...store.WatchOption) store.Watcher[*Thing] {
 	return w
 }
 
-// next returns the next n events. What is said again of a watch that is whole does
-// not count.
+// next returns the next n events, without repeated events that the snapshot is complete.
 func (s *suite) next(w store.Watcher[*Thing], n int) []store.Event[*Thing] {
 	s.Helper()
 	var out []store.Event[*Thing]
@@ -100,7 +99,9 @@ func watchSnapshotThenChanges(s *suite) {
 	}
 	state, err := s.Store.State(s.ctx)
 	s.must("ask for the state", err)
-	if got := (store.State{Epoch: events[2].Epoch, Revision: events[2].Revision, Expires: state.Expires}); got != state {
+	if got := (store.State{
+		Epoch: events[2].Epoch, Revision: events[2].Revision, Expires: state.Expires,
+	}); got != state {
 		s.Errorf("the snapshot is that of %+v, want %+v", got, state)
 	}
 	b.Spec.Size = 4
@@ -117,7 +118,7 @@ func watchEmptySnapshot(s *suite) {
 	s.steps(w, step{Op: "put", Key: "a", Size: 1})
 }
 
-// watchMarkOfDeletion: a mark is a change, the removal a deletion.
+// watchMarkOfDeletion: setting the deletion timestamp is a change, the removal a deletion.
 func watchMarkOfDeletion(s *suite) {
 	in := NewThing("a", 1)
 	in.Metadata.Finalizers = []string{"one"}
@@ -135,8 +136,8 @@ func watchMarkOfDeletion(s *suite) {
 	s.steps(w, step{Op: "delete", Key: "a"})
 }
 
-// watchDeltas: created and updated are told apart, a deletion has the last object, and what
-// went before is not told.
+// watchDeltas: creations and updates are distinguished, a deletion has the last object, and
+// earlier deletions are not reported.
 func watchDeltas(s *suite) {
 	s.create("gone", 1)
 	s.must("delete", s.Store.Delete(s.ctx, "gone"))
@@ -162,7 +163,7 @@ func watchDeltas(s *suite) {
 	}
 }
 
-// delta returns the next one in words. That everything has been told does not count.
+// delta returns the next delta as a text. The end of the snapshot does not count.
 func (s *suite) delta(w *store.Deltas[*Thing]) string {
 	s.Helper()
 	size := func(t *Thing) int {
@@ -193,7 +194,7 @@ func (s *suite) delta(w *store.Deltas[*Thing]) string {
 	}
 }
 
-// watchInOrder compares the revisions of what comes with what was written.
+// watchInOrder compares the revisions of the events with those of the writes.
 func watchInOrder(s *suite) {
 	const n = 200
 	w := s.watch()
@@ -221,8 +222,8 @@ func watchPrefix(s *suite) {
 	s.steps(w, step{Op: "put", Key: "a/2", Size: 4})
 }
 
-// watchSlowConsumer writes more than a connection buffers while nobody receives:
-// nothing is lost, and the writer does not wait.
+// watchSlowConsumer writes more than a connection buffers while no event is received:
+// no event is lost, and the writer does not wait.
 func watchSlowConsumer(s *suite) {
 	const n = 2000
 	w := s.watch()
@@ -285,7 +286,7 @@ func watchSevered(s *suite) {
 	s.is("end of a watch that was severed", w.Err(), store.ErrWatchEnded)
 }
 
-// watchRecreated: whatever a watch tells when its store goes, it ends.
+// watchRecreated: a watch ends when its store is deleted.
 func watchRecreated(s *suite) {
 	if s.Recreate == nil {
 		return

@@ -39,7 +39,8 @@ func createGivesMetadata(s *suite) {
 		s.Errorf("Create changed what it was given: -before, +after:\n%s", diff)
 	}
 	m := out.Metadata
-	if m.UID == "" || m.Revision == 0 || m.Generation != 1 || m.CreationTimestamp.IsZero() || m.DeletionTimestamp != nil {
+	if m.UID == "" || m.Revision == 0 || m.Generation != 1 || m.CreationTimestamp.IsZero() ||
+		m.DeletionTimestamp != nil {
 		s.Errorf("Create returned the metadata %+v", m)
 	}
 	if diff := cmp.Diff(out, s.get("a")); diff != "" {
@@ -142,11 +143,12 @@ func sameValueIsNotWritten(s *suite) {
 	t := s.create("a", 1)
 	same := s.update(t.DeepCopy())
 	if same.Metadata.Revision != t.Metadata.Revision {
-		s.Errorf("an update without a difference was written: revision %d after %d", same.Metadata.Revision, t.Metadata.Revision)
+		s.Errorf("an update without a difference was written: revision %d after %d", same.Metadata.Revision,
+			t.Metadata.Revision)
 	}
 }
 
-// numbersKeepTheirDigits: numbers that no float64 tells apart are different.
+// numbersKeepTheirDigits: numbers that are equal as float64 are different.
 func numbersKeepTheirDigits(s *suite) {
 	const large = 1<<53 + 1
 	t := s.create("a", 1)
@@ -154,7 +156,8 @@ func numbersKeepTheirDigits(s *suite) {
 		t.Status.Count = count
 		out, err := s.Store.UpdateStatus(s.ctx, t)
 		s.must("update status", err)
-		if got := s.get("a"); out.Status.Count != count || got.Status.Count != count || out.Metadata.Revision <= t.Metadata.Revision {
+		if got := s.get("a"); out.Status.Count != count || got.Status.Count != count ||
+			out.Metadata.Revision <= t.Metadata.Revision {
 			s.Fatalf("UpdateStatus to %d returned %d at revision %d after %d, and %d is stored",
 				count, out.Status.Count, out.Metadata.Revision, t.Metadata.Revision, got.Status.Count)
 		}
@@ -163,7 +166,8 @@ func numbersKeepTheirDigits(s *suite) {
 	for _, count := range []int64{large, large - 1} {
 		t.Spec.Count = count
 		before := t.Metadata.Generation
-		if t = s.update(t); t.Spec.Count != count || t.Metadata.Generation != before+1 || s.get("a").Spec.Count != count {
+		if t = s.update(t); t.Spec.Count != count || t.Metadata.Generation != before+1 ||
+			s.get("a").Spec.Count != count {
 			s.Fatalf("Update to %d made %+v at generation %d after %d", count, t.Spec, t.Metadata.Generation, before)
 		}
 	}
@@ -192,7 +196,8 @@ func identityIsFixed(s *suite) {
 	_, err := s.Store.Update(s.ctx, change)
 	s.is("update with another UID", err, store.ErrConflict)
 	change = t.DeepCopy()
-	change.Metadata.CreationTimestamp, change.Metadata.Generation = change.Metadata.CreationTimestamp.AddDate(1, 0, 0), 5
+	change.Metadata.CreationTimestamp, change.Metadata.Generation = change.Metadata.CreationTimestamp.AddDate(1, 0,
+		0), 5
 	change.Metadata.DeletionTimestamp = new(change.Metadata.CreationTimestamp)
 	if diff := cmp.Diff(t, s.update(change)); diff != "" {
 		s.Errorf("fixed metadata was changed: -want, +got:\n%s", diff)
@@ -238,11 +243,11 @@ func listHasAll(s *suite) {
 	for _, err := range s.Store.List(s.ctx) {
 		s.must("list", err)
 
-		break // who has seen enough may stop
+		break // a caller may stop early
 	}
 }
 
-// racersLoseNothing lets several count in one object; each conflict is tried again.
+// racersLoseNothing increments a field of one object concurrently; each conflict is retried.
 func racersLoseNothing(s *suite) {
 	const racers, laps = 4, 10
 	s.create("a", 0)

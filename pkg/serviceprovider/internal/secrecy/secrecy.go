@@ -1,5 +1,5 @@
-// Package secrecy tells the credentials of connections, so that package redact can take them
-// out of texts.
+// Package secrecy returns the credentials of connections, so that package redact can remove them
+// from texts. Begin with From and OfConnections.
 package secrecy
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters"
 )
 
-// A Connection tells the credentials of a cluster. It keeps the configuration alone, unless the
-// cluster has credentials that are renewed.
+// A Connection has the credentials of a cluster: its configuration and, if they are renewed,
+// the function that returns the current ones.
 type Connection struct {
 	config  *rest.Config
 	renewed func() [][]byte
@@ -43,8 +43,8 @@ func OfConnections(all ...Connection) [][]byte {
 	return secrets
 }
 
-// Of returns the credentials that are in configurations, or in files that they name. A
-// configuration may be nil. What a plugin gets elsewhere is not known.
+// Of returns the credentials in configurations, or in files that they name. A configuration may
+// be nil. Credentials of plugins are not included.
 func Of(configs ...*rest.Config) [][]byte {
 	var secrets [][]byte
 	for _, c := range configs {
@@ -56,7 +56,7 @@ func Of(configs ...*rest.Config) [][]byte {
 			if file == "" {
 				continue
 			}
-			if secret, err := os.ReadFile(file); err == nil { //nolint:gosec // the file of the program's own credentials
+			if secret, err := os.ReadFile(file); err == nil {
 				secrets = append(secrets, secret)
 			}
 		}

@@ -43,8 +43,11 @@ func TestOf(t *testing.T) {
 // configuration without a renewal has.
 func TestOfConnections(t *testing.T) {
 	current := "renewed-1"
-	renewing := clusters.New("a").WithRESTConfig(&rest.Config{BearerToken: "first"}).WithCredentials(func() [][]byte { return [][]byte{[]byte(current)} })
-	all := []secrecy.Connection{secrecy.From(nil), secrecy.From(clusters.New("b").WithRESTConfig(&rest.Config{BearerToken: "other-token"})), secrecy.From(renewing)}
+	renewing := clusters.New("a").WithRESTConfig(&rest.Config{BearerToken: "first"}).
+		WithCredentials(func() [][]byte { return [][]byte{[]byte(current)} })
+	all := []secrecy.Connection{secrecy.From(nil),
+		secrecy.From(clusters.New("b").WithRESTConfig(&rest.Config{BearerToken: "other-token"})),
+		secrecy.From(renewing)}
 	current = "renewed-2"
 	text := redact.NewMask(secrecy.OfConnections(all...)...).String("neither renewed-2 nor other-token")
 	if text != "neither [REDACTED] nor [REDACTED]" {

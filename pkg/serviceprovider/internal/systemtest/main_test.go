@@ -41,7 +41,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// The three control planes. The onboarding cluster is the one that the packages of a test run share: no story takes it away.
+// The three control planes. The onboarding cluster is the one that the packages of a test run share: no story takes
+// it away.
 var platform, onboarding, mcp *plane
 
 var (
@@ -60,13 +61,15 @@ type plane struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	leak.VerifyTestMain(leak.Tests(func() (int, error) { return run(m) }), append(leak.Connections(), leak.Informers()...)...)
+	leak.VerifyTestMain(leak.Tests(func() (int, error) { return run(m) }),
+		append(leak.Connections(), leak.Informers()...)...)
 }
 
 func run(m *testing.M) (code int, err error) {
 	ctx := context.Background()
 	ctrllog.SetLogger(logr.Discard())
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clustersv1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme,
+		clustersv1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return 1, err
 		}
@@ -92,15 +95,19 @@ func run(m *testing.M) (code int, err error) {
 	if err := clusterstest.InstallCRDs(ctx, platform.api, clustersv1alpha1.CRDs()); err != nil {
 		return 1, err
 	}
-	if err := platform.api.Create(ctx, definition("GardenConfig", "gardenconfigs", apiextensionsv1.ClusterScoped)); err != nil {
+	if err := platform.api.Create(ctx, definition("GardenConfig", "gardenconfigs",
+		apiextensionsv1.ClusterScoped)); err != nil {
 		return 1, err
 	}
-	if err := client.IgnoreAlreadyExists(onboarding.api.Create(ctx, definition("Garden", "gardens", apiextensionsv1.NamespaceScoped))); err != nil {
+	if err := client.IgnoreAlreadyExists(onboarding.api.Create(ctx,
+		definition("Garden", "gardens", apiextensionsv1.NamespaceScoped))); err != nil {
 		return 1, err
 	}
-	err = poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true, func(ctx context.Context) (bool, error) {
-		return platform.api.List(ctx, &GardenConfigList{}) == nil && onboarding.api.List(ctx, &GardenList{}) == nil, nil
-	})
+	err = poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true,
+		func(ctx context.Context) (bool, error) {
+			return platform.api.List(ctx, &GardenConfigList{}) == nil &&
+				onboarding.api.List(ctx, &GardenList{}) == nil, nil
+		})
 	if err != nil {
 		return 1, err
 	}
@@ -137,7 +144,7 @@ type estate struct {
 	modest     bool   // the provider must not watch Secrets
 	local      bool   // clusters are at the addresses that annotations of AccessRequests tell
 	former     string // name of the controller
-	apart      bool   // requests for workload clusters have a namespace that nobody has made
+	apart      bool   // requests for workload clusters have a namespace that does not exist
 
 	sent  list[bool]        // over the channel: whether there was a configuration
 	asked map[*plane]*notes // what the provider asked of the platform and the onboarding cluster
@@ -146,7 +153,10 @@ type estate struct {
 func newEstate(t *testing.T, name string) *estate {
 	t.Helper()
 	name = "gardens-" + name // others have namespaces on the onboarding cluster, too
-	e := &estate{T: t, ns: name, ledger: &test.Ledger{}, onGone: serviceprovider.DeletionBlock, retry: 250 * time.Millisecond, recheck: 200 * time.Millisecond}
+	e := &estate{
+		T: t, ns: name, ledger: &test.Ledger{}, onGone: serviceprovider.DeletionBlock,
+		retry: 250 * time.Millisecond, recheck: 200 * time.Millisecond,
+	}
 	e.at = func(r reconcile.Request) client.ObjectKey {
 		return client.ObjectKey{Namespace: clusteraccess.StableNamespace(r), Name: r.Name}
 	}
@@ -161,7 +171,10 @@ func newEstate(t *testing.T, name string) *estate {
 			return ""
 		},
 	}
-	e.config = &GardenConfig{ObjectMeta: metav1.ObjectMeta{Name: name}, Plant: "roses", Poll: metav1.Duration{Duration: 200 * time.Millisecond}}
+	e.config = &GardenConfig{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Plant: "roses",
+		Poll: metav1.Duration{Duration: 200 * time.Millisecond},
+	}
 	for _, err := range []error{
 		platform.api.Create(t.Context(), e.config),
 		onboarding.api.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}),
@@ -194,7 +207,8 @@ func manage(t *testing.T, config *rest.Config, seen cache.Options, setup func(ct
 // launch runs a manager until end is called, which returns when it has ended.
 func launch(config *rest.Config, seen cache.Options, setup func(ctrl.Manager) error) (end func() error, err error) {
 	m, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: scheme, Cache: seen, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(wait.Patience()),
+		Scheme: scheme, Cache: seen, Metrics: metricsserver.Options{BindAddress: "0"},
+		GracefulShutdownTimeout: new(wait.Patience()),
 	})
 	if err != nil {
 		return nil, err
@@ -224,15 +238,18 @@ func (e *estate) start() {
 	e.gardener = newGardener()
 	counted := e.user(onboarding)
 	counted.Wrap(e.ledger.Wrap)
-	home, base := clusters.New("onboarding").WithRESTConfig(counted), clusters.New("platform").WithRESTConfig(e.user(platform))
+	home, base := clusters.New("onboarding").WithRESTConfig(counted), clusters.New("platform").
+		WithRESTConfig(e.user(platform))
 	for _, c := range []*clusters.Cluster{home, base} {
 		if err := c.InitializeClient(scheme); err != nil {
 			e.Fatal(err)
 		}
 	}
 	access := e.access(base)
-	b := serviceprovider.NewAPIReconcilerBuilder[*Garden, *GardenConfig]().EmptyObjectProvider(func() *Garden { return &Garden{} }).
-		OnboardingCluster(home).PlatformCluster(base).ClusterAccessReconciler(access).Reconciler(e.gardener).WorkloadCluster(e.workload).OnClusterGone(e.onGone).
+	b := serviceprovider.NewAPIReconcilerBuilder[*Garden, *GardenConfig]().
+		EmptyObjectProvider(func() *Garden { return &Garden{} }).
+		OnboardingCluster(home).PlatformCluster(base).ClusterAccessReconciler(access).Reconciler(e.gardener).
+		WorkloadCluster(e.workload).OnClusterGone(e.onGone).
 		ControllerOptions(controller.Options{MaxConcurrentReconciles: 8, SkipNameValidation: new(true)})
 	if e.advanced {
 		b.AdvancedClusterAccessReconciler(clusteraccess.SimpleProviderAdapter{Provider: access})
@@ -321,7 +338,9 @@ func (l *list[T]) from(n int) []T {
 
 // beds is what a gardener has to be able to do.
 var beds = &clustersv1alpha1.TokenConfig{Permissions: []clustersv1alpha1.PermissionsRequest{{
-	Namespace: "default", Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"}}},
+	Namespace: "default", Rules: []rbacv1.PolicyRule{{
+		APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"},
+	}},
 }}}
 
 // access returns what asks the platform for access, and counts connections.
@@ -339,7 +358,8 @@ func (e *estate) access(base *clusters.Cluster) *clusteraccess.Requester {
 	}
 	options := []clusteraccess.Option{
 		clusteraccess.WithRetryInterval(e.retry), clusteraccess.WithRecheckInterval(e.recheck),
-		clusteraccess.WithBuild(func(_ context.Context, key clusters.Key, in clusters.Input) (*clusters.Cluster, error) {
+		clusteraccess.WithBuild(func(_ context.Context, key clusters.Key,
+			in clusters.Input) (*clusters.Cluster, error) {
 			e.builds.Add(1)
 			c := clusters.New(key.String()).WithRESTConfig(in.RESTConfig)
 
@@ -370,7 +390,10 @@ func (e *estate) plane(name string) *clustersv1alpha1.ClusterRequest {
 	if err := client.IgnoreAlreadyExists(platform.api.Create(e.Context(), ns)); err != nil {
 		e.Fatal(err)
 	}
-	cr := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name}, Spec: clustersv1alpha1.ClusterRequestSpec{Purpose: "mcp"}}
+	cr := &clustersv1alpha1.ClusterRequest{
+		ObjectMeta: metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name},
+		Spec:       clustersv1alpha1.ClusterRequestSpec{Purpose: "mcp"},
+	}
 	if err := platform.api.Create(e.Context(), cr); err != nil {
 		e.Fatal(err)
 	}
@@ -398,7 +421,8 @@ func (e *estate) delete(c client.Client, o client.Object) {
 // request returns the AccessRequest of a garden.
 func (e *estate) request(g *Garden) *clustersv1alpha1.AccessRequest {
 	return &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{
-		Namespace: e.at(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(g)}).Namespace, Name: e.ns + "--" + g.Name + "--mcp",
+		Namespace: e.at(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(g)}).Namespace,
+		Name:      e.ns + "--" + g.Name + "--mcp",
 	}}
 }
 

@@ -1,0 +1,56 @@
+package conformance
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write into testdata what the kit prints: look at it before you commit it")
+
+// What differs from one run, or one edit of the kit, to the next, and what it stands for.
+var unsettled = []struct {
+	text *regexp.Regexp
+	then string
+}{
+	{regexp.MustCompile(`(?m)^=== RUN .*\n`), ""},
+	{regexp.MustCompile(`(?m)^( +)\w+\.go:\d+: `), "$1"},
+	{regexp.MustCompile(` \(\d+\.\d+s\)`), ""},
+	{regexp.MustCompile(`(schedules|boundaries|left out): \d+`), "$1: N"},
+}
+
+// TestPrinted compares what an author reads with files of testdata: the names of the subtests,
+// the sentence of a property that does not hold, and how to see it again. Tools of authors may
+// read it, too.
+func TestPrinted(t *testing.T) {
+	for name, reason := range map[string]string{
+		"incomplete": "A suite that lacks what is needed is told all of it at once.",
+		"misled":     "A client that breaks a property when it is called as it is has no schedule to replay.",
+		"unseen":     "One that breaks a property in the hands of the reconciler has.",
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, golden := inside(t, name), filepath.Join("testdata", name+".golden")
+			for _, u := range unsettled {
+				got = u.text.ReplaceAllString(got, u.then)
+			}
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+				t.Errorf("%s\nIt prints something else; if that is right: go test ./pkg/conformance -run TestPrinted "+
+					"-update\n-%s, +printed:\n%s", reason, golden, diff)
+			}
+		})
+	}
+}
