@@ -1,6 +1,9 @@
 package docs
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"strings"
 	"testing"
 
@@ -137,5 +140,37 @@ func TestUnreadableDecisions(t *testing.T) {
 				t.Errorf("%s\nwas read as\n%s", decide, tables)
 			}
 		})
+	}
+}
+
+// TestCasesHaveSentences checks that every case of every decision has a sentence above it. Those of managed resources
+// are also shown on a page.
+func TestCasesHaveSentences(t *testing.T) {
+	const serviceProviders, syncers = "pkg/serviceprovider/internal/lifecycle/", "pkg/syncer/internal/lifecycle/"
+	for _, dir := range []string{lifecycleDir, serviceProviders, syncers} {
+		name := dir + "decide.go"
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, name, read(t, name), parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cases := 0
+		ast.Inspect(file, func(n ast.Node) bool {
+			body, ok := n.(*ast.SwitchStmt)
+			if !ok {
+				return true
+			}
+			last := body.Body.Lbrace
+			for _, stmt := range body.Body.List {
+				if _, err := caseSentence(fset, file, last, stmt.Pos()); err != nil {
+					t.Errorf("%s: %v", fset.Position(stmt.Pos()), err)
+				}
+				cases, last = cases+1, stmt.End()
+			}
+			return true
+		})
+		if cases == 0 {
+			t.Errorf("%s has no case", name)
+		}
 	}
 }
