@@ -5,80 +5,100 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
-// A words value says what the names in a decision mean, from the comments beside them.
+// maxSentence is how long the sentence of a case may be, in characters.
+const maxSentence = 200
+
+// A words value holds the facts, their states and the actions of a decision, with their comments.
 type words struct {
-	facts   []named // in the order they are declared in
+	facts   []named // in the order of their declaration
+	states  []named // of the facts that are neither true nor false
 	actions []named
-	allowed string // what the permissions are
-	goOn    string // what is said of all actions
+	goOn    string // the comment of all actions
 }
 
-// A named is a name and what its comment says.
+// A named is a name and its comment.
 type named struct{ name, says string }
 
-func find(list []named, name string) (string, bool) {
-	for _, n := range list {
-		if n.name == name {
-			return n.says, true
-		}
-	}
-	return "", false
+// has returns whether a list has a name with a comment.
+func has(list []named, name string) bool {
+	return slices.ContainsFunc(list, func(n named) bool { return n.name == name && n.says != "" })
 }
 
-// readWords reads the facts and the actions.
+// readWords reads the facts, their states and the actions.
 func readWords(file *ast.File) words {
 	var w words
-	ast.Inspect(file, func(n ast.Node) bool {
-		d, ok := n.(*ast.GenDecl)
-		if !ok {
-			return true
+	types := map[string]string{}
+	var facts *ast.StructType
+	for _, decl := range file.Decls {
+		d, ok := decl.(*ast.GenDecl)
+		if ok && d.Tok == token.CONST {
+			w.readConstants(d)
+		}
+		if !ok || d.Tok != token.TYPE {
+			continue
 		}
 		for _, spec := range d.Specs {
-			switch s := spec.(type) {
-			case *ast.TypeSpec:
-				w.readType(s, d.Doc)
-			case *ast.ValueSpec:
-				if d.Tok == token.CONST && s.Names[0].IsExported() {
-					w.actions = append(w.actions, named{s.Names[0].Name, sentence(s.Comment)})
-					w.goOn = strings.TrimPrefix(flat(d.Doc), "The actions. ")
-				}
+			s := spec.(*ast.TypeSpec) // in a declaration of types
+			types[s.Name.Name] = upper(strings.TrimPrefix(sentence(d.Doc), s.Name.Name+" are "))
+			if body, ok := s.Type.(*ast.StructType); ok && s.Name.Name == "Facts" {
+				facts = body
 			}
 		}
-		return false
-	})
+	}
+	if facts != nil {
+		w.readFacts(facts, types)
+	}
 	return w
 }
 
-func (w *words) readType(s *ast.TypeSpec, doc *ast.CommentGroup) {
-	body, ok := s.Type.(*ast.StructType)
-	switch {
-	case !ok:
-	case s.Name.Name == "Permissions":
-		w.allowed = strings.TrimSuffix(strings.TrimPrefix(flat(doc), "Permissions are "), ".")
-	case s.Name.Name == "Facts":
-		for _, field := range body.Fields.List {
-			says := sentence(field.Comment)
-			if says == "" && field.Doc != nil {
-				says = sentence(field.Doc)
-			}
-			for _, name := range field.Names {
-				_, own, prefixed := strings.Cut(says, name.Name+": ")
-				if prefixed {
-					says = upper(own)
-				}
-				w.facts = append(w.facts, named{name.Name, says})
-			}
+// readConstants reads a group of constants: the actions, or the states of a fact.
+func (w *words) readConstants(d *ast.GenDecl) {
+	actions := false
+	for _, spec := range d.Specs {
+		s := spec.(*ast.ValueSpec) // in a declaration of constants
+		actions = actions || typeName(s.Type) == "Action"
+		if !s.Names[0].IsExported() {
+			continue
+		}
+		n := named{s.Names[0].Name, sentence(s.Comment)}
+		if actions {
+			w.actions = append(w.actions, n)
+			w.goOn = strings.TrimPrefix(flat(d.Doc), "The actions. ")
+		} else {
+			w.states = append(w.states, n)
 		}
 	}
 }
 
+// readFacts reads the fields of Facts. A fact without a comment has that of its type.
+func (w *words) readFacts(body *ast.StructType, types map[string]string) {
+	for _, field := range body.Fields.List {
+		says := sentence(field.Comment)
+		if says == "" {
+			says = sentence(field.Doc)
+		}
+		if says == "" {
+			says = types[typeName(field.Type)]
+		}
+		for _, name := range field.Names {
+			if _, own, prefixed := strings.Cut(says, name.Name+": "); prefixed {
+				says = upper(own)
+			}
+			w.facts = append(w.facts, named{name.Name, says})
+		}
+	}
+}
+
+// flat returns the text of a comment in one line.
 func flat(doc *ast.CommentGroup) string { return strings.Join(strings.Fields(doc.Text()), " ") }
 
-// sentence returns the first one of a comment.
+// sentence returns the first sentence of a comment.
 func sentence(doc *ast.CommentGroup) string {
 	text := flat(doc)
 	if end := strings.Index(text, ". "); end >= 0 {
@@ -87,14 +107,13 @@ func sentence(doc *ast.CommentGroup) string {
 	return text
 }
 
-func upper(s string) string { return changeFirst(s, unicode.ToUpper) }
-func lower(s string) string { return changeFirst(s, unicode.ToLower) }
-
-func changeFirst(s string, change func(rune) rune) string {
-	for i, r := range s {
-		return string(change(r)) + s[i+len(string(r)):]
+// upper returns a text with a capital at the beginning.
+func upper(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	if size == 0 {
+		return s
 	}
-	return s
+	return string(unicode.ToUpper(first)) + s[size:]
 }
 
 // A decision is a switch whose first case that holds wins.
@@ -104,15 +123,16 @@ type decision struct {
 	cases []choice
 }
 
-// A choice is one case: what has to hold, and what follows: an action, or the name of another decision.
+// A choice is one case: its condition, and an action or the name of another decision.
 type choice struct {
 	condition ast.Expr // nil: otherwise
 	action    string
 	next      string
+	says      string // the comment above the case
 }
 
 // readDecisions reads the functions that consist of one switch.
-func readDecisions(file *ast.File) ([]decision, error) {
+func readDecisions(fset *token.FileSet, file *ast.File) ([]decision, error) {
 	var out []decision
 	for _, decl := range file.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
@@ -123,19 +143,43 @@ func readDecisions(file *ast.File) ([]decision, error) {
 		if !ok || len(fn.Body.List) != 1 {
 			return nil, fmt.Errorf("%s is not one switch: teach internal/docs to read it", fn.Name.Name)
 		}
-		d := decision{name: fn.Name.Name, says: upper(strings.TrimPrefix(flat(fn.Doc), fn.Name.Name+": "))}
+		d := decision{name: fn.Name.Name, says: upper(strings.TrimPrefix(flat(fn.Doc), fn.Name.Name+" "))}
+		last := body.Body.Lbrace // where the case before ended
 		for _, stmt := range body.Body.List {
 			c, err := readChoice(stmt.(*ast.CaseClause))
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", fn.Name.Name, err)
+			if err == nil {
+				c.says, err = caseSentence(fset, file, last, stmt.Pos())
 			}
-			d.cases = append(d.cases, c)
+			if err != nil {
+				return nil, fmt.Errorf("%s, case %d: %w", fn.Name.Name, len(d.cases)+1, err)
+			}
+			d.cases, last = append(d.cases, c), stmt.End()
 		}
 		out = append(out, d)
 	}
 	return out, nil
 }
 
+// caseSentence returns the comment between two cases, which has to be one sentence. A comment at the end of a line
+// does not count.
+func caseSentence(fset *token.FileSet, file *ast.File, from, to token.Pos) (string, error) {
+	for _, comment := range file.Comments {
+		if comment.Pos() < from || comment.End() > to || fset.Position(comment.Pos()).Line == fset.Position(from).Line {
+			continue
+		}
+		text := flat(comment)
+		if first := sentence(comment); first != text || !strings.HasSuffix(text, ".") {
+			return "", fmt.Errorf("the comment above the case is not one sentence: %q", text)
+		}
+		if n := utf8.RuneCountInString(text); n > maxSentence {
+			return "", fmt.Errorf("the comment above the case has %d characters, want at most %d: %q", n, maxSentence, text)
+		}
+		return text, nil
+	}
+	return "", fmt.Errorf("there is no comment above the case that says what it means")
+}
+
+// readChoice reads a case without its comment.
 func readChoice(clause *ast.CaseClause) (choice, error) {
 	var c choice
 	if len(clause.List) > 1 || len(clause.Body) != 1 {
@@ -159,28 +203,28 @@ func readChoice(clause *ast.CaseClause) (choice, error) {
 	return c, nil
 }
 
-// phrase writes a condition, each fact as say has it. A fact that is one of several states is
-// said as "fact=state".
-func phrase(e ast.Expr, say func(fact string, holds bool) (string, error)) (string, error) {
+// phrase returns a condition in words, with the names of the facts and of their states.
+func (w words) phrase(e ast.Expr) (string, error) {
 	switch e := e.(type) {
 	case nil:
 		return "otherwise", nil
 	case *ast.ParenExpr:
-		inner, err := phrase(e.X, say)
+		inner, err := w.phrase(e.X)
 		return "(" + inner + ")", err
 	case *ast.UnaryExpr:
-		return say(fact(e.X), false)
+		name, err := w.fact(e.X)
+		return "not " + name, err
 	case *ast.SelectorExpr:
-		return say(fact(e), true)
+		return w.fact(e)
 	case *ast.BinaryExpr:
-		if e.Op == token.EQL || e.Op == token.NEQ { // a fact that is no yes or no
-			return say(fact(e.X)+"="+e.Y.(*ast.Ident).Name, e.Op == token.EQL)
+		if e.Op == token.EQL || e.Op == token.NEQ { // a fact that is neither true nor false
+			return w.state(e)
 		}
-		left, err := phrase(e.X, say)
+		left, err := w.phrase(e.X)
 		if err != nil {
 			return "", err
 		}
-		right, err := phrase(e.Y, say)
+		right, err := w.phrase(e.Y)
 		if e.Op == token.LAND {
 			return left + " and " + right, err
 		}
@@ -190,75 +234,29 @@ func phrase(e ast.Expr, say func(fact string, holds bool) (string, error)) (stri
 	}
 }
 
-// fact returns the name of one: f.May.Create is May.Create.
-func fact(e ast.Expr) string {
-	s, ok := e.(*ast.SelectorExpr)
-	if !ok {
-		return ""
+// state returns in words which state a fact has, or has not.
+func (w words) state(e *ast.BinaryExpr) (string, error) {
+	name, err := w.fact(e.X)
+	if err != nil {
+		return "", err
 	}
-	if inner := fact(s.X); inner != "" {
-		return inner + "." + s.Sel.Name
+	is := typeName(e.Y)
+	if !has(w.states, is) {
+		return "", fmt.Errorf("the state %q has no comment", is)
 	}
-	return s.Sel.Name
+	if e.Op == token.NEQ {
+		is = "not " + is
+	}
+	return name + " is " + is, nil
 }
 
-// name says a fact by its name.
-func (w words) name(fact string, holds bool) (string, error) {
-	if state, is, some := strings.Cut(fact, "="); some {
-		fact = state + " is " + is
-		if !holds {
-			fact = state + " is not " + is
-		}
-
-		return fact, nil
+// fact returns the name of a fact: f.May.Create is May.Create.
+func (w words) fact(e ast.Expr) (string, error) {
+	_, name, _ := strings.Cut(typeName(e), ".")
+	if outer, _, _ := strings.Cut(name, "."); has(w.facts, outer) {
+		return name, nil
 	}
-	if holds {
-		return fact, nil
-	}
-	return "not " + fact, nil
-}
-
-// meaning says a fact by what its comment says.
-func (w words) meaning(fact string, holds bool) (string, error) {
-	if of, action, nested := strings.Cut(fact, "."); nested {
-		return w.permission(of, lower(action), holds)
-	}
-	says, ok := find(w.facts, fact)
-	if _, is, some := strings.Cut(fact, "="); some {
-		says, ok = find(w.actions, is) // the states stand among them
-	}
-	if !ok || says == "" {
-		return "", fmt.Errorf("the fact %q has no comment that says what it means", fact)
-	}
-	if !holds {
-		return "it is not so that " + w.brief(says), nil
-	}
-	return w.brief(says), nil
-}
-
-// permission says what is allowed, from the comment "Permissions are what ... allow."
-func (w words) permission(of, action string, holds bool) (string, error) {
-	who, what := strings.CutPrefix(w.allowed, "what ")
-	who, allow := strings.CutSuffix(who, " allow")
-	if _, ok := find(w.facts, of); !ok || !what || !allow {
-		return "", fmt.Errorf("the permissions %s have no comment that says what they are: %q", of, w.allowed)
-	}
-	if !holds {
-		return who + " do not allow to " + action, nil
-	}
-	return who + " allow to " + action, nil
-}
-
-// brief returns what a fact says without what follows from it, as it stands inside a sentence.
-func (w words) brief(says string) string {
-	for _, consequence := range []string{": ", ", so that "} {
-		says, _, _ = strings.Cut(says, consequence)
-	}
-	first, _, _ := strings.Cut(says, " ")
-	if _, action := find(w.actions, first); !action {
-		says = lower(says)
-	}
-	return strings.TrimSuffix(says, ".")
+	return "", fmt.Errorf("the fact %q has no comment", name)
 }
 
 // render writes the decisions as tables.
@@ -273,36 +271,37 @@ func (w words) render(ds []decision) (string, error) {
 			}
 			out = append(out, append([]string{fmt.Sprint(i + 1)}, line...))
 		}
-		fmt.Fprintf(&b, "### `%s`\n\n%s\n\n%s\n", d.name, d.says, table([]string{"#", "If", "Then", "What that means"}, out))
+		fmt.Fprintf(&b, "### `%s`\n\n%s\n\n%s\n", d.name, d.says, table([]string{"#", "If", "Then", "Why"}, out))
 	}
 	return b.String(), nil
 }
 
+// line returns the cells of a case.
 func (w words) line(c choice) ([]string, error) {
-	names, err := phrase(c.condition, w.name)
+	condition, err := w.phrase(c.condition)
 	if err != nil {
 		return nil, err
 	}
 	if c.next != "" {
-		return []string{names, "see `" + c.next + "`", ""}, nil
+		return []string{condition, "see `" + c.next + "`", c.says}, nil
 	}
-	does, ok := find(w.actions, c.action)
-	if !ok || does == "" {
+	if !has(w.actions, c.action) {
 		return nil, fmt.Errorf("the action %s has no comment that says what it does", c.action)
 	}
-	means := does
-	if c.condition != nil {
-		meaning, err := phrase(c.condition, w.meaning)
-		if err != nil {
-			return nil, err
-		}
-		means = "If " + meaning + ": " + lower(does)
-	}
-	return []string{names, "**" + c.action + "**", means}, nil
+	return []string{condition, "**" + c.action + "**", c.says}, nil
 }
 
-// decisions reads decide.go and facts.go and returns the tables, what the facts mean, and what is said of the actions.
-func decisions(decide, facts []byte) (tables, glossary, goOn string, err error) {
+// renderActions writes the actions as a table, and below what applies to all of them.
+func (w words) renderActions() string {
+	var out [][]string
+	for _, a := range w.actions {
+		out = append(out, []string{a.name, a.says})
+	}
+	return table([]string{"Action", "What the pass does"}, out) + "\n" + w.goOn + "\n"
+}
+
+// decisions reads decide.go and facts.go. It returns the tables of the cases, of the facts and of the actions.
+func decisions(decide, facts []byte) (tables, glossary, actions string, err error) {
 	fset := token.NewFileSet()
 	code, err := parser.ParseFile(fset, "decide.go", decide, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -312,7 +311,7 @@ func decisions(decide, facts []byte) (tables, glossary, goOn string, err error) 
 	if err != nil {
 		return "", "", "", err
 	}
-	ds, err := readDecisions(code)
+	ds, err := readDecisions(fset, code)
 	if err != nil {
 		return "", "", "", err
 	}
@@ -323,11 +322,7 @@ func decisions(decide, facts []byte) (tables, glossary, goOn string, err error) 
 	}
 	var out [][]string
 	for _, f := range w.facts {
-		says := f.says
-		if says == "" {
-			says = upper(w.allowed) + "."
-		}
-		out = append(out, []string{f.name, says})
+		out = append(out, []string{f.name, f.says})
 	}
-	return tables, table([]string{"Fact", "What it says"}, out), w.goOn, nil
+	return tables, table([]string{"Fact", "What it says"}, out), w.renderActions(), nil
 }

@@ -1,6 +1,9 @@
 package docs
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"strings"
 	"testing"
 
@@ -43,48 +46,57 @@ const (
 func TestDecisions(t *testing.T) {
 	decide := `package p
 
-// Decide what to do. The first case wins.
+// Decide returns what to do. The first case wins.
 func Decide(f Facts) Action {
 	switch {
+	// A cat that sleeps is left alone.
 	case f.Asleep:
-		return Wait
+		return Wait // This comment is not the one of the next case.
+	// The cat needs food, and the owners allow
+	// it.
 	case (f.Hungry || !f.Fed) && f.May.Feed:
 		return Feed
+	// The cat is awake.
 	default:
 		return play(f)
 	}
 }
 
-// Play with the cat.
+// play decides if the cat is awake.
 func play(f Facts) Action {
 	switch {
+	// The cat is not calm.
 	case f.Mood == Cross || f.Mood != Calm && f.Hungry:
 		return Wait
+	// The cat needs no food.
 	case f.Fed || f.Hungry && !f.May.Feed:
 		return Wait
+	// Nothing else helps.
 	default:
 		return Feed
 	}
 }
 `
 	wantTables := strings.Join([]string{
-		"### `Decide`", "", "Decide what to do. The first case wins.", "",
-		"| # | If | Then | What that means |",
+		"### `Decide`", "", "Returns what to do. The first case wins.", "",
+		"| # | If | Then | Why |",
 		"|---|---|---|---|",
-		"| 1 | Asleep | **Wait** | If the cat sleeps: do nothing. |",
-		"| 2 | (Hungry, or not Fed) and May.Feed | **Feed** | If (the cat is hungry, or it is not so that the cat was fed) and the owners allow to feed: open a tin. |",
-		"| 3 | otherwise | see `play` |  |", "",
-		"### `play`", "", "Play with the cat.", "",
-		"| # | If | Then | What that means |",
+		"| 1 | Asleep | **Wait** | A cat that sleeps is left alone. |",
+		"| 2 | (Hungry, or not Fed) and May.Feed | **Feed** | The cat needs food, and the owners allow it. |",
+		"| 3 | otherwise | see `play` | The cat is awake. |", "",
+		"### `play`", "", "Decides if the cat is awake.", "",
+		"| # | If | Then | Why |",
 		"|---|---|---|---|",
-		"| 1 | Mood is Cross, or Mood is not Calm and Hungry | **Wait** | If the cat hisses, or it is not so that the cat purrs and the cat is hungry: do nothing. |",
-		"| 2 | Fed, or Hungry and not May.Feed | **Wait** | If the cat was fed, or the cat is hungry and the owners do not allow to feed: do nothing. |",
-		"| 3 | otherwise | **Feed** | Open a tin. |", "", "",
+		"| 1 | Mood is Cross, or Mood is not Calm and Hungry | **Wait** | The cat is not calm. |",
+		"| 2 | Fed, or Hungry and not May.Feed | **Wait** | The cat needs no food. |",
+		"| 3 | otherwise | **Feed** | Nothing else helps. |", "", "",
 	}, "\n")
-	wantFacts := "| Fact | What it says |\n|---|---|\n| Asleep | The cat sleeps. |\n| Hungry | The cat is hungry: it will say so. |\n" +
+	wantFacts := "| Fact | What it says |\n|---|---|\n| Asleep | The cat sleeps. |\n" +
+		"| Hungry | The cat is hungry: it will say so. |\n" +
 		"| May | What the owners allow. |\n| Fed | The cat was fed, so that it is content. |\n" +
 		"| Mood | How it feels. |\n"
-	tables, glossary, goOn, err := decisions([]byte(decide), []byte(someFacts))
+	wantActions := "| Action | What the pass does |\n|---|---|\n| Wait | Do nothing. |\n| Feed | Open a tin. |\n\nAll end.\n"
+	tables, glossary, actions, err := decisions([]byte(decide), []byte(someFacts))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,21 +106,33 @@ func play(f Facts) Action {
 	if diff := cmp.Diff(wantFacts, glossary); diff != "" {
 		t.Errorf("facts: -want, +got:\n%s", diff)
 	}
-	if diff := cmp.Diff("All end.", goOn); diff != "" {
+	if diff := cmp.Diff(wantActions, actions); diff != "" {
 		t.Errorf("actions: -want, +got:\n%s", diff)
 	}
 }
 
-// TestUnreadableDecisions sees to it that what the generator does not understand is no page.
+// TestUnreadableDecisions checks that a decision that the generator does not understand is an error, as is a case
+// without a sentence.
 func TestUnreadableDecisions(t *testing.T) {
+	one := func(text string) string { return "func Decide(f Facts) Action {\n\tswitch {\n" + text + "\n\t}\n}" }
+	readable := one("// Yes.\ncase f.Fed: return Wait")
+	if _, _, _, err := decisions([]byte("package p\n\n"+readable+"\n"), []byte(someFacts)); err != nil {
+		t.Fatalf("%s\n%v", readable, err)
+	}
 	cases := map[string]string{
 		"NoSwitch":      "func Decide(f Facts) Action { return Wait }",
-		"MoreThanOne":   "func Decide(f Facts) Action { switch { default: return Wait }; return Feed }",
-		"TwoStatements": "func Decide(f Facts) Action { switch { case f.Fed: f.Fed = false; return Wait } }",
-		"Computed":      "func Decide(f Facts) Action { switch { case f.Fed: return Wait + 1 } }",
-		"UnknownFact":   "func Decide(f Facts) Action { switch { case f.Bored: return Wait } }",
-		"UnknownAction": "func Decide(f Facts) Action { switch { case f.Fed: return Purr } }",
-		"Call":          "func Decide(f Facts) Action { switch { case isFed(f): return Wait } }",
+		"MoreThanOne":   "func Decide(f Facts) Action { switch {\n// Yes.\ndefault: return Wait }; return Feed }",
+		"TwoStatements": one("// Yes.\ncase f.Fed: f.Fed = false; return Wait"),
+		"Computed":      one("// Yes.\ncase f.Fed: return Wait + 1"),
+		"UnknownFact":   one("// Yes.\ncase f.Bored: return Wait"),
+		"UnknownState":  one("// Yes.\ncase f.Mood == Bored: return Wait"),
+		"UnknownAction": one("// Yes.\ncase f.Fed: return Purr"),
+		"Call":          one("// Yes.\ncase isFed(f): return Wait"),
+		"NoSentence":    one("case f.Fed: return Wait"),
+		"CommentBeside": one("case f.Fed: return Wait // Yes.\n// No.\ndefault: return Feed"),
+		"NoFullStop":    one("// Yes\ncase f.Fed: return Wait"),
+		"TwoSentences":  one("// Yes. Really.\ncase f.Fed: return Wait"),
+		"TooLong":       one("// " + strings.Repeat("y", maxSentence) + ".\ncase f.Fed: return Wait"),
 	}
 	for name, decide := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -116,5 +140,37 @@ func TestUnreadableDecisions(t *testing.T) {
 				t.Errorf("%s\nwas read as\n%s", decide, tables)
 			}
 		})
+	}
+}
+
+// TestCasesHaveSentences checks that every case of every decision has a sentence above it. Those of managed resources
+// are also shown on a page.
+func TestCasesHaveSentences(t *testing.T) {
+	const serviceProviders, syncers = "pkg/serviceprovider/internal/lifecycle/", "pkg/syncer/internal/lifecycle/"
+	for _, dir := range []string{lifecycleDir, serviceProviders, syncers} {
+		name := dir + "decide.go"
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, name, read(t, name), parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cases := 0
+		ast.Inspect(file, func(n ast.Node) bool {
+			body, ok := n.(*ast.SwitchStmt)
+			if !ok {
+				return true
+			}
+			last := body.Body.Lbrace
+			for _, stmt := range body.Body.List {
+				if _, err := caseSentence(fset, file, last, stmt.Pos()); err != nil {
+					t.Errorf("%s: %v", fset.Position(stmt.Pos()), err)
+				}
+				cases, last = cases+1, stmt.End()
+			}
+			return true
+		})
+		if cases == 0 {
+			t.Errorf("%s has no case", name)
+		}
 	}
 }

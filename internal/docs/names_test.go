@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What pages call packages of ours whose name is too short to be told, and packages that are not ours.
+// Names on pages for packages of this module whose own name is too short to be unique, and for other packages.
 var (
 	calledOtherwise = map[string]string{"commonv1": "apis/common/v1"}
 	notOurs         = map[string]bool{"ptr": true}
@@ -38,7 +38,7 @@ func library(t *testing.T) map[string][]source {
 	return out
 }
 
-// exists tells whether one of the packages of that name exports the name, and whether there is such a package.
+// exists returns whether one of the packages of that name exports the name, and whether there is such a package.
 func exists(library map[string][]source, pkg, name string) (exported, known bool) {
 	for _, p := range library[pkg] {
 		if p.exported(name) {

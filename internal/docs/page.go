@@ -29,7 +29,7 @@ type row struct {
 	cells    []string
 }
 
-// under tells whether the row stands below a heading.
+// under returns whether the row is below a heading.
 func (r row) under(heading string) bool { return slices.Contains(r.headings, heading) }
 
 // cell returns the cell of a column, and whether the table has it.

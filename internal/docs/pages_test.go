@@ -25,7 +25,7 @@ type region struct {
 var regions = []region{
 	{"docs/lifecycle.md", "decisions", func(t *testing.T) string { tables, _, _ := readLifecycle(t); return tables }},
 	{"docs/lifecycle.md", "facts", func(t *testing.T) string { _, glossary, _ := readLifecycle(t); return glossary }},
-	{"docs/lifecycle.md", "actions", func(t *testing.T) string { _, _, goOn := readLifecycle(t); return goOn }},
+	{"docs/lifecycle.md", "actions", func(t *testing.T) string { _, _, actions := readLifecycle(t); return actions }},
 	{"docs/migrating.md", "names", func(t *testing.T) string {
 		return renderAPI(readAPI(read(t, "internal/apisurface/testdata/managed.golden")))
 	}},
@@ -46,13 +46,15 @@ const upstream = "pkg/xp/testdata/upstream-differences.md"
 
 const lifecycleDir = "pkg/reconciler/managed/internal/lifecycle/"
 
-func readLifecycle(t *testing.T) (tables, glossary, goOn string) {
+// readLifecycle returns the tables of the cases, of the facts and of the actions.
+func readLifecycle(t *testing.T) (tables, glossary, actions string) {
 	t.Helper()
-	tables, glossary, goOn, err := decisions([]byte(read(t, lifecycleDir+"decide.go")), []byte(read(t, lifecycleDir+"facts.go")))
+	decide, facts := read(t, lifecycleDir+"decide.go"), read(t, lifecycleDir+"facts.go")
+	tables, glossary, actions, err := decisions([]byte(decide), []byte(facts))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tables, glossary, goOn
+	return tables, glossary, actions
 }
 
 func noError(t *testing.T) func(string, error) string {

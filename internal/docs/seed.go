@@ -89,7 +89,10 @@ func readAPI(text string) []api {
 	return out
 }
 
-// renderAPI writes what carries over, package by package.
+// namesPerRow keeps the cells of the table of names readable.
+const namesPerRow = 12
+
+// renderAPI writes the names that stay the same, package by package.
 func renderAPI(apis []api) string {
 	var (
 		out           [][]string
@@ -100,7 +103,9 @@ func renderAPI(apis []api) string {
 		for i, name := range a.names {
 			all[i] = "`" + name + "`"
 		}
-		out = append(out, []string{"`" + a.path + "`", strings.Join(all, ", ")})
+		for row := range slices.Chunk(all, namesPerRow) {
+			out = append(out, []string{"`" + a.path + "`", strings.Join(row, ", ")})
+		}
 		names, method = names+len(a.names), method+a.more
 	}
 	return fmt.Sprintf("%d names and %d methods:\n\n%s", names, method, table([]string{"Package", "Names that are the same here"}, out))

@@ -128,7 +128,7 @@ func text(e ast.Expr) (string, bool) {
 	return value, err == nil
 }
 
-// calls visits every call of a function or method of that name, whoever it belongs to.
+// calls visits every call of a function or method, with its name without package or receiver.
 func (s source) calls(visit func(name string, args []ast.Expr)) {
 	for _, file := range s.files {
 		ast.Inspect(file, func(n ast.Node) bool {
@@ -141,7 +141,7 @@ func (s source) calls(visit func(name string, args []ast.Expr)) {
 	}
 }
 
-// exported tells whether the package declares a name: "Name", or "Type.Member" for a method, a field or what an
+// exported returns whether the package declares a name: "Name", or "Type.Member" for a method, a field or what an
 // interface asks for.
 func (s source) exported(name string) bool {
 	owner, member, nested := strings.Cut(name, ".")

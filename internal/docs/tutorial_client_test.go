@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/moorage-dev/moorage/internal/docs/tutorial/harbour"
+	"github.com/moorage-dev/moorage/internal/docs/tutorial/objectstore"
 )
 
-// inside is what nobody is shown that something else says at the office's address.
-const inside = "what-another-server-says"
+// foreignText is text of another server at the URL of the object store. No error may show it.
+const foreignText = "text-of-another-server"
 
-// says answers with a body of a media type.
-func says(code int, media, body string) http.HandlerFunc {
+// respond responds with a body of a media type.
+func respond(code int, media, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", media)
 		w.WriteHeader(code)
@@ -23,84 +23,94 @@ func says(code int, media, body string) http.HandlerFunc {
 	}
 }
 
-// asked returns what the client of the tutorial says of an answer to a look and to a creation.
-func asked(t *testing.T, answer http.HandlerFunc) (looked, created error) {
+// callTutorialClient returns the errors of the tutorial's client for a response to Get and to Create.
+func callTutorialClient(t *testing.T, response http.HandlerFunc) (getErr, createErr error) {
 	t.Helper()
-	server := httptest.NewServer(answer)
+	server := httptest.NewServer(response)
 	defer server.Close()
-	client := harbour.Client{URL: server.URL}
-	_, looked = client.Get(t.Context(), "north")
-	return looked, client.Create(t.Context(), harbour.Berth{Name: "north"})
+	client := objectstore.Client{URL: server.URL}
+	_, getErr = client.Get(t.Context(), "logs")
+	return getErr, client.Create(t.Context(), objectstore.Bucket{Name: "logs"})
 }
 
-// TestTutorialClientBelievesTheOfficeAlone: authors copy the client of the tutorial. That there is no such berth,
-// that the name is taken and that the request is of no use have to be the office's own words. What else answers says
-// nothing about a berth, and its text is not shown.
-func TestTutorialClientBelievesTheOfficeAlone(t *testing.T) {
+// TestTutorialClientTrustsOnlyItsAPI checks the client that authors copy: only a response of the API itself says that
+// a bucket does not exist, that a name is in use, or that a request is invalid. A response of another server says
+// nothing about a bucket, and no error shows its text.
+func TestTutorialClientTrustsOnlyItsAPI(t *testing.T) {
 	for code, own := range map[int]error{
-		http.StatusNotFound: harbour.ErrNotFound, http.StatusConflict: harbour.ErrTaken, http.StatusUnprocessableEntity: harbour.ErrRefused,
-		http.StatusForbidden: nil, http.StatusRequestTimeout: nil, http.StatusInternalServerError: nil, http.StatusBadGateway: nil,
+		http.StatusNotFound: objectstore.ErrNotFound, http.StatusConflict: objectstore.ErrConflict,
+		http.StatusUnprocessableEntity: objectstore.ErrInvalid,
+		http.StatusForbidden:           nil, http.StatusRequestTimeout: nil,
+		http.StatusInternalServerError: nil, http.StatusBadGateway: nil,
 	} {
-		for who, tc := range map[string]struct {
-			answer http.HandlerFunc
-			want   error // nil: any other
+		for server, tc := range map[string]struct {
+			response http.HandlerFunc
+			want     error // nil: one without a meaning of its own
 		}{
-			"the office":      {says(code, "application/json; charset=utf-8", `{"error": "so it is"}`), own},
-			"a proxy":         {says(code, "text/html", "<html>"+inside+"</html>"), harbour.ErrUnavailable},
-			"another service": {says(code, "application/json", `{"message": "`+inside+`"}`), harbour.ErrUnavailable},
-			"a text":          {says(code, "text/plain", `{"error": "`+inside+`"}`), harbour.ErrUnavailable},
+			"the API":         {respond(code, "application/json; charset=utf-8", `{"error": "a reason"}`), own},
+			"a proxy":         {respond(code, "text/html", "<html>"+foreignText+"</html>"), objectstore.ErrUnavailable},
+			"another service": {respond(code, "application/json", `{"message": "`+foreignText+`"}`), objectstore.ErrUnavailable},
+			"plain text":      {respond(code, "text/plain", `{"error": "`+foreignText+`"}`), objectstore.ErrUnavailable},
 		} {
-			looked, created := asked(t, tc.answer)
-			for _, err := range []error{looked, created} {
-				known := errors.Is(err, harbour.ErrNotFound) || errors.Is(err, harbour.ErrTaken) || errors.Is(err, harbour.ErrRefused) || errors.Is(err, harbour.ErrUnavailable)
-				if err == nil || strings.Contains(err.Error(), inside) || known == (tc.want == nil) || known && !errors.Is(err, tc.want) {
-					t.Errorf("%d by %s: %v, want %v", code, who, err, tc.want)
+			getErr, createErr := callTutorialClient(t, tc.response)
+			for _, err := range []error{getErr, createErr} {
+				bad := err == nil || strings.Contains(err.Error(), foreignText)
+				known := errors.Is(err, objectstore.ErrNotFound) || errors.Is(err, objectstore.ErrConflict) ||
+					errors.Is(err, objectstore.ErrInvalid) || errors.Is(err, objectstore.ErrUnavailable)
+				if bad || known == (tc.want == nil) || known && !errors.Is(err, tc.want) {
+					t.Errorf("%d by %s: %v, want %v", code, server, err, tc.want)
 				}
 			}
 		}
 	}
 }
 
-// TestTutorialClientShowsLittle: an error has no end that the office chooses.
-func TestTutorialClientShowsLittle(t *testing.T) {
-	looked, _ := asked(t, says(http.StatusForbidden, "application/json", `{"error": "`+strings.Repeat("x", 1<<12)+`"}`))
-	if size := len(fmt.Sprint(looked)); size > 1<<9 {
-		t.Errorf("%d bytes are shown", size)
+// TestTutorialClientLimitsErrorText checks that the server cannot make an error arbitrarily long.
+func TestTutorialClientLimitsErrorText(t *testing.T) {
+	long := `{"error": "` + strings.Repeat("x", 1<<12) + `"}`
+	getErr, _ := callTutorialClient(t, respond(http.StatusForbidden, "application/json", long))
+	if size := len(fmt.Sprint(getErr)); size > 1<<9 {
+		t.Errorf("the error has %d bytes", size)
 	}
 }
 
-// TestTutorialClientTakesNoPageForABerth: a page that wants a login has the status 200.
-func TestTutorialClientTakesNoPageForABerth(t *testing.T) {
-	if looked, _ := asked(t, says(http.StatusOK, "text/html", "<html>"+inside+"</html>")); !errors.Is(looked, harbour.ErrUnavailable) {
-		t.Errorf("a page of HTML is read as a berth: %v", looked)
+// TestTutorialClientRejectsHTML checks that a login page, which has the status 200, is not read as a bucket.
+func TestTutorialClientRejectsHTML(t *testing.T) {
+	getErr, _ := callTutorialClient(t, respond(http.StatusOK, "text/html", "<html>"+foreignText+"</html>"))
+	if !errors.Is(getErr, objectstore.ErrUnavailable) {
+		t.Errorf("an HTML page is read as a bucket: %v", getErr)
 	}
 }
 
-// TestTutorialClientFollowsNoRedirect: what another address answers is not believed, and is not shown the token.
+// TestTutorialClientFollowsNoRedirect checks that the target of a redirect is neither trusted nor sent the token.
 func TestTutorialClientFollowsNoRedirect(t *testing.T) {
 	for _, code := range []int{http.StatusMovedPermanently, http.StatusSeeOther, http.StatusTemporaryRedirect} {
 		followed := 0
-		looked, created := asked(t, func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.URL.Path, "/berths") {
+		getErr, createErr := callTutorialClient(t, func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/buckets") {
 				http.Redirect(w, r, "/elsewhere", code)
 				return
 			}
 			followed++
-			says(http.StatusOK, "application/json", "{}")(w, r)
+			respond(http.StatusOK, "application/json", "{}")(w, r)
 		})
-		if followed != 0 || !errors.Is(looked, harbour.ErrUnavailable) || !errors.Is(created, harbour.ErrUnavailable) {
-			t.Errorf("%d: followed %d times; %v, %v", code, followed, looked, created)
+		unavailable := errors.Is(getErr, objectstore.ErrUnavailable) && errors.Is(createErr, objectstore.ErrUnavailable)
+		if followed != 0 || !unavailable {
+			t.Errorf("%d: followed %d times; %v, %v", code, followed, getErr, createErr)
 		}
 	}
 }
 
-// TestTutorialClientAsksForOneBerth: users choose external names, which lead nowhere but to a berth.
-func TestTutorialClientAsksForOneBerth(t *testing.T) {
+// TestTutorialClientEscapesNames checks that an external name, which users choose, leads to no other path than that of
+// a bucket.
+func TestTutorialClientEscapesNames(t *testing.T) {
 	var path string
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { path = r.URL.EscapedPath() }))
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		path = r.URL.EscapedPath()
+	}))
 	defer server.Close()
-	_ = harbour.Client{URL: server.URL}.Delete(t.Context(), "../ships/7?all")
-	if want := "/berths/..%2Fships%2F7%3Fall"; path != want {
-		t.Errorf("it asks for %s, want %s", path, want)
+	_ = objectstore.Client{URL: server.URL}.Delete(t.Context(), "../users/7?all")
+	if want := "/buckets/..%2Fusers%2F7%3Fall"; path != want {
+		t.Errorf("the path is %s, want %s", path, want)
 	}
 }

@@ -80,10 +80,10 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestEvents compares the table of events with the constants of all packages, and, where the code shows it, with
-// which type each is told.
+// TestEvents compares the table of events with the constants of all packages, and with the type with which the code
+// emits each event, if the code shows it.
 func TestEvents(t *testing.T) {
-	told := column(t, read(t, conditionsPage), "Events", "Type")
+	listed := column(t, read(t, conditionsPage), "Events", "Type")
 	want := map[string]string{}
 	for _, p := range packages(t, "pkg") {
 		reasons := p.constants("event.Reason")
@@ -97,7 +97,7 @@ func TestEvents(t *testing.T) {
 		for _, c := range reasons {
 			seen := slices.Compact(slices.Sorted(slices.Values(types[c.name])))
 			if len(seen) == 0 {
-				seen = []string{told[c.value]}
+				seen = []string{listed[c.value]}
 			}
 			want[c.value] = strings.Join(seen, ", ")
 		}
@@ -105,7 +105,7 @@ func TestEvents(t *testing.T) {
 	if len(want) == 0 {
 		t.Fatal("no reason of an event was found: nothing was checked")
 	}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, listed); diff != "" {
 		t.Errorf("%s: -code, +page:\n%s", conditionsPage, diff)
 	}
 }

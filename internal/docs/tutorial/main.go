@@ -1,4 +1,4 @@
-// Command provider-harbour keeps Berths and the berths of a harbour in step.
+// Command provider-objectstore reconciles Buckets with the buckets of an object store.
 package main
 
 import (
@@ -14,30 +14,30 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/moorage-dev/moorage/internal/docs/tutorial/api/v1alpha1"
-	"github.com/moorage-dev/moorage/internal/docs/tutorial/berth"
-	"github.com/moorage-dev/moorage/internal/docs/tutorial/harbour"
+	"github.com/moorage-dev/moorage/internal/docs/tutorial/bucket"
+	"github.com/moorage-dev/moorage/internal/docs/tutorial/objectstore"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
 func main() {
-	url := flag.String("harbour", "http://127.0.0.1:8090", "where the harbour office is")
-	poll := flag.Duration("poll", time.Minute, "how often each berth is compared with its object")
-	flag.Parse() // --kubeconfig is a flag of controller-runtime
+	url := flag.String("endpoint", "http://127.0.0.1:8090", "URL of the object store's API")
+	poll := flag.Duration("poll", time.Minute, "interval at which each bucket is compared with its object")
+	flag.Parse() // controller-runtime adds --kubeconfig
 
 	log := slog.New(slog.NewTextHandler(os.Stdout, nil))
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
 
-	office := harbour.Client{URL: *url, Token: os.Getenv("HARBOUR_TOKEN")}
+	store := objectstore.Client{URL: *url, Token: os.Getenv("OBJECTSTORE_TOKEN")}
 	options := controller.Options{PollInterval: *poll, Logger: logging.NewSlogLogger(log)}
-	if err := run(ctrl.SetupSignalHandler(), office, options); err != nil {
-		log.Error("The provider cannot go on", "error", err)
+	if err := run(ctrl.SetupSignalHandler(), store, options); err != nil {
+		log.Error("Cannot run the provider", "error", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, office harbour.Client, o controller.Options) error {
+func run(ctx context.Context, store objectstore.Client, o controller.Options) error {
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func run(ctx context.Context, office harbour.Client, o controller.Options) error
 	if err != nil {
 		return err
 	}
-	if err := berth.Setup(ctx, m, office, o); err != nil {
+	if err := bucket.Setup(ctx, m, store, o); err != nil {
 		return err
 	}
 

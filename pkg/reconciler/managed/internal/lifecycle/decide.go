@@ -1,134 +1,184 @@
-// Package lifecycle is for deciding what to do next with a managed resource.
-// It is the whole life of one on one screen: Decide takes what is known, as
-// plain values, and answers with one action. The order of the cases is the
-// product. The package imports nothing, so that every deletion of a case and
-// every swap of two neighbours can be tried against its tests in seconds.
+// Package lifecycle decides what a pass does next with a managed resource. Decide is a
+// pure function from facts, which are plain values, to one action; it covers the whole
+// lifecycle of an object. The order of the cases matters. The package imports nothing, so
+// tests can try every combination of facts, every deletion of a case and every exchange
+// of two cases in seconds. The page docs/lifecycle.md shows the cases with their comments.
 package lifecycle
 
-// Decide what to do next. The first case that applies wins.
+// Decide returns the next action. The first case that applies wins.
 func Decide(f Facts) Action {
 	switch {
+	// A paused object is not reconciled, even if it is being deleted.
 	case f.Paused:
 		return Pause
+	// The object is being deleted and does not have our finalizer: nothing is left to do.
 	case f.Deleted && !f.HasFinalizer:
 		return Ignore
+	// A policy has an unknown value, so the intent of the user is unknown: nothing is changed until it is
+	// corrected.
 	case f.Invalid:
 		return Reject
+	// The policies do not allow Delete: the finalizer is removed, and the external resource stays.
 	case f.Deleted && !f.May.Delete:
 		return Orphan
+	// The external resource has to be observed first, and again after each change.
 	case f.Presence == Unobserved || f.Presence == Listed:
 		return observing(f)
+	// The object is being deleted, and the policies allow Delete.
 	case f.Deleted:
 		return deleting(f)
+	// The object is not being deleted.
 	default:
 		return wanted(f)
 	}
 }
 
-// observing: nothing was observed yet. What a list shows is believed if there is nothing to do.
+// observing decides if there is no observation yet, or only what a list of the connection shows.
 func observing(f Facts) Action {
 	switch {
+	// Observe is called, unless a list that other objects share can be used.
 	case f.Presence == Unobserved:
 		return Observe
+	// The list shows that nothing is to be done: that is used as the observation.
 	case !f.Deleted && existing(f) == Keep:
 		return ConfirmListed
+	// The list shows anything else: it is not believed, and the next pass observes the object alone.
 	default:
 		return ObserveAlone
 	}
 }
 
-// deleting: the object is deleted, holds our finalizer, and the external resource
-// is to go with it.
+// deleting decides if the object is being deleted, has our finalizer, and the policies allow Delete.
 func deleting(f Facts) Action {
 	switch {
+	// The external resource exists.
 	case f.Presence == Present:
 		return removing(f)
+	// A replace of the object removed the record of the last creation: it is restored, because a resource may
+	// exist under the external name in it.
 	case f.Attempt == Replaced && f.Doubt != Unconfirmed:
 		return RestoreRecord
+	// The external resource was not found.
 	default:
 		return removed(f)
 	}
 }
 
-// wanted: the object is wanted, and the external resource with it.
+// wanted decides if the object is not being deleted.
 func wanted(f Facts) Action {
 	switch {
+	// The external resource exists.
 	case f.Presence == Present:
 		return existing(f)
+	// The external resource was not found.
 	default:
 		return missing(f)
 	}
 }
 
-// removing: the object is deleted, and the external resource exists.
+// removing decides if the object is being deleted and the external resource exists.
 func removing(f Facts) Action {
 	switch {
+	// The resource found is not marked as ours, but an earlier create may have created it, or another resource:
+	// a user has to resolve that.
 	case f.Ownership == Foreign && (f.Attempt == Unknown && f.Class != Named || f.Attempt == Superseded):
 		return Refuse
+	// The resource found is not ours, but that ours does not exist has to be confirmed by another observation.
 	case f.Ownership == Foreign && f.Doubt == Unconfirmed:
 		return AwaitGone
+	// The resource found is not ours: it stays, and the finalizer is removed.
 	case f.Ownership == Foreign:
 		return Abandon
+	// The resource is the result of a create whose response was lost: its external name is stored before it is
+	// deleted.
 	case f.SettlesCreate:
 		return PersistOwnership
+	// The resource is deleted only after the other finalizers of the object are removed.
 	case f.ForeignFinalizers:
 		return AwaitFinalizers
+	// Delete was called, in this pass or recently: the pass ends until the resource is gone.
 	case f.deleteMade():
 		return AwaitGone
+	// The resource exists, and nothing has to happen before it is deleted.
 	default:
 		return Delete
 	}
 }
 
-// removed: the object is deleted, and no external resource was found.
+// removed decides if the object is being deleted and the external resource was not found.
 func removed(f Facts) Action {
 	switch {
+	// The resource may exist although it was not found, and its deletion waits until the other finalizers of
+	// the object are removed.
 	case f.mayAppear() && f.ForeignFinalizers:
 		return AwaitFinalizers
+	// The resource may exist although it was not found, and its external name is known: Delete is called.
 	case f.mayAppear() && f.NameKnown && !f.deleteMade():
 		return Delete
+	// The resource may still exist: its absence has to be confirmed before the finalizer is removed.
 	case f.awaitsAbsence():
 		return AwaitGone
+	// The resource may exist under an unknown external name: another create with the same token returns that
+	// name, so that it can be deleted.
 	case f.lost() && f.Class == Token && f.May.Create && !f.Mutated:
 		return Create
+	// The resource may exist under another or an unknown external name, and would leak without the finalizer: a
+	// user has to resolve that.
 	case f.lost() && f.Class != Named || f.Attempt == Superseded:
 		return Refuse
+	// The resource does not exist: the finalizer is removed.
 	default:
 		return RemoveFinalizer
 	}
 }
 
-// existing: the object is wanted, and the external resource exists.
+// existing decides if the object is not being deleted and the external resource exists.
 func existing(f Facts) Action {
 	switch {
+	// The resource is not ours, and no policy allows its adoption: it is left unchanged.
 	case f.Ownership == Foreign:
 		return ReportNotOwned
+	// The finalizer, the external name and the other metadata that Observe found are stored before the resource
+	// is changed.
 	case !f.HasFinalizer || f.Dirty:
 		return PersistOwnership
+	// The connection details are published before the resource is changed.
 	case f.Unpublished:
 		return Publish
+	// The resource is as desired: nothing is changed.
 	case f.UpToDate:
 		return Keep
+	// This pass has made its one change, which is not visible yet.
 	case f.Mutated:
 		return AwaitEffect
+	// The resource is not as desired, and the policies do not allow Update: it is left unchanged.
 	case !f.May.Update:
 		return Tolerate
+	// The resource is not as desired.
 	default:
 		return Update
 	}
 }
 
-// missing: the object is wanted, and no external resource was found.
+// missing decides if the object is not being deleted and the external resource was not found.
 func missing(f Facts) Action {
 	switch {
+	// The absence of the resource is not certain yet: it has to be confirmed, so that no second resource is
+	// created.
 	case f.Doubt != NoDoubt || f.Mutated:
 		return AwaitExistence
+	// An earlier create may have succeeded, and another one could lead to a second resource: a user has to
+	// resolve that.
 	case f.unobserved() && !f.repeatable() || f.Attempt == Superseded:
 		return Refuse
+	// The resource does not exist, and the policies do not allow Create.
 	case !f.May.Create:
 		return ReportMissing
+	// A replace of the object removed the record of the last creation: it is restored before anything is
+	// created under another external name.
 	case f.Attempt == Replaced:
 		return RestoreRecord
+	// The resource does not exist, and it is safe to create it.
 	default:
 		return Create
 	}

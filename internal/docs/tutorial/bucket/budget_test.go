@@ -1,4 +1,4 @@
-package berth_test
+package bucket_test
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/docs/tutorial/api/v1alpha1"
-	"github.com/moorage-dev/moorage/internal/docs/tutorial/berth"
-	"github.com/moorage-dev/moorage/internal/docs/tutorial/harbour"
+	"github.com/moorage-dev/moorage/internal/docs/tutorial/bucket"
+	"github.com/moorage-dev/moorage/internal/docs/tutorial/objectstore"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -28,9 +28,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestBudget runs the provider on a real API server and counts what it sends:
-// two requests until a berth is Ready, none while nothing happens, one when it
-// goes.
+// TestBudget runs the provider on a real API server and counts its requests: two until a
+// bucket is Ready, none while nothing changes, one to delete it.
 func TestBudget(t *testing.T) {
 	cluster := devcluster.Shared(t)
 	config, err := cluster.RESTConfig()
@@ -42,7 +41,9 @@ func TestBudget(t *testing.T) {
 	if err := kinds.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	crds := envtest.CRDInstallOptions{Paths: []string{"../package/crds"}, ErrorIfPathMissing: true, MaxTime: wait.Patience()}
+	crds := envtest.CRDInstallOptions{
+		Paths: []string{"../package/crds"}, ErrorIfPathMissing: true, MaxTime: wait.Patience(),
+	}
 	if _, err := envtest.InstallCRDs(config, crds); err != nil {
 		t.Fatal(err)
 	}
@@ -50,50 +51,58 @@ func TestBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "harbour-"}}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "buckets-"}}
 	if err := api.Create(t.Context(), ns); err != nil {
 		t.Fatal(err)
 	}
 
-	office, ledger := &harbour.Fake{Token: "secret"}, &test.Ledger{}
-	start(t, config, scheme, office, ledger)
+	store, ledger := &objectstore.Fake{Token: "secret"}, &test.Ledger{}
+	start(t, config, scheme, store, ledger)
 
-	b := newBerth(ns.Name)
+	b := newBucket(ns.Name)
 	if err := api.Create(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	wait.Until(t, "the berth is Ready", func() bool {
-		return api.Get(t.Context(), client.ObjectKeyFromObject(b), b) == nil && b.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue
+	wait.Until(t, "the bucket is Ready", func() bool {
+		err := api.Get(t.Context(), client.ObjectKeyFromObject(b), b)
+
+		return err == nil && b.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue
 	})
-	polls := office.Calls() + 20
-	wait.Until(t, "it was looked at twenty times", func() bool { return office.Calls() >= polls })
-	spent(t, ledger, "from creation to Ready, and twenty polls", 2)
+	polls := store.Calls() + 20
+	wait.Until(t, "it was polled twenty times", func() bool { return store.Calls() >= polls })
+	checkRequests(t, ledger, "creation and twenty polls", 2)
 
 	if err := api.Delete(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	wait.Until(t, "the berth is gone", func() bool { return api.Get(t.Context(), client.ObjectKeyFromObject(b), b) != nil })
-	spent(t, ledger, "deletion", 1)
+	wait.Until(t, "the bucket is deleted", func() bool {
+		return api.Get(t.Context(), client.ObjectKeyFromObject(b), b) != nil
+	})
+	checkRequests(t, ledger, "deletion", 1)
 }
 
-// start starts the provider as main does, its requests counted.
-func start(t *testing.T, config *rest.Config, scheme *runtime.Scheme, office *harbour.Fake, ledger *test.Ledger) {
+// start starts the provider as main does. The ledger counts its requests to the API server.
+func start(
+	t *testing.T, config *rest.Config, scheme *runtime.Scheme, store *objectstore.Fake, ledger *test.Ledger,
+) {
 	t.Helper()
-	server := httptest.NewServer(office)
+	server := httptest.NewServer(store)
 	t.Cleanup(server.Close)
 	counted := rest.CopyConfig(config)
 	counted.Wrap(ledger.Wrap)
 	m, err := ctrl.NewManager(counted, ctrl.Options{
 		Scheme: scheme, Cache: managed.CacheOptions(), Metrics: metricsserver.Options{BindAddress: "0"},
-		Controller:              ctrlconfig.Controller{SkipNameValidation: new(true)}, // go test -count=2 makes it twice
+		// go test -count=2 sets up the controller twice.
+		Controller:              ctrlconfig.Controller{SkipNameValidation: new(true)},
 		GracefulShutdownTimeout: new(wait.Patience()),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What the ledger hears excuses the reads that a slow machine causes.
+	// The ledger reads the log, to leave out extra reads that only a slow machine causes.
 	options := controller.Options{PollInterval: 100 * time.Millisecond, Logger: ledger.Logger(nil)}
-	if err := berth.Setup(t.Context(), m, harbour.Client{URL: server.URL, Token: office.Token}, options); err != nil {
+	api := objectstore.Client{URL: server.URL, Token: store.Token}
+	if err := bucket.Setup(t.Context(), m, api, options); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -106,15 +115,16 @@ func start(t *testing.T, config *rest.Config, scheme *runtime.Scheme, office *ha
 		}
 	})
 	if !m.GetCache().WaitForCacheSync(t.Context()) {
-		t.Fatal("the cache does not come up")
+		t.Fatal("the cache does not sync")
 	}
-	ledger.Reset() // what came before is the cost of starting
+	ledger.Reset() // the requests of the start do not count
 }
 
-func spent(t *testing.T, ledger *test.Ledger, on string, most int) {
+// checkRequests checks how many requests were sent since the last check.
+func checkRequests(t *testing.T, ledger *test.Ledger, during string, limit int) {
 	t.Helper()
-	if sent := ledger.Objects(); len(sent) > most {
-		t.Errorf("%d requests on %s, want %d at most: %s", len(sent), on, most, test.SummarizeRequests(sent))
+	if sent := ledger.Objects(); len(sent) > limit {
+		t.Errorf("%d requests during %s, want at most %d: %s", len(sent), during, limit, test.SummarizeRequests(sent))
 	}
 	ledger.Reset()
 }
