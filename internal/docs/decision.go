@@ -16,7 +16,7 @@ const maxSentence = 200
 
 // A words value holds the facts, their states and the actions of a decision, with their comments.
 type words struct {
-	facts   []named // in the order of their declaration
+	facts   []named // in the order of their declaration, those that are derived from others last
 	states  []named // of the facts that are neither true nor false
 	actions []named
 	goOn    string // the comment of all actions
@@ -35,7 +35,11 @@ func readWords(file *ast.File) words {
 	var w words
 	types := map[string]string{}
 	var facts *ast.StructType
+	var derived []named
 	for _, decl := range file.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv != nil && typeName(fn.Recv.List[0].Type) == "Facts" && !fn.Name.IsExported() {
+			derived = append(derived, named{fn.Name.Name, upper(strings.TrimPrefix(sentence(fn.Doc), fn.Name.Name+" says "))})
+		}
 		d, ok := decl.(*ast.GenDecl)
 		if ok && d.Tok == token.CONST {
 			w.readConstants(d)
@@ -54,6 +58,7 @@ func readWords(file *ast.File) words {
 	if facts != nil {
 		w.readFacts(facts, types)
 	}
+	w.facts = append(w.facts, derived...)
 	return w
 }
 
@@ -212,10 +217,12 @@ func (w words) phrase(e ast.Expr) (string, error) {
 		inner, err := w.phrase(e.X)
 		return "(" + inner + ")", err
 	case *ast.UnaryExpr:
-		name, err := w.fact(e.X)
+		name, err := w.phrase(e.X)
 		return "not " + name, err
 	case *ast.SelectorExpr:
 		return w.fact(e)
+	case *ast.CallExpr: // what is derived from other facts
+		return w.fact(e.Fun)
 	case *ast.BinaryExpr:
 		if e.Op == token.EQL || e.Op == token.NEQ { // a fact that is neither true nor false
 			return w.state(e)
@@ -236,6 +243,9 @@ func (w words) phrase(e ast.Expr) (string, error) {
 
 // state returns in words which state a fact has, or has not.
 func (w words) state(e *ast.BinaryExpr) (string, error) {
+	if call, ok := e.X.(*ast.CallExpr); ok && e.Op == token.EQL && has(w.actions, typeName(e.Y)) {
+		return "`" + typeName(call.Fun) + "` decides " + typeName(e.Y), nil
+	}
 	name, err := w.fact(e.X)
 	if err != nil {
 		return "", err

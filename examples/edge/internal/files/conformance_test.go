@@ -25,7 +25,7 @@ func TestConformance(t *testing.T) { conformance.Run(t, suite(t)) }
 
 // TestConformanceInNATS: so it is when the objects are in NATS, whatever goes wrong.
 func TestConformanceInNATS(t *testing.T) {
-	h := newHarbour(t, v1.Scheme())
+	h := newNATSServer(t, v1.Scheme())
 	serve[*v1.File](h, "files")
 	s := suite(t)
 	s.Server = h.empty

@@ -22,7 +22,7 @@ var everyFault = flag.Bool("every-fault", false, "TestSchedulesInNATS tries ever
 // sim-check does, those are tried in the four lives that most objects have, each to its own end:
 // a minute and a half of processor.
 func TestSchedulesInNATS(t *testing.T) {
-	h := newHarbour(t, sim.Scheme())
+	h := newNATSServer(t, sim.Scheme())
 	serve[*sim.Bucket](h, "buckets")
 	serve[*sim.Replica](h, "replicas")
 	serve[*sim.Definition](h, "definitions", kube.ClusterScoped())
@@ -72,7 +72,7 @@ func faulty(scenario, class string) bool {
 }
 
 // run runs a schedule with the objects in NATS. The same objects have the same UIDs in each.
-func (h *harbour) run(t *testing.T, s sim.Schedule) (r sim.Result) {
+func (h *natsServer) run(t *testing.T, s sim.Schedule) (r sim.Result) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		h.uids = 0

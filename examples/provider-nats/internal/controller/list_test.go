@@ -51,8 +51,8 @@ func (v *visits) Pop() any {
 	return last
 }
 
-// An anchorage is a NATS server, and many Streams with a reconciler.
-type anchorage struct {
+// A streamFleet is a NATS server, and many Streams with a reconciler.
+type streamFleet struct {
 	*testing.T
 
 	nats   *server.Server
@@ -63,13 +63,13 @@ type anchorage struct {
 	visits visits
 }
 
-const anchoragePoll = time.Minute
+const fleetPoll = time.Minute
 
-// newAnchorage makes streams by the reconciler.
-func newAnchorage(t *testing.T, streams int, o func(*controller.Connecter) []managed.ReconcilerOption) *anchorage {
+// newStreamFleet creates streams by the reconciler.
+func newStreamFleet(t *testing.T, streams int, o func(*controller.Connecter) []managed.ReconcilerOption) *streamFleet {
 	t.Helper()
 
-	p := &anchorage{T: t, nats: natstest.Start(t), clock: testclock.NewFakePassiveClock(time.Now())}
+	p := &streamFleet{T: t, nats: natstest.Start(t), clock: testclock.NewFakePassiveClock(time.Now())}
 	p.js = natstest.JetStream(t, p.nats)
 	scheme := runtime.NewScheme()
 	must(t, v1alpha1.AddToScheme(scheme))
@@ -97,7 +97,7 @@ func newAnchorage(t *testing.T, streams int, o func(*controller.Connecter) []man
 	connecter := controller.NewConnecter(connections, controller.StreamKind(), cluster)
 	p.r = managed.NewReconciler(&managerfake.Manager{Client: p.kube, Scheme: scheme}, resource.ManagedKind(controller.StreamKind().GroupVersionKind()),
 		append([]managed.ReconcilerOption{
-			managed.WithClock(p.clock), managed.WithRandom(rand.Float64), managed.WithPollInterval(anchoragePoll),
+			managed.WithClock(p.clock), managed.WithRandom(rand.Float64), managed.WithPollInterval(fleetPoll),
 			managed.WithExternalConnecter(connecter), managed.WithDeterministicExternalName(true),
 			managed.WithCreationGracePeriod(0), managed.WithVolatileStatus(controller.VolatileStatus()...),
 		}, o(connecter)...)...)
@@ -106,7 +106,7 @@ func newAnchorage(t *testing.T, streams int, o func(*controller.Connecter) []man
 }
 
 // run lets time pass.
-func (p *anchorage) run(d time.Duration) {
+func (p *streamFleet) run(d time.Duration) {
 	p.Helper()
 
 	for end := p.clock.Now().Add(d); ; {
@@ -132,7 +132,7 @@ func (p *anchorage) run(d time.Duration) {
 }
 
 // asked returns how many requests the API of JetStream has had.
-func (p *anchorage) asked() uint64 {
+func (p *streamFleet) asked() uint64 {
 	p.Helper()
 
 	state, err := p.nats.Jsz(&server.JSzOptions{})
@@ -147,14 +147,14 @@ var streams = flag.Int("streams", 1000, "how many streams TestManyStreamsArePoll
 func TestManyStreamsArePolledByAList(t *testing.T) {
 	pages := uint64(*streams+255) / 256
 
-	p := newAnchorage(t, *streams, func(*controller.Connecter) []managed.ReconcilerOption {
+	p := newStreamFleet(t, *streams, func(*controller.Connecter) []managed.ReconcilerOption {
 		return []managed.ReconcilerOption{managed.WithBulkObservation(0)}
 	})
-	p.run(2 * anchoragePoll) // made, and met
+	p.run(2 * fleetPoll) // made, and met
 
 	for range 3 {
 		before := p.asked()
-		p.run(anchoragePoll)
+		p.run(fleetPoll)
 
 		calls := p.asked() - before
 		t.Logf("%d calls in a poll interval of %d streams", calls, *streams)
@@ -174,7 +174,7 @@ func TestManyStreamsArePolledByAList(t *testing.T) {
 	must(t, err)
 
 	before := p.asked()
-	p.run(anchoragePoll * 3 / 2)
+	p.run(fleetPoll * 3 / 2)
 	t.Logf("%d calls while two streams are put right", p.asked()-before)
 
 	for _, name := range []string{"s-00471", "s-00815"} {
@@ -189,8 +189,8 @@ func TestManyStreamsArePolledByAList(t *testing.T) {
 
 // TestWhatIsDoneToStreamsIsTold: what others do to streams is told at once, what the provider does itself is not.
 func TestWhatIsDoneToStreamsIsTold(t *testing.T) {
-	p := newAnchorage(t, 10, func(c *controller.Connecter) []managed.ReconcilerOption {
-		return []managed.ReconcilerOption{managed.WithBulkObservation(0), managed.WithExternalEvents(c, 10*anchoragePoll)}
+	p := newStreamFleet(t, 10, func(c *controller.Connecter) []managed.ReconcilerOption {
+		return []managed.ReconcilerOption{managed.WithBulkObservation(0), managed.WithExternalEvents(c, 10*fleetPoll)}
 	})
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 
@@ -200,10 +200,10 @@ func TestWhatIsDoneToStreamsIsTold(t *testing.T) {
 	defer cancel()
 
 	must(t, p.r.Notifications().Start(ctx, queue))
-	p.run(2 * anchoragePoll)
+	p.run(2 * fleetPoll)
 
 	before := p.asked()
-	p.run(8 * anchoragePoll)
+	p.run(8 * fleetPoll)
 
 	if calls := p.asked() - before; calls > 5 {
 		t.Errorf("%d calls in eight poll intervals, while all is told", calls)

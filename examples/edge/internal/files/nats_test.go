@@ -21,12 +21,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// A harbour makes clients of empty buckets, one for each kind. They live in the bubbles of
+// A natsServer returns clients of empty buckets, one for each kind. The clients live in the bubbles of
 // simulations, and NATS does not: their calls are made outside.
-type harbour struct {
+type natsServer struct {
 	scheme *runtime.Scheme
 	js     jetstream.JetStream
-	docks  []*dock
+	stores []*kindStore
 	now    time.Time // in the bubble
 	uids   int       // given to objects
 	jobs   chan func() error
@@ -35,8 +35,8 @@ type harbour struct {
 	made, calls int
 }
 
-// A dock is where the objects of a kind are.
-type dock struct {
+// A kindStore has the objects of a kind.
+type kindStore struct {
 	name  string
 	made  int // buckets
 	open  func(ctx context.Context, bucket string) error
@@ -44,8 +44,8 @@ type dock struct {
 	state func(context.Context) (store.State, error) // nil before the first bucket
 }
 
-// newHarbour starts a server, and what makes calls to it.
-func newHarbour(t *testing.T, scheme *runtime.Scheme) *harbour {
+// newNATSServer starts a server, and what makes calls to it.
+func newNATSServer(t *testing.T, scheme *runtime.Scheme) *natsServer {
 	t.Helper()
 	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
 	if err != nil {
@@ -61,7 +61,7 @@ func newHarbour(t *testing.T, scheme *runtime.Scheme) *harbour {
 		t.Fatal(err)
 	}
 	t.Cleanup(nc.Close)
-	h := &harbour{scheme: scheme, jobs: make(chan func() error), done: make(chan error)}
+	h := &natsServer{scheme: scheme, jobs: make(chan func() error), done: make(chan error)}
 	if h.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(wait.Patience())); err != nil {
 		t.Fatal(err)
 	}
@@ -75,9 +75,9 @@ func newHarbour(t *testing.T, scheme *runtime.Scheme) *harbour {
 	return h
 }
 
-// serve makes a dock for a kind.
-func serve[T client.Object](h *harbour, name string, o ...kube.KindOption) {
-	d := &dock{name: name}
+// serve adds the store of a kind.
+func serve[T client.Object](h *natsServer, name string, o ...kube.KindOption) {
+	d := &kindStore{name: name}
 	d.open = func(ctx context.Context, bucket string) error {
 		s, err := natskv.New[*kube.Envelope[T]](ctx, h.js, bucket, natskv.Options{
 			Create: &jetstream.KeyValueConfig{Storage: jetstream.MemoryStorage}, Timeout: wait.Patience(),
@@ -89,18 +89,18 @@ func serve[T client.Object](h *harbour, name string, o ...kube.KindOption) {
 
 		return err
 	}
-	h.docks = append(h.docks, d)
+	h.stores = append(h.stores, d)
 }
 
 // uid returns what no object had before, unless the count was begun again.
-func (h *harbour) uid() string {
+func (h *natsServer) uid() string {
 	h.uids++
 
 	return fmt.Sprintf("00000000-0000-4000-8000-%012d", h.uids)
 }
 
 // outside does something outside of the bubble. The time is that inside.
-func (h *harbour) outside(do func() error) error {
+func (h *natsServer) outside(do func() error) error {
 	h.now = time.Now()
 	h.calls++
 	h.jobs <- do
@@ -109,11 +109,11 @@ func (h *harbour) outside(do func() error) error {
 }
 
 // empty returns a client of empty buckets.
-func (h *harbour) empty() (client.Client, error) {
+func (h *natsServer) empty() (client.Client, error) {
 	var made *kube.Client
 	err := h.outside(func() (err error) {
 		var kinds []kube.Kind
-		for _, d := range h.docks {
+		for _, d := range h.stores {
 			if err := h.clear(d); err != nil {
 				return err
 			}
@@ -131,7 +131,7 @@ func (h *harbour) empty() (client.Client, error) {
 }
 
 // clear puts a new bucket in the place of the last one, if that was written.
-func (h *harbour) clear(d *dock) error {
+func (h *natsServer) clear(d *kindStore) error {
 	ctx := context.Background()
 	if d.state != nil {
 		is, err := d.state(ctx)
@@ -149,9 +149,9 @@ func (h *harbour) clear(d *dock) error {
 }
 
 // writes returns how often the buckets were written.
-func (h *harbour) writes() (n uint64, err error) {
+func (h *natsServer) writes() (n uint64, err error) {
 	err = h.outside(func() error {
-		for _, d := range h.docks {
+		for _, d := range h.stores {
 			is, err := d.state(context.Background())
 			if err != nil {
 				return errors.Wrap(err, d.name)
@@ -170,7 +170,7 @@ func (h *harbour) writes() (n uint64, err error) {
 var errInside = errors.New("only requests about single objects are made outside of the bubble")
 
 // around makes the calls of a client outside. The contexts of the bubble stay there.
-func (h *harbour) around(c client.WithWatch) client.Client {
+func (h *natsServer) around(c client.WithWatch) client.Client {
 	ctx := context.Background()
 
 	return interceptor.NewClient(c, interceptor.Funcs{
