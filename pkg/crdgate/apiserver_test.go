@@ -54,7 +54,8 @@ func (d *discovered) groups(context.Context) (*metav1.APIGroupList, error) {
 	if d.away {
 		return &metav1.APIGroupList{}, nil // client-go takes a 404 for an empty list
 	}
-	all := &metav1.APIGroupList{Groups: []metav1.APIGroup{{Name: "apps", Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: "apps/v1"}}}}}
+	all := &metav1.APIGroupList{
+		Groups: []metav1.APIGroup{{Name: "apps", Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: "apps/v1"}}}}}
 	for gv := range d.kinds {
 		all.Groups = append(all.Groups, metav1.APIGroup{Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: gv}}})
 	}
@@ -71,7 +72,8 @@ func (d *discovered) set(err error, gv string, kinds ...string) {
 func newServer(d *discovered) *apiServer {
 	return &apiServer{
 		logger: logging.NewNopLogger(), interval: time.Minute, definitions: newCRDIndex(),
-		resources: d.list, groups: d.groups, probeNow: make(chan struct{}, 1), discovered: map[schema.GroupVersionKind]discoveryResult{},
+		resources: d.list, groups: d.groups, probeNow: make(chan struct{}, 1),
+		discovered: map[schema.GroupVersionKind]discoveryResult{},
 	}
 }
 
@@ -82,8 +84,8 @@ func TestServedWithoutDefinition(t *testing.T) {
 	s := newServer(d)
 	s.track(secret)
 	s.track(metric)
-	s.track(gvk("Bay"))
-	s.definitions.set(crd("bays", "Bay", "u1", "True", "v1"))
+	s.track(gvk("Bucket"))
+	s.definitions.set(crd("buckets", "Bucket", "u1", "True", "v1"))
 	type state struct {
 		By    string
 		Known bool
@@ -105,7 +107,7 @@ func TestServedWithoutDefinition(t *testing.T) {
 	want("definitions are not complete", secret, "", false)
 	s.definitions.setSynced()
 	want("discovery was not asked", secret, "", false)
-	want("has a definition", gvk("Bay"), "u1", true)
+	want("has a definition", gvk("Bucket"), "u1", true)
 	probe("first answers", true)
 	want("found", secret, byDiscovery, true)
 	want("not found", metric, "", true)
@@ -119,7 +121,8 @@ func TestServedWithoutDefinition(t *testing.T) {
 	d.err = errors.New("unavailable")
 	probe("what cannot be asked stays", false)
 	want("stays", metric, byDiscovery, true)
-	d.err = kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{}, "", "404 page not found", 0, true)
+	d.err = kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{}, "",
+		"404 page not found", 0, true)
 	probe("the page of a proxy, for what is listed", false)
 	d.away = true
 	probe("the page of a proxy, for everything", false)
@@ -137,19 +140,19 @@ func TestAwait(t *testing.T) {
 		d := &discovered{err: errors.New("unavailable")}
 		s := newServer(d)
 		listed := make(chan error, 1)
-		go func() { listed <- s.waitUntilListable(t.Context(), gvk("Bay")) }()
+		go func() { listed <- s.waitUntilListable(t.Context(), gvk("Bucket")) }()
 		later(time.Second)
-		d.set(nil, "example.org/v1", "Cove")
+		d.set(nil, "example.org/v1", "Database")
 		later(time.Minute)
 		if len(d.asked) > 20 {
 			t.Errorf("%d questions in a minute", len(d.asked))
 		}
-		d.set(nil, "example.org/v1", "Cove", "Bay")
+		d.set(nil, "example.org/v1", "Database", "Bucket")
 		if err := <-listed; err != nil {
 			t.Errorf("await(...) = %v", err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		go func() { listed <- s.waitUntilListable(ctx, gvk("Fjord")) }()
+		go func() { listed <- s.waitUntilListable(ctx, gvk("Queue")) }()
 		synctest.Wait()
 		stop()
 		if err := <-listed; !errors.Is(err, context.Canceled) {
@@ -158,18 +161,18 @@ func TestAwait(t *testing.T) {
 	})
 }
 
-// TestSyncTells: what takes long is told, for whoever forgot a permission.
-func TestSyncTells(t *testing.T) {
+// TestSyncLogs checks that a slow sync is logged once, for authors who forgot a permission.
+func TestSyncLogs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(&discovered{})
-		told := &counter{}
-		s.logger = told
+		logger := &counter{}
+		s.logger = logger
 		done := make(chan struct{})
 		synced := make(chan bool, 1)
 		go func() { synced <- s.sync(t.Context(), done) }()
 		later(syncWarningAfter + time.Second)
-		if told.n != 1 {
-			t.Errorf("told %d times, want once", told.n)
+		if logger.n != 1 {
+			t.Errorf("logged %d times, want once", logger.n)
 		}
 		close(done)
 		if !<-synced {

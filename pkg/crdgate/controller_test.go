@@ -23,11 +23,13 @@ func (o *oneInformer) GetInformer(context.Context, client.Object, ...cache.Infor
 	return o, nil
 }
 
-func (o *oneInformer) GetInformerForKind(context.Context, schema.GroupVersionKind, ...cache.InformerGetOption) (cache.Informer, error) {
+func (o *oneInformer) GetInformerForKind(context.Context, schema.GroupVersionKind,
+	...cache.InformerGetOption) (cache.Informer, error) {
 	return o, nil
 }
 
-func (o *oneInformer) AddEventHandlerWithOptions(toolscache.ResourceEventHandler, toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
+func (o *oneInformer) AddEventHandlerWithOptions(toolscache.ResourceEventHandler,
+	toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
 	o.in++
 
 	return nil, nil
@@ -47,7 +49,7 @@ func TestLeasedHandlersLeave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := c.GetInformerForKind(t.Context(), gvk("Bay"))
+	b, err := c.GetInformerForKind(t.Context(), gvk("Bucket"))
 	if err != nil {
 		t.Fatal(err)
 	}

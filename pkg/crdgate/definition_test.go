@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func crd(name, kind, uid string, established apiextensionsv1.ConditionStatus, versions ...string) *apiextensionsv1.CustomResourceDefinition {
+func crd(name, kind, uid string, established apiextensionsv1.ConditionStatus,
+	versions ...string) *apiextensionsv1.CustomResourceDefinition {
 	d := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name + ".example.org", UID: types.UID(uid), ResourceVersion: "5",
@@ -25,14 +26,16 @@ func crd(name, kind, uid string, established apiextensionsv1.ConditionStatus, ve
 			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, Plural: name},
 		},
 		Status: apiextensionsv1.CustomResourceDefinitionStatus{
-			Conditions: []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: established}},
+			Conditions: []apiextensionsv1.CustomResourceDefinitionCondition{
+				{Type: apiextensionsv1.Established, Status: established}},
 		},
 	}
 	for _, v := range versions {
 		name, off := strings.CutPrefix(v, "-")
 		d.Spec.Versions = append(d.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{
 			Name: name, Served: !off, Storage: !off,
-			Schema:                   &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Description: strings.Repeat("x", 10_000)}},
+			Schema: &apiextensionsv1.CustomResourceValidation{
+				OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Description: strings.Repeat("x", 10_000)}},
 			AdditionalPrinterColumns: []apiextensionsv1.CustomResourceColumnDefinition{{Name: "READY"}},
 		})
 	}
@@ -41,7 +44,7 @@ func crd(name, kind, uid string, established apiextensionsv1.ConditionStatus, ve
 }
 
 func TestStripDefinition(t *testing.T) {
-	full := crd("bays", "Bay", "u1", "True", "v1", "-v1alpha1")
+	full := crd("buckets", "Bucket", "u1", "True", "v1", "-v1alpha1")
 	deleted := metav1.Now()
 	full.DeletionTimestamp = &deleted
 	before := definitionOf(full)
@@ -60,7 +63,8 @@ func TestStripDefinition(t *testing.T) {
 	if diff := cmp.Diff(before, definitionOf(small), cmp.AllowUnexported(definition{})); diff != "" {
 		t.Errorf("the gate reads another thing: -want, +got:\n%s", diff)
 	}
-	if small.ResourceVersion != "5" || small.DeletionTimestamp == nil || small.Spec.Names.Plural != "bays" || small.Spec.Scope != "Namespaced" {
+	if small.ResourceVersion != "5" || small.DeletionTimestamp == nil || small.Spec.Names.Plural != "buckets" ||
+		small.Spec.Scope != "Namespaced" {
 		t.Errorf("too much is gone: %s", image)
 	}
 	if other, err := StripDefinition("a tombstone"); other != "a tombstone" || err != nil {
@@ -79,25 +83,29 @@ func TestCatalogue(t *testing.T) {
 		discovered bool
 		want       state
 	}
-	bay := gvk("Bay")
+	bucket := gvk("Bucket")
 	put := func(d *apiextensionsv1.CustomResourceDefinition) func(*crdIndex) {
 		return func(c *crdIndex) { c.set(d) }
 	}
 	cases := map[string][]step{
 		"Life": {
-			{reason: "nothing is known before all are", do: put(crd("bays", "Bay", "u1", "True", "v1")), want: state{unknown, ""}},
+			{reason: "nothing is known before all are", do: put(crd("buckets", "Bucket", "u1", "True", "v1")),
+				want: state{unknown, ""}},
 			{reason: "served", do: (*crdIndex).setSynced, want: state{served, "u1"}},
-			{reason: "another version only", do: put(crd("bays", "Bay", "u1", "True", "-v1", "v2")), want: state{unserved, ""}},
-			{reason: "not established", do: put(crd("bays", "Bay", "u1", "False", "v1")), want: state{unserved, ""}},
-			{reason: "established", do: put(crd("bays", "Bay", "u1", "True", "v2", "v1")), want: state{served, "u1"}},
-			{reason: "gone: discovery, which may lag behind, is not asked", do: func(c *crdIndex) { c.remove("bays.example.org") }, want: state{unserved, ""}},
-			{reason: "gone twice", do: func(c *crdIndex) { c.remove("bays.example.org") }, discovered: true, want: state{unserved, ""}},
-			{reason: "made anew", do: put(crd("bays", "Bay", "u2", "True", "v1")), want: state{served, "u2"}},
+			{reason: "another version only", do: put(crd("buckets", "Bucket", "u1", "True", "-v1", "v2")),
+				want: state{unserved, ""}},
+			{reason: "not established", do: put(crd("buckets", "Bucket", "u1", "False", "v1")), want: state{unserved, ""}},
+			{reason: "established", do: put(crd("buckets", "Bucket", "u1", "True", "v2", "v1")), want: state{served, "u1"}},
+			{reason: "gone: discovery, which may lag behind, is not asked",
+				do: func(c *crdIndex) { c.remove("buckets.example.org") }, want: state{unserved, ""}},
+			{reason: "gone twice", do: func(c *crdIndex) { c.remove("buckets.example.org") }, discovered: true,
+				want: state{unserved, ""}},
+			{reason: "made anew", do: put(crd("buckets", "Bucket", "u2", "True", "v1")), want: state{served, "u2"}},
 		},
 		"Deleting": {
 			{do: (*crdIndex).setSynced, want: state{undefined, ""}},
 			{reason: "while its objects go, a definition serves them", do: func(c *crdIndex) {
-				d := crd("bays", "Bay", "u1", "True", "v1")
+				d := crd("buckets", "Bucket", "u1", "True", "v1")
 				now := metav1.Now()
 				d.DeletionTimestamp = &now
 				c.set(d)
@@ -105,23 +113,26 @@ func TestCatalogue(t *testing.T) {
 		},
 		"Other": {
 			{reason: "discovery knows", do: (*crdIndex).setSynced, want: state{undefined, ""}},
-			{reason: "a group with definitions has no other kinds", do: put(crd("coves", "Cove", "u1", "True", "v1")), want: state{unserved, ""}},
+			{reason: "a group with definitions has no other kinds", do: put(crd("databases", "Database", "u1", "True", "v1")),
+				want: state{unserved, ""}},
 			{reason: "unless discovery has found one", do: func(*crdIndex) {}, discovered: true, want: state{undefined, ""}},
-			{reason: "the group has no definition any more", do: func(c *crdIndex) { c.remove("coves.example.org") }, want: state{undefined, ""}},
+			{reason: "the group has no definition any more", do: func(c *crdIndex) { c.remove("databases.example.org") },
+				want: state{undefined, ""}},
 		},
 		"Twice": {
 			{do: (*crdIndex).setSynced, want: state{undefined, ""}},
-			{do: put(crd("bays", "Bay", "u1", "True", "v1")), want: state{served, "u1"}},
-			{reason: "of two with one kind, one is established", do: put(crd("bayen", "Bay", "u2", "False", "v1")), want: state{served, "u1"}},
+			{do: put(crd("buckets", "Bucket", "u1", "True", "v1")), want: state{served, "u1"}},
+			{reason: "of two with one kind, one is established", do: put(crd("bayen", "Bucket", "u2", "False", "v1")),
+				want: state{served, "u1"}},
 		},
 	}
 	for name, steps := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := newCRDIndex()
-			c.track(bay.GroupKind())
+			c.track(bucket.GroupKind())
 			for i, s := range steps {
 				s.do(c)
-				finding, uid := c.find(bay, s.discovered)
+				finding, uid := c.find(bucket, s.discovered)
 				if diff := cmp.Diff(s.want, state{finding, uid}); diff != "" {
 					t.Errorf("step %d, %s: -want, +got:\n%s", i, s.reason, diff)
 				}
@@ -137,17 +148,17 @@ func TestCatalogue(t *testing.T) {
 func TestCatalogueTracksLate(t *testing.T) {
 	c := newCRDIndex()
 	c.setSynced()
-	c.set(crd("bays", "Bay", "u1", "True", "v1"))
-	bay := gvk("Bay")
+	c.set(crd("buckets", "Bucket", "u1", "True", "v1"))
+	bucket := gvk("Bucket")
 	for range 2 {
-		c.track(bay.GroupKind())
-		if finding, uid := c.find(bay, false); finding != served || uid != "u1" {
+		c.track(bucket.GroupKind())
+		if finding, uid := c.find(bucket, false); finding != served || uid != "u1" {
 			t.Errorf("find(...) = %v, %q, want that u1 serves it", finding, uid)
 		}
 	}
-	c.remove("bays.example.org")
-	c.track(bay.GroupKind())
-	if finding, _ := c.find(bay, true); finding != unserved {
+	c.remove("buckets.example.org")
+	c.track(bucket.GroupKind())
+	if finding, _ := c.find(bucket, true); finding != unserved {
 		t.Errorf("find(...) = %v, want that its definition is gone", finding)
 	}
 }
@@ -155,7 +166,7 @@ func TestCatalogueTracksLate(t *testing.T) {
 // TestCatalogueDoesNotGrow: definitions that come and go leave nothing behind, but for kinds that are tracked.
 func TestCatalogueDoesNotGrow(t *testing.T) {
 	c := newCRDIndex()
-	c.track(gvk("Bay").GroupKind())
+	c.track(gvk("Bucket").GroupKind())
 	for i := range 1000 {
 		name := fmt.Sprintf("isles-%d", i)
 		d := crd(name, fmt.Sprintf("Isle%d", i), "u1", "True", "v1")
@@ -164,6 +175,7 @@ func TestCatalogueDoesNotGrow(t *testing.T) {
 		c.remove(d.Name)
 	}
 	if len(c.byName) != 0 || len(c.groups) != 0 || len(c.hadDefinition) != 1 {
-		t.Errorf("%d definitions, %d groups, %d kinds are left, want the one kind that is tracked", len(c.byName), len(c.groups), len(c.hadDefinition))
+		t.Errorf("%d definitions, %d groups, %d kinds are left, want the one kind that is tracked", len(c.byName),
+			len(c.groups), len(c.hadDefinition))
 	}
 }

@@ -36,17 +36,17 @@ func ExampleGate() {
 
 		return
 	}
-	berth := group.WithKind("Berth")
-	gate.Add([]schema.GroupVersionKind{berth}, func(ctx context.Context) error {
-		return crdgate.RunController(ctx, m, "berth", controller.Options{
+	bucket := group.WithKind("Bucket")
+	gate.Add([]schema.GroupVersionKind{bucket}, func(ctx context.Context) error {
+		return crdgate.RunController(ctx, m, "bucket", controller.Options{
 			Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 				return reconcile.Result{}, nil
 			}),
 		}, func(c cache.Cache) []source.Source {
-			return []source.Source{source.Kind(c, client.Object(&Berth{}), &handler.EnqueueRequestForObject{})}
+			return []source.Source{source.Kind(c, client.Object(&Bucket{}), &handler.EnqueueRequestForObject{})}
 		})
 	})
 	// m.Start(ctx) runs it all. Before, nothing is known:
-	fmt.Println("absent:", gate.Absent(berth))
+	fmt.Println("absent:", gate.Absent(bucket))
 	// Output: absent: false
 }

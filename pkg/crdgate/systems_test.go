@@ -40,28 +40,28 @@ import (
 // The group of this package on the shared API server.
 var group = schema.GroupVersion{Group: "crdgate.example.moorage.dev", Version: "v1"}
 
-// A Berth is a kind that comes and goes. Nothing but its metadata matters.
-type Berth struct {
+// A Bucket is a kind that comes and goes. Nothing but its metadata matters.
+type Bucket struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 }
 
-func (b *Berth) DeepCopyObject() runtime.Object {
-	return &Berth{TypeMeta: b.TypeMeta, ObjectMeta: *b.ObjectMeta.DeepCopy()}
+func (b *Bucket) DeepCopyObject() runtime.Object {
+	return &Bucket{TypeMeta: b.TypeMeta, ObjectMeta: *b.ObjectMeta.DeepCopy()}
 }
 
-// A BerthList is a list of them.
-type BerthList struct {
+// A BucketList is a list of them.
+type BucketList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 
-	Items []Berth `json:"items"`
+	Items []Bucket `json:"items"`
 }
 
-func (l *BerthList) DeepCopyObject() runtime.Object {
-	out := &BerthList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
+func (l *BucketList) DeepCopyObject() runtime.Object {
+	out := &BucketList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
 	for i := range l.Items {
-		out.Items = append(out.Items, *l.Items[i].DeepCopyObject().(*Berth))
+		out.Items = append(out.Items, *l.Items[i].DeepCopyObject().(*Bucket))
 	}
 
 	return out
@@ -96,23 +96,24 @@ func run(m *testing.M) (int, error) {
 			return 1, err
 		}
 	}
-	scheme.AddKnownTypeWithName(group.WithKind("Berth"), &Berth{})
-	scheme.AddKnownTypeWithName(group.WithKind("BerthList"), &BerthList{})
+	scheme.AddKnownTypeWithName(group.WithKind("Bucket"), &Bucket{})
+	scheme.AddKnownTypeWithName(group.WithKind("BucketList"), &BucketList{})
 	metav1.AddToGroupVersion(scheme, group)
 
 	return m.Run(), nil
 }
 
-func berths() *apiextensionsv1.CustomResourceDefinition {
+func bucketCRD() *apiextensionsv1.CustomResourceDefinition {
 	anything := func() *apiextensionsv1.CustomResourceValidation {
 		return &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object"}}
 	}
 
 	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "berths." + group.Group},
+		ObjectMeta: metav1.ObjectMeta{Name: "buckets." + group.Group},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: group.Group, Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "Berth", ListKind: "BerthList", Plural: "berths", Singular: "berth"},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "Bucket", ListKind: "BucketList", Plural: "buckets",
+				Singular: "bucket"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{
 				{Name: "v1", Served: true, Storage: true, Schema: anything()},
 				{Name: "v2", Served: true, Schema: anything()},
@@ -121,8 +122,8 @@ func berths() *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// A harbour is a manager with a gate, and a controller behind it.
-type harbour struct {
+// An environment is a manager with a gate, and a controller behind it.
+type environment struct {
 	*testing.T
 
 	api     client.Client
@@ -130,21 +131,24 @@ type harbour struct {
 	gate    *crdgate.Gate
 
 	mu      sync.Mutex
-	seen    map[string]int // passes over berths by name
+	seen    map[string]int // passes over buckets by name
 	ends    int            // of the controller
 	errored atomic.Int64   // watches that failed
 }
 
-func open(t *testing.T) *harbour {
+func open(t *testing.T) *environment {
 	t.Helper()
-	h := &harbour{T: t, seen: map[string]int{}}
+	h := &environment{T: t, seen: map[string]int{}}
 	var err error
 	if h.api, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}
 	h.manager, err = ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme, Metrics: server.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(wait.Patience()),
-		Cache: cache.Options{DefaultWatchErrorHandler: func(context.Context, *toolscache.Reflector, error) { h.errored.Add(1) }},
+		Cache: cache.Options{DefaultWatchErrorHandler: func(context.Context, *toolscache.Reflector,
+			error) {
+			h.errored.Add(1)
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +159,7 @@ func open(t *testing.T) *harbour {
 	if err := h.manager.Add(h.gate); err != nil {
 		t.Fatal(err)
 	}
-	h.gate.Add([]schema.GroupVersionKind{group.WithKind("Berth")}, h.control)
+	h.gate.Add([]schema.GroupVersionKind{group.WithKind("Bucket")}, h.control)
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() { stopped <- h.manager.Start(ctx) }()
@@ -170,18 +174,18 @@ func open(t *testing.T) *harbour {
 	return h
 }
 
-// control runs a controller that takes finalizers away from deleted berths.
-func (h *harbour) control(ctx context.Context) error {
-	err := crdgate.RunController(ctx, h.manager, "berth", controller.Options{
+// control runs a controller that takes finalizers away from deleted buckets.
+func (h *environment) control(ctx context.Context) error {
+	err := crdgate.RunController(ctx, h.manager, "bucket", controller.Options{
 		Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
-			b := &Berth{}
+			b := &Bucket{}
 			if err := h.manager.GetClient().Get(ctx, r.NamespacedName, b); err != nil {
 				return reconcile.Result{}, client.IgnoreNotFound(err)
 			}
 			h.mu.Lock()
 			h.seen[b.Name]++
 			h.mu.Unlock()
-			if b.DeletionTimestamp.IsZero() || !controllerutil.RemoveFinalizer(b, "example.moorage.dev/mooring") {
+			if b.DeletionTimestamp.IsZero() || !controllerutil.RemoveFinalizer(b, "example.moorage.dev/hold") {
 				return reconcile.Result{}, nil
 			}
 
@@ -189,7 +193,7 @@ func (h *harbour) control(ctx context.Context) error {
 		}),
 	}, func(c cache.Cache) []source.Source {
 		return []source.Source{
-			source.Kind(c, client.Object(&Berth{}), &handler.EnqueueRequestForObject{}),
+			source.Kind(c, client.Object(&Bucket{}), &handler.EnqueueRequestForObject{}),
 			source.Kind(c, client.Object(&corev1.Namespace{}), &handler.EnqueueRequestForObject{}),
 		}
 	})
@@ -200,59 +204,60 @@ func (h *harbour) control(ctx context.Context) error {
 	return err
 }
 
-func (h *harbour) eventually(what string, holds func() bool) {
+func (h *environment) eventually(what string, holds func() bool) {
 	h.Helper()
 	wait.Until(h, what, holds)
 }
 
-func (h *harbour) install() {
+func (h *environment) install() {
 	h.Helper()
-	if err := h.api.Create(context.Background(), berths()); err != nil {
+	if err := h.api.Create(context.Background(), bucketCRD()); err != nil {
 		h.Fatal(err)
 	}
 }
 
-func (h *harbour) uninstall() {
+func (h *environment) uninstall() {
 	h.Helper()
-	if err := h.api.Delete(context.Background(), berths()); client.IgnoreNotFound(err) != nil {
+	if err := h.api.Delete(context.Background(), bucketCRD()); client.IgnoreNotFound(err) != nil {
 		h.Fatal(err)
 	}
 	h.eventually("definition gone", func() bool {
-		return kerrors.IsNotFound(h.api.Get(context.Background(), client.ObjectKeyFromObject(berths()), berths()))
+		return kerrors.IsNotFound(h.api.Get(context.Background(), client.ObjectKeyFromObject(bucketCRD()), bucketCRD()))
 	})
 }
 
-// moor creates a berth, when the API server can.
-func (h *harbour) moor(name string, finalizers ...string) {
+// create creates a bucket, when the API server can.
+func (h *environment) create(name string, finalizers ...string) {
 	h.Helper()
 	h.eventually("create "+name, func() bool {
-		return h.api.Create(h.Context(), &Berth{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Finalizers: finalizers}}) == nil
+		return h.api.Create(h.Context(),
+			&Bucket{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Finalizers: finalizers}}) == nil
 	})
 }
 
-func (h *harbour) passes(name string) int {
+func (h *environment) passes(name string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
 	return h.seen[name]
 }
 
-// ended tells whether the controller has ended since then. On a busy machine it may have
-// ended before: it is started again when it cannot begin.
-func (h *harbour) ended(since int) func() bool {
+// ended returns a condition: whether the controller has ended since then. On a busy machine it may have ended before:
+// it is started again when it cannot begin.
+func (h *environment) ended(since int) func() bool {
 	return func() bool { return h.endings() > since }
 }
 
-func (h *harbour) endings() int {
+func (h *environment) endings() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
 	return h.ends
 }
 
-func (h *harbour) informer() cache.Informer {
+func (h *environment) informer() cache.Informer {
 	h.Helper()
-	i, err := h.manager.GetCache().GetInformer(h.Context(), &Berth{})
+	i, err := h.manager.GetCache().GetInformer(h.Context(), &Bucket{})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -264,7 +269,7 @@ func (h *harbour) informer() cache.Informer {
 func TestControllerFollowsItsDefinition(t *testing.T) {
 	h := open(t)
 	h.install()
-	h.moor("first", "example.moorage.dev/mooring")
+	h.create("first", "example.moorage.dev/hold")
 	h.eventually("first seen", func() bool { return h.passes("first") > 0 })
 	informer, endings := h.informer(), h.endings()
 
@@ -272,14 +277,14 @@ func TestControllerFollowsItsDefinition(t *testing.T) {
 	h.uninstall() // waits until the finalizer is gone, which our controller takes away
 	h.eventually("controller ended", h.ended(endings))
 	h.eventually("informer stopped", informer.IsStopped)
-	h.eventually("absent", func() bool { return h.gate.Absent(group.WithKind("Berth")) })
+	h.eventually("absent", func() bool { return h.gate.Absent(group.WithKind("Bucket")) })
 	// A watch that failed waits before it is tried again, for most of a second at first.
 	if n, most := h.errored.Load()-errored, 1+int64(time.Since(begin)/(800*time.Millisecond)); n > most {
 		t.Errorf("the watch of a kind that is gone failed %d times, want at most %d", n, most)
 	}
 
 	h.install()
-	h.moor("second")
+	h.create("second")
 	h.eventually("second seen", func() bool { return h.passes("second") > 0 })
 	if h.informer() == informer {
 		t.Error("the old informer is still in the cache")
@@ -290,12 +295,12 @@ func TestControllerFollowsItsDefinition(t *testing.T) {
 func TestControllerFollowsItsVersion(t *testing.T) {
 	h := open(t)
 	h.install()
-	h.moor("first")
+	h.create("first")
 	h.eventually("first seen", func() bool { return h.passes("first") > 0 })
 	serve := func(v1 bool) {
 		t.Helper()
 		h.eventually("definition updated", func() bool {
-			d := berths()
+			d := bucketCRD()
 			if h.api.Get(t.Context(), client.ObjectKeyFromObject(d), d) != nil {
 				return false
 			}
@@ -322,7 +327,10 @@ func TestControllerLeavesOtherInformers(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- crdgate.RunController(ctx, h.manager, "namespaces", controller.Options{
-			Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil }),
+			Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result,
+				error) {
+				return reconcile.Result{}, nil
+			}),
 		}, func(c cache.Cache) []source.Source {
 			return []source.Source{source.Kind(c, client.Object(&corev1.Namespace{}), handler.EnqueueRequestsFromMapFunc(
 				func(_ context.Context, o client.Object) []reconcile.Request {
@@ -338,7 +346,7 @@ func TestControllerLeavesOtherInformers(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	// One after the other: when the informer has the last, a handler that stayed would have been told of the first.
+	// One after the other: when the informer has the last, a handler that stayed would have received the first.
 	var first string
 	for range 3 {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "crdgate-"}}
@@ -358,13 +366,13 @@ func TestControllerLeavesOtherInformers(t *testing.T) {
 	}
 }
 
-// TestGateFindsBuiltInKinds: what has no definition is found all the same, and what nobody serves is not.
-func TestGateFindsBuiltInKinds(t *testing.T) {
+// TestGateBuiltInKinds checks that a kind without a definition is found, and that an unserved one is absent.
+func TestGateBuiltInKinds(t *testing.T) {
 	h := open(t)
 	started := make(chan string, 10)
 	for _, gvk := range []schema.GroupVersionKind{
 		corev1.SchemeGroupVersion.WithKind("Secret"),
-		{Group: "nobody.example.moorage.dev", Version: "v1", Kind: "Thing"},
+		{Group: "unserved.example.moorage.dev", Version: "v1", Kind: "Thing"},
 		{Group: "apps", Version: "v1", Kind: "Deployment"},
 	} {
 		h.gate.Add([]schema.GroupVersionKind{gvk}, func(ctx context.Context) error {
@@ -379,13 +387,14 @@ func TestGateFindsBuiltInKinds(t *testing.T) {
 		t.Errorf("started %v, want Secret and Deployment", got)
 	}
 	h.eventually("absent", func() bool {
-		return h.gate.Absent(schema.GroupVersionKind{Group: "nobody.example.moorage.dev", Version: "v1", Kind: "Thing"})
+		return h.gate.Absent(schema.GroupVersionKind{Group: "unserved.example.moorage.dev", Version: "v1", Kind: "Thing"})
 	})
 }
 
 func TestRunControllerRefuses(t *testing.T) {
 	h := open(t)
-	err := crdgate.RunController(t.Context(), h.manager, "nothing", controller.Options{}, func(cache.Cache) []source.Source { return nil })
+	err := crdgate.RunController(t.Context(), h.manager, "nothing", controller.Options{},
+		func(cache.Cache) []source.Source { return nil })
 	if err == nil {
 		t.Error("a controller without a reconciler ran")
 	}
@@ -393,7 +402,10 @@ func TestRunControllerRefuses(t *testing.T) {
 		return fmt.Errorf("boom")
 	})
 	err = crdgate.RunController(t.Context(), h.manager, "broken", controller.Options{
-		Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil }),
+		Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result,
+			error) {
+			return reconcile.Result{}, nil
+		}),
 	}, func(cache.Cache) []source.Source { return []source.Source{boom} })
 	if err == nil {
 		t.Error("a controller with a source that fails ran")
