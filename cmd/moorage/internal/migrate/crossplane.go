@@ -85,14 +85,8 @@ func crossplaneBoth() rules {
 				"DeletionPolicy": {"SetDeletionPolicy": {pkg: xpPkg}}, // reported at the other method
 			},
 		},
-		calls: map[string]map[string]callTo{"pkg/errors": {"WithSilentRequeueOnConflict": {form: "$1"}}},
-		fields: map[string]string{
-			"Features": "a feature flag is gone with what it turned on: management policies are always on, and the " +
-				"rest is said by options of the reconciler",
-			"MetricOptions":    "",
-			"ChangeLogOptions": "",
-			"ESSOptions":       "",
-		},
+		calls:  map[string]map[string]callTo{"pkg/errors": {"WithSilentRequeueOnConflict": {form: "$1"}}},
+		fields: crossplaneFields(),
 		reported: map[string]string{
 			"Gate": "Options.Gate is gone: call Setup, or managed.SetupGated with crdgate.New where the controller waits for " +
 				"its CRD",
@@ -106,6 +100,17 @@ const (
 	changeLog    = "managed.WithChangeLog takes a sink: changelog.NewJSON, changelog.OpenFile, changelog.NewEvents, or " +
 		"one of yours"
 )
+
+// crossplaneFields returns the fields whose uses are removed, with their notes.
+func crossplaneFields() map[string]string {
+	return map[string]string{
+		"Features": "a feature flag is gone with what it turned on: management policies are always on, and the " +
+			"rest is said by options of the reconciler",
+		"MetricOptions":    "",
+		"ChangeLogOptions": "",
+		"ESSOptions":       "",
+	}
+}
 
 // inXP returns targets of the same names in pkg/xp.
 func inXP(names ...string) map[string]target {
