@@ -75,16 +75,7 @@ func crossplaneBoth() rules {
 						"unstructured.NestedFieldNoCopy any other"}},
 			"apis/changelogs/proto/v1alpha1": {"NewChangeLogServiceClient": {drop: true, note: changeLog}},
 		},
-		within: map[string]map[string]map[string]target{
-			"apis/common/v1": {
-				"Reference": {
-					"GetProviderConfigReference": {pkg: commonPkg, name: "ProviderConfigReference"},
-					"SetProviderConfigReference": {pkg: commonPkg, name: "ProviderConfigReference"},
-					"ProviderConfigReference":    {pkg: commonPkg, name: "ProviderConfigReference"},
-				},
-				"DeletionPolicy": {"SetDeletionPolicy": {pkg: xpPkg}}, // reported at the other method
-			},
-		},
+		within: crossplaneWithin(),
 		calls:  map[string]map[string]callTo{"pkg/errors": {"WithSilentRequeueOnConflict": {form: "$1"}}},
 		fields: crossplaneFields(),
 		reported: map[string]string{
@@ -109,6 +100,20 @@ func crossplaneFields() map[string]string {
 		"MetricOptions":    "",
 		"ChangeLogOptions": "",
 		"ESSOptions":       "",
+	}
+}
+
+// crossplaneWithin returns the names that depend on what uses them.
+func crossplaneWithin() map[string]map[string]map[string]target {
+	return map[string]map[string]map[string]target{
+		"apis/common/v1": {
+			"Reference": {
+				"GetProviderConfigReference": {pkg: commonPkg, name: "ProviderConfigReference"},
+				"SetProviderConfigReference": {pkg: commonPkg, name: "ProviderConfigReference"},
+				"ProviderConfigReference":    {pkg: commonPkg, name: "ProviderConfigReference"},
+			},
+			"DeletionPolicy": {"SetDeletionPolicy": {pkg: xpPkg}}, // reported at the other method
+		},
 	}
 }
 
