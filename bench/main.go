@@ -1,18 +1,17 @@
-// Command bench measures what a provider costs: requests, CPU, memory, and how long
-// users wait. It starts one API server and puts the same load on each contender in
-// turn: the floor, a reconciler written by hand that keeps the same promises with the
-// least it takes, Moorage, and Moorage with bulk observation. It prints the figures,
-// those of Moorage beside the floor's, and ends with exit code 1 if one is over its
-// bound.
+// Command bench measures what a provider costs: requests, CPU, memory, and the latency for users. It starts one API
+// server and puts the same load on each contender in turn: the floor, which is a handwritten minimal reconciler with
+// the same guarantees; Moorage; and Moorage with bulk observation. It prints the figures beside those of the floor,
+// and exits with code 1 if one is over its bound.
 //
 //	go run . [-small] [-objects N] [-rounds N] [-order floor,moorage,bulk] [-one-server]
-//	         [-parts life,named,news,storm] [-json FILE] [-page FILE]
 //
-// With -page, the table is also put into a page that has room for it. Only a full run is
-// kept: with fewer objects, rounds or parts nothing is, and some figures may be zero. With -order, others begin, and
-// with -one-server, all use the same server, however old: to find out what that does.
+//	         [-parts life,named,events,storm] [-json FILE] [-page FILE]
 //
-// docs/performance.md says what each figure means.
+// With -page, the table is also written into a page between its markers. Only a full run is stored; with fewer
+// objects, rounds or parts some figures may be zero. With -order another contender begins, and with -one-server all
+// use the same server, to measure the effect of either.
+//
+// docs/performance.md explains each figure.
 package main
 
 import (
@@ -43,7 +42,7 @@ func main() {
 }
 
 func run() error {
-	if len(os.Args) == 3 && os.Args[1] == "provider" { // how the program starts itself again
+	if len(os.Args) == 3 && os.Args[1] == "provider" { // the child process, started by this program
 		return provider.Run(os.Args[2], os.Stdin, os.Stdout)
 	}
 	o, err := options(os.Args[1:])
@@ -69,9 +68,8 @@ func run() error {
 	return verdict(o, results[0], over, unmeasured)
 }
 
-// verdict is what a run is worth: a small one says that everything works, parts have
-// figures that are over their bounds or not, and a full one has all figures, and a floor
-// that is one.
+// verdict returns an error for a run whose figures are over their bounds, incomplete although the run is full, or not
+// comparable because the floor is not one. A small run only shows that everything works.
 func verdict(o choice, floor load.Result, over, unmeasured int) error {
 	var errs []error
 	if over > 0 && !o.small {
@@ -89,14 +87,14 @@ func verdict(o choice, floor load.Result, over, unmeasured int) error {
 	return errors.Join(errs...)
 }
 
-// keep writes figures to a file, and a table into a page, if there are any.
+// keep writes the figures to a file and the table into a page, if these are set.
 func keep(o choice, results []load.Result) error {
 	if o.file != "" {
 		text, err := json.MarshalIndent(results, "", "  ")
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(o.file, append(text, '\n'), 0o644); err != nil { // no secret
+		if err := os.WriteFile(o.file, append(text, '\n'), 0o644); err != nil { // not secret
 			return err
 		}
 	}
@@ -107,17 +105,17 @@ func keep(o choice, results []load.Result) error {
 	if err != nil {
 		return err
 	}
-	setting := report.Setting{Objects: o.scenario.Objects, Rounds: o.scenario.Rounds, Processors: runtime.NumCPU(), Go: runtime.Version()}
+	setting := report.Setting{Objects: o.scenario.Objects, Rounds: o.scenario.Rounds, Processors: runtime.NumCPU(),
+		Go: runtime.Version()}
 	filled, err := report.Fill(string(text), report.Markdown(setting, results))
 	if err != nil {
 		return err
 	}
 
-	return os.WriteFile(o.page, []byte(filled), 0o644) // no secret
+	return os.WriteFile(o.page, []byte(filled), 0o644) // not secret
 }
 
-// show prints the tables, and returns how many figures are over their bounds, and how
-// many were not measured.
+// show prints the tables. It returns how many figures are over their bounds, and how many were not measured.
 func show(results []load.Result) (over, unmeasured int, err error) {
 	for _, r := range results {
 		if err := report.Requests(os.Stdout, r); err != nil {

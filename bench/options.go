@@ -10,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/bench/internal/provider"
 )
 
-// A choice is what the command line asks for.
+// A choice is the parsed command line.
 type choice struct {
 	scenario     load.Scenario
 	order, parts []string
@@ -18,8 +18,7 @@ type choice struct {
 	small        bool
 }
 
-// whole says whether everything is measured, as it is meant to be: only that is kept.
-// More rounds do no harm.
+// whole reports whether everything is measured as intended: only such a run is stored. More rounds are allowed.
 func (c choice) whole() bool {
 	full := load.Full
 	full.Rounds = max(full.Rounds, c.scenario.Rounds)
@@ -27,7 +26,7 @@ func (c choice) whole() bool {
 	return c.scenario == full && len(c.order) == len(provider.Contenders) && len(c.parts) == len(load.Parts)
 }
 
-// options reads the command line.
+// options parses the command line.
 func options(args []string) (choice, error) {
 	var (
 		c         choice
@@ -35,8 +34,9 @@ func options(args []string) (choice, error) {
 		objects   = flags.Int("objects", 0, "how many objects there are (default 5000)")
 		rounds    = flags.Int("rounds", 0, "how often what is compared with the floor is measured (default 3)")
 		oneServer = flags.Bool("one-server", false, "all contenders use one server, however old it is")
-		order     = flags.String("order", strings.Join(provider.Contenders, ","), "who is measured, and in which order in the first round")
-		parts     = flags.String("parts", strings.Join(load.Parts, ","), "what to measure")
+		order     = flags.String("order", strings.Join(provider.Contenders, ","),
+			"who is measured, and in which order in the first round")
+		parts = flags.String("parts", strings.Join(load.Parts, ","), "what to measure")
 	)
 	flags.BoolVar(&c.small, "small", false, "be over soon: the figures then only say that everything works")
 	flags.StringVar(&c.file, "json", "", "also write the figures to this file")
@@ -67,7 +67,7 @@ func options(args []string) (choice, error) {
 	return c, err
 }
 
-// among splits a list of different names, all of which are known.
+// among splits a list of distinct names and checks that all are known.
 func among(known []string, list string) ([]string, error) {
 	var names []string
 	for name := range strings.SplitSeq(list, ",") {

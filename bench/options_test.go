@@ -22,7 +22,8 @@ func TestOptions(t *testing.T) {
 	}
 	want := load.Full
 	want.Objects, want.Rounds, want.OneServer = 700, 5, true
-	if c.scenario != want || !slices.Equal(c.order, []string{"bulk", "floor"}) || !slices.Equal(c.parts, []string{"storm"}) || c.whole() {
+	if c.scenario != want || !slices.Equal(c.order, []string{"bulk", "floor"}) ||
+		!slices.Equal(c.parts, []string{"storm"}) || c.whole() {
 		t.Errorf("%+v is asked for", c)
 	}
 	for reason, tc := range map[string]struct {
@@ -45,9 +46,9 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	for reason, args := range map[string][]string{
-		"nobody to compare with":   {"-order", "moorage,bulk"},
-		"nobody of that name":      {"-order", "floor,peer"},
-		"nobody is measured twice": {"-order", "floor,bulk,floor"},
+		"no floor to compare with": {"-order", "moorage,bulk"},
+		"unknown contender":        {"-order", "floor,peer"},
+		"duplicate contender":      {"-order", "floor,bulk,floor"},
 		"no part of that name":     {"-parts", "life,death"},
 	} {
 		if c, err := options(args); err == nil {
@@ -56,8 +57,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestVerdict: what is missing from a full run, or is wrong with its floor, fails it; of parts figures
-// are missing, and a small run tells nothing of times.
+// TestVerdict checks that a full run fails with a missing figure or a wrong floor, that a run of parts may lack
+// figures, and that a small run judges no times.
 func TestVerdict(t *testing.T) {
 	asked := func(args ...string) choice {
 		c, err := options(args)

@@ -17,8 +17,9 @@ import (
 	"github.com/moorage-dev/moorage/devcluster/internal/command"
 )
 
-// gcPercent is how much the heap may grow between two collections. A server of tests starts often, lives for minutes, and serves little: collections
-// are a fifth of what its start costs. It takes 100 MB more for it. GOGC sets it to something else.
+// gcPercent is how much the heap may grow between two collections. A server of tests starts often, lives for minutes,
+// and serves little: collections are a fifth of what its start costs. It takes 100 MB more for it. GOGC sets it to
+// something else.
 const gcPercent = 400
 
 func main() {

@@ -1,5 +1,5 @@
-// Command moorage makes providers: a repository that compiles and whose tests
-// pass, and kinds that are added to it. "moorage --help" lists what it does.
+// Command moorage generates providers: a repository that compiles and whose tests pass, and kinds that are added to
+// it. "moorage --help" lists its commands.
 package main
 
 import (

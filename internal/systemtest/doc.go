@@ -1,3 +1,3 @@
-// Package systemtest is for tests of the library against a real API server: what
-// is sent, and what becomes of it. It has no other code.
+// Package systemtest has tests of the library against a real API server: the requests that are sent, and their effect.
+// It has no other code.
 package systemtest

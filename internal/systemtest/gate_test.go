@@ -31,7 +31,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// A gated provider has an API server of its own, because a kind goes for everybody.
+// A gated provider has an API server of its own, because a definition is visible to all its clients.
 type gated struct {
 	*testing.T
 
@@ -92,7 +92,7 @@ func (g gated) install(crds ...*apiextensionsv1.CustomResourceDefinition) {
 	}
 }
 
-// remove removes a definition, and with it all objects of the kind.
+// remove deletes a definition, and with it all objects of the kind.
 func (g gated) remove(crd *apiextensionsv1.CustomResourceDefinition) {
 	g.Helper()
 	if err := g.kube.Delete(g.Context(), crd); err != nil {
@@ -103,7 +103,7 @@ func (g gated) remove(crd *apiextensionsv1.CustomResourceDefinition) {
 	})
 }
 
-// make makes an object, as soon as its kind is served.
+// make creates an object as soon as its kind is served.
 func (g gated) make(o client.Object) {
 	g.Helper()
 	stories.Eventually(g.T, "the kind is served", func() bool { return g.kube.Create(g.Context(), o) == nil })
@@ -122,8 +122,8 @@ func (g gated) says(o resource.Managed, what commonv1.ConditionType, reason comm
 	})
 }
 
-// TestGatedKind: a provider starts without its kind, manages objects once the kind is there, and
-// again after it was gone.
+// TestGatedKind starts a provider without its kind. It manages objects once the kind is served, and again after the
+// kind was deleted and created.
 func TestGatedKind(t *testing.T) {
 	g := newGated(t)
 	g.setUp(volume.Kind)
@@ -132,7 +132,7 @@ func TestGatedKind(t *testing.T) {
 		g.install(volume.CRD())
 		g.make(stories.NewVolume("default", "disk"))
 		g.says(stories.NewVolume("default", "disk"), commonv1.TypeReady, commonv1.ReasonAvailable)
-		// The definition goes when its objects are gone: the controller still runs.
+		// The deletion of the definition waits for its objects, so the controller still runs.
 		g.remove(volume.CRD())
 		if disks := g.cloud.Disks(); len(disks) != 0 {
 			t.Errorf("left behind: %v", disks)
@@ -140,16 +140,16 @@ func TestGatedKind(t *testing.T) {
 	}
 }
 
-// TestGatedKindsThatReferToEachOther: objects that wait for one of another kind are woken by it, and by what else they
-// are told to watch, also after that kind was gone for a while and its informer with
-// it. Their poll interval is an hour: nothing else wakes them in time. What the objects
-// of that kind stood for stays, because their definition is deleted and the guard is on.
-func TestGatedKindsThatReferToEachOther(t *testing.T) {
+// TestGatedKindReferences checks that objects that wait for one of another kind are requeued by it and by additional
+// watches, also after that kind and its informer were gone for a while. Their poll interval is an hour, so nothing
+// else requeues them in time. External resources of the deleted kind stay, because the definition is deleted and the
+// deletion guard is on.
+func TestGatedKindReferences(t *testing.T) {
 	g := newGated(t)
 	g.setUp(volume.Kind, managed.WithKindDeletionGuard())
 	var (
-		snapshots volume.Cloud // of its own: volumes are observed all the time
-		watched   atomic.Value // the name of what the watch was told of last
+		snapshots volume.Cloud // separate, because volumes are observed all the time
+		watched   atomic.Value // the name of the object of the last watch event
 	)
 	g.setUp(volume.SnapshotKind, managed.WithExternalConnecter(&snapshots), managed.WithPollInterval(time.Hour),
 		managed.WithTimeout(5*time.Second),

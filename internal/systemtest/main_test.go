@@ -23,12 +23,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// Shared by the tests of this package: the API server of the test run, with the
-// kind installed.
+// Shared by the tests of this package: the API server of the test run, with the kind installed.
 var (
 	config *rest.Config
 	scheme *runtime.Scheme
-	api    client.Client // with every permission, not counted
+	api    client.Client // with all permissions; its requests are not counted
 )
 
 func TestMain(m *testing.M) {

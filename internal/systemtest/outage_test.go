@@ -19,10 +19,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// An outage is what takes an API server away, and brings it back.
+// An outage makes an API server unavailable and available again.
 type outage struct{ begin, end func() error }
 
-// A wire is the way to an API server, which can be cut.
+// A wire is the connection to an API server, which can be cut.
 type wire struct {
 	http.RoundTripper
 
@@ -57,7 +57,7 @@ func TestAResultSurvivesAnAPIServerThatIsDownForTenSeconds(t *testing.T) {
 			return
 		}
 	}
-	// This machine takes too long to start an API server: it stays, and cannot be reached.
+	// This machine starts an API server too slowly: it keeps running, and is unreachable.
 	way := &atomic.Bool{}
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return wire{next, way} })
 	if ownAPI, err = client.New(c, client.Options{Scheme: scheme}); err != nil {
@@ -68,9 +68,8 @@ func TestAResultSurvivesAnAPIServerThatIsDownForTenSeconds(t *testing.T) {
 		func() bool { return survives(t, cut, newBench(t, rest.CopyConfig(c), ownAPI)) })
 }
 
-// survives creates a volume while the API server is away for ten seconds, and for as long
-// as it takes to come back. It is false if that took so long that the result may well be
-// lost: its time is half a minute at most.
+// survives creates a volume while the API server is unavailable for ten seconds and its restart. It returns false if
+// that took longer than half a minute, the longest time for which a result is retried.
 func survives(t *testing.T, o outage, b *bench) bool {
 	t.Helper()
 	var began time.Time

@@ -27,8 +27,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
-// A bench is one volume on the API server and a reconciler that is called by
-// hand. Its cache can be held still.
+// A bench is one volume on the API server and a reconciler that the test calls. Its cache can be frozen.
 type bench struct {
 	*testing.T
 
@@ -124,7 +123,7 @@ func (b *bench) frozen() *volume.Volume {
 	return b.cached.DeepCopyObject().(*volume.Volume) // a copy of a volume
 }
 
-// freeze makes the cache answer what is stored now until thaw.
+// freeze makes the cache answer the present state until thaw.
 func (b *bench) freeze() {
 	v := b.get()
 	b.mu.Lock()
@@ -159,8 +158,8 @@ func (b *bench) mustPass() {
 	}
 }
 
-// stranger writes a condition of his own into the status.
-func (b *bench) stranger(message string) {
+// setForeignCondition writes a condition of another client into the status.
+func (b *bench) setForeignCondition(message string) {
 	b.Helper()
 	v := b.get()
 	v.SetConditions(commonv1.Condition{
@@ -172,7 +171,7 @@ func (b *bench) stranger(message string) {
 	}
 }
 
-// replace puts another object of the same name in the place of the volume.
+// replace replaces the volume by another object of the same name.
 func (b *bench) replace() {
 	b.Helper()
 	v := b.get()
@@ -188,7 +187,7 @@ func (b *bench) replace() {
 	}
 }
 
-// once does something before the first call of a name.
+// once runs a function before the first call of a name.
 func once(call string, do func()) func(context.Context, string, resource.Managed) error {
 	var first sync.Once
 
@@ -208,9 +207,9 @@ func TestAStatusWrittenOnAStaleBaseKeepsWhatOthersWrote(t *testing.T) {
 func aStatusWrittenOnAStaleBaseKeepsWhatOthersWrote(t *testing.T, b *bench) {
 	t.Helper()
 	b.mustPass()
-	b.stranger("before")
-	b.freeze()          // the cache knows the stranger's first word
-	b.stranger("after") // but not the second
+	b.setForeignCondition("before")
+	b.freeze()                     // the cache has the foreign condition as it was before
+	b.setForeignCondition("after") // but not the update
 	v := b.get()
 	v.Spec.SizeGiB = 2
 	if err := b.api.Update(t.Context(), v); err != nil {
@@ -236,7 +235,7 @@ func aConflictInTheMiddleKeepsBothStatuses(t *testing.T, b *bench) {
 	b.cloud.After = once("Create", func() {})
 	b.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
 		if call == "Observe" && b.cloud.Count("Observe") == 2 {
-			b.stranger("in the middle of the first pass")
+			b.setForeignCondition("in the middle of the first pass")
 		}
 
 		return nil
@@ -310,7 +309,7 @@ func TestNoPassStartsBeforeOurLastWrite(t *testing.T) { benches(t, noPassStartsB
 func noPassStartsBeforeOurLastWrite(t *testing.T, b *bench) {
 	t.Helper()
 	b.freeze()
-	b.mustPass() // creates, and the cache does not show it
+	b.mustPass() // creates; the cache does not show it
 	b.mustPass() // must not create again
 	if n := len(b.cloud.Disks()); n != 1 {
 		t.Errorf("%d disks, want 1", n)
@@ -326,9 +325,9 @@ func noPassStartsBeforeOurLastWrite(t *testing.T, b *bench) {
 	}
 }
 
-// TestACacheThatStopsBetweenTheTwoRecordsLosesNothing: between the record that it is about to create and that of the
-// result, the cache stops. The next pass must not believe that nothing came of it.
-func TestACacheThatStopsBetweenTheTwoRecordsLosesNothing(t *testing.T) {
+// TestStaleCacheAfterCreate stops the cache between the record of the intent to create and that of the result. The
+// next reconcile must not conclude that nothing was created.
+func TestStaleCacheAfterCreate(t *testing.T) {
 	benches(t, aCacheThatStopsBetweenTheTwoRecordsLosesNothing)
 }
 
@@ -364,7 +363,7 @@ func aStaleReadCannotCreate(t *testing.T, b *bench) {
 		t.Fatal(err)
 	}
 	got, err := b.pass()
-	if err != nil || !got.Requeue { //nolint:staticcheck // a conflict is answered so
+	if err != nil || !got.Requeue { //nolint:staticcheck // the answer to a conflict
 		t.Errorf("result %v, error %v, want a silent repetition", got, err)
 	}
 	if n := b.cloud.Count("Create"); n != 0 {

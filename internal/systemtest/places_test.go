@@ -18,8 +18,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
-// everywhere runs a test with objects in an API server, and in stores. Those of
-// examples/store-controller run it with objects in NATS.
+// everywhere runs a test with objects in an API server, and in stores. The tests of examples/store-controller run it
+// with objects in NATS.
 func everywhere(t *testing.T, story func(*testing.T, stories.Place)) {
 	t.Helper()
 	t.Run("server", func(t *testing.T) { story(t, inServer) })
@@ -78,7 +78,7 @@ func inStores(t *testing.T) (*stories.Provider, manager.Manager) {
 	return stories.InStores(t, scheme, nil, kinds()...)
 }
 
-// kinds returns those of the tests, each in a store of its own.
+// kinds returns the kinds of the tests, each in a store of its own.
 func kinds() []kube.Kind {
 	return []kube.Kind{
 		kube.Serve(memory.New[*kube.Envelope[*volume.Volume]]("volumes")),

@@ -40,11 +40,11 @@ var (
 	madeKey     = client.ObjectKey{Namespace: "default", Name: "made"}
 )
 
-// TestARestoreEndsTheProcessOnce puts etcd back to an older state while processes run, whose
-// watches wait for versions that are gone. One ends by its lease, and one that has none by
-// its probe; the next one knows what is there, and goes on. What was created for an object
-// after the snapshot is not created again: the process that ends writes its record back.
-func TestARestoreEndsTheProcessOnce(t *testing.T) {
+// TestRestoreEndsProcessOnce restores an older state of etcd while processes run, whose watches wait for versions that
+// are gone. One ends by its lease, and one without a lease by its probe; the next process continues from the stored
+// state. A resource that was created after the snapshot is not created again: the ending process writes its record
+// back.
+func TestRestoreEndsProcessOnce(t *testing.T) {
 	own, err := devcluster.Start(t.Context(), devcluster.Options{Own: true})
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,9 @@ func TestARestoreEndsTheProcessOnce(t *testing.T) {
 	}
 	data, backup := filepath.Join(own.Dir, "etcd"), filepath.Join(t.TempDir(), "etcd")
 	write(t, admin, keptKey, "old")
-	if err := admin.Create(t.Context(), &coordination.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: electionKey.Namespace, Name: electionKey.Name}}); err != nil {
+	if err := admin.Create(t.Context(),
+		&coordination.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: electionKey.Namespace,
+			Name: electionKey.Name}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := envtest.InstallCRDs(c, envtest.CRDInstallOptions{
@@ -77,7 +79,7 @@ func TestARestoreEndsTheProcessOnce(t *testing.T) {
 	leader, probing := runProcess(t, c, cloud), runProcess(t, c, nil)
 	wait.Until(t, "the volume is ready", func() bool { return isReady(t, admin) })
 	wait.Until(t, "there is a leader", func() bool { return leader.lease.Deadline().After(time.Now()) })
-	for n := range 300 { // more than an API server writes when it starts
+	for n := range 300 { // more writes than an API server makes when it starts
 		write(t, admin, keptKey, fmt.Sprint("new-", n))
 	}
 	write(t, admin, lateKey, "new")
@@ -123,9 +125,9 @@ func TestARestoreEndsTheProcessOnce(t *testing.T) {
 	})
 }
 
-// TestAListHasTheVersionOfTheAPIServer holds what a probe takes for granted: the version of a list of
-// one object grows when any other object is written.
-func TestAListHasTheVersionOfTheAPIServer(t *testing.T) {
+// TestListVersionGrows checks an assumption of the probe: the version of a list of one object grows when any other
+// object is written.
+func TestListVersionGrows(t *testing.T) {
 	ns := namespace(t, api)
 	var versions []string
 	for n := range 3 {
@@ -164,7 +166,7 @@ type process struct {
 	err     error
 }
 
-// A counting reader counts the lists that it was answered.
+// A counting reader counts the lists that were answered.
 type counting struct {
 	client.Reader
 
@@ -180,8 +182,8 @@ func (c *counting) List(ctx context.Context, list client.ObjectList, o ...client
 	return err
 }
 
-// runProcess runs one until it ends, or the test does. It takes part in the election and
-// manages volumes in a cloud, or, without one, probes.
+// runProcess runs a process until it ends, or the test does. It takes part in the election and manages volumes in a
+// cloud, or, without one, probes.
 func runProcess(t *testing.T, c *rest.Config, cloud *volume.Cloud) *process {
 	t.Helper()
 	elects := cloud != nil
@@ -193,7 +195,7 @@ func runProcess(t *testing.T, c *rest.Config, cloud *volume.Cloud) *process {
 		Client:     kubernetes.NewForConfigOrDie(c).CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: fmt.Sprintf("%p", p)},
 	}
-	duration, deadline, retry := 5*time.Minute, 4*time.Minute, retryPeriod // it is not lost, however busy the machine
+	duration, deadline, retry := 5*time.Minute, 4*time.Minute, retryPeriod // long enough for a busy machine
 	p.lease = controller.NewLease(lock, deadline, controller.WithRestoreDetector(d))
 	if elects {
 		o.LeaderElection, o.LeaderElectionID, o.LeaderElectionResourceLockInterface = true, electionKey.Name, p.lease
@@ -244,7 +246,7 @@ func (p *process) ended() bool {
 	}
 }
 
-// caches returns what the cache of the process has under a key, or nothing.
+// caches returns the value that the cache of the process has for a key, or "".
 func (p *process) caches(key client.ObjectKey) string {
 	found := &corev1.ConfigMap{}
 	if err := p.manager.GetClient().Get(context.Background(), key, found); err != nil {
@@ -265,8 +267,7 @@ func volumeAt(t *testing.T, c client.Client) *volume.Volume {
 	return v
 }
 
-// isReady says whether the volume is ready. An API server that has just begun may not know the
-// kind yet.
+// isReady reports whether the volume is Ready. An API server that has just started may not serve the kind yet.
 func isReady(t *testing.T, c client.Client) bool {
 	t.Helper()
 	v := &volume.Volume{}
@@ -291,7 +292,7 @@ func write(t *testing.T, c client.Client, key client.ObjectKey, value string) {
 	}
 }
 
-// whileDown does something while no API server runs.
+// whileDown runs a function while no API server runs.
 func whileDown(t *testing.T, c *devcluster.Cluster, what func() error) {
 	t.Helper()
 	if err := c.Kill(); err != nil {

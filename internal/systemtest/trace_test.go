@@ -12,11 +12,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// TestAReplaceLeavesNoTraceOfAnAttempt shows why the class Opaque cannot promise more than docs/guarantees.md says:
-// if an object is replaced with its manifest after the intent to create was stored, and before the first status was,
-// the API server returns the same object as if no provider had ever written it. Only resourceVersion differs, and
-// the one that the object was created with is recorded nowhere.
-func TestAReplaceLeavesNoTraceOfAnAttempt(t *testing.T) {
+// TestReplaceLosesAttempt shows why the class Opaque cannot promise more than docs/guarantees.md says: if an object is
+// replaced with its manifest after the intent to create was stored, and before the first status was, the API server
+// returns the same object as if no provider had ever written it. Only resourceVersion differs, and the one of the
+// creation is recorded nowhere.
+func TestReplaceLosesAttempt(t *testing.T) {
 	ns := namespace(t, api)
 	manifest := func() *volume.Volume {
 		return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data"}}

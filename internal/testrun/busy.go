@@ -13,11 +13,12 @@ import (
 	"time"
 )
 
-var errBusyUsage = errors.New("usage: testrun busy LOOPS DURATION COMMAND...: so many busy loops beside the command, for so long at most")
+var errBusyUsage = errors.New(
+	"usage: testrun busy LOOPS DURATION COMMAND...: so many busy loops beside the command, for so long at most")
 
-// runBusy runs a command beside busy loops, each in a thread of its own, to show that it passes on a slow machine.
-// The loops end with the command, or when their time is up: then the command goes on alone, and runBusy fails,
-// because nothing is shown of the rest.
+// runBusy runs a command beside busy loops, each in a thread of its own, to show that it passes on a slow machine. The
+// loops end with the command, or after a time limit: then the command continues alone, and runBusy fails, because the
+// rest ran on an idle machine.
 func runBusy(ctx context.Context, args []string) error {
 	if len(args) < 3 {
 		return errBusyUsage

@@ -80,7 +80,8 @@ func inspect(folder string) (tested, concurrent bool, err error) {
 func isConcurrent(f *ast.File) bool {
 	for _, i := range f.Imports {
 		switch p, _ := strconv.Unquote(i.Path.Value); p {
-		case "sync", "sync/atomic", "golang.org/x/sync/errgroup", "golang.org/x/sync/singleflight", "golang.org/x/sync/semaphore":
+		case "sync", "sync/atomic", "golang.org/x/sync/errgroup", "golang.org/x/sync/singleflight",
+			"golang.org/x/sync/semaphore":
 			return true
 		}
 	}

@@ -33,7 +33,7 @@ type listed struct {
 	part   string // of make proof
 	folder string // of its package, from the root of the repository
 	test   string // its name, perhaps with that of a subtest: TestX or TestX/Y
-	flags  string // if there are any, make test runs it without them, and the proof with them
+	flags  string // with flags, make test runs it without them, and the proof with them
 }
 
 // comment begins a line or follows a space: TestX/a#01 is the second subtest of a name.
@@ -85,7 +85,7 @@ func unraced() ([]listed, error) {
 	return tests, nil
 }
 
-// skipped returns what go test -skip leaves out of make test in a module.
+// skipped returns the value of go test -skip for make test in a module.
 func skipped(tests []listed, module string) string {
 	var names []string
 	for _, t := range tests {
@@ -112,7 +112,7 @@ type command struct {
 	tests         []string
 }
 
-// commandsOf returns what runs the listed tests of a part.
+// commandsOf returns the commands that run the listed tests of a part.
 func commandsOf(tests []listed, part string) []command {
 	var commands []command
 	for _, t := range tests {
@@ -129,20 +129,22 @@ func commandsOf(tests []listed, part string) []command {
 	return commands
 }
 
-// args returns those of the Go command.
+// args returns the arguments of the Go command.
 func (c command) args() []string {
 	names := make([]string, len(c.tests))
 	for i, t := range c.tests {
 		names[i] = patternOf(t)
 	}
 	module, pkg := moduleOf(c.folder)
-	args := []string{"-C", module, "test", "./" + pkg, "-count=1", "-timeout", "60m", "-v", "-run", strings.Join(names, "|")}
+	args := []string{"-C", module, "test", "./" + pkg, "-count=1", "-timeout", "60m", "-v", "-run",
+		strings.Join(names, "|")}
 	return append(args, strings.Fields(c.flags)...)
 }
 
-// missing returns the tests that did not pass by what they printed: a name that nothing has passes as well.
+// missing returns the tests that did not pass according to the output: go test also passes for a name without a test.
 func (c command) missing(printed string) []string {
-	return slices.DeleteFunc(slices.Clone(c.tests), func(test string) bool { return strings.Contains(printed, "--- PASS: "+test+" (") })
+	return slices.DeleteFunc(slices.Clone(c.tests),
+		func(test string) bool { return strings.Contains(printed, "--- PASS: "+test+" (") })
 }
 
 // moduleOf returns the module that a folder is in, and the folder in it. The folder is a local path.
@@ -164,7 +166,7 @@ func testAll(ctx context.Context, modules []string) error {
 	return s.run(ctx, modules)
 }
 
-// raceAll runs the listed packages of the modules. What make proof alone shows is left out here, too.
+// raceAll runs the listed packages of the modules. Tests that are in make proof alone are left out here, too.
 func raceAll(ctx context.Context, modules []string) error {
 	tests, err := readList()
 	if err != nil {

@@ -16,8 +16,8 @@ var update = flag.Bool("update", false, "write race.txt anew")
 
 const root = "../.."
 
-// TestProofList: every test that make test leaves out is there, by this name in one package of its module, and
-// belongs to a part of the proof; what make test leaves out is this list and nothing else.
+// TestProofList checks that each listed test exists by this name in one package of its module and belongs to a part of
+// the proof, and that make test leaves out exactly this list.
 func TestProofList(t *testing.T) {
 	tests, err := readList()
 	if err != nil {
@@ -65,7 +65,7 @@ func TestProofList(t *testing.T) {
 // named finds the tests that a recipe names: those of "-run '^TestX$$'" and of "-run '^(TestX|TestY)$$'", whole names.
 var named = regexp.MustCompile(`-run '?\^\(?((?:Test\w+)(?:\|Test\w+)*)\)?\$\$`)
 
-// TestTargets: a test that a target of the proof names is there: one that is not would pass.
+// TestTargets checks that each test that a target of the proof names exists: go test passes without it.
 func TestTargets(t *testing.T) {
 	t.Chdir(root)
 	makefile, err := os.ReadFile("Makefile")
@@ -127,8 +127,7 @@ func declared(t *testing.T) map[[2]string][]string {
 // runsGo finds where a test has the Go command compile, run or list something.
 var runsGo = regexp.MustCompile(`"go", "(build|run|test|list", "-e)\b`)
 
-// TestUnrepeated: no test result is repeated of a package whose tests compile or list what the Go command does not
-// know to be theirs.
+// TestUnrepeated checks that packages whose tests compile or list other sources are never cached.
 func TestUnrepeated(t *testing.T) {
 	t.Chdir(root)
 	for _, folder := range unrepeated {
@@ -159,7 +158,7 @@ func TestUnrepeated(t *testing.T) {
 	}
 }
 
-// TestRaceList: the packages that run under the race detector are computed from what they import and start.
+// TestRaceList computes the packages that run under the race detector from what they import and start.
 func TestRaceList(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
@@ -180,15 +179,16 @@ func TestRaceList(t *testing.T) {
 	if diff := cmp.Diff(strings.Fields(raceList), got); diff != "" && !*update {
 		t.Errorf("go test ./internal/testrun -update writes race.txt: -want, +got:\n%s", diff)
 	}
-	for _, must := range []string{"pkg/reconciler/managed", "pkg/connection", "pkg/controller", "pkg/external/limit", "pkg/syncer/internal/systemtest"} {
+	for _, must := range []string{"pkg/reconciler/managed", "pkg/connection", "pkg/controller", "pkg/external/limit",
+		"pkg/syncer/internal/systemtest"} {
 		if !slices.Contains(got, must) {
 			t.Errorf("%s is not in the list", must)
 		}
 	}
 }
 
-// TestUnracedList: each test that the race detector does not see exists, in a package that it sees, and nothing else
-// of its module has its name.
+// TestUnracedList checks that each test that the race detector does not see exists, in a package that it sees, and
+// that its name is unique in its module.
 func TestUnracedList(t *testing.T) {
 	tests, err := unraced()
 	if err != nil {
@@ -210,8 +210,8 @@ func TestUnracedList(t *testing.T) {
 	}
 }
 
-// modulesOf returns the modules that make race tests: all but devcluster, which is a main around other people's
-// servers, and the tools.
+// modulesOf returns the modules that make race tests: all but devcluster, which is a main around other servers, and
+// the tools.
 func modulesOf(t *testing.T) []string {
 	t.Helper()
 	var modules []string
@@ -235,7 +235,8 @@ func modulesOf(t *testing.T) []string {
 
 func TestSkipped(t *testing.T) {
 	list := []listed{
-		{"kit", "examples/a", "TestB", ""}, {"kit", "examples/a", "TestA/Long.One", ""}, {"kit", "pkg/c", "TestC", ""}, {"sim", "examples/a/in", "TestB", ""},
+		{"kit", "examples/a", "TestB", ""}, {"kit", "examples/a", "TestA/Long.One", ""}, {"kit", "pkg/c", "TestC", ""},
+		{"sim", "examples/a/in", "TestB", ""},
 		{"kit", "pkg/c", "TestLong", "-lists 10"},
 	}
 	t.Chdir(t.TempDir())
@@ -257,7 +258,8 @@ func TestSkipped(t *testing.T) {
 	test := func(module, pkg, run string, flags ...string) []string {
 		return append([]string{"-C", module, "test", "./" + pkg, "-count=1", "-timeout", "60m", "-v", "-run", run}, flags...)
 	}
-	want := [][]string{test("examples/a", ".", `^TestB$|^TestA$/^Long\.One$`), test(".", "pkg/c", "^TestC$"), test(".", "pkg/c", "^TestLong$", "-lists", "10")}
+	want := [][]string{test("examples/a", ".", `^TestB$|^TestA$/^Long\.One$`), test(".", "pkg/c", "^TestC$"),
+		test(".", "pkg/c", "^TestLong$", "-lists", "10")}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -265,12 +267,14 @@ func TestSkipped(t *testing.T) {
 
 // TestReadLines: a line without a test, or with a folder that is not in the repository, is an error that quotes it.
 func TestReadLines(t *testing.T) {
-	for line, want := range map[string]int{"kit pkg/a TestA": 1, "kit pkg/a TestA -n 3 # why": 1, "kit pkg/a TestA/b#01": 1, "# why": 0, "": 0, "kit pkg/a": -1, "kit /pkg/a TestA": -1, "kit ../a TestA": -1} {
+	for line, want := range map[string]int{"kit pkg/a TestA": 1, "kit pkg/a TestA -n 3 # why": 1,
+		"kit pkg/a TestA/b#01": 1, "# why": 0, "": 0, "kit pkg/a": -1, "kit /pkg/a TestA": -1, "kit ../a TestA": -1} {
 		tests, err := readLines(line + "\n")
 		if strings.Contains(line, "#01") && (len(tests) != 1 || tests[0].test != "TestA/b#01") {
 			t.Errorf("%q: %v", line, tests)
 		}
-		if want < 0 && (err == nil || !strings.Contains(err.Error(), line)) || want >= 0 && (err != nil || len(tests) != want) {
+		if want < 0 && (err == nil || !strings.Contains(err.Error(), line)) || want >= 0 &&
+			(err != nil || len(tests) != want) {
 			t.Errorf("%q: %v, %v", line, tests, err)
 		}
 	}
@@ -278,7 +282,8 @@ func TestReadLines(t *testing.T) {
 
 func TestMissing(t *testing.T) {
 	c := command{tests: []string{"TestA", "TestA/B", "TestA/C", "TestD"}}
-	printed := "=== RUN   TestA/C\n--- PASS: TestA (0.00s)\n    --- PASS: TestA/B (0.00s)\n    --- PASS: TestA/CC (0.00s)\n--- FAIL: TestD (0.00s)\n"
+	printed := "=== RUN   TestA/C\n--- PASS: TestA (0.00s)\n    --- PASS: TestA/B (0.00s)\n    --- PASS: TestA/CC " +
+		"(0.00s)\n--- FAIL: TestD (0.00s)\n"
 	if diff := cmp.Diff([]string{"TestA/C", "TestD"}, c.missing(printed)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}

@@ -5,14 +5,14 @@ import "math"
 // A part is one thing that a release rests on: a target of the Makefile, the tests of proof.txt that name it, or both.
 type part struct {
 	name       string
-	what       string  // what it shows
+	what       string  // what a pass shows
 	target     string  // of the Makefile; "": the tests of proof.txt only
 	runsListed bool    // the target runs the tests of proof.txt
-	bounds     []bound // of what it prints as "figure: value"
-	minutes    int     // on two idle cores, for whoever waits
+	bounds     []bound // of the figures that it prints as "figure: value"
+	minutes    int     // of wall time on two idle cores
 }
 
-// A bound is what a figure may be.
+// A bound limits a figure.
 type bound struct {
 	figure      string
 	least, most float64
@@ -27,40 +27,65 @@ var parts = []part{
 	{name: "mutants", what: "each planted defect is found by its schedule", target: "mutants", minutes: 2,
 		bounds: []bound{atLeast("mutants", 92), exactly("missed", 0)}},
 	{name: "kit", what: "every class and kind in the conformance kit", minutes: 8},
-	{name: "systems", what: "outages, storms, servers that are swapped and emptied, credentials that end: the long tests of real servers", minutes: 8},
+	{name: "systems",
+		what:    "outages, storms, servers that are swapped and emptied, credentials that end: the long tests of real servers",
+		minutes: 8},
 	{name: "vet", what: "what go vet says of every module", target: "vet", minutes: 5},
 	{name: "random", what: "the random and the large tests of single packages at their full length", minutes: 4},
-	{name: "scaffold", what: "every project that the scaffold makes, its linters, and an upgrade to another release", minutes: 12},
+	{name: "scaffold", what: "every project that the scaffold makes, its linters, and an upgrade to another release",
+		minutes: 12},
 	{name: "demos", what: "each step of a demo fails when what it shows is not so; a small benchmark", minutes: 10},
 	{name: "sim", what: "every fault at every boundary, in pairs, and at random", target: "sim", minutes: 3,
-		bounds: []bound{exactly("violations", 0), atLeast("schedules", 350_000), atMost("pieces_of_reference_work", 550_000)}},
+		bounds: []bound{exactly("violations", 0), atLeast("schedules", 350_000),
+			atMost("pieces_of_reference_work", 550_000)}},
 	{name: "sim-options", what: "the same with every option", target: "sim-options", minutes: 2,
 		bounds: []bound{exactly("every_option_violations", 0), atLeast("every_option_schedules", 50_000)}},
-	{name: "sim-doubts", what: "what the platform says or keeps is not what is so: each such fault at every boundary, with and without every option", target: "sim-doubts", minutes: 4,
-		bounds: []bound{exactly("violations", 0), atLeast("schedules", 150_000), exactly("every_option_violations", 0), atLeast("every_option_schedules", 150_000)}},
-	{name: "sim-pairs", what: "each of them in pairs with a crash, an edit, a deletion and a replace, with and without every option; random schedules that sim does not try", target: "sim-pairs", minutes: 25,
-		bounds: []bound{exactly("violations", 0), atLeast("schedules", 250_000), exactly("every_option_violations", 0), atLeast("every_option_schedules", 250_000),
+	{name: "sim-doubts",
+		what: "what the platform says or keeps is not what is so: each such fault at every boundary, with and without " +
+			"every option", target: "sim-doubts", minutes: 4,
+		bounds: []bound{exactly("violations", 0), atLeast("schedules", 150_000), exactly("every_option_violations", 0),
+			atLeast("every_option_schedules", 150_000)}},
+	{name: "sim-pairs",
+		what: "each of them in pairs with a crash, an edit, a deletion and a replace, with and without every option; " +
+			"random schedules that sim does not try", target: "sim-pairs", minutes: 25,
+		bounds: []bound{exactly("violations", 0), atLeast("schedules", 250_000), exactly("every_option_violations", 0),
+			atLeast("every_option_schedules", 250_000),
 			exactly("random_violations", 0), atLeast("random_schedules", 50_000)}},
-	{name: "sim-check", what: "the simulator against the real API server, queue and stores", target: "sim-check", runsListed: true, minutes: 6},
+	{name: "sim-check", what: "the simulator against the real API server, queue and stores", target: "sim-check",
+		runsListed: true, minutes: 6},
 	{name: "search", what: "each planted defect is found without its schedule", target: "mutants-search", minutes: 6,
 		bounds: []bound{atLeast("mutants", 92), exactly("missed", 0)}},
-	{name: "mutate-shell", what: "the tests notice 95 % of 300 changes of the code around the decisions, drawn by a seed that is printed", target: "mutate-shell", minutes: 10,
+	{name: "mutate-shell",
+		what:   "the tests notice 95 % of 300 changes of the code around the decisions, drawn by a seed that is printed",
+		target: "mutate-shell", minutes: 10,
 		bounds: []bound{atLeast("mutants", 300), atLeast("compiled", 300), atLeast("percent", 95)}},
-	{name: "fuzz", what: "inputs that nobody thought of", target: "fuzz", minutes: 10,
+	{name: "fuzz", what: "unexpected inputs", target: "fuzz", minutes: 10,
 		bounds: []bound{atLeast("targets", 19), atLeast("inputs", 190_000), exactly("failed", 0)}},
-	{name: "chaos", what: "a provider whose servers are killed, suspended, cut off and restored, behind a proxy that answers with pages", target: "chaos", minutes: 7,
-		bounds: []bound{atLeast("rounds", 10), exactly("leaked", 0), exactly("duplicated", 0), exactly("stuck", 0), exactly("missing", 0), exactly("untried", 0),
-			exactly("different", 0), exactly("recreated", 0), exactly("touched", 0), exactly("panicked", 0), exactly("unended", 0), atLeast("replaces_a_minute", 10), atLeast("operations", 1)}},
-	{name: "disaster", what: "objects that are restored into another cluster, etcd and an external system that are put back", target: "disaster", runsListed: true, minutes: 5,
-		bounds: []bound{atLeast("objects_restored_into_another_cluster", 800), atMost("seconds_until_all_have_taken_over", 300),
+	{name: "chaos",
+		what:   "a provider whose servers are killed, suspended, cut off and restored, behind a proxy that answers with pages",
+		target: "chaos", minutes: 7,
+		bounds: []bound{atLeast("rounds", 10), exactly("leaked", 0), exactly("duplicated", 0), exactly("stuck", 0),
+			exactly("missing", 0), exactly("untried", 0),
+			exactly("different", 0), exactly("recreated", 0), exactly("touched", 0), exactly("panicked", 0),
+			exactly("unended", 0), atLeast("replaces_a_minute", 10), atLeast("operations", 1)}},
+	{name: "disaster",
+		what:   "objects that are restored into another cluster, etcd and an external system that are put back",
+		target: "disaster", runsListed: true, minutes: 5,
+		bounds: []bound{atLeast("objects_restored_into_another_cluster", 800),
+			atMost("seconds_until_all_have_taken_over", 300),
 			atMost("seconds_after_etcd_was_put_back", 300), atMost("seconds_after_the_external_system_was_put_back", 300)}},
-	{name: "clusters", what: "many clusters, many objects, storms under the race detector", target: "clusters", minutes: 10,
-		bounds: []bound{exactly("connections_in_steady_passes", 0), exactly("requests_in_steady_passes", 0), exactly("connections_after_a_rotation", 1), atLeast("clusters", 50), atLeast("objects", 1000)}},
+	{name: "clusters", what: "many clusters, many objects, storms under the race detector", target: "clusters",
+		minutes: 10,
+		bounds: []bound{exactly("connections_in_steady_passes", 0), exactly("requests_in_steady_passes", 0),
+			exactly("connections_after_a_rotation", 1), atLeast("clusters", 50), atLeast("objects", 1000)}},
 	{name: "store", what: "10,000 objects in NATS whose servers are killed", target: "store", minutes: 5,
 		bounds: []bound{atLeast("objects", 10_000)}},
-	{name: "syncer", what: "2,000 objects, outages, and 210 schedules on models and servers", target: "syncer", minutes: 12,
-		bounds: []bound{atLeast("schedules_on_models", 200), atLeast("schedules_on_real_servers", 10), atMost("seconds_of_all_schedules", 600),
+	{name: "syncer", what: "2,000 objects, outages, and 210 schedules on models and servers", target: "syncer",
+		minutes: 12,
+		bounds: []bound{atLeast("schedules_on_models", 200), atLeast("schedules_on_real_servers", 10),
+			atMost("seconds_of_all_schedules", 600),
 			exactly("foreign_objects_touched", 0), exactly("requests_of_any_kind_in_steady_state", 0)}},
-	{name: "first-hour", what: "an author's way from nothing to a Ready object", target: "first-hour", runsListed: true, minutes: 12,
-		bounds: []bound{atMost("commands", 6), atMost("seconds_to_ready", 60)}},
+	{name: "first-hour", what: "an author's way from nothing to a Ready object", target: "first-hour", runsListed: true,
+		minutes: 12,
+		bounds:  []bound{atMost("commands", 6), atMost("seconds_to_ready", 60)}},
 }

@@ -22,28 +22,28 @@ import (
 // page has the commit on which each part last passed. The key of a tree leaves it out, because the proof writes it.
 const page = "docs/proof.md"
 
-// A result is what a part printed when it ran.
+// A result is the outcome of one run of a part.
 type result struct {
 	Part    string
 	Passed  bool
-	Why     string // why not
+	Why     string // the reason of a failure
 	Seconds float64
 	Figures map[string]float64
 	Commit  string
 	Day     string
 }
 
-// A proof is what is known of one tree.
+// A proof is the set of results of one tree.
 type proof struct {
 	tree   string // see treeHash
 	folder string // of results: bin/proof/TREE-GO
-	commit string // or the tree, if it is no commit's
+	commit string // or the tree, if that is not committed
 	page   string // see page
 	parts  []part
 	run    func(ctx context.Context, p part, out io.Writer) error
 }
 
-// newProof finds what is known of the tree as it is, uncommitted changes included.
+// newProof reads the results of the current tree, uncommitted changes included.
 func newProof(ctx context.Context) (*proof, error) {
 	tree, err := treeHash(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func newProof(ctx context.Context) (*proof, error) {
 	return p, os.MkdirAll(p.folder, 0o750)
 }
 
-// prove runs the parts of these names, or all, as far as they have not passed on this tree, and prints the table.
+// prove runs the named parts, or all, except those that have passed on this tree, and prints the table.
 func (p *proof) prove(ctx context.Context, names []string, w io.Writer) error {
 	asked, err := p.choose(names)
 	if err != nil {
@@ -90,7 +90,8 @@ func (p *proof) prove(ctx context.Context, names []string, w io.Writer) error {
 			return errors.New("stopped: the same command goes on with this part")
 		}
 		if key, err := treeHash(ctx); err != nil || key != p.tree {
-			return errors.Join(err, fmt.Errorf("the tree changed while %s ran: its result is of no tree, and is not kept (%s)", part.name, cmp.Or(r.Why, "it would have passed")))
+			return errors.Join(err, fmt.Errorf("the tree changed while %s ran: its result is of no tree, and is not kept (%s)",
+				part.name, cmp.Or(r.Why, "it would have passed")))
 		}
 		if err := p.keep(r); err != nil {
 			return err
@@ -102,7 +103,7 @@ func (p *proof) prove(ctx context.Context, names []string, w io.Writer) error {
 	return p.report(w, asked)
 }
 
-// choose returns the parts of these names, all without one.
+// choose returns the parts of these names, or all without a name.
 func (p *proof) choose(names []string) ([]part, error) {
 	if len(names) == 0 {
 		return p.parts, nil
@@ -129,7 +130,7 @@ func (p *proof) names() []string {
 	return names
 }
 
-// announce says what is left to do.
+// announce prints the parts that are left to run.
 func (p *proof) announce(w io.Writer, asked []part) {
 	minutes, left := 0, []string{}
 	for _, part := range asked {
@@ -141,11 +142,12 @@ func (p *proof) announce(w io.Writer, asked []part) {
 		left = append(left, part.name)
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(w, "left: %s; about %d minutes on two idle cores, with what is compiled once\n", strings.Join(left, ", "), minutes)
+		fmt.Fprintf(w, "left: %s; about %d minutes on two idle cores, with what is compiled once\n", strings.Join(left, ", "),
+			minutes)
 	}
 }
 
-// try runs a part and compares the figures that it prints with their bounds.
+// try runs a part and compares the figures in its output with their bounds.
 func (p *proof) try(ctx context.Context, part part, w io.Writer) result {
 	fmt.Fprintf(w, "\n### proof: %s: %s\n", part.name, part.what)
 	began := time.Now()
@@ -190,7 +192,8 @@ func runPart(ctx context.Context, part part, tests []listed, out io.Writer) erro
 
 // sizes are the variables of the Makefile that make a part longer or shorter. A proof has the lengths of the
 // Makefile, whatever the caller has set.
-var sizes = []string{"FUZZTIME", "FUZZBOUND", "SIMDEPTH", "SIMSEEDS", "DOUBTDEPTH", "ROUNDS", "OBJECTS", "STORM", "SEED", "MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKEFILES", "GODEBUG"}
+var sizes = []string{"FUZZTIME", "FUZZBOUND", "SIMDEPTH", "SIMSEEDS", "DOUBTDEPTH", "ROUNDS", "OBJECTS", "STORM",
+	"SEED", "MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKEFILES", "GODEBUG"}
 
 // flags are those of the Makefile, whatever the caller has set.
 var flags = []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off"}
@@ -208,7 +211,7 @@ func runTo(cmd *exec.Cmd, out io.Writer) error {
 	return cmd.Run()
 }
 
-// broken says which figures are not within their bounds, "" if all are. A figure that was not printed is not.
+// broken returns the figures that exceed their bounds, or "". A missing figure counts as such.
 func (p part) broken(figures map[string]float64) string {
 	var broken []string
 	for _, b := range p.bounds {
@@ -235,13 +238,13 @@ func (b bound) String() string {
 
 func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// figures collects the lines "figure: number" of what is written to it.
+// A figures collects the lines "figure: number" that are written to it.
 type figures struct {
 	of   map[string]float64
 	rest []byte
 }
 
-// figure is a line of a figure, perhaps behind the place that a test's log begins with.
+// figure matches the line of a figure, perhaps after the position that a test's log begins with.
 var figure = regexp.MustCompile(`^(?: *\S+\.go:\d+: )?([a-z][a-z_]*): ([0-9][0-9.]*)(?:\s|$)`)
 
 func (f *figures) Write(text []byte) (int, error) {
@@ -273,7 +276,7 @@ func (p *proof) keep(r result) error {
 	return os.WriteFile(filepath.Join(p.folder, r.Part+".json"), append(text, '\n'), 0o600)
 }
 
-// report prints one table of what is known of this tree, and fails unless all parts that were asked for have passed.
+// report prints the table of this tree, and fails unless all requested parts have passed.
 func (p *proof) report(w io.Writer, asked []part) error {
 	fmt.Fprintf(w, "\nproof of %s\n\n", p.commit)
 	var missing []string
@@ -314,7 +317,7 @@ func (p part) boundedFigures(figures map[string]float64) string {
 // its figures.
 var row = regexp.MustCompile(`(?m)^\| ([a-z-]+) \| ([^|]*) \| ([^|]*) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`)
 
-// writePage takes the results of this tree into the page; the rows of other parts stay.
+// writePage writes the results of this tree into the page; the rows of other parts stay.
 func (p *proof) writePage() error {
 	old, err := os.ReadFile(p.page)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -327,12 +330,14 @@ func (p *proof) writePage() error {
 	var b strings.Builder
 	head, _, _ := strings.Cut(string(old), "| part |")
 	b.WriteString(head)
-	b.WriteString("| part | what it shows | last passed on | day | minutes | figures and bounds |\n|---|---|---|---|---|---|\n")
+	b.WriteString(
+		"| part | what it shows | last passed on | day | minutes | figures and bounds |\n|---|---|---|---|---|---|\n")
 	for _, part := range p.parts {
 		r, ok := p.known(part.name)
 		switch {
 		case ok && r.Passed:
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %.0f | %s |\n", part.name, part.what, r.Commit, r.Day, math.Ceil(r.Seconds/60), part.boundedFigures(r.Figures))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %.0f | %s |\n", part.name, part.what, r.Commit, r.Day,
+				math.Ceil(r.Seconds/60), part.boundedFigures(r.Figures))
 		case rows[part.name] != "":
 			b.WriteString(rows[part.name] + "\n")
 		default:

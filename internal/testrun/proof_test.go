@@ -23,7 +23,8 @@ func repository(t *testing.T) {
 	write(t, "code.go", "package code\n")
 	write(t, ".gitignore", "bin/\n")
 	write(t, page, "# Proof\n\n")
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-qm", "Begin"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."},
+		{"-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-qm", "Begin"}} {
 		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
@@ -40,7 +41,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// A run prints what its part would, and remembers which parts ran.
+// A fakeRun prints the output of a part, and records which parts ran.
 type fakeRun struct {
 	ran  []string
 	says map[string]string
@@ -72,13 +73,15 @@ const (
 	goodChaos = "leaked: 0\n"
 )
 
-// TestProofGoesOnWhereItWas: a part that fails is tried again, one that has passed is not, until something in the
-// tree changes; and the page tells where each part passed.
-func TestProofGoesOnWhereItWas(t *testing.T) {
+// TestProofResumes checks that a failed part runs again and a passed one does not until the tree changes, and that the
+// page names where each part passed.
+func TestProofResumes(t *testing.T) {
 	repository(t)
-	f := &fakeRun{says: map[string]string{"sim": goodSim, "chaos": goodChaos}, err: map[string]error{"chaos": errors.New("no server")}}
+	f := &fakeRun{says: map[string]string{"sim": goodSim, "chaos": goodChaos},
+		err: map[string]error{"chaos": errors.New("no server")}}
 
-	if err := newTestProof(t, f).prove(t.Context(), nil, io.Discard); err == nil || !strings.Contains(err.Error(), "chaos") || strings.Contains(err.Error(), "sim") {
+	if err := newTestProof(t, f).prove(t.Context(), nil, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "chaos") || strings.Contains(err.Error(), "sim") {
 		t.Errorf("one part failed: %v", err)
 	}
 
@@ -90,16 +93,18 @@ func TestProofGoesOnWhereItWas(t *testing.T) {
 	if want := []string{"sim", "chaos", "chaos"}; !slices.Equal(f.ran, want) {
 		t.Errorf("ran %v, want %v", f.ran, want)
 	}
-	for _, want := range []string{"sim has passed on this tree already", "left: chaos", "violations 0 (0)", "schedules 120 (>= 100)"} {
+	for _, want := range []string{"sim has passed on this tree already", "left: chaos", "violations 0 (0)",
+		"schedules 120 (>= 100)"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, &out)
 		}
 	}
-	if out, err := os.ReadFile(page); err != nil || strings.Count(string(out), "| schedules 120") > 1 || !strings.Contains(string(out), "| sim | schedules | ") {
+	if out, err := os.ReadFile(page); err != nil || strings.Count(string(out), "| schedules 120") > 1 ||
+		!strings.Contains(string(out), "| sim | schedules | ") {
 		t.Errorf("the page: %v\n%s", err, out)
 	}
 
-	write(t, "new.go", "package code\n") // not even added
+	write(t, "new.go", "package code\n") // untracked
 	f.ran = nil
 	if err := newTestProof(t, f).prove(t.Context(), []string{"sim"}, io.Discard); err != nil {
 		t.Error(err)
@@ -109,7 +114,8 @@ func TestProofGoesOnWhereItWas(t *testing.T) {
 	}
 
 	var left strings.Builder
-	if err := newTestProof(t, f).unproven(&left); err != nil || strings.Contains(left.String(), "sim ") || !strings.Contains(left.String(), "chaos        not run on this tree; last passed on ") {
+	if err := newTestProof(t, f).unproven(&left); err != nil || strings.Contains(left.String(), "sim ") ||
+		!strings.Contains(left.String(), "chaos        not run on this tree; last passed on ") {
 		t.Errorf("left: %v\n%s", err, &left)
 	}
 }
@@ -120,8 +126,9 @@ func TestProofHoldsFiguresToBounds(t *testing.T) {
 		says   string
 		want   string // of the error; "": none
 	}{
-		"Good":    {"All figures are within their bounds.", goodSim, ""},
-		"Bad":     {"A command that exits with 0 may still print what may not be.", "schedules: 120\nviolations: 1\n", "violations is 1"},
+		"Good": {"All figures are within their bounds.", goodSim, ""},
+		"Bad": {"A command that exits with 0 may still print what may not be.", "schedules: 120\nviolations: 1\n",
+			"violations is 1"},
 		"Few":     {"It has to try enough.", "schedules: 99\nviolations: 0\n", "schedules is 99"},
 		"Missing": {"What is not printed is not within its bound.", "schedules: 120\n", "violations was not printed"},
 		"Last":    {"The last figure of a name counts.", "violations: 1\n" + goodSim, ""},
@@ -138,8 +145,8 @@ func TestProofHoldsFiguresToBounds(t *testing.T) {
 	}
 }
 
-// TestProofIsStopped: a part that was stopped has neither passed nor failed.
-func TestProofIsStopped(t *testing.T) {
+// TestProofInterrupted checks that an interrupted part has neither passed nor failed.
+func TestProofInterrupted(t *testing.T) {
 	repository(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	f := &fakeRun{}
@@ -153,8 +160,8 @@ func TestProofIsStopped(t *testing.T) {
 	}
 }
 
-// TestProofOfAChangedTree: a result of a tree that changed while the part ran is of no tree.
-func TestProofOfAChangedTree(t *testing.T) {
+// TestProofTreeChanges checks that a result is dropped if the tree changed while the part ran.
+func TestProofTreeChanges(t *testing.T) {
 	repository(t)
 	p := newTestProof(t, &fakeRun{})
 	p.run = func(_ context.Context, _ part, out io.Writer) error {
@@ -162,7 +169,8 @@ func TestProofOfAChangedTree(t *testing.T) {
 		_, err := io.WriteString(out, goodSim)
 		return err
 	}
-	if err := p.prove(t.Context(), []string{"sim"}, io.Discard); err == nil || !strings.Contains(err.Error(), "the tree changed while sim ran") {
+	if err := p.prove(t.Context(), []string{"sim"}, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "the tree changed while sim ran") {
 		t.Errorf("the tree changed: %v", err)
 	}
 	if r, ok := p.known("sim"); ok {
@@ -170,9 +178,9 @@ func TestProofOfAChangedTree(t *testing.T) {
 	}
 }
 
-// TestKeyOfATree: whatever changes what Go compiles changes the key, also where settings of one user hide it from
-// git; what a build makes and the page do not.
-func TestKeyOfATree(t *testing.T) {
+// TestTreeHash checks that every change of a compiled file changes the key, also if settings of the user hide it from
+// git, and that build results and the page do not.
+func TestTreeHash(t *testing.T) {
 	repository(t)
 	write(t, ".git/info/exclude", "hidden.go\n")
 	last, err := treeHash(t.Context())
@@ -189,7 +197,7 @@ func TestKeyOfATree(t *testing.T) {
 		{"a new file", func() { write(t, "new.go", "package code\n") }, true},
 		{"a file that one user excludes", func() { write(t, "hidden.go", "package code\n") }, true},
 		{"its lines", func() { write(t, "hidden.go", "package code\r\n") }, true},
-		{"its mode", func() { must(t, os.Chmod("new.go", 0o700)) }, true}, // that it can be run is what is tested
+		{"its mode", func() { must(t, os.Chmod("new.go", 0o700)) }, true}, // the executable bit
 		{"a file less", func() { must(t, os.Remove("code.go")) }, true},
 	} {
 		step.do()
@@ -208,9 +216,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestProofIsAlone: a second proof of a checkout does not begin while one runs; and what has passed is on the page
-// before the next part ends.
-func TestProofIsAlone(t *testing.T) {
+// TestProofLock checks that a second proof of a checkout does not start while one runs, and that a passed part is on
+// the page before the next one ends.
+func TestProofLock(t *testing.T) {
 	repository(t)
 	p := newTestProof(t, &fakeRun{})
 	p.run = func(ctx context.Context, of part, out io.Writer) error {
@@ -218,7 +226,8 @@ func TestProofIsAlone(t *testing.T) {
 			_, err := io.WriteString(out, goodSim)
 			return err
 		}
-		if err := newTestProof(t, &fakeRun{}).prove(ctx, nil, io.Discard); err == nil || !strings.Contains(err.Error(), "another proof") {
+		if err := newTestProof(t, &fakeRun{}).prove(ctx, nil, io.Discard); err == nil ||
+			!strings.Contains(err.Error(), "another proof") {
 			t.Errorf("a second one: %v", err)
 		}
 		if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "schedules 120") {
@@ -232,8 +241,8 @@ func TestProofIsAlone(t *testing.T) {
 	}
 }
 
-// TestProofHasItsOwnLengths: what makes a target shorter for a caller does not make the proof shorter.
-func TestProofHasItsOwnLengths(t *testing.T) {
+// TestProofIgnoresSizes checks that variables that shorten a target for the caller do not shorten the proof.
+func TestProofIgnoresSizes(t *testing.T) {
 	for _, name := range sizes {
 		t.Setenv(name, "1")
 	}
@@ -272,7 +281,8 @@ func TestUnknownPart(t *testing.T) {
 func TestFigures(t *testing.T) {
 	got := map[string]float64{}
 	f := &figures{of: got}
-	for _, text := range []string{"leak", "ed: 0\nseconds: 3.5 of them\n", "    a_test.go:12: rounds: 10\nnot: a figure\nFAIL: 3\n", "missed: 1,200\nhalf: 1"} {
+	for _, text := range []string{"leak", "ed: 0\nseconds: 3.5 of them\n",
+		"    a_test.go:12: rounds: 10\nnot: a figure\nFAIL: 3\n", "missed: 1,200\nhalf: 1"} {
 		if _, err := io.WriteString(f, text); err != nil {
 			t.Fatal(err)
 		}

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// A kind says what a process does for a test.
+// A kind is the role of a process in a test.
 type kind int
 
 const (
-	computing kind = iota // the test binary, and what it starts of its own
+	computing kind = iota // the test binary, and other programs that it starts
 	compiling             // the Go command and its tools
 	serving               // API servers, etcd and NATS
 	kinds
@@ -21,8 +21,9 @@ const (
 
 // programs are the kinds of programs by name, as the kernel cuts it: 15 bytes.
 var programs = map[string]kind{
-	"go": compiling, "compile": compiling, "link": compiling, "asm": compiling, "cgo": compiling, "vet": compiling, "buildid": compiling,
-	"make": compiling, "controller-gen": compiling, "golangci-lint": compiling,
+	"go": compiling, "compile": compiling, "link": compiling, "asm": compiling, "cgo": compiling, "vet": compiling,
+	"buildid": compiling,
+	"make":    compiling, "controller-gen": compiling, "golangci-lint": compiling,
 	"devcluster": serving, "kube-apiserver": serving, "etcd": serving, "nats-server": serving,
 }
 
@@ -31,21 +32,21 @@ type process struct {
 	parent int
 	name   string
 	own    int
-	waited int  // of the children that it waited for
-	shared bool // a control plane that ends when nobody uses it any more
+	waited int  // of its reaped children
+	shared bool // a control plane that ends after its last user
 }
 
-// A record is what one test binary took, as far as it was seen.
+// A record is the time that one test binary took, as far as samples show it.
 type record struct {
 	folder string        // of the package
 	wall   time.Duration // from its start to its end
-	cpu    time.Duration // with all that it started
+	cpu    time.Duration // with all its children
 	kinds  [kinds]time.Duration
-	waited [kinds + 1]time.Duration // of wall time: what was busiest; the last one is nobody
+	waited [kinds + 1]time.Duration // wall time by the busiest kind; the last one is idle
 }
 
-// An observer follows all test binaries that this process has the Go command run, and the control planes that they
-// share. It asks nothing of them: with go test -exec, Go would repeat no result from its cache.
+// An observer follows all test binaries that the Go commands of this process run, and the control planes that they
+// share. It does not change how they run: with go test -exec, Go would repeat no result from its cache.
 type observer struct {
 	self    int // this process
 	folder  func(pid int) (name string, isTest bool)
@@ -57,7 +58,8 @@ type observer struct {
 }
 
 func newObserver() *observer {
-	return &observer{self: os.Getpid(), folder: testFolder, running: map[int]*sampler{}, before: map[int]int{}, shared: map[int]time.Duration{}}
+	return &observer{self: os.Getpid(), folder: testFolder, running: map[int]*sampler{}, before: map[int]int{},
+		shared: map[int]time.Duration{}}
 }
 
 // interval is how often the process table is read. It is read once for all test binaries.
@@ -107,8 +109,8 @@ func (o *observer) sample(elapsed time.Duration, table map[int]process) {
 	o.sampled = o.sampled || len(table) > 0
 }
 
-// ownBefore returns what a shared control plane did before this run: nothing if it has started since, and all if it
-// was there at the first sample.
+// ownBefore returns the time that a shared control plane used before this run: nothing if it has started since, and
+// all if it was there at the first sample.
 func (o *observer) ownBefore(p process) int {
 	if o.sampled {
 		return 0
@@ -127,27 +129,25 @@ func testFolder(pid int) (string, bool) {
 	return name, err == nil
 }
 
-// A sampler follows a process and its descendants, and control planes that several test binaries share, which are
-// nobody's descendants.
+// A sampler follows a process, its descendants, and the control planes that several test binaries share.
 type sampler struct {
 	folder string
 	root   int
 	mine   map[int]bool
 	last   map[int]int
-	ticks  [kinds]int               // of processors, by kind, of descendants
-	all    int                      // ticks of the root and of all that it waited for
+	ticks  [kinds]int               // processor time of the descendants, by kind
+	all    int                      // ticks of the root and of its reaped children
 	wall   time.Duration            // since it was first seen
-	waited [kinds + 1]time.Duration // of wall time: the last one is nobody's
+	waited [kinds + 1]time.Duration // wall time by kind; the last one is idle
 }
 
-const nobody = kinds
+const idle = kinds
 
 func newSampler(root int, folder string) *sampler {
 	return &sampler{folder: folder, root: root, mine: map[int]bool{root: true}, last: map[int]int{}}
 }
 
-// sample adds what each process did since the last sample, and gives the time in between to the kind that did most of
-// it.
+// sample adds the processor time since the last sample, and assigns the time in between to the busiest kind.
 func (s *sampler) sample(elapsed time.Duration, table map[int]process) {
 	s.adopt(table)
 	s.wall += elapsed
@@ -176,13 +176,13 @@ func (s *sampler) sample(elapsed time.Duration, table map[int]process) {
 		}
 	}
 	if time.Duration(busy)*tick*10 < elapsed {
-		most = nobody
+		most = idle
 	}
 	s.waited[most] += elapsed
 }
 
-// record returns what has been seen. What is shorter than a sample is not seen by its name, and is mostly a
-// compiler's or the test's own: it is divided as theirs is.
+// record returns the times so far. A process shorter than a sample is not seen by name, and is mostly a compiler's or
+// the test's own: its time is divided in their proportion.
 func (s *sampler) record() record {
 	r := record{folder: s.folder, wall: s.wall, cpu: time.Duration(s.all) * tick, waited: s.waited}
 	var named time.Duration
@@ -204,7 +204,7 @@ func (s *sampler) record() record {
 	return r
 }
 
-// adopt takes in the children of those that are followed.
+// adopt adds the children of the followed processes.
 func (s *sampler) adopt(table map[int]process) {
 	for again := true; again; {
 		again = false
@@ -231,7 +231,7 @@ func processes() map[int]process {
 	for _, file := range files {
 		line, err := os.ReadFile(file)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // the process has ended meanwhile
 		}
 		if pid, p, ok := parse(string(line)); ok {
 			if p.name == "devcluster" {
@@ -244,7 +244,7 @@ func processes() map[int]process {
 	return table
 }
 
-// parse reads a line of the process table: the name stands in parentheses and may hold some itself.
+// parse reads a line of the process table. The name is in parentheses and may contain some itself.
 func parse(line string) (int, process, bool) {
 	from, to := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
 	if from < 0 || to < from {
@@ -256,5 +256,6 @@ func parse(line string) (int, process, bool) {
 		return 0, process{}, false
 	}
 	number := func(i int) int { n, _ := strconv.Atoi(rest[i]); return n }
-	return pid, process{parent: number(1), name: line[from+1 : to], own: number(11) + number(12), waited: number(13) + number(14)}, true
+	return pid, process{parent: number(1), name: line[from+1 : to], own: number(11) + number(12),
+		waited: number(13) + number(14)}, true
 }

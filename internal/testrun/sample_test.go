@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSampler: a test binary waits for a compiler, then for its own server, then for a shared one, then computes,
-// then sleeps.
+// TestSampler follows a test binary that waits for a compiler, then for its own server, then for a shared one, then
+// computes, then sleeps.
 func TestSampler(t *testing.T) {
 	const second = 100 // ticks
 	s := newSampler(10, "pkg/sim")
@@ -21,8 +21,8 @@ func TestSampler(t *testing.T) {
 			12: {parent: 11, name: "link", own: link},
 			13: {parent: 10, name: "nats-server", own: own},
 			20: {parent: 1, name: "devcluster", own: shared, shared: true},
-			21: {parent: 1, name: "devcluster", own: 1000 * shared}, // another package's own
-			30: {parent: 1, name: "compile", own: 1000 * shared},    // somebody else's
+			21: {parent: 1, name: "devcluster", own: 1000 * shared}, // of another package
+			30: {parent: 1, name: "compile", own: 1000 * shared},    // of another run
 		}
 	}
 	s.sample(0, at(0, 0, 0, 5*second))
@@ -33,7 +33,8 @@ func TestSampler(t *testing.T) {
 	s.sample(time.Second, at(second+second/20, second, second, 6*second))
 	s.sample(0, map[int]process{10: {parent: 1, name: "sim.test", own: 2 * second}})
 
-	want := [kinds + 1]time.Duration{computing: time.Second, compiling: time.Second, serving: 2 * time.Second, nobody: time.Second}
+	want := [kinds + 1]time.Duration{computing: time.Second, compiling: time.Second, serving: 2 * time.Second,
+		idle: time.Second}
 	if diff := cmp.Diff(want, s.waited); diff != "" {
 		t.Errorf("waited: -want, +got:\n%s", diff)
 	}
@@ -42,18 +43,20 @@ func TestSampler(t *testing.T) {
 	}
 }
 
-// TestObserver: test binaries that this program's Go commands run are followed from when they are seen until they are
-// gone; shared control planes are counted once for all.
+// TestObserver checks that test binaries of this program's Go commands are followed from when they are seen until they
+// end, and that shared control planes are counted once.
 func TestObserver(t *testing.T) {
 	o := newObserver()
 	o.self = 2
 	o.folder = func(pid int) (string, bool) { return "pkg/a", pid == 11 }
 	table := map[int]process{
-		2: {name: "testrun"}, 10: {parent: 2, name: "go"}, 11: {parent: 10, name: "a.test", own: 100, waited: 50}, 12: {parent: 10, name: "compile", own: 7},
+		2: {name: "testrun"}, 10: {parent: 2, name: "go"}, 11: {parent: 10, name: "a.test", own: 100, waited: 50},
+		12: {parent: 10, name: "compile", own: 7},
 		20: {parent: 1, name: "devcluster", own: 300, shared: true},
-		30: {parent: 1, name: "go"}, 11011: {parent: 30, name: "a.test"}, // somebody else's
+		30: {parent: 1, name: "go"}, 11011: {parent: 30, name: "a.test"}, // of another run
 	}
-	o.sample(time.Second, map[int]process{21: {parent: 1, name: "devcluster", own: 1000, shared: true}}) // it served another run before
+	// it served another run before
+	o.sample(time.Second, map[int]process{21: {parent: 1, name: "devcluster", own: 1000, shared: true}})
 	table[21] = process{parent: 1, name: "devcluster", own: 1200, shared: true}
 	o.sample(time.Second, table)
 	o.sample(time.Second, table)
@@ -63,7 +66,7 @@ func TestObserver(t *testing.T) {
 	o.sample(time.Second, map[int]process{2: {name: "testrun"}})
 	want := []record{{folder: "pkg/a", wall: 2 * time.Second, cpu: 1500 * time.Millisecond}}
 	want[0].kinds[computing] = 1500 * time.Millisecond
-	want[0].waited = [kinds + 1]time.Duration{computing: time.Second, nobody: time.Second}
+	want[0].waited = [kinds + 1]time.Duration{computing: time.Second, idle: time.Second}
 	if diff := cmp.Diff(want, o.ended, cmp.AllowUnexported(record{})); diff != "" {
 		t.Errorf("ended: -want, +got:\n%s", diff)
 	}
@@ -72,8 +75,8 @@ func TestObserver(t *testing.T) {
 	}
 }
 
-// TestFolderOfATestBinary: the binary of this test tells its folder; what is no test binary is none.
-func TestFolderOfATestBinary(t *testing.T) {
+// TestTestFolder checks that a test binary is recognized with its folder, and that other processes are not.
+func TestTestFolder(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Logf("this system has no process table: %v", err)
 		return
@@ -98,10 +101,13 @@ func TestParse(t *testing.T) {
 		want   process
 		ok     bool
 	}{
-		"Plain":  {"The fourth field is the parent, the fourteenth and the fifteenth are times, the two after them those of children.", "7 (go) S 3 7 7 0 -1 1 2 3 4 5 60 70 8 9 20 0", 7, process{parent: 3, name: "go", own: 130, waited: 17}, true},
-		"Spaces": {"A name may hold spaces and parentheses.", "7 (a) b (c) S 3 7 7 0 -1 1 2 3 4 5 60 70 8 9 20 0", 7, process{parent: 3, name: "a) b (c", own: 130, waited: 17}, true},
-		"Short":  {"A line that is cut off says nothing.", "7 (go) S 3 7", 0, process{}, false},
-		"Empty":  {"Nor does an empty one.", "", 0, process{}, false},
+		"Plain": {
+			"The fourth field is the parent, the fourteenth and the fifteenth are times, the two after them those of children.",
+			"7 (go) S 3 7 7 0 -1 1 2 3 4 5 60 70 8 9 20 0", 7, process{parent: 3, name: "go", own: 130, waited: 17}, true},
+		"Spaces": {"A name may hold spaces and parentheses.", "7 (a) b (c) S 3 7 7 0 -1 1 2 3 4 5 60 70 8 9 20 0", 7,
+			process{parent: 3, name: "a) b (c", own: 130, waited: 17}, true},
+		"Short": {"A line that is cut off says nothing.", "7 (go) S 3 7", 0, process{}, false},
+		"Empty": {"Nor does an empty one.", "", 0, process{}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +119,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestProcesses: this process is in the table, under the one that started it.
+// TestProcesses checks that this process is in the table, below its parent.
 func TestProcesses(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Logf("this system has no process table: %v", err)

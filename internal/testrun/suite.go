@@ -26,20 +26,21 @@ type suite struct {
 
 	mu      sync.Mutex
 	modules []moduleTime
-	found   []string // folders of the packages that were tested
+	found   []string // folders of the tested packages
 }
 
-// A moduleTime is what the Go command took for a module.
+// A moduleTime is the time of the Go commands for a module.
 type moduleTime struct {
 	name          string
 	compile, wall time.Duration
-	cpu           time.Duration // of the Go command and all that it started
+	cpu           time.Duration // of the Go command and all its children
 	failed        bool
 }
 
 // unrepeated are folders of which the Go command repeats no test result from its cache: their tests compile or list
 // what it does not see.
-var unrepeated = []string{"cmd/moorage", "examples/edge/internal/tour", "examples/provider-nats/internal/tour", "internal/layering", "internal/trials", "pkg/sim/internal/planted", "pkg/xp"}
+var unrepeated = []string{"cmd/moorage", "examples/edge/internal/tour", "examples/provider-nats/internal/tour",
+	"internal/layering", "internal/trials", "pkg/sim/internal/planted", "pkg/xp"}
 
 func isUnrepeated(folder string) bool {
 	return slices.ContainsFunc(unrepeated, func(f string) bool { return strings.HasPrefix(folder+"/", f+"/") })
@@ -50,7 +51,7 @@ func isUnrepeated(folder string) bool {
 // GOGC sets it to something else.
 const gcPercent = 400
 
-// A goPackage is one to test.
+// A goPackage is a package to test.
 type goPackage struct{ path, folder string }
 
 // run compiles the modules and tests them. It prints the table at the end, and fails if a test failed.
@@ -201,7 +202,8 @@ func paths(packages []goPackage) []string {
 func (s *suite) command(ctx context.Context, module string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = module
-	cmd.Env = append(cmd.Environ(), "MAKEFLAGS=", "GOWORK=off") // with PWD as it is there: Go takes the folder's name from it
+	// with PWD as it is there: Go takes the folder's name from it
+	cmd.Env = append(cmd.Environ(), "MAKEFLAGS=", "GOWORK=off")
 	if os.Getenv("GOGC") == "" {
 		cmd.Env = append(cmd.Env, "GOGC="+strconv.Itoa(gcPercent))
 	}
@@ -213,7 +215,7 @@ func (s *suite) command(ctx context.Context, module string, args ...string) *exe
 	return cmd
 }
 
-// endTogether has the end of the context end a command and all that it started.
+// endTogether makes the end of the context kill a command with all its children.
 func endTogether(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
@@ -241,7 +243,7 @@ func processorTime(cmd *exec.Cmd) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// relative returns a folder as the lists name it: from the root of the repository, which is the working folder.
+// relative returns a folder as the lists name it, relative to the root of the repository, which is the working folder.
 func relative(folder string) string {
 	root, err := os.Getwd()
 	if err != nil {

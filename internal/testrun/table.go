@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// longest is how many packages the table has.
+// longest is the number of packages in the table.
 const longest = 20
 
-// A table says where the time of a run went.
+// A table says which packages and modules took the time of a run.
 type table struct {
 	records []record
 	modules []moduleTime
@@ -62,9 +62,12 @@ func (t table) ofModule(module string) (cpu time.Duration) {
 
 func (t table) printPackages(w io.Writer) {
 	slices.SortFunc(t.records, func(a, b record) int { return cmp.Compare(b.wall, a.wall) })
-	fmt.Fprintf(w, "\nthe slowest packages; processor time is also that of what they started; what they waited for is what was busiest then\n\n")
+	fmt.Fprintf(w,
+		"\nthe slowest packages; processor time is also that of what they started; what they waited for is what was "+
+			"busiest then\n\n")
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "wall\tprocessor\tcomputing\tcompiling\tservers\twaited: computing\tcompiling\tservers\tnothing\tpackage\t")
+	fmt.Fprintln(tw,
+		"wall\tprocessor\tcomputing\tcompiling\tservers\twaited: computing\tcompiling\tservers\tnothing\tpackage\t")
 	for _, r := range t.records[:min(longest, len(t.records))] {
 		fmt.Fprintf(tw, "%s\t%s\t", seconds(r.wall), seconds(r.cpu))
 		for _, d := range r.kinds {
@@ -80,8 +83,7 @@ func (t table) printPackages(w io.Writer) {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()) }
 
-// memory is where it stands how long each package took the last time. It is a hint about order only: nothing fails
-// without it.
+// memory is the file with the durations of the last run. It only affects the order: nothing fails without it.
 const memory = "bin/testrun.json"
 
 func remembered() map[string]time.Duration {

@@ -12,11 +12,11 @@ import (
 	"syscall"
 )
 
-// treeHash names the contents of all files of the working tree, but for the page: those that are not committed, too,
-// and whatever a user's settings of git leave out. Files that the repository itself ignores are made by a build.
+// treeHash hashes the contents of all files of the working tree except the page, including uncommitted files and those
+// that a user's settings of git hide. Files that the repository ignores are build results.
 func treeHash(ctx context.Context) (string, error) { return hashOf(ctx, "HEAD", true) }
 
-// hashOf names the contents of a commit, or of the working tree on top of it.
+// hashOf hashes the contents of a commit, or of the working tree on top of it.
 func hashOf(ctx context.Context, commit string, worktree bool) (string, error) {
 	dir, err := os.MkdirTemp("", "proof-")
 	if err != nil {
@@ -35,7 +35,8 @@ func hashOf(ctx context.Context, commit string, worktree bool) (string, error) {
 			return "", err
 		}
 		raw := []string{"-c", "core.attributesFile=/dev/null", "-c", "core.autocrlf=false", "add"}
-		steps = append(steps[:1], slices.Concat(raw, []string{"--update", "."}), slices.Concat(raw, []string{"--force", "--pathspec-file-nul", "--pathspec-from-file=" + others}), steps[1])
+		steps = append(steps[:1], slices.Concat(raw, []string{"--update", "."}),
+			slices.Concat(raw, []string{"--force", "--pathspec-file-nul", "--pathspec-from-file=" + others}), steps[1])
 		if list == "" {
 			steps = slices.Delete(steps, 2, 3)
 		}
@@ -48,7 +49,7 @@ func hashOf(ctx context.Context, commit string, worktree bool) (string, error) {
 	return git(ctx, env, "write-tree")
 }
 
-// toolchain names the version of Go and what it compiles for.
+// toolchain returns the version of Go and its target.
 func toolchain(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH", "GOEXPERIMENT").Output()
 	if err != nil {
@@ -67,8 +68,7 @@ func git(ctx context.Context, env []string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// lock keeps a second proof of the same checkout out until the function that it returns is called, or this process
-// ends.
+// lock keeps a second proof of the same checkout out until the returned function is called, or this process ends.
 func lock(file string) (unlock func(), err error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

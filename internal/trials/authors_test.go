@@ -178,7 +178,7 @@ const teamLabel = "example.org/team"
 
 func labelling() managed.ReconcilerOption {
 	return managed.WithInitializers(managed.InitializerFn(func(_ context.Context, mg resource.Managed) error {
-		meta.AddLabels(mg, map[string]string{teamLabel: "harbour"})
+		meta.AddLabels(mg, map[string]string{teamLabel: "storage"})
 
 		return nil
 	}))

@@ -131,7 +131,7 @@ func (w *world) change(change func(*volume.Volume)) {
 	w.Must(w.API.Update(w.Context(), v))
 }
 
-// mentions says whether a text names all of some annotations.
+// mentions reports whether a text names all of some annotations.
 func mentions(text string, annotations ...string) bool {
 	return !slices.ContainsFunc(annotations, func(a string) bool { return !strings.Contains(text, a) })
 }

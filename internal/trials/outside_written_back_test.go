@@ -157,7 +157,7 @@ func (w *world) refuses() {
 	}
 }
 
-// asks says whether the condition asks the user what became of a creation.
+// asks reports whether the condition asks the user what became of a creation.
 func (w *world) asks() bool {
 	w.Helper()
 
@@ -232,7 +232,7 @@ func (w *world) writtenBack(answer func(*world), write func(*world, map[string]s
 	w.goesWhole()
 }
 
-// toldToRemove says whether a Warning says that annotations are to be removed from the manifest.
+// toldToRemove reports whether a Warning says that annotations are to be removed from the manifest.
 func (w *world) toldToRemove() bool {
 	for _, e := range w.events {
 		if e.Reason == "CreationRecordTaken" && mentions(e.Message, "Remove the annotations that the provider writes from the manifest") {

@@ -367,7 +367,7 @@ func ids(disks []volume.Disk) []string {
 	return all
 }
 
-// told says whether a user can know that something is wrong.
+// told reports whether a user can know that something is wrong.
 func (w *world) told() bool {
 	w.Helper()
 	if v := atKey(); w.Find(v) && v.GetCondition(commonv1.TypeSynced).Status == metav1.ConditionFalse {

@@ -23,7 +23,8 @@ func indexed(nodes ...string) client.Client {
 	b := fake.NewClientBuilder().WithScheme(clienthelper.DefaultScheme).
 		WithIndex(&corev1.Pod{}, "node", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} })
 	for i, node := range nodes {
-		b = b.WithObjects(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: fmt.Sprint("pod-", i)}, Spec: corev1.PodSpec{NodeName: node}})
+		b = b.WithObjects(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: fmt.Sprint("pod-", i)},
+			Spec: corev1.PodSpec{NodeName: node}})
 	}
 	return b.Build()
 }
@@ -60,10 +61,10 @@ func TestGetByIndex(t *testing.T) {
 
 // TestCurrent: the variables of a pod come first.
 func TestCurrent(t *testing.T) {
-	t.Setenv("NAMESPACE", "quay")
+	t.Setenv("NAMESPACE", "team-a")
 	t.Setenv("POD_NAME", "red-0")
 	namespace, err := clienthelper.CurrentNamespace()
-	if err != nil || namespace != "quay" {
+	if err != nil || namespace != "team-a" {
 		t.Errorf("got %q, %v", namespace, err)
 	}
 	name, err := clienthelper.CurrentPodName()
@@ -74,10 +75,12 @@ func TestCurrent(t *testing.T) {
 
 func TestConvertExtra(t *testing.T) {
 	plain := map[string][]string{"a": {"b", "c"}}
-	if diff := cmp.Diff(map[string]authorizationv1.ExtraValue{"a": {"b", "c"}}, clienthelper.ConvertExtra(plain)); diff != "" {
+	if diff := cmp.Diff(map[string]authorizationv1.ExtraValue{"a": {"b", "c"}},
+		clienthelper.ConvertExtra(plain)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(plain, clienthelper.ConvertExtraFrom(map[string]authenticationv1.ExtraValue{"a": {"b", "c"}})); diff != "" {
+	if diff := cmp.Diff(plain,
+		clienthelper.ConvertExtraFrom(map[string]authenticationv1.ExtraValue{"a": {"b", "c"}})); diff != "" {
 		t.Error(diff)
 	}
 }

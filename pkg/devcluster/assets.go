@@ -69,7 +69,8 @@ func (a *assembly) start(ctx context.Context) error {
 		return fmt.Errorf("cannot make a folder for sockets: %w", err)
 	}
 	for _, command := range [][]string{a.etcd(), a.apiserver()} {
-		p, err := startProcess("/bin/sh", append([]string{"-c", supervise, "sh", filepath.Join(a.assets, command[0])}, command[1:]...)...)
+		p, err := startProcess("/bin/sh",
+			append([]string{"-c", supervise, "sh", filepath.Join(a.assets, command[0])}, command[1:]...)...)
 		if err != nil {
 			return errors.Join(err, a.kill())
 		}
@@ -103,7 +104,8 @@ func (a *assembly) prepare() (token string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(a.path("sa.key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600); err != nil {
+	if err := os.WriteFile(a.path("sa.key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}),
+		0o600); err != nil {
 		return "", err
 	}
 	token = rand.Text()
@@ -194,7 +196,7 @@ func (a *assembly) writeKubeconfig(token string) error {
 func (a *assembly) stop() error {
 	var errs []error
 	for i := len(a.processes) - 1; i >= 0; i-- {
-		errs = append(errs, a.processes[i].stop(stopTimeout, a.processes[i].hangUp))
+		errs = append(errs, a.processes[i].stop(stopTimeout, a.processes[i].closeInput))
 	}
 	a.processes = nil
 	errs = append(errs, os.RemoveAll(a.sockets))

@@ -20,7 +20,9 @@ const progressInterval = 5 * time.Second
 // in the folder of that file.
 func compile(ctx context.Context, source, output string, progress io.Writer) error {
 	begin := time.Now()
-	fmt.Fprintln(progress, "devcluster: building kube-apiserver and etcd; the first time takes about five minutes on two cores (\"make devcluster\" does it ahead)")
+	fmt.Fprintln(progress,
+		"devcluster: building kube-apiserver and etcd; the first time takes about five minutes on two cores (\"make "+
+			"devcluster\" does it ahead)")
 	stop := report(progressInterval, func() {
 		fmt.Fprintf(progress, "devcluster: downloading modules, %.0f s\n", time.Since(begin).Seconds())
 	})
@@ -37,7 +39,8 @@ func compile(ctx context.Context, source, output string, progress io.Writer) err
 	var log compileLog
 	cmd.Stderr = &log
 	stop = report(progressInterval, func() {
-		fmt.Fprintf(progress, "devcluster: compiled %d of at most %d packages, %.0f s\n", log.packages(), total, time.Since(begin).Seconds())
+		fmt.Fprintf(progress, "devcluster: compiled %d of at most %d packages, %.0f s\n", log.packages(), total,
+			time.Since(begin).Seconds())
 	})
 	err = cmd.Run()
 	stop()
@@ -84,8 +87,7 @@ func report(interval time.Duration, f func()) (stop func()) {
 	}
 }
 
-// compileLog tells the names of packages, which are lines without a space,
-// from what the compiler complains about.
+// compileLog separates names of packages, which are lines without a space, from messages of the compiler.
 type compileLog struct {
 	mu      sync.Mutex
 	partial []byte

@@ -36,8 +36,8 @@ func buildFlags() []string {
 	}, " ")}
 }
 
-// goEnv is the environment of every go command here: nothing that a caller has
-// set for his own build decides how devcluster is built.
+// goEnv returns the environment of every go command here: settings of the caller's own build must not change how
+// devcluster is built.
 func goEnv() []string {
 	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS=", "GOARCH=", "GO111MODULE=on")
 }
@@ -172,8 +172,8 @@ func (b builder) build(ctx context.Context, hash string) (string, error) {
 	return filepath.Join(dir, binaryName), nil
 }
 
-// tidy removes interrupted builds, binaries that nobody has used for long, and
-// a folder without a binary where the new one goes. The caller has the lock.
+// tidy removes interrupted builds, binaries that were unused for long, and a folder without a binary in the place of
+// the new one. The caller holds the lock.
 func (b builder) tidy(hash string) error {
 	entries, err := os.ReadDir(b.cache)
 	if err != nil {

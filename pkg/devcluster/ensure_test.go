@@ -50,7 +50,8 @@ func TestEnsureBuildsOnce(t *testing.T) {
 	if slices.Sort(binaries); binaries[0] != binaries[7] {
 		t.Errorf("callers got different binaries: %q", binaries)
 	}
-	if diff := cmp.Diff([]string{"devcluster", "etcd", "kube-apiserver"}, names(t, filepath.Dir(binaries[0]))); diff != "" {
+	if diff := cmp.Diff([]string{"devcluster", "etcd", "kube-apiserver"},
+		names(t, filepath.Dir(binaries[0]))); diff != "" {
 		t.Errorf("folder of the binary: -want, +got:\n%s", diff)
 	}
 	for _, link := range []string{"etcd", "kube-apiserver"} {
@@ -185,9 +186,8 @@ func TestEnsureGivesUpWaiting(t *testing.T) {
 	}
 }
 
-// TestEnsureGivesUpOnGo: who waits no longer for a slow go command is told that, and not
-// how the command ended.
-func TestEnsureGivesUpOnGo(t *testing.T) {
+// TestEnsureTimeout checks that the error of a timeout says so, instead of how the go command ended.
+func TestEnsureTimeout(t *testing.T) {
 	b, _ := fakeBuilder(t)
 	path := t.TempDir()
 	write(t, path, map[string]string{"go": "#!/bin/sh\nexec tail -f /dev/null\n"})
@@ -212,7 +212,8 @@ func TestEnsureWithoutGo(t *testing.T) {
 
 func TestCompile(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, map[string]string{"go.mod": "module example.com/x\n\ngo 1.26\n", "main.go": "package main\n\nfunc main() {}\n"})
+	write(t, dir, map[string]string{"go.mod": "module example.com/x\n\ngo 1.26\n",
+		"main.go": "package main\n\nfunc main() {}\n"})
 	var progress strings.Builder
 	output := filepath.Join(t.TempDir(), "x")
 	if err := compile(t.Context(), dir, output, &progress); err != nil {
@@ -225,14 +226,16 @@ func TestCompile(t *testing.T) {
 		t.Errorf("progress does not say how to build ahead: %s", progress.String())
 	}
 	write(t, dir, map[string]string{"main.go": "package main\n\nfunc main() { undefined() }\n"})
-	if err := compile(t.Context(), dir, output, io.Discard); err == nil || !strings.Contains(err.Error(), "undefined: undefined") {
+	if err := compile(t.Context(), dir, output, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "undefined: undefined") {
 		t.Errorf("error %v, want the compiler's words", err)
 	}
 }
 
 func TestCompileLog(t *testing.T) {
 	var log compileLog
-	for _, chunk := range []string{"go: downloading k8s.io/api v0.36.4\nk8s.io/a", "pi/core/v1\nnet/http\n# k8s.io/api\nmain.go:1: wrong thing\n"} {
+	for _, chunk := range []string{"go: downloading k8s.io/api v0.36.4\nk8s.io/a",
+		"pi/core/v1\nnet/http\n# k8s.io/api\nmain.go:1: wrong thing\n"} {
 		if _, err := log.Write([]byte(chunk)); err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ func acquire(ctx context.Context, path string, waiting func(elapsed time.Duratio
 	}
 }
 
-// tryAcquire returns nil and no error if somebody else holds the lock.
+// tryAcquire returns nil and no error if another process holds the lock.
 func tryAcquire(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make folder for lock: %w", err)

@@ -88,8 +88,8 @@ func (p *process) terminate() error {
 	return nil
 }
 
-// hangUp does what the end of this process would do.
-func (p *process) hangUp() error {
+// closeInput closes the standard input of the process, as the end of this process would.
+func (p *process) closeInput() error {
 	if err := p.stdin.Close(); !errors.Is(err, os.ErrClosed) {
 		return err
 	}
@@ -105,7 +105,7 @@ func (p *process) stop(timeout time.Duration, ask func() error) error {
 	defer timer.Stop()
 	select {
 	case <-p.done:
-		return p.hangUp()
+		return p.closeInput()
 	case <-timer.C:
 		p.kill()
 		return fmt.Errorf("%s did not stop within %s and was killed", p.name, timeout)
@@ -116,7 +116,7 @@ func (p *process) stop(timeout time.Duration, ask func() error) error {
 func (p *process) kill() {
 	killGroup(p.cmd.Process)
 	<-p.done
-	_ = p.hangUp()
+	_ = p.closeInput()
 }
 
 // firstLine is a writer that closes seen at the first line break.

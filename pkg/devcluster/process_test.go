@@ -65,7 +65,8 @@ func TestProcessStops(t *testing.T) {
 	if err := stubborn.awaitLine(t.Context(), wait.Patience()); err != nil {
 		t.Fatal(err)
 	}
-	if err := stubborn.stop(100*time.Millisecond, stubborn.terminate); err == nil || !strings.Contains(err.Error(), "was killed") {
+	if err := stubborn.stop(100*time.Millisecond, stubborn.terminate); err == nil ||
+		!strings.Contains(err.Error(), "was killed") {
 		t.Errorf("error %v, want one that says that it was killed", err)
 	}
 }
@@ -77,8 +78,9 @@ func TestSupervise(t *testing.T) {
 		reason string
 		end    func(*process) error
 	}{
-		"Stop":   {"the owner stops it", func(p *process) error { return p.stop(wait.Patience(), p.hangUp) }},
-		"Killed": {"the end of standard input is what a parent's death looks like", func(p *process) error { return p.stdin.Close() }},
+		"Stop": {"the owner stops it", func(p *process) error { return p.stop(wait.Patience(), p.closeInput) }},
+		"Killed": {"the end of standard input is what a parent's death looks like",
+			func(p *process) error { return p.stdin.Close() }},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -10,12 +10,11 @@ import (
 	"path/filepath"
 )
 
-// ErrNotAudited is returned by Cluster.Requests for a control plane that does
-// not note its requests. Start one with Options.Audit; those of an existing
-// cluster, and of programs from EnvAssets, cannot be told.
+// ErrNotAudited is returned by Cluster.Requests for a control plane that does not record its requests. Start one with
+// Options.Audit; an existing cluster, and programs from EnvAssets, never record them.
 var ErrNotAudited = errors.New("control plane does not note its requests")
 
-// A Request is one that the API server has answered.
+// A Request is a request that the API server has answered.
 type Request struct {
 	User        string // who sent it
 	Verb        string // get, list, watch, create, update, patch, delete, ...
@@ -27,10 +26,9 @@ type Request struct {
 	Code        int // of the answer
 }
 
-// Requests returns what the API server has answered so far to a user, in order.
-// A watch is noted when it ends. An answer may be read a moment before its
-// request is noted, so callers that count wait until nothing is added any more.
-// The error is ErrNotAudited if requests are not noted.
+// Requests returns the requests of a user that the API server has answered so far, in order. A watch is recorded when
+// it ends. An answer may be read a moment before its request is recorded, so callers that count wait until nothing is
+// added any more. The error is ErrNotAudited if requests are not recorded.
 func (c *Cluster) Requests(user string) ([]Request, error) {
 	file, err := os.Open(filepath.Join(c.Dir, "audit.log"))
 	if c.Dir == "" || errors.Is(err, fs.ErrNotExist) {

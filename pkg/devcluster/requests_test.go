@@ -71,15 +71,17 @@ func TestRequestsOfAControlPlaneThatDoesNotNoteThem(t *testing.T) {
 	}
 }
 
-func TestRequestsLeavesOutALineThatIsBeingWritten(t *testing.T) {
+func TestRequestsIncompleteLine(t *testing.T) {
 	c := &Cluster{Dir: t.TempDir()}
-	lines := `{"verb":"patch","user":{"username":"alice"},"objectRef":{"resource":"streams","namespace":"default","name":"a","apiGroup":"example.org","subresource":"status"},"responseStatus":{"code":200}}
-{"verb":"patch","user":{"usern`
+	const whole = `{"verb":"patch","user":{"username":"alice"},"objectRef":{"resource":"streams","namespace":"default",` +
+		`"name":"a","apiGroup":"example.org","subresource":"status"},"responseStatus":{"code":200}}`
+	lines := whole + "\n" + `{"verb":"patch","user":{"usern`
 	if err := os.WriteFile(filepath.Join(c.Dir, "audit.log"), []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got, err := c.Requests("alice")
-	want := []Request{{User: "alice", Verb: "patch", Group: "example.org", Resource: "streams", Subresource: "status", Namespace: "default", Name: "a", Code: 200}}
+	want := []Request{{User: "alice", Verb: "patch", Group: "example.org", Resource: "streams", Subresource: "status",
+		Namespace: "default", Name: "a", Code: 200}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("error %v; -want, +got:\n%s", err, diff)
 	}

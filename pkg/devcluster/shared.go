@@ -80,8 +80,8 @@ func Join(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// runKey tells test runs apart. The program is part of it, so that another
-// version of it never serves a run that was built for this one.
+// runKey identifies a test run. It depends on the program, so that another version of it never serves a run that was
+// built for this one.
 func runKey(binary string) string {
 	name := os.Getenv(EnvRun)
 	if name == "" {
@@ -173,7 +173,8 @@ func (r run) startDetached(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot make a folder: %w", err)
 	}
-	err = runDetached(ctx, r.timeout, r.binary, "serve", "--dir", dir, "--idle-exit", r.ttl.String(), "--discard-abandoned")
+	err = runDetached(ctx, r.timeout, r.binary, "serve", "--dir", dir, "--idle-exit", r.ttl.String(),
+		"--discard-abandoned")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(r.folder, "current"), []byte(filepath.Base(dir)), 0o600)
 	}
@@ -185,7 +186,7 @@ func (r run) startDetached(ctx context.Context) (string, error) {
 }
 
 // sweep removes what control planes left behind that were killed: those of
-// this run, and whole runs that nobody has used for an hour. What it cannot
+// this run, and whole runs that were unused for an hour. What it cannot
 // remove, the next one will.
 func (r run) sweep() {
 	removeDead(r.folder)
@@ -224,8 +225,8 @@ func removeDead(folder string) bool {
 	return dead == len(clusters)
 }
 
-// beat tells the control plane in dir that it is in use. It fails if that has
-// ended or is about to: then it has taken the file away.
+// beat renews the heartbeat of the control plane in dir. It fails if that has ended or is about to: then it has
+// removed the file.
 func beat(dir string) error {
 	now := time.Now()
 	return os.Chtimes(filepath.Join(dir, "heartbeat"), now, now)

@@ -60,9 +60,8 @@ func TestBeat(t *testing.T) {
 	}
 }
 
-// TestJoinWaitsForWhoIsBusy: a control plane that does not answer at once is
-// joined all the same if it lives, and not if it does not.
-func TestJoinWaitsForWhoIsBusy(t *testing.T) {
+// TestJoinBusy joins a control plane that does not answer at once if it is alive, and replaces it if it is not.
+func TestJoinBusy(t *testing.T) {
 	for name, lives := range map[string]bool{"Lives": true, "Dead": false} {
 		t.Run(name, func(t *testing.T) {
 			var asked atomic.Int32
@@ -72,10 +71,12 @@ func TestJoinWaitsForWhoIsBusy(t *testing.T) {
 				}
 			}))
 			defer server.Close()
-			r := run{folder: t.TempDir(), binary: filepath.Join(t.TempDir(), "nothing to start"), ttl: wait.Budget(t), timeout: wait.Budget(t)}
+			r := run{folder: t.TempDir(), binary: filepath.Join(t.TempDir(), "nothing to start"), ttl: wait.Budget(t),
+				timeout: wait.Budget(t)}
 			dir := filepath.Join(r.folder, "cluster-1")
 			write(t, r.folder, map[string]string{"current": "cluster-1\n", "cluster-1/heartbeat": ""})
-			write(t, dir, map[string]string{"kubeconfig": strings.Replace(kubeconfig, "https://cluster.example:6443", server.URL, 1)})
+			write(t, dir, map[string]string{"kubeconfig": strings.Replace(kubeconfig, "https://cluster.example:6443", server.URL,
+				1)})
 			if lives {
 				lock, err := tryAcquire(filepath.Join(dir, "lock"))
 				if err != nil || lock == nil {

@@ -29,16 +29,19 @@ func TestFingerprint(t *testing.T) {
 		build  string
 		same   bool
 	}{
-		"Nothing":         {"the same sources give the same binary", nil, "flags", true},
-		"Test":            {"tests are not linked", map[string]string{"main_test.go": "package main\n"}, "flags", true},
-		"Readme":          {"text is not compiled", map[string]string{"README.md": "hello\n"}, "flags", true},
-		"Hidden":          {"hidden folders are not compiled", map[string]string{".idea/x.go": "package x\n"}, "flags", true},
-		"Testdata":        {"testdata is not compiled", map[string]string{"testdata/x.go": "package x\n"}, "flags", true},
-		"Source":          {"a source changed", map[string]string{"main.go": "package main // changed\n"}, "flags", false},
-		"NestedSource":    {"a source in a package changed", map[string]string{"internal/a/a.go": "package a // changed\n"}, "flags", false},
-		"NewSource":       {"a source was added", map[string]string{"new.go": "package main\n"}, "flags", false},
-		"MovedBoundary":   {"content moved from one file to the next", map[string]string{"go.mod": "module x\ng", "go.sum": "o.sum"}, "flags", false},
-		"Requirement":     {"a requirement changed", map[string]string{"go.mod": "module x\nrequire y v1.0.0\n"}, "flags", false},
+		"Nothing":  {"the same sources give the same binary", nil, "flags", true},
+		"Test":     {"tests are not linked", map[string]string{"main_test.go": "package main\n"}, "flags", true},
+		"Readme":   {"text is not compiled", map[string]string{"README.md": "hello\n"}, "flags", true},
+		"Hidden":   {"hidden folders are not compiled", map[string]string{".idea/x.go": "package x\n"}, "flags", true},
+		"Testdata": {"testdata is not compiled", map[string]string{"testdata/x.go": "package x\n"}, "flags", true},
+		"Source":   {"a source changed", map[string]string{"main.go": "package main // changed\n"}, "flags", false},
+		"NestedSource": {"a source in a package changed", map[string]string{"internal/a/a.go": "package a // changed\n"},
+			"flags", false},
+		"NewSource": {"a source was added", map[string]string{"new.go": "package main\n"}, "flags", false},
+		"MovedBoundary": {"content moved from one file to the next",
+			map[string]string{"go.mod": "module x\ng", "go.sum": "o.sum"}, "flags", false},
+		"Requirement": {"a requirement changed", map[string]string{"go.mod": "module x\nrequire y v1.0.0\n"}, "flags",
+			false},
 		"Checksum":        {"a checksum changed", map[string]string{"go.sum": "x v1 h1:b\n"}, "flags", false},
 		"FlagsOrCompiler": {"it is built differently", nil, "other", false},
 	}
@@ -72,8 +75,9 @@ func TestCheckout(t *testing.T) {
 		from   string
 		want   string
 	}{
-		"Root":    {"the root of a checkout", "repo", "repo/devcluster"},
-		"Below":   {"a nested module; the nearer folder of that name is not the module", "repo/examples/provider", "repo/devcluster"},
+		"Root": {"the root of a checkout", "repo", "repo/devcluster"},
+		"Below": {"a nested module; the nearer folder of that name is not the module", "repo/examples/provider",
+			"repo/devcluster"},
 		"Inside":  {"the module itself", "repo/devcluster", "repo/devcluster"},
 		"Other":   {"a module with another path is somebody else's", "fork", ""},
 		"Quoted":  {"go.mod may quote the path", "quoted", "quoted/devcluster"},
@@ -146,7 +150,8 @@ func TestReleased(t *testing.T) {
 // not say what it was made of.
 func TestLibraryOf(t *testing.T) {
 	root := t.TempDir()
-	provider := "module example.com/provider\n\ngo 1.26.0\n\nrequire " + parentModule + " v0.0.0\n\nreplace " + parentModule + " => "
+	provider := "module example.com/provider\n\ngo 1.26.0\n\nrequire " + parentModule + " v0.0.0\n\nreplace " +
+		parentModule + " => "
 	write(t, root, map[string]string{
 		"moorage/go.mod":         "module " + parentModule + "\n\ngo 1.26.0\n",
 		"absolute/go.mod":        provider + filepath.Join(root, "moorage") + "\n",
@@ -154,7 +159,8 @@ func TestLibraryOf(t *testing.T) {
 		"relative/internal/x.go": "package internal\n",
 		"other/go.mod":           "module example.com/other\n\ngo 1.26.0\n",
 	})
-	replaced := &debug.Module{Path: parentModule, Version: "v0.0.0", Replace: &debug.Module{Path: filepath.Join(root, "moorage")}}
+	replaced := &debug.Module{Path: parentModule, Version: "v0.0.0",
+		Replace: &debug.Module{Path: filepath.Join(root, "moorage")}}
 	cases := map[string]struct {
 		reason string
 		from   string
@@ -186,7 +192,8 @@ func TestDownload(t *testing.T) {
 		t.Errorf("downloaded module %q", got)
 	}
 	t.Setenv("GOPROXY", "off")
-	if _, err := download(t.Context(), "go.uber.org/goleak@v0.0.1-none"); err == nil || !strings.Contains(err.Error(), "cannot download") {
+	if _, err := download(t.Context(), "go.uber.org/goleak@v0.0.1-none"); err == nil ||
+		!strings.Contains(err.Error(), "cannot download") {
 		t.Errorf("error %v, want one that says what could not be downloaded", err)
 	}
 }

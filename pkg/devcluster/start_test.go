@@ -22,7 +22,8 @@ users: [{name: u, user: {token: secret}}]
 
 func TestFromAssets(t *testing.T) {
 	root := t.TempDir()
-	for _, path := range []string{"both/etcd", "both/kube-apiserver", "all/etcd", "all/kube-apiserver", "all/devcluster", "half/etcd"} {
+	for _, path := range []string{"both/etcd", "both/kube-apiserver", "all/etcd", "all/kube-apiserver", "all/devcluster",
+		"half/etcd"} {
 		program(t, filepath.Join(root, path))
 	}
 	write(t, root, map[string]string{"text/etcd": "", "text/kube-apiserver": ""})
@@ -31,9 +32,10 @@ func TestFromAssets(t *testing.T) {
 		folder string
 		want   programs
 	}{
-		"None":   {"nothing is given", "", programs{}},
-		"Both":   {"the programs of envtest", "both", programs{assets: filepath.Join(root, "both")}},
-		"All":    {"our own binary has controllers, too", "all", programs{devcluster: filepath.Join(root, "all", "devcluster")}},
+		"None": {"nothing is given", "", programs{}},
+		"Both": {"the programs of envtest", "both", programs{assets: filepath.Join(root, "both")}},
+		"All": {"our own binary has controllers, too", "all",
+			programs{devcluster: filepath.Join(root, "all", "devcluster")}},
 		"Half":   {"etcd alone is no control plane", "half", programs{}},
 		"Text":   {"files that cannot be run are no programs", "text", programs{}},
 		"Absent": {"the folder is not there", "absent", programs{}},
@@ -78,7 +80,8 @@ func TestExistingCluster(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(rest.ImpersonationConfig{UserName: "jane", Groups: []string{"crew", "dock"}, Extra: map[string][]string{}}, user.Impersonate); diff != "" {
+			if diff := cmp.Diff(rest.ImpersonationConfig{UserName: "jane", Groups: []string{"crew", "dock"},
+				Extra: map[string][]string{}}, user.Impersonate); diff != "" {
 				t.Errorf("impersonation: -want, +got:\n%s", diff)
 			}
 			if err := c.Kill(); !errors.Is(err, ErrNotOwned) {
@@ -126,7 +129,8 @@ func TestUserNeedsName(t *testing.T) {
 
 func TestImpersonateNeedsUser(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, map[string]string{"kubeconfig": strings.Replace(kubeconfig, "current-context: c", "current-context: other", 1)})
+	write(t, dir, map[string]string{"kubeconfig": strings.Replace(kubeconfig, "current-context: c",
+		"current-context: other", 1)})
 	if _, err := impersonate(filepath.Join(dir, "kubeconfig"))(t.Context(), "jane", nil); err == nil {
 		t.Error("a kubeconfig without a current user was accepted")
 	}

@@ -93,9 +93,11 @@ func TestConditions(t *testing.T) {
 		"Join": {
 			reason: "Each of the others is upserted.",
 			change: func(cs *resource.Conditions) {
-				cs.JoinConditions(&resource.Conditions{at(now, commonv1.Available(), ""), at(now, commonv1.Condition{Type: "Moored"}, "")})
+				cs.JoinConditions(&resource.Conditions{at(now, commonv1.Available(), ""),
+					at(now, commonv1.Condition{Type: "Moored"}, "")})
 			},
-			want: resource.Conditions{at(now, commonv1.Available(), ""), stored[1], at(now, commonv1.Condition{Type: "Moored"}, "")},
+			want: resource.Conditions{at(now, commonv1.Available(), ""), stored[1],
+				at(now, commonv1.Condition{Type: "Moored"}, "")},
 		},
 		"JoinNil": {
 			reason: "Nothing to join changes nothing.",

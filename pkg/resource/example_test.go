@@ -24,11 +24,11 @@ func ExampleNewAPIFinalizer() {
 
 	pearl := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pearl", UID: "6f96", ResourceVersion: "7"}}
 
-	f := resource.NewAPIFinalizer(c, "berth.example.org")
+	f := resource.NewAPIFinalizer(c, "bucket.example.org")
 	fmt.Println(f.AddFinalizer(context.Background(), pearl), pearl.ResourceVersion)
 	fmt.Println(f.AddFinalizer(context.Background(), pearl)) // It is there: nothing is sent.
 	// Output:
-	// {"metadata":{"uid":"6f96","resourceVersion":"7","finalizers":["berth.example.org"]}}
+	// {"metadata":{"uid":"6f96","resourceVersion":"7","finalizers":["bucket.example.org"]}}
 	// <nil> 8
 	// <nil>
 }

@@ -57,7 +57,8 @@ func accept(obj client.Object) error {
 func TestAPIFinalizer(t *testing.T) {
 	boom := errors.New("boom")
 	gone := kerrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "p")
-	page := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{Resource: "pods"}, "p", "404 page not found", 0, true)
+	page := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{Resource: "pods"},
+		"p", "404 page not found", 0, true)
 	conflict := kerrors.NewConflict(schema.GroupResource{Resource: "pods"}, "p", boom)
 
 	add := func(f resource.Finalizer, o resource.Object) error { return f.AddFinalizer(context.Background(), o) }
@@ -82,7 +83,9 @@ func TestAPIFinalizer(t *testing.T) {
 		"Add": {
 			reason: "One patch of the finalizers, bound to what was read; the rest in memory is kept.",
 			call:   add, obj: pod("foreign"), answer: accept,
-			sent: []string{`application/merge-patch+json {"metadata":{"uid":"u","resourceVersion":"7","finalizers":["foreign","finalizer.moorage.dev"]}}`},
+			sent: []string{
+				`application/merge-patch+json {"metadata":{"uid":"u","resourceVersion":"7","finalizers":["foreign",` +
+					`"finalizer.moorage.dev"]}}`},
 			want: patched(pod("foreign", finalizer)),
 		},
 		"AddAnswered": {
@@ -93,7 +96,8 @@ func TestAPIFinalizer(t *testing.T) {
 
 				return accept(obj)
 			},
-			sent: []string{`application/merge-patch+json {"metadata":{"uid":"u","resourceVersion":"7","finalizers":["finalizer.moorage.dev"]}}`},
+			sent: []string{
+				`application/merge-patch+json {"metadata":{"uid":"u","resourceVersion":"7","finalizers":["finalizer.moorage.dev"]}}`},
 			want: patched(pod("by-webhook", finalizer)),
 		},
 		"AddAgain": {
@@ -110,8 +114,9 @@ func TestAPIFinalizer(t *testing.T) {
 			reason: "A conflict is found through the error, and nothing changed in memory.",
 			call:   add, obj: pod(),
 			answer: func(client.Object) error { return conflict },
-			sent:   []string{`application/merge-patch+json {"metadata":{"uid":"u","resourceVersion":"7","finalizers":["finalizer.moorage.dev"]}}`},
-			want:   pod(), err: conflict,
+			sent: []string{
+				`application/merge-patch+json {"metadata":{"uid":"u","resourceVersion":"7","finalizers":["finalizer.moorage.dev"]}}`},
+			want: pod(), err: conflict,
 		},
 		"Remove": {
 			reason: "The last finalizer leaves an empty list.",
@@ -122,7 +127,8 @@ func TestAPIFinalizer(t *testing.T) {
 		"RemoveDuplicate": {
 			reason: "All of them go, those of others stay.",
 			call:   remove, obj: pod(finalizer, "foreign", finalizer), answer: accept,
-			sent: []string{`application/merge-patch+json {"metadata":{"uid":"u","resourceVersion":"7","finalizers":["foreign"]}}`},
+			sent: []string{
+				`application/merge-patch+json {"metadata":{"uid":"u","resourceVersion":"7","finalizers":["foreign"]}}`},
 			want: patched(pod("foreign")),
 		},
 		"RemoveAgain": {
@@ -133,8 +139,9 @@ func TestAPIFinalizer(t *testing.T) {
 			reason: "An object that is gone has no finalizer.",
 			call:   remove, obj: pod(finalizer, "foreign"),
 			answer: func(client.Object) error { return gone },
-			sent:   []string{`application/merge-patch+json {"metadata":{"uid":"u","resourceVersion":"7","finalizers":["foreign"]}}`},
-			want:   pod("foreign"),
+			sent: []string{
+				`application/merge-patch+json {"metadata":{"uid":"u","resourceVersion":"7","finalizers":["foreign"]}}`},
+			want: pod("foreign"),
 		},
 		"RemoveUnserved": {
 			reason: "A proxy that answers, or a kind that is not served, says nothing of the object.",

@@ -13,13 +13,23 @@ func TestReferenceStatus(t *testing.T) {
 		status resource.ReferenceStatus
 		want   string
 	}{
-		"Zero":     {reason: "Of nothing nothing is known.", want: "{reference: status:Unknown}"},
-		"Unknown":  {reason: "It has a name.", status: resource.ReferenceStatus{Name: "pearl", Status: resource.ReferenceStatusUnknown}, want: "{reference:pearl status:Unknown}"},
-		"NotFound": {reason: "It has a name.", status: resource.ReferenceStatus{Name: "pearl", Status: resource.ReferenceNotFound}, want: "{reference:pearl status:NotFound}"},
-		"NotReady": {reason: "It has a name.", status: resource.ReferenceStatus{Name: "pearl", Status: resource.ReferenceNotReady}, want: "{reference:pearl status:NotReady}"},
-		"Ready":    {reason: "It has a name.", status: resource.ReferenceStatus{Name: "pearl", Status: resource.ReferenceReady}, want: "{reference:pearl status:Ready}"},
-		"TooHigh":  {reason: "A number that nobody knows is no reason to panic.", status: resource.ReferenceStatus{Name: "pearl", Status: 4}, want: "{reference:pearl status:Unknown}"},
-		"Negative": {reason: "A number that nobody knows is no reason to panic.", status: resource.ReferenceStatus{Name: "pearl", Status: -1}, want: "{reference:pearl status:Unknown}"},
+		"Zero": {reason: "Of nothing nothing is known.", want: "{reference: status:Unknown}"},
+		"Unknown": {reason: "It has a name.",
+			status: resource.ReferenceStatus{Name: "pearl", Status: resource.ReferenceStatusUnknown},
+			want:   "{reference:pearl status:Unknown}"},
+		"NotFound": {reason: "It has a name.",
+			status: resource.ReferenceStatus{Name: "pearl", Status: resource.ReferenceNotFound},
+			want:   "{reference:pearl status:NotFound}"},
+		"NotReady": {reason: "It has a name.",
+			status: resource.ReferenceStatus{Name: "pearl", Status: resource.ReferenceNotReady},
+			want:   "{reference:pearl status:NotReady}"},
+		"Ready": {reason: "It has a name.",
+			status: resource.ReferenceStatus{Name: "pearl", Status: resource.ReferenceReady},
+			want:   "{reference:pearl status:Ready}"},
+		"TooHigh": {reason: "A number that nobody knows is no reason to panic.",
+			status: resource.ReferenceStatus{Name: "pearl", Status: 4}, want: "{reference:pearl status:Unknown}"},
+		"Negative": {reason: "A number that nobody knows is no reason to panic.",
+			status: resource.ReferenceStatus{Name: "pearl", Status: -1}, want: "{reference:pearl status:Unknown}"},
 	}
 
 	for name, tc := range cases {

@@ -19,7 +19,7 @@ import (
 )
 
 func TestIgnore(t *testing.T) {
-	gr := schema.GroupResource{Resource: "berths"}
+	gr := schema.GroupResource{Resource: "buckets"}
 	page := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, gr, "b", "404 page not found", 0, true)
 	gone, conflict, boom := kerrors.NewNotFound(gr, "b"), kerrors.NewConflict(gr, "b", nil), errors.New("boom")
 
@@ -28,14 +28,18 @@ func TestIgnore(t *testing.T) {
 		got    error
 		want   error
 	}{
-		"Ignored":        {reason: "An error of the sort is dropped.", got: resource.Ignore(kerrors.IsConflict, conflict)},
-		"NotIgnored":     {reason: "Another stays.", got: resource.Ignore(kerrors.IsConflict, gone), want: gone},
-		"Any":            {reason: "One sort of several is enough.", got: resource.IgnoreAny(gone, kerrors.IsConflict, kerrors.IsNotFound)},
-		"NotAny":         {reason: "None of the sorts fits.", got: resource.IgnoreAny(boom, kerrors.IsConflict, kerrors.IsNotFound), want: boom},
-		"NoSorts":        {reason: "Without a sort nothing is dropped.", got: resource.IgnoreAny(boom), want: boom},
-		"NotFound":       {reason: "Not found is dropped.", got: resource.IgnoreNotFound(errors.Wrap(gone, "cannot get"))},
-		"NotFoundNoName": {reason: "Fakes may leave the name out.", got: resource.IgnoreNotFound(kerrors.NewNotFound(schema.GroupResource{}, ""))},
-		"NotServed":      {reason: "A 404 that is not about an object stays.", got: resource.IgnoreNotFound(page), want: page},
+		"Ignored":    {reason: "An error of the sort is dropped.", got: resource.Ignore(kerrors.IsConflict, conflict)},
+		"NotIgnored": {reason: "Another stays.", got: resource.Ignore(kerrors.IsConflict, gone), want: gone},
+		"Any": {reason: "One sort of several is enough.",
+			got: resource.IgnoreAny(gone, kerrors.IsConflict, kerrors.IsNotFound)},
+		"NotAny": {reason: "None of the sorts fits.",
+			got: resource.IgnoreAny(boom, kerrors.IsConflict, kerrors.IsNotFound), want: boom},
+		"NoSorts":  {reason: "Without a sort nothing is dropped.", got: resource.IgnoreAny(boom), want: boom},
+		"NotFound": {reason: "Not found is dropped.", got: resource.IgnoreNotFound(errors.Wrap(gone, "cannot get"))},
+		"NotFoundNoName": {reason: "Fakes may leave the name out.",
+			got: resource.IgnoreNotFound(kerrors.NewNotFound(schema.GroupResource{}, ""))},
+		"NotServed": {reason: "A 404 that is not about an object stays.", got: resource.IgnoreNotFound(page),
+			want: page},
 		"NotFoundOther":  {reason: "Another stays.", got: resource.IgnoreNotFound(boom), want: boom},
 		"NotFoundOfNone": {reason: "No error stays no error.", got: resource.IgnoreNotFound(nil)},
 	}
@@ -82,7 +86,8 @@ func TestMustCreateObject(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if diff := cmp.Diff(&corev1.Pod{}, resource.MustCreateObject(corev1.SchemeGroupVersion.WithKind("Pod"), s)); diff != "" {
+	if diff := cmp.Diff(&corev1.Pod{},
+		resource.MustCreateObject(corev1.SchemeGroupVersion.WithKind("Pod"), s)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 
@@ -92,7 +97,7 @@ func TestMustCreateObject(t *testing.T) {
 		}
 	}()
 
-	resource.MustCreateObject(corev1.SchemeGroupVersion.WithKind("Ship"), s)
+	resource.MustCreateObject(corev1.SchemeGroupVersion.WithKind("Widget"), s)
 }
 
 // getClient answers Get from what it holds, and demands that no call takes part
@@ -156,16 +161,26 @@ func TestGetValues(t *testing.T) {
 		err      string
 		notFound bool
 	}{
-		"Secret":           {reason: "The value comes back.", get: secret(&commonv1.SecretKeySelector{Reference: ref, Key: "k"}), want: "s3cret"},
-		"SecretEmpty":      {reason: "An empty value is a value.", get: secret(&commonv1.SecretKeySelector{Reference: ref, Key: "empty"})},
-		"SecretNoRef":      {reason: "A reference is needed.", get: secret(nil), err: "no secret is referenced"},
-		"SecretNoKey":      {reason: "A missing key is said, not taken for empty.", get: secret(&commonv1.SecretKeySelector{Reference: ref, Key: "x"}), err: `secret ns/n has no key "x"`},
-		"SecretGone":       {reason: "A missing Secret is told from other errors.", get: secret(&commonv1.SecretKeySelector{Reference: other, Key: "k"}), err: `cannot get secret ns/other: things "other" not found`, notFound: true},
-		"ConfigMap":        {reason: "Text comes back.", get: configMap(&commonv1.ConfigMapKeySelector{Reference: ref, Key: "k"}), want: "text"},
-		"ConfigMapBinary":  {reason: "Binary values come back too.", get: configMap(&commonv1.ConfigMapKeySelector{Reference: ref, Key: "b"}), want: "\x01\x02"},
-		"ConfigMapNoRef":   {reason: "A reference is needed.", get: configMap(nil), err: "no config map is referenced"},
-		"ConfigMapNoKey":   {reason: "A missing key is said.", get: configMap(&commonv1.ConfigMapKeySelector{Reference: ref, Key: "x"}), err: `config map ns/n has no key "x"`},
-		"ConfigMapMissing": {reason: "A missing ConfigMap is told from other errors.", get: configMap(&commonv1.ConfigMapKeySelector{Reference: other, Key: "k"}), err: `cannot get config map ns/other: things "other" not found`, notFound: true},
+		"Secret": {reason: "The value comes back.",
+			get: secret(&commonv1.SecretKeySelector{Reference: ref, Key: "k"}), want: "s3cret"},
+		"SecretEmpty": {reason: "An empty value is a value.",
+			get: secret(&commonv1.SecretKeySelector{Reference: ref, Key: "empty"})},
+		"SecretNoRef": {reason: "A reference is needed.", get: secret(nil), err: "no secret is referenced"},
+		"SecretNoKey": {reason: "A missing key is said, not taken for empty.",
+			get: secret(&commonv1.SecretKeySelector{Reference: ref, Key: "x"}), err: `secret ns/n has no key "x"`},
+		"SecretGone": {reason: "A missing Secret is told from other errors.",
+			get: secret(&commonv1.SecretKeySelector{Reference: other, Key: "k"}),
+			err: `cannot get secret ns/other: things "other" not found`, notFound: true},
+		"ConfigMap": {reason: "Text comes back.",
+			get: configMap(&commonv1.ConfigMapKeySelector{Reference: ref, Key: "k"}), want: "text"},
+		"ConfigMapBinary": {reason: "Binary values come back too.",
+			get: configMap(&commonv1.ConfigMapKeySelector{Reference: ref, Key: "b"}), want: "\x01\x02"},
+		"ConfigMapNoRef": {reason: "A reference is needed.", get: configMap(nil), err: "no config map is referenced"},
+		"ConfigMapNoKey": {reason: "A missing key is said.",
+			get: configMap(&commonv1.ConfigMapKeySelector{Reference: ref, Key: "x"}), err: `config map ns/n has no key "x"`},
+		"ConfigMapMissing": {reason: "A missing ConfigMap is told from other errors.",
+			get: configMap(&commonv1.ConfigMapKeySelector{Reference: other, Key: "k"}),
+			err: `cannot get config map ns/other: things "other" not found`, notFound: true},
 	}
 
 	for name, tc := range cases {

@@ -23,15 +23,19 @@ func TestEquateErrors(t *testing.T) {
 		a, b   error
 		want   bool
 	}{
-		"Nil":         {reason: "No error equals no error.", want: true},
-		"OneNil":      {reason: "No error differs from one.", a: errBoom},
-		"Same":        {reason: "An error equals itself.", a: errBoom, b: errBoom, want: true},
-		"Wrapped":     {reason: "What is wrapped counts, in either direction.", a: errors.Wrap(errBoom, "x"), b: errBoom, want: true},
-		"SameText":    {reason: "An error made in place equals one of its text.", a: errors.New("boom"), b: errBoom, want: true},
-		"WrappedText": {reason: "A wrapped one too.", a: errors.Wrap(errors.New("a"), "b"), b: errors.Wrap(errors.New("a"), "b"), want: true},
-		"OtherText":   {reason: "Another text differs.", a: errors.New("bang"), b: errBoom},
-		"OtherType":   {reason: "Another type differs, whatever it says.", a: otherError{}, b: errBoom},
-		"Is":          {reason: "A type can say what it equals.", a: &fs.PathError{Err: fs.ErrNotExist}, b: fs.ErrNotExist, want: true},
+		"Nil":    {reason: "No error equals no error.", want: true},
+		"OneNil": {reason: "No error differs from one.", a: errBoom},
+		"Same":   {reason: "An error equals itself.", a: errBoom, b: errBoom, want: true},
+		"Wrapped": {reason: "What is wrapped counts, in either direction.", a: errors.Wrap(errBoom, "x"), b: errBoom,
+			want: true},
+		"SameText": {reason: "An error made in place equals one of its text.", a: errors.New("boom"), b: errBoom,
+			want: true},
+		"WrappedText": {reason: "A wrapped one too.", a: errors.Wrap(errors.New("a"), "b"),
+			b: errors.Wrap(errors.New("a"), "b"), want: true},
+		"OtherText": {reason: "Another text differs.", a: errors.New("bang"), b: errBoom},
+		"OtherType": {reason: "Another type differs, whatever it says.", a: otherError{}, b: errBoom},
+		"Is": {reason: "A type can say what it equals.", a: &fs.PathError{Err: fs.ErrNotExist}, b: fs.ErrNotExist,
+			want: true},
 	}
 
 	for name, tc := range cases {
@@ -60,12 +64,14 @@ func TestEquateConditions(t *testing.T) {
 		change func(c *commonv1.Condition)
 		want   bool
 	}{
-		"Time":       {reason: "Times do not count.", change: func(c *commonv1.Condition) { c.LastTransitionTime = metav1.Unix(2, 0) }, want: true},
-		"Generation": {reason: "Generations do not count.", change: func(c *commonv1.Condition) { c.ObservedGeneration = 2 }, want: true},
-		"Type":       {reason: "The type counts.", change: func(c *commonv1.Condition) { c.Type = commonv1.TypeSynced }},
-		"Status":     {reason: "The status counts.", change: func(c *commonv1.Condition) { c.Status = metav1.ConditionFalse }},
-		"Reason":     {reason: "The reason counts.", change: func(c *commonv1.Condition) { c.Reason = commonv1.ReasonCreating }},
-		"Message":    {reason: "The message counts.", change: func(c *commonv1.Condition) { c.Message = "n" }},
+		"Time": {reason: "Times do not count.",
+			change: func(c *commonv1.Condition) { c.LastTransitionTime = metav1.Unix(2, 0) }, want: true},
+		"Generation": {reason: "Generations do not count.", change: func(c *commonv1.Condition) { c.ObservedGeneration = 2 },
+			want: true},
+		"Type":    {reason: "The type counts.", change: func(c *commonv1.Condition) { c.Type = commonv1.TypeSynced }},
+		"Status":  {reason: "The status counts.", change: func(c *commonv1.Condition) { c.Status = metav1.ConditionFalse }},
+		"Reason":  {reason: "The reason counts.", change: func(c *commonv1.Condition) { c.Reason = commonv1.ReasonCreating }},
+		"Message": {reason: "The message counts.", change: func(c *commonv1.Condition) { c.Message = "n" }},
 	}
 
 	for name, tc := range cases {

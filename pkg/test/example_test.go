@@ -14,7 +14,7 @@ import (
 func ExampleMockClient() {
 	c := test.NewMockClient()
 	c.MockGet = test.NewMockGetFn(nil, func(o client.Object) error {
-		o.SetLabels(map[string]string{"berth": "7"})
+		o.SetLabels(map[string]string{"shard": "7"})
 
 		return nil
 	})
@@ -28,10 +28,10 @@ func ExampleMockClient() {
 	fmt.Println(c.Get(ctx, client.ObjectKey{Name: "pearl"}, p), p.GetLabels())
 
 	// A patch is seen as an update with the object as it shall be.
-	p.SetLabels(map[string]string{"berth": "8"})
-	fmt.Println(c.Patch(ctx, p, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"berth":"8"}}}`))))
+	p.SetLabels(map[string]string{"shard": "8"})
+	fmt.Println(c.Patch(ctx, p, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"shard":"8"}}}`))))
 	// Output:
-	// <nil> map[berth:7]
-	// written: map[berth:8]
+	// <nil> map[shard:7]
+	// written: map[shard:8]
 	// <nil>
 }

@@ -12,15 +12,24 @@ func TestLedgerReadsPaths(t *testing.T) {
 		method, url string
 		want        Request
 	}{
-		"Custom":    {http.MethodPatch, "/apis/example.org/v1/namespaces/ns/volumes/data", Request{Verb: "PATCH", Resource: "volumes", Name: "data", Status: 200}},
-		"Status":    {http.MethodPatch, "/apis/example.org/v1/namespaces/ns/volumes/data/status", Request{Verb: "PATCH", Resource: "volumes/status", Name: "data", Status: 200}},
-		"Core":      {http.MethodGet, "/api/v1/namespaces/ns/secrets/creds", Request{Verb: "GET", Resource: "secrets", Name: "creds", Status: 200}},
-		"Namespace": {http.MethodGet, "/api/v1/namespaces/kube-system", Request{Verb: "GET", Resource: "namespaces", Name: "kube-system", Status: 200}},
-		"Cluster":   {http.MethodDelete, "/apis/example.org/v1/widgets/one", Request{Verb: "DELETE", Resource: "widgets", Name: "one", Status: 200}},
-		"List":      {http.MethodGet, "/apis/example.org/v1/volumes?limit=500", Request{Verb: "GET", Resource: "volumes", Status: 200}},
-		"Informer":  {http.MethodGet, "/apis/example.org/v1/volumes?limit=500&resourceVersion=0", Request{Verb: "GET", Resource: "volumes", Watch: true, Status: 200}},
-		"Watch":     {http.MethodGet, "/apis/example.org/v1/volumes?watch=true", Request{Verb: "GET", Resource: "volumes", Watch: true, Status: 200}},
-		"Event":     {http.MethodPost, "/apis/events.k8s.io/v1/namespaces/ns/events", Request{Verb: "POST", Resource: "events", Status: 200}},
+		"Custom": {http.MethodPatch, "/apis/example.org/v1/namespaces/ns/volumes/data",
+			Request{Verb: "PATCH", Resource: "volumes", Name: "data", Status: 200}},
+		"Status": {http.MethodPatch, "/apis/example.org/v1/namespaces/ns/volumes/data/status",
+			Request{Verb: "PATCH", Resource: "volumes/status", Name: "data", Status: 200}},
+		"Core": {http.MethodGet, "/api/v1/namespaces/ns/secrets/creds",
+			Request{Verb: "GET", Resource: "secrets", Name: "creds", Status: 200}},
+		"Namespace": {http.MethodGet, "/api/v1/namespaces/kube-system",
+			Request{Verb: "GET", Resource: "namespaces", Name: "kube-system", Status: 200}},
+		"Cluster": {http.MethodDelete, "/apis/example.org/v1/widgets/one",
+			Request{Verb: "DELETE", Resource: "widgets", Name: "one", Status: 200}},
+		"List": {http.MethodGet, "/apis/example.org/v1/volumes?limit=500",
+			Request{Verb: "GET", Resource: "volumes", Status: 200}},
+		"Informer": {http.MethodGet, "/apis/example.org/v1/volumes?limit=500&resourceVersion=0",
+			Request{Verb: "GET", Resource: "volumes", Watch: true, Status: 200}},
+		"Watch": {http.MethodGet, "/apis/example.org/v1/volumes?watch=true",
+			Request{Verb: "GET", Resource: "volumes", Watch: true, Status: 200}},
+		"Event": {http.MethodPost, "/apis/events.k8s.io/v1/namespaces/ns/events",
+			Request{Verb: "POST", Resource: "events", Status: 200}},
 		"Discovery": {http.MethodGet, "/apis/example.org/v1", Request{Verb: "GET", Status: 200}},
 	}
 	for name, tc := range cases {
@@ -42,7 +51,8 @@ func TestLedgerCountsApart(t *testing.T) {
 	down := errors.New("connection refused")
 	l := &Ledger{}
 	c := l.Wrap(roundTripper(func(*http.Request) (*http.Response, error) { return nil, down }))
-	for _, path := range []string{"/api/v1/namespaces/ns/events", "/apis/coordination.k8s.io/v1/namespaces/ns/leases/x", "/apis/example.org/v1/volumes/a", "/api"} {
+	for _, path := range []string{"/api/v1/namespaces/ns/events", "/apis/coordination.k8s.io/v1/namespaces/ns/leases/x",
+		"/apis/example.org/v1/volumes/a", "/api"} {
 		// there is no answer
 		if _, err := c.RoundTrip(httptest.NewRequest(http.MethodPatch, path, nil)); !errors.Is(err, down) {
 			t.Fatalf("error %v", err)
@@ -60,10 +70,12 @@ func TestLedgerCountsApart(t *testing.T) {
 // TestSummarizeRequests: answers that were no success are told apart.
 func TestSummarizeRequests(t *testing.T) {
 	sent := []Request{
-		{Verb: "PATCH", Resource: "volumes", Status: http.StatusOK}, {Verb: "PATCH", Resource: "volumes", Status: http.StatusConflict},
+		{Verb: "PATCH", Resource: "volumes", Status: http.StatusOK},
+		{Verb: "PATCH", Resource: "volumes", Status: http.StatusConflict},
 		{Verb: "PATCH", Resource: "volumes"}, {Verb: "GET", Resource: "volumes", Status: http.StatusNotFound},
 	}
-	if got, want := SummarizeRequests(sent), "1 GET volumes answered 404, 1 PATCH volumes answered 409, 2 PATCH volumes"; got != want {
+	if got, want := SummarizeRequests(sent),
+		"1 GET volumes answered 404, 1 PATCH volumes answered 409, 2 PATCH volumes"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

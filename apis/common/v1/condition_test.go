@@ -156,7 +156,8 @@ func TestConditionJSON(t *testing.T) {
 				LastTransitionTime: metav1.Unix(0, 0),
 				Message:            "m", ObservedGeneration: 7,
 			},
-			want: `{"type":"Ready","status":"True","lastTransitionTime":"1970-01-01T00:00:00Z","reason":"Available","message":"m","observedGeneration":7}`,
+			want: `{"type":"Ready","status":"True","lastTransitionTime":"1970-01-01T00:00:00Z","reason":"Available",` +
+				`"message":"m","observedGeneration":7}`,
 		},
 	}
 

@@ -8,19 +8,19 @@ import (
 
 func Example() {
 	// A kind embeds the conditions inline in its status.
-	type BerthStatus struct {
+	type BucketStatus struct {
 		commonv1.ConditionedStatus `json:",inline"`
 	}
 
-	var status BerthStatus
+	var status BucketStatus
 
 	status.SetConditions(commonv1.Creating(), commonv1.ReconcileSuccess())
-	status.SetConditions(commonv1.Available().WithMessage("the ship is tied up"))
+	status.SetConditions(commonv1.Available().WithMessage("the bucket is usable"))
 
 	ready := status.GetCondition(commonv1.TypeReady)
 	fmt.Println(ready.Status, ready.Reason, ready.Message)
 	fmt.Println(status.GetCondition("Refuelled").Status)
 	// Output:
-	// True Available the ship is tied up
+	// True Available the bucket is usable
 	// Unknown
 }

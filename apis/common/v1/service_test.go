@@ -30,7 +30,8 @@ func TestServiceStatusJSON(t *testing.T) {
 			status: commonv1.ServiceStatus{ObservedGeneration: 7, Phase: "Ready", Conditions: []metav1.Condition{
 				{Type: "Ready", Status: metav1.ConditionTrue, Reason: "ReconcileSuccess", LastTransitionTime: at},
 			}},
-			want: `{"observedGeneration":7,"conditions":[{"type":"Ready","status":"True","lastTransitionTime":"2026-01-02T03:04:05Z","reason":"ReconcileSuccess","message":""}],"phase":"Ready"}`,
+			want: `{"observedGeneration":7,"conditions":[{"type":"Ready","status":"True",` +
+				`"lastTransitionTime":"2026-01-02T03:04:05Z","reason":"ReconcileSuccess","message":""}],"phase":"Ready"}`,
 		},
 	} {
 		got, err := json.Marshal(status{tc.status})

@@ -1,6 +1,5 @@
-// Package cloud is the external system of the benchmark: buoys in memory, behind an
-// API that takes as long as it is told to. It knows tokens, so that a create can be
-// repeated, and pages of everything there is, so that one call can tell of many.
+// Package cloud is the external system of the benchmark: widgets in memory, behind an API with a configurable latency.
+// It knows creation tokens, so that a create can be repeated, and pages, so that one call can return many widgets.
 package cloud
 
 import (
@@ -14,37 +13,36 @@ import (
 	"time"
 )
 
-// PageSize is how many buoys a page tells of.
+// PageSize is the number of widgets in a page.
 const PageSize = 256
 
-// ErrNotFound is returned for a buoy that there is not.
-var ErrNotFound = errors.New("there is no such buoy")
+// ErrNotFound is returned for a widget that does not exist.
+var ErrNotFound = errors.New("there is no such widget")
 
-// ErrNoLists is returned for a page by a cloud that is not to be listed.
+// ErrNoLists is returned for a page while lists are disabled.
 var ErrNoLists = errors.New("there are no lists at the moment")
 
-// A Buoy is what exists.
-type Buoy struct {
+// A Widget is an external resource.
+type Widget struct {
 	ID   string
 	Size int64
 }
 
-// A Listed is a buoy as a page shows it.
+// A Listed is a widget as a page shows it.
 type Listed struct {
-	Buoy
+	Widget
 
-	At time.Time // when it was so
+	At time.Time // when it was in this state
 }
 
-// A Cloud is the external system. The zero value is empty and answers at once. It may
-// be used concurrently.
+// A Cloud is the external system. The zero value is empty and answers at once. It may be used concurrently.
 type Cloud struct {
 	latency atomic.Int64
 	noLists atomic.Bool
 
 	mu      sync.Mutex
-	buoys   map[string]*record
-	ids     []string // of buoys, sorted: a page is not to cost this process more than another's
+	widgets map[string]*record
+	ids     []string // of widgets, sorted, so that a page is cheap for this process
 	byToken map[string]string
 	last    int
 	calls   map[string]int
@@ -55,16 +53,16 @@ type Cloud struct {
 }
 
 type record struct {
-	Buoy
+	Widget
 
 	token string
-	seen  time.Time // when it was as whoever looked last knows it
+	seen  time.Time // the time of the newest state that a client has read
 }
 
 // SetLatency sets how long each call takes from now on.
 func (c *Cloud) SetLatency(d time.Duration) { c.latency.Store(int64(d)) }
 
-// SetLists sets whether there are lists from now on.
+// SetLists enables or disables lists from now on.
 func (c *Cloud) SetLists(are bool) { c.noLists.Store(!are) }
 
 func (c *Cloud) call(ctx context.Context, name string) error {
@@ -90,33 +88,32 @@ func (c *Cloud) call(ctx context.Context, name string) error {
 	}
 }
 
-// Find returns the buoy of an id, or ErrNotFound.
-func (c *Cloud) Find(ctx context.Context, id string) (Buoy, error) {
+// Find returns the widget of an id, or ErrNotFound.
+func (c *Cloud) Find(ctx context.Context, id string) (Widget, error) {
 	if err := c.call(ctx, "Find"); err != nil {
-		return Buoy{}, err
+		return Widget{}, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := c.buoys[id]
+	r := c.widgets[id]
 	if r == nil {
-		return Buoy{}, ErrNotFound
+		return Widget{}, ErrNotFound
 	}
-	c.look(r, time.Now())
+	c.observed(r, time.Now())
 
-	return r.Buoy, nil
+	return r.Widget, nil
 }
 
-// look notes that somebody now knows how the buoy was at some time.
-func (c *Cloud) look(r *record, at time.Time) {
+// observed records that a client now knows the state that the widget had at a time.
+func (c *Cloud) observed(r *record, at time.Time) {
 	c.oldest = max(c.oldest, time.Since(r.seen))
 	if at.After(r.seen) {
 		r.seen = at
 	}
 }
 
-// Make makes a buoy and returns its id: the one given, or else one of the cloud's
-// choice. What was made with the same token, or under the same id, is not made
-// again.
+// Make creates a widget and returns its id: the given one, or one of the cloud's choice. A repeated call with the same
+// token, or for the same id, creates nothing.
 func (c *Cloud) Make(ctx context.Context, id, token string, size int64) (string, error) {
 	if err := c.call(ctx, "Make"); err != nil {
 		return "", err
@@ -128,13 +125,13 @@ func (c *Cloud) Make(ctx context.Context, id, token string, size int64) (string,
 	}
 	if id == "" {
 		c.last++
-		id = "buoy-" + strconv.Itoa(c.last)
+		id = "widget-" + strconv.Itoa(c.last)
 	}
-	if c.buoys == nil {
-		c.buoys, c.byToken = map[string]*record{}, map[string]string{}
+	if c.widgets == nil {
+		c.widgets, c.byToken = map[string]*record{}, map[string]string{}
 	}
-	if c.buoys[id] == nil {
-		c.buoys[id] = &record{Buoy: Buoy{ID: id, Size: size}, token: token, seen: time.Now()}
+	if c.widgets[id] == nil {
+		c.widgets[id] = &record{Widget: Widget{ID: id, Size: size}, token: token, seen: time.Now()}
 		i, _ := slices.BinarySearch(c.ids, id)
 		c.ids = slices.Insert(c.ids, i, id)
 	}
@@ -145,14 +142,14 @@ func (c *Cloud) Make(ctx context.Context, id, token string, size int64) (string,
 	return id, nil
 }
 
-// Change changes a buoy.
+// Change changes a widget.
 func (c *Cloud) Change(ctx context.Context, id string, size int64) error {
 	if err := c.call(ctx, "Change"); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := c.buoys[id]
+	r := c.widgets[id]
 	if r == nil {
 		return ErrNotFound
 	}
@@ -164,16 +161,16 @@ func (c *Cloud) Change(ctx context.Context, id string, size int64) error {
 	return nil
 }
 
-// Remove removes a buoy, if there is one.
+// Remove removes a widget, if it exists.
 func (c *Cloud) Remove(ctx context.Context, id string) error {
 	if err := c.call(ctx, "Remove"); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.buoys[id]; r != nil {
+	if r := c.widgets[id]; r != nil {
 		delete(c.byToken, r.token)
-		delete(c.buoys, id)
+		delete(c.widgets, id)
 		i, _ := slices.BinarySearch(c.ids, id)
 		c.ids = slices.Delete(c.ids, i, i+1)
 	}
@@ -181,8 +178,8 @@ func (c *Cloud) Remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// Page returns the buoys of a page, sorted by id, and from where the next one
-// starts: nothing after the last.
+// Page returns the widgets of a page, sorted by id, and the token of the next page, which is empty after the last
+// page.
 func (c *Cloud) Page(ctx context.Context, after string) (page []Listed, next string, err error) {
 	if err := c.call(ctx, "Page"); err != nil {
 		return nil, "", err
@@ -196,7 +193,7 @@ func (c *Cloud) Page(ctx context.Context, after string) (page []Listed, next str
 	from, _ := slices.BinarySearch(c.ids, after+"\x00")
 	to := min(from+PageSize, len(c.ids))
 	for _, id := range c.ids[from:to] {
-		page = append(page, Listed{Buoy: c.buoys[id].Buoy, At: now})
+		page = append(page, Listed{Widget: c.widgets[id].Widget, At: now})
 	}
 	if to < len(c.ids) {
 		next = c.ids[to-1]
@@ -205,37 +202,37 @@ func (c *Cloud) Page(ctx context.Context, after string) (page []Listed, next str
 	return page, next, nil
 }
 
-// Serve counts a look at a buoy that needed no call, because a page had told of it.
+// Serve counts an observation that needed no call, because a page contained the widget.
 func (c *Cloud) Serve(l Listed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.served++
-	if r := c.buoys[l.ID]; r != nil {
-		c.look(r, l.At)
+	if r := c.widgets[l.ID]; r != nil {
+		c.observed(r, l.At)
 	}
 }
 
-// Len returns how many buoys there are.
+// Len returns how many widgets there are.
 func (c *Cloud) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	return len(c.buoys)
+	return len(c.widgets)
 }
 
-// Counts are what happened since the last Reset.
+// Counts are the figures since the last Reset.
 type Counts struct {
 	Calls   map[string]int
-	Served  int                 // looks that needed no call
+	Served  int                 // observations that needed no call
 	Busiest int                 // calls in the busiest second
-	Oldest  time.Duration       // the longest time for which nothing newer was known of a buoy
+	Oldest  time.Duration       // the greatest age that the known state of a widget had
 	Applied map[int64]time.Time // when a size was set for the first time
 }
 
-// Looks returns how often somebody looked at a buoy, by a call or in a page.
+// Looks returns the number of observations, by a call or in a page.
 func (c Counts) Looks() int { return c.Calls["Find"] + c.Served }
 
-// Counts returns what happened since the last Reset.
+// Counts returns the figures since the last Reset.
 func (c *Cloud) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -243,19 +240,19 @@ func (c *Cloud) Counts() Counts {
 	for _, n := range c.perSec {
 		out.Busiest = max(out.Busiest, n)
 	}
-	for _, r := range c.buoys {
+	for _, r := range c.widgets {
 		out.Oldest = max(out.Oldest, time.Since(r.seen))
 	}
 
 	return out
 }
 
-// Reset begins to count.
+// Reset sets the figures to zero.
 func (c *Cloud) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reset()
-	for _, r := range c.buoys {
+	for _, r := range c.widgets {
 		r.seen = time.Now()
 	}
 }

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// TestPages: pages show each buoy once, in order, also those that came late, and none that is gone.
+// TestPages shows each widget once, in order, also a late one, and none that was removed.
 func TestPages(t *testing.T) {
 	c, ctx := &Cloud{}, t.Context()
 	for i := range 2*PageSize + 10 {
-		if _, err := c.Make(ctx, fmt.Sprintf("buoy-%d", i), "", 1); err != nil {
+		if _, err := c.Make(ctx, fmt.Sprintf("widget-%d", i), "", 1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, id := range []string{"buoy-0", "buoy-77", "buoy-77", fmt.Sprintf("buoy-%d", 2*PageSize+9)} {
+	for _, id := range []string{"widget-0", "widget-77", "widget-77", fmt.Sprintf("widget-%d", 2*PageSize+9)} {
 		if err := c.Remove(ctx, id); err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,8 @@ func TestPages(t *testing.T) {
 			break
 		}
 	}
-	if len(shown) != 2*PageSize+7 || c.Len() != len(shown) || !slices.IsSorted(shown) || len(slices.Compact(shown)) != c.Len() {
+	if len(shown) != 2*PageSize+7 || c.Len() != len(shown) || !slices.IsSorted(shown) ||
+		len(slices.Compact(shown)) != c.Len() {
 		t.Errorf("%d are shown of %d", len(shown), c.Len())
 	}
 	c.SetLists(false)
@@ -48,8 +49,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestOldest: what a page shows is as old as the page, whenever it is of use to somebody, and what
-// nobody makes use of is not known.
+// TestOldest checks that the state from a page is as old as the page, however late a client uses it, and that an
+// unused page counts for nothing.
 func TestOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, ctx := &Cloud{}, t.Context()
@@ -65,7 +66,7 @@ func TestOldest(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Second)
-		c.Serve(page[0]) // which is a second old
+		c.Serve(page[0]) // a second old
 		if _, err := c.Find(ctx, "b"); err != nil {
 			t.Fatal(err)
 		}

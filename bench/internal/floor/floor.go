@@ -1,13 +1,11 @@
-// Package floor is the least that a reconciler of the benchmark's kind can do and
-// keep the same promises: written for this one kind by hand, with nothing that could be
-// configured. It is not to be used; it is what everything else is compared with.
+// Package floor is the least that a reconciler of the benchmark's kind can do with the same guarantees: written by
+// hand for this one kind, without any configuration. It is not for use; the contenders are compared with it.
 //
-// It keeps: finalizer and intent are stored before a create, in a write that fails on
-// a stale read; a create is repeated with its token only; what it answered is
-// stored in a write that cannot conflict and that survives cancellation; the status is
-// written if it changed, bound to what was read; the finalizer goes when the buoy
-// is gone; after a restart, what is well is looked at over a poll interval, and who is
-// not first. It sends no events: those are counted apart.
+// It guarantees: the finalizer and the intent are stored before a create, in a write that fails on a stale read; a
+// create is repeated with its token only; its result is stored in a write that cannot conflict and that survives
+// cancellation; the status is written only if it changed, bound to the version that was read; the finalizer is removed
+// when the widget is gone; after a restart, healthy objects are observed over a poll interval, and others at once. It
+// sends no events: those are counted apart.
 package floor
 
 import (
@@ -35,8 +33,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/bench/internal/buoy"
 	"github.com/moorage-dev/moorage/bench/internal/cloud"
+	"github.com/moorage-dev/moorage/bench/internal/widget"
 	"github.com/moorage-dev/moorage/pkg/controller"
 )
 
@@ -48,16 +46,16 @@ const (
 	recordFor = 25 * time.Second
 )
 
-// A Reconciler keeps buoys as their objects say.
+// A Reconciler reconciles widgets.
 type Reconciler struct {
 	Client client.Client
 	Cloud  *cloud.Cloud
 	Poll   time.Duration
-	Named  bool // the name of the object is that of the buoy
+	Named  bool // the external name is the name of the object
 
-	spread bool // what is well is looked at later, the first time
+	spread bool // the first reconcile of a healthy object is deferred
 	once   sync.Once
-	began  time.Time // when it was first asked
+	began  time.Time // time of the first reconcile
 }
 
 // Setup adds a controller to the manager.
@@ -65,15 +63,14 @@ func (r *Reconciler) Setup(m manager.Manager, workers int) error {
 	r.Client, r.spread = m.GetClient(), true
 
 	return ctrl.NewControllerManagedBy(m).Named("floor").
-		For(&buoy.Buoy{}).
+		For(&widget.Widget{}).
 		WithEventFilter(predicate.Funcs{UpdateFunc: asks}).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}.ForControllerRuntime()).
 		Complete(r)
 }
 
-// asks says whether a change asks for a pass: one of the generation, the labels, the
-// deletion timestamp, or what others have among finalizers and annotations. What this
-// reconciler writes is none, as it is none for those who are compared with it.
+// asks reports whether an update triggers a reconcile: a change of the generation, the labels, the deletion timestamp,
+// or of finalizers and annotations of others. Writes of this reconciler trigger none, as with the contenders.
 func asks(e event.UpdateEvent) bool {
 	before, now := e.ObjectOld, e.ObjectNew
 
@@ -88,7 +85,7 @@ func foreign(o client.Object) []string {
 	return slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return f == finalizer })
 }
 
-// annotated says whether one object has an annotation of others that another has not.
+// annotated reports whether one object has an annotation of others that the other lacks.
 func annotated(o, other client.Object) bool {
 	for key, value := range o.GetAnnotations() {
 		if has, ok := other.GetAnnotations()[key]; (!ok || has != value) && key != nameKey && key != tokenKey {
@@ -99,14 +96,14 @@ func annotated(o, other client.Object) bool {
 	return false
 }
 
-// Reconcile makes one pass.
+// Reconcile runs one reconcile.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	b := &buoy.Buoy{}
+	b := &widget.Widget{}
 	if err := r.Client.Get(ctx, req.NamespacedName, b); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	r.once.Do(func() { r.began = time.Now() })
-	if early := r.turn(b) - time.Since(r.began); early > 0 {
+	if early := r.firstAfter(b) - time.Since(r.began); early > 0 {
 		return later(early), nil
 	}
 	var (
@@ -116,10 +113,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if b.DeletionTimestamp.IsZero() {
 		err = r.live(ctx, b)
 	} else {
-		gone, err = r.depart(ctx, b)
+		gone, err = r.delete(ctx, b)
 	}
 	if kerrors.IsConflict(err) {
-		return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // the back-off is to go on
+		return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // keeps the backoff
 	}
 	if err != nil || gone {
 		return reconcile.Result{}, err
@@ -132,20 +129,19 @@ func later(d time.Duration) reconcile.Result {
 	return reconcile.Result{RequeueAfter: d, Priority: new(controller.PriorityPoll)}
 }
 
-// turn returns when, after it began, a reconciler looks at an object for the first time:
-// at one that is well at some moment of the first poll interval, the same each time it
-// is asked, so that nobody has to remember who was looked at.
-func (r *Reconciler) turn(b *buoy.Buoy) time.Duration {
+// firstAfter returns how long after the start an object is first reconciled: a healthy one at a moment of the first
+// poll interval that depends on its UID alone, so that no memory is needed.
+func (r *Reconciler) firstAfter(b *widget.Widget) time.Duration {
 	if !r.spread || time.Since(r.began) > r.Poll || !b.DeletionTimestamp.IsZero() || !b.Ready() {
 		return 0
 	}
 	sum := fnv.New64a()
-	_, _ = sum.Write([]byte(b.UID)) // a sum takes everything
+	_, _ = sum.Write([]byte(b.UID)) // a hash returns no error
 
 	return time.Duration(sum.Sum64() % uint64(r.Poll))
 }
 
-func (r *Reconciler) live(ctx context.Context, b *buoy.Buoy) error {
+func (r *Reconciler) live(ctx context.Context, b *widget.Widget) error {
 	name := r.name(b)
 	if name == "" || !controllerutil.ContainsFinalizer(b, finalizer) {
 		if err := r.create(ctx, b); err != nil {
@@ -174,7 +170,7 @@ func (r *Reconciler) live(ctx context.Context, b *buoy.Buoy) error {
 	return r.report(ctx, b, found)
 }
 
-func (r *Reconciler) name(b *buoy.Buoy) string {
+func (r *Reconciler) name(b *widget.Widget) string {
 	if r.Named {
 		return b.Name
 	}
@@ -182,10 +178,11 @@ func (r *Reconciler) name(b *buoy.Buoy) string {
 	return b.Annotations[nameKey]
 }
 
-// create stores what is intended, creates, and stores the answer.
-func (r *Reconciler) create(ctx context.Context, b *buoy.Buoy) error {
+// create stores the intent, creates, and stores the result.
+func (r *Reconciler) create(ctx context.Context, b *widget.Widget) error {
 	if !controllerutil.ContainsFinalizer(b, finalizer) {
-		meta := map[string]any{"resourceVersion": b.ResourceVersion, "finalizers": append(slices.Clone(b.Finalizers), finalizer)}
+		meta := map[string]any{"resourceVersion": b.ResourceVersion,
+			"finalizers": append(slices.Clone(b.Finalizers), finalizer)}
 		if !r.Named {
 			meta["annotations"] = map[string]string{tokenKey: string(b.UID)}
 		}
@@ -220,7 +217,7 @@ func ignoreAway(err error) error {
 	return nil
 }
 
-func (r *Reconciler) patch(ctx context.Context, b *buoy.Buoy, meta map[string]any) error {
+func (r *Reconciler) patch(ctx context.Context, b *widget.Widget, meta map[string]any) error {
 	data, err := json.Marshal(map[string]any{"metadata": meta})
 	if err != nil {
 		return err
@@ -229,13 +226,13 @@ func (r *Reconciler) patch(ctx context.Context, b *buoy.Buoy, meta map[string]an
 	return r.Client.Patch(ctx, b, client.RawPatch(types.MergePatchType, data))
 }
 
-// depart says whether there is nothing left to do for the object.
-func (r *Reconciler) depart(ctx context.Context, b *buoy.Buoy) (gone bool, err error) {
+// delete reports whether there is nothing left to do for the object.
+func (r *Reconciler) delete(ctx context.Context, b *widget.Widget) (gone bool, err error) {
 	if !controllerutil.ContainsFinalizer(b, finalizer) {
 		return true, nil
 	}
 	name := r.name(b)
-	if name == "" { // created, perhaps: the token tells
+	if name == "" { // created, perhaps: the token decides
 		if err := r.create(ctx, b); err != nil {
 			return false, err
 		}
@@ -255,7 +252,7 @@ func (r *Reconciler) depart(ctx context.Context, b *buoy.Buoy) (gone bool, err e
 }
 
 // report writes the status if it changed.
-func (r *Reconciler) report(ctx context.Context, b *buoy.Buoy, found cloud.Buoy) error {
+func (r *Reconciler) report(ctx context.Context, b *widget.Widget, found cloud.Widget) error {
 	before := b.Status
 	before.Conditions = slices.Clone(before.Conditions)
 	b.Status.Size = found.Size
@@ -264,7 +261,8 @@ func (r *Reconciler) report(ctx context.Context, b *buoy.Buoy, found cloud.Buoy)
 	if equality.Semantic.DeepEqual(before, b.Status) {
 		return nil
 	}
-	data, err := json.Marshal(map[string]any{"metadata": map[string]string{"resourceVersion": b.ResourceVersion}, "status": b.Status})
+	data, err := json.Marshal(map[string]any{"metadata": map[string]string{"resourceVersion": b.ResourceVersion},
+		"status": b.Status})
 	if err != nil {
 		return err
 	}
@@ -285,6 +283,7 @@ func set(s *commonv1.ConditionedStatus, t commonv1.ConditionType, reason commonv
 		}
 	}
 	s.Conditions = append(s.Conditions, commonv1.Condition{
-		Type: t, Status: metav1.ConditionTrue, Reason: reason, ObservedGeneration: generation, LastTransitionTime: metav1.Now(),
+		Type: t, Status: metav1.ConditionTrue, Reason: reason, ObservedGeneration: generation,
+		LastTransitionTime: metav1.Now(),
 	})
 }

@@ -17,13 +17,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/bench/internal/buoy"
 	"github.com/moorage-dev/moorage/bench/internal/cloud"
+	"github.com/moorage-dev/moorage/bench/internal/widget"
 )
 
 var key = client.ObjectKey{Namespace: "default", Name: "north"}
 
-// A harness is one buoy, and a list of what was sent.
+// A harness is one widget and the list of requests that were sent.
 type harness struct {
 	*testing.T
 
@@ -35,13 +35,14 @@ type harness struct {
 func newHarness(t *testing.T, named bool) *harness {
 	t.Helper()
 	scheme := kruntime.NewScheme()
-	if err := buoy.AddToScheme(scheme); err != nil {
+	if err := widget.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	h := &harness{T: t}
-	h.api = ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&buoy.Buoy{}).Build()
-	h.r = &Reconciler{Client: interceptor.NewClient(h.api, h.recorder()), Cloud: &cloud.Cloud{}, Poll: time.Minute, Named: named}
-	b := buoy.New(key.Namespace, key.Name)
+	h.api = ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&widget.Widget{}).Build()
+	h.r = &Reconciler{Client: interceptor.NewClient(h.api, h.recorder()), Cloud: &cloud.Cloud{}, Poll: time.Minute,
+		Named: named}
+	b := widget.New(key.Namespace, key.Name)
 	b.UID, b.Generation = "uid-1", 1
 	if err := h.api.Create(t.Context(), b); err != nil {
 		t.Fatal(err)
@@ -50,12 +51,13 @@ func newHarness(t *testing.T, named bool) *harness {
 	return h
 }
 
-// recorder notes each verb, whatever becomes of it.
+// recorder records each verb, whatever its result.
 func (h *harness) recorder() interceptor.Funcs {
 	note := func(what string) { h.sent = append(h.sent, what) }
 
 	return interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			note("get")
 
 			return c.Get(ctx, key, o, opts...)
@@ -85,17 +87,20 @@ func (h *harness) recorder() interceptor.Funcs {
 
 			return c.DeleteAllOf(ctx, o, opts...)
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch,
+			opts ...client.PatchOption) error {
 			note("patch")
 
 			return c.Patch(ctx, o, p, opts...)
 		},
-		Apply: func(ctx context.Context, c client.WithWatch, o kruntime.ApplyConfiguration, opts ...client.ApplyOption) error {
+		Apply: func(ctx context.Context, c client.WithWatch, o kruntime.ApplyConfiguration,
+			opts ...client.ApplyOption) error {
 			note("apply")
 
 			return c.Apply(ctx, o, opts...)
 		},
-		Watch: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
+		Watch: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) (watch.Interface,
+			error) {
 			note("watch")
 
 			return c.Watch(ctx, l, opts...)
@@ -106,7 +111,7 @@ func (h *harness) recorder() interceptor.Funcs {
 	}
 }
 
-// A subRecorder notes each verb for a part of an object.
+// A subRecorder records each verb for a subresource.
 type subRecorder struct {
 	client.SubResourceClient
 
@@ -131,20 +136,22 @@ func (r subRecorder) Update(ctx context.Context, o client.Object, opts ...client
 	return r.SubResourceClient.Update(ctx, o, opts...)
 }
 
-func (r subRecorder) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+func (r subRecorder) Patch(ctx context.Context, o client.Object, p client.Patch,
+	opts ...client.SubResourcePatchOption) error {
 	r.note("patch")
 
 	return r.SubResourceClient.Patch(ctx, o, p, opts...)
 }
 
-func (r subRecorder) Apply(ctx context.Context, o kruntime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
+func (r subRecorder) Apply(ctx context.Context, o kruntime.ApplyConfiguration,
+	opts ...client.SubResourceApplyOption) error {
 	r.note("apply")
 
 	return r.SubResourceClient.Apply(ctx, o, opts...)
 }
 
-// pass makes one. It begins with a look, which a manager's client answers from its cache;
-// all others would be requests.
+// pass runs one reconcile and compares its requests. The Get at the beginning, which a manager's client serves from
+// its cache, is not counted; all others are requests.
 func (h *harness) pass(want ...string) {
 	h.Helper()
 	h.sent = nil
@@ -160,9 +167,9 @@ func (h *harness) pass(want ...string) {
 	}
 }
 
-func (h *harness) get() *buoy.Buoy {
+func (h *harness) get() *widget.Widget {
 	h.Helper()
-	b := &buoy.Buoy{}
+	b := &widget.Widget{}
 	if err := h.api.Get(h.Context(), key, b); err != nil {
 		if kerrors.IsNotFound(err) {
 			return nil
@@ -173,8 +180,8 @@ func (h *harness) get() *buoy.Buoy {
 	return b
 }
 
-// TestTheFloorIsOne: what everything is compared with has to do its work, with as little as it claims.
-func TestTheFloorIsOne(t *testing.T) {
+// TestReconcileRequests checks that the floor does its work with the requests that it claims.
+func TestReconcileRequests(t *testing.T) {
 	for name, tc := range map[string]struct {
 		named  bool
 		create []string
@@ -211,15 +218,15 @@ func TestTheFloorIsOne(t *testing.T) {
 	}
 }
 
-// TestTheFloorForgetsNothing: a process that dies between create and record finds its buoy again by the token.
-func TestTheFloorForgetsNothing(t *testing.T) {
+// TestCreateAfterCrash checks that a process that died between create and record finds its widget again by the token.
+func TestCreateAfterCrash(t *testing.T) {
 	h := newHarness(t, false)
-	if _, err := h.r.Cloud.Make(t.Context(), "", "uid-1", 1); err != nil { // what the dead process made
+	if _, err := h.r.Cloud.Make(t.Context(), "", "uid-1", 1); err != nil { // created by the dead process
 		t.Fatal(err)
 	}
 	h.pass("patch", "patch", "patch status")
 	if n := h.r.Cloud.Len(); n != 1 {
-		t.Errorf("%d buoys for one object", n)
+		t.Errorf("%d widgets for one object", n)
 	}
 }
 
@@ -227,11 +234,11 @@ func TestTheFloorForgetsNothing(t *testing.T) {
 type cached struct {
 	client.Client
 
-	b *buoy.Buoy
+	b *widget.Widget
 }
 
 func (c cached) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
-	c.b.DeepCopyInto(o.(*buoy.Buoy)) // the only kind
+	c.b.DeepCopyInto(o.(*widget.Widget)) // the only kind
 
 	return nil
 }
@@ -250,12 +257,12 @@ func TestTheFloorAllocatesLittle(t *testing.T) {
 	}
 }
 
-// TestTheFloorLooksAtAllInTurn: after a restart what is well waits for its turn within a poll
-// interval, and nothing else does.
-func TestTheFloorLooksAtAllInTurn(t *testing.T) {
+// TestSpreadAfterRestart checks that only healthy objects are deferred after a restart, each to a moment within one
+// poll interval.
+func TestSpreadAfterRestart(t *testing.T) {
 	h := newHarness(t, false)
 	h.r.Poll, h.r.spread = time.Hour, true
-	h.pass("patch", "patch", "patch status") // one that is made now
+	h.pass("patch", "patch", "patch status") // creation
 	request := reconcile.Request{NamespacedName: key}
 	h.sent = nil
 	result, err := h.r.Reconcile(t.Context(), request)
@@ -280,38 +287,39 @@ func TestTheFloorLooksAtAllInTurn(t *testing.T) {
 	h.pass("patch")
 }
 
-// TestTheFloorIsDone: the pass after which an object is gone asks for no other.
-func TestTheFloorIsDone(t *testing.T) {
+// TestNoRequeueAfterDelete checks that the reconcile that removes the finalizer requests no other.
+func TestNoRequeueAfterDelete(t *testing.T) {
 	h := newHarness(t, false)
 	h.pass("patch", "patch", "patch status")
 	if err := h.api.Delete(t.Context(), h.get()); err != nil {
 		t.Fatal(err)
 	}
-	if result, err := h.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); err != nil || !result.IsZero() || h.get() != nil {
+	if result, err := h.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); err != nil || !result.IsZero() ||
+		h.get() != nil {
 		t.Errorf("result %+v, error %v, object %v", result, err, h.get())
 	}
 }
 
-// TestWhatAsksForAPass: users' changes ask for a pass, and what the floor writes itself does not.
-func TestWhatAsksForAPass(t *testing.T) {
+// TestAsks checks that changes of users trigger a reconcile, and writes of the floor do not.
+func TestAsks(t *testing.T) {
 	for name, tc := range map[string]struct {
-		change func(*buoy.Buoy)
+		change func(*widget.Widget)
 		asks   bool
 	}{
-		"Generation": {func(b *buoy.Buoy) { b.Generation++ }, true},
-		"Deleted":    {func(b *buoy.Buoy) { b.DeletionTimestamp = new(metav1.Now()) }, true},
-		"Label":      {func(b *buoy.Buoy) { b.Labels["fleet"] = "south" }, true},
-		"Annotation": {func(b *buoy.Buoy) { b.Annotations["theirs"] = "x" }, true},
-		"Removed":    {func(b *buoy.Buoy) { delete(b.Annotations, "theirs too") }, true},
-		"Finalizer":  {func(b *buoy.Buoy) { b.Finalizers = append(b.Finalizers, "theirs") }, true},
-		"Ours": {func(b *buoy.Buoy) {
+		"Generation": {func(b *widget.Widget) { b.Generation++ }, true},
+		"Deleted":    {func(b *widget.Widget) { b.DeletionTimestamp = new(metav1.Now()) }, true},
+		"Label":      {func(b *widget.Widget) { b.Labels["fleet"] = "south" }, true},
+		"Annotation": {func(b *widget.Widget) { b.Annotations["theirs"] = "x" }, true},
+		"Removed":    {func(b *widget.Widget) { delete(b.Annotations, "theirs too") }, true},
+		"Finalizer":  {func(b *widget.Widget) { b.Finalizers = append(b.Finalizers, "theirs") }, true},
+		"Ours": {func(b *widget.Widget) {
 			b.Finalizers, b.Annotations[nameKey], b.Annotations[tokenKey] = append(b.Finalizers, finalizer), "n", "t"
 		}, false},
-		"Status": {func(b *buoy.Buoy) { b.Status.Size, b.ResourceVersion = 2, "2" }, false},
+		"Status": {func(b *widget.Widget) { b.Status.Size, b.ResourceVersion = 2, "2" }, false},
 	} {
-		before := buoy.New(key.Namespace, key.Name)
+		before := widget.New(key.Namespace, key.Name)
 		before.Annotations = map[string]string{"theirs too": "x"}
-		now := before.DeepCopyObject().(*buoy.Buoy) // what it is a copy of
+		now := before.DeepCopyObject().(*widget.Widget) // same type as the copied object
 		tc.change(now)
 		if got := asks(event.UpdateEvent{ObjectOld: before, ObjectNew: now}); got != tc.asks {
 			t.Errorf("%s: asks for a pass is %t, want %t", name, got, tc.asks)
@@ -320,8 +328,9 @@ func TestWhatAsksForAPass(t *testing.T) {
 }
 
 func BenchmarkSteadyPass(b *testing.B) {
-	object := buoy.New(key.Namespace, key.Name)
-	object.UID, object.Finalizers, object.Annotations, object.Spec.Size = "uid-1", []string{finalizer}, map[string]string{}, 1
+	object := widget.New(key.Namespace, key.Name)
+	object.UID, object.Finalizers, object.Annotations, object.Spec.Size = "uid-1", []string{finalizer},
+		map[string]string{}, 1
 	r := &Reconciler{Cloud: &cloud.Cloud{}, Poll: time.Minute}
 	id, err := r.Cloud.Make(b.Context(), "", "", 1)
 	if err != nil {

@@ -20,11 +20,10 @@ type child struct {
 	in      io.WriteCloser
 	answers *bufio.Reader
 	kill    context.CancelFunc
-	patient time.Duration // with each answer
+	patient time.Duration // how long an answer may take
 }
 
-// How long is waited for an answer: longer than for anything that the provider itself
-// gives up waiting for, and not for ever.
+// patience bounds the wait for an answer. It exceeds every timeout of the provider itself.
 const patience = 7 * time.Minute
 
 // spawn starts this program once more, as a provider. It ends with the context.
@@ -62,8 +61,8 @@ func launch(ctx context.Context, name string, args ...string) (*child, error) {
 	return &child{cmd: cmd, in: in, answers: bufio.NewReader(out), kill: kill, patient: patience}, nil
 }
 
-// tell sends the child a command. One that does not answer in time is killed.
-func (c *child) tell(command provider.Command) (provider.Answer, error) {
+// send sends the child a command and returns its answer. A child that does not answer in time is killed.
+func (c *child) send(command provider.Command) (provider.Answer, error) {
 	overdue := time.AfterFunc(c.patient, c.kill)
 	answer, err := c.ask(command)
 	if !overdue.Stop() {
@@ -92,27 +91,28 @@ func (c *child) ask(command provider.Command) (provider.Answer, error) {
 	return answer, nil
 }
 
-// cloud sets how long the external system takes, and whether it can be listed.
+// cloud sets the latency of the external system, and whether it can be listed.
 func (c *child) cloud(latency time.Duration, lists bool) error {
-	_, err := c.tell(provider.Command{Do: "cloud", Latency: latency, NoLists: !lists})
+	_, err := c.send(provider.Command{Do: "cloud", Latency: latency, NoLists: !lists})
 
 	return err
 }
 
 func (c *child) mark() error {
-	_, err := c.tell(provider.Command{Do: "mark"})
+	_, err := c.send(provider.Command{Do: "mark"})
 
 	return err
 }
 
 func (c *child) read() (provider.Figures, error) {
-	answer, err := c.tell(provider.Command{Do: "read"})
+	answer, err := c.send(provider.Command{Do: "read"})
 
 	return answer.Figures, err
 }
 
-// readWhen waits until the figures show something, and returns them.
-func (c *child) readWhen(ctx context.Context, what string, shown func(provider.Figures) bool) (provider.Figures, error) {
+// readWhen waits until the figures satisfy a condition, and returns them.
+func (c *child) readWhen(ctx context.Context, what string, shown func(provider.Figures) bool) (provider.Figures,
+	error) {
 	figures, err := c.read()
 	for end := time.Now().Add(5 * time.Minute); err == nil && !shown(figures); figures, err = c.read() {
 		if time.Now().After(end) {
@@ -128,18 +128,18 @@ func (c *child) readWhen(ctx context.Context, what string, shown func(provider.F
 
 // heap returns the bytes in use.
 func (c *child) heap() (uint64, error) {
-	answer, err := c.tell(provider.Command{Do: "heap"})
+	answer, err := c.send(provider.Command{Do: "heap"})
 
 	return answer.Heap, err
 }
 
 func (c *child) stop() error {
-	_, err := c.tell(provider.Command{Do: "stop"})
+	_, err := c.send(provider.Command{Do: "stop"})
 
 	return err
 }
 
-// end lets the child end, or kills it if that takes too long.
+// end stops the child, or kills it if that takes too long.
 func (c *child) end() error {
 	defer c.kill()
 	defer time.AfterFunc(c.patient, c.kill).Stop()

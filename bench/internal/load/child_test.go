@@ -8,16 +8,16 @@ import (
 	"github.com/moorage-dev/moorage/bench/internal/provider"
 )
 
-// TestAHungProvider: a provider that hangs ends the run, and does not hang it: neither when it is asked
-// something nor when it is to end.
-func TestAHungProvider(t *testing.T) {
+// TestChildHangs checks that a hung provider fails the run instead of hanging it, both for a command and at the end.
+func TestChildHangs(t *testing.T) {
 	for _, most := range []time.Duration{time.Millisecond, 100 * time.Millisecond} {
 		c, err := launch(t.Context(), "sleep", "3600")
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.patient = most
-		if _, err := c.tell(provider.Command{Do: "read"}); err == nil || !strings.Contains(err.Error(), "has not answered read") {
+		if _, err := c.send(provider.Command{Do: "read"}); err == nil ||
+			!strings.Contains(err.Error(), "has not answered read") {
 			t.Errorf("error %v of one that does not answer", err)
 		}
 		if err := c.end(); err == nil {

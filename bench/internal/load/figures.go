@@ -6,7 +6,7 @@ import (
 	"github.com/moorage-dev/moorage/bench/internal/provider"
 )
 
-// Sum returns how many requests there were.
+// Sum returns the number of requests.
 func Sum(of map[string]int) int {
 	n := 0
 	for _, m := range of {
@@ -16,7 +16,7 @@ func Sum(of map[string]int) int {
 	return n
 }
 
-// Writes returns how many of the requests were more than a look.
+// Writes returns the number of requests that are not reads.
 func Writes(of map[string]int) int {
 	n := 0
 	for what, m := range of {
@@ -28,7 +28,7 @@ func Writes(of map[string]int) int {
 	return n
 }
 
-// looks returns how often a buoy was looked at.
+// looks returns how often a widget was observed.
 func looks(f provider.Figures) float64 {
 	return max(1, float64(f.Cloud.Looks()))
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/moorage-dev/moorage/bench/internal/provider"
 )
 
-// What trails behind a change is over by then.
+// settled is the time after which the late effects of a change are over.
 const settled = 3 * time.Second
 
-// begin starts a provider with an empty fleet, which is not created yet.
+// begin starts a provider with an empty fleet that is not created yet.
 func (r *runner) begin(ctx context.Context, c *child, name string) (*fleet, provider.Command, error) {
 	n := r.scenario.Objects
 	poll := r.scenario.Poll
@@ -23,20 +23,20 @@ func (r *runner) begin(ctx context.Context, c *child, name string) (*fleet, prov
 	if err != nil {
 		return nil, start, err
 	}
-	if _, err := c.tell(start); err != nil {
+	if _, err := c.send(start); err != nil {
 		return nil, start, err
 	}
 
 	return f, start, r.rehearse(ctx)
 }
 
-// life goes from the first create to the last delete.
+// life measures from the first create to the last delete.
 func (r *runner) life(ctx context.Context, c *child) error {
 	f, start, err := r.begin(ctx, c, "life")
 	if err != nil {
 		return err
 	}
-	weight, err := c.tell(provider.Command{Do: "weigh", Count: f.count})
+	weight, err := c.send(provider.Command{Do: "weigh", Count: f.count})
 	if err != nil {
 		return err
 	}
@@ -46,8 +46,7 @@ func (r *runner) life(ctx context.Context, c *child) error {
 	}
 	for _, phase := range []func() error{
 		func() error { return r.creation(ctx, c, f) },
-		// What is still to be told of the creation is not to be paid by what comes now: it
-		// ends with the manager.
+		// Pending events of the creation end with the manager, so that they do not count below.
 		func() error { return r.restart(ctx, c, f, start) },
 		func() error { return r.steady(ctx, c, start.Poll) },
 		func() error { return r.memory(ctx, c, f, idle+weight.Heap) },
@@ -61,7 +60,7 @@ func (r *runner) life(ctx context.Context, c *child) error {
 	return nil
 }
 
-// rehearse lets one object come and go, so that whatever a process makes once is made.
+// rehearse creates and deletes one object, so that one-time work of a process is done.
 func (r *runner) rehearse(ctx context.Context) error {
 	f, err := r.newFleet(ctx, "rehearsal", 1)
 	if err != nil {
@@ -75,17 +74,17 @@ func (r *runner) rehearse(ctx context.Context) error {
 	return err
 }
 
-// A cost is what it took until something was done with all of the fleet.
+// A cost is what one operation on all of the fleet took.
 type cost struct {
 	time             time.Duration
-	provider, server time.Duration // of a processor, for each buoy
-	events           float64       // sent by then, for each buoy
+	provider, server time.Duration // CPU time per widget
+	events           float64       // sent until the end, per widget
 	requests         map[string]int
 }
 
-// timed does something to the fleet. It returns what that took, and which requests there
-// were until that was over and what trails behind it, too.
-func (f *fleet) timed(ctx context.Context, c *child, do func(context.Context) (time.Duration, error)) (took cost, err error) {
+// timed runs an operation on the fleet. It returns its cost and its requests, including those of its late effects.
+func (f *fleet) timed(ctx context.Context, c *child, do func(context.Context) (time.Duration, error)) (took cost,
+	err error) {
 	before, err := f.cpu(ctx)
 	if err != nil {
 		return took, err
@@ -120,11 +119,15 @@ func (r *runner) creation(ctx context.Context, c *child, f *fleet) error {
 	if err != nil {
 		return err
 	}
-	r.round.ReadyAfter, r.round.ReadyCPU, r.round.ReadyServer, r.round.ReadyEvents = took.time, took.provider, took.server, took.events
+	r.round.ReadyAfter, r.round.ReadyCPU, r.round.ReadyServer, r.round.ReadyEvents = took.time, took.provider, took.server,
+		took.events
 	r.round.CreateRequests = float64(Sum(took.requests)) / float64(f.count)
 	r.result.note("create", took.requests)
-	r.say("%d objects are ready after %s; for each %.2f requests and %.2f events, %s of a processor, and %s of the server's", f.count,
-		took.time.Round(time.Millisecond), r.round.CreateRequests, took.events, took.provider.Round(time.Microsecond), took.server.Round(time.Microsecond))
+	r.say(
+		"%d objects are ready after %s; for each %.2f requests and %.2f events, %s of a processor, and %s of the server's",
+		f.count,
+		took.time.Round(time.Millisecond), r.round.CreateRequests, took.events, took.provider.Round(time.Microsecond),
+		took.server.Round(time.Microsecond))
 
 	return nil
 }
@@ -134,17 +137,18 @@ func (r *runner) deletion(ctx context.Context, c *child, f *fleet) error {
 	if err != nil {
 		return err
 	}
-	r.round.GoneAfter, r.round.GoneCPU, r.round.GoneServer, r.round.GoneEvents = took.time, took.provider, took.server, took.events
+	r.round.GoneAfter, r.round.GoneCPU, r.round.GoneServer, r.round.GoneEvents = took.time, took.provider, took.server,
+		took.events
 	r.round.DeleteRequests = float64(Sum(took.requests)) / float64(f.count)
 	r.result.note("delete", took.requests)
 	r.say("all are gone after %s; for each %.2f requests and %.2f events, %s of a processor, and %s of the server's",
-		took.time.Round(time.Millisecond), r.round.DeleteRequests, took.events, took.provider.Round(time.Microsecond), took.server.Round(time.Microsecond))
+		took.time.Round(time.Millisecond), r.round.DeleteRequests, took.events, took.provider.Round(time.Microsecond),
+		took.server.Round(time.Microsecond))
 
 	return nil
 }
 
-// steady watches what is done when nothing is to be done: each has been looked at since
-// the process began.
+// steady measures the steady state, in which each object has been observed since the process began.
 func (r *runner) steady(ctx context.Context, c *child, poll time.Duration) error {
 	if err := wait(ctx, settled); err != nil {
 		return err
@@ -162,7 +166,8 @@ func (r *runner) steady(ctx context.Context, c *child, poll time.Duration) error
 		if figures, err = c.read(); err != nil {
 			return err
 		}
-		r.round.QuietCPUs = append(r.round.QuietCPUs, time.Duration(float64(figures.CPU-before.CPU)/max(1, looks(figures)-looks(before))))
+		r.round.QuietCPUs = append(r.round.QuietCPUs,
+			time.Duration(float64(figures.CPU-before.CPU)/max(1, looks(figures)-looks(before))))
 	}
 	r.round.QuietCPU = median(r.round.QuietCPUs)
 	passes := looks(figures)
@@ -170,13 +175,13 @@ func (r *runner) steady(ctx context.Context, c *child, poll time.Duration) error
 	r.round.SteadyRequests = float64(Sum(figures.Requests)+figures.Events) / passes
 	r.round.Mallocs = float64(figures.Mallocs) / passes
 	r.round.PollCalls = float64(Sum(figures.Cloud.Calls)) * 1000 / passes
-	r.say("%.0f steady passes, each %s of a processor; %.0f allocations, queue and workers included", passes, r.round.QuietCPU, r.round.Mallocs)
+	r.say("%.0f steady passes, each %s of a processor; %.0f allocations, queue and workers included", passes,
+		r.round.QuietCPU, r.round.Mallocs)
 
 	return nil
 }
 
-// restart begins with a new cache and an empty queue, and with a user who does not
-// wait.
+// restart measures a start with a new cache and an empty queue, and a user's change at that moment.
 func (r *runner) restart(ctx context.Context, c *child, f *fleet, start provider.Command) error {
 	if err := c.stop(); err != nil {
 		return err
@@ -184,7 +189,7 @@ func (r *runner) restart(ctx context.Context, c *child, f *fleet, start provider
 	if err := c.mark(); err != nil {
 		return err
 	}
-	if _, err := c.tell(start); err != nil { // answers when the cache is filled
+	if _, err := c.send(start); err != nil { // the answer comes when the cache is synced
 		return err
 	}
 	r.sizes++
@@ -212,7 +217,7 @@ func (r *runner) restart(ctx context.Context, c *child, f *fleet, start provider
 	return nil
 }
 
-// memory weighs what a process keeps of objects with which all is well.
+// memory measures what a process keeps per healthy object.
 func (r *runner) memory(ctx context.Context, c *child, f *fleet, without uint64) error {
 	full, err := c.heap()
 	if err != nil {
@@ -222,18 +227,20 @@ func (r *runner) memory(ctx context.Context, c *child, f *fleet, without uint64)
 	if r.round.JSON, r.round.Kept, err = f.weight(ctx); err != nil {
 		return err
 	}
-	r.say("%.0f bytes for each object of %.0f bytes of JSON, %.0f without managed fields", r.round.Heap, r.round.JSON, r.round.Kept)
+	r.say("%.0f bytes for each object of %.0f bytes of JSON, %.0f without managed fields", r.round.Heap, r.round.JSON,
+		r.round.Kept)
 
 	return nil
 }
 
-// named creates some buoys whose names users choose.
+// named creates widgets whose external names users choose.
 func (r *runner) named(ctx context.Context, c *child) error {
 	f, err := r.newFleet(ctx, "named", min(200, r.scenario.Objects))
 	if err != nil {
 		return err
 	}
-	if _, err := c.tell(provider.Command{Do: "start", Contender: r.result.Contender, Poll: time.Minute, Workers: r.scenario.Workers, Named: true}); err != nil {
+	if _, err := c.send(provider.Command{Do: "start", Contender: r.result.Contender, Poll: time.Minute,
+		Workers: r.scenario.Workers, Named: true}); err != nil {
 		return err
 	}
 	if err := c.mark(); err != nil {

@@ -1,5 +1,4 @@
-// Package load puts load on providers, one after the other, and tells what it cost
-// them.
+// Package load puts load on providers, one after the other, and measures what it costs them.
 package load
 
 import (
@@ -14,15 +13,15 @@ import (
 	"github.com/moorage-dev/moorage/bench/internal/provider"
 )
 
-// A Scenario says how much there is to do.
+// A Scenario is the amount of work.
 type Scenario struct {
 	Objects   int           // in the fleet
 	Workers   int           // of the provider
 	Poll      time.Duration // interval of the fleet's polls
-	Quiet     int           // how many poll intervals the steady state is watched for, in each round
-	Rounds    int           // how often everything is measured that has a bound to the floor
-	News      int           // of how many objects all events are waited for
-	OneServer bool          // for all, however much it has seen, instead of a new one for each turn
+	Quiet     int           // poll intervals of the steady state, in each round
+	Rounds    int           // repetitions of the parts with figures that are compared with the floor
+	Events    int           // number of objects in the part that waits for all events
+	OneServer bool          // one server for all, instead of a new one for each turn
 
 	Crowd   int           // objects in the storm
 	Latency time.Duration // of the external system in the storm
@@ -30,46 +29,43 @@ type Scenario struct {
 	Fair    time.Duration // how long users take half of the workers
 }
 
-// Full is what the figures are told of.
+// Full is the scenario of the published figures.
 var Full = Scenario{
-	Objects: 5000, Workers: 10, Quiet: 8, Rounds: 3, News: 250,
+	Objects: 5000, Workers: 10, Quiet: 8, Rounds: 3, Events: 250,
 	Crowd: 2000, Latency: 50 * time.Millisecond, Probes: 150, Fair: 50 * time.Second,
 }
 
-// Small is over soon. Its figures say that everything works, and no more. Polls are
-// seldom enough for a machine that does other things: what is late by an interval, as a
-// cache or a list, makes a reconciler do its work twice.
+// Small is a short scenario. Its figures show that everything works, and no more. Polls are rare enough for a busy
+// machine: an interval late in a cache or a list makes a reconciler repeat work.
 var Small = Scenario{
-	Objects: 100, Workers: 4, Poll: 3 * time.Second, Quiet: 1, Rounds: 1, News: 20, OneServer: true,
+	Objects: 100, Workers: 4, Poll: 3 * time.Second, Quiet: 1, Rounds: 1, Events: 20, OneServer: true,
 	Crowd: 100, Latency: 10 * time.Millisecond, Probes: 10, Fair: 6 * time.Second,
 }
 
-// A Result is what a contender did. What is compared with the floor is the median of the
-// rounds, and what is held to a number is the most of them.
+// A Result has the figures of a contender. Figures that are compared with the floor are the median of the rounds;
+// figures with a bound of their own are the maximum.
 type Result struct {
 	Contender string
 	Measured
 
-	NamedRequests              float64                   // per object
-	CreateEvents, DeleteEvents float64                   // per object
-	CreateCalls, DeleteCalls   float64                   // to the external system, per object
-	ReadyTold, GoneTold        time.Duration             // until the last event of that is sent
-	CreateCPU, DeleteCPU       time.Duration             // of the provider until then, per object
-	OldestPoll                 float64                   // in poll intervals, while users take half of the workers
-	Requests                   map[string]map[string]int // by phase, verb and resource
-	Rounds                     []Round                   // in the order in which they were
+	NamedRequests                     float64                   // per object
+	CreateEvents, DeleteEvents        float64                   // per object
+	CreateCalls, DeleteCalls          float64                   // to the external system, per object
+	ReadyEventsAfter, GoneEventsAfter time.Duration             // until the last event about it is sent
+	CreateCPU, DeleteCPU              time.Duration             // of the provider until then, per object
+	OldestPoll                        float64                   // in poll intervals, while users take half of the workers
+	Requests                          map[string]map[string]int // by phase, verb and resource
+	Rounds                            []Round                   // in the order in which they were
 }
 
-// Parts are what a run consists of, in their order. The storm leaves its objects where they
-// are, so it is the last.
-var Parts = []string{"life", "named", "news", "storm"}
+// Parts are the parts of a run, in their order. The storm leaves its objects behind, so it is the last.
+var Parts = []string{"life", "named", "events", "storm"}
 
-// Those with what is compared with the floor and has a bound are in each round.
+// repeated are the parts of each round: they have figures with a bound relative to the floor.
 var repeated = []string{"life", "storm"}
 
-// Run measures contenders, in those parts that are named; the figures of others are
-// zero. They take turns in the order given, which each round begins with another of
-// them. The results are in the order of provider.Contenders.
+// Run measures contenders in the named parts; the figures of other parts are zero. Contenders take turns in the given
+// order, and each round begins with the next one. The results are in the order of provider.Contenders.
 func Run(ctx context.Context, s Scenario, contenders, parts []string, progress io.Writer) ([]Result, error) {
 	b := bench{scenario: s, progress: progress}
 	defer b.stop()
@@ -100,7 +96,7 @@ func Run(ctx context.Context, s Scenario, contenders, parts []string, progress i
 	return out, nil
 }
 
-// turned returns the order of a round: who was first in the one before is the last.
+// turned returns the order of a round: the first of the previous round is the last.
 func turned(contenders []string, round int) []string {
 	first := round % len(contenders)
 
@@ -118,16 +114,15 @@ func due(parts []string, round int) (due []string) {
 	return due
 }
 
-// A bench has a server for whose turn it is.
+// A bench has a server for the contender that is measured.
 type bench struct {
 	scenario Scenario
 	progress io.Writer
 	world    *world
 }
 
-// turn measures one contender in some parts. The server knows of nobody who was there
-// before, unless one is for all: what it has kept of others, and what it has still to do
-// for them, is not to be paid by who comes next.
+// turn measures one contender in some parts. Each turn has a new server, unless one is for all: old data and pending
+// work of other contenders must not count.
 func (b *bench) turn(ctx context.Context, result *Result, place int, parts []string) error {
 	if !b.scenario.OneServer {
 		b.stop()
@@ -174,13 +169,14 @@ func (r *runner) say(format string, a ...any) {
 
 // run runs a part with a process of its own.
 func (r *runner) run(ctx context.Context, part string) error {
-	ctx, cancel := context.WithCancel(ctx) // ends who watches fleets
+	ctx, cancel := context.WithCancel(ctx) // ends the watches of fleets
 	defer cancel()
 	c, err := spawn(ctx, r.cluster.Kubeconfig)
 	if err != nil {
 		return err
 	}
-	run := map[string]func(context.Context, *child) error{"life": r.life, "storm": r.storm, "named": r.named, "news": r.news}
+	run := map[string]func(context.Context, *child) error{"life": r.life, "storm": r.storm, "named": r.named,
+		"events": r.events}
 
 	return errors.Join(run[part](ctx, c), c.end())
 }

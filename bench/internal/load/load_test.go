@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestTurns: each contender is once in each place, and none is measured for a life twice.
+// TestTurns checks that each contender has each place once, and that none is measured twice in a life.
 func TestTurns(t *testing.T) {
 	order := []string{"a", "b", "c"}
 	places := map[string][]int{}
@@ -35,7 +35,7 @@ func TestDue(t *testing.T) {
 	}{
 		{"what is compared with the floor is repeated", Parts, Parts, []string{"life", "storm"}},
 		{"the order is that of the parts", []string{"storm", "life"}, []string{"life", "storm"}, []string{"life", "storm"}},
-		{"what is not repeated is for the first round", []string{"news", "named"}, []string{"named", "news"}, nil},
+		{"what is not repeated is for the first round", []string{"events", "named"}, []string{"named", "events"}, nil},
 	} {
 		if first, then := due(tc.parts, 0), due(tc.parts, 1); !slices.Equal(first, tc.first) || !slices.Equal(then, tc.then) {
 			t.Errorf("%s: %q and then %q", tc.reason, first, then)
@@ -43,21 +43,25 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// TestConclude: one bad round decides nothing that is compared, and all that is to hold always.
+// TestConclude checks that one bad round does not decide a compared figure, and that a bound holds in every round.
 func TestConclude(t *testing.T) {
 	r := Result{Rounds: []Round{
-		{Measured: Measured{ReadyAfter: 3, UserP99: 5, CreateRequests: 3, RestartUser: 2}, QuietCPUs: []time.Duration{70, 8, 80}},
-		{Measured: Measured{ReadyAfter: 90, UserP99: 6, CreateRequests: 3.1, RestartUser: 1}, QuietCPUs: []time.Duration{7, 6, 90}},
-		{Measured: Measured{ReadyAfter: 4, UserP99: 80, CreateRequests: 3, RestartUser: 9}, QuietCPUs: []time.Duration{60, 5, 7}},
+		{Measured: Measured{ReadyAfter: 3, UserP99: 5, CreateRequests: 3, RestartUser: 2},
+			QuietCPUs: []time.Duration{70, 8, 80}},
+		{Measured: Measured{ReadyAfter: 90, UserP99: 6, CreateRequests: 3.1, RestartUser: 1},
+			QuietCPUs: []time.Duration{7, 6, 90}},
+		{Measured: Measured{ReadyAfter: 4, UserP99: 80, CreateRequests: 3, RestartUser: 9},
+			QuietCPUs: []time.Duration{60, 5, 7}},
 	}}
 	r.conclude()
-	if want := (Measured{ReadyAfter: 4, UserP99: 6, CreateRequests: 3.1, RestartUser: 9, QuietCPU: 8}); r.Measured != want {
+	if want := (Measured{ReadyAfter: 4, UserP99: 6, CreateRequests: 3.1, RestartUser: 9,
+		QuietCPU: 8}); r.Measured != want {
 		t.Errorf("of the rounds remains %+v, want %+v", r.Measured, want)
 	}
 }
 
-// TestNothingIsLeftOut: every figure of a round is in the result.
-func TestNothingIsLeftOut(t *testing.T) {
+// TestConcludeAllFigures checks that every figure of a round is in the result.
+func TestConcludeAllFigures(t *testing.T) {
 	var one Round
 	of := reflect.ValueOf(&one.Measured).Elem()
 	for i := range of.NumField() {
@@ -78,29 +82,32 @@ func TestNothingIsLeftOut(t *testing.T) {
 
 func TestNote(t *testing.T) {
 	r := Result{Requests: map[string]map[string]int{}}
-	r.note("create", map[string]int{"PATCH buoys": 10, "GET buoys": 1})
-	r.note("create", map[string]int{"PATCH buoys": 9, "GET buoys": 2})
+	r.note("create", map[string]int{"PATCH widgets": 10, "GET widgets": 1})
+	r.note("create", map[string]int{"PATCH widgets": 9, "GET widgets": 2})
 	r.note("steady", nil)
-	if want := map[string]int{"PATCH buoys": 10, "GET buoys": 2}; !maps.Equal(r.Requests["create"], want) || r.Requests["steady"] == nil {
+	if want := map[string]int{"PATCH widgets": 10, "GET widgets": 2}; !maps.Equal(r.Requests["create"], want) ||
+		r.Requests["steady"] == nil {
 		t.Errorf("requests %v, want the most of each, and none where none were counted", r.Requests)
 	}
 }
 
-// TestWaits: who was overtaken by another change of the same object has waited as well: until the
-// object was as was asked later.
-func TestWaits(t *testing.T) {
+// TestLatencies checks that a change overtaken by another one of the same object counts until the later one is
+// applied.
+func TestLatencies(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Unix(1000+int64(seconds), 0) }
-	asked := []change{{object: 1, size: 11, at: at(0)}, {object: 2, size: 12, at: at(1)}, {object: 1, size: 13, at: at(2)}, {object: 3, size: 14, at: at(3)}}
+	asked := []change{{object: 1, size: 11, at: at(0)}, {object: 2, size: 12, at: at(1)}, {object: 1, size: 13, at: at(2)},
+		{object: 3, size: 14, at: at(3)}}
 	for reason, tc := range map[string]struct {
 		served map[int64]time.Time
 		want   []time.Duration
 	}{
-		"each is served":                      {map[int64]time.Time{11: at(1), 12: at(3), 13: at(7), 14: at(4)}, []time.Duration{1, 1, 2, 5}},
-		"one was overtaken, and waits longer": {map[int64]time.Time{12: at(3), 13: at(7), 14: at(4)}, []time.Duration{1, 2, 5, 7}},
-		"who still waits is missing":          {map[int64]time.Time{11: at(1), 12: at(3)}, []time.Duration{1, 2}},
-		"nobody is served":                    {nil, nil},
+		"each is served": {map[int64]time.Time{11: at(1), 12: at(3), 13: at(7), 14: at(4)},
+			[]time.Duration{1, 1, 2, 5}},
+		"overtaken, so it takes longer": {map[int64]time.Time{12: at(3), 13: at(7), 14: at(4)}, []time.Duration{1, 2, 5, 7}},
+		"pending changes are left out":  {map[int64]time.Time{11: at(1), 12: at(3)}, []time.Duration{1, 2}},
+		"none is applied":               {nil, nil},
 	} {
-		got := waits(asked, tc.served)
+		got := latencies(asked, tc.served)
 		for i := range tc.want {
 			tc.want[i] *= time.Second
 		}
@@ -129,7 +136,7 @@ func TestMedian(t *testing.T) {
 }
 
 func TestWrites(t *testing.T) {
-	if n := Writes(map[string]int{"GET buoys": 5, "PATCH buoys": 2, "POST buoys": 1}); n != 3 {
+	if n := Writes(map[string]int{"GET widgets": 5, "PATCH widgets": 2, "POST widgets": 1}); n != 3 {
 		t.Errorf("%d writes, want three", n)
 	}
 }

@@ -7,21 +7,23 @@ import (
 
 // Measured is what is measured of a contender in each round.
 type Measured struct {
-	ReadyAfter, GoneAfter                          time.Duration // until all are
-	ReadyCPU, GoneCPU                              time.Duration // of the provider until then, polls and all, per object
-	ReadyServer, GoneServer                        time.Duration // of the API server until then, whoever asks it, per object
+	ReadyAfter, GoneAfter time.Duration // until all objects are
+	ReadyCPU, GoneCPU     time.Duration // of the provider until then, polls included, per object
+	// of the API server until then, for all clients, per object
+	ReadyServer, GoneServer                        time.Duration
 	ReadyEvents, GoneEvents                        float64       // sent until then, per object
 	CreateRequests, DeleteRequests, SteadyRequests float64       // per object; per pass
 	QuietCPU, StormCPU                             time.Duration // per pass
 	PassMallocs                                    float64       // per pass, of the reconciler alone
 	Mallocs                                        float64       // per pass, of the process
 	Heap                                           float64       // bytes per object
-	JSON, Kept                                     float64       // bytes of an object, as the API server sends it, and without its managed fields
-	UserP50, UserP99                               time.Duration // of a change in a storm of polls
-	PollCalls                                      float64       // to the external system, for a thousand looks
-	RestartWrites                                  float64
-	RestartBusiest                                 float64       // calls in the busiest second after a restart, to those that polls spread evenly make
-	RestartUser                                    time.Duration // until a user's change after a restart is served
+	// bytes of an object, as the API server sends it, and without its managed fields
+	JSON, Kept       float64
+	UserP50, UserP99 time.Duration // of a change in a storm of polls
+	PollCalls        float64       // to the external system, for a thousand observations
+	RestartWrites    float64
+	RestartBusiest   float64       // calls in the busiest second after a restart, relative to evenly spread polls
+	RestartUser      time.Duration // until a user's change after a restart is applied
 }
 
 // A Round is the turn of a contender in one round.
@@ -30,10 +32,10 @@ type Round struct {
 
 	Place     int             // among the contenders of the round; the first is 1
 	QuietCPUs []time.Duration // of each quiet poll interval; QuietCPU is the median
-	Waits     []time.Duration // of users in the storm, the shortest first
+	Latencies []time.Duration // of users' changes in the storm, the shortest first
 }
 
-// What is compared with the floor: one bad round of either is not to decide.
+// compared are the figures that are compared with the floor: one bad round must not decide.
 var compared = []func(*Measured) *time.Duration{
 	func(m *Measured) *time.Duration { return &m.ReadyAfter },
 	func(m *Measured) *time.Duration { return &m.GoneAfter },
@@ -46,7 +48,7 @@ var compared = []func(*Measured) *time.Duration{
 	func(m *Measured) *time.Duration { return &m.UserP99 },
 }
 
-// What is held to a number of its own, and is to hold always.
+// held are the figures with a bound of their own, which holds in every round.
 var held = []func(*Measured) *float64{
 	func(m *Measured) *float64 { return &m.ReadyEvents },
 	func(m *Measured) *float64 { return &m.GoneEvents },
@@ -63,9 +65,8 @@ var held = []func(*Measured) *float64{
 	func(m *Measured) *float64 { return &m.RestartBusiest },
 }
 
-// conclude takes from all rounds the median of what is compared, and the most of what is
-// held to a number. Of quiet poll intervals it is the median of all, of whichever round:
-// a machine that others share takes from one what it does not take from the next.
+// conclude sets each compared figure to the median of all rounds, and each bounded one to the maximum. For quiet poll
+// intervals it is the median of all intervals of all rounds: on a shared machine they differ.
 func (r *Result) conclude() {
 	for _, field := range compared {
 		*field(&r.Measured) = Median(r.Rounds, func(one Round) time.Duration { return *field(&one.Measured) })
@@ -81,7 +82,7 @@ func (r *Result) conclude() {
 	r.QuietCPU = median(quiet)
 }
 
-// note keeps the requests of a phase: of each kind the most that there were in a round.
+// note records the requests of a phase: of each kind the maximum of the rounds.
 func (r *Result) note(phase string, requests map[string]int) {
 	most := r.Requests[phase]
 	if most == nil {
@@ -93,8 +94,7 @@ func (r *Result) note(phase string, requests map[string]int) {
 	r.Requests[phase] = most
 }
 
-// percentile returns what so many of a hundred do not exceed, the rest does. The least is
-// the first.
+// percentile returns the smallest value that n percent of the values do not exceed, at least the first.
 func percentile(of []time.Duration, n int) time.Duration {
 	if len(of) == 0 {
 		return 0
@@ -103,8 +103,7 @@ func percentile(of []time.Duration, n int) time.Duration {
 	return of[len(of)*n/100]
 }
 
-// Median returns the median of what is measured in each: the mean of the two in the
-// middle, if there are as many below as above them, and 0 of nothing.
+// Median returns the median of a measure: the mean of the middle two of an even number of values, and 0 of none.
 func Median[T any](of []T, measure func(T) time.Duration) time.Duration {
 	var all []time.Duration
 	for _, one := range of {

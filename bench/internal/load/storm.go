@@ -10,21 +10,20 @@ import (
 	"github.com/moorage-dev/moorage/bench/internal/provider"
 )
 
-// storm asks for twice as many polls as the workers can do, while users change objects. In
-// the first round it then asks for half as many as they can, and lets users take the other
-// half.
+// storm requests twice as many polls as the workers can do, while users change objects. In the first round it then
+// requests half as many as they can, and users take the other half.
 func (r *runner) storm(ctx context.Context, c *child) error {
 	f, start, err := r.crowd(ctx, c)
 	if err != nil {
 		return err
 	}
-	passes, err := c.tell(provider.Command{Do: "passes", Count: 10 * f.count}) // nothing else is done, for an hour
+	passes, err := c.send(provider.Command{Do: "passes", Count: 10 * f.count}) // no poll is due for an hour
 	if err != nil {
 		return err
 	}
 	r.round.PassMallocs = passes.Mallocs
 	r.say("%.0f allocations in a steady pass of the reconciler alone", passes.Mallocs)
-	// With lists polls would take next to nothing, and that would be no storm.
+	// With lists, polls would be almost free, and there would be no storm.
 	start.Poll = every(f.count, 2*r.capacity())
 	if err := errors.Join(c.stop(), c.cloud(r.scenario.Latency, false), r.probe(ctx, c, f, start)); err != nil {
 		return err
@@ -32,7 +31,8 @@ func (r *runner) storm(ctx context.Context, c *child) error {
 	if len(r.result.Rounds) == 0 {
 		half := r.capacity() / 2
 		start.Poll = every(f.count, half)
-		if err := errors.Join(c.stop(), c.cloud(r.scenario.Latency, true), r.fair(ctx, c, f, start, half/3)); err != nil { // a change is three calls
+		// a change is three calls
+		if err := errors.Join(c.stop(), c.cloud(r.scenario.Latency, true), r.fair(ctx, c, f, start, half/3)); err != nil {
 			return err
 		}
 	}
@@ -40,7 +40,7 @@ func (r *runner) storm(ctx context.Context, c *child) error {
 	return r.disperse(ctx, c, f)
 }
 
-// capacity is how many calls in a second the workers can make.
+// capacity returns the calls per second that the workers can make.
 func (r *runner) capacity() float64 {
 	return float64(r.scenario.Workers) / r.scenario.Latency.Seconds()
 }
@@ -52,7 +52,7 @@ func (r *runner) crowd(ctx context.Context, c *child) (*fleet, provider.Command,
 	if err != nil {
 		return nil, start, err
 	}
-	if _, err := c.tell(start); err != nil {
+	if _, err := c.send(start); err != nil {
 		return nil, start, err
 	}
 	_, err = f.create(ctx)
@@ -73,14 +73,14 @@ func (r *runner) disperse(ctx context.Context, c *child, f *fleet) error {
 	return err
 }
 
-// every returns the interval in which so many objects make so many polls in a second.
+// every returns the interval in which a number of objects makes a number of polls per second.
 func every(objects int, perSecond float64) time.Duration {
 	return time.Duration(float64(objects) / perSecond * float64(time.Second))
 }
 
 // probe changes objects at random moments in a storm of polls.
 func (r *runner) probe(ctx context.Context, c *child, f *fleet, start provider.Command) error {
-	if _, err := c.tell(start); err != nil {
+	if _, err := c.send(start); err != nil {
 		return err
 	}
 	if err := wait(ctx, 2*start.Poll); err != nil { // until the queue is full
@@ -103,13 +103,13 @@ func (r *runner) probe(ctx context.Context, c *child, f *fleet, start provider.C
 		asked = append(asked, one)
 	}
 	figures, err := c.readWhen(ctx, "all changes in a storm are served", func(f provider.Figures) bool {
-		return len(waits(asked, f.Cloud.Applied)) == len(asked)
+		return len(latencies(asked, f.Cloud.Applied)) == len(asked)
 	})
 	if err != nil {
 		return err
 	}
-	r.round.Waits = waits(asked, figures.Cloud.Applied)
-	r.round.UserP50, r.round.UserP99 = percentile(r.round.Waits, 50), percentile(r.round.Waits, 99)
+	r.round.Latencies = latencies(asked, figures.Cloud.Applied)
+	r.round.UserP50, r.round.UserP99 = percentile(r.round.Latencies, 50), percentile(r.round.Latencies, 99)
 	r.round.StormCPU = time.Duration(float64(figures.CPU) / looks(figures))
 	r.say("a user's change in the storm: p50 %s, p99 %s; %s of a processor for each pass",
 		r.round.UserP50.Round(time.Millisecond), r.round.UserP99.Round(time.Millisecond), r.round.StormCPU)
@@ -117,19 +117,18 @@ func (r *runner) probe(ctx context.Context, c *child, f *fleet, start provider.C
 	return nil
 }
 
-// A change is what a user asked for. Of an object, each size is asked for once.
+// A change is the request of a user. Each size is requested once per object.
 type change struct {
 	object int
 	size   int64
 	at     time.Time
 }
 
-// waits returns how long users waited, the shortest time first: until the external system
-// was as they asked, or, if somebody else asked for something else before that, as was
-// asked then. Who still waits is missing.
-func waits(asked []change, served map[int64]time.Time) []time.Duration {
+// latencies returns how long users waited, the shortest time first: until the external system had the requested size,
+// or a later requested one of the same object. Pending changes are left out.
+func latencies(asked []change, served map[int64]time.Time) []time.Duration {
 	var took []time.Duration
-	first := map[int]time.Time{} // when an object was served of what was asked since
+	first := map[int]time.Time{} // when the earliest later request of an object was applied
 	for _, c := range slices.Backward(asked) {
 		if at, ok := served[c.size]; ok && (first[c.object].IsZero() || at.Before(first[c.object])) {
 			first[c.object] = at
@@ -143,9 +142,9 @@ func waits(asked []change, served map[int64]time.Time) []time.Duration {
 	return took
 }
 
-// fair lets users take half of the workers, and looks how old polls get.
+// fair lets users take half of the workers, and measures how old polls get.
 func (r *runner) fair(ctx context.Context, c *child, f *fleet, start provider.Command, rate float64) error {
-	if _, err := c.tell(start); err != nil {
+	if _, err := c.send(start); err != nil {
 		return err
 	}
 	if err := c.mark(); err != nil {

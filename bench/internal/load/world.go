@@ -25,11 +25,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/moorage-dev/moorage/bench/internal/buoy"
+	"github.com/moorage-dev/moorage/bench/internal/widget"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
 )
 
-// How many requests the load sends at once.
+// writers is the number of concurrent requests of the load.
 const writers = 16
 
 // A world is an API server that users write to.
@@ -42,7 +42,8 @@ type world struct {
 
 func newWorld(ctx context.Context, progress io.Writer) (*world, error) {
 	w := &world{scheme: kruntime.NewScheme()}
-	if err := errors.Join(clientgoscheme.AddToScheme(w.scheme), apiextensionsv1.AddToScheme(w.scheme), buoy.AddToScheme(w.scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(w.scheme), apiextensionsv1.AddToScheme(w.scheme),
+		widget.AddToScheme(w.scheme)); err != nil {
 		return nil, err
 	}
 	var err error
@@ -64,18 +65,18 @@ func (w *world) prepare(ctx context.Context) (err error) {
 	if w.api, err = client.New(w.config, client.Options{Scheme: w.scheme}); err != nil {
 		return err
 	}
-	if err := w.api.Create(ctx, buoy.CRD()); err != nil {
+	if err := w.api.Create(ctx, widget.CRD()); err != nil {
 		return client.IgnoreAlreadyExists(err)
 	}
 
 	err = until(ctx, 5*time.Minute, "the kind is served", func() bool {
-		return w.api.List(ctx, &buoy.List{}) == nil
+		return w.api.List(ctx, &widget.List{}) == nil
 	})
 
 	return errors.Join(err, wait(ctx, settled))
 }
 
-// A fleet are the buoys of one namespace, and what is known of them.
+// A fleet is the widgets of one namespace and their known state.
 type fleet struct {
 	*world
 
@@ -83,7 +84,7 @@ type fleet struct {
 	count int
 
 	mu    sync.Mutex
-	ready map[string]bool // of all that there are
+	ready map[string]bool // for each existing object
 }
 
 func (w *world) newFleet(ctx context.Context, name string, count int) (*fleet, error) {
@@ -92,24 +93,25 @@ func (w *world) newFleet(ctx context.Context, name string, count int) (*fleet, e
 		return nil, err
 	}
 	f := &fleet{world: w, ns: ns.Name, count: count, ready: map[string]bool{}}
-	watched, err := cache.New(w.config, cache.Options{Scheme: w.scheme, DefaultNamespaces: map[string]cache.Config{f.ns: {}}})
+	watched, err := cache.New(w.config,
+		cache.Options{Scheme: w.scheme, DefaultNamespaces: map[string]cache.Config{f.ns: {}}})
 	if err != nil {
 		return nil, err
 	}
-	informer, err := watched.GetInformer(ctx, &buoy.Buoy{})
+	informer, err := watched.GetInformer(ctx, &widget.Widget{})
 	if err != nil {
 		return nil, err
 	}
 	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc: f.seen, UpdateFunc: func(_, o any) { f.seen(o) }, DeleteFunc: f.left,
 	})
-	go func() { _ = watched.Start(ctx) }() // what it does not see is missed by whoever waits
+	go func() { _ = watched.Start(ctx) }() // a failure shows as a wait that times out
 
 	return f, err
 }
 
 func (f *fleet) seen(o any) {
-	if b, ok := o.(*buoy.Buoy); ok {
+	if b, ok := o.(*widget.Widget); ok {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.ready[b.Name] = b.Ready()
@@ -120,7 +122,7 @@ func (f *fleet) left(o any) {
 	if last, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 		o = last.Obj
 	}
-	if b, ok := o.(*buoy.Buoy); ok {
+	if b, ok := o.(*widget.Widget); ok {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		delete(f.ready, b.Name)
@@ -139,13 +141,14 @@ func (f *fleet) counts() (ready, present int) {
 	return ready, len(f.ready)
 }
 
-func name(i int) string { return fmt.Sprintf("buoy-%05d", i) }
+func name(i int) string { return fmt.Sprintf("widget-%05d", i) }
 
-// create creates all buoys and waits until they are ready. It returns how long that took.
+// create creates all widgets and waits until they are ready. It returns how long that took.
 func (f *fleet) create(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	err := f.each(func(i int) error {
-		return client.IgnoreAlreadyExists(patiently(ctx, func() error { return f.api.Create(ctx, buoy.New(f.ns, name(i))) }))
+		return client.IgnoreAlreadyExists(
+			patiently(ctx, func() error { return f.api.Create(ctx, widget.New(f.ns, name(i))) }))
 	})
 	if err != nil {
 		return 0, err
@@ -155,10 +158,10 @@ func (f *fleet) create(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// remove removes all buoys and waits until they are gone. It returns how long that took.
+// remove removes all widgets and waits until they are gone. It returns how long that took.
 func (f *fleet) remove(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
-	err := patiently(ctx, func() error { return f.api.DeleteAllOf(ctx, &buoy.Buoy{}, client.InNamespace(f.ns)) })
+	err := patiently(ctx, func() error { return f.api.DeleteAllOf(ctx, &widget.Widget{}, client.InNamespace(f.ns)) })
 	if err != nil {
 		return 0, err
 	}
@@ -167,7 +170,7 @@ func (f *fleet) remove(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// each does something for each buoy, several at a time.
+// each calls do for each widget, several at a time.
 func (f *fleet) each(do func(i int) error) error {
 	var (
 		wg   sync.WaitGroup
@@ -192,17 +195,17 @@ func (f *fleet) each(do func(i int) error) error {
 	return errs
 }
 
-// resize changes what is asked for. It returns when the request was sent.
+// resize changes the desired size. It returns when the request was sent.
 func (f *fleet) resize(ctx context.Context, i int, size int64) (time.Time, error) {
 	sent := time.Now()
-	b := &buoy.Buoy{ObjectMeta: metav1.ObjectMeta{Namespace: f.ns, Name: name(i)}}
+	b := &widget.Widget{ObjectMeta: metav1.ObjectMeta{Namespace: f.ns, Name: name(i)}}
 
 	return sent, patiently(ctx, func() error {
 		return f.api.Patch(ctx, b, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"size":%d}}`, size)))
 	})
 }
 
-// patiently sends a request again that a busy server did not answer in time.
+// patiently repeats a request that a busy server did not answer in time.
 func patiently(ctx context.Context, send func() error) error {
 	err := send()
 	for tries := 1; tries < 5 && unanswered(err); tries++ {
@@ -220,10 +223,9 @@ func unanswered(err error) bool {
 		kerrors.IsTimeout(err) || kerrors.IsServerTimeout(err) || kerrors.IsTooManyRequests(err))
 }
 
-// weight returns how many bytes of JSON a buoy has, as the API server sends it, and
-// without its managed fields.
+// weight returns the bytes of JSON of a widget as the API server sends it, and without its managed fields.
 func (f *fleet) weight(ctx context.Context) (all, kept float64, err error) {
-	b := &buoy.Buoy{}
+	b := &widget.Widget{}
 	if err := f.api.Get(ctx, client.ObjectKey{Namespace: f.ns, Name: name(0)}, b); err != nil {
 		return 0, 0, err
 	}
@@ -237,8 +239,8 @@ func (f *fleet) weight(ctx context.Context) (all, kept float64, err error) {
 	return all, float64(len(text)), err
 }
 
-// cpu returns what the API server has used of processors since it began, as it tells. On
-// systems where it does not know, that is nothing.
+// cpu returns the CPU time of the API server since its start, by its own metrics, or 0 on systems where it reports
+// none.
 func (w *world) cpu(ctx context.Context) (time.Duration, error) {
 	of, err := rest.HTTPClientFor(w.config)
 	if err != nil {

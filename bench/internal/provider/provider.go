@@ -1,6 +1,5 @@
-// Package provider is the process that is measured: a provider of buoys, driven by
-// lines of JSON. Everything that would disturb what it measures of itself is in
-// another process.
+// Package provider is the process that is measured: a provider of widgets, driven by lines of JSON. Everything that
+// would disturb its measurements of itself is in another process.
 package provider
 
 import (
@@ -28,9 +27,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/moorage-dev/moorage/bench/internal/buoy"
 	"github.com/moorage-dev/moorage/bench/internal/cloud"
 	"github.com/moorage-dev/moorage/bench/internal/floor"
+	"github.com/moorage-dev/moorage/bench/internal/widget"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/test"
@@ -46,28 +45,28 @@ const (
 // Contenders are all, the floor first: the others are compared with it.
 var Contenders = []string{Floor, Moorage, Bulk}
 
-// A Command is a line that the process is sent.
+// A Command is a line that the process reads.
 type Command struct {
 	Do        string        // start, stop, cloud, mark, read, heap, weigh, passes
 	Contender string        // of start
 	Poll      time.Duration // of start
 	Workers   int           // of start
-	Named     bool          // of start: users choose the names outside
+	Named     bool          // of start: users choose the external names
 	Latency   time.Duration // of cloud
 	NoLists   bool          // of cloud
 	Count     int           // of weigh and passes
 }
 
-// An Answer is the line that it answers.
+// An Answer is the line that the process writes for a Command.
 type Answer struct {
 	Error string `json:",omitempty"`
 
 	Figures Figures // of read
 	Mallocs float64 // of passes: in each
-	Heap    uint64  // of heap: bytes in use after a collection; of weigh: bytes that so many buoys in the cloud take
+	Heap    uint64  // of heap: bytes in use after a collection; of weigh: bytes of Count widgets in the cloud
 }
 
-// Figures are what happened since the last mark.
+// Figures are counted since the last mark.
 type Figures struct {
 	Requests map[string]int // for objects, by verb and resource
 	Events   int            // requests for events
@@ -83,7 +82,7 @@ type process struct {
 	scheme *kruntime.Scheme
 
 	manager    manager.Manager
-	reconciler reconcile.Reconciler // one as the controller has
+	reconciler reconcile.Reconciler // configured as that of the controller
 	stop       context.CancelFunc
 	ended      chan error
 
@@ -91,8 +90,7 @@ type process struct {
 	mallocsN uint64
 }
 
-// Run does what the lines of in say until there are no more, and answers each on
-// out.
+// Run executes the commands of in until its end, and writes an answer to each to out.
 func Run(kubeconfig string, in io.Reader, out io.Writer) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -101,7 +99,7 @@ func Run(kubeconfig string, in io.Reader, out io.Writer) error {
 	p := &process{config: config, scheme: kruntime.NewScheme()}
 	config.QPS = -1
 	config.Wrap(p.ledger.Wrap)
-	if err := errors.Join(clientgoscheme.AddToScheme(p.scheme), buoy.AddToScheme(p.scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(p.scheme), widget.AddToScheme(p.scheme)); err != nil {
 		return err
 	}
 	lines, answers := bufio.NewScanner(in), json.NewEncoder(out)
@@ -164,7 +162,8 @@ func (p *process) do(c Command) (Answer, error) {
 }
 
 func (p *process) read() Figures {
-	f := Figures{CPU: cpu() - p.marked, Mallocs: memory().Mallocs - p.mallocsN, Requests: map[string]int{}, Cloud: p.cloud.Counts()}
+	f := Figures{CPU: cpu() - p.marked, Mallocs: memory().Mallocs - p.mallocsN, Requests: map[string]int{},
+		Cloud: p.cloud.Counts()}
 	for _, r := range p.ledger.Objects() {
 		f.Requests[r.Verb+" "+r.Resource]++
 	}
@@ -176,8 +175,10 @@ func (p *process) read() Figures {
 func (p *process) start(c Command) error {
 	m, err := ctrl.NewManager(p.config, ctrl.Options{
 		Scheme: p.scheme, Cache: managed.CacheOptions(), Metrics: server.Options{BindAddress: "0"},
-		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
-		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}, GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
+		Client: client.Options{
+			Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
+		// the machine may be busy
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}, GracefulShutdownTimeout: new(3 * time.Minute),
 	})
 	if err != nil {
 		return err
@@ -190,18 +191,18 @@ func (p *process) start(c Command) error {
 	p.stop, p.ended = stop, make(chan error, 1)
 	go func() { p.ended <- m.Start(ctx) }()
 
-	return filled(ctx, m.GetCache())
+	return waitForCache(ctx, m.GetCache())
 }
 
-// filled waits until the cache has all buoys. It is told of that, and does not ask now
-// and then: who is to be served is to come at once.
-func filled(ctx context.Context, c cache.Cache) error {
+// waitForCache waits until the cache has all widgets. It is notified, and does not poll: the first request must not be
+// late.
+func waitForCache(ctx context.Context, c cache.Cache) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	if !c.WaitForCacheSync(ctx) { // one that is not started yet is waited for by nobody else
+	if !c.WaitForCacheSync(ctx) { // the manager does not wait for a cache that is not started yet
 		return errors.New("the cache does not start")
 	}
-	informer, err := c.GetInformer(ctx, &buoy.Buoy{}, cache.BlockUntilSynced(false))
+	informer, err := c.GetInformer(ctx, &widget.Widget{}, cache.BlockUntilSynced(false))
 	if err != nil {
 		return err
 	}
@@ -225,23 +226,24 @@ func (p *process) setUp(m manager.Manager, c Command) (reconcile.Reconciler, err
 		if c.Named {
 			creates = managed.WithDeterministicExternalName(true)
 		}
-		options := []managed.ReconcilerOption{managed.WithExternalConnecter(moored{&p.cloud}), managed.WithCreationGracePeriod(0), creates}
+		options := []managed.ReconcilerOption{managed.WithExternalConnecter(external{&p.cloud}),
+			managed.WithCreationGracePeriod(0), creates}
 		if c.Contender == Bulk {
 			options = append(options, managed.WithBulkObservation(0))
 		}
-		err := managed.Setup(m, buoy.Kind, controller.Options{MaxConcurrentReconciles: c.Workers, PollInterval: c.Poll}, options...)
+		err := managed.Setup(m, widget.Kind, controller.Options{MaxConcurrentReconciles: c.Workers, PollInterval: c.Poll},
+			options...)
 
-		return managed.NewReconciler(m, buoy.Kind, options...), err
+		return managed.NewReconciler(m, widget.Kind, options...), err
 	default:
 		return nil, fmt.Errorf("unknown contender %q", c.Contender)
 	}
 }
 
-// passes makes steady passes, apart from queue and workers, and returns how much is
-// allocated in each.
+// passes runs steady reconciles, without queue and workers, and returns the allocations of each.
 func (p *process) passes(n int) (float64, error) {
 	ctx := context.Background()
-	var all buoy.List
+	var all widget.List
 	if err := p.manager.GetClient().List(ctx, &all); err != nil {
 		return 0, err
 	}
@@ -258,7 +260,7 @@ func (p *process) passes(n int) (float64, error) {
 
 		return nil
 	}
-	if err := look(len(all.Items)); err != nil { // what the first pass of an object finds out
+	if err := look(len(all.Items)); err != nil { // the first reconcile of an object does one-time work
 		return 0, err
 	}
 	p.cloud.Reset()
@@ -282,7 +284,7 @@ func (p *process) end() error {
 	return <-p.ended
 }
 
-// cpu returns what the process has used.
+// cpu returns the CPU time of the process.
 func cpu() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -292,8 +294,8 @@ func cpu() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// heap returns the bytes in use after a collection. Passes go on meanwhile, and what is
-// made while a collection runs survives it, so the least of several counts.
+// heap returns the bytes in use after a collection. Reconciles continue meanwhile, and objects allocated during a
+// collection survive it, so it returns the minimum of several counts.
 func heap() uint64 {
 	least := uint64(math.MaxUint64)
 	for range 6 {

@@ -8,14 +8,15 @@ import (
 	"github.com/moorage-dev/moorage/bench/internal/load"
 )
 
-// What the floor allocates in a steady pass at most: less than the others may.
+// floorMallocs bounds the allocations of the floor in a steady reconcile: less than the others may have.
 const floorMallocs = 60
 
-// Floor tells what the floor of a full run does not keep of what it claims, or what was
-// not measured of it: everything else is compared with it. What it writes after a restart
-// is not held: it does not wait for its cache, so it may be refused a write.
+// Floor returns the claims of the floor that a full run does not confirm, and its unmeasured figures: everything else
+// is compared with it. Writes after a restart are not bounded: the floor does not wait for its cache, so a write may
+// conflict.
 func Floor(r load.Result) (found []string) {
-	held := []string{"requests to Ready per object", "the same, name chosen", "requests per steady pass", "requests per delete", "heap per cached object",
+	held := []string{"requests to Ready per object", "the same, name chosen", "requests per steady pass",
+		"requests per delete", "heap per cached object",
 		"busiest second after a restart"}
 	for _, f := range Compare(r, r) {
 		switch {

@@ -9,19 +9,19 @@ import (
 	"github.com/moorage-dev/moorage/bench/internal/load"
 )
 
-// Where the figures are in a page.
+// The markers round the figures in a page.
 const (
 	regionBegin = "<!-- generated: figures -->"
 	regionEnd   = "<!-- end -->"
 )
 
-// A Setting is where and with how much figures were taken.
+// A Setting describes the machine and the scenario of the figures.
 type Setting struct {
 	Objects, Rounds, Processors int
 	Go                          string // its version
 }
 
-// Markdown returns a table of all contenders, the floor first, below what it is of.
+// Markdown returns a table of all contenders, the floor first, below a line about the setting.
 func Markdown(s Setting, results []load.Result) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d objects, %d rounds, %d processors, %s.\n\n", s.Objects, s.Rounds, s.Processors, s.Go)
@@ -61,10 +61,10 @@ func Markdown(s Setting, results []load.Result) string {
 	return out.String()
 }
 
-// Where requests are counted.
+// phases are the phases in which requests are counted.
 var phases = []string{"create", "named", "steady", "restart", "delete"}
 
-// requests tells how many there were of which, the kinds in the order of their names.
+// requests formats counts of requests, sorted by kind.
 func requests(of map[string]int) string {
 	var each []string
 	for _, what := range slices.Sorted(maps.Keys(of)) {
@@ -81,8 +81,7 @@ func value(v float64, unit string) string {
 	return strings.TrimSpace(fmt.Sprintf("%.4g %s", v, unit))
 }
 
-// Fill puts a table where a page has room for the figures. It is an error if it has
-// none.
+// Fill puts a table between the markers of a page. A page without markers is an error.
 func Fill(page, table string) (string, error) {
 	before, rest, ok := strings.Cut(page, regionBegin)
 	_, after, closed := strings.Cut(rest, regionEnd)

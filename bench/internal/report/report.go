@@ -19,10 +19,10 @@ type Figure struct {
 	Unit  string
 	Most  float64 // a bound of the value, or of its ratio to the floor
 	Ratio bool    // Most is of the ratio
-	Free  bool    // there is no bound for this contender
+	Free  bool    // this contender has no bound
 }
 
-// Over says whether the value is over its bound.
+// Over reports whether the value is over its bound.
 func (f Figure) Over() bool {
 	if !bounded(f) {
 		return false
@@ -34,10 +34,10 @@ func (f Figure) Over() bool {
 	return f.Value > f.Most
 }
 
-// Unmeasured says whether the value is missing: only what is bounded by zero may be zero.
+// Unmeasured reports whether the value is missing: only a figure bounded by zero may be zero.
 func (f Figure) Unmeasured() bool { return f.Value <= 0 && (f.Ratio || f.Most > 0) }
 
-// A measure is what a row is taken from.
+// A measure is the source of a row.
 type measure struct {
 	name  string
 	unit  string
@@ -47,13 +47,14 @@ type measure struct {
 	only  string // the contender whose bound it is; empty for all
 }
 
-// Nobody is held to what only says why others take as long as they do.
-const nobody = "nobody"
+// unbounded is in place of a contender for a figure without a bound, which only explains others.
+const unbounded = "unbounded"
 
-const tolerance = 0.005 // requests per object: a conflict among five thousand is none each
+const tolerance = 0.005 // requests per object: allows some conflicts among five thousand
 
 var measures = []measure{
-	{"requests to Ready per object", "", 3 + tolerance, false, func(r load.Result) float64 { return r.CreateRequests }, ""},
+	{"requests to Ready per object", "", 3 + tolerance, false, func(r load.Result) float64 { return r.CreateRequests },
+		""},
 	{"the same, name chosen", "", 2 + tolerance, false, func(r load.Result) float64 { return r.NamedRequests }, ""},
 	{"requests per steady pass", "", 0, false, func(r load.Result) float64 { return r.SteadyRequests }, ""},
 	{"requests per delete", "", 1 + tolerance, false, func(r load.Result) float64 { return r.DeleteRequests }, ""},
@@ -63,26 +64,33 @@ var measures = []measure{
 	{"CPU per object until all are gone", "µs", 0, true, func(r load.Result) float64 { return micros(r.GoneCPU) }, ""},
 	{"the server's, until all are Ready", "µs", 0, true, func(r load.Result) float64 { return micros(r.ReadyServer) }, ""},
 	{"the server's, until all are gone", "µs", 0, true, func(r load.Result) float64 { return micros(r.GoneServer) }, ""},
-	{"events per object until all are Ready", "", 0, false, func(r load.Result) float64 { return r.ReadyEvents }, nobody},
-	{"events per object until all are gone", "", 0, false, func(r load.Result) float64 { return r.GoneEvents }, nobody},
+	{"events per object until all are Ready", "", 0, false, func(r load.Result) float64 { return r.ReadyEvents },
+		unbounded},
+	{"events per object until all are gone", "", 0, false, func(r load.Result) float64 { return r.GoneEvents }, unbounded},
 	{"external calls per object created", "", 0, true, func(r load.Result) float64 { return r.CreateCalls }, ""},
 	{"external calls per object deleted", "", 0, true, func(r load.Result) float64 { return r.DeleteCalls }, ""},
-	{"time until it is told that some are Ready", "s", 0, true, func(r load.Result) float64 { return r.ReadyTold.Seconds() }, ""},
-	{"time until it is told that some are gone", "s", 0, true, func(r load.Result) float64 { return r.GoneTold.Seconds() }, ""},
-	{"CPU per object created, events and all", "µs", 0, true, func(r load.Result) float64 { return micros(r.CreateCPU) }, ""},
-	{"CPU per object deleted, events and all", "µs", 0, true, func(r load.Result) float64 { return micros(r.DeleteCPU) }, ""},
+	{"time until the last event, some are Ready", "s", 0, true,
+		func(r load.Result) float64 { return r.ReadyEventsAfter.Seconds() }, ""},
+	{"time until the last event, some are gone", "s", 0, true,
+		func(r load.Result) float64 { return r.GoneEventsAfter.Seconds() }, ""},
+	{"CPU per object created, events and all", "µs", 0, true, func(r load.Result) float64 { return micros(r.CreateCPU) },
+		""},
+	{"CPU per object deleted, events and all", "µs", 0, true, func(r load.Result) float64 { return micros(r.DeleteCPU) },
+		""},
 	{"CPU per steady pass, quiet", "µs", 1.5, true, func(r load.Result) float64 { return micros(r.QuietCPU) }, ""},
 	{"CPU per pass, storm", "µs", 2, true, func(r load.Result) float64 { return micros(r.StormCPU) }, ""},
 	{"allocations per steady pass", "", 80, false, func(r load.Result) float64 { return r.PassMallocs }, ""},
 	{"the same, with queue and workers", "", 0, true, func(r load.Result) float64 { return r.Mallocs }, ""},
 	{"heap per cached object", "B", 4500, false, func(r load.Result) float64 { return r.Heap }, ""},
-	{"external calls per poll cycle of 1,000", "", 4.5, false, func(r load.Result) float64 { return r.PollCalls }, provider.Bulk},
+	{"external calls per poll cycle of 1,000", "", 4.5, false, func(r load.Result) float64 { return r.PollCalls },
+		provider.Bulk},
 	{"a user's change in a storm, p50", "ms", 0, true, func(r load.Result) float64 { return millis(r.UserP50) }, ""},
 	{"a user's change in a storm, p99", "ms", 1.15, true, func(r load.Result) float64 { return millis(r.UserP99) }, ""},
 	{"oldest poll beside as many users", "intervals", 2, false, func(r load.Result) float64 { return r.OldestPoll }, ""},
 	{"writes after a restart", "", 0, false, func(r load.Result) float64 { return r.RestartWrites }, ""},
 	{"busiest second after a restart", "x even", 2, false, func(r load.Result) float64 { return r.RestartBusiest }, ""},
-	{"a user's change after a restart", "ms", 1000, false, func(r load.Result) float64 { return millis(r.RestartUser) }, ""},
+	{"a user's change after a restart", "ms", 1000, false, func(r load.Result) float64 { return millis(r.RestartUser) },
+		""},
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
@@ -99,7 +107,7 @@ func Compare(floor, r load.Result) []Figure {
 	return out
 }
 
-// Requests writes how many requests of a contender there were, by phase and verb.
+// Requests writes the number of requests of a contender, by phase and verb.
 func Requests(out io.Writer, r load.Result) error {
 	for _, phase := range phases {
 		if _, err := fmt.Fprintf(out, "%s, %s: %s\n", r.Contender, phase, requests(r.Requests[phase])); err != nil {
@@ -110,8 +118,8 @@ func Requests(out io.Writer, r load.Result) error {
 	return nil
 }
 
-// Write writes a table of what a contender did, and returns how many of its figures
-// are over their bounds, and how many were not measured.
+// Write writes a table of the figures of a contender. It returns how many figures are over their bounds, and how many
+// were not measured.
 func Write(out io.Writer, contender string, figures []Figure) (over, unmeasured int, err error) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "figure\tfloor\t%s\tratio\tat most\t\t\n", contender)
@@ -125,13 +133,14 @@ func Write(out io.Writer, contender string, figures []Figure) (over, unmeasured 
 			unmeasured++
 			verdict = "not measured"
 		}
-		fmt.Fprintf(w, "%s\t%.4g %s\t%.4g %s\t%s\t%s\t%s\t\n", f.Name, f.Floor, f.Unit, f.Value, f.Unit, ratio(f), bound(f), verdict)
+		fmt.Fprintf(w, "%s\t%.4g %s\t%.4g %s\t%s\t%s\t%s\t\n", f.Name, f.Floor, f.Unit, f.Value, f.Unit, ratio(f), bound(f),
+			verdict)
 	}
 
 	return over, unmeasured, w.Flush()
 }
 
-// bounded says whether the figure has a bound. A ratio of nothing is none.
+// bounded reports whether the figure has a bound. A ratio without a number has none.
 func bounded(f Figure) bool { return !f.Free && (!f.Ratio || f.Most > 0) }
 
 func ratio(f Figure) string {

@@ -15,10 +15,13 @@ func TestBounds(t *testing.T) {
 		result load.Result
 		over   string
 	}{
-		"Same":    {reason: "the floor keeps every bound", result: floor},
-		"Ratio":   {reason: "a ratio is one to the floor", result: load.Result{Measured: load.Measured{QuietCPU: 31 * time.Microsecond, CreateRequests: 3}}, over: "quiet"},
-		"Value":   {reason: "a count is bounded by itself", result: load.Result{Measured: load.Measured{CreateRequests: 3.1}}, over: "requests to Ready"},
-		"Zero":    {reason: "nothing is nothing", result: load.Result{Measured: load.Measured{SteadyRequests: 0.0001}}, over: "steady pass"},
+		"Same": {reason: "the floor keeps every bound", result: floor},
+		"Ratio": {reason: "a ratio is one to the floor",
+			result: load.Result{Measured: load.Measured{QuietCPU: 31 * time.Microsecond, CreateRequests: 3}}, over: "quiet"},
+		"Value": {reason: "a count is bounded by itself", result: load.Result{Measured: load.Measured{CreateRequests: 3.1}},
+			over: "requests to Ready"},
+		"Zero": {reason: "nothing is nothing", result: load.Result{Measured: load.Measured{SteadyRequests: 0.0001}},
+			over: "steady pass"},
 		"Unbound": {reason: "a figure for orientation is never over", result: load.Result{CreateCPU: time.Hour}},
 	}
 	for name, tc := range cases {
@@ -45,11 +48,12 @@ func TestPage(t *testing.T) {
 		{Contender: "floor", Measured: load.Measured{QuietCPU: 20 * time.Microsecond, PollCalls: 1000}},
 		{
 			Contender: "moorage", Measured: load.Measured{QuietCPU: 40 * time.Microsecond, PollCalls: 1000, Heap: 5000},
-			Requests: map[string]map[string]int{"create": {"PATCH buoys/status": 1, "PATCH buoys": 2}},
+			Requests: map[string]map[string]int{"create": {"PATCH widgets/status": 1, "PATCH widgets": 2}},
 		},
 		{Contender: "bulk", Measured: load.Measured{QuietCPU: 20 * time.Microsecond, PollCalls: 4, Heap: 4400}},
 	}
-	page, err := Fill("a\n<!-- generated: figures -->\nwhat was\n<!-- end -->\nb\n", Markdown(Setting{Objects: 5000, Rounds: 3, Processors: 2, Go: "go1.99"}, results))
+	page, err := Fill("a\n<!-- generated: figures -->\nwhat was\n<!-- end -->\nb\n",
+		Markdown(Setting{Objects: 5000, Rounds: 3, Processors: 2, Go: "go1.99"}, results))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +66,7 @@ func TestPage(t *testing.T) {
 		"| CPU per steady pass, quiet | 20 µs | 40 µs | 2.00 | 1.5x floor, **does not hold** | 20 µs | 1.00 | 1.5x floor |",
 		"| external calls per poll cycle of 1,000 | 1000 | 1000 | 1.00 | - | 4 | 0.00 | 4.5 |",
 		"| heap per cached object | 0 B | 5000 B | - | 4500, **does not hold** | 4400 B | - | 4500 |",
-		"| create | none | 2 PATCH buoys, 1 PATCH buoys/status | none |",
+		"| create | none | 2 PATCH widgets, 1 PATCH widgets/status | none |",
 	} {
 		if !strings.Contains(page, row+"\n") {
 			t.Errorf("no row %q in\n%s", row, page)

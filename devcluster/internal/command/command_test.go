@@ -28,18 +28,21 @@ func TestMisuse(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"Nothing":           {"a command is needed", nil, "no command given"},
-		"Unknown":           {"a typing error", []string{"server"}, `no command "server"`},
-		"UnknownFlag":       {"a typing error in a flag", []string{"serve", "--dri", "x"}, "unknown flag: --dri"},
-		"Argument":          {"a folder without --dir", []string{"serve", "folder"}, `does not take ["folder"]`},
-		"ServeWithoutDir":   {"nowhere to put the data", []string{"serve"}, "--dir is required"},
-		"Port":              {"no such port", []string{"serve", "--dir", "x", "--port", "65536"}, "--port"},
-		"PortText":          {"no number", []string{"serve", "--dir", "x", "--port", "https"}, "--port"},
-		"IdleExit":          {"time does not run backwards", []string{"serve", "--dir", "x", "--idle-exit", "-1s"}, "must not be negative"},
-		"MintWithoutDir":    {"no authority to sign", []string{"kubeconfig", "--user", "jane"}, "--dir is required"},
-		"MintWithoutUser":   {"nobody to sign for", []string{"kubeconfig", "--dir", "x"}, "--user is required"},
-		"MintForNoTime":     {"it would never be valid", []string{"kubeconfig", "--dir", "x", "--user", "jane", "--ttl", "0"}, "more than zero"},
-		"MintForBadTime":    {"a unit is missing", []string{"kubeconfig", "--dir", "x", "--user", "jane", "--ttl", "7"}, "--ttl"},
+		"Nothing":         {"a command is needed", nil, "no command given"},
+		"Unknown":         {"a typing error", []string{"server"}, `no command "server"`},
+		"UnknownFlag":     {"a typing error in a flag", []string{"serve", "--dri", "x"}, "unknown flag: --dri"},
+		"Argument":        {"a folder without --dir", []string{"serve", "folder"}, `does not take ["folder"]`},
+		"ServeWithoutDir": {"nowhere to put the data", []string{"serve"}, "--dir is required"},
+		"Port":            {"no such port", []string{"serve", "--dir", "x", "--port", "65536"}, "--port"},
+		"PortText":        {"no number", []string{"serve", "--dir", "x", "--port", "https"}, "--port"},
+		"IdleExit": {"time does not run backwards", []string{"serve", "--dir", "x", "--idle-exit", "-1s"},
+			"must not be negative"},
+		"MintWithoutDir":  {"no authority to sign", []string{"kubeconfig", "--user", "jane"}, "--dir is required"},
+		"MintWithoutUser": {"nobody to sign for", []string{"kubeconfig", "--dir", "x"}, "--user is required"},
+		"MintForNoTime": {"it would never be valid", []string{"kubeconfig", "--dir", "x", "--user", "jane", "--ttl", "0"},
+			"more than zero"},
+		"MintForBadTime": {"a unit is missing", []string{"kubeconfig", "--dir", "x", "--user", "jane", "--ttl", "7"},
+			"--ttl"},
 		"VersionWithAnFlag": {"version has none", []string{"version", "--short"}, "unknown flag: --short"},
 	}
 	for name, c := range cases {
@@ -97,7 +100,8 @@ func served(t *testing.T) (folder.Folder, *pki.Authority) {
 
 func TestKubeconfig(t *testing.T) {
 	f, authority := served(t)
-	code, out, stderr := call("kubeconfig", "--dir", string(f), "--user", "jane", "--group", "a,b", "--group", "crew", "--ttl", "10m")
+	code, out, stderr := call("kubeconfig", "--dir", string(f), "--user", "jane", "--group", "a,b", "--group", "crew",
+		"--ttl", "10m")
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
@@ -109,7 +113,8 @@ func TestKubeconfig(t *testing.T) {
 		t.Error("it does not trust the folder's authority")
 	}
 	user := certificate(t, config.CertData)
-	if got := strings.Join(append([]string{user.Subject.CommonName}, user.Subject.Organization...), " "); got != "jane a,b crew" {
+	if got := strings.Join(append([]string{user.Subject.CommonName}, user.Subject.Organization...),
+		" "); got != "jane a,b crew" {
 		t.Errorf("user and groups %q, want %q", got, "jane a,b crew")
 	}
 	if left := time.Until(user.NotAfter); left > 10*time.Minute || left < 9*time.Minute {
@@ -157,10 +162,12 @@ func TestKubeconfigFails(t *testing.T) {
 
 func TestServeRefusesBeforeItStarts(t *testing.T) {
 	f, _ := served(t)
-	if code, _, err := call("serve", "--dir", string(f)); code != 1 || !strings.Contains(err, "in use by another devcluster") {
+	if code, _, err := call("serve", "--dir", string(f)); code != 1 ||
+		!strings.Contains(err, "in use by another devcluster") {
 		t.Errorf("live folder: exit code %d, error %q; want 1 and a refusal", code, err)
 	}
-	if code, _, err := call("serve", "--dir", "/proc/devcluster"); code != 1 || !strings.Contains(err, "choose another one with --dir") {
+	if code, _, err := call("serve", "--dir", "/proc/devcluster"); code != 1 ||
+		!strings.Contains(err, "choose another one with --dir") {
 		t.Errorf("unwritable folder: exit code %d, error %q; want 1 and what to do", code, err)
 	}
 }

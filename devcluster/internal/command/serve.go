@@ -41,13 +41,20 @@ type serveFlags struct {
 func parseServe(args []string, s streams) (serveFlags, error) {
 	var f serveFlags
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-	flags.StringVar(&f.dir, "dir", "", "folder for data, certificates and logs; the same folder gives the same cluster again (required)")
-	flags.Uint16Var(&f.port, "port", 0, "port on 127.0.0.1 (default: the one the folder was last served on, or any free one)")
-	flags.BoolVar(&f.durable, "durable", false, "wait for the disk at every write, so that data outlives a crash of the machine")
-	flags.BoolVar(&f.audit, "audit", false, "note every request in the file audit.log in the folder: who, what and the answer's code")
-	flags.BoolVar(&f.exitOnStdinEOF, "exit-on-stdin-eof", false, "stop when standard input ends, as it does when the parent is killed")
-	flags.DurationVar(&f.idleExit, "idle-exit", 0, "stop when nobody has touched the file heartbeat in the folder for so long (default: never)")
-	flags.BoolVar(&f.discardAbandoned, "discard-abandoned", false, "remove the folder at the end, unless stopped by SIGTERM")
+	flags.StringVar(&f.dir, "dir", "",
+		"folder for data, certificates and logs; the same folder gives the same cluster again (required)")
+	flags.Uint16Var(&f.port, "port", 0,
+		"port on 127.0.0.1 (default: the one the folder was last served on, or any free one)")
+	flags.BoolVar(&f.durable, "durable", false,
+		"wait for the disk at every write, so that data outlives a crash of the machine")
+	flags.BoolVar(&f.audit, "audit", false,
+		"note every request in the file audit.log in the folder: who, what and the answer's code")
+	flags.BoolVar(&f.exitOnStdinEOF, "exit-on-stdin-eof", false,
+		"stop when standard input ends, as it does when the parent is killed")
+	flags.DurationVar(&f.idleExit, "idle-exit", 0,
+		"stop when nobody has touched the file heartbeat in the folder for so long (default: never)")
+	flags.BoolVar(&f.discardAbandoned, "discard-abandoned", false,
+		"remove the folder at the end, unless stopped by SIGTERM")
 	if err := parse(flags, args, s); err != nil {
 		return f, err
 	}
@@ -80,7 +87,8 @@ func serve(args []string, s streams) error {
 		if err := endWhenIdle(ctx, cancel, f, flags.idleExit); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(s.out, "devcluster: ready in %.1f s; export KUBECONFIG=%s\n", time.Since(begin).Seconds(), f.Kubeconfig())
+		_, err := fmt.Fprintf(s.out, "devcluster: ready in %.1f s; export KUBECONFIG=%s\n", time.Since(begin).Seconds(),
+			f.Kubeconfig())
 		return err
 	})
 	if failure == nil && flags.discardAbandoned && !errors.Is(context.Cause(ctx), context.Canceled) {
@@ -148,7 +156,8 @@ func run(ctx context.Context, f folder.Folder, flags serveFlags, ready func() er
 	if err != nil {
 		return err
 	}
-	o := controlplane.Options{Data: f.Etcd(), EtcdLog: f.EtcdLog(), Durable: flags.durable, Authority: authority.CertificateFile()}
+	o := controlplane.Options{Data: f.Etcd(), EtcdLog: f.EtcdLog(), Durable: flags.durable,
+		Authority: authority.CertificateFile()}
 	if flags.audit {
 		o.AuditPolicy, o.AuditLog = f.AuditPolicy(), f.AuditLog()
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// readyTimeout ends what never becomes ready; two seconds is usual. Whoever
-	// started the process has a timeout of his own, which is to come first.
+	// readyTimeout bounds a start that never becomes ready; two seconds is usual. The
+	// parent process has a shorter timeout of its own.
 	readyTimeout = 10 * time.Minute
 	readyPoll    = 20 * time.Millisecond
 )
@@ -47,9 +47,9 @@ func apiServer(ctx context.Context, o Options, etcdURL string) (options.Complete
 		"--service-account-key-file="+o.ServiceAccountKey,
 		"--service-account-signing-key-file="+o.ServiceAccountKey,
 		"--service-cluster-ip-range=10.0.0.0/24",
-		// Nobody reaches the server from elsewhere, so it publishes no endpoint.
+		// The server is not reachable from other machines, so it publishes no endpoint.
 		"--endpoint-reconciler-type=none",
-		// No controller makes the accounts that this plug-in would wait for.
+		// No controller creates the accounts that this plug-in would wait for.
 		"--disable-admission-plugins=ServiceAccount",
 		"--profiling=false",
 	))
@@ -90,7 +90,8 @@ func awaitReady(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("kube-apiserver was not ready within %s", readyTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout,
+		fmt.Errorf("kube-apiserver was not ready within %s", readyTimeout))
 	defer cancel()
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()

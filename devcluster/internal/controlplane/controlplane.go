@@ -37,7 +37,7 @@ func Run(ctx context.Context, o Options, ready func() error) (err error) {
 	defer o.Listener.Close()
 	etcd, etcdURL, err := startEtcd(ctx, o)
 	if ctx.Err() != nil {
-		return nil // told to stop while starting
+		return nil // stopped while starting
 	}
 	if err != nil {
 		return err

@@ -19,12 +19,13 @@ func startEtcd(ctx context.Context, o Options) (*embed.Etcd, string, error) {
 	// The path is in Host, because that is all etcd reads of a peer's URL.
 	c.ListenClientUrls = []url.URL{{Scheme: "unix", Host: client}}
 	c.ListenPeerUrls = []url.URL{{Scheme: "unix", Host: peer}}
-	// Nobody dials what a single member advertises, but it must look like an address.
+	// The advertised address of a single member is never dialed, but it must look like one.
 	c.AdvertiseClientUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:1"}}
 	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:2"}}
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.UnsafeNoFsync = !o.Durable
-	// A single member elects itself at the first tick. Each one wakes the process: ten times as many made a third of what an idle server costs.
+	// A single member elects itself at the first tick. Each one wakes the process: ten times as many made a third of what
+	// an idle server costs.
 	c.TickMs, c.ElectionMs = 100, 1000
 	c.AutoCompactionMode, c.AutoCompactionRetention = embed.CompactorModeRevision, "10000"
 	c.Logger, c.LogLevel, c.LogOutputs = "zap", "error", []string{o.EtcdLog}

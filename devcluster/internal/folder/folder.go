@@ -91,7 +91,7 @@ func Open(dir string) (Folder, *Lock, error) {
 	return f, lock, nil
 }
 
-// check makes sure that nothing of anybody else's gets mixed up with the data,
+// check returns an error for a folder with other files, which must not be mixed up with the data
 // or removed with it.
 func (f Folder) check() error {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {
@@ -129,13 +129,16 @@ func (f Folder) lock() (*Lock, error) {
 	defer file.Close()
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		pid, _ := os.ReadFile(f.path("lock"))
-		return nil, fmt.Errorf("folder %s is in use by another devcluster (process %s); use that one (KUBECONFIG=%s), stop it, or choose another folder with --dir",
-			f, strings.TrimSpace(string(pid)), f.Kubeconfig())
+		return nil,
+			fmt.Errorf(
+				"folder %s is in use by another devcluster (process %s); use that one (KUBECONFIG=%s), stop it, or choose "+
+					"another folder with --dir",
+				f, strings.TrimSpace(string(pid)), f.Kubeconfig())
 	}
 	return nil, fmt.Errorf("cannot lock folder %s: %w", f, err)
 }
 
-// Close lets go of the folder.
+// Close releases the folder.
 func (l *Lock) Close() error { return l.file.Close() }
 
 // Port returns the port that the folder was last served on, or 0.
@@ -166,7 +169,10 @@ func (f Folder) Listen(port int) (net.Listener, error) {
 	}
 	listener, err := listen(port)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("port %d of folder %s is taken by another program; stop that, or choose another port with --port (kubeconfigs issued so far name the old one)", port, f)
+		return nil,
+			fmt.Errorf(
+				"port %d of folder %s is taken by another program; stop that, or choose another port with --port (kubeconfigs "+
+					"issued so far name the old one)", port, f)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on 127.0.0.1: %w", err)
@@ -179,7 +185,7 @@ func (f Folder) Listen(port int) (net.Listener, error) {
 	return listener, nil
 }
 
-// listen listens on a port, or if that is 0 on one that nobody listens on.
+// listen listens on a port, or if that is 0 on any free one.
 func listen(port int) (net.Listener, error) {
 	for tries := 0; port == 0 && tries < 100; tries++ {
 		if l, err := listen(firstPort + rand.IntN(lastPort-firstPort)); err == nil {

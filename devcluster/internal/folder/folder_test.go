@@ -244,7 +244,7 @@ func TestTakeAwayGivesBack(t *testing.T) {
 	if err := f.MakeHeartbeat(); err != nil {
 		t.Fatal(err)
 	}
-	if idle, err := f.takeAway(time.Now().Add(-time.Minute)); idle || err != nil {
+	if idle, err := f.claimHeartbeat(time.Now().Add(-time.Minute)); idle || err != nil {
 		t.Errorf("idle %t, %v, though a user has beaten meanwhile", idle, err)
 	}
 	if _, err := os.Stat(f.Heartbeat()); err != nil {
@@ -285,7 +285,8 @@ func TestKubeconfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"https://127.0.0.1:6443", string(authority.Certificate()), string(pair.Certificate), string(pair.Key)}
-	if diff := cmp.Diff(want, []string{got.Host, string(got.CAData), string(got.CertData), string(got.KeyData)}); diff != "" {
+	if diff := cmp.Diff(want,
+		[]string{got.Host, string(got.CAData), string(got.CertData), string(got.KeyData)}); diff != "" {
 		t.Errorf("server, authority, certificate and key: -want, +got:\n%s", diff)
 	}
 	info, err := os.Stat(f.Kubeconfig())

@@ -20,9 +20,8 @@ func (f Folder) MakeHeartbeat() error {
 	return nil
 }
 
-// AwaitIdle returns nil when nobody has renewed the heartbeat for about ttl. By
-// then the file is gone, so that a user either renews it in time or is told
-// by its absence to start a server of his own: there is no moment in between.
+// AwaitIdle returns nil when the heartbeat has not been renewed for about ttl. By then the file is gone, so that a
+// user either renews it in time or finds it missing and starts another server: there is no moment in between.
 func (f Folder) AwaitIdle(ctx context.Context, ttl time.Duration) error {
 	tick := time.NewTicker(max(ttl/beatChecks, time.Millisecond))
 	defer tick.Stop()
@@ -36,7 +35,7 @@ func (f Folder) AwaitIdle(ctx context.Context, ttl time.Duration) error {
 			last, checks = info.ModTime(), 0
 		}
 		if checks >= beatChecks {
-			if idle, err := f.takeAway(last); idle || err != nil {
+			if idle, err := f.claimHeartbeat(last); idle || err != nil {
 				return err
 			}
 		}
@@ -48,8 +47,8 @@ func (f Folder) AwaitIdle(ctx context.Context, ttl time.Duration) error {
 	}
 }
 
-// takeAway renames the heartbeat, and back if somebody has just renewed it.
-func (f Folder) takeAway(last time.Time) (idle bool, err error) {
+// claimHeartbeat renames the heartbeat, and renames it back if it was just renewed.
+func (f Folder) claimHeartbeat(last time.Time) (idle bool, err error) {
 	away := f.Heartbeat() + ".ended"
 	if err := os.Rename(f.Heartbeat(), away); err != nil {
 		return false, fmt.Errorf("cannot end heartbeat: %w", err)

@@ -1,7 +1,7 @@
 // Package pki keeps the certificates of one devcluster in a folder: an
 // authority of its own, the server's and the administrator's pair, and the key
-// that signs service-account tokens. Whoever can read the folder is an
-// administrator. [Open] is the place to start.
+// that signs service-account tokens. Read access to the folder is administrator
+// access. [Open] is the place to start.
 package pki
 
 import (
@@ -61,8 +61,11 @@ func Open(dir string, now func() time.Time) (*Authority, error) {
 		err = a.load()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot use certificate authority %s: %w; restore it, or remove %s to get a new one (credentials issued so far stop working)",
-			a.path("ca.crt"), err, dir)
+		return nil,
+			fmt.Errorf(
+				"cannot use certificate authority %s: %w; restore it, or remove %s to get a new one (credentials issued so far "+
+					"stop working)",
+				a.path("ca.crt"), err, dir)
 	}
 	return a, nil
 }

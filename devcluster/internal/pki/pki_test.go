@@ -104,7 +104,8 @@ func TestOpenRefuses(t *testing.T) {
 			"a pair that may not sign is in its place", start,
 			func(t *testing.T, dir string) error {
 				p, err := open(t, dir, start).Client("jane", nil, time.Hour)
-				return errors.Join(err, write(filepath.Join(dir, "ca.crt"), p.Certificate), write(filepath.Join(dir, "ca.key"), p.Key))
+				return errors.Join(err, write(filepath.Join(dir, "ca.crt"), p.Certificate),
+					write(filepath.Join(dir, "ca.key"), p.Key))
 			},
 			"not an authority",
 		},
@@ -121,7 +122,8 @@ func TestOpenRefuses(t *testing.T) {
 				}
 			}
 			_, err := Open(dir, at(c.now))
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "remove "+dir+" to get a new one") {
+			if err == nil || !strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), "remove "+dir+" to get a new one") {
 				t.Errorf("%s: error %v, want %q and what to do", c.reason, err, c.want)
 			}
 		})
@@ -146,12 +148,14 @@ func TestServerIsRenewed(t *testing.T) {
 		change func(dir string) error
 		same   bool
 	}{
-		"Fresh":       {"a new certificate is kept", start.Add(time.Hour), nil, true},
-		"Month":       {"it is kept until a month before its end", year.Add(-renewBefore - time.Second), nil, true},
-		"NearExpiry":  {"it is made again a month before its end", year.Add(-renewBefore), nil, false},
-		"Expired":     {"an expired one is made again", year.Add(time.Hour), nil, false},
-		"KeyLost":     {"a pair without its key is made again", start, func(dir string) error { return os.Remove(filepath.Join(dir, "server.key")) }, false},
-		"Interrupted": {"a key whose certificate was not written is replaced", start, func(dir string) error { return os.Remove(filepath.Join(dir, "server.crt")) }, false},
+		"Fresh":      {"a new certificate is kept", start.Add(time.Hour), nil, true},
+		"Month":      {"it is kept until a month before its end", year.Add(-renewBefore - time.Second), nil, true},
+		"NearExpiry": {"it is made again a month before its end", year.Add(-renewBefore), nil, false},
+		"Expired":    {"an expired one is made again", year.Add(time.Hour), nil, false},
+		"KeyLost": {"a pair without its key is made again", start,
+			func(dir string) error { return os.Remove(filepath.Join(dir, "server.key")) }, false},
+		"Interrupted": {"a key whose certificate was not written is replaced", start,
+			func(dir string) error { return os.Remove(filepath.Join(dir, "server.crt")) }, false},
 		"OtherAuthority": {"a new authority signs its own", start, func(dir string) error {
 			return errors.Join(os.Remove(filepath.Join(dir, "ca.crt")), os.Remove(filepath.Join(dir, "ca.key")))
 		}, false},
@@ -200,7 +204,8 @@ func TestDamagedPairSaysWhatToDo(t *testing.T) {
 	if err := os.WriteFile(certFile, []byte("garbage"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := a.Server(); err == nil || !strings.Contains(err.Error(), certFile) || !strings.Contains(err.Error(), "remove it and its key") {
+	if _, _, err := a.Server(); err == nil || !strings.Contains(err.Error(), certFile) ||
+		!strings.Contains(err.Error(), "remove it and its key") {
 		t.Errorf("error %v, want the file and what to do", err)
 	}
 }
@@ -227,10 +232,12 @@ func TestClient(t *testing.T) {
 			if !got.NotAfter.Equal(c.end) {
 				t.Errorf("%s: valid until %s, want %s", c.reason, got.NotAfter, c.end)
 			}
-			if diff := cmp.Diff([]string{"jane", "crew", "dock"}, append([]string{got.Subject.CommonName}, got.Subject.Organization...)); diff != "" {
+			if diff := cmp.Diff([]string{"jane", "crew", "dock"},
+				append([]string{got.Subject.CommonName}, got.Subject.Organization...)); diff != "" {
 				t.Errorf("user and groups: -want, +got:\n%s", diff)
 			}
-			usage := x509.VerifyOptions{Roots: roots, CurrentTime: start, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+			usage := x509.VerifyOptions{Roots: roots, CurrentTime: start,
+				KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 			if _, err := got.Verify(usage); err != nil {
 				t.Errorf("as a client: %v", err)
 			}

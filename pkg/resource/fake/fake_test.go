@@ -24,14 +24,16 @@ var (
 
 func TestManagedJSON(t *testing.T) {
 	m := &Managed{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
-	m.SetConditions(commonv1.Condition{Type: "Ready", Status: "True", Reason: "Moored", LastTransitionTime: metav1.Unix(0, 0)})
+	m.SetConditions(commonv1.Condition{Type: "Ready", Status: "True", Reason: "Moored",
+		LastTransitionTime: metav1.Unix(0, 0)})
 
 	got, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	want := `{"metadata":{"name":"m"},"status":{"conditions":[{"type":"Ready","status":"True","lastTransitionTime":"1970-01-01T00:00:00Z","reason":"Moored"}]}}`
+	want := `{"metadata":{"name":"m"},"status":{"conditions":[{"type":"Ready","status":"True",` +
+		`"lastTransitionTime":"1970-01-01T00:00:00Z","reason":"Moored"}]}}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -43,7 +45,8 @@ func TestCopiesShareNothing(t *testing.T) {
 	m := &Managed{ObjectMeta: metav1.ObjectMeta{Labels: labels()}}
 	m.SetConditions(commonv1.Creating())
 
-	o := &Object{ObjectMeta: metav1.ObjectMeta{Labels: labels()}, Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels()}}}
+	o := &Object{ObjectMeta: metav1.ObjectMeta{Labels: labels()},
+		Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels()}}}
 	bare := &Object{ObjectMeta: metav1.ObjectMeta{Name: "bare"}}
 
 	for name, obj := range map[string]runtime.Object{"Managed": m, "Object": o, "Bare": bare} {
@@ -122,7 +125,8 @@ func TestManager(t *testing.T) {
 		t.Error("The manager returns another thing than it was given")
 	}
 
-	if m.GetCache() != nil || m.GetRESTMapper() != nil || (&Manager{}).GetAPIReader() != nil || (&Manager{}).GetClient() != nil {
+	if m.GetCache() != nil || m.GetRESTMapper() != nil || (&Manager{}).GetAPIReader() != nil ||
+		(&Manager{}).GetClient() != nil {
 		t.Error("The manager returns what it was not given")
 	}
 

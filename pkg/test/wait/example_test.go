@@ -19,27 +19,27 @@ func (*script) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, ar
 func ExampleUntil() {
 	t := &script{}
 
-	var moored atomic.Bool
-	go moored.Store(true)
+	var ready atomic.Bool
+	go ready.Store(true)
 
-	wait.Until(t, "the ship is moored", moored.Load)
-	fmt.Println("moored:", moored.Load())
-	// Output: moored: true
+	wait.Until(t, "the object is Ready", ready.Load)
+	fmt.Println("ready:", ready.Load())
+	// Output: ready: true
 }
 
 func ExampleContext() {
 	t := &script{}
 
-	told := make(chan string)
-	go func() { told <- "a ship" }()
+	events := make(chan string)
+	go func() { events <- "created" }()
 
 	select {
-	case got := <-told:
-		fmt.Println("told:", got)
+	case got := <-events:
+		fmt.Println("event:", got)
 	case <-wait.Context(t).Done():
-		t.Fatalf("nothing was told: %v", context.Cause(wait.Context(t)))
+		t.Fatalf("no event: %v", context.Cause(wait.Context(t)))
 	}
-	// Output: told: a ship
+	// Output: event: created
 }
 
 func ExampleBudget() {

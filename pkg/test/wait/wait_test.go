@@ -76,7 +76,8 @@ func TestUntil(t *testing.T) {
 			t.Errorf("Within %v there were %d looks.", takes, looks)
 		}
 		looks, began = 0, time.Now()
-		b.until(f, "a look takes long", func() bool { looks++; <-time.After(100 * time.Millisecond); return time.Since(began) >= time.Second })
+		b.until(f, "a look takes long",
+			func() bool { looks++; <-time.After(100 * time.Millisecond); return time.Since(began) >= time.Second })
 		if looks > 6 {
 			t.Errorf("Looks of 100 ms took more than half of a second: %d.", looks)
 		}
@@ -270,7 +271,8 @@ func TestContext(t *testing.T) {
 			t.Errorf("The context ended before the budget: %v", err)
 		}
 		<-ctx.Done()
-		if err := ctx.Err(); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(context.Cause(ctx).Error(), "budget") {
+		if err := ctx.Err(); !errors.Is(err, context.DeadlineExceeded) ||
+			!strings.Contains(context.Cause(ctx).Error(), "budget") {
 			t.Errorf("The context ended with %v because of %v, want the budget.", err, context.Cause(ctx))
 		}
 		end()
@@ -307,8 +309,10 @@ func TestCut(t *testing.T) {
 		whole, away time.Duration
 		want        time.Duration
 	}{
-		"Far":  {reason: "A deadline behind it does not matter.", whole: 3 * time.Minute, away: time.Hour, want: 3 * time.Minute},
-		"Long": {reason: "Half a minute stays, and no more.", whole: 30 * time.Minute, away: 10 * time.Minute, want: 9*time.Minute + 30*time.Second},
+		"Far": {reason: "A deadline behind it does not matter.", whole: 3 * time.Minute, away: time.Hour,
+			want: 3 * time.Minute},
+		"Long": {reason: "Half a minute stays, and no more.", whole: 30 * time.Minute, away: 10 * time.Minute,
+			want: 9*time.Minute + 30*time.Second},
 		"Near": {reason: "A tenth stays.", whole: 3 * time.Minute, away: 100 * time.Second, want: 90 * time.Second},
 		"Past": {reason: "There is nothing left.", whole: 3 * time.Minute, away: -time.Second, want: 0},
 	}
@@ -327,11 +331,14 @@ func TestScale(t *testing.T) {
 		pace   pace
 		want   time.Duration
 	}{
-		"Reference":  {reason: "The least.", pace: idle, want: 3 * time.Minute},
-		"Zero":       {reason: "What was not measured is one processor.", want: 12 * time.Minute},
-		"Fast":       {reason: "Never less than the least.", pace: pace{slowness: 0.1, processors: 64}, want: 3 * time.Minute},
-		"Slow":       {reason: "As much longer as work takes.", pace: pace{slowness: 2.5, processors: 8}, want: 7*time.Minute + 30*time.Second},
-		"Few":        {reason: "Half the processors, twice the time.", pace: pace{slowness: 1, processors: 2}, want: 6 * time.Minute},
+		"Reference": {reason: "The least.", pace: idle, want: 3 * time.Minute},
+		"Zero":      {reason: "What was not measured is one processor.", want: 12 * time.Minute},
+		"Fast": {reason: "Never less than the least.", pace: pace{slowness: 0.1, processors: 64},
+			want: 3 * time.Minute},
+		"Slow": {reason: "As much longer as work takes.", pace: pace{slowness: 2.5, processors: 8},
+			want: 7*time.Minute + 30*time.Second},
+		"Few": {reason: "Half the processors, twice the time.", pace: pace{slowness: 1, processors: 2},
+			want: 6 * time.Minute},
 		"SlowAndFew": {reason: "Both.", pace: pace{slowness: 1.5, processors: 2}, want: 9 * time.Minute},
 		"Crawling":   {reason: "There is an end to it.", pace: pace{slowness: 1e300, processors: 1}, want: 30 * time.Minute},
 	}
@@ -351,11 +358,15 @@ func TestJudge(t *testing.T) {
 		took   time.Duration
 		want   pace
 	}{
-		"Reference": {reason: "As long as expected.", done: []int{100, 100}, took: 100 * referenceChunk, want: pace{slowness: 1, processors: 2}},
-		"Fast":      {reason: "Faster is not told.", done: []int{100, 100}, took: referenceChunk, want: pace{slowness: 1, processors: 2}},
-		"Slow":      {reason: "Four times as long.", done: []int{100}, took: 400 * referenceChunk, want: pace{slowness: 4, processors: 1}},
-		"Uneven":    {reason: "A processor that something else has counts.", done: []int{150, 50}, took: 200 * referenceChunk, want: pace{slowness: 2, processors: 2}},
-		"Fake":      {reason: "A clock that stands still.", done: []int{200}, want: pace{slowness: 1, processors: 1}},
+		"Reference": {reason: "As long as expected.", done: []int{100, 100}, took: 100 * referenceChunk,
+			want: pace{slowness: 1, processors: 2}},
+		"Fast": {reason: "Faster is not told.", done: []int{100, 100}, took: referenceChunk,
+			want: pace{slowness: 1, processors: 2}},
+		"Slow": {reason: "Four times as long.", done: []int{100}, took: 400 * referenceChunk,
+			want: pace{slowness: 4, processors: 1}},
+		"Uneven": {reason: "A processor that something else has counts.", done: []int{150, 50}, took: 200 * referenceChunk,
+			want: pace{slowness: 2, processors: 2}},
+		"Fake": {reason: "A clock that stands still.", done: []int{200}, want: pace{slowness: 1, processors: 1}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,8 @@ var GroupVersion = schema.GroupVersion{Group: "clusters.openmcp.cloud", Version:
 
 // AddToScheme registers the kinds.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &AccessRequest{}, &AccessRequestList{}, &ClusterRequest{}, &ClusterRequestList{}, &Cluster{}, &ClusterList{})
+	s.AddKnownTypes(GroupVersion, &AccessRequest{}, &AccessRequestList{}, &ClusterRequest{}, &ClusterRequestList{},
+		&Cluster{}, &ClusterList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 
 	return nil

@@ -8,8 +8,8 @@ import (
 
 type kindCommand struct {
 	Version       string         `required:"" placeholder:"v1alpha1" help:"API version of the kind."`
-	Kind          string         `required:"" placeholder:"Berth" help:"Singular noun that begins with a capital letter."`
-	Class         scaffold.Class `enum:"named,token,findable,opaque" default:"named" help:"What makes it safe to create again when an answer was lost: the name is chosen here (named), the API knows a request again by a token (token), what was created can be searched for (findable), or nothing does (opaque)."`
+	Kind          string         `required:"" placeholder:"Bucket" help:"Singular noun that begins with a capital letter."`
+	Class         scaffold.Class `enum:"named,token,findable,opaque" default:"named" help:"${help_kind_class}"`
 	ClusterScoped bool           `help:"Its objects are in no namespace."`
 
 	placeFlags
@@ -28,20 +28,20 @@ type providerConfigCommand struct {
 	placeFlags
 }
 
-// Run adds the kinds that say how to connect.
+// Run adds the kinds of the provider configuration.
 func (c *providerConfigCommand) Run(in *invocation) error {
 	return c.change(in, func(p scaffold.Project) (scaffold.Project, error) { return p.WithProviderConfig(c.Version) })
 }
 
-// placeFlags are those of commands that change a project.
+// placeFlags are the flags of commands that change a project.
 type placeFlags struct {
 	Dir      string `default:"." placeholder:"DIR" help:"Folder of the provider. The default is this one."`
-	Generate bool   `default:"true" negatable:"" help:"Run make generate afterwards, which makes deep copies, CRDs and the role."`
+	Generate bool   `default:"true" negatable:"" help:"${help_place_generate}"`
 
 	planFlags
 }
 
-// change plans and makes another project of the one in the folder.
+// change applies a change to the project in the folder.
 func (c *placeFlags) change(in *invocation, change func(scaffold.Project) (scaffold.Project, error)) error {
 	project, err := load(c.Dir)
 	if err != nil {

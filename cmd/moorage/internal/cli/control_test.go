@@ -24,8 +24,8 @@ type plane struct {
 	http   *http.Client
 }
 
-// control returns the one of a provider, as it can be reached now.
-func control(t *testing.T, dir string) plane {
+// controlPlane returns the control plane of a provider, at its current address.
+func controlPlane(t *testing.T, dir string) plane {
 	t.Helper()
 
 	text, err := os.ReadFile(filepath.Join(dir, "cluster", "kubeconfig"))
@@ -65,7 +65,7 @@ func control(t *testing.T, dir string) plane {
 	return plane{t, config.Clusters[0].Cluster.Server, &http.Client{Transport: transport, Timeout: wait.Patience()}}
 }
 
-// call asks the API server for something, or applies a text.
+// call sends a request to the API server, or applies a manifest.
 func (p plane) call(method, path, text string) string {
 	p.t.Helper()
 
@@ -94,11 +94,11 @@ func (p plane) call(method, path, text string) string {
 	return string(answer)
 }
 
-// An identity tells a control plane from every other, and from itself in another life: the
-// same folder served once more has the same objects at the same place.
+// An identity distinguishes a control plane from others and from its restarts: the same data served again has the same
+// objects.
 type identity struct{ server, began, system, object string }
 
-// identity returns it, with that of an object.
+// identity returns the identity, including that of an object.
 func (p plane) identity(object string) identity {
 	p.t.Helper()
 
@@ -121,7 +121,7 @@ func (p plane) identity(object string) identity {
 	return identity{p.server, began, uid("/api/v1/namespaces/kube-system"), uid(object)}
 }
 
-// untilReady waits until an object is.
+// untilReady waits until an object is Ready.
 func (p plane) untilReady(object string) {
 	p.t.Helper()
 

@@ -20,13 +20,13 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
-// A transcript is what a program has said so far.
+// A transcript is the output of a program so far.
 type transcript struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-// Write adds to it.
+// Write appends to the transcript.
 func (w *transcript) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -34,7 +34,7 @@ func (w *transcript) Write(b []byte) (int, error) {
 	return w.text.Write(b)
 }
 
-// String returns all of it.
+// String returns the whole transcript.
 func (w *transcript) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,7 +42,7 @@ func (w *transcript) String() string {
 	return w.text.String()
 }
 
-// until waits until something was said so many times, and fails if the program ends before.
+// until waits until a text occurred a number of times, and fails if the program ends before.
 func (w *transcript) until(t *testing.T, said string, times int, ended <-chan int) {
 	t.Helper()
 
@@ -68,32 +68,31 @@ func (w *transcript) until(t *testing.T, said string, times int, ended <-chan in
 	})
 }
 
-// compiling is what a test may wait for compilers besides: those of the API server and of
-// the linters take minutes the first time.
+// compiling is the additional time for compilers: the API server and the linters take minutes the first time.
 const compiling = 20 * time.Minute
 
 var bounds = flag.Bool("bounds", false, "hold the first hour to its bounds: for a machine that does nothing else")
 
-// What an author may be asked for until an object of his kind is Ready.
+// The most that may be required of authors until an object of their kind is Ready.
 const (
 	mostCommands = 6
 	mostTime     = time.Minute
 )
 
-// An hour is the first one of an author.
+// An hour is the first hour of an author.
 type hour struct {
 	t        *testing.T
 	begin    time.Time
 	commands int
 }
 
-// types notes that the author types a command.
+// types records that the author types a command.
 func (h *hour) types(args []string) {
 	h.commands++
 	fmt.Printf("%6.1f s  moorage %s\n", time.Since(h.begin).Seconds(), strings.Join(args, " "))
 }
 
-// do has a command carried out.
+// do runs a command of the author.
 func (h *hour) do(args ...string) {
 	h.t.Helper()
 	h.types(args)
@@ -104,7 +103,7 @@ func (h *hour) do(args ...string) {
 	}
 }
 
-// ready tells what was needed until now, and fails if it is too much.
+// ready logs the effort so far, and fails if it exceeds the limits.
 func (h *hour) ready() {
 	h.t.Helper()
 
@@ -120,30 +119,30 @@ func (h *hour) ready() {
 	}
 }
 
-// TestFirstHour does what an author does: from nothing to an object of a kind of his own
-// that is Ready, in three commands and without an edit; then he changes a file, and the
-// provider is another one on the same control plane.
+// TestFirstHour does what a new author does: from nothing to a Ready object of a new kind, in three commands and
+// without an edit; then a changed file replaces the provider on the same control plane.
 func TestFirstHour(t *testing.T) {
 	wait.Allow(t, compiling)
 
-	name := "dock"
-	if *bounds { // what is his is not compiled yet, however often this is measured
+	name := "cloud"
+	if *bounds { // the author's code is never in the build cache
 		name += strconv.FormatInt(time.Now().Unix(), 36)
 	}
 
 	dir, h := filepath.Join(t.TempDir(), "provider-"+name), &hour{t: t, begin: time.Now()}
 
-	h.do("init", dir, "--module", "example.org/provider-"+name, "--group", name+".example.org", "--checkout", "../../../..")
-	h.do("add", "kind", "--dir", dir, "--version", "v1alpha1", "--kind", "Berth")
+	h.do("init", dir, "--module", "example.org/provider-"+name, "--group", name+".example.org", "--checkout",
+		"../../../..")
+	h.do("add", "kind", "--dir", dir, "--version", "v1alpha1", "--kind", "Bucket")
 
 	out, ended, gone := &transcript{}, make(chan int, 1), make(chan struct{})
 	ctx, stop := context.WithCancel(context.Background())
-	t.Cleanup(func() { // a server must not outlive a test that fails
+	t.Cleanup(func() { // a server must not outlive a failing test
 		stop()
 		<-gone
 	})
 
-	place := free(t)
+	place := freeAddress(t)
 	dev := []string{"dev", "--dir", dir, "--examples", "--fake", place}
 	h.types(dev)
 
@@ -153,11 +152,11 @@ func TestFirstHour(t *testing.T) {
 		ended <- cli.Main(ctx, dev, nil, out, out)
 	}()
 
-	out.until(t, "the Berth example is Ready", 1, ended)
+	out.until(t, "the Bucket example is Ready", 1, ended)
 	h.ready()
 
-	objects := "/apis/" + name + ".example.org/v1alpha1/namespaces/default/berths/"
-	before := control(t, dir).identity(objects + "example")
+	objects := "/apis/" + name + ".example.org/v1alpha1/namespaces/default/buckets/"
+	before := controlPlane(t, dir).identity(objects + "example")
 	source := filepath.Join(dir, "internal", "api", "client.go")
 
 	text, err := os.ReadFile(source)
@@ -165,46 +164,46 @@ func TestFirstHour(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// A mistake is told, and what ran goes on.
+	// A compile error is reported, and the old program keeps running.
 	if err := os.WriteFile(source, append(text, "wrong"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
 	out.until(t, "it is tried again when a Go file or an example changes", 1, ended)
 
-	example, err := os.ReadFile(filepath.Join(dir, "examples", "berth.yaml"))
+	example, err := os.ReadFile(filepath.Join(dir, "examples", "bucket.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	meanwhile := strings.Replace(string(example), "name: example", "name: meanwhile", 1)
-	control(t, dir).call(http.MethodPatch, objects+"meanwhile?fieldManager=test", meanwhile)
-	control(t, dir).untilReady(objects + "meanwhile")
+	controlPlane(t, dir).call(http.MethodPatch, objects+"meanwhile?fieldManager=test", meanwhile)
+	controlPlane(t, dir).untilReady(objects + "meanwhile")
 
-	const changed = "\nfunc init() { println(`the harbour is open`) }\n"
+	const changed = "\nfunc init() { println(`the changed code runs`) }\n"
 	if err := os.WriteFile(source, append(text, changed...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	out.until(t, "provider: the harbour is open", 1, ended)
+	out.until(t, "provider: the changed code runs", 1, ended)
 	out.until(t, "moorage: the provider runs", 2, ended)
-	// The fake is made of this file as well, and begins with nothing: the provider fills it again.
-	out.until(t, "fake: the harbour is open", 1, ended)
-	untilThere(t, "http://"+place+"/berths/example")
+	// The fake is built from this file as well, and starts empty: the provider fills it again.
+	out.until(t, "fake: the changed code runs", 1, ended)
+	untilExists(t, "http://"+place+"/buckets/example")
 
-	// An example that changes is applied, and the provider runs on.
+	// A changed example is applied, and the provider keeps running.
 	larger := strings.Replace(string(example), "size: 40", "size: 41", 1)
-	if err := os.WriteFile(filepath.Join(dir, "examples", "berth.yaml"), []byte(larger), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "examples", "bucket.yaml"), []byte(larger), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	out.until(t, "the Berth example is Ready", 2, ended)
+	out.until(t, "the Bucket example is Ready", 2, ended)
 
 	if runs := strings.Count(out.String(), "moorage: the provider runs"); runs != 2 {
 		t.Errorf("the provider was made for an example: it ran %d times\n%s", runs, out)
 	}
 
-	if after := control(t, dir).identity(objects + "example"); after != before {
+	if after := controlPlane(t, dir).identity(objects + "example"); after != before {
 		t.Errorf("the provider was started again, and the control plane did not stay: %+v, then %+v", before, after)
 	}
 
@@ -215,8 +214,8 @@ func TestFirstHour(t *testing.T) {
 	}
 }
 
-// untilThere waits until the fake has something.
-func untilThere(t *testing.T, url string) {
+// untilExists waits until the fake has a resource.
+func untilExists(t *testing.T, url string) {
 	t.Helper()
 
 	wait.Until(t, url+" is there", func() bool {
@@ -237,8 +236,8 @@ func untilThere(t *testing.T, url string) {
 	})
 }
 
-// free returns an address that nobody has.
-func free(t *testing.T) string {
+// freeAddress returns an address without a listener.
+func freeAddress(t *testing.T) string {
 	t.Helper()
 
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port.Free(t)))

@@ -14,20 +14,20 @@ type diffCommand struct {
 	Dir      string `default:"." placeholder:"DIR" help:"Folder of the provider. The default is this one."`
 	Apply    bool   `help:"Ask for each change whether to make it, and make it."`
 	Yes      bool   `help:"With --apply: make all changes that fit, and ask nothing."`
-	KeepMine bool   `help:"With --apply: where you changed the same lines, keep yours and never ask again. The default is to leave them, and to tell them again."`
+	KeepMine bool   `help:"${help_diff_keepmine}"`
 	Dirty    bool   `help:"With --apply: change files though git does not have all of them as they are."`
 	Check    bool   `help:"Fail if there is something to change."`
-	Version  string `name:"moorage-version" placeholder:"v1.2.3" help:"Release of Moorage to use from now on. The default is that of this program, if it is one."`
+	Version  string `name:"moorage-version" placeholder:"v1.2.3" help:"${help_diff_version}"`
 	Generate bool   `default:"true" negatable:"" help:"Run make generate after changes."`
 }
 
-// errDiffers is what --check finds. It was told.
+// errDiffers is the failure of --check, returned after the differences were printed.
 var errDiffers = errors.New("this provider is not as this moorage makes it: moorage diff --apply changes it")
 
-// errOpen is that hunks are left. They were told.
-var errOpen = errors.New("not all was changed: what is left is told again by moorage diff")
+// errOpen is returned after hunks were printed that are left to the author.
+var errOpen = errors.New("some changes are left: moorage diff shows them again")
 
-// Run shows what the templates of this program would change, and changes it.
+// Run shows the changes that the templates of this program would make, and makes them if requested.
 func (c *diffCommand) Run(in *invocation) error {
 	project, err := load(c.Dir)
 	if err != nil {
@@ -45,7 +45,8 @@ func (c *diffCommand) Run(in *invocation) error {
 		project.p.Moorage.Version = version
 	}
 
-	changes, err := scaffold.Upgrade(project.p, project.base, func(path string) (scaffold.Version, error) { return read(c.Dir, path) })
+	changes, err := scaffold.Upgrade(project.p, project.base,
+		func(path string) (scaffold.Version, error) { return read(c.Dir, path) })
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (c *diffCommand) release() string {
 	return release()
 }
 
-// carryOut shows the changes, and makes those that are wanted.
+// carryOut shows the changes, and makes the accepted ones.
 func (c *diffCommand) carryOut(in *invocation, project loaded, changes []scaffold.Change) error {
 	asked := bufio.NewReader(in.in)
 	fit, clash := 0, 0
@@ -94,11 +95,14 @@ func (c *diffCommand) carryOut(in *invocation, project loaded, changes []scaffol
 
 	switch {
 	case fit+clash == 0 && !current && !c.Apply:
-		fmt.Fprintf(in.out, "There is nothing to change in %s, but that this is recorded: moorage diff --apply does so.\n", c.Dir)
+		fmt.Fprintf(in.out, "There is nothing to change in %s, but that this is recorded: moorage diff --apply does so.\n",
+			c.Dir)
 	case fit+clash == 0:
-		fmt.Fprintf(in.out, "There is nothing to change: the provider in %s is as this moorage makes it, but for what you changed.\n", c.Dir)
+		fmt.Fprintf(in.out,
+			"There is nothing to change: the provider in %s is as this moorage makes it, but for what you changed.\n", c.Dir)
 	case !c.Apply:
-		fmt.Fprintf(in.out, "\n%d changes fit, %d do not. moorage diff --apply makes the first, and leaves the others.\n", fit, clash)
+		fmt.Fprintf(in.out, "\n%d changes fit, %d do not. moorage diff --apply makes the first, and leaves the others.\n",
+			fit, clash)
 	}
 
 	if c.Apply {
@@ -112,7 +116,7 @@ func (c *diffCommand) carryOut(in *invocation, project loaded, changes []scaffol
 	return nil
 }
 
-// answer says what becomes of a region, and asks if that is not clear.
+// answer decides about a region, and asks the author if that is not clear.
 func (c *diffCommand) answer(in *invocation, asked *bufio.Reader, state merge.State) scaffold.Answer {
 	switch {
 	case state == merge.Clash && c.KeepMine:
@@ -141,14 +145,14 @@ func (c *diffCommand) answer(in *invocation, asked *bufio.Reader, state merge.St
 
 			return scaffold.Take
 		case answer == "q" || err != nil:
-			asked.Reset(strings.NewReader("")) // and so for all that follow
+			asked.Reset(strings.NewReader("")) // and likewise for all that follow
 
 			return scaffold.Leave
 		}
 	}
 }
 
-// make writes what was answered, and then that it was.
+// make writes the accepted changes, and then the record of the answers.
 func (c *diffCommand) make(in *invocation, project loaded, changes []scaffold.Change) error {
 	base, done, err := scaffold.Settle(project.p, project.base, changes)
 	if err != nil {

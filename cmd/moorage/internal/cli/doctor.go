@@ -13,12 +13,12 @@ import (
 
 type doctorCommand struct{}
 
-// A tool is a program that a provider's author may need.
+// A tool is a program that an author of a provider may need.
 type tool struct {
 	name    string
-	version []string // arguments that make it tell its version, if that matters
+	version []string // arguments that print its version, if that matters
 	least   [2]int   // of the version
-	needed  bool     // nothing goes without it
+	needed  bool     // required
 	use     string
 	get     string
 }
@@ -30,21 +30,22 @@ func tools() []tool {
 		{name: "make", needed: true, use: "runs the targets of a provider", get: "the package make of your system"},
 		{name: "bash", needed: true, use: "the Makefile's shell", get: "the package bash of your system"},
 		{name: "git", use: "keeps what you do", get: "the package git of your system"},
-		{name: "kubectl", use: "applies kinds and objects: make run, make sample", get: "https://kubernetes.io/docs/tasks/tools"},
+		{name: "kubectl", use: "applies kinds and objects: make run, make sample",
+			get: "https://kubernetes.io/docs/tasks/tools"},
 		{name: "gcc", use: "the race detector: go test -race", get: "the package gcc or build-essential of your system"},
 	}
 }
 
-// A finding is what is known of a tool on this machine.
+// A finding is the state of a tool on this machine.
 type finding struct {
 	tool
 
-	found bool
-	told  string // what it answered, if its version matters
+	found  bool
+	answer string // output of the version command, if the version matters
 }
 
-// ill says what is wrong, or nothing.
-func (f finding) ill() string {
+// problem returns the problem with the tool, or "".
+func (f finding) problem() string {
 	switch {
 	case !f.found:
 		return "missing"
@@ -52,9 +53,9 @@ func (f finding) ill() string {
 		return ""
 	}
 
-	m := regexp.MustCompile(`(\d+)\.(\d+)`).FindStringSubmatch(f.told)
+	m := regexp.MustCompile(`(\d+)\.(\d+)`).FindStringSubmatch(f.answer)
 	if m == nil {
-		return fmt.Sprintf("does not tell its version, but %q", f.told)
+		return fmt.Sprintf("prints no version, but %q", f.answer)
 	}
 
 	major, _ := strconv.Atoi(m[1])
@@ -67,10 +68,10 @@ func (f finding) ill() string {
 	return ""
 }
 
-// errUnwell is the failure of a machine on which something is missing. It was told.
-var errUnwell = errors.New("something is missing that nothing goes without")
+// errMissing is returned after missing required tools were printed.
+var errMissing = errors.New("a required tool is missing")
 
-// Run looks at the machine.
+// Run checks the tools on this machine.
 func (c *doctorCommand) Run(in *invocation) error {
 	var found []finding
 	for _, t := range tools() {
@@ -86,36 +87,36 @@ func examine(ctx context.Context, t tool) finding {
 		return finding{tool: t}
 	}
 
-	told := ""
+	answer := ""
 	if t.version != nil {
 		out, _ := exec.CommandContext(ctx, path, t.version...).CombinedOutput()
-		told = strings.TrimSpace(string(out))
+		answer = strings.TrimSpace(string(out))
 	}
 
-	return finding{tool: t, found: true, told: told}
+	return finding{tool: t, found: true, answer: answer}
 }
 
-// diagnose says of each tool how it is, what it is for, and how to get it.
+// diagnose prints each tool with its state, its use, and how to install it.
 func diagnose(in *invocation, found []finding) error {
 	table := tabwriter.NewWriter(in.out, 0, 0, 2, ' ', 0)
-	unwell := false
+	missing := false
 
 	for _, f := range found {
-		switch ill := f.ill(); {
-		case ill == "":
+		switch problem := f.problem(); {
+		case problem == "":
 			fmt.Fprintf(table, "ok\t%s\t%s\n", f.name, f.use)
 		case f.needed:
-			unwell = true
+			missing = true
 
-			fmt.Fprintf(table, "NEEDED\t%s\t%s; %s; get it: %s\n", f.name, f.use, ill, f.get)
+			fmt.Fprintf(table, "NEEDED\t%s\t%s; %s; get it: %s\n", f.name, f.use, problem, f.get)
 		default:
-			fmt.Fprintf(table, "without\t%s\t%s; %s; get it: %s\n", f.name, f.use, ill, f.get)
+			fmt.Fprintf(table, "without\t%s\t%s; %s; get it: %s\n", f.name, f.use, problem, f.get)
 		}
 	}
 
-	if err := table.Flush(); err != nil || !unwell {
+	if err := table.Flush(); err != nil || !missing {
 		return err
 	}
 
-	return errUnwell
+	return errMissing
 }

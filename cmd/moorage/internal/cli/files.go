@@ -12,28 +12,32 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
-// checkClean refuses a folder in which something is not committed: what was there before
-// could not be had again.
+// checkClean refuses a folder with uncommitted changes, because they could not be restored.
 func checkClean(in *invocation, dir string) error {
 	if _, err := exec.LookPath("git"); err != nil {
-		return errors.New("git is missing on this machine, so nothing says whether all is committed: install it, or go on by --dirty")
+		return errors.New(
+			"git is missing on this machine, so nothing says whether all is committed: install it, or go on by --dirty")
 	}
 
 	cmd := exec.CommandContext(in.ctx, "git", "-C", dir, "status", "--porcelain", "--", ".")
 
 	out, err := cmd.Output()
 	if err != nil {
-		return fmt.Errorf("%s is in no repository of git, so what is changed could not be undone: git init, commit, and ask again; or go on by --dirty", dir)
+		return fmt.Errorf(
+			"%s is in no repository of git, so what is changed could not be undone: git init, commit, and ask again; or go on "+
+				"by --dirty", dir)
 	}
 
 	if first, _, _ := strings.Cut(string(out), "\n"); first != "" {
-		return fmt.Errorf("not all is committed in %s, %q for one, so what is changed could not be told from it: commit it and ask again, or go on by --dirty", dir, strings.TrimSpace(first))
+		return fmt.Errorf(
+			"not all is committed in %s, %q for one, so what is changed could not be told from it: commit it and ask again, "+
+				"or go on by --dirty", dir, strings.TrimSpace(first))
 	}
 
 	return nil
 }
 
-// read returns a file as it is.
+// read returns the current version of a file.
 func read(dir, path string) (scaffold.Version, error) {
 	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,7 +47,7 @@ func read(dir, path string) (scaffold.Version, error) {
 	return scaffold.Version{Exists: err == nil, Text: string(text)}, err
 }
 
-// write makes a file as it shall be.
+// write brings a file to a version.
 func write(dir, path string, to scaffold.Version) error {
 	path = filepath.Join(dir, filepath.FromSlash(path))
 

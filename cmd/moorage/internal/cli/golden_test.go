@@ -18,18 +18,18 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
-// golden is the provider that is the template and its author's part.
+// golden is the example provider: generated from the templates, with the author's part added.
 const golden = "../../../../examples/provider-nats"
 
-// accepted is how the example differs from what the template makes, where it may: the
-// program is in the folder of the module, and has more than one command; there is no fake,
-// but NATS. Every line of it was once looked at by somebody.
+// accepted lists the reviewed differences between the example and the templates: its program is in the folder of the
+// module and has more than one command, and it uses NATS instead of a fake.
 const accepted = "testdata/provider-nats.diff"
 
-var update = flag.Bool("update", false, "accept how the example differs from the template: look at testdata/provider-nats.diff before you commit it")
+var update = flag.Bool("update", false,
+	"accept how the example differs from the template: look at testdata/provider-nats.diff before you commit it")
 
-// TestGoldenProject makes the template's part of the example again: nothing of it may be
-// behind, and what is the template's is as it makes it, but for what is accepted.
+// TestGoldenProject generates the template's part of the example again. Nothing of it may be out of date, and files of
+// the template may differ only as accepted.
 func TestGoldenProject(t *testing.T) {
 	var out bytes.Buffer
 	if code := cli.Main(t.Context(), []string{"diff", "--check", "--dir", golden}, nil, &out, &out); code != 0 {
@@ -50,12 +50,15 @@ func TestGoldenProject(t *testing.T) {
 	}
 
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("somebody changed in the example what is the template's: change the template, and take it in by moorage diff --apply. "+
-			"What is the author's alone is accepted by go test ./internal/cli -run TestGoldenProject -update\n-%s, +the example:\n%s", accepted, diff)
+		t.Errorf(
+			"somebody changed in the example what is the template's: change the template, and take it in by moorage diff "+
+				"--apply. "+
+				"What is the author's alone is accepted by go test ./internal/cli -run TestGoldenProject -update\n-%s, +the "+
+				"example:\n%s", accepted, diff)
 	}
 }
 
-// difference returns how a project differs from what the template made of it, file by file.
+// difference returns how a project differs from the output of the template, file by file.
 func difference(t *testing.T, dir string) string {
 	t.Helper()
 
@@ -74,44 +77,46 @@ func difference(t *testing.T, dir string) string {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil {
-			t.Errorf("what the template makes is not there: make it, or let moorage.json say that it is the author's own: %v", err)
+			t.Errorf("what the template makes is not there: make it, or let moorage.json say that it is the author's own: %v",
+				err)
 		}
 
-		// Where in a file something is does not matter: what surrounds it tells.
-		out.WriteString(position.ReplaceAllString(udiff.Unified("template/"+name, "example/"+name, files[name], string(text)), "@@"))
+		// Positions in a file do not matter, the context lines do.
+		out.WriteString(position.ReplaceAllString(udiff.Unified("template/"+name, "example/"+name, files[name], string(text)),
+			"@@"))
 	}
 
 	return out.String()
 }
 
-// position is that of a hunk in a file.
+// position matches the position of a hunk in a file.
 var position = regexp.MustCompile(`(?m)^@@ .* @@$`)
 
-// TestGoldenProjectIsHeldToTheTemplate changes the template's part of the example, and
-// takes some of it away.
-func TestGoldenProjectIsHeldToTheTemplate(t *testing.T) {
+// TestGoldenProjectDiffers changes the template's part of the example, and removes parts of it.
+func TestGoldenProjectDiffers(t *testing.T) {
 	dir := copied(t)
 
 	differs := func(file string) {
 		t.Helper()
 
 		var out bytes.Buffer
-		if code := cli.Main(t.Context(), []string{"diff", "--check", "--dir", dir}, nil, &out, &out); code != 1 || !strings.Contains(out.String(), file) {
+		if code := cli.Main(t.Context(), []string{"diff", "--check", "--dir", dir}, nil, &out, &out); code != 1 ||
+			!strings.Contains(out.String(), file) {
 			t.Errorf("the example is behind the template, and the exit code is %d\n%s", code, &out)
 		}
 	}
 
-	// As if the template had changed since, which the example has taken in by hand alone.
+	// As if the template had changed, and the example had been edited by hand.
 	older(t, filepath.Join(dir, filepath.FromSlash(scaffold.Base)))
 	differs("but that this is recorded")
 
-	// And not even so.
+	// And without that edit.
 	older(t, filepath.Join(dir, "deploy", "base", "deployment.yaml"))
 	differs("deploy/base/deployment.yaml:")
 }
 
-// copied returns a copy of what the template makes of the example. Whatever else is in its
-// folder may come and go: its own tests run at the same time.
+// copied returns a copy of the template's part of the example. Other files of its folder may change while its own
+// tests run.
 func copied(t *testing.T) (dir string) {
 	t.Helper()
 
@@ -141,7 +146,7 @@ func copied(t *testing.T) (dir string) {
 	return dir
 }
 
-// older makes a file as if an older template had made it.
+// older replaces a file as if an older template had generated it.
 func older(t *testing.T, file string) {
 	t.Helper()
 
@@ -156,8 +161,8 @@ func older(t *testing.T, file string) {
 	}
 }
 
-// own returns what the record of the golden project lists as its author's alone, sorted, and
-// the files that the template would make and does not because of that.
+// own returns the files that the record of the golden project lists as the author's alone, sorted, and those of them
+// that the template would generate.
 func own(t *testing.T) (listed, hidden []string) {
 	t.Helper()
 
@@ -191,11 +196,10 @@ func own(t *testing.T) (listed, hidden []string) {
 	return listed, slices.DeleteFunc(made(), func(path string) bool { return slices.Contains(some, path) })
 }
 
-// TestGoldenProjectOwnsLittle holds what the template does not make of the example to the
-// reasons that its README gives, one by one, and to a number: what is its own cannot be
-// compared, and may disagree with what everybody else is given.
+// TestGoldenProjectOwnsLittle checks that each file of the example that the template does not generate has a reason in
+// its README, and bounds their number: such files cannot be compared with the template.
 func TestGoldenProjectOwnsLittle(t *testing.T) {
-	const most = 55 // files that the template would make
+	const most = 55 // files that the template would generate
 
 	readme, err := os.ReadFile(filepath.Join(golden, "README.md"))
 	if err != nil {
@@ -235,7 +239,8 @@ func TestGoldenProjectOwnsLittle(t *testing.T) {
 	}
 
 	if len(hidden) > most {
-		t.Errorf("%d files are the example's own and not the template's, more than %d:\n%s", len(hidden), most, strings.Join(hidden, "\n"))
+		t.Errorf("%d files are the example's own and not the template's, more than %d:\n%s", len(hidden), most,
+			strings.Join(hidden, "\n"))
 	}
 
 	t.Logf("the template would make %d more files", len(hidden))

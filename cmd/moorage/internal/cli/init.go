@@ -13,15 +13,15 @@ import (
 )
 
 type initCommand struct {
-	Dir    string `arg:"" optional:"" default:"." help:"Folder of the repository, which is made if it is missing. The default is this one."`
-	Module string `required:"" placeholder:"example.org/provider-dock" help:"Path of the Go module. Its last element is what the provider calls itself."`
-	Group  string `required:"" placeholder:"dock.example.org" help:"API group of the kinds, below a domain of yours."`
+	Dir    string `arg:"" optional:"" default:"." help:"${help_init_dir}"`
+	Module string `required:"" placeholder:"example.org/provider-cloud" help:"${help_init_module}"`
+	Group  string `required:"" placeholder:"cloud.example.org" help:"API group of the kinds, below a domain of yours."`
 
 	sourceFlags
 	planFlags
 }
 
-// Run makes a repository.
+// Run creates a repository.
 func (c *initCommand) Run(in *invocation) error {
 	if err := checkEmpty(c.Dir); err != nil {
 		return err
@@ -38,13 +38,14 @@ func (c *initCommand) Run(in *invocation) error {
 	}
 
 	if !c.DryRun {
-		fmt.Fprintf(in.out, "\n%s is made. Next, in %s:\n\n  moorage add kind --version v1alpha1 --kind Berth\n", after.Name(), c.Dir)
+		fmt.Fprintf(in.out, "\n%s is made. Next, in %s:\n\n  moorage add kind --version v1alpha1 --kind Bucket\n",
+			after.Name(), c.Dir)
 	}
 
 	return nil
 }
 
-// checkEmpty refuses a folder that holds anything but the repository of git.
+// checkEmpty refuses a folder that contains anything but a git repository.
 func checkEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,27 +62,27 @@ func checkEmpty(dir string) error {
 
 	for _, e := range entries {
 		if e.Name() != ".git" {
-			return fmt.Errorf("the folder %s is not empty, it holds %s: name another, which is made if it is missing", dir, e.Name())
+			return fmt.Errorf("the folder %s is not empty, it holds %s: name another, which is made if it is missing", dir,
+				e.Name())
 		}
 	}
 
 	return nil
 }
 
-// sourceFlags say where the library comes from.
+// sourceFlags select the version of the library.
 type sourceFlags struct {
-	Version  string `name:"moorage-version" placeholder:"v1.2.3" help:"Release of Moorage to use. The default is that of this program."`
+	Version  string `name:"moorage-version" placeholder:"v1.2.3" help:"${help_source_version}"`
 	Checkout string `placeholder:"DIR" help:"Checkout of Moorage to use instead of a release."`
 }
 
-// unreleased is the version that replaced modules have.
+// unreleased is the version of replaced modules.
 const unreleased = "v0.0.0"
 
-// released matches the version of a release, and none that Go makes up for a commit.
+// released matches the version of a release, not a pseudo-version.
 var released = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+$`)
 
-// source returns where the library comes from: what was asked for, or the release
-// that this program belongs to.
+// source returns the selected version of the library, or by default the release of this program.
 func (c *sourceFlags) source() (scaffold.Source, error) {
 	if c.Checkout == "" {
 		version := c.Version
@@ -102,13 +103,14 @@ func (c *sourceFlags) source() (scaffold.Source, error) {
 	}
 
 	if _, err := os.Stat(filepath.Join(dir, "pkg", "reconciler", "managed")); err != nil {
-		return scaffold.Source{}, fmt.Errorf("there is no Moorage in %s: give the folder that holds its go.mod by --checkout", dir)
+		return scaffold.Source{}, fmt.Errorf("there is no Moorage in %s: give the folder that holds its go.mod by --checkout",
+			dir)
 	}
 
 	return scaffold.Source{Version: unreleased, Checkout: dir}, nil
 }
 
-// release returns the version of this program, or nothing if it is none.
+// release returns the version of this program, or "" if it is not a release.
 func release() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || !released.MatchString(info.Main.Version) {

@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// kubectl stands in for the program of that name, which not every machine has: the objects of
-// a kind are in a file of that name, get prints it, and patch changes the object in it that
-// has the version which the patch names.
+// kubectl replaces the program of that name, which not every machine has. The objects of a kind are in a file of that
+// name; get prints it, and patch changes its object whose version the patch names.
 func kubectl() {
 	if err := standIn(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -61,7 +60,7 @@ func standIn(args []string) error {
 	return os.WriteFile(file, text, 0o600)
 }
 
-// change makes the patch of an object, or of its status, that the arguments have.
+// change applies the patch of the arguments to an object, or to its status.
 func change(o map[string]map[string]any, args []string) error {
 	for _, arg := range args {
 		text, ok := strings.CutPrefix(arg, "--patch=")
@@ -83,7 +82,7 @@ func change(o map[string]map[string]any, args []string) error {
 	return nil
 }
 
-// changeStatus removes conditions, as a JSON patch says.
+// changeStatus removes conditions as a JSON patch says.
 func changeStatus(o map[string]map[string]any, text string) error {
 	var operations []struct{ Op, Path, Value string }
 	if err := json.Unmarshal([]byte(text), &operations); err != nil {
@@ -119,7 +118,7 @@ func changeStatus(o map[string]map[string]any, text string) error {
 	return nil
 }
 
-// merge patches the metadata of an object.
+// merge merges a patch into the metadata of an object.
 func merge(metadata, patch map[string]any) error {
 	if patch["resourceVersion"] != metadata["resourceVersion"] {
 		return errors.New("the object has been modified")

@@ -10,15 +10,15 @@ import (
 )
 
 type migrateCommand struct {
-	Dir   string         `default:"." placeholder:"DIR" help:"Folder with the go.mod of the provider. The default is the current one."`
-	From  migrate.Origin `enum:",krateo-v0.7,krateo-v0.9,crossplane-v1,crossplane-v2" default:"" placeholder:"ORIGIN" help:"Runtime that the provider was written for: krateo-v0.7 (provider-runtime before v0.8), krateo-v0.9 (v0.8 or later), crossplane-v1 or crossplane-v2. The default is read from its go.mod."`
+	Dir   string         `default:"." placeholder:"DIR" help:"${help_migrate_dir}"`
+	From  migrate.Origin `enum:"${origins}" default:"" placeholder:"ORIGIN" help:"${help_migrate_from}"`
 	Apply bool           `help:"Change the files. The default is to print the diff."`
 	Dirty bool           `help:"With --apply: change the files even if the git working tree is not clean."`
 
 	sourceFlags
 }
 
-// Run shows what has to change in a provider, or changes it.
+// Run prints the changes that a provider needs, or makes them.
 func (c *migrateCommand) Run(in *invocation) error {
 	source, err := c.source()
 	if err != nil {
@@ -42,13 +42,13 @@ func (c *migrateCommand) Run(in *invocation) error {
 		return err
 	}
 
-	c.tell(in, plan, source)
+	c.report(in, plan, source)
 
 	return nil
 }
 
-// tell says what is left to a person.
-func (c *migrateCommand) tell(in *invocation, plan migrate.Plan, source scaffold.Source) {
+// report prints the changes and the decisions that are left to the author.
+func (c *migrateCommand) report(in *invocation, plan migrate.Plan, source scaffold.Source) {
 	done := "would change"
 	if c.Apply {
 		done = "were changed"
@@ -72,7 +72,7 @@ func (c *migrateCommand) tell(in *invocation, plan migrate.Plan, source scaffold
 	fmt.Fprintf(in.out, "\nNext: %s\n", next)
 }
 
-// vendored is the step that brings the folder vendor up to date, if the provider has one.
+// vendored returns the command that updates the folder vendor, or "" without one.
 func vendored(dir string) string {
 	if _, err := os.Stat(filepath.Join(dir, "vendor", "modules.txt")); err != nil {
 		return ""

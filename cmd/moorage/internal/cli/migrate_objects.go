@@ -11,26 +11,26 @@ import (
 )
 
 type migrateObjectsCommand struct {
-	Kinds      []string            `arg:"" optional:"" name:"kind" help:"Kinds of managed resources, as kubectl get takes them, such as roles.example.org."`
-	Configs    []string            `placeholder:"KIND" help:"Kinds of provider configurations, as kubectl get takes them, such as providerconfigs.example.org."`
-	BackTo     objects.Predecessor `enum:",krateo-v0.7,krateo-v0.9,crossplane-v1,crossplane-v2" default:"" placeholder:"ORIGIN" help:"Give the objects back to the runtime before: krateo-v0.7, krateo-v0.9, crossplane-v1 or crossplane-v2. The provider on Moorage has to be stopped. Before you start it again, run the command without this flag, with --apply: it takes over what went back."`
+	Kinds      []string            `arg:"" optional:"" name:"kind" help:"${help_migrateobjects_kinds}"`
+	Configs    []string            `placeholder:"KIND" help:"${help_migrateobjects_configs}"`
+	BackTo     objects.Predecessor `enum:"${origins}" default:"" placeholder:"ORIGIN" help:"${help_migrateobjects_backto}"`
 	Apply      bool                `help:"Change the objects. The default is to print the kubectl commands that would."`
 	Kubeconfig string              `placeholder:"FILE" help:"Kubeconfig of the cluster. The default is that of kubectl."`
-	Context    string              `placeholder:"NAME" help:"Context of the kubeconfig. The default is its current context."`
+	Context    string              `placeholder:"NAME" help:"${help_migrateobjects_context}"`
 }
 
-// errUndecided is that objects are left to a person. They were told.
-var errUndecided = errors.New("some objects are left: decide what is told above, and ask again")
+// errUndecided is returned after objects were printed that need a decision.
+var errUndecided = errors.New("some objects are left: decide as printed above, and run this again")
 
-// Run shows what has to change in objects, or changes it. It can be run again at any time:
-// what is done is not done again.
+// Run prints the changes that objects need, or makes them. It is idempotent.
 func (c *migrateObjectsCommand) Run(in *invocation) error {
 	if len(c.Kinds)+len(c.Configs) == 0 {
 		return errors.New("name the kinds of managed resources, and those of configurations by --configs")
 	}
 
 	if _, err := exec.LookPath("kubectl"); err != nil {
-		return errors.New("kubectl is missing on this machine, and is what reads and changes objects: moorage doctor says how to get it")
+		return errors.New(
+			"kubectl is missing on this machine, and is what reads and changes objects: moorage doctor says how to get it")
 	}
 
 	var changes []objects.Change
@@ -52,8 +52,9 @@ func (c *migrateObjectsCommand) Run(in *invocation) error {
 	return c.carryOut(in, changes)
 }
 
-// plan returns what is to be done with the objects of a kind.
-func (c *migrateObjectsCommand) plan(ctx context.Context, resource string, role objects.Role) ([]objects.Change, error) {
+// plan returns the changes of the objects of a kind.
+func (c *migrateObjectsCommand) plan(ctx context.Context, resource string, role objects.Role) ([]objects.Change,
+	error) {
 	if c.BackTo != "" {
 		return objects.PlanBack(ctx, c.kubectl, resource, role, c.BackTo)
 	}
@@ -61,7 +62,7 @@ func (c *migrateObjectsCommand) plan(ctx context.Context, resource string, role 
 	return objects.Plan(ctx, c.kubectl, resource, role)
 }
 
-// cluster returns the options of kubectl that say which cluster is meant.
+// cluster returns the options of kubectl that select the cluster.
 func (c *migrateObjectsCommand) cluster() (options []string) {
 	if c.Kubeconfig != "" {
 		options = append(options, "--kubeconfig="+c.Kubeconfig)
@@ -86,8 +87,7 @@ func (c *migrateObjectsCommand) kubectl(ctx context.Context, args ...string) ([]
 	return out, err
 }
 
-// carryOut tells each change, and makes it if that is asked for. One that fails keeps no
-// other from being made.
+// carryOut prints each change, and makes it if requested. A failure of one does not prevent the others.
 func (c *migrateObjectsCommand) carryOut(in *invocation, changes []objects.Change) error {
 	made, waiting, left := 0, 0, 0
 
@@ -102,7 +102,7 @@ func (c *migrateObjectsCommand) carryOut(in *invocation, changes []objects.Chang
 			fmt.Fprintf(in.out, "# %s: %s\n", change.Key(), note)
 		}
 
-		waiting += len(change.Waits)
+		waiting += len(change.Pending)
 
 		if change.Empty() {
 			continue
@@ -123,7 +123,7 @@ func (c *migrateObjectsCommand) carryOut(in *invocation, changes []objects.Chang
 		}
 	}
 
-	c.tell(in, made, waiting, left)
+	c.report(in, made, waiting, left)
 
 	if left > 0 {
 		return errUndecided
@@ -132,8 +132,8 @@ func (c *migrateObjectsCommand) carryOut(in *invocation, changes []objects.Chang
 	return nil
 }
 
-// tell says what was done, and what comes next.
-func (c *migrateObjectsCommand) tell(in *invocation, made, waiting, left int) {
+// report prints a summary and the next step.
+func (c *migrateObjectsCommand) report(in *invocation, made, waiting, left int) {
 	done := "would change: run the commands, or ask again with --apply"
 	if c.Apply {
 		done = "were changed"
@@ -151,6 +151,8 @@ func (c *migrateObjectsCommand) tell(in *invocation, made, waiting, left int) {
 	}
 
 	if waiting > 0 {
-		fmt.Fprintf(in.out, "# %d finalizers of the runtime before stay until Moorage's are there: start the new provider, and ask again when its objects are Synced.\n", waiting)
+		fmt.Fprintf(in.out,
+			"# %d finalizers of the runtime before stay until Moorage's are there: start the new provider, and ask again when "+
+				"its objects are Synced.\n", waiting)
 	}
 }

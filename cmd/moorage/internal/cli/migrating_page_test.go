@@ -10,14 +10,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// migratingPage is the one whose steps are run.
+// migratingPage is the page whose steps are run.
 const migratingPage = "../../../../docs/migrating.md"
 
 // ranElsewhere are steps that TestMigrateProviders runs, for each origin.
 var ranElsewhere = []string{"go mod tidy", "go vet ./...", "go test ./..."}
 
-// TestMigratingPage runs the commands of the page, step by step, on a small provider and on
-// what crossplane-runtime leaves in a cluster.
+// TestMigratingPage runs the commands of the page, step by step, on a small provider and on objects that
+// crossplane-runtime left in a cluster.
 func TestMigratingPage(t *testing.T) {
 	text, err := os.ReadFile(migratingPage)
 	if err != nil {
@@ -71,7 +71,7 @@ func TestMigratingPage(t *testing.T) {
 	}})
 }
 
-// populate makes a provider, and the objects that kubectl's stand-in knows.
+// populate creates a provider, and the objects that the kubectl of the test knows.
 func populate(dir string) error {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "migrate", "testdata", "krateo-v0.9"))); err != nil {
 		return err
@@ -79,7 +79,8 @@ func populate(dir string) error {
 
 	for name, text := range map[string]string{
 		"roles.example.org.json": `{"items": [{"metadata": {"name": "reader", "namespace": "db", "resourceVersion": "7",
-			"annotations": {"crossplane.io/external-name": "reader_1"}, "finalizers": ["finalizer.managedresource.crossplane.io"]}}]}`,
+			"annotations": {"crossplane.io/external-name": "reader_1"},
+			"finalizers": ["finalizer.managedresource.crossplane.io"]}}]}`,
 		"providerconfigs.example.org.json": `{"items": [{"metadata": {"name": "default", "resourceVersion": "3",
 			"finalizers": ["in-use.crossplane.io", "in-use.moorage.dev"]}}]}`,
 	} {

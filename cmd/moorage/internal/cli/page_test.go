@@ -1,7 +1,6 @@
 //go:build !race
 
-// What is tested here are other programs, which the race detector does not see: once is
-// enough.
+// The tests run other programs, which the race detector does not see: once is enough.
 
 package cli_test
 
@@ -27,16 +26,16 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
-// page is the quarter of an hour.
+// page is the tutorial.
 const page = "../../../../docs/write-a-provider.md"
 
-// A step is one of the page.
+// A step is one step of the page.
 type step struct {
 	line int
 
-	file string // that is written
-	text string // into it, or the commands
-	said string // what commands say that go on, until Ctrl-C
+	file string // to write
+	text string // of the file, or the commands
+	said string // output of commands that run until Ctrl-C
 	stop bool   // Ctrl-C
 }
 
@@ -45,7 +44,7 @@ var (
 	until    = regexp.MustCompile(`^<!-- until: (.*) -->$`)
 )
 
-// steps returns those of a page, in order.
+// steps returns the steps of a page, in order.
 func steps(text string) []step {
 	var (
 		out        []step
@@ -76,7 +75,8 @@ func steps(text string) []step {
 			out = append(out, step{line: begin + 1, file: file, text: block(func(l string) bool { return l != "```" })})
 			file = ""
 		case strings.HasPrefix(line, "    "):
-			out = append(out, step{line: begin + 1, said: said, text: block(func(l string) bool { return strings.HasPrefix(l, "    ") })})
+			out = append(out, step{line: begin + 1, said: said,
+				text: block(func(l string) bool { return strings.HasPrefix(l, "    ") })})
 			said = ""
 		}
 	}
@@ -84,24 +84,24 @@ func steps(text string) []step {
 	return out
 }
 
-// A terminal is in a folder, and has variables.
+// A terminal is in a folder and has variables.
 type terminal struct {
 	dir string
 	env []string
 }
 
-// A reader follows the page in two terminals: what is said in the first, the second does not know.
+// A reader follows the page in two terminals: the second does not have the variables of the first.
 type reader struct {
 	t             *testing.T
 	first, second terminal
 
-	other *exec.Cmd // that goes on in the second
-	fake  string    // where it has its fake
+	other *exec.Cmd // running in the second terminal
+	fake  string    // address of its fake
 	said  *transcript
 	ended chan int
 }
 
-// mostOfPage is what the page promises, where everything is compiled that a reader compiles once.
+// mostOfPage is the duration that the page promises, with everything compiled that a reader compiles once.
 const mostOfPage = 15 * time.Minute
 
 // TestPage follows the page to the letter.
@@ -119,10 +119,12 @@ func TestPage(t *testing.T) {
 	}
 
 	// Several tests may run on this machine: the fake has an address of its own.
-	fake := free(t)
+	fake := freeAddress(t)
 	env := append(os.Environ(),
-		"MOORAGE="+checkout, "MOORAGE_FAKE="+fake, "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "MAKEFLAGS=", "MAKELEVEL=", "GOWORK=off",
-		"GIT_AUTHOR_NAME=Author", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=Author", "GIT_COMMITTER_EMAIL=a@example.org")
+		"MOORAGE="+checkout, "MOORAGE_FAKE="+fake, "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "MAKEFLAGS=",
+		"MAKELEVEL=", "GOWORK=off",
+		"GIT_AUTHOR_NAME=Author", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=Author",
+		"GIT_COMMITTER_EMAIL=a@example.org")
 	r := &reader{t: t, first: terminal{t.TempDir(), env}, second: terminal{env: slices.Clone(env)}, fake: fake}
 	t.Cleanup(r.stop)
 
@@ -149,7 +151,8 @@ func TestPage(t *testing.T) {
 	}
 
 	if files < 7 || commands < 5 || others != 2 {
-		t.Errorf("%d files, %d blocks of commands and %d terminals were found: not all of the page was followed", files, commands, others)
+		t.Errorf("%d files, %d blocks of commands and %d terminals were found: not all of the page was followed", files,
+			commands, others)
 	}
 
 	took := time.Since(all)
@@ -159,12 +162,12 @@ func TestPage(t *testing.T) {
 		t.Errorf("all of it took %s, more than %s", took, mostOfPage)
 	}
 
-	// What was committed is the author's, and nothing else; and that is all he has.
+	// The commit has exactly the files of the author, and no others are left.
 	r.run(step{text: `test -z "$(git ls-files bin cluster files)$(git status --porcelain)"` + "\n"})
 }
 
-// run runs commands in the first terminal, which keeps its folder and its variables. What make
-// lint compiles it compiles here as well, and it counts; but not while other tests compile that.
+// run runs commands in the first terminal, which keeps its folder and its variables. The linters that make lint
+// compiles are compiled here as well, and the time counts, but not while other tests compile them.
 func (r *reader) run(s step) {
 	r.t.Helper()
 
@@ -180,12 +183,13 @@ func (r *reader) run(s step) {
 	}
 }
 
-// command runs commands, and remembers what they changed of their terminal.
+// command runs commands and keeps the changes to their terminal.
 func (r *reader) command(in *terminal, s step) error {
 	state := filepath.Join(r.t.TempDir(), "state")
-	cmd := exec.CommandContext(wait.Context(r.t), "bash", "-euo", "pipefail", "-c", s.text+"pwd > "+state+"\nenv -0 >> "+state)
+	cmd := exec.CommandContext(wait.Context(r.t), "bash", "-euo", "pipefail", "-c", s.text+"pwd > "+state+"\nenv -0 >> "+
+		state)
 	cmd.Dir, cmd.Env = in.dir, in.env
-	// All that it started ends with it: others wait for a linter, for example.
+	// All its child processes end with it: others wait for a linter, for example.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
@@ -204,8 +208,8 @@ func (r *reader) command(in *terminal, s step) error {
 	return nil
 }
 
-// start runs commands in the second terminal, in the folder of the first, until the last of
-// them says something.
+// start runs commands in the second terminal, in the folder of the first, until the last of them prints the expected
+// text.
 func (r *reader) start(s step) {
 	r.t.Helper()
 
@@ -229,13 +233,13 @@ func (r *reader) start(s step) {
 	go func(cmd *exec.Cmd, ended chan<- int) {
 		_ = cmd.Wait()
 		ended <- cmd.ProcessState.ExitCode()
-		close(ended) // who asks again is not kept waiting
+		close(ended) // later receives return at once
 	}(r.other, r.ended)
 
 	r.said.until(r.t, s.said, 1, r.ended)
 }
 
-// stop presses Ctrl-C in the other terminal: all that it runs is told at once.
+// stop presses Ctrl-C in the other terminal: all its processes get the signal at once.
 func (r *reader) stop() {
 	if r.other == nil {
 		return
@@ -255,7 +259,7 @@ func (r *reader) stop() {
 	}
 }
 
-// write writes a file, or, of Go, declarations into one.
+// write writes a file or, for Go, declarations into one.
 func (r *reader) write(s step) {
 	r.t.Helper()
 
@@ -279,7 +283,7 @@ func (r *reader) write(s step) {
 	}
 }
 
-// splice puts declarations into a file, in place of those with their names, or at its end.
+// splice puts declarations into a file, in place of those with the same names, or at its end.
 func splice(file []byte, declarations string) ([]byte, error) {
 	const clause = "package p\n"
 
@@ -313,7 +317,7 @@ func splice(file []byte, declarations string) ([]byte, error) {
 	return format.Source(file)
 }
 
-// name returns what tells a declaration from others.
+// name returns the identity of a declaration.
 func name(d ast.Decl) string {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -335,7 +339,7 @@ func name(d ast.Decl) string {
 	return fmt.Sprintf("%T", d.(*ast.GenDecl).Specs[0]) // imports
 }
 
-// extent returns where a declaration is, with its comment.
+// extent returns the range of a declaration, with its comment.
 func extent(d ast.Decl) (from, to token.Pos) {
 	from = d.Pos()
 

@@ -9,13 +9,13 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
-// planFlags are those of every command that writes.
+// planFlags are the flags of every command that writes files.
 type planFlags struct {
 	DryRun   bool `help:"Print what would be done, and do nothing."`
-	KeepMine bool `help:"Go on without the files that somebody changed or made. The default is to leave them, to make the others, and to fail."`
+	KeepMine bool `help:"${help_plan_keepmine}"`
 }
 
-// carryOut plans, tells and writes.
+// carryOut plans, prints and writes the files.
 func (f planFlags) carryOut(in *invocation, dir string, input scaffold.Input) error {
 	plan, err := scaffold.Plan(input)
 	if err != nil {
@@ -44,8 +44,9 @@ func (f planFlags) carryOut(in *invocation, dir string, input scaffold.Input) er
 	}
 
 	if conflicts > 0 && !f.KeepMine {
-		fmt.Fprintf(in.err, "The files in conflict are not as moorage made them, and are left alone. Move each away and ask again,\n"+
-			"then put what was yours back into the new one; or keep yours by --keep-mine, and do by hand what they lack.\n")
+		fmt.Fprintf(in.err,
+			"The files in conflict are not as moorage made them, and are left alone. Move each away and ask again,\n"+
+				"then put what was yours back into the new one; or keep yours by --keep-mine, and do by hand what they lack.\n")
 
 		return errConflict
 	}
@@ -53,12 +54,14 @@ func (f planFlags) carryOut(in *invocation, dir string, input scaffold.Input) er
 	return nil
 }
 
-// generate makes what controller-gen makes of the types. Of a release of the library nobody
-// knows the sums before there is one, so go.sum gets them here.
+// generate runs controller-gen. The checksums of a release of the library do not exist before the release, so go.sum
+// gets them here.
 func generate(in *invocation, dir string, library scaffold.Source) error {
 	for _, tool := range []string{"go", "make"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			return fmt.Errorf("all files are there, but %s is missing on this machine, so nothing was generated from them: install it, then run %s", tool, generation(library))
+			return fmt.Errorf(
+				"all files are there, but %s is missing on this machine, so nothing was generated from them: install it, then "+
+					"run %s", tool, generation(library))
 		}
 	}
 
@@ -67,14 +70,16 @@ func generate(in *invocation, dir string, library scaffold.Source) error {
 		cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, in.out, in.err, buildEnv()
 
 		if err := cmd.Run(); err != nil {
-			return errors.Join(fmt.Errorf("all files are there, but nothing could be generated from them: run %s when the cause above is gone", generation(library)), err)
+			return errors.Join(fmt.Errorf(
+				"all files are there, but nothing could be generated from them: run %s when the cause above is gone",
+				generation(library)), err)
 		}
 	}
 
 	return nil
 }
 
-// steps are the commands that generate.
+// steps returns the commands that generate.
 func steps(library scaffold.Source) [][]string {
 	generate := []string{"make", "generate"}
 	if library.Checkout != "" {
@@ -84,7 +89,7 @@ func steps(library scaffold.Source) [][]string {
 	return [][]string{{"go", "mod", "tidy"}, generate}
 }
 
-// generation is how one types them.
+// generation returns the commands as an author types them.
 func generation(library scaffold.Source) string {
 	var typed []string
 	for _, step := range steps(library) {

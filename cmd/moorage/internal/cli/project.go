@@ -10,17 +10,20 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
-// A loaded project is one that is there, with what it was made of.
+// A loaded project is an existing one, with the record of its origin.
 type loaded struct {
 	p    scaffold.Project
 	base []byte
 }
 
-// load reads what a folder says that it was made of.
+// load reads the record of a folder.
 func load(dir string) (loaded, error) {
 	record, err := os.ReadFile(filepath.Join(dir, scaffold.Record))
 	if errors.Is(err, fs.ErrNotExist) {
-		return loaded{}, fmt.Errorf("there is no provider in %s, since there is no %s: go to its folder, name it by --dir, or make one by moorage init", dir, scaffold.Record)
+		return loaded{},
+			fmt.Errorf(
+				"there is no provider in %s, since there is no %s: go to its folder, name it by --dir, or make one by moorage init",
+				dir, scaffold.Record)
 	}
 
 	if err != nil {
@@ -34,24 +37,28 @@ func load(dir string) (loaded, error) {
 
 	base, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(scaffold.Base)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return loaded{}, fmt.Errorf("nothing says what the provider in %s was made of, since there is no %s: get it back from git", dir, scaffold.Base)
+		return loaded{},
+			fmt.Errorf("nothing says what the provider in %s was made of, since there is no %s: get it back from git", dir,
+				scaffold.Base)
 	}
 
 	return loaded{p, base}, err
 }
 
-// current refuses a project that other templates made than those of this program: what is
-// added would not fit.
+// current refuses a project that was generated from other templates than those of this program: additions would not
+// fit.
 func (l loaded) current(dir string) error {
 	current, err := scaffold.Current(l.p, l.base)
 	if err != nil || current {
 		return err
 	}
 
-	return fmt.Errorf("the provider in %s was made by other templates than this moorage has, of version %d, and these are %d: take in what changed first, by moorage diff --apply", dir, l.p.Template, scaffold.Template)
+	return fmt.Errorf(
+		"the provider in %s was made by other templates than this moorage has, of version %d, and these are %d: take in "+
+			"what changed first, by moorage diff --apply", dir, l.p.Template, scaffold.Template)
 }
 
-// settle records what the project is made of.
+// settle writes the record of the project.
 func (l loaded) settle(dir string) error {
 	record, err := l.p.Marshal()
 	if err != nil {

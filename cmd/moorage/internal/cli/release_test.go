@@ -1,6 +1,6 @@
 //go:build !race
 
-// What is compiled here is compiled by other programs, which the race detector does not see.
+// The tests run other programs, which the race detector does not see.
 
 package cli_test
 
@@ -19,10 +19,10 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/pinned"
 )
 
-// library is the module that a provider is made of.
+// library is the module that a provider requires.
 const library = "github.com/moorage-dev/moorage"
 
-// publish adds this repository as a release to a folder that is a module proxy.
+// publish adds this repository as a release to a folder that serves as a module proxy.
 func publish(t *testing.T, proxy, repository, version string) {
 	t.Helper()
 
@@ -37,7 +37,8 @@ func publish(t *testing.T, proxy, repository, version string) {
 	}
 
 	for suffix, content := range map[string][]byte{
-		".info": []byte(`{"Version": "` + version + `"}`), ".mod": mod, ".zip": zipped(t, repository, library+"@"+version+"/"),
+		".info": []byte(`{"Version": "` + version + `"}`), ".mod": mod,
+		".zip": zipped(t, repository, library+"@"+version+"/"),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, version+suffix), content, 0o600); err != nil {
 			t.Fatal(err)
@@ -45,8 +46,7 @@ func publish(t *testing.T, proxy, repository, version string) {
 	}
 }
 
-// zipped returns a module as proxies have it, without what is below a go.mod of its own, and
-// what is no part of the repository.
+// zipped returns a module as a proxy serves it, without nested modules and untracked files.
 func zipped(t *testing.T, dir, prefix string) []byte {
 	t.Helper()
 
@@ -57,7 +57,7 @@ func zipped(t *testing.T, dir, prefix string) []byte {
 
 	err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // others work here, too, and clean up
+		case errors.Is(err, fs.ErrNotExist): // a file that another process has removed
 			return nil
 		case err != nil || path == ".":
 			return err
@@ -101,8 +101,8 @@ func zipped(t *testing.T, dir, prefix string) []byte {
 	return out.Bytes()
 }
 
-// modules lets Go have modules of its own, which are taken from those that this machine has,
-// from a folder, and from the module proxy: of a release that is none nothing may be left.
+// modules gives Go a module cache of its own, filled from the cache of this machine, from a folder, and from the
+// module proxy: no trace of a release that does not exist may remain.
 func modules(t *testing.T, proxy string) {
 	t.Helper()
 
@@ -112,10 +112,10 @@ func modules(t *testing.T, proxy string) {
 	}
 
 	own := t.TempDir()
-	t.Cleanup(func() { // or nobody could remove what Go made
+	t.Cleanup(func() { // the module cache is read-only
 		_ = filepath.WalkDir(own, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() {
-				err = os.Chmod(path, 0o700) // a folder
+				err = os.Chmod(path, 0o700) // of a folder
 			}
 
 			return err
@@ -129,8 +129,8 @@ func modules(t *testing.T, proxy string) {
 	t.Setenv("GONOSUMDB", library)
 }
 
-// TestRelease makes a provider of a release, and takes in the next one: what is made compiles,
-// and what its workflow verifies is up to date.
+// TestRelease generates a provider for a release, and upgrades it to the next one: the result compiles, and the checks
+// of its workflow pass.
 func TestRelease(t *testing.T) {
 	repository, err := filepath.Abs(filepath.Dir(filepath.Dir(page)))
 	if err != nil {
@@ -148,11 +148,12 @@ func TestRelease(t *testing.T) {
 	modules(t, proxy)
 	t.Setenv("CONTROLLER_GEN", generator)
 
-	dir := filepath.Join(t.TempDir(), "dock")
+	dir := filepath.Join(t.TempDir(), "cloud")
 
 	for _, args := range [][]string{
-		{"init", dir, "--module", "example.org/provider-dock", "--group", "dock.example.org", "--moorage-version", "v1.2.3"},
-		{"add", "kind", "--dir", dir, "--version", "v1alpha1", "--kind", "Berth"},
+		{"init", dir, "--module", "example.org/provider-cloud", "--group", "cloud.example.org", "--moorage-version",
+			"v1.2.3"},
+		{"add", "kind", "--dir", dir, "--version", "v1alpha1", "--kind", "Bucket"},
 		{"diff", "--dir", dir, "--apply", "--yes", "--dirty", "--moorage-version", "v1.3.0"},
 	} {
 		var out bytes.Buffer

@@ -17,10 +17,10 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
-// alone are tests that reach no network but the module proxy.
+// alone are tests that may reach no network but the module proxy.
 type alone struct{ m *testing.M }
 
-// Run runs them.
+// Run runs the tests.
 func (a alone) Run() int { return network.Main(a.m.Run) }
 
 func TestMain(m *testing.M) {
@@ -30,12 +30,12 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts plays the stories below testdata/script, one for each command.
+// TestScripts runs the scripts of testdata/script, one for each command.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
-			// A path on which there is moorage and nothing else.
+			// A PATH with moorage alone.
 			programs := filepath.SplitList(e.Getenv("PATH"))[0]
 
 			moorage := filepath.Join(programs, "alone", "moorage")
@@ -49,7 +49,7 @@ func TestScripts(t *testing.T) {
 
 			e.Setenv("ALONE", filepath.Dir(moorage))
 
-			// What is compiled is compiled once, and not for each story.
+			// One build cache for all scripts.
 			for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
 				folder, err := exec.Command("go", "env", name).Output()
 				if err != nil {
@@ -63,7 +63,7 @@ func TestScripts(t *testing.T) {
 				e.Setenv(name, os.Getenv(name))
 			}
 
-			// Whoever commits has a name.
+			// git needs an author to commit.
 			for _, who := range []string{"AUTHOR", "COMMITTER"} {
 				e.Setenv("GIT_"+who+"_NAME", "Author")
 				e.Setenv("GIT_"+who+"_EMAIL", "author@example.org")
@@ -75,7 +75,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// subst writes one text instead of another, which has to be there once, into files.
+// subst replaces a text, which must occur exactly once, in files.
 func subst(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: subst old new files")
@@ -91,8 +91,7 @@ func subst(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// forget takes files away, from the base as well, as if an older template had not made
-// them.
+// forget removes files, from the base as well, as if an older template had not generated them.
 func forget(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: forget files")
@@ -107,7 +106,7 @@ func forget(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// remember adds a file, and to the base as well, as if an older template had made it.
+// remember adds a file, to the base as well, as if an older template had generated it.
 func remember(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: remember file content")

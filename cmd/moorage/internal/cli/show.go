@@ -9,7 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
-// show prints a region of a change with what is around it.
+// show prints a region of a change with its context.
 func show(out io.Writer, c scaffold.Change, n int) {
 	r := c.Regions[n]
 
@@ -26,7 +26,9 @@ func show(out io.Writer, c scaffold.Change, n int) {
 	from := r.Mine
 
 	if r.State == merge.Clash {
-		fmt.Fprintf(out, "\nconflict  %s:%d%s: you changed the same lines; this is what the template changed, to do by hand\n", c.Path, line, what)
+		fmt.Fprintf(out,
+			"\nconflict  %s:%d%s: you changed the same lines; this is what the template changed, to do by hand\n", c.Path, line,
+			what)
 
 		from = r.Base
 	} else {
@@ -45,7 +47,7 @@ func show(out io.Writer, c scaffold.Change, n int) {
 	}
 }
 
-// around is how many lines are shown before and after a change.
+// around is the number of context lines before and after a change.
 const around = 3
 
 func last(lines []string) []string   { return lines[max(0, len(lines)-around):] }

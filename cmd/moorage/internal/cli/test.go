@@ -15,11 +15,11 @@ import (
 )
 
 type testCommand struct {
-	Only string `enum:"units,conformance,budgets,all" default:"all" help:"Run one part alone: units, conformance (the client of each kind, with everything that goes wrong), or budgets (requests, counted on a real API server)."`
+	Only string `enum:"units,conformance,budgets,all" default:"all" help:"${help_test_only}"`
 	Dir  string `default:"." placeholder:"DIR" help:"Folder of the provider. The default is this one."`
 }
 
-// A part is some of the tests of a provider.
+// A part is a group of tests of a provider.
 type part struct {
 	name string
 	args []string // of go test
@@ -33,15 +33,16 @@ func parts() []part {
 	}
 }
 
-// limit is how long the tests of one package may take, as in the Makefile of a provider: the
-// API server may have to be compiled meanwhile, on a machine that has more to do.
+// limit is the timeout of the tests of one package, as in the Makefile of a provider: on a busy machine the API server
+// may have to be compiled meanwhile.
 const limit = "30m"
 
-// Run runs the tests of a provider, part by part, and then says how each went.
+// Run runs the tests of a provider, part by part, and then reports the result of each.
 func (c *testCommand) Run(in *invocation) error {
 	record, err := os.ReadFile(filepath.Join(c.Dir, scaffold.Record))
 	if err != nil {
-		return fmt.Errorf("there is no provider in %s, since there is no %s: go to its folder, or name it by --dir", c.Dir, scaffold.Record)
+		return fmt.Errorf("there is no provider in %s, since there is no %s: go to its folder, or name it by --dir", c.Dir,
+			scaffold.Record)
 	}
 
 	var project scaffold.Project
@@ -70,10 +71,10 @@ func (c *testCommand) Run(in *invocation) error {
 		}
 	}
 
-	return told(in, len(project.Kinds) > 0, failed, empty)
+	return summarize(in, len(project.Kinds) > 0, failed, empty)
 }
 
-// run runs the tests of a part, and tells whether there is one.
+// run runs the tests of a part, and reports whether it has any.
 func (p part) run(in *invocation, dir string) (ran bool, err error) {
 	var said bytes.Buffer
 
@@ -89,9 +90,9 @@ func (p part) run(in *invocation, dir string) (ran bool, err error) {
 	return ran, err
 }
 
-// told says which parts fail, and which have no test: where there are kinds, somebody took
-// it away or called it otherwise, and what it guards is guarded no more.
-func told(in *invocation, kinds bool, failed, empty []string) error {
+// summarize returns an error for the parts that fail or have no tests: with kinds, a part without tests means that
+// they were removed or renamed, and guard nothing.
+func summarize(in *invocation, kinds bool, failed, empty []string) error {
 	var wrong []string
 
 	if len(failed) > 0 {
@@ -101,7 +102,8 @@ func told(in *invocation, kinds bool, failed, empty []string) error {
 	switch {
 	case len(empty) > 0 && kinds:
 		wrong = append(wrong, "these have no test that could fail: "+strings.Join(empty, ", ")+
-			" (conformance is called TestConformance, below internal/controller; what ends in Budget, in internal/systemtest, is a budget)")
+			" (conformance is called TestConformance, below internal/controller; what ends in Budget, in internal/systemtest, "+
+			"is a budget)")
 	case len(empty) > 0:
 		fmt.Fprintf(in.out, "\nNo tests, since there are no kinds yet: %s\n", strings.Join(empty, ", "))
 	}
@@ -113,8 +115,8 @@ func told(in *invocation, kinds bool, failed, empty []string) error {
 	return nil
 }
 
-// buildEnv is the environment of every go command, with the flags that the Makefile of a
-// provider has, so that nothing is compiled twice.
+// buildEnv returns the environment of every go command, with the flags of the Makefile of a provider, so that nothing
+// is compiled twice.
 func buildEnv() []string {
 	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
 }

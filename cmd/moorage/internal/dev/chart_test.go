@@ -1,7 +1,6 @@
 //go:build !race
 
-// What is tested here are other programs, which the race detector does not see: once is
-// enough.
+// The tests run other programs, which the race detector does not see: once is enough.
 
 package dev
 
@@ -23,11 +22,11 @@ import (
 
 const repository = "../../../.."
 
-// compiling is what a test may wait for the compiler besides: the provider has to be compiled,
-// and the first time the API server.
+// compiling is the additional time for the compiler: the provider has to be compiled, and the first time the API
+// server.
 const compiling = 10 * time.Minute
 
-// provider makes a provider with one kind in a folder.
+// provider generates a provider with one kind in a folder.
 func provider(t *testing.T) (dir string) {
 	t.Helper()
 
@@ -37,9 +36,9 @@ func provider(t *testing.T) (dir string) {
 	}
 
 	plan, err := scaffold.Plan(scaffold.Input{After: scaffold.Project{
-		Template: scaffold.Template, Module: "example.org/provider-dock", Group: "dock.example.org",
+		Template: scaffold.Template, Module: "example.org/provider-cloud", Group: "cloud.example.org",
 		Moorage: scaffold.Source{Version: "v0.0.0", Checkout: checkout},
-		Kinds:   []scaffold.Kind{{Kind: "Berth", Version: "v1alpha1", Class: scaffold.Named}},
+		Kinds:   []scaffold.Kind{{Kind: "Bucket", Version: "v1alpha1", Class: scaffold.Named}},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -59,9 +58,8 @@ func provider(t *testing.T) (dir string) {
 	return dir
 }
 
-// works runs the provider as the chart does, with the rights of its service account and no
-// others, until an object of the namespace is ready, and its probes and, by that scheme and token,
-// its metrics are answered.
+// works runs the provider as the chart does, with the rights of its service account alone, until an object of the
+// namespace is Ready and its probes and, with that scheme and token, its metrics are answered.
 func works(t *testing.T, s *session, account, namespace, scheme, token string) {
 	t.Helper()
 
@@ -72,15 +70,17 @@ func works(t *testing.T, s *session, account, namespace, scheme, token string) {
 	var said bytes.Buffer
 
 	p := inPod(t, s)
-	args := slices.Concat(p.Args, []string{"--leader-election-namespace", "harbour"}, p.flags) // a pod knows its namespace
+	// a pod knows its namespace
+	args := slices.Concat(p.Args, []string{"--leader-election-namespace", "providers"}, p.flags)
 
-	c, err := start(&locked{to: &said}, s.Dir, "provider", append(s.env(), "KUBECONFIG="+account), filepath.Join(s.Dir, "bin", "provider"), args...)
+	c, err := start(&locked{to: &said}, s.Dir, "provider", append(s.env(), "KUBECONFIG="+account),
+		filepath.Join(s.Dir, "bin", "provider"), args...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.stop()
 
-	o := newBerth(dock, namespace, "in-"+namespace) // the fake knows no namespaces
+	o := newBucket(cloud, namespace, "in-"+namespace) // the fake knows no namespaces
 
 	if err := s.cluster.apply(t.Context(), []object{o}); err != nil {
 		t.Fatal(err)
@@ -116,19 +116,20 @@ func works(t *testing.T, s *session, account, namespace, scheme, token string) {
 	}
 }
 
-// dock is the group of the provider.
-const dock = "dock.example.org"
+// cloud is the API group of the provider.
+const cloud = "cloud.example.org"
 
-// newBerth returns an object of a kind as a user writes it.
-func newBerth(group, namespace, name string) object {
-	o := object{APIVersion: group + "/v1alpha1", Kind: "Berth"}
+// newBucket returns an object as a user writes it.
+func newBucket(group, namespace, name string) object {
+	o := object{APIVersion: group + "/v1alpha1", Kind: "Bucket"}
 	o.Metadata.Name, o.Metadata.Namespace = name, namespace
-	o.text = []byte("{apiVersion: " + o.APIVersion + ", kind: Berth, metadata: {name: " + name + ", namespace: " + namespace + "}, spec: {forProvider: {size: 40}}}")
+	o.text = []byte("{apiVersion: " + o.APIVersion + ", kind: Bucket, metadata: {name: " + name + ", namespace: " +
+		namespace + "}, spec: {forProvider: {size: 40}}}")
 
 	return o
 }
 
-// born returns the finalizers that an object has when it is created, which is only tried.
+// born returns the finalizers that an object gets at creation, by a dry run.
 func born(t *testing.T, s *session, o object) ([]string, error) {
 	t.Helper()
 
@@ -145,8 +146,8 @@ func born(t *testing.T, s *session, o object) ([]string, error) {
 	return made.Metadata.Finalizers, err
 }
 
-// awaitBorn waits until objects like this one are born with these finalizers: the API server
-// heeds a policy some time after it was stored, and refuses objects until it knows their kind.
+// awaitBorn waits until such objects are created with these finalizers: the API server applies a policy some time
+// after it was stored, and refuses objects until it serves their kind.
 func awaitBorn(t *testing.T, s *session, o object, want ...string) {
 	t.Helper()
 
@@ -157,7 +158,8 @@ func awaitBorn(t *testing.T, s *session, o object, want ...string) {
 
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("objects of %s in %s were born with the finalizers %q, want %q (%v)", o.APIVersion, o.Metadata.Namespace, got, want, err)
+			t.Logf("objects of %s in %s were born with the finalizers %q, want %q (%v)", o.APIVersion, o.Metadata.Namespace, got,
+				want, err)
 		}
 	})
 	wait.Until(t, "objects are born with their finalizers", func() bool {
@@ -167,15 +169,14 @@ func awaitBorn(t *testing.T, s *session, o object, want ...string) {
 	})
 }
 
-// unclaimed is the finalizer that a policy gives.
+// unclaimed is the finalizer that the policy adds.
 const unclaimed = "moorage.dev/unclaimed"
 
-// elsewhere returns something that no policy of the provider is about: an object of a kind that
-// is called as one of its own, in another group.
+// elsewhere returns an object outside the policies of the provider: its kind has the same name in another group.
 func elsewhere(t *testing.T, s *session) object {
 	t.Helper()
 
-	const group = "quay.example.org"
+	const group = "gateway.example.org"
 
 	kinds, err := read(filepath.Join(s.Dir, "package", "crds", "*.yaml"))
 	if err != nil {
@@ -183,25 +184,25 @@ func elsewhere(t *testing.T, s *session) object {
 	}
 
 	for i := range kinds {
-		kinds[i].Metadata.Name = "berths." + group
-		kinds[i].text = bytes.ReplaceAll(kinds[i].text, []byte("dock.example.org"), []byte(group))
+		kinds[i].Metadata.Name = "buckets." + group
+		kinds[i].text = bytes.ReplaceAll(kinds[i].text, []byte("cloud.example.org"), []byte(group))
 	}
 
 	if err := s.cluster.apply(t.Context(), kinds); err != nil {
 		t.Fatal(err)
 	}
 
-	return newBerth(group, "default", "elsewhere")
+	return newBucket(group, "default", "elsewhere")
 }
 
-// TestChartOnCluster installs the chart of a provider by Helm, changes it, and takes it
-// away: its rights are enough, the kind stays, and the rest goes.
+// TestChartOnCluster installs the chart of a provider by Helm, changes it, and uninstalls it: its rights are enough,
+// the kind stays, and the rest is removed.
 func TestChartOnCluster(t *testing.T) {
 	wait.Allow(t, compiling)
 
 	var said bytes.Buffer
 
-	s := &session{Options: Options{Dir: provider(t), Out: &locked{to: &said}, Fake: free(t)}}
+	s := &session{Options: Options{Dir: provider(t), Out: &locked{to: &said}, Fake: freeAddress(t)}}
 	s.kubeconfig = filepath.Join(s.Dir, "cluster", "kubeconfig")
 
 	if err := s.run(t.Context(), "make", "generate"); err != nil {
@@ -227,58 +228,61 @@ func TestChartOnCluster(t *testing.T) {
 	helm := func(args ...string) {
 		t.Helper()
 
-		if out, err := exec.Command(program, append(args, "--kubeconfig", s.kubeconfig, "--namespace", "harbour")...).CombinedOutput(); err != nil {
+		if out, err := exec.Command(program,
+			append(args, "--kubeconfig", s.kubeconfig, "--namespace", "providers")...).CombinedOutput(); err != nil {
 			t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
 	there := func(path string) bool { return there(t, s, path) }
 
 	const (
-		policy     = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies/dock-provider-dock"
-		deployment = "/apis/apps/v1/namespaces/harbour/deployments/dock-provider-dock"
-		role       = "/apis/rbac.authorization.k8s.io/v1/clusterroles/dock-provider-dock"
-		local      = "/apis/rbac.authorization.k8s.io/v1/namespaces/harbour/roles/dock-provider-dock"
-		crd        = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/berths.dock.example.org"
+		policy     = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies/cloud-provider-cloud"
+		deployment = "/apis/apps/v1/namespaces/providers/deployments/cloud-provider-cloud"
+		role       = "/apis/rbac.authorization.k8s.io/v1/clusterroles/cloud-provider-cloud"
+		local      = "/apis/rbac.authorization.k8s.io/v1/namespaces/providers/roles/cloud-provider-cloud"
+		crd        = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/buckets.cloud.example.org"
 	)
 
 	chart := filepath.Join(s.Dir, "deploy", "chart")
 
-	helm("install", "dock", chart, "--create-namespace",
-		"--set", "metrics.readers[0].kind=ServiceAccount,metrics.readers[0].name=scraper,metrics.readers[0].namespace=harbour")
+	helm("install", "cloud", chart, "--create-namespace",
+		"--set",
+		"metrics.readers[0].kind=ServiceAccount,metrics.readers[0].name=scraper,metrics.readers[0].namespace=providers")
 
 	if !there(deployment) || !there(role) || !there(crd) || !there(policy) || there(local) {
 		t.Error("the chart is installed, and not all of it is there")
 	}
 
 	other := elsewhere(t, s)
-	probe := func(namespace string) object { return newBerth(dock, namespace, "probe") }
+	probe := func(namespace string) object { return newBucket(cloud, namespace, "probe") }
 
 	awaitBorn(t, s, probe("default"), unclaimed)
-	awaitBorn(t, s, probe("harbour"), unclaimed)
+	awaitBorn(t, s, probe("providers"), unclaimed)
 	awaitBorn(t, s, other)
 
 	account := serviceAccount(t, s)
-	awaitRights(t, account, map[string]bool{berths: true, "/namespaces/harbour" + berths: true})
+	awaitRights(t, account, map[string]bool{buckets: true, "/namespaces/providers" + buckets: true})
 
 	works(t, s, account, "default", "https", scraper(t, s))
 
-	helm("upgrade", "dock", chart, "--set", "rbac.namespaced=true,rbac.namespaces={kube-public},networkPolicy.enabled=true,metrics.secure=false")
+	helm("upgrade", "cloud", chart, "--set",
+		"rbac.namespaced=true,rbac.namespaces={kube-public},networkPolicy.enabled=true,metrics.secure=false")
 
-	if !there(local) || !there("/apis/networking.k8s.io/v1/namespaces/harbour/networkpolicies/dock-provider-dock") {
+	if !there(local) || !there("/apis/networking.k8s.io/v1/namespaces/providers/networkpolicies/cloud-provider-cloud") {
 		t.Error("values were changed, and what is there did not")
 	}
 
-	// In other namespaces nobody would take it away.
+	// In other namespaces no provider would remove it.
 	awaitBorn(t, s, probe("default"))
-	awaitBorn(t, s, probe("harbour"), unclaimed)
+	awaitBorn(t, s, probe("providers"), unclaimed)
 
-	awaitRights(t, account, map[string]bool{berths: false, "/namespaces/harbour" + berths: true})
+	awaitRights(t, account, map[string]bool{buckets: false, "/namespaces/providers" + buckets: true})
 
-	works(t, s, account, "harbour", "http", "")
+	works(t, s, account, "providers", "http", "")
 
 	installs(t, s, helm)
 
-	helm("uninstall", "dock")
+	helm("uninstall", "cloud")
 
 	if there(deployment) || there(role) || there(policy) {
 		t.Error("the release is gone, and its objects are not")
@@ -289,7 +293,7 @@ func TestChartOnCluster(t *testing.T) {
 	}
 }
 
-// there tells whether there is something at a path of the API server.
+// there reports whether an object exists at a path of the API server.
 func there(t *testing.T, s *session, path string) bool {
 	t.Helper()
 
@@ -301,8 +305,7 @@ func there(t *testing.T, s *session, path string) bool {
 	return err == nil
 }
 
-// installs installs the chart of the golden project, whose kinds and rights are other ones, and
-// takes it away.
+// installs installs the chart of the golden project, which has other kinds and rights, and uninstalls it.
 func installs(t *testing.T, s *session, helm func(args ...string)) {
 	t.Helper()
 
@@ -319,13 +322,16 @@ func installs(t *testing.T, s *session, helm func(args ...string)) {
 
 	helm("install", "provider-nats", chart)
 
-	if !there(t, s, "/apis/apps/v1/namespaces/harbour/deployments/provider-nats") || !there(t, s, role) || !there(t, s, policy) || !there(t, s, crd) {
+	if !there(t, s, "/apis/apps/v1/namespaces/providers/deployments/provider-nats") || !there(t, s, role) ||
+		!there(t, s, policy) || !there(t, s, crd) {
 		t.Error("the chart of the example is installed, and not all of it is there")
 	}
 
 	stream := object{APIVersion: "nats.moorage.dev/v1alpha1", Kind: "Stream"}
 	stream.Metadata.Name, stream.Metadata.Namespace = "probe", "default"
-	stream.text = []byte("{apiVersion: nats.moorage.dev/v1alpha1, kind: Stream, metadata: {name: probe, namespace: default}, spec: {forProvider: {subjects: [probe]}}}")
+	stream.text = []byte(
+		"{apiVersion: nats.moorage.dev/v1alpha1, kind: Stream, metadata: {name: probe, namespace: default}, spec: " +
+			"{forProvider: {subjects: [probe]}}}")
 	awaitBorn(t, s, stream, unclaimed)
 
 	helm("uninstall", "provider-nats")

@@ -19,14 +19,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A cluster is an API server, as far as it is needed to apply files to it. It is used
-// without the libraries of Kubernetes, because they are large and this is little.
+// A cluster is a client of an API server, as far as applying files needs one. It does without the libraries of
+// Kubernetes, because they are large and this is little.
 type cluster struct {
 	server string
 	http   *http.Client
 }
 
-// open returns the cluster that a kubeconfig of devcluster leads to.
+// open returns the cluster of a kubeconfig of devcluster.
 func open(kubeconfig string) (*cluster, error) {
 	text, err := os.ReadFile(kubeconfig)
 	if err != nil {
@@ -71,7 +71,7 @@ func open(kubeconfig string) (*cluster, error) {
 	}, nil
 }
 
-// An object is one of a file.
+// An object is one document of a file.
 type object struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -83,7 +83,7 @@ type object struct {
 	text []byte
 }
 
-// defines returns an object without a name of each kind that this one defines.
+// defines returns an empty object of each kind that a definition defines.
 func (o object) defines() []object {
 	var definition struct {
 		Spec struct {
@@ -112,7 +112,7 @@ func (o object) defines() []object {
 	return out
 }
 
-// read returns the objects in the files that fit the pattern, and are not hidden.
+// read returns the objects in the files that match the pattern and are not hidden.
 func read(pattern string) ([]object, error) {
 	files, err := filepath.Glob(pattern)
 	if err != nil {
@@ -146,8 +146,8 @@ func read(pattern string) ([]object, error) {
 	return out, nil
 }
 
-// apply makes objects, or changes them, as kubectl apply --server-side does. A kind that
-// was just defined takes a moment until it is served, which is waited for.
+// apply creates or changes objects, as kubectl apply --server-side does. It waits until the kinds that the objects
+// define are served.
 func (c *cluster) apply(ctx context.Context, objects []object) error {
 	for _, o := range objects {
 		where, err := c.await(ctx, o)
@@ -163,8 +163,7 @@ func (c *cluster) apply(ctx context.Context, objects []object) error {
 	return nil
 }
 
-// served waits until the kinds that these objects define are served: who asks for one
-// before is told that there is none.
+// served waits until the kinds that these definitions define are served: requests before that fail.
 func (c *cluster) served(ctx context.Context, definitions []object) error {
 	for _, d := range definitions {
 		for _, kind := range d.defines() {
@@ -177,7 +176,7 @@ func (c *cluster) served(ctx context.Context, definitions []object) error {
 	return nil
 }
 
-// errUnknown is that a kind is not served.
+// errUnknown is returned for a kind that is not served.
 var errUnknown = errors.New("the API server does not know the kind")
 
 // await returns the path of an object as soon as its kind is served.
@@ -199,7 +198,7 @@ func (c *cluster) await(ctx context.Context, o object) (string, error) {
 	}
 }
 
-// path asks the API server where an object is.
+// path finds the path of an object by discovery.
 func (c *cluster) path(ctx context.Context, o object) (string, error) {
 	base := path.Join("/apis", o.APIVersion)
 	if !strings.Contains(o.APIVersion, "/") {
@@ -232,8 +231,7 @@ func (c *cluster) path(ctx context.Context, o object) (string, error) {
 	return "", errUnknown
 }
 
-// ready tells whether an object is, as it is asked for by now, and that it is not if nobody
-// can tell.
+// ready reports whether an object is Ready in its current generation. It is not if that cannot be read.
 func (c *cluster) ready(ctx context.Context, o object) bool {
 	where, err := c.path(ctx, o)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
-const berth = "/apis/dock.example.org/v1alpha1"
+const bucket = "/apis/cloud.example.org/v1alpha1"
 
-// A slow server is an API server that has much to do: it takes a while until it serves a
-// kind, and a while longer until it serves it as it is now.
+// A slow server is a busy API server: it takes a while until it serves a new kind, and longer until it serves a
+// changed one.
 type slow struct {
 	asked   atomic.Int32 // which kinds there are
 	refused atomic.Int32 // objects
@@ -28,15 +28,15 @@ type slow struct {
 // ServeHTTP answers as an API server does that is behind.
 func (s *slow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method + " " + r.URL.Path {
-	case "GET " + berth:
+	case "GET " + bucket:
 		if s.asked.Add(1) > 1 {
-			fmt.Fprint(w, `{"resources": [{"name": "berths", "kind": "Berth", "namespaced": true}]}`)
+			fmt.Fprint(w, `{"resources": [{"name": "buckets", "kind": "Bucket", "namespaced": true}]}`)
 
 			return
 		}
 
 		http.NotFound(w, r)
-	case "PATCH " + berth + "/namespaces/default/berths/example":
+	case "PATCH " + bucket + "/namespaces/default/buckets/example":
 		if s.refused.Add(1) == 1 {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			fmt.Fprint(w, `{"message": "spec.forProvider.text: field not declared in schema"}`)
@@ -46,8 +46,10 @@ func (s *slow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 		body, _ := io.ReadAll(r.Body)
 		s.applied.Store(new(string(body)))
-	case "GET " + berth + "/namespaces/default/berths/example":
-		fmt.Fprint(w, `{"metadata": {"generation": 2}, "status": {"observedGeneration": 2, "conditions": [{"type": "Ready", "status": "True"}]}}`)
+	case "GET " + bucket + "/namespaces/default/buckets/example":
+		fmt.Fprint(w,
+			`{"metadata": {"generation": 2}, "status": {"observedGeneration": 2, "conditions": [{"type": "Ready", "status": `+
+				`"True"}]}}`)
 	default:
 		http.Error(w, "{}", http.StatusTeapot)
 	}
@@ -63,11 +65,11 @@ func TestServed(t *testing.T) {
 	definition := object{Kind: "CustomResourceDefinition", text: []byte(`
 kind: CustomResourceDefinition
 spec:
-  group: dock.example.org
-  names: {kind: Berth}
+  group: cloud.example.org
+  names: {kind: Bucket}
   versions: [{name: v1alpha1, served: true}, {name: v1alpha0, served: false}]`)}
 
-	if err := c.served(t.Context(), []object{definition, {Kind: "Berth"}}); err != nil {
+	if err := c.served(t.Context(), []object{definition, {Kind: "Bucket"}}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -76,8 +78,8 @@ spec:
 	}
 }
 
-// example is one, and exampleDir returns a folder with it.
-const example = "{apiVersion: dock.example.org/v1alpha1, kind: Berth, metadata: {name: example, namespace: default}}"
+// example is an object, and exampleDir returns a folder with it.
+const example = "{apiVersion: cloud.example.org/v1alpha1, kind: Bucket, metadata: {name: example, namespace: default}}"
 
 func exampleDir(t *testing.T) string {
 	t.Helper()
@@ -87,15 +89,14 @@ func exampleDir(t *testing.T) string {
 		t.Fatal(err)
 	}
 
-	if err := os.WriteFile(filepath.Join(dir, "examples", "berth.yaml"), []byte(example), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "examples", "bucket.yaml"), []byte(example), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
 	return dir
 }
 
-// TestPlay applies an example to a server that still knows the kind as it was: that is
-// told, and no reason to end.
+// TestPlay applies an example to a server that still serves the kind as it was: that is reported, and not fatal.
 func TestPlay(t *testing.T) {
 	behind := &slow{}
 	server := httptest.NewServer(behind)
@@ -104,7 +105,7 @@ func TestPlay(t *testing.T) {
 	dir := exampleDir(t)
 
 	// An editor may say so that it has a file open.
-	if err := os.Symlink("somebody@somewhere", filepath.Join(dir, "examples", ".#berth.yaml")); err != nil {
+	if err := os.Symlink("somebody@somewhere", filepath.Join(dir, "examples", ".#bucket.yaml")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -130,7 +131,7 @@ func TestPlay(t *testing.T) {
 		t.Errorf("the example was not applied as it is")
 	}
 
-	for _, want := range []string{"field not declared in schema; it is tried again", "the Berth example is Ready"} {
+	for _, want := range []string{"field not declared in schema; it is tried again", "the Bucket example is Ready"} {
 		if strings.Count(said.String(), want) != 1 {
 			t.Errorf("%q is to be told, once:\n%s", want, &said)
 		}

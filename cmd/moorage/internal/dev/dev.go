@@ -16,30 +16,29 @@ import (
 	"time"
 )
 
-// Options say what is run. Dir and Out are required.
+// Options say what to run. Dir and Out are required.
 type Options struct {
 	// Dir is the folder of the provider.
 	Dir string
 
-	// Out is told what happens.
+	// Out receives a line for each event.
 	Out io.Writer
 
-	// Examples says that the examples are applied, too, and waited for.
+	// Examples applies the examples and waits until they are Ready.
 	Examples bool
 
-	// Fake is the address and port at which the fake of the API is. Nothing is started
-	// there if $API_URL says where the API is.
+	// Fake is the address of the fake of the API. No fake is started if $API_URL is set.
 	Fake string
 
-	// Args are given to the provider.
+	// Args are the arguments of the provider.
 	Args []string
 }
 
 const (
-	// fakeToken is what it asks for, unless the environment says otherwise.
+	// fakeToken is the token of the fake, unless the environment sets one.
 	fakeToken = "let-me-in"
 
-	// lookEvery is how often files are looked at.
+	// lookEvery is the interval at which files are checked.
 	lookEvery = 300 * time.Millisecond
 )
 
@@ -52,14 +51,14 @@ type session struct {
 
 	server, fake, provider *child
 
-	faked [sha256.Size]byte // the program that the fake is
+	faked [sha256.Size]byte // the checksum of the fake's program
 
-	// within is how long an example may take until it is ready.
+	// within is the time until an example must be Ready.
 	within time.Duration
 }
 
-// Run runs everything until ctx ends, which is no error. The folder cluster, below that
-// of the provider, keeps the objects for the next time.
+// Run runs everything until ctx ends, which is no error. The folder cluster of the provider keeps the objects for the
+// next run.
 func Run(ctx context.Context, o Options) error {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -86,7 +85,7 @@ func Run(ctx context.Context, o Options) error {
 	return ended(ctx, s.follow(ctx))
 }
 
-// ended forgets an error that is due to the end that was asked for.
+// ended drops an error that the end of ctx has caused.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -103,7 +102,8 @@ func (s *session) say(format string, args ...any) {
 func (s *session) startServer(ctx context.Context) (*child, error) {
 	s.say("building the API server, which takes minutes the first time")
 
-	if err := s.run(ctx, "go", "build", "-o", "bin/devcluster-build", "github.com/moorage-dev/moorage/pkg/devcluster/build"); err != nil {
+	if err := s.run(ctx, "go", "build", "-o", "bin/devcluster-build",
+		"github.com/moorage-dev/moorage/pkg/devcluster/build"); err != nil {
 		return nil, err
 	}
 
@@ -141,9 +141,9 @@ func (s *session) startServer(ctx context.Context) (*child, error) {
 	return server, nil
 }
 
-// follow makes the provider and the fake, starts them, and does so again whenever a source
-// changes. What cannot be made is told, and the old one goes on. So is one that ends. The
-// examples are played until they are ready, and again whenever one changes.
+// follow builds and starts the provider and the fake, and does so again whenever a source changes. A failed build is
+// reported, and the old program keeps running; a program that ends is reported. The examples are applied until they
+// are Ready, and again whenever one changes.
 func (s *session) follow(ctx context.Context) error {
 	var was sight
 
@@ -153,7 +153,7 @@ func (s *session) follow(ctx context.Context) error {
 			return err
 		}
 
-		// An example may be why something has ended.
+		// An example may be the reason why a process has ended.
 		if due || now.sources != was.sources || s.provider.hasEnded() || s.fake.hasEnded() {
 			built := s.renew(ctx)
 			if due = built != nil; due && ctx.Err() == nil {
@@ -172,7 +172,7 @@ func (s *session) follow(ctx context.Context) error {
 	}
 }
 
-// awaited says what a change is.
+// awaited names the change that is waited for.
 func (s *session) awaited() string {
 	if s.Examples {
 		return "a Go file or an example changes"
@@ -181,9 +181,8 @@ func (s *session) awaited() string {
 	return "a Go file changes"
 }
 
-// watch waits until the files are not as they were. Meanwhile it plays the examples, if
-// that is asked for, and returns whether all of them were ready. It tells if the provider
-// or the fake ends by itself, and fails if the API server does.
+// watch waits until the files change. Meanwhile it applies the examples, if requested, and returns whether all of them
+// were Ready. It reports it once if the provider or the fake ends by itself, and fails if the API server does.
 func (s *session) watch(ctx context.Context, was sight, examples bool) (ready bool, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	change, played := make(chan error, 1), make(chan error, 1)
@@ -207,7 +206,7 @@ func (s *session) watch(ctx context.Context, was sight, examples bool) (ready bo
 			stop()
 
 			if playing {
-				ready = <-played == nil // it may have been while the file was changed
+				ready = <-played == nil // they may have become Ready meanwhile
 			}
 
 			if err == nil {
@@ -222,7 +221,7 @@ func (s *session) watch(ctx context.Context, was sight, examples bool) (ready bo
 				s.say("%v; the examples are tried again when %s", err, s.awaited())
 			}
 		case <-provider:
-			provider = nil // it is told once
+			provider = nil // reported once
 
 			s.say("%s; it is started again when %s", s.provider.how(), s.awaited())
 		case <-fake:
@@ -235,8 +234,7 @@ func (s *session) watch(ctx context.Context, was sight, examples bool) (ready bo
 	}
 }
 
-// renew makes the provider and the fake and, if that succeeds, runs them instead of the old
-// ones.
+// renew builds the provider and the fake and, if that succeeds, replaces the running ones.
 func (s *session) renew(ctx context.Context) error {
 	if err := s.run(ctx, "make", "generate"); err != nil {
 		return err
@@ -277,7 +275,7 @@ func (s *session) renew(ctx context.Context) error {
 	return nil
 }
 
-// env is the environment of the provider and of the fake. What is set already wins.
+// env returns the environment of the provider and of the fake. Variables that are set already win.
 func (s *session) env() []string {
 	out := []string{"KUBECONFIG=" + s.kubeconfig}
 
@@ -298,12 +296,12 @@ func (s *session) run(ctx context.Context, program string, args ...string) error
 	return nil
 }
 
-// command returns one with the flags that the Makefile of a provider has, so that
-// nothing is compiled twice. With ctx ends all that it starts.
+// command returns a command with the flags of the provider's Makefile, so that nothing is compiled twice. It ends with
+// ctx, with all its children.
 func (s *session) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = s.Dir, s.Out, s.Out, patience
-	cmd.Cancel = func() error { return tell(cmd, syscall.SIGTERM) }
+	cmd.Cancel = func() error { return signal(cmd, syscall.SIGTERM) }
 	tie(cmd)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
 

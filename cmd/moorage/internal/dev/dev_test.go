@@ -17,13 +17,13 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
-// A record is what was said so far. Several may write it, and others read it.
+// A record is the output so far. It may be written and read concurrently.
 type record struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-// Write adds to it.
+// Write appends to the record.
 func (r *record) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -31,7 +31,7 @@ func (r *record) Write(b []byte) (int, error) {
 	return r.text.Write(b)
 }
 
-// String returns all of it.
+// String returns the whole record.
 func (r *record) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,7 +39,7 @@ func (r *record) String() string {
 	return r.text.String()
 }
 
-// until waits until something was said so many times, and tells what was said instead.
+// until waits until a text occurred a number of times, and fails with the record otherwise.
 func (r *record) until(t *testing.T, said string, times int) {
 	t.Helper()
 
@@ -57,8 +57,8 @@ func (r *record) until(t *testing.T, said string, times int) {
 	})
 }
 
-// free returns an address that nobody has.
-func free(t *testing.T) string {
+// freeAddress returns an address without a listener.
+func freeAddress(t *testing.T) string {
 	t.Helper()
 
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port.Free(t)))
@@ -78,7 +78,7 @@ func runs(t *testing.T, name, script string) *child {
 	return c
 }
 
-// A watched session is one whose files are looked at.
+// A watched session checks its files.
 type watched struct {
 	*session
 
@@ -86,13 +86,13 @@ type watched struct {
 	end  chan outcome
 }
 
-// An outcome is why a session looks at its files no more.
+// An outcome is the reason why a session stopped checking its files.
 type outcome struct {
 	ready bool
 	err   error
 }
 
-// watches lets a session look at its files from now on.
+// watches lets a session check its files from now on.
 func watches(t *testing.T, s *session) *watched {
 	t.Helper()
 
@@ -135,7 +135,7 @@ func (w *watched) changes(t *testing.T) {
 	}
 }
 
-// ends waits until the session looks no more.
+// ends waits until the session stops checking.
 func (w *watched) ends(t *testing.T) outcome {
 	t.Helper()
 
@@ -149,14 +149,14 @@ func (w *watched) ends(t *testing.T) outcome {
 	}
 }
 
-// What is told of a provider that ends by itself, and of a file that changes then.
+// The output when a provider ends by itself, and when a file changes then.
 const (
 	crashed = "moorage: the provider has ended: exit status 3; it is started again when a Go file changes\n"
 	change  = "moorage: a file changed\n"
 )
 
-// TestWatchEnds lets a provider, or its fake, end by itself: that is told, with how and with
-// what is done next, and it takes a change to make another one.
+// TestWatchEnds lets a provider, or its fake, end by itself: its exit state and the next step are reported, and the
+// next change restarts it.
 func TestWatchEnds(t *testing.T) {
 	cases := map[string]struct {
 		reason         string
@@ -164,7 +164,8 @@ func TestWatchEnds(t *testing.T) {
 		want           string
 	}{
 		"Provider": {"Its author mends it.", "exit 3", "exec sleep 600", crashed},
-		"Fake":     {"So he does with his fake.", "exec sleep 600", "exit 3", strings.Replace(crashed, "provider", "fake", 1)},
+		"Fake": {"So he does with his fake.", "exec sleep 600", "exit 3",
+			strings.Replace(crashed, "provider", "fake", 1)},
 	}
 
 	for name, tc := range cases {
@@ -184,7 +185,7 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
-// TestWatchServer lets the API server end: nothing goes without it.
+// TestWatchServer lets the API server end, which ends the session.
 func TestWatchServer(t *testing.T) {
 	const want = "the API server has ended: exit status 4"
 
@@ -194,8 +195,7 @@ func TestWatchServer(t *testing.T) {
 	}
 }
 
-// TestWatchExamples waits for examples. A file that changes is the end of that, too: they may
-// be ready with what the author has just written.
+// TestWatchExamples waits for examples. A changed file ends the wait: they may become Ready with the change.
 func TestWatchExamples(t *testing.T) {
 	server := httptest.NewServer(&slow{})
 	t.Cleanup(server.Close)
@@ -207,9 +207,10 @@ func TestWatchExamples(t *testing.T) {
 		said   []string
 		want   bool
 	}{
-		"Ready":   {"They are.", "", "exec sleep 600", []string{"the Berth example is Ready"}, true},
-		"Never":   {"They cannot be, and the author mends that.", "/elsewhere", "exec sleep 600", nil, false},
-		"Crashed": {"The provider ends over them.", "/elsewhere", "exit 3", []string{strings.Replace(crashed, "Go file", "Go file or an example", 1)}, false},
+		"Ready": {"They are.", "", "exec sleep 600", []string{"the Bucket example is Ready"}, true},
+		"Never": {"They cannot be, and the author mends that.", "/elsewhere", "exec sleep 600", nil, false},
+		"Crashed": {"The provider ends over them.", "/elsewhere", "exit 3",
+			[]string{strings.Replace(crashed, "Go file", "Go file or an example", 1)}, false},
 	}
 
 	for name, tc := range cases {

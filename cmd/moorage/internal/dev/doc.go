@@ -1,4 +1,3 @@
-// Package dev runs a provider on this machine while its author works on it: an API
-// server, which stays, and the provider and the fake of its API, which are made and
-// started again when a source changes. Begin with [Run].
+// Package dev runs a provider on this machine while its author works on it: an API server, which stays, and the
+// provider and the fake of its API, which are rebuilt and restarted when a source changes. Begin with [Run].
 package dev

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// settling is how long the API server may take until it serves a kind as it is now.
+// settling is how long the API server may take until it serves a changed kind.
 const settling = 3 * time.Minute
 
-// applyExamples applies them. One that is refused is told, read again and tried again: after a
-// kind has changed, it is served for a moment as it was.
+// applyExamples applies the examples. A refused one is reported, read again and retried: for a moment after a change a
+// kind is served as it was.
 func (s *session) applyExamples(ctx context.Context) (applied []object, err error) {
-	told := ""
+	reported := ""
 
 	err = s.provider.awaits(ctx, settling, func() error {
 		objects, err := read(filepath.Join(s.Dir, exampleFolder, "*.yaml"))
@@ -23,8 +23,8 @@ func (s *session) applyExamples(ctx context.Context) (applied []object, err erro
 			err = s.cluster.apply(ctx, objects)
 		}
 
-		if err != nil && err.Error() != told && ctx.Err() == nil {
-			told = err.Error()
+		if err != nil && err.Error() != reported && ctx.Err() == nil {
+			reported = err.Error()
 			s.say("%v; it is tried again for %s", err, settling)
 		}
 
@@ -36,7 +36,7 @@ func (s *session) applyExamples(ctx context.Context) (applied []object, err erro
 	return applied, err
 }
 
-// play applies the examples and waits until each that can be ready is.
+// play applies the examples and waits until each that can be Ready is.
 func (s *session) play(ctx context.Context) error {
 	objects, err := s.applyExamples(ctx)
 	if err != nil {

@@ -10,15 +10,14 @@ import (
 	"time"
 )
 
-// fakes tells whether a fake of the API is run: the provider has one, and nobody says where
-// the API is.
+// fakes reports whether a fake of the API is run: the provider has one, and $API_URL is not set.
 func (s *session) fakes() bool {
 	_, err := os.Stat(filepath.Join(s.Dir, "cmd", "fake"))
 
 	return err == nil && os.Getenv("API_URL") == ""
 }
 
-// vacant returns an error if a fake is run, and somebody else is where it has to be.
+// vacant returns an error if the fake's address is in use.
 func (s *session) vacant() error {
 	if !s.fakes() {
 		return nil
@@ -26,14 +25,16 @@ func (s *session) vacant() error {
 
 	place, err := net.Listen("tcp", s.Fake)
 	if err != nil {
-		return fmt.Errorf("the fake of the API needs %s: end what is there, name another place by --fake, or say by $API_URL where the API is: %w", s.Fake, err)
+		return fmt.Errorf(
+			"the fake of the API needs %s: end what is there, name another place by --fake, or say by $API_URL where the API "+
+				"is: %w", s.Fake, err)
 	}
 
 	return place.Close()
 }
 
-// renewFake makes the fake of the API, if there is one. If it is another program than the one
-// that runs, it takes its place: what a fake remembers it remembers as long as it can.
+// renewFake builds the fake of the API, if there is one, and replaces the running one only if its program has changed:
+// a fake loses its memory when it restarts.
 func (s *session) renewFake(ctx context.Context) error {
 	if !s.fakes() {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A picky server is an API server with objects that are ready if their texts hold a word.
+// A picky server is an API server whose objects are Ready if their text contains a word.
 type picky struct {
 	word string
 	fits atomic.Bool
@@ -23,12 +23,12 @@ type picky struct {
 // ServeHTTP answers as an API server does.
 func (p *picky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method + " " + r.URL.Path {
-	case "GET " + berth:
-		fmt.Fprint(w, `{"resources": [{"name": "berths", "kind": "Berth", "namespaced": true}]}`)
-	case "PATCH " + berth + "/namespaces/default/berths/example":
+	case "GET " + bucket:
+		fmt.Fprint(w, `{"resources": [{"name": "buckets", "kind": "Bucket", "namespaced": true}]}`)
+	case "PATCH " + bucket + "/namespaces/default/buckets/example":
 		body, _ := io.ReadAll(r.Body)
 		p.fits.Store(strings.Contains(string(body), p.word))
-	case "GET " + berth + "/namespaces/default/berths/example":
+	case "GET " + bucket + "/namespaces/default/buckets/example":
 		status := "False"
 		if p.fits.Load() {
 			status = "True"
@@ -40,17 +40,19 @@ func (p *picky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// program is what a provider, or a fake, is made of.
+// program is the source of a provider, or a fake.
 func program(body string) string {
-	return "package main\n\nimport (\n\t\"net\"\n\t\"os\"\n\t\"time\"\n)\n\nfunc main() {\n\t" + body + "\n}\n\nvar _ = []any{net.Listen, os.Args, time.Now}\n"
+	return "package main\n\nimport (\n\t\"net\"\n\t\"os\"\n\t\"time\"\n)\n\nfunc main() {\n\t" + body +
+		"\n}\n\nvar _ = []any{net.Listen, os.Args, time.Now}\n"
 }
 
-// stays is a provider that runs until it is ended.
+// stays is a provider that runs until it is stopped.
 const stays = "time.Sleep(time.Hour)"
 
-// listens is a fake that says a word, and listens.
+// listens is a fake that prints a word, and listens.
 func listens(word string) string {
-	return "println(`" + word + "`)\n\tl, err := net.Listen(`tcp`, os.Args[2])\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tdefer l.Close()\n\t" + stays
+	return "println(`" + word +
+		"`)\n\tl, err := net.Listen(`tcp`, os.Args[2])\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tdefer l.Close()\n\t" + stays
 }
 
 // A workshop is the folder of a provider.
@@ -60,7 +62,7 @@ type workshop struct {
 	dir string
 }
 
-// newWorkshop returns one with these files.
+// newWorkshop returns a workshop with these files.
 func newWorkshop(t *testing.T, files map[string]string) workshop {
 	t.Helper()
 
@@ -89,7 +91,7 @@ func (w workshop) write(path, text string) {
 	}
 }
 
-// said waits until something was said so many times, and fails if it is said more often.
+// said waits until a text occurred a number of times, and fails if it occurs more often.
 func said(t *testing.T, r *record, what string, times int) {
 	t.Helper()
 
@@ -100,13 +102,13 @@ func said(t *testing.T, r *record, what string, times int) {
 	}
 }
 
-// TestFollowExamples mends an example and nothing else: it is applied again, by the provider
-// that runs. Once it is ready, it takes another change of the examples to apply them.
+// TestFollowExamples corrects an example alone: it is applied again, and the running provider is kept. Once it is
+// Ready, only another change of the examples applies them again.
 func TestFollowExamples(t *testing.T) {
 	server := httptest.NewServer(&picky{word: "size: 40"})
 	t.Cleanup(server.Close)
 
-	const file = "examples/berth.yaml"
+	const file = "examples/bucket.yaml"
 
 	asks := func(spec string) string { return strings.TrimSuffix(example, "}") + ", spec: {" + spec + "}}" }
 	w := newWorkshop(t, map[string]string{"cmd/provider/main.go": program(stays), file: asks("size: 9")})
@@ -115,7 +117,7 @@ func TestFollowExamples(t *testing.T) {
 	s := &session{
 		Options: Options{Dir: w.dir, Out: out, Examples: true},
 		cluster: &cluster{server: server.URL, http: server.Client()},
-		within:  time.Nanosecond, // ready at the first look, or in vain
+		within:  time.Nanosecond, // Ready at the first check, or never
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	end := make(chan struct{})
@@ -133,9 +135,9 @@ func TestFollowExamples(t *testing.T) {
 	})
 
 	const (
-		vain  = "waited in vain for the Berth example: "
+		vain  = "waited in vain for the Bucket example: "
 		again = "; the examples are tried again when a Go file or an example changes\n"
-		ready = "the Berth example is Ready\n"
+		ready = "the Bucket example is Ready\n"
 		runs  = "moorage: the provider runs"
 	)
 
@@ -154,20 +156,19 @@ func TestFollowExamples(t *testing.T) {
 	said(t, out, runs, 2)
 	said(t, out, ready, 2)
 
-	// The provider may have ended over the example: both get another try.
+	// The provider may have ended because of the example: both are retried.
 	w.write(file, asks("size: 40, of: {the: new}"))
 	said(t, out, "the provider has ended: exit status 3", 2)
 	said(t, out, runs, 3)
 }
 
-// TestRenewFake changes a fake: it takes the place of the one that runs if it is another
-// program, and if it can be made.
+// TestRenewFake changes a fake: it replaces the running one if its program differs and builds.
 func TestRenewFake(t *testing.T) {
 	t.Setenv("API_URL", "")
 
 	w := newWorkshop(t, map[string]string{"cmd/fake/main.go": program(listens("ahoy"))})
 	out := &record{}
-	s := &session{Options: Options{Dir: w.dir, Out: &locked{to: out}, Fake: free(t)}}
+	s := &session{Options: Options{Dir: w.dir, Out: &locked{to: out}, Fake: freeAddress(t)}}
 
 	t.Cleanup(func() { s.fake.stop() })
 
@@ -211,7 +212,7 @@ func TestRenewFake(t *testing.T) {
 	must(renew())
 	said(t, out, "fake: land\n", 2)
 
-	// Somebody else is where another one has to be.
+	// The address is in use.
 	rival := &session{Options: s.Options}
 	for _, err := range []error{rival.vacant(), rival.renewFake(t.Context())} {
 		if err == nil || !strings.Contains(err.Error(), "name another place by --fake") {

@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 	os.Exit(network.Main(m.Run))
 }
 
-// kubectl stands in for the program of that name, which not every machine has: it applies what
-// is in a folder, and does nothing else.
+// kubectl replaces the program of that name, which not every machine has: it applies the files of a folder, and
+// nothing else.
 func kubectl(ctx context.Context, args []string) error {
 	if len(args) != 3 || args[0] != "apply" || args[1] != "-f" {
 		return fmt.Errorf("this kubectl knows apply -f FOLDER alone, and not %q", args)

@@ -30,7 +30,7 @@ type container struct {
 	}
 }
 
-// deployed returns the one that is deployed now, and the name of the port with its metrics.
+// deployed returns the currently deployed container, and the name of its metrics port.
 func deployed(t *testing.T, s *session) (c container, metrics string) {
 	t.Helper()
 
@@ -41,14 +41,16 @@ func deployed(t *testing.T, s *session) (c container, metrics string) {
 			}
 		}
 	}
-	if err := s.cluster.call(t.Context(), http.MethodGet, "/apis/apps/v1/namespaces/harbour/deployments/dock-provider-dock", nil, &deployment); err != nil {
+	if err := s.cluster.call(t.Context(), http.MethodGet,
+		"/apis/apps/v1/namespaces/providers/deployments/cloud-provider-cloud", nil, &deployment); err != nil {
 		t.Fatal(err)
 	}
 
 	var service struct {
 		Spec struct{ Ports []struct{ TargetPort string } }
 	}
-	if err := s.cluster.call(t.Context(), http.MethodGet, "/api/v1/namespaces/harbour/services/dock-provider-dock", nil, &service); err != nil {
+	if err := s.cluster.call(t.Context(), http.MethodGet, "/api/v1/namespaces/providers/services/cloud-provider-cloud",
+		nil, &service); err != nil {
 		t.Fatal(err)
 	}
 
@@ -59,8 +61,7 @@ func deployed(t *testing.T, s *session) (c container, metrics string) {
 	return deployment.Spec.Template.Spec.Containers[0], service.Spec.Ports[0].TargetPort
 }
 
-// listens returns the port at which the provider listens with the flags of the container, by
-// one of them or by what it does without.
+// listens returns the port at which the provider listens with the flags of the container, by a flag or by default.
 func (c container) listens(t *testing.T, program, name string) int {
 	t.Helper()
 
@@ -88,12 +89,12 @@ func (c container) listens(t *testing.T, program, name string) int {
 	return port
 }
 
-// A pod is a provider that runs as a container, with its ports at other addresses: what
-// it has in a pod may be somebody else's on this machine.
+// A pod is a provider that runs as a container, with its ports at other addresses, because its own may be in use on
+// this machine.
 type pod struct {
 	container
 
-	flags   []string // besides those of the container
+	flags   []string // in addition to those of the container
 	at      map[int]string
 	metrics string
 }
@@ -106,7 +107,7 @@ func inPod(t *testing.T, s *session) pod {
 	p.container, p.metrics = deployed(t, s)
 
 	for _, name := range []string{"health-probe-bind-address", "metrics-bind-address"} {
-		address := free(t)
+		address := freeAddress(t)
 		p.at[p.listens(t, filepath.Join(s.Dir, "bin", "provider"), name)] = address
 		p.flags = append(p.flags, "--"+name, address)
 	}
@@ -114,7 +115,7 @@ func inPod(t *testing.T, s *session) pod {
 	return p
 }
 
-// url returns where something is on the port of that name.
+// url returns the URL of a path on the port of that name.
 func (p pod) url(t *testing.T, scheme, port, path string) string {
 	t.Helper()
 
@@ -129,12 +130,13 @@ func (p pod) url(t *testing.T, scheme, port, path string) string {
 	return ""
 }
 
-// asked asks the provider what a kubelet and, by that scheme and with that token if it is not
-// empty, Prometheus ask it, where they do. Without the token it says that to nobody.
+// asked sends the probes of a kubelet and the scrape of Prometheus, with that scheme and, if it is not empty, that
+// token. Without the token the provider must refuse the scrape.
 func (p pod) asked(t *testing.T, c *child, scheme, token string) {
 	t.Helper()
 
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // as the chart tells Prometheus
+	// as the chart configures Prometheus
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
 
 	user := &http.Client{Transport: transport, Timeout: wait.Patience()}
@@ -142,19 +144,21 @@ func (p pod) asked(t *testing.T, c *child, scheme, token string) {
 	for url, want := range map[string]string{
 		p.url(t, "http", p.LivenessProbe.HTTPGet.Port, p.LivenessProbe.HTTPGet.Path):   "ok",
 		p.url(t, "http", p.ReadinessProbe.HTTPGet.Port, p.ReadinessProbe.HTTPGet.Path): "ok",
-		p.url(t, scheme, p.metrics, "/metrics"):                                        "\nmoorage_managed_passes_total{kind=\"Berth.dock.example.org\"",
+		p.url(t, scheme, p.metrics,
+			"/metrics"): "\nmoorage_managed_passes_total{kind=\"Bucket.cloud.example.org\"",
 	} {
 		if err := c.awaits(t.Context(), wait.Budget(t), func() error { return says(t, user, token, url, want) }); err != nil {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
 
-	if err := says(t, user, "", p.url(t, scheme, p.metrics, "/metrics"), "moorage_"); token != "" && (err == nil || !strings.HasPrefix(err.Error(), "401 ")) {
+	if err := says(t, user, "", p.url(t, scheme, p.metrics, "/metrics"), "moorage_"); token != "" &&
+		(err == nil || !strings.HasPrefix(err.Error(), "401 ")) {
 		t.Errorf("metrics are asked for without a token: %v", err)
 	}
 }
 
-// says returns an error unless what is at a URL, by that token if it is not empty, holds a text.
+// says returns an error unless the body at a URL, requested with that token if it is not empty, contains a text.
 func says(t *testing.T, user *http.Client, token, url, want string) error {
 	t.Helper()
 

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// patience is how long a process may take to end after it was asked to.
+// patience is how long a process may take to end after SIGTERM.
 const patience = 15 * time.Second
 
 // A child is a process that runs until it is stopped.
@@ -22,7 +22,7 @@ type child struct {
 	done chan struct{} // closed when it has ended
 }
 
-// start starts a process. What it says goes to out, with its name before each line.
+// start starts a process. Its output goes to out, with its name before each line.
 func start(out io.Writer, dir, name string, env []string, program string, args ...string) (*child, error) {
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
@@ -39,7 +39,7 @@ func start(out io.Writer, dir, name string, env []string, program string, args .
 	go func() {
 		defer close(c.done)
 
-		_ = cmd.Wait() // how it ended is in its state
+		_ = cmd.Wait() // its state has the exit code
 
 		lines.end()
 	}()
@@ -47,24 +47,24 @@ func start(out io.Writer, dir, name string, env []string, program string, args .
 	return c, nil
 }
 
-// stop asks the process to end, and ends it if it does not. A nil child has ended.
+// stop asks the process to end, and kills it if it does not. A nil child has ended.
 func (c *child) stop() {
 	if c == nil || c.hasEnded() {
-		return // somebody else may have its number by now
+		return // another process may have its id by now
 	}
 
-	// Not SIGINT, which whoever is started in the background may have to ignore.
-	_ = tell(c.cmd, syscall.SIGTERM)
+	// Not SIGINT, which a background process may have to ignore.
+	_ = signal(c.cmd, syscall.SIGTERM)
 
 	select {
 	case <-c.done:
 	case <-time.After(patience):
-		_ = tell(c.cmd, syscall.SIGKILL)
+		_ = signal(c.cmd, syscall.SIGKILL)
 		<-c.done
 	}
 }
 
-// ended returns what is closed when the process has ended. A nil child never does.
+// ended returns a channel that is closed when the process has ended. A nil child never ends.
 func (c *child) ended() <-chan struct{} {
 	if c == nil {
 		return nil
@@ -73,7 +73,7 @@ func (c *child) ended() <-chan struct{} {
 	return c.done
 }
 
-// hasEnded tells whether it has, and then how may be asked.
+// hasEnded reports whether the process has ended; then its state may be read.
 func (c *child) hasEnded() bool {
 	select {
 	case <-c.ended():
@@ -83,10 +83,10 @@ func (c *child) hasEnded() bool {
 	}
 }
 
-// how says how the process ended, which it has to have done.
+// how describes how the process has ended.
 func (c *child) how() string { return fmt.Sprintf("the %s has ended: %s", c.name, c.cmd.ProcessState) }
 
-// awaits calls until it succeeds, the process ends, the time is over, or ctx ends.
+// awaits repeats a call until it succeeds, the process ends, the time is over, or ctx ends.
 func (c *child) awaits(ctx context.Context, limit time.Duration, call func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -107,8 +107,7 @@ func (c *child) awaits(ctx context.Context, limit time.Duration, call func() err
 	}
 }
 
-// prefixed writes whole lines, each with a prefix. Several may share what they write to
-// if that is safe.
+// A prefixed writes whole lines, each with a prefix. Several may share one writer if that is safe for concurrent use.
 type prefixed struct {
 	to     io.Writer
 	prefix string
@@ -117,7 +116,7 @@ type prefixed struct {
 	rest []byte
 }
 
-// Write keeps what is no whole line yet.
+// Write keeps an incomplete line for later.
 func (p *prefixed) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,7 +137,7 @@ func (p *prefixed) Write(b []byte) (int, error) {
 	}
 }
 
-// end writes what is left, as a line: it may be why a process ended.
+// end writes the remainder as a line: it may say why a process ended.
 func (p *prefixed) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -150,13 +149,13 @@ func (p *prefixed) end() {
 	p.rest = nil
 }
 
-// locked lets several goroutines write.
+// A locked writer may be used concurrently.
 type locked struct {
 	mu sync.Mutex
 	to io.Writer
 }
 
-// Write writes when nobody else does.
+// Write writes under the lock.
 func (l *locked) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
-// TestKilled kills a process that has started another, as whoever is tired of waiting kills
-// moorage dev: nothing is left. Both hold an end of a pipe, which tells when they are gone.
+// TestKilled kills a process that has started another, as a user may kill moorage dev: no process is left. Both hold
+// an end of a pipe, which is closed when they are gone.
 func TestKilled(t *testing.T) {
 	const parent = "TEST_KILLED_PARENT"
 
@@ -62,11 +62,12 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestGroup stops a process that waits for another one: both are asked to end.
+// TestGroup stops a process that waits for another one: both get the signal.
 func TestGroup(t *testing.T) {
 	said := &record{}
 
-	c, err := start(said, t.TempDir(), "family", nil, "sh", "-c", "trap : TERM; sh -c 'echo up; exec sleep 600'; echo alone")
+	c, err := start(said, t.TempDir(), "family", nil, "sh", "-c",
+		"trap : TERM; sh -c 'echo up; exec sleep 600'; echo alone")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// tie can do nothing here: Ctrl-C in a terminal reaches all processes at once, and whoever
-// kills this one kills the others.
+// tie does nothing on this system: Ctrl-C in a terminal reaches all processes at once, and after a kill of this
+// process the user has to kill the others.
 func tie(*exec.Cmd) {}
 
-// tell sends a signal to a process.
-func tell(cmd *exec.Cmd, s syscall.Signal) error { return cmd.Process.Signal(s) }
+// signal sends a signal to a process.
+func signal(cmd *exec.Cmd, s syscall.Signal) error { return cmd.Process.Signal(s) }

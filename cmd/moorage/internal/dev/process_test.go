@@ -10,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
-// TestChild starts processes and stops them, those that ended before as well.
+// TestChild starts processes and stops them, including those that have ended before.
 func TestChild(t *testing.T) {
 	var out bytes.Buffer
 
@@ -20,7 +20,8 @@ func TestChild(t *testing.T) {
 	}
 
 	down := errors.New("down")
-	if err := c.awaits(t.Context(), wait.Budget(t), func() error { return down }); !errors.Is(err, down) || !strings.Contains(err.Error(), "the talker has ended: exit status 3") {
+	if err := c.awaits(t.Context(), wait.Budget(t), func() error { return down }); !errors.Is(err, down) ||
+		!strings.Contains(err.Error(), "the talker has ended: exit status 3") {
 		t.Errorf("a process that has ended is waited for no longer: %v", err)
 	}
 

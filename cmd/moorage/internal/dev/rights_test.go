@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
-// serviceAccount returns a kubeconfig of the one that the chart makes.
+// serviceAccount returns a kubeconfig for the service account of the chart.
 func serviceAccount(t *testing.T, s *session) (kubeconfig string) {
 	t.Helper()
 
@@ -30,7 +30,7 @@ func serviceAccount(t *testing.T, s *session) (kubeconfig string) {
 	}
 
 	text, err := exec.Command(strings.TrimSpace(string(binary)), "kubeconfig", "--dir", filepath.Join(s.Dir, "cluster"),
-		"--user", "system:serviceaccount:harbour:dock-provider-dock", "--group", "system:serviceaccounts").Output()
+		"--user", "system:serviceaccount:providers:cloud-provider-cloud", "--group", "system:serviceaccounts").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,15 +43,15 @@ func serviceAccount(t *testing.T, s *session) (kubeconfig string) {
 	return kubeconfig
 }
 
-// scraper makes a service account that the chart's values name as a reader of metrics, and returns
-// a token of it.
+// scraper creates a service account that the chart's values list as a reader of metrics, and returns its token.
 func scraper(t *testing.T, s *session) string {
 	t.Helper()
 
-	const where = "/api/v1/namespaces/harbour/serviceaccounts/scraper"
+	const where = "/api/v1/namespaces/providers/serviceaccounts/scraper"
 
-	account := []byte("{apiVersion: v1, kind: ServiceAccount, metadata: {name: scraper, namespace: harbour}}")
-	if err := s.cluster.call(t.Context(), http.MethodPatch, where+"?fieldManager=test&force=true", account, nil); err != nil {
+	account := []byte("{apiVersion: v1, kind: ServiceAccount, metadata: {name: scraper, namespace: providers}}")
+	if err := s.cluster.call(t.Context(), http.MethodPatch, where+"?fieldManager=test&force=true", account,
+		nil); err != nil {
 		t.Fatal(err)
 	}
 
@@ -77,11 +77,11 @@ func scraper(t *testing.T, s *session) string {
 	return made.Status.Token
 }
 
-// berths is where all objects of the kind are.
-const berths = "/berths"
+// buckets is the path of all objects of the kind.
+const buckets = "/buckets"
 
-// awaitRights waits until an account may list just these objects of the provider's group: the
-// API server heeds a role some time after it was stored, and for as long heeds the one before.
+// awaitRights waits until an account may list exactly these objects of the provider's group: the API server applies a
+// changed role after a delay.
 func awaitRights(t *testing.T, account string, want map[string]bool) {
 	t.Helper()
 
@@ -100,7 +100,7 @@ func awaitRights(t *testing.T, account string, want map[string]bool) {
 	})
 	wait.Until(t, "the provider has its rights", func() bool {
 		for path := range want {
-			switch err := user.call(t.Context(), http.MethodGet, "/apis/"+dock+"/v1alpha1"+path, nil, nil); {
+			switch err := user.call(t.Context(), http.MethodGet, "/apis/"+cloud+"/v1alpha1"+path, nil, nil); {
 			case err == nil:
 				got[path] = true
 			case strings.Contains(err.Error(), "403"):

@@ -17,8 +17,8 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
-// withoutMoorage sets what somebody has who has nothing of moorage: a kubectl, and no
-// variables but, since several may test on this machine, where the fake is.
+// withoutMoorage sets the environment of a user without moorage: kubectl alone, and no variable but the address of the
+// fake, which differs per test run.
 func withoutMoorage(t *testing.T, fake string) {
 	t.Helper()
 
@@ -36,23 +36,23 @@ func withoutMoorage(t *testing.T, fake string) {
 	t.Setenv("API_URL", "http://"+fake)
 
 	for _, name := range []string{"API_TOKEN", "KUBECONFIG", "MAKEFLAGS", "MAKELEVEL"} {
-		t.Setenv(name, "") // which brings it back in the end
+		t.Setenv(name, "") // restores it after the test
 		_ = os.Unsetenv(name)
 	}
 }
 
-// TestTerminals does what the README of a provider says to do without moorage: three targets,
-// each in a terminal, and one more for the examples.
+// TestTerminals does what the README of a provider says to do without moorage: three targets, each in a terminal, and
+// one more for the examples.
 func TestTerminals(t *testing.T) {
 	wait.Allow(t, compiling)
 
 	said := &record{}
-	s := &session{Options: Options{Dir: provider(t), Out: said, Fake: free(t)}}
+	s := &session{Options: Options{Dir: provider(t), Out: said, Fake: freeAddress(t)}}
 	s.kubeconfig = filepath.Join(s.Dir, "cluster", "kubeconfig")
 
 	withoutMoorage(t, s.Fake)
 
-	for _, command := range [][]string{{"make", "generate", "build"}, {"bin/provider-dock", "--help"}} {
+	for _, command := range [][]string{{"make", "generate", "build"}, {"bin/provider-cloud", "--help"}} {
 		if err := s.run(t.Context(), command[0], command[1:]...); err != nil {
 			t.Fatalf("%v\n%s", err, said)
 		}
@@ -82,7 +82,7 @@ func TestTerminals(t *testing.T) {
 			return conn.Close()
 		},
 		"run": func() error {
-			return s.cluster.call(t.Context(), http.MethodGet, "/apis/"+dock+"/v1alpha1/berths", nil, nil)
+			return s.cluster.call(t.Context(), http.MethodGet, "/apis/"+cloud+"/v1alpha1/buckets", nil, nil)
 		},
 	}
 
@@ -116,12 +116,13 @@ func TestTerminals(t *testing.T) {
 		t.Fatalf("the README says to make %q, want %q", typed, want)
 	}
 
-	awaitReady(t, s, newBerth(dock, "default", "example"))
+	awaitReady(t, s, newBucket(cloud, "default", "example"))
 }
 
-// awaitReady waits until an object is.
+// awaitReady waits until an object is Ready.
 func awaitReady(t *testing.T, s *session, o object) {
 	t.Helper()
 
-	wait.Until(t, fmt.Sprintf("the %s %s is ready", o.Kind, o.Metadata.Name), func() bool { return s.cluster.ready(t.Context(), o) })
+	wait.Until(t, fmt.Sprintf("the %s %s is ready", o.Kind, o.Metadata.Name),
+		func() bool { return s.cluster.ready(t.Context(), o) })
 }

@@ -13,17 +13,16 @@ import (
 	"time"
 )
 
-// A sight is what the files of a provider look like: each of its parts differs when one of
-// them changed.
+// A sight is a checksum of each part of a provider's files.
 type sight struct {
-	// sources are written by hand. Tests are, too, but are no part of a program.
+	// sources are the handwritten files of the programs, without tests.
 	sources uint64
 
-	// examples are those that are applied.
+	// examples are the applied ones.
 	examples uint64
 }
 
-// look returns what the session looks at: examples that it does not apply are nothing to it.
+// look returns the sight of the session: examples count only if it applies them.
 func (s *session) look() (sight, error) {
 	seen, err := look(s.Dir)
 	if !s.Examples {
@@ -33,7 +32,7 @@ func (s *session) look() (sight, error) {
 	return seen, err
 }
 
-// look looks at the files of a provider.
+// look reads the files of a provider.
 func look(dir string) (sight, error) {
 	sources, examples := fnv.New64a(), fnv.New64a()
 	err := filepath.WalkDir(dir, note(dir, sources, examples))
@@ -41,11 +40,10 @@ func look(dir string) (sight, error) {
 	return sight{sources.Sum64(), examples.Sum64()}, err
 }
 
-// made are the folders of a provider, at its top, in which nothing is written by hand.
+// made returns the generated folders at the top of a provider.
 func made() []string { return []string{"bin", "cluster", "package"} }
 
-// note returns what writes down the files in a folder. What goes while it is looked at is
-// missed by the next look.
+// note returns a function that adds the files of a folder to a checksum. Files that vanish meanwhile are skipped.
 func note(dir string, sources, examples io.Writer) fs.WalkDirFunc {
 	return func(path string, d fs.DirEntry, err error) error {
 		to := sources
@@ -57,7 +55,8 @@ func note(dir string, sources, examples io.Writer) fs.WalkDirFunc {
 			return err
 		case path == dir:
 			return nil
-		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") || filepath.Dir(path) == dir && slices.Contains(made(), d.Name())):
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") || filepath.Dir(path) == dir &&
+			slices.Contains(made(), d.Name())):
 			return fs.SkipDir
 		case d.IsDir():
 			return nil
@@ -76,22 +75,23 @@ func note(dir string, sources, examples io.Writer) fs.WalkDirFunc {
 	}
 }
 
-// exampleFolder is that of the examples, in the folder of a provider.
+// exampleFolder is the folder of the examples in a provider.
 const exampleFolder = "examples"
 
-// applied tells whether files of that name are applied: an editor hides its own.
+// applied reports whether files of that name are applied: editors use hidden files.
 func applied(name string) bool {
 	return strings.HasSuffix(name, ".yaml") && !strings.HasPrefix(name, ".")
 }
 
-// source tells whether the go command reads files of that name when it makes a program.
+// source reports whether the go command reads files of that name in a build.
 func source(name string) bool {
-	return name == "go.mod" || strings.HasSuffix(name, ".go") && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_") &&
+	return name == "go.mod" || strings.HasSuffix(name, ".go") && !strings.HasPrefix(name, ".") &&
+		!strings.HasPrefix(name, "_") &&
 		!strings.HasSuffix(name, "_test.go") && name != "zz_generated.deepcopy.go"
 }
 
-// changed returns as soon as the files are not as they were, and stay so for one look:
-// an editor may write several. It returns an error if ctx ends before.
+// changed returns as soon as the files have changed and are the same in two checks: an editor may write several. It
+// returns an error if ctx ends before.
 func changed(ctx context.Context, look func() (sight, error), was sight, every time.Duration) error {
 	last := was
 

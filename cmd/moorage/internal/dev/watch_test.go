@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestChanged writes files: what is generated, built, tested or told is no source.
+// TestChanged writes files: generated files, build results, tests and reports are no sources.
 func TestChanged(t *testing.T) {
 	cases := map[string]struct {
 		file string
@@ -29,11 +29,11 @@ func TestChanged(t *testing.T) {
 		"Data":      {"cluster/x.go", false},
 		"Package":   {"package/crds/x.yaml", false},
 		"Hidden":    {".git/x.go", false},
-		"Example":   {"examples/berth.yaml", true},
-		"Locked":    {"examples/.#berth.yaml", false},
+		"Example":   {"examples/bucket.yaml", true},
+		"Locked":    {"examples/.#bucket.yaml", false},
 		"Notes":     {"examples/README.md", false},
-		"Deeper":    {"examples/more/berth.yaml", false},
-		"Elsewhere": {"internal/examples/berth.yaml", false},
+		"Deeper":    {"examples/more/bucket.yaml", false},
+		"Elsewhere": {"internal/examples/bucket.yaml", false},
 		"Text":      {"README.md", false},
 	}
 
@@ -84,8 +84,8 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestLookAtWhatIsApplied changes an example: that is nothing to a session that applies none.
-func TestLookAtWhatIsApplied(t *testing.T) {
+// TestLookExamples changes an example: a session that applies none does not notice.
+func TestLookExamples(t *testing.T) {
 	dir := exampleDir(t)
 
 	for _, examples := range []bool{false, true} {
@@ -96,7 +96,7 @@ func TestLookAtWhatIsApplied(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		file, err := os.OpenFile(filepath.Join(dir, "examples", "berth.yaml"), os.O_APPEND|os.O_WRONLY, 0)
+		file, err := os.OpenFile(filepath.Join(dir, "examples", "bucket.yaml"), os.O_APPEND|os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,9 +120,9 @@ func TestLookAtWhatIsApplied(t *testing.T) {
 	}
 }
 
-// TestLookWhileFoldersGo looks at a folder of which some goes at the same time, as when git
-// changes to another branch, and at one that is not there at all.
-func TestLookWhileFoldersGo(t *testing.T) {
+// TestLookConcurrentRemoval reads a folder that is partly removed meanwhile, as when git changes the branch, and a
+// missing one.
+func TestLookConcurrentRemoval(t *testing.T) {
 	dir := t.TempDir()
 
 	gone := &fs.PathError{Op: "open", Path: filepath.Join(dir, "internal"), Err: fs.ErrNotExist}

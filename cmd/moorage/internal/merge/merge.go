@@ -1,5 +1,5 @@
-// Package merge compares three versions of a text line by line: what it was made as,
-// what somebody made of it, and what would be made now. Begin with [Compare].
+// Package merge compares three versions of a text line by line: as generated, as edited since, and as generated now.
+// Begin with [Compare].
 package merge
 
 import (
@@ -9,30 +9,29 @@ import (
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// A State says who changed a region.
+// A State says which side changed a region.
 type State int
 
 // States of regions.
 const (
-	Same   State = iota // nobody
-	Mine                // its owner alone
-	Both                // its owner and the template, to the same
+	Same   State = iota // neither
+	Mine                // the owner alone
+	Both                // both, to the same
 	Theirs              // the template alone
-	Clash               // its owner and the template, to something else each
+	Clash               // both, to different texts
 )
 
-// A Region is a part of a text, in its three versions. The lines of all regions, one
-// after the other, are the whole text in each version.
+// A Region is a part of a text, in its three versions. The lines of all regions, in order, are the whole text in each
+// version.
 type Region struct {
 	State State
 
-	// Base is what was made, Mine what is there, and Theirs what would be made now:
-	// lines with their ends.
+	// Base has the lines as generated, Mine the current ones, and Theirs those as generated now,
+	// with their line ends.
 	Base, Mine, Theirs []string
 }
 
-// Compare returns the regions of a text, none of which is empty in all versions. Changes
-// that touch each other are one region.
+// Compare returns the regions of a text, none of which is empty in all versions. Adjacent changes are one region.
 func Compare(base, mine, theirs string) []Region {
 	b, m, t := lines(base), lines(mine), lines(theirs)
 
@@ -66,7 +65,7 @@ func Compare(base, mine, theirs string) []Region {
 	return out
 }
 
-// Text returns lines as a text.
+// Text joins lines.
 func Text(lines []string) string { return strings.Join(lines, "") }
 
 func judge(r Region) State {
@@ -86,18 +85,18 @@ func judge(r Region) State {
 	}
 }
 
-// lines splits a text after the ends of its lines.
+// lines splits a text after its line ends.
 func lines(text string) []string {
 	out := strings.SplitAfter(text, "\n")
 
-	return slices.DeleteFunc(out, func(line string) bool { return line == "" }) // after the last end there is none
+	// SplitAfter returns an empty line at the end
+	return slices.DeleteFunc(out, func(line string) bool { return line == "" })
 }
 
-// An edit replaces lines of one text, from low to before high, and makes it so many
-// lines longer.
+// An edit replaces lines of one text, from low to before high, and adds a number of lines.
 type edit struct{ low, high, longer int }
 
-// edits returns what makes one text another, from its beginning to its end.
+// edits returns the edits from one text to another, in order.
 func edits(from, to []string) []edit {
 	var out []edit
 	for _, d := range lcs.DiffLines(from, to) {
@@ -107,11 +106,11 @@ func edits(from, to []string) []edit {
 	return out
 }
 
-// A group is edits of both that touch each other: the lines of the base that they
-// replace, and by how many lines they make each text longer.
+// A group is adjacent edits of both sides: the lines of the base that they replace, and how many lines they add to
+// each text.
 type group struct{ low, high, mine, theirs int }
 
-// next takes the first group off two lists of edits, one of which is not empty.
+// next removes the first group from two lists of edits, one of which is not empty.
 func next(mine, theirs []edit) (group, []edit, []edit) {
 	g := group{low: min(first(mine), first(theirs))}
 	g.high = g.low

@@ -11,35 +11,40 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/merge"
 )
 
-// TestCompare compares texts of one letter a line. A region is written as its state and
-// its three versions.
+// TestCompare compares texts of one letter per line. A region is written as its state and its three versions.
 func TestCompare(t *testing.T) {
 	cases := map[string]struct {
 		reason             string
 		base, mine, theirs string
 		want               string
 	}{
-		"Nothing":        {"There is nothing.", "", "", "", ""},
-		"Same":           {"Nobody changed anything.", "abc", "abc", "abc", "same abc"},
-		"Mine":           {"What the owner changed stays.", "abc", "aXc", "abc", "same a, mine b/X/b, same c"},
-		"Theirs":         {"What only the template changed fits.", "abc", "abc", "aYc", "same a, theirs b/b/Y, same c"},
-		"Both":           {"What is there already is not done twice.", "abc", "aYc", "aYc", "same a, both b/Y/Y, same c"},
-		"Clash":          {"Two opinions of one line.", "abc", "aXc", "aYc", "same a, clash b/X/Y, same c"},
-		"Apart":          {"Changes with a line between them are two.", "abcde", "aXcde", "abcYe", "same a, mine b/X/b, same c, theirs d/d/Y, same e"},
-		"Touching":       {"Changes side by side are one, because each may need the other.", "abcd", "aXcd", "abYd", "same a, clash bc/Xc/bY, same d"},
-		"Overlapping":    {"One changes what the other takes away.", "abcde", "aXYde", "abe", "same a, clash bcd/XYd/b, same e"},
-		"InsertTheirs":   {"A new line of the template.", "ab", "ab", "aYb", "same a, theirs //Y, same b"},
-		"InsertMine":     {"A line of the owner's.", "ab", "aXb", "ab", "same a, mine /X/, same b"},
-		"InsertClash":    {"Two new lines at one place.", "ab", "aXb", "aYb", "same a, clash /X/Y, same b"},
-		"DeleteTheirs":   {"The template lost a line.", "abc", "abc", "ac", "same a, theirs b/b/, same c"},
-		"DeleteBoth":     {"Both lost it.", "abc", "ac", "ac", "same a, both b//, same c"},
-		"DeleteChanged":  {"The owner changed what the template lost.", "abc", "aXc", "ac", "same a, clash b/X/, same c"},
-		"Begin":          {"At the beginning.", "ab", "ab", "Yab", "theirs //Y, same ab"},
-		"End":            {"At the end.", "ab", "abX", "ab", "same ab, mine /X/"},
-		"New":            {"Two files that have nothing in common.", "", "X", "Y", "clash /X/Y"},
-		"Shifted":        {"What stands elsewhere by now is found.", "abcdef", "XYabcdef", "abcdZ", "mine /XY/, same abcd, theirs ef/ef/Z"},
-		"OneAcrossTwo":   {"A long change of the owner's meets two of the template.", "abcdefg", "aXXXXXg", "aYcdeZg", "same a, clash bcdef/XXXXX/YcdeZ, same g"},
-		"TwoOfEachApart": {"Each is judged by itself.", "abcdefghi", "aXcdefgPi", "abcYefgQi", "same a, mine b/X/b, same c, theirs d/d/Y, same efg, clash h/P/Q, same i"},
+		"Nothing": {"There is nothing.", "", "", "", ""},
+		"Same":    {"Nobody changed anything.", "abc", "abc", "abc", "same abc"},
+		"Mine":    {"What the owner changed stays.", "abc", "aXc", "abc", "same a, mine b/X/b, same c"},
+		"Theirs":  {"What only the template changed fits.", "abc", "abc", "aYc", "same a, theirs b/b/Y, same c"},
+		"Both":    {"What is there already is not done twice.", "abc", "aYc", "aYc", "same a, both b/Y/Y, same c"},
+		"Clash":   {"Two opinions of one line.", "abc", "aXc", "aYc", "same a, clash b/X/Y, same c"},
+		"Apart": {"Changes with a line between them are two.", "abcde", "aXcde", "abcYe",
+			"same a, mine b/X/b, same c, theirs d/d/Y, same e"},
+		"Touching": {"Changes side by side are one, because each may need the other.", "abcd", "aXcd", "abYd",
+			"same a, clash bc/Xc/bY, same d"},
+		"Overlapping": {"One changes what the other takes away.", "abcde", "aXYde", "abe",
+			"same a, clash bcd/XYd/b, same e"},
+		"InsertTheirs":  {"A new line of the template.", "ab", "ab", "aYb", "same a, theirs //Y, same b"},
+		"InsertMine":    {"A line of the owner's.", "ab", "aXb", "ab", "same a, mine /X/, same b"},
+		"InsertClash":   {"Two new lines at one place.", "ab", "aXb", "aYb", "same a, clash /X/Y, same b"},
+		"DeleteTheirs":  {"The template lost a line.", "abc", "abc", "ac", "same a, theirs b/b/, same c"},
+		"DeleteBoth":    {"Both lost it.", "abc", "ac", "ac", "same a, both b//, same c"},
+		"DeleteChanged": {"The owner changed what the template lost.", "abc", "aXc", "ac", "same a, clash b/X/, same c"},
+		"Begin":         {"At the beginning.", "ab", "ab", "Yab", "theirs //Y, same ab"},
+		"End":           {"At the end.", "ab", "abX", "ab", "same ab, mine /X/"},
+		"New":           {"Two files that have nothing in common.", "", "X", "Y", "clash /X/Y"},
+		"Shifted": {"What stands elsewhere by now is found.", "abcdef", "XYabcdef", "abcdZ",
+			"mine /XY/, same abcd, theirs ef/ef/Z"},
+		"OneAcrossTwo": {"A long change of the owner's meets two of the template.", "abcdefg", "aXXXXXg", "aYcdeZg",
+			"same a, clash bcdef/XXXXX/YcdeZ, same g"},
+		"TwoOfEachApart": {"Each is judged by itself.", "abcdefghi", "aXcdefgPi", "abcYefgQi",
+			"same a, mine b/X/b, same c, theirs d/d/Y, same efg, clash h/P/Q, same i"},
 	}
 
 	for name, tc := range cases {
@@ -52,9 +57,9 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestNothingIsLost takes texts by chance: the regions are the texts again, and those that
-// nobody disputes make the same whoever is called mine.
-func TestNothingIsLost(t *testing.T) {
+// TestCompareRandom compares random texts: the regions make up the texts again, and regions without a conflict give
+// the same result with the sides swapped.
+func TestCompareRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 
 	text := func(of string) string {
@@ -62,7 +67,7 @@ func TestNothingIsLost(t *testing.T) {
 
 		for _, r := range of {
 			switch random.IntN(5) {
-			case 0: // it is lost
+			case 0: // it is dropped
 			case 1:
 				out.WriteString(string(r) + "\n" + string(rune('p'+random.IntN(3))) + "\n")
 			default:
@@ -94,13 +99,14 @@ func TestNothingIsLost(t *testing.T) {
 			t.Fatalf("want %q, got %q", want, all)
 		}
 
-		if len(there) != len(back) || !slices.EqualFunc(there, back, func(a, b merge.Region) bool { return slices.Equal(a.Mine, b.Theirs) }) {
+		if len(there) != len(back) ||
+			!slices.EqualFunc(there, back, func(a, b merge.Region) bool { return slices.Equal(a.Mine, b.Theirs) }) {
 			t.Fatalf("it matters who is asked first:\n%s\n%s", written(there), written(back))
 		}
 	}
 }
 
-// TestLastLine keeps whether a text ends with the end of a line.
+// TestLastLine checks that a missing line end at the end of a text is kept.
 func TestLastLine(t *testing.T) {
 	r := merge.Compare("a\nb", "a\nb", "a\nb\n")
 	if got := merge.Text(r[len(r)-1].Theirs); len(r) != 2 || got != "b\n" {
@@ -123,7 +129,8 @@ func written(regions []merge.Region) string {
 	var out []string
 
 	for _, r := range regions {
-		state := map[merge.State]string{merge.Same: "same", merge.Mine: "mine", merge.Both: "both", merge.Theirs: "theirs", merge.Clash: "clash"}[r.State]
+		state := map[merge.State]string{merge.Same: "same", merge.Mine: "mine", merge.Both: "both", merge.Theirs: "theirs",
+			merge.Clash: "clash"}[r.State]
 		if r.State == merge.Same {
 			out = append(out, state+" "+row(r.Base))
 		} else {

@@ -4,8 +4,8 @@ import (
 	"go/ast"
 )
 
-// predicates lets a controller watch for what its reconciler says, where it watched for
-// resource.DesiredStateChanged: what the reconciler itself writes must start no pass.
+// predicates replaces resource.DesiredStateChanged by the predicate of the reconciler, so that its own writes trigger
+// no reconcile.
 func predicates(_ *migration, s *source, used imports) {
 	for _, u := range s.uses(used) {
 		if u.of.there != "pkg/resource" || u.expr.Sel.Name != "DesiredStateChanged" || len(u.path) == 0 {
@@ -20,12 +20,14 @@ func predicates(_ *migration, s *source, used imports) {
 		if name := reconcilerOf(u.path, used); name != "" {
 			s.replace(call, name+".Predicate()")
 		} else {
-			s.replace(call, s.mark("resource.DesiredStateChanged: the method Predicate of the reconciler that managed.NewReconciler returned")+s.read(call))
+			s.replace(call,
+				s.mark("resource.DesiredStateChanged: the method Predicate of the reconciler that managed.NewReconciler returned")+
+					s.read(call))
 		}
 	}
 }
 
-// configs tells the functions that make the controller of a configuration.
+// configs reports the functions that set up the controller of a configuration.
 func configs(_ *migration, s *source, used imports) {
 	for _, u := range s.uses(used) {
 		if u.of.there != "pkg/reconciler/providerconfig" || u.expr.Sel.Name != "NewReconciler" {
@@ -34,7 +36,11 @@ func configs(_ *migration, s *source, used imports) {
 
 		for _, n := range u.path {
 			if fn, ok := n.(*ast.FuncDecl); ok {
-				s.cut(fn.Type.Func, fn.Type.Func, s.mark("let this function call providerconfig.Setup instead, with an empty object of each kind of configuration and of each kind that uses one; for configurations that are being deleted, give it providerconfig.WithRetiredFinalizers(\"in-use.crossplane.io\")"))
+				s.cut(fn.Type.Func, fn.Type.Func,
+					s.mark(
+						"let this function call providerconfig.Setup instead, with an empty object of each kind of configuration and "+
+							"of each kind that uses one; for configurations that are being deleted, give it "+
+							"providerconfig.WithRetiredFinalizers(\"in-use.crossplane.io\")"))
 			}
 		}
 	}
@@ -57,7 +63,8 @@ func reconcilerOf(path []ast.Node, used imports) (found string) {
 			id, isID := set.Lhs[0].(*ast.Ident)
 
 			if call, ok := set.Rhs[0].(*ast.CallExpr); ok && isID {
-				if pkg, sel := qualified(call.Fun); sel != nil && sel.Sel.Name == "NewReconciler" && used[pkg].there == "pkg/reconciler/managed" {
+				if pkg, sel := qualified(call.Fun); sel != nil && sel.Sel.Name == "NewReconciler" &&
+					used[pkg].there == "pkg/reconciler/managed" {
 					found = id.Name
 				}
 			}
@@ -87,14 +94,16 @@ func clients(_ *migration, s *source, used imports) {
 			continue
 		}
 
-		if results := del.Type.Results; results != nil && len(results.List) == 1 && len(results.List[0].Names) == 0 && s.read(results.List[0].Type) == "error" {
+		if results := del.Type.Results; results != nil && len(results.List) == 1 && len(results.List[0].Names) == 0 &&
+			s.read(results.List[0].Type) == "error" {
 			s.replace(results.List[0].Type, "("+pkg+".ExternalDelete, error)")
 			s.returns(del.Body, pkg+".ExternalDelete{}, ")
 		}
 
 		if of["Disconnect"] == nil {
 			end := s.file.End()
-			s.cut(end, end, "\n\n// Disconnect does nothing.\nfunc ("+s.read(del.Recv.List[0].Type)+") Disconnect("+s.read(del.Type.Params.List[0].Type)+") error { return nil }\n")
+			s.cut(end, end, "\n\n// Disconnect does nothing.\nfunc ("+s.read(del.Recv.List[0].Type)+") Disconnect("+
+				s.read(del.Type.Params.List[0].Type)+") error { return nil }\n")
 		}
 	}
 }
@@ -152,7 +161,8 @@ func (s *source) returns(body *ast.BlockStmt, first string) {
 }
 
 // literals calls a function for each key of each literal of a type of the runtime's.
-func (s *source) literals(used imports, visit func(there, name string, literal *ast.CompositeLit, i int, key *ast.Ident)) {
+func (s *source) literals(used imports,
+	visit func(there, name string, literal *ast.CompositeLit, i int, key *ast.Ident)) {
 	ast.Inspect(s.file, func(n ast.Node) bool {
 		literal, ok := n.(*ast.CompositeLit)
 		if !ok {
@@ -190,7 +200,8 @@ func resolvers(_ *migration, s *source, used imports) {
 	d := &dropping{s: s, gone: map[ast.Node]bool{}}
 
 	s.literals(used, func(there, name string, literal *ast.CompositeLit, i int, key *ast.Ident) {
-		if there == "pkg/reference" && key.Name == "Namespace" && (name == "NamespacedResolutionRequest" || name == "MultiNamespacedResolutionRequest") {
+		if there == "pkg/reference" && key.Name == "Namespace" &&
+			(name == "NamespacedResolutionRequest" || name == "MultiNamespacedResolutionRequest") {
 			d.element(literal.Elts, literal.Elts[i], literal.Lbrace+1, literal.Rbrace, "")
 		}
 	})

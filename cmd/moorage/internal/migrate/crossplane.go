@@ -47,41 +47,40 @@ func crossplaneBoth() rules {
 			"apis/common/v1": crossplaneTypes(),
 			"apis/common/v2": crossplaneTypes(),
 
-			"pkg/reconciler/managed":             crossplaneManaged(),
-			"pkg/resource":                       crossplaneResource(),
-			"pkg/reconciler/providerconfig":      {"ControllerName": {pkg: managedPkg}},
-			"pkg/reconciler/customresourcesgate": {"Setup": {drop: true, note: "customresourcesgate.Setup is gone: give crdgate.New to managed.SetupGated where a controller waits for its CRD"}},
-			"pkg/ratelimiter":                    {"NewReconciler": {name: "New"}},
-			"pkg/feature":                        {"Flags": {drop: true}, "Flag": {note: "feature.Flag is gone: remove the flag, and say by an option what it turned on"}},
-			"pkg/statemetrics":                   {"NewMRStateRecorder": {drop: true, note: stateMetrics}, "NewMRStateMetrics": {drop: true, note: stateMetrics}},
-			"pkg/controller":                     {"MetricOptions": {drop: true}, "ChangeLogOptions": {drop: true}, "ESSOptions": {drop: true}},
-			"pkg/gate":                           {"Gate": {drop: true, note: "gate.Gate is gone: crdgate.New"}},
-			"pkg/reference":                      crossplaneReference(),
-			"pkg/resource/fake":                  {"ModernManaged": {name: "Managed"}, "LegacyManaged": {name: "Managed"}},
-			"pkg/connection":                     {"NewDetailsManager": {drop: true, note: "connection.NewDetailsManager is gone: external secret stores have no counterpart"}},
-			"pkg/password":                       {"Generate": {note: "password.Generate has no counterpart: crypto/rand.Text generates a password"}},
-			"pkg/fieldpath":                      {"Pave": {note: "fieldpath.Pave has no counterpart: reference.Field reads a field of a referent, unstructured.NestedFieldNoCopy any other"}},
-			"apis/changelogs/proto/v1alpha1":     {"NewChangeLogServiceClient": {drop: true, note: changeLog}},
+			"pkg/reconciler/managed":        crossplaneManaged(),
+			"pkg/resource":                  crossplaneResource(),
+			"pkg/reconciler/providerconfig": {"ControllerName": {pkg: managedPkg}},
+			"pkg/reconciler/customresourcesgate": {
+				"Setup": {drop: true,
+					note: "customresourcesgate.Setup is gone: give crdgate.New to managed.SetupGated where a controller waits for " +
+						"its CRD"}},
+			"pkg/ratelimiter": {"NewReconciler": {name: "New"}},
+			"pkg/feature": {"Flags": {drop: true},
+				"Flag": {note: "feature.Flag is gone: remove the flag, and say by an option what it turned on"}},
+			"pkg/statemetrics": {"NewMRStateRecorder": {drop: true, note: stateMetrics},
+				"NewMRStateMetrics": {drop: true, note: stateMetrics}},
+			"pkg/controller": {"MetricOptions": {drop: true}, "ChangeLogOptions": {drop: true},
+				"ESSOptions": {drop: true}},
+			"pkg/gate":          {"Gate": {drop: true, note: "gate.Gate is gone: crdgate.New"}},
+			"pkg/reference":     crossplaneReference(),
+			"pkg/resource/fake": {"ModernManaged": {name: "Managed"}, "LegacyManaged": {name: "Managed"}},
+			"pkg/connection": {
+				"NewDetailsManager": {drop: true,
+					note: "connection.NewDetailsManager is gone: external secret stores have no counterpart"}},
+			"pkg/password": {
+				"Generate": {note: "password.Generate has no counterpart: crypto/rand.Text generates a password"}},
+			"pkg/fieldpath": {
+				"Pave": {
+					note: "fieldpath.Pave has no counterpart: reference.Field reads a field of a referent, " +
+						"unstructured.NestedFieldNoCopy any other"}},
+			"apis/changelogs/proto/v1alpha1": {"NewChangeLogServiceClient": {drop: true, note: changeLog}},
 		},
-		within: map[string]map[string]map[string]target{
-			"apis/common/v1": {
-				"Reference": {
-					"GetProviderConfigReference": {pkg: commonPkg, name: "ProviderConfigReference"},
-					"SetProviderConfigReference": {pkg: commonPkg, name: "ProviderConfigReference"},
-					"ProviderConfigReference":    {pkg: commonPkg, name: "ProviderConfigReference"},
-				},
-				"DeletionPolicy": {"SetDeletionPolicy": {pkg: xpPkg}}, // told at the other method
-			},
-		},
-		calls: map[string]map[string]callTo{"pkg/errors": {"WithSilentRequeueOnConflict": {form: "$1"}}},
-		fields: map[string]string{
-			"Features":         "a feature flag is gone with what it turned on: management policies are always on, and the rest is said by options of the reconciler",
-			"MetricOptions":    "",
-			"ChangeLogOptions": "",
-			"ESSOptions":       "",
-		},
-		told: map[string]string{
-			"Gate": "Options.Gate is gone: call Setup, or managed.SetupGated with crdgate.New where the controller waits for its CRD",
+		within: crossplaneWithin(),
+		calls:  map[string]map[string]callTo{"pkg/errors": {"WithSilentRequeueOnConflict": {form: "$1"}}},
+		fields: crossplaneFields(),
+		reported: map[string]string{
+			"Gate": "Options.Gate is gone: call Setup, or managed.SetupGated with crdgate.New where the controller waits for " +
+				"its CRD",
 		},
 		steps: []step{configs, predicates, clients, secretSelectors, resolvers},
 	}
@@ -89,8 +88,34 @@ func crossplaneBoth() rules {
 
 const (
 	stateMetrics = "state metrics are always there: moorage_managed_resource_ready and its kin, which list nothing"
-	changeLog    = "managed.WithChangeLog takes a sink: changelog.NewJSON, changelog.OpenFile, changelog.NewEvents, or one of yours"
+	changeLog    = "managed.WithChangeLog takes a sink: changelog.NewJSON, changelog.OpenFile, changelog.NewEvents, or " +
+		"one of yours"
 )
+
+// crossplaneFields returns the fields whose uses are removed, with their notes.
+func crossplaneFields() map[string]string {
+	return map[string]string{
+		"Features": "a feature flag is gone with what it turned on: management policies are always on, and the " +
+			"rest is said by options of the reconciler",
+		"MetricOptions":    "",
+		"ChangeLogOptions": "",
+		"ESSOptions":       "",
+	}
+}
+
+// crossplaneWithin returns the names that depend on what uses them.
+func crossplaneWithin() map[string]map[string]map[string]target {
+	return map[string]map[string]map[string]target{
+		"apis/common/v1": {
+			"Reference": {
+				"GetProviderConfigReference": {pkg: commonPkg, name: "ProviderConfigReference"},
+				"SetProviderConfigReference": {pkg: commonPkg, name: "ProviderConfigReference"},
+				"ProviderConfigReference":    {pkg: commonPkg, name: "ProviderConfigReference"},
+			},
+			"DeletionPolicy": {"SetDeletionPolicy": {pkg: xpPkg}}, // reported at the other method
+		},
+	}
+}
 
 // inXP returns targets of the same names in pkg/xp.
 func inXP(names ...string) map[string]target {
@@ -105,18 +130,23 @@ func inXP(names ...string) map[string]target {
 // crossplaneTypes returns what becomes of apis/common.
 func crossplaneTypes() map[string]target {
 	out := inXP(
-		"ResourceSpec", "ManagedResourceSpec", "ResourceStatus", "SecretReference", "DeletionPolicy", "DeletionOrphan", "DeletionDelete",
+		"ResourceSpec", "ManagedResourceSpec", "ResourceStatus", "SecretReference", "DeletionPolicy", "DeletionOrphan",
+		"DeletionDelete",
 		"TypedReference", "ProviderConfigUsage", "TypedProviderConfigUsage",
 		"ResourceCredentialsSecretEndpointKey", "ResourceCredentialsSecretPortKey", "ResourceCredentialsSecretUserKey",
 		"ResourceCredentialsSecretPasswordKey", "ResourceCredentialsSecretCAKey", "ResourceCredentialsSecretClientCertKey",
-		"ResourceCredentialsSecretClientKeyKey", "ResourceCredentialsSecretTokenKey", "ResourceCredentialsSecretKubeconfigKey")
+		"ResourceCredentialsSecretClientKeyKey", "ResourceCredentialsSecretTokenKey",
+		"ResourceCredentialsSecretKubeconfigKey")
 
 	out["ManagedResourceStatus"] = target{pkg: xpPkg, name: "ResourceStatus"}
 	out["Reference"] = target{name: "NamespacedReference"}
 	out["Selector"] = target{name: "NamespacedSelector"}
 	out["Policy"] = target{name: "ReferencePolicy"}
-	out["PublishConnectionDetailsTo"] = target{note: "publishConnectionDetailsTo has no counterpart: remove the field and its methods"}
-	out["DeletionPolicy"] = target{pkg: xpPkg, note: "spec.deletionPolicy: moorage migrate objects says Orphan by the annotation krateo.io/deletion-policy; do so before the provider runs"}
+	out["PublishConnectionDetailsTo"] = target{
+		note: "publishConnectionDetailsTo has no counterpart: remove the field and its methods"}
+	out["DeletionPolicy"] = target{pkg: xpPkg,
+		note: "spec.deletionPolicy: moorage migrate objects says Orphan by the annotation krateo.io/deletion-policy; do so " +
+			"before the provider runs"}
 
 	return out
 }
@@ -127,7 +157,8 @@ func crossplaneManaged() map[string]target {
 		"ExternalClient", "TypedExternalClient", "ExternalCreation", "ExternalUpdate", "ExternalDelete", "AdditionalDetails",
 		"ExternalConnecter", "ExternalConnector", "TypedExternalConnecter", "TypedExternalConnector",
 		"ExternalConnectorFn", "TypedExternalConnectorFn", "ExternalClientFns", "TypedExternalClientFns", "NopClient",
-		"WithExternalConnecter", "WithExternalConnector", "WithTypedExternalConnector", "NewReconciler", "NewNameAsExternalName")
+		"WithExternalConnecter", "WithExternalConnector", "WithTypedExternalConnector", "NewReconciler",
+		"NewNameAsExternalName")
 
 	out["NameAsExternalName"] = target{}
 	out["WithManagementPolicies"] = target{drop: true}
@@ -135,7 +166,9 @@ func crossplaneManaged() map[string]target {
 	out["WithChangeLogger"] = target{drop: true, note: changeLog}
 	out["NewGRPCChangeLogger"] = target{drop: true, note: changeLog}
 	out["NewMRMetricRecorder"] = target{drop: true}
-	out["WithConnectionPublishers"] = target{drop: true, note: "connection details are published to the Secret of the object; managed.WithConnectionPublisher takes a publisher of yours"}
+	out["WithConnectionPublishers"] = target{drop: true,
+		note: "connection details are published to the Secret of the object; managed.WithConnectionPublisher takes a " +
+			"publisher of yours"}
 	out["NewAPISecretPublisher"] = target{drop: true}
 	out["WithReconcilerSupportedManagementPolicies"] = target{name: "WithSupportedManagementPolicies"}
 
@@ -145,11 +178,13 @@ func crossplaneManaged() map[string]target {
 // crossplaneResource returns what becomes of pkg/resource.
 func crossplaneResource() map[string]target {
 	out := inXP(
-		"ModernManaged", "LegacyManaged", "Manageable", "Orphanable", "ProviderConfig", "Tracker", "ModernTracker", "LegacyTracker",
+		"ModernManaged", "LegacyManaged", "Manageable", "Orphanable", "ProviderConfig", "Tracker", "ModernTracker",
+		"LegacyTracker",
 		"LegacyProviderConfigUsageTracker", "NewLegacyProviderConfigUsageTracker")
 
-	out["CommonCredentialExtractor"] = target{pkg: xpPkg, note: "credentials come from Secrets alone until the operator allows more (credentials.New); " +
-		"give GetAPIReader of the manager, or every Secret of the cluster is cached"}
+	out["CommonCredentialExtractor"] = target{pkg: xpPkg,
+		note: "credentials come from Secrets alone until the operator allows more (credentials.New); " +
+			"give GetAPIReader of the manager, or every Secret of the cluster is cached"}
 	out["ProviderConfigUsage"] = target{pkg: xpPkg, name: "ProviderConfigUsageObject"}
 	out["LegacyProviderConfigUsage"] = target{pkg: xpPkg, name: "ProviderConfigUsageObject"}
 	out["TypedProviderConfigUsage"] = target{pkg: xpPkg, name: "ProviderConfigUsageObject"}
@@ -157,9 +192,13 @@ func crossplaneResource() map[string]target {
 	out["LocalConnectionSecretWriterTo"] = target{name: "ConnectionSecretWriterTo"}
 	out["ProviderConfigReferencer"] = target{pkg: xpPkg}
 	out["TypedProviderConfigReferencer"] = target{pkg: xpPkg, name: "ProviderConfigReferencer"}
-	out["EnqueueRequestForProviderConfig"] = target{note: "resource.EnqueueRequestForProviderConfig: providerconfig.EnqueueUsers in a controller of users, and nothing in that of the configuration"}
-	out["NewAPIPatchingApplicator"] = target{note: "resource.NewAPIPatchingApplicator has no counterpart: the client's Apply"}
-	out["NewAPIUpdatingApplicator"] = target{note: "resource.NewAPIUpdatingApplicator has no counterpart: the client's Apply"}
+	out["EnqueueRequestForProviderConfig"] = target{
+		note: "resource.EnqueueRequestForProviderConfig: providerconfig.EnqueueUsers in a controller of users, and nothing " +
+			"in that of the configuration"}
+	out["NewAPIPatchingApplicator"] = target{
+		note: "resource.NewAPIPatchingApplicator has no counterpart: the client's Apply"}
+	out["NewAPIUpdatingApplicator"] = target{
+		note: "resource.NewAPIUpdatingApplicator has no counterpart: the client's Apply"}
 
 	return out
 }

@@ -18,7 +18,8 @@ func awkward() map[string]string {
 	const runtime = "github.com/krateoplatformops/provider-runtime"
 
 	code := "package p\n\nimport (\n\t\"fmt\"\n\n\t\"" + runtime + "/pkg/meta\"\n)\n\n"
-	long := code + strings.Repeat("// Nothing happens here.\n", 40) + "var _ = meta.WasDeleted\n\n// See " + runtime + "/pkg/meta.\nfunc f() { fmt.Println() }\n"
+	long := code + strings.Repeat("// Nothing happens here.\n", 40) + "var _ = meta.WasDeleted\n\n// See " + runtime +
+		"/pkg/meta.\nfunc f() { fmt.Println() }\n"
 
 	return map[string]string{
 		"go.mod":       "module example.org/p\n\ngo 1.24.0\n\nrequire " + runtime + " v0.9.0\n",
@@ -50,7 +51,8 @@ func TestDiffApplies(t *testing.T) {
 		return nil
 	}}
 
-	for _, origin := range []migrate.Origin{migrate.KrateoV07, migrate.KrateoV09, migrate.CrossplaneV1, migrate.CrossplaneV2} {
+	for _, origin := range []migrate.Origin{migrate.KrateoV07, migrate.KrateoV09, migrate.CrossplaneV1,
+		migrate.CrossplaneV2} {
 		providers[string(origin)] = func(dir string) error {
 			return os.CopyFS(dir, os.DirFS(filepath.Join("testdata", string(origin))))
 		}
@@ -81,7 +83,8 @@ func TestDiffApplies(t *testing.T) {
 			}
 
 			git(t, patched, "", "init", "-q")
-			git(t, patched, plan.Diff()+"\n2 files would change.\n\nTo decide, 1:\n\n--- of these or +++ of those\n", "apply", "--whitespace=nowarn")
+			git(t, patched, plan.Diff()+"\n2 files would change.\n\nTo decide, 1:\n\n--- of these or +++ of those\n", "apply",
+				"--whitespace=nowarn")
 
 			if diff := cmp.Diff(tree(t, applied), tree(t, patched)); diff != "" {
 				t.Errorf("-apply +git apply:\n%s", diff)

@@ -20,7 +20,7 @@ func drops(m *migration, s *source, used imports) {
 
 	if len(used) > 0 {
 		d.fields(m.rules.fields)
-		d.told(m.rules.told)
+		d.reported(m.rules.reported)
 	}
 }
 
@@ -50,8 +50,8 @@ func (d *dropping) fields(fields map[string]string) {
 	})
 }
 
-// told marks the uses of fields that stay.
-func (d *dropping) told(fields map[string]string) {
+// reported marks the uses of fields that stay.
+func (d *dropping) reported(fields map[string]string) {
 	walk(d.s.file, func(path []ast.Node) {
 		if sel, ok := path[len(path)-1].(*ast.SelectorExpr); ok && fields[sel.Sel.Name] != "" {
 			if name, _ := qualified(sel); name == "" {
@@ -180,7 +180,8 @@ func (d *dropping) statement(path []ast.Node, note string) {
 			continue
 		}
 
-		if holder, ok := path[i-1].(*ast.IfStmt); ok && holder.Body == block && holder.Else == nil && d.only(block, path[i+1]) {
+		if holder, ok := path[i-1].(*ast.IfStmt); ok && holder.Body == block && holder.Else == nil &&
+			d.only(block, path[i+1]) {
 			last = i - 1
 		}
 	}
@@ -195,7 +196,7 @@ func (d *dropping) statement(path []ast.Node, note string) {
 	d.followers(path[:last+1])
 }
 
-// only says whether a block has nothing but one statement.
+// only reports whether a block has nothing but one statement.
 func (d *dropping) only(block *ast.BlockStmt, one ast.Node) bool {
 	for _, s := range block.List {
 		if s != one && !d.gone[s] {

@@ -82,8 +82,8 @@ func (s *source) mark(what string) string {
 	return "/*moorage:" + strconv.Itoa(len(s.notes)-1) + "*/"
 }
 
-// apply makes the edits, of which an outer one wins over those within it and two that overlap are both made, and reads the
-// result.
+// apply makes the edits, of which an outer one wins over those within it and two that overlap are both made, and reads
+// the result.
 func (s *source) apply() error {
 	slices.SortStableFunc(s.edits, func(a, b edit) int {
 		if a.from != b.from {

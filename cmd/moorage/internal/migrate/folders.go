@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// another tells a module below the provider's that needs a migration too, and says whether
-// there is one in a folder: its files are not the provider's.
+// another reports whether a folder is a module below the provider's, whose files are not part of it, and adds a
+// decision if that needs a migration too.
 func (m *migration) another(name, path string) (bool, error) {
 	text, err := os.ReadFile(filepath.Join(path, "go.mod"))
 	if name == "." || errors.Is(err, fs.ErrNotExist) {
@@ -32,7 +32,7 @@ func (m *migration) another(name, path string) (bool, error) {
 	return true, nil
 }
 
-// link tells a Go file that is a symbolic link to one that is not rewritten.
+// link adds a decision for a symbolic link to a Go file that is not rewritten.
 func (m *migration) link(name, path string) {
 	text, err := os.ReadFile(path)
 	if err != nil || !strings.HasSuffix(name, ".go") || !strings.Contains(string(text), m.rules.module) {
@@ -51,11 +51,13 @@ func (m *migration) link(name, path string) {
 	}
 
 	folders := strings.Split(to, "/")
-	if strings.HasSuffix(to, ".go") && !slices.ContainsFunc(append(foreignFolders, ".."), func(f string) bool { return slices.Contains(folders, f) }) {
+	if strings.HasSuffix(to, ".go") &&
+		!slices.ContainsFunc(append(foreignFolders, ".."), func(f string) bool { return slices.Contains(folders, f) }) {
 		return // it is rewritten where it is
 	}
 
-	m.decide(name, 1, "is a symbolic link to "+to+", which is not rewritten and names "+m.rules.module+": rewrite that file")
+	m.decide(name, 1, "is a symbolic link to "+to+", which is not rewritten and names "+m.rules.module+
+		": rewrite that file")
 }
 
 // The lines of a go.work that name versions of Go.

@@ -37,8 +37,8 @@ func formatted(text string) (string, error) {
 	return string(out), err
 }
 
-// tell says what is to be done where something names the runtime.
-func (r rules) tell() string {
+// advice returns what to do where a text names the runtime.
+func (r rules) advice() string {
 	return "names " + r.module + ": say here what it means for Moorage, or remove it"
 }
 
@@ -52,10 +52,10 @@ func (r rules) named(text string) (lines []int) {
 
 	file, err := parser.ParseFile(fset, "", text, parser.ParseComments)
 	if err != nil {
-		return nil // whoever wrote it was told
+		return nil // the compiler reports it
 	}
 
-	tell := func(at token.Pos, text string) {
+	advice := func(at token.Pos, text string) {
 		first := fset.Position(at).Line
 
 		for i, line := range strings.Split(text, "\n") {
@@ -68,7 +68,7 @@ func (r rules) named(text string) (lines []int) {
 	for _, group := range file.Comments {
 		for _, c := range group.List {
 			if strings.HasPrefix(c.Text, "//go:") {
-				tell(c.Pos(), c.Text)
+				advice(c.Pos(), c.Text)
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func (r rules) named(text string) (lines []int) {
 		case *ast.ImportSpec:
 			return false
 		case *ast.BasicLit:
-			tell(n.Pos(), n.Value)
+			advice(n.Pos(), n.Value)
 		}
 
 		return true

@@ -29,18 +29,24 @@ func krateo09() rules {
 		names: map[string]map[string]target{
 			"pkg/workqueue": {
 				"NewExponentialTimedFailureRateLimiter": {pkg: rateLimitPkg, name: "NewGlobalExponential",
-					note: "workqueue.NewExponentialTimedFailureRateLimiter is ratelimiter.NewGlobalExponential here: give it the arguments that it takes"},
+					note: "workqueue.NewExponentialTimedFailureRateLimiter is ratelimiter.NewGlobalExponential here: give it the " +
+						"arguments that it takes"},
 			},
 			"pkg/reconciler": {
 				"Initializer":           {pkg: managedPkg},
 				"WithInitializers":      {pkg: managedPkg},
 				"WithThrottledRecorder": {pkg: managedPkg},
-				"WithMetrics":           {drop: true, note: "reconciler.WithMetrics is gone: metrics are always there, managed.WithMetricsRegisterer and managed.WithMetricsPrefix say where and how"},
-				"MetricsRecorder":       {note: "reconciler.MetricsRecorder has no counterpart: metrics are always there, remove what passes it on"},
+				"WithMetrics": {drop: true,
+					note: "reconciler.WithMetrics is gone: metrics are always there, managed.WithMetricsRegisterer and " +
+						"managed.WithMetricsPrefix say where and how"},
+				"MetricsRecorder": {
+					note: "reconciler.MetricsRecorder has no counterpart: metrics are always there, remove what passes it on"},
 			},
 			"pkg/telemetry": {
-				"Setup":  {note: "telemetry.Setup is gone: the program sets up OpenTelemetry, and gives managed.WithTracerProvider"},
-				"Config": {note: "telemetry.Config is gone: the program sets up OpenTelemetry, and gives managed.WithTracerProvider"},
+				"Setup": {
+					note: "telemetry.Setup is gone: the program sets up OpenTelemetry, and gives managed.WithTracerProvider"},
+				"Config": {
+					note: "telemetry.Config is gone: the program sets up OpenTelemetry, and gives managed.WithTracerProvider"},
 			},
 		},
 		fields: map[string]string{
@@ -59,8 +65,10 @@ func krateo07() rules {
 		"FixKubernetesServicePort": {note: "helpers.FixKubernetesServicePort has no counterpart: keep it in the provider"},
 	}
 	r.names["apis/common/v1"] = map[string]target{
-		"ManagedSpec": {pkg: leftoverPkg, note: "spec.deletionPolicy: moorage migrate objects says it by the annotation krateo.io/deletion-policy where it is Orphan; " +
-			"do so before the provider runs, and remove the field when no object needs it"},
+		"ManagedSpec": {pkg: leftoverPkg,
+			note: "spec.deletionPolicy: moorage migrate objects says it by the annotation krateo.io/deletion-policy where it " +
+				"is Orphan; " +
+				"do so before the provider runs, and remove the field when no object needs it"},
 		"ManagedStatus":  {pkg: leftoverPkg},
 		"DeletionPolicy": {pkg: leftoverPkg},
 		"DeletionOrphan": {pkg: leftoverPkg},

@@ -40,9 +40,9 @@ type Plan struct {
 	Decisions []Decision // sorted by path and line
 }
 
-// Make returns what has to change in the provider in a folder, so that it uses the library.
-// It reads files and runs "go mod edit -json", and writes nothing. An empty origin is
-// found out. It returns an error, for whoever asked for it, if there is nothing to migrate.
+// Make plans the changes for the provider in a folder to use the library. It reads files and runs "go mod edit -json",
+// and writes nothing. An empty origin is detected. The error for a provider without anything to migrate is written for
+// users.
 func Make(dir string, origin Origin, library scaffold.Source) (Plan, error) {
 	mod, err := readModule(dir)
 	if err != nil {

@@ -19,15 +19,17 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
-var update = flag.Bool("update", false, "accept what a migration changes in the providers below testdata: look at the *.golden files before you commit them")
+var update = flag.Bool("update", false,
+	"accept what a migration changes in the providers below testdata: look at the *.golden files before you commit them")
 
 // checkout is the root of this repository.
 const checkout = "../../../.."
 
-// TestMigrateProviders migrates a small provider of each origin, does by hand what the tool
-// told and nothing else, compiles and vets it, and runs its own tests.
+// TestMigrateProviders migrates a small provider of each origin, carries out the reported decisions and nothing else,
+// compiles and vets it, and runs its own tests.
 func TestMigrateProviders(t *testing.T) {
-	for _, origin := range []migrate.Origin{migrate.KrateoV07, migrate.KrateoV09, migrate.CrossplaneV1, migrate.CrossplaneV2} {
+	for _, origin := range []migrate.Origin{migrate.KrateoV07, migrate.KrateoV09, migrate.CrossplaneV1,
+		migrate.CrossplaneV2} {
 		t.Run(string(origin), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "provider")
 			if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", string(origin)))); err != nil {
@@ -43,7 +45,7 @@ func TestMigrateProviders(t *testing.T) {
 				t.Errorf("the origin is found out to be %s", plan.Origin)
 			}
 
-			golden(t, filepath.Join("testdata", string(origin)+".golden"), told(plan))
+			golden(t, filepath.Join("testdata", string(origin)+".golden"), reported(plan))
 
 			if err := migrate.Apply(dir, plan); err != nil {
 				t.Fatal(err)
@@ -96,7 +98,7 @@ func TestMigrateFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	var files, told []string
+	var files, reported []string
 
 	for _, f := range plan.Files {
 		files = append(files, f.Path)
@@ -107,7 +109,7 @@ func TestMigrateFolders(t *testing.T) {
 	}
 
 	for _, d := range plan.Decisions {
-		told = append(told, d.String())
+		reported = append(reported, d.String())
 	}
 
 	if want := []string{"a.go", "go.mod", "go.work"}; !slices.Equal(files, want) {
@@ -115,11 +117,13 @@ func TestMigrateFolders(t *testing.T) {
 	}
 
 	want := []string{
-		"c.go:1: is a symbolic link to testdata/shared.go, which is not rewritten and names " + runtime + ": rewrite that file",
+		"c.go:1: is a symbolic link to testdata/shared.go, which is not rewritten and names " + runtime +
+			": rewrite that file",
 		"hack/gen/go.mod:1: is another module, and is not rewritten: run moorage migrate --dir for its folder as well",
-		"hack/uses/go.mod:1: is another module, and is not rewritten: run moorage migrate --dir for its folder as well, or raise its versions if it uses no runtime itself",
+		"hack/uses/go.mod:1: is another module, and is not rewritten: run moorage migrate --dir for its folder as well, or " +
+			"raise its versions if it uses no runtime itself",
 	}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, reported); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
@@ -135,8 +139,8 @@ func source(t *testing.T) scaffold.Source {
 	return scaffold.Source{Version: "v0.0.0", Checkout: dir}
 }
 
-// told is what the dry run shows, without where the checkout is.
-func told(plan migrate.Plan) string {
+// reported is the output of a dry run, without the path of the checkout.
+func reported(plan migrate.Plan) string {
 	var out strings.Builder
 
 	out.WriteString(plan.Diff())
@@ -210,7 +214,8 @@ func byHand(t *testing.T, dir, path string, listed []migrate.Decision) {
 
 		if strings.HasPrefix(strings.TrimSpace(old), `"`) && replacement == "" {
 			replacement = "" // an import that nothing uses any more
-		} else if line := strings.Count(before[change.Name][:at], "\n") + 1; !slices.ContainsFunc(listed, func(d migrate.Decision) bool { return d.Path == change.Name && d.Line == line }) {
+		} else if line := strings.Count(before[change.Name][:at], "\n") +
+			1; !slices.ContainsFunc(listed, func(d migrate.Decision) bool { return d.Path == change.Name && d.Line == line }) {
 			t.Errorf("%s: %s:%d is changed by hand, and the tool did not list it", path, change.Name, line)
 		}
 
@@ -257,7 +262,8 @@ func passes(t *testing.T, dir string) {
 	for _, args := range [][]string{{"vet", "-mod=mod", "./..."}, {"test", "-mod=mod", "./..."}} {
 		cmd := exec.Command("go", args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off", "GOTOOLCHAIN=local")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off",
+			"GOTOOLCHAIN=local")
 
 		for name, value := range network.Environment("", "off") {
 			cmd.Env = append(cmd.Env, name+"="+value)

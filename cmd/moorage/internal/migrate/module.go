@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
-// A module is a go.mod, as "go mod edit -json" tells it.
+// A module is a go.mod, as "go mod edit -json" prints it.
 type module struct {
 	Module  struct{ Path string }
 	Go      string
@@ -38,7 +38,8 @@ func readModule(dir string) (module, error) {
 
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return module{}, fmt.Errorf("there is no Go module in %s: name the folder of the provider's go.mod by --dir: %w", dir, err)
+		return module{}, fmt.Errorf("there is no Go module in %s: name the folder of the provider's go.mod by --dir: %w", dir,
+			err)
 	}
 
 	return parseModule(string(text))
@@ -79,7 +80,7 @@ func edited(text string, args ...string) (out string, err error) {
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local", "GOWORK=off", "GOFLAGS=")
 
-	told, err := cmd.Output()
+	reported, err := cmd.Output()
 	if err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
@@ -89,7 +90,7 @@ func edited(text string, args ...string) (out string, err error) {
 		return "", fmt.Errorf("go mod edit: %w", err)
 	}
 
-	return string(told), nil
+	return string(reported), nil
 }
 
 // Modules of runtimes.
@@ -114,8 +115,10 @@ func (m module) origin() (Origin, error) {
 		}
 	}
 
-	return "", fmt.Errorf("%s requires none of %s, %s and %s, so there is nothing to migrate: if it did before, say from what by --from",
-		m.Module.Path, krateo, crossplane, crossplaneV2)
+	return "",
+		fmt.Errorf(
+			"%s requires none of %s, %s and %s, so there is nothing to migrate: if it did before, say from what by --from",
+			m.Module.Path, krateo, crossplane, crossplaneV2)
 }
 
 // requirements writes the provider's go.mod.
@@ -125,7 +128,8 @@ func (m *migration) requirements(mod module, library scaffold.Source) error {
 		return err
 	}
 
-	args := []string{"-go=" + needed.Go, "-toolchain=none", "-droprequire=" + m.rules.module, "-droprequire=github.com/crossplane/crossplane/apis/v2", "-require=" + ours + "@" + library.Version}
+	args := []string{"-go=" + needed.Go, "-toolchain=none", "-droprequire=" + m.rules.module,
+		"-droprequire=github.com/crossplane/crossplane/apis/v2", "-require=" + ours + "@" + library.Version}
 	least := map[string]string{}
 
 	for _, r := range needed.Require {

@@ -63,7 +63,8 @@ func (r *renaming) name(u use) {
 	if t.pkg == "" {
 		what := t.note
 		if what == "" {
-			what = fmt.Sprintf("%s.%s of %s/%s has no counterpart: see docs/migrating.md", u.of.local, u.expr.Sel.Name, r.m.rules.module, u.of.there)
+			what = fmt.Sprintf("%s.%s of %s/%s has no counterpart: see docs/migrating.md", u.of.local, u.expr.Sel.Name,
+				r.m.rules.module, u.of.there)
 		}
 
 		r.s.replace(u.expr, r.s.mark(what)+r.s.read(u.expr))
@@ -180,7 +181,7 @@ func (r *renaming) importSpec(p imported, written map[string]bool) string {
 		return r.dot(p) + r.s.read(p.spec)
 	case p.local == ".":
 		return r.dot(p) + spec(p.local, to)
-	case p.here == "" && r.here[p.there]: // it is told where it is used
+	case p.here == "" && r.here[p.there]: // reported at its uses
 		return r.s.read(p.spec)
 	case p.here == "", written[to], !r.here[to] && p.local != "_":
 		return ""
@@ -195,7 +196,8 @@ func (r *renaming) importSpec(p imported, written map[string]bool) string {
 
 // dot marks an import whose names the file uses without that of the package.
 func (r *renaming) dot(p imported) string {
-	return r.s.mark("a dot import of " + importPath(p.spec) + ": name the package where it is used, because its names are not looked at here")
+	return r.s.mark("a dot import of " + importPath(p.spec) +
+		": name the package where it is used, because its names are not looked at here")
 }
 
 // write writes imports, between parentheses if they are several.

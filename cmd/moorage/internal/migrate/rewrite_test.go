@@ -42,12 +42,12 @@ func TestRewrite(t *testing.T) {
 				t.Errorf("-want, +got:\n%s", diff)
 			}
 
-			var told strings.Builder
+			var reported strings.Builder
 			for _, d := range decisions {
-				told.WriteString(d.String() + "\n")
+				reported.WriteString(d.String() + "\n")
 			}
 
-			if diff := cmp.Diff(want["told"], told.String()); diff != "" {
+			if diff := cmp.Diff(want["told"], reported.String()); diff != "" {
 				t.Errorf("decisions, -want, +got:\n%s", diff)
 			}
 
@@ -74,7 +74,8 @@ func TestRewriteKeepsForm(t *testing.T) {
 		{windows(before), windows(after), "or as Windows does"},
 		{mark + before, mark + after, "a byte order mark stays"},
 		{mark + windows(before), mark + windows(after), "both"},
-		{mark + windows("package p\n var  x int\n"), mark + windows("package p\n var  x int\n"), "what does not change stays as it is"},
+		{mark + windows("package p\n var  x int\n"), mark + windows("package p\n var  x int\n"),
+			"what does not change stays as it is"},
 	} {
 		if got, _, err := migrate.Rewrite(migrate.KrateoV09, row.before); err != nil || got != row.after {
 			t.Errorf("%s: %q, %v", row.why, got, err)

@@ -38,8 +38,8 @@ type rules struct {
 	// fields are those of structs whose uses go with the statement that they are in.
 	fields map[string]string
 
-	// told are fields whose uses are told, and stay.
-	told map[string]string
+	// reported are fields whose uses stay and get a note.
+	reported map[string]string
 
 	// calls rewrite calls of a package's functions, by package and name.
 	calls map[string]map[string]callTo

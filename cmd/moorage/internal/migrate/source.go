@@ -33,7 +33,7 @@ func (m *migration) source(name, text string) (after string, notes []note, err e
 	}
 
 	for _, line := range m.rules.named(after) {
-		notes = append(notes, note{line, m.rules.tell()})
+		notes = append(notes, note{line, m.rules.advice()})
 	}
 
 	if after == bare {
@@ -101,7 +101,7 @@ func key(spec *ast.ImportSpec) string {
 	return importPath(spec)
 }
 
-// anonymous says whether an import gives its package no name.
+// anonymous reports whether an import gives its package no name.
 func anonymous(local string) bool { return local == "_" || local == "." }
 
 func importPath(spec *ast.ImportSpec) string {
@@ -125,7 +125,8 @@ var major = regexp.MustCompile(`^v[0-9]+$`)
 // packageName returns the name that a package of that path has, as a rule.
 func packageName(full string) string {
 	base := path.Base(full)
-	if parent := path.Base(path.Dir(full)); major.MatchString(base) && !strings.Contains(full, "/apis/") && parent != "." && parent != "api" {
+	if parent := path.Base(path.Dir(full)); major.MatchString(base) && !strings.Contains(full, "/apis/") &&
+		parent != "." && parent != "api" {
 		base = parent
 	}
 

@@ -71,8 +71,8 @@ func (s *source) formatted(call *ast.CallExpr) {
 	s.cut(call.Args[at].Pos(), call.Args[at].Pos(), `"%s", `)
 }
 
-// constant says whether an expression is a constant, as far as the file tells: a name that
-// it does not declare may be one of the package.
+// constant reports whether an expression is a constant as far as the file shows: a name that it does not declare may
+// be one of the package.
 func (s *source) constant(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -113,14 +113,16 @@ func (m *migration) other(name, text string) {
 
 		switch {
 		case strings.Contains(line, m.rules.module):
-			m.decide(name, n, m.rules.tell())
+			m.decide(name, n, m.rules.advice())
 		case strings.Contains(line, "meta.pkg.crossplane.io/"):
-			m.decide(name, n, "a package of Crossplane: Moorage has none, deploy the provider by manifests or by a chart (moorage init shows both)")
+			m.decide(name, n,
+				"a package of Crossplane: Moorage has none, deploy the provider by manifests or by a chart (moorage init shows "+
+					"both)")
 		}
 	}
 }
 
-// mentions says whether a file is one that names versions.
+// mentions reports whether a file is one that names versions.
 func mentions(name string) bool {
 	base := name[strings.LastIndexByte(name, '/')+1:]
 

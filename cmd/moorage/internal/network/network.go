@@ -1,5 +1,5 @@
-// Package network leaves tests, and all they run, no network but the module proxy: what
-// Moorage makes must need no other. Begin with [Main].
+// Package network denies tests, and the programs that they run, every network access but to the module proxy:
+// generated projects must need no other. Begin with [Main].
 package network
 
 import (
@@ -14,9 +14,9 @@ import (
 	"sync"
 )
 
-// Main runs tests and returns their exit code, or 1 if something asked for more network
-// than the module proxy. Whoever heeds the usual variables is seen, as Go, git and curl do,
-// and refused; whoever opens connections by himself is not. This machine may be asked.
+// Main runs tests and returns their exit code, or 1 if one of them requested more network than the module proxy. It
+// sees and refuses programs that use the proxy variables, such as Go, git and curl; other connections it cannot see.
+// Addresses of this machine are allowed.
 func Main(run func() int) (code int) {
 	w := &Wall{}
 	wall := httptest.NewServer(w)
@@ -49,12 +49,12 @@ func Main(run func() int) (code int) {
 	return code
 }
 
-// Environment returns the variables that lead everything to a wall, but for modules to
-// their proxies, a list as in $GOPROXY.
+// Environment returns the variables that direct every request to a wall, except requests for modules, which go to the
+// given list of proxies, as in $GOPROXY.
 func Environment(wall, modules string) map[string]string {
 	out := map[string]string{
 		"GOPROXY":            modules,
-		"GOVCS":              "*:off", // or Go asks where the sources are
+		"GOVCS":              "*:off", // Go must not look for repositories
 		"GIT_ALLOW_PROTOCOL": "file",
 	}
 
@@ -68,14 +68,13 @@ func Environment(wall, modules string) map[string]string {
 	return out
 }
 
-// A Wall is a proxy that refuses everything and knows what it was asked for. The zero
-// value is ready to use, concurrently.
+// A Wall is a proxy that refuses every request and records it. The zero value is ready to use, concurrently.
 type Wall struct {
 	mu    sync.Mutex
 	asked []string
 }
 
-// ServeHTTP refuses.
+// ServeHTTP refuses the request and records it.
 func (w *Wall) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	w.asked = append(w.asked, r.Method+" "+r.Host)
@@ -84,7 +83,7 @@ func (w *Wall) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	http.Error(rw, "there is no network here but the module proxy", http.StatusForbidden)
 }
 
-// Asked returns what was asked for.
+// Asked returns the requests so far.
 func (w *Wall) Asked() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -92,16 +91,15 @@ func (w *Wall) Asked() []string {
 	return append([]string{}, w.asked...)
 }
 
-// behind returns the proxies for modules that there are on this machine, but for "direct",
-// which is no proxy: each as a server of this process, which does not ask the wall.
+// behind starts a server of this process for each module proxy of this machine, except "direct", and returns their
+// URLs. The servers bypass the wall.
 func behind(wall string) (list string, stop func(), err error) {
 	out, err := exec.Command("go", "env", "GOPROXY").Output()
 	if err != nil {
 		return "", nil, fmt.Errorf("cannot ask for the module proxy: %w", err)
 	}
 
-	// What is asked first is kept for the whole life of a process: how this one reaches
-	// the network, before the wall.
+	// net/http caches the proxy settings of a process: it must read them before the wall is set.
 	if first, err := http.NewRequest(http.MethodGet, wall, nil); err == nil {
 		_, _ = http.ProxyFromEnvironment(first)
 	}
@@ -111,7 +109,8 @@ func behind(wall string) (list string, stop func(), err error) {
 		servers []*httptest.Server
 	)
 
-	for _, name := range strings.FieldsFunc(strings.TrimSpace(string(out)), func(r rune) bool { return r == ',' || r == '|' }) {
+	for _, name := range strings.FieldsFunc(strings.TrimSpace(string(out)),
+		func(r rune) bool { return r == ',' || r == '|' }) {
 		switch {
 		case name == "direct":
 		case strings.HasPrefix(name, "http"):
@@ -133,10 +132,10 @@ func behind(wall string) (list string, stop func(), err error) {
 	}, nil
 }
 
-// modules is the URL of a module proxy, and answers as it does.
+// A modules is the URL of a module proxy, to which it forwards requests.
 type modules string
 
-// ServeHTTP asks the proxy.
+// ServeHTTP forwards the request to the proxy.
 func (m modules) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	response, err := m.ask(r.Context(), r)
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/network"
 )
 
-// TestWall asks for a module where its name says, past the proxy for modules: that is
-// refused, and seen.
+// TestWall requests a module from its repository instead of the proxy: that is refused and recorded.
 func TestWall(t *testing.T) {
 	w := &network.Wall{}
 	wall := httptest.NewServer(w)
@@ -37,7 +36,7 @@ func TestWall(t *testing.T) {
 	}
 }
 
-// TestMainCode runs tests that reach a module proxy, and some that want more than that.
+// TestMainCode runs tests that need the module proxy alone, and some that need more.
 func TestMainCode(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%s of a proxy", r.URL.Path)
@@ -73,7 +72,7 @@ func TestMainCode(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			for name := range network.Environment("", "") {
-				t.Setenv(name, os.Getenv(name)) // set back afterwards
+				t.Setenv(name, os.Getenv(name)) // restored afterwards
 			}
 
 			t.Setenv("GOPROXY", upstream.URL+"/modules,direct")

@@ -24,12 +24,11 @@ type asked struct {
 	Scope         string   `json:"scope"`
 }
 
-// TestAdmission looks at whom the policy is about by which objects are born with a finalizer:
-// whoever is creates a managed resource of this provider. A ProviderConfig is none, and
-// nobody would take the finalizer from it.
+// TestAdmission checks the scope of the policy by dry-run creations: it adds a finalizer to managed resources of this
+// provider only. A ProviderConfig is none, and its finalizer would never be removed.
 func TestAdmission(t *testing.T) {
 	for _, clusterScoped := range []bool{false, true} {
-		p, err := with(t, dock(), kinds(clusterScoped)...).WithProviderConfig("v1alpha1")
+		p, err := with(t, cloud(), kinds(clusterScoped)...).WithProviderConfig("v1alpha1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,8 +57,8 @@ func TestAdmission(t *testing.T) {
 		}
 
 		want := []asked{{
-			APIGroups: []string{"dock.example.org"}, APIVersions: []string{"*"}, Operations: []string{"CREATE"},
-			Resources: []string{"berths", "quays", "anchors", "ferries"},
+			APIGroups: []string{"cloud.example.org"}, APIVersions: []string{"*"}, Operations: []string{"CREATE"},
+			Resources: []string{"buckets", "gateways", "archives", "directories"},
 		}}
 		if diff := cmp.Diff(want, got.ResourceRules); diff != "" {
 			t.Errorf("-want, +got:\n%s", diff)
@@ -84,7 +83,7 @@ func TestAdmissionGivesTheFinalizer(t *testing.T) {
 		t.Fatal("the library does not say what the finalizer is called")
 	}
 
-	policy := string(content(t, with(t, dock(), berth()), "package/admission/policy.yaml"))
+	policy := string(content(t, with(t, cloud(), bucket()), "package/admission/policy.yaml"))
 	given := slices.Compact(regexp.MustCompile(`moorage\.dev/[a-z-]+`).FindAllString(policy, -1))
 
 	if !slices.Equal(given, []string{string(known[1])}) {
@@ -95,14 +94,15 @@ func TestAdmissionGivesTheFinalizer(t *testing.T) {
 // TestAdmissionBeginsWithAKind: a policy about nothing is refused by the API server, so there is
 // none before the first kind.
 func TestAdmissionBeginsWithAKind(t *testing.T) {
-	for _, f := range plan(t, nil, dock()) {
-		if strings.HasPrefix(f.Path, "package/admission/") || f.Path == "package/kustomization.yaml" && strings.Contains(string(f.Content), "- admission/") {
+	for _, f := range plan(t, nil, cloud()) {
+		if strings.HasPrefix(f.Path, "package/admission/") || f.Path == "package/kustomization.yaml" &&
+			strings.Contains(string(f.Content), "- admission/") {
 			t.Errorf("there is no kind, and %s is about some", f.Path)
 		}
 	}
 
-	first := with(t, dock(), berth())
-	before := dock()
+	first := with(t, cloud(), bucket())
+	before := cloud()
 
 	for _, f := range plan(t, &before, first) {
 		if strings.HasPrefix(f.Path, "package/admission/") && f.Replaces != nil {
@@ -110,9 +110,9 @@ func TestAdmissionBeginsWithAKind(t *testing.T) {
 		}
 	}
 
-	second := plan(t, &first, with(t, first, scaffold.Kind{Kind: "Quay", Version: "v1", Class: scaffold.Named}))
+	second := plan(t, &first, with(t, first, scaffold.Kind{Kind: "Gateway", Version: "v1", Class: scaffold.Named}))
 	if !slices.ContainsFunc(second, func(f scaffold.File) bool {
-		return f.Path == "package/admission/policy.yaml" && strings.Contains(string(f.Content), "quays")
+		return f.Path == "package/admission/policy.yaml" && strings.Contains(string(f.Content), "gateways")
 	}) {
 		t.Error("a second kind is not added to the policy")
 	}

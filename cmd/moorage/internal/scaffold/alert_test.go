@@ -85,22 +85,22 @@ func series(t *testing.T, file string) map[string]string {
 
 // Objects of a kind, and what counts what happens to them.
 const (
-	exists = `moorage_managed_resource_exists{gvk="dock.example.org/v1alpha1, Kind=Berth"}`
-	ready  = `moorage_managed_resource_ready{gvk="dock.example.org/v1alpha1, Kind=Berth"}`
-	synced = `moorage_managed_resource_synced{gvk="dock.example.org/v1alpha1, Kind=Berth"}`
+	exists = `moorage_managed_resource_exists{gvk="cloud.example.org/v1alpha1, Kind=Bucket"}`
+	ready  = `moorage_managed_resource_ready{gvk="cloud.example.org/v1alpha1, Kind=Bucket"}`
+	synced = `moorage_managed_resource_synced{gvk="cloud.example.org/v1alpha1, Kind=Bucket"}`
 
-	down       = `moorage_managed_failures_total{class="unavailable",kind="Berth.dock.example.org"}`
-	refused    = `moorage_managed_failures_total{class="unauthorized",kind="Berth.dock.example.org"}`
-	other      = `moorage_managed_failures_total{class="other",kind="Berth.dock.example.org"}`
-	terminal   = `moorage_managed_terminal_errors_total{kind="Berth.dock.example.org",reason="Refused"}`
-	abandoned  = `moorage_managed_abandoned_attempts_total{kind="Berth.dock.example.org"}`
-	drifts     = `moorage_managed_drifts_total{kind="Berth.dock.example.org",what="changed"}`
-	forNothing = `moorage_managed_writes_total{changed="false",kind="Berth.dock.example.org",what="status"}`
+	down       = `moorage_managed_failures_total{class="unavailable",kind="Bucket.cloud.example.org"}`
+	refused    = `moorage_managed_failures_total{class="unauthorized",kind="Bucket.cloud.example.org"}`
+	other      = `moorage_managed_failures_total{class="other",kind="Bucket.cloud.example.org"}`
+	terminal   = `moorage_managed_terminal_errors_total{kind="Bucket.cloud.example.org",reason="Refused"}`
+	abandoned  = `moorage_managed_abandoned_attempts_total{kind="Bucket.cloud.example.org"}`
+	drifts     = `moorage_managed_drifts_total{kind="Bucket.cloud.example.org",what="changed"}`
+	forNothing = `moorage_managed_writes_total{changed="false",kind="Bucket.cloud.example.org",what="status"}`
 )
 
-// strangers are the groups of other providers that the same Prometheus scrapes, the more
-// alike the better.
-var strangers = []string{"yard.example.org", "ship.dock.example.org", "drydock.example.org", "dock.example.org.uk", "dock-example.org"}
+// otherGroups are API groups of other providers in the same Prometheus, with names as similar as possible.
+var otherGroups = []string{"other.example.org", "sub.cloud.example.org", "mycloud.example.org", "cloud.example.org.uk",
+	"cloud-example.org"}
 
 // troubled are the series of another provider, whose every alert fires.
 func troubled(group string) map[string]string {
@@ -110,7 +110,7 @@ func troubled(group string) map[string]string {
 		exists: "5x180", ready: "0x180", synced: "0x180", down: "0+1x180", refused: "0+1x180",
 		drifts: "0+1x180", terminal: "0+1x180", abandoned: "0+1x180", forNothing: "0+60x180",
 	} {
-		out[strings.ReplaceAll(series, "dock.example.org", group)] = values
+		out[strings.ReplaceAll(series, "cloud.example.org", group)] = values
 	}
 
 	return out
@@ -145,24 +145,37 @@ func TestAlerts(t *testing.T) {
 		"Well":  {"There are objects, and nothing is wrong.", allWell("5x180"), nil},
 		"Busy": {"What happens now and then is no reason to look.", map[string]string{
 			exists: "5x59 6x120", ready: "5x69 6x110", synced: "5x69 6x110", // ten minutes for a new one
-			down: "_x60 1+1x2 3x117", other: "0+1x180", terminal: "_x60 1x119", drifts: "0x9 1x9 2x9 3x9 4x9 5x130", forNothing: "0+2x180",
+			down: "_x60 1+1x2 3x117", other: "0+1x180", terminal: "_x60 1x119", drifts: "0x9 1x9 2x9 3x9 4x9 5x130",
+			forNothing: "0+2x180",
 		}, nil},
 
 		"Gone":      {"Nobody is scraped any more.", allWell("5x60 _x119"), []string{"ProviderGone"}},
 		"Restarted": {"Somebody is again, after some minutes.", allWell("5x60 _x8 5x110"), nil},
 
-		"NotReady":      {"One object is not, for good.", map[string]string{exists: "5x180", ready: "5x60 4x119", synced: "5x180"}, []string{"ProviderObjectsNotReady"}},
-		"NotReadyYet":   {"One object is not for twenty minutes.", map[string]string{exists: "5x180", ready: "5x60 4x19 5x99", synced: "5x180"}, nil},
-		"NotSynced":     {"One object is not, for good.", map[string]string{exists: "5x180", ready: "5x180", synced: "5x60 4x119"}, []string{"ProviderObjectsNotSynced"}},
-		"NotSyncedYet":  {"One object is not for twenty minutes.", map[string]string{exists: "5x180", ready: "5x180", synced: "5x60 4x19 5x99"}, nil},
-		"Down":          {"Passes fail, once a minute.", map[string]string{down: "_x60 1+1x119"}, []string{"ProviderExternalSystemDown"}},
-		"Probed":        {"A breaker lets one call through in five minutes.", map[string]string{down: every(5)}, []string{"ProviderExternalSystemDown"}},
-		"Unauthorized":  {"Passes fail, once a minute.", map[string]string{refused: "_x60 1+1x119"}, []string{"ProviderExternalSystemDown"}},
-		"OtherFailures": {"What an object alone fails for is told by its own condition.", map[string]string{other: "_x60 1+1x119"}, nil},
-		"Drift":         {"Somebody changes it back every two minutes.", map[string]string{drifts: "0+0.5x180"}, []string{"ProviderDriftLoop"}},
-		"Terminal":      {"It is tried again every ten minutes, in vain.", map[string]string{terminal: every(10)}, []string{"ProviderTerminalErrors"}},
-		"Abandoned":     {"That happened once, and is told.", map[string]string{abandoned: "0x60 1x119"}, []string{"ProviderCreationsAbandoned"}},
-		"ForNothing":    {"Every second pass writes, for nothing.", map[string]string{forNothing: "0+30x180"}, []string{"ProviderWritesForNothing"}},
+		"NotReady": {"One object is not, for good.",
+			map[string]string{exists: "5x180", ready: "5x60 4x119", synced: "5x180"}, []string{"ProviderObjectsNotReady"}},
+		"NotReadyYet": {"One object is not for twenty minutes.",
+			map[string]string{exists: "5x180", ready: "5x60 4x19 5x99", synced: "5x180"}, nil},
+		"NotSynced": {"One object is not, for good.",
+			map[string]string{exists: "5x180", ready: "5x180", synced: "5x60 4x119"}, []string{"ProviderObjectsNotSynced"}},
+		"NotSyncedYet": {"One object is not for twenty minutes.",
+			map[string]string{exists: "5x180", ready: "5x180", synced: "5x60 4x19 5x99"}, nil},
+		"Down": {"Passes fail, once a minute.", map[string]string{down: "_x60 1+1x119"},
+			[]string{"ProviderExternalSystemDown"}},
+		"Probed": {"A breaker lets one call through in five minutes.", map[string]string{down: every(5)},
+			[]string{"ProviderExternalSystemDown"}},
+		"Unauthorized": {"Passes fail, once a minute.", map[string]string{refused: "_x60 1+1x119"},
+			[]string{"ProviderExternalSystemDown"}},
+		"OtherFailures": {"What an object alone fails for is told by its own condition.",
+			map[string]string{other: "_x60 1+1x119"}, nil},
+		"Drift": {"Somebody changes it back every two minutes.", map[string]string{drifts: "0+0.5x180"},
+			[]string{"ProviderDriftLoop"}},
+		"Terminal": {"It is tried again every ten minutes, in vain.", map[string]string{terminal: every(10)},
+			[]string{"ProviderTerminalErrors"}},
+		"Abandoned": {"That happened once, and is told.", map[string]string{abandoned: "0x60 1x119"},
+			[]string{"ProviderCreationsAbandoned"}},
+		"ForNothing": {"Every second pass writes, for nothing.", map[string]string{forNothing: "0+30x180"},
+			[]string{"ProviderWritesForNothing"}},
 	}
 
 	fired := map[string]bool{}
@@ -173,9 +186,9 @@ func TestAlerts(t *testing.T) {
 			maps.Copy(shown, tc.shown)
 
 			d := data{}
-			d.play(t, "dock", shown)
+			d.play(t, "cloud", shown)
 
-			for _, group := range strangers {
+			for _, group := range otherGroups {
 				d.play(t, group, troubled(group))
 			}
 
@@ -276,7 +289,7 @@ func (d *data) alerts(t *testing.T) []string {
 	return out
 }
 
-// fires tells whether there are points for as long as the rule says, without a gap.
+// fires reports whether there are points for as long as the rule requires, without a gap.
 func (r rule) fires(t *testing.T, points []promql.FPoint) bool {
 	t.Helper()
 

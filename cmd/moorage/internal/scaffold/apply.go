@@ -8,26 +8,25 @@ import (
 	"path/filepath"
 )
 
-// A Fate is what becomes of one file of a plan.
+// A Fate is the outcome for one file of a plan.
 type Fate string
 
 // Fates of files.
 const (
 	Created  Fate = "create"
 	Replaced Fate = "replace"
-	Same     Fate = "same"     // it is as it shall be
-	Conflict Fate = "conflict" // somebody changed it, or made it: it is left alone
+	Same     Fate = "same"     // it is up to date
+	Conflict Fate = "conflict" // it was changed or created by hand: it is left alone
 )
 
-// A Verdict says what becomes of a file.
+// A Verdict is the fate of a file.
 type Verdict struct {
 	File
 
 	Fate Fate
 }
 
-// Judge compares a plan with a folder and says what would become of each file. It
-// returns an error if it cannot read one.
+// Judge compares a plan with a folder and returns the fate of each file. It returns an error if it cannot read one.
 func Judge(dir string, plan []File) ([]Verdict, error) {
 	out := make([]Verdict, 0, len(plan))
 
@@ -53,10 +52,9 @@ func Judge(dir string, plan []File) ([]Verdict, error) {
 	return out, nil
 }
 
-// Apply writes what is created and what is replaced, in the order of the verdicts.
-// A conflict is left alone; so are the [Base] and the [Record] then, unless told
-// otherwise, because not all that they tell of is there. What exists is never written over: a file that
-// appeared since it was judged is an error.
+// Apply writes the files to create and to replace, in the order of the verdicts. A conflict is left alone. After one
+// the [Base] and the [Record] are left alone too, unless despiteConflicts is set, because they would describe files
+// that are missing. An existing file is never overwritten unexpectedly: one that appeared since Judge is an error.
 func Apply(dir string, verdicts []Verdict, despiteConflicts bool) error {
 	conflict := false
 

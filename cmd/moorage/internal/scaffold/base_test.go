@@ -19,7 +19,8 @@ import (
 
 // global are the kinds of a deployment that are in no namespace.
 var global = []string{
-	"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "Namespace",
+	"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "MutatingAdmissionPolicy",
+	"MutatingAdmissionPolicyBinding", "Namespace",
 }
 
 // shared returns what a base and a chart have in common, by kind and, where there are several,
@@ -81,7 +82,7 @@ func pod(deployment object) (spec, container map[string]any) {
 func kustomized(t *testing.T) (dir, kustomize string, made map[string]object) {
 	t.Helper()
 
-	p, err := with(t, dock(), kinds(false)...).WithProviderConfig("v1alpha1")
+	p, err := with(t, cloud(), kinds(false)...).WithProviderConfig("v1alpha1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,17 +96,19 @@ func kustomized(t *testing.T) (dir, kustomize string, made map[string]object) {
 // default, and a namespace.
 func TestBase(t *testing.T) {
 	const (
-		name    = "provider-dock"
+		name    = "provider-cloud"
 		metrics = "--metrics-bind-address=:8080" // which is where they are without a flag
 	)
 
 	dir, _, base := kustomized(t)
-	chart := printed(t, dir, tool(t, filepath.Join("testdata", "helm"), "helm"), "template", name, filepath.Join("deploy", "chart"), "--namespace", name)
+	chart := printed(t, dir, tool(t, filepath.Join("testdata", "helm"), "helm"), "template", name,
+		filepath.Join("deploy", "chart"), "--namespace", name)
 
 	_, container := pod(chart["Deployment "+name])
 	args := container["args"].([]any)
 
-	if i := slices.Index(args, any(metrics)); i < 0 || !strings.Contains(string(made(t, "internal/provider/provider.go")), `MetricsAddress:   ":8080"`) {
+	if i := slices.Index(args, any(metrics)); i < 0 || !strings.Contains(string(made(t, "internal/provider/provider.go")),
+		`MetricsAddress:   ":8080"`) {
 		t.Errorf("the chart says otherwise than the program where metrics are: %v", args)
 	} else {
 		container["args"] = slices.Delete(args, i, i+1)
@@ -145,16 +148,18 @@ func TestOverlay(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := os.WriteFile(filepath.Join(dir, "overlay", "kustomization.yaml"), []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "overlay", "kustomization.yaml"), []byte(strings.Join(lines, "\n")),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 
 	over := printed(t, dir, kustomize, "overlay")
 
-	if _, container := pod(over["Deployment provider-dock"]); container["image"] != "registry.example.org/provider-dock:v1.2.3" {
+	if _, container := pod(
+		over["Deployment provider-cloud"]); container["image"] != "registry.example.org/provider-cloud:v1.2.3" {
 		t.Errorf("the image is %v", container["image"])
 	} else {
-		_, was := pod(base["Deployment provider-dock"])
+		_, was := pod(base["Deployment provider-cloud"])
 		container["image"] = was["image"]
 	}
 

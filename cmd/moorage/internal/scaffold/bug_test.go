@@ -38,13 +38,15 @@ func bugs(class scaffold.Class) []bug {
 	}
 
 	switch class {
-	case scaffold.Named: // a failure that nobody hears of
-		return append(out, bug{"Create", "_, err := c.api.CreateKIND(ctx, c.desired(mg))", `_, err := c.api.CreateKIND(ctx, c.desired(mg))
+	case scaffold.Named: // a dropped error
+		return append(out, bug{"Create", "_, err := c.api.CreateKIND(ctx, c.desired(mg))",
+			`_, err := c.api.CreateKIND(ctx, c.desired(mg))
 	if planted("Create") {
 		return nil
 	}`})
 	case scaffold.Token: // a request that the API does not know again
-		return append(out, bug{"Create", "made, err := c.api.CreateKIND(ctx, c.desired(mg), managed.CreationToken(ctx))", `token := managed.CreationToken(ctx)
+		return append(out, bug{"Create", "made, err := c.api.CreateKIND(ctx, c.desired(mg), managed.CreationToken(ctx))",
+			`token := managed.CreationToken(ctx)
 	if planted("Create") {
 		token = ""
 	}
@@ -53,7 +55,8 @@ func bugs(class scaffold.Class) []bug {
 	case scaffold.Findable: // nothing to search for, and a search that finds nothing
 		return append(out, bug{"Create", "want.Token = managed.CreationToken(ctx)", `if !planted("Create") {
 		want.Token = managed.CreationToken(ctx)
-	}`}, bug{"RecoverCreation", "if err != nil || len(found) == 0 {", `if err != nil || len(found) == 0 || planted("RecoverCreation") {`})
+	}`}, bug{"RecoverCreation", "if err != nil || len(found) == 0 {",
+			`if err != nil || len(found) == 0 || planted("RecoverCreation") {`})
 	default: // a name that is forgotten
 		return append(out, bug{"Create", "meta.SetExternalName(mg, made.ID)", `if !planted("Create") {
 		meta.SetExternalName(mg, made.ID)
@@ -117,9 +120,10 @@ func planted(t *testing.T, dir string, kind scaffold.Kind) buggy {
 	}
 
 	plant(lower+".go", client)
-	plant("planted.go", "package "+lower+"\n\nimport \"os\"\n\nfunc planted(method string) bool { return os.Getenv(\"PLANTED\") == method }\n")
+	plant("planted.go", "package "+lower+
+		"\n\nimport \"os\"\n\nfunc planted(method string) bool { return os.Getenv(\"PLANTED\") == method }\n")
 
-	if kind.Kind == berth().Kind {
+	if kind.Kind == bucket().Kind {
 		for _, name := range []string{exposed, story} {
 			text, err := os.ReadFile(filepath.Join("testdata", name))
 			if err != nil {
@@ -140,8 +144,9 @@ func planted(t *testing.T, dir string, kind scaffold.Kind) buggy {
 	}
 
 	b := buggy{kind: kind, folder: folder, program: filepath.Join(programs, lower+".test")}
-	// Nobody debugs it: without what a debugger reads, it is linked in half the time.
-	run(t, dir, "go", "test", "-c", "-ldflags=-s -w", "-o", b.program, "-overlay", filepath.Join(programs, "overlay.json"), "./internal/controller/"+lower)
+	// It is not debugged: without debug information it links in half the time.
+	run(t, dir, "go", "test", "-c", "-ldflags=-s -w", "-o", b.program, "-overlay", filepath.Join(programs, "overlay.json"),
+		"./internal/controller/"+lower)
 
 	return b
 }

@@ -16,30 +16,30 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// least is all that a provider may do: whoever needs more says here what for.
+// least has all rights of a provider; add one here only with its reason.
 var least = []string{
-	`/events: create patch`, // what becomes of objects, told to whoever describes them
+	`/events: create patch`, // events about objects
 	`/namespaces kube-system: get`,
 	`/secrets: get`, // credentials
 	// whether a kind is being deleted, before what one of its objects stands for is
-	`apiextensions.k8s.io/customresourcedefinitions anchors.dock.example.org: get`,
-	`apiextensions.k8s.io/customresourcedefinitions berths.dock.example.org: get`,
-	`apiextensions.k8s.io/customresourcedefinitions ferries.dock.example.org: get`,
-	`apiextensions.k8s.io/customresourcedefinitions quays.dock.example.org: get`,
+	`apiextensions.k8s.io/customresourcedefinitions archives.cloud.example.org: get`,
+	`apiextensions.k8s.io/customresourcedefinitions buckets.cloud.example.org: get`,
+	`apiextensions.k8s.io/customresourcedefinitions directories.cloud.example.org: get`,
+	`apiextensions.k8s.io/customresourcedefinitions gateways.cloud.example.org: get`,
 	`coordination.k8s.io/leases: create`,
-	`coordination.k8s.io/leases provider-dock.dock.example.org: get update`,
-	`dock.example.org/anchors/status: patch`,
-	`dock.example.org/anchors: get list patch watch`,
-	`dock.example.org/berths/status: patch`,
-	`dock.example.org/berths: get list patch watch`,
-	`dock.example.org/clusterproviderconfigs/status: patch`,
-	`dock.example.org/clusterproviderconfigs: get list patch watch`,
-	`dock.example.org/ferries/status: patch`,
-	`dock.example.org/ferries: get list patch watch`,
-	`dock.example.org/providerconfigs/status: patch`,
-	`dock.example.org/providerconfigs: get list patch watch`,
-	`dock.example.org/quays/status: patch`,
-	`dock.example.org/quays: get list patch watch`,
+	`coordination.k8s.io/leases provider-cloud.cloud.example.org: get update`,
+	`cloud.example.org/archives/status: patch`,
+	`cloud.example.org/archives: get list patch watch`,
+	`cloud.example.org/buckets/status: patch`,
+	`cloud.example.org/buckets: get list patch watch`,
+	`cloud.example.org/clusterproviderconfigs/status: patch`,
+	`cloud.example.org/clusterproviderconfigs: get list patch watch`,
+	`cloud.example.org/directories/status: patch`,
+	`cloud.example.org/directories: get list patch watch`,
+	`cloud.example.org/providerconfigs/status: patch`,
+	`cloud.example.org/providerconfigs: get list patch watch`,
+	`cloud.example.org/gateways/status: patch`,
+	`cloud.example.org/gateways: get list patch watch`,
 	`events.k8s.io/events: create patch`,
 }
 
@@ -86,13 +86,13 @@ func rights(t *testing.T, role object) []string {
 func rightsByNamespace(t *testing.T, helm, chart, name string) {
 	t.Helper()
 
-	made := rendered(t, helm, chart, "rbac.namespaces={quay,pier}")
+	made := rendered(t, helm, chart, "rbac.namespaces={team-b,team-a}")
 	leases := func(right string) bool { return strings.HasPrefix(right, "coordination.k8s.io/leases") }
 
 	here := slices.DeleteFunc(slices.Clone(least), func(right string) bool { return !leases(right) })
 	there := slices.DeleteFunc(slices.Clone(least), leases)
 
-	for namespace, want := range map[string][]string{"harbour": here, "quay": there, "pier": there} {
+	for namespace, want := range map[string][]string{"providers": here, "team-b": there, "team-a": there} {
 		where := name + " in " + namespace
 
 		if diff := cmp.Diff(slices.Sorted(slices.Values(want)), rights(t, made["Role "+where])); diff != "" {
@@ -100,7 +100,8 @@ func rightsByNamespace(t *testing.T, helm, chart, name string) {
 		}
 
 		binding := made["RoleBinding "+where]
-		if diff := cmp.Diff(made["ClusterRoleBinding "+name]["subjects"], binding["subjects"]); diff != "" || binding.at("roleRef", "kind") != "Role" {
+		if diff := cmp.Diff(made["ClusterRoleBinding "+name]["subjects"], binding["subjects"]); diff != "" ||
+			binding.at("roleRef", "kind") != "Role" {
 			t.Errorf("in %s %v is bound: -want, +got:\n%s", namespace, binding["roleRef"], diff)
 		}
 	}
@@ -111,7 +112,7 @@ func rightsByNamespace(t *testing.T, helm, chart, name string) {
 	}
 }
 
-// within tells whether labels have all that a selector wants.
+// within reports whether labels match a selector.
 func within(selector, labels any) bool {
 	want, _ := selector.(map[string]any)
 	has, _ := labels.(map[string]any)
@@ -159,7 +160,8 @@ func prometheus(t *testing.T, dir string, made map[string]object, name string) {
 	ports := named(service.at("spec", "ports"))
 
 	for _, endpoint := range monitor.at("spec", "endpoints").([]any) {
-		if e := endpoint.(map[string]any); e["scheme"] != "https" || e["bearerTokenFile"] != "/var/run/secrets/kubernetes.io/serviceaccount/token" {
+		if e := endpoint.(map[string]any); e["scheme"] != "https" ||
+			e["bearerTokenFile"] != "/var/run/secrets/kubernetes.io/serviceaccount/token" {
 			t.Errorf("Prometheus shows no token by TLS: %v", e)
 		}
 
@@ -170,12 +172,13 @@ func prometheus(t *testing.T, dir string, made map[string]object, name string) {
 	}
 }
 
-// readers looks at who may read metrics: the provider may ask who somebody is and what that
-// user may do, and the readers that values name may get the path.
+// readers checks the access to metrics: the provider may review tokens and access, and the readers in the values may
+// get the path.
 func readers(t *testing.T, helm, chart, name string) {
 	t.Helper()
 
-	made := rendered(t, helm, chart, "metrics.readers[0].kind=ServiceAccount,metrics.readers[0].name=scraper,metrics.readers[0].namespace=monitoring")
+	made := rendered(t, helm, chart,
+		"metrics.readers[0].kind=ServiceAccount,metrics.readers[0].name=scraper,metrics.readers[0].namespace=monitoring")
 
 	want := []string{"authentication.k8s.io/tokenreviews: create", "authorization.k8s.io/subjectaccessreviews: create"}
 	if diff := cmp.Diff(want, rights(t, made["ClusterRole "+name+"-metrics"])); diff != "" {
@@ -183,7 +186,7 @@ func readers(t *testing.T, helm, chart, name string) {
 	}
 
 	for role, subject := range map[string]map[string]any{
-		name + "-metrics":        {"kind": "ServiceAccount", "name": name, "namespace": "harbour"},
+		name + "-metrics":        {"kind": "ServiceAccount", "name": name, "namespace": "providers"},
 		name + "-metrics-reader": {"kind": "ServiceAccount", "name": "scraper", "namespace": "monitoring"},
 	} {
 		binding := made["ClusterRoleBinding "+role]
@@ -220,22 +223,28 @@ func podValues(t *testing.T, helm, chart, name string) {
 	tolerations := []any{map[string]any{"key": "dedicated", "operator": "Exists"}}
 
 	made := renderedBy(t, helm, chart,
-		"--set", "manager.replicas=5,manager.image.pullPolicy=Always,manager.imagePullSecrets[0].name=pull,manager.envSecret=keys",
-		"--set", "manager.resources.requests.cpu=2,manager.resources.limits.memory=1Gi,manager.podAnnotations.note=read me,manager.terminationGracePeriodSeconds=90",
+		"--set",
+		"manager.replicas=5,manager.image.pullPolicy=Always,manager.imagePullSecrets[0].name=pull,manager.envSecret=keys",
+		"--set",
+		"manager.resources.requests.cpu=2,manager.resources.limits.memory=1Gi,manager.podAnnotations.note=read "+
+			"me,manager.terminationGracePeriodSeconds=90",
 		"--set", "manager.nodeSelector.disk=fast,manager.tolerations[0].key=dedicated,manager.tolerations[0].operator=Exists",
-		"--set", "manager.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey=kubernetes.io/hostname",
-		"--set", "serviceAccount.name=pilot,serviceAccount.annotations.role=harbour",
+		"--set", "manager.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]."+
+			"topologyKey=kubernetes.io/hostname",
+		"--set", "serviceAccount.name=custom,serviceAccount.annotations.role=admin",
 	)
 
 	deployment := made["Deployment "+name]
 	spec, container := pod(deployment)
 
 	got := object{
-		"replicas": deployment.at("spec", "replicas"), "annotations": deployment.at("spec", "template", "metadata", "annotations"),
-		"pullPolicy": container["imagePullPolicy"], "envFrom": container["envFrom"], "resources": container["resources"],
-		"account": made["ServiceAccount pilot"].at("metadata", "annotations"),
+		"replicas":    deployment.at("spec", "replicas"),
+		"annotations": deployment.at("spec", "template", "metadata", "annotations"),
+		"pullPolicy":  container["imagePullPolicy"], "envFrom": container["envFrom"], "resources": container["resources"],
+		"account": made["ServiceAccount custom"].at("metadata", "annotations"),
 	}
-	for _, part := range []string{"serviceAccountName", "terminationGracePeriodSeconds", "imagePullSecrets", "nodeSelector", "tolerations", "affinity"} {
+	for _, part := range []string{"serviceAccountName", "terminationGracePeriodSeconds", "imagePullSecrets",
+		"nodeSelector", "tolerations", "affinity"} {
 		got[part] = spec[part]
 	}
 
@@ -245,9 +254,11 @@ func podValues(t *testing.T, helm, chart, name string) {
 		"resources": map[string]any{
 			"requests": map[string]any{"cpu": float64(2), "memory": "64Mi"}, "limits": map[string]any{"memory": "1Gi"},
 		},
-		"account": map[string]any{"role": "harbour"}, "serviceAccountName": "pilot", "terminationGracePeriodSeconds": float64(90),
-		"imagePullSecrets": []any{map[string]any{"name": "pull"}}, "nodeSelector": map[string]any{"disk": "fast"},
-		"tolerations": tolerations, "affinity": affinity,
+		"account": map[string]any{"role": "admin"}, "serviceAccountName": "custom",
+		"terminationGracePeriodSeconds": float64(90),
+		"imagePullSecrets":              []any{map[string]any{"name": "pull"}},
+		"nodeSelector":                  map[string]any{"disk": "fast"},
+		"tolerations":                   tolerations, "affinity": affinity,
 	}
 
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -70,7 +70,7 @@ func rendered(t *testing.T, helm, chart string, values ...string) map[string]obj
 func renderedBy(t *testing.T, helm, chart string, flags ...string) map[string]object {
 	t.Helper()
 
-	return printed(t, chart, helm, append([]string{"template", "dock", chart, "--namespace", "harbour"}, flags...)...)
+	return printed(t, chart, helm, append([]string{"template", "cloud", chart, "--namespace", "providers"}, flags...)...)
 }
 
 // printed returns the objects that a program prints, by kind and name.
@@ -105,7 +105,7 @@ func printed(t *testing.T, dir, program string, args ...string) map[string]objec
 
 // TestChart renders the chart of a provider with kinds of both scopes.
 func TestChart(t *testing.T) {
-	p, err := with(t, dock(), kinds(false)...).WithProviderConfig("v1alpha1")
+	p, err := with(t, cloud(), kinds(false)...).WithProviderConfig("v1alpha1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,16 +115,18 @@ func TestChart(t *testing.T) {
 
 	run(t, chart, helm, "lint", "--strict", ".")
 
-	const name = "dock-provider-dock"
+	const name = "cloud-provider-cloud"
 
 	crds := []string{
-		"CustomResourceDefinition anchors.dock.example.org", "CustomResourceDefinition berths.dock.example.org",
-		"CustomResourceDefinition clusterproviderconfigs.dock.example.org", "CustomResourceDefinition ferries.dock.example.org",
-		"CustomResourceDefinition providerconfigs.dock.example.org", "CustomResourceDefinition quays.dock.example.org",
+		"CustomResourceDefinition archives.cloud.example.org", "CustomResourceDefinition buckets.cloud.example.org",
+		"CustomResourceDefinition clusterproviderconfigs.cloud.example.org",
+		"CustomResourceDefinition directories.cloud.example.org",
+		"CustomResourceDefinition providerconfigs.cloud.example.org", "CustomResourceDefinition gateways.cloud.example.org",
 	}
 	const policy, binding = "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"
 
-	shown := []string{"ClusterRole " + name + "-metrics", "ClusterRole " + name + "-metrics-reader", "ClusterRoleBinding " + name + "-metrics"}
+	shown := []string{"ClusterRole " + name + "-metrics", "ClusterRole " + name + "-metrics-reader",
+		"ClusterRoleBinding " + name + "-metrics"}
 	rest := append([]string{
 		"ClusterRole " + name, "ClusterRoleBinding " + name, "Deployment " + name, policy + " " + name, binding + " " + name,
 		"Service " + name, "ServiceAccount " + name,
@@ -159,25 +161,33 @@ func TestChart(t *testing.T) {
 		has    string // in the container
 		hasNot string
 	}{
-		"Default":      {nil, all, "--metrics-bind-address=:8080", "--namespace"},
-		"NoManager":    {[]string{"manager.enabled=false"}, without(append([]string{"Deployment", "Service"}, shown...)...), "", ""},
-		"Digest":       {[]string{"manager.image.repository=r/dock", "manager.image.tag=v9", "manager.image.digest=sha256:ab"}, all, "r/dock@sha256:ab", "v9"},
-		"Image":        {[]string{"manager.image.repository=r/dock", "manager.image.tag=v9"}, all, "r/dock:v9", ""},
-		"Args":         {[]string{"manager.args={--poll=5m}"}, all, "--poll=5m", ""},
-		"Env":          {[]string{"manager.env[0].name=A", "manager.env[0].value=one"}, all, "one", "two"},
-		"EnvOverrides": {[]string{"manager.env[0].name=A", "manager.env[0].value=one", "manager.envOverrides.A=two"}, all, "two", "one"},
-		"NoAdmission":  {[]string{"admission.enabled=false"}, without(policy, binding), "", ""},
-		"NoCRDs":       {[]string{"crd.enabled=false"}, rest, "", ""},
-		"NoAccount":    {[]string{"serviceAccount.enabled=false"}, without("ServiceAccount"), "", ""},
-		"NoMetrics":    {[]string{"metrics.enabled=false"}, without(append([]string{"Service"}, shown...)...), "--metrics-bind-address=0", "containerPort:8080"},
-		"Port":         {[]string{"metrics.port=9090"}, all, "--metrics-bind-address=:9090", "8080"},
-		"Open":         {[]string{"metrics.secure=false"}, without(shown...), "--metrics-secure=false", ""},
-		"Readers":      {[]string{"metrics.readers[0].kind=ServiceAccount"}, slices.Sorted(slices.Values(append([]string{"ClusterRoleBinding " + name + "-metrics-reader"}, all...))), "", "--metrics-secure"},
-		"Prometheus":   {[]string{"prometheus.enabled=true"}, and("ServiceMonitor", "PrometheusRule"), "", ""},
-		"Policy":       {[]string{"networkPolicy.enabled=true"}, and("NetworkPolicy"), "", ""},
-		"Namespaced":   {[]string{"rbac.namespaced=true"}, roles("harbour"), "--namespace=harbour", ""},
-		"Namespaces":   {[]string{"rbac.namespaces={quay,pier,quay}"}, roles("harbour", "quay", "pier"), "--namespace=quay,pier", ""},
-		"Both":         {[]string{"rbac.namespaced=true", "rbac.namespaces={quay,harbour}"}, roles("harbour", "quay"), "--namespace=harbour,quay", ""},
+		"Default": {nil, all, "--metrics-bind-address=:8080", "--namespace"},
+		"NoManager": {[]string{"manager.enabled=false"}, without(append([]string{"Deployment", "Service"}, shown...)...),
+			"", ""},
+		"Digest": {[]string{"manager.image.repository=r/cloud", "manager.image.tag=v9",
+			"manager.image.digest=sha256:ab"}, all, "r/cloud@sha256:ab", "v9"},
+		"Image": {[]string{"manager.image.repository=r/cloud", "manager.image.tag=v9"}, all, "r/cloud:v9", ""},
+		"Args":  {[]string{"manager.args={--poll=5m}"}, all, "--poll=5m", ""},
+		"Env":   {[]string{"manager.env[0].name=A", "manager.env[0].value=one"}, all, "one", "two"},
+		"EnvOverrides": {[]string{"manager.env[0].name=A", "manager.env[0].value=one", "manager.envOverrides.A=two"}, all,
+			"two", "one"},
+		"NoAdmission": {[]string{"admission.enabled=false"}, without(policy, binding), "", ""},
+		"NoCRDs":      {[]string{"crd.enabled=false"}, rest, "", ""},
+		"NoAccount":   {[]string{"serviceAccount.enabled=false"}, without("ServiceAccount"), "", ""},
+		"NoMetrics": {[]string{"metrics.enabled=false"}, without(append([]string{"Service"}, shown...)...),
+			"--metrics-bind-address=0", "containerPort:8080"},
+		"Port": {[]string{"metrics.port=9090"}, all, "--metrics-bind-address=:9090", "8080"},
+		"Open": {[]string{"metrics.secure=false"}, without(shown...), "--metrics-secure=false", ""},
+		"Readers": {[]string{"metrics.readers[0].kind=ServiceAccount"},
+			slices.Sorted(slices.Values(append([]string{"ClusterRoleBinding " + name + "-metrics-reader"}, all...))), "",
+			"--metrics-secure"},
+		"Prometheus": {[]string{"prometheus.enabled=true"}, and("ServiceMonitor", "PrometheusRule"), "", ""},
+		"Policy":     {[]string{"networkPolicy.enabled=true"}, and("NetworkPolicy"), "", ""},
+		"Namespaced": {[]string{"rbac.namespaced=true"}, roles("providers"), "--namespace=providers", ""},
+		"Namespaces": {[]string{"rbac.namespaces={team-b,team-a,team-b}"}, roles("providers", "team-b", "team-a"),
+			"--namespace=team-b,team-a", ""},
+		"Both": {[]string{"rbac.namespaced=true", "rbac.namespaces={team-b,providers}"}, roles("providers", "team-b"),
+			"--namespace=providers,team-b", ""},
 	}
 
 	flags, err := command(dir, "go", "run", "./cmd/provider", "--help").CombinedOutput()
@@ -209,7 +219,8 @@ func TestChart(t *testing.T) {
 	t.Run("Keep", func(t *testing.T) {
 		for values, want := range map[string]any{"crd.keep=true": "keep", "crd.keep=false": nil} {
 			for _, crd := range crds {
-				if got := rendered(t, helm, chart, values)[crd].at("metadata", "annotations", "helm.sh/resource-policy"); got != want {
+				if got := rendered(t, helm, chart, values)[crd].at("metadata", "annotations",
+					"helm.sh/resource-policy"); got != want {
 					t.Errorf("%s: the policy of %s is %v", values, crd, got)
 				}
 			}
@@ -218,7 +229,8 @@ func TestChart(t *testing.T) {
 	t.Run("Older", func(t *testing.T) {
 		got := renderedBy(t, helm, chart, "--kube-version", "1.35.9")
 
-		if diff := cmp.Diff(slices.Sorted(slices.Values(without(policy, binding))), slices.Sorted(maps.Keys(got))); diff != "" {
+		if diff := cmp.Diff(slices.Sorted(slices.Values(without(policy, binding))),
+			slices.Sorted(maps.Keys(got))); diff != "" {
 			t.Errorf("this Kubernetes does not know the policy: -want, +got:\n%s", diff)
 		}
 	})
@@ -235,7 +247,7 @@ func TestChart(t *testing.T) {
 		}
 
 		where := map[string]any{"namespaceSelector": map[string]any{"matchExpressions": []any{
-			map[string]any{"key": "kubernetes.io/metadata.name", "operator": "In", "values": []any{"harbour"}},
+			map[string]any{"key": "kubernetes.io/metadata.name", "operator": "In", "values": []any{"providers"}},
 		}}}
 		for _, tc := range []struct {
 			made map[string]object
@@ -262,7 +274,8 @@ func TestChart(t *testing.T) {
 			t.Errorf("the least rights are others: -want, +got:\n%s", diff)
 		}
 
-		if diff := cmp.Diff(everywhere["ClusterRole "+name]["rules"], here["Role "+name+" in harbour"]["rules"]); diff != "" {
+		if diff := cmp.Diff(everywhere["ClusterRole "+name]["rules"],
+			here["Role "+name+" in providers"]["rules"]); diff != "" {
 			t.Errorf("-in all namespaces, +in one:\n%s", diff)
 		}
 
@@ -273,13 +286,16 @@ func TestChart(t *testing.T) {
 
 		for _, resource := range left {
 			plural, _, _ := strings.Cut(resource.(string), "/")
-			if !slices.Contains([]string{"namespaces", "customresourcedefinitions", "quays", "ferries", "clusterproviderconfigs"}, plural) {
+			if !slices.Contains([]string{"namespaces", "customresourcedefinitions", "gateways", "directories",
+				"clusterproviderconfigs"}, plural) {
 				t.Errorf("in all namespaces there are rights on %s", resource)
 			}
 		}
 
 		if len(left) != 11 {
-			t.Errorf("what is in no namespace is namespaces, the definitions of four kinds, and each of three kinds with its status: %v", left)
+			t.Errorf(
+				"what is in no namespace is namespaces, the definitions of four kinds, and each of three kinds with its status: %v",
+				left)
 		}
 	})
 }
@@ -292,17 +308,23 @@ func TestExampleChart(t *testing.T) {
 
 	run(t, chart, helm, "lint", "--strict", ".")
 
-	made := rendered(t, helm, chart, "rbac.namespaced=true", "metrics.secure=false", "prometheus.enabled=true", "networkPolicy.enabled=true")
+	made := rendered(t, helm, chart, "rbac.namespaced=true", "metrics.secure=false", "prometheus.enabled=true",
+		"networkPolicy.enabled=true")
 	if len(made) != 6+7+2+2+1 {
-		t.Errorf("the chart makes %d objects, and not its 6 kinds, 7 that are always there, a role and its binding, 2 for Prometheus and a policy of the network", len(made))
+		t.Errorf(
+			"the chart makes %d objects, and not its 6 kinds, 7 that are always there, a role and its binding, 2 for "+
+				"Prometheus and a policy of the network", len(made))
 	}
 
 	writes := func(values ...string) []string {
-		return slices.DeleteFunc(rights(t, rendered(t, helm, chart, values...)["ClusterRole dock-provider-nats"]), func(right string) bool {
-			return !strings.HasPrefix(right, "/secrets: ")
-		})
+		return slices.DeleteFunc(rights(t, rendered(t, helm, chart, values...)["ClusterRole cloud-provider-nats"]),
+			func(right string) bool {
+				return !strings.HasPrefix(right, "/secrets: ")
+			})
 	}
-	if with, without := writes(), writes("rbac.connectionSecrets=false"); !slices.Equal(with, []string{"/secrets: create get patch"}) || !slices.Equal(without, []string{"/secrets: get"}) {
+	if with, without := writes(),
+		writes("rbac.connectionSecrets=false"); !slices.Equal(with, []string{"/secrets: create get patch"}) ||
+		!slices.Equal(without, []string{"/secrets: get"}) {
 		t.Errorf("where connection Secrets are published the rights are %q, and elsewhere %q", with, without)
 	}
 
@@ -317,7 +339,7 @@ func TestExampleChart(t *testing.T) {
 		known = append(known, text...)
 	}
 
-	text, err := yaml.Marshal(made["Deployment dock-provider-nats"])
+	text, err := yaml.Marshal(made["Deployment cloud-provider-nats"])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -151,9 +151,9 @@ func (l line) highest() float64 {
 	return high
 }
 
-// told returns the series of the story that testdata/story_test.go tells. That this is
-// what a provider shows is seen by TestProjectWithProviderConfig.
-func told(t *testing.T) map[string]string {
+// storySeries returns the series of the story of testdata/story_test.go. TestProjectWithProviderConfig checks that a
+// provider exposes them.
+func storySeries(t *testing.T) map[string]string {
 	t.Helper()
 
 	return series(t, "story.txt")
@@ -165,13 +165,13 @@ func scraped(t *testing.T) *data {
 	t.Helper()
 
 	d := &data{}
-	d.play(t, "dock", told(t))
+	d.play(t, "cloud", storySeries(t))
 	d.play(t, "waiting", silent(t))
 
-	for _, group := range strangers {
+	for _, group := range otherGroups {
 		others := map[string]string{}
-		for series, values := range told(t) {
-			others[strings.ReplaceAll(series, "dock.example.org", group)] = values
+		for series, values := range storySeries(t) {
+			others[strings.ReplaceAll(series, "cloud.example.org", group)] = values
 		}
 
 		d.play(t, group, others)
@@ -214,24 +214,24 @@ func TestDashboard(t *testing.T) {
 }
 
 // seen returns what the lines of a panel show after so many minutes, but for zeros. What
-// is of berths is called by the rest of its name alone.
+// is of buckets is called by the rest of its name alone.
 func seen(lines map[string]line, minute int) []string {
 	var out []string
 
 	for _, legend := range slices.Sorted(maps.Keys(lines)) {
 		if v := lines[legend].shows(minute); v != 0 {
-			out = append(out, fmt.Sprintf("%s %.3g", berths.ReplaceAllString(legend, ""), v))
+			out = append(out, fmt.Sprintf("%s %.3g", buckets.ReplaceAllString(legend, ""), v))
 		}
 	}
 
 	return out
 }
 
-// berths are kinds as legends begin with them.
-var berths = regexp.MustCompile(`^(Berth\.dock\.example\.org|dock\.example\.org/v1alpha1, Kind=Berth) `)
+// buckets are kinds as legends begin with them.
+var buckets = regexp.MustCompile(`^(Bucket\.cloud\.example\.org|cloud\.example\.org/v1alpha1, Kind=Bucket) `)
 
-// scenes are moments of the story, and what the dashboard has to show at each. What is told
-// by seconds is of the four minutes before, in which there are four scrapes: what happened
+// scenes are moments of the story, and what the dashboard has to show at each. Rates are
+// per second over the four minutes before, in which there are four scrapes: what happened
 // in the three minutes between them is divided by 180, or, if there was nothing before, by
 // 240. A percentile is where a line through its bucket is: 95 of 100 calls of 80 ms, in the
 // bucket from 0.05 to 0.1 seconds, took up to 0.0975.
@@ -243,34 +243,34 @@ var scenes = []struct {
 }{
 	{"Before", 15, "The provider runs, and has nothing to do.", `
 `},
-	{"Creating", 21, "Half a minute ago four berths were made, and each is being created.", `
-Objects: dock.example.org/v1alpha1, Kind=Berth 4
+	{"Creating", 21, "Half a minute ago four buckets were made, and each is being created.", `
+Objects: cloud.example.org/v1alpha1, Kind=Bucket 4
 Calls to the external system: connect 0.0167, observe 0.0167
 Time of a call, 95th percentile: connect 0.00095, observe 0.0975
 Writes to the API server: intent, changed true 0.0167
-Passes under way: Berth.dock.example.org 4
+Passes under way: Bucket.cloud.example.org 4
 `},
 	{"Created", 24, "They were ready forty seconds after they were made.", `
-Objects: dock.example.org/v1alpha1, Kind=Berth 4, ready 4, synced 4
-Time from creation to Ready, 95th percentile: dock.example.org/v1alpha1, Kind=Berth 58.5
+Objects: cloud.example.org/v1alpha1, Kind=Bucket 4, ready 4, synced 4
+Time from creation to Ready, 95th percentile: cloud.example.org/v1alpha1, Kind=Bucket 58.5
 Passes by how they ended: kept 0.05
-Time of a pass, 95th percentile: Berth.dock.example.org 55.5
+Time of a pass, 95th percentile: Bucket.cloud.example.org 55.5
 Calls to the external system: connect 0.0444, create 0.0167, disconnect 0.05, observe 0.0667
 Time of a call, 95th percentile: connect 0.00095, create 58.5, disconnect 0.00095, observe 0.0975
 Writes to the API server: status, changed true 0.0167
 `},
 	{"Changed", 43, "Somebody else has changed one, which was found and corrected within two seconds.", `
-Objects: dock.example.org/v1alpha1, Kind=Berth 4, ready 4, synced 4
+Objects: cloud.example.org/v1alpha1, Kind=Bucket 4, ready 4, synced 4
 Passes by how they ended: kept 0.0667
-Time of a pass, 95th percentile: Berth.dock.example.org 1.6
+Time of a pass, 95th percentile: Bucket.cloud.example.org 1.6
 Calls to the external system: connect 0.0667, disconnect 0.0667, observe 0.0722, update 0.00417
 Time of a call, 95th percentile: connect 0.00095, disconnect 0.00095, observe 0.0975, update 2.42
 Changes by others in an hour: changed 1
 `},
 	{"Down", 62, "The API has failed for a minute and a half. Each object was tried again six times.", `
-Objects: dock.example.org/v1alpha1, Kind=Berth 4, ready 4
+Objects: cloud.example.org/v1alpha1, Kind=Bucket 4, ready 4
 Passes by how they ended: kept 0.0444, observe-failed 0.1
-Time of a pass, 95th percentile: Berth.dock.example.org 0.0975
+Time of a pass, 95th percentile: Bucket.cloud.example.org 0.0975
 Calls to the external system: connect 0.178, disconnect 0.178, observe 0.178
 Time of a call, 95th percentile: connect 0.00095, disconnect 0.00095, observe 0.0975
 Calls that failed: observe 0.1
@@ -279,9 +279,9 @@ Writes to the API server: status, changed true 0.0222
 Changes by others in an hour: changed 1
 `},
 	{"StillDown", 68, "Each is tried once a minute.", `
-Objects: dock.example.org/v1alpha1, Kind=Berth 4, ready 4
+Objects: cloud.example.org/v1alpha1, Kind=Bucket 4, ready 4
 Passes by how they ended: observe-failed 0.0667
-Time of a pass, 95th percentile: Berth.dock.example.org 0.0975
+Time of a pass, 95th percentile: Bucket.cloud.example.org 0.0975
 Calls to the external system: connect 0.0667, disconnect 0.0667, observe 0.0667
 Time of a call, 95th percentile: connect 0.00095, disconnect 0.00095, observe 0.0975
 Calls that failed: observe 0.0667
@@ -289,26 +289,27 @@ Failures by class: unavailable 0.0667
 Changes by others in an hour: changed 1
 `},
 	{"Deleted", 93, "One was deleted, which took the API twenty seconds.", `
-Objects: dock.example.org/v1alpha1, Kind=Berth 3, ready 3, synced 3
+Objects: cloud.example.org/v1alpha1, Kind=Bucket 3, ready 3, synced 3
 Passes by how they ended: finalized 0.00417, kept 0.0556
-Time of a pass, 95th percentile: Berth.dock.example.org 19
+Time of a pass, 95th percentile: Bucket.cloud.example.org 19
 Calls to the external system: connect 0.0611, delete 0.00417, disconnect 0.0611, observe 0.0667
 Time of a call, 95th percentile: connect 0.00095, delete 29, disconnect 0.00095, observe 0.0975
 Writes to the API server: finalizer, changed true 0.00417
 Changes by others in an hour: changed 1
-Time of a deletion, 95th percentile: dock.example.org/v1alpha1, Kind=Berth 29.2
+Time of a deletion, 95th percentile: cloud.example.org/v1alpha1, Kind=Bucket 29.2
 `},
-	{"Restarted", 132, "The provider was started again, and looks at what it finds one after the other. All counters were zero for a moment.", `
-Objects: dock.example.org/v1alpha1, Kind=Berth 3, ready 3, synced 3
+	{"Restarted", 132,
+		"After a restart the provider observes the objects one after the other. All counters were zero for a moment.", `
+Objects: cloud.example.org/v1alpha1, Kind=Bucket 3, ready 3, synced 3
 Passes by how they ended: kept 0.0333, postponed 0.0125
-Time of a pass, 95th percentile: Berth.dock.example.org 0.0967
+Time of a pass, 95th percentile: Bucket.cloud.example.org 0.0967
 Calls to the external system: connect 0.0333, disconnect 0.0333, observe 0.0333
 Time of a call, 95th percentile: connect 0.00095, disconnect 0.00095, observe 0.0975
 `},
 	{"After", 175, "Three objects are looked at once a minute.", `
-Objects: dock.example.org/v1alpha1, Kind=Berth 3, ready 3, synced 3
+Objects: cloud.example.org/v1alpha1, Kind=Bucket 3, ready 3, synced 3
 Passes by how they ended: kept 0.05
-Time of a pass, 95th percentile: Berth.dock.example.org 0.0975
+Time of a pass, 95th percentile: Bucket.cloud.example.org 0.0975
 Calls to the external system: connect 0.05, disconnect 0.05, observe 0.05
 Time of a call, 95th percentile: connect 0.00095, disconnect 0.00095, observe 0.0975
 `},
@@ -324,15 +325,17 @@ func TestDashboardOfAWeek(t *testing.T) {
 		"Failures by class":            {"unavailable": 60},
 		"Writes to the API server":     {"intent, changed true": 4, "status, changed true": 12, "finalizer, changed true": 1},
 	}
-	took := map[string]float64{"Time from creation to Ready, 95th percentile": 58.5, "Time of a deletion, 95th percentile": 29.25}
+	took := map[string]float64{"Time from creation to Ready, 95th percentile": 58.5,
+		"Time of a deletion, 95th percentile": 29.25}
 
 	d := scraped(t)
 
-	for name, interval := range map[string]time.Duration{"Hour": 5 * time.Second, "SixHours": sixHours, "Day": 2 * time.Minute, "Week": aWeek} {
+	for name, interval := range map[string]time.Duration{"Hour": 5 * time.Second, "SixHours": sixHours,
+		"Day": 2 * time.Minute, "Week": aWeek} {
 		t.Run(name, func(t *testing.T) {
 			for _, p := range panels(t) {
 				for legend, l := range d.lines(t, p, interval) {
-					legend = berths.ReplaceAllString(legend, "")
+					legend = buckets.ReplaceAllString(legend, "")
 
 					// What is between the last scrape before a window and the first in it is not seen:
 					// of two windows of which each is to show half, one may not.

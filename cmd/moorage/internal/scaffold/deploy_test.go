@@ -30,7 +30,8 @@ func metrics(t *testing.T) map[string]metric {
 	}
 
 	out := map[string]metric{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `(moorage_\\w+)` \\| (\\w+) \\| ([^|]*) \\|").FindAllStringSubmatch(string(page), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `(moorage_\\w+)` \\| (\\w+) \\| ([^|]*) \\|").FindAllStringSubmatch(
+		string(page), -1) {
 		out[row[1]] = metric{row[2] == "histogram", regexp.MustCompile(`\w+`).FindAllString(row[3], -1)}
 	}
 
@@ -136,7 +137,7 @@ func TestQueries(t *testing.T) {
 
 // TestHealth asks the script for Argo CD, with no more of Lua than Argo CD gives it.
 func TestHealth(t *testing.T) {
-	p, err := with(t, dock(), berth()).WithProviderConfig("v1alpha1")
+	p, err := with(t, cloud(), bucket()).WithProviderConfig("v1alpha1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,25 +148,36 @@ func TestHealth(t *testing.T) {
 	}
 
 	condition := func(kind, status, reason string) string {
-		return fmt.Sprintf(`{type = %q, status = %q, reason = %q, message = "so", observedGeneration = 2}`, kind, status, reason)
+		return fmt.Sprintf(`{type = %q, status = %q, reason = %q, message = "so", observedGeneration = 2}`, kind, status,
+			reason)
 	}
 	object := func(kind, meta string, conditions ...string) string {
-		return fmt.Sprintf(`{kind = %q, metadata = {generation = 2%s}, status = {conditions = {%s}}}`, kind, meta, strings.Join(conditions, ", "))
+		return fmt.Sprintf(`{kind = %q, metadata = {generation = 2%s}, status = {conditions = {%s}}}`, kind, meta,
+			strings.Join(conditions, ", "))
 	}
 	ready, synced := condition("Ready", "True", "Available"), condition("Synced", "True", "ReconcileSuccess")
 
 	cases := map[string]struct{ reason, object, want string }{
-		"New":         {"Nobody has looked yet.", `{kind = "Berth", metadata = {generation = 1}}`, "Progressing"},
-		"Creating":    {"It is being made.", object("Berth", "", synced, condition("Ready", "False", "Creating")), "Progressing"},
-		"Ready":       {"All is well.", object("Berth", "", synced, ready), "Healthy"},
-		"Outdated":    {"It was ready for another spec.", strings.Replace(object("Berth", "", synced, ready), "generation = 2", "generation = 3", 1), "Progressing"},
-		"Failed":      {"Trying again may help.", object("Berth", "", condition("Synced", "False", "ReconcileError"), ready), "Degraded"},
-		"Stalled":     {"A human is needed.", object("Berth", "", condition("Stalled", "True", "Refused"), synced, ready), "Degraded"},
-		"NotStalled":  {"None is needed.", object("Berth", "", condition("Stalled", "False", "Fine"), synced, ready), "Healthy"},
-		"Paused":      {"Somebody wants it so.", object("Berth", "", condition("Synced", "False", "ReconcilePaused"), ready), "Suspended"},
-		"Deleting":    {"It is on its way out.", object("Berth", `, deletionTimestamp = "now"`, condition("Synced", "False", "ReconcileError")), "Progressing"},
-		"Config":      {"A configuration is not Ready by itself.", `{kind = "ProviderConfig", metadata = {generation = 1}}`, "Healthy"},
-		"ConfigFails": {"It leads nowhere.", object("ClusterProviderConfig", "", condition("Connected", "False", "Unauthorized")), "Degraded"},
+		"New": {"Nobody has looked yet.", `{kind = "Bucket", metadata = {generation = 1}}`, "Progressing"},
+		"Creating": {"It is being made.", object("Bucket", "", synced, condition("Ready", "False", "Creating")),
+			"Progressing"},
+		"Ready": {"All is well.", object("Bucket", "", synced, ready), "Healthy"},
+		"Outdated": {"It was ready for another spec.",
+			strings.Replace(object("Bucket", "", synced, ready), "generation = 2", "generation = 3", 1), "Progressing"},
+		"Failed": {"Trying again may help.", object("Bucket", "", condition("Synced", "False", "ReconcileError"), ready),
+			"Degraded"},
+		"Stalled": {"A human is needed.", object("Bucket", "", condition("Stalled", "True", "Refused"), synced, ready),
+			"Degraded"},
+		"NotStalled": {"None is needed.", object("Bucket", "", condition("Stalled", "False", "Fine"), synced, ready),
+			"Healthy"},
+		"Paused": {"Somebody wants it so.", object("Bucket", "", condition("Synced", "False", "ReconcilePaused"), ready),
+			"Suspended"},
+		"Deleting": {"It is on its way out.",
+			object("Bucket", `, deletionTimestamp = "now"`, condition("Synced", "False", "ReconcileError")), "Progressing"},
+		"Config": {"A configuration is not Ready by itself.", `{kind = "ProviderConfig", metadata = {generation = 1}}`,
+			"Healthy"},
+		"ConfigFails": {"It leads nowhere.",
+			object("ClusterProviderConfig", "", condition("Connected", "False", "Unauthorized")), "Degraded"},
 	}
 
 	for name, tc := range cases {
@@ -173,7 +185,8 @@ func TestHealth(t *testing.T) {
 			l := lua.NewState(lua.Options{SkipOpenLibs: true})
 			defer l.Close()
 
-			for lib, open := range map[string]lua.LGFunction{lua.LoadLibName: lua.OpenPackage, lua.BaseLibName: lua.OpenBase, lua.TabLibName: lua.OpenTable} {
+			for lib, open := range map[string]lua.LGFunction{lua.LoadLibName: lua.OpenPackage, lua.BaseLibName: lua.OpenBase,
+				lua.TabLibName: lua.OpenTable} {
 				if err := l.CallByParam(lua.P{Fn: l.NewFunction(open), Protect: true}, lua.LString(lib)); err != nil {
 					t.Fatal(err)
 				}
@@ -184,7 +197,7 @@ func TestHealth(t *testing.T) {
 			}
 
 			kind := l.GetGlobal("obj").(*lua.LTable).RawGetString("kind").String()
-			if err := l.DoString(config.Data["resource.customizations.health.dock.example.org_"+kind]); err != nil {
+			if err := l.DoString(config.Data["resource.customizations.health.cloud.example.org_"+kind]); err != nil {
 				t.Fatal(err)
 			}
 

@@ -59,7 +59,8 @@ func run(t *testing.T, dir, name string, args ...string) {
 func command(dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off", "MAKEFLAGS=", "MAKELEVEL=")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off", "MAKEFLAGS=",
+		"MAKELEVEL=")
 
 	return cmd
 }
@@ -74,7 +75,7 @@ func generator(t *testing.T) string {
 
 // TestEmptyProject compiles a provider without kinds, and finds all of it up to date.
 func TestEmptyProject(t *testing.T) {
-	dir := generated(t, dock())
+	dir := generated(t, cloud())
 
 	run(t, dir, "make", "vet", "verify", generator(t))
 	run(t, dir, "go", "test", "./internal/api")
@@ -84,7 +85,7 @@ func TestEmptyProject(t *testing.T) {
 // units, conformance and budgets: kinds of every class, each of the scope that it does not
 // have below. What its tests are linked of is most of what this costs.
 func TestProject(t *testing.T) {
-	dir := generated(t, with(t, dock(), kinds(true)...))
+	dir := generated(t, with(t, cloud(), kinds(true)...))
 
 	run(t, dir, "make", "vet", "test")
 	wrongExamples(t, dir)
@@ -108,7 +109,8 @@ func wrongExamples(t *testing.T, dir string) {
 		}
 
 		objects += len(regexp.MustCompile("(?m)^kind: ").FindAll(text, -1))
-		wrong := strings.NewReplacer("\nspec:\n", "\nspec:\n  unheardOf: true\n", "\nstringData:\n", "\nunheardOf: true\nstringData:\n").Replace(string(text))
+		wrong := strings.NewReplacer("\nspec:\n", "\nspec:\n  unheardOf: true\n", "\nstringData:\n",
+			"\nunheardOf: true\nstringData:\n").Replace(string(text))
 
 		if err := os.WriteFile(path, []byte(wrong), 0o600); err != nil {
 			t.Fatal(err)
@@ -116,7 +118,8 @@ func wrongExamples(t *testing.T, dir string) {
 	}
 
 	out, err := command(dir, "go", "test", "-vet=off", "./internal/systemtest", "-run", "^TestExamples$").CombinedOutput()
-	if found := strings.Count(string(out), "unheardOf"); err == nil || found != objects || objects < len(files) || objects == 0 {
+	if found := strings.Count(string(out), "unheardOf"); err == nil || found != objects || objects < len(files) ||
+		objects == 0 {
 		t.Errorf("of %d examples that are wrong, the tests of the project find %d (%v):\n%s", objects, found, err, out)
 	}
 }
@@ -129,12 +132,13 @@ const conformance = "^TestConformance$"
 // TestLinted lints a provider of kinds of every class. (That it gets its linters by itself is
 // seen where the page write-a-provider is followed.)
 func TestLinted(t *testing.T) {
-	p, err := with(t, dock(), kinds(false)...).WithProviderConfig("v1alpha1")
+	p, err := with(t, cloud(), kinds(false)...).WithProviderConfig("v1alpha1")
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	run(t, generated(t, p), "make", "lint", "GOLANGCI_LINT="+tool(t, filepath.Join(repository, "hack", "tools"), "golangci-lint"))
+	run(t, generated(t, p), "make", "lint",
+		"GOLANGCI_LINT="+tool(t, filepath.Join(repository, "hack", "tools"), "golangci-lint"))
 }
 
 // TestProjectWithProviderConfig runs what the workflow of a provider does, whose users
@@ -158,7 +162,7 @@ func TestEveryClassWithProviderConfig(t *testing.T) {
 func worksAndFindsBugs(t *testing.T, withBugs int, kinds ...scaffold.Kind) {
 	t.Helper()
 
-	p, err := with(t, dock(), kinds...).WithProviderConfig("v1alpha1")
+	p, err := with(t, cloud(), kinds...).WithProviderConfig("v1alpha1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +178,7 @@ func worksAndFindsBugs(t *testing.T, withBugs int, kinds ...scaffold.Kind) {
 			tests := planted(t, dir, kind)
 			findsBugs(t, tests)
 
-			if kind.Kind == berth().Kind {
+			if kind.Kind == bucket().Kind {
 				shown(t, tests)
 			}
 		})

@@ -31,7 +31,8 @@ func TestImages(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	build := regexp.MustCompile(`(?m)^RUN (CGO_ENABLED=0 go build .* -o) /provider (\./cmd/provider)$`).FindStringSubmatch(dockerfile)
+	build := regexp.MustCompile(`(?m)^RUN (CGO_ENABLED=0 go build .* -o) /provider (\./cmd/provider)$`).FindStringSubmatch(
+		dockerfile)
 	if build == nil || len(ko.Builds) != 1 {
 		t.Fatalf("nothing builds the provider:\n%s", dockerfile)
 	}
@@ -46,7 +47,8 @@ func TestImages(t *testing.T) {
 		}
 	}
 
-	if version := "\ngo 1.26"; !strings.Contains(dockerfile, "FROM golang:1.26 ") || !strings.Contains(string(made(t, "go.mod")), version) {
+	if version := "\ngo 1.26"; !strings.Contains(dockerfile, "FROM golang:1.26 ") ||
+		!strings.Contains(string(made(t, "go.mod")), version) {
 		t.Errorf("the image is not built by the Go of the module:\n%s", dockerfile)
 	}
 
@@ -57,12 +59,12 @@ func TestImages(t *testing.T) {
 	}
 
 	// What the image is made by makes a program.
-	dir := generated(t, with(t, dock(), berth()))
+	dir := generated(t, with(t, cloud(), bucket()))
 	run(t, dir, "bash", "-c", build[1]+" "+filepath.Join(t.TempDir(), "provider")+" "+build[2])
 
 	listed(t, dir)
 
-	// Docker has no checkout: that is said to whom it concerns, and so is the line that is in the way.
+	// Docker has no checkout: the message says so, and names the line that is in the way.
 	const way = "go mod download"
 
 	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
@@ -70,7 +72,8 @@ func TestImages(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if !strings.Contains(dockerfile, "\nRUN "+way+"\n") || !strings.Contains(string(readme), way) || strings.Contains(string(made(t, "README.md")), way) {
+	if !strings.Contains(dockerfile, "\nRUN "+way+"\n") || !strings.Contains(string(readme), way) ||
+		strings.Contains(string(made(t, "README.md")), way) {
 		t.Errorf("with a checkout one has to know of %q, and with a release not:\n%s", way, readme)
 	}
 }
@@ -81,7 +84,7 @@ func listed(t *testing.T, dir string) {
 
 	run(t, dir, "make", "sbom")
 
-	text, err := os.ReadFile(filepath.Join(dir, "bin", "provider-dock.spdx.json"))
+	text, err := os.ReadFile(filepath.Join(dir, "bin", "provider-cloud.spdx.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +97,7 @@ func listed(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 
-	if list.SPDXVersion != "SPDX-2.3" || len(list.Packages) < 20 || list.Packages[0].Name != "example.org/provider-dock" {
+	if list.SPDXVersion != "SPDX-2.3" || len(list.Packages) < 20 || list.Packages[0].Name != "example.org/provider-cloud" {
 		t.Errorf("this is no list of what a provider is made of:\n%s", text)
 	}
 }

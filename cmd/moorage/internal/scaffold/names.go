@@ -19,7 +19,7 @@ var (
 const (
 	maxLabel = 63
 	maxGroup = 253
-	maxKind  = 50 // what its list, its lease and its controller are called has to fit, too
+	maxKind  = 50 // the names of its list, its lease and its controller have to fit, too
 )
 
 func checkModule(path string) error {
@@ -27,25 +27,31 @@ func checkModule(path string) error {
 
 	for _, e := range elements {
 		if !moduleElement.MatchString(e) {
-			return fmt.Errorf("%q is no path of a Go module: give one as in example.org/provider-dock, with letters, digits, and . _ ~ - inside its elements", path)
+			return fmt.Errorf(
+				"%q is no path of a Go module: give one as in example.org/provider-cloud, with letters, digits, and . _ ~ - "+
+					"inside its elements", path)
 		}
 	}
 
 	if first := elements[0]; !strings.Contains(first, ".") || first != strings.ToLower(first) {
-		return fmt.Errorf("the module %q has to begin with a domain, as in example.org/provider-dock, or go get could not find it", path)
+		return fmt.Errorf(
+			"the module %q has to begin with a domain, as in example.org/provider-cloud, or go get could not find it", path)
 	}
 
 	if len(elements) < 2 || len(elements) == 2 && majorVersion.MatchString(elements[1]) {
-		return fmt.Errorf("the module %q is a domain alone: add the name of the provider, as in %s/provider-dock", path, elements[0])
+		return fmt.Errorf("the module %q is a domain alone: add the name of the provider, as in %s/provider-cloud", path,
+			elements[0])
 	}
 
 	return nil
 }
 
-// checkName looks at what the module makes the provider be called.
+// checkName checks the name of the provider that the module implies.
 func checkName(p Project) error {
 	if name := p.Name(); !dnsLabel.MatchString(name) || len(name) > maxLabel {
-		return fmt.Errorf("the provider would be called %q, after its module: its role and its lease need lower-case letters, digits and hyphens, at most %d; let the module end otherwise", name, maxLabel)
+		return fmt.Errorf(
+			"the provider would be called %q, after its module: its role and its lease need lower-case letters, digits and "+
+				"hyphens, at most %d; let the module end otherwise", name, maxLabel)
 	}
 
 	return nil
@@ -55,7 +61,7 @@ func checkGroup(group string) error {
 	labels := strings.Split(group, ".")
 	for _, l := range labels {
 		if !dnsLabel.MatchString(l) || len(l) > maxLabel {
-			return fmt.Errorf("%q is no API group: give a domain in lower case, as in dock.example.org", group)
+			return fmt.Errorf("%q is no API group: give a domain in lower case, as in cloud.example.org", group)
 		}
 	}
 
@@ -83,13 +89,14 @@ func checkVersion(version string) error {
 	return nil
 }
 
-// Kinds whose names are taken: by what every project has, by what every Go file of
-// the packages of kinds declares, by files that are called so and folders that the go
-// command leaves out, by packages that cannot be imported, and by what kubectl would mean
-// instead.
+// reserved are kinds whose names are taken: by every project, by declarations in the packages of kinds, by file and
+// folder names that the go command ignores, by packages that cannot be imported, and by names that kubectl resolves
+// to another kind.
 var reserved = []string{
-	"ProviderConfig", "ClusterProviderConfig", "Resource", "Group", "GroupVersion", "Version", "AddToScheme", "ProviderConfigReference",
-	"SecretKeyReference", "NamespacedSecretKeyReference", "Endpoint", "Client", "Fake", "Thing", "Credentials", "New", "Option", "AllowHosts",
+	"ProviderConfig", "ClusterProviderConfig", "Resource", "Group", "GroupVersion", "Version", "AddToScheme",
+	"ProviderConfigReference",
+	"SecretKeyReference", "NamespacedSecretKeyReference", "Endpoint", "Client", "Fake", "Thing", "Credentials", "New",
+	"Option", "AllowHosts",
 	"Answer", "Conformance", "Deploy", "Examples", "Metrics", "Restored", "Sample", "Testdata", "Vendor", "Main", "Init",
 	"Namespace", "Secret", "ConfigMap", "Event", "Pod", "Node", "Service", "Lease", "CustomResourceDefinition",
 }
@@ -99,11 +106,13 @@ func (k Kind) check() error {
 
 	switch {
 	case !kindName.MatchString(k.Kind):
-		return fmt.Errorf("%q is no kind: give a singular noun that begins with a capital letter, as in Berth, of letters and digits", k.Kind)
+		return fmt.Errorf(
+			"%q is no kind: give a singular noun that begins with a capital letter, as in Bucket, of letters and digits", k.Kind)
 	case len(k.Kind) > maxKind:
 		return fmt.Errorf("the kind %.20s... is longer than %d characters: choose a shorter one", k.Kind, maxKind)
 	case token.IsKeyword(lower):
-		return fmt.Errorf("the kind %s is a keyword of Go in lower case, which is the name of its package: choose another", k.Kind)
+		return fmt.Errorf("the kind %s is a keyword of Go in lower case, which is the name of its package: choose another",
+			k.Kind)
 	case slices.ContainsFunc(reserved, func(r string) bool { return strings.EqualFold(r, k.Kind) }):
 		return fmt.Errorf("the kind %s is reserved: choose another, perhaps with the name of the API before it", k.Kind)
 	case !slices.Contains(Classes(), k.Class):
@@ -119,7 +128,7 @@ func (k Kind) check() error {
 	return checkVersion(k.Version)
 }
 
-// plural returns what the API calls objects of a kind.
+// plural returns the plural of a kind in the API.
 func plural(kind string) string {
 	lower := strings.ToLower(kind)
 
@@ -127,7 +136,8 @@ func plural(kind string) string {
 	case strings.HasSuffix(lower, "s"), strings.HasSuffix(lower, "x"), strings.HasSuffix(lower, "z"),
 		strings.HasSuffix(lower, "ch"), strings.HasSuffix(lower, "sh"):
 		return lower + "es"
-	case len(lower) > 1 && strings.HasSuffix(lower, "y") && !strings.ContainsAny(lower[len(lower)-2:len(lower)-1], "aeiou"):
+	case len(lower) > 1 && strings.HasSuffix(lower, "y") &&
+		!strings.ContainsAny(lower[len(lower)-2:len(lower)-1], "aeiou"):
 		return strings.TrimSuffix(lower, "y") + "ies"
 	default:
 		return lower + "s"

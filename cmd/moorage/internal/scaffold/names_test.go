@@ -75,7 +75,8 @@ func (s *scope) addSpecs(specs []ast.Spec) {
 			}
 		case *ast.ImportSpec:
 			name := importName(spec)
-			if slices.ContainsFunc(specs, func(other ast.Spec) bool { return other != ast.Spec(spec) && importName(other) == name }) {
+			if slices.ContainsFunc(specs,
+				func(other ast.Spec) bool { return other != ast.Spec(spec) && importName(other) == name }) {
 				s.declared = append(s.declared, name)
 			}
 
@@ -113,7 +114,7 @@ func (s *scope) clash() string {
 // refused, or nothing of it is in the way of anything else.
 func TestKindsHaveNamesOfTheirOwn(t *testing.T) {
 	project := func(kind string) (scaffold.Project, error) {
-		p, err := dock().WithProviderConfig("v1alpha1")
+		p, err := cloud().WithProviderConfig("v1alpha1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +122,7 @@ func TestKindsHaveNamesOfTheirOwn(t *testing.T) {
 		return p.WithKind(scaffold.Kind{Kind: kind, Version: "v1alpha1", Class: scaffold.Named})
 	}
 
-	usual, err := project("Berth")
+	usual, err := project("Bucket")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,8 +140,9 @@ func TestKindsHaveNamesOfTheirOwn(t *testing.T) {
 		names = append(append(names, s.declared...), s.imported...)
 	}
 
-	// Nobody calls a kind like a test.
-	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "Test") && name != "Testdata" })
+	// A kind has no name like a test.
+	names = slices.DeleteFunc(names,
+		func(name string) bool { return strings.HasPrefix(name, "Test") && name != "Testdata" })
 
 	for i, name := range names {
 		if name != "" {

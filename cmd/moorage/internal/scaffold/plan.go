@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// An Input is all that a plan depends on.
+// An Input is everything that a plan depends on.
 type Input struct {
 	// Before is the project as it is recorded, or nil if there is none yet.
 	Before *Project
@@ -23,14 +23,13 @@ type File struct {
 	// Content that it shall have.
 	Content []byte
 
-	// Replaces is what the file holds if nobody changed it since it was made, and
-	// nil if there is none yet. What holds anything else is its author's.
+	// Replaces is the generated content that the file has now, or nil if there is none yet. A file with
+	// other content is its author's.
 	Replaces []byte
 }
 
-// Plan returns the files that have to be made or replaced, sorted by their paths but
-// for the [Base] and the [Record], which come last: what they tell of has to be there.
-// It returns an error, for whoever asked for it, if the project cannot be made.
+// Plan returns the files to create or to replace, sorted by their paths, with the [Base] and the [Record] last,
+// because they describe the others. An error for a project that cannot be generated is written for users.
 func Plan(in Input) ([]File, error) {
 	if err := in.After.Check(); err != nil {
 		return nil, err
@@ -61,7 +60,7 @@ func Plan(in Input) ([]File, error) {
 	return out, nil
 }
 
-// whole returns all files of a project, with those in which it says what it was made of.
+// whole returns all files of a project, including its [Base] and [Record].
 func whole(p Project) (map[string][]byte, error) {
 	out, err := render(p)
 	if err != nil {

@@ -14,24 +14,24 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
-func dock() scaffold.Project {
+func cloud() scaffold.Project {
 	return scaffold.Project{
-		Template: scaffold.Template, Module: "example.org/provider-dock", Group: "dock.example.org",
+		Template: scaffold.Template, Module: "example.org/provider-cloud", Group: "cloud.example.org",
 		Moorage: scaffold.Source{Version: "v1.2.3"},
 	}
 }
 
-func berth() scaffold.Kind {
-	return scaffold.Kind{Kind: "Berth", Version: "v1alpha1", Class: scaffold.Named}
+func bucket() scaffold.Kind {
+	return scaffold.Kind{Kind: "Bucket", Version: "v1alpha1", Class: scaffold.Named}
 }
 
 // kinds of every class and, in two halves, of every scope.
 func kinds(clusterScoped bool) []scaffold.Kind {
 	return []scaffold.Kind{
-		{Kind: "Berth", Version: "v1alpha1", Class: scaffold.Named, ClusterScoped: clusterScoped},
-		{Kind: "Quay", Version: "v1beta1", Class: scaffold.Token, ClusterScoped: !clusterScoped},
-		{Kind: "Anchor", Version: "v1alpha1", Class: scaffold.Findable, ClusterScoped: clusterScoped},
-		{Kind: "Ferry", Version: "v1alpha1", Class: scaffold.Opaque, ClusterScoped: !clusterScoped},
+		{Kind: "Bucket", Version: "v1alpha1", Class: scaffold.Named, ClusterScoped: clusterScoped},
+		{Kind: "Gateway", Version: "v1beta1", Class: scaffold.Token, ClusterScoped: !clusterScoped},
+		{Kind: "Archive", Version: "v1alpha1", Class: scaffold.Findable, ClusterScoped: clusterScoped},
+		{Kind: "Directory", Version: "v1alpha1", Class: scaffold.Opaque, ClusterScoped: !clusterScoped},
 	}
 }
 
@@ -62,13 +62,13 @@ func plan(t *testing.T, before *scaffold.Project, after scaffold.Project) []scaf
 // TestCheck refuses, in words that say what to do, what cannot be made.
 func TestCheck(t *testing.T) {
 	change := func(edit func(*scaffold.Project)) scaffold.Project {
-		p := dock()
+		p := cloud()
 		edit(&p)
 
 		return p
 	}
 	kind := func(edit func(*scaffold.Kind)) scaffold.Project {
-		k := berth()
+		k := bucket()
 		edit(&k)
 
 		return change(func(p *scaffold.Project) { p.Kinds = []scaffold.Kind{k} })
@@ -79,36 +79,38 @@ func TestCheck(t *testing.T) {
 		project scaffold.Project
 		want    string // in the error; empty for none
 	}{
-		"Fine":           {dock(), ""},
-		"FineMajor":      {change(func(p *scaffold.Project) { p.Module = "example.org/provider-dock/v2" }), ""},
-		"NoTemplate":     {change(func(p *scaffold.Project) { p.Template = 0 }), "version of its templates"},
-		"NoModule":       {change(func(p *scaffold.Project) { p.Module = "" }), "example.org/provider-dock"},
-		"ModuleBlank":    {change(func(p *scaffold.Project) { p.Module = "example.org/my provider" }), "no path of a Go module"},
-		"ModuleUp":       {change(func(p *scaffold.Project) { p.Module = "example.org/../dock" }), "no path of a Go module"},
-		"ModuleLocal":    {change(func(p *scaffold.Project) { p.Module = "provider-dock" }), "begin with a domain"},
+		"Fine":       {cloud(), ""},
+		"FineMajor":  {change(func(p *scaffold.Project) { p.Module = "example.org/provider-cloud/v2" }), ""},
+		"NoTemplate": {change(func(p *scaffold.Project) { p.Template = 0 }), "version of its templates"},
+		"NoModule":   {change(func(p *scaffold.Project) { p.Module = "" }), "example.org/provider-cloud"},
+		"ModuleBlank": {change(func(p *scaffold.Project) { p.Module = "example.org/my provider" }),
+			"no path of a Go module"},
+		"ModuleUp":       {change(func(p *scaffold.Project) { p.Module = "example.org/../cloud" }), "no path of a Go module"},
+		"ModuleLocal":    {change(func(p *scaffold.Project) { p.Module = "provider-cloud" }), "begin with a domain"},
 		"ModuleDomain":   {change(func(p *scaffold.Project) { p.Module = "example.org" }), "domain alone"},
 		"ModuleMajor":    {change(func(p *scaffold.Project) { p.Module = "example.org/v2" }), "domain alone"},
-		"ModuleCapitals": {change(func(p *scaffold.Project) { p.Module = "example.org/ProviderDock" }), "lower-case"},
+		"ModuleCapitals": {change(func(p *scaffold.Project) { p.Module = "example.org/ProviderCloud" }), "lower-case"},
 		"NoGroup":        {change(func(p *scaffold.Project) { p.Group = "" }), "no API group"},
-		"GroupCapitals":  {change(func(p *scaffold.Project) { p.Group = "Dock.example.org" }), "no API group"},
-		"GroupShort":     {change(func(p *scaffold.Project) { p.Group = "dock" }), "dock.example.org"},
-		"GroupLong":      {change(func(p *scaffold.Project) { p.Group = strings.Repeat("dock.", 60) + "org" }), "253"},
-		"GroupReserved":  {change(func(p *scaffold.Project) { p.Group = "dock.k8s.io" }), "reserved for Kubernetes"},
+		"GroupCapitals":  {change(func(p *scaffold.Project) { p.Group = "Cloud.example.org" }), "no API group"},
+		"GroupShort":     {change(func(p *scaffold.Project) { p.Group = "cloud" }), "cloud.example.org"},
+		"GroupLong":      {change(func(p *scaffold.Project) { p.Group = strings.Repeat("cloud.", 60) + "org" }), "253"},
+		"GroupReserved":  {change(func(p *scaffold.Project) { p.Group = "cloud.k8s.io" }), "reserved for Kubernetes"},
 		"NoSource":       {change(func(p *scaffold.Project) { p.Moorage.Version = "" }), "--checkout"},
 		"ConfigVersion":  {change(func(p *scaffold.Project) { p.ProviderConfig = "1" }), "no API version"},
-		"Kind":           {named("Berth"), ""},
-		"KindLower":      {named("berth"), "capital letter"},
-		"KindDash":       {named("Berth-Place"), "capital letter"},
+		"Kind":           {named("Bucket"), ""},
+		"KindLower":      {named("bucket"), "capital letter"},
+		"KindDash":       {named("Bucket-Place"), "capital letter"},
 		"KindNone":       {named(""), "capital letter"},
 		"KindLong":       {named("B" + strings.Repeat("e", 50)), "longer than 50"},
 		"KindKeyword":    {named("Func"), "keyword of Go"},
 		"KindReserved":   {named("ProviderConfig"), "reserved"},
 		"KindCore":       {named("Secret"), "reserved"},
-		"KindList":       {named("BerthList"), "ends in List"},
-		"KindSpec":       {named("BerthSpec"), "ends in Spec"},
+		"KindList":       {named("BucketList"), "ends in List"},
+		"KindSpec":       {named("BucketSpec"), "ends in Spec"},
 		"KindVersion":    {kind(func(k *scaffold.Kind) { k.Version = "v1alpha" }), "v1alpha1"},
 		"KindClass":      {kind(func(k *scaffold.Kind) { k.Class = "" }), "no class"},
-		"KindTwice":      {change(func(p *scaffold.Project) { p.Kinds = []scaffold.Kind{berth(), berth()} }), "exists in v1alpha1"},
+		"KindTwice": {change(func(p *scaffold.Project) { p.Kinds = []scaffold.Kind{bucket(), bucket()} }),
+			"exists in v1alpha1"},
 	}
 
 	for name, tc := range cases {
@@ -127,15 +129,15 @@ func TestCheck(t *testing.T) {
 
 // TestWithKind refuses what would not go beside what there is.
 func TestWithKind(t *testing.T) {
-	one := with(t, dock(), berth())
+	one := with(t, cloud(), bucket())
 
 	cases := map[string]struct{ kind, version, want string }{
-		"Same":        {"Berth", "v1alpha1", "exists in v1alpha1"},
-		"Conversion":  {"Berth", "v1beta1", "needs a conversion"},
-		"OnlyCase":    {"BERTH", "v1alpha1", "choose another name"},
-		"Other":       {"Quay", "v1alpha1", ""},
-		"OtherLater":  {"Quay", "v1", ""},
-		"SamePlurals": {"Berths", "v1", ""},
+		"Same":        {"Bucket", "v1alpha1", "exists in v1alpha1"},
+		"Conversion":  {"Bucket", "v1beta1", "needs a conversion"},
+		"OnlyCase":    {"BUCKET", "v1alpha1", "choose another name"},
+		"Other":       {"Gateway", "v1alpha1", ""},
+		"OtherLater":  {"Gateway", "v1", ""},
+		"SamePlurals": {"Buckets", "v1", ""},
 	}
 
 	for name, tc := range cases {
@@ -153,20 +155,21 @@ func TestWithKind(t *testing.T) {
 }
 
 // TestPlanTouchesNobodysFiles adds to projects in every way: what there was is replaced
-// only if it says that it is generated, or belongs to nobody in particular; the files of
+// only if it says that it is generated, or is shared; the files of
 // a kind are never planned again.
 func TestPlanTouchesNobodysFiles(t *testing.T) {
 	shared := []string{"apis/v1alpha1/resource_types.go", "internal/connect/connect.go", "internal/testenv/connection.go"}
 
-	one := with(t, dock(), berth())
+	one := with(t, cloud(), bucket())
 
 	for _, class := range scaffold.Classes() {
 		for _, clusterScoped := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s-%t", class, clusterScoped), func(t *testing.T) {
-				two := with(t, one, scaffold.Kind{Kind: "Quay", Version: "v1alpha1", Class: class, ClusterScoped: clusterScoped})
+				two := with(t, one, scaffold.Kind{Kind: "Gateway", Version: "v1alpha1", Class: class, ClusterScoped: clusterScoped})
 
 				for _, f := range plan(t, &one, two) {
-					generated := f.Path == scaffold.Record || strings.Contains(string(f.Content), "Code generated by moorage. DO NOT EDIT.")
+					generated := f.Path == scaffold.Record ||
+						strings.Contains(string(f.Content), "Code generated by moorage. DO NOT EDIT.")
 					if f.Replaces != nil && !generated {
 						t.Errorf("to add a kind, %s is replaced", f.Path)
 					}
@@ -178,7 +181,8 @@ func TestPlanTouchesNobodysFiles(t *testing.T) {
 				}
 
 				for _, f := range plan(t, &two, three) {
-					generated := f.Path == scaffold.Record || strings.Contains(string(f.Content), "Code generated by moorage. DO NOT EDIT.")
+					generated := f.Path == scaffold.Record ||
+						strings.Contains(string(f.Content), "Code generated by moorage. DO NOT EDIT.")
 					if f.Replaces != nil && !generated && !slices.Contains(shared, f.Path) {
 						t.Errorf("to add a ProviderConfig, %s is replaced", f.Path)
 					}
@@ -190,7 +194,7 @@ func TestPlanTouchesNobodysFiles(t *testing.T) {
 
 // TestPlanIsComplete plans the same project in one step and in three.
 func TestPlanIsComplete(t *testing.T) {
-	one := with(t, dock(), berth())
+	one := with(t, cloud(), bucket())
 
 	two, err := one.WithProviderConfig("v1")
 	if err != nil {
@@ -200,7 +204,7 @@ func TestPlanIsComplete(t *testing.T) {
 	dir := t.TempDir()
 	before := (*scaffold.Project)(nil)
 
-	for _, p := range []scaffold.Project{dock(), one, two} {
+	for _, p := range []scaffold.Project{cloud(), one, two} {
 		judged, err := scaffold.Judge(dir, plan(t, before, p))
 		if err != nil {
 			t.Fatal(err)
@@ -260,8 +264,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestApplyLeavesWhatIsNotItsOwn puts somebody's file in the way of each kind of file.
-func TestApplyLeavesWhatIsNotItsOwn(t *testing.T) {
+// TestApplyConflict puts a foreign file in the way of each kind of file.
+func TestApplyConflict(t *testing.T) {
 	const mine = "mine\n"
 
 	files := []scaffold.File{
@@ -277,15 +281,20 @@ func TestApplyLeavesWhatIsNotItsOwn(t *testing.T) {
 		want   map[string]string
 	}{
 		"Nothing": {"All is made.", nil, false, map[string]string{"a": "new\n", "b": "new\n", scaffold.Record: "new\n"}},
-		"AsMade":  {"What nobody changed is replaced.", map[string]string{"b": "old\n", scaffold.Record: "old\n"}, false, map[string]string{"a": "new\n", "b": "new\n", scaffold.Record: "new\n"}},
+		"AsMade": {"What nobody changed is replaced.", map[string]string{"b": "old\n", scaffold.Record: "old\n"}, false,
+			map[string]string{"a": "new\n", "b": "new\n", scaffold.Record: "new\n"}},
 		"SomeoneMade": {"A file in the way stays, and the record does not tell of what is not there.",
-			map[string]string{"a": mine, scaffold.Record: "old\n"}, false, map[string]string{"a": mine, "b": "new\n", scaffold.Record: "old\n"}},
+			map[string]string{"a": mine, scaffold.Record: "old\n"}, false,
+			map[string]string{"a": mine, "b": "new\n", scaffold.Record: "old\n"}},
 		"SomeoneChanged": {"A changed file stays.",
-			map[string]string{"b": mine, scaffold.Record: "old\n"}, false, map[string]string{"a": "new\n", "b": mine, scaffold.Record: "old\n"}},
+			map[string]string{"b": mine, scaffold.Record: "old\n"}, false,
+			map[string]string{"a": "new\n", "b": mine, scaffold.Record: "old\n"}},
 		"Kept": {"Whoever wants to keep his own is not asked again.",
-			map[string]string{"b": mine, scaffold.Record: "old\n"}, true, map[string]string{"a": "new\n", "b": mine, scaffold.Record: "new\n"}},
+			map[string]string{"b": mine, scaffold.Record: "old\n"}, true,
+			map[string]string{"a": "new\n", "b": mine, scaffold.Record: "new\n"}},
 		"Again": {"What is there already is no conflict.",
-			map[string]string{"a": "new\n", "b": "new\n", scaffold.Record: "old\n"}, false, map[string]string{"a": "new\n", "b": "new\n", scaffold.Record: "new\n"}},
+			map[string]string{"a": "new\n", "b": "new\n", scaffold.Record: "old\n"}, false,
+			map[string]string{"a": "new\n", "b": "new\n", scaffold.Record: "new\n"}},
 	}
 
 	for name, tc := range cases {
@@ -325,12 +334,12 @@ func TestApplyLeavesWhatIsNotItsOwn(t *testing.T) {
 	}
 }
 
-// TestDecisions looks at what is left to the author: each method says in sentences what he
-// has to decide. (That templates leave nothing for later in one word is looked for in all
+// TestDecisions looks at what is left to the author: each method says in sentences what
+// to decide. (That templates leave nothing for later in one word is looked for in all
 // of the repository.)
 func TestDecisions(t *testing.T) {
 	for _, clusterScoped := range []bool{false, true} {
-		p, err := with(t, dock(), kinds(clusterScoped)...).WithProviderConfig("v1alpha1")
+		p, err := with(t, cloud(), kinds(clusterScoped)...).WithProviderConfig("v1alpha1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -352,7 +361,7 @@ func TestDecisions(t *testing.T) {
 // TestTested wants a conformance test and a budget of each kind, called what moorage test and
 // the workflow look for.
 func TestTested(t *testing.T) {
-	p := with(t, dock(), kinds(false)...)
+	p := with(t, cloud(), kinds(false)...)
 
 	for _, kind := range p.Kinds {
 		lower := strings.ToLower(kind.Kind)

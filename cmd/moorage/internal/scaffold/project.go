@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// Record is the file in which a project says what it was made of.
+// Record is the file in which a project keeps its description.
 const Record = "moorage.json"
 
-// Template is the version of the templates in this program. It grows with each release in
-// which they changed.
+// Template is the version of the templates in this program. Each release with changed templates increments it.
 const Template = 2
 
-// A Class says what makes it safe to create again when an answer was lost.
+// A Class is the reason why a create can be repeated after its answer was lost.
 type Class string
 
 // Classes of kinds. The zero value is none of them.
@@ -30,8 +29,7 @@ const (
 // Classes returns all classes, the best first.
 func Classes() []Class { return []Class{Named, Token, Findable, Opaque} }
 
-// A Project is what a provider's repository is made of. The zero value is none yet:
-// see [Project.Check].
+// A Project describes the repository of a provider. The zero value is none: see [Project.Check].
 type Project struct {
 	// Template is the version of the templates it was made from.
 	Template int `json:"template"`
@@ -85,8 +83,7 @@ func (p Project) Name() string {
 	return last
 }
 
-// WithKind returns the project with one kind more, or an error that says what else
-// to ask for.
+// WithKind returns the project with an additional kind, or an error that says what to request instead.
 func (p Project) WithKind(k Kind) (Project, error) {
 	if err := k.check(); err != nil {
 		return Project{}, err
@@ -97,9 +94,13 @@ func (p Project) WithKind(k Kind) (Project, error) {
 		case other.Kind == k.Kind && other.Version == k.Version:
 			return Project{}, fmt.Errorf("the kind %s exists in %s: edit it, or choose another name", k.Kind, k.Version)
 		case strings.EqualFold(other.Kind, k.Kind):
-			return Project{}, fmt.Errorf("the kind %s exists in %s: a second version of a kind needs a conversion, which is not made here; choose another name", other.Kind, other.Version)
+			return Project{},
+				fmt.Errorf(
+					"the kind %s exists in %s: a second version of a kind needs a conversion, which is not made here; choose "+
+						"another name", other.Kind, other.Version)
 		case plural(other.Kind) == plural(k.Kind):
-			return Project{}, fmt.Errorf("the plural of %s is %s, as that of %s: choose another name", k.Kind, plural(k.Kind), other.Kind)
+			return Project{}, fmt.Errorf("the plural of %s is %s, as that of %s: choose another name", k.Kind, plural(k.Kind),
+				other.Kind)
 		}
 	}
 
@@ -124,7 +125,7 @@ func (p Project) WithProviderConfig(version string) (Project, error) {
 	return p, nil
 }
 
-// owns tells whether a file is the author's alone.
+// owns reports whether a file is the author's alone.
 func (p Project) owns(file string) bool {
 	for _, own := range p.Own {
 		if folder, ok := strings.CutSuffix(own, "/"); ok && strings.HasPrefix(file, folder+"/") {
@@ -155,7 +156,7 @@ func (p Project) versions() []string {
 	return slices.Compact(out)
 }
 
-// Read understands a record. Its errors say what is wrong with it.
+// Read parses a record. Its errors say what is wrong with it.
 func Read(record []byte) (Project, error) {
 	var p Project
 	if err := json.Unmarshal(record, &p); err != nil {
@@ -163,7 +164,10 @@ func Read(record []byte) (Project, error) {
 	}
 
 	if p.Template > Template {
-		return Project{}, fmt.Errorf("%s was written by a newer moorage, with templates of version %d, and this one has %d: install the newer one", Record, p.Template, Template)
+		return Project{},
+			fmt.Errorf(
+				"%s was written by a newer moorage, with templates of version %d, and this one has %d: install the newer one",
+				Record, p.Template, Template)
 	}
 
 	if err := p.Check(); err != nil {
@@ -173,7 +177,7 @@ func Read(record []byte) (Project, error) {
 	return p, nil
 }
 
-// Check says what cannot be made, in words for whoever asked for it.
+// Check returns an error, written for users, for a project that cannot be generated.
 func (p Project) Check() error {
 	if p.Template < 1 {
 		return errors.New("the version of its templates is missing")
@@ -192,7 +196,8 @@ func (p Project) Check() error {
 	}
 
 	if p.Moorage.Version == "" {
-		return errors.New("nothing says which Moorage to use: name a release by --moorage-version, or a checkout by --checkout")
+		return errors.New(
+			"nothing says which Moorage to use: name a release by --moorage-version, or a checkout by --checkout")
 	}
 
 	if p.ProviderConfig != "" {
@@ -203,7 +208,9 @@ func (p Project) Check() error {
 
 	for _, own := range p.Own {
 		if _, err := path.Match(own, ""); err != nil || own == "" {
-			return fmt.Errorf("%q names no file that is the author's alone: give a path below the project's folder, of a folder with a slash at its end", own)
+			return fmt.Errorf(
+				"%q names no file that is the author's alone: give a path below the project's folder, of a folder with a slash "+
+					"at its end", own)
 		}
 	}
 

@@ -44,7 +44,7 @@ func (d described) An() string {
 	return strings.ToUpper(a[:1]) + a[1:]
 }
 
-// Is tells whether the kind is of a class.
+// Is reports whether the kind is of a class.
 func (d described) Is(class string) bool { return string(d.Class) == class }
 
 // Category returns what kubectl calls all kinds of the provider together.

@@ -17,7 +17,7 @@ import (
 // TestRole reads the role that controller-gen makes of a provider's markers: it is what the
 // provider needs, and nothing else. TestChart compares the chart with it.
 func TestRole(t *testing.T) {
-	p, err := with(t, dock(), kinds(false)...).WithProviderConfig("v1alpha1")
+	p, err := with(t, cloud(), kinds(false)...).WithProviderConfig("v1alpha1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,8 +27,8 @@ func seconds(t *testing.T, source []byte, name string) int {
 	return n
 }
 
-// TestShutdown holds the time that a pod has to end to what a pass may take once it is told
-// to: what is killed before has created what nobody knows of.
+// TestShutdown checks that a pod has more time to end than a reconcile may take after the signal: a kill in between
+// loses the record of a creation.
 func TestShutdown(t *testing.T) {
 	pass := 0
 

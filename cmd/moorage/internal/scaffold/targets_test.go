@@ -20,7 +20,7 @@ var asksFor = regexp.MustCompile("(?m)^    make ([a-z]+)$|[`\"]make ([a-z]+)[`\"
 // workflow, and lets make say what it would do; and it asks for the list of all, in which they
 // are.
 func TestTargets(t *testing.T) {
-	p, err := with(t, dock(), kinds(false)...).WithProviderConfig("v1alpha1")
+	p, err := with(t, cloud(), kinds(false)...).WithProviderConfig("v1alpha1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,8 @@ func TestTargets(t *testing.T) {
 		}
 	}
 
-	want := []string{"build", "cluster", "fake", "generate", "lint", "run", "sample", "sbom", "test", "verify", "vulncheck"}
+	want := []string{"build", "cluster", "fake", "generate", "lint", "run", "sample", "sbom", "test", "verify",
+		"vulncheck"}
 	if got := slices.Sorted(maps.Keys(named)); !slices.Equal(got, want) {
 		t.Errorf("%q are named, want %q", got, want)
 	}

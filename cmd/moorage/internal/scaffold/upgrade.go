@@ -10,13 +10,12 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/merge"
 )
 
-// A Change is what became of one file in two ways: what its author made of it, and what
-// the template makes of it now.
+// A Change is a file that its author, the templates, or both have changed.
 type Change struct {
 	// Path of the file below the project's folder, with slashes.
 	Path string
 
-	// Was is what it was made as, Mine what is there, and Now what would be made.
+	// Was is the file as generated, Mine the current one, and Now the file as generated now.
 	Was, Mine, Now Version
 
 	// Regions of it, in order. What the template alone changed, and what clashes, can
@@ -24,25 +23,25 @@ type Change struct {
 	Regions []Region
 }
 
-// A Version is a file in one version, which may be that there is none.
+// A Version is one version of a file, which may not exist.
 type Version struct {
 	Exists bool
 	Text   string
 }
 
-// A Region is one of a file, and what becomes of it.
+// A Region is a part of a file, and the answer about it.
 type Region struct {
 	merge.Region
 
 	Answer Answer
 }
 
-// Open tells whether the region waits for an answer.
+// Open reports whether the region needs an answer.
 func (r Region) Open() bool {
 	return r.Answer == Leave && (r.State == merge.Theirs || r.State == merge.Clash)
 }
 
-// An Answer says what becomes of a region that the template changed.
+// An Answer decides about a region that the template changed.
 type Answer int
 
 // Answers. The zero value asks again next time.
@@ -52,9 +51,8 @@ const (
 	Keep         // what is there, for good
 )
 
-// Upgrade compares the files of a project as they were made, by its base, with those that
-// would be made of it now, and with those that found returns, and returns what differs
-// between the first two. Of files that the author removed nothing is told.
+// Upgrade compares the generated files of a project, by its base, with those generated now and those that found
+// returns. It returns the differences of the first two. Files that the author removed are left out.
 func Upgrade(p Project, base []byte, found func(path string) (Version, error)) ([]Change, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -96,7 +94,7 @@ func Upgrade(p Project, base []byte, found func(path string) (Version, error)) (
 	return out, nil
 }
 
-// compare finds the regions, if there is anything to tell.
+// compare finds the regions, unless the author removed the file.
 func (c *Change) compare() {
 	switch {
 	case path.Base(c.Path) == sums:
@@ -115,8 +113,8 @@ func (c *Change) compare() {
 	}
 }
 
-// union returns a text with the lines of another that it lacks, at its end: the go command
-// reads sums in any order, and sorts them when it writes them.
+// union returns a text with the missing lines of another appended: the go command reads checksums in any order, and
+// sorts them when it writes them.
 func union(text, other string) string {
 	has := strings.SplitAfter(text, "\n")
 
@@ -129,12 +127,11 @@ func union(text, other string) string {
 	return text
 }
 
-// Open tells whether something waits for an answer.
+// Open reports whether a region needs an answer.
 func (c Change) Open() bool { return slices.ContainsFunc(c.Regions, Region.Open) }
 
-// Result returns what the file is after what was answered, and what the template is known
-// to have made of it. One that the template does not make any more ends when nothing of
-// it is left.
+// Result returns the file after the answers, and its new base. A file that the template does not generate any more
+// ends when no line of it is left.
 func (c Change) Result() (file, base Version) {
 	var mine, known strings.Builder
 
@@ -167,7 +164,7 @@ func (c Change) Result() (file, base Version) {
 	return file, base
 }
 
-// Settle returns the base of a project after changes, and whether nothing is left open.
+// Settle returns the base of a project after changes, and whether no region is open.
 func Settle(p Project, base []byte, changes []Change) (settled []byte, done bool, err error) {
 	files, err := render(p)
 	if err != nil {
@@ -199,7 +196,7 @@ func Settle(p Project, base []byte, changes []Change) (settled []byte, done bool
 	return settled, false, err
 }
 
-// Current tells whether a base is what the templates make of a project.
+// Current reports whether a base is the output of the current templates for a project.
 func Current(p Project, base []byte) (bool, error) {
 	files, err := render(p)
 	if err != nil {

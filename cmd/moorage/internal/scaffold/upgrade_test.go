@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
-// gitignore is a file that is easily told from others.
+// gitignore is a file that is easy to recognize.
 const gitignore = ".gitignore"
 
 // base returns the base of a new project, in which one file is as an older template made
@@ -21,7 +21,7 @@ const gitignore = ".gitignore"
 func base(t *testing.T, path string, was *string) []byte {
 	t.Helper()
 
-	archive := txtar.Parse(content(t, dock(), scaffold.Base))
+	archive := txtar.Parse(content(t, cloud(), scaffold.Base))
 	archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return f.Name == path })
 
 	if was != nil {
@@ -34,7 +34,7 @@ func base(t *testing.T, path string, was *string) []byte {
 // TestUpgrade upgrades projects in which one file was made in one way, changed by its
 // author in another, and is made in a third now.
 func TestUpgrade(t *testing.T) {
-	now := string(content(t, dock(), gitignore))
+	now := string(content(t, cloud(), gitignore))
 	first, rest, _ := strings.Cut(now, "\n")
 	old, mine := "# Old words.\n"+rest, first+"\n"+rest+"/mine/\n"
 	both, clash := "# Old words.\n"+rest+"/mine/\n", "# My words.\n"+rest
@@ -49,27 +49,32 @@ func TestUpgrade(t *testing.T) {
 		states    []merge.State // of what is open
 		taken     *string       // the file when all that fits was taken
 	}{
-		"Same":           {"Nobody changed anything.", gitignore, nil, &now, &now, nil, &now},
-		"Mine":           {"What the author changed is his.", gitignore, nil, &now, &mine, nil, &mine},
-		"Newer":          {"The template changed, and nobody else.", gitignore, nil, &old, &old, []merge.State{merge.Theirs}, &now},
-		"Elsewhere":      {"The author changed something else.", gitignore, nil, &old, &both, []merge.State{merge.Theirs}, &mine},
-		"Clash":          {"The author changed the same line: his stays.", gitignore, nil, &old, &clash, []merge.State{merge.Clash}, &clash},
-		"Done":           {"He did already what the template does.", gitignore, nil, &old, &now, nil, &now},
-		"New":            {"There is a new file.", gitignore, nil, none, none, []merge.State{merge.Theirs}, &now},
-		"InTheWay":       {"The author has one of that name.", gitignore, nil, none, &clash, []merge.State{merge.Clash}, &clash},
+		"Same": {"Nobody changed anything.", gitignore, nil, &now, &now, nil, &now},
+		"Mine": {"What the author changed is his.", gitignore, nil, &now, &mine, nil, &mine},
+		"Newer": {"The template changed, and nobody else.", gitignore, nil, &old, &old, []merge.State{merge.Theirs},
+			&now},
+		"Elsewhere": {"The author changed something else.", gitignore, nil, &old, &both, []merge.State{merge.Theirs},
+			&mine},
+		"Clash": {"The author changed the same line: his stays.", gitignore, nil, &old, &clash,
+			[]merge.State{merge.Clash}, &clash},
+		"Done": {"He did already what the template does.", gitignore, nil, &old, &now, nil, &now},
+		"New":  {"There is a new file.", gitignore, nil, none, none, []merge.State{merge.Theirs}, &now},
+		"InTheWay": {"The author has one of that name.", gitignore, nil, none, &clash, []merge.State{merge.Clash},
+			&clash},
 		"ThereAlready":   {"The author has just that.", gitignore, nil, none, &now, nil, &now},
 		"Removed":        {"He took it away.", gitignore, nil, &old, none, nil, none},
 		"NotMade":        {"The template has it no more.", gone, nil, &old, &old, []merge.State{merge.Theirs}, none},
 		"NotMadeChanged": {"And the author changed it.", gone, nil, &old, &both, []merge.State{merge.Clash}, &both},
 		"NotMadeRemoved": {"And the author took it away.", gone, nil, &old, none, nil, none},
 		"Own":            {"It is the author's alone.", gitignore, []string{".git*"}, &old, &clash, nil, &clash},
-		"OwnFolder":      {"All of the folder is.", "deploy/base/service.yaml", []string{"deploy/"}, &old, &clash, nil, &clash},
-		"OwnNew":         {"It is not made either.", gitignore, []string{gitignore}, none, none, nil, none},
+		"OwnFolder": {"All of the folder is.", "deploy/base/service.yaml", []string{"deploy/"}, &old, &clash, nil,
+			&clash},
+		"OwnNew": {"It is not made either.", gitignore, []string{gitignore}, none, none, nil, none},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p, packed := dock(), base(t, tc.path, tc.was)
+			p, packed := cloud(), base(t, tc.path, tc.was)
 			p.Own = tc.own
 			found := maps.Clone(all)
 			if delete(found, tc.path); tc.mine != nil {
@@ -101,7 +106,7 @@ func files(t *testing.T) map[string]string {
 	t.Helper()
 
 	out := map[string]string{}
-	for _, f := range plan(t, nil, dock()) {
+	for _, f := range plan(t, nil, cloud()) {
 		out[f.Path] = string(f.Content)
 	}
 
@@ -199,14 +204,15 @@ func settles(t *testing.T, p scaffold.Project, base []byte, changes []scaffold.C
 
 // TestUpgradeLeavesHalf answers one of two hunks of a file, and is asked the other again.
 func TestUpgradeLeavesHalf(t *testing.T) {
-	now := string(content(t, dock(), "Makefile"))
-	old := strings.Replace(strings.Replace(now, "## List the targets", "## Tell", 1), "## Run the fake of the API", "## Serve", 1)
+	now := string(content(t, cloud(), "Makefile"))
+	old := strings.Replace(strings.Replace(now, "## List the targets", "## Tell", 1), "## Run the fake of the API",
+		"## Serve", 1)
 	packed := base(t, "Makefile", &old)
 	mine := files(t)
 	mine["Makefile"] = old
 
 	for _, want := range []int{2, 1, 0} {
-		changes, err := scaffold.Upgrade(dock(), packed, in(mine))
+		changes, err := scaffold.Upgrade(cloud(), packed, in(mine))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +228,7 @@ func TestUpgradeLeavesHalf(t *testing.T) {
 		c := &changes[slices.IndexFunc(changes, scaffold.Change.Open)]
 		c.Regions[slices.IndexFunc(c.Regions, scaffold.Region.Open)].Answer = scaffold.Take
 
-		if packed, _, err = scaffold.Settle(dock(), packed, changes); err != nil {
+		if packed, _, err = scaffold.Settle(cloud(), packed, changes); err != nil {
 			t.Fatal(err)
 		}
 
@@ -243,7 +249,7 @@ func TestSumsAreAdded(t *testing.T) {
 	mine["go.sum"] = "aaa.example.org/mine v1.0.0 h1:x=\n" + rest
 	want := mine["go.sum"] + first + "\n"
 
-	changes, err := scaffold.Upgrade(dock(), []byte(mine[scaffold.Base]), in(mine))
+	changes, err := scaffold.Upgrade(cloud(), []byte(mine[scaffold.Base]), in(mine))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +264,7 @@ func TestSumsAreAdded(t *testing.T) {
 
 // TestBaseHoldsAll compares the base of a project with its files.
 func TestBaseHoldsAll(t *testing.T) {
-	p := with(t, dock(), kinds(true)...)
+	p := with(t, cloud(), kinds(true)...)
 	want := map[string]string{}
 
 	for _, f := range plan(t, nil, p) {

@@ -41,7 +41,7 @@ func requirements(t *testing.T, file string) []requirement {
 func made(t *testing.T, path string) []byte {
 	t.Helper()
 
-	return content(t, dock(), path)
+	return content(t, cloud(), path)
 }
 
 // content returns a file of a project.
@@ -124,7 +124,7 @@ func TestCopies(t *testing.T) {
 
 		got := string(made(t, name))
 		if name == path {
-			got = strings.Replace(got, dock().Module, "github.com/moorage-dev/moorage", 1)
+			got = strings.Replace(got, cloud().Module, "github.com/moorage-dev/moorage", 1)
 		}
 
 		if diff := cmp.Diff(string(want), got); diff != "" {

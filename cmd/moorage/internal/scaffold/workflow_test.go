@@ -84,7 +84,8 @@ func TestRenovate(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if want := []string{"config:recommended", "docker:pinDigests", "helpers:pinGitHubActionDigests"}; !slices.Equal(config.Extends, want) {
+	if want := []string{"config:recommended", "docker:pinDigests",
+		"helpers:pinGitHubActionDigests"}; !slices.Equal(config.Extends, want) {
 		t.Errorf("Renovate is to do %q, and does %q", want, config.Extends)
 	}
 
@@ -112,7 +113,8 @@ func TestRenovate(t *testing.T) {
 		}
 	}
 
-	if want := "gcr.io/distroless/static nonroot " + digest[1:]; found[".ko.yaml"] != want || !strings.HasPrefix(found["Makefile"], "golang.org/x/vuln v") {
+	if want := "gcr.io/distroless/static nonroot " + digest[1:]; found[".ko.yaml"] != want ||
+		!strings.HasPrefix(found["Makefile"], "golang.org/x/vuln v") {
 		t.Errorf("Renovate finds %q in %q", found, slices.Sorted(maps.Keys(found)))
 	}
 }

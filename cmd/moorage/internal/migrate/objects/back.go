@@ -91,7 +91,7 @@ func (b *back) remove(keys ...string) {
 	}
 }
 
-// kept says whether Moorage has kept the object, and has not given it back yet: before and after, its
+// kept reports whether Moorage has kept the object, and has not given it back yet: before and after, its
 // annotations are those of the predecessor.
 func (b *back) kept() bool {
 	made := b.o.Metadata.Annotations[createAttempt] != ""
@@ -103,7 +103,7 @@ func (b *back) kept() bool {
 		b.o.created().Status != "" && !slices.Contains(b.o.Metadata.Finalizers, finalizers[Managed][0])
 }
 
-// refuse tells what a predecessor would do wrong because it does not know what is going on.
+// refuse adds conflicts for operations in progress that a predecessor would not know of.
 func (b *back) refuse() {
 	have := b.o.Metadata.Annotations
 
@@ -119,16 +119,21 @@ func (b *back) refuse() {
 	switch synced := b.o.condition("Synced").Reason; synced {
 	case "ExternalResourceNotOwned", "AdoptionNotAllowed":
 		if !b.paused() {
-			b.conflict("Synced says %s: the external name belongs to another, and %s would change and delete it; choose another name, or set %s", synced, b.to, paused)
+			b.conflict(
+				"Synced says %s: the external name belongs to another, and %s would change and delete it; choose another name, "+
+					"or set %s", synced, b.to, paused)
 		}
 	case "CreationUnresolved":
 		b.conflict("Synced says CreationUnresolved: %s would create again; do first what the condition asks for", b.to)
 
 		return
 	case "BackendChanged":
-		b.conflict("Synced says %s: %s would create it again in the other system; do first what the condition asks for", synced, b.to)
+		b.conflict("Synced says %s: %s would create it again in the other system; do first what the condition asks for",
+			synced, b.to)
 	case "RecreationNotRequested":
-		b.conflict("Synced says %s: %s would create an empty one in place of what is lost; do first what the condition asks for", synced, b.to)
+		b.conflict(
+			"Synced says %s: %s would create an empty one in place of what is lost; do first what the condition asks for",
+			synced, b.to)
 	default:
 		b.hidden()
 	}
@@ -138,7 +143,7 @@ func (b *back) refuse() {
 	}
 }
 
-// paused says whether the object will be paused there as well. An empty list of policies pauses it for certain in v2
+// paused reports whether the object will be paused there as well. An empty list of policies pauses it for certain in v2
 // alone: v1 reads the list only with a feature that a provider may not have.
 func (b *back) paused() bool {
 	have, all := b.o.Metadata.Annotations, b.o.Spec.ManagementPolicies
@@ -164,12 +169,16 @@ func (b *back) hidden() {
 
 	switch found := b.o.created().Status == "True"; {
 	case b.o.Metadata.Annotations[backendIdentity] != "":
-		b.conflict("Synced says %s, which hides whether the connection leads to another external system, where %s would create it again: "+until, synced.Reason, b.to, paused)
+		b.conflict(
+			"Synced says %s, which hides whether the connection leads to another external system, where %s would create it "+
+				"again: "+until, synced.Reason, b.to, paused)
 	case ready.Reason == "" || ready.Status == "True" || ready.Reason == "Deleting" ||
 		ready.Reason == "Creating" && !found:
-		// Nothing was found that could be somebody else's, or it is the object's.
+		// No resource was found that could have another owner, or it is the object's own.
 	default:
-		b.conflict("Synced says %s, and Ready %s, which hides whether the external resource is missing, so that %s would create it again, or belongs to another, so that it would change and delete that: "+until,
+		b.conflict(
+			"Synced says %s, and Ready %s, which hides whether the external resource is missing, so that %s would create it "+
+				"again, or belongs to another, so that it would change and delete that: "+until,
 			synced.Reason, ready.Reason, b.to, paused)
 	}
 }
@@ -236,7 +245,9 @@ func (b *back) policies() {
 
 	if policy := have[deletionPolicy]; policy == "" || policy == "delete" {
 		if listed && b.to == CrossplaneV1 && strings.EqualFold(b.o.Spec.DeletionPolicy, "orphan") {
-			b.conflict("spec.deletionPolicy is Orphan, and spec.managementPolicies has Delete, which %s obeys whatever deletionPolicy says: remove Delete there", b.to)
+			b.conflict(
+				"spec.deletionPolicy is Orphan, and spec.managementPolicies has Delete, which %s obeys whatever deletionPolicy "+
+					"says: remove Delete there", b.to)
 		}
 
 		return
@@ -247,13 +258,17 @@ func (b *back) policies() {
 
 	switch {
 	case listed:
-		b.conflict("%s is %q, and spec.managementPolicies has Delete, which %s obeys whatever deletionPolicy says: remove Delete there, and the annotation", deletionPolicy, have[deletionPolicy], b.to)
+		b.conflict(
+			"%s is %q, and spec.managementPolicies has Delete, which %s obeys whatever deletionPolicy says: remove Delete "+
+				"there, and the annotation", deletionPolicy, have[deletionPolicy], b.to)
 	case field:
 		b.Orphan = !strings.EqualFold(b.o.Spec.DeletionPolicy, "orphan")
 	case b.crossplane() && !unrestricted && (b.to == CrossplaneV2 || len(*all) > 0):
 		// They do not have Delete. Without the feature, v1 ignores an empty list, and refuses the object for any other.
 	default:
-		b.conflict("%s is %q, which %s does not know: forbid the deletion in the spec, by deletionPolicy or managementPolicies, and remove the annotation", deletionPolicy, have[deletionPolicy], b.to)
+		b.conflict(
+			"%s is %q, which %s does not know: forbid the deletion in the spec, by deletionPolicy or managementPolicies, and "+
+				"remove the annotation", deletionPolicy, have[deletionPolicy], b.to)
 	}
 
 	b.remove(deletionPolicy)
@@ -279,7 +294,7 @@ func (b *back) mark(ours, theirs string) {
 
 	switch {
 	case ours == paused && set && value != "" && value != "true":
-		b.remove(theirs) // somebody said that the pause is over
+		b.remove(theirs) // a user has ended the pause
 	case !set && b.kept() && (ours == pending || ours == succeeded || ours == failed):
 		b.remove(theirs) // a creation that Moorage knows to be over
 	case !set || value == "" || known && now == value:
@@ -314,7 +329,8 @@ func (b *back) exchange(role Role) {
 	case !held && b.o.Metadata.Deleted != "" && role == Configuration:
 		b.conflict("is being deleted, and the objects that use it have to go first: let Moorage end the deletion")
 	case !held && b.o.Metadata.Deleted != "":
-		b.conflict("is being deleted, and nobody can give it the finalizer of %s any more: let Moorage end the deletion", b.to)
+		b.conflict("is being deleted, and nobody can give it the finalizer of %s any more: let Moorage end the deletion",
+			b.to)
 	case b.crossplane() && !held:
 		next[slices.Index(next, ours)] = theirs
 		b.Put = append(b.Put, theirs)

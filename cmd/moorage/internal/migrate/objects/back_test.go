@@ -16,9 +16,10 @@ func TestDecideBack(t *testing.T) {
 	const (
 		begun = `"krateo.io/external-create-pending":"2026-01-02T03:04:05Z"`
 		made  = begun + `,"krateo.io/external-create-succeeded":"2026-01-02T03:04:06Z","krateo.io/external-name":"a"`
-		found = `,"status":{"conditions":[{"type":"Created","status":"True","reason":"Observed","message":"2026-01-02T03:04:06Z of \"a\""},{"type":"Ready"},{"type":"UpToDate"}]}`
-		keep  = `"krateo.io/deletion-policy":"orphan"`
-		ours  = `,"finalizers":["example.org/keep","finalizer.managedresource.krateo.io"]`
+		found = `,"status":{"conditions":[{"type":"Created","status":"True","reason":"Observed",` +
+			`"message":"2026-01-02T03:04:06Z of \"a\""},{"type":"Ready"},{"type":"UpToDate"}]}`
+		keep = `"krateo.io/deletion-policy":"orphan"`
+		ours = `,"finalizers":["example.org/keep","finalizer.managedresource.krateo.io"]`
 	)
 
 	for _, row := range []struct {
@@ -35,8 +36,10 @@ func TestDecideBack(t *testing.T) {
 			to:  "crossplane-v2",
 			o:   `"metadata":{"annotations":{` + made + `,"crossplane.io/external-name":"a"}` + ours + `}` + found,
 			what: "set crossplane.io/external-create-pending, set crossplane.io/external-create-succeeded, " +
-				"remove krateo.io/external-create-pending, remove krateo.io/external-create-succeeded, remove krateo.io/external-name, " +
-				"put finalizer.managedresource.crossplane.io on, take finalizer.managedresource.krateo.io off, remove the condition UpToDate, remove the condition Created",
+				"remove krateo.io/external-create-pending, remove krateo.io/external-create-succeeded, remove " +
+				"krateo.io/external-name, " +
+				"put finalizer.managedresource.crossplane.io on, take finalizer.managedresource.krateo.io off, remove the " +
+				"condition UpToDate, remove the condition Created",
 		},
 		{
 			why: "what the provider has filled in is only known here", to: "krateo-v0.9",
@@ -45,13 +48,15 @@ func TestDecideBack(t *testing.T) {
 		},
 		{
 			why: "what has gone back already is not changed again", to: "crossplane-v2",
-			o: `"metadata":{"annotations":{"crossplane.io/external-name":"a","crossplane.io/paused":"true"},"finalizers":["finalizer.managedresource.crossplane.io"]}`,
+			o: `"metadata":{"annotations":{"crossplane.io/external-name":"a","crossplane.io/paused":"true"},` +
+				`"finalizers":["finalizer.managedresource.crossplane.io"]}`,
 		},
 		{
 			why: "the name that Moorage keeps the object under counts", to: "crossplane-v1",
 			o: `"metadata":{"annotations":{"krateo.io/external-name":"b","crossplane.io/external-name":"a"}` +
 				ours + `}`,
-			what: "set crossplane.io/external-name, remove krateo.io/external-name, put finalizer.managedresource.crossplane.io on, take finalizer.managedresource.krateo.io off",
+			what: "set crossplane.io/external-name, remove krateo.io/external-name, put " +
+				"finalizer.managedresource.crossplane.io on, take finalizer.managedresource.krateo.io off",
 		},
 		{
 			why: "of an object that Moorage has not kept, two names are two resources", to: "crossplane-v1",
@@ -62,7 +67,8 @@ func TestDecideBack(t *testing.T) {
 			why: "a mark that a user has removed here does not come back", to: "crossplane-v2",
 			o: `"metadata":{"annotations":{"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z"}` +
 				ours + `}`,
-			what: "remove crossplane.io/external-create-pending, put finalizer.managedresource.crossplane.io on, take finalizer.managedresource.krateo.io off",
+			what: "remove crossplane.io/external-create-pending, put finalizer.managedresource.crossplane.io on, take " +
+				"finalizer.managedresource.krateo.io off",
 		},
 		{
 			why: "a pause goes back", to: "crossplane-v2",
@@ -104,12 +110,14 @@ func TestDecideBack(t *testing.T) {
 			why: "and which it has marked as such itself", to: "crossplane-v2",
 			o: `"metadata":{"annotations":{` + begun +
 				`,"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z","moorage.dev/was-unresolved":"true"}` + ours + `}`,
-			what: "remove krateo.io/external-create-pending, remove moorage.dev/was-unresolved, put finalizer.managedresource.crossplane.io on, take finalizer.managedresource.krateo.io off",
+			what: "remove krateo.io/external-create-pending, remove moorage.dev/was-unresolved, put " +
+				"finalizer.managedresource.crossplane.io on, take finalizer.managedresource.krateo.io off",
 		},
 		{
 			why: "policies that have Delete win over Orphan", to: "crossplane-v1",
 			says: "which crossplane-v1 obeys whatever deletionPolicy says",
-			o:    `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"deletionPolicy":"Orphan","managementPolicies":["Observe","Create","Update","Delete"]}`,
+			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"deletionPolicy":"Orphan",` +
+				`"managementPolicies":["Observe","Create","Update","Delete"]}`,
 		},
 		{
 			why: "the same where Orphan is in the spec alone", to: "crossplane-v1",
@@ -130,14 +138,19 @@ func TestDecideBack(t *testing.T) {
 		{
 			why: "the object went back, and the request for its status failed", to: "crossplane-v2",
 			what: "remove the condition Created",
-			o: `"metadata":{"annotations":{"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z","crossplane.io/external-create-succeeded":"2026-01-02T03:04:06Z"},"finalizers":["finalizer.managedresource.crossplane.io"]},` +
-				`"status":{"conditions":[{"type":"Created","status":"True","reason":"Observed","message":"2026-01-02T03:04:06Z of \"a\""}]}`,
+			o: `"metadata":{"annotations":{"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z",` +
+				`"crossplane.io/external-create-succeeded":"2026-01-02T03:04:06Z"},` +
+				`"finalizers":["finalizer.managedresource.crossplane.io"]},` +
+				`"status":{"conditions":[{"type":"Created","status":"True","reason":"Observed","message":"2026-01-02T03:04:06Z ` +
+				`of \"a\""}]}`,
 		},
 		{
 			why: "the predecessor's creation succeeded, and its resource is not found", to: "crossplane-v1",
 			says: "was not found yet",
 			o: `"metadata":{"annotations":{` + made +
-				`,"krateo.io/external-create-pending":"2026-01-02T03:04:05Z","crossplane.io/external-create-pending":"2026-01-02T03:04:05Z"}` + ours + `},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"}]}`,
+				`,"krateo.io/external-create-pending":"2026-01-02T03:04:05Z",` +
+				`"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z"}` + ours +
+				`},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"}]}`,
 		},
 		{
 			why: "what was created and not found would be created again", to: "crossplane-v2",
@@ -155,42 +168,51 @@ func TestDecideBack(t *testing.T) {
 		},
 		{
 			why: "unless the object is paused", to: "krateo-v0.9",
-			o: `"metadata":{"annotations":{"krateo.io/paused":"true"}},"status":{"conditions":[{"type":"Synced","reason":"ExternalResourceNotOwned"}]}`,
+			o: `"metadata":{"annotations":{"krateo.io/paused":"true"}},"status":{"conditions":[{"type":"Synced",` +
+				`"reason":"ExternalResourceNotOwned"}]}`,
 		},
 		{
 			why: "a failure of Connect hides that it belongs to another: Ready is all that is left to say so",
 			to:  "crossplane-v2", says: "Synced says ReconcileError, and Ready Unavailable",
-			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"},{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
+			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"},` +
+				`{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
 		},
 		{
 			why: "so does an outage, or what was found once is missing now", to: "krateo-v0.9",
 			says: "Synced says Unauthorized, and Ready Creating",
 			o: `"metadata":{"annotations":{` + made + `}` + ours +
-				`},"status":{"conditions":[{"type":"Synced","status":"False","reason":"Unauthorized"},{"type":"Ready","status":"False","reason":"Creating"},` +
+				`},"status":{"conditions":[{"type":"Synced","status":"False","reason":"Unauthorized"},{"type":"Ready",` +
+				`"status":"False","reason":"Creating"},` +
 				`{"type":"Created","status":"True","reason":"Observed","message":"2026-01-02T03:04:06Z of \"a\""}]}`,
 		},
 		{
 			why: "or a pause that is over", to: "krateo-v0.9",
 			says: "Synced says ReconcilePaused, and Ready Unavailable",
-			o:    `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcilePaused"},{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
+			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcilePaused"},` +
+				`{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
 		},
 		{
 			why: "a failure hides that the connection leads to another system", to: "crossplane-v1",
 			says: "whether the connection leads to another external system",
 			o: `"metadata":{"annotations":{"krateo.io/external-name":"a","moorage.dev/backend-identity":"blue"}` +
-				ours + `},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"},{"type":"Ready","status":"True","reason":"Available"}]}`,
+				ours +
+				`},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"},{"type":"Ready",` +
+				`"status":"True","reason":"Available"}]}`,
 		},
 		{
 			why: "what is paused is not changed there, whatever is hidden", to: "krateo-v0.9",
-			o: `"metadata":{"annotations":{"krateo.io/paused":"true"}},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcilePaused"},{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
+			o: `"metadata":{"annotations":{"krateo.io/paused":"true"}},"status":{"conditions":[{"type":"Synced",` +
+				`"status":"False","reason":"ReconcilePaused"},{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
 		},
 		{
 			why: "by their annotation, too", to: "crossplane-v2",
-			o: `"metadata":{"annotations":{"crossplane.io/paused":"true"}},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ExternalResourceNotOwned"}]}`,
+			o: `"metadata":{"annotations":{"crossplane.io/paused":"true"}},"status":{"conditions":[{"type":"Synced",` +
+				`"status":"False","reason":"ExternalResourceNotOwned"}]}`,
 		},
 		{
 			why: "or by policies", to: "crossplane-v2",
-			o: `"metadata":{},"spec":{"managementPolicies":[]},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcilePaused"},{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
+			o: `"metadata":{},"spec":{"managementPolicies":[]},"status":{"conditions":[{"type":"Synced","status":"False",` +
+				`"reason":"ReconcilePaused"},{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
 		},
 		{
 			why: "but not for v1, which reads policies only with a feature that a provider may not have",
@@ -200,19 +222,23 @@ func TestDecideBack(t *testing.T) {
 		},
 		{
 			why: "what was ready before an outage is the object's own", to: "krateo-v0.9",
-			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ExternalSystemUnavailable"},{"type":"Ready","status":"True","reason":"Available"}]}`,
+			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False",` +
+				`"reason":"ExternalSystemUnavailable"},{"type":"Ready","status":"True","reason":"Available"}]}`,
 		},
 		{
 			why: "what was never found hides nothing", to: "krateo-v0.9",
-			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"},{"type":"Ready","status":"False","reason":"Creating"}]}`,
+			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"},` +
+				`{"type":"Ready","status":"False","reason":"Creating"}]}`,
 		},
 		{
 			why: "nor does what was looked at", to: "krateo-v0.9",
-			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ExternalResourceMissing"},{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
+			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ExternalResourceMissing"},` +
+				`{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
 		},
 		{
 			why: "a condition Created of the provider's own stays, and says nothing of Moorage", to: "crossplane-v2",
-			o: `"metadata":{"annotations":{"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z"}},"status":{"conditions":[{"type":"Created","status":"True","reason":"VolumeCreated"}]}`,
+			o: `"metadata":{"annotations":{"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z"}},` +
+				`"status":{"conditions":[{"type":"Created","status":"True","reason":"VolumeCreated"}]}`,
 		},
 		{
 			why: "an operation is in progress", to: "krateo-v0.9",
@@ -240,21 +266,25 @@ func TestDecideBack(t *testing.T) {
 		},
 		{
 			why: "or is refused, if there is no field", to: "crossplane-v2",
-			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"managementPolicies":["*"]}`, says: "forbid the deletion in the spec",
+			o:    `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"managementPolicies":["*"]}`,
+			says: "forbid the deletion in the spec",
 		},
 		{
 			why: "a field that a namespaced kind has still is not read by v2", to: "crossplane-v2",
 			says: "forbid the deletion in the spec",
-			o:    `"metadata":{"namespace":"db","annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"deletionPolicy":"Orphan","managementPolicies":["*"]}`,
+			o: `"metadata":{"namespace":"db","annotations":{"krateo.io/deletion-policy":"orphan"}},` +
+				`"spec":{"deletionPolicy":"Orphan","managementPolicies":["*"]}`,
 		},
 		{
 			why: "that of a cluster-scoped kind is", to: "crossplane-v2",
 			what: "remove krateo.io/deletion-policy, set spec.deletionPolicy",
-			o:    `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"deletionPolicy":"Delete","managementPolicies":["*"]}`,
+			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"deletionPolicy":"Delete",` +
+				`"managementPolicies":["*"]}`,
 		},
 		{
 			why: "policies forbid it already", to: "crossplane-v2",
-			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"managementPolicies":["Observe"]}`, what: "remove krateo.io/deletion-policy",
+			o:    `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"managementPolicies":["Observe"]}`,
+			what: "remove krateo.io/deletion-policy",
 		},
 		{
 			why: "an empty list does not forbid it to v1 without that feature", to: "crossplane-v1",
@@ -320,9 +350,9 @@ func TestDecideBack(t *testing.T) {
 			t.Errorf("%s: -want, +got:\n%s", row.why, diff)
 		}
 
-		if told := strings.Join(c.Conflicts, "; "); (row.says == "") != (told == "") ||
-			!strings.Contains(told, row.says) {
-			t.Errorf("%s: told is %q, not %q", row.why, told, row.says)
+		if conflicts := strings.Join(c.Conflicts, "; "); (row.says == "") != (conflicts == "") ||
+			!strings.Contains(conflicts, row.says) {
+			t.Errorf("%s: told is %q, not %q", row.why, conflicts, row.says)
 		}
 
 		if len(c.Conflicts) > 0 && !c.Empty() {
@@ -344,8 +374,10 @@ func TestBackCommand(t *testing.T) {
 		Drop: []string{"y"}, Orphan: true,
 		Take: []string{"ours"}, Conditions: []objects.Indexed{{Index: 2, Type: "Created"}},
 	}
-	want := `kubectl patch roles a --type=merge '--patch={"metadata":{"annotations":{"x":"1","y":null},"finalizers":[],"resourceVersion":"7"},"spec":{"deletionPolicy":"Orphan"}}'` + ` && ` +
-		`kubectl patch roles a --subresource=status --type=json '--patch=[{"op":"test","path":"/status/conditions/2/type","value":"Created"},{"op":"remove","path":"/status/conditions/2"}]'`
+	want := `kubectl patch roles a --type=merge '--patch={"metadata":{"annotations":{"x":"1","y":null},"finalizers":[],` +
+		`"resourceVersion":"7"},"spec":{"deletionPolicy":"Orphan"}}'` + ` && ` +
+		`kubectl patch roles a --subresource=status --type=json '--patch=[{"op":"test","path":"/status/conditions/2/type",` +
+		`"value":"Created"},{"op":"remove","path":"/status/conditions/2"}]'`
 
 	if diff := cmp.Diff(want, c.Command()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

@@ -12,8 +12,8 @@ const wasUnresolved = "moorage.dev/was-unresolved"
 
 const untouched = "; nothing of the object is changed before"
 
-// conflicts tells what the annotations of crossplane-runtime say that those of Moorage do not, and that Moorage would
-// not notice: the runtime before has worked on the object since, or somebody has edited one of the two.
+// conflicts returns the values of crossplane-runtime's annotations that contradict Moorage's, and that Moorage would
+// not notice: the runtime before has worked on the object since, or one of the two was edited.
 func conflicts(o Object) []string {
 	have := o.Metadata.Annotations
 	here, there := have[externalName], have[annotations[externalName]]
@@ -24,12 +24,16 @@ func conflicts(o Object) []string {
 
 	switch begun := at(have[annotations[pending]]); {
 	case here == "" && there != "" && taken(o):
-		return []string{fmt.Sprintf("%s is %q, and %s is not set although Moorage has kept the object: the runtime before has created a resource since, or somebody has removed the annotation; "+
-			"look which resource is meant, and set both to its name"+untouched, annotations[externalName], there,
+		return []string{fmt.Sprintf(
+			"%s is %q, and %s is not set although Moorage has kept the object: the runtime before has created a resource "+
+				"since, or somebody has removed the annotation; "+
+				"look which resource is meant, and set both to its name"+untouched, annotations[externalName], there,
 			externalName)}
 	case here != "" && there != "" && here != there && !last.IsZero() && at(have[annotations[succeeded]]).After(last):
-		return []string{fmt.Sprintf("%s is %q and %s is %q, which the runtime before created later than the last mark of Moorage: there may be two resources; "+
-			"look which one is meant, and set both to its name"+untouched, externalName, here,
+		return []string{fmt.Sprintf(
+			"%s is %q and %s is %q, which the runtime before created later than the last mark of Moorage: there may be two "+
+				"resources; "+
+				"look which one is meant, and set both to its name"+untouched, externalName, here,
 			annotations[externalName], there)}
 	case here != "" && there != "" && here != there:
 		return []string{fmt.Sprintf("%s is %q and %s is %q: look which resource is meant, and set both to its name"+
@@ -37,8 +41,9 @@ func conflicts(o Object) []string {
 			externalName, here, annotations[externalName], there)}
 	case !last.IsZero() && begun.After(last) && !answered &&
 		begun.After(latest(have[annotations[succeeded]], have[annotations[failed]])):
-		return []string{fmt.Sprintf("%s is later than the last mark of Moorage, and has no result: the runtime before has begun a creation since; "+
-			"if it has led to a resource, set %s and %s to its name, then remove %[1]s"+untouched,
+		return []string{fmt.Sprintf(
+			"%s is later than the last mark of Moorage, and has no result: the runtime before has begun a creation since; "+
+				"if it has led to a resource, set %s and %s to its name, then remove %[1]s"+untouched,
 			annotations[pending], externalName, annotations[externalName])}
 	}
 

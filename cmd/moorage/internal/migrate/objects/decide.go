@@ -63,8 +63,8 @@ func (o Object) condition(of string) Condition {
 	return Condition{}
 }
 
-// created returns the condition by which Moorage tells what a creation led to, or nothing. One
-// of the same type with another reason is the provider's own.
+// created returns the condition by which Moorage reports the result of a creation, or the zero value. A condition of
+// the same type with another reason is the provider's own.
 func (o Object) created() Condition {
 	switch c := o.condition("Created"); c.Reason {
 	case "Observed", "Unresolved", "GivenUp":
@@ -89,9 +89,9 @@ type Change struct {
 	Orphan          bool              // whether to set spec.deletionPolicy
 	Conditions      []Indexed         // to remove from the status, the last one first
 
-	Waits     []string // finalizers that stay, because Moorage's is not there yet
+	Pending   []string // finalizers that stay until Moorage's is set
 	Conflicts []string // what a person has to decide
-	Notes     []string // what has no effect, although somebody may have meant it
+	Notes     []string // values without an effect that a user may expect one from
 }
 
 // An Indexed is a condition by its place in the list.
@@ -100,10 +100,10 @@ type Indexed struct {
 	Type  string
 }
 
-// Empty says whether there is nothing to do now.
+// Empty reports whether there is nothing to do now.
 func (c Change) Empty() bool { return !c.changesObject() && len(c.Conditions) == 0 }
 
-// changesObject says whether more is changed than the status.
+// changesObject reports whether more is changed than the status.
 func (c Change) changesObject() bool {
 	return len(c.Annotations)+len(c.Drop)+len(c.Take) > 0 || c.Orphan
 }
@@ -140,11 +140,13 @@ var finalizers = map[Role][2]string{
 }
 
 // leaving says what becomes of objects that are being deleted without a finalizer of ours:
-// the API server lets nobody add one any more.
+// the API server allows no new finalizer on them.
 var leaving = map[Role]string{
-	Managed: "is being deleted since before Moorage: managed.WithRetiredFinalizers, which xp.NewReconciler gives, ends the deletion; " +
+	Managed: "is being deleted since before Moorage: managed.WithRetiredFinalizers, which xp.NewReconciler gives, ends " +
+		"the deletion; " +
 		"without it, let the runtime before end it. If you remove the finalizer by hand, the external resource stays",
-	Configuration: "is being deleted since before Moorage: providerconfig.WithRetiredFinalizers ends the deletion when nothing uses the configuration any more; " +
+	Configuration: "is being deleted since before Moorage: providerconfig.WithRetiredFinalizers ends the deletion when " +
+		"nothing uses the configuration any more; " +
 		"without it, let the runtime before end it",
 }
 
@@ -187,16 +189,16 @@ func (c *Change) annotate(o Object) {
 	}
 }
 
-// taken says whether Moorage has kept the object. What is not there then, somebody removed:
-// a pause, or the mark of a creation whose result they found out. Of an object in deletion, which
-// gets no finalizer of ours any more, it may be all that they were asked.
+// taken reports whether Moorage has kept the object. A pause or a mark that is missing then was removed on purpose: by
+// a user who found out the result of a creation. An object in deletion, which gets no finalizer of Moorage any more,
+// may be an exception.
 func taken(o Object) bool {
 	return slices.Contains(o.Metadata.Finalizers, finalizers[Managed][1]) ||
 		o.Metadata.Annotations[createAttempt] != "" || o.Metadata.Annotations[wasUnresolved] != "" ||
 		o.created().Status != ""
 }
 
-// marks carries over what has no value in Moorage's name: that wins, because somebody said it.
+// marks carries over values that Moorage's annotations lack. Existing ones win, because they are newer.
 func (c *Change) marks(have map[string]string) {
 	for here, there := range annotations {
 		if value := have[there]; value != "" && have[here] == "" && (here != paused || value == "true") {
@@ -205,8 +207,8 @@ func (c *Change) marks(have map[string]string) {
 	}
 }
 
-// release takes a finalizer off if Moorage's is there. Before, nobody would look after the
-// object, and its deletion would leave what it stands for.
+// release removes a finalizer if Moorage's is set. Otherwise the object could be deleted without its external
+// resource.
 func (c *Change) release(role Role, o Object) {
 	theirs, ours := finalizers[role][0], finalizers[role][1]
 
@@ -215,7 +217,7 @@ func (c *Change) release(role Role, o Object) {
 	case !slices.Contains(o.Metadata.Finalizers, ours) && o.Metadata.Deleted != "":
 		c.Conflicts = append(c.Conflicts, leaving[role])
 	case !slices.Contains(o.Metadata.Finalizers, ours):
-		c.Waits = append(c.Waits, theirs)
+		c.Pending = append(c.Pending, theirs)
 	case len(c.Conflicts) == 0:
 		c.Take = append(c.Take, theirs)
 		c.Finalizers = slices.DeleteFunc(slices.Clone(o.Metadata.Finalizers),

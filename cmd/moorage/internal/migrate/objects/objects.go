@@ -45,7 +45,7 @@ func plan(ctx context.Context, kubectl Kubectl, resource string, role Role,
 	var changes []Change
 
 	for _, o := range list.Items {
-		if c := decide(resource, role, o); !c.Empty() || len(c.Waits)+len(c.Conflicts)+len(c.Notes) > 0 {
+		if c := decide(resource, role, o); !c.Empty() || len(c.Pending)+len(c.Conflicts)+len(c.Notes) > 0 {
 			changes = append(changes, c)
 		}
 	}

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	theirs       = "finalizer.managedresource.crossplane.io"
-	ours         = "finalizer.managedresource.krateo.io"
-	theirsInUse  = "in-use.crossplane.io"
-	oursInUse    = "in-use.moorage.dev"
-	somebodyElse = "example.org/keep"
+	theirs           = "finalizer.managedresource.crossplane.io"
+	ours             = "finalizer.managedresource.krateo.io"
+	theirsInUse      = "in-use.crossplane.io"
+	oursInUse        = "in-use.moorage.dev"
+	foreignFinalizer = "example.org/keep"
 
 	early = "2026-01-02T03:04:05Z"
 	late  = "2026-02-02T03:04:05Z"
@@ -58,7 +58,8 @@ func TestDecide(t *testing.T) {
 			annotations: map[string]string{"crossplane.io/external-name": "a", "krateo.io/external-name": "b"},
 			finalizers:  []string{theirs, ours},
 			want: objects.Change{Conflicts: []string{
-				`krateo.io/external-name is "b" and crossplane.io/external-name is "a": look which resource is meant, and set both to its name; nothing of the object is changed before`,
+				`krateo.io/external-name is "b" and crossplane.io/external-name is "a": look which resource is meant, and set ` +
+					`both to its name; nothing of the object is changed before`,
 			}},
 		},
 		{
@@ -69,7 +70,8 @@ func TestDecide(t *testing.T) {
 			},
 			policy: "Orphan",
 			want: objects.Change{Conflicts: []string{
-				`krateo.io/external-name is "b" and crossplane.io/external-name is "a": look which resource is meant, and set both to its name; nothing of the object is changed before`,
+				`krateo.io/external-name is "b" and crossplane.io/external-name is "a": look which resource is meant, and set ` +
+					`both to its name; nothing of the object is changed before`,
 			}},
 		},
 		{
@@ -112,7 +114,8 @@ func TestDecide(t *testing.T) {
 		{
 			why:         "a pause that somebody ended here stays ended, and it is told that theirs has no effect",
 			annotations: map[string]string{"crossplane.io/paused": "true", "krateo.io/paused": "false"},
-			want:        objects.Change{Notes: []string{`crossplane.io/paused is "true", and has no effect: krateo.io/paused is "false"`}},
+			want: objects.Change{
+				Notes: []string{`crossplane.io/paused is "true", and has no effect: krateo.io/paused is "false"`}},
 		},
 		{
 			why:         "what is no pause there is none here",
@@ -152,18 +155,18 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			why:        "a finalizer goes once ours is there, and no other goes with it",
-			finalizers: []string{somebodyElse, theirs, ours},
-			want:       objects.Change{Take: []string{theirs}, Finalizers: []string{somebodyElse, ours}},
+			finalizers: []string{foreignFinalizer, theirs, ours},
+			want:       objects.Change{Take: []string{theirs}, Finalizers: []string{foreignFinalizer, ours}},
 		},
 		{
 			why:        "it does not go before",
 			finalizers: []string{theirs},
-			want:       objects.Change{Waits: []string{theirs}},
+			want:       objects.Change{Pending: []string{theirs}},
 		},
 		{
 			why: "nor does that of a configuration", role: objects.Configuration,
 			finalizers: []string{theirsInUse},
-			want:       objects.Change{Waits: []string{theirsInUse}},
+			want:       objects.Change{Pending: []string{theirsInUse}},
 		},
 		{
 			why: "which goes once ours is there, too", role: objects.Configuration,
@@ -201,7 +204,8 @@ func TestDecide(t *testing.T) {
 			},
 			finalizers: []string{ours, theirs},
 			want: objects.Change{Conflicts: []string{
-				`crossplane.io/external-name is "vol-0", and krateo.io/external-name is not set although Moorage has kept the object: the runtime before has created a resource since, or somebody has removed the annotation; ` +
+				`crossplane.io/external-name is "vol-0", and krateo.io/external-name is not set although Moorage has kept the ` +
+					`object: the runtime before has created a resource since, or somebody has removed the annotation; ` +
 					`look which resource is meant, and set both to its name; nothing of the object is changed before`,
 			}},
 		},
@@ -215,8 +219,10 @@ func TestDecide(t *testing.T) {
 			},
 			finalizers: []string{ours}, created: "Observed",
 			want: objects.Change{Conflicts: []string{
-				`krateo.io/external-name is "vol-0" and crossplane.io/external-name is "vol-7", which the runtime before created later than the last mark of Moorage: ` +
-					`there may be two resources; look which one is meant, and set both to its name; nothing of the object is changed before`,
+				`krateo.io/external-name is "vol-0" and crossplane.io/external-name is "vol-7", which the runtime before ` +
+					`created later than the last mark of Moorage: ` +
+					`there may be two resources; look which one is meant, and set both to its name; nothing of the object is ` +
+					`changed before`,
 			}},
 		},
 		{
@@ -295,7 +301,8 @@ func TestDecide(t *testing.T) {
 			},
 			finalizers: []string{ours}, created: "Observed",
 			want: objects.Change{Conflicts: []string{
-				`krateo.io/external-name is "a" and crossplane.io/external-name is "b": look which resource is meant, and set both to its name; nothing of the object is changed before`,
+				`krateo.io/external-name is "a" and crossplane.io/external-name is "b": look which resource is meant, and set ` +
+					`both to its name; nothing of the object is changed before`,
 			}},
 		},
 		{
@@ -370,8 +377,8 @@ func (s *server) kubectl(_ context.Context, args ...string) ([]byte, error) {
 	return nil, nil
 }
 
-// TestResumes applies a plan that somebody's write made stale: nothing is overwritten, and
-// the next plan has what is left.
+// TestResumes applies a plan that a concurrent write made stale: nothing is overwritten, and the next plan has the
+// rest.
 func TestResumes(t *testing.T) {
 	metadata := map[string]any{
 		"name": "reader", "namespace": "db", "resourceVersion": "1",
@@ -392,7 +399,9 @@ func TestResumes(t *testing.T) {
 	}
 
 	stale := plan()
-	if want := `kubectl patch roles.example.org reader --namespace=db --type=merge '--patch={"metadata":{"annotations":{"krateo.io/external-name":"it'\''s","krateo.io/paused":"true"},"resourceVersion":"1"}}'`; stale[0].Command() != want {
+	if want := `kubectl patch roles.example.org reader --namespace=db --type=merge ` +
+		`'--patch={"metadata":{"annotations":{"krateo.io/external-name":"it'\''s","krateo.io/paused":"true"},` +
+		`"resourceVersion":"1"}}'`; stale[0].Command() != want {
 		t.Errorf("the command is\n%s, not\n%s", stale[0].Command(), want)
 	}
 
@@ -407,7 +416,7 @@ func TestResumes(t *testing.T) {
 	}
 
 	left := plan()
-	if len(left) != 1 || !left[0].Empty() || !slices.Equal(left[0].Waits, []string{theirs}) {
+	if len(left) != 1 || !left[0].Empty() || !slices.Equal(left[0].Pending, []string{theirs}) {
 		t.Errorf("what is left is %+v", left)
 	}
 }
@@ -450,7 +459,8 @@ func TestPlanReadsEveryKind(t *testing.T) {
 	for _, spec := range []string{`{"deletionPolicy":{"volumes":"Retain"}}`, `{"deletionPolicy":["Orphan"]}`,
 		`{"managementPolicies":"all","deletionPolicy":"Orphan"}`, `"x"`, `null`} {
 		changes, err := objects.Plan(t.Context(), func(context.Context, ...string) ([]byte, error) {
-			return []byte(`{"items":[{"metadata":{"name":"a","annotations":{"crossplane.io/external-name":"x"}},"spec":` + spec + `}]}`), nil
+			return []byte(`{"items":[{"metadata":{"name":"a","annotations":{"crossplane.io/external-name":"x"}},"spec":` + spec +
+				`}]}`), nil
 		}, "roles", objects.Managed)
 		if err != nil || len(changes) != 1 || changes[0].Annotations["krateo.io/external-name"] != "x" {
 			t.Errorf("%s: %+v, %v", spec, changes, err)

@@ -1,4 +1,4 @@
-package berth_test
+package bucket_test
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 
-	"example.org/provider-dock/apis/v1alpha1"
-	"example.org/provider-dock/internal/controller/berth"
+	"example.org/provider-cloud/apis/v1alpha1"
+	"example.org/provider-cloud/internal/controller/bucket"
 )
 
 // TestExposed prints the gauges and counters that a provider shows that has begun and has
@@ -29,8 +29,8 @@ func TestExposed(t *testing.T) {
 	}
 
 	kube := ctrlfake.NewClientBuilder().WithScheme(scheme).Build()
-	managed.NewReconciler(&fake.Manager{Client: kube, Scheme: scheme}, berth.Kind(),
-		append(berth.Options(), managed.WithExternalConnecter(managed.ExternalConnectorFn(
+	managed.NewReconciler(&fake.Manager{Client: kube, Scheme: scheme}, bucket.Kind(),
+		append(bucket.Options(), managed.WithExternalConnecter(managed.ExternalConnectorFn(
 			func(context.Context, resource.Managed) (managed.ExternalClient, error) { return nil, nil })))...)
 
 	families, err := metrics.Registry.Gather()

@@ -1,4 +1,4 @@
-package berth_test
+package bucket_test
 
 import (
 	"context"
@@ -31,9 +31,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 
-	"example.org/provider-dock/apis/v1alpha1"
-	"example.org/provider-dock/internal/api"
-	"example.org/provider-dock/internal/controller/berth"
+	"example.org/provider-cloud/apis/v1alpha1"
+	"example.org/provider-cloud/internal/api"
+	"example.org/provider-cloud/internal/controller/bucket"
 )
 
 // minutes of a story, in each of which a provider is scraped.
@@ -44,7 +44,7 @@ const minutes = 180
 // time is that of a bubble, the network is a pipe, and the queue is one goroutine for
 // each object.
 //
-//	20:30  four berths are made, for which the API takes 40 seconds
+//	20:30  four buckets are made, for which the API takes 40 seconds
 //	40:30  somebody else changes one of them, and an update takes 2 seconds
 //	60:30  the API answers all with 503, for ten minutes
 //	90:30  one of them is deleted, for which the API takes 20 seconds
@@ -59,16 +59,16 @@ func TestStory(t *testing.T) {
 		go func() {
 			at(20, 30)
 			for n := range 4 {
-				s.make(fmt.Sprintf("berth-%d", n))
+				s.make(fmt.Sprintf("bucket-%d", n))
 			}
 			at(40, 30)
-			s.api.Put("berths", s.changed("berth-0"))
+			s.api.Put("buckets", s.changed("bucket-0"))
 			at(60, 30)
 			s.api.Break(true)
 			at(70, 30)
 			s.api.Break(false)
 			at(90, 30)
-			s.remove("berth-3")
+			s.remove("bucket-3")
 			at(130, 45)
 			s.restart()
 		}()
@@ -118,9 +118,9 @@ func begin(t *testing.T) *story {
 
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(definition, meta.RESTScopeRoot)
-	mapper.Add(v1alpha1.GroupVersion().WithKind(v1alpha1.BerthKind), meta.RESTScopeNamespace)
+	mapper.Add(v1alpha1.GroupVersion().WithKind(v1alpha1.BucketKind), meta.RESTScopeNamespace)
 
-	kube := ctrlfake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).WithStatusSubresource(&v1alpha1.Berth{}).Build()
+	kube := ctrlfake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).WithStatusSubresource(&v1alpha1.Bucket{}).Build()
 	s := &story{t: t, begun: time.Now(), kube: kube, api: &api.Fake{Token: "let-me-in"}, events: map[string]chan struct{}{}, shown: map[string][]string{}}
 	s.connect()
 	s.start()
@@ -164,8 +164,8 @@ func (s *story) Acquire(context.Context, resource.Managed) (api.Client, func(), 
 func (s *story) start() {
 	registry := prometheus.NewRegistry()
 	s.process.Store(&process{
-		Reconciler: managed.NewReconciler(&fake.Manager{Client: s.kube, Scheme: s.kube.Scheme()}, berth.Kind(), append(berth.Options(),
-			managed.WithTypedExternalConnector(berth.NewConnector(s, "cluster")),
+		Reconciler: managed.NewReconciler(&fake.Manager{Client: s.kube, Scheme: s.kube.Scheme()}, bucket.Kind(), append(bucket.Options(),
+			managed.WithTypedExternalConnector(bucket.NewConnector(s, "cluster")),
 			managed.WithMetricsRegisterer(registry),
 			managed.WithPollJitterHook(0),
 			managed.WithRandom(func() float64 { return 0.5 }))...),
@@ -191,7 +191,7 @@ func (s *story) end() {
 
 // make makes an object, and looks after it.
 func (s *story) make(name string) {
-	mg := &v1alpha1.Berth{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name), CreationTimestamp: metav1.Now()}}
+	mg := &v1alpha1.Bucket{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name), CreationTimestamp: metav1.Now()}}
 	mg.Spec.ForProvider.Size = 1
 	mg.Spec.ManagementPolicies = commonv1.ManagementPolicies{"*"}
 	s.must(s.kube.Create(s.t.Context(), mg))
@@ -203,13 +203,13 @@ func (s *story) make(name string) {
 
 // remove deletes an object.
 func (s *story) remove(name string) {
-	s.must(s.kube.Delete(s.t.Context(), &v1alpha1.Berth{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}))
+	s.must(s.kube.Delete(s.t.Context(), &v1alpha1.Bucket{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}))
 	s.events[name] <- struct{}{}
 }
 
 // changed returns what stands for an object, as somebody else wants it.
 func (s *story) changed(name string) api.Thing {
-	thing := s.api.Things("berths")[name]
+	thing := s.api.Things("buckets")[name]
 	thing["size"] = 7
 
 	return thing
@@ -223,7 +223,7 @@ func (s *story) look(key types.NamespacedName, events <-chan struct{}) {
 
 	for {
 		p := s.process.Load()
-		if p == nil || s.kube.Get(s.t.Context(), key, &v1alpha1.Berth{}) != nil {
+		if p == nil || s.kube.Get(s.t.Context(), key, &v1alpha1.Bucket{}) != nil {
 			return
 		}
 

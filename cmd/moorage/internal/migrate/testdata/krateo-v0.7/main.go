@@ -1,4 +1,4 @@
-// Command provider-berth runs the provider.
+// Command provider-bucket runs the provider.
 package main
 
 import (
@@ -10,9 +10,9 @@ import (
 	"github.com/krateoplatformops/provider-runtime/pkg/ratelimiter"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"example.org/provider-berth/apis/v1alpha1"
-	"example.org/provider-berth/internal/berth"
-	"example.org/provider-berth/internal/harbour"
+	"example.org/provider-bucket/apis/v1alpha1"
+	"example.org/provider-bucket/internal/bucket"
+	"example.org/provider-bucket/internal/storage"
 )
 
 func main() {
@@ -32,7 +32,7 @@ func main() {
 		GlobalRateLimiter:       ratelimiter.NewGlobal(10),
 	}
 
-	if err := berth.Setup(mgr, o, &harbour.Harbour{}); err != nil {
+	if err := bucket.Setup(mgr, o, &storage.Storage{}); err != nil {
 		log.Fatal(err)
 	}
 

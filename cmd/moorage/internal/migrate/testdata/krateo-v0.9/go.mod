@@ -1,4 +1,4 @@
-module example.org/provider-berth
+module example.org/provider-bucket
 
 go 1.24.0
 

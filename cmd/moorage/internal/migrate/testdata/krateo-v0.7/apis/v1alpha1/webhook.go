@@ -5,7 +5,7 @@ import (
 )
 
 // SetupWebhookWithManager serves the conversion of the kind.
-func (b *Berth) SetupWebhookWithManager(mgr ctrl.Manager) error {
+func (b *Bucket) SetupWebhookWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewWebhookManagedBy(mgr).
 		For(b).
 		Complete()

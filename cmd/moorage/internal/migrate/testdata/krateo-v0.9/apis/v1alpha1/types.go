@@ -1,4 +1,4 @@
-// Package v1alpha1 has the kind Berth.
+// Package v1alpha1 has the kind Bucket.
 package v1alpha1
 
 import (
@@ -9,57 +9,57 @@ import (
 )
 
 // GroupVersion of the kind.
-var GroupVersion = schema.GroupVersion{Group: "berth.example.org", Version: "v1alpha1"}
+var GroupVersion = schema.GroupVersion{Group: "bucket.example.org", Version: "v1alpha1"}
 
-// BerthGroupVersionKind is that of Berth.
-var BerthGroupVersionKind = GroupVersion.WithKind("Berth")
+// BucketGroupVersionKind is that of Bucket.
+var BucketGroupVersionKind = GroupVersion.WithKind("Bucket")
 
 // AddToScheme adds the kind to a scheme.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &Berth{}, &BerthList{})
+	s.AddKnownTypes(GroupVersion, &Bucket{}, &BucketList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 
 	return nil
 }
 
-// BerthSpec is what is wanted.
-type BerthSpec struct {
-	// Length of the berth in metres. The default is 10.
+// BucketSpec is what is wanted.
+type BucketSpec struct {
+	// Length of the bucket in GiB. The default is 10.
 	Length *int `json:"length,omitempty"`
 
-	// TokenRef is where the token of the harbour is.
+	// TokenRef is where the token of the storage is.
 	TokenRef *commonv1.SecretKeySelector `json:"tokenRef,omitempty"`
 }
 
-// BerthStatus is what was observed.
-type BerthStatus struct {
+// BucketStatus is what was observed.
+type BucketStatus struct {
 	commonv1.ConditionedStatus `json:",inline"`
 
-	// ID that the harbour gave.
+	// ID that the storage gave.
 	ID string `json:"id,omitempty"`
 }
 
-// A Berth is a place for a ship.
-type Berth struct {
+// A Bucket is a place for objects.
+type Bucket struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   BerthSpec   `json:"spec"`
-	Status BerthStatus `json:"status,omitempty"`
+	Spec   BucketSpec   `json:"spec"`
+	Status BucketStatus `json:"status,omitempty"`
 }
 
-// A BerthList is a list of them.
-type BerthList struct {
+// A BucketList is a list of them.
+type BucketList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 
-	Items []Berth `json:"items"`
+	Items []Bucket `json:"items"`
 }
 
 // GetCondition returns a condition.
-func (b *Berth) GetCondition(ct commonv1.ConditionType) commonv1.Condition {
+func (b *Bucket) GetCondition(ct commonv1.ConditionType) commonv1.Condition {
 	return b.Status.GetCondition(ct)
 }
 
 // SetConditions sets conditions.
-func (b *Berth) SetConditions(c ...commonv1.Condition) { b.Status.SetConditions(c...) }
+func (b *Bucket) SetConditions(c ...commonv1.Condition) { b.Status.SetConditions(c...) }

@@ -8,7 +8,7 @@ import (
 )
 
 // DeepCopyInto copies the receiver.
-func (in *Berth) DeepCopyInto(out *Berth) {
+func (in *Bucket) DeepCopyInto(out *Bucket) {
 	*out = *in
 	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 	if in.Spec.Length != nil {
@@ -23,16 +23,16 @@ func (in *Berth) DeepCopyInto(out *Berth) {
 }
 
 // DeepCopyObject copies the receiver.
-func (in *Berth) DeepCopyObject() runtime.Object {
-	out := new(Berth)
+func (in *Bucket) DeepCopyObject() runtime.Object {
+	out := new(Bucket)
 	in.DeepCopyInto(out)
 
 	return out
 }
 
 // DeepCopyObject copies the receiver.
-func (in *BerthList) DeepCopyObject() runtime.Object {
-	out := &BerthList{TypeMeta: in.TypeMeta, ListMeta: in.ListMeta, Items: make([]Berth, len(in.Items))}
+func (in *BucketList) DeepCopyObject() runtime.Object {
+	out := &BucketList{TypeMeta: in.TypeMeta, ListMeta: in.ListMeta, Items: make([]Bucket, len(in.Items))}
 	for i := range in.Items {
 		in.Items[i].DeepCopyInto(&out.Items[i])
 	}

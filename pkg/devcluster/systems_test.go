@@ -95,7 +95,8 @@ func adminOf(t *testing.T, c *Cluster) *kubernetes.Clientset {
 func identity(t *testing.T, c *Cluster) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, name := range []string{"kubeconfig", "port", "pki/ca.crt", "pki/ca.key", "pki/server.crt", "pki/admin.crt", "pki/sa.key"} {
+	for _, name := range []string{"kubeconfig", "port", "pki/ca.crt", "pki/ca.key", "pki/server.crt", "pki/admin.crt",
+		"pki/sa.key"} {
 		content, err := os.ReadFile(filepath.Join(c.Dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +114,8 @@ func TestSameFolderIsSameCluster(t *testing.T) {
 	ctx := t.Context()
 	before := identity(t, c)
 	configMaps := admin.CoreV1().ConfigMaps("default")
-	if _, err := configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}, metav1.CreateOptions{}); err != nil {
+	if _, err := configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept"}},
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -213,7 +215,8 @@ func TestUserMayDoWhatRBACGrants(t *testing.T) {
 // namespace makes one that is deleted after the test.
 func namespace(t *testing.T, admin *kubernetes.Clientset) string {
 	t.Helper()
-	ns, err := admin.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "devcluster-"}}, metav1.CreateOptions{})
+	ns, err := admin.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "devcluster-"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,12 +230,14 @@ func TestControllersClean(t *testing.T) {
 	admin := adminOf(t, Shared(t))
 	ns := namespace(t, admin)
 	configMaps := admin.CoreV1().ConfigMaps(ns)
-	owner, err := configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
+	owner, err := configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}},
+		metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	reference := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}
-	for _, object := range []metav1.ObjectMeta{{Name: "owned", OwnerReferences: []metav1.OwnerReference{reference}}, {Name: "free"}} {
+	for _, object := range []metav1.ObjectMeta{{Name: "owned", OwnerReferences: []metav1.OwnerReference{reference}},
+		{Name: "free"}} {
 		if _, err := configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: object}, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -260,7 +265,8 @@ func TestControllersClean(t *testing.T) {
 
 func TestSharedControlPlaneEndsByItself(t *testing.T) {
 	// Who is slow on a busy machine must not pass for gone.
-	r := run{binary: built(t), folder: filepath.Join(t.TempDir(), "run"), ttl: 10 * time.Second, timeout: DefaultStartTimeout}
+	r := run{binary: built(t), folder: filepath.Join(t.TempDir(), "run"), ttl: 10 * time.Second,
+		timeout: DefaultStartTimeout}
 	first, err := r.join(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -340,7 +346,8 @@ func TestAssetsOfEnvtest(t *testing.T) {
 	admin := adminOf(t, c)
 	ns := namespace(t, admin)
 	config, err := c.UserConfig(ctx, "jane")
-	if _, err := clientFor(t, config, err).CoreV1().Secrets(ns).List(ctx, metav1.ListOptions{}); !kerrors.IsForbidden(err) {
+	if _, err := clientFor(t, config, err).CoreV1().Secrets(ns).List(ctx,
+		metav1.ListOptions{}); !kerrors.IsForbidden(err) {
 		t.Errorf("a user without a role: %v, want forbidden", err)
 	}
 	if err := c.Kill(); err != nil {

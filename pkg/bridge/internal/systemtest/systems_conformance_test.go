@@ -49,7 +49,7 @@ func TestConformanceOnServers(t *testing.T) {
 	})
 	w.Must(err)
 	connecter := func() *bridge.Bridge {
-		volumes := ferry{translator.NewNamespacedTranslator(reg, "volumes", &volume.Volume{})}
+		volumes := copier{translator.NewNamespacedTranslator(reg, "volumes", &volume.Volume{})}
 		b, err := bridge.New(context.Background(), reg, syncer.FromTyped(&volume.Volume{}, volumes))
 		if err != nil {
 			t.Error(err)

@@ -1,5 +1,5 @@
-// Package berth has the controller of the kind Berth.
-package berth
+// Package bucket has the controller of the kind Bucket.
+package bucket
 
 import (
 	"context"
@@ -20,30 +20,30 @@ import (
 
 	commonv1 "github.com/krateoplatformops/provider-runtime/apis/common/v1"
 
-	"example.org/provider-berth/apis/v1alpha1"
-	"example.org/provider-berth/internal/harbour"
+	"example.org/provider-bucket/apis/v1alpha1"
+	"example.org/provider-bucket/internal/storage"
 )
 
-const reasonMade = "BerthMade"
+const reasonMade = "BucketMade"
 
 // Setup adds the controller.
-func Setup(mgr ctrl.Manager, o controller.Options, h *harbour.Harbour) error {
-	name := reconciler.ControllerName(v1alpha1.BerthGroupVersionKind.GroupKind().String())
+func Setup(mgr ctrl.Manager, o controller.Options, h *storage.Storage) error {
+	name := reconciler.ControllerName(v1alpha1.BucketGroupVersionKind.GroupKind().String())
 
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
-		For(&v1alpha1.Berth{}).
+		For(&v1alpha1.Bucket{}).
 		Complete(ratelimiter.New(name, Reconciler(mgr, o, h), o.GlobalRateLimiter))
 }
 
 // Reconciler returns the reconciler.
-func Reconciler(mgr ctrl.Manager, o controller.Options, h *harbour.Harbour) *reconciler.Reconciler {
-	recorder := mgr.GetEventRecorderFor("berth")
+func Reconciler(mgr ctrl.Manager, o controller.Options, h *storage.Storage) *reconciler.Reconciler {
+	recorder := mgr.GetEventRecorderFor("bucket")
 
 	return reconciler.NewReconciler(mgr,
-		resource.ManagedKind(v1alpha1.BerthGroupVersionKind),
-		reconciler.WithExternalConnecter(&connector{kube: mgr.GetClient(), harbour: h, log: o.Logger, rec: recorder}),
+		resource.ManagedKind(v1alpha1.BucketGroupVersionKind),
+		reconciler.WithExternalConnecter(&connector{kube: mgr.GetClient(), storage: h, log: o.Logger, rec: recorder}),
 		reconciler.WithPollInterval(o.PollInterval),
 		reconciler.WithLogger(o.Logger),
 		reconciler.WithRecorder(event.NewAPIRecorder(recorder)))
@@ -51,15 +51,15 @@ func Reconciler(mgr ctrl.Manager, o controller.Options, h *harbour.Harbour) *rec
 
 type connector struct {
 	kube    client.Client
-	harbour *harbour.Harbour
+	storage *storage.Storage
 	log     logging.Logger
 	rec     record.EventRecorder
 }
 
 func (c *connector) Connect(ctx context.Context, mg resource.Managed) (reconciler.ExternalClient, error) {
-	cr, ok := mg.(*v1alpha1.Berth)
+	cr, ok := mg.(*v1alpha1.Bucket)
 	if !ok {
-		return nil, errors.New("not a Berth")
+		return nil, errors.New("not a Bucket")
 	}
 
 	if ref := cr.Spec.TokenRef; ref != nil {
@@ -68,25 +68,25 @@ func (c *connector) Connect(ctx context.Context, mg resource.Managed) (reconcile
 		}
 	}
 
-	return &external{harbour: c.harbour, log: c.log, rec: c.rec}, nil
+	return &external{storage: c.storage, log: c.log, rec: c.rec}, nil
 }
 
 type external struct {
-	harbour *harbour.Harbour
+	storage *storage.Storage
 	log     logging.Logger
 	rec     record.EventRecorder
 }
 
 func (e *external) Observe(_ context.Context, mg resource.Managed) (reconciler.ExternalObservation, error) {
-	cr := mg.(*v1alpha1.Berth)
+	cr := mg.(*v1alpha1.Bucket)
 
 	name := meta.GetExternalName(cr)
 	if name == "" {
 		return reconciler.ExternalObservation{}, nil
 	}
 
-	length, err := e.harbour.Length(name)
-	if errors.Is(err, harbour.ErrNotFound) {
+	length, err := e.storage.Length(name)
+	if errors.Is(err, storage.ErrNotFound) {
 		return reconciler.ExternalObservation{}, nil
 	}
 
@@ -104,7 +104,7 @@ func (e *external) Observe(_ context.Context, mg resource.Managed) (reconciler.E
 }
 
 func (e *external) Create(_ context.Context, mg resource.Managed) error {
-	cr := mg.(*v1alpha1.Berth)
+	cr := mg.(*v1alpha1.Bucket)
 	cr.SetConditions(commonv1.Creating())
 
 	if !meta.IsActionAllowed(cr, meta.ActionCreate) {
@@ -118,18 +118,18 @@ func (e *external) Create(_ context.Context, mg resource.Managed) error {
 	text := "made " + cr.GetName()
 	e.rec.Eventf(cr, corev1.EventTypeNormal, reasonMade, text)
 
-	return e.harbour.Put(cr.GetName(), ptr.Deref(cr.Spec.Length, 10))
+	return e.storage.Put(cr.GetName(), ptr.Deref(cr.Spec.Length, 10))
 }
 
 func (e *external) Update(_ context.Context, mg resource.Managed) error {
-	cr := mg.(*v1alpha1.Berth)
+	cr := mg.(*v1alpha1.Bucket)
 
-	return e.harbour.Put(meta.GetExternalName(cr), ptr.Deref(cr.Spec.Length, 10))
+	return e.storage.Put(meta.GetExternalName(cr), ptr.Deref(cr.Spec.Length, 10))
 }
 
 func (e *external) Delete(_ context.Context, mg resource.Managed) error {
 	mg.SetConditions(commonv1.Deleting())
-	e.harbour.Remove(meta.GetExternalName(mg))
+	e.storage.Remove(meta.GetExternalName(mg))
 
 	return nil
 }

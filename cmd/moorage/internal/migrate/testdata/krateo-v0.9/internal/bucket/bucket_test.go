@@ -1,4 +1,4 @@
-package berth
+package bucket
 
 import (
 	"context"
@@ -16,22 +16,22 @@ import (
 	"github.com/krateoplatformops/provider-runtime/pkg/logging"
 	"github.com/krateoplatformops/provider-runtime/pkg/resource/fake"
 
-	"example.org/provider-berth/apis/v1alpha1"
-	"example.org/provider-berth/internal/harbour"
+	"example.org/provider-bucket/apis/v1alpha1"
+	"example.org/provider-bucket/internal/storage"
 )
 
-// TestLife creates, changes and deletes a berth.
+// TestLife creates, changes and deletes a bucket.
 func TestLife(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 
-	berth := &v1alpha1.Berth{ObjectMeta: metav1.ObjectMeta{Name: "ship", Namespace: "default", UID: "1"}}
-	kube := clientfake.NewClientBuilder().WithScheme(scheme).WithObjects(berth).WithStatusSubresource(berth).Build()
-	h := &harbour.Harbour{}
+	bucket := &v1alpha1.Bucket{ObjectMeta: metav1.ObjectMeta{Name: "ship", Namespace: "default", UID: "1"}}
+	kube := clientfake.NewClientBuilder().WithScheme(scheme).WithObjects(bucket).WithStatusSubresource(bucket).Build()
+	h := &storage.Storage{}
 	r := Reconciler(&fake.Manager{Client: kube, Scheme: scheme}, controller.Options{Logger: logging.NewNopLogger(), PollInterval: time.Minute}, h)
-	key := client.ObjectKeyFromObject(berth)
+	key := client.ObjectKeyFromObject(bucket)
 
 	pass := func() {
 		t.Helper()
@@ -45,18 +45,18 @@ func TestLife(t *testing.T) {
 
 	pass()
 
-	if err := kube.Get(context.Background(), key, berth); err != nil {
+	if err := kube.Get(context.Background(), key, bucket); err != nil {
 		t.Fatal(err)
 	}
 
-	if ready := berth.GetCondition(commonv1.TypeReady); ready.Reason != commonv1.ReasonAvailable {
+	if ready := bucket.GetCondition(commonv1.TypeReady); ready.Reason != commonv1.ReasonAvailable {
 		t.Errorf("Ready is %v", ready)
 	}
 
 	length := 25
-	berth.Spec.Length = &length
+	bucket.Spec.Length = &length
 
-	if err := kube.Update(context.Background(), berth); err != nil {
+	if err := kube.Update(context.Background(), bucket); err != nil {
 		t.Fatal(err)
 	}
 
@@ -66,17 +66,17 @@ func TestLife(t *testing.T) {
 		t.Errorf("the length is %d, %v", got, err)
 	}
 
-	if err := kube.Delete(context.Background(), berth); err != nil {
+	if err := kube.Delete(context.Background(), bucket); err != nil {
 		t.Fatal(err)
 	}
 
 	pass()
 
-	if _, err := h.Length("ship"); err != harbour.ErrNotFound {
-		t.Errorf("the berth is still there: %v", err)
+	if _, err := h.Length("ship"); err != storage.ErrNotFound {
+		t.Errorf("the bucket is still there: %v", err)
 	}
 
-	if err := kube.Get(context.Background(), key, berth); client.IgnoreNotFound(err) != nil || err == nil {
+	if err := kube.Get(context.Background(), key, bucket); client.IgnoreNotFound(err) != nil || err == nil {
 		t.Errorf("the object is still there: %v", err)
 	}
 }

@@ -1,6 +1,6 @@
-// Package buoy holds the kind that is measured: an object of about 3.8 KB of JSON (managed fields and all),
-// as those of real providers are.
-package buoy
+// Package widget holds the kind that the benchmark measures: an object of about 3.8 KB of JSON, managed fields
+// included, as objects of real providers are.
+package widget
 
 import (
 	"slices"
@@ -19,10 +19,10 @@ import (
 var GroupVersion = schema.GroupVersion{Group: "bench.moorage.dev", Version: "v1alpha1"}
 
 // Kind is the managed kind.
-var Kind = resource.ManagedKind(GroupVersion.WithKind("Buoy"))
+var Kind = resource.ManagedKind(GroupVersion.WithKind("Widget"))
 
-// A Buoy is what is measured.
-type Buoy struct {
+// A Widget is the managed resource of the benchmark.
+type Widget struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
@@ -30,44 +30,45 @@ type Buoy struct {
 	Status Status `json:"status,omitempty"`
 }
 
-// A Spec is what is asked for.
+// A Spec is the desired state of a Widget.
 type Spec struct {
 	Size  int64    `json:"size"`
 	Notes []string `json:"notes,omitempty"`
 }
 
-// A Status is what was observed.
+// A Status is the observed state of a Widget.
 type Status struct {
 	commonv1.ConditionedStatus `json:",inline"`
 
 	Size int64 `json:"size,omitempty"`
 }
 
-// New returns a buoy of the usual weight.
-func New(namespace, name string) *Buoy {
-	return &Buoy{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"bench": "buoy", "fleet": "north"}},
-		Spec:       Spec{Size: 1, Notes: slices.Repeat([]string{strings.Repeat("moored ", 33)}, 7)},
+// New returns a Widget of the usual size.
+func New(namespace, name string) *Widget {
+	return &Widget{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name,
+			Labels: map[string]string{"bench": "widget", "fleet": "north"}},
+		Spec: Spec{Size: 1, Notes: slices.Repeat([]string{strings.Repeat("moored ", 33)}, 7)},
 	}
 }
 
 // GetCondition returns the condition of a type.
-func (b *Buoy) GetCondition(t commonv1.ConditionType) commonv1.Condition {
+func (b *Widget) GetCondition(t commonv1.ConditionType) commonv1.Condition {
 	return b.Status.GetCondition(t)
 }
 
 // SetConditions sets conditions.
-func (b *Buoy) SetConditions(c ...commonv1.Condition) { b.Status.SetConditions(c...) }
+func (b *Widget) SetConditions(c ...commonv1.Condition) { b.Status.SetConditions(c...) }
 
-// Ready says whether the object is, in its present generation.
-func (b *Buoy) Ready() bool {
+// Ready reports whether the Ready condition is true for the current generation.
+func (b *Widget) Ready() bool {
 	ready := b.GetCondition(commonv1.TypeReady)
 
 	return ready.Status == "True" && ready.ObservedGeneration == b.Generation
 }
 
 // DeepCopyInto copies the object.
-func (b *Buoy) DeepCopyInto(out *Buoy) {
+func (b *Widget) DeepCopyInto(out *Widget) {
 	*out = *b
 	b.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 	out.Spec.Notes = slices.Clone(b.Spec.Notes)
@@ -75,24 +76,24 @@ func (b *Buoy) DeepCopyInto(out *Buoy) {
 }
 
 // DeepCopyObject returns a copy of the object.
-func (b *Buoy) DeepCopyObject() runtime.Object {
-	out := &Buoy{}
+func (b *Widget) DeepCopyObject() runtime.Object {
+	out := &Widget{}
 	b.DeepCopyInto(out)
 
 	return out
 }
 
-// A List is a list of buoys.
+// A List is a list of widgets.
 type List struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 
-	Items []Buoy `json:"items"`
+	Items []Widget `json:"items"`
 }
 
 // DeepCopyObject returns a copy of the list.
 func (l *List) DeepCopyObject() runtime.Object {
-	out := &List{TypeMeta: l.TypeMeta, Items: make([]Buoy, len(l.Items))}
+	out := &List{TypeMeta: l.TypeMeta, Items: make([]Widget, len(l.Items))}
 	l.ListMeta.DeepCopyInto(&out.ListMeta)
 	for i := range l.Items {
 		l.Items[i].DeepCopyInto(&out.Items[i])
@@ -103,8 +104,8 @@ func (l *List) DeepCopyObject() runtime.Object {
 
 // AddToScheme registers the kind.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypeWithName(GroupVersion.WithKind("Buoy"), &Buoy{})
-	s.AddKnownTypeWithName(GroupVersion.WithKind("BuoyList"), &List{})
+	s.AddKnownTypeWithName(GroupVersion.WithKind("Widget"), &Widget{})
+	s.AddKnownTypeWithName(GroupVersion.WithKind("WidgetList"), &List{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 
 	return nil
@@ -131,14 +132,16 @@ func CRD() *apiextensionsv1.CustomResourceDefinition {
 	})
 
 	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "buoys." + GroupVersion.Group},
+		ObjectMeta: metav1.ObjectMeta{Name: "widgets." + GroupVersion.Group},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: GroupVersion.Group, Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "Buoy", ListKind: "BuoyList", Plural: "buoys", Singular: "buoy"},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "Widget", ListKind: "WidgetList", Plural: "widgets",
+				Singular: "widget"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: GroupVersion.Version, Served: true, Storage: true,
-				Schema:       &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &root},
-				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &root},
+				Subresources: &apiextensionsv1.CustomResourceSubresources{
+					Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
 			}},
 		},
 	}

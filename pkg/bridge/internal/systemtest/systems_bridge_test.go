@@ -37,24 +37,25 @@ const (
 	target = "tenants"
 )
 
-// A ferry copies specs down and statuses up.
-type ferry struct {
+// A copier copies specs to the host and statuses back.
+type copier struct {
 	translator.NamespacedTranslator
 }
 
 // Init copies the CRD from the host.
-func (ferry) Init(ctx *synccontext.RegisterContext) error {
-	return translate.EnsureCRDFromPhysicalCluster(ctx.Context, ctx.PhysicalManager.GetConfig(), ctx.VirtualManager.GetConfig(),
+func (copier) Init(ctx *synccontext.RegisterContext) error {
+	return translate.EnsureCRDFromPhysicalCluster(ctx.Context, ctx.PhysicalManager.GetConfig(),
+		ctx.VirtualManager.GetConfig(),
 		volume.GroupVersion.WithKind("Volume"))
 }
 
-func (f ferry) SyncDown(ctx *synccontext.SyncContext, v *volume.Volume) (ctrl.Result, error) {
+func (f copier) SyncDown(ctx *synccontext.SyncContext, v *volume.Volume) (ctrl.Result, error) {
 	p := f.TranslateMetadata(v).(*volume.Volume)
 	p.Status = volume.Status{}
 	return f.SyncDownCreate(ctx, v, p)
 }
 
-func (f ferry) Sync(ctx *synccontext.SyncContext, p, v *volume.Volume) (ctrl.Result, error) {
+func (f copier) Sync(ctx *synccontext.SyncContext, p, v *volume.Volume) (ctrl.Result, error) {
 	before := v.DeepCopyObject().(*volume.Volume)
 	v.Status = p.Status
 	if err := ctx.VirtualClient.Status().Patch(ctx.Context, v, client.MergeFrom(before)); err != nil {
@@ -111,7 +112,7 @@ func (w *world) provide() {
 		Virtual: w.config["here"], Physical: host, Scheme: scheme, Name: "red", TargetNamespace: target,
 	})
 	w.Must(err)
-	volumes := ferry{translator.NewNamespacedTranslator(reg, "volumes", &volume.Volume{})}
+	volumes := copier{translator.NewNamespacedTranslator(reg, "volumes", &volume.Volume{})}
 	b, err := bridge.New(w.Context(), reg, syncer.FromTyped(&volume.Volume{}, volumes))
 	w.Must(err)
 	w.Must(b.Setup(reg.VirtualManager, volume.Kind, controller.Options{PollInterval: poll, MaxConcurrentReconciles: 8}))
