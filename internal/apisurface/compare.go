@@ -106,7 +106,10 @@ func parts(name string, typ types.Type) []member {
 	case *types.Interface:
 		out := []member{{key: "type " + name + " interface"}}
 		for m := range t.Methods() {
-			out = append(out, member{key: "type " + name + " interface, method " + m.Name(), typ: withoutReceiver(m.Signature())})
+			out = append(out, member{
+				key: "type " + name + " interface, method " + m.Name(),
+				typ: withoutReceiver(m.Signature()),
+			})
 		}
 		return out
 	default:

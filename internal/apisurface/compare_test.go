@@ -33,9 +33,11 @@ func TestCompare(t *testing.T) {
 		"Missing": {
 			reason: "What is not there is told, be it a function, a method, a constant or a type.",
 			path:   "io",
-			golden: "func Coppy(dst Writer) error\nfunc (*PipeReader) Open()\nfunc (*Nobody) Open()\nconst SeekAll = 1\ntype Sea struct { Salt int }",
+			golden: "func Coppy(dst Writer) error\nfunc (*PipeReader) Open()\nfunc (*Nobody) Open()\nconst SeekAll = 1\ntype " +
+				"Sea struct { Salt int }",
 			want: []string{
-				"- func Coppy(dst Writer) error", "- method (*PipeReader) Open()", "- method (*Nobody) Open()", "- const SeekAll untyped int = 1",
+				"- func Coppy(dst Writer) error", "- method (*PipeReader) Open()", "- method (*Nobody) Open()",
+				"- const SeekAll untyped int = 1",
 				"- type Sea struct", "- type Sea struct, field Salt int",
 			},
 		},
@@ -44,7 +46,8 @@ func TestCompare(t *testing.T) {
 			path:   "io",
 			golden: "func Copy(dst Writer, src Reader) error\nconst SeekEnd = 3\nvar EOF int",
 			want: []string{
-				"- func Copy(dst Writer, src Reader) error", "+ func Copy(dst Writer, src Reader) (written int64, err error)",
+				"- func Copy(dst Writer, src Reader) error",
+				"+ func Copy(dst Writer, src Reader) (written int64, err error)",
 				"- const SeekEnd untyped int = 3", "+ const SeekEnd untyped int = 2",
 				"- var EOF int", "+ var EOF error",
 			},
@@ -66,7 +69,8 @@ func TestCompare(t *testing.T) {
 			path:   "io",
 			golden: "type Writer interface { Write(p []byte) (int, error); Flush() }\ntype ReadWriter interface { Reader }",
 			want: []string{
-				"- type Writer interface, method Flush()", "+ type ReadWriter interface, method Write(p []byte) (n int, err error)",
+				"- type Writer interface, method Flush()",
+				"+ type ReadWriter interface, method Write(p []byte) (n int, err error)",
 			},
 		},
 		"Struct": {
@@ -74,14 +78,16 @@ func TestCompare(t *testing.T) {
 			path:   "io",
 			golden: "type LimitedReader struct { Reader; N int64 `json:\"n\"` }\ntype PipeReader struct {}",
 			want: []string{
-				"- type LimitedReader struct, embedded Reader Reader", "- type LimitedReader struct, field N int64 `json:\"n\"`",
+				"- type LimitedReader struct, embedded Reader Reader",
+				"- type LimitedReader struct, field N int64 `json:\"n\"`",
 				"+ type LimitedReader struct, field R Reader", "+ type LimitedReader struct, field N int64",
 			},
 		},
 		"Generic": {
 			reason: "An instance of a generic type has its methods.",
 			path:   "encoding/json",
-			golden: "type Number string\nfunc (Number) Int64() (int64, error)\ntype Marshaler interface { MarshalJSON() ([]byte, error) }",
+			golden: "type Number string\nfunc (Number) Int64() (int64, error)\ntype Marshaler interface { MarshalJSON() " +
+				"([]byte, error) }",
 		},
 	}
 

@@ -29,15 +29,17 @@ var _ = conformance.Suite{
 	Class:        conformance.Named,
 	Options:      []managed.ReconcilerOption{},
 	Samples:      []resource.Managed{},
-	Mutations:    []conformance.Mutation{{Name: "", Change: func(resource.Managed) {}, Want: map[string]string{}, Immutable: true}},
-	Probe:        probe{},
-	Secrets:      []string{},
-	Delay:        time.Duration(0),
-	Patience:     time.Duration(0),
-	CallTimeout:  time.Duration(0),
-	Within:       time.Duration(0),
-	Server:       func() (client.Client, error) { return nil, nil },
-	Replay:       "",
+	Mutations: []conformance.Mutation{{
+		Name: "", Change: func(resource.Managed) {}, Want: map[string]string{}, Immutable: true,
+	}},
+	Probe:       probe{},
+	Secrets:     []string{},
+	Delay:       time.Duration(0),
+	Patience:    time.Duration(0),
+	CallTimeout: time.Duration(0),
+	Within:      time.Duration(0),
+	Server:      func() (client.Client, error) { return nil, nil },
+	Replay:      "",
 }
 
 var _ = []conformance.Class{conformance.Named, conformance.Token, conformance.Findable, conformance.Opaque}

@@ -29,7 +29,8 @@ type deploymentController struct {
 
 var _ controllerruntime.IController = &deploymentController{}
 
-func newDeploymentController(kube kubernetes.Interface, deployments, links, domains controllerruntime.IEntityClient[*deployment],
+func newDeploymentController(kube kubernetes.Interface,
+	deployments, links, domains controllerruntime.IEntityClient[*deployment],
 	made, read []cache.SharedIndexInformer, dns controllerruntime.IExternalClient,
 ) *deploymentController {
 	c := &deploymentController{}
@@ -70,6 +71,7 @@ var (
 	_ = []string{
 		controllerruntime.ReasonErrResourceExists, controllerruntime.MessageErrResourceExists,
 		controllerruntime.MessageResourceSyncedCreated, controllerruntime.MessageResourceSyncedDeleted,
-		controllerruntime.OwnerKeyLabel, controllerruntime.OwnerkindLabel, controllerruntime.OwnerKeyAnnotation, controllerruntime.OwnerkindAnnotation,
+		controllerruntime.OwnerKeyLabel, controllerruntime.OwnerkindLabel, controllerruntime.OwnerKeyAnnotation,
+		controllerruntime.OwnerkindAnnotation,
 	}
 )

@@ -23,7 +23,8 @@ type library struct {
 
 // load compiles the packages and what they import, as go build would, and makes their types known.
 func load(dir string, paths ...string) (library, error) {
-	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Export", "--"}, paths...)...)
+	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Export", "--"},
+		paths...)...)
 	cmd.Dir = dir
 	// Under the race detector, too: types are the same, and nothing is compiled another time.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -185,13 +185,15 @@ var _ func(int) *workqueue.TypedBucketRateLimiter[any] = ratelimiter.NewGlobal
 var _ func(time.Duration, time.Duration) workqueue.TypedRateLimiter[any] = ratelimiter.NewGlobalExponential
 var _ = ratelimiter.Reconciler{}
 var _ func(string, reconcile.Reconciler, workqueue.TypedRateLimiter[any]) *ratelimiter.Reconciler = ratelimiter.New
-var _ func(*ratelimiter.Reconciler, context.Context, reconcile.Request) (reconcile.Result, error) = (*ratelimiter.Reconciler).Reconcile
+var _ func(*ratelimiter.Reconciler, context.Context,
+	reconcile.Request) (reconcile.Result, error) = (*ratelimiter.Reconciler).Reconcile
 
 // Package reconciler.
 
 var _ func(string) string = reconciler.ControllerName
 var _ reconciler.CriticalAnnotationUpdateFn = (func(context.Context, client.Object) error)(nil)
-var _ func(reconciler.CriticalAnnotationUpdateFn, context.Context, client.Object) error = reconciler.CriticalAnnotationUpdateFn.UpdateCriticalAnnotations
+var _ func(reconciler.CriticalAnnotationUpdateFn, context.Context,
+	client.Object) error = reconciler.CriticalAnnotationUpdateFn.UpdateCriticalAnnotations
 var _ reconciler.CriticalAnnotationUpdater = interface {
 	UpdateCriticalAnnotations(context.Context, client.Object) error
 }(nil)
@@ -216,7 +218,8 @@ var _ func(context.Context, resource.Managed) error = reconciler.ExternalClientF
 var _ func(context.Context, resource.Managed) error = reconciler.ExternalClientFns{}.DeleteFn
 var _ func(reconciler.ExternalClientFns, context.Context, resource.Managed) error = reconciler.ExternalClientFns.Create
 var _ func(reconciler.ExternalClientFns, context.Context, resource.Managed) error = reconciler.ExternalClientFns.Delete
-var _ func(reconciler.ExternalClientFns, context.Context, resource.Managed) (reconciler.ExternalObservation, error) = reconciler.ExternalClientFns.Observe
+var _ func(reconciler.ExternalClientFns, context.Context,
+	resource.Managed) (reconciler.ExternalObservation, error) = reconciler.ExternalClientFns.Observe
 var _ func(reconciler.ExternalClientFns, context.Context, resource.Managed) error = reconciler.ExternalClientFns.Update
 var _ reconciler.ExternalConnectDisconnecter = interface {
 	reconciler.ExternalConnecter
@@ -229,8 +232,10 @@ var _ interface {
 var _ func(reconciler.ExternalConnecter) reconciler.ExternalConnectDisconnecter = reconciler.NewNopDisconnecter
 var _ func(context.Context, resource.Managed) (reconciler.ExternalClient, error) = reconciler.ExternalConnectDisconnecterFns{}.ConnectFn
 var _ func(context.Context) error = reconciler.ExternalConnectDisconnecterFns{}.DisconnectFn
-var _ func(reconciler.ExternalConnectDisconnecterFns, context.Context, resource.Managed) (reconciler.ExternalClient, error) = reconciler.ExternalConnectDisconnecterFns.Connect
-var _ func(reconciler.ExternalConnectDisconnecterFns, context.Context) error = reconciler.ExternalConnectDisconnecterFns.Disconnect
+var _ func(reconciler.ExternalConnectDisconnecterFns, context.Context,
+	resource.Managed) (reconciler.ExternalClient, error) = reconciler.ExternalConnectDisconnecterFns.Connect
+var _ func(reconciler.ExternalConnectDisconnecterFns,
+	context.Context) error = reconciler.ExternalConnectDisconnecterFns.Disconnect
 var _ reconciler.ExternalConnecter = interface {
 	Connect(context.Context, resource.Managed) (reconciler.ExternalClient, error)
 }(nil)
@@ -238,7 +243,8 @@ var _ interface {
 	Connect(context.Context, resource.Managed) (reconciler.ExternalClient, error)
 } = reconciler.ExternalConnecter(nil)
 var _ reconciler.ExternalConnectorFn = (func(context.Context, resource.Managed) (reconciler.ExternalClient, error))(nil)
-var _ func(reconciler.ExternalConnectorFn, context.Context, resource.Managed) (reconciler.ExternalClient, error) = reconciler.ExternalConnectorFn.Connect
+var _ func(reconciler.ExternalConnectorFn, context.Context,
+	resource.Managed) (reconciler.ExternalClient, error) = reconciler.ExternalConnectorFn.Connect
 var _ reconciler.ExternalDisconnecter = interface{ Disconnect(context.Context) error }(nil)
 var _ interface{ Disconnect(context.Context) error } = reconciler.ExternalDisconnecter(nil)
 var _ reconciler.ExternalDisconnectorFn = (func(context.Context) error)(nil)
@@ -250,17 +256,22 @@ var _ string = reconciler.ExternalObservation{}.Diff
 var _ = reconciler.NopClient{}
 var _ func(*reconciler.NopClient, context.Context, resource.Managed) error = (*reconciler.NopClient).Create
 var _ func(*reconciler.NopClient, context.Context, resource.Managed) error = (*reconciler.NopClient).Delete
-var _ func(*reconciler.NopClient, context.Context, resource.Managed) (reconciler.ExternalObservation, error) = (*reconciler.NopClient).Observe
+var _ func(*reconciler.NopClient, context.Context,
+	resource.Managed) (reconciler.ExternalObservation, error) = (*reconciler.NopClient).Observe
 var _ func(*reconciler.NopClient, context.Context, resource.Managed) error = (*reconciler.NopClient).Update
 var _ = reconciler.NopConnecter{}
-var _ func(*reconciler.NopConnecter, context.Context, resource.Managed) (reconciler.ExternalClient, error) = (*reconciler.NopConnecter).Connect
+var _ func(*reconciler.NopConnecter, context.Context,
+	resource.Managed) (reconciler.ExternalClient, error) = (*reconciler.NopConnecter).Connect
 var _ = reconciler.NopDisconnecter{}
-var _ func(*reconciler.NopDisconnecter, context.Context, resource.Managed) (reconciler.ExternalClient, error) = (*reconciler.NopDisconnecter).Connect
+var _ func(*reconciler.NopDisconnecter, context.Context,
+	resource.Managed) (reconciler.ExternalClient, error) = (*reconciler.NopDisconnecter).Connect
 var _ func(*reconciler.NopDisconnecter, context.Context) error = (*reconciler.NopDisconnecter).Disconnect
 var _ reconciler.PollIntervalHook = (func(resource.Managed, time.Duration) time.Duration)(nil)
 var _ = reconciler.Reconciler{}
-var _ func(manager.Manager, resource.ManagedKind, ...reconciler.ReconcilerOption) *reconciler.Reconciler = reconciler.NewReconciler
-var _ func(*reconciler.Reconciler, context.Context, reconcile.Request) (reconcile.Result, error) = (*reconciler.Reconciler).Reconcile
+var _ func(manager.Manager, resource.ManagedKind,
+	...reconciler.ReconcilerOption) *reconciler.Reconciler = reconciler.NewReconciler
+var _ func(*reconciler.Reconciler, context.Context,
+	reconcile.Request) (reconcile.Result, error) = (*reconciler.Reconciler).Reconcile
 var _ reconciler.ReconcilerOption = (func(*reconciler.Reconciler))(nil)
 var _ func(time.Duration) reconciler.ReconcilerOption = reconciler.WithCreationGracePeriod
 var _ func(reconciler.CriticalAnnotationUpdater) reconciler.ReconcilerOption = reconciler.WithCriticalAnnotationUpdater
@@ -275,7 +286,8 @@ var _ func(event.Recorder) reconciler.ReconcilerOption = reconciler.WithRecorder
 var _ func(time.Duration) reconciler.ReconcilerOption = reconciler.WithTimeout
 var _ = reconciler.RetryingCriticalAnnotationUpdater{}
 var _ func(client.Client) *reconciler.RetryingCriticalAnnotationUpdater = reconciler.NewRetryingCriticalAnnotationUpdater
-var _ func(*reconciler.RetryingCriticalAnnotationUpdater, context.Context, client.Object) error = (*reconciler.RetryingCriticalAnnotationUpdater).UpdateCriticalAnnotations
+var _ func(*reconciler.RetryingCriticalAnnotationUpdater, context.Context,
+	client.Object) error = (*reconciler.RetryingCriticalAnnotationUpdater).UpdateCriticalAnnotations
 
 // Package resource.
 
@@ -372,7 +384,8 @@ var _ func(*fake.Conditioned, commonv1.ConditionType) commonv1.Condition = (*fak
 var _ func(*fake.Conditioned, ...commonv1.Condition) = (*fake.Conditioned).SetConditions
 var _ []corev1.ObjectReference = fake.EnvironmentConfigReferencer{}.Refs
 var _ func(*fake.EnvironmentConfigReferencer) []corev1.ObjectReference = (*fake.EnvironmentConfigReferencer).GetEnvironmentConfigReferences
-var _ func(*fake.EnvironmentConfigReferencer, []corev1.ObjectReference) = (*fake.EnvironmentConfigReferencer).SetEnvironmentConfigReferences
+var _ func(*fake.EnvironmentConfigReferencer,
+	[]corev1.ObjectReference) = (*fake.EnvironmentConfigReferencer).SetEnvironmentConfigReferences
 var _ metav1.ObjectMeta = fake.Managed{}.ObjectMeta
 var _ commonv1.ConditionedStatus = fake.Managed{}.ConditionedStatus
 var _ func(*fake.Managed) runtime.Object = (*fake.Managed).DeepCopyObject
@@ -419,12 +432,15 @@ var _ test.MockIsObjectNamespacedFn = test.MockClient{}.MockIsObjectNamespaced
 var _ func() *test.MockClient = test.NewMockClient
 var _ func(*test.MockClient, context.Context, client.Object, ...client.CreateOption) error = (*test.MockClient).Create
 var _ func(*test.MockClient, context.Context, client.Object, ...client.DeleteOption) error = (*test.MockClient).Delete
-var _ func(*test.MockClient, context.Context, client.Object, ...client.DeleteAllOfOption) error = (*test.MockClient).DeleteAllOf
-var _ func(*test.MockClient, context.Context, client.ObjectKey, client.Object, ...client.GetOption) error = (*test.MockClient).Get
+var _ func(*test.MockClient, context.Context, client.Object,
+	...client.DeleteAllOfOption) error = (*test.MockClient).DeleteAllOf
+var _ func(*test.MockClient, context.Context, client.ObjectKey, client.Object,
+	...client.GetOption) error = (*test.MockClient).Get
 var _ func(*test.MockClient, runtime.Object) (schema.GroupVersionKind, error) = (*test.MockClient).GroupVersionKindFor
 var _ func(*test.MockClient, runtime.Object) (bool, error) = (*test.MockClient).IsObjectNamespaced
 var _ func(*test.MockClient, context.Context, client.ObjectList, ...client.ListOption) error = (*test.MockClient).List
-var _ func(*test.MockClient, context.Context, client.Object, client.Patch, ...client.PatchOption) error = (*test.MockClient).Patch
+var _ func(*test.MockClient, context.Context, client.Object, client.Patch,
+	...client.PatchOption) error = (*test.MockClient).Patch
 var _ func(*test.MockClient) apimeta.RESTMapper = (*test.MockClient).RESTMapper
 var _ func(*test.MockClient) *runtime.Scheme = (*test.MockClient).Scheme
 var _ func(*test.MockClient) client.SubResourceWriter = (*test.MockClient).Status
@@ -452,16 +468,24 @@ var _ test.MockSubResourceGetFn = test.MockSubResourceClient{}.MockGet
 var _ test.MockSubResourceCreateFn = test.MockSubResourceClient{}.MockCreate
 var _ test.MockSubResourceUpdateFn = test.MockSubResourceClient{}.MockUpdate
 var _ test.MockSubResourcePatchFn = test.MockSubResourceClient{}.MockPatch
-var _ func(*test.MockSubResourceClient, context.Context, client.Object, client.Object, ...client.SubResourceCreateOption) error = (*test.MockSubResourceClient).Create
-var _ func(*test.MockSubResourceClient, context.Context, client.Object, client.Object, ...client.SubResourceGetOption) error = (*test.MockSubResourceClient).Get
-var _ func(*test.MockSubResourceClient, context.Context, client.Object, client.Patch, ...client.SubResourcePatchOption) error = (*test.MockSubResourceClient).Patch
-var _ func(*test.MockSubResourceClient, context.Context, client.Object, ...client.SubResourceUpdateOption) error = (*test.MockSubResourceClient).Update
-var _ test.MockSubResourceCreateFn = (func(context.Context, client.Object, client.Object, ...client.SubResourceCreateOption) error)(nil)
+var _ func(*test.MockSubResourceClient, context.Context, client.Object, client.Object,
+	...client.SubResourceCreateOption) error = (*test.MockSubResourceClient).Create
+var _ func(*test.MockSubResourceClient, context.Context, client.Object, client.Object,
+	...client.SubResourceGetOption) error = (*test.MockSubResourceClient).Get
+var _ func(*test.MockSubResourceClient, context.Context, client.Object, client.Patch,
+	...client.SubResourcePatchOption) error = (*test.MockSubResourceClient).Patch
+var _ func(*test.MockSubResourceClient, context.Context, client.Object,
+	...client.SubResourceUpdateOption) error = (*test.MockSubResourceClient).Update
+var _ test.MockSubResourceCreateFn = (func(context.Context, client.Object, client.Object,
+	...client.SubResourceCreateOption) error)(nil)
 var _ func(error, ...test.ObjectFn) test.MockSubResourceCreateFn = test.NewMockSubResourceCreateFn
-var _ test.MockSubResourceGetFn = (func(context.Context, client.Object, client.Object, ...client.SubResourceGetOption) error)(nil)
-var _ test.MockSubResourcePatchFn = (func(context.Context, client.Object, client.Patch, ...client.SubResourcePatchOption) error)(nil)
+var _ test.MockSubResourceGetFn = (func(context.Context, client.Object, client.Object,
+	...client.SubResourceGetOption) error)(nil)
+var _ test.MockSubResourcePatchFn = (func(context.Context, client.Object, client.Patch,
+	...client.SubResourcePatchOption) error)(nil)
 var _ func(error, ...test.ObjectFn) test.MockSubResourcePatchFn = test.NewMockSubResourcePatchFn
-var _ test.MockSubResourceUpdateFn = (func(context.Context, client.Object, ...client.SubResourceUpdateOption) error)(nil)
+var _ test.MockSubResourceUpdateFn = (func(context.Context, client.Object,
+	...client.SubResourceUpdateOption) error)(nil)
 var _ func(error, ...test.ObjectFn) test.MockSubResourceUpdateFn = test.NewMockSubResourceUpdateFn
 var _ test.MockUpdateFn = (func(context.Context, client.Object, ...client.UpdateOption) error)(nil)
 var _ func(error, ...test.ObjectFn) test.MockUpdateFn = test.NewMockUpdateFn
@@ -472,39 +496,84 @@ var _ test.RuntimeObjectFn = (func(runtime.Object) error)(nil)
 // TestConstants compares constants with what is stored in running fleets.
 func TestConstants(t *testing.T) {
 	for name, c := range map[string]struct{ got, want any }{
-		"commonv1.ReasonAvailable":                  {got: commonv1.ReasonAvailable, want: commonv1.ConditionReason("Available")},
-		"commonv1.ReasonUnavailable":                {got: commonv1.ReasonUnavailable, want: commonv1.ConditionReason("Unavailable")},
-		"commonv1.ReasonCreating":                   {got: commonv1.ReasonCreating, want: commonv1.ConditionReason("Creating")},
-		"commonv1.ReasonDeleting":                   {got: commonv1.ReasonDeleting, want: commonv1.ConditionReason("Deleting")},
-		"commonv1.ReasonReconcileSuccess":           {got: commonv1.ReasonReconcileSuccess, want: commonv1.ConditionReason("ReconcileSuccess")},
-		"commonv1.ReasonReconcileError":             {got: commonv1.ReasonReconcileError, want: commonv1.ConditionReason("ReconcileError")},
-		"commonv1.ReasonReconcilePaused":            {got: commonv1.ReasonReconcilePaused, want: commonv1.ConditionReason("ReconcilePaused")},
-		"commonv1.TypeReady":                        {got: commonv1.TypeReady, want: commonv1.ConditionType("Ready")},
-		"commonv1.TypeSynced":                       {got: commonv1.TypeSynced, want: commonv1.ConditionType("Synced")},
-		"event.TypeNormal":                          {got: event.TypeNormal, want: event.Type("Normal")},
-		"event.TypeWarning":                         {got: event.TypeWarning, want: event.Type("Warning")},
-		"meta.AnnotationKeyExternalName":            {got: meta.AnnotationKeyExternalName, want: "krateo.io/external-name"},
-		"meta.AnnotationKeyExternalCreatePending":   {got: meta.AnnotationKeyExternalCreatePending, want: "krateo.io/external-create-pending"},
-		"meta.AnnotationKeyExternalCreateSucceeded": {got: meta.AnnotationKeyExternalCreateSucceeded, want: "krateo.io/external-create-succeeded"},
-		"meta.AnnotationKeyExternalCreateFailed":    {got: meta.AnnotationKeyExternalCreateFailed, want: "krateo.io/external-create-failed"},
-		"meta.AnnotationKeyReconciliationPaused":    {got: meta.AnnotationKeyReconciliationPaused, want: "krateo.io/paused"},
-		"meta.AnnotationKeyConnectorVerbose":        {got: meta.AnnotationKeyConnectorVerbose, want: "krateo.io/connector-verbose"},
-		"meta.AnnotationKeyManagementPolicy":        {got: meta.AnnotationKeyManagementPolicy, want: "krateo.io/management-policy"},
-		"meta.AnnotationKeyDeletionPolicy":          {got: meta.AnnotationKeyDeletionPolicy, want: "krateo.io/deletion-policy"},
-		"meta.ManagementPolicyDefault":              {got: meta.ManagementPolicyDefault, want: "default"},
-		"meta.ManagementPolicyObserveCreateUpdate":  {got: meta.ManagementPolicyObserveCreateUpdate, want: "observe-create-update"},
-		"meta.ManagementPolicyObserveDelete":        {got: meta.ManagementPolicyObserveDelete, want: "observe-delete"},
-		"meta.ManagementPolicyObserve":              {got: meta.ManagementPolicyObserve, want: "observe"},
-		"meta.DeletionPolicyOrphan":                 {got: meta.DeletionPolicyOrphan, want: "orphan"},
-		"meta.DeletionPolicyDelete":                 {got: meta.DeletionPolicyDelete, want: "delete"},
-		"meta.ActionCreate":                         {got: meta.ActionCreate, want: "create"},
-		"meta.ActionUpdate":                         {got: meta.ActionUpdate, want: "update"},
-		"meta.ActionDelete":                         {got: meta.ActionDelete, want: "delete"},
-		"reconciler.FinalizerName":                  {got: reconciler.FinalizerName, want: "finalizer.managedresource.krateo.io"},
-		"resource.ReferenceStatusUnknown":           {got: resource.ReferenceStatusUnknown, want: resource.ReferenceStatusType(0)},
-		"resource.ReferenceNotFound":                {got: resource.ReferenceNotFound, want: resource.ReferenceStatusType(1)},
-		"resource.ReferenceNotReady":                {got: resource.ReferenceNotReady, want: resource.ReferenceStatusType(2)},
-		"resource.ReferenceReady":                   {got: resource.ReferenceReady, want: resource.ReferenceStatusType(3)},
+		"commonv1.ReasonAvailable": {
+			got: commonv1.ReasonAvailable, want: commonv1.ConditionReason("Available"),
+		},
+		"commonv1.ReasonUnavailable": {
+			got: commonv1.ReasonUnavailable, want: commonv1.ConditionReason("Unavailable"),
+		},
+		"commonv1.ReasonCreating": {
+			got: commonv1.ReasonCreating, want: commonv1.ConditionReason("Creating"),
+		},
+		"commonv1.ReasonDeleting": {
+			got: commonv1.ReasonDeleting, want: commonv1.ConditionReason("Deleting"),
+		},
+		"commonv1.ReasonReconcileSuccess": {
+			got:  commonv1.ReasonReconcileSuccess,
+			want: commonv1.ConditionReason("ReconcileSuccess"),
+		},
+		"commonv1.ReasonReconcileError": {
+			got: commonv1.ReasonReconcileError, want: commonv1.ConditionReason("ReconcileError"),
+		},
+		"commonv1.ReasonReconcilePaused": {
+			got: commonv1.ReasonReconcilePaused, want: commonv1.ConditionReason("ReconcilePaused"),
+		},
+		"commonv1.TypeReady":  {got: commonv1.TypeReady, want: commonv1.ConditionType("Ready")},
+		"commonv1.TypeSynced": {got: commonv1.TypeSynced, want: commonv1.ConditionType("Synced")},
+		"event.TypeNormal":    {got: event.TypeNormal, want: event.Type("Normal")},
+		"event.TypeWarning":   {got: event.TypeWarning, want: event.Type("Warning")},
+		"meta.AnnotationKeyExternalName": {
+			got: meta.AnnotationKeyExternalName, want: "krateo.io/external-name",
+		},
+		"meta.AnnotationKeyExternalCreatePending": {
+			got:  meta.AnnotationKeyExternalCreatePending,
+			want: "krateo.io/external-create-pending",
+		},
+		"meta.AnnotationKeyExternalCreateSucceeded": {
+			got:  meta.AnnotationKeyExternalCreateSucceeded,
+			want: "krateo.io/external-create-succeeded",
+		},
+		"meta.AnnotationKeyExternalCreateFailed": {
+			got: meta.AnnotationKeyExternalCreateFailed, want: "krateo.io/external-create-failed",
+		},
+		"meta.AnnotationKeyReconciliationPaused": {
+			got: meta.AnnotationKeyReconciliationPaused, want: "krateo.io/paused",
+		},
+		"meta.AnnotationKeyConnectorVerbose": {
+			got: meta.AnnotationKeyConnectorVerbose, want: "krateo.io/connector-verbose",
+		},
+		"meta.AnnotationKeyManagementPolicy": {
+			got: meta.AnnotationKeyManagementPolicy, want: "krateo.io/management-policy",
+		},
+		"meta.AnnotationKeyDeletionPolicy": {
+			got: meta.AnnotationKeyDeletionPolicy, want: "krateo.io/deletion-policy",
+		},
+		"meta.ManagementPolicyDefault": {got: meta.ManagementPolicyDefault, want: "default"},
+		"meta.ManagementPolicyObserveCreateUpdate": {
+			got: meta.ManagementPolicyObserveCreateUpdate, want: "observe-create-update",
+		},
+		"meta.ManagementPolicyObserveDelete": {got: meta.ManagementPolicyObserveDelete, want: "observe-delete"},
+		"meta.ManagementPolicyObserve":       {got: meta.ManagementPolicyObserve, want: "observe"},
+		"meta.DeletionPolicyOrphan":          {got: meta.DeletionPolicyOrphan, want: "orphan"},
+		"meta.DeletionPolicyDelete":          {got: meta.DeletionPolicyDelete, want: "delete"},
+		"meta.ActionCreate":                  {got: meta.ActionCreate, want: "create"},
+		"meta.ActionUpdate":                  {got: meta.ActionUpdate, want: "update"},
+		"meta.ActionDelete":                  {got: meta.ActionDelete, want: "delete"},
+		"reconciler.FinalizerName": {
+			got: reconciler.FinalizerName, want: "finalizer.managedresource.krateo.io",
+		},
+		"resource.ReferenceStatusUnknown": {
+			got: resource.ReferenceStatusUnknown, want: resource.ReferenceStatusType(0),
+		},
+		"resource.ReferenceNotFound": {
+			got: resource.ReferenceNotFound, want: resource.ReferenceStatusType(1),
+		},
+		"resource.ReferenceNotReady": {
+			got: resource.ReferenceNotReady, want: resource.ReferenceStatusType(2),
+		},
+		"resource.ReferenceReady": {
+			got: resource.ReferenceReady, want: resource.ReferenceStatusType(3),
+		},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is %#v, want %#v", name, c.got, c.want)

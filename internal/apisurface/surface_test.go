@@ -62,7 +62,8 @@ func TestSurface(t *testing.T) {
 			listed := deviations(t, doc)
 			for _, line := range got {
 				if !slices.Contains(listed, line) {
-					t.Errorf("differs from testdata/%[1]s.golden and is not in testdata/%[1]s.deviations:\n%[2]s", doc, line)
+					t.Errorf("differs from testdata/%[1]s.golden and is not in testdata/%[1]s.deviations:\n%[2]s",
+						doc, line)
 				}
 			}
 			for _, line := range listed {
@@ -88,7 +89,8 @@ func TestGoldenFilesAreWhole(t *testing.T) {
 			}
 		}
 		if got != want {
-			t.Errorf("%s.golden has %d names and %d methods, want %d and %d", doc, got.names, got.methods, want.names, want.methods)
+			t.Errorf("%s.golden has %d names and %d methods, want %d and %d", doc, got.names, got.methods,
+				want.names, want.methods)
 		}
 	}
 }

@@ -98,7 +98,9 @@ var (
 	_ ctrl.Manager                       = synccontext.RegisterContext{}.VirtualManager
 	_ ctrl.Manager                       = synccontext.RegisterContext{}.PhysicalManager
 	_ clientcmd.ClientConfig             = synccontext.RegisterContext{}.SyncerConfig
-	_                                    = synccontext.VirtualClusterOptions{Name: "a", ServiceName: "a", TargetNamespace: "b", SetOwner: true}
+	_                                    = synccontext.VirtualClusterOptions{
+		Name: "a", ServiceName: "a", TargetNamespace: "b", SetOwner: true,
+	}
 )
 
 var _ func(*synccontext.RegisterContext, string) *synccontext.SyncContext = synccontext.ConvertContext
@@ -115,8 +117,10 @@ var _ func() log.Logger = log.NewWithoutName
 var _ translator.NameTranslator = translator.Translator(nil)
 var _ translator.MetadataTranslator = translator.Translator(nil)
 var _ func(translator.NamespacedTranslator) record.EventRecorder = translator.NamespacedTranslator.EventRecorder
-var _ func(*synccontext.RegisterContext, string, client.Object, ...string) translator.NamespacedTranslator = translator.NewNamespacedTranslator
-var _ func(*synccontext.RegisterContext, string, client.Object, translator.PhysicalNameTranslator, ...string) translator.Translator = translator.NewClusterTranslator
+var _ func(*synccontext.RegisterContext, string, client.Object,
+	...string) translator.NamespacedTranslator = translator.NewNamespacedTranslator
+var _ func(*synccontext.RegisterContext, string, client.Object, translator.PhysicalNameTranslator,
+	...string) translator.Translator = translator.NewClusterTranslator
 var _ func(string, client.Object) translator.Translator = translator.NewMirrorPhysicalTranslator
 var _ translator.PhysicalNameTranslator = translator.DefaultPhysicalName
 var _ func(string, client.Object, ...string) client.Object = translator.TranslateMetadata
@@ -139,16 +143,20 @@ var _ = []string{translator.ManagedAnnotationsAnnotation, translator.NameAnnotat
 var _ = syncertesting.SyncTest{
 	Name: "a", InitialPhysicalState: []runtime.Object{}, InitialVirtualState: []runtime.Object{},
 	Sync:                  func(*synccontext.RegisterContext) {},
-	ExpectedPhysicalState: map[schema.GroupVersionKind][]runtime.Object{}, ExpectedVirtualState: map[schema.GroupVersionKind][]runtime.Object{},
-	Compare: func(_, _ runtime.Object) bool { return true },
+	ExpectedPhysicalState: map[schema.GroupVersionKind][]runtime.Object{},
+	ExpectedVirtualState:  map[schema.GroupVersionKind][]runtime.Object{},
+	Compare:               func(_, _ runtime.Object) bool { return true },
 }
 var _ func(*testing.T, []*syncertesting.SyncTest) = syncertesting.RunTests
-var _ func(*testing.T, *synccontext.RegisterContext, func(*synccontext.RegisterContext) (syncer.Base, error)) (*synccontext.SyncContext, syncer.Base) = syncertesting.FakeStartSyncer
+var _ func(*testing.T, *synccontext.RegisterContext,
+	func(*synccontext.RegisterContext) (syncer.Base, error)) (*synccontext.SyncContext, syncer.Base) = syncertesting.FakeStartSyncer
 var _ func(_, _ *syncertesting.FakeIndexClient) *synccontext.RegisterContext = syncertesting.NewFakeRegisterContext
 var _ func(*runtime.Scheme, ...runtime.Object) *syncertesting.FakeIndexClient = syncertesting.NewFakeClient
 var _ func() *runtime.Scheme = syncertesting.NewScheme
-var _ func(*syncertesting.FakeIndexClient, context.Context, client.Object, string, client.IndexerFunc) error = (*syncertesting.FakeIndexClient).IndexField
-var _ func(*syncertesting.FakeIndexClient, context.Context, client.ObjectList, ...client.ListOption) error = (*syncertesting.FakeIndexClient).List
+var _ func(*syncertesting.FakeIndexClient, context.Context, client.Object, string,
+	client.IndexerFunc) error = (*syncertesting.FakeIndexClient).IndexField
+var _ func(*syncertesting.FakeIndexClient, context.Context, client.ObjectList,
+	...client.ListOption) error = (*syncertesting.FakeIndexClient).List
 
 // Package translate.
 
@@ -161,7 +169,8 @@ var _ func(string, runtime.Object) bool = translate.IsManagedCluster
 var _ func(string, string) string = translate.PhysicalName
 var _ func(string, string) string = translate.PhysicalNameClusterScoped
 var _ func(client.Object) []metav1.OwnerReference = translate.GetOwnerReference
-var _ func(_ context.Context, _, _ *rest.Config, _ schema.GroupVersionKind) error = translate.EnsureCRDFromPhysicalCluster
+var _ func(_ context.Context, _, _ *rest.Config,
+	_ schema.GroupVersionKind) error = translate.EnsureCRDFromPhysicalCluster
 var _ func(context.Context, *rest.Config, string, schema.GroupVersionKind) error = translate.EnsureCRDFromFile
 var _ func(*rest.Config, schema.GroupVersionKind) (schema.GroupVersionResource, error) = translate.ConvertKindToResource
 var _ func(*rest.Config, schema.GroupVersionKind) (bool, error) = translate.KindExists

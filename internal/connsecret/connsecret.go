@@ -37,7 +37,8 @@ func (e *UnheldError) Error() string {
 		parts = append(parts, quoted(e.Invalid)+" (not valid as a key)")
 	}
 	if len(e.TooLarge) > 0 {
-		parts = append(parts, fmt.Sprintf("%s (with them more than the %d bytes that it may have in sum)", quoted(e.TooLarge), corev1.MaxSecretSize))
+		parts = append(parts, fmt.Sprintf("%s (with them more than the %d bytes that it may have in sum)",
+			quoted(e.TooLarge), corev1.MaxSecretSize))
 	}
 
 	return "the connection secret cannot hold all details: " + strings.Join(parts, "; ")
@@ -112,12 +113,14 @@ func Immutable(secret *corev1.Secret) error {
 	}
 
 	return errors.Errorf("secret %s is immutable, so that connection details cannot be written to it: "+
-		"name another in spec.writeConnectionSecretToRef, or keep a copy of what it holds and delete it", secret.GetName())
+		"name another in spec.writeConnectionSecretToRef, or keep a copy of what it holds and delete it",
+		secret.GetName())
 }
 
 // Prepare returns an error unless data could be written to the Secret: it does not exist, or is
 // owned and can be changed. It reads the Secret and sends its creation or change as a dry run.
-func Prepare(ctx context.Context, c client.Client, live client.Reader, desired *corev1.Secret, owned func(current *corev1.Secret) error) error {
+func Prepare(ctx context.Context, c client.Client, live client.Reader, desired *corev1.Secret,
+	owned func(current *corev1.Secret) error) error {
 	current := &corev1.Secret{}
 	err := live.Get(ctx, client.ObjectKeyFromObject(desired), current)
 	if gone.Answered(err, desired.Name) {
@@ -138,7 +141,8 @@ func Prepare(ctx context.Context, c client.Client, live client.Reader, desired *
 	if err := Immutable(current); err != nil {
 		return err
 	}
-	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"uid":"`+string(current.GetUID())+`"},"data":{"`+keyOfDryRun+`":""}}`))
+	patch := client.RawPatch(types.MergePatchType,
+		[]byte(`{"metadata":{"uid":"`+string(current.GetUID())+`"},"data":{"`+keyOfDryRun+`":""}}`))
 
 	return errors.Wrap(c.Patch(ctx, current, patch, client.DryRunAll), "cannot change connection secret")
 }

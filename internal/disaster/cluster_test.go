@@ -102,7 +102,8 @@ func newCluster(t *testing.T) *cluster {
 		t.Fatal(err)
 	}
 	for _, class := range classes() {
-		if err := c.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: class.name}}); err != nil {
+		if err := c.admin.Create(t.Context(),
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: class.name}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -178,14 +179,16 @@ func (c *cluster) manager(s *system, restores *controller.RestoreDetector, probe
 		return nil, err
 	}
 	if probes {
-		probe := controller.NewRestoreProbe(restores, m.GetAPIReader(), schema.GroupVersionKind(volume.Kind), controller.WithProbeInterval(probeInterval))
+		probe := controller.NewRestoreProbe(restores, m.GetAPIReader(), schema.GroupVersionKind(volume.Kind),
+			controller.WithProbeInterval(probeInterval))
 		if err := errors.Join(m.Add(restores), m.Add(probe)); err != nil {
 			return nil, err
 		}
 	}
 	options := append([]managed.ReconcilerOption{
 		managed.WithExternalConnecter(s.connecter(c.uid)), managed.WithPollInterval(pollInterval),
-		managed.WithSpreadAfterRestart(false), managed.WithRestoreDetector(restores), managed.WithLogger(c.log.logger()),
+		managed.WithSpreadAfterRestart(false), managed.WithRestoreDetector(restores),
+		managed.WithLogger(c.log.logger()),
 	}, s.options...)
 
 	return m, managed.Setup(m, volume.Kind, controller.Options{MaxConcurrentReconciles: 4}, options...)
@@ -234,12 +237,16 @@ func (c *cluster) answer(systems []*system, from types.UID, backup []volume.Volu
 		if v.GetCondition(commonv1.TypeSynced).Reason != commonv1.ReasonCreationUnresolved {
 			continue
 		}
-		old := slices.IndexFunc(backup, func(old volume.Volume) bool { return old.Namespace == v.Namespace && old.Name == v.Name })
+		old := slices.IndexFunc(backup, func(old volume.Volume) bool {
+			return old.Namespace == v.Namespace &&
+				old.Name == v.Name
+		})
 		made := names[stampOf(from, &backup[old])]
 		if len(made) != 1 {
 			c.Fatalf("%s/%s made %v", v.Namespace, v.Name, made)
 		}
-		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, meta.AnnotationKeyExternalName, made[0]))
+		patch := client.RawPatch(types.MergePatchType,
+			fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, meta.AnnotationKeyExternalName, made[0]))
 		if err := c.admin.Patch(c.Context(), &v, patch); err != nil {
 			c.Fatal(err)
 		}
@@ -255,7 +262,8 @@ func (c *cluster) remove(n int) {
 	before := len(c.volumes())
 	for _, class := range classes() {
 		for i := range n {
-			if err := c.admin.Delete(c.Context(), stories.NewVolume(class.name, fmt.Sprintf("data-%03d", i))); err != nil {
+			if err := c.admin.Delete(c.Context(),
+				stories.NewVolume(class.name, fmt.Sprintf("data-%03d", i))); err != nil {
 				c.Fatal(err)
 			}
 		}
@@ -278,7 +286,8 @@ func (c *cluster) resize(gib int64) {
 func settled(all []volume.Volume) bool {
 	for _, v := range all {
 		ready, synced := v.GetCondition(commonv1.TypeReady), v.GetCondition(commonv1.TypeSynced)
-		if synced.Reason != commonv1.ReasonReconcileSuccess || synced.ObservedGeneration != v.Generation || ready.Status != metav1.ConditionTrue {
+		if synced.Reason != commonv1.ReasonReconcileSuccess || synced.ObservedGeneration != v.Generation ||
+			ready.Status != metav1.ConditionTrue {
 			return false
 		}
 	}
@@ -306,8 +315,11 @@ func (c *cluster) restoreFrom(of saved) {
 	labels := map[string]string{"velero.io/backup-name": "drill", "velero.io/restore-name": "drill"}
 	for _, old := range of.secrets {
 		s := &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: old.Namespace, Name: old.Name, Annotations: old.Annotations, Labels: labels},
-			Type:       old.Type, Data: old.Data,
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: old.Namespace, Name: old.Name, Annotations: old.Annotations,
+				Labels: labels,
+			},
+			Type: old.Type, Data: old.Data,
 		}
 		if err := c.admin.Create(c.Context(), s); err != nil {
 			c.Fatal(err)
@@ -327,7 +339,8 @@ func (c *cluster) restoreFrom(of saved) {
 func (c *cluster) say(from types.UID) {
 	c.Helper()
 	for _, v := range c.volumes() {
-		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, meta.AnnotationKeyRestoredFrom, from))
+		patch := client.RawPatch(types.MergePatchType,
+			fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, meta.AnnotationKeyRestoredFrom, from))
 		if err := c.admin.Patch(c.Context(), &v, patch); err != nil {
 			c.Fatal(err)
 		}

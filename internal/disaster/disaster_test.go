@@ -88,7 +88,8 @@ func owners(t *testing.T, c *cluster, systems []*system) (left int) {
 			}
 			stamp := stampOf(c.uid, &v)
 			if disks := owned[stamp]; len(disks) != 1 || disks[0] != meta.GetExternalName(&v) {
-				t.Errorf("%s/%s owns %v, and its external name is %q", v.Namespace, v.Name, disks, meta.GetExternalName(&v))
+				t.Errorf("%s/%s owns %v, and its external name is %q", v.Namespace, v.Name, disks,
+					meta.GetExternalName(&v))
 			}
 			if got := sizes[meta.GetExternalName(&v)]; got != v.Spec.SizeGiB {
 				t.Errorf("the disk of %s/%s has %d GiB, want %d", v.Namespace, v.Name, got, v.Spec.SizeGiB)
@@ -133,7 +134,8 @@ func restored(t *testing.T, alive bool) {
 	second.restoreFrom(backup)
 	secrets := second.secrets()
 	second.run(systems)
-	wait.Until(t, "all objects say that their resources belong to others", func() bool { return asking(second.volumes()) })
+	wait.Until(t, "all objects say that their resources belong to others",
+		func() bool { return asking(second.volumes()) })
 	second.resize(2)
 	wait.Until(t, "all objects have been looked at once more", func() bool { return asking(second.volumes()) })
 	second.remove(some())
@@ -178,7 +180,8 @@ func published(t *testing.T, c *cluster, restored []corev1.Secret) {
 		of := func(s corev1.Secret) bool { return s.Namespace == v.Namespace && s.Name == v.Name }
 		i, before := slices.IndexFunc(secrets, of), slices.IndexFunc(restored, of)
 		switch {
-		case i < 0 || !metav1.IsControlledBy(&secrets[i], &v) || string(secrets[i].Data["id"]) != meta.GetExternalName(&v):
+		case i < 0 || !metav1.IsControlledBy(&secrets[i], &v) ||
+			string(secrets[i].Data["id"]) != meta.GetExternalName(&v):
 			t.Errorf("%s/%s has no connection Secret", v.Namespace, v.Name)
 		case before >= 0 && (secrets[i].UID != restored[before].UID || string(secrets[i].Data["note"]) != toldOnce):
 			t.Errorf("the connection Secret of %s/%s is not the one that was restored", v.Namespace, v.Name)
@@ -232,7 +235,8 @@ func asking(all []volume.Volume) bool {
 			reason, text = commonv1.ReasonCreationUnresolved, meta.AnnotationKeyExternalName
 		}
 
-		return synced.Reason != reason || synced.ObservedGeneration != v.Generation || !strings.Contains(synced.Message, text)
+		return synced.Reason != reason || synced.ObservedGeneration != v.Generation ||
+			!strings.Contains(synced.Message, text)
 	})
 }
 
@@ -265,7 +269,8 @@ func TestEtcdIsPutBack(t *testing.T) {
 		t.Errorf("%d disks belong to no object, want the %d of objects that were created since", left, want)
 	}
 	for _, v := range newer {
-		if v.Name >= fmt.Sprintf("data-%03d", each()) && !c.log.names("may be left over", fmt.Sprintf("%q", v.Namespace), fmt.Sprintf("%q", v.Name)) {
+		if v.Name >= fmt.Sprintf("data-%03d", each()) &&
+			!c.log.names("may be left over", fmt.Sprintf("%q", v.Namespace), fmt.Sprintf("%q", v.Name)) {
 			t.Errorf("nobody says that the disk of %s/%s is left", v.Namespace, v.Name)
 		}
 	}

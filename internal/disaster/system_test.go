@@ -29,7 +29,8 @@ func classes() []class {
 		{"named", func() *volume.Cloud { return &volume.Cloud{Named: true} }, []managed.ReconcilerOption{
 			managed.WithDeterministicExternalName(true), managed.WithInitializers(managed.NameAsExternalName{}),
 		}},
-		{"token", func() *volume.Cloud { return &volume.Cloud{Tokens: true} }, []managed.ReconcilerOption{managed.WithCreationTokens()}},
+		{"token", func() *volume.Cloud { return &volume.Cloud{Tokens: true} },
+			[]managed.ReconcilerOption{managed.WithCreationTokens()}},
 		{"findable", func() *volume.Cloud { return &volume.Cloud{Window: time.Second} }, nil},
 		{"opaque", func() *volume.Cloud { return &volume.Cloud{} }, nil},
 	}
@@ -58,7 +59,10 @@ type system struct {
 const slow = "slow-"
 
 func newSystem(c class) *system {
-	return &system{class: c, cloud: c.cloud(), marks: map[string]managed.Stamp{}, changes: map[types.UID]int{}, released: make(chan struct{})}
+	return &system{
+		class: c, cloud: c.cloud(), marks: map[string]managed.Stamp{},
+		changes: map[types.UID]int{}, released: make(chan struct{}),
+	}
 }
 
 // changed returns how many calls of a cluster changed something.

@@ -37,8 +37,10 @@ func readWords(file *ast.File) words {
 	var facts *ast.StructType
 	var derived []named
 	for _, decl := range file.Decls {
-		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv != nil && typeName(fn.Recv.List[0].Type) == "Facts" && !fn.Name.IsExported() {
-			derived = append(derived, named{fn.Name.Name, upper(strings.TrimPrefix(sentence(fn.Doc), fn.Name.Name+" says "))})
+		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv != nil && typeName(fn.Recv.List[0].Type) == "Facts" &&
+			!fn.Name.IsExported() {
+			derived = append(derived, named{fn.Name.Name,
+				upper(strings.TrimPrefix(sentence(fn.Doc), fn.Name.Name+" says "))})
 		}
 		d, ok := decl.(*ast.GenDecl)
 		if ok && d.Tok == token.CONST {
@@ -177,7 +179,8 @@ func caseSentence(fset *token.FileSet, file *ast.File, from, to token.Pos) (stri
 			return "", fmt.Errorf("the comment above the case is not one sentence: %q", text)
 		}
 		if n := utf8.RuneCountInString(text); n > maxSentence {
-			return "", fmt.Errorf("the comment above the case has %d characters, want at most %d: %q", n, maxSentence, text)
+			return "", fmt.Errorf("the comment above the case has %d characters, want at most %d: %q", n,
+				maxSentence, text)
 		}
 		return text, nil
 	}

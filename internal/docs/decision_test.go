@@ -95,7 +95,8 @@ func play(f Facts) Action {
 		"| Hungry | The cat is hungry: it will say so. |\n" +
 		"| May | What the owners allow. |\n| Fed | The cat was fed, so that it is content. |\n" +
 		"| Mood | How it feels. |\n"
-	wantActions := "| Action | What the pass does |\n|---|---|\n| Wait | Do nothing. |\n| Feed | Open a tin. |\n\nAll end.\n"
+	wantActions := "| Action | What the pass does |\n|---|---|\n| Wait | Do nothing. |\n| Feed | Open a tin. |\n\nAll " +
+		"end.\n"
 	tables, glossary, actions, err := decisions([]byte(decide), []byte(someFacts))
 	if err != nil {
 		t.Fatal(err)

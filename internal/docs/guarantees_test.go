@@ -94,7 +94,8 @@ func corpus(file string) (string, error) {
 }
 
 func TestCorpusIsRead(t *testing.T) {
-	got, err := corpus("// head\n\n// One\n// story.\n// by: chance\na/named x#1:fail\nb/named\n\n// Another.\n// by: a list\nc/opaque\n")
+	got, err := corpus("// head\n\n// One\n// story.\n// by: chance\na/named x#1:fail\nb/named\n\n// Another.\n// by: " +
+		"a list\nc/opaque\n")
 	want := "| Story | Found by | Held by |\n|---|---|---|\n" +
 		"| One story. | chance | `a/named x#1:fail`<br>`b/named` |\n| Another. | a list | `c/opaque` |\n"
 	if got != want || err != nil {
@@ -116,10 +117,13 @@ func TestTrackRecord(t *testing.T) {
 	declared := map[string]bool{}
 	var paths []string
 	for _, dir := range []string{
-		"pkg/reconciler/managed", "internal/trials", "pkg/sim", "pkg/sim/apiserver", "pkg/meta", "pkg/connection", "pkg/conformance", "apis/common/v1",
+		"pkg/reconciler/managed", "internal/trials", "pkg/sim", "pkg/sim/apiserver", "pkg/meta", "pkg/connection",
+		"pkg/conformance", "apis/common/v1",
 		"examples/provider-nats/internal/child",
-		"pkg/external", "pkg/controller", "pkg/clusters", "pkg/clusters/remote", "pkg/storecontroller", "pkg/store/natskv",
-		"examples/provider-nats/internal/controller", "examples/provider-nats/internal/provider", "examples/provider-nats/internal/systemtest",
+		"pkg/external", "pkg/controller", "pkg/clusters", "pkg/clusters/remote", "pkg/storecontroller",
+		"pkg/store/natskv",
+		"examples/provider-nats/internal/controller", "examples/provider-nats/internal/provider",
+		"examples/provider-nats/internal/systemtest",
 	} {
 		more, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
 		if err != nil {

@@ -140,7 +140,8 @@ func prose(page string) []string {
 	return lines
 }
 
-// annotationKeys returns those that package meta and the packages about stores know, the key of the stamp, and the finalizer of that form.
+// annotationKeys returns those that package meta and the packages about stores know, the key of the stamp, and the
+// finalizer of that form.
 func annotationKeys(t *testing.T) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}

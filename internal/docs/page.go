@@ -16,7 +16,8 @@ func fill(page, name, text string) (string, error) {
 	before, rest, begins := strings.Cut(page, regionBegin(name)+"\n")
 	_, after, ends := strings.Cut(rest, regionEnd)
 	if !begins || !ends {
-		return "", fmt.Errorf("there is no region %q: write the lines %q and %q where it belongs", name, regionBegin(name), regionEnd)
+		return "", fmt.Errorf("there is no region %q: write the lines %q and %q where it belongs", name,
+			regionBegin(name), regionEnd)
 	}
 	return before + regionBegin(name) + "\n\n" + strings.TrimSpace(text) + "\n\n" + regionEnd + after, nil
 }

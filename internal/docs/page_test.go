@@ -15,8 +15,10 @@ func TestFill(t *testing.T) {
 		want   string
 		fails  bool
 	}{
-		"First":   {"The region is replaced, and no other.", "x", "a\n<!-- generated: x -->\n\nnew\n\n<!-- end -->\nb\n<!-- generated: y -->\n<!-- end -->\n", false},
-		"Empty":   {"An empty region is filled.", "y", "a\n<!-- generated: x -->\nold\n<!-- end -->\nb\n<!-- generated: y -->\n\nnew\n\n<!-- end -->\n", false},
+		"First": {"The region is replaced, and no other.", "x",
+			"a\n<!-- generated: x -->\n\nnew\n\n<!-- end -->\nb\n<!-- generated: y -->\n<!-- end -->\n", false},
+		"Empty": {"An empty region is filled.", "y",
+			"a\n<!-- generated: x -->\nold\n<!-- end -->\nb\n<!-- generated: y -->\n\nnew\n\n<!-- end -->\n", false},
 		"Unknown": {"A region that is not there cannot be filled.", "z", "", true},
 	}
 	for name, tc := range cases {
@@ -31,7 +33,8 @@ func TestFill(t *testing.T) {
 
 func TestRows(t *testing.T) {
 	page := strings.Join([]string{
-		"# Top", "## One", "| A | B |", "|---|---|", "| `x` | 1 |", "", "| C |", "|---|", "| 2 |", "```", "| no | row |", "# no heading", "```",
+		"# Top", "## One", "| A | B |", "|---|---|", "| `x` | 1 |", "", "| C |", "|---|", "| 2 |", "```",
+		"| no | row |", "# no heading", "```",
 		"## Two", "### Three", "| A | B |", "|---|:-:|", "| y | |",
 	}, "\n")
 	want := []row{
@@ -60,11 +63,14 @@ func TestBlocks(t *testing.T) {
 }
 
 func TestDifferences(t *testing.T) {
-	page := "## One\n\n- suite: 3 cases\n\n| Case | In what | Why |\n|---|---|---|\n| A | status | x |\n| B | calls | y |\n| A | result | x |\n| all but C | result | x |\n\n" +
+	page := "## One\n\n- suite: 3 cases\n\n| Case | In what | Why |\n|---|---|---|\n| A | status | x |\n| B | calls | " +
+		"y |\n| A | result | x |\n| all but C | result | x |\n\n" +
 		"## Two\n\n| Case | In what | Why |\n|---|---|---|\n| D | calls | x |\n\n## Three\n\n| Case |\n|---|\n| A |\n"
 	for want, headings := range map[string][]string{
-		"- suite: 3 cases\n\n| Cases | In what | Why |\n|---|---|---|\n| `A`, all but C | result, status | x |\n| `B` | calls | y |\n":             {"One"},
-		"- suite: 3 cases\n\n| Cases | In what | Why |\n|---|---|---|\n| `A`, all but C, `D` | calls, result, status | x |\n| `B` | calls | y |\n": {"One", "Two"},
+		"- suite: 3 cases\n\n| Cases | In what | Why |\n|---|---|---|\n| `A`, all but C | result, status | x |\n| `B` | " +
+			"calls | y |\n": {"One"},
+		"- suite: 3 cases\n\n| Cases | In what | Why |\n|---|---|---|\n| `A`, all but C, `D` | calls, result, status | x " +
+			"|\n| `B` | calls | y |\n": {"One", "Two"},
 	} {
 		got, err := differences(page, headings...)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -79,7 +85,8 @@ func TestDifferences(t *testing.T) {
 }
 
 func TestReadAPI(t *testing.T) {
-	text := "# no word\nimport x \"y\"\n\npackage pkg/p\nfunc New[T any](x T) *T\nfunc (*T) Do()\ntype T struct{}\nconst A B = 1\npackage pkg/q\nvar V int\n"
+	text := "# no word\nimport x \"y\"\n\npackage pkg/p\nfunc New[T any](x T) *T\nfunc (*T) Do()\ntype T " +
+		"struct{}\nconst A B = 1\npackage pkg/q\nvar V int\n"
 	want := []api{{path: "pkg/p", names: []string{"A", "New", "T"}, more: 1}, {path: "pkg/q", names: []string{"V"}}}
 	if diff := cmp.Diff(want, readAPI(text), cmp.AllowUnexported(api{})); diff != "" {
 		t.Errorf("readAPI(...): -want, +got:\n%s", diff)

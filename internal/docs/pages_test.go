@@ -33,12 +33,16 @@ var regions = []region{
 		return noError(t)(differences(read(t, upstream), "provider-runtime"))
 	}},
 	{"docs/migrating.md", "peer differences", func(t *testing.T) string {
-		return noError(t)(differences(read(t, upstream), "crossplane-runtime", "crossplane-runtime, around the loop", "both: annotations and names"))
+		return noError(t)(differences(read(t, upstream), "crossplane-runtime", "crossplane-runtime, around the loop",
+			"both: annotations and names"))
 	}},
 	{conformancePage, "conformance properties", func(*testing.T) string { return conformanceProperties() }},
 	{guarantees, "properties", func(*testing.T) string { return properties() }},
 	{guarantees, "faults", func(t *testing.T) string { return faults(read(t, "pkg/sim/schedule.go")) }},
-	{trackRecord, "corpus", func(t *testing.T) string { return noError(t)(corpus(read(t, "pkg/sim/testdata/corpus.txt"))) }},
+	{trackRecord, "corpus", func(t *testing.T) string {
+		return noError(t)(corpus(read(t,
+			"pkg/sim/testdata/corpus.txt")))
+	}},
 }
 
 // upstream is the list that the suites of upstream are compared with.

@@ -52,7 +52,8 @@ func differences(page string, headings ...string) (string, error) {
 	}
 	var out [][]string
 	for _, why := range whys {
-		out = append(out, []string{strings.Join(cases[why], ", "), strings.Join(slices.Sorted(slices.Values(aspects[why])), ", "), why})
+		out = append(out, []string{strings.Join(cases[why], ", "),
+			strings.Join(slices.Sorted(slices.Values(aspects[why])), ", "), why})
 	}
 	b.WriteString("\n" + table([]string{"Cases", "In what", "Why"}, out))
 	return b.String(), nil
@@ -108,5 +109,6 @@ func renderAPI(apis []api) string {
 		}
 		names, method = names+len(a.names), method+a.more
 	}
-	return fmt.Sprintf("%d names and %d methods:\n\n%s", names, method, table([]string{"Package", "Names that are the same here"}, out))
+	return fmt.Sprintf("%d names and %d methods:\n\n%s", names, method,
+		table([]string{"Package", "Names that are the same here"}, out))
 }

@@ -47,10 +47,12 @@ func TestTutorialClientTrustsOnlyItsAPI(t *testing.T) {
 			response http.HandlerFunc
 			want     error // nil: one without a meaning of its own
 		}{
-			"the API":         {respond(code, "application/json; charset=utf-8", `{"error": "a reason"}`), own},
-			"a proxy":         {respond(code, "text/html", "<html>"+foreignText+"</html>"), objectstore.ErrUnavailable},
-			"another service": {respond(code, "application/json", `{"message": "`+foreignText+`"}`), objectstore.ErrUnavailable},
-			"plain text":      {respond(code, "text/plain", `{"error": "`+foreignText+`"}`), objectstore.ErrUnavailable},
+			"the API": {respond(code, "application/json; charset=utf-8", `{"error": "a reason"}`), own},
+			"a proxy": {respond(code, "text/html", "<html>"+foreignText+"</html>"), objectstore.ErrUnavailable},
+			"another service": {respond(code, "application/json", `{"message": "`+foreignText+`"}`),
+				objectstore.ErrUnavailable},
+			"plain text": {respond(code, "text/plain", `{"error": "`+foreignText+`"}`),
+				objectstore.ErrUnavailable},
 		} {
 			getErr, createErr := callTutorialClient(t, tc.response)
 			for _, err := range []error{getErr, createErr} {

@@ -225,8 +225,11 @@ func labels(args []ast.Expr) string {
 // TestLabelValues looks for the values of labels in the row of their metric.
 func TestLabelValues(t *testing.T) {
 	counts := column(t, read(t, conditionsPage), "Metrics", "What it counts")
-	values := map[string]string{"stepNames": "moorage_managed_external_step_seconds", "writeNames": "moorage_managed_writes_total", "driftNames": "moorage_managed_drifts_total",
-		"listingNames": "moorage_managed_listed_total", "notificationNames": "moorage_managed_external_notifications_total", "failureClasses": "moorage_managed_failures_total"}
+	values := map[string]string{"stepNames": "moorage_managed_external_step_seconds",
+		"writeNames": "moorage_managed_writes_total", "driftNames": "moorage_managed_drifts_total",
+		"listingNames":      "moorage_managed_listed_total",
+		"notificationNames": "moorage_managed_external_notifications_total",
+		"failureClasses":    "moorage_managed_failures_total"}
 	for _, p := range packages(t, "pkg/reconciler/managed") {
 		for _, file := range p.files {
 			ast.Inspect(file, func(n ast.Node) bool {
@@ -284,7 +287,8 @@ func TestOutcomes(t *testing.T) {
 		t.Errorf("%s: -code, +page:\n%s", conditionsPage, diff)
 	}
 	if diff := cmp.Diff(want, served); diff != "" {
-		t.Errorf("outcomes that a pass may end with, and those that are served from the beginning: -may, +are:\n%s", diff)
+		t.Errorf("outcomes that a pass may end with, and those that are served from the beginning: -may, +are:\n%s",
+			diff)
 	}
 }
 

@@ -74,7 +74,8 @@ func (o Owners) Remove(patch, before map[string]any) bool {
 		sub := o.below("f:" + name)
 		switch c := change.(type) {
 		case nil:
-			if _, mine := o.Mine["f:"+name]; !mine || len(sub.others) > 0 || !reflect.DeepEqual(sub.Mine.value(before[name]), before[name]) {
+			if _, mine := o.Mine["f:"+name]; !mine || len(sub.others) > 0 ||
+				!reflect.DeepEqual(sub.Mine.value(before[name]), before[name]) {
 				return false
 			}
 		case map[string]any:

@@ -9,7 +9,9 @@ import (
 )
 
 func entry(op metav1.ManagedFieldsOperationType, version, fields string) metav1.ManagedFieldsEntry {
-	return metav1.ManagedFieldsEntry{Manager: "me", Operation: op, APIVersion: version, FieldsV1: metav1.NewFieldsV1(fields)}
+	return metav1.ManagedFieldsEntry{
+		Manager: "me", Operation: op, APIVersion: version, FieldsV1: metav1.NewFieldsV1(fields),
+	}
 }
 
 func object(t *testing.T, text string) map[string]any {
@@ -28,11 +30,15 @@ func TestOf(t *testing.T) {
 		entries []metav1.ManagedFieldsEntry
 		want    bool
 	}{
-		"Applied":      {"What was applied is owned.", []metav1.ManagedFieldsEntry{entry(apply, "v1", `{"f:data":{}}`)}, true},
-		"Updated":      {"What was only updated is not owned through apply.", []metav1.ManagedFieldsEntry{entry(update, "v1", `{"f:data":{}}`)}, false},
-		"Stripped":     {"Without entries nothing can be told.", nil, false},
-		"OtherVersion": {"Fields of another version may have other names.", []metav1.ManagedFieldsEntry{entry(apply, "v2", `{}`)}, false},
-		"Broken":       {"What is not understood tells nothing.", []metav1.ManagedFieldsEntry{entry(apply, "v1", `{`)}, false},
+		"Applied": {"What was applied is owned.",
+			[]metav1.ManagedFieldsEntry{entry(apply, "v1", `{"f:data":{}}`)}, true},
+		"Updated": {"What was only updated is not owned through apply.",
+			[]metav1.ManagedFieldsEntry{entry(update, "v1", `{"f:data":{}}`)}, false},
+		"Stripped": {"Without entries nothing can be told.", nil, false},
+		"OtherVersion": {"Fields of another version may have other names.",
+			[]metav1.ManagedFieldsEntry{entry(apply, "v2", `{}`)}, false},
+		"Broken": {"What is not understood tells nothing.",
+			[]metav1.ManagedFieldsEntry{entry(apply, "v1", `{`)}, false},
 	}
 	for name, tc := range cases {
 		if _, got := Of(tc.entries, "me", "v1"); got != tc.want {
@@ -54,28 +60,41 @@ func TestBody(t *testing.T) {
 		body    string
 	}{
 		"Nothing": {
-			reason: "What is owned stays in the body, and nothing else gets into it.", patch: `{}`, after: before, removes: true,
-			body: `{"metadata":{"labels":{"a":"1"}},"spec":{"size":1,"list":[{"name":"x"}],"whole":{"p":1,"q":2}}}`,
+			reason: "What is owned stays in the body, and nothing else gets into it.", patch: `{}`, after: before,
+			removes: true,
+			body:    `{"metadata":{"labels":{"a":"1"}},"spec":{"size":1,"list":[{"name":"x"}],"whole":{"p":1,"q":2}}}`,
 		},
 		"Changed": {
-			reason: "What was changed is in it, ours before or not.", patch: `{"spec":{"other":false,"size":2}}`, removes: true,
-			after: `{"metadata":{"labels":{"a":"1"}},"spec":{"size":2,"other":false}}`,
-			body:  `{"metadata":{"labels":{"a":"1"}},"spec":{"size":2,"other":false}}`,
+			reason: "What was changed is in it, ours before or not.", patch: `{"spec":{"other":false,"size":2}}`,
+			removes: true,
+			after:   `{"metadata":{"labels":{"a":"1"}},"spec":{"size":2,"other":false}}`,
+			body:    `{"metadata":{"labels":{"a":"1"}},"spec":{"size":2,"other":false}}`,
 		},
 		"Added": {
-			reason: "So is what is new, with all of it.", patch: `{"metadata":{"annotations":{"n":"1"}},"data":{}}`, removes: true,
-			after: `{"metadata":{"annotations":{"n":"1"}},"data":{}}`,
-			body:  `{"metadata":{"annotations":{"n":"1"}},"data":{}}`,
+			reason: "So is what is new, with all of it.", patch: `{"metadata":{"annotations":{"n":"1"}},"data":{}}`,
+			removes: true,
+			after:   `{"metadata":{"annotations":{"n":"1"}},"data":{}}`,
+			body:    `{"metadata":{"annotations":{"n":"1"}},"data":{}}`,
 		},
 		"Removed": {
 			reason: "What is ours goes by not being in it.", patch: `{"metadata":{"labels":{"a":null}}}`, removes: true,
 			after: `{"metadata":{"labels":{"theirs":"2"}}}`, body: `{"metadata":{"labels":{}}}`,
 		},
-		"RemovedWhole":  {reason: "Also a whole map.", patch: `{"spec":{"whole":null}}`, after: `{}`, removes: true, body: `{}`},
-		"RemovedTheirs": {reason: "What is not ours does not go so.", patch: `{"metadata":{"labels":{"theirs":null}}}`, after: `{}`},
-		"RemovedMixed":  {reason: "Nor a map of which a part is not ours.", patch: `{"metadata":{"labels":null}}`, after: `{}`},
+		"RemovedWhole": {
+			reason: "Also a whole map.", patch: `{"spec":{"whole":null}}`, after: `{}`,
+			removes: true, body: `{}`,
+		},
+		"RemovedTheirs": {
+			reason: "What is not ours does not go so.",
+			patch:  `{"metadata":{"labels":{"theirs":null}}}`, after: `{}`,
+		},
+		"RemovedMixed": {
+			reason: "Nor a map of which a part is not ours.",
+			patch:  `{"metadata":{"labels":null}}`, after: `{}`,
+		},
 		"RemovedShared": {
-			reason: "Nor what somebody else owns as well.", patch: `{"spec":{"size":null}}`, after: `{}`, others: `{"f:spec":{"f:size":{}}}`,
+			reason: "Nor what somebody else owns as well.", patch: `{"spec":{"size":null}}`, after: `{}`,
+			others: `{"f:spec":{"f:size":{}}}`,
 		},
 	}
 	for name, tc := range cases {
@@ -109,11 +128,15 @@ func TestPrune(t *testing.T) {
 	const mine = `{"f:data":{".":{},"f:a":{},"f:b":{}},"f:spec":{"f:size":{},"f:list":{}}}`
 	const now = `{"data":{"a":"1","b":"2"},"spec":{"size":1,"list":[1],"theirs":2},"status":{"x":1}}`
 	cases := map[string]struct{ reason, body, others, want string }{
-		"All":    {"All that is applied stays.", now, "", now},
-		"Field":  {"What is left out goes.", `{"data":{"a":"1"},"spec":{"size":1,"list":[1]}}`, "", `{"data":{"a":"1"},"spec":{"size":1,"list":[1],"theirs":2},"status":{"x":1}}`},
-		"Map":    {"So does a whole map that is the manager's.", `{"spec":{"size":1,"list":[1]}}`, "", `{"spec":{"size":1,"list":[1],"theirs":2},"status":{"x":1}}`},
-		"Mixed":  {"Of a map that is left out, what is not the manager's stays.", `{"data":{"a":"1","b":"2"}}`, `{"f:spec":{"f:theirs":{}}}`, `{"data":{"a":"1","b":"2"},"spec":{"theirs":2},"status":{"x":1}}`},
-		"Shared": {"What somebody else owns as well stays.", `{"data":{"a":"1"},"spec":{"size":1,"list":[1]}}`, `{"f:data":{"f:b":{}}}`, now},
+		"All": {"All that is applied stays.", now, "", now},
+		"Field": {"What is left out goes.", `{"data":{"a":"1"},"spec":{"size":1,"list":[1]}}`, "",
+			`{"data":{"a":"1"},"spec":{"size":1,"list":[1],"theirs":2},"status":{"x":1}}`},
+		"Map": {"So does a whole map that is the manager's.", `{"spec":{"size":1,"list":[1]}}`, "",
+			`{"spec":{"size":1,"list":[1],"theirs":2},"status":{"x":1}}`},
+		"Mixed": {"Of a map that is left out, what is not the manager's stays.", `{"data":{"a":"1","b":"2"}}`,
+			`{"f:spec":{"f:theirs":{}}}`, `{"data":{"a":"1","b":"2"},"spec":{"theirs":2},"status":{"x":1}}`},
+		"Shared": {"What somebody else owns as well stays.", `{"data":{"a":"1"},"spec":{"size":1,"list":[1]}}`,
+			`{"f:data":{"f:b":{}}}`, now},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

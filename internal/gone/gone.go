@@ -47,7 +47,9 @@ func NoPage(err error) bool {
 // Confirmed.
 func Answered(err error, name string, resources ...schema.GroupResource) bool {
 	details, ok := answer(err)
-	return ok && name != "" && details.Name == name && (len(resources) == 0 || slices.ContainsFunc(resources, func(r schema.GroupResource) bool { return about(details, r) }))
+	return ok && name != "" && details.Name == name &&
+		(len(resources) == 0 || slices.ContainsFunc(resources,
+			func(r schema.GroupResource) bool { return about(details, r) }))
 }
 
 // Ignore returns nil if Answered, and err otherwise. It is for reads, and for the
@@ -96,7 +98,8 @@ func IgnoreConfirmed(ctx context.Context, live client.Reader, obj client.Object,
 	case absent:
 		return nil
 	default:
-		return errors.Wrapf(err, "%s is there, although a write of it is answered with not-found: check that its kind has the subresource "+
+		return errors.Wrapf(err, "%s is there, although a write of it is answered with not-found: check that its kind has "+
+			"the subresource "+
 			"that is written, and that nothing answers in the place of the API server", client.ObjectKeyFromObject(obj))
 	}
 }

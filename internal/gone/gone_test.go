@@ -29,12 +29,16 @@ var (
 
 // page is what a client makes of a 404 whose body is no answer of an API server.
 func page(of schema.GroupResource, name string) error {
-	return kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, of, name, "404 page not found", 0, true)
+	return kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, of, name, "404 page not found", 0,
+		true)
 }
 
 // bare is a 404 that says nothing more.
 func bare(details *metav1.StatusDetails) error {
-	return &kerrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Details: details}}
+	return &kerrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotFound,
+		Reason: metav1.StatusReasonNotFound, Details: details,
+	}}
 }
 
 func TestAnswered(t *testing.T) {
@@ -45,25 +49,77 @@ func TestAnswered(t *testing.T) {
 		of     []schema.GroupResource
 		want   bool
 	}{
-		"No error":         {reason: "the object is there"},
-		"API server":       {reason: "it names the object and the resource", err: kerrors.NewNotFound(policies, "a"), of: []schema.GroupResource{policies}, want: true},
-		"Wrapped":          {reason: "callers wrap what they return", err: errors.Wrap(kerrors.NewNotFound(policies, "a"), "cannot get"), want: true},
-		"Cache":            {reason: "a cache answers with the kind in the place of the resource", err: kerrors.NewNotFound(kind, "a"), of: []schema.GroupResource{policies, kind}, want: true},
-		"Fake":             {reason: "a fake often leaves group and resource out", err: kerrors.NewNotFound(schema.GroupResource{}, "a"), of: []schema.GroupResource{policies}, want: true},
-		"Made-up resource": {reason: "a fake without the group has made the resource up", err: kerrors.NewNotFound(schema.GroupResource{Resource: "things"}, "a"), of: []schema.GroupResource{policies}, want: true},
-		"Core":             {reason: "the core has no group", err: kerrors.NewNotFound(secrets, "a"), of: []schema.GroupResource{secrets}, want: true},
-		"Code alone":       {reason: "IsNotFound takes the code of an unknown reason, and so does this if the name is there", err: &kerrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusNotFound, Reason: "Strange", Details: &metav1.StatusDetails{Name: "a"}}}, want: true},
+		"No error": {reason: "the object is there"},
+		"API server": {
+			reason: "it names the object and the resource",
+			err:    kerrors.NewNotFound(policies, "a"), of: []schema.GroupResource{policies},
+			want: true,
+		},
+		"Wrapped": {
+			reason: "callers wrap what they return",
+			err:    errors.Wrap(kerrors.NewNotFound(policies, "a"), "cannot get"), want: true,
+		},
+		"Cache": {
+			reason: "a cache answers with the kind in the place of the resource",
+			err:    kerrors.NewNotFound(kind, "a"), of: []schema.GroupResource{policies, kind},
+			want: true,
+		},
+		"Fake": {
+			reason: "a fake often leaves group and resource out",
+			err:    kerrors.NewNotFound(schema.GroupResource{}, "a"),
+			of:     []schema.GroupResource{policies}, want: true,
+		},
+		"Made-up resource": {
+			reason: "a fake without the group has made the resource up",
+			err:    kerrors.NewNotFound(schema.GroupResource{Resource: "things"}, "a"),
+			of:     []schema.GroupResource{policies}, want: true,
+		},
+		"Core": {
+			reason: "the core has no group", err: kerrors.NewNotFound(secrets, "a"),
+			of: []schema.GroupResource{secrets}, want: true,
+		},
+		"Code alone": {
+			reason: "IsNotFound takes the code of an unknown reason, and so does this if the name is there",
+			err: &kerrors.StatusError{ErrStatus: metav1.Status{
+				Code: http.StatusNotFound, Reason: "Strange",
+				Details: &metav1.StatusDetails{Name: "a"},
+			}},
+			want: true,
+		},
 
-		"Page":             {reason: "a client names what it asked for in the error that it makes of a page", err: page(policies, "a"), of: []schema.GroupResource{policies}},
-		"Page, wrapped":    {reason: "the cause is found in a wrapped error", err: errors.Wrap(page(policies, "a"), "cannot get")},
-		"No details":       {reason: "a 404 of a server that is no API server has none", err: bare(nil)},
-		"No name":          {reason: "an answer about a path or a kind names no object", err: bare(&metav1.StatusDetails{Group: policies.Group, Kind: policies.Resource})},
-		"Another name":     {reason: "it is about another object", err: kerrors.NewNotFound(policies, "b")},
-		"Another resource": {reason: "it is about an object of another kind with the same name", err: kerrors.NewNotFound(ingresses, "a"), of: []schema.GroupResource{policies, kind}},
-		"Another group":    {reason: "it is about an object of another group with the same name", err: kerrors.NewNotFound(schema.GroupResource{Group: "example.org", Resource: policies.Resource}, "a"), of: []schema.GroupResource{policies}},
-		"Namespace":        {reason: "the namespace of a Secret is missing, and has the name of the Secret", err: kerrors.NewNotFound(corev1.Resource("namespaces"), "a"), of: []schema.GroupResource{secrets}},
-		"Other answers":    {reason: "only NotFound says that an object does not exist", err: kerrors.NewResourceExpired("a")},
-		"Other errors":     {reason: "an error that is no answer says nothing", err: errors.New("not found")},
+		"Page": {
+			reason: "a client names what it asked for in the error that it makes of a page",
+			err:    page(policies, "a"), of: []schema.GroupResource{policies},
+		},
+		"Page, wrapped": {
+			reason: "the cause is found in a wrapped error",
+			err:    errors.Wrap(page(policies, "a"), "cannot get"),
+		},
+		"No details": {reason: "a 404 of a server that is no API server has none", err: bare(nil)},
+		"No name": {
+			reason: "an answer about a path or a kind names no object",
+			err:    bare(&metav1.StatusDetails{Group: policies.Group, Kind: policies.Resource}),
+		},
+		"Another name": {reason: "it is about another object", err: kerrors.NewNotFound(policies, "b")},
+		"Another resource": {
+			reason: "it is about an object of another kind with the same name",
+			err:    kerrors.NewNotFound(ingresses, "a"), of: []schema.GroupResource{policies, kind},
+		},
+		"Another group": {
+			reason: "it is about an object of another group with the same name",
+			err:    kerrors.NewNotFound(schema.GroupResource{Group: "example.org", Resource: policies.Resource}, "a"),
+			of:     []schema.GroupResource{policies},
+		},
+		"Namespace": {
+			reason: "the namespace of a Secret is missing, and has the name of the Secret",
+			err:    kerrors.NewNotFound(corev1.Resource("namespaces"), "a"),
+			of:     []schema.GroupResource{secrets},
+		},
+		"Other answers": {
+			reason: "only NotFound says that an object does not exist",
+			err:    kerrors.NewResourceExpired("a"),
+		},
+		"Other errors": {reason: "an error that is no answer says nothing", err: errors.New("not found")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -108,10 +164,11 @@ func TestUnserved(t *testing.T) {
 	}{
 		"a page is":                          {err: errors.Wrap(page(policies, "a"), "cannot get"), want: true},
 		"an answer that names the object no": {err: kerrors.NewNotFound(policies, "a")},
-		"a page with another code is not":    {err: kerrors.NewGenericServerResponse(http.StatusBadGateway, http.MethodGet, policies, "a", "502", 0, true)},
-		"a 404 without a name is":            {err: bare(&metav1.StatusDetails{Kind: "networkpolicies"}), want: true},
-		"a kind that no mapper knows is":     {err: &meta.NoKindMatchError{}, want: true},
-		"no error is not":                    {},
+		"a page with another code is not": {err: kerrors.NewGenericServerResponse(http.StatusBadGateway,
+			http.MethodGet, policies, "a", "502", 0, true)},
+		"a 404 without a name is":        {err: bare(&metav1.StatusDetails{Kind: "networkpolicies"}), want: true},
+		"a kind that no mapper knows is": {err: &meta.NoKindMatchError{}, want: true},
+		"no error is not":                {},
 	} {
 		if got := gone.Unserved(tc.err); got != tc.want {
 			t.Errorf("%s: %t, want %t", reason, got, tc.want)
@@ -124,7 +181,9 @@ type reader struct{ client.Reader }
 
 func TestConfirmed(t *testing.T) {
 	policy := func(uid string) *networkingv1.NetworkPolicy {
-		return &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "a", UID: "u1", Labels: map[string]string{"of": uid}}}
+		return &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: "a", UID: "u1", Labels: map[string]string{"of": uid},
+		}}
 	}
 	asked := policy("asked")
 	other := policy("other")
@@ -148,23 +207,57 @@ func TestConfirmed(t *testing.T) {
 		want    bool
 		wantErr bool
 	}{
-		"Gone":               {reason: "the API server names the object", obj: asked, want: true},
-		"Gone, untyped":      {reason: "an object without a Go type has its kind with it", obj: untyped, want: true},
-		"Gone, blind":        {reason: "a reader that cannot tell kinds is believed", obj: asked, blind: true, want: true},
-		"There":              {reason: "it is the same object", there: policy("same"), obj: asked},
-		"Replaced":           {reason: "another object has its name", there: other, obj: asked, want: true},
-		"Without a UID":      {reason: "an object is asked for by its name if its UID is not known", there: other, obj: named},
-		"Shown without one":  {reason: "an object without a UID comes from no API server", there: named, obj: asked},
-		"Made-up resource":   {reason: "interceptors make resources up", err: kerrors.NewNotFound(schema.GroupResource{Resource: "things"}, "a"), obj: asked, want: true},
-		"By kind":            {reason: "some servers answer with the kind", err: kerrors.NewNotFound(schema.GroupResource{Group: policies.Group, Resource: "NetworkPolicy"}, "a"), obj: asked, want: true},
-		"Kind, not mapped":   {reason: "a kind that no mapper knows is not compared", err: kerrors.NewNotFound(schema.GroupResource{Group: "example.org", Resource: "things"}, "a"), obj: unmapped, want: true},
-		"Page":               {reason: "a proxy has answered", err: page(policies, "a"), obj: asked, wantErr: true},
-		"Page, blind":        {reason: "a proxy has answered", err: page(policies, "a"), obj: asked, blind: true, wantErr: true},
-		"Another name":       {reason: "the answer is about another object", err: kerrors.NewNotFound(policies, "b"), obj: asked, wantErr: true},
-		"Another kind":       {reason: "the answer is about another kind of the group", err: kerrors.NewNotFound(ingresses, "a"), obj: asked, wantErr: true},
-		"Another group":      {reason: "the answer is about another group", err: kerrors.NewNotFound(schema.GroupResource{Group: "example.org", Resource: "networkpolicies"}, "a"), obj: asked, wantErr: true},
-		"Not asked":          {reason: "without an answer nothing is known", err: boom, obj: asked, wantErr: true},
-		"Forbidden to ask":   {reason: "a refusal says nothing about the object", err: kerrors.NewForbidden(policies, "a", boom), obj: asked, wantErr: true},
+		"Gone":          {reason: "the API server names the object", obj: asked, want: true},
+		"Gone, untyped": {reason: "an object without a Go type has its kind with it", obj: untyped, want: true},
+		"Gone, blind": {
+			reason: "a reader that cannot tell kinds is believed", obj: asked, blind: true,
+			want: true,
+		},
+		"There":    {reason: "it is the same object", there: policy("same"), obj: asked},
+		"Replaced": {reason: "another object has its name", there: other, obj: asked, want: true},
+		"Without a UID": {
+			reason: "an object is asked for by its name if its UID is not known", there: other,
+			obj: named,
+		},
+		"Shown without one": {reason: "an object without a UID comes from no API server", there: named, obj: asked},
+		"Made-up resource": {
+			reason: "interceptors make resources up",
+			err:    kerrors.NewNotFound(schema.GroupResource{Resource: "things"}, "a"), obj: asked,
+			want: true,
+		},
+		"By kind": {
+			reason: "some servers answer with the kind",
+			err:    kerrors.NewNotFound(schema.GroupResource{Group: policies.Group, Resource: "NetworkPolicy"}, "a"),
+			obj:    asked, want: true,
+		},
+		"Kind, not mapped": {
+			reason: "a kind that no mapper knows is not compared",
+			err:    kerrors.NewNotFound(schema.GroupResource{Group: "example.org", Resource: "things"}, "a"),
+			obj:    unmapped, want: true,
+		},
+		"Page": {reason: "a proxy has answered", err: page(policies, "a"), obj: asked, wantErr: true},
+		"Page, blind": {
+			reason: "a proxy has answered", err: page(policies, "a"), obj: asked, blind: true,
+			wantErr: true,
+		},
+		"Another name": {
+			reason: "the answer is about another object", err: kerrors.NewNotFound(policies, "b"),
+			obj: asked, wantErr: true,
+		},
+		"Another kind": {
+			reason: "the answer is about another kind of the group",
+			err:    kerrors.NewNotFound(ingresses, "a"), obj: asked, wantErr: true,
+		},
+		"Another group": {
+			reason: "the answer is about another group",
+			err:    kerrors.NewNotFound(schema.GroupResource{Group: "example.org", Resource: "networkpolicies"}, "a"),
+			obj:    asked, wantErr: true,
+		},
+		"Not asked": {reason: "without an answer nothing is known", err: boom, obj: asked, wantErr: true},
+		"Forbidden to ask": {
+			reason: "a refusal says nothing about the object",
+			err:    kerrors.NewForbidden(policies, "a", boom), obj: asked, wantErr: true,
+		},
 		"Unserved, no names": {reason: "the kind is not served", err: bare(nil), obj: asked, wantErr: true},
 	}
 	for name, tc := range cases {
@@ -176,7 +269,8 @@ func TestConfirmed(t *testing.T) {
 				b.WithObjects(tc.there.DeepCopyObject().(client.Object))
 			}
 			if tc.err != nil {
-				b.WithInterceptorFuncs(interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+				b.WithInterceptorFuncs(interceptor.Funcs{Get: func(context.Context, client.WithWatch,
+					client.ObjectKey, client.Object, ...client.GetOption) error {
 					return tc.err
 				}})
 			}
@@ -192,7 +286,8 @@ func TestConfirmed(t *testing.T) {
 			if tc.wantErr && !errors.Is(err, tc.err) {
 				t.Errorf("Confirmed(...): error %v, want one that wraps %v", err, tc.err)
 			}
-			if kerrors.IsNotFound(tc.err) && err != nil && !strings.Contains(err.Error(), "check that its kind is served") {
+			if kerrors.IsNotFound(tc.err) && err != nil &&
+				!strings.Contains(err.Error(), "check that its kind is served") {
 				t.Errorf("Confirmed(...): error %v, want one that says what to check", err)
 			}
 			if obj.GetLabels()["of"] != tc.obj.GetLabels()["of"] {
@@ -217,10 +312,19 @@ func TestIgnoreConfirmed(t *testing.T) {
 		"Other error": {reason: "only a 404 is doubted", write: boom, want: boom},
 		"Gone":        {reason: "the read confirms the answer to the write", write: named},
 		"Page, gone":  {reason: "whatever 404 the write got, the read counts", write: page(policies, "a")},
-		"Page, there": {reason: "a proxy has answered the write", write: page(policies, "a"), there: true, want: page(policies, "a"), says: "nothing answers in the place"},
-		"No status":   {reason: "a kind without the subresource has answered the write", write: named, there: true, want: named, says: "has the subresource"},
-		"Page twice":  {reason: "nobody has confirmed it", write: named, read: page(policies, "a"), want: page(policies, "a"), says: "check that its kind is served"},
-		"No read":     {reason: "nobody has confirmed it", write: named, read: boom, want: boom},
+		"Page, there": {
+			reason: "a proxy has answered the write", write: page(policies, "a"), there: true,
+			want: page(policies, "a"), says: "nothing answers in the place",
+		},
+		"No status": {
+			reason: "a kind without the subresource has answered the write", write: named,
+			there: true, want: named, says: "has the subresource",
+		},
+		"Page twice": {
+			reason: "nobody has confirmed it", write: named, read: page(policies, "a"),
+			want: page(policies, "a"), says: "check that its kind is served",
+		},
+		"No read": {reason: "nobody has confirmed it", write: named, read: boom, want: boom},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := fake.NewClientBuilder()
@@ -228,12 +332,14 @@ func TestIgnoreConfirmed(t *testing.T) {
 				b.WithObjects(policy.DeepCopy())
 			}
 			if tc.read != nil {
-				b.WithInterceptorFuncs(interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+				b.WithInterceptorFuncs(interceptor.Funcs{Get: func(context.Context, client.WithWatch,
+					client.ObjectKey, client.Object, ...client.GetOption) error {
 					return tc.read
 				}})
 			}
 			err := gone.IgnoreConfirmed(t.Context(), b.Build(), policy, tc.write)
-			if (err != nil) != (tc.want != nil) || err != nil && !strings.Contains(err.Error(), tc.want.Error()) || err != nil && !strings.Contains(err.Error(), tc.says) {
+			if (err != nil) != (tc.want != nil) || err != nil && !strings.Contains(err.Error(), tc.want.Error()) ||
+				err != nil && !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("IgnoreConfirmed(%v): %v, want %v with %q: %s", tc.write, err, tc.want, tc.says, tc.reason)
 			}
 		})

@@ -49,7 +49,8 @@ type moment struct {
 
 var moments = map[string]moment{
 	"NotSeen": {
-		reason: "Without a status nothing says that there will be one. A default in the CRD helps, see TestADefaultTellsThatNobodyHasLooked.",
+		reason: "Without a status nothing says that there will be one. A default in the CRD helps, see " +
+			"TestADefaultTellsThatNobodyHasLooked.",
 		arrive: func(w *world) { w.create() },
 		want:   [...]status.Status{current, current, current},
 		idle:   true,

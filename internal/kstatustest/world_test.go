@@ -67,15 +67,21 @@ type version struct {
 func newWorld(t *testing.T, d dialect) *world {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	w := &world{World: testworld.New[client.WithWatch](t, nil), dialect: d, cloud: &volume.Cloud{}, clock: testclock.NewFakePassiveClock(time.Now())}
+	w := &world{
+		World: testworld.New[client.WithWatch](t, nil), dialect: d, cloud: &volume.Cloud{},
+		clock: testclock.NewFakePassiveClock(time.Now()),
+	}
 	w.Must(volume.AddToScheme(scheme))
 	w.API = interceptor.NewClient(
-		ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&volume.Volume{}, &volume.Snapshot{}).Build(),
+		ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&volume.Volume{},
+			&volume.Snapshot{}).Build(),
 		interceptor.Funcs{
-			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch,
+				opts ...client.PatchOption) error {
 				return w.stored(c.Patch(ctx, o, patch, opts...))
 			},
-			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object,
+				patch client.Patch, opts ...client.SubResourcePatchOption) error {
 				return w.stored(c.SubResource(sub).Patch(ctx, o, patch, opts...))
 			},
 			Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
@@ -342,7 +348,8 @@ func (w *world) condition(t commonv1.ConditionType) commonv1.Condition {
 // describe describes the conditions, for whoever reads that a test failed.
 func (w *world) describe() string {
 	var lines []string
-	for _, t := range []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeReconciling, commonv1.TypeStalled} {
+	for _, t := range []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate,
+		commonv1.TypeReconciling, commonv1.TypeStalled} {
 		if c := w.condition(t); c.Reason != "" {
 			lines = append(lines, fmt.Sprintf("%s=%s/%s (%s)", c.Type, c.Status, c.Reason, c.Message))
 		}

@@ -67,7 +67,10 @@ func TestCheck(t *testing.T) {
 	}{
 		"Down": {
 			reason: "A lower layer may be imported, however far below.",
-			pkg:    pkg{ImportPath: "pkg/reconciler/managed", Imports: []string{"pkg/meta", "pkg/resource/fake", "apis/common/v1", "context", "k8s.io/api"}},
+			pkg: pkg{
+				ImportPath: "pkg/reconciler/managed",
+				Imports:    []string{"pkg/meta", "pkg/resource/fake", "apis/common/v1", "context", "k8s.io/api"},
+			},
 		},
 		"Up": {
 			reason: "A higher layer may not be imported.",
@@ -100,19 +103,30 @@ func TestCheck(t *testing.T) {
 		},
 		"Alone": {
 			reason: "The decision imports nothing, neither of ours nor of others.",
-			pkg:    pkg{ImportPath: "pkg/reconciler/managed/internal/lifecycle", Imports: []string{"time", "k8s.io/api", "pkg/errors"}},
+			pkg: pkg{
+				ImportPath: "pkg/reconciler/managed/internal/lifecycle",
+				Imports:    []string{"time", "k8s.io/api", "pkg/errors"},
+			},
 			want: []string{
-				"pkg/reconciler/managed/internal/lifecycle (layer 4) imports k8s.io/api: it imports nothing but the standard library",
-				"pkg/reconciler/managed/internal/lifecycle (layer 4) imports pkg/errors: it imports nothing but the standard library",
+				"pkg/reconciler/managed/internal/lifecycle (layer 4) imports k8s.io/api: it imports nothing but the standard " +
+					"library",
+				"pkg/reconciler/managed/internal/lifecycle (layer 4) imports pkg/errors: it imports nothing but the standard " +
+					"library",
 			},
 		},
 		"AloneInTests": {
 			reason: "Its tests may use what tests are written with.",
-			pkg:    pkg{ImportPath: "pkg/reconciler/managed/internal/lifecycle", TestImports: []string{"github.com/google/go-cmp/cmp"}},
+			pkg: pkg{
+				ImportPath:  "pkg/reconciler/managed/internal/lifecycle",
+				TestImports: []string{"github.com/google/go-cmp/cmp"},
+			},
 		},
 		"OpenToItsParent": {
 			reason: "The reconciler uses the decision that was taken out of it.",
-			pkg:    pkg{ImportPath: "pkg/reconciler/managed", Imports: []string{"pkg/reconciler/managed/internal/lifecycle"}},
+			pkg: pkg{
+				ImportPath: "pkg/reconciler/managed",
+				Imports:    []string{"pkg/reconciler/managed/internal/lifecycle"},
+			},
 		},
 		"Sealed": {
 			reason: "devcluster is started as a process, never linked.",
@@ -126,8 +140,12 @@ func TestCheck(t *testing.T) {
 		},
 		"Outside": {
 			reason: "An example does what a stranger could do.",
-			pkg:    pkg{ImportPath: "examples/provider-nats/cmd", Imports: []string{"pkg/reconciler/managed/internal/clock", "examples/provider-nats/internal/dev"}},
-			want:   []string{"examples/provider-nats/cmd (layer 5) imports pkg/reconciler/managed/internal/clock: programs use only what is public"},
+			pkg: pkg{
+				ImportPath: "examples/provider-nats/cmd",
+				Imports:    []string{"pkg/reconciler/managed/internal/clock", "examples/provider-nats/internal/dev"},
+			},
+			want: []string{"examples/provider-nats/cmd (layer 5) imports pkg/reconciler/managed/internal/clock: programs use " +
+				"only what is public"},
 		},
 		"Star": {
 			reason: "Two examples are two units.",
@@ -136,7 +154,10 @@ func TestCheck(t *testing.T) {
 		},
 		"TestHelpers": {
 			reason: "Tests of any layer may use the mock client and the fakes, in the package and outside it.",
-			pkg:    pkg{ImportPath: "pkg/meta", TestImports: []string{"pkg/test"}, XTestImports: []string{"pkg/resource/fake"}},
+			pkg: pkg{
+				ImportPath: "pkg/meta", TestImports: []string{"pkg/test"},
+				XTestImports: []string{"pkg/resource/fake"},
+			},
 		},
 		"TestUp": {
 			reason: "Tests may not import anything else above them.",

@@ -9,15 +9,26 @@ package layering
 var table = []layer{
 	{"tools", "the repository's own tests and tools; nobody imports them", []unit{
 		{path: "internal/apisurface/...", why: "the API that providers were written for, checked", sealed: true},
-		{path: "internal/docs/...", why: "what is generated and checked in the pages of docs, and the tutorial", sealed: true},
+		{
+			path:   "internal/docs/...",
+			why:    "what is generated and checked in the pages of docs, and the tutorial",
+			sealed: true,
+		},
 		{path: "internal/hygiene/...", why: "tests about the repository", sealed: true},
 		{path: "internal/layering/...", why: "this table and its test", sealed: true},
 		{path: "internal/disaster/...", why: "the drill of a restore, on real API servers", sealed: true},
 		{path: "internal/systemtest/...", why: "tests of the library against a real API server", sealed: true},
 		{path: "internal/trials/...", why: "tests of what an operator may expect, by what is public", sealed: true},
 		{path: "internal/testrun/...", why: "runs the tests, and the proof of a release", sealed: true},
-		{path: "internal/release/...", why: "prepares go.mod files for a version, and tests that others can require it", sealed: true},
-		{path: "internal/mutate/...", why: "mutates decisions, and what surrounds them, and runs their tests", sealed: true},
+		{
+			path:   "internal/release/...",
+			why:    "prepares go.mod files for a version, and tests that others can require it",
+			sealed: true,
+		},
+		{
+			path: "internal/mutate/...",
+			why:  "mutates decisions, and what surrounds them, and runs their tests", sealed: true,
+		},
 		{path: "internal/kstatustest/...", why: "own module: tests of conditions with the real kstatus", sealed: true},
 	}},
 	{"5", "programs: they may use everything public", []unit{
@@ -44,7 +55,10 @@ var table = []layer{
 	}},
 	{"4", "reconcilers", []unit{
 		{path: "pkg/reconciler/managed/...", why: "the managed reconciler and the contract of its clients"},
-		{path: "pkg/reconciler/managed/internal/lifecycle/...", why: "the decision: values in, a value out", alone: true},
+		{
+			path: "pkg/reconciler/managed/internal/lifecycle/...",
+			why:  "the decision: values in, a value out", alone: true,
+		},
 		{path: "pkg/providerconfig/...", why: "keeps a ProviderConfig while it is in use, and counts its users"},
 		{path: "pkg/serviceprovider/...", why: "APIReconciler and ConfigReconciler"},
 		{path: "pkg/serviceprovider/internal/lifecycle/...", why: "the decision: values in, a value out", alone: true},
@@ -110,7 +124,9 @@ var table = []layer{
 }
 
 // Packages that every test may import, from whatever layer it is in: they hold what tests are written with.
-var testsMayImport = []string{"pkg/test", "pkg/test/wait", "pkg/test/port", "pkg/resource/fake", "pkg/devcluster", "pkg/sim/apiserver", "pkg/conformance", "internal/leak", "internal/pagetest", "internal/testworld", "internal/volume", "internal/volume/stories"}
+var testsMayImport = []string{"pkg/test", "pkg/test/wait", "pkg/test/port", "pkg/resource/fake", "pkg/devcluster",
+	"pkg/sim/apiserver", "pkg/conformance", "internal/leak", "internal/pagetest", "internal/testworld",
+	"internal/volume", "internal/volume/stories"}
 
 // A layer is one line of the table.
 type layer struct {

@@ -157,7 +157,9 @@ func (l lab) test(binary string, number int) (verdict, string) {
 // overlay writes the source, what is beside it, and the file that puts them into the lab's package.
 func (l lab) overlay(name string, src, beside []byte) (string, error) {
 	replace := map[string]string{}
-	for path, text := range map[string][]byte{l.file: src, filepath.Join(filepath.Dir(l.file), "mutant_chosen.go"): beside} {
+	for path, text := range map[string][]byte{
+		l.file: src, filepath.Join(filepath.Dir(l.file), "mutant_chosen.go"): beside,
+	} {
 		if text == nil {
 			continue
 		}

@@ -20,8 +20,9 @@ func TestRun(t *testing.T) {
 		want   want
 	}{
 		"Sound": {
-			reason: "Tests that notice every change kill every mutant; a switch over a value is not exchanged, a default clause is not touched.",
-			file:   "sound/decide.go",
+			reason: "Tests that notice every change kill every mutant; a switch over a value is not exchanged, a default " +
+				"clause is not touched.",
+			file: "sound/decide.go",
 			want: want{out: []string{
 				`killed   sound/decide.go:10: delete "case f.Gone"`,
 				`killed   sound/decide.go:10: exchange "case f.Gone" with "case f.Paused"`,
@@ -63,8 +64,9 @@ func TestRun(t *testing.T) {
 			}},
 		},
 		"DoesNotCompile": {
-			reason: "A mutant that does not compile was not killed by a test: that is an error, and the compiler's words say why. Others are tried all the same.",
-			file:   "odd/falls.go",
+			reason: "A mutant that does not compile was not killed by a test: that is an error, and the compiler's words say " +
+				"why. Others are tried all the same.",
+			file: "odd/falls.go",
 			want: want{
 				out: []string{
 					`killed   odd/falls.go:7: delete "case long"`,

@@ -90,7 +90,10 @@ func (s source) exchanged(first, second *ast.CaseClause) mutant {
 func (s source) mutant(at *ast.CaseClause, what string, parts ...[]byte) mutant {
 	src := slices.Concat(parts...)
 	changed := src[s.from : len(src)-(len(s.text)-s.to)]
-	return mutant{file: s.file, line: s.fset.Position(at.Pos()).Line, what: what, src: src, from: s.from, to: s.to, changed: changed}
+	return mutant{
+		file: s.file, line: s.fset.Position(at.Pos()).Line, what: what, src: src, from: s.from,
+		to: s.to, changed: changed,
+	}
 }
 
 // span returns the offsets of a statement, all that is in it included.
@@ -129,5 +132,6 @@ func combined(src []byte, mutants []mutant) (all, choice []byte, err error) {
 		}
 	}
 	out.Write(src[end:])
-	return out.Bytes(), fmt.Appendf(nil, "package %s\n\nimport \"os\"\n\nvar mutantChosen = os.Getenv(%q)\n", name.Name, chosen), nil
+	return out.Bytes(), fmt.Appendf(nil, "package %s\n\nimport \"os\"\n\nvar mutantChosen = os.Getenv(%q)\n",
+		name.Name, chosen), nil
 }

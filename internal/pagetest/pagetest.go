@@ -76,7 +76,8 @@ func (k Kubectl) run(ctx context.Context, c *call) (string, error) {
 		}
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := k.Client.List(ctx, list, client.InNamespace(c.namespace), client.MatchingLabelsSelector{Selector: c.selector}); err != nil {
+		if err := k.Client.List(ctx, list, client.InNamespace(c.namespace),
+			client.MatchingLabelsSelector{Selector: c.selector}); err != nil {
 			return "", err
 		}
 		all.Items = append(all.Items, list.Items...)
@@ -128,7 +129,8 @@ func parse(command string) (*call, error) {
 	switch {
 	case c.everywhere == (c.namespace != ""):
 		return nil, errors.New("it names no namespace, or is for one and for all")
-	case c.verb == "get" && c.template != nil && len(c.keys) == 0, c.verb == "annotate" && c.template == nil && len(c.keys) > 0:
+	case c.verb == "get" && c.template != nil && len(c.keys) == 0,
+		c.verb == "annotate" && c.template == nil && len(c.keys) > 0:
 		return c, nil
 	default:
 		return nil, errors.New("it is of a form that is not known")

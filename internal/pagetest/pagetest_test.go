@@ -20,7 +20,8 @@ import (
 
 func TestCommands(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.md")
-	text := "# Page\n\n## Before\n\n    kubectl get x\n\n## Back\n\nFirst:\n\n    kubectl get cars --selector='a=b'\n\n    make demo\n    kubectl annotate cars x-\n\n### After\n\n    kubectl get y\n"
+	text := "# Page\n\n## Before\n\n    kubectl get x\n\n## Back\n\nFirst:\n\n    kubectl get cars " +
+		"--selector='a=b'\n\n    make demo\n    kubectl annotate cars x-\n\n### After\n\n    kubectl get y\n"
 	if err := os.WriteFile(page, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,8 @@ func TestCommands(t *testing.T) {
 func TestKubectl(t *testing.T) {
 	of := func(namespace, name, mark string) *corev1.ConfigMap {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: name, Labels: map[string]string{"mark": mark}, Annotations: map[string]string{"a": "1", "b": "2", "c": "3"},
+			Namespace: namespace, Name: name, Labels: map[string]string{"mark": mark},
+			Annotations: map[string]string{"a": "1", "b": "2", "c": "3"},
 		}}
 	}
 	c := fake.NewClientBuilder().WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(clientgoscheme.Scheme)).WithObjects(of("one", "x", "red"), of("one", "y", "blue"), of("two", "z", "red")).Build()

@@ -39,7 +39,8 @@ func run(args []string, root string, out io.Writer) error {
 		return err
 	}
 	if *check && len(changed) > 0 {
-		return fmt.Errorf("%v do not require %s: run go run ./internal/release %s, and commit", changed, version, version)
+		return fmt.Errorf("%v do not require %s: run go run ./internal/release %s, and commit", changed, version,
+			version)
 	}
 	for _, file := range changed {
 		fmt.Fprintln(out, "changed", file)

@@ -157,8 +157,9 @@ func newConsumer(t *testing.T, modules, more string) consumer {
 	c.env = os.Environ()
 	for name, value := range map[string]string{
 		"GOPROXY":    modules + ",file://" + filepath.ToSlash(filepath.Join(cache, "cache", "download")),
-		"GOMODCACHE": filepath.Join(t.TempDir(), "modules"), "GOFLAGS": "-mod=mod -modcacherw -trimpath -buildvcs=false",
-		"GOSUMDB": "off", "GOVCS": "*:off", "GOWORK": "off", "GOTOOLCHAIN": "local",
+		"GOMODCACHE": filepath.Join(t.TempDir(), "modules"),
+		"GOFLAGS":    "-mod=mod -modcacherw -trimpath -buildvcs=false",
+		"GOSUMDB":    "off", "GOVCS": "*:off", "GOWORK": "off", "GOTOOLCHAIN": "local",
 	} {
 		c.env = append(c.env, name+"="+value)
 	}
@@ -188,7 +189,8 @@ func output(t *testing.T, cmd *exec.Cmd) string {
 // natskv does.
 func download(t *testing.T) {
 	t.Helper()
-	cmd := exec.Command("go", "-C", filepath.Join(repository, filepath.FromSlash(released[1].folder)), "list", "-deps", ".")
+	cmd := exec.Command("go", "-C", filepath.Join(repository, filepath.FromSlash(released[1].folder)), "list",
+		"-deps", ".")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
 	}
@@ -256,7 +258,9 @@ func TestPrepare(t *testing.T) {
 	if diff := cmp.Diff(want, changed); diff != "" {
 		t.Errorf("changed: -want, +got:\n%s", diff)
 	}
-	if diff := cmp.Diff("git tag "+version+"\n  git tag pkg/store/natskv/"+version, said.String()[strings.Index(said.String(), "git tag"):][:len("git tag "+version+"\n  git tag pkg/store/natskv/"+version)]); diff != "" {
+	if diff := cmp.Diff("git tag "+version+"\n  git tag pkg/store/natskv/"+version,
+		said.String()[strings.Index(said.String(),
+			"git tag"):][:len("git tag "+version+"\n  git tag pkg/store/natskv/"+version)]); diff != "" {
 		t.Errorf("the first tags: -want, +got:\n%s", diff)
 	}
 	if err := run([]string{"-check", version}, dir, os.Stderr); err != nil {
@@ -299,10 +303,12 @@ func TestReleasedModules(t *testing.T) {
 		}
 		for line := range strings.Lines(mod) {
 			fields := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require "))
-			if len(fields) > 1 && strings.HasPrefix(fields[0], root) && strings.HasPrefix(fields[1], "v") && !slices.Contains(before, fields[0]) {
+			if len(fields) > 1 && strings.HasPrefix(fields[0], root) && strings.HasPrefix(fields[1], "v") &&
+				!slices.Contains(before, fields[0]) {
 				t.Errorf("%s requires %s, which is not tagged before it", m.folder, fields[0])
 			}
-			if from, _, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "replace "), " => "); ok && !slices.Contains(m.uses, from) {
+			if from, _, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "replace "), " => "); ok &&
+				!slices.Contains(m.uses, from) {
 				t.Errorf("%s replaces %s", m.folder, from)
 			}
 		}

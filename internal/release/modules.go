@@ -94,9 +94,10 @@ func prepare(dir, version string, write bool) (changed []string, err error) {
 		if err != nil {
 			return err
 		}
-		if !slices.Contains(paths, root+"/"+filepath.ToSlash(folder)) && !slices.ContainsFunc(paths, func(path string) bool {
-			return bytes.Contains(before, []byte(path+" v"))
-		}) {
+		if !slices.Contains(paths, root+"/"+filepath.ToSlash(folder)) &&
+			!slices.ContainsFunc(paths, func(path string) bool {
+				return bytes.Contains(before, []byte(path+" v"))
+			}) {
 			return nil
 		}
 		after := pin(before, version, append([]string{root}, paths...)...)
@@ -116,7 +117,8 @@ func prepare(dir, version string, write bool) (changed []string, err error) {
 
 // skipped leaves out what is no source: git's folder, and what was built.
 func skipped(d fs.DirEntry, err error) error {
-	if err == nil && d.IsDir() && (d.Name() == "bin" || d.Name() != "." && d.Name() != ".." && strings.HasPrefix(d.Name(), ".git")) {
+	if err == nil && d.IsDir() && (d.Name() == "bin" ||
+		d.Name() != "." && d.Name() != ".." && strings.HasPrefix(d.Name(), ".git")) {
 		return filepath.SkipDir
 	}
 

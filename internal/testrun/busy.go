@@ -45,7 +45,8 @@ func runBusy(ctx context.Context, args []string) error {
 	took := time.Since(began)
 	fmt.Printf("seconds_beside_busy_loops: %.0f\n", min(took, most).Seconds())
 	if took > most {
-		err = errors.Join(err, fmt.Errorf("the command took %.0f s, and the loops ended after %v", took.Seconds(), most))
+		err = errors.Join(err, fmt.Errorf("the command took %.0f s, and the loops ended after %v", took.Seconds(),
+			most))
 	}
 	return err
 }

@@ -36,7 +36,8 @@ func TestProofList(t *testing.T) {
 			t.Errorf("%s: there is no %s", l.folder, name)
 		}
 		if len(got) > 1 {
-			t.Errorf("%s: %s is declared in %v; go test leaves out all tests of a name in a module", l.folder, l.test, got)
+			t.Errorf("%s: %s is declared in %v; go test leaves out all tests of a name in a module", l.folder,
+				l.test, got)
 		}
 	}
 	makefile, err := os.ReadFile("Makefile")
@@ -164,7 +165,8 @@ func TestRaceList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(text), "testrun race $(OWN)") || !strings.Contains(string(text), "testrun test $(CODE)") {
+	if !strings.Contains(string(text), "testrun race $(OWN)") ||
+		!strings.Contains(string(text), "testrun test $(CODE)") {
 		t.Error("make test and make race do not give testrun all modules")
 	}
 	got, err := raced(root, modulesOf(t))
@@ -256,7 +258,8 @@ func TestSkipped(t *testing.T) {
 		got = append(got, c.args())
 	}
 	test := func(module, pkg, run string, flags ...string) []string {
-		return append([]string{"-C", module, "test", "./" + pkg, "-count=1", "-timeout", "60m", "-v", "-run", run}, flags...)
+		return append([]string{"-C", module, "test", "./" + pkg, "-count=1", "-timeout", "60m", "-v", "-run", run},
+			flags...)
 	}
 	want := [][]string{test("examples/a", ".", `^TestB$|^TestA$/^Long\.One$`), test(".", "pkg/c", "^TestC$"),
 		test(".", "pkg/c", "^TestLong$", "-lists", "10")}

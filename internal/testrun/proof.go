@@ -64,7 +64,10 @@ func newProof(ctx context.Context) (*proof, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &proof{tree: tree, folder: filepath.Join("bin", "proof", tree+"-"+with), commit: commit, page: page, parts: parts}
+	p := &proof{
+		tree: tree, folder: filepath.Join("bin", "proof", tree+"-"+with), commit: commit,
+		page: page, parts: parts,
+	}
 	p.run = func(ctx context.Context, of part, out io.Writer) error { return runPart(ctx, of, tests, out) }
 	return p, os.MkdirAll(p.folder, 0o750)
 }
@@ -112,7 +115,8 @@ func (p *proof) choose(names []string) ([]part, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(p.parts, func(of part) bool { return of.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no part %q of the proof; there are: %s", name, strings.Join(p.names(), " "))
+			return nil, fmt.Errorf("there is no part %q of the proof; there are: %s", name,
+				strings.Join(p.names(), " "))
 		}
 		if slices.ContainsFunc(chosen, func(of part) bool { return of.name == name }) {
 			continue
@@ -142,7 +146,8 @@ func (p *proof) announce(w io.Writer, asked []part) {
 		left = append(left, part.name)
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(w, "left: %s; about %d minutes on two idle cores, with what is compiled once\n", strings.Join(left, ", "),
+		fmt.Fprintf(w, "left: %s; about %d minutes on two idle cores, with what is compiled once\n",
+			strings.Join(left, ", "),
 			minutes)
 	}
 }
@@ -151,7 +156,10 @@ func (p *proof) announce(w io.Writer, asked []part) {
 func (p *proof) try(ctx context.Context, part part, w io.Writer) result {
 	fmt.Fprintf(w, "\n### proof: %s: %s\n", part.name, part.what)
 	began := time.Now()
-	r := result{Part: part.name, Commit: p.commit, Day: began.UTC().Format(time.DateOnly), Figures: map[string]float64{}}
+	r := result{
+		Part: part.name, Commit: p.commit, Day: began.UTC().Format(time.DateOnly),
+		Figures: map[string]float64{},
+	}
 	log, err := os.Create(filepath.Join(p.folder, part.name+".log"))
 	if err == nil {
 		defer log.Close()
@@ -297,7 +305,8 @@ func (p *proof) report(w io.Writer, asked []part) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("these parts have not passed: %s; their output is in %s", strings.Join(missing, ", "), p.folder)
+		return fmt.Errorf("these parts have not passed: %s; their output is in %s", strings.Join(missing, ", "),
+			p.folder)
 	}
 	return nil
 }

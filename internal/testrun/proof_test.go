@@ -137,7 +137,8 @@ func TestProofHoldsFiguresToBounds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			repository(t)
 			var out strings.Builder
-			err := newTestProof(t, &fakeRun{says: map[string]string{"sim": tc.says}}).prove(t.Context(), []string{"sim"}, &out)
+			err := newTestProof(t, &fakeRun{says: map[string]string{"sim": tc.says}}).prove(t.Context(),
+				[]string{"sim"}, &out)
 			if (err == nil) != (tc.want == "") || !strings.Contains(out.String(), tc.want) {
 				t.Errorf("%s\n%v\n%s", tc.reason, err, &out)
 			}

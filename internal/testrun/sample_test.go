@@ -103,7 +103,8 @@ func TestParse(t *testing.T) {
 	}{
 		"Plain": {
 			"The fourth field is the parent, the fourteenth and the fifteenth are times, the two after them those of children.",
-			"7 (go) S 3 7 7 0 -1 1 2 3 4 5 60 70 8 9 20 0", 7, process{parent: 3, name: "go", own: 130, waited: 17}, true},
+			"7 (go) S 3 7 7 0 -1 1 2 3 4 5 60 70 8 9 20 0", 7, process{parent: 3, name: "go", own: 130, waited: 17},
+			true},
 		"Spaces": {"A name may hold spaces and parentheses.", "7 (a) b (c) S 3 7 7 0 -1 1 2 3 4 5 60 70 8 9 20 0", 7,
 			process{parent: 3, name: "a) b (c", own: 130, waited: 17}, true},
 		"Short": {"A line that is cut off says nothing.", "7 (go) S 3 7", 0, process{}, false},
@@ -112,7 +113,8 @@ func TestParse(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			pid, got, ok := parse(tc.line)
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(process{})); diff != "" || pid != tc.pid || ok != tc.ok {
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(process{})); diff != "" || pid != tc.pid ||
+				ok != tc.ok {
 				t.Errorf("%s\n%d, %t; -want, +got:\n%s", tc.reason, pid, ok, diff)
 			}
 		})

@@ -37,7 +37,8 @@ func (t table) printModules(w io.Writer) {
 	for _, m := range t.modules {
 		of := t.ofModule(m.name)
 		cpu, tests = cpu+m.cpu, tests+of
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t\n", seconds(m.compile), seconds(m.wall), seconds(m.cpu), seconds(of), m.name)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t\n", seconds(m.compile), seconds(m.wall), seconds(m.cpu), seconds(of),
+			m.name)
 	}
 	fmt.Fprintf(tw, "\t%s\t%s\t%s\tall\t\n", seconds(t.wall), seconds(cpu), seconds(tests))
 	_ = tw.Flush()

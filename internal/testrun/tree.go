@@ -27,7 +27,8 @@ func hashOf(ctx context.Context, commit string, worktree bool) (string, error) {
 	steps := [][]string{{"read-tree", commit}, {"rm", "--cached", "--quiet", "--ignore-unmatch", "--", page}}
 	if worktree {
 		others := filepath.Join(dir, "others")
-		list, err := git(ctx, nil, "ls-files", "-z", "--others", "--exclude-per-directory=.gitignore", "--", ".", ":!"+page)
+		list, err := git(ctx, nil, "ls-files", "-z", "--others", "--exclude-per-directory=.gitignore", "--", ".",
+			":!"+page)
 		if err != nil {
 			return "", err
 		}

@@ -72,7 +72,10 @@ func TestReadForgets(t *testing.T) {
 
 // TestReadUnstructured: an object without a type of its own keeps its kind.
 func TestReadUnstructured(t *testing.T) {
-	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "default", "name": "a"}}}
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"namespace": "default", "name": "a"},
+	}}
 	w := New(t, fake.NewClientBuilder().WithObjects(newMap(map[string]string{"a": "1"})).Build())
 	w.Read(u)
 	if diff := cmp.Diff(map[string]any{"a": "1"}, u.Object["data"]); diff != "" || w.Gone(u) {
@@ -118,15 +121,26 @@ func TestFailures(t *testing.T) {
 		want   string
 		logged string
 	}{
-		"Must":   {"An error ends the test.", nil, func(w World[client.Client]) { w.Must(errBoom) }, "boom", ""},
-		"Create": {"The second of two is there already.", there, func(w World[client.Client]) { w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, m) }, "already exists", ""},
-		"Read":   {"What is to be read has to exist.", empty, func(w World[client.Client]) { w.Read(m) }, "not found", ""},
-		"Find":   {"An error says nothing about existence.", broken{}, func(w World[client.Client]) { w.Find(m) }, "boom", ""},
-		"Gone":   {"An error is no absence.", broken{}, func(w World[client.Client]) { w.Gone(m) }, "boom", ""},
-		"Change": {"What is to be changed has to exist.", empty, func(w World[client.Client]) { w.Change(m, func() {}) }, "not found", ""},
-		"Patch":  {"A change that is refused ends the test.", there, func(w World[client.Client]) { w.Change(m, func() { m.Name = "b" }) }, "not found", ""},
-		"Delete": {"What is to be deleted has to exist.", empty, func(w World[client.Client]) { w.Delete(m) }, "not found", ""},
-		"Await":  {"What does not come is told, with the object.", there, func(w World[client.Client]) { w.Await(m, "is big", func() bool { return false }) }, "a is big", `"data":{"a":"1"}`},
+		"Must": {"An error ends the test.", nil, func(w World[client.Client]) { w.Must(errBoom) }, "boom", ""},
+		"Create": {"The second of two is there already.", there,
+			func(w World[client.Client]) {
+				w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n"}},
+					m)
+			}, "already exists", ""},
+		"Read": {"What is to be read has to exist.", empty, func(w World[client.Client]) { w.Read(m) },
+			"not found", ""},
+		"Find": {"An error says nothing about existence.", broken{}, func(w World[client.Client]) { w.Find(m) },
+			"boom", ""},
+		"Gone": {"An error is no absence.", broken{}, func(w World[client.Client]) { w.Gone(m) }, "boom", ""},
+		"Change": {"What is to be changed has to exist.", empty,
+			func(w World[client.Client]) { w.Change(m, func() {}) }, "not found", ""},
+		"Patch": {"A change that is refused ends the test.", there,
+			func(w World[client.Client]) { w.Change(m, func() { m.Name = "b" }) }, "not found", ""},
+		"Delete": {"What is to be deleted has to exist.", empty, func(w World[client.Client]) { w.Delete(m) },
+			"not found", ""},
+		"Await": {"What does not come is told, with the object.", there,
+			func(w World[client.Client]) { w.Await(m, "is big", func() bool { return false }) }, "a is big",
+			`"data":{"a":"1"}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

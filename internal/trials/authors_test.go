@@ -36,7 +36,8 @@ func (w *world) says(reason commonv1.ConditionReason, words ...string) {
 	w.Helper()
 	c := w.get().GetCondition(commonv1.TypeSynced)
 	if c.Status == metav1.ConditionTrue || c.Reason != reason || !contains(c.Message, words) {
-		w.Errorf("want Synced not True (%s) with the words %q, got %s (%s): %s", reason, words, c.Status, c.Reason, c.Message)
+		w.Errorf("want Synced not True (%s) with the words %q, got %s (%s): %s", reason, words, c.Status, c.Reason,
+			c.Message)
 	}
 }
 
@@ -97,7 +98,8 @@ func TestAuthorsReadsLag(t *testing.T) {
 		case findable.name:
 			reason, most = commonv1.ReasonCreationUnresolved, 2
 			w.events = slices.DeleteFunc(w.events, func(e event.Event) bool {
-				return e.Reason == "ExternalResourceRecreated" && strings.Contains(e.Message, "RecoveryWindow") // tells of the second
+				return e.Reason == "ExternalResourceRecreated" &&
+					strings.Contains(e.Message, "RecoveryWindow") // tells of the second
 			})
 		}
 		w.says(reason, w.class.remedies()...)
@@ -126,7 +128,8 @@ func TestAuthorsRegionNotFound(t *testing.T) {
 		w.cloud.Hidden = func(string) bool { return true }
 		w.run(30 * time.Second)
 		if w.class.name != named.name { // there it is the same resource
-			w.warned("ExternalResourceRecreated", "is not found any more", "another region or account", "WithRecreationOnRequest")
+			w.warned("ExternalResourceRecreated", "is not found any more", "another region or account",
+				"WithRecreationOnRequest")
 		}
 		passes := w.run(time.Hour)
 		reason, most := commonv1.ReasonCreationUnresolved, 2

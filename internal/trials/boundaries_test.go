@@ -65,7 +65,8 @@ func TestD1ReplaceAtAnyBoundary(t *testing.T) {
 		take func(*volume.Volume)
 		ends bool
 	}{
-		"annotations": {annotations, false}, "finalizers": {finalizers, false}, "both": {both, false}, "restart": {both, true},
+		"annotations": {annotations, false}, "finalizers": {finalizers, false}, "both": {both, false},
+		"restart": {both, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, classes, func(w *world) {
@@ -148,7 +149,8 @@ func TestD2GenericNotFoundAtAnyBoundary(t *testing.T) {
 			story.Delete(atKey())
 			story.run(10 * time.Minute)
 			if disks := story.cloud.Disks(); !story.Gone(atKey()) || len(disks) > 0 {
-				w.Errorf("404 to %s: after the deletion the object is gone: %t, and there are %s", b.name, story.Gone(atKey()), ids(disks))
+				w.Errorf("404 to %s: after the deletion the object is gone: %t, and there are %s", b.name,
+					story.Gone(atKey()), ids(disks))
 			}
 			if b.name == "" || w.Failed() {
 				return
@@ -158,5 +160,6 @@ func TestD2GenericNotFoundAtAnyBoundary(t *testing.T) {
 }
 
 func ready(v *volume.Volume) bool {
-	return v.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue && v.GetCondition(commonv1.TypeSynced).Status == metav1.ConditionTrue
+	return v.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue &&
+		v.GetCondition(commonv1.TypeSynced).Status == metav1.ConditionTrue
 }

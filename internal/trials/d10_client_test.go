@@ -33,7 +33,8 @@ func panics(t *testing.T, in string) {
 			_, _ = w.pass() // an error asks for another pass
 			wait(time.Minute)
 		}
-		if c := w.get().GetCondition(commonv1.TypeSynced); c.Status != metav1.ConditionFalse || c.Reason != "ClientPanicked" {
+		if c := w.get().GetCondition(commonv1.TypeSynced); c.Status != metav1.ConditionFalse ||
+			c.Reason != "ClientPanicked" {
 			w.Errorf("want Synced False (ClientPanicked), got %s (%s): %s", c.Status, c.Reason, c.Message)
 		}
 		if n := w.warnings(); n == 0 {
@@ -63,11 +64,15 @@ func TestD10PanicInObserve(t *testing.T) { panics(t, "Observe") }
 func TestD10NeverReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newPlane(100)
-		p := &provider{t: t, plane: server, cloud: &volume.Cloud{}, options: []managed.ReconcilerOption{managed.WithTimeout(time.Second)}}
+		p := &provider{
+			t: t, plane: server, cloud: &volume.Cloud{},
+			options: []managed.ReconcilerOption{managed.WithTimeout(time.Second)},
+		}
 		var held atomic.Int32
 		release := make(chan struct{})
 		p.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
-			if call == "Observe" && len(p.cloud.Disks()) > 0 && server.volume(t).GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue {
+			if call == "Observe" && len(p.cloud.Disks()) > 0 &&
+				server.volume(t).GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue {
 				held.Add(1)
 				<-release
 			}

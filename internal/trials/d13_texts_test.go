@@ -26,7 +26,10 @@ func TestD13TextsThatChange(t *testing.T) {
 		"the address of a balanced backend": func(r *rand.Rand) string {
 			return fmt.Sprintf("dial tcp 52.%d.%d.%d:443: connection refused", r.IntN(256), r.IntN(256), r.IntN(256))
 		},
-		"how much is used": func(r *rand.Rand) string { return fmt.Sprintf("quota exceeded: used %d of 100", 101+r.IntN(1000)) },
+		"how much is used": func(r *rand.Rand) string {
+			return fmt.Sprintf("quota exceeded: used %d of 100",
+				101+r.IntN(1000))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, opaque, func(w *world) {

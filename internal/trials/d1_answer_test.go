@@ -119,7 +119,8 @@ func (w *world) answers() {
 		w.Errorf("the condition does not say what to do: %s", c.Message)
 	}
 	w.change(func(v *volume.Volume) {
-		meta.RemoveAnnotations(v, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt)
+		meta.RemoveAnnotations(v, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded,
+			meta.AnnotationKeyCreateAttempt)
 	})
 	w.run(10 * time.Minute)
 }

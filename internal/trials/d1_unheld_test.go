@@ -45,7 +45,8 @@ func TestD1NothingIsLetGoWithoutAWord(t *testing.T) {
 				w.run(5 * time.Minute)
 				w.run(5 * time.Minute)
 				left := w.toldLeft()
-				if len(left) != 1 || !strings.Contains(left[0], id) || !mentions(left[0], meta.AnnotationKeyExternalName) {
+				if len(left) != 1 || !strings.Contains(left[0], id) ||
+					!mentions(left[0], meta.AnnotationKeyExternalName) {
 					w.Errorf("%s is left, and told is %q", id, left)
 				}
 			})

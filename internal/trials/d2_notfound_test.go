@@ -88,7 +88,8 @@ func TestD2FinalizerPatch(t *testing.T) {
 		}, generic404(volumes, key.Name))
 		w.run(10 * time.Minute)
 		if v := atKey(); w.Find(v) {
-			w.Errorf("the deleted object stays, with the finalizers %v and a pass that asked for no other", v.GetFinalizers())
+			w.Errorf("the deleted object stays, with the finalizers %v and a pass that asked for no other",
+				v.GetFinalizers())
 		}
 	})
 }

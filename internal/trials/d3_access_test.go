@@ -87,14 +87,16 @@ type journal struct {
 	looked error // the answer to one look for the AccessRequest
 }
 
-func (j *journal) CreateOrUpdate(_ context.Context, l *Landscape, _ *Plan, _ serviceprovider.ClusterContext) (ctrl.Result, error) {
+func (j *journal) CreateOrUpdate(_ context.Context, l *Landscape, _ *Plan,
+	_ serviceprovider.ClusterContext) (ctrl.Result, error) {
 	j.calls = append(j.calls, "CreateOrUpdate")
 	serviceprovider.StatusReady(l)
 
 	return ctrl.Result{}, nil
 }
 
-func (j *journal) Delete(_ context.Context, l *Landscape, _ *Plan, _ serviceprovider.ClusterContext) (ctrl.Result, error) {
+func (j *journal) Delete(_ context.Context, l *Landscape, _ *Plan,
+	_ serviceprovider.ClusterContext) (ctrl.Result, error) {
 	j.calls = append(j.calls, "Delete")
 	serviceprovider.StatusTerminating(l)
 
@@ -121,7 +123,8 @@ func (j *journal) MCPAccessRequest(context.Context, reconcile.Request) (*cluster
 	return ar, nil
 }
 
-func (j *journal) WorkloadAccessRequest(ctx context.Context, r reconcile.Request) (*clustersv1alpha1.AccessRequest, error) {
+func (j *journal) WorkloadAccessRequest(ctx context.Context,
+	r reconcile.Request) (*clustersv1alpha1.AccessRequest, error) {
 	return j.MCPAccessRequest(ctx, r)
 }
 
@@ -165,7 +168,8 @@ func TestD3AccessRequest(t *testing.T) {
 	if !slices.Contains(j.calls, "CreateOrUpdate") {
 		t.Fatalf("the service was not called: %v", j.calls)
 	}
-	j.calls, j.looked = nil, generic404(schema.GroupResource{Group: "clusters.openmcp.cloud", Resource: "accessrequests"}, "east")
+	j.calls, j.looked = nil, generic404(schema.GroupResource{Group: "clusters.openmcp.cloud",
+		Resource: "accessrequests"}, "east")
 	passes()
 	err = api.Get(t.Context(), client.ObjectKeyFromObject(l), &Landscape{})
 	if !kerrors.IsNotFound(err) {
@@ -186,11 +190,14 @@ func TestD3ClusterGone(t *testing.T) {
 	}
 	east := client.ObjectKey{Namespace: "platform", Name: "east"}
 	api := ctrlfake.NewClientBuilder().WithScheme(scheme).
-		WithObjects(&clustersv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: east.Namespace, Name: east.Name}}).Build()
-	answer := kerrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{Group: "clusters.openmcp.cloud", Resource: "clusters"},
+		WithObjects(&clustersv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: east.Namespace,
+			Name: east.Name}}).Build()
+	answer := kerrors.NewGenericServerResponse(http.StatusNotFound, "get",
+		schema.GroupResource{Group: "clusters.openmcp.cloud", Resource: "clusters"},
 		east.Name, "404 page not found", 0, true)
 	platform := clusters.NewTestClusterFromClient("platform", interceptor.NewClient(api, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			if _, ok := o.(*clustersv1alpha1.Cluster); ok {
 				return answer
 			}
@@ -201,15 +208,17 @@ func TestD3ClusterGone(t *testing.T) {
 	r, err := clusteraccess.New(platform, "Garden", []clusteraccess.Registration{{
 		ID:              serviceprovider.ClusterWorkload,
 		ExistingCluster: func(reconcile.Request) client.ObjectKey { return east },
-		Token:           &clustersv1alpha1.TokenConfig{RoleRefs: []clustersv1alpha1.RoleRef{{Kind: "ClusterRole", Name: "view"}}},
-		Namespace:       func(reconcile.Request) string { return "platform" },
-		Scheme:          scheme,
+		Token: &clustersv1alpha1.TokenConfig{RoleRefs: []clustersv1alpha1.RoleRef{{Kind: "ClusterRole",
+			Name: "view"}}},
+		Namespace: func(reconcile.Request) string { return "platform" },
+		Scheme:    scheme,
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	_, err = r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "default", Name: "garden"}})
+	_, err = r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "default",
+		Name: "garden"}})
 	if err == nil || errors.Is(err, serviceprovider.ErrClusterGone) {
 		t.Errorf("want an error that does not say that the cluster is gone, got: %v", err)
 	}

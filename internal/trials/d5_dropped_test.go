@@ -33,11 +33,13 @@ func none(string) bool  { return false }
 func (w *world) notStored(missing string) {
 	w.Helper()
 	if n := w.cloud.Count("Create"); n > 0 {
-		w.Errorf("Create was called %d times although what precedes it was not stored; there are %s", n, ids(w.cloud.Disks()))
+		w.Errorf("Create was called %d times although what precedes it was not stored; there are %s", n,
+			ids(w.cloud.Disks()))
 	}
 	c := w.get().GetCondition(commonv1.TypeSynced)
 	if c.Status != metav1.ConditionFalse || c.Reason != "MarksNotStored" || !strings.Contains(c.Message, missing) {
-		w.Errorf("want Synced False (MarksNotStored), naming %s, got %s (%s): %s", missing, c.Status, c.Reason, c.Message)
+		w.Errorf("want Synced False (MarksNotStored), naming %s, got %s (%s): %s", missing, c.Status, c.Reason,
+			c.Message)
 	}
 }
 

@@ -35,7 +35,9 @@ func TestD6LeaseOfAnotherHistory(t *testing.T) {
 		lock := server.lock(t, deadline)
 		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 			Lock: lock, LeaseDuration: 15 * time.Second, RenewDeadline: deadline, RetryPeriod: 2 * time.Second,
-			Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
+			Callbacks: leaderelection.LeaderCallbacks{
+				OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {},
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +121,8 @@ func restoredIsMadeOnce(t *testing.T, bump int) {
 		server.restore(snapshot, version+bump)
 		wait(3 * time.Minute)
 		if disks := p.cloud.Disks(); len(disks) != 1 || p.starts.Load() < 2 {
-			w.Errorf("after %d starts of the process there are %s; the object says %+v", p.starts.Load(), ids(disks), server.volume(w.t).Status.Conditions)
+			w.Errorf("after %d starts of the process there are %s; the object says %+v", p.starts.Load(), ids(disks),
+				server.volume(w.t).Status.Conditions)
 		}
 	})
 }

@@ -51,7 +51,8 @@ func TestD8ResultWithoutRoom(t *testing.T) {
 			story := w.again()
 			story.answer = story.bounds
 			story.create(func(v *volume.Volume) {
-				v.SetAnnotations(map[string]string{"example.org/note": strings.Repeat("x", room-left-len("example.org/note"))})
+				v.SetAnnotations(map[string]string{"example.org/note": strings.Repeat("x",
+					room-left-len("example.org/note"))})
 			})
 			for range 3 {
 				_, _ = story.pass() // an error asks for another pass
@@ -60,7 +61,8 @@ func TestD8ResultWithoutRoom(t *testing.T) {
 			disks, name := story.cloud.Disks(), story.get().GetAnnotations()["krateo.io/external-name"]
 			switch {
 			case len(disks) > 1 || len(disks) == 1 && name != disks[0].ID:
-				w.Errorf("with room for %d bytes %s was created, and the object has the name %q", left, ids(disks), name)
+				w.Errorf("with room for %d bytes %s was created, and the object has the name %q", left, ids(disks),
+					name)
 			case len(disks) == 0 && !story.told():
 				w.Errorf("with room for %d bytes nothing was created, and that is not told", left)
 			}

@@ -55,7 +55,8 @@ func newKeeper(t *testing.T, objects ...client.Object) *keeper {
 	k := &keeper{etcd: &etcd{newConfigStore(t, objects...)}}
 	k.Client = k.etcd
 	over := interceptor.NewClient(k.etcd, interceptor.Funcs{
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch,
+			opts ...client.PatchOption) error {
 			if err := k.refuse; err != nil {
 				k.refuse = nil
 
@@ -89,9 +90,11 @@ func newConfigStore(t *testing.T, objects ...client.Object) client.WithWatch {
 }
 
 func (k *keeper) pass(name string) (reconcile.Result, error) {
-	return k.keeps.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(configNamed(name))})
+	return k.keeps.Reconcile(context.Background(),
+		reconcile.Request{NamespacedName: client.ObjectKeyFromObject(configNamed(name))})
 }
 
 func configNamed(name string) *volume.ProviderConfig {
-	return &volume.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name, UID: "uid-config"}}
+	return &volume.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name,
+		UID: "uid-config"}}
 }

@@ -78,7 +78,8 @@ func (w *world) refused(write func()) {
 		write()
 		w.start()
 		w.run(time.Minute)
-		if c := w.get().GetCondition(commonv1.TypeSynced); mentions(c.Message, meta.AnnotationKeyExternalCreatePending) {
+		if c := w.get().GetCondition(commonv1.TypeSynced); mentions(c.Message,
+			meta.AnnotationKeyExternalCreatePending) {
 			w.Errorf("the user is asked again: %s", c.Message)
 		}
 	}

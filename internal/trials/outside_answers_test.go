@@ -66,7 +66,8 @@ func (m *middlebox) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.done = true
 
 	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewBufferString(m.body)),
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewBufferString(m.body)),
 	}, nil
 }
 
@@ -94,7 +95,8 @@ func TestOutsideSuccessWithoutAnObject(t *testing.T) {
 			story.create()
 			story.run(10 * time.Minute)
 			if !ready(story.get()) || !box.done {
-				w.Errorf("answered with %s: %t, and it says %+v", body, box.done, story.get().GetCondition(commonv1.TypeSynced))
+				w.Errorf("answered with %s: %t, and it says %+v", body, box.done,
+					story.get().GetCondition(commonv1.TypeSynced))
 			}
 		}
 	})

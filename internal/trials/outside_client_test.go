@@ -55,15 +55,16 @@ func (c wrapped) through(name string, mg resource.Managed, inner func() error) e
 
 // over starts a process whose clients are what an author makes of those of the cloud.
 func (w *world) over(connect func(managed.ExternalClient) managed.ExternalClient) {
-	w.options = append(slices.Clone(w.options), managed.WithExternalConnecter(managed.TypedExternalConnectorFn[resource.Managed](
-		func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
-			inner, err := w.cloud.Connect(ctx, mg)
-			if err != nil {
-				return nil, err
-			}
+	w.options = append(slices.Clone(w.options),
+		managed.WithExternalConnecter(managed.TypedExternalConnectorFn[resource.Managed](
+			func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
+				inner, err := w.cloud.Connect(ctx, mg)
+				if err != nil {
+					return nil, err
+				}
 
-			return connect(inner), nil
-		})))
+				return connect(inner), nil
+			})))
 	w.start()
 }
 

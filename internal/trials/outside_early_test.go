@@ -23,14 +23,17 @@ var early = map[string]map[string]string{
 // early. It notes on the object that it failed.
 func (w *world) unshown() {
 	w.Helper()
-	w.options = append(slices.Clone(w.options), managed.WithInitializers(managed.InitializerFn(func(_ context.Context, mg resource.Managed) error {
-		if mg.GetAnnotations()["example.org/broken"] == "" {
-			return nil
-		}
-		meta.AddAnnotations(mg, map[string]string{"example.org/half": "done", meta.AnnotationKeyExternalName: "half"})
+	w.options = append(slices.Clone(w.options),
+		managed.WithInitializers(managed.InitializerFn(func(_ context.Context, mg resource.Managed) error {
+			if mg.GetAnnotations()["example.org/broken"] == "" {
+				return nil
+			}
+			meta.AddAnnotations(mg, map[string]string{
+				"example.org/half": "done", meta.AnnotationKeyExternalName: "half",
+			})
 
-		return errLost
-	})))
+			return errLost
+		})))
 	w.start()
 	w.create()
 	w.cloud.Hidden = func(string) bool { return true }
@@ -75,7 +78,8 @@ func TestOutsideReplacedBeforeAnEarlyEnd(t *testing.T) {
 					_, _ = story.pass() // an error asks for another pass
 				}
 				v := story.get()
-				if marks := v.GetAnnotations(); marks[meta.AnnotationKeyCreateAttempt] == "" || marks["example.org/half"] != "" || !meta.FinalizerExists(v, managed.FinalizerName) {
+				if marks := v.GetAnnotations(); marks[meta.AnnotationKeyCreateAttempt] == "" ||
+					marks["example.org/half"] != "" || !meta.FinalizerExists(v, managed.FinalizerName) {
 					w.Errorf("%s: the annotations are %v, the finalizers %v", why, marks, v.GetFinalizers())
 				}
 				story.start()
@@ -88,7 +92,8 @@ func TestOutsideReplacedBeforeAnEarlyEnd(t *testing.T) {
 				case !deleted:
 					story.isReady()
 				case !story.Gone(atKey()) || len(story.cloud.Disks()) > 0:
-					w.Errorf("%s: the object is gone: %t, and there are %s", why, story.Gone(atKey()), ids(story.cloud.Disks()))
+					w.Errorf("%s: the object is gone: %t, and there are %s", why, story.Gone(atKey()),
+						ids(story.cloud.Disks()))
 				}
 			}
 		}

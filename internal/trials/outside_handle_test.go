@@ -48,10 +48,16 @@ func (c worker) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 // annotations. The process that knows the handle puts it back; what it puts back serves the next one.
 func TestOutsideHandleReplaced(t *testing.T) {
 	each(t, []class{opaque, token}, func(w *world) {
-		for why, manifest := range map[string]map[string]string{"none": nil, "paused": early["paused"], "an invalid policy": early["an invalid policy"]} {
+		for why, manifest := range map[string]map[string]string{
+			"none": nil, "paused": early["paused"],
+			"an invalid policy": early["an invalid policy"],
+		} {
 			for _, ends := range []bool{false, true} {
 				story, busy, made := w.again(), true, map[string]string{}
-				story.over(func(inner managed.ExternalClient) managed.ExternalClient { return worker{inner, made, &busy} })
+				story.over(func(inner managed.ExternalClient) managed.ExternalClient {
+					return worker{inner, made,
+						&busy}
+				})
 				story.create()
 				_, _ = story.pass()
 				story.replacedBy(manifest, managed.FinalizerName)

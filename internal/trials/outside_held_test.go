@@ -20,7 +20,8 @@ import (
 // to which: nothing is created there, and the object says so.
 func TestOutsideAnotherAccount(t *testing.T) {
 	each(t, classes, func(w *world) {
-		for identity, reason := range map[string]commonv1.ConditionReason{"west": "BackendChanged", "": "ReconcileError"} {
+		for identity, reason := range map[string]commonv1.ConditionReason{"west": "BackendChanged",
+			"": "ReconcileError"} {
 			story := w.again()
 			story.cloud.Account = "east"
 			story.ready()
@@ -124,7 +125,8 @@ func TestOutsideConflictsForEver(t *testing.T) {
 // another clock in it. An answer that is lost makes no second resource.
 func TestOutsideMarksOfTheFuture(t *testing.T) {
 	each(t, assigned, func(w *world) {
-		for _, mark := range []string{meta.AnnotationKeyExternalCreateFailed, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreatePending} {
+		for _, mark := range []string{meta.AnnotationKeyExternalCreateFailed,
+			meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreatePending} {
 			story := w.again()
 			story.loseCreate(func() {})
 			story.create(func(v *volume.Volume) { v.SetAnnotations(map[string]string{mark: "2099-01-01T00:00:00Z"}) })

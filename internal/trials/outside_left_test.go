@@ -167,7 +167,8 @@ func TestOutsideStatusAndTheNamespace(t *testing.T) {
 		w.create()
 		w.run(time.Hour)
 		w.warned("CannotUpdateManagedResource", `namespaces "default" not found`)
-		if text := w.events[len(w.events)-1].Message; strings.Contains(text, "CustomResourceDefinition") || strings.Contains(text, "subresource") {
+		if text := w.events[len(w.events)-1].Message; strings.Contains(text, "CustomResourceDefinition") ||
+			strings.Contains(text, "subresource") {
 			w.Errorf("the definition is blamed: %s", text)
 		}
 		w.answer = nil
@@ -198,7 +199,8 @@ func TestOutsideUnresolvedOrphan(t *testing.T) {
 		known.Delete(atKey())
 		known.run(10 * time.Minute)
 		if told := known.toldLeft(); !w.Gone(atKey()) || !known.Gone(atKey()) || len(told) > 0 {
-			w.Errorf("the objects are gone: %t, %t; what is known to be there is told: %q", w.Gone(atKey()), known.Gone(atKey()), told)
+			w.Errorf("the objects are gone: %t, %t; what is known to be there is told: %q", w.Gone(atKey()),
+				known.Gone(atKey()), told)
 		}
 	})
 }
@@ -208,7 +210,8 @@ func TestOutsideUnresolvedOrphan(t *testing.T) {
 func TestOutsideRefusedResult(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.answer = func(r write) error {
-			if text, _ := r.annotations()[meta.AnnotationKeyCreateAttempt].(string); strings.HasSuffix(text, "/succeeded") {
+			if text, _ := r.annotations()[meta.AnnotationKeyCreateAttempt].(string); strings.HasSuffix(text,
+				"/succeeded") {
 				return kerrors.NewInvalid(schema.GroupKind{Group: volumes.Group, Kind: "Volume"}, key.Name, nil)
 			}
 
@@ -259,7 +262,8 @@ func TestOutsideUnclaimedWrittenBack(t *testing.T) {
 		never.Delete(atKey())
 		never.run(10 * time.Minute)
 		if told := never.toldLeft(); !w.Gone(atKey()) || !never.Gone(atKey()) || len(told) > 0 {
-			w.Errorf("the objects are gone: %t, %t; of the one that was never claimed is told: %q", w.Gone(atKey()), never.Gone(atKey()), told)
+			w.Errorf("the objects are gone: %t, %t; of the one that was never claimed is told: %q", w.Gone(atKey()),
+				never.Gone(atKey()), told)
 		}
 	})
 }

@@ -28,7 +28,8 @@ func TestOutsideOlderManifest(t *testing.T) {
 				story.run(20 * time.Minute)
 			}
 			if disks := story.cloud.Disks(); len(disks) > 1 {
-				w.Errorf("the process ends: %t: there are %s after five syncs, and %d warnings tell it", ends, ids(disks), story.warnings())
+				w.Errorf("the process ends: %t: there are %s after five syncs, and %d warnings tell it", ends,
+					ids(disks), story.warnings())
 			}
 		}
 	})
@@ -87,7 +88,8 @@ func TestOutsideEtcdBeforeAnotherNoticed(t *testing.T) {
 		server.restore(snapshot, version)
 		wait(10 * time.Minute)
 		if disks := p.cloud.Disks(); len(disks) != 1 || p.starts.Load() < 2 {
-			w.Errorf("after %d starts of the process there are %s; the object says %+v", p.starts.Load(), ids(disks), server.volume(w.t).Status.Conditions)
+			w.Errorf("after %d starts of the process there are %s; the object says %+v", p.starts.Load(), ids(disks),
+				server.volume(w.t).Status.Conditions)
 		}
 	})
 }

@@ -36,8 +36,10 @@ func (w *world) saysPanic(what string) {
 		_, _ = w.pass() // an error asks for another pass
 		wait(time.Minute)
 	}
-	if c := w.get().GetCondition(commonv1.TypeSynced); c.Status != metav1.ConditionFalse || c.Reason != commonv1.ReasonClientPanicked || w.warnings() == 0 {
-		w.Errorf("%s: want Synced False (ClientPanicked) and a warning, got %s (%s): %s; events: %v", what, c.Status, c.Reason, c.Message, w.events)
+	if c := w.get().GetCondition(commonv1.TypeSynced); c.Status != metav1.ConditionFalse ||
+		c.Reason != commonv1.ReasonClientPanicked || w.warnings() == 0 {
+		w.Errorf("%s: want Synced False (ClientPanicked) and a warning, got %s (%s): %s; events: %v", what, c.Status,
+			c.Reason, c.Message, w.events)
 	}
 }
 

@@ -31,7 +31,8 @@ func (w *world) takenOver() map[string]string {
 	w.cloud.Put(volume.Disk{ID: "vol-0", SizeGiB: 1})
 	w.create(func(v *volume.Volume) {
 		v.SetAnnotations(map[string]string{
-			meta.AnnotationKeyExternalName: "vol-0", meta.AnnotationKeyExternalCreatePending: at, meta.AnnotationKeyExternalCreateSucceeded: at,
+			meta.AnnotationKeyExternalName: "vol-0", meta.AnnotationKeyExternalCreatePending: at,
+			meta.AnnotationKeyExternalCreateSucceeded: at,
 		})
 	})
 	w.run(time.Minute)
@@ -133,7 +134,8 @@ func TestOutsideAdoptedByAnotherClock(t *testing.T) {
 		at := time.Now().UTC().Format(time.RFC3339)
 		w.create(func(v *volume.Volume) {
 			v.SetAnnotations(map[string]string{
-				meta.AnnotationKeyExternalName: "vol-0", meta.AnnotationKeyExternalCreatePending: at, meta.AnnotationKeyExternalCreateFailed: at,
+				meta.AnnotationKeyExternalName: "vol-0", meta.AnnotationKeyExternalCreatePending: at,
+				meta.AnnotationKeyExternalCreateFailed: at,
 			})
 		})
 		w.run(time.Minute)
@@ -235,7 +237,8 @@ func (w *world) writtenBack(answer func(*world), write func(*world, map[string]s
 // toldToRemove reports whether a Warning says that annotations are to be removed from the manifest.
 func (w *world) toldToRemove() bool {
 	for _, e := range w.events {
-		if e.Reason == "CreationRecordTaken" && mentions(e.Message, "Remove the annotations that the provider writes from the manifest") {
+		if e.Reason == "CreationRecordTaken" &&
+			mentions(e.Message, "Remove the annotations that the provider writes from the manifest") {
 			return true
 		}
 	}

@@ -215,7 +215,8 @@ func (p *plane) RoundTrip(r *http.Request) (*http.Response, error) {
 		return refuse(http.StatusNotFound, metav1.StatusReasonNotFound)
 	}
 	wants, _ := body["metadata"].(map[string]any)
-	if version := wants["resourceVersion"]; version != nil && version != now["metadata"].(map[string]any)["resourceVersion"] {
+	if version := wants["resourceVersion"]; version != nil &&
+		version != now["metadata"].(map[string]any)["resourceVersion"] {
 		return refuse(http.StatusConflict, metav1.StatusReasonConflict)
 	}
 	switch r.Method {
@@ -257,7 +258,8 @@ func (p *plane) watch(ctx context.Context, version string) (*http.Response, erro
 				p.mu.Unlock()
 				if open && now > since {
 					line, _ := json.Marshal(map[string]any{"type": "BOOKMARK", "object": map[string]any{
-						"apiVersion": "example.moorage.dev/v1", "kind": "Volume", "metadata": map[string]any{"resourceVersion": strconv.Itoa(now)},
+						"apiVersion": "example.moorage.dev/v1", "kind": "Volume",
+						"metadata": map[string]any{"resourceVersion": strconv.Itoa(now)},
 					}})
 					if _, err := to.Write(append(line, '\n')); err != nil {
 						return
@@ -280,14 +282,18 @@ func (p *plane) watch(ctx context.Context, version string) (*http.Response, erro
 		}
 	}()
 
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: from}, nil
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: from,
+	}, nil
 }
 
 func answer(body any) (*http.Response, error) { return respond(http.StatusOK, body) }
 
 func refuse(code int, reason metav1.StatusReason) (*http.Response, error) {
 	return respond(code, metav1.Status{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: string(reason),
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code),
+		Reason: reason, Message: string(reason),
 	})
 }
 
@@ -295,12 +301,16 @@ func respond(code int, body any) (*http.Response, error) {
 	data, err := json.Marshal(body)
 
 	return &http.Response{
-		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(string(data))),
+		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(string(data))),
 	}, err
 }
 
 func (p *plane) config() *rest.Config {
-	return &rest.Config{Host: "https://api.example", Transport: p, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	return &rest.Config{
+		Host: "https://api.example", Transport: p, QPS: -1,
+		ContentConfig: rest.ContentConfig{ContentType: "application/json"},
+	}
 }
 
 // lock returns that of a leader election, as a provider makes it.
@@ -369,9 +379,11 @@ func (p *provider) manager() manager.Manager {
 		err = m.Add(restores)
 	}
 	if err == nil {
-		err = managed.Setup(m, volume.Kind, controller.Options{PollInterval: 5 * time.Second, MaxConcurrentReconciles: 1},
+		err = managed.Setup(m, volume.Kind, controller.Options{PollInterval: 5 * time.Second,
+			MaxConcurrentReconciles: 1},
 			append([]managed.ReconcilerOption{
-				managed.WithExternalConnecter(p.cloud), managed.WithRecorder(event.NewNopRecorder()), managed.WithLeaseDeadline(lease.Deadline),
+				managed.WithExternalConnecter(p.cloud), managed.WithRecorder(event.NewNopRecorder()),
+				managed.WithLeaseDeadline(lease.Deadline),
 				managed.WithRestoreDetector(restores),
 			}, p.options...)...)
 	}
@@ -387,6 +399,7 @@ func (p *provider) has(what string, gib int64) {
 	p.t.Helper()
 	disks := p.cloud.Disks()
 	if len(disks) != 1 || disks[0].SizeGiB != gib {
-		p.t.Errorf("%s is not carried out within two minutes, with %d starts of the process: want one disk of %d GiB, got %+v", what, p.starts.Load(), gib, disks)
+		p.t.Errorf("%s is not carried out within two minutes, with %d starts of the process: want one disk of %d GiB, got "+
+			"%+v", what, p.starts.Load(), gib, disks)
 	}
 }

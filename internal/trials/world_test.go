@@ -170,7 +170,8 @@ func (c cluster) GetAPIReader() client.Reader { return c.live }
 // start starts a process, which knows nothing of what another one knew.
 func (w *world) start() {
 	cached := interceptor.NewClient(w.etcd, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			if w.cache != nil {
 				if err := w.cache(); err != nil {
 					return err
@@ -186,7 +187,8 @@ func (w *world) start() {
 
 			return c.Create(ctx, o, opts...)
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch,
+			opts ...client.PatchOption) error {
 			p, err := w.sent(ctx, "patch", o, p)
 			if err != nil {
 				return err
@@ -194,7 +196,8 @@ func (w *world) start() {
 
 			return c.Patch(ctx, o, p, opts...)
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch,
+			opts ...client.SubResourcePatchOption) error {
 			p, err := w.sent(ctx, "patch "+sub, o, p)
 			if err != nil {
 				return err
@@ -204,7 +207,8 @@ func (w *world) start() {
 		},
 	})
 	live := interceptor.NewClient(w.etcd, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			if w.live != nil {
 				if err := w.live(); err != nil {
 					return err
@@ -326,11 +330,13 @@ func (w *world) isReady() {
 	v, disks := w.get(), w.cloud.Disks()
 	ready, synced := v.GetCondition(commonv1.TypeReady), v.GetCondition(commonv1.TypeSynced)
 	if ready.Status != metav1.ConditionTrue || synced.Status != metav1.ConditionTrue {
-		w.Errorf("the object is not ready: Ready %s (%s), Synced %s (%s %s)", ready.Status, ready.Reason, synced.Status, synced.Reason, synced.Message)
+		w.Errorf("the object is not ready: Ready %s (%s), Synced %s (%s %s)", ready.Status, ready.Reason,
+			synced.Status, synced.Reason, synced.Message)
 	}
 	name := v.GetAnnotations()["krateo.io/external-name"]
 	if len(disks) != 1 || disks[0].ID != name {
-		w.Errorf("the object has the name %q; there are %d external resources, first of all %s", name, len(disks), ids(disks))
+		w.Errorf("the object has the name %q; there are %d external resources, first of all %s", name, len(disks),
+			ids(disks))
 	}
 }
 

@@ -269,7 +269,8 @@ func (c *session) ListPage(ctx context.Context, token string) (page managed.Exte
 }
 
 // ObserveListed says what a disk is to an object.
-func (c *session) ObserveListed(_ context.Context, mg resource.Managed, listed any) (managed.ExternalObservation, error) {
+func (c *session) ObserveListed(_ context.Context, mg resource.Managed,
+	listed any) (managed.ExternalObservation, error) {
 	v, ok := mg.(thing)
 	if !ok {
 		return managed.ExternalObservation{}, errors.Errorf("not a disk but a %T", mg)

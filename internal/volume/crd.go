@@ -18,7 +18,10 @@ var (
 // CRD returns the definition of Volume.
 func CRD() *apiextensionsv1.CustomResourceDefinition {
 	return crd("Volume", "volume", object(properties{
-		"spec":   object(properties{"sizeGiB": number, "tier": text, "writeConnectionSecretToRef": object(properties{"name": text})}),
+		"spec": object(properties{
+			"sizeGiB": number, "tier": text,
+			"writeConnectionSecretToRef": object(properties{"name": text}),
+		}),
 		"status": object(properties{"conditions": conditions(), "id": text, "sizeGiB": number, "usedBytes": number}),
 	}))
 }
@@ -28,13 +31,19 @@ func SnapshotCRD() *apiextensionsv1.CustomResourceDefinition {
 	texts := props{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: new(text)}}
 	texts.Default = &apiextensionsv1.JSON{Raw: []byte(`["*"]`)}
 	policy := object(properties{"resolve": text, "resolution": text})
-	labels := props{Type: "object", AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: new(text)}}
+	labels := props{
+		Type:                 "object",
+		AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: new(text)},
+	}
 
 	return crd("Snapshot", "snapshot", object(properties{
 		"spec": object(properties{
 			"sizeGiB": number, "tier": text, "volume": text, "managementPolicies": texts, "deletionPolicy": text,
-			"volumeRef":                  object(properties{"name": text, "namespace": text, "policy": policy}),
-			"volumeSelector":             object(properties{"matchLabels": labels, "matchControllerRef": {Type: "boolean"}, "namespace": text, "policy": policy}),
+			"volumeRef": object(properties{"name": text, "namespace": text, "policy": policy}),
+			"volumeSelector": object(properties{
+				"matchLabels": labels, "matchControllerRef": {Type: "boolean"}, "namespace": text,
+				"policy": policy,
+			}),
 			"writeConnectionSecretToRef": object(properties{"name": text}),
 			"providerConfigRef":          object(properties{"kind": text, "name": text}),
 		}),
@@ -72,7 +81,9 @@ func crd(kind, singular string, root props) *apiextensionsv1.CustomResourceDefin
 		ObjectMeta: metav1.ObjectMeta{Name: singular + "s." + GroupVersion.Group},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: GroupVersion.Group,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, ListKind: kind + "List", Plural: singular + "s", Singular: singular},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{
+				Kind: kind, ListKind: kind + "List", Plural: singular + "s", Singular: singular,
+			},
 			Scope: apiextensionsv1.NamespaceScoped,
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: GroupVersion.Version, Served: true, Storage: true,

@@ -77,5 +77,6 @@ func find(cs []commonv1.Condition, t commonv1.ConditionType) (commonv1.Condition
 
 // same is stricter than Condition.Equal: a new stamp is a change too.
 func same(a, b commonv1.Condition) bool {
-	return a.Equal(b) && a.ObservedGeneration == b.ObservedGeneration && a.LastTransitionTime.Equal(&b.LastTransitionTime)
+	return a.Equal(b) && a.ObservedGeneration == b.ObservedGeneration &&
+		a.LastTransitionTime.Equal(&b.LastTransitionTime)
 }

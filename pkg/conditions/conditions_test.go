@@ -16,8 +16,12 @@ func exactly() cmp.Option {
 	return cmp.Comparer(func(a, b commonv1.Condition) bool { return same(a, b) })
 }
 
-func cond(t commonv1.ConditionType, status metav1.ConditionStatus, reason commonv1.ConditionReason, sec, generation int64) commonv1.Condition {
-	return commonv1.Condition{Type: t, Status: status, Reason: reason, LastTransitionTime: metav1.Unix(sec, 0), ObservedGeneration: generation}
+func cond(t commonv1.ConditionType, status metav1.ConditionStatus, reason commonv1.ConditionReason,
+	sec, generation int64) commonv1.Condition {
+	return commonv1.Condition{
+		Type: t, Status: status, Reason: reason, LastTransitionTime: metav1.Unix(sec, 0),
+		ObservedGeneration: generation,
+	}
 }
 
 func TestStamp(t *testing.T) {
@@ -30,18 +34,21 @@ func TestStamp(t *testing.T) {
 	}{
 		"Unstamped": {
 			reason: "A condition without a stamp gets it, and nothing else changes.",
-			stored: []commonv1.Condition{cond("A", "True", "X", 1, 0)}, generation: 5, types: []commonv1.ConditionType{"A"},
-			want: []commonv1.Condition{cond("A", "True", "X", 1, 5)},
+			stored: []commonv1.Condition{cond("A", "True", "X", 1, 0)}, generation: 5,
+			types: []commonv1.ConditionType{"A"},
+			want:  []commonv1.Condition{cond("A", "True", "X", 1, 5)},
 		},
 		"Stamped": {
 			reason: "A stamp says of which generation somebody spoke, and stays.",
-			stored: []commonv1.Condition{cond("A", "True", "X", 1, 4)}, generation: 5, types: []commonv1.ConditionType{"A"},
-			want: []commonv1.Condition{cond("A", "True", "X", 1, 4)},
+			stored: []commonv1.Condition{cond("A", "True", "X", 1, 4)}, generation: 5,
+			types: []commonv1.ConditionType{"A"},
+			want:  []commonv1.Condition{cond("A", "True", "X", 1, 4)},
 		},
 		"OtherType": {
 			reason: "Conditions of other writers are theirs.",
-			stored: []commonv1.Condition{cond("A", "True", "X", 1, 0), cond("B", "True", "X", 1, 0)}, generation: 5, types: []commonv1.ConditionType{"B"},
-			want: []commonv1.Condition{cond("A", "True", "X", 1, 0), cond("B", "True", "X", 1, 5)},
+			stored: []commonv1.Condition{cond("A", "True", "X", 1, 0), cond("B", "True", "X", 1, 0)}, generation: 5,
+			types: []commonv1.ConditionType{"B"},
+			want:  []commonv1.Condition{cond("A", "True", "X", 1, 0), cond("B", "True", "X", 1, 5)},
 		},
 		"NeverSet": {
 			reason:     "A condition that nobody set does not come into being.",
@@ -49,8 +56,9 @@ func TestStamp(t *testing.T) {
 		},
 		"SetUnknown": {
 			reason: "One that was set to Unknown is set.",
-			stored: []commonv1.Condition{cond("A", "Unknown", "X", 1, 0)}, generation: 5, types: []commonv1.ConditionType{"A"},
-			want: []commonv1.Condition{cond("A", "Unknown", "X", 1, 5)},
+			stored: []commonv1.Condition{cond("A", "Unknown", "X", 1, 0)}, generation: 5,
+			types: []commonv1.ConditionType{"A"},
+			want:  []commonv1.Condition{cond("A", "Unknown", "X", 1, 5)},
 		},
 		"NoGeneration": {
 			reason: "An object without generations leaves no stamp.",
@@ -194,7 +202,8 @@ func TestMergeInvariants(t *testing.T) {
 				}
 
 				if again := Merge(base, mine, got); !slices.EqualFunc(again, got, same) {
-					t.Errorf("base %v, mine %v, newest %v: a second time gives %v after %v", base, mine, newest, again, got)
+					t.Errorf("base %v, mine %v, newest %v: a second time gives %v after %v", base, mine, newest,
+						again, got)
 				}
 			}
 		}

@@ -28,7 +28,8 @@ func FuzzTimes(f *testing.F) {
 			meta.AnnotationKeyExternalCreatePending: pending, meta.AnnotationKeyExternalCreateSucceeded: succeeded,
 			meta.AnnotationKeyExternalCreateFailed: failed, meta.AnnotationKeyPollInterval: interval,
 		}}
-		if d, set, err := meta.GetPollInterval(o); d < 0 || set != (interval != "") || (d > 0) != (set && err == nil) || err != nil && len(err.Error()) > longest {
+		if d, set, err := meta.GetPollInterval(o); d < 0 || set != (interval != "") ||
+			(d > 0) != (set && err == nil) || err != nil && len(err.Error()) > longest {
 			t.Errorf("poll interval %q is %s, set %t: %v", interval, d, set, err)
 		}
 		first, last := time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
@@ -38,12 +39,15 @@ func FuzzTimes(f *testing.F) {
 			return meta.GetExternalCreatePending(o)
 		}
 		latest := time.Unix(second, 0)
-		if got := written(latest); got.Before(first) || got.After(last) || latest.After(first) && latest.Before(last) && !got.Equal(latest) {
+		if got := written(latest); got.Before(first) || got.After(last) ||
+			latest.After(first) && latest.Before(last) && !got.Equal(latest) {
 			t.Errorf("%s is read as %s", latest, got)
 		}
 		o.Annotations[meta.AnnotationKeyExternalCreatePending] = pending
-		for _, mark := range []time.Time{meta.GetExternalCreatePending(o), meta.GetExternalCreateSucceeded(o), meta.GetExternalCreateFailed(o)} {
-			if want := mark.Truncate(time.Second); !mark.After(last) && !mark.Before(first) && !written(mark).Equal(want) {
+		for _, mark := range []time.Time{meta.GetExternalCreatePending(o), meta.GetExternalCreateSucceeded(o),
+			meta.GetExternalCreateFailed(o)} {
+			if want := mark.Truncate(time.Second); !mark.After(last) && !mark.Before(first) &&
+				!written(mark).Equal(want) {
 				t.Errorf("%s is written as %q", mark, o.Annotations[meta.AnnotationKeyExternalCreatePending])
 			}
 			if mark.After(latest) {
@@ -51,7 +55,8 @@ func FuzzTimes(f *testing.F) {
 			}
 		}
 		begun := written(latest.Add(time.Second))
-		if !latest.Add(time.Second).After(last) && !latest.Before(first) && (!begun.After(latest.Truncate(time.Second)) || !meta.ExternalCreateIncomplete(o)) {
+		if !latest.Add(time.Second).After(last) && !latest.Before(first) &&
+			(!begun.After(latest.Truncate(time.Second)) || !meta.ExternalCreateIncomplete(o)) {
 			t.Errorf("a creation that begins at %s is not open: %v", begun, o.Annotations)
 		}
 	})
@@ -60,7 +65,8 @@ func FuzzTimes(f *testing.F) {
 // FuzzPolicies takes any values of the policies of an object. What nobody
 // understands permits nothing, and is told in a few words.
 func FuzzPolicies(f *testing.F) {
-	for _, management := range []string{"", "default", "observe", "observe-delete", "observe-create-update", "Observe", "observe ", "\x00", strings.Repeat("ö", 300)} {
+	for _, management := range []string{"", "default", "observe", "observe-delete", "observe-create-update",
+		"Observe", "observe ", "\x00", strings.Repeat("ö", 300)} {
 		for _, deletion := range []string{"", "orphan", "delete", "ORPHAN"} {
 			f.Add(management, deletion, "if-unowned", "true")
 			f.Add(management, deletion, "forced", "\xff")
@@ -71,7 +77,8 @@ func FuzzPolicies(f *testing.F) {
 			meta.AnnotationKeyManagementPolicy: management, meta.AnnotationKeyDeletionPolicy: deletion,
 			meta.AnnotationKeyAdoptionPolicy: adoption, meta.AnnotationKeyReconciliationPaused: paused,
 		}}
-		known := slices.Contains([]string{"", "default", "observe", "observe-delete", "observe-create-update"}, management) &&
+		known := slices.Contains([]string{"", "default", "observe", "observe-delete", "observe-create-update"},
+			management) &&
 			slices.Contains([]string{"", "orphan", "delete"}, deletion) &&
 			slices.Contains([]string{"", "never", "if-unowned", "if-matching", "force"}, adoption)
 		err := meta.ValidatePolicies(o)
@@ -81,12 +88,16 @@ func FuzzPolicies(f *testing.F) {
 		if err != nil && (len(err.Error()) > longest || !utf8.ValidString(err.Error())) {
 			t.Errorf("an error of %d bytes", len(err.Error()))
 		}
-		may := map[string]bool{"create": meta.ShouldCreate(o), "update": meta.ShouldUpdate(o), "delete": meta.ShouldDelete(o), "adopt": meta.ShouldAdopt(o)}
+		may := map[string]bool{
+			"create": meta.ShouldCreate(o), "update": meta.ShouldUpdate(o),
+			"delete": meta.ShouldDelete(o), "adopt": meta.ShouldAdopt(o),
+		}
 		want := map[string]bool{
 			"create": known && slices.Contains([]string{"", "default", "observe-create-update"}, management),
 			"update": known && slices.Contains([]string{"", "default", "observe-create-update"}, management),
-			"delete": known && slices.Contains([]string{"", "default", "observe-delete"}, management) && deletion != "orphan",
-			"adopt":  known && slices.Contains([]string{"if-unowned", "force"}, adoption),
+			"delete": known && slices.Contains([]string{"", "default", "observe-delete"}, management) &&
+				deletion != "orphan",
+			"adopt": known && slices.Contains([]string{"if-unowned", "force"}, adoption),
 		}
 		for what, permitted := range want {
 			if may[what] != permitted {

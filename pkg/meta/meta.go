@@ -58,7 +58,8 @@ func AddFinalizer(o metav1.Object, finalizer string) {
 // listed, and keeps the order of the others.
 func RemoveFinalizer(o metav1.Object, finalizer string) {
 	if FinalizerExists(o, finalizer) {
-		o.SetFinalizers(slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return f == finalizer }))
+		o.SetFinalizers(slices.DeleteFunc(slices.Clone(o.GetFinalizers()),
+			func(f string) bool { return f == finalizer }))
 	}
 }
 

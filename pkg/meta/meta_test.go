@@ -111,12 +111,30 @@ func TestFinalizers(t *testing.T) {
 		change func(o metav1.Object)
 		want   []string
 	}{
-		"Add":             {reason: "It goes to the end.", stored: []string{"a"}, change: func(o metav1.Object) { AddFinalizer(o, "b") }, want: []string{"a", "b"}},
-		"AddAgain":        {reason: "It is there already.", stored: []string{"a"}, change: func(o metav1.Object) { AddFinalizer(o, "a") }, want: []string{"a"}},
-		"Remove":          {reason: "The order of the others stays.", stored: []string{"a", "b", "c"}, change: func(o metav1.Object) { RemoveFinalizer(o, "b") }, want: []string{"a", "c"}},
-		"RemoveTwice":     {reason: "All of them go, wherever they are.", stored: []string{"b", "a", "b", "b"}, change: func(o metav1.Object) { RemoveFinalizer(o, "b") }, want: []string{"a"}},
-		"RemoveUnknown":   {reason: "There is nothing to remove.", stored: []string{"a"}, change: func(o metav1.Object) { RemoveFinalizer(o, "b") }, want: []string{"a"}},
-		"RemoveFromEmpty": {reason: "There is nothing to remove.", change: func(o metav1.Object) { RemoveFinalizer(o, "b") }},
+		"Add": {
+			reason: "It goes to the end.", stored: []string{"a"},
+			change: func(o metav1.Object) { AddFinalizer(o, "b") }, want: []string{"a", "b"},
+		},
+		"AddAgain": {
+			reason: "It is there already.", stored: []string{"a"},
+			change: func(o metav1.Object) { AddFinalizer(o, "a") }, want: []string{"a"},
+		},
+		"Remove": {
+			reason: "The order of the others stays.", stored: []string{"a", "b", "c"},
+			change: func(o metav1.Object) { RemoveFinalizer(o, "b") }, want: []string{"a", "c"},
+		},
+		"RemoveTwice": {
+			reason: "All of them go, wherever they are.", stored: []string{"b", "a", "b", "b"},
+			change: func(o metav1.Object) { RemoveFinalizer(o, "b") }, want: []string{"a"},
+		},
+		"RemoveUnknown": {
+			reason: "There is nothing to remove.", stored: []string{"a"},
+			change: func(o metav1.Object) { RemoveFinalizer(o, "b") }, want: []string{"a"},
+		},
+		"RemoveFromEmpty": {
+			reason: "There is nothing to remove.",
+			change: func(o metav1.Object) { RemoveFinalizer(o, "b") },
+		},
 	}
 
 	for name, tc := range cases {
@@ -174,7 +192,8 @@ func TestNothingIsKnownOfNothing(t *testing.T) {
 	o := &metav1.ObjectMeta{}
 
 	for name, got := range map[string]time.Time{
-		"pending": GetExternalCreatePending(o), "succeeded": GetExternalCreateSucceeded(o), "failed": GetExternalCreateFailed(o),
+		"pending": GetExternalCreatePending(o), "succeeded": GetExternalCreateSucceeded(o),
+		"failed": GetExternalCreateFailed(o),
 	} {
 		if !got.IsZero() {
 			t.Errorf("%s at %s, want never", name, got)
@@ -197,8 +216,11 @@ func TestWasCreatedAndDeleted(t *testing.T) {
 	}{
 		"New":     {o: &metav1.ObjectMeta{}},
 		"Created": {o: &metav1.ObjectMeta{CreationTimestamp: now}, created: true},
-		"Deleted": {o: &metav1.ObjectMeta{CreationTimestamp: now, DeletionTimestamp: &now}, created: true, deleted: true},
-		"Zero":    {o: &metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{}}},
+		"Deleted": {
+			o: &metav1.ObjectMeta{CreationTimestamp: now, DeletionTimestamp: &now}, created: true,
+			deleted: true,
+		},
+		"Zero": {o: &metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{}}},
 	}
 
 	for name, tc := range cases {
@@ -263,15 +285,22 @@ func TestMarksOfOthersAreRead(t *testing.T) {
 		value  string
 		want   time.Time
 	}{
-		"Zone":     {reason: "The predecessor wrote local time.", value: "2031-03-04T05:06:07+02:00", want: time.Date(2031, 3, 4, 3, 6, 7, 0, time.UTC)},
-		"Fraction": {reason: "Fractions are RFC 3339 too.", value: "2031-03-04T03:06:07.5Z", want: time.Date(2031, 3, 4, 3, 6, 7, 5e8, time.UTC)},
-		"Garbage":  {reason: "What cannot be read is no mark.", value: "yesterday"},
-		"Empty":    {reason: "Nothing is no mark."},
+		"Zone": {
+			reason: "The predecessor wrote local time.", value: "2031-03-04T05:06:07+02:00",
+			want: time.Date(2031, 3, 4, 3, 6, 7, 0, time.UTC),
+		},
+		"Fraction": {
+			reason: "Fractions are RFC 3339 too.", value: "2031-03-04T03:06:07.5Z",
+			want: time.Date(2031, 3, 4, 3, 6, 7, 5e8, time.UTC),
+		},
+		"Garbage": {reason: "What cannot be read is no mark.", value: "yesterday"},
+		"Empty":   {reason: "Nothing is no mark."},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := GetExternalCreatePending(annotated(AnnotationKeyExternalCreatePending, tc.value)); !got.Equal(tc.want) {
+			if got := GetExternalCreatePending(annotated(AnnotationKeyExternalCreatePending,
+				tc.value)); !got.Equal(tc.want) {
 				t.Errorf("%s\ngot %s, want %s", tc.reason, got, tc.want)
 			}
 		})
@@ -286,21 +315,28 @@ func TestExternalCreateIncomplete(t *testing.T) {
 		pending, succeeded, failed string
 		want                       bool
 	}{
-		"Never":           {reason: "Nothing ever began."},
-		"Began":           {reason: "It began and no end is known.", pending: early, want: true},
-		"Succeeded":       {reason: "It ended well.", pending: early, succeeded: late},
-		"Failed":          {reason: "It ended badly.", pending: early, failed: late},
-		"SameSecond":      {reason: "Beginning and end are one second: it ended.", pending: early, succeeded: early},
-		"AgainAfterFail":  {reason: "A later attempt began.", pending: late, failed: early, want: true},
-		"AgainAfterBoth":  {reason: "The later of both ends counts.", pending: early, succeeded: early, failed: late},
-		"AgainAfterOther": {reason: "The later of both ends counts, whichever it is.", pending: late, succeeded: early, failed: late},
-		"Unreadable":      {reason: "A beginning that cannot be read never was.", pending: garbage},
-		"UnreadableEnd":   {reason: "An end that cannot be read is not known.", pending: early, succeeded: garbage, want: true},
+		"Never":          {reason: "Nothing ever began."},
+		"Began":          {reason: "It began and no end is known.", pending: early, want: true},
+		"Succeeded":      {reason: "It ended well.", pending: early, succeeded: late},
+		"Failed":         {reason: "It ended badly.", pending: early, failed: late},
+		"SameSecond":     {reason: "Beginning and end are one second: it ended.", pending: early, succeeded: early},
+		"AgainAfterFail": {reason: "A later attempt began.", pending: late, failed: early, want: true},
+		"AgainAfterBoth": {reason: "The later of both ends counts.", pending: early, succeeded: early, failed: late},
+		"AgainAfterOther": {
+			reason: "The later of both ends counts, whichever it is.", pending: late,
+			succeeded: early, failed: late,
+		},
+		"Unreadable": {reason: "A beginning that cannot be read never was.", pending: garbage},
+		"UnreadableEnd": {
+			reason: "An end that cannot be read is not known.", pending: early, succeeded: garbage,
+			want: true,
+		},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := annotated(AnnotationKeyExternalCreatePending, tc.pending, AnnotationKeyExternalCreateSucceeded, tc.succeeded, AnnotationKeyExternalCreateFailed, tc.failed)
+			o := annotated(AnnotationKeyExternalCreatePending, tc.pending, AnnotationKeyExternalCreateSucceeded,
+				tc.succeeded, AnnotationKeyExternalCreateFailed, tc.failed)
 			if got := ExternalCreateIncomplete(o); got != tc.want {
 				t.Errorf("%s\nExternalCreateIncomplete(...) = %t, want %t", tc.reason, got, tc.want)
 			}

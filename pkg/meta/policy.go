@@ -114,14 +114,16 @@ var allowedBy = map[string][]string{
 	ManagementPolicyObserve:             {},
 }
 
-var adoptionPolicies = []string{AdoptionPolicyNever, AdoptionPolicyIfUnowned, AdoptionPolicyIfMatching, AdoptionPolicyForce}
+var adoptionPolicies = []string{AdoptionPolicyNever, AdoptionPolicyIfUnowned, AdoptionPolicyIfMatching,
+	AdoptionPolicyForce}
 
 // policies lists the values that each policy annotation may have.
 var policies = []struct {
 	key    string
 	values []string
 }{
-	{AnnotationKeyManagementPolicy, []string{ManagementPolicyDefault, ManagementPolicyObserveCreateUpdate, ManagementPolicyObserveDelete, ManagementPolicyObserve}},
+	{AnnotationKeyManagementPolicy, []string{ManagementPolicyDefault, ManagementPolicyObserveCreateUpdate,
+		ManagementPolicyObserveDelete, ManagementPolicyObserve}},
 	{AnnotationKeyDeletionPolicy, []string{DeletionPolicyDelete, DeletionPolicyOrphan}},
 	{AnnotationKeyAdoptionPolicy, adoptionPolicies},
 }
@@ -133,7 +135,8 @@ var policies = []struct {
 func ValidatePolicies(o metav1.Object) error {
 	for _, p := range policies {
 		if v := o.GetAnnotations()[p.key]; v != "" && !slices.Contains(p.values, v) {
-			return errors.Errorf("annotation %s has the unknown value %s; allowed are %s", p.key, quoted(v), strings.Join(p.values, ", "))
+			return errors.Errorf("annotation %s has the unknown value %s; allowed are %s", p.key, quoted(v),
+				strings.Join(p.values, ", "))
 		}
 	}
 

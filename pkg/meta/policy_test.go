@@ -44,19 +44,51 @@ func TestPolicies(t *testing.T) {
 		o      *metav1.ObjectMeta
 		want   may
 	}{
-		"None":                {reason: "Without policies everything is allowed.", o: &metav1.ObjectMeta{}, want: all},
-		"Empty":               {reason: "An empty policy is none.", o: annotated(management, "", deletion, "", adoption, ""), want: all},
-		"Default":             {reason: "The default can be spelt out.", o: annotated(management, "default", deletion, "delete"), want: all},
-		"Orphan":              {reason: "Orphan forbids to delete.", o: annotated(deletion, "orphan"), want: orphan},
-		"ObserveCreateUpdate": {reason: "All but delete.", o: annotated(management, "observe-create-update", deletion, "delete"), want: may{Create: true, Update: true, Actions: "cu", Valid: true}},
-		"ObserveDelete":       {reason: "Delete only.", o: annotated(management, "observe-delete"), want: may{Delete: true, Actions: "d", Valid: true}},
-		"ObserveDeleteOrphan": {reason: "Orphan wins over observe-delete.", o: annotated(management, "observe-delete", deletion, "orphan"), want: may{Actions: "d", Valid: true}},
-		"Observe":             {reason: "Look and nothing else.", o: annotated(management, "observe"), want: onlyLook},
-		"ObserveOrphan":       {reason: "Looking deletes nothing anyway.", o: annotated(management, "observe", deletion, "orphan"), want: onlyLook},
-		"UnknownManagement":   {reason: "Case counts; a misspelt policy allows nothing.", o: annotated(management, "Default"), want: may{}},
-		"UnknownDeletion":     {reason: "A misspelt deletion policy allows nothing.", o: annotated(deletion, "Orphan"), want: may{}},
-		"UnknownAdoption":     {reason: "A misspelt adoption policy allows nothing.", o: annotated(adoption, "always"), want: may{}},
-		"ObserveUnknown":      {reason: "One misspelt policy is enough.", o: annotated(management, "observe", deletion, "keep"), want: may{}},
+		"None": {reason: "Without policies everything is allowed.", o: &metav1.ObjectMeta{}, want: all},
+		"Empty": {
+			reason: "An empty policy is none.",
+			o:      annotated(management, "", deletion, "", adoption, ""), want: all,
+		},
+		"Default": {
+			reason: "The default can be spelt out.",
+			o:      annotated(management, "default", deletion, "delete"), want: all,
+		},
+		"Orphan": {reason: "Orphan forbids to delete.", o: annotated(deletion, "orphan"), want: orphan},
+		"ObserveCreateUpdate": {
+			reason: "All but delete.",
+			o:      annotated(management, "observe-create-update", deletion, "delete"),
+			want:   may{Create: true, Update: true, Actions: "cu", Valid: true},
+		},
+		"ObserveDelete": {
+			reason: "Delete only.", o: annotated(management, "observe-delete"),
+			want: may{Delete: true, Actions: "d", Valid: true},
+		},
+		"ObserveDeleteOrphan": {
+			reason: "Orphan wins over observe-delete.",
+			o:      annotated(management, "observe-delete", deletion, "orphan"),
+			want:   may{Actions: "d", Valid: true},
+		},
+		"Observe": {reason: "Look and nothing else.", o: annotated(management, "observe"), want: onlyLook},
+		"ObserveOrphan": {
+			reason: "Looking deletes nothing anyway.",
+			o:      annotated(management, "observe", deletion, "orphan"), want: onlyLook,
+		},
+		"UnknownManagement": {
+			reason: "Case counts; a misspelt policy allows nothing.",
+			o:      annotated(management, "Default"), want: may{},
+		},
+		"UnknownDeletion": {
+			reason: "A misspelt deletion policy allows nothing.", o: annotated(deletion, "Orphan"),
+			want: may{},
+		},
+		"UnknownAdoption": {
+			reason: "A misspelt adoption policy allows nothing.", o: annotated(adoption, "always"),
+			want: may{},
+		},
+		"ObserveUnknown": {
+			reason: "One misspelt policy is enough.",
+			o:      annotated(management, "observe", deletion, "keep"), want: may{},
+		},
 	}
 
 	for name, tc := range cases {
@@ -74,10 +106,12 @@ func TestUnknownAllowsNothing(t *testing.T) {
 	for _, m := range append([]string{"", "bogus"}, policies[0].values...) {
 		for _, d := range append([]string{"", "bogus"}, policies[1].values...) {
 			for _, a := range append([]string{"", "bogus"}, policies[2].values...) {
-				o := annotated(AnnotationKeyManagementPolicy, m, AnnotationKeyDeletionPolicy, d, AnnotationKeyAdoptionPolicy, a)
+				o := annotated(AnnotationKeyManagementPolicy, m, AnnotationKeyDeletionPolicy, d,
+					AnnotationKeyAdoptionPolicy, a)
 				got := permissions(o)
 
-				if unknown := m == "bogus" || d == "bogus" || a == "bogus"; unknown && (got != may{} || ShouldAdopt(o)) {
+				if unknown := m == "bogus" || d == "bogus" || a == "bogus"; unknown &&
+					(got != may{} || ShouldAdopt(o)) {
 					t.Errorf("%q, %q, %q allow %+v, want nothing", m, d, a, got)
 				} else if unknown == got.Valid {
 					t.Errorf("%q, %q, %q are valid: %t", m, d, a, got.Valid)
@@ -118,7 +152,8 @@ func TestValidatePoliciesMessage(t *testing.T) {
 		"Adoption": {
 			reason: "A long value is cut.",
 			o:      annotated(AnnotationKeyAdoptionPolicy, strings.Repeat("x", 1<<20)),
-			want:   `annotation moorage.dev/adoption-policy has the unknown value "` + strings.Repeat("x", 63) + `…"; allowed are never, if-unowned, if-matching, force`,
+			want: `annotation moorage.dev/adoption-policy has the unknown value "` + strings.Repeat("x", 63) +
+				`…"; allowed are never, if-unowned, if-matching, force`,
 		},
 	}
 
@@ -156,11 +191,20 @@ func TestGetPollInterval(t *testing.T) {
 		set    bool
 		err    string
 	}{
-		"None":     {reason: "There is no annotation."},
-		"Set":      {reason: "A Go duration is taken.", value: "1m30s", want: 90 * time.Second, set: true},
-		"Number":   {reason: "A unit is needed.", value: "90", set: true, err: `annotation moorage.dev/poll-interval has the value "90"; it must be a positive duration such as "90s" or "10m"`},
-		"Zero":     {reason: "Zero would be a hot loop.", value: "0s", set: true, err: `annotation moorage.dev/poll-interval has the value "0s"; it must be a positive duration such as "90s" or "10m"`},
-		"Negative": {reason: "There is no time before.", value: "-1h", set: true, err: `annotation moorage.dev/poll-interval has the value "-1h"; it must be a positive duration such as "90s" or "10m"`},
+		"None": {reason: "There is no annotation."},
+		"Set":  {reason: "A Go duration is taken.", value: "1m30s", want: 90 * time.Second, set: true},
+		"Number": {
+			reason: "A unit is needed.", value: "90", set: true,
+			err: `annotation moorage.dev/poll-interval has the value "90"; it must be a positive duration such as "90s" or "10m"`,
+		},
+		"Zero": {
+			reason: "Zero would be a hot loop.", value: "0s", set: true,
+			err: `annotation moorage.dev/poll-interval has the value "0s"; it must be a positive duration such as "90s" or "10m"`,
+		},
+		"Negative": {
+			reason: "There is no time before.", value: "-1h", set: true,
+			err: `annotation moorage.dev/poll-interval has the value "-1h"; it must be a positive duration such as "90s" or "10m"`,
+		},
 	}
 
 	for name, tc := range cases {

@@ -38,8 +38,11 @@ func TestConditions(t *testing.T) {
 		},
 		"UpsertNew": {
 			reason: "One of another type goes to the end.",
-			change: func(cs *resource.Conditions) { cs.UpsertCondition(at(now, commonv1.Condition{Type: "Moored"}, "")) },
-			want:   resource.Conditions{stored[0], stored[1], at(now, commonv1.Condition{Type: "Moored"}, "")},
+			change: func(cs *resource.Conditions) {
+				cs.UpsertCondition(at(now, commonv1.Condition{Type: "Moored"},
+					""))
+			},
+			want: resource.Conditions{stored[0], stored[1], at(now, commonv1.Condition{Type: "Moored"}, "")},
 		},
 		"UpsertOtherMessage": {
 			reason: "Another message is no transition.",
@@ -53,8 +56,11 @@ func TestConditions(t *testing.T) {
 		},
 		"Message": {
 			reason: "A message is added to the one there is, and nothing else changes.",
-			change: func(cs *resource.Conditions) { cs.UpsertConditionMessage(at(now, commonv1.Available(), "really")) },
-			want:   resource.Conditions{at(then, commonv1.Creating(), "soon, really"), stored[1]},
+			change: func(cs *resource.Conditions) {
+				cs.UpsertConditionMessage(at(now, commonv1.Available(),
+					"really"))
+			},
+			want: resource.Conditions{at(then, commonv1.Creating(), "soon, really"), stored[1]},
 		},
 		"MessageAgain": {
 			reason: "Saying it again does not make it longer.",

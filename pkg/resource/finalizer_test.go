@@ -57,7 +57,8 @@ func accept(obj client.Object) error {
 func TestAPIFinalizer(t *testing.T) {
 	boom := errors.New("boom")
 	gone := kerrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "p")
-	page := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{Resource: "pods"},
+	page := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet,
+		schema.GroupResource{Resource: "pods"},
 		"p", "404 page not found", 0, true)
 	conflict := kerrors.NewConflict(schema.GroupResource{Resource: "pods"}, "p", boom)
 

@@ -20,7 +20,8 @@ import (
 
 func TestIgnore(t *testing.T) {
 	gr := schema.GroupResource{Resource: "buckets"}
-	page := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, gr, "b", "404 page not found", 0, true)
+	page := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, gr, "b", "404 page not found", 0,
+		true)
 	gone, conflict, boom := kerrors.NewNotFound(gr, "b"), kerrors.NewConflict(gr, "b", nil), errors.New("boom")
 
 	cases := map[string]struct {
@@ -177,7 +178,8 @@ func TestGetValues(t *testing.T) {
 			get: configMap(&commonv1.ConfigMapKeySelector{Reference: ref, Key: "b"}), want: "\x01\x02"},
 		"ConfigMapNoRef": {reason: "A reference is needed.", get: configMap(nil), err: "no config map is referenced"},
 		"ConfigMapNoKey": {reason: "A missing key is said.",
-			get: configMap(&commonv1.ConfigMapKeySelector{Reference: ref, Key: "x"}), err: `config map ns/n has no key "x"`},
+			get: configMap(&commonv1.ConfigMapKeySelector{Reference: ref, Key: "x"}),
+			err: `config map ns/n has no key "x"`},
 		"ConfigMapMissing": {reason: "A missing ConfigMap is told from other errors.",
 			get: configMap(&commonv1.ConfigMapKeySelector{Reference: other, Key: "k"}),
 			err: `cannot get config map ns/other: things "other" not found`, notFound: true},

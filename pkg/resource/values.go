@@ -69,5 +69,6 @@ func GetConfigMapValue(ctx context.Context, kube client.Client, ref *commonv1.Co
 // get opts out of read-your-writes, which starts a cluster-wide watch of the
 // kind even in a client that was told not to cache it.
 func get(ctx context.Context, k client.Client, ref commonv1.Reference, obj client.Object) error {
-	return k.Get(ctx, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, obj, client.DisableReadYourWritesConsistency)
+	return k.Get(ctx, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, obj,
+		client.DisableReadYourWritesConsistency)
 }

@@ -85,7 +85,8 @@ func TestAdditionalData(t *testing.T) {
 	w.steady(f)
 	if diff := cmp.Diff([]string{
 		"Reconcile north gold", "Access mcp north gold", "Access edge north gold",
-		"AccessRequest mcp north gold", "AccessRequest edge north gold", "Reconcile north gold", "Access mcp north gold", "Access edge north gold", "ReconcileDelete north gold",
+		"AccessRequest mcp north gold", "AccessRequest edge north gold", "Reconcile north gold",
+		"Access mcp north gold", "Access edge north gold", "ReconcileDelete north gold",
 	}, access.calls); diff != "" || !w.Gone(f) {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -57,11 +57,13 @@ func (p *pass[T, C]) waitOutcome(action lifecycle.Action) *outcome {
 		}
 
 		return &outcome{
-			name: "ConfigUnknown", keepReady: true, err: errors.Wrap(p.configErr, p.failureMessage(lifecycle.ReadConfig)),
+			name: "ConfigUnknown", keepReady: true,
+			err: errors.Wrap(p.configErr, p.failureMessage(lifecycle.ReadConfig)),
 		}
 	case lifecycle.ReportConfigMissing:
 		return &outcome{
-			name: "ConfigMissing", reason: ReasonReconcileError, message: "No ProviderConfig found", requeueAfter: longRequeue,
+			name: "ConfigMissing", reason: ReasonReconcileError, message: "No ProviderConfig found",
+			requeueAfter: longRequeue,
 		}
 	case lifecycle.AwaitAccess:
 		o := &outcome{
@@ -82,7 +84,8 @@ func (p *pass[T, C]) waitOutcome(action lifecycle.Action) *outcome {
 		return o
 	case lifecycle.ReportAccessDenied:
 		return &outcome{
-			name: "AccessDenied", reason: ReasonClusterAccessDenied, message: p.accessErr.Error(), requeueAfter: longRequeue,
+			name: "AccessDenied", reason: ReasonClusterAccessDenied, message: p.accessErr.Error(),
+			requeueAfter:  longRequeue,
 			accessReason:  ReasonClusterAccessDenied,
 			blockedReason: p.deletionBlockedReason(ReasonClusterAccessDenied), warning: EventClusterAccessDenied,
 		}
@@ -152,7 +155,10 @@ func (p *pass[T, C]) createOrUpdate(ctx context.Context) *outcome {
 	p.domainCalled = true
 	result, err := p.r.domain.CreateOrUpdate(ctx, p.obj, p.config, p.clusters)
 
-	return &outcome{name: "Worked", keepReady: true, accessReason: ReasonGranted, result: result, err: err, polled: true}
+	return &outcome{
+		name: "Worked", keepReady: true, accessReason: ReasonGranted, result: result, err: err,
+		polled: true,
+	}
 }
 
 // deleteService calls Delete of the domain. Only an empty result without an error means that it has

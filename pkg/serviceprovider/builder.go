@@ -38,7 +38,8 @@ type APIReconcilerBuilder[T API, C Config] struct{ reconciler APIReconciler[T, C
 // NewAPIReconcilerBuilder returns an empty builder.
 func NewAPIReconcilerBuilder[T API, C Config]() *APIReconcilerBuilder[T, C] {
 	return &APIReconcilerBuilder[T, C]{reconciler: APIReconciler[T, C]{
-		logger: logging.NewNopLogger(), recorder: event.NewNopRecorder(), clock: clock.RealClock{}, random: rand.Float64,
+		logger: logging.NewNopLogger(), recorder: event.NewNopRecorder(), clock: clock.RealClock{},
+		random:     rand.Float64,
 		annotation: OperationAnnotation, onClusterGone: DeletionBlock, withoutConfig: DeletionBlock,
 	}}
 }
@@ -273,7 +274,8 @@ func (r *APIReconciler[T, C]) validate() error {
 		{"onboarding cluster " + clusterProblem(r.onboarding), clusterProblem(r.onboarding) != ""},
 		{"platform cluster " + clusterProblem(r.platform), clusterProblem(r.platform) != ""},
 		{"reconciler is missing", isNil(r.domain)},
-		{"access provider does not know further clusters", len(r.extraClusters) > 0 && !supportsExtraClusters(r.access)},
+		{"access provider does not know further clusters",
+			len(r.extraClusters) > 0 && !supportsExtraClusters(r.access)},
 		{
 			"policy for missing clusters is unknown: " + string(r.onClusterGone),
 			r.onClusterGone != DeletionBlock && r.onClusterGone != DeletionOrphan,

@@ -64,7 +64,8 @@ func (r *ConfigReconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 			o.GetNamespace() == ""
 	})
 
-	return c.Watch(source.Kind(whole.GetCache(), client.Object(r.newConfig()), &handler.EnqueueRequestForObject{}, mine))
+	return c.Watch(source.Kind(whole.GetCache(), client.Object(r.newConfig()), &handler.EnqueueRequestForObject{},
+		mine))
 }
 
 // A ConfigReconcilerBuilder builds a ConfigReconciler. Start with NewConfigReconcilerBuilder. All

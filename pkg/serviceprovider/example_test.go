@@ -116,7 +116,8 @@ func Example() {
 
 		return
 	}
-	result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Name: "nightly"}})
+	result, err := r.Reconcile(context.Background(),
+		reconcile.Request{NamespacedName: client.ObjectKey{Name: "nightly"}})
 	fmt.Println(result.RequeueAfter >= time.Hour, err)
 	// Output:
 	// install backups in the control plane for nightly

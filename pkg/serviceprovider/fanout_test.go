@@ -57,7 +57,8 @@ func TestListObjects(t *testing.T) {
 		want   []*Foo
 		err    string
 	}{
-		"typed": {known, func(l client.ObjectList) error { l.(*FooList).Items = []Foo{foo}; return nil }, []*Foo{&foo}, ""},
+		"typed": {known, func(l client.ObjectList) error { l.(*FooList).Items = []Foo{foo}; return nil },
+			[]*Foo{&foo}, ""},
 		"loose": {unlisted, func(l client.ObjectList) error {
 			loose := l.(*unstructured.UnstructuredList)
 			if got := loose.GroupVersionKind(); got != group.WithKind("FooList") {
@@ -74,7 +75,8 @@ func TestListObjects(t *testing.T) {
 
 			return nil
 		}, nil, "cannot read a list: cannot restore struct from: string"},
-		"not listed": {known, func(client.ObjectList) error { return boom }, nil, "cannot list objects of kind Foo: boom"},
+		"not listed": {known, func(client.ObjectList) error { return boom }, nil,
+			"cannot list objects of kind Foo: boom"},
 	} {
 		got, err := listObjects(t.Context(), fixedLister{list: tc.list}, tc.client, newFoo)
 		if err == nil {
@@ -208,7 +210,8 @@ func TestUnstructuredConfigList(t *testing.T) {
 		List: func(_ context.Context, _ client.WithWatch, l client.ObjectList, _ ...client.ListOption) error {
 			for _, image := range []string{"v1", "v2"} {
 				l.(*unstructured.UnstructuredList).Items = append(
-					l.(*unstructured.UnstructuredList).Items, unstructured.Unstructured{Object: map[string]any{"image": image}})
+					l.(*unstructured.UnstructuredList).Items,
+					unstructured.Unstructured{Object: map[string]any{"image": image}})
 			}
 
 			return nil
@@ -236,7 +239,8 @@ func TestUnstructuredConfigList(t *testing.T) {
 func TestDeletedSecretHasMetadata(t *testing.T) {
 	w := newFakeWorld(t)
 	w.intercept(interceptor.Funcs{
-		Get: func(_ context.Context, _ client.WithWatch, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+		Get: func(_ context.Context, _ client.WithWatch, k client.ObjectKey, o client.Object,
+			_ ...client.GetOption) error {
 			o.(*corev1.Secret).Data = map[string][]byte{"half": []byte("read")}
 
 			return kerrors.NewNotFound(corev1.Resource("secrets"), k.Name)

@@ -74,9 +74,11 @@ func TestPanicsAreFailures(t *testing.T) {
 		}},
 		"Unreadable": {
 			"an error whose text cannot be read is one",
-			func(w *world) { w.domain.do = func(context.Context, *Foo) error { return (*panickingError)(nil) } }, nil, false,
+			func(w *world) { w.domain.do = func(context.Context, *Foo) error { return (*panickingError)(nil) } },
+			nil, false,
 			passResult{
-				Phase: "Progressing", Err: "CreateOrUpdate failed: panic: runtime error: invalid memory address or nil pointer dereference",
+				Phase: "Progressing", Err: "CreateOrUpdate failed: panic: runtime error: invalid memory address or nil pointer " +
+					"dereference",
 				Says: []string{
 					ready + "CreateOrUpdate failed: panic: runtime error: invalid memory address or nil pointer dereference", granted,
 					created,
@@ -93,7 +95,8 @@ func TestPanicsAreFailures(t *testing.T) {
 			func(b *APIReconcilerBuilder[*Foo, *FooConfig], _ *world) { b.Reconciler(&panickingDefaulter{}) }, false,
 			passResult{
 				Phase: "Progressing", Err: "failed to default object: panic: a defect",
-				Says: []string{ready + "failed to default object: panic: a defect", "ServiceCreated False NotCreated: "},
+				Says: []string{ready + "failed to default object: panic: a defect",
+					"ServiceCreated False NotCreated: "},
 			},
 		},
 		"Data": {"what access depends on", nil, func(b *APIReconcilerBuilder[*Foo, *FooConfig], w *world) {
@@ -112,7 +115,8 @@ func TestPanicsAreFailures(t *testing.T) {
 		}},
 		"Config": {
 			"the source of configurations", nil,
-			func(b *APIReconcilerBuilder[*Foo, *FooConfig], _ *world) { b.ConfigSource(panickingConfigSource{}) }, false,
+			func(b *APIReconcilerBuilder[*Foo, *FooConfig], _ *world) { b.ConfigSource(panickingConfigSource{}) },
+			false,
 			passResult{
 				Phase: "Progressing", Err: "cannot read the provider config: panic: a defect", Says: []string{
 					ready + "cannot read the provider config: panic: a defect",
@@ -128,7 +132,8 @@ func TestPanicsAreFailures(t *testing.T) {
 			}
 			var logged []string
 			w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
-				b.Logger(logging.NewLogrLogger(funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})))
+				b.Logger(logging.NewLogrLogger(funcr.New(func(_, args string) { logged = append(logged, args) },
+					funcr.Options{})))
 				if tc.build != nil {
 					tc.build(b, w)
 				}

@@ -66,7 +66,8 @@ func (p *pass[T, C]) read(ctx context.Context) error {
 		Paused:       p.obj.GetAnnotations()[p.r.annotation] == OperationIgnore,
 		MaybeCreated: p.maybeCreated(), CreationRecorded: p.creationRecorded(),
 		DeleteWhenPaused: p.r.deletePaused, OrphanOnClusterGone: p.r.onClusterGone == DeletionOrphan,
-		OrphanWithoutConfig: p.r.withoutConfig == DeletionOrphan, DeleteWithoutConfig: p.r.withoutConfig == DeletionDelete,
+		OrphanWithoutConfig: p.r.withoutConfig == DeletionOrphan,
+		DeleteWithoutConfig: p.r.withoutConfig == DeletionDelete,
 	}
 	if p.obj.GetAnnotations()[p.r.annotation] == OperationReconcile {
 		return p.removeOperation(ctx)

@@ -41,7 +41,8 @@ func TestDeletionCreatesNoCluster(t *testing.T) {
 		ends    string
 	}{
 		"Lives": {
-			"an object that is not deleted may get a cluster", says(ConditionServiceCreated, "True"), true, ErrClusterGone,
+			"an object that is not deleted may get a cluster", says(ConditionServiceCreated, "True"), true,
+			ErrClusterGone,
 			asked, "Worked",
 		},
 		"Created": {"something was made", says(ConditionServiceCreated, "True"), false, nil, checked, "Released"},
@@ -49,7 +50,8 @@ func TestDeletionCreatesNoCluster(t *testing.T) {
 			"an older version had access", says(ConditionClusterAccessReady, "True"), false, nil, checked, "Released",
 		},
 		"Ready": {
-			"a predecessor has said how the service does", says(ServiceProviderConditionReady, "True"), false, nil, checked,
+			"a predecessor has said how the service does", says(ServiceProviderConditionReady, "True"), false, nil,
+			checked,
 			"Released",
 		},
 		"Nothing": {
@@ -64,7 +66,8 @@ func TestDeletionCreatesNoCluster(t *testing.T) {
 			[]string{"CheckClusters"}, "DeletionBlocked",
 		},
 		"NotTold": {
-			"whether it is there cannot be told, and none is asked for", says(ConditionServiceCreated, "True"), false, boom,
+			"whether it is there cannot be told, and none is asked for", says(ConditionServiceCreated, "True"),
+			false, boom,
 			[]string{"CheckClusters"}, "Failed",
 		},
 	} {

@@ -77,7 +77,8 @@ func TestServiceCreatedInFirstPass(t *testing.T) {
 		p := &pass[*Foo, *FooConfig]{r: w.r, obj: newFoo(), base: newFoo(), domainCalled: tc.called}
 		p.facts.HasFinalizer = true
 		p.setServiceCreated()
-		if c := meta.FindStatusCondition(*p.obj.GetConditions(), ConditionServiceCreated); c == nil || c.Status != tc.want {
+		if c := meta.FindStatusCondition(*p.obj.GetConditions(), ConditionServiceCreated); c == nil ||
+			c.Status != tc.want {
 			t.Errorf("%s: the condition is %+v", name, c)
 		}
 	}

@@ -43,7 +43,11 @@ func TestReleaseIsRecordedFirst(t *testing.T) {
 	w.steady(f)
 	w.Delete(f)
 	said := ""
-	w.setReleasingProvider(&releasingProvider{back: func() { said = w.condition(f, serviceCreated); panic(processEnd{}) }})
+	w.setReleasingProvider(&releasingProvider{back: func() {
+		said = w.condition(f,
+			serviceCreated)
+		panic(processEnd{})
+	}})
 	w.crash(f)
 	if said != "False/Deleted" {
 		t.Errorf("when access is given back the object says %s", said)
@@ -66,7 +70,8 @@ func TestReleaseNeedsStoredStatus(t *testing.T) {
 		fails bool // the write
 		want  string
 	}{
-		"Refused": {true, "failed cluster access reconcile delete: cannot update the status: boom"}, "Conflict": {false, ""},
+		"Refused":  {true, "failed cluster access reconcile delete: cannot update the status: boom"},
+		"Conflict": {false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFakeWorld(t)
@@ -76,7 +81,8 @@ func TestReleaseNeedsStoredStatus(t *testing.T) {
 			if tc.fails {
 				w.intercept(interceptor.Funcs{
 					SubResourcePatch: func(
-						context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption,
+						context.Context, client.Client, string, client.Object, client.Patch,
+						...client.SubResourcePatchOption,
 					) error {
 						return boom
 					},
@@ -117,7 +123,8 @@ func TestRequestDeletedByThirdParty(t *testing.T) {
 	w.Delete(f)
 	w.gate.leaving, w.gate.pending = true, time.Second
 	for _, ev := range []string{
-		"Warning ClusterAccessMissing: Waiting for access to the clusters: an AccessRequest is being deleted, and is created again for the deletion", "",
+		"Warning ClusterAccessMissing: Waiting for access to the clusters: an AccessRequest is being deleted, and is " +
+			"created again for the deletion", "",
 	} {
 		got := w.run(f)
 		if got.Name != "AccessPending" || got.Event != ev || !slices.Contains(got.Says, created) {

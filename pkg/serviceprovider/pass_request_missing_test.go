@@ -26,7 +26,8 @@ const serviceCreated = "ServiceCreated"
 func proxyNotFound(resource, name string) error {
 	of := clustersv1alpha1.GroupVersion.WithResource(resource).GroupResource()
 
-	return kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, of, name, "404 page not found", 0, true)
+	return kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, of, name, "404 page not found", 0,
+		true)
 }
 
 // TestDeletionWithMissingRequest verifies that a missing AccessRequest means that nothing was
@@ -44,7 +45,8 @@ func TestDeletionWithMissingRequest(t *testing.T) {
 			"a backup has no status", func(w *world, _ *Foo) { w.gate.unasked = true }, false, []string{"Delete"},
 		},
 		"RestoredAndPaused": {
-			"nor does a pause say that nothing was made", func(w *world, f *Foo) { w.passPaused(f); w.gate.unasked = true },
+			"nor does a pause say that nothing was made",
+			func(w *world, f *Foo) { w.passPaused(f); w.gate.unasked = true },
 			false, []string{"Delete"},
 		},
 		"RestoredAndWaited": {"nor does it say anything that access is asked for since", func(w *world, f *Foo) {
@@ -72,7 +74,8 @@ func TestDeletionWithMissingRequest(t *testing.T) {
 			[]string{"CreateOrUpdate", "Delete"},
 		},
 		"PageBefore": {
-			"nor does it say that there never was one", func(w *world, f *Foo) { w.passPending(f); w.gate.unasked = true }, true,
+			"nor does it say that there never was one",
+			func(w *world, f *Foo) { w.passPending(f); w.gate.unasked = true }, true,
 			nil,
 		},
 		"Worked": {
@@ -86,7 +89,8 @@ func TestDeletionWithMissingRequest(t *testing.T) {
 		},
 		"WorkFailed": {
 			"an error of the domain may have left something",
-			func(w *world, f *Foo) { w.domain.err = boom; w.passFails(f); w.domain.err, w.gate.unasked = nil, true }, false,
+			func(w *world, f *Foo) { w.domain.err = boom; w.passFails(f); w.domain.err, w.gate.unasked = nil, true },
+			false,
 			[]string{"CreateOrUpdate", "Delete"},
 		},
 		"OldStatus": {
@@ -98,7 +102,8 @@ func TestDeletionWithMissingRequest(t *testing.T) {
 			"nothing was made", func(w *world, f *Foo) { w.passDefaultFails(f); w.gate.unasked = true }, false, nil,
 		},
 		"OnlyWaited": {
-			"the domain was never called", func(w *world, f *Foo) { w.passPending(f); w.gate.unasked = true }, false, nil,
+			"the domain was never called", func(w *world, f *Foo) { w.passPending(f); w.gate.unasked = true }, false,
+			nil,
 		},
 		"DeniedFromThen": {"nothing was made, and nobody is to ask again", func(w *world, f *Foo) {
 			w.removeFinalizer(f)
@@ -182,7 +187,8 @@ func TestNoAccessRequestForStaleObject(t *testing.T) {
 			w.r.cache = staleReader{w.home.Client(), old}
 			w.gate.leaving, w.gate.unasked, w.gate.calls = tc.leaving, tc.unasked, nil
 			got := w.run(f)
-			if diff := cmp.Diff([]string{"CreateOrUpdate"}, w.domain.called()); diff != "" || got.Name != "NothingToDo" ||
+			if diff := cmp.Diff([]string{"CreateOrUpdate"}, w.domain.called()); diff != "" ||
+				got.Name != "NothingToDo" ||
 				len(w.gate.calls) != 0 {
 				t.Errorf(
 					"%s: the pass ended with %+v, the access provider was asked to %v, calls of the domain: -want +got:\n%s",
@@ -319,13 +325,14 @@ func TestStatusWriteNotFound(t *testing.T) {
 			w := newWorld(t)
 			f := w.create("foo")
 			w.restart()
-			w.r.onboarding = clusters.NewTestClusterFromClient("home", failingStatusClient{Client: api, answer: func() error {
-				if tc.gone {
-					w.deleteForce(f)
-				}
+			w.r.onboarding = clusters.NewTestClusterFromClient("home",
+				failingStatusClient{Client: api, answer: func() error {
+					if tc.gone {
+						w.deleteForce(f)
+					}
 
-				return tc.err
-			}})
+					return tc.err
+				}})
 			_, err := w.pass(f)
 			if (err != nil) != !tc.gone || err != nil && !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("want an error with %q, got %v", tc.says, err)

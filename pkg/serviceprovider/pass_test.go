@@ -49,16 +49,19 @@ func TestEveryWriteStoresVersion(t *testing.T) {
 		delete bool
 		writes bool
 	}{
-		"Nothing": {"nothing is to be said", func(w *world) { w.setConfigSource(nil, boom) }, func(*Foo) {}, false, false},
+		"Nothing": {"nothing is to be said", func(w *world) { w.setConfigSource(nil, boom) }, func(*Foo) {}, false,
+			false},
 		"Request": {
 			"the request to reconcile is taken off", func(w *world) { w.setConfigSource(nil, boom) },
 			func(f *Foo) { withFinalizer(f); annotated(OperationReconcile)(f) }, false, true,
 		},
 		"Hold": {
-			"the finalizer is put on", func(w *world) { refusesStatus(w); w.gate.err = boom }, func(*Foo) {}, false, true,
+			"the finalizer is put on", func(w *world) { refusesStatus(w); w.gate.err = boom }, func(*Foo) {}, false,
+			true,
 		},
 		"Default": {
-			"the object is filled up", func(w *world) { refusesStatus(w); w.gate.err = boom; w.setDefaulter() }, withFinalizer,
+			"the object is filled up", func(w *world) { refusesStatus(w); w.gate.err = boom; w.setDefaulter() },
+			withFinalizer,
 			false, true,
 		},
 		"Complete": {
@@ -150,7 +153,8 @@ func TestReadErrors(t *testing.T) {
 func TestStaleReadIsDiscarded(t *testing.T) {
 	w := newFakeWorld(t)
 	w.intercept(interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, o client.Object,
+			_ ...client.GetOption) error {
 			live := newFoo()
 			if err := c.Get(ctx, k, live); err != nil {
 				return err
@@ -180,7 +184,8 @@ func TestConfigDuringDeletion(t *testing.T) {
 		want        string // the image; empty: the deletion is blocked
 	}{
 		"it changed, and goes": {
-			fixedConfigSource{&FooConfig{Image: "v1"}, nil}, fixedConfigSource{&FooConfig{Image: "v2"}, ErrConfigTerminating},
+			fixedConfigSource{&FooConfig{Image: "v1"}, nil},
+			fixedConfigSource{&FooConfig{Image: "v2"}, ErrConfigTerminating},
 			"v2",
 		},
 		"it goes without a copy": {
@@ -202,7 +207,8 @@ func TestConfigDuringDeletion(t *testing.T) {
 		w.steady(f)
 		if tc.want == "" {
 			if w.Gone(f) || len(w.domain.called()) != 0 {
-				t.Errorf("%s: want it blocked, but gone is %t and the domain was called: %v", name, w.Gone(f), w.domain.calls)
+				t.Errorf("%s: want it blocked, but gone is %t and the domain was called: %v", name, w.Gone(f),
+					w.domain.calls)
 			}
 
 			continue
@@ -326,7 +332,8 @@ func TestAdapterClustersByID(t *testing.T) {
 	w := newFakeWorld(t)
 	provider := twoClusters{fakeProvider: w.gate, workload: clusters.NewTestClusterFromClient("workload", w.API)}
 	for id, want := range map[string]*clusters.Cluster{ClusterMCP: w.home, ClusterWorkload: provider.workload} {
-		if a, err := (SimpleProviderAdapter{Provider: provider}).Access(t.Context(), reconcile.Request{}, id); err != nil ||
+		if a, err := (SimpleProviderAdapter{Provider: provider}).Access(t.Context(), reconcile.Request{},
+			id); err != nil ||
 			a.Cluster != want {
 			t.Errorf("%s: want %v, got %v, %v", id, want, a.Cluster, err)
 		}
@@ -344,8 +351,10 @@ func TestConflictKeepsOurCondition(t *testing.T) {
 	f := w.create("foo", withFinalizer)
 	w.domain.do = func(ctx context.Context, _ *Foo) error {
 		theirs := w.get(f)
-		meta.SetStatusCondition(&theirs.Status.Conditions, metav1.Condition{Type: "Ready", Status: "False", Reason: "Theirs"})
-		meta.SetStatusCondition(&theirs.Status.Conditions, metav1.Condition{Type: "Backup", Status: "True", Reason: "Done"})
+		meta.SetStatusCondition(&theirs.Status.Conditions,
+			metav1.Condition{Type: "Ready", Status: "False", Reason: "Theirs"})
+		meta.SetStatusCondition(&theirs.Status.Conditions,
+			metav1.Condition{Type: "Backup", Status: "True", Reason: "Done"})
 
 		return w.API.Status().Update(ctx, theirs)
 	}
@@ -403,7 +412,8 @@ func TestJoinedErrorsKeepOrder(t *testing.T) {
 func TestEarliestCredentialsExpiry(t *testing.T) {
 	w := newFakeWorld(t)
 	soon, later := time.Unix(1000, 0), time.Unix(2000, 0)
-	for _, tc := range [][3]time.Time{{soon, later, soon}, {later, soon, soon}, {{}, later, later}, {later, {}, later}} {
+	for _, tc := range [][3]time.Time{{soon, later, soon}, {later, soon, soon}, {{}, later, later},
+		{later, {}, later}} {
 		access := &requests{detailedProvider{fakeProvider: w.gate, details: map[string]Access{
 			ClusterMCP: {Cluster: w.home, Expires: tc[0]}, "other": {Cluster: w.home, Expires: tc[1]},
 		}}}

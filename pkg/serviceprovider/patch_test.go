@@ -42,13 +42,15 @@ func TestMergeConditions(t *testing.T) {
 			"we removed one", []metav1.Condition{c("A", "a"), c("B", "b")}, []metav1.Condition{c("B", "b")},
 			[]metav1.Condition{c("A", "c"), c("B", "b")}, []metav1.Condition{c("B", "b")},
 		},
-		"RemovedByThem": {"somebody else did", []metav1.Condition{c("A", "a")}, []metav1.Condition{c("A", "a")}, nil, nil},
+		"RemovedByThem": {"somebody else did", []metav1.Condition{c("A", "a")}, []metav1.Condition{c("A", "a")}, nil,
+			nil},
 	}
 	for name, tc := range cases {
 		newest := append([]metav1.Condition(nil), tc.newest...)
 		got := mergeConditions(tc.base, tc.mine, newest)
 		if diff := cmp.Diff(
-			tc.want, got, cmpopts.IgnoreFields(metav1.Condition{}, "LastTransitionTime"), cmpopts.EquateEmpty()); diff != "" {
+			tc.want, got, cmpopts.IgnoreFields(metav1.Condition{}, "LastTransitionTime"),
+			cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: %s: -want, +got:\n%s", name, tc.reason, diff)
 		}
 		if diff := cmp.Diff(tc.newest, newest); diff != "" {
@@ -60,7 +62,8 @@ func TestMergeConditions(t *testing.T) {
 // TestShorter verifies that zero means never.
 func TestShorter(t *testing.T) {
 	for _, tc := range []struct{ a, b, want time.Duration }{
-		{0, 0, 0}, {0, time.Second, time.Second}, {time.Second, 0, time.Second}, {time.Minute, time.Second, time.Second},
+		{0, 0, 0}, {0, time.Second, time.Second}, {time.Second, 0, time.Second},
+		{time.Minute, time.Second, time.Second},
 		{time.Second, time.Minute, time.Second},
 	} {
 		if got := shorter(tc.a, tc.b); got != tc.want {

@@ -52,15 +52,18 @@ func testReconcile(t *testing.T, access func(*APIReconcilerBuilder[*Foo, *FooCon
 			want{"Ready", ReasonReconcileSuccess, "True/Granted", []string{"CreateOrUpdate"}, time.Minute, true},
 		},
 		"CreateFails": {
-			"what the domain has put into the status is stored", func(w *world) { w.domain.err = boom }, nil, false, boom,
+			"what the domain has put into the status is stored", func(w *world) { w.domain.err = boom }, nil, false,
+			boom,
 			want{"Progressing", "DomainError", "True/Granted", []string{"CreateOrUpdate"}, 0, true},
 		},
 		"Sooner": {
-			"the domain wants it earlier", func(w *world) { w.domain.result.RequeueAfter = time.Second }, nil, false, nil,
+			"the domain wants it earlier", func(w *world) { w.domain.result.RequeueAfter = time.Second }, nil, false,
+			nil,
 			want{"Ready", ReasonReconcileSuccess, "True/Granted", []string{"CreateOrUpdate"}, time.Second, true},
 		},
 		"NotLater": {
-			"the domain wants it later than the poll", func(w *world) { w.domain.result.RequeueAfter = time.Hour }, nil, false,
+			"the domain wants it later than the poll", func(w *world) { w.domain.result.RequeueAfter = time.Hour },
+			nil, false,
 			nil, want{"Ready", ReasonReconcileSuccess, "True/Granted", []string{"CreateOrUpdate"}, time.Minute, true},
 		},
 		"NoPoll": {
@@ -89,7 +92,8 @@ func testReconcile(t *testing.T, access func(*APIReconcilerBuilder[*Foo, *FooCon
 			want{"Progressing", ReasonWaitingForClusterAccess, "False/WaitingForClusterAccess", nil, time.Second, true},
 		},
 		"Denied": {
-			"W9: denied shows, and is not tried for ever", func(w *world) { w.gate.err = ErrAccessDenied }, nil, false, nil,
+			"W9: denied shows, and is not tried for ever", func(w *world) { w.gate.err = ErrAccessDenied }, nil,
+			false, nil,
 			want{"Progressing", ReasonClusterAccessDenied, "False/ClusterAccessDenied", nil, longRequeue, true},
 		},
 		"Gone": {
@@ -154,7 +158,8 @@ func testReconcile(t *testing.T, access func(*APIReconcilerBuilder[*Foo, *FooCon
 			}
 			got := w.get(f)
 			have := want{
-				Phase: got.Status.Phase, Calls: w.domain.called(), After: result.RequeueAfter, Held: len(got.Finalizers) > 0,
+				Phase: got.Status.Phase, Calls: w.domain.called(), After: result.RequeueAfter,
+				Held:   len(got.Finalizers) > 0,
 				Access: w.condition(f, ConditionClusterAccessReady),
 			}
 			for _, c := range got.Status.Conditions {
@@ -297,7 +302,8 @@ func addCluster(w *world) (other *clusters.Cluster) {
 	access := &requests{detailedProvider{fakeProvider: w.gate, details: map[string]Access{
 		ClusterMCP: {Cluster: w.home, Revision: "a"},
 		"other": {
-			Cluster: other, Revision: "b", Key: clusters.Key{Name: "o"}, UID: "7", Expires: time.Now().Add(20 * time.Second),
+			Cluster: other, Revision: "b", Key: clusters.Key{Name: "o"}, UID: "7",
+			Expires: time.Now().Add(20 * time.Second),
 		},
 	}}}
 	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ClusterAccessReconciler(access).Clusters("other") }

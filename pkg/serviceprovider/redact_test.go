@@ -94,7 +94,8 @@ func TestCredentialsAreRedacted(t *testing.T) {
 			w.gate.cluster = w.with(token)
 			var texts []string
 			w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
-				b.Logger(logging.NewLogrLogger(funcr.New(func(_, args string) { texts = append(texts, args) }, funcr.Options{})))
+				b.Logger(logging.NewLogrLogger(funcr.New(func(_, args string) { texts = append(texts, args) },
+					funcr.Options{})))
 			}
 			if tc.set != nil {
 				tc.set(w)
@@ -141,11 +142,13 @@ func TestListErrorsAreRedacted(t *testing.T) {
 	w.home = clusters.NewTestClusterFromClient(
 		"home", client.Client(shaken)).WithRESTConfig(&rest.Config{BearerToken: canary})
 	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
-		b.Logger(logging.NewLogrLogger(funcr.New(func(_, args string) { texts = append(texts, args) }, funcr.Options{})))
+		b.Logger(logging.NewLogrLogger(funcr.New(func(_, args string) { texts = append(texts, args) },
+			funcr.Options{})))
 	}
 	w.restart()
 	w.r.enqueueAll(t.Context())
-	if all := strings.Join(texts, "\n"); strings.Contains(all, canary) || !strings.Contains(all, "let in by [REDACTED]") {
+	if all := strings.Join(texts, "\n"); strings.Contains(all, canary) ||
+		!strings.Contains(all, "let in by [REDACTED]") {
 		t.Errorf("got %s", all)
 	}
 }

@@ -35,7 +35,8 @@ func (r *APIReconciler[T, C]) referenceSources(mgr ctrl.Manager) ([]source.Sourc
 	var sources []source.Source
 	for _, ref := range []reference{
 		{"Secret", r.secretNamespace, func() client.Object { return &corev1.Secret{} }, r.mapSecretToRequests()},
-		{"ConfigMap", r.configMapNamespace, func() client.Object { return &corev1.ConfigMap{} }, r.mapConfigMapToRequests()},
+		{"ConfigMap", r.configMapNamespace, func() client.Object { return &corev1.ConfigMap{} },
+			r.mapConfigMapToRequests()},
 	} {
 		if ref.namespace == "" || ref.mapFunc == nil {
 			continue
@@ -73,8 +74,14 @@ func (r *APIReconciler[T, C]) metadataCluster(namespace string) (cluster.Cluster
 	}
 	names, err := cluster.New(whole.GetConfig(), func(o *cluster.Options) {
 		o.Scheme, o.HTTPClient = whole.GetScheme(), whole.GetHTTPClient()
-		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return whole.GetRESTMapper(), nil }
-		o.Cache = cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}, DefaultTransform: stripMetadata}
+		o.MapperProvider = func(*rest.Config,
+			*http.Client) (meta.RESTMapper, error) {
+			return whole.GetRESTMapper(), nil
+		}
+		o.Cache = cache.Options{
+			DefaultNamespaces: map[string]cache.Config{namespace: {}},
+			DefaultTransform:  stripMetadata,
+		}
 	})
 
 	return names, errors.Wrapf(err, "cannot watch the namespace %s of the platform cluster", namespace)

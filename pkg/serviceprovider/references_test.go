@@ -88,7 +88,8 @@ func TestUnreadableReferences(t *testing.T) {
 		service = tc.service
 		w.restart()
 		ref := reference{
-			kind: tc.kind, newObject: func() client.Object { return &corev1.Secret{} }, mapFunc: w.r.mapSecretToRequests(),
+			kind: tc.kind, newObject: func() client.Object { return &corev1.Secret{} },
+			mapFunc: w.r.mapSecretToRequests(),
 		}
 		changed := secret
 		if tc.kind == "ConfigMap" {

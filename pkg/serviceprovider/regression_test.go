@@ -151,7 +151,8 @@ func TestW4ConfigGoneFirst(t *testing.T) {
 		w := newWorld(t)
 		config, source := createNamedConfig(w, api)
 		w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ConfigSource(source) }
-		patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":["example.org/kept"]}}`))
+		patch := client.RawPatch("application/merge-patch+json",
+			[]byte(`{"metadata":{"finalizers":["example.org/kept"]}}`))
 		w.Must(api.Patch(t.Context(), config, patch))
 		t.Cleanup(func() {
 			_ = api.Patch(
@@ -267,7 +268,8 @@ func TestW6StatusSurvives(t *testing.T) {
 		w.domain.do = func(ctx context.Context, f *Foo) error {
 			theirs := w.get(f)
 			theirs.Status.Other = "theirs"
-			meta.SetStatusCondition(&theirs.Status.Conditions, metav1.Condition{Type: "Backup", Status: "True", Reason: "Done"})
+			meta.SetStatusCondition(&theirs.Status.Conditions,
+				metav1.Condition{Type: "Backup", Status: "True", Reason: "Done"})
 			f.Status.Note = "ours"
 
 			return api.Status().Update(ctx, theirs)
@@ -289,14 +291,16 @@ func TestW6StatusSurvives(t *testing.T) {
 			t.Errorf("want what was said before our finalizer went, got %+v", got)
 		}
 		w.Must(api.Patch(
-			t.Context(), f, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))))
+			t.Context(), f, client.RawPatch("application/merge-patch+json",
+				[]byte(`{"metadata":{"finalizers":null}}`))))
 	})
 	t.Run("ConflictIsSilent", func(t *testing.T) {
 		w := newWorld(t)
 		f := w.create("foo")
 		// The cache is stale: the finalizer is added to an old version.
 		old := w.get(f)
-		w.Must(api.Patch(t.Context(), f, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"size":"xl"}}`))))
+		w.Must(api.Patch(t.Context(), f, client.RawPatch("application/merge-patch+json",
+			[]byte(`{"spec":{"size":"xl"}}`))))
 		w.restart()
 		w.r.cache = staleReader{w.home.Client(), old}
 		result, err := w.pass(f)
@@ -464,7 +468,8 @@ func TestW14ResultsAreKept(t *testing.T) {
 	}
 	w.domain.result.RequeueAfter = 0
 	w.Delete(f)
-	if result := w.steady(f); !result.Requeue || result.RequeueAfter != 0 || w.Gone(f) { //nolint:staticcheck // the same
+	if result := w.steady(f); !result.Requeue || result.RequeueAfter != 0 ||
+		w.Gone(f) { //nolint:staticcheck // the same
 		t.Errorf("a Delete that wants to be called again is not done: %+v", result)
 	}
 	w.domain.result, w.domain.err = ctrl.Result{}, reconcile.TerminalError(boom)
@@ -675,7 +680,8 @@ func TestW19ConfigPerObject(t *testing.T) {
 	// A changed configuration requeues only its users and those that would use it now.
 	w.r.onboarding = clusters.NewTestClusterFromClient("home", worldLister{api, w.ns})
 	woken := func(size string) (names []string) {
-		for _, r := range w.r.enqueueUsers(t.Context(), &FooConfig{ObjectMeta: metav1.ObjectMeta{Name: w.ns + "-" + size}}) {
+		for _, r := range w.r.enqueueUsers(t.Context(),
+			&FooConfig{ObjectMeta: metav1.ObjectMeta{Name: w.ns + "-" + size}}) {
 			names = append(names, r.Name)
 		}
 
@@ -832,7 +838,8 @@ func TestUpstreamEnqueueAllObjects(t *testing.T) {
 			var logged []string
 			w.home = clusters.NewTestClusterFromClient("home", tc.client)
 			w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
-				b.Logger(logging.NewLogrLogger(funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})))
+				b.Logger(logging.NewLogrLogger(funcr.New(func(_, args string) { logged = append(logged, args) },
+					funcr.Options{})))
 			}
 			w.restart()
 			got := w.r.enqueueAll(t.Context())
@@ -858,7 +865,8 @@ func TestConfigReconciler(t *testing.T) {
 		newFooConfig).ProviderName(w.ns).PlatformCluster(w.home).UpdateChannel(updates).MustBuild()
 	sent := func() client.Object {
 		t.Helper()
-		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Name: w.ns}}); err != nil {
+		if _, err := r.Reconcile(t.Context(),
+			reconcile.Request{NamespacedName: client.ObjectKey{Name: w.ns}}); err != nil {
 			t.Fatal(err)
 		}
 
@@ -952,11 +960,13 @@ func TestStatus(t *testing.T) {
 	} {
 		f := &Foo{
 			ObjectMeta: metav1.ObjectMeta{Generation: 3},
-			Status:     FooStatus{Conditions: []metav1.Condition{{Type: "DeletionBlocked", Status: "True", Reason: "Theirs"}}},
+			Status: FooStatus{Conditions: []metav1.Condition{{Type: "DeletionBlocked", Status: "True",
+				Reason: "Theirs"}}},
 		}
 		tc.say(f)
 		c := meta.FindStatusCondition(f.Status.Conditions, ServiceProviderConditionReady)
-		if string(c.Status) != tc.ready || c.Reason != tc.reason || c.Message != tc.message || c.ObservedGeneration != 3 ||
+		if string(c.Status) != tc.ready || c.Reason != tc.reason || c.Message != tc.message ||
+			c.ObservedGeneration != 3 ||
 			f.Status.Phase != tc.phase || f.Status.ObservedGeneration != 3 || len(f.Status.Conditions) != 2 {
 			t.Errorf("%s: got %+v", name, f.Status)
 		}

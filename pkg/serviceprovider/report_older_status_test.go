@@ -35,7 +35,8 @@ func TestDeletionWithOlderStatus(t *testing.T) {
 			},
 		}},
 		"Cleaning": {func(w *world) { w.domain.result.RequeueAfter = time.Second }, passResult{
-			Name: "Cleaning", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second}, Says: []string{granted, busy, created},
+			Name: "Cleaning", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second},
+			Says: []string{granted, busy, created},
 		}},
 		"Deleted": {func(w *world) { w.gate.deleting = time.Second }, passResult{
 			Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second},

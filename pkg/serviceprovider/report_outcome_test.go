@@ -127,7 +127,8 @@ const (
 	deleted  = "ServiceCreated False Deleted: "
 	orphaned = "ServiceCreated False Orphaned: "
 
-	abandoned = "Warning ServiceOrphaned: access is released without a call of Delete: the service may remain in the clusters"
+	abandoned = "Warning ServiceOrphaned: access is released without a call of Delete: the service may remain in the " +
+		"clusters"
 
 	busy = "Ready False Terminating: Cleanup in progress"
 	half = 30 * time.Second
@@ -189,10 +190,11 @@ func TestOutcomes(t *testing.T) {
 				Name: "ConfigUnknown", Err: "cannot read the provider config: boom",
 			},
 		},
-		"Missing": {"there is no configuration", func(w *world) { w.setConfigSource(nil, ErrConfigNotFound) }, nil, passResult{
-			Name: "ConfigMissing", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: 10 * time.Minute},
-			Says: []string{"Ready False ReconcileError: No ProviderConfig found"},
-		}},
+		"Missing": {"there is no configuration", func(w *world) { w.setConfigSource(nil, ErrConfigNotFound) }, nil,
+			passResult{
+				Name: "ConfigMissing", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: 10 * time.Minute},
+				Says: []string{"Ready False ReconcileError: No ProviderConfig found"},
+			}},
 		"Terminating": {
 			"for one that is not deleted a configuration that goes is none",
 			func(w *world) { w.setConfigSource(w.config, ErrConfigTerminating) }, nil, passResult{
@@ -227,7 +229,8 @@ func TestOutcomes(t *testing.T) {
 		"SetupFails": {"both conditions contain the cause", func(w *world) { w.gate.err = boom }, nil, passResult{
 			Name: "Failed", Phase: "Progressing", Err: "cluster setup error: boom",
 			Says: []string{
-				"Ready False ReconcileError: cluster setup error: boom", "ClusterAccessReady False ClusterAccessFailed: cluster setup error: boom",
+				"Ready False ReconcileError: cluster setup error: boom",
+				"ClusterAccessReady False ClusterAccessFailed: cluster setup error: boom",
 			},
 		}},
 		"SetupConflicts": {
@@ -242,21 +245,25 @@ func TestOutcomes(t *testing.T) {
 				Name: "AccessDenied", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: 10 * time.Minute},
 				Event: "Warning ClusterAccessDenied: access to the cluster was denied",
 				Says: []string{
-					"Ready False ClusterAccessDenied: access to the cluster was denied", "ClusterAccessReady False ClusterAccessDenied: access to the cluster was denied",
+					"Ready False ClusterAccessDenied: access to the cluster was denied",
+					"ClusterAccessReady False ClusterAccessDenied: access to the cluster was denied",
 				},
 			},
 		},
 		"OpenGone": {
-			"the cluster does not exist any more: the domain is not called", func(w *world) { w.setConnection(Access{}, ErrClusterGone) },
+			"the cluster does not exist any more: the domain is not called",
+			func(w *world) { w.setConnection(Access{}, ErrClusterGone) },
 			nil, passResult{
 				Name: "AccessPending", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: half},
 				Says: []string{
-					"Ready False WaitingForClusterAccess: the cluster does not exist", "ClusterAccessReady False ClusterGone: the cluster does not exist",
+					"Ready False WaitingForClusterAccess: the cluster does not exist",
+					"ClusterAccessReady False ClusterGone: the cluster does not exist",
 				},
 			},
 		},
 		"OpenFails": {
-			"the error counts, not the missing connection", func(w *world) { w.setConnection(Access{}, boom) }, nil, passResult{
+			"the error counts, not the missing connection", func(w *world) { w.setConnection(Access{}, boom) }, nil,
+			passResult{
 				Name: "Failed", Phase: "Progressing", Err: "cluster setup error: boom",
 				Says: []string{
 					"Ready False ReconcileError: cluster setup error: boom",
@@ -274,10 +281,12 @@ func TestOutcomes(t *testing.T) {
 			},
 		},
 		"NoWorkload": {
-			"no error, and no workload cluster", func(w *world) { w.setConnection(Access{Cluster: w.home}, nil) }, nil, passResult{
+			"no error, and no workload cluster", func(w *world) { w.setConnection(Access{Cluster: w.home}, nil) },
+			nil, passResult{
 				Name: "Failed", Phase: "Progressing", Err: "cluster setup error: workload cluster access missing",
 				Says: []string{
-					"Ready False ReconcileError: cluster setup error: workload cluster access missing", "ClusterAccessReady False ClusterAccessFailed: cluster setup error: workload cluster access missing",
+					"Ready False ReconcileError: cluster setup error: workload cluster access missing",
+					"ClusterAccessReady False ClusterAccessFailed: cluster setup error: workload cluster access missing",
 				},
 			},
 		},
@@ -285,21 +294,24 @@ func TestOutcomes(t *testing.T) {
 			w.domain.err = boom
 			w.intercept(interceptor.Funcs{
 				SubResourcePatch: func(
-					context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption,
+					context.Context, client.Client, string, client.Object, client.Patch,
+					...client.SubResourcePatchOption,
 				) error {
 					return errAny
 				},
 			})
 		}, nil, passResult{Name: "Worked", Err: "boom; cannot update the status: any error"}},
-		"HoldFails": {"access is not requested for an object without the finalizer", func(w *world) { w.failPatches() }, nil, passResult{
-			Name: "Failed", Phase: "Progressing", Err: "failed to add finalizer: cannot update object: boom",
-			Says: []string{"Ready False ReconcileError: failed to add finalizer: cannot update object: boom"},
-		}},
+		"HoldFails": {"access is not requested for an object without the finalizer",
+			func(w *world) { w.failPatches() }, nil, passResult{
+				Name: "Failed", Phase: "Progressing", Err: "failed to add finalizer: cannot update object: boom",
+				Says: []string{"Ready False ReconcileError: failed to add finalizer: cannot update object: boom"},
+			}},
 		"DefaultFails": {
 			"the domain is not called without defaults", func(w *world) { w.setDefaulter() },
 			func(f *Foo) { f.Spec.Size = "bad" }, passResult{
 				Name: "Failed", Phase: "Progressing", Err: "failed to default object: boom",
-				Says: []string{"Ready False ReconcileError: failed to default object: boom", "ServiceCreated False NotCreated: "},
+				Says: []string{"Ready False ReconcileError: failed to default object: boom",
+					"ServiceCreated False NotCreated: "},
 			},
 		},
 	}
@@ -376,7 +388,8 @@ func TestDeletionOutcomes(t *testing.T) {
 		},
 		"ReleaseFails": {"the finalizer remains", func(w *world) { w.failPatches() }, withFinalizer, passResult{
 			Name: "Failed", Phase: "Terminating", Err: "failed to remove finalizer: cannot update object: boom",
-			Says: []string{"Ready False ReconcileError: failed to remove finalizer: cannot update object: boom", deleted},
+			Says: []string{"Ready False ReconcileError: failed to remove finalizer: cannot update object: boom",
+				deleted},
 		}},
 		"CheckFails": {
 			"the AccessRequests cannot be read", func(w *world) { w.gate.lookErr = boom }, withFinalizer,
@@ -388,29 +401,35 @@ func TestDeletionOutcomes(t *testing.T) {
 		"CleanupFails": {"Delete needs access", func(w *world) { w.gate.err = boom }, withFinalizer, passResult{
 			Name: "Failed", Phase: "Terminating", Err: "cluster cleanup error: boom",
 			Says: []string{
-				"Ready False ReconcileError: cluster cleanup error: boom", "ClusterAccessReady False ClusterAccessFailed: cluster cleanup error: boom",
+				"Ready False ReconcileError: cluster cleanup error: boom",
+				"ClusterAccessReady False ClusterAccessFailed: cluster cleanup error: boom",
 				created,
 			},
 		}},
 		"Cleaning": {
-			"any RequeueAfter of the domain continues the deletion", func(w *world) { w.domain.result.RequeueAfter = 1 },
+			"any RequeueAfter of the domain continues the deletion",
+			func(w *world) { w.domain.result.RequeueAfter = 1 },
 			withFinalizer, passResult{
 				Name: "Cleaning", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 1},
 				Says: []string{busy, granted, created},
 			},
 		},
-		"CleaningFails": {"the domain sets the status", func(w *world) { w.domain.err = boom }, withFinalizer, passResult{
-			Name: "Cleaning", Phase: "Terminating", Err: "boom", Says: []string{busy, granted, created},
-		}},
-		"Withdrawing": {
-			"the release of access takes time", func(w *world) { w.gate.leaving, w.gate.deleting = true, 1 }, withFinalizer,
+		"CleaningFails": {"the domain sets the status", func(w *world) { w.domain.err = boom }, withFinalizer,
 			passResult{
-				Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 1}, Event: abandoned, Says: []string{busy, orphaned},
+				Name: "Cleaning", Phase: "Terminating", Err: "boom", Says: []string{busy, granted, created},
+			}},
+		"Withdrawing": {
+			"the release of access takes time", func(w *world) { w.gate.leaving, w.gate.deleting = true, 1 },
+			withFinalizer,
+			passResult{
+				Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 1}, Event: abandoned,
+				Says: []string{busy, orphaned},
 			},
 		},
 		"WithdrawingFast": {
 			"an error counts more than a time",
-			func(w *world) { w.gate.leaving, w.gate.deleting, w.gate.deleteErr = true, 1, boom }, withFinalizer, passResult{
+			func(w *world) { w.gate.leaving, w.gate.deleting, w.gate.deleteErr = true, 1, boom }, withFinalizer,
+			passResult{
 				Name: "Failed", Phase: "Terminating", Err: "failed cluster access reconcile delete: boom",
 				Event: abandoned, Says: []string{
 					"Ready False ReconcileError: failed cluster access reconcile delete: boom", orphaned,
@@ -420,7 +439,8 @@ func TestDeletionOutcomes(t *testing.T) {
 		"Parting": {
 			"what the domain has said of it stays while access is given back",
 			func(w *world) { w.setDeletingStatusDomain(); w.gate.deleting = time.Second }, withFinalizer, passResult{
-				Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second}, Says: []string{"Ready False Parting: bye", deleted},
+				Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second},
+				Says: []string{"Ready False Parting: bye", deleted},
 			},
 		},
 		"Parted": {
@@ -430,7 +450,8 @@ func TestDeletionOutcomes(t *testing.T) {
 			},
 		},
 		"WithdrawFails": {
-			"it is tried again", func(w *world) { w.gate.leaving, w.gate.deleteErr = true, boom }, withFinalizer, passResult{
+			"it is tried again", func(w *world) { w.gate.leaving, w.gate.deleteErr = true, boom }, withFinalizer,
+			passResult{
 				Name: "Failed", Phase: "Terminating", Err: "failed cluster access reconcile delete: boom",
 				Event: abandoned, Says: []string{
 					"Ready False ReconcileError: failed cluster access reconcile delete: boom", orphaned,
@@ -441,59 +462,74 @@ func TestDeletionOutcomes(t *testing.T) {
 			Name: "AccessDenied", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 10 * time.Minute},
 			Event: "Warning ClusterAccessDenied: access to the cluster was denied",
 			Says: []string{
-				"Ready False ClusterAccessDenied: access to the cluster was denied", "ClusterAccessReady False ClusterAccessDenied: access to the cluster was denied",
+				"Ready False ClusterAccessDenied: access to the cluster was denied",
+				"ClusterAccessReady False ClusterAccessDenied: access to the cluster was denied",
 				"DeletionBlocked True ClusterAccessDenied: access to the cluster was denied",
 				created,
 			},
 		}},
-		"Gone": {"so does a cluster that is gone", func(w *world) { w.gate.err = ErrClusterGone }, withFinalizer, passResult{
-			Name: "DeletionBlocked", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: half},
-			Event: "Warning DeletionBlocked: Deletion waits for a cluster: the cluster does not exist",
-			Says: []string{
-				"Ready False ClusterGone: Deletion waits for a cluster: the cluster does not exist", "ClusterAccessReady False ClusterGone: Deletion waits for a cluster: the cluster does not exist",
-				"DeletionBlocked True ClusterGone: Deletion waits for a cluster: the cluster does not exist",
-				created,
-			},
-		}},
+		"Gone": {"so does a cluster that is gone", func(w *world) { w.gate.err = ErrClusterGone }, withFinalizer,
+			passResult{
+				Name: "DeletionBlocked", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: half},
+				Event: "Warning DeletionBlocked: Deletion waits for a cluster: the cluster does not exist",
+				Says: []string{
+					"Ready False ClusterGone: Deletion waits for a cluster: the cluster does not exist",
+					"ClusterAccessReady False ClusterGone: Deletion waits for a cluster: the cluster does not exist",
+					"DeletionBlocked True ClusterGone: Deletion waits for a cluster: the cluster does not exist",
+					created,
+				},
+			}},
 		"NotOwned": {
-			"so does a request of somebody else", func(w *world) { w.gate.err = ErrAccessNotOwned }, withFinalizer, passResult{
+			"so does a request of somebody else", func(w *world) { w.gate.err = ErrAccessNotOwned }, withFinalizer,
+			passResult{
 				Name: "DeletionBlocked", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: half},
 				Event: "Warning DeletionBlocked: Deletion waits for access: the request for access has another owner",
 				Says: []string{
 					"Ready False ClusterAccessNotOwned: Deletion waits for access: the request for access has another owner",
-					"ClusterAccessReady False ClusterAccessNotOwned: Deletion waits for access: the request for access has another owner",
+					"ClusterAccessReady False ClusterAccessNotOwned: Deletion waits for access: the request for access has another " +
+						"owner",
 					"DeletionBlocked True ClusterAccessNotOwned: Deletion waits for access: the request for access has another owner",
 					created,
 				},
 			},
 		},
 		"GoneAndNotOwned": {
-			"a missing cluster is reported first", func(w *world) { w.gate.err = joinErrors(ErrAccessNotOwned, ErrClusterGone) },
+			"a missing cluster is reported first",
+			func(w *world) { w.gate.err = joinErrors(ErrAccessNotOwned, ErrClusterGone) },
 			withFinalizer, passResult{
 				Name: "DeletionBlocked", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: half},
-				Event: "Warning DeletionBlocked: Deletion waits for a cluster: the request for access has another owner; the cluster does not exist",
+				Event: "Warning DeletionBlocked: Deletion waits for a cluster: the request for access has another owner; the " +
+					"cluster does not exist",
 				Says: []string{
-					"Ready False ClusterGone: Deletion waits for a cluster: the request for access has another owner; the cluster does not exist",
-					"ClusterAccessReady False ClusterGone: Deletion waits for a cluster: the request for access has another owner; the cluster does not exist",
-					"DeletionBlocked True ClusterGone: Deletion waits for a cluster: the request for access has another owner; the cluster does not exist",
+					"Ready False ClusterGone: Deletion waits for a cluster: the request for access has another owner; the cluster " +
+						"does not exist",
+					"ClusterAccessReady False ClusterGone: Deletion waits for a cluster: the request for access has another owner; " +
+						"the cluster does not exist",
+					"DeletionBlocked True ClusterGone: Deletion waits for a cluster: the request for access has another owner; the " +
+						"cluster does not exist",
 					created,
 				},
 			},
 		},
 		"AskedAnew": {
-			"the request is missing, and is made again", func(w *world) { w.gate.unasked, w.gate.pending = true, time.Second },
+			"the request is missing, and is made again",
+			func(w *world) { w.gate.unasked, w.gate.pending = true, time.Second },
 			withFinalizer, passResult{
 				Name: "AccessPending", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second},
-				Event: "Warning ClusterAccessMissing: Waiting for access to the clusters: an AccessRequest does not exist any more, and was created again for the deletion",
+				Event: "Warning ClusterAccessMissing: Waiting for access to the clusters: an AccessRequest does not exist any " +
+					"more, and was created again for the deletion",
 				Says: []string{
-					"Ready False WaitingForClusterAccess: Waiting for access to the clusters: an AccessRequest does not exist any more, and was created again for the deletion",
-					"ClusterAccessReady False WaitingForClusterAccess: Waiting for access to the clusters: an AccessRequest does not exist any more, and was created again for the deletion",
+					"Ready False WaitingForClusterAccess: Waiting for access to the clusters: an AccessRequest does not exist any " +
+						"more, and was created again for the deletion",
+					"ClusterAccessReady False WaitingForClusterAccess: Waiting for access to the clusters: an AccessRequest does " +
+						"not exist any more, and was created again for the deletion",
 					created,
 				},
 			},
 		},
 		"NoConfig": {
-			"and a configuration that is missing", func(w *world) { w.setConfigSource(nil, ErrConfigNotFound) }, withFinalizer,
+			"and a configuration that is missing", func(w *world) { w.setConfigSource(nil, ErrConfigNotFound) },
+			withFinalizer,
 			passResult{
 				Name: "DeletionBlocked", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: half},
 				Event: "Warning DeletionBlocked: Deletion waits for the ProviderConfig",

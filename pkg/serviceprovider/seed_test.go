@@ -119,7 +119,8 @@ type seedStatus interface {
 }
 
 type seedReconciler interface {
-	CreateOrUpdate(ctx context.Context, obj *Backup, config *BackupConfig, clusters sp.ClusterContext) (ctrl.Result, error)
+	CreateOrUpdate(ctx context.Context, obj *Backup, config *BackupConfig,
+		clusters sp.ClusterContext) (ctrl.Result, error)
 	Delete(ctx context.Context, obj *Backup, config *BackupConfig, clusters sp.ClusterContext) (ctrl.Result, error)
 }
 
@@ -144,7 +145,8 @@ var (
 
 func TestSeedConstants(t *testing.T) {
 	for got, want := range map[string]string{
-		sp.ServiceProviderConditionReady: "Ready", sp.StatusPhaseProgressing: "Progressing", sp.StatusPhaseTerminating: "Terminating",
+		sp.ServiceProviderConditionReady: "Ready", sp.StatusPhaseProgressing: "Progressing",
+		sp.StatusPhaseTerminating: "Terminating",
 	} {
 		if got != want {
 			t.Errorf("want %s, got %s", want, got)

@@ -129,15 +129,17 @@ func TestSources(t *testing.T) {
 	}{
 		"Objects": {"by default those alone", func(*APIReconcilerBuilder[*Foo, *FooConfig]) {}, nil, []string{foos}, 0},
 		"Channel": {
-			"configurations come over it", func(*APIReconcilerBuilder[*Foo, *FooConfig]) {}, make(chan ctrlevent.GenericEvent),
+			"configurations come over it", func(*APIReconcilerBuilder[*Foo, *FooConfig]) {},
+			make(chan ctrlevent.GenericEvent),
 			[]string{foos, "func source"}, 0,
 		},
 		"Watchers": {"access and configurations", func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
 			b.ClusterAccessReconciler(&watchingProvider{}).ConfigSource(&watchingProvider{})
 		}, nil, []string{foos, signals, signals}, 0},
-		"References": {"to Secrets and ConfigMaps, in their namespaces", func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
-			b.Reconciler(&wantedWatcher{}).SecretNamespace("secrets").ConfigMapNamespace("maps")
-		}, nil, []string{foos, names + "[v1 Secret]", names + "[v1 ConfigMap]"}, 2},
+		"References": {"to Secrets and ConfigMaps, in their namespaces",
+			func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
+				b.Reconciler(&wantedWatcher{}).SecretNamespace("secrets").ConfigMapNamespace("maps")
+			}, nil, []string{foos, names + "[v1 Secret]", names + "[v1 ConfigMap]"}, 2},
 		"NoNamespace": {"the namespace of Secrets is not set", func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
 			b.Reconciler(&wantedWatcher{}).ConfigMapNamespace("maps")
 		}, nil, []string{foos, names + "[v1 ConfigMap]"}, 1},
@@ -251,7 +253,8 @@ func TestSetupErrors(t *testing.T) {
 		t.Errorf("configurations: got %v", err)
 	}
 	w.Must(configs(withCache(t)).SetupWithManager(m))
-	const taken = "cannot set up the controller of the provider config: controller with name providerconfig-refused already exists"
+	const taken = "cannot set up the controller of the provider config: controller with name providerconfig-refused " +
+		"already exists"
 	if err := configs(withCache(t)).SetupWithManager(m); err == nil || !strings.HasPrefix(err.Error(), taken) {
 		t.Errorf("configurations: want %q, got %v", taken, err)
 	}

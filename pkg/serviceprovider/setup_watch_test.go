@@ -129,7 +129,8 @@ func TestWatches(t *testing.T) {
 		func(meta metav1.ObjectMeta) client.Object { return &corev1.ConfigMap{ObjectMeta: meta} },
 	} {
 		w.Create(
-			o(metav1.ObjectMeta{Namespace: elsewhere.ns, Name: "wanted"}), o(metav1.ObjectMeta{Namespace: w.ns, Name: "idle"}))
+			o(metav1.ObjectMeta{Namespace: elsewhere.ns, Name: "wanted"}),
+			o(metav1.ObjectMeta{Namespace: w.ns, Name: "idle"}))
 		w.Create(o(metav1.ObjectMeta{Namespace: w.ns, Name: "wanted"}))
 		wakes("what it refers to is made")
 	}

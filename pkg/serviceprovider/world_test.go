@@ -187,7 +187,8 @@ func definition(kind, plural string, scope apiextensionsv1.ResourceScope) *apiex
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: group.Version, Served: true, Storage: true,
 				Schema: &apiextensionsv1.CustomResourceValidation{
-					OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)},
+					OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object",
+						XPreserveUnknownFields: new(true)},
 				},
 				Subresources: &apiextensionsv1.CustomResourceSubresources{
 					Status: &apiextensionsv1.CustomResourceSubresourceStatus{},
@@ -291,7 +292,8 @@ func (g *fakeProvider) WorkloadAccessRequest(
 func (g *fakeProvider) request(r reconcile.Request, id string) (*clustersv1alpha1.AccessRequest, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	ar := &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: r.Name + "--" + id}}
+	ar := &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "platform",
+		Name: r.Name + "--" + id}}
 	ar.Status.SecretRef = &clustersv1alpha1.LocalObjectReference{Name: r.Name + "." + id}
 	if g.leaving {
 		ar.DeletionTimestamp = new(metav1.Now())
@@ -427,7 +429,8 @@ func (w *world) expect(f *Foo, phase, reason string) *Foo {
 		c = &metav1.Condition{}
 	}
 	if got.Status.Phase != phase || c.Reason != reason {
-		w.Errorf("want phase %q and reason %q, got %q and %q: %+v", phase, reason, got.Status.Phase, c.Reason, got.Status)
+		w.Errorf("want phase %q and reason %q, got %q and %q: %+v", phase, reason, got.Status.Phase, c.Reason,
+			got.Status)
 	}
 
 	return got

@@ -50,12 +50,14 @@ var accessScenarios = []scenario{
 	{name: "backend", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"named", "token", "opaque"},
 		system: func(h *extSystem) { h.backend = "north" }, expect: elsewhere, run: moveBackend},
 	{
-		name: "guard", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"named", "opaque"}, config: guarded,
-		run: func(w *World) { w.evict(corev1.SchemeGroupVersion.WithKind("Namespace").Kind) },
+		name: "guard", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"named", "opaque"},
+		config: guarded,
+		run:    func(w *World) { w.evict(corev1.SchemeGroupVersion.WithKind("Namespace").Kind) },
 	},
 	{
-		name: "guard-kind", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"named", "opaque"}, config: guarded,
-		run: func(w *World) { w.evict(bucket.DefinitionKind.Kind) },
+		name: "guard-kind", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"named", "opaque"},
+		config: guarded,
+		run:    func(w *World) { w.evict(bucket.DefinitionKind.Kind) },
 	},
 	{name: "immutable", lag: 5 * time.Millisecond, singleFaults: true, expect: parentImmutable, run: changeParent},
 }
@@ -141,7 +143,9 @@ func waiting(w *World) func(resource.Managed) (string, bool) {
 		if !ok || isDeleted(mg) || isPaused(mg) || t.Spec.ParentRef == nil {
 			return "", false
 		}
-		if w.granted(types.NamespacedName{Namespace: t.Spec.ParentRef.Namespace, Name: t.Spec.ParentRef.Name}, t.Namespace) ||
+		if w.granted(types.NamespacedName{
+			Namespace: t.Spec.ParentRef.Namespace, Name: t.Spec.ParentRef.Name,
+		}, t.Namespace) ||
 			t.Spec.ParentRef.Namespace == "" {
 			return "", false
 		}

@@ -150,7 +150,8 @@ func indirectionsOf(t reflect.Type) []indirection {
 // never changed.
 func indirect(t reflect.Type) bool {
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan, reflect.Interface, reflect.UnsafePointer:
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan, reflect.Interface,
+		reflect.UnsafePointer:
 		return true
 	case reflect.Struct:
 		return t != timeType && len(indirectionsOf(t)) > 0

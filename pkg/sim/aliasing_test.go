@@ -60,7 +60,8 @@ func TestCachedObjectsAreNotMutated(t *testing.T) {
 		"Condition": {reason: "What is in a slice is shared.", opts: []client.GetOption{asKept},
 			change: func(b *bucket.Bucket) { b.Status.Conditions[0].Message = "seen" }, want: "status.conditions"},
 		"Time": {reason: "What a pointer leads to is shared.", opts: []client.GetOption{asKept},
-			change: func(b *bucket.Bucket) { *b.DeletionTimestamp = metav1.Time{} }, want: "metadata.deletionTimestamp"},
+			change: func(b *bucket.Bucket) { *b.DeletionTimestamp = metav1.Time{} },
+			want:   "metadata.deletionTimestamp"},
 		"Zone": {reason: "It is the same time.", opts: []client.GetOption{asKept}, change: func(b *bucket.Bucket) {
 			*b.DeletionTimestamp = metav1.NewTime(b.DeletionTimestamp.In(time.FixedZone("", 3600)))
 		}},
@@ -76,7 +77,8 @@ func TestCachedObjectsAreNotMutated(t *testing.T) {
 				!strings.HasSuffix(w.violation[0].Text, "changed in "+c.want)):
 				t.Errorf("%s But %v", c.reason, w.violation)
 			}
-			if stored := w.users.see(firstKey); stored.GetAnnotations()["a"] != "b" || len(stored.GetAnnotations()) > 2 {
+			if stored := w.users.see(firstKey); stored.GetAnnotations()["a"] != "b" ||
+				len(stored.GetAnnotations()) > 2 {
 				t.Errorf("what is stored was changed: %v", stored)
 			}
 		})

@@ -118,6 +118,7 @@ func (w *World) judgeBase(p *process, o operation) {
 // judgeTarget judges that a write changed the object that was read, and not another one of its name.
 func (w *World) judgeTarget(p *process, c apiserver.Change) {
 	if meant, ok := p.known.read[c.Key]; ok && meant != c.Object.GetUID() {
-		w.violate("S9", fmt.Sprintf("what was meant for %s was written to %s, which has its name", meant, c.Object.GetUID()))
+		w.violate("S9", fmt.Sprintf("what was meant for %s was written to %s, which has its name", meant,
+			c.Object.GetUID()))
 	}
 }

@@ -126,7 +126,8 @@ func TestScenariosOnStores(t *testing.T) {
 					e.try(nil, &query{})
 				}
 				if len(found) > 0 {
-					t.Errorf("%d of %d schedules:\n%s", len(found), e.Ran, strings.Join(found[:min(len(found), 5)], "\n"))
+					t.Errorf("%d of %d schedules:\n%s", len(found), e.Ran,
+						strings.Join(found[:min(len(found), 5)], "\n"))
 				}
 			})
 		}

@@ -51,7 +51,9 @@ var leaks = map[string]func(*hand, context.Context) error{
 	},
 	"event": func(h *hand, _ context.Context) error { h.sinks.Event(h.b, event.Normal("Made", canary)); return nil },
 	"annotation of an event": func(h *hand, _ context.Context) error {
-		h.sinks.Event(h.b, event.Event{Type: event.TypeNormal, Reason: "Made", Annotations: map[string]string{"by": canary}})
+		h.sinks.Event(h.b, event.Event{
+			Type: event.TypeNormal, Reason: "Made", Annotations: map[string]string{"by": canary},
+		})
 		return nil
 	},
 	"annotation of all events": func(h *hand, _ context.Context) error {
@@ -71,7 +73,8 @@ var leaks = map[string]func(*hand, context.Context) error{
 		return nil
 	},
 	"condition": func(h *hand, ctx context.Context) error {
-		h.status(ctx, `{"status":{"conditions":[{"type":"Reachable","status":"False","reason":"No","message":"with `+canary+
+		h.status(ctx, `{"status":{"conditions":[{"type":"Reachable","status":"False","reason":"No","message":"with `+
+			canary+
 			`","lastTransitionTime":"2000-01-01T00:00:00Z"}]}}`)
 		return nil
 	},

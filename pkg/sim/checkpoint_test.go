@@ -196,15 +196,18 @@ func TestSnapshotIsComplete(t *testing.T) {
 			"grace", "volatileInterval", "pollIntervalHook", "named", "tokens", "strictCreateErrors",
 			"detailsOfCreation", "guarded", "adoption", "bulk", "staleness", "notifier", "watchedPollInterval",
 			"fence", "lease", "volatile", "ignoredFinalizers", "predecessors", "retired", "supported", "orphaned",
-			"deletionPolicy", "kstatus", "spread", "log", "recorder", "warningRecorder", "changes", "clock", "createdAt", "elected",
+			"deletionPolicy", "kstatus", "spread", "log", "recorder", "warningRecorder", "changes", "clock",
+			"createdAt", "elected",
 			"began", "random",
 			"secretType", "provider", "providerVersion", "observability", "watches", "states",
 			// are unused, or do not matter, in a world of which snapshots are taken
-			"graph", "tracker", "watching", "restores", "calls", "inFlight", "stopRestoreWatch", "limits", "lists", "waker",
+			"graph", "tracker", "watching", "restores", "calls", "inFlight", "stopRestoreWatch", "limits", "lists",
+			"waker",
 			"pruned", "telemetry", "pace", "createErrorLog",
 		},
 		reflect.TypeFor[process](): {
-			"number", "began", "clock", "dead", "cache", "queue", "known", "turns", "mutations", "raceDeleted", "attempted",
+			"number", "began", "clock", "dead", "cache", "queue", "known", "turns", "mutations", "raceDeleted",
+			"attempted",
 			"observations", "observed", "details", "unstored", "asksSecret", "knowledge", "states",
 			"unanswered", // are in the snapshot
 			"world", "ctx", "cancel", "reconcile", "watches", "meters", "restores", "beside", "equipment", "subscribe",
@@ -216,7 +219,8 @@ func TestSnapshotIsComplete(t *testing.T) {
 			"state", "random", "source", "processes", // are in the snapshot
 			"config", "server", "users", "sinks", "meters", "began", "faults", "planned", "refusals", "scenario",
 			"begins", "diverged", "phase", "resting", "exploration", // are set by the scenario
-			"external", "system", "expect", "verbose", "secrets", "shortest", "pace", "patient", "leaksSecrets", "restored",
+			"external", "system", "expect", "verbose", "secrets", "shortest", "pace", "patient", "leaksSecrets",
+			"restored",
 			"callsMayBlock", "backward",
 			"events", "over", "trace", "trail", // are nothing when one is taken, or begin anew
 		},

@@ -34,7 +34,8 @@ func TestUnreportedCreatesAreCounted(t *testing.T) {
 		}
 		r := run(t, s, false)
 		if r.Unreported != want.untold || r.Blocked != want.blocked || len(r.Excused) > 0 || len(r.Violations) > 0 {
-			t.Errorf("%s: left over %t, blocked %d, want %t and %d; excused %v; violations: %v", line, r.Unreported, r.Blocked,
+			t.Errorf("%s: left over %t, blocked %d, want %t and %d; excused %v; violations: %v", line, r.Unreported,
+				r.Blocked,
 				want.untold, want.blocked, r.Excused, r.Violations)
 		}
 	}

@@ -117,7 +117,8 @@ func (w *World) removeNamed(key types.NamespacedName, id string) {
 // object had no finalizer, and completes it now.
 func (w *World) raceDelete(p *process, o operation) {
 	for _, c := range slices.Clone(w.server.Changes(w.judged)) {
-		if c.Kind != w.config.gvk() || c.Key != o.key || c.Type != apiserver.Modified || len(c.Old.GetFinalizers()) > 0 {
+		if c.Kind != w.config.gvk() || c.Key != o.key || c.Type != apiserver.Modified ||
+			len(c.Old.GetFinalizers()) > 0 {
 			continue
 		}
 		uid := c.Object.GetUID()

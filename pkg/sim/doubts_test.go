@@ -84,7 +84,8 @@ func TestDoubtEffects(t *testing.T) {
 		"create/named Connect#1:relist": {"an unchanged object is reported, too",
 			"a list has first of version"},
 		"create/opaque get#2:rewound-down(2)": {
-			"a process that begins reads what was restored, an attempt without its result", "cannot determine creation result"},
+			"a process that begins reads what was restored, an attempt without its result",
+			"cannot determine creation result"},
 	} {
 		s, err := sim.ParseSchedule(line)
 		if err != nil {
@@ -92,7 +93,8 @@ func TestDoubtEffects(t *testing.T) {
 		}
 		r := run(t, s, true)
 		if !strings.Contains(strings.Join(r.Trace, "\n"), want.traced) {
-			t.Errorf("%s (%s): %q is not in the trace:\n%s", line, want.reason, want.traced, strings.Join(r.Trace, "\n"))
+			t.Errorf("%s (%s): %q is not in the trace:\n%s", line, want.reason, want.traced,
+				strings.Join(r.Trace, "\n"))
 		}
 		for _, v := range r.Violations {
 			t.Errorf("%s: %s: %s", line, v.Property, v.Text)

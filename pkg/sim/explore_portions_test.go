@@ -149,7 +149,8 @@ func (a *totals) explore(t *testing.T, p portion) {
 		for kind, n := range e.Restricted {
 			a.Restricted[string(kind)+"/"+p.Class] += n
 		}
-		a.say("%s/%s: %d boundaries, %d schedules, %d pruned, %d violated", scenario, p.Class, n, e.Ran, e.Pruned, e.Violated)
+		a.say("%s/%s: %d boundaries, %d schedules, %d pruned, %d violated", scenario, p.Class, n, e.Ran, e.Pruned,
+			e.Violated)
 		before = e
 	}
 }
@@ -262,7 +263,8 @@ func TestChild(t *testing.T) {
 	}
 	reported, noticed := newAccount(), &totals{}
 	reported.add(sim.Result{Violations: []sim.Violation{{Property: "S1", Text: "two"}}, Schedule: sim.Schedule{
-		Scenario: "create", Class: "named", Faults: []sim.Fault{{Op: "Create", N: 2, Kind: sim.Outage, For: time.Second}},
+		Scenario: "create", Class: "named", Faults: []sim.Fault{{Op: "Create", N: 2, Kind: sim.Outage,
+			For: time.Second}},
 	}})
 	line, err := json.Marshal(reported)
 	if err == nil {

@@ -157,7 +157,8 @@ func (b *book) tooMuch(pairs bool) string {
 	var said strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(b.Unreported)) {
 		if n, of := b.Unreported[key], b.Hidden[key]; n > of {
-			fmt.Fprintf(&said, "%s leaves something over in %d schedules, and hides the answer of Create in %d\n", key, n, of)
+			fmt.Fprintf(&said, "%s leaves something over in %d schedules, and hides the answer of Create in %d\n",
+				key, n, of)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(b.Excused)) {
@@ -199,7 +200,8 @@ func TestBoundsOfExemptions(t *testing.T) {
 		t.Errorf("each hidden answer leaves something over, and it says %q", said)
 	}
 	b.Unreported["lost/opaque-default"]++
-	if said := b.tooMuch(false); !strings.HasPrefix(said, "lost/opaque-default leaves something over in 11 schedules") ||
+	if said := b.tooMuch(false); !strings.HasPrefix(said,
+		"lost/opaque-default leaves something over in 11 schedules") ||
 		strings.Count(said, "\n") != 1 {
 		t.Errorf("what is left over was not hidden, and it says %q", said)
 	}

@@ -154,7 +154,9 @@ func (c careless) Observe(ctx context.Context, mg resource.Managed) (managed.Ext
 
 func (c careless) Create(ctx context.Context, mg resource.Managed) error {
 	err := c.ExternalClient.Create(ctx, mg)
-	mg.SetAnnotations(map[string]string{"example.org/own": "1", meta.AnnotationKeyExternalName: meta.GetExternalName(mg)})
+	mg.SetAnnotations(map[string]string{
+		"example.org/own": "1", meta.AnnotationKeyExternalName: meta.GetExternalName(mg),
+	})
 
 	return err
 }

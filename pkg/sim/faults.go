@@ -287,7 +287,8 @@ func stopKind(o operation, f Fault) Kind {
 }
 
 func isAfter(k Kind) bool {
-	return slices.Contains([]Kind{Lost, LostReported, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter, DeleteRace,
+	return slices.Contains([]Kind{Lost, LostReported, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter,
+		DeleteRace,
 		PanicsAfter, DeafAfter, UnservedAfter, UnservedForbiddenAfter}, k)
 }
 

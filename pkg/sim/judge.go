@@ -88,7 +88,8 @@ func (w *World) stored(mg resource.Managed) resource.Managed {
 func (w *World) base(mg resource.Managed) client.Object {
 	changes := w.server.Changes(0)
 	for i := len(changes) - 1; i >= 0; i-- {
-		if c := changes[i]; c.Object.GetUID() == mg.GetUID() && c.Object.GetResourceVersion() == mg.GetResourceVersion() {
+		if c := changes[i]; c.Object.GetUID() == mg.GetUID() &&
+			c.Object.GetResourceVersion() == mg.GetResourceVersion() {
 			return c.Object
 		}
 	}

@@ -73,7 +73,8 @@ func (w *World) judgeStatus(p *process, c apiserver.Change) {
 	}
 	seen := p.observations[now.GetUID()]
 	if seen > 0 && seen < w.shown[now.GetUID()] && !w.noLock(p, now) {
-		w.violate("S19", fmt.Sprintf("Ready was %s (%s) and became %s (%s), which was observed earlier", wasReady.Status,
+		w.violate("S19", fmt.Sprintf("Ready was %s (%s) and became %s (%s), which was observed earlier",
+			wasReady.Status,
 			wasReady.Reason, ready.Status, ready.Reason))
 	}
 	w.shown[now.GetUID()] = max(seen, w.shown[now.GetUID()])

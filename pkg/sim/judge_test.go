@@ -187,7 +187,8 @@ var broken = map[string]struct {
 		class: "token", do: (*hand).well},
 	"S1 of a predecessor with our keys": {reason: "does not ask what provider-runtime began",
 		scenario: "predecessor-krateo-pending", class: "token", do: (*hand).well},
-	"S7 of a predecessor's pause": {reason: "knows no pause but its own", scenario: "predecessor-paused", class: "opaque",
+	"S7 of a predecessor's pause": {reason: "knows no pause but its own", scenario: "predecessor-paused",
+		class: "opaque",
 		do: func(h *hand, ctx context.Context) {
 			meta.SetExternalName(h.b, "old")
 			h.well(ctx)
@@ -366,7 +367,8 @@ func TestJudges(t *testing.T) {
 					return reconcile.Result{RequeueAfter: cmp.Or(c.again, pollInterval)}, nil
 				})
 			if !slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Property == property }) {
-				t.Errorf("a reconciler that %s: no violation of %s (%s), but %v", c.reason, property, Properties[property],
+				t.Errorf("a reconciler that %s: no violation of %s (%s), but %v", c.reason, property,
+					Properties[property],
 					r.Violations)
 			}
 		})

@@ -32,7 +32,8 @@ func (s *memorySearch) look(v reflect.Value, path string) {
 	}
 	pkg := v.Type().PkgPath()
 	if slices.ContainsFunc(foreign,
-		func(name string) bool { return strings.HasSuffix(pkg, name) || strings.Contains(pkg, name+"/") }) && path != "" {
+		func(name string) bool { return strings.HasSuffix(pkg, name) || strings.Contains(pkg, name+"/") }) &&
+		path != "" {
 		return
 	}
 	switch v.Kind() { //nolint:exhaustive // nothing is kept in the others

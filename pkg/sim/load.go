@@ -104,7 +104,8 @@ func (w *World) judgeAPIAway(key types.NamespacedName) {
 	l.tried++
 	away := w.now().Sub(w.apiGone)
 	if most := 20*len(w.processes) + int(2*away.Minutes()); l.tried > most {
-		w.violate("L7", fmt.Sprintf("%d requests for %s of an API server that is unavailable since %s", l.tried, key.Name,
+		w.violate("L7", fmt.Sprintf("%d requests for %s of an API server that is unavailable since %s", l.tried,
+			key.Name,
 			away))
 	}
 }

@@ -20,7 +20,8 @@ const recordTaken = "CreationRecordTaken"
 // outdatedScenarios has the scenario in which a resource is lost and created again. Then a new version of the provider
 // starts. After that a fault can write the record of the first creation back.
 var outdatedScenarios = []scenario{{
-	name: "made-again", begins: "create", onlyApart: true, doubts: true, lag: 5 * time.Millisecond, run: func(w *World) {
+	name: "made-again", begins: "create", onlyApart: true, doubts: true, lag: 5 * time.Millisecond,
+	run: func(w *World) {
 		w.users.create(newBucket("first"))
 		w.settle()
 		if mg := w.users.see(firstKey); mg != nil {

@@ -41,7 +41,8 @@ var predecessorScenarios = []scenario{
 		}},
 	{name: "predecessor-paused", singleFaults: true, lag: 5 * time.Millisecond, config: succeeds, expect: succeeded,
 		run: func(w *World) {
-			w.predecessorLeaves(extResource{ID: "old", Size: 3}, theirName, "old", theirSucceeded, ago(time.Hour), theirPaused,
+			w.predecessorLeaves(extResource{ID: "old", Size: 3}, theirName, "old", theirSucceeded, ago(time.Hour),
+				theirPaused,
 				"true")
 			w.untouched("while the object is paused")
 			w.users.annotate(firstKey, theirPaused, "")
@@ -69,7 +70,8 @@ var predecessorScenarios = []scenario{
 	// Keys and finalizer of provider-runtime v0.9 are the same as ours, so that it needs no option. It has no attempt, and
 	// no condition Created.
 	{name: "predecessor-krateo", singleFaults: true, lag: 5 * time.Millisecond, run: func(w *World) {
-		w.leavesObject(ourFinalizer, extResource{ID: "old", Size: 3}, keyExternalName, "old", keyPending, ago(2*time.Hour),
+		w.leavesObject(ourFinalizer, extResource{ID: "old", Size: 3}, keyExternalName, "old", keyPending,
+			ago(2*time.Hour),
 			keySucceeded, ago(time.Hour))
 		w.settle()
 		w.quiet()
@@ -77,7 +79,8 @@ var predecessorScenarios = []scenario{
 		w.settle()
 	}},
 	{name: "predecessor-krateo-pending", singleFaults: true, lag: 5 * time.Millisecond, run: func(w *World) {
-		w.stamps(w.leavesObject(ourFinalizer, extResource{ID: "first", Size: 10}, keyFailed, ago(2*time.Hour), keyPending,
+		w.stamps(w.leavesObject(ourFinalizer, extResource{ID: "first", Size: 10}, keyFailed, ago(2*time.Hour),
+			keyPending,
 			ago(time.Hour)))
 		w.settle()
 		w.users.delete(firstKey)

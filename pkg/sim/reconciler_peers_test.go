@@ -337,7 +337,8 @@ func TestSingleFaults(t *testing.T) {
 		for _, s := range []subject{crossplane, krateo, ours} {
 			t.Run(s.String()+"/"+class, func(t *testing.T) {
 				few, all := s.singles(t, class, ten), s.singles(t, class, nil)
-				fmt.Printf("single_faults_%s_%s: %s\nsingle_faults_of_all_kinds_%s_%s: %s\n", s, class, few, s, class, all)
+				fmt.Printf("single_faults_%s_%s: %s\nsingle_faults_of_all_kinds_%s_%s: %s\n", s, class, few, s,
+					class, all)
 				repeats := s == crossplane && class == "named"
 				if harmless := s == ours || repeats; harmless != (few.broke == 0) || s == ours && all.broke > 0 {
 					t.Errorf("%s breaks something by %s and %s", s, few, all)

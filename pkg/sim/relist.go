@@ -111,7 +111,10 @@ func (c *cache) relist(handle func(notice)) {
 	c.broken = false
 	for _, key := range sortedKeys(before) {
 		if _, there := c.objects[key]; !there {
-			handle(notice{Change: c.change(apiserver.Deleted, key, kept[key], kept[key]), listed: true, tombstone: true})
+			handle(notice{
+				Change: c.change(apiserver.Deleted, key, kept[key], kept[key]), listed: true,
+				tombstone: true,
+			})
 		}
 	}
 	for _, key := range sortedKeys(c.objects) {

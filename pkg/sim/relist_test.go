@@ -83,7 +83,8 @@ func compareLists(t *testing.T, seed uint64) (all []string) {
 	defer end()
 	go real.RunWithContext(ctx)
 	queued := &enqueued{}
-	if err := source.Kind(informers{informer: real}, client.Object(&bucket.Bucket{}), &handler.EnqueueRequestForObject{},
+	if err := source.Kind(informers{informer: real}, client.Object(&bucket.Bucket{}),
+		&handler.EnqueueRequestForObject{},
 		predicate.Predicate(picky)).Start(ctx, queued); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +148,8 @@ func TestBookmarksAreNotSeen(t *testing.T) {
 		api.watch.Stop()
 		pass(time.Minute)
 		if len(log.lines) != 1 || api.from != "77" || api.lists != 1 {
-			t.Errorf("after a bookmark, and another watch, from %q and after %d lists, it reported %v", api.from, api.lists,
+			t.Errorf("after a bookmark, and another watch, from %q and after %d lists, it reported %v", api.from,
+				api.lists,
 				log.lines)
 		}
 	})
@@ -275,7 +277,8 @@ func (w *writer) write() {
 	case w.r.IntN(2) == 0:
 		err = w.to.Delete(ctx, b)
 	default:
-		err = w.to.Patch(ctx, b, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"size":%d}}`, w.r.Int64())))
+		err = w.to.Patch(ctx, b, client.RawPatch(types.MergePatchType,
+			fmt.Appendf(nil, `{"spec":{"size":%d}}`, w.r.Int64())))
 	}
 	if err != nil {
 		w.t.Fatal(err)

@@ -164,8 +164,9 @@ func (w *World) result(s Schedule) Result {
 	return Result{
 		Schedule: s, Violations: w.violation, Blocked: w.blocked, Passes: w.passes, Lived: w.since(),
 		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Overdue: w.overdue, Clocks: len(clocks),
-		Excused: excused, Late: w.stale.used(), Lost: w.lost.used(), Ended: w.freed.used(), Unreported: w.leftUnreported(),
-		steps: w.trace, counts: w.counts, skipped: w.exploration.skipped, Trace: w.sinks.lines,
+		Excused: excused, Late: w.stale.used(), Lost: w.lost.used(), Ended: w.freed.used(),
+		Unreported: w.leftUnreported(),
+		steps:      w.trace, counts: w.counts, skipped: w.exploration.skipped, Trace: w.sinks.lines,
 	}
 }
 

@@ -74,7 +74,8 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := run(t, s, true)
-	t.Logf("%s: lived %s, %d operations, %d passes\n%s", s, r.Lived, r.Boundaries(), r.Passes, strings.Join(r.Trace, "\n"))
+	t.Logf("%s: lived %s, %d operations, %d passes\n%s", s, r.Lived, r.Boundaries(), r.Passes,
+		strings.Join(r.Trace, "\n"))
 	for _, v := range r.Violations {
 		t.Errorf("%s (%s): %s", v.Property, sim.Properties[v.Property], v.Text)
 	}

@@ -20,7 +20,10 @@ var scaleScenarios = []scenario{
 		name: "storm", lag: 5 * time.Millisecond, faultless: true, only: []string{"named"}, run: stormScenario,
 		config: func(w *World) { w.config.takes = time.Second },
 	},
-	{name: "churn", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"named", "opaque"}, run: churnScenario},
+	{
+		name: "churn", lag: 5 * time.Millisecond, singleFaults: true,
+		only: []string{"named", "opaque"}, run: churnScenario,
+	},
 	{
 		name: "conflict", lag: 5 * time.Millisecond, singleFaults: true,
 		faults: []Fault{{Op: "patch/status", N: 1, Kind: Conflict}, {Op: "patch/status", N: 2, Kind: Lost}},

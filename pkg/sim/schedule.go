@@ -209,13 +209,15 @@ func parseFault(text string) (Fault, error) {
 	if timed && f.Kind.counted() {
 		writes, closed := strings.CutSuffix(length, ")")
 		if f.Writes, err = strconv.Atoi(writes); err != nil || !closed || f.Writes <= 0 {
-			return Fault{}, errors.Errorf("cannot read the fault %q: it has no number of writes, or of an annotation, as in %s(2)",
+			return Fault{}, errors.Errorf("cannot read the fault %q: it has no number of writes, or of an annotation, as in "+
+				"%s(2)",
 				text, kind)
 		}
 	} else if timed {
 		length, closed := strings.CutSuffix(length, ")")
 		if f.For, err = time.ParseDuration(length); err != nil || !closed || f.For <= 0 {
-			return Fault{}, errors.Errorf("cannot read the fault %q: it does not last for a while, as in %s(5s)", text, kind)
+			return Fault{}, errors.Errorf("cannot read the fault %q: it does not last for a while, as in %s(5s)",
+				text, kind)
 		}
 	}
 	if !isKnown(f.Kind) {

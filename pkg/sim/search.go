@@ -43,7 +43,10 @@ func (e *Explorer) wasExplored(s stateHash, op string, after int) bool {
 		return false
 	}
 	at := searchKey{s.sum, op}
-	if slices.ContainsFunc(e.known[at], func(t explored) bool { return t.excuses.within(s.excuses) && t.after >= after }) {
+	if slices.ContainsFunc(e.known[at], func(t explored) bool {
+		return t.excuses.within(s.excuses) &&
+			t.after >= after
+	}) {
 		return true
 	}
 	e.known[at] = append(e.known[at], explored{s.excuses, after})
@@ -119,7 +122,8 @@ func (e *Explorer) same(t faultPoint, v variant, depth int) bool {
 	}
 	next, follows := t.next()
 
-	return follows && s.err == nil && e.independent(s.op, v.kind) && slices.Contains(e.kindsOf(next.op, e.few(), false), v)
+	return follows && s.err == nil && e.independent(s.op, v.kind) &&
+		slices.Contains(e.kindsOf(next.op, e.few(), false), v)
 }
 
 // deaths has the faults after which nothing of a process is left, by how the next one begins.

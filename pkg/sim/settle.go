@@ -85,7 +85,8 @@ func (w *World) missing(mg resource.Managed) string {
 	if w.undone && !allows(mg, toUpdate) {
 		return "" // nor is what is outside to be as asked for
 	}
-	if w.leftBehind(mg) && w.external.Traits().Stamped && conditionOf(mg, "Synced").Reason != "ExternalResourceNotOwned" {
+	if w.leftBehind(mg) && w.external.Traits().Stamped &&
+		conditionOf(mg, "Synced").Reason != "ExternalResourceNotOwned" {
 		return "it does not say that its resource is that of an object which was not restored"
 	}
 	if (w.displaced(mg) || w.leftBehind(mg)) && conditionOf(mg, "Synced").Reason == "ExternalResourceNotOwned" {

@@ -71,9 +71,11 @@ func newState() state {
 	return state{
 		counts: map[string]int{}, denied: map[types.NamespacedName]int{}, allowed: map[string]bool{},
 		strips: map[types.UID]stripping{}, rewinds: map[types.UID]resource.Managed{}, forgotten: map[types.UID]bool{},
-		callers: map[types.UID]int{}, creates: map[types.NamespacedName]int{}, exemptions: exemptions{}, lost: exemptions{},
+		callers: map[types.UID]int{}, creates: map[types.NamespacedName]int{}, exemptions: exemptions{},
+		lost:  exemptions{},
 		freed: exemptions{}, stale: exemptions{}, misled: exemptions{}, unlocked: exemptions{}, undeleted: exemptions{},
-		keyHolder: map[string]int{}, keyLost: map[types.UID]bool{}, gone: map[types.UID]bool{}, vacated: map[string]bool{},
+		keyHolder: map[string]int{}, keyLost: map[types.UID]bool{}, gone: map[types.UID]bool{},
+		vacated:     map[string]bool{},
 		raceDeleted: map[types.UID]bool{},
 		served:      map[types.NamespacedName]int{}, loads: map[types.NamespacedName]*load{}, writes: map[string]int{},
 		shown: map[types.UID]int{},

@@ -29,7 +29,8 @@ func (e excuses) within(others excuses) bool { return e&^others == 0 }
 func (w *World) excuses() excuses {
 	out := excuses(0)
 	for i, is := range []bool{
-		w.users.acted, len(w.lost) > 0, len(w.stale) > 0, len(w.exemptions) > 0, len(w.vacated) > 0, len(w.raceDeleted) > 0,
+		w.users.acted, len(w.lost) > 0, len(w.stale) > 0, len(w.exemptions) > 0, len(w.vacated) > 0,
+		len(w.raceDeleted) > 0,
 		len(w.users.left) > 0, len(w.users.adopted) > 0, len(w.users.released) > 0, len(w.users.answered) > 0,
 		len(w.misled) > 0, len(w.freed) > 0,
 		w.lost.current(w.objects()), w.exemptions.current(w.objects()),

@@ -326,7 +326,8 @@ func f(ctx context.Context, c client.Client, k client.ObjectKey, mg resource.Man
 func TestEveryOperationIsCrossed(t *testing.T) {
 	wanted := asked(t)
 	if len(wanted) < 10 {
-		t.Fatalf("the runtime asks for %v only: these are not found as they should be", slices.Sorted(maps.Keys(wanted)))
+		t.Fatalf("the runtime asks for %v only: these are not found as they should be",
+			slices.Sorted(maps.Keys(wanted)))
 	}
 	crossed := crashed(t)
 	for name := range crossed {
@@ -367,7 +368,10 @@ func crashed(t *testing.T) map[string][2]bool {
 			}
 			have := out[op]
 			for side, kind := range []sim.Kind{sim.Crash, sim.CrashAfter} {
-				s := sim.Schedule{Scenario: of.Scenario, Class: of.Class, Faults: []sim.Fault{{Op: op, N: 1, Kind: kind}}}
+				s := sim.Schedule{
+					Scenario: of.Scenario, Class: of.Class,
+					Faults: []sim.Fault{{Op: op, N: 1, Kind: kind}},
+				}
 				r := run(t, s, false)
 				have[side] = have[side] || r.Processes > base.Processes
 				for _, v := range r.Violations {

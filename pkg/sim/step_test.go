@@ -26,7 +26,8 @@ func TestFaultEffects(t *testing.T) {
 		"alone/named patch/status#1:outage(2m)":  {"an outage without a lease", 1, 1, 1, 0, 1},
 		"alone/named Create#1:lease-lost(1m)":    {"a process without a lease that is held up", 1, 1, 1, 0, 1},
 		"workers/opaque":                         {"three workers", 1, 1, 3, 0, 1},
-		"workers/token Connect#1:stop Connect#1:stale": {"a process that dies while it stops has one successor", 2, 1, 3, 0,
+		"workers/token Connect#1:stop Connect#1:stale": {"a process that dies while it stops has one successor", 2,
+			1, 3, 0,
 			1},
 		"create/named Observe#1:deaf":           {"a call that never returns: the process is restarted", 2, 1, 1, 0, 1},
 		"create/named Observe#1:deaf-after(2m)": {"a call that returns late", 1, 1, 1, 0, 1},
@@ -40,7 +41,8 @@ func TestFaultEffects(t *testing.T) {
 		r := run(t, s, false)
 		if r.Processes != want.processes || r.Together != want.together || r.AtOnce != want.atOnce ||
 			r.Overdue != want.overdue || r.Clocks != want.clocks {
-			t.Errorf("%s (%s): %d processes, %d together, %d passes at once, %d overdue, %d clocks; want %+v", line, want.reason,
+			t.Errorf("%s (%s): %d processes, %d together, %d passes at once, %d overdue, %d clocks; want %+v", line,
+				want.reason,
 				r.Processes, r.Together, r.AtOnce, r.Overdue, r.Clocks, want)
 		}
 	}

@@ -110,7 +110,8 @@ func (w *World) beyondRepair(s stripping) bool {
 	mine := slices.ContainsFunc(w.alive(), func(p *process) bool { return p.number == w.callers[uid] })
 	read := slices.ContainsFunc(w.alive(), func(p *process) bool { return p.known.attempts[uid] == attempt })
 
-	return !w.external.Traits().Named && attempt != "" && !reported && !mine && !read && !(s.whole() && w.traced(s.before))
+	return !w.external.Traits().Named && attempt != "" && !reported && !mine && !read &&
+		!(s.whole() && w.traced(s.before))
 }
 
 // whole says whether nothing of the record is left.

@@ -125,7 +125,8 @@ func (c *MockClient) Update(ctx context.Context, obj client.Object, opts ...clie
 }
 
 // Patch calls MockPatch or, if that is nil, MockUpdate with a copy of obj.
-func (c *MockClient) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+func (c *MockClient) Patch(ctx context.Context, obj client.Object, patch client.Patch,
+	opts ...client.PatchOption) error {
 	switch {
 	case c.MockPatch != nil:
 		return c.MockPatch(ctx, obj, patch, opts...)

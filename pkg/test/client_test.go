@@ -77,7 +77,10 @@ func TestEveryMethodHasItsFunction(t *testing.T) {
 		"DeleteAllOf": func(c *MockClient) { c.MockDeleteAllOf = NewMockDeleteAllOfFn(errBoom) },
 		"Patch":       func(c *MockClient) { c.MockPatch = NewMockPatchFn(errBoom) },
 		"Apply": func(c *MockClient) {
-			c.MockApply = func(context.Context, runtime.ApplyConfiguration, ...client.ApplyOption) error { return errBoom }
+			c.MockApply = func(context.Context, runtime.ApplyConfiguration,
+				...client.ApplyOption) error {
+				return errBoom
+			}
 		},
 		"Status.Create":       func(c *MockClient) { c.MockStatusCreate = NewMockSubResourceCreateFn(errBoom) },
 		"Status.Patch":        func(c *MockClient) { c.MockStatusPatch = NewMockSubResourcePatchFn(errBoom) },
@@ -87,7 +90,10 @@ func TestEveryMethodHasItsFunction(t *testing.T) {
 		"SubResource.Patch":   func(c *MockClient) { c.MockSubResourcePatch = NewMockSubResourcePatchFn(errBoom) },
 		"SubResource.Apply":   func(c *MockClient) { c.MockSubResourceApply = applyBoom },
 		"GroupVersionKindFor": func(c *MockClient) { c.MockGroupVersionKindFor = NewMockGroupVersionKindForFn(errBoom, gvk) },
-		"IsObjectNamespaced":  func(c *MockClient) { c.MockIsObjectNamespaced = NewMockIsObjectNamespacedFn(errBoom, true) },
+		"IsObjectNamespaced": func(c *MockClient) {
+			c.MockIsObjectNamespaced = NewMockIsObjectNamespacedFn(errBoom,
+				true)
+		},
 		"Update": func(c *MockClient) {
 			c.MockUpdate, c.MockPatch = NewMockUpdateFn(errBoom), NewMockPatchFn(nil)
 		},

@@ -66,11 +66,18 @@ func TestEquateConditions(t *testing.T) {
 	}{
 		"Time": {reason: "Times do not count.",
 			change: func(c *commonv1.Condition) { c.LastTransitionTime = metav1.Unix(2, 0) }, want: true},
-		"Generation": {reason: "Generations do not count.", change: func(c *commonv1.Condition) { c.ObservedGeneration = 2 },
-			want: true},
-		"Type":    {reason: "The type counts.", change: func(c *commonv1.Condition) { c.Type = commonv1.TypeSynced }},
-		"Status":  {reason: "The status counts.", change: func(c *commonv1.Condition) { c.Status = metav1.ConditionFalse }},
-		"Reason":  {reason: "The reason counts.", change: func(c *commonv1.Condition) { c.Reason = commonv1.ReasonCreating }},
+		"Generation": {reason: "Generations do not count.",
+			change: func(c *commonv1.Condition) { c.ObservedGeneration = 2 },
+			want:   true},
+		"Type": {reason: "The type counts.", change: func(c *commonv1.Condition) { c.Type = commonv1.TypeSynced }},
+		"Status": {
+			reason: "The status counts.",
+			change: func(c *commonv1.Condition) { c.Status = metav1.ConditionFalse },
+		},
+		"Reason": {
+			reason: "The reason counts.",
+			change: func(c *commonv1.Condition) { c.Reason = commonv1.ReasonCreating },
+		},
 		"Message": {reason: "The message counts.", change: func(c *commonv1.Condition) { c.Message = "n" }},
 	}
 
@@ -79,7 +86,8 @@ func TestEquateConditions(t *testing.T) {
 			other := base
 			tc.change(&other)
 
-			if got := cmp.Equal([]commonv1.Condition{base}, []commonv1.Condition{other}, EquateConditions()); got != tc.want {
+			if got := cmp.Equal([]commonv1.Condition{base}, []commonv1.Condition{other},
+				EquateConditions()); got != tc.want {
 				t.Errorf("%s\nEqual(...) = %t, want %t", tc.reason, got, tc.want)
 			}
 		})

@@ -19,41 +19,56 @@ import (
 // would be to an API server: for a client that sends none, such as one of a store.
 func (l *Ledger) Count(c client.WithWatch) client.WithWatch {
 	return interceptor.NewClient(c, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			return l.note(c, http.MethodGet, o, key, "", func() error { return c.Get(ctx, key, o, opts...) })
 		},
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			return l.note(c, http.MethodGet, list, client.ObjectKey{}, "", func() error { return c.List(ctx, list, opts...) })
+			return l.note(c, http.MethodGet, list, client.ObjectKey{}, "",
+				func() error { return c.List(ctx, list, opts...) })
 		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			return l.note(c, http.MethodPost, o, client.ObjectKeyFromObject(o), "", func() error { return c.Create(ctx, o, opts...) })
+			return l.note(c, http.MethodPost, o, client.ObjectKeyFromObject(o), "",
+				func() error { return c.Create(ctx, o, opts...) })
 		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
-			return l.note(c, http.MethodPut, o, client.ObjectKeyFromObject(o), "", func() error { return c.Update(ctx, o, opts...) })
+			return l.note(c, http.MethodPut, o, client.ObjectKeyFromObject(o), "",
+				func() error { return c.Update(ctx, o, opts...) })
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			return l.note(c, http.MethodPatch, o, client.ObjectKeyFromObject(o), "", func() error { return c.Patch(ctx, o, patch, opts...) })
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch,
+			opts ...client.PatchOption) error {
+			return l.note(c, http.MethodPatch, o, client.ObjectKeyFromObject(o), "",
+				func() error { return c.Patch(ctx, o, patch, opts...) })
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
-			return l.note(c, http.MethodDelete, o, client.ObjectKeyFromObject(o), "", func() error { return c.Delete(ctx, o, opts...) })
+			return l.note(c, http.MethodDelete, o, client.ObjectKeyFromObject(o), "",
+				func() error { return c.Delete(ctx, o, opts...) })
 		},
-		DeleteAllOf: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteAllOfOption) error {
-			return l.note(c, http.MethodDelete, o, client.ObjectKey{}, "", func() error { return c.DeleteAllOf(ctx, o, opts...) })
+		DeleteAllOf: func(ctx context.Context, c client.WithWatch, o client.Object,
+			opts ...client.DeleteAllOfOption) error {
+			return l.note(c, http.MethodDelete, o, client.ObjectKey{}, "",
+				func() error { return c.DeleteAllOf(ctx, o, opts...) })
 		},
-		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
+		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList,
+			opts ...client.ListOption) (watch.Interface, error) {
 			return c.Watch(ctx, list, opts...) // watches are not counted
 		},
-		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
-			return l.note(c, http.MethodPut, o, client.ObjectKeyFromObject(o), sub, func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object,
+			opts ...client.SubResourceUpdateOption) error {
+			return l.note(c, http.MethodPut, o, client.ObjectKeyFromObject(o), sub,
+				func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-			return l.note(c, http.MethodPatch, o, client.ObjectKeyFromObject(o), sub, func() error { return c.SubResource(sub).Patch(ctx, o, patch, opts...) })
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch,
+			opts ...client.SubResourcePatchOption) error {
+			return l.note(c, http.MethodPatch, o, client.ObjectKeyFromObject(o), sub,
+				func() error { return c.SubResource(sub).Patch(ctx, o, patch, opts...) })
 		},
 	})
 }
 
 // note counts a call, makes it, and returns its error.
-func (l *Ledger) note(c client.Client, verb string, o runtime.Object, key client.ObjectKey, sub string, call func() error) error {
+func (l *Ledger) note(c client.Client, verb string, o runtime.Object, key client.ObjectKey, sub string,
+	call func() error) error {
 	r := Request{Verb: verb, Name: key.Name}
 	if gvk, kindErr := apiutil.GVKForObject(o, c.Scheme()); kindErr == nil {
 		if _, ok := o.(client.ObjectList); ok {

@@ -117,7 +117,8 @@ func NewMockSchemeFn(scheme *runtime.Scheme) MockSchemeFn {
 // NewMockGroupVersionKindForFn returns a function that calls the supplied ones
 // with the object and then returns gvk and err. An error of theirs is returned at
 // once, with gvk.
-func NewMockGroupVersionKindForFn(err error, gvk schema.GroupVersionKind, rofn ...RuntimeObjectFn) MockGroupVersionKindForFn {
+func NewMockGroupVersionKindForFn(err error, gvk schema.GroupVersionKind,
+	rofn ...RuntimeObjectFn) MockGroupVersionKindForFn {
 	return func(obj runtime.Object) (schema.GroupVersionKind, error) { return gvk, finish(err, obj, rofn) }
 }
 

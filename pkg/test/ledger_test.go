@@ -91,7 +91,8 @@ func TestLedgerCountsWhatIsUnderWay(t *testing.T) {
 
 		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 	})
-	got, err := l.Wrap(answer).RoundTrip(httptest.NewRequest(http.MethodGet, "/api/v1/namespaces/ns/secrets/creds", nil))
+	got, err := l.Wrap(answer).RoundTrip(httptest.NewRequest(http.MethodGet, "/api/v1/namespaces/ns/secrets/creds",
+		nil))
 	if err != nil || got.Body.Close() != nil {
 		t.Fatal(err)
 	}

@@ -9,19 +9,23 @@ import (
 
 type (
 	// A MockSubResourceGetFn is called in place of Get of a subresource.
-	MockSubResourceGetFn func(ctx context.Context, obj, subResource client.Object, opts ...client.SubResourceGetOption) error
+	MockSubResourceGetFn func(ctx context.Context, obj, subResource client.Object,
+		opts ...client.SubResourceGetOption) error
 
 	// A MockSubResourceCreateFn is called in place of Create of a subresource.
-	MockSubResourceCreateFn func(ctx context.Context, obj, subResource client.Object, opts ...client.SubResourceCreateOption) error
+	MockSubResourceCreateFn func(ctx context.Context, obj, subResource client.Object,
+		opts ...client.SubResourceCreateOption) error
 
 	// A MockSubResourceUpdateFn is called in place of Update of a subresource.
 	MockSubResourceUpdateFn func(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error
 
 	// A MockSubResourcePatchFn is called in place of Patch of a subresource.
-	MockSubResourcePatchFn func(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error
+	MockSubResourcePatchFn func(ctx context.Context, obj client.Object, patch client.Patch,
+		opts ...client.SubResourcePatchOption) error
 
 	// A MockSubResourceApplyFn is called in place of Apply of a subresource.
-	MockSubResourceApplyFn func(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error
+	MockSubResourceApplyFn func(ctx context.Context, obj runtime.ApplyConfiguration,
+		opts ...client.SubResourceApplyOption) error
 )
 
 // NewMockSubResourceCreateFn returns a function that calls the supplied ones with
@@ -62,7 +66,8 @@ type MockSubResourceClient struct {
 }
 
 // Get calls MockGet.
-func (m *MockSubResourceClient) Get(ctx context.Context, obj, subResource client.Object, opts ...client.SubResourceGetOption) error {
+func (m *MockSubResourceClient) Get(ctx context.Context, obj, subResource client.Object,
+	opts ...client.SubResourceGetOption) error {
 	if m.MockGet == nil {
 		return nil
 	}
@@ -71,7 +76,8 @@ func (m *MockSubResourceClient) Get(ctx context.Context, obj, subResource client
 }
 
 // Create calls MockCreate.
-func (m *MockSubResourceClient) Create(ctx context.Context, obj, subResource client.Object, opts ...client.SubResourceCreateOption) error {
+func (m *MockSubResourceClient) Create(ctx context.Context, obj, subResource client.Object,
+	opts ...client.SubResourceCreateOption) error {
 	if m.MockCreate == nil {
 		return nil
 	}
@@ -80,7 +86,8 @@ func (m *MockSubResourceClient) Create(ctx context.Context, obj, subResource cli
 }
 
 // Update calls MockUpdate.
-func (m *MockSubResourceClient) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
+func (m *MockSubResourceClient) Update(ctx context.Context, obj client.Object,
+	opts ...client.SubResourceUpdateOption) error {
 	if m.MockUpdate == nil {
 		return nil
 	}
@@ -89,7 +96,8 @@ func (m *MockSubResourceClient) Update(ctx context.Context, obj client.Object, o
 }
 
 // Patch calls MockPatch or, if that is nil, MockUpdate with a copy of obj.
-func (m *MockSubResourceClient) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+func (m *MockSubResourceClient) Patch(ctx context.Context, obj client.Object, patch client.Patch,
+	opts ...client.SubResourcePatchOption) error {
 	switch {
 	case m.MockPatch != nil:
 		return m.MockPatch(ctx, obj, patch, opts...)
@@ -101,7 +109,8 @@ func (m *MockSubResourceClient) Patch(ctx context.Context, obj client.Object, pa
 }
 
 // Apply calls MockApply.
-func (m *MockSubResourceClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
+func (m *MockSubResourceClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration,
+	opts ...client.SubResourceApplyOption) error {
 	if m.MockApply == nil {
 		return nil
 	}

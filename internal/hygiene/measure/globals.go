@@ -156,7 +156,8 @@ func (p *Package) assigns(method types.Object) bool {
 	for _, f := range p.Files {
 		for _, decl := range f.AST.Decls {
 			fn, ok := decl.(*ast.FuncDecl)
-			if !ok || method == nil || p.Info.Defs[fn.Name] != method || fn.Recv == nil || len(fn.Recv.List[0].Names) == 0 {
+			if !ok || method == nil || p.Info.Defs[fn.Name] != method || fn.Recv == nil ||
+				len(fn.Recv.List[0].Names) == 0 {
 				continue
 			}
 			receiver, found := p.Info.Defs[fn.Recv.List[0].Names[0]], false

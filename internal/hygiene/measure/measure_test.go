@@ -72,7 +72,8 @@ func do7() {}
 // A returns it.
 func A() {}
 `, "a/a_test.go": "package a\n\n// Some use it.\nfunc ExampleDo() {}\n"},
-			[]string{`a/a.go:7: the comment of do2 begins with "Do"`, `a/a.go:16: the comment of do5 begins with "do51"`},
+			[]string{`a/a.go:7: the comment of do2 begins with "Do"`,
+				`a/a.go:16: the comment of do5 begins with "do51"`},
 		},
 		"Nolint": {
 			"Every linter of a list has to run, and one has to be named.",
@@ -133,7 +134,8 @@ func roll_x() {}
 			"A tab is one character, and a directive cannot be broken.",
 			"lines",
 			map[string]string{
-				"a/a.go": "package a\n\nvar a = 1 // " + long + "\n// +kubebuilder:" + long + "\n//\t" + long[:117] + "\n",
+				"a/a.go": "package a\n\nvar a = 1 // " + long + "\n// +kubebuilder:" + long + "\n//\t" + long[:117] +
+					"\n",
 			},
 			[]string{"a/a.go:3: 132 characters"},
 		},
@@ -228,7 +230,8 @@ func texts(findings []Finding) (out []string) {
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		".golangci.yaml": "linters:\n  enable:\n    - govet\n", "a/a.go": "package a\n", "a/a.md": "A page.\n", "a/a.txt": "x\n",
+		".golangci.yaml": "linters:\n  enable:\n    - govet\n", "a/a.go": "package a\n", "a/a.md": "A page.\n",
+		"a/a.txt":         "x\n",
 		"a/testdata/a.go": "not Go", "bin/b.go": "not Go", ".git/c.go": "not Go",
 	} {
 		path := filepath.Join(dir, name)

@@ -47,7 +47,8 @@ func (f *finder) steady(condition ast.Expr, long map[string]int64) bool {
 			if s := f.types.Selections[n]; s != nil {
 				ok = ok && s.Kind() == types.FieldVal && (!s.Indirect() || len(s.Index()) == 1 && f.receiver(n.X))
 			}
-		case *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr, *ast.FuncLit, *ast.CompositeLit, *ast.UnaryExpr, *ast.BinaryExpr:
+		case *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr, *ast.FuncLit, *ast.CompositeLit, *ast.UnaryExpr,
+			*ast.BinaryExpr:
 			ok = ok && f.plain(n)
 		}
 		return ok
@@ -104,7 +105,8 @@ func (f *finder) answers(e ast.Expr) bool {
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			ok = ok && (f.function(n) != nil || f.ofTime(n) || f.types.Types[n.Fun].IsType() || f.types.Types[n.Fun].IsBuiltin()) && !mayFail(f.types.TypeOf(n))
+			ok = ok && (f.function(n) != nil || f.ofTime(n) || f.types.Types[n.Fun].IsType() ||
+				f.types.Types[n.Fun].IsBuiltin()) && !mayFail(f.types.TypeOf(n))
 		case *ast.IndexExpr, *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr, *ast.FuncLit:
 			ok = false
 		case *ast.UnaryExpr:
@@ -240,7 +242,8 @@ func (f *finder) fallible(list ...ast.Expr) (found bool) {
 // library that makes something of its arguments.
 func (f *finder) computes(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || f.types.Selections[method] != nil || slices.ContainsFunc(call.Args, func(e ast.Expr) bool { return !f.there(e) }) {
+	if !ok || f.types.Selections[method] != nil ||
+		slices.ContainsFunc(call.Args, func(e ast.Expr) bool { return !f.there(e) }) {
 		return false
 	}
 	switch f.packageOf(method) {

@@ -56,7 +56,8 @@ func divide(pool []*mutant, least int) [][]*mutant {
 		cards = append(cards, card{m, m.sort(), r.file, sha256.Sum256(fmt.Appendf(nil, "%q %d", r, same[r]))})
 	}
 	slices.SortFunc(cards, func(a, b card) int {
-		return cmp.Or(strings.Compare(a.sort, b.sort), strings.Compare(a.file, b.file), bytes.Compare(a.hash[:], b.hash[:]))
+		return cmp.Or(strings.Compare(a.sort, b.sort), strings.Compare(a.file, b.file),
+			bytes.Compare(a.hash[:], b.hash[:]))
 	})
 	draws := make([][]*mutant, max(len(pool)/max(least, 1), 1))
 	for i, c := range cards {

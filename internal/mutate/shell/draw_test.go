@@ -149,11 +149,13 @@ func TestEveryDraw(t *testing.T) {
 			}
 		}
 	}
-	if len(killed) != 2 || killed[1]+killed[2] != 4 || !strings.Contains(first, tried) || !strings.Contains(first, "\nmutants: 9\ncompiled: 9\nkilled: 4\n") {
+	if len(killed) != 2 || killed[1]+killed[2] != 4 || !strings.Contains(first, tried) ||
+		!strings.Contains(first, "\nmutants: 9\ncompiled: 9\nkilled: 4\n") {
 		t.Errorf("want two draws in which 4 of 9 are killed:\n%s", first)
 	}
 	lowest := min(100*float64(killed[1])/5, 100*float64(killed[2])/4)
-	if want := fmt.Sprintf("%.1f %% of the mutants were killed, less than 95 %%", lowest); err == nil || !strings.HasPrefix(err.Error(), want) {
+	if want := fmt.Sprintf("%.1f %% of the mutants were killed, less than 95 %%", lowest); err == nil ||
+		!strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got error %v, want %q", err, want)
 	}
 	if !strings.Contains(first, fmt.Sprintf("\nlowest_percent: %.1f\n", lowest)) {
@@ -166,7 +168,8 @@ func TestEveryDraw(t *testing.T) {
 	}
 	forget(t, s.results)
 	rest, err := try(t.Context())
-	if err == nil || !strings.Contains(rest, tried) || strings.Count(rest, "SURVIVED") != 5 || !strings.Contains(rest, "\nmutants: 9\n") {
+	if err == nil || !strings.Contains(rest, tried) || strings.Count(rest, "SURVIVED") != 5 ||
+		!strings.Contains(rest, "\nmutants: 9\n") {
 		t.Errorf("want what is known and a run of the rest; got error %v and:\n%s", err, rest)
 	}
 	s.skip = "TestNothing"

@@ -65,7 +65,8 @@ func (f *finder) packageOf(called *ast.SelectorExpr) string {
 func (f *finder) interact(a, b ast.Stmt) bool {
 	f.pair = b.End()
 	defer func() { f.pair = token.NoPos }()
-	if f.logs(a) || f.logs(b) || f.reports(a) || f.reports(b) || ends(b) || ends(a) || f.commute(a, b) || f.either(a, b) || f.spares(a, b) || f.spares(b, a) || f.sorts(a, b) || f.sorts(b, a) ||
+	if f.logs(a) || f.logs(b) || f.reports(a) || f.reports(b) || ends(b) || ends(a) || f.commute(a, b) ||
+		f.either(a, b) || f.spares(a, b) || f.spares(b, a) || f.sorts(a, b) || f.sorts(b, a) ||
 		f.looksUp(a, b) || f.looksUp(b, a) {
 		return false
 	}
@@ -218,7 +219,8 @@ func branches(n ast.Node, breaks, continues bool) (found bool) {
 				return false
 			}
 		case *ast.BranchStmt:
-			within := n.Tok == token.CONTINUE && continues || (n.Tok == token.BREAK || n.Tok == token.FALLTHROUGH) && breaks
+			within := n.Tok == token.CONTINUE && continues ||
+				(n.Tok == token.BREAK || n.Tok == token.FALLTHROUGH) && breaks
 			found = found || n.Label != nil || !within
 		}
 		return !found

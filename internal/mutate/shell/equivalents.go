@@ -49,7 +49,8 @@ func (f *finder) says(call *ast.CallExpr) bool {
 		return false
 	}
 	value := f.types.Types[call.Args[0]].Value
-	return value != nil && value.Kind() == constant.String && strings.Contains(constant.StringVal(value), " ") && word.MatchString(verb.ReplaceAllString(constant.StringVal(value), ""))
+	return value != nil && value.Kind() == constant.String && strings.Contains(constant.StringVal(value), " ") &&
+		word.MatchString(verb.ReplaceAllString(constant.StringVal(value), ""))
 }
 
 // A sentence has a word in it besides the verbs that tell how something is to be written.
@@ -115,7 +116,8 @@ func (f *finder) commute(a, b ast.Stmt) bool {
 	}
 	first, what := f.setter(one)
 	second, with := f.setter(other)
-	return first != "" && first == second && what != with && !strings.Contains(f.file.at(a), "Get"+with+"(") && !strings.Contains(f.file.at(b), "Get"+what+"(")
+	return first != "" && first == second && what != with && !strings.Contains(f.file.at(a), "Get"+with+"(") &&
+		!strings.Contains(f.file.at(b), "Get"+what+"(")
 }
 
 // call returns the call that a statement is.
@@ -321,7 +323,8 @@ func (f *finder) whole(s ast.Stmt, names []string) (found bool) {
 				return !named
 			}
 		case *ast.ReturnStmt:
-			found = found || len(n.Results) == 0 && f.fn.Type.Results != nil && mentions(f.file.at(f.fn.Type.Results), names)
+			found = found || len(n.Results) == 0 && f.fn.Type.Results != nil &&
+				mentions(f.file.at(f.fn.Type.Results), names)
 		case *ast.Ident:
 			found = found || slices.Contains(names, n.Name)
 		}
@@ -369,7 +372,8 @@ func (f *finder) contradict(a, b ast.Expr) bool {
 		}
 		x, y := f.types.Types[one.Y].Value, f.types.Types[other.Y].Value
 		return other.Op == flipped[one.Op] && f.file.at(one.Y) == f.file.at(other.Y) ||
-			one.Op == token.EQL && other.Op == token.EQL && x != nil && y != nil && x.Kind() == y.Kind() && constant.Compare(x, token.NEQ, y)
+			one.Op == token.EQL && other.Op == token.EQL && x != nil && y != nil && x.Kind() == y.Kind() &&
+				constant.Compare(x, token.NEQ, y)
 	case *ast.CallExpr: // no error is none of those that have a name
 		method, ok := other.Fun.(*ast.SelectorExpr)
 		return ok && f.words(other) && method.Sel.Name == "Is" && len(other.Args) == 2 && f.named(other.Args[1]) &&

@@ -61,7 +61,8 @@ func (t trial) everyDraw(ctx context.Context) error {
 			return err
 		}
 		d := known.Draws[i]
-		fmt.Fprintf(t.out, "draw %d of %d: %d of %d killed, %.1f %%, in %.0f s\n", i+1, len(t.draws), d.Tally.Killed, d.Tally.mutants(), d.Tally.percent(), d.Seconds)
+		fmt.Fprintf(t.out, "draw %d of %d: %d of %d killed, %.1f %%, in %.0f s\n", i+1, len(t.draws), d.Tally.Killed,
+			d.Tally.mutants(), d.Tally.percent(), d.Seconds)
 	}
 	return t.end(known)
 }
@@ -83,7 +84,8 @@ func (t trial) end(known results) error {
 		sum, lowest, seconds = sum.plus(d.Tally), min(lowest, d.Tally.percent()), seconds+d.Seconds
 	}
 	sum.figures(t.out)
-	fmt.Fprintf(t.out, "draws: %d\nseconds: %.0f\npercent: %.1f\nlowest_percent: %.1f\n", len(t.draws), seconds, sum.percent(), lowest)
+	fmt.Fprintf(t.out, "draws: %d\nseconds: %.0f\npercent: %.1f\nlowest_percent: %.1f\n", len(t.draws), seconds,
+		sum.percent(), lowest)
 	return enough(lowest, t.least)
 }
 

@@ -48,10 +48,15 @@ func (f *finder) keepsGreatest(function types.Object) (kept string) {
 		if !ok {
 			return true
 		}
-		if slices.ContainsFunc(assign.Lhs, func(e ast.Expr) bool { name, ok := e.(*ast.Ident); return ok && f.types.Uses[name] == function }) {
+		if slices.ContainsFunc(assign.Lhs, func(e ast.Expr) bool {
+			name, ok := e.(*ast.Ident)
+			return ok &&
+				f.types.Uses[name] == function
+		}) {
 			kept = "" // it is another function later; the declaration comes first
 		}
-		if assign.Tok == token.DEFINE && len(assign.Lhs) == 1 && len(assign.Rhs) == 1 && assign.Lhs[0].Pos() == function.Pos() {
+		if assign.Tok == token.DEFINE && len(assign.Lhs) == 1 && len(assign.Rhs) == 1 &&
+			assign.Lhs[0].Pos() == function.Pos() {
 			if lit, ok := assign.Rhs[0].(*ast.FuncLit); ok {
 				kept = f.greatestOf(lit)
 			}
@@ -89,7 +94,8 @@ func (f *finder) raised(n *ast.IfStmt, value string) string {
 	if !plain || f.file.at(assign.Rhs[0]) != value || value == kept {
 		return ""
 	}
-	if !slices.Contains([]string{value + " > " + kept, kept + " < " + value, value + ".After(" + kept + ")", kept + ".Before(" + value + ")"}, f.file.at(n.Cond)) {
+	if !slices.Contains([]string{value + " > " + kept, kept + " < " + value, value + ".After(" + kept + ")",
+		kept + ".Before(" + value + ")"}, f.file.at(n.Cond)) {
 		return ""
 	}
 	if t, basic := f.types.TypeOf(assign.Lhs[0]).Underlying().(*types.Basic); basic && t.Info()&types.IsFloat != 0 {
@@ -110,7 +116,8 @@ func (f *finder) takesGreatest(call *ast.CallExpr) bool {
 		for _, decl := range other.ast.Decls {
 			if d, ok := decl.(*ast.FuncDecl); ok && d.Name.Pos() == fn.Pos() && d.Body != nil && len(d.Body.List) == 2 {
 				in := &finder{subject: f.subject, file: other, fn: d, types: f.types}
-				return in.raises(d.Body.List[0], fn.Signature().Params().At(1).Name()) == fn.Signature().Params().At(0).Name() &&
+				return in.raises(d.Body.List[0],
+					fn.Signature().Params().At(1).Name()) == fn.Signature().Params().At(0).Name() &&
 					other.at(d.Body.List[1]) == "return "+fn.Signature().Params().At(0).Name()
 			}
 		}

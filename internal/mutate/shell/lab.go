@@ -26,7 +26,8 @@ const (
 type lab struct {
 	settings
 	tmp string
-	run func(ctx context.Context, s *subject, bound time.Duration, env []string, args ...string) (out []byte, took time.Duration, err error) // start, but in tests
+	run func(ctx context.Context, s *subject, bound time.Duration, env []string,
+		args ...string) (out []byte, took time.Duration, err error) // start, but in tests
 }
 
 // newLab makes a lab. It must be closed.
@@ -76,7 +77,8 @@ func (l lab) recheck(ctx context.Context, s *subject) error {
 		return nil
 	}
 	if out, _, err := l.run(ctx, s, unchanged, nil, "-test.skip="+l.skip); err != nil {
-		return fmt.Errorf("the tests of %s fail without a mutation after the mutants have run: %w\n%s", s.dir, err, tail(out))
+		return fmt.Errorf("the tests of %s fail without a mutation after the mutants have run: %w\n%s", s.dir, err,
+			tail(out))
 	}
 	return nil
 }
@@ -107,7 +109,8 @@ func (l lab) compile(ctx context.Context, s *subject) error {
 		return err
 	}
 	s.binary = filepath.Join(l.tmp, s.name+".test")
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", list, "-o", s.binary, ".")
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", list, "-o",
+		s.binary, ".")
 	build.Dir = s.abs
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot compile %s with its mutants: %w\n%s", s.dir, err, out)
@@ -126,13 +129,15 @@ var (
 
 // start runs a compiled subject and returns what it says and how long it took, and an error if its tests fail or if
 // it has to be ended.
-func (l lab) start(ctx context.Context, s *subject, bound time.Duration, env []string, args ...string) ([]byte, time.Duration, error) {
+func (l lab) start(ctx context.Context, s *subject, bound time.Duration, env []string,
+	args ...string) ([]byte, time.Duration, error) {
 	begin := time.Now()
 	ctx, stop := context.WithTimeoutCause(ctx, bound, errSlow)
 	defer stop()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	test := exec.CommandContext(ctx, s.binary, append([]string{"-test.short", "-test.failfast", "-test.timeout=0"}, args...)...)
+	test := exec.CommandContext(ctx, s.binary,
+		append([]string{"-test.short", "-test.failfast", "-test.timeout=0"}, args...)...)
 	test.Dir = s.abs
 	// One control plane per subject, whose name is that of the lab.
 	test.Env = append(append(test.Environ(), "MOORAGE_DEVCLUSTER_RUN="+l.tmp+s.name), env...)

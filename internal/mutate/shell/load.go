@@ -67,7 +67,8 @@ func load(ctx context.Context, dir string) (*subject, error) {
 	if s.abs, err = filepath.EvalSymlinks(abs); err != nil {
 		return nil, err
 	}
-	list := exec.CommandContext(ctx, "go", "list", "-deps", "-export", "-json=Dir,ImportPath,Name,Export,GoFiles,TestGoFiles,XTestGoFiles",
+	list := exec.CommandContext(ctx, "go", "list", "-deps", "-export",
+		"-json=Dir,ImportPath,Name,Export,GoFiles,TestGoFiles,XTestGoFiles",
 		".", "fmt", "os", "strconv", "sync", "time") // and what the hooks import
 	list.Dir = s.abs
 	var said bytes.Buffer
@@ -128,8 +129,14 @@ func (s *subject) check(fset *token.FileSet, besides ...*ast.File) (*types.Info,
 		}
 		return os.Open(export)
 	}
-	c := types.Config{Importer: importer.ForCompiler(fset, "gc", lookup), Error: func(err error) { errs = append(errs, err) }}
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
+	c := types.Config{
+		Importer: importer.ForCompiler(fset, "gc", lookup),
+		Error:    func(err error) { errs = append(errs, err) },
+	}
+	info := &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{},
+	}
 	asts := besides
 	for _, f := range s.files {
 		asts = append(asts, f.ast)
@@ -145,7 +152,8 @@ func (s *subject) looksForClusters() error {
 		if err != nil {
 			return err
 		}
-		s.cluster = s.cluster || strings.Contains(string(text), "devcluster.Join(") || strings.Contains(string(text), "devcluster.Shared(")
+		s.cluster = s.cluster || strings.Contains(string(text), "devcluster.Join(") ||
+			strings.Contains(string(text), "devcluster.Shared(")
 	}
 	return nil
 }

@@ -28,7 +28,8 @@
 // draw are killed, if the tests fail without a mutation, before or after, or if reasons.txt has a line that fits no
 // mutant.
 //
-// -all writes the result of each draw to the file of -results, and a run that was stopped continues there, unless a file of the repository has changed since.
+// -all writes the result of each draw to the file of -results, and a run that was stopped continues there, unless a
+// file of the repository has changed since.
 package main
 
 import (
@@ -70,7 +71,8 @@ func main() {
 	s := settings{subjects: subjects, reasons: reasonsFile, patience: 5 * time.Second}
 	flag.Uint64Var(&s.seed, "seed", 1, "which draw is tried")
 	flag.BoolVar(&s.all, "all", false, "try every draw, and so the whole pool")
-	flag.StringVar(&s.results, "results", "bin/mutate-shell.json", "where -all keeps the results of the draws that it has tried")
+	flag.StringVar(&s.results, "results", "bin/mutate-shell.json",
+		"where -all keeps the results of the draws that it has tried")
 	flag.IntVar(&s.mutants, "mutants", 300, "how many mutants a draw has at least, if there are as many")
 	flag.Float64Var(&s.least, "least", 95, "how many percent must be killed")
 	flag.IntVar(&s.parallel, "parallel", runtime.NumCPU(), "how many mutants run at a time")

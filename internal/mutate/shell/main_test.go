@@ -52,7 +52,8 @@ func TestSound(t *testing.T) {
 	if err := run(t.Context(), &out, of("sound")); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	for _, want := range []string{"mutants: 13\n", "compiled: 13\n", "killed: 13\n", "survived: 0\n", "percent: 100.0\n", "killed_by_time_alone: 2\n"} {
+	for _, want := range []string{"mutants: 13\n", "compiled: 13\n", "killed: 13\n", "survived: 0\n",
+		"percent: 100.0\n", "killed_by_time_alone: 2\n"} {
 		if !strings.Contains(out.String(), "\n"+want) {
 			t.Errorf("want %q in:\n%s", want, &out)
 		}
@@ -90,7 +91,8 @@ func TestGappy(t *testing.T) {
     + 	return "poor-changed"
     no test reaches it
 `,
-		"mutants: 9\ncompiled: 9\nkilled: 4\nkilled_by_time_alone: 0\nsurvived: 5\nsurvived_with_a_reason: 1\nreached_by_no_test: 3\n",
+		"mutants: 9\ncompiled: 9\nkilled: 4\nkilled_by_time_alone: 0\nsurvived: 5\nsurvived_with_a_reason: " +
+			"1\nreached_by_no_test: 3\n",
 	}
 	for _, part := range want {
 		if !strings.Contains(out.String(), part) {
@@ -110,13 +112,20 @@ func TestNothingToSay(t *testing.T) {
 		dir    string
 		want   string
 	}{
-		"RedTests":    {"Tests that fail anyway would kill everything.", nil, "red", "the tests of testdata/red fail without a mutation"},
-		"Skipped":     {"A test that is left out says nothing, and cannot fail.", func(s *settings) { s.skip = "TestYes" }, "red", "the tests of testdata/red say nothing of themselves"},
-		"NoTests":     {"A package without tests is told so.", nil, "untested", "testdata/untested has no tests"},
-		"NoPackage":   {"A package that is not there is an error.", nil, "nowhere", "lstat "},
-		"NoMutant":    {"No mutant is no proof.", func(s *settings) { s.at = "testdata/red/red.go:99" }, "red", "there is no mutant to try"},
-		"StaleReason": {"A reason for what is not there any more is an error.", func(s *settings) { s.reasons = "testdata/gappy/stale.txt" }, "gappy", "testdata/gappy/stale.txt:1: there is no such mutant"},
-		"NoReason":    {"A mutant is not excused without a reason.", func(s *settings) { s.reasons = "testdata/gappy/short.txt" }, "gappy", "testdata/gappy/short.txt:1: want file | function | mutation | reason"},
+		"RedTests": {"Tests that fail anyway would kill everything.", nil, "red",
+			"the tests of testdata/red fail without a mutation"},
+		"Skipped": {"A test that is left out says nothing, and cannot fail.",
+			func(s *settings) { s.skip = "TestYes" }, "red", "the tests of testdata/red say nothing of themselves"},
+		"NoTests":   {"A package without tests is told so.", nil, "untested", "testdata/untested has no tests"},
+		"NoPackage": {"A package that is not there is an error.", nil, "nowhere", "lstat "},
+		"NoMutant": {"No mutant is no proof.", func(s *settings) { s.at = "testdata/red/red.go:99" }, "red",
+			"there is no mutant to try"},
+		"StaleReason": {"A reason for what is not there any more is an error.",
+			func(s *settings) { s.reasons = "testdata/gappy/stale.txt" }, "gappy",
+			"testdata/gappy/stale.txt:1: there is no such mutant"},
+		"NoReason": {"A mutant is not excused without a reason.",
+			func(s *settings) { s.reasons = "testdata/gappy/short.txt" }, "gappy",
+			"testdata/gappy/short.txt:1: want file | function | mutation | reason"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

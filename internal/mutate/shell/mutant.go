@@ -114,7 +114,10 @@ func mutate(s *subject, f *file, info typed) (all []*mutant) {
 	}
 	for _, decl := range f.ast.Decls {
 		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Body != nil && fn.Name.Name != "_" {
-			find := finder{subject: s, file: f, fn: fn, types: info, unordered: map[*ast.CompositeLit]bool{}, seen: map[string]bool{}}
+			find := finder{
+				subject: s, file: f, fn: fn, types: info, unordered: map[*ast.CompositeLit]bool{},
+				seen: map[string]bool{},
+			}
 			find.block(fn.Body.List)
 			all = append(all, find.found...)
 		}
@@ -127,7 +130,9 @@ func mutate(s *subject, f *file, info typed) (all []*mutant) {
 func (f *finder) add(what string, edits ...edit) {
 	if key := fmt.Sprint(edits); !f.seen[key] {
 		f.seen[key] = true
-		f.found = append(f.found, &mutant{subject: f.subject, file: f.file, fn: f.fn, what: what, edits: edits, reach: f.reach})
+		f.found = append(f.found, &mutant{
+			subject: f.subject, file: f.file, fn: f.fn, what: what, edits: edits, reach: f.reach,
+		})
 	}
 }
 
@@ -137,7 +142,8 @@ func (f *finder) replace(n ast.Node, text string) edit {
 
 // exchange notes the mutant in which two nodes stand at each other's place.
 func (f *finder) exchange(what string, a, b ast.Node) {
-	f.add(fmt.Sprintf("exchange %s %s and %s", what, f.quote(a), f.quote(b)), f.replace(a, f.file.at(b)), f.replace(b, f.file.at(a)))
+	f.add(fmt.Sprintf("exchange %s %s and %s", what, f.quote(a), f.quote(b)), f.replace(a, f.file.at(b)),
+		f.replace(b, f.file.at(a)))
 }
 
 // quote returns the text of a node as a reader knows it: on one line, and cut.
@@ -152,5 +158,6 @@ func (f *finder) quote(n ast.Node) string {
 
 // flipped are the comparisons that say the opposite.
 var flipped = map[token.Token]token.Token{
-	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LSS: token.GEQ, token.GEQ: token.LSS, token.GTR: token.LEQ, token.LEQ: token.GTR,
+	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LSS: token.GEQ, token.GEQ: token.LSS, token.GTR: token.LEQ,
+	token.LEQ: token.GTR,
 }

@@ -181,7 +181,10 @@ func changes(m *mutant) (lines []string) {
 
 // TestMentions: a name that is a part of a longer one is not that name.
 func TestMentions(t *testing.T) {
-	for text, want := range map[string]bool{"v = 1": true, "f(v.x)": true, "var none T": false, "v2, _v, vé": false, "nov v": true, "nvv": false, "": false} {
+	for text, want := range map[string]bool{
+		"v = 1": true, "f(v.x)": true, "var none T": false, "v2, _v, vé": false, "nov v": true,
+		"nvv": false, "": false,
+	} {
 		if got := mentions(text, []string{"v"}); got != want {
 			t.Errorf("%q mentions v: %t, want %t", text, got, want)
 		}
@@ -201,9 +204,12 @@ func TestBatches(t *testing.T) {
 }
 
 func TestHook(t *testing.T) {
-	got, err := hook("x_test.go", []byte("package x_test\n\nfunc TestX(t *testing.T) { t.Log() }\nfunc Testing() {}\nfunc TestMain(m *testing.M) {}\nfunc ExampleY() {}\nfunc FuzzZ(f *testing.F) {}\nfunc Test_(*testing.T) {}\n"))
-	want := "package x_test\n\nfunc TestX(t *testing.T) { defer mutantTest(\"TestX\", t)();  t.Log() }\nfunc Testing() {}\nfunc TestMain(m *testing.M) {}\n" +
-		"func ExampleY() { defer mutantTest(\"ExampleY\", nil)(); }\nfunc FuzzZ(f *testing.F) { defer mutantTest(\"FuzzZ\", f)(); }\nfunc Test_(*testing.T) { defer mutantTest(\"Test_\", nil)(); }\n"
+	got, err := hook("x_test.go", []byte("package x_test\n\nfunc TestX(t *testing.T) { t.Log() }\nfunc Testing() "+
+		"{}\nfunc TestMain(m *testing.M) {}\nfunc ExampleY() {}\nfunc FuzzZ(f *testing.F) {}\nfunc Test_(*testing.T) {}\n"))
+	want := "package x_test\n\nfunc TestX(t *testing.T) { defer mutantTest(\"TestX\", t)();  t.Log() }\nfunc Testing() " +
+		"{}\nfunc TestMain(m *testing.M) {}\n" +
+		"func ExampleY() { defer mutantTest(\"ExampleY\", nil)(); }\nfunc FuzzZ(f *testing.F) { defer " +
+		"mutantTest(\"FuzzZ\", f)(); }\nfunc Test_(*testing.T) { defer mutantTest(\"Test_\", nil)(); }\n"
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v: -want, +got:\n%s", err, diff)
 	}

@@ -132,7 +132,8 @@ func (f *finder) conditions(n ast.Node) {
 				f.negate(e)
 			}
 			if last != nil && c.List != nil && !f.exclusive(last, c, n.Body) {
-				f.add(fmt.Sprintf("exchange the cases %s and %s", f.quote(last.List[0]), f.quote(c.List[0])), f.replace(last, f.file.at(c)), f.replace(c, f.file.at(last)))
+				f.add(fmt.Sprintf("exchange the cases %s and %s", f.quote(last.List[0]), f.quote(c.List[0])),
+					f.replace(last, f.file.at(c)), f.replace(c, f.file.at(last)))
 			}
 			if last = c; c.List == nil {
 				last = nil
@@ -187,7 +188,8 @@ func (f *finder) expression(e ast.Expr) {
 		if lit := f.contained(e); lit != nil {
 			f.unordered[lit] = true
 		}
-		if !f.words(e) && !f.says(e) && !calls(e, "min") && !calls(e, "max") && !equality(e) && !f.symmetric(e) && !f.takesGreatest(e) && !f.logs(e) {
+		if !f.words(e) && !f.says(e) && !calls(e, "min") && !calls(e, "max") && !equality(e) && !f.symmetric(e) &&
+			!f.takesGreatest(e) && !f.logs(e) {
 			f.neighbours("the arguments", f.ordered(e))
 		}
 	case *ast.CompositeLit:
@@ -224,10 +226,12 @@ func (f *finder) operands(e *ast.BinaryExpr) {
 	case token.LAND, token.LOR:
 		f.negate(e.X)
 		f.negate(e.Y)
-	case token.SUB, token.QUO, token.REM, token.SHL, token.SHR, token.LSS, token.GTR, token.LEQ, token.GEQ, token.AND_NOT:
+	case token.SUB, token.QUO, token.REM, token.SHL, token.SHR, token.LSS, token.GTR, token.LEQ, token.GEQ,
+		token.AND_NOT:
 		f.neighbours("the operands", []ast.Expr{e.X, e.Y})
 	case token.ADD:
-		if b, ok := f.types.TypeOf(e).Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 && !f.sentence(e) {
+		if b, ok := f.types.TypeOf(e).Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 &&
+			!f.sentence(e) {
 			f.neighbours("the operands", []ast.Expr{e.X, e.Y})
 		}
 	default: // the order of the others does not matter
@@ -239,7 +243,8 @@ func (f *finder) neighbours(what string, list []ast.Expr) {
 	for i := 1; i < len(list); i++ {
 		a, b := list[i-1], list[i]
 		one, other := f.types.TypeOf(a), f.types.TypeOf(b)
-		if one != nil && other != nil && types.Identical(types.Default(one), types.Default(other)) && f.file.at(a) != f.file.at(b) {
+		if one != nil && other != nil && types.Identical(types.Default(one), types.Default(other)) &&
+			f.file.at(a) != f.file.at(b) {
 			f.exchange(what, a, b)
 		}
 	}
@@ -271,7 +276,8 @@ func (f *finder) literal(e *ast.BasicLit) {
 		case n == 0 && f.duration(e):
 			changed = int64(time.Hour) // nobody sees a nanosecond
 		}
-		f.add(fmt.Sprintf("change the constant %s to %d", e.Value, changed), f.replace(e, strconv.FormatInt(changed, 10)))
+		f.add(fmt.Sprintf("change the constant %s to %d", e.Value, changed),
+			f.replace(e, strconv.FormatInt(changed, 10)))
 	case token.FLOAT:
 		f.add(fmt.Sprintf("change the constant %s to its double and one", e.Value), f.replace(e, "("+e.Value+"*2+1)"))
 	case token.STRING:

@@ -14,7 +14,8 @@ import (
 func (f *finder) either(a, b ast.Stmt) bool {
 	one, ok := a.(*ast.IfStmt)
 	other, ok2 := b.(*ast.IfStmt)
-	if !ok || !ok2 || one.Init != nil || other.Init != nil || one.Else != nil || other.Else != nil || !leave(one.Body) || !leave(other.Body) {
+	if !ok || !ok2 || one.Init != nil || other.Init != nil || one.Else != nil || other.Else != nil ||
+		!leave(one.Body) || !leave(other.Body) {
 		return false
 	}
 	return f.apart(one.Cond, other.Cond) || f.cross(one.Cond, other.Cond, one.Body.List, other.Body.List) ||
@@ -26,17 +27,21 @@ func (f *finder) either(a, b ast.Stmt) bool {
 func (f *finder) cross(a, b ast.Expr, first, second []ast.Stmt) bool {
 	one, ok := a.(*ast.BinaryExpr)
 	other, ok2 := b.(*ast.BinaryExpr)
-	if !ok || !ok2 || one.Op != token.EQL || other.Op != token.EQL || !f.harmless(a) || !f.harmless(b) || len(first) != 1 || len(second) != 1 {
+	if !ok || !ok2 || one.Op != token.EQL || other.Op != token.EQL || !f.harmless(a) || !f.harmless(b) ||
+		len(first) != 1 || len(second) != 1 {
 		return false
 	}
-	if t, basic := f.types.TypeOf(one.X).Underlying().(*types.Basic); basic && t.Info()&(types.IsInteger|types.IsString) == 0 || !basic && f.file.at(one.Y) != "nil" {
+	if t, basic := f.types.TypeOf(one.X).Underlying().(*types.Basic); basic &&
+		t.Info()&(types.IsInteger|types.IsString) == 0 || !basic && f.file.at(one.Y) != "nil" {
 		return false
 	}
 	returns := func(s ast.Stmt, e ast.Expr) bool {
 		r, ok := s.(*ast.ReturnStmt)
 		return ok && len(r.Results) == 1 && f.file.at(r.Results[0]) == f.file.at(e)
 	}
-	return f.file.at(one.Y) == f.file.at(other.Y) && types.Identical(f.types.TypeOf(one.X), f.types.TypeOf(other.X)) && returns(first[0], other.X) && returns(second[0], one.X)
+	return f.file.at(one.Y) == f.file.at(other.Y) &&
+		types.Identical(f.types.TypeOf(one.X), f.types.TypeOf(other.X)) && returns(first[0], other.X) &&
+		returns(second[0], one.X)
 }
 
 // leave tells whether the end of a block is never reached.
@@ -126,7 +131,8 @@ func (f *finder) whichever(loop *ast.RangeStmt) bool {
 // refuses tells whether statements do nothing but leave with the same if something holds for a value.
 func (f *finder) refuses(list []ast.Stmt, value string) bool {
 	n, ok := list[0].(*ast.IfStmt)
-	return ok && len(list) == 1 && n.Init == nil && n.Else == nil && len(n.Body.List) == 1 && leave(n.Body) && !mentions(f.file.at(n.Body), []string{value}) && f.answers(n.Cond)
+	return ok && len(list) == 1 && n.Init == nil && n.Else == nil && len(n.Body.List) == 1 && leave(n.Body) &&
+		!mentions(f.file.at(n.Body), []string{value}) && f.answers(n.Cond)
 }
 
 // A gathering is what a statement of a loop does each time with the same end in any order.
@@ -156,7 +162,8 @@ func (f *finder) gathers(s ast.Stmt, own []string) gathering {
 		}
 		switch to := s.Lhs[0].(type) {
 		case *ast.IndexExpr:
-			if _, isMap := f.types.TypeOf(to.X).Underlying().(*types.Map); isMap && s.Tok == token.ASSIGN && f.types.Types[s.Rhs[0]].Value != nil && free(to.X) && free(to.Index) {
+			if _, isMap := f.types.TypeOf(to.X).Underlying().(*types.Map); isMap && s.Tok == token.ASSIGN &&
+				f.types.Types[s.Rhs[0]].Value != nil && free(to.X) && free(to.Index) {
 				return putting
 			}
 		case *ast.Ident:
@@ -182,7 +189,8 @@ func (f *finder) sums(s *ast.AssignStmt, to *ast.Ident, own []string) bool {
 		}
 	case token.ASSIGN:
 		call, ok := add.(*ast.CallExpr)
-		if !ok || len(call.Args) != 2 || !calls(call, "max") && !calls(call, "min") || f.file.at(call.Args[0]) != to.Name {
+		if !ok || len(call.Args) != 2 || !calls(call, "max") && !calls(call, "min") ||
+			f.file.at(call.Args[0]) != to.Name {
 			return false
 		}
 		add = call.Args[1]
@@ -195,7 +203,8 @@ func (f *finder) sums(s *ast.AssignStmt, to *ast.Ident, own []string) bool {
 // raisesTo tells whether an if names a value, and assigns it to a variable of the function's own if it is greater.
 func (f *finder) raisesTo(n *ast.IfStmt, own []string) bool {
 	init, ok := n.Init.(*ast.AssignStmt)
-	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 || !f.answers(init.Rhs[0]) || mentions(f.file.at(init.Rhs[0]), own) {
+	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 || !f.answers(init.Rhs[0]) ||
+		mentions(f.file.at(init.Rhs[0]), own) {
 		return false
 	}
 	if f.raised(n, f.file.at(init.Lhs[0])) == "" {
@@ -216,7 +225,8 @@ func (f *finder) sorts(guard, sort ast.Stmt) bool {
 	}
 	method, ok := c.Fun.(*ast.SelectorExpr)
 	name, ok2 := c.Args[0].(*ast.Ident)
-	return ok && ok2 && method.Sel.Name == "Sort" && f.packageOf(method) == "slices" && f.file.at(n.Cond) == "len("+name.Name+") == 0"
+	return ok && ok2 && method.Sel.Name == "Sort" && f.packageOf(method) == "slices" &&
+		f.file.at(n.Cond) == "len("+name.Name+") == 0"
 }
 
 // looksUp tells whether an if makes a map where there is none, and the statement beside it only looks something up in
@@ -224,7 +234,8 @@ func (f *finder) sorts(guard, sort ast.Stmt) bool {
 func (f *finder) looksUp(room, look ast.Stmt) bool {
 	n, ok := room.(*ast.IfStmt)
 	assign, ok2 := look.(*ast.AssignStmt)
-	if !ok || !ok2 || n.Init != nil || n.Else != nil || len(n.Body.List) != 1 || len(assign.Lhs) != 1 || len(assign.Rhs) != 1 || assign.Tok != token.ASSIGN {
+	if !ok || !ok2 || n.Init != nil || n.Else != nil || len(n.Body.List) != 1 || len(assign.Lhs) != 1 ||
+		len(assign.Rhs) != 1 || assign.Tok != token.ASSIGN {
 		return false
 	}
 	made, ok := n.Body.List[0].(*ast.AssignStmt)

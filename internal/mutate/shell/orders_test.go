@@ -34,16 +34,20 @@ func TestOrders(t *testing.T) {
 		"latest":  {`statements "if more() { later(b) }" and "later(since.Add(1))"`},
 		"another": {`statements "set(a)" and "set(b)"`},
 		// What is assigned is lost when the function returns, unless the function goes on, or somebody else knows it.
-		"leaveOneOut":                {`statements "if n < 0 { continue }" and "sum += n"`},
-		"leaveWhatOthersKnow":        {`statements "if n == 0 { return false }" and "b.size = n"`},
-		"leaveWhatIsReturned":        {`statements "if n == 0 { return b }" and "b.size = n"`},
-		"leaveWhatIsInIt":            {`statements "if n == 0 { return nil }" and "b.next.size = n"`},
-		"leaveWhatWasGiven":          {`statements "keep(b)" and "if n == 0 { return }"`, `statements "if n == 0 { return }" and "b.size = n"`},
-		"box.leaveWhatIsRead":        {`statements "defer func() { b.full = done }()" and "if n == 0 { return }"`, `statements "if n == 0 { return }" and "done = true"`},
-		"box.leaveWhatIsReadInALoop": {`statements "if n == 0 { return }" and "size = n"`, `statements "size = n" and "go func() { b.size = size }()"`},
-		"leaveWhatIsRecovered":       {`statements "if n > 3 { size = n }" and "if []int{1, 2, 3}[n] == 1 { return 0 }"`, `values "1" and "2"`, `values "2" and "3"`},
-		"leaveAsItIs":                {`statements "if n > 3 { size = n }" and "if n > 5 { return }"`},
-		"declareAgain":               {`statements "if !ok { return x }" and "y, ok := m["y"]"`},
+		"leaveOneOut":         {`statements "if n < 0 { continue }" and "sum += n"`},
+		"leaveWhatOthersKnow": {`statements "if n == 0 { return false }" and "b.size = n"`},
+		"leaveWhatIsReturned": {`statements "if n == 0 { return b }" and "b.size = n"`},
+		"leaveWhatIsInIt":     {`statements "if n == 0 { return nil }" and "b.next.size = n"`},
+		"leaveWhatWasGiven": {`statements "keep(b)" and "if n == 0 { return }"`,
+			`statements "if n == 0 { return }" and "b.size = n"`},
+		"box.leaveWhatIsRead": {`statements "defer func() { b.full = done }()" and "if n == 0 { return }"`,
+			`statements "if n == 0 { return }" and "done = true"`},
+		"box.leaveWhatIsReadInALoop": {`statements "if n == 0 { return }" and "size = n"`,
+			`statements "size = n" and "go func() { b.size = size }()"`},
+		"leaveWhatIsRecovered": {`statements "if n > 3 { size = n }" and "if []int{1, 2, 3}[n] == 1 { return 0 }"`,
+			`values "1" and "2"`, `values "2" and "3"`},
+		"leaveAsItIs":  {`statements "if n > 3 { size = n }" and "if n > 5 { return }"`},
+		"declareAgain": {`statements "if !ok { return x }" and "y, ok := m["y"]"`},
 		// What protects a statement stays before it, and so does what leaves before somebody is asked.
 		"follow":           {`statements "if o == nil { return 0 }" and "size := o.size"`},
 		"computeOfNothing": {`statements "if !ok { return 0, nil }" and "n, err := strconv.Atoi(o.name)"`},
@@ -78,7 +82,8 @@ func TestOrders(t *testing.T) {
 		"box.lookUpWhole":  {`statements "if b.index == nil { b.index = map[string]int{} }" and "m = b.index"`},
 		"box.putIn":        {`statements "if b.index == nil { b.index = map[string]int{} }" and "b.index[key] = 1"`},
 		// A method that is given a copy of a variable does not know the variable; one that is given its address may.
-		"leaveWhatIsPointedAt": {`statements "keep()" and "if n == 0 { return false }"`, `statements "if n == 0 { return false }" and "b.size = n"`},
+		"leaveWhatIsPointedAt": {`statements "keep()" and "if n == 0 { return false }"`,
+			`statements "if n == 0 { return false }" and "b.size = n"`},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

@@ -42,7 +42,8 @@ func readReasons(name string, all []*subject) (map[reason]string, error) {
 		}
 		r := reason{parts[0], parts[1], parts[2]}
 		if dirs[r.file[:max(strings.LastIndexByte(r.file, '/'), 0)]] && !there[r] {
-			return nil, fmt.Errorf("%s:%d: there is no such mutant any more: remove the line, or correct it", name, number)
+			return nil, fmt.Errorf("%s:%d: there is no such mutant any more: remove the line, or correct it", name,
+				number)
 		}
 		known[r] = parts[3]
 	}
@@ -106,19 +107,22 @@ func (t tally) percent() float64 { return 100 * float64(t.Killed) / float64(t.mu
 
 // plus returns the sum of two.
 func (t tally) plus(o tally) tally {
-	return tally{t.Killed + o.Killed, t.Slow + o.Slow, t.Survived + o.Survived, t.Excused + o.Excused, t.Unseen + o.Unseen}
+	return tally{t.Killed + o.Killed, t.Slow + o.Slow, t.Survived + o.Survived, t.Excused + o.Excused,
+		t.Unseen + o.Unseen}
 }
 
 // figures prints the counts.
 func (t tally) figures(out io.Writer) {
-	fmt.Fprintf(out, "mutants: %d\ncompiled: %d\nkilled: %d\nkilled_by_time_alone: %d\nsurvived: %d\nsurvived_with_a_reason: %d\nreached_by_no_test: %d\n",
+	fmt.Fprintf(out, "mutants: %d\ncompiled: %d\nkilled: %d\nkilled_by_time_alone: %d\nsurvived: "+
+		"%d\nsurvived_with_a_reason: %d\nreached_by_no_test: %d\n",
 		t.mutants(), t.mutants(), t.Killed, t.Slow, t.Survived, t.Excused, t.Unseen)
 }
 
 // enough returns an error if too few mutants were killed.
 func enough(percent, least float64) error {
 	if percent < least {
-		return fmt.Errorf("%.1f %% of the mutants were killed, less than %g %%: write a test for each that survived, or say in %s why it is equivalent", percent, least, reasonsFile)
+		return fmt.Errorf("%.1f %% of the mutants were killed, less than %g %%: write a test for each that survived, or "+
+			"say in %s why it is equivalent", percent, least, reasonsFile)
 	}
 	return nil
 }

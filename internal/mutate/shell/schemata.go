@@ -124,7 +124,8 @@ func (s *subject) hooked() (map[string]string, error) {
 		}
 	}
 	if len(s.outer) > 0 {
-		all[outerFile] = fmt.Sprintf("package %s_test\n\nimport mutated %q\n\nvar mutantTest = mutated.MutantTest\n", s.name, s.path)
+		all[outerFile] = fmt.Sprintf("package %s_test\n\nimport mutated %q\n\nvar mutantTest = mutated.MutantTest\n",
+			s.name, s.path)
 	}
 	return all, nil
 }

@@ -63,7 +63,8 @@ func (m mirror) statements(list []ast.Stmt) bool {
 func (m mirror) pair(a, b ast.Stmt) bool {
 	one, ok := a.(*ast.AssignStmt)
 	other, ok2 := b.(*ast.AssignStmt)
-	if !ok || !ok2 || one.Tok != token.DEFINE || other.Tok != token.DEFINE || len(one.Lhs) != len(other.Lhs) || len(one.Rhs) != 1 || len(other.Rhs) != 1 {
+	if !ok || !ok2 || one.Tok != token.DEFINE || other.Tok != token.DEFINE || len(one.Lhs) != len(other.Lhs) ||
+		len(one.Rhs) != 1 || len(other.Rhs) != 1 {
 		return false
 	}
 	x, fits := m.text(one.Rhs[0], m.names)
@@ -90,7 +91,8 @@ func (m mirror) same(a, b ast.Stmt) bool {
 		return ok && slices.EqualFunc(one.Results, other.Results, m.equal)
 	case *ast.IfStmt:
 		other, ok := b.(*ast.IfStmt)
-		return ok && one.Init == nil && one.Else == nil && m.equal(one.Cond, other.Cond) && mirror{m.finder, maps.Clone(m.names)}.statements(one.Body.List)
+		return ok && one.Init == nil && one.Else == nil && m.equal(one.Cond, other.Cond) &&
+			mirror{m.finder, maps.Clone(m.names)}.statements(one.Body.List)
 	}
 	return false
 }
@@ -119,7 +121,8 @@ func (m mirror) text(e ast.Expr, names map[string]string) (string, bool) {
 		text, ok := m.text(e.X, names)
 		return e.Op.String() + text, ok && (e.Op == token.NOT || e.Op == token.SUB)
 	case *ast.BinaryExpr:
-		either := e.Op == token.EQL || e.Op == token.NEQ || (e.Op == token.LAND || e.Op == token.LOR) && m.steady(e.X, nil) && m.steady(e.Y, nil)
+		either := e.Op == token.EQL || e.Op == token.NEQ ||
+			(e.Op == token.LAND || e.Op == token.LOR) && m.steady(e.X, nil) && m.steady(e.Y, nil)
 		return m.texts(e.Op.String(), names, either, e.X, e.Y)
 	case *ast.CallExpr:
 		fun, ok := m.text(e.Fun, names)

@@ -96,7 +96,8 @@ func (l lab) runBatch(ctx context.Context, m *mutant, batch []string) (out []byt
 	tests := []string{"-test.skip=" + l.skip, "-test.run=^(" + strings.Join(batch, "|") + ")$"}
 	const tries = 3
 	for range tries {
-		out, _, err = l.run(ctx, m.subject, l.bound(expected), []string{fmt.Sprintf("%s=%d", chosen, m.number)}, tests...)
+		out, _, err = l.run(ctx, m.subject, l.bound(expected), []string{fmt.Sprintf("%s=%d", chosen, m.number)},
+			tests...)
 		if !errors.Is(err, errSlow) {
 			return out, err
 		}

@@ -134,7 +134,8 @@ func (tc wrong) endsWell(t *testing.T, at Place, name string) {
 		}
 	})
 	Eventually(t, "recovered from "+name, func() bool {
-		return p.API.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil && ready(v) && v.GetCondition("Synced").Status == "True"
+		return p.API.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil && ready(v) &&
+			v.GetCondition("Synced").Status == "True"
 	})
 	if got := len(cloud.Disks()); got != 1 {
 		t.Errorf("%s: %d disks after the repair, want 1", tc.reason, got)

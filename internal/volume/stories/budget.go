@@ -136,7 +136,8 @@ func (p *Provider) quiet() {
 }
 
 func ready(v *volume.Volume) bool {
-	return v != nil && v.GetCondition("Ready").Status == "True" && v.GetCondition("Ready").ObservedGeneration == v.Generation
+	return v != nil && v.GetCondition("Ready").Status == "True" &&
+		v.GetCondition("Ready").ObservedGeneration == v.Generation
 }
 
 func (p *Provider) create() {
@@ -261,7 +262,8 @@ func RequestBudgetDeterministicName(t *testing.T, at Place) {
 		t.Fatal(err)
 	}
 	Eventually(t, "failure told", func() bool {
-		return p.API.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil && v.GetCondition("Synced").Reason == "ReconcileError" &&
+		return p.API.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil &&
+			v.GetCondition("Synced").Reason == "ReconcileError" &&
 			len(p.Ledger.Events()) > 0
 	})
 	p.Ledger.Reset()

@@ -40,7 +40,8 @@ func startEverything(t *testing.T, at Place) *everything {
 	p.Cloud = &volume.Cloud{}
 	e := &everything{Provider: p, configs: providerconfig.Kinds{Namespaced: &volume.ProviderConfig{}}, log: &changes{}}
 	err := managed.Setup(m, volume.SnapshotKind, p.options(),
-		managed.WithExternalConnecter(managed.ExternalConnectorFn(func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
+		managed.WithExternalConnecter(managed.ExternalConnectorFn(func(ctx context.Context,
+			mg resource.Managed) (managed.ExternalClient, error) {
 			if _, err := providerconfig.Get(ctx, m.GetClient(), mg, e.configs); err != nil {
 				return nil, err
 			}
@@ -59,7 +60,8 @@ func startEverything(t *testing.T, at Place) *everything {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := providerconfig.Setup(m, e.configs, []providerconfig.User{&volume.Snapshot{}}, providerconfig.WithCountInterval(100*time.Millisecond)); err != nil {
+	if err := providerconfig.Setup(m, e.configs, []providerconfig.User{&volume.Snapshot{}},
+		providerconfig.WithCountInterval(100*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	Operate(t, m)
@@ -76,12 +78,13 @@ func (e *everything) make(o client.Object) {
 }
 
 func (e *everything) snapshot(i int) *volume.Snapshot {
-	return &volume.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: fmt.Sprintf("s%d", i)}, Spec: volume.SnapshotSpec{
-		SizeGiB: 1, ManagementPolicies: commonv1.ManagementPolicies{"*"},
-		VolumeRef:                  &commonv1.NamespacedReference{Name: fmt.Sprintf("v%d", i)},
-		WriteConnectionSecretToRef: &commonv1.LocalSecretReference{Name: fmt.Sprintf("login-%d", i)},
-		ProviderConfigRef:          &commonv1.ProviderConfigReference{Name: "default"},
-	}}
+	return &volume.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: fmt.Sprintf("s%d", i)},
+		Spec: volume.SnapshotSpec{
+			SizeGiB: 1, ManagementPolicies: commonv1.ManagementPolicies{"*"},
+			VolumeRef:                  &commonv1.NamespacedReference{Name: fmt.Sprintf("v%d", i)},
+			WriteConnectionSecretToRef: &commonv1.LocalSecretReference{Name: fmt.Sprintf("login-%d", i)},
+			ProviderConfigRef:          &commonv1.ProviderConfigReference{Name: "default"},
+		}}
 }
 
 // every waits until something holds for every snapshot; nil is one that is gone.
@@ -127,7 +130,8 @@ func (e *everything) spent(name string, snapshots, secrets, configs float64) {
 	for kind, most := range map[string]float64{"snapshots": snapshots, "secrets": secrets} {
 		Figure("requests "+name+" "+kind, sent[kind]/objects)
 		if got := sent[kind] / objects; got > most {
-			e.Errorf("%s: %.1f requests per object to %s, want at most %.0f: %s", name, got, kind, most, test.SummarizeRequests(e.Ledger.Objects()))
+			e.Errorf("%s: %.1f requests per object to %s, want at most %.0f: %s", name, got, kind, most,
+				test.SummarizeRequests(e.Ledger.Objects()))
 		}
 		delete(sent, kind)
 	}
@@ -200,7 +204,8 @@ func (e *everything) checkSecrets() {
 	e.Helper()
 	for i := range objects {
 		s := &corev1.Secret{}
-		if err := e.API.Get(e.Context(), client.ObjectKey{Namespace: e.Namespace, Name: fmt.Sprintf("login-%d", i)}, s); err != nil {
+		if err := e.API.Get(e.Context(), client.ObjectKey{Namespace: e.Namespace, Name: fmt.Sprintf("login-%d", i)},
+			s); err != nil {
 			e.Fatal(err)
 		}
 		if !strings.HasPrefix(string(s.Data["password"]), "password-of-vol-") {
@@ -209,7 +214,8 @@ func (e *everything) checkSecrets() {
 	}
 	c := &volume.ProviderConfig{}
 	Eventually(e.T, "users counted", func() bool {
-		return e.API.Get(e.Context(), client.ObjectKey{Namespace: e.Namespace, Name: "default"}, c) == nil && c.Status.Users == objects
+		return e.API.Get(e.Context(), client.ObjectKey{Namespace: e.Namespace, Name: "default"}, c) == nil &&
+			c.Status.Users == objects
 	})
 }
 

@@ -76,7 +76,8 @@ func ManagerOptions(scheme *runtime.Scheme) manager.Options {
 
 // InStores makes a provider whose objects are in stores of these kinds. Its client is
 // that of the cluster unless another one is given.
-func InStores(t *testing.T, scheme *runtime.Scheme, api client.Client, kinds ...kube.Kind) (*Provider, manager.Manager) {
+func InStores(t *testing.T, scheme *runtime.Scheme, api client.Client,
+	kinds ...kube.Kind) (*Provider, manager.Manager) {
 	t.Helper()
 	p := &Provider{T: t, Namespace: "default", Ledger: &test.Ledger{}, API: api}
 	c, err := kube.NewCluster(scheme, kube.Options{
@@ -119,7 +120,10 @@ func Operate(t *testing.T, m manager.Manager) {
 
 // NewVolume returns one of a name.
 func NewVolume(namespace, name string) *volume.Volume {
-	return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: volume.Spec{SizeGiB: 1}}
+	return &volume.Volume{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       volume.Spec{SizeGiB: 1},
+	}
 }
 
 // Eventually waits until a condition holds, while the budget of the test lasts.

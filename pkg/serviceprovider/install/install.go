@@ -44,7 +44,8 @@ func CRDs(ctx context.Context, files fs.FS, clusters map[string]client.Client) e
 	for _, t := range all {
 		// The response is decoded into the applied object.
 		if err := t.Apply(
-			ctx, client.ApplyConfigurationFromUnstructured(t.crd.DeepCopy()), fieldOwner, client.ForceOwnership); err != nil {
+			ctx, client.ApplyConfigurationFromUnstructured(t.crd.DeepCopy()), fieldOwner,
+			client.ForceOwnership); err != nil {
 			return errors.Wrapf(err, "cannot apply %s", t.crd.GetName())
 		}
 	}
@@ -81,7 +82,8 @@ func read(files fs.FS, clusters map[string]client.Client) (all []target, err err
 		of := crd.GetLabels()[ClusterLabel]
 		c := clusters[of]
 		if c == nil {
-			return errors.Errorf("%s is for the cluster %q, by its label %s, which is not known", path, of, ClusterLabel)
+			return errors.Errorf("%s is for the cluster %q, by its label %s, which is not known", path, of,
+				ClusterLabel)
 		}
 		all = append(all, target{c, crd})
 

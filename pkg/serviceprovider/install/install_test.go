@@ -32,9 +32,12 @@ func newCluster(t *testing.T, o ...client.Object) client.Client {
 	if err := apiextensionsv1.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
-	s.AddKnownTypeWithName(schema.GroupVersionKind{Group: "openmcp.cloud", Version: "v1alpha1", Kind: "ServiceProvider"}, &unstructured.Unstructured{})
+	s.AddKnownTypeWithName(schema.GroupVersionKind{
+		Group: "openmcp.cloud", Version: "v1alpha1", Kind: "ServiceProvider",
+	}, &unstructured.Unstructured{})
 
-	return serving{fake.NewClientBuilder().WithScheme(s).WithObjects(o...).WithStatusSubresource(o...).Build(), func(int) metav1.ConditionStatus { return metav1.ConditionTrue }, new(int)}
+	return serving{fake.NewClientBuilder().WithScheme(s).WithObjects(o...).WithStatusSubresource(o...).Build(),
+		func(int) metav1.ConditionStatus { return metav1.ConditionTrue }, new(int)}
 }
 
 // serving is a cluster that tells of each look at a definition whether it is established.
@@ -50,7 +53,10 @@ func (s serving) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 	if u, ok := o.(*unstructured.Unstructured); ok && u.GetKind() == "CustomResourceDefinition" && err == nil {
 		*s.looks++
 		return unstructured.SetNestedSlice(u.Object, []any{
-			map[string]any{"type": "NamesAccepted", "status": string(s.says(*s.looks)), "message": "the plural is taken"},
+			map[string]any{
+				"type": "NamesAccepted", "status": string(s.says(*s.looks)),
+				"message": "the plural is taken",
+			},
 			map[string]any{"type": "Established", "status": string(s.says(*s.looks))},
 		}, "status", "conditions")
 	}
@@ -70,7 +76,8 @@ func TestEstablished(t *testing.T) {
 
 		return metav1.ConditionTrue
 	}
-	if err := install.CRDs(t.Context(), files, map[string]client.Client{install.Onboarding: slow}); err != nil || *slow.looks != 3 {
+	if err := install.CRDs(t.Context(), files, map[string]client.Client{install.Onboarding: slow}); err != nil ||
+		*slow.looks != 3 {
 		t.Errorf("want it awaited, got %v after %d looks", err, *slow.looks)
 	}
 	never := newCluster(t).(serving)
@@ -84,7 +91,8 @@ func TestEstablished(t *testing.T) {
 		return metav1.ConditionFalse
 	}
 	err := install.CRDs(ctx, files, map[string]client.Client{install.Onboarding: never})
-	if !errors.Is(err, install.ErrNotEstablished) || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "backups.example.org (the plural is taken)") {
+	if !errors.Is(err, install.ErrNotEstablished) || !errors.Is(err, context.Canceled) ||
+		!strings.Contains(err.Error(), "backups.example.org (the plural is taken)") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -115,7 +123,8 @@ func TestCRDs(t *testing.T) {
 		if err := install.CRDs(t.Context(), files, both); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([][]string{{"configs.example.org"}, {"backups.example.org"}}, [][]string{names(t, platform), names(t, onboarding)}); diff != "" {
+		if diff := cmp.Diff([][]string{{"configs.example.org"}, {"backups.example.org"}},
+			[][]string{names(t, platform), names(t, onboarding)}); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
@@ -124,11 +133,16 @@ func TestCRDs(t *testing.T) {
 // TestNothingIsAppliedByHalves: a file that cannot be applied is an error before anything is.
 func TestNothingIsAppliedByHalves(t *testing.T) {
 	for name, bad := range map[string]string{
-		"no cluster": definition("others", "workload"), "no definition": `{apiVersion: v1, kind: Secret, metadata: {name: a}}`, "no YAML": "a: b: c",
+		"no cluster":    definition("others", "workload"),
+		"no definition": `{apiVersion: v1, kind: Secret, metadata: {name: a}}`, "no YAML": "a: b: c",
 	} {
 		onboarding := newCluster(t)
-		files := fstest.MapFS{"a.yaml": {Data: []byte(definition("backups", "onboarding"))}, "b.yaml": {Data: []byte(bad)}}
-		if err := install.CRDs(t.Context(), files, map[string]client.Client{install.Onboarding: onboarding}); err == nil || len(names(t, onboarding)) != 0 {
+		files := fstest.MapFS{
+			"a.yaml": {Data: []byte(definition("backups", "onboarding"))},
+			"b.yaml": {Data: []byte(bad)},
+		}
+		if err := install.CRDs(t.Context(), files,
+			map[string]client.Client{install.Onboarding: onboarding}); err == nil || len(names(t, onboarding)) != 0 {
 			t.Errorf("%s: want an error and nothing applied, got %v, %v", name, err, names(t, onboarding))
 		}
 	}
@@ -136,16 +150,21 @@ func TestNothingIsAppliedByHalves(t *testing.T) {
 
 // TestRegisterKinds: the status of the ServiceProvider names the kinds.
 func TestRegisterKinds(t *testing.T) {
-	sp := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "openmcp.cloud/v1alpha1", "kind": "ServiceProvider", "metadata": map[string]any{"name": "backup"}}}
+	sp := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "openmcp.cloud/v1alpha1", "kind": "ServiceProvider",
+		"metadata": map[string]any{"name": "backup"},
+	}}
 	platform := newCluster(t, sp)
-	if err := install.RegisterKinds(t.Context(), platform, "backup", metav1.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Backup"}); err != nil {
+	if err := install.RegisterKinds(t.Context(), platform, "backup",
+		metav1.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Backup"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := platform.Get(t.Context(), client.ObjectKeyFromObject(sp), sp); err != nil {
 		t.Fatal(err)
 	}
 	got, _, err := unstructured.NestedSlice(sp.Object, "status", "resources")
-	if diff := cmp.Diff([]any{map[string]any{"group": "example.org", "version": "v1", "kind": "Backup"}}, got); diff != "" || err != nil {
+	if diff := cmp.Diff([]any{map[string]any{"group": "example.org", "version": "v1", "kind": "Backup"}},
+		got); diff != "" || err != nil {
 		t.Errorf("%v, -want +got:\n%s", err, diff)
 	}
 	if err := install.RegisterKinds(t.Context(), platform, "another"); err == nil {

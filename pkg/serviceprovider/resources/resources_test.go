@@ -25,7 +25,8 @@ func TestSecret(t *testing.T) {
 			writes++
 			return c.Create(ctx, o, opts...)
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch,
+			opts ...client.PatchOption) error {
 			writes++
 			return c.Patch(ctx, o, p, opts...)
 		},
@@ -49,7 +50,8 @@ func TestSecret(t *testing.T) {
 		if name == "there" {
 			labels["theirs"] = "1"
 		}
-		want := []any{map[string][]byte{"k": []byte("v")}, labels, map[string]string{"note": "3"}, corev1.SecretTypeOpaque}
+		want := []any{map[string][]byte{"k": []byte("v")}, labels, map[string]string{"note": "3"},
+			corev1.SecretTypeOpaque}
 		if diff := cmp.Diff(want, []any{s.Data, s.Labels, s.Annotations, s.Type}); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
@@ -74,7 +76,8 @@ func TestConfigMap(t *testing.T) {
 	if err := m.Mutate(there); err != nil || there.Data["a"] != "b" || there.Labels != nil || there.Annotations != nil {
 		t.Errorf("got %v, %v", there, err)
 	}
-	if err := resources.NewConfigMapMutator("ca", "ns", map[string]string{}).Mutate(there); err != nil || len(there.Data) != 0 {
+	if err := resources.NewConfigMapMutator("ca", "ns", map[string]string{}).Mutate(there); err != nil ||
+		len(there.Data) != 0 {
 		t.Errorf("got %v, %v", there.Data, err)
 	}
 }

@@ -297,7 +297,8 @@ func TestBudgetEndsBeforeTheDeadline(t *testing.T) {
 		}
 		f, end = newFakeTest(t)
 		defer end()
-		if left := b.of(&limitedTest{fakeTest: f, deadline: time.Now().Add(time.Minute)}).left(); left != 54*time.Second {
+		if left := b.of(&limitedTest{fakeTest: f,
+			deadline: time.Now().Add(time.Minute)}).left(); left != 54*time.Second {
 			t.Errorf("With one minute: want nine tenths of it, got %v", left)
 		}
 	})
@@ -340,7 +341,10 @@ func TestScale(t *testing.T) {
 		"Few": {reason: "Half the processors, twice the time.", pace: pace{slowness: 1, processors: 2},
 			want: 6 * time.Minute},
 		"SlowAndFew": {reason: "Both.", pace: pace{slowness: 1.5, processors: 2}, want: 9 * time.Minute},
-		"Crawling":   {reason: "There is an end to it.", pace: pace{slowness: 1e300, processors: 1}, want: 30 * time.Minute},
+		"Crawling": {
+			reason: "There is an end to it.", pace: pace{slowness: 1e300, processors: 1},
+			want: 30 * time.Minute,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -364,7 +368,8 @@ func TestJudge(t *testing.T) {
 			want: pace{slowness: 1, processors: 2}},
 		"Slow": {reason: "Four times as long.", done: []int{100}, took: 400 * referenceChunk,
 			want: pace{slowness: 4, processors: 1}},
-		"Uneven": {reason: "A processor that something else has counts.", done: []int{150, 50}, took: 200 * referenceChunk,
+		"Uneven": {reason: "A processor that something else has counts.", done: []int{150, 50},
+			took: 200 * referenceChunk,
 			want: pace{slowness: 2, processors: 2}},
 		"Fake": {reason: "A clock that stands still.", done: []int{200}, want: pace{slowness: 1, processors: 1}},
 	}

@@ -32,12 +32,13 @@ func newSpanOptions(kind string) spanOptions {
 }
 
 func (r *Recorder) startPass(ctx context.Context, mg resource.Managed, now time.Time) (context.Context, trace.Span) {
-	return r.tracer.Start(ctx, "reconcile "+r.kind.Kind, trace.WithTimestamp(now), r.spans.internal, trace.WithAttributes(
-		r.spans.kind,
-		attribute.String("namespace", mg.GetNamespace()),
-		attribute.String("name", mg.GetName()),
-		attribute.String("uid", string(mg.GetUID())),
-	))
+	return r.tracer.Start(ctx, "reconcile "+r.kind.Kind, trace.WithTimestamp(now), r.spans.internal,
+		trace.WithAttributes(
+			r.spans.kind,
+			attribute.String("namespace", mg.GetNamespace()),
+			attribute.String("name", mg.GetName()),
+			attribute.String("uid", string(mg.GetUID())),
+		))
 }
 
 func (r *Recorder) startStep(ctx context.Context, s Step, now time.Time) (context.Context, trace.Span) {

@@ -150,7 +150,8 @@ const (
 	List    // asks for a page of what there is
 )
 
-var stepNames = [...]string{"connect", "observe", "create", "update", "delete", "disconnect", "prepare", "recover", "publish", "list"}
+var stepNames = [...]string{"connect", "observe", "create", "update", "delete", "disconnect", "prepare", "recover",
+	"publish", "list"}
 
 // String returns the step in one word, as it is in labels and names of spans.
 func (s Step) String() string { return stepNames[s] }
