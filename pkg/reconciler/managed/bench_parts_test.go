@@ -23,7 +23,8 @@ func halfwayPass() *pass {
 		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved,
 		Message: creation(v, v).String(),
 	})
-	r := &Reconciler{clock: clock.RealClock{}, createdAt: time.Now().Add(-time.Hour), grace: time.Second}
+	r := optioned(WithClock(clock.RealClock{}), WithCreationGracePeriod(time.Second))
+	r.createdAt = time.Now().Add(-time.Hour)
 	read := clone(v)
 
 	p := passOver(r, read, v, (&objectState{State: objectstate.State{Seen: creation(v, v)}}).acquire())

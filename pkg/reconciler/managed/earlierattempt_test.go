@@ -287,7 +287,8 @@ func TestTheFirstTokenIsTheSame(t *testing.T) {
 // Where the same token leads to the same resource, an attempt is repeated whose result is not known, or does not
 // show. What another runtime has begun has no token of ours.
 func TestWhichAttemptIsRepeated(t *testing.T) {
-	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
+	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
+		meta.AnnotationKeyExternalCreateSucceeded
 	begun, ended := map[string]string{attempt: ownID, pending: early}, map[string]string{attempt: ownDone}
 	seen := objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}}
 	for id, tc := range map[string]struct {
@@ -321,7 +322,8 @@ func TestWhichAttemptIsRepeated(t *testing.T) {
 // What nobody knows of an attempt that was made in another class cannot be repeated or looked up in this one. An id of
 // before the class was told says nothing of it, and no more does one whose result is known.
 func TestAnotherClass(t *testing.T) {
-	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
+	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
+		meta.AnnotationKeyExternalCreateSucceeded
 	id := func(class lifecycle.Class) string {
 		return fmt.Sprintf("%08x%08x%d-", noon.Unix(), 0, class) + ownID[2:]
 	}

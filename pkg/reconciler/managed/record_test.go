@@ -38,12 +38,9 @@ func bearing(annotations map[string]string) *fake.Managed {
 
 // passOf returns a pass of a reconciler that was made an hour before noon, at noon, and adds no jitter.
 func passOf(mg resource.Managed, o *objectState, options ...ReconcilerOption) *pass {
-	r := &Reconciler{
-		clock: testclock.NewFakePassiveClock(noon), createdAt: noon.Add(-time.Hour),
-		random: func() float64 { return 0.5 },
-		log:    logging.NewNopLogger(), pollInterval: time.Minute, minPollInterval: time.Second,
-		ignoredFinalizers: map[string]bool{},
-	}
+	r := optioned(WithClock(testclock.NewFakePassiveClock(noon)), WithRandom(func() float64 { return 0.5 }),
+		WithLogger(logging.NewNopLogger()), WithPollInterval(time.Minute), WithMinPollInterval(time.Second))
+	r.createdAt = noon.Add(-time.Hour)
 	for _, option := range options {
 		option(r)
 	}
@@ -350,7 +347,10 @@ func TestAPassThatFailsKeepsTheNameOfWhatIsBeingDeleted(t *testing.T) {
 // A replace has taken the record of the last creation, as far as that is known without it, and has written another
 // external name.
 func TestReplaced(t *testing.T) {
-	const attempt, pending, succeeded, failed = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed
+	const (
+		attempt, pending  = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending
+		succeeded, failed = meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed
+	)
 	made := func(mark string) *objectState {
 		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: mark, Name: "vol-1"}},
 			objectstate.Cold{})
