@@ -64,6 +64,9 @@ type creationConfig struct {
 	recreateOnRequest  bool
 	restoreElsewhere   bool // what was restored may have another namespace or name than before
 	adoption           lifecycle.Adoptions
+
+	adoptionPolicy          string   // as WithAdoptionPolicy was given it, to be validated
+	allowedAdoptionPolicies []string // as WithAllowedAdoptionPolicies was given them
 }
 
 // An objectConfig says how managed resources are prepared and written, and what their users may ask for.

@@ -67,18 +67,23 @@ type Reconciler struct {
 	pace             *event.PacedRecorder // what Setup made, ended with the controller
 	telemetry        *telemetry.Recorder
 	stopRestoreWatch func() // the detector of restores
+	invalid          error  // what is wrong with the options
 }
 
 // NewReconciler returns a Reconciler of the kind. Without options it manages
 // nothing outside; give it at least [WithExternalConnecter]. A manager that is
 // not elected yet is given a runnable that notes when it is. It panics if the
-// kind is not registered in the scheme of the manager, or if its Go type is no
-// resource.Managed: both are errors of the program.
+// kind is not registered in the scheme of the manager, if its Go type is no
+// resource.Managed, or if the cluster, the logger or the clock is nil: these are
+// errors of the program. So is an option that contradicts another one, or has a
+// value that is not defined: each Reconcile then returns a terminal error that
+// names all of them, and does nothing else. [Setup] returns that error instead.
 func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOption) *Reconciler {
 	r := &Reconciler{config: defaultConfig(m), of: of, pruned: &prunedFields{}}
 	for _, option := range o {
 		option(r)
 	}
+	r.invalid = redact.Error(validate(&r.config))
 	r.createdAt = r.clock.Now().Add(-1) // no instant since is zero
 	r.awaitElection(m)
 	if r.objects = records.New(r.forget); r.states != nil {
@@ -125,6 +130,9 @@ func (r *Reconciler) newManaged() resource.Managed {
 // Reconcile makes one pass over one managed resource. Its errors are redacted
 // and bounded; errors.Is and errors.As see through them.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (result reconcile.Result, err error) {
+	if r.invalid != nil {
+		return reconcile.Result{}, reconcile.TerminalError(r.invalid)
+	}
 	r.noteElected()
 	ctx, cancel := deadline.In(ctx, r.timeout+persistTimeout)
 	defer cancel()

@@ -146,8 +146,6 @@ func TestTheClassOfCreatesIsLogged(t *testing.T) {
 	}{
 		"a name":  {[]ReconcilerOption{WithDeterministicExternalName(true)}, `"createClass"="Named"`},
 		"a token": {[]ReconcilerOption{WithCreationTokens()}, `"createClass"="Token"`},
-		"a name and token": {[]ReconcilerOption{WithCreationTokens(), WithDeterministicExternalName(true)},
-			`"createClass"="Named"`},
 		"neither": {nil, `"createClass"="Opaque, or Findable if clients are a CreationRecoverer"`},
 	}
 	for name, tc := range cases {
