@@ -19,7 +19,7 @@ func TestOlder(t *testing.T) {
 		{"", "9", false}, {"10", "", false}, {"10", "not a number", false},
 	}
 	for _, tc := range cases {
-		if got := (&State{Version: tc.wrote}).Older(tc.read); got != tc.want {
+		if got := (&State{Object: Object{Version: tc.wrote}}).Older(tc.read); got != tc.want {
 			t.Errorf("wrote %q, read %q: older %t, want %t", tc.wrote, tc.read, got, tc.want)
 		}
 	}
@@ -131,7 +131,7 @@ func TestCloneSharesNothing(t *testing.T) {
 // TestSnapshotCanBeRestoredAgain: a snapshot stays as it was taken, whatever becomes of it.
 func TestSnapshotCanBeRestoredAgain(t *testing.T) {
 	key := Key{types.NamespacedName{Namespace: "a", Name: "x"}, "uid-1"}
-	k := keeper{key: {State: State{Version: "7"}, Written: map[string][]string{"a": {"a"}}}}
+	k := keeper{key: {State: State{Object: Object{Version: "7"}}, Written: map[string][]string{"a": {"a"}}}}
 	h := Handle{&k}
 	shot := h.Snapshot()
 	for range 2 {

@@ -27,7 +27,8 @@ func halfwayPass() *pass {
 	r.createdAt = time.Now().Add(-time.Hour)
 	read := clone(v)
 
-	p := passOver(r, read, v, (&objectState{State: objectstate.State{Seen: creation(v, v)}}).acquire())
+	p := passOver(r, read, v, (&objectState{State: objectstate.State{Resource: objectstate.Resource{Seen: creation(v,
+		v)}}}).acquire())
 	p.observed, p.observation = true, ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
 
 	return p
