@@ -23,6 +23,12 @@ type Instant time.Duration
 // zero value is that of an object of which nothing is known. It is not safe for concurrent
 // use: only the pass of that object uses it.
 type State struct {
+	Object
+	Resource
+}
+
+// An Object is what is known of an object itself, and of its last pass.
+type Object struct {
 	Version string // resourceVersion answered by our last write
 	Live    bool   // it was written, or read from the API server itself, in this process
 
@@ -33,7 +39,10 @@ type State struct {
 
 	Kept  bool // our finalizer kept it
 	Stays bool // nothing is left over if the object goes now: there is nothing, or it is to stay
+}
 
+// A Resource is what is known of the external resource of an object.
+type Resource struct {
 	Seen     CreationRef // whose external resource an observation found
 	Creation string      // the creation whose window is running: its mark, or our own
 	Since    Instant     // when this process first knew of it
@@ -43,40 +52,60 @@ type State struct {
 // A Cold is the part that says nothing of most objects, most of the time: it is kept for
 // those with which not all is well, and for those with connection details.
 type Cold struct {
+	Retries
+	Deletion
+	Attempts
+	Publication
+	Reports
+}
+
+// Retries are what passes wait for, and how often they have waited.
+type Retries struct {
 	TriedIntent UserIntent // what a user asked for and the last pass tried, while the object does not tell
 	Changed     Instant    // when this process first changed what its passes wait for since
-
-	DeleteSent       time.Time // when the last Delete was sent
-	FinalizerRemoved bool      // the author's finalizer was removed
-	Retained         bool      // it was told that the external resource stays, whatever is deleted
-	LeftoverName     string    // the external name of what is being deleted, was never found, or not looked at yet, as the object says it
-
-	Called           Intent            // Create was called for it, and its result is not known
-	Made             CreationRef       // what the last Create made, until an observation has found it
-	Operation        string            // the handle of what the external system has begun and not ended
-	Uncalled         []Intent          // what was sent to the API server, and Create was not called for
-	Search           string            // the attempt that is being looked up
-	SearchSince      time.Time         // since when this process knows of it
-	NotFoundSince    time.Time         // when what is to be deleted was first not found, or found to be another's
-	NotFoundName     string            // and under which name
-	Unfound          int               // consecutive resources that were created, and not found since
-	Unwritten        map[string]string // annotations that tell how the last create ended, and could not be stored
-	Altered          string            // the external name that the API server stored instead of theirs
-	UnknownCreateErr string            // how the last create ended whose result is not known
-
-	Reworded Rewordings // how often a failure was told in other words
 
 	Stop Stop // the terminal error in which the last pass ended, if its cause can be told
 
 	Backoffs  int // consecutive passes that doubled their wait
 	Unchanged int // consecutive passes whose Update did not show
 	Conflicts int // consecutive passes that ended in a conflict
+}
 
+// A Deletion is how far the deletion of an object is.
+type Deletion struct {
+	DeleteSent       time.Time // when the last Delete was sent
+	FinalizerRemoved bool      // the author's finalizer was removed
+	Retained         bool      // it was told that the external resource stays, whatever is deleted
+	LeftoverName     string    // the external name, as the object has it, of what was not found yet
+	NotFoundSince    time.Time // when what is to be deleted was first not found, or found to be another's
+	NotFoundName     string    // and under which name
+}
+
+// Attempts are what is known of attempts to create the external resource.
+type Attempts struct {
+	Called           Intent            // Create was called for it, and its result is not known
+	Made             CreationRef       // what the last Create made, until an observation has found it
+	Operation        string            // the handle of what the external system has begun and not ended
+	Uncalled         []Intent          // what was sent to the API server, and Create was not called for
+	Search           string            // the attempt that is being looked up
+	SearchSince      time.Time         // since when this process knows of it
+	Unfound          int               // consecutive resources that were created, and not found since
+	Unwritten        map[string]string // annotations that tell how the last create ended, and could not be stored
+	Altered          string            // the external name that the API server stored instead of theirs
+	UnknownCreateErr string            // how the last create ended whose result is not known
+}
+
+// A Publication is what became of connection details.
+type Publication struct {
 	Published   [sha256.Size]byte // the connection details that were published last
 	PublishedAs string            // how the status tells that
 	Undelivered map[string][]byte // the connection details that Create told, until they are published
 	Details     string            // what became of the details of the last creation, which the object may call pending
+}
 
+// Reports are what was reported last, so that it is not repeated, and what became of the status.
+type Reports struct {
+	Reworded          Rewordings        // how often a failure was told in other words
 	LastWarnings      map[string]string // the last message of a warning, by reason; never empty
 	LastDisconnectErr string            // the last complaint about a disconnect
 	LastStatusErr     string            // the last complaint about a status that cannot be written

@@ -116,7 +116,7 @@ func TestCloneSharesNothing(t *testing.T) {
 // TestSnapshotCanBeRestoredAgain: a snapshot stays as it was taken, whatever becomes of it.
 func TestSnapshotCanBeRestoredAgain(t *testing.T) {
 	key := Key{types.NamespacedName{Namespace: "a", Name: "x"}, "uid-1"}
-	k := keeper{key: {State: State{Version: "7"}, Written: map[string][]string{"a": {"a"}}}}
+	k := keeper{key: {State: State{Object: Object{Version: "7"}}, Written: map[string][]string{"a": {"a"}}}}
 	h := Handle{&k}
 	shot := h.Snapshot()
 	for range 2 {

@@ -189,20 +189,19 @@ func TestSnapshotIsComplete(t *testing.T) {
 	for of, decided := range map[reflect.Type][]string{
 		reflect.TypeFor[managed.Reconciler](): {
 			"objects", // is in the snapshot
-			// are set when it is made
-			"of", "empty", "cluster", "client", "connecter", "initializers", "resolver", "publisher", "finalizer",
-			"critical", "guards", "restoreElsewhere", "recreateOnRequest", "unchecked", "timeout", "pollInterval",
-			"minPollInterval",
-			"grace", "volatileInterval", "pollIntervalHook", "named", "tokens", "strictCreateErrors",
-			"detailsOfCreation", "guarded", "adoption", "bulk", "staleness", "notifier", "watchedPollInterval",
-			"fence", "lease", "volatile", "ignoredFinalizers", "predecessors", "retired", "supported", "orphaned",
-			"deletionPolicy", "kstatus", "spread", "log", "recorder", "warningRecorder", "changes", "clock",
-			"createdAt", "elected",
-			"began", "random",
-			"secretType", "provider", "providerVersion", "observability", "watches", "states",
+			// is set when it is made: what options set, by the parts of config, and the rest
+			"connecter", "fence", "lease", "bulk", "staleness", "notifier",
+			"timeout", "pollInterval", "minPollInterval", "pollIntervalHook", "watchedPollInterval", "grace",
+			"volatileInterval", "spread",
+			"named", "tokens", "strictCreateErrors", "detailsOfCreation", "recreateOnRequest", "restoreElsewhere",
+			"adoption", "adoptionPolicy", "allowedAdoptionPolicies",
+			"initializers", "resolver", "publisher", "secretType", "finalizer", "critical", "supported", "guards",
+			"ignoredFinalizers", "predecessors", "retired", "volatile", "kstatus",
+			"log", "recorder", "warningRecorder", "changes", "provider", "providerVersion", "observability",
+			"cluster", "watches", "unchecked", "states", "clock", "random",
+			"of", "empty", "deletionPolicy", "client", "createdAt", "elected", "invalid",
 			// are unused, or do not matter, in a world of which snapshots are taken
-			"graph", "tracker", "watching", "restores", "calls", "inFlight", "stopRestoreWatch", "limits", "lists",
-			"waker",
+			"graph", "tracker", "watching", "restores", "calls", "inFlight", "stopRestoreWatch", "limits", "lists", "waker",
 			"pruned", "telemetry", "pace", "createErrorLog",
 		},
 		reflect.TypeFor[process](): {
@@ -225,10 +224,30 @@ func TestSnapshotIsComplete(t *testing.T) {
 			"events", "over", "trace", "trail", // are nothing when one is taken, or begin anew
 		},
 	} {
-		for i := range of.NumField() {
-			if name := of.Field(i).Name; !slices.Contains(decided, name) {
+		has := leaves(of, decided)
+		for _, name := range has {
+			if !slices.Contains(decided, name) {
 				t.Errorf("it was not decided whether a snapshot contains %s of %s", name, of)
 			}
 		}
+		for _, name := range decided {
+			if !slices.Contains(has, name) {
+				t.Errorf("it was decided whether a snapshot contains %s of %s, which has no such field", name, of)
+			}
+		}
 	}
+}
+
+// leaves returns the names of the fields of a struct. Of an embedded struct that was not decided as a whole it returns
+// those of its fields instead.
+func leaves(of reflect.Type, decided []string) (names []string) {
+	for field := range of.Fields() {
+		if field.Anonymous && field.Type.Kind() == reflect.Struct && !slices.Contains(decided, field.Name) {
+			names = append(names, leaves(field.Type, decided)...)
+		} else {
+			names = append(names, field.Name)
+		}
+	}
+
+	return names
 }

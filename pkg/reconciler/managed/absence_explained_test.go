@@ -75,7 +75,7 @@ func TestWhoseAbsenceIsDoubted(t *testing.T) {
 				Reason: commonv1.ReasonObserved, Message: tc.told.String(),
 			})
 		}
-		p := passOf(mg, remembering(objectstate.State{Seen: tc.seen}, objectstate.Cold{}))
+		p := passOf(mg, remembering(objectstate.Resource{Seen: tc.seen}))
 		if p.observed = true; tc.change != nil {
 			tc.change(p)
 		}
@@ -162,7 +162,7 @@ func TestAStatusThatCannotBeEncodedIsNotWritten(t *testing.T) {
 // Under a name of our choice a replace can take but the finalizer of what was created and may not
 // show yet. It is put back.
 func TestTheFinalizerOfWhatWasCreatedIsPutBack(t *testing.T) {
-	here := &objectState{State: objectstate.State{Creation: createdHere}}
+	here := &objectState{State: objectstate.State{Resource: objectstate.Resource{Creation: createdHere}}}
 	for name, tc := range map[string]struct {
 		memo       *objectState
 		finalizers []string

@@ -137,7 +137,7 @@ func TestWhatComesBeforeAnObservation(t *testing.T) {
 			for _, remember := range tc.memory {
 				remember(&cold)
 			}
-			w := newStored(bearing(nil), remembering(objectstate.State{}, cold))
+			w := newStored(bearing(nil), remembering(cold))
 			w.connection.Revision = "r"
 			tc.change(w)
 			err := w.pass.observe(t.Context())
@@ -156,8 +156,9 @@ func TestWhatComesBeforeAnObservation(t *testing.T) {
 func TestWhatAnObservationKeeps(t *testing.T) {
 	called := objectstate.Intent{Pending: early, Attempt: ownID}
 	doubted := objectstate.Cold{
-		NotFoundSince: noon, NotFoundName: "vol-1", Unfound: 3, Called: called,
-		Made: objectstate.CreationRef{Mark: ownDone},
+		Deletion: objectstate.Deletion{NotFoundSince: noon, NotFoundName: "vol-1"},
+		Attempts: objectstate.Attempts{Unfound: 3, Called: called,
+			Made: objectstate.CreationRef{Mark: ownDone}},
 	}
 	made := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-1"}
 	pending := map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}
@@ -172,13 +173,15 @@ func TestWhatAnObservationKeeps(t *testing.T) {
 		"Ours": {"it is there", made, ExternalObservation{ResourceExists: true},
 			objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, true, objectstate.Cold{}},
 		"Unknown": {"and nobody knows which attempt made it", pending, ExternalObservation{ResourceExists: true},
-			objectstate.CreationRef{}, true, objectstate.Cold{Called: called, Made: doubted.Made}},
+			objectstate.CreationRef{}, true,
+			objectstate.Cold{Attempts: objectstate.Attempts{Called: called, Made: doubted.Made}}},
 		"Missing": {"it is not", made, ExternalObservation{}, objectstate.CreationRef{}, false, doubted},
 		"Stranger's": {"it is somebody else's", nil, ExternalObservation{ResourceExists: true, Owner: OwnerOther},
-			objectstate.CreationRef{}, false, objectstate.Cold{Called: called, Made: doubted.Made}},
+			objectstate.CreationRef{}, false,
+			objectstate.Cold{Attempts: objectstate.Attempts{Called: called, Made: doubted.Made}}},
 	}
 	for name, tc := range cases {
-		w := newStored(bearing(tc.marks), remembering(objectstate.State{}, doubted))
+		w := newStored(bearing(tc.marks), remembering(doubted))
 		tc.shows.ConnectionDetails = ConnectionDetails{"password": []byte("swordfish-42")}
 		w.client.shows = tc.shows
 		if err := w.pass.observe(t.Context()); err != nil {
@@ -323,7 +326,7 @@ func TestWhatIsThereIsMadeSureOf(t *testing.T) {
 		"older than it": {"10", "9", true}, "older than what was read": {"", "6", true},
 	} {
 		d := controller.NewRestoreDetector()
-		w := newStored(bearing(nil), remembering(objectstate.State{Version: tc.known}, objectstate.Cold{}),
+		w := newStored(bearing(nil), remembering(objectstate.Object{Version: tc.known}),
 			WithRestoreDetector(d))
 		w.liveCluster.shows.SetResourceVersion(tc.shows)
 		if _, err := w.readLive(t.Context()); errors.Is(err, controller.ErrRestored) != tc.went ||

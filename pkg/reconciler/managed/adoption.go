@@ -10,12 +10,12 @@ import (
 
 // WithAdoptionPolicy sets what becomes of external resources that were there
 // before their objects, for objects whose annotation does not say: one of the
-// AdoptionPolicy values of package meta. The default, which any other value is
-// too, leaves what is known to belong to nobody or somebody else alone, and
-// takes for ours what cannot tell to whom it belongs. It is no bound: for that
-// see [WithAllowedAdoptionPolicies].
+// AdoptionPolicy values of package meta. The default, which "" is too, leaves what
+// is known to belong to nobody or somebody else alone, and takes for ours what
+// cannot tell to whom it belongs. Any other value is an error, see
+// [NewReconciler]. It is no bound: for that see [WithAllowedAdoptionPolicies].
 func WithAdoptionPolicy(policy string) ReconcilerOption {
-	return func(r *Reconciler) { r.adoption.Default = adoptions[policy] }
+	return func(r *Reconciler) { r.adoptionPolicy, r.adoption.Default = policy, adoptions[policy] }
 }
 
 // WithAllowedAdoptionPolicies sets which adoption policies the annotation of an
@@ -26,14 +26,15 @@ func WithAdoptionPolicy(policy string) ReconcilerOption {
 // name, of another UID or cluster. Given here, AdoptionPolicyForce takes over whatever
 // there is. AdoptionPolicyNever and what [WithAdoptionPolicy] says are always allowed,
 // the latter within the bound of the default. What a policy that is not allowed would
-// take over is left alone, and the object says so.
+// take over is left alone, and the object says so. A value that is no policy is an error,
+// see [NewReconciler].
 //
 // Whoever may edit an object can give it the external name of anything that its
 // credentials reach. This option is the bound for that, where clients can tell
 // owners; where they cannot, give WithAdoptionPolicy(meta.AdoptionPolicyNever), too.
 func WithAllowedAdoptionPolicies(policies ...string) ReconcilerOption {
 	return func(r *Reconciler) {
-		r.adoption.Listed = map[lifecycle.Adoption]bool{}
+		r.allowedAdoptionPolicies, r.adoption.Listed = policies, map[lifecycle.Adoption]bool{}
 		for _, policy := range policies {
 			r.adoption.Listed[adoptions[policy]] = true
 		}

@@ -100,7 +100,7 @@ func TestAStrangerUnderANameOfOurChoice(t *testing.T) {
 		if tc.held {
 			mg.SetFinalizers([]string{FinalizerName})
 		}
-		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{}),
+		p := passOf(mg, remembering(),
 			WithAdoptionPolicy(meta.AdoptionPolicyNever), WithDeterministicExternalName(tc.named))
 		p.observation = ExternalObservation{ResourceExists: true, Owner: tc.owner}
 		if got := p.notOwned(); got != tc.want {
@@ -113,8 +113,7 @@ func TestAStrangerUnderANameOfOurChoice(t *testing.T) {
 // what this process has found as ours stays ours. Under any other name it has to be claimed anew.
 func TestWhatWasFoundIsNoStrangers(t *testing.T) {
 	seen := func(name string) *objectState {
-		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: name}},
-			objectstate.Cold{})
+		return remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone, Name: name}})
 	}
 	told := commonv1.Condition{
 		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue,
@@ -128,7 +127,7 @@ func TestWhatWasFoundIsNoStrangers(t *testing.T) {
 		"found":                   {seen("vol-9"), OwnerNobody, false},
 		"found, and taken since":  {seen("vol-9"), OwnerOther, true},
 		"found under its old one": {seen("vol-1"), OwnerNobody, true},
-		"not found":               {remembering(objectstate.State{}, objectstate.Cold{}), OwnerNobody, true},
+		"not found":               {remembering(), OwnerNobody, true},
 	} {
 		mg := bearing(map[string]string{
 			meta.AnnotationKeyExternalCreateSucceeded: early, meta.AnnotationKeyCreateAttempt: ownDone,

@@ -63,12 +63,12 @@ func TestRestore(t *testing.T) {
 		message    string            // of the warning
 	}{
 		"Untouched": {
-			reason: "what is there is left", memo: remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
+			reason: "what is there is left", memo: remembering(objectstate.Resource{Seen: seen}),
 			marks: map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: early},
 		},
 		"Taken": {
 			reason: "a replace takes the record of what was observed",
-			memo:   remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
+			memo:   remembering(objectstate.Resource{Seen: seen}),
 			told: []commonv1.Condition{{
 				Type: "Created", Status: "True", Message: seen.String(),
 				LastTransitionTime: metav1.NewTime(at),
@@ -76,18 +76,19 @@ func TestRestore(t *testing.T) {
 			want: map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
 		},
 		"TakenCall": {
-			reason: "and of an attempt whose result is not known",
-			memo:   remembering(objectstate.State{}, objectstate.Cold{Called: called}),
-			want:   map[string]string{pending: early, attempt: second}, remembers: objectstate.Cold{Called: called},
+			reason:    "and of an attempt whose result is not known",
+			memo:      remembering(objectstate.Attempts{Called: called}),
+			want:      map[string]string{pending: early, attempt: second},
+			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: called}},
 		},
 		"Begun": {
 			reason: "another process may have called for it", memo: &objectState{},
 			marks:     map[string]string{pending: early, attempt: second},
-			remembers: objectstate.Cold{Called: called},
+			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: called}},
 		},
 		"Earlier": {
 			reason: "the record of an earlier creation gives way",
-			memo:   remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
+			memo:   remembering(objectstate.Resource{Seen: seen}),
 			told: []commonv1.Condition{{
 				Type: "Created", Status: "True", Message: seen.String(),
 				LastTransitionTime: metav1.NewTime(at),
@@ -98,39 +99,41 @@ func TestRestore(t *testing.T) {
 		},
 		"Asked": {
 			reason: "all is gone, and nobody has answered: what the process knows is put back",
-			memo:   remembering(objectstate.State{}, objectstate.Cold{Called: called}),
+			memo:   remembering(objectstate.Attempts{Called: called}),
 			told:   []commonv1.Condition{asks(textUnresolved), about(second, "")}, finalizers: held,
 			want:      map[string]string{pending: early, attempt: second, noted: notedTaken},
-			remembers: objectstate.Cold{Called: called}, message: textTaken,
+			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: called}}, message: textTaken,
 		},
 		"AskedBefore": {
 			reason: "or what the condition says of an attempt", memo: &objectState{},
 			told: []commonv1.Condition{asks(textUnresolved + "; more"), about(second, "")}, finalizers: held,
-			want:      map[string]string{pending: since, attempt: second, noted: notedTaken},
-			remembers: objectstate.Cold{Called: objectstate.Intent{Pending: since, Attempt: second}},
-			message:   textTaken,
+			want: map[string]string{pending: since, attempt: second, noted: notedTaken},
+			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: objectstate.Intent{Pending: since,
+				Attempt: second}}},
+			message: textTaken,
 		},
 		"AskedOfWhatWasMade": {
 			reason: "or of what was made and never found", memo: &objectState{},
 			told: []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)}, finalizers: held,
 			want:      map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun, noted: notedTaken},
-			remembers: objectstate.Cold{Made: seen}, message: textTaken,
+			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Made: seen}}, message: textTaken,
 		},
 		"AskedWithoutAName": {
 			reason: "also of what has no name", memo: &objectState{},
 			told: []commonv1.Condition{asks(textNameless), about(seen.Mark, "")}, finalizers: held,
 			want:      map[string]string{attempt: seen.Mark, succeeded: begun, noted: notedTaken},
-			remembers: objectstate.Cold{Made: objectstate.CreationRef{Mark: seen.Mark}}, message: textTaken,
+			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Made: objectstate.CreationRef{Mark: seen.Mark}}},
+			message:   textTaken,
 		},
 		"Answered": {
 			reason: "who leaves the note has answered",
-			memo:   remembering(objectstate.State{}, objectstate.Cold{Called: called, Made: seen}),
+			memo:   remembering(objectstate.Attempts{Called: called, Made: seen}),
 			told:   []commonv1.Condition{asks(textUnresolved), about(second, "")},
 			marks:  map[string]string{noted: notedAsked},
 		},
 		"AnsweredByTheTime": {
 			reason: "so has who leaves the id",
-			memo:   remembering(objectstate.State{}, objectstate.Cold{Called: called}),
+			memo:   remembering(objectstate.Attempts{Called: called}),
 			told:   []commonv1.Condition{asks(textUnresolved), about(second, "")},
 			marks:  map[string]string{attempt: second},
 		},
@@ -141,13 +144,13 @@ func TestRestore(t *testing.T) {
 		},
 		"AnsweredOverOneThatWasSeen": {
 			reason: "nor to put back what was seen before it",
-			memo:   remembering(objectstate.State{Seen: seen}, objectstate.Cold{Called: third}),
+			memo:   remembering(objectstate.Resource{Seen: seen}, objectstate.Attempts{Called: third}),
 			told:   []commonv1.Condition{asks(textUnresolved), about(third.Attempt, "")},
 			marks:  map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
 		},
 		"Merged": {
 			reason: "the times and the name of another runtime give way",
-			memo:   remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
+			memo:   remembering(objectstate.Resource{Seen: seen}),
 			told: []commonv1.Condition{{
 				Type: "Created", Status: "True", Message: seen.String(),
 				LastTransitionTime: metav1.NewTime(at),
@@ -161,50 +164,54 @@ func TestRestore(t *testing.T) {
 			told:      []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)},
 			marks:     map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
 			want:      map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
-			remembers: objectstate.Cold{Made: seen}, message: fmt.Sprintf(textEarlierNamed, "vol-0"),
+			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Made: seen}},
+			message:   fmt.Sprintf(textEarlierNamed, "vol-0"),
 		},
 		"MergedNameless": {
-			reason: "the last has no name", memo: remembering(objectstate.State{Seen: nameless}, objectstate.Cold{}),
+			reason: "the last has no name", memo: remembering(objectstate.Resource{Seen: nameless}),
 			marks: map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
 			want:  map[string]string{attempt: seen.Mark, succeeded: begun}, message: textEarlier,
 		},
 		"GivenUp": {
 			reason: "what was given up is back: he has answered",
-			memo:   &objectState{State: objectstate.State{Known: true}}, told: []commonv1.Condition{gaveUp},
-			marks: map[string]string{attempt: second, pending: early, noted: notedAsked},
-			want:  map[string]string{noted: notedAsked}, message: textGivenUp,
+			memo:   &objectState{State: objectstate.State{Object: objectstate.Object{Known: true}}},
+			told:   []commonv1.Condition{gaveUp},
+			marks:  map[string]string{attempt: second, pending: early, noted: notedAsked},
+			want:   map[string]string{noted: notedAsked}, message: textGivenUp,
 		},
 		"GivenUpBefore": {
 			reason: "another process may have begun another", memo: &objectState{}, told: []commonv1.Condition{gaveUp},
 			marks:     map[string]string{attempt: second, pending: early, noted: notedAsked},
-			remembers: objectstate.Cold{Called: called}, message: textOverruled,
+			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: called}}, message: textOverruled,
 		},
 		"GivenUpBeforeThat": {
 			reason: "the same, and what came before that was made", memo: &objectState{},
-			told:      []commonv1.Condition{gaveUp},
-			marks:     map[string]string{attempt: first + "/succeeded", name: "vol-0", succeeded: early},
-			remembers: objectstate.Cold{Made: objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-0"}},
-			message:   textOverruled,
+			told:  []commonv1.Condition{gaveUp},
+			marks: map[string]string{attempt: first + "/succeeded", name: "vol-0", succeeded: early},
+			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Made: objectstate.CreationRef{Mark: first +
+				"/succeeded", Name: "vol-0"}}},
+			message: textOverruled,
 		},
 		"GivenUpAndCalled": {
 			reason:    "this process has begun another",
-			memo:      remembering(objectstate.State{Known: true}, objectstate.Cold{Called: third}),
+			memo:      remembering(objectstate.Object{Known: true}, objectstate.Attempts{Called: third}),
 			told:      []commonv1.Condition{gaveUp},
 			marks:     map[string]string{attempt: second, pending: early},
 			want:      map[string]string{attempt: third.Attempt, pending: third.Pending},
-			remembers: objectstate.Cold{Called: third}, message: textEarlier,
+			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: third}}, message: textEarlier,
 		},
 		"GivenUpAndMade": {
-			reason: "or has made another", memo: remembering(objectstate.State{Known: true},
-				objectstate.Cold{Made: made}), told: []commonv1.Condition{gaveUp},
+			reason: "or has made another", memo: remembering(objectstate.Object{Known: true},
+				objectstate.Attempts{Made: made}), told: []commonv1.Condition{gaveUp},
 			marks:     map[string]string{attempt: second, pending: early},
 			want:      map[string]string{name: "vol-2", attempt: made.Mark, succeeded: third.Pending},
-			remembers: objectstate.Cold{Made: made}, message: textEarlier,
+			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Made: made}}, message: textEarlier,
 		},
 		"GivenUpAndLeft": {
-			reason: "what is left is no record", memo: &objectState{State: objectstate.State{Known: true}},
-			told:  []commonv1.Condition{gaveUp},
-			marks: map[string]string{attempt: second, noted: notedAsked},
+			reason: "what is left is no record",
+			memo:   &objectState{State: objectstate.State{Object: objectstate.Object{Known: true}}},
+			told:   []commonv1.Condition{gaveUp},
+			marks:  map[string]string{attempt: second, noted: notedAsked},
 		},
 		"NotAsked": {
 			reason: "what the condition asked for once is not asked any more", memo: &objectState{},
@@ -261,7 +268,7 @@ func TestARecordThatIsTakenIsToldOnce(t *testing.T) {
 				Message: objectstate.CreationRef{Mark: second}.String(),
 			},
 		)
-		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{LastWarnings: tc.told}))
+		p := passOf(mg, remembering(objectstate.Reports{LastWarnings: tc.told}))
 		if p.restore(); !p.restored || len(p.events) != 0 {
 			t.Errorf("%s: to be stored is %t, told is %v", id, p.restored, p.events)
 		}
@@ -290,8 +297,8 @@ func TestRecall(t *testing.T) {
 	seen := objectstate.CreationRef{Mark: second + "/succeeded", Name: "vol-1"}
 	begun := noon.Add(time.Hour).Format(time.RFC3339) // the number of the second attempt
 	whole := map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun}
-	known := remembering(objectstate.State{Seen: seen}, objectstate.Cold{})
-	here := &objectState{State: objectstate.State{Creation: createdHere}}
+	known := remembering(objectstate.Resource{Seen: seen})
+	here := &objectState{State: objectstate.State{Resource: objectstate.Resource{Creation: createdHere}}}
 	cases := map[string]struct {
 		reason  string
 		memo    *objectState
@@ -309,8 +316,8 @@ func TestRecall(t *testing.T) {
 		}, whole, true},
 		"Whole": {"nothing is missing", known, nil, whole, nil, false},
 		"Since": {"another was begun since",
-			remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: first + "/succeeded"}},
-				objectstate.Cold{}), nil, map[string]string{attempt: second}, nil, false},
+			remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: first + "/succeeded"}}), nil,
+			map[string]string{attempt: second}, nil, false},
 		"Unknown": {"the memory knows nothing", &objectState{}, nil, nil, nil, false},
 		"Named": {"a name of our choice needs no record, but the finalizer", here,
 			[]ReconcilerOption{WithDeterministicExternalName(true)}, nil, nil, true},

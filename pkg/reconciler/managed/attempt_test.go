@@ -173,7 +173,7 @@ func TestSurelyFailed(t *testing.T) {
 			lifecycle.Findable: {tc.others, tc.others},
 		} {
 			got := [2]bool{(&Reconciler{}).provesNotCreated(class, tc.err),
-				(&Reconciler{strictCreateErrors: true}).provesNotCreated(class, tc.err)}
+				optioned(WithStrictCreateErrors()).provesNotCreated(class, tc.err)}
 			if got != want {
 				t.Errorf("%s of class %v, by default and strict: %t, want %t", name, class, got, want)
 			}

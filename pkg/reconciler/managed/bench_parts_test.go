@@ -23,10 +23,12 @@ func halfwayPass() *pass {
 		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved,
 		Message: creation(v, v).String(),
 	})
-	r := &Reconciler{clock: clock.RealClock{}, createdAt: time.Now().Add(-time.Hour), grace: time.Second}
+	r := optioned(WithClock(clock.RealClock{}), WithCreationGracePeriod(time.Second))
+	r.createdAt = time.Now().Add(-time.Hour)
 	read := clone(v)
 
-	p := passOver(r, read, v, (&objectState{State: objectstate.State{Seen: creation(v, v)}}).acquire())
+	p := passOver(r, read, v, (&objectState{State: objectstate.State{Resource: objectstate.Resource{Seen: creation(v,
+		v)}}}).acquire())
 	p.observed, p.observation = true, ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
 
 	return p

@@ -227,8 +227,8 @@ func TestWhatHoldsAnObjectBack(t *testing.T) {
 func TestAStopWithoutARevision(t *testing.T) {
 	mg := bearing(nil)
 	mg.SetResourceVersion("1")
-	p := passOf(mg, remembering(objectstate.State{},
-		objectstate.Cold{Stop: objectstate.Stop{Version: "1", Due: noon, Until: noon.Add(time.Second)}}))
+	p := passOf(mg, remembering(objectstate.Retries{Stop: objectstate.Stop{Version: "1", Due: noon,
+		Until: noon.Add(time.Second)}}))
 	if p.causeUnchanged() {
 		t.Error("nothing is known of the credentials, and nothing has changed")
 	}

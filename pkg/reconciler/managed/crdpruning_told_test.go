@@ -52,8 +52,7 @@ func TestAStatusThatCannotBeStoredIsToldOnce(t *testing.T) {
 		mg, newest := bearing(nil), bearing(nil)
 		mg.SetConditions(tc.says...)
 		newest.SetConditions(tc.stored...)
-		p := passOf(mg, remembering(objectstate.State{},
-			objectstate.Cold{Dropped: objectstate.Dropped{Times: tc.dropped}}))
+		p := passOf(mg, remembering(objectstate.Reports{Dropped: objectstate.Dropped{Times: tc.dropped}}))
 		p.newest = newest
 		p.r.of.Kind = "Volume"
 		tell := func(err error, want int) {

@@ -79,7 +79,7 @@ func TestWhatIsSparedAndWhy(t *testing.T) {
 	for name, tc := range cases {
 		mg := bearing(nil)
 		mg.SetNamespace(tc.namespace)
-		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Retained: tc.told}), WithDeletionGuard())
+		p := passOf(mg, remembering(objectstate.Deletion{Retained: tc.told}), WithDeletionGuard())
 		p.r.of.Group, p.r.of.Version, p.r.of.Kind = kind.Group, kind.Version, kind.Kind
 		p.r.client, p.r.cluster, p.retained = &tc.reader, &tc.reader, tc.spared
 		got, err := p.retain(t.Context())

@@ -38,7 +38,7 @@ func TestWhatIsStoredOverOneVersionOnly(t *testing.T) {
 		"nothing to be stored": {ownDone, map[string]string{}, over(ownDone, "")},
 	} {
 		w := newStored(bearing(map[string]string{attempt: ownID}),
-			remembering(objectstate.State{}, objectstate.Cold{Unwritten: tc.unwritten}))
+			remembering(objectstate.Attempts{Unwritten: tc.unwritten}))
 		if err := w.patchAnnotations(t.Context(), map[string]any{attempt: tc.mark}); err != nil ||
 			len(w.writes.sent) != 1 || w.writes.sent[0] != tc.want {
 			t.Errorf("%s: %v, sent %q, want %q", name, err, w.writes.sent, tc.want)

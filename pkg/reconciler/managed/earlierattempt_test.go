@@ -27,11 +27,9 @@ func TestEarlier(t *testing.T) {
 	early, between, later := noon.Add(-2*time.Hour).Format(time.RFC3339), noon.Format(time.RFC3339), noon.Add(2*time.Hour).Format(time.RFC3339)
 	by := func(mark string) map[string]string { return map[string]string{meta.AnnotationKeyCreateAttempt: mark} }
 	done := func(mark string) *objectState {
-		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: mark, Name: "vol-1"}},
-			objectstate.Cold{})
+		return remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: mark, Name: "vol-1"}})
 	}
-	called := remembering(objectstate.State{},
-		objectstate.Cold{Called: objectstate.Intent{Pending: later, Attempt: second}})
+	called := remembering(objectstate.Attempts{Called: objectstate.Intent{Pending: later, Attempt: second}})
 	told := func(status metav1.ConditionStatus, mark string) *commonv1.Condition {
 		return &commonv1.Condition{
 			Type: commonv1.TypeCreated, Status: status,
@@ -103,8 +101,7 @@ func TestEarlier(t *testing.T) {
 		"Merged": {"another runtime's times were merged into it, with the name", done(second + "/succeeded"),
 			nil, merged(second, "vol-0", between), true},
 		"MergedNoName": {"the last has no name",
-			remembering(objectstate.State{},
-				objectstate.Cold{Made: objectstate.CreationRef{Mark: second + "/succeeded"}}), nil,
+			remembering(objectstate.Attempts{Made: objectstate.CreationRef{Mark: second + "/succeeded"}}), nil,
 			merged(second, "vol-0", between), true},
 		"MergedTold": {"the condition knows the last", &objectState{},
 			told(metav1.ConditionTrue, second+"/succeeded"), merged(second, "vol-0", between), true},
@@ -152,10 +149,8 @@ func TestRemoveEarlier(t *testing.T) {
 		meta.AnnotationKeyExternalCreatePending:   early,
 		meta.AnnotationKeyExternalCreateSucceeded: early, meta.AnnotationKeyExternalCreateFailed: early, "color": "red",
 	}
-	seen := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: second + "/succeeded", Name: "vol-1"}},
-		objectstate.Cold{})
-	called := remembering(objectstate.State{},
-		objectstate.Cold{Called: objectstate.Intent{Pending: later, Attempt: second}})
+	seen := remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: second + "/succeeded", Name: "vol-1"}})
+	called := remembering(objectstate.Attempts{Called: objectstate.Intent{Pending: later, Attempt: second}})
 	asked := &commonv1.Condition{
 		Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved,
 		Message:            objectstate.CreationRef{Mark: second}.String(),
@@ -221,7 +216,7 @@ func TestNewAttempt(t *testing.T) {
 			number(future.Add(time.Second))},
 		"Last": {"no number is greater", &objectState{},
 			map[string]string{meta.AnnotationKeyCreateAttempt: "ffffffff"}, "ffffffff800000000-" + ownID[2:]},
-		"Remember": {"the record is gone", remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: number(future) + "/succeeded"}}, objectstate.Cold{}), nil, number(future.Add(time.Second))},
+		"Remember": {"the record is gone", remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: number(future) + "/succeeded"}}), nil, number(future.Add(time.Second))},
 	} {
 		if got := passOf(bearing(tc.marks), tc.memo).newAttempt(); got != tc.want {
 			t.Errorf("%s: %s: got %s, want %s", id, tc.reason, got, tc.want)
@@ -250,8 +245,8 @@ func TestTheFirstTokenIsTheSame(t *testing.T) {
 		"Told": {"the condition Created tells of one", &objectState{}, nil,
 			objectstate.CreationRef{Mark: want + "/succeeded", Name: "vol-1"}.String(), nil, false},
 		"Remember": {"this process knows of one",
-			remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: want + "/succeeded"}},
-				objectstate.Cold{}), nil, "", nil, false},
+			remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: want + "/succeeded"}}), nil, "",
+			nil, false},
 		"Ageless": {"it is not known when the object was created", &objectState{}, nil, "",
 			func(p *pass) { p.mg.SetCreationTimestamp(metav1.Time{}) }, false},
 		"Opaque": {"a second call would lead to a second resource", &objectState{}, nil, "",
@@ -287,9 +282,10 @@ func TestTheFirstTokenIsTheSame(t *testing.T) {
 // Where the same token leads to the same resource, an attempt is repeated whose result is not known, or does not
 // show. What another runtime has begun has no token of ours.
 func TestWhichAttemptIsRepeated(t *testing.T) {
-	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
+	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
+		meta.AnnotationKeyExternalCreateSucceeded
 	begun, ended := map[string]string{attempt: ownID, pending: early}, map[string]string{attempt: ownDone}
-	seen := objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}}
+	seen := objectstate.State{Resource: objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone}}}
 	for id, tc := range map[string]struct {
 		reason string
 		marks  map[string]string
@@ -309,7 +305,7 @@ func TestWhichAttemptIsRepeated(t *testing.T) {
 		"Made": {"another runtime has made it", map[string]string{succeeded: early}, objectstate.State{}, true,
 			false},
 	} {
-		p := passOf(bearing(tc.marks), remembering(tc.state, objectstate.Cold{}))
+		p := passOf(bearing(tc.marks), remembering(tc.state))
 		p.r.tokens = tc.tokens
 		got := p.nextAttempt()
 		if repeats := got == ownID; repeats != tc.want || p.repeatsAttempt != tc.want || got == "" {
@@ -321,7 +317,8 @@ func TestWhichAttemptIsRepeated(t *testing.T) {
 // What nobody knows of an attempt that was made in another class cannot be repeated or looked up in this one. An id of
 // before the class was told says nothing of it, and no more does one whose result is known.
 func TestAnotherClass(t *testing.T) {
-	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
+	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
+		meta.AnnotationKeyExternalCreateSucceeded
 	id := func(class lifecycle.Class) string {
 		return fmt.Sprintf("%08x%08x%d-", noon.Unix(), 0, class) + ownID[2:]
 	}
@@ -344,13 +341,14 @@ func TestAnotherClass(t *testing.T) {
 			func(p *pass) { p.r.named = true }, lifecycle.Opaque},
 		"Unseen": {"what it made does not show", done, objectstate.State{}, tokens, lifecycle.Opaque},
 		"Seen": {"what it made was found", done,
-			objectstate.State{Seen: objectstate.CreationRef{Mark: done[attempt]}}, tokens, lifecycle.Token},
+			objectstate.State{Resource: objectstate.Resource{Seen: objectstate.CreationRef{Mark: done[attempt]}}},
+			tokens, lifecycle.Token},
 		"Failed": {"it came to nothing", map[string]string{attempt: id(lifecycle.Opaque) + "/failed"},
 			objectstate.State{}, tokens, lifecycle.Token},
 		"Before": {"the id does not tell a class", begun(ownID), objectstate.State{}, tokens, lifecycle.Token},
 		"None":   {"nothing was begun", nil, objectstate.State{}, tokens, lifecycle.Token},
 	} {
-		p := passOf(bearing(tc.marks), remembering(tc.state, objectstate.Cold{}))
+		p := passOf(bearing(tc.marks), remembering(tc.state))
 		tc.now(p)
 		if got := p.class(); got != tc.want {
 			t.Errorf("%s: %s: got %s, want %s", name, tc.reason, got, tc.want)
@@ -363,8 +361,8 @@ func TestAnotherClass(t *testing.T) {
 
 // The memory knows how an attempt ended that an API server which was restored has as begun.
 func TestUnended(t *testing.T) {
-	done := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}}, objectstate.Cold{})
-	called := remembering(objectstate.State{}, objectstate.Cold{Called: objectstate.Intent{Attempt: ownID}})
+	done := remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone}})
+	called := remembering(objectstate.Attempts{Called: objectstate.Intent{Attempt: ownID}})
 	cases := map[string]struct {
 		reason string
 		memo   *objectState
@@ -401,7 +399,7 @@ func TestTellEarlier(t *testing.T) {
 		"Again":  {nil, map[string]string{string(reasonRecordTaken): textEarlier}, 0},
 		"Paused": {paused, nil, 0},
 	} {
-		p := passOf(bearing(tc.marks), remembering(objectstate.State{}, objectstate.Cold{LastWarnings: tc.before}))
+		p := passOf(bearing(tc.marks), remembering(objectstate.Reports{LastWarnings: tc.before}))
 		if p.warnRecordTaken(textEarlier); len(p.events) != tc.told {
 			t.Errorf("%s: told is %v", id, p.events)
 		}
@@ -497,8 +495,8 @@ func TestGiveUp(t *testing.T) {
 	} {
 		mg := bearing(nil)
 		mg.SetConditions(tc.told)
-		p := passOf(mg, remembering(objectstate.State{Seen: seen},
-			objectstate.Cold{Made: seen, Called: objectstate.Intent{Attempt: second}}))
+		p := passOf(mg, remembering(objectstate.Resource{Seen: seen},
+			objectstate.Attempts{Made: seen, Called: objectstate.Intent{Attempt: second}}))
 		p.giveUp()
 		if got := mg.GetCondition("Created"); !got.Equal(tc.want) {
 			t.Errorf("%s: the status says %+v", id, got)
@@ -536,8 +534,8 @@ func TestAResultThatIsNotStoredIsNoEarlierRecord(t *testing.T) {
 		"nothing is to be stored":      {by(ownID), nil, false},
 		"neither is anything recorded": {nil, nil, false},
 	} {
-		if got := passOf(bearing(tc.marks), remembering(objectstate.State{},
-			objectstate.Cold{Unwritten: tc.unwritten})).unstored(); got != tc.want {
+		o := remembering(objectstate.Attempts{Unwritten: tc.unwritten})
+		if got := passOf(bearing(tc.marks), o).unstored(); got != tc.want {
 			t.Errorf("%s: got %t", reason, got)
 		}
 	}
@@ -560,7 +558,7 @@ func TestTheRemovalOfAnEarlierRecordIsStored(t *testing.T) {
 func TestAnOperationOfAnotherProcessStays(t *testing.T) {
 	for known, want := range map[string]string{"": "op-1", "op-2": "op-2"} {
 		mg := bearing(map[string]string{meta.AnnotationKeyOperation: "op-1"})
-		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Operation: known}))
+		p := passOf(mg, remembering(objectstate.Attempts{Operation: known}))
 		if restored := p.restoreOperation(); restored != (known != "") || operationOf(mg) != want {
 			t.Errorf("known is %q: restored %t, the object says %q", known, restored, operationOf(mg))
 		}

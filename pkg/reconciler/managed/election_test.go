@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -215,7 +215,7 @@ func elected(t *testing.T, warm bool, age time.Duration) {
 		NewClient:      func(*rest.Config, client.Options) (client.Client, error) { return w.API, nil },
 		MapperProvider: func(*rest.Config, *http.Client) (apimeta.RESTMapper, error) { return w.API.RESTMapper(), nil },
 		LeaderElection: true, LeaderElectionID: "it", LeaderElectionResourceLockInterface: l,
-		Controller: config.Controller{SkipNameValidation: new(true), EnableWarmup: new(warm)},
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true), EnableWarmup: new(warm)},
 	})
 	w.Must(err)
 	w.Must(managed.Setup(m, volume.Kind, controller.Options{}, managed.WithExternalConnecter(w.cloud),

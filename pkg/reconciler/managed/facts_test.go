@@ -55,7 +55,7 @@ func TestHeldAndAwaited(t *testing.T) {
 		if tc.deleted {
 			mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
 		}
-		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{FinalizerRemoved: tc.removed}),
+		p := passOf(mg, remembering(objectstate.Deletion{FinalizerRemoved: tc.removed}),
 			WithIgnoredFinalizers(ignored))
 		if p.finalizerAdded = tc.finalized; tc.author {
 			p.r.finalizer = resource.NewNopFinalizer()
@@ -72,7 +72,7 @@ func TestHeldAndAwaited(t *testing.T) {
 // A delete is not sent again before a poll interval has passed.
 func TestDeleteSent(t *testing.T) {
 	for ago, want := range map[time.Duration]bool{0: true, time.Minute - 1: true, time.Minute: false} {
-		p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{DeleteSent: noon.Add(-ago)}))
+		p := passOf(bearing(nil), remembering(objectstate.Deletion{DeleteSent: noon.Add(-ago)}))
 		if got := p.deleteSent(); got != want {
 			t.Errorf("sent %s ago: got %t", ago, got)
 		}
@@ -85,9 +85,7 @@ func TestDeleteSent(t *testing.T) {
 // An attempt whose result nobody knows is one until a lookup has proved that it made nothing.
 func TestAttemptAndDoubt(t *testing.T) {
 	done := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}
-	seen := remembering(objectstate.State{
-		Seen: objectstate.CreationRef{Mark: ownDone}, Creation: ownDone,
-	}, objectstate.Cold{})
+	seen := remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone}, Creation: ownDone})
 	cases := map[string]struct {
 		reason string
 		memo   *objectState
@@ -173,7 +171,7 @@ func TestGraceWindow(t *testing.T) {
 		t.Errorf("of nothing it is %s of %q", got, p.state.Creation)
 	}
 	p = passOf(bearing(nil), &objectState{State: objectstate.State{
-		Creation: createdHere, Since: objectstate.Instant(time.Hour),
+		Resource: objectstate.Resource{Creation: createdHere, Since: objectstate.Instant(time.Hour)},
 	}},
 		WithCreationGracePeriod(time.Minute), WithDeterministicExternalName(true))
 	if got := p.creationGrace(); got != time.Minute {
@@ -181,7 +179,7 @@ func TestGraceWindow(t *testing.T) {
 	}
 	for recoverer, want := range map[CreationRecoverer]time.Duration{nil: 21 * time.Minute, searcher{}: time.Minute} {
 		p = passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}),
-			remembering(objectstate.State{}, objectstate.Cold{Unfound: 2}), WithCreationGracePeriod(time.Minute))
+			remembering(objectstate.Attempts{Unfound: 2}), WithCreationGracePeriod(time.Minute))
 		p.recoverer, p.r.tokens = recoverer, recoverer == nil
 		if got := p.creationGrace(); got != want {
 			t.Errorf("after two that were never found it is %s, want %s, looked up by %v", got, want, recoverer)

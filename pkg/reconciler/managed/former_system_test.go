@@ -14,7 +14,8 @@ import (
 func TestWhatMayBeLeftInTheFormerSystem(t *testing.T) {
 	const name, attempt, pending, succeeded = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
 	made := map[string]string{attempt: ownDone, name: "vol-1"}
-	seen := objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}
+	seen := objectstate.State{Resource: objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone,
+		Name: "vol-1"}}}
 	byName := func(p *pass) { p.r.named = true }
 	cases := map[string]struct {
 		reason string
@@ -36,7 +37,7 @@ func TestWhatMayBeLeftInTheFormerSystem(t *testing.T) {
 		"Named": {"a name of our choice has no record", map[string]string{name: "data"}, objectstate.State{},
 			byName, `the attempt to create it has no id, its external name is "data"`},
 		"NamedAnd": {"it was found under that", map[string]string{name: "data"},
-			objectstate.State{Seen: objectstate.CreationRef{Name: "data"}}, byName, ""},
+			objectstate.State{Resource: objectstate.Resource{Seen: objectstate.CreationRef{Name: "data"}}}, byName, ""},
 		"Ready": {"an earlier process has found it", map[string]string{name: "data"}, objectstate.State{},
 			func(p *pass) {
 				byName(p)
@@ -51,7 +52,7 @@ func TestWhatMayBeLeftInTheFormerSystem(t *testing.T) {
 	for id, tc := range cases {
 		mg := bearing(tc.marks)
 		mg.SetFinalizers([]string{FinalizerName})
-		p := passOf(mg, remembering(tc.memory, objectstate.Cold{}))
+		p := passOf(mg, remembering(tc.memory))
 		p.read = clone(mg)
 		if tc.change != nil {
 			tc.change(p)

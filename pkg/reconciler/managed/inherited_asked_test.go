@@ -160,7 +160,7 @@ func TestACopiedAttemptThatIsKnown(t *testing.T) {
 	})
 	mg.SetUID("uid-2")
 	of := &originals{scheme: runtime.NewScheme()}
-	p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Called: known}))
+	p := passOf(mg, remembering(objectstate.Attempts{Called: known}))
 	p.r.client, p.r.cluster, p.r.of.Group, p.r.of.Version, p.r.of.Kind = of, of, "g", "v1", "K"
 	if err := p.inherit(t.Context()); stageOf(err) != observing || of.listed > 0 {
 		t.Errorf("a kind that cannot be listed: %v, listed %d times", err, of.listed)

@@ -47,7 +47,7 @@ func (c *timedCluster) Get(ctx context.Context, key client.ObjectKey, o client.O
 // What could not be stored is given five seconds in a later pass, whatever time that has.
 func TestWhatWasNotStoredIsGivenFiveSeconds(t *testing.T) {
 	w := newStored(marked(early, "", "", ownID),
-		remembering(objectstate.State{}, objectstate.Cold{Unwritten: map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}}))
+		remembering(objectstate.Attempts{Unwritten: map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}}))
 	c := &timedCluster{liveCluster: *w.liveCluster}
 	w.r.cluster = c
 	if err := w.writeUnwritten(t.Context()); err != nil || c.left <= 0 || c.left > 5*time.Second {

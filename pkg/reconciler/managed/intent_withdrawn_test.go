@@ -38,7 +38,7 @@ func TestAnAttemptThatWasNotCalled(t *testing.T) {
 	for name, tc := range cases {
 		for _, known := range [][]objectstate.Intent{{sent}, {{Pending: early, Attempt: "z"}, sent}} {
 			p := passOf(marked(tc.pending, "", "", tc.attempt),
-				remembering(objectstate.State{}, objectstate.Cold{Uncalled: known}))
+				remembering(objectstate.Attempts{Uncalled: known}))
 			if got := p.uncalled(); got != tc.want {
 				t.Errorf("%s: %s: not called is %t", name, tc.reason, got)
 			}
@@ -208,7 +208,7 @@ func TestAnUnwrittenResultIsStored(t *testing.T) {
 				c.shows.SetName("data")
 				c.shows.SetResourceVersion("7")
 			}
-			p := passOf(read, remembering(objectstate.State{}, objectstate.Cold{
+			p := passOf(read, remembering(objectstate.Attempts{
 				Unwritten: maps.Clone(unwritten), Called: objectstate.Intent{Attempt: tc.called},
 			}))
 			writes := &patchingClient{answer: func() error { return nil }, stores: true}
@@ -243,7 +243,7 @@ func TestAnUnwrittenResultIsGivenToTheAuthor(t *testing.T) {
 	unwritten := map[string]string{meta.AnnotationKeyExternalName: "vol-1", meta.AnnotationKeyCreateAttempt: ownDone}
 	given := map[string]string{}
 	w := newStored(marked(early, "", "", ownID),
-		remembering(objectstate.State{}, objectstate.Cold{Unwritten: unwritten}),
+		remembering(objectstate.Attempts{Unwritten: unwritten}),
 		WithCriticalAnnotationUpdater(CriticalAnnotationUpdateFn(func(_ context.Context, o client.Object) error {
 			given = o.GetAnnotations()
 
@@ -274,8 +274,7 @@ func stageOf(err error) *stage {
 
 // Somebody has taken the finalizer that was to keep what is being created, or does not show yet.
 func TestUnheldCreations(t *testing.T) {
-	unseen, seen := &objectState{}, remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}},
-		objectstate.Cold{})
+	unseen, seen := &objectState{}, remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone}})
 	cases := map[string]struct {
 		reason string
 		mg     *fake.Managed

@@ -28,7 +28,7 @@ import (
 func TestWhatAnObjectLeaves(t *testing.T) {
 	made, seen := objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, objectstate.CreationRef{Mark: ownDone,
 		Name: "vol-2"}
-	kept := objectstate.State{Kept: true}
+	kept := objectstate.State{Object: objectstate.Object{Kept: true}}
 	with := func(change func(*objectstate.State)) objectstate.State {
 		s := kept
 		change(&s)
@@ -45,23 +45,30 @@ func TestWhatAnObjectLeaves(t *testing.T) {
 		"Nothing": {"nothing was created", kept, &objectstate.Cold{}, "", ""},
 		"Quiet":   {"and nothing is remembered besides", kept, nil, "", ""},
 		"Seen":    {"it was found", with(func(s *objectstate.State) { s.Seen = seen }), nil, "vol-2", ""},
-		"Made":    {"it was made", kept, &objectstate.Cold{Made: made}, "vol-1", ""},
-		"MadeAnd": {"it is told by its own name", kept, &objectstate.Cold{Made: made, LeftoverName: "vol-9"},
+		"Made":    {"it was made", kept, &objectstate.Cold{Attempts: objectstate.Attempts{Made: made}}, "vol-1", ""},
+		"MadeAnd": {"it is told by its own name", kept, &objectstate.Cold{
+			Attempts: objectstate.Attempts{Made: made},
+			Deletion: objectstate.Deletion{LeftoverName: "vol-9"},
+		},
 			"vol-1", ""},
-		"Leaves": {"it is being deleted", kept, &objectstate.Cold{LeftoverName: "vol-9"}, "vol-9", ""},
+		"Leaves": {"it is being deleted", kept,
+			&objectstate.Cold{Deletion: objectstate.Deletion{LeftoverName: "vol-9"}}, "vol-9", ""},
 		"Called": {"nobody knows what it led to", kept,
-			&objectstate.Cold{Called: objectstate.Intent{Attempt: ownID}}, "", ownID},
+			&objectstate.Cold{Attempts: objectstate.Attempts{Called: objectstate.Intent{Attempt: ownID}}}, "", ownID},
 		"Named": {"under a name of our choice there is no mark",
-			with(func(s *objectstate.State) { s.Creation = createdHere }), &objectstate.Cold{LeftoverName: "data"},
+			with(func(s *objectstate.State) { s.Creation = createdHere }),
+			&objectstate.Cold{Deletion: objectstate.Deletion{LeftoverName: "data"}},
 			"data", ""},
-		"Stays":  {"it is to stay", with(func(s *objectstate.State) { s.Seen, s.Stays = seen, true }), nil, "", ""},
-		"Unkept": {"the object was never kept for it", objectstate.State{Seen: seen}, nil, "", ""},
+		"Stays": {"it is to stay", with(func(s *objectstate.State) { s.Seen, s.Stays = seen, true }), nil, "", ""},
+		"Unkept": {"the object was never kept for it", objectstate.State{Resource: objectstate.Resource{Seen: seen}},
+			nil, "", ""},
 		"Gone": {"the object was let go", with(func(s *objectstate.State) { s.Seen, s.Gone = seen, true }),
-			&objectstate.Cold{LeftoverName: "vol-9"}, "", ""},
+			&objectstate.Cold{Deletion: objectstate.Deletion{LeftoverName: "vol-9"}}, "", ""},
 		"Removed": {"the author's finalizer was removed", with(func(s *objectstate.State) { s.Seen = seen }),
-			&objectstate.Cold{FinalizerRemoved: true, LeftoverName: "vol-9"}, "", ""},
+			&objectstate.Cold{Deletion: objectstate.Deletion{FinalizerRemoved: true, LeftoverName: "vol-9"}}, "", ""},
 		"Nameless": {"it was made, and has no name", kept,
-			&objectstate.Cold{Made: objectstate.CreationRef{Mark: ownDone}}, "", ownDone},
+			&objectstate.Cold{Attempts: objectstate.Attempts{Made: objectstate.CreationRef{Mark: ownDone}}}, "",
+			ownDone},
 	}
 	for name, tc := range cases {
 		o := &objectState{State: tc.state}
@@ -118,7 +125,7 @@ func TestWhatAPassKeepsOfABond(t *testing.T) {
 	}
 	for name, tc := range cases {
 		for i, before := range []bool{false, true} {
-			p := passOf(bearing(nil), remembering(objectstate.State{Stays: before}, objectstate.Cold{}))
+			p := passOf(bearing(nil), remembering(objectstate.Object{Stays: before}))
 			p.lastFacts = tc.last
 			tc.change(p)
 			if p.recordLeftover(); p.state.Stays != tc.stays[i] {
@@ -152,8 +159,8 @@ func TestWhatAPassKeepsOfABond(t *testing.T) {
 		if tc.deleted {
 			mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
 		}
-		p := passOf(mg, remembering(objectstate.State{Kept: tc.before, Seen: seen},
-			objectstate.Cold{LeftoverName: "vol-9"}))
+		p := passOf(mg, remembering(objectstate.Object{Kept: tc.before}, objectstate.Resource{Seen: seen},
+			objectstate.Deletion{LeftoverName: "vol-9"}))
 		p.released = tc.released
 		if p.recordLeftover(); p.state.Kept != tc.kept || p.state.LeftoverName != tc.leaves {
 			t.Errorf("%s: kept %t, leaves %q", name, p.state.Kept, p.state.LeftoverName)
@@ -170,8 +177,8 @@ func TestTheNameOfWhatIsBeingDeleted(t *testing.T) {
 		})
 		mg.SetFinalizers([]string{FinalizerName})
 		mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
-		p := passOf(mg, remembering(objectstate.State{Kept: true},
-			objectstate.Cold{LeftoverName: before, DeleteSent: noon}))
+		p := passOf(mg, remembering(objectstate.Object{Kept: true},
+			objectstate.Deletion{LeftoverName: before, DeleteSent: noon}))
 		if p.recordLeftover(); p.state.LeftoverName != want {
 			t.Errorf("it was %q, and is %q, want %q", before, p.state.LeftoverName, want)
 		}
@@ -198,7 +205,7 @@ func TestWhatAPassThatHasNotLookedKeeps(t *testing.T) {
 	} {
 		mg := bearing(name)
 		mg.SetFinalizers([]string{FinalizerName})
-		p := passOf(mg, remembering(objectstate.State{Seen: tc.seen}, objectstate.Cold{}),
+		p := passOf(mg, remembering(objectstate.Resource{Seen: tc.seen}),
 			WithDeterministicExternalName(true))
 		p.lastFacts, p.deferred = tc.last, tc.waits
 		if p.recordLeftover(); p.state.LeftoverName != tc.want {
@@ -209,9 +216,8 @@ func TestWhatAPassThatHasNotLookedKeeps(t *testing.T) {
 
 // That something is left over is told once of an object that others keep.
 func TestWhatIsLeftIsToldOnce(t *testing.T) {
-	p := passOf(bearing(nil), remembering(objectstate.State{
-		Kept: true, Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"},
-	}, objectstate.Cold{}))
+	p := passOf(bearing(nil), remembering(objectstate.Object{Kept: true},
+		objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}))
 	for range 2 {
 		p.warnLeft()
 	}
@@ -238,7 +244,8 @@ func leaving() (r *Reconciler, key, quiet types.NamespacedName) {
 		Name: "data"}, types.NamespacedName{Namespace: "quay", Name: "quiet"}
 	r.objects, r.empty = records.New(func(*objectState) {}), reflect.TypeFor[fake.Managed]()
 	r.objects.Of(key, ownerUID).State = objectstate.State{
-		Kept: true, Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"},
+		Object:   objectstate.Object{Kept: true},
+		Resource: objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}},
 	}
 	r.objects.Of(quiet, ownerUID)
 	r.of.Group, r.of.Version, r.of.Kind = "g", "v1", "K"
@@ -424,9 +431,8 @@ func TestWhatIsNotOursIsToldOfAndLetGo(t *testing.T) {
 		mg := bearing(nil)
 		mg.SetFinalizers(tc.kept)
 		mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
-		w := newStored(mg, remembering(objectstate.State{
-			Kept: true, Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"},
-		}, objectstate.Cold{}))
+		w := newStored(mg, remembering(objectstate.Object{Kept: true},
+			objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}))
 		w.writes.answer = func() error { return tc.answer }
 		if tc.answer != nil {
 			w.liveCluster.shows = nil

@@ -61,7 +61,8 @@ type ListedResource struct {
 //
 // Once in a poll interval the objects of a connection are due at about the same time;
 // the first of them makes the list, and what it showed serves the others until it is
-// older than staleness; what is not positive is half of the poll interval. What a user waits
+// older than staleness; what is not positive is half of the poll interval, and the poll
+// interval is the most. What a user waits
 // for, what is being made, changed or deleted, and what this process has changed since
 // the list was begun is not served by it. A worker makes the list for at most a second
 // at a time; others wait for it outside of the workers. None is made for fewer objects

@@ -3,7 +3,7 @@ package managed
 import (
 	"testing"
 
-	"sigs.k8s.io/controller-runtime/pkg/config"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
@@ -19,8 +19,8 @@ type healthManager struct {
 	checks  map[string]healthz.Checker
 }
 
-func (m *healthManager) GetControllerOptions() config.Controller {
-	return config.Controller{MaxConcurrentReconciles: m.workers}
+func (m *healthManager) GetControllerOptions() ctrlconfig.Controller {
+	return ctrlconfig.Controller{MaxConcurrentReconciles: m.workers}
 }
 
 func (m *healthManager) AddHealthzCheck(name string, check healthz.Checker) error {

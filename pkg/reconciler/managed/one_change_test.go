@@ -272,7 +272,7 @@ func (m *hashedLate) SetConnectionDetailsHash(hash string) { m.hash = hash }
 
 // That an old Secret is left is told also where nothing can be filled in.
 func TestAnOldSecretIsToldOfFirst(t *testing.T) {
-	w := newStored(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
+	w := newStored(bearing(nil), remembering())
 	w.mg, w.read = &hashedLate{hash: "old/1"}, &lateManaged{Spec: lateSpec{Bad: "x"}}
 	w.r.empty, w.client.shows.ResourceLateInitialized = reflect.TypeFor[lateManaged](), true
 	if err := w.pass.observe(t.Context()); stageOf(err) != observing || len(w.events) != 1 ||

@@ -70,7 +70,7 @@ func WithPollIntervalHook(hook PollIntervalHook) ReconcilerOption {
 }
 
 // WithPollJitterHook is a WithPollIntervalHook that adds a random duration
-// between -jitter and +jitter to the poll interval.
+// between -jitter and +jitter to the poll interval. The last hook given wins.
 func WithPollJitterHook(jitter time.Duration) ReconcilerOption {
 	return func(r *Reconciler) {
 		r.pollIntervalHook = func(_ resource.Managed, interval time.Duration) time.Duration {
@@ -83,6 +83,7 @@ func WithPollJitterHook(jitter time.Duration) ReconcilerOption {
 // less often the longer it has been as it is: after a tenth of the time that its
 // condition Ready has stood, not before the poll interval and not after longest. See
 // external.AdaptivePoll. Nothing is remembered, so that a restart changes no interval.
+// The last hook given wins.
 func WithAdaptivePoll(longest time.Duration) ReconcilerOption {
 	return func(r *Reconciler) {
 		r.pollIntervalHook = func(mg resource.Managed, interval time.Duration) time.Duration {
@@ -94,7 +95,7 @@ func WithAdaptivePoll(longest time.Duration) ReconcilerOption {
 // WithCreationGracePeriod sets how long to wait for the external system to show
 // what it created. The default is 30 seconds. During it nothing is created
 // again, and a deleted object whose resource does not show stays. Give 0 if the
-// client reads its own writes. The period is counted from when this process
+// client reads its own writes; what is negative counts as 0. The period is counted from when this process
 // first knew of the creation, on a clock that cannot be set.
 func WithCreationGracePeriod(d time.Duration) ReconcilerOption {
 	return func(r *Reconciler) { r.grace = max(d, 0) }
@@ -104,7 +105,7 @@ func WithCreationGracePeriod(d time.Duration) ReconcilerOption {
 // rather than assigned by the external system. The default is false. With true,
 // an object without an external name gets that of its metadata before Connect;
 // a create may then be repeated safely, and needs neither a mark before nor one
-// after it.
+// after it. True contradicts [WithCreationTokens].
 func WithDeterministicExternalName(b bool) ReconcilerOption {
 	return func(r *Reconciler) { r.named = b }
 }
@@ -113,6 +114,7 @@ func WithDeterministicExternalName(b bool) ReconcilerOption {
 // as counters, by their paths below status ("atProvider.messages"). A change of
 // only these is written at most every ten minutes, see
 // [WithVolatileStatusInterval], and otherwise along with the next other change.
+// A path without a name, or with an empty one, is an error, see [NewReconciler].
 func WithVolatileStatus(paths ...string) ReconcilerOption {
 	return func(r *Reconciler) {
 		for _, path := range paths {
@@ -122,7 +124,7 @@ func WithVolatileStatus(paths ...string) ReconcilerOption {
 }
 
 // WithVolatileStatusInterval sets how often changes of only volatile fields are
-// written. The default is ten minutes; 0 is never.
+// written. The default is ten minutes; 0 is never, and what is negative counts as 0.
 func WithVolatileStatusInterval(d time.Duration) ReconcilerOption {
 	return func(r *Reconciler) { r.volatileInterval = max(d, 0) }
 }
@@ -138,13 +140,14 @@ func WithIgnoredFinalizers(names ...string) ReconcilerOption {
 	}
 }
 
-// WithExternalConnecter sets how to connect to the external system.
+// WithExternalConnecter sets how to connect to the external system. The last
+// connecter given wins, by whichever option.
 func WithExternalConnecter(c ExternalConnecter) ReconcilerOption {
 	return func(r *Reconciler) { r.connecter = NewNopDisconnecter(c) }
 }
 
 // WithExternalConnectDisconnecter sets how to connect to the external system,
-// and how to disconnect at the end of each pass.
+// and how to disconnect at the end of each pass. The last connecter given wins.
 func WithExternalConnectDisconnecter(c ExternalConnectDisconnecter) ReconcilerOption {
 	return func(r *Reconciler) { r.connecter = c }
 }

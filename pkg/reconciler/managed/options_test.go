@@ -9,10 +9,12 @@ import (
 	"github.com/moorage-dev/moorage/internal/mergepatch"
 )
 
-// optioned returns a reconciler that has nothing but what an option sets.
-func optioned(o ReconcilerOption) *Reconciler {
-	r := &Reconciler{ignoredFinalizers: map[string]bool{}}
-	o(r)
+// optioned returns a reconciler that has nothing but what options set.
+func optioned(options ...ReconcilerOption) *Reconciler {
+	r := &Reconciler{config: config{objectConfig: objectConfig{ignoredFinalizers: map[string]bool{}}}}
+	for _, option := range options {
+		option(r)
+	}
 
 	return r
 }

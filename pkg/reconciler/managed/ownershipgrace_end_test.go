@@ -38,8 +38,8 @@ func TestWhatEndsADoubt(t *testing.T) {
 		if tc.deleted {
 			mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
 		}
-		p := passOf(mg, remembering(objectstate.State{},
-			objectstate.Cold{Unfound: 3, NotFoundSince: noon, NotFoundName: "vol-1"}))
+		p := passOf(mg, remembering(objectstate.Attempts{Unfound: 3},
+			objectstate.Deletion{NotFoundSince: noon, NotFoundName: "vol-1"}))
 		p.observation.ResourceExists = tc.exists
 		if tc.finds {
 			p.recoverer = searcher{}

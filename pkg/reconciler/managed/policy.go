@@ -15,7 +15,8 @@ import (
 // WithSupportedManagementPolicies sets which sets of actions
 // spec.managementPolicies may be. The default is every set that allows to
 // observe. An object with another set is told so, and nothing is called for it.
-// The empty list, which pauses, is always supported.
+// The empty list, which pauses, is always supported. A set that no object can have
+// is an error, see [NewReconciler].
 func WithSupportedManagementPolicies(sets ...commonv1.ManagementPolicies) ReconcilerOption {
 	return func(r *Reconciler) { r.supported = sets }
 }

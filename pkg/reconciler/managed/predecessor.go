@@ -30,7 +30,8 @@ import (
 // The annotations of the predecessor stay on the object, so that the predecessor finds them
 // after a rollback; [WithRetiredAnnotations] removes them. Give the option once for each
 // predecessor: a pause of any of them counts, and names and marks are taken from the first
-// that left any.
+// that left any. A domain in which this runtime stores its own annotations is an error, see
+// [NewReconciler].
 func WithPredecessor(domain string) ReconcilerOption {
 	return func(r *Reconciler) { r.predecessors = append(r.predecessors, domain) }
 }
@@ -40,7 +41,7 @@ func WithPredecessor(domain string) ReconcilerOption {
 // deletion does not wait for them. On an object that is being deleted without
 // the finalizer of this reconciler, a retired one takes its place: the external resource is
 // deleted first, then the finalizer is removed. With [WithFinalizer], its RemoveFinalizer has
-// to remove retired ones.
+// to remove retired ones; without it, [FinalizerName] cannot be retired.
 func WithRetiredFinalizers(names ...string) ReconcilerOption {
 	return func(r *Reconciler) {
 		WithIgnoredFinalizers(names...)(r)
@@ -51,7 +52,7 @@ func WithRetiredFinalizers(names ...string) ReconcilerOption {
 // WithRetiredAnnotations names annotations of predecessors that the reconciler removes once an
 // object has its finalizer. Without them the predecessor does not know the object any more, so
 // give this option only when there is no way back. An object that is paused or being deleted
-// keeps them.
+// keeps them. Those in which this reconciler records a creation cannot be retired.
 func WithRetiredAnnotations(names ...string) ReconcilerOption {
 	return func(r *Reconciler) { r.retired.annotations = append(r.retired.annotations, names...) }
 }

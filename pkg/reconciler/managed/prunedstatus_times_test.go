@@ -8,13 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/internal/objectstate"
 )
 
 // Volatile fields change by themselves, and make no other change of one that was not stored.
 func TestAChangeIsComparedWithoutVolatileFields(t *testing.T) {
 	change := func(used int64) map[string]any { return map[string]any{"size": int64(5), "usedBytes": used} }
-	p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}), WithVolatileStatus("usedBytes"))
+	p := passOf(bearing(nil), remembering(), WithVolatileStatus("usedBytes"))
 	p.recordPruned(statusImage{fields: change(1)}, change(2))
 	if !p.prunedBefore(statusImage{fields: change(3)}, change(4)) {
 		t.Error("other used bytes are taken for another change")
@@ -32,7 +31,7 @@ func TestAChangeIsComparedWithoutItsTimes(t *testing.T) {
 			"conditions": []commonv1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(at)}},
 		}
 	}
-	p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
+	p := passOf(bearing(nil), remembering())
 	for _, at := range []time.Time{noon, noon.Add(time.Second)} {
 		patch := change(at)
 		if lately := p.prunedBefore(statusImage{}, patch); lately != (at != noon) {

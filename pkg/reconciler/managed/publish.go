@@ -56,8 +56,9 @@ func WithConnectionPublisher(c ConnectionPublisher) ReconcilerOption {
 }
 
 // WithConnectionSecretType sets the type of the Secrets that the default publisher of connection
-// details creates, such as "connection.crossplane.io/v1alpha1". It must be one for which the API
-// server requires no keys. A Secret that exists keeps its type, which nobody can change, and is
+// details creates, such as "connection.crossplane.io/v1alpha1". A type for which the API server
+// requires keys is an error, see [NewReconciler]. With [WithConnectionPublisher] it has no effect.
+// A Secret that exists keeps its type, which nobody can change, and is
 // written to all the same. By default, and for "", the API server sets Opaque.
 func WithConnectionSecretType(t corev1.SecretType) ReconcilerOption {
 	return func(r *Reconciler) { r.secretType = t }

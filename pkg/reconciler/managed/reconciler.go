@@ -2,32 +2,23 @@ package managed
 
 import (
 	"context"
-	"math/rand/v2"
 	"reflect"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/internal/mergepatch"
-	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/internal/redact"
-	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
-	gates "github.com/moorage-dev/moorage/pkg/external/limit"
-	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/deadline"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/listcache"
@@ -56,106 +47,45 @@ type Cluster interface {
 // its controller in one call. It is safe for concurrent use for different
 // objects; controller-runtime never hands out the same object twice at a time.
 type Reconciler struct {
-	of      resource.ManagedKind
-	empty   reflect.Type // of the kind, which objects of it point to
-	cluster Cluster
-	client  client.Client
+	config
 
-	connecter    ExternalConnectDisconnecter
-	initializers []Initializer
-	resolver     ReferenceResolver // nil: the object itself, if it can
-	graph        *reference.Graph
-	tracker      *reference.Tracker
-	watching     atomic.Bool               // referents are watched
-	watches      []watch                   // besides the kind and referents
-	publisher    ConnectionPublisher       // nil: the Secret that the object names
-	secretType   corev1.SecretType         // of Secrets that are made, or the default of the API server
-	finalizer    resource.Finalizer        // nil: ours, written together with other things
-	critical     CriticalAnnotationUpdater // nil: a patch of what Create changed
+	of             resource.ManagedKind
+	empty          reflect.Type                  // of the kind, which objects of it point to
+	deletionPolicy func(resource.Managed) string // nil: the kind has none in its spec
 
-	timeout             time.Duration
-	pollInterval        time.Duration
-	minPollInterval     time.Duration
-	grace               time.Duration
-	volatileInterval    time.Duration
-	pollIntervalHook    PollIntervalHook
-	named               bool
-	tokens              bool
-	strictCreateErrors  bool
-	createErrorLog      createErrorLog // errors of Create
-	detailsOfCreation   bool           // may be told, and by Create alone
-	guards              guards
-	restoreElsewhere    bool // what was restored may have another namespace or name than before
-	unchecked           bool // the health endpoint does not ask for held workers
-	recreateOnRequest   bool
-	adoption            lifecycle.Adoptions
-	limits              *gates.Set                  // nil: none
-	bulk                bool                        // lists are shared
-	staleness           time.Duration               // of a list that still counts
-	notifier            ExternalEventSource         // nil: nobody tells
-	watchedPollInterval time.Duration               // while somebody does
-	fence               func(context.Context) error // nil: nobody is asked
-	lease               func() time.Time            // nil: no deadline
-	restores            *controller.RestoreDetector // nil: nobody wants to know
-	volatile            []mergepatch.Path
-	ignoredFinalizers   map[string]bool
-	predecessors        []string // the domains of their annotations
-	retired             retired
-	supported           []commonv1.ManagementPolicies // nil: all
-	deletionPolicy      func(resource.Managed) string // nil: the kind has none in its spec
-	kstatus             bool
-	spread              bool // what is well is looked at later, when the process begins
+	client    client.Client
+	createdAt time.Time                 // shortly before now
+	elected   atomic.Pointer[time.Time] // see electedAt; nil: it waits
+	objects   *records.Records[objectState]
+	tracker   *reference.Tracker
+	watching  atomic.Bool      // referents are watched
+	lists     *listcache.Cache // nil: nobody wants to know
+	pruned    *prunedFields
+	waker     waker
+	calls     calls
+	inFlight  inFlight
 
-	log              logging.Logger
-	recorder         event.Recorder
+	createErrorLog   createErrorLog       // errors of Create
 	pace             *event.PacedRecorder // what Setup made, ended with the controller
-	warningRecorder  event.Recorder       // nil: record
-	changes          changelog.Sink       // nil: none
-	clock            clock.PassiveClock
-	createdAt        time.Time                 // shortly before now
-	elected          atomic.Pointer[time.Time] // see electedAt; nil: it waits
-	random           func() float64            // uniform in [0,1)
-	objects          *records.Records[objectState]
-	states           *objectstate.Handle // nil: nobody wants to get at the memory
-	pruned           *prunedFields
-	lists            *listcache.Cache // nil: nobody wants to know
-	waker            waker
-	calls            calls
-	inFlight         inFlight
+	telemetry        *telemetry.Recorder
 	stopRestoreWatch func() // the detector of restores
-
-	provider, providerVersion string
-
-	observability telemetry.Options
-	telemetry     *telemetry.Recorder
+	invalid          error  // what is wrong with the options
 }
 
 // NewReconciler returns a Reconciler of the kind. Without options it manages
 // nothing outside; give it at least [WithExternalConnecter]. A manager that is
 // not elected yet is given a runnable that notes when it is. It panics if the
-// kind is not registered in the scheme of the manager, or if its Go type is no
-// resource.Managed: both are errors of the program.
+// kind is not registered in the scheme of the manager, if its Go type is no
+// resource.Managed, or if the cluster, the logger or the clock is nil: these are
+// errors of the program. So is an option that contradicts another one, or has a
+// value that is not defined: each Reconcile then returns a terminal error that
+// names all of them, and does nothing else. [Setup] returns that error instead.
 func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOption) *Reconciler {
-	r := &Reconciler{
-		of:                of,
-		cluster:           m,
-		connecter:         NewNopDisconnecter(&NopConnecter{}),
-		pollInterval:      defaultPollInterval,
-		minPollInterval:   defaultMinPollInterval,
-		timeout:           defaultTimeout,
-		grace:             defaultCreationGracePeriod,
-		volatileInterval:  defaultVolatileInterval,
-		spread:            true,
-		ignoredFinalizers: map[string]bool{"foregroundDeletion": true, "orphan": true, UnclaimedFinalizer: true},
-		log:               logging.NewNopLogger(),
-		recorder:          event.NewNopRecorder(),
-		clock:             clock.RealClock{},
-		random:            rand.Float64,
-		pruned:            &prunedFields{},
-	}
+	r := &Reconciler{config: defaultConfig(m), of: of, pruned: &prunedFields{}}
 	for _, option := range o {
 		option(r)
 	}
+	r.invalid = redact.Error(validate(&r.config))
 	r.createdAt = r.clock.Now().Add(-1) // no instant since is zero
 	r.awaitElection(m)
 	if r.objects = records.New(r.forget); r.states != nil {
@@ -202,6 +132,9 @@ func (r *Reconciler) newManaged() resource.Managed {
 // Reconcile makes one pass over one managed resource. Its errors are redacted
 // and bounded; errors.Is and errors.As see through them.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (result reconcile.Result, err error) {
+	if r.invalid != nil {
+		return reconcile.Result{}, reconcile.TerminalError(r.invalid)
+	}
 	r.noteElected()
 	ctx, cancel := deadline.In(ctx, r.timeout+persistTimeout)
 	defer cancel()

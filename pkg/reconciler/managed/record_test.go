@@ -1,6 +1,7 @@
 package managed
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -38,12 +39,9 @@ func bearing(annotations map[string]string) *fake.Managed {
 
 // passOf returns a pass of a reconciler that was made an hour before noon, at noon, and adds no jitter.
 func passOf(mg resource.Managed, o *objectState, options ...ReconcilerOption) *pass {
-	r := &Reconciler{
-		clock: testclock.NewFakePassiveClock(noon), createdAt: noon.Add(-time.Hour),
-		random: func() float64 { return 0.5 },
-		log:    logging.NewNopLogger(), pollInterval: time.Minute, minPollInterval: time.Second,
-		ignoredFinalizers: map[string]bool{},
-	}
+	r := optioned(WithClock(testclock.NewFakePassiveClock(noon)), WithRandom(func() float64 { return 0.5 }),
+		WithLogger(logging.NewNopLogger()), WithPollInterval(time.Minute), WithMinPollInterval(time.Second))
+	r.createdAt = noon.Add(-time.Hour)
 	for _, option := range options {
 		option(r)
 	}
@@ -51,9 +49,35 @@ func passOf(mg resource.Managed, o *objectState, options ...ReconcilerOption) *p
 	return passOver(r, mg, mg, o.acquire())
 }
 
-// remembering returns a memo of what is kept of most objects, and of what is kept of few.
-func remembering(s objectstate.State, c objectstate.Cold) *objectState {
-	return &objectState{State: s, coldState: &coldState{Cold: c}}
+// remembering returns a memo of parts of what is kept of most objects, and of what is kept of few.
+func remembering(parts ...any) *objectState {
+	o := &objectState{coldState: &coldState{}}
+	for _, part := range parts {
+		switch part := part.(type) {
+		case objectstate.State:
+			o.State = part
+		case objectstate.Object:
+			o.Object = part
+		case objectstate.Resource:
+			o.Resource = part
+		case objectstate.Cold:
+			o.Cold = part
+		case objectstate.Retries:
+			o.Retries = part
+		case objectstate.Deletion:
+			o.Deletion = part
+		case objectstate.Attempts:
+			o.Attempts = part
+		case objectstate.Publication:
+			o.Publication = part
+		case objectstate.Reports:
+			o.Reports = part
+		default:
+			panic(fmt.Sprintf("%T is no part of what is remembered", part))
+		}
+	}
+
+	return o
 }
 
 func TestOwnMark(t *testing.T) {
@@ -174,26 +198,31 @@ func TestKnown(t *testing.T) {
 	}{
 		"Nothing": {"no pass was made", &objectState{}, "", "", false},
 		"Unmarked": {"nor is a creation of another process one of this",
-			&objectState{State: objectstate.State{Creation: early}}, "", "", false},
-		"Seen": {"an observation has found it", &objectState{State: objectstate.State{Seen: seen}}, "vol-1",
+			&objectState{State: objectstate.State{Resource: objectstate.Resource{Creation: early}}}, "", "", false},
+		"Seen": {"an observation has found it",
+			&objectState{State: objectstate.State{Resource: objectstate.Resource{Seen: seen}}}, "vol-1",
 			"seen", true},
 		"Made": {"no observation has found it yet",
-			remembering(objectstate.State{}, objectstate.Cold{Made: made}), "vol-2", "made", true},
+			remembering(objectstate.Attempts{Made: made}), "vol-2", "made", true},
 		"SeenSince": {"what was found counts",
-			remembering(objectstate.State{Seen: seen}, objectstate.Cold{Made: made}), "vol-1", "seen", true},
+			remembering(objectstate.Resource{Seen: seen}, objectstate.Attempts{Made: made}), "vol-1", "seen", true},
 		"Called": {"what was called since may have made another",
-			remembering(objectstate.State{Seen: seen}, objectstate.Cold{Made: made, Called: called}), "", ownID, true},
+			remembering(objectstate.Resource{Seen: seen}, objectstate.Attempts{Made: made, Called: called}), "",
+			ownID, true},
 		"CalledThen": {"so may what another runtime called",
-			remembering(objectstate.State{}, objectstate.Cold{Called: objectstate.Intent{Pending: early}}), "", "",
+			remembering(objectstate.Attempts{Called: objectstate.Intent{Pending: early}}), "", "",
 			true},
 		"Here": {"a name of our choice is not kept",
-			&objectState{State: objectstate.State{Creation: createdHere}}, "", "", true},
-		"Gone": {"the object is let go", &objectState{State: objectstate.State{Seen: seen, Gone: true}}, "",
+			&objectState{State: objectstate.State{Resource: objectstate.Resource{Creation: createdHere}}}, "", "",
+			true},
+		"Gone": {"the object is let go", &objectState{State: objectstate.State{
+			Resource: objectstate.Resource{Seen: seen}, Object: objectstate.Object{Gone: true},
+		}}, "",
 			"", false},
 		"GoneSince": {"whatever was called for it",
-			remembering(objectstate.State{Gone: true}, objectstate.Cold{Called: called}), "", "", false},
+			remembering(objectstate.Object{Gone: true}, objectstate.Attempts{Called: called}), "", "", false},
 		"LetGo": {"its author's finalizer is gone",
-			remembering(objectstate.State{Seen: seen}, objectstate.Cold{FinalizerRemoved: true}), "", "", false},
+			remembering(objectstate.Resource{Seen: seen}, objectstate.Deletion{FinalizerRemoved: true}), "", "", false},
 	}
 	for id, tc := range cases {
 		if name, attempt, anything := tc.memo.known(); name != tc.name || attempt != tc.attempt ||
@@ -228,7 +257,7 @@ func TestContradicted(t *testing.T) {
 			map[string]string{meta.AnnotationKeyExternalCreateSucceeded: later}, false, true},
 	}
 	for id, tc := range cases {
-		p := passOf(bearing(tc.marks), remembering(objectstate.State{Seen: tc.seen}, objectstate.Cold{}),
+		p := passOf(bearing(tc.marks), remembering(objectstate.Resource{Seen: tc.seen}),
 			WithDeterministicExternalName(tc.named))
 		if name, mark, other := p.contradicted(); other != tc.want || name != tc.seen.Name || mark != tc.seen.Mark {
 			t.Errorf("%s: %s: got %q, %q, %t", id, tc.reason, name, mark, other)
@@ -252,13 +281,14 @@ func TestLastCreation(t *testing.T) {
 		"Told": {"the condition alone knows", &objectState{}, false, told, said.Time},
 		"None": {"nobody knows", &objectState{}, true, objectstate.CreationRef{}, noon},
 		"Seen": {"an observation has found it",
-			remembering(objectstate.State{Seen: seen, Since: since}, objectstate.Cold{Made: made}), false, seen,
+			remembering(objectstate.Resource{Seen: seen, Since: since}, objectstate.Attempts{Made: made}), false, seen,
 			said.Time},
 		"Made": {"no observation has found it yet",
-			remembering(objectstate.State{Since: since}, objectstate.Cold{Made: made}), false, made,
+			remembering(objectstate.Resource{Since: since}, objectstate.Attempts{Made: made}), false, made,
 			noon.Add(-30 * time.Minute)},
 		"Called": {"what was called since is the last",
-			remembering(objectstate.State{Seen: seen}, objectstate.Cold{Called: objectstate.Intent{Attempt: ownID}}),
+			remembering(objectstate.Resource{Seen: seen},
+				objectstate.Attempts{Called: objectstate.Intent{Attempt: ownID}}),
 			false, objectstate.CreationRef{}, said.Time},
 	}
 	for id, tc := range cases {
@@ -331,8 +361,8 @@ func TestAPassThatFailsKeepsTheNameOfWhatIsBeingDeleted(t *testing.T) {
 		mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-2"})
 		mg.SetFinalizers([]string{FinalizerName})
 		mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
-		memo := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}},
-			objectstate.Cold{LeftoverName: "vol-1"})
+		memo := remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}},
+			objectstate.Deletion{LeftoverName: "vol-1"})
 		if tc.sent {
 			memo.DeleteSent = noon
 		}
@@ -350,15 +380,17 @@ func TestAPassThatFailsKeepsTheNameOfWhatIsBeingDeleted(t *testing.T) {
 // A replace has taken the record of the last creation, as far as that is known without it, and has written another
 // external name.
 func TestReplaced(t *testing.T) {
-	const attempt, pending, succeeded, failed = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed
+	const (
+		attempt, pending  = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending
+		succeeded, failed = meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed
+	)
 	made := func(mark string) *objectState {
-		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: mark, Name: "vol-1"}},
-			objectstate.Cold{})
+		return remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: mark, Name: "vol-1"}})
 	}
 	sent := func(leaves string) *objectState {
-		return remembering(made(ownDone).State, objectstate.Cold{DeleteSent: noon, LeftoverName: leaves})
+		return remembering(made(ownDone).State, objectstate.Deletion{DeleteSent: noon, LeftoverName: leaves})
 	}
-	begun := remembering(objectstate.State{}, objectstate.Cold{
+	begun := remembering(objectstate.Attempts{
 		Made: made(ownDone).Seen, Called: objectstate.Intent{Attempt: ownID, Pending: early},
 	})
 	cases := map[string]struct {
@@ -372,7 +404,7 @@ func TestReplaced(t *testing.T) {
 		"Seen":   {"what was made last is known", made(ownDone), nil, "", nil, true},
 		"Theirs": {"another runtime made it", made(early), nil, "", nil, true},
 		"Unseen": {"it was not found yet",
-			remembering(objectstate.State{}, objectstate.Cold{Made: made(ownDone).Seen}), nil, "", nil, true},
+			remembering(objectstate.Attempts{Made: made(ownDone).Seen}), nil, "", nil, true},
 		"Told":    {"the condition knows it", &objectState{}, nil, metav1.ConditionTrue, nil, true},
 		"Asked":   {"the condition asks about it", &objectState{}, nil, metav1.ConditionUnknown, nil, false},
 		"Unknown": {"nothing is known", &objectState{}, nil, "", nil, false},
@@ -398,7 +430,7 @@ func TestReplaced(t *testing.T) {
 			func(p *pass) { p.mutated = true }, false},
 		"DeletingIt": {"what has the name is being deleted", sent("vol-2"), nil, "", nil, false},
 		"NotDeleting": {"the name was looked at, and nothing deleted",
-			remembering(made(ownDone).State, objectstate.Cold{LeftoverName: "vol-2"}), nil, "", nil, true},
+			remembering(made(ownDone).State, objectstate.Deletion{LeftoverName: "vol-2"}), nil, "", nil, true},
 	}
 	for id, tc := range cases {
 		mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-2"})

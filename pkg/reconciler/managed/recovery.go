@@ -40,7 +40,8 @@ type TypedCreationRecoverer[T resource.Managed] interface {
 
 // WithCreationTokens says that creating again with the same [CreationToken]
 // leads to the same external resource. The default is that it does not. With it,
-// an interrupted creation is repeated, also to learn what there is to delete.
+// an interrupted creation is repeated, also to learn what there is to delete. It
+// contradicts [WithDeterministicExternalName].
 func WithCreationTokens() ReconcilerOption {
 	return func(r *Reconciler) { r.tokens = true }
 }

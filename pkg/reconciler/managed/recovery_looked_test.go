@@ -61,7 +61,7 @@ func TestWhatIsLookedUp(t *testing.T) {
 		if tc.since > 0 {
 			cold.Search, cold.SearchSince = token, noon.Add(-tc.since)
 		}
-		w := newStored(bearing(tc.annotations), remembering(objectstate.State{}, cold), WithMetricsRegisterer(registry))
+		w := newStored(bearing(tc.annotations), remembering(cold), WithMetricsRegisterer(registry))
 		w.recoverer = f
 		if err := w.pass.recover(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)

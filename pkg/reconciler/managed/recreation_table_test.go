@@ -16,9 +16,9 @@ import (
 
 // seenOnce remembers that what the object is marked with was found.
 func seenOnce() *objectState {
-	return remembering(objectstate.State{
+	return remembering(objectstate.Resource{
 		Seen: objectstate.CreationRef{Name: "vol-1", Mark: ownDone}, Creation: ownDone,
-	}, objectstate.Cold{})
+	})
 }
 
 // made returns an object that is marked with a creation that succeeded.
@@ -78,7 +78,7 @@ func TestWhatIsToldOfAnother(t *testing.T) {
 		"it is another one, of which was told": {findable: true, before: 1, after: 1},
 	}
 	for name, tc := range cases {
-		p := passOf(made(), remembering(objectstate.State{}, objectstate.Cold{Unfound: tc.before}))
+		p := passOf(made(), remembering(objectstate.Attempts{Unfound: tc.before}))
 		if p.r.named = tc.named; tc.findable {
 			p.recoverer = searcher{}
 		}
@@ -106,9 +106,9 @@ func TestWhatIsWaitedForByItsID(t *testing.T) {
 	foreign := bearing(map[string]string{
 		meta.AnnotationKeyExternalCreateSucceeded: later, meta.AnnotationKeyExternalName: "vol-1",
 	})
-	bySeen := remembering(objectstate.State{
+	bySeen := remembering(objectstate.Resource{
 		Seen: objectstate.CreationRef{Name: "vol-1", Mark: later}, Creation: later,
-	}, objectstate.Cold{})
+	})
 	cases := map[string]struct {
 		mg        *fake.Managed
 		memo      *objectState

@@ -17,8 +17,12 @@ import (
 // a process that ends after a restore of the API server; and not by itself.
 func TestTheHandleIsPutBackWithTheRecord(t *testing.T) {
 	const operation = meta.AnnotationKeyOperation
-	made := objectstate.Cold{Made: objectstate.CreationRef{Mark: ownDone}, Operation: "op-2"}
-	attempted := objectstate.Cold{Called: objectstate.Intent{Pending: early, Attempt: ownID}, Operation: "op-2"}
+	made := objectstate.Cold{Attempts: objectstate.Attempts{
+		Made: objectstate.CreationRef{Mark: ownDone}, Operation: "op-2",
+	}}
+	attempted := objectstate.Cold{Attempts: objectstate.Attempts{
+		Called: objectstate.Intent{Pending: early, Attempt: ownID}, Operation: "op-2",
+	}}
 	whole := map[string]string{
 		meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalCreateSucceeded: later,
 	}
@@ -36,7 +40,8 @@ func TestTheHandleIsPutBackWithTheRecord(t *testing.T) {
 		"Earlier": {"or has written that of another one", made, nil, map[string]string{operation: "op-1"}, "op-2"},
 		"Alone":   {"a user has removed the handle", made, nil, whole, ""},
 		"Later":   {"another process has begun another one", made, nil, handled, "op-3"},
-		"Ended":   {"there is none any more", objectstate.Cold{Made: made.Made}, nil, nil, ""},
+		"Ended": {"there is none any more", objectstate.Cold{Attempts: objectstate.Attempts{Made: made.Made}}, nil,
+			nil, ""},
 		"Unknown": {"it is not of an attempt whose result is not known", attempted, nil, nil, ""},
 		"Named":   {"a name of our choice is taken along", made, named, nil, "op-2"},
 		"NamedAlone": {"a user has removed the handle, and left the name", made, named,
@@ -46,7 +51,7 @@ func TestTheHandleIsPutBackWithTheRecord(t *testing.T) {
 		for how, restore := range map[string]func(*pass){
 			"restore": (*pass).restore, "recall": func(p *pass) { p.recall() },
 		} {
-			p := passOf(bearing(tc.marks), remembering(objectstate.State{}, tc.cold), tc.options...)
+			p := passOf(bearing(tc.marks), remembering(tc.cold), tc.options...)
 			restore(p)
 			if got := p.mg.GetAnnotations()[operation]; got != tc.want {
 				t.Errorf("%s: %s: after %s the handle is %q, want %q", id, tc.reason, how, got, tc.want)
@@ -60,7 +65,7 @@ func TestTheHandleIsPutBackWithTheRecord(t *testing.T) {
 func TestWhatAReplaceTookIsPutBackAtOnce(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	w := newStored(bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-9"}),
-		remembering(objectstate.State{}, objectstate.Cold{
+		remembering(objectstate.Attempts{
 			Made: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, Operation: "op-2",
 		}), WithMetricsRegisterer(registry))
 	if err := w.restoreReplaced(t.Context()); err != nil || len(w.writes.sent) != 1 {
@@ -86,7 +91,7 @@ func TestALookTakesNoCreationBack(t *testing.T) {
 	for handle, back := range map[string]bool{"": false, "op-1": true} {
 		mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone})
 		setOperation(mg, handle)
-		w := newStored(mg, remembering(objectstate.State{Creation: ownDone}, objectstate.Cold{}))
+		w := newStored(mg, remembering(objectstate.Resource{Creation: ownDone}))
 		err := w.notObserved(t.Context(), handle, external.NotCreated(errors.New("boom")))
 		_, result := attemptOf(w.mg)
 		if failed := result == attemptFailed; failed != back || (w.state.Creation == "") != back ||

@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -19,7 +18,7 @@ func TestAFailedPreparationIsNotStored(t *testing.T) {
 	for name, restored := range map[string]bool{"put back": true, "nothing to put back": false} {
 		w := newStored(bearing(map[string]string{
 			"example.org/kept": "as it was", "example.org/removed": "as it was",
-		}), remembering(objectstate.State{}, objectstate.Cold{}))
+		}), remembering())
 		if w.restored = restored; restored {
 			meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyCreateAttempt: ownDone})
 			meta.RemoveAnnotations(w.mg, "example.org/removed")
@@ -47,7 +46,7 @@ func TestAFailedPreparationIsNotStored(t *testing.T) {
 // Where what was put back before a failed preparation cannot be stored, that is told.
 func TestWhatIsNotStoredBesideAFailedPreparation(t *testing.T) {
 	lost := errors.New("lost")
-	w := newStored(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
+	w := newStored(bearing(nil), remembering())
 	w.restored, w.writes.answer = true, func() error { return lost }
 	meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyCreateAttempt: ownDone})
 	w.r.initializers = []Initializer{InitializerFn(func(context.Context,
@@ -98,7 +97,7 @@ func TestWhatIsStoredOfAPausedObject(t *testing.T) {
 				Reason: commonv1.ReasonObserved, Message: tc.told,
 			})
 		}
-		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{}))
+		w := newStored(mg, remembering())
 		meta.AddAnnotations(w.mg, tc.putBack)
 		w.restored = tc.restored
 		if err := w.storeUnasked(t.Context()); err != nil {

@@ -30,7 +30,7 @@ func TestWhatWasFoundIsRemembered(t *testing.T) {
 		"named":    {unmarked, true, objectstate.CreationRef{Name: "vol-1"}, objectstate.CreationRef{}, called},
 	} {
 		p := passOf(bearing(tc.annotations),
-			remembering(objectstate.State{Seen: before}, objectstate.Cold{Called: called, Made: made}))
+			remembering(objectstate.Resource{Seen: before}, objectstate.Attempts{Called: called, Made: made}))
 		p.r.named = tc.named
 		p.rememberFound()
 		if p.state.Seen != tc.seen || p.state.Made != tc.made || p.state.Called != tc.called || !p.seenOwned {

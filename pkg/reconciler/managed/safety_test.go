@@ -164,7 +164,6 @@ func TestAdoptionPolicies(t *testing.T) {
 		"nobody's, matching by annotation":        {managed.OwnerNobody, "", "if-matching", 1, true},
 		"another's, unowned":                      {managed.OwnerOther, "if-unowned", "", 1, false},
 		"another's, by force, nobody knows where": {managed.OwnerOther, "", "force", 1, false},
-		"a value of the option nobody knows":      {managed.OwnerNobody, "please", "", 1, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -182,7 +181,7 @@ func TestWhatBearsNoNumber(t *testing.T) {
 
 // Of a status that was written over whatever there was, nobody can tell what is missing.
 func TestNothingIsMissedOfWhatWasWrittenOver(t *testing.T) {
-	p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
+	p := passOf(bearing(nil), remembering())
 	newest, desired := statusImage{fields: map[string]any{}}, statusImage{fields: map[string]any{"a": "x"}}
 	if _, rest := p.unstoredStatus(newest, desired, bearing(nil), ""); rest != nil {
 		t.Errorf("missing is %v", rest)

@@ -48,10 +48,11 @@ func WithWatch(object client.Object, h handler.EventHandler) ReconcilerOption {
 // they win.
 //
 // It returns an error if the kind is not registered in the scheme of the
-// manager, or is no resource.Managed.
+// manager, or is no resource.Managed, and one that names each option that
+// contradicts another one or has a value that is not defined.
 func Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro ...ReconcilerOption) error {
 	name := controllerName(of)
-	mg, err := example(m, of)
+	mg, err := example(m, of, ro)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro 
 // the gate to the manager, once for all kinds.
 func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o controller.Options,
 	ro ...ReconcilerOption) error {
-	mg, err := example(m, of)
+	mg, err := example(m, of, ro)
 	if err != nil {
 		return err
 	}
@@ -122,8 +123,8 @@ func controllerName(of resource.ManagedKind) string {
 	return ControllerName(schema.GroupVersionKind(of).GroupKind().String())
 }
 
-// example returns an object of the kind.
-func example(m manager.Manager, of resource.ManagedKind) (resource.Managed, error) {
+// example returns an object of the kind, or an error if no controller can be made for the kind with the options.
+func example(m manager.Manager, of resource.ManagedKind, ro []ReconcilerOption) (resource.Managed, error) {
 	gvk := schema.GroupVersionKind(of)
 	object, err := m.GetScheme().New(gvk)
 	if err != nil {
@@ -135,7 +136,7 @@ func example(m manager.Manager, of resource.ManagedKind) (resource.Managed, erro
 			"and SetConditions", gvk.Kind, object)
 	}
 
-	return mg, nil
+	return mg, errors.Wrapf(checkOptions(m, ro), "cannot set up a controller for %s with its options", gvk.Kind)
 }
 
 // wire makes a reconciler, and the options of a controller that runs it.

@@ -36,8 +36,7 @@ func TestAnAlteredName(t *testing.T) {
 	} {
 		mg := bearing(nil)
 		meta.SetExternalName(mg, tc.bears)
-		if got := passOf(mg, remembering(objectstate.State{},
-			objectstate.Cold{Altered: tc.altered})).altered(mg); got != tc.want {
+		if got := passOf(mg, remembering(objectstate.Attempts{Altered: tc.altered})).altered(mg); got != tc.want {
 			t.Errorf("%s: altered %t", name, got)
 		}
 	}
@@ -57,7 +56,7 @@ func TestWhatWasStoredInsteadOfAName(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		mg := marked(early, "", "", ownID)
 		meta.SetExternalName(mg, "x-vol-1")
-		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{Altered: "x-vol-0"}),
+		w := newStored(mg, remembering(objectstate.Attempts{Altered: "x-vol-0"}),
 			WithMetricsRegisterer(registry))
 		w.writes.stores = tc.stores
 		w.misnamed(t.Context(), map[string]string{meta.AnnotationKeyExternalName: tc.before},
@@ -106,10 +105,10 @@ func TestWhatWasOursUnderAChosenName(t *testing.T) {
 		"not made yet": {commonv1.Creating(), &objectState{}, false},
 		"nothing":      {commonv1.Condition{}, &objectState{}, false},
 		"seen": {commonv1.Creating(),
-			remembering(objectstate.State{Seen: objectstate.CreationRef{Name: "vol-1"}}, objectstate.Cold{}), true},
+			remembering(objectstate.Resource{Seen: objectstate.CreationRef{Name: "vol-1"}}), true},
 		"created": {commonv1.Creating(),
-			remembering(objectstate.State{Creation: createdHere}, objectstate.Cold{}), true},
-		"another": {commonv1.Creating(), remembering(objectstate.State{Creation: ownDone}, objectstate.Cold{}),
+			remembering(objectstate.Resource{Creation: createdHere}), true},
+		"another": {commonv1.Creating(), remembering(objectstate.Resource{Creation: ownDone}),
 			false},
 	} {
 		p := passOf(bearing(nil), tc.memo)
@@ -141,7 +140,7 @@ func TestWhatIsRecollectedOfAnAttempt(t *testing.T) {
 		called string
 		made   bool
 	}{ownID: {called: ownID}, ownID + "/" + attemptFailed: {called: ownID}, ownDone: {made: true}} {
-		p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
+		p := passOf(bearing(nil), remembering())
 		ref := objectstate.CreationRef{Mark: mark, Name: "vol-1"}
 		p.mg.SetConditions(commonv1.Condition{
 			Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved,
@@ -312,7 +311,7 @@ func TestWhatIsNotTakenBack(t *testing.T) {
 	} {
 		mg := bearing(record)
 		meta.SetExternalName(mg, tc.stored)
-		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{}))
+		w := newStored(mg, remembering())
 		w.misnamed(t.Context(), record, tc.sent)
 		if sent := strings.Join(w.writes.sent, ""); !strings.Contains(sent, tc.back) ||
 			(sent == "") != (tc.back == "") || (w.state.Unwritten == nil) != (sent == "") {
@@ -355,8 +354,8 @@ func TestWhatIsNotPutBackIsNotTold(t *testing.T) {
 	for name, answer := range map[string]error{"stored": nil, "not stored": errors.New("boom")} {
 		mg := bearing(nil)
 		meta.SetExternalName(mg, "vol-2")
-		w := newStored(mg, remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone,
-			Name: "vol-1"}}, objectstate.Cold{}))
+		w := newStored(mg, remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone,
+			Name: "vol-1"}}))
 		w.writes.answer = func() error { return answer }
 		if err := w.restoreReplaced(t.Context()); (err == nil) != (answer == nil) ||
 			len(w.events) != map[bool]int{true: 1}[answer == nil] {
@@ -371,7 +370,7 @@ func TestWhichAnswersAreStored(t *testing.T) {
 		lifecycle.Unanswered: false, lifecycle.GivenUp: false, lifecycle.Taken: true, lifecycle.Answered: true,
 		lifecycle.Overruled: false,
 	} {
-		p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
+		p := passOf(bearing(nil), remembering())
 		if p.applyAnswer(answer); p.restored != want {
 			t.Errorf("answer %d: stored %t", answer, p.restored)
 		}
@@ -401,7 +400,7 @@ func TestTheAttemptOfANameThatIsNotStored(t *testing.T) {
 	for bears, want := range map[string]int{ownID: 2, "": 1} {
 		mg := marked(early, "", "", bears)
 		meta.SetExternalName(mg, "x-vol-1")
-		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{}))
+		w := newStored(mg, remembering())
 		w.misnamed(t.Context(), nil, map[string]any{meta.AnnotationKeyExternalName: "vol-1"})
 		if len(w.state.Unwritten) != want || w.state.Unwritten[meta.AnnotationKeyCreateAttempt] != bears ||
 			w.state.Unwritten[meta.AnnotationKeyExternalName] != "vol-1" {

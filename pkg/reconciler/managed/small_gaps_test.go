@@ -76,7 +76,7 @@ func TestANameThatWasChangedBeforeIsTakenBack(t *testing.T) {
 	} {
 		mg := marked(early, "", "", ownID)
 		meta.SetExternalName(mg, "x-vol-1")
-		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{Altered: "x-vol-0"}))
+		w := newStored(mg, remembering(objectstate.Attempts{Altered: "x-vol-0"}))
 		w.misnamed(t.Context(), before, map[string]any{meta.AnnotationKeyExternalName: "vol-1"})
 		if len(w.writes.sent) != 1 || !strings.Contains(w.writes.sent[0], `"`+meta.AnnotationKeyExternalName+`":null`) {
 			t.Errorf("%s: sent %v", name, w.writes.sent)
@@ -264,7 +264,7 @@ func TestTheSizeOfAnnotationsThatChange(t *testing.T) {
 // A change that the API server does not store waits for no volatile field, unless there is one.
 func TestNoVolatileFieldIsWaitedForWhereNoneIs(t *testing.T) {
 	for field, noted := range map[string]bool{"size": false, "usedBytes": true} {
-		p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}), WithVolatileStatus("usedBytes"))
+		p := passOf(bearing(nil), remembering(), WithVolatileStatus("usedBytes"))
 		patch := map[string]any{field: int64(5)}
 		p.recordPruned(statusImage{}, map[string]any{"size": int64(5)})
 		if worth := p.worthWriting(statusImage{}, patch); worth || p.state.VolatileWritten.IsZero() == noted {

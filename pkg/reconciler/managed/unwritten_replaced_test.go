@@ -26,7 +26,7 @@ func unwrittenPass(result string, change func(*pass), answers ...func(*liveClust
 	mg.SetUID(ownerUID)
 	mg.SetName("data")
 	mg.SetResourceVersion("7")
-	p := passOf(clone(mg), remembering(objectstate.State{}, objectstate.Cold{Unwritten: map[string]string{
+	p := passOf(clone(mg), remembering(objectstate.Attempts{Unwritten: map[string]string{
 		meta.AnnotationKeyExternalName: "vol-1", meta.AnnotationKeyCreateAttempt: ownID + "/" + result,
 	}}))
 	p.newest = clone(mg)
@@ -126,14 +126,15 @@ func TestAnUnwrittenResultIsLeft(t *testing.T) {
 		named     string
 		mentioned bool
 	}{
-		"made": {objectstate.Cold{Unwritten: unwritten}, "vol-1", true},
-		"came to nothing": {objectstate.Cold{Unwritten: map[string]string{meta.AnnotationKeyCreateAttempt: ownID +
-			"/failed"}}, "", false},
+		"made": {objectstate.Cold{Attempts: objectstate.Attempts{Unwritten: unwritten}}, "vol-1", true},
+		"came to nothing": {objectstate.Cold{Attempts: objectstate.Attempts{
+			Unwritten: map[string]string{meta.AnnotationKeyCreateAttempt: ownID + "/failed"},
+		}}, "", false},
 		"another was called for since": {objectstate.Cold{
-			Unwritten: unwritten, Called: objectstate.Intent{Attempt: "c"},
+			Attempts: objectstate.Attempts{Unwritten: unwritten, Called: objectstate.Intent{Attempt: "c"}},
 		}, "", true},
 	} {
-		o := remembering(objectstate.State{}, tc.cold)
+		o := remembering(tc.cold)
 		o.Kept = true
 		named, _, anything := o.known()
 		if named != tc.named || anything != tc.mentioned || (o.leftover() != "") != tc.mentioned {

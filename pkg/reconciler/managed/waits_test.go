@@ -63,7 +63,7 @@ func TestWaitsByOutcome(t *testing.T) {
 		"SearchesLast": {"but its end is not missed", untilGrace, 3 * time.Second, 4, 3 * time.Second},
 	}
 	for name, tc := range cases {
-		p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{Backoffs: tc.backoffs}))
+		p := passOf(bearing(nil), remembering(objectstate.Retries{Backoffs: tc.backoffs}))
 		p.recoveryGrace = tc.searching
 		if got := p.delay(tc.again); got != tc.want {
 			t.Errorf("%s: %s: got %s, want %s", name, tc.reason, got, tc.want)
@@ -96,7 +96,7 @@ func TestTenthWaits(t *testing.T) {
 				LastTransitionTime: metav1.NewTime(noon.Add(-tc.age)),
 			})
 		}
-		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Backoffs: 2}),
+		p := passOf(mg, remembering(objectstate.Retries{Backoffs: 2}),
 			WithRandom(func() float64 { return tc.random }))
 		if got := p.adaptiveDelay(time.Minute); got.Round(time.Millisecond) != tc.want.Round(time.Millisecond) {
 			t.Errorf("%s: %s: got %s, want %s", name, tc.reason, got, tc.want)
@@ -141,7 +141,7 @@ func TestBusySince(t *testing.T) {
 		}
 		mg.SetConditions(ready(tc.is))
 		mg.SetDeletionTimestamp(tc.deleted)
-		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Changed: tc.changed}))
+		p := passOf(mg, remembering(objectstate.Retries{Changed: tc.changed}))
 		p.read = read
 		if got := noon.Sub(p.busySince()); got != tc.want {
 			t.Errorf("%s: %s: got %s ago, want %s", name, tc.reason, got, tc.want)
@@ -236,7 +236,7 @@ func TestDroppedChanges(t *testing.T) {
 func TestWorthWriting(t *testing.T) {
 	used, size := map[string]any{"used": 1}, map[string]any{"used": 1, "size": 1}
 	ago := func(d time.Duration) *objectState {
-		return remembering(objectstate.State{}, objectstate.Cold{VolatileWritten: noon.Add(-d)})
+		return remembering(objectstate.Reports{VolatileWritten: noon.Add(-d)})
 	}
 	cases := map[string]struct {
 		reason   string
@@ -306,7 +306,7 @@ func TestPatience(t *testing.T) {
 		"Unresolved": {"what is not known is looked for anyway", marked(early, "", "", "a"), searcher{}, 1, 0},
 	}
 	for name, tc := range cases {
-		p := passOf(tc.mg, remembering(objectstate.State{}, objectstate.Cold{Unfound: tc.unfound}))
+		p := passOf(tc.mg, remembering(objectstate.Attempts{Unfound: tc.unfound}))
 		p.recoverer, p.r.named = tc.recoverer, name == "Repeated" || name == "Repeating"
 		if got := p.patience(); got != tc.want {
 			t.Errorf("%s: %s: got %s, want %s", name, tc.reason, got, tc.want)
@@ -334,7 +334,7 @@ func TestUnchanged(t *testing.T) {
 		mg.SetResourceVersion("1")
 		s := stop
 		tc.change(&s)
-		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Stop: s}))
+		p := passOf(mg, remembering(objectstate.Retries{Stop: s}))
 		p.connection.Revision = "r"
 		if got := p.causeUnchanged(); got != tc.want {
 			t.Errorf("%s: %s: got %t", name, tc.reason, got)

@@ -64,7 +64,8 @@ func (d *diary) WithAnnotations(...string) event.Recorder { return d }
 func TestWhatWaitsEndsWithTheController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &diary{}
-		r := &Reconciler{pace: event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(1, 1)), clock: clock.RealClock{}}
+		r := optioned(WithClock(clock.RealClock{}))
+		r.pace = event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(1, 1))
 		ctx, cancel := context.WithCancel(t.Context())
 		if err := r.lifetime().Start(ctx, nil); err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -41,8 +41,8 @@ type wiredManager struct {
 
 func (m *wiredManager) GetCache() cache.Cache { return m.informers }
 
-func (m *wiredManager) GetControllerOptions() config.Controller {
-	return config.Controller{SkipNameValidation: new(true)} // each case makes a controller of the same name
+func (m *wiredManager) GetControllerOptions() ctrlconfig.Controller {
+	return ctrlconfig.Controller{SkipNameValidation: new(true)} // each case makes a controller of the same name
 }
 
 func (m *wiredManager) Add(r manager.Runnable) error {

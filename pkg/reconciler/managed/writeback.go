@@ -244,7 +244,8 @@ func (r *Reconciler) recollect(ctx context.Context, d *lostRecord) *objectState 
 		r.client.Get(ctx, d.key, cached, asKept...) != nil || cached.GetUID() != d.uid {
 		return d.memo
 	}
-	shown := (&objectState{State: objectstate.State{Seen: creation(cached, cached)}}).acquire()
+	shown := (&objectState{}).acquire()
+	shown.Seen = creation(cached, cached)
 	if unresolved(cached) {
 		shown.Called = intended(cached)
 	}

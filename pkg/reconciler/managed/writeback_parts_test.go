@@ -186,8 +186,8 @@ func TestWhatIsKnownOfTheLastCreation(t *testing.T) {
 		meta.AnnotationKeyExternalName:  "vol-2",
 		meta.AnnotationKeyCreateAttempt: second + "/succeeded",
 	}
-	o := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-1"}},
-		objectstate.Cold{Unwritten: unwritten})
+	o := remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-1"}},
+		objectstate.Attempts{Unwritten: unwritten})
 	if name, mark, anything := o.known(); name != "vol-2" || mark != second+"/succeeded" || !anything {
 		t.Errorf("known is %s of %s, anything is %t", name, mark, anything)
 	}
