@@ -58,12 +58,11 @@ func Conclude(f ConcludeFacts) Conclusion {
 	switch {
 	case f.Stop == Later:
 		return Requeue
-	case (f.Stop == ObjectGone || f.StatusWrite == StatusObjectGone) && f.Undoable:
+	case f.gone() && f.Undoable:
 		return UndoCreate
-	case f.Stop == ObjectGone || f.StatusWrite == StatusObjectGone || f.Stop == NotStopped && f.Released:
+	case f.gone() || f.Stop == NotStopped && f.Released:
 		return Finish
-	case (f.Stop == Conflicted && f.StatusWrite == NotWritten || f.StatusWrite == StatusConflicted) &&
-		!f.ConflictsPersist:
+	case f.conflicted() && !f.ConflictsPersist:
 		return RequeueConflict
 	case f.Stop == Fenced || f.StatusWrite == StatusFenced:
 		return Fence
@@ -76,4 +75,13 @@ func Conclude(f ConcludeFacts) Conclusion {
 	default:
 		return Report
 	}
+}
+
+// gone says whether the pass, or the write of its status, has shown that the object is gone.
+func (f ConcludeFacts) gone() bool { return f.Stop == ObjectGone || f.StatusWrite == StatusObjectGone }
+
+// conflicted says whether the pass, or the write of its status, ended in a conflict. A status that was written since
+// reports that of the pass.
+func (f ConcludeFacts) conflicted() bool {
+	return f.Stop == Conflicted && f.StatusWrite == NotWritten || f.StatusWrite == StatusConflicted
 }
