@@ -28,25 +28,25 @@ func TestWhoseAbsenceIsDoubted(t *testing.T) {
 	}
 	as := func(name string) objectstate.CreationRef { return objectstate.CreationRef{Mark: ownDone, Name: name} }
 	for name, tc := range map[string]struct {
-		marks  map[string]string
-		seen   objectstate.CreationRef // by this process
-		told   objectstate.CreationRef // by the status
-		change func(*pass)
-		want   time.Duration
+		marks    map[string]string
+		seen     objectstate.CreationRef // by this process
+		inStatus objectstate.CreationRef // by the status
+		change   func(*pass)
+		want     time.Duration
 	}{
 		"it never showed":              {marks: done},
 		"it was seen":                  {marks: done, seen: as("vol-2"), want: doubt},
-		"an earlier process saw it":    {marks: done, told: as("vol-2"), want: doubt},
+		"an earlier process saw it":    {marks: done, inStatus: as("vol-2"), want: doubt},
 		"under another name":           {marks: done, seen: as("vol-1"), want: doubt},
-		"under another name, earlier":  {marks: done, told: as("vol-1"), want: doubt},
+		"under another name, earlier":  {marks: done, inStatus: as("vol-1"), want: doubt},
 		"nobody knows what was made":   {marks: pending, seen: as("vol-2")},
 		"under a name of our choice":   {marks: done, seen: as("vol-2"), change: func(p *pass) { p.r.named = true }},
 		"a replace wrote another name": {marks: replaced, seen: as("vol-1"), want: doubt},
-		"and it was seen earlier":      {marks: replaced, told: as("vol-1"), want: doubt},
+		"and it was seen earlier":      {marks: replaced, inStatus: as("vol-1"), want: doubt},
 		"it wrote the same name":       {marks: replaced, seen: as("vol-2")},
 		"of another object": {
-			marks: replaced,
-			told:  objectstate.CreationRef{Mark: "ffffffff00000000-0badcafe/succeeded", Name: "vol-1"},
+			marks:    replaced,
+			inStatus: objectstate.CreationRef{Mark: "ffffffff00000000-0badcafe/succeeded", Name: "vol-1"},
 		},
 		"it is there": {
 			marks: done, seen: as("vol-2"),
@@ -69,10 +69,10 @@ func TestWhoseAbsenceIsDoubted(t *testing.T) {
 		},
 	} {
 		mg := bearing(tc.marks)
-		if tc.told.Mark != "" {
+		if tc.inStatus.Mark != "" {
 			mg.SetConditions(commonv1.Condition{
 				Type: commonv1.TypeCreated, Status: metav1.ConditionTrue,
-				Reason: commonv1.ReasonObserved, Message: tc.told.String(),
+				Reason: commonv1.ReasonObserved, Message: tc.inStatus.String(),
 			})
 		}
 		p := passOf(mg, remembering(objectstate.State{Seen: tc.seen}, objectstate.Cold{}))
@@ -119,7 +119,7 @@ func TestWhatWasPutBackIsStoredOnce(t *testing.T) {
 }
 
 // A badlyTold object may have a status that cannot be encoded.
-type badlyTold struct {
+type unencodable struct {
 	fake.Managed
 
 	Status struct {
@@ -128,20 +128,20 @@ type badlyTold struct {
 	} `json:"status"`
 }
 
-func (o *badlyTold) DeepCopyObject() runtime.Object { c := *o; return &c }
+func (o *unencodable) DeepCopyObject() runtime.Object { c := *o; return &c }
 
 // A status that cannot be encoded is told, and nothing is written in its place, whatever the
 // object says now.
 func TestAStatusThatCannotBeEncodedIsNotWritten(t *testing.T) {
-	size := func(n int) *badlyTold {
-		o := &badlyTold{}
+	size := func(n int) *unencodable {
+		o := &unencodable{}
 		o.Status.Size = n
 
 		return o
 	}
 	broken := size(2)
 	broken.Status.Bad = "x"
-	for name, tc := range map[string]struct{ mg, read, newest *badlyTold }{
+	for name, tc := range map[string]struct{ mg, read, newest *unencodable }{
 		"what this pass has read":  {size(2), broken, size(3)},
 		"what this pass tells":     {broken, size(2), size(3)},
 		"the same, nothing is new": {broken, size(2), nil},
@@ -164,7 +164,7 @@ func TestAStatusThatCannotBeEncodedIsNotWritten(t *testing.T) {
 func TestTheFinalizerOfWhatWasCreatedIsPutBack(t *testing.T) {
 	here := &objectState{State: objectstate.State{Creation: createdHere}}
 	for name, tc := range map[string]struct {
-		memo       *objectState
+		state      *objectState
 		finalizers []string
 		change     func(*pass)
 		want       bool
@@ -179,7 +179,7 @@ func TestTheFinalizerOfWhatWasCreatedIsPutBack(t *testing.T) {
 	} {
 		mg := bearing(nil)
 		mg.SetFinalizers(tc.finalizers)
-		p := passOf(mg, tc.memo, WithDeterministicExternalName(true))
+		p := passOf(mg, tc.state, WithDeterministicExternalName(true))
 		if tc.change != nil {
 			tc.change(p)
 		}

@@ -362,7 +362,7 @@ func TestAnObjectIsLetGo(t *testing.T) {
 		there                   bool // the API server has it
 		err                     error
 		released, gone, removed bool
-		told                    []event.Reason
+		emitted                 []event.Reason
 	}{
 		"Last": {"ours was the last", nil, nil, []string{FinalizerName}, nil, true, nil, true, true, false,
 			nil},
@@ -413,13 +413,13 @@ func TestAnObjectIsLetGo(t *testing.T) {
 		if tc.author != nil && len(w.writes.sent) > 0 {
 			t.Errorf("%s: beside the author's, ours is removed: %q", name, w.writes.sent)
 		}
-		var told []event.Reason
+		var emitted []event.Reason
 		for _, e := range w.events {
-			if told = append(told, e.Reason); e.Type != event.TypeWarning {
+			if emitted = append(emitted, e.Reason); e.Type != event.TypeWarning {
 				t.Errorf("%s: no warning: %+v", name, e)
 			}
 		}
-		if diff := cmp.Diff(tc.told, told); diff != "" {
+		if diff := cmp.Diff(tc.emitted, emitted); diff != "" {
 			t.Errorf("%s: %s: told, -want +got:\n%s", name, tc.reason, diff)
 		}
 	}

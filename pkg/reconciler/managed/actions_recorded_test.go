@@ -175,13 +175,13 @@ func TestWhatIsNotStoredOfAFailureIsTold(t *testing.T) {
 // added for it, nobody is told of a recreation, and it gives back the leave that it was given.
 func TestWhatMayNotBeginLeavesNoTrace(t *testing.T) {
 	var refusal error
-	var told []changelog.Entry
+	var entries []changelog.Entry
 	added := 0
 	set := limit.NewSet()
 	w := newWorld(t, managed.WithLimits(set), managed.WithCreationGracePeriod(0),
 		managed.WithFence(func(context.Context) error { return refusal }),
 		managed.WithChangeLog(changelog.SinkFunc(func(_ context.Context, e changelog.Entry) error {
-			told = append(told, e)
+			entries = append(entries, e)
 
 			return nil
 		})),
@@ -198,19 +198,19 @@ func TestWhatMayNotBeginLeavesNoTrace(t *testing.T) {
 	if _, err := w.try(); !errors.Is(err, errBoom) {
 		t.Errorf("error %v", err)
 	}
-	if state := set.States()[0]; len(told) > 0 || added > 0 || state.InFlight != 0 || w.cloud.Count("Create") > 0 {
-		t.Errorf("logged %v, a finalizer was added %d times, %+v", told, added, state)
+	if state := set.States()[0]; len(entries) > 0 || added > 0 || state.InFlight != 0 || w.cloud.Count("Create") > 0 {
+		t.Errorf("logged %v, a finalizer was added %d times, %+v", entries, added, state)
 	}
 	refusal = nil
 	w.pass()
 	refusal = errBoom
 	w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
-	told = nil
+	entries = nil
 	if _, err := w.try(); !errors.Is(err, errBoom) {
 		t.Errorf("error %v", err)
 	}
-	if state := set.States()[0]; len(told) > 0 || state.InFlight != 0 || w.cloud.Count("Update") > 0 {
-		t.Errorf("logged %v, %+v", told, state)
+	if state := set.States()[0]; len(entries) > 0 || state.InFlight != 0 || w.cloud.Count("Update") > 0 {
+		t.Errorf("logged %v, %+v", entries, state)
 	}
 
 	refusal = nil

@@ -116,12 +116,12 @@ func TestWhatWasFoundIsNoStrangers(t *testing.T) {
 		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: name}},
 			objectstate.Cold{})
 	}
-	told := commonv1.Condition{
+	condition := commonv1.Condition{
 		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue,
 		Message: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}.String(),
 	}
 	for name, tc := range map[string]struct {
-		memo  *objectState
+		state *objectState
 		owner Owner
 		want  bool
 	}{
@@ -134,8 +134,8 @@ func TestWhatWasFoundIsNoStrangers(t *testing.T) {
 			meta.AnnotationKeyExternalCreateSucceeded: early, meta.AnnotationKeyCreateAttempt: ownDone,
 			meta.AnnotationKeyExternalName: "vol-9",
 		})
-		mg.SetConditions(told)
-		p := passOf(mg, tc.memo)
+		mg.SetConditions(condition)
+		p := passOf(mg, tc.state)
 		p.observation = ExternalObservation{ResourceExists: true, Owner: tc.owner}
 		if got := p.notOwned(); got != tc.want {
 			t.Errorf("%s: a stranger's is %t", name, got)

@@ -54,8 +54,8 @@ func TestRestore(t *testing.T) {
 	made := objectstate.CreationRef{Mark: third.Attempt + "/succeeded", Name: "vol-2"}
 	cases := map[string]struct {
 		reason     string
-		memo       *objectState
-		told       []commonv1.Condition
+		state      *objectState
+		conditions []commonv1.Condition
 		marks      map[string]string
 		finalizers []string
 		want       map[string]string // nil: as they were
@@ -63,13 +63,13 @@ func TestRestore(t *testing.T) {
 		message    string            // of the warning
 	}{
 		"Untouched": {
-			reason: "what is there is left", memo: remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
+			reason: "what is there is left", state: remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
 			marks: map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: early},
 		},
 		"Taken": {
 			reason: "a replace takes the record of what was observed",
-			memo:   remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
-			told: []commonv1.Condition{{
+			state:  remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
+			conditions: []commonv1.Condition{{
 				Type: "Created", Status: "True", Message: seen.String(),
 				LastTransitionTime: metav1.NewTime(at),
 			}},
@@ -77,18 +77,18 @@ func TestRestore(t *testing.T) {
 		},
 		"TakenCall": {
 			reason: "and of an attempt whose result is not known",
-			memo:   remembering(objectstate.State{}, objectstate.Cold{Called: called}),
+			state:  remembering(objectstate.State{}, objectstate.Cold{Called: called}),
 			want:   map[string]string{pending: early, attempt: second}, remembers: objectstate.Cold{Called: called},
 		},
 		"Begun": {
-			reason: "another process may have called for it", memo: &objectState{},
+			reason: "another process may have called for it", state: &objectState{},
 			marks:     map[string]string{pending: early, attempt: second},
 			remembers: objectstate.Cold{Called: called},
 		},
 		"Earlier": {
 			reason: "the record of an earlier creation gives way",
-			memo:   remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
-			told: []commonv1.Condition{{
+			state:  remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
+			conditions: []commonv1.Condition{{
 				Type: "Created", Status: "True", Message: seen.String(),
 				LastTransitionTime: metav1.NewTime(at),
 			}},
@@ -97,58 +97,58 @@ func TestRestore(t *testing.T) {
 			message: fmt.Sprintf(textEarlierNamed, "vol-0"),
 		},
 		"Asked": {
-			reason: "all is gone, and nobody has answered: what the process knows is put back",
-			memo:   remembering(objectstate.State{}, objectstate.Cold{Called: called}),
-			told:   []commonv1.Condition{asks(textUnresolved), about(second, "")}, finalizers: held,
+			reason:     "all is gone, and nobody has answered: what the process knows is put back",
+			state:      remembering(objectstate.State{}, objectstate.Cold{Called: called}),
+			conditions: []commonv1.Condition{asks(textUnresolved), about(second, "")}, finalizers: held,
 			want:      map[string]string{pending: early, attempt: second, noted: notedTaken},
 			remembers: objectstate.Cold{Called: called}, message: textTaken,
 		},
 		"AskedBefore": {
-			reason: "or what the condition says of an attempt", memo: &objectState{},
-			told: []commonv1.Condition{asks(textUnresolved + "; more"), about(second, "")}, finalizers: held,
+			reason: "or what the condition says of an attempt", state: &objectState{},
+			conditions: []commonv1.Condition{asks(textUnresolved + "; more"), about(second, "")}, finalizers: held,
 			want:      map[string]string{pending: since, attempt: second, noted: notedTaken},
 			remembers: objectstate.Cold{Called: objectstate.Intent{Pending: since, Attempt: second}},
 			message:   textTaken,
 		},
 		"AskedOfWhatWasMade": {
-			reason: "or of what was made and never found", memo: &objectState{},
-			told: []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)}, finalizers: held,
+			reason: "or of what was made and never found", state: &objectState{},
+			conditions: []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)}, finalizers: held,
 			want:      map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun, noted: notedTaken},
 			remembers: objectstate.Cold{Made: seen}, message: textTaken,
 		},
 		"AskedWithoutAName": {
-			reason: "also of what has no name", memo: &objectState{},
-			told: []commonv1.Condition{asks(textNameless), about(seen.Mark, "")}, finalizers: held,
+			reason: "also of what has no name", state: &objectState{},
+			conditions: []commonv1.Condition{asks(textNameless), about(seen.Mark, "")}, finalizers: held,
 			want:      map[string]string{attempt: seen.Mark, succeeded: begun, noted: notedTaken},
 			remembers: objectstate.Cold{Made: objectstate.CreationRef{Mark: seen.Mark}}, message: textTaken,
 		},
 		"Answered": {
-			reason: "who leaves the note has answered",
-			memo:   remembering(objectstate.State{}, objectstate.Cold{Called: called, Made: seen}),
-			told:   []commonv1.Condition{asks(textUnresolved), about(second, "")},
-			marks:  map[string]string{noted: notedAsked},
+			reason:     "who leaves the note has answered",
+			state:      remembering(objectstate.State{}, objectstate.Cold{Called: called, Made: seen}),
+			conditions: []commonv1.Condition{asks(textUnresolved), about(second, "")},
+			marks:      map[string]string{noted: notedAsked},
 		},
 		"AnsweredByTheTime": {
-			reason: "so has who leaves the id",
-			memo:   remembering(objectstate.State{}, objectstate.Cold{Called: called}),
-			told:   []commonv1.Condition{asks(textUnresolved), about(second, "")},
-			marks:  map[string]string{attempt: second},
+			reason:     "so has who leaves the id",
+			state:      remembering(objectstate.State{}, objectstate.Cold{Called: called}),
+			conditions: []commonv1.Condition{asks(textUnresolved), about(second, "")},
+			marks:      map[string]string{attempt: second},
 		},
 		"AnsweredOverEarlier": {
-			reason: "what is left of an earlier creation is no reason to ask again", memo: &objectState{},
-			told:  []commonv1.Condition{asks(textUnresolved), about(second, "")},
-			marks: map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
+			reason: "what is left of an earlier creation is no reason to ask again", state: &objectState{},
+			conditions: []commonv1.Condition{asks(textUnresolved), about(second, "")},
+			marks:      map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
 		},
 		"AnsweredOverOneThatWasSeen": {
-			reason: "nor to put back what was seen before it",
-			memo:   remembering(objectstate.State{Seen: seen}, objectstate.Cold{Called: third}),
-			told:   []commonv1.Condition{asks(textUnresolved), about(third.Attempt, "")},
-			marks:  map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
+			reason:     "nor to put back what was seen before it",
+			state:      remembering(objectstate.State{Seen: seen}, objectstate.Cold{Called: third}),
+			conditions: []commonv1.Condition{asks(textUnresolved), about(third.Attempt, "")},
+			marks:      map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
 		},
 		"Merged": {
 			reason: "the times and the name of another runtime give way",
-			memo:   remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
-			told: []commonv1.Condition{{
+			state:  remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
+			conditions: []commonv1.Condition{{
 				Type: "Created", Status: "True", Message: seen.String(),
 				LastTransitionTime: metav1.NewTime(at),
 			}},
@@ -157,70 +157,70 @@ func TestRestore(t *testing.T) {
 			message: fmt.Sprintf(textEarlierNamed, "vol-0"),
 		},
 		"MergedUnseen": {
-			reason: "so they do while the condition asks about what was never found", memo: &objectState{},
-			told:      []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)},
-			marks:     map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
-			want:      map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
-			remembers: objectstate.Cold{Made: seen}, message: fmt.Sprintf(textEarlierNamed, "vol-0"),
+			reason: "so they do while the condition asks about what was never found", state: &objectState{},
+			conditions: []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)},
+			marks:      map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
+			want:       map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
+			remembers:  objectstate.Cold{Made: seen}, message: fmt.Sprintf(textEarlierNamed, "vol-0"),
 		},
 		"MergedNameless": {
-			reason: "the last has no name", memo: remembering(objectstate.State{Seen: nameless}, objectstate.Cold{}),
+			reason: "the last has no name", state: remembering(objectstate.State{Seen: nameless}, objectstate.Cold{}),
 			marks: map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
 			want:  map[string]string{attempt: seen.Mark, succeeded: begun}, message: textEarlier,
 		},
 		"GivenUp": {
 			reason: "what was given up is back: he has answered",
-			memo:   &objectState{State: objectstate.State{Known: true}}, told: []commonv1.Condition{gaveUp},
+			state:  &objectState{State: objectstate.State{Known: true}}, conditions: []commonv1.Condition{gaveUp},
 			marks: map[string]string{attempt: second, pending: early, noted: notedAsked},
 			want:  map[string]string{noted: notedAsked}, message: textGivenUp,
 		},
 		"GivenUpBefore": {
-			reason: "another process may have begun another", memo: &objectState{}, told: []commonv1.Condition{gaveUp},
+			reason: "another process may have begun another", state: &objectState{}, conditions: []commonv1.Condition{gaveUp},
 			marks:     map[string]string{attempt: second, pending: early, noted: notedAsked},
 			remembers: objectstate.Cold{Called: called}, message: textOverruled,
 		},
 		"GivenUpBeforeThat": {
-			reason: "the same, and what came before that was made", memo: &objectState{},
-			told:      []commonv1.Condition{gaveUp},
-			marks:     map[string]string{attempt: first + "/succeeded", name: "vol-0", succeeded: early},
-			remembers: objectstate.Cold{Made: objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-0"}},
-			message:   textOverruled,
+			reason: "the same, and what came before that was made", state: &objectState{},
+			conditions: []commonv1.Condition{gaveUp},
+			marks:      map[string]string{attempt: first + "/succeeded", name: "vol-0", succeeded: early},
+			remembers:  objectstate.Cold{Made: objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-0"}},
+			message:    textOverruled,
 		},
 		"GivenUpAndCalled": {
-			reason:    "this process has begun another",
-			memo:      remembering(objectstate.State{Known: true}, objectstate.Cold{Called: third}),
-			told:      []commonv1.Condition{gaveUp},
-			marks:     map[string]string{attempt: second, pending: early},
-			want:      map[string]string{attempt: third.Attempt, pending: third.Pending},
-			remembers: objectstate.Cold{Called: third}, message: textEarlier,
+			reason:     "this process has begun another",
+			state:      remembering(objectstate.State{Known: true}, objectstate.Cold{Called: third}),
+			conditions: []commonv1.Condition{gaveUp},
+			marks:      map[string]string{attempt: second, pending: early},
+			want:       map[string]string{attempt: third.Attempt, pending: third.Pending},
+			remembers:  objectstate.Cold{Called: third}, message: textEarlier,
 		},
 		"GivenUpAndMade": {
-			reason: "or has made another", memo: remembering(objectstate.State{Known: true},
-				objectstate.Cold{Made: made}), told: []commonv1.Condition{gaveUp},
+			reason: "or has made another", state: remembering(objectstate.State{Known: true},
+				objectstate.Cold{Made: made}), conditions: []commonv1.Condition{gaveUp},
 			marks:     map[string]string{attempt: second, pending: early},
 			want:      map[string]string{name: "vol-2", attempt: made.Mark, succeeded: third.Pending},
 			remembers: objectstate.Cold{Made: made}, message: textEarlier,
 		},
 		"GivenUpAndLeft": {
-			reason: "what is left is no record", memo: &objectState{State: objectstate.State{Known: true}},
-			told:  []commonv1.Condition{gaveUp},
-			marks: map[string]string{attempt: second, noted: notedAsked},
+			reason: "what is left is no record", state: &objectState{State: objectstate.State{Known: true}},
+			conditions: []commonv1.Condition{gaveUp},
+			marks:      map[string]string{attempt: second, noted: notedAsked},
 		},
 		"NotAsked": {
-			reason: "what the condition asked for once is not asked any more", memo: &objectState{},
-			told: []commonv1.Condition{{Type: "Synced", Status: "True"}, about(second, "")}, finalizers: held,
+			reason: "what the condition asked for once is not asked any more", state: &objectState{},
+			conditions: []commonv1.Condition{{Type: "Synced", Status: "True"}, about(second, "")}, finalizers: held,
 		},
 	}
 	for id, tc := range cases {
 		t.Run(id, func(t *testing.T) {
 			mg := bearing(tc.marks)
 			mg.SetFinalizers(tc.finalizers)
-			mg.SetConditions(tc.told...)
+			mg.SetConditions(tc.conditions...)
 			want := tc.want
 			if want == nil {
 				want = bearing(tc.marks).GetAnnotations()
 			}
-			p := passOf(mg, tc.memo)
+			p := passOf(mg, tc.state)
 			p.restore()
 			if diff := cmp.Diff(want, mg.GetAnnotations()); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
@@ -246,8 +246,8 @@ func TestRestore(t *testing.T) {
 // A record that is taken again and again is told once, and nobody is told of an object that is paused.
 func TestARecordThatIsTakenIsToldOnce(t *testing.T) {
 	for id, tc := range map[string]struct {
-		marks map[string]string
-		told  map[string]string
+		marks    map[string]string
+		reported map[string]string
 	}{
 		"Again":  {nil, map[string]string{"CreationRecordTaken": textTaken}},
 		"Paused": {map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}, nil},
@@ -261,7 +261,7 @@ func TestARecordThatIsTakenIsToldOnce(t *testing.T) {
 				Message: objectstate.CreationRef{Mark: second}.String(),
 			},
 		)
-		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{LastWarnings: tc.told}))
+		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{LastWarnings: tc.reported}))
 		if p.restore(); !p.restored || len(p.events) != 0 {
 			t.Errorf("%s: to be stored is %t, told is %v", id, p.restored, p.events)
 		}
@@ -294,7 +294,7 @@ func TestRecall(t *testing.T) {
 	here := &objectState{State: objectstate.State{Creation: createdHere}}
 	cases := map[string]struct {
 		reason  string
-		memo    *objectState
+		state   *objectState
 		options []ReconcilerOption
 		marks   map[string]string
 		want    map[string]string // nil: as they were
@@ -322,7 +322,7 @@ func TestRecall(t *testing.T) {
 		if want == nil {
 			want = bearing(tc.marks).GetAnnotations()
 		}
-		if got := passOf(mg, tc.memo, tc.options...).recall(); got != tc.missing {
+		if got := passOf(mg, tc.state, tc.options...).recall(); got != tc.missing {
 			t.Errorf("%s: %s: something was missing is %t", id, tc.reason, got)
 		}
 		if diff := cmp.Diff(want, mg.GetAnnotations()); diff != "" {

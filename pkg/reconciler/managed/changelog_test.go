@@ -20,9 +20,9 @@ import (
 // Every change outside is told once, with what it was made from and what became
 // of it, whether it succeeded or not; looking is not told.
 func TestChangesAreLogged(t *testing.T) {
-	var told []changelog.Entry
+	var entries []changelog.Entry
 	sink := changelog.SinkFunc(func(_ context.Context, e changelog.Entry) error {
-		told = append(told, e)
+		entries = append(entries, e)
 
 		return nil
 	})
@@ -52,7 +52,7 @@ func TestChangesAreLogged(t *testing.T) {
 
 	type line struct{ Operation, ExternalName, Error string }
 	var got []line
-	for _, e := range told {
+	for _, e := range entries {
 		got = append(got, line{string(e.Operation), e.ExternalName, e.Error})
 		if e.Provider != "provider-clouds" || e.Name != key.Name || e.UID != "uid-1" ||
 			e.GroupVersionKind.Kind != "Snapshot" || (e.Attempt != "") != (e.Operation == "Create") {
@@ -64,10 +64,10 @@ func TestChangesAreLogged(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if got := told[1].Details["request"]; got != "Create-1" {
-		t.Errorf("details %v", told[1].Details)
+	if got := entries[1].Details["request"]; got != "Create-1" {
+		t.Errorf("details %v", entries[1].Details)
 	}
-	if before, after := string(told[1].Before), string(told[1].After); strings.Contains(before, `"id":"vol-1"`) ||
+	if before, after := string(entries[1].Before), string(entries[1].After); strings.Contains(before, `"id":"vol-1"`) ||
 		!strings.Contains(after, `"id":"vol-1"`) {
 		t.Errorf("before %s\nafter %s", before, after)
 	}

@@ -131,7 +131,7 @@ func TestWhatAnUpdateHidesWasNotCreated(t *testing.T) {
 
 func TestAnAdoptionAfterALostRaceIsMarked(t *testing.T) {
 	w := newWorld(t)
-	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return nobody{c} })
+	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return unownedClient{c} })
 	w.cloud.Put(volume.Disk{ID: "vol-77", SizeGiB: 1})
 	w.create(func(v *volume.Volume) {
 		v.Finalizers = []string{managed.FinalizerName}
@@ -198,9 +198,9 @@ func TestAFailingDisconnectIsToldOnce(t *testing.T) {
 	w.expect("", "Connect Observe", "")
 }
 
-type nobody struct{ managed.ExternalClient }
+type unownedClient struct{ managed.ExternalClient }
 
-func (f nobody) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+func (f unownedClient) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	o, err := f.ExternalClient.Observe(ctx, mg)
 	o.Owner = managed.OwnerNobody
 	return o, err

@@ -43,7 +43,7 @@ const jittered = 1.05
 
 // A told is what one pass over one object tells: the queue, and the user in the
 // status it writes.
-type told struct {
+type reportedState struct {
 	Requeue      bool
 	RequeueAfter time.Duration
 	Err          string
@@ -68,9 +68,9 @@ type mock struct {
 }
 
 // pass makes the pass.
-func (m mock) pass(t *testing.T) told {
+func (m mock) pass(t *testing.T) reportedState {
 	t.Helper()
-	var got told
+	var got reportedState
 	api := test.NewMockClient()
 	api.MockGet = test.NewMockGetFn(m.get, func(o client.Object) error {
 		if m.fill != nil {
@@ -118,11 +118,11 @@ func (m mock) pass(t *testing.T) told {
 
 // diff compares what was told. Conditions are a map by their types, so that their
 // order is none.
-func diff(want, got told) string {
+func diff(want, got reportedState) string {
 	return cmp.Diff(ordered(want), ordered(got), test.EquateConditions())
 }
 
-func ordered(t told) told {
+func ordered(t reportedState) reportedState {
 	t.Conditions = slices.SortedFunc(slices.Values(t.Conditions), func(a, b commonv1.Condition) int {
 		return strings.Compare(string(a.Type), string(b.Type))
 	})
@@ -134,7 +134,7 @@ func ordered(t told) told {
 }
 
 // String says what was told in one line of a table.
-func (t told) String() string {
+func (t reportedState) String() string {
 	var parts []string
 	switch {
 	case t.Err != "":

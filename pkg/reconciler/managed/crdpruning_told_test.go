@@ -62,13 +62,13 @@ func TestAStatusThatCannotBeStoredIsToldOnce(t *testing.T) {
 				t.Errorf("%s: %s: told %v, want %d events", name, tc.reason, p.events, want)
 			}
 		}
-		told := 0
+		reported := 0
 		if tc.want != "" {
-			told = 1
+			reported = 1
 		}
-		tell(tc.err, told)
-		tell(tc.err, told)
-		if told > 0 {
+		tell(tc.err, reported)
+		tell(tc.err, reported)
+		if reported > 0 {
 			e := p.events[0]
 			if text := "cannot update managed resource status: "; e.Type != event.TypeWarning ||
 				e.Reason != reasonCannotUpdateManaged ||

@@ -98,16 +98,16 @@ func TestErrorsThatSayNeitherAreCounted(t *testing.T) {
 	if n := metric(t, registry, "moorage_managed_untold_create_errors_total"); n != 3 {
 		t.Errorf("%v are counted", n)
 	}
-	var told []string
+	var logged []string
 	for _, line := range lines {
 		if strings.Contains(line, "does not say whether anything was created") {
-			told = append(told, line)
+			logged = append(logged, line)
 		}
 	}
-	if len(told) != 2 || !strings.Contains(told[0], `"type"="*errors.errorString"`) ||
-		!strings.Contains(told[1], `"type"="managed_test.plainError"`) ||
-		strings.Contains(strings.Join(told, ""), "secret") {
-		t.Errorf("told is %q", told)
+	if len(logged) != 2 || !strings.Contains(logged[0], `"type"="*errors.errorString"`) ||
+		!strings.Contains(logged[1], `"type"="managed_test.plainError"`) ||
+		strings.Contains(strings.Join(logged, ""), "secret") {
+		t.Errorf("told is %q", logged)
 	}
 	if id := w.get().Annotations[meta.AnnotationKeyCreateAttempt]; strings.Contains(id, "/") {
 		t.Errorf("the attempt whose answer was lost is %q", id)
@@ -120,10 +120,10 @@ func (plainError) Error() string { return "boom" }
 
 // TestTheLogTellsOfSoManyTypes and of no more: what is kept is bounded.
 func TestTheLogTellsOfSoManyTypes(t *testing.T) {
-	told := 0
+	logged := 0
 	w := newWorld(t, managed.WithLogger(logging.NewLogrLogger(funcr.New(func(_, line string) {
 		if strings.Contains(line, "does not say whether anything was created") {
-			told++
+			logged++
 		}
 	}, funcr.Options{}))))
 	w.create(nil)
@@ -132,8 +132,8 @@ func TestTheLogTellsOfSoManyTypes(t *testing.T) {
 		_, _ = w.try()
 		w.clock.SetTime(w.clock.Now().Add(time.Minute))
 	}
-	if told != 16 {
-		t.Errorf("%d are told of, want 16", told)
+	if logged != 16 {
+		t.Errorf("%d are told of, want 16", logged)
 	}
 }
 

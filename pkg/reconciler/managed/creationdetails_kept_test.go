@@ -178,11 +178,11 @@ func TestHowLostDetailsAreTold(t *testing.T) {
 			}
 		})
 		g.pass()
-		told := false
+		reported := false
 		for _, e := range g.events {
-			told = told || e.Reason == "ConnectionDetailsLost" && strings.Contains(e.Message, tc.want)
+			reported = reported || e.Reason == "ConnectionDetailsLost" && strings.Contains(e.Message, tc.want)
 		}
-		if !told {
+		if !reported {
 			t.Errorf("%s: events %v", name, g.events)
 		}
 		if got := metric(t, registry, "moorage_managed_writes_total changed=true what=result"); got != 1 {
@@ -425,8 +425,8 @@ func TestDetailsOfADeletedObjectAreForgotten(t *testing.T) {
 		}
 		g.delete()
 		_, _ = g.try()
-		if waits := g.remembered(in).Undelivered; len(waits) > 0 {
-			t.Errorf("%d details wait", len(waits))
+		if undelivered := g.remembered(in).Undelivered; len(undelivered) > 0 {
+			t.Errorf("%d details wait", len(undelivered))
 		}
 	})
 }

@@ -48,15 +48,15 @@ func TestWhatIsSparedAndWhy(t *testing.T) {
 		"/ks.g"
 	absent := kerrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "quay")
 	cases := map[string]struct {
-		reason    string
-		namespace string
-		spared    bool // in this pass
-		told      bool // before
-		reader    aboveReader
-		want      bool
-		err       string
-		asked     string
-		events    int
+		reason         string
+		namespace      string
+		retained       bool // in this pass
+		reportedBefore bool // before
+		reader         aboveReader
+		want           bool
+		err            string
+		asked          string
+		events         int
 	}{
 		"Stays": {"nothing goes", "quay", false, false, aboveReader{mapper: known}, false, "",
 			namespace + "; " + definition, 0},
@@ -79,9 +79,9 @@ func TestWhatIsSparedAndWhy(t *testing.T) {
 	for name, tc := range cases {
 		mg := bearing(nil)
 		mg.SetNamespace(tc.namespace)
-		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Retained: tc.told}), WithDeletionGuard())
+		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Retained: tc.reportedBefore}), WithDeletionGuard())
 		p.r.of.Group, p.r.of.Version, p.r.of.Kind = kind.Group, kind.Version, kind.Kind
-		p.r.client, p.r.cluster, p.retained = &tc.reader, &tc.reader, tc.spared
+		p.r.client, p.r.cluster, p.retained = &tc.reader, &tc.reader, tc.retained
 		got, err := p.retain(t.Context())
 		if got != tc.want || p.retained != tc.want || (err != nil) != (tc.err != "") ||
 			err != nil && !strings.Contains(err.Error(), tc.err) {

@@ -32,13 +32,13 @@ func TestEarlier(t *testing.T) {
 	}
 	called := remembering(objectstate.State{},
 		objectstate.Cold{Called: objectstate.Intent{Pending: later, Attempt: second}})
-	told := func(status metav1.ConditionStatus, mark string) *commonv1.Condition {
+	created := func(status metav1.ConditionStatus, mark string) *commonv1.Condition {
 		return &commonv1.Condition{
 			Type: commonv1.TypeCreated, Status: status,
 			Message: objectstate.CreationRef{Mark: mark, Name: "vol-1"}.String(),
 		}
 	}
-	found, givenUp := told(metav1.ConditionTrue, second+"/succeeded"), told(metav1.ConditionFalse, second)
+	found, givenUp := created(metav1.ConditionTrue, second+"/succeeded"), created(metav1.ConditionFalse, second)
 	found.LastTransitionTime, givenUp.Reason = metav1.NewTime(noon), commonv1.ReasonGivenUp
 	merged := func(mark, name, at string) map[string]string {
 		return map[string]string{
@@ -48,11 +48,11 @@ func TestEarlier(t *testing.T) {
 	}
 	random := fmt.Sprintf("%08x00000000", noon.Add(25*time.Hour).Unix()) + ownID[1:]
 	cases := map[string]struct {
-		reason string
-		memo   *objectState
-		told   *commonv1.Condition
-		marks  map[string]string
-		want   bool
+		reason  string
+		state   *objectState
+		created *commonv1.Condition
+		marks   map[string]string
+		want    bool
 	}{
 		"Unmarked": {"there is no record", done(second + "/succeeded"), nil, nil, false},
 		"Unknown":  {"nothing is known", &objectState{}, nil, by(first), false},
@@ -68,8 +68,8 @@ func TestEarlier(t *testing.T) {
 			map[string]string{meta.AnnotationKeyCreateAttempt: second, pending: later}, true},
 		"FindOfAnother": {"what was found is another's", called, found, by(second + "/failed"), false},
 		"NotFoundYet": {"nothing was found, and it succeeded", &objectState{},
-			told(metav1.ConditionUnknown, second+"/succeeded"), by(second), true},
-		"StillAsked": {"nothing is known of its result", &objectState{}, told(metav1.ConditionUnknown, second),
+			created(metav1.ConditionUnknown, second+"/succeeded"), by(second), true},
+		"StillAsked": {"nothing is known of its result", &objectState{}, created(metav1.ConditionUnknown, second),
 			by(second), false},
 		"GivenUp": {"a user gave up the last", &objectState{}, givenUp, by(first), false},
 		"Before": {"it succeeded before the last", done(second + "/succeeded"), nil, by(first + "/succeeded"),
@@ -77,17 +77,17 @@ func TestEarlier(t *testing.T) {
 		"FailedBefore":  {"it failed before the last", done(second + "/succeeded"), nil, by(first + "/failed"), true},
 		"UnknownBefore": {"nobody knew what became of it", done(second + "/succeeded"), nil, by(first), true},
 		"BeforeCalled":  {"the last is under way", called, nil, by(first + "/succeeded"), true},
-		"Told": {"the condition knows it", &objectState{}, told(metav1.ConditionTrue, second+"/succeeded"),
+		"Told": {"the condition knows it", &objectState{}, created(metav1.ConditionTrue, second+"/succeeded"),
 			by(first + "/succeeded"), true},
-		"Asked": {"the condition asks about it", &objectState{}, told(metav1.ConditionUnknown, second),
+		"Asked": {"the condition asks about it", &objectState{}, created(metav1.ConditionUnknown, second),
 			by(first + "/succeeded"), true},
 		"Since": {"it was begun since", done(first + "/succeeded"), nil, by(second), false},
 		"SinceTold": {"it was begun since the condition was set", &objectState{},
-			told(metav1.ConditionTrue, first+"/succeeded"), by(second), false},
+			created(metav1.ConditionTrue, first+"/succeeded"), by(second), false},
 		"Copied": {"it was made for another object", done(first + "/succeeded"), nil,
 			by("ffffffff00000000-0badcafe/succeeded"), true},
 		"CopiedStatus": {"so was what the condition says", &objectState{},
-			told(metav1.ConditionTrue, "ffffffff00000000-0badcafe/succeeded"), by(first + "/succeeded"), false},
+			created(metav1.ConditionTrue, "ffffffff00000000-0badcafe/succeeded"), by(first + "/succeeded"), false},
 		"TheirsBefore": {"another runtime made it before", done(second + "/succeeded"), nil,
 			map[string]string{succeeded: early, pending: early}, true},
 		"TheirsSince": {"another runtime made it since", done(first + "/succeeded"), nil,
@@ -107,9 +107,9 @@ func TestEarlier(t *testing.T) {
 				objectstate.Cold{Made: objectstate.CreationRef{Mark: second + "/succeeded"}}), nil,
 			merged(second, "vol-0", between), true},
 		"MergedTold": {"the condition knows the last", &objectState{},
-			told(metav1.ConditionTrue, second+"/succeeded"), merged(second, "vol-0", between), true},
+			created(metav1.ConditionTrue, second+"/succeeded"), merged(second, "vol-0", between), true},
 		"MergedAsked": {"the condition asks about the last", &objectState{},
-			told(metav1.ConditionUnknown, second+"/succeeded"), merged(second, "vol-0", between), true},
+			created(metav1.ConditionUnknown, second+"/succeeded"), merged(second, "vol-0", between), true},
 		"MergedTimes": {"the times alone say nothing of the name", done(second + "/succeeded"), nil,
 			merged(second, "vol-1", between), false},
 		"Renamed": {"a user has chosen another name", done(second + "/succeeded"), nil,
@@ -129,13 +129,13 @@ func TestEarlier(t *testing.T) {
 	}
 	for id, tc := range cases {
 		mg := bearing(tc.marks)
-		if tc.told != nil {
-			mg.SetConditions(*tc.told)
+		if tc.created != nil {
+			mg.SetConditions(*tc.created)
 		}
-		if got := passOf(mg, tc.memo).earlier(); got != tc.want {
+		if got := passOf(mg, tc.state).earlier(); got != tc.want {
 			t.Errorf("%s: %s: got %t", id, tc.reason, got)
 		}
-		again := passOf(mg, tc.memo)
+		again := passOf(mg, tc.state)
 		again.r.tokens = true
 		if got, want := again.earlier(), tc.want && id != "BeforeItsEnd" && id != "NotFoundYet" &&
 			id != "Repeated"; got != want {
@@ -162,10 +162,10 @@ func TestRemoveEarlier(t *testing.T) {
 		LastTransitionTime: metav1.NewTime(noon),
 	}
 	for id, tc := range map[string]struct {
-		memo *objectState
-		told *commonv1.Condition
-		want map[string]string
-		call objectstate.Intent
+		state   *objectState
+		created *commonv1.Condition
+		want    map[string]string
+		call    objectstate.Intent
 	}{
 		"Seen": {seen, nil, map[string]string{"color": "red"}, objectstate.Intent{}},
 		"Called": {called, nil, map[string]string{meta.AnnotationKeyExternalName: "vol-0", "color": "red"},
@@ -174,10 +174,10 @@ func TestRemoveEarlier(t *testing.T) {
 			objectstate.Intent{Pending: noon.Format(time.RFC3339), Attempt: second}},
 	} {
 		mg := bearing(older)
-		if tc.told != nil {
-			mg.SetConditions(*tc.told)
+		if tc.created != nil {
+			mg.SetConditions(*tc.created)
 		}
-		p := passOf(mg, tc.memo)
+		p := passOf(mg, tc.state)
 		if !p.removeEarlier() {
 			t.Errorf("%s: nothing was removed", id)
 		}
@@ -206,7 +206,7 @@ func TestNewAttempt(t *testing.T) {
 	future := noon.Add(time.Hour)
 	for id, tc := range map[string]struct {
 		reason string
-		memo   *objectState
+		state  *objectState
 		marks  map[string]string
 		want   string
 	}{
@@ -223,7 +223,7 @@ func TestNewAttempt(t *testing.T) {
 			map[string]string{meta.AnnotationKeyCreateAttempt: "ffffffff"}, "ffffffff800000000-" + ownID[2:]},
 		"Remember": {"the record is gone", remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: number(future) + "/succeeded"}}, objectstate.Cold{}), nil, number(future.Add(time.Second))},
 	} {
-		if got := passOf(bearing(tc.marks), tc.memo).newAttempt(); got != tc.want {
+		if got := passOf(bearing(tc.marks), tc.state).newAttempt(); got != tc.want {
 			t.Errorf("%s: %s: got %s, want %s", id, tc.reason, got, tc.want)
 		}
 	}
@@ -235,12 +235,12 @@ func TestNewAttempt(t *testing.T) {
 func TestTheFirstTokenIsTheSame(t *testing.T) {
 	want := fmt.Sprintf("%08x000000002-", noon.Add(-time.Minute).Unix()) + ownID[2:]
 	for id, tc := range map[string]struct {
-		reason string
-		memo   *objectState
-		marks  map[string]string
-		told   string
-		now    func(*pass)
-		want   bool
+		reason   string
+		state    *objectState
+		marks    map[string]string
+		reported string
+		now      func(*pass)
+		want     bool
 	}{
 		"First": {"nothing shows that anything was begun", &objectState{}, nil, "", nil, true},
 		"Failed": {"the first came to nothing", &objectState{},
@@ -264,9 +264,9 @@ func TestTheFirstTokenIsTheSame(t *testing.T) {
 			mg := bearing(tc.marks)
 			mg.SetCreationTimestamp(metav1.NewTime(noon.Add(-time.Minute)))
 			mg.SetConditions(commonv1.Condition{
-				Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Message: tc.told,
+				Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Message: tc.reported,
 			})
-			p := passOf(mg, tc.memo)
+			p := passOf(mg, tc.state)
 			p.r.tokens, p.r.random = true, func() float64 { return random }
 			if tc.now != nil {
 				tc.now(p)
@@ -367,7 +367,7 @@ func TestUnended(t *testing.T) {
 	called := remembering(objectstate.State{}, objectstate.Cold{Called: objectstate.Intent{Attempt: ownID}})
 	cases := map[string]struct {
 		reason string
-		memo   *objectState
+		state  *objectState
 		mark   string
 		want   bool
 	}{
@@ -380,7 +380,7 @@ func TestUnended(t *testing.T) {
 	}
 	for id, tc := range cases {
 		if got := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: tc.mark}),
-			tc.memo).unended(); got != tc.want {
+			tc.state).unended(); got != tc.want {
 			t.Errorf("%s: %s: got %t", id, tc.reason, got)
 		}
 	}
@@ -390,9 +390,9 @@ func TestUnended(t *testing.T) {
 func TestTellEarlier(t *testing.T) {
 	paused := map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
 	for id, tc := range map[string]struct {
-		marks  map[string]string
-		before map[string]string
-		told   int
+		marks    map[string]string
+		before   map[string]string
+		reported int
 	}{
 		"First": {nil, nil, 1},
 		"Other": {nil, map[string]string{
@@ -402,7 +402,7 @@ func TestTellEarlier(t *testing.T) {
 		"Paused": {paused, nil, 0},
 	} {
 		p := passOf(bearing(tc.marks), remembering(objectstate.State{}, objectstate.Cold{LastWarnings: tc.before}))
-		if p.warnRecordTaken(textEarlier); len(p.events) != tc.told {
+		if p.warnRecordTaken(textEarlier); len(p.events) != tc.reported {
 			t.Errorf("%s: told is %v", id, p.events)
 		}
 		for _, e := range p.events {
@@ -477,8 +477,8 @@ func TestBeginning(t *testing.T) {
 func TestGiveUp(t *testing.T) {
 	seen := objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-1"}
 	for id, tc := range map[string]struct {
-		told commonv1.Condition
-		want commonv1.Condition
+		created commonv1.Condition
+		want    commonv1.Condition
 	}{
 		"Asked": {
 			commonv1.Condition{
@@ -496,7 +496,7 @@ func TestGiveUp(t *testing.T) {
 		},
 	} {
 		mg := bearing(nil)
-		mg.SetConditions(tc.told)
+		mg.SetConditions(tc.created)
 		p := passOf(mg, remembering(objectstate.State{Seen: seen},
 			objectstate.Cold{Made: seen, Called: objectstate.Intent{Attempt: second}}))
 		p.giveUp()

@@ -54,7 +54,7 @@ func (s *standby) lead(t *testing.T) {
 }
 
 // waits makes a reconciler of a process that waits while another one leads.
-func (w *world) waits() (*managed.Reconciler, *standby) {
+func (w *world) newStandby() (*managed.Reconciler, *standby) {
 	m := &standby{Manager: w.m}
 
 	return w.reconciler(m), m
@@ -66,7 +66,7 @@ func abandoned(t *testing.T) (*world, *managed.Reconciler, *standby) {
 	t.Helper()
 	w := newWorld(t, managed.WithCreationGracePeriod(0))
 	w.cloud.Window = 30 * time.Second
-	next, m := w.waits()
+	next, m := w.newStandby()
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	w.create(func(v *volume.Volume) { v.CreationTimestamp = metav1.NewTime(w.clock.Now().Truncate(time.Second)) })
 	w.cloud.After = lost()
@@ -105,7 +105,7 @@ func TestTheWindowBeginsWithTheElection(t *testing.T) {
 	w.create(func(v *volume.Volume) {
 		v.CreationTimestamp = metav1.NewTime(w.clock.Now().Add(-time.Hour).Truncate(time.Second))
 	})
-	next, m := w.waits()
+	next, m := w.newStandby()
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	m.lead(t)
 	w.r = next
@@ -122,7 +122,7 @@ func TestTheWindowBeginsWithTheElection(t *testing.T) {
 func TestWhatIsYoungerThanTheElectionIsNotLookedUp(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.Window = 30 * time.Second
-	next, m := w.waits()
+	next, m := w.newStandby()
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	m.lead(t)
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))

@@ -15,7 +15,7 @@ import (
 )
 
 // A toldOutcome is what an outcome tells, in full.
-type toldOutcome struct {
+type outcomeText struct {
 	Name                    string
 	Ready, Synced, UpToDate string
 	Event                   string
@@ -24,7 +24,7 @@ type toldOutcome struct {
 	Progress                progress
 }
 
-func inFull(o outcome) toldOutcome {
+func inFull(o outcome) outcomeText {
 	text := func(c commonv1.Condition) string {
 		if c.Type == "" {
 			return ""
@@ -32,19 +32,19 @@ func inFull(o outcome) toldOutcome {
 
 		return string(c.Type) + " " + string(c.Status) + "/" + string(c.Reason) + ": " + c.Message
 	}
-	told := toldOutcome{o.name, text(o.ready), text(o.synced), text(o.upToDate), "", o.requeue, o.after, o.progress}
+	reported := outcomeText{o.name, text(o.ready), text(o.synced), text(o.upToDate), "", o.requeue, o.after, o.progress}
 	if o.event.Reason != "" {
-		told.Event = string(o.event.Type) + "/" + string(o.event.Reason) + ": " + o.event.Message
+		reported.Event = string(o.event.Type) + "/" + string(o.event.Reason) + ": " + o.event.Message
 	}
 
-	return told
+	return reported
 }
 
 // While the external system is at work, an object says whether it is being made or deleted.
 // One that is ready stays so.
 func TestAnOperationIsToldByWhatItIsFor(t *testing.T) {
 	const text = "waiting for an operation of the external system to end"
-	unknown := toldOutcome{
+	unknown := outcomeText{
 		Name: "in-progress", Ready: "Ready False/Creating: ", Synced: "Synced Unknown/CreationPending: " + text,
 		Again: adaptive, After: 7 * time.Second, Progress: moving,
 	}
@@ -54,7 +54,7 @@ func TestAnOperationIsToldByWhatItIsFor(t *testing.T) {
 	stays.Ready = ""
 	cases := map[string]struct {
 		ready, deleted bool
-		want           toldOutcome
+		want           outcomeText
 	}{
 		"being made":             {false, false, unknown},
 		"changed":                {true, false, stays},
@@ -85,7 +85,7 @@ func TestATakenNameIsTold(t *testing.T) {
 	const text = "create failed: the name is taken by something that cannot be seen: look for it, or choose another by " +
 		"the annotation " +
 		"krateo.io/external-name: 409 of the cloud"
-	want := toldOutcome{
+	want := outcomeText{
 		Name: "taken", Ready: "Ready False/Creating: ", Synced: "Synced False/ReconcileError: " + text,
 		Event: string(event.TypeWarning) + "/CannotCreateExternalResource: " + text, Again: backoff, Progress: stuck,
 	}

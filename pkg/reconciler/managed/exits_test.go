@@ -555,14 +555,14 @@ func (w *world) exit() (exit, []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var e exit
-	var writes, told []string
+	var writes, emitted []string
 	for _, r := range w.requests {
 		writes = append(writes, map[bool]string{true: "status", false: "main"}[strings.HasPrefix(r, "patch status")])
 	}
 	for _, ev := range w.events {
-		told = append(told, fmt.Sprintf("%s/%s: %s", ev.Type, ev.Reason, ev.Message))
+		emitted = append(emitted, fmt.Sprintf("%s/%s: %s", ev.Type, ev.Reason, ev.Message))
 	}
-	e.Calls, e.Writes, e.Events = strings.Join(w.cloud.Calls(), " "), strings.Join(writes, ", "), strings.Join(told,
+	e.Calls, e.Writes, e.Events = strings.Join(w.cloud.Calls(), " "), strings.Join(writes, ", "), strings.Join(emitted,
 		"; ")
 	e.Result = resultOf(result, err)
 	if slices.Contains(writes, "status") {

@@ -90,7 +90,7 @@ func TestAttemptAndDoubt(t *testing.T) {
 	}, objectstate.Cold{})
 	cases := map[string]struct {
 		reason string
-		memo   *objectState
+		state  *objectState
 		lost   bool
 		absent bool
 		want   lifecycle.Attempt
@@ -102,7 +102,7 @@ func TestAttemptAndDoubt(t *testing.T) {
 		"NotThere": {"the same of one that succeeded", &objectState{}, false, true, lifecycle.Settled},
 	}
 	for id, tc := range cases {
-		p := passOf(bearing(done), tc.memo)
+		p := passOf(bearing(done), tc.state)
 		p.recoveryNegative = tc.absent
 		if got := p.attempt(tc.lost); got != tc.want {
 			t.Errorf("%s: %s: got %v", id, tc.reason, got)

@@ -46,11 +46,11 @@ func passOver(r *Reconciler, read, mg resource.Managed, known *objectState) *pas
 func TestFailuresAreToldInFull(t *testing.T) {
 	boom := errors.New("boom")
 	warning := string(event.TypeWarning)
-	observed := toldOutcome{
+	observed := outcomeText{
 		Name: "observe-failed", Synced: "Synced False/ReconcileError: observe failed: boom",
 		Event: warning + "/CannotObserveExternalResource: observe failed: boom", Again: resync, Progress: moving,
 	}
-	with := func(change func(*toldOutcome)) toldOutcome {
+	with := func(change func(*outcomeText)) outcomeText {
 		out := observed
 		change(&out)
 
@@ -59,46 +59,46 @@ func TestFailuresAreToldInFull(t *testing.T) {
 	cases := map[string]struct {
 		err      error
 		watching bool
-		want     toldOutcome
+		want     outcomeText
 		recheck  int
 	}{
 		"of a stage": {err: observing.failed(boom), want: observed},
-		"of none": {err: boom, want: toldOutcome{
+		"of none": {err: boom, want: outcomeText{
 			Name: "failed", Synced: "Synced False/ReconcileError: boom",
 			Event: warning + "/CannotInitializeManagedResource: boom", Again: resync, Progress: moving,
 		}},
-		"of a create": {err: creating.failed(boom), want: toldOutcome{
+		"of a create": {err: creating.failed(boom), want: outcomeText{
 			Name: "create-failed", Ready: "Ready False/Creating: ",
 			Synced: "Synced False/ReconcileError: create failed: boom",
 			Event:  warning + "/CannotCreateExternalResource: create failed: boom", Again: resync, Progress: moving,
 		}},
-		"of an update": {err: updating.failed(boom), want: toldOutcome{
+		"of an update": {err: updating.failed(boom), want: outcomeText{
 			Name: "update-failed", Synced: "Synced False/ReconcileError: update failed: boom",
 			UpToDate: "UpToDate False/UpdateFailed: ",
 			Event:    warning + "/CannotUpdateExternalResource: update failed: boom", Again: resync, Progress: moving,
 		}},
 		"that trying again does not mend": {err: observing.failed(external.Terminal("Quota", boom)),
-			want: with(func(o *toldOutcome) {
+			want: with(func(o *outcomeText) {
 				o.Synced, o.Progress = "Synced False/Quota: observe failed: boom", stuck
 			})},
 		"that says when": {
 			err:  observing.failed(external.RetryAfter(20*time.Second, boom)),
-			want: with(func(o *toldOutcome) { o.After = 21 * time.Second }),
+			want: with(func(o *outcomeText) { o.After = 21 * time.Second }),
 		},
 		"of the credentials": {err: observing.failed(external.Unauthorized(boom)), recheck: 1,
-			want: with(func(o *toldOutcome) {
+			want: with(func(o *outcomeText) {
 				o.Synced = "Synced False/Unauthorized: observe failed: boom"
 			})},
 		"of a referent that nobody watches": {err: observing.failed(external.Terminal("ReferenceNotReady", boom)),
-			want: with(func(o *toldOutcome) {
+			want: with(func(o *outcomeText) {
 				o.Synced, o.Again = "Synced False/ReferenceNotReady: observe failed: boom", backoff
 			})},
 		"of a referent that is watched": {watching: true,
-			err: observing.failed(external.Terminal("ReferenceNotReady", boom)), want: with(func(o *toldOutcome) {
+			err: observing.failed(external.Terminal("ReferenceNotReady", boom)), want: with(func(o *outcomeText) {
 				o.Synced = "Synced False/ReferenceNotReady: observe failed: boom"
 			})},
 		"of what was not stored": {err: observing.failed(&notStoredError{[]string{"annotation a"}}),
-			want: with(func(o *toldOutcome) {
+			want: with(func(o *outcomeText) {
 				text := "observe failed: " + (&notStoredError{[]string{"annotation a"}}).Error()
 				o.Synced, o.Event = "Synced False/MarksNotStored: "+text, warning+"/CannotObserveExternalResource: "+
 					text
@@ -297,45 +297,45 @@ func TestOneFailureIsToldInFewWords(t *testing.T) {
 		event: event.Warning("R", errors.New("new words")),
 	}
 	cases := map[string]struct {
-		known objectstate.Rewordings
-		told  commonv1.Condition
-		kept  bool
-		begun bool // it counts anew
+		known  objectstate.Rewordings
+		before commonv1.Condition
+		kept   bool
+		begun  bool // it counts anew
 	}{
-		"the first time": {told: unsynced(commonv1.ReasonReconcileError, "old words"), begun: true},
+		"the first time": {before: unsynced(commonv1.ReasonReconcileError, "old words"), begun: true},
 		"often": {
-			known: objectstate.Rewordings{Of: of, Since: noon.Add(-59 * time.Minute), Told: 5},
-			told:  unsynced(commonv1.ReasonReconcileError, "old words"), kept: true,
+			known:  objectstate.Rewordings{Of: of, Since: noon.Add(-59 * time.Minute), Count: 5},
+			before: unsynced(commonv1.ReasonReconcileError, "old words"), kept: true,
 		},
 		"not often yet": {
-			known: objectstate.Rewordings{Of: of, Since: noon, Told: 4},
-			told:  unsynced(commonv1.ReasonReconcileError, "old words"),
+			known:  objectstate.Rewordings{Of: of, Since: noon, Count: 4},
+			before: unsynced(commonv1.ReasonReconcileError, "old words"),
 		},
 		"an hour ago": {
-			known: objectstate.Rewordings{Of: of, Since: noon.Add(-time.Hour), Told: 5},
-			told:  unsynced(commonv1.ReasonReconcileError, "old words"), begun: true,
+			known:  objectstate.Rewordings{Of: of, Since: noon.Add(-time.Hour), Count: 5},
+			before: unsynced(commonv1.ReasonReconcileError, "old words"), begun: true,
 		},
 		"another failure": {
-			known: objectstate.Rewordings{Of: "create-failed/ReconcileError/3/", Since: noon, Told: 5},
-			told:  unsynced(commonv1.ReasonReconcileError, "old words"), begun: true,
+			known:  objectstate.Rewordings{Of: "create-failed/ReconcileError/3/", Since: noon, Count: 5},
+			before: unsynced(commonv1.ReasonReconcileError, "old words"), begun: true,
 		},
 		"another generation": {
-			known: objectstate.Rewordings{Of: "observe-failed/ReconcileError/2/", Since: noon, Told: 5},
-			told:  unsynced(commonv1.ReasonReconcileError, "old words"), begun: true,
+			known:  objectstate.Rewordings{Of: "observe-failed/ReconcileError/2/", Since: noon, Count: 5},
+			before: unsynced(commonv1.ReasonReconcileError, "old words"), begun: true,
 		},
 		"another reason was told": {
-			known: objectstate.Rewordings{Of: of, Since: noon, Told: 5},
-			told:  unsynced("Quota", "old words"),
+			known:  objectstate.Rewordings{Of: of, Since: noon, Count: 5},
+			before: unsynced("Quota", "old words"),
 		},
 		"all was well": {
-			known: objectstate.Rewordings{Of: of, Since: noon, Told: 5},
-			told:  commonv1.ReconcileSuccess(),
+			known:  objectstate.Rewordings{Of: of, Since: noon, Count: 5},
+			before: commonv1.ReconcileSuccess(),
 		},
 	}
 	for name, tc := range cases {
 		p := endingPass()
 		p.state.Reworded = tc.known
-		p.read.SetConditions(tc.told)
+		p.read.SetConditions(tc.before)
 		got := p.reworded(o)
 		if kept := got.synced.Message == "old words" && got.event.Reason == ""; kept != tc.kept ||
 			!kept && inFull(got) != inFull(o) {
@@ -360,7 +360,7 @@ func TestOneFailureIsToldInFewWords(t *testing.T) {
 func TestOtherWordsAreCounted(t *testing.T) {
 	old, other := unsynced("Quota", "old words"), unsynced("Quota", "other words")
 	cases := map[string]struct {
-		told, tells commonv1.Condition
+		before, now commonv1.Condition
 		err         error
 		want        int
 	}{
@@ -372,9 +372,9 @@ func TestOtherWordsAreCounted(t *testing.T) {
 	}
 	for name, tc := range cases {
 		p := endingPass()
-		p.read.SetConditions(tc.told)
-		p.mg.SetConditions(tc.tells)
-		if got := p.rewordings(tc.err).Told; got != tc.want {
+		p.read.SetConditions(tc.before)
+		p.mg.SetConditions(tc.now)
+		if got := p.rewordings(tc.err).Count; got != tc.want {
 			t.Errorf("%s: %d are counted, want %d", name, got, tc.want)
 		}
 	}

@@ -17,11 +17,11 @@ func TestWhatMayBeLeftInTheFormerSystem(t *testing.T) {
 	seen := objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}
 	byName := func(p *pass) { p.r.named = true }
 	cases := map[string]struct {
-		reason string
-		marks  map[string]string
-		memory objectstate.State
-		change func(*pass)
-		told   string // in brackets; "": nothing
+		reason   string
+		marks    map[string]string
+		memory   objectstate.State
+		change   func(*pass)
+		reported string // in brackets; "": nothing
 	}{
 		"Nothing": {"nothing was created", map[string]string{name: "vol-1"}, objectstate.State{}, nil, ""},
 		"Failed": {"the attempt came to nothing", map[string]string{attempt: ownID + "/failed"},
@@ -57,7 +57,7 @@ func TestWhatMayBeLeftInTheFormerSystem(t *testing.T) {
 			tc.change(p)
 		}
 		p.warnLeftInBackend("blue")
-		if got := len(p.events) > 0; got != (tc.told != "") || len(p.events) > 1 || p.restored != got {
+		if got := len(p.events) > 0; got != (tc.reported != "") || len(p.events) > 1 || p.restored != got {
 			t.Errorf("%s: %s: told %+v, to be stored is %t", id, tc.reason, p.events, p.restored)
 		}
 		first := p.events
@@ -70,7 +70,7 @@ func TestWhatMayBeLeftInTheFormerSystem(t *testing.T) {
 		}
 		for _, e := range first {
 			if e.Reason != "ExternalResourceLeft" || !strings.Contains(e.Message, `"blue"`) ||
-				!strings.Contains(e.Message, "("+tc.told+")") {
+				!strings.Contains(e.Message, "("+tc.reported+")") {
 				t.Errorf("%s: %s: told %+v", id, tc.reason, e)
 			}
 		}

@@ -267,10 +267,10 @@ func TestNothingIsLeftOfAGatedKind(t *testing.T) {
 			pace.Event(&corev1.Pod{}, event.Normal("Moored", "tied up"))
 		}
 		g.serves(false)
-		told := g.gm.recorded.Load()
+		reported := g.gm.recorded.Load()
 		<-time.After(time.Hour)
-		if now := g.gm.recorded.Load(); told < event.DefaultBurst || now != told {
-			t.Errorf("%d events were told, and %d more when the kind was gone", told, now-told)
+		if now := g.gm.recorded.Load(); reported < event.DefaultBurst || now != reported {
+			t.Errorf("%d events were told, and %d more when the kind was gone", reported, now-reported)
 		}
 		for range 3 {
 			runtime.GC()

@@ -41,7 +41,7 @@ func TestABackupOfWhatIsMissing(t *testing.T) {
 		external string // the name in the backup
 		first    string // the calls of the first pass
 		want     string // the names of the external resources in the end
-		told     string // the condition Synced
+		reported string // the condition Synced
 		warnings string
 	}{
 		"Missing": {"it is looked for again, and another is created", nil, nil, "vol-9", "Connect Observe",
@@ -63,7 +63,7 @@ func TestABackupOfWhatIsMissing(t *testing.T) {
 			w.backupOf(tc.external)
 			w.taken()
 			w.pass()
-			_, calls, told := w.taken()
+			_, calls, events := w.taken()
 			if calls != tc.first {
 				t.Errorf("%s: calls: got %q, want %q", tc.reason, calls, tc.first)
 			}
@@ -75,10 +75,10 @@ func TestABackupOfWhatIsMissing(t *testing.T) {
 			if all := strings.Join(got, " "); all != tc.want {
 				t.Errorf("%s: got %s, want %s", tc.reason, all, tc.want)
 			}
-			w.condition(commonv1.TypeSynced, tc.told)
+			w.condition(commonv1.TypeSynced, tc.reported)
 			_, _, later := w.taken()
 			var warnings []string
-			for _, e := range strings.Split(told+", "+later, ", ") {
+			for _, e := range strings.Split(events+", "+later, ", ") {
 				if reason, is := strings.CutPrefix(e, "Warning/"); is {
 					warnings = append(warnings, reason)
 				}
@@ -110,9 +110,9 @@ func TestABackupOfWhatIsThere(t *testing.T) {
 	w = newWorld(t, managed.WithRecreationOnRequest())
 	w.backupOf("vol-9")
 	w.settle()
-	if told := w.condition(commonv1.TypeSynced, "False/RecreationNotRequested").Message; !strings.Contains(told,
+	if message := w.condition(commonv1.TypeSynced, "False/RecreationNotRequested").Message; !strings.Contains(message,
 		attemptOf("uid-1")) {
-		t.Errorf("%q does not say which", told)
+		t.Errorf("%q does not say which", message)
 	}
 	w.allow(attemptOf("uid-1"))
 	w.clock.SetTime(w.clock.Now().Add(time.Minute))

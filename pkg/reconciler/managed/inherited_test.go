@@ -53,11 +53,11 @@ func TestABackupWithinCreate(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct {
-		reason  string
-		answers func(w *world)
-		want    string // the names of the external resources in the end
-		told    string // the condition Synced
-		gone    bool
+		reason   string
+		answers  func(w *world)
+		want     string // the names of the external resources in the end
+		reported string // the condition Synced
+		gone     bool
 	}{
 		"Nothing": {"nobody has answered", func(*world) {}, "vol-9", "False/CreationUnresolved", false},
 		"Replaced": {"a manifest is no answer",
@@ -107,7 +107,7 @@ func TestABackupWithinCreate(t *testing.T) {
 					t.Errorf("%s: %s: got %s, gone %t; want %s, %t", class, tc.reason, all, w.gone(), tc.want, tc.gone)
 				}
 				if !tc.gone {
-					w.condition(commonv1.TypeSynced, tc.told)
+					w.condition(commonv1.TypeSynced, tc.reported)
 				}
 			}
 		})
@@ -121,11 +121,11 @@ func TestABackupIsToldWithWhatToDo(t *testing.T) {
 	w.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 1})
 	w.backup()
 	w.pass()
-	told := w.condition(commonv1.TypeSynced, "False/CreationUnresolved").Message
+	message := w.condition(commonv1.TypeSynced, "False/CreationUnresolved").Message
 	for _, part := range []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalName,
 		"restored or copied from"} {
-		if !strings.Contains(told, part) {
-			t.Errorf("%q does not say %q", told, part)
+		if !strings.Contains(message, part) {
+			t.Errorf("%q does not say %q", message, part)
 		}
 	}
 	w.change(func(v *volume.Volume) { meta.SetExternalName(v, "vol-9") })

@@ -279,7 +279,7 @@ func TestUnheldCreations(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		mg     *fake.Managed
-		memo   *objectState
+		state  *objectState
 		change func(*pass)
 		unheld bool
 	}{
@@ -304,7 +304,7 @@ func TestUnheldCreations(t *testing.T) {
 	}
 	for name, tc := range cases {
 		tc.mg.SetUID(ownerUID)
-		p := passOf(tc.mg, tc.memo)
+		p := passOf(tc.mg, tc.state)
 		if tc.change != nil {
 			tc.change(p)
 		}

@@ -34,17 +34,17 @@ func hand(kept, out client.Object, opts []client.GetOption) {
 
 // A cabinet is where a cache keeps what it hands out. It knows what each of that was like.
 type cabinet struct {
-	mu   sync.Mutex
-	lent []lent
+	mu      sync.Mutex
+	objects []handedOut
 }
 
 // Lent is what a cache keeps of an object, and what that was like when it was handed out.
-type lent struct{ kept, like client.Object }
+type handedOut struct{ kept, like client.Object }
 
 func (s *cabinet) hand(o, out client.Object, opts []client.GetOption) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lent = append(s.lent, lent{o, o.DeepCopyObject().(client.Object)}) //nolint:forcetypeassert // a copy is of the same type
+	s.objects = append(s.objects, handedOut{o, o.DeepCopyObject().(client.Object)}) //nolint:forcetypeassert // a copy is of the same type
 	hand(o, out, opts)
 }
 
@@ -53,12 +53,12 @@ func (s *cabinet) hand(o, out client.Object, opts []client.GetOption) {
 func (s *cabinet) changed() (diff string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, l := range s.lent {
+	for _, l := range s.objects {
 		if !reflect.DeepEqual(l.kept, l.like) {
 			diff += cmp.Diff(l.like, l.kept)
 		}
 	}
-	s.lent = nil
+	s.objects = nil
 
 	return diff
 }

@@ -183,10 +183,10 @@ func TestTheNameOfWhatIsBeingDeleted(t *testing.T) {
 func TestWhatAPassThatHasNotLookedKeeps(t *testing.T) {
 	name := map[string]string{meta.AnnotationKeyExternalName: "data"}
 	for reason, tc := range map[string]struct {
-		last  lifecycle.Facts
-		waits bool
-		seen  objectstate.CreationRef
-		want  string
+		last    lifecycle.Facts
+		waiting bool
+		seen    objectstate.CreationRef
+		want    string
 	}{
 		"it has not looked yet": {lifecycle.Facts{}, false, objectstate.CreationRef{}, "data"},
 		"it need not look yet":  {lifecycle.Facts{}, true, objectstate.CreationRef{}, ""},
@@ -200,7 +200,7 @@ func TestWhatAPassThatHasNotLookedKeeps(t *testing.T) {
 		mg.SetFinalizers([]string{FinalizerName})
 		p := passOf(mg, remembering(objectstate.State{Seen: tc.seen}, objectstate.Cold{}),
 			WithDeterministicExternalName(true))
-		p.lastFacts, p.deferred = tc.last, tc.waits
+		p.lastFacts, p.deferred = tc.last, tc.waiting
 		if p.recordLeftover(); p.state.LeftoverName != tc.want {
 			t.Errorf("%s: it leaves %q, want %q", reason, p.state.LeftoverName, tc.want)
 		}
@@ -222,15 +222,15 @@ func TestWhatIsLeftIsToldOnce(t *testing.T) {
 }
 
 // A toldOf is a recorder that notes whom it is told of.
-type toldOf struct {
+type objectRecorder struct {
 	of   []runtime.Object
 	what []event.Event
 }
 
-func (r *toldOf) Event(o runtime.Object, e event.Event) {
+func (r *objectRecorder) Event(o runtime.Object, e event.Event) {
 	r.of, r.what = append(r.of, o), append(r.what, e)
 }
-func (r *toldOf) WithAnnotations(...string) event.Recorder { return r }
+func (r *objectRecorder) WithAnnotations(...string) event.Recorder { return r }
 
 // leaving returns a reconciler that remembers an object which leaves "vol-1", and one that leaves nothing.
 func leaving() (r *Reconciler, key, quiet types.NamespacedName) {
@@ -286,7 +286,7 @@ func (m *kinded) GetObjectKind() schema.ObjectKind { return &m.of }
 func TestWhatIsGoneIsToldOf(t *testing.T) {
 	for name, apart := range map[string]bool{"with all events": false, "with the warnings": true} {
 		r, key, quiet := leaving()
-		record, warn := &toldOf{}, &toldOf{}
+		record, warn := &objectRecorder{}, &objectRecorder{}
 		r.recorder, r.empty = record, reflect.TypeFor[kinded]()
 		if apart {
 			r.warningRecorder = warn
@@ -298,15 +298,15 @@ func TestWhatIsGoneIsToldOf(t *testing.T) {
 			t.Errorf("%s: told of who is there, or leaves nothing: %v %v", name, record.what, warn.what)
 		}
 		r.warnDeleted(key, "uid-2")
-		told, silent := record, warn
+		reported, silent := record, warn
 		if apart {
-			told, silent = warn, record
+			reported, silent = warn, record
 		}
-		if len(told.of) != 1 || len(silent.of) != 0 || told.what[0].Reason != "ExternalResourceLeft" ||
-			!strings.Contains(told.what[0].Message, `"vol-1"`) {
-			t.Fatalf("%s: told %v %v", name, told.what, silent.what)
+		if len(reported.of) != 1 || len(silent.of) != 0 || reported.what[0].Reason != "ExternalResourceLeft" ||
+			!strings.Contains(reported.what[0].Message, `"vol-1"`) {
+			t.Fatalf("%s: told %v %v", name, reported.what, silent.what)
 		}
-		mg, _ := told.of[0].(resource.Managed)
+		mg, _ := reported.of[0].(resource.Managed)
 		if kind := mg.GetObjectKind().GroupVersionKind().String(); mg.GetNamespace() != "quay" ||
 			mg.GetName() != "data" || mg.GetUID() != ownerUID || kind != "g/v1, Kind=K" {
 			t.Errorf("%s: told of %s %s/%s %s", name, kind, mg.GetNamespace(), mg.GetName(), mg.GetUID())

@@ -169,7 +169,7 @@ func TestAThrottledAccount(t *testing.T) {
 		f.bucket = rate.NewLimiter(allows, int(allows))
 		f.operate()
 		<-time.After(3 * time.Minute)
-		var waits []time.Duration
+		var delays []time.Duration
 		for i := range 40 {
 			begun, call := time.Now(), "Update"
 			if i%2 == 0 {
@@ -187,7 +187,7 @@ func TestAThrottledAccount(t *testing.T) {
 
 				continue
 			}
-			waits = append(waits, done.Sub(begun))
+			delays = append(delays, done.Sub(begun))
 		}
 		f.calls.Lock()
 		defer f.calls.Unlock()
@@ -199,11 +199,11 @@ func TestAThrottledAccount(t *testing.T) {
 			}
 		}
 		t.Logf("%d calls after the first refusal, %.0f allowed, %d refused; users waited %s at most", after, allowed,
-			f.refused, slices.Max(waits))
+			f.refused, slices.Max(delays))
 		if n := float64(after); n > 1.2*allowed || n < 0.8*allowed {
 			t.Errorf("%.0f calls were made after the first refusal, want within a fifth of the %.0f that the account allows", n, allowed)
 		}
-		if longest := slices.Max(waits); longest > 5*time.Second {
+		if longest := slices.Max(delays); longest > 5*time.Second {
 			t.Errorf("a user waited %s, while polls come every %s", longest,
 				time.Duration(crowdSize/allows)*time.Second)
 		}

@@ -352,9 +352,9 @@ func TestAListThatIsWaitedFor(t *testing.T) {
 func TestWhatARollIsFor(t *testing.T) {
 	made := noon.Add(-time.Hour)
 	for name, tc := range map[string]struct {
-		bulk, told bool
-		staleness  time.Duration
-		want       *listcache.Cache
+		bulk, notified bool
+		staleness      time.Duration
+		want           *listcache.Cache
 	}{
 		"nothing":      {false, false, 0, nil},
 		"lists":        {true, false, 0, listcache.New(time.Minute, 30*time.Second, made)},
@@ -363,7 +363,7 @@ func TestWhatARollIsFor(t *testing.T) {
 		"what is told": {false, true, 0, listcache.New(0, 30*time.Second, made)},
 	} {
 		r := passOf(bearing(nil), &objectState{}).r
-		if r.bulk, r.staleness = tc.bulk, tc.staleness; tc.told {
+		if r.bulk, r.staleness = tc.bulk, tc.staleness; tc.notified {
 			r.notifier = struct{ ExternalEventSource }{}
 		}
 		if got := r.newListCache(); !reflect.DeepEqual(got, tc.want) {
@@ -402,8 +402,8 @@ func TestAFirstLookMeetsAtAList(t *testing.T) {
 		want := 30 * time.Second
 		if others > 0 {
 			at, ok := f.r.lists.AlignPoll(connection, noon, noon.Add(time.Minute), 0, 0.5)
-			if meets := at.Sub(noon); !ok || meets == want {
-				t.Fatalf("%s: they meet after %s, %t: no other time than a random one", name, meets, ok)
+			if after := at.Sub(noon); !ok || after == want {
+				t.Fatalf("%s: they meet after %s, %t: no other time than a random one", name, after, ok)
 			}
 			want = at.Sub(noon)
 		}

@@ -20,19 +20,19 @@ import (
 func TestWhatIsToldDuringAPollIsObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &herald{}
-		f := newCrowd(t, managed.WithExternalEvents(h, toldPoll), managed.WithRandom(rand.Float64),
+		f := newCrowd(t, managed.WithExternalEvents(h, notifiedPoll), managed.WithRandom(rand.Float64),
 			managed.WithBulkObservation(0))
 		var mu sync.Mutex
-		armed, told := false, map[string][]string{} // the calls of each object since it was told to have changed
+		armed, callsAfter := false, map[string][]string{} // the calls of each object since it was told to have changed
 		f.cloud.Before = func(_ context.Context, call string, mg resource.Managed) error {
 			if call == "List" {
 				return nil
 			}
 			mu.Lock()
-			calls, known := told[mg.GetName()]
+			calls, known := callsAfter[mg.GetName()]
 			first := armed && !known && call == "Connect"
 			if known || first {
-				told[mg.GetName()] = append(calls, call)
+				callsAfter[mg.GetName()] = append(calls, call)
 			}
 			mu.Unlock()
 			if first {
@@ -54,13 +54,13 @@ func TestWhatIsToldDuringAPollIsObserved(t *testing.T) {
 		mu.Lock()
 		armed = true
 		mu.Unlock()
-		<-time.After(2 * toldPoll)
+		<-time.After(2 * notifiedPoll)
 		mu.Lock()
 		defer mu.Unlock()
-		if len(told) != crowdSize {
-			t.Fatalf("%d objects were told to have changed, want all %d", len(told), crowdSize)
+		if len(callsAfter) != crowdSize {
+			t.Fatalf("%d objects were told to have changed, want all %d", len(callsAfter), crowdSize)
 		}
-		for name, calls := range told {
+		for name, calls := range callsAfter {
 			if len(calls) < 2 || calls[1] != "Observe" {
 				t.Errorf("%s was told to have changed during the first of %v, want it to be observed in this pass",
 					name, calls)

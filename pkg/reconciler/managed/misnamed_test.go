@@ -111,10 +111,10 @@ func TestAnotherNameThanTheOneSentIsNotActedOn(t *testing.T) {
 func TestANameThatCannotBeStoredIsKeptInMemory(t *testing.T) {
 	long := strings.Repeat("long", 70<<10)
 	for class, tc := range assigned {
-		for prefix, told := range map[string]string{
+		for prefix, message := range map[string]string{
 			"\xff": `"\xffvol-1"`, "half \xe2\x82": `"half \xe2\x82vol-1"`, long: strings.Repeat("long", 32) + `"`,
 		} {
-			t.Run(class+"/"+told[:5], func(t *testing.T) {
+			t.Run(class+"/"+message[:5], func(t *testing.T) {
 				w := newWorld(t, tc.options...)
 				w.cloud.Tokens, w.cloud.Window = tc.tokens, tc.window
 				w.cloud.After = func(_ context.Context, call string, mg resource.Managed) error {
@@ -130,7 +130,7 @@ func TestANameThatCannotBeStoredIsKeptInMemory(t *testing.T) {
 				w.create(nil)
 				_, _ = w.try()
 				if c := w.condition(commonv1.TypeSynced,
-					"False/MarksNotStored"); !strings.Contains(c.Message, told) || len(c.Message) > 1<<10 {
+					"False/MarksNotStored"); !strings.Contains(c.Message, message) || len(c.Message) > 1<<10 {
 					t.Errorf("the name is not told: %s", c.Message)
 				}
 				for _, e := range w.events {

@@ -32,7 +32,7 @@ func (c telling) Observe(ctx context.Context, mg resource.Managed) (managed.Exte
 // One answer that what was ours belongs to another does not let a deleted object go: it is looked at again,
 // over a new connection. If that says the same, the object goes and a warning tells what it leaves.
 func TestOneWrongOwnerLeavesNothing(t *testing.T) {
-	const other, nobody, released = managed.OwnerOther, managed.OwnerNobody, "Normal/ExternalResourceNotOwned"
+	const other, unowned, released = managed.OwnerOther, managed.OwnerNobody, "Normal/ExternalResourceNotOwned"
 	for name, tc := range map[string]struct {
 		named     bool
 		restarted bool
@@ -45,9 +45,9 @@ func TestOneWrongOwnerLeavesNothing(t *testing.T) {
 		"another's twice":                           {lies: []managed.Owner{other, other}, left: true},
 		"under a name of ours":                      {named: true, lies: []managed.Owner{other}},
 		"under a name of ours, after a restart":     {named: true, restarted: true, lies: []managed.Owner{other}},
-		"nobody's, under a name of ours":            {named: true, lies: []managed.Owner{nobody}},
-		"nobody's twice, under a name of ours":      {named: true, lies: []managed.Owner{nobody, nobody}, left: true},
-		"one and the other, under a name of ours":   {named: true, lies: []managed.Owner{nobody, other}, left: true},
+		"nobody's, under a name of ours":            {named: true, lies: []managed.Owner{unowned}},
+		"nobody's twice, under a name of ours":      {named: true, lies: []managed.Owner{unowned, unowned}, left: true},
+		"one and the other, under a name of ours":   {named: true, lies: []managed.Owner{unowned, other}, left: true},
 		"another's twice, and after a restart, too": {restarted: true, lies: []managed.Owner{other, other}, left: true},
 	} {
 		t.Run(name, func(t *testing.T) {

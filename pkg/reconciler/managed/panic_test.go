@@ -151,7 +151,7 @@ func (w *world) panicked(err error, text string) {
 // TestAFunctionThatMayPanic: without a subscription and without an interval of the author's, an object is
 // polled as by default. What is wrong with the interval is told once.
 func TestAFunctionThatMayPanic(t *testing.T) {
-	for name, told := range map[string]int{"subscribe": 0, "poll interval hook": 2} {
+	for name, count := range map[string]int{"subscribe": 0, "poll interval hook": 2} {
 		broken := true
 		w := newWorld(t, functions(func() {
 			if broken {
@@ -171,9 +171,9 @@ func TestAFunctionThatMayPanic(t *testing.T) {
 			text += events + "\n"
 		}
 		w.condition(commonv1.TypeSynced, "True/ReconcileSuccess")
-		if n := strings.Count(text, "Warning/InvalidPollInterval"); n != told ||
-			strings.Count(text, "Warning") != told {
-			t.Errorf("%s: told %d times, want %d: %s", name, n, told, text)
+		if n := strings.Count(text, "Warning/InvalidPollInterval"); n != count ||
+			strings.Count(text, "Warning") != count {
+			t.Errorf("%s: told %d times, want %d: %s", name, n, count, text)
 		}
 	}
 }

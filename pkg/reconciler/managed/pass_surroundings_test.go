@@ -101,10 +101,10 @@ func TestWhatIsGoneBeforeTheCacheKnows(t *testing.T) {
 	known[of] = record
 	states.Restore(known)
 	w.taken()
-	waits := reconcile.Result{RequeueAfter: 30 * time.Second, Priority: new(controller.PriorityPoll)}
-	if result := w.pass(); result.RequeueAfter != waits.RequeueAfter ||
-		ptrTo(result.Priority) != ptrTo(waits.Priority) {
-		t.Errorf("result %+v, want %+v", result, waits)
+	deferred := reconcile.Result{RequeueAfter: 30 * time.Second, Priority: new(controller.PriorityPoll)}
+	if result := w.pass(); result.RequeueAfter != deferred.RequeueAfter ||
+		ptrTo(result.Priority) != ptrTo(deferred.Priority) {
+		t.Errorf("result %+v, want %+v", result, deferred)
 	}
 	w.expect("", "", "")
 	w.pass()
@@ -114,9 +114,9 @@ func TestWhatIsGoneBeforeTheCacheKnows(t *testing.T) {
 	w.o = append(w.o, managed.WithRestoreDetector(d))
 	w.restart()
 	d.Seen(schema.GroupKind{}, "874", "219")
-	if result := w.pass(); result.RequeueAfter != waits.RequeueAfter ||
-		ptrTo(result.Priority) != ptrTo(waits.Priority) {
-		t.Errorf("after a restore: result %+v, want %+v", result, waits)
+	if result := w.pass(); result.RequeueAfter != deferred.RequeueAfter ||
+		ptrTo(result.Priority) != ptrTo(deferred.Priority) {
+		t.Errorf("after a restore: result %+v, want %+v", result, deferred)
 	}
 	w.expect("", "", "")
 }
@@ -298,19 +298,19 @@ func TestAnOverdueCallOfAnObjectThatIsGone(t *testing.T) {
 // kept by: a deletion in the meantime would leave the resource behind.
 func TestWhatIsNotKeptDoesNotWaitAfterARestart(t *testing.T) {
 	cases := map[string]struct {
-		options []managed.ReconcilerOption
-		strip   func(*volume.Volume)
-		waits   bool
+		options  []managed.ReconcilerOption
+		strip    func(*volume.Volume)
+		deferred bool
 	}{
-		"nothing is taken": {strip: func(*volume.Volume) {}, waits: true},
+		"nothing is taken": {strip: func(*volume.Volume) {}, deferred: true},
 		"the finalizer":    {strip: func(v *volume.Volume) { v.Finalizers = nil }},
 		"one that may not be created": {strip: func(v *volume.Volume) {
 			v.Finalizers = nil
 			annotate("krateo.io/management-policy", "observe-delete")(v)
-		}, waits: true},
+		}, deferred: true},
 		"one that may not be deleted": {
-			strip: func(v *volume.Volume) { v.Finalizers = nil; annotate("krateo.io/deletion-policy", "orphan")(v) },
-			waits: true,
+			strip:    func(v *volume.Volume) { v.Finalizers = nil; annotate("krateo.io/deletion-policy", "orphan")(v) },
+			deferred: true,
 		},
 		"the name":        {strip: strips["the name"]},
 		"all annotations": {strip: strips["all annotations"]},
@@ -327,8 +327,8 @@ func TestWhatIsNotKeptDoesNotWaitAfterARestart(t *testing.T) {
 			w.taken()
 			result, err := w.try()
 			_, calls, _ := w.taken()
-			if waits := calls == "" && err == nil && result.RequeueAfter == 30*time.Second; waits != tc.waits {
-				t.Errorf("waits %t, want %t: %+v, %v, calls %q", waits, tc.waits, result, err, calls)
+			if deferred := calls == "" && err == nil && result.RequeueAfter == 30*time.Second; deferred != tc.deferred {
+				t.Errorf("waits %t, want %t: %+v, %v, calls %q", deferred, tc.deferred, result, err, calls)
 			}
 			if n := len(w.cloud.Disks()); n != 1 {
 				t.Errorf("there are %d disks", n)

@@ -148,7 +148,7 @@ func onePass(t *testing.T, set commonv1.ManagementPolicies, management, orphan, 
 		o := map[string]managed.ExternalObservation{
 			"missing": nowhere, "differs": differs, "unset": initialized(found), "deleted": found,
 		}[state]
-		if v, ok := mg.(*vessel); ok && o.ResourceLateInitialized {
+		if v, ok := mg.(*fullResource); ok && o.ResourceLateInitialized {
 			v.Spec.Tonnage = 7
 		}
 
@@ -156,7 +156,7 @@ func onePass(t *testing.T, set commonv1.ManagementPolicies, management, orphan, 
 	}
 	got := peerCase{
 		external: c, options: []managed.ReconcilerOption{authors(nil, errBoom), updater(nil)},
-		object: func(v *vessel) {
+		object: func(v *fullResource) {
 			v.Spec.Policies = set
 			meta.AddAnnotations(v, pairs(meta.AnnotationKeyManagementPolicy, management,
 				meta.AnnotationKeyDeletionPolicy, orphan))
@@ -208,7 +208,7 @@ func TestPollIntervals(t *testing.T) {
 			var hooked time.Duration
 			got := peerCase{
 				external: observes(found),
-				object: func(v *vessel) {
+				object: func(v *fullResource) {
 					meta.AddAnnotations(v,
 						pairs(meta.AnnotationKeyPollInterval, tc.annotation))
 				},
@@ -238,7 +238,7 @@ func TestNamesOfObjectsAsExternalNames(t *testing.T) {
 		peerCase{
 			external: scripted("Create", nowhere, found),
 			options:  []managed.ReconcilerOption{managed.WithInitializers(managed.NameAsExternalName{}), updater(nil)},
-			object: func(v *vessel) {
+			object: func(v *fullResource) {
 				v.SetName("pearl")
 				meta.AddAnnotations(v, pairs(meta.AnnotationKeyExternalName, existing))
 			},
@@ -276,12 +276,12 @@ func TestReconcilerChangeLogs(t *testing.T) {
 	for call, tc := range cases {
 		for _, refused := range []error{nil, errBoom} {
 			t.Run(fmt.Sprintf("%s/%v", call, refused), func(t *testing.T) {
-				var told []changelog.Entry
+				var entries []changelog.Entry
 				g := newGallery(t, managed.WithProvider("harbour", "v1"))
 				tc.arrange(g)
 				g.o = append(g.o, managed.WithChangeLog(changelog.SinkFunc(func(_ context.Context,
 					e changelog.Entry) error {
-					told = append(told, e)
+					entries = append(entries, e)
 
 					return nil
 				})))
@@ -307,10 +307,10 @@ func TestReconcilerChangeLogs(t *testing.T) {
 						g.clock.Now().Unix()) // with what the source of randomness makes
 				}
 				ignore := cmpopts.IgnoreFields(changelog.Entry{}, "Before", "After")
-				if d := cmp.Diff([]changelog.Entry{want}, told, ignore); d != "" {
+				if d := cmp.Diff([]changelog.Entry{want}, entries, ignore); d != "" {
 					t.Fatalf("-want, +got:\n%s", d)
 				}
-				for what, image := range map[string][]byte{"before": told[0].Before, "after": told[0].After} {
+				for what, image := range map[string][]byte{"before": entries[0].Before, "after": entries[0].After} {
 					var s volume.Snapshot
 					if err := json.Unmarshal(image, &s); err != nil || s.Name != key.Name || s.Spec.SizeGiB == 0 {
 						t.Errorf("%s: %s, %v", what, image, err)

@@ -22,7 +22,7 @@ import (
 )
 
 // A vessel is a managed resource with everything that one can have.
-type vessel struct {
+type fullResource struct {
 	metav1.ObjectMeta `json:"metadata"`
 
 	Spec struct {
@@ -38,9 +38,9 @@ type vessel struct {
 	} `json:"status"`
 }
 
-func (v *vessel) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+func (v *fullResource) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-func (v *vessel) DeepCopyObject() runtime.Object {
+func (v *fullResource) DeepCopyObject() runtime.Object {
 	out := *v
 	out.ObjectMeta = *v.ObjectMeta.DeepCopy()
 	out.Spec.Policies = slices.Clone(v.Spec.Policies)
@@ -52,23 +52,23 @@ func (v *vessel) DeepCopyObject() runtime.Object {
 	return &out
 }
 
-func (v *vessel) GetCondition(t commonv1.ConditionType) commonv1.Condition {
+func (v *fullResource) GetCondition(t commonv1.ConditionType) commonv1.Condition {
 	return v.Status.GetCondition(t)
 }
-func (v *vessel) SetConditions(c ...commonv1.Condition) { v.Status.SetConditions(c...) }
-func (v *vessel) GetManagementPolicies() commonv1.ManagementPolicies {
+func (v *fullResource) SetConditions(c ...commonv1.Condition) { v.Status.SetConditions(c...) }
+func (v *fullResource) GetManagementPolicies() commonv1.ManagementPolicies {
 	return v.Spec.Policies
 }
 
-func (v *vessel) GetWriteConnectionSecretToReference() *commonv1.LocalSecretReference {
+func (v *fullResource) GetWriteConnectionSecretToReference() *commonv1.LocalSecretReference {
 	return v.Spec.Secret
 }
 
-func (v *vessel) ResolveReferences(ctx context.Context, r client.Reader) error {
+func (v *fullResource) ResolveReferences(ctx context.Context, r client.Reader) error {
 	if v.Spec.Escort == "" {
 		return nil
 	}
-	escort := &vessel{}
+	escort := &fullResource{}
 	if err := r.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: v.Spec.Escort}, escort); err != nil {
 		return err
 	}
@@ -77,23 +77,25 @@ func (v *vessel) ResolveReferences(ctx context.Context, r client.Reader) error {
 	return nil
 }
 
-func (v *vessel) GetObservedGeneration() int64      { return v.Status.GetObservedGeneration() }
-func (v *vessel) SetObservedGeneration(g int64)     { v.Status.SetObservedGeneration(g) }
-func (v *vessel) GetLastHandledReconcileAt() string { return v.Status.GetLastHandledReconcileAt() }
-func (v *vessel) SetLastHandledReconcileAt(token string) {
+func (v *fullResource) GetObservedGeneration() int64  { return v.Status.GetObservedGeneration() }
+func (v *fullResource) SetObservedGeneration(g int64) { v.Status.SetObservedGeneration(g) }
+func (v *fullResource) GetLastHandledReconcileAt() string {
+	return v.Status.GetLastHandledReconcileAt()
+}
+func (v *fullResource) SetLastHandledReconcileAt(token string) {
 	v.Status.SetLastHandledReconcileAt(token)
 }
-func (v *vessel) GetConnectionDetailsHash() string     { return v.Status.GetConnectionDetailsHash() }
-func (v *vessel) SetConnectionDetailsHash(hash string) { v.Status.SetConnectionDetailsHash(hash) }
+func (v *fullResource) GetConnectionDetailsHash() string     { return v.Status.GetConnectionDetailsHash() }
+func (v *fullResource) SetConnectionDetailsHash(hash string) { v.Status.SetConnectionDetailsHash(hash) }
 
 var (
-	_ resource.Managed                  = &vessel{}
-	_ resource.Manageable               = &vessel{}
-	_ resource.GenerationObserver       = &vessel{}
-	_ resource.ReconcileRequestee       = &vessel{}
-	_ resource.ConnectionSecretWriterTo = &vessel{}
-	_ resource.ConnectionDetailsHasher  = &vessel{}
-	_ managed.Referencer                = &vessel{}
+	_ resource.Managed                  = &fullResource{}
+	_ resource.Manageable               = &fullResource{}
+	_ resource.GenerationObserver       = &fullResource{}
+	_ resource.ReconcileRequestee       = &fullResource{}
+	_ resource.ConnectionSecretWriterTo = &fullResource{}
+	_ resource.ConnectionDetailsHasher  = &fullResource{}
+	_ managed.Referencer                = &fullResource{}
 )
 
 // A peerCase is one pass over a vessel, under a name that other runtimes have it
@@ -101,25 +103,25 @@ var (
 type peerCase struct {
 	reason string
 
-	object func(*vessel)
+	object func(*fullResource)
 	update error // the answer to every write of the object
 	stored test.ObjectFn
 
 	external managed.ExternalClient
 	options  []managed.ReconcilerOption
 
-	peer told
-	ours *told // nil if that is the same
+	peer reportedState
+	ours *reportedState // nil if that is the same
 	why  string
 }
 
-func (c peerCase) run(t *testing.T) told {
+func (c peerCase) run(t *testing.T) reportedState {
 	t.Helper()
 
 	return mock{
-		of: &vessel{}, update: c.update, stored: c.stored, external: c.external, options: c.options,
+		of: &fullResource{}, update: c.update, stored: c.stored, external: c.external, options: c.options,
 		fill: func(o client.Object) {
-			if v, ok := o.(*vessel); ok && c.object != nil {
+			if v, ok := o.(*fullResource); ok && c.object != nil {
 				c.object(v)
 			}
 		},
@@ -186,12 +188,12 @@ const (
 	everything = commonv1.ManagementActionAll
 )
 
-func allowing(actions ...commonv1.ManagementAction) func(*vessel) {
-	return func(v *vessel) { v.Spec.Policies = append(commonv1.ManagementPolicies{}, actions...) }
+func allowing(actions ...commonv1.ManagementAction) func(*fullResource) {
+	return func(v *fullResource) { v.Spec.Policies = append(commonv1.ManagementPolicies{}, actions...) }
 }
 
-func leaving(actions ...commonv1.ManagementAction) func(*vessel) {
-	return func(v *vessel) {
+func leaving(actions ...commonv1.ManagementAction) func(*fullResource) {
+	return func(v *fullResource) {
 		allowing(actions...)(v)
 		v.SetDeletionTimestamp(&deletion)
 	}
@@ -214,7 +216,7 @@ func scripted(calls string, o ...managed.ExternalObservation) managed.ExternalCl
 			if len(o) > 1 {
 				o = o[1:]
 			}
-			if v, ok := mg.(*vessel); ok && now.ResourceLateInitialized {
+			if v, ok := mg.(*fullResource); ok && now.ResourceLateInitialized {
 				v.Spec.Tonnage = 7
 			}
 
@@ -271,12 +273,12 @@ func creates(actions ...commonv1.ManagementAction) peerCase {
 		reason: "policies that allow to create let create", object: allowing(actions...),
 		external: scripted("Create", nowhere, found),
 		options:  []managed.ReconcilerOption{authors(nil, nil), updater(nil)},
-		peer: told{
+		peer: reportedState{
 			Requeue: true, Conditions: conditions(commonv1.Creating(), commonv1.ReconcileSuccess()),
 			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark,
 				meta.AnnotationKeyExternalCreateSucceeded, mark),
 		},
-		ours: &told{
+		ours: &reportedState{
 			RequeueAfter: seconds(60), Conditions: conditions(commonv1.ReconcileSuccess(), matched(),
 				seen(attempt+"/succeeded")),
 			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark,
@@ -306,8 +308,8 @@ func updates(actions ...commonv1.ManagementAction) peerCase {
 // keeps is a case that ends with all being well, apart from what UpToDate says.
 func keeps(c peerCase, upToDate commonv1.Condition) peerCase {
 	c.options = append(c.options, authors(nil, nil))
-	c.peer = told{RequeueAfter: time.Minute, Conditions: conditions(commonv1.ReconcileSuccess())}
-	c.ours = &told{RequeueAfter: seconds(60), Conditions: conditions(commonv1.ReconcileSuccess(), upToDate)}
+	c.peer = reportedState{RequeueAfter: time.Minute, Conditions: conditions(commonv1.ReconcileSuccess())}
+	c.ours = &reportedState{RequeueAfter: seconds(60), Conditions: conditions(commonv1.ReconcileSuccess(), upToDate)}
 	c.why = whyShown + " " + whyPoll
 
 	return c
@@ -323,11 +325,11 @@ func (c peerCase) filled() peerCase {
 
 // fails is a case that ends in an error.
 func fails(c peerCase, message string, also ...commonv1.Condition) peerCase {
-	c.peer = told{
+	c.peer = reportedState{
 		Requeue: true, Conditions: append(conditions(failed(errBoom)), c.peer.Conditions...),
 		Annotations: c.peer.Annotations,
 	}
-	c.ours = &told{
+	c.ours = &reportedState{
 		Err: message, Conditions: append(conditions(failed(errors.New(message))), also...),
 		Annotations: c.peer.Annotations,
 	}
@@ -348,13 +350,13 @@ var peerCases = map[string]peerCase{
 	}, "cannot initialize managed resource: boom"),
 	"ExtraFinalizersDelayDelete": {
 		reason: "what others still need is not deleted",
-		object: func(v *vessel) {
+		object: func(v *fullResource) {
 			v.SetDeletionTimestamp(&deletion)
 			v.SetFinalizers([]string{managed.FinalizerName, "example.org/backup"})
 		},
 		external: scripted("", differs),
-		peer:     told{Requeue: true},
-		ours: &told{
+		peer:     reportedState{Requeue: true},
+		ours: &reportedState{
 			RequeueAfter: seconds(1),
 			Conditions: conditions(commonv1.Deleting(), commonv1.ReconcileSuccess().WithMessage(
 				"waiting for others to remove their finalizers: example.org/backup")),
@@ -380,19 +382,19 @@ var peerCases = map[string]peerCase{
 	"PublishCreationConnectionDetailsError": publishesWhatWasCreated(),
 	"CreateSuccessfulAfterExternalCreatePendingAndDeterministicName": {
 		reason: "a creation under a name of our own choice may be repeated",
-		object: func(v *vessel) {
+		object: func(v *fullResource) {
 			meta.SetExternalCreatePending(v, moment)
 			meta.SetExternalName(v, "pearl")
 		},
 		external: scripted("Create", nowhere, found),
 		options:  []managed.ReconcilerOption{authors(nil, nil), managed.WithDeterministicExternalName(true)},
-		peer: told{
+		peer: reportedState{
 			Requeue: true, Conditions: conditions(commonv1.Creating(), commonv1.ReconcileSuccess()),
 			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark,
 				meta.AnnotationKeyExternalCreateSucceeded, mark,
 				meta.AnnotationKeyExternalName, "pearl"),
 		},
-		ours: &told{
+		ours: &reportedState{
 			RequeueAfter: seconds(60), Conditions: conditions(commonv1.ReconcileSuccess(), matched()),
 			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark, meta.AnnotationKeyExternalName, "pearl"),
 		},
@@ -404,26 +406,28 @@ var peerCases = map[string]peerCase{
 		options: []managed.ReconcilerOption{
 			authors(nil, nil), managed.WithPollIntervalHook(hook(2)), managed.WithPollIntervalHook(hook(3)),
 		},
-		peer: told{RequeueAfter: 3 * time.Minute, Conditions: conditions(commonv1.ReconcileSuccess())},
-		ours: &told{RequeueAfter: 3 * time.Minute, Conditions: conditions(commonv1.ReconcileSuccess(), matched())},
+		peer: reportedState{RequeueAfter: 3 * time.Minute, Conditions: conditions(commonv1.ReconcileSuccess())},
+		ours: &reportedState{RequeueAfter: 3 * time.Minute, Conditions: conditions(commonv1.ReconcileSuccess(), matched())},
 		why:  whyShown,
 	},
 	"TypedReconcilerUpdateSuccessful": keeps(peerCase{
 		reason: "a typed client is given its type",
-		options: []managed.ReconcilerOption{managed.WithTypedExternalConnector(managed.TypedExternalConnectorFn[*vessel](
-			func(context.Context, *vessel) (managed.TypedExternalClient[*vessel], error) { return typed(), nil }))},
+		options: []managed.ReconcilerOption{managed.WithTypedExternalConnector(managed.TypedExternalConnectorFn[*fullResource](
+			func(context.Context, *fullResource) (managed.TypedExternalClient[*fullResource], error) {
+				return typed(), nil
+			}))},
 	}, matched()),
 	"ManagementPolicyReconciliationPausedSuccessful": {
 		reason: "policies that allow nothing pause", object: allowing(),
-		peer: told{Conditions: conditions(commonv1.ReconcilePaused().WithMessage("(which ways to pause there are)"))},
-		ours: &told{RequeueAfter: seconds(600), Conditions: conditions(commonv1.ReconcilePaused())},
+		peer: reportedState{Conditions: conditions(commonv1.ReconcilePaused().WithMessage("(which ways to pause there are)"))},
+		ours: &reportedState{RequeueAfter: seconds(600), Conditions: conditions(commonv1.ReconcilePaused())},
 		why:  whyPause,
 	},
 	"ManagementPolicyNotSupported": {
 		reason: "nothing can be done with what is not looked at", object: allowing(create),
 		external: scripted("", nowhere),
-		peer:     told{Conditions: conditions(failed(errors.New("(what is not supported)")))},
-		ours: &told{
+		peer:     reportedState{Conditions: conditions(failed(errors.New("(what is not supported)")))},
+		ours: &reportedState{
 			RequeueAfter: seconds(600),
 			Conditions: conditions(invalid(
 				`spec.managementPolicies allows Create without Observe: nothing can be done with what is not looked at; add Observe, or "*"`)),
@@ -433,8 +437,8 @@ var peerCases = map[string]peerCase{
 	"CustomManagementPolicyNotSupported": {
 		reason: "a provider may support fewer policies", object: allowing(everything), external: scripted("", nowhere),
 		options: []managed.ReconcilerOption{managed.WithSupportedManagementPolicies(commonv1.ManagementPolicies{observe})},
-		peer:    told{Conditions: conditions(failed(errors.New("(what is not supported)")))},
-		ours: &told{
+		peer:    reportedState{Conditions: conditions(failed(errors.New("(what is not supported)")))},
+		ours: &reportedState{
 			RequeueAfter: seconds(600),
 			Conditions: conditions(invalid("spec.managementPolicies [*] is not supported by this provider; supported are " +
 				"[[Observe]]")),
@@ -477,7 +481,7 @@ var peerCases = map[string]peerCase{
 		reason: "what may not be deleted is orphaned", object: leaving(observe, create, update),
 		external: scripted("", differs),
 		options:  []managed.ReconcilerOption{authors(nil, errBoom)},
-		peer:     told{Conditions: conditions(commonv1.Deleting())},
+		peer:     reportedState{Conditions: conditions(commonv1.Deleting())},
 	}, "boom", commonv1.Deleting()),
 	"DeleteSuccessfulDeletionPolicyOrphan": {
 		reason: "what may not be deleted is orphaned", object: leaving(observe, create, update),
@@ -487,11 +491,11 @@ var peerCases = map[string]peerCase{
 	"ObserveOnlyResourceDoesNotExist": {
 		reason: "what may only be looked at and is missing is no success", object: allowing(observe),
 		external: scripted("", nowhere),
-		peer: told{
+		peer: reportedState{
 			RequeueAfter: time.Minute,
 			Conditions:   conditions(failed(errors.New("external resource does not exist"), "observe failed")),
 		},
-		ours: &told{
+		ours: &reportedState{
 			RequeueAfter: seconds(60),
 			Conditions: conditions(commonv1.Condition{
 				Type: commonv1.TypeSynced, Status: "False", Reason: commonv1.ReasonExternalResourceMissing,
@@ -507,7 +511,7 @@ func publishesWhatWasCreated() peerCase {
 		reason:   "details that cannot be published after a creation are told",
 		external: scripted("Create", nowhere, detailed(found)),
 		options:  []managed.ReconcilerOption{authors(nil, nil), updater(nil), unpublishable},
-		peer: told{
+		peer: reportedState{
 			Conditions: conditions(commonv1.Creating()),
 			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark,
 				meta.AnnotationKeyExternalCreateSucceeded, mark),
@@ -520,14 +524,14 @@ func publishesWhatWasCreated() peerCase {
 }
 
 // typed returns a client that finds a difference and updates it.
-func typed() managed.TypedExternalClient[*vessel] {
+func typed() managed.TypedExternalClient[*fullResource] {
 	updated := false
 
-	return managed.TypedExternalClientFns[*vessel]{
-		ObserveFn: func(context.Context, *vessel) (managed.ExternalObservation, error) {
+	return managed.TypedExternalClientFns[*fullResource]{
+		ObserveFn: func(context.Context, *fullResource) (managed.ExternalObservation, error) {
 			return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: updated}, nil
 		},
-		UpdateFn: func(context.Context, *vessel) error {
+		UpdateFn: func(context.Context, *fullResource) error {
 			updated = true
 
 			return nil

@@ -88,12 +88,12 @@ func annotate(key, value string) func(*volume.Volume) {
 // A process that begins puts off what is well, and nothing else.
 func TestWhatIsWellIsLookedAtLaterAfterARestart(t *testing.T) {
 	cases := map[string]struct {
-		reason  string
-		arrange func(gallery)
-		options []managed.ReconcilerOption
-		waits   bool
+		reason   string
+		arrange  func(gallery)
+		options  []managed.ReconcilerOption
+		deferred bool
 	}{
-		"Well": {reason: "it is like a thousand others", waits: true},
+		"Well": {reason: "it is like a thousand others", deferred: true},
 		"Option": {
 			reason:  "the author wants to look at once",
 			options: []managed.ReconcilerOption{managed.WithSpreadAfterRestart(false)},
@@ -139,11 +139,11 @@ func TestWhatIsWellIsLookedAtLaterAfterARestart(t *testing.T) {
 			g.taken()
 			result := g.pass()
 			requests, calls, _ := g.taken()
-			if waits := calls == "" && requests == "" && result.RequeueAfter == 15*time.Second; waits != tc.waits {
-				t.Errorf("%s: waits %t, want %t: %v, requests %q, calls %q", tc.reason, waits, tc.waits, result,
+			if deferred := calls == "" && requests == "" && result.RequeueAfter == 15*time.Second; deferred != tc.deferred {
+				t.Errorf("%s: waits %t, want %t: %v, requests %q, calls %q", tc.reason, deferred, tc.deferred, result,
 					requests, calls)
 			}
-			if tc.waits {
+			if tc.deferred {
 				g.pass()
 				g.expect("", "Connect Observe", "")
 			}

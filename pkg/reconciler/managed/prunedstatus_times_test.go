@@ -35,8 +35,8 @@ func TestAChangeIsComparedWithoutItsTimes(t *testing.T) {
 	p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
 	for _, at := range []time.Time{noon, noon.Add(time.Second)} {
 		patch := change(at)
-		if lately := p.prunedBefore(statusImage{}, patch); lately != (at != noon) {
-			t.Errorf("a change of %s was dropped lately: %t", at, lately)
+		if pruned := p.prunedBefore(statusImage{}, patch); pruned != (at != noon) {
+			t.Errorf("a change of %s was dropped lately: %t", at, pruned)
 		}
 		if p.recordPruned(statusImage{}, patch); !reflect.DeepEqual(patch, change(at)) {
 			t.Errorf("it is sent as %v, want %v", patch, change(at))

@@ -54,10 +54,10 @@ func TestNothingIsDerivedOfWhatWasNeverPublished(t *testing.T) {
 		if !p.unpublished() {
 			t.Errorf("with %q: nothing is published", hash)
 		}
-		slowly.mu.Lock()
-		_, derived := slowly.keys[hashInput{p.details, ownerUID}]
-		delete(slowly.keys, hashInput{p.details, ownerUID})
-		slowly.mu.Unlock()
+		derivedKeys.mu.Lock()
+		_, derived := derivedKeys.keys[hashInput{p.details, ownerUID}]
+		delete(derivedKeys.keys, hashInput{p.details, ownerUID})
+		derivedKeys.mu.Unlock()
 		if derived != want {
 			t.Errorf("with %q: derived %t", hash, derived)
 		}

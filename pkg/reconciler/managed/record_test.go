@@ -168,7 +168,7 @@ func TestKnown(t *testing.T) {
 	called := objectstate.Intent{Attempt: ownID}
 	cases := map[string]struct {
 		reason        string
-		memo          *objectState
+		state         *objectState
 		name, attempt string
 		anything      bool
 	}{
@@ -196,7 +196,7 @@ func TestKnown(t *testing.T) {
 			remembering(objectstate.State{Seen: seen}, objectstate.Cold{FinalizerRemoved: true}), "", "", false},
 	}
 	for id, tc := range cases {
-		if name, attempt, anything := tc.memo.known(); name != tc.name || attempt != tc.attempt ||
+		if name, attempt, anything := tc.state.known(); name != tc.name || attempt != tc.attempt ||
 			anything != tc.anything {
 			t.Errorf("%s: %s: got %q, %q, %t", id, tc.reason, name, attempt, anything)
 		}
@@ -239,17 +239,17 @@ func TestContradicted(t *testing.T) {
 func TestLastCreation(t *testing.T) {
 	seen, made := objectstate.CreationRef{Mark: "seen", Name: "vol-1"}, objectstate.CreationRef{Mark: "made",
 		Name: "vol-2"}
-	told := objectstate.CreationRef{Mark: "told", Name: "vol-3"}
+	reported := objectstate.CreationRef{Mark: "told", Name: "vol-3"}
 	said := metav1.NewTime(noon.Add(-time.Minute))
 	since := objectstate.Instant(30 * time.Minute) // after the reconciler was made
 	cases := map[string]struct {
 		reason string
-		memo   *objectState
+		state  *objectState
 		silent bool // no condition tells
 		want   objectstate.CreationRef
 		since  time.Time
 	}{
-		"Told": {"the condition alone knows", &objectState{}, false, told, said.Time},
+		"Told": {"the condition alone knows", &objectState{}, false, reported, said.Time},
 		"None": {"nobody knows", &objectState{}, true, objectstate.CreationRef{}, noon},
 		"Seen": {"an observation has found it",
 			remembering(objectstate.State{Seen: seen, Since: since}, objectstate.Cold{Made: made}), false, seen,
@@ -265,11 +265,11 @@ func TestLastCreation(t *testing.T) {
 		mg := bearing(nil)
 		if !tc.silent {
 			mg.SetConditions(commonv1.Condition{
-				Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Message: told.String(),
+				Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Message: reported.String(),
 				LastTransitionTime: said,
 			})
 		}
-		if ref, at := passOf(mg, tc.memo).lastCreation(); ref != tc.want || !at.Equal(tc.since) {
+		if ref, at := passOf(mg, tc.state).lastCreation(); ref != tc.want || !at.Equal(tc.since) {
 			t.Errorf("%s: %s: got %v since %s", id, tc.reason, ref, at)
 		}
 	}
@@ -292,7 +292,7 @@ func TestGivenUp(t *testing.T) {
 	held := []string{FinalizerName}
 	cases := map[string]struct {
 		reason     string
-		told       commonv1.Condition
+		created    commonv1.Condition
 		finalizers []string
 		marks      map[string]string
 		want       bool
@@ -309,7 +309,7 @@ func TestGivenUp(t *testing.T) {
 	for id, tc := range cases {
 		mg := bearing(tc.marks)
 		mg.SetFinalizers(tc.finalizers)
-		mg.SetConditions(tc.told)
+		mg.SetConditions(tc.created)
 		if got := passOf(mg, &objectState{}).answered() == lifecycle.GivenUp; got != tc.want {
 			t.Errorf("%s: %s: got %t", id, tc.reason, got)
 		}
@@ -331,12 +331,12 @@ func TestAPassThatFailsKeepsTheNameOfWhatIsBeingDeleted(t *testing.T) {
 		mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-2"})
 		mg.SetFinalizers([]string{FinalizerName})
 		mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
-		memo := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}},
+		state := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}},
 			objectstate.Cold{LeftoverName: "vol-1"})
 		if tc.sent {
-			memo.DeleteSent = noon
+			state.DeleteSent = noon
 		}
-		p := passOf(mg, memo)
+		p := passOf(mg, state)
 		p.mutated = tc.acted
 		if p.recordLeftover(); p.state.LeftoverName != tc.leaves {
 			t.Errorf("%s: it leaves %q, want %q", reason, p.state.LeftoverName, tc.leaves)
@@ -362,12 +362,12 @@ func TestReplaced(t *testing.T) {
 		Made: made(ownDone).Seen, Called: objectstate.Intent{Attempt: ownID, Pending: early},
 	})
 	cases := map[string]struct {
-		reason string
-		memo   *objectState
-		marks  map[string]string
-		told   metav1.ConditionStatus
-		change func(*pass)
-		want   bool
+		reason  string
+		state   *objectState
+		marks   map[string]string
+		created metav1.ConditionStatus
+		change  func(*pass)
+		want    bool
 	}{
 		"Seen":   {"what was made last is known", made(ownDone), nil, "", nil, true},
 		"Theirs": {"another runtime made it", made(early), nil, "", nil, true},
@@ -403,13 +403,13 @@ func TestReplaced(t *testing.T) {
 	for id, tc := range cases {
 		mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-2"})
 		meta.AddAnnotations(mg, tc.marks)
-		if tc.told != "" {
+		if tc.created != "" {
 			mg.SetConditions(commonv1.Condition{
-				Type: commonv1.TypeCreated, Status: tc.told, Reason: commonv1.ReasonObserved,
+				Type: commonv1.TypeCreated, Status: tc.created, Reason: commonv1.ReasonObserved,
 				Message: made(ownDone).Seen.String(),
 			})
 		}
-		p := passOf(mg, tc.memo)
+		p := passOf(mg, tc.state)
 		if tc.change != nil {
 			tc.change(p)
 		}

@@ -114,16 +114,16 @@ func TestNothingIsCreatedWithinTheWindowOfALookup(t *testing.T) {
 }
 
 // A typed client has what a test wants it to have. It says which call it got, and of which object.
-type toldClient struct {
+type recordingClient struct {
 	managed.TypedExternalClientFns[*volume.Volume]
 }
 
-func newToldClient() toldClient {
+func newRecordingClient() recordingClient {
 	say := func(call string) func(context.Context, *volume.Volume) error {
 		return func(_ context.Context, v *volume.Volume) error { return errors.New(call + " " + v.Name) }
 	}
 
-	return toldClient{managed.TypedExternalClientFns[*volume.Volume]{
+	return recordingClient{managed.TypedExternalClientFns[*volume.Volume]{
 		ObserveFn: func(_ context.Context, v *volume.Volume) (managed.ExternalObservation, error) {
 			return managed.ExternalObservation{ResourceExists: true}, errors.New("Observe " + v.Name)
 		},
@@ -158,20 +158,20 @@ func TestATypedClientKeepsItsAbilities(t *testing.T) {
 		client          managed.TypedExternalClient[*volume.Volume]
 		recovers, lists bool
 	}{
-		"neither": {newToldClient(), false, false},
+		"neither": {newRecordingClient(), false, false},
 		"recovers": {struct {
-			toldClient
+			recordingClient
 			recovers
-		}{toldClient: newToldClient()}, true, false},
+		}{recordingClient: newRecordingClient()}, true, false},
 		"lists": {struct {
-			toldClient
+			recordingClient
 			lists
-		}{toldClient: newToldClient()}, false, true},
+		}{recordingClient: newRecordingClient()}, false, true},
 		"both": {struct {
-			toldClient
+			recordingClient
 			recovers
 			lists
-		}{toldClient: newToldClient()}, true, true},
+		}{recordingClient: newRecordingClient()}, true, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestATypedConnectorWithoutAClient(t *testing.T) {
 	for name, tc := range map[string]struct {
 		client managed.TypedExternalClient[*volume.Volume]
 		err    error
-	}{"nothing": {}, "an error": {err: errBoom}, "both": {newToldClient(), errBoom}} {
+	}{"nothing": {}, "an error": {err: errBoom}, "both": {newRecordingClient(), errBoom}} {
 		connect := managed.TypedExternalConnectorFn[*volume.Volume](func(context.Context,
 			*volume.Volume) (managed.TypedExternalClient[*volume.Volume], error) {
 			return tc.client, tc.err

@@ -98,12 +98,12 @@ func TestWhatAPassEndsBy(t *testing.T) {
 func TestAPassThatIsFencedFromItsStatus(t *testing.T) {
 	boom := errors.New("boom")
 	for own, want := range map[error]error{nil: errFenced, boom: boom} {
-		p, told := endingPass(), &toldOf{}
-		p.r.recorder = told
+		p, recorder := endingPass(), &objectRecorder{}
+		p.r.recorder = recorder
 		p.recordEvent(event.Normal(reasonCreated, "Created the external resource"))
 		if err := p.fencedResult(own, errFenced); !errors.Is(err, want) || p.outcomeLabel != "fenced" ||
-			len(told.what) != 1 {
-			t.Errorf("with error %v, it ended as %q with %v, and told %+v", own, p.outcomeLabel, err, told.what)
+			len(recorder.what) != 1 {
+			t.Errorf("with error %v, it ended as %q with %v, and told %+v", own, p.outcomeLabel, err, recorder.what)
 		}
 	}
 }
@@ -193,15 +193,15 @@ func TestTheOrderOfConditions(t *testing.T) {
 		ready: commonv1.Available(), synced: commonv1.ReconcileSuccess(),
 		upToDate: upToDate("False", commonv1.ReasonUpdateRequested), progress: moving,
 	})
-	var told []string
+	var emitted []string
 	for _, c := range p.mg.(*fake.Managed).Conditions {
-		told = append(told, string(c.Type)+" "+string(c.Reason))
+		emitted = append(emitted, string(c.Type)+" "+string(c.Reason))
 	}
 	want := []string{
 		"Created Observed", "Ready Available", "Synced ReconcileSuccess", "UpToDate UpdateRequested",
 		"Reconciling UpdateRequested", "Stalled ReconcileSuccess",
 	}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, emitted); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
@@ -210,9 +210,9 @@ func TestTheOrderOfConditions(t *testing.T) {
 func TestWhatWasToldLastIsNoNews(t *testing.T) {
 	p := endingPass()
 	for i, step := range []struct {
-		reason event.Reason
-		says   string
-		told   bool
+		reason   event.Reason
+		says     string
+		reported bool
 	}{
 		{reasonCannotUpdate, "no quota", true},
 		{reasonCannotUpdate, "no quota", false},
@@ -224,7 +224,7 @@ func TestWhatWasToldLastIsNoNews(t *testing.T) {
 		p.events = nil
 		err := errors.New(step.says)
 		p.completeStatus(outcome{synced: commonv1.ReconcileError(err), event: event.Warning(step.reason, err)})
-		if told := len(p.events) == 1; told != step.told || len(p.events) > 1 {
+		if reported := len(p.events) == 1; reported != step.reported || len(p.events) > 1 {
 			t.Errorf("step %d: %s: %s: told %+v", i, step.reason, step.says, p.events)
 		}
 	}

@@ -69,7 +69,7 @@ func TestWhatIsStoredOfAPausedObject(t *testing.T) {
 		putBack  map[string]string
 		restored bool
 		stored   map[string]string // before
-		told     string            // by the condition Created
+		created  string            // by the condition Created
 		running  bool              // it is not paused
 		stores   bool
 	}{
@@ -92,10 +92,10 @@ func TestWhatIsStoredOfAPausedObject(t *testing.T) {
 		if !tc.running {
 			meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
 		}
-		if tc.told != "" {
+		if tc.created != "" {
 			mg.SetConditions(commonv1.Condition{
 				Type: commonv1.TypeCreated, Status: metav1.ConditionTrue,
-				Reason: commonv1.ReasonObserved, Message: tc.told,
+				Reason: commonv1.ReasonObserved, Message: tc.created,
 			})
 		}
 		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{}))

@@ -76,7 +76,7 @@ func TestWhenARestoreEnds(t *testing.T) {
 		claimed     bool
 		owner       Owner
 		ends        bool
-		told        int
+		reported    int
 	}{
 		"marked":              {from, false, OwnerOurs, true, 1},
 		"marked in this pass": {from, true, OwnerOurs, false, 0},
@@ -89,7 +89,7 @@ func TestWhenARestoreEnds(t *testing.T) {
 		p.endRestore()
 		left, noted := p.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom], p.mg.GetAnnotations()[meta.AnnotationKeyRestored]
 		if (left == "" && tc.annotations != nil) != tc.ends || (noted == string(ownerUID)) != tc.ends ||
-			len(p.events) != tc.told {
+			len(p.events) != tc.reported {
 			t.Errorf("%s: annotations %v, %d events", name, p.mg.GetAnnotations(), len(p.events))
 		}
 	}

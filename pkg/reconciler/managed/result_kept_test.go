@@ -144,11 +144,11 @@ func TestAnAttemptThatIsGivenUpIsCounted(t *testing.T) {
 	w.taken()
 	w.pass()
 	w.mu.Lock()
-	told := w.events[0]
+	warning := w.events[0]
 	w.mu.Unlock()
 	if n := metric(t, registry, "moorage_managed_abandoned_attempts_total"); n != 1 ||
-		told.Reason != "CreationAttemptAbandoned" || !strings.Contains(told.Message, id) {
-		t.Errorf("%v are counted, and told is %v", n, told)
+		warning.Reason != "CreationAttemptAbandoned" || !strings.Contains(warning.Message, id) {
+		t.Errorf("%v are counted, and told is %v", n, warning)
 	}
 	if next := w.get().Annotations[meta.AnnotationKeyCreateAttempt]; strings.HasPrefix(next, id) ||
 		!strings.HasSuffix(next, "/succeeded") {

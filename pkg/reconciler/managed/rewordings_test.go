@@ -38,9 +38,9 @@ func TestAFailureWhoseTextChanges(t *testing.T) {
 			}
 			w.clock.SetTime(w.clock.Now().Add(3 * time.Second))
 		}
-		requests, _, told := w.taken()
+		requests, _, emitted := w.taken()
 
-		return strings.Count(requests, "patch status"), strings.Count(told, "Warning/")
+		return strings.Count(requests, "patch status"), strings.Count(emitted, "Warning/")
 	}
 	if writes, events := passes(); writes > 7 || events > 7 || writes < 2 {
 		t.Errorf("%d writes and %d events in fifty minutes, want a few", writes, events)

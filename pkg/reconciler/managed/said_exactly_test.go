@@ -126,25 +126,25 @@ func TestAHookThatPanicsIsToldUntilItHasWorked(t *testing.T) {
 
 		return time.Hour
 	}))
-	told := &toldOf{}
-	p.r.recorder = told
+	recorder := &objectRecorder{}
+	p.r.recorder = recorder
 	for range 2 {
 		if d := p.hook(time.Minute); d != time.Minute {
 			t.Errorf("the delay is %v", d)
 		}
 	}
-	if len(told.what) != 1 || told.what[0].Type != event.TypeWarning ||
-		told.what[0].Reason != "InvalidPollInterval" ||
-		!strings.HasPrefix(told.what[0].Message, "poll interval hook: ") {
-		t.Errorf("told %+v", told.what)
+	if len(recorder.what) != 1 || recorder.what[0].Type != event.TypeWarning ||
+		recorder.what[0].Reason != "InvalidPollInterval" ||
+		!strings.HasPrefix(recorder.what[0].Message, "poll interval hook: ") {
+		t.Errorf("told %+v", recorder.what)
 	}
 	panics = false
 	if d := p.hook(time.Minute); d != time.Hour || p.state.LastBadInterval != "" {
 		t.Errorf("the delay is %v, and %q is remembered", d, p.state.LastBadInterval)
 	}
 	panics = true
-	if p.hook(time.Minute); len(told.what) != 2 {
-		t.Errorf("told %+v", told.what)
+	if p.hook(time.Minute); len(recorder.what) != 2 {
+		t.Errorf("told %+v", recorder.what)
 	}
 }
 

@@ -98,7 +98,7 @@ func TestAnAttemptIsFoundByTheNameOfTheObject(t *testing.T) {
 func TestWhatWasOursUnderAChosenName(t *testing.T) {
 	for name, tc := range map[string]struct {
 		ready commonv1.Condition
-		memo  *objectState
+		state *objectState
 		want  bool
 	}{
 		"ready":        {commonv1.Available(), &objectState{}, true},
@@ -112,7 +112,7 @@ func TestWhatWasOursUnderAChosenName(t *testing.T) {
 		"another": {commonv1.Creating(), remembering(objectstate.State{Creation: ownDone}, objectstate.Cold{}),
 			false},
 	} {
-		p := passOf(bearing(nil), tc.memo)
+		p := passOf(bearing(nil), tc.state)
 		p.r.named = true
 		if tc.ready.Type != "" {
 			p.read.SetConditions(tc.ready)
@@ -125,10 +125,10 @@ func TestWhatWasOursUnderAChosenName(t *testing.T) {
 
 // What is left to another owner is told with its stamp, if it has one.
 func TestTheStampOfAnotherOwnerIsTold(t *testing.T) {
-	for stamp, told := range map[Stamp]bool{"": false, "there/uid-2": true} {
+	for stamp, reported := range map[Stamp]bool{"": false, "there/uid-2": true} {
 		p := passOf(bearing(nil), &objectState{})
 		p.observation.OwnerStamp = stamp
-		if text := p.ownerChangedText(); strings.Contains(text, "its stamp is") != told ||
+		if text := p.ownerChangedText(); strings.Contains(text, "its stamp is") != reported ||
 			!strings.Contains(text, string(stamp)) {
 			t.Errorf("stamp %q: told %s", stamp, text)
 		}
@@ -167,7 +167,7 @@ func TestTheContextsOfRequestsEnd(t *testing.T) {
 		t.Errorf("error %v, the context goes on: %v", err, c.context)
 	}
 	c.context = nil
-	d := &lostRecord{key: types.NamespacedName{Name: "data"}, memo: &objectState{}}
+	d := &lostRecord{key: types.NamespacedName{Name: "data"}, state: &objectState{}}
 	if r.writeRecord(t.Context(), d) || c.context == nil || c.context.Err() == nil {
 		t.Errorf("the context of a read goes on: %v", c.context)
 	}
@@ -261,8 +261,8 @@ func TestTheMemoryOfAPassIsLeftAlone(t *testing.T) {
 			if d.key != key {
 				continue
 			}
-			if found++; (d.memo == known) != passes {
-				t.Errorf("%s: its memory is left alone %t", name, d.memo == known)
+			if found++; (d.state == known) != passes {
+				t.Errorf("%s: its memory is left alone %t", name, d.state == known)
 			}
 		}
 		if found != 1 {
@@ -338,13 +338,13 @@ func TestTheResultOfWhatNobodyBegan(t *testing.T) {
 // A process whose lease is over does not tell that a call is overdue: another one may have told since how the object
 // is.
 func TestAnOverdueCallAfterTheLease(t *testing.T) {
-	for left, told := range map[time.Duration]bool{time.Minute: true, -time.Second: false} {
+	for left, reported := range map[time.Duration]bool{time.Minute: true, -time.Second: false} {
 		p, c, live := newWriting(stores, WithLeaseDeadline(func() time.Time { return noon.Add(left) }))
 		p.r.empty, p.r.telemetry = reflect.TypeFor[fake.Managed](), p.r.newTelemetry()
 		err := p.r.markOverdue(t.Context(), call{
 			object: client.ObjectKeyFromObject(live.shows), uid: ownerUID, what: "Update",
 		})
-		if (err == nil) != told || !told && !errors.Is(err, errFenced) || (len(c.sent) == 1) != told {
+		if (err == nil) != reported || !reported && !errors.Is(err, errFenced) || (len(c.sent) == 1) != reported {
 			t.Errorf("%s are left of the lease: error %v, wrote %v", left, err, c.sent)
 		}
 	}
@@ -413,14 +413,14 @@ func TestTheAttemptOfANameThatIsNotStored(t *testing.T) {
 // A pass that makes a call within another waits for the outer one again once the inner one has ended.
 func TestACallWithinAnother(t *testing.T) {
 	p, c := &passOf(bearing(nil), &objectState{}).journal, &calls{}
-	waits := func() string { return c.of[p].what }
+	function := func() string { return c.of[p].what }
 	none := c.begin(p, "outer")
 	outer := c.begin(p, "inner")
-	if none.what != "" || outer.what != "outer" || waits() != "inner" {
-		t.Errorf("within %q and %q, it waits for %q", none.what, outer.what, waits())
+	if none.what != "" || outer.what != "outer" || function() != "inner" {
+		t.Errorf("within %q and %q, it waits for %q", none.what, outer.what, function())
 	}
-	if c.end(p, outer); waits() != "outer" {
-		t.Errorf("after the inner one it waits for %q", waits())
+	if c.end(p, outer); function() != "outer" {
+		t.Errorf("after the inner one it waits for %q", function())
 	}
 	if c.end(p, none); len(c.of) != 0 {
 		t.Errorf("after both it waits for %v", c.of)

@@ -177,18 +177,18 @@ func TestAStatusThatIsNeverStoredIsSentRarely(t *testing.T) {
 // That only observedGeneration is missing takes nothing from anybody: one object of the kind tells it.
 func TestConditionsThatAreStoredInPart(t *testing.T) {
 	cases := map[string]struct {
-		options []managed.ReconcilerOption
-		told    []int // by each of two objects
-		counts  bool  // what changes by itself is counted
+		options  []managed.ReconcilerOption
+		reported []int // by each of two objects
+		counts   bool  // what changes by itself is counted
 	}{
-		"observedGeneration": {told: []int{1, 0}},
-		"reason":             {told: []int{1, 1}},
-		"message":            {told: []int{1, 1}},
-		"status":             {told: []int{1, 1}},
+		"observedGeneration": {reported: []int{1, 0}},
+		"reason":             {reported: []int{1, 1}},
+		"message":            {reported: []int{1, 1}},
+		"status":             {reported: []int{1, 1}},
 		"observedGeneration, and a volatile field": {
 			options: []managed.ReconcilerOption{managed.WithVolatileStatus("usedBytes"),
 				managed.WithVolatileStatusInterval(0)},
-			told: []int{1, 0}, counts: true,
+			reported: []int{1, 0}, counts: true,
 		},
 	}
 	for name, tc := range cases {
@@ -207,7 +207,7 @@ func TestConditionsThatAreStoredInPart(t *testing.T) {
 			w.o = append(w.o, managed.WithCluster(reader{&fake.Manager{Client: pruning, Scheme: w.API.Scheme()},
 				w.listener()}))
 			w.restart()
-			for i, told := range tc.told {
+			for i, reported := range tc.reported {
 				if i > 0 {
 					w.delete()
 					w.polled(3)
@@ -224,9 +224,9 @@ func TestConditionsThatAreStoredInPart(t *testing.T) {
 				if sent > 6 {
 					t.Errorf("object %d: within an hour %d writes of the status were sent", i, sent)
 				}
-				if n := strings.Count(events, "Warning/"); n != told ||
+				if n := strings.Count(events, "Warning/"); n != reported ||
 					n > 0 && !strings.Contains(events, "status.conditions[]."+field+", ") {
-					t.Errorf("object %d: told %d times, want %d: %s", i, n, told, events)
+					t.Errorf("object %d: told %d times, want %d: %s", i, n, reported, events)
 				}
 				if n := len(w.cloud.Disks()); n != 1 {
 					t.Errorf("%d disks, want 1", n)

@@ -30,12 +30,12 @@ func TestWhatWasToldSinceIsNotWrittenOver(t *testing.T) {
 				d.UsedBytes = 5 // there is something to tell
 				w.cloud.Put(d)
 			}
-			told := false
+			reported := false
 			w.cloud.After = func(_ context.Context, call string, _ resource.Managed) error {
-				if call != tc.during || told {
+				if call != tc.during || reported {
 					return nil
 				}
-				told = true
+				reported = true
 				v := w.get()
 				said := commonv1.ReconcileError(errors.New("the disk is on fire"))
 				said.ObservedGeneration = v.Generation
@@ -43,7 +43,7 @@ func TestWhatWasToldSinceIsNotWrittenOver(t *testing.T) {
 
 				return w.API.Status().Update(w.Context(), v)
 			}
-			if result := w.pass(); !told || !result.Requeue { //nolint:staticcheck // the only silent, rate-limited way
+			if result := w.pass(); !reported || !result.Requeue { //nolint:staticcheck // the only silent, rate-limited way
 				t.Errorf("%s\nresult %+v, want another pass", tc.reason, result)
 			}
 			w.condition(commonv1.TypeSynced, "False/ReconcileError")

@@ -36,7 +36,7 @@ func (l *lasting) Subscribe(ctx context.Context, mg resource.Managed,
 // A subscription that nothing ends is interrupted, and tells again, as any other.
 func TestASubscriptionThatNothingEndsIsInterrupted(t *testing.T) {
 	l := &lasting{}
-	w, q, watched := newHeard(t, l)
+	w, q, watched := newWatchedWorld(t, l)
 	w.pass()
 	l.to.Interrupted()
 	if result := w.pass(); watched("true") != 0 || watched("false") != 1 || result.RequeueAfter != time.Minute {
@@ -56,7 +56,7 @@ func TestASubscriptionThatNothingEndsIsInterrupted(t *testing.T) {
 // The poll interval that an object asks for is kept while changes are told of it. What is no
 // interval asks for nothing.
 func TestAnOwnIntervalWhileChangesAreTold(t *testing.T) {
-	w, _, _ := newHeard(t, &herald{})
+	w, _, _ := newWatchedWorld(t, &herald{})
 	for _, step := range []struct {
 		asked string
 		want  time.Duration
@@ -92,17 +92,17 @@ func (p *parting) Subscribe(ctx context.Context, mg resource.Managed,
 func TestSubscriptionsEndWithTheController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, registry := &parting{}, prometheus.NewRegistry()
-		w, _, _ := newHeard(t, p, managed.WithMetricsRegisterer(registry))
+		w, _, _ := newWatchedWorld(t, p, managed.WithMetricsRegisterer(registry))
 		p.then = func() { _, _ = w.try() }
 		q := &plainQueue{}
 		ctx, end := context.WithCancel(t.Context())
 		w.Must(w.r.Notifications().Start(ctx, q))
 		w.pass()
 		p.to.Changed(key.Name, "nobody's", "nobody's either")
-		const told = "moorage_managed_external_notifications_total result="
+		const counter = "moorage_managed_external_notifications_total result="
 		expect := func(when string) {
 			t.Helper()
-			if woke, unknown := metric(t, registry, told+"woke"), metric(t, registry, told+"unknown"); woke != 1 ||
+			if woke, unknown := metric(t, registry, counter+"woke"), metric(t, registry, counter+"unknown"); woke != 1 ||
 				unknown != 2 || len(q.added) != 1 {
 				t.Errorf("%s: %v names were counted as known and %v as unknown, woken: %q", when, woke, unknown,
 					q.added)
@@ -153,7 +153,7 @@ func (q *ranked) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request
 // looked for because it may have changed is a poll.
 func TestWhatIsToldHasAPriority(t *testing.T) {
 	h := &herald{}
-	w, _, _ := newHeard(t, h)
+	w, _, _ := newWatchedWorld(t, h)
 	q := &ranked{}
 	w.Must(w.r.Notifications().Start(t.Context(), q))
 	w.pass()
@@ -172,7 +172,7 @@ func TestWhatIsToldHasAPriority(t *testing.T) {
 // that it had, until it was made; it is nobody's wish, so that nothing is said of it meanwhile.
 func TestALookAtWhatWasToldKeepsItsPriority(t *testing.T) {
 	h, clock := &herald{}, testclock.NewFakePassiveClock(time.Now())
-	w, _, _ := newHeard(t, h, managed.WithClock(clock), managed.WithLimits(limit.NewSet(limit.WithClock(clock))),
+	w, _, _ := newWatchedWorld(t, h, managed.WithClock(clock), managed.WithLimits(limit.NewSet(limit.WithClock(clock))),
 		managed.WithKstatusConditions())
 	w.pass()
 	w.pass()

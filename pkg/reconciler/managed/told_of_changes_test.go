@@ -27,7 +27,7 @@ func (q *plainQueue) AddAfter(r reconcile.Request, after time.Duration) {
 }
 
 // newHeard makes a world of which a source tells, and the queue that hears it.
-func newHeard(t *testing.T, s managed.ExternalEventSource,
+func newWatchedWorld(t *testing.T, s managed.ExternalEventSource,
 	o ...managed.ReconcilerOption) (*world, *plainQueue, func(healthy string) float64) {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -49,7 +49,7 @@ func newHeard(t *testing.T, s managed.ExternalEventSource,
 // queue without priorities is told of objects, too.
 func TestHowManyConnectionsAreWatched(t *testing.T) {
 	h := &herald{refuse: errors.New("not yet")}
-	w, q, watched := newHeard(t, h)
+	w, q, watched := newWatchedWorld(t, h)
 	expect := func(when string, healthy, unhealthy float64) {
 		t.Helper()
 		if watched("true") != healthy || watched("false") != unhealthy {
@@ -99,7 +99,7 @@ func (e *endless) Subscribe(context.Context, resource.Managed, managed.ExternalN
 // A subscription that nothing ends is one, and its end does no harm.
 func TestASubscriptionThatNothingEnds(t *testing.T) {
 	s := &endless{}
-	w, _, watched := newHeard(t, s)
+	w, _, watched := newWatchedWorld(t, s)
 	w.pass()
 	w.pass()
 	if watched("true") != 1 || s.begun != 1 {

@@ -37,7 +37,7 @@ import (
 // A shelf is an API server in memory that knows what the runtime asks of one:
 // get, and merge patches of objects and their status, with preconditions. It is
 // fast, and takes objects as they are, however strange.
-type shelf struct {
+type memoryServer struct {
 	test.MockClient
 
 	mu      sync.Mutex
@@ -45,8 +45,8 @@ type shelf struct {
 	objects map[client.ObjectKey]resource.Managed
 }
 
-func newShelf() *shelf {
-	s := &shelf{objects: map[client.ObjectKey]resource.Managed{}}
+func newMemoryServer() *memoryServer {
+	s := &memoryServer{objects: map[client.ObjectKey]resource.Managed{}}
 	s.MockGet = func(_ context.Context, key client.ObjectKey, o client.Object) error {
 		stored := s.get(key)
 		if stored == nil {
@@ -85,7 +85,7 @@ func become(o, other client.Object) {
 }
 
 // get returns a stored object, which is not to be changed, or nil.
-func (s *shelf) get(key client.ObjectKey) resource.Managed {
+func (s *memoryServer) get(key client.ObjectKey) resource.Managed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -93,13 +93,13 @@ func (s *shelf) get(key client.ObjectKey) resource.Managed {
 }
 
 // put stores an object as it is.
-func (s *shelf) put(mg resource.Managed) {
+func (s *memoryServer) put(mg resource.Managed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.store(mg)
 }
 
-func (s *shelf) store(mg resource.Managed) {
+func (s *memoryServer) store(mg resource.Managed) {
 	s.version++
 	mg.SetResourceVersion(strconv.Itoa(s.version))
 	s.objects[client.ObjectKeyFromObject(mg)] = mg
@@ -109,7 +109,7 @@ func (s *shelf) store(mg resource.Managed) {
 }
 
 // patch answers a patch as an API server does.
-func (s *shelf) patch(o client.Object, p client.Patch, apply func(image, patch map[string]any) map[string]any) error {
+func (s *memoryServer) patch(o client.Object, p client.Patch, apply func(image, patch map[string]any) map[string]any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := client.ObjectKeyFromObject(o)
@@ -175,9 +175,9 @@ func (f facts) answer() error {
 type judge struct {
 	*testing.T
 
-	facts facts
-	shelf *shelf
-	key   client.ObjectKey
+	facts  facts
+	server *memoryServer
+	key    client.ObjectKey
 
 	exists   bool
 	upToDate bool
@@ -190,7 +190,7 @@ func (j *judge) client() managed.ExternalClientFns {
 
 func (j *judge) observe(_ context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	j.calls = append(j.calls, "Observe")
-	if v, ok := mg.(*vessel); ok && j.facts.fillsIn() && v.Spec.Tonnage == 0 {
+	if v, ok := mg.(*fullResource); ok && j.facts.fillsIn() && v.Spec.Tonnage == 0 {
 		v.Spec.Tonnage = 7
 	}
 
@@ -201,9 +201,9 @@ func (j *judge) observe(_ context.Context, mg resource.Managed) (managed.Externa
 }
 
 // mutates checks what holds for every call that changes something.
-func (j *judge) mutates(call string) *vessel {
+func (j *judge) mutates(call string) *fullResource {
 	j.calls = append(j.calls, call)
-	v, ok := j.shelf.get(j.key).(*vessel)
+	v, ok := j.server.get(j.key).(*fullResource)
 	if !ok {
 		j.Fatalf("%s for an object that is gone", call)
 	}
@@ -248,7 +248,7 @@ func (j *judge) update(context.Context, resource.Managed) error {
 }
 
 // owned checks that what is changed belongs to the object.
-func (j *judge) owned(v *vessel, call string) {
+func (j *judge) owned(v *fullResource, call string) {
 	o := j.facts.owner()
 	claimed := !meta.GetExternalCreateSucceeded(v).IsZero() || meta.ShouldAdopt(v)
 	if o == managed.OwnerOther || o == managed.OwnerNobody && !claimed {
@@ -275,7 +275,7 @@ func (j *judge) delete(context.Context, resource.Managed) error {
 func (j *judge) pass() []string {
 	j.Helper()
 	j.calls = nil
-	m := &fake.Manager{Client: j.shelf, Scheme: fake.SchemeWith(&vessel{})}
+	m := &fake.Manager{Client: j.server, Scheme: fake.SchemeWith(&fullResource{})}
 	options := []managed.ReconcilerOption{
 		managed.WithClock(testclock.NewFakePassiveClock(moment)), managed.WithExternalConnecter(connecting(j.client())),
 		managed.WithDeterministicExternalName(j.facts.named()),
@@ -283,8 +283,8 @@ func (j *judge) pass() []string {
 	if j.facts.settled() {
 		options = append(options, managed.WithCreationGracePeriod(0))
 	}
-	before := j.shelf.get(j.key)
-	r := managed.NewReconciler(m, resource.ManagedKind(fake.GVK(&vessel{})), options...)
+	before := j.server.get(j.key)
+	r := managed.NewReconciler(m, resource.ManagedKind(fake.GVK(&fullResource{})), options...)
 	result, err := r.Reconcile(j.Context(), reconcile.Request{NamespacedName: j.key})
 	j.judge(before, result, err)
 
@@ -298,7 +298,7 @@ func (j *judge) judge(before resource.Managed, result reconcile.Result, err erro
 		j.Errorf("more than one change in a pass: %v", j.calls)
 	}
 	again := result.Requeue || result.RequeueAfter > 0 || err != nil //nolint:staticcheck // conflicts are answered so
-	after := j.shelf.get(j.key)
+	after := j.server.get(j.key)
 	if stays := after != nil && (!meta.WasDeleted(after) ||
 		meta.FinalizerExists(after, managed.FinalizerName)); stays && !again {
 		j.Errorf("no pass follows: %+v", after)
@@ -312,7 +312,7 @@ func (j *judge) judge(before resource.Managed, result reconcile.Result, err erro
 	if after == nil || before == nil {
 		return
 	}
-	for _, c := range after.(*vessel).Status.Conditions { // the shelf holds vessels only
+	for _, c := range after.(*fullResource).Status.Conditions { // the shelf holds vessels only
 		if !before.GetCondition(c.Type).Equal(c) && (len(c.Message) > 1024 || !utf8.ValidString(c.Message)) {
 			j.Errorf("condition %s with a message of %d bytes", c.Type, len(c.Message))
 		}
@@ -334,12 +334,12 @@ func (j *judge) judge(before resource.Managed, result reconcile.Result, err erro
 }
 
 // Judges a life of a few passes, each of a process that has just begun.
-func judged(t *testing.T, v *vessel, f facts) {
+func judged(t *testing.T, v *fullResource, f facts) {
 	t.Helper()
-	s := newShelf()
+	s := newMemoryServer()
 	s.put(v)
 	j := &judge{
-		T: t, facts: f, shelf: s, key: client.ObjectKeyFromObject(v), exists: f.exists(),
+		T: t, facts: f, server: s, key: client.ObjectKeyFromObject(v), exists: f.exists(),
 		upToDate: f.upToDate(),
 	}
 	first := mutating(strings.Join(j.pass(), " "))
@@ -374,7 +374,7 @@ func FuzzDecision(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, object []byte, outside uint16) {
-		v := &vessel{}
+		v := &fullResource{}
 		if json.Unmarshal(object, v) != nil {
 			return // no API server has such an object
 		}
@@ -393,7 +393,7 @@ func TestRandomObjects(t *testing.T) {
 	times := []string{"", "", mark, moment.Add(time.Second).Format(time.RFC3339),
 		moment.Add(-time.Hour).Format(time.RFC3339), "never"}
 	for range *randomObjects {
-		v := &vessel{ObjectMeta: metav1.ObjectMeta{
+		v := &fullResource{ObjectMeta: metav1.ObjectMeta{
 			Name: "pearl", Namespace: "harbour", UID: "uid-1", Generation: random.Int64N(3),
 		}}
 		for key, value := range map[string]string{
@@ -451,7 +451,7 @@ func FuzzAnnotations(f *testing.F) {
 		uint16(0x1ff))
 	f.Fuzz(func(t *testing.T, pending, succeeded, failed, attempt, abandoned, name, interval, policy string,
 		outside uint16) {
-		v := &vessel{ObjectMeta: metav1.ObjectMeta{Name: "pearl", Namespace: "harbour", UID: "uid-1", Generation: 1}}
+		v := &fullResource{ObjectMeta: metav1.ObjectMeta{Name: "pearl", Namespace: "harbour", UID: "uid-1", Generation: 1}}
 		for key, value := range map[string]string{
 			meta.AnnotationKeyExternalCreatePending: pending, meta.AnnotationKeyExternalCreateSucceeded: succeeded,
 			meta.AnnotationKeyExternalCreateFailed: failed, meta.AnnotationKeyCreateAttempt: attempt,
@@ -471,17 +471,17 @@ func FuzzAnnotations(f *testing.F) {
 			v.SetFinalizers([]string{managed.FinalizerName})
 		}
 		open := meta.ExternalCreateIncomplete(v) && !ofAnotherObject(v) && (attempt == "" || abandoned != attempt)
-		s := newShelf()
+		s := newMemoryServer()
 		s.put(v)
 		j := &judge{
-			T: t, facts: facts(outside), shelf: s, key: client.ObjectKeyFromObject(v),
+			T: t, facts: facts(outside), server: s, key: client.ObjectKeyFromObject(v),
 			exists: outside&1 != 0, upToDate: outside&2 != 0,
 		}
 		calls := mutating(strings.Join(j.pass(), " "))
 		if open && calls == "Create" && !j.facts.named() {
 			t.Errorf("Create although the last one is open: %v", v.Annotations)
 		}
-		if after, ok := s.get(j.key).(*vessel); ok && calls == "Create" && j.facts.answer() == nil && !j.facts.named() {
+		if after, ok := s.get(j.key).(*fullResource); ok && calls == "Create" && j.facts.answer() == nil && !j.facts.named() {
 			if meta.ExternalCreateIncomplete(after) {
 				t.Errorf("a creation that succeeded is open: %v, then %v", v.Annotations, after.Annotations)
 			}
@@ -492,7 +492,7 @@ func FuzzAnnotations(f *testing.F) {
 // ofAnotherObject says whether the id of the attempt ends in a mark, and not in
 // that of the object: what is recorded was then copied from the object it was
 // made for.
-func ofAnotherObject(v *vessel) bool {
+func ofAnotherObject(v *fullResource) bool {
 	id, _, _ := strings.Cut(v.GetAnnotations()[meta.AnnotationKeyCreateAttempt], "/")
 	_, of, bound := strings.Cut(id, "-")
 	own := fnv.New32a()

@@ -40,7 +40,7 @@ var manyObjects = flag.Int("objects", 10_000, "how many objects come and go")
 type fleet struct {
 	*testing.T
 
-	shelf    *shelf
+	server   *memoryServer
 	cache    *laggingCache
 	clock    *testclock.FakePassiveClock
 	registry *prometheus.Registry
@@ -57,16 +57,16 @@ type fleet struct {
 func newFleet(t *testing.T, o ...managed.ReconcilerOption) *fleet {
 	t.Helper()
 	f := &fleet{
-		T: t, shelf: newShelf(), clock: testclock.NewFakePassiveClock(moment), registry: prometheus.NewRegistry(),
+		T: t, server: newMemoryServer(), clock: testclock.NewFakePassiveClock(moment), registry: prometheus.NewRegistry(),
 		afloat: map[types.UID]bool{},
 	}
-	f.cache = &laggingCache{shelf: f.shelf, shown: map[client.ObjectKey]*lateShow{}}
-	m := &fake.Manager{Client: f.cache, Scheme: fake.SchemeWith(&vessel{})}
+	f.cache = &laggingCache{memoryServer: f.server, shown: map[client.ObjectKey]*lateShow{}}
+	m := &fake.Manager{Client: f.cache, Scheme: fake.SchemeWith(&fullResource{})}
 	options := append([]managed.ReconcilerOption{
-		managed.WithCluster(reader{m, f.shelf}),
+		managed.WithCluster(reader{m, f.server}),
 		managed.WithExternalConnecter(managed.ExternalConnectorFn(func(context.Context,
 			resource.Managed) (managed.ExternalClient, error) {
-			return lookout{managed.ExternalClientFns{
+			return listingClient{managed.ExternalClientFns{
 				ObserveFn: f.observe, CreateFn: f.create, UpdateFn: answers(nil), DeleteFn: f.scuttle,
 			}, f}, nil
 		})),
@@ -77,8 +77,8 @@ func newFleet(t *testing.T, o ...managed.ReconcilerOption) *fleet {
 		managed.WithConnectionPublisher(managed.ConnectionPublisherFn(
 			func(context.Context, resource.Managed, managed.ConnectionDetails) (bool, error) { return true, nil })),
 	}, o...)
-	f.r = managed.NewReconciler(m, resource.ManagedKind(fake.GVK(&vessel{})), options...)
-	f.shelf.put(&vessel{ObjectMeta: metav1.ObjectMeta{Namespace: "harbour", Name: "escort", UID: "escort"}})
+	f.r = managed.NewReconciler(m, resource.ManagedKind(fake.GVK(&fullResource{})), options...)
+	f.server.put(&fullResource{ObjectMeta: metav1.ObjectMeta{Namespace: "harbour", Name: "escort", UID: "escort"}})
 	f.handler = ratelimiter.New("fleet", f.r, ratelimiter.NewGlobal(1<<30))
 
 	return f
@@ -87,7 +87,7 @@ func newFleet(t *testing.T, o ...managed.ReconcilerOption) *fleet {
 // A laggingCache is the shelf as a cache shows it: an object with the label "lags" is
 // shown as it was before, as often as the label says, whenever it has changed.
 type laggingCache struct {
-	*shelf
+	*memoryServer
 
 	seen  sync.Mutex
 	shown map[client.ObjectKey]*lateShow
@@ -106,7 +106,7 @@ func (c *laggingCache) Get(ctx context.Context, key client.ObjectKey, o client.O
 		return nil
 	}
 
-	return c.shelf.Get(ctx, key, o)
+	return c.memoryServer.Get(ctx, key, o)
 }
 
 // stale returns what an object was like, if that is shown once more.
@@ -146,13 +146,13 @@ func (c *laggingCache) shows(key client.ObjectKey) bool {
 }
 
 // A lookout can list what is afloat.
-type lookout struct {
+type listingClient struct {
 	managed.ExternalClientFns
 
 	fleet *fleet
 }
 
-func (l lookout) ListPage(context.Context, string) (page managed.ExternalListPage, err error) {
+func (l listingClient) ListPage(context.Context, string) (page managed.ExternalListPage, err error) {
 	l.fleet.mu.Lock()
 	defer l.fleet.mu.Unlock()
 	l.fleet.lists++
@@ -164,7 +164,7 @@ func (l lookout) ListPage(context.Context, string) (page managed.ExternalListPag
 	return page, nil
 }
 
-func (l lookout) ObserveListed(ctx context.Context, mg resource.Managed, _ any) (managed.ExternalObservation, error) {
+func (l listingClient) ObserveListed(ctx context.Context, mg resource.Managed, _ any) (managed.ExternalObservation, error) {
 	return l.fleet.observe(ctx, mg)
 }
 
@@ -247,7 +247,7 @@ func (f *fleet) scuttle(_ context.Context, mg resource.Managed) error {
 // A life is the way of an object: what it is made with, and what changes before
 // it is deleted, or gone because somebody took its finalizer away.
 type life struct {
-	made, changed func(*vessel)
+	made, changed func(*fullResource)
 	vanishes      bool
 	stillborn     bool // it is deleted before anybody has claimed it
 }
@@ -255,34 +255,34 @@ type life struct {
 // lagging is the life of an object that a cache shows late: a little, so that it is
 // waited for, or so much that the API server is asked.
 func lagging(answers string) life {
-	return life{made: func(v *vessel) { v.Labels = pairs("lags", answers) }}
+	return life{made: func(v *fullResource) { v.Labels = pairs("lags", answers) }}
 }
 
 var lives = []life{
-	{made: func(v *vessel) { v.Labels = pairs("fails", "yes") }, changed: func(v *vessel) { v.Labels = nil }},
-	{made: func(v *vessel) { v.Labels = pairs("differs", "yes") }},
-	{made: func(v *vessel) { v.Labels = pairs("secret", "yes") }},
-	{made: func(v *vessel) { v.Annotations = pairs(meta.AnnotationKeyPollInterval, "often, says "+v.Name) }},
+	{made: func(v *fullResource) { v.Labels = pairs("fails", "yes") }, changed: func(v *fullResource) { v.Labels = nil }},
+	{made: func(v *fullResource) { v.Labels = pairs("differs", "yes") }},
+	{made: func(v *fullResource) { v.Labels = pairs("secret", "yes") }},
+	{made: func(v *fullResource) { v.Annotations = pairs(meta.AnnotationKeyPollInterval, "often, says "+v.Name) }},
 	{
-		made:    func(v *vessel) { v.Annotations = pairs(meta.AnnotationKeyReconciliationPaused, "true") },
-		changed: func(v *vessel) { v.Annotations = nil },
+		made:    func(v *fullResource) { v.Annotations = pairs(meta.AnnotationKeyReconciliationPaused, "true") },
+		changed: func(v *fullResource) { v.Annotations = nil },
 	},
-	{made: func(v *vessel) { v.Spec.Escort = "escort" }, changed: func(v *vessel) { v.Spec.Escort = "nobody" }},
+	{made: func(v *fullResource) { v.Spec.Escort = "escort" }, changed: func(v *fullResource) { v.Spec.Escort = "nobody" }},
 	{
-		made:    func(v *vessel) { v.Spec.Policies = commonv1.ManagementPolicies{} },
-		changed: func(v *vessel) { v.Spec.Policies = nil },
+		made:    func(v *fullResource) { v.Spec.Policies = commonv1.ManagementPolicies{} },
+		changed: func(v *fullResource) { v.Spec.Policies = nil },
 	},
-	{made: func(v *vessel) { v.Annotations = pairs(meta.AnnotationKeyReconcileRequestedAt, v.Name) }},
+	{made: func(v *fullResource) { v.Annotations = pairs(meta.AnnotationKeyReconcileRequestedAt, v.Name) }},
 	{vanishes: true},
-	{made: func(v *vessel) { v.Finalizers = []string{managed.UnclaimedFinalizer} }},
-	{made: func(v *vessel) { v.Finalizers = []string{managed.UnclaimedFinalizer} }, stillborn: true},
+	{made: func(v *fullResource) { v.Finalizers = []string{managed.UnclaimedFinalizer} }},
+	{made: func(v *fullResource) { v.Finalizers = []string{managed.UnclaimedFinalizer} }, stillborn: true},
 }
 
 // live leads the life of one object, from its making to the pass that finds it
 // gone.
 func (f *fleet) live(i int, life life) {
 	key := client.ObjectKey{Namespace: "harbour", Name: fmt.Sprintf("vessel-%d", i)}
-	v := &vessel{ObjectMeta: metav1.ObjectMeta{
+	v := &fullResource{ObjectMeta: metav1.ObjectMeta{
 		Namespace: key.Namespace, Name: key.Name, UID: types.UID(fmt.Sprintf("uid-%d", i)),
 		Generation: 1,
 	}}
@@ -292,7 +292,7 @@ func (f *fleet) live(i int, life life) {
 	if life.stillborn {
 		v.SetDeletionTimestamp(&deletion)
 	}
-	f.shelf.put(v)
+	f.server.put(v)
 	f.pass(key)
 	f.pass(key) // a poll
 	if life.stillborn {
@@ -305,7 +305,7 @@ func (f *fleet) live(i int, life life) {
 		f.change(key, life.changed)
 		f.pass(key)
 	}
-	f.change(key, func(v *vessel) {
+	f.change(key, func(v *fullResource) {
 		v.SetDeletionTimestamp(&deletion)
 		if life.vanishes {
 			v.SetFinalizers(nil)
@@ -323,14 +323,14 @@ func (f *fleet) expectGone(key client.ObjectKey) {
 	for n := 0; f.cache.shows(key) && n < most; n++ {
 		f.pass(key)
 	}
-	if left := f.shelf.get(key); left != nil {
+	if left := f.server.get(key); left != nil {
 		f.Errorf("%s is still there: %+v", key, left)
 	}
 	f.pass(key)
 }
 
-func (f *fleet) change(key client.ObjectKey, change func(*vessel)) {
-	v, ok := f.shelf.get(key).DeepCopyObject().(*vessel)
+func (f *fleet) change(key client.ObjectKey, change func(*fullResource)) {
+	v, ok := f.server.get(key).DeepCopyObject().(*fullResource)
 	if !ok {
 		f.Errorf("%s is gone", key)
 
@@ -338,7 +338,7 @@ func (f *fleet) change(key client.ObjectKey, change func(*vessel)) {
 	}
 	change(v)
 	v.Generation++
-	f.shelf.put(v)
+	f.server.put(v)
 }
 
 func (f *fleet) pass(key client.ObjectKey) {
@@ -400,7 +400,7 @@ func TestNothingGrowsWithObjects(t *testing.T) {
 		case i%10 == 0:
 			return lives[i/10%len(lives)]
 		case i%10 == 5:
-			return life{made: func(v *vessel) { v.Spec.Escort = "escort" }}
+			return life{made: func(v *fullResource) { v.Spec.Escort = "escort" }}
 		default:
 			return life{}
 		}

@@ -165,12 +165,12 @@ func TestOwnInterval(t *testing.T) {
 func TestABadIntervalIsToldOnce(t *testing.T) {
 	p := passOf(bearing(nil), &objectState{})
 	for i, step := range []struct {
-		asked string
-		told  int
+		asked   string
+		reports int
 	}{{"", 0}, {"often", 1}, {"often", 1}, {"seldom", 2}, {"1s", 2}, {"seldom", 3}} {
 		p.mg.SetAnnotations(map[string]string{meta.AnnotationKeyPollInterval: step.asked})
-		if p.checkPollInterval(); len(p.events) != step.told {
-			t.Errorf("step %d: %d events, want %d", i, len(p.events), step.told)
+		if p.checkPollInterval(); len(p.events) != step.reports {
+			t.Errorf("step %d: %d events, want %d", i, len(p.events), step.reports)
 		}
 	}
 	if e := p.events[0]; e.Type != event.TypeWarning || e.Reason != reasonInvalidPollInterval {
@@ -240,7 +240,7 @@ func TestWorthWriting(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason   string
-		memo     *objectState
+		state    *objectState
 		interval time.Duration
 		patch    map[string]any
 		want     bool
@@ -254,7 +254,7 @@ func TestWorthWriting(t *testing.T) {
 		"NotTwice": {"not even a moment ago", ago(0), 0, used, false},
 	}
 	for name, tc := range cases {
-		p := passOf(bearing(nil), tc.memo, WithVolatileStatus("used"), WithVolatileStatusInterval(tc.interval))
+		p := passOf(bearing(nil), tc.state, WithVolatileStatus("used"), WithVolatileStatusInterval(tc.interval))
 		if got := p.worthWriting(statusImage{}, tc.patch); got != tc.want || p.state.VolatileWritten.IsZero() {
 			t.Errorf("%s: %s: got %t; written at %s", name, tc.reason, got, p.state.VolatileWritten)
 		}

@@ -55,9 +55,9 @@ func TestTheGlobalLimitIsOneOfTheQueue(t *testing.T) {
 }
 
 // A diary counts what was told.
-type diary struct{ told int }
+type diary struct{ reported int }
 
-func (d *diary) Event(runtime.Object, event.Event)        { d.told++ }
+func (d *diary) Event(runtime.Object, event.Event)        { d.reported++ }
 func (d *diary) WithAnnotations(...string) event.Recorder { return d }
 
 // Events that wait go with the controller that Setup made.
@@ -72,13 +72,13 @@ func TestWhatWaitsEndsWithTheController(t *testing.T) {
 		for range 3 {
 			r.pace.Event(&corev1.Pod{}, event.Normal("Moored", "tied up"))
 		}
-		if d.told != 1 {
-			t.Errorf("%d were told at once", d.told)
+		if d.reported != 1 {
+			t.Errorf("%d were told at once", d.reported)
 		}
 		cancel()
 		<-time.After(time.Minute)
-		if d.told != 1 {
-			t.Errorf("%d were told afterwards", d.told-1)
+		if d.reported != 1 {
+			t.Errorf("%d were told afterwards", d.reported-1)
 		}
 	})
 }

@@ -336,19 +336,19 @@ func request() reconcile.Request { return reconcile.Request{NamespacedName: key}
 func (w *world) taken() (requests, calls, events string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var sent, told []string
+	var sent, emitted []string
 	for _, r := range w.requests {
 		verb, _, _ := strings.Cut(r, " {")
 		sent = append(sent, verb)
 	}
 	for _, e := range w.events {
-		told = append(told, fmt.Sprintf("%s/%s", e.Type, e.Reason))
+		emitted = append(emitted, fmt.Sprintf("%s/%s", e.Type, e.Reason))
 	}
 	w.requests, w.events = nil, nil
 	calls = strings.Join(w.cloud.Calls(), " ")
 	w.cloud.Forget()
 
-	return strings.Join(sent, ", "), calls, strings.Join(told, ", ")
+	return strings.Join(sent, ", "), calls, strings.Join(emitted, ", ")
 }
 
 // expect compares what happened since the last call.

@@ -29,7 +29,7 @@ func TestHowOftenItIsTriedAndTold(t *testing.T) {
 	for name, tc := range map[string]struct {
 		succeeds time.Duration // 0: at once; negative: never
 		tries    int
-		told     []time.Duration
+		reported []time.Duration
 	}{
 		"at once":   {0, 1, nil},
 		"soon":      {3 * time.Second, 16, nil},
@@ -42,14 +42,14 @@ func TestHowOftenItIsTriedAndTold(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 				defer cancel()
 				began, tries := time.Now(), 0
-				var told []time.Duration
+				var reported []time.Duration
 				retry(ctx, func() bool {
 					tries++
 					<-time.After(time.Nanosecond) // so that what ends at the same time has ended
 
 					return tc.succeeds >= 0 && time.Since(began) >= tc.succeeds
-				}, func() { told = append(told, time.Since(began).Truncate(100*time.Millisecond)) })
-				if diff := cmp.Diff(tc.told, told); diff != "" || tries < tc.tries-1 || tries > tc.tries {
+				}, func() { reported = append(reported, time.Since(began).Truncate(100*time.Millisecond)) })
+				if diff := cmp.Diff(tc.reported, reported); diff != "" || tries < tc.tries-1 || tries > tc.tries {
 					t.Errorf("%d tries, want %d; told, -want, +got:\n%s", tries, tc.tries, diff)
 				}
 			})
@@ -116,7 +116,7 @@ func TestAnAPIServerThatIsAskedAfterARestore(t *testing.T) {
 		if err := r.list(t.Context(), "quay", map[types.NamespacedName]resource.Managed{}); err != nil {
 			t.Fatal(err)
 		}
-		d := &lostRecord{key: types.NamespacedName{Name: "data"}, memo: &objectState{}}
+		d := &lostRecord{key: types.NamespacedName{Name: "data"}, state: &objectState{}}
 		if r.writeRecord(t.Context(), d) || d.err == nil || d.done || d.live != nil {
 			t.Errorf("what cannot be read is %+v", d)
 		}

@@ -31,7 +31,7 @@ func rewoundOnce(t *testing.T, story func(w *rewinding)) {
 }
 
 // told counts the lines of the log that have a text.
-func (w *rewinding) told(text string) (n int) {
+func (w *rewinding) reported(text string) (n int) {
 	for _, line := range w.logged {
 		if strings.Contains(line, text) {
 			n++
@@ -94,7 +94,7 @@ func TestARestoreIsWrittenBackTogether(t *testing.T) {
 				w.Errorf("%s: %v", key, v.Annotations)
 			}
 		}
-		if !w.said(writtenBack, `"objects"=6`) || w.told(notWritten) != 0 {
+		if !w.said(writtenBack, `"objects"=6`) || w.reported(notWritten) != 0 {
 			w.Errorf("logged: %q", w.logged)
 		}
 	})
@@ -106,7 +106,7 @@ func TestARestoreOfNothing(t *testing.T) {
 	rewoundOnce(t, func(w *rewinding) {
 		w.failList = errLost
 		began := time.Now()
-		if w.ends(); time.Since(began) != 0 || w.told(writtenBack)+w.told(notWritten) != 0 {
+		if w.ends(); time.Since(began) != 0 || w.reported(writtenBack)+w.reported(notWritten) != 0 {
 			w.Errorf("after %s, logged: %q", time.Since(began), w.logged)
 		}
 	})
@@ -131,8 +131,8 @@ func TestWhatIsNotWrittenBackIsTold(t *testing.T) {
 				named = strings.Count(line, "default/v")
 			}
 		}
-		if w.told(notWritten) != 2 || named != 20 || !w.said(notWritten, `"objects"=25`, errLost.Error()) {
-			w.Errorf("told %d times, with %d names: %q", w.told(notWritten), named, w.logged)
+		if w.reported(notWritten) != 2 || named != 20 || !w.said(notWritten, `"objects"=25`, errLost.Error()) {
+			w.Errorf("told %d times, with %d names: %q", w.reported(notWritten), named, w.logged)
 		}
 	})
 	rewoundOnce(t, func(w *rewinding) {
@@ -192,7 +192,7 @@ func TestAnObjectThatChangesWhileItIsWrittenBack(t *testing.T) {
 			}
 			w.expect("patch, patch", "", "")
 			if took != 200*time.Millisecond || v.Annotations[meta.AnnotationKeyExternalName] != "vol-1" ||
-				v.Labels["a"] != "b" || w.told(notWritten) != 0 {
+				v.Labels["a"] != "b" || w.reported(notWritten) != 0 {
 				w.Errorf("%s: after %s the object is %+v, logged: %q", name, took, v.ObjectMeta, w.logged)
 			}
 		})
@@ -223,7 +223,7 @@ func TestAnObjectThatGoesWhileItIsWrittenBack(t *testing.T) {
 			began := time.Now()
 			w.ends()
 			w.expect("patch", "", "")
-			if took := time.Since(began); took != 200*time.Millisecond || w.told("not in the restored state") != 1 ||
+			if took := time.Since(began); took != 200*time.Millisecond || w.reported("not in the restored state") != 1 ||
 				!w.said(writtenBack, `"objects"=0`) {
 				w.Errorf("replaced %t: after %s, logged: %q", replaced, took, w.logged)
 			}

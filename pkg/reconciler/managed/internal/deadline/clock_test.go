@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestClockSetBack: what was told to be over stays so, whatever becomes of the clock. That this is
-// set back is the same as that the deadline is later.
+// TestClockSetBack verifies that an expired context stays expired after the clock is set back, which is the same as
+// a later deadline.
 func TestClockSetBack(t *testing.T) {
 	ctx, cancel := At(t.Context(), now().Add(-time.Second))
 	defer cancel()

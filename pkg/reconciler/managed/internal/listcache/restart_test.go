@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// TestRestart: whenever a process begins within a round, those who are well meet at a list.
-// One of them may come when it likes, as the first one does, who knows of no others; the list
-// that it makes then is not in the way of the one of the next round, which it once was: all
-// that met there were looked at singly, within seconds.
+// TestRestart verifies that healthy objects share a list after a restart, whenever in a round it happens. The first
+// object, which knows of no others, is observed at any time; a list that it makes must not replace that of the next
+// round, or all objects aligned to that would be observed individually, within seconds.
 func TestRestart(t *testing.T) {
 	const (
 		objects = 1000
@@ -19,7 +18,7 @@ func TestRestart(t *testing.T) {
 	)
 	for since := time.Duration(0); since < round; since += round / 40 {
 		s := &restarted{t: t, now: begin.Add(since), random: rand.New(rand.NewPCG(1, uint64(since)))}
-		s.roll = New(round, fresh, s.now)
+		s.cache = New(round, fresh, s.now)
 		for i := range objects {
 			p := NewMember(Key{"default", strconv.Itoa(i)})
 			s.places = append(s.places, p)
@@ -34,15 +33,15 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// A restarted process looks at objects at the times that it is told.
+// A restarted process observes objects at the times that the cache returns.
 type restarted struct {
 	t      *testing.T
-	roll   *Cache
+	cache  *Cache
 	now    time.Time
 	random *rand.Rand
 	places []*Member
 	turns  turns
-	known  map[*Member]bool // who was told when to come
+	known  map[*Member]bool // objects with an aligned time
 
 	alone, listed, lists int
 }
@@ -56,17 +55,17 @@ func (s *restarted) until(end time.Time) {
 	}
 }
 
-// look returns when to look again.
+// look returns when to observe the object again.
 func (s *restarted) look(p *Member) time.Time {
-	s.roll.Join(p, "line", "", "x-"+p.key.Name)
+	s.cache.Join(p, "line", "", "x-"+p.key.Name)
 	tolerance := round / 5
 	if !s.known[p] {
 		s.known[p], tolerance = true, 0
 	} else {
-		c := s.roll.Lookup(p, s.now)
+		c := s.cache.Lookup(p, s.now)
 		if c.Answer == List {
 			s.made(c.Listing)
-			c = s.roll.Lookup(p, s.now)
+			c = s.cache.Lookup(p, s.now)
 		}
 		switch c.Answer {
 		case Listed:
@@ -76,9 +75,9 @@ func (s *restarted) look(p *Member) time.Time {
 		default:
 			s.t.Fatalf("Consult() = %+v", c)
 		}
-		s.roll.Touched(p, s.now)
+		s.cache.Touched(p, s.now)
 	}
-	at, ok := s.roll.AlignPoll("line", s.now, s.now.Add(round), tolerance, s.random.Float64())
+	at, ok := s.cache.AlignPoll("line", s.now, s.now.Add(round), tolerance, s.random.Float64())
 	if !ok {
 		at = s.now.Add(time.Duration(s.random.Float64() * float64(round)))
 	}
@@ -95,7 +94,7 @@ func (s *restarted) made(list *Listing) {
 	list.Return()
 }
 
-// A turn is when an object is looked at.
+// A turn is when an object is observed.
 type turn struct {
 	at time.Time
 	of *Member

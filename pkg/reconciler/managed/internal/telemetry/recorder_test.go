@@ -21,14 +21,14 @@ import (
 )
 
 var (
-	boat  = schema.GroupVersionKind{Group: "harbour.example.org", Version: "v1beta1", Kind: "Boat"}
-	start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	testKind = schema.GroupVersionKind{Group: "harbour.example.org", Version: "v1beta1", Kind: "Boat"}
+	start    = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 )
 
 const gvk = `{gvk="harbour.example.org/v1beta1, Kind=Boat"}`
 
-// A harbour is a registry, a clock and a recorder of boats.
-type harbour struct {
+// A harbour has a registry, a clock and a recorder of objects.
+type recorderWorld struct {
 	*Recorder
 
 	t        testing.TB
@@ -37,24 +37,23 @@ type harbour struct {
 	objects  *records.Records[Object]
 }
 
-func newHarbour(t testing.TB, change ...func(*Options)) *harbour {
+func newRecorderWorld(t testing.TB, change ...func(*Options)) *recorderWorld {
 	t.Helper()
-	h := &harbour{t: t, clock: testclock.NewFakePassiveClock(start), registry: prometheus.NewRegistry()}
+	h := &recorderWorld{t: t, clock: testclock.NewFakePassiveClock(start), registry: prometheus.NewRegistry()}
 	h.restart(change...)
 
 	return h
 }
 
-// restart begins another life of the process, whose metrics go on in the same
-// registry: what is compared is their sum.
-func (h *harbour) restart(change ...func(*Options)) {
+// restart restarts the process with the same registry: tests compare the sum of its metrics.
+func (h *recorderWorld) restart(change ...func(*Options)) {
 	h.t.Helper()
 	o := Options{Registerer: h.registry, Clock: h.clock}
 	for _, c := range change {
 		c(&o)
 	}
 	var err error
-	if h.Recorder, err = New(boat, o); err != nil {
+	if h.Recorder, err = New(testKind, o); err != nil {
 		h.t.Fatal(err)
 	}
 	h.objects = records.New(h.Recorder.Forget)
@@ -64,9 +63,9 @@ func key(mg *fake.Managed) types.NamespacedName {
 	return types.NamespacedName{Namespace: mg.Namespace, Name: mg.Name}
 }
 
-func (h *harbour) of(mg *fake.Managed) *Object { return h.objects.Of(key(mg), mg.UID) }
+func (h *recorderWorld) of(mg *fake.Managed) *Object { return h.objects.Of(key(mg), mg.UID) }
 
-func (h *harbour) pass(mg *fake.Managed, during ...func()) {
+func (h *recorderWorld) pass(mg *fake.Managed, during ...func()) {
 	_, p := h.Begin(context.Background(), h.of(mg), mg)
 	for _, do := range during {
 		do()
@@ -75,11 +74,11 @@ func (h *harbour) pass(mg *fake.Managed, during ...func()) {
 	p.End("kept", nil)
 }
 
-func (h *harbour) wait(d time.Duration) { h.clock.SetTime(h.clock.Now().Add(d)) }
+func (h *recorderWorld) wait(d time.Duration) { h.clock.SetTime(h.clock.Now().Add(d)) }
 
-// series returns every time series of the registry as Prometheus would write it,
-// with its value; a histogram is its count and its sum.
-func (h *harbour) series() map[string]string {
+// series returns every time series of the registry in the format of Prometheus, with its value; a histogram is its
+// count and its sum.
+func (h *recorderWorld) series() map[string]string {
 	h.t.Helper()
 
 	return gather(h.t, h.registry)
@@ -110,7 +109,7 @@ func gather(t testing.TB, g prometheus.Gatherer) map[string]string {
 }
 
 // expect compares some of the series; a name without labels is that of the kind.
-func (h *harbour) expect(reason string, want map[string]string) {
+func (h *recorderWorld) expect(reason string, want map[string]string) {
 	h.t.Helper()
 	all := h.series()
 	for _, name := range slices.Sorted(maps.Keys(want)) {
