@@ -69,7 +69,7 @@ func TestEveryFieldIsDecided(t *testing.T) {
 		"Version", "Known", "Failed", "Gone", "TriedIntent", "Changed", "Backoffs", "Unchanged", "Conflicts",
 		// used only in messages, or to suppress repeated ones
 		"Kept", "Stays", "LeftoverName",
-		"Reworded.Of", "Reworded.Since", "Reworded.Told", "UnknownCreateErr", "LastWarnings", "LastDisconnectErr",
+		"Reworded.Of", "Reworded.Since", "Reworded.Count", "UnknownCreateErr", "LastWarnings", "LastDisconnectErr",
 		"LastStatusErr", "LastReverted", "LastBadInterval", "VolatileWritten", "Written",
 		// the delay of a retry
 		"Dropped.Times", "Dropped.Until",
@@ -160,7 +160,7 @@ func (k *keeper) Replace(with map[Key]Record) { *k = with }
 
 func roles(text string) uint64 { return uint64(len(text)) }
 
-// filled calls visit with records, in each of which one field is set.
+// eachFieldSet calls visit with records, in each of which one field is set.
 func eachFieldSet(visit func(path string, r Record)) {
 	var walk func(path string, index []int, of reflect.Type)
 	walk = func(path string, index []int, of reflect.Type) {

@@ -21,9 +21,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// What a pass begins with: what its user was asked, what he or a tool left of the record, and
-// what the process remembers. It ends with the record as it is to be, and with a warning if the
-// record was taken or replaced.
+// TestRestore verifies that the record of a creation is restored from the question, the marks and the memory, with
+// a warning if it was removed or replaced.
 func TestRestore(t *testing.T) {
 	const (
 		name, attempt, noted      = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyWasUnresolved
@@ -243,8 +242,9 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// A record that is taken again and again is told once, and nobody is told of an object that is paused.
-func TestARecordThatIsTakenIsToldOnce(t *testing.T) {
+// TestARemovedRecordIsReportedOnce verifies that a record that is removed repeatedly is reported once, and not for
+// a paused object.
+func TestARemovedRecordIsReportedOnce(t *testing.T) {
 	for id, tc := range map[string]struct {
 		marks    map[string]string
 		reported map[string]string
@@ -268,7 +268,7 @@ func TestARecordThatIsTakenIsToldOnce(t *testing.T) {
 	}
 }
 
-// The condition says what an answer leaves, once somebody has taken all.
+// TestAsksAgain verifies that the condition says which answer is left after all annotations were removed.
 func TestAsksAgain(t *testing.T) {
 	for value, want := range map[string]string{
 		"": "", notedAsked: "", notedTaken: textAgain,
@@ -281,7 +281,7 @@ func TestAsksAgain(t *testing.T) {
 	}
 }
 
-// What is written back after a restore of the API server is the last that the memory knows.
+// TestRecall verifies that a restored API server gets the latest state of the memory.
 func TestRecall(t *testing.T) {
 	const (
 		name, attempt      = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt
@@ -331,7 +331,8 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// Of a record that is believed only what it says was made is remembered as made.
+// TestWhatIsRememberedOfARecordThatIsBelieved verifies that a record that is trusted updates the remembered result
+// only with what it says was created.
 func TestWhatIsRememberedOfARecordThatIsBelieved(t *testing.T) {
 	const name, attempt = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt
 	for reason, tc := range map[string]struct {
@@ -352,8 +353,8 @@ func TestWhatIsRememberedOfARecordThatIsBelieved(t *testing.T) {
 	}
 }
 
-// A user who has chosen another name for what was found is asked whether it is safe to proceed, and not about the
-// creation: that is told as found. The note by which an answer is known from a replace is stored all the same.
+// TestAUserWhoHasChosenAnotherNameIsAsked verifies that a user who has set another name for an observed resource is
+// asked whether it is safe to proceed, that the creation stays reported as observed, and that the note is stored.
 func TestAUserWhoHasChosenAnotherNameIsAsked(t *testing.T) {
 	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-2"})
 	found := commonv1.Condition{
@@ -375,7 +376,8 @@ func TestAUserWhoHasChosenAnotherNameIsAsked(t *testing.T) {
 	}
 }
 
-// Which creation the user is asked about is told by its attempt and its name.
+// TestWhatAUserIsAskedAbout verifies that the message names the attempt and the external name of the creation in
+// question.
 func TestWhatAUserIsAskedAbout(t *testing.T) {
 	w := newStored(bearing(map[string]string{
 		meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early,
@@ -392,8 +394,8 @@ func TestWhatAUserIsAskedAbout(t *testing.T) {
 	}
 }
 
-// TestTheNoteOfAQuestionStays: the note that the user was asked is written once, and keeps what it says: a replace
-// may have taken all annotations. With a predecessor it has the time of the last creation in question.
+// TestTheNoteOfAQuestionStays verifies that the note that the user was asked is written once, and keeps its value
+// after a replace. With a predecessor it has the time of the last creation in question.
 func TestTheNoteOfAQuestionStays(t *testing.T) {
 	const (
 		before, after = "/2025-01-01T00:00:00Z", "/2027-01-01T00:00:00Z"
@@ -435,8 +437,8 @@ func TestTheNoteOfAQuestionStays(t *testing.T) {
 	}
 }
 
-// TestAnObjectWhoseUserIsAskedIsHeld: an object that waits for the answer of its user gets the finalizer,
-// no matter which runtime has begun its creation.
+// TestAnObjectWhoseUserIsAskedIsHeld verifies that an object that waits for an answer gets the finalizer, whichever
+// runtime has begun its creation.
 func TestAnObjectWhoseUserIsAskedIsHeld(t *testing.T) {
 	theirs := []ReconcilerOption{WithPredecessor("crossplane.io")}
 	held, since := lifecycle.Facts{HasFinalizer: true}, lifecycle.Facts{Attempt: lifecycle.Superseded}
@@ -477,8 +479,8 @@ func TestAnObjectWhoseUserIsAskedIsHeld(t *testing.T) {
 	}
 }
 
-// TestTheFinalizerOfTheAuthorHoldsAnObjectWhoseUserIsAsked: the finalizer of the author is added before
-// the user is asked.
+// TestTheFinalizerOfTheAuthorHoldsAnObjectWhoseUserIsAsked verifies that the author's finalizer is added before the
+// user is asked.
 func TestTheFinalizerOfTheAuthorHoldsAnObjectWhoseUserIsAsked(t *testing.T) {
 	boom := errors.New("boom")
 	for _, want := range []error{nil, boom} {
@@ -495,9 +497,9 @@ func TestTheFinalizerOfTheAuthorHoldsAnObjectWhoseUserIsAsked(t *testing.T) {
 	}
 }
 
-// TestTheNoteIsWrittenWithTheRecord: the note that the user was asked is written together with the record of the
-// creation, although the object has it to the knowledge of this process. After a restore of the API server the same
-// version may be another state of the object, and the note alone would be taken for an answer.
+// TestTheNoteIsWrittenWithTheRecord verifies that the note is written together with the record of the creation:
+// after a restore of the API server the same resource version may lack the record, and the note alone would count
+// as an answer.
 func TestTheNoteIsWrittenWithTheRecord(t *testing.T) {
 	const pending, attempt = meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt
 	ours := map[string]string{pending: early, attempt: ownID}

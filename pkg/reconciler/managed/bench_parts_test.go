@@ -32,7 +32,7 @@ func halfwayPass() *pass {
 	return p
 }
 
-// What the benchmarks measure is what nearly all passes do.
+// TestHalfwayPass verifies that the benchmarks measure the typical pass.
 func TestHalfwayPass(t *testing.T) {
 	p := halfwayPass()
 	if got := lifecycle.Decide(p.facts()); got != lifecycle.Keep {
@@ -59,7 +59,7 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// Whether there is anything to write at all.
+// BenchmarkStatusComparison measures the comparison of two statuses.
 func BenchmarkStatusComparison(b *testing.B) {
 	p := halfwayPass()
 	b.ReportAllocs()
@@ -70,7 +70,7 @@ func BenchmarkStatusComparison(b *testing.B) {
 	}
 }
 
-// The patch of a status in which a condition has changed.
+// BenchmarkStatusPatch measures the patch of one changed condition.
 func BenchmarkStatusPatch(b *testing.B) {
 	p := halfwayPass()
 	p.setCondition(commonv1.Unavailable().WithMessage("it is away"))

@@ -26,8 +26,8 @@ func holds[T comparable](t *testing.T, value T) {
 	t.Cleanup(func() { runtime.KeepAlive(handle) })
 }
 
-// What the cache keeps of an object is the object, but for its managed fields; and what
-// two objects have in common, they share.
+// TestCacheKeepsLittle verifies that a cached object is equal except for its managed fields, and that common
+// strings are shared.
 func TestCacheKeepsLittle(t *testing.T) {
 	read := func(name string) *fake.Managed { // as a decoder does: each string anew
 		m := &fake.Managed{ObjectMeta: metav1.ObjectMeta{
@@ -91,8 +91,8 @@ func TestCacheKeepsLittle(t *testing.T) {
 	}
 }
 
-// Objects that bear the same labels share them, also if others come between; those of
-// the others are their own. What was borne long ago is not kept for anybody.
+// TestCacheSharesLabels verifies that objects with the same labels share the map, also if others come between; old
+// label sets are dropped.
 func TestCacheSharesLabels(t *testing.T) {
 	transform := CacheOptions().DefaultTransform
 	keep := func(labels map[string]string) map[string]string {
@@ -128,8 +128,7 @@ func TestCacheSharesLabels(t *testing.T) {
 	keep(map[string]string{})
 }
 
-// What is no object, as the last known state of one whose deletion was missed, passes;
-// so does an object without a type.
+// TestCacheKeepsWhatElseThereIs verifies that tombstones and objects without a type pass the transform.
 func TestCacheKeepsWhatElseThereIs(t *testing.T) {
 	transform := CacheOptions().DefaultTransform
 	missed := toolscache.DeletedFinalStateUnknown{Key: "a"}

@@ -17,8 +17,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Every change outside is told once, with what it was made from and what became
-// of it, whether it succeeded or not; looking is not told.
+// TestChangesAreLogged verifies that every external change is logged once, with the object before it and its
+// result, successful or not; observations are not logged.
 func TestChangesAreLogged(t *testing.T) {
 	var entries []changelog.Entry
 	sink := changelog.SinkFunc(func(_ context.Context, e changelog.Entry) error {
@@ -73,8 +73,9 @@ func TestChangesAreLogged(t *testing.T) {
 	}
 }
 
-// A sink is asked when all is stored, so that whatever it does, nothing is lost.
-func TestASinkStandsBetweenNothing(t *testing.T) {
+// TestAChangeLogSinkIsCalledAfterAllWrites verifies that the change log sink is called after all writes, so that it
+// can delay none.
+func TestAChangeLogSinkIsCalledAfterAllWrites(t *testing.T) {
 	cases := map[string]changelog.Sink{
 		"fails":  changelog.SinkFunc(func(context.Context, changelog.Entry) error { return errors.New("disk full") }),
 		"panics": changelog.SinkFunc(func(context.Context, changelog.Entry) error { panic("disk full") }),
@@ -101,7 +102,7 @@ func TestASinkStandsBetweenNothing(t *testing.T) {
 	}
 }
 
-// A sink that blocks delays nothing when it is behind a queue.
+// TestASinkThatBlocks verifies that a blocking sink behind a queue delays nothing.
 func TestASinkThatBlocks(t *testing.T) {
 	entered, release := make(chan struct{}, 1), make(chan struct{})
 	blocked := changelog.SinkFunc(func(context.Context, changelog.Entry) error {
@@ -132,7 +133,7 @@ func TestASinkThatBlocks(t *testing.T) {
 	}
 }
 
-// What reaches a log of lines has no secret in it, although the object knows one.
+// TestNoSecretInTheChangeLog verifies that the change log contains no secret that the object knows.
 func TestNoSecretInTheChangeLog(t *testing.T) {
 	var lines bytes.Buffer
 	g := newGallery(t, managed.WithChangeLog(changelog.NewJSON(&lines)))

@@ -17,8 +17,8 @@ const (
 	definitionRead = "CustomResourceDefinition " + definition
 )
 
-// Whoever deletes a namespace, or a kind, did not mean the data in it. To know costs one
-// read of each, at most, before each Delete, and nothing else ever reads them.
+// TestDeletionGuard verifies that resources are retained when the namespace or kind is deleted, at the cost of one
+// read of each before each Delete, and of none elsewhere.
 func TestDeletionGuard(t *testing.T) {
 	both := managed.WithDeletionGuard()
 	cases := map[string]struct {

@@ -21,7 +21,7 @@ var (
 	second = fmt.Sprintf("%08x00000000", noon.Add(time.Hour).Unix()) + ownID[1:]
 )
 
-// What comes before the last creation that is known without the record is taken off the object.
+// TestEarlier verifies that a record before the last known creation is recognized.
 func TestEarlier(t *testing.T) {
 	const succeeded, pending, failed = meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateFailed
 	early, between, later := noon.Add(-2*time.Hour).Format(time.RFC3339), noon.Format(time.RFC3339), noon.Add(2*time.Hour).Format(time.RFC3339)
@@ -144,8 +144,8 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// A record that goes says nothing of what a user has chosen, where the name of the last
-// creation is not known.
+// TestRemoveEarlier verifies that removing an earlier record keeps the external name that a user has set, if the
+// name of the last creation is unknown.
 func TestRemoveEarlier(t *testing.T) {
 	older := map[string]string{
 		meta.AnnotationKeyExternalName: "vol-0", meta.AnnotationKeyCreateAttempt: first + "/succeeded",
@@ -200,7 +200,7 @@ func TestRemoveEarlier(t *testing.T) {
 	}
 }
 
-// The ids of an object's attempts grow, whatever the clock says.
+// TestNewAttempt verifies that the ids of an object's attempts grow, whatever the clock says.
 func TestNewAttempt(t *testing.T) {
 	number := func(of time.Time) string { return fmt.Sprintf("%08x800000000-", of.Unix()) + ownID[2:] }
 	future := noon.Add(time.Hour)
@@ -229,9 +229,8 @@ func TestNewAttempt(t *testing.T) {
 	}
 }
 
-// Where a token leads to what was created with it, each process makes the same first id of an object that shows
-// nothing of an attempt: a replace may have taken the record of it, and the process that wrote it may be gone. Any
-// later id is another.
+// TestTheFirstTokenIsTheSame verifies that with tokens each process derives the same first id for an object without
+// marks, because a replace may have removed the record. Later ids differ.
 func TestTheFirstTokenIsTheSame(t *testing.T) {
 	want := fmt.Sprintf("%08x000000002-", noon.Add(-time.Minute).Unix()) + ownID[2:]
 	for id, tc := range map[string]struct {
@@ -284,8 +283,8 @@ func TestTheFirstTokenIsTheSame(t *testing.T) {
 	}
 }
 
-// Where the same token leads to the same resource, an attempt is repeated whose result is not known, or does not
-// show. What another runtime has begun has no token of ours.
+// TestWhichAttemptIsRepeated verifies that an attempt with an unknown or unobserved result is repeated if the same
+// token leads to the same resource, but not one of another runtime.
 func TestWhichAttemptIsRepeated(t *testing.T) {
 	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
 	begun, ended := map[string]string{attempt: ownID, pending: early}, map[string]string{attempt: ownDone}
@@ -318,8 +317,8 @@ func TestWhichAttemptIsRepeated(t *testing.T) {
 	}
 }
 
-// What nobody knows of an attempt that was made in another class cannot be repeated or looked up in this one. An id of
-// before the class was told says nothing of it, and no more does one whose result is known.
+// TestAnotherClass verifies that an unknown attempt of another class is neither repeated nor looked up. Ids without
+// a class, and attempts with a known result, do not count.
 func TestAnotherClass(t *testing.T) {
 	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
 	id := func(class lifecycle.Class) string {
@@ -361,7 +360,8 @@ func TestAnotherClass(t *testing.T) {
 	}
 }
 
-// The memory knows how an attempt ended that an API server which was restored has as begun.
+// TestUnended verifies that a restored API server that has an attempt as pending is recognized if the memory knows
+// its end.
 func TestUnended(t *testing.T) {
 	done := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}}, objectstate.Cold{})
 	called := remembering(objectstate.State{}, objectstate.Cold{Called: objectstate.Intent{Attempt: ownID}})
@@ -386,7 +386,7 @@ func TestUnended(t *testing.T) {
 	}
 }
 
-// Who writes earlier annotations is told what to do, once, unless the object is paused.
+// TestTellEarlier verifies that an earlier record is reported once with instructions, unless the object is paused.
 func TestTellEarlier(t *testing.T) {
 	paused := map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
 	for id, tc := range map[string]struct {
@@ -413,7 +413,8 @@ func TestTellEarlier(t *testing.T) {
 	}
 }
 
-// What was given up, and what came before, is known by its id, or by the times of another runtime.
+// TestGaveUp verifies that an abandoned creation and earlier ones are recognized by id, or by the times of another
+// runtime.
 func TestGaveUp(t *testing.T) {
 	const attempt, pending, abandon = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyAbandonAttempt
 	by := func(mark string) map[string]string { return map[string]string{attempt: mark} }
@@ -454,7 +455,7 @@ func TestGaveUp(t *testing.T) {
 	}
 }
 
-// Nothing of an attempt was recorded before the time of its number, if it has one.
+// TestBeginning verifies that the number of an id bounds the time of its attempt.
 func TestBeginning(t *testing.T) {
 	number := func(of time.Time) string { return fmt.Sprintf("%08x00000000-00000000", of.Unix()) }
 	for id, tc := range map[string]struct {
@@ -473,7 +474,7 @@ func TestBeginning(t *testing.T) {
 	}
 }
 
-// What its user has given up is no creation that anybody waits for, and the status says so.
+// TestGiveUp verifies that an abandoned creation is forgotten, and the status says so.
 func TestGiveUp(t *testing.T) {
 	seen := objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-1"}
 	for id, tc := range map[string]struct {
@@ -510,7 +511,8 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
-// Who has not read the record of an earlier creation does not take the word of the condition.
+// TestNothingIsRecollectedOfWhatIsNotEarlier verifies that the condition Created is used only after an earlier
+// record was read.
 func TestNothingIsRecollectedOfWhatIsNotEarlier(t *testing.T) {
 	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: second})
 	mg.SetConditions(commonv1.Condition{
@@ -523,7 +525,8 @@ func TestNothingIsRecollectedOfWhatIsNotEarlier(t *testing.T) {
 	}
 }
 
-// That this process could not store the result of the attempt is no work of another: it has written nothing earlier.
+// TestAResultThatIsNotStoredIsNoEarlierRecord verifies that a result that this process could not store is not taken
+// for an earlier record of another writer.
 func TestAResultThatIsNotStoredIsNoEarlierRecord(t *testing.T) {
 	by := func(mark string) map[string]string { return map[string]string{meta.AnnotationKeyCreateAttempt: mark} }
 	for reason, tc := range map[string]struct {
@@ -543,7 +546,8 @@ func TestAResultThatIsNotStoredIsNoEarlierRecord(t *testing.T) {
 	}
 }
 
-// That an earlier record was removed is stored, although nothing takes its place.
+// TestTheRemovalOfAnEarlierRecordIsStored verifies that the removal of an earlier record is stored, although
+// nothing replaces it.
 func TestTheRemovalOfAnEarlierRecordIsStored(t *testing.T) {
 	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: first + "/succeeded"})
 	mg.SetConditions(commonv1.Condition{
@@ -556,7 +560,7 @@ func TestTheRemovalOfAnEarlierRecordIsStored(t *testing.T) {
 	}
 }
 
-// The handle of an operation that this process does not know of stays where it is.
+// TestAnOperationOfAnotherProcessStays verifies that an unknown operation handle is kept.
 func TestAnOperationOfAnotherProcessStays(t *testing.T) {
 	for known, want := range map[string]string{"": "op-1", "op-2": "op-2"} {
 		mg := bearing(map[string]string{meta.AnnotationKeyOperation: "op-1"})

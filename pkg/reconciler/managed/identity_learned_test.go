@@ -26,7 +26,7 @@ func (c *namedSystem) Identity() string {
 	return c.name
 }
 
-// What the resource of an object is in is compared with what a client is connected to.
+// TestAnotherSystemIsRecognised verifies that the stored backend identity is compared with that of the client.
 func TestAnotherSystemIsRecognised(t *testing.T) {
 	const identity, allow = meta.AnnotationKeyBackendIdentity, meta.AnnotationKeyAllowBackendChange
 	cases := map[string]struct {
@@ -74,7 +74,7 @@ func TestAnotherSystemIsRecognised(t *testing.T) {
 	}
 }
 
-// The system is noted once, as soon as the client can tell.
+// TestASystemIsNotedOnce verifies that the backend identity is stored once, as soon as the client knows it.
 func TestASystemIsNotedOnce(t *testing.T) {
 	const identity = meta.AnnotationKeyBackendIdentity
 	for reported, tc := range map[string]struct{ stored, want string }{
@@ -96,7 +96,7 @@ func TestASystemIsNotedOnce(t *testing.T) {
 	}
 }
 
-// What somebody has taken of it is put back, as the object said last.
+// TestASystemThatIsTakenAwayIsPutBack verifies that a removed backend identity is restored.
 func TestASystemThatIsTakenAwayIsPutBack(t *testing.T) {
 	const identity = meta.AnnotationKeyBackendIdentity
 	o := &objectState{}

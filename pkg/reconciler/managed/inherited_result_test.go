@@ -30,8 +30,8 @@ func (w *world) backupOf(name string) {
 	})
 }
 
-// What was created for the object before a restore is looked for twice, and its absence is
-// told. What is found is marked as the object's own, so that later it is like any other.
+// TestABackupOfWhatIsMissing verifies that the resource of a restored object is observed twice, and its absence
+// reported. A resource that is found is marked as the object's own.
 func TestABackupOfWhatIsMissing(t *testing.T) {
 	request := []managed.ReconcilerOption{managed.WithRecreationOnRequest()}
 	for name, tc := range map[string]struct {
@@ -90,8 +90,8 @@ func TestABackupOfWhatIsMissing(t *testing.T) {
 	}
 }
 
-// An object that was restored, and whose resource was found, has marks of its own from then on.
-// What its user is asked, he answers by the id of the mark that is in the backup.
+// TestABackupOfWhatIsThere verifies that a restored object whose resource was found has marks of its own, and that
+// its user answers with the id in the backup.
 func TestABackupOfWhatIsThere(t *testing.T) {
 	w := newWorld(t, managed.WithRecreationOnRequest())
 	w.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 1})
@@ -122,7 +122,8 @@ func TestABackupOfWhatIsThere(t *testing.T) {
 	}
 }
 
-// What an observation has told is kept out of what is told later, also if the pass fails that has made it.
+// TestDetailsOfAnObservationThatLeadsToNothing verifies that observed connection details are redacted later, also
+// if their pass fails.
 func TestDetailsOfAnObservationThatLeadsToNothing(t *testing.T) {
 	const password = "correct horse battery staple"
 	w := newWorld(t)

@@ -44,8 +44,8 @@ func (w *world) backup() {
 	})
 }
 
-// TestABackupWithinCreate: what an attempt has led to that was under way when the backup was
-// made is for a user to find out. Until he says so nothing is created, and nothing goes.
+// TestABackupWithinCreate verifies that an attempt that was pending in the backup is left to a user: nothing is
+// created or deleted before the answer.
 func TestABackupWithinCreate(t *testing.T) {
 	annotate := func(key, value string) func(w *world) {
 		return func(w *world) {
@@ -114,9 +114,9 @@ func TestABackupWithinCreate(t *testing.T) {
 	}
 }
 
-// TestABackupIsToldWithWhatToDo: the condition says what a user can do. What he has named is
-// marked as the object's own, for the next process.
-func TestABackupIsToldWithWhatToDo(t *testing.T) {
+// TestARestoredObjectReportsItsOptions verifies that the condition says what a user can do, and that the named
+// resource is marked as the object's own.
+func TestARestoredObjectReportsItsOptions(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 1})
 	w.backup()

@@ -53,8 +53,8 @@ func (f *crowd) during(d time.Duration) map[string]int {
 	return n
 }
 
-// Polls of a connection share one list in each poll interval. Nobody is observed by
-// himself, and what has changed outside is found as soon as by observations.
+// TestPollsShareAList verifies that polls of a connection share one list per poll interval, and external changes
+// are found as soon as by observations.
 func TestPollsShareAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newBulk(t)
@@ -92,7 +92,7 @@ func (f *crowd) expectRepair(within time.Duration) {
 	}
 }
 
-// Whatever a lister does, it costs calls and nothing else.
+// TestBadListers verifies that a misbehaving lister costs calls and nothing else.
 func TestBadListers(t *testing.T) {
 	page := 0
 	cases := map[string]struct {
@@ -206,8 +206,8 @@ func TestBadListers(t *testing.T) {
 	}
 }
 
-// A list that shows what was, of before a user's change or of before our own, undoes
-// nothing: it is not even asked.
+// TestAListIsForPollsAlone verifies that a stale list reverts no change of a user or of our own: it is not even
+// used.
 func TestAListIsForPollsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newBulk(t)
@@ -240,7 +240,7 @@ func TestAListIsForPollsAlone(t *testing.T) {
 	})
 }
 
-// A list is made at the pace of the connection, and does not fail when that is slow.
+// TestAListIsHeldToLimits verifies that a list observes the rate limit of its connection.
 func TestAListIsHeldToLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		set := limit.NewSet(limit.WithRate(2, 0.1, 2))
@@ -255,7 +255,7 @@ func TestAListIsHeldToLimits(t *testing.T) {
 	})
 }
 
-// What a typed client can list is used, too.
+// TestATypedLister verifies that the lists of a typed client are used.
 func TestATypedLister(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pollsByList(t, func(d typedDisk) managed.TypedExternalClient[*volume.Volume] { return d })

@@ -76,9 +76,9 @@ func newNotified(t *testing.T, h *herald, o ...managed.ReconcilerOption) *crowd 
 	return f
 }
 
-// While changes are told, polls are rare, and what is told is looked at within a
-// moment: once, however often it is told.
-func TestWhatIsToldIsObserved(t *testing.T) {
+// TestANotificationIsObserved verifies that polls are rare with notifications, and that a notified change is
+// observed once within a moment.
+func TestANotificationIsObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &herald{}
 		f := newNotified(t, h)
@@ -107,7 +107,7 @@ func TestWhatIsToldIsObserved(t *testing.T) {
 	})
 }
 
-// When changes may not be told any more, polls are made as if they never had been.
+// TestAnInterruptedSource verifies that polls are made as without notifications while the source is interrupted.
 func TestAnInterruptedSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &herald{}
@@ -132,7 +132,7 @@ func TestAnInterruptedSource(t *testing.T) {
 	})
 }
 
-// A source that cannot be subscribed to costs nothing but its polls, and is tried again.
+// TestASourceThatRefuses verifies that a failed subscription is retried, and costs only polls.
 func TestASourceThatRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &herald{refuse: errors.New("no permission for $JS.EVENT")}
@@ -155,8 +155,8 @@ func TestASourceThatRefuses(t *testing.T) {
 	})
 }
 
-// What is told is not answered by what a list showed before.
-func TestWhatIsToldIsNotLookedForInALists(t *testing.T) {
+// TestANotificationIsNotServedByAStaleList verifies that a notified change is not served by an older list.
+func TestANotificationIsNotServedByAStaleList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &herald{}
 		f := newNotified(t, h, managed.WithBulkObservation(0))
@@ -201,9 +201,9 @@ func (q *wokenQueue) said() map[string]int {
 	return woken
 }
 
-// What is told of names that no object has wakes nobody and is not kept, and does not
-// keep anybody from being heard.
-func TestToldOfWhatNobodyHas(t *testing.T) {
+// TestNotificationsOfUnknownNames verifies that notifications of unknown names enqueue nothing, take no memory, and
+// do not block others.
+func TestNotificationsOfUnknownNames(t *testing.T) {
 	foreign := make([]string, 1000)
 	for i := range foreign {
 		foreign[i] = fmt.Sprintf("stranger-%d", i)
@@ -260,8 +260,7 @@ func TestToldOfWhatNobodyHas(t *testing.T) {
 	}
 }
 
-// A subscription lasts as long as somebody uses the connection, and its objects are
-// forgotten.
+// TestASubscriptionEndsWithItsObjects verifies that a subscription ends with the last object of its connection.
 func TestASubscriptionEndsWithItsObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &herald{}
@@ -286,7 +285,7 @@ func TestASubscriptionEndsWithItsObjects(t *testing.T) {
 	})
 }
 
-// An object that asks for its own poll interval gets it, whatever is told.
+// TestAnOwnIntervalIsKept verifies that an object with its own poll interval keeps it with notifications.
 func TestAnOwnIntervalIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newNotified(t, &herald{})

@@ -9,8 +9,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 )
 
-// What a user asks for is not put off, but for what is looked up by its attempt. A doubt of a deleted object ends
-// with a look that finds what is its own.
+// TestWhatEndsADoubt verifies that a request of a user ends the grace periods, except for attempts with a lookup,
+// and that an owned observation ends the doubt of a deleted object.
 func TestWhatEndsADoubt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason          string

@@ -11,7 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 )
 
-// Volatile fields change by themselves, and make no other change of one that was not stored.
+// TestAChangeIsComparedWithoutVolatileFields verifies that volatile fields do not make an unstored change another
+// one.
 func TestAChangeIsComparedWithoutVolatileFields(t *testing.T) {
 	change := func(used int64) map[string]any { return map[string]any{"size": int64(5), "usedBytes": used} }
 	p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}), WithVolatileStatus("usedBytes"))
@@ -24,7 +25,8 @@ func TestAChangeIsComparedWithoutVolatileFields(t *testing.T) {
 	}
 }
 
-// A change is compared with the one that was not stored without its times, and is sent with them.
+// TestAChangeIsComparedWithoutItsTimes verifies that an unstored change is compared without its times, and sent
+// with them.
 func TestAChangeIsComparedWithoutItsTimes(t *testing.T) {
 	change := func(at time.Time) map[string]any {
 		return map[string]any{

@@ -26,8 +26,8 @@ func made() *fake.Managed {
 	return bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-1"})
 }
 
-// What is created takes the place of what was created before and is not found: what can be looked
-// up is not found wherever it was made, and anything else if nobody has ever seen it.
+// TestWhatTakesThePlaceOfAnother verifies that a recreation is recognized for missing resources, depending on the
+// class.
 func TestWhatTakesThePlaceOfAnother(t *testing.T) {
 	deleted := made()
 	deleted.SetDeletionTimestamp(&metav1.Time{Time: noon})
@@ -53,9 +53,9 @@ func TestWhatTakesThePlaceOfAnother(t *testing.T) {
 	}
 }
 
-// That another is created is told where the first was seen, or was looked for and not found: once,
-// because then it is waited for longer and longer.
-func TestWhatIsToldOfAnother(t *testing.T) {
+// TestRecreationIsReported verifies that a recreation is reported once, where the first resource was observed, or
+// looked up and not found.
+func TestRecreationIsReported(t *testing.T) {
 	cases := map[string]struct {
 		findable, named, seen, unfound bool
 		before, after                  int
@@ -99,8 +99,8 @@ func TestWhatIsToldOfAnother(t *testing.T) {
 	}
 }
 
-// A user asks for another by the id of the last creation, by its time if another runtime made it, or
-// by that of the object that this one was restored from; and only where it is waited for.
+// TestWhatIsWaitedForByItsID verifies that a recreation is requested by the id of the last creation, by its time,
+// or by that of the original, and only where it is waited for.
 func TestWhatIsWaitedForByItsID(t *testing.T) {
 	const restored = "a-11111111"
 	foreign := bearing(map[string]string{

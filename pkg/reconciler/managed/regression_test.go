@@ -262,7 +262,7 @@ func TestIntervalsThatOverflow(t *testing.T) {
 	}
 }
 
-func TestANameThatIsTakenByNobodyIsTold(t *testing.T) {
+func TestATakenNameWithoutAResourceIsReported(t *testing.T) {
 	w := newWorld(t, managed.WithDeterministicExternalName(true))
 	w.cloud.Named = true
 	w.cloud.Before = failing("Create", external.AlreadyExists(errors.New("name is taken by another account")))
@@ -315,7 +315,7 @@ func TestAnAttemptWithoutAnIdCannotBeAbandoned(t *testing.T) {
 	}
 }
 
-func TestATerminalConflictIsToldAtOnce(t *testing.T) {
+func TestATerminalConflictIsReportedAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.create(nil)
 	w.cloud.Before = failing("Connect", external.Terminal("Taken", conflict()))

@@ -15,9 +15,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TestAFailureWhoseTextChanges: an error that bears another id each time is told a few times an
-// hour, and not at each of a thousand passes. What a user does about it is shown at once, and so
-// are another stage and another reason.
+// TestAFailureWhoseTextChanges verifies that a failure with a new id in each message is reported a few times an
+// hour, and another stage, reason, generation or request at once.
 func TestAFailureWhoseTextChanges(t *testing.T) {
 	w := newWorld(t)
 	n, at, what := 0, "Observe", "operation op-%s failed"

@@ -482,8 +482,8 @@ func filledIn() managed.ExternalClientFns {
 	}}
 }
 
-// TestSeedCases makes the passes of the seed's own tests. Each must tell what it
-// tells there, or else the difference that its row gives a reason for.
+// TestSeedCases verifies that each case of the seed's own tests has the seed's result, or the difference for which
+// its row gives a reason.
 func TestSeedCases(t *testing.T) {
 	if len(seedCases) != 28 {
 		t.Errorf("%d cases, the seed has 28", len(seedCases))

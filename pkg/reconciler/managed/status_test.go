@@ -9,9 +9,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// What another process has told while a pass was under way is what was seen last: the
-// pass, which looked earlier, does not write over it, and another pass is made.
-func TestWhatWasToldSinceIsNotWrittenOver(t *testing.T) {
+// TestAStaleStatusIsNotWrittenOverANewerOne verifies that a pass does not overwrite a status that another process
+// has written since its read, and is repeated.
+func TestAStaleStatusIsNotWrittenOverANewerOne(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		during string

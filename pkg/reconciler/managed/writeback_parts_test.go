@@ -23,9 +23,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// What does not succeed is tried five times a second. It is told after five seconds, and in the
-// end; what succeeds is not told any more.
-func TestHowOftenItIsTriedAndTold(t *testing.T) {
+// TestRetryWriteBack verifies that a failing write back is retried five times a second, and reported after five
+// seconds and in the end.
+func TestRetryWriteBack(t *testing.T) {
 	for name, tc := range map[string]struct {
 		succeeds time.Duration // 0: at once; negative: never
 		tries    int
@@ -104,7 +104,8 @@ type listOfManaged struct {
 
 func (l *listOfManaged) DeepCopyObject() runtime.Object { c := *l; return &c }
 
-// The API server is asked for 500 objects at a time, and each answer is waited for for five seconds.
+// TestAnAPIServerThatIsAskedAfterARestore verifies that lists have 500 objects per page, and five seconds per
+// request.
 func TestAnAPIServerThatIsAskedAfterARestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		of := fake.GVK(&fake.Managed{})
@@ -130,7 +131,7 @@ func TestAnAPIServerThatIsAskedAfterARestore(t *testing.T) {
 	})
 }
 
-// A kind whose list is not registered, or is none, cannot be listed: that is an error of the program.
+// TestAKindWithoutAList verifies that a kind without a registered list type is an error.
 func TestAKindWithoutAList(t *testing.T) {
 	of := fake.GVK(&fake.Managed{})
 	scheme := runtime.NewScheme()
@@ -146,8 +147,8 @@ func TestAKindWithoutAList(t *testing.T) {
 	}
 }
 
-// A pass counts as under way before it asks whether the API server was restored: what is written back after that
-// waits for those that were not told so.
+// TestAPassIsUnderWayBeforeItAsksForRestores verifies that a pass is registered before it checks for a restore, so
+// that the write back waits for it.
 func TestAPassIsUnderWayBeforeItAsksForRestores(t *testing.T) {
 	d := controller.NewRestoreDetector()
 	r := madeWith(WithRestoreDetector(d))
@@ -167,7 +168,7 @@ type listOfNothing struct {
 
 func (l *listOfNothing) DeepCopyObject() runtime.Object { c := *l; return &c }
 
-// A list that cannot be read is not taken for one of nothing: what is in the API server is not known then.
+// TestAListThatCannotBeRead verifies that a failed list does not count as empty.
 func TestAListThatCannotBeRead(t *testing.T) {
 	of := fake.GVK(&fake.Managed{})
 	c := &askedReader{scheme: runtime.NewScheme()}
@@ -180,7 +181,7 @@ func TestAListThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// What an attempt made is known although it could not be stored yet, and although an earlier creation was found.
+// TestWhatIsKnownOfTheLastCreation verifies that an unwritten creation precedes an observed earlier one.
 func TestWhatIsKnownOfTheLastCreation(t *testing.T) {
 	unwritten := map[string]string{
 		meta.AnnotationKeyExternalName:  "vol-2",

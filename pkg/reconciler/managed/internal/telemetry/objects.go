@@ -104,7 +104,7 @@ func (r *Recorder) Forget(o *Object) {
 	*o = Object{}
 }
 
-// meet counts an object at the beginning of a pass.
+// count counts an object at the beginning of a pass.
 func (r *Recorder) count(o *Object, mg resource.Managed, now time.Time) {
 	if o.counted {
 		return
@@ -135,7 +135,7 @@ func (r *Recorder) show(o *Object, mg resource.Managed) {
 	o.synced = setCounted(r.metrics.synced, o.synced, mg.GetCondition(commonv1.TypeSynced).Status == metav1.ConditionTrue)
 }
 
-// turn adds an object to a gauge or removes it, and returns whether it is now counted.
+// setCounted adds an object to a gauge or removes it, and returns whether it is now counted.
 func setCounted(g prometheus.Gauge, was, is bool) bool {
 	switch {
 	case is && !was:
