@@ -60,7 +60,7 @@ type Cold struct {
 	DeleteSent       time.Time // when the last Delete was sent
 	FinalizerRemoved bool      // the author's finalizer was removed
 	Retained         bool      // it was reported that the external resource stays, whatever is deleted
-	LeftoverName     string    // the external name, according to the object, of a resource that is being deleted, was never found, or not observed yet
+	LeftoverName     string    // external name of a resource that is being deleted, or not observed yet
 
 	Called           Intent            // Create was called for it, and its result is unknown
 	Made             CreationRef       // the result of the last Create, until it is observed
@@ -68,7 +68,7 @@ type Cold struct {
 	Uncalled         []Intent          // intents that were sent to the API server, and Create was not called for
 	Search           string            // the attempt that is being looked up
 	SearchSince      time.Time         // since when this process knows of it
-	NotFoundSince    time.Time         // when the resource of a deleted object was first not found, or found with another owner
+	NotFoundSince    time.Time         // when first not found, or found with another owner
 	NotFoundName     string            // and under which name
 	Unfound          int               // consecutive resources that were created, and not found since
 	Unwritten        map[string]string // annotations with the result of the last create, which could not be stored

@@ -248,7 +248,8 @@ func TestAnAuthorsFinalizerComesFirst(t *testing.T) {
 		}
 	}
 	w := newStored(bearing(nil), &objectState{})
-	w.writes.answer, w.observation, w.observed = func() error { return boom }, ExternalObservation{ResourceExists: true, Owner: OwnerNobody}, true
+	w.writes.answer, w.observation, w.observed = func() error { return boom },
+		ExternalObservation{ResourceExists: true, Owner: OwnerNobody}, true
 	if err := w.claim(t.Context()); !errors.Is(err, boom) || w.claimed {
 		t.Errorf("what could not be stored: %v, claimed is %t", err, w.claimed)
 	}

@@ -221,7 +221,7 @@ func TestAnObjectWithoutTheAuthorsFinalizerIsLeftAlone(t *testing.T) {
 			if got := w.get().Finalizers; len(got) != 1 || got[0] != "foregroundDeletion" || len(w.cloud.Disks()) != 0 {
 				t.Fatalf("finalizers %v, disks %v: the object was not let go", got, w.cloud.Disks())
 			}
-			w.cloud.Put(volume.Disk{ID: "vol-1", SizeGiB: 1}) // somebody else's
+			w.cloud.Put(volume.Disk{ID: "vol-1", SizeGiB: 1}) // a resource of another owner
 			w.clock.SetTime(w.clock.Now().Add(time.Hour))
 			if restart {
 				w.restart()

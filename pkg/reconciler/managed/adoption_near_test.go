@@ -154,7 +154,8 @@ func TestWhatAUserNamed(t *testing.T) {
 
 		return out
 	}
-	const attempt, pending, abandon = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyAbandonAttempt
+	const attempt, pending, abandon = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
+		meta.AnnotationKeyAbandonAttempt
 	for name, tc := range map[string]struct {
 		marks map[string]string
 		named bool
@@ -182,7 +183,8 @@ func TestWhatAUserNamed(t *testing.T) {
 
 // TestWhyAPolicyIsNotAllowed verifies that the message about a disallowed policy says what to do.
 func TestWhyAPolicyIsNotAllowed(t *testing.T) {
-	const ways = `: choose another name by the annotation krateo.io/external-name, or ask whoever runs the provider to allow the policy (managed.WithAllowedAdoptionPolicies)`
+	const ways = `: choose another name by the annotation krateo.io/external-name, or ask whoever runs the ` +
+		`provider to allow the policy (managed.WithAllowedAdoptionPolicies)`
 	for name, tc := range map[string]struct {
 		options   []ReconcilerOption
 		namespace string
@@ -193,7 +195,8 @@ func TestWhyAPolicyIsNotAllowed(t *testing.T) {
 		"far": {nil, "quay", meta.AdoptionPolicyForce, OwnerOther,
 			`"force" takes over only what is known to belong to an object of the same namespace`},
 		"cluster": {nil, "", meta.AdoptionPolicyForce, OwnerOther,
-			`"force" takes over for a cluster-scoped object only what is known to belong to an object of the same kind and name`},
+			`"force" takes over for a cluster-scoped object only what is known to belong to an object of the same kind ` +
+				`and name`},
 		"not listed": {[]ReconcilerOption{WithAllowedAdoptionPolicies(meta.AdoptionPolicyIfUnowned)}, "quay",
 			meta.AdoptionPolicyForce, OwnerOther, `"force" is not allowed by this provider`},
 		"of no use": {[]ReconcilerOption{WithAllowedAdoptionPolicies()}, "quay", meta.AdoptionPolicyIfUnowned,

@@ -26,8 +26,7 @@ func owned(t *testing.T, owner *managed.Owner) *world {
 	return w
 }
 
-// An owning client takes a name that exists for somebody's, and stamps what it
-// creates or updates.
+// An owning client reports an existing resource as taken, and stamps what it creates or updates.
 type owning struct {
 	managed.ExternalClient
 
@@ -114,7 +113,7 @@ func TestUnownedResourcesAreAdoptedByPolicy(t *testing.T) {
 		t.Errorf("the adoption is not marked: %v %v", v.Finalizers, v.Annotations)
 	}
 
-	owner = managed.OwnerNobody // somebody strips the stamp
+	owner = managed.OwnerNobody // another writer removes the stamp
 	w.change(func(v *volume.Volume) { delete(v.Annotations, meta.AnnotationKeyAdoptionPolicy) })
 	w.pass()
 	if owner != managed.OwnerOurs {

@@ -64,8 +64,10 @@ func (c *patchingClient) Patch(_ context.Context, o client.Object, patch client.
 func TestCriticalAnnotationsAreOneMergePatch(t *testing.T) {
 	const steers, kubectl = meta.AnnotationKeyReconciliationPaused, "kubectl.kubernetes.io/last-applied-configuration"
 	for uid, want := range map[types.UID]string{
-		"uid-1": `{"metadata":{"annotations":{"example.org/own":"1","krateo.io/external-name":"vol-1","moorage.dev/create-attempt":"a"},"uid":"uid-1"}}`,
-		"":      `{"metadata":{"annotations":{"example.org/own":"1","krateo.io/external-name":"vol-1","moorage.dev/create-attempt":"a"}}}`,
+		"uid-1": `{"metadata":{"annotations":{"example.org/own":"1","krateo.io/external-name":"vol-1",` +
+			`"moorage.dev/create-attempt":"a"},"uid":"uid-1"}}`,
+		"": `{"metadata":{"annotations":{"example.org/own":"1","krateo.io/external-name":"vol-1",` +
+			`"moorage.dev/create-attempt":"a"}}}`,
 	} {
 		mg := bearing(map[string]string{
 			steers: "true", kubectl: "{}", "moorage.dev/poll-interval": "1s", "example.org/own": "1",

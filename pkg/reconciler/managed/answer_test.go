@@ -25,8 +25,10 @@ import (
 // a warning if it was removed or replaced.
 func TestRestore(t *testing.T) {
 	const (
-		name, attempt, noted      = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyWasUnresolved
-		pending, succeeded, fails = meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed
+		name, attempt, noted = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt,
+			meta.AnnotationKeyWasUnresolved
+		pending, succeeded, fails = meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded,
+			meta.AnnotationKeyExternalCreateFailed
 	)
 	at := noon.Add(-time.Minute)
 	since := at.Format(time.RFC3339)
@@ -174,9 +176,10 @@ func TestRestore(t *testing.T) {
 			want:  map[string]string{noted: notedAsked}, message: textGivenUp,
 		},
 		"GivenUpBefore": {
-			reason: "another process may have begun another", state: &objectState{}, conditions: []commonv1.Condition{gaveUp},
-			marks:     map[string]string{attempt: second, pending: early, noted: notedAsked},
-			remembers: objectstate.Cold{Called: called}, message: textOverruled,
+			reason: "another process may have begun another", state: &objectState{},
+			conditions: []commonv1.Condition{gaveUp},
+			marks:      map[string]string{attempt: second, pending: early, noted: notedAsked},
+			remembers:  objectstate.Cold{Called: called}, message: textOverruled,
 		},
 		"GivenUpBeforeThat": {
 			reason: "the same, and what came before that was made", state: &objectState{},

@@ -27,7 +27,8 @@ func TestABeginningIsLaterThanTheLast(t *testing.T) {
 			w.clock.SetTime(w.clock.Now().Add(after))
 			_, _ = w.try()
 			again := w.get()
-			if one, other := meta.GetExternalCreatePending(first), meta.GetExternalCreatePending(again); one.IsZero() || !other.After(one) {
+			if one, other := meta.GetExternalCreatePending(first), meta.GetExternalCreatePending(again); one.IsZero() ||
+				!other.After(one) {
 				t.Errorf("begun at %s, and again at %s", one, other)
 			}
 			const attempt = meta.AnnotationKeyCreateAttempt

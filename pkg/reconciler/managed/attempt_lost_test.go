@@ -74,7 +74,7 @@ func TestALostAnswerIsNotLookedForElsewhere(t *testing.T) {
 		t.Errorf("%d disks", n)
 	}
 
-	w.cloud.Account = "" // nobody can tell for a moment
+	w.cloud.Account = "" // the identity is unknown for a moment
 	if _, err := w.try(); err == nil || w.cloud.Count("Create") != 1 {
 		t.Errorf("error %v, %d creates", err, w.cloud.Count("Create"))
 	}

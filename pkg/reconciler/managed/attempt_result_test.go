@@ -43,7 +43,8 @@ func TestTheOneThingThatACreateTellsIsKept(t *testing.T) {
 			asked := 0
 			if author {
 				updater := managed.NewRetryingCriticalAnnotationUpdater(w.API)
-				w.o = append(w.o, managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(func(ctx context.Context, o client.Object) error {
+				w.o = append(w.o, managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(func(
+					ctx context.Context, o client.Object) error {
 					asked++
 
 					return updater.UpdateCriticalAnnotations(ctx, o)

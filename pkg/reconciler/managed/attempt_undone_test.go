@@ -43,7 +43,8 @@ func TestARefusedReferenceIsReportedFirst(t *testing.T) {
 
 // TestWhatIsUndone verifies that only the result of a successful creation is reverted along with its external name.
 func TestWhatIsUndone(t *testing.T) {
-	const name, succeeded, attempt = meta.AnnotationKeyExternalName, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt
+	const name, succeeded, attempt = meta.AnnotationKeyExternalName, meta.AnnotationKeyExternalCreateSucceeded,
+		meta.AnnotationKeyCreateAttempt
 	for what, tc := range map[string]struct {
 		key  string
 		sent map[string]any

@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// A pass over an object with which all is well, in the middle.
+// halfwayPass returns a pass over a healthy object, after its observation.
 func halfwayPass() *pass {
 	v := marked(early, early, "", "0123456789abcdef/"+attemptSucceeded)
 	v.Namespace, v.Name, v.UID, v.ResourceVersion, v.Generation = "default", "data", "uid-1", "1", 1

@@ -19,8 +19,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// holds keeps a value in the table of package unique until the test is over: the garbage collector
-// takes what nobody holds, so that two objects may share it no more.
+// holds keeps a value in the table of package unique until the end of the test: the garbage collector removes
+// unreferenced values, which would not be shared any more.
 func holds[T comparable](t *testing.T, value T) {
 	handle := unique.Make(value)
 	t.Cleanup(func() { runtime.KeepAlive(handle) })
@@ -63,7 +63,7 @@ func TestCacheKeepsLittle(t *testing.T) {
 		if diff := cmp.Diff(want, out); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
-		kept = append(kept, out.(*fake.Managed)) //nolint:forcetypeassert // compared above
+		kept = append(kept, out.(*fake.Managed))
 	}
 	key := func(m map[string]string) string {
 		for k := range m {
@@ -101,7 +101,7 @@ func TestCacheSharesLabels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept := out.(*fake.Managed).Labels //nolint:forcetypeassert // what went in
+		kept := out.(*fake.Managed).Labels
 		if diff := cmp.Diff(labels, kept); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}

@@ -28,7 +28,7 @@ func TestChangesAreLogged(t *testing.T) {
 	})
 	g := newGallery(t, managed.WithChangeLog(sink), managed.WithProvider("provider-clouds", "v1"))
 	g.cloud.After = func(ctx context.Context, call string, _ resource.Managed) error {
-		changelog.Detail(ctx, "request", call+"-1") // a client tells
+		changelog.Detail(ctx, "request", call+"-1") // a detail of the client
 
 		return nil
 	}

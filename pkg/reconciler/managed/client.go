@@ -28,7 +28,8 @@ type (
 
 	// A changeRecorder records changes for the change log.
 	changeRecorder interface {
-		recordChange(ctx context.Context, operation changelog.Operation, attempt string, call func(context.Context) error) error
+		recordChange(ctx context.Context, operation changelog.Operation, attempt string,
+			call func(context.Context) error) error
 	}
 )
 

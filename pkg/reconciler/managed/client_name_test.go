@@ -32,7 +32,8 @@ func TestNoCallWithoutANameOfOurChoice(t *testing.T) {
 				w.change(func(v *volume.Volume) { meta.SetExternalName(v, "") })
 			}
 		}},
-		"an initializer does": {o: []managed.ReconcilerOption{managed.WithInitializers(managed.InitializerFn(func(_ context.Context, mg resource.Managed) error {
+		"an initializer does": {o: []managed.ReconcilerOption{managed.WithInitializers(managed.InitializerFn(func(
+			_ context.Context, mg resource.Managed) error {
 			unname(mg)
 
 			return nil

@@ -200,7 +200,8 @@ func TestAThrottledAccount(t *testing.T) {
 		t.Logf("%d calls after the first refusal, %.0f allowed, %d refused; users waited %s at most", after, allowed,
 			f.refused, slices.Max(delays))
 		if n := float64(after); n > 1.2*allowed || n < 0.8*allowed {
-			t.Errorf("%.0f calls were made after the first refusal, want within a fifth of the %.0f that the account allows", n, allowed)
+			t.Errorf("%.0f calls were made after the first refusal, want within a fifth of the %.0f that the account allows",
+				n, allowed)
 		}
 		if longest := slices.Max(delays); longest > 5*time.Second {
 			t.Errorf("a user waited %s, while polls come every %s", longest,
@@ -286,7 +287,7 @@ func TestAHeldCreationLeavesNoTrace(t *testing.T) {
 			if call != "Observe" {
 				return nil
 			}
-			// somebody else is told that it was too much, between the look and the creation
+			// another call is throttled between the observation and the creation
 			release, err := set.Gate(set.States()[0].Name).Acquire(ctx, limit.Request{Priority: limit.User})
 			if err == nil {
 				release(external.Throttled("", time.Minute, errors.New("429")))

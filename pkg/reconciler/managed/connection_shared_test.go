@@ -213,7 +213,7 @@ func TestWhatHoldsAnObjectBack(t *testing.T) {
 		t.Errorf("of %v it says %q", held, o.synced.Message)
 	}
 	p.gate = gates.New(gates.WithClock(p.r.clock))
-	for range 5 { // nobody may know why
+	for range 5 { // the reason may be unknown
 		if release, err := p.gate.Acquire(t.Context(), gates.Request{}); err == nil {
 			release(external.Unavailable(boom))
 		}

@@ -88,7 +88,8 @@ func TestAnUnstorableStatusIsReportedOnce(t *testing.T) {
 // missing status subresource, and that any other NotFound, such as of a namespace with the same name, is reported
 // as it is.
 func TestWhatAStatusCannotBeWrittenWithout(t *testing.T) {
-	const kind, other = "the CustomResourceDefinition of the kind Volume lacks the subresource status: ", "the object is there, and something else that its status cannot be written without is not: "
+	const kind, other = "the CustomResourceDefinition of the kind Volume lacks the subresource status: ",
+		"the object is there, and something else that its status cannot be written without is not: "
 	volumes, namespaces := schema.GroupResource{Group: "example.org",
 		Resource: "volumes"}, schema.GroupResource{Resource: "namespaces"}
 	cases := map[string]struct {

@@ -87,7 +87,7 @@ func TestALostAnswerOfATransportMakesOneResource(t *testing.T) {
 				if what != "Create" {
 					return nil
 				}
-				delete(mg.GetAnnotations(), meta.AnnotationKeyExternalName) // which the answer would have told
+				delete(mg.GetAnnotations(), meta.AnnotationKeyExternalName) // which is in the lost answer
 
 				return call(ctx)
 			}
@@ -106,7 +106,10 @@ func TestALostAnswerOfATransportMakesOneResource(t *testing.T) {
 func TestACreateWithoutAConnectionIsRepeated(t *testing.T) {
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(secure.Close)
-	proxied := &http.Client{Transport: &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { return url.Parse("http://127.0.0.1:1") }}}
+	proxied := &http.Client{Transport: &http.Transport{Proxy: func(*http.Request) (*url.URL,
+		error) {
+		return url.Parse("http://127.0.0.1:1")
+	}}}
 	for name, call := range map[string]func(ctx context.Context) error{
 		"a proxy":       func(ctx context.Context) error { return post(ctx, proxied, "https://x.invalid") },
 		"a certificate": func(ctx context.Context) error { return post(ctx, &http.Client{}, secure.URL) },

@@ -23,7 +23,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// refusingSecrets refuses writes of Secrets after Create until it is told otherwise.
+// refusingSecrets rejects writes of Secrets after Create until the result is set to false.
 func refusingSecrets(g gallery) *bool {
 	refused := true
 	g.answer = func(_ context.Context, note string) error {

@@ -21,7 +21,7 @@ import (
 
 const accessKey = "correct horse battery staple"
 
-// keyGallery returns a gallery whose Create tells an access key, which no observation tells again.
+// keyGallery returns a gallery whose Create returns an access key, which Observe does not return again.
 func keyGallery(t *testing.T, o ...managed.ReconcilerOption) gallery {
 	t.Helper()
 	g := newGallery(t, append([]managed.ReconcilerOption{managed.WithCreationConnectionDetails()}, o...)...)
@@ -248,7 +248,8 @@ func TestDetailsThatAProcessTookWithIt(t *testing.T) {
 				meta.AnnotationKeyCreationDetails: "pending",
 			}
 			if !named {
-				s.Annotations[meta.AnnotationKeyExternalCreatePending], s.Annotations[meta.AnnotationKeyExternalCreateSucceeded] = at, at
+				s.Annotations[meta.AnnotationKeyExternalCreatePending],
+					s.Annotations[meta.AnnotationKeyExternalCreateSucceeded] = at, at
 			}
 		})
 		g.taken()
@@ -374,7 +375,7 @@ func TestTellingOutsideOfCreate(t *testing.T) {
 	}
 }
 
-// A retelling is a client whose observations tell these details.
+// A retelling client returns these details from Observe.
 type retelling struct {
 	managed.ExternalClient
 	details managed.ConnectionDetails

@@ -113,7 +113,8 @@ func TestBusySince(t *testing.T) {
 	}
 	changed := objectstate.Instant(50 * time.Minute) // after the reconciler was made, ten minutes before noon
 	deleted := metav1.NewTime(noon.Add(-5 * time.Minute))
-	created := map[string]string{meta.AnnotationKeyExternalCreateSucceeded: noon.Add(-20 * time.Minute).Format(time.RFC3339)}
+	created := map[string]string{meta.AnnotationKeyExternalCreateSucceeded: noon.Add(-20 * time.Minute).Format(
+		time.RFC3339)}
 	cases := map[string]struct {
 		reason  string
 		was, is metav1.ConditionStatus

@@ -23,8 +23,10 @@ var (
 
 // TestEarlier verifies that a record before the last known creation is recognized.
 func TestEarlier(t *testing.T) {
-	const succeeded, pending, failed = meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateFailed
-	early, between, later := noon.Add(-2*time.Hour).Format(time.RFC3339), noon.Format(time.RFC3339), noon.Add(2*time.Hour).Format(time.RFC3339)
+	const succeeded, pending, failed = meta.AnnotationKeyExternalCreateSucceeded,
+		meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateFailed
+	early, between, later := noon.Add(-2*time.Hour).Format(time.RFC3339), noon.Format(time.RFC3339),
+		noon.Add(2*time.Hour).Format(time.RFC3339)
 	by := func(mark string) map[string]string { return map[string]string{meta.AnnotationKeyCreateAttempt: mark} }
 	done := func(mark string) *objectState {
 		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: mark, Name: "vol-1"}},
@@ -221,7 +223,9 @@ func TestNewAttempt(t *testing.T) {
 			number(future.Add(time.Second))},
 		"Last": {"no number is greater", &objectState{},
 			map[string]string{meta.AnnotationKeyCreateAttempt: "ffffffff"}, "ffffffff800000000-" + ownID[2:]},
-		"Remember": {"the record is gone", remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: number(future) + "/succeeded"}}, objectstate.Cold{}), nil, number(future.Add(time.Second))},
+		"Remember": {"the record is gone",
+			remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: number(future) + "/succeeded"}},
+				objectstate.Cold{}), nil, number(future.Add(time.Second))},
 	} {
 		if got := passOf(bearing(tc.marks), tc.state).newAttempt(); got != tc.want {
 			t.Errorf("%s: %s: got %s, want %s", id, tc.reason, got, tc.want)
@@ -286,7 +290,8 @@ func TestTheFirstTokenIsTheSame(t *testing.T) {
 // TestWhichAttemptIsRepeated verifies that an attempt with an unknown or unobserved result is repeated if the same
 // token leads to the same resource, but not one of another runtime.
 func TestWhichAttemptIsRepeated(t *testing.T) {
-	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
+	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
+		meta.AnnotationKeyExternalCreateSucceeded
 	begun, ended := map[string]string{attempt: ownID, pending: early}, map[string]string{attempt: ownDone}
 	seen := objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}}
 	for id, tc := range map[string]struct {
@@ -320,7 +325,8 @@ func TestWhichAttemptIsRepeated(t *testing.T) {
 // TestAnotherClass verifies that an unknown attempt of another class is neither repeated nor looked up. Ids without
 // a class, and attempts with a known result, do not count.
 func TestAnotherClass(t *testing.T) {
-	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
+	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
+		meta.AnnotationKeyExternalCreateSucceeded
 	id := func(class lifecycle.Class) string {
 		return fmt.Sprintf("%08x%08x%d-", noon.Unix(), 0, class) + ownID[2:]
 	}
@@ -416,7 +422,8 @@ func TestTellEarlier(t *testing.T) {
 // TestGaveUp verifies that an abandoned creation and earlier ones are recognized by id, or by the times of another
 // runtime.
 func TestGaveUp(t *testing.T) {
-	const attempt, pending, abandon = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyAbandonAttempt
+	const attempt, pending, abandon = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
+		meta.AnnotationKeyAbandonAttempt
 	by := func(mark string) map[string]string { return map[string]string{attempt: mark} }
 	early, later := noon.Format(time.RFC3339), noon.Add(2*time.Hour).Format(time.RFC3339)
 	foreign := "00000001" + foreignID[1:]

@@ -53,7 +53,7 @@ func (s *standby) lead(t *testing.T) {
 	}
 }
 
-// waits makes a reconciler of a process that waits while another one leads.
+// newStandby returns a reconciler in a process that waits while another one leads.
 func (w *world) newStandby() (*managed.Reconciler, *standby) {
 	m := &standby{Manager: w.m}
 

@@ -210,7 +210,7 @@ func TestATerminalErrorIsNotRetriedWithoutAChange(t *testing.T) {
 	}
 }
 
-// Connected clients tell over which connection they call.
+// A connected client describes its connection.
 type connected struct {
 	managed.ExternalClient
 

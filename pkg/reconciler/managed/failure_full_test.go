@@ -124,7 +124,7 @@ func TestFailureOutcomes(t *testing.T) {
 	}
 }
 
-// A notebook is a recorder with a name, and writes what it is told, and with what.
+// A notebook is a recorder with a name that records its events.
 type notebook struct {
 	name  string
 	with  string

@@ -21,7 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Stages are the ways to fail, how to get there, and how it is told.
+// stages are the stages of failures, how to reach them, and their reports.
 var stages = map[string]struct {
 	prefix, reason string
 	arrange        func(*world)

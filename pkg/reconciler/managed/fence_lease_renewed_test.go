@@ -44,7 +44,7 @@ func TestACallEndsWithItsRenewedLease(t *testing.T) {
 				!errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 				t.Errorf("%s: it ended after %s: %v", name, lasted, context.Cause(ctx))
 			}
-			<-time.After(time.Minute) // until nobody is asked any more
+			<-time.After(time.Minute) // until the lease is not read any more
 		})
 	}
 }

@@ -18,13 +18,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// hand out an object as a cache does: a copy, or to who asks for that what is kept
-// itself, apart from the outermost struct, which then does not tell its kind.
+// hand returns an object as a cache does: a deep copy or, without one, a shallow copy of the cached object, without
+// its kind.
 func hand(kept, out client.Object, opts []client.GetOption) {
 	asked := (&client.GetOptions{}).ApplyOptions(opts).UnsafeDisableDeepCopy
 	itself := asked != nil && *asked
 	if !itself {
-		kept = kept.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy is of the same type
+		kept = kept.DeepCopyObject().(client.Object)
 	}
 	reflect.ValueOf(out).Elem().Set(reflect.ValueOf(kept).Elem())
 	if itself {
@@ -38,13 +38,14 @@ type cabinet struct {
 	objects []handedOut
 }
 
-// Lent is what a cache keeps of an object, and what that was like when it was handed out.
+// A handedOut is what a cache keeps of an object, and what that was like when it was handed out.
 type handedOut struct{ kept, like client.Object }
 
 func (s *cabinet) hand(o, out client.Object, opts []client.GetOption) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.objects = append(s.objects, handedOut{o, o.DeepCopyObject().(client.Object)}) //nolint:forcetypeassert // a copy is of the same type
+	s.objects = append(s.objects, handedOut{o,
+		o.DeepCopyObject().(client.Object)})
 	hand(o, out, opts)
 }
 
@@ -63,7 +64,7 @@ func (s *cabinet) changed() (diff string) {
 	return diff
 }
 
-// untouched fails the test if somebody has changed what the cache keeps.
+// untouched fails the test if a cached object was changed.
 func (s *cabinet) untouched(t testing.TB) {
 	t.Helper()
 	if diff := s.changed(); diff != "" {
@@ -88,7 +89,7 @@ func (s scribbler) Create(ctx context.Context, mg resource.Managed) error {
 }
 
 func scribble(mg resource.Managed) {
-	v := mg.(*volume.Volume) //nolint:forcetypeassert // the world holds volumes only
+	v := mg.(*volume.Volume)
 	if v.Annotations != nil {
 		v.Annotations["note"] = "seen"
 	}

@@ -13,7 +13,7 @@ import (
 // reconciler, which derives the key once, and as much for each guess.
 const rounds = 4096
 
-// hashes caches derived keys for the whole process, because tests make reconcilers by the thousand that derive the
+// derivedKeys caches derived keys for the whole process, because tests make reconcilers by the thousand that derive the
 // same keys.
 var derivedKeys hashCache
 

@@ -12,7 +12,8 @@ import (
 // TestWhatMayBeLeftInTheFormerSystem verifies that a resource that was never observed in the former system is
 // reported once, by its attempt and name, and that the change of the system is stored at once.
 func TestWhatMayBeLeftInTheFormerSystem(t *testing.T) {
-	const name, attempt, pending, succeeded = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
+	const name, attempt, pending, succeeded = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt,
+		meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
 	made := map[string]string{attempt: ownDone, name: "vol-1"}
 	seen := objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}
 	byName := func(p *pass) { p.r.named = true }

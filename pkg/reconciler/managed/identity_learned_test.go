@@ -10,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// A namedSystem is a client that tells which external system it is connected to.
+// A namedSystem is a client that knows the identity of its external system.
 type namedSystem struct {
 	ExternalClient
 

@@ -48,7 +48,8 @@ func (c *timedCluster) Get(ctx context.Context, key client.ObjectKey, o client.O
 // whatever the timeout of that.
 func TestWhatWasNotStoredIsGivenFiveSeconds(t *testing.T) {
 	w := newStored(marked(early, "", "", ownID),
-		remembering(objectstate.State{}, objectstate.Cold{Unwritten: map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}}))
+		remembering(objectstate.State{},
+			objectstate.Cold{Unwritten: map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}}))
 	c := &timedCluster{liveCluster: *w.liveCluster}
 	w.r.cluster = c
 	if err := w.writeUnwritten(t.Context()); err != nil || c.left <= 0 || c.left > 5*time.Second {

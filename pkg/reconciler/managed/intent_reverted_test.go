@@ -152,7 +152,8 @@ func (c *liveCluster) Get(_ context.Context, _ client.ObjectKey, o client.Object
 // TestAnUnwrittenResultIsStored verifies that an unwritten result is stored as long as the object has the attempt
 // without a result, or none of its marks.
 func TestAnUnwrittenResultIsStored(t *testing.T) {
-	const name, succeeded, attempt = meta.AnnotationKeyExternalName, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt
+	const name, succeeded, attempt = meta.AnnotationKeyExternalName, meta.AnnotationKeyExternalCreateSucceeded,
+		meta.AnnotationKeyCreateAttempt
 	unwritten := map[string]string{name: "vol-1", succeeded: later, attempt: ownDone}
 	body := `{"metadata":{"annotations":{"krateo.io/external-create-succeeded":"` + later +
 		`","krateo.io/external-name":"vol-1","` + attempt + `":"` + ownDone + `"},` +

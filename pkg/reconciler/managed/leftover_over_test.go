@@ -76,7 +76,8 @@ func TestWhatAnObjectLeaves(t *testing.T) {
 				meta.AnnotationKeyExternalName + " set"
 		case tc.by != "":
 			want = "(the attempt to create it was " + tc.by +
-				"): look for it in the external system, and delete it, or create the object again with the annotation " + meta.AnnotationKeyExternalName + " set"
+				"): look for it in the external system, and delete it, or create the object again with the annotation " +
+				meta.AnnotationKeyExternalName + " set"
 		}
 		if left := o.leftover(); (left == "") != (want == "") || !strings.Contains(left, want) {
 			t.Errorf("%s: %s: it leaves %q, want %q", name, tc.reason, left, want)
@@ -221,7 +222,7 @@ func TestALeftoverIsReportedOnce(t *testing.T) {
 	}
 }
 
-// A toldOf is a recorder that notes whom it is told of.
+// An objectRecorder records events with their objects.
 type objectRecorder struct {
 	of   []runtime.Object
 	what []event.Event
@@ -322,7 +323,8 @@ func TestAFinalizerThatWasTakenBeforeThisProcess(t *testing.T) {
 		return []commonv1.Condition{commonv1.Deleting(), synced}
 	}
 	done := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}
-	failed, waited := commonv1.ReconcileError(errors.New("boom")), commonv1.ReconcileSuccess().WithMessage(textWaitingForFinalizers+"example.org/backup")
+	failed, waited := commonv1.ReconcileError(errors.New("boom")),
+		commonv1.ReconcileSuccess().WithMessage(textWaitingForFinalizers+"example.org/backup")
 	others := []string{"example.org/backup"}
 	orphaned := map[string]string{
 		meta.AnnotationKeyCreateAttempt:  ownDone,

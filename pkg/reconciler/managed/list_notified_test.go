@@ -23,7 +23,7 @@ func TestANotificationDuringAPollIsObserved(t *testing.T) {
 		f := newCrowd(t, managed.WithExternalEvents(h, notifiedPoll), managed.WithRandom(rand.Float64),
 			managed.WithBulkObservation(0))
 		var mu sync.Mutex
-		armed, callsAfter := false, map[string][]string{} // the calls of each object since it was told to have changed
+		armed, callsAfter := false, map[string][]string{} // the calls of each object since its notification
 		f.cloud.Before = func(_ context.Context, call string, mg resource.Managed) error {
 			if call == "List" {
 				return nil
@@ -37,7 +37,7 @@ func TestANotificationDuringAPollIsObserved(t *testing.T) {
 			mu.Unlock()
 			if first {
 				h.to.Changed(mg.GetName())
-				<-time.After(time.Millisecond) // a list that is begun now is later than what was told
+				<-time.After(time.Millisecond) // a list that is begun now is later than the notification
 			}
 
 			return nil

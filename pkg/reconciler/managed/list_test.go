@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Bulk makes a crowd whose polls share lists of four pages, and lets it settle.
+// newBulk returns a crowd whose polls share lists of four pages, and lets it settle.
 func newBulk(t *testing.T, o ...managed.ReconcilerOption) *crowd {
 	t.Helper()
 	f := newCrowd(t, append([]managed.ReconcilerOption{managed.WithBulkObservation(0),
@@ -41,7 +41,7 @@ func newBulk(t *testing.T, o ...managed.ReconcilerOption) *crowd {
 	return f
 }
 
-// Since returns how often calls were made from now on.
+// during returns how often calls were made from now on.
 func (f *crowd) during(d time.Duration) map[string]int {
 	f.cloud.Forget()
 	<-time.After(d)
@@ -72,8 +72,8 @@ func TestPollsShareAList(t *testing.T) {
 	})
 }
 
-// expectRepair changes a disk behind everybody's back and removes another, and expects
-// both to be put right in time, by one call each, and nothing else to be touched.
+// expectRepair changes a disk in the external system and removes another, and expects both to be corrected in time,
+// by one call each, and no other change.
 func (f *crowd) expectRepair(within time.Duration) {
 	f.Helper()
 	f.cloud.Put(volume.Disk{ID: "v03", SizeGiB: 99})
@@ -262,8 +262,7 @@ func TestATypedLister(t *testing.T) {
 	})
 }
 
-// pollsByList checks that with typed clients, which are made of disks, polls share lists
-// and nobody is observed by himself.
+// pollsByList checks that polls of typed clients share lists, without individual observations.
 func pollsByList(t *testing.T, of func(typedDisk) managed.TypedExternalClient[*volume.Volume]) {
 	t.Helper()
 	cloud := &volume.Cloud{Named: true}

@@ -17,7 +17,7 @@ import (
 )
 
 // withoutRecord returns a world with an object for which an earlier process has created a disk if created is true,
-// and of which a replace has taken all that told of it. A minute later another process has begun.
+// and whose record a replace has removed. A minute later another process has begun.
 func withoutRecord(t *testing.T, created bool) *world {
 	t.Helper()
 	w := newWorld(t, managed.WithCreationGracePeriod(0))
@@ -164,9 +164,10 @@ func TestConnectionDetailsBeforeALookupAreRedacted(t *testing.T) {
 	}
 }
 
-// A revealing client tells connection details of what does not exist.
+// A revealing client returns connection details of a missing resource.
 type revealing struct{ blind }
 
 func (revealing) Observe(context.Context, resource.Managed) (managed.ExternalObservation, error) {
-	return managed.ExternalObservation{ConnectionDetails: managed.ConnectionDetails{"password": []byte("hunter2-hunter2")}}, nil
+	return managed.ExternalObservation{ConnectionDetails: managed.ConnectionDetails{"password": []byte(
+		"hunter2-hunter2")}}, nil
 }

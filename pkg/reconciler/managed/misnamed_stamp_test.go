@@ -299,7 +299,8 @@ func TestNothingThatIsKnownWasGivenUp(t *testing.T) {
 
 // TestWhatIsNotTakenBack verifies that only an altered name is reverted, and no earlier record.
 func TestWhatIsNotTakenBack(t *testing.T) {
-	const name, succeeded, attempt, pending = meta.AnnotationKeyExternalName, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt,
+	const name, succeeded, attempt, pending = meta.AnnotationKeyExternalName,
+		meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt,
 		meta.AnnotationKeyExternalCreatePending
 	record := map[string]string{attempt: ownDone, pending: early, succeeded: later}
 	for what, tc := range map[string]struct {

@@ -92,7 +92,7 @@ func TestAnotherNameThanTheOneSentIsNotActedOn(t *testing.T) {
 					}
 					w.admit = nil
 					w.later(10)
-					blocked := restarts && class == "opaque" // nobody knows its name
+					blocked := restarts && class == "opaque" // its name is unknown
 					if left := len(w.cloud.Disks()) > 0; w.gone() == blocked || left != blocked {
 						t.Errorf("once it is stored: gone %t, disks %v, annotations %v", w.gone(), w.cloud.Disks(),
 							w.get().Annotations)
@@ -197,7 +197,8 @@ func TestAnAuthorsUpdaterIsAnsweredAnotherName(t *testing.T) {
 	w := newWorld(t)
 	changes := true
 	updater := managed.NewRetryingCriticalAnnotationUpdater(w.API)
-	w.o = append(w.o, managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(func(ctx context.Context, o client.Object) error {
+	w.o = append(w.o, managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(func(
+		ctx context.Context, o client.Object) error {
 		if err := updater.UpdateCriticalAnnotations(ctx, o); err != nil || !changes {
 			return err
 		}
@@ -248,7 +249,7 @@ func TestALearnedNameIsComparedToo(t *testing.T) {
 	}
 }
 
-// A renaming client knows the old name, and tells the new one.
+// A renaming client knows the old name, and reports the new one.
 type renaming struct {
 	managed.ExternalClient
 

@@ -11,7 +11,8 @@ import (
 // TestUnnamed verifies that an altered name is reverted with the result of its attempt, which is then unresolved
 // for another process. An adopted resource has no attempt.
 func TestUnnamed(t *testing.T) {
-	const name, attempt, pending, succeeded = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
+	const name, attempt, pending, succeeded = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt,
+		meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
 	for id, tc := range map[string]struct{ has, want map[string]string }{
 		"created": {map[string]string{
 			name: "vol-1", attempt: ownDone, pending: early, succeeded: early,

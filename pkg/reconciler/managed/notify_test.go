@@ -23,7 +23,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A herald tells what happens in the cloud.
+// A herald is an event source of the external system.
 type herald struct {
 	mu     sync.Mutex
 	to     managed.ExternalNotifications
@@ -57,7 +57,7 @@ func (h *herald) counts() (begun, ended int) {
 
 const notifiedPoll = 30 * crowdPoll
 
-// newTold makes a crowd of which a herald tells, and lets it settle.
+// newNotified returns a settled crowd with notifications of a herald.
 func newNotified(t *testing.T, h *herald, o ...managed.ReconcilerOption) *crowd {
 	t.Helper()
 	f := newCrowd(t, append([]managed.ReconcilerOption{managed.WithExternalEvents(h, notifiedPoll),

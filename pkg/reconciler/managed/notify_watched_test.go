@@ -26,7 +26,7 @@ func (q *plainQueue) AddAfter(r reconcile.Request, after time.Duration) {
 	q.added = append(q.added, r.Name+" after "+after.String())
 }
 
-// newHeard makes a world of which a source tells, and the queue that hears it.
+// newWatchedWorld returns a world with an event source, and its queue.
 func newWatchedWorld(t *testing.T, s managed.ExternalEventSource,
 	o ...managed.ReconcilerOption) (*world, *plainQueue, func(healthy string) float64) {
 	t.Helper()
@@ -93,7 +93,7 @@ type endless struct{ begun int }
 func (e *endless) Subscribe(context.Context, resource.Managed, managed.ExternalNotifications) (func(), error) {
 	e.begun++
 
-	return nil, nil //nolint:nilnil // what is tested
+	return nil, nil
 }
 
 // TestASubscriptionThatNothingEnds verifies that a subscription without a stop function works, and its end does no

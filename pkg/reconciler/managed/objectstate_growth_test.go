@@ -57,8 +57,9 @@ type fleet struct {
 func newFleet(t *testing.T, o ...managed.ReconcilerOption) *fleet {
 	t.Helper()
 	f := &fleet{
-		T: t, server: newMemoryServer(), clock: testclock.NewFakePassiveClock(moment), registry: prometheus.NewRegistry(),
-		afloat: map[types.UID]bool{},
+		T: t, server: newMemoryServer(), clock: testclock.NewFakePassiveClock(moment),
+		registry: prometheus.NewRegistry(),
+		afloat:   map[types.UID]bool{},
 	}
 	f.cache = &laggingCache{memoryServer: f.server, shown: map[client.ObjectKey]*lateShow{}}
 	m := &fake.Manager{Client: f.cache, Scheme: fake.SchemeWith(&fullResource{})}
@@ -164,11 +165,12 @@ func (l listingClient) ListPage(context.Context, string) (page managed.ExternalL
 	return page, nil
 }
 
-func (l listingClient) ObserveListed(ctx context.Context, mg resource.Managed, _ any) (managed.ExternalObservation, error) {
+func (l listingClient) ObserveListed(ctx context.Context, mg resource.Managed,
+	_ any) (managed.ExternalObservation, error) {
 	return l.fleet.observe(ctx, mg)
 }
 
-// Subscribe lets the fleet tell what happens.
+// Subscribe subscribes to the changes of the fleet.
 func (f *fleet) Subscribe(_ context.Context, _ resource.Managed, to managed.ExternalNotifications) (func(), error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -181,7 +183,7 @@ func (f *fleet) Subscribe(_ context.Context, _ resource.Managed, to managed.Exte
 	}, nil
 }
 
-// watch begins to be told.
+// watch begins the notifications.
 func (f *fleet) watch() {
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	q.ShutDown() // it takes nothing: passes are made by hand
@@ -190,8 +192,8 @@ func (f *fleet) watch() {
 	}
 }
 
-// tells that a vessel has changed, and at times that it was told late.
-func (f *fleet) tells(i int) {
+// notify notifies of a change, sometimes late.
+func (f *fleet) notify(i int) {
 	f.mu.Lock()
 	to := f.to
 	f.mu.Unlock()
@@ -244,12 +246,12 @@ func (f *fleet) scuttle(_ context.Context, mg resource.Managed) error {
 	return nil
 }
 
-// A life is the way of an object: what it is made with, and what changes before
-// it is deleted, or gone because somebody took its finalizer away.
+// A life is the sequence of changes of an object: its initial state, and the changes before it is deleted, or gone
+// because its finalizer was removed.
 type life struct {
 	made, changed func(*fullResource)
 	vanishes      bool
-	stillborn     bool // it is deleted before anybody has claimed it
+	stillborn     bool // it is deleted before it is claimed
 }
 
 // lagging is the life of an object that a cache shows late: a little, so that it is
@@ -259,7 +261,10 @@ func lagging(answers string) life {
 }
 
 var lives = []life{
-	{made: func(v *fullResource) { v.Labels = pairs("fails", "yes") }, changed: func(v *fullResource) { v.Labels = nil }},
+	{
+		made:    func(v *fullResource) { v.Labels = pairs("fails", "yes") },
+		changed: func(v *fullResource) { v.Labels = nil },
+	},
 	{made: func(v *fullResource) { v.Labels = pairs("differs", "yes") }},
 	{made: func(v *fullResource) { v.Labels = pairs("secret", "yes") }},
 	{made: func(v *fullResource) { v.Annotations = pairs(meta.AnnotationKeyPollInterval, "often, says "+v.Name) }},
@@ -267,7 +272,10 @@ var lives = []life{
 		made:    func(v *fullResource) { v.Annotations = pairs(meta.AnnotationKeyReconciliationPaused, "true") },
 		changed: func(v *fullResource) { v.Annotations = nil },
 	},
-	{made: func(v *fullResource) { v.Spec.Escort = "escort" }, changed: func(v *fullResource) { v.Spec.Escort = "nobody" }},
+	{
+		made:    func(v *fullResource) { v.Spec.Escort = "escort" },
+		changed: func(v *fullResource) { v.Spec.Escort = "nobody" },
+	},
 	{
 		made:    func(v *fullResource) { v.Spec.Policies = commonv1.ManagementPolicies{} },
 		changed: func(v *fullResource) { v.Spec.Policies = nil },
@@ -300,7 +308,7 @@ func (f *fleet) live(i int, life life) {
 
 		return
 	}
-	f.tells(i)
+	f.notify(i)
 	if life.changed != nil {
 		f.change(key, life.changed)
 		f.pass(key)
@@ -364,8 +372,8 @@ func (f *fleet) weigh() (remembered, series, goroutines int, heap uint64) {
 	return f.r.Remembered(), series, runtime.NumGoroutine(), m.HeapAlloc
 }
 
-// calm waits until there are no more goroutines than that: those that are about to end
-// need their turn. It gives up after a while, and lets the test tell how many there are.
+// calm waits until there are at most that many goroutines, because ending ones need time. After a while it gives
+// up.
 func calm(most int) {
 	for end := time.Now().Add(time.Minute); runtime.NumGoroutine() > most && time.Now().Before(end); {
 		<-time.After(10 * time.Millisecond)

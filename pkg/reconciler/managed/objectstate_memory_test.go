@@ -36,7 +36,8 @@ func madeWith(o ...ReconcilerOption) *Reconciler {
 func TestWhatIsRememberedCanBePutBack(t *testing.T) {
 	h := &objectstate.Handle{}
 	r := madeWith(WithObjectStates(h))
-	troubled, well, late := types.NamespacedName{Name: "troubled"}, types.NamespacedName{Name: "well"}, types.NamespacedName{Name: "late"}
+	troubled, well, late := types.NamespacedName{Name: "troubled"}, types.NamespacedName{Name: "well"},
+		types.NamespacedName{Name: "late"}
 	o := r.objects.Of(troubled, "uid-1").acquire()
 	o.Version, o.Backoffs = "5", 3
 	o.recordWrite(map[string]any{"key": "value"})

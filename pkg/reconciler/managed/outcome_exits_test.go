@@ -21,8 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// An exit is how a pass ends, as far as anybody outside can tell. What is empty
-// is nothing.
+// An exit is the visible end of a pass. Empty fields mean no effect.
 type exit struct {
 	Calls    string // of the external client
 	Writes   string // "main" or "status" for each write of the object that was tried
@@ -95,7 +94,7 @@ func existing(size int64, keysAndValues ...string) func(*world) {
 	}
 }
 
-// without makes an object that nobody holds.
+// without makes an object without finalizers.
 func without(w *world) { w.create(nil) }
 
 // going deletes the object.
@@ -137,12 +136,12 @@ func lingering(w *world) {
 	w.cloud.Before = failing("Delete", errSwallow)
 }
 
-// Unreadable lets the object not be read.
+// unreadableObject makes the read of the object fail.
 func unreadableObject(w *world) {
 	w.r = managed.NewReconciler(&fake.Manager{Client: unreadable{}, Scheme: w.API.Scheme()}, volume.Kind, w.o...)
 }
 
-// Disconnecting badly.
+// breaking makes Disconnect fail.
 func breaking(w *world) {
 	w.o = append(w.o, managed.WithExternalConnectDisconnecter(managed.ExternalConnectDisconnecterFns{
 		ConnectFn: w.cloud.Connect, DisconnectFn: func(context.Context) error { return errBoom },
@@ -267,7 +266,8 @@ var exitCases = map[string]exitCase{
 		reason:  "what was created a moment ago and does not show is waited for",
 		arrange: []func(*world){object(meta.AnnotationKeyExternalCreateSucceeded, mark)},
 		seed: exit{
-			Calls: look, Events: "Normal/PendingExternalResource: Waiting for external resource existence to be confirmed", Result: requeued,
+			Calls: look, Events: "Normal/PendingExternalResource: Waiting for external resource existence to be confirmed",
+			Result: requeued,
 		},
 		ours: exit{Writes: "status", Ready: creating, Synced: unseen, Result: soon}, why: []string{whyGrace},
 	},
@@ -519,11 +519,13 @@ var exitCases = map[string]exitCase{
 	},
 }
 
-const unknownPolicy = `annotation krateo.io/management-policy has the unknown value "Default"; allowed are default, observe-create-update, observe-delete, observe`
+const unknownPolicy = `annotation krateo.io/management-policy has the unknown value "Default"; allowed are ` +
+	`default, observe-create-update, observe-delete, observe`
 
 // Rows are the exits that the description of the seed numbers.
-var rows = strings.Fields("X01 X02 X03 X04a X04b X04c X05 X06a X06b X06c X07a X07b X08a X08b X09a X09b X10a X10b X10c " +
-	"X11a X11b X12a X12b X13a X13b X14 X15 X16 X17 X18 X19 X20")
+var rows = strings.Fields(
+	"X01 X02 X03 X04a X04b X04c X05 X06a X06b X06c X07a X07b X08a X08b X09a X09b X10a X10b X10c " +
+		"X11a X11b X12a X12b X13a X13b X14 X15 X16 X17 X18 X19 X20")
 
 // or returns e with the fields of otherwise where it has none.
 func (e exit) or(otherwise exit) exit {
@@ -535,7 +537,7 @@ func (e exit) or(otherwise exit) exit {
 	}
 }
 
-// shownIf returns what a Ready that nobody set looks like: it was not touched.
+// shownIf returns an untouched Ready: no status.
 func shownIf(e, otherwise exit) string {
 	if strings.Contains(cmp.Or(e.Writes, otherwise.Writes), "status") {
 		return "Unknown/"

@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// A toldOutcome is what an outcome tells, in full.
+// An outcomeText has all parts of an outcome as text.
 type outcomeText struct {
 	Name                    string
 	Ready, Synced, UpToDate string

@@ -28,8 +28,7 @@ func (s heldSource) Subscribe(context.Context, resource.Managed, managed.Externa
 	return nil, nil
 }
 
-// functions are what an author or an operator gives by an option, each of which calls f. They have the
-// names by which they are told.
+// functions are the functions of options, by their reported names, each of which calls f.
 func functions(f func()) map[string]managed.ReconcilerOption {
 	return map[string]managed.ReconcilerOption{
 		"fence":          managed.WithFence(func(context.Context) error { f(); return nil }),
@@ -168,7 +167,7 @@ func TestOverdueCallsAreLookedForWhileTheControllerRuns(t *testing.T) {
 		w := newWorld(t)
 		w.create(nil)
 		back := w.observesForAnHour()
-		w.failLive = 1 // the first look cannot tell
+		w.failLive = 1 // the first read fails
 		ctx, stop := context.WithCancel(w.Context())
 		if err := w.r.Overdue().Start(ctx, nil); err != nil {
 			t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// A silent reader does not answer before whoever asks gives up.
+// A silent reader does not answer before its context ends.
 type silent struct {
 	client.Reader
 

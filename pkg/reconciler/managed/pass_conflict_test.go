@@ -42,7 +42,8 @@ var uncovered = []struct {
 		"TestAResultSurvivesAShutdown", "TestNoCreationBeginsInAShutdown", "TestAShutdownIsNoFailureOfTheObject",
 	}},
 	{"events: type, reason, number, messages with a percent sign, none where nothing happens", []string{
-		"TestExits", "TestAnExitThatIsTakenAgainTellsNothingNew", "TestTextsAreNoFormats", "TestRequestBudgetOfALifecycle",
+		"TestExits", "TestAnExitThatIsTakenAgainTellsNothingNew", "TestTextsAreNoFormats",
+		"TestRequestBudgetOfALifecycle",
 	}},
 	{"how many requests each path takes", []string{"TestRequestBudgetOfALifecycle", "TestExits",
 		"systemtest.TestRequestBudget"}},
@@ -92,8 +93,7 @@ func TestNothingIsUncovered(t *testing.T) {
 	}
 }
 
-// Stations are all the places of a life where somebody may answer that the object
-// has changed.
+// stations are all steps of a lifecycle that may end in a conflict.
 var stations = map[string]func(w *world, conflicting func() error){
 	"Connect": func(w *world, c func() error) { w.cloud.Before = onCall("Connect", c) },
 	"Observe": func(w *world, c func() error) { w.cloud.Before = onCall("Observe", c) },
@@ -208,7 +208,7 @@ func lead(t *testing.T, arrange func(*world, func() error), conflicts int) (turn
 		_, _, events := w.taken()
 		disks := w.cloud.Disks()
 		for i := range disks {
-			disks[i].Token = "" // which tells how often it was tried
+			disks[i].Token = "" // which has the number of attempts
 		}
 		turns = append(turns, "events "+events, fmt.Sprintf("disks %v", disks))
 		if w.gone() {
@@ -356,7 +356,8 @@ func TestTextsAreNoFormats(t *testing.T) {
 // and nothing outside.
 func TestMarksThroughAPass(t *testing.T) {
 	at := func(d time.Duration) string { return moment.Add(d).Format(time.RFC3339) }
-	pending, succeeded, broken := meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed
+	pending, succeeded, broken := meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded,
+		meta.AnnotationKeyExternalCreateFailed
 	cases := map[string]struct {
 		reason string
 		marks  []string

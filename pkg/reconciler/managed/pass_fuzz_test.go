@@ -109,7 +109,8 @@ func (s *memoryServer) store(mg resource.Managed) {
 }
 
 // patch answers a patch as an API server does.
-func (s *memoryServer) patch(o client.Object, p client.Patch, apply func(image, patch map[string]any) map[string]any) error {
+func (s *memoryServer) patch(o client.Object, p client.Patch,
+	apply func(image, patch map[string]any) map[string]any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := client.ObjectKeyFromObject(o)
@@ -333,7 +334,7 @@ func (j *judge) judge(before resource.Managed, result reconcile.Result, err erro
 	}
 }
 
-// Judges a life of a few passes, each of a process that has just begun.
+// judged checks a life of a few passes, each of a process that has just begun.
 func judged(t *testing.T, v *fullResource, f facts) {
 	t.Helper()
 	s := newMemoryServer()
@@ -361,10 +362,14 @@ func FuzzDecision(f *testing.F) {
 		`{"metadata":{"finalizers":["finalizer.managedresource.krateo.io"],"annotations":{"krateo.io/external-name":"a"}}}`,
 		`{"metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z","finalizers":["finalizer.managedresource.krateo.io","x"]}}`,
 		`{"metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z","finalizers":["finalizer.managedresource.krateo.io"]}}`,
-		`{"metadata":{"annotations":{"krateo.io/external-create-pending":"2026-01-02T03:04:05Z","moorage.dev/create-attempt":"a"}}}`,
-		`{"metadata":{"annotations":{"krateo.io/paused":"true","krateo.io/management-policy":"observe"}},"spec":{"managementPolicies":[]}}`,
-		`{"spec":{"managementPolicies":["Observe","Create"],"tonnage":1},"status":{"conditions":[{"type":"Ready","status":"True"}]}}`,
-		`{"metadata":{"generation":-1,"annotations":{"moorage.dev/poll-interval":"1ns"}},"status":{"observedGeneration":9,"lastHandledReconcileAt":"x"}}`,
+		`{"metadata":{"annotations":{"krateo.io/external-create-pending":"2026-01-02T03:04:05Z",` +
+			`"moorage.dev/create-attempt":"a"}}}`,
+		`{"metadata":{"annotations":{"krateo.io/paused":"true","krateo.io/management-policy":"observe"}},` +
+			`"spec":{"managementPolicies":[]}}`,
+		`{"spec":{"managementPolicies":["Observe","Create"],"tonnage":1},"status":{"conditions":[{"type":"Ready",` +
+			`"status":"True"}]}}`,
+		`{"metadata":{"generation":-1,"annotations":{"moorage.dev/poll-interval":"1ns"}},` +
+			`"status":{"observedGeneration":9,"lastHandledReconcileAt":"x"}}`,
 		`{"status":{"conditions":[{"type":"Created","status":"True","message":"a of \"b\""},{"type":"Created"},{}]}}`,
 	} {
 		for _, outside := range []uint16{0, 1, 3, 8, 11, 16, 0x49, 0x4b, 0x89, 0x8b, 0xc1, 0xc3, 0x200, 0x308, 0x408,
@@ -450,7 +455,9 @@ func FuzzAnnotations(f *testing.F) {
 		uint16(0x1ff))
 	f.Fuzz(func(t *testing.T, pending, succeeded, failed, attempt, abandoned, name, interval, policy string,
 		outside uint16) {
-		v := &fullResource{ObjectMeta: metav1.ObjectMeta{Name: "pearl", Namespace: "harbour", UID: "uid-1", Generation: 1}}
+		v := &fullResource{ObjectMeta: metav1.ObjectMeta{
+			Name: "pearl", Namespace: "harbour", UID: "uid-1", Generation: 1,
+		}}
 		for key, value := range map[string]string{
 			meta.AnnotationKeyExternalCreatePending: pending, meta.AnnotationKeyExternalCreateSucceeded: succeeded,
 			meta.AnnotationKeyExternalCreateFailed: failed, meta.AnnotationKeyCreateAttempt: attempt,
@@ -480,7 +487,8 @@ func FuzzAnnotations(f *testing.F) {
 		if open && calls == "Create" && !j.facts.named() {
 			t.Errorf("Create although the last one is open: %v", v.Annotations)
 		}
-		if after, ok := s.get(j.key).(*fullResource); ok && calls == "Create" && j.facts.answer() == nil && !j.facts.named() {
+		if after, ok := s.get(j.key).(*fullResource); ok && calls == "Create" && j.facts.answer() == nil &&
+			!j.facts.named() {
 			if meta.ExternalCreateIncomplete(after) {
 				t.Errorf("a creation that succeeded is open: %v, then %v", v.Annotations, after.Annotations)
 			}

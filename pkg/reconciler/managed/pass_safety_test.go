@@ -177,7 +177,8 @@ func TestAdoptionPolicies(t *testing.T) {
 				meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyAdoptionPolicy: tc.annotation})
 			})
 			w.pass()
-			if adopted := w.get().GetCondition(commonv1.TypeSynced).Reason == commonv1.ReasonReconcileSuccess; adopted != tc.adopted {
+			if adopted := w.get().GetCondition(
+				commonv1.TypeSynced).Reason == commonv1.ReasonReconcileSuccess; adopted != tc.adopted {
 				t.Errorf("adopted %t: %+v", adopted, w.get().Status.Conditions)
 			}
 			w.pass() // what was adopted stays so

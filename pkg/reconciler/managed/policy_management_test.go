@@ -17,7 +17,8 @@ func policies(p ...commonv1.ManagementAction) func(*volume.Snapshot) {
 
 // TestSpecAndAnnotationBothHaveToAllow verifies that an action needs both the spec and the annotations.
 func TestSpecAndAnnotationBothHaveToAllow(t *testing.T) {
-	const observe, create, update, remove = commonv1.ManagementActionObserve, commonv1.ManagementActionCreate, commonv1.ManagementActionUpdate, commonv1.ManagementActionDelete
+	const observe, create, update, remove = commonv1.ManagementActionObserve, commonv1.ManagementActionCreate,
+		commonv1.ManagementActionUpdate, commonv1.ManagementActionDelete
 	cases := map[string]struct {
 		spec       []commonv1.ManagementAction
 		annotation string

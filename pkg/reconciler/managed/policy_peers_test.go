@@ -130,8 +130,8 @@ func tryPolicy(t *testing.T, set commonv1.ManagementPolicies, management, orphan
 	}
 }
 
-// onePass makes a pass over a vessel and says what was done. A client answers
-// once; whoever looks again is told an error, so that one pass is one step.
+// onePass makes a pass over an object and returns its calls. A client answers once, and returns an error
+// afterwards, so that one pass is one step.
 func onePass(t *testing.T, set commonv1.ManagementPolicies, management, orphan, state string) string {
 	t.Helper()
 	var done []string

@@ -201,7 +201,7 @@ func TestMarksOfAPredecessorDoNotCountOnceThereAreOurs(t *testing.T) {
 		t.Errorf("external name %q, was %q; disks %v", got, ours, w.cloud.Disks())
 	}
 	w.change(func(v *volume.Volume) { v.Finalizers, v.Annotations = nil, map[string]string{theirName: "vol-0"} })
-	w.restart() // only the status tells
+	w.restart() // only the status has it
 	w.pass()
 	if got := meta.GetExternalName(w.get()); got != ours {
 		t.Errorf("after a restart: external name %q, was %q", got, ours)

@@ -129,13 +129,15 @@ func TestWhatCannotWaitToBePutBack(t *testing.T) {
 		annotations            map[string]string
 		want                   bool
 	}{
-		"the record":                       {restored: true, kept: true, want: true},
-		"the record, of an author's":       {restored: true, author: true, want: true},
-		"the finalizer":                    {want: true},
-		"nothing":                          {kept: true},
-		"the finalizer of an author":       {author: true},
-		"the finalizer of what is watched": {annotations: map[string]string{meta.AnnotationKeyManagementPolicy: meta.ManagementPolicyObserve}},
-		"the finalizer of what is to stay": {annotations: map[string]string{meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan}},
+		"the record":                 {restored: true, kept: true, want: true},
+		"the record, of an author's": {restored: true, author: true, want: true},
+		"the finalizer":              {want: true},
+		"nothing":                    {kept: true},
+		"the finalizer of an author": {author: true},
+		"the finalizer of what is watched": {annotations: map[string]string{
+			meta.AnnotationKeyManagementPolicy: meta.ManagementPolicyObserve}},
+		"the finalizer of what is to stay": {annotations: map[string]string{
+			meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan}},
 	}
 	for name, tc := range cases {
 		p := endingPass()

@@ -41,7 +41,7 @@ var careless = map[string]func(mg resource.Managed, name string){
 	},
 }
 
-// treats lets clients treat objects in a way, and then answer as they are told to.
+// treats lets clients change objects in a way, and then return the given answers.
 func (w *world) treats(way func(resource.Managed, string), answers map[string]error) {
 	w.cloud.Before = func(_ context.Context, call string, mg resource.Managed) error {
 		if call == "Connect" {
@@ -67,7 +67,7 @@ func TestACarelessClientTakesNothingAway(t *testing.T) {
 	stories := map[string]struct {
 		answers map[string]error
 		window  time.Duration // in which the client finds what was created
-		lost    bool          // nobody knows what the creation led to
+		lost    bool          // the result of the creation is unknown
 		handle  string
 	}{
 		"all goes well":                      {},
@@ -118,8 +118,7 @@ func TestACarelessClientTakesNothingAway(t *testing.T) {
 	}
 }
 
-// marked checks that there is one disk, and that the object is marked with it or with the
-// attempt that nobody knows the end of.
+// marked checks that there is one disk, and that the object is marked with it or with the unresolved attempt.
 func (w *world) marked(lost bool) {
 	w.Helper()
 	v := w.get()

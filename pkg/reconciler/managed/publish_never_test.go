@@ -11,7 +11,7 @@ import (
 // An unpublishable object is of a kind whose objects name no Secret.
 type unpublishable struct{ resource.Managed }
 
-// A publishable object names a Secret, and tells what was published there.
+// A publishable object names a Secret, and has a hash of its published details.
 type publishable struct {
 	*fake.Managed
 

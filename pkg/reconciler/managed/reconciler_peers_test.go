@@ -21,7 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
-// A vessel is a managed resource with everything that one can have.
+// A fullResource is a managed resource with everything that one can have.
 type fullResource struct {
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -29,7 +29,7 @@ type fullResource struct {
 		Policies commonv1.ManagementPolicies    `json:"managementPolicies"`
 		Secret   *commonv1.LocalSecretReference `json:"writeConnectionSecretToRef,omitempty"`
 		Tonnage  int                            `json:"tonnage,omitempty"`
-		Escort   string                         `json:"escort,omitempty"` // another vessel, whose tonnage it has
+		Escort   string                         `json:"escort,omitempty"` // another fullResource, whose tonnage it has
 	} `json:"spec"`
 	Status struct {
 		commonv1.ConditionedStatus `json:",inline"`
@@ -98,7 +98,7 @@ var (
 	_ managed.Referencer                = &fullResource{}
 )
 
-// A peerCase is one pass over a vessel, under a name that other runtimes have it
+// A peerCase is one pass over a fullResource, under a name that other runtimes have it
 // under.
 type peerCase struct {
 	reason string
@@ -262,7 +262,7 @@ func invalid(message string) commonv1.Condition {
 	}
 }
 
-// unconnectable is what nobody can connect to yet.
+// unconnectable returns the condition of a failed Connect.
 func unconnectable() commonv1.Condition {
 	return commonv1.Creating().WithMessage("the connection details are not published yet")
 }
@@ -289,7 +289,7 @@ func creates(actions ...commonv1.ManagementAction) peerCase {
 	}
 }
 
-// seen is what tells that a creation was observed.
+// seen returns the condition of an observed creation.
 func seen(creation string) commonv1.Condition {
 	return commonv1.Condition{
 		Type: commonv1.TypeCreated, Status: "True", Reason: commonv1.ReasonObserved,
@@ -407,19 +407,24 @@ var peerCases = map[string]peerCase{
 			authors(nil, nil), managed.WithPollIntervalHook(hook(2)), managed.WithPollIntervalHook(hook(3)),
 		},
 		peer: reportedState{RequeueAfter: 3 * time.Minute, Conditions: conditions(commonv1.ReconcileSuccess())},
-		ours: &reportedState{RequeueAfter: 3 * time.Minute, Conditions: conditions(commonv1.ReconcileSuccess(), matched())},
-		why:  whyShown,
+		ours: &reportedState{
+			RequeueAfter: 3 * time.Minute,
+			Conditions:   conditions(commonv1.ReconcileSuccess(), matched()),
+		},
+		why: whyShown,
 	},
 	"TypedReconcilerUpdateSuccessful": keeps(peerCase{
 		reason: "a typed client is given its type",
-		options: []managed.ReconcilerOption{managed.WithTypedExternalConnector(managed.TypedExternalConnectorFn[*fullResource](
-			func(context.Context, *fullResource) (managed.TypedExternalClient[*fullResource], error) {
-				return typed(), nil
-			}))},
+		options: []managed.ReconcilerOption{managed.WithTypedExternalConnector(
+			managed.TypedExternalConnectorFn[*fullResource](
+				func(context.Context, *fullResource) (managed.TypedExternalClient[*fullResource], error) {
+					return typed(), nil
+				}))},
 	}, matched()),
 	"ManagementPolicyReconciliationPausedSuccessful": {
 		reason: "policies that allow nothing pause", object: allowing(),
-		peer: reportedState{Conditions: conditions(commonv1.ReconcilePaused().WithMessage("(which ways to pause there are)"))},
+		peer: reportedState{Conditions: conditions(commonv1.ReconcilePaused().WithMessage(
+			"(which ways to pause there are)"))},
 		ours: &reportedState{RequeueAfter: seconds(600), Conditions: conditions(commonv1.ReconcilePaused())},
 		why:  whyPause,
 	},
@@ -430,7 +435,8 @@ var peerCases = map[string]peerCase{
 		ours: &reportedState{
 			RequeueAfter: seconds(600),
 			Conditions: conditions(invalid(
-				`spec.managementPolicies allows Create without Observe: nothing can be done with what is not looked at; add Observe, or "*"`)),
+				`spec.managementPolicies allows Create without Observe: nothing can be done with what is not looked at; ` +
+					`add Observe, or "*"`)),
 		},
 		why: whyReject,
 	},

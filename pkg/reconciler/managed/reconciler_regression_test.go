@@ -37,7 +37,8 @@ func TestTheErrorOfTheFirstReadIsRedacted(t *testing.T) {
 func TestErrorsCompareAsAuthorsCompareThem(t *testing.T) {
 	m := &fake.Manager{Client: &test.MockClient{}, Scheme: fake.SchemeWith(&fake.Managed{})}
 	r := managed.NewReconciler(m, resource.ManagedKind(fake.GVK(&fake.Managed{})),
-		managed.WithExternalConnecter(connecting(managed.ExternalClientFns{ObserveFn: seedCases["ExternalObserveError"].external.ObserveFn})))
+		managed.WithExternalConnecter(connecting(
+			managed.ExternalClientFns{ObserveFn: seedCases["ExternalObserveError"].external.ObserveFn})))
 	_, err := r.Reconcile(t.Context(), reconcile.Request{})
 	if d := gocmp.Diff(errors.Wrap(errBoom, "observe failed"), err, test.EquateErrors()); d != "" {
 		t.Errorf("-want, +got:\n%s", d)
@@ -59,7 +60,8 @@ func TestAStaleCacheDoesNotDeleteAgain(t *testing.T) {
 		w.taken()
 		begun := time.Now()
 		if result := w.pass(); result.RequeueAfter == 0 || time.Since(begun) > 0 {
-			t.Errorf("a pass over what was let go kept a worker for %s, or is the last although the cache shows it: %v", time.Since(begun), result)
+			t.Errorf("a pass over what was let go kept a worker for %s, or is the last although the cache shows it: %v",
+				time.Since(begun), result)
 		}
 		w.pass() // the cache lags still, the API server says that it is gone
 		if _, calls, _ := w.taken(); mutating(calls) != "" {
@@ -102,7 +104,8 @@ func TestAConditionOfTheClientShowsThePassword(t *testing.T) {
 func TestAPasswordIsForgottenWhenItsResourceIsGone(t *testing.T) {
 	g := newGallery(t)
 	g.o = append(g.o, managed.WithExternalConnectDisconnecter(managed.ExternalConnectDisconnecterFns{
-		ConnectFn: g.cloud.Connect, DisconnectFn: func(context.Context) error { return errors.New("session of password-of-vol-1 is broken") },
+		ConnectFn:    g.cloud.Connect,
+		DisconnectFn: func(context.Context) error { return errors.New("session of password-of-vol-1 is broken") },
 	}))
 	g.restart()
 	g.create(secretNamed("login"))

@@ -227,7 +227,8 @@ func (p *clientSession) recordNotFound() {
 // replace has written.
 func (p *creationRecord) unexpectedAbsence() bool {
 	if meta.WasDeleted(p.mg) {
-		return p.state.DeleteSent.IsZero() && len(p.mg.GetFinalizers()) > 0 // an object without finalizers exists only in tests
+		return p.state.DeleteSent.IsZero() &&
+			len(p.mg.GetFinalizers()) > 0 // an object without finalizers exists only in tests
 	}
 
 	return !p.r.named && (p.wasSeen() || p.createdUnobserved() && !p.neverSeen() || p.replaced())

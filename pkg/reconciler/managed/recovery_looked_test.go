@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A finder finds what it is told to.
+// A finder finds the given resource.
 type finder struct {
 	name    string
 	unnamed bool // it finds something, and sets no name

@@ -195,7 +195,10 @@ func TestATypedClientKeepsItsAbilities(t *testing.T) {
 			}
 			r, recovers := c.(managed.CreationRecoverer)
 			if recovers {
-				calls["RecoverCreation"] = func(mg resource.Managed) (bool, error) { return r.RecoverCreation(t.Context(), mg, "token") }
+				calls["RecoverCreation"] = func(mg resource.Managed) (bool, error) {
+					return r.RecoverCreation(t.Context(), mg,
+						"token")
+				}
 				if window := r.RecoveryWindow(); window != 7*time.Second {
 					t.Errorf("the window is %s", window)
 				}

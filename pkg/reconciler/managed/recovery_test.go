@@ -17,7 +17,7 @@ import (
 
 var errLost = external.MaybeCreated(errors.New("the answer was lost"))
 
-// lost makes the answer of the first Create come to nobody.
+// lost drops the answer of the first Create.
 func lost() func(context.Context, string, resource.Managed) error {
 	done := false
 

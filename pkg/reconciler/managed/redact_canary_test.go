@@ -34,7 +34,7 @@ const canary = "s3cr3t+canary/tr4p"
 // Connect or from the connection details.
 var forms = map[string]struct {
 	text    string
-	declare bool // Connect tells
+	declare bool // by Connect
 	details bool // it is the password that is observed
 }{
 	"url":       {"dial nats://admin:" + canary + "@example.org:4222: harmless", false, false},
@@ -51,7 +51,7 @@ var forms = map[string]struct {
 
 // A path is a way of a text from where it is made into the open.
 type path struct {
-	blind   bool // it comes before Connect and Observe, so that only the looks of a secret tell it
+	blind   bool // it comes before Connect and Observe, so that only earlier passes know the secret
 	unseen  bool // it comes before Observe, or what is observed is not there
 	fresh   bool // it begins with a new object; otherwise with one that is ready
 	options func(say func() error) []managed.ReconcilerOption
@@ -78,7 +78,7 @@ func refusing(marker string, before func(gallery)) path {
 	}}
 }
 
-// later returns a path of the error of a call in a pass after one that has observed what is told.
+// later returns a path through the error of a call in a pass after one that has observed the secret.
 func later(call string) path {
 	return path{arrange: func(g gallery, say func() error) {
 		if _, err := g.try(); err != nil {
@@ -231,8 +231,8 @@ var paths = map[string]path{
 	}),
 }
 
-// declare tells the canary if the form of the test says so: in each pass, or where the connection
-// is made that all passes share.
+// declare registers the canary if the form of the test requires it: in each pass, or where the shared connection is
+// made.
 func declare(ctx context.Context, g gallery) {
 	switch {
 	case strings.Contains(g.Name(), "/shared/"):
@@ -254,7 +254,7 @@ func TestNoCanaryComesThrough(t *testing.T) {
 	for way, p := range paths {
 		for form, f := range forms {
 			if p.blind && (f.declare || f.details) || p.unseen && f.details {
-				continue // there nobody can know it
+				continue // the secret cannot be known there
 			}
 			name := fmt.Sprintf("%s/%s", way, form)
 			if f.declare {

@@ -85,14 +85,19 @@ func TestWhatIsNotStoredOfConditions(t *testing.T) {
 			"status.conditions[].reason"},
 		"One from before": {[]commonv1.Condition{commonv1.ReconcileSuccess(),
 			commonv1.Available().WithMessage("m")}, "status.conditions[].message"},
-		"Neither of these": {[]commonv1.Condition{part(func(c *commonv1.Condition) { c.Reason, c.Message = "", "" })}, "status.conditions[].reason status.conditions[].message"},
+		"Neither of these": {[]commonv1.Condition{part(func(c *commonv1.Condition) { c.Reason, c.Message = "", "" })},
+			"status.conditions[].reason status.conditions[].message"},
 	} {
-		says, stored := commonv1.ConditionedStatus{Conditions: []commonv1.Condition{said}}, commonv1.ConditionedStatus{Conditions: tc.stored}
+		says, stored := commonv1.ConditionedStatus{Conditions: []commonv1.Condition{said}},
+			commonv1.ConditionedStatus{Conditions: tc.stored}
 		if got := strings.Join(lostFields(&says, &stored), " "); got != tc.want {
 			t.Errorf("%s: lost %q, want %q", what, got, tc.want)
 		}
 	}
-	silent := commonv1.ConditionedStatus{Conditions: []commonv1.Condition{part(func(c *commonv1.Condition) { c.Status = "" })}}
+	silent := commonv1.ConditionedStatus{Conditions: []commonv1.Condition{part(func(
+		c *commonv1.Condition) {
+		c.Status = ""
+	})}}
 	if got := lostFields(&silent, &silent); len(got) != 0 {
 		t.Errorf("of a condition that says no status, lost %q", got)
 	}
@@ -111,7 +116,8 @@ func TestWhatIsNamedInSentences(t *testing.T) {
 		t.Errorf("an attempt of another runtime: %q", got)
 	}
 	meta.SetExternalName(p.mg, "vol-1")
-	if got := p.ownerChangedText(); got != `the external resource "vol-1" was created or adopted for the object, and by its stamp it is not the object's any more: `+
+	if got := p.ownerChangedText(); got != `the external resource "vol-1" was created or adopted for the object, `+
+		`and by its stamp it is not the object's any more: `+
 		"it is left as it is; delete it there, if nothing else manages it" {
 		t.Errorf("another owner: %q", got)
 	}

@@ -232,7 +232,8 @@ func TestTheLastWarningIsNotRepeated(t *testing.T) {
 
 // TestMessagesThatDifferEachTimeStay verifies that a message with only volatile changes is kept, in any condition.
 func TestMessagesThatDifferEachTimeStay(t *testing.T) {
-	const before, now = "request 5f3d2c1b-aaaa-4000-8000-000000000001 has no effect", "request 5f3d2c1b-aaaa-4000-8000-000000000002 has no effect"
+	const before, now = "request 5f3d2c1b-aaaa-4000-8000-000000000001 has no effect",
+		"request 5f3d2c1b-aaaa-4000-8000-000000000002 has no effect"
 	as := func(text string) outcome {
 		return outcome{
 			ready: commonv1.Unavailable().WithMessage(text), synced: commonv1.ReconcileSuccess().WithMessage(text),

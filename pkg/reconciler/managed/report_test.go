@@ -222,7 +222,7 @@ func TestAForeignResourceIsNotRecordedAsObserved(t *testing.T) {
 	w := newWorld(t)
 	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return owning{c, &owner} })
 	w.create(nil)
-	w.pass() // created, and somebody else claims it in between
+	w.pass() // created, and claimed by another writer in between
 	w.condition("Synced", "False/ExternalResourceNotOwned")
 	w.cloud.Remove("vol-1")
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))

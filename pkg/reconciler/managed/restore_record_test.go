@@ -18,7 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// What of an attempt is told of the object "uid-1", and of another one.
+// Marks of an attempt for the object "uid-1", and for another one.
 const (
 	ownID     = "a-50c45a43" // see ownMark, which TestOwnMark compares
 	ownDone   = ownID + "/succeeded"
@@ -245,7 +245,7 @@ func TestLastCreation(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		state  *objectState
-		silent bool // no condition tells
+		silent bool // without a condition
 		want   objectstate.CreationRef
 		since  time.Time
 	}{
@@ -349,7 +349,9 @@ func TestAPassThatFailsKeepsTheNameOfWhatIsBeingDeleted(t *testing.T) {
 
 // TestReplaced verifies that a replaced record with another external name is recognized.
 func TestReplaced(t *testing.T) {
-	const attempt, pending, succeeded, failed = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed
+	const attempt, pending, succeeded, failed = meta.AnnotationKeyCreateAttempt,
+		meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded,
+		meta.AnnotationKeyExternalCreateFailed
 	made := func(mark string) *objectState {
 		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: mark, Name: "vol-1"}},
 			objectstate.Cold{})

@@ -28,7 +28,8 @@ var namings = map[string]func(*volume.Volume, string){
 	},
 	"and gives the attempt up": func(v *volume.Volume, name string) {
 		meta.SetExternalName(v, name)
-		meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyAbandonAttempt: v.Annotations[meta.AnnotationKeyCreateAttempt]})
+		meta.AddAnnotations(v, map[string]string{
+			meta.AnnotationKeyAbandonAttempt: v.Annotations[meta.AnnotationKeyCreateAttempt]})
 	},
 }
 

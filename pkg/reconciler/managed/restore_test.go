@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// classes are the worlds of those classes of external systems to which a name is not known
+// unnamedClasses returns the worlds of those classes of external systems to which a name is not known
 // before the creation.
 func unnamedClasses(t *testing.T) map[string]*world {
 	t.Helper()

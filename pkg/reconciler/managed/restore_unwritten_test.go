@@ -19,7 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// A pass that has the result of an earlier Create to store, and a server that shows an attempt
+// unwrittenPass returns a pass with an unwritten result of an earlier Create, and a server with an attempt
 // without one. The answers are those to its writes.
 func unwrittenPass(result string, change func(*pass), answers ...func(*liveCluster) error) (*pass, *patchingClient) {
 	mg := marked(early, "", "", ownID)

@@ -70,7 +70,7 @@ func backedUp(mg resource.Managed, from string) {
 	}
 }
 
-// the mark of the object that the volumes of these tests are restored from.
+// markBefore returns the mark of the object that the volumes of these tests are restored from.
 func markBefore() managed.Stamp {
 	return managed.Stamp("cluster-1/" + volume.Kind.Group + "/" + volume.Kind.Kind + "/default/data/uid-0")
 }
@@ -106,7 +106,7 @@ func TestARestoredObjectTakesOverOnce(t *testing.T) {
 	w.pass()
 	w.expect("", "Connect Observe", "")
 
-	// Git writes the annotation again, and somebody else has the external resource by then.
+	// Git writes the annotation again, and the external resource has another owner by then.
 	mark = markBefore()
 	w.change(func(v *volume.Volume) {
 		meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyRestoredFrom: string(markBefore())})

@@ -86,7 +86,8 @@ func TestWhenARestoreEnds(t *testing.T) {
 		p := passOf(bearing(tc.annotations), &objectState{})
 		p.claimed, p.observation.Owner = tc.claimed, tc.owner
 		p.endRestore()
-		left, noted := p.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom], p.mg.GetAnnotations()[meta.AnnotationKeyRestored]
+		left, noted := p.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom],
+			p.mg.GetAnnotations()[meta.AnnotationKeyRestored]
 		if (left == "" && tc.annotations != nil) != tc.ends || (noted == string(ownerUID)) != tc.ends ||
 			len(p.events) != tc.reported {
 			t.Errorf("%s: annotations %v, %d events", name, p.mg.GetAnnotations(), len(p.events))

@@ -21,9 +21,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// Why a pass tells something else than it does in the seed. The first group is
-// what a test suite written for the seed has to be changed for; the second
-// follows from rules of this runtime that hold everywhere.
+// Why a pass has another result than in the seed. The first group requires changes in a test suite for the seed;
+// the second follows from general rules of this runtime.
 const (
 	whyError = "A failure is returned. controller-runtime then logs and counts it; its back-off is the same as that of " +
 		"`Requeue`."
@@ -98,8 +97,8 @@ type seedCase struct {
 	external managed.ExternalClientFns
 	options  []managed.ReconcilerOption
 
-	seed reportedState  // what the seed tells
-	ours *reportedState // what is told here; nil if that is the same
+	seed reportedState  // the result of the seed
+	ours *reportedState // the result here; nil if it is the same
 	why  string
 }
 
@@ -147,8 +146,7 @@ func (t reportedState) with(keysAndValues ...string) reportedState {
 	return t
 }
 
-// The cases of the table of the seed's own tests, under their names: what
-// happens, and what is told about it.
+// seedCases are the cases of the table of the seed's own tests, by their names: the events, and the result.
 var seedCases = map[string]seedCase{
 	"GetManagedError": {
 		reason: "an object that cannot be read is an error",
@@ -311,9 +309,12 @@ var seedCases = map[string]seedCase{
 			ResourceExists: true, ResourceUpToDate: true, ResourceLateInitialized: true,
 		}),
 		options: []managed.ReconcilerOption{authors(nil, nil)},
-		seed:    reportedState{Requeue: true, Conditions: conditions(failed(errBoom, "cannot update managed resource"))},
-		ours:    &reportedState{RequeueAfter: seconds(60), Conditions: conditions(commonv1.ReconcileSuccess())},
-		why:     whyNothing,
+		seed: reportedState{
+			Requeue:    true,
+			Conditions: conditions(failed(errBoom, "cannot update managed resource")),
+		},
+		ours: &reportedState{RequeueAfter: seconds(60), Conditions: conditions(commonv1.ReconcileSuccess())},
+		why:  whyNothing,
 	},
 	"ExternalResourceUpToDate": spread(seedCase{
 		reason:   "what is as desired is looked at again after the poll interval",
@@ -371,7 +372,10 @@ var seedCases = map[string]seedCase{
 		reason:   "an author's jitter takes the place of ours",
 		external: observes(found),
 		options:  []managed.ReconcilerOption{authors(nil, nil), managed.WithPollJitterHook(time.Second)},
-		seed:     reportedState{RequeueAfter: time.Minute + time.Second/2, Conditions: conditions(commonv1.ReconcileSuccess())},
+		seed: reportedState{
+			RequeueAfter: time.Minute + time.Second/2,
+			Conditions:   conditions(commonv1.ReconcileSuccess()),
+		},
 	},
 	"ExternalResourceUpToDateWithPollIntervalHook": {
 		reason:   "an author's hook takes the place of our jitter",
@@ -408,8 +412,7 @@ var deleting = reportedState{
 	Annotations: pairs(meta.AnnotationKeyDeletionPolicy, meta.DeletionPolicyDelete),
 }
 
-// erring returns a case of a failure that is returned here, beside which further
-// conditions may be told.
+// erring returns a case of a failure that is returned here, possibly with further conditions.
 func erring(c seedCase, err string, also ...commonv1.Condition) seedCase {
 	base := c.seed
 	if c.ours != nil {

@@ -49,7 +49,7 @@ func TestOptionsOfAControllerReachItsReconciler(t *testing.T) {
 	}
 }
 
-// A slowLimit lets nobody through before an hour is over.
+// A slowLimit admits no call for an hour.
 type slowLimit struct {
 	workqueue.TypedRateLimiter[any]
 }

@@ -54,7 +54,7 @@ func TestTheGlobalLimitIsOneOfTheQueue(t *testing.T) {
 	})
 }
 
-// A diary counts what was told.
+// A diary counts events.
 type diary struct{ reported int }
 
 func (d *diary) Event(runtime.Object, event.Event)        { d.reported++ }

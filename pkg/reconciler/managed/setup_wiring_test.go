@@ -109,7 +109,7 @@ func (f *wired) informer(o client.Object) *controllertest.FakeInformer {
 	return i
 }
 
-// after tells the controller of an event and returns the calls that it makes at once.
+// after sends an event to the controller and returns the immediate calls.
 func (f *wired) after(event func()) string {
 	f.Helper()
 	f.taken()

@@ -27,7 +27,7 @@ func TestAStaleStatusIsNotWrittenOverANewerOne(t *testing.T) {
 			if tc.ready {
 				w.pass()
 				d := w.cloud.Disks()[0]
-				d.UsedBytes = 5 // there is something to tell
+				d.UsedBytes = 5 // the status changes
 				w.cloud.Put(d)
 			}
 			reported := false

@@ -61,7 +61,7 @@ func (w statusWriter) Patch(ctx context.Context, o client.Object, patch client.P
 	return w.of.answer(o.(*fake.Managed))
 }
 
-// newWriting returns a pass that has something to tell, of the version 7 of its object.
+// newWriting returns a pass with a status change, of the version 7 of its object.
 func newWriting(answer func(o *fake.Managed) error, o ...ReconcilerOption) (*pass, *statusClient, *liveCluster) {
 	p := endingPass(o...)
 	c, live := &statusClient{answer: answer}, &liveCluster{}

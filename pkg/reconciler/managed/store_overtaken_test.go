@@ -45,7 +45,10 @@ func TestARefusalIsWrittenOverItsOwnAttemptAlone(t *testing.T) {
 			"/succeeded", 0},
 		"another attempt": {changed(func(v *volume.Volume) { v.Annotations[attempt] = "0badcafe" }),
 			"0badcafe", 0},
-		"the same attempt, once again": {changed(func(v *volume.Volume) { v.Annotations[pending] = "2126-01-01T00:00:00Z" }), "-", 0},
+		"the same attempt, once again": {changed(func(
+			v *volume.Volume) {
+			v.Annotations[pending] = "2126-01-01T00:00:00Z"
+		}), "-", 0},
 		"its own answer, lost": {func(w *world) {
 			w.answer = func(ctx context.Context, note string) error {
 				if !strings.Contains(note, "/failed") {

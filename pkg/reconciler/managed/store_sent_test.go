@@ -73,7 +73,7 @@ func TestCheckStored(t *testing.T) {
 	}
 }
 
-// An incrementingClient stores everything but annotations, if it is told to, and counts the generation.
+// An incrementingClient stores everything but, if so configured, annotations, and counts the generation.
 type incrementingClient struct {
 	client.Client
 

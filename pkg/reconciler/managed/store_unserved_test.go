@@ -56,14 +56,16 @@ func TestA404ThatIsNotAboutTheObject(t *testing.T) {
 				return w.get().GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue && writes >= n
 			})
 			if got := len(w.cloud.Disks()); got != 1 || w.cloud.Count("Create") != 1 || w.cloud.Count("Delete") != 0 {
-				t.Errorf("%s: write %d answered by a 404 that is not about the object: %d disks, %d creations, %d deletions", class, n, got,
+				t.Errorf("%s: write %d answered by a 404 that is not about the object: %d disks, %d creations, %d deletions",
+					class, n, got,
 					w.cloud.Count("Create"), w.cloud.Count("Delete"))
 			}
 			w.condition(commonv1.TypeReady, "True/Available")
 			w.delete()
 			passes(w.gone)
 			if got := len(w.cloud.Disks()); got != 0 || !w.gone() {
-				t.Errorf("%s: write %d answered by a 404 that is not about the object: %d disks of a deleted object, gone %t", class, n, got, w.gone())
+				t.Errorf("%s: write %d answered by a 404 that is not about the object: %d disks of a deleted object, gone %t",
+					class, n, got, w.gone())
 			}
 			if writes < n {
 				break // it was not answered at all

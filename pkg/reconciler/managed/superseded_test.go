@@ -104,7 +104,8 @@ func TestWhatAPredecessorCreatedSinceIsAskedAbout(t *testing.T) {
 					w.later(5)
 					_, calls, _ = w.taken()
 					if got, want := w.ends(deleted, calls), supersessionEnd(answer, which, how, deleted); got != want {
-						t.Errorf("%s, %s, deleted %t, the answer is %s: it ends with %s, want %s; calls %s, disks %v, object %v", how, which, deleted, answer, got, want, calls, w.cloud.Disks(), w.get())
+						t.Errorf("%s, %s, deleted %t, the answer is %s: it ends with %s, want %s; calls %s, disks %v, object %v", how,
+							which, deleted, answer, got, want, calls, w.cloud.Disks(), w.get())
 					}
 				}
 			}
@@ -112,7 +113,7 @@ func TestWhatAPredecessorCreatedSinceIsAskedAbout(t *testing.T) {
 	}
 }
 
-// ends tells how an object has ended, and what is left of what the predecessor created.
+// ends checks how an object has ended, and what is left of the predecessor's resource.
 func (w *world) ends(deleted bool, calls string) string {
 	theirs := slices.ContainsFunc(w.cloud.Disks(), func(d volume.Disk) bool { return d.ID == "vol-7" })
 	switch created := strings.Contains(calls, "Create"); {

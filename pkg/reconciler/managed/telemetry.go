@@ -95,7 +95,8 @@ func (p *journal) logPanic(what string, err error) {
 }
 
 // instrumentGuarded makes a call that is given the object. Metadata that the call removes are restored.
-func (p *clientSession) instrumentGuarded(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
+func (p *clientSession) instrumentGuarded(ctx context.Context, step telemetry.Step,
+	call func(context.Context) error) error {
 	defer p.restoreProtected(p.protectedMetadata())
 
 	return p.instrument(ctx, step, call)

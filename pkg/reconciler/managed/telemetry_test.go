@@ -34,7 +34,7 @@ func TestALifeIsMeasured(t *testing.T) {
 	g.change(func(s *volume.Snapshot) { s.Spec.SizeGiB = 2 })
 	g.pass()
 	d := g.cloud.Disks()[0]
-	d.SizeGiB = 9 // somebody else
+	d.SizeGiB = 9 // another writer
 	g.cloud.Put(d)
 	g.pass()
 	g.cloud.Before = failing("Observe", external.Terminal("Quota", errors.New("no more")))

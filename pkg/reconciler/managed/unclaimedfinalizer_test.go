@@ -111,7 +111,7 @@ func TestUnclaimedCostsNothing(t *testing.T) {
 		before := w.get()
 		w.pass()
 		*requests, _, _ = w.taken()
-		now := before.DeepCopyObject().(*volume.Volume) //nolint:forcetypeassert // a copy has the type of its original
+		now := before.DeepCopyObject().(*volume.Volume)
 		now.Finalizers = w.get().Finalizers
 		if w.r.Predicate().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: now}) {
 			t.Errorf("from finalizers %q to %q: our own write asks for a pass", before.Finalizers, now.Finalizers)

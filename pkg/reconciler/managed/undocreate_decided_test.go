@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A removal answers what it is told, again and again, and notes until when it may take.
+// A removal returns the given answers, and records its deadline.
 type removal struct {
 	ExternalClient
 

@@ -34,15 +34,14 @@ var golden = flag.Bool("golden", false, "write the golden files of testdata anew
 
 var errBoom = errors.New("boom")
 
-// The moment of all compatibility tests, to the second that marks are told in.
+// moment is the time of all compatibility tests, to the second, the precision of marks.
 var moment = time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC)
 
 // The jitter of all compatibility tests is half of the most there is, so that a
 // delay shows whether it was jittered.
 const jittered = 1.05
 
-// A told is what one pass over one object tells: the queue, and the user in the
-// status it writes.
+// A reportedState is the result of one pass over one object: for the queue, and in the written status.
 type reportedState struct {
 	Requeue      bool
 	RequeueAfter time.Duration
@@ -61,7 +60,7 @@ type mock struct {
 	update error
 	status error
 
-	stored test.ObjectFn // is told of every write of the object that is not one of its status
+	stored test.ObjectFn // is called for every write of the object that is not one of its status
 
 	external managed.ExternalClient
 	options  []managed.ReconcilerOption
@@ -116,8 +115,7 @@ func (m mock) pass(t *testing.T) reportedState {
 	return got
 }
 
-// diff compares what was told. Conditions are a map by their types, so that their
-// order is none.
+// diff compares results. Conditions are a map by type, so that their order does not matter.
 func diff(want, got reportedState) string {
 	return cmp.Diff(ordered(want), ordered(got), test.EquateConditions())
 }
@@ -133,7 +131,7 @@ func ordered(t reportedState) reportedState {
 	return t
 }
 
-// String says what was told in one line of a table.
+// String returns the result in one line of a table.
 func (t reportedState) String() string {
 	var parts []string
 	switch {

@@ -85,7 +85,9 @@ func newWorld(t *testing.T, o ...managed.ReconcilerOption) *world {
 	w := &world{kind: volume.Kind, cloud: &volume.Cloud{}, clock: testclock.NewFakePassiveClock(time.Now())}
 	mapper := apimeta.NewDefaultRESTMapper(nil)
 	mapper.Add(volume.GroupVersion.WithKind("Volume"), apimeta.RESTScopeNamespace)
-	w.World = testworld.New(t, ctrlfake.NewClientBuilder().WithRESTMapper(mapper).WithScheme(scheme).WithStatusSubresource(&volume.Volume{}, &volume.Snapshot{}).Build())
+	w.World = testworld.New(t,
+		ctrlfake.NewClientBuilder().WithRESTMapper(mapper).WithScheme(scheme).WithStatusSubresource(&volume.Volume{},
+			&volume.Snapshot{}).Build())
 	w.o = append([]managed.ReconcilerOption{
 		managed.WithExternalConnecter(w.cloud),
 		managed.WithRecorder(w),

@@ -30,7 +30,7 @@ func rewoundOnce(t *testing.T, story func(w *rewinding)) {
 	})
 }
 
-// told counts the lines of the log that have a text.
+// reported counts the log lines that contain a text.
 func (w *rewinding) reported(text string) (n int) {
 	for _, line := range w.logged {
 		if strings.Contains(line, text) {

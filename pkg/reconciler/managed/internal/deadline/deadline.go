@@ -41,7 +41,7 @@ type lazy struct {
 	mu    sync.Mutex
 	over  error              // as Err has reported; nil: active
 	alone bool               // it is over, and its parent was not
-	usual context.Context    //nolint:containedctx // what it is for who waits; nil: nobody does
+	usual context.Context    //nolint:containedctx // after Done was called; nil: it was not
 	end   context.CancelFunc // of it
 }
 

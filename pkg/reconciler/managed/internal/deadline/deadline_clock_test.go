@@ -15,7 +15,7 @@ func TestClockSetBack(t *testing.T) {
 	if err := ctx.Err(); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("the time is up, and it is over for %v", err)
 	}
-	ctx.(*lazy).at = now().Add(time.Hour) //nolint:forcetypeassert // At returns nothing else
+	ctx.(*lazy).at = now().Add(time.Hour)
 	for range 2 {
 		if err := ctx.Err(); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("it was over, and now is so for %v", err)

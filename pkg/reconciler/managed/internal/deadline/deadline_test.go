@@ -289,7 +289,7 @@ type asked struct {
 
 func (a *asked) Done() <-chan struct{} { a.times++; return a.Context.Done() }
 
-// TestNobodyWaits verifies that nothing runs, and nothing is registered with the parent, without a call of Done.
+// TestNoTimerWithoutDone verifies that nothing runs, and nothing is registered with the parent, without a call of Done.
 func TestNoTimerWithoutDone(t *testing.T) {
 	parent := &asked{Context: t.Context()}
 	look := func() {

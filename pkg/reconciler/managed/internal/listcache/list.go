@@ -105,7 +105,7 @@ func (l *group) expire(now time.Time, r *Cache) {
 	}
 }
 
-// breaks drops an incomplete list. The next one is begun with backoff.
+// drop drops an incomplete list. The next one is begun with backoff.
 func (l *group) drop(now time.Time, r *Cache) {
 	l.list = nil
 	l.due = now.Add(r.round << min(l.broken, 3))
@@ -233,5 +233,5 @@ func phase(connection string, round time.Duration) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(connection)) // it never fails
 
-	return int64(h.Sum64() % uint64(round)) //nolint:gosec // less than a duration
+	return int64(h.Sum64() % uint64(round)) // less than a duration
 }

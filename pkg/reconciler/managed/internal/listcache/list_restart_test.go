@@ -49,7 +49,7 @@ type restarted struct {
 func (s *restarted) until(end time.Time) {
 	s.known = map[*Member]bool{}
 	for heap.Init(&s.turns); s.turns[0].at.Before(end); {
-		next := heap.Pop(&s.turns).(turn) //nolint:forcetypeassert // there is nothing else
+		next := heap.Pop(&s.turns).(turn)
 		s.now = next.at
 		heap.Push(&s.turns, turn{at: s.look(next.of), of: next.of})
 	}
@@ -105,7 +105,7 @@ type turns []turn
 func (t turns) Len() int           { return len(t) }
 func (t turns) Less(i, j int) bool { return t[i].at.Before(t[j].at) }
 func (t turns) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
-func (t *turns) Push(x any)        { *t = append(*t, x.(turn)) } //nolint:forcetypeassert // of heap.Interface
+func (t *turns) Push(x any)        { *t = append(*t, x.(turn)) }
 
 func (t *turns) Pop() any {
 	last := (*t)[len(*t)-1]

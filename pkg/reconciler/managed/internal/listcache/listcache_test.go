@@ -190,7 +190,7 @@ func TestAListThatDoesNotEnd(t *testing.T) {
 	}
 }
 
-// TestMeet verifies that healthy objects are aligned shortly after the round of their connection begins.
+// TestAlignPoll verifies that healthy objects are aligned shortly after the round of their connection begins.
 func TestAlignPoll(t *testing.T) {
 	r, a, _, _ := crew(t)
 	aligned := func(now, due time.Time, random float64) time.Time {

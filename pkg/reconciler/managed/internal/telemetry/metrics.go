@@ -84,48 +84,66 @@ func makeMetrics(kind schema.GroupVersionKind, o Options) (*metrics, error) {
 		toReconcile: s.histogram("resource_first_time_to_reconcile_seconds",
 			"Time from the creation of an object to its first pass.", waitBuckets, "gvk").WithLabelValues(gvk),
 		toReadiness: s.histogram("resource_first_time_to_readiness_seconds",
-			"Time from the creation of an object to when it was ready for the first time.", lifeBuckets, "gvk").WithLabelValues(gvk),
+			"Time from the creation of an object to when it was ready for the first time.", lifeBuckets,
+			"gvk").WithLabelValues(gvk),
 		deletion: s.histogram("resource_deletion_seconds",
-			"Time from the deletion of an object to the removal of its finalizer.", lifeBuckets, "gvk").WithLabelValues(gvk),
+			"Time from the deletion of an object to the removal of its finalizer.", lifeBuckets,
+			"gvk").WithLabelValues(gvk),
 		drift: s.histogram("resource_drift_seconds",
-			"Time from when an external resource was last seen as desired to when it was found changed by others.", driftBuckets, "gvk").WithLabelValues(gvk),
+			"Time from when an external resource was last seen as desired to when it was found changed by others.",
+			driftBuckets, "gvk").WithLabelValues(gvk),
 		exists: s.gauge("resource_exists", "Objects that this process looks after.", "gvk").WithLabelValues(gvk),
 		ready:  s.gauge("resource_ready", "Those of them that are ready.", "gvk").WithLabelValues(gvk),
 		synced: s.gauge("resource_synced", "Those of them that are synced.", "gvk").WithLabelValues(gvk),
 
-		passes: newBounded(s.counter("passes_total", "Passes, by kind and outcome.", "kind", "outcome"), name, o.Outcomes...),
+		passes: newBounded(s.counter("passes_total", "Passes, by kind and outcome.", "kind", "outcome"), name,
+			o.Outcomes...),
 		passSeconds: s.histogram("pass_seconds",
 			"Time that passes took, by kind.", callBuckets, "kind").WithLabelValues(name),
-		inFlight: s.gauge("passes_in_flight", "Passes that have begun and not ended, by kind.", "kind").WithLabelValues(name),
+		inFlight: s.gauge("passes_in_flight", "Passes that have begun and not ended, by kind.",
+			"kind").WithLabelValues(name),
 		terminals: newBounded(s.counter("terminal_errors_total",
-			"Passes that ended in an error that trying again does not mend, by kind and reason.", "kind", "reason"), name),
+			"Passes that ended in an error that trying again does not mend, by kind and reason.", "kind", "reason"),
+			name),
 		failures: newBounded(s.counter("failures_total",
-			"Passes that did not do what they had to, by kind and class of the failure.", "kind", "class"), name, o.Classes...),
+			"Passes that did not do what they had to, by kind and class of the failure.", "kind", "class"), name,
+			o.Classes...),
 		abandoned: s.counter("abandoned_attempts_total",
-			"Attempts to create that users gave up without knowing what they led to, by kind.", "kind").WithLabelValues(name),
+			"Attempts to create that users gave up without knowing what they led to, by kind.",
+			"kind").WithLabelValues(name),
 		untold: s.counter("untold_create_errors_total",
-			"Errors of Create that did not say whether anything was created, and were taken for a failure, by kind.", "kind").WithLabelValues(name),
+			"Errors of Create that did not say whether anything was created, and were taken for a failure, by kind.",
+			"kind").WithLabelValues(name),
 		overdue: s.counter("overdue_calls_total",
 			"Calls that did not return although their time was over, by kind.", "kind").WithLabelValues(name),
 		drifts: map[Finding]prometheus.Counter{},
 	}
-	took := s.histogram("external_step_seconds", "Time that calls to the external system took, by kind and step.", callBuckets, "kind", "step")
-	failed := s.counter("external_step_errors_total", "Calls to the external system that failed, by kind and step.", "kind", "step")
+	m.addSteps(s, name)
+	m.shared(s, name)
+
+	return m, utilerrors.NewAggregate(s.refused)
+}
+
+// addSteps makes the metrics of external calls, of writes and of drifts.
+func (m *metrics) addSteps(s *registry, name string) {
+	took := s.histogram("external_step_seconds", "Time that calls to the external system took, by kind and step.",
+		callBuckets, "kind", "step")
+	failed := s.counter("external_step_errors_total", "Calls to the external system that failed, by kind and step.",
+		"kind", "step")
 	for i, step := range stepNames {
 		m.steps[i] = stepMetrics{took.WithLabelValues(name, step), failed.WithLabelValues(name, step)}
 	}
 	writes := s.counter("writes_total", "Writes that the API server answered, by kind, by what for, and by whether "+
 		"they changed anything.", "kind", "what", "changed")
 	for i, what := range writeNames {
-		m.writes[i] = writeMetrics{writes.WithLabelValues(name, what, "true"), writes.WithLabelValues(name, what, "false")}
+		m.writes[i] = writeMetrics{writes.WithLabelValues(name, what, "true"),
+			writes.WithLabelValues(name, what, "false")}
 	}
-	drifts := s.counter("drifts_total", "External resources that others have changed or removed, by kind.", "kind", "what")
+	drifts := s.counter("drifts_total", "External resources that others have changed or removed, by kind.", "kind",
+		"what")
 	for finding, what := range driftNames {
 		m.drifts[finding] = drifts.WithLabelValues(name, what)
 	}
-	m.shared(s, name)
-
-	return m, utilerrors.NewAggregate(s.refused)
 }
 
 // shared makes the metrics that objects of a connection share.
@@ -140,7 +158,8 @@ func (m *metrics) shared(s *registry, kind string) {
 	for i, result := range notificationNames {
 		m.notified[i] = notified.WithLabelValues(kind, result)
 	}
-	watches := s.gauge("watched_connections", "Connections by kind, and by whether changes of what is there are told.", "kind", "healthy")
+	watches := s.gauge("watched_connections",
+		"Connections by kind, and by whether changes of what is there are told.", "kind", "healthy")
 	m.watches = [2]prometheus.Gauge{watches.WithLabelValues(kind, "true"), watches.WithLabelValues(kind, "false")}
 }
 

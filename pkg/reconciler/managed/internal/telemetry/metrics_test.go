@@ -150,7 +150,8 @@ func TestADefaultServes(t *testing.T) {
 		pass.End("kept", nil)
 		t.Cleanup(func() { r.Forget(o) })
 	}
-	if got := gather(t, ctrlmetrics.Registry)[`moorage_managed_passes_total{kind="Default.harbour.example.org",outcome="kept"}`]; got != "2" {
+	if got := gather(t, ctrlmetrics.Registry)[`moorage_managed_passes_total{kind="Default.harbour.example.org",`+
+		`outcome="kept"}`]; got != "2" {
 		t.Errorf("passes of two recorders: %s, want 2", got)
 	}
 }

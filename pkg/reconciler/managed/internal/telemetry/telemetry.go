@@ -144,7 +144,8 @@ const (
 	List    // reads a page of a list
 )
 
-var stepNames = [...]string{"connect", "observe", "create", "update", "delete", "disconnect", "prepare", "recover", "publish", "list"}
+var stepNames = [...]string{"connect", "observe", "create", "update", "delete", "disconnect", "prepare", "recover",
+	"publish", "list"}
 
 // String returns the step in one word, as it is in labels and names of spans.
 func (s Step) String() string { return stepNames[s] }

@@ -27,7 +27,7 @@ var (
 
 const gvk = `{gvk="harbour.example.org/v1beta1, Kind=Boat"}`
 
-// A harbour has a registry, a clock and a recorder of objects.
+// A recorderWorld has a registry, a clock and a recorder of objects.
 type recorderWorld struct {
 	*Recorder
 
