@@ -2,13 +2,12 @@ package objectstate
 
 import "time"
 
-// Significant is what of a record can make a difference to what happens next, in numbers.
+// Significant has the values of a record that can make a difference to later decisions.
 type Significant [30]uint64
 
-// Significant returns what of the record can make a difference to what a reconciler does,
-// apart from when it does it and what it says. role returns what a text is to the objects,
-// such as a name or the id of an attempt; it is not called for an empty one. Of how often and
-// when something was, it says whether it was.
+// Significant returns the values of the record that can make a difference to the decisions of a reconciler, except
+// for their time and their messages. role returns a number for a text by its meaning, such as a name or the id of
+// an attempt; it is not called for an empty text. Counters and times count as zero or nonzero.
 func (r *Record) Significant(role func(string) uint64) Significant {
 	text := func(s string) uint64 {
 		if s == "" {

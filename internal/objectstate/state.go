@@ -1,7 +1,7 @@
-// Package objectstate is what a managed reconciler remembers of each object beyond what is
-// stored in it. It holds plain values only, so that a snapshot can be taken, compared and
-// restored; what belongs to a running process (metrics, places in lists and queues) stays in
-// the reconciler. Losing a state, by a restart, may cost time or a request, never safety.
+// Package objectstate defines what a managed reconciler remembers of each object beyond the stored object. It has
+// plain values only, so that a snapshot can be taken, compared and restored; parts of a running process (metrics,
+// list members, reservations) stay in the reconciler. The loss of a state, by a restart, may cost time or a
+// request, never safety. Start with State and Cold.
 package objectstate
 
 import (
@@ -15,13 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// An Instant is a time in a third of the room: how long after the reconciler was made, by
-// its clock. Zero is none.
+// An Instant is a time in a third of the memory of a time.Time: the time since the reconciler was made, by its
+// clock. Zero means unknown.
 type Instant time.Duration
 
-// A State is kept for each object, whether anything happens to it or not: it is small. The
-// zero value is that of an object of which nothing is known. It is not safe for concurrent
-// use: only the pass of that object uses it.
+// A State is kept for each object, and therefore small. The zero value is that of an unknown object. It is not safe
+// for concurrent use: only the pass of that object uses it.
 type State struct {
 	Object
 	Resource
@@ -29,28 +28,28 @@ type State struct {
 
 // An Object is what is known of an object itself, and of its last pass.
 type Object struct {
-	Version string // resourceVersion answered by our last write
-	Live    bool   // it was written, or read from the API server itself, in this process
+	Version string // resourceVersion in the answer to our last write
+	Live    bool   // this process wrote the object, or read it from the API server itself
 
 	Known       bool // a pass was made by this process
 	Failed      bool // the last pass failed
 	PendingEcho bool // annotations were written in this pass
-	Gone        bool // its finalizer was removed, and the answer to that was that nobody keeps it
+	Gone        bool // its finalizer was removed, and no other finalizer keeps it
 
 	Kept  bool // our finalizer kept it
-	Stays bool // nothing is left over if the object goes now: there is nothing, or it is to stay
+	Stays bool // nothing is left over if the object is removed now: there is nothing, or it is to stay
 }
 
 // A Resource is what is known of the external resource of an object.
 type Resource struct {
-	Seen     CreationRef // whose external resource an observation found
-	Creation string      // the creation whose window is running: its mark, or our own
+	Seen     CreationRef // the creation whose external resource was observed
+	Creation string      // the creation whose grace period is running: its mark, or our own
 	Since    Instant     // when this process first knew of it
-	Backend  *string     // the external system that the object says its resource is in; nil: none
+	Backend  *string     // the identity of the external system according to the object; nil: none
 }
 
-// A Cold is the part that says nothing of most objects, most of the time: it is kept for
-// those with which not all is well, and for those with connection details.
+// A Cold is the part of the state that is empty for most objects, most of the time: only an unhealthy object has it, or
+// one with connection details.
 type Cold struct {
 	Retries
 	Deletion
@@ -61,13 +60,13 @@ type Cold struct {
 
 // Retries are what passes wait for, and how often they have waited.
 type Retries struct {
-	TriedIntent UserIntent // what a user asked for and the last pass tried, while the object does not tell
+	TriedIntent UserIntent // the request of a user that the last pass handled, while the status does not show it
 	Changed     Instant    // when this process first changed what its passes wait for since
 
-	Stop Stop // the terminal error in which the last pass ended, if its cause can be told
+	Stop Stop // the terminal error of the last pass, if its cause is known
 
-	Backoffs  int // consecutive passes that doubled their wait
-	Unchanged int // consecutive passes whose Update did not show
+	Backoffs  int // consecutive passes with backoff
+	Unchanged int // consecutive passes whose Update had no visible effect
 	Conflicts int // consecutive passes that ended in a conflict
 }
 
@@ -75,68 +74,68 @@ type Retries struct {
 type Deletion struct {
 	DeleteSent       time.Time // when the last Delete was sent
 	FinalizerRemoved bool      // the author's finalizer was removed
-	Retained         bool      // it was told that the external resource stays, whatever is deleted
-	LeftoverName     string    // the external name, as the object has it, of what was not found yet
-	NotFoundSince    time.Time // when what is to be deleted was first not found, or found to be another's
+	Retained         bool      // it was reported that the external resource stays, whatever is deleted
+	LeftoverName     string    // external name of a resource that is being deleted, or not observed yet
+	NotFoundSince    time.Time // when first not found, or found with another owner
 	NotFoundName     string    // and under which name
 }
 
 // Attempts are what is known of attempts to create the external resource.
 type Attempts struct {
-	Called           Intent            // Create was called for it, and its result is not known
-	Made             CreationRef       // what the last Create made, until an observation has found it
-	Operation        string            // the handle of what the external system has begun and not ended
-	Uncalled         []Intent          // what was sent to the API server, and Create was not called for
+	Called           Intent            // Create was called for it, and its result is unknown
+	Made             CreationRef       // the result of the last Create, until it is observed
+	Operation        string            // the handle of a pending operation of the external system
+	Uncalled         []Intent          // intents that were sent to the API server, and Create was not called for
 	Search           string            // the attempt that is being looked up
 	SearchSince      time.Time         // since when this process knows of it
 	Unfound          int               // consecutive resources that were created, and not found since
-	Unwritten        map[string]string // annotations that tell how the last create ended, and could not be stored
-	Altered          string            // the external name that the API server stored instead of theirs
-	UnknownCreateErr string            // how the last create ended whose result is not known
+	Unwritten        map[string]string // annotations with the result of the last create, which could not be stored
+	Altered          string            // the external name that the API server stored in place of ours
+	UnknownCreateErr string            // the error of the last create with unknown result
 }
 
 // A Publication is what became of connection details.
 type Publication struct {
-	Published   [sha256.Size]byte // the connection details that were published last
-	PublishedAs string            // how the status tells that
-	Undelivered map[string][]byte // the connection details that Create told, until they are published
-	Details     string            // what became of the details of the last creation, which the object may call pending
+	Published   [sha256.Size]byte // the digest of the connection details that were published last
+	PublishedAs string            // its form in the status
+	Undelivered map[string][]byte // connection details that Create returned, until they are published
+	Details     string            // the state of the details of the last creation, which the object may call pending
 }
 
 // Reports are what was reported last, so that it is not repeated, and what became of the status.
 type Reports struct {
 	Reworded          Rewordings        // how often a failure was told in other words
 	LastWarnings      map[string]string // the last message of a warning, by reason; never empty
-	LastDisconnectErr string            // the last complaint about a disconnect
-	LastStatusErr     string            // the last complaint about a status that cannot be written
-	LastReverted      string            // the last complaint about fields that were unset again
-	LastBadInterval   string            // the last complaint about a poll interval
+	LastDisconnectErr string            // the last reported error of a disconnect
+	LastStatusErr     string            // the last reported error of a status write
+	LastReverted      string            // the last report about fields that were unset again
+	LastBadInterval   string            // the last report about a poll interval
 	Dropped           Dropped           // the change of the status that the API server did not store
 	VolatileWritten   time.Time         // when volatile fields were last written
 }
 
-// An Intent is what an object is marked with before Create is called.
+// An Intent has the marks of an object before Create is called.
 type Intent struct {
 	Pending string // the time
 	Attempt string // the id
-	Before  string // what the annotation of the attempt said before
+	Before  string // the former value of the annotation of the attempt
 }
 
-// Dropped is a change of the status that the API server accepted and did not store.
+// A Dropped is a change of the status that the API server accepted and did not store.
 type Dropped struct {
-	Change [sha256.Size]byte // what it was, and of what
+	Change [sha256.Size]byte // the digest of the change and its base
 	Times  int               // how often it was sent
 	Until  time.Time         // when it may be sent again
 }
 
-// An UserIntent is what a user asks of an object.
+// A UserIntent is the request of a user.
 type UserIntent struct {
 	Generation int64
 	Deleted    bool
 	Request    string
 }
 
-// A Stop is what is known of a terminal error.
+// A Stop is the context of a terminal error.
 type Stop struct {
 	Version  string // of the object
 	Revision string // of the connection
@@ -144,18 +143,18 @@ type Stop struct {
 	Until    time.Time
 }
 
-// Rewordings are how often the text of one failure has changed.
+// Rewordings count how often the message of one failure has changed.
 type Rewordings struct {
-	Of    string    // the failure, whatever its text
-	Since time.Time // when it was told first
-	Told  int       // how often in other words since
+	Of    string    // the failure without its message
+	Since time.Time // when it was reported first
+	Count int       // how often with another message since
 }
 
 // A CreationRef identifies the external resource that an object stands for: the creation or
 // adoption that it is marked with, and the external name.
 type CreationRef struct{ Mark, Name string }
 
-// ParseCreationRef reads what String wrote, and returns nothing of any other text.
+// ParseCreationRef parses the result of String, and returns the zero value for any other text.
 func ParseCreationRef(text string) CreationRef {
 	mark, quoted, ok := strings.Cut(text, " of ")
 	name, err := strconv.Unquote(quoted)
@@ -166,7 +165,7 @@ func ParseCreationRef(text string) CreationRef {
 	return CreationRef{mark, name}
 }
 
-// String returns the reference as the condition Created tells it.
+// String returns the reference as it is in the message of the condition Created.
 func (c CreationRef) String() string { return c.Mark + " of " + strconv.Quote(c.Name) }
 
 // Is reports whether a text is what String returns.
@@ -176,28 +175,28 @@ func (c CreationRef) Is(text string) bool {
 	return name
 }
 
-// MatchesCondition reports whether a text of the condition Created is about the creation, and
-// whether it is about this name of it, too.
+// MatchesCondition reports whether the message of a condition Created is about the creation, and whether it is
+// about this name of it, too.
 func (c CreationRef) MatchesCondition(text string) (creation, name bool) {
 	rest, marked := strings.CutPrefix(text, c.Mark)
 	rest, creation = strings.CutPrefix(rest, " of ")
-	var quoted [128]byte // of the stack: a pass asks several times
+	var quoted [128]byte // on the stack: a pass calls this several times
 
 	return marked && creation, marked && creation && rest == string(strconv.AppendQuote(quoted[:0], c.Name))
 }
 
-// A Key names an object. Another object of the same name has another UID.
+// A Key identifies an object. Another object of the same name has another UID.
 type Key struct {
 	Object types.NamespacedName
 	UID    types.UID
 }
 
-// A Record is all that is remembered of one object.
+// A Record is the whole memory of one object.
 type Record struct {
 	State
-	*Cold // nil: says nothing
+	*Cold // nil: empty
 
-	Written map[string][]string // annotations as this process wrote them lately
+	Written map[string][]string // annotations that this process wrote recently
 }
 
 // Clone returns a copy that shares nothing with the record.
@@ -207,7 +206,7 @@ func (r Record) Clone() Record {
 		cold.LastWarnings = maps.Clone(cold.LastWarnings)
 		cold.Uncalled = slices.Clone(cold.Uncalled)
 		cold.Unwritten = maps.Clone(cold.Unwritten)
-		cold.Undelivered = maps.Clone(cold.Undelivered) // whose values nobody changes
+		cold.Undelivered = maps.Clone(cold.Undelivered) // whose values are immutable
 		r.Cold = &cold
 	}
 	r.Written = maps.Clone(r.Written)
@@ -218,19 +217,19 @@ func (r Record) Clone() Record {
 	return r
 }
 
-// A Keeper is who remembers: a reconciler. Neither method is safe while a pass is made.
+// A Keeper has the memory: a reconciler. Neither method is safe during a pass.
 type Keeper interface {
 	// Records calls visit with each record, whose contents may be read until it returns.
 	Records(visit func(Key, Record))
-	// Replace forgets everything, and remembers this instead. It keeps what it is given.
+	// Replace replaces all records. It keeps the map that it is given.
 	Replace(map[Key]Record)
 }
 
-// A Handle is how somebody gets to what a reconciler remembers: whoever makes the reconciler
-// hands one in, and the reconciler puts itself there. The zero value holds nobody.
+// A Handle gives access to the memory of a reconciler: the code that makes the reconciler passes one in, and the
+// reconciler sets itself. The zero value has no reconciler.
 type Handle struct{ Keeper }
 
-// Snapshot returns a copy of what is remembered.
+// Snapshot returns a copy of the memory.
 func (h *Handle) Snapshot() map[Key]Record {
 	out := map[Key]Record{}
 	if h.Keeper != nil {
@@ -240,8 +239,7 @@ func (h *Handle) Snapshot() map[Key]Record {
 	return out
 }
 
-// Restore makes the reconciler remember what a snapshot says. The snapshot can be restored
-// again.
+// Restore replaces the memory by a snapshot, which can be restored again.
 func (h *Handle) Restore(snapshot map[Key]Record) {
 	if h.Keeper == nil {
 		return

@@ -46,25 +46,25 @@ func TestCreationRefMatchesCondition(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsDecided: of each field it was decided whether it can make a difference to
-// what happens next. A field that is added has to be decided, too.
+// TestEveryFieldIsDecided verifies that each field is classified: whether it can make a difference to later
+// decisions. A new field has to be classified, too.
 func TestEveryFieldIsDecided(t *testing.T) {
 	ignored := []string{
 		// whose effect is on when a pass is made, or on which object is read first
 		"Version", "Known", "Failed", "Gone", "TriedIntent", "Changed", "Backoffs", "Unchanged", "Conflicts",
-		// which only say something, or keep from saying it again
+		// used only in messages, or to suppress repeated ones
 		"Kept", "Stays", "LeftoverName",
-		"Reworded.Of", "Reworded.Since", "Reworded.Told", "UnknownCreateErr", "LastWarnings", "LastDisconnectErr",
+		"Reworded.Of", "Reworded.Since", "Reworded.Count", "UnknownCreateErr", "LastWarnings", "LastDisconnectErr",
 		"LastStatusErr", "LastReverted", "LastBadInterval", "VolatileWritten", "Written",
-		// which say how soon the same is sent again
+		// the delay of a retry
 		"Dropped.Times", "Dropped.Until",
-		// is told by the attempt
+		// determined by the attempt
 		"Called.Pending", "Called.Before",
 		// versions are compared with those of the object, which are in no fingerprint
 		"Stop.Version",
 	}
 	nothing := (&Record{Cold: &Cold{}}).Significant(roles)
-	filled(func(path string, r Record) {
+	eachFieldSet(func(path string, r Record) {
 		differs := r.Significant(roles) != nothing
 		if differs == slices.Contains(ignored, path) {
 			t.Errorf("%s: makes a difference: %t; that was not decided, or otherwise", path, differs)
@@ -79,10 +79,10 @@ func TestEveryFieldIsDecided(t *testing.T) {
 	}
 }
 
-// TestCloneSharesNothing: what is changed in a copy, however deep, does not change in the
-// original, and nothing is left out.
+// TestCloneSharesNothing verifies that a change in a copy, at any depth, does not change the original, and that the
+// copy is complete.
 func TestCloneSharesNothing(t *testing.T) {
-	filled(func(path string, r Record) {
+	eachFieldSet(func(path string, r Record) {
 		c := r.Clone()
 		if diff := cmp.Diff(r, c); diff != "" {
 			t.Errorf("%s: %s", path, diff)
@@ -113,7 +113,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	})
 }
 
-// TestSnapshotCanBeRestoredAgain: a snapshot stays as it was taken, whatever becomes of it.
+// TestSnapshotCanBeRestoredAgain verifies that a snapshot does not change after a restore.
 func TestSnapshotCanBeRestoredAgain(t *testing.T) {
 	key := Key{types.NamespacedName{Namespace: "a", Name: "x"}, "uid-1"}
 	k := keeper{key: {State: State{Object: Object{Version: "7"}}, Written: map[string][]string{"a": {"a"}}}}
@@ -127,9 +127,9 @@ func TestSnapshotCanBeRestoredAgain(t *testing.T) {
 			t.Errorf("restored %+v", r)
 		}
 	}
-	var nobody Handle
-	if nobody.Restore(shot); len(nobody.Snapshot()) != 0 {
-		t.Error("nobody remembers something")
+	var zero Handle
+	if zero.Restore(shot); len(zero.Snapshot()) != 0 {
+		t.Error("the zero value remembers something")
 	}
 }
 
@@ -145,8 +145,8 @@ func (k *keeper) Replace(with map[Key]Record) { *k = with }
 
 func roles(text string) uint64 { return uint64(len(text)) }
 
-// filled calls visit with records in each of which one field says something.
-func filled(visit func(path string, r Record)) {
+// eachFieldSet calls visit with records, in each of which one field is set.
+func eachFieldSet(visit func(path string, r Record)) {
 	var walk func(path string, index []int, of reflect.Type)
 	walk = func(path string, index []int, of reflect.Type) {
 		for i := range of.NumField() {
@@ -171,7 +171,7 @@ func filled(visit func(path string, r Record)) {
 	walk("", nil, reflect.TypeFor[Record]())
 }
 
-// fill puts something into a value.
+// fill sets a value.
 func fill(v reflect.Value) {
 	switch v.Interface().(type) {
 	case time.Time:

@@ -70,8 +70,8 @@ func newStored(mg resource.Managed, o *objectState, options ...ReconcilerOption)
 	return w
 }
 
-// Before anything is asked outside, it is known that the object is what it seems, and what was put
-// back of its record is stored. What comes first counts.
+// TestWhatComesBeforeAnObservation verifies that the checks before the first external call run in order, and the
+// restored record is stored; the first failure counts.
 func TestWhatComesBeforeAnObservation(t *testing.T) {
 	boom := errors.New("boom")
 	stopped := func(o *objectstate.Cold) {
@@ -152,7 +152,7 @@ func TestWhatComesBeforeAnObservation(t *testing.T) {
 	}
 }
 
-// What an observation says of a resource is kept; what was doubted before is not.
+// TestWhatAnObservationKeeps verifies that an observation of a resource is remembered, and ends the grace periods.
 func TestWhatAnObservationKeeps(t *testing.T) {
 	called := objectstate.Intent{Pending: early, Attempt: ownID}
 	doubted := objectstate.Cold{
@@ -205,7 +205,7 @@ func TestWhatAnObservationKeeps(t *testing.T) {
 	}
 }
 
-// A client of which nothing may be called is none.
+// TestNoClientOfAnotherSystem verifies that a client of another external system is not called.
 func TestNoClientOfAnotherSystem(t *testing.T) {
 	for name, tc := range map[string]struct {
 		c    ExternalClient
@@ -243,8 +243,8 @@ func (f *authorsFinalizer) RemoveFinalizer(_ context.Context, o resource.Object)
 	return f.remove(o)
 }
 
-// What an author's finalizer has stored is taken over: the version and the finalizers, and nothing
-// that this pass has learned is lost.
+// TestWhatAnAuthorsFinalizerStores verifies that the pass adopts the resource version and finalizers that an
+// author's finalizer has stored, and keeps its own changes.
 func TestWhatAnAuthorsFinalizerStores(t *testing.T) {
 	theirs := []string{"example.org/theirs"}
 	cases := map[string]struct {
@@ -301,8 +301,8 @@ func TestWhatAnAuthorsFinalizerStores(t *testing.T) {
 	}
 }
 
-// What the API server itself shows is believed: another version is a conflict, once it is the same
-// nobody asks again, and an older one than was known is that of a restore.
+// TestWhatIsThereIsMadeSureOf verifies that a live read counts: another resource version is a conflict, the same
+// one is not read again, and an older one than was known means a restore.
 func TestWhatIsThereIsMadeSureOf(t *testing.T) {
 	w := newStored(bearing(nil), &objectState{})
 	w.liveCluster.shows.SetResourceVersion("8")
@@ -340,9 +340,9 @@ func TestWhatIsThereIsMadeSureOf(t *testing.T) {
 	}
 }
 
-// An object that is let go is remembered as gone when nobody else keeps it, and an attempt that was
-// given up is told of with it.
-func TestAnObjectIsLetGo(t *testing.T) {
+// TestTheFinalizerIsRemoved verifies that an object without further finalizers is remembered as gone when its
+// finalizer is removed, and an abandoned attempt is reported.
+func TestTheFinalizerIsRemoved(t *testing.T) {
 	boom := errors.New("boom")
 	given := map[string]string{
 		meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early,
@@ -365,7 +365,7 @@ func TestAnObjectIsLetGo(t *testing.T) {
 		there                   bool // the API server has it
 		err                     error
 		released, gone, removed bool
-		told                    []event.Reason
+		emitted                 []event.Reason
 	}{
 		"Last": {"ours was the last", nil, nil, []string{FinalizerName}, nil, true, nil, true, true, false,
 			nil},
@@ -416,19 +416,20 @@ func TestAnObjectIsLetGo(t *testing.T) {
 		if tc.author != nil && len(w.writes.sent) > 0 {
 			t.Errorf("%s: beside the author's, ours is removed: %q", name, w.writes.sent)
 		}
-		var told []event.Reason
+		var emitted []event.Reason
 		for _, e := range w.events {
-			if told = append(told, e.Reason); e.Type != event.TypeWarning {
+			if emitted = append(emitted, e.Reason); e.Type != event.TypeWarning {
 				t.Errorf("%s: no warning: %+v", name, e)
 			}
 		}
-		if diff := cmp.Diff(tc.told, told); diff != "" {
+		if diff := cmp.Diff(tc.emitted, emitted); diff != "" {
 			t.Errorf("%s: %s: told, -want +got:\n%s", name, tc.reason, diff)
 		}
 	}
 }
 
-// What an author's updater was answered is what the next write of the pass is for.
+// TestWhatAnAuthorsUpdaterWasAnsweredIsKnown verifies that the next write of the pass uses the resource version
+// that an author's updater returned.
 func TestWhatAnAuthorsUpdaterWasAnsweredIsKnown(t *testing.T) {
 	changes := map[string]any{meta.AnnotationKeyCreateAttempt: ownDone}
 	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), &objectState{},
@@ -449,8 +450,8 @@ func TestWhatAnAuthorsUpdaterWasAnsweredIsKnown(t *testing.T) {
 	}
 }
 
-// That a creation came to nothing is not given to an author's updater once another was begun, and what is not
-// written is not taken for a write of ours later.
+// TestWhatIsNotGivenToAnAuthorsUpdater verifies that a failed creation is not passed to an author's updater once
+// another one was begun, and that an unsent write is not expected as an echo.
 func TestWhatIsNotGivenToAnAuthorsUpdater(t *testing.T) {
 	given := 0
 	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID}), &objectState{},

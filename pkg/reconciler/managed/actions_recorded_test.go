@@ -33,8 +33,8 @@ func (w *world) remembered(in *objectstate.Handle) objectstate.Record {
 	return objectstate.Record{}
 }
 
-// What a creation was marked with, when, and what it made are remembered until it shows; under a
-// name of our choice there is no mark, and the name is known.
+// TestACreationIsRemembered verifies that the mark, time and result of a creation are remembered until it is
+// observed; with deterministic names there is no mark, and the name is known.
 func TestACreationIsRemembered(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		in := &objectstate.Handle{}
@@ -62,8 +62,8 @@ func TestACreationIsRemembered(t *testing.T) {
 	}
 }
 
-// When something was last changed is remembered while that does not show, and that it failed is
-// nothing new.
+// TestAChangeIsRemembered verifies that the time of the last change is remembered until it has an effect, and that
+// a repeated failure is not reported.
 func TestAChangeIsRemembered(t *testing.T) {
 	in := &objectstate.Handle{}
 	w := newWorld(t, managed.WithObjectStates(in))
@@ -99,8 +99,8 @@ func TestAChangeIsRemembered(t *testing.T) {
 	}
 }
 
-// What is taken over is marked as a creation of this object that has succeeded; what an attempt of
-// this object has made is marked with that attempt.
+// TestWhatIsClaimedIsMarked verifies that an adopted resource is marked as a successful creation of the object, and
+// that a resource of its own attempt is marked with that attempt.
 func TestWhatIsClaimedIsMarked(t *testing.T) {
 	own := attemptOf("uid-1")
 	for name, tc := range map[string]struct {
@@ -153,8 +153,9 @@ func TestWhatIsClaimedIsMarked(t *testing.T) {
 	}
 }
 
-// What could not be stored of a creation that failed is told besides.
-func TestWhatIsNotStoredOfAFailureIsTold(t *testing.T) {
+// TestAnUnstorableFailureIsReported verifies that a failed creation that cannot be stored is reported with the
+// cause.
+func TestAnUnstorableFailureIsReported(t *testing.T) {
 	w := newWorld(t, updater(errLost))
 	w.cloud.Before = failing("Create", errBoom)
 	w.create(nil)
@@ -171,17 +172,17 @@ func TestWhatIsNotStoredOfAFailureIsTold(t *testing.T) {
 	}
 }
 
-// A change that may not begin is none: it is not in the change log, no finalizer of the author's is
-// added for it, nobody is told of a recreation, and it gives back the leave that it was given.
+// TestWhatMayNotBeginLeavesNoTrace verifies that a change that must not begin leaves no entry in the change log, no
+// author's finalizer and no warning of a recreation, and releases its token.
 func TestWhatMayNotBeginLeavesNoTrace(t *testing.T) {
 	var refusal error
-	var told []changelog.Entry
+	var entries []changelog.Entry
 	added := 0
 	set := limit.NewSet()
 	w := newWorld(t, managed.WithLimits(set), managed.WithCreationGracePeriod(0),
 		managed.WithFence(func(context.Context) error { return refusal }),
 		managed.WithChangeLog(changelog.SinkFunc(func(_ context.Context, e changelog.Entry) error {
-			told = append(told, e)
+			entries = append(entries, e)
 
 			return nil
 		})),
@@ -198,19 +199,19 @@ func TestWhatMayNotBeginLeavesNoTrace(t *testing.T) {
 	if _, err := w.try(); !errors.Is(err, errBoom) {
 		t.Errorf("error %v", err)
 	}
-	if state := set.States()[0]; len(told) > 0 || added > 0 || state.InFlight != 0 || w.cloud.Count("Create") > 0 {
-		t.Errorf("logged %v, a finalizer was added %d times, %+v", told, added, state)
+	if state := set.States()[0]; len(entries) > 0 || added > 0 || state.InFlight != 0 || w.cloud.Count("Create") > 0 {
+		t.Errorf("logged %v, a finalizer was added %d times, %+v", entries, added, state)
 	}
 	refusal = nil
 	w.pass()
 	refusal = errBoom
 	w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
-	told = nil
+	entries = nil
 	if _, err := w.try(); !errors.Is(err, errBoom) {
 		t.Errorf("error %v", err)
 	}
-	if state := set.States()[0]; len(told) > 0 || state.InFlight != 0 || w.cloud.Count("Update") > 0 {
-		t.Errorf("logged %v, %+v", told, state)
+	if state := set.States()[0]; len(entries) > 0 || state.InFlight != 0 || w.cloud.Count("Update") > 0 {
+		t.Errorf("logged %v, %+v", entries, state)
 	}
 
 	refusal = nil
@@ -233,8 +234,9 @@ func TestWhatMayNotBeginLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// An attempt that its user has given up is told of when another is made in its place.
-func TestAnAttemptThatIsGivenUpIsToldOf(t *testing.T) {
+// TestAnAbandonedAttemptIsReported verifies that an abandoned attempt is reported when another one is made in its
+// place.
+func TestAnAbandonedAttemptIsReported(t *testing.T) {
 	w := newWorld(t, managed.WithRandom(sequence()))
 	w.cloud.Before = failing("Create", errLost)
 	w.create(nil)
@@ -251,7 +253,7 @@ func TestAnAttemptThatIsGivenUpIsToldOf(t *testing.T) {
 	}
 }
 
-// A sink has ten seconds, and the end of a process does not take them away.
+// TestASinkHasItsTime verifies that a change log sink has ten seconds, also during a shutdown.
 func TestASinkHasItsTime(t *testing.T) {
 	var left time.Duration
 	ended := true

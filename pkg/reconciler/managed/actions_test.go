@@ -12,10 +12,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A Create whose answer is an error may have had its effect, and what it made may not
-// show yet. It was seen before, and what was seen is gone: that says nothing of the new
-// one. If the object is deleted, the Delete is sent all the same, and the finalizer stays
-// until the grace period is over.
+// TestWhatAFailedCreateMayHaveMadeIsDeleted verifies that a Create that failed may have had an effect that is not
+// visible yet: a deleted object sends its Delete all the same, and keeps its finalizer until the grace period is
+// over, although an earlier resource was observed.
 func TestWhatAFailedCreateMayHaveMadeIsDeleted(t *testing.T) {
 	const grace = 30 * time.Second
 	w := newWorld(t, managed.WithDeterministicExternalName(true), managed.WithCreationGracePeriod(grace))
@@ -54,8 +53,8 @@ func TestWhatAFailedCreateMayHaveMadeIsDeleted(t *testing.T) {
 	}
 }
 
-// The write of an author's finalizer is one of this process: no pass begins with what was
-// there before it, although that pass wrote nothing else.
+// TestAnAuthorsFinalizerIsNotReadFromBefore verifies that no pass begins with a stale read of before the write of
+// an author's finalizer, although that pass wrote nothing else.
 func TestAnAuthorsFinalizerIsNotReadFromBefore(t *testing.T) {
 	w := newWorld(t)
 	own := resource.NewAPIFinalizer(w.API, "example.org/own")
@@ -85,8 +84,8 @@ func TestAnAuthorsFinalizerIsNotReadFromBefore(t *testing.T) {
 	}
 }
 
-// Where nothing has to be written before a Create, the API server itself is asked whether
-// the object is what was read. Without an answer nothing is created, however often.
+// TestNothingIsCreatedBeforeTheAPIServerHasAnswered verifies that where no write precedes a Create, a live read
+// does: without an answer nothing is created.
 func TestNothingIsCreatedBeforeTheAPIServerHasAnswered(t *testing.T) {
 	w := newWorld(t, managed.WithDeterministicExternalName(true))
 	w.cloud.Named = true
@@ -110,8 +109,8 @@ func TestNothingIsCreatedBeforeTheAPIServerHasAnswered(t *testing.T) {
 	}
 }
 
-// What was not found and then was is not gone: when it is not found again, that is doubted
-// as if it were the first time.
+// TestAnAbsenceThatWasWrongIsDoubtedAnew verifies that a resource that was found again after a wrong NotFound gets
+// a new grace period.
 func TestAnAbsenceThatWasWrongIsDoubtedAnew(t *testing.T) {
 	w := newWorld(t, managed.WithCreationGracePeriod(0))
 	w.create(nil)

@@ -8,30 +8,28 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// WithAdoptionPolicy sets what becomes of external resources that were there
-// before their objects, for objects whose annotation does not say: one of the
-// AdoptionPolicy values of package meta. The default, which "" is too, leaves what
-// is known to belong to nobody or somebody else alone, and takes for ours what
-// cannot tell to whom it belongs. Any other value is an error, see
-// [NewReconciler]. It is no bound: for that see [WithAllowedAdoptionPolicies].
+// WithAdoptionPolicy sets the default adoption policy, for objects without the annotation: one of the
+// AdoptionPolicy values of package meta. It decides whether an object takes over an external resource that existed
+// before it. The default, which "" means too, adopts only resources whose owner cannot be determined:
+// a resource that has no owner, or another one, is left alone. Any other
+// value is an error, see [NewReconciler]. This option is no bound on the annotation; see
+// [WithAllowedAdoptionPolicies].
 func WithAdoptionPolicy(policy string) ReconcilerOption {
 	return func(r *Reconciler) { r.adoptionPolicy, r.adoption.Default = policy, adoptions[policy] }
 }
 
-// WithAllowedAdoptionPolicies sets which adoption policies the annotation of an
-// object may name, of the AdoptionPolicy values of package meta. The default is
-// all of them, but AdoptionPolicyForce takes over only what is known to belong to
-// an object of the same namespace, see [ExternalObservation]. A cluster-scoped
-// object takes over only what bears the [Stamp] of an object of its own kind and
-// name, of another UID or cluster. Given here, AdoptionPolicyForce takes over whatever
-// there is. AdoptionPolicyNever and what [WithAdoptionPolicy] says are always allowed,
-// the latter within the bound of the default. What a policy that is not allowed would
-// take over is left alone, and the object says so. A value that is no policy is an error,
-// see [NewReconciler].
+// WithAllowedAdoptionPolicies sets which adoption policies the annotation of an object may name, of the
+// AdoptionPolicy values of package meta. The default is all of them, but AdoptionPolicyForce takes over only
+// resources that are known to belong to an object of the same namespace, see [ExternalObservation]. A
+// cluster-scoped object takes over only a resource with the [Stamp] of an object of its own kind and name, of
+// another UID or cluster. If AdoptionPolicyForce is given here, it takes over any resource. AdoptionPolicyNever and
+// the policy of [WithAdoptionPolicy] are always allowed, the latter within the bound of the default. A resource
+// that only a disallowed policy would take over is left alone, and a condition of the object says so.
+// A value that is no policy is an error, see [NewReconciler].
 //
-// Whoever may edit an object can give it the external name of anything that its
-// credentials reach. This option is the bound for that, where clients can tell
-// owners; where they cannot, give WithAdoptionPolicy(meta.AdoptionPolicyNever), too.
+// A user who may edit an object can set its external name to that of any resource that its credentials reach. This
+// option bounds that where clients can determine owners; where they cannot, give
+// WithAdoptionPolicy(meta.AdoptionPolicyNever), too.
 func WithAllowedAdoptionPolicies(policies ...string) ReconcilerOption {
 	return func(r *Reconciler) {
 		r.allowedAdoptionPolicies, r.adoption.Listed = policies, map[lifecycle.Adoption]bool{}
@@ -48,8 +46,8 @@ var adoptions = map[string]lifecycle.Adoption{
 	meta.AdoptionPolicyForce:      lifecycle.AdoptForce,
 }
 
-// adoption returns the adoption policy that the object asks for, and what of it is
-// allowed for what was found.
+// adoption returns the adoption policy that the object asks for, and the policy that is allowed for the observed
+// resource.
 func (p *creationRecord) adoption() (asked, allowed lifecycle.Adoption) {
 	if p.takesOverRestored() {
 		return lifecycle.AdoptForce, lifecycle.AdoptForce
@@ -68,9 +66,9 @@ func (p *creationRecord) policyOfAdoption() lifecycle.Adoption {
 	return p.r.adoption.Default
 }
 
-// sameNamespace says whether what was found is known to belong to an object of the same namespace, or,
-// where there is none, to one of the same kind and name: that two objects have no namespace
-// says nothing of who may edit them.
+// sameNamespace reports whether the observed resource is known to belong to an object of the same namespace or, for
+// a cluster-scoped object, to one of the same kind and name: two objects without a namespace may have different
+// editors.
 func (p *creationRecord) sameNamespace() bool {
 	found, namespace := p.observation.OwnerStamp, p.mg.GetNamespace()
 	if namespace == "" {
@@ -80,19 +78,19 @@ func (p *creationRecord) sameNamespace() bool {
 	return namespace == cmp.Or(p.observation.OwnerNamespace, found.Namespace())
 }
 
-// notOwned says whether what was found is not ours to change. A mark of creation
-// or adoption counts for the name it was made for, which the object tells once it
-// was found: another name than the stored one has to be claimed anew.
+// notOwned reports whether the observed resource is not ours to change. A mark of creation or adoption counts only
+// for the external name that it was made for; a resource that was found under another name than the stored one has
+// to be claimed again.
 func (p *creationRecord) notOwned() bool {
 	owner, matches := lifecycle.Owner(p.observation.Owner), p.observation.ResourceUpToDate
 	_, adoption := p.adoption()
-	if !lifecycle.NotOwned(owner, false, adoption, matches) { // whatever the marks say, which takes longer to find out
+	if !lifecycle.NotOwned(owner, false, adoption, matches) { // whatever the marks are, which take longer to read
 		return false
 	}
 	this := creation(p.mg, p.read)
-	told, underThisName := p.observedInStatus(this)
+	inStatus, underThisName := p.observedInStatus(this)
 	found := p.state.Seen == creation(p.mg, p.mg)
-	claimed := this.Mark != "" && !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!told || underThisName || found)
+	claimed := this.Mark != "" && !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!inStatus || underThisName || found)
 
 	if p.r.named && p.observation.Owner == OwnerUnknown {
 		claimed = claimed || p.hasFinalizer() // a finalizer without a mark means created here
@@ -101,8 +99,8 @@ func (p *creationRecord) notOwned() bool {
 	return lifecycle.NotOwned(owner, claimed, adoption, matches)
 }
 
-// namedByUser says whether the external name is of no creation that is recorded: its user may have set it, in
-// place of a creation that came to nothing, or as the answer to what became of one.
+// namedByUser reports whether the external name belongs to no recorded creation: a user may have set it, in place
+// of a creation that failed, or to say which resource a creation with unknown result has made.
 func (p *creationRecord) namedByUser() bool {
 	id, _ := attemptOf(p.mg)
 	over := id != "" && !copied(p.mg, id) && !lost(p.mg)
@@ -111,8 +109,8 @@ func (p *creationRecord) namedByUser() bool {
 	return !p.r.named && meta.GetExternalName(p.mg) != "" && (over || !begun)
 }
 
-// notAllowed says of a stranger's resource why the adoption policy of the object does
-// not take it over, if it would but for its bound. Otherwise it returns nothing.
+// notAllowed returns why the adoption policy of the object does not take over a foreign resource, if only the bound
+// of [WithAllowedAdoptionPolicies] prevents that. Otherwise it returns "".
 func (p *creationRecord) notAllowed() string {
 	owner := lifecycle.Owner(p.observation.Owner)
 	asked, allowed := p.adoption()

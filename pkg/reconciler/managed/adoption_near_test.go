@@ -14,8 +14,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// What belongs to an object of the same namespace is near; what is said of the namespace counts
-// before what the stamp says of it.
+// TestWhatIsNear verifies that a resource of an object in the same namespace may be adopted; OwnerNamespace counts
+// before the namespace in the stamp.
 func TestWhatIsNear(t *testing.T) {
 	for name, tc := range map[string]struct {
 		namespace, owners string
@@ -44,8 +44,8 @@ func TestWhatIsNear(t *testing.T) {
 	}
 }
 
-// What was restored from a backup takes over what the annotation of its user names, whatever else
-// the policy says; and a policy of the object wins over that of the provider.
+// TestWhatIsAskedFor verifies that a restored object takes over the resource that its annotation names, with any
+// policy; and that a policy of the object precedes that of the provider.
 func TestWhatIsAskedFor(t *testing.T) {
 	const stamp = "c/g/K/quay/data/u"
 	for name, tc := range map[string]struct {
@@ -74,9 +74,9 @@ func TestWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// Under a name of our choice a finalizer says that a resource without a mark is ours, where its
-// owner is not known; of a name that was assigned only a mark does.
-func TestAStrangerUnderANameOfOurChoice(t *testing.T) {
+// TestAnUnownedResourceUnderADeterministicName verifies that with deterministic names a finalizer proves ownership
+// of an unmarked resource whose owner is unknown; with assigned names only a mark does.
+func TestAnUnownedResourceUnderADeterministicName(t *testing.T) {
 	claimed := map[string]string{
 		meta.AnnotationKeyExternalCreateSucceeded: early, meta.AnnotationKeyCreateAttempt: ownDone,
 		meta.AnnotationKeyExternalName: "vol-1",
@@ -109,18 +109,18 @@ func TestAStrangerUnderANameOfOurChoice(t *testing.T) {
 	}
 }
 
-// A user takes a name back, with the policy that let the object adopt what has it, before the status tells of that:
-// what this process has found as ours stays ours. Under any other name it has to be claimed anew.
-func TestWhatWasFoundIsNoStrangers(t *testing.T) {
+// TestAnObservedAdoptionStaysOwned verifies that an adopted resource stays owned if the user reverts the policy
+// before the status has reported the adoption; under another name it has to be claimed again.
+func TestAnObservedAdoptionStaysOwned(t *testing.T) {
 	seen := func(name string) *objectState {
 		return remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone, Name: name}})
 	}
-	told := commonv1.Condition{
+	condition := commonv1.Condition{
 		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue,
 		Message: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}.String(),
 	}
 	for name, tc := range map[string]struct {
-		memo  *objectState
+		state *objectState
 		owner Owner
 		want  bool
 	}{
@@ -133,8 +133,8 @@ func TestWhatWasFoundIsNoStrangers(t *testing.T) {
 			meta.AnnotationKeyExternalCreateSucceeded: early, meta.AnnotationKeyCreateAttempt: ownDone,
 			meta.AnnotationKeyExternalName: "vol-9",
 		})
-		mg.SetConditions(told)
-		p := passOf(mg, tc.memo)
+		mg.SetConditions(condition)
+		p := passOf(mg, tc.state)
 		p.observation = ExternalObservation{ResourceExists: true, Owner: tc.owner}
 		if got := p.notOwned(); got != tc.want {
 			t.Errorf("%s: a stranger's is %t", name, got)
@@ -142,7 +142,7 @@ func TestWhatWasFoundIsNoStrangers(t *testing.T) {
 	}
 }
 
-// A name is one that a user has set if nothing is recorded of a creation that may have led to it.
+// TestWhatAUserNamed verifies that a name without a recorded creation counts as set by a user.
 func TestWhatAUserNamed(t *testing.T) {
 	const foreign = "ffffffff00000000-0badcafe"
 	by := func(marks ...string) map[string]string {
@@ -153,7 +153,8 @@ func TestWhatAUserNamed(t *testing.T) {
 
 		return out
 	}
-	const attempt, pending, abandon = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyAbandonAttempt
+	const attempt, pending, abandon = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
+		meta.AnnotationKeyAbandonAttempt
 	for name, tc := range map[string]struct {
 		marks map[string]string
 		named bool
@@ -179,9 +180,10 @@ func TestWhatAUserNamed(t *testing.T) {
 	}
 }
 
-// Why a policy takes nothing over is told with the way out.
+// TestWhyAPolicyIsNotAllowed verifies that the message about a disallowed policy says what to do.
 func TestWhyAPolicyIsNotAllowed(t *testing.T) {
-	const ways = `: choose another name by the annotation krateo.io/external-name, or ask whoever runs the provider to allow the policy (managed.WithAllowedAdoptionPolicies)`
+	const ways = `: choose another name by the annotation krateo.io/external-name, or ask whoever runs the ` +
+		`provider to allow the policy (managed.WithAllowedAdoptionPolicies)`
 	for name, tc := range map[string]struct {
 		options   []ReconcilerOption
 		namespace string
@@ -192,7 +194,8 @@ func TestWhyAPolicyIsNotAllowed(t *testing.T) {
 		"far": {nil, "quay", meta.AdoptionPolicyForce, OwnerOther,
 			`"force" takes over only what is known to belong to an object of the same namespace`},
 		"cluster": {nil, "", meta.AdoptionPolicyForce, OwnerOther,
-			`"force" takes over for a cluster-scoped object only what is known to belong to an object of the same kind and name`},
+			`"force" takes over for a cluster-scoped object only what is known to belong to an object of the same kind ` +
+				`and name`},
 		"not listed": {[]ReconcilerOption{WithAllowedAdoptionPolicies(meta.AdoptionPolicyIfUnowned)}, "quay",
 			meta.AdoptionPolicyForce, OwnerOther, `"force" is not allowed by this provider`},
 		"of no use": {[]ReconcilerOption{WithAllowedAdoptionPolicies()}, "quay", meta.AdoptionPolicyIfUnowned,
@@ -218,9 +221,9 @@ func TestWhyAPolicyIsNotAllowed(t *testing.T) {
 	}
 }
 
-// A record of what a name stands for is written together with the name, although the object has it to the knowledge
-// of this process: after a restore of the API server the same version may be another state of the object. Nothing
-// else writes the name again.
+// TestARecordIsWrittenWithItsName verifies that a record of a creation is written together with the external name,
+// because after a restore of the API server the same resource version may lack the name; and that no other write
+// repeats the name.
 func TestARecordIsWrittenWithItsName(t *testing.T) {
 	const attempt, name = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalName
 	for reason, tc := range map[string]struct {

@@ -34,9 +34,8 @@ func (s stamping) Observe(ctx context.Context, mg resource.Managed) (managed.Ext
 	return o, err
 }
 
-// TestForceWithoutANamespace: a cluster-scoped object takes over by force what belonged to an
-// object of its own kind and name, and nothing else unless the operator allows that. That
-// neither object has a namespace is not enough: all cluster-scoped objects have none.
+// TestForceWithoutANamespace verifies that a cluster-scoped object takes over by force only a resource of an object
+// of its own kind and name, unless the operator allows more.
 func TestForceWithoutANamespace(t *testing.T) {
 	volumes := volume.GroupVersion.WithKind("Volume").GroupKind()
 	stamp := func(kind, namespace, name string) managed.Stamp {

@@ -26,9 +26,8 @@ func (n neighbouring) Observe(ctx context.Context, mg resource.Managed) (managed
 	return o, err
 }
 
-// TestAllowedAdoptionPolicies: an object that gives itself the name of what exists takes over
-// what whoever runs the provider allows. What it may not take over is not touched, also when
-// the object is deleted, and the object says why.
+// TestAllowedAdoptionPolicies verifies that an object adopts only what the operator allows: other resources are not
+// touched, also when the object is deleted, and the object reports why.
 func TestAllowedAdoptionPolicies(t *testing.T) {
 	const near, far = "default", "other"
 	allowing := func(policies ...string) []managed.ReconcilerOption {
@@ -120,8 +119,8 @@ func ways(condition string) []string {
 	return []string{meta.AnnotationKeyExternalName, "managed.WithAllowedAdoptionPolicies"}
 }
 
-// TestABoundTakesNothingAway: what an object has taken over stays its own when the policy is
-// not allowed any more, if its mark says so.
+// TestABoundTakesNothingAway verifies that an adopted resource stays owned when its policy is not allowed any more,
+// if its mark says so.
 func TestABoundTakesNothingAway(t *testing.T) {
 	w := newWorld(t, managed.WithAllowedAdoptionPolicies(meta.AdoptionPolicyIfUnowned))
 	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return neighbouring{c, managed.OwnerNobody, ""} })

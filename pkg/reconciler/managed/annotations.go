@@ -15,9 +15,8 @@ import (
 // A CriticalAnnotationUpdater stores the annotations of an object that must not
 // be lost, above all the external name that Create was given.
 type CriticalAnnotationUpdater interface {
-	// UpdateCriticalAnnotations stores the annotations of o. Its context
-	// survives a shutdown and ends after 25 seconds. It may replace the
-	// content of o by what the API server answered.
+	// UpdateCriticalAnnotations stores the annotations of o. Its context survives a shutdown and ends after 25 seconds.
+	// It may replace the content of o by the answer of the API server.
 	UpdateCriticalAnnotations(ctx context.Context, o client.Object) error
 }
 
@@ -30,9 +29,9 @@ func (fn CriticalAnnotationUpdateFn) UpdateCriticalAnnotations(ctx context.Conte
 	return fn(ctx, o)
 }
 
-// A RetryingCriticalAnnotationUpdater stores annotations by a patch that cannot
-// conflict, again and again until its context ends. A Reconciler does the same
-// by itself; this one is for authors who store annotations at other times.
+// A RetryingCriticalAnnotationUpdater stores annotations by a patch that cannot conflict, and retries until its
+// context ends. A Reconciler does the same by itself; this type is for authors who store annotations at other
+// times.
 type RetryingCriticalAnnotationUpdater struct {
 	client client.Client
 }
@@ -42,19 +41,17 @@ func NewRetryingCriticalAnnotationUpdater(c client.Client) *RetryingCriticalAnno
 	return &RetryingCriticalAnnotationUpdater{client: c}
 }
 
-// belongsToUser says whether an annotation is one by which users steer, ours or
-// kubectl's: a copy of the object that is a moment old must not undo what was set
-// meanwhile.
+// belongsToUser reports whether an annotation is an instruction of a user, of this runtime or of kubectl: a
+// slightly older copy of the object must not revert it.
 func belongsToUser(key string) bool {
 	ours := strings.HasPrefix(key, "krateo.io/") || strings.HasPrefix(key, "moorage.dev/")
 
 	return ours && !ownedAnnotations[key] || key == "kubectl.kubernetes.io/last-applied-configuration"
 }
 
-// UpdateCriticalAnnotations stores the annotations of o, apart from those by
-// which users steer the reconciler. It tries until ctx ends, or for 25 seconds
-// if ctx has no end or is nil, and gives up when the object is gone or was replaced by
-// another of its name. On success o is as the API server answered.
+// UpdateCriticalAnnotations stores the annotations of o, except those by which users instruct the reconciler. It
+// retries until ctx ends, or for 25 seconds if ctx has no end or is nil, and gives up when the object is gone or
+// was replaced by another one of its name. On success o is as the API server answered.
 func (u *RetryingCriticalAnnotationUpdater) UpdateCriticalAnnotations(ctx context.Context, o client.Object) error {
 	if ctx == nil {
 		ctx = context.Background()

@@ -14,9 +14,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// What the note says that the user of an object was asked: for the first time, or after a
-// replace had taken all annotations. Behind a slash it has the time of the creation in question;
-// notes of earlier releases have none.
+// Values of the annotation that notes that the user of an object was asked about a creation: for the first time, or
+// after a replace had removed all annotations. The time of the creation in question follows a slash; notes of
+// earlier releases have none.
 const (
 	notedAsked = "asked"
 	notedTaken = "asked-again"
@@ -32,9 +32,10 @@ const (
 		": a replace, which takes all annotations, is not taken for an answer)"
 )
 
-// recordQuestion gives the object the note that its user is asked, and says whether that changed it. The note has the
-// time of the creation in question: the user was not asked about what a predecessor has created later. Where
-// predecessors are known, a question about a later creation moves the time: the answer holds for its marks, too.
+// recordQuestion notes on the object that its user is asked about a creation, and reports whether that changed the
+// object. The note has the time of the creation in question, because the answer does not cover later creations of a
+// predecessor. With predecessors, a question about a later creation moves the time: the answer then covers its
+// marks, too.
 func (p *creationRecord) recordQuestion() bool {
 	said, about := questionNote(p.mg)
 	last := latest(meta.GetExternalCreateSucceeded(p.mg), meta.GetExternalCreatePending(p.mg))
@@ -50,7 +51,7 @@ func (p *creationRecord) recordQuestion() bool {
 	return true
 }
 
-// questionNote returns what the note says that the user of an object was asked, and the time of the creation in
+// questionNote returns the value of the note that the user of an object was asked, and the time of the creation in
 // question. The time is zero if the note has none.
 func questionNote(mg resource.Managed) (said string, about time.Time) {
 	said, text, dated := strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved], "/")
@@ -65,15 +66,14 @@ func questionNote(mg resource.Managed) (said string, about time.Time) {
 	return said, about
 }
 
-// answered returns what the user has said, if a condition asks for an answer, or asked before. Another failure
-// since, a pause, or a call that does not return takes the place of the question, but not that of the
-// condition Created.
+// answered returns the answer of the user, if a condition asks for one, or asked before. A later failure, a pause
+// or an overdue call replaces the question in Synced, but not in the condition Created.
 func (p *creationRecord) answered() lifecycle.Answer {
 	synced := p.mg.GetCondition(commonv1.TypeSynced)
-	told := p.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved
+	question := p.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved
 	asked := strings.HasPrefix(synced.Message, textUnresolved) || strings.HasPrefix(synced.Message, textUnseen) ||
 		strings.HasPrefix(synced.Message, textNameless) ||
-		told && synced.Status != metav1.ConditionTrue
+		question && synced.Status != metav1.ConditionTrue
 	gaveUp := p.gaveUp()
 	if !asked && !gaveUp {
 		return lifecycle.Question{}.Answer()
@@ -85,7 +85,7 @@ func (p *creationRecord) answered() lifecycle.Answer {
 		Recorded: created(p.mg) != "" || !meta.GetExternalCreatePending(p.mg).IsZero(),
 		Noted:    p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != "",
 		Begun:    id != "",
-		Told:     told,
+		Told:     question,
 		Held:     len(p.mg.GetFinalizers()) > 0,
 		GaveUp:   gaveUp,
 		New:      !p.state.Known,
@@ -93,9 +93,9 @@ func (p *creationRecord) answered() lifecycle.Answer {
 	}.Answer()
 }
 
-// applyAnswer makes the memory of a creation what its user says. What a replace took, and this process
-// does not know, is read from the condition Created. Objects that another runtime has marked
-// have no id of an attempt: that one was begun is all there was to know.
+// applyAnswer updates the recorded creation by the answer of the user. If a replace removed the record and this
+// process does not know it, it is read from the condition Created. Objects that another runtime has marked have no
+// attempt id; of these, only that an attempt was begun is known.
 func (p *creationRecord) applyAnswer(answer lifecycle.Answer) {
 	switch answer {
 	case lifecycle.Unanswered:
@@ -118,23 +118,23 @@ func (p *creationRecord) applyAnswer(answer lifecycle.Answer) {
 	}
 }
 
-// remembersCreation says whether the memory knows of a creation, or of an attempt whose result is not known.
+// remembersCreation reports whether the state has a creation, or an attempt with unknown result.
 func (o *objectState) remembersCreation() bool {
 	nothing := objectstate.CreationRef{}
 
 	return o.Seen != nothing || o.Made != nothing || o.Called != (objectstate.Intent{})
 }
 
-// readCreationFromStatus reads from the condition Created which creation the user is asked about, if the
-// memory knows of none.
+// readCreationFromStatus reads from the condition Created which creation the user is asked about, if the state has
+// none.
 func (p *creationRecord) readCreationFromStatus() {
 	if p.state.remembersCreation() {
 		return
 	}
 	var ref objectstate.CreationRef
-	told, pending := p.mg.GetCondition(commonv1.TypeCreated), p.now()
-	if told.Reason == commonv1.ReasonUnresolved {
-		ref, pending = objectstate.ParseCreationRef(told.Message), told.LastTransitionTime.Time
+	condition, pending := p.mg.GetCondition(commonv1.TypeCreated), p.now()
+	if condition.Reason == commonv1.ReasonUnresolved {
+		ref, pending = objectstate.ParseCreationRef(condition.Message), condition.LastTransitionTime.Time
 	}
 	if strings.HasSuffix(ref.Mark, "/"+attemptSucceeded) {
 		p.state.Made = ref
@@ -145,7 +145,7 @@ func (p *creationRecord) readCreationFromStatus() {
 	p.state.Called = objectstate.Intent{Pending: pending.UTC().Format(time.RFC3339), Attempt: id}
 }
 
-// asksAgain returns what the condition adds after a replace has taken all annotations once.
+// asksAgain returns the text that the condition adds after a replace has removed all annotations once.
 func (p *creationRecord) asksAgain() string {
 	if said, _ := questionNote(p.mg); said != notedTaken {
 		return ""

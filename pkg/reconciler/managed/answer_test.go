@@ -21,13 +21,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// What a pass begins with: what its user was asked, what he or a tool left of the record, and
-// what the process remembers. It ends with the record as it is to be, and with a warning if the
-// record was taken or replaced.
+// TestRestore verifies that the record of a creation is restored from the question, the marks and the memory, with
+// a warning if it was removed or replaced.
 func TestRestore(t *testing.T) {
 	const (
-		name, attempt, noted      = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyWasUnresolved
-		pending, succeeded, fails = meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed
+		name, attempt, noted = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt,
+			meta.AnnotationKeyWasUnresolved
+		pending, succeeded, fails = meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded,
+			meta.AnnotationKeyExternalCreateFailed
 	)
 	at := noon.Add(-time.Minute)
 	since := at.Format(time.RFC3339)
@@ -54,8 +55,8 @@ func TestRestore(t *testing.T) {
 	made := objectstate.CreationRef{Mark: third.Attempt + "/succeeded", Name: "vol-2"}
 	cases := map[string]struct {
 		reason     string
-		memo       *objectState
-		told       []commonv1.Condition
+		state      *objectState
+		conditions []commonv1.Condition
 		marks      map[string]string
 		finalizers []string
 		want       map[string]string // nil: as they were
@@ -63,33 +64,32 @@ func TestRestore(t *testing.T) {
 		message    string            // of the warning
 	}{
 		"Untouched": {
-			reason: "what is there is left", memo: remembering(objectstate.Resource{Seen: seen}),
+			reason: "what is there is left", state: remembering(objectstate.Resource{Seen: seen}),
 			marks: map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: early},
 		},
 		"Taken": {
 			reason: "a replace takes the record of what was observed",
-			memo:   remembering(objectstate.Resource{Seen: seen}),
-			told: []commonv1.Condition{{
+			state:  remembering(objectstate.Resource{Seen: seen}),
+			conditions: []commonv1.Condition{{
 				Type: "Created", Status: "True", Message: seen.String(),
 				LastTransitionTime: metav1.NewTime(at),
 			}},
 			want: map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
 		},
 		"TakenCall": {
-			reason:    "and of an attempt whose result is not known",
-			memo:      remembering(objectstate.Attempts{Called: called}),
-			want:      map[string]string{pending: early, attempt: second},
-			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: called}},
+			reason: "and of an attempt whose result is not known",
+			state:  remembering(objectstate.Attempts{Called: called}),
+			want:   map[string]string{pending: early, attempt: second}, remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: called}},
 		},
 		"Begun": {
-			reason: "another process may have called for it", memo: &objectState{},
+			reason: "another process may have called for it", state: &objectState{},
 			marks:     map[string]string{pending: early, attempt: second},
 			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: called}},
 		},
 		"Earlier": {
 			reason: "the record of an earlier creation gives way",
-			memo:   remembering(objectstate.Resource{Seen: seen}),
-			told: []commonv1.Condition{{
+			state:  remembering(objectstate.Resource{Seen: seen}),
+			conditions: []commonv1.Condition{{
 				Type: "Created", Status: "True", Message: seen.String(),
 				LastTransitionTime: metav1.NewTime(at),
 			}},
@@ -98,60 +98,59 @@ func TestRestore(t *testing.T) {
 			message: fmt.Sprintf(textEarlierNamed, "vol-0"),
 		},
 		"Asked": {
-			reason: "all is gone, and nobody has answered: what the process knows is put back",
-			memo:   remembering(objectstate.Attempts{Called: called}),
-			told:   []commonv1.Condition{asks(textUnresolved), about(second, "")}, finalizers: held,
+			reason:     "all is gone, and nobody has answered: what the process knows is put back",
+			state:      remembering(objectstate.Attempts{Called: called}),
+			conditions: []commonv1.Condition{asks(textUnresolved), about(second, "")}, finalizers: held,
 			want:      map[string]string{pending: early, attempt: second, noted: notedTaken},
 			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: called}}, message: textTaken,
 		},
 		"AskedBefore": {
-			reason: "or what the condition says of an attempt", memo: &objectState{},
-			told: []commonv1.Condition{asks(textUnresolved + "; more"), about(second, "")}, finalizers: held,
-			want: map[string]string{pending: since, attempt: second, noted: notedTaken},
-			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: objectstate.Intent{Pending: since,
-				Attempt: second}}},
-			message: textTaken,
+			reason: "or what the condition says of an attempt", state: &objectState{},
+			conditions: []commonv1.Condition{asks(textUnresolved + "; more"), about(second, "")}, finalizers: held,
+			want:      map[string]string{pending: since, attempt: second, noted: notedTaken},
+			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: objectstate.Intent{Pending: since, Attempt: second}}},
+			message:   textTaken,
 		},
 		"AskedOfWhatWasMade": {
-			reason: "or of what was made and never found", memo: &objectState{},
-			told: []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)}, finalizers: held,
+			reason: "or of what was made and never found", state: &objectState{},
+			conditions: []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)}, finalizers: held,
 			want:      map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun, noted: notedTaken},
 			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Made: seen}}, message: textTaken,
 		},
 		"AskedWithoutAName": {
-			reason: "also of what has no name", memo: &objectState{},
-			told: []commonv1.Condition{asks(textNameless), about(seen.Mark, "")}, finalizers: held,
+			reason: "also of what has no name", state: &objectState{},
+			conditions: []commonv1.Condition{asks(textNameless), about(seen.Mark, "")}, finalizers: held,
 			want:      map[string]string{attempt: seen.Mark, succeeded: begun, noted: notedTaken},
 			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Made: objectstate.CreationRef{Mark: seen.Mark}}},
 			message:   textTaken,
 		},
 		"Answered": {
-			reason: "who leaves the note has answered",
-			memo:   remembering(objectstate.Attempts{Called: called, Made: seen}),
-			told:   []commonv1.Condition{asks(textUnresolved), about(second, "")},
-			marks:  map[string]string{noted: notedAsked},
+			reason:     "who leaves the note has answered",
+			state:      remembering(objectstate.Attempts{Called: called, Made: seen}),
+			conditions: []commonv1.Condition{asks(textUnresolved), about(second, "")},
+			marks:      map[string]string{noted: notedAsked},
 		},
 		"AnsweredByTheTime": {
-			reason: "so has who leaves the id",
-			memo:   remembering(objectstate.Attempts{Called: called}),
-			told:   []commonv1.Condition{asks(textUnresolved), about(second, "")},
-			marks:  map[string]string{attempt: second},
+			reason:     "so has who leaves the id",
+			state:      remembering(objectstate.Attempts{Called: called}),
+			conditions: []commonv1.Condition{asks(textUnresolved), about(second, "")},
+			marks:      map[string]string{attempt: second},
 		},
 		"AnsweredOverEarlier": {
-			reason: "what is left of an earlier creation is no reason to ask again", memo: &objectState{},
-			told:  []commonv1.Condition{asks(textUnresolved), about(second, "")},
-			marks: map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
+			reason: "what is left of an earlier creation is no reason to ask again", state: &objectState{},
+			conditions: []commonv1.Condition{asks(textUnresolved), about(second, "")},
+			marks:      map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
 		},
 		"AnsweredOverOneThatWasSeen": {
-			reason: "nor to put back what was seen before it",
-			memo:   remembering(objectstate.Resource{Seen: seen}, objectstate.Attempts{Called: third}),
-			told:   []commonv1.Condition{asks(textUnresolved), about(third.Attempt, "")},
-			marks:  map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
+			reason:     "nor to put back what was seen before it",
+			state:      remembering(objectstate.Resource{Seen: seen}, objectstate.Attempts{Called: third}),
+			conditions: []commonv1.Condition{asks(textUnresolved), about(third.Attempt, "")},
+			marks:      map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
 		},
 		"Merged": {
 			reason: "the times and the name of another runtime give way",
-			memo:   remembering(objectstate.Resource{Seen: seen}),
-			told: []commonv1.Condition{{
+			state:  remembering(objectstate.Resource{Seen: seen}),
+			conditions: []commonv1.Condition{{
 				Type: "Created", Status: "True", Message: seen.String(),
 				LastTransitionTime: metav1.NewTime(at),
 			}},
@@ -160,74 +159,71 @@ func TestRestore(t *testing.T) {
 			message: fmt.Sprintf(textEarlierNamed, "vol-0"),
 		},
 		"MergedUnseen": {
-			reason: "so they do while the condition asks about what was never found", memo: &objectState{},
-			told:      []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)},
-			marks:     map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
-			want:      map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
-			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Made: seen}},
-			message:   fmt.Sprintf(textEarlierNamed, "vol-0"),
+			reason: "so they do while the condition asks about what was never found", state: &objectState{},
+			conditions: []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)},
+			marks:      map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
+			want:       map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
+			remembers:  objectstate.Cold{Attempts: objectstate.Attempts{Made: seen}}, message: fmt.Sprintf(textEarlierNamed, "vol-0"),
 		},
 		"MergedNameless": {
-			reason: "the last has no name", memo: remembering(objectstate.Resource{Seen: nameless}),
+			reason: "the last has no name", state: remembering(objectstate.Resource{Seen: nameless}),
 			marks: map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
 			want:  map[string]string{attempt: seen.Mark, succeeded: begun}, message: textEarlier,
 		},
 		"GivenUp": {
 			reason: "what was given up is back: he has answered",
-			memo:   &objectState{State: objectstate.State{Object: objectstate.Object{Known: true}}},
-			told:   []commonv1.Condition{gaveUp},
-			marks:  map[string]string{attempt: second, pending: early, noted: notedAsked},
-			want:   map[string]string{noted: notedAsked}, message: textGivenUp,
+			state:  &objectState{State: objectstate.State{Object: objectstate.Object{Known: true}}}, conditions: []commonv1.Condition{gaveUp},
+			marks: map[string]string{attempt: second, pending: early, noted: notedAsked},
+			want:  map[string]string{noted: notedAsked}, message: textGivenUp,
 		},
 		"GivenUpBefore": {
-			reason: "another process may have begun another", memo: &objectState{}, told: []commonv1.Condition{gaveUp},
-			marks:     map[string]string{attempt: second, pending: early, noted: notedAsked},
-			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: called}}, message: textOverruled,
+			reason: "another process may have begun another", state: &objectState{},
+			conditions: []commonv1.Condition{gaveUp},
+			marks:      map[string]string{attempt: second, pending: early, noted: notedAsked},
+			remembers:  objectstate.Cold{Attempts: objectstate.Attempts{Called: called}}, message: textOverruled,
 		},
 		"GivenUpBeforeThat": {
-			reason: "the same, and what came before that was made", memo: &objectState{},
-			told:  []commonv1.Condition{gaveUp},
-			marks: map[string]string{attempt: first + "/succeeded", name: "vol-0", succeeded: early},
-			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Made: objectstate.CreationRef{Mark: first +
-				"/succeeded", Name: "vol-0"}}},
-			message: textOverruled,
+			reason: "the same, and what came before that was made", state: &objectState{},
+			conditions: []commonv1.Condition{gaveUp},
+			marks:      map[string]string{attempt: first + "/succeeded", name: "vol-0", succeeded: early},
+			remembers:  objectstate.Cold{Attempts: objectstate.Attempts{Made: objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-0"}}},
+			message:    textOverruled,
 		},
 		"GivenUpAndCalled": {
-			reason:    "this process has begun another",
-			memo:      remembering(objectstate.Object{Known: true}, objectstate.Attempts{Called: third}),
-			told:      []commonv1.Condition{gaveUp},
-			marks:     map[string]string{attempt: second, pending: early},
-			want:      map[string]string{attempt: third.Attempt, pending: third.Pending},
-			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: third}}, message: textEarlier,
+			reason:     "this process has begun another",
+			state:      remembering(objectstate.Object{Known: true}, objectstate.Attempts{Called: third}),
+			conditions: []commonv1.Condition{gaveUp},
+			marks:      map[string]string{attempt: second, pending: early},
+			want:       map[string]string{attempt: third.Attempt, pending: third.Pending},
+			remembers:  objectstate.Cold{Attempts: objectstate.Attempts{Called: third}}, message: textEarlier,
 		},
 		"GivenUpAndMade": {
-			reason: "or has made another", memo: remembering(objectstate.Object{Known: true},
-				objectstate.Attempts{Made: made}), told: []commonv1.Condition{gaveUp},
+			reason: "or has made another", state: remembering(objectstate.Object{Known: true},
+				objectstate.Attempts{Made: made}), conditions: []commonv1.Condition{gaveUp},
 			marks:     map[string]string{attempt: second, pending: early},
 			want:      map[string]string{name: "vol-2", attempt: made.Mark, succeeded: third.Pending},
 			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Made: made}}, message: textEarlier,
 		},
 		"GivenUpAndLeft": {
-			reason: "what is left is no record",
-			memo:   &objectState{State: objectstate.State{Object: objectstate.Object{Known: true}}},
-			told:   []commonv1.Condition{gaveUp},
-			marks:  map[string]string{attempt: second, noted: notedAsked},
+			reason: "what is left is no record", state: &objectState{State: objectstate.State{Object: objectstate.Object{Known: true}}},
+			conditions: []commonv1.Condition{gaveUp},
+			marks:      map[string]string{attempt: second, noted: notedAsked},
 		},
 		"NotAsked": {
-			reason: "what the condition asked for once is not asked any more", memo: &objectState{},
-			told: []commonv1.Condition{{Type: "Synced", Status: "True"}, about(second, "")}, finalizers: held,
+			reason: "what the condition asked for once is not asked any more", state: &objectState{},
+			conditions: []commonv1.Condition{{Type: "Synced", Status: "True"}, about(second, "")}, finalizers: held,
 		},
 	}
 	for id, tc := range cases {
 		t.Run(id, func(t *testing.T) {
 			mg := bearing(tc.marks)
 			mg.SetFinalizers(tc.finalizers)
-			mg.SetConditions(tc.told...)
+			mg.SetConditions(tc.conditions...)
 			want := tc.want
 			if want == nil {
 				want = bearing(tc.marks).GetAnnotations()
 			}
-			p := passOf(mg, tc.memo)
+			p := passOf(mg, tc.state)
 			p.restore()
 			if diff := cmp.Diff(want, mg.GetAnnotations()); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
@@ -250,11 +246,12 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// A record that is taken again and again is told once, and nobody is told of an object that is paused.
-func TestARecordThatIsTakenIsToldOnce(t *testing.T) {
+// TestARemovedRecordIsReportedOnce verifies that a record that is removed repeatedly is reported once, and not for
+// a paused object.
+func TestARemovedRecordIsReportedOnce(t *testing.T) {
 	for id, tc := range map[string]struct {
-		marks map[string]string
-		told  map[string]string
+		marks    map[string]string
+		reported map[string]string
 	}{
 		"Again":  {nil, map[string]string{"CreationRecordTaken": textTaken}},
 		"Paused": {map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}, nil},
@@ -268,14 +265,14 @@ func TestARecordThatIsTakenIsToldOnce(t *testing.T) {
 				Message: objectstate.CreationRef{Mark: second}.String(),
 			},
 		)
-		p := passOf(mg, remembering(objectstate.Reports{LastWarnings: tc.told}))
+		p := passOf(mg, remembering(objectstate.Reports{LastWarnings: tc.reported}))
 		if p.restore(); !p.restored || len(p.events) != 0 {
 			t.Errorf("%s: to be stored is %t, told is %v", id, p.restored, p.events)
 		}
 	}
 }
 
-// The condition says what an answer leaves, once somebody has taken all.
+// TestAsksAgain verifies that the condition says which answer is left after all annotations were removed.
 func TestAsksAgain(t *testing.T) {
 	for value, want := range map[string]string{
 		"": "", notedAsked: "", notedTaken: textAgain,
@@ -288,7 +285,7 @@ func TestAsksAgain(t *testing.T) {
 	}
 }
 
-// What is written back after a restore of the API server is the last that the memory knows.
+// TestRecall verifies that a restored API server gets the latest state of the memory.
 func TestRecall(t *testing.T) {
 	const (
 		name, attempt      = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt
@@ -301,7 +298,7 @@ func TestRecall(t *testing.T) {
 	here := &objectState{State: objectstate.State{Resource: objectstate.Resource{Creation: createdHere}}}
 	cases := map[string]struct {
 		reason  string
-		memo    *objectState
+		state   *objectState
 		options []ReconcilerOption
 		marks   map[string]string
 		want    map[string]string // nil: as they were
@@ -329,7 +326,7 @@ func TestRecall(t *testing.T) {
 		if want == nil {
 			want = bearing(tc.marks).GetAnnotations()
 		}
-		if got := passOf(mg, tc.memo, tc.options...).recall(); got != tc.missing {
+		if got := passOf(mg, tc.state, tc.options...).recall(); got != tc.missing {
 			t.Errorf("%s: %s: something was missing is %t", id, tc.reason, got)
 		}
 		if diff := cmp.Diff(want, mg.GetAnnotations()); diff != "" {
@@ -338,7 +335,8 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// Of a record that is believed only what it says was made is remembered as made.
+// TestWhatIsRememberedOfARecordThatIsBelieved verifies that a record that is trusted updates the remembered result
+// only with what it says was created.
 func TestWhatIsRememberedOfARecordThatIsBelieved(t *testing.T) {
 	const name, attempt = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt
 	for reason, tc := range map[string]struct {
@@ -359,8 +357,8 @@ func TestWhatIsRememberedOfARecordThatIsBelieved(t *testing.T) {
 	}
 }
 
-// A user who has chosen another name for what was found is asked whether it is safe to proceed, and not about the
-// creation: that is told as found. The note by which an answer is known from a replace is stored all the same.
+// TestAUserWhoHasChosenAnotherNameIsAsked verifies that a user who has set another name for an observed resource is
+// asked whether it is safe to proceed, that the creation stays reported as observed, and that the note is stored.
 func TestAUserWhoHasChosenAnotherNameIsAsked(t *testing.T) {
 	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-2"})
 	found := commonv1.Condition{
@@ -382,7 +380,8 @@ func TestAUserWhoHasChosenAnotherNameIsAsked(t *testing.T) {
 	}
 }
 
-// Which creation the user is asked about is told by its attempt and its name.
+// TestWhatAUserIsAskedAbout verifies that the message names the attempt and the external name of the creation in
+// question.
 func TestWhatAUserIsAskedAbout(t *testing.T) {
 	w := newStored(bearing(map[string]string{
 		meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early,
@@ -399,8 +398,8 @@ func TestWhatAUserIsAskedAbout(t *testing.T) {
 	}
 }
 
-// TestTheNoteOfAQuestionStays: the note that the user was asked is written once, and keeps what it says: a replace
-// may have taken all annotations. With a predecessor it has the time of the last creation in question.
+// TestTheNoteOfAQuestionStays verifies that the note that the user was asked is written once, and keeps its value
+// after a replace. With a predecessor it has the time of the last creation in question.
 func TestTheNoteOfAQuestionStays(t *testing.T) {
 	const (
 		before, after = "/2025-01-01T00:00:00Z", "/2027-01-01T00:00:00Z"
@@ -442,8 +441,8 @@ func TestTheNoteOfAQuestionStays(t *testing.T) {
 	}
 }
 
-// TestAnObjectWhoseUserIsAskedIsHeld: an object that waits for the answer of its user gets the finalizer,
-// no matter which runtime has begun its creation.
+// TestAnObjectWhoseUserIsAskedIsHeld verifies that an object that waits for an answer gets the finalizer, whichever
+// runtime has begun its creation.
 func TestAnObjectWhoseUserIsAskedIsHeld(t *testing.T) {
 	theirs := []ReconcilerOption{WithPredecessor("crossplane.io")}
 	held, since := lifecycle.Facts{HasFinalizer: true}, lifecycle.Facts{Attempt: lifecycle.Superseded}
@@ -484,8 +483,8 @@ func TestAnObjectWhoseUserIsAskedIsHeld(t *testing.T) {
 	}
 }
 
-// TestTheFinalizerOfTheAuthorHoldsAnObjectWhoseUserIsAsked: the finalizer of the author is added before
-// the user is asked.
+// TestTheFinalizerOfTheAuthorHoldsAnObjectWhoseUserIsAsked verifies that the author's finalizer is added before the
+// user is asked.
 func TestTheFinalizerOfTheAuthorHoldsAnObjectWhoseUserIsAsked(t *testing.T) {
 	boom := errors.New("boom")
 	for _, want := range []error{nil, boom} {
@@ -502,9 +501,9 @@ func TestTheFinalizerOfTheAuthorHoldsAnObjectWhoseUserIsAsked(t *testing.T) {
 	}
 }
 
-// TestTheNoteIsWrittenWithTheRecord: the note that the user was asked is written together with the record of the
-// creation, although the object has it to the knowledge of this process. After a restore of the API server the same
-// version may be another state of the object, and the note alone would be taken for an answer.
+// TestTheNoteIsWrittenWithTheRecord verifies that the note is written together with the record of the creation:
+// after a restore of the API server the same resource version may lack the record, and the note alone would count
+// as an answer.
 func TestTheNoteIsWrittenWithTheRecord(t *testing.T) {
 	const pending, attempt = meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt
 	ours := map[string]string{pending: early, attempt: ownID}

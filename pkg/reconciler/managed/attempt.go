@@ -20,9 +20,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// The bookkeeping of a creation are three times (pending, succeeded, failed),
-// which other runtimes understand, and the attempt, which does not depend on
-// clocks: its id while it is under way, "id/succeeded" or "id/failed" after.
+// The record of a creation has three times (pending, succeeded, failed), which other runtimes understand, and the
+// attempt, which does not depend on clocks: its id while it is pending, "id/succeeded" or "id/failed" afterwards.
 const (
 	attemptSucceeded = "succeeded"
 	attemptFailed    = "failed"
@@ -44,8 +43,8 @@ var ownedAnnotations = map[string]bool{
 	meta.AnnotationKeyCreationDetails:         true,
 }
 
-// ownMark is the 32 bit FNV-1a hash of the UID. Package hash/fnv and fmt would make
-// garbage of it several times in every pass.
+// ownMark returns the 32 bit FNV-1a hash of the UID in hexadecimal digits. Packages hash/fnv and fmt would allocate
+// several times in every pass.
 func ownMark(mg resource.Managed) (digits [8]byte) {
 	sum := uint32(2166136261)
 	for _, b := range []byte(mg.GetUID()) {
@@ -58,9 +57,8 @@ func ownMark(mg resource.Managed) (digits [8]byte) {
 	return digits
 }
 
-// nextAttempt returns the id of the attempt that is about to be made: that of the
-// last one if its result is not known and the same token leads to the same
-// resource.
+// nextAttempt returns the id of the attempt that is about to be made. It is the id of the last attempt if the
+// result of that is unknown and the same token leads to the same resource.
 func (p *clientSession) nextAttempt() string {
 	if id, _ := attemptOf(p.mg); id != "" && p.class() == lifecycle.Token && (p.unresolved() || p.createdUnobserved()) {
 		p.repeatsAttempt = true
@@ -71,11 +69,9 @@ func (p *clientSession) nextAttempt() string {
 	return p.newAttempt()
 }
 
-// markPending marks that an attempt to create is about to be made. The time is later
-// than that of the last result by the second that times are told in: a runtime
-// that knows only times must see that this attempt is the later one. It is later
-// than the last beginning too, whatever the clock says: that one attempt was begun
-// again must show.
+// markPending marks an attempt to create as pending. Its time is at least one second (the precision of these times)
+// later than that of the last result, so that a runtime that reads only times sees that this attempt is the later
+// one. It is also later than the last pending time, whatever the clock says, so that a repeated attempt is visible.
 func markPending(mg resource.Managed, attempt string, now time.Time) {
 	for _, before := range []time.Time{meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreateFailed(mg),
 		meta.GetExternalCreatePending(mg)} {
@@ -87,8 +83,8 @@ func markPending(mg resource.Managed, attempt string, now time.Time) {
 	meta.SetExternalCreatePending(mg, now)
 }
 
-// markResult marks what became of the attempt. The time is never before that of the
-// beginning, or of the number of the id, whatever the clock says.
+// markResult records the result of the attempt. Its time is never before the pending time or the number of the id,
+// whatever the clock says.
 func markResult(mg resource.Managed, result string, now time.Time) {
 	id, _ := attemptOf(mg)
 	now = latest(now, meta.GetExternalCreatePending(mg), beginning(id, now))
@@ -102,9 +98,8 @@ func markResult(mg resource.Managed, result string, now time.Time) {
 	}
 }
 
-// markUnknown marks that an attempt ended in an error that does not tell what became of
-// it. Runtimes that know only times are told the same as of a failure, unless the
-// call was cut off; the attempt itself has no result.
+// markUnknown marks that an attempt ended in an error that does not determine its result. Runtimes that read only
+// times see a failure, unless the call was cut off; the attempt itself has no result.
 func markUnknown(mg resource.Managed, err error, now time.Time) {
 	if external.IsInterrupted(err) {
 		return
@@ -122,16 +117,15 @@ func attemptOf(mg resource.Managed) (id, result string) {
 	return id, result
 }
 
-// isFailed says whether an annotation says of an attempt that it came to nothing.
+// isFailed reports whether the value of an attempt annotation says that the attempt failed.
 func isFailed(attempt any) bool {
 	text, _ := attempt.(string)
 
 	return strings.HasSuffix(text, "/"+attemptFailed)
 }
 
-// sameAttempt returns the object as the API server has it now, and whether it is marked
-// with the attempt that this pass knows of: as it was begun last, and as far as it is
-// known what became of it.
+// sameAttempt returns the object as the API server has it now, and whether it is marked with the attempt that this
+// pass knows: with the same last pending time and, as far as it is known, the same result.
 func (p *object) sameAttempt(ctx context.Context) (live resource.Managed, same bool, err error) {
 	live, err = p.readLive(ctx)
 	if err != nil {
@@ -147,8 +141,8 @@ func (p *object) sameAttempt(ctx context.Context) (live resource.Managed, same b
 	return live, same, nil
 }
 
-// copied says whether the marks were made for another object, and came with a
-// copy of it: the id of the attempt tells.
+// copied reports whether the marks were made for another object and copied along with it, which the id of the
+// attempt shows.
 func copied(mg resource.Managed, id string) bool {
 	_, of, bound := strings.Cut(id, "-")
 	own := ownMark(mg)
@@ -156,8 +150,8 @@ func copied(mg resource.Managed, id string) bool {
 	return bound && of != string(own[:])
 }
 
-// abandoned says whether a user gave up the last attempt, whose result nobody
-// knows, or of whose result nobody knows the name.
+// abandoned reports whether a user has abandoned the last attempt, whose result is unknown, or whose result has an
+// unknown name.
 func abandoned(mg resource.Managed) bool {
 	id, result := attemptOf(mg)
 	nameless := result == attemptSucceeded && meta.WasDeleted(mg) && meta.GetExternalName(mg) == ""
@@ -165,7 +159,7 @@ func abandoned(mg resource.Managed) bool {
 	return id != "" && (result == "" || nameless) && mg.GetAnnotations()[meta.AnnotationKeyAbandonAttempt] == id
 }
 
-// abandon tells that what the last attempt may have led to is given up.
+// abandon emits a warning that any resource of the last attempt is abandoned.
 func (p *creationRecord) abandon() {
 	if !abandoned(p.mg) {
 		return
@@ -176,9 +170,8 @@ func (p *creationRecord) abandon() {
 		errors.Errorf("The attempt %s to create was given up; what it may have led to is left to whoever looks for it", id)))
 }
 
-// lost says whether a create was begun whose result is not known, for this object or for
-// the one that it is a copy of. A user ends that by removing the pending mark, or by
-// abandoning the attempt.
+// lost reports whether a create with unknown result was begun, for this object or for the one that it is a copy of.
+// A user ends that by removing the pending mark, or by abandoning the attempt.
 func lost(mg resource.Managed) bool {
 	if meta.GetExternalCreatePending(mg).IsZero() || abandoned(mg) {
 		return false
@@ -188,30 +181,31 @@ func lost(mg resource.Managed) bool {
 	return id != "" && result == "" || meta.ExternalCreateIncomplete(mg) && !resultTaken(mg, result)
 }
 
-// resultTaken says whether somebody has removed the mark of the result of the last attempt, and nothing else: the
-// attempt and its mark are given their result at once, and no runtime removes a mark when it begins another creation.
+// resultTaken reports whether another writer has removed the mark of the result of the last attempt, and nothing
+// else: the attempt and its mark are given their result in one write, and no runtime removes a mark when it begins
+// another creation.
 func resultTaken(mg resource.Managed, result string) bool {
 	return result == attemptSucceeded && meta.GetExternalCreateSucceeded(mg).IsZero() ||
 		result == attemptFailed && meta.GetExternalCreateFailed(mg).IsZero()
 }
 
-// unresolved says whether a create was begun for this object whose result is not known.
+// unresolved reports whether a create with unknown result was begun for this object.
 func unresolved(mg resource.Managed) bool {
 	id, _ := attemptOf(mg)
 
 	return lost(mg) && !copied(mg, id)
 }
 
-// unresolved says the same of the object of the pass, and of an attempt that it has inherited.
-// An attempt for which this process did not call Create has no result to wait for.
+// unresolved reports the same for the object of the pass, including an inherited attempt. An attempt for which this
+// process did not call Create has no result to wait for.
 func (p *creationRecord) unresolved() bool {
 	id, _ := attemptOf(p.mg)
 
 	return lost(p.mg) && (p.inherited == id || !copied(p.mg, id)) && !p.uncalled()
 }
 
-// created returns what identifies the creation whose result the object stands
-// for, or nothing if the last attempt did not succeed.
+// created returns the mark that identifies the creation whose result the object stands for, or "" if the last
+// attempt did not succeed.
 func created(mg resource.Managed) string {
 	id, result := attemptOf(mg)
 	if copied(mg, id) {
@@ -232,26 +226,24 @@ func created(mg resource.Managed) string {
 	return mg.GetAnnotations()[meta.AnnotationKeyExternalCreateSucceeded]
 }
 
-// creation returns the reference to the creation that mg is marked with, under the
-// name that named has.
+// creation returns the reference to the creation that mg is marked with, under the external name of named.
 func creation(mg, named resource.Managed) objectstate.CreationRef {
 	return objectstate.CreationRef{Mark: created(mg), Name: meta.GetExternalName(named)}
 }
 
-// observedInStatus reports whether the status tells that an observation has found what a creation led to,
-// and whether it did so under the name that it has now.
+// observedInStatus reports whether the status says that an observation has found the result of a creation, and
+// whether under the present external name.
 func (p *creationRecord) observedInStatus(this objectstate.CreationRef) (creation, name bool) {
-	told := p.mg.GetCondition(commonv1.TypeCreated)
-	if told.Status != metav1.ConditionTrue {
+	condition := p.mg.GetCondition(commonv1.TypeCreated)
+	if condition.Status != metav1.ConditionTrue {
 		return false, false
 	}
 
-	return this.MatchesCondition(told.Message)
+	return this.MatchesCondition(condition.Message)
 }
 
-// recordResult stores what Create did to the annotations and how it ended. With
-// a name of our own choice the result need not be marked: a repeated Create is
-// harmless. It goes on when ctx is cancelled.
+// recordResult stores the annotations that Create has changed, and its result. With deterministic names the result
+// need not be marked, because a repeated Create is harmless. It continues when ctx is canceled.
 func (p *clientSession) recordResult(ctx context.Context, before map[string]string, err error) error {
 	ended := false
 	defer func() {
@@ -264,7 +256,7 @@ func (p *clientSession) recordResult(ctx context.Context, before map[string]stri
 		case err == nil:
 			markResult(p.mg, attemptSucceeded, p.now())
 			ended = true
-		case !p.repeatsAttempt && p.provesNotCreated(err): // of an earlier call of the same attempt it says nothing
+		case !p.repeatsAttempt && p.provesNotCreated(err): // the error says nothing about an earlier call of the same attempt
 			markResult(p.mg, attemptFailed, p.now())
 			ended = true
 		default:
@@ -275,14 +267,13 @@ func (p *clientSession) recordResult(ctx context.Context, before map[string]stri
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
 	defer cancel()
 	if errors.Is(err, errFenced) {
-		// Another process may have begun an attempt of its own: its marks are
-		// not to be overwritten.
+		// Another process may have begun an attempt of its own, whose marks must not be overwritten.
 		return p.store(ctx, telemetry.Result)
 	}
 	changes := difference(before, p.mg.GetAnnotations())
 	if pending := p.mg.GetAnnotations()[meta.AnnotationKeyExternalCreatePending]; ended && pending != "" {
-		// Another process may have begun the same attempt again meanwhile: a
-		// beginning that is later than this end would deny it.
+		// Another process may have begun the same attempt again meanwhile: a pending time later than this result would
+		// contradict it.
 		changes[meta.AnnotationKeyExternalCreatePending] = pending
 	}
 	err = p.writeResult(ctx, changes)
@@ -293,7 +284,7 @@ func (p *clientSession) recordResult(ctx context.Context, before map[string]stri
 	return err
 }
 
-// writeResult stores changes of annotations that tell how a Create ended.
+// writeResult stores changes of annotations that record the result of a Create.
 func (p *creationRecord) writeResult(ctx context.Context, changes map[string]any) error {
 	if err := p.checkName(changes); err != nil || len(changes) == 0 {
 		return err
@@ -309,9 +300,9 @@ func (p *creationRecord) writeResult(ctx context.Context, changes map[string]any
 	return err
 }
 
-// recordByAuthor lets the author's updater store the annotations. The updater
-// may replace the object it is given, so it gets a copy. It writes over whatever
-// there is: that a creation came to nothing is given to it only after a look.
+// recordByAuthor lets the author's updater store the annotations. The updater may replace the object it is given,
+// so it gets a copy. The updater overwrites without a precondition; a failed creation is therefore passed to it
+// only after a read.
 func (p *creationRecord) recordByAuthor(ctx context.Context, changes map[string]any) error {
 	if isFailed(changes[meta.AnnotationKeyCreateAttempt]) {
 		var same bool

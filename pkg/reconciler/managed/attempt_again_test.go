@@ -11,9 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An attempt that was cut off is begun again within the same second, or while the clock
-// stands an hour behind. The object tells that it was: what another process writes of the
-// first beginning is then of an older attempt.
+// TestABeginningIsLaterThanTheLast verifies that a repeated attempt has a later pending time, within the same
+// second and with a clock that was set back, so that a late result of the first one is recognized as older.
 func TestABeginningIsLaterThanTheLast(t *testing.T) {
 	for name, after := range map[string]time.Duration{"AtOnce": 0, "ClockSetBack": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -28,7 +27,8 @@ func TestABeginningIsLaterThanTheLast(t *testing.T) {
 			w.clock.SetTime(w.clock.Now().Add(after))
 			_, _ = w.try()
 			again := w.get()
-			if one, other := meta.GetExternalCreatePending(first), meta.GetExternalCreatePending(again); one.IsZero() || !other.After(one) {
+			if one, other := meta.GetExternalCreatePending(first), meta.GetExternalCreatePending(again); one.IsZero() ||
+				!other.After(one) {
 				t.Errorf("begun at %s, and again at %s", one, other)
 			}
 			const attempt = meta.AnnotationKeyCreateAttempt
@@ -39,10 +39,8 @@ func TestABeginningIsLaterThanTheLast(t *testing.T) {
 	}
 }
 
-// Another process begins the same attempt once more while this one's Create is under way.
-// The result says from when on the attempt is known to have succeeded: without that it
-// would be older than the last beginning, and a resource that does not show yet would be
-// created again.
+// TestAResultDeniesALaterBeginning verifies that the result of a Create is stored with the pending time of another
+// process that began the same attempt meanwhile; otherwise the resource would be created again.
 func TestAResultDeniesALaterBeginning(t *testing.T) {
 	w := newWorld(t, managed.WithCreationTokens(), managed.WithCreationGracePeriod(time.Minute))
 	w.cloud.Hidden = func(string) bool { return true }

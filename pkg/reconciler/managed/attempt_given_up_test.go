@@ -11,8 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// A user gives up the last attempt, and no other: one whose result is not known, or that has
-// made something whose name is not known, for an object that is deleted.
+// TestWhatIsGivenUp verifies that a user abandons only the last attempt: one with an unknown result, or one of a
+// deleted object whose resource has an unknown name.
 func TestWhatIsGivenUp(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -49,8 +49,8 @@ func TestWhatIsGivenUp(t *testing.T) {
 	}
 }
 
-// An attempt whose result is lost has failed, for runtimes that know only times, when it was
-// begun or later, whatever the clock says; unless the call was cut off, which tells them nothing.
+// TestWhatIsLostHasATime verifies that an attempt with a lost result has a failure time not before its pending
+// time, for runtimes that read only times; unless the call was cut off.
 func TestWhatIsLostHasATime(t *testing.T) {
 	at := func(text string) time.Time {
 		when, err := time.Parse(time.RFC3339, text)

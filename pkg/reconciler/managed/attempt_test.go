@@ -181,7 +181,8 @@ func TestSurelyFailed(t *testing.T) {
 	}
 }
 
-// TestOverran: of a Create whose context has ended only what its client marks is known.
+// TestOverran verifies that after its context has ended only an error that the client marks determines the result
+// of a Create.
 func TestOverran(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

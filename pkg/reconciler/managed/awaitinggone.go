@@ -2,8 +2,8 @@ package managed
 
 import "fmt"
 
-// whyKept says what a deleted object waits for before it goes, although its external resource is not found, or is not
-// ours any more, and for how long. It does not change while the object waits, so that it is written once.
+// whyKept returns the reason why, and until when, a deleted object is kept although its external resource is not
+// found, or is not owned any more. The text does not change while the object waits, so that it is written once.
 func (p *search) whyKept() string {
 	switch {
 	case p.searchedFirst:

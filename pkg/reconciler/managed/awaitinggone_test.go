@@ -10,9 +10,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// A deleted object whose external resource is not found and may show yet says what it waits for, in the status that
-// is written when the wait begins. While it waits nothing is written.
-func TestADeletedObjectSaysWhatItWaitsFor(t *testing.T) {
+// TestADeletedObjectReportsWhyItIsKept verifies that a deleted object whose resource is not found within the grace
+// period reports why it is kept, in one status write.
+func TestADeletedObjectReportsWhyItIsKept(t *testing.T) {
 	hidden := func(string) bool { return true }
 	for name, tc := range map[string]struct {
 		make   func(t *testing.T) *world
@@ -94,7 +94,8 @@ func TestADeletedObjectSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// An ordinary deletion writes as often as before, and says nothing of a wait.
+// TestADeletionSaysNothingOfAWait verifies that an ordinary deletion reports no wait, and needs no additional
+// write.
 func TestADeletionSaysNothingOfAWait(t *testing.T) {
 	w := newWorld(t)
 	w.create(nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// A pass over an object with which all is well, in the middle.
+// halfwayPass returns a pass over a healthy object, after its observation.
 func halfwayPass() *pass {
 	v := marked(early, early, "", "0123456789abcdef/"+attemptSucceeded)
 	v.Namespace, v.Name, v.UID, v.ResourceVersion, v.Generation = "default", "data", "uid-1", "1", 1
@@ -34,7 +34,7 @@ func halfwayPass() *pass {
 	return p
 }
 
-// What the benchmarks measure is what nearly all passes do.
+// TestHalfwayPass verifies that the benchmarks measure the typical pass.
 func TestHalfwayPass(t *testing.T) {
 	p := halfwayPass()
 	if got := lifecycle.Decide(p.facts()); got != lifecycle.Keep {
@@ -61,7 +61,7 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// Whether there is anything to write at all.
+// BenchmarkStatusComparison measures the comparison of two statuses.
 func BenchmarkStatusComparison(b *testing.B) {
 	p := halfwayPass()
 	b.ReportAllocs()
@@ -72,7 +72,7 @@ func BenchmarkStatusComparison(b *testing.B) {
 	}
 }
 
-// The patch of a status in which a condition has changed.
+// BenchmarkStatusPatch measures the patch of one changed condition.
 func BenchmarkStatusPatch(b *testing.B) {
 	p := halfwayPass()
 	p.setCondition(commonv1.Unavailable().WithMessage("it is away"))

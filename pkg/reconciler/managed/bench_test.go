@@ -31,7 +31,7 @@ func (c cached) Get(_ context.Context, _ client.ObjectKey, o client.Object, opts
 	return nil
 }
 
-// A pass that finds all as it was: what a provider does most of the time.
+// BenchmarkSteadyPass measures the pass that finds nothing to do, the most common one.
 func BenchmarkSteadyPass(b *testing.B) {
 	pass := steady(b)
 	b.ReportAllocs()
@@ -40,8 +40,8 @@ func BenchmarkSteadyPass(b *testing.B) {
 	}
 }
 
-// What is allocated in such a pass, by the cache too, is bounded: it is made for
-// each object at each poll interval. To be ready for a restore takes nothing more.
+// TestSteadyPassAllocates verifies that the allocations of a steady pass, including the cache, are bounded. The
+// restore detector adds none.
 func TestSteadyPassAllocates(t *testing.T) {
 	const bound = 23
 	got := testing.AllocsPerRun(100, steady(t))
@@ -105,8 +105,8 @@ func (c *departing) Patch(_ context.Context, o client.Object, _ client.Patch, _ 
 	return nil
 }
 
-// The deletion of an object: the pass that deletes what is outside, looks again and lets
-// the object go, and the one that finds it gone.
+// BenchmarkDeletion measures a deletion: the pass that deletes and observes, and the one that finds the resource
+// gone.
 func BenchmarkDeletion(b *testing.B) {
 	scheme := runtime.NewScheme()
 	if err := volume.AddToScheme(scheme); err != nil {

@@ -13,12 +13,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// CacheOptions returns options of a manager's cache that keep it small. Managed
-// fields, which no reconciler reads, are not kept. What a decoder allocates anew for
-// each object although all of a kind have it in common, as the names of annotations and
-// what conditions say, is kept once; and of slices and maps, no more than is in them.
-// Objects that bear the same labels as some that came shortly before share the map: as
-// ever, what a cache keeps is not to be changed in place.
+// CacheOptions returns options of a manager's cache that reduce its memory. Managed fields, which no reconciler
+// reads, are dropped. Strings that a decoder allocates for each object although all objects of a kind have them in
+// common, such as annotation keys and condition reasons, are shared, and spare capacity of slices and maps is
+// released. Objects with the same labels as some that were decoded shortly before share the map: as with any cache,
+// cached objects must not be changed in place.
 func CacheOptions() cache.Options {
 	labels := &labelSets{}
 
@@ -27,13 +26,13 @@ func CacheOptions() cache.Options {
 
 func slim(in any, labels *labelSets) (any, error) {
 	o, ok := in.(client.Object)
-	if !ok { // an object whose deletion was missed
+	if !ok { // a tombstone: the deletion was missed
 		return in, nil
 	}
 	if o.GetManagedFields() != nil {
 		o.SetManagedFields(nil)
 	}
-	if _, ok := o.(runtime.Unstructured); ok { // whose accessors copy
+	if _, ok := o.(runtime.Unstructured); ok { // its accessors copy
 		return o, nil
 	}
 	if o, ok = o.DeepCopyObject().(client.Object); !ok {
@@ -62,11 +61,11 @@ func slim(in any, labels *labelSets) (any, error) {
 	return o, nil
 }
 
-// LabelSets are a few that objects bore lately. Objects that are made together often
-// bear the same, and a map of two labels takes as much room as one of eight.
+// labelSets has a few label sets that objects had recently. Objects that are created together often have the same
+// labels, and a map of two labels takes as much memory as one of eight.
 type labelSets struct {
 	mu     sync.Mutex
-	lately [4]map[string]string
+	recent [4]map[string]string
 	next   int
 }
 
@@ -76,13 +75,13 @@ func (s *labelSets) shared(labels map[string]string) map[string]string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, set := range s.lately {
+	for _, set := range s.recent {
 		if maps.Equal(set, labels) {
 			return set
 		}
 	}
 	labels = withCommonKeys(labels)
-	s.lately[s.next], s.next = labels, (s.next+1)%len(s.lately)
+	s.recent[s.next], s.next = labels, (s.next+1)%len(s.recent)
 
 	return labels
 }

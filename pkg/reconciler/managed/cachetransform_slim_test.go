@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// What all objects of a kind say of it is kept once; an object that is a map already is kept as it is.
+// TestCacheSharesTheKind verifies that strings that all objects of a kind have in common are shared; unstructured
+// objects are kept as they are.
 func TestCacheSharesTheKind(t *testing.T) {
 	holds(t, "apps/v1")
 	holds(t, "Deployment")
@@ -35,7 +36,7 @@ func TestCacheSharesTheKind(t *testing.T) {
 	}
 }
 
-// Four sets of labels are kept, and the fifth takes the place of the first.
+// TestCacheKeepsFourSetsOfLabels verifies that four label sets are kept, and the fifth replaces the first.
 func TestCacheKeepsFourSetsOfLabels(t *testing.T) {
 	var s labelSets
 	share := func(name string) *byte {

@@ -19,15 +19,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// holds keeps a value in the table of package unique until the test is over: the garbage collector
-// takes what nobody holds, so that two objects may share it no more.
+// holds keeps a value in the table of package unique until the end of the test: the garbage collector removes
+// unreferenced values, which would not be shared any more.
 func holds[T comparable](t *testing.T, value T) {
 	handle := unique.Make(value)
 	t.Cleanup(func() { runtime.KeepAlive(handle) })
 }
 
-// What the cache keeps of an object is the object, but for its managed fields; and what
-// two objects have in common, they share.
+// TestCacheKeepsLittle verifies that a cached object is equal except for its managed fields, and that common
+// strings are shared.
 func TestCacheKeepsLittle(t *testing.T) {
 	read := func(name string) *fake.Managed { // as a decoder does: each string anew
 		m := &fake.Managed{ObjectMeta: metav1.ObjectMeta{
@@ -63,7 +63,7 @@ func TestCacheKeepsLittle(t *testing.T) {
 		if diff := cmp.Diff(want, out); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
-		kept = append(kept, out.(*fake.Managed)) //nolint:forcetypeassert // compared above
+		kept = append(kept, out.(*fake.Managed))
 	}
 	key := func(m map[string]string) string {
 		for k := range m {
@@ -91,8 +91,8 @@ func TestCacheKeepsLittle(t *testing.T) {
 	}
 }
 
-// Objects that bear the same labels share them, also if others come between; those of
-// the others are their own. What was borne long ago is not kept for anybody.
+// TestCacheSharesLabels verifies that objects with the same labels share the map, also if others come between; old
+// label sets are dropped.
 func TestCacheSharesLabels(t *testing.T) {
 	transform := CacheOptions().DefaultTransform
 	keep := func(labels map[string]string) map[string]string {
@@ -101,7 +101,7 @@ func TestCacheSharesLabels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept := out.(*fake.Managed).Labels //nolint:forcetypeassert // what went in
+		kept := out.(*fake.Managed).Labels
 		if diff := cmp.Diff(labels, kept); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
@@ -128,8 +128,7 @@ func TestCacheSharesLabels(t *testing.T) {
 	keep(map[string]string{})
 }
 
-// What is no object, as the last known state of one whose deletion was missed, passes;
-// so does an object without a type.
+// TestCacheKeepsWhatElseThereIs verifies that tombstones and objects without a type pass the transform.
 func TestCacheKeepsWhatElseThereIs(t *testing.T) {
 	transform := CacheOptions().DefaultTransform
 	missed := toolscache.DeletedFinalStateUnknown{Key: "a"}

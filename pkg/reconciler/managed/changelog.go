@@ -11,26 +11,24 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// How long a pass waits for a sink that is not behind a queue.
+// The longest time that a pass waits for a sink without a queue.
 const sinkTimeout = 10 * time.Second
 
-// WithChangeLog tells a sink of every Create, Update and Delete that was made,
-// succeeded or not, with the object before and after. The default is none. It is
-// told when the pass is over and everything of it is stored: a sink never stands
-// between a change outside and its record in the object. What it answers changes
-// nothing. A sink that may block belongs behind a changelog.Queue, or each pass
-// with a change may wait for ten seconds.
+// WithChangeLog reports every Create, Update and Delete to a sink, successful or not, with the object before and
+// after. The default is none. The sink is called when the pass is over and all its results are stored, so it never
+// delays the record of a change in the object. Its errors are logged and change nothing. Put a sink that may block
+// behind a changelog.Queue; otherwise each pass with a change may wait for ten seconds.
 func WithChangeLog(s changelog.Sink) ReconcilerOption {
 	return func(r *Reconciler) { r.changes = s }
 }
 
-// WithProvider sets the name and version of the provider, which the change log
-// tells. The default is to tell none.
+// WithProvider sets the name and version of the provider in the entries of the change log. The default is to omit
+// them.
 func WithProvider(name, version string) ReconcilerOption {
 	return func(r *Reconciler) { r.provider, r.providerVersion = name, version }
 }
 
-// recordChange makes a change and notes it, to be told at the end.
+// recordChange makes a change in the external system and records it, to be sent to the sink at the end of the pass.
 func (p *journal) recordChange(ctx context.Context, operation changelog.Operation, attempt string,
 	call func(context.Context) error) error {
 	before, err := changelog.Image(p.mg, p.mask())
@@ -54,7 +52,7 @@ func (p *journal) recordChange(ctx context.Context, operation changelog.Operatio
 	return failure
 }
 
-// logChanges tells the sink what was changed.
+// logChanges sends the recorded changes to the sink.
 func (p *journal) logChanges(ctx context.Context) {
 	if len(p.changes) == 0 {
 		return
@@ -73,7 +71,7 @@ func (p *journal) logChanges(ctx context.Context) {
 	}
 }
 
-// send an entry to the sink, which may do what it likes but stop the pass.
+// send passes an entry to the sink. A panic of the sink is an error.
 func (p *journal) send(ctx context.Context, e changelog.Entry) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

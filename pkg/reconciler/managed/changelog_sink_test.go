@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// A sink that panics has failed, and says why.
+// TestASinkThatPanicsHasFailed verifies that a panic of a change log sink is logged as its error.
 func TestASinkThatPanicsHasFailed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		sink changelog.SinkFunc
@@ -29,7 +29,8 @@ func TestASinkThatPanicsHasFailed(t *testing.T) {
 	}
 }
 
-// The last moment of a search counts as one; and an interval that is one is not complained about.
+// TestTheLastMomentOfASearch verifies that the recovery window includes its last moment, and that a valid interval
+// causes no event.
 func TestTheLastMomentOfASearch(t *testing.T) {
 	mg := bearing(nil)
 	mg.SetConditions(commonv1.Condition{

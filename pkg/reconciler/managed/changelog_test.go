@@ -17,18 +17,18 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Every change outside is told once, with what it was made from and what became
-// of it, whether it succeeded or not; looking is not told.
+// TestChangesAreLogged verifies that every external change is logged once, with the object before it and its
+// result, successful or not; observations are not logged.
 func TestChangesAreLogged(t *testing.T) {
-	var told []changelog.Entry
+	var entries []changelog.Entry
 	sink := changelog.SinkFunc(func(_ context.Context, e changelog.Entry) error {
-		told = append(told, e)
+		entries = append(entries, e)
 
 		return nil
 	})
 	g := newGallery(t, managed.WithChangeLog(sink), managed.WithProvider("provider-clouds", "v1"))
 	g.cloud.After = func(ctx context.Context, call string, _ resource.Managed) error {
-		changelog.Detail(ctx, "request", call+"-1") // a client tells
+		changelog.Detail(ctx, "request", call+"-1") // a detail of the client
 
 		return nil
 	}
@@ -52,7 +52,7 @@ func TestChangesAreLogged(t *testing.T) {
 
 	type line struct{ Operation, ExternalName, Error string }
 	var got []line
-	for _, e := range told {
+	for _, e := range entries {
 		got = append(got, line{string(e.Operation), e.ExternalName, e.Error})
 		if e.Provider != "provider-clouds" || e.Name != key.Name || e.UID != "uid-1" ||
 			e.GroupVersionKind.Kind != "Snapshot" || (e.Attempt != "") != (e.Operation == "Create") {
@@ -64,17 +64,18 @@ func TestChangesAreLogged(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if got := told[1].Details["request"]; got != "Create-1" {
-		t.Errorf("details %v", told[1].Details)
+	if got := entries[1].Details["request"]; got != "Create-1" {
+		t.Errorf("details %v", entries[1].Details)
 	}
-	if before, after := string(told[1].Before), string(told[1].After); strings.Contains(before, `"id":"vol-1"`) ||
+	if before, after := string(entries[1].Before), string(entries[1].After); strings.Contains(before, `"id":"vol-1"`) ||
 		!strings.Contains(after, `"id":"vol-1"`) {
 		t.Errorf("before %s\nafter %s", before, after)
 	}
 }
 
-// A sink is asked when all is stored, so that whatever it does, nothing is lost.
-func TestASinkStandsBetweenNothing(t *testing.T) {
+// TestAChangeLogSinkIsCalledAfterAllWrites verifies that the change log sink is called after all writes, so that it
+// can delay none.
+func TestAChangeLogSinkIsCalledAfterAllWrites(t *testing.T) {
 	cases := map[string]changelog.Sink{
 		"fails":  changelog.SinkFunc(func(context.Context, changelog.Entry) error { return errors.New("disk full") }),
 		"panics": changelog.SinkFunc(func(context.Context, changelog.Entry) error { panic("disk full") }),
@@ -101,7 +102,7 @@ func TestASinkStandsBetweenNothing(t *testing.T) {
 	}
 }
 
-// A sink that blocks delays nothing when it is behind a queue.
+// TestASinkThatBlocks verifies that a blocking sink behind a queue delays nothing.
 func TestASinkThatBlocks(t *testing.T) {
 	entered, release := make(chan struct{}, 1), make(chan struct{})
 	blocked := changelog.SinkFunc(func(context.Context, changelog.Entry) error {
@@ -132,7 +133,7 @@ func TestASinkThatBlocks(t *testing.T) {
 	}
 }
 
-// What reaches a log of lines has no secret in it, although the object knows one.
+// TestNoSecretInTheChangeLog verifies that the change log contains no secret that the object knows.
 func TestNoSecretInTheChangeLog(t *testing.T) {
 	var lines bytes.Buffer
 	g := newGallery(t, managed.WithChangeLog(changelog.NewJSON(&lines)))

@@ -10,30 +10,30 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// What the clients that wrap the client of the author need of a pass. From the outermost: rateLimitedClient,
+// The interfaces that the decorators of the author's client need of a pass. From the outermost: rateLimitedClient,
 // fencedClient, changeLogClient, instrumentedClient, timeoutClient.
 type (
-	// An admission grants and returns tokens of a rate limiter.
+	// An admission acquires and releases tokens of a rate limiter.
 	admission interface {
 		acquireToken(ctx context.Context) (release func(error), err error)
 		call(release func(error), do func() error) error
 		callCreate(do func() error) error
 	}
 
-	// A fence ends the calls of a process that is not the leader any more.
+	// A fence rejects the calls of a process that is not the leader any more.
 	fence interface {
 		checkFence(ctx context.Context) error
 		underLease(ctx context.Context) (context.Context, context.CancelFunc, error)
 	}
 
-	// A changeRecorder keeps what was changed for the change log.
+	// A changeRecorder records changes for the change log.
 	changeRecorder interface {
 		recordChange(ctx context.Context, operation changelog.Operation, attempt string,
 			call func(context.Context) error) error
 	}
 )
 
-// A rateLimitedClient makes no call without leave.
+// A rateLimitedClient acquires a token before each call.
 type rateLimitedClient struct {
 	ExternalClient
 
@@ -54,7 +54,7 @@ func (l rateLimitedClient) Observe(ctx context.Context, mg resource.Managed) (o 
 	return o, err
 }
 
-// Create has the leave that was asked for before anything was written.
+// Create uses the token that was acquired before anything was written.
 func (l rateLimitedClient) Create(ctx context.Context, mg resource.Managed) error {
 	return l.pass.callCreate(func() error { return l.ExternalClient.Create(ctx, mg) })
 }
@@ -77,7 +77,7 @@ func (l rateLimitedClient) Delete(ctx context.Context, mg resource.Managed) erro
 	return l.pass.call(release, func() error { return l.ExternalClient.Delete(ctx, mg) })
 }
 
-// A fencedClient changes nothing that it may not.
+// A fencedClient makes no change that the fence rejects.
 type fencedClient struct {
 	ExternalClient
 
@@ -120,7 +120,7 @@ func (f fencedClient) Delete(ctx context.Context, mg resource.Managed) error {
 	return f.ExternalClient.Delete(ctx, mg)
 }
 
-// A changeLogClient records the changes that are made with it.
+// A changeLogClient records the changes that it makes.
 type changeLogClient struct {
 	ExternalClient
 
@@ -144,8 +144,8 @@ func (l changeLogClient) Delete(ctx context.Context, mg resource.Managed) error 
 		func(ctx context.Context) error { return l.ExternalClient.Delete(ctx, mg) })
 }
 
-// An instrumentedClient counts, times and traces its calls. Behind an interface, the functions that it gives to the
-// session would be allocated, see TestSteadyPassAllocates.
+// An instrumentedClient counts, times and traces its calls. It has no interface of its own: the functions that it
+// gives to the session would be allocated, see TestSteadyPassAllocates.
 type instrumentedClient struct {
 	ExternalClient
 
@@ -177,8 +177,7 @@ func (m instrumentedClient) Delete(ctx context.Context, mg resource.Managed) err
 		func(ctx context.Context) error { return m.ExternalClient.Delete(ctx, mg) })
 }
 
-// A timeoutClient ends its calls in time, so that something is left of the
-// pass to say so.
+// A timeoutClient ends its calls early enough to leave the pass time for its report.
 type timeoutClient struct {
 	ExternalClient
 
@@ -193,10 +192,9 @@ func (b timeoutClient) Observe(ctx context.Context, mg resource.Managed) (Extern
 	return b.ExternalClient.Observe(ctx, mg)
 }
 
-// Create goes on for a while when ctx is cancelled: a creation that is cut off
-// is one whose result nobody knows.
+// Create continues for a while when ctx is canceled: the result of a creation that is cut off is unknown.
 func (b timeoutClient) Create(ctx context.Context, mg resource.Managed) error {
-	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it has no parent that would keep it
+	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx)) // without a parent that would retain it
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(createLinger, cancel) })
 	defer stop()
 	lasting, done := withDeadline(lasting, b.deadline)

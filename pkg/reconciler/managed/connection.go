@@ -11,52 +11,47 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A ConnectionDescriber is an [ExternalClient] that tells over which connection its
-// calls go. With it, calls are held to what the connection is allowed rather than
-// what a ProviderConfig is (see [WithLimits]); credentials that are not accepted are
-// read again at once; and what failed for good is tried again when they change.
+// A ConnectionDescriber is an [ExternalClient] that names the connection of its calls. With it, rate limits apply
+// per connection rather than per ProviderConfig (see [WithLimits]), rejected credentials are read again at once,
+// and terminal errors are retried when the credentials change.
 type ConnectionDescriber interface {
 	// DescribeConnection is called once in each pass, after Connect.
 	DescribeConnection() Connection
 }
 
-// A Connection is what the calls of several clients go over.
+// A Connection identifies a connection that several clients share.
 type Connection struct {
-	// Name tells connections apart, in metrics as well, and must not be secret:
-	// kind, namespace and name of the configuration, such as
-	// "ProviderConfig/default/prod", or "ClusterProviderConfig/prod". Its state is
-	// then shown by that configuration, see providerconfig.WithLimits. Empty is what
-	// the object refers to.
+	// Name identifies the connection, also in metrics, and must not be secret: kind, namespace and name of the
+	// configuration, such as "ProviderConfig/default/prod", or "ClusterProviderConfig/prod". Its state is then shown by
+	// that configuration, see providerconfig.WithLimits. Empty means the configuration that the object refers to.
 	Name string
 
-	// Revision is another one whenever settings or credentials are, such as the
-	// generation of the configuration and the resourceVersion of its Secret. Empty is
-	// not known.
+	// Revision changes whenever settings or credentials change, such as the generation of the configuration and the
+	// resourceVersion of its Secret. Empty means unknown.
 	Revision string
 
-	// Recheck, if it is not nil, is called when the external system has not accepted
-	// the credentials, such as connection.Cache.Recheck.
+	// Recheck, if it is not nil, is called when the external system has rejected the credentials, such as
+	// connection.Cache.Recheck.
 	Recheck func()
 }
 
-// WithLimits holds the calls over each connection to what the external system
-// allows: the set finds out how fast that is, and lets nobody through while the
-// system is down or does not accept the credentials. Give the same set to all
-// reconcilers of a provider, and to providerconfig.WithLimits, which shows the state
-// of each connection. The default is no limits.
+// WithLimits limits the rate of the calls over each connection. The set adapts the rate to what the external system
+// accepts, and admits no call while the system is down or rejects the credentials. Give the same set to all
+// reconcilers of a provider, and to providerconfig.WithLimits, which shows the state of each connection. The
+// default is no limits.
 //
-// A call that has to wait for more than a moment is not made: the pass ends, and the
-// object comes back with the urgency it had. What is wrong with a connection as a
-// whole is not told by each object: only one whose user waits for it says so.
+// A call that would have to wait for more than a moment is not made: the pass ends, and the object is requeued with
+// its priority. A failure of the connection is not reported on each object: only an object whose user waits for it
+// reports it.
 //
-// Connect is not held, because it finds out whether there are other credentials. When
-// it fails for a reason that is the connection's, that counts as a call over the
-// connection of the ProviderConfig that the object refers to.
+// Connect is not rate limited, so that rotated credentials are noticed while the connection is blocked. When it
+// fails because of the connection, that counts as a call over the connection of the ProviderConfig that the object
+// refers to.
 func WithLimits(set *gates.Set) ReconcilerOption {
 	return func(r *Reconciler) { r.limits = set }
 }
 
-// callPriorities has the priority of the calls of a pass, by its urgency.
+// callPriorities maps the priority of a pass to that of its calls.
 var callPriorities = map[lifecycle.Priority]gates.Priority{
 	lifecycle.User:     gates.User,
 	lifecycle.Progress: gates.Progress,
@@ -64,8 +59,8 @@ var callPriorities = map[lifecycle.Priority]gates.Priority{
 	lifecycle.Poll:     gates.Poll,
 }
 
-// inspect learns what a client can do beyond what it must. That is a part of Connect: a method
-// of the client that panics fails to connect.
+// inspect detects the optional interfaces of a client. It is a part of Connect: if a method of the client panics,
+// Connect fails.
 func (p *clientSession) inspect(c ExternalClient) {
 	if d, ok := unwrap.As[ExternalDisconnecter](c); ok {
 		p.disconnects = append(p.disconnects, d)
@@ -85,7 +80,7 @@ func (p *clientSession) inspect(c ExternalClient) {
 	}
 }
 
-// bindConnection joins those whose calls go over the same connection.
+// bindConnection binds the session to the gate and the list of its connection.
 func (p *clientSession) bindConnection() {
 	if p.connection.Name == "" {
 		p.connection.Name = connectionName(p.mg)
@@ -99,8 +94,8 @@ func (p *clientSession) bindConnection() {
 	p.joinList(p.connection.Name, p.connection.Revision)
 }
 
-// connectFailed returns why there is no client. What is wrong with the connection as a
-// whole is learnt by its gate, as from any other call.
+// connectFailed returns why there is no client. The gate of the connection counts the error, as that of any other
+// call.
 func (p *clientSession) connectFailed(ctx context.Context, err error) error {
 	if p.r.limits == nil || !classify(err).shared {
 		return err
@@ -119,7 +114,7 @@ func (p *clientSession) connectFailed(ctx context.Context, err error) error {
 	return err
 }
 
-// connectionName returns the configuration that an object refers to.
+// connectionName returns the name of the configuration that an object refers to.
 func connectionName(mg resource.Managed) string {
 	referencer, ok := mg.(resource.ProviderConfigReferencer)
 	if !ok || referencer.GetProviderConfigReference() == nil {
@@ -137,7 +132,7 @@ func connectionName(mg resource.Managed) string {
 	return kind + "/" + mg.GetNamespace() + "/" + ref.Name
 }
 
-// acquireToken returns leave for one call, to be given back with what came of it, or an
+// acquireToken acquires a token for one call. The caller releases it with the result of the call. It returns an
 // error if the call must not be made now.
 func (p *clientSession) acquireToken(ctx context.Context) (release func(error), err error) {
 	release, err = p.waitForToken(ctx, p.admitted)
@@ -146,14 +141,14 @@ func (p *clientSession) acquireToken(ctx context.Context) (release func(error), 
 	return release, err
 }
 
-// waitForToken asks the gate. A call that continues what has begun is not held up.
+// waitForToken waits for a token of the gate. A call that continues an operation is not delayed.
 func (p *clientSession) waitForToken(ctx context.Context, continues bool) (release func(error), err error) {
 	if p.gate == nil {
 		return func(error) {}, nil
 	}
 	calls, cancel := withDeadline(ctx, callDeadline(ctx))
 	defer cancel()
-	if calls.Err() == nil { // or else it is something that has a time of its own: what is taken back
+	if calls.Err() == nil { // otherwise the call has a deadline of its own, as the undo of a create has
 		ctx = calls
 	}
 
@@ -171,13 +166,13 @@ func (p *clientSession) waitForToken(ctx context.Context, continues bool) (relea
 	return release, err
 }
 
-// call makes a call for which there is leave.
+// call makes a call for which a token was acquired.
 func (p *clientSession) call(release func(error), do func() error) error {
-	err := context.Canceled // what panics has shown nothing
+	err := context.Canceled // a panic counts neither as success nor as failure
 	defer func() { release(err) }()
 	answer := do()
 	if err = answer; errors.Is(answer, errFenced) {
-		err = context.Canceled // neither has what was not begun
+		err = context.Canceled // nor does a call that was not begun
 	}
 
 	return answer

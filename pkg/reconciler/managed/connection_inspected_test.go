@@ -38,8 +38,8 @@ func (c ableClient) Disconnect(context.Context) error {
 	return nil
 }
 
-// What a client can do is found out when it is connected, also of one that is wrapped; lists are
-// for who wants them. It is disconnected before its connecter is.
+// TestWhatAClientCanDo verifies that optional interfaces are detected on Connect, also of a wrapped client; lists
+// only if enabled. The client is disconnected before its connecter.
 func TestWhatAClientCanDo(t *testing.T) {
 	for name, bulk := range map[string]bool{"lists are wanted": true, "or not": false} {
 		var closed []string
@@ -67,8 +67,8 @@ func TestWhatAClientCanDo(t *testing.T) {
 	}
 }
 
-// Leave is waited for no longer than calls may be made; but what has a time of its own, after that,
-// is given it all the same.
+// TestLeaveIsWaitedForInTime verifies that a token is waited for no longer than calls may be made; but a call with
+// a deadline of its own still gets one.
 func TestLeaveIsWaitedForInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := passOf(bearing(nil), &objectState{})
@@ -103,7 +103,8 @@ func TestLeaveIsWaitedForInTime(t *testing.T) {
 	})
 }
 
-// What is left of a lease is told to the nanosecond at any time of day, by the wall clock if the deadline has no other.
+// TestWhatIsLeftOfALeaseAtAnyTimeOfDay verifies that the remaining lease is exact to the nanosecond at any time, by
+// the wall clock if the deadline has no monotonic reading.
 func TestWhatIsLeftOfALeaseAtAnyTimeOfDay(t *testing.T) {
 	for _, now := range []time.Time{noon, noon.Add(20 * time.Minute), noon.Add(40 * time.Minute),
 		noon.Add(59*time.Minute + 59*time.Second)} {
@@ -118,7 +119,7 @@ func TestWhatIsLeftOfALeaseAtAnyTimeOfDay(t *testing.T) {
 	}
 }
 
-// Who has no lease has all the time.
+// TestNothingIsLeftOfNoLease verifies that the remaining time without a lease is unlimited.
 func TestNothingIsLeftOfNoLease(t *testing.T) {
 	for name, o := range map[string]ReconcilerOption{
 		"none":        func(*Reconciler) {},
@@ -136,8 +137,8 @@ func TestNothingIsLeftOfNoLease(t *testing.T) {
 	}
 }
 
-// That the process stops comes before that it has to, and that before the end of its lease, about which nobody is
-// asked any more.
+// TestWhyNothingMayBeChanged verifies that a shutdown is reported before a restore, and that before the end of the
+// lease, whose deadline is not read any more.
 func TestWhyNothingMayBeChanged(t *testing.T) {
 	d := controller.NewRestoreDetector()
 	d.Seen(schema.GroupKind{Kind: "K"}, "10", "9")

@@ -19,8 +19,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// withoutStatus says what to do if a write of the status is answered with a name, although the
-// object is there. If that is the name of the object, its kind has no status to write.
+// withoutStatus returns the error of a status write that was answered with NotFound although the object exists. If
+// the answer names the object, its kind has no status subresource.
 func (p *object) withoutStatus(err error) error {
 	if !gone.Named(err) {
 		return err
@@ -29,7 +29,7 @@ func (p *object) withoutStatus(err error) error {
 	if !gone.Answered(err, p.mg.GetName()) || gone.Answered(err, p.mg.GetNamespace(), namespaces) {
 		var answer *kerrors.StatusError
 		if errors.As(err, &answer) {
-			err = answer // what is wrapped around it is said of the object
+			err = answer // the wrapping text is about the object
 		}
 
 		return errors.Wrap(err, "the object is there, and something else that its status cannot be written without is not: "+
@@ -41,20 +41,20 @@ func (p *object) withoutStatus(err error) error {
 		p.r.of.Kind)
 }
 
-// conditionless says whether the API server takes the status and stores no condition of it.
+// conditionless reports whether the API server accepts the status but stores no condition.
 func (p *object) conditionless() bool {
 	return p.mg.GetCondition(commonv1.TypeSynced).Reason != "" && isAbsent(p.newest.GetCondition(commonv1.TypeSynced))
 }
 
-// isAbsent tells the answer for a condition that an object does not have from one that was stored in part.
+// isAbsent distinguishes a condition that the object does not have from one that was stored in part.
 func isAbsent(c commonv1.Condition) bool {
 	return c.Reason == "" && c.Status == metav1.ConditionUnknown && c.LastTransitionTime.IsZero()
 }
 
-// StampField is what definitions of other runtimes lack of conditions.
+// stampField is the condition field that definitions of other runtimes lack.
 const stampField = "status.conditions[].observedGeneration"
 
-// lostFields returns the fields of conditions that something says and that are stored of none of them.
+// lostFields returns the fields of conditions that are set in says and stored in none of the conditions of stored.
 func lostFields(says, stored conditions.Conditioned) (fields []string) {
 	var lost, kept [4]bool
 	for _, t := range ownTypes {
@@ -80,8 +80,8 @@ func lostFields(says, stored conditions.Conditioned) (fields []string) {
 	return fields
 }
 
-// warnUnwritableStatus tells once that the status cannot be written although the object is there,
-// or that no condition of it is stored: no condition can say so.
+// warnUnwritableStatus logs once that the status cannot be written although the object exists, or that no condition
+// of it is stored: no condition can report that.
 func (p *object) warnUnwritableStatus(err error) {
 	text := ""
 	switch {
@@ -96,7 +96,7 @@ func (p *object) warnUnwritableStatus(err error) {
 			"generate the definition, and apply it"
 	default:
 		lost := lostFields(p.mg, p.newest)
-		if len(lost) == 1 && lost[0] == stampField && p.r.pruned.toldStamp.Swap(true) {
+		if len(lost) == 1 && lost[0] == stampField && p.r.pruned.stampReported.Swap(true) {
 			lost = nil // nothing else depends on it
 		}
 		if len(lost) > 0 {
@@ -113,11 +113,11 @@ func (p *object) warnUnwritableStatus(err error) {
 	p.state.LastStatusErr = text
 }
 
-// PrunedFields are those that were said to be unknown to the CRD of the kind.
+// prunedFields has the fields that were logged as unknown to the CRD of the kind.
 type prunedFields struct {
-	mu        sync.Mutex
-	said      bool
-	toldStamp atomic.Bool // an object has told that its conditions are not stamped
+	mu            sync.Mutex
+	said          bool
+	stampReported atomic.Bool // an object has reported that its conditions are not stamped
 }
 
 func (p *object) logPruned(desired statusImage, answer resource.Managed) {
@@ -134,7 +134,7 @@ func (p *object) logPruned(desired statusImage, answer resource.Managed) {
 		lost = []string{"status.conditions"}
 	}
 	fields = append(fields, lost...)
-	if p.r.pruned.said = len(fields) > 0; !p.r.pruned.said { // something else changes what is written
+	if p.r.pruned.said = len(fields) > 0; !p.r.pruned.said { // another cause changes the stored status
 		return
 	}
 	p.log().Info("The API server drops fields of the status: the CRD of this kind is older than the provider; apply "+

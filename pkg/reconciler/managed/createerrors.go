@@ -26,13 +26,13 @@ func WithStrictCreateErrors() ReconcilerOption {
 
 // WithCreateErrorsAsFailures has no effect, in any class, also beside [WithStrictCreateErrors].
 //
-// Deprecated: remove it. For kinds of class Opaque its effect is now the default, with one
-// exception: an error that says that something may have been created, such as a status of the
-// 500s, was a failure with this option. Now the object waits for a user.
+// Deprecated: remove it. For kinds of class Opaque its behavior is now the default, with one exception: an error
+// that means that something may have been created, such as a status of the 500s, was a failure with this option.
+// Now the object waits for a user.
 func WithCreateErrorsAsFailures() ReconcilerOption { return func(*Reconciler) {} }
 
-// provesNotCreated says whether the Create of the pass that returned err is taken to have created
-// nothing, and tells if that is so only because err does not say otherwise.
+// provesNotCreated reports whether the Create of the pass that returned err is assumed to have created nothing. It
+// logs the type of err if that is only assumed because err does not say otherwise.
 func (p *clientSession) provesNotCreated(err error) bool {
 	class := p.ownClass()
 	failed := p.r.provesNotCreated(class, err)
@@ -44,10 +44,9 @@ func (p *clientSession) provesNotCreated(err error) bool {
 	return failed
 }
 
-// provesNotCreated says whether a Create of the class that returned err is taken to have created
-// nothing. A result that is not known is found out by a token or by a lookup without a person:
-// where there is one, only what the client marks is a failure, so that it holds for a client
-// of several requests, too.
+// provesNotCreated reports whether a Create of the class that returned err is assumed to have created nothing.
+// Where a token or a lookup resolves an unknown result without a person, only an error that the client marks is a
+// failure, so that it is safe for a client of several requests, too.
 func (r *Reconciler) provesNotCreated(class lifecycle.Class, err error) bool {
 	effect := external.EffectOf(err)
 	switch {
@@ -60,8 +59,8 @@ func (r *Reconciler) provesNotCreated(class lifecycle.Class, err error) bool {
 	}
 }
 
-// afterDeadline returns the error of a Create whose context has ended: unless the client marks it,
-// nobody knows whether it is about a request that was cut off.
+// afterDeadline returns the error of a Create whose context has ended: unless the client marks it, the error may
+// come from a request that was cut off.
 func afterDeadline(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || external.IsNotCreated(err) || external.IsMarkedAlreadyExists(err) {
 		return err
@@ -70,17 +69,16 @@ func afterDeadline(ctx context.Context, err error) error {
 	return external.MaybeCreated(err)
 }
 
-// How many types of errors are told of.
+// The largest number of error types that are logged.
 const maxUntold = 16
 
-// createErrorLog are the types of errors of Create that did not say whether anything was created.
+// createErrorLog has the types of errors of Create that did not determine whether anything was created.
 type createErrorLog struct {
 	mu    sync.Mutex
 	types []string
 }
 
-// log the log of the type of an error, once. Its text may have a secret, and is told by the
-// object.
+// log logs the type of an error, once. Its text may contain a secret, and is reported on the object.
 func (u *createErrorLog) log(r *Reconciler, err error) {
 	if name := fmt.Sprintf("%T", innermost(err)); u.first(name) {
 		r.log.Info("An error of Create does not say whether anything was created, and is taken for a failure: mark it by "+
@@ -89,7 +87,7 @@ func (u *createErrorLog) log(r *Reconciler, err error) {
 	}
 }
 
-// first says whether a type is to be told of that was not before.
+// first reports whether a type is logged for the first time.
 func (u *createErrorLog) first(name string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -101,7 +99,7 @@ func (u *createErrorLog) first(name string) bool {
 	return true
 }
 
-// innermost returns the error that err is about, or the first that wraps several.
+// innermost returns the innermost wrapped error, or the first that wraps several.
 func innermost(err error) error {
 	for range maxUntold {
 		inner := errors.Unwrap(err)

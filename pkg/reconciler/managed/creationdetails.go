@@ -33,8 +33,8 @@ import (
 // Outside of Create, and after Create has returned, it does nothing. It may be called
 // concurrently.
 func TellConnectionDetails(ctx context.Context, details ConnectionDetails) {
-	if told, ok := ctx.Value(createdDetailsKey{}).(*createdDetails); ok {
-		told.add(details)
+	if collected, ok := ctx.Value(createdDetailsKey{}).(*createdDetails); ok {
+		collected.add(details)
 	}
 }
 
@@ -65,30 +65,30 @@ type ConnectionPreparer interface {
 	PrepareConnection(ctx context.Context, mg resource.Managed) error
 }
 
-// What the annotation of details that only a creation tells says.
+// Values of the annotation for connection details that only the response to Create has.
 const (
 	detailsPending = "pending"
 	detailsLost    = "lost"
 )
 
-// DetailsSettled is what this process knows, beside detailsLost, of details that the object calls pending: nothing of
-// them is left to be published.
+// detailsSettled is the state, beside detailsLost, of details that the object calls pending although none is left
+// to be published.
 const detailsSettled = "settled"
 
-// TextDetailsLost is what the event tells.
+// textDetailsLost is the text of the event ConnectionDetailsLost.
 const textDetailsLost = "the process that called Create ended before it had published what Create told: %s may lack " +
 	"connection details that the external system does not tell again; " +
 	"set new ones there, or delete the object and create another. Then remove the annotation " +
 	meta.AnnotationKeyCreationDetails
 
-// TextDetailsUnheld is what the event tells of keys that no Secret can hold.
+// textDetailsUnheld is the text of the event about keys that no Secret can hold.
 const textDetailsUnheld = "Create told connection details that the external system does not tell again and that " +
 	"cannot be published; " +
 	"set new ones there, and have the provider tell them under other keys or in other parts"
 
 type createdDetailsKey struct{}
 
-// CreatedDetails are what a Create has told.
+// createdDetails has the details that a Create has returned.
 type createdDetails struct {
 	mu      sync.Mutex
 	ended   bool
@@ -104,7 +104,7 @@ func (d *createdDetails) add(details ConnectionDetails) {
 	d.details = overlaid(d.details, details)
 }
 
-// overlaid returns details with others in their place, apart from empty ones: these do not replace a value.
+// overlaid returns details, with the values of others in their place unless these are empty.
 func overlaid(details, others ConnectionDetails) ConnectionDetails {
 	for key, value := range others {
 		if details == nil {
@@ -118,7 +118,7 @@ func overlaid(details, others ConnectionDetails) ConnectionDetails {
 	return details
 }
 
-// take returns what was told, and lets nothing be added.
+// take returns the details, and ignores later ones.
 func (d *createdDetails) take() ConnectionDetails {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -127,12 +127,12 @@ func (d *createdDetails) take() ConnectionDetails {
 	return d.details
 }
 
-// A selectivePublisher is a ConnectionPublisher that publishes nothing for objects that name no place for it.
+// A selectivePublisher is a ConnectionPublisher that publishes nothing for objects that name no destination.
 type selectivePublisher interface {
 	Publishes(mg resource.Managed) bool
 }
 
-// publishes says whether connection details of the object go anywhere.
+// publishes reports whether connection details of the object are published anywhere.
 func (p *publication) publishes() bool {
 	if meta.WasDeleted(p.mg) {
 		return false
@@ -144,7 +144,7 @@ func (p *publication) publishes() bool {
 	return p.r.publisher != nil || secretFor(p.mg) != ""
 }
 
-// publisher returns what publishes the details of the object.
+// publisher returns the publisher of the details of the object.
 func (p *publication) publisher() ConnectionPublisher {
 	if p.r.publisher != nil {
 		return p.r.publisher
@@ -156,8 +156,8 @@ func (p *publication) publisher() ConnectionPublisher {
 	}
 }
 
-// markDetailsPending makes sure that what Create is about to tell can be published, and notes on the object that it
-// is to be.
+// markDetailsPending ensures that the details that Create will return can be published, and marks them as pending
+// on the object.
 func (p *publication) markDetailsPending(ctx context.Context) error {
 	if !p.r.detailsOfCreation || !p.publishes() {
 		return nil
@@ -174,18 +174,18 @@ func (p *publication) markDetailsPending(ctx context.Context) error {
 	return nil
 }
 
-// deliver publishes what a Create has told, and says whether nothing of it is left to be published.
-func (p *publication) deliver(ctx context.Context, told ConnectionDetails, created error) bool {
-	if len(told) > 0 {
-		p.observedDetails = append(p.observedDetails, told)
-		p.state.rememberDetails(told, meta.GetExternalName(p.mg))
+// deliver publishes the details that a Create has returned, and reports whether none is left to be published.
+func (p *publication) deliver(ctx context.Context, details ConnectionDetails, created error) bool {
+	if len(details) > 0 {
+		p.observedDetails = append(p.observedDetails, details)
+		p.state.rememberDetails(details, meta.GetExternalName(p.mg))
 		if p.publishes() {
-			p.state.Undelivered = overlaid(maps.Clone(p.state.Undelivered), told)
+			p.state.Undelivered = overlaid(maps.Clone(p.state.Undelivered), details)
 		}
 	}
 	switch {
 	case len(p.state.Undelivered) > 0 && !p.publishes(): // they wait until a Secret is named
-	case len(p.state.Undelivered) > 0: // the result of the creation is stored after it, so that it has to end
+	case len(p.state.Undelivered) > 0: // the result of the creation is stored afterwards, so that this has to end
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 		defer cancel()
 
@@ -197,8 +197,8 @@ func (p *publication) deliver(ctx context.Context, told ConnectionDetails, creat
 	return true
 }
 
-// deliverAgain publishes what could not be published when Create had told it. The result of the creation is stored by
-// then.
+// deliverAgain publishes details that could not be published directly after Create. The result of the creation is
+// stored by then.
 func (p *publication) deliverAgain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
 	defer cancel()
@@ -206,7 +206,7 @@ func (p *publication) deliverAgain(ctx context.Context) error {
 	return p.storeDelivered(ctx, persistently(ctx, p.publishUndelivered))
 }
 
-// storePending stores what was put back, and what an earlier pass could not publish.
+// storePending stores the restored record, and publishes the details that an earlier pass could not publish.
 func (p *publication) storePending(ctx context.Context) error {
 	if err := p.storeRestored(ctx); err != nil {
 		return err
@@ -215,7 +215,7 @@ func (p *publication) storePending(ctx context.Context) error {
 	return p.deliverLate(ctx)
 }
 
-// deliverLate publishes what an earlier pass could not publish.
+// deliverLate publishes the details that an earlier pass could not publish.
 func (p *publication) deliverLate(ctx context.Context) error {
 	if meta.WasDeleted(p.mg) {
 		p.state.Undelivered = nil
@@ -258,8 +258,7 @@ func (p *publication) publishUndelivered(ctx context.Context) error {
 	return nil
 }
 
-// settleDetails notes that nothing is left to be published of what a Create has told: on the object, if that can be
-// stored.
+// settleDetails marks that no details of a Create are left to be published: on the object, if that can be stored.
 func (p *publication) settleDetails() {
 	if _, noted := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails]; noted {
 		p.state.Details = detailsSettled
@@ -267,7 +266,7 @@ func (p *publication) settleDetails() {
 	}
 }
 
-// warnUnstoredDetails tells of details that Create told and no Secret can hold.
+// warnUnstoredDetails emits a warning about details that Create returned and no Secret can hold.
 func (p *publication) warnUnstoredDetails(unheld error) {
 	p.recordEvent(event.Warning(reasonDetailsLost, p.redact(errors.Wrap(unheld, textDetailsUnheld))))
 	if p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails] != "" {
@@ -276,8 +275,8 @@ func (p *publication) warnUnstoredDetails(unheld error) {
 	}
 }
 
-// warnLostDetails tells once of details that a process did not publish that is no more. Of those that this one has
-// published the object may say still, or again, that they are pending.
+// warnLostDetails emits a warning once about details that an earlier process did not publish. For details that this
+// process has published, the object may still, or again, say that they are pending.
 func (p *publication) warnLostDetails(ctx context.Context) error {
 	pending := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails] == detailsPending
 	if !pending || !p.observation.ResourceExists || len(p.state.Undelivered) > 0 || meta.WasDeleted(p.mg) ||

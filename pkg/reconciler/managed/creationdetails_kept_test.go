@@ -23,7 +23,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// refusingSecrets refuses writes of Secrets after Create until it is told otherwise.
+// refusingSecrets rejects writes of Secrets after Create until the result is set to false.
 func refusingSecrets(g gallery) *bool {
 	refused := true
 	g.answer = func(_ context.Context, note string) error {
@@ -37,8 +37,8 @@ func refusingSecrets(g gallery) *bool {
 	return &refused
 }
 
-// What a Create that tells nothing leaves on the object: nothing, unless it may have had its effect and have lost
-// what it would have told.
+// TestACreateThatTellsNothing verifies that a Create without connection details leaves no pending annotation,
+// unless it may have lost them.
 func TestACreateThatTellsNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err  error
@@ -58,8 +58,7 @@ func TestACreateThatTellsNothing(t *testing.T) {
 	}
 }
 
-// A Secret that the object has already is asked whether it may be changed, in a way that changes nothing and cannot
-// meet another of the same name.
+// TestASecretThatTheObjectHasAlready verifies that an existing Secret is checked by a dry run with its UID.
 func TestASecretThatTheObjectHasAlready(t *testing.T) {
 	g := keyGallery(t)
 	g.Create(&corev1.Secret{
@@ -87,9 +86,9 @@ func TestASecretThatTheObjectHasAlready(t *testing.T) {
 	}
 }
 
-// Somebody else's Secret is told of as such, also while it is being deleted, with the command that makes it the
-// object's if it has no owner.
-func TestSomebodyElsesSecretBeforeCreate(t *testing.T) {
+// TestASecretOfAnotherOwnerBeforeCreate verifies that a Secret of another owner is reported before Create, also
+// while it is being deleted, with the command that gives it to the object if it has no owner.
+func TestASecretOfAnotherOwnerBeforeCreate(t *testing.T) {
 	for name, going := range map[string]bool{"it stays": false, "it is being deleted": true} {
 		g := keyGallery(t)
 		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
@@ -110,7 +109,8 @@ func TestSomebodyElsesSecretBeforeCreate(t *testing.T) {
 	}
 }
 
-// The first write of what Create told is given up after five seconds: the external name waits for it.
+// TestTheFirstWriteOfDetailsIsShort verifies that the first write of connection details ends after five seconds:
+// the external name waits for it.
 func TestTheFirstWriteOfDetailsIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := keyGallery(t)
@@ -134,7 +134,8 @@ func TestTheFirstWriteOfDetailsIsShort(t *testing.T) {
 	})
 }
 
-// What was published late is not published again: a key that a user has put into the Secret since stays.
+// TestDetailsArePublishedLateOnce verifies that details that were published late are not published again: a later
+// change by a user stays.
 func TestDetailsArePublishedLateOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := keyGallery(t)
@@ -155,9 +156,9 @@ func TestDetailsArePublishedLateOnce(t *testing.T) {
 	})
 }
 
-// The event about details that are lost has the reason that docs name, says which Secret lacks them, and counts as
-// the write of a result.
-func TestHowLostDetailsAreTold(t *testing.T) {
+// TestTheEventOfLostConnectionDetails verifies that the event about lost connection details has the documented
+// reason, names the Secret, and that its write counts as that of a result.
+func TestTheEventOfLostConnectionDetails(t *testing.T) {
 	for name, tc := range map[string]struct {
 		secret func(*volume.Snapshot)
 		want   string
@@ -178,11 +179,11 @@ func TestHowLostDetailsAreTold(t *testing.T) {
 			}
 		})
 		g.pass()
-		told := false
+		reported := false
 		for _, e := range g.events {
-			told = told || e.Reason == "ConnectionDetailsLost" && strings.Contains(e.Message, tc.want)
+			reported = reported || e.Reason == "ConnectionDetailsLost" && strings.Contains(e.Message, tc.want)
 		}
-		if !told {
+		if !reported {
 			t.Errorf("%s: events %v", name, g.events)
 		}
 		if got := metric(t, registry, "moorage_managed_writes_total changed=true what=result"); got != 1 {
@@ -191,8 +192,8 @@ func TestHowLostDetailsAreTold(t *testing.T) {
 	}
 }
 
-// What could not be published at once is tried again once the result of the creation is stored, also if nobody knows
-// what that is.
+// TestDetailsAreTriedAgainInTheSamePass verifies that details that could not be published at once are retried once
+// the result of the creation is stored, also if it is unknown.
 func TestDetailsAreTriedAgainInTheSamePass(t *testing.T) {
 	for name, failed := range map[string]error{
 		"it succeeds": nil, "nobody knows": external.MaybeCreated(errors.New("boom")),
@@ -235,8 +236,8 @@ func TestDetailsAreTriedAgainInTheSamePass(t *testing.T) {
 	}
 }
 
-// The tries to publish what Create told end half a minute after the first: five seconds, and twenty-five once the
-// result is stored. The next look begins with another try.
+// TestHowLongDetailsAreTried verifies that the attempts to publish details end after half a minute: five seconds,
+// and twenty-five once the result is stored. The next pass retries.
 func TestHowLongDetailsAreTried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := keyGallery(t)
@@ -259,7 +260,8 @@ func TestHowLongDetailsAreTried(t *testing.T) {
 	})
 }
 
-// An attempt that is not begun because its details could not be published is not remembered as one either.
+// TestNothingIsRememberedOfARefusedCreation verifies that an attempt that was not begun because details could not
+// be published is not remembered.
 func TestNothingIsRememberedOfARefusedCreation(t *testing.T) {
 	in := &objectstate.Handle{}
 	g := keyGallery(t, managed.WithObjectStates(in))
@@ -271,7 +273,8 @@ func TestNothingIsRememberedOfARefusedCreation(t *testing.T) {
 	}
 }
 
-// A Create that is repeated for a deleted object, to learn what there is to delete, publishes nothing for it.
+// TestADeletedObjectPublishesNothing verifies that a Create that is repeated for a deleted object publishes no
+// details.
 func TestADeletedObjectPublishesNothing(t *testing.T) {
 	g := keyGallery(t, managed.WithCreationTokens())
 	g.cloud.Tokens = true
@@ -296,8 +299,8 @@ func TestADeletedObjectPublishesNothing(t *testing.T) {
 	}
 }
 
-// An attempt whose Create told nothing before it was cut off may have lost what it would have told. Once its resource
-// is found, that is told, also by the process that has settled the details of an attempt before.
+// TestDetailsThatACutOffCreateDidNotTell verifies that details of an interrupted Create are reported as lost once
+// its resource is found, also by a process that has settled the details of an earlier attempt.
 func TestDetailsThatACutOffCreateDidNotTell(t *testing.T) {
 	g := keyGallery(t)
 	g.cloud.Window = time.Second
@@ -319,7 +322,7 @@ func TestDetailsThatACutOffCreateDidNotTell(t *testing.T) {
 	}
 }
 
-// That nothing is left to be published is noted by a write that counts as that of a result.
+// TestSettledDetailsCountAsAResult verifies that settling the details is a write of the result.
 func TestSettledDetailsCountAsAResult(t *testing.T) {
 	const results = "moorage_managed_writes_total changed=true what=result"
 	synctest.Test(t, func(t *testing.T) {
@@ -349,7 +352,8 @@ func TestSettledDetailsCountAsAResult(t *testing.T) {
 	})
 }
 
-// An observation is remembered and shown although it cannot be noted on the object that details are lost.
+// TestLostDetailsThatCannotBeNoted verifies that an observation is used although the loss of details cannot be
+// stored.
 func TestLostDetailsThatCannotBeNoted(t *testing.T) {
 	g := keyGallery(t)
 	g.cloud.Put(volume.Disk{ID: "vol-0", SizeGiB: 1})
@@ -375,7 +379,8 @@ func TestLostDetailsThatCannotBeNoted(t *testing.T) {
 	g.condition(commonv1.TypeCreated, "True/Observed")
 }
 
-// What a Create told that made nothing waits while no Secret is named, and the next Create does not wait for it.
+// TestACreateBesideDetailsThatWait verifies that details of a failed Create wait while no Secret is named, and that
+// the next Create does not wait for them.
 func TestACreateBesideDetailsThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := keyGallery(t)
@@ -409,7 +414,8 @@ func TestACreateBesideDetailsThatWait(t *testing.T) {
 	})
 }
 
-// What waits for a Secret is forgotten when the object is deleted.
+// TestDetailsOfADeletedObjectAreForgotten verifies that details that wait for a Secret are dropped when the object
+// is deleted.
 func TestDetailsOfADeletedObjectAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := &objectstate.Handle{}
@@ -425,14 +431,14 @@ func TestDetailsOfADeletedObjectAreForgotten(t *testing.T) {
 		}
 		g.delete()
 		_, _ = g.try()
-		if waits := g.remembered(in).Undelivered; len(waits) > 0 {
-			t.Errorf("%d details wait", len(waits))
+		if undelivered := g.remembered(in).Undelivered; len(undelivered) > 0 {
+			t.Errorf("%d details wait", len(undelivered))
 		}
 	})
 }
 
-// That nothing of a creation is left to be published stays known while the next one is refused, although the object
-// says that it is pending.
+// TestDetailsStaySettledWhileACreationIsRefused verifies that details stay settled while the next creation is
+// rejected, although the object has the pending annotation.
 func TestDetailsStaySettledWhileACreationIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := keyGallery(t)
@@ -475,7 +481,8 @@ func TestDetailsStaySettledWhileACreationIsRefused(t *testing.T) {
 	})
 }
 
-// A restored object may write to the Secret of the one whose external resource it took over, and to no other.
+// TestTheSecretOfTheOneBefore verifies that a restored object may write to the Secret of the original whose
+// resource it took over, and to no other.
 func TestTheSecretOfTheOneBefore(t *testing.T) {
 	for owner, want := range map[types.UID]int{"uid-0": 1, "uid-7": 0} {
 		g := keyGallery(t)

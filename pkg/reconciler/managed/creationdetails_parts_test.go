@@ -15,8 +15,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// What is told after Create has returned changes nothing of what is being published.
-func TestWhatIsToldLateIsNotTaken(t *testing.T) {
+// TestLateConnectionDetailsAreIgnored verifies that details that are passed after Create has returned are ignored.
+func TestLateConnectionDetailsAreIgnored(t *testing.T) {
 	var d createdDetails
 	d.add(ConnectionDetails{"key": []byte("first")})
 	taken := d.take()
@@ -38,7 +38,8 @@ func (p preparer) PublishConnection(context.Context, resource.Managed, Connectio
 	return false, nil
 }
 
-// An object whose details could not be published says of none that they are pending.
+// TestARefusedPublicationLeavesNoTrace verifies that an object whose details could not be published gets no pending
+// annotation.
 func TestARefusedPublicationLeavesNoTrace(t *testing.T) {
 	boom := errors.New("boom")
 	for name, tc := range map[string]struct {
@@ -59,9 +60,9 @@ func TestARefusedPublicationLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// What is told later takes the place of what was told before, however short it is, but for nothing, which replaces no
-// value.
-func TestWhatIsToldLaterTakesThePlace(t *testing.T) {
+// TestLaterConnectionDetailsReplaceEarlierOnes verifies that later details replace earlier ones, but an empty value
+// replaces nothing.
+func TestLaterConnectionDetailsReplaceEarlierOnes(t *testing.T) {
 	for name, tc := range map[string]struct{ before, later, want ConnectionDetails }{
 		"Another value": {ConnectionDetails{"key": []byte("old")}, ConnectionDetails{"key": []byte("new")},
 			ConnectionDetails{"key": []byte("new")}},
@@ -102,8 +103,8 @@ func (o *describedObject) GetWriteConnectionSecretToReference() *commonv1.LocalS
 	return &commonv1.LocalSecretReference{Name: o.to}
 }
 
-// Details go to the Secret that the object names, or to a publisher, which may say otherwise; those of a deleted
-// object go nowhere.
+// TestWhetherDetailsGoAnywhere verifies that details go to the named Secret or to a publisher, and those of a
+// deleted object nowhere.
 func TestWhetherDetailsGoAnywhere(t *testing.T) {
 	for name, tc := range map[string]struct {
 		publisher ConnectionPublisher
@@ -130,8 +131,9 @@ func TestWhetherDetailsGoAnywhere(t *testing.T) {
 	}
 }
 
-// What Create told is kept out of all that is told from then on, in its pass and in later ones.
-func TestWhatCreateToldIsSecret(t *testing.T) {
+// TestConnectionDetailsOfCreateAreRedacted verifies that details that Create returned are redacted in its pass and
+// in later ones.
+func TestConnectionDetailsOfCreateAreRedacted(t *testing.T) {
 	p := endingPass()
 	boom := errors.New("refused: correct horse battery staple")
 	if text := p.redact(boom).Error(); text != boom.Error() {

@@ -21,7 +21,7 @@ import (
 
 const accessKey = "correct horse battery staple"
 
-// keyGallery returns a gallery whose Create tells an access key, which no observation tells again.
+// keyGallery returns a gallery whose Create returns an access key, which Observe does not return again.
 func keyGallery(t *testing.T, o ...managed.ReconcilerOption) gallery {
 	t.Helper()
 	g := newGallery(t, append([]managed.ReconcilerOption{managed.WithCreationConnectionDetails()}, o...)...)
@@ -43,8 +43,8 @@ func (g gallery) key() string {
 	return ""
 }
 
-// What only Create knows is published before the look, whatever that shows, and stays when the look tells other
-// details.
+// TestWhatOnlyCreateKnowsIsPublished verifies that details that only Create returns are published before Observe,
+// and stay when Observe returns others.
 func TestWhatOnlyCreateKnowsIsPublished(t *testing.T) {
 	for name, tc := range map[string]struct {
 		look   func(g gallery)
@@ -81,7 +81,8 @@ func TestWhatOnlyCreateKnowsIsPublished(t *testing.T) {
 	}
 }
 
-// They are published although Create fails, because it may have had its effect.
+// TestDetailsOfACreateThatFails verifies that details are published although Create fails, because it may have had
+// an effect.
 func TestDetailsOfACreateThatFails(t *testing.T) {
 	g := keyGallery(t)
 	tell := g.cloud.After
@@ -122,7 +123,7 @@ func (g gallery) ownSecret(immutable *bool) *corev1.Secret {
 	}
 }
 
-// Create is not called while the Secret could not be written.
+// TestNoCreateWithoutASecretForItsDetails verifies that Create is not called while the Secret could not be written.
 func TestNoCreateWithoutASecretForItsDetails(t *testing.T) {
 	foreign := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "login"},
@@ -177,7 +178,8 @@ func TestNoCreateWithoutASecretForItsDetails(t *testing.T) {
 	g.expect("patch, patch, patch status", "Connect Observe Create Observe", "Normal/CreatedExternalResource")
 }
 
-// While the Secret cannot be written they are kept, and written before anything is asked.
+// TestDetailsWaitForTheirSecret verifies that details are kept while the Secret cannot be written, and written
+// before any external call.
 func TestDetailsWaitForTheirSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := keyGallery(t)
@@ -207,7 +209,8 @@ func TestDetailsWaitForTheirSecret(t *testing.T) {
 	})
 }
 
-// A write of the Secret that is never answered does not keep the external name from being stored.
+// TestTheNameDoesNotWaitForTheSecret verifies that a hanging write of the Secret does not keep the external name
+// from being stored.
 func TestTheNameDoesNotWaitForTheSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := keyGallery(t)
@@ -229,7 +232,8 @@ func TestTheNameDoesNotWaitForTheSecret(t *testing.T) {
 	})
 }
 
-// A process that ends between Create and the write is told of, once, and by the object until a user has seen to it.
+// TestDetailsThatAProcessTookWithIt verifies that details that were lost with a process are reported once by an
+// event, and by the object until a user has acted.
 func TestDetailsThatAProcessTookWithIt(t *testing.T) {
 	for name, named := range map[string]bool{"assigned names": false, "names of our choice": true} {
 		g := keyGallery(t, managed.WithDeterministicExternalName(named))
@@ -244,7 +248,8 @@ func TestDetailsThatAProcessTookWithIt(t *testing.T) {
 				meta.AnnotationKeyCreationDetails: "pending",
 			}
 			if !named {
-				s.Annotations[meta.AnnotationKeyExternalCreatePending], s.Annotations[meta.AnnotationKeyExternalCreateSucceeded] = at, at
+				s.Annotations[meta.AnnotationKeyExternalCreatePending],
+					s.Annotations[meta.AnnotationKeyExternalCreateSucceeded] = at, at
 			}
 		})
 		g.taken()
@@ -266,8 +271,8 @@ func TestDetailsThatAProcessTookWithIt(t *testing.T) {
 	}
 }
 
-// A process that has published them does not say that they are lost while it cannot remove the annotation that says
-// they are to be.
+// TestPublishedDetailsAreNotLost verifies that a process that has published the details does not report them as
+// lost while it cannot remove the annotation.
 func TestPublishedDetailsAreNotLost(t *testing.T) {
 	for name, tell := range map[string]bool{"they were told": true, "Create had none to tell": false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -306,8 +311,9 @@ func TestPublishedDetailsAreNotLost(t *testing.T) {
 	}
 }
 
-// That they are lost is told once, although it cannot be noted on the object.
-func TestLostDetailsAreToldOnce(t *testing.T) {
+// TestLostConnectionDetailsAreReportedOnce verifies that lost details are reported once, although that cannot be
+// stored on the object.
+func TestLostConnectionDetailsAreReportedOnce(t *testing.T) {
 	in := &objectstate.Handle{}
 	g := keyGallery(t, managed.WithObjectStates(in))
 	g.cloud.Put(volume.Disk{ID: "vol-0", SizeGiB: 1})
@@ -344,7 +350,7 @@ func TestLostDetailsAreToldOnce(t *testing.T) {
 	}
 }
 
-// Outside of a call, and after it, telling does nothing.
+// TestTellingOutsideOfCreate verifies that TellConnectionDetails has no effect outside of Create, and after it.
 func TestTellingOutsideOfCreate(t *testing.T) {
 	managed.TellConnectionDetails(t.Context(), managed.ConnectionDetails{"key": []byte("x")})
 	var late context.Context
@@ -369,7 +375,7 @@ func TestTellingOutsideOfCreate(t *testing.T) {
 	}
 }
 
-// A retelling is a client whose observations tell these details.
+// A retelling client returns these details from Observe.
 type retelling struct {
 	managed.ExternalClient
 	details managed.ConnectionDetails
@@ -382,7 +388,8 @@ func (c retelling) Observe(ctx context.Context, mg resource.Managed) (managed.Ex
 	return o, err
 }
 
-// An observation that tells no value of a key, as where the system masks it, leaves what Create told.
+// TestAnEmptyObservationReplacesNothing verifies that an observation with an empty value, as of a system that masks
+// it, leaves the details of Create.
 func TestAnEmptyObservationReplacesNothing(t *testing.T) {
 	for value, want := range map[string]string{"": accessKey, "rotated": "rotated"} {
 		g := keyGallery(t)
@@ -397,8 +404,8 @@ func TestAnEmptyObservationReplacesNothing(t *testing.T) {
 	}
 }
 
-// A Create that is repeated with the same token tells the key no more: what the first told stays, also while it waits
-// for its Secret.
+// TestARepeatedCreateThatTellsNothing verifies that a repeated Create without details keeps those of the first one,
+// also while they wait for their Secret.
 func TestARepeatedCreateThatTellsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := keyGallery(t, managed.WithCreationTokens())
@@ -431,7 +438,8 @@ func TestARepeatedCreateThatTellsNothing(t *testing.T) {
 	})
 }
 
-// A key that no Secret can hold does not hold up the others. It is named, once, and never its value.
+// TestAKeyThatNoSecretHolds verifies that a key that no Secret can hold does not hold up the others, and that it is
+// reported once, without its value.
 func TestAKeyThatNoSecretHolds(t *testing.T) {
 	const name, hidden = "tls/ca", "staple battery horse"
 	for declared, want := range map[bool]string{true: "lost", false: ""} { // who does not declare it asks for no note
@@ -477,7 +485,8 @@ func TestAKeyThatNoSecretHolds(t *testing.T) {
 	}
 }
 
-// Details that wait for a Secret wait also while the object names none, and go to the one that it names then.
+// TestDetailsWaitWhileNoSecretIsNamed verifies that details wait while the object names no Secret, and go to the
+// one that it names later.
 func TestDetailsWaitWhileNoSecretIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := keyGallery(t)

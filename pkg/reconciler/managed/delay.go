@@ -11,25 +11,25 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// requeue says when the next pass is due.
+// requeue is the policy that determines when the next pass is due.
 type requeue int
 
 const (
-	never      requeue = iota // the object is let go
+	never      requeue = iota // the finalizer was removed
 	poll                      // after the poll interval
-	resync                    // after ten of them: nothing is expected, and no pass is the last
-	backoff                   // after a time that doubles up to the poll interval
+	resync                    // after ten poll intervals: nothing is expected, but no pass is the last
+	backoff                   // exponential backoff up to the poll interval
 	adaptive                  // after a tenth of the time that it has taken so far
 	untilGrace                // the same, but not later than the end of the grace period
 )
 
-// What begins a complaint about the hook of a poll interval.
+// The prefix of a message about the hook of a poll interval.
 const pollHook = "poll interval hook"
 
-// The least time between two looks at something that takes its time.
+// The least interval between two observations of a pending operation.
 const leastWait = time.Second
 
-// delay returns when to look again. It is never zero or less.
+// delay returns when to requeue the object. It is always positive.
 func (p *search) delay(a requeue) time.Duration {
 	interval := p.interval()
 	switch a {
@@ -41,7 +41,7 @@ func (p *search) delay(a requeue) time.Duration {
 		return p.adaptiveDelay(interval)
 	case untilGrace:
 		step := p.adaptiveDelay(interval)
-		if p.recoveryGrace > 0 { // each look may be an expensive search
+		if p.recoveryGrace > 0 { // each lookup may be an expensive search
 			step = p.backoffDelay(interval)
 		}
 		if rest := max(p.creationGrace(), p.notFoundGrace()); rest > 0 {
@@ -54,13 +54,13 @@ func (p *search) delay(a requeue) time.Duration {
 	}
 }
 
-// nextPoll returns when to look again at what needs nothing.
+// nextPoll returns when to requeue an object that needs no action.
 func (p *search) nextPoll(interval time.Duration) time.Duration {
 	interval = p.watchedInterval(interval)
 	if p.lister == nil {
 		return positive(p.hook(interval), interval)
 	}
-	wanted := interval // those who meet are not to be sent apart
+	wanted := interval // objects that share a list must stay together
 	if p.r.pollIntervalHook != nil {
 		wanted = positive(p.hook(interval), interval)
 	}
@@ -73,31 +73,30 @@ func (p *search) nextPoll(interval time.Duration) time.Duration {
 	return max(at.Sub(p.now()), time.Millisecond)
 }
 
-// backoffDelay is a second, and twice as long after each wait that followed on one.
+// backoffDelay returns one second, doubled for each consecutive backoff.
 func (p *clientSession) backoffDelay(interval time.Duration) time.Duration {
 	p.state.Backoffs++
 
 	return p.jitter(min(time.Second<<min(p.state.Backoffs-1, 20), interval))
 }
 
-// adaptiveDelay is a tenth of the time that has passed since the external system was given
-// something to do, so that the end is noticed at most a tenth too late; but a second
-// at least, and the poll interval at most. Most of what it is counted from is told by
-// the object, so that a restart does not begin anew with all objects.
+// adaptiveDelay returns a tenth of the time since the external system began to work on the object, so that the end
+// is noticed at most a tenth too late; but at least a second, and at most the poll interval. Most start times come
+// from the status of the object, so that a restart does not reset the delay of all objects.
 func (p *search) adaptiveDelay(interval time.Duration) time.Duration {
 	since := p.busySince()
-	if since.IsZero() || since.Sub(p.now()) > leastWait { // of a clock that was set back since, nothing can be learnt
+	if since.IsZero() || since.Sub(p.now()) > leastWait { // the clock was set back since, so the age is unknown
 		return p.backoffDelay(interval)
 	}
 	least := min(leastWait, interval)
-	age := p.now().Sub(since) - time.Second // times of objects are cut to seconds
+	age := p.now().Sub(since) - time.Second // times of objects are truncated to seconds
 	longest := external.PollByAge(age, least, interval)
 
 	return min(p.jitter(max(least, longest*10/11)), longest)
 }
 
-// busySince returns when the external system was given what it is busy with: when
-// the object ceased to be ready, if nothing later is known. Where no status is stored, that says nothing.
+// busySince returns when the external system began to work on the object: when the object ceased to be ready, if
+// nothing later is known. Where no status is stored, that time is unknown.
 func (p *search) busySince() time.Time {
 	before, ready := p.read.GetCondition(commonv1.TypeReady), p.mg.GetCondition(commonv1.TypeReady)
 	since := before.LastTransitionTime.Time
@@ -118,8 +117,8 @@ func (p *search) busySince() time.Time {
 	return since
 }
 
-// hook makes a delay of an interval. A hook that panics is told once, and does nobody harm: the
-// default is used.
+// hook applies the poll interval hook to an interval. A panic of the hook is reported once, and the default is
+// used.
 func (p *search) hook(interval time.Duration) (delay time.Duration) {
 	if p.r.pollIntervalHook == nil {
 		return p.jitter(interval)
@@ -155,12 +154,11 @@ func (p *clientSession) interval() time.Duration {
 	return min(max(own, p.r.minPollInterval), maxPollInterval)
 }
 
-// checkPollInterval tells once that an object asks for something that is no
-// interval. It does nobody harm: the default is used.
+// checkPollInterval reports once that an object asks for an invalid interval. The default is used.
 func (p *schedule) checkPollInterval() {
 	_, _, err := meta.GetPollInterval(p.mg)
 	if err == nil {
-		if !strings.HasPrefix(p.state.LastBadInterval, pollHook) { // which is asked later
+		if !strings.HasPrefix(p.state.LastBadInterval, pollHook) { // the hook is called later
 			p.state.LastBadInterval = ""
 		}
 

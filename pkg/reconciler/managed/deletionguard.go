@@ -18,31 +18,29 @@ func WithDeletionGuard() ReconcilerOption {
 	return func(r *Reconciler) { r.guards = guards{kind: true, namespace: true} }
 }
 
-// WithKindDeletionGuard leaves external resources where they are when their objects go
-// because the kind itself is being deleted: an upgrade or a removal of the provider that
-// takes its CustomResourceDefinitions along deletes nothing outside. The default is to delete
-// them, as for any other deletion. It reads the CustomResourceDefinition once before each
-// Delete; the role needs get on it.
+// WithKindDeletionGuard keeps external resources of objects that are deleted only because their
+// CustomResourceDefinition is: an upgrade or a removal of the provider that deletes its CustomResourceDefinitions
+// deletes no external resource. The default is to delete them, as for any other deletion. It reads the
+// CustomResourceDefinition once before each Delete; the role needs get on it.
 func WithKindDeletionGuard() ReconcilerOption {
 	return func(r *Reconciler) { r.guards.kind = true }
 }
 
-// WithNamespaceDeletionGuard leaves external resources where they are when their objects go
-// because their namespace is being deleted. It is for kinds that hold data which nobody meant
-// to delete with a namespace. The default is to delete them, as for any other deletion. It
-// reads the namespace once before each Delete; the role needs get on it. A namespace that is gone,
-// because it was finalized by force, spares nothing.
+// WithNamespaceDeletionGuard keeps external resources of objects that are deleted only because their namespace is.
+// It is for kinds that hold data, which the deletion of a namespace should not lose. The default is to delete them,
+// as for any other deletion. It reads the namespace once before each Delete; the role needs get on it. A namespace
+// that is gone, because it was finalized by force, keeps nothing.
 func WithNamespaceDeletionGuard() ReconcilerOption {
 	return func(r *Reconciler) { r.guards.namespace = true }
 }
 
-// Guards say for whose deletion external resources stay.
+// guards are the parents whose deletion keeps external resources.
 type guards struct{ kind, namespace bool }
 
-// guardedParent is what an object goes with.
+// guardedParent is a parent with which an object is deleted.
 type guardedParent struct{ apiVersion, kind, name string }
 
-// guardedParents returns what the guards look at before the resource of an object is deleted.
+// guardedParents returns the parents to check before the external resource of an object is deleted.
 func (p *clientSession) guardedParents() (all []guardedParent, err error) {
 	if p.r.guards.namespace && p.mg.GetNamespace() != "" {
 		all = append(all, guardedParent{"v1", "Namespace", p.mg.GetNamespace()})
@@ -60,8 +58,8 @@ func (p *clientSession) guardedParents() (all []guardedParent, err error) {
 	return all, nil
 }
 
-// retain says whether the external resource is to stay because the object did not
-// go for its own sake.
+// retain reports whether the external resource is to stay because the object is deleted only together with a
+// parent.
 func (p *clientSession) retain(ctx context.Context) (bool, error) {
 	if p.retained {
 		return true, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// What is spared says for whose deletion, and is spared again without another word; while the API
-// server does not tell, nothing is deleted.
+// TestTheGuardSaysForWhom verifies that a retained resource is reported with the parent that is deleted, once, and
+// that nothing is deleted while the parent cannot be read.
 func TestTheGuardSaysForWhom(t *testing.T) {
 	cases := map[string]struct {
 		leaving func(*world)

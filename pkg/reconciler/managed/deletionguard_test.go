@@ -17,17 +17,17 @@ const (
 	definitionRead = "CustomResourceDefinition " + definition
 )
 
-// Whoever deletes a namespace, or a kind, did not mean the data in it. To know costs one
-// read of each, at most, before each Delete, and nothing else ever reads them.
+// TestDeletionGuard verifies that resources are retained when the namespace or kind is deleted, at the cost of one
+// read of each before each Delete, and of none elsewhere.
 func TestDeletionGuard(t *testing.T) {
 	both := managed.WithDeletionGuard()
 	cases := map[string]struct {
-		reason  string
-		guards  managed.ReconcilerOption
-		leaving func(*world)
-		refused bool // the first Delete is
-		reads   []string
-		spared  bool
+		reason   string
+		guards   managed.ReconcilerOption
+		leaving  func(*world)
+		refused  bool // the first Delete is
+		reads    []string
+		retained bool
 	}{
 		"the object goes": {"Nobody deletes what it is in.", both, nil, false,
 			[]string{namespaceRead, definitionRead}, false},
@@ -72,10 +72,10 @@ func TestDeletionGuard(t *testing.T) {
 			}
 			w.pass()
 			want := "Normal/DeletedExternalResource"
-			if tc.spared {
+			if tc.retained {
 				want = "Warning/ExternalResourceSpared"
 			}
-			if _, _, events := w.taken(); events != want || !w.gone() || (len(w.cloud.Disks()) == 1) != tc.spared {
+			if _, _, events := w.taken(); events != want || !w.gone() || (len(w.cloud.Disks()) == 1) != tc.retained {
 				t.Errorf("%s events %q, gone %t, disks %v", tc.reason, events, w.gone(), w.cloud.Disks())
 			}
 			if !slices.Equal(w.above, tc.reads) {

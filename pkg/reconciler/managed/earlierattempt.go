@@ -17,8 +17,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// What is told of an object to which the record of an earlier creation was written, or of one
-// that its user has given up.
+// Messages about an object to which the record of an earlier creation was written, or of one that its user has
+// abandoned.
 const (
 	textEarlier = "the annotations of an earlier creation were written to the object, by a manifest that was exported " +
 		"before the last one, or by another process: " +
@@ -42,10 +42,9 @@ const (
 	textManifest = "Remove the annotations that the provider writes from the manifest"
 )
 
-// newAttempt returns an id that no other attempt has. It begins with a number that grows from
-// one attempt of an object to the next: the Unix time, or one more than the last. The digit before
-// the "-" is that of the class that the attempt is made in. The id ends in what tells the object it
-// was made for: marks may be copied along with an object.
+// newAttempt returns a new id. It begins with a number that grows from one attempt of an object to the next: the
+// Unix time, or one more than the last. The digit before the "-" is that of the class of the attempt. The id ends
+// in a hash of the UID of the object, because marks may be copied along with an object.
 //
 // Where a token leads to what was created with it, the first id of an object is known without any record.
 func (p *clientSession) newAttempt() string {
@@ -60,23 +59,23 @@ func (p *clientSession) newAttempt() string {
 	return p.attemptID(number, uint32(p.r.random()*(1<<32)))
 }
 
-// attemptID returns the id of an attempt for the object, in the class that the controller has now.
+// attemptID returns the id of an attempt for the object, in the present class of the controller.
 func (p *clientSession) attemptID(number int64, random uint32) string {
 	return fmt.Sprintf("%08x%08x%x-%s", uint32(min(number, math.MaxUint32)), random, int(p.ownClass()), ownMark(p.mg))
 }
 
-// knownMarks returns what tells of a creation or an attempt: the record, the condition Created and the memory of this
-// process. Most are empty.
+// knownMarks returns the marks of a creation or an attempt: in the record, the condition Created and the memory of
+// this process. Most are empty.
 func (p *creationRecord) knownMarks() []string {
-	told := objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message)
+	inStatus := objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message)
 
 	return []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastKnown().Mark,
-		told.Mark}
+		inStatus.Mark}
 }
 
-// otherClass says whether an attempt was made in another class than that of the controller now, as the release of a
-// provider before this one may have done: Create was not given the token, or nobody can search for what it made. An
-// id that is shorter does not tell.
+// otherClass reports whether an attempt was made in another class than the present one of the controller, for
+// example by an earlier release of the provider: Create was not given the token, or there is no lookup for its
+// result. A shorter id has no class.
 func (p *clientSession) otherClass(id string) bool {
 	const at = 16
 	head, _, _ := strings.Cut(id, "-")
@@ -84,9 +83,8 @@ func (p *clientSession) otherClass(id string) bool {
 	return len(head) == at+1 && head[at] != '0'+byte(p.ownClass())
 }
 
-// numberOf returns the number of a creation or attempt, by which two of one object can be
-// ordered: that of its id or, of one that another runtime has recorded, its Unix time; and -1
-// of anything else.
+// numberOf returns the number of a creation or attempt, by which two of one object can be ordered: that of its id
+// or, of one that another runtime has recorded, its Unix time. It returns -1 for any other mark.
 func numberOf(mark string) int64 {
 	if at, err := time.Parse(time.RFC3339, mark); err == nil {
 		return at.Unix()
@@ -98,12 +96,12 @@ func numberOf(mark string) int64 {
 	return -1
 }
 
-// The number of an id is no later than this after the time by which a clock recorded the
-// attempt. That of one that was recorded before ids had numbers is anything.
+// The number of an id is at most this much later than the recorded time of the attempt. Attempts that were recorded
+// before ids had numbers have arbitrary ones.
 const numberAhead = 24 * time.Hour
 
-// beginning returns the time of the number of an id: nothing was recorded of the attempt before.
-// It is zero if that is not known. Now is about when it was recorded, or later.
+// beginning returns the time of the number of an id: nothing was recorded of the attempt before. It is zero if that
+// time is unknown. Now is about when the attempt was recorded, or later.
 func beginning(id string, now time.Time) time.Time {
 	number := numberOf(id)
 	if at := time.Unix(number, 0); number >= 0 && !at.After(now.Add(numberAhead)) {
@@ -124,7 +122,7 @@ func latest(at time.Time, others ...time.Time) time.Time {
 	return at
 }
 
-// latestTime returns the latest of the times that a record has of a creation, or nothing.
+// latestTime returns the latest of the times that the record of a creation has, or "".
 func latestTime(mg resource.Managed) string {
 	at := meta.GetExternalCreateSucceeded(mg)
 	if pending := meta.GetExternalCreatePending(mg); pending.After(at) {
@@ -137,30 +135,29 @@ func latestTime(mg resource.Managed) string {
 	return at.Format(time.RFC3339)
 }
 
-// lastKnown returns the last creation, or the id of the last attempt, as far as it is known without
-// the record: from the memory of this process, or from the condition Created.
+// lastKnown returns the last creation, or the id of the last attempt, as far as it is known without the record:
+// from the memory of this process, or from the condition Created.
 func (p *creationRecord) lastKnown() objectstate.CreationRef {
 	if name, mark, _ := p.state.known(); mark != "" {
 		return objectstate.CreationRef{Mark: mark, Name: name}
 	}
 
-	told := p.mg.GetCondition(commonv1.TypeCreated)
-	if told.Reason == commonv1.ReasonGivenUp {
+	condition := p.mg.GetCondition(commonv1.TypeCreated)
+	if condition.Reason == commonv1.ReasonGivenUp {
 		return objectstate.CreationRef{}
 	}
 
-	return objectstate.ParseCreationRef(told.Message)
+	return objectstate.ParseCreationRef(condition.Message)
 }
 
-// earlier says whether the record is of a creation before the last one that is known without
-// it, or of another object. No attempt of ours is recorded with a smaller number than the one
-// before, whatever the clock says.
+// earlier reports whether the record is of a creation before the last known one, or of another object. No attempt
+// of ours is recorded with a smaller number than the one before, whatever the clock says.
 func (p *creationRecord) earlier() bool {
 	known := p.lastKnown()
 	switch known.Mark {
 	case "":
 		return false
-	case created(p.mg): // as it is in nearly all passes
+	case created(p.mg): // the common case
 		return known.Name != meta.GetExternalName(p.mg) && p.overwritten()
 	}
 	last, _, _ := strings.Cut(known.Mark, "/")
@@ -175,20 +172,19 @@ func (p *creationRecord) earlier() bool {
 	}
 }
 
-// precedes says whether the record is of an attempt that was made before another one.
+// precedes reports whether the record is of an attempt that was made before another one.
 func precedes(mg resource.Managed, other string) bool {
 	id, _ := attemptOf(mg)
-	if id == "" { // another runtime has recorded times alone
+	if id == "" { // another runtime has recorded times only
 		id = latestTime(mg)
 	}
 
 	return id != "" && numberOf(id) < numberOf(other)
 }
 
-// overwritten says whether an earlier creation is written over the record of the last, and has left
-// its id: another runtime records times alone, and they are merged into the object with the name
-// that it had then. Who chooses another name leaves the times, and none is before the number of
-// the id.
+// overwritten reports whether another runtime has written the times of an earlier creation over the record of the
+// last, whose id is left: its marks are merged into the object with the name that it had then. A user who sets
+// another name leaves the times, and none is before the number of the id.
 func (p *creationRecord) overwritten() bool {
 	id, _ := attemptOf(p.mg)
 	_, since := p.lastCreation()
@@ -197,35 +193,35 @@ func (p *creationRecord) overwritten() bool {
 	return !succeeded.IsZero() && succeeded.Before(beginning(id, since))
 }
 
-// precedesFind says whether the record has no result of the attempt that led to what the status
-// says was found, and is not that of its repetition since.
+// precedesFind reports whether the record has no result of the attempt whose resource was observed according to the
+// status, and is not that of its later repetition.
 func (p *creationRecord) precedesFind() bool {
-	told := p.mg.GetCondition(commonv1.TypeCreated)
+	condition := p.mg.GetCondition(commonv1.TypeCreated)
 	id, result := attemptOf(p.mg)
-	found := objectstate.ParseCreationRef(told.Message).Mark == id+"/"+attemptSucceeded
+	found := objectstate.ParseCreationRef(condition.Message).Mark == id+"/"+attemptSucceeded
 
-	return result == "" && told.Status == metav1.ConditionTrue && found &&
-		!meta.GetExternalCreatePending(p.mg).After(told.LastTransitionTime.Time)
+	return result == "" && condition.Status == metav1.ConditionTrue && found &&
+		!meta.GetExternalCreatePending(p.mg).After(condition.LastTransitionTime.Time)
 }
 
-// precedesResult says whether the record has no result of the attempt that is known to have
-// succeeded. Only where the same token leads to the same resource is an attempt begun again.
+// precedesResult reports whether the record has no result of the attempt that is known to have succeeded. Only
+// where the same token leads to the same resource is an attempt repeated.
 func (p *creationRecord) precedesResult(known string) bool {
 	id, result := attemptOf(p.mg)
 
 	return !p.r.tokens && result == "" && known == id+"/"+attemptSucceeded
 }
 
-// isCopied says whether an id is that of an attempt that was made for another object. Times, by
-// which other runtimes record creations, bear no such mark.
+// isCopied reports whether an id is that of an attempt for another object. The times of other runtimes do not
+// identify an object.
 func isCopied(mg resource.Managed, id string) bool {
 	_, err := time.Parse(time.RFC3339, id)
 
 	return err != nil && copied(mg, id)
 }
 
-// removeEarlier removes the record of an earlier creation, with the external name, if that of
-// the last is known. It says whether it did.
+// removeEarlier removes the record of an earlier creation, with the external name, if that of the last is known. It
+// reports whether it removed anything.
 func (p *creationRecord) removeEarlier() bool {
 	if !p.earlier() {
 		return false
@@ -242,8 +238,8 @@ func (p *creationRecord) removeEarlier() bool {
 	return true
 }
 
-// unstored says whether the record has not the result of its attempt because this process could not store it:
-// nobody has written an earlier one.
+// unstored reports whether the record lacks the result of its attempt because this process could not store it, and
+// not because an earlier record was written.
 func (p *creationRecord) unstored() bool {
 	id, result := attemptOf(p.mg)
 	of, _, _ := strings.Cut(p.state.Unwritten[meta.AnnotationKeyCreateAttempt], "/")
@@ -251,7 +247,7 @@ func (p *creationRecord) unstored() bool {
 	return of != "" && id == of && result == ""
 }
 
-// earlierText returns what is told of the record of an earlier creation, which had a name.
+// earlierText returns the message about the record of an earlier creation, which had a name.
 func (p *creationRecord) earlierText(name string) string {
 	if ref, _ := p.lastCreation(); name == "" || ref.Name == "" || name == ref.Name || p.r.named {
 		return textEarlier
@@ -269,33 +265,34 @@ var recordMarks = []string{
 	meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed,
 }
 
-// warnRecordTaken tells that the record of a creation was taken, or that of an earlier one removed.
+// warnRecordTaken emits a warning that the record of a creation was removed by another writer, or that of an
+// earlier one by the reconciler.
 func (p *creationRecord) warnRecordTaken(text string) {
 	if !p.r.halted(p.mg) && p.isNewMessage(string(reasonRecordTaken), text) {
 		p.recordEvent(event.Warning(reasonRecordTaken, errors.New(text)))
 	}
 }
 
-// gaveUp says whether the record is of the creation that the user gave up last, or of one before,
-// and does not say that itself.
+// gaveUp reports whether the record is of the creation that the user abandoned last, or of an earlier one, and does
+// not say that itself.
 func (p *creationRecord) gaveUp() bool {
-	told := p.mg.GetCondition(commonv1.TypeCreated)
-	if told.Reason != commonv1.ReasonGivenUp || abandoned(p.mg) {
+	condition := p.mg.GetCondition(commonv1.TypeCreated)
+	if condition.Reason != commonv1.ReasonGivenUp || abandoned(p.mg) {
 		return false
 	}
-	last, _, _ := strings.Cut(objectstate.ParseCreationRef(told.Message).Mark, "/")
+	last, _, _ := strings.Cut(objectstate.ParseCreationRef(condition.Message).Mark, "/")
 	id, _ := attemptOf(p.mg)
 
 	return last != "" && !isCopied(p.mg, last) && !isCopied(p.mg, id) && (id == last || precedes(p.mg, last))
 }
 
-// giveUp forgets a creation that the user has given up.
+// giveUp forgets a creation that the user has abandoned.
 func (p *creationRecord) giveUp() {
 	p.state.Made, p.state.Called = objectstate.CreationRef{}, objectstate.Intent{}
-	if told := p.mg.GetCondition(commonv1.TypeCreated); told.Reason == commonv1.ReasonUnresolved {
+	if condition := p.mg.GetCondition(commonv1.TypeCreated); condition.Reason == commonv1.ReasonUnresolved {
 		p.setCondition(commonv1.Condition{
 			Type: commonv1.TypeCreated, Status: metav1.ConditionFalse,
-			Reason: commonv1.ReasonGivenUp, Message: told.Message,
+			Reason: commonv1.ReasonGivenUp, Message: condition.Message,
 		})
 	}
 }

@@ -21,22 +21,24 @@ var (
 	second = fmt.Sprintf("%08x00000000", noon.Add(time.Hour).Unix()) + ownID[1:]
 )
 
-// What comes before the last creation that is known without the record is taken off the object.
+// TestEarlier verifies that a record before the last known creation is recognized.
 func TestEarlier(t *testing.T) {
-	const succeeded, pending, failed = meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateFailed
-	early, between, later := noon.Add(-2*time.Hour).Format(time.RFC3339), noon.Format(time.RFC3339), noon.Add(2*time.Hour).Format(time.RFC3339)
+	const succeeded, pending, failed = meta.AnnotationKeyExternalCreateSucceeded,
+		meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateFailed
+	early, between, later := noon.Add(-2*time.Hour).Format(time.RFC3339), noon.Format(time.RFC3339),
+		noon.Add(2*time.Hour).Format(time.RFC3339)
 	by := func(mark string) map[string]string { return map[string]string{meta.AnnotationKeyCreateAttempt: mark} }
 	done := func(mark string) *objectState {
 		return remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: mark, Name: "vol-1"}})
 	}
 	called := remembering(objectstate.Attempts{Called: objectstate.Intent{Pending: later, Attempt: second}})
-	told := func(status metav1.ConditionStatus, mark string) *commonv1.Condition {
+	created := func(status metav1.ConditionStatus, mark string) *commonv1.Condition {
 		return &commonv1.Condition{
 			Type: commonv1.TypeCreated, Status: status,
 			Message: objectstate.CreationRef{Mark: mark, Name: "vol-1"}.String(),
 		}
 	}
-	found, givenUp := told(metav1.ConditionTrue, second+"/succeeded"), told(metav1.ConditionFalse, second)
+	found, givenUp := created(metav1.ConditionTrue, second+"/succeeded"), created(metav1.ConditionFalse, second)
 	found.LastTransitionTime, givenUp.Reason = metav1.NewTime(noon), commonv1.ReasonGivenUp
 	merged := func(mark, name, at string) map[string]string {
 		return map[string]string{
@@ -46,11 +48,11 @@ func TestEarlier(t *testing.T) {
 	}
 	random := fmt.Sprintf("%08x00000000", noon.Add(25*time.Hour).Unix()) + ownID[1:]
 	cases := map[string]struct {
-		reason string
-		memo   *objectState
-		told   *commonv1.Condition
-		marks  map[string]string
-		want   bool
+		reason  string
+		state   *objectState
+		created *commonv1.Condition
+		marks   map[string]string
+		want    bool
 	}{
 		"Unmarked": {"there is no record", done(second + "/succeeded"), nil, nil, false},
 		"Unknown":  {"nothing is known", &objectState{}, nil, by(first), false},
@@ -66,8 +68,8 @@ func TestEarlier(t *testing.T) {
 			map[string]string{meta.AnnotationKeyCreateAttempt: second, pending: later}, true},
 		"FindOfAnother": {"what was found is another's", called, found, by(second + "/failed"), false},
 		"NotFoundYet": {"nothing was found, and it succeeded", &objectState{},
-			told(metav1.ConditionUnknown, second+"/succeeded"), by(second), true},
-		"StillAsked": {"nothing is known of its result", &objectState{}, told(metav1.ConditionUnknown, second),
+			created(metav1.ConditionUnknown, second+"/succeeded"), by(second), true},
+		"StillAsked": {"nothing is known of its result", &objectState{}, created(metav1.ConditionUnknown, second),
 			by(second), false},
 		"GivenUp": {"a user gave up the last", &objectState{}, givenUp, by(first), false},
 		"Before": {"it succeeded before the last", done(second + "/succeeded"), nil, by(first + "/succeeded"),
@@ -75,17 +77,17 @@ func TestEarlier(t *testing.T) {
 		"FailedBefore":  {"it failed before the last", done(second + "/succeeded"), nil, by(first + "/failed"), true},
 		"UnknownBefore": {"nobody knew what became of it", done(second + "/succeeded"), nil, by(first), true},
 		"BeforeCalled":  {"the last is under way", called, nil, by(first + "/succeeded"), true},
-		"Told": {"the condition knows it", &objectState{}, told(metav1.ConditionTrue, second+"/succeeded"),
+		"Told": {"the condition knows it", &objectState{}, created(metav1.ConditionTrue, second+"/succeeded"),
 			by(first + "/succeeded"), true},
-		"Asked": {"the condition asks about it", &objectState{}, told(metav1.ConditionUnknown, second),
+		"Asked": {"the condition asks about it", &objectState{}, created(metav1.ConditionUnknown, second),
 			by(first + "/succeeded"), true},
 		"Since": {"it was begun since", done(first + "/succeeded"), nil, by(second), false},
 		"SinceTold": {"it was begun since the condition was set", &objectState{},
-			told(metav1.ConditionTrue, first+"/succeeded"), by(second), false},
+			created(metav1.ConditionTrue, first+"/succeeded"), by(second), false},
 		"Copied": {"it was made for another object", done(first + "/succeeded"), nil,
 			by("ffffffff00000000-0badcafe/succeeded"), true},
 		"CopiedStatus": {"so was what the condition says", &objectState{},
-			told(metav1.ConditionTrue, "ffffffff00000000-0badcafe/succeeded"), by(first + "/succeeded"), false},
+			created(metav1.ConditionTrue, "ffffffff00000000-0badcafe/succeeded"), by(first + "/succeeded"), false},
 		"TheirsBefore": {"another runtime made it before", done(second + "/succeeded"), nil,
 			map[string]string{succeeded: early, pending: early}, true},
 		"TheirsSince": {"another runtime made it since", done(first + "/succeeded"), nil,
@@ -104,9 +106,9 @@ func TestEarlier(t *testing.T) {
 			remembering(objectstate.Attempts{Made: objectstate.CreationRef{Mark: second + "/succeeded"}}), nil,
 			merged(second, "vol-0", between), true},
 		"MergedTold": {"the condition knows the last", &objectState{},
-			told(metav1.ConditionTrue, second+"/succeeded"), merged(second, "vol-0", between), true},
+			created(metav1.ConditionTrue, second+"/succeeded"), merged(second, "vol-0", between), true},
 		"MergedAsked": {"the condition asks about the last", &objectState{},
-			told(metav1.ConditionUnknown, second+"/succeeded"), merged(second, "vol-0", between), true},
+			created(metav1.ConditionUnknown, second+"/succeeded"), merged(second, "vol-0", between), true},
 		"MergedTimes": {"the times alone say nothing of the name", done(second + "/succeeded"), nil,
 			merged(second, "vol-1", between), false},
 		"Renamed": {"a user has chosen another name", done(second + "/succeeded"), nil,
@@ -126,13 +128,13 @@ func TestEarlier(t *testing.T) {
 	}
 	for id, tc := range cases {
 		mg := bearing(tc.marks)
-		if tc.told != nil {
-			mg.SetConditions(*tc.told)
+		if tc.created != nil {
+			mg.SetConditions(*tc.created)
 		}
-		if got := passOf(mg, tc.memo).earlier(); got != tc.want {
+		if got := passOf(mg, tc.state).earlier(); got != tc.want {
 			t.Errorf("%s: %s: got %t", id, tc.reason, got)
 		}
-		again := passOf(mg, tc.memo)
+		again := passOf(mg, tc.state)
 		again.r.tokens = true
 		if got, want := again.earlier(), tc.want && id != "BeforeItsEnd" && id != "NotFoundYet" &&
 			id != "Repeated"; got != want {
@@ -141,8 +143,8 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// A record that goes says nothing of what a user has chosen, where the name of the last
-// creation is not known.
+// TestRemoveEarlier verifies that removing an earlier record keeps the external name that a user has set, if the
+// name of the last creation is unknown.
 func TestRemoveEarlier(t *testing.T) {
 	older := map[string]string{
 		meta.AnnotationKeyExternalName: "vol-0", meta.AnnotationKeyCreateAttempt: first + "/succeeded",
@@ -157,10 +159,10 @@ func TestRemoveEarlier(t *testing.T) {
 		LastTransitionTime: metav1.NewTime(noon),
 	}
 	for id, tc := range map[string]struct {
-		memo *objectState
-		told *commonv1.Condition
-		want map[string]string
-		call objectstate.Intent
+		state   *objectState
+		created *commonv1.Condition
+		want    map[string]string
+		call    objectstate.Intent
 	}{
 		"Seen": {seen, nil, map[string]string{"color": "red"}, objectstate.Intent{}},
 		"Called": {called, nil, map[string]string{meta.AnnotationKeyExternalName: "vol-0", "color": "red"},
@@ -169,10 +171,10 @@ func TestRemoveEarlier(t *testing.T) {
 			objectstate.Intent{Pending: noon.Format(time.RFC3339), Attempt: second}},
 	} {
 		mg := bearing(older)
-		if tc.told != nil {
-			mg.SetConditions(*tc.told)
+		if tc.created != nil {
+			mg.SetConditions(*tc.created)
 		}
-		p := passOf(mg, tc.memo)
+		p := passOf(mg, tc.state)
 		if !p.removeEarlier() {
 			t.Errorf("%s: nothing was removed", id)
 		}
@@ -195,13 +197,13 @@ func TestRemoveEarlier(t *testing.T) {
 	}
 }
 
-// The ids of an object's attempts grow, whatever the clock says.
+// TestNewAttempt verifies that the ids of an object's attempts grow, whatever the clock says.
 func TestNewAttempt(t *testing.T) {
 	number := func(of time.Time) string { return fmt.Sprintf("%08x800000000-", of.Unix()) + ownID[2:] }
 	future := noon.Add(time.Hour)
 	for id, tc := range map[string]struct {
 		reason string
-		memo   *objectState
+		state  *objectState
 		marks  map[string]string
 		want   string
 	}{
@@ -216,26 +218,26 @@ func TestNewAttempt(t *testing.T) {
 			number(future.Add(time.Second))},
 		"Last": {"no number is greater", &objectState{},
 			map[string]string{meta.AnnotationKeyCreateAttempt: "ffffffff"}, "ffffffff800000000-" + ownID[2:]},
-		"Remember": {"the record is gone", remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: number(future) + "/succeeded"}}), nil, number(future.Add(time.Second))},
+		"Remember": {"the record is gone",
+			remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: number(future) + "/succeeded"}}), nil, number(future.Add(time.Second))},
 	} {
-		if got := passOf(bearing(tc.marks), tc.memo).newAttempt(); got != tc.want {
+		if got := passOf(bearing(tc.marks), tc.state).newAttempt(); got != tc.want {
 			t.Errorf("%s: %s: got %s, want %s", id, tc.reason, got, tc.want)
 		}
 	}
 }
 
-// Where a token leads to what was created with it, each process makes the same first id of an object that shows
-// nothing of an attempt: a replace may have taken the record of it, and the process that wrote it may be gone. Any
-// later id is another.
+// TestTheFirstTokenIsTheSame verifies that with tokens each process derives the same first id for an object without
+// marks, because a replace may have removed the record. Later ids differ.
 func TestTheFirstTokenIsTheSame(t *testing.T) {
 	want := fmt.Sprintf("%08x000000002-", noon.Add(-time.Minute).Unix()) + ownID[2:]
 	for id, tc := range map[string]struct {
-		reason string
-		memo   *objectState
-		marks  map[string]string
-		told   string
-		now    func(*pass)
-		want   bool
+		reason   string
+		state    *objectState
+		marks    map[string]string
+		reported string
+		now      func(*pass)
+		want     bool
 	}{
 		"First": {"nothing shows that anything was begun", &objectState{}, nil, "", nil, true},
 		"Failed": {"the first came to nothing", &objectState{},
@@ -259,9 +261,9 @@ func TestTheFirstTokenIsTheSame(t *testing.T) {
 			mg := bearing(tc.marks)
 			mg.SetCreationTimestamp(metav1.NewTime(noon.Add(-time.Minute)))
 			mg.SetConditions(commonv1.Condition{
-				Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Message: tc.told,
+				Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Message: tc.reported,
 			})
-			p := passOf(mg, tc.memo)
+			p := passOf(mg, tc.state)
 			p.r.tokens, p.r.random = true, func() float64 { return random }
 			if tc.now != nil {
 				tc.now(p)
@@ -279,8 +281,8 @@ func TestTheFirstTokenIsTheSame(t *testing.T) {
 	}
 }
 
-// Where the same token leads to the same resource, an attempt is repeated whose result is not known, or does not
-// show. What another runtime has begun has no token of ours.
+// TestWhichAttemptIsRepeated verifies that an attempt with an unknown or unobserved result is repeated if the same
+// token leads to the same resource, but not one of another runtime.
 func TestWhichAttemptIsRepeated(t *testing.T) {
 	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
 		meta.AnnotationKeyExternalCreateSucceeded
@@ -314,8 +316,8 @@ func TestWhichAttemptIsRepeated(t *testing.T) {
 	}
 }
 
-// What nobody knows of an attempt that was made in another class cannot be repeated or looked up in this one. An id of
-// before the class was told says nothing of it, and no more does one whose result is known.
+// TestAnotherClass verifies that an unknown attempt of another class is neither repeated nor looked up. Ids without
+// a class, and attempts with a known result, do not count.
 func TestAnotherClass(t *testing.T) {
 	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
 		meta.AnnotationKeyExternalCreateSucceeded
@@ -359,13 +361,14 @@ func TestAnotherClass(t *testing.T) {
 	}
 }
 
-// The memory knows how an attempt ended that an API server which was restored has as begun.
+// TestUnended verifies that a restored API server that has an attempt as pending is recognized if the memory knows
+// its end.
 func TestUnended(t *testing.T) {
 	done := remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone}})
 	called := remembering(objectstate.Attempts{Called: objectstate.Intent{Attempt: ownID}})
 	cases := map[string]struct {
 		reason string
-		memo   *objectState
+		state  *objectState
 		mark   string
 		want   bool
 	}{
@@ -378,19 +381,19 @@ func TestUnended(t *testing.T) {
 	}
 	for id, tc := range cases {
 		if got := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: tc.mark}),
-			tc.memo).unended(); got != tc.want {
+			tc.state).unended(); got != tc.want {
 			t.Errorf("%s: %s: got %t", id, tc.reason, got)
 		}
 	}
 }
 
-// Who writes earlier annotations is told what to do, once, unless the object is paused.
+// TestTellEarlier verifies that an earlier record is reported once with instructions, unless the object is paused.
 func TestTellEarlier(t *testing.T) {
 	paused := map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
 	for id, tc := range map[string]struct {
-		marks  map[string]string
-		before map[string]string
-		told   int
+		marks    map[string]string
+		before   map[string]string
+		reported int
 	}{
 		"First": {nil, nil, 1},
 		"Other": {nil, map[string]string{
@@ -400,7 +403,7 @@ func TestTellEarlier(t *testing.T) {
 		"Paused": {paused, nil, 0},
 	} {
 		p := passOf(bearing(tc.marks), remembering(objectstate.Reports{LastWarnings: tc.before}))
-		if p.warnRecordTaken(textEarlier); len(p.events) != tc.told {
+		if p.warnRecordTaken(textEarlier); len(p.events) != tc.reported {
 			t.Errorf("%s: told is %v", id, p.events)
 		}
 		for _, e := range p.events {
@@ -411,9 +414,11 @@ func TestTellEarlier(t *testing.T) {
 	}
 }
 
-// What was given up, and what came before, is known by its id, or by the times of another runtime.
+// TestGaveUp verifies that an abandoned creation and earlier ones are recognized by id, or by the times of another
+// runtime.
 func TestGaveUp(t *testing.T) {
-	const attempt, pending, abandon = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyAbandonAttempt
+	const attempt, pending, abandon = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
+		meta.AnnotationKeyAbandonAttempt
 	by := func(mark string) map[string]string { return map[string]string{attempt: mark} }
 	early, later := noon.Format(time.RFC3339), noon.Add(2*time.Hour).Format(time.RFC3339)
 	foreign := "00000001" + foreignID[1:]
@@ -452,7 +457,7 @@ func TestGaveUp(t *testing.T) {
 	}
 }
 
-// Nothing of an attempt was recorded before the time of its number, if it has one.
+// TestBeginning verifies that the number of an id bounds the time of its attempt.
 func TestBeginning(t *testing.T) {
 	number := func(of time.Time) string { return fmt.Sprintf("%08x00000000-00000000", of.Unix()) }
 	for id, tc := range map[string]struct {
@@ -471,12 +476,12 @@ func TestBeginning(t *testing.T) {
 	}
 }
 
-// What its user has given up is no creation that anybody waits for, and the status says so.
+// TestGiveUp verifies that an abandoned creation is forgotten, and the status says so.
 func TestGiveUp(t *testing.T) {
 	seen := objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-1"}
 	for id, tc := range map[string]struct {
-		told commonv1.Condition
-		want commonv1.Condition
+		created commonv1.Condition
+		want    commonv1.Condition
 	}{
 		"Asked": {
 			commonv1.Condition{
@@ -494,7 +499,7 @@ func TestGiveUp(t *testing.T) {
 		},
 	} {
 		mg := bearing(nil)
-		mg.SetConditions(tc.told)
+		mg.SetConditions(tc.created)
 		p := passOf(mg, remembering(objectstate.Resource{Seen: seen},
 			objectstate.Attempts{Made: seen, Called: objectstate.Intent{Attempt: second}}))
 		p.giveUp()
@@ -508,7 +513,8 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
-// Who has not read the record of an earlier creation does not take the word of the condition.
+// TestNothingIsRecollectedOfWhatIsNotEarlier verifies that the condition Created is used only after an earlier
+// record was read.
 func TestNothingIsRecollectedOfWhatIsNotEarlier(t *testing.T) {
 	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: second})
 	mg.SetConditions(commonv1.Condition{
@@ -521,7 +527,8 @@ func TestNothingIsRecollectedOfWhatIsNotEarlier(t *testing.T) {
 	}
 }
 
-// That this process could not store the result of the attempt is no work of another: it has written nothing earlier.
+// TestAResultThatIsNotStoredIsNoEarlierRecord verifies that a result that this process could not store is not taken
+// for an earlier record of another writer.
 func TestAResultThatIsNotStoredIsNoEarlierRecord(t *testing.T) {
 	by := func(mark string) map[string]string { return map[string]string{meta.AnnotationKeyCreateAttempt: mark} }
 	for reason, tc := range map[string]struct {
@@ -541,7 +548,8 @@ func TestAResultThatIsNotStoredIsNoEarlierRecord(t *testing.T) {
 	}
 }
 
-// That an earlier record was removed is stored, although nothing takes its place.
+// TestTheRemovalOfAnEarlierRecordIsStored verifies that the removal of an earlier record is stored, although
+// nothing replaces it.
 func TestTheRemovalOfAnEarlierRecordIsStored(t *testing.T) {
 	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: first + "/succeeded"})
 	mg.SetConditions(commonv1.Condition{
@@ -554,7 +562,7 @@ func TestTheRemovalOfAnEarlierRecordIsStored(t *testing.T) {
 	}
 }
 
-// The handle of an operation that this process does not know of stays where it is.
+// TestAnOperationOfAnotherProcessStays verifies that an unknown operation handle is kept.
 func TestAnOperationOfAnotherProcessStays(t *testing.T) {
 	for known, want := range map[string]string{"": "op-1", "op-2": "op-2"} {
 		mg := bearing(map[string]string{meta.AnnotationKeyOperation: "op-1"})

@@ -11,7 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// A new attempt comes after the one that was given up, of which the condition alone knows.
+// TestANewAttemptComesAfterWhatWasGivenUp verifies that a new attempt is later than an abandoned one that only the
+// condition has.
 func TestANewAttemptComesAfterWhatWasGivenUp(t *testing.T) {
 	mg := bearing(nil)
 	mg.SetConditions(commonv1.Condition{
@@ -23,7 +24,8 @@ func TestANewAttemptComesAfterWhatWasGivenUp(t *testing.T) {
 	}
 }
 
-// A copy of a whole object, whose status came along, says nothing of an earlier creation.
+// TestACopiedRecordIsNotEarlierThanItsStatus verifies that a copy of a whole object, with its status, has no
+// earlier record.
 func TestACopiedRecordIsNotEarlierThanItsStatus(t *testing.T) {
 	mg := bearing(map[string]string{
 		meta.AnnotationKeyCreateAttempt: foreignID, meta.AnnotationKeyExternalCreatePending: early,

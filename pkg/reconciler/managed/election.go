@@ -7,9 +7,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// awaitElection finds out when this process becomes the leader. A manager that is elected already was elected before
-// the reconciler was made; any other starts the runnable that it is given here once it is. If there is no election to
-// know of, the first reconcile counts.
+// awaitElection records when this process becomes the leader. If the manager is elected already, it was elected
+// before the reconciler was made; otherwise it starts the given runnable once it is. Without an election, the first
+// reconcile counts.
 func (r *Reconciler) awaitElection(m manager.Manager) {
 	elected, known := electionOf(m)
 	if !known {
@@ -27,8 +27,8 @@ func (r *Reconciler) awaitElection(m manager.Manager) {
 	}
 }
 
-// electionOf returns the channel that a manager closes when it is elected. A nil manager has none, nor has a double of
-// a test that embeds one and implements only what a reconciler needs.
+// electionOf returns the channel that a manager closes when it is elected. A nil manager has none, and neither has
+// a test double that embeds one and implements only what a reconciler needs.
 func electionOf(m manager.Manager) (elected <-chan struct{}, known bool) {
 	if m == nil {
 		return nil, false
@@ -42,8 +42,8 @@ func electionOf(m manager.Manager) (elected <-chan struct{}, known bool) {
 	return m.Elected(), true
 }
 
-// noteElected notes that the process is the leader now. The first call counts. Each pass calls it: passes may begin a
-// moment before the manager tells of the election, and a manager that somebody else has made may not tell.
+// noteElected records that the process is the leader now. The first call counts. Each pass calls it: passes may
+// begin shortly before the manager reports the election, and a custom manager may not report it.
 func (r *Reconciler) noteElected() {
 	if r.elected.Load() == nil {
 		now := r.clock.Now()

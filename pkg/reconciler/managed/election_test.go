@@ -53,8 +53,8 @@ func (s *standby) lead(t *testing.T) {
 	}
 }
 
-// waits makes a reconciler of a process that waits while another one leads.
-func (w *world) waits() (*managed.Reconciler, *standby) {
+// newStandby returns a reconciler in a process that waits while another one leads.
+func (w *world) newStandby() (*managed.Reconciler, *standby) {
 	m := &standby{Manager: w.m}
 
 	return w.reconciler(m), m
@@ -66,7 +66,7 @@ func abandoned(t *testing.T) (*world, *managed.Reconciler, *standby) {
 	t.Helper()
 	w := newWorld(t, managed.WithCreationGracePeriod(0))
 	w.cloud.Window = 30 * time.Second
-	next, m := w.waits()
+	next, m := w.newStandby()
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	w.create(func(v *volume.Volume) { v.CreationTimestamp = metav1.NewTime(w.clock.Now().Truncate(time.Second)) })
 	w.cloud.After = lost()
@@ -80,8 +80,8 @@ func abandoned(t *testing.T) (*world, *managed.Reconciler, *standby) {
 	return w, next, m
 }
 
-// What the leader created while this process waited is looked up, whether the manager tells that the process leads or
-// its first pass does.
+// TestWhatALeaderCreatedIsLookedUp verifies that creations of the former leader are looked up, whether the manager
+// or the first pass reports the election.
 func TestWhatALeaderCreatedIsLookedUp(t *testing.T) {
 	for name, tells := range map[string]bool{"told by the manager": true, "known by the first pass": false} {
 		t.Run(name, func(t *testing.T) {
@@ -98,14 +98,15 @@ func TestWhatALeaderCreatedIsLookedUp(t *testing.T) {
 	}
 }
 
-// The window is counted from the election: a create of the leader may have been under way then.
+// TestTheWindowBeginsWithTheElection verifies that the recovery window is counted from the election: a create of
+// the former leader may have been under way then.
 func TestTheWindowBeginsWithTheElection(t *testing.T) {
 	w := newWorld(t, managed.WithCreationGracePeriod(0))
 	w.cloud.Window = 30 * time.Second
 	w.create(func(v *volume.Volume) {
 		v.CreationTimestamp = metav1.NewTime(w.clock.Now().Add(-time.Hour).Truncate(time.Second))
 	})
-	next, m := w.waits()
+	next, m := w.newStandby()
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	m.lead(t)
 	w.r = next
@@ -117,12 +118,12 @@ func TestTheWindowBeginsWithTheElection(t *testing.T) {
 	w.condition("Synced", "True/ReconcileSuccess")
 }
 
-// An object that is younger than the election is not looked up, also if its pass is the first one, and long after
-// the election.
+// TestWhatIsYoungerThanTheElectionIsNotLookedUp verifies that an object that was created after the election is not
+// looked up, at any time.
 func TestWhatIsYoungerThanTheElectionIsNotLookedUp(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.Window = 30 * time.Second
-	next, m := w.waits()
+	next, m := w.newStandby()
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	m.lead(t)
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
@@ -186,8 +187,8 @@ type readyCache struct{ *informertest.FakeInformers }
 
 func (readyCache) WaitForCacheSync(context.Context) bool { return true }
 
-// With a manager of controller-runtime, an object counts as older than the process if it was created before the
-// election, with EnableWarmup, which starts the sources of a controller before that, and without it.
+// TestTheManagerTellsOfTheElection verifies that an object that was created before the election counts as older
+// than the process, with a manager of controller-runtime, with and without EnableWarmup.
 func TestTheManagerTellsOfTheElection(t *testing.T) {
 	for name, warm := range map[string]bool{"warm": true, "cold": false} {
 		for name, age := range map[string]time.Duration{
@@ -255,7 +256,8 @@ func (d double) GetClient() client.Client    { return d.of.GetClient() }
 func (d double) GetAPIReader() client.Reader { return d.of.GetAPIReader() }
 func (d double) GetScheme() *runtime.Scheme  { return d.of.GetScheme() }
 
-// TestADoubleOfAManagerThatCannotTellOfAnElection: unit tests of providers make reconcilers with such a double.
+// TestADoubleOfAManagerThatCannotTellOfAnElection verifies that a test double of a manager without an election
+// works: unit tests of providers make reconcilers with it.
 func TestADoubleOfAManagerThatCannotTellOfAnElection(t *testing.T) {
 	w := newWorld(t)
 	w.create(nil)

@@ -12,15 +12,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// A class of failures is told and tried again in its own way.
+// A class is a class of errors that has its own condition reason and its own retry policy.
 type class struct {
 	name   string // in metrics
 	is     func(error) bool
-	reason commonv1.ConditionReason // of Synced; empty if there is none of its own
-	shared bool                     // it is not the object's, but that of all who share its connection
+	reason commonv1.ConditionReason // of Synced; empty if the class has none
+	shared bool                     // it affects all objects that share the connection
 }
 
-// Every class. The first that an error is of counts.
+// Every class. The first that matches an error counts.
 var failureClasses = []class{
 	{"held", gates.IsHeld, "", true},
 	{"terminal", isTerminal, "", false},
@@ -67,17 +67,16 @@ func saysWhen(err error) bool {
 	return ok
 }
 
-// How long somebody may be held back before the object says why.
+// How long an object may be throttled before it reports the reason.
 const patience = 10 * time.Second
 
-// throttled is the outcome of a pass that was stopped by what is wrong with a connection
-// as a whole, which is told there. An object says so only if its user waits for it,
-// and not for a moment.
+// throttled returns the outcome of a pass that was stopped by a failure of the connection, which the configuration
+// reports. The object reports it only if its user waits for it, and for more than a moment.
 func (p *clientSession) throttled(err error) outcome {
 	o := outcome{name: "held", progress: moving, unfinished: true, requeue: backoff, after: retryAfter(err, 0)}
 	if o.after == 0 {
 		o.after = max(p.backoffDelay(p.interval()),
-			p.gate.State().Resume.Sub(p.now())) // not to be told at once to come back later
+			p.gate.State().Resume.Sub(p.now())) // not before the gate admits calls again
 	}
 	if p.priority != lifecycle.User {
 		return o
@@ -96,8 +95,8 @@ func (p *clientSession) throttled(err error) outcome {
 	return o
 }
 
-// throttledMessage does not depend on whether the call was this object's own: it is what is
-// said of the connection.
+// throttledMessage returns the message about the connection. It does not depend on whether the call was made for
+// this object.
 func (p *clientSession) throttledMessage(reason commonv1.ConditionReason, err error) string {
 	text, cause := textsHeld[reason], p.causeOf(err)
 	if gates.IsHeld(err) {
@@ -110,11 +109,10 @@ func (p *clientSession) throttledMessage(reason commonv1.ConditionReason, err er
 	return text + "; last error: " + cause
 }
 
-// How much is told of a cause, so that there is room for what is said with it.
+// The longest cause in a message, which leaves room for the rest of it.
 const longestCause = 512
 
-// causeOf returns what may be shown to all of an error that is about the connection as
-// a whole.
+// causeOf returns the public part of an error about the connection.
 func (p *clientSession) causeOf(err error) string {
 	cause, _ := external.SharedCause(err)
 
@@ -128,8 +126,8 @@ var textsHeld = map[commonv1.ConditionReason]string{
 	commonv1.ReasonExternalSystemUnavailable: "the external system is unavailable: waiting until it is back",
 }
 
-// retryAfter returns when an error asks to be tried again, and up to a tenth later, or
-// zero if it does not say. What a gate says is exact: it gives each another time.
+// retryAfter returns the delay that an error asks for, plus up to a tenth, or zero if it has none. The delay of a
+// gate is used as it is: it differs for each caller.
 func retryAfter(err error, random float64) time.Duration {
 	after, ok := external.AsRetryAfter(err)
 	if !ok {
@@ -139,10 +137,9 @@ func retryAfter(err error, random float64) time.Duration {
 	return after + time.Duration(random*float64(after)/10)
 }
 
-// waitForChange returns when to look whether the cause of a terminal error has changed.
-// Changes of the object, of its configuration and of what it refers to are events. A
-// change of the credentials is none: it shows in the revision of the connection, which
-// costs no call.
+// waitForChange returns when to check whether the cause of a terminal error has changed. Changes of the object, of
+// its configuration and of its references are events. A change of the credentials is none: it shows in the revision
+// of the connection, which costs no call.
 func (p *search) waitForChange(o outcome) time.Duration {
 	until := p.delay(o.requeue)
 	if p.connection.Revision == "" {
@@ -157,8 +154,8 @@ func (p *search) waitForChange(o outcome) time.Duration {
 	return next
 }
 
-// causeUnchanged says whether the pass was made by time alone, and nothing has changed that
-// could have made a terminal error pass.
+// causeUnchanged reports whether only time has caused the pass, and nothing has changed that could resolve a
+// terminal error.
 func (p *clientSession) causeUnchanged() bool {
 	s := p.state.Stop
 	now := p.now()
@@ -176,9 +173,8 @@ func (p *schedule) recheckTerminal() time.Duration {
 	return next
 }
 
-// stabilizeMessages keeps the messages of conditions that differ from what was read only in what
-// differs each time: identifiers, times, counters. Otherwise each failure would be
-// news, and written.
+// stabilizeMessages keeps the former message of a condition if the new one differs only in volatile parts:
+// identifiers, times, counters. Otherwise each failure would be written again.
 func (p *clientSession) stabilizeMessages() {
 	for _, t := range outcomeTypes {
 		before, now := p.read.GetCondition(t), p.mg.GetCondition(t)

@@ -17,8 +17,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Each class of failures is told and tried again in its own way. Nothing that an
-// external system asks for makes a pass wait for ever, or not at all.
+// TestClassesOfFailures verifies that each class of failures has its report and its retry policy, and that no delay
+// of an external system is endless or zero.
 func TestClassesOfFailures(t *testing.T) {
 	boom := errors.New("boom")
 	cases := map[string]struct {
@@ -83,9 +83,9 @@ func TestClassesOfFailures(t *testing.T) {
 	}
 }
 
-// A text that differs each time, in what identifies the request and nothing else, is
-// neither written nor told again.
-func TestTheSameFailureIsToldOnce(t *testing.T) {
+// TestTheSameFailureIsReportedOnce verifies that a message that differs only in volatile parts is neither written
+// nor reported again.
+func TestTheSameFailureIsReportedOnce(t *testing.T) {
 	w := newWorld(t)
 	w.create(nil)
 	w.pass()
@@ -110,7 +110,7 @@ func TestTheSameFailureIsToldOnce(t *testing.T) {
 	w.expect(status, "Connect Observe", "Warning/CannotObserveExternalResource")
 }
 
-// A client may answer with an error that a resource is not there, whatever was asked.
+// TestNotFoundIsAnAnswer verifies that every client call may return NotFound as an error.
 func TestNotFoundIsAnAnswer(t *testing.T) {
 	gone := external.NotFound(errors.New("404"))
 	t.Run("Observe", func(t *testing.T) {
@@ -161,9 +161,9 @@ func TestNotFoundIsAnAnswer(t *testing.T) {
 	})
 }
 
-// A terminal error is tried again when something of what it may wait for has changed,
-// and otherwise rarely; in between, no call is made.
-func TestATerminalErrorWaitsForACause(t *testing.T) {
+// TestATerminalErrorIsNotRetriedWithoutAChange verifies that a terminal error is retried after a relevant change,
+// and otherwise rarely, without calls in between.
+func TestATerminalErrorIsNotRetriedWithoutAChange(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(*world, *connected)
@@ -210,7 +210,7 @@ func TestATerminalErrorWaitsForACause(t *testing.T) {
 	}
 }
 
-// Connected clients tell over which connection they call.
+// A connected client describes its connection.
 type connected struct {
 	managed.ExternalClient
 
@@ -306,8 +306,8 @@ func newOperations(t *testing.T, o ...managed.ReconcilerOption) (*world, *operat
 	return w, c
 }
 
-// What goes on outside is kept with the object, asked for by its handle and nothing
-// else, also after a restart, and forgotten when it has ended.
+// TestOperationsInProgress verifies that an operation is stored with the object, observed by its handle, also after
+// a restart, and forgotten when it ends.
 func TestOperationsInProgress(t *testing.T) {
 	w, c := newOperations(t)
 	w.create(nil)
@@ -363,7 +363,8 @@ func TestOperationsInProgress(t *testing.T) {
 	}
 }
 
-// A user who pauses an object while it is being created stops the next pass: this one tells what it has begun.
+// TestAPauseWhileAnOperationBegins verifies that a pause during a creation stops the next pass, and that this one
+// stores its operation.
 func TestAPauseWhileAnOperationBegins(t *testing.T) {
 	w, c := newOperations(t)
 	w.create(nil)
@@ -388,8 +389,8 @@ func TestAPauseWhileAnOperationBegins(t *testing.T) {
 	}
 }
 
-// An operation of which a client says that it failed is over, and a failed creation
-// is made again only if surely nothing was created.
+// TestOperationsThatFail verifies that a failed operation ends, and that a failed creation is repeated only if it
+// certainly created nothing.
 func TestOperationsThatFail(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -427,8 +428,8 @@ func TestOperationsThatFail(t *testing.T) {
 	}
 }
 
-// A look that fails for a moment does not end an operation: its handle is put back if a replace takes it before the
-// next look.
+// TestAnOperationOutlastsALookThatFails verifies that a failed observation does not end an operation, whose handle
+// is restored after a replace.
 func TestAnOperationOutlastsALookThatFails(t *testing.T) {
 	w, c := newOperations(t)
 	w.create(nil)
@@ -459,9 +460,9 @@ func updating(w *world, c *operations) string {
 	return w.get().Annotations[meta.AnnotationKeyOperation]
 }
 
-// A process that puts its first look at an object off knows the operation that the object is in: a replace before
-// that look takes nothing.
-func TestAnOperationOutlastsALookThatIsPutOff(t *testing.T) {
+// TestAnOperationOutlastsADeferredPass verifies that a deferred first pass remembers the operation, so that a
+// replace before the next pass does not lose it.
+func TestAnOperationOutlastsADeferredPass(t *testing.T) {
 	w, c := newOperations(t, managed.WithSpreadAfterRestart(true))
 	w.create(nil)
 	w.pass()

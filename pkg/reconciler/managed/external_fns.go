@@ -104,11 +104,10 @@ func (c *NopConnecter) Connect(_ context.Context, _ resource.Managed) (ExternalC
 	return &NopClient{}, nil
 }
 
-// A NopClient manages nothing: what it observes never exists, and everything
-// it is asked to do succeeds.
+// A NopClient manages nothing: Observe reports that nothing exists, and all other calls succeed.
 type NopClient struct{}
 
-// Observe returns an observation of something that does not exist.
+// Observe returns an observation of a resource that does not exist.
 func (c *NopClient) Observe(_ context.Context, _ resource.Managed) (ExternalObservation, error) {
 	return ExternalObservation{}, nil
 }

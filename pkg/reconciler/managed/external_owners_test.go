@@ -2,7 +2,7 @@ package managed
 
 import "testing"
 
-// An owner is told in one word.
+// TestOwnersByName verifies that an owner has a one-word text.
 func TestOwnersByName(t *testing.T) {
 	for owner, want := range map[Owner]string{
 		OwnerUnknown: "unknown", OwnerOurs: "ours", OwnerNobody: "nobody", OwnerOther: "other", -1: "invalid",

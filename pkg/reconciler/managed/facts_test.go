@@ -15,7 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// What keeps an object, and what a deletion waits for.
+// TestHeldAndAwaited verifies that own, foreign and author's finalizers are distinguished.
 func TestHeldAndAwaited(t *testing.T) {
 	const other, ignored = "example.org/other", "example.org/ignored"
 	cases := map[string]struct {
@@ -69,7 +69,7 @@ func TestHeldAndAwaited(t *testing.T) {
 	}
 }
 
-// A delete is not sent again before a poll interval has passed.
+// TestDeleteSent verifies that a Delete is not repeated within a poll interval.
 func TestDeleteSent(t *testing.T) {
 	for ago, want := range map[time.Duration]bool{0: true, time.Minute - 1: true, time.Minute: false} {
 		p := passOf(bearing(nil), remembering(objectstate.Deletion{DeleteSent: noon.Add(-ago)}))
@@ -82,13 +82,14 @@ func TestDeleteSent(t *testing.T) {
 	}
 }
 
-// An attempt whose result nobody knows is one until a lookup has proved that it made nothing.
+// TestAttemptAndDoubt verifies that an attempt with an unknown result is unresolved until a lookup has proved that
+// it created nothing.
 func TestAttemptAndDoubt(t *testing.T) {
 	done := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}
 	seen := remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone}, Creation: ownDone})
 	cases := map[string]struct {
 		reason string
-		memo   *objectState
+		state  *objectState
 		lost   bool
 		absent bool
 		want   lifecycle.Attempt
@@ -100,7 +101,7 @@ func TestAttemptAndDoubt(t *testing.T) {
 		"NotThere": {"the same of one that succeeded", &objectState{}, false, true, lifecycle.Settled},
 	}
 	for id, tc := range cases {
-		p := passOf(bearing(done), tc.memo)
+		p := passOf(bearing(done), tc.state)
 		p.recoveryNegative = tc.absent
 		if got := p.attempt(tc.lost); got != tc.want {
 			t.Errorf("%s: %s: got %v", id, tc.reason, got)
@@ -118,8 +119,8 @@ func TestAttemptAndDoubt(t *testing.T) {
 	}
 }
 
-// What makes it safe to repeat a create is the strongest of what a client has: a name, a token, and then a lookup. A
-// token of another object is of no use.
+// TestWhatMakesARepetitionSafe verifies that the class of creation is the strongest of name, token and lookup, and
+// that the token of another object does not count.
 func TestWhatMakesARepetitionSafe(t *testing.T) {
 	for name, tc := range map[string]struct {
 		named, inherits, tokens, finds bool
@@ -146,7 +147,7 @@ func TestWhatMakesARepetitionSafe(t *testing.T) {
 	}
 }
 
-// The grace of a creation is counted from when this process first knew of it.
+// TestGraceWindow verifies that the grace period of a creation is counted from when this process first knew of it.
 func TestGraceWindow(t *testing.T) {
 	p := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), &objectState{},
 		WithCreationGracePeriod(time.Minute))
@@ -196,7 +197,8 @@ type configured struct {
 
 func (c *configured) GetProviderConfigReference() *commonv1.ProviderConfigReference { return c.ref }
 
-// A connection is named by the kind of its configuration, its namespace if it has one, and its name.
+// TestConnectionName verifies that a connection name has the kind, the namespace if there is one, and the name of
+// its configuration.
 func TestConnectionName(t *testing.T) {
 	cases := map[string]struct {
 		namespace string
@@ -223,7 +225,7 @@ func TestConnectionName(t *testing.T) {
 	}
 }
 
-// A stamp names the object that a restored one may have been, and its cluster.
+// TestStampNames verifies that a stamp identifies the original of a restored object, and its cluster.
 func TestStampNames(t *testing.T) {
 	const stamp = Stamp("c1/g/K/quay/data/u1")
 	for other, want := range map[Stamp]bool{

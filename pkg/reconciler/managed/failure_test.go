@@ -21,7 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Stages are the ways to fail, how to get there, and how it is told.
+// stages are the stages of failures, how to reach them, and their reports.
 var stages = map[string]struct {
 	prefix, reason string
 	arrange        func(*world)
@@ -40,7 +40,7 @@ var stages = map[string]struct {
 	}, "False/Deleting"},
 }
 
-func TestFailuresAreToldOnceAndShown(t *testing.T) {
+func TestFailuresAreReportedOnceAndShown(t *testing.T) {
 	boom := external.NotCreated(errors.New("boom"))
 	for call, stage := range stages {
 		t.Run(call, func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestEveryWriteMayConflict(t *testing.T) {
 	}
 }
 
-func TestStorageThatFailsIsTold(t *testing.T) {
+func TestStorageErrorsAreReported(t *testing.T) {
 	cases := map[string]struct {
 		reason, marker, prefix string
 		created                int

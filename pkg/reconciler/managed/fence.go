@@ -9,29 +9,27 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// What a lease must have left for a change to begin.
+// The least time that a lease must have left for a change to begin.
 const leaseMargin = time.Second
 
-// WithFence sets what is asked before each call that changes something outside.
-// An error means that this process may not, because another one may be at work:
-// the call is not made. A panic is such an error, and the object tells it. While the
-// function does not return, its pass waits, and the object says CallOverdue. The default
-// is to ask nobody.
+// WithFence sets a function that is called before each call that changes the external system. If it returns an
+// error, another process may be the leader, and the call is not made. A panic counts as such an error, and the
+// object reports it. While the function does not return, its pass waits, and the object reports CallOverdue. The
+// default is no fence.
 func WithFence(fence func(context.Context) error) ReconcilerOption {
 	return func(r *Reconciler) { r.fence = fence }
 }
 
-// WithLeaseDeadline sets until when this process surely is the only one, such as
-// [controller.Lease.Deadline] of the lock that was given to the manager. No call
-// that changes something outside begins in the last second before, and those
-// that are under way end then. The zero time is no deadline. If the
-// function panics, no such call begins, and the object tells that. While it does not
-// return, its pass waits, and the object says CallOverdue. The default is none.
+// WithLeaseDeadline sets a function that returns until when this process is certainly the only leader, such as
+// [controller.Lease.Deadline] of the lock that was given to the manager. In the last second before that time no
+// call that changes the external system begins, and calls under way are canceled. The zero time is no deadline. If
+// the function panics, no such call begins, and the object reports that. While it does not return, its pass waits,
+// and the object reports CallOverdue. The default is no deadline.
 func WithLeaseDeadline(deadline func() time.Time) ReconcilerOption {
 	return func(r *Reconciler) { r.lease = deadline }
 }
 
-// checkFence returns an error if this process may not change anything outside now.
+// checkFence returns an error if this process must not change the external system now.
 func (p *object) checkFence(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errors.Errorf("%w: this process stops: %w", errFenced, ctx.Err())
@@ -56,19 +54,19 @@ func (p *object) checkFence(ctx context.Context) error {
 	return nil
 }
 
-// leaseLeft returns what is left of the lease. An error says that nobody knows: nothing may begin.
+// leaseLeft returns the remaining time of the lease. After an error it is unknown, and nothing may begin.
 func (p *object) leaseLeft() (left time.Duration, limited bool, err error) {
 	return p.leaseAsked(p.guarded)
 }
 
-// leaseConcurrently does what leaseLeft does, beside a pass that may wait for something else.
+// leaseConcurrently does the same as leaseLeft, in a goroutine beside a pass that may wait for another call.
 func (p *object) leaseConcurrently() (left time.Duration, limited bool, err error) {
 	return p.leaseAsked(func(_ string, call func() error) error { return panics.Call(call) })
 }
 
-// leaseAsked asks for the lease. The monotonic clock stands still while a machine is
-// suspended, and the wall clock may be set: the lesser counts. A time that has no reading
-// of the monotonic clock is compared by the wall clock.
+// leaseAsked returns the remaining time of the lease. The monotonic clock stops while a machine is suspended, and
+// the wall clock may be set: the lesser remainder counts. A deadline without a monotonic reading is compared with
+// the wall clock.
 func (p *object) leaseAsked(ask func(string, func() error) error) (left time.Duration, limited bool, err error) {
 	if p.r.lease == nil {
 		return left, false, nil
@@ -85,7 +83,7 @@ func (p *object) leaseAsked(ask func(string, func() error) error) (left time.Dur
 	return min(deadline.Sub(now), deadline.Round(0).Sub(now)), true, nil
 }
 
-// leaseOverConcurrently says whether the lease is over, if that is known before ctx ends.
+// leaseOverConcurrently reports whether the lease is over, if that is known before ctx ends.
 func (p *object) leaseOverConcurrently(ctx context.Context) bool {
 	over := make(chan bool, 1)
 	go func() {
@@ -100,8 +98,8 @@ func (p *object) leaseOverConcurrently(ctx context.Context) bool {
 	}
 }
 
-// underLease returns a context that ends with the lease, however often that is
-// renewed meanwhile. A lease that does not say so was not renewed.
+// underLease returns a context that ends with the lease, however often the lease is renewed meanwhile. If the
+// function that returns the deadline fails, the lease counts as not renewed.
 func (p *object) underLease(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	left, limited, err := p.leaseLeft()
 	if err != nil {

@@ -16,53 +16,51 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// How long to wait for a cache that lags behind our own last write, step by
-// step, before the API server itself is asked.
-var cacheWaits = []time.Duration{0, 10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond,
+// The delays between reads of a cache that is older than our own last write, before the API server itself is read.
+var cacheDelays = []time.Duration{0, 10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond,
 	80 * time.Millisecond}
 
-// AsKept asks a cache for an object without a copy being made of it.
-var asKept = []client.GetOption{&client.GetOptions{UnsafeDisableDeepCopy: new(true)}}
+// withoutDeepCopy reads an object from a cache without a copy.
+var withoutDeepCopy = []client.GetOption{&client.GetOptions{UnsafeDisableDeepCopy: new(true)}}
 
-// How long to wait for a cache that shows what is gone.
+// The delay of the next pass over an object that is gone but still cached.
 const noticedIn = 30 * time.Second
 
-// read returns the object, which knows its kind. It is as the cache keeps it, not a copy,
-// so that nobody is to change it: a pass works on a copy of its own, and compares with
-// this in the end.
+// read returns the object with its kind. It is the object in the cache, not a copy, and must not be changed: a pass
+// works on a copy of its own, and compares it with this one in the end.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resource.Managed, error) {
 	mg, err := r.recent(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	if kind := mg.GetObjectKind(); kind.GroupVersionKind().Empty() { // a cache tells it along with a copy
+	if kind := mg.GetObjectKind(); kind.GroupVersionKind().Empty() { // a cache sets the kind only on a copy
 		kind.SetGroupVersionKind(schema.GroupVersionKind(r.of))
 	}
 
 	return mg, nil
 }
 
-// isAbsentError says whether a cache has no such object. A client that is no cache may be
-// answered by somebody who knows nothing of the object.
+// isAbsentError reports whether a cache has no such object. The 404 of a reader without a cache may come from a
+// server that does not serve the kind.
 func isAbsentError(err error) bool {
 	return kerrors.IsNotFound(err) && !kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// recent returns the object, never in a version older than our own last write of
-// it: what is decided from such a version has been decided already.
+// recent returns the object, never in a version older than our own last write: a pass has already acted on such a
+// version.
 func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (resource.Managed, error) {
-	var ours string // the version of our own last write, if the cache shows an older one
-	for _, wait := range cacheWaits {
+	var ours string // the version of our own last write, if the cache has an older one
+	for _, wait := range cacheDelays {
 		if err := sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 		mg := r.newManaged()
-		if err := r.client.Get(ctx, key, mg, asKept...); err != nil {
+		if err := r.client.Get(ctx, key, mg, withoutDeepCopy...); err != nil {
 			return nil, err
 		}
 		known := r.objects.Peek(key, mg.GetUID())
 		if known != nil && known.Gone {
-			known.Gone = false // should it still be there the next time, the API server is asked
+			known.Gone = false // if it still exists the next time, the API server is read
 
 			return nil, errDeletedButCached
 		}
@@ -80,10 +78,10 @@ func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (reso
 	return mg, err
 }
 
-// live reads an object from the API server itself, which has told a version of it before. An
-// older version than that is an error: it is told to the [controller.RestoreDetector], and
-// nothing is decided from it, because the caches and the memory of this process are of another
-// history. So is an answer that succeeds and is about no object, or another one.
+// live reads an object from the API server itself, which has returned the version known before. An older version
+// than that is an error: it is passed to the [controller.RestoreDetector], and no decision is based on it, because
+// the caches and the memory of this process belong to another history. A successful answer about no object, or
+// about another one, is an error as well.
 func (r *Reconciler) live(ctx context.Context, key types.NamespacedName, known string) (resource.Managed, error) {
 	mg := r.newManaged()
 	if err := r.cluster.GetAPIReader().Get(ctx, key, mg); err != nil {
@@ -100,7 +98,7 @@ func (r *Reconciler) live(ctx context.Context, key types.NamespacedName, known s
 	return mg, nil
 }
 
-// errNotAbout says that a read has succeeded, and its answer is about no object, or another one.
+// errNotAbout returns the error of a successful read whose answer is about no object, or about another one.
 func errNotAbout(key types.NamespacedName) error {
 	return errors.Errorf("the API server was asked for %s, and the answer is not about it: check what stands between "+
 		"this process and the API server", key)

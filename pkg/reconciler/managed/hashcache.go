@@ -9,23 +9,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Rounds make it slow to guess from a status what was published: a millisecond
-// for us, who do it once, and as much for each guess.
+// The number of PBKDF2 rounds. They make it slow to guess published values from a status: a millisecond for the
+// reconciler, which derives the key once, and as much for each guess.
 const rounds = 4096
 
-// Slowly is what was derived lately, which whoever makes reconcilers by the thousand
-// derives again and again.
-var slowly hashCache
+// derivedKeys caches derived keys for the whole process, because tests make reconcilers by the thousand that derive the
+// same keys.
+var derivedKeys hashCache
 
-// A hashInput is of the digest of details, for one object.
+// A hashInput is the digest of the details of one object.
 type hashInput struct {
 	digest [sha256.Size]byte
 	uid    types.UID
 }
 
-// hashCache are keys by what they were derived from: some, because an object that is
-// there for long is asked for once. The zero value has none. They may be used
-// concurrently.
+// A hashCache maps inputs to derived keys. It keeps only a few, because a long-lived object needs its key once. The
+// zero value is an empty cache. It is safe for concurrent use.
 type hashCache struct {
 	mu   sync.Mutex
 	keys map[hashInput]string
@@ -41,7 +40,7 @@ func (d *hashCache) derive(of hashInput) string {
 		return known
 	}
 	key, _ := pbkdf2.Key(sha256.New, string(of.digest[:]), []byte(of.uid), rounds,
-		16) // fails for no length that is used here
+		16) // never fails for the key length used here
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.keys == nil || len(d.keys) >= mostDerivations {

@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// What a status tells of published details takes as long to guess as was promised, and is derived
-// once. Keys of long ago are forgotten.
+// TestKeysAreDerivedOnce verifies that published details are hashed slowly, once, and that old keys are dropped.
 func TestKeysAreDerivedOnce(t *testing.T) {
 	of := hashInput{digest: sha256.Sum256([]byte("details")), uid: ownerUID}
 	key, err := pbkdf2.Key(sha256.New, string(of.digest[:]), []byte("uid-1"), 4096, 16)
@@ -40,7 +39,7 @@ func TestKeysAreDerivedOnce(t *testing.T) {
 	}
 }
 
-// Where no key can be derived, nothing is stored that could be taken for what was published.
+// TestWhatCannotBeDerivedIsNotStored verifies that no hash is stored if the key cannot be derived.
 func TestWhatCannotBeDerivedIsNotStored(t *testing.T) {
 	for key, want := range map[string]string{"0badcafe": "quay/login/0badcafe", "": ""} {
 		if got := storedAs("quay/login", key); got != want {

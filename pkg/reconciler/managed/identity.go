@@ -13,33 +13,32 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// A BackendIdentifier is an [ExternalClient] that can tell which external system
-// it is connected to: the account, project or cluster, whatever the address. It
-// is stored when something is created or adopted. When the object is later
-// connected to another system, where its resource cannot be, nothing is called
-// until its user allows the change: "not found" would be believed otherwise.
+// A BackendIdentifier is an [ExternalClient] that knows which external system it is connected to: the account,
+// project or cluster, whatever the address. The identity is stored when a resource is created or adopted. When the
+// object is later connected to another system, where its resource cannot be, no call is made until its user allows
+// the change: otherwise "not found" would be taken for absence.
 type BackendIdentifier interface {
-	// Identity of the external system. Empty is not known.
+	// Identity returns the identity of the external system. Empty means unknown.
 	Identity() string
 }
 
-// checkBackend refuses a system that is not the one in which the resource is.
+// checkBackend returns an error if the client is connected to another system than that of the resource.
 func (p *clientSession) checkBackend() error {
 	if p.backend == nil {
 		return nil
 	}
-	told := p.system
+	connected := p.system
 	annotations := p.mg.GetAnnotations()
 	stored := annotations[meta.AnnotationKeyBackendIdentity]
 	switch {
-	case stored == "" || stored == told:
+	case stored == "" || stored == connected:
 		return nil
-	case told == "":
+	case connected == "":
 		return errors.Errorf("the client does not say which external system it is connected to; the external resource is "+
 			"in %.128q", stored)
-	case annotations[meta.AnnotationKeyAllowBackendChange] == told:
+	case annotations[meta.AnnotationKeyAllowBackendChange] == connected:
 		p.warnLeftInBackend(stored)
-		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: told})
+		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: connected})
 
 		return nil
 	}
@@ -47,11 +46,11 @@ func (p *clientSession) checkBackend() error {
 	return external.Terminal(string(commonv1.ReasonBackendChanged), errors.New(fmt.Sprintf(
 		"the connection leads to %.128q, and the external resource is in %.128q%s: correct the connection, or set the "+
 			"annotation %s to the former "+
-			"if the resource is there, too, or is to be made there", told, stored, p.unresolvedInBackend(),
+			"if the resource is there, too, or is to be made there", connected, stored, p.unresolvedInBackend(),
 		meta.AnnotationKeyAllowBackendChange)))
 }
 
-// unresolvedInBackend names the attempt that was made in the former system, if its result is not known.
+// unresolvedInBackend returns the id of the attempt that was made in the former system, if its result is unknown.
 func (p *creationRecord) unresolvedInBackend() string {
 	if !p.unresolved() {
 		return ""
@@ -61,8 +60,9 @@ func (p *creationRecord) unresolvedInBackend() string {
 	return strings.TrimSuffix(", where the result of an attempt to create it is not known: "+id, ": ")
 }
 
-// warnLeftInBackend tells what may be left over in the former system: nothing is called there any more. Of what was
-// observed it is told when another is created. The change is stored at once, so that it is told once.
+// warnLeftInBackend emits a warning about resources that may be left in the former system: no call goes there any
+// more. For a resource that was observed, the warning comes when another one is created. The change is stored at
+// once, so that the warning is emitted once.
 func (p *creationRecord) warnLeftInBackend(former string) {
 	seen := p.wasSeen()
 	if p.r.named { // there is no record
@@ -87,8 +87,8 @@ func (p *creationRecord) warnLeftInBackend(former string) {
 	}
 }
 
-// storeBackend puts the identity of the system into the object, to be stored along
-// with the intent to create, or once for a resource that was found.
+// storeBackend puts the identity of the system into the object, to be stored along with the intent to create, or
+// once for a resource that was found.
 func (p *clientSession) storeBackend() {
 	if p.backend == nil || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "" || p.identity() == "" {
 		return
@@ -96,8 +96,8 @@ func (p *clientSession) storeBackend() {
 	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: p.identity()})
 }
 
-// identity returns what the client says now of the external system: some learn that from their
-// first call. One that panics says nothing.
+// identity returns the present identity of the external system: some clients learn it from their first call. If the
+// client panics, the identity is unknown.
 func (p *clientSession) identity() (system string) {
 	_ = panics.Call(func() error {
 		system = p.backend.Identity()
@@ -108,7 +108,7 @@ func (p *clientSession) identity() (system string) {
 	return system
 }
 
-// keepIdentity remembers of which system the object says that its resource is in.
+// keepIdentity remembers the identity of the external system that the object has stored.
 func (p *object) keepIdentity() {
 	stored := p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity]
 	if known := p.state.Backend; stored != "" && (known == nil || *known != stored) {
@@ -116,9 +116,8 @@ func (p *object) keepIdentity() {
 	}
 }
 
-// restoreIdentity puts back what the object said of the system that its resource is in, if
-// somebody has taken it, and says whether that was so. Only this process knows it: a process
-// that begins takes the system that it is connected to for that.
+// restoreIdentity restores the stored identity of the external system if another writer has removed it, and reports
+// whether it did. Only this process knows it: after a restart the present system counts.
 func (p *creationRecord) restoreIdentity() bool {
 	p.keepIdentity()
 	if p.state.Backend == nil || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// A namedSystem is a client that tells which external system it is connected to.
+// A namedSystem is a client that knows the identity of its external system.
 type namedSystem struct {
 	ExternalClient
 
@@ -26,16 +26,16 @@ func (c *namedSystem) Identity() string {
 	return c.name
 }
 
-// What the resource of an object is in is compared with what a client is connected to.
+// TestAnotherSystemIsRecognised verifies that the stored backend identity is compared with that of the client.
 func TestAnotherSystemIsRecognised(t *testing.T) {
 	const identity, allow = meta.AnnotationKeyBackendIdentity, meta.AnnotationKeyAllowBackendChange
 	cases := map[string]struct {
-		reason string
-		told   string
-		marks  map[string]string
-		want   map[string]string
-		says   []string // in the error
-		stops  string   // the reason of a terminal error
+		reason   string
+		identity string
+		marks    map[string]string
+		want     map[string]string
+		says     []string // in the error
+		stops    string   // the reason of a terminal error
 	}{
 		"Unknown": {"nothing was stored yet", "blue", nil, nil, nil, ""},
 		"Same": {"it is the same", "blue", map[string]string{identity: "blue"},
@@ -52,7 +52,7 @@ func TestAnotherSystemIsRecognised(t *testing.T) {
 	}
 	for name, tc := range cases {
 		p := passOf(bearing(tc.marks), &objectState{})
-		p.backend, p.system = &namedSystem{name: "another since"}, tc.told
+		p.backend, p.system = &namedSystem{name: "another since"}, tc.identity
 		err := p.checkBackend()
 		if (err != nil) != (tc.says != nil) {
 			t.Errorf("%s: %s: it ended with %v", name, tc.reason, err)
@@ -74,13 +74,13 @@ func TestAnotherSystemIsRecognised(t *testing.T) {
 	}
 }
 
-// The system is noted once, as soon as the client can tell.
+// TestASystemIsNotedOnce verifies that the backend identity is stored once, as soon as the client knows it.
 func TestASystemIsNotedOnce(t *testing.T) {
 	const identity = meta.AnnotationKeyBackendIdentity
-	for told, tc := range map[string]struct{ stored, want string }{
+	for reported, tc := range map[string]struct{ stored, want string }{
 		"blue": {"", "blue"}, "green": {"blue", "blue"}, "": {"", ""}, "panics": {"", ""},
 	} {
-		c := &namedSystem{name: told}
+		c := &namedSystem{name: reported}
 		p := passOf(bearing(nil), &objectState{})
 		if p.storeBackend(); len(p.mg.GetAnnotations()) > 0 {
 			t.Errorf("of a client that tells nothing %v is noted", p.mg.GetAnnotations())
@@ -91,12 +91,12 @@ func TestASystemIsNotedOnce(t *testing.T) {
 		p.storeBackend()
 		if got, noted := p.mg.GetAnnotations()[identity]; got != tc.want || noted != (tc.want != "") ||
 			tc.stored != "" && c.asked > 0 {
-			t.Errorf("of %q, %q is noted: %t, after it was asked %d times", told, got, noted, c.asked)
+			t.Errorf("of %q, %q is noted: %t, after it was asked %d times", reported, got, noted, c.asked)
 		}
 	}
 }
 
-// What somebody has taken of it is put back, as the object said last.
+// TestASystemThatIsTakenAwayIsPutBack verifies that a removed backend identity is restored.
 func TestASystemThatIsTakenAwayIsPutBack(t *testing.T) {
 	const identity = meta.AnnotationKeyBackendIdentity
 	o := &objectState{}

@@ -15,11 +15,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// inherit finds out whether the object is marked with an attempt of another one that it has to
-// answer for: it was restored from a backup. If the other one lives in this cluster, the marks
-// are those of a mere copy of its manifest, and say nothing. What became of an attempt that was
-// under way during the backup nobody has recorded. What one made that succeeded is looked for
-// first, and then missing or not.
+// inherit determines whether the object is marked with an attempt of another object that it continues, because it
+// was restored from a backup. If the original exists in this cluster, the marks come from a copy of its manifest,
+// and mean nothing. The result of an attempt that was pending at the time of the backup is unknown. The resource of
+// a successful attempt is observed first, and then counts as present or missing.
 func (p *creationRecord) inherit(ctx context.Context) error {
 	id, result := attemptOf(p.mg)
 	missing := result == attemptSucceeded && meta.GetExternalName(p.mg) != "" && p.observed &&
@@ -38,13 +37,12 @@ func (p *creationRecord) inherit(ctx context.Context) error {
 	return nil
 }
 
-// inherits says whether the result of an attempt is not known that was made for the object
-// which this one was restored from. Its token is that of another UID, of which the mark has a
-// hash alone, so that nobody can look by it, or repeat the attempt.
+// inherits reports whether the object was restored from one with an attempt whose result is unknown. The token of
+// the attempt has another UID, of which the mark has only a hash, so that it can neither be looked up nor repeated.
 func (p *creationRecord) inherits() bool { return p.inherited != "" && p.unresolved() }
 
-// originalLives says whether this cluster has the object for which an attempt was made. What
-// the cache says counts if the API server itself says so, too.
+// originalLives reports whether this cluster has the object for which an attempt was made. An answer of the cache
+// counts only if the API server confirms it.
 func (p *creationRecord) originalLives(ctx context.Context, id string) (bool, error) {
 	_, of, _ := strings.Cut(id, "-")
 	all, err := p.r.newList()

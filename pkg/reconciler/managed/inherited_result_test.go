@@ -30,8 +30,8 @@ func (w *world) backupOf(name string) {
 	})
 }
 
-// What was created for the object before a restore is looked for twice, and its absence is
-// told. What is found is marked as the object's own, so that later it is like any other.
+// TestABackupOfWhatIsMissing verifies that the resource of a restored object is observed twice, and its absence
+// reported. A resource that is found is marked as the object's own.
 func TestABackupOfWhatIsMissing(t *testing.T) {
 	request := []managed.ReconcilerOption{managed.WithRecreationOnRequest()}
 	for name, tc := range map[string]struct {
@@ -41,7 +41,7 @@ func TestABackupOfWhatIsMissing(t *testing.T) {
 		external string // the name in the backup
 		first    string // the calls of the first pass
 		want     string // the names of the external resources in the end
-		told     string // the condition Synced
+		reported string // the condition Synced
 		warnings string
 	}{
 		"Missing": {"it is looked for again, and another is created", nil, nil, "vol-9", "Connect Observe",
@@ -63,7 +63,7 @@ func TestABackupOfWhatIsMissing(t *testing.T) {
 			w.backupOf(tc.external)
 			w.taken()
 			w.pass()
-			_, calls, told := w.taken()
+			_, calls, events := w.taken()
 			if calls != tc.first {
 				t.Errorf("%s: calls: got %q, want %q", tc.reason, calls, tc.first)
 			}
@@ -75,10 +75,10 @@ func TestABackupOfWhatIsMissing(t *testing.T) {
 			if all := strings.Join(got, " "); all != tc.want {
 				t.Errorf("%s: got %s, want %s", tc.reason, all, tc.want)
 			}
-			w.condition(commonv1.TypeSynced, tc.told)
+			w.condition(commonv1.TypeSynced, tc.reported)
 			_, _, later := w.taken()
 			var warnings []string
-			for _, e := range strings.Split(told+", "+later, ", ") {
+			for _, e := range strings.Split(events+", "+later, ", ") {
 				if reason, is := strings.CutPrefix(e, "Warning/"); is {
 					warnings = append(warnings, reason)
 				}
@@ -90,8 +90,8 @@ func TestABackupOfWhatIsMissing(t *testing.T) {
 	}
 }
 
-// An object that was restored, and whose resource was found, has marks of its own from then on.
-// What its user is asked, he answers by the id of the mark that is in the backup.
+// TestABackupOfWhatIsThere verifies that a restored object whose resource was found has marks of its own, and that
+// its user answers with the id in the backup.
 func TestABackupOfWhatIsThere(t *testing.T) {
 	w := newWorld(t, managed.WithRecreationOnRequest())
 	w.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 1})
@@ -110,9 +110,9 @@ func TestABackupOfWhatIsThere(t *testing.T) {
 	w = newWorld(t, managed.WithRecreationOnRequest())
 	w.backupOf("vol-9")
 	w.settle()
-	if told := w.condition(commonv1.TypeSynced, "False/RecreationNotRequested").Message; !strings.Contains(told,
+	if message := w.condition(commonv1.TypeSynced, "False/RecreationNotRequested").Message; !strings.Contains(message,
 		attemptOf("uid-1")) {
-		t.Errorf("%q does not say which", told)
+		t.Errorf("%q does not say which", message)
 	}
 	w.allow(attemptOf("uid-1"))
 	w.clock.SetTime(w.clock.Now().Add(time.Minute))
@@ -122,7 +122,8 @@ func TestABackupOfWhatIsThere(t *testing.T) {
 	}
 }
 
-// What an observation has told is kept out of what is told later, also if the pass fails that has made it.
+// TestDetailsOfAnObservationThatLeadsToNothing verifies that observed connection details are redacted later, also
+// if their pass fails.
 func TestDetailsOfAnObservationThatLeadsToNothing(t *testing.T) {
 	const password = "correct horse battery staple"
 	w := newWorld(t)

@@ -44,8 +44,8 @@ func (w *world) backup() {
 	})
 }
 
-// TestABackupWithinCreate: what an attempt has led to that was under way when the backup was
-// made is for a user to find out. Until he says so nothing is created, and nothing goes.
+// TestABackupWithinCreate verifies that an attempt that was pending in the backup is left to a user: nothing is
+// created or deleted before the answer.
 func TestABackupWithinCreate(t *testing.T) {
 	annotate := func(key, value string) func(w *world) {
 		return func(w *world) {
@@ -53,11 +53,11 @@ func TestABackupWithinCreate(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct {
-		reason  string
-		answers func(w *world)
-		want    string // the names of the external resources in the end
-		told    string // the condition Synced
-		gone    bool
+		reason   string
+		answers  func(w *world)
+		want     string // the names of the external resources in the end
+		reported string // the condition Synced
+		gone     bool
 	}{
 		"Nothing": {"nobody has answered", func(*world) {}, "vol-9", "False/CreationUnresolved", false},
 		"Replaced": {"a manifest is no answer",
@@ -107,25 +107,25 @@ func TestABackupWithinCreate(t *testing.T) {
 					t.Errorf("%s: %s: got %s, gone %t; want %s, %t", class, tc.reason, all, w.gone(), tc.want, tc.gone)
 				}
 				if !tc.gone {
-					w.condition(commonv1.TypeSynced, tc.told)
+					w.condition(commonv1.TypeSynced, tc.reported)
 				}
 			}
 		})
 	}
 }
 
-// TestABackupIsToldWithWhatToDo: the condition says what a user can do. What he has named is
-// marked as the object's own, for the next process.
-func TestABackupIsToldWithWhatToDo(t *testing.T) {
+// TestARestoredObjectReportsItsOptions verifies that the condition says what a user can do, and that the named
+// resource is marked as the object's own.
+func TestARestoredObjectReportsItsOptions(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 1})
 	w.backup()
 	w.pass()
-	told := w.condition(commonv1.TypeSynced, "False/CreationUnresolved").Message
+	message := w.condition(commonv1.TypeSynced, "False/CreationUnresolved").Message
 	for _, part := range []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalName,
 		"restored or copied from"} {
-		if !strings.Contains(told, part) {
-			t.Errorf("%q does not say %q", told, part)
+		if !strings.Contains(message, part) {
+			t.Errorf("%q does not say %q", message, part)
 		}
 	}
 	w.change(func(v *volume.Volume) { meta.SetExternalName(v, "vol-9") })

@@ -11,9 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// uncalled says whether the marks of the object are those of an attempt for which this
-// process did not call Create: the answer to the write was lost, or said that not
-// everything was stored.
+// uncalled reports whether the marks of the object are those of an attempt for which this process did not call
+// Create: the answer to the write was lost, or showed that not everything was stored.
 func (p *creationRecord) uncalled() bool {
 	annotations := p.mg.GetAnnotations()
 	pending, id := annotations[meta.AnnotationKeyExternalCreatePending], annotations[meta.AnnotationKeyCreateAttempt]
@@ -23,18 +22,17 @@ func (p *creationRecord) uncalled() bool {
 	})
 }
 
-// How many intents are remembered that were not followed by a call: writes whose answers
-// were lost may have their effect late, and an outage may meet many tries.
+// The largest number of remembered intents without a call: writes whose answers were lost may take effect late, and
+// there may be many attempts during an outage.
 const intentsRemembered = 32
 
-// intend marks that an attempt to create is about to be made, and remembers until
-// [pass.create] calls Create that it was not called. Of the repetition of an attempt
-// that says nothing.
+// intend marks an attempt to create as pending, and remembers it as not called until [pass.create] calls Create.
+// Repetitions of an attempt are not remembered.
 func (p *clientSession) intend() {
 	before := p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
 	markPending(p.mg, p.nextAttempt(), p.now())
 	if !p.repeatsAttempt {
-		marks, late := p.mg.GetAnnotations(), p.state.Uncalled // which may be stored yet
+		marks, late := p.mg.GetAnnotations(), p.state.Uncalled // which may still be stored late
 		p.state.Uncalled = append(late[max(0, len(late)-intentsRemembered+1):], objectstate.Intent{
 			Pending: marks[meta.AnnotationKeyExternalCreatePending], Attempt: marks[meta.AnnotationKeyCreateAttempt],
 			Before: before,
@@ -51,7 +49,7 @@ func (p *creationRecord) intended() objectstate.Intent {
 	return intended(p.mg)
 }
 
-// IntentMarks are the annotations of an attempt that has no result.
+// intentMarks are the annotations of an attempt that has no result.
 var intentMarks = []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt}
 
 // intended returns the attempt that an object is marked with.
@@ -64,8 +62,8 @@ func intended(mg resource.Managed) objectstate.Intent {
 	}
 }
 
-// withdraw takes back what was stored of an intent that was not stored whole, so that
-// another process does not wait for the result of an attempt that nobody has made.
+// withdraw reverts an intent that was not stored completely, so that no other process waits for the result of an
+// attempt that was never made.
 func (p *creationRecord) withdraw(ctx context.Context, before map[string]string) {
 	for _, key := range intentMarks {
 		if value, was := before[key]; was {
@@ -91,7 +89,7 @@ func texts(changes map[string]any) map[string]string {
 	return set
 }
 
-// lacks says whether any of the annotations is missing: a name was dropped, and the rest stored.
+// lacks reports whether any of the annotations is missing: the external name was dropped, and the rest stored.
 func lacks(mg resource.Managed, annotations map[string]string) bool {
 	for key := range annotations {
 		if mg.GetAnnotations()[key] == "" {
@@ -102,9 +100,9 @@ func lacks(mg resource.Managed, annotations map[string]string) bool {
 	return false
 }
 
-// writeUnwritten stores the result of a Create that an earlier pass of this process
-// could not store, as long as the API server shows the attempt without a result, or
-// nothing of it, because a replace took it: whatever was called since has marks of its own.
+// writeUnwritten stores the result of a Create that an earlier pass of this process could not store, as long as the
+// object has the attempt without a result, or none of its marks, because a replace removed them: a later call has
+// marks of its own.
 func (p *creationRecord) writeUnwritten(ctx context.Context) error {
 	if len(p.state.Unwritten) == 0 {
 		return nil
@@ -122,7 +120,7 @@ func (p *creationRecord) writeUnwritten(ctx context.Context) error {
 			return recording.failed(p.changed("the record of the creation was taken from it"))
 		}
 	case id != of || result != "" && !lacks(live, p.state.Unwritten) && !p.altered(live):
-		p.state.Unwritten, p.state.Altered = nil, "" // it was stored, or is about another attempt
+		p.state.Unwritten, p.state.Altered = nil, "" // it was stored, or belongs to another attempt
 
 		return nil
 	}
@@ -145,8 +143,8 @@ func (p *creationRecord) writeUnwritten(ctx context.Context) error {
 	return nil
 }
 
-// hold puts the finalizer back that somebody has taken from an object, of which a creation succeeded
-// and cannot be recorded: what drops annotations, or refuses them, may let finalizers through.
+// hold restores the finalizer that another writer has removed from an object whose successful creation cannot be
+// recorded: a policy that drops or rejects annotations may let finalizers pass.
 func (p *creationRecord) hold(ctx context.Context) {
 	if !p.state.unrecorded() || p.r.finalizer != nil || meta.WasDeleted(p.mg) ||
 		meta.FinalizerExists(p.mg, FinalizerName) {
@@ -159,8 +157,8 @@ func (p *creationRecord) hold(ctx context.Context) {
 	}
 }
 
-// unmarked says whether nothing is left on the object of the attempt whose result could not be
-// stored, and no other name was chosen since.
+// unmarked reports whether the object has no mark of the attempt whose result could not be stored, and no other
+// name was set since.
 func (p *creationRecord) unmarked(live resource.Managed) bool {
 	id, _ := attemptOf(live)
 	name := meta.GetExternalName(live)
@@ -169,9 +167,9 @@ func (p *creationRecord) unmarked(live resource.Managed) bool {
 		(name == "" || name == p.state.Unwritten[meta.AnnotationKeyExternalName])
 }
 
-// unheld says whether somebody has taken the finalizer from an object for which something is being
-// created, or was created and does not show yet, or not by the name that a replace wrote. What shows
-// is claimed again when it is observed.
+// unheld reports whether another writer has removed the finalizer from an object for which a resource is being
+// created, or was created and is not observed yet, or not by the name that a replace wrote. Once the resource is
+// observed, the finalizer is added again.
 func (p *creationRecord) unheld() bool {
 	if p.r.named || p.r.finalizer != nil || meta.WasDeleted(p.mg) || meta.FinalizerExists(p.mg, FinalizerName) {
 		return false

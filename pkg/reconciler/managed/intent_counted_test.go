@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// That an intent is taken back counts as a write of the intent.
+// TestAWithdrawalIsCounted verifies that reverting an intent counts as a write of the intent.
 func TestAWithdrawalIsCounted(t *testing.T) {
 	f := polled{registry: prometheus.NewRegistry()}
 	w := newStored(bearing(nil), &objectState{}, WithMetricsRegisterer(f.registry))
@@ -44,7 +44,8 @@ func (c *timedCluster) Get(ctx context.Context, key client.ObjectKey, o client.O
 	return cmp.Or(c.err, c.liveCluster.Get(ctx, key, o, opts...))
 }
 
-// What could not be stored is given five seconds in a later pass, whatever time that has.
+// TestWhatWasNotStoredIsGivenFiveSeconds verifies that an unwritten result gets five seconds in a later pass,
+// whatever the timeout of that.
 func TestWhatWasNotStoredIsGivenFiveSeconds(t *testing.T) {
 	w := newStored(marked(early, "", "", ownID),
 		remembering(objectstate.Attempts{Unwritten: map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}}))

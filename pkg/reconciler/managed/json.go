@@ -17,19 +17,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// image returns an object as the API server sees it. Differences are taken on
-// images: a Go value has fields that are not sent.
+// image returns an object as the API server sees it. Patches are computed from images: a Go value has fields that
+// are not sent.
 func image(mg resource.Managed) (map[string]any, error) {
 	return roundTrip[map[string]any](mg)
 }
 
-// same says whether two versions of an object are equal. Nearly always they are
-// equal bit by bit, which costs a third of finding out what is equal in meaning.
+// same reports whether two versions of an object are equal. Nearly always they are equal bit by bit, which costs a
+// third of the semantic comparison.
 func same(a, b resource.Managed) bool {
 	return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b)
 }
 
-// roundTrip returns what a value is as JSON, read as a T.
+// roundTrip encodes a value as JSON and decodes it as a T.
 func roundTrip[T any](value any) (T, error) {
 	var result T
 	data, err := json.Marshal(value)
@@ -40,15 +40,14 @@ func roundTrip[T any](value any) (T, error) {
 	return result, errors.Wrap(json.Unmarshal(data, &result), "cannot decode")
 }
 
-// A statusImage is what of an image the status subresource stores.
+// A statusImage is the part of an image that the status subresource stores.
 type statusImage struct {
-	fields     map[string]any // but for the conditions
+	fields     map[string]any // without the conditions
 	conditions []commonv1.Condition
 }
 
-// statusOf returns the status of an object. Nearly all of it are conditions, as a
-// rule, which are the same in an image but for their times: to encode and decode only
-// the rest takes a fraction of the time.
+// statusOf returns the status of an object. As a rule most of it are conditions, which are the same in an image
+// except for their times: encoding and decoding only the rest takes a fraction of the time.
 func statusOf(mg resource.Managed) (statusImage, error) {
 	field, err := statusField(mg)
 	rest, conditions, ok := apart(field)
@@ -63,10 +62,10 @@ func statusOf(mg resource.Managed) (statusImage, error) {
 	return statusImage{fields, conditions}, err
 }
 
-// statusLike returns what statusOf does, given what that has returned of another version. Most passes
-// change nothing but conditions: then the fields are those of the other, which are shared.
+// statusLike returns the same as statusOf, given its result for another version. Most passes change only
+// conditions: then the other fields are shared.
 func statusLike(mg, other resource.Managed, image statusImage) (statusImage, error) {
-	is, _ := statusPart(mg) // of nothing nothing is taken apart
+	is, _ := statusPart(mg) // no patch is computed from a missing status
 	was, _ := statusPart(other)
 	rest, conditions, ok := apart(is)
 	before, _, comparable := withoutConditions(was)
@@ -77,7 +76,7 @@ func statusLike(mg, other resource.Managed, image statusImage) (statusImage, err
 	return statusImage{image.fields, conditions}, nil
 }
 
-// fieldsOf returns the image of a status whose conditions were taken out of it.
+// fieldsOf returns the image of a status without its conditions.
 func fieldsOf(rest any) (map[string]any, error) {
 	fields, err := roundTrip[map[string]any](rest)
 	delete(fields, "conditions")
@@ -85,7 +84,7 @@ func fieldsOf(rest any) (map[string]any, error) {
 	return fields, err
 }
 
-// imageOf returns what a status is as JSON.
+// imageOf returns the image of a status.
 func imageOf(status any) (statusImage, error) {
 	fields, err := roundTrip[map[string]stdjson.RawMessage](status)
 	if err != nil {
@@ -108,9 +107,8 @@ func imageOf(status any) (statusImage, error) {
 	return s, nil
 }
 
-// apart returns a copy of a status without its conditions, and them as their image has
-// them. It is false where they are no field of the usual type, or their image is
-// another.
+// apart returns a copy of a status without its conditions, and the conditions as in their image. It returns false
+// if they are not in a field of the usual type, or their image differs.
 func apart(status any) (any, []commonv1.Condition, bool) {
 	rest, conditions, ok := withoutConditions(status)
 	if ok {
@@ -120,8 +118,8 @@ func apart(status any) (any, []commonv1.Condition, bool) {
 	return rest, conditions, ok
 }
 
-// withoutConditions returns a copy of a status without its conditions, and them as they are. It is false where
-// they are no field of the usual type.
+// withoutConditions returns a copy of a status without its conditions, and the conditions as they are. It returns
+// false if they are not in a field of the usual type.
 func withoutConditions(status any) (any, []commonv1.Condition, bool) {
 	v := reflect.ValueOf(status)
 	if _, special := status.(stdjson.Marshaler); special || v.Kind() != reflect.Pointer ||
@@ -144,8 +142,8 @@ func withoutConditions(status any) (any, []commonv1.Condition, bool) {
 	return rest.Interface(), conditions, true
 }
 
-// conditionsField returns the index of the field that conditions are encoded from,
-// which may be one of an embedded type.
+// conditionsField returns the index of the field that conditions are encoded from, which may be one of an embedded
+// type.
 func conditionsField(t reflect.Type) ([]int, bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -162,8 +160,8 @@ func conditionsField(t reflect.Type) ([]int, bool) {
 	return nil, false
 }
 
-// decoded returns conditions as they come back from JSON: their times in seconds. It
-// is false for those of which a text would come back as another.
+// decoded returns conditions as decoded from JSON: their times in seconds. It returns false if a text would not
+// survive the encoding.
 func decoded(conditions []commonv1.Condition) ([]commonv1.Condition, bool) {
 	if len(conditions) == 0 {
 		return nil, true
@@ -186,8 +184,8 @@ func decoded(conditions []commonv1.Condition) ([]commonv1.Condition, bool) {
 	return out, true
 }
 
-// statusField returns what the field status of an object is encoded from. That is
-// a part of most types; of others it has to be looked up in the image.
+// statusField returns the value that the field status of an object is encoded from. It is a part of most types; of
+// others it is looked up in the image.
 func statusField(mg resource.Managed) (any, error) {
 	part, ok := statusPart(mg)
 	if !ok {
@@ -199,12 +197,11 @@ func statusField(mg resource.Managed) (any, error) {
 	return part, nil
 }
 
-// statusPart returns a pointer to the part of an object that its status is encoded
-// from, if it is one.
+// statusPart returns a pointer to the part of an object that its status is encoded from, if there is one.
 func statusPart(mg resource.Managed) (any, bool) {
 	v := reflect.Indirect(reflect.ValueOf(mg))
 	if _, special := mg.(stdjson.Marshaler); !special && v.Kind() == reflect.Struct && v.CanAddr() {
-		for i := v.NumField() - 1; i >= 0; i-- { // it is the last one, as a rule
+		for i := v.NumField() - 1; i >= 0; i-- { // the status is the last field, as a rule
 			f := v.Type().Field(i)
 			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == "status" && f.IsExported() {
 				return v.Field(i).Addr().Interface(), true
@@ -215,8 +212,8 @@ func statusPart(mg resource.Managed) (any, bool) {
 	return nil, false
 }
 
-// conditionsOf returns the conditions of an object themselves, not a copy of them, or
-// nothing if they are not where they usually are.
+// conditionsOf returns the conditions of an object themselves, not a copy, or nil if they are not in the usual
+// field.
 func conditionsOf(mg resource.Managed) []commonv1.Condition {
 	status, ok := statusPart(mg)
 	if !ok {
@@ -235,8 +232,7 @@ func conditionsOf(mg resource.Managed) []commonv1.Condition {
 	return conditions
 }
 
-// patchTo returns the merge patch that makes another status of s. Of the
-// conditions there is all or nothing: they are a list.
+// patchTo returns the merge patch from s to another status. It has all conditions or none: they are a list.
 func (s statusImage) patchTo(other statusImage) map[string]any {
 	patch := mergepatch.Between(s.fields, other.fields)
 	switch {
@@ -250,8 +246,7 @@ func (s statusImage) patchTo(other statusImage) map[string]any {
 	return patch
 }
 
-// fields returns the merge patch of what differs between two versions of an
-// object apart from metadata and status.
+// fields returns the merge patch between two versions of an object without metadata and status.
 func fields(before, after resource.Managed) (map[string]any, error) {
 	all, err := contents(before, after)
 	if err != nil {
@@ -261,7 +256,7 @@ func fields(before, after resource.Managed) (map[string]any, error) {
 	return mergepatch.Between(all[0], all[1]), nil
 }
 
-// contents returns the images of objects apart from metadata and status.
+// contents returns the images of objects without metadata and status.
 func contents(objects ...resource.Managed) (all []map[string]any, err error) {
 	for _, mg := range objects {
 		m, err := image(mg)

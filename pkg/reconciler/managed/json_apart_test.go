@@ -6,7 +6,8 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
-// What is encoded of a status is a copy without its conditions, if they are of the usual type.
+// TestAStatusApartFromItsConditions verifies that a status is encoded as a copy without conditions, if they have
+// the usual type.
 func TestAStatusApartFromItsConditions(t *testing.T) {
 	status := &plainStatus{Size: 5, Conditions: []commonv1.Condition{{Type: "Ready", Status: "True"}}}
 	rest, conditions, ok := apart(status)

@@ -43,7 +43,8 @@ func (o *statusFirst) DeepCopyObject() runtime.Object {
 	return &c
 }
 
-// The status of an object is taken where its type has it, and else from what it is encoded as.
+// TestStatusOfWhateverType verifies that the status is taken from the field of the type, or else from the encoded
+// object.
 func TestStatusOfWhateverType(t *testing.T) {
 	ready := commonv1.Condition{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(time.Unix(5, 0))}
 	first := &statusFirst{Status: plainStatus{Size: 5, Conditions: []commonv1.Condition{ready}}}
@@ -81,8 +82,8 @@ func TestStatusOfWhateverType(t *testing.T) {
 	}
 }
 
-// The status of a version is the same whether or not that of another is known; if they differ in no
-// more than conditions, the other fields are shared.
+// TestStatusLikeAnother verifies that a status image is the same with and without that of another version, and
+// shares its fields if only conditions differ.
 func TestStatusLikeAnother(t *testing.T) {
 	ready := commonv1.Condition{
 		Type: "Ready", Status: "True", Message: "a",
@@ -113,8 +114,7 @@ func TestStatusLikeAnother(t *testing.T) {
 	}
 }
 
-// Conditions are those of the status itself before those of what is embedded, and of that to
-// whatever depth.
+// TestWhereConditionsAre verifies that the conditions of the outermost struct count, at any depth of embedding.
 func TestWhereConditionsAre(t *testing.T) {
 	for name, tc := range map[string]struct {
 		of   any
@@ -142,7 +142,8 @@ func TestWhereConditionsAre(t *testing.T) {
 	}
 }
 
-// Times come back from JSON in seconds; one that is none comes back as none, whatever its zone.
+// TestTimesOfConditionsThatComeBack verifies that times are truncated to seconds as by JSON, and that a zero time
+// stays zero in any zone.
 func TestTimesOfConditionsThatComeBack(t *testing.T) {
 	east := time.FixedZone("east", 3600)
 	got, ok := decoded([]commonv1.Condition{
@@ -160,7 +161,7 @@ func TestTimesOfConditionsThatComeBack(t *testing.T) {
 	}
 }
 
-// What is filled into an object is neither its status nor its metadata nor its kind.
+// TestFieldsAreThoseOfTheSpec verifies that late initialization excludes status, metadata and kind.
 func TestFieldsAreThoseOfTheSpec(t *testing.T) {
 	whole := func(v string) *unstructuredManaged {
 		return &unstructuredManaged{Object: map[string]any{
@@ -177,7 +178,7 @@ func TestFieldsAreThoseOfTheSpec(t *testing.T) {
 	}
 }
 
-// What cannot be encoded, or read again, is an error, and of no use.
+// TestWhatCannotBeEncoded verifies that a value that cannot be encoded or decoded is an error.
 func TestWhatCannotBeEncoded(t *testing.T) {
 	bad := &unstructuredManaged{Object: map[string]any{"spec": make(chan int)}}
 	good := &unstructuredManaged{Object: map[string]any{}}
@@ -212,7 +213,7 @@ type unspeakable struct{ fake.Managed }
 
 func (*unspeakable) MarshalJSON() ([]byte, error) { return nil, errors.New("it cannot be encoded") }
 
-// Of an object that cannot be encoded no status is made up.
+// TestAStatusThatCannotBeEncoded verifies that an object that cannot be encoded has no status image.
 func TestAStatusThatCannotBeEncoded(t *testing.T) {
 	if got, err := statusOf(&unspeakable{}); err == nil || got.fields != nil || got.conditions != nil {
 		t.Errorf("its status is %+v, error %v", got, err)

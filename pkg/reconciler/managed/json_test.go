@@ -40,8 +40,7 @@ type (
 
 func (spokenStatus) MarshalJSON() ([]byte, error) { return []byte(`{"size":7}`), nil }
 
-// TestApart: taking the conditions out of a status before it is encoded leads to what
-// encoding all of it leads to.
+// TestApart verifies that encoding a status without its conditions gives the same image as encoding all of it.
 func TestApart(t *testing.T) {
 	east := time.FixedZone("east", 5400)
 	conditions := commonv1.ConditionedStatus{Conditions: []commonv1.Condition{

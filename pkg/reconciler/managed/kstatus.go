@@ -7,27 +7,25 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// WithKstatusConditions adds the conditions Reconciling and Stalled, by which
-// tools that know nothing of the kind (kstatus, and what is built on it) tell
-// whether to wait or to call a human. The default is not to. Tools also want
-// status.observedGeneration, see commonv1.ObservedStatus.
+// WithKstatusConditions adds the conditions Reconciling and Stalled, by which tools that do not know the kind
+// (kstatus, and tools built on it) decide whether to wait or to alert. The default is not to add them. Such tools
+// also need status.observedGeneration, see commonv1.ObservedStatus.
 func WithKstatusConditions() ReconcilerOption {
 	return func(r *Reconciler) { r.kstatus = true }
 }
 
-// Progress is whether something still happens to an object.
+// progress is the state of an object as kstatus has it.
 type progress int
 
 const (
-	settled progress = iota // nothing is expected to happen
-	moving                  // it is on its way
-	stuck                   // it needs a human
-	halting                 // it was told not to move
+	settled progress = iota // no change is expected
+	moving                  // work is under way
+	stuck                   // a person has to act
+	halting                 // the object is stopped on request
 )
 
-// setProgress puts the progress into the conditions. Nobody waits for a poll, so that one
-// which is held back leaves them as they are: a connection that is asked for too much
-// would otherwise have each of its objects written, and written back.
+// setProgress sets the conditions of kstatus. A throttled poll leaves them as they are, because no user waits for
+// it: otherwise a throttled connection would cause two status writes for each of its objects.
 func (p *object) setProgress(o outcome) {
 	if !p.r.kstatus || o.unfinished && p.priority != lifecycle.User {
 		return
@@ -38,7 +36,7 @@ func (p *object) setProgress(o outcome) {
 		case o.progress == halting:
 			c.Reason = commonv1.ReasonReconcilePaused
 		case is:
-			// The message of Synced says it already.
+			// Synced has the message already.
 			c.Status, c.Reason = metav1.ConditionTrue, p.progressReason()
 		}
 		p.setCondition(c)
@@ -47,7 +45,7 @@ func (p *object) setProgress(o outcome) {
 	set(commonv1.TypeStalled, o.progress == stuck)
 }
 
-// progressReason returns the reason that tells most about an object that is not settled.
+// progressReason returns the most specific reason of an object that is not settled.
 func (p *object) progressReason() commonv1.ConditionReason {
 	for _, t := range []commonv1.ConditionType{commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeReady} {
 		if c := p.mg.GetCondition(t); c.Reason != "" && c.Status != metav1.ConditionTrue {

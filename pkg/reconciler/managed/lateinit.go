@@ -11,11 +11,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// lateFields returns what Observe filled into the spec and is to be stored.
-// Only what was unset counts: a value of the user's stays. And what was filled
-// in before and is unset again was taken out by somebody, most likely by a tool
-// that applies what a repository says: it is left as it is, or the two would
-// never rest.
+// lateFields returns the fields that Observe filled into the spec and that are to be stored. Only fields that were
+// unset count: values of the user stay. A field that was filled before and is unset again was removed by another
+// writer, most likely by a tool that applies a repository: it is left unset, or the two writers would never stop.
 func (p *creationRecord) lateFields() (map[string]any, error) {
 	if !p.observation.ResourceLateInitialized || !p.observation.ResourceExists || !mayLateInitialize(p.mg) {
 		return nil, nil
@@ -39,8 +37,7 @@ func (p *creationRecord) lateFields() (map[string]any, error) {
 	return added, nil
 }
 
-// rememberFilled notes in the object which fields were filled in, to be stored
-// along with them.
+// rememberFilled records in the object which fields were filled, to be stored along with them.
 func (p *object) rememberFilled(filled []string, more []mergepatch.Path) {
 	if len(more) == 0 {
 		return
@@ -54,7 +51,7 @@ func (p *object) rememberFilled(filled []string, more []mergepatch.Path) {
 	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyLateInitialized: all})
 }
 
-// warnReverted tells once which fields somebody has unset again.
+// warnReverted reports once which filled fields another writer has unset.
 func (p *object) warnReverted(paths []mergepatch.Path) {
 	var names []string
 	for _, path := range paths {
@@ -70,7 +67,7 @@ func (p *object) warnReverted(paths []mergepatch.Path) {
 	p.recordEvent(event.Warning(reasonLateReverted, p.redact(errors.New(text))))
 }
 
-// lateKey returns a path without spaces, in which every path is another one.
+// lateKey returns a unique key of a path without spaces.
 func lateKey(path mergepatch.Path) string {
 	var parts []string
 	for _, part := range path {

@@ -42,8 +42,8 @@ func (m *lateManaged) DeepCopyObject() runtime.Object {
 	return &c
 }
 
-// What was unset and Observe has filled in is stored, and noted; what a user has said is his, and
-// what somebody has taken out again stays so, which is told once.
+// TestWhatIsFilledIn verifies that only unset fields are filled and recorded, that values of the user stay, and
+// that a reverted field stays unset and is reported once.
 func TestWhatIsFilledIn(t *testing.T) {
 	const noted = meta.AnnotationKeyLateInitialized
 	found := ExternalObservation{ResourceExists: true, ResourceLateInitialized: true}
@@ -119,7 +119,7 @@ func TestWhatIsFilledIn(t *testing.T) {
 	}
 }
 
-// What cannot be encoded is filled in by nobody.
+// TestWhatCannotBeFilledIn verifies that late initialization fails for an object that cannot be encoded.
 func TestWhatCannotBeFilledIn(t *testing.T) {
 	good, broken := lateSpec{Tier: "gold"}, lateSpec{Bad: "x"}
 	for name, specs := range map[string][2]lateSpec{"read": {broken, good}, "filled in": {good, broken}} {

@@ -19,8 +19,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// leftover says what the object leaves outside if it goes now, as far as this process knows: its
-// external name, or the attempt to create it, and nothing if there is nothing.
+// leftover returns what the object leaves in the external system if it is removed now, as far as this process
+// knows: its external name, or the attempt to create it, or "".
 func (o *objectState) leftover() string {
 	name, attempt, anything := o.known()
 	if o.coldState != nil && name == "" && !o.Gone && !o.FinalizerRemoved {
@@ -41,7 +41,7 @@ func (o *objectState) leftover() string {
 	}
 }
 
-// finishDeletion removes the finalizer, and tells what nobody will look for any more.
+// finishDeletion removes the finalizer, and reports an attempt whose result will not be looked up any more.
 func (p *creationRecord) finishDeletion(ctx context.Context) error {
 	left := p.orphanedAttempt()
 	if left == "" && p.ownerChanged() {
@@ -55,7 +55,7 @@ func (p *creationRecord) finishDeletion(ctx context.Context) error {
 	return err
 }
 
-// orphanedAttempt names the attempt to create whose result is not known, if the object goes without its
+// orphanedAttempt returns the id of the attempt to create with unknown result, if the object is removed without its
 // external resource.
 func (p *creationRecord) orphanedAttempt() string {
 	if p.may().Delete || !p.unresolved() {
@@ -68,22 +68,22 @@ func (p *creationRecord) orphanedAttempt() string {
 		"(the attempt to create it was %s): look for it in the external system, if it is needed or not wanted", id)
 }
 
-// TextUnheld is told of an object that was deleted without a pass having let it go.
+// textUnheld is the message about an object that was deleted although no pass has removed the finalizer.
 const textUnheld = "the finalizer was taken from the object before its deletion had come to its end; "
 
-// takenBefore says whether somebody took the finalizer from a deleted object before this process has seen it.
+// takenBefore reports whether the finalizer was removed from a deleted object before this process has seen it.
 func (p *creationRecord) takenBefore() bool {
 	switch {
 	case p.state.Kept || p.r.finalizer != nil || !p.r.permissions(p.mg).Delete:
 		return false
-	case meta.FinalizerExists(p.mg, UnclaimedFinalizer): // a pass that lets an object go takes it as well
+	case meta.FinalizerExists(p.mg, UnclaimedFinalizer): // a pass that removes the finalizer removes this one as well
 		return p.marked()
 	default:
 		return len(p.foreignFinalizers()) > 0 && p.unfinished()
 	}
 }
 
-// marked says whether the object says that something was created or adopted for it.
+// marked reports whether the marks of the object say that a resource was created or adopted for it.
 func (p *creationRecord) marked() bool {
 	if p.r.named { // there is no record
 		return isReady(p.mg) || p.mg.GetCondition(commonv1.TypeReady).Reason == commonv1.ReasonDeleting
@@ -92,8 +92,8 @@ func (p *creationRecord) marked() bool {
 	return created(p.mg) != "" || p.unresolved()
 }
 
-// unfinished says whether the last pass over a deleted object that told how it ended could not have been followed by
-// one that let it go: it failed, or waited for others.
+// unfinished reports whether the last pass over a deleted object with a reported outcome cannot have been followed
+// by one that removed the finalizer: it failed, or waited for other finalizers.
 func (p *creationRecord) unfinished() bool {
 	ready, synced := p.mg.GetCondition(commonv1.TypeReady), p.mg.GetCondition(commonv1.TypeSynced)
 
@@ -101,7 +101,7 @@ func (p *creationRecord) unfinished() bool {
 		(synced.Status == metav1.ConditionFalse || strings.Contains(synced.Message, textWaitingForFinalizers))
 }
 
-// warnLeft tells once of an object that others still keep.
+// warnLeft emits the warning ExternalResourceLeft once, for an object that other finalizers still keep.
 func (p *creationRecord) warnLeft() {
 	if p.takenBefore() {
 		p.state.Kept, p.state.LeftoverName = true, meta.GetExternalName(p.mg)
@@ -112,8 +112,8 @@ func (p *creationRecord) warnLeft() {
 	}
 }
 
-// mayBeThere says whether an object that a cache has no more leaves something outside, and the
-// API server itself does not say that it is gone.
+// mayBeThere reports whether an object that is not in the cache any more leaves a resource in the external system,
+// and the API server itself does not say that it is gone.
 func (r *Reconciler) mayBeThere(ctx context.Context, key types.NamespacedName) bool {
 	uid, known := r.objects.At(key)
 	if known == nil || known.leftover() == "" {
@@ -126,8 +126,8 @@ func (r *Reconciler) mayBeThere(ctx context.Context, key types.NamespacedName) b
 	return err != nil || !confirmed
 }
 
-// warnDeleted tells of the object that had a name, unless it is that with the UID, if it is gone
-// and no pass has let it go.
+// warnDeleted emits the warning ExternalResourceLeft for the object that had a name, unless its UID is the given
+// one, if the object is gone and no pass has removed its finalizer.
 func (r *Reconciler) warnDeleted(key types.NamespacedName, now types.UID) {
 	uid, known := r.objects.At(key)
 	if known == nil || uid == now || known.leftover() == "" {
@@ -143,7 +143,7 @@ func (r *Reconciler) warnDeleted(key types.NamespacedName, now types.UID) {
 	record.Event(r.placeholder(key, uid), event.Warning(reasonLeft, err))
 }
 
-// placeholder returns an object of which nothing but its name and UID is known, for events about it.
+// placeholder returns an object with only a name and a UID, for events about it.
 func (r *Reconciler) placeholder(key types.NamespacedName, uid types.UID) resource.Managed {
 	mg := r.newManaged()
 	mg.SetNamespace(key.Namespace)

@@ -23,8 +23,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// What an object leaves if it goes is what was created for it, or may have been, and was not to
-// stay; its name is told, or else by which attempt it may be looked for.
+// TestWhatAnObjectLeaves verifies that the leftover of an object is its created, or possibly created, resource that
+// was not to stay, by its name or attempt.
 func TestWhatAnObjectLeaves(t *testing.T) {
 	made, seen := objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, objectstate.CreationRef{Mark: ownDone,
 		Name: "vol-2"}
@@ -83,7 +83,8 @@ func TestWhatAnObjectLeaves(t *testing.T) {
 				meta.AnnotationKeyExternalName + " set"
 		case tc.by != "":
 			want = "(the attempt to create it was " + tc.by +
-				"): look for it in the external system, and delete it, or create the object again with the annotation " + meta.AnnotationKeyExternalName + " set"
+				"): look for it in the external system, and delete it, or create the object again with the annotation " +
+				meta.AnnotationKeyExternalName + " set"
 		}
 		if left := o.leftover(); (left == "") != (want == "") || !strings.Contains(left, want) {
 			t.Errorf("%s: %s: it leaves %q, want %q", name, tc.reason, left, want)
@@ -91,8 +92,8 @@ func TestWhatAnObjectLeaves(t *testing.T) {
 	}
 }
 
-// What a pass has learned says whether something is left over if the object goes after it; what it
-// has learned nothing of is as it was before.
+// TestWhatAPassKeepsOfABond verifies that a pass remembers whether anything is left over, as far as it has
+// determined that.
 func TestWhatAPassKeepsOfABond(t *testing.T) {
 	there := lifecycle.Facts{Presence: lifecycle.Present}
 	foreign := lifecycle.Facts{Presence: lifecycle.Present, Ownership: lifecycle.Foreign}
@@ -168,8 +169,8 @@ func TestWhatAPassKeepsOfABond(t *testing.T) {
 	}
 }
 
-// What a Delete was sent for keeps its name, whatever the object says since. Where it had none, the one that is
-// learned later counts.
+// TestTheNameOfWhatIsBeingDeleted verifies that a sent Delete fixes the name of the leftover; without a name, the
+// next known one counts.
 func TestTheNameOfWhatIsBeingDeleted(t *testing.T) {
 	for before, want := range map[string]string{"vol-9": "vol-9", "": "vol-1"} {
 		mg := bearing(map[string]string{
@@ -185,15 +186,15 @@ func TestTheNameOfWhatIsBeingDeleted(t *testing.T) {
 	}
 }
 
-// Under a name of our choice there is no record. A process that has just begun knows nothing of what an earlier one
-// made until it has looked, unless the object says that it is well and the look can wait.
+// TestWhatAPassThatHasNotLookedKeeps verifies that with deterministic names a new process assumes a leftover until
+// it has observed, unless a healthy object defers its pass.
 func TestWhatAPassThatHasNotLookedKeeps(t *testing.T) {
 	name := map[string]string{meta.AnnotationKeyExternalName: "data"}
 	for reason, tc := range map[string]struct {
-		last  lifecycle.Facts
-		waits bool
-		seen  objectstate.CreationRef
-		want  string
+		last    lifecycle.Facts
+		waiting bool
+		seen    objectstate.CreationRef
+		want    string
 	}{
 		"it has not looked yet": {lifecycle.Facts{}, false, objectstate.CreationRef{}, "data"},
 		"it need not look yet":  {lifecycle.Facts{}, true, objectstate.CreationRef{}, ""},
@@ -207,15 +208,15 @@ func TestWhatAPassThatHasNotLookedKeeps(t *testing.T) {
 		mg.SetFinalizers([]string{FinalizerName})
 		p := passOf(mg, remembering(objectstate.Resource{Seen: tc.seen}),
 			WithDeterministicExternalName(true))
-		p.lastFacts, p.deferred = tc.last, tc.waits
+		p.lastFacts, p.deferred = tc.last, tc.waiting
 		if p.recordLeftover(); p.state.LeftoverName != tc.want {
 			t.Errorf("%s: it leaves %q, want %q", reason, p.state.LeftoverName, tc.want)
 		}
 	}
 }
 
-// That something is left over is told once of an object that others keep.
-func TestWhatIsLeftIsToldOnce(t *testing.T) {
+// TestALeftoverIsReportedOnce verifies that a leftover is reported once for an object that other finalizers keep.
+func TestALeftoverIsReportedOnce(t *testing.T) {
 	p := passOf(bearing(nil), remembering(objectstate.Object{Kept: true},
 		objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}))
 	for range 2 {
@@ -227,16 +228,16 @@ func TestWhatIsLeftIsToldOnce(t *testing.T) {
 	}
 }
 
-// A toldOf is a recorder that notes whom it is told of.
-type toldOf struct {
+// An objectRecorder records events with their objects.
+type objectRecorder struct {
 	of   []runtime.Object
 	what []event.Event
 }
 
-func (r *toldOf) Event(o runtime.Object, e event.Event) {
+func (r *objectRecorder) Event(o runtime.Object, e event.Event) {
 	r.of, r.what = append(r.of, o), append(r.what, e)
 }
-func (r *toldOf) WithAnnotations(...string) event.Recorder { return r }
+func (r *objectRecorder) WithAnnotations(...string) event.Recorder { return r }
 
 // leaving returns a reconciler that remembers an object which leaves "vol-1", and one that leaves nothing.
 func leaving() (r *Reconciler, key, quiet types.NamespacedName) {
@@ -253,8 +254,8 @@ func leaving() (r *Reconciler, key, quiet types.NamespacedName) {
 	return r, key, quiet
 }
 
-// What a cache has no more may be there, if it leaves something and the API server does not say
-// that it is gone. That is asked in five seconds.
+// TestWhatACacheHasNoMoreMayBeThere verifies that an object that is missing from the cache is read live, within
+// five seconds, if it has a leftover.
 func TestWhatACacheHasNoMoreMayBeThere(t *testing.T) {
 	another := bearing(nil)
 	another.SetUID("uid-2")
@@ -289,11 +290,12 @@ type kinded struct {
 
 func (m *kinded) GetObjectKind() schema.ObjectKind { return &m.of }
 
-// What is gone and leaves something is told of, to whom warnings are told, by its name and UID.
-func TestWhatIsGoneIsToldOf(t *testing.T) {
+// TestLeftoversOfADeletedObjectAreReported verifies that the leftover of a deleted object is reported by a warning
+// with its name and UID.
+func TestLeftoversOfADeletedObjectAreReported(t *testing.T) {
 	for name, apart := range map[string]bool{"with all events": false, "with the warnings": true} {
 		r, key, quiet := leaving()
-		record, warn := &toldOf{}, &toldOf{}
+		record, warn := &objectRecorder{}, &objectRecorder{}
 		r.recorder, r.empty = record, reflect.TypeFor[kinded]()
 		if apart {
 			r.warningRecorder = warn
@@ -305,15 +307,15 @@ func TestWhatIsGoneIsToldOf(t *testing.T) {
 			t.Errorf("%s: told of who is there, or leaves nothing: %v %v", name, record.what, warn.what)
 		}
 		r.warnDeleted(key, "uid-2")
-		told, silent := record, warn
+		reported, silent := record, warn
 		if apart {
-			told, silent = warn, record
+			reported, silent = warn, record
 		}
-		if len(told.of) != 1 || len(silent.of) != 0 || told.what[0].Reason != "ExternalResourceLeft" ||
-			!strings.Contains(told.what[0].Message, `"vol-1"`) {
-			t.Fatalf("%s: told %v %v", name, told.what, silent.what)
+		if len(reported.of) != 1 || len(silent.of) != 0 || reported.what[0].Reason != "ExternalResourceLeft" ||
+			!strings.Contains(reported.what[0].Message, `"vol-1"`) {
+			t.Fatalf("%s: told %v %v", name, reported.what, silent.what)
 		}
-		mg, _ := told.of[0].(resource.Managed)
+		mg, _ := reported.of[0].(resource.Managed)
 		if kind := mg.GetObjectKind().GroupVersionKind().String(); mg.GetNamespace() != "quay" ||
 			mg.GetName() != "data" || mg.GetUID() != ownerUID || kind != "g/v1, Kind=K" {
 			t.Errorf("%s: told of %s %s/%s %s", name, kind, mg.GetNamespace(), mg.GetName(), mg.GetUID())
@@ -321,14 +323,15 @@ func TestWhatIsGoneIsToldOf(t *testing.T) {
 	}
 }
 
-// The finalizer may be taken before this process has seen the object. That is told where the object says that its
-// resource was to go with it, and had not gone yet: what lets an object go takes the other finalizer as well.
+// TestAFinalizerThatWasTakenBeforeThisProcess verifies that a finalizer that was removed before this process began
+// is reported if the resource was to be deleted and was not.
 func TestAFinalizerThatWasTakenBeforeThisProcess(t *testing.T) {
 	deleting := func(synced commonv1.Condition) []commonv1.Condition {
 		return []commonv1.Condition{commonv1.Deleting(), synced}
 	}
 	done := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}
-	failed, waited := commonv1.ReconcileError(errors.New("boom")), commonv1.ReconcileSuccess().WithMessage(textWaitingForFinalizers+"example.org/backup")
+	failed, waited := commonv1.ReconcileError(errors.New("boom")),
+		commonv1.ReconcileSuccess().WithMessage(textWaitingForFinalizers+"example.org/backup")
 	others := []string{"example.org/backup"}
 	orphaned := map[string]string{
 		meta.AnnotationKeyCreateAttempt:  ownDone,
@@ -386,7 +389,8 @@ func TestAFinalizerThatWasTakenBeforeThisProcess(t *testing.T) {
 	}
 }
 
-// An object that goes without its resource names the attempt of which nobody knows what it led to.
+// TestAnAttemptThatStaysIsNamed verifies that an object that is removed without its resource reports the unresolved
+// attempt.
 func TestAnAttemptThatStaysIsNamed(t *testing.T) {
 	unknown := map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}
 	done := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}
@@ -412,9 +416,9 @@ func TestAnAttemptThatStaysIsNamed(t *testing.T) {
 	}
 }
 
-// A deleted object that is not ours any more is told of if it leaves something, whoever else keeps it; and only the
-// finalizer that says that nobody has claimed it is removed. Then no pass is to follow.
-func TestWhatIsNotOursIsToldOfAndLetGo(t *testing.T) {
+// TestANotOwnedResourceIsReportedAndReleased verifies that a deleted object that is not ours reports its leftover,
+// and that only UnclaimedFinalizer is removed, without a requeue.
+func TestANotOwnedResourceIsReportedAndReleased(t *testing.T) {
 	boom, absent := errors.New("boom"), kerrors.NewNotFound(schema.GroupResource{Resource: "volumes"}, "data")
 	for name, tc := range map[string]struct {
 		kept   []string
@@ -449,8 +453,9 @@ func TestWhatIsNotOursIsToldOfAndLetGo(t *testing.T) {
 	}
 }
 
-// What a finalizer kept that was taken before this process has seen it is told by its name.
-func TestWhatWasKeptBeforeThisProcessIsTold(t *testing.T) {
+// TestALeftoverOfAnEarlierProcessIsReported verifies that a leftover whose finalizer was removed before this
+// process began is reported by its name.
+func TestALeftoverOfAnEarlierProcessIsReported(t *testing.T) {
 	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-1"})
 	mg.SetFinalizers([]string{UnclaimedFinalizer})
 	mg.SetDeletionTimestamp(&metav1.Time{Time: noon})

@@ -15,67 +15,60 @@ import (
 // An ExternalLister is an [ExternalClient] that can list, see [TypedExternalLister].
 type ExternalLister = TypedExternalLister[resource.Managed]
 
-// A TypedExternalLister is a [TypedExternalClient] that can list what exists on its
-// connection. With [WithBulkObservation], objects that need no more than a look share
-// such a list.
+// A TypedExternalLister is a [TypedExternalClient] that can list the resources of its connection. With
+// [WithBulkObservation], objects that only need to be observed share such a list.
 //
-// A list is believed in what it shows, never in what it does not: who is missing is
-// looked at by Observe before anything is decided, and so is whoever is shown to
-// differ, to be somebody else's, or to lack anything, before anything is changed. So
-// a list that leaves something out, shows it twice, shows what is nobody's, or breaks
-// off, costs calls and nothing else.
+// Presence in a list is trusted, absence is not: an object that is missing, differs, belongs to another owner or is
+// incomplete is observed individually before anything is decided. So a list that omits items, repeats them, has
+// items without an object, or is interrupted costs calls and nothing else.
 type TypedExternalLister[T resource.Managed] interface {
-	// ListPage returns the page that begins where an earlier one said; an empty
-	// token is the beginning. It is called through the client of whichever object
-	// comes first, on behalf of all objects of the kind on its connection, one page
-	// at a time. An error ends the list, until the next one is due everybody is
-	// observed singly; but for one that says that the connection does not work at
-	// the moment, such as external.Throttled, if there are limits.
+	// ListPage returns the page of a continue token; the empty token is the first page. It is called through the client
+	// of the first object that is due, on behalf of all objects of the kind on its connection, one page at a time. An
+	// error ends the list, and all objects are observed individually until the next list is due; except an error of the
+	// connection, such as external.Throttled, if there are limits.
 	ListPage(ctx context.Context, token string) (ExternalListPage, error)
 
-	// ObserveListed is Observe of what a page has shown under the external name of
-	// the object. It is to ask nobody, and may do to the object what Observe may.
+	// ObserveListed builds the observation from one listed item. It must not call the external system; it may modify mg
+	// as Observe may.
 	ObserveListed(ctx context.Context, mg T, listed any) (ExternalObservation, error)
 }
 
 // An ExternalListPage is a part of a list.
 type ExternalListPage struct {
-	// Items in any order. Those that no object has are ignored.
+	// Items are in any order. Items without an object are ignored.
 	Items []ListedResource
 
 	// Continue is the token of the next page. It is empty on the last one.
 	Continue string
 }
 
-// A ListedResource is an external resource that a list has shown.
+// A ListedResource is an external resource in a list.
 type ListedResource struct {
-	// ExternalName is what objects have as their external name.
+	// ExternalName is the external name of the object that it belongs to.
 	ExternalName string
 
-	// Resource is given to ObserveListed as it is.
+	// Resource is passed to ObserveListed as it is.
 	Resource any
 }
 
-// WithBulkObservation lets polls of objects on the same connection share a list, if
-// clients are an [ExternalLister]. The default is that each is observed singly.
+// WithBulkObservation lets polls of objects on the same connection share a list, if clients are an
+// [ExternalLister]. The default is that each object is observed individually.
 //
-// Once in a poll interval the objects of a connection are due at about the same time;
-// the first of them makes the list, and what it showed serves the others until it is
-// older than staleness; what is not positive is half of the poll interval, and the poll
-// interval is the most. What a user waits
-// for, what is being made, changed or deleted, and what this process has changed since
-// the list was begun is not served by it. A worker makes the list for at most a second
-// at a time; others wait for it outside of the workers. None is made for fewer objects
-// than it has pages.
+// Once per poll interval the objects of a connection are due at about the same time; the first of them makes the
+// list, which serves the others until it is older than staleness; a value that is not positive means half of the poll
+// interval, and the poll interval is the most. The list does not serve an object whose user waits, or that is being
+// created, changed or deleted, or that this process has changed since the list was begun. A worker makes the list for
+// at most a second at a time; other objects wait for it in the queue, without a worker. No list is made for fewer
+// objects than it has pages.
 //
-// Two clients are on the same connection if a [ConnectionDescriber] says so, or if
-// their objects refer to the same ProviderConfig.
+// Two clients are on the same connection if a [ConnectionDescriber] says so, or if their objects refer to the same
+// ProviderConfig.
 func WithBulkObservation(staleness time.Duration) ReconcilerOption {
 	return func(r *Reconciler) { r.bulk, r.staleness = true, staleness }
 }
 
-// newListCache returns what objects on one connection know together, or nil if they need
-// not.
+// newListCache returns the list cache that objects on one connection share, or nil if there are neither lists nor
+// notifications.
 func (r *Reconciler) newListCache() *listcache.Cache {
 	if !r.bulk && r.notifier == nil {
 		return nil
@@ -88,10 +81,10 @@ func (r *Reconciler) newListCache() *listcache.Cache {
 	return listcache.New(round, min(positive(r.staleness, r.pollInterval/2), r.pollInterval), r.createdAt)
 }
 
-// How long a pass may be busy with a list, page by page.
+// The longest time that a pass spends on a list, page by page.
 const listTurn = time.Second
 
-// joinList puts the object on the roll of its connection.
+// joinList registers the object with the list cache of its connection.
 func (p *clientSession) joinList(connection, revision string) {
 	if p.r.lists != nil {
 		if p.state.member == nil {
@@ -102,15 +95,14 @@ func (p *clientSession) joinList(connection, revision string) {
 	}
 }
 
-// markTouched notes that the external resource was asked for, or may have been changed.
+// markTouched records that the external resource was observed, or may have been changed.
 func (p *clientSession) markTouched() {
 	if p.member != nil {
 		p.r.lists.Touched(p.member, p.now())
 	}
 }
 
-// listEligible says whether a list can do for this pass: nobody waits for it, and the
-// object says that all is well.
+// listEligible reports whether a list can serve this pass: no user waits for it, and the object is healthy.
 func (p *clientSession) listEligible() bool {
 	if p.lister == nil || !p.healthy || p.priority != lifecycle.Poll || p.observedOnce || p.mutated ||
 		meta.WasDeleted(p.mg) {
@@ -124,8 +116,8 @@ func (p *clientSession) listEligible() bool {
 		!p.r.lists.Notified(p.member)
 }
 
-// list asks for pages as long as it is this pass's turn to. What is wrong with the
-// connection as a whole is the failure of the pass; that a list cannot be made is not.
+// list reads pages while this pass may. A failure of the connection is the failure of the pass; any other failure
+// of the list is not.
 func (p *clientSession) list(ctx context.Context, turn *listcache.Listing) error {
 	finished := false
 	defer func() {
@@ -138,13 +130,13 @@ func (p *clientSession) list(ctx context.Context, turn *listcache.Listing) error
 		more, err := p.nextPage(ctx, turn)
 		switch {
 		case err != nil && p.gate != nil && classify(err).shared:
-			finished = true // the next who has leave goes on
+			finished = true // the next pass with a token continues
 
 			return observing.failed(err)
 		case err != nil:
 			p.log().Info("Cannot list, observing one by one", "connection", p.connection.Name, "error", p.redact(err))
 
-			// The list may have taken the time that was meant for the object.
+			// The list may have used up the time of the object.
 			return tryLater("listing", time.Millisecond)
 		case !more:
 			finished = true
@@ -158,7 +150,7 @@ func (p *clientSession) list(ctx context.Context, turn *listcache.Listing) error
 	}
 }
 
-// nextPage asks for the next page, shows what is on it, and says whether there are more.
+// nextPage reads the next page, adds its items to the list, and reports whether there are more.
 func (p *clientSession) nextPage(ctx context.Context, turn *listcache.Listing) (more bool, err error) {
 	page, err := p.page(ctx, turn.Next)
 	if err != nil {
@@ -175,7 +167,7 @@ func (p *clientSession) nextPage(ctx context.Context, turn *listcache.Listing) (
 	return more, nil
 }
 
-// page asks for a page, as any call is made.
+// page calls ListPage with a token of the rate limiter.
 func (p *clientSession) page(ctx context.Context, token string) (page ExternalListPage, err error) {
 	release, err := p.waitForToken(ctx, false)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A list whose last page takes long is there all the same, and one that breaks off then is none.
+// TestAListWhoseLastPageIsSlow verifies that a list with a slow last page is complete, and an interrupted one is
+// not.
 func TestAListWhoseLastPageIsSlow(t *testing.T) {
 	for name, answer := range map[string]error{"shown": nil, "broken off": errors.New("boom")} {
 		f := newPolled()

@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Bulk makes a crowd whose polls share lists of four pages, and lets it settle.
+// newBulk returns a crowd whose polls share lists of four pages, and lets it settle.
 func newBulk(t *testing.T, o ...managed.ReconcilerOption) *crowd {
 	t.Helper()
 	f := newCrowd(t, append([]managed.ReconcilerOption{managed.WithBulkObservation(0),
@@ -41,7 +41,7 @@ func newBulk(t *testing.T, o ...managed.ReconcilerOption) *crowd {
 	return f
 }
 
-// Since returns how often calls were made from now on.
+// during returns how often calls were made from now on.
 func (f *crowd) during(d time.Duration) map[string]int {
 	f.cloud.Forget()
 	<-time.After(d)
@@ -53,8 +53,8 @@ func (f *crowd) during(d time.Duration) map[string]int {
 	return n
 }
 
-// Polls of a connection share one list in each poll interval. Nobody is observed by
-// himself, and what has changed outside is found as soon as by observations.
+// TestPollsShareAList verifies that polls of a connection share one list per poll interval, and external changes
+// are found as soon as by observations.
 func TestPollsShareAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newBulk(t)
@@ -72,8 +72,8 @@ func TestPollsShareAList(t *testing.T) {
 	})
 }
 
-// expectRepair changes a disk behind everybody's back and removes another, and expects
-// both to be put right in time, by one call each, and nothing else to be touched.
+// expectRepair changes a disk in the external system and removes another, and expects both to be corrected in time,
+// by one call each, and no other change.
 func (f *crowd) expectRepair(within time.Duration) {
 	f.Helper()
 	f.cloud.Put(volume.Disk{ID: "v03", SizeGiB: 99})
@@ -92,7 +92,7 @@ func (f *crowd) expectRepair(within time.Duration) {
 	}
 }
 
-// Whatever a lister does, it costs calls and nothing else.
+// TestBadListers verifies that a misbehaving lister costs calls and nothing else.
 func TestBadListers(t *testing.T) {
 	page := 0
 	cases := map[string]struct {
@@ -206,8 +206,8 @@ func TestBadListers(t *testing.T) {
 	}
 }
 
-// A list that shows what was, of before a user's change or of before our own, undoes
-// nothing: it is not even asked.
+// TestAListIsForPollsAlone verifies that a stale list reverts no change of a user or of our own: it is not even
+// used.
 func TestAListIsForPollsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newBulk(t)
@@ -240,7 +240,7 @@ func TestAListIsForPollsAlone(t *testing.T) {
 	})
 }
 
-// A list is made at the pace of the connection, and does not fail when that is slow.
+// TestAListIsHeldToLimits verifies that a list observes the rate limit of its connection.
 func TestAListIsHeldToLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		set := limit.NewSet(limit.WithRate(2, 0.1, 2))
@@ -255,15 +255,14 @@ func TestAListIsHeldToLimits(t *testing.T) {
 	})
 }
 
-// What a typed client can list is used, too.
+// TestATypedLister verifies that the lists of a typed client are used.
 func TestATypedLister(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pollsByList(t, func(d typedDisk) managed.TypedExternalClient[*volume.Volume] { return d })
 	})
 }
 
-// pollsByList checks that with typed clients, which are made of disks, polls share lists
-// and nobody is observed by himself.
+// pollsByList checks that polls of typed clients share lists, without individual observations.
 func pollsByList(t *testing.T, of func(typedDisk) managed.TypedExternalClient[*volume.Volume]) {
 	t.Helper()
 	cloud := &volume.Cloud{Named: true}

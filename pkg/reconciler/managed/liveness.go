@@ -11,20 +11,20 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// How long calls that do not return hold all workers of a kind before the process is called
-// not alive. A pass that may take longer has its own time and half a minute.
+// How long calls must block all workers of a kind before the process counts as not alive. For a pass with a longer
+// timeout it is that timeout and half a minute.
 const heldFor = 10 * time.Minute
 
-// WithLivenessCheck says whether [Setup] and [SetupGated] add a check to the health endpoint of
-// the manager, by the name of the controller, that fails when all workers of the kind have
-// waited for ten minutes for calls that do not return: nothing but a new process ends such a
-// call. The default is true. A manager without a health endpoint goes without the check.
+// WithLivenessCheck sets whether [Setup] and [SetupGated] add a check to the health endpoint of the manager, by the
+// name of the controller, that fails when all workers of the kind have waited for ten minutes for calls that do not
+// return: only a restart of the process ends such a call. The default is true. A manager without a health endpoint
+// has no check.
 func WithLivenessCheck(check bool) ReconcilerOption {
 	return func(r *Reconciler) { r.unchecked = !check }
 }
 
-// A liveness is the check of a kind. Its reconciler may come and go with the definition of the
-// kind; without one, the check passes.
+// A liveness is the check of a kind. Its reconciler may be replaced or stopped with the definition of the kind;
+// without one, the check passes.
 type liveness struct {
 	reconciler atomic.Pointer[Reconciler]
 	workers    int
@@ -36,12 +36,12 @@ func addLiveness(m manager.Manager, name string, o ctrlcontroller.Options) *live
 	if l.workers <= 0 {
 		l.workers = max(m.GetControllerOptions().MaxConcurrentReconciles, 1)
 	}
-	_ = m.AddHealthzCheck(name, l.check) // fails where there is no endpoint
+	_ = m.AddHealthzCheck(name, l.check) // fails if there is no endpoint
 
 	return l
 }
 
-// check fails if all workers are held.
+// check fails if all workers are blocked.
 func (l *liveness) check(*http.Request) error {
 	r := l.reconciler.Load()
 	if r == nil || r.unchecked {

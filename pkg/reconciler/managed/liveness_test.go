@@ -10,8 +10,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A process is alive as long as one worker of a kind is, and until the last has waited for ten
-// minutes, or for as long as a pass may take.
+// TestLivenessFailsWhenAllWorkersAreHeld verifies that the check fails when all workers of a kind have waited for
+// ten minutes, or for the timeout of a pass.
 func TestLivenessFailsWhenAllWorkersAreHeld(t *testing.T) {
 	cases := map[string]struct {
 		options []managed.ReconcilerOption

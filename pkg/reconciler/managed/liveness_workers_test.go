@@ -32,8 +32,8 @@ func (m *healthManager) AddHealthzCheck(name string, check healthz.Checker) erro
 	return nil
 }
 
-// A check counts the workers of its controller: as many as that asks for, or else the manager, or
-// one. Until there is a reconciler it passes.
+// TestALivenessCountsWorkers verifies that the check uses the number of workers of the controller or the manager,
+// or one, and passes without a reconciler.
 func TestALivenessCountsWorkers(t *testing.T) {
 	for name, tc := range map[string]struct{ own, manager, want int }{
 		"its own": {3, 5, 3}, "one of its own": {1, 5, 1}, "those of the manager": {0, 5, 5}, "one": {0, 0, 1},

@@ -13,12 +13,12 @@ import (
 const textRecordLost = "the object was created before this process became the leader: looking for what an earlier " +
 	"one may have created, whose record a replace or a restore would have taken"
 
-// The clock of the API server may be ahead of ours by this much.
+// The largest assumed lead of the clock of the API server.
 const clockMargin = 2 * time.Second
 
-// firstAttempt returns the id of the first attempt for the object, which every process makes alike: a replace or a
-// restore may have taken the record of it, and the process that wrote it may be gone. It is empty if anything is
-// known of an attempt, or if a token does not lead to what was created with it.
+// firstAttempt returns the id of the first attempt for the object, which every process derives alike: a replace or
+// a restore may have removed its record, and the process that wrote it may be gone. It returns "" if an attempt is
+// known, or if a token does not lead to what was created with it.
 func (p *clientSession) firstAttempt() string {
 	since, class := p.mg.GetCreationTimestamp(), p.ownClass()
 	if class != lifecycle.Token && class != lifecycle.Findable || since.IsZero() {
@@ -31,9 +31,9 @@ func (p *clientSession) firstAttempt() string {
 	return p.attemptID(since.Unix(), 0)
 }
 
-// recordMayBeLost says whether an earlier process may have made an attempt of which nothing is known, and which can
-// be looked up. For an object that was created since this process is the leader none has. Where nothing is created or
-// deleted it makes no difference.
+// recordMayBeLost reports whether an earlier process may have made an unknown attempt that can be looked up. It
+// cannot have if the object was created after this process became the leader. Where nothing is created or deleted
+// it makes no difference.
 func (p *clientSession) recordMayBeLost() bool {
 	if p.ownClass() != lifecycle.Findable || p.mg.GetCreationTimestamp().After(p.r.electedAt().Add(clockMargin)) {
 		return false
@@ -42,9 +42,9 @@ func (p *clientSession) recordMayBeLost() bool {
 	return (meta.WasDeleted(p.mg) || p.r.permissions(p.mg).Create) && p.firstAttempt() != ""
 }
 
-// recoverFirstAttempt looks up what the first attempt led to, and records what it finds as the result of that. Until
-// the window is over, counted from when this process became the leader, nothing is created, and our finalizer keeps
-// the object.
+// recoverFirstAttempt looks up the result of the first attempt, and records the resource that it finds as that
+// result. Until the recovery window is over, counted from when this process became the leader, nothing is created,
+// and our finalizer keeps the object.
 func (p *search) recoverFirstAttempt(ctx context.Context) (bool, error) {
 	id := p.firstAttempt()
 	found, window, err := p.searchExternal(ctx, p.tokenOf(id))

@@ -17,7 +17,7 @@ import (
 )
 
 // withoutRecord returns a world with an object for which an earlier process has created a disk if created is true,
-// and of which a replace has taken all that told of it. A minute later another process has begun.
+// and whose record a replace has removed. A minute later another process has begun.
 func withoutRecord(t *testing.T, created bool) *world {
 	t.Helper()
 	w := newWorld(t, managed.WithCreationGracePeriod(0))
@@ -37,7 +37,8 @@ func withoutRecord(t *testing.T, created bool) *world {
 	return w
 }
 
-// What an earlier process created is found by the first token of an object, of which no record is left.
+// TestWhatHasNoRecordIsLookedUp verifies that the resource of an earlier process is found by the first token,
+// without a record.
 func TestWhatHasNoRecordIsLookedUp(t *testing.T) {
 	w := withoutRecord(t, true)
 	w.pass()
@@ -52,8 +53,8 @@ func TestWhatHasNoRecordIsLookedUp(t *testing.T) {
 	w.expect("", "Connect Observe", "")
 }
 
-// What is not found may be found until the window is over, counted from when the process began: the object is kept
-// until then, and told what is waited for. After that it is created at once.
+// TestWhatHasNoRecordIsWaitedFor verifies that the object is kept, and reports the wait, until the recovery window
+// is over; then a resource is created at once.
 func TestWhatHasNoRecordIsWaitedFor(t *testing.T) {
 	w := withoutRecord(t, false)
 	w.pass()
@@ -71,7 +72,7 @@ func TestWhatHasNoRecordIsWaitedFor(t *testing.T) {
 		"Normal/CreatedExternalResource")
 }
 
-// When the window is over a look costs a call, and no request.
+// TestWhatHasNoRecordCostsACall verifies that a lookup after the window costs a call, and no request.
 func TestWhatHasNoRecordCostsACall(t *testing.T) {
 	w := withoutRecord(t, false)
 	w.clock.SetTime(w.clock.Now().Add(31 * time.Second))
@@ -80,7 +81,7 @@ func TestWhatHasNoRecordCostsACall(t *testing.T) {
 		"Normal/CreatedExternalResource")
 }
 
-// A lookup that fails is told, and nothing is created.
+// TestWhatHasNoRecordIsNotFoundByAnError verifies that a failed lookup is reported, and nothing is created.
 func TestWhatHasNoRecordIsNotFoundByAnError(t *testing.T) {
 	w := withoutRecord(t, true)
 	w.cloud.Before = failing("Recover", errors.New("search is down"))
@@ -93,7 +94,7 @@ func TestWhatHasNoRecordIsNotFoundByAnError(t *testing.T) {
 	}
 }
 
-// Of a deleted object it is looked up before that goes.
+// TestWhatHasNoRecordIsDeleted verifies that a deleted object is looked up before it is removed.
 func TestWhatHasNoRecordIsDeleted(t *testing.T) {
 	w := withoutRecord(t, true)
 	w.change(func(v *volume.Volume) { v.Finalizers = []string{managed.FinalizerName} })
@@ -110,8 +111,8 @@ func TestWhatHasNoRecordIsDeleted(t *testing.T) {
 	}
 }
 
-// Nothing is looked up of which it is known that no other process has created anything, or of which nothing is to be
-// created.
+// TestWhatNeedsNoLookup verifies that there is no lookup if no other process can have created anything, or nothing
+// is to be created.
 func TestWhatNeedsNoLookup(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -147,8 +148,9 @@ func TestWhatNeedsNoLookup(t *testing.T) {
 	}
 }
 
-// The connection details that the look before a lookup has told are secret, also if the lookup fails, and after that.
-func TestWhatIsToldBeforeALookupStaysSecret(t *testing.T) {
+// TestConnectionDetailsBeforeALookupAreRedacted verifies that details of the observation before a lookup are
+// redacted, also if the lookup fails.
+func TestConnectionDetailsBeforeALookupAreRedacted(t *testing.T) {
 	w := withoutRecord(t, false)
 	w.cloud.Before = failing("Recover", errors.New("search is down for hunter2-hunter2"))
 	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return revealing{blind{c}} })
@@ -162,9 +164,10 @@ func TestWhatIsToldBeforeALookupStaysSecret(t *testing.T) {
 	}
 }
 
-// A revealing client tells connection details of what does not exist.
+// A revealing client returns connection details of a missing resource.
 type revealing struct{ blind }
 
 func (revealing) Observe(context.Context, resource.Managed) (managed.ExternalObservation, error) {
-	return managed.ExternalObservation{ConnectionDetails: managed.ConnectionDetails{"password": []byte("hunter2-hunter2")}}, nil
+	return managed.ExternalObservation{ConnectionDetails: managed.ConnectionDetails{"password": []byte(
+		"hunter2-hunter2")}}, nil
 }

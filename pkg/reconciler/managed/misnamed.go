@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// UnstorableNameError says that an external name cannot be stored as it is, and was not sent.
+// An unstorableNameError means that an external name cannot be stored as it is, and was not sent.
 type unstorableNameError struct{ name, why string }
 
 func (e *unstorableNameError) Error() string {
@@ -20,9 +20,9 @@ func (e *unstorableNameError) Error() string {
 		"until the name is stored, nothing is created, and nothing is called by another name", e.name, e.why)
 }
 
-// checkName says whether the external name among changes of annotations can be stored. JSON makes another
-// name of what is no UTF-8, and the API server refuses annotations that are too long. A pass whose name
-// cannot be stored goes on with what is.
+// checkName returns an error if the external name among changes of annotations cannot be stored. JSON changes a
+// name that is not UTF-8, and the API server rejects annotations that are too long. A pass whose name cannot be
+// stored continues with the other changes.
 func (p *object) checkName(changes map[string]any) error {
 	name, named := changes[meta.AnnotationKeyExternalName].(string)
 	if !named || name == "" {
@@ -44,8 +44,8 @@ func (p *object) checkName(changes map[string]any) error {
 	return &unstorableNameError{name, why}
 }
 
-// sizeWith returns how many bytes annotations have with our own changes. Those of a client go without
-// if they do not fit.
+// sizeWith returns the size of annotations in bytes with our own changes. Changes by a client are dropped if they
+// do not fit.
 func sizeWith(annotations map[string]string, changes map[string]any) (size int) {
 	for key, value := range annotations {
 		if text, changed := changes[key]; changed && ownedAnnotations[key] {
@@ -62,7 +62,7 @@ func sizeWith(annotations map[string]string, changes map[string]any) (size int) 
 	return size
 }
 
-// instead says what was stored instead of an external name.
+// instead returns which external name was stored in place of the one that was sent.
 func instead(key, sent, stored string) string {
 	if key != meta.AnnotationKeyExternalName || stored == "" {
 		return ""
@@ -71,15 +71,15 @@ func instead(key, sent, stored string) string {
 	return fmt.Sprintf(" (%.128q is stored instead of %.128q)", stored, sent)
 }
 
-// altered says whether an object bears the external name that the API server stored instead of ours, and
-// no other was chosen since.
+// altered reports whether an object has the external name that the API server stored in place of ours, and no other
+// was set since.
 func (p *object) altered(mg resource.Managed) bool {
 	return p.state.Altered != "" && p.state.Altered == meta.GetExternalName(mg)
 }
 
-// misnamed keeps in mind what was sent, if the API server has stored another external name, and takes
-// back what was: a process that does not know the name does not act by the other then. Before are the
-// annotations before the write.
+// misnamed remembers the external name that was sent, if the API server has stored another one, and reverts the
+// write: a process that does not know the name must not use the other one. Before are the annotations before the
+// write.
 func (p *object) misnamed(ctx context.Context, before map[string]string, sent map[string]any) {
 	name, _ := sent[meta.AnnotationKeyExternalName].(string)
 	stored := meta.GetExternalName(p.newest)
@@ -107,8 +107,8 @@ func (p *object) misnamed(ctx context.Context, before map[string]string, sent ma
 	}
 }
 
-// undone says whether a change is taken back along with the external name. That a creation came to nothing
-// stays, and so does the result of one that was recorded before.
+// undone reports whether a change is reverted along with the external name. A failed creation stays recorded, and
+// so does the result of one that was recorded before.
 func undone(key string, sent map[string]any) bool {
 	_, ours := sent[key]
 	_, recorded := sent[meta.AnnotationKeyExternalCreateSucceeded]
@@ -117,8 +117,8 @@ func undone(key string, sent map[string]any) bool {
 		recorded && !isFailed(sent[meta.AnnotationKeyCreateAttempt]))
 }
 
-// unnamed returns annotations without an external name that was stored instead of another, and without the
-// result of the attempt that it would belong to.
+// unnamed returns annotations without an external name that was stored in place of another, and without the result
+// of its attempt.
 func unnamed(annotations map[string]string) map[string]string {
 	out := maps.Clone(annotations)
 	delete(out, meta.AnnotationKeyExternalName)

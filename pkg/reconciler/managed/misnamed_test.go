@@ -57,9 +57,9 @@ func (w *world) later(passes int) {
 	}
 }
 
-// TestAnotherNameThanTheOneSentIsNotActedOn: what was created under a name that admission changes when
-// it is stored is neither created again nor deleted by another name, also by a process that does not
-// know the name. The object says both names, and goes on by itself once its name is stored.
+// TestAnotherNameThanTheOneSentIsNotActedOn verifies that a resource whose external name admission alters is
+// neither created again nor deleted by the altered name, also by another process. The object reports both names,
+// and recovers once its name is stored.
 func TestAnotherNameThanTheOneSentIsNotActedOn(t *testing.T) {
 	for class, tc := range assigned {
 		for how, rename := range renames {
@@ -92,7 +92,7 @@ func TestAnotherNameThanTheOneSentIsNotActedOn(t *testing.T) {
 					}
 					w.admit = nil
 					w.later(10)
-					blocked := restarts && class == "opaque" // nobody knows its name
+					blocked := restarts && class == "opaque" // its name is unknown
 					if left := len(w.cloud.Disks()) > 0; w.gone() == blocked || left != blocked {
 						t.Errorf("once it is stored: gone %t, disks %v, annotations %v", w.gone(), w.cloud.Disks(),
 							w.get().Annotations)
@@ -106,15 +106,15 @@ func TestAnotherNameThanTheOneSentIsNotActedOn(t *testing.T) {
 	}
 }
 
-// TestANameThatCannotBeStoredIsKeptInMemory: JSON would make another name of what is no UTF-8, and the
-// API server stores no annotations that are too long.
+// TestANameThatCannotBeStoredIsKeptInMemory verifies that a name that is no UTF-8, or too long for an annotation,
+// is kept in memory.
 func TestANameThatCannotBeStoredIsKeptInMemory(t *testing.T) {
 	long := strings.Repeat("long", 70<<10)
 	for class, tc := range assigned {
-		for prefix, told := range map[string]string{
+		for prefix, message := range map[string]string{
 			"\xff": `"\xffvol-1"`, "half \xe2\x82": `"half \xe2\x82vol-1"`, long: strings.Repeat("long", 32) + `"`,
 		} {
-			t.Run(class+"/"+told[:5], func(t *testing.T) {
+			t.Run(class+"/"+message[:5], func(t *testing.T) {
 				w := newWorld(t, tc.options...)
 				w.cloud.Tokens, w.cloud.Window = tc.tokens, tc.window
 				w.cloud.After = func(_ context.Context, call string, mg resource.Managed) error {
@@ -130,7 +130,7 @@ func TestANameThatCannotBeStoredIsKeptInMemory(t *testing.T) {
 				w.create(nil)
 				_, _ = w.try()
 				if c := w.condition(commonv1.TypeSynced,
-					"False/MarksNotStored"); !strings.Contains(c.Message, told) || len(c.Message) > 1<<10 {
+					"False/MarksNotStored"); !strings.Contains(c.Message, message) || len(c.Message) > 1<<10 {
 					t.Errorf("the name is not told: %s", c.Message)
 				}
 				for _, e := range w.events {
@@ -154,8 +154,8 @@ func TestANameThatCannotBeStoredIsKeptInMemory(t *testing.T) {
 	}
 }
 
-// TestAChangedNameThatIsNotTakenBack: where what was stored instead of a name cannot be taken back, the
-// process that knows the name stores it later, and whoever chooses another name is not overruled.
+// TestAChangedNameThatIsNotTakenBack verifies that an altered name that cannot be reverted is corrected later by
+// the process that knows the name, unless a user sets another one.
 func TestAChangedNameThatIsNotTakenBack(t *testing.T) {
 	for want, choose := range map[string]bool{"vol-1": false, "chosen": true} {
 		in := &objectstate.Handle{}
@@ -191,12 +191,14 @@ func TestAChangedNameThatIsNotTakenBack(t *testing.T) {
 	}
 }
 
-// TestAnAuthorsUpdaterIsAnsweredAnotherName: who stores the annotations makes no difference.
+// TestAnAuthorsUpdaterIsAnsweredAnotherName verifies that an altered name is detected also with an author's
+// updater.
 func TestAnAuthorsUpdaterIsAnsweredAnotherName(t *testing.T) {
 	w := newWorld(t)
 	changes := true
 	updater := managed.NewRetryingCriticalAnnotationUpdater(w.API)
-	w.o = append(w.o, managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(func(ctx context.Context, o client.Object) error {
+	w.o = append(w.o, managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(func(
+		ctx context.Context, o client.Object) error {
 		if err := updater.UpdateCriticalAnnotations(ctx, o); err != nil || !changes {
 			return err
 		}
@@ -218,7 +220,7 @@ func TestAnAuthorsUpdaterIsAnsweredAnotherName(t *testing.T) {
 	}
 }
 
-// TestALearnedNameIsComparedToo: what Observe tells of the name is stored as it is, or not at all.
+// TestALearnedNameIsComparedToo verifies that a name that Observe sets is stored unaltered, or not at all.
 func TestALearnedNameIsComparedToo(t *testing.T) {
 	for what, learned := range map[string]string{"changed when it is stored": "arn:vol-1", "no UTF-8": "\xffvol-1"} {
 		w := newWorld(t)
@@ -247,7 +249,7 @@ func TestALearnedNameIsComparedToo(t *testing.T) {
 	}
 }
 
-// A renaming client knows the old name, and tells the new one.
+// A renaming client knows the old name, and reports the new one.
 type renaming struct {
 	managed.ExternalClient
 
@@ -262,7 +264,7 @@ func (c renaming) Observe(ctx context.Context, mg resource.Managed) (managed.Ext
 	return c.ExternalClient.Observe(ctx, mg)
 }
 
-// TestAChangedNameIsNoNews: what was stored instead of a name, and that it was taken back, ends no back-off.
+// TestAChangedNameIsNoNews verifies that an altered name and its reversal reset no backoff.
 func TestAChangedNameIsNoNews(t *testing.T) {
 	for how, rename := range renames {
 		w := newWorld(t)

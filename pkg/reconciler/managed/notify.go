@@ -19,60 +19,55 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An ExternalEventSource tells what changes in the external system.
+// An ExternalEventSource notifies of changes in the external system.
 type ExternalEventSource interface {
-	// Subscribe begins to tell what changes on the connection that the object uses,
-	// and returns what ends it, which is called once. It is called in a pass, under
-	// its deadline, for the first object that connects, and again when the
-	// connection has another revision (see [ConnectionDescriber]) or after an error,
-	// then later and later up to every five minutes. A panic is an error. While it does
-	// not return, its pass waits, and the object says CallOverdue. The object is a copy. What the
-	// subscription needs, such as a lease on the connection, it holds until it is
-	// ended: when no object uses the connection any more, or the process ends.
+	// Subscribe subscribes to changes on the connection that the object uses, and returns a function that ends the
+	// subscription, which is called once. It is called in a pass, under its deadline, for the first object that
+	// connects, and again when the connection has another revision (see [ConnectionDescriber]) or, with backoff up to
+	// five minutes, after an error. A panic is an error. While it does not return, its pass waits, and the object
+	// reports CallOverdue. The object is a copy. The subscription keeps what it needs, such as a lease on the
+	// connection, until it is ended: when no object uses the connection any more, or the process ends.
 	Subscribe(ctx context.Context, mg resource.Managed, to ExternalNotifications) (stop func(), err error)
 }
 
-// ExternalNotifications is what an [ExternalEventSource] tells. Its methods may be
-// called concurrently, from Subscribe as well, return at once, and do nothing after
-// the subscription was ended.
+// ExternalNotifications receives the notifications of an [ExternalEventSource]. Its methods may be called
+// concurrently, also from within Subscribe, return at once, and do nothing after the subscription was ended.
 type ExternalNotifications interface {
-	// Changed says that the external resources of these names have changed, come or
-	// gone. It is no harm to say so too often, or of names that no object has.
+	// Changed reports that the external resources of these names were changed, created or deleted. Superfluous calls,
+	// and names without an object, do no harm.
 	Changed(externalNames ...string)
 
-	// Interrupted says that changes may not be told from now on.
+	// Interrupted reports that notifications may be missing from now on.
 	Interrupted()
 
-	// Resumed says that they are told again; what happened meanwhile is looked for.
+	// Resumed reports that notifications are complete again; changes in the meantime are found by polls.
 	Resumed()
 }
 
-// WithExternalEvents lets external resources be observed when the source says that
-// they have changed. While it works, polls are made only every pollWhenHealthy, unless
-// the object asks for its own interval; what is less than the poll interval changes
-// nothing. While it does not, they are made as without it, and within a poll interval
-// after it ceased to work or works again, all are looked at that it may be about. The
+// WithExternalEvents observes external resources when the source reports that they have changed. While the source
+// works, polls are made only every pollWhenHealthy, unless the object asks for an interval of its own; a
+// pollWhenHealthy below the poll interval has no effect. While the source does not work, polls are made as without
+// it; within a poll interval after it is interrupted or resumed, all objects of its connection are observed. The
 // default is to poll.
 //
-// An object is looked at before those that are polled and after those whose user
-// waits, however often it is said to have changed within a moment just once. [Setup]
-// does what is needed for it; without that, add [Reconciler.Notifications] to the
-// controller.
+// A notified object has a higher priority than polls and a lower one than objects whose user waits. Several
+// notifications within a moment lead to one pass. [Setup] wires this; without it, add [Reconciler.Notifications] to
+// the controller.
 func WithExternalEvents(s ExternalEventSource, pollWhenHealthy time.Duration) ReconcilerOption {
 	return func(r *Reconciler) { r.notifier, r.watchedPollInterval = s, min(pollWhenHealthy, maxPollInterval) }
 }
 
-// How long changes of the same resource are gathered.
+// How long notifications for the same resource are batched.
 const gathering = 200 * time.Millisecond
 
-// A waker has the queue in which objects are put that are to be looked at.
+// A waker has the queue to which notified objects are added.
 type waker struct {
 	mu    sync.Mutex
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request] // nil: there is none
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request] // nil: the controller was not started
 }
 
-// Notifications returns what wakes objects of which an [ExternalEventSource] tells. It
-// ends with the context that it is started under, and with it all subscriptions.
+// Notifications returns the source that enqueues objects of which an [ExternalEventSource] reports changes. It ends
+// with the context under which it is started, and so do all subscriptions.
 func (r *Reconciler) Notifications() source.TypedSource[reconcile.Request] {
 	return source.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		r.waker.set(q)
@@ -93,7 +88,7 @@ func (w *waker) set(q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	w.queue = q
 }
 
-// ready says whether anybody can be woken.
+// ready reports whether there is a queue.
 func (w *waker) ready() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,8 +96,8 @@ func (w *waker) ready() bool {
 	return w.queue != nil
 }
 
-// wake puts an object into the queue. One that is there already keeps the earlier
-// time, and the higher priority.
+// wake adds an object to the queue. An object that is queued already keeps the earlier time, and the higher
+// priority.
 func (w *waker) wake(key listcache.Key, after time.Duration, u lifecycle.Priority) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,7 +111,7 @@ func (w *waker) wake(key listcache.Key, after time.Duration, u lifecycle.Priorit
 	}
 }
 
-// subscribe to what changes on the connection of this pass, if nobody has.
+// subscribe subscribes to changes on the connection of this pass, unless there is a subscription.
 func (p *clientSession) subscribe(ctx context.Context) {
 	if p.r.notifier == nil || !p.r.waker.ready() {
 		return
@@ -127,7 +122,7 @@ func (p *clientSession) subscribe(ctx context.Context) {
 	}
 	ctx, cancel := withDeadline(ctx, callDeadline(ctx))
 	defer cancel()
-	// A connecter that panics is not to leave the connection waiting for ever.
+	// The connection does not wait forever after a panic.
 	stop, err := func() {}, errors.New("the source panicked")
 	defer func() {
 		if err != nil {
@@ -149,15 +144,14 @@ func (p *clientSession) subscribe(ctx context.Context) {
 	}
 }
 
-// applyNotification makes a pass more urgent than a poll if somebody said that the resource has
-// changed.
+// applyNotification raises the priority of a pass above that of a poll if a notification has caused it.
 func (p *schedule) applyNotification() {
 	if p.member = p.state.member; p.member != nil && p.priority == lifecycle.Poll && p.r.lists.Notified(p.member) {
 		p.priority, p.nextPriority = lifecycle.Retry, lifecycle.Retry
 	}
 }
 
-// watchedInterval returns the poll interval of an object of which changes are told.
+// watchedInterval returns the poll interval of an object with a working event source.
 func (p *clientSession) watchedInterval(interval time.Duration) time.Duration {
 	_, own, err := meta.GetPollInterval(p.mg)
 	if own && err == nil || p.member == nil || !p.r.lists.Watched(p.member) {
@@ -167,7 +161,7 @@ func (p *clientSession) watchedInterval(interval time.Duration) time.Duration {
 	return max(interval, p.r.watchedPollInterval)
 }
 
-// Notifications of one subscription.
+// notifications receives the notifications of one subscription.
 type notifications struct {
 	r     *Reconciler
 	watch *listcache.Watch
@@ -195,7 +189,7 @@ func (n *notifications) Interrupted() { n.wake(n.watch.Interrupted()) }
 
 func (n *notifications) Resumed() { n.wake(n.watch.Resumed(n.r.clock.Now())) }
 
-// wake lets all be looked at within a poll interval.
+// wake enqueues the objects within a poll interval.
 func (n *notifications) wake(keys []listcache.Key) {
 	for _, key := range keys {
 		n.r.waker.wake(key, time.Duration(n.r.random()*float64(n.r.pollInterval)), lifecycle.Poll)

@@ -23,7 +23,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A herald tells what happens in the cloud.
+// A herald is an event source of the external system.
 type herald struct {
 	mu     sync.Mutex
 	to     managed.ExternalNotifications
@@ -55,12 +55,12 @@ func (h *herald) counts() (begun, ended int) {
 	return h.begun, h.ended
 }
 
-const toldPoll = 30 * crowdPoll
+const notifiedPoll = 30 * crowdPoll
 
-// newTold makes a crowd of which a herald tells, and lets it settle.
-func newTold(t *testing.T, h *herald, o ...managed.ReconcilerOption) *crowd {
+// newNotified returns a settled crowd with notifications of a herald.
+func newNotified(t *testing.T, h *herald, o ...managed.ReconcilerOption) *crowd {
 	t.Helper()
-	f := newCrowd(t, append([]managed.ReconcilerOption{managed.WithExternalEvents(h, toldPoll),
+	f := newCrowd(t, append([]managed.ReconcilerOption{managed.WithExternalEvents(h, notifiedPoll),
 		managed.WithRandom(rand.Float64)}, o...)...)
 	f.cloud.Before = nil
 	queue, ok := f.queue.(workqueue.TypedRateLimitingInterface[reconcile.Request])
@@ -76,13 +76,13 @@ func newTold(t *testing.T, h *herald, o ...managed.ReconcilerOption) *crowd {
 	return f
 }
 
-// While changes are told, polls are rare, and what is told is looked at within a
-// moment: once, however often it is told.
-func TestWhatIsToldIsObserved(t *testing.T) {
+// TestANotificationIsObserved verifies that polls are rare with notifications, and that a notified change is
+// observed once within a moment.
+func TestANotificationIsObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &herald{}
-		f := newTold(t, h)
-		if n := f.during(10 * toldPoll); n["Observe"] < 8*crowdSize || n["Observe"] > 12*crowdSize {
+		f := newNotified(t, h)
+		if n := f.during(10 * notifiedPoll); n["Observe"] < 8*crowdSize || n["Observe"] > 12*crowdSize {
 			t.Errorf("calls %v in ten long poll intervals of %d objects", n, crowdSize)
 		}
 		f.cloud.Put(volume.Disk{ID: "v03", SizeGiB: 99})
@@ -107,11 +107,11 @@ func TestWhatIsToldIsObserved(t *testing.T) {
 	})
 }
 
-// When changes may not be told any more, polls are made as if they never had been.
+// TestAnInterruptedSource verifies that polls are made as without notifications while the source is interrupted.
 func TestAnInterruptedSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &herald{}
-		f := newTold(t, h)
+		f := newNotified(t, h)
 		<-time.After(time.Second)
 		h.to.Interrupted()
 		f.cloud.Put(volume.Disk{ID: "v03", SizeGiB: 99})
@@ -126,17 +126,17 @@ func TestAnInterruptedSource(t *testing.T) {
 		if n := f.during(crowdPoll + time.Second); n["Update"] != 1 || n["Observe"] < crowdSize {
 			t.Errorf("calls %v in a poll interval after it was over: what was lost is to be found", n)
 		}
-		if n := f.during(toldPoll - 5*crowdPoll); n["Observe"] > crowdSize/10 {
+		if n := f.during(notifiedPoll - 5*crowdPoll); n["Observe"] > crowdSize/10 {
 			t.Errorf("calls %v while all is told again", n)
 		}
 	})
 }
 
-// A source that cannot be subscribed to costs nothing but its polls, and is tried again.
+// TestASourceThatRefuses verifies that a failed subscription is retried, and costs only polls.
 func TestASourceThatRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &herald{refuse: errors.New("no permission for $JS.EVENT")}
-		f := newTold(t, h)
+		f := newNotified(t, h)
 		if n := f.during(60 * crowdPoll); n["Observe"] < 59*crowdSize {
 			t.Errorf("calls %v in 60 poll intervals", n)
 		}
@@ -155,12 +155,12 @@ func TestASourceThatRefuses(t *testing.T) {
 	})
 }
 
-// What is told is not answered by what a list showed before.
-func TestWhatIsToldIsNotLookedForInALists(t *testing.T) {
+// TestANotificationIsNotServedByAStaleList verifies that a notified change is not served by an older list.
+func TestANotificationIsNotServedByAStaleList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &herald{}
-		f := newTold(t, h, managed.WithBulkObservation(0))
-		if n := f.during(10 * toldPoll); n["Observe"] > crowdSize/10 || n["List"] < 8 || n["List"] > 20 {
+		f := newNotified(t, h, managed.WithBulkObservation(0))
+		if n := f.during(10 * notifiedPoll); n["Observe"] > crowdSize/10 || n["List"] < 8 || n["List"] > 20 {
 			t.Errorf("calls %v in ten long poll intervals", n)
 		}
 		for i := range 20 {
@@ -201,12 +201,12 @@ func (q *wokenQueue) said() map[string]int {
 	return woken
 }
 
-// What is told of names that no object has wakes nobody and is not kept, and does not
-// keep anybody from being heard.
-func TestToldOfWhatNobodyHas(t *testing.T) {
-	strangers := make([]string, 1000)
-	for i := range strangers {
-		strangers[i] = fmt.Sprintf("stranger-%d", i)
+// TestNotificationsOfUnknownNames verifies that notifications of unknown names enqueue nothing, take no memory, and
+// do not block others.
+func TestNotificationsOfUnknownNames(t *testing.T) {
+	foreign := make([]string, 1000)
+	for i := range foreign {
+		foreign[i] = fmt.Sprintf("stranger-%d", i)
 	}
 	cases := map[string]struct {
 		reason string
@@ -214,7 +214,7 @@ func TestToldOfWhatNobodyHas(t *testing.T) {
 	}{
 		"nothing":   {"A source may have nothing to say.", nil},
 		"no name":   {"That of nothing is nobody's.", []string{"", ""}},
-		"strangers": {"Others may use the connection, more than we do.", strangers},
+		"strangers": {"Others may use the connection, more than we do.", foreign},
 		"gone":      {"Of what is gone there may be something to tell.", []string{"v05"}},
 		"alike": {"Names are not to be interpreted.",
 			[]string{"V03", "v03 ", " v03", "v3", "v03\x00", "default/v03", "v03,v04", "*", "v%"}},
@@ -225,7 +225,7 @@ func TestToldOfWhatNobodyHas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h, registry := &herald{}, prometheus.NewRegistry()
-				f := newTold(t, h, managed.WithMetricsRegisterer(registry))
+				f := newNotified(t, h, managed.WithMetricsRegisterer(registry))
 				q := &wokenQueue{PriorityQueue: f.queue, woken: map[string]int{}}
 				if err := f.r.Notifications().Start(t.Context(), q); err != nil {
 					t.Fatal(err)
@@ -249,9 +249,9 @@ func TestToldOfWhatNobodyHas(t *testing.T) {
 					t.Errorf("%s\n%d things are remembered, were %d; calls %v", tc.reason, after, before,
 						f.cloud.Calls())
 				}
-				const told = "moorage_managed_external_notifications_total result="
-				if unknown, woke := metric(t, registry, told+"unknown"), metric(t, registry,
-					told+"woke"); int(unknown) != 3*len(tc.names) || woke != 1 {
+				const counter = "moorage_managed_external_notifications_total result="
+				if unknown, woke := metric(t, registry, counter+"unknown"), metric(t, registry,
+					counter+"woke"); int(unknown) != 3*len(tc.names) || woke != 1 {
 					t.Errorf("%s\n%v names were counted as unknown and %v as known, want %d and 1", tc.reason,
 						unknown, woke, 3*len(tc.names))
 				}
@@ -260,12 +260,11 @@ func TestToldOfWhatNobodyHas(t *testing.T) {
 	}
 }
 
-// A subscription lasts as long as somebody uses the connection, and its objects are
-// forgotten.
+// TestASubscriptionEndsWithItsObjects verifies that a subscription ends with the last object of its connection.
 func TestASubscriptionEndsWithItsObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &herald{}
-		f := newTold(t, h)
+		f := newNotified(t, h)
 		for i := range crowdSize {
 			f.user(i, nil)
 		}
@@ -286,10 +285,10 @@ func TestASubscriptionEndsWithItsObjects(t *testing.T) {
 	})
 }
 
-// An object that asks for its own poll interval gets it, whatever is told.
+// TestAnOwnIntervalIsKept verifies that an object with its own poll interval keeps it with notifications.
 func TestAnOwnIntervalIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newTold(t, &herald{})
+		f := newNotified(t, &herald{})
 		f.user(5, func(v *volume.Volume) { v.Annotations = map[string]string{"moorage.dev/poll-interval": "5s"} })
 		<-time.After(time.Second)
 		if n := f.during(5 * time.Minute); n["Observe"] < 50 || n["Observe"] > 70+2*crowdSize {

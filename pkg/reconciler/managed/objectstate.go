@@ -15,18 +15,18 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
 
-// An objectState is what the process knows about one object beyond what is stored in it.
-// Losing it (a restart) may cost time or a request, never safety. Only the pass of
-// that object uses it, apart from wrote, which the watch predicate reads.
+// An objectState is the memory of the process about one object, beyond the stored object. Its loss (a restart) may
+// cost time or a request, never safety. Only the pass of that object uses it, apart from wrote, which the watch
+// predicate reads.
 type objectState struct {
 	counted telemetry.Object
-	member  *listcache.Member // nil: nobody wanted to know yet
+	member  *listcache.Member // nil: not registered yet
 
 	objectstate.State
 	*coldState // never nil within a pass
 
 	mu      sync.Mutex
-	written map[string][]string // annotations as we wrote them lately
+	written map[string][]string // the recent values of annotations that we wrote
 }
 
 // at returns the instant of a time.
@@ -43,27 +43,26 @@ func (r *Reconciler) time(i objectstate.Instant) time.Time {
 	return r.createdAt.Add(time.Duration(i))
 }
 
-// coldState are what a memo says of an object with which not all is well, and of one
-// with connection details. Most objects have none, most of the time, and then nothing
-// is kept.
+// A coldState is the part of the state that only an unhealthy object has, or one with connection details. Most
+// objects have none, most of the time, and then it takes no memory.
 type coldState struct {
 	objectstate.Cold
 
-	reservation *reservation // that the object was given because it was told to come back
+	reservation *reservation // that the object was given for its requeue
 
-	details map[string]rotated // that observations have told
+	details map[string]rotated // that were observed
 }
 
-// Rotated are the values of a connection detail: the last, and the one before that, if it has changed.
+// rotated has the values of a connection detail: the last, and the one before that, if it has changed.
 type rotated [2][]byte
 
-// A reservation is a place among those who wait for a connection.
+// A reservation is a place among the objects that wait for a connection.
 type reservation struct {
 	gate *gates.Gate
 	of   gates.Request
 }
 
-// cancelReservation gives up the turn of an object that will not come back for it.
+// cancelReservation cancels the reservation of an object that will not use it.
 func (o *objectState) cancelReservation() {
 	if o.coldState != nil && o.reservation != nil {
 		o.reservation.gate.Forget(o.reservation.of)
@@ -71,10 +70,10 @@ func (o *objectState) cancelReservation() {
 	}
 }
 
-// Spare troubles are those of no object.
+// coldStatePool has the cold states that no object uses.
 var coldStatePool = sync.Pool{New: func() any { return &coldState{} }}
 
-// acquire is for a pass.
+// acquire prepares the state for a pass.
 func (o *objectState) acquire() *objectState {
 	if o.coldState == nil {
 		o.coldState, _ = coldStatePool.Get().(*coldState)
@@ -83,9 +82,8 @@ func (o *objectState) acquire() *objectState {
 	return o
 }
 
-// release is for between two passes: what says nothing is not kept. What the pass read
-// shows all that was written before, so if it has written nothing itself, no event of
-// our own is to be expected.
+// release drops the empty parts of the state after a pass. The object that the pass read includes all earlier
+// writes, so after a pass without a write no event of our own is expected.
 func (o *objectState) release() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -99,12 +97,10 @@ func (o *objectState) release() {
 	o.PendingEcho = false
 }
 
-// How many values of an annotation are remembered: those of a few passes, whose
-// events may still be on their way.
+// The number of values of an annotation that are remembered: those of a few passes, whose events may still arrive.
 const writesRemembered = 8
 
-// recordWrite remembers changes of annotations that are about to be written. An empty
-// value is a removal.
+// recordWrite remembers changes of annotations that are about to be written. An empty value is a removal.
 func (o *objectState) recordWrite(changes map[string]any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -121,8 +117,8 @@ func (o *objectState) recordWrite(changes map[string]any) {
 	}
 }
 
-// isOwnEcho says whether the value of an annotation is one that we wrote. Once somebody
-// else has written another, it no longer is: they may set it back.
+// isOwnEcho reports whether the value of an annotation is one that we wrote. After another writer has written a
+// different value, the remembered ones do not count any more: the writer may set one of them again.
 func (o *objectState) isOwnEcho(key, value string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -135,10 +131,10 @@ func (o *objectState) isOwnEcho(key, value string) bool {
 	return false
 }
 
-// A snapshotter lets who made the reconciler see and replace what it remembers.
+// A snapshotter reads and replaces the memory of a reconciler.
 type snapshotter struct{ of *records.Records[objectState] }
 
-// Records calls visit with what is remembered of each object.
+// Records calls visit with the state of each object.
 func (k snapshotter) Records(visit func(objectstate.Key, objectstate.Record)) {
 	k.of.Each(func(name types.NamespacedName, uid types.UID, o *objectState) {
 		r := objectstate.Record{State: o.State, Written: o.written}
@@ -149,7 +145,7 @@ func (k snapshotter) Records(visit func(objectstate.Key, objectstate.Record)) {
 	})
 }
 
-// Replace forgets everything, and remembers this instead.
+// Replace replaces the state of all objects.
 func (k snapshotter) Replace(with map[objectstate.Key]objectstate.Record) {
 	k.of.Clear()
 	for key, r := range with {

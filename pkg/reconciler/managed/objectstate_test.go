@@ -27,16 +27,16 @@ func TestWritesAreRememberedForAWhile(t *testing.T) {
 	}
 }
 
-// There is one for each object, whether anything happens to it or not. With the UID that is kept beside it, it
-// fills 160 bytes, which the allocator hands out at once.
-func TestMemoIsSmall(t *testing.T) {
+// TestObjectStateSize verifies that the state of each object, with its UID, fits into 160 bytes, a size class of
+// the allocator.
+func TestObjectStateSize(t *testing.T) {
 	if size := unsafe.Sizeof(objectState{}); size > 144 {
 		t.Errorf("a memo takes %d bytes; what few objects need belongs to troubles", size)
 	}
 }
 
-// Between passes an object with which all is well takes next to nothing.
-func TestMemoRests(t *testing.T) {
+// TestObjectStateReleasesMemory verifies that a healthy object takes next to no memory between passes.
+func TestObjectStateReleasesMemory(t *testing.T) {
 	o := (&objectState{}).acquire()
 	o.Backoffs = 3
 	o.recordWrite(map[string]any{"key": "value"})
@@ -58,8 +58,8 @@ func TestMemoRests(t *testing.T) {
 	}
 }
 
-// A pass over an object with which all is well makes no garbage of what it may have to note.
-func TestMemoWakesWithoutGarbage(t *testing.T) {
+// TestAcquireDoesNotAllocate verifies that a pass over a healthy object allocates no state.
+func TestAcquireDoesNotAllocate(t *testing.T) {
 	o := &objectState{}
 	if got := testing.AllocsPerRun(100, func() { o.acquire().release() }); got != 0 {
 		t.Errorf("%v allocations in a pass", got)

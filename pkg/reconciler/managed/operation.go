@@ -11,12 +11,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// operationOf returns the handle of what the external system has begun for the object
-// and not ended.
+// operationOf returns the handle of the operation that the external system has begun for the object and not ended.
 func operationOf(mg resource.Managed) string { return mg.GetAnnotations()[meta.AnnotationKeyOperation] }
 
-// noteInProgress takes over that a call was accepted and goes on: that is no failure. What it
-// was called is kept in the object, to be stored.
+// noteInProgress records the operation of a call that was accepted and continues, which is no failure. The handle
+// is put into the object, to be stored.
 func (p *clientSession) noteInProgress(err error) error {
 	o, ok := external.AsInProgress(err)
 	if !ok {
@@ -36,8 +35,8 @@ func setOperation(mg resource.Managed, handle string) {
 	}
 }
 
-// keepOperation stores the handle if it is another one than before. It goes on when
-// ctx is cancelled, as whatever stores the result of a call does.
+// keepOperation stores the handle if it has changed. It continues when ctx is canceled, as every write of the
+// result of a call does.
 func (p *object) keepOperation(ctx context.Context) error {
 	if operationOf(p.mg) == operationOf(p.newest) {
 		return nil
@@ -48,8 +47,7 @@ func (p *object) keepOperation(ctx context.Context) error {
 	return p.patchAnnotations(ctx, difference(p.newest.GetAnnotations(), p.mg.GetAnnotations()))
 }
 
-// notObserved is for an observation that found no state: an operation goes on, or has
-// failed, or nobody can tell.
+// notObserved handles an observation without a state: an operation continues, or has failed, or that is unknown.
 func (p *clientSession) notObserved(ctx context.Context, handle string, err error) error {
 	failure := observing.failed(p.noteInProgress(err))
 	if failure != nil {
@@ -66,7 +64,7 @@ func (p *clientSession) notObserved(ctx context.Context, handle string, err erro
 	return failure
 }
 
-// revertCreated takes back that a create succeeded, which has surely come to nothing.
+// revertCreated removes the mark that a create succeeded which has certainly failed.
 func (p *clientSession) revertCreated(err error) {
 	if !external.IsNotCreated(err) || !p.createdUnobserved() {
 		return
@@ -77,7 +75,7 @@ func (p *clientSession) revertCreated(err error) {
 	}
 }
 
-// inProgress is the outcome of a pass that leaves the external system at work.
+// inProgress returns the outcome of a pass that leaves an operation to the external system.
 func (p *clientSession) inProgress() outcome {
 	const text = "waiting for an operation of the external system to end"
 	o := outcome{

@@ -15,9 +15,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// The operation of a creation that surely made nothing takes the creation back: the next pass
-// creates, and waits for nothing. Of any other failure nothing is known: what was created may
-// show until the grace period is over.
+// TestWhatAFailedOperationSaysOfTheCreation verifies that the failed operation of a creation that certainly made
+// nothing reverts the creation, so that the next pass creates without a grace period. After any other failure the
+// result is unknown until the grace period is over.
 func TestWhatAFailedOperationSaysOfTheCreation(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -63,9 +63,8 @@ func TestWhatAFailedOperationSaysOfTheCreation(t *testing.T) {
 	}
 }
 
-// An answer that nothing was created is about a creation if it is about the operation of one:
-// a look without an operation that is answered so says nothing of what was created, and an
-// operation of something that was seen says nothing of its creation.
+// TestWhoseAnswerTakesNoCreationBack verifies that NotCreated reverts a creation only if it is about the operation
+// of one.
 func TestWhoseAnswerTakesNoCreationBack(t *testing.T) {
 	t.Run("a look", func(t *testing.T) {
 		w := newWorld(t, managed.WithCreationGracePeriod(0))
@@ -111,9 +110,9 @@ func TestWhoseAnswerTakesNoCreationBack(t *testing.T) {
 	})
 }
 
-// What a call has led to, how a creation ended or the handle of an operation, is tried to be stored for 25 seconds: a
-// manager waits 30 for its last passes. An API server that does not take it until then is told of.
-func TestWhatACallLedToAndCannotBeStoredIsToldOf(t *testing.T) {
+// TestAnUnstorableResultIsReported verifies that the result of a call is retried for 25 seconds, less than the 30
+// that a manager waits, and then reported.
+func TestAnUnstorableResultIsReported(t *testing.T) {
 	for marked, begin := range map[string]func(*testing.T) *world{
 		meta.AnnotationKeyOperation: func(t *testing.T) *world {
 			t.Helper()

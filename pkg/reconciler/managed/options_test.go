@@ -19,7 +19,7 @@ func optioned(options ...ReconcilerOption) *Reconciler {
 	return r
 }
 
-// A time that makes no sense is the default, or the nearest that does.
+// TestTimesByOption verifies that an invalid duration means the default, or the nearest valid one.
 func TestTimesByOption(t *testing.T) {
 	const day = 24 * time.Hour
 	timeout := func(r *Reconciler) time.Duration { return r.timeout }
@@ -60,7 +60,7 @@ func TestTimesByOption(t *testing.T) {
 	}
 }
 
-// Each option switches on what it says, and nothing else.
+// TestSwitchesByOption verifies that each option sets only its own field.
 func TestSwitchesByOption(t *testing.T) {
 	switches := map[string]struct {
 		option ReconcilerOption
@@ -130,7 +130,7 @@ func TestNamesByOption(t *testing.T) {
 	}
 }
 
-// The jitter that an author asks for goes to both sides of the poll interval.
+// TestPollJitterHook verifies that the jitter is applied to both sides of the poll interval.
 func TestPollJitterHook(t *testing.T) {
 	for random, want := range map[float64]time.Duration{0: 50 * time.Second, 0.5: time.Minute, 0.75: 65 * time.Second} {
 		r := optioned(WithPollJitterHook(10 * time.Second))

@@ -13,8 +13,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// Passes that end before anything is decided, or against it, are counted under their own
-// names: a dashboard tells a conflict from a process that may not act.
+// TestPassesThatStopAreCountedByTheirCause verifies that a pass that ends without a decision is counted under its
+// own name, so that dashboards distinguish a conflict from a lost lease.
 func TestPassesThatStopAreCountedByTheirCause(t *testing.T) {
 	cases := map[string]struct {
 		options []managed.ReconcilerOption

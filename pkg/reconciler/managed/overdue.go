@@ -19,33 +19,30 @@ import (
 )
 
 const (
-	// How much longer than a pass may take a call lasts before that is told: a client
-	// whose context has ended needs a moment.
+	// How long after the timeout of its pass a call is reported: a client needs a moment after its context has ended.
 	overduePatience = 30 * time.Second
 
-	// How often is looked for calls that are overdue.
+	// The interval of the check for overdue calls.
 	overdueInterval = 10 * time.Second
 )
 
-// A call is one that a pass waits for.
+// A call is a call that a pass waits for.
 type call struct {
 	object     client.ObjectKey
 	uid        types.UID
 	generation int64
-	what       string // is called
+	what       string // the name of the function
 	since      time.Time
-	told       bool
+	reported   bool
 }
 
-// Calls are those that passes wait for at the moment. The zero value has none. It is safe
-// for concurrent use.
+// calls has the calls that passes wait for at the moment. The zero value has none. It is safe for concurrent use.
 type calls struct {
 	mu sync.Mutex
 	of map[*journal]call
 }
 
-// begin notes that a pass waits for a call, and returns the call within which it makes that, or the
-// zero value if there is none.
+// begin records that a pass waits for a call, and returns the enclosing call, or the zero value if there is none.
 func (c *calls) begin(p *journal, what string) (outer call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +58,7 @@ func (c *calls) begin(p *journal, what string) (outer call) {
 	return outer
 }
 
-// end notes that the pass does not wait for the call any more, but for the outer one if there is one.
+// end records that the call has returned. The pass waits for the outer call again, if there is one.
 func (c *calls) end(p *journal, outer call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,13 +67,13 @@ func (c *calls) end(p *journal, outer call) {
 	}
 }
 
-// overdue returns the calls that were begun before a time, and were not told yet.
+// overdue returns the calls that were begun before a time, and are not reported yet.
 func (c *calls) overdue(before time.Time) map[*journal]call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := map[*journal]call{}
 	for p, call := range c.of {
-		if call.since.Before(before) && !call.told {
+		if call.since.Before(before) && !call.reported {
 			out[p] = call
 		}
 	}
@@ -84,7 +81,7 @@ func (c *calls) overdue(before time.Time) map[*journal]call {
 	return out
 }
 
-// begunBefore returns how many calls were begun before a time, and have not returned.
+// begunBefore returns the number of calls that were begun before a time, and have not returned.
 func (c *calls) begunBefore(before time.Time) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,18 +95,18 @@ func (c *calls) begunBefore(before time.Time) int {
 	return n
 }
 
-// warn notes that a call was told.
-func (c *calls) warn(p *journal, told call) {
+// warn records that a call was reported.
+func (c *calls) warn(p *journal, reported call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.of[p] == told {
-		told.told = true
-		c.of[p] = told
+	if c.of[p] == reported {
+		reported.reported = true
+		c.of[p] = reported
 	}
 }
 
-// overdue is a source of nothing. While the controller runs, it looks for calls that do not
-// end although the time of their pass is over.
+// overdue is a source without events. While the controller runs, it checks for calls that last longer than the
+// timeout of their pass.
 func (r *Reconciler) overdue() source.Source {
 	return source.Func(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		go func() {
@@ -128,8 +125,8 @@ func (r *Reconciler) overdue() source.Source {
 	})
 }
 
-// warnOverdue tells of each call that is overdue, once, on its object. The pass that waits
-// for it cannot: nothing ends a call that does not mind its context, or is given none.
+// warnOverdue reports each overdue call once, on its object. The pass cannot, because it waits: a call that ignores
+// its context, or has none, cannot be ended.
 func (r *Reconciler) warnOverdue(ctx context.Context) {
 	for p, c := range r.calls.overdue(r.clock.Now().Add(-r.timeout - overduePatience)) {
 		if err := r.markOverdue(ctx, c); err != nil {
@@ -145,8 +142,7 @@ func (r *Reconciler) warnOverdue(ctx context.Context) {
 	}
 }
 
-// markOverdue puts into the status of an object that a call is overdue. An object that is
-// gone need not be told.
+// markOverdue sets the condition of an overdue call in the status of an object. It ignores an object that is gone.
 func (r *Reconciler) markOverdue(ctx context.Context, c call) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

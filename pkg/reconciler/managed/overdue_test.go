@@ -28,8 +28,7 @@ func (s heldSource) Subscribe(context.Context, resource.Managed, managed.Externa
 	return nil, nil
 }
 
-// functions are what an author or an operator gives by an option, each of which calls f. They have the
-// names by which they are told.
+// functions are the functions of options, by their reported names, each of which calls f.
 func functions(f func()) map[string]managed.ReconcilerOption {
 	return map[string]managed.ReconcilerOption{
 		"fence":          managed.WithFence(func(context.Context) error { f(); return nil }),
@@ -58,10 +57,9 @@ func (w *world) listens() {
 	}
 }
 
-// TestACallThatDoesNotReturnIsTold: a client does not mind that its context has ended, or a function that
-// was given by an option waits for ever. Its object says so, once and not before it is time; the call is
-// counted; and when it comes back after all, the next pass goes on as if nothing had been.
-func TestACallThatDoesNotReturnIsTold(t *testing.T) {
+// TestAnOverdueCallIsReported verifies that a call that ignores its context, or of an option that never returns, is
+// reported once on its object, after its timeout, and counted; the next pass after its return is normal.
+func TestAnOverdueCallIsReported(t *testing.T) {
 	deaf := append([]string{"Connect", "Observe", "Create", "Update", "Delete"},
 		slices.Sorted(maps.Keys(functions(nil)))...)
 	for _, deaf := range deaf {
@@ -162,13 +160,14 @@ func (w *world) observesForAnHour() (back chan struct{}) {
 	return back
 }
 
-// TestOverdueCallsAreLookedForWhileTheControllerRuns: every ten seconds, and not after its end.
+// TestOverdueCallsAreLookedForWhileTheControllerRuns verifies that overdue calls are checked every ten seconds
+// while the controller runs.
 func TestOverdueCallsAreLookedForWhileTheControllerRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.create(nil)
 		back := w.observesForAnHour()
-		w.failLive = 1 // the first look cannot tell
+		w.failLive = 1 // the first read fails
 		ctx, stop := context.WithCancel(w.Context())
 		if err := w.r.Overdue().Start(ctx, nil); err != nil {
 			t.Fatal(err)
@@ -183,8 +182,9 @@ func TestOverdueCallsAreLookedForWhileTheControllerRuns(t *testing.T) {
 	})
 }
 
-// TestAnOverdueCallIsNotToldToAnother: the object is gone, or another has its name by now.
-func TestAnOverdueCallIsNotToldToAnother(t *testing.T) {
+// TestAnOverdueCallIsNotReportedOnAnotherObject verifies that an overdue call is not reported if the object is
+// gone, or another one has its name.
+func TestAnOverdueCallIsNotReportedOnAnotherObject(t *testing.T) {
 	for _, replaced := range []bool{false, true} {
 		w := newWorld(t)
 		w.create(nil)

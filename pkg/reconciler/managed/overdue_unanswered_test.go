@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// A silent reader does not answer before whoever asks gives up.
+// A silent reader does not answer before its context ends.
 type silent struct {
 	client.Reader
 
@@ -28,8 +28,9 @@ func (s *silent) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 	return ctx.Err()
 }
 
-// An API server that does not answer holds up what looks for overdue calls for five seconds.
-func TestAnOverdueCallIsToldWhenTheAPIServerAnswers(t *testing.T) {
+// TestAnOverdueCallIsReportedWhenTheAPIServerAnswers verifies that an unresponsive API server delays the check for
+// overdue calls by five seconds only.
+func TestAnOverdueCallIsReportedWhenTheAPIServerAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		s := &silent{Reader: w.API}

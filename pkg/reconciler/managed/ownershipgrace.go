@@ -12,8 +12,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// ownershipGrace returns for how long it is not believed that what exists is not ours, although the object is
-// deleted and says that it is: a stamp may be read wrongly once, and show later than what bears it.
+// ownershipGrace returns for how long an observed change of the owner is not believed, if the object is deleted and
+// its marks say that the resource is ours: one read of a stamp may be wrong, and a stamp may be visible later than
+// its resource.
 func (p *clientSession) ownershipGrace() time.Duration {
 	if !p.ownerChanged() {
 		return 0
@@ -26,29 +27,29 @@ func (p *clientSession) ownershipGrace() time.Duration {
 	return rest
 }
 
-// ownerChanged says whether what was created or adopted for a deleted object exists and is not ours, and no
-// Delete was sent that explains it.
+// ownerChanged reports whether the resource of a deleted object exists and has another owner, without a Delete that
+// explains it.
 func (p *creationRecord) ownerChanged() bool {
 	return p.observed && p.observation.ResourceExists && meta.WasDeleted(p.mg) && p.unexpectedAbsence() &&
 		p.notOwned() && p.wasOurs()
 }
 
-// wasOurs says whether it is known that what has the external name of the object was created or adopted
-// for it.
+// wasOurs reports whether the resource with the external name of the object is known to have been created or
+// adopted for it.
 func (p *creationRecord) wasOurs() bool {
 	if p.r.named { // there is no record, and a client may set conditions when it observes
 		ready := p.read.GetCondition(commonv1.TypeReady)
-		told := ready.Status == metav1.ConditionTrue || ready.Reason == commonv1.ReasonDeleting
+		inStatus := ready.Status == metav1.ConditionTrue || ready.Reason == commonv1.ReasonDeleting
 
-		return told || p.state.Seen != objectstate.CreationRef{} || p.state.Creation == createdHere
+		return inStatus || p.state.Seen != objectstate.CreationRef{} || p.state.Creation == createdHere
 	}
 	this := creation(p.mg, p.mg)
-	told, underThisName := p.observedInStatus(this)
+	inStatus, underThisName := p.observedInStatus(this)
 
-	return this.Mark != "" && (!told || underThisName || p.state.Seen == this)
+	return this.Mark != "" && (!inStatus || underThisName || p.state.Seen == this)
 }
 
-// ownerChangedText names what an object leaves to another owner.
+// ownerChangedText returns the name of the resource that an object leaves to another owner.
 func (p *creationRecord) ownerChangedText() string {
 	by := ""
 	if stamp := p.observation.OwnerStamp; stamp != "" {
@@ -60,14 +61,14 @@ func (p *creationRecord) ownerChangedText() string {
 		"it is left as it is; delete it there, if nothing else manages it", meta.GetExternalName(p.mg), by)
 }
 
-// clearDoubts forgets what was doubted of what an observation has found, and how often it was created and not
-// found. What a user asks for is not put off.
-func (p *clientSession) clearDoubts(stranger bool) {
+// clearDoubts resets the grace periods after an observation that has found the resource, and the number of futile
+// creations. A request of the user is not delayed.
+func (p *clientSession) clearDoubts(foreign bool) {
 	exists := p.observation.ResourceExists
 	if exists || p.class() != lifecycle.Findable && p.priorityFacts().Requested {
 		p.state.Unfound = 0
 	}
-	if exists && !(stranger && meta.WasDeleted(p.mg)) {
+	if exists && !(foreign && meta.WasDeleted(p.mg)) {
 		p.state.NotFoundSince, p.state.NotFoundName = time.Time{}, ""
 	}
 }

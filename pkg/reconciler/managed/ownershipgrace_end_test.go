@@ -9,16 +9,16 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 )
 
-// What a user asks for is not put off, but for what is looked up by its attempt. A doubt of a deleted object ends
-// with a look that finds what is its own.
+// TestWhatEndsADoubt verifies that a request of a user ends the grace periods, except for attempts with a lookup,
+// and that an owned observation ends the doubt of a deleted object.
 func TestWhatEndsADoubt(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason           string
-		finds, asked     bool
-		exists, stranger bool
-		deleted          bool
-		unfound          int
-		since            time.Time
+		reason          string
+		finds, asked    bool
+		exists, foreign bool
+		deleted         bool
+		unfound         int
+		since           time.Time
 	}{
 		"Missing": {reason: "nothing was found", unfound: 3, since: noon},
 		"Asked":   {reason: "a user asks to try again", asked: true, since: noon},
@@ -27,10 +27,10 @@ func TestWhatEndsADoubt(t *testing.T) {
 			asked: true, unfound: 3, since: noon,
 		},
 		"Found":   {reason: "it is there", exists: true},
-		"Strange": {reason: "what another has is no loss of this object's", exists: true, stranger: true},
+		"Strange": {reason: "what another has is no loss of this object's", exists: true, foreign: true},
 		"Disputed": {
 			reason: "what was ours and is another's now is looked at once more", exists: true,
-			stranger: true, deleted: true, since: noon,
+			foreign: true, deleted: true, since: noon,
 		},
 		"Ours": {reason: "what is to be deleted is there, and ours", exists: true, deleted: true},
 	} {
@@ -47,7 +47,7 @@ func TestWhatEndsADoubt(t *testing.T) {
 		if tc.asked {
 			p.requested = "now"
 		}
-		if p.clearDoubts(tc.stranger); p.state.Unfound != tc.unfound || !p.state.NotFoundSince.Equal(tc.since) {
+		if p.clearDoubts(tc.foreign); p.state.Unfound != tc.unfound || !p.state.NotFoundSince.Equal(tc.since) {
 			t.Errorf("%s: %s: %d are not found, doubted since %s", name, tc.reason, p.state.Unfound,
 				p.state.NotFoundSince)
 		}

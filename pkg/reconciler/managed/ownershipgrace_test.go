@@ -28,11 +28,10 @@ func (c telling) Observe(ctx context.Context, mg resource.Managed) (managed.Exte
 	return seen, err
 }
 
-// TestOneWrongOwnerLeavesNothing: marks are often kept apart from what they are put on, and read too early.
-// One answer that what was ours belongs to another does not let a deleted object go: it is looked at again,
-// over a new connection. If that says the same, the object goes and a warning tells what it leaves.
+// TestOneWrongOwnerLeavesNothing verifies that one observation of another owner does not release a deleted object:
+// it is observed again over a new connection. A second one releases it with a warning.
 func TestOneWrongOwnerLeavesNothing(t *testing.T) {
-	const other, nobody, released = managed.OwnerOther, managed.OwnerNobody, "Normal/ExternalResourceNotOwned"
+	const other, unowned, released = managed.OwnerOther, managed.OwnerNobody, "Normal/ExternalResourceNotOwned"
 	for name, tc := range map[string]struct {
 		named     bool
 		restarted bool
@@ -45,9 +44,9 @@ func TestOneWrongOwnerLeavesNothing(t *testing.T) {
 		"another's twice":                           {lies: []managed.Owner{other, other}, left: true},
 		"under a name of ours":                      {named: true, lies: []managed.Owner{other}},
 		"under a name of ours, after a restart":     {named: true, restarted: true, lies: []managed.Owner{other}},
-		"nobody's, under a name of ours":            {named: true, lies: []managed.Owner{nobody}},
-		"nobody's twice, under a name of ours":      {named: true, lies: []managed.Owner{nobody, nobody}, left: true},
-		"one and the other, under a name of ours":   {named: true, lies: []managed.Owner{nobody, other}, left: true},
+		"nobody's, under a name of ours":            {named: true, lies: []managed.Owner{unowned}},
+		"nobody's twice, under a name of ours":      {named: true, lies: []managed.Owner{unowned, unowned}, left: true},
+		"one and the other, under a name of ours":   {named: true, lies: []managed.Owner{unowned, other}, left: true},
 		"another's twice, and after a restart, too": {restarted: true, lies: []managed.Owner{other, other}, left: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +84,7 @@ func TestOneWrongOwnerLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestMarksThatShowLate: what was just created under a name of our choice may bear no mark yet.
+// TestMarksThatShowLate verifies that a recent creation with a deterministic name may not have its mark yet.
 func TestMarksThatShowLate(t *testing.T) {
 	w := newWorld(t, managed.WithDeterministicExternalName(true))
 	w.cloud.Named = true
@@ -103,8 +102,8 @@ func TestMarksThatShowLate(t *testing.T) {
 	}
 }
 
-// TestWhatWasNeverOursIsNotDisputed: a name of a user's choice that is another's, and what another made
-// after our Delete, keep no object.
+// TestWhatWasNeverOursIsNotDisputed verifies that a foreign resource under a user's name, or one that was created
+// after our Delete, keeps no object.
 func TestWhatWasNeverOursIsNotDisputed(t *testing.T) {
 	for name, change := range map[string]func(w *world, lies *[]managed.Owner){
 		"another name": func(w *world, _ *[]managed.Owner) {

@@ -25,8 +25,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// A connection has the context of Connect until it is disconnected, for which there are five
-// seconds; and what the pass said of itself is kept only if there is something to say.
+// TestWhatEndsWithAPass verifies that the context of Connect lasts until Disconnect, which has five seconds, and
+// that the state of the pass is released.
 func TestWhatEndsWithAPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		states := &objectstate.Handle{}
@@ -72,7 +72,7 @@ func TestWhatEndsWithAPass(t *testing.T) {
 	})
 }
 
-// The log says of which object, and of which version of it, something is told.
+// TestTheLogNamesTheObject verifies that log lines have the object and its version.
 func TestTheLogNamesTheObject(t *testing.T) {
 	var lines []string
 	log := logging.NewLogrLogger(funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
@@ -87,8 +87,8 @@ func TestTheLogNamesTheObject(t *testing.T) {
 	}
 }
 
-// An object that is gone, of which the cache does not know yet, is not looked at; should it be
-// there after all, it is the next time.
+// TestWhatIsGoneBeforeTheCacheKnows verifies that a stale cached object that is gone is not reconciled; if it
+// exists after all, the next pass reads it.
 func TestWhatIsGoneBeforeTheCacheKnows(t *testing.T) {
 	states := &objectstate.Handle{}
 	w := newWorld(t, managed.WithObjectStates(states))
@@ -101,10 +101,10 @@ func TestWhatIsGoneBeforeTheCacheKnows(t *testing.T) {
 	known[of] = record
 	states.Restore(known)
 	w.taken()
-	waits := reconcile.Result{RequeueAfter: 30 * time.Second, Priority: new(controller.PriorityPoll)}
-	if result := w.pass(); result.RequeueAfter != waits.RequeueAfter ||
-		ptrTo(result.Priority) != ptrTo(waits.Priority) {
-		t.Errorf("result %+v, want %+v", result, waits)
+	deferred := reconcile.Result{RequeueAfter: 30 * time.Second, Priority: new(controller.PriorityPoll)}
+	if result := w.pass(); result.RequeueAfter != deferred.RequeueAfter ||
+		ptrTo(result.Priority) != ptrTo(deferred.Priority) {
+		t.Errorf("result %+v, want %+v", result, deferred)
 	}
 	w.expect("", "", "")
 	w.pass()
@@ -114,15 +114,16 @@ func TestWhatIsGoneBeforeTheCacheKnows(t *testing.T) {
 	w.o = append(w.o, managed.WithRestoreDetector(d))
 	w.restart()
 	d.Seen(schema.GroupKind{}, "874", "219")
-	if result := w.pass(); result.RequeueAfter != waits.RequeueAfter ||
-		ptrTo(result.Priority) != ptrTo(waits.Priority) {
-		t.Errorf("after a restore: result %+v, want %+v", result, waits)
+	if result := w.pass(); result.RequeueAfter != deferred.RequeueAfter ||
+		ptrTo(result.Priority) != ptrTo(deferred.Priority) {
+		t.Errorf("after a restore: result %+v, want %+v", result, deferred)
 	}
 	w.expect("", "", "")
 }
 
-// A restore that a read of the API server shows is told with the kind of the object.
-func TestARestoreIsToldWithItsKind(t *testing.T) {
+// TestARestoreIsReportedWithItsKind verifies that a restore of the API server that a live read detects is reported
+// with the kind.
+func TestARestoreIsReportedWithItsKind(t *testing.T) {
 	d := controller.NewRestoreDetector()
 	w := newWorld(t, managed.WithRestoreDetector(d))
 	w.create(nil)
@@ -147,7 +148,8 @@ func (a answerer) Get(context.Context, client.ObjectKey, client.Object, ...clien
 	return a.err
 }
 
-// Only who knows the object says that it is gone: not whoever knows nothing of its kind.
+// TestWhoSaysThatAnObjectIsGone verifies that a 404 of a reader that does not know the kind does not mean that the
+// object is gone.
 func TestWhoSaysThatAnObjectIsGone(t *testing.T) {
 	absent := kerrors.NewNotFound(volumes, key.Name)
 	unserved := kerrors.NewNotFound(volumes, key.Name)
@@ -170,8 +172,8 @@ func TestWhoSaysThatAnObjectIsGone(t *testing.T) {
 	}
 }
 
-// How a pass ends is counted by its name, whatever stops it, and what has happened until then
-// is told.
+// TestWhatStopsAPassIsCounted verifies that every end of a pass is counted by its name, and that earlier events are
+// emitted.
 func TestWhatStopsAPassIsCounted(t *testing.T) {
 	created := "Normal/CreatedExternalResource"
 	cases := map[string]struct {
@@ -232,8 +234,8 @@ func TestWhatStopsAPassIsCounted(t *testing.T) {
 	}
 }
 
-// A call that is overdue is told to the object that waits for it. One that is gone need not
-// be told, before or while it is; an API server that does not answer is asked again.
+// TestAnOverdueCallOfAnObjectThatIsGone verifies that an overdue call of an object that is gone is not reported,
+// and that an unresponsive API server is retried.
 func TestAnOverdueCallOfAnObjectThatIsGone(t *testing.T) {
 	unhold := func(w *world) {
 		w.change(func(v *volume.Volume) { v.Finalizers = nil })
@@ -294,23 +296,23 @@ func TestAnOverdueCallOfAnObjectThatIsGone(t *testing.T) {
 	}
 }
 
-// A process that begins puts off what is well, unless somebody has taken what the object is
-// kept by: a deletion in the meantime would leave the resource behind.
+// TestWhatIsNotKeptDoesNotWaitAfterARestart verifies that a healthy object is not deferred after a restart if its
+// finalizer or record was removed: a deletion would leave the resource.
 func TestWhatIsNotKeptDoesNotWaitAfterARestart(t *testing.T) {
 	cases := map[string]struct {
-		options []managed.ReconcilerOption
-		strip   func(*volume.Volume)
-		waits   bool
+		options  []managed.ReconcilerOption
+		strip    func(*volume.Volume)
+		deferred bool
 	}{
-		"nothing is taken": {strip: func(*volume.Volume) {}, waits: true},
+		"nothing is taken": {strip: func(*volume.Volume) {}, deferred: true},
 		"the finalizer":    {strip: func(v *volume.Volume) { v.Finalizers = nil }},
 		"one that may not be created": {strip: func(v *volume.Volume) {
 			v.Finalizers = nil
 			annotate("krateo.io/management-policy", "observe-delete")(v)
-		}, waits: true},
+		}, deferred: true},
 		"one that may not be deleted": {
-			strip: func(v *volume.Volume) { v.Finalizers = nil; annotate("krateo.io/deletion-policy", "orphan")(v) },
-			waits: true,
+			strip:    func(v *volume.Volume) { v.Finalizers = nil; annotate("krateo.io/deletion-policy", "orphan")(v) },
+			deferred: true,
 		},
 		"the name":        {strip: strips["the name"]},
 		"all annotations": {strip: strips["all annotations"]},
@@ -327,8 +329,8 @@ func TestWhatIsNotKeptDoesNotWaitAfterARestart(t *testing.T) {
 			w.taken()
 			result, err := w.try()
 			_, calls, _ := w.taken()
-			if waits := calls == "" && err == nil && result.RequeueAfter == 30*time.Second; waits != tc.waits {
-				t.Errorf("waits %t, want %t: %+v, %v, calls %q", waits, tc.waits, result, err, calls)
+			if deferred := calls == "" && err == nil && result.RequeueAfter == 30*time.Second; deferred != tc.deferred {
+				t.Errorf("waits %t, want %t: %+v, %v, calls %q", deferred, tc.deferred, result, err, calls)
 			}
 			if n := len(w.cloud.Disks()); n != 1 {
 				t.Errorf("there are %d disks", n)

@@ -12,17 +12,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// WithSupportedManagementPolicies sets which sets of actions
-// spec.managementPolicies may be. The default is every set that allows to
-// observe. An object with another set is told so, and nothing is called for it.
-// The empty list, which pauses, is always supported. A set that no object can have
-// is an error, see [NewReconciler].
+// WithSupportedManagementPolicies sets which sets of actions spec.managementPolicies may have. The default is every
+// set that allows observing. An object with another set reports that, and no external call is made for it. The
+// empty list, which pauses, is always supported. A set that no object can have is an error, see [NewReconciler].
 func WithSupportedManagementPolicies(sets ...commonv1.ManagementPolicies) ReconcilerOption {
 	return func(r *Reconciler) { r.supported = sets }
 }
 
-// policies returns what the spec of the object allows: everything if the kind
-// has no such field.
+// policies returns what the spec of the object allows: everything if the kind has no such field.
 func policies(mg resource.Managed) commonv1.ManagementPolicies {
 	if m, ok := mg.(resource.Manageable); ok {
 		return m.GetManagementPolicies()
@@ -31,8 +28,7 @@ func policies(mg resource.Managed) commonv1.ManagementPolicies {
 	return nil
 }
 
-// checkPolicies returns an error, meant for the user, if a policy of the object
-// is not understood or not supported.
+// checkPolicies returns an error, meant for the user, if a policy of the object is unknown or not supported.
 func (r *Reconciler) checkPolicies(mg resource.Managed) error {
 	if err := meta.ValidatePolicies(mg); err != nil {
 		return err
@@ -52,15 +48,15 @@ func (r *Reconciler) checkPolicies(mg resource.Managed) error {
 		r.supported)
 }
 
-// Values of spec.deletionPolicy, in whatever case.
+// Values of spec.deletionPolicy, in any case.
 const (
 	specDelete = "Delete"
 	specOrphan = "Orphan"
 )
 
-// deletionPolicyOf returns what reads spec.deletionPolicy of objects of a type, as kinds of krateo's v0.7
-// and of crossplane's v1 have it: GetDeletionPolicy returns a text of a type that is the author's own, or
-// a pointer to one. It is nil for other types.
+// deletionPolicyOf returns a function that reads spec.deletionPolicy of objects of a type, as kinds of krateo's
+// v0.7 and of crossplane's v1 have it: GetDeletionPolicy returns a string of the author's type, or a pointer to
+// one. It is nil for other types.
 func deletionPolicyOf(of reflect.Type) func(resource.Managed) string {
 	method, ok := of.MethodByName("GetDeletionPolicy")
 	if !ok || method.Type.NumIn() != 1 || method.Type.NumOut() != 1 {
@@ -89,7 +85,7 @@ func deletionPolicyOf(of reflect.Type) func(resource.Managed) string {
 	}
 }
 
-// checkDeletionPolicy returns an error if nobody knows what spec.deletionPolicy says.
+// checkDeletionPolicy returns an error if the value of spec.deletionPolicy is unknown.
 func (r *Reconciler) checkDeletionPolicy(mg resource.Managed) error {
 	if r.deletionPolicy == nil {
 		return nil
@@ -103,8 +99,8 @@ func (r *Reconciler) checkDeletionPolicy(mg resource.Managed) error {
 		specOrphan)
 }
 
-// permissions are what both the annotations and the spec of the object allow.
-// To orphan is a prohibition, so that it wins.
+// permissions returns what both the annotations and the spec of the object allow. Orphan is a prohibition, so it
+// wins.
 func (r *Reconciler) permissions(mg resource.Managed) lifecycle.Permissions {
 	spec := policies(mg)
 	orphaned := false
@@ -120,8 +116,8 @@ func (r *Reconciler) permissions(mg resource.Managed) lifecycle.Permissions {
 	}
 }
 
-// may returns the permissions, less what turned out to be spared, and what has to be
-// asked for.
+// may returns the permissions of the object, without Delete if a guard retains the external resource, and without
+// Create while a recreation waits for the request of a user.
 func (p *creationRecord) may() lifecycle.Permissions {
 	may := p.r.permissions(p.mg)
 	may.Delete = may.Delete && !p.retained

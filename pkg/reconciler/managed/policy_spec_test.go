@@ -29,7 +29,7 @@ func (*numberPolicy) GetDeletionPolicy() *int { return nil }
 
 func (*askedPolicy) GetDeletionPolicy(string) ownPolicy { return "Orphan" }
 
-// What GetDeletionPolicy returns is read whether it is a text or a pointer to one, of whatever type.
+// TestDeletionPolicyOf verifies that GetDeletionPolicy may return any string type, or a pointer to one.
 func TestDeletionPolicyOf(t *testing.T) {
 	orphan := ownPolicy("Orphan")
 	for name, tc := range map[string]struct {

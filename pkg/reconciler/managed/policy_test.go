@@ -125,8 +125,9 @@ func TestADifferenceThePolicyForbidsToCorrectIsShown(t *testing.T) {
 	w.condition("UpToDate", "True/ObserveMatched")
 }
 
-// A Delete that has no effect is called again at each poll. After an hour the object says so, once.
-func TestADeletionWithoutEffectIsTold(t *testing.T) {
+// TestADeleteWithoutEffectIsReported verifies that a Delete without effect is repeated at each poll, and reported
+// once after an hour.
+func TestADeleteWithoutEffectIsReported(t *testing.T) {
 	w := newWorld(t)
 	w.create(nil)
 	w.pass()

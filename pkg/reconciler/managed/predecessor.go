@@ -57,15 +57,15 @@ func WithRetiredAnnotations(names ...string) ReconcilerOption {
 	return func(r *Reconciler) { r.retired.annotations = append(r.retired.annotations, names...) }
 }
 
-// Retired is what predecessors left on objects.
+// retired has the finalizers and annotations that predecessors left on objects.
 type retired struct{ finalizers, annotations []string }
 
-// on says whether a finalizer of a predecessor is on the object.
+// on reports whether a finalizer of a predecessor is on the object.
 func (t *retired) on(mg resource.Managed) bool {
 	return slices.ContainsFunc(t.finalizers, func(name string) bool { return meta.FinalizerExists(mg, name) })
 }
 
-// removeFinalizers takes the finalizers of predecessors from the object, and that of an object that nobody has claimed.
+// removeFinalizers removes the finalizers of predecessors, and [UnclaimedFinalizer], from the object.
 func (t *retired) removeFinalizers(mg resource.Managed) {
 	meta.RemoveFinalizer(mg, UnclaimedFinalizer)
 	for _, name := range t.finalizers {
@@ -73,10 +73,11 @@ func (t *retired) removeFinalizers(mg resource.Managed) {
 	}
 }
 
-// halted says whether a user wants nothing to be done.
+// halted reports whether a user has paused the object.
 func (r *Reconciler) halted(mg resource.Managed) bool { return r.pausedBy(mg) || policies(mg).Paused() }
 
-// pausedBy says whether an annotation says so: ours, or if there is none that of a predecessor.
+// pausedBy reports whether an annotation pauses the object: ours, or that of a predecessor if there is none of
+// ours.
 func (r *Reconciler) pausedBy(mg resource.Managed) bool {
 	annotations := mg.GetAnnotations()
 	if annotations[meta.AnnotationKeyReconciliationPaused] != "" || len(r.predecessors) == 0 {
@@ -97,7 +98,8 @@ func (r *Reconciler) theirPause(mg resource.Managed) string {
 	return ""
 }
 
-// whyPaused says how a pause ends that a predecessor's annotation holds, or would hold without ours.
+// whyPaused returns how to resume an object that the annotation of a predecessor pauses, or would pause without
+// ours.
 func (r *Reconciler) whyPaused(mg resource.Managed) string {
 	const ours = meta.AnnotationKeyReconciliationPaused
 	theirs := r.theirPause(mg)
@@ -112,13 +114,13 @@ func (r *Reconciler) whyPaused(mg resource.Managed) string {
 	return fmt.Sprintf("paused by the annotation %s: to resume, remove it, or set %s to \"false\"", theirs, ours)
 }
 
-// The annotations of a predecessor, behind its domain, by which it is asked whether it has created since.
+// The annotations of a predecessor, without its domain, that show whether it has created since.
 const (
 	keyName      = "/external-name"
 	keySucceeded = "/external-create-succeeded"
 )
 
-// The marks of a predecessor, and what they are here.
+// inheritable maps the marks of a predecessor to those of this runtime.
 var inheritable = map[string]string{
 	keyName:                    meta.AnnotationKeyExternalName,
 	"/external-create-pending": meta.AnnotationKeyExternalCreatePending,
@@ -126,9 +128,9 @@ var inheritable = map[string]string{
 	"/external-create-failed":  meta.AnnotationKeyExternalCreateFailed,
 }
 
-// takeOverMarks gives an object of which nothing was recorded here the marks of a predecessor, and one that has the
-// external name of what a predecessor has created since. They are stored also if it is being deleted: in the next pass
-// this process knows the object, and a user may be asked to remove some of them.
+// takeOverMarks copies the marks of a predecessor to an object without any record here, or with the external name
+// of a resource that the predecessor has created since. They are stored also if the object is being deleted: in the
+// next pass this process knows the object, and a user may be asked to remove some of them.
 func (p *creationRecord) takeOverMarks() bool {
 	marks := p.theirMarks()
 	if p.restored || len(marks) == 0 {
@@ -144,7 +146,8 @@ func (p *creationRecord) takeOverMarks() bool {
 	return stored
 }
 
-// theirMarks returns the marks of the first predecessor that left any, if they count, by the names that they have here.
+// theirMarks returns the marks of the first predecessor that left any, if they count, under the keys of this
+// runtime.
 func (p *object) theirMarks() map[string]string {
 	if len(p.r.predecessors) == 0 {
 		return nil
@@ -153,7 +156,7 @@ func (p *object) theirMarks() map[string]string {
 	for _, domain := range p.r.predecessors {
 		since := name != "" && annotationOf(p.read, domain, keyName) == name && createdSince(p.read, domain, p.now())
 		if !never && !since && (!p.r.named || name != "") {
-			continue // as in nearly every pass
+			continue // the common case
 		}
 		marks := map[string]string{}
 		for theirs, ours := range inheritable {
@@ -175,9 +178,9 @@ func (p *object) theirMarks() map[string]string {
 	return nil
 }
 
-// besideOurName returns the marks of a predecessor that count on an object to which an external name was given here
-// already, by a user or by moorage migrate objects. If theirs is another one, two names are two resources: ours
-// stays. What was created under theirs is not taken for a creation under ours, and a user is asked.
+// besideOurName returns the marks of a predecessor that count on an object that has an external name here already,
+// set by a user or by moorage migrate objects. If the predecessor has another name, the two names are two
+// resources: ours stays. A creation under their name is not taken for one under ours, and the user is asked.
 func besideOurName(marks map[string]string, ours string) map[string]string {
 	theirs := marks[meta.AnnotationKeyExternalName]
 	switch {
@@ -191,8 +194,9 @@ func besideOurName(marks map[string]string, ours string) map[string]string {
 	return marks
 }
 
-// What tells that a creation was recorded here, or that a user has answered what became of one. An external name may
-// have been given by a user, and the other marks do not tell whether anything was created.
+// creationRecords are the annotations that show that a creation was recorded here, or that a user has said what
+// became of one. A user may have set the external name, and the other marks do not show whether anything was
+// created.
 var creationRecords = []string{
 	meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded,
 	meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyOperation,
@@ -200,16 +204,16 @@ var creationRecords = []string{
 	meta.AnnotationKeyWasUnresolved,
 }
 
-// The reasons of the condition Created as this runtime sets it: a provider may have a condition of its own of that
-// name.
+// createdReasons are the reasons of the condition Created as this runtime sets it: a provider may have a condition
+// of its own of that type.
 var createdReasons = []commonv1.ConditionReason{commonv1.ReasonObserved, commonv1.ReasonUnresolved,
 	commonv1.ReasonGivenUp}
 
-// neverHeld says whether nothing tells that this runtime has recorded a creation of the object: no mark of one, no
-// record in the status, and nothing that this process knows. Our finalizer does not tell: it may have been stored
-// without the marks that were to be taken over with it, or a replace may have taken these. Where names are chosen it
-// is all that may tell of a creation here; but not while the finalizer of a predecessor is beside it, which goes
-// after that.
+// neverHeld reports whether there is no sign that this runtime has recorded a creation of the object: no mark of
+// one, no record in the status, and nothing in the memory of this process. Our finalizer is no sign: it may have
+// been stored without the marks that were to be copied with it, or a replace may have removed these. With
+// deterministic names it is the only sign of a creation here; but not while the finalizer of a predecessor is
+// beside it, which is removed later.
 func (p *object) neverHeld() bool {
 	for _, key := range creationRecords {
 		if p.read.GetAnnotations()[key] != "" {
@@ -223,8 +227,8 @@ func (p *object) neverHeld() bool {
 	return !known && !recorded && p.state.Seen == objectstate.CreationRef{}
 }
 
-// tookOver says whether the object was taken over by this name of a predecessor, and somebody has taken ours away
-// since. Where names are chosen there is no record of a creation by which it could be put back.
+// tookOver reports whether the object took over this name of a predecessor, and another writer has removed ours
+// since. With deterministic names there is no record of a creation from which it could be restored.
 func (p *object) tookOver(name string) bool {
 	if !p.r.named || name == "" || meta.GetExternalName(p.read) != "" {
 		return false
@@ -237,7 +241,8 @@ func (p *object) tookOver(name string) bool {
 	return known == name
 }
 
-// retires takes away what predecessors left on an object that has our finalizer, and says whether there was anything.
+// retires removes the annotations and finalizers of predecessors from an object that has our finalizer, and reports
+// whether there were any.
 func (p *creationRecord) retires() bool {
 	if len(p.r.retired.finalizers)+len(p.r.retired.annotations) == 0 {
 		return false
@@ -248,7 +253,7 @@ func (p *creationRecord) retires() bool {
 		return false
 	}
 	before := len(p.mg.GetAnnotations())
-	if p.superseded() == "" { // or else a user is asked about them
+	if p.superseded() == "" { // otherwise a user is asked about them
 		meta.RemoveAnnotations(p.mg, p.r.retired.annotations...)
 	}
 

@@ -14,8 +14,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// What was created here under a name of our choice keeps its name: a replace may take all annotations and bring that
-// of a predecessor, and the process may end.
+// TestANameOfAPredecessorDoesNotReplaceOurs verifies that a deterministic name survives a replace with a
+// predecessor's manifest, and a restart.
 func TestANameOfAPredecessorDoesNotReplaceOurs(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		w := succeeding(t, managed.WithDeterministicExternalName(true), managed.WithCreationGracePeriod(0))
@@ -39,8 +39,8 @@ func TestANameOfAPredecessorDoesNotReplaceOurs(t *testing.T) {
 	}
 }
 
-// What a predecessor has marked stays on the object until our marks are stored: admission may drop what a write adds,
-// and what the same write removes is removed.
+// TestMarksOfAPredecessorStayUntilOursAreStored verifies that marks of a predecessor stay until ours are stored,
+// because admission may drop the additions of a write and let its removals pass.
 func TestMarksOfAPredecessorStayUntilOursAreStored(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		w := succeeding(t, managed.WithRetiredAnnotations(theirName, theirPending, theirSucceeded),
@@ -71,7 +71,7 @@ func TestMarksOfAPredecessorStayUntilOursAreStored(t *testing.T) {
 	}
 }
 
-// A client may say by an error, too, that there is nothing that an attempt created.
+// TestNothingIsFoundOfAnEarlierProcess verifies that a lookup may return NotFound as an error.
 func TestNothingIsFoundOfAnEarlierProcess(t *testing.T) {
 	w := withoutRecord(t, false)
 	w.cloud.Before = failing("Recover", external.NotFound(errBoom))

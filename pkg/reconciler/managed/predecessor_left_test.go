@@ -16,7 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An author who names what is retired after the objects were taken over finds it removed from them, by one write.
+// TestRetiredMarksGoFromObjectsThatAreOurs verifies that retired marks are removed by one write from objects that
+// were taken over before.
 func TestRetiredMarksGoFromObjectsThatAreOurs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		options    []managed.ReconcilerOption
@@ -60,7 +61,8 @@ func TestRetiredMarksGoFromObjectsThatAreOurs(t *testing.T) {
 	}
 }
 
-// Where an author's own finalizer stands for ours, annotations go once the object has been created, and not before.
+// TestRetiredAnnotationsGoUnderAnAuthorsFinalizer verifies that retired annotations are removed with an author's
+// finalizer once the object is created.
 func TestRetiredAnnotationsGoUnderAnAuthorsFinalizer(t *testing.T) {
 	added := 0
 	w := newWorld(t, managed.WithRetiredAnnotations(theirName), managed.WithFinalizer(resource.FinalizerFns{
@@ -81,7 +83,8 @@ func TestRetiredAnnotationsGoUnderAnAuthorsFinalizer(t *testing.T) {
 	}
 }
 
-// An annotation of a predecessor that a manifest in Git puts on an object of ours names nothing.
+// TestMarksOfAPredecessorDoNotCountOnAnObjectWithOurFinalizer verifies that annotations of a predecessor that a
+// manifest adds to an object of ours do not count.
 func TestMarksOfAPredecessorDoNotCountOnAnObjectWithOurFinalizer(t *testing.T) {
 	for name, forgets := range map[string]func(*volume.Volume){
 		"nothing was lost":          func(*volume.Volume) {},
@@ -110,7 +113,8 @@ func TestMarksOfAPredecessorDoNotCountOnAnObjectWithOurFinalizer(t *testing.T) {
 	}
 }
 
-// An object on which no predecessor left anything costs what it costs without one.
+// TestAPredecessorThatLeftNothingCostsNothing verifies that an object without marks of a predecessor costs no
+// additional request.
 func TestAPredecessorThatLeftNothingCostsNothing(t *testing.T) {
 	plain, w := newWorld(t), succeeding(t)
 	for _, of := range []*world{plain, w} {
@@ -125,9 +129,8 @@ func TestAPredecessorThatLeftNothingCostsNothing(t *testing.T) {
 	g.expect("patch status", "", "Normal/ReconciliationPaused")
 }
 
-// Each record of a creation of ours alone tells that an object is ours, after a restart: then nothing of a
-// predecessor's counts. What tells of no creation does not: a mark of a failure, or a condition of the provider's own
-// that is named Created.
+// TestEachTraceTellsThatAnObjectIsOurs verifies that each record of a creation alone makes an object ours after a
+// restart, so that no marks of a predecessor count. A failure, or a provider's own condition Created, does not.
 func TestEachTraceTellsThatAnObjectIsOurs(t *testing.T) {
 	says := func(status metav1.ConditionStatus, reason commonv1.ConditionReason, message string) func(*volume.Volume) {
 		return func(v *volume.Volume) {
@@ -172,7 +175,7 @@ func TestEachTraceTellsThatAnObjectIsOurs(t *testing.T) {
 	}
 }
 
-// The option names more each time that it is given.
+// TestRetiredAnnotationsAreNamedInParts verifies that repeated options add names.
 func TestRetiredAnnotationsAreNamedInParts(t *testing.T) {
 	w := newWorld(t, managed.WithRetiredAnnotations(theirName), managed.WithRetiredAnnotations(theirPause))
 	w.create(func(v *volume.Volume) { v.Annotations = map[string]string{theirName: "vol-0", theirPause: "false"} })
@@ -183,7 +186,8 @@ func TestRetiredAnnotationsAreNamedInParts(t *testing.T) {
 	}
 }
 
-// Retired annotations go before the external system is asked, and so also while it does not answer.
+// TestRetiredAnnotationsGoWhileTheExternalSystemIsAway verifies that retired annotations are removed before any
+// external call.
 func TestRetiredAnnotationsGoWhileTheExternalSystemIsAway(t *testing.T) {
 	w := newWorld(t, managed.WithRetiredAnnotations(theirName))
 	w.create(nil)
@@ -196,8 +200,8 @@ func TestRetiredAnnotationsGoWhileTheExternalSystemIsAway(t *testing.T) {
 	}
 }
 
-// An object whose creation came to nothing, and which is then replaced by what a predecessor left of it, is taken
-// over, and keeps the external system that it was in.
+// TestAnObjectThatComesBackFromAPredecessorIsTakenOver verifies that an object with a failed creation that a
+// predecessor's manifest replaces is taken over, and keeps its backend identity.
 func TestAnObjectThatComesBackFromAPredecessorIsTakenOver(t *testing.T) {
 	w := succeeding(t)
 	w.cloud.Account = "north"
@@ -216,7 +220,8 @@ func TestAnObjectThatComesBackFromAPredecessorIsTakenOver(t *testing.T) {
 	}
 }
 
-// The marks of a predecessor are stored before the external system is asked, and so also while it does not answer.
+// TestMarksOfAPredecessorAreStoredWhileTheExternalSystemIsAway verifies that marks of a predecessor are stored
+// before any external call.
 func TestMarksOfAPredecessorAreStoredWhileTheExternalSystemIsAway(t *testing.T) {
 	for _, deleted := range []bool{false, true} {
 		w := succeeding(t)

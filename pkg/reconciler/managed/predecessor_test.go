@@ -73,7 +73,8 @@ func TestObjectsOfAPredecessorAreTakenOver(t *testing.T) {
 	}
 }
 
-// A predecessor's pause holds until it is removed, or ours says otherwise; nothing is written meanwhile.
+// TestAPredecessorsPauseHolds verifies that a predecessor's pause holds until it is removed, or ours is "false";
+// nothing is written meanwhile.
 func TestAPredecessorsPauseHolds(t *testing.T) {
 	for name, end := range map[string]func(*volume.Volume){
 		"removed":    func(v *volume.Volume) { delete(v.Annotations, theirPause) },
@@ -104,7 +105,8 @@ func TestAPredecessorsPauseHolds(t *testing.T) {
 	}
 }
 
-// A pause that a predecessor's annotation holds says which one that is, and how it ends: ours may be gone, too.
+// TestAPredecessorsPauseIsNamed verifies that a predecessor's pause is reported with its annotation, and how to
+// resume.
 func TestAPredecessorsPauseIsNamed(t *testing.T) {
 	const ours = meta.AnnotationKeyReconciliationPaused
 	for name, tc := range map[string]struct {
@@ -129,7 +131,8 @@ func TestAPredecessorsPauseIsNamed(t *testing.T) {
 	}
 }
 
-// An interrupted creation of a predecessor's is one here: nothing is created again.
+// TestAnInterruptedCreationOfAPredecessorIsKnown verifies that an interrupted creation of a predecessor is not
+// repeated.
 func TestAnInterruptedCreationOfAPredecessorIsKnown(t *testing.T) {
 	w := succeeding(t)
 	w.create(func(v *volume.Volume) {
@@ -147,8 +150,8 @@ func TestAnInterruptedCreationOfAPredecessorIsKnown(t *testing.T) {
 	}
 }
 
-// Whoever removes our mark of a creation, as the object asks, has answered: that of the predecessor, from which moorage
-// migrate objects has copied it, does not count again.
+// TestTheMarkOfAPredecessorMayStay verifies that removing our pending mark answers the question, although the
+// predecessor's mark stays.
 func TestTheMarkOfAPredecessorMayStay(t *testing.T) {
 	const ours, at = meta.AnnotationKeyExternalCreatePending, "2020-01-02T03:04:05Z"
 	w := succeeding(t)
@@ -171,7 +174,8 @@ func TestTheMarkOfAPredecessorMayStay(t *testing.T) {
 	}
 }
 
-// What was deleted while only the predecessor kept it is deleted outside, and then let go.
+// TestObjectsThatAPredecessorLeftInDeletion verifies that an object that only a predecessor's finalizer kept is
+// deleted in the external system first.
 func TestObjectsThatAPredecessorLeftInDeletion(t *testing.T) {
 	w := succeeding(t)
 	w.create(left())
@@ -183,7 +187,7 @@ func TestObjectsThatAPredecessorLeftInDeletion(t *testing.T) {
 	}
 }
 
-// Marks of ours count, whatever a manifest in Git still says of the predecessor's.
+// TestMarksOfAPredecessorDoNotCountOnceThereAreOurs verifies that our marks precede a predecessor's in a manifest.
 func TestMarksOfAPredecessorDoNotCountOnceThereAreOurs(t *testing.T) {
 	w := succeeding(t)
 	w.create(func(v *volume.Volume) { v.Spec.SizeGiB = 1 })
@@ -197,14 +201,15 @@ func TestMarksOfAPredecessorDoNotCountOnceThereAreOurs(t *testing.T) {
 		t.Errorf("external name %q, was %q; disks %v", got, ours, w.cloud.Disks())
 	}
 	w.change(func(v *volume.Volume) { v.Finalizers, v.Annotations = nil, map[string]string{theirName: "vol-0"} })
-	w.restart() // only the status tells
+	w.restart() // only the status has it
 	w.pass()
 	if got := meta.GetExternalName(w.get()); got != ours {
 		t.Errorf("after a restart: external name %q, was %q", got, ours)
 	}
 }
 
-// Retired annotations go once the object is ours, not before and not while it is paused.
+// TestRetiredAnnotationsGo verifies that retired annotations are removed once the object is ours, but not while it
+// is paused.
 func TestRetiredAnnotationsGo(t *testing.T) {
 	w := succeeding(t, managed.WithRetiredAnnotations(theirName, theirPending, theirSucceeded, theirPause))
 	w.create(left(theirPause, "true"))
@@ -229,7 +234,8 @@ func TestRetiredAnnotationsGo(t *testing.T) {
 	w.expect("", look, "")
 }
 
-// Where names are chosen, the one that the predecessor's users chose counts.
+// TestANameThatAPredecessorsUserChoseCounts verifies that with deterministic names the name of the predecessor's
+// user counts.
 func TestANameThatAPredecessorsUserChoseCounts(t *testing.T) {
 	w := succeeding(t, managed.WithDeterministicExternalName(true))
 	w.cloud.Named = true
@@ -240,8 +246,8 @@ func TestANameThatAPredecessorsUserChoseCounts(t *testing.T) {
 	}
 }
 
-// A creation that a runtime began which gives attempts no id has sent no token of ours: with one it would lead to
-// another resource.
+// TestAnUnknownCreationOfAPredecessorIsNotRepeatedByAToken verifies that an unresolved creation without an id is
+// not repeated with a token.
 func TestAnUnknownCreationOfAPredecessorIsNotRepeatedByAToken(t *testing.T) {
 	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 	for name, marks := range map[string]map[string]string{
@@ -271,8 +277,8 @@ func TestAnUnknownCreationOfAPredecessorIsNotRepeatedByAToken(t *testing.T) {
 	}
 }
 
-// What a user is asked to remove from an object is on it, also if it is being deleted and only a predecessor kept it;
-// and once that is removed, the predecessor's annotations ask no more.
+// TestAnUnknownCreationOfAPredecessorCanBeAnsweredInDeletion verifies that the marks in question are on the object,
+// also if it is being deleted, and that their removal is an answer.
 func TestAnUnknownCreationOfAPredecessorCanBeAnsweredInDeletion(t *testing.T) {
 	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 	for name, marks := range map[string]map[string]string{
@@ -307,7 +313,8 @@ func TestAnUnknownCreationOfAPredecessorCanBeAnsweredInDeletion(t *testing.T) {
 	}
 }
 
-// Ready of a predecessor tells no generation. Of this one it does not tell before an observation.
+// TestAConditionOfAPredecessorIsNotOfThisGeneration verifies that a Ready without a generation does not count for
+// the present one before an observation.
 func TestAConditionOfAPredecessorIsNotOfThisGeneration(t *testing.T) {
 	w := succeeding(t)
 	w.create(left(theirPause, "true"))

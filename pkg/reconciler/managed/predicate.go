@@ -11,12 +11,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// Predicate returns what the controller of this reconciler has to watch for:
-// changes that ask for a pass, which are those of the generation, the labels,
-// the deletion timestamp, the finalizers of others, ours if somebody takes it from
-// an object that is not deleted, and the annotations. Status
-// writes, and what this reconciler itself wrote, are not: an event takes an
-// object out of its back-off, so that a reconciler which hears itself never
+// Predicate returns the predicate of the controller of this reconciler. It passes changes that require a pass: of
+// the generation, the labels, the deletion timestamp, the finalizers of others, the annotations, and the removal of
+// our finalizer by another writer from an object that is not deleted. It drops status writes and the writes of this
+// reconciler: an event resets the backoff of an object, so that a reconciler which receives its own events never
 // backs off.
 func (r *Reconciler) Predicate() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
@@ -34,7 +32,7 @@ func (r *Reconciler) Predicate() predicate.Predicate {
 	}}
 }
 
-// annotated says whether somebody else changed an annotation.
+// annotated reports whether another writer changed an annotation.
 func (r *Reconciler) annotated(before, now client.Object) bool {
 	changes := difference(before.GetAnnotations(), now.GetAnnotations())
 	if len(changes) == 0 {
@@ -42,7 +40,7 @@ func (r *Reconciler) annotated(before, now client.Object) bool {
 	}
 	known := r.objects.Peek(client.ObjectKeyFromObject(now), now.GetUID())
 	others := false
-	for key, value := range changes { // each of them is noted, in whatever order they come
+	for key, value := range changes { // each change is recorded, in any order
 		text, _ := value.(string)
 		others = known == nil || !known.isOwnEcho(key, text) || others
 	}
@@ -50,8 +48,8 @@ func (r *Reconciler) annotated(before, now client.Object) bool {
 	return others
 }
 
-// released says whether our finalizer was taken from an object that is not deleted, which
-// only somebody else does.
+// released reports whether our finalizer was removed from an object that is not deleted, which only another writer
+// does.
 func released(before, now client.Object) bool {
 	return now.GetDeletionTimestamp().IsZero() && meta.FinalizerExists(before, FinalizerName) &&
 		!meta.FinalizerExists(now, FinalizerName)

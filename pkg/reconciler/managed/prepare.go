@@ -8,11 +8,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An Initializer prepares an object before its external system is connected to,
-// in every pass over an object that is neither paused nor deleted. What it
-// changes in spec, labels and annotations is stored along with what else is
-// stored before a creation, or in one write if nothing else is; it need not, and
-// best does not, write itself. It is called by several passes at a time.
+// An Initializer prepares an object before Connect, in every pass over an object that is neither paused nor
+// deleted. Its changes of spec, labels and annotations are stored with the next write before a creation, or in one
+// write if there is no other; it should not write itself. It is called concurrently.
 type Initializer interface {
 	Initialize(ctx context.Context, mg resource.Managed) error
 }
@@ -25,10 +23,10 @@ func (fn InitializerFn) Initialize(ctx context.Context, mg resource.Managed) err
 	return fn(ctx, mg)
 }
 
-// An InitializerChain calls initializers in turn, until one fails.
+// An InitializerChain calls initializers in order, until one fails.
 type InitializerChain []Initializer
 
-// Initialize calls the initializers in turn.
+// Initialize calls the initializers in order.
 func (c InitializerChain) Initialize(ctx context.Context, mg resource.Managed) error {
 	for _, i := range c {
 		if err := i.Initialize(ctx, mg); err != nil {
@@ -39,9 +37,8 @@ func (c InitializerChain) Initialize(ctx context.Context, mg resource.Managed) e
 	return nil
 }
 
-// NameAsExternalName is an Initializer that gives an object without an external
-// name its own. [WithDeterministicExternalName] does that, too, and makes use of
-// it.
+// NameAsExternalName is an Initializer that gives an object without an external name its own name.
+// [WithDeterministicExternalName] does that, too, and relies on it.
 type NameAsExternalName struct{}
 
 // Initialize sets the external name if there is none.
@@ -53,23 +50,23 @@ func (NameAsExternalName) Initialize(_ context.Context, mg resource.Managed) err
 	return nil
 }
 
-// name gives an object its own name as external name if it is to have that, and has none. Without
-// it a client would be called with the empty name, which may stand for all that there is.
+// name sets the name of the object as its external name if names are deterministic and it has none. Otherwise a
+// client would be called with the empty name, which may select all resources.
 func (r *Reconciler) name(mg resource.Managed) {
 	if r.named && meta.GetExternalName(mg) == "" {
 		meta.SetExternalName(mg, mg.GetName())
 	}
 }
 
-// WithInitializers sets what prepares each object. The default is nothing.
+// WithInitializers sets the initializers of each object. The default is none.
 func WithInitializers(i ...Initializer) ReconcilerOption {
 	return func(r *Reconciler) { r.initializers = i }
 }
 
-// prepare initialises the object and resolves its references, once in a pass,
-// and finds out what of that has to be stored.
+// prepare initializes the object and resolves its references, once in a pass, and computes which of these changes
+// have to be stored.
 func (p *clientSession) prepare(ctx context.Context) error {
-	if p.prepared || meta.WasDeleted(p.mg) { // a deletion waits for nobody's preparation
+	if p.prepared || meta.WasDeleted(p.mg) { // a deletion does not wait for preparation
 		return nil
 	}
 	p.prepared = len(p.r.initializers) == 0 && p.r.resolver == nil && !isReferencer(p.mg)
@@ -82,7 +79,7 @@ func (p *clientSession) prepare(ctx context.Context) error {
 		return err
 	}
 	p.prepared = true
-	p.r.name(p.mg) // an initializer may have taken it away
+	p.r.name(p.mg) // an initializer may have removed it
 	if same(p.read, p.mg) {
 		return nil
 	}
@@ -104,7 +101,7 @@ func (p *object) initializeAndResolve(ctx context.Context) error {
 	return resolving.failed(p.resolve(ctx))
 }
 
-// takeOver accepts that an initializer wrote the object itself.
+// takeOver adopts the version of an object that an initializer wrote itself.
 func (p *object) takeOver() {
 	version := p.mg.GetResourceVersion()
 	if version == p.read.GetResourceVersion() {

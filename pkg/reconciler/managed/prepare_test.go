@@ -26,8 +26,8 @@ func tag(_ context.Context, mg resource.Managed) error {
 	return nil
 }
 
-// What an initializer changes costs no request of its own where something is
-// stored before a creation anyhow.
+// TestInitializersAreStoredWithTheIntent verifies that changes of an initializer are stored with the intent to
+// create, without an additional request.
 func TestInitializersAreStoredWithTheIntent(t *testing.T) {
 	g := newGallery(t, managed.WithInitializers(managed.InitializerFn(tag)))
 	g.create(nil)
@@ -44,7 +44,7 @@ func TestInitializersAreStoredWithTheIntent(t *testing.T) {
 	g.expect("patch", "Connect Observe", "")
 }
 
-// An initializer of another runtime writes by itself. That is accepted.
+// TestInitializersThatWrite verifies that an initializer may write the object itself.
 func TestInitializersThatWrite(t *testing.T) {
 	var g gallery
 	g = newGallery(t, managed.WithInitializers(managed.InitializerFn(func(ctx context.Context,
@@ -63,8 +63,8 @@ func TestInitializersThatWrite(t *testing.T) {
 	g.condition(commonv1.TypeReady, "True/Available")
 }
 
-// An initializer that fails is told, and nothing is called; a conflict is not
-// told. The ones after it are not asked.
+// TestInitializersThatFail verifies that a failing initializer is reported, stops the pass and the later
+// initializers; a conflict is not reported.
 func TestInitializersThatFail(t *testing.T) {
 	var fail error
 	g := newGallery(t, managed.WithInitializers(
@@ -105,8 +105,8 @@ func TestInitializersThatFail(t *testing.T) {
 	}
 }
 
-// References are resolved while the object is wanted. What that changes is stored
-// like what initializers change.
+// TestReferenceResolver verifies that references are resolved while the object is not deleted, and stored like
+// changes of initializers.
 func TestReferenceResolver(t *testing.T) {
 	var fail error
 	asked := 0
@@ -142,7 +142,7 @@ func TestReferenceResolver(t *testing.T) {
 	}
 }
 
-// A typed client is given its own type, and is disconnected.
+// TestTypedConnector verifies that a typed client is called with its own type, and disconnected.
 func TestTypedConnector(t *testing.T) {
 	connector := &typedCloud{cloud: &volume.Cloud{}}
 	w := newWorld(t)
@@ -206,8 +206,8 @@ type typedClient struct {
 
 func (c *typedClient) Disconnect(ctx context.Context) error { return c.cloud.Disconnect(ctx) }
 
-// An object that is to have its own name as external name has it in every call, also if an initializer takes the
-// annotation away.
+// TestANameOfOurChoiceOutlastsAnInitializer verifies that a deterministic name is in every call, also if an
+// initializer removes it.
 func TestANameOfOurChoiceOutlastsAnInitializer(t *testing.T) {
 	w := newWorld(t, managed.WithDeterministicExternalName(true),
 		managed.WithInitializers(managed.InitializerFn(func(_ context.Context, mg resource.Managed) error {
@@ -231,7 +231,8 @@ func TestANameOfOurChoiceOutlastsAnInitializer(t *testing.T) {
 	}
 }
 
-// Where an initializer and the client fill in the same field, what is outside counts.
+// TestWhatIsObservedCountsBeforeWhatIsInitialized verifies that the observed value of a field precedes that of an
+// initializer.
 func TestWhatIsObservedCountsBeforeWhatIsInitialized(t *testing.T) {
 	g := newGallery(t)
 	g.create(nil)

@@ -11,17 +11,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// WithSpreadAfterRestart sets whether a process that begins looks at objects that
-// are well (their spec observed, Ready, Synced and not known to differ) at random
-// moments within their poll interval, rather than at all of them at once. The default
-// is true. What others changed outside while no process was there is so corrected one
-// poll interval later at most; a change of the spec, a deletion and a new value of
-// moorage.dev/reconcile-requested-at are acted on at once in any case.
+// WithSpreadAfterRestart spreads the first reconcile of healthy objects over one poll interval after a start.
+// Healthy objects are those whose status has the current generation, Ready, Synced and no known difference. The
+// default is true. Changes in the external system while no process was running are then corrected at most one poll
+// interval later; a change of the spec, a deletion and a new value of moorage.dev/reconcile-requested-at are
+// handled at once in any case.
 func WithSpreadAfterRestart(spread bool) ReconcilerOption {
 	return func(r *Reconciler) { r.spread = spread }
 }
 
-// Priorities in the queue.
+// priorities maps the priorities of passes to those of the queue.
 var priorities = map[lifecycle.Priority]int{
 	lifecycle.User:     controller.PriorityUser,
 	lifecycle.Progress: controller.PriorityInProgress,
@@ -29,10 +28,10 @@ var priorities = map[lifecycle.Priority]int{
 	lifecycle.Poll:     controller.PriorityPoll,
 }
 
-// queuePriority is that of the next pass.
+// queuePriority returns the queue priority of the next pass.
 func (p *schedule) queuePriority() *int { return new(priorities[p.nextPriority]) }
 
-// priority returns how urgent the next pass is, given how this one ended.
+// priority returns the priority of the next pass, given the outcome of this one.
 func (o outcome) priority() lifecycle.Priority {
 	switch o.requeue {
 	case never, poll, resync:
@@ -42,7 +41,7 @@ func (o outcome) priority() lifecycle.Priority {
 	}
 }
 
-// priorityFacts returns what is known of the object before anything is asked outside.
+// priorityFacts returns what is known of the object before any external call.
 func (p *object) priorityFacts() lifecycle.PriorityFacts {
 	ready, synced := p.read.GetCondition(commonv1.TypeReady), p.read.GetCondition(commonv1.TypeSynced)
 	observed := p.generationObserved(p.read)
@@ -63,8 +62,8 @@ func (p *object) userIntent() objectstate.UserIntent {
 	return objectstate.UserIntent{Generation: p.generation, Deleted: meta.WasDeleted(p.mg), Request: p.requested}
 }
 
-// generationObserved says whether the object, as it was read or answered, says that the
-// spec was looked at on which this pass works.
+// generationObserved reports whether the object, as read or answered, says that the generation of this pass was
+// observed.
 func (p *object) generationObserved(mg resource.Managed) bool {
 	if g, ok := mg.(resource.GenerationObserver); ok && g.GetObservedGeneration() != p.generation {
 		return false
@@ -73,15 +72,14 @@ func (p *object) generationObserved(mg resource.Managed) bool {
 
 	switch synced.Reason {
 	case "", commonv1.ReasonThrottled, commonv1.ReasonUnauthorized, commonv1.ReasonExternalSystemUnavailable:
-		return false // what the user asked for was not tried
+		return false // the user's request was not handled
 	default:
 		return synced.ObservedGeneration == p.generation
 	}
 }
 
-// recordIntent notes what this pass tried of what a user asked for, whether it failed, and
-// whether that is tried again by itself. What was stopped by a connection was not
-// tried, and goes on with the urgency it had.
+// recordIntent records which requests of the user this pass has handled, whether it failed, and whether it is
+// retried. A pass that the rate limit of a connection has stopped has not handled them, and keeps its priority.
 func (p *schedule) recordIntent(o outcome, failed, again bool) {
 	p.state.Stop = objectstate.Stop{}
 	if o.unfinished {
@@ -97,15 +95,14 @@ func (p *schedule) recordIntent(o outcome, failed, again bool) {
 	}
 }
 
-// intentInStatus says whether the object itself tells by now that nothing is asked of it which
-// was not tried, so that nobody has to remember.
+// intentInStatus reports whether the status shows that all requests of the user were handled, so that they need not
+// be remembered.
 func (p *object) intentInStatus() bool {
 	return p.generationObserved(p.newest) && request(p.newest) == "" && !meta.WasDeleted(p.mg)
 }
 
-// deferPass puts the first look at an object that is well off to a random moment of
-// its poll interval, or to when others meet at a list. Nothing is asked, and nothing
-// written.
+// deferPass defers the first pass over a healthy object to a random moment of its poll interval, or to the next
+// list. Nothing is called, and nothing written.
 func (p *schedule) deferPass() next {
 	p.outcomeLabel, p.nextPriority = "postponed", lifecycle.Poll
 	after := time.Duration(p.r.random() * float64(p.interval()))
@@ -120,8 +117,8 @@ func (p *schedule) deferPass() next {
 	return next{after: max(after, time.Millisecond), priority: p.queuePriority()}
 }
 
-// heldByOthers says whether a replace has taken what the object is kept by: the record of its creation,
-// or the finalizer of one that may be created and deleted. To put that back cannot wait.
+// heldByOthers reports whether a replace has removed the record of the creation, or the finalizer of an object that
+// may be created and deleted. Their restoration cannot wait.
 func (p *schedule) heldByOthers() bool {
 	if p.restored || p.r.finalizer != nil || meta.FinalizerExists(p.mg, FinalizerName) {
 		return p.restored

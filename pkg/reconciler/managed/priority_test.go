@@ -20,7 +20,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// The urgency with which an object comes back is told by how its pass ended.
+// TestPriorities verifies that the outcome of a pass determines the priority of the next one.
 func TestPriorities(t *testing.T) {
 	boom := errors.New("boom")
 	conflict := func(w *world) {
@@ -85,15 +85,15 @@ func annotate(key, value string) func(*volume.Volume) {
 	return func(v *volume.Volume) { meta.AddAnnotations(v, map[string]string{key: value}) }
 }
 
-// A process that begins puts off what is well, and nothing else.
+// TestWhatIsWellIsLookedAtLaterAfterARestart verifies that only healthy objects are deferred after a restart.
 func TestWhatIsWellIsLookedAtLaterAfterARestart(t *testing.T) {
 	cases := map[string]struct {
-		reason  string
-		arrange func(gallery)
-		options []managed.ReconcilerOption
-		waits   bool
+		reason   string
+		arrange  func(gallery)
+		options  []managed.ReconcilerOption
+		deferred bool
 	}{
-		"Well": {reason: "it is like a thousand others", waits: true},
+		"Well": {reason: "it is like a thousand others", deferred: true},
 		"Option": {
 			reason:  "the author wants to look at once",
 			options: []managed.ReconcilerOption{managed.WithSpreadAfterRestart(false)},
@@ -139,11 +139,11 @@ func TestWhatIsWellIsLookedAtLaterAfterARestart(t *testing.T) {
 			g.taken()
 			result := g.pass()
 			requests, calls, _ := g.taken()
-			if waits := calls == "" && requests == "" && result.RequeueAfter == 15*time.Second; waits != tc.waits {
-				t.Errorf("%s: waits %t, want %t: %v, requests %q, calls %q", tc.reason, waits, tc.waits, result,
+			if deferred := calls == "" && requests == "" && result.RequeueAfter == 15*time.Second; deferred != tc.deferred {
+				t.Errorf("%s: waits %t, want %t: %v, requests %q, calls %q", tc.reason, deferred, tc.deferred, result,
 					requests, calls)
 			}
-			if tc.waits {
+			if tc.deferred {
 				g.pass()
 				g.expect("", "Connect Observe", "")
 			}
@@ -151,7 +151,7 @@ func TestWhatIsWellIsLookedAtLaterAfterARestart(t *testing.T) {
 	}
 }
 
-// An object that waits is looked at at once when its user changes it.
+// TestAUserNeedNotWaitForTheSpread verifies that a change by a user ends the deferral of an object.
 func TestAUserNeedNotWaitForTheSpread(t *testing.T) {
 	g := newGallery(t, managed.WithSpreadAfterRestart(true))
 	g.create(nil)
@@ -166,7 +166,7 @@ func TestAUserNeedNotWaitForTheSpread(t *testing.T) {
 	}
 }
 
-// Whoever takes a while is noticed to be ready at most a tenth of that too late.
+// TestReadyIsNoticedInTime verifies that readiness is noticed at most a tenth of the duration too late.
 func TestReadyIsNoticedInTime(t *testing.T) {
 	for _, takes := range []time.Duration{300 * time.Millisecond, 3 * time.Second, 12 * time.Second,
 		20 * time.Second, 90 * time.Second, 10 * time.Minute} {
@@ -204,7 +204,8 @@ func TestReadyIsNoticedInTime(t *testing.T) {
 	}
 }
 
-// What is at work lately is not taken for what has been broken for long.
+// TestACreationAfterLongFailuresIsLookedAtSoon verifies that a recent operation after a long failure is observed
+// soon.
 func TestACreationAfterLongFailuresIsLookedAtSoon(t *testing.T) {
 	w := newWorld(t)
 	w.create(nil)

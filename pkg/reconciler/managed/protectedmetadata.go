@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// protectedMetadata are what a call of an author's may not take away from an object.
+// protectedMetadata has the metadata of an object that a call of an author's code must not remove.
 type protectedMetadata struct {
 	name, namespace string
 	uid             types.UID
@@ -22,9 +22,8 @@ type protectedMetadata struct {
 	finalizers  []string
 }
 
-// protectedMetadata returns those that the object has now, for later. In a quiet pass they are
-// those of the object as it was read, which no client is given: if it has a Go type of its
-// own, nothing is copied.
+// protectedMetadata returns the present metadata of the object. In a steady pass it is that of the object as read,
+// which no client is given: if it has a Go type of its own, nothing is copied.
 func (p *object) protectedMetadata() protectedMetadata {
 	b := protectedMetadata{
 		name: p.mg.GetName(), namespace: p.mg.GetNamespace(), uid: p.mg.GetUID(), deleted: p.mg.GetDeletionTimestamp(),
@@ -41,8 +40,8 @@ func (p *object) protectedMetadata() protectedMetadata {
 	return b
 }
 
-// identify has an object be again the one that it is, and be deleted if it was: a client that
-// decodes what the external system answers into its object empties the rest of it.
+// identify restores the identity of the object, and its deletion: a client that decodes an external answer into its
+// object empties the other fields.
 func (b protectedMetadata) identify(mg resource.Managed) (changed bool) {
 	if mg.GetName() == b.name && mg.GetNamespace() == b.namespace && mg.GetUID() == b.uid &&
 		meta.WasDeleted(mg) == (b.deleted != nil) {
@@ -56,12 +55,11 @@ func (b protectedMetadata) identify(mg resource.Managed) (changed bool) {
 	return true
 }
 
-// restore puts back what a call took away. A client that replaces all annotations by its
-// own, rather than adding to them, would take with them what keeps a second creation
-// from being made, that a deletion is to leave the external resource alone, and what is
-// somebody else's. Of the bookkeeping it may change the name alone, and of the
-// finalizers none. What has read or written the object meanwhile is believed: it has
-// another version, and what it shows is stored.
+// restore restores the metadata that a call has removed. A client that replaces all annotations, rather than adding
+// to them, would otherwise remove the record that prevents a second creation, a policy to keep the external
+// resource, and annotations of other owners. Of the annotations that the reconciler owns, the client may change
+// only the external name, and it may change no finalizer. If the object was read or written meanwhile, it has
+// another resource version, and its present metadata count.
 func (b protectedMetadata) restore(mg resource.Managed) (changed bool) {
 	if version := mg.GetResourceVersion(); version != "" && version != b.version {
 		return false

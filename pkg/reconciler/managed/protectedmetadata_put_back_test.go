@@ -13,8 +13,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// A client may add to an object, and to the name what it is called outside. Whatever else a
-// call does to the metadata is undone; but not if it has read the object anew.
+// TestWhatACallTakesAwayIsPutBack verifies that a client may add metadata, and set the external name; other changes
+// are reverted, unless it has read the object again.
 func TestWhatACallTakesAwayIsPutBack(t *testing.T) {
 	const theirs = "example.org/theirs"
 	going := metav1.NewTime(noon)
@@ -90,8 +90,8 @@ func TestWhatACallTakesAwayIsPutBack(t *testing.T) {
 	}
 }
 
-// What a pass has added to the object since it was read is put back, too, also if the call
-// empties the very map and the very list that the object has.
+// TestWhatThePassHasAddedIsPutBack verifies that metadata that the pass has added are restored, also if a call
+// empties the maps and slices in place.
 func TestWhatThePassHasAddedIsPutBack(t *testing.T) {
 	read := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-1"})
 	p := passOf(clone(read), &objectState{})

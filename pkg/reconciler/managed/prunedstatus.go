@@ -15,22 +15,22 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// How long a change of the status that the API server did not store is not sent again: twice as
-// long after each time, so that one that is never stored costs next to nothing, and one that is
-// stored again some day is late by no more than it took until then.
+// How long a change of the status that the API server did not store is not sent again: twice as long after each
+// time, so that a change that is never stored costs next to nothing, and one that is stored again later is late by
+// no more than it took until then.
 const leastDropped = time.Minute
 
-// prunedBefore says whether the API server did not store this change of the status, and it is
-// not to be sent again yet.
+// prunedBefore reports whether the API server did not store this change of the status, and it is not to be sent
+// again yet.
 func (p *object) prunedBefore(newest statusImage, patch map[string]any) bool {
 	last := p.state.Dropped
 
 	return last.Times > 0 && p.now().Before(last.Until) && last.Change == p.fingerprint(newest, patch)
 }
 
-// unstoredStatus returns what the API server has not stored of a status although it says so, and on top of what
-// that is missing: a definition that lacks a field stores the rest. It is nil if all is stored, or if
-// nobody can tell because the status was written over whatever there was.
+// unstoredStatus returns the stored status, and the patch for the fields that the API server has not stored although
+// it answered with success: a definition that lacks a field stores the rest. The patch is nil if all is stored, or
+// if that is unknown because the status was written without a precondition.
 func (p *object) unstoredStatus(newest, desired statusImage, answer resource.Managed,
 	before string) (statusImage, map[string]any) {
 	stored, err := statusLike(answer, p.newest, newest)
@@ -62,17 +62,16 @@ func (p *object) recordPruned(newest statusImage, patch map[string]any) {
 	p.state.Dropped = now
 }
 
-// fingerprint identifies a change of a status. Encoding sorts the keys. When a condition came
-// to be is left out: what is not stored comes to be anew in each pass. So are volatile fields,
-// which change by themselves.
+// fingerprint identifies a change of a status. Encoding sorts the keys. Transition times are left out, because an
+// unstored condition gets a new one in each pass. So are volatile fields, which change by themselves.
 func (p *object) fingerprint(base statusImage, patch map[string]any) [sha256.Size]byte {
-	if told, ok := patch["conditions"].([]commonv1.Condition); ok {
+	if sent, ok := patch["conditions"].([]commonv1.Condition); ok {
 		patch = maps.Clone(patch)
-		patch["conditions"] = timeless(told)
+		patch["conditions"] = timeless(sent)
 	}
 	data, err := json.Marshal([]any{p.lasting(base.fields), timeless(base.conditions), p.lasting(patch)})
 	if err != nil {
-		return none // what came out of JSON goes into it
+		return none // the input was decoded from JSON
 	}
 
 	return sha256.Sum256(data)

@@ -41,7 +41,7 @@ var careless = map[string]func(mg resource.Managed, name string){
 	},
 }
 
-// treats lets clients treat objects in a way, and then answer as they are told to.
+// treats lets clients change objects in a way, and then return the given answers.
 func (w *world) treats(way func(resource.Managed, string), answers map[string]error) {
 	w.cloud.Before = func(_ context.Context, call string, mg resource.Managed) error {
 		if call == "Connect" {
@@ -61,13 +61,13 @@ func (w *world) treats(way func(resource.Managed, string), answers map[string]er
 	}
 }
 
-// However a client treats the object, no mark, no name and nobody's finalizer is lost, and
-// so nothing is created twice and nothing is left behind.
+// TestACarelessClientTakesNothingAway verifies that no mark, name or finalizer is lost by a client that changes
+// metadata, so that nothing is created twice or left.
 func TestACarelessClientTakesNothingAway(t *testing.T) {
 	stories := map[string]struct {
 		answers map[string]error
 		window  time.Duration // in which the client finds what was created
-		lost    bool          // nobody knows what the creation led to
+		lost    bool          // the result of the creation is unknown
 		handle  string
 	}{
 		"all goes well":                      {},
@@ -118,8 +118,7 @@ func TestACarelessClientTakesNothingAway(t *testing.T) {
 	}
 }
 
-// marked checks that there is one disk, and that the object is marked with it or with the
-// attempt that nobody knows the end of.
+// marked checks that there is one disk, and that the object is marked with it or with the unresolved attempt.
 func (w *world) marked(lost bool) {
 	w.Helper()
 	v := w.get()
@@ -132,7 +131,7 @@ func (w *world) marked(lost bool) {
 	}
 }
 
-// What users steer by stays, and what others have noted.
+// TestACarelessClientTakesNothingOfOthers verifies that annotations of users and of other controllers stay.
 func TestACarelessClientTakesNothingOfOthers(t *testing.T) {
 	w := newWorld(t)
 	w.treats(careless["replaces what is there"], nil)
@@ -153,8 +152,8 @@ func TestACarelessClientTakesNothingOfOthers(t *testing.T) {
 	}
 }
 
-// A client may read the object anew. What others have added meanwhile is not lost by
-// that, and what they have taken away does not come back.
+// TestAClientThatReadsTheObject verifies that a client may read the object again: concurrent additions stay, and
+// removals are not reverted.
 func TestAClientThatReadsTheObject(t *testing.T) {
 	w := newWorld(t)
 	w.create(func(v *volume.Volume) {
@@ -190,7 +189,7 @@ func (d carelessDisk) ObserveListed(ctx context.Context, v *volume.Volume,
 	return d.typedDisk.ObserveListed(ctx, v, listed)
 }
 
-// What a list shows is believed all the same: nobody is asked for by himself.
+// TestACarelessLister verifies that list items are used although the lister changes metadata.
 func TestACarelessLister(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pollsByList(t, func(d typedDisk) managed.TypedExternalClient[*volume.Volume] { return carelessDisk{d} })

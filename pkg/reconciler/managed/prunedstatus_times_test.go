@@ -10,7 +10,8 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
-// Volatile fields change by themselves, and make no other change of one that was not stored.
+// TestAChangeIsComparedWithoutVolatileFields verifies that volatile fields do not make an unstored change another
+// one.
 func TestAChangeIsComparedWithoutVolatileFields(t *testing.T) {
 	change := func(used int64) map[string]any { return map[string]any{"size": int64(5), "usedBytes": used} }
 	p := passOf(bearing(nil), remembering(), WithVolatileStatus("usedBytes"))
@@ -23,7 +24,8 @@ func TestAChangeIsComparedWithoutVolatileFields(t *testing.T) {
 	}
 }
 
-// A change is compared with the one that was not stored without its times, and is sent with them.
+// TestAChangeIsComparedWithoutItsTimes verifies that an unstored change is compared without its times, and sent
+// with them.
 func TestAChangeIsComparedWithoutItsTimes(t *testing.T) {
 	change := func(at time.Time) map[string]any {
 		return map[string]any{
@@ -34,8 +36,8 @@ func TestAChangeIsComparedWithoutItsTimes(t *testing.T) {
 	p := passOf(bearing(nil), remembering())
 	for _, at := range []time.Time{noon, noon.Add(time.Second)} {
 		patch := change(at)
-		if lately := p.prunedBefore(statusImage{}, patch); lately != (at != noon) {
-			t.Errorf("a change of %s was dropped lately: %t", at, lately)
+		if pruned := p.prunedBefore(statusImage{}, patch); pruned != (at != noon) {
+			t.Errorf("a change of %s was dropped lately: %t", at, pruned)
 		}
 		if p.recordPruned(statusImage{}, patch); !reflect.DeepEqual(patch, change(at)) {
 			t.Errorf("it is sent as %v, want %v", patch, change(at))

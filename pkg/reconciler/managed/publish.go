@@ -27,10 +27,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A ConnectionPublisher stores what one needs to connect to an external
-// resource. It is called when the details are not those that were published
-// last, as far as the process and the status of the object know, and must cope
-// with details that are there already. It says whether it changed anything.
+// A ConnectionPublisher publishes the details with which users connect to an external resource. It is called when
+// the details differ from those that were published last, as far as the process and the status of the object know,
+// and must be idempotent. It returns whether it changed anything.
 type ConnectionPublisher interface {
 	PublishConnection(ctx context.Context, mg resource.Managed, details ConnectionDetails) (published bool, err error)
 }
@@ -44,30 +43,27 @@ func (fn ConnectionPublisherFn) PublishConnection(ctx context.Context, mg resour
 	return fn(ctx, mg, details)
 }
 
-// WithConnectionPublisher sets where connection details are published. The
-// default is the Secret that the object names, see
-// resource.ConnectionSecretWriterTo: it is owned by the object, so that it goes
-// with it, and a Secret that somebody else made is left alone. An object that was
-// restored from a backup takes over the Secret of the one whose external resource
-// it took over. An object that names no Secret publishes nothing. A publisher given here is asked for every
-// object whose observation has details.
+// WithConnectionPublisher sets where connection details are published. The default is the Secret that the object
+// names, see resource.ConnectionSecretWriterTo: the object owns it, so that it is garbage collected with the
+// object, and a Secret of another owner is left alone. An object that was restored from a backup takes over the
+// Secret of the object whose external resource it took over. An object that names no Secret publishes nothing. A
+// publisher given here is called for every object whose observation has details.
 func WithConnectionPublisher(c ConnectionPublisher) ReconcilerOption {
 	return func(r *Reconciler) { r.publisher = c }
 }
 
-// WithConnectionSecretType sets the type of the Secrets that the default publisher of connection
-// details creates, such as "connection.crossplane.io/v1alpha1". A type for which the API server
-// requires keys is an error, see [NewReconciler]. With [WithConnectionPublisher] it has no effect.
-// A Secret that exists keeps its type, which nobody can change, and is
-// written to all the same. By default, and for "", the API server sets Opaque.
+// WithConnectionSecretType sets the type of the Secrets that the default publisher of connection details creates,
+// such as "connection.crossplane.io/v1alpha1". A type for which the API server requires keys is an error, see
+// [NewReconciler]. With [WithConnectionPublisher] it has no effect. A
+// Secret that exists keeps its type, which is immutable, and is updated all the same. By default, and for "", the
+// API server sets Opaque.
 func WithConnectionSecretType(t corev1.SecretType) ReconcilerOption {
 	return func(r *Reconciler) { r.secretType = t }
 }
 
-// unpublished says whether what was observed is not what was published last.
-// With a request of the user's it is published again all the same: somebody may
-// have removed what was there, which nothing else notices without a read in every
-// pass.
+// unpublished reports whether the observed details differ from those that were published last. On a request of the
+// user they are published again in any case: a Secret may have been deleted, which the reconciler would otherwise
+// notice only by a read in every pass.
 func (p *publication) unpublished() bool {
 	details := p.observation.ConnectionDetails
 	to := secretFor(p.mg)
@@ -80,25 +76,26 @@ func (p *publication) unpublished() bool {
 		return !ok || p.state.Published != none || p.requested != "" ||
 			!p.publishedAs(hasher.GetConnectionDetailsHash())
 	}
-	if ok { // again, if what told it was lost
+	if ok { // again, if its record was lost
 		hasher.SetConnectionDetailsHash(p.state.PublishedAs)
 	}
 
 	return p.requested != "" && !p.detailsPublished
 }
 
-// publishedAs says whether what was observed is what an earlier process published, which the status tells.
-func (p *publication) publishedAs(told string) bool {
-	if told == "" || told != stored(p.mg, p.details) {
+// publishedAs reports whether an earlier process has published the observed details, according to their digest in
+// the status.
+func (p *publication) publishedAs(inStatus string) bool {
+	if inStatus == "" || inStatus != stored(p.mg, p.details) {
 		return false
 	}
-	p.state.Published, p.state.PublishedAs = p.details, told
+	p.state.Published, p.state.PublishedAs = p.details, inStatus
 
 	return true
 }
 
-// warnOldSecret tells once that the Secret of another name, which the object
-// named before, still holds what was published there.
+// warnOldSecret emits a warning once that the Secret of another name, which the object named before, still has the
+// published details.
 func (p *publication) warnOldSecret() {
 	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
 	if !ok {
@@ -127,7 +124,7 @@ func (p *publication) publish(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		p.publishErr = publishing.failed(err) // told at the end: what differs is corrected all the same
+		p.publishErr = publishing.failed(err) // reported at the end: the difference is corrected all the same
 
 		return nil
 	}
@@ -161,7 +158,7 @@ func secretFor(mg resource.Managed) string {
 
 var none [sha256.Size]byte
 
-// digest identifies connection details and where they go.
+// digest returns the digest of connection details and their destination.
 func digest(to string, details ConnectionDetails) [sha256.Size]byte {
 	h := sha256.New()
 	// Every part is preceded by its length, so that no two lists are the same.
@@ -178,32 +175,31 @@ func digest(to string, details ConnectionDetails) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// stored returns where the details went, and their digest, as it is stored in a
-// status that many may read.
+// stored returns the destination of the details, and a digest that is safe to store in a status with many readers.
 func stored(mg resource.Managed, digest [sha256.Size]byte) string {
-	return storedAs(secretFor(mg), slowly.derive(hashInput{digest, mg.GetUID()}))
+	return storedAs(secretFor(mg), derivedKeys.derive(hashInput{digest, mg.GetUID()}))
 }
 
 func storedAs(to, key string) string {
 	if key == "" {
-		return "" // a system that refuses the parameters: published again after a restart
+		return "" // the system rejects the parameters: the details are published again after a restart
 	}
 
 	return to + "/" + key
 }
 
-// Secrets publishes to the Secret that an object names.
+// secrets publishes to the Secret that an object names.
 type secrets struct {
 	client     client.Client
 	reader     client.Reader // without a cache, which would list all Secrets
 	of         resource.ManagedKind
-	secretType corev1.SecretType // of what is created
+	secretType corev1.SecretType // of new Secrets
 	stamp      Stamp             // of the object
-	before     Stamp             // of the one that it was restored from, or nothing
-	known      bool              // it was published before, so that creating it is futile
+	before     Stamp             // of the original of a restored object, or ""
+	known      bool              // it was published before, so that a create would fail
 }
 
-// PublishConnection creates the Secret, or changes what differs in it.
+// PublishConnection creates the Secret, or patches its differences.
 func (s secrets) PublishConnection(ctx context.Context, mg resource.Managed, details ConnectionDetails) (bool, error) {
 	secret, err := s.desired(mg, details)
 	if err != nil {
@@ -228,8 +224,8 @@ func (s secrets) PublishConnection(ctx context.Context, mg resource.Managed, det
 	return s.change(ctx, current, secret)
 }
 
-// ownerOf returns the stamp, without a cluster, of the object that a Secret belongs to: of its
-// controller, or, if it has none because a restore has dropped its owners, the one that it bears.
+// ownerOf returns the stamp, without a cluster, of the object that a Secret belongs to: of its controller or, if a
+// restore has dropped the owner references, the one in its annotation.
 func ownerOf(secret *corev1.Secret) Stamp {
 	controller := metav1.GetControllerOf(secret)
 	if controller == nil {
@@ -241,7 +237,7 @@ func ownerOf(secret *corev1.Secret) Stamp {
 		string(controller.UID)}, "/"))
 }
 
-// notOwned says that a Secret is not the object's, and, if nobody controls it, how it becomes that.
+// notOwned returns the error that a Secret does not belong to the object, and how it can, if it has no controller.
 func notOwned(current, desired *corev1.Secret) error {
 	name := current.GetName()
 	text := fmt.Sprintf("secret %s exists and does not belong to this object: name another in "+
@@ -279,8 +275,8 @@ func (s secrets) desired(mg resource.Managed, details ConnectionDetails) (*corev
 	}, nil
 }
 
-// change patches the keys that differ, and what says whose the Secret is. Other keys are not ours
-// to remove, nor are values that are told empty: details that only a creation tells are not observed again.
+// change patches the keys that differ, and the owner of the Secret. It does not remove other keys, nor values that
+// are empty in desired: details that only a creation returns are not observed again.
 func (s secrets) change(ctx context.Context, current, desired *corev1.Secret) (bool, error) {
 	differing, unheld := connsecret.Changes(current.Data, desired.Data)
 	metadata := map[string]any{}

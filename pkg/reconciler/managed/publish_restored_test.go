@@ -83,8 +83,8 @@ func stampedWith(old, by string) func(*corev1.Secret) {
 	}
 }
 
-// A Secret that was restored before its object is taken over by the object that took over the external resource of
-// the same owner, and by no other.
+// TestConnectionSecretsThatAreRestoredFirst verifies that a restored Secret is taken over only by the object that
+// took over the external resource of the same owner.
 func TestConnectionSecretsThatAreRestoredFirst(t *testing.T) {
 	version := volume.GroupVersion.String()
 	for name, tc := range map[string]struct {
@@ -181,7 +181,8 @@ func TestConnectionSecretsThatAreRestoredFirst(t *testing.T) {
 	}
 }
 
-// A Secret that could not be taken over with the external resource is taken over later, by another process, and once.
+// TestASecretIsTakenOverLater verifies that a Secret that could not be taken over with the external resource is
+// taken over later, by another process, once.
 func TestASecretIsTakenOverLater(t *testing.T) {
 	mark := snapshotBefore()
 	g := newRestoredGallery(t, &mark, "cluster-1", nil, "")
@@ -212,7 +213,8 @@ func TestASecretIsTakenOverLater(t *testing.T) {
 	g.expect("", look, "")
 }
 
-// What the message has a user do gives the Secret to the object, with all that it holds.
+// TestASecretThatAUserGivesToItsObject verifies that the command in the message gives the Secret to the object,
+// with all its content.
 func TestASecretThatAUserGivesToItsObject(t *testing.T) {
 	mark := snapshotNow()
 	g := newRestoredGallery(t, &mark, "", nil, "")
@@ -229,7 +231,8 @@ func TestASecretThatAUserGivesToItsObject(t *testing.T) {
 	}
 }
 
-// A Secret that bears no stamp gets one with the next publication that is asked for, so that later backups have it.
+// TestASecretWithoutAStampGetsOne verifies that a Secret without a stamp gets one with the next requested
+// publication.
 func TestASecretWithoutAStampGetsOne(t *testing.T) {
 	g := newGallery(t)
 	g.create(secretNamed("login"))

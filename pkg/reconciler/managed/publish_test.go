@@ -23,8 +23,8 @@ func secretNamed(name string) func(*volume.Snapshot) {
 	}
 }
 
-// The Secret is written before the object becomes Ready, belongs to it, and is
-// neither read nor written while nothing changes, not even after a restart.
+// TestConnectionDetailsArePublished verifies that the Secret is written before Ready, owned by the object, and
+// neither read nor written while nothing changes, also after a restart.
 func TestConnectionDetailsArePublished(t *testing.T) {
 	g := newGallery(t)
 	g.create(secretNamed("login"))
@@ -59,7 +59,7 @@ func TestConnectionDetailsArePublished(t *testing.T) {
 	}
 }
 
-// What changes is patched; keys of others, and keys that are no longer told, stay.
+// TestConnectionDetailsThatChange verifies that changed keys are patched, and other keys stay.
 func TestConnectionDetailsThatChange(t *testing.T) {
 	g := newGallery(t)
 	g.create(secretNamed("login"))
@@ -80,7 +80,7 @@ func TestConnectionDetailsThatChange(t *testing.T) {
 	}
 }
 
-// A Secret that was removed comes back when the user asks for a reconcile.
+// TestConnectionSecretThatWasRemoved verifies that a deleted Secret is created again on a reconcile request.
 func TestConnectionSecretThatWasRemoved(t *testing.T) {
 	g := newGallery(t)
 	g.create(secretNamed("login"))
@@ -95,7 +95,8 @@ func TestConnectionSecretThatWasRemoved(t *testing.T) {
 	}
 }
 
-// A Secret that is made has the type that the option names. One that is there keeps its own, and gets what changed.
+// TestTypeOfConnectionSecrets verifies that a new Secret has the type of the option, and an existing one keeps its
+// type.
 func TestTypeOfConnectionSecrets(t *testing.T) {
 	const theirs corev1.SecretType = "connection.crossplane.io/v1alpha1"
 	for name, tc := range map[string]struct {
@@ -122,8 +123,8 @@ func TestTypeOfConnectionSecrets(t *testing.T) {
 	}
 }
 
-// The Secret of somebody else is left alone. The object says so, does not become
-// Ready, and drift is corrected all the same.
+// TestSecretsOfOthersAreLeftAlone verifies that the Secret of another owner is left alone and reported; the object
+// is not Ready, and drift is corrected.
 func TestSecretsOfOthersAreLeftAlone(t *testing.T) {
 	g := newGallery(t)
 	other := &corev1.Secret{
@@ -153,8 +154,8 @@ func TestSecretsOfOthersAreLeftAlone(t *testing.T) {
 	g.condition(commonv1.TypeReady, "True/Available")
 }
 
-// A publisher of the author's is asked once for the same details, and again
-// after it failed. What it says wrong reaches nobody with a secret in it.
+// TestPublisherOfTheAuthors verifies that an author's publisher is called once for the same details, and again
+// after an error, which is redacted.
 func TestPublisherOfTheAuthors(t *testing.T) {
 	var got []string
 	fail := errors.New("vault sealed")
@@ -181,7 +182,7 @@ func TestPublisherOfTheAuthors(t *testing.T) {
 	}
 }
 
-// A deleted object publishes nothing.
+// TestNothingIsPublishedOfWhatIsDeleted verifies that a deleted object publishes nothing.
 func TestNothingIsPublishedOfWhatIsDeleted(t *testing.T) {
 	g := newGallery(t)
 	g.create(nil)

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A Secret that has become somebody else's between the look at it and the write is not
-// written: the patch carries the version that was looked at.
+// TestASecretThatHasAnotherOwnerSinceIsNotChanged verifies that the patch of a Secret has its resource version as a
+// precondition.
 func TestASecretThatHasAnotherOwnerSinceIsNotChanged(t *testing.T) {
 	g := newGallery(t)
 	g.create(secretNamed("login"))

@@ -12,56 +12,50 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A CreationRecoverer is an [ExternalClient] that can look up what a create led
-// to whose answer was lost. With it, an interrupted creation resolves itself.
+// A CreationRecoverer is an [ExternalClient] that can look up the resource of a create whose answer was lost. With
+// it, an interrupted creation is resolved without a user.
 type CreationRecoverer = TypedCreationRecoverer[resource.Managed]
 
 // A TypedCreationRecoverer is a [CreationRecoverer] for one type of managed
 // resource.
 type TypedCreationRecoverer[T resource.Managed] interface {
-	// RecoverCreation looks for what the attempt with the token created: the
-	// client put [CreationToken] where it can be searched for (a tag, a
-	// label, a description) when it created. If it finds it, it sets the
-	// external name of mg, as Create would have. It is called before Observe
-	// while the result of an attempt is not known. Of an object that
-	// was created before this process became the leader, shows nothing of an attempt
-	// and is not found by Observe, it is called after Observe with the token of the
-	// first attempt: an earlier process may have made that, and a replace or a restore
-	// taken its record.
-	// An error that [external.NotFound] has marked says the same as false; with
-	// any other, nothing is created.
+	// RecoverCreation looks for the resource that the attempt with the token created: the client stored [CreationToken]
+	// in a searchable place (a tag, a label, a description) when it created it. If it finds the resource, it sets the
+	// external name of mg, as Create would have. It is called before Observe while the result of an attempt is unknown.
+	// For an object that was created before this process became the leader, has no mark of an attempt and is not found
+	// by Observe, it is called after Observe with the token of the first attempt: an earlier process may have made that
+	// attempt, and a replace or a restore may have removed its record. An error that [external.NotFound] has marked
+	// means the same as false; after any other error, nothing is created.
 	RecoverCreation(ctx context.Context, mg T, token string) (found bool, err error)
 
-	// RecoveryWindow returns how long after its creation a resource may fail
-	// to be found: the longest delay of the search, and of a request that is
-	// still under way. What is not found after that was not created.
+	// RecoveryWindow returns how long after its creation a resource may not be found: the longest delay of the search,
+	// and of a request that is still under way. A resource that is not found after that was not created.
 	RecoveryWindow() time.Duration
 }
 
-// WithCreationTokens says that creating again with the same [CreationToken]
-// leads to the same external resource. The default is that it does not. With it,
-// an interrupted creation is repeated, also to learn what there is to delete. It
-// contradicts [WithDeterministicExternalName].
+// WithCreationTokens declares that Create with the same [CreationToken] leads to the same external resource. The
+// default is that it does not. With it, an interrupted creation is repeated, also to determine what there is to
+// delete. It contradicts [WithDeterministicExternalName].
 func WithCreationTokens() ReconcilerOption {
 	return func(r *Reconciler) { r.tokens = true }
 }
 
 type tokenKey struct{}
 
-// CreationToken returns the token of the attempt that Create is called for, or nothing outside of Create. It is the
-// same whenever the same attempt is repeated, stored before Create is called, and no other attempt has it, of
-// whatever object. Of an object that shows nothing of an attempt the token is made of its UID and the time of its
-// creation alone, with [WithCreationTokens] or a [CreationRecoverer]: a first Create is repeated with it, or what it
-// created is looked up by it, even if a replace of the object, or a restore of the API server, took its record. It
-// has at most 64 characters: the UID of the object, and [a-f0-9-].
+// CreationToken returns the token of the attempt that Create is called for, or "" outside of Create. The token is
+// stored before Create is called, a repetition of the attempt has the same token, and no other attempt of any
+// object has it. For an object without a mark of an attempt the token is derived from its UID and creation time,
+// with [WithCreationTokens] or a [CreationRecoverer]: a first Create is repeated with it, or its resource is looked
+// up by it, even if a replace of the object, or a restore of the API server, removed its record. It has at most 64
+// characters: the UID of the object, and [a-f0-9-].
 func CreationToken(ctx context.Context) string {
 	token, _ := ctx.Value(tokenKey{}).(string)
 
 	return token
 }
 
-// ContextWithCreationToken returns a context for which [CreationToken] returns the
-// token. It is for tests of a client's Create; the reconciler makes its own.
+// ContextWithCreationToken returns a context for which [CreationToken] returns the token. It is for tests of a
+// client's Create; the reconciler makes its own context.
 func ContextWithCreationToken(ctx context.Context, token string) context.Context {
 	return context.WithValue(ctx, tokenKey{}, token)
 }
@@ -73,7 +67,7 @@ func (p *search) token() string {
 	return p.tokenOf(id)
 }
 
-// tokenOf returns the token of an attempt, or nothing if that has no id.
+// tokenOf returns the token of an attempt, or "" if it has no id.
 func (p *search) tokenOf(id string) string {
 	if id == "" {
 		return ""
@@ -82,8 +76,8 @@ func (p *search) tokenOf(id string) string {
 	return string(p.mg.GetUID()) + "-" + id
 }
 
-// class returns what makes it safe to repeat a create. Nothing does for an attempt whose result is not known, and that
-// was made in another class, or by a runtime that gives attempts no id, and has sent no token of ours.
+// class returns what makes it safe to repeat a create. Nothing does if the result of the attempt is unknown and it
+// was made in another class, or by a runtime that gives attempts no id: that attempt has no token of ours.
 func (p *clientSession) class() lifecycle.Class {
 	id, _ := attemptOf(p.mg)
 	switch {
@@ -95,12 +89,12 @@ func (p *clientSession) class() lifecycle.Class {
 	}
 }
 
-// untraceable says whether nobody knows the result of the last attempt, or the external name of what it created.
+// untraceable reports whether the result of the last attempt is unknown, or the external name of its resource is.
 func (p *clientSession) untraceable() bool {
 	return p.unresolved() || meta.GetExternalName(p.mg) == "" && p.createdUnobserved()
 }
 
-// ownClass returns the class of the controller, and of its client.
+// ownClass returns the class of the controller and of its client.
 func (p *clientSession) ownClass() lifecycle.Class {
 	switch {
 	case p.r.named:
@@ -114,7 +108,7 @@ func (p *clientSession) ownClass() lifecycle.Class {
 	}
 }
 
-// recover looks up what an attempt led to whose result is not known.
+// recover looks up the resource of an attempt whose result is unknown.
 func (p *search) recover(ctx context.Context) error {
 	if p.class() != lifecycle.Findable {
 		return nil
@@ -141,7 +135,8 @@ func (p *search) recover(ctx context.Context) error {
 	return nil
 }
 
-// recordFound stores what a lookup has found as the result of the attempt that the object is marked with.
+// recordFound stores the resource that a lookup has found as the result of the attempt that the object is marked
+// with.
 func (p *search) recordFound(ctx context.Context) error {
 	p.storeBackend()
 	markResult(p.mg, attemptSucceeded, p.now())
@@ -149,8 +144,8 @@ func (p *search) recordFound(ctx context.Context) error {
 	return recording.failed(p.store(ctx, telemetry.Result))
 }
 
-// searchExternal looks up what the attempt with a token led to. What is not found may be found later, within the
-// window.
+// searchExternal looks up the resource of the attempt with a token. A resource that is not found may be found
+// later, within the window.
 func (p *search) searchExternal(ctx context.Context, token string) (found bool, window time.Duration, err error) {
 	limited, cancel := withDeadline(ctx, callDeadline(ctx))
 	defer cancel()
@@ -180,16 +175,16 @@ func (p *search) searchExternal(ctx context.Context, token string) (found bool, 
 	return found, window, nil
 }
 
-// neverSeen says whether a creation succeeded and no observation ever found its
-// result, under whatever name: a user may have chosen another one since.
+// neverSeen reports whether a creation succeeded and no observation ever found its resource, under any name: a user
+// may have set another one since.
 func (p *creationRecord) neverSeen() bool {
 	this := creation(p.mg, p.mg)
-	told, _ := p.observedInStatus(this)
+	inStatus, _ := p.observedInStatus(this)
 
-	return p.createdUnobserved() && p.state.Seen.Mark != this.Mark && !told
+	return p.createdUnobserved() && p.state.Seen.Mark != this.Mark && !inStatus
 }
 
-// searchedSince returns since when this process knows of the attempt.
+// searchedSince returns the time since which this process knows of the attempt.
 func (p *search) searchedSince() time.Time {
 	if token := p.token(); p.state.Search != token {
 		p.state.Search, p.state.SearchSince = token, p.now()
@@ -198,12 +193,11 @@ func (p *search) searchedSince() time.Time {
 	return p.state.SearchSince
 }
 
-// How long the absence of what was seen, or is to be deleted, is doubted, if nothing
-// was sent that explains it: an answer may be wrong once. Whoever looks again does so
-// over a new connection.
+// The grace period in which the absence of a resource that was observed before, or is to be deleted, is not
+// believed without a Delete that explains it: one answer may be wrong. The next pass uses a new connection.
 const doubt = 5 * time.Second
 
-// notFoundGrace returns for how long absence is not believed yet, or that what exists is not ours.
+// notFoundGrace returns for how long absence, or a change of the owner, is not believed yet.
 func (p *search) notFoundGrace() time.Duration {
 	rest := max(p.recoveryGrace, 0)
 	if p.recoveredUnobserved { // for as long as the two answers differ
@@ -215,7 +209,7 @@ func (p *search) notFoundGrace() time.Duration {
 	case !p.observed || !p.unexpectedAbsence():
 		return rest
 	}
-	if !meta.WasDeleted(p.mg) && !p.r.permissions(p.mg).Create { // nothing is made, whatever is so
+	if !meta.WasDeleted(p.mg) && !p.r.permissions(p.mg).Create { // nothing is created in any case
 		return rest
 	}
 
@@ -231,25 +225,26 @@ func (p *clientSession) notFoundSince() time.Time {
 	return p.state.NotFoundSince
 }
 
-// recordNotFound notes when what is ours was first not found under the name that it has.
+// recordNotFound records when the owned resource was first not found under its present name.
 func (p *clientSession) recordNotFound() {
 	p.state.NotFoundSince, p.state.NotFoundName = p.notFoundSince(), meta.GetExternalName(p.mg)
 }
 
-// unexpectedAbsence says whether nothing is known that explains that there is no external
-// resource. Under a name of our choice nothing can be made twice, so that there is no
-// need to ask again for an object that is wanted. What was found before is surprising also
-// under a name that a user has chosen since, or that a replace has written.
+// unexpectedAbsence reports whether there is no known explanation for the absence of the external resource. With
+// deterministic names nothing can be created twice, so that a wanted object needs no second observation. The
+// absence of a resource that was found before is also unexpected under a name that a user has set since, or that a
+// replace has written.
 func (p *creationRecord) unexpectedAbsence() bool {
 	if meta.WasDeleted(p.mg) {
-		return p.state.DeleteSent.IsZero() && len(p.mg.GetFinalizers()) > 0 // no finalizer: only in tests
+		return p.state.DeleteSent.IsZero() &&
+			len(p.mg.GetFinalizers()) > 0 // an object without finalizers exists only in tests
 	}
 
 	return !p.r.named && (p.wasSeen() || p.createdUnobserved() && !p.neverSeen() || p.replaced())
 }
 
-// wasSeen says whether an observation has found what the object is marked with, or the one that
-// it was restored from is marked with what it made.
+// wasSeen reports whether an observation has found the resource that the object is marked with, or the one that its
+// original before a restore is marked with.
 func (p *creationRecord) wasSeen() bool {
 	return (created(p.mg) != "" && !p.createdUnobserved() || p.inherited != "") && !p.unresolved()
 }

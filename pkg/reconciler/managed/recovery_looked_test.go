@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A finder finds what it is told to.
+// A finder finds the given resource.
 type finder struct {
 	name    string
 	unnamed bool // it finds something, and sets no name
@@ -30,8 +30,8 @@ func (f *finder) RecoverCreation(_ context.Context, mg resource.Managed, token s
 
 func (f *finder) RecoveryWindow() time.Duration { return 10 * time.Second }
 
-// What an attempt led to is looked up by its token, while that is not known and the window of a
-// search lasts. What has no id cannot be looked up.
+// TestWhatIsLookedUp verifies that an unresolved attempt is looked up by its token within the window of a search,
+// and not without an id.
 func TestWhatIsLookedUp(t *testing.T) {
 	pending := map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}
 	token := string(ownerUID) + "-" + ownID
@@ -81,8 +81,7 @@ func TestWhatIsLookedUp(t *testing.T) {
 	}
 }
 
-// What was created and not seen yet is looked up, too: found under its name, it exists; without a name
-// it is of no use.
+// TestWhatWasCreatedIsLookedUp verifies that an unobserved creation is looked up: found with a name, it exists.
 func TestWhatWasCreatedIsLookedUp(t *testing.T) {
 	done := map[string]string{
 		meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalCreateSucceeded: later,

@@ -9,9 +9,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// Somebody chooses another external name for an object whose resource was found, and takes
-// the status away, which told so. The process has seen it, and does not look it up again:
-// that would undo the choice.
+// TestWhatWasSeenIsNotLookedUpUnderAnotherName verifies that an observed resource is not looked up after a user has
+// set another name and removed the status: that would revert the choice.
 func TestWhatWasSeenIsNotLookedUpUnderAnotherName(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.Window = time.Second
@@ -36,8 +35,8 @@ func TestWhatWasSeenIsNotLookedUpUnderAnotherName(t *testing.T) {
 	}
 }
 
-// An absence is doubted under the name that was asked for. A user corrects the name of an
-// object that is being deleted: that nothing was found under the wrong one says nothing.
+// TestAnAbsenceIsDoubtedUnderEachName verifies that the grace period of a deletion starts again after the external
+// name is corrected.
 func TestAnAbsenceIsDoubtedUnderEachName(t *testing.T) {
 	w := newWorld(t, managed.WithDeterministicExternalName(true), managed.WithCreationGracePeriod(0))
 	w.cloud.Named = true

@@ -17,7 +17,7 @@ import (
 
 var errLost = external.MaybeCreated(errors.New("the answer was lost"))
 
-// lost makes the answer of the first Create come to nobody.
+// lost drops the answer of the first Create.
 func lost() func(context.Context, string, resource.Managed) error {
 	done := false
 
@@ -32,8 +32,8 @@ func lost() func(context.Context, string, resource.Managed) error {
 	}
 }
 
-// An answer that was lost is asked for again by the same token, also after a
-// restart.
+// TestATokenFindsWhatWasCreated verifies that a lost answer is resolved by repeating the create with the same
+// token, also after a restart.
 func TestATokenFindsWhatWasCreated(t *testing.T) {
 	w := newWorld(t, managed.WithCreationTokens())
 	w.cloud.Tokens = true
@@ -52,8 +52,7 @@ func TestATokenFindsWhatWasCreated(t *testing.T) {
 	w.condition(commonv1.TypeReady, "True/Available")
 }
 
-// What the search finds of a creation whose result is stored is not stored again, also when
-// a second has passed since.
+// TestAFoundCreationIsRecordedOnce verifies that a recorded result is not stored again.
 func TestAFoundCreationIsRecordedOnce(t *testing.T) {
 	w := newWorld(t, managed.WithCreationGracePeriod(0))
 	w.cloud.Window = 30 * time.Second
@@ -67,7 +66,7 @@ func TestAFoundCreationIsRecordedOnce(t *testing.T) {
 	w.expect("patch, patch, patch status", "Connect Observe Create Recover Observe", "Normal/CreatedExternalResource")
 }
 
-// Of a deleted object it is asked, too: nobody else knows what to delete.
+// TestATokenFindsWhatToDelete verifies that a create is repeated for a deleted object, to learn what to delete.
 func TestATokenFindsWhatToDelete(t *testing.T) {
 	w := newWorld(t, managed.WithCreationTokens(), managed.WithCreationGracePeriod(0))
 	w.cloud.Tokens = true
@@ -86,7 +85,7 @@ func TestATokenFindsWhatToDelete(t *testing.T) {
 	}
 }
 
-// A policy that came after the creation forbids to ask.
+// TestATokenDoesNotOverruleThePolicy verifies that a policy without create forbids the repetition.
 func TestATokenDoesNotOverruleThePolicy(t *testing.T) {
 	w := newWorld(t, managed.WithCreationTokens())
 	w.cloud.Tokens = true
@@ -107,7 +106,7 @@ func TestATokenDoesNotOverruleThePolicy(t *testing.T) {
 	}
 }
 
-// What can be looked up is, before anything else is decided: nothing is created
+// TestALookupFindsWhatWasCreated verifies that a lookup precedes all other decisions, so that nothing is created
 // twice.
 func TestALookupFindsWhatWasCreated(t *testing.T) {
 	w := newWorld(t)
@@ -127,8 +126,8 @@ func TestALookupFindsWhatWasCreated(t *testing.T) {
 	w.expect("", "Connect Observe", "")
 }
 
-// What is not found at once may be found later. Only after the window, counted
-// from when this process knows of the attempt, it is created anew.
+// TestALookupThatFindsNothing verifies that a resource is created again only after the recovery window, counted
+// from when this process knew of the attempt.
 func TestALookupThatFindsNothing(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.Window = 30 * time.Second
@@ -153,8 +152,8 @@ func TestALookupThatFindsNothing(t *testing.T) {
 	}
 }
 
-// A deleted object goes when its window has passed and nothing was found, and
-// what is found is deleted.
+// TestALookupFindsWhatToDelete verifies that a deleted object is removed when its window is over without a result,
+// and a found resource is deleted.
 func TestALookupFindsWhatToDelete(t *testing.T) {
 	for name, made := range map[string]bool{"made": true, "not made": false} {
 		t.Run(name, func(t *testing.T) {
@@ -183,7 +182,7 @@ func TestALookupFindsWhatToDelete(t *testing.T) {
 	}
 }
 
-// A lookup that fails is told, and decides nothing.
+// TestALookupThatFails verifies that a failed lookup is reported, and decides nothing.
 func TestALookupThatFails(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.Window = time.Second
@@ -200,9 +199,8 @@ func TestALookupThatFails(t *testing.T) {
 	}
 }
 
-// Without name, token or lookup an error after which something may have been created blocks, and
-// says what it was. What surely was not created is tried again, and so is what an error says neither
-// of; if that is taken strictly, it blocks, too.
+// TestAnErrorThatMayHaveHadAnEffect verifies that an error with a possible effect blocks the object, and is
+// reported; other errors are retried, unless WithStrictCreateErrors is given.
 func TestAnErrorThatMayHaveHadAnEffect(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err error
@@ -256,8 +254,7 @@ func TestAnErrorThatMayHaveHadAnEffect(t *testing.T) {
 	}
 }
 
-// The token of an attempt is stored before Create, and another attempt has
-// another one.
+// TestTokensAreStable verifies that the token is stored before Create, and each attempt has its own.
 func TestTokensAreStable(t *testing.T) {
 	var tokens []string
 	w := newWorld(t, managed.WithCreationTokens(), managed.WithRandom(sequence()))

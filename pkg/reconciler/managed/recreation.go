@@ -12,24 +12,22 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// WithRecreationOnRequest has an external resource that an observation had found, and
-// that is gone, created again only if a user asks for it, by the annotation
-// moorage.dev/allow-recreation. It is for what holds data: an empty resource in the place
-// of a lost one looks as if all were well. The default is to create it again, with a
-// warning, once a second look over a new connection has not found it either. It changes
-// nothing where the name is chosen here, see [WithDeterministicExternalName]: there it is
-// not recorded that something was found, and nothing can be made twice.
+// WithRecreationOnRequest creates an external resource that was observed before and is gone again only if a user
+// requests it by the annotation moorage.dev/allow-recreation. It is for resources that hold data: an empty resource
+// in place of a lost one hides the loss. The default is to create it again, with a warning, once a second
+// observation over a new connection has not found it either. The option has no effect with
+// [WithDeterministicExternalName]: observations are not recorded there, and nothing can be created twice.
 func WithRecreationOnRequest() ReconcilerOption {
 	return func(r *Reconciler) { r.recreateOnRequest = true }
 }
 
-// TextRecreated is told of what is created again by itself.
+// textRecreated is the message about a resource that is created again without a request.
 const textRecreated = "the external resource %q was there and is not found any more: another is created. " +
 	"If it is there all the same, the provider asks in the wrong place, such as another region or account; " +
 	"with the option WithRecreationOnRequest nothing is created before a user asks for it"
 
-// What is told of what was created and is not found: where it can be looked up, and where to
-// create it again leads to the same.
+// Messages about a created resource that is not found: where it can be looked up, and where a repeated create leads
+// to the same resource.
 const (
 	textUnfound = "the external resource %q was created and is not found, neither by its name nor by its attempt: " +
 		"another is created. " +
@@ -46,17 +44,17 @@ const (
 		"The creation is repeated, ever more rarely"
 )
 
-// How long it takes until another is created in the place of what is not found, and was itself
-// created in the place of what was not found. It doubles each time. Where to create it again leads to
-// the same, it takes an hour at most.
+// The delay until a resource is created in place of one that is not found, and was itself created in place of one
+// that was not found. It doubles each time. Where a repeated create leads to the same resource, it is an hour at
+// most.
 const (
 	leastPatience  = 10 * time.Minute
 	mostPatience   = 24 * time.Hour
 	mostRepetition = time.Hour
 )
 
-// unfound says whether what is about to be created takes the place of what was created, or is
-// the same once more, because that is not found.
+// unfound reports whether the resource that is about to be created replaces a created one that is not found, or is
+// the same one again.
 func (p *clientSession) unfound() bool {
 	switch {
 	case p.unresolved() || meta.WasDeleted(p.mg):
@@ -68,9 +66,9 @@ func (p *clientSession) unfound() bool {
 	}
 }
 
-// recordRecreated tells that something is created in the place of what is lost.
+// recordRecreated emits a warning that a resource is created in place of a lost one.
 func (p *clientSession) recordRecreated(lost string, seen, unfound bool) {
-	if unfound && (p.state.Unfound == 0 || p.class() != lifecycle.Opaque) { // there it is only told
+	if unfound && (p.state.Unfound == 0 || p.class() != lifecycle.Opaque) { // other cases only emit the event
 		p.state.Unfound++
 	}
 	switch {
@@ -81,8 +79,8 @@ func (p *clientSession) recordRecreated(lost string, seen, unfound bool) {
 	}
 }
 
-// patience returns how much longer it is looked for what was created and is not found: an
-// external system that shows nothing at all would be filled, or called without end.
+// patience returns how much longer a created resource that is not found is observed before it is created again: an
+// external system that shows no resources would otherwise be filled with them, or called without end.
 func (p *clientSession) patience() time.Duration {
 	most := mostPatience
 	if p.class() != lifecycle.Findable {
@@ -100,14 +98,14 @@ func (p *clientSession) patience() time.Duration {
 	return min(patience, most)
 }
 
-// awaitsRequest says whether nothing may be created before a user asks for it.
+// awaitsRequest reports whether nothing may be created before a user requests it.
 func (p *creationRecord) awaitsRequest() bool {
 	return p.r.recreateOnRequest && !p.r.named && p.wasSeen() &&
 		p.mg.GetAnnotations()[meta.AnnotationKeyAllowRecreation] != p.creationID()
 }
 
-// creationID returns what a user calls the last creation: the id of its attempt, or its
-// time if another runtime made it.
+// creationID returns the user-visible id of the last creation: the id of its attempt, or its time if another
+// runtime made it.
 func (p *creationRecord) creationID() string {
 	if p.inherited != "" {
 		return p.inherited
@@ -117,8 +115,7 @@ func (p *creationRecord) creationID() string {
 	return id
 }
 
-// unrequested is the outcome for what is missing although the policies of the object allow
-// to create it.
+// unrequested returns the outcome for a missing resource that the policies of the object allow to create.
 func (p *creationRecord) unrequested() outcome {
 	text := fmt.Sprintf("the external resource %q was there and is not found any more: restore it, "+
 		"or set the annotation %s to %q to have another created", meta.GetExternalName(p.mg),

@@ -26,14 +26,14 @@ func made() *fake.Managed {
 	return bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-1"})
 }
 
-// What is created takes the place of what was created before and is not found: what can be looked
-// up is not found wherever it was made, and anything else if nobody has ever seen it.
+// TestWhatTakesThePlaceOfAnother verifies that a recreation is recognized for missing resources, depending on the
+// class.
 func TestWhatTakesThePlaceOfAnother(t *testing.T) {
 	deleted := made()
 	deleted.SetDeletionTimestamp(&metav1.Time{Time: noon})
 	cases := map[string]struct {
 		mg                 *fake.Managed
-		memo               *objectState
+		state              *objectState
 		findable, findless bool // whether it does if it can be looked up, and if it cannot
 	}{
 		"nothing was created":      {bearing(nil), &objectState{}, false, false},
@@ -43,7 +43,7 @@ func TestWhatTakesThePlaceOfAnother(t *testing.T) {
 		"it goes":                  {deleted, &objectState{}, false, false},
 	}
 	for name, tc := range cases {
-		p := passOf(tc.mg, tc.memo)
+		p := passOf(tc.mg, tc.state)
 		if got := p.unfound(); got != tc.findless {
 			t.Errorf("%s: got %t where it cannot be looked up", name, got)
 		}
@@ -53,9 +53,9 @@ func TestWhatTakesThePlaceOfAnother(t *testing.T) {
 	}
 }
 
-// That another is created is told where the first was seen, or was looked for and not found: once,
-// because then it is waited for longer and longer.
-func TestWhatIsToldOfAnother(t *testing.T) {
+// TestRecreationIsReported verifies that a recreation is reported once, where the first resource was observed, or
+// looked up and not found.
+func TestRecreationIsReported(t *testing.T) {
 	cases := map[string]struct {
 		findable, named, seen, unfound bool
 		before, after                  int
@@ -83,24 +83,24 @@ func TestWhatIsToldOfAnother(t *testing.T) {
 			p.recoverer = searcher{}
 		}
 		p.recordRecreated("vol-1", tc.seen, tc.unfound)
-		var told []string
+		var reported []string
 		for _, e := range p.events {
-			told = append(told, fmt.Sprintf("%s/%s: %s", e.Type, e.Reason, e.Message))
+			reported = append(reported, fmt.Sprintf("%s/%s: %s", e.Type, e.Reason, e.Message))
 		}
-		text := strings.Join(told, "\n")
+		text := strings.Join(reported, "\n")
 		prefix := ""
 		if tc.want != "" {
 			prefix = string(event.TypeWarning) + `/ExternalResourceRecreated: the external resource "vol-1" ` + tc.want
 		}
-		if !strings.HasPrefix(text, prefix) || (text == "") != (tc.want == "") || len(told) > 1 ||
+		if !strings.HasPrefix(text, prefix) || (text == "") != (tc.want == "") || len(reported) > 1 ||
 			p.state.Unfound != tc.after {
 			t.Errorf("%s: %d are not found, want %d; told %q, want %q", name, p.state.Unfound, tc.after, text, prefix)
 		}
 	}
 }
 
-// A user asks for another by the id of the last creation, by its time if another runtime made it, or
-// by that of the object that this one was restored from; and only where it is waited for.
+// TestWhatIsWaitedForByItsID verifies that a recreation is requested by the id of the last creation, by its time,
+// or by that of the original, and only where it is waited for.
 func TestWhatIsWaitedForByItsID(t *testing.T) {
 	const restored = "a-11111111"
 	foreign := bearing(map[string]string{
@@ -111,11 +111,11 @@ func TestWhatIsWaitedForByItsID(t *testing.T) {
 	})
 	cases := map[string]struct {
 		mg        *fake.Managed
-		memo      *objectState
+		state     *objectState
 		inherited string
 		options   []ReconcilerOption
 		id        string
-		waits     bool
+		waiting   bool
 	}{
 		"what was seen": {made(), seenOnce(), "", []ReconcilerOption{WithRecreationOnRequest()},
 			ownID, true},
@@ -132,12 +132,12 @@ func TestWhatIsWaitedForByItsID(t *testing.T) {
 			[]ReconcilerOption{WithRecreationOnRequest()}, restored, true},
 	}
 	for name, tc := range cases {
-		p := passOf(tc.mg, tc.memo, tc.options...)
+		p := passOf(tc.mg, tc.state, tc.options...)
 		p.inherited = tc.inherited
 		if got := p.creationID(); got != tc.id {
 			t.Errorf("%s: the id is %q, want %q", name, got, tc.id)
 		}
-		if got := p.awaitsRequest(); got != tc.waits {
+		if got := p.awaitsRequest(); got != tc.waiting {
 			t.Errorf("%s: waits %t", name, got)
 		}
 		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyAllowRecreation: tc.id})
@@ -149,7 +149,7 @@ func TestWhatIsWaitedForByItsID(t *testing.T) {
 	text := `the external resource "vol-1" was there and is not found any more: restore it, or set the annotation ` +
 		meta.AnnotationKeyAllowRecreation +
 		` to "` + ownID + `" to have another created`
-	want := toldOutcome{
+	want := outcomeText{
 		Name: "awaiting-request", Synced: "Synced False/RecreationNotRequested: " + text,
 		Event: string(event.TypeWarning) + "/ExternalResourceMissing: " + text,
 		Again: poll, Progress: stuck,

@@ -58,8 +58,8 @@ func lastAttempt(v *volume.Volume) string {
 	return id
 }
 
-// TestWhatIsGoneIsCreatedAgainOnRequest: with the option, what was seen and is gone stays
-// so, over restarts, until a user writes the id of its creation. The request counts once.
+// TestWhatIsGoneIsCreatedAgainOnRequest verifies that with the option a missing resource is recreated only on
+// request, over restarts, once per request.
 func TestWhatIsGoneIsCreatedAgainOnRequest(t *testing.T) {
 	for class, w := range losing(t) {
 		id := lastAttempt(w.get())
@@ -110,8 +110,7 @@ func TestWhatIsGoneIsCreatedAgainOnRequest(t *testing.T) {
 	}
 }
 
-// TestWhatComesBackIsNotWaitedFor: a resource that is found again needs no request, and
-// neither does the deletion of an object whose resource is gone.
+// TestWhatComesBackIsNotWaitedFor verifies that a resource that is found again, and a deletion, need no request.
 func TestWhatComesBackIsNotWaitedFor(t *testing.T) {
 	for class, w := range losing(t) {
 		w.cloud.Put(volume.Disk{ID: "vol-1", SizeGiB: 1})
@@ -130,9 +129,8 @@ func TestWhatComesBackIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestARequestLastsUntilItIsMet: a creation that the external system refuses is tried again
-// without another request.
-func TestARequestLastsUntilItIsMet(t *testing.T) {
+// TestARecreationRequestLastsUntilSuccess verifies that a rejected recreation is retried without another request.
+func TestARecreationRequestLastsUntilSuccess(t *testing.T) {
 	for class, w := range losing(t) {
 		w.cloud.Before = failing("Create", external.NotCreated(errLost))
 		w.allow(lastAttempt(w.get()))
@@ -150,9 +148,9 @@ func TestARequestLastsUntilItIsMet(t *testing.T) {
 	}
 }
 
-// TestAPolicyThatForbidsToCreateIsToldFirst: a request is of no use where the policies of the
-// object forbid to create.
-func TestAPolicyThatForbidsToCreateIsToldFirst(t *testing.T) {
+// TestAPolicyWithoutCreateIsReportedFirst verifies that a request is not asked for where the policies forbid to
+// create.
+func TestAPolicyWithoutCreateIsReportedFirst(t *testing.T) {
 	for _, w := range losing(t) {
 		w.change(func(v *volume.Volume) {
 			meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyManagementPolicy: meta.ManagementPolicyObserve})
@@ -162,7 +160,7 @@ func TestAPolicyThatForbidsToCreateIsToldFirst(t *testing.T) {
 	}
 }
 
-// TestARequestForWhatAnotherRuntimeMade: a creation without an id is called by its time.
+// TestARequestForWhatAnotherRuntimeMade verifies that a creation without an id is requested by its time.
 func TestARequestForWhatAnotherRuntimeMade(t *testing.T) {
 	const when = "2026-01-02T03:04:05Z"
 	w := newWorld(t, managed.WithRecreationOnRequest(), managed.WithCreationGracePeriod(0))
@@ -186,7 +184,7 @@ func TestARequestForWhatAnotherRuntimeMade(t *testing.T) {
 	}
 }
 
-// TestRequestsDoNotConcernNamesOfOurChoice: there nothing can be made twice.
+// TestRequestsDoNotConcernNamesOfOurChoice verifies that the option has no effect with deterministic names.
 func TestRequestsDoNotConcernNamesOfOurChoice(t *testing.T) {
 	w := newWorld(t, managed.WithDeterministicExternalName(true), managed.WithRecreationOnRequest(),
 		managed.WithCreationGracePeriod(0))

@@ -10,11 +10,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// How many connection details are remembered, unless one observation tells more. An external system
-// that tells them under other keys each time does not fill the memory.
+// The largest number of connection details that are remembered, unless one observation has more. An external system
+// that returns other keys each time does not fill the memory.
 const detailsRemembered = 64
 
-// hideDetails keeps the connection details of an observation out of what this pass tells from here on, and later ones.
+// hideDetails masks the connection details of an observation in all output of this pass from here on, and of later
+// ones.
 func (p *journal) hideDetails(o ExternalObservation) {
 	if len(o.ConnectionDetails) > 0 {
 		p.observedDetails = append(p.observedDetails, o.ConnectionDetails)
@@ -22,11 +23,10 @@ func (p *journal) hideDetails(o ExternalObservation) {
 	}
 }
 
-// rememberDetails keeps connection details, so that later passes of this process mask
-// them, too: a call may fail with them before the next observation tells them. A value
-// that has changed is kept until the next change: where credentials are rotated, the
-// former ones may still be accepted. What is shown by the object is no secret. Details
-// that are known already take nothing.
+// rememberDetails remembers connection details, so that later passes of this process mask them, too: an error may
+// contain them before the next observation. A replaced value is kept until the next change: after a rotation the
+// former credentials may still be accepted. A value that the object shows is no secret. Details that are known
+// already take no memory.
 func (t *coldState) rememberDetails(details ConnectionDetails, shown string) {
 	for key, value := range details {
 		last := t.details[key][0]
@@ -43,7 +43,7 @@ func (t *coldState) rememberDetails(details ConnectionDetails, shown string) {
 	}
 }
 
-// rememberedDetails returns the values that are kept, by themselves.
+// rememberedDetails returns the remembered values by generated keys.
 func (t *coldState) rememberedDetails() map[string][]byte {
 	values := map[string][]byte{}
 	for _, all := range t.details {
@@ -55,9 +55,9 @@ func (t *coldState) rememberedDetails() map[string][]byte {
 	return values
 }
 
-// mask returns what takes the secrets of this pass out of a text: those that
-// were told to package external, and the connection details that this pass and those
-// before it have observed, apart from what the object showed to everybody before.
+// mask returns the mask that removes the secrets of this pass from a text: those that package external has
+// registered, and the connection details that this pass and earlier ones have observed, except values that the
+// object showed before.
 func (p *journal) mask() *redact.Mask {
 	if known := p.secrets.Len() + len(p.observedDetails); p.cachedMask == nil || p.cachedMaskInputs != known {
 		p.cachedMask, p.cachedMaskInputs = p.newMask(), known
@@ -84,7 +84,7 @@ func (p *journal) newMask() *redact.Mask {
 	return p.secrets.Mask(slices.Collect(maps.Values(hidden))...)
 }
 
-// withoutTexts takes the texts in a JSON value from what is hidden.
+// withoutTexts removes the texts in a JSON value from the hidden values.
 func withoutTexts(hidden map[string][]byte, shown any) {
 	switch v := shown.(type) {
 	case string:
@@ -100,7 +100,7 @@ func withoutTexts(hidden map[string][]byte, shown any) {
 	}
 }
 
-// redact returns an error that can be shown to anybody.
+// redact returns an error without secrets.
 func (p *journal) redact(err error) error {
 	if err == nil {
 		return nil
@@ -109,12 +109,11 @@ func (p *journal) redact(err error) error {
 	return p.mask().Error(err)
 }
 
-// concealIn takes the secrets out of the messages of conditions that were set in
-// this pass, whoever set them. The record of a creation in the condition Created stays
-// whole: the object shows it in its annotations, and it is read again.
+// concealIn redacts the messages of conditions that were set in this pass, by any writer. The record of a creation
+// in the condition Created stays complete: the object shows it in its annotations, and later passes read it.
 func (p *journal) concealIn(read, mine []commonv1.Condition) {
 	record := creation(p.mg, p.mg)
-	if record.Mark == "" { // its result is not known
+	if record.Mark == "" { // its result is unknown
 		record.Mark = p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
 	}
 	for i, c := range mine {

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Details of the last observations are masked in later passes, also those that have changed since, once.
+// TestConnectionDetailsAreRemembered verifies that details of earlier observations are redacted in later passes,
+// also replaced ones, once.
 func TestConnectionDetailsAreRemembered(t *testing.T) {
 	details := func(pairs ...string) ConnectionDetails {
 		all := ConnectionDetails{}
@@ -67,7 +68,8 @@ func TestConnectionDetailsAreRemembered(t *testing.T) {
 	}
 }
 
-// What is told again is not kept again, and what is told under ever other keys does not fill the memory.
+// TestConnectionDetailsTakeNoMore verifies that repeated details take no memory, and that changing keys are
+// bounded.
 func TestConnectionDetailsTakeNoMore(t *testing.T) {
 	o := (&objectState{}).acquire()
 	details := ConnectionDetails{"password": []byte("correct-horse"), "id": []byte("vol-0001234")}

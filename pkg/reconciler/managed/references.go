@@ -15,7 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A ReferenceResolver puts into an object what it refers to in others.
+// A ReferenceResolver sets the fields of an object that refer to other objects.
 type ReferenceResolver interface {
 	ResolveReferences(ctx context.Context, mg resource.Managed) error
 }
@@ -28,33 +28,30 @@ func (fn ReferenceResolverFn) ResolveReferences(ctx context.Context, mg resource
 	return fn(ctx, mg)
 }
 
-// A Referencer is a managed resource that resolves its references itself,
-// through the reader it is given. What it reads through it is watched, so that
-// it is asked again when a referent changes. Package reference has the tools.
+// A Referencer is a managed resource that resolves its references itself, through the given reader. The objects
+// that it reads are watched, so that it is called again when a referent changes. Package reference has the tools.
 type Referencer interface {
 	ResolveReferences(ctx context.Context, r client.Reader) error
 }
 
-// WithReferenceResolver sets what resolves the references of an object that is
-// not being deleted, after the initializers. The default asks objects that are a
-// [Referencer]. Changes are stored as those of an [Initializer] are.
+// WithReferenceResolver sets the resolver for the references of an object that is not being deleted. It is called
+// after the initializers. The default calls objects that are a [Referencer]. Changes are stored as those of an
+// [Initializer] are.
 //
-// An error that reference.IsWaiting or reference.IsRefused is true of is told, and
-// not tried again before something changes. Other errors are tried again.
+// An error for which reference.IsWaiting or reference.IsRefused is true is reported, and not retried before
+// something changes. Other errors are retried.
 func WithReferenceResolver(rr ReferenceResolver) ReconcilerOption {
 	return func(r *Reconciler) { r.resolver = rr }
 }
 
-// WithReferenceGraph shares with other reconcilers what is known of who waits for
-// whom, so that cycles through several kinds are found. The default is to find
-// cycles within the kind.
+// WithReferenceGraph shares the graph of waiting objects with other reconcilers, so that cycles through several
+// kinds are found. The default is to find cycles within the kind.
 func WithReferenceGraph(g *reference.Graph) ReconcilerOption {
 	return func(r *Reconciler) { r.graph = g }
 }
 
-// References returns what the controller of this reconciler has to watch besides
-// its own kind: whatever objects refer to. [Setup] does it. Without it an object
-// that waits for a referent looks for it now and then.
+// References returns the source of events of referenced objects, which the controller of this reconciler needs
+// besides its own kind. [Setup] adds it. Without it an object that waits for a referent polls.
 func (r *Reconciler) References(c cache.Cache) source.TypedSource[reconcile.Request] {
 	r.watching.Store(true)
 
@@ -70,7 +67,7 @@ func (r *Reconciler) newTracker() *reference.Tracker {
 	return reference.NewTracker(r.cluster.GetScheme(), options...)
 }
 
-// resolve the references of an object that is wanted.
+// resolve resolves the references of an object that is not being deleted.
 func (p *object) resolve(ctx context.Context) error {
 	if p.r.resolver != nil {
 		return settle(p.r.resolver.ResolveReferences(ctx, p.mg))
@@ -86,7 +83,7 @@ func (p *object) resolve(ctx context.Context) error {
 	return settle(err)
 }
 
-// settle makes an error terminal that trying again does not mend.
+// settle makes an error terminal that a retry cannot resolve.
 func settle(err error) error {
 	switch {
 	case reference.IsRefused(err):

@@ -29,8 +29,8 @@ func referring(to string) func(*volume.Snapshot) {
 	}
 }
 
-// An object waits for what it refers to without an error, says for what, and
-// stores what it resolved along with the intent to create.
+// TestReferencesAreWaitedFor verifies that an object waits for its references without an error, reports which, and
+// stores the resolved ones with the intent to create.
 func TestReferencesAreWaitedFor(t *testing.T) {
 	g := newGallery(t, managed.WithKstatusConditions())
 	g.create(referring("disk"))
@@ -63,7 +63,7 @@ func TestReferencesAreWaitedFor(t *testing.T) {
 	g.expect("", "Connect Observe", "")
 }
 
-// What may not be referred to needs a human.
+// TestReferencesThatAreRefused verifies that a refused reference is reported as a permanent failure.
 func TestReferencesThatAreRefused(t *testing.T) {
 	g := newGallery(t, managed.WithKstatusConditions())
 	g.create(func(s *volume.Snapshot) {
@@ -76,8 +76,8 @@ func TestReferencesThatAreRefused(t *testing.T) {
 	g.expect("patch status", "", "Warning/CannotResolveResourceReferences")
 }
 
-// With the policy Always the value follows its referent, and nothing is written
-// while that stays.
+// TestReferencesThatFollow verifies that with the policy Always the value follows its referent, without a write
+// while it stays.
 func TestReferencesThatFollow(t *testing.T) {
 	always := commonv1.ResolvePolicyAlways
 	g := newGallery(t)
@@ -99,8 +99,7 @@ func TestReferencesThatFollow(t *testing.T) {
 	}
 }
 
-// Reconcilers that share a graph find a cycle that goes through their kinds, where
-// one alone would see its object wait for ever.
+// TestReferencesThatMakeACycle verifies that reconcilers that share a graph detect a cycle through several kinds.
 func TestReferencesThatMakeACycle(t *testing.T) {
 	graph := reference.NewGraph()
 	g := newGallery(t, managed.WithReferenceGraph(graph))
@@ -128,8 +127,8 @@ func TestReferencesThatMakeACycle(t *testing.T) {
 	}
 }
 
-// Whoever closes a cycle finds it, whichever kind that is; and nobody waits any more for whom its
-// referent is found.
+// TestReferencesThatCloseACycle verifies that the object that closes a cycle detects it, and resolved references
+// are removed from the graph.
 func TestReferencesThatCloseACycle(t *testing.T) {
 	graph := reference.NewGraph()
 	g := newGallery(t, managed.WithReferenceGraph(graph))

@@ -18,8 +18,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A system that loses a delete and does not show what it created: the window has
-// to pass before its "not found" lets the object go.
+// TestADeleteInsideTheWindowIsNotBelievedBeforeItsEnd verifies that the grace period has to end before a "not
+// found" releases an object whose Delete was lost and whose resource is not observed yet.
 func TestADeleteInsideTheWindowIsNotBelievedBeforeItsEnd(t *testing.T) {
 	w := newWorld(t)
 	hidden := true
@@ -200,7 +200,7 @@ func TestAMissingResourceStaysMissingOverARestart(t *testing.T) {
 	w.condition("Ready", "True/Available")
 }
 
-// A creation whose answer was cut off may have happened.
+// TestAConnectionThatBreaksIsNoFailure verifies that an interrupted Create has an unknown result.
 func TestAConnectionThatBreaksIsNoFailure(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.After = func(_ context.Context, call string, mg resource.Managed) error {
@@ -262,7 +262,7 @@ func TestIntervalsThatOverflow(t *testing.T) {
 	}
 }
 
-func TestANameThatIsTakenByNobodyIsTold(t *testing.T) {
+func TestATakenNameWithoutAResourceIsReported(t *testing.T) {
 	w := newWorld(t, managed.WithDeterministicExternalName(true))
 	w.cloud.Named = true
 	w.cloud.Before = failing("Create", external.AlreadyExists(errors.New("name is taken by another account")))
@@ -277,7 +277,8 @@ func TestANameThatIsTakenByNobodyIsTold(t *testing.T) {
 	}
 }
 
-// The seed says Synced as soon as it has created, without a look.
+// TestAFleetTakenOverIsNotCreatedTwice verifies that objects of the seed, which reports Synced after a Create
+// without an observation, are not created twice.
 func TestAFleetTakenOverIsNotCreatedTwice(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.Put(volume.Disk{ID: "vol-0", SizeGiB: 1})
@@ -315,7 +316,7 @@ func TestAnAttemptWithoutAnIdCannotBeAbandoned(t *testing.T) {
 	}
 }
 
-func TestATerminalConflictIsToldAtOnce(t *testing.T) {
+func TestATerminalConflictIsReportedAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.create(nil)
 	w.cloud.Before = failing("Connect", external.Terminal("Taken", conflict()))
@@ -396,8 +397,8 @@ func TestAnAuthorsFinalizerAndConditions(t *testing.T) {
 	w.condition("Ready", "True/Available")
 }
 
-// Many clients keep the context they were connected with, to fetch a token with
-// it when they need one.
+// TestTheContextOfConnectLastsAsLongAsThePass verifies that a client can use the context of Connect during the
+// pass, for example to fetch a token.
 func TestTheContextOfConnectLastsAsLongAsThePass(t *testing.T) {
 	w := newWorld(t)
 	var connected context.Context

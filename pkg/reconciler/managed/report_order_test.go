@@ -17,9 +17,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// Several things may be true of why a pass ends. It ends by the one that says most: what is put
-// off was not begun, what is gone is not tried again, a conflict is none of the external system,
-// and who may change nothing, or is asked to stop, says nothing about the object.
+// TestWhatAPassEndsBy verifies that the most specific cause ends a pass: requeued, gone, conflict, fenced or
+// shutting down, in this order.
 func TestWhatAPassEndsBy(t *testing.T) {
 	boom := errors.New("boom")
 	stale := kerrors.NewConflict(schema.GroupResource{Resource: "things"}, "data", boom)
@@ -93,25 +92,25 @@ func TestWhatAPassEndsBy(t *testing.T) {
 	}
 }
 
-// A pass that may not write its status any more tells what it has done all the same, and fails with its own
-// error, or else with why it may not.
+// TestAPassThatIsFencedFromItsStatus verifies that a pass that must not write its status still emits its events,
+// and returns its own error, or else that of the fence.
 func TestAPassThatIsFencedFromItsStatus(t *testing.T) {
 	boom := errors.New("boom")
 	for own, want := range map[error]error{nil: errFenced, boom: boom} {
-		p, told := endingPass(), &toldOf{}
-		p.r.recorder = told
+		p, recorder := endingPass(), &objectRecorder{}
+		p.r.recorder = recorder
 		p.recordEvent(event.Normal(reasonCreated, "Created the external resource"))
 		e := end{err: own, status: lifecycle.StatusFenced, statusErr: errFenced}
 		if err := p.fencedResult(e).err; !errors.Is(err, want) || p.outcomeLabel != "fenced" ||
-			len(told.what) != 1 {
-			t.Errorf("with error %v, it ended as %q with %v, and told %+v", own, p.outcomeLabel, err, told.what)
+			len(recorder.what) != 1 {
+			t.Errorf("with error %v, it ended as %q with %v, and told %+v", own, p.outcomeLabel, err, recorder.what)
 		}
 	}
 }
 
-// What the queue is told: a status that is not written is an error whatever else is so, and a
-// time that the external system has asked for is kept although there is an error.
-func TestWhatTheQueueIsTold(t *testing.T) {
+// TestReconcileResult verifies that an unwritten status is an error in any case, and that a requested delay is kept
+// with an error.
+func TestReconcileResult(t *testing.T) {
 	boom := errors.New("boom")
 	cases := map[string]struct {
 		o         outcome
@@ -154,8 +153,8 @@ func TestWhatTheQueueIsTold(t *testing.T) {
 	}
 }
 
-// An object whose connection details nobody could publish is not ready, whatever its outcome
-// comes to in the end.
+// TestWhatIsNotPublishedIsNotReady verifies that an object with unpublished connection details is not Ready,
+// whatever its outcome.
 func TestWhatIsNotPublishedIsNotReady(t *testing.T) {
 	p := endingPass()
 	p.publishErr = errors.New("no such Secret")
@@ -170,9 +169,9 @@ func TestWhatIsNotPublishedIsNotReady(t *testing.T) {
 	}
 }
 
-// Waits that grow go on growing while the same is waited for, and what is changed is waited for until
-// nothing is.
-func TestWaitsThatGoOn(t *testing.T) {
+// TestDelaysGrowWhileTheCauseIsTheSame verifies that delays grow while the cause is the same, and that a change is
+// waited for until it has an effect.
+func TestDelaysGrowWhileTheCauseIsTheSame(t *testing.T) {
 	for next, want := range map[requeue]struct{ backoffs, changed bool }{
 		backoff: {true, true}, untilGrace: {true, true}, adaptive: {true, true}, poll: {false, false},
 		resync: {false, true}, never: {false, true},
@@ -186,7 +185,7 @@ func TestWaitsThatGoOn(t *testing.T) {
 	}
 }
 
-// The conditions of all objects come in the same order, as people read them.
+// TestTheOrderOfConditions verifies that conditions have the same order in all objects.
 func TestTheOrderOfConditions(t *testing.T) {
 	p := endingPass(WithKstatusConditions())
 	p.mg, p.seenOwned = made(), true
@@ -194,26 +193,27 @@ func TestTheOrderOfConditions(t *testing.T) {
 		ready: commonv1.Available(), synced: commonv1.ReconcileSuccess(),
 		upToDate: upToDate("False", commonv1.ReasonUpdateRequested), progress: moving,
 	})
-	var told []string
+	var emitted []string
 	for _, c := range p.mg.(*fake.Managed).Conditions {
-		told = append(told, string(c.Type)+" "+string(c.Reason))
+		emitted = append(emitted, string(c.Type)+" "+string(c.Reason))
 	}
 	want := []string{
 		"Created Observed", "Ready Available", "Synced ReconcileSuccess", "UpToDate UpdateRequested",
 		"Reconciling UpdateRequested", "Stalled ReconcileSuccess",
 	}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, emitted); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
 
-// Of each reason what was told last is not told again. What was told before that is news again.
-func TestWhatWasToldLastIsNoNews(t *testing.T) {
+// TestTheLastWarningIsNotRepeated verifies that the last warning of each reason is not repeated, but an earlier one
+// is.
+func TestTheLastWarningIsNotRepeated(t *testing.T) {
 	p := endingPass()
 	for i, step := range []struct {
-		reason event.Reason
-		says   string
-		told   bool
+		reason   event.Reason
+		says     string
+		reported bool
 	}{
 		{reasonCannotUpdate, "no quota", true},
 		{reasonCannotUpdate, "no quota", false},
@@ -225,15 +225,16 @@ func TestWhatWasToldLastIsNoNews(t *testing.T) {
 		p.events = nil
 		err := errors.New(step.says)
 		p.completeStatus(outcome{synced: commonv1.ReconcileError(err), event: event.Warning(step.reason, err)})
-		if told := len(p.events) == 1; told != step.told || len(p.events) > 1 {
+		if reported := len(p.events) == 1; reported != step.reported || len(p.events) > 1 {
 			t.Errorf("step %d: %s: %s: told %+v", i, step.reason, step.says, p.events)
 		}
 	}
 }
 
-// A message that differs from the last only in what differs each time is left as it was, of whichever condition.
+// TestMessagesThatDifferEachTimeStay verifies that a message with only volatile changes is kept, in any condition.
 func TestMessagesThatDifferEachTimeStay(t *testing.T) {
-	const before, now = "request 5f3d2c1b-aaaa-4000-8000-000000000001 has no effect", "request 5f3d2c1b-aaaa-4000-8000-000000000002 has no effect"
+	const before, now = "request 5f3d2c1b-aaaa-4000-8000-000000000001 has no effect",
+		"request 5f3d2c1b-aaaa-4000-8000-000000000002 has no effect"
 	as := func(text string) outcome {
 		return outcome{
 			ready: commonv1.Unavailable().WithMessage(text), synced: commonv1.ReconcileSuccess().WithMessage(text),
@@ -251,7 +252,8 @@ func TestMessagesThatDifferEachTimeStay(t *testing.T) {
 	}
 }
 
-// What the object said of another generation is no news of this one, also to a process that has told nothing yet.
+// TestAnotherGenerationIsNoNews verifies that the same condition for another generation causes no event, also in a
+// new process.
 func TestAnotherGenerationIsNoNews(t *testing.T) {
 	err := errors.New("no quota")
 	o := outcome{synced: commonv1.ReconcileError(err), event: event.Warning(reasonCannotUpdate, err)}

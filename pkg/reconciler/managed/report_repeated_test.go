@@ -16,9 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Credentials that the external system does not accept are read again once it has said so.
-// That a call is held back because of that is no such answer: thousands of objects would
-// each have the Secret read again.
+// TestHeldCallsDoNotReadCredentialsAgain verifies that rejected credentials are read again only after an answer of
+// the external system, not for each throttled object.
 func TestHeldCallsDoNotReadCredentialsAgain(t *testing.T) {
 	w := newWorld(t, managed.WithLimits(limit.NewSet()))
 	rechecks := 0
@@ -39,9 +38,8 @@ func TestHeldCallsDoNotReadCredentialsAgain(t *testing.T) {
 	}
 }
 
-// What a pass changed outside is waited for until all is well. A clock that is set back an
-// hour later finds nothing to be in the future: the next wait is counted from its own
-// beginning, by tenths, and is not doubled up to the poll interval.
+// TestAWaitThatIsOverIsNotCountedFrom verifies that a delay starts anew after a finished one, also when the clock
+// is set back.
 func TestAWaitThatIsOverIsNotCountedFrom(t *testing.T) {
 	w := newWorld(t, managed.WithDeterministicExternalName(true), managed.WithCreationGracePeriod(0))
 	w.cloud.Named = true
@@ -74,10 +72,9 @@ func TestAWaitThatIsOverIsNotCountedFrom(t *testing.T) {
 	}
 }
 
-// A status that cannot be written because of conflicts is silent for a few passes, and an
-// error after them: somebody keeps changing the object, or what says so is not the API
-// server.
-func TestConflictsOfTheStatusAreToldInTheEnd(t *testing.T) {
+// TestRepeatedStatusConflictsAreReported verifies that status conflicts are silent for a few passes, and then an
+// error: a writer keeps changing the object, or the conflicts do not come from the API server.
+func TestRepeatedStatusConflictsAreReported(t *testing.T) {
 	w := newWorld(t)
 	w.create(nil)
 	w.pass()

@@ -22,7 +22,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-func TestAFailureThatComesBackIsToldAgain(t *testing.T) {
+func TestARecurringFailureIsReportedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.create(nil)
 	w.pass()
@@ -39,8 +39,8 @@ func TestAFailureThatComesBackIsToldAgain(t *testing.T) {
 	}
 }
 
-// What the object says already is no news for another generation of it: not while it is
-// paused or waits, and not from a process that has just begun.
+// TestAnEditIsNoNews verifies that an unchanged condition causes no event for another generation, also while the
+// object is paused, and in a new process.
 func TestAnEditIsNoNews(t *testing.T) {
 	for name, arrange := range map[string]func(*world){
 		"paused": func(w *world) {
@@ -217,12 +217,12 @@ func TestAMissingResourceIsNotReady(t *testing.T) {
 	w.condition("Synced", "False/ExternalResourceMissing")
 }
 
-func TestAStrangersResourceIsNotSeenAsOurs(t *testing.T) {
+func TestAForeignResourceIsNotRecordedAsObserved(t *testing.T) {
 	owner := managed.OwnerOther
 	w := newWorld(t)
 	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return owning{c, &owner} })
 	w.create(nil)
-	w.pass() // created, and somebody else claims it in between
+	w.pass() // created, and claimed by another writer in between
 	w.condition("Synced", "False/ExternalResourceNotOwned")
 	w.cloud.Remove("vol-1")
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
@@ -356,8 +356,8 @@ func counted(t *testing.T, name, value string) float64 {
 	return total
 }
 
-// Warnings may go to a recorder of their own, one that throttles them, say. What
-// went well is not among them.
+// TestWarningsHaveARecorderOfTheirOwn verifies that warnings can have their own recorder, which gets no Normal
+// events.
 func TestWarningsHaveARecorderOfTheirOwn(t *testing.T) {
 	warnings := &world{}
 	w := newWorld(t, managed.WithThrottledRecorder(warnings))

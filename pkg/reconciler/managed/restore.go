@@ -17,13 +17,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// restore puts back the record of the last creation where somebody has taken it, or a part of
-// it, from the metadata, or has written that of an earlier one over it. "kubectl replace", Helm
-// --force and Argo CD's Replace=true do that: they write the manifest in the place of the
-// object, and leave its status. What the record said is known from the memory of this process,
-// and from the condition Created. Before anything is asked outside it is stored.
+// restore restores the record of the last creation if another writer has removed it, or a part of it, from the
+// metadata, or has written an earlier one. "kubectl replace", Helm --force and Argo CD's Replace=true do that: they
+// replace the object by the manifest, and keep its status. The record is known from the memory of this process, and
+// from the condition Created. It is stored before any external call.
 func (p *creationRecord) restore() {
-	if p.r.named { // there is no record, but what was created may not show yet
+	if p.r.named { // there is no record, but the resource may not be observed yet
 		unheld := p.state.Creation == createdHere && p.r.finalizer == nil && !meta.WasDeleted(p.mg) &&
 			!meta.FinalizerExists(p.mg, FinalizerName)
 		p.restored = meta.GetExternalName(p.read) == "" && p.restoreOperation() || unheld
@@ -40,7 +39,7 @@ func (p *creationRecord) restore() {
 		}
 	}
 	if read := p.intended(); read.Attempt != "" && p.unresolved() {
-		p.state.Called = read // maybe by another process
+		p.state.Called = read // possibly by another process
 	}
 	ref, since := p.lastCreation()
 	switch {
@@ -55,9 +54,9 @@ func (p *creationRecord) restore() {
 	}
 }
 
-// recall puts back what the memory knows of the last creation, or of an attempt whose result
-// is not known, and an API server that was restored to an earlier state does not. What that has
-// of an earlier one, or of the same one before it ended, is older.
+// recall restores the last creation that the state has, or an attempt with unknown result, if the API server was
+// restored to an earlier state without it. A record of an earlier creation, or of the same one before its end, is
+// older.
 func (p *creationRecord) recall() bool {
 	if p.r.named {
 		p.restore()
@@ -82,7 +81,7 @@ func (p *creationRecord) recall() bool {
 	return false
 }
 
-// unended says whether the record is of an attempt whose end the memory knows, before it ended.
+// unended reports whether the record is of an attempt whose end the state has, before it ended.
 func (p *creationRecord) unended() bool {
 	_, mark, _ := p.state.known()
 	of, _, ended := strings.Cut(mark, "/")
@@ -91,8 +90,8 @@ func (p *creationRecord) unended() bool {
 	return ended && id == of && result == ""
 }
 
-// contradicted says whether the object is marked with another creation, or attempt, than the
-// memory knows of, and of which.
+// contradicted returns the creation or attempt of the state, and reports whether the object is marked with another
+// one.
 func (p *creationRecord) contradicted() (name, mark string, other bool) {
 	name, mark, _ = p.state.known()
 	of, _, _ := strings.Cut(mark, "/")
@@ -101,7 +100,7 @@ func (p *creationRecord) contradicted() (name, mark string, other bool) {
 	return name, mark, !p.r.named && mark != "" && of != id && mark != created(p.mg)
 }
 
-// storeRestored stores what was put back.
+// storeRestored stores the restored record.
 func (p *creationRecord) storeRestored(ctx context.Context) error {
 	if !p.restored {
 		return nil
@@ -111,8 +110,8 @@ func (p *creationRecord) storeRestored(ctx context.Context) error {
 	return updatingObject.failed(p.store(ctx, telemetry.Result))
 }
 
-// storeUnasked stores what was put back in a pass that asks nothing outside: this process may end before
-// one that does. A paused object is left as it is, but for what no other process would know.
+// storeUnasked stores the restored record in a pass without external calls: this process may end before the next
+// pass with one. A paused object is not changed, except for a record that no other process would know.
 func (p *creationRecord) storeUnasked(ctx context.Context) error {
 	if p.r.halted(p.mg) && !p.restoredUnreported() {
 		return nil
@@ -121,22 +120,22 @@ func (p *creationRecord) storeUnasked(ctx context.Context) error {
 	return p.storeRestored(ctx)
 }
 
-// restoredUnreported says whether annotations were put back that the status does not tell, so that only this process
-// knows them. The finalizer alone is none of them: who takes it from a paused object lets that go.
+// restoredUnreported reports whether restored annotations are missing from the status, so that only this process
+// knows them. The finalizer is none of them: a user may remove it from a paused object to let it go.
 func (p *creationRecord) restoredUnreported() bool {
 	before, now := p.newest.GetAnnotations(), p.mg.GetAnnotations()
 	if !p.restored || maps.Equal(before, now) {
 		return false
 	}
 	this := creation(p.mg, p.mg)
-	_, told := p.observedInStatus(this)
+	_, inStatus := p.observedInStatus(this)
 
-	return p.unresolved() || this.Mark != "" && !told ||
+	return p.unresolved() || this.Mark != "" && !inStatus ||
 		before[meta.AnnotationKeyBackendIdentity] != now[meta.AnnotationKeyBackendIdentity]
 }
 
-// preparedOrStored prepares the object. Where that fails, what was put back before is stored all the same,
-// and nothing that preparing has changed.
+// preparedOrStored prepares the object. If that fails, the record that was restored before is stored all the same,
+// without the changes of the preparation.
 func (p *clientSession) preparedOrStored(ctx context.Context) error {
 	if !p.restored {
 		return p.prepare(ctx)
@@ -160,8 +159,8 @@ func (p *clientSession) preparedOrStored(ctx context.Context) error {
 	return err
 }
 
-// restoreOperation puts back, along with the record, the handle of what the external system has begun: it may
-// be all that leads to what is being created. It says whether there is one.
+// restoreOperation restores, along with the record, the handle of a pending operation: it may be the only reference
+// to the resource that is being created. It reports whether there is one.
 func (p *creationRecord) restoreOperation() bool {
 	if p.state.Operation == "" {
 		return false
@@ -171,24 +170,23 @@ func (p *creationRecord) restoreOperation() bool {
 	return true
 }
 
-// rememberOperation remembers the handle that the object has. Where a replace has taken the record of the last
-// creation, it has taken the handle as well: the one that is remembered is put back along with the record.
+// rememberOperation remembers the handle that the object has. If a replace has removed the record of the last
+// creation, it has removed the handle as well: the remembered one is restored along with the record.
 func (p *creationRecord) rememberOperation() {
 	if handle := operationOf(p.mg); handle != "" || !p.replaced() {
 		p.state.Operation = handle
 	}
 }
 
-// lastCreation returns the last creation that succeeded, as far as it is known without the
-// metadata, and when.
+// lastCreation returns the last successful creation that is known without the metadata, and its time.
 func (p *creationRecord) lastCreation() (ref objectstate.CreationRef, since time.Time) {
 	since = p.now()
-	told := p.mg.GetCondition(commonv1.TypeCreated)
-	if at := told.LastTransitionTime.Time; !at.IsZero() {
+	condition := p.mg.GetCondition(commonv1.TypeCreated)
+	if at := condition.LastTransitionTime.Time; !at.IsZero() {
 		since = at
 	}
 	switch {
-	case p.state.Called != objectstate.Intent{}: // it is not the last
+	case p.state.Called != objectstate.Intent{}: // the condition is not about the last creation
 		return objectstate.CreationRef{}, since
 	case p.state.Seen != objectstate.CreationRef{}:
 		return p.state.Seen, since
@@ -198,16 +196,16 @@ func (p *creationRecord) lastCreation() (ref objectstate.CreationRef, since time
 		}
 
 		return p.state.Made, since
-	case told.Status != metav1.ConditionTrue: // it was not found
+	case condition.Status != metav1.ConditionTrue: // the resource was not observed
 		return objectstate.CreationRef{}, since
 	default:
-		return objectstate.ParseCreationRef(told.Message), since
+		return objectstate.ParseCreationRef(condition.Message), since
 	}
 }
 
-// restoreCreation puts back what is missing of the record of a creation, and says whether
-// anything was. What tells of another creation, of an attempt since, or of another name that a
-// user has chosen, stays as it is. So does a copy whose status came along with it.
+// restoreCreation restores the missing parts of the record of a creation, and reports whether there were any. Marks
+// of another creation, of a later attempt, or another name that a user has set, stay as they are. So does a copy
+// whose status was copied with it.
 func restoreCreation(mg resource.Managed, ref objectstate.CreationRef, since time.Time) bool {
 	if !restorable(mg, ref) || meta.ExternalCreateIncomplete(mg) && meta.GetExternalCreatePending(mg).After(since) {
 		return false
@@ -241,15 +239,15 @@ func restoreCreation(mg resource.Managed, ref objectstate.CreationRef, since tim
 	return len(missing) > 0
 }
 
-// restorable says whether a reference is to a creation that succeeded, and was made for the object.
+// restorable reports whether a reference is to a successful creation for the object.
 func restorable(mg resource.Managed, ref objectstate.CreationRef) bool {
 	id, result, byID := strings.Cut(ref.Mark, "/")
 
 	return ref.Mark != "" && (!byID || result == attemptSucceeded && !copied(mg, id))
 }
 
-// replaced says whether a replace has taken the record of the last creation, which is known without it, and has
-// written another external name. What is being deleted by that name is what the object stands for.
+// replaced reports whether a replace has removed the record of the last creation, which is known without it, and
+// has written another external name. If the resource of that name is being deleted, the object stands for it.
 func (p *creationRecord) replaced() bool {
 	name := meta.GetExternalName(p.mg)
 	if id, _ := attemptOf(p.mg); name == "" || id != "" || p.r.named || latestTime(p.mg) != "" {
@@ -261,8 +259,8 @@ func (p *creationRecord) replaced() bool {
 	return !deleting && restorable(p.mg, ref) && ref.Name != name
 }
 
-// restoreReplaced puts back the record of the last creation, with its external name, on an object that was
-// replaced by a manifest with the name of what is not there.
+// restoreReplaced restores the record of the last creation, with its external name, on an object that was replaced
+// by a manifest with the name of a resource that does not exist.
 func (p *publication) restoreReplaced(ctx context.Context) error {
 	text := p.redact(errors.Errorf(textReplaced, meta.GetExternalName(p.mg))).Error()
 	meta.RemoveAnnotations(p.mg, meta.AnnotationKeyExternalName)
@@ -277,9 +275,8 @@ func (p *publication) restoreReplaced(ctx context.Context) error {
 	return p.publishErr
 }
 
-// restoreAttempt puts back the record of an attempt whose result is not known, if nothing is
-// left of it, or all but its id. That the time alone is missing is how a user says that it is
-// safe to proceed.
+// restoreAttempt restores the record of an attempt with unknown result, if all of it is missing, or all but its id.
+// If only the time is missing, a user has removed it to say that it is safe to proceed.
 func restoreAttempt(mg resource.Managed, called objectstate.Intent) bool {
 	marks := mg.GetAnnotations()
 	pending := marks[meta.AnnotationKeyExternalCreatePending]

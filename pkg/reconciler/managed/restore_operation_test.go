@@ -13,8 +13,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// The handle of an operation is put back with the record of the creation, by a pass after a replace and by
-// a process that ends after a restore of the API server; and not by itself.
+// TestTheHandleIsPutBackWithTheRecord verifies that the operation handle is restored with the record, after a
+// replace and after a restore of the API server, and not alone.
 func TestTheHandleIsPutBackWithTheRecord(t *testing.T) {
 	const operation = meta.AnnotationKeyOperation
 	made := objectstate.Cold{Attempts: objectstate.Attempts{
@@ -60,8 +60,8 @@ func TestTheHandleIsPutBackWithTheRecord(t *testing.T) {
 	}
 }
 
-// What a replace took that has written another name is put back in one write, which counts as one of a result, and is
-// told.
+// TestWhatAReplaceTookIsPutBackAtOnce verifies that a replaced record is restored in one write of the result, with
+// a warning.
 func TestWhatAReplaceTookIsPutBackAtOnce(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	w := newStored(bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-9"}),
@@ -85,8 +85,7 @@ func TestWhatAReplaceTookIsPutBackAtOnce(t *testing.T) {
 	}
 }
 
-// That nothing was created is believed of a creation whose operation was asked for. A look without one says nothing
-// of it.
+// TestALookTakesNoCreationBack verifies that NotCreated without an operation does not revert a creation.
 func TestALookTakesNoCreationBack(t *testing.T) {
 	for handle, back := range map[string]bool{"": false, "op-1": true} {
 		mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone})
@@ -102,7 +101,7 @@ func TestALookTakesNoCreationBack(t *testing.T) {
 	}
 }
 
-// The handle is remembered as long as the object has it, and what says nothing is not kept.
+// TestTheHandleIsRememberedWhileItIsNeeded verifies that the handle is remembered as long as the object has it.
 func TestTheHandleIsRememberedWhileItIsNeeded(t *testing.T) {
 	for handle, keeps := range map[string]bool{"op-1": true, "": false} {
 		mg := bearing(nil)

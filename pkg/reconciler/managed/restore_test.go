@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// classes are the worlds of those classes of external systems to which a name is not known
+// unnamedClasses returns the worlds of those classes of external systems to which a name is not known
 // before the creation.
 func unnamedClasses(t *testing.T) map[string]*world {
 	t.Helper()
@@ -49,9 +49,8 @@ func taking(keys ...string) func(*volume.Volume) {
 	}
 }
 
-// TestAReplaceTakesNoResource: an object whose resource was seen is replaced by its manifest
-// again and again, by a process that lives and by one that begins. No second resource is made;
-// the record is whole again after the next pass; and a deletion takes the resource with it.
+// TestAReplaceTakesNoResource verifies that repeated replaces of an observed object lead to no second resource, in
+// the same process and in a new one; the next pass restores the record, and a deletion deletes the resource.
 func TestAReplaceTakesNoResource(t *testing.T) {
 	for _, restarted := range []bool{false, true} {
 		for _, what := range slices.Sorted(maps.Keys(strips)) {
@@ -107,8 +106,7 @@ func record(w *world) map[string]string {
 	return out
 }
 
-// TestAReplaceWhileACreationIsUnknown: the answer of Create is lost, and then the manifest is
-// written over the record of the attempt. The process that lives makes no second resource.
+// TestAReplaceWhileACreationIsUnknown verifies that a replace of an unresolved attempt leads to no second resource.
 func TestAReplaceWhileACreationIsUnknown(t *testing.T) {
 	for class, w := range unnamedClasses(t) {
 		w.cloud.After = lost()
@@ -125,8 +123,8 @@ func TestAReplaceWhileACreationIsUnknown(t *testing.T) {
 	}
 }
 
-// TestAReplaceBeforeTheFirstObservation: what was created shows late, and the manifest is
-// written over the record before it does.
+// TestAReplaceBeforeTheFirstObservation verifies that a replace before the first observation leads to no second
+// resource.
 func TestAReplaceBeforeTheFirstObservation(t *testing.T) {
 	for class, w := range unnamedClasses(t) {
 		away := true
@@ -159,7 +157,7 @@ func (h hidden) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 	return h.ExternalClient.Observe(ctx, mg)
 }
 
-// TestWhatIsNotRestored: a user may choose another name, and may say that an attempt is over.
+// TestWhatIsNotRestored verifies that a user may set another name, and end an attempt.
 func TestWhatIsNotRestored(t *testing.T) {
 	w := newWorld(t)
 	w.create(nil)

@@ -12,7 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// What a failed preparation has changed is not stored with what was put back, and what it has stored itself stays.
+// TestAFailedPreparationIsNotStored verifies that changes of a failed preparation are not stored with the restored
+// record, and that its own writes stay.
 func TestAFailedPreparationIsNotStored(t *testing.T) {
 	boom := errors.New("boom")
 	for name, restored := range map[string]bool{"put back": true, "nothing to put back": false} {
@@ -43,7 +44,7 @@ func TestAFailedPreparationIsNotStored(t *testing.T) {
 	}
 }
 
-// Where what was put back before a failed preparation cannot be stored, that is told.
+// TestWhatIsNotStoredBesideAFailedPreparation verifies that a restored record that cannot be stored is reported.
 func TestWhatIsNotStoredBesideAFailedPreparation(t *testing.T) {
 	lost := errors.New("lost")
 	w := newStored(bearing(nil), remembering())
@@ -58,7 +59,8 @@ func TestWhatIsNotStoredBesideAFailedPreparation(t *testing.T) {
 	}
 }
 
-// Of a paused object is stored what no status tells, and only annotations.
+// TestWhatIsStoredOfAPausedObject verifies that only annotations without a copy in the status are restored on a
+// paused object.
 func TestWhatIsStoredOfAPausedObject(t *testing.T) {
 	begun := map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}
 	made := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-1"}
@@ -68,7 +70,7 @@ func TestWhatIsStoredOfAPausedObject(t *testing.T) {
 		putBack  map[string]string
 		restored bool
 		stored   map[string]string // before
-		told     string            // by the condition Created
+		created  string            // by the condition Created
 		running  bool              // it is not paused
 		stores   bool
 	}{
@@ -91,10 +93,10 @@ func TestWhatIsStoredOfAPausedObject(t *testing.T) {
 		if !tc.running {
 			meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
 		}
-		if tc.told != "" {
+		if tc.created != "" {
 			mg.SetConditions(commonv1.Condition{
 				Type: commonv1.TypeCreated, Status: metav1.ConditionTrue,
-				Reason: commonv1.ReasonObserved, Message: tc.told,
+				Reason: commonv1.ReasonObserved, Message: tc.created,
 			})
 		}
 		w := newStored(mg, remembering())

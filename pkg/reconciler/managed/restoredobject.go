@@ -11,18 +11,17 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// WithRestoreElsewhere lets an object that was restored from a backup under another namespace
-// or name take over the external resource of the one before it, too, if its annotation
-// moorage.dev/restored-from says so. The default is that only what was restored under its own
-// kind, namespace and name may. Whoever may edit an object can then name any stamp that they
-// know: give it for the time of a restore.
+// WithRestoreElsewhere lets an object that was restored from a backup under another namespace or name take over the
+// external resource of its original, if its annotation moorage.dev/restored-from names it. The default is that only
+// an object with the same kind, namespace and name may. With this option, every user who may edit an object can
+// name any stamp that they know: give it only for the time of a restore.
 func WithRestoreElsewhere() ReconcilerOption {
 	return func(r *Reconciler) { r.restoreElsewhere = true }
 }
 
-// takesOverRestored says whether what was found belongs to the object that this one was
-// restored from, and is to be taken over from it. A user says so once for each UID: what Git
-// writes again later takes nothing over.
+// takesOverRestored reports whether the observed resource belongs to the object that this one was restored from,
+// and is to be taken over. A user requests that once for each UID: a value that Git writes again later has no
+// effect.
 func (p *creationRecord) takesOverRestored() bool {
 	found := p.observation.OwnerStamp
 	if p.observation.Owner != OwnerOther {
@@ -38,14 +37,13 @@ func (p *creationRecord) takesOverRestored() bool {
 	return from == string(found) && (here || p.r.restoreElsewhere && cluster != "") || from == cluster && here
 }
 
-// stampOfKey returns a stamp with the kind, namespace and name of the object; its cluster is
-// not known here.
+// stampOfKey returns a stamp with the kind, namespace and name of the object; its cluster is unknown here.
 func (p *creationRecord) stampOfKey() Stamp {
 	return NewStamp("", schema.GroupKind{Group: p.r.of.Group, Kind: p.r.of.Kind}, p.mg)
 }
 
-// recordOwnerBefore records from which object this one takes its external resource over: it may
-// take the connection Secret of that one over as well, in this pass or a later one.
+// recordOwnerBefore records the object from which this one takes over its external resource: it may take over its
+// connection Secret as well, in this pass or a later one.
 func (p *creationRecord) recordOwnerBefore() {
 	if p.takesOverRestored() {
 		before := string(p.mg.GetUID()) + "/" + p.observation.OwnerStamp.part(stampUID)
@@ -53,8 +51,8 @@ func (p *creationRecord) recordOwnerBefore() {
 	}
 }
 
-// ownerBefore returns the stamp, without a cluster, that this object had under the UID of the one
-// whose external resource it took over, or nothing.
+// ownerBefore returns the stamp, without a cluster, of this object with the UID of the one whose external resource
+// it took over, or "".
 func (p *creationRecord) ownerBefore() (stamp Stamp) {
 	own, before, _ := strings.Cut(p.mg.GetAnnotations()[meta.AnnotationKeyRestoredOwner], "/")
 	if own == string(p.mg.GetUID()) && before != "" {
@@ -64,9 +62,8 @@ func (p *creationRecord) ownerBefore() (stamp Stamp) {
 	return stamp
 }
 
-// endRestore takes the annotation of a user away once the external resource bears the mark of
-// this object, and notes that it has had its effect. What a pass has taken over the next one
-// notes.
+// endRestore removes the annotation of a user once the external resource has the mark of this object, and records
+// that it was handled. The pass after the takeover does that.
 func (p *creationRecord) endRestore() {
 	if p.claimed || p.observation.Owner != OwnerOurs || p.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom] == "" {
 		return
@@ -78,8 +75,8 @@ func (p *creationRecord) endRestore() {
 	}
 }
 
-// restoredFrom says how an object takes over what belongs to the one that it may have been
-// restored from, or nothing if that cannot be so.
+// restoredFrom returns how an object can take over the resource of the one that it may have been restored from, or
+// "" if that is impossible.
 func (p *creationRecord) restoredFrom() string {
 	found := p.observation.OwnerStamp
 	if !found.names(p.stampOfKey()) || strings.HasSuffix(string(found), "/"+string(p.mg.GetUID())) {
@@ -94,9 +91,8 @@ func (p *creationRecord) restoredFrom() string {
 		meta.AnnotationKeyRestoredFrom, found, found.cluster(), meta.AnnotationKeyExternalName)
 }
 
-// rememberFound keeps in mind that an observation has found what is ours. What bears no record of
-// a creation does not take the place of what is known of one: until it has a record of its own, a
-// replace can take its name.
+// rememberFound remembers that an observation has found the resource of this object. A resource without a record of
+// its creation does not replace a known creation: until it has a record of its own, a replace can change its name.
 func (p *clientSession) rememberFound() {
 	p.endRestore()
 	p.seenOwned = true

@@ -26,8 +26,8 @@ func (c restoredClient) Patch(ctx context.Context, o client.Object, p client.Pat
 	return err
 }
 
-// TestAPassEndsIfTheRecordWasLost: a pass does not go on with an object that has lost its external name, or a mark of
-// its creation, although the write was made over the version that the pass has read.
+// TestAPassEndsIfTheRecordWasLost verifies that a pass ends if the answer to its write lacks the external name or a
+// mark, although the resource version was the same.
 func TestAPassEndsIfTheRecordWasLost(t *testing.T) {
 	const name, pending = meta.AnnotationKeyExternalName, meta.AnnotationKeyExternalCreatePending
 	for reason, tc := range map[string]struct {

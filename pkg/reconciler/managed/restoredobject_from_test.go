@@ -70,13 +70,13 @@ func backedUp(mg resource.Managed, from string) {
 	}
 }
 
-// the mark of the object that the volumes of these tests are restored from.
+// markBefore returns the mark of the object that the volumes of these tests are restored from.
 func markBefore() managed.Stamp {
 	return managed.Stamp("cluster-1/" + volume.Kind.Group + "/" + volume.Kind.Kind + "/default/data/uid-0")
 }
 
-// An object that was restored under a new UID says how its user lets it take over what the one
-// before had, and touches nothing until he does. Then the external resource gets its mark, once.
+// TestARestoredObjectTakesOverOnce verifies that a restored object reports how to take over the resource, changes
+// nothing until then, and that the resource gets its mark once.
 func TestARestoredObjectTakesOverOnce(t *testing.T) {
 	mark := markBefore()
 	w := newRestored(t, &mark, "")
@@ -106,7 +106,7 @@ func TestARestoredObjectTakesOverOnce(t *testing.T) {
 	w.pass()
 	w.expect("", "Connect Observe", "")
 
-	// Git writes the annotation again, and somebody else has the external resource by then.
+	// Git writes the annotation again, and the external resource has another owner by then.
 	mark = markBefore()
 	w.change(func(v *volume.Volume) {
 		meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyRestoredFrom: string(markBefore())})
@@ -118,8 +118,8 @@ func TestARestoredObjectTakesOverOnce(t *testing.T) {
 	}
 }
 
-// What the annotation names has to be what the external resource bears, and the object's own
-// place, unless whoever runs the provider allows another one.
+// TestWhatARestoredObjectMayNotTakeOver verifies that the annotation has to name the stamp of the resource, and the
+// object's own place, unless the operator allows another.
 func TestWhatARestoredObjectMayNotTakeOver(t *testing.T) {
 	elsewhere := managed.Stamp(strings.Replace(string(markBefore()), "/default/", "/former/", 1))
 	foreign := managed.Stamp(strings.Replace(string(markBefore()), "/data/", "/other/", 1))
@@ -162,7 +162,7 @@ func TestWhatARestoredObjectMayNotTakeOver(t *testing.T) {
 	}
 }
 
-// A process that ends between the claim and the new mark loses nothing: the next goes on.
+// TestARestoreGoesOnAfterACrash verifies that a crash between the claim and the new mark loses nothing.
 func TestARestoreGoesOnAfterACrash(t *testing.T) {
 	mark := markBefore()
 	w := newRestored(t, &mark, string(markBefore()))

@@ -11,8 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// What was found is remembered by the record of its creation: that of an attempt the result is known then. What has
-// no record leaves what is known of one as it is. Under a name of our choice there is none.
+// TestWhatWasFoundIsRemembered verifies that an observed creation is remembered by its record; a resource without a
+// record does not replace a known one.
 func TestWhatWasFoundIsRemembered(t *testing.T) {
 	before, made, called := objectstate.CreationRef{Mark: "a-0/succeeded",
 		Name: "vol-0"}, objectstate.CreationRef{Mark: ownDone}, objectstate.Intent{Attempt: "a-2", Pending: early}
@@ -40,9 +40,8 @@ func TestWhatWasFoundIsRemembered(t *testing.T) {
 	}
 }
 
-// How to take over is told of what an object of the same place has left, and not of what is the
-// object's own already.
-func TestWhomAnObjectIsToldToTakeOver(t *testing.T) {
+// TestRestoredFrom verifies that the takeover is offered for a resource of an object of the same place only.
+func TestRestoredFrom(t *testing.T) {
 	for found, want := range map[Stamp]bool{
 		"there/g/K/quay/data/uid-0": true, "there/g/K/quay/data/uid-1": false, "there/g/K/quay/data/other-uid-1": true,
 		"there/g/K/pier/data/uid-0": false, "": false,
@@ -66,8 +65,8 @@ func TestWhomAnObjectIsToldToTakeOver(t *testing.T) {
 	}
 }
 
-// A restore ends once the external resource bears the mark of the object, and is told once for
-// each of them.
+// TestWhenARestoreEnds verifies that a restore ends once the resource has the mark of the object, with one event
+// for each.
 func TestWhenARestoreEnds(t *testing.T) {
 	from := map[string]string{meta.AnnotationKeyRestoredFrom: "there"}
 	again := map[string]string{meta.AnnotationKeyRestoredFrom: "there", meta.AnnotationKeyRestored: string(ownerUID)}
@@ -76,7 +75,7 @@ func TestWhenARestoreEnds(t *testing.T) {
 		claimed     bool
 		owner       Owner
 		ends        bool
-		told        int
+		reported    int
 	}{
 		"marked":              {from, false, OwnerOurs, true, 1},
 		"marked in this pass": {from, true, OwnerOurs, false, 0},
@@ -87,16 +86,17 @@ func TestWhenARestoreEnds(t *testing.T) {
 		p := passOf(bearing(tc.annotations), &objectState{})
 		p.claimed, p.observation.Owner = tc.claimed, tc.owner
 		p.endRestore()
-		left, noted := p.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom], p.mg.GetAnnotations()[meta.AnnotationKeyRestored]
+		left, noted := p.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom],
+			p.mg.GetAnnotations()[meta.AnnotationKeyRestored]
 		if (left == "" && tc.annotations != nil) != tc.ends || (noted == string(ownerUID)) != tc.ends ||
-			len(p.events) != tc.told {
+			len(p.events) != tc.reported {
 			t.Errorf("%s: annotations %v, %d events", name, p.mg.GetAnnotations(), len(p.events))
 		}
 	}
 }
 
-// What an object shows to everybody is no secret: its metadata and its spec, but not its status,
-// which this pass may have written before.
+// TestWhatAnObjectShowsIsNoSecret verifies that values in metadata and spec are not redacted, but those of the
+// status are.
 func TestWhatAnObjectShowsIsNoSecret(t *testing.T) {
 	const shown, hidden = "a-name-that-is-long", "a-secret-that-is-long"
 	p := endingPass()
@@ -112,7 +112,7 @@ func TestWhatAnObjectShowsIsNoSecret(t *testing.T) {
 	}
 }
 
-// A referent that is not there yet is looked for again and again, until somebody watches it.
+// TestWhoWatchesReferentsNeedNotLook verifies that an object polls for a missing referent until it is watched.
 func TestWhoWatchesReferentsNeedNotLook(t *testing.T) {
 	waiting := external.Terminal("ReferenceNotReady", errors.New("not yet"))
 	p := endingPass()

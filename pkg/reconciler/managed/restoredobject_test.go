@@ -10,8 +10,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// An API server that answers an older version than before was restored. Nothing is decided
-// from what it answers, because the caches are of another history, and the process is told.
+// TestARestoreIsNoticedByALiveRead verifies that an older resource version in a live read means that the API server
+// was restored: nothing is decided, and the detector is notified.
 func TestARestoreIsNoticedByALiveRead(t *testing.T) {
 	d := controller.NewRestoreDetector()
 	w := newWorld(t, managed.WithRestoreDetector(d))
@@ -34,7 +34,8 @@ func TestARestoreIsNoticedByALiveRead(t *testing.T) {
 	w.expect("", "", "")
 }
 
-// An answer about another object is no answer, whatever its version: nothing is taken for a restore.
+// TestAnAnswerAboutAnotherObjectIsNoRestore verifies that an answer about another object is an error, and no
+// restore.
 func TestAnAnswerAboutAnotherObjectIsNoRestore(t *testing.T) {
 	for _, far := range []func(*volume.Volume){func(v *volume.Volume) { v.Name = "other" },
 		func(v *volume.Volume) { v.Namespace = "other" }} {

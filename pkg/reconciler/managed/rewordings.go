@@ -12,17 +12,17 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// How often in a time a failure is told in other words. Many systems put into each error a
-// word of its own, such as the id of a request: with a status and an event for each of them, a
-// fleet that fails writes as often as it tries.
+// How often within a period a failure is reported with a changed message. Many systems put a unique word into each
+// error, such as the id of a request: if each of them led to a status write and an event, every retry of a failing
+// object would write.
 const (
 	mostRewordings  = 5
 	rewordingPeriod = time.Hour
 )
 
-// reworded keeps the text that the object tells if the failure is the same but for its words,
-// and they have changed often enough lately. Another stage, reason, generation or request is
-// another failure, which is told at once.
+// reworded keeps the reported message if the failure is the same except for its words, and these have changed often
+// enough within the period. Another stage, reason, generation or request is another failure, which is reported at
+// once.
 func (p *object) reworded(o outcome) outcome {
 	of := fmt.Sprintf("%s/%s/%d/%s", o.name, o.synced.Reason, p.generation,
 		p.mg.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt])
@@ -31,22 +31,22 @@ func (p *object) reworded(o outcome) outcome {
 
 		return o
 	}
-	told := p.read.GetCondition(commonv1.TypeSynced)
-	if p.state.Reworded.Told >= mostRewordings && told.Status == metav1.ConditionFalse &&
-		told.Reason == o.synced.Reason {
-		o.synced.Message, o.event = told.Message, event.Event{}
+	condition := p.read.GetCondition(commonv1.TypeSynced)
+	if p.state.Reworded.Count >= mostRewordings && condition.Status == metav1.ConditionFalse &&
+		condition.Reason == o.synced.Reason {
+		o.synced.Message, o.event = condition.Message, event.Event{}
 	}
 
 	return o
 }
 
-// rewordings returns how often a failure was told in other words, once the status is written, or could not be.
+// rewordings returns how often the message of a failure has changed, once the status is written, or could not be.
 func (p *object) rewordings(unwritten error) objectstate.Rewordings {
-	told, tells := p.read.GetCondition(commonv1.TypeSynced), p.mg.GetCondition(commonv1.TypeSynced)
+	before, now := p.read.GetCondition(commonv1.TypeSynced), p.mg.GetCondition(commonv1.TypeSynced)
 	counted := p.state.Reworded
-	if unwritten == nil && tells.Status == metav1.ConditionFalse && told.Reason == tells.Reason &&
-		told.Message != tells.Message {
-		counted.Told++
+	if unwritten == nil && now.Status == metav1.ConditionFalse && before.Reason == now.Reason &&
+		before.Message != now.Message {
+		counted.Count++
 	}
 
 	return counted

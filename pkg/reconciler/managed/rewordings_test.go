@@ -15,9 +15,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TestAFailureWhoseTextChanges: an error that bears another id each time is told a few times an
-// hour, and not at each of a thousand passes. What a user does about it is shown at once, and so
-// are another stage and another reason.
+// TestAFailureWhoseTextChanges verifies that a failure with a new id in each message is reported a few times an
+// hour, and another stage, reason, generation or request at once.
 func TestAFailureWhoseTextChanges(t *testing.T) {
 	w := newWorld(t)
 	n, at, what := 0, "Observe", "operation op-%s failed"
@@ -38,9 +37,9 @@ func TestAFailureWhoseTextChanges(t *testing.T) {
 			}
 			w.clock.SetTime(w.clock.Now().Add(3 * time.Second))
 		}
-		requests, _, told := w.taken()
+		requests, _, emitted := w.taken()
 
-		return strings.Count(requests, "patch status"), strings.Count(told, "Warning/")
+		return strings.Count(requests, "patch status"), strings.Count(emitted, "Warning/")
 	}
 	if writes, events := passes(); writes > 7 || events > 7 || writes < 2 {
 		t.Errorf("%d writes and %d events in fifty minutes, want a few", writes, events)

@@ -21,9 +21,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// Why a pass tells something else than it does in the seed. The first group is
-// what a test suite written for the seed has to be changed for; the second
-// follows from rules of this runtime that hold everywhere.
+// Why a pass has another result than in the seed. The first group requires changes in a test suite for the seed;
+// the second follows from general rules of this runtime.
 const (
 	whyError = "A failure is returned. controller-runtime then logs and counts it; its back-off is the same as that of " +
 		"`Requeue`."
@@ -98,12 +97,12 @@ type seedCase struct {
 	external managed.ExternalClientFns
 	options  []managed.ReconcilerOption
 
-	seed told  // what the seed tells
-	ours *told // what is told here; nil if that is the same
+	seed reportedState  // the result of the seed
+	ours *reportedState // the result here; nil if it is the same
 	why  string
 }
 
-func (c seedCase) run(t *testing.T) told {
+func (c seedCase) run(t *testing.T) reportedState {
 	t.Helper()
 
 	return mock{
@@ -125,19 +124,19 @@ func deleted(policy string) func(*fake.Managed) {
 	}
 }
 
-func (t told) failing(err string) *told {
+func (t reportedState) failing(err string) *reportedState {
 	t.Requeue, t.Err = false, err
 
 	return &t
 }
 
-func (t told) after(d time.Duration) *told {
+func (t reportedState) after(d time.Duration) *reportedState {
 	t.Requeue, t.RequeueAfter = false, d
 
 	return &t
 }
 
-func (t told) with(keysAndValues ...string) told {
+func (t reportedState) with(keysAndValues ...string) reportedState {
 	t.Annotations = maps.Clone(t.Annotations)
 	if t.Annotations == nil {
 		t.Annotations = map[string]string{}
@@ -147,13 +146,12 @@ func (t told) with(keysAndValues ...string) told {
 	return t
 }
 
-// The cases of the table of the seed's own tests, under their names: what
-// happens, and what is told about it.
+// seedCases are the cases of the table of the seed's own tests, by their names: the events, and the result.
 var seedCases = map[string]seedCase{
 	"GetManagedError": {
 		reason: "an object that cannot be read is an error",
 		get:    errBoom,
-		seed:   told{Err: "cannot get managed resource: boom"},
+		seed:   reportedState{Err: "cannot get managed resource: boom"},
 	},
 	"ManagedNotFound": {
 		reason: "an object that is gone is none",
@@ -163,7 +161,7 @@ var seedCases = map[string]seedCase{
 		reason:  "a finalizer that cannot be removed from an orphaning object is told",
 		object:  deleted(meta.DeletionPolicyOrphan),
 		options: []managed.ReconcilerOption{authors(nil, errBoom)},
-		seed: told{
+		seed: reportedState{
 			Requeue: true, Conditions: conditions(commonv1.Deleting(), failed(errBoom)),
 			Annotations: pairs(meta.AnnotationKeyDeletionPolicy, meta.DeletionPolicyOrphan),
 		},
@@ -176,7 +174,7 @@ var seedCases = map[string]seedCase{
 	"ExternalCreatePending": slowly(seedCase{
 		reason: "a creation whose result is not known is never repeated blindly",
 		object: annotated(meta.AnnotationKeyExternalCreatePending, mark), external: observes(nowhere),
-		seed: told{
+		seed: reportedState{
 			Conditions: conditions(commonv1.Creating(), failed(errors.New(
 				"cannot determine creation result - remove the krateo.io/external-create-pending annotation if it is safe to "+
 					"proceed"))),
@@ -187,12 +185,12 @@ var seedCases = map[string]seedCase{
 		reason: "a connection that fails is told",
 		options: []managed.ReconcilerOption{managed.WithExternalConnecter(managed.ExternalConnectorFn(
 			func(context.Context, resource.Managed) (managed.ExternalClient, error) { return nil, errBoom }))},
-		seed: told{Requeue: true, Conditions: conditions(failed(errBoom, "connect failed"))},
+		seed: reportedState{Requeue: true, Conditions: conditions(failed(errBoom, "connect failed"))},
 	}, "connect failed: boom"),
 	"ExternalDisconnectError": spread(seedCase{
 		reason:  "a failing disconnect changes nothing",
 		options: []managed.ReconcilerOption{breakingOff(found), authors(nil, nil)},
-		seed:    told{RequeueAfter: time.Minute, Conditions: conditions(commonv1.ReconcileSuccess())},
+		seed:    reportedState{RequeueAfter: time.Minute, Conditions: conditions(commonv1.ReconcileSuccess())},
 	}),
 	"ExternalObserveError": erring(seedCase{
 		reason: "a look that fails is told",
@@ -200,15 +198,15 @@ var seedCases = map[string]seedCase{
 			resource.Managed) (managed.ExternalObservation, error) {
 			return found, errBoom
 		}},
-		seed: told{Requeue: true, Conditions: conditions(failed(errBoom, "observe failed"))},
+		seed: reportedState{Requeue: true, Conditions: conditions(failed(errBoom, "observe failed"))},
 	}, "observe failed: boom"),
 	"CreationGracePeriod": {
 		reason:   "what was created a moment ago and does not show is not created again",
 		object:   annotated(meta.AnnotationKeyExternalCreateSucceeded, mark),
 		external: observes(nowhere),
 		options:  []managed.ReconcilerOption{managed.WithCreationGracePeriod(time.Minute)},
-		seed:     told{Requeue: true},
-		ours: &told{
+		seed:     reportedState{Requeue: true},
+		ours: &reportedState{
 			RequeueAfter: time.Second, Conditions: conditions(commonv1.Creating(), unshown()),
 			Annotations: pairs(meta.AnnotationKeyExternalCreateSucceeded, mark),
 		},
@@ -218,7 +216,7 @@ var seedCases = map[string]seedCase{
 		reason:   "a deletion that fails is told",
 		object:   deleted(meta.DeletionPolicyDelete),
 		external: managed.ExternalClientFns{ObserveFn: observes(differs).ObserveFn, DeleteFn: answers(errBoom)},
-		seed: told{
+		seed: reportedState{
 			Requeue: true, Conditions: conditions(failed(errBoom, "delete failed"), commonv1.Deleting()),
 			Annotations: pairs(meta.AnnotationKeyDeletionPolicy, meta.DeletionPolicyDelete),
 		},
@@ -235,7 +233,7 @@ var seedCases = map[string]seedCase{
 		object:   deleted(meta.DeletionPolicyDelete),
 		external: observes(nowhere),
 		options:  []managed.ReconcilerOption{authors(nil, errBoom)},
-		seed: told{
+		seed: reportedState{
 			Requeue: true, Conditions: conditions(commonv1.Deleting(), failed(errBoom)),
 			Annotations: pairs(meta.AnnotationKeyDeletionPolicy, meta.DeletionPolicyDelete),
 		},
@@ -250,7 +248,7 @@ var seedCases = map[string]seedCase{
 		reason:   "a finalizer that cannot be added is told",
 		external: observes(nowhere),
 		options:  []managed.ReconcilerOption{authors(errBoom, nil)},
-		seed:     told{Requeue: true, Conditions: conditions(failed(errBoom))},
+		seed:     reportedState{Requeue: true, Conditions: conditions(failed(errBoom))},
 	}, "boom"),
 	"UpdateCreatePendingError": erring(marking(seedCase{
 		reason: "nothing is created before it is noted that it will be",
@@ -260,7 +258,7 @@ var seedCases = map[string]seedCase{
 			CreateFn:  answers(errors.New("not to be called")),
 		},
 		options: []managed.ReconcilerOption{authors(nil, nil)},
-		seed: told{
+		seed: reportedState{
 			Requeue: true, Conditions: conditions(commonv1.Creating(),
 				failed(errBoom, "cannot update managed resource")),
 			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark),
@@ -270,7 +268,7 @@ var seedCases = map[string]seedCase{
 		reason:   "a creation that fails is marked and told, also if the mark cannot be stored",
 		external: managed.ExternalClientFns{ObserveFn: observes(nowhere).ObserveFn, CreateFn: answers(errBoom)},
 		options:  []managed.ReconcilerOption{authors(nil, nil), updater(errBoom)},
-		seed: told{
+		seed: reportedState{
 			Requeue: true, Conditions: conditions(failed(errBoom, "create failed"), commonv1.Creating()),
 			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark, meta.AnnotationKeyExternalCreateFailed,
 				mark),
@@ -280,7 +278,7 @@ var seedCases = map[string]seedCase{
 		reason:   "a result that cannot be stored is told",
 		external: managed.ExternalClientFns{ObserveFn: observes(nowhere).ObserveFn, CreateFn: answers(nil)},
 		options:  []managed.ReconcilerOption{authors(nil, nil), updater(errBoom)},
-		seed: told{
+		seed: reportedState{
 			Requeue: true, Conditions: conditions(failed(errBoom, "cannot update managed resource annotations"),
 				commonv1.Creating()),
 			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark,
@@ -291,12 +289,12 @@ var seedCases = map[string]seedCase{
 		reason: "a creation is marked",
 		options: []managed.ReconcilerOption{managed.WithExternalConnecter(&managed.NopConnecter{}),
 			authors(nil, nil), updater(nil)},
-		seed: told{
+		seed: reportedState{
 			Requeue: true, Conditions: conditions(commonv1.ReconcileSuccess(), commonv1.Creating()),
 			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark,
 				meta.AnnotationKeyExternalCreateSucceeded, mark),
 		},
-		ours: &told{
+		ours: &reportedState{
 			RequeueAfter: time.Second, Conditions: conditions(commonv1.Creating(), unshown()),
 			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark,
 				meta.AnnotationKeyExternalCreateSucceeded, mark,
@@ -311,28 +309,31 @@ var seedCases = map[string]seedCase{
 			ResourceExists: true, ResourceUpToDate: true, ResourceLateInitialized: true,
 		}),
 		options: []managed.ReconcilerOption{authors(nil, nil)},
-		seed:    told{Requeue: true, Conditions: conditions(failed(errBoom, "cannot update managed resource"))},
-		ours:    &told{RequeueAfter: seconds(60), Conditions: conditions(commonv1.ReconcileSuccess())},
-		why:     whyNothing,
+		seed: reportedState{
+			Requeue:    true,
+			Conditions: conditions(failed(errBoom, "cannot update managed resource")),
+		},
+		ours: &reportedState{RequeueAfter: seconds(60), Conditions: conditions(commonv1.ReconcileSuccess())},
+		why:  whyNothing,
 	},
 	"ExternalResourceUpToDate": spread(seedCase{
 		reason:   "what is as desired is looked at again after the poll interval",
 		external: observes(found),
 		options:  []managed.ReconcilerOption{authors(nil, nil)},
-		seed:     told{RequeueAfter: time.Minute, Conditions: conditions(commonv1.ReconcileSuccess())},
+		seed:     reportedState{RequeueAfter: time.Minute, Conditions: conditions(commonv1.ReconcileSuccess())},
 	}),
 	"UpdateExternalError": erring(seedCase{
 		reason:   "an update that fails is told",
 		external: managed.ExternalClientFns{ObserveFn: observes(differs).ObserveFn, UpdateFn: answers(errBoom)},
 		options:  []managed.ReconcilerOption{authors(nil, nil)},
-		seed:     told{Requeue: true, Conditions: conditions(failed(errBoom, "update failed"))},
+		seed:     reportedState{Requeue: true, Conditions: conditions(failed(errBoom, "update failed"))},
 	}, "update failed: boom", notUpToDate(commonv1.ReasonUpdateFailed)),
 	"UpdateSuccessful": {
 		reason:   "an update is followed by a look",
 		external: managed.ExternalClientFns{ObserveFn: observes(differs).ObserveFn, UpdateFn: answers(nil)},
 		options:  []managed.ReconcilerOption{authors(nil, nil)},
-		seed:     told{RequeueAfter: time.Minute, Conditions: conditions(commonv1.ReconcileSuccess())},
-		ours: &told{
+		seed:     reportedState{RequeueAfter: time.Minute, Conditions: conditions(commonv1.ReconcileSuccess())},
+		ours: &reportedState{
 			RequeueAfter: seconds(1),
 			Conditions:   conditions(commonv1.ReconcileSuccess(), notUpToDate(commonv1.ReasonUpdateRequested)),
 		},
@@ -341,7 +342,7 @@ var seedCases = map[string]seedCase{
 	"ReconciliationPausedSuccessful": slowly(seedCase{
 		reason: "a paused object is left alone",
 		object: annotated(meta.AnnotationKeyReconciliationPaused, "true"),
-		seed: told{
+		seed: reportedState{
 			Conditions:  conditions(commonv1.ReconcilePaused()),
 			Annotations: pairs(meta.AnnotationKeyReconciliationPaused, "true"),
 		},
@@ -353,7 +354,7 @@ var seedCases = map[string]seedCase{
 			mg.SetConditions(commonv1.ReconcilePaused())
 		},
 		options: []managed.ReconcilerOption{breakingOff(found), authors(nil, nil)},
-		seed: told{
+		seed: reportedState{
 			RequeueAfter: time.Minute, Conditions: conditions(commonv1.ReconcileSuccess()),
 			Annotations: pairs(meta.AnnotationKeyReconciliationPaused, "false"),
 		},
@@ -362,7 +363,7 @@ var seedCases = map[string]seedCase{
 		reason: "a pause that cannot be shown is an error",
 		object: annotated(meta.AnnotationKeyReconciliationPaused, "true"),
 		status: errBoom,
-		seed: told{
+		seed: reportedState{
 			Err: "cannot update managed resource status: boom", Conditions: conditions(commonv1.ReconcilePaused()),
 			Annotations: pairs(meta.AnnotationKeyReconciliationPaused, "true"),
 		},
@@ -371,25 +372,28 @@ var seedCases = map[string]seedCase{
 		reason:   "an author's jitter takes the place of ours",
 		external: observes(found),
 		options:  []managed.ReconcilerOption{authors(nil, nil), managed.WithPollJitterHook(time.Second)},
-		seed:     told{RequeueAfter: time.Minute + time.Second/2, Conditions: conditions(commonv1.ReconcileSuccess())},
+		seed: reportedState{
+			RequeueAfter: time.Minute + time.Second/2,
+			Conditions:   conditions(commonv1.ReconcileSuccess()),
+		},
 	},
 	"ExternalResourceUpToDateWithPollIntervalHook": {
 		reason:   "an author's hook takes the place of our jitter",
 		external: observes(found),
 		options: []managed.ReconcilerOption{authors(nil, nil), managed.WithPollIntervalHook(
 			func(_ resource.Managed, interval time.Duration) time.Duration { return 2 * interval })},
-		seed: told{RequeueAfter: 2 * time.Minute, Conditions: conditions(commonv1.ReconcileSuccess())},
+		seed: reportedState{RequeueAfter: 2 * time.Minute, Conditions: conditions(commonv1.ReconcileSuccess())},
 	},
 	"ObserveOnlyResourceDoesNotExist": {
 		reason:   "what may only be looked at and is missing is no success",
 		object:   annotated(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve),
 		external: observes(nowhere),
-		seed: told{
+		seed: reportedState{
 			Requeue: true, Conditions: conditions(failed(errors.New("external resource does not exist"),
 				"observe failed")),
 			Annotations: pairs(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve),
 		},
-		ours: &told{
+		ours: &reportedState{
 			RequeueAfter: seconds(60),
 			Conditions: conditions(commonv1.Condition{
 				Type: commonv1.TypeSynced, Status: "False", Reason: commonv1.ReasonExternalResourceMissing,
@@ -403,13 +407,12 @@ var seedCases = map[string]seedCase{
 	},
 }
 
-var deleting = told{
+var deleting = reportedState{
 	Requeue: true, Conditions: conditions(commonv1.ReconcileSuccess(), commonv1.Deleting()),
 	Annotations: pairs(meta.AnnotationKeyDeletionPolicy, meta.DeletionPolicyDelete),
 }
 
-// erring returns a case of a failure that is returned here, beside which further
-// conditions may be told.
+// erring returns a case of a failure that is returned here, possibly with further conditions.
 func erring(c seedCase, err string, also ...commonv1.Condition) seedCase {
 	base := c.seed
 	if c.ours != nil {
@@ -482,8 +485,8 @@ func filledIn() managed.ExternalClientFns {
 	}}
 }
 
-// TestSeedCases makes the passes of the seed's own tests. Each must tell what it
-// tells there, or else the difference that its row gives a reason for.
+// TestSeedCases verifies that each case of the seed's own tests has the seed's result, or the difference for which
+// its row gives a reason.
 func TestSeedCases(t *testing.T) {
 	if len(seedCases) != 28 {
 		t.Errorf("%d cases, the seed has 28", len(seedCases))

@@ -14,28 +14,25 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// StampKey is the key under which a Stamp is stored in the metadata of an
-// external resource. A connection Secret bears that of its object, without a
-// cluster, in an annotation of this name: a backup may lose owner references.
+// StampKey is the key under which a Stamp is stored in the metadata of an external resource. A connection Secret
+// has that of its object, without a cluster, in an annotation with this key: a backup may lose owner references.
 const StampKey = "moorage.dev/owner"
 
-// A Stamp names the one object that owns an external resource: cluster, group
-// and kind, namespace and name, and UID. The kind is part of it because two
-// kinds may be the same thing outside (a key-value bucket is also a stream);
-// the UID is, because an object that is created anew under an old name does not
-// inherit.
+// A Stamp identifies the one object that owns an external resource: cluster, group and kind, namespace and name,
+// and UID. The kind is part of it because the resources of two kinds may be the same external thing (a key-value
+// bucket is also a stream); the UID is, because an object that is created again under an old name does not inherit.
 type Stamp string
 
-// NewStamp returns the stamp of a managed resource of the given kind in the
-// cluster with the given UID, see ClusterUID.
+// NewStamp returns the stamp of a managed resource of the given kind in the cluster with the given UID, see
+// ClusterUID.
 func NewStamp(cluster types.UID, of schema.GroupKind, mg resource.Managed) Stamp {
 	return Stamp(strings.Join([]string{
 		string(cluster), of.Group, of.Kind, mg.GetNamespace(), mg.GetName(), string(mg.GetUID()),
 	}, "/"))
 }
 
-// Owner compares the stamp found on an external resource (empty if there is
-// none) with the stamp s that the object in hand would put there.
+// Owner returns the owner of an external resource with the stamp found (empty if there is none) for the object with
+// the stamp s.
 func (s Stamp) Owner(found string) Owner {
 	switch found {
 	case "":
@@ -47,8 +44,7 @@ func (s Stamp) Owner(found string) Owner {
 	}
 }
 
-// names says whether the stamp names an object of the same kind, namespace and name as
-// other does, of whatever cluster and UID.
+// names reports whether both stamps have the same kind, namespace and name, with any cluster and UID.
 func (s Stamp) names(other Stamp) bool {
 	these, those := strings.Split(string(s), "/"), strings.Split(string(other), "/")
 
@@ -56,18 +52,18 @@ func (s Stamp) names(other Stamp) bool {
 		slices.Equal(these[1:stampParts-1], those[1:stampParts-1])
 }
 
-// cluster returns the UID of the cluster that the stamp names, or nothing: this is no stamp.
+// cluster returns the UID of the cluster in the stamp, or "" if this is no stamp.
 func (s Stamp) cluster() string {
 	return s.part(0)
 }
 
-// Namespace returns the namespace of the object that the stamp names, in whichever
-// cluster that is, or nothing: the object has none, or this is no stamp of ours.
+// Namespace returns the namespace of the object in the stamp, in any cluster. It returns "" for a cluster-scoped
+// object, and if this is no stamp.
 func (s Stamp) Namespace() string {
 	return s.part(stampNamespace)
 }
 
-// part returns a part of the stamp by its number, or nothing: this is no stamp.
+// part returns a part of the stamp by its index, or "" if this is no stamp.
 func (s Stamp) part(number int) string {
 	if strings.Count(string(s), "/") != stampParts-1 {
 		return ""
@@ -81,16 +77,15 @@ func (s Stamp) part(number int) string {
 	return part
 }
 
-// The parts of a stamp: none of them contains what they are joined by.
+// The parts of a stamp. None of them contains the separator.
 const (
 	stampParts     = 6
 	stampNamespace = 3
 	stampUID       = 5
 )
 
-// ClusterUID returns what identifies a Kubernetes cluster for its lifetime: the
-// UID of its namespace kube-system. It needs permission to get that namespace
-// and is meant to be called once per process, with a reader that has no cache.
+// ClusterUID returns the UID of the namespace kube-system, which identifies a Kubernetes cluster for its lifetime.
+// It needs permission to get that namespace. Call it once per process, with a reader that has no cache.
 func ClusterUID(ctx context.Context, r client.Reader) (types.UID, error) {
 	ns := &corev1.Namespace{}
 	if err := r.Get(ctx, client.ObjectKey{Name: "kube-system"}, ns); err != nil {

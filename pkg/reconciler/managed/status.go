@@ -23,8 +23,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// The types of conditions that each pass says something of, those of its outcome, those that tell
-// a user how it ended, and those that only a pass sets.
+// The types of conditions that each pass sets, those of its outcome, those that report how it ended, and those that
+// only a pass sets.
 var (
 	ownTypes = []commonv1.ConditionType{
 		commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeCreated,
@@ -35,23 +35,22 @@ var (
 	passTypes    = []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced}
 )
 
-// setCondition sets a condition, at the time of the clock and for the generation this pass works
-// on. One without a type is none. What the object says already, as it nearly always does,
-// is not said again: that would change nothing.
+// setCondition sets a condition, with the time of the clock and the generation of this pass. It ignores a condition
+// without a type, and one that the object has already, which is the common case.
 func (p *object) setCondition(c commonv1.Condition) {
 	if c.Type == "" {
 		return
 	}
 	c.ObservedGeneration = p.generation
-	c.LastTransitionTime = metav1.NewTime(p.now().Truncate(time.Second).Local()) // as it comes back
+	c.LastTransitionTime = metav1.NewTime(p.now().Truncate(time.Second).Local()) // as it is decoded
 	if says := p.mg.GetCondition(c.Type); !says.Equal(c) || says.ObservedGeneration != c.ObservedGeneration {
 		p.mg.SetConditions(c)
 	}
 }
 
-// stamp puts the generation this pass works on to the conditions that others have set
-// in it. Setting a condition takes its stamp off, so one that has none was set, or another runtime
-// has written it without: that says nothing of this generation unless this pass has looked.
+// stamp sets the generation of this pass on conditions that the author's code has set in it. Setting a condition
+// removes its generation, so a condition without one was set in this pass, or another runtime has written it
+// without: that one is of this generation only if this pass has observed.
 func (p *creationRecord) stamp() {
 	for _, t := range ownTypes {
 		if c := p.mg.GetCondition(t); c.ObservedGeneration == 0 && (p.observedOnce || c != p.read.GetCondition(t)) {
@@ -60,16 +59,15 @@ func (p *creationRecord) stamp() {
 	}
 }
 
-// writeStatus writes what this pass changed in the status, and nothing if that
-// is nothing. It carries the newest version this pass knows: without one, a
-// status is written over those of others, and into a namesake of an object that
-// is gone. After a conflict the changes are put on what is there now, unless
-// another pass has told since what it saw: then this one looked earlier. Once the lease
-// of this process is over, it leaves the status to the process that has it now, which
-// would not notice what is written over its own. A lease that does not say so is not over.
+// writeStatus writes the status changes of this pass, and nothing if there are none. The write has the newest known
+// resource version as a precondition: without it, it would overwrite the status of other writers, or of an object
+// that was created again under the name. After a conflict the changes are applied to the present status, unless
+// another pass has reported since: then the observation of this one is older. After the end of its lease the
+// process leaves the status to the present leader, which would not notice that its own is overwritten. If the end
+// of the lease is unknown, it is not over.
 func (p *creationRecord) writeStatus(ctx context.Context) error {
 	p.stamp()
-	if p.newest == p.read && sameStatus(p.read, p.mg) { // or else the patch tells
+	if p.newest == p.read && sameStatus(p.read, p.mg) { // otherwise the patch decides
 		return nil
 	}
 	if left, limited, err := p.leaseLeft(); err == nil && limited && left <= 0 {
@@ -108,12 +106,12 @@ func (p *object) putStatus(ctx context.Context) error {
 	return p.patchStatus(ctx)
 }
 
-// statusChanged says whether what only a pass tells is other than this pass has read it.
-// That was a pass of another process, or one that this process has not read of yet.
+// statusChanged reports whether conditions that only a pass sets have changed since this pass has read them. That
+// was a pass of another process, or one that this process has not read yet.
 func (p *object) statusChanged(now resource.Managed) bool {
-	is, tells := now.(resource.GenerationObserver)
-	was, told := p.read.(resource.GenerationObserver)
-	if tells && told && is.GetObservedGeneration() != was.GetObservedGeneration() {
+	is, isObserver := now.(resource.GenerationObserver)
+	was, wasObserver := p.read.(resource.GenerationObserver)
+	if isObserver && wasObserver && is.GetObservedGeneration() != was.GetObservedGeneration() {
 		return true
 	}
 
@@ -122,14 +120,14 @@ func (p *object) statusChanged(now resource.Managed) bool {
 	})
 }
 
-// changed returns the conflict of a pass that has read the object before something was changed.
+// changed returns the conflict error of a pass that has read the object before a change.
 func (p *object) changed(what string) error {
 	kind := schema.GroupResource{Group: p.r.of.Group, Resource: p.r.of.Kind}
 
 	return kerrors.NewConflict(kind, p.mg.GetName(), errors.New(what))
 }
 
-// patchStatus puts what this pass changed on the newest status.
+// patchStatus applies the status changes of this pass to the newest status.
 func (p *object) patchStatus(ctx context.Context) error {
 	newest, desired, err := p.statuses()
 	if err != nil {
@@ -163,7 +161,7 @@ func (p *object) patchStatus(ctx context.Context) error {
 	return nil
 }
 
-// statuses returns the status as it is, and as it is to become.
+// statuses returns the present status, and the desired one.
 func (p *object) statuses() (newest, desired statusImage, err error) {
 	read, err := statusOf(p.read)
 	if err != nil {
@@ -187,8 +185,8 @@ func (p *object) statuses() (newest, desired statusImage, err error) {
 	}, nil
 }
 
-// sameStatus says whether the status of two versions of an object is the same for
-// sure, which is found out in less time than it takes to make an image of one.
+// sameStatus reports whether the status of two versions of an object is certainly the same. It is cheaper than an
+// image.
 func sameStatus(a, b resource.Managed) bool {
 	is, ok := statusPart(a)
 	was, ok2 := statusPart(b)
@@ -199,8 +197,8 @@ func sameStatus(a, b resource.Managed) bool {
 	return reflect.DeepEqual(is, was)
 }
 
-// worthWriting says whether a change of the status is one, or only one that the API server
-// does not store, or one of volatile fields that can wait.
+// worthWriting reports whether a change of the status has to be written now: a change that the API server does not
+// store, or one of volatile fields, can wait.
 func (p *object) worthWriting(newest statusImage, patch map[string]any) bool {
 	if len(patch) == 0 {
 		return false
@@ -218,7 +216,7 @@ func (p *object) worthWriting(newest statusImage, patch map[string]any) bool {
 	return p.r.volatileInterval > 0 && p.now().Sub(p.state.VolatileWritten) >= p.r.volatileInterval
 }
 
-// lasting returns the part of a change that is none of volatile fields.
+// lasting returns the part of a change without volatile fields.
 func (p *object) lasting(patch map[string]any) map[string]any {
 	if len(p.r.volatile) == 0 {
 		return patch
@@ -227,8 +225,7 @@ func (p *object) lasting(patch map[string]any) map[string]any {
 	return mergepatch.Without(patch, p.r.volatile)
 }
 
-// stampOthers stamps the conditions of other types than ours that were set in
-// this pass.
+// stampOthers sets the generation on conditions of other types than ours that were set in this pass.
 func stampOthers(read, mine []commonv1.Condition, generation int64) {
 	for i, c := range mine {
 		if c.ObservedGeneration == 0 && !slices.Contains(read, c) {

@@ -9,9 +9,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// What another process has told while a pass was under way is what was seen last: the
-// pass, which looked earlier, does not write over it, and another pass is made.
-func TestWhatWasToldSinceIsNotWrittenOver(t *testing.T) {
+// TestAStaleStatusIsNotWrittenOverANewerOne verifies that a pass does not overwrite a status that another process
+// has written since its read, and is repeated.
+func TestAStaleStatusIsNotWrittenOverANewerOne(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		during string
@@ -27,15 +27,15 @@ func TestWhatWasToldSinceIsNotWrittenOver(t *testing.T) {
 			if tc.ready {
 				w.pass()
 				d := w.cloud.Disks()[0]
-				d.UsedBytes = 5 // there is something to tell
+				d.UsedBytes = 5 // the status changes
 				w.cloud.Put(d)
 			}
-			told := false
+			reported := false
 			w.cloud.After = func(_ context.Context, call string, _ resource.Managed) error {
-				if call != tc.during || told {
+				if call != tc.during || reported {
 					return nil
 				}
-				told = true
+				reported = true
 				v := w.get()
 				said := commonv1.ReconcileError(errors.New("the disk is on fire"))
 				said.ObservedGeneration = v.Generation
@@ -43,7 +43,7 @@ func TestWhatWasToldSinceIsNotWrittenOver(t *testing.T) {
 
 				return w.API.Status().Update(w.Context(), v)
 			}
-			if result := w.pass(); !told || !result.Requeue { //nolint:staticcheck // the only silent, rate-limited way
+			if result := w.pass(); !reported || !result.Requeue { //nolint:staticcheck // the only silent, rate-limited way
 				t.Errorf("%s\nresult %+v, want another pass", tc.reason, result)
 			}
 			w.condition(commonv1.TypeSynced, "False/ReconcileError")

@@ -61,7 +61,7 @@ func (w statusWriter) Patch(ctx context.Context, o client.Object, patch client.P
 	return w.of.answer(o.(*fake.Managed))
 }
 
-// newWriting returns a pass that has something to tell, of the version 7 of its object.
+// newWriting returns a pass with a status change, of the version 7 of its object.
 func newWriting(answer func(o *fake.Managed) error, o ...ReconcilerOption) (*pass, *statusClient, *liveCluster) {
 	p := endingPass(o...)
 	c, live := &statusClient{answer: answer}, &liveCluster{}
@@ -81,8 +81,8 @@ func stores(o *fake.Managed) error {
 	return nil
 }
 
-// What a pass has to tell is written once, for the version of the object that it knows, and from
-// then on it knows the one that was answered. It has ten seconds, although its own time is over.
+// TestAStatusIsWritten verifies that the status is written once, with the known resource version as a precondition,
+// and within ten seconds of its own.
 func TestAStatusIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
@@ -109,8 +109,8 @@ func TestAStatusIsWritten(t *testing.T) {
 	})
 }
 
-// A condition that another runtime has left without a generation, and that the client says again as it is, is stored
-// with the one that was looked at: tools wait for that.
+// TestAConditionThatHasNoGenerationIsGivenOne verifies that a condition without a generation that the client sets
+// again is stored with the observed one.
 func TestAConditionThatHasNoGenerationIsGivenOne(t *testing.T) {
 	p, c, _ := newWriting(stores)
 	left := commonv1.Available()
@@ -122,7 +122,8 @@ func TestAConditionThatHasNoGenerationIsGivenOne(t *testing.T) {
 	}
 }
 
-// A process that has lost its lease leaves the status to the next one. That it has nothing to tell is no failure.
+// TestAStatusAfterTheLease verifies that a process after its lease leaves the status, and that an unchanged status
+// is no failure then.
 func TestAStatusAfterTheLease(t *testing.T) {
 	for _, tells := range []bool{true, false} {
 		p, c, _ := newWriting(stores, WithLeaseDeadline(func() time.Time { return noon }))
@@ -136,7 +137,8 @@ func TestAStatusAfterTheLease(t *testing.T) {
 	}
 }
 
-// After a conflict the status is put on what is there now, unless another pass has told since.
+// TestAStatusIsWrittenAfterAConflict verifies that after a conflict the changes are applied to the present status,
+// unless another pass has reported since.
 func TestAStatusIsWrittenAfterAConflict(t *testing.T) {
 	for name, tc := range map[string]struct {
 		since commonv1.Condition
@@ -177,8 +179,7 @@ func TestAStatusIsWrittenAfterAConflict(t *testing.T) {
 	}
 }
 
-// A status that is answered and not stored is noted until one is stored again, and it is said once
-// what of it was dropped.
+// TestAStatusIsNotStored verifies that a pruned status is remembered until one is stored, and logged once.
 func TestAStatusIsNotStored(t *testing.T) {
 	stored := false
 	var lines []string
@@ -224,7 +225,7 @@ type opaqueStatus struct {
 
 func (o *opaqueStatus) DeepCopyObject() runtime.Object { c := *o; return &c }
 
-// Two versions of an object have the same status whatever else of them differs.
+// TestWhoseStatusIsTheSame verifies that the comparison of two statuses ignores all other fields.
 func TestWhoseStatusIsTheSame(t *testing.T) {
 	one, labelled, ready := bearing(nil), bearing(nil), bearing(nil)
 	labelled.SetLabels(map[string]string{"a": "b"})
@@ -244,8 +245,9 @@ func TestWhoseStatusIsTheSame(t *testing.T) {
 	}
 }
 
-// Who observes generations tells of another one in each pass.
-func TestAGenerationIsToldByAPass(t *testing.T) {
+// TestStatusChangedByObservedGeneration verifies that another observed generation means that another pass has
+// reported.
+func TestStatusChangedByObservedGeneration(t *testing.T) {
 	p := endingPass()
 	p.read = &generational{observed: 2}
 	for observed, want := range map[int64]bool{2: false, 3: true} {
@@ -258,7 +260,7 @@ func TestAGenerationIsToldByAPass(t *testing.T) {
 	}
 }
 
-// A process whose lease is over may end a pass that has nothing to tell.
+// TestNothingToTellNeedsNoLease verifies that an unchanged status needs no lease.
 func TestNothingToTellNeedsNoLease(t *testing.T) {
 	p, c, _ := newWriting(stores, WithLeaseDeadline(func() time.Time { return noon.Add(-time.Second) }))
 	p.mg = clone(p.read)

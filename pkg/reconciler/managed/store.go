@@ -24,19 +24,17 @@ import (
 )
 
 const (
-	// How long the result of a Create is tried to be stored, in all and per
-	// request.
+	// How long the result of a Create is retried, in total and per request.
 	resultTimeout  = 25 * time.Second
 	requestTimeout = 5 * time.Second
 
-	// How long the status of a pass that was cut off may take to be written.
+	// How long the status write of an interrupted pass may take.
 	statusTimeout = 10 * time.Second
 )
 
-// store writes finalizer and annotations as this pass has them, and what was
-// filled in before and by Observe. It writes what differs from the object as last
-// answered, in one merge patch that fails on a stale read, and nothing if nothing
-// does.
+// store writes the finalizer and annotations of this pass, and the fields that were filled by preparation and by
+// Observe. It sends the difference to the last answer in one merge patch that fails after a stale read, and nothing
+// if there is none.
 func (p *object) store(ctx context.Context, what telemetry.Write) error {
 	body := mergepatch.Merge(p.initPatch, p.lateInitPatch)
 	metadata := map[string]any{}
@@ -74,9 +72,8 @@ func (p *object) store(ctx context.Context, what telemetry.Write) error {
 	if p.recordWasLost(recorded, annotations) {
 		return p.changed("its resource version is the same, and the record of its creation is gone")
 	}
-	// The write would have failed on any version but the newest that is known, so
-	// that a new generation is what this pass itself filled in; unless an earlier
-	// write, which carried no version, had met a user's change.
+	// The write would have failed on any other version than the newest known one, so that a new generation is the
+	// result of this write; unless an earlier write without a precondition was merged with a change by a user.
 	if before == p.generation {
 		p.generation = p.newest.GetGeneration()
 	}
@@ -86,9 +83,9 @@ func (p *object) store(ctx context.Context, what telemetry.Write) error {
 	return nil
 }
 
-// withName adds the external name to changes that record what it stands for. After a restore of the API server that
-// this process does not know of, the version that it knows may be that of another state of the object, without the
-// name. A name that is chosen here is not recorded so: the one that was restored may be the user's.
+// withName adds the external name to changes that record a creation. After an unnoticed restore of the API server,
+// the known resource version may belong to another state of the object, without the name. A deterministic name is
+// not recorded so: the restored name may be set by the user.
 func (p *object) withName(changes map[string]any) {
 	mark, _ := changes[meta.AnnotationKeyCreateAttempt].(string)
 	if name := meta.GetExternalName(p.mg); !p.r.named && name != "" && strings.HasSuffix(mark, "/"+attemptSucceeded) {
@@ -96,9 +93,9 @@ func (p *object) withName(changes map[string]any) {
 	}
 }
 
-// recordWasLost says whether the external name, or a mark of the creation, that the object had is not in the answer to
-// a write that did not change it: the API server was restored, and has given the same resource version again. The pass
-// does not go on with an object that it has not decided on.
+// recordWasLost reports whether the external name, or a mark of the creation, is missing from the answer to a write
+// that did not change it: the API server was restored, and has used the same resource version again. The pass must
+// not go on with an object that it has not decided on.
 func (p *object) recordWasLost(recorded map[string]string, changes map[string]any) bool {
 	lost := func(key string) bool {
 		_, changed := changes[key]
@@ -109,8 +106,8 @@ func (p *object) recordWasLost(recorded map[string]string, changes map[string]an
 	return lost(meta.AnnotationKeyExternalName) || slices.ContainsFunc(recordMarks, lost)
 }
 
-// withRecord adds the record of a creation to the note that its user was asked about it, for the same reason: a note
-// without the record would be taken for the answer that nothing was created.
+// withRecord adds the record of a creation to the note that its user was asked about it, for the same reason: a
+// note without the record would mean that nothing was created.
 func (p *object) withRecord(changes map[string]any) {
 	if _, noted := changes[meta.AnnotationKeyWasUnresolved].(string); !noted {
 		return
@@ -122,8 +119,8 @@ func (p *object) withRecord(changes map[string]any) {
 	}
 }
 
-// storeWithoutFinalizer removes ours, those of a predecessor (see [WithRetiredFinalizers]), and one that says that
-// nobody has claimed the object.
+// storeWithoutFinalizer removes our finalizer, those of a predecessor (see [WithRetiredFinalizers]), and
+// [UnclaimedFinalizer].
 func (p *object) storeWithoutFinalizer(ctx context.Context) error {
 	if !meta.FinalizerExists(p.mg, FinalizerName) && !p.r.retired.on(p.mg) {
 		return nil
@@ -135,12 +132,10 @@ func (p *object) storeWithoutFinalizer(ctx context.Context) error {
 	return p.replaceFinalizers(ctx, desired)
 }
 
-// patchAnnotations stores changes of annotations whatever else has changed in
-// the object, as long as it is the same object, and tries until ctx ends. If the
-// API server refuses them as they are (they may be too large), our own go alone:
-// a client's note may be lost, a name may not. That a creation came to nothing is
-// stored over that creation alone: a process that was held up does not deny what
-// another has begun since. So is what a later pass stores.
+// patchAnnotations stores changes of annotations without a precondition except the UID of the object, and retries
+// until ctx ends. If the API server rejects them (they may be too large), only our own are sent: an annotation of a
+// client may be lost, an external name must not. A failed creation is stored only over the same creation, so that a
+// delayed process does not deny a later one. The same holds for the writes of a later pass.
 func (p *object) patchAnnotations(ctx context.Context, changes map[string]any) error {
 	p.state.recordWrite(changes)
 	metadata := map[string]any{"annotations": changes}
@@ -161,7 +156,7 @@ func (p *object) patchAnnotations(ctx context.Context, changes map[string]any) e
 		switch {
 		case denies && kerrors.IsConflict(err):
 			live, ours, failed := p.sameAttempt(ctx)
-			if failed == nil && !ours && len(p.state.Unwritten) > 0 { // which the next pass compares with what is there now
+			if failed == nil && !ours && len(p.state.Unwritten) > 0 { // which the next pass compares with the present object
 				overtaken = p.changed("the record of the creation was changed")
 			}
 			if failed != nil || !ours {
@@ -182,8 +177,7 @@ func (p *object) patchAnnotations(ctx context.Context, changes map[string]any) e
 	return err
 }
 
-// persistently calls fn until it succeeds, the object turns out to be gone, or
-// ctx ends. It returns the last error of fn.
+// persistently calls fn until it succeeds, the object is gone, or ctx ends. It returns the last error of fn.
 func persistently(ctx context.Context, fn func(context.Context) error) error {
 	var last error
 	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Steps: 6}
@@ -191,7 +185,7 @@ func persistently(ctx context.Context, fn func(context.Context) error) error {
 		ctx, cancel := deadline.In(ctx, requestTimeout)
 		defer cancel()
 		last = fn(ctx)
-		if last != nil && (errors.Is(last, errReplaced) || isNotStored(last)) { // and will not be a moment later
+		if last != nil && (errors.Is(last, errReplaced) || isNotStored(last)) { // a retry cannot succeed
 			return false, last
 		}
 
@@ -204,10 +198,9 @@ func persistently(ctx context.Context, fn func(context.Context) error) error {
 	return last
 }
 
-// vanished returns errReplaced if a write failed because the object is gone, and
-// the error otherwise. A 404 is also answered by proxies, by an API server that does
-// not know the kind yet, and for a subresource that the kind does not have: the
-// object is gone only if the API server, asked for the object itself, says so.
+// vanished returns errReplaced if a write failed because the object is gone, and the error otherwise. Proxies
+// answer 404, too, and so does an API server that does not know the kind yet, or for a subresource that the kind
+// does not have: the object is gone only if a read of the object itself says so.
 func (p *object) vanished(ctx context.Context, err error) error {
 	if anotherUID(err) {
 		return errReplaced
@@ -219,8 +212,8 @@ func (p *object) vanished(ctx context.Context, err error) error {
 	return errReplaced
 }
 
-// anotherUID says whether the answer to a patch with a UID means that the object
-// has another one. That is answered as invalid, not as a conflict.
+// anotherUID reports whether the answer to a patch with a UID means that the object has another one. The API server
+// answers that with Invalid, not with Conflict.
 func anotherUID(err error) bool {
 	var status kerrors.APIStatus
 	if !kerrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
@@ -232,8 +225,7 @@ func anotherUID(err error) bool {
 	})
 }
 
-// patch sends a merge patch. Desired is the object as it is to become. The error
-// is errReplaced if the object is gone.
+// patch sends a merge patch. Desired is the object with the patch. The error is errReplaced if the object is gone.
 func (p *object) patch(ctx context.Context, what telemetry.Write, desired resource.Managed, body map[string]any) error {
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -249,9 +241,8 @@ func (p *object) patch(ctx context.Context, what telemetry.Write, desired resour
 	return nil
 }
 
-// adoptResponse takes over what the API server answered to a write: its version, and
-// the metadata that others may have changed. What this pass learned (the
-// status) and what it decided on (generation, deletion) stay.
+// adoptResponse adopts the answer of the API server to a write: its resource version, and the metadata that others
+// may have changed. The status that this pass has set, and the generation and deletion that it decided on, stay.
 func (p *object) adoptResponse(answer resource.Managed) {
 	p.newest = answer
 	p.mg.SetResourceVersion(answer.GetResourceVersion())
@@ -260,8 +251,8 @@ func (p *object) adoptResponse(answer resource.Managed) {
 	p.state.Version, p.state.Live = answer.GetResourceVersion(), true
 }
 
-// precondition adds to the metadata of a patch what makes it fail for another
-// version of the object.
+// precondition adds the resource version of the object to the metadata of a patch, so that it fails for another
+// version.
 func (p *object) precondition(metadata map[string]any) map[string]any {
 	if uid := p.mg.GetUID(); uid != "" {
 		metadata["uid"] = uid
@@ -273,14 +264,13 @@ func (p *object) precondition(metadata map[string]any) map[string]any {
 	return metadata
 }
 
-// learned says whether Observe found something that has to be stored.
+// learned reports whether Observe found something that has to be stored.
 func (p *object) learned() bool {
 	return len(p.initPatch) > 0 || len(p.initLabels) > 0 || len(p.lateInitPatch) > 0 ||
 		!maps.Equal(p.newest.GetAnnotations(), p.mg.GetAnnotations())
 }
 
-// difference returns the merge patch that makes annotations of before those of
-// after.
+// difference returns the merge patch from annotations before to annotations after.
 func difference(before, after map[string]string) map[string]any {
 	changes := map[string]any{}
 	for key, value := range after {

@@ -15,8 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// One request that hangs costs a part of the time for the result of a Create, not all of
-// it: the next tells the name.
+// TestARequestThatHangsCostsNoName verifies that one hanging request leaves time to store the result of a Create.
 func TestARequestThatHangsCostsNoName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -42,9 +41,8 @@ func TestARequestThatHangsCostsNoName(t *testing.T) {
 	})
 }
 
-// A user's edit during a Create is met by the write of the result, which carries no
-// version. A later write of the pass shows its generation, and does not make it one that
-// the pass has worked on.
+// TestAnEditDuringACreateIsNotObserved verifies that an edit during a Create is not reported as observed, although
+// the write of the result meets it.
 func TestAnEditDuringACreateIsNotObserved(t *testing.T) {
 	g := newGallery(t)
 	g.create(nil)
@@ -69,7 +67,8 @@ func TestAnEditDuringACreateIsNotObserved(t *testing.T) {
 	}
 }
 
-// What a pass has filled in makes a new generation, which is the one that it has worked on.
+// TestWhatAPassFillsInIsObserved verifies that the generation that late initialization makes is reported as
+// observed.
 func TestWhatAPassFillsInIsObserved(t *testing.T) {
 	g := newGallery(t)
 	g.create(nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// NotStoredError says that the API server answered a write with success, and the object in
-// its answer lacks what was sent: an admission webhook or policy, or a proxy, dropped it.
+// A notStoredError means that the API server answered a write with success, but its answer lacks what was sent: an
+// admission webhook or policy, or a proxy, dropped it.
 type notStoredError struct{ fields []string }
 
 func (e *notStoredError) Error() string {
@@ -28,20 +28,19 @@ func isNotStored(err error) bool {
 	return err != nil && (errors.As(err, &dropped) || errors.As(err, &name))
 }
 
-// The longest time until it is tried again whether everything is stored: no event says that a
-// policy has changed.
+// The longest time until a write that was dropped is retried: no event reports a change of the policy.
 const longestUnstored = 10 * time.Minute
 
-// An API server refuses an object whose annotations have more bytes in all, keys and values
-// (apimachinery, ValidateAnnotationsSize). So much of that is left for the result of a Create:
-// two times, how the attempt ended, and the external name.
+// The API server rejects an object whose annotations are larger in total, keys and values (apimachinery,
+// ValidateAnnotationsSize). The reserve is for the result of a Create: two times, how the attempt ended, and the
+// external name.
 const (
 	annotationsLimit = 256 << 10
 	resultRoom       = 2 << 10
 )
 
-// checkRoom says whether the result of a Create can be stored beside the annotations: a name
-// that cannot is lost.
+// checkRoom returns an error if the result of a Create cannot be stored beside the annotations: the external name
+// would be lost.
 func checkRoom(annotations map[string]string) error {
 	size := 0
 	for key, value := range annotations {
@@ -57,10 +56,9 @@ func checkRoom(annotations map[string]string) error {
 		annotationsLimit, resultRoom)
 }
 
-// checkStored compares the answer to a write with what was sent: without our own annotations
-// and our finalizer nothing may be done outside, because nobody would know of it after a
-// restart. Annotations of clients may be dropped. Labels that an initializer sets may not: they
-// would be sent again at each look, and nobody would know why they never show.
+// checkStored compares the answer to a write with the write: without our annotations and our finalizer no external
+// change may be made, because it would be unknown after a restart. Annotations of clients may be dropped. Labels of
+// an initializer may not: they would be sent again in each pass, for no visible reason.
 func checkStored(sent, labels map[string]any, desired []string, answer resource.Managed) error {
 	var missing []string
 	stored := answer.GetAnnotations()

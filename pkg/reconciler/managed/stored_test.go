@@ -17,9 +17,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TestNothingIsCreatedWhoseMarksAreNotStored: admission that drops annotations or finalizers
-// answers 200. Nothing is created then, the object says what is dropped, and once it is kept
-// the object goes on by itself.
+// TestNothingIsCreatedWhoseMarksAreNotStored verifies that nothing is created while admission drops annotations or
+// finalizers; the object reports them, and recovers.
 func TestNothingIsCreatedWhoseMarksAreNotStored(t *testing.T) {
 	classes := map[string][]managed.ReconcilerOption{
 		"opaque": nil,
@@ -101,9 +100,8 @@ func TestNothingIsCreatedWhoseMarksAreNotStored(t *testing.T) {
 	}
 }
 
-// TestAResultIsWrittenWhenTheAPIServerIsBack: an API server that is away for longer than the
-// result of a Create is tried to be stored takes no name from a process that lives, whatever
-// makes a create safe to repeat, and whether the object is still wanted.
+// TestAResultIsWrittenWhenTheAPIServerIsBack verifies that a result survives an outage of the API server longer
+// than its retries in memory, in all classes.
 func TestAResultIsWrittenWhenTheAPIServerIsBack(t *testing.T) {
 	for class, options := range map[string][]managed.ReconcilerOption{"opaque": nil,
 		"token": {managed.WithCreationTokens()}} {
@@ -158,8 +156,8 @@ func TestAResultIsWrittenWhenTheAPIServerIsBack(t *testing.T) {
 	}
 }
 
-// TestAnUnwrittenResultIsNotWrittenOverAnother: what another process has begun since is not
-// denied, and nothing is waited for.
+// TestAnUnwrittenResultIsNotWrittenOverAnother verifies that an unwritten result is not stored over the attempt of
+// another process.
 func TestAnUnwrittenResultIsNotWrittenOverAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, managed.WithClock(realClock{}))
@@ -187,8 +185,8 @@ func TestAnUnwrittenResultIsNotWrittenOverAnother(t *testing.T) {
 	})
 }
 
-// TestNothingIsCreatedWhoseResultHasNoRoom: where the intent fits into the annotations and the
-// result does not, the name that Create returns would be lost.
+// TestNothingIsCreatedWhoseResultHasNoRoom verifies that nothing is created if the result would not fit into the
+// annotations.
 func TestNothingIsCreatedWhoseResultHasNoRoom(t *testing.T) {
 	const key, limit = "example.org/note", 256 << 10
 	for reason, tc := range map[string]struct{ note, disks int }{

@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// What a user is told of an external resource that a predecessor has created since the last creation of this runtime.
+// Messages about an external resource that a predecessor has created since the last creation of this runtime.
 const (
 	textSuperseded = "the runtime of %[1]s has created %[2]q for the object since this one last created anything for " +
 		"it, and by its own external name, %[3]q, nothing is found: " +
@@ -26,8 +26,8 @@ const (
 )
 
 // superseded returns the domain of the predecessor that has created since this runtime last began to create, under
-// another external name than the object has, and nothing if none has. A predecessor that runs again does not know our
-// name. Once the user has given the object theirs, their marks are taken over with it.
+// another external name than the object has, or "". A predecessor that runs again does not know our name. Once the
+// user has given the object the name of the predecessor, its marks are copied with it.
 func (p *creationRecord) superseded() (domain string) {
 	ours := meta.GetExternalName(p.mg)
 	for _, domain := range p.r.predecessors {
@@ -40,10 +40,10 @@ func (p *creationRecord) superseded() (domain string) {
 	return ""
 }
 
-// createdSince says whether a predecessor has created after the last creation here was begun, or succeeded, as far as
-// the object is marked with it. That one failed does not tell: it was begun before. Whose user was asked about a
-// creation, and has removed what was recorded of it, has answered for theirs, too, up to the time of that creation. A
-// note without a time does not tell which one it was: the answer holds for all of theirs.
+// createdSince reports whether a predecessor has created after the last creation here was begun, or succeeded,
+// according to the marks of the object. The time of a failure does not count: the attempt was begun before. If the
+// user was asked about a creation and has removed its record, that answer covers the marks of the predecessor, too,
+// up to the time of that creation, or all of them if the note has no time.
 func createdSince(mg resource.Managed, domain string, now time.Time) bool {
 	theirs := annotationOf(mg, domain, keySucceeded)
 	if theirs == "" || theirs == mg.GetAnnotations()[meta.AnnotationKeyExternalCreateSucceeded] {
@@ -58,20 +58,21 @@ func createdSince(mg resource.Managed, domain string, now time.Time) bool {
 	return err == nil && !answered && succeeded.After(ours)
 }
 
-// annotationOf returns an annotation of a predecessor. Each pass asks for some, so that it makes no garbage.
+// annotationOf returns an annotation of a predecessor. It does not allocate, because each pass calls it several
+// times.
 func annotationOf(mg resource.Managed, domain, key string) string {
 	var buffer [128]byte
 
 	return mg.GetAnnotations()[string(append(append(buffer[:0], domain...), key...))]
 }
 
-// supersededText returns what is told of that.
+// supersededText returns the message about a superseding creation.
 func (p *creationRecord) supersededText(text, domain string) error {
 	return p.redact(errors.Errorf(text, domain, p.read.GetAnnotations()[domain+keyName], meta.GetExternalName(p.mg)))
 }
 
-// supersededAttempt names the attempt to create here whose result is not known, once the object stands for what a
-// predecessor has created since: nothing looks for its result any more.
+// supersededAttempt returns the id of the attempt with unknown result, once the object stands for the later
+// resource of a predecessor: its result is not looked up any more.
 func (p *creationRecord) supersededAttempt() string {
 	id, _ := attemptOf(p.mg)
 

@@ -65,8 +65,8 @@ var supersessionAnswers = map[string]func(*volume.Volume){
 	},
 }
 
-// What a predecessor has created since, which ran again without a word, is neither created a second time nor left
-// over by a deletion: a user is asked, and the answer counts.
+// TestWhatAPredecessorCreatedSinceIsAskedAbout verifies that a resource that a predecessor has created since is
+// neither created again nor left by a deletion: the user is asked.
 func TestWhatAPredecessorCreatedSinceIsAskedAbout(t *testing.T) {
 	options := map[string][]managed.ReconcilerOption{
 		"opaque":                nil,
@@ -104,7 +104,8 @@ func TestWhatAPredecessorCreatedSinceIsAskedAbout(t *testing.T) {
 					w.later(5)
 					_, calls, _ = w.taken()
 					if got, want := w.ends(deleted, calls), supersessionEnd(answer, which, how, deleted); got != want {
-						t.Errorf("%s, %s, deleted %t, the answer is %s: it ends with %s, want %s; calls %s, disks %v, object %v", how, which, deleted, answer, got, want, calls, w.cloud.Disks(), w.get())
+						t.Errorf("%s, %s, deleted %t, the answer is %s: it ends with %s, want %s; calls %s, disks %v, object %v", how,
+							which, deleted, answer, got, want, calls, w.cloud.Disks(), w.get())
 					}
 				}
 			}
@@ -112,7 +113,7 @@ func TestWhatAPredecessorCreatedSinceIsAskedAbout(t *testing.T) {
 	}
 }
 
-// ends tells how an object has ended, and what is left of what the predecessor created.
+// ends checks how an object has ended, and what is left of the predecessor's resource.
 func (w *world) ends(deleted bool, calls string) string {
 	theirs := slices.ContainsFunc(w.cloud.Disks(), func(d volume.Disk) bool { return d.ID == "vol-7" })
 	switch created := strings.Contains(calls, "Create"); {
@@ -143,9 +144,9 @@ func supersessionEnd(answer, which, how string, deleted bool) string {
 	}
 }
 
-// While the resource of the object is there, what a predecessor created beside it is told once, and is not left
-// without a word when the object is deleted.
-func TestWhatAPredecessorCreatedBesideOursIsTold(t *testing.T) {
+// TestASupersedingCreationIsReported verifies that a second resource of a predecessor is reported once, and on
+// deletion.
+func TestASupersedingCreationIsReported(t *testing.T) {
 	w := newWorld(t, managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer))
 	w.create(func(v *volume.Volume) { v.Spec.SizeGiB = 1 })
 	w.later(2)
@@ -169,7 +170,8 @@ func TestWhatAPredecessorCreatedBesideOursIsTold(t *testing.T) {
 	}
 }
 
-// Where names are chosen, too, nothing is created beside what a predecessor created since under another.
+// TestUnderAChosenNameNothingIsCreatedBesideWhatAPredecessorCreatedSince verifies that the same holds with
+// deterministic names.
 func TestUnderAChosenNameNothingIsCreatedBesideWhatAPredecessorCreatedSince(t *testing.T) {
 	w := newWorld(t, managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer),
 		managed.WithDeterministicExternalName(true))
@@ -187,7 +189,8 @@ func TestUnderAChosenNameNothingIsCreatedBesideWhatAPredecessorCreatedSince(t *t
 	}
 }
 
-// What a predecessor created before the last creation here is not asked about: its annotations stay for a rollback.
+// TestWhatAPredecessorCreatedBeforeIsNotAskedAbout verifies that an earlier creation of a predecessor is not asked
+// about.
 func TestWhatAPredecessorCreatedBeforeIsNotAskedAbout(t *testing.T) {
 	w := succeeding(t)
 	w.create(left())
@@ -206,8 +209,8 @@ func TestWhatAPredecessorCreatedBeforeIsNotAskedAbout(t *testing.T) {
 	}
 }
 
-// A name in Git is no record of a creation, and neither are marks that do not tell of one: what a predecessor began
-// counts.
+// TestOnlyARecordOfACreationKeepsThePredecessorsFromCounting verifies that only a record of a creation here
+// precedes a pending creation of a predecessor.
 func TestOnlyARecordOfACreationKeepsThePredecessorsFromCounting(t *testing.T) {
 	at := func(d time.Duration) string { return time.Now().Add(-d).UTC().Format(time.RFC3339) }
 	for reason, marks := range map[string]map[string]string{
@@ -245,8 +248,8 @@ func TestOnlyARecordOfACreationKeepsThePredecessorsFromCounting(t *testing.T) {
 	}
 }
 
-// Who answers that theirs is the external resource of the object gives it their record, too: it bears no mark of an
-// owner of ours, and is the object's all the same.
+// TestWhatAPredecessorCreatedSinceIsTakenOverByTheAnswer verifies that the answer gives the object the
+// predecessor's record, so that the resource is owned without a mark.
 func TestWhatAPredecessorCreatedSinceIsTakenOverByTheAnswer(t *testing.T) {
 	for _, deleted := range []bool{false, true} {
 		owner := managed.OwnerOurs
@@ -268,8 +271,8 @@ func TestWhatAPredecessorCreatedSinceIsTakenOverByTheAnswer(t *testing.T) {
 	}
 }
 
-// What a predecessor created since under the name that the object has is the last creation of it: where it does not
-// show, nothing is created again, although nothing could be created here before.
+// TestWhatAPredecessorCreatedSinceUnderOurNameIsTheLastCreation verifies that a predecessor's later creation under
+// the same name is the last creation of the object, and is not repeated.
 func TestWhatAPredecessorCreatedSinceUnderOurNameIsTheLastCreation(t *testing.T) {
 	w := newWorld(t, managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer))
 	w.cloud.Before = failing("Create", external.NotCreated(errBoom))
@@ -291,8 +294,8 @@ func TestWhatAPredecessorCreatedSinceUnderOurNameIsTheLastCreation(t *testing.T)
 	}
 }
 
-// Whoever was asked about what a predecessor created, and removes our marks of it, has answered: theirs may stay,
-// whatever name the object has.
+// TestMarksOfAPredecessorMayStayAfterAnAnswer verifies that removing our marks is an answer, although the
+// predecessor's stay.
 func TestMarksOfAPredecessorMayStayAfterAnAnswer(t *testing.T) {
 	for _, name := range []string{"vol-0", "vol-5"} {
 		for _, deleted := range []bool{false, true} {
@@ -332,8 +335,8 @@ func asksAboutTheirs(w *world) {
 	w.later(3)
 }
 
-// TestWhatAPredecessorCreatedAfterAQuestionIsAskedAbout: an answer to a question about an interrupted creation holds
-// for that one, and not for what the predecessor creates afterwards.
+// TestWhatAPredecessorCreatedAfterAQuestionIsAskedAbout verifies that an answer does not cover later creations of
+// the predecessor.
 func TestWhatAPredecessorCreatedAfterAQuestionIsAskedAbout(t *testing.T) {
 	const pending = meta.AnnotationKeyExternalCreatePending
 	for when, answered := range map[string]struct{ before, after []string }{
@@ -372,9 +375,7 @@ func TestWhatAPredecessorCreatedAfterAQuestionIsAskedAbout(t *testing.T) {
 	}
 }
 
-// TestAnAnswerHoldsForALaterQuestion: once the user has answered a second question, about what the predecessor
-// created under the name that the object has, its marks do not ask again. Neither do they after a question about a
-// creation of ours.
+// TestAnAnswerHoldsForALaterQuestion verifies that a second answer covers the marks of the predecessor.
 func TestAnAnswerHoldsForALaterQuestion(t *testing.T) {
 	record := []string{
 		meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded,
@@ -416,9 +417,8 @@ func TestAnAnswerHoldsForALaterQuestion(t *testing.T) {
 	}
 }
 
-// TestASupersededAttemptIsReported: what an attempt here led to is not known when a predecessor creates another
-// resource. Once the user has given the object that one, a warning names the attempt, because nothing looks for its
-// result any more.
+// TestASupersededAttemptIsReported verifies that an unresolved attempt is reported once the user has chosen the
+// predecessor's resource.
 func TestASupersededAttemptIsReported(t *testing.T) {
 	w := newWorld(t, managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer))
 	w.cloud.After = lost()

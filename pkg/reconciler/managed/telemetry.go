@@ -13,11 +13,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
 
-// WithMetricsPrefix sets what the names of all metrics begin with. The default is
-// "moorage". With "crossplane", the metrics that crossplane has (times to the
-// first reconcile, to readiness, of deletion and of drift, and how many objects
-// exist, are ready and are synced) bear its names, so that its dashboards go on
-// working.
+// WithMetricsPrefix sets the prefix of all metric names. The default is "moorage". With "crossplane", the metrics
+// that crossplane has (times to the first reconcile, to readiness, of deletion and of drift, and how many objects
+// exist, are ready and are synced) have its names, so that its dashboards continue to work.
 func WithMetricsPrefix(prefix string) ReconcilerOption {
 	return func(r *Reconciler) { r.observability.Prefix = prefix }
 }
@@ -28,14 +26,13 @@ func WithMetricsRegisterer(registerer prometheus.Registerer) ReconcilerOption {
 	return func(r *Reconciler) { r.observability.Registerer = registerer }
 }
 
-// WithTracerProvider makes a span of each pass, and one of each external call in
-// it. Secrets reach no span. The default is to make none; otel.GetTracerProvider
-// returns what the program has set up.
+// WithTracerProvider makes a span of each pass, and one of each external call in it. Spans contain no secrets. The
+// default is no spans; otel.GetTracerProvider returns the global provider of the program.
 func WithTracerProvider(provider trace.TracerProvider) ReconcilerOption {
 	return func(r *Reconciler) { r.observability.TracerProvider = provider }
 }
 
-// Outcomes are the names of all ends of passes.
+// outcomes are the names of all outcomes of passes.
 var outcomes = []string{
 	"kept", "awaiting-existence", "awaiting-effect", "awaiting-gone", "awaiting-finalizers", "tolerated",
 	"missing", "awaiting-request", "record-restored", "disowned", "taken", "refused", "rejected", "paused",
@@ -46,8 +43,8 @@ var outcomes = []string{
 	"let-go-failed", "store-failed", "intent-failed", "result-failed", "failed",
 }
 
-// newTelemetry makes the recorder of metrics and spans. Metrics whose names are
-// taken by somebody else are not served, and nothing else is lost.
+// newTelemetry makes the recorder of metrics and spans. Metrics whose names are registered already are not served,
+// and nothing else is lost.
 func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 	r.observability.Clock = r.clock
 	r.observability.Outcomes = outcomes
@@ -63,8 +60,8 @@ func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 	return recorder
 }
 
-// instrument makes an external call that is counted, timed and traced. A panic is an error of
-// the call, and so is an error whose text panics: of a Create it does not tell what became of it.
+// instrument makes an external call that is counted, timed and traced. A panic is an error of the call, and so is
+// an error whose text panics: after a Create it leaves the result unknown.
 func (p *clientSession) instrument(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
 	ctx, made := p.r.telemetry.Step(ctx, step)
 	err := p.guarded(step.String(), func() error { return call(ctx) })
@@ -76,8 +73,8 @@ func (p *clientSession) instrument(ctx context.Context, step telemetry.Step, cal
 	return err
 }
 
-// guarded makes a call of what the reconciler was given: a method of a client, or a function that is
-// an option. A panic is an error of the call, and one that does not return is told (see [calls]).
+// guarded calls a method of a client, or a function of an option. A panic is an error of the call, and a call that
+// does not return is reported (see [calls]).
 func (p *journal) guarded(what string, call func() error) error {
 	outer := p.r.calls.begin(p, what)
 	err := panics.Readable(panics.Call(call))
@@ -97,7 +94,7 @@ func (p *journal) logPanic(what string, err error) {
 	}
 }
 
-// instrumentGuarded makes a call that is given the object. What that takes away from it is put back.
+// instrumentGuarded makes a call that is given the object. Metadata that the call removes are restored.
 func (p *clientSession) instrumentGuarded(ctx context.Context, step telemetry.Step,
 	call func(context.Context) error) error {
 	defer p.restoreProtected(p.protectedMetadata())
@@ -112,7 +109,7 @@ func (p *clientSession) restoreProtected(b protectedMetadata) {
 	}
 }
 
-// compare tells the metrics what an observation says of the external resource.
+// compare records in the metrics how the observation differs from the object.
 func (p *clientSession) compare(o ExternalObservation) {
 	finding := telemetry.Differs
 	switch {
@@ -121,12 +118,12 @@ func (p *clientSession) compare(o ExternalObservation) {
 	case o.ResourceUpToDate:
 		finding = telemetry.Same
 	}
-	if !p.mutated || finding == telemetry.Same { // what our own change has not done yet is no drift
+	if !p.mutated || finding == telemetry.Same { // an incomplete change of our own is no drift
 		p.r.telemetry.Compared(&p.state.counted, p.read, finding)
 	}
 }
 
-// recordDeleted tells the metrics that the object needs no more.
+// recordDeleted records the end of the object in the metrics.
 func (p *clientSession) recordDeleted() {
 	if meta.WasDeleted(p.mg) {
 		p.r.telemetry.Deleted(&p.state.counted, p.mg)

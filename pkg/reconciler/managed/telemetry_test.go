@@ -24,8 +24,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A life is counted and timed step by step, under the names that dashboards of
-// others know.
+// TestALifeIsMeasured verifies that a lifecycle is counted and timed under the metric names of crossplane.
 func TestALifeIsMeasured(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	g := newGallery(t, managed.WithMetricsRegisterer(registry), managed.WithMetricsPrefix("crossplane"),
@@ -35,7 +34,7 @@ func TestALifeIsMeasured(t *testing.T) {
 	g.change(func(s *volume.Snapshot) { s.Spec.SizeGiB = 2 })
 	g.pass()
 	d := g.cloud.Disks()[0]
-	d.SizeGiB = 9 // somebody else
+	d.SizeGiB = 9 // another writer
 	g.cloud.Put(d)
 	g.pass()
 	g.cloud.Before = failing("Observe", external.Terminal("Quota", errors.New("no more")))
@@ -109,7 +108,7 @@ func metric(t *testing.T, g prometheus.Gatherer, name string) float64 {
 	return total
 }
 
-// A pass is a span, and each call in it one below. A secret reaches none.
+// TestAPassIsTraced verifies that a pass is a span with one child per call, without secrets.
 func TestAPassIsTraced(t *testing.T) {
 	secret := "hunter2-but-longer"
 	spans := &spans{}

@@ -59,7 +59,7 @@ func callsOf(c ExternalClient) map[string]func(context.Context) error {
 	}
 }
 
-// A call is to end with the time of the pass, and what it was given ends with the call.
+// TestACallEndsInTime verifies that a call ends with the deadline of the pass, and its context with the call.
 func TestACallEndsInTime(t *testing.T) {
 	for _, call := range []string{"Observe", "Create", "Update", "Delete"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestACallEndsInTime(t *testing.T) {
 	}
 }
 
-// All external calls are to be over half a minute before the pass is.
+// TestCallsLeaveTimeForTheStatus verifies that external calls end half a minute before the pass.
 func TestCallsLeaveTimeForTheStatus(t *testing.T) {
 	if end := callDeadline(t.Context()); !end.IsZero() {
 		t.Errorf("a pass without an end has calls that end at %s", end)
@@ -128,8 +128,8 @@ func (l *movingLease) ends(at time.Time) (asked int) {
 	return asked
 }
 
-// A call that changes something ends with the lease, however often that is renewed meanwhile.
-// Nobody asks for the lease when the call is over.
+// TestAChangeEndsWithTheLease verifies that a changing call ends with the lease, also a renewed one, whose deadline
+// is not read after the call.
 func TestAChangeEndsWithTheLease(t *testing.T) {
 	for _, call := range []string{"Create", "Update", "Delete"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -9,9 +9,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// WithTypedExternalConnector sets how to connect to the external system for a
-// kind of the Go type T. A connector that is an [ExternalDisconnecter], too, is
-// disconnected at the end of each pass.
+// WithTypedExternalConnector sets the connector to the external system for a kind of the Go type T. A connector
+// that is an [ExternalDisconnecter], too, is disconnected at the end of each pass.
 func WithTypedExternalConnector[T resource.Managed](c TypedExternalConnector[T]) ReconcilerOption {
 	return func(r *Reconciler) {
 		untyped := Untyped(c)
@@ -23,8 +22,8 @@ func WithTypedExternalConnector[T resource.Managed](c TypedExternalConnector[T])
 	}
 }
 
-// Untyped makes an [ExternalConnecter] of a typed one. Connecting an object of
-// another type than T is an error. The result is an [ExternalDisconnecter] if c is.
+// Untyped returns an [ExternalConnecter] for a typed one. Connecting an object of another type than T is an error.
+// The result is an [ExternalDisconnecter] if c is.
 func Untyped[T resource.Managed](c TypedExternalConnector[T]) ExternalConnecter {
 	connecter := untypedConnecter[T]{c}
 	if d, ok := c.(ExternalDisconnecter); ok {
@@ -53,7 +52,7 @@ func (u untypedConnecter[T]) Connect(ctx context.Context, mg resource.Managed) (
 
 	client := untypedClient[T]{c}
 	r, recovers := unwrap.As[TypedCreationRecoverer[T]](c)
-	l, lists := c.(TypedExternalLister[T]) // a wrapper says itself that its lists are its own
+	l, lists := c.(TypedExternalLister[T]) // a wrapper forwards its lists itself
 	switch {
 	case recovers && lists:
 		return struct {
@@ -72,7 +71,7 @@ func (u untypedConnecter[T]) Connect(ctx context.Context, mg resource.Managed) (
 	}
 }
 
-// A recoveringClient can look up what was created.
+// A recoveringClient is an untypedClient that is a CreationRecoverer.
 type recoveringClient[T resource.Managed] struct {
 	untypedClient[T]
 
@@ -90,15 +89,15 @@ func (r recoveringClient[T]) RecoverCreation(ctx context.Context, mg resource.Ma
 
 func (r recoveringClient[T]) RecoveryWindow() time.Duration { return r.recoverer.RecoveryWindow() }
 
-// An untypedClient is given objects of the type that its connecter accepted.
+// An untypedClient asserts the type of the objects, which its connecter has checked.
 type untypedClient[T resource.Managed] struct {
 	typed TypedExternalClient[T]
 }
 
-// Unwrap returns what may have optional interfaces.
+// Unwrap returns the typed client, which may have optional interfaces.
 func (u untypedClient[T]) Unwrap() any { return u.typed }
 
-// An untypedLister is given objects of the type that its connecter accepted.
+// An untypedLister asserts the type of the objects, which its connecter has checked.
 type untypedLister[T resource.Managed] struct{ TypedExternalLister[T] }
 
 func (u untypedLister[T]) ObserveListed(ctx context.Context, mg resource.Managed,

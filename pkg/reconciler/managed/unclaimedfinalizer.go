@@ -10,18 +10,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// UnclaimedFinalizer may be given to an object by whoever creates it, best by the
-// API server itself, with a MutatingAdmissionPolicy. A reconciler puts its own in
-// the place of it when it claims the object, and removes it from one that is deleted
-// before. It says nothing of what there is outside; but an object that bears a
-// finalizer from the beginning is asked to go, whereas one without is removed by
-// an API server that read it before our finalizer was stored, in spite of that.
+// UnclaimedFinalizer is a placeholder finalizer that is set at creation, ideally by a MutatingAdmissionPolicy. It
+// closes a race: an API server may delete an object that had no finalizer when the delete began, even if one has
+// been stored since. The reconciler replaces it by its own finalizer when it claims the object, and removes it from
+// an object that is deleted before. It does not imply that there is an external resource.
 const UnclaimedFinalizer = "moorage.dev/unclaimed"
 
-// ensureFinalizer puts our finalizer into an object that is not deleted, in the place of
-// the one that says that nobody has claimed it, and tells whether that changed
-// anything. Where the finalizer is the author's, it is there already. Those of predecessors go when ours is stored, and
-// what they marked: what a write adds may be dropped, and what it removes is removed all the same.
+// ensureFinalizer adds our finalizer to an object that is not deleted, in place of [UnclaimedFinalizer], and
+// reports whether that changed anything. An author's finalizer is there already. Finalizers and marks of
+// predecessors are removed only after ours is stored: an admission policy may drop an addition, and let the removal
+// in the same write pass.
 func (p *object) ensureFinalizer(mg resource.Managed) bool {
 	if meta.WasDeleted(mg) || p.r.finalizer != nil && !p.finalizerAdded {
 		return false
@@ -40,8 +38,7 @@ func (p *object) ensureFinalizer(mg resource.Managed) bool {
 	return true
 }
 
-// ignore ends a pass of a deleted object that is not ours. If nobody has claimed
-// it, it may go.
+// ignore ends a pass of a deleted object that is not ours. An object that was never claimed may go.
 func (p *creationRecord) ignore(ctx context.Context) (outcome, error) {
 	p.warnLeft()
 	if !meta.FinalizerExists(p.mg, UnclaimedFinalizer) {
@@ -57,7 +54,7 @@ func (p *creationRecord) ignore(ctx context.Context) (outcome, error) {
 	return outcome{name: endings[lifecycle.Ignore].name, requeue: never}, removingFinalizer.failed(err)
 }
 
-// replaceFinalizers stores those of desired, if the object is still as it was read.
+// replaceFinalizers stores the finalizers of desired, if the object has not changed since it was read.
 func (p *object) replaceFinalizers(ctx context.Context, desired resource.Managed) error {
 	return p.patch(ctx, telemetry.Finalizer, desired, map[string]any{
 		"metadata": p.precondition(map[string]any{"finalizers": desired.GetFinalizers()}),

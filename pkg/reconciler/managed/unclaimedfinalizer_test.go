@@ -17,8 +17,8 @@ const (
 	own    = "example.org/own"
 )
 
-// TestUnclaimed: an object that is born with a finalizer never goes without being
-// asked, and nobody has to wait for it who has nothing outside.
+// TestUnclaimed verifies that an object with UnclaimedFinalizer is never removed unseen, and is released at once
+// without an external resource.
 func TestUnclaimed(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -102,8 +102,7 @@ func TestUnclaimed(t *testing.T) {
 	}
 }
 
-// TestUnclaimedCostsNothing: the exchange is part of a write that is made anyway,
-// and asks for no pass.
+// TestUnclaimedCostsNothing verifies that the replacement is part of another write, and causes no pass.
 func TestUnclaimedCostsNothing(t *testing.T) {
 	var with, without string
 	for requests, born := range map[*string][]string{&with: {managed.UnclaimedFinalizer}, &without: nil} {
@@ -112,7 +111,7 @@ func TestUnclaimedCostsNothing(t *testing.T) {
 		before := w.get()
 		w.pass()
 		*requests, _, _ = w.taken()
-		now := before.DeepCopyObject().(*volume.Volume) //nolint:forcetypeassert // a copy has the type of its original
+		now := before.DeepCopyObject().(*volume.Volume)
 		now.Finalizers = w.get().Finalizers
 		if w.r.Predicate().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: now}) {
 			t.Errorf("from finalizers %q to %q: our own write asks for a pass", before.Finalizers, now.Finalizers)
@@ -123,7 +122,7 @@ func TestUnclaimedCostsNothing(t *testing.T) {
 	}
 }
 
-// TestUnclaimedAddedLater: whoever adds it to an object that is claimed does no harm.
+// TestUnclaimedAddedLater verifies that adding UnclaimedFinalizer to a claimed object does no harm.
 func TestUnclaimedAddedLater(t *testing.T) {
 	w := newWorld(t)
 	w.create(nil)
@@ -140,8 +139,7 @@ func TestUnclaimedAddedLater(t *testing.T) {
 	}
 }
 
-// TestUnclaimedAndPaused: whoever asks us to keep our hands off is heeded, as with
-// an object that is claimed.
+// TestUnclaimedAndPaused verifies that a paused object keeps its finalizers.
 func TestUnclaimedAndPaused(t *testing.T) {
 	w := newWorld(t)
 	w.create(func(v *volume.Volume) {

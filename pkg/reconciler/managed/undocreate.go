@@ -6,18 +6,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
-// undoCreate deletes what this pass has created for an object that is gone by now, if
-// that is why something failed. A finalizer does not always keep an object: an API
-// server that is asked to delete one reads it, and if there is no finalizer then
-// removes it a moment later, whatever was stored in between. So an object that had
-// none when this pass began may be gone without anybody being asked, and only this
-// pass knows what it leaves behind. Nobody has used that yet; and it is ours, because
-// Create has just said so, unless the look after it says that somebody else has the name
-// by now. It is the one exception from one change in a pass.
+// undoCreate deletes the resource that this pass has created for an object that is gone by now, if that is the
+// cause of the failure. A finalizer does not always keep an object: an API server that deletes one reads it and, if
+// there is no finalizer, removes it a moment later, whatever was stored in between. So an object that had none when
+// this pass began may be gone without its finalizer, and only this pass knows what is left. The resource is not in
+// use yet, and it is ours, because Create has just succeeded, unless the observation after it has found another
+// owner. It is the one exception from one change per pass.
 func (p *clientSession) undoCreate(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
 	defer cancel()
-	if spared, err := p.retain(ctx); spared || err != nil {
+	if retained, err := p.retain(ctx); retained || err != nil {
 		return
 	}
 	err := persistently(ctx, func(ctx context.Context) error {

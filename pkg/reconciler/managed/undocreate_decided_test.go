@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A removal answers what it is told, again and again, and notes until when it may take.
+// A removal returns the given answers, and records its deadline.
 type removal struct {
 	ExternalClient
 
@@ -30,8 +30,8 @@ func (r *removal) Delete(ctx context.Context, _ resource.Managed) error {
 	return r.answers[min(r.asked, len(r.answers))-1]
 }
 
-// What a pass has made for an object that is gone is deleted, if it may be, is ours, and nobody kept
-// the object before. It is tried for 25 seconds.
+// TestWhatIsTakenBack verifies that the resource of an object that is gone is deleted if it is ours and may be,
+// with retries for 25 seconds.
 func TestWhatIsTakenBack(t *testing.T) {
 	boom := errors.New("boom")
 	cases := map[string]struct {

@@ -16,9 +16,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TestTakeBack: an API server that read an object before its finalizer was stored
-// removes it nevertheless. What the pass under way has created for it goes, too.
-func TestTakeBack(t *testing.T) {
+// TestUndoCreate verifies that the resource of a pass is deleted if the API server has removed the object in spite
+// of its new finalizer.
+func TestUndoCreate(t *testing.T) {
 	vanish := func(w *world) {
 		v := w.get()
 		v.Finalizers = nil
@@ -106,8 +106,8 @@ func TestTakeBack(t *testing.T) {
 	}
 }
 
-// TestTakeBackWhatMayNotBe: what Create did not say to have made may be somebody's.
-func TestTakeBackWhatMayNotBe(t *testing.T) {
+// TestUndoCreateKeepsForeignResources verifies that a resource that Create did not report as created is kept.
+func TestUndoCreateKeepsForeignResources(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.After = func(ctx context.Context, call string, _ resource.Managed) error {
 		if call != "Create" {

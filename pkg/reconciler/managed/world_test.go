@@ -85,7 +85,9 @@ func newWorld(t *testing.T, o ...managed.ReconcilerOption) *world {
 	w := &world{kind: volume.Kind, cloud: &volume.Cloud{}, clock: testclock.NewFakePassiveClock(time.Now())}
 	mapper := apimeta.NewDefaultRESTMapper(nil)
 	mapper.Add(volume.GroupVersion.WithKind("Volume"), apimeta.RESTScopeNamespace)
-	w.World = testworld.New(t, ctrlfake.NewClientBuilder().WithRESTMapper(mapper).WithScheme(scheme).WithStatusSubresource(&volume.Volume{}, &volume.Snapshot{}).Build())
+	w.World = testworld.New(t,
+		ctrlfake.NewClientBuilder().WithRESTMapper(mapper).WithScheme(scheme).WithStatusSubresource(&volume.Volume{},
+			&volume.Snapshot{}).Build())
 	w.o = append([]managed.ReconcilerOption{
 		managed.WithExternalConnecter(w.cloud),
 		managed.WithRecorder(w),
@@ -336,19 +338,19 @@ func request() reconcile.Request { return reconcile.Request{NamespacedName: key}
 func (w *world) taken() (requests, calls, events string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var sent, told []string
+	var sent, emitted []string
 	for _, r := range w.requests {
 		verb, _, _ := strings.Cut(r, " {")
 		sent = append(sent, verb)
 	}
 	for _, e := range w.events {
-		told = append(told, fmt.Sprintf("%s/%s", e.Type, e.Reason))
+		emitted = append(emitted, fmt.Sprintf("%s/%s", e.Type, e.Reason))
 	}
 	w.requests, w.events = nil, nil
 	calls = strings.Join(w.cloud.Calls(), " ")
 	w.cloud.Forget()
 
-	return strings.Join(sent, ", "), calls, strings.Join(told, ", ")
+	return strings.Join(sent, ", "), calls, strings.Join(emitted, ", ")
 }
 
 // expect compares what happened since the last call.

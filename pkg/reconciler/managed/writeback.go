@@ -25,19 +25,19 @@ import (
 )
 
 const (
-	writeBackPage  = 500                    // objects in a page of a list
-	writeBackLimit = 4                      // objects of a kind that are written at the same time
-	writeBackNames = 20                     // objects that are named in one line of the log
-	writeBackPause = 200 * time.Millisecond // before what failed is tried again
+	writeBackPage  = 500                    // objects per page of a list
+	writeBackLimit = 4                      // objects of a kind that are written concurrently
+	writeBackNames = 20                     // objects that are named in one log line
+	writeBackPause = 200 * time.Millisecond // before a retry
 
-	// When what is not written is told: the process may end with its lease.
+	// When unwritten records are reported: the process may end with its lease.
 	writeBackPatience = 5 * time.Second
 )
 
-// ErrUnderWay says that a pass over the object has not ended.
+// errUnderWay means that a pass over the object has not ended.
 var errUnderWay = errors.New("a pass is under way")
 
-// The passes that are under way. It is safe for concurrent use.
+// inFlight has the passes that are under way. It is safe for concurrent use.
 type inFlight struct {
 	mu sync.Mutex
 	of map[types.NamespacedName]bool
@@ -58,7 +58,7 @@ func (u *inFlight) end(key types.NamespacedName) {
 	delete(u.of, key)
 }
 
-// has says whether a pass over the object is under way.
+// has reports whether a pass over the object is under way.
 func (u *inFlight) has(key types.NamespacedName) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -66,8 +66,8 @@ func (u *inFlight) has(key types.NamespacedName) bool {
 	return u.of[key]
 }
 
-// restored says why nothing is decided any more: the API server was restored to an earlier
-// state, so that the caches are of another history.
+// restored returns an error once the API server was restored to an earlier state: the caches belong to another
+// history, and no decision may be made any more.
 func (r *Reconciler) restored() error {
 	if r.restores == nil {
 		return nil
@@ -76,19 +76,19 @@ func (r *Reconciler) restored() error {
 	return r.restores.Restored()
 }
 
-// A lostRecord is an object whose record of a creation the restore may have taken.
+// A lostRecord is an object whose record of a creation the restore may have removed.
 type lostRecord struct {
-	key  types.NamespacedName
-	uid  types.UID
-	memo *objectState     // what is known of it
-	live resource.Managed // as the API server has it; nil: it is to be read
-	err  error            // why it was not written
-	done bool
+	key   types.NamespacedName
+	uid   types.UID
+	state *objectState     // the memory of the object
+	live  resource.Managed // the object at the API server; nil: it has to be read
+	err   error            // why it was not written
+	done  bool
 }
 
-// writeBack stores in an API server that was restored to an earlier state what this process
-// knows of creations, and the next one would not: it would create again what is there. No pass
-// begins any more, and objects whose pass is under way are left to it until it has ended.
+// writeBack stores creations in an API server that was restored to an earlier state, as far as this process knows
+// them and the next one would not: it would create existing resources again. No pass begins any more, and an object
+// whose pass is under way is skipped until the pass has ended.
 func (r *Reconciler) writeBack(ctx context.Context) {
 	if r.objects.Len() == 0 {
 		return
@@ -111,15 +111,15 @@ func (r *Reconciler) writeBack(ctx context.Context) {
 		r.of.Kind, "objects", written)
 }
 
-// retry calls try until it succeeds, or ctx ends. If it does not succeed it is told: soon,
-// because the process may end earlier, and in the end.
+// retry calls try until it succeeds, or ctx ends. If it does not succeed, tell is called: soon, because the process
+// may end earlier, and in the end.
 func retry(ctx context.Context, try func() bool, tell func()) {
 	soon, cancel := context.WithTimeout(ctx, writeBackPatience)
 	defer cancel()
-	for told := false; !try(); {
+	for reported := false; !try(); {
 		ended := sleep(ctx, writeBackPause) != nil
-		if ended || !told && soon.Err() != nil {
-			told = true
+		if ended || !reported && soon.Err() != nil {
+			reported = true
 			tell()
 		}
 		if ended {
@@ -128,8 +128,8 @@ func retry(ctx context.Context, try func() bool, tell func()) {
 	}
 }
 
-// writeRecords tries once to write the record of each object whose pass is over, and returns of
-// how many one was written.
+// writeRecords tries once to write the record of each object whose pass is over, and returns the number of written
+// records.
 func (r *Reconciler) writeRecords(ctx context.Context, all []*lostRecord) (written int) {
 	var mu sync.Mutex
 	var calls sync.WaitGroup
@@ -150,8 +150,7 @@ func (r *Reconciler) writeRecords(ctx context.Context, all []*lostRecord) (writt
 	return written
 }
 
-// writeRecord reads one object, if need be, and writes its record. It says whether anything was
-// missing.
+// writeRecord reads one object, if need be, and writes its record. It reports whether anything was missing.
 func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bool) {
 	if r.inFlight.has(d.key) {
 		d.err = errUnderWay
@@ -182,10 +181,10 @@ func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bo
 	return written
 }
 
-// writeMissing writes the record of a creation, and of the system that its resource is in, that the memory has
-// and the object has not.
+// writeMissing writes the record of a creation, and the identity of its external system, that the memory has and
+// the object has not.
 func (r *Reconciler) writeMissing(ctx context.Context, d *lostRecord) (written bool, err error) {
-	p := creationRecord{object: r.objectOf(d.live, clone(d.live), d.memo.acquire())}
+	p := creationRecord{object: r.objectOf(d.live, clone(d.live), d.state.acquire())}
 	identity := p.restoreIdentity()
 	if !p.recall() {
 		if external, attempt, other := p.contradicted(); other {
@@ -205,8 +204,8 @@ func (r *Reconciler) writeMissing(ctx context.Context, d *lostRecord) (written b
 	return true, nil
 }
 
-// lostRecords returns the objects to which something may have to be written: all that the memory
-// and the API server know. Of those that only the memory knows is told.
+// lostRecords returns the objects that may need a write: those that both the memory and the API server have. It
+// emits warnings about those that only the memory has.
 func (r *Reconciler) lostRecords(ctx context.Context) ([]*lostRecord, error) {
 	live, err := r.listAll(ctx)
 	if err != nil {
@@ -216,16 +215,16 @@ func (r *Reconciler) lostRecords(ctx context.Context) ([]*lostRecord, error) {
 	return r.compare(ctx, live), nil
 }
 
-// compare returns the objects that the API server has, and tells of the others.
+// compare returns the objects that the API server has, and emits warnings about the others.
 func (r *Reconciler) compare(ctx context.Context, live map[types.NamespacedName]resource.Managed) (all []*lostRecord) {
 	r.objects.Each(func(key types.NamespacedName, uid types.UID, o *objectState) {
-		d := &lostRecord{key: key, uid: uid, memo: o}
-		if r.inFlight.has(key) { // nobody else may look at its memory
+		d := &lostRecord{key: key, uid: uid, state: o}
+		if r.inFlight.has(key) { // only the pass may read the memory of its object
 			all = append(all, d)
 
 			return
 		}
-		d.memo = r.recollect(ctx, d)
+		d.state = r.recollect(ctx, d)
 		if d.live = live[key]; d.live == nil || d.live.GetUID() != uid {
 			r.warnLeft(d)
 		} else {
@@ -236,13 +235,13 @@ func (r *Reconciler) compare(ctx context.Context, live map[types.NamespacedName]
 	return all
 }
 
-// recollect returns what the memory knows of an object or, if no pass has looked at it yet, what
-// the cache shows: the restore has left that as it was.
+// recollect returns the memory of an object or, if there was no pass over it yet, that of the cached object: the
+// restore has not changed the cache.
 func (r *Reconciler) recollect(ctx context.Context, d *lostRecord) *objectState {
 	cached := r.newManaged()
-	if _, _, anything := d.memo.known(); anything || d.memo.Gone ||
-		r.client.Get(ctx, d.key, cached, asKept...) != nil || cached.GetUID() != d.uid {
-		return d.memo
+	if _, _, anything := d.state.known(); anything || d.state.Gone ||
+		r.client.Get(ctx, d.key, cached, withoutDeepCopy...) != nil || cached.GetUID() != d.uid {
+		return d.state
 	}
 	shown := (&objectState{}).acquire()
 	shown.Seen = creation(cached, cached)
@@ -256,8 +255,8 @@ func (r *Reconciler) recollect(ctx context.Context, d *lostRecord) *objectState 
 	return shown
 }
 
-// known returns the external name of what was created for the object, or may have been, and the
-// attempt that made it, as far as they are known; and whether there is anything.
+// known returns the external name of the resource that was, or may have been, created for the object, and its
+// attempt, as far as they are known; and whether there is anything.
 func (o *objectState) known() (name, attempt string, anything bool) {
 	cold := o.coldState
 	if cold == nil {
@@ -279,13 +278,13 @@ func (o *objectState) known() (name, attempt string, anything bool) {
 	}
 }
 
-// unrecorded says whether a creation succeeded, and that could not be stored yet.
+// unrecorded reports whether a creation succeeded whose result could not be stored yet.
 func (t *coldState) unrecorded() bool {
 	return strings.HasSuffix(t.Unwritten[meta.AnnotationKeyCreateAttempt], "/"+attemptSucceeded)
 }
 
-// listAll returns the objects that the API server itself has and the memory knows of. Who may
-// not list all namespaces lists those of the objects that it knows.
+// listAll returns the objects that the API server itself has and the memory knows of. Without permission to list
+// all namespaces it lists those of the known objects.
 func (r *Reconciler) listAll(ctx context.Context) (map[types.NamespacedName]resource.Managed, error) {
 	live := map[types.NamespacedName]resource.Managed{}
 	err := r.list(ctx, "", live)
@@ -306,7 +305,7 @@ func (r *Reconciler) listAll(ctx context.Context) (map[types.NamespacedName]reso
 	return live, nil
 }
 
-// list adds to live the objects of a namespace that the memory knows of, page by page.
+// list adds the known objects of a namespace to live, page by page.
 func (r *Reconciler) list(ctx context.Context, namespace string, live map[types.NamespacedName]resource.Managed) error {
 	for token, more := "", true; more; more = token != "" {
 		page, err := r.newList()
@@ -353,10 +352,11 @@ func (r *Reconciler) newList() (client.ObjectList, error) {
 	return list, nil
 }
 
-// warnLeft tells of what was created for an object that the API server does not know any more.
+// warnLeft emits a warning about a resource that was created for an object that the API server does not have any
+// more.
 func (r *Reconciler) warnLeft(d *lostRecord) {
 	d.done = true
-	external, attempt, anything := d.memo.known()
+	external, attempt, anything := d.state.known()
 	if !anything {
 		return
 	}
@@ -367,8 +367,7 @@ func (r *Reconciler) warnLeft(d *lostRecord) {
 		attempt)
 }
 
-// warnUnwritten tells of which objects the record is not stored yet, or why the objects are not
-// known.
+// warnUnwritten logs the objects whose record is not stored yet, or why the objects are unknown.
 func (r *Reconciler) warnUnwritten(rest []*lostRecord, why error) {
 	n := r.objects.Len()
 	if why == nil {

@@ -23,13 +23,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// What does not succeed is tried five times a second. It is told after five seconds, and in the
-// end; what succeeds is not told any more.
-func TestHowOftenItIsTriedAndTold(t *testing.T) {
+// TestRetryWriteBack verifies that a failing write back is retried five times a second, and reported after five
+// seconds and in the end.
+func TestRetryWriteBack(t *testing.T) {
 	for name, tc := range map[string]struct {
 		succeeds time.Duration // 0: at once; negative: never
 		tries    int
-		told     []time.Duration
+		reported []time.Duration
 	}{
 		"at once":   {0, 1, nil},
 		"soon":      {3 * time.Second, 16, nil},
@@ -42,14 +42,14 @@ func TestHowOftenItIsTriedAndTold(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 				defer cancel()
 				began, tries := time.Now(), 0
-				var told []time.Duration
+				var reported []time.Duration
 				retry(ctx, func() bool {
 					tries++
 					<-time.After(time.Nanosecond) // so that what ends at the same time has ended
 
 					return tc.succeeds >= 0 && time.Since(began) >= tc.succeeds
-				}, func() { told = append(told, time.Since(began).Truncate(100*time.Millisecond)) })
-				if diff := cmp.Diff(tc.told, told); diff != "" || tries < tc.tries-1 || tries > tc.tries {
+				}, func() { reported = append(reported, time.Since(began).Truncate(100*time.Millisecond)) })
+				if diff := cmp.Diff(tc.reported, reported); diff != "" || tries < tc.tries-1 || tries > tc.tries {
 					t.Errorf("%d tries, want %d; told, -want, +got:\n%s", tries, tc.tries, diff)
 				}
 			})
@@ -104,7 +104,8 @@ type listOfManaged struct {
 
 func (l *listOfManaged) DeepCopyObject() runtime.Object { c := *l; return &c }
 
-// The API server is asked for 500 objects at a time, and each answer is waited for for five seconds.
+// TestAnAPIServerThatIsAskedAfterARestore verifies that lists have 500 objects per page, and five seconds per
+// request.
 func TestAnAPIServerThatIsAskedAfterARestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		of := fake.GVK(&fake.Managed{})
@@ -116,7 +117,7 @@ func TestAnAPIServerThatIsAskedAfterARestore(t *testing.T) {
 		if err := r.list(t.Context(), "quay", map[types.NamespacedName]resource.Managed{}); err != nil {
 			t.Fatal(err)
 		}
-		d := &lostRecord{key: types.NamespacedName{Name: "data"}, memo: &objectState{}}
+		d := &lostRecord{key: types.NamespacedName{Name: "data"}, state: &objectState{}}
 		if r.writeRecord(t.Context(), d) || d.err == nil || d.done || d.live != nil {
 			t.Errorf("what cannot be read is %+v", d)
 		}
@@ -130,7 +131,7 @@ func TestAnAPIServerThatIsAskedAfterARestore(t *testing.T) {
 	})
 }
 
-// A kind whose list is not registered, or is none, cannot be listed: that is an error of the program.
+// TestAKindWithoutAList verifies that a kind without a registered list type is an error.
 func TestAKindWithoutAList(t *testing.T) {
 	of := fake.GVK(&fake.Managed{})
 	scheme := runtime.NewScheme()
@@ -146,8 +147,8 @@ func TestAKindWithoutAList(t *testing.T) {
 	}
 }
 
-// A pass counts as under way before it asks whether the API server was restored: what is written back after that
-// waits for those that were not told so.
+// TestAPassIsUnderWayBeforeItAsksForRestores verifies that a pass is registered before it checks for a restore, so
+// that the write back waits for it.
 func TestAPassIsUnderWayBeforeItAsksForRestores(t *testing.T) {
 	d := controller.NewRestoreDetector()
 	r := madeWith(WithRestoreDetector(d))
@@ -167,7 +168,7 @@ type listOfNothing struct {
 
 func (l *listOfNothing) DeepCopyObject() runtime.Object { c := *l; return &c }
 
-// A list that cannot be read is not taken for one of nothing: what is in the API server is not known then.
+// TestAListThatCannotBeRead verifies that a failed list does not count as empty.
 func TestAListThatCannotBeRead(t *testing.T) {
 	of := fake.GVK(&fake.Managed{})
 	c := &askedReader{scheme: runtime.NewScheme()}
@@ -180,7 +181,7 @@ func TestAListThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// What an attempt made is known although it could not be stored yet, and although an earlier creation was found.
+// TestWhatIsKnownOfTheLastCreation verifies that an unwritten creation precedes an observed earlier one.
 func TestWhatIsKnownOfTheLastCreation(t *testing.T) {
 	unwritten := map[string]string{
 		meta.AnnotationKeyExternalName:  "vol-2",

@@ -108,9 +108,8 @@ func (w *rewinding) goesOn() {
 	}
 }
 
-// TestARestoreTakesNoResource: the API server is restored to before the creation of an object
-// was intended, had ended or was tried again. The process that has made it gives the object its record back
-// before it ends, and the next one makes no second resource.
+// TestARestoreTakesNoResource verifies that the record is written back after a restore to before any step of the
+// creation, so that the next process creates no second resource.
 func TestARestoreTakesNoResource(t *testing.T) {
 	stories := map[string]func(w *rewinding) (snapshot *volume.Volume){
 		"before the intent": func(w *rewinding) *volume.Volume {
@@ -184,8 +183,7 @@ func TestARestoreTakesNoResource(t *testing.T) {
 	}
 }
 
-// TestARestoreWithinCreate: the API server is restored while Create is under way. The object is
-// left to the pass that waits for it, whatever it answers; then it has its record.
+// TestARestoreWithinCreate verifies that an object with a pending Create is left to its pass.
 func TestARestoreWithinCreate(t *testing.T) {
 	for name, answer := range map[string]error{"Answered": nil, "Lost": errLost} {
 		t.Run(name, func(t *testing.T) {
@@ -223,8 +221,7 @@ func TestARestoreWithinCreate(t *testing.T) {
 	}
 }
 
-// TestARestoreBetweenTwoSteps: the API server is restored in a pass that is about to change something
-// outside. It changes nothing.
+// TestARestoreBetweenTwoSteps verifies that a pass changes nothing after a restore.
 func TestARestoreBetweenTwoSteps(t *testing.T) {
 	rewound(t, func(w *rewinding) {
 		w.create(nil)
@@ -242,8 +239,8 @@ func TestARestoreBetweenTwoSteps(t *testing.T) {
 	})
 }
 
-// TestARestoreWithoutTheObject: what was created for an object that is not in the snapshot is
-// told, and so is what has the record of another creation.
+// TestARestoreWithoutTheObject verifies that the resource of an object that is not in the snapshot, or has another
+// record, is reported.
 func TestARestoreWithoutTheObject(t *testing.T) {
 	rewound(t, func(w *rewinding) {
 		w.create(nil)
@@ -272,8 +269,7 @@ func TestARestoreWithoutTheObject(t *testing.T) {
 	})
 }
 
-// TestARestoreThatIsNotWrittenBack: writes are refused, or lists, until the process ends. That is
-// soon, and told.
+// TestARestoreThatIsNotWrittenBack verifies that rejected writes or lists are reported until the process ends.
 func TestARestoreThatIsNotWrittenBack(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spoil func(w *rewinding)
@@ -305,8 +301,7 @@ func TestARestoreThatIsNotWrittenBack(t *testing.T) {
 	}
 }
 
-// TestARestoreOfWhatWasNotLookedAt: a process has just begun, and has not looked at an object yet
-// that is well. Its cache shows what the API server has forgotten.
+// TestARestoreOfWhatWasNotLookedAt verifies that a new process writes back the records of cached objects.
 func TestARestoreOfWhatWasNotLookedAt(t *testing.T) {
 	rewound(t, func(w *rewinding) {
 		w.o = append(w.o, managed.WithSpreadAfterRestart(true))
@@ -345,7 +340,7 @@ func onePage(all client.ObjectList, o []client.ListOption) error {
 	return nil
 }
 
-// TestARestoreOfManyObjects: what is on a later page of the list is found, too.
+// TestARestoreOfManyObjects verifies that all pages of a list are read.
 func TestARestoreOfManyObjects(t *testing.T) {
 	rewound(t, func(w *rewinding) {
 		w.Create(&volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "another", UID: "uid-0"}})
@@ -359,7 +354,7 @@ func TestARestoreOfManyObjects(t *testing.T) {
 	})
 }
 
-// TestARestoreInNamespaces: a provider that may not list all namespaces lists its own.
+// TestARestoreInNamespaces verifies that a provider without permission to list all namespaces lists its own.
 func TestARestoreInNamespaces(t *testing.T) {
 	rewound(t, func(w *rewinding) {
 		w.create(nil)

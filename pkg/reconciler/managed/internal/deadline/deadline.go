@@ -1,6 +1,6 @@
-// Package deadline is for contexts with a deadline that hardly anybody waits for: those
-// of a pass that is over before a network was asked for anything. To start a timer
-// and to stop it takes a large part of such a pass. Start with At or In.
+// Package deadline makes contexts with a deadline that rarely needs a timer: those of a pass that is over before
+// any network request. Starting and stopping a timer takes a large part of such a pass (see the benchmarks). Start
+// with At or In.
 package deadline
 
 import (
@@ -11,20 +11,19 @@ import (
 	"time"
 )
 
-// At returns a context that is what context.WithDeadline returns, with one
-// difference: no timer runs, and the parent is told nothing, until somebody calls Done.
-// Deadline and Err tell the truth all the same, by the clock of the process. If it ends
-// for two reasons and nobody has waited or looked in between, it may tell the second, unless
-// that is its own end. The deadline is to have a monotonic part, as what time.Now returns: without,
-// it moves with the clock, until it was told to be over. It is safe for concurrent use. What is
-// returned with it ends it, and has to be called, any number of times.
+// At returns the same as context.WithDeadline, with one difference: there is no timer, and no child of the parent,
+// until Done is called. Deadline and Err are correct all the same, by the clock of the process. If the context ends
+// for two reasons and neither Done nor Err was called in between, Err may return the second, unless that is its own
+// end. The deadline should have a monotonic reading, as the result of time.Now: without it, it moves with the wall
+// clock until Err has reported the end. The context is safe for concurrent use. The returned function ends it, must
+// be called, and may be called repeatedly.
 func At(parent context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
 	c := &lazy{parent: parent, at: deadline}
 
 	return c, c.cancel
 }
 
-// In returns a context that ends after a time, as [At] does.
+// In returns a context with a timeout, as [At] does with a deadline.
 func In(parent context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	return At(parent, now().Add(timeout))
 }
@@ -33,20 +32,20 @@ func now() time.Time {
 	return time.Now() //nolint:forbidigo // timers, and so the ends of contexts, know no other clock
 }
 
-// A lazy context is one of three: nobody has waited and it goes on; nobody has waited and it
-// has been told to be over; or there is a usual one in its place.
+// A lazy context is in one of three states: without a timer and active; without a timer and ended, as Err has
+// reported; or replaced by a context of package context.
 type lazy struct {
 	parent context.Context //nolint:containedctx // it is a context itself
 	at     time.Time
 
 	mu    sync.Mutex
-	over  error              // as it was told; nil: it goes on
+	over  error              // as Err has reported; nil: active
 	alone bool               // it is over, and its parent was not
-	usual context.Context    //nolint:containedctx // what it is for who waits; nil: nobody does
+	usual context.Context    //nolint:containedctx // after Done was called; nil: it was not
 	end   context.CancelFunc // of it
 }
 
-// Deadline returns when it ends at the latest.
+// Deadline returns the deadline.
 func (c *lazy) Deadline() (time.Time, bool) {
 	if earlier, ok := c.parent.Deadline(); ok && earlier.Before(c.at) {
 		return earlier, true
@@ -55,7 +54,7 @@ func (c *lazy) Deadline() (time.Time, bool) {
 	return c.at, true
 }
 
-// Err returns why it is over, or nil.
+// Err returns why the context is over, or nil.
 func (c *lazy) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +76,7 @@ func (c *lazy) err() error {
 	return c.over
 }
 
-// Done returns what is closed when it is over.
+// Done returns a channel that is closed when the context is over.
 func (c *lazy) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,8 +95,8 @@ func (c *lazy) Done() <-chan struct{} {
 	return c.usual.Done()
 }
 
-// under returns where its values are, and what has ended it, if that was its parent:
-// what becomes of that after it was over is of no concern.
+// under returns the context of its values, and of the cause if the parent has ended it: the state of the parent
+// after the end is irrelevant.
 func (c *lazy) under() context.Context {
 	if c.alone {
 		return context.WithoutCancel(c.parent)
@@ -106,8 +105,8 @@ func (c *lazy) under() context.Context {
 	return c.parent
 }
 
-// Value returns a value of the parent. Package context asks in this way for the
-// context whose children end with it, and for the cause.
+// Value returns a value of the parent. Package context uses it to find the context whose children end with it, and
+// the cause.
 func (c *lazy) Value(key any) any {
 	c.mu.Lock()
 	of := c.usual
@@ -131,8 +130,8 @@ func (c *lazy) cancel() {
 	}
 }
 
-// String returns what package context says of its own. It looks at nothing that changes, so that
-// it may be printed at any time.
+// String returns the same text as a context of package context. It reads no changing state, so that it can be
+// printed at any time.
 func (c *lazy) String() string {
 	if earlier, ok := c.parent.Deadline(); ok && earlier.Before(c.at) {
 		return name(c.parent) + ".WithCancel"

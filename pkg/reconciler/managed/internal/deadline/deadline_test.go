@@ -23,10 +23,10 @@ var (
 	errTooLate  = errors.New("the parent was too late")
 )
 
-// A maker makes a context that ends at a time.
+// A maker makes a context with a deadline.
 type maker func(context.Context, time.Time) (context.Context, context.CancelFunc)
 
-// A story happens to a context that ends after ten seconds, and to those round it.
+// A story is what happens to a context that ends after ten seconds, and to related ones.
 type story struct {
 	*testing.T
 
@@ -36,13 +36,13 @@ type story struct {
 	kill   context.CancelCauseFunc // ends the root
 	ctx    context.Context         //nolint:containedctx // what the test is about
 	cancel context.CancelFunc
-	told   []string
+	seen   []string
 }
 
 const term = 10 * time.Second
 
-// tell runs a story, and returns what was seen in it.
-func tell(t *testing.T, of maker, what func(*story)) (told []string) {
+// tell runs a story, and returns the observed states.
+func tell(t *testing.T, of maker, what func(*story)) (seen []string) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &story{T: t, make: of, begun: time.Now()}
 		s.root, s.kill = context.WithCancelCause(context.WithValue(t.Context(), key{}, "value"))
@@ -50,24 +50,24 @@ func tell(t *testing.T, of maker, what func(*story)) (told []string) {
 		s.ctx, s.cancel = of(s.root, s.begun.Add(term))
 		defer s.cancel()
 		what(s)
-		told = s.told
+		seen = s.seen
 	})
 
-	return told
+	return seen
 }
 
 func (s *story) note(format string, a ...any) {
-	s.told = append(s.told, fmt.Sprintf("%v: ", time.Since(s.begun))+fmt.Sprintf(format, a...))
+	s.seen = append(s.seen, fmt.Sprintf("%v: ", time.Since(s.begun))+fmt.Sprintf(format, a...))
 }
 
-// look at a context without waiting for it.
+// look records the state of a context without waiting for it.
 func (s *story) look(ctx context.Context) {
 	at, ok := ctx.Deadline()
 	s.note("error %v, cause %v, deadline %v %t, value %v", ctx.Err(), context.Cause(ctx), at.Sub(s.begun), ok,
 		ctx.Value(key{}))
 }
 
-// peek says whether a context is over, as who waits sees it.
+// peek records whether the channel of a context is closed.
 func (s *story) peek(ctx context.Context) {
 	synctest.Wait()
 	select {
@@ -81,11 +81,10 @@ func (s *story) peek(ctx context.Context) {
 
 func (s *story) sleep(d time.Duration) {
 	<-time.After(d)
-	synctest.Wait() // until whatever ends at the same moment has
+	synctest.Wait() // until all that ends at the same moment has ended
 }
 
-// Stories are the lives of a context. What is seen in them is what is seen of one of
-// the standard library.
+// stories are sequences of events. A context must behave in each as one of the standard library.
 var stories = map[string]struct {
 	reason string
 	story  func(*story)
@@ -223,7 +222,7 @@ func TestAsUsual(t *testing.T) {
 	}
 }
 
-// Stories made up at random are lived by both kinds of contexts alike.
+// TestAsUsualAtRandom verifies that both kinds of contexts behave alike in random sequences.
 func TestAsUsualAtRandom(t *testing.T) {
 	for seed := range uint64(500) {
 		made := func(s *story) { makeUp(s, rand.New(rand.NewPCG(seed, 1))) }
@@ -234,8 +233,8 @@ func TestAsUsualAtRandom(t *testing.T) {
 	}
 }
 
-// makeUp lets a dozen things happen to a few contexts. It looks at all others before one is
-// ended: what ended first, its parent or its time, knows only who has looked.
+// makeUp lets a dozen random events happen to a few contexts. It reads all others before one is ended: only a
+// context that was read knows whether its parent or its deadline came first.
 func makeUp(s *story, random *rand.Rand) {
 	all, ends := []context.Context{s.ctx}, []context.CancelFunc{s.cancel}
 	add := func(ctx context.Context, end context.CancelFunc) { all, ends = append(all, ctx), append(ends, end) }
@@ -281,7 +280,7 @@ func makeUp(s *story, random *rand.Rand) {
 	}
 }
 
-// An asked context counts who waits for it.
+// An asked context counts the calls of Done.
 type asked struct {
 	context.Context //nolint:containedctx // it is one
 
@@ -290,8 +289,8 @@ type asked struct {
 
 func (a *asked) Done() <-chan struct{} { a.times++; return a.Context.Done() }
 
-// As long as nobody waits, nothing runs, and the parent hears nothing.
-func TestNobodyWaits(t *testing.T) {
+// TestNoTimerWithoutDone verifies that nothing runs, and nothing is registered with the parent, without a call of Done.
+func TestNoTimerWithoutDone(t *testing.T) {
 	parent := &asked{Context: t.Context()}
 	look := func() {
 		outer, cancel := deadline.In(parent, time.Hour)
@@ -307,8 +306,8 @@ func TestNobodyWaits(t *testing.T) {
 	}
 }
 
-// Contexts that are derived from one are its children, as of any of package context:
-// nobody has to watch for its end.
+// TestDerivedWithoutGoroutines verifies that derived contexts are children, as of any context of package context:
+// no goroutine watches the parent.
 func TestDerivedWithoutGoroutines(t *testing.T) {
 	ctx, cancel := deadline.In(t.Context(), time.Hour)
 	defer cancel()
@@ -322,7 +321,7 @@ func TestDerivedWithoutGoroutines(t *testing.T) {
 	}
 }
 
-// Whoever uses it at the same time sees one and the same end.
+// TestTogether verifies that concurrent users see the same end.
 func TestTogether(t *testing.T) {
 	for i := range 200 {
 		synctest.Test(t, func(t *testing.T) {
@@ -332,7 +331,7 @@ func TestTogether(t *testing.T) {
 			var all sync.WaitGroup
 			for j := range causes {
 				all.Go(func() {
-					_ = fmt.Sprintf("%v %+v", ctx, ctx) // as who logs it does
+					_ = fmt.Sprintf("%v %+v", ctx, ctx) // as a logger does
 					switch j % 3 {
 					case 0:
 						<-ctx.Done()
@@ -371,7 +370,7 @@ func BenchmarkUsual(b *testing.B) { bench(b, context.WithDeadline) }
 
 func BenchmarkLazy(b *testing.B) { bench(b, deadline.At) }
 
-// bench makes the contexts of a pass, of which nobody waits for any.
+// bench makes the contexts of a pass, none of which is waited for.
 func bench(b *testing.B, make maker) {
 	root, kill := context.WithCancel(context.Background())
 	defer kill()
@@ -379,13 +378,13 @@ func bench(b *testing.B, make maker) {
 	for b.Loop() {
 		at := time.Now().Add(time.Minute)
 		ctx, cancel := make(root, at)
-		connect, hangUp := make(context.WithValue(ctx, key{}, b), at.Add(-time.Second))
+		connect, cancelConnect := make(context.WithValue(ctx, key{}, b), at.Add(-time.Second))
 		call, end := make(connect, at.Add(-time.Second))
 		if call.Err() != nil {
 			b.Fatal(call.Err())
 		}
 		end()
-		hangUp()
+		cancelConnect()
 		cancel()
 	}
 }

@@ -6,67 +6,66 @@ import (
 	"time"
 )
 
-// A list is what a connection showed, page by page.
+// A list is the result of listing a connection, page by page.
 type list struct {
 	began, ended time.Time
 	pages        int
-	next         string         // where the next page begins
-	items        map[string]any // by external name, of those who are on the roll
-	room         int            // for so many of them
+	next         string         // the token of the next page
+	items        map[string]any // by external name, of registered objects
+	room         int            // the number of items that the map was made for
 	twice        map[string]bool
-	busy         bool // somebody is asking for a page
+	busy         bool // a pass is reading a page
 	whole        bool
 }
 
 const (
-	// A list that takes more pages than this never ends.
+	// The largest number of pages. A longer list counts as endless.
 	maxPages = 10_000
 
-	// How long to wait at least for a list that somebody else is making.
+	// The least delay of an object that waits for the list of another pass.
 	leastWait = 100 * time.Millisecond
 )
 
-// An Answer says how to look at an object.
+// An Answer says how to observe an object.
 type Answer int
 
 // The answers.
 const (
-	// Alone: by a call of its own. What a list does not show may exist.
+	// Alone: by a call of its own. A resource that is not listed may exist.
 	Alone Answer = iota
 
-	// Listed: it was shown.
+	// Listed: by the item of a list.
 	Listed
 
-	// Wait: somebody is making a list.
+	// Wait: later, because another pass is listing.
 	Wait
 
-	// Turn: make the list, or go on with it. It must be given back.
+	// List: by listing, or by continuing a list. The Listing must be returned.
 	List
 )
 
-// A Lookup is what Consult returns.
+// A Lookup is the result of Cache.Lookup.
 type Lookup struct {
 	Answer  Answer
 	Item    any           // of Listed
 	After   time.Duration // of Wait
-	Listing *Listing      // of Turn
+	Listing *Listing      // of List
 }
 
-// A Listing is somebody's turn to ask for pages.
+// A Listing is the right of one pass to read pages.
 type Listing struct {
-	roll *Cache
-	line *group
-	list *list
+	cache *Cache
+	group *group
+	list  *list
 
-	// Next is where the next page begins; empty at the beginning.
+	// Next is the token of the next page; empty for the first one.
 	Next string
 }
 
-// Lookup says how to look at an object that needs no more than a look. A list
-// counts only if it was begun after whatever happened to the object last, was ended,
-// and is fresh. One is begun in each round, by whoever comes first, if there are more
-// objects than it is likely to take pages. It ends with its round: those who Meet are not to
-// find one that lasts no longer, or that was made for few.
+// Lookup returns how to observe an object that only needs to be observed. A list counts only if it was begun after
+// the last event of the object, is complete, and is fresh. The first object of each round begins one, if there are
+// more objects than expected pages. The list expires with its round: objects that AlignPoll has aligned must not
+// find an older list, or one that was made for a few objects.
 func (r *Cache) Lookup(p *Member, now time.Time) Lookup {
 	if r.round <= 0 {
 		return Lookup{}
@@ -92,29 +91,29 @@ func (r *Cache) Lookup(p *Member, now time.Time) Lookup {
 	}
 	l.list.busy = true
 
-	return Lookup{Answer: List, Listing: &Listing{roll: r, line: l, list: l.list, Next: l.list.next}}
+	return Lookup{Answer: List, Listing: &Listing{cache: r, group: l, list: l.list, Next: l.list.next}}
 }
 
-// expire drops a list that is of no more use.
+// expire drops a list that cannot be used any more.
 func (l *group) expire(now time.Time, r *Cache) {
 	switch {
 	case l.list == nil || l.list.busy:
 	case l.list.whole && (now.Sub(l.list.ended) > r.fresh || !now.Before(l.due)):
 		l.list = nil
 	case !l.list.whole && now.Sub(l.list.began) > r.round:
-		l.breaks(now, r)
+		l.drop(now, r)
 	}
 }
 
-// breaks gives a list up. It is tried again more and more seldom.
-func (l *group) breaks(now time.Time, r *Cache) {
+// drop drops an incomplete list. The next one is begun with backoff.
+func (l *group) drop(now time.Time, r *Cache) {
 	l.list = nil
 	l.due = now.Add(r.round << min(l.broken, 3))
 	l.broken++
 }
 
-// remaining returns how long to wait for the list that is being made: as long as the last
-// one took, or half as long again.
+// remaining returns how long to wait for the list of another pass: as long as the last list took, or half of its
+// age.
 func (l *group) remaining(now time.Time) time.Duration {
 	age := now.Sub(l.list.began)
 	if l.took > age {
@@ -124,8 +123,7 @@ func (l *group) remaining(now time.Time) time.Duration {
 	return max(age/2, leastWait)
 }
 
-// shown returns what a list that was ended says of an object. What it showed is not
-// kept once it has served.
+// shown returns what a complete list says of an object. An item is dropped once it was used.
 func (l *group) shown(p *Member) Lookup {
 	item, ok := l.list.items[p.name]
 	if !ok || l.list.twice[p.name] {
@@ -139,7 +137,7 @@ func (l *group) shown(p *Member) Lookup {
 	return Lookup{Answer: Listed, Item: item}
 }
 
-// shrink gives back the room of what has served, which a map keeps.
+// shrink releases the memory of used items, which a map keeps.
 func (l *list) shrink() {
 	if len(l.items) > l.room/4 {
 		return
@@ -149,12 +147,12 @@ func (l *list) shrink() {
 	l.items, l.room = rest, len(rest)
 }
 
-// Add adds one that a page has. Names that nobody has are ignored; what comes
-// under one name twice says nothing.
+// Add adds an item of a page. Names without an object are ignored; a name that is listed twice counts as not
+// listed.
 func (t *Listing) Add(name string, item any) {
-	t.roll.mu.Lock()
-	defer t.roll.mu.Unlock()
-	if t.line.names[name] == nil {
+	t.cache.mu.Lock()
+	defer t.cache.mu.Unlock()
+	if t.group.names[name] == nil {
 		return
 	}
 	if _, ok := t.list.items[name]; ok {
@@ -163,20 +161,19 @@ func (t *Listing) Add(name string, item any) {
 	t.list.items[name] = item
 }
 
-// Advance ends a page, after which the next begins where it says; nowhere is the
-// end of the list. It says whether there is more to ask for. An error of the list
-// is told by Fail.
+// Advance ends a page. Next is the token of the next page; empty ends the list. It returns whether there are more
+// pages, and false for ok if the list is invalid and has to be ended by Fail.
 func (t *Listing) Advance(next string, now time.Time) (more, ok bool) {
-	t.roll.mu.Lock()
-	defer t.roll.mu.Unlock()
+	t.cache.mu.Lock()
+	defer t.cache.mu.Unlock()
 	t.list.pages++
 	if next == "" {
 		t.list.whole, t.list.ended, t.list.room = true, now, len(t.list.items)
-		t.line.pages, t.line.took, t.line.broken = t.list.pages, now.Sub(t.list.began), 0
+		t.group.pages, t.group.took, t.group.broken = t.list.pages, now.Sub(t.list.began), 0
 
 		return false, true
 	}
-	if next == t.Next || t.list.pages >= maxPages || now.Sub(t.list.began) > t.roll.round {
+	if next == t.Next || t.list.pages >= maxPages || now.Sub(t.list.began) > t.cache.round {
 		return false, false
 	}
 	t.Next, t.list.next = next, next
@@ -184,28 +181,26 @@ func (t *Listing) Advance(next string, now time.Time) (more, ok bool) {
 	return true, true
 }
 
-// Fail ends a list that cannot be finished. There is none before the next round, and
-// the more often that happens, the later.
+// Fail ends an incomplete list. The next one is begun in a later round, with backoff.
 func (t *Listing) Fail(now time.Time) {
-	t.roll.mu.Lock()
-	defer t.roll.mu.Unlock()
-	if t.line.list == t.list {
-		t.line.breaks(now, t.roll)
+	t.cache.mu.Lock()
+	defer t.cache.mu.Unlock()
+	if t.group.list == t.list {
+		t.group.drop(now, t.cache)
 	}
 }
 
-// Return gives the turn back.
+// Return ends the right to read pages.
 func (t *Listing) Return() {
-	t.roll.mu.Lock()
-	defer t.roll.mu.Unlock()
+	t.cache.mu.Lock()
+	defer t.cache.mu.Unlock()
 	t.list.busy = false
 }
 
-// AlignPoll returns when an object is to be looked at that is due at a certain time, so
-// that all of a connection meet at the same list: in the last round of the
-// connection before that time and a tolerance; a little later for each, which random
-// in [0,1) says. It is not ok if there is no such round, or no list worth while.
-// Whoever has met at a list that could not be made is sent apart again.
+// AlignPoll returns when to observe an object that is due at a certain time, so that all objects of a connection
+// use the same list: in the last round of the connection before that time and a tolerance, with a small jitter by
+// random in [0,1). It is not ok if there is no such round, or a list is not worthwhile. Objects whose list has
+// failed are spread again.
 func (r *Cache) AlignPoll(connection string, now, due time.Time, tolerance time.Duration,
 	random float64) (at time.Time, ok bool) {
 	r.mu.Lock()
@@ -233,10 +228,10 @@ func roundOf(connection string, at time.Time, round time.Duration) time.Time {
 	return time.Unix(0, since-(since-phase(connection, round))%int64(round))
 }
 
-// phase is another one for each connection, so that not all of them list at once.
+// phase returns the offset of the rounds of a connection, so that not all connections list at once.
 func phase(connection string, round time.Duration) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(connection)) // it never fails
 
-	return int64(h.Sum64() % uint64(round)) //nolint:gosec // less than a duration
+	return int64(h.Sum64() % uint64(round)) // less than a duration
 }

@@ -1,9 +1,9 @@
-// Package listcache is for what the objects of one kind know together about the
-// connections they use: who is on which, under which external name; what a list
-// that they share has shown; and whether somebody tells what changes outside. It
-// asks nobody and wakes nobody: it says whose turn it is to do so. Start with New.
+// Package listcache shares lists and notifications among the objects of one kind on the same connection. A Cache
+// knows which objects use which connection under which external name, the last list of each connection, and whether
+// there is a subscription to changes. It makes no calls and enqueues nothing: it returns which object should. Start
+// with New.
 //
-// All methods may be called concurrently. Times are given, and may be of any clock.
+// All methods may be called concurrently. Times are parameters, and may be of any clock.
 package listcache
 
 import (
@@ -15,25 +15,23 @@ import (
 // A Key is the name of an object.
 type Key struct{ Namespace, Name string }
 
-// A Member is what is known of one object. Make one with NewPlace, for Join; an object is
-// to have no more than one at a time.
+// A Member is an object in the cache. Make one with NewMember, for Join; an object must have at most one at a time.
 type Member struct {
-	// Alone is for whoever works on the object: it is to be observed singly.
+	// Alone is for the pass of the object: it has to be observed individually.
 	Alone bool
 
-	notified   bool // somebody said that it has changed, and nobody has looked since
+	notified   bool // it was notified, and not observed since
 	key        Key
-	group      *group // nil: it is on none
+	group      *group // nil: on no connection
 	name       string
 	next       *Member       // of the same name
-	observedAt time.Duration // since the roll was made, when what is outside was last asked for, changed, or said to have changed
+	observedAt time.Duration // when the resource was last observed, changed or notified, since the cache was made
 }
 
-// NewMember returns the place of an object that is on no connection yet.
+// NewMember returns the member of an object that is on no connection yet.
 func NewMember(key Key) *Member { return &Member{key: key} }
 
-// A Cache knows the places of all objects of a kind that are on a connection. Make one
-// with New.
+// A Cache has the members of all objects of a kind, by connection. Make one with New.
 type Cache struct {
 	round, fresh time.Duration
 	made         time.Time
@@ -42,34 +40,32 @@ type Cache struct {
 	groups map[string]*group
 }
 
-// A group is a connection that objects use.
+// A group has the members of one connection.
 type group struct {
 	name     string
 	revision string
 	names    map[string]*Member // the first of each
 	size     int
 
-	list   *list         // the last one, as long as it may be of use
+	list   *list         // the last one, while it can be used
 	due    time.Time     // when the next may be begun
-	pages  int           // that the last whole list had
-	took   time.Duration // that it took
-	broken int           // lists in a row that were not finished
+	pages  int           // of the last complete list
+	took   time.Duration // the duration of that
+	broken int           // consecutive incomplete lists
 
 	watch  *Watch
 	next   time.Time // when to subscribe again
-	failed int       // times in a row
+	failed int       // consecutive failures
 }
 
-// New returns an empty Roll. Lists are begun once in a round, and what they showed
-// counts until they are older than fresh. A round that is not positive is for those
-// who list nothing. It was made before anything that it will be told of.
+// New returns an empty cache. One list is begun per round, and counts until it is older than fresh. A round that is
+// not positive disables lists. Made is before all other times that the cache is given.
 func New(round, fresh time.Duration, made time.Time) *Cache {
 	return &Cache{round: round, fresh: fresh, made: made, groups: map[string]*group{}}
 }
 
-// Join puts an object on a connection, under its external name, or moves it there.
-// With another revision, lists of the connection are made anew; an empty one is not
-// known.
+// Join adds an object to a connection, under its external name, or moves it there. Another revision discards the
+// list of the connection; an empty revision is unknown.
 func (r *Cache) Join(p *Member, connection, revision, name string) {
 	r.mu.Lock()
 	l := r.groups[connection]
@@ -99,7 +95,7 @@ func (r *Cache) Join(p *Member, connection, revision, name string) {
 	stop()
 }
 
-// Leave takes an object off that is gone. What only it needed is given up.
+// Leave removes an object that is gone. The subscription of a connection ends with its last object.
 func (r *Cache) Leave(p *Member) {
 	r.mu.Lock()
 	stop := func() {}
@@ -111,7 +107,7 @@ func (r *Cache) Leave(p *Member) {
 	stop()
 }
 
-// leave returns what is to be called when nothing is locked.
+// leave removes an object, and returns a function to be called without the lock.
 func (r *Cache) leave(p *Member) (stop func()) {
 	l := p.group
 	l.remove(p)
@@ -123,7 +119,7 @@ func (r *Cache) leave(p *Member) (stop func()) {
 	return l.unwatch()
 }
 
-// of returns all that have a name.
+// of returns all members with a name.
 func (l *group) of(name string) iter.Seq[*Member] {
 	return func(yield func(*Member) bool) {
 		for p := l.names[name]; p != nil && yield(p); p = p.next {
@@ -131,7 +127,7 @@ func (l *group) of(name string) iter.Seq[*Member] {
 	}
 }
 
-// remove takes an object off its name.
+// remove removes a member from its name.
 func (l *group) remove(p *Member) {
 	if first := l.names[p.name]; first != p {
 		for first.next != p {
@@ -153,16 +149,15 @@ func (l *group) remove(p *Member) {
 	}
 }
 
-// Touched notes that what is outside was asked for, or may have been changed by a
-// call that has ended now. What was listed before says nothing about it any more.
+// Touched records that the resource was observed, or may have been changed by a call that has ended now. Earlier
+// lists do not count for it any more.
 func (r *Cache) Touched(p *Member, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p.observedAt, p.notified = now.Sub(r.made), false
 }
 
-// Notified says whether somebody said that the resource has changed, and nobody has
-// looked since.
+// Notified reports whether the resource was notified as changed, and not observed since.
 func (r *Cache) Notified(p *Member) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,8 +165,7 @@ func (r *Cache) Notified(p *Member) bool {
 	return p.notified
 }
 
-// Size returns how many objects are on the roll, and how much is kept for them
-// besides: connections, names and what lists have shown.
+// Size returns the number of objects in the cache, and of other entries: connections, names and listed items.
 func (r *Cache) Size() (objects, besides int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

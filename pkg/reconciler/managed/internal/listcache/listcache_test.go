@@ -12,10 +12,10 @@ const (
 	fresh = 30 * time.Second
 )
 
-// The beginning of a round of the line.
+// begin is the beginning of a round of the connection.
 var begin = roundOf("line", time.Unix(1_000_000, 0), round)
 
-// A crew is objects a, b and c of one connection.
+// crew returns objects a, b and c of one connection.
 func crew(t *testing.T) (r *Cache, a, b, c *Member) {
 	t.Helper()
 	r = New(round, fresh, begin.Add(-1))
@@ -138,7 +138,7 @@ func TestConsult(t *testing.T) {
 	}
 }
 
-// A list is gone on with by the next one where it was left.
+// TestAListIsContinued verifies that the next object continues a list where the last one stopped.
 func TestAListIsContinued(t *testing.T) {
 	r, a, b, _ := crew(t)
 	turn := r.Lookup(a, begin).Listing
@@ -156,7 +156,7 @@ func TestAListIsContinued(t *testing.T) {
 	}
 }
 
-// A lister whose pages do not end is stopped.
+// TestAListThatDoesNotEnd verifies that a list with endless pages is stopped.
 func TestAListThatDoesNotEnd(t *testing.T) {
 	r, a, _, _ := crew(t)
 	turn := r.Lookup(a, begin).Listing
@@ -190,25 +190,25 @@ func TestAListThatDoesNotEnd(t *testing.T) {
 	}
 }
 
-// Those who need no more than a look meet shortly after their connection's round.
-func TestMeet(t *testing.T) {
+// TestAlignPoll verifies that healthy objects are aligned shortly after the round of their connection begins.
+func TestAlignPoll(t *testing.T) {
 	r, a, _, _ := crew(t)
-	met := func(now, due time.Time, random float64) time.Time {
+	aligned := func(now, due time.Time, random float64) time.Time {
 		at, _ := r.AlignPoll("line", now, due, 0, random)
 
 		return at
 	}
-	first := met(begin, begin.Add(round), 0)
+	first := aligned(begin, begin.Add(round), 0)
 	if first.Before(begin) || first.After(begin.Add(round)) {
 		t.Errorf("who is due in a round is looked at after %s", first.Sub(begin))
 	}
-	if got := met(begin.Add(3*time.Second), begin.Add(3*time.Second+round), 0); got.Sub(first)%round != 0 {
+	if got := aligned(begin.Add(3*time.Second), begin.Add(3*time.Second+round), 0); got.Sub(first)%round != 0 {
 		t.Errorf("two meet at %s and %s", first, got)
 	}
-	if got := met(first.Add(fresh/2), first.Add(fresh/2+round), 0); !got.Equal(first.Add(round)) {
+	if got := aligned(first.Add(fresh/2), first.Add(fresh/2+round), 0); !got.Equal(first.Add(round)) {
 		t.Errorf("the next round is %s later, want %s", got.Sub(first), round)
 	}
-	if got := met(begin, begin.Add(round), 0.5); !got.Equal(first.Add(fresh / 4)) {
+	if got := aligned(begin, begin.Add(round), 0.5); !got.Equal(first.Add(fresh / 4)) {
 		t.Errorf("they are spread by %s, want half of half of %s", got.Sub(first), fresh)
 	}
 	if at, ok := r.AlignPoll("line", first, first.Add(round/2), 0, 0); ok || !at.Equal(first.Add(round/2)) {
@@ -219,7 +219,7 @@ func TestMeet(t *testing.T) {
 	}
 	turn := r.Lookup(a, begin).Listing
 	turn.Fail(begin)
-	if at := met(begin, begin.Add(round), 0); !at.Equal(begin.Add(round * 3 / 4)) {
+	if at := aligned(begin, begin.Add(round), 0); !at.Equal(begin.Add(round * 3 / 4)) {
 		t.Errorf("who cannot meet is looked at after %s", at.Sub(begin))
 	}
 }
@@ -295,7 +295,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// Whatever happens while a subscription is being made, nothing is left behind.
+// TestASubscriptionThatComesTooLate verifies that nothing is left behind, whatever happens while a subscription is
+// being made.
 func TestASubscriptionThatComesTooLate(t *testing.T) {
 	r, a, b, c := crew(t)
 	w := r.Subscribe(a, begin)
@@ -320,7 +321,7 @@ func TestASubscriptionThatComesTooLate(t *testing.T) {
 	}
 }
 
-// An object that moves to another connection or name leaves nothing behind.
+// TestMoving verifies that an object that moves to another connection or name leaves nothing behind.
 func TestMoving(t *testing.T) {
 	r, a, b, c := crew(t)
 	made(t, r, a, begin, []string{"x-a", "x-b", "x-c"})

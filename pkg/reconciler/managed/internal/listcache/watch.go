@@ -8,27 +8,26 @@ import (
 )
 
 const (
-	// How long to wait before subscribing again, at first and at most.
+	// The delays before a retry, at first and at most.
 	firstRetry = 5 * time.Second
 	lastRetry  = 5 * time.Minute
 )
 
-// A Watch is a subscription to what changes over a connection. It is one only
-// until it is replaced or given up; what comes from it later is ignored.
+// A Watch is a subscription to the changes on a connection, until it is replaced or ended; later notifications are
+// ignored.
 type Watch struct {
-	roll     *Cache
-	line     *group
+	cache    *Cache
+	group    *group
 	revision string
 	stop     func() // nil: it was not begun yet
 	healthy  bool
-	mute     bool // it was interrupted, maybe before it began
+	mute     bool // it was interrupted, possibly before it began
 	since    time.Time
-	before   *Watch // that it takes the place of
+	before   *Watch // the subscription that it replaces
 }
 
-// Subscribe returns a Watch if somebody should subscribe for the connection of the
-// object now: nobody has, or has under another revision. It is to be told whether it
-// began.
+// Subscribe returns a Watch if the caller should subscribe for the connection of the object now: there is no
+// subscription, or one for another revision. The caller must call Begun or Failed.
 func (r *Cache) Subscribe(p *Member, now time.Time) *Watch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -36,22 +35,22 @@ func (r *Cache) Subscribe(p *Member, now time.Time) *Watch {
 	if now.Before(l.next) || l.watch != nil && (l.watch.stop == nil || l.watch.revision == l.revision) {
 		return nil
 	}
-	l.watch = &Watch{roll: r, line: l, revision: l.revision, before: l.watch}
+	l.watch = &Watch{cache: r, group: l, revision: l.revision, before: l.watch}
 
 	return l.watch
 }
 
-// Begun says that the subscription stands, and what ends it.
+// Begun records that the subscription works, and the function that ends it.
 func (w *Watch) Begun(stop func(), now time.Time) {
-	w.roll.mu.Lock()
-	current := w.line.watch == w
+	w.cache.mu.Lock()
+	current := w.group.watch == w
 	if current {
 		w.stop, w.healthy, w.since = stop, !w.mute, now
-		w.line.failed, w.line.next = 0, time.Time{}
+		w.group.failed, w.group.next = 0, time.Time{}
 	}
 	before := w.before
 	w.before = nil
-	w.roll.mu.Unlock()
+	w.cache.mu.Unlock()
 	if before != nil {
 		before.stop()
 	}
@@ -60,10 +59,10 @@ func (w *Watch) Begun(stop func(), now time.Time) {
 	}
 }
 
-// Failed says that it could not be made, and returns when to try again.
+// Failed records that the subscription failed, and returns when to retry.
 func (w *Watch) Failed(now time.Time) time.Duration {
-	w.roll.mu.Lock()
-	l := w.line
+	w.cache.mu.Lock()
+	l := w.group
 	after := min(firstRetry<<min(l.failed, 10), lastRetry)
 	l.failed++
 	l.next = now.Add(after)
@@ -72,7 +71,7 @@ func (w *Watch) Failed(now time.Time) time.Duration {
 	if l.watch == w {
 		l.watch = nil
 	}
-	w.roll.mu.Unlock()
+	w.cache.mu.Unlock()
 	if before != nil {
 		before.stop()
 	}
@@ -80,25 +79,23 @@ func (w *Watch) Failed(now time.Time) time.Duration {
 	return after
 }
 
-// Interrupted says that notifications may be lost from now on, and returns whom they
-// may be about.
-func (w *Watch) Interrupted() []Key { return w.turns(false, time.Time{}) }
+// Interrupted records that notifications may be lost from now on, and returns the affected objects.
+func (w *Watch) Interrupted() []Key { return w.setHealthy(false, time.Time{}) }
 
-// Resumed says that notifications come again, and returns whom those may have been
-// about that were lost.
-func (w *Watch) Resumed(now time.Time) []Key { return w.turns(true, now) }
+// Resumed records that notifications arrive again, and returns the objects that the lost ones may have been about.
+func (w *Watch) Resumed(now time.Time) []Key { return w.setHealthy(true, now) }
 
-func (w *Watch) turns(healthy bool, now time.Time) []Key {
-	w.roll.mu.Lock()
-	defer w.roll.mu.Unlock()
+func (w *Watch) setHealthy(healthy bool, now time.Time) []Key {
+	w.cache.mu.Lock()
+	defer w.cache.mu.Unlock()
 	w.mute = !healthy
-	if w.line.watch != w || w.stop == nil || w.healthy == healthy {
+	if w.group.watch != w || w.stop == nil || w.healthy == healthy {
 		return nil
 	}
 	w.healthy, w.since = healthy, now
 	var keys []Key
-	for name := range w.line.names {
-		for p := range w.line.of(name) {
+	for name := range w.group.names {
+		for p := range w.group.of(name) {
 			keys = append(keys, p.key)
 		}
 	}
@@ -115,28 +112,27 @@ func compare(a, b Key) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// Changed notes that what has an external name was changed, and returns whose it
-// is: nobody's, for a name that is not known, and for none, which many may have who have
-// no name yet. It is not ok if the subscription has ended.
+// Changed records that the resource with an external name was changed, and returns its objects: none for an unknown
+// name, and none for the empty name, which many objects may have. It is not ok if the subscription has ended.
 func (w *Watch) Changed(name string, now time.Time) (keys []Key, ok bool) {
-	w.roll.mu.Lock()
-	defer w.roll.mu.Unlock()
-	if w.line.watch != w {
+	w.cache.mu.Lock()
+	defer w.cache.mu.Unlock()
+	if w.group.watch != w {
 		return nil, false
 	}
 	if name == "" {
 		return nil, true
 	}
-	for p := range w.line.of(name) {
-		p.observedAt, p.notified = now.Sub(w.roll.made), true
+	for p := range w.group.of(name) {
+		p.observedAt, p.notified = now.Sub(w.cache.made), true
 		keys = append(keys, p.key)
 	}
 
 	return keys, true
 }
 
-// Watched says whether whatever has happened to the resource of an object since it
-// was last asked for has been told, and whatever happens will be.
+// Watched reports whether all changes of the resource of an object since it was last observed were notified, and
+// future ones will be.
 func (r *Cache) Watched(p *Member) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,8 +141,7 @@ func (r *Cache) Watched(p *Member) bool {
 	return w != nil && w.healthy && !p.notified && p.observedAt >= w.since.Sub(r.made)
 }
 
-// Watches returns how many connections are watched, and how many are not, at the
-// moment.
+// Watches returns the numbers of connections with and without a working subscription.
 func (r *Cache) Watches() (healthy, unhealthy int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,11 +169,11 @@ func (r *Cache) Close() {
 	}
 }
 
-// unwatch gives the subscription up, and returns what ends it.
+// unwatch removes the subscription, and returns a function that ends it.
 func (l *group) unwatch() (stop func()) {
 	w := l.watch
 	l.watch = nil
-	if w != nil && w.stop == nil { // it is being made, and ends when it was
+	if w != nil && w.stop == nil { // it is ended once it has begun
 		before := w.before
 		w.before, w = nil, before
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// steady is what a pass tells that finds everything as it should be.
+// steady records a pass without changes.
 func steady(ctx context.Context, r *Recorder, o *Object, mg *fake.Managed) {
 	ctx, pass := r.Begin(ctx, o, mg)
 	_, connect := r.Step(ctx, Connect)
@@ -20,10 +20,10 @@ func steady(ctx context.Context, r *Recorder, o *Object, mg *fake.Managed) {
 	pass.End("kept", nil)
 }
 
-// TestASteadyPassAllocatesNothing: a process with 100,000 objects pays for each of
-// them in each poll interval.
+// TestASteadyPassAllocatesNothing verifies that recording a steady pass does not allocate: a process with 100,000
+// objects pays for each of them in each poll interval.
 func TestASteadyPassAllocatesNothing(t *testing.T) {
-	h, mg, o := newHarbour(t), made("1", commonv1.Available(), synced()), &Object{}
+	h, mg, o := newRecorderWorld(t), made("1", commonv1.Available(), synced()), &Object{}
 	steady(t.Context(), h.Recorder, o, mg)
 	if n := testing.AllocsPerRun(100, func() { steady(t.Context(), h.Recorder, o, mg) }); n > 0 {
 		t.Errorf("a steady pass without spans allocates %g times, want never", n)
@@ -36,7 +36,7 @@ func BenchmarkSteadyPass(b *testing.B) {
 		"Traced":   traced(&recording{}),
 	} {
 		b.Run(name, func(b *testing.B) {
-			h, mg, object := newHarbour(b, o), made("1", commonv1.Available(), synced()), &Object{}
+			h, mg, object := newRecorderWorld(b, o), made("1", commonv1.Available(), synced()), &Object{}
 			b.ReportAllocs()
 			for b.Loop() {
 				steady(b.Context(), h.Recorder, object, mg)

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// How many values a label may have that its writer is free to choose.
+	// The largest number of values of a label that its writer chooses.
 	maxValues = 64
 
-	// The longest of them.
+	// The longest of them, in bytes.
 	maxValueLen = 128
 
 	// The value of all others.
 	other = "other"
 )
 
-// A bounded counter has one label whose values come from code, ours or a
-// provider's. Whatever that does, there is a limit to them.
+// A bounded counter has one label whose values come from code, of this module or of a provider. Their number is
+// limited in any case.
 type bounded struct {
 	vec  *prometheus.CounterVec
 	kind string
@@ -58,8 +58,7 @@ func (b *bounded) of(value string) prometheus.Counter {
 	return c
 }
 
-// isWord says whether a value is one that somebody wrote into code, rather than
-// put together from what is at hand.
+// isWord reports whether a value looks like a constant in code, rather than a text with variable parts.
 func isWord(value string) bool {
 	const word = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.:,"
 

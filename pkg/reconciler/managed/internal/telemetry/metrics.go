@@ -8,9 +8,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Metrics of one kind.
+// metrics are the metrics of one kind.
 type metrics struct {
-	// Those of crossplane, by group, version and kind.
+	// The metrics of crossplane, by group, version and kind.
 	toReconcile, toReadiness, deletion, drift prometheus.Observer
 	exists, ready, synced                     prometheus.Gauge
 
@@ -40,46 +40,45 @@ type writeMetrics struct{ changed, unchanged prometheus.Counter }
 
 // Buckets, in seconds.
 var (
-	// of calls and passes: a cache's answer to a pass that runs into its end
+	// of calls and passes: from a cached answer to the timeout of a pass
 	callBuckets = []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
-	// until a controller is at hand: nothing to minutes
+	// of the time until the first reconcile: from nothing to minutes
 	waitBuckets = []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800}
-	// of what external systems take their time for
+	// of operations of external systems
 	lifeBuckets = []float64{1, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600}
-	// between two looks: poll intervals, up to days
+	// of the time between two observations: poll intervals, up to days
 	driftBuckets = []float64{1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 3 * 3600, 12 * 3600, 24 * 3600}
 )
 
-// A keeper is a Registerer that hands out what it has without having it made
-// again: to make metrics takes longer than a pass does, which matters to whoever
-// makes reconcilers by the thousand.
-type keeper interface {
+// A keeper is a Registerer that caches metrics: making metrics takes longer than a pass, which matters to tests
+// that make reconcilers by the thousand.
+type metricsCache interface {
 	Keep(name string, make func() any) any
 }
 
-// Shelved are metrics, and why some of them are not served.
-type shelved struct {
+// shelved has metrics, and the error of those that are not served.
+type registered struct {
 	metrics *metrics
 	err     error
 }
 
 func newMetrics(kind schema.GroupVersionKind, o Options) (*metrics, error) {
-	k, keeps := o.Registerer.(keeper)
+	k, keeps := o.Registerer.(metricsCache)
 	if !keeps {
 		return makeMetrics(kind, o)
 	}
 	kept := k.Keep(o.Prefix+" "+kind.String(), func() any {
 		m, err := makeMetrics(kind, o)
 
-		return shelved{m, err}
+		return registered{m, err}
 	})
-	m, _ := kept.(shelved) // nobody else keeps anything of that name
+	m, _ := kept.(registered) // no other value has that name
 
 	return m.metrics, m.err
 }
 
 func makeMetrics(kind schema.GroupVersionKind, o Options) (*metrics, error) {
-	s := &shelf{prefix: o.Prefix + "_managed_", to: o.Registerer}
+	s := &registry{prefix: o.Prefix + "_managed_", to: o.Registerer}
 	gvk, name := kind.String(), kind.GroupKind().String()
 	m := &metrics{
 		toReconcile: s.histogram("resource_first_time_to_reconcile_seconds",
@@ -119,6 +118,14 @@ func makeMetrics(kind schema.GroupVersionKind, o Options) (*metrics, error) {
 			"Calls that did not return although their time was over, by kind.", "kind").WithLabelValues(name),
 		drifts: map[Finding]prometheus.Counter{},
 	}
+	m.addSteps(s, name)
+	m.shared(s, name)
+
+	return m, utilerrors.NewAggregate(s.refused)
+}
+
+// addSteps makes the metrics of external calls, of writes and of drifts.
+func (m *metrics) addSteps(s *registry, name string) {
 	took := s.histogram("external_step_seconds", "Time that calls to the external system took, by kind and step.",
 		callBuckets, "kind", "step")
 	failed := s.counter("external_step_errors_total", "Calls to the external system that failed, by kind and step.",
@@ -132,14 +139,6 @@ func makeMetrics(kind schema.GroupVersionKind, o Options) (*metrics, error) {
 		m.writes[i] = writeMetrics{writes.WithLabelValues(name, what, "true"),
 			writes.WithLabelValues(name, what, "false")}
 	}
-	m.countDrifts(s, name)
-	m.shared(s, name)
-
-	return m, utilerrors.NewAggregate(s.refused)
-}
-
-// countDrifts makes the counters of what others have changed.
-func (m *metrics) countDrifts(s *shelf, name string) {
 	drifts := s.counter("drifts_total", "External resources that others have changed or removed, by kind.", "kind",
 		"what")
 	for finding, what := range driftNames {
@@ -147,8 +146,8 @@ func (m *metrics) countDrifts(s *shelf, name string) {
 	}
 }
 
-// shared makes the metrics of what objects of a connection share.
-func (m *metrics) shared(s *shelf, kind string) {
+// shared makes the metrics that objects of a connection share.
+func (m *metrics) shared(s *registry, kind string) {
 	listed := s.counter("listed_total", "Polls that a shared list was to serve, by kind and by what it said of the "+
 		"object.", "kind", "said")
 	for i, said := range listingNames {
@@ -164,33 +163,32 @@ func (m *metrics) shared(s *shelf, kind string) {
 	m.watches = [2]prometheus.Gauge{watches.WithLabelValues(kind, "true"), watches.WithLabelValues(kind, "false")}
 }
 
-// A shelf takes metrics, or hands out what stands there already under the same
-// name.
-type shelf struct {
+// A shelf registers metrics, or returns the registered ones of the same name.
+type registry struct {
 	prefix  string
 	to      prometheus.Registerer
 	refused []error
 }
 
-func (s *shelf) counter(name, help string, labels ...string) *prometheus.CounterVec {
+func (s *registry) counter(name, help string, labels ...string) *prometheus.CounterVec {
 	return put(s, name, func(name string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	})
 }
 
-func (s *shelf) gauge(name, help string, labels ...string) *prometheus.GaugeVec {
+func (s *registry) gauge(name, help string, labels ...string) *prometheus.GaugeVec {
 	return put(s, name, func(name string) *prometheus.GaugeVec {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 	})
 }
 
-func (s *shelf) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+func (s *registry) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	return put(s, name, func(name string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 	})
 }
 
-func put[C prometheus.Collector](s *shelf, name string, make func(name string) C) C {
+func put[C prometheus.Collector](s *registry, name string, make func(name string) C) C {
 	c := make(s.prefix + name)
 	err := s.to.Register(c)
 	var taken prometheus.AlreadyRegisteredError

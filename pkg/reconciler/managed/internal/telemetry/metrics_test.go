@@ -17,9 +17,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// TestNamesOfCrossplane holds the names and labels that dashboards were made for.
+// TestNamesOfCrossplane verifies the names and labels that dashboards of crossplane use.
 func TestNamesOfCrossplane(t *testing.T) {
-	h := newHarbour(t, func(o *Options) { o.Prefix = "crossplane" })
+	h := newRecorderWorld(t, func(o *Options) { o.Prefix = "crossplane" })
 	h.pass(made("1"))
 	want := []string{
 		"crossplane_managed_resource_deletion_seconds" + gvk,
@@ -42,7 +42,7 @@ func TestNamesOfCrossplane(t *testing.T) {
 }
 
 func TestEachCallIsTimedFromItsOwnStart(t *testing.T) {
-	h := newHarbour(t)
+	h := newRecorderWorld(t)
 	ctx, pass := h.Begin(context.Background(), &Object{}, made("1"))
 	for _, c := range []struct {
 		step Step
@@ -83,9 +83,10 @@ func TestEachCallIsTimedFromItsOwnStart(t *testing.T) {
 	})
 }
 
-// TestWhatIsKnownBeginsAtZero: Prometheus counts from what it has seen before.
+// TestWhatIsKnownBeginsAtZero verifies that known label values are served at zero: Prometheus sees no increase in
+// the first sample of a series.
 func TestWhatIsKnownBeginsAtZero(t *testing.T) {
-	h := newHarbour(t, func(o *Options) { o.Outcomes, o.Classes = []string{"kept", "sunk"}, []string{"storm"} })
+	h := newRecorderWorld(t, func(o *Options) { o.Outcomes, o.Classes = []string{"kept", "sunk"}, []string{"storm"} })
 	h.pass(made("1"))
 	h.Failed("calm")
 	h.expect("after a pass and a failure", map[string]string{
@@ -96,8 +97,8 @@ func TestWhatIsKnownBeginsAtZero(t *testing.T) {
 	})
 }
 
-func TestWritesAreToldApart(t *testing.T) {
-	h := newHarbour(t)
+func TestWritesAreDistinguished(t *testing.T) {
+	h := newRecorderWorld(t)
 	for i, w := range []Write{Intent, Result, LateInit, Finalizer, Status, Secret} {
 		for range i + 1 {
 			h.Wrote(w, true)
@@ -115,7 +116,7 @@ func TestWritesAreToldApart(t *testing.T) {
 }
 
 func TestRecordersOfOneKindShare(t *testing.T) {
-	h := newHarbour(t)
+	h := newRecorderWorld(t)
 	first, objects := h.Recorder, h.objects
 	h.restart()
 	one, two := made("1"), made("2")
@@ -125,7 +126,7 @@ func TestRecordersOfOneKindShare(t *testing.T) {
 	objects.Clear()
 	h.expect("after one stopped", map[string]string{"resource_exists": "1"})
 
-	same, err := New(schema.GroupVersionKind{Group: boat.Group, Version: boat.Version, Kind: "Pier"},
+	same, err := New(schema.GroupVersionKind{Group: testKind.Group, Version: testKind.Version, Kind: "Pier"},
 		Options{Registerer: h.registry})
 	if err != nil {
 		t.Fatal(err)
@@ -136,9 +137,9 @@ func TestRecordersOfOneKindShare(t *testing.T) {
 	})
 }
 
-// TestADefaultServes looks where controller-runtime serves metrics from.
+// TestADefaultServes verifies that metrics are registered where controller-runtime serves them.
 func TestADefaultServes(t *testing.T) {
-	kind := boat.GroupVersion().WithKind("Default")
+	kind := testKind.GroupVersion().WithKind("Default")
 	for range 2 {
 		r, err := New(kind, Options{})
 		if err != nil {
@@ -149,16 +150,17 @@ func TestADefaultServes(t *testing.T) {
 		pass.End("kept", nil)
 		t.Cleanup(func() { r.Forget(o) })
 	}
-	if got := gather(t, ctrlmetrics.Registry)[`moorage_managed_passes_total{kind="Default.harbour.example.org",outcome="kept"}`]; got != "2" {
+	if got := gather(t, ctrlmetrics.Registry)[`moorage_managed_passes_total{kind="Default.harbour.example.org",`+
+		`outcome="kept"}`]; got != "2" {
 		t.Errorf("passes of two recorders: %s, want 2", got)
 	}
 }
 
-func TestATakenNameIsToldAndDoesNoHarm(t *testing.T) {
+func TestATakenMetricNameIsReported(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "moorage_managed_resource_ready",
 		Help: "Not ours."}))
-	r, err := New(boat, Options{Registerer: registry})
+	r, err := New(testKind, Options{Registerer: registry})
 	if err == nil || !strings.Contains(err.Error(), "cannot register metric moorage_managed_resource_ready") {
 		t.Fatalf("error %v", err)
 	}
@@ -169,7 +171,7 @@ func TestATakenNameIsToldAndDoesNoHarm(t *testing.T) {
 }
 
 func TestValuesOfLabelsAreBounded(t *testing.T) {
-	h := newHarbour(t)
+	h := newRecorderWorld(t)
 	token := "gh" + "p_0123456789abcdefghij"
 	for i := range 1000 {
 		h.Terminal(fmt.Sprintf("Reason%d", i))

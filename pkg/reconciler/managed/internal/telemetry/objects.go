@@ -10,39 +10,38 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An Object is what is remembered of one, by whoever remembers it. It belongs to a UID:
-// another object under the same name begins anew, with the zero value.
+// An Object is the memory of the telemetry about one object; the caller keeps it. It belongs to a UID: another
+// object under the same name begins with the zero value.
 type Object struct {
-	met           bool // it is counted
+	counted       bool // it is counted
 	ready, synced bool // as it is counted
 	unready       bool // it was never Ready, and its time to readiness is not known
 
 	compared   bool          // this process has compared it with its external resource
-	inSync     time.Duration // when that was last as desired, since the recorder was made; zero: it is not
-	generation int64         // of what was desired
+	inSync     time.Duration // when the resource was last up to date, since the recorder was made; zero: it is not
+	generation int64         // the generation that it was compared with
 }
 
-// A Finding is what an observation says of the external resource.
+// A Finding is the result of an observation of the external resource.
 type Finding int
 
-// What an observation may find.
+// The findings.
 const (
-	Same    Finding = iota // it is as desired
-	Differs                // it is not
-	Missing                // there is none
+	Same    Finding = iota // it is up to date
+	Differs                // it differs
+	Missing                // it does not exist
 )
 
 var driftNames = map[Finding]string{Differs: "changed", Missing: "missing"}
 
-// Compared tells what an observation found, right after it and given the object
-// as it was read. If the resource was as desired before and its object asks for
-// the same as then, somebody else has changed it: a drift. It is counted once,
-// until the resource is as desired again; and it is timed since it was last seen
-// so, unless that was in another process. What a user changes is no drift, nor
-// is anything while the object is being deleted.
+// Compared records the result of an observation, directly after it and given the object as it was read. If the
+// resource was up to date before and the desired state is the same as then, the change was made elsewhere: a drift.
+// A drift is counted once, until the resource is up to date again; it is timed since the resource was last seen up
+// to date, unless another process saw that. A change by a user of the object is no drift, and there is none while
+// the object is being deleted.
 func (r *Recorder) Compared(o *Object, mg resource.Managed, f Finding) {
 	now := r.clock.Now()
-	if !o.met || mg.GetDeletionTimestamp() != nil {
+	if !o.counted || mg.GetDeletionTimestamp() != nil {
 		return
 	}
 	if f == Same {
@@ -59,8 +58,8 @@ func (r *Recorder) Compared(o *Object, mg resource.Managed, f Finding) {
 	o.compared, o.inSync = true, 0
 }
 
-// wasInSync says whether the external resource was last seen as the object asks
-// for now. After a restart the conditions tell.
+// wasInSync reports whether the external resource was last seen up to date with the present desired state. After a
+// restart the conditions decide.
 func (o *Object) wasInSync(mg resource.Managed) bool {
 	if o.compared {
 		return o.inSync != 0 && o.generation == mg.GetGeneration()
@@ -71,11 +70,10 @@ func (o *Object) wasInSync(mg resource.Managed) bool {
 		mg.GetCondition(commonv1.TypeUpToDate).Status != metav1.ConditionFalse
 }
 
-// Seen tells what the object says at the end of a pass, once that is stored. The
-// first time that it is ready, the time since it was made is its time to
-// readiness.
+// Seen records the status of the object at the end of a pass, once it is stored. The first time that the object is
+// ready, the time since its creation is its time to readiness.
 func (r *Recorder) Seen(o *Object, mg resource.Managed) {
-	if !o.met {
+	if !o.counted {
 		return
 	}
 	r.show(o, mg)
@@ -85,8 +83,8 @@ func (r *Recorder) Seen(o *Object, mg resource.Managed) {
 	}
 }
 
-// Deleted tells that a deleted object was let go: its finalizer is removed. The
-// time since it was deleted is that of its deletion. It is forgotten.
+// Deleted records that the finalizer of a deleted object was removed. The time since its deletion timestamp is the
+// time of its deletion. The object is forgotten.
 func (r *Recorder) Deleted(o *Object, mg resource.Managed) {
 	if since := mg.GetDeletionTimestamp(); since != nil {
 		r.metrics.deletion.Observe(seconds(since.Time, r.clock.Now()))
@@ -94,24 +92,24 @@ func (r *Recorder) Deleted(o *Object, mg resource.Managed) {
 	r.Forget(o)
 }
 
-// Forget an object that is not there any more, or that is looked after by somebody
-// else from now on. To forget twice, or what was never met, does no harm.
+// Forget removes an object that is gone, or that another process reconciles from now on. It may be called
+// repeatedly, and for an unknown object.
 func (r *Recorder) Forget(o *Object) {
-	if !o.met {
+	if !o.counted {
 		return
 	}
 	r.metrics.exists.Dec()
-	turn(r.metrics.ready, o.ready, false)
-	turn(r.metrics.synced, o.synced, false)
+	setCounted(r.metrics.ready, o.ready, false)
+	setCounted(r.metrics.synced, o.synced, false)
 	*o = Object{}
 }
 
-// meet an object at the beginning of a pass.
-func (r *Recorder) meet(o *Object, mg resource.Managed, now time.Time) {
-	if o.met {
+// count counts an object at the beginning of a pass.
+func (r *Recorder) count(o *Object, mg resource.Managed, now time.Time) {
+	if o.counted {
 		return
 	}
-	*o = Object{met: true, unready: neverReady(mg)}
+	*o = Object{counted: true, unready: neverReady(mg)}
 	r.metrics.exists.Inc()
 	r.show(o, mg)
 	if mg.GetCondition(commonv1.TypeSynced).LastTransitionTime.Time.IsZero() {
@@ -119,11 +117,10 @@ func (r *Recorder) meet(o *Object, mg resource.Managed, now time.Time) {
 	}
 }
 
-// neverReady says whether the conditions prove that the object was never Ready.
-// What a restart makes of an old object that is not ready now must not be taken
-// for its beginning: either it has never said whether it is ready, or it has
-// been saying no since before its external resource was first found. Where
-// neither is stored, a creation that outlasts its process is not timed.
+// neverReady reports whether the conditions prove that the object was never Ready. An old object that is not ready
+// after a restart must not be timed from its creation: either it has no condition Ready, or that has been false
+// since before its external resource was first found. Where neither is stored, a creation that outlasts its process
+// is not timed.
 func neverReady(mg resource.Managed) bool {
 	ready, found := mg.GetCondition(commonv1.TypeReady), mg.GetCondition(commonv1.TypeCreated)
 	if ready.LastTransitionTime.IsZero() {
@@ -134,13 +131,12 @@ func neverReady(mg resource.Managed) bool {
 }
 
 func (r *Recorder) show(o *Object, mg resource.Managed) {
-	o.ready = turn(r.metrics.ready, o.ready, mg.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue)
-	o.synced = turn(r.metrics.synced, o.synced, mg.GetCondition(commonv1.TypeSynced).Status == metav1.ConditionTrue)
+	o.ready = setCounted(r.metrics.ready, o.ready, mg.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue)
+	o.synced = setCounted(r.metrics.synced, o.synced, mg.GetCondition(commonv1.TypeSynced).Status == metav1.ConditionTrue)
 }
 
-// turn counts an object in a gauge or takes it out, and returns whether it is
-// now counted.
-func turn(g prometheus.Gauge, was, is bool) bool {
+// setCounted adds an object to a gauge or removes it, and returns whether it is now counted.
+func setCounted(g prometheus.Gauge, was, is bool) bool {
 	switch {
 	case is && !was:
 		g.Inc()

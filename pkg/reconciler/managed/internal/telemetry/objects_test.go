@@ -26,7 +26,7 @@ const (
 )
 
 func TestALifeIsTimed(t *testing.T) {
-	h := newHarbour(t)
+	h := newRecorderWorld(t)
 	mg := made("1")
 	h.wait(3 * time.Second)
 	h.pass(mg, func() {
@@ -63,8 +63,7 @@ func TestALifeIsTimed(t *testing.T) {
 	h.expect("gone", map[string]string{"resource_exists": "0"})
 }
 
-// TestRestarts is about objects that a process meets with conditions of an
-// earlier one.
+// TestRestarts verifies how objects with conditions of an earlier process are counted.
 func TestRestarts(t *testing.T) {
 	later := start.Add(time.Minute)
 	cases := map[string]struct {
@@ -109,7 +108,7 @@ func TestRestarts(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := newHarbour(t)
+			h := newRecorderWorld(t)
 			h.wait(time.Hour)
 			for range 2 {
 				mg := made("1", tc.conditions...)
@@ -127,9 +126,10 @@ func found(t time.Time) commonv1.Condition {
 	}, t)
 }
 
-// TestReadinessIsCountedOnceAcrossRestarts lets each process meet the object that the one before left.
+// TestReadinessIsCountedOnceAcrossRestarts verifies that each process continues with the object that the one before
+// left.
 func TestReadinessIsCountedOnceAcrossRestarts(t *testing.T) {
-	h := newHarbour(t)
+	h := newRecorderWorld(t)
 	mg := made("1")
 	for range 5 {
 		h.wait(time.Minute)
@@ -144,7 +144,7 @@ func TestReadinessIsCountedOnceAcrossRestarts(t *testing.T) {
 }
 
 func TestOneNameInTwoNamespaces(t *testing.T) {
-	h := newHarbour(t)
+	h := newRecorderWorld(t)
 	one, two := made("1", commonv1.Available(), synced()), made("2", commonv1.Unavailable(), synced())
 	two.Namespace = "elsewhere"
 	for range 3 {
@@ -157,7 +157,7 @@ func TestOneNameInTwoNamespaces(t *testing.T) {
 }
 
 func TestAnotherObjectUnderTheSameName(t *testing.T) {
-	h := newHarbour(t)
+	h := newRecorderWorld(t)
 	old := made("1", commonv1.Available(), synced())
 	h.pass(old)
 	remembered := h.of(old)
@@ -175,9 +175,10 @@ func TestAnotherObjectUnderTheSameName(t *testing.T) {
 	h.expect("what is said of the old one is not the new one's", map[string]string{"resource_ready": "0", changed: "0"})
 }
 
-// TestClocksMayDisagree: the API server's may be ahead, and tests may set none.
+// TestClocksMayDisagree verifies that the clock of the API server may be ahead, and that a missing creation time
+// does no harm.
 func TestClocksMayDisagree(t *testing.T) {
-	h := newHarbour(t)
+	h := newRecorderWorld(t)
 	ahead := made("1")
 	ahead.CreationTimestamp = metav1.NewTime(start.Add(time.Hour))
 	h.pass(ahead)
@@ -196,8 +197,7 @@ func failing(generation int64) commonv1.Condition {
 }
 
 func TestDrift(t *testing.T) {
-	// A look is one pass: how long after the last, what was found first, and at
-	// the end of the pass.
+	// A look is one pass: how long after the last, the object before, and after the pass.
 	type look struct {
 		after      time.Duration
 		generation int64
@@ -282,7 +282,7 @@ func TestDrift(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := newHarbour(t)
+			h := newRecorderWorld(t)
 			for _, l := range tc.looks {
 				h.wait(l.after)
 				mg := made("1", tc.conditions...)
@@ -301,10 +301,10 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestNothingGrows lets 100,000 objects come and go, of which some are deleted by
+// TestNothingGrows verifies that memory does not grow with 100,000 objects that come and go: some are deleted by
 // us, some vanish, some are replaced under their name, and some end in errors.
 func TestNothingGrows(t *testing.T) {
-	h := newHarbour(t)
+	h := newRecorderWorld(t)
 	live := func(i int) *fake.Managed {
 		mg := made(fmt.Sprint("uid-", i))
 		mg.Name = fmt.Sprint("boat-", i/2*2) // every other one replaces its neighbour
@@ -341,7 +341,7 @@ func TestNothingGrows(t *testing.T) {
 }
 
 func TestManyPassesAtATime(t *testing.T) {
-	h := newHarbour(t)
+	h := newRecorderWorld(t)
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {

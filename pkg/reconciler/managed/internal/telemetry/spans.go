@@ -13,10 +13,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TracerName is who makes the spans, as OpenTelemetry wants to know.
+// tracerName is the name of the tracer.
 const tracerName = "github.com/moorage-dev/moorage/pkg/reconciler/managed"
 
-// SpanOptions are those of all spans of a Recorder: each pass has several.
+// spanOptions are the options of all spans of a Recorder: each pass has several.
 type spanOptions struct {
 	kind                     attribute.KeyValue
 	ofKind, internal, client trace.SpanStartOption
@@ -52,7 +52,7 @@ func endPass(span trace.Span, outcome string, err error, now time.Time) {
 	endSpan(span, err, now)
 }
 
-// endSpan tells an error in the words in which anybody may read it.
+// endSpan records an error in a span by its public text, and ends the span.
 func endSpan(span trace.Span, err error, now time.Time) {
 	if !span.IsRecording() {
 		span.End()
@@ -66,8 +66,8 @@ func endSpan(span trace.Span, err error, now time.Time) {
 	span.End(trace.WithTimestamp(now))
 }
 
-// observe a duration. The trace of a span that is kept goes with it, so that a
-// slow call in a histogram leads to the object it was for.
+// observe observes a duration. The trace of a sampled span becomes its exemplar, so that a slow call in a histogram
+// leads to its object.
 func observe(h prometheus.Observer, value float64, span trace.Span) {
 	if span != nil && span.SpanContext().IsSampled() {
 		if e, ok := h.(prometheus.ExemplarObserver); ok {

@@ -59,7 +59,7 @@ func (r recorder) Start(ctx context.Context, name string, o ...trace.SpanStartOp
 }
 
 type span struct {
-	noop.Span // what is not looked at
+	noop.Span // unused methods
 
 	name       string
 	kind       trace.SpanKind
@@ -98,7 +98,7 @@ func traced(r *recording) func(*Options) { return func(o *Options) { o.TracerPro
 
 func TestSpans(t *testing.T) {
 	r := &recording{}
-	h := newHarbour(t, traced(r))
+	h := newRecorderWorld(t, traced(r))
 	ctx, pass := h.Begin(t.Context(), &Object{}, made("uid-1"))
 	for _, step := range []Step{Connect, Observe, Update} {
 		h.wait(time.Second)
@@ -130,11 +130,11 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestNoSecretReachesASpan hands over what a careless client would say.
+// TestNoSecretReachesASpan verifies that spans contain none of the secrets in an error.
 func TestNoSecretReachesASpan(t *testing.T) {
 	const canary = "hunter2canary"
 	r := &recording{}
-	h := newHarbour(t, traced(r))
+	h := newRecorderWorld(t, traced(r))
 	err := errors.Wrap(fmt.Errorf("dial nats://bob:%s@tide:4222: refused, password=%s", canary, canary),
 		"cannot connect")
 	ctx, pass := h.Begin(t.Context(), &Object{}, made("1"))
@@ -160,9 +160,9 @@ func TestNoSecretReachesASpan(t *testing.T) {
 	}
 }
 
-// TestASlowCallLeadsToItsTrace looks for the exemplar in the histogram.
+// TestASlowCallLeadsToItsTrace verifies the exemplar of a slow call in the histogram.
 func TestASlowCallLeadsToItsTrace(t *testing.T) {
-	h := newHarbour(t, traced(&recording{}))
+	h := newRecorderWorld(t, traced(&recording{}))
 	_, call := h.Step(t.Context(), Observe)
 	h.wait(2 * time.Second)
 	call.End(nil)
@@ -193,7 +193,7 @@ func TestWithoutATracerTheContextIsKept(t *testing.T) {
 		"No-op": func(o *Options) { o.TracerProvider = noop.NewTracerProvider() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHarbour(t, o)
+			h := newRecorderWorld(t, o)
 			ctx, pass := h.Begin(t.Context(), &Object{}, made("1"))
 			ctx, call := h.Step(ctx, Observe)
 			if trace.SpanContextFromContext(ctx).IsValid() {

@@ -1,7 +1,6 @@
-// Package telemetry counts, times and traces the passes of one kind of managed
-// resource. Start with New: a reconciler has one Recorder and tells it when a
-// pass and each external call in it begin and end, what was written, and what
-// the object says at the end.
+// Package telemetry counts, times and traces the passes of one kind of managed resource. Start with New: a
+// reconciler has one Recorder and reports to it when a pass and each external call in it begin and end, what was
+// written, and the status of the object at the end.
 //
 //	ctx, pass := recorder.Begin(ctx, &object, mg)
 //	ctx, call := recorder.Step(ctx, telemetry.Observe)
@@ -11,15 +10,13 @@
 //	recorder.Seen(&object, mg)
 //	pass.End("kept", nil)
 //
-// Metrics are those of Prometheus, spans those of OpenTelemetry. No value of a
-// label comes from an object, so that there are as many time series as kinds ask
-// for, however many objects come and go. Seven metrics bear the names and labels
-// of crossplane: with the prefix "crossplane" its dashboards go on working.
+// Metrics are those of Prometheus, spans those of OpenTelemetry. No value of a label comes from an object, so that
+// the number of time series depends on the number of kinds, not of objects. Seven metrics have the names and labels
+// of crossplane: with the prefix "crossplane" its dashboards continue to work.
 //
-// What is remembered of an object (whether it was counted as ready, when it was
-// last in sync) is an [Object], which whoever calls keeps, and gives to Forget when
-// the object goes. It takes the place of a list of all objects now and then: the
-// gauges move when an object does.
+// The memory of an object (whether it was counted as ready, when it was last in sync) is an [Object], which the
+// caller keeps, and passes to Forget when the object is gone. It makes a periodic list of all objects unnecessary:
+// the gauges change when an object does.
 package telemetry
 
 import (
@@ -35,33 +32,31 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// DefaultPrefix begins the names of all metrics unless Options say otherwise.
+// DefaultPrefix is the default prefix of all metric names.
 const DefaultPrefix = "moorage"
 
-// Options of a Recorder. The zero value is the default of each.
+// Options are the options of a Recorder. The zero value has all defaults.
 type Options struct {
-	// Prefix begins the names of all metrics: DefaultPrefix by default,
-	// "crossplane" for dashboards made for that.
+	// Prefix is the prefix of all metric names: DefaultPrefix by default, "crossplane" for the dashboards of
+	// crossplane.
 	Prefix string
 
-	// Outcomes that passes may have, and Classes of their failures. Those that are
-	// named here are served from the beginning, at zero: what appears with its first
-	// count has not increased, as far as Prometheus can see.
+	// Outcomes are the outcomes of passes, and Classes those of their failures. The given ones are served from the
+	// beginning, at zero: Prometheus sees no increase in the first sample of a series.
 	Outcomes, Classes []string
 
-	// Registerer takes the metrics. The default is what controller-runtime
-	// serves.
+	// Registerer registers the metrics. The default is the registry that controller-runtime serves.
 	Registerer prometheus.Registerer
 
-	// TracerProvider makes spans. The default is none at all.
+	// TracerProvider makes spans. The default is none.
 	TracerProvider trace.TracerProvider
 
-	// Clock that durations are read from. The default is the system's.
+	// Clock is the clock of all durations. The default is the system clock.
 	Clock clock.PassiveClock
 }
 
-// A Recorder is told what happens to the objects of one kind. Make one with New.
-// All methods may be called concurrently for different objects, not for the same.
+// A Recorder records telemetry about the objects of one kind. Make one with New. All methods may be called
+// concurrently for different objects, not for the same.
 type Recorder struct {
 	kind    schema.GroupVersionKind
 	clock   clock.PassiveClock
@@ -71,11 +66,11 @@ type Recorder struct {
 	metrics *metrics
 }
 
-// New returns a Recorder of the kind. Recorders that share a Registerer and a
-// prefix share metrics, also when they are of one kind: their numbers add up.
+// New returns a Recorder of the kind. Recorders that share a Registerer and a prefix share metrics, also if they
+// are of one kind: their numbers add up.
 //
-// An error says which metrics the Registerer did not take, because others have
-// their names. The Recorder can be used all the same; those are then not served.
+// An error names the metrics that the Registerer has rejected, because the names are taken. The Recorder works all
+// the same; those metrics are not served.
 func New(kind schema.GroupVersionKind, o Options) (*Recorder, error) {
 	r := &Recorder{kind: kind, clock: o.Clock}
 	if r.clock == nil {
@@ -97,23 +92,22 @@ func New(kind schema.GroupVersionKind, o Options) (*Recorder, error) {
 	return r, err
 }
 
-// A Pass is one that has begun. It is ended exactly once.
+// A Pass is a pass that has begun. It must be ended exactly once.
 type Pass struct {
 	r     *Recorder
 	begun time.Time
 	span  trace.Span // nil: none
 }
 
-// Begin a pass over an object as it was read, conditions included, and with what is
-// remembered of it. Spans of the
-// pass belong into the context that is returned.
+// Begin begins a pass over an object as it was read, conditions included, and with the memory of it. Spans of the
+// pass belong into the returned context.
 //
-// With the first pass of its life, known by the lack of the condition Synced,
-// the time since the object was made is its time to reconcile.
+// With the first pass over an object, known by the lack of the condition Synced, the time since its creation is its
+// time to reconcile.
 func (r *Recorder) Begin(ctx context.Context, o *Object, mg resource.Managed) (context.Context, Pass) {
 	p := Pass{r: r, begun: r.clock.Now()}
 	r.metrics.inFlight.Inc()
-	r.meet(o, mg, p.begun)
+	r.count(o, mg, p.begun)
 	if r.tracer != nil {
 		ctx, p.span = r.startPass(ctx, mg, p.begun)
 	}
@@ -121,8 +115,8 @@ func (r *Recorder) Begin(ctx context.Context, o *Object, mg resource.Managed) (c
 	return ctx, p
 }
 
-// End the pass with its outcome, a short constant, and its error if any. Call it
-// deferred, or passes that panic are in flight for ever.
+// End ends the pass with its outcome, a short constant, and its error if any. Call it deferred; otherwise a pass
+// that panics stays in flight.
 func (p Pass) End(outcome string, err error) {
 	now := p.r.clock.Now()
 	p.r.metrics.inFlight.Dec()
@@ -133,7 +127,7 @@ func (p Pass) End(outcome string, err error) {
 	}
 }
 
-// A Step is a call to the external system, or to what an author added to a pass.
+// A Step is a call to the external system, or to the author's code in a pass.
 type Step int
 
 // The steps of a pass.
@@ -144,10 +138,10 @@ const (
 	Update
 	Delete
 	Disconnect
-	Prepare // initialises, and resolves references
-	Recover // looks up what a create led to
-	Publish // stores connection details
-	List    // asks for a page of what there is
+	Prepare // initializes, and resolves references
+	Recover // looks up the result of a create
+	Publish // publishes connection details
+	List    // reads a page of a list
 )
 
 var stepNames = [...]string{"connect", "observe", "create", "update", "delete", "disconnect", "prepare", "recover",
@@ -156,7 +150,7 @@ var stepNames = [...]string{"connect", "observe", "create", "update", "delete", 
 // String returns the step in one word, as it is in labels and names of spans.
 func (s Step) String() string { return stepNames[s] }
 
-// A Call is a step that has begun. It is ended exactly once.
+// A Call is a step that has begun. It must be ended exactly once.
 type Call struct {
 	r     *Recorder
 	step  Step
@@ -164,8 +158,7 @@ type Call struct {
 	span  trace.Span // nil: none
 }
 
-// Step begins one. The context that is returned carries its span, and is to be
-// that of the call.
+// Step begins a step. The returned context carries its span; use it for the call.
 func (r *Recorder) Step(ctx context.Context, s Step) (context.Context, Call) {
 	c := Call{r: r, step: s, begun: r.clock.Now()}
 	if r.tracer != nil {
@@ -175,7 +168,7 @@ func (r *Recorder) Step(ctx context.Context, s Step) (context.Context, Call) {
 	return ctx, c
 }
 
-// End the call with its error, if any.
+// End ends the call with its error, if any.
 func (c Call) End(err error) {
 	now := c.r.clock.Now()
 	m := c.r.metrics.steps[c.step]
@@ -188,14 +181,14 @@ func (c Call) End(err error) {
 	}
 }
 
-// A Write is what a request to the API server is for.
+// A Write is the purpose of a request to the API server.
 type Write int
 
 // The writes of a pass.
 const (
-	Intent    Write = iota // what must be durable before a call
-	Result                 // what a call told us
-	LateInit               // what an observation put into the spec
+	Intent    Write = iota // state that must be durable before a call
+	Result                 // the result of a call
+	LateInit               // spec fields that an observation has filled
 	Finalizer              // its addition or removal alone
 	Status
 	Secret // connection details
@@ -206,8 +199,8 @@ var writeNames = [...]string{"intent", "result", "late-init", "finalizer", "stat
 // String returns the write as it is in labels.
 func (w Write) String() string { return writeNames[w] }
 
-// Wrote counts a write that the API server has answered. It changed something if
-// the object has another resourceVersion since.
+// Wrote counts a write that the API server has answered. It was a change if the resourceVersion of the object has
+// changed.
 func (r *Recorder) Wrote(w Write, changed bool) {
 	if changed {
 		r.metrics.writes[w].changed.Inc()
@@ -216,61 +209,57 @@ func (r *Recorder) Wrote(w Write, changed bool) {
 	}
 }
 
-// Abandoned counts an attempt to create that a user gave up: what it may have
-// led to is nobody's.
+// Abandoned counts an attempt to create that a user abandoned: its resource may have no owner.
 func (r *Recorder) Abandoned() { r.metrics.abandoned.Inc() }
 
-// UntoldCreateError counts an error of Create that did not say whether anything was created,
-// and was taken for a failure.
+// UntoldCreateError counts an error of Create that did not determine whether anything was created, and counts as a
+// failure.
 func (r *Recorder) UntoldCreateError() { r.metrics.untold.Inc() }
 
-// Overdue counts a call to the external system that did not return although its time
-// was over.
+// Overdue counts a call to the external system that did not return after its timeout.
 func (r *Recorder) Overdue() { r.metrics.overdue.Inc() }
 
-// Terminal counts a pass that ended in an error which trying again does not
-// mend, by the reason that its author gave. Beyond several dozens of reasons,
-// and for what is no word, the reason is "other".
+// Terminal counts a pass that ended in an error that a retry cannot resolve, by the reason of its author. Beyond
+// several dozens of reasons, and for a text that is no word, the reason is "other".
 func (r *Recorder) Terminal(reason string) { r.metrics.terminals.inc(reason) }
 
-// Failed counts a pass that did not do what it had to, by the class of its
-// failure, a short constant.
+// Failed counts a pass that has failed, by the class of its failure, a short constant.
 func (r *Recorder) Failed(class string) { r.metrics.failures.inc(class) }
 
-// A Listing is what a shared list said of an object.
+// A Listing is the result of a shared list for an object.
 type Listing int
 
-// What a list may say.
+// The results of a shared list.
 const (
-	Listed    Listing = iota // all is well
-	NotListed                // nothing: it was observed singly
-	Doubtful                 // something that an observation has to confirm
+	Listed    Listing = iota // the object is healthy
+	NotListed                // it was observed individually
+	Doubtful                 // an observation has to confirm the item
 )
 
 var listingNames = [...]string{"well", "nothing", "doubtful"}
 
-// Listed counts what a list said of an object.
+// Listed counts the result of a shared list for an object.
 func (r *Recorder) Listed(l Listing) { r.metrics.listed[l].Inc() }
 
-// A Notification is what became of a word that something has changed outside.
+// A Notification is the effect of a notification of an external change.
 type Notification int
 
-// What may become of it.
+// The effects of a notification.
 const (
-	Woke    Notification = iota // its object is looked at
-	Unknown                     // it is of no object
+	Woke    Notification = iota // its object is observed
+	Unknown                     // no object has the name
 )
 
 var notificationNames = [...]string{"woke", "unknown"}
 
-// Notified counts what became of a word that something has changed outside.
+// Notified counts the effect of a notification of an external change.
 func (r *Recorder) Notified(n Notification) { r.metrics.notified[n].Inc() }
 
-// Watches sets of how many connections changes are told, and of how many not.
+// Watches sets the numbers of connections with and without a working event source.
 func (r *Recorder) Watches(healthy, unhealthy int) {
 	r.metrics.watches[0].Set(float64(healthy))
 	r.metrics.watches[1].Set(float64(unhealthy))
 }
 
-// seconds from one time to a later one. Clocks of two machines may disagree.
+// seconds returns the seconds from one time to a later one. Clocks of two machines may disagree.
 func seconds(from, to time.Time) float64 { return max(to.Sub(from).Seconds(), 0) }
