@@ -77,9 +77,10 @@ func TestRestore(t *testing.T) {
 			want: map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
 		},
 		"TakenCall": {
-			reason: "and of an attempt whose result is not known",
-			state:  remembering(objectstate.Attempts{Called: called}),
-			want:   map[string]string{pending: early, attempt: second}, remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: called}},
+			reason:    "and of an attempt whose result is not known",
+			state:     remembering(objectstate.Attempts{Called: called}),
+			want:      map[string]string{pending: early, attempt: second},
+			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: called}},
 		},
 		"Begun": {
 			reason: "another process may have called for it", state: &objectState{},
@@ -107,9 +108,10 @@ func TestRestore(t *testing.T) {
 		"AskedBefore": {
 			reason: "or what the condition says of an attempt", state: &objectState{},
 			conditions: []commonv1.Condition{asks(textUnresolved + "; more"), about(second, "")}, finalizers: held,
-			want:      map[string]string{pending: since, attempt: second, noted: notedTaken},
-			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: objectstate.Intent{Pending: since, Attempt: second}}},
-			message:   textTaken,
+			want: map[string]string{pending: since, attempt: second, noted: notedTaken},
+			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Called: objectstate.Intent{Pending: since,
+				Attempt: second}}},
+			message: textTaken,
 		},
 		"AskedOfWhatWasMade": {
 			reason: "or of what was made and never found", state: &objectState{},
@@ -163,7 +165,8 @@ func TestRestore(t *testing.T) {
 			conditions: []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)},
 			marks:      map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
 			want:       map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
-			remembers:  objectstate.Cold{Attempts: objectstate.Attempts{Made: seen}}, message: fmt.Sprintf(textEarlierNamed, "vol-0"),
+			remembers:  objectstate.Cold{Attempts: objectstate.Attempts{Made: seen}},
+			message:    fmt.Sprintf(textEarlierNamed, "vol-0"),
 		},
 		"MergedNameless": {
 			reason: "the last has no name", state: remembering(objectstate.Resource{Seen: nameless}),
@@ -171,10 +174,11 @@ func TestRestore(t *testing.T) {
 			want:  map[string]string{attempt: seen.Mark, succeeded: begun}, message: textEarlier,
 		},
 		"GivenUp": {
-			reason: "what was given up is back: he has answered",
-			state:  &objectState{State: objectstate.State{Object: objectstate.Object{Known: true}}}, conditions: []commonv1.Condition{gaveUp},
-			marks: map[string]string{attempt: second, pending: early, noted: notedAsked},
-			want:  map[string]string{noted: notedAsked}, message: textGivenUp,
+			reason:     "what was given up is back: he has answered",
+			state:      &objectState{State: objectstate.State{Object: objectstate.Object{Known: true}}},
+			conditions: []commonv1.Condition{gaveUp},
+			marks:      map[string]string{attempt: second, pending: early, noted: notedAsked},
+			want:       map[string]string{noted: notedAsked}, message: textGivenUp,
 		},
 		"GivenUpBefore": {
 			reason: "another process may have begun another", state: &objectState{},
@@ -186,8 +190,9 @@ func TestRestore(t *testing.T) {
 			reason: "the same, and what came before that was made", state: &objectState{},
 			conditions: []commonv1.Condition{gaveUp},
 			marks:      map[string]string{attempt: first + "/succeeded", name: "vol-0", succeeded: early},
-			remembers:  objectstate.Cold{Attempts: objectstate.Attempts{Made: objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-0"}}},
-			message:    textOverruled,
+			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Made: objectstate.CreationRef{Mark: first +
+				"/succeeded", Name: "vol-0"}}},
+			message: textOverruled,
 		},
 		"GivenUpAndCalled": {
 			reason:     "this process has begun another",
@@ -205,7 +210,8 @@ func TestRestore(t *testing.T) {
 			remembers: objectstate.Cold{Attempts: objectstate.Attempts{Made: made}}, message: textEarlier,
 		},
 		"GivenUpAndLeft": {
-			reason: "what is left is no record", state: &objectState{State: objectstate.State{Object: objectstate.Object{Known: true}}},
+			reason:     "what is left is no record",
+			state:      &objectState{State: objectstate.State{Object: objectstate.Object{Known: true}}},
 			conditions: []commonv1.Condition{gaveUp},
 			marks:      map[string]string{attempt: second, noted: notedAsked},
 		},

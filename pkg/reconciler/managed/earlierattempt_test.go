@@ -219,7 +219,8 @@ func TestNewAttempt(t *testing.T) {
 		"Last": {"no number is greater", &objectState{},
 			map[string]string{meta.AnnotationKeyCreateAttempt: "ffffffff"}, "ffffffff800000000-" + ownID[2:]},
 		"Remember": {"the record is gone",
-			remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: number(future) + "/succeeded"}}), nil, number(future.Add(time.Second))},
+			remembering(objectstate.Resource{Seen: objectstate.CreationRef{Mark: number(future) + "/succeeded"}}),
+			nil, number(future.Add(time.Second))},
 	} {
 		if got := passOf(bearing(tc.marks), tc.state).newAttempt(); got != tc.want {
 			t.Errorf("%s: %s: got %s, want %s", id, tc.reason, got, tc.want)
