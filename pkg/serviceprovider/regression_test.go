@@ -468,8 +468,8 @@ func TestW14ResultsAreKept(t *testing.T) {
 	}
 	w.domain.result.RequeueAfter = 0
 	w.Delete(f)
-	if result := w.steady(f); !result.Requeue || result.RequeueAfter != 0 ||
-		w.Gone(f) { //nolint:staticcheck // the same
+	if result := w.steady(f); !result.Requeue || result.RequeueAfter != 0 || //nolint:staticcheck // the same
+		w.Gone(f) {
 		t.Errorf("a Delete that wants to be called again is not done: %+v", result)
 	}
 	w.domain.result, w.domain.err = ctrl.Result{}, reconcile.TerminalError(boom)
