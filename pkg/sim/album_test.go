@@ -198,7 +198,8 @@ func TestWhatIsInAPicture(t *testing.T) {
 			"grace", "volatileInterval", "pollIntervalHook", "named", "tokens", "strictCreateErrors",
 			"detailsOfCreation", "guarded", "adoption", "bulk", "staleness", "notifier", "watchedPollInterval",
 			"fence", "lease", "volatile", "ignoredFinalizers", "predecessors", "retired", "supported", "orphaned",
-			"deletionPolicy", "kstatus", "spread", "log", "recorder", "warningRecorder", "changes", "clock", "createdAt", "elected",
+			"deletionPolicy", "kstatus", "spread", "log", "recorder", "warningRecorder", "changes", "clock", "createdAt",
+			"elected",
 			"began", "random",
 			"secretType", "provider", "providerVersion", "observability", "watches", "states",
 			// are nothing, or nobody's business, in a world of which pictures are taken

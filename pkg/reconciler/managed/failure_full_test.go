@@ -188,8 +188,9 @@ func TestEventsGoToTheirRecorder(t *testing.T) {
 func TestNamesOfSilentEnds(t *testing.T) {
 	p := endingPass()
 	result := p.requeueConflict(outcome{name: "kept"})
+	//nolint:staticcheck // the only silent, rate-limited way
 	if p.outcomeLabel != "conflict" || p.state.Conflicts != 1 || !result.Requeue ||
-		result.RequeueAfter != 0 { //nolint:staticcheck // the only silent, rate-limited way
+		result.RequeueAfter != 0 {
 		t.Errorf("a conflict ends as %q, the %d. in a row, with %+v", p.outcomeLabel, p.state.Conflicts, result)
 	}
 	if p.finishSilently(outcome{name: "released"}, nil); p.outcomeLabel != "released" {

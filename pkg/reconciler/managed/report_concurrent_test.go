@@ -49,8 +49,9 @@ func TestHowManyConflictsAreSilent(t *testing.T) {
 		w.cloud.Put(d)
 		w.answer = func(context.Context, string) error { return conflict() }
 		for i := range 6 {
+			//nolint:staticcheck // the only silent, rate-limited way
 			if result, err := w.try(); result.Requeue != (i < 5) ||
-				(err != nil) != (i == 5) { //nolint:staticcheck // the only silent, rate-limited way
+				(err != nil) != (i == 5) {
 				t.Errorf("conflict %d ends with %+v, %v", i, result, err)
 			}
 		}

@@ -80,8 +80,9 @@ func TestWhatAPassEndsBy(t *testing.T) {
 		}
 		result, err := p.report(ctx, outcome{name: "kept", requeue: poll}, tc.err)
 		cancel()
+		//nolint:staticcheck // the only silent, rate-limited way
 		if p.outcomeLabel != tc.ended || result.RequeueAfter != tc.after || result.Requeue != tc.again ||
-			(err != nil) != tc.fails { //nolint:staticcheck // the only silent, rate-limited way
+			(err != nil) != tc.fails {
 			t.Errorf("%s: ended as %q with %+v, error %v", name, p.outcomeLabel, result, err)
 		}
 		if p.nextPriority != tc.next || rechecked != 0 || len(p.mg.GetAnnotations()) != 0 ||

@@ -44,8 +44,8 @@ func TestA404ThatIsNotAboutTheObject(t *testing.T) {
 					result, err := w.try()
 					if after := result.RequeueAfter; after > 0 {
 						w.clock.SetTime(w.clock.Now().Add(after))
-					} else if err == nil && !result.Requeue &&
-						!w.gone() { //nolint:staticcheck // it is what a conflict is answered by
+					} else if err == nil && !result.Requeue && //nolint:staticcheck // it is what a conflict is answered by
+						!w.gone() {
 						t.Errorf("%s: write %d answered by a 404 that is not about the object: the pass ended well, and no other is "+
 							"to come", class, n)
 					}
