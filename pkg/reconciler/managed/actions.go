@@ -21,7 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
 
-// Steps are the actions after which a pass goes on: they add to what is known.
+// steps are the actions after which a pass goes on: the facts are gathered anew.
 var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 	lifecycle.Observe:          (*pass).observe,
 	lifecycle.ConfirmListed:    (*pass).confirmListed,
@@ -32,9 +32,8 @@ var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 	lifecycle.Delete:           (*pass).delete,
 }
 
-// claim makes an object the owner of a resource that exists: it stores the
-// finalizer, the external name and whatever Observe learned, in one write that
-// fails if the object has changed.
+// claim makes the object the owner of an existing resource: it stores the finalizer, the external name and the metadata
+// that Observe found, in one write that fails if the object has changed.
 func (p *pass) claim(ctx context.Context) error {
 	if !meta.WasDeleted(p.mg) {
 		if err := p.addFinalizer(ctx); err != nil {
@@ -65,11 +64,10 @@ func (p *pass) claim(ctx context.Context) error {
 	return nil
 }
 
-// adopts says whether claiming takes over what exists and was not created here.
-// The mark that says so tells it from what was: a finalizer without a mark means
-// created here where names are chosen, and elsewhere that the mark was lost, or never
-// written by another runtime. One with the mark of another object means that this one
-// was restored.
+// adopts says whether the claim adopts a resource that was not created for this object. Its record distinguishes it
+// from a created one: a finalizer without a record means created here where names are chosen, and elsewhere that the
+// record was lost, or was never written by another runtime. A record of another object means that this one was
+// restored.
 func (p *pass) adopts() bool {
 	unheld := p.r.finalizer == nil && !meta.FinalizerExists(p.mg, FinalizerName)
 	id, result := attemptOf(p.mg)
@@ -105,35 +103,35 @@ func (p *object) addFinalizer(ctx context.Context) error {
 	return nil
 }
 
-// create the external resource between two records: that it is about to be
-// created, and what became of it. Nothing comes between it and the second.
+// create creates the external resource between two records: that it is about to be created, and the result. Nothing
+// comes between the call and the second record.
 func (p *pass) create(ctx context.Context) error {
 	if meta.WasDeleted(p.mg) {
-		if spared, err := p.retain(ctx); spared || err != nil {
+		if retained, err := p.retain(ctx); retained || err != nil {
 			return creating.failed(err)
 		}
 	}
-	// Whoever is told to come back has written nothing.
-	leave, err := p.acquireToken(ctx)
+	// A pass that gets no token ends before it has written anything.
+	token, err := p.acquireToken(ctx)
 	if err != nil {
 		return creating.failed(err)
 	}
-	defer leave(context.Canceled)
+	defer token(context.Canceled)
 	lost, again := meta.GetExternalName(p.mg), p.wasSeen() && !meta.WasDeleted(p.mg)
 	unfound := p.unfound()
 	if err := p.prepareCreate(ctx); err != nil {
 		return err
 	}
 	p.recordRecreated(lost, again, unfound)
-	p.createToken, p.state.Uncalled = leave, nil
+	p.createToken, p.state.Uncalled = token, nil
 	p.state.Made, p.state.Called = objectstate.CreationRef{}, p.intended()
 	p.state.Seen = objectstate.CreationRef{} // whatever the call answers, it may have had its effect
 	before := maps.Clone(p.mg.GetAnnotations())
-	told := &createdDetails{}
+	returned := &createdDetails{}
 	err = p.noteInProgress(p.external.Create(context.WithValue(ContextWithCreationToken(ctx, p.token()),
-		createdDetailsKey{}, told), p.mg))
+		createdDetailsKey{}, returned), p.mg))
 	p.mutated, p.created, p.observed = true, err == nil, false
-	delivered := p.deliver(ctx, told.take(), err)
+	delivered := p.deliver(ctx, returned.take(), err)
 	unwritten := p.recordResult(ctx, before, err)
 	if !delivered {
 		p.publishErr = p.deliverAgain(ctx)
@@ -164,7 +162,7 @@ func (p *pass) create(ctx context.Context) error {
 	return recording.failed(unwritten)
 }
 
-// prepareCreate does all that must be durable before Create is called.
+// prepareCreate stores all that must be durable before Create is called.
 func (p *pass) prepareCreate(ctx context.Context) error {
 	if err := p.checkFence(ctx); err != nil {
 		return creating.failed(err)
@@ -200,9 +198,8 @@ func (p *pass) prepareCreate(ctx context.Context) error {
 	return recordingIntent.failed(p.checkLive(ctx))
 }
 
-// checkLive makes sure, once for each object in the life of the process, that the
-// object is what was read: where nothing had to be written before a create,
-// nothing has failed on a stale read.
+// checkLive checks, once for each object in the life of the process, that the read was not stale: if nothing had to be
+// written before a create, no write has failed because of that.
 func (p *object) checkLive(ctx context.Context) error {
 	if p.state.Live {
 		return nil
@@ -236,11 +233,11 @@ func (p *pass) update(ctx context.Context) error {
 }
 
 func (p *pass) delete(ctx context.Context) error {
-	if spared, err := p.retain(ctx); spared || err != nil {
+	if retained, err := p.retain(ctx); retained || err != nil {
 		return deleting.failed(err)
 	}
 	if !p.observation.ResourceExists {
-		// What nobody has seen bears no stamp that was read: it may be that of another object of this name.
+		// A resource that was not observed has no stamp that was read: it may be that of another object of this name.
 		if _, err := p.readLive(ctx); err != nil {
 			return deleting.failed(err)
 		}
@@ -259,7 +256,7 @@ func (p *pass) delete(ctx context.Context) error {
 	return recording.failed(p.keepOperation(ctx))
 }
 
-// removeFinalizer removes the finalizer. An object that is gone needs no more.
+// removeFinalizer removes the finalizer. If the object is gone, that is enough.
 func (p *creationRecord) removeFinalizer(ctx context.Context) error {
 	if may := p.may(); may.Delete { // an orphan is left behind in any case
 		p.abandon()
@@ -283,12 +280,11 @@ func (p *creationRecord) removeFinalizer(ctx context.Context) error {
 	return removingFinalizer.failed(err)
 }
 
-// ask makes sure that an answer of the user can be told from a replace, before the condition asks
-// to remove the record of a creation: the object gets a note that the condition does not ask to remove.
-// The condition Created then says which creation that is. An object that another runtime has
-// marked gets none, unless predecessors are known: then the note tells that their marks were taken over, once
-// the user has removed these. What a predecessor has created since is answered by its annotations, or by the
-// external name.
+// ask makes an answer of the user distinguishable from a replace, before the condition asks to remove the record of a
+// creation: the object gets a note that the condition does not ask to remove, and the condition Created names the
+// creation. An object with the record of another runtime gets no note, unless predecessors are known: then the note
+// says that their annotations were taken over, once the user has removed these. A creation of a predecessor since
+// then is answered by its annotations, or by the external name.
 func (p *pass) ask(ctx context.Context) error {
 	mark := p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
 	noted := (mark != "" || len(p.r.predecessors) > 0) && p.lastFacts.Attempt != lifecycle.Superseded
@@ -308,10 +304,10 @@ func (p *pass) ask(ctx context.Context) error {
 	return p.publishErr
 }
 
-// storeQuestion stores the note on the object whose user is asked, if it is to have one, and the finalizer
-// if the object does not have it: until the user answers, an external resource may exist that is to be
-// deleted with the object. Without a finalizer, an answer about a creation of another runtime would be
-// taken for a replace. An object without a note gets the finalizer alone: its external name is not decided.
+// storeQuestion stores the note, if the object gets one, and the finalizer, if the object does not have it: until the
+// user answers, an external resource may exist that has to be deleted with the object. Without a finalizer, an answer
+// about a creation of another runtime would be mistaken for a replace. An object without a note gets only the
+// finalizer: its external name is not decided.
 func (p *pass) storeQuestion(ctx context.Context, noted bool) error {
 	if !p.lastFacts.HasFinalizer {
 		if err := p.addFinalizer(ctx); err != nil {

@@ -36,11 +36,11 @@ type config struct {
 type externalConfig struct {
 	connecter ExternalConnectDisconnecter
 	limits    *gates.Set                  // nil: none
-	fence     func(context.Context) error // nil: nobody is asked
+	fence     func(context.Context) error // nil: no fence
 	lease     func() time.Time            // nil: no deadline
 	bulk      bool                        // lists are shared
 	staleness time.Duration               // of a list that still counts
-	notifier  ExternalEventSource         // nil: nobody tells
+	notifier  ExternalEventSource         // nil: no notifications
 }
 
 // A timingConfig says how long a pass may take, and when the next one is due.
@@ -52,7 +52,7 @@ type timingConfig struct {
 	watchedPollInterval time.Duration    // while an ExternalEventSource works
 	grace               time.Duration    // after a creation
 	volatileInterval    time.Duration    // between writes of volatile fields
-	spread              bool             // what is well is looked at later, when the process begins
+	spread              bool             // healthy objects are reconciled later after a start
 }
 
 // A creationConfig says what makes a creation safe to repeat, and which external resource belongs to an object.
@@ -60,7 +60,7 @@ type creationConfig struct {
 	named              bool // external names are chosen here
 	tokens             bool // a creation is repeated by its token
 	strictCreateErrors bool
-	detailsOfCreation  bool // may be told, and by Create alone
+	detailsOfCreation  bool // only Create returns them
 	recreateOnRequest  bool
 	restoreElsewhere   bool // what was restored may have another namespace or name than before
 	adoption           lifecycle.Adoptions
@@ -103,8 +103,8 @@ type processConfig struct {
 	cluster   Cluster
 	watches   []watch                     // besides the kind and referents
 	unchecked bool                        // the health endpoint does not ask for held workers
-	restores  *controller.RestoreDetector // nil: nobody wants to know
-	states    *objectstate.Handle         // nil: nobody wants to get at the memory
+	restores  *controller.RestoreDetector // nil: restores are not detected
+	states    *objectstate.Handle         // nil: the memory is not handed out
 	clock     clock.PassiveClock
 	random    func() float64 // uniform in [0,1)
 }

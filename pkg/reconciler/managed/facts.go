@@ -9,9 +9,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// facts are what is known at this moment, as plain values. Before an observation there
-// are those that may do without one; to find out the others takes as long as an
-// observation from memory.
+// facts returns what is known at this moment, as plain values. It changes nothing. Before an observation it returns
+// only those facts that need none: the others take as long as an observation from memory.
 func (p *pass) facts() lifecycle.Facts {
 	f := lifecycle.Facts{
 		Paused:       p.r.halted(p.mg),
@@ -54,7 +53,7 @@ func (p *pass) addObserved(f *lifecycle.Facts) {
 	f.Mutated = p.mutated
 }
 
-// doubt returns why an absence, or that what exists is not ours, may not be so.
+// doubt returns why an absence, or a foreign owner, is not certain.
 func (p *pass) doubt() lifecycle.Doubt {
 	settling, unconfirmed := p.creationGrace() > 0 && !p.observation.ResourceExists, p.notFoundGrace() > 0
 	switch {
@@ -67,14 +66,12 @@ func (p *pass) doubt() lifecycle.Doubt {
 	}
 }
 
-// settlesCreate says whether an observation has shown what became of a create whose
-// result was not known.
+// settlesCreate says whether an observation has shown the result of a create whose response was lost.
 func (p *pass) settlesCreate() bool {
 	return !p.r.named && p.observed && p.observation.ResourceExists && p.unresolved()
 }
 
-// attempt returns what is known of the last attempt to create, whose result is lost
-// or not.
+// attempt returns the state of the last attempt to create. lost says whether its result is unknown.
 func (p *search) attempt(lost bool) lifecycle.Attempt {
 	switch {
 	case p.superseded() != "":
@@ -92,17 +89,15 @@ func (p *search) attempt(lost bool) lifecycle.Attempt {
 	}
 }
 
-// deleteSent says whether a delete was sent so lately that it need not be sent
-// again.
+// deleteSent says whether a delete was sent so recently that it is not sent again.
 func (p *creationRecord) deleteSent() bool {
 	sent := p.state.DeleteSent
 
 	return !sent.IsZero() && p.now().Sub(sent) < p.r.pollInterval
 }
 
-// createdUnobserved says whether a creation succeeded and no observation ever found its
-// result: neither one of this process, nor an earlier one that said so in the
-// status.
+// createdUnobserved says whether a creation succeeded and its result was never observed: neither by this process nor,
+// as the status says, by an earlier one.
 func (p *creationRecord) createdUnobserved() bool {
 	if p.r.named {
 		return p.state.Creation == createdHere && p.state.Seen == objectstate.CreationRef{}
@@ -111,9 +106,9 @@ func (p *creationRecord) createdUnobserved() bool {
 	if this.Mark == "" || p.state.Seen == this {
 		return false
 	}
-	_, told := p.observedInStatus(this)
+	_, observed := p.observedInStatus(this)
 
-	return !told
+	return !observed
 }
 
 // trackDoubts notes since when an absence is known that may be wrong, and since when a creation. It is called after
@@ -132,12 +127,12 @@ func (p *clientSession) trackCreation() {
 	}
 }
 
-// creationMark returns the creation whose grace period is running, if there is one. Under a name of our choice a
-// finalizer without a mark means created here, maybe just before this process began, if nothing is there.
+// creationMark returns the creation whose grace period is running, if there is one. Where names are chosen, a finalizer
+// without a record means created here, maybe just before this process began, if nothing was found.
 func (p *clientSession) creationMark() string {
-	lately := meta.WasDeleted(p.mg) && !p.observation.ResourceExists && p.hasFinalizer() &&
+	maybeCreated := meta.WasDeleted(p.mg) && !p.observation.ResourceExists && p.hasFinalizer() &&
 		p.state.Seen == objectstate.CreationRef{}
-	if p.r.named && (p.state.Creation == createdHere || lately) {
+	if p.r.named && (p.state.Creation == createdHere || maybeCreated) {
 		return createdHere
 	}
 
@@ -162,11 +157,10 @@ func (p *clientSession) creationGrace() time.Duration {
 	return max(window-p.now().Sub(since), 0)
 }
 
-// hasFinalizer says whether our finalizer keeps the object. Whether a finalizer of the
-// author's does cannot be told by its name: the author's code is asked to add it once in each
-// pass of a live object, and it is taken to keep a deleted one as long as it was
-// not removed and there is a finalizer that may be it. So is a deleted object
-// without any finalizer, which only exists in tests.
+// hasFinalizer says whether our finalizer keeps the object. The name of an author's own finalizer is unknown: the
+// author's code adds it once in each pass over a live object, and it is assumed to keep a deleted one as long as it
+// was not removed and there is a finalizer that may be it. So is a deleted object without any finalizer, which only
+// exists in tests.
 func (p *object) hasFinalizer() bool {
 	deleted := meta.WasDeleted(p.mg)
 	if p.r.finalizer != nil && !deleted {
@@ -181,8 +175,7 @@ func (p *object) hasFinalizer() bool {
 		deleted && (len(p.mg.GetFinalizers()) == 0 || p.r.retired.on(p.mg))
 }
 
-// foreignFinalizers returns the finalizers of others that are to be gone before the
-// external resource is deleted.
+// foreignFinalizers returns the finalizers of others that have to be removed before the external resource is deleted.
 func (p *object) foreignFinalizers() []string {
 	if !meta.WasDeleted(p.mg) {
 		return nil
@@ -195,11 +188,11 @@ func (p *object) foreignFinalizers() []string {
 	}
 	ours := meta.FinalizerExists(p.mg, FinalizerName)
 	if p.r.finalizer != nil && !ours && len(others) == 1 {
-		return nil // it is the author's own, whose name nobody knows
+		return nil // it is the author's own, whose name is unknown
 	}
 
 	return others
 }
 
-// CreatedHere stands for a creation by this process that needs no mark.
+// createdHere stands for a creation by this process that needs no record.
 const createdHere = "by this process"

@@ -6,7 +6,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 )
 
-// A stage is a part of a pass that can fail, and how its failure is told.
+// A stage is a part of a pass that can fail, and how its failure is reported.
 type stage struct {
 	name   string
 	prefix string             // put before the error
@@ -35,7 +35,7 @@ var (
 	recording = &stage{"result-failed", "cannot update managed resource annotations",
 		reasonCannotUpdateManaged, commonv1.Creating()}
 	rereading = &stage{"result-failed", recording.prefix, reasonCannotUpdateManaged,
-		commonv1.Condition{}} // whoever reconciles it now may have told that it is ready
+		commonv1.Condition{}} // the process that reconciles it now may have reported Ready
 	unexpected = &stage{"failed", "", reasonCannotInitialize, commonv1.Condition{}}
 )
 

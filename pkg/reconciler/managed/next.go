@@ -16,7 +16,7 @@ type next struct {
 	priority *int // nil: that of the queue
 }
 
-// answer is what the queue is told.
+// answer returns the result of the reconcile.
 func (n next) answer() (reconcile.Result, error) {
 	result := reconcile.Result{RequeueAfter: n.after}
 	if n.backoff {

@@ -10,6 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
 
+// observe prepares the object, connects, looks up an attempt whose result is unknown, and observes.
 func (p *pass) observe(ctx context.Context) error {
 	if err := p.preparedOrStored(ctx); err != nil {
 		return err
@@ -44,7 +45,7 @@ func (p *pass) observe(ctx context.Context) error {
 	return p.acceptObservation(ctx)
 }
 
-// acceptObservation notes what an observation has shown.
+// acceptObservation updates the memory, the connection details and the late initialization after an observation.
 func (p *pass) acceptObservation(ctx context.Context) (err error) {
 	o := p.observation
 	p.observedOnce = true
@@ -53,8 +54,8 @@ func (p *pass) acceptObservation(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	stranger := p.notOwned()
-	if p.clearDoubts(stranger); !stranger {
+	notOwned := p.notOwned()
+	if p.clearDoubts(notOwned); !notOwned {
 		p.compare(o)
 		if o.ResourceExists {
 			p.rememberFound()
@@ -75,8 +76,8 @@ func (p *pass) acceptObservation(ctx context.Context) (err error) {
 	return nil
 }
 
-// connectOrStore connects. Where that fails, what was put back of the record is stored all the same: this
-// process may end before it can connect.
+// connectOrStore connects. If that fails, a restored record is stored all the same: this process may end before it can
+// connect.
 func (p *pass) connectOrStore(ctx context.Context) error {
 	err := p.connect(ctx)
 	if err == nil {
@@ -89,6 +90,7 @@ func (p *pass) connectOrStore(ctx context.Context) error {
 	return connecting.failed(err)
 }
 
+// connect makes the client of the pass, and wraps it.
 func (p *pass) connect(ctx context.Context) error {
 	if p.external != nil {
 		return nil
@@ -126,7 +128,7 @@ func (p *pass) connect(ctx context.Context) error {
 	return nil
 }
 
-// fromList consults the list of the connection. Unless it says that the object is listed, the object is observed alone.
+// fromList uses the shared list of the connection. Unless listed, the object is observed alone.
 func (p *pass) fromList(ctx context.Context) (o ExternalObservation, listed bool, err error) {
 	for p.listEligible() {
 		c := p.r.lists.Lookup(p.member, p.now())
@@ -149,7 +151,7 @@ func (p *pass) fromList(ctx context.Context) (o ExternalObservation, listed bool
 	return o, false, nil
 }
 
-// observeListed returns what a list shows of the object. What it shows besides that all is well counts for nothing.
+// observeListed makes an observation of the item of a list. An item that shows a change or an error counts for nothing.
 func (p *pass) observeListed(ctx context.Context, item any) ExternalObservation {
 	before := p.protectedMetadata()
 	o, err := p.lister.ObserveListed(ctx, p.mg, item)
@@ -163,7 +165,7 @@ func (p *pass) observeListed(ctx context.Context, item any) ExternalObservation 
 	return o
 }
 
-// confirmListed takes what a list shows of the object for an observation.
+// confirmListed uses the item of a list as the observation.
 func (p *pass) confirmListed(ctx context.Context) error {
 	p.listed = false
 	p.r.telemetry.Listed(telemetry.Listed)
@@ -173,8 +175,8 @@ func (p *pass) confirmListed(ctx context.Context) error {
 	return p.acceptObservation(ctx)
 }
 
-// observeAlone ends a pass in which a list showed what an observation has to confirm, in a pass that knows nothing of
-// this one.
+// observeAlone ends a pass in which a list showed something that an observation has to confirm. The next pass starts
+// without the item.
 func (p *pass) observeAlone() error {
 	p.listed, p.observed, p.observation = false, false, ExternalObservation{}
 	p.r.telemetry.Listed(telemetry.Doubtful)
@@ -193,8 +195,8 @@ func (p *pass) observeExternal(ctx context.Context) (ExternalObservation, error)
 	return o, err
 }
 
-// observeOperation observes, with what the client needs to ask for an operation that is in
-// progress rather than for everything.
+// observeOperation observes. If an operation is in progress, its handle is in the context, so that the client can ask
+// for that alone.
 func (p *pass) observeOperation(ctx context.Context) (ExternalObservation, error) {
 	handle := operationOf(p.mg)
 	if handle != "" {

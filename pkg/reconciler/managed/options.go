@@ -22,7 +22,7 @@ const (
 	defaultCreationGracePeriod = 30 * time.Second
 	defaultVolatileInterval    = 10 * time.Minute
 
-	// Nobody polls more seldom, and ten times as much is still a duration.
+	// The longest useful poll interval; ten times as much is still a duration.
 	maxPollInterval = 30 * 24 * time.Hour
 
 	// Jitter by default is a tenth of the poll interval to either side.
@@ -37,7 +37,7 @@ type ReconcilerOption func(*Reconciler)
 
 // A PollIntervalHook returns how long to wait before an object that needs
 // nothing is looked at again, given the poll interval. What is not positive
-// counts as the poll interval. A panic is told once, and the default used. It is called by
+// counts as the poll interval. A panic is reported once, and the default used. It is called by
 // several passes at a time.
 type PollIntervalHook func(managed resource.Managed, pollInterval time.Duration) time.Duration
 
@@ -180,10 +180,10 @@ func WithCluster(c Cluster) ReconcilerOption {
 // The pass then fails with an error that is a [controller.ErrRestored], and nothing is decided.
 // It costs no request: it looks at those reads of the API server that a pass makes anyway.
 //
-// Once d knows of a restore, whoever reported it, no pass begins. Before the process ends, the
+// Once d knows of a restore, no pass begins. Before the process ends, the
 // reconciler lists its kind from the API server itself, and writes back the records of creations
 // that it knows and the restored state does not have, so that the next process creates nothing
-// twice. The log tells of what it could not write, and of what was created for objects that are
+// twice. The log names the records that it could not write, and the external resources of objects that are
 // gone. Give every Reconciler of a manager the detector that was added to it. The default is none.
 func WithRestoreDetector(d *controller.RestoreDetector) ReconcilerOption {
 	return func(r *Reconciler) { r.restores = d }
@@ -200,7 +200,7 @@ func WithRecorder(er event.Recorder) ReconcilerOption {
 }
 
 // WithThrottledRecorder sets the recorder of warnings. The default is that of
-// [WithRecorder], which then records everything. A warning is told when it
+// [WithRecorder], which then records everything. A warning is emitted when it
 // becomes true, and not again while it stays so, whatever the recorder does.
 func WithThrottledRecorder(er event.Recorder) ReconcilerOption {
 	return func(r *Reconciler) { r.warningRecorder = er }

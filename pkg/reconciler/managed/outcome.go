@@ -15,8 +15,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// Reasons of the events a reconciler emits. Each is told when it becomes true,
-// not again while it stays so.
+// Reasons of the events a reconciler emits. An event is emitted when its reason becomes true, and not again while it
+// stays true.
 const (
 	reasonCannotConnect       event.Reason = "CannotConnectToProvider"
 	reasonCannotDisconnect    event.Reason = "CannotDisconnectFromProvider"
@@ -55,25 +55,23 @@ const (
 	reasonWaitingForFinalizers event.Reason = "WaitingForFinalizers"
 )
 
-// An outcome is how a pass ended without an error. The zero value of a condition
-// leaves it as it is.
+// An outcome is the end of a pass without an error. The zero value of a condition leaves it unchanged.
 type outcome struct {
 	name     string
 	ready    commonv1.Condition
 	synced   commonv1.Condition
 	upToDate commonv1.Condition // only shown once something differed, or if the kind is meant for tools
-	event    event.Event        // told if the object did not say so before
+	event    event.Event        // emitted if the conditions did not say so before
 	requeue  requeue
 	after    time.Duration // exactly, if it is not zero
 	progress progress
-	// Unfinished: what the user asked for was not tried, through no fault of the
-	// object.
+	// unfinished: the request of the user was not tried, for a reason that is not the object's.
 	unfinished bool
 	refine     func(*pass, outcome) outcome // adds what depends on the object
 }
 
-// Endings are the outcomes of the actions that end a pass: those that only report, and those
-// that let the object go, after which there is no other.
+// endings are the outcomes of the actions that end a pass: those that only report, and those that remove the finalizer,
+// after which there is no other pass.
 var endings = map[lifecycle.Action]outcome{
 	lifecycle.Pause:           paused,
 	lifecycle.Reject:          rejected,
@@ -272,8 +270,8 @@ var kept = outcome{
 	},
 }
 
-// After so many passes whose change did not show, somebody else is at work, or
-// the client compares what cannot be changed.
+// After so many passes whose change is not visible, something else changes it back, or the client compares fields that
+// cannot be changed.
 const keepsChanging = 3
 
 var awaitingEffect = outcome{
@@ -326,7 +324,7 @@ var awaitingExistence = outcome{
 		case p.state.Unfound > 0 && p.class() != lifecycle.Findable:
 			o.synced.Message = textUnshown
 			o.event = event.Warning(reasonMissing, errors.New(textUnshown))
-		case p.mutated: // that it was created is told already
+		case p.mutated: // the event of the creation is emitted already
 			o.event = event.Event{}
 		}
 
@@ -334,8 +332,7 @@ var awaitingExistence = outcome{
 	},
 }
 
-// nameTaken is for a name that the external system calls taken without showing
-// by whom.
+// nameTaken is the outcome if Create says that the name is taken, and Observe finds nothing under it.
 func (p *pass) nameTaken() outcome {
 	err := p.redact(errors.Wrap(p.alreadyExists, "create failed: the name is taken by something that cannot be seen: "+
 		"look for it, or choose another by the annotation "+meta.AnnotationKeyExternalName))

@@ -27,6 +27,7 @@ type pass struct {
 	lastFacts lifecycle.Facts // what the last decision was made from
 }
 
+// newPass returns a pass over an object as it was read. It restores what a replace has removed.
 func (r *Reconciler) newPass(read resource.Managed, known *objectState) *pass {
 	p := &pass{}
 	p.object = r.objectOf(read, r.ownCopy(read), known)
@@ -45,8 +46,8 @@ func (r *Reconciler) newPass(read resource.Managed, known *objectState) *pass {
 	return p
 }
 
-// ownCopy returns what a pass may change: a copy of the object, which has its own name as external
-// name if it is to have that.
+// ownCopy returns the copy of an object that a pass may change. Its external name is its own, where names are chosen
+// so.
 func (r *Reconciler) ownCopy(read resource.Managed) resource.Managed {
 	mg := clone(read)
 	r.name(mg)
@@ -54,10 +55,10 @@ func (r *Reconciler) ownCopy(read resource.Managed) resource.Managed {
 	return mg
 }
 
-// MaxActions is the bound that the tests of package lifecycle prove.
+// maxActions is the bound that the tests of package lifecycle prove.
 const maxActions = 7
 
-// run decides and acts until an action ends the pass.
+// run gathers the facts, decides and acts until an action ends the pass.
 func (p *pass) run(ctx context.Context) (outcome, error) {
 	for range maxActions {
 		if p.observed {
@@ -98,8 +99,8 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 	return outcome{}, errors.New("the pass did not end: this is a defect of the reconciler")
 }
 
-// close tells what was changed, and disconnects. A failure to do so is told, and
-// changes nothing.
+// close sends the entries of the change log, disconnects, and updates the memory of the object. A failure to disconnect
+// is reported, and changes nothing.
 func (p *pass) close(ctx context.Context) {
 	p.logChanges(ctx)
 	p.state.LastDisconnectErr = p.disconnect(ctx)
@@ -108,7 +109,7 @@ func (p *pass) close(ctx context.Context) {
 	p.state.release()
 }
 
-// disconnect returns the last complaint about it.
+// disconnect disconnects, and returns the last error of that.
 func (p *pass) disconnect(ctx context.Context) (failed string) {
 	if len(p.disconnects) == 0 {
 		return ""
@@ -127,7 +128,7 @@ func (p *pass) disconnect(ctx context.Context) (failed string) {
 	return failed
 }
 
-// request returns what the user asked a pass for, if they did since the last.
+// request returns the request for a reconcile that no pass has handled yet, or nothing.
 func request(mg resource.Managed) string {
 	token := mg.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt]
 	if r, ok := mg.(resource.ReconcileRequestee); ok && r.GetLastHandledReconcileAt() != token {
@@ -159,7 +160,7 @@ func clone(mg resource.Managed) resource.Managed {
 	return mg.DeepCopyObject().(resource.Managed)
 }
 
-// recordLeftover remembers what is left over if the object goes and is not let go by a pass.
+// recordLeftover notes what is left over if the object is removed although no pass has removed its finalizer.
 func (p *pass) recordLeftover() {
 	p.lastFacts.May.Delete = p.r.permissions(p.mg).Delete && !p.retained
 	made := p.mutated && (p.created || p.state.Called != objectstate.Intent{}) // after the last facts

@@ -59,7 +59,7 @@ type Reconciler struct {
 	objects   *records.Records[objectState]
 	tracker   *reference.Tracker
 	watching  atomic.Bool      // referents are watched
-	lists     *listcache.Cache // nil: nobody wants to know
+	lists     *listcache.Cache // nil: neither lists nor notifications
 	pruned    *prunedFields
 	waker     waker
 	calls     calls

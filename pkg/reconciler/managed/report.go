@@ -18,8 +18,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// After so many conflicts in a row somebody keeps changing the object, or what
-// says "conflict" is not the API server: then it is told.
+// silentConflicts is the number of conflicts in a row that are not reported. After that something else keeps changing
+// the object, or it is not the API server that says "conflict".
 const silentConflicts = 5
 
 // An end is how a pass ended: with an outcome or an error, and what became of its status.
@@ -76,8 +76,7 @@ func (p *pass) writeOutcome(ctx context.Context, e *end) {
 	e.status = statusWriteOf(e.statusErr)
 }
 
-// report emits the events of the pass, notes what is remembered of its end, and says when the object is reconciled
-// again.
+// report emits the events of the pass, updates the memory of the object, and says when it is reconciled again.
 func (p *pass) report(c lifecycle.Conclusion, e end) next {
 	switch c {
 	case lifecycle.Requeue:
@@ -152,7 +151,7 @@ func (p *pass) nextAfter(e end) next {
 	}
 }
 
-// completeStatus puts the outcome into the conditions, and tells it if it is news.
+// completeStatus puts the outcome into the conditions, and records its event if it is new.
 func (p *pass) completeStatus(o outcome) outcome {
 	if o.refine != nil {
 		o = o.refine(p, o)
@@ -196,9 +195,8 @@ func (p *pass) completeStatus(o outcome) outcome {
 	return o
 }
 
-// setUpToDate says whether the external resource is as desired, from when it first
-// was not, or always if the kind is meant for tools. Nobody knows while nothing
-// is looked at, or what is found is not ours.
+// setUpToDate sets the condition UpToDate: once the external resource was not as desired, or always if the kind is
+// meant for tools. It is unknown while there is no observation, or the resource is not ours.
 func (p *pass) setUpToDate(o outcome) {
 	_, always := p.mg.(resource.GenerationObserver)
 	said := p.mg.GetCondition(commonv1.TypeUpToDate).Reason != ""
@@ -213,8 +211,7 @@ func (p *pass) setUpToDate(o outcome) {
 	}
 }
 
-// handled puts into the status which generation and which request of the user's
-// this pass worked on.
+// handled puts the generation and the request for a reconcile that this pass handled into the status.
 func (p *object) handled() {
 	if g, ok := p.mg.(resource.GenerationObserver); ok {
 		g.SetObservedGeneration(p.generation)
@@ -225,7 +222,7 @@ func (p *object) handled() {
 	}
 }
 
-// isNewEvent says whether the object did not say so before, of whichever generation.
+// isNewEvent says whether the conditions did not say so before, of any generation.
 func (p *journal) isNewEvent(o outcome) bool {
 	for _, t := range newsTypes {
 		says := p.mg.GetCondition(t)
@@ -238,7 +235,7 @@ func (p *journal) isNewEvent(o outcome) bool {
 	return false
 }
 
-// isNewMessage says whether a message is not the last that was told for the reason.
+// isNewMessage says whether a message differs from the last one of its reason.
 func (p *journal) isNewMessage(reason, message string) bool {
 	last, told := p.state.LastWarnings[reason]
 	if told && (last == message || external.Normalize(last) == external.Normalize(message)) {
@@ -252,8 +249,8 @@ func (p *journal) isNewMessage(reason, message string) bool {
 	return true
 }
 
-// forgetWarnings forgets what was told, so that it is news once more. What is told for these reasons is not news
-// as long as it goes on, also where no status is stored.
+// forgetWarnings forgets the last warnings, so that they are new again, except those of the given reasons: these are
+// not new as long as they are true, also where no status is stored.
 func (p *journal) forgetWarnings(but ...string) {
 	maps.DeleteFunc(p.state.LastWarnings, func(reason, _ string) bool { return !slices.Contains(but, reason) })
 	if len(p.state.LastWarnings) == 0 {
@@ -261,10 +258,10 @@ func (p *journal) forgetWarnings(but ...string) {
 	}
 }
 
-// recordEvent an event when the pass is over.
+// recordEvent keeps an event until the end of the pass.
 func (p *journal) recordEvent(e event.Event) { p.events = append(p.events, e) }
 
-// emitEvent an event at once. It is for what goes wrong after the end.
+// emitEvent emits an event at once. It is for failures after the end of the pass.
 func (p *journal) emitEvent(e event.Event) {
 	p.recordEvent(e)
 	p.emitEvents()
@@ -368,7 +365,7 @@ func (p *pass) failureOutcome(err error) outcome {
 	return p.reworded(o)
 }
 
-// withoutSecrets returns the reason of a terminal error, if it can be shown to anybody.
+// withoutSecrets returns the reason of a terminal error, unless it contains a secret.
 func (p *journal) withoutSecrets(reason string) commonv1.ConditionReason {
 	if p.mask().String(reason) != reason {
 		return external.ReasonTerminalError
@@ -377,8 +374,9 @@ func (p *journal) withoutSecrets(reason string) commonv1.ConditionReason {
 	return commonv1.ConditionReason(reason)
 }
 
-// warnSuperseded tells of what a predecessor has created while the external resource of the object is there: nothing is
-// created beside it, and nobody looks for it. It returns the reason for which that goes on to be told, or nothing.
+// warnSuperseded warns of a resource that a predecessor has created while the external resource of the object exists:
+// nothing is created beside it, and it is not looked for. It returns the reason of a warning that stays true, or
+// nothing.
 func (p *pass) warnSuperseded() (reason string) {
 	if p.lastFacts.Attempt != lifecycle.Superseded || p.lastFacts.Presence != lifecycle.Present {
 		return ""

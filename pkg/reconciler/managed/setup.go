@@ -159,7 +159,7 @@ func wire(m manager.Manager, of resource.ManagedKind, o controller.Options,
 	switch global := o.GlobalRateLimiter.(type) {
 	case nil:
 	case *workqueue.TypedBucketRateLimiter[any]:
-		// A pass that is started and then told to wait holds up who is more urgent.
+		// A pass that has started and then waits for a token delays objects of a higher priority.
 		options.NewQueue = controller.NewPacedQueue[reconcile.Request](global.Limiter)
 	default:
 		limited := ratelimiter.New(name, r, o.GlobalRateLimiter)

@@ -1,35 +1,34 @@
 package lifecycle
 
-// An Answer is what a user has said to the question what is to become of a creation
-// whose result is not known, or was never found.
+// An Answer is the answer of a user who was asked about a creation whose result is unknown, or was never found.
 type Answer int
 
 // The answers.
 const (
-	Unanswered Answer = iota // Nobody was asked, or the record of the creation is still there.
-	GivenUp                  // The record was removed, as the question says, and nothing else.
-	Taken                    // All annotations are gone, as a replace takes them: nobody has answered.
-	Answered                 // The record of what was given up was written back: the answer holds.
-	Overruled                // The same, but another creation may have been begun since whose record is lost.
+	Unanswered Answer = iota // The user was not asked, or the record of the creation is still there.
+	GivenUp                  // The record was removed, as the condition asks, and nothing else.
+	Taken                    // All annotations are gone, as after a replace: that is no answer.
+	Answered                 // The record of the creation that was given up was written back: the answer holds.
+	Overruled                // The same, but another creation may have been begun since, and its record lost.
 )
 
-// A Question is what is known of an object whose user may have been asked.
+// A Question is the state of an object whose user may have been asked.
 type Question struct {
 	Asked    bool // The condition asks to remove the record of the creation.
 	Recorded bool // The record is there: the creation was begun, or succeeded.
-	Noted    bool // The note is there that the user was asked, which nobody is asked to remove.
-	Begun    bool // The id of the attempt is there, and nothing else of the record.
-	Told     bool // The status says which creation it is. It does so once the note is stored.
+	Noted    bool // The note that the user was asked is there; the condition does not ask to remove it.
+	Begun    bool // Only the id of the attempt is left of the record.
+	Told     bool // The status says which creation it is: since the note was stored.
 	Held     bool // A finalizer is there.
-	GaveUp   bool // The status says that the record is of what was given up, or of what came before.
-	New      bool // This process has not looked before.
-	Ended    bool // This process has looked before, and what was begun since came to nothing.
+	GaveUp   bool // The status says that the record is of a creation that was given up, or of an earlier one.
+	New      bool // This process has not reconciled the object before.
+	Ended    bool // This process has reconciled it before, and no creation since has succeeded.
 }
 
-// Answer returns what the annotations say. Of an attempt that another runtime has begun the
-// status does not tell, and there is no note: only a replace that takes the finalizer, too, is
-// told from an answer. Of what a user has given up he is not asked again. A process that has not
-// looked before goes by the record, and asks: another creation may have been begun whose record is lost.
+// Answer returns the answer that the annotations contain. The status does not name an attempt of another runtime, and
+// there is no note of it: there, only a replace that removes the finalizer, too, is distinguished from an answer. A
+// user is not asked again about a creation that was given up. A process that has not reconciled the object before
+// believes the record, and asks: another creation may have been begun since, and its record lost.
 func (q Question) Answer() Answer {
 	switch {
 	case q.GaveUp && q.Recorded && q.Ended:

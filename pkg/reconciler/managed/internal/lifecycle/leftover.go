@@ -1,17 +1,17 @@
 package lifecycle
 
-// A Leftover says what becomes of the external resource if the object goes now, and no pass
-// has let it go: somebody took its finalizer.
+// A Leftover says whether the external resource is left over if the object is removed now, although no pass has removed
+// its finalizer.
 type Leftover int
 
-// The bonds.
+// The leftovers.
 const (
-	Unchanged   Leftover = iota // Nothing was learned.
-	MayRemain                   // It may be left over, although it was to go with the object.
-	NoneRemains                 // There is none, or it is to stay.
+	Unchanged   Leftover = iota // The last pass has observed nothing.
+	MayRemain                   // It may be left over, although it should be deleted with the object.
+	NoneRemains                 // There is none, or the policy says that it stays.
 )
 
-// Leftover returns what the last facts of a pass tell.
+// Leftover returns what follows from the last facts of a pass.
 func (f Facts) Leftover() Leftover {
 	switch {
 	case f.Invalid:
@@ -23,7 +23,7 @@ func (f Facts) Leftover() Leftover {
 	}
 }
 
-// mayLeave: the policies say that the resource goes with the object.
+// mayLeave decides if the policies say that the resource is deleted with the object.
 func mayLeave(f Facts) Leftover {
 	switch {
 	case f.Paused || f.Presence == Unobserved || f.Presence == Listed:
@@ -33,7 +33,7 @@ func mayLeave(f Facts) Leftover {
 	}
 }
 
-// leaves: somebody has looked for the resource.
+// leaves decides if the resource was observed.
 func leaves(f Facts) Leftover {
 	switch {
 	case f.Presence == Present && f.Ownership == Ours,

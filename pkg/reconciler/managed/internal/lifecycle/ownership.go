@@ -1,6 +1,6 @@
 package lifecycle
 
-// An Owner says whose an external resource is, see managed.Owner.
+// An Owner is the owner of an external resource, see managed.Owner.
 type Owner int
 
 // The owners, in the order of managed.Owner.
@@ -11,21 +11,20 @@ const (
 	OwnerOther
 )
 
-// An Adoption says what may be taken over that was not created here.
+// An Adoption is a policy for external resources that were not created for the object.
 type Adoption int
 
 // The adoption policies.
 const (
-	AdoptDefault  Adoption = iota // Nobody's stays; what cannot tell its owner is ours by its name.
+	AdoptDefault  Adoption = iota // An unowned resource stays; one whose owner cannot be determined is ours by its name.
 	AdoptNever                    // Nothing.
-	AdoptUnowned                  // What belongs to nobody, or cannot tell.
+	AdoptUnowned                  // A resource without an owner, or whose owner cannot be determined.
 	AdoptMatching                 // The same, if it is as desired already.
 	AdoptForce                    // Everything.
 )
 
-// NotOwned says whether something that exists is not ours to change. Claimed
-// means that the object carries the mark of a creation or adoption; matches,
-// that the resource is as desired.
+// NotOwned reports whether an existing resource must not be changed, because it is not ours. claimed means that the
+// object has the record of a creation or adoption; matches, that the resource is as desired.
 func NotOwned(o Owner, claimed bool, policy Adoption, matches bool) bool {
 	switch {
 	case o == OwnerOurs:
@@ -41,14 +40,14 @@ func NotOwned(o Owner, claimed bool, policy Adoption, matches bool) bool {
 	}
 }
 
-// Adoptions are the adoption policies that whoever runs the provider allows.
+// Adoptions are the adoption policies that the operator of the provider allows.
 type Adoptions struct {
-	Default Adoption          // What an object that does not say gets.
-	Listed  map[Adoption]bool // What an object may say. Nil: everything, by force only what is near.
+	Default Adoption          // The policy of an object without the annotation.
+	Listed  map[Adoption]bool // The policies that an object may name. Nil: all, but force only within the namespace.
 }
 
-// Allowed returns what is allowed of a policy that is asked for, for what belongs to
-// the owner. Near means that this is an object of the same namespace.
+// Allowed returns what is allowed of the requested policy, for a resource of the owner. near means that the owner is an
+// object of the same namespace.
 func (a Adoptions) Allowed(asked Adoption, o Owner, near bool) Adoption {
 	switch {
 	case asked == AdoptDefault || asked == AdoptNever || a.Listed[asked]:

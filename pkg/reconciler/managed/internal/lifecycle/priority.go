@@ -1,27 +1,26 @@
 package lifecycle
 
-// A Priority is how soon a pass is to be made when there is more to do than can be
-// done at once.
+// A Priority is the priority of a pass in the queue.
 type Priority int
 
-// The urgencies, the least urgent one first.
+// The priorities, the lowest first.
 const (
-	Poll     Priority = iota // All was as it should be when it was last seen.
-	Retry                    // What was tried last failed.
-	Progress                 // Something outside is being made, changed or deleted.
-	User                     // Somebody waits for it.
+	Poll     Priority = iota // The object was healthy when it was last reconciled.
+	Retry                    // The last pass failed.
+	Progress                 // The external resource is being created, changed or deleted.
+	User                     // A user waits for it.
 )
 
-// A PriorityFacts is what is known of an object before anything is asked outside.
+// PriorityFacts are what is known of an object before the external system is called.
 type PriorityFacts struct {
-	Requested bool // Its user wants something that was not tried yet: a change, its deletion, or a look.
+	Requested bool // Its user requested something that was not tried yet: a change, its deletion, or a reconcile.
 	Failed    bool // What was tried last failed.
-	Busy      bool // Its resource is not ready, or not gone yet.
-	Healthy   bool // It says of this very spec that all is as it should be.
-	Known     bool // This process has come upon it before.
+	Busy      bool // Its external resource is not ready, or not gone yet.
+	Healthy   bool // Its status says of its current generation that it is healthy.
+	Known     bool // This process has reconciled it before.
 }
 
-// Priority of the pass that is made.
+// Priority returns the priority of this pass.
 func (s PriorityFacts) Priority() Priority {
 	switch {
 	case s.Requested:
@@ -35,8 +34,8 @@ func (s PriorityFacts) Priority() Priority {
 	}
 }
 
-// Deferrable says whether the object need not be looked at now: a process that begins
-// comes upon all there are at once, and most of them are well.
+// Deferrable reports whether the object can be reconciled later: after a start all objects are due at once, and most of
+// them are healthy.
 func (s PriorityFacts) Deferrable() bool {
 	return s.Healthy && !s.Known && !s.Requested && !s.Failed && !s.Busy
 }
