@@ -41,6 +41,5 @@ func Example() {
 	}
 
 	// Output:
-	// {"time":"2026-04-01T12:00:00Z","object":{"apiVersion":"storage.example.com/v1","kind":"Disk","namespace":"main","name":"seven"},"operation":"Update","error":"cannot
-	// reach https://[REDACTED]@storage.example.com","before":{"spec":{"depth":12,"gatePassword":"[REDACTED]"}}}
+	// {"time":"2026-04-01T12:00:00Z","object":{"apiVersion":"storage.example.com/v1","kind":"Disk","namespace":"main","name":"seven"},"operation":"Update","error":"cannot reach https://[REDACTED]@storage.example.com","before":{"spec":{"depth":12,"gatePassword":"[REDACTED]"}}}
 }

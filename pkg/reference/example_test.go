@@ -69,6 +69,8 @@ func Example() {
 
 	meta.SetExternalName(main, "main-7")
 	fmt.Println(pass(), instance.Disk)
-	// Output: cannot resolve spec.disk: waiting for Managed "port/main": its external name, or the field that is
-	// referred to, is still empty true <nil> main-7
+	// Output:
+	// cannot resolve spec.disk: waiting for Managed "port/main": its external name, or the field that is referred to, is still empty
+	// true
+	// <nil> main-7
 }

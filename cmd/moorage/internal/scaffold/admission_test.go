@@ -73,7 +73,7 @@ func TestAdmission(t *testing.T) {
 // TestAdmissionGivesTheFinalizer compares what objects are given with what the library takes
 // away.
 func TestAdmissionGivesTheFinalizer(t *testing.T) {
-	source, err := os.ReadFile(filepath.Join(repository, "pkg", "reconciler", "managed", "unclaimed.go"))
+	source, err := os.ReadFile(filepath.Join(repository, "pkg", "reconciler", "managed", "unclaimedfinalizer.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,8 +31,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clustersv1alpha1.AddToScheme,
-		addToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clustersv1alpha1.AddToScheme, addToScheme} {
 		if err := add(scheme); err != nil {
 			return err
 		}
@@ -92,9 +91,8 @@ func connect(ctx context.Context, scheme *runtime.Scheme) (platform, onboarding 
 	if err := platform.InitializeClient(scheme); err != nil {
 		return nil, nil, err
 	}
-	onboarding, err = clusteraccess.WaitFor(ctx, platform, name, os.Getenv("POD_NAMESPACE"),
-		clusteraccess.Onboarding("onboarding-run",
-			clusteraccess.Registration{Scheme: scheme, Token: may("*", []string{group.Group, "events.k8s.io"}, "*")}))
+	onboarding, err = clusteraccess.WaitFor(ctx, platform, name, os.Getenv("POD_NAMESPACE"), clusteraccess.Onboarding("onboarding-run",
+		clusteraccess.Registration{Scheme: scheme, Token: may("*", []string{group.Group, "events.k8s.io"}, "*")}))
 
 	return platform, onboarding, err
 }
