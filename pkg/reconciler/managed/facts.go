@@ -115,6 +115,9 @@ func (p *creationRecord) createdUnobserved() bool {
 // each observation, before the facts are gathered: those change nothing.
 func (p *pass) trackDoubts() {
 	p.trackCreation()
+	if p.listed { // a list says nothing of an absence, nor of another owner
+		return
+	}
 	if p.observation.ResourceExists && p.ownerChanged() || !p.observation.ResourceExists && p.unexpectedAbsence() {
 		p.recordNotFound()
 	}

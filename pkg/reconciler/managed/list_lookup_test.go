@@ -176,6 +176,7 @@ func (f polled) consult(ctx context.Context) (ExternalObservation, bool, error) 
 		return o, false, err
 	}
 	f.observation, f.observed, f.listed = o, true, true
+	f.trackDoubts()
 	if lifecycle.Decide(f.facts()) != lifecycle.ConfirmListed {
 		return ExternalObservation{}, false, f.observeAlone()
 	}
@@ -243,7 +244,12 @@ func TestWhatAListShowsOtherwise(t *testing.T) {
 	for name, tc := range cases {
 		f := newPolled()
 		f.pagedList.observe = tc.shows
+		f.mark(ownDone, "")
+		f.state.Seen, f.state.Creation = objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, ownDone
 		o, ok, err := f.consult(t.Context())
+		if !f.state.NotFoundSince.IsZero() { // or the first "not found" of Observe would be believed at once
+			t.Errorf("%s: an absence is doubted since %s, which no observation has shown", name, f.state.NotFoundSince)
+		}
 		if ok != tc.well || o.ResourceExists != tc.well || f.member.Alone == tc.well || f.observed {
 			t.Errorf("%s: %s: consulted: %+v, %t; alone is %t", name, tc.reason, o, ok, f.member.Alone)
 		}

@@ -53,7 +53,7 @@ func (p *pass) conclude(ctx context.Context, o outcome, err error) (reconcile.Re
 // concludeFacts are what is known of how the pass ended, as plain values.
 func (p *pass) concludeFacts(ctx context.Context, e end) lifecycle.ConcludeFacts {
 	f := lifecycle.ConcludeFacts{
-		Stop:             stopOf(e.err),
+		Stop:             stopOf(e.err, p.state.Conflicts >= silentConflicts),
 		Released:         e.outcome.requeue == never,
 		ConflictsPersist: p.state.Conflicts >= silentConflicts,
 		Interrupted:      e.err != nil && errors.Is(ctx.Err(), context.Canceled),

@@ -25,6 +25,7 @@ func TestWhatAPassEndsBy(t *testing.T) {
 	late := tryLater("listing", 5*time.Second)
 	cases := map[string]struct {
 		err       error
+		conflicts int // of passes before
 		cancelled bool
 		ended     string
 		after     time.Duration
@@ -45,6 +46,10 @@ func TestWhatAPassEndsBy(t *testing.T) {
 		"a conflict": {err: stale, ended: "conflict", again: true, next: lifecycle.User},
 		"a conflict, and fenced": {
 			err: errors.Errorf("%w, and %w", stale, errFenced), ended: "conflict", again: true,
+			next: lifecycle.User,
+		},
+		"a conflict that persists, and fenced": {
+			err: errors.Errorf("%w, and %w", stale, errFenced), conflicts: silentConflicts, ended: "fenced", fails: true,
 			next: lifecycle.User,
 		},
 		"fenced": {err: errFenced, ended: "fenced", fails: true, next: lifecycle.User},
@@ -71,7 +76,7 @@ func TestWhatAPassEndsBy(t *testing.T) {
 	}
 	for name, tc := range cases {
 		p := endingPass()
-		p.nextPriority = lifecycle.User
+		p.nextPriority, p.state.Conflicts = lifecycle.User, tc.conflicts
 		rechecked := 0
 		p.connection.Recheck = func() { rechecked++ }
 		ctx, cancel := context.WithCancel(t.Context())

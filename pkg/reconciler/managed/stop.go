@@ -50,8 +50,9 @@ func asLater(err error) *stop {
 	return s
 }
 
-// stopOf returns why a pass ended with an error.
-func stopOf(err error) lifecycle.Stop {
+// stopOf returns why a pass ended with an error. A conflict that persists does not hide that the process is fenced.
+func stopOf(err error, conflictsPersist bool) lifecycle.Stop {
+	fenced := err != nil && errors.Is(err, errFenced) && !isPanic(err)
 	switch {
 	case err == nil:
 		return lifecycle.NotStopped
@@ -59,9 +60,9 @@ func stopOf(err error) lifecycle.Stop {
 		return lifecycle.Later
 	case errors.Is(err, errReplaced):
 		return lifecycle.ObjectGone
-	case conflicts(err) && !isTerminal(err):
+	case conflicts(err) && !isTerminal(err) && !(fenced && conflictsPersist):
 		return lifecycle.Conflicted
-	case errors.Is(err, errFenced) && !isPanic(err):
+	case fenced:
 		return lifecycle.Fenced
 	case errors.Is(err, errCauseUnchanged):
 		return lifecycle.CauseUnchanged
