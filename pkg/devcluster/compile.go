@@ -16,6 +16,19 @@ import (
 // progressInterval is how often the compilation says how far it is.
 const progressInterval = 5 * time.Second
 
+// goCommand returns a go command in a process group of its own. Ctrl-C in a terminal reaches the whole group of this
+// process: the command would fail by it before ctx has ended, and its error would be reported in place of the stop.
+// When ctx ends, the command and what it has started are killed.
+func goCommand(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.SysProcAttr = ownGroup()
+	cmd.Cancel = func() error {
+		killGroup(cmd.Process)
+		return nil
+	}
+	return cmd
+}
+
 // compile builds the sources into the file output. Whatever else it makes is
 // in the folder of that file.
 func compile(ctx context.Context, source, output string, progress io.Writer) error {
@@ -33,7 +46,7 @@ func compile(ctx context.Context, source, output string, progress io.Writer) err
 	}
 	// -v names each package when it is compiled; those in Go's build cache are
 	// not named, so the count may end early.
-	cmd := exec.CommandContext(ctx, "go", append(append([]string{"build", "-v", "-o", output}, buildFlags()...), ".")...)
+	cmd := goCommand(ctx, append(append([]string{"build", "-v", "-o", output}, buildFlags()...), ".")...)
 	// Interrupted, go leaves its temporary files; there they go with the output.
 	cmd.Dir, cmd.Env = source, append(goEnv(), "GOTMPDIR="+filepath.Dir(output))
 	var log compileLog
@@ -56,7 +69,7 @@ func compile(ctx context.Context, source, output string, progress io.Writer) err
 
 // countPackages downloads the modules, too.
 func countPackages(ctx context.Context, source string) (int, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-deps", ".")
+	cmd := goCommand(ctx, "list", "-deps", ".")
 	cmd.Dir, cmd.Env = source, goEnv()
 	list, err := cmd.Output()
 	if err != nil {

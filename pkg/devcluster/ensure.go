@@ -117,7 +117,7 @@ func (b builder) ensure(ctx context.Context) (string, error) {
 // hash reads the version of Go in the source folder, where a toolchain line of
 // go.mod may choose another one than the caller's.
 func (b builder) hash(ctx context.Context) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOHOSTOS", "GOHOSTARCH")
+	cmd := goCommand(ctx, "env", "GOVERSION", "GOHOSTOS", "GOHOSTARCH")
 	cmd.Dir, cmd.Env = b.source, goEnv()
 	version, err := cmd.Output()
 	if errors.Is(err, exec.ErrNotFound) {

@@ -12,7 +12,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -105,7 +104,7 @@ func libraryIn(info *debug.BuildInfo) *debug.Module {
 // libraryOf returns the library that the module around dir requires, or nil. It is
 // for tests, whose binaries do not say what they were made of.
 func libraryOf(ctx context.Context, dir string) *debug.Module {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-json", parentModule)
+	cmd := goCommand(ctx, "list", "-m", "-json", parentModule)
 	cmd.Dir, cmd.Env = dir, goEnv()
 	output, err := cmd.Output()
 	var found struct {
@@ -133,7 +132,7 @@ func download(ctx context.Context, moduleAtVersion string) (string, error) {
 		return "", fmt.Errorf("cannot make a temporary folder: %w", err)
 	}
 	defer os.RemoveAll(outside)
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", moduleAtVersion)
+	cmd := goCommand(ctx, "mod", "download", "-json", moduleAtVersion)
 	cmd.Dir, cmd.Env = outside, goEnv()
 	output, runErr := cmd.Output()
 	var answer struct{ Dir, Error string }
