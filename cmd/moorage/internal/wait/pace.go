@@ -62,7 +62,8 @@ func (m *meter) pace() pace {
 
 // String says it for who reads why a test failed.
 func (p pace) String() string {
-	return fmt.Sprintf("at its start, this process found %d processors, %.1f times slower than the reference", p.processors, p.slowness)
+	return fmt.Sprintf("at its start, this process found %d processors, %.1f times slower than the reference",
+		p.processors, p.slowness)
 }
 
 // What is measured: every processor has to do so many chunks, and gives up after a while.
