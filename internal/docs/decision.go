@@ -14,8 +14,12 @@ import (
 // maxSentence is how long the sentence of a case may be, in characters.
 const maxSentence = 200
 
-// A words value holds the facts, their states and the actions of a decision, with their comments.
+// A stage is a part of a decision: the types of its facts and of its results.
+type stage struct{ facts, results string }
+
+// A words value holds the facts, their states and the actions of a stage, with their comments.
 type words struct {
+	stage   stage
 	facts   []named // in the order of their declaration, those that are derived from others last
 	states  []named // of the facts that are neither true nor false
 	actions []named
@@ -30,14 +34,14 @@ func has(list []named, name string) bool {
 	return slices.ContainsFunc(list, func(n named) bool { return n.name == name && n.says != "" })
 }
 
-// readWords reads the facts, their states and the actions.
-func readWords(file *ast.File) words {
-	var w words
+// readWords reads the facts, their states and the actions of a stage.
+func readWords(file *ast.File, of stage) words {
+	w := words{stage: of}
 	types := map[string]string{}
 	var facts *ast.StructType
 	var derived []named
 	for _, decl := range file.Decls {
-		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv != nil && typeName(fn.Recv.List[0].Type) == "Facts" &&
+		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv != nil && typeName(fn.Recv.List[0].Type) == of.facts &&
 			!fn.Name.IsExported() {
 			derived = append(derived, named{fn.Name.Name,
 				upper(strings.TrimPrefix(sentence(fn.Doc), fn.Name.Name+" says "))})
@@ -52,7 +56,7 @@ func readWords(file *ast.File) words {
 		for _, spec := range d.Specs {
 			s := spec.(*ast.TypeSpec) // in a declaration of types
 			types[s.Name.Name] = upper(strings.TrimPrefix(sentence(d.Doc), s.Name.Name+" are "))
-			if body, ok := s.Type.(*ast.StructType); ok && s.Name.Name == "Facts" {
+			if body, ok := s.Type.(*ast.StructType); ok && s.Name.Name == of.facts {
 				facts = body
 			}
 		}
@@ -69,21 +73,21 @@ func (w *words) readConstants(d *ast.GenDecl) {
 	actions := false
 	for _, spec := range d.Specs {
 		s := spec.(*ast.ValueSpec) // in a declaration of constants
-		actions = actions || typeName(s.Type) == "Action"
+		actions = actions || typeName(s.Type) == w.stage.results
 		if !s.Names[0].IsExported() {
 			continue
 		}
 		n := named{s.Names[0].Name, sentence(s.Comment)}
 		if actions {
 			w.actions = append(w.actions, n)
-			w.goOn = strings.TrimPrefix(flat(d.Doc), "The actions. ")
+			_, w.goOn, _ = strings.Cut(flat(d.Doc), ". ")
 		} else {
 			w.states = append(w.states, n)
 		}
 	}
 }
 
-// readFacts reads the fields of Facts. A fact without a comment has that of its type.
+// readFacts reads the fields of the facts. A fact without a comment has that of its type.
 func (w *words) readFacts(body *ast.StructType, types map[string]string) {
 	for _, field := range body.Fields.List {
 		says := sentence(field.Comment)
@@ -138,12 +142,12 @@ type choice struct {
 	says      string // the comment above the case
 }
 
-// readDecisions reads the functions that consist of one switch.
+// readDecisions reads the functions that consist of one switch. Methods are left out.
 func readDecisions(fset *token.FileSet, file *ast.File) ([]decision, error) {
 	var out []decision
 	for _, decl := range file.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
-		if !ok {
+		if !ok || fn.Recv != nil {
 			continue
 		}
 		body, ok := fn.Body.List[0].(*ast.SwitchStmt)
@@ -313,8 +317,9 @@ func (w words) renderActions() string {
 	return table([]string{"Action", "What the pass does"}, out) + "\n" + w.goOn + "\n"
 }
 
-// decisions reads decide.go and facts.go. It returns the tables of the cases, of the facts and of the actions.
-func decisions(decide, facts []byte) (tables, glossary, actions string, err error) {
+// decisions reads a file with decisions and the one with their facts, which may be the same. It returns the tables of
+// the cases, of the facts and of the actions.
+func decisions(decide, facts []byte, of stage) (tables, glossary, actions string, err error) {
 	fset := token.NewFileSet()
 	code, err := parser.ParseFile(fset, "decide.go", decide, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -328,7 +333,7 @@ func decisions(decide, facts []byte) (tables, glossary, actions string, err erro
 	if err != nil {
 		return "", "", "", err
 	}
-	w := readWords(meaning)
+	w := readWords(meaning, of)
 	tables, err = w.render(ds)
 	if err != nil {
 		return "", "", "", err

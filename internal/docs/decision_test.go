@@ -97,7 +97,7 @@ func play(f Facts) Action {
 		"| Mood | How it feels. |\n"
 	wantActions := "| Action | What the pass does |\n|---|---|\n| Wait | Do nothing. |\n| Feed | Open a tin. |\n\nAll " +
 		"end.\n"
-	tables, glossary, actions, err := decisions([]byte(decide), []byte(someFacts))
+	tables, glossary, actions, err := decisions([]byte(decide), []byte(someFacts), decideStage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func play(f Facts) Action {
 func TestUnreadableDecisions(t *testing.T) {
 	one := func(text string) string { return "func Decide(f Facts) Action {\n\tswitch {\n" + text + "\n\t}\n}" }
 	readable := one("// Yes.\ncase f.Fed: return Wait")
-	if _, _, _, err := decisions([]byte("package p\n\n"+readable+"\n"), []byte(someFacts)); err != nil {
+	if _, _, _, err := decisions([]byte("package p\n\n"+readable+"\n"), []byte(someFacts), decideStage); err != nil {
 		t.Fatalf("%s\n%v", readable, err)
 	}
 	cases := map[string]string{
@@ -137,7 +137,7 @@ func TestUnreadableDecisions(t *testing.T) {
 	}
 	for name, decide := range cases {
 		t.Run(name, func(t *testing.T) {
-			if tables, _, _, err := decisions([]byte("package p\n\n"+decide+"\n"), []byte(someFacts)); err == nil {
+			if tables, _, _, err := decisions([]byte("package p\n\n"+decide+"\n"), []byte(someFacts), decideStage); err == nil {
 				t.Errorf("%s\nwas read as\n%s", decide, tables)
 			}
 		})
@@ -148,8 +148,10 @@ func TestUnreadableDecisions(t *testing.T) {
 // are also shown on a page.
 func TestCasesHaveSentences(t *testing.T) {
 	const serviceProviders, syncers = "pkg/serviceprovider/internal/lifecycle/", "pkg/syncer/internal/lifecycle/"
-	for _, dir := range []string{lifecycleDir, serviceProviders, syncers} {
-		name := dir + "decide.go"
+	for _, name := range []string{
+		lifecycleDir + "admit.go", lifecycleDir + "decide.go", lifecycleDir + "conclude.go",
+		serviceProviders + "decide.go", syncers + "decide.go",
+	} {
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, name, read(t, name), parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {

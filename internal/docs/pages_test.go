@@ -23,9 +23,11 @@ type region struct {
 
 // What is generated where.
 var regions = []region{
-	{"docs/lifecycle.md", "decisions", func(t *testing.T) string { tables, _, _ := readLifecycle(t); return tables }},
-	{"docs/lifecycle.md", "facts", func(t *testing.T) string { _, glossary, _ := readLifecycle(t); return glossary }},
-	{"docs/lifecycle.md", "actions", func(t *testing.T) string { _, _, actions := readLifecycle(t); return actions }},
+	{"docs/lifecycle.md", "admission", readAdmit},
+	{"docs/lifecycle.md", "decisions", func(t *testing.T) string { tables, _, _ := readDecide(t); return tables }},
+	{"docs/lifecycle.md", "facts", func(t *testing.T) string { _, glossary, _ := readDecide(t); return glossary }},
+	{"docs/lifecycle.md", "actions", func(t *testing.T) string { _, _, actions := readDecide(t); return actions }},
+	{"docs/lifecycle.md", "conclusion", readConclude},
 	{"docs/migrating.md", "names", func(t *testing.T) string {
 		return renderAPI(readAPI(read(t, "internal/apisurface/testdata/managed.golden")))
 	}},
@@ -50,11 +52,32 @@ const upstream = "pkg/xp/testdata/upstream-differences.md"
 
 const lifecycleDir = "pkg/reconciler/managed/internal/lifecycle/"
 
-// readLifecycle returns the tables of the cases, of the facts and of the actions.
-func readLifecycle(t *testing.T) (tables, glossary, actions string) {
+var decideStage = stage{facts: "Facts", results: "Action"}
+
+// readDecide returns the tables of the cases, of the facts and of the actions of Decide.
+func readDecide(t *testing.T) (tables, glossary, actions string) {
 	t.Helper()
-	decide, facts := read(t, lifecycleDir+"decide.go"), read(t, lifecycleDir+"facts.go")
-	tables, glossary, actions, err := decisions([]byte(decide), []byte(facts))
+	return readStage(t, "decide.go", "facts.go", decideStage)
+}
+
+// readAdmit returns the cases of Admit, with its facts above and its results below.
+func readAdmit(t *testing.T) string {
+	t.Helper()
+	tables, glossary, results := readStage(t, "admit.go", "admit.go", stage{facts: "AdmitFacts", results: "Admission"})
+	return glossary + "\n" + tables + results
+}
+
+// readConclude returns the cases of Conclude, with its facts above and its results below.
+func readConclude(t *testing.T) string {
+	t.Helper()
+	tables, glossary, results := readStage(t, "conclude.go", "conclude.go",
+		stage{facts: "ConcludeFacts", results: "Conclusion"})
+	return glossary + "\n" + tables + results
+}
+
+func readStage(t *testing.T, decide, facts string, of stage) (tables, glossary, actions string) {
+	t.Helper()
+	tables, glossary, actions, err := decisions([]byte(read(t, lifecycleDir+decide)), []byte(read(t, lifecycleDir+facts)), of)
 	if err != nil {
 		t.Fatal(err)
 	}

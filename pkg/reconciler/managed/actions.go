@@ -21,7 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
 
-// steps are the actions after which a pass goes on: the facts are gathered anew.
+// steps are the actions. One that has an outcome in endings ends the pass; after any other the facts are gathered anew.
 var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 	lifecycle.Observe:          (*pass).observe,
 	lifecycle.ConfirmListed:    (*pass).confirmListed,
@@ -30,6 +30,27 @@ var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 	lifecycle.Create:           (*pass).create,
 	lifecycle.Update:           (*pass).update,
 	lifecycle.Delete:           (*pass).delete,
+
+	lifecycle.ObserveAlone:    (*pass).observeAlone,
+	lifecycle.Refuse:          (*pass).ask,
+	lifecycle.RestoreRecord:   (*pass).restoreReplaced,
+	lifecycle.Abandon:         (*pass).finishDeletion,
+	lifecycle.RemoveFinalizer: (*pass).finishDeletion,
+
+	lifecycle.AwaitFinalizers: (*pass).changeNothing,
+	lifecycle.AwaitGone:       (*pass).changeNothing,
+	lifecycle.ReportNotOwned:  (*pass).changeNothing,
+	lifecycle.Keep:            (*pass).changeNothing,
+	lifecycle.AwaitEffect:     (*pass).changeNothing,
+	lifecycle.Tolerate:        (*pass).changeNothing,
+	lifecycle.AwaitExistence:  (*pass).changeNothing,
+	lifecycle.ReportMissing:   (*pass).changeNothing,
+}
+
+// changeNothing ends a pass that has nothing more to do. It fails if something that was restored could not be stored,
+// or if connection details could not be published.
+func (p *publication) changeNothing(ctx context.Context) error {
+	return cmp.Or(p.storeUnasked(ctx), p.publishErr)
 }
 
 // claim makes the object the owner of an existing resource: it stores the finalizer, the external name and the metadata
@@ -309,16 +330,16 @@ func (p *pass) ask(ctx context.Context) error {
 // about a creation of another runtime would be mistaken for a replace. An object without a note gets only the
 // finalizer: its external name is not decided.
 func (p *pass) storeQuestion(ctx context.Context, noted bool) error {
-	if !p.lastFacts.HasFinalizer {
+	if p.lastFacts.Object == lifecycle.NoFinalizer {
 		if err := p.addFinalizer(ctx); err != nil {
 			return finalizing.failed(err)
 		}
 	}
 	desired, changed := clone(p.mg), noted && p.recordQuestion()
 	switch {
-	case changed || noted && !p.lastFacts.HasFinalizer:
+	case changed || noted && p.lastFacts.Object == lifecycle.NoFinalizer:
 		return updatingObject.failed(p.store(ctx, telemetry.Result))
-	case !noted && !p.lastFacts.HasFinalizer && p.ensureFinalizer(desired):
+	case !noted && p.lastFacts.Object == lifecycle.NoFinalizer && p.ensureFinalizer(desired):
 		return updatingObject.failed(p.replaceFinalizers(ctx, desired))
 	default:
 		return nil

@@ -81,15 +81,15 @@ func (p *creationRecord) answered() lifecycle.Answer {
 	id, _ := attemptOf(p.mg)
 
 	return lifecycle.Question{
-		Asked:    asked,
-		Recorded: created(p.mg) != "" || !meta.GetExternalCreatePending(p.mg).IsZero(),
-		Noted:    p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != "",
-		Begun:    id != "",
-		Told:     question,
-		Held:     len(p.mg.GetFinalizers()) > 0,
-		GaveUp:   gaveUp,
-		New:      !p.state.Known,
-		Ended:    p.state.Known && !p.state.remembersCreation(),
+		Asked:         asked,
+		Recorded:      created(p.mg) != "" || !meta.GetExternalCreatePending(p.mg).IsZero(),
+		Noted:         p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != "",
+		Begun:         id != "",
+		InStatus:      question,
+		HasFinalizers: len(p.mg.GetFinalizers()) > 0,
+		GaveUp:        gaveUp,
+		New:           !p.state.Known,
+		Ended:         p.state.Known && !p.state.remembersCreation(),
 	}.Answer()
 }
 

@@ -436,7 +436,7 @@ func TestTheNoteOfAQuestionStays(t *testing.T) {
 			mg.Annotations[meta.AnnotationKeyWasUnresolved] = tc.noted
 		}
 		w := newStored(mg, &objectState{}, tc.options...)
-		w.lastFacts.HasFinalizer = true
+		w.lastFacts.Object = lifecycle.HasFinalizer
 		if err := w.ask(t.Context()); err != nil {
 			t.Errorf("noted %q: %v", tc.noted, err)
 		}
@@ -451,8 +451,8 @@ func TestTheNoteOfAQuestionStays(t *testing.T) {
 // runtime has begun its creation.
 func TestAnObjectWhoseUserIsAskedIsHeld(t *testing.T) {
 	theirs := []ReconcilerOption{WithPredecessor("crossplane.io")}
-	held, since := lifecycle.Facts{HasFinalizer: true}, lifecycle.Facts{Attempt: lifecycle.Superseded}
-	sinceHeld := lifecycle.Facts{HasFinalizer: true, Attempt: lifecycle.Superseded}
+	held, since := lifecycle.Facts{Object: lifecycle.HasFinalizer}, lifecycle.Facts{Attempt: lifecycle.Superseded}
+	sinceHeld := lifecycle.Facts{Object: lifecycle.HasFinalizer, Attempt: lifecycle.Superseded}
 	ours := map[string]string{meta.AnnotationKeyExternalCreatePending: early, meta.AnnotationKeyCreateAttempt: ownID}
 	foreign := map[string]string{meta.AnnotationKeyExternalCreatePending: early}
 	for reason, tc := range map[string]struct {
@@ -472,7 +472,7 @@ func TestAnObjectWhoseUserIsAskedIsHeld(t *testing.T) {
 		"and nothing is written if that object is held": {ours, sinceHeld, theirs, "", 0},
 	} {
 		mg := bearing(tc.marks)
-		if tc.last.HasFinalizer {
+		if tc.last.Object == lifecycle.HasFinalizer {
 			mg.SetFinalizers([]string{FinalizerName})
 		}
 		w := newStored(mg, &objectState{}, tc.options...)

@@ -168,7 +168,7 @@ func TestSurelyFailed(t *testing.T) {
 			true, true, true},
 	}
 	for name, tc := range cases {
-		for class, want := range map[lifecycle.Class][2]bool{
+		for class, want := range map[lifecycle.CreateClass][2]bool{
 			lifecycle.Opaque: {tc.opaque, tc.strict}, lifecycle.Token: {tc.others, tc.others},
 			lifecycle.Findable: {tc.others, tc.others},
 		} {

@@ -47,7 +47,7 @@ func (p *clientSession) provesNotCreated(err error) bool {
 // provesNotCreated reports whether a Create of the class that returned err is assumed to have created nothing.
 // Where a token or a lookup resolves an unknown result without a person, only an error that the client marks is a
 // failure, so that it is safe for a client of several requests, too.
-func (r *Reconciler) provesNotCreated(class lifecycle.Class, err error) bool {
+func (r *Reconciler) provesNotCreated(class lifecycle.CreateClass, err error) bool {
 	effect := external.EffectOf(err)
 	switch {
 	case class != lifecycle.Opaque:

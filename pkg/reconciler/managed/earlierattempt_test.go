@@ -322,7 +322,7 @@ func TestWhichAttemptIsRepeated(t *testing.T) {
 func TestAnotherClass(t *testing.T) {
 	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
 		meta.AnnotationKeyExternalCreateSucceeded
-	id := func(class lifecycle.Class) string {
+	id := func(class lifecycle.CreateClass) string {
 		return fmt.Sprintf("%08x%08x%d-", noon.Unix(), 0, class) + ownID[2:]
 	}
 	begun := func(id string) map[string]string { return map[string]string{attempt: id, pending: early} }
@@ -333,7 +333,7 @@ func TestAnotherClass(t *testing.T) {
 		marks  map[string]string
 		state  objectstate.State
 		now    func(*pass)
-		want   lifecycle.Class
+		want   lifecycle.CreateClass
 	}{
 		"Same": {"the class is the same", begun(id(lifecycle.Token)), objectstate.State{}, tokens, lifecycle.Token},
 		"Token": {"Create was not given the token", begun(id(lifecycle.Opaque)), objectstate.State{}, tokens,
@@ -353,7 +353,7 @@ func TestAnotherClass(t *testing.T) {
 	} {
 		p := passOf(bearing(tc.marks), remembering(tc.state))
 		tc.now(p)
-		if got := p.class(); got != tc.want {
+		if got := p.createClass(); got != tc.want {
 			t.Errorf("%s: %s: got %s, want %s", name, tc.reason, got, tc.want)
 		}
 		if next := p.newAttempt(); p.otherClass(next) {

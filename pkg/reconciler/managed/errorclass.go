@@ -12,8 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// A class is a class of errors that has its own condition reason and its own retry policy.
-type class struct {
+// An errorClass is a class of errors that has its own condition reason and its own retry policy.
+type errorClass struct {
 	name   string // in metrics
 	is     func(error) bool
 	reason commonv1.ConditionReason // of Synced; empty if the class has none
@@ -21,7 +21,7 @@ type class struct {
 }
 
 // Every class. The first that matches an error counts.
-var failureClasses = []class{
+var failureClasses = []errorClass{
 	{"held", gates.IsHeld, "", true},
 	{"terminal", isTerminal, "", false},
 	{"panicked", isPanic, commonv1.ReasonClientPanicked, false},
@@ -33,14 +33,14 @@ var failureClasses = []class{
 	{"other", func(error) bool { return true }, "", false},
 }
 
-func classify(err error) class {
+func classify(err error) errorClass {
 	for _, c := range failureClasses {
 		if c.is(err) {
 			return c
 		}
 	}
 
-	return class{}
+	return errorClass{}
 }
 
 func isTerminal(err error) bool {

@@ -30,7 +30,7 @@ func TestFactsOnlyRead(t *testing.T) {
 			!reflect.DeepEqual(*p.state.coldState, cold) || fmt.Sprintf("%+v", p) != pass {
 			t.Fatalf("seed %d: something has changed with the facts %+v", seed, first)
 		}
-		seen[fmt.Sprint(first.Presence, first.Attempt, first.Doubt, first.Ownership, first.Deleted)] = true
+		seen[fmt.Sprint(first.Presence, first.Attempt, first.Doubt, first.Ownership, first.Object)] = true
 	}
 	if len(seen) < 60 {
 		t.Errorf("only %d kinds of facts were drawn: the passes are too much alike", len(seen))

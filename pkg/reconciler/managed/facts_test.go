@@ -124,7 +124,7 @@ func TestAttemptAndDoubt(t *testing.T) {
 func TestWhatMakesARepetitionSafe(t *testing.T) {
 	for name, tc := range map[string]struct {
 		named, inherits, tokens, finds bool
-		want                           lifecycle.Class
+		want                           lifecycle.CreateClass
 	}{
 		"a name":            {true, true, true, true, lifecycle.Named},
 		"another's attempt": {false, true, true, true, lifecycle.Opaque},
@@ -141,7 +141,7 @@ func TestWhatMakesARepetitionSafe(t *testing.T) {
 		if tc.inherits {
 			p.inherited = ownID
 		}
-		if got := p.class(); got != tc.want {
+		if got := p.createClass(); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}

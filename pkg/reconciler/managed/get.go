@@ -70,7 +70,7 @@ func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (reso
 		ours = known.Version
 	}
 	r.log.Debug("The cache lags behind, asking the API server", "object", key.String())
-	mg, err := r.live(ctx, key, ours)
+	mg, err := r.getLive(ctx, key, ours)
 	if gone.Answered(err, key.Name) {
 		return nil, errDeletedButCached
 	}
@@ -78,11 +78,11 @@ func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (reso
 	return mg, err
 }
 
-// live reads an object from the API server itself, which has returned the version known before. An older version
+// getLive reads an object from the API server itself, which has returned the version known before. An older version
 // than that is an error: it is passed to the [controller.RestoreDetector], and no decision is based on it, because
 // the caches and the memory of this process belong to another history. A successful answer about no object, or
 // about another one, is an error as well.
-func (r *Reconciler) live(ctx context.Context, key types.NamespacedName, known string) (resource.Managed, error) {
+func (r *Reconciler) getLive(ctx context.Context, key types.NamespacedName, known string) (resource.Managed, error) {
 	mg := r.newManaged()
 	if err := r.cluster.GetAPIReader().Get(ctx, key, mg); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (p *object) readLive(ctx context.Context) (resource.Managed, error) {
 	if freshness.IsOlder(known, p.state.Version) {
 		known = p.state.Version
 	}
-	live, err := p.r.live(ctx, client.ObjectKeyFromObject(p.mg), known)
+	live, err := p.r.getLive(ctx, client.ObjectKeyFromObject(p.mg), known)
 	if gone.Answered(err, p.mg.GetName()) || err == nil && live.GetUID() != p.mg.GetUID() {
 		return nil, errReplaced
 	}

@@ -178,7 +178,7 @@ func (f polled) consult(ctx context.Context) (ExternalObservation, bool, error) 
 	f.observation, f.observed, f.listed = o, true, true
 	f.trackDoubts()
 	if lifecycle.Decide(f.facts()) != lifecycle.ConfirmListed {
-		return ExternalObservation{}, false, f.observeAlone()
+		return ExternalObservation{}, false, f.observeAlone(ctx)
 	}
 	err = f.confirmListed(ctx)
 	f.observed, f.observedOnce = false, false

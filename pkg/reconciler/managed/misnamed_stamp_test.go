@@ -257,7 +257,7 @@ func TestTheMemoryOfAPassIsLeftAlone(t *testing.T) {
 		shows.SetNamespace(key.Namespace)
 		r.client = readClient{reader: &liveCluster{shows: shows}}
 		if passes {
-			r.inFlight.begin(key)
+			r.inFlight.add(key)
 		}
 		known, found := r.objects.Peek(key, ownerUID), 0
 		for _, d := range r.compare(t.Context(), map[types.NamespacedName]resource.Managed{key: shows}) {

@@ -177,7 +177,7 @@ func (p *pass) confirmListed(ctx context.Context) error {
 
 // observeAlone ends a pass in which a list showed something that an observation has to confirm. The next pass starts
 // without the item.
-func (p *pass) observeAlone() error {
+func (p *pass) observeAlone(context.Context) error {
 	p.listed, p.observed, p.observation = false, false, ExternalObservation{}
 	p.r.telemetry.Listed(telemetry.Doubtful)
 	p.member.Alone = true

@@ -70,12 +70,17 @@ type outcome struct {
 	refine     func(*pass, outcome) outcome // adds what depends on the object
 }
 
+// unadmitted are the outcomes of a pass over an object that is not reconciled.
+var unadmitted = map[lifecycle.Admission]outcome{
+	lifecycle.Pause:  paused,
+	lifecycle.Reject: rejected,
+	lifecycle.Ignore: {name: "rested", requeue: resync},
+	lifecycle.Orphan: {name: "orphaned", requeue: never},
+}
+
 // endings are the outcomes of the actions that end a pass: those that only report, and those that remove the finalizer,
 // after which there is no other pass.
 var endings = map[lifecycle.Action]outcome{
-	lifecycle.Pause:           paused,
-	lifecycle.Reject:          rejected,
-	lifecycle.Ignore:          {name: "rested", requeue: resync},
 	lifecycle.AwaitFinalizers: awaitingFinalizers,
 	lifecycle.AwaitGone:       awaitingGone,
 	lifecycle.Refuse:          refused,
@@ -87,7 +92,6 @@ var endings = map[lifecycle.Action]outcome{
 	lifecycle.ReportMissing:   missingResource,
 	lifecycle.RestoreRecord:   {name: "record-restored", requeue: backoff, progress: moving},
 
-	lifecycle.Orphan:          {name: "orphaned", requeue: never},
 	lifecycle.RemoveFinalizer: {name: "finalized", requeue: never},
 	lifecycle.Abandon: {name: "released", requeue: never, event: event.Normal(reasonNotOwned,
 		"The external resource belongs to somebody else and was left as it is")},
@@ -321,7 +325,7 @@ var awaitingExistence = outcome{
 			o.event.Message = "Looking for what an interrupted creation led to"
 		case !p.createdUnobserved(): // it was there before: its absence is not believed yet
 			return outcome{name: o.name, requeue: o.requeue, progress: moving}
-		case p.state.Unfound > 0 && p.class() != lifecycle.Findable:
+		case p.state.Unfound > 0 && p.createClass() != lifecycle.Findable:
 			o.synced.Message = textUnshown
 			o.event = event.Warning(reasonMissing, errors.New(textUnshown))
 		case p.mutated: // the event of the creation is emitted already

@@ -65,7 +65,7 @@ func (p *creationRecord) ownerChangedText() string {
 // creations. A request of the user is not delayed.
 func (p *clientSession) clearDoubts(foreign bool) {
 	exists := p.observation.ResourceExists
-	if exists || p.class() != lifecycle.Findable && p.priorityFacts().Requested {
+	if exists || p.createClass() != lifecycle.Findable && p.priorityFacts().Requested {
 		p.state.Unfound = 0
 	}
 	if exists && !(foreign && meta.WasDeleted(p.mg)) {

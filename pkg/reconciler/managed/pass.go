@@ -2,6 +2,7 @@ package managed
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,7 +25,8 @@ import (
 type pass struct {
 	publication
 
-	lastFacts lifecycle.Facts // what the last decision was made from
+	lastFacts    lifecycle.Facts      // what the last decision was made from
+	lastAdmitted lifecycle.AdmitFacts // and the last admission
 }
 
 // newPass returns a pass over an object as it was read. It restores what a replace has removed.
@@ -64,39 +66,44 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 		if p.observed {
 			p.trackDoubts()
 		}
-		p.lastFacts = p.facts()
-		action := lifecycle.Decide(p.lastFacts)
-		if logging.DebugEnabled(p.r.log) {
-			p.log().Debug("Decided", "action", action.String())
-		}
-		ending, ends := endings[action]
-		switch {
-		case action == lifecycle.Ignore:
-			return p.ignore(ctx)
-		case action == lifecycle.ObserveAlone:
-			return outcome{}, p.observeAlone()
-		case action == lifecycle.Refuse:
-			return ending, p.ask(ctx)
-		case action == lifecycle.RestoreRecord:
-			return ending, p.restoreReplaced(ctx)
-		case ends && ending.requeue == never:
-			return ending, p.finishDeletion(ctx)
-		case ends:
-			if err := p.storeUnasked(ctx); err != nil {
-				return ending, err
-			}
+		p.lastFacts, p.lastAdmitted = p.facts(), p.admitFacts()
+		if admission := lifecycle.Admit(p.lastAdmitted); admission != lifecycle.Reconcile {
+			p.logDecision(admission)
 
-			return ending, p.publishErr
+			return p.endUnadmitted(ctx, admission)
 		}
-		if err := steps[action](p, ctx); err != nil {
-			return outcome{}, err
-		}
-		if p.operation != nil {
+		action := lifecycle.Decide(p.lastFacts)
+		p.logDecision(action)
+		err := steps[action](p, ctx)
+		switch ending, ends := endings[action]; {
+		case ends || err != nil:
+			return ending, err
+		case p.operation != nil:
 			return p.inProgress(), nil
 		}
 	}
 
 	return outcome{}, errors.New("the pass did not end: this is a defect of the reconciler")
+}
+
+// endUnadmitted ends a pass over an object that is not reconciled, for a reason that the object says.
+func (p *pass) endUnadmitted(ctx context.Context, a lifecycle.Admission) (outcome, error) {
+	ending := unadmitted[a]
+	switch {
+	case a == lifecycle.Ignore:
+		return p.ignore(ctx)
+	case ending.requeue == never:
+		return ending, p.finishDeletion(ctx)
+	default:
+		return ending, p.changeNothing(ctx)
+	}
+}
+
+// logDecision logs an admission or an action, for those who look for the reason of what a pass did.
+func (p *journal) logDecision(decision fmt.Stringer) {
+	if logging.DebugEnabled(p.r.log) {
+		p.log().Debug("Decided", "action", decision.String())
+	}
 }
 
 // close sends the entries of the change log, disconnects, and updates the memory of the object. A failure to disconnect
@@ -162,11 +169,11 @@ func clone(mg resource.Managed) resource.Managed {
 
 // recordLeftover notes what is left over if the object is removed although no pass has removed its finalizer.
 func (p *pass) recordLeftover() {
-	p.lastFacts.May.Delete = p.r.permissions(p.mg).Delete && !p.retained
+	p.lastAdmitted.MayDelete = p.r.permissions(p.mg).Delete && !p.retained
 	made := p.mutated && (p.created || p.state.Called != objectstate.Intent{}) // after the last facts
-	bond := p.lastFacts.Leftover()
+	bond := lifecycle.LeftoverOf(p.lastAdmitted, p.lastFacts)
 	switch {
-	case p.released || bond == lifecycle.NoneRemains && !(made && p.lastFacts.May.Delete):
+	case p.released || bond == lifecycle.NoneRemains && !(made && p.lastAdmitted.MayDelete):
 		p.state.Stays = true
 	case bond == lifecycle.MayRemain || made:
 		p.state.Stays = false

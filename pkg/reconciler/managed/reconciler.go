@@ -101,13 +101,13 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 	r.empty = reflect.TypeOf(r.example()).Elem()
 	r.deletionPolicy = deletionPolicyOf(reflect.PointerTo(r.empty))
 
-	r.log.Info("Reconciler made", "kind", of.Kind, "createClass", r.class(), "pollInterval", r.pollInterval.String())
+	r.log.Info("Reconciler made", "kind", of.Kind, "createClass", r.declaredClass(), "pollInterval", r.pollInterval.String())
 
 	return r
 }
 
-// class names what makes a create safe to repeat.
-func (r *Reconciler) class() string {
+// declaredClass names what makes a create safe to repeat.
+func (r *Reconciler) declaredClass() string {
 	switch {
 	case r.named:
 		return "Named"
@@ -135,20 +135,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 	if r.invalid != nil {
 		return reconcile.Result{}, reconcile.TerminalError(r.invalid)
 	}
-	r.noteElected()
 	ctx, cancel := deadline.In(ctx, r.timeout+persistTimeout)
 	defer cancel()
 	if r.restores != nil {
-		r.inFlight.begin(req.NamespacedName)
-		defer r.inFlight.end(req.NamespacedName)
+		r.inFlight.add(req.NamespacedName)
+		defer r.inFlight.remove(req.NamespacedName)
 	}
 	read, f, err := r.admitFacts(ctx, req.NamespacedName)
 	if f.Reading != lifecycle.Found {
 		return r.withoutObject(req.NamespacedName, lifecycle.Admit(f), err).answer()
 	}
 
-	r.warnDeleted(req.NamespacedName, read.GetUID())
-	known := r.objects.Of(req.NamespacedName, read.GetUID()).acquire()
+	known := r.stateOf(req.NamespacedName, read.GetUID())
 	ctx, counted := r.telemetry.Begin(ctx, &known.counted, read)
 	p := r.newPass(read, known)
 	ctx = redact.Collect(ctx, &p.secrets)
@@ -166,6 +164,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 // admitFacts reads the object, and returns what is known before anything is observed.
 func (r *Reconciler) admitFacts(ctx context.Context,
 	key types.NamespacedName) (read resource.Managed, f lifecycle.AdmitFacts, err error) {
+	r.noteElected()
 	if f.Restored = r.restored() != nil; f.Restored {
 		return nil, f, nil
 	}
@@ -196,6 +195,14 @@ func (r *Reconciler) withoutObject(key types.NamespacedName, a lifecycle.Admissi
 
 		return next{}
 	}
+}
+
+// stateOf returns what is known of an object. It warns if another one had its name, and may have left its external
+// resource.
+func (r *Reconciler) stateOf(key types.NamespacedName, uid types.UID) *objectState {
+	r.warnDeleted(key, uid)
+
+	return r.objects.Of(key, uid).acquire()
 }
 
 // forget what was known of an object that is gone.

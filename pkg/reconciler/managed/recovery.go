@@ -76,9 +76,9 @@ func (p *search) tokenOf(id string) string {
 	return string(p.mg.GetUID()) + "-" + id
 }
 
-// class returns what makes it safe to repeat a create. Nothing does if the result of the attempt is unknown and it
+// createClass returns what makes it safe to repeat a create. Nothing does if the result of the attempt is unknown and it
 // was made in another class, or by a runtime that gives attempts no id: that attempt has no token of ours.
-func (p *clientSession) class() lifecycle.Class {
+func (p *clientSession) createClass() lifecycle.CreateClass {
 	id, _ := attemptOf(p.mg)
 	switch {
 	case p.otherClass(id) && (p.unresolved() || p.createdUnobserved()),
@@ -95,7 +95,7 @@ func (p *clientSession) untraceable() bool {
 }
 
 // ownClass returns the class of the controller and of its client.
-func (p *clientSession) ownClass() lifecycle.Class {
+func (p *clientSession) ownClass() lifecycle.CreateClass {
 	switch {
 	case p.r.named:
 		return lifecycle.Named
@@ -110,7 +110,7 @@ func (p *clientSession) ownClass() lifecycle.Class {
 
 // recover looks up the resource of an attempt whose result is unknown.
 func (p *search) recover(ctx context.Context) error {
-	if p.class() != lifecycle.Findable {
+	if p.createClass() != lifecycle.Findable {
 		return nil
 	}
 	p.trackCreation()

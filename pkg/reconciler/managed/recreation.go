@@ -59,7 +59,7 @@ func (p *clientSession) unfound() bool {
 	switch {
 	case p.unresolved() || meta.WasDeleted(p.mg):
 		return false
-	case p.class() == lifecycle.Findable:
+	case p.createClass() == lifecycle.Findable:
 		return created(p.mg) != ""
 	default:
 		return p.createdUnobserved()
@@ -68,13 +68,13 @@ func (p *clientSession) unfound() bool {
 
 // recordRecreated emits a warning that a resource is created in place of a lost one.
 func (p *clientSession) recordRecreated(lost string, seen, unfound bool) {
-	if unfound && (p.state.Unfound == 0 || p.class() != lifecycle.Opaque) { // other cases only emit the event
+	if unfound && (p.state.Unfound == 0 || p.createClass() != lifecycle.Opaque) { // other cases only emit the event
 		p.state.Unfound++
 	}
 	switch {
 	case seen:
 		p.recordEvent(event.Warning(reasonRecreated, errors.Errorf(textRecreated, lost)))
-	case unfound && p.state.Unfound == 1 && p.class() == lifecycle.Findable:
+	case unfound && p.state.Unfound == 1 && p.createClass() == lifecycle.Findable:
 		p.recordEvent(event.Warning(reasonRecreated, errors.Errorf(textUnfound, lost)))
 	}
 }
@@ -83,10 +83,10 @@ func (p *clientSession) recordRecreated(lost string, seen, unfound bool) {
 // external system that shows no resources would otherwise be filled with them, or called without end.
 func (p *clientSession) patience() time.Duration {
 	most := mostPatience
-	if p.class() != lifecycle.Findable {
+	if p.createClass() != lifecycle.Findable {
 		most = mostRepetition
 	}
-	if p.state.Unfound == 0 || p.class() == lifecycle.Opaque || p.unresolved() || meta.WasDeleted(p.mg) {
+	if p.state.Unfound == 0 || p.createClass() == lifecycle.Opaque || p.unresolved() || meta.WasDeleted(p.mg) {
 		return 0
 	}
 

@@ -2,8 +2,6 @@ package managed
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -156,7 +154,7 @@ func (p *pass) completeStatus(o outcome) outcome {
 	if o.refine != nil {
 		o = o.refine(p, o)
 	}
-	if p.publishErr != nil && !isReady(p.read) { // nobody could connect
+	if p.publishErr != nil && !isReady(p.read) { // users cannot connect
 		o.ready = commonv1.Creating().WithMessage("the connection details are not published yet")
 	}
 	if o.requeue != backoff && o.requeue != untilGrace && o.requeue != adaptive {
@@ -220,74 +218,6 @@ func (p *object) handled() {
 		r.SetLastHandledReconcileAt(p.requested)
 		p.recordEvent(event.Normal(reasonRequestHandled, "Handled the request for a reconcile"))
 	}
-}
-
-// isNewEvent says whether the conditions did not say so before, of any generation.
-func (p *journal) isNewEvent(o outcome) bool {
-	for _, t := range newsTypes {
-		says := p.mg.GetCondition(t)
-		says.ObservedGeneration = 0 // which is equal to any
-		if !p.read.GetCondition(t).Equal(says) {
-			return p.isNewMessage(string(o.event.Reason), o.event.Message)
-		}
-	}
-
-	return false
-}
-
-// isNewMessage says whether a message differs from the last one of its reason.
-func (p *journal) isNewMessage(reason, message string) bool {
-	last, told := p.state.LastWarnings[reason]
-	if told && (last == message || external.Normalize(last) == external.Normalize(message)) {
-		return false
-	}
-	if p.state.LastWarnings == nil {
-		p.state.LastWarnings = map[string]string{}
-	}
-	p.state.LastWarnings[reason] = message
-
-	return true
-}
-
-// forgetWarnings forgets the last warnings, so that they are new again, except those of the given reasons: these are
-// not new as long as they are true, also where no status is stored.
-func (p *journal) forgetWarnings(but ...string) {
-	maps.DeleteFunc(p.state.LastWarnings, func(reason, _ string) bool { return !slices.Contains(but, reason) })
-	if len(p.state.LastWarnings) == 0 {
-		p.state.LastWarnings = nil
-	}
-}
-
-// recordEvent keeps an event until the end of the pass.
-func (p *journal) recordEvent(e event.Event) { p.events = append(p.events, e) }
-
-// emitEvent emits an event at once. It is for failures after the end of the pass.
-func (p *journal) emitEvent(e event.Event) {
-	p.recordEvent(e)
-	p.emitEvents()
-}
-
-func (p *journal) emitEvents() {
-	if len(p.events) == 0 {
-		return
-	}
-	record, warn := p.r.recorder, p.r.warningRecorder
-	if warn == nil {
-		warn = record
-	}
-	name := meta.GetExternalName(p.mg)
-	for _, e := range p.events {
-		to := record
-		if e.Type == event.TypeWarning {
-			to = warn
-		}
-		if name != "" {
-			to = to.WithAnnotations("external-name", name)
-		}
-		to.Event(p.mg, e)
-		p.log().Info("Event", "type", string(e.Type), "reason", string(e.Reason), "message", e.Message)
-	}
-	p.events = nil
 }
 
 // finishSilently ends a pass after which there is nothing to write: the object was released, or is gone.

@@ -42,7 +42,7 @@ func (p *object) ensureFinalizer(mg resource.Managed) bool {
 func (p *creationRecord) ignore(ctx context.Context) (outcome, error) {
 	p.warnLeft()
 	if !meta.FinalizerExists(p.mg, UnclaimedFinalizer) {
-		return endings[lifecycle.Ignore], nil
+		return unadmitted[lifecycle.Ignore], nil
 	}
 	desired := clone(p.mg)
 	meta.RemoveFinalizer(desired, UnclaimedFinalizer)
@@ -51,7 +51,7 @@ func (p *creationRecord) ignore(ctx context.Context) (outcome, error) {
 		err = nil
 	}
 
-	return outcome{name: endings[lifecycle.Ignore].name, requeue: never}, removingFinalizer.failed(err)
+	return outcome{name: unadmitted[lifecycle.Ignore].name, requeue: never}, removingFinalizer.failed(err)
 }
 
 // replaceFinalizers stores the finalizers of desired, if the object has not changed since it was read.

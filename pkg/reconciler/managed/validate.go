@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
-	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
 // checkOptions returns what [validate] says of options, without making a [Reconciler] of them.
@@ -103,24 +102,15 @@ func checkSupported(c objectConfig) error {
 	return stderrors.Join(all...)
 }
 
-// recordKeys returns the annotations in which the reconciler records a creation.
-func recordKeys() []string {
-	return []string{
-		meta.AnnotationKeyExternalName, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded,
-		meta.AnnotationKeyExternalCreateFailed, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyBackendIdentity,
-		meta.AnnotationKeyOperation, meta.AnnotationKeyCreationDetails,
-	}
-}
-
 // checkPredecessors returns an error for each option that takes what is of this runtime for what a predecessor left.
 func checkPredecessors(c objectConfig) error {
 	var all []error
 	for _, domain := range c.predecessors {
-		switch own := recordKeys(); {
+		switch {
 		case domain == "" || strings.Contains(domain, "/"):
 			all = append(all, errors.Errorf("WithPredecessor has %.64q, which is no domain of annotations: give one such as "+
 				`"crossplane.io"`, domain))
-		case slices.ContainsFunc(own, func(key string) bool { return strings.HasPrefix(key, domain+"/") }):
+		case isOwnDomain(domain):
 			all = append(all, errors.Errorf("WithPredecessor has the domain %s, in which this runtime stores its own "+
 				"annotations: remove the option", domain))
 		}
@@ -130,13 +120,24 @@ func checkPredecessors(c objectConfig) error {
 			"give another finalizer by WithFinalizer", FinalizerName))
 	}
 	for _, key := range c.retired.annotations {
-		if slices.Contains(recordKeys(), key) {
-			all = append(all, errors.Errorf("WithRetiredAnnotations has %s, in which this reconciler records a creation: "+
+		if ownedAnnotations[key] {
+			all = append(all, errors.Errorf("WithRetiredAnnotations has %s, which this reconciler writes itself: "+
 				"remove it there", key))
 		}
 	}
 
 	return stderrors.Join(all...)
+}
+
+// isOwnDomain says whether the reconciler writes annotations of the domain.
+func isOwnDomain(domain string) bool {
+	for key := range ownedAnnotations {
+		if strings.HasPrefix(key, domain+"/") {
+			return true
+		}
+	}
+
+	return false
 }
 
 // checkWrites returns an error for each value that can be written nowhere.

@@ -43,7 +43,7 @@ type inFlight struct {
 	of map[types.NamespacedName]bool
 }
 
-func (u *inFlight) begin(key types.NamespacedName) {
+func (u *inFlight) add(key types.NamespacedName) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.of == nil {
@@ -52,7 +52,7 @@ func (u *inFlight) begin(key types.NamespacedName) {
 	u.of[key] = true
 }
 
-func (u *inFlight) end(key types.NamespacedName) {
+func (u *inFlight) remove(key types.NamespacedName) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.of, key)
@@ -78,12 +78,12 @@ func (r *Reconciler) restored() error {
 
 // A lostRecord is an object whose record of a creation the restore may have removed.
 type lostRecord struct {
-	key   types.NamespacedName
-	uid   types.UID
-	state *objectState     // the memory of the object
-	live  resource.Managed // the object at the API server; nil: it has to be read
-	err   error            // why it was not written
-	done  bool
+	key     types.NamespacedName
+	uid     types.UID
+	state   *objectState     // the memory of the object
+	current resource.Managed // the object at the API server; nil: it has to be read
+	err     error            // why it was not written
+	done    bool
 }
 
 // writeBack stores creations in an API server that was restored to an earlier state, as far as this process knows
@@ -159,13 +159,13 @@ func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bo
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	if d.live == nil {
-		d.live = r.newManaged()
-		d.err = r.cluster.GetAPIReader().Get(ctx, d.key, d.live)
+	if d.current == nil {
+		d.current = r.newManaged()
+		d.err = r.cluster.GetAPIReader().Get(ctx, d.key, d.current)
 		switch {
-		case d.err == nil && client.ObjectKeyFromObject(d.live) != d.key:
+		case d.err == nil && client.ObjectKeyFromObject(d.current) != d.key:
 			d.err = errNotAbout(d.key)
-		case gone.Answered(d.err, d.key.Name) || d.err == nil && d.live.GetUID() != d.uid:
+		case gone.Answered(d.err, d.key.Name) || d.err == nil && d.current.GetUID() != d.uid:
 			r.warnLeft(d)
 
 			return false
@@ -175,7 +175,7 @@ func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bo
 		written, d.err = r.writeMissing(ctx, d)
 	}
 	if d.done = d.err == nil; !d.done {
-		d.live = nil // it may have changed meanwhile
+		d.current = nil // it may have changed meanwhile
 	}
 
 	return written
@@ -184,7 +184,7 @@ func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bo
 // writeMissing writes the record of a creation, and the identity of its external system, that the memory has and
 // the object has not.
 func (r *Reconciler) writeMissing(ctx context.Context, d *lostRecord) (written bool, err error) {
-	p := creationRecord{object: r.objectOf(d.live, clone(d.live), d.state.acquire())}
+	p := creationRecord{object: r.objectOf(d.current, clone(d.current), d.state.acquire())}
 	identity := p.restoreIdentity()
 	if !p.recall() {
 		if external, attempt, other := p.contradicted(); other {
@@ -225,7 +225,7 @@ func (r *Reconciler) compare(ctx context.Context, live map[types.NamespacedName]
 			return
 		}
 		d.state = r.recollect(ctx, d)
-		if d.live = live[key]; d.live == nil || d.live.GetUID() != uid {
+		if d.current = live[key]; d.current == nil || d.current.GetUID() != uid {
 			r.warnLeft(d)
 		} else {
 			all = append(all, d)

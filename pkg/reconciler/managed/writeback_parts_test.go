@@ -118,7 +118,7 @@ func TestAnAPIServerThatIsAskedAfterARestore(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &lostRecord{key: types.NamespacedName{Name: "data"}, state: &objectState{}}
-		if r.writeRecord(t.Context(), d) || d.err == nil || d.done || d.live != nil {
+		if r.writeRecord(t.Context(), d) || d.err == nil || d.done || d.current != nil {
 			t.Errorf("what cannot be read is %+v", d)
 		}
 		want := []client.ListOptions{{Namespace: "quay", Limit: 500}, {Namespace: "quay", Limit: 500, Continue: "next"}}

@@ -1,50 +1,93 @@
 package lifecycle
 
+// AdmitFacts are what is known without an observation: of the request of the queue, and of the object that it names.
+type AdmitFacts struct {
+	Restored   bool    // The API server was restored to an earlier state: the process is about to restart.
+	Reading    Reading // What the cache and, if that is stale, the API server have.
+	MayRemain  bool    // The object was not found, may leave its external resource, and its deletion is not confirmed.
+	Deferrable bool    // The object is healthy, and reconciled later to spread the load after a start.
+
+	Paused       bool // The user paused the object.
+	Invalid      bool // A policy has an unknown value.
+	Deleted      bool // The object is being deleted.
+	HasFinalizer bool // Our finalizer keeps the object.
+	MayDelete    bool // The policies of an object that is being deleted allow Delete.
+}
+
 // A Reading says what reading the object led to.
 type Reading int
 
 // The readings.
 const (
 	NotRead          Reading = iota // Neither the cache nor the API server answered.
-	Found                           // The object, in no version older than the last write of this process.
+	Found                           // The object was found, in no version older than the last write of this process.
 	NotFound                        // There is no such object.
 	DeletedButCached                // The API server has none, and the cache still has it.
 )
 
-// AdmitFacts are what is known before anything is observed.
-type AdmitFacts struct {
-	Restored   bool    // The API server was restored to an earlier state: the process is about to restart.
-	Reading    Reading // What the cache and, if that is stale, the API server have.
-	MayRemain  bool    // It was not found, may leave its external resource, and its deletion is not confirmed.
-	Deferrable bool    // It is healthy, and reconciled later to spread the load after a start.
-}
-
 // An Admission is what is done with a request of the queue.
 type Admission int
 
-// The admissions.
+// The admissions. After Reconcile the pass goes on. All others end the pass.
 const (
-	Reconcile    Admission = iota // Connect, observe, decide.
+	Reconcile    Admission = iota // Gather the facts, and decide.
 	AwaitRestart                  // Do nothing: the next process lists everything anew.
 	AwaitCache                    // Requeue until the cache has what the API server has.
 	ReturnError                   // Return the error of the read: the queue backs off.
 	Forget                        // Forget what is known of an object that is gone.
 	Defer                         // Requeue at a random moment of the poll interval.
+	Pause                         // Report that the object is paused.
+	Ignore                        // Do nothing: nothing is left to do.
+	Reject                        // Report which policy is unknown.
+	Orphan                        // Remove the finalizer and leave the external resource, as the policy says.
 )
 
-// Admit decides whether a request of the queue is reconciled. The first case that applies wins.
+// String returns the admission's name.
+func (a Admission) String() string {
+	names := [...]string{
+		"Reconcile", "AwaitRestart", "AwaitCache", "ReturnError", "Forget", "Defer", "Pause", "Ignore", "Reject",
+		"Orphan",
+	}
+	if a < 0 || int(a) >= len(names) {
+		return "invalid"
+	}
+
+	return names[a]
+}
+
+// Admit decides whether an object is reconciled: when it is read, and again before each decision of the pass. The
+// first case that applies wins.
 func Admit(f AdmitFacts) Admission {
 	switch {
+	// After a restore of the API server nothing that this process knows is certain.
 	case f.Restored:
 		return AwaitRestart
+	// An error of the read says nothing of the object.
 	case f.Reading == NotRead:
 		return ReturnError
+	// The cache is stale, or the object was not found and its deletion has to be confirmed.
 	case f.Reading == DeletedButCached || f.MayRemain:
 		return AwaitCache
+	// The object is gone.
 	case f.Reading == NotFound:
 		return Forget
+	// A healthy object is not reconciled at once after a start.
 	case f.Deferrable:
 		return Defer
+	// A paused object is not reconciled, even if it is being deleted.
+	case f.Paused:
+		return Pause
+	// The object is being deleted and does not have our finalizer: nothing is left to do.
+	case f.Deleted && !f.HasFinalizer:
+		return Ignore
+	// A policy has an unknown value, so the intent of the user is unknown: nothing is changed until it is
+	// corrected.
+	case f.Invalid:
+		return Reject
+	// The policies do not allow Delete: the finalizer is removed, and the external resource stays.
+	case f.Deleted && !f.MayDelete:
+		return Orphan
+	// Nothing speaks against it.
 	default:
 		return Reconcile
 	}

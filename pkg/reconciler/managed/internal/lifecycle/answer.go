@@ -14,15 +14,15 @@ const (
 
 // A Question is the state of an object whose user may have been asked.
 type Question struct {
-	Asked    bool // The condition asks to remove the record of the creation.
-	Recorded bool // The record is there: the creation was begun, or succeeded.
-	Noted    bool // The note that the user was asked is there; the condition does not ask to remove it.
-	Begun    bool // Only the id of the attempt is left of the record.
-	Told     bool // The status says which creation it is: since the note was stored.
-	Held     bool // A finalizer is there.
-	GaveUp   bool // The status says that the record is of a creation that was given up, or of an earlier one.
-	New      bool // This process has not reconciled the object before.
-	Ended    bool // This process has reconciled it before, and no creation since has succeeded.
+	Asked         bool // The condition asks to remove the record of the creation.
+	Recorded      bool // The record is there: the creation was begun, or succeeded.
+	Noted         bool // The note that the user was asked is there; the condition does not ask to remove it.
+	Begun         bool // Only the id of the attempt is left of the record.
+	InStatus      bool // The status says which creation it is: since the note was stored.
+	HasFinalizers bool // A finalizer is there.
+	GaveUp        bool // The status says that the record is of a creation that was given up, or of an earlier one.
+	New           bool // This process has not reconciled the object before.
+	Ended         bool // This process has reconciled it before, and no creation since has succeeded.
 }
 
 // Answer returns the answer that the annotations contain. The status does not name an attempt of another runtime, and
@@ -37,7 +37,7 @@ func (q Question) Answer() Answer {
 		return Overruled
 	case !q.Asked || q.Recorded:
 		return Unanswered
-	case q.Noted || q.Begun || q.Held && !q.Told:
+	case q.Noted || q.Begun || q.HasFinalizers && !q.InStatus:
 		return GivenUp
 	default:
 		return Taken

@@ -29,12 +29,12 @@ const (
 
 // ConcludeFacts are what is known once a pass has decided and acted.
 type ConcludeFacts struct {
-	Stop             Stop
-	Released         bool // The finalizer was removed: there is no pass after this one.
-	ConflictsPersist bool // So many passes in a row ended in a conflict that it is reported.
-	Interrupted      bool // The process is asked to stop.
-	Undoable         bool // This pass has created a resource that nothing but it knows of.
-	StatusWrite      StatusWrite
+	Stop             Stop        // Why the pass ended, if no decision ended it.
+	Released         bool        // The finalizer was removed: there is no pass after this one.
+	ConflictsPersist bool        // So many passes in a row ended in a conflict that it is reported.
+	Interrupted      bool        // The process is asked to stop.
+	Undoable         bool        // This pass has created a resource that nothing but it knows of.
+	StatusWrite      StatusWrite // What became of the write of the status.
 }
 
 // A Conclusion is how a pass ends, or what it does before it ends.
@@ -56,22 +56,31 @@ const (
 // Conclude decides how a pass ends. The first case that applies wins.
 func Conclude(f ConcludeFacts) Conclusion {
 	switch {
+	// Nothing was tried: the time at which it is tried again is known.
 	case f.Stop == Later:
 		return Requeue
+	// The object is gone, and no other pass knows of the resource that this one has created.
 	case f.gone() && f.Undoable:
 		return UndoCreate
+	// The object is gone, or its finalizer was removed: there is no status to write.
 	case f.gone() || f.Stop == NotStopped && f.Released:
 		return Finish
+	// What was read is stale, and the next pass reads it anew.
 	case f.conflicted() && !f.ConflictsPersist:
 		return RequeueConflict
+	// Another process reports on the object.
 	case f.Stop == Fenced || f.StatusWrite == StatusFenced:
 		return Fence
+	// The terminal error is reported already.
 	case f.Stop == CauseUnchanged:
 		return AwaitChange
+	// The process is asked to stop, which is no failure of the object.
 	case f.Stop != NotStopped && f.Interrupted && f.StatusWrite == NotWritten:
 		return Interrupt
+	// The outcome is not in the status yet.
 	case f.StatusWrite == NotWritten:
 		return WriteStatus
+	// The status is written, or could not be.
 	default:
 		return Report
 	}

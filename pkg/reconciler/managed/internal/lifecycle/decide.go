@@ -1,6 +1,7 @@
-// Package lifecycle decides what a pass does next with a managed resource. Decide is a
-// pure function from facts, which are plain values, to one action; it covers the whole
-// lifecycle of an object. The order of the cases matters. The package imports nothing, so
+// Package lifecycle decides what a pass does next with a managed resource. Admit decides
+// whether the object is reconciled, Decide returns the next action, and Conclude ends the
+// pass. All three are pure functions from facts, which are plain values. The order of the
+// cases matters. The package imports nothing, so
 // tests can try every combination of facts, every deletion of a case and every exchange
 // of two cases in seconds. The page docs/lifecycle.md shows the cases with their comments.
 package lifecycle
@@ -8,24 +9,11 @@ package lifecycle
 // Decide returns the next action. The first case that applies wins.
 func Decide(f Facts) Action {
 	switch {
-	// A paused object is not reconciled, even if it is being deleted.
-	case f.Paused:
-		return Pause
-	// The object is being deleted and does not have our finalizer: nothing is left to do.
-	case f.Deleted && !f.HasFinalizer:
-		return Ignore
-	// A policy has an unknown value, so the intent of the user is unknown: nothing is changed until it is
-	// corrected.
-	case f.Invalid:
-		return Reject
-	// The policies do not allow Delete: the finalizer is removed, and the external resource stays.
-	case f.Deleted && !f.May.Delete:
-		return Orphan
 	// The external resource has to be observed first, and again after each change.
 	case f.Presence == Unobserved || f.Presence == Listed:
 		return observing(f)
-	// The object is being deleted, and the policies allow Delete.
-	case f.Deleted:
+	// The object is being deleted.
+	case f.Object == Deleted:
 		return deleting(f)
 	// The object is not being deleted.
 	default:
@@ -40,7 +28,7 @@ func observing(f Facts) Action {
 	case f.Presence == Unobserved:
 		return Observe
 	// The list shows that nothing is to be done: that is used as the observation.
-	case !f.Deleted && existing(f) == Keep:
+	case f.Object != Deleted && existing(f) == Keep:
 		return ConfirmListed
 	// The list shows anything else: it is not believed, and the next pass observes the object alone.
 	default:
@@ -48,7 +36,7 @@ func observing(f Facts) Action {
 	}
 }
 
-// deleting decides if the object is being deleted, has our finalizer, and the policies allow Delete.
+// deleting decides if the object is being deleted.
 func deleting(f Facts) Action {
 	switch {
 	// The external resource exists.
@@ -91,13 +79,13 @@ func removing(f Facts) Action {
 		return Abandon
 	// The resource is the result of a create whose response was lost: its external name is stored before it is
 	// deleted.
-	case f.SettlesCreate:
+	case f.Metadata == SettlesCreate:
 		return PersistOwnership
 	// The resource is deleted only after the other finalizers of the object are removed.
 	case f.ForeignFinalizers:
 		return AwaitFinalizers
 	// Delete was called, in this pass or recently: the pass ends until the resource is gone.
-	case f.deleteMade():
+	case f.Change != NoChange:
 		return AwaitGone
 	// The resource exists, and nothing has to happen before it is deleted.
 	default:
@@ -113,18 +101,18 @@ func removed(f Facts) Action {
 	case f.mayAppear() && f.ForeignFinalizers:
 		return AwaitFinalizers
 	// The resource may exist although it was not found, and its external name is known: Delete is called.
-	case f.mayAppear() && f.NameKnown && !f.deleteMade():
+	case f.mayAppear() && f.NameKnown && f.Change == NoChange:
 		return Delete
 	// The resource may still exist: its absence has to be confirmed before the finalizer is removed.
 	case f.awaitsAbsence():
 		return AwaitGone
 	// The resource may exist under an unknown external name: another create with the same token returns that
 	// name, so that it can be deleted.
-	case f.lost() && f.Class == Token && f.May.Create && !f.Mutated:
+	case f.nameless() && f.Class == Token && f.MayCreate && f.Change != Mutated:
 		return Create
 	// The resource may exist under another or an unknown external name, and would leak without the finalizer: a
 	// user has to resolve that.
-	case f.lost() && f.Class != Named || f.Attempt == Superseded:
+	case f.nameless() && f.Class != Named || f.Attempt == Superseded:
 		return Refuse
 	// The resource does not exist: the finalizer is removed.
 	default:
@@ -140,7 +128,7 @@ func existing(f Facts) Action {
 		return ReportNotOwned
 	// The finalizer, the external name and the other metadata that Observe found are stored before the resource
 	// is changed.
-	case !f.HasFinalizer || f.Dirty:
+	case f.Object == NoFinalizer || f.Metadata != Stored:
 		return PersistOwnership
 	// The connection details are published before the resource is changed.
 	case f.Unpublished:
@@ -149,10 +137,10 @@ func existing(f Facts) Action {
 	case f.UpToDate:
 		return Keep
 	// This pass has made its one change, which is not visible yet.
-	case f.Mutated:
+	case f.Change == Mutated:
 		return AwaitEffect
 	// The resource is not as desired, and the policies do not allow Update: it is left unchanged.
-	case !f.May.Update:
+	case !f.MayUpdate:
 		return Tolerate
 	// The resource is not as desired.
 	default:
@@ -165,14 +153,14 @@ func missing(f Facts) Action {
 	switch {
 	// The absence of the resource is not certain yet: it has to be confirmed, so that no second resource is
 	// created.
-	case f.Doubt != NoDoubt || f.Mutated:
+	case f.Doubt != NoDoubt || f.Change == Mutated:
 		return AwaitExistence
 	// An earlier create may have succeeded, and another one could lead to a second resource: a user has to
 	// resolve that.
 	case f.unobserved() && !f.repeatable() || f.Attempt == Superseded:
 		return Refuse
 	// The resource does not exist, and the policies do not allow Create.
-	case !f.May.Create:
+	case !f.MayCreate:
 		return ReportMissing
 	// A replace of the object removed the record of the last creation: it is restored before anything is
 	// created under another external name.

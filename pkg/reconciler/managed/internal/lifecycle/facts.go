@@ -1,16 +1,14 @@
 package lifecycle
 
-// Facts are all that a decision is made from.
+// Facts are all that a decision is made from, once Admit has decided that the object is reconciled.
 type Facts struct {
 	// Read from the object.
 
-	Paused            bool  // The user paused the object.
-	Invalid           bool  // A policy has an unknown value.
-	Deleted           bool  // The object has a deletion timestamp.
-	HasFinalizer      bool  // Our finalizer keeps the object.
-	ForeignFinalizers bool  // A finalizer of another owner has to be removed before the resource is deleted.
-	Class             Class // What makes it safe to repeat a create.
-	May               Permissions
+	Object            Object      // Whether it is being deleted, and whether our finalizer keeps it.
+	ForeignFinalizers bool        // A finalizer of another owner has to be removed before the resource is deleted.
+	Class             CreateClass // What makes it safe to repeat a create.
+	MayCreate         bool        // The policies allow Create.
+	MayUpdate         bool        // The policies allow Update.
 
 	// NameKnown: the external name is stored, so that a resource that is not found yet can be deleted.
 	NameKnown bool
@@ -18,35 +16,32 @@ type Facts struct {
 	// Attempt: the state of the last attempt to create.
 	Attempt Attempt
 
-	// DeleteSent: a delete was sent, recently enough to wait for its effect.
-	DeleteSent bool
+	// Change: the last change of the external system, if its effect may not be visible yet.
+	Change Change
 
 	// Learned in this pass.
 
-	Presence      Presence  // Whether the external resource exists now.
-	Doubt         Doubt     // Why its absence, or its owner, is not certain.
-	Ownership     Ownership // Whether it is ours, if it exists.
-	UpToDate      bool      // The external resource is as desired.
-	Dirty         bool      // Observe found metadata that have to be stored in the object.
-	SettlesCreate bool      // It is the result of a create whose response was lost.
+	Presence  Presence  // Whether the external resource exists now.
+	Doubt     Doubt     // Why its absence, or its owner, is not certain.
+	Ownership Ownership // Whether it is ours, if it exists.
+	UpToDate  bool      // The external resource is as desired.
+	Metadata  Metadata  // Whether Observe found metadata that have to be stored in the object.
 
 	// Unpublished: the connection details are not in their Secret yet.
 	Unpublished bool
-
-	Mutated bool // This pass has made its one change of the external system.
 }
 
-// NeedsPermission reports whether a decision may depend on May. It does not before an observation, nor if the resource
-// is as desired, which is how most passes end.
+// NeedsPermission reports whether a decision may depend on MayCreate or MayUpdate. It does not before an observation,
+// nor if the resource is as desired, which is how most passes end.
 func (f Facts) NeedsPermission() bool {
-	return f.Deleted || f.Presence != Unobserved && !(f.Presence == Present && f.UpToDate)
+	return f.Presence != Unobserved && !(f.Presence == Present && f.UpToDate)
 }
 
 // unobserved says whether the result of the last attempt was never observed.
 func (f Facts) unobserved() bool { return f.Attempt == Unknown || f.Attempt == CreatedUnobserved }
 
-// lost says whether the result of the last attempt cannot be deleted, because its name is unknown.
-func (f Facts) lost() bool {
+// nameless says whether the result of the last attempt cannot be deleted, because its name is unknown.
+func (f Facts) nameless() bool {
 	return f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown
 }
 
@@ -56,27 +51,34 @@ func (f Facts) repeatable() bool { return f.Class == Named || f.Class == Token }
 // mayAppear says whether a created resource may exist although it was not found.
 func (f Facts) mayAppear() bool { return f.Doubt == Grace || f.Attempt == CreatedUnobserved }
 
-// deleteMade says whether a delete was sent recently, or this pass has made its one change.
-func (f Facts) deleteMade() bool { return f.DeleteSent || f.Mutated }
-
 // awaitsAbsence says whether the absence of the resource is not confirmed yet.
 func (f Facts) awaitsAbsence() bool {
-	return f.Doubt == Unconfirmed || f.Doubt == Grace && (f.Attempt == CreatedUnobserved || !f.deleteMade())
+	return f.Doubt == Unconfirmed || f.Doubt == Grace && (f.Attempt == CreatedUnobserved || f.Change == NoChange)
 }
 
-// A Class says what makes it safe to repeat a create whose result is unknown.
-type Class int
+// An Object is the state of the managed resource. One that is being deleted without our finalizer is not admitted.
+type Object int
+
+// The states of the object.
+const (
+	NoFinalizer  Object = iota // It is not being deleted, and does not have our finalizer yet.
+	HasFinalizer               // It is not being deleted, and our finalizer keeps it.
+	Deleted                    // It is being deleted, and our finalizer keeps it.
+)
+
+// A CreateClass says what makes it safe to repeat a create whose result is unknown.
+type CreateClass int
 
 // The classes.
 const (
-	Opaque   Class = iota // Nothing makes it safe.
-	Named                 // The provider chooses the external name.
-	Token                 // A create with the same token leads to the same resource.
-	Findable              // The result of a create can be looked up.
+	Opaque   CreateClass = iota // Nothing makes it safe.
+	Named                       // The provider chooses the external name.
+	Token                       // A create with the same token leads to the same resource.
+	Findable                    // The result of a create can be looked up.
 )
 
 // String returns the class's name.
-func (c Class) String() string {
+func (c CreateClass) String() string {
 	names := [...]string{"Opaque", "Named", "Token", "Findable"}
 	if c < 0 || int(c) >= len(names) {
 		return "invalid"
@@ -118,6 +120,26 @@ const (
 	Unconfirmed              // No resource of ours was found, and that is not confirmed yet.
 )
 
+// A Change is the last change of the external system.
+type Change int
+
+// The changes.
+const (
+	NoChange   Change = iota // There was none whose effect is waited for.
+	DeleteSent               // A delete was sent, recently enough to wait for its effect.
+	Mutated                  // This pass has made its one change.
+)
+
+// Metadata says whether an observation found metadata that have to be stored in the object.
+type Metadata int
+
+// The metadata.
+const (
+	Stored        Metadata = iota // The object has all that was found.
+	Dirty                         // Metadata were found that the object does not have.
+	SettlesCreate                 // So was the result of a create whose response was lost.
+)
+
 // An Ownership says whether an external resource is ours.
 type Ownership int
 
@@ -140,10 +162,6 @@ type Action int
 const (
 	none Action = iota
 
-	Pause            // Report that the object is paused.
-	Reject           // Report which policy is unknown.
-	Ignore           // Nothing is left to do.
-	Orphan           // Remove the finalizer and leave the external resource, as the policy says.
 	Observe          // Connect if necessary, and observe the external resource.
 	ConfirmListed    // Use the item of a shared list as the observation.
 	ObserveAlone     // Requeue: an observation has to confirm the item of a list.
@@ -171,10 +189,8 @@ const (
 // String returns the action's name.
 func (a Action) String() string {
 	names := [...]string{
-		"none", "Pause", "Reject", "Ignore", "Orphan", "Observe", "ConfirmListed", "ObserveAlone", "Abandon",
-		"AwaitFinalizers",
-		"AwaitGone", "Delete", "Refuse", "RemoveFinalizer", "ReportNotOwned", "PersistOwnership", "Publish", "Keep",
-		"AwaitEffect",
+		"none", "Observe", "ConfirmListed", "ObserveAlone", "Abandon", "AwaitFinalizers", "AwaitGone", "Delete",
+		"Refuse", "RemoveFinalizer", "ReportNotOwned", "PersistOwnership", "Publish", "Keep", "AwaitEffect",
 		"Tolerate", "Update", "AwaitExistence", "ReportMissing", "RestoreRecord", "Create",
 	}
 	if a < 0 || int(a) >= len(names) {
@@ -187,7 +203,7 @@ func (a Action) String() string {
 // Actions returns every action there is.
 func Actions() []Action {
 	all := make([]Action, 0, end-1)
-	for a := Pause; a < end; a++ {
+	for a := Observe; a < end; a++ {
 		all = append(all, a)
 	}
 

@@ -4,116 +4,110 @@ import "testing"
 
 // An invariant is a promise about every combination of facts there is.
 var invariants = map[string]func(Facts, Action) bool{
-	"a pass always knows what to do": func(_ Facts, a Action) bool {
+	"there is always an action": func(_ Facts, a Action) bool {
 		return a > none && a < end
 	},
-	"nothing is called while paused or while a policy is not understood": func(f Facts, a Action) bool {
-		return !(f.Paused || f.Invalid) || a == Pause || a == Reject || !f.Paused && a == Ignore
-	},
-	"nothing is changed that was not looked at in this state": func(f Facts, a Action) bool {
+	"nothing is changed that was not observed in this state": func(f Facts, a Action) bool {
 		return !a.Mutates() || f.Presence != Unobserved
 	},
 	"nothing is changed, stored or released by what a list shows": func(f Facts, a Action) bool {
-		return f.Presence != Listed || a == ConfirmListed || a == ObserveAlone || a == Pause || a == Reject ||
-			a == Ignore || a == Orphan
+		return f.Presence != Listed || a == ConfirmListed || a == ObserveAlone
 	},
-	"what a list shows is believed only where nothing is to be done": func(f Facts, a Action) bool {
-		return a != ConfirmListed || f.Presence == Listed && !f.Deleted && f.Ownership == Ours && f.HasFinalizer &&
-			f.UpToDate && !f.Dirty && !f.Unpublished
+	"a list item is used only where nothing is to be done": func(f Facts, a Action) bool {
+		return a != ConfirmListed || f.Presence == Listed && f.Object == HasFinalizer && f.Ownership == Ours &&
+			f.UpToDate && f.Metadata == Stored && !f.Unpublished
 	},
-	"at most one change outside in a pass": func(f Facts, a Action) bool {
-		return !f.Mutated || !a.Mutates()
+	"at most one change of the external system in a pass": func(f Facts, a Action) bool {
+		return f.Change != Mutated || !a.Mutates()
 	},
-	"a create only for what does not exist": func(f Facts, a Action) bool {
-		return a != Create || f.Presence != Present && (f.Doubt != Grace || f.Deleted) && f.Doubt != Unconfirmed
+	"a create only for a resource that does not exist": func(f Facts, a Action) bool {
+		return a != Create || f.Presence != Present && (f.Doubt != Grace || f.Object == Deleted) && f.Doubt != Unconfirmed
 	},
 	"a create only if the policy allows it": func(f Facts, a Action) bool {
-		return a != Create || f.May.Create
+		return a != Create || f.MayCreate
 	},
-	"a create for a deleted object only to learn what an earlier one led to": func(f Facts, a Action) bool {
-		return a != Create || !f.Deleted || (f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown) &&
-			f.Class == Token
+	"a create for a deleted object only to get the result of an earlier one": func(f Facts, a Action) bool {
+		return a != Create || f.Object != Deleted ||
+			(f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown) && f.Class == Token
 	},
-	"a create is never repeated blindly": func(f Facts, a Action) bool {
+	"a create is repeated only where that cannot create a second resource": func(f Facts, a Action) bool {
 		return a != Create || f.Class == Named || f.Class == Token ||
 			f.Attempt != Unknown && f.Attempt != CreatedUnobserved
 	},
-	"a create never makes another beside what the last creation made": func(f Facts, a Action) bool {
+	"nothing is created beside the result of the last creation": func(f Facts, a Action) bool {
 		return a != Create || f.Attempt != Replaced
 	},
-	"the finalizer stays while the last creation is not looked for": func(f Facts, a Action) bool {
+	"the finalizer stays while the record of the last creation is not restored": func(f Facts, a Action) bool {
 		return a != RemoveFinalizer || f.Attempt != Replaced
 	},
-	"a create never makes another beside what another runtime created since": func(f Facts, a Action) bool {
+	"nothing is created beside what another runtime has created since": func(f Facts, a Action) bool {
 		return a != Create || f.Attempt != Superseded
 	},
 	"the finalizer stays while another runtime has created since": func(f Facts, a Action) bool {
 		return a != RemoveFinalizer && a != Abandon || f.Attempt != Superseded
 	},
-	"a record is put back only where nothing is found, once that is believed": func(f Facts, a Action) bool {
+	"a record is restored only where nothing is found, once that is confirmed": func(f Facts, a Action) bool {
 		return a != RestoreRecord || f.Attempt == Replaced && f.Presence == Absent && f.Doubt != Unconfirmed &&
-			(f.Doubt != Grace || f.Deleted)
+			(f.Doubt != Grace || f.Object == Deleted)
 	},
-	"an update only of what exists, is ours, is held and may be updated": func(f Facts, a Action) bool {
-		return a != Update || f.Presence == Present && f.Ownership == Ours && f.HasFinalizer && f.May.Update &&
-			!f.Deleted
+	"an update only of a resource that exists, is ours and may be updated": func(f Facts, a Action) bool {
+		return a != Update || f.Presence == Present && f.Ownership == Ours && f.Object == HasFinalizer && f.MayUpdate
 	},
-	"a delete only for a deleted object that we hold and whose policy allows it": func(f Facts, a Action) bool {
-		return a != Delete || f.Deleted && f.HasFinalizer && f.May.Delete
+	"a delete only for a deleted object": func(f Facts, a Action) bool {
+		return a != Delete || f.Object == Deleted
 	},
-	"a delete never of a stranger's resource": func(f Facts, a Action) bool {
+	"a delete never of a resource of another owner": func(f Facts, a Action) bool {
 		return a != Delete || f.Presence != Present || f.Ownership == Ours
 	},
-	"a delete never before others are done": func(f Facts, a Action) bool {
+	"a delete never before other finalizers are removed": func(f Facts, a Action) bool {
 		return a != Delete || !f.ForeignFinalizers
 	},
 	"a resource that exists is deleted again only when the last delete is long ago": func(f Facts, a Action) bool {
-		return a != Delete || !f.DeleteSent || f.Presence != Present
+		return a != Delete || f.Change != DeleteSent || f.Presence != Present
 	},
-	"nothing is claimed that does not exist": func(f Facts, a Action) bool {
-		return a != PersistOwnership || f.Presence == Present && f.Presence != Unobserved
+	"ownership is persisted only of a resource that exists": func(f Facts, a Action) bool {
+		return a != PersistOwnership || f.Presence == Present
 	},
-	"nothing of a stranger is claimed": func(f Facts, a Action) bool {
+	"ownership is persisted only of a resource that is ours": func(f Facts, a Action) bool {
 		return a != PersistOwnership || f.Ownership == Ours
 	},
-	"the finalizer goes only after a look that found nothing": func(f Facts, a Action) bool {
+	"the finalizer is removed only after an observation that found nothing": func(f Facts, a Action) bool {
 		return a != RemoveFinalizer || f.Presence != Unobserved && f.Presence != Present
 	},
-	"the finalizer stays while a created resource may not show yet": func(f Facts, a Action) bool {
+	"the finalizer stays while a created resource may appear": func(f Facts, a Action) bool {
 		return a != RemoveFinalizer || f.Doubt != Grace || f.Attempt != CreatedUnobserved
 	},
-	"the finalizer stays while nobody knows what was created": func(f Facts, a Action) bool {
+	"the finalizer stays while the result of a create is unknown": func(f Facts, a Action) bool {
 		return a != RemoveFinalizer || f.Attempt != Unknown || f.Class == Named
 	},
-	"the finalizer stays while nobody knows the name of what was created": func(f Facts, a Action) bool {
+	"the finalizer stays while the name of the created resource is unknown": func(f Facts, a Action) bool {
 		return a != RemoveFinalizer || f.Attempt != CreatedUnobserved || f.NameKnown || f.Class == Named
 	},
-	"the finalizer stays while absence is not proved": func(f Facts, a Action) bool {
+	"the finalizer stays while absence is not confirmed": func(f Facts, a Action) bool {
 		return a != RemoveFinalizer || f.Doubt != Unconfirmed
 	},
-	"the finalizer is only let go of a deleted object": func(f Facts, a Action) bool {
-		return a != RemoveFinalizer && a != Orphan && a != Abandon || f.Deleted
+	"the finalizer is removed only from a deleted object": func(f Facts, a Action) bool {
+		return a != RemoveFinalizer && a != Abandon || f.Object == Deleted
 	},
-	"a resource is left behind only by policy or because it is not ours": func(f Facts, a Action) bool {
-		return a != Orphan && a != Abandon || !f.May.Delete || f.Ownership == Foreign
+	"a resource is abandoned only because it is not ours": func(f Facts, a Action) bool {
+		return a != Abandon || f.Ownership == Foreign
 	},
-	"nothing is released while it may be what a create of ours led to": func(f Facts, a Action) bool {
+	"a resource is not abandoned while it may be the result of our create": func(f Facts, a Action) bool {
 		return a != Abandon || f.Attempt != Unknown || f.Class == Named
 	},
-	"nothing is released before a second look, if it was known to be ours": func(f Facts, a Action) bool {
+	"a resource that was ours is abandoned only after a confirmation": func(f Facts, a Action) bool {
 		return a != Abandon || f.Doubt != Unconfirmed
 	},
-	"connection details are published only of what is ours, held and wanted": func(f Facts, a Action) bool {
-		return a != Publish || f.Presence != Unobserved && f.Presence == Present && f.Ownership == Ours &&
-			f.HasFinalizer &&
-			!f.Deleted
+	"connection details are published only of a resource of ours that our finalizer keeps": func(f Facts, a Action) bool {
+		return a != Publish || f.Presence == Present && f.Ownership == Ours &&
+			f.Object == HasFinalizer
 	},
-	"nobody is told that all is well before the Secret is written": func(f Facts, a Action) bool {
+	"the object is reported as desired only once the Secret is written": func(f Facts, a Action) bool {
 		return a != Keep || !f.Unpublished
 	},
-	"all is well only with what exists, is ours, held and as desired": func(f Facts, a Action) bool {
-		return a != Keep || f.Presence == Present && f.UpToDate && f.Ownership == Ours && f.HasFinalizer &&
-			f.Presence != Unobserved
+	"the object is reported as desired only with a resource that exists, is ours and is as desired": func(f Facts, a Action) bool {
+		return a != Keep || f.Presence == Present && f.UpToDate && f.Ownership == Ours && f.Object == HasFinalizer &&
+			f.Presence != Listed
 	},
 }
 
@@ -128,27 +122,27 @@ func TestInvariants(t *testing.T) {
 	})
 }
 
-// What nobody asks for may not matter.
+// TestDecisionsThatNeedNoPermission verifies that a permission that is not asked for does not matter.
 func TestDecisionsThatNeedNoPermission(t *testing.T) {
-	spared := 0
+	unasked := 0
 	everyFacts(func(f Facts) {
 		if f.NeedsPermission() {
 			return
 		}
-		spared++
+		unasked++
 		without := f
-		without.May = Permissions{}
+		without.MayCreate, without.MayUpdate = false, false
 		if with, without := Decide(f), Decide(without); with != without {
-			t.Fatalf("%s becomes %s without permissions, and nobody asks for them with %+v", with, without, f)
+			t.Fatalf("%s becomes %s without permissions, which are not asked for with %+v", with, without, f)
 		}
 	})
-	if spared == 0 {
+	if unasked == 0 {
 		t.Error("want facts that need no permission")
 	}
 }
 
-// Whatever is known and whatever the outside answers, a pass ends within seven
-// actions: look, claim, publish, change, look, publish, end.
+// TestAnyFactsEndWithinSevenActions verifies that a pass ends within seven actions, from any facts and with any
+// answers of the external system: Observe, PersistOwnership, Publish, a change, Observe, Publish, the end.
 func TestAnyFactsEndWithinSevenActions(t *testing.T) {
 	longest := 0
 	everyFacts(func(f Facts) {
@@ -162,40 +156,40 @@ func TestAnyFactsEndWithinSevenActions(t *testing.T) {
 	}
 }
 
-// steps returns the length of the longest pass that begins with what is known.
-// What the outside answers to a look is every combination of answers. A pass
-// that has claimed the object once leaves what it learns later to the next.
+// steps returns the length of the longest pass that begins with the facts. An observation is followed by every
+// combination of answers. A pass that has persisted the ownership once leaves what it finds later to the next pass.
 func steps(f Facts, claimed bool, depth int) int {
 	a := Decide(f)
 	switch {
 	case a.Ends() || depth > 8:
 		return depth
 	case a == Observe:
-		return max(stepsAfterLook(f, claimed, depth), stepsAfterList(f, claimed, depth))
+		return max(stepsAfterObservation(f, claimed, depth), stepsAfterList(f, claimed, depth))
 	case a == ConfirmListed:
 		return stepsAfterConfirmation(f, claimed, depth)
 	case a == PersistOwnership:
-		f.HasFinalizer, f.Dirty, f.SettlesCreate, claimed = true, false, false, true
+		f.Object, f.Metadata, claimed = max(f.Object, HasFinalizer), Stored, true
 	case a == Publish:
 		f.Unpublished = false
 	default:
-		f.Mutated, f.Presence, f.HasFinalizer = true, Unobserved, true
-		f.DeleteSent = f.DeleteSent || a == Delete
+		f.Change, f.Presence, f.Object = Mutated, Unobserved, max(f.Object, HasFinalizer)
 	}
 
 	return steps(f, claimed, depth+1)
 }
 
-func stepsAfterLook(f Facts, claimed bool, depth int) int {
-	// What was known of the outside before does not matter.
+func stepsAfterObservation(f Facts, claimed bool, depth int) int {
+	// Earlier facts about the resource do not matter.
 	f.Presence, f.UpToDate, f.Ownership = Unobserved, false, Ours
-	f.Dirty, f.SettlesCreate, f.Unpublished = false, false, false
-	from := looked{f, claimed, depth}
+	f.Metadata, f.Unpublished = Stored, false
+	from := observedFrom{f, claimed, depth}
 	if longest, known := lengths[from]; known {
 		return longest
 	}
 	longest := 0
-	for bits := range 128 {
+	for bits := range 96 {
+		metadata := Metadata(bits % 3)
+		bits /= 3
 		next := func() bool {
 			bit := bits&1 != 0
 			bits >>= 1
@@ -206,7 +200,9 @@ func stepsAfterLook(f Facts, claimed bool, depth int) int {
 		if next() {
 			answer.Doubt = Unconfirmed
 		}
-		answer.Dirty, answer.SettlesCreate = next() && !claimed, next() && !claimed
+		if !claimed {
+			answer.Metadata = metadata
+		}
 		answer.UpToDate, answer.Unpublished = next(), next()
 		answer.Presence, answer.Ownership = Absent+Presence(bits&1), Ownership(bits>>1&1)
 		longest = max(longest, steps(answer, claimed, depth+1))
@@ -216,17 +212,17 @@ func stepsAfterLook(f Facts, claimed bool, depth int) int {
 	return longest
 }
 
-// stepsAfterList returns the length of the longest pass in which a list shows the object. A list is asked for at the
-// first look of a pass.
+// stepsAfterList returns the length of the longest pass in which a list shows the object. A list is used only
+// for the first observation of a pass.
 func stepsAfterList(f Facts, claimed bool, depth int) int {
-	if f.Mutated || depth > 1 {
+	if f.Change == Mutated || depth > 1 {
 		return depth
 	}
 	longest := 0
 	for bits := range 4 {
 		answer := f
 		answer.Presence, answer.UpToDate, answer.Ownership = Listed, bits&1 != 0, Ownership(bits>>1&1)
-		answer.Dirty, answer.SettlesCreate, answer.Unpublished, answer.Doubt = false, false, false, NoDoubt
+		answer.Metadata, answer.Unpublished, answer.Doubt = Stored, false, NoDoubt
 		longest = max(longest, steps(answer, claimed, depth+1))
 	}
 
@@ -237,20 +233,20 @@ func stepsAfterList(f Facts, claimed bool, depth int) int {
 // find that something is not stored or published.
 func stepsAfterConfirmation(f Facts, claimed bool, depth int) int {
 	longest := 0
-	for bits := range 8 {
+	for bits := range 6 {
 		answer := f
 		answer.Presence = Present
-		answer.Dirty, answer.SettlesCreate, answer.Unpublished = bits&1 != 0, bits&2 != 0, bits&4 != 0
+		answer.Metadata, answer.Unpublished = Metadata(bits%3), bits >= 3
 		longest = max(longest, steps(answer, claimed, depth+1))
 	}
 
 	return longest
 }
 
-// Lengths of passes that were followed already.
-var lengths = map[looked]int{}
+// The lengths of passes that are known already.
+var lengths = map[observedFrom]int{}
 
-type looked struct {
+type observedFrom struct {
 	facts   Facts
 	claimed bool
 	depth   int
@@ -258,29 +254,26 @@ type looked struct {
 
 // everyFacts calls fn with every combination of facts.
 func everyFacts(fn func(Facts)) {
-	const flags = 15
-	for choice := range (Findable + 1) * (Class(Present) + 1) * (Class(Superseded) + 1) * (Class(Unconfirmed) +
-		1) * (Class(Foreign) + 1) << flags {
-		bits := int(choice)
-		flag := func() bool {
-			bit := bits&1 != 0
-			bits >>= 1
-
-			return bit
+	states := [...]int{
+		int(Deleted) + 1, int(Findable) + 1, int(Superseded) + 1, int(Mutated) + 1, int(Present) + 1,
+		int(Unconfirmed) + 1, int(Foreign) + 1, int(SettlesCreate) + 1,
+	}
+	const flags = 6
+	combinations := 1 << flags
+	for _, n := range states {
+		combinations *= n
+	}
+	var s [len(states)]int
+	for choice := range combinations {
+		bits := choice >> flags
+		for i, n := range states {
+			s[i], bits = bits%n, bits/n
 		}
-		state := func(states int) int {
-			state := bits % states
-			bits /= states
-
-			return state
-		}
+		flag := func(i int) bool { return choice>>i&1 != 0 }
 		fn(Facts{
-			Paused: flag(), Invalid: flag(), Deleted: flag(), HasFinalizer: flag(), ForeignFinalizers: flag(),
-			May:       Permissions{Create: flag(), Update: flag(), Delete: flag()},
-			NameKnown: flag(), DeleteSent: flag(), UpToDate: flag(), Dirty: flag(), SettlesCreate: flag(),
-			Unpublished: flag(), Mutated: flag(),
-			Presence: Presence(state(4)), Attempt: Attempt(state(5)), Doubt: Doubt(state(3)),
-			Ownership: Ownership(state(2)), Class: Class(state(4)),
+			ForeignFinalizers: flag(0), MayCreate: flag(1), MayUpdate: flag(2), NameKnown: flag(3), UpToDate: flag(4),
+			Unpublished: flag(5), Object: Object(s[0]), Class: CreateClass(s[1]), Attempt: Attempt(s[2]), Change: Change(s[3]),
+			Presence: Presence(s[4]), Doubt: Doubt(s[5]), Ownership: Ownership(s[6]), Metadata: Metadata(s[7]),
 		})
 	}
 }

@@ -11,30 +11,23 @@ const (
 	NoneRemains                 // There is none, or the policy says that it stays.
 )
 
-// Leftover returns what follows from the last facts of a pass.
-func (f Facts) Leftover() Leftover {
+// LeftoverOf returns what follows from the last facts of a pass. MayDelete is what the policies say, also of an object
+// that is not being deleted.
+func LeftoverOf(admitted AdmitFacts, f Facts) Leftover {
 	switch {
-	case f.Invalid:
+	case admitted.Invalid:
 		return Unchanged
-	case !f.May.Delete:
+	case !admitted.MayDelete:
 		return NoneRemains
-	default:
-		return mayLeave(f)
-	}
-}
-
-// mayLeave decides if the policies say that the resource is deleted with the object.
-func mayLeave(f Facts) Leftover {
-	switch {
-	case f.Paused || f.Presence == Unobserved || f.Presence == Listed:
+	case admitted.Paused || f.Presence == Unobserved || f.Presence == Listed:
 		return Unchanged
 	default:
-		return leaves(f)
+		return f.leftover()
 	}
 }
 
-// leaves decides if the resource was observed.
-func leaves(f Facts) Leftover {
+// leftover decides if the resource was observed, and the policies say that it is deleted with the object.
+func (f Facts) leftover() Leftover {
 	switch {
 	case f.Presence == Present && f.Ownership == Ours,
 		f.Presence == Absent && (f.Attempt != Settled || f.Doubt != NoDoubt):

@@ -2,37 +2,39 @@ package lifecycle
 
 import "testing"
 
-func TestBond(t *testing.T) {
-	deletes := Permissions{Delete: true}
+func TestLeftoverOf(t *testing.T) {
+	deletes := AdmitFacts{MayDelete: true}
 	cases := []struct {
-		reason string
-		facts  Facts
-		want   Leftover
+		reason   string
+		admitted AdmitFacts
+		facts    Facts
+		want     Leftover
 	}{
-		{"what is paused is not looked at", Facts{May: deletes, Paused: true, Presence: Present}, Unchanged},
-		{"and stays if the policy says so", Facts{Paused: true}, NoneRemains},
-		{"nor what has a policy that nobody knows", Facts{Invalid: true}, Unchanged},
-		{"the policy says that it stays", Facts{Presence: Present}, NoneRemains},
-		{"and before it was looked at", Facts{}, NoneRemains},
-		{"nobody has looked", Facts{May: deletes}, Unchanged},
-		{"nobody has looked but a list", Facts{May: deletes, Presence: Listed}, Unchanged},
-		{"it is somebody else's", Facts{May: deletes, Presence: Present, Ownership: Foreign}, NoneRemains},
-		{"it is ours", Facts{May: deletes, Presence: Present}, MayRemain},
-		{"it was not found", Facts{May: deletes, Presence: Absent}, NoneRemains},
-		{"whose it is tells nobody of what was not found", Facts{
-			May: deletes, Presence: Absent, Ownership: Foreign, Doubt: Grace,
+		{"a paused object is not observed", AdmitFacts{MayDelete: true, Paused: true}, Facts{Presence: Present}, Unchanged},
+		{"and its resource stays if the policy says so", AdmitFacts{Paused: true}, Facts{}, NoneRemains},
+		{"nor is one with an unknown policy", AdmitFacts{Invalid: true, MayDelete: true},
+			Facts{Presence: Present}, Unchanged},
+		{"the policy says that the resource stays", AdmitFacts{}, Facts{Presence: Present}, NoneRemains},
+		{"also before an observation", AdmitFacts{}, Facts{}, NoneRemains},
+		{"there is no observation", deletes, Facts{}, Unchanged},
+		{"there is only a list item", deletes, Facts{Presence: Listed}, Unchanged},
+		{"the resource has another owner", deletes, Facts{Presence: Present, Ownership: Foreign}, NoneRemains},
+		{"the resource is ours", deletes, Facts{Presence: Present}, MayRemain},
+		{"it was not found", deletes, Facts{Presence: Absent}, NoneRemains},
+		{"the owner of a resource that was not found does not matter", deletes, Facts{
+			Presence: Absent, Ownership: Foreign, Doubt: Grace,
 		}, MayRemain},
-		{"it was not found, and may not show yet", Facts{May: deletes, Presence: Absent, Doubt: Grace}, MayRemain},
-		{"that is not believed yet", Facts{May: deletes, Presence: Absent, Doubt: Unconfirmed}, MayRemain},
-		{"the last attempt may have made one", Facts{May: deletes, Presence: Absent, Attempt: Unknown}, MayRemain},
-		{"what was made never showed", Facts{May: deletes, Presence: Absent, Attempt: CreatedUnobserved}, MayRemain},
-		{"it exists, whatever the attempt", Facts{
-			May: deletes, Presence: Present, Attempt: Settled, Doubt: NoDoubt,
+		{"it was not found, and may appear", deletes, Facts{Presence: Absent, Doubt: Grace}, MayRemain},
+		{"its absence is not confirmed", deletes, Facts{Presence: Absent, Doubt: Unconfirmed}, MayRemain},
+		{"the last attempt may have created one", deletes, Facts{Presence: Absent, Attempt: Unknown}, MayRemain},
+		{"what was created was never observed", deletes, Facts{Presence: Absent, Attempt: CreatedUnobserved}, MayRemain},
+		{"it exists, whatever the attempt", deletes, Facts{
+			Presence: Present, Attempt: Settled, Doubt: NoDoubt,
 		}, MayRemain},
 	}
 	for _, tc := range cases {
-		if got := tc.facts.Leftover(); got != tc.want {
-			t.Errorf("%s: %+v.Bond() = %d, want %d", tc.reason, tc.facts, got, tc.want)
+		if got := LeftoverOf(tc.admitted, tc.facts); got != tc.want {
+			t.Errorf("%s: LeftoverOf(%+v, %+v) = %d, want %d", tc.reason, tc.admitted, tc.facts, got, tc.want)
 		}
 	}
 }

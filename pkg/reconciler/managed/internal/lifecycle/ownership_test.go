@@ -11,7 +11,7 @@ func TestAllowed(t *testing.T) {
 		by      Adoptions
 		owner   Owner
 		near    bool
-		allowed [5]Adoption // of unsaid, never, unowned, matching, force
+		allowed [5]Adoption // of no policy, never, if-unowned, if-matching, force
 	}{
 		{"by default, force takes over what belongs to an object of the same namespace", Adoptions{}, OwnerOther,
 			true, anything},
@@ -51,9 +51,9 @@ func listed(policies ...Adoption) map[Adoption]bool {
 	return out
 }
 
-// A bound never makes ours of what the policy that was asked for leaves alone, and what
-// belongs to an object of another namespace is never ours unless force is listed.
-func TestABoundTakesNothingOver(t *testing.T) {
+// TestALimitAdoptsNothing verifies that a list of allowed policies never widens the policy of the object, and that a
+// resource of an object in another namespace is never adopted unless force is listed.
+func TestALimitAdoptsNothing(t *testing.T) {
 	for bits := range 1 << 9 {
 		by := Adoptions{Default: Adoption(bits & 3)}
 		if bits&4 != 0 {

@@ -2,7 +2,7 @@ package lifecycle
 
 import "testing"
 
-func TestUrgency(t *testing.T) {
+func TestPriority(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		standing PriorityFacts
@@ -36,8 +36,8 @@ func TestUrgency(t *testing.T) {
 	}
 }
 
-// Whatever is known, nobody whom something is the matter with waits.
-func TestOnlyTheWellWait(t *testing.T) {
+// TestOnlyHealthyObjectsAreDeferred goes through all facts.
+func TestOnlyHealthyObjectsAreDeferred(t *testing.T) {
 	for bits := range 32 {
 		s := PriorityFacts{
 			Requested: bits&1 != 0, Failed: bits&2 != 0, Busy: bits&4 != 0, Healthy: bits&8 != 0,

@@ -1,0 +1,46 @@
+package managed
+
+import (
+	"time"
+
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+)
+
+// trackCreation notes since when the creation is known whose grace period is running.
+func (p *clientSession) trackCreation() {
+	if mark := p.creationMark(); mark != p.state.Creation {
+		p.state.Creation, p.state.Since = mark, p.r.at(p.now())
+	}
+}
+
+// creationMark returns the creation whose grace period is running, if there is one. Where names are chosen, a finalizer
+// without a record means created here, maybe just before this process began, if nothing was found.
+func (p *clientSession) creationMark() string {
+	maybeCreated := meta.WasDeleted(p.mg) && !p.observation.ResourceExists && p.hasFinalizer() &&
+		p.state.Seen == objectstate.CreationRef{}
+	if p.r.named && (p.state.Creation == createdHere || maybeCreated) {
+		return createdHere
+	}
+
+	return created(p.mg)
+}
+
+// creationGrace returns how much is left of the time during which a resource that was created may not show. A creation
+// that is not tracked yet begins now.
+func (p *clientSession) creationGrace() time.Duration {
+	mark, since := p.creationMark(), p.r.time(p.state.Since)
+	if mark == "" {
+		return 0
+	}
+	if mark != p.state.Creation {
+		since = p.now()
+	}
+	window := p.r.grace
+	if p.createClass() != lifecycle.Findable { // there it is looked up
+		window += p.patience()
+	}
+
+	return max(window-p.now().Sub(since), 0)
+}

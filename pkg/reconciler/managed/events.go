@@ -1,0 +1,78 @@
+package managed
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// isNewEvent says whether the conditions did not say so before, of any generation.
+func (p *journal) isNewEvent(o outcome) bool {
+	for _, t := range newsTypes {
+		says := p.mg.GetCondition(t)
+		says.ObservedGeneration = 0 // which is equal to any
+		if !p.read.GetCondition(t).Equal(says) {
+			return p.isNewMessage(string(o.event.Reason), o.event.Message)
+		}
+	}
+
+	return false
+}
+
+// isNewMessage says whether a message differs from the last one of its reason.
+func (p *journal) isNewMessage(reason, message string) bool {
+	last, warned := p.state.LastWarnings[reason]
+	if warned && (last == message || external.Normalize(last) == external.Normalize(message)) {
+		return false
+	}
+	if p.state.LastWarnings == nil {
+		p.state.LastWarnings = map[string]string{}
+	}
+	p.state.LastWarnings[reason] = message
+
+	return true
+}
+
+// forgetWarnings forgets the last warnings, so that they are new again, except those of the given reasons: these are
+// not new as long as they are true, also where no status is stored.
+func (p *journal) forgetWarnings(but ...string) {
+	maps.DeleteFunc(p.state.LastWarnings, func(reason, _ string) bool { return !slices.Contains(but, reason) })
+	if len(p.state.LastWarnings) == 0 {
+		p.state.LastWarnings = nil
+	}
+}
+
+// recordEvent keeps an event until the end of the pass.
+func (p *journal) recordEvent(e event.Event) { p.events = append(p.events, e) }
+
+// emitEvent emits an event at once. It is for failures after the end of the pass.
+func (p *journal) emitEvent(e event.Event) {
+	p.recordEvent(e)
+	p.emitEvents()
+}
+
+func (p *journal) emitEvents() {
+	if len(p.events) == 0 {
+		return
+	}
+	record, warn := p.r.recorder, p.r.warningRecorder
+	if warn == nil {
+		warn = record
+	}
+	name := meta.GetExternalName(p.mg)
+	for _, e := range p.events {
+		to := record
+		if e.Type == event.TypeWarning {
+			to = warn
+		}
+		if name != "" {
+			to = to.WithAnnotations("external-name", name)
+		}
+		to.Event(p.mg, e)
+		p.log().Info("Event", "type", string(e.Type), "reason", string(e.Reason), "message", e.Message)
+	}
+	p.events = nil
+}
