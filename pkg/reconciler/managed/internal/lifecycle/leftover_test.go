@@ -12,7 +12,8 @@ func TestLeftoverOf(t *testing.T) {
 	}{
 		{"a paused object is not observed", AdmitFacts{MayDelete: true, Paused: true}, Facts{Presence: Present}, Unchanged},
 		{"and its resource stays if the policy says so", AdmitFacts{Paused: true}, Facts{}, NoneRemains},
-		{"nor is one with an unknown policy", AdmitFacts{Invalid: true, MayDelete: true},
+		{"nor is one with an unknown policy, whatever the other policies say", AdmitFacts{Invalid: true}, Facts{}, Unchanged},
+		{"even if its resource was observed before", AdmitFacts{Invalid: true, MayDelete: true},
 			Facts{Presence: Present}, Unchanged},
 		{"the policy says that the resource stays", AdmitFacts{}, Facts{Presence: Present}, NoneRemains},
 		{"also before an observation", AdmitFacts{}, Facts{}, NoneRemains},
