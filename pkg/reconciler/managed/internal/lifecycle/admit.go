@@ -87,7 +87,7 @@ func Admit(f AdmitFacts) Admission {
 	// The policies do not allow Delete: the finalizer is removed, and the external resource stays.
 	case f.Deleted && !f.MayDelete:
 		return Orphan
-	// Nothing speaks against it.
+	// The object exists, and its next action is decided.
 	default:
 		return Reconcile
 	}
