@@ -77,7 +77,8 @@ func readConclude(t *testing.T) string {
 
 func readStage(t *testing.T, decide, facts string, of stage) (tables, glossary, actions string) {
 	t.Helper()
-	tables, glossary, actions, err := decisions([]byte(read(t, lifecycleDir+decide)), []byte(read(t, lifecycleDir+facts)), of)
+	code, words := read(t, lifecycleDir+decide), read(t, lifecycleDir+facts)
+	tables, glossary, actions, err := decisions([]byte(code), []byte(words), of)
 	if err != nil {
 		t.Fatal(err)
 	}

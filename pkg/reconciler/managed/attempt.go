@@ -60,7 +60,8 @@ func ownMark(mg resource.Managed) (digits [8]byte) {
 // nextAttempt returns the id of the attempt that is about to be made. It is the id of the last attempt if the
 // result of that is unknown and the same token leads to the same resource.
 func (p *clientSession) nextAttempt() string {
-	if id, _ := attemptOf(p.mg); id != "" && p.createClass() == lifecycle.Token && (p.unresolved() || p.createdUnobserved()) {
+	id, _ := attemptOf(p.mg)
+	if id != "" && p.createClass() == lifecycle.Token && (p.unresolved() || p.createdUnobserved()) {
 		p.repeatsAttempt = true
 
 		return id

@@ -159,7 +159,8 @@ func TestTypedConnector(t *testing.T) {
 	if err == nil || err.Error() != "unexpected object type *volume.Snapshot" {
 		t.Errorf("error %v", err)
 	}
-	if _, ok := managed.Untyped(managed.TypedExternalConnectorFn[*volume.Volume](connector.Connect)).(managed.ExternalDisconnecter); ok {
+	untyped := managed.Untyped(managed.TypedExternalConnectorFn[*volume.Volume](connector.Connect))
+	if _, ok := untyped.(managed.ExternalDisconnecter); ok {
 		t.Error("a connector without Disconnect has one")
 	}
 }

@@ -101,7 +101,8 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 	r.empty = reflect.TypeOf(r.example()).Elem()
 	r.deletionPolicy = deletionPolicyOf(reflect.PointerTo(r.empty))
 
-	r.log.Info("Reconciler made", "kind", of.Kind, "createClass", r.declaredClass(), "pollInterval", r.pollInterval.String())
+	r.log.Info("Reconciler made", "kind", of.Kind, "createClass", r.declaredClass(),
+		"pollInterval", r.pollInterval.String())
 
 	return r
 }

@@ -34,7 +34,8 @@ func TestARecurringFailureIsReportedAgain(t *testing.T) {
 		w.cloud.Before = nil
 		w.pass()
 	}
-	if _, _, events := w.taken(); events != "Warning/CannotObserveExternalResource, Warning/CannotObserveExternalResource" {
+	const warning = "Warning/CannotObserveExternalResource"
+	if _, _, events := w.taken(); events != warning+", "+warning {
 		t.Errorf("events %q", events)
 	}
 }

@@ -98,7 +98,7 @@ var invariants = map[string]func(Facts, Action) bool{
 	"a resource that was ours is abandoned only after a confirmation": func(f Facts, a Action) bool {
 		return a != Abandon || f.Doubt != Unconfirmed
 	},
-	"connection details are published only of a resource of ours that our finalizer keeps": func(f Facts, a Action) bool {
+	"connection details are published only of a resource of ours with our finalizer": func(f Facts, a Action) bool {
 		return a != Publish || f.Presence == Present && f.Ownership == Ours &&
 			f.Object == HasFinalizer
 	},

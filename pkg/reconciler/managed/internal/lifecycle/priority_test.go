@@ -4,10 +4,10 @@ import "testing"
 
 func TestPriority(t *testing.T) {
 	cases := map[string]struct {
-		reason   string
-		standing PriorityFacts
-		want     Priority
-		waits    bool
+		reason     string
+		standing   PriorityFacts
+		want       Priority
+		deferrable bool
 	}{
 		"User": {"somebody waits, whatever else is the case",
 			PriorityFacts{Requested: true, Failed: true, Busy: true, Healthy: true}, User, false},
@@ -27,10 +27,10 @@ func TestPriority(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.standing.Priority(); got != tc.want {
-				t.Errorf("%s: %+v.Urgency() = %d, want %d", tc.reason, tc.standing, got, tc.want)
+				t.Errorf("%s: %+v.Priority() = %d, want %d", tc.reason, tc.standing, got, tc.want)
 			}
-			if got := tc.standing.Deferrable(); got != tc.waits {
-				t.Errorf("%s: %+v.MayWait() = %t, want %t", tc.reason, tc.standing, got, tc.waits)
+			if got := tc.standing.Deferrable(); got != tc.deferrable {
+				t.Errorf("%s: %+v.Deferrable() = %t, want %t", tc.reason, tc.standing, got, tc.deferrable)
 			}
 		})
 	}
