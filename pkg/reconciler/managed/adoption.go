@@ -103,7 +103,7 @@ func (p *creationRecord) notOwned() bool {
 // of a creation that failed, or to say which resource a creation with unknown result has made.
 func (p *creationRecord) namedByUser() bool {
 	id, _ := attemptOf(p.mg)
-	over := id != "" && !copied(p.mg, id) && !lost(p.mg)
+	over := id != "" && !copied(p.mg, id) && !resultUnknown(p.mg)
 	begun := id != "" || !meta.GetExternalCreatePending(p.mg).IsZero()
 
 	return !p.r.named && meta.GetExternalName(p.mg) != "" && (over || !begun)

@@ -171,9 +171,9 @@ func (p *creationRecord) abandon() {
 		errors.Errorf("The attempt %s to create was given up; what it may have led to is left to whoever looks for it", id)))
 }
 
-// lost reports whether a create with unknown result was begun, for this object or for the one that it is a copy of.
-// A user ends that by removing the pending mark, or by abandoning the attempt.
-func lost(mg resource.Managed) bool {
+// resultUnknown reports whether a create with unknown result was begun, for this object or for the one that it is a
+// copy of. A user ends that by removing the pending mark, or by abandoning the attempt.
+func resultUnknown(mg resource.Managed) bool {
 	if meta.GetExternalCreatePending(mg).IsZero() || abandoned(mg) {
 		return false
 	}
@@ -190,11 +190,11 @@ func resultTaken(mg resource.Managed, result string) bool {
 		result == attemptFailed && meta.GetExternalCreateFailed(mg).IsZero()
 }
 
-// unresolved reports whether a create with unknown result was begun for this object.
-func unresolved(mg resource.Managed) bool {
+// ownUnresolved reports whether a create with unknown result was begun for this object.
+func ownUnresolved(mg resource.Managed) bool {
 	id, _ := attemptOf(mg)
 
-	return lost(mg) && !copied(mg, id)
+	return resultUnknown(mg) && !copied(mg, id)
 }
 
 // unresolved reports the same for the object of the pass, including an inherited attempt. An attempt for which this
@@ -202,7 +202,7 @@ func unresolved(mg resource.Managed) bool {
 func (p *creationRecord) unresolved() bool {
 	id, _ := attemptOf(p.mg)
 
-	return lost(p.mg) && (p.inherited == id || !copied(p.mg, id)) && !p.uncalled()
+	return resultUnknown(p.mg) && (p.inherited == id || !copied(p.mg, id)) && !p.uncalled()
 }
 
 // created returns the mark that identifies the creation whose result the object stands for, or "" if the last

@@ -75,8 +75,8 @@ func TestWhatIsLostHasATime(t *testing.T) {
 		if got := mg.Annotations[meta.AnnotationKeyExternalCreateFailed]; got != tc.want {
 			t.Errorf("%s: it failed at %q, want %q", name, got, tc.want)
 		}
-		if got := mg.Annotations[meta.AnnotationKeyCreateAttempt]; got != "a" || !unresolved(mg) {
-			t.Errorf("%s: the attempt is %q, unresolved %t", name, got, unresolved(mg))
+		if got := mg.Annotations[meta.AnnotationKeyCreateAttempt]; got != "a" || !ownUnresolved(mg) {
+			t.Errorf("%s: the attempt is %q, unresolved %t", name, got, ownUnresolved(mg))
 		}
 	}
 }

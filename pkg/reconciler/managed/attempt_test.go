@@ -75,7 +75,7 @@ func TestMarks(t *testing.T) {
 		"AdoptedAfterwards": {"an adoption has no attempt", marked("", later, "", ""), false, later},
 	}
 	for name, tc := range cases {
-		if got := unresolved(tc.mg); got != tc.unresolved {
+		if got := ownUnresolved(tc.mg); got != tc.unresolved {
 			t.Errorf("%s: %s: unresolved %t, want %t", name, tc.reason, got, tc.unresolved)
 		}
 		if got := created(tc.mg); got != tc.created {
@@ -88,7 +88,7 @@ func TestAbandonment(t *testing.T) {
 	for abandoned, want := range map[string]bool{"": true, "a": false, "b": true} {
 		mg := marked(early, "", "", "a")
 		mg.Annotations[meta.AnnotationKeyAbandonAttempt] = abandoned
-		if got := unresolved(mg); got != want {
+		if got := ownUnresolved(mg); got != want {
 			t.Errorf("abandoned %q: unresolved %t, want %t", abandoned, got, want)
 		}
 	}
@@ -102,7 +102,7 @@ func TestMarksWhateverTheClockSays(t *testing.T) {
 		t.Errorf("a runtime that knows only times does not see the attempt: %v", mg.Annotations)
 	}
 	markResult(mg, attemptSucceeded, now.Add(-time.Hour)) // the clock was set back
-	if meta.ExternalCreateIncomplete(mg) || unresolved(mg) || created(mg) != "b/succeeded" {
+	if meta.ExternalCreateIncomplete(mg) || ownUnresolved(mg) || created(mg) != "b/succeeded" {
 		t.Errorf("the result is not seen: %v", mg.Annotations)
 	}
 	first := meta.GetExternalCreatePending(mg)
@@ -112,7 +112,7 @@ func TestMarksWhateverTheClockSays(t *testing.T) {
 	}
 	other := marked(early, "", "", "")
 	markResult(other, attemptSucceeded, now)
-	if _, ok := other.Annotations[meta.AnnotationKeyCreateAttempt]; ok || unresolved(other) {
+	if _, ok := other.Annotations[meta.AnnotationKeyCreateAttempt]; ok || ownUnresolved(other) {
 		t.Errorf("an attempt of another runtime got an id: %v", other.Annotations)
 	}
 }

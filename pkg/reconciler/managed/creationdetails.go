@@ -311,7 +311,7 @@ func (s secrets) PrepareConnection(ctx context.Context, mg resource.Managed) err
 
 	return connsecret.Prepare(ctx, s.client, s.reader, secret, func(current *corev1.Secret) error {
 		if !metav1.IsControlledBy(current, mg) && (s.before == "" || ownerOf(current) != s.before) {
-			return notOwned(current, secret)
+			return secretNotOwned(current, secret)
 		}
 
 		return nil

@@ -39,7 +39,7 @@ func (p *clientSession) creationGrace() time.Duration {
 	}
 	window := p.r.grace
 	if p.createClass() != lifecycle.Findable { // there it is looked up
-		window += p.patience()
+		window += p.recreationDelay()
 	}
 
 	return max(window-p.now().Sub(since), 0)

@@ -285,8 +285,8 @@ func (searcher) RecoverCreation(context.Context, resource.Managed, string) (bool
 }
 func (searcher) RecoveryWindow() time.Duration { return 0 }
 
-// TestPatience verifies that a missing resource that can be looked up is recreated with backoff.
-func TestPatience(t *testing.T) {
+// TestRecreationDelay verifies that a missing resource that can be looked up is recreated with backoff.
+func TestRecreationDelay(t *testing.T) {
 	deleted := bearing(nil)
 	deleted.SetDeletionTimestamp(&metav1.Time{Time: noon})
 	cases := map[string]struct {
@@ -310,7 +310,7 @@ func TestPatience(t *testing.T) {
 	for name, tc := range cases {
 		p := passOf(tc.mg, remembering(objectstate.Attempts{Unfound: tc.unfound}))
 		p.recoverer, p.r.named = tc.recoverer, name == "Repeated" || name == "Repeating"
-		if got := p.patience(); got != tc.want {
+		if got := p.recreationDelay(); got != tc.want {
 			t.Errorf("%s: %s: got %s, want %s", name, tc.reason, got, tc.want)
 		}
 	}

@@ -68,7 +68,7 @@ func saysWhen(err error) bool {
 }
 
 // How long an object may be throttled before it reports the reason.
-const patience = 10 * time.Second
+const unreportedThrottle = 10 * time.Second
 
 // throttled returns the outcome of a pass that was stopped by a failure of the connection, which the configuration
 // reports. The object reports it only if its user waits for it, and for more than a moment.
@@ -87,7 +87,7 @@ func (p *clientSession) throttled(err error) outcome {
 		reason = commonv1.ReasonUnauthorized
 	case external.IsUnavailable(err):
 		reason = commonv1.ReasonExternalSystemUnavailable
-	case o.after < patience:
+	case o.after < unreportedThrottle:
 		return o
 	}
 	o.synced = unsynced(reason, p.throttledMessage(reason, err))

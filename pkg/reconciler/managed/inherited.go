@@ -23,7 +23,7 @@ func (p *creationRecord) inherit(ctx context.Context) error {
 	id, result := attemptOf(p.mg)
 	missing := result == attemptSucceeded && meta.GetExternalName(p.mg) != "" && p.observed &&
 		!p.observation.ResourceExists
-	if p.inherited = ""; p.r.named || !copied(p.mg, id) || !missing && (result != "" || !lost(p.mg)) {
+	if p.inherited = ""; p.r.named || !copied(p.mg, id) || !missing && (result != "" || !resultUnknown(p.mg)) {
 		return nil
 	}
 	if lives, err := p.originalLives(ctx, id); lives || err != nil {

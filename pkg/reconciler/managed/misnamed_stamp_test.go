@@ -168,7 +168,7 @@ func TestTheContextsOfRequestsEnd(t *testing.T) {
 		t.Errorf("error %v, the context goes on: %v", err, c.context)
 	}
 	c.context = nil
-	d := &lostRecord{key: types.NamespacedName{Name: "data"}, state: &objectState{}}
+	d := &missingRecord{key: types.NamespacedName{Name: "data"}, state: &objectState{}}
 	if r.writeRecord(t.Context(), d) || c.context == nil || c.context.Err() == nil {
 		t.Errorf("the context of a read goes on: %v", c.context)
 	}

@@ -317,7 +317,7 @@ var awaitingExistence = outcome{
 			o.synced.Message = "what was created is found by its attempt, and not by its external name; waiting until it is"
 		case p.searchedFirst:
 			o.synced.Message, o.event = textRecordLost, event.Event{}
-		case p.recoveryGrace > 0 && p.patience() > 0:
+		case p.recoveryGrace > 0 && p.recreationDelay() > 0:
 			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textUnfoundAgain)
 			o.event = event.Warning(reasonMissing, errors.New(textUnfoundAgain))
 		case p.recoveryGrace > 0:

@@ -218,7 +218,7 @@ func (s secrets) PublishConnection(ctx context.Context, mg resource.Managed, det
 	case err != nil:
 		return false, errors.Wrap(err, "cannot get connection secret")
 	case !metav1.IsControlledBy(current, mg) && (s.before == "" || ownerOf(current) != s.before):
-		return false, notOwned(current, secret)
+		return false, secretNotOwned(current, secret)
 	}
 
 	return s.change(ctx, current, secret)
@@ -237,8 +237,8 @@ func ownerOf(secret *corev1.Secret) Stamp {
 		string(controller.UID)}, "/"))
 }
 
-// notOwned returns the error that a Secret does not belong to the object, and how it can, if it has no controller.
-func notOwned(current, desired *corev1.Secret) error {
+// secretNotOwned returns the error that a Secret does not belong to the object, and how it can, if it has no controller.
+func secretNotOwned(current, desired *corev1.Secret) error {
 	name := current.GetName()
 	text := fmt.Sprintf("secret %s exists and does not belong to this object: name another in "+
 		"spec.writeConnectionSecretToRef, or delete that one", name)

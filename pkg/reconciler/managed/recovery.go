@@ -129,7 +129,7 @@ func (p *search) recover(ctx context.Context) error {
 	case found:
 		return p.recordFound(ctx)
 	}
-	p.recoveryGrace = window + p.patience() - p.now().Sub(since)
+	p.recoveryGrace = window + p.recreationDelay() - p.now().Sub(since)
 	p.recoveryNegative = p.recoveryGrace <= 0
 
 	return nil

@@ -48,9 +48,9 @@ const (
 // that was not found. It doubles each time. Where a repeated create leads to the same resource, it is an hour at
 // most.
 const (
-	leastPatience  = 10 * time.Minute
-	mostPatience   = 24 * time.Hour
-	mostRepetition = time.Hour
+	leastRecreationDelay = 10 * time.Minute
+	mostRecreationDelay  = 24 * time.Hour
+	mostRepetitionDelay  = time.Hour
 )
 
 // unfound reports whether the resource that is about to be created replaces a created one that is not found, or is
@@ -79,23 +79,23 @@ func (p *clientSession) recordRecreated(lost string, seen, unfound bool) {
 	}
 }
 
-// patience returns how much longer a created resource that is not found is observed before it is created again: an
+// recreationDelay returns how much longer a created resource that is not found is observed before it is created again: an
 // external system that shows no resources would otherwise be filled with them, or called without end.
-func (p *clientSession) patience() time.Duration {
-	most := mostPatience
+func (p *clientSession) recreationDelay() time.Duration {
+	most := mostRecreationDelay
 	if p.createClass() != lifecycle.Findable {
-		most = mostRepetition
+		most = mostRepetitionDelay
 	}
 	if p.state.Unfound == 0 || p.createClass() == lifecycle.Opaque || p.unresolved() || meta.WasDeleted(p.mg) {
 		return 0
 	}
 
-	patience := leastPatience
-	for n := 1; n < p.state.Unfound && patience < most; n++ {
-		patience *= 2
+	delay := leastRecreationDelay
+	for n := 1; n < p.state.Unfound && delay < most; n++ {
+		delay *= 2
 	}
 
-	return min(patience, most)
+	return min(delay, most)
 }
 
 // awaitsRequest reports whether nothing may be created before a user requests it.

@@ -76,8 +76,8 @@ func (r *Reconciler) restored() error {
 	return r.restores.Restored()
 }
 
-// A lostRecord is an object whose record of a creation the restore may have removed.
-type lostRecord struct {
+// A missingRecord is an object whose record of a creation the restore may have removed.
+type missingRecord struct {
 	key     types.NamespacedName
 	uid     types.UID
 	state   *objectState     // the memory of the object
@@ -93,16 +93,16 @@ func (r *Reconciler) writeBack(ctx context.Context) {
 	if r.objects.Len() == 0 {
 		return
 	}
-	var rest []*lostRecord
+	var rest []*missingRecord
 	var err error
 	listed, written := false, 0
 	retry(ctx, func() bool {
 		if !listed {
-			rest, err = r.lostRecords(ctx)
+			rest, err = r.missingRecords(ctx)
 		}
 		if listed = err == nil; listed {
 			written += r.writeRecords(ctx, rest)
-			rest = slices.DeleteFunc(rest, func(d *lostRecord) bool { return d.done })
+			rest = slices.DeleteFunc(rest, func(d *missingRecord) bool { return d.done })
 		}
 
 		return listed && len(rest) == 0
@@ -130,7 +130,7 @@ func retry(ctx context.Context, try func() bool, tell func()) {
 
 // writeRecords tries once to write the record of each object whose pass is over, and returns the number of written
 // records.
-func (r *Reconciler) writeRecords(ctx context.Context, all []*lostRecord) (written int) {
+func (r *Reconciler) writeRecords(ctx context.Context, all []*missingRecord) (written int) {
 	var mu sync.Mutex
 	var calls sync.WaitGroup
 	room := make(chan struct{}, writeBackLimit)
@@ -151,7 +151,7 @@ func (r *Reconciler) writeRecords(ctx context.Context, all []*lostRecord) (writt
 }
 
 // writeRecord reads one object, if need be, and writes its record. It reports whether anything was missing.
-func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bool) {
+func (r *Reconciler) writeRecord(ctx context.Context, d *missingRecord) (written bool) {
 	if r.inFlight.has(d.key) {
 		d.err = errUnderWay
 
@@ -183,7 +183,7 @@ func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bo
 
 // writeMissing writes the record of a creation, and the identity of its external system, that the memory has and
 // the object has not.
-func (r *Reconciler) writeMissing(ctx context.Context, d *lostRecord) (written bool, err error) {
+func (r *Reconciler) writeMissing(ctx context.Context, d *missingRecord) (written bool, err error) {
 	p := creationRecord{object: r.objectOf(d.current, clone(d.current), d.state.acquire())}
 	identity := p.restoreIdentity()
 	if !p.recall() {
@@ -204,9 +204,9 @@ func (r *Reconciler) writeMissing(ctx context.Context, d *lostRecord) (written b
 	return true, nil
 }
 
-// lostRecords returns the objects that may need a write: those that both the memory and the API server have. It
+// missingRecords returns the objects that may need a write: those that both the memory and the API server have. It
 // emits warnings about those that only the memory has.
-func (r *Reconciler) lostRecords(ctx context.Context) ([]*lostRecord, error) {
+func (r *Reconciler) missingRecords(ctx context.Context) ([]*missingRecord, error) {
 	live, err := r.listAll(ctx)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot list the objects of the API server")
@@ -216,9 +216,9 @@ func (r *Reconciler) lostRecords(ctx context.Context) ([]*lostRecord, error) {
 }
 
 // compare returns the objects that the API server has, and emits warnings about the others.
-func (r *Reconciler) compare(ctx context.Context, live map[types.NamespacedName]resource.Managed) (all []*lostRecord) {
+func (r *Reconciler) compare(ctx context.Context, live map[types.NamespacedName]resource.Managed) (all []*missingRecord) {
 	r.objects.Each(func(key types.NamespacedName, uid types.UID, o *objectState) {
-		d := &lostRecord{key: key, uid: uid, state: o}
+		d := &missingRecord{key: key, uid: uid, state: o}
 		if r.inFlight.has(key) { // only the pass may read the memory of its object
 			all = append(all, d)
 
@@ -237,7 +237,7 @@ func (r *Reconciler) compare(ctx context.Context, live map[types.NamespacedName]
 
 // recollect returns the memory of an object or, if there was no pass over it yet, that of the cached object: the
 // restore has not changed the cache.
-func (r *Reconciler) recollect(ctx context.Context, d *lostRecord) *objectState {
+func (r *Reconciler) recollect(ctx context.Context, d *missingRecord) *objectState {
 	cached := r.newManaged()
 	if _, _, anything := d.state.known(); anything || d.state.Gone ||
 		r.client.Get(ctx, d.key, cached, withoutDeepCopy...) != nil || cached.GetUID() != d.uid {
@@ -245,7 +245,7 @@ func (r *Reconciler) recollect(ctx context.Context, d *lostRecord) *objectState 
 	}
 	shown := (&objectState{}).acquire()
 	shown.Seen = creation(cached, cached)
-	if unresolved(cached) {
+	if ownUnresolved(cached) {
 		shown.Called = intended(cached)
 	}
 	shown.Operation = operationOf(cached)
@@ -354,7 +354,7 @@ func (r *Reconciler) newList() (client.ObjectList, error) {
 
 // warnLeft emits a warning about a resource that was created for an object that the API server does not have any
 // more.
-func (r *Reconciler) warnLeft(d *lostRecord) {
+func (r *Reconciler) warnLeft(d *missingRecord) {
 	d.done = true
 	external, attempt, anything := d.state.known()
 	if !anything {
@@ -368,7 +368,7 @@ func (r *Reconciler) warnLeft(d *lostRecord) {
 }
 
 // warnUnwritten logs the objects whose record is not stored yet, or why the objects are unknown.
-func (r *Reconciler) warnUnwritten(rest []*lostRecord, why error) {
+func (r *Reconciler) warnUnwritten(rest []*missingRecord, why error) {
 	n := r.objects.Len()
 	if why == nil {
 		n, why = len(rest), rest[0].err

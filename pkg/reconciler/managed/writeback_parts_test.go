@@ -117,7 +117,7 @@ func TestAnAPIServerThatIsAskedAfterARestore(t *testing.T) {
 		if err := r.list(t.Context(), "quay", map[types.NamespacedName]resource.Managed{}); err != nil {
 			t.Fatal(err)
 		}
-		d := &lostRecord{key: types.NamespacedName{Name: "data"}, state: &objectState{}}
+		d := &missingRecord{key: types.NamespacedName{Name: "data"}, state: &objectState{}}
 		if r.writeRecord(t.Context(), d) || d.err == nil || d.done || d.current != nil {
 			t.Errorf("what cannot be read is %+v", d)
 		}
@@ -140,7 +140,7 @@ func TestAKindWithoutAList(t *testing.T) {
 	r.objects.Of(types.NamespacedName{Name: "data"}, "uid-1").Seen = objectstate.CreationRef{Name: "vol-1"}
 	for _, want := range []string{"cannot list the objects of the API server: cannot list a kind whose list is not " +
 		"registered: ", "which is no list"} {
-		if all, err := r.lostRecords(t.Context()); all != nil || err == nil || !strings.Contains(err.Error(), want) {
+		if all, err := r.missingRecords(t.Context()); all != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d objects, error %v, want %s", len(all), err, want)
 		}
 		scheme.AddKnownTypeWithName(of.GroupVersion().WithKind(of.Kind+"List"), &fake.Managed{})
