@@ -98,32 +98,6 @@ func (p *pass) adopts() bool {
 		p.observation.Owner == OwnerNobody || p.takesOverRestored()) && created(p.mg) == ""
 }
 
-// addFinalizer adds the finalizer of the author, or prepares ours to be stored.
-func (p *object) addFinalizer(ctx context.Context) error {
-	if p.r.finalizer == nil || p.finalizerAdded {
-		return nil
-	}
-	answer := clone(p.mg)
-	if err := p.guarded("add finalizer", func() error { return p.r.finalizer.AddFinalizer(ctx, answer) }); err != nil {
-		return err
-	}
-	p.finalizerAdded = true
-	if answer.GetResourceVersion() == p.mg.GetResourceVersion() &&
-		slices.Equal(answer.GetFinalizers(), p.mg.GetFinalizers()) {
-		return nil
-	}
-	// The status of the answer is this pass's own, not what is stored.
-	newest := clone(p.newest)
-	newest.SetResourceVersion(answer.GetResourceVersion())
-	newest.SetFinalizers(slices.Clone(answer.GetFinalizers()))
-	p.newest = newest
-	p.mg.SetResourceVersion(answer.GetResourceVersion())
-	p.mg.SetFinalizers(answer.GetFinalizers())
-	p.state.Version = answer.GetResourceVersion()
-
-	return nil
-}
-
 // create creates the external resource between two records: that it is about to be created, and the result. Nothing
 // comes between the call and the second record.
 func (p *pass) create(ctx context.Context) error {
@@ -344,4 +318,30 @@ func (p *pass) storeQuestion(ctx context.Context, noted bool) error {
 	default:
 		return nil
 	}
+}
+
+// addFinalizer adds the finalizer of the author, or prepares ours to be stored.
+func (p *object) addFinalizer(ctx context.Context) error {
+	if p.r.finalizer == nil || p.finalizerAdded {
+		return nil
+	}
+	answer := clone(p.mg)
+	if err := p.guarded("add finalizer", func() error { return p.r.finalizer.AddFinalizer(ctx, answer) }); err != nil {
+		return err
+	}
+	p.finalizerAdded = true
+	if answer.GetResourceVersion() == p.mg.GetResourceVersion() &&
+		slices.Equal(answer.GetFinalizers(), p.mg.GetFinalizers()) {
+		return nil
+	}
+	// The status of the answer is this pass's own, not what is stored.
+	newest := clone(p.newest)
+	newest.SetResourceVersion(answer.GetResourceVersion())
+	newest.SetFinalizers(slices.Clone(answer.GetFinalizers()))
+	p.newest = newest
+	p.mg.SetResourceVersion(answer.GetResourceVersion())
+	p.mg.SetFinalizers(answer.GetFinalizers())
+	p.state.Version = answer.GetResourceVersion()
+
+	return nil
 }

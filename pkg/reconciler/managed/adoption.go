@@ -39,45 +39,6 @@ func WithAllowedAdoptionPolicies(policies ...string) ReconcilerOption {
 	}
 }
 
-var adoptions = map[string]lifecycle.Adoption{
-	meta.AdoptionPolicyNever:      lifecycle.AdoptNever,
-	meta.AdoptionPolicyIfUnowned:  lifecycle.AdoptUnowned,
-	meta.AdoptionPolicyIfMatching: lifecycle.AdoptMatching,
-	meta.AdoptionPolicyForce:      lifecycle.AdoptForce,
-}
-
-// adoption returns the adoption policy that the object asks for, and the policy that is allowed for the observed
-// resource.
-func (p *creationRecord) adoption() (asked, allowed lifecycle.Adoption) {
-	if p.takesOverRestored() {
-		return lifecycle.AdoptForce, lifecycle.AdoptForce
-	}
-	policy := p.policyOfAdoption()
-
-	return policy, p.r.adoption.Allowed(policy, lifecycle.Owner(p.observation.Owner), p.sameNamespace())
-}
-
-// policyOfAdoption returns the adoption policy that the object names, or else the default.
-func (p *creationRecord) policyOfAdoption() lifecycle.Adoption {
-	if own := meta.GetAdoptionPolicy(p.mg); own != "" {
-		return adoptions[own]
-	}
-
-	return p.r.adoption.Default
-}
-
-// sameNamespace reports whether the observed resource is known to belong to an object of the same namespace or, for
-// a cluster-scoped object, to one of the same kind and name: two objects without a namespace may have different
-// editors.
-func (p *creationRecord) sameNamespace() bool {
-	found, namespace := p.observation.OwnerStamp, p.mg.GetNamespace()
-	if namespace == "" {
-		return found.names(p.stampOfKey())
-	}
-
-	return namespace == cmp.Or(p.observation.OwnerNamespace, found.Namespace())
-}
-
 // notOwned reports whether the observed resource is not ours to change. A mark of creation or adoption counts only
 // for the external name that it was made for; a resource that was found under another name than the stored one has
 // to be claimed again.
@@ -129,4 +90,43 @@ func (p *creationRecord) notAllowed() string {
 		"annotation %s, "+
 		"or ask whoever runs the provider to allow the policy (managed.WithAllowedAdoptionPolicies)", policy, bound,
 		meta.AnnotationKeyExternalName)
+}
+
+var adoptions = map[string]lifecycle.Adoption{
+	meta.AdoptionPolicyNever:      lifecycle.AdoptNever,
+	meta.AdoptionPolicyIfUnowned:  lifecycle.AdoptUnowned,
+	meta.AdoptionPolicyIfMatching: lifecycle.AdoptMatching,
+	meta.AdoptionPolicyForce:      lifecycle.AdoptForce,
+}
+
+// adoption returns the adoption policy that the object asks for, and the policy that is allowed for the observed
+// resource.
+func (p *creationRecord) adoption() (asked, allowed lifecycle.Adoption) {
+	if p.takesOverRestored() {
+		return lifecycle.AdoptForce, lifecycle.AdoptForce
+	}
+	policy := p.policyOfAdoption()
+
+	return policy, p.r.adoption.Allowed(policy, lifecycle.Owner(p.observation.Owner), p.sameNamespace())
+}
+
+// policyOfAdoption returns the adoption policy that the object names, or else the default.
+func (p *creationRecord) policyOfAdoption() lifecycle.Adoption {
+	if own := meta.GetAdoptionPolicy(p.mg); own != "" {
+		return adoptions[own]
+	}
+
+	return p.r.adoption.Default
+}
+
+// sameNamespace reports whether the observed resource is known to belong to an object of the same namespace or, for
+// a cluster-scoped object, to one of the same kind and name: two objects without a namespace may have different
+// editors.
+func (p *creationRecord) sameNamespace() bool {
+	found, namespace := p.observation.OwnerStamp, p.mg.GetNamespace()
+	if namespace == "" {
+		return found.names(p.stampOfKey())
+	}
+
+	return namespace == cmp.Or(p.observation.OwnerNamespace, found.Namespace())
 }

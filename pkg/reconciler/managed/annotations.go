@@ -41,14 +41,6 @@ func NewRetryingCriticalAnnotationUpdater(c client.Client) *RetryingCriticalAnno
 	return &RetryingCriticalAnnotationUpdater{client: c}
 }
 
-// belongsToUser reports whether an annotation is an instruction of a user, of this runtime or of kubectl: a
-// slightly older copy of the object must not revert it.
-func belongsToUser(key string) bool {
-	ours := strings.HasPrefix(key, "krateo.io/") || strings.HasPrefix(key, "moorage.dev/")
-
-	return ours && !ownedAnnotations[key] || key == "kubectl.kubernetes.io/last-applied-configuration"
-}
-
 // UpdateCriticalAnnotations stores the annotations of o, except those by which users instruct the reconciler. It
 // retries until ctx ends, or for 25 seconds if ctx has no end or is nil, and gives up when the object is gone or
 // was replaced by another one of its name. On success o is as the API server answered.
@@ -84,4 +76,12 @@ func (u *RetryingCriticalAnnotationUpdater) UpdateCriticalAnnotations(ctx contex
 
 		return err
 	}), "cannot update critical annotations")
+}
+
+// belongsToUser reports whether an annotation is an instruction of a user, of this runtime or of kubectl: a
+// slightly older copy of the object must not revert it.
+func belongsToUser(key string) bool {
+	ours := strings.HasPrefix(key, "krateo.io/") || strings.HasPrefix(key, "moorage.dev/")
+
+	return ours && !ownedAnnotations[key] || key == "kubectl.kubernetes.io/last-applied-configuration"
 }

@@ -51,21 +51,6 @@ func (p *creationRecord) recordQuestion() bool {
 	return true
 }
 
-// questionNote returns the value of the note that the user of an object was asked, and the time of the creation in
-// question. The time is zero if the note has none.
-func questionNote(mg resource.Managed) (said string, about time.Time) {
-	said, text, dated := strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved], "/")
-	if !dated {
-		return said, time.Time{}
-	}
-	about, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return said, time.Time{}
-	}
-
-	return said, about
-}
-
 // answered returns the answer of the user, if a condition asks for one, or asked before. A later failure, a pause
 // or an overdue call replaces the question in Synced, but not in the condition Created.
 func (p *creationRecord) answered() lifecycle.Answer {
@@ -118,13 +103,6 @@ func (p *creationRecord) applyAnswer(answer lifecycle.Answer) {
 	}
 }
 
-// remembersCreation reports whether the state has a creation, or an attempt with unknown result.
-func (o *objectState) remembersCreation() bool {
-	nothing := objectstate.CreationRef{}
-
-	return o.Seen != nothing || o.Made != nothing || o.Called != (objectstate.Intent{})
-}
-
 // readCreationFromStatus reads from the condition Created which creation the user is asked about, if the state has
 // none.
 func (p *creationRecord) readCreationFromStatus() {
@@ -145,6 +123,13 @@ func (p *creationRecord) readCreationFromStatus() {
 	p.state.Called = objectstate.Intent{Pending: pending.UTC().Format(time.RFC3339), Attempt: id}
 }
 
+// remembersCreation reports whether the state has a creation, or an attempt with unknown result.
+func (o *objectState) remembersCreation() bool {
+	nothing := objectstate.CreationRef{}
+
+	return o.Seen != nothing || o.Made != nothing || o.Called != (objectstate.Intent{})
+}
+
 // asksAgain returns the text that the condition adds after a replace has removed all annotations once.
 func (p *creationRecord) asksAgain() string {
 	if said, _ := questionNote(p.mg); said != notedTaken {
@@ -152,4 +137,19 @@ func (p *creationRecord) asksAgain() string {
 	}
 
 	return textAgain
+}
+
+// questionNote returns the value of the note that the user of an object was asked, and the time of the creation in
+// question. The time is zero if the note has none.
+func questionNote(mg resource.Managed) (said string, about time.Time) {
+	said, text, dated := strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved], "/")
+	if !dated {
+		return said, time.Time{}
+	}
+	about, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return said, time.Time{}
+	}
+
+	return said, about
 }

@@ -43,20 +43,6 @@ var ownedAnnotations = map[string]bool{
 	meta.AnnotationKeyCreationDetails:         true,
 }
 
-// ownMark returns the 32 bit FNV-1a hash of the UID in hexadecimal digits. Packages hash/fnv and fmt would allocate
-// several times in every pass.
-func ownMark(mg resource.Managed) (digits [8]byte) {
-	sum := uint32(2166136261)
-	for _, b := range []byte(mg.GetUID()) {
-		sum = (sum ^ uint32(b)) * 16777619
-	}
-	var bytes [4]byte
-	binary.BigEndian.PutUint32(bytes[:], sum)
-	hex.Encode(digits[:], bytes[:])
-
-	return digits
-}
-
 // nextAttempt returns the id of the attempt that is about to be made. It is the id of the last attempt if the
 // result of that is unknown and the same token leads to the same resource.
 func (p *clientSession) nextAttempt() string {
@@ -68,6 +54,14 @@ func (p *clientSession) nextAttempt() string {
 	}
 
 	return p.newAttempt()
+}
+
+// unresolved reports the same for the object of the pass, including an inherited attempt. An attempt for which this
+// process did not call Create has no result to wait for.
+func (p *creationRecord) unresolved() bool {
+	id, _ := attemptOf(p.mg)
+
+	return resultUnknown(p.mg) && (p.inherited == id || !copied(p.mg, id)) && !p.uncalled()
 }
 
 // markPending marks an attempt to create as pending. Its time is at least one second (the precision of these times)
@@ -84,82 +78,6 @@ func markPending(mg resource.Managed, attempt string, now time.Time) {
 	meta.SetExternalCreatePending(mg, now)
 }
 
-// markResult records the result of the attempt. Its time is never before the pending time or the number of the id,
-// whatever the clock says.
-func markResult(mg resource.Managed, result string, now time.Time) {
-	id, _ := attemptOf(mg)
-	now = latest(now, meta.GetExternalCreatePending(mg), beginning(id, now))
-	if id != "" {
-		meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyCreateAttempt: id + "/" + result})
-	}
-	if result == attemptSucceeded {
-		meta.SetExternalCreateSucceeded(mg, now)
-	} else {
-		meta.SetExternalCreateFailed(mg, now)
-	}
-}
-
-// markUnknown marks that an attempt ended in an error that does not determine its result. Runtimes that read only
-// times see a failure, unless the call was cut off; the attempt itself has no result.
-func markUnknown(mg resource.Managed, err error, now time.Time) {
-	if external.IsInterrupted(err) {
-		return
-	}
-	if pending := meta.GetExternalCreatePending(mg); now.Before(pending) {
-		now = pending
-	}
-	meta.SetExternalCreateFailed(mg, now)
-}
-
-// attemptOf returns the id and the result of the last attempt to create.
-func attemptOf(mg resource.Managed) (id, result string) {
-	id, result, _ = strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], "/")
-
-	return id, result
-}
-
-// isFailed reports whether the value of an attempt annotation says that the attempt failed.
-func isFailed(attempt any) bool {
-	text, _ := attempt.(string)
-
-	return strings.HasSuffix(text, "/"+attemptFailed)
-}
-
-// sameAttempt returns the object as the API server has it now, and whether it is marked with the attempt that this
-// pass knows: with the same last pending time and, as far as it is known, the same result.
-func (p *object) sameAttempt(ctx context.Context) (live resource.Managed, same bool, err error) {
-	live, err = p.readLive(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	now, known := live.GetAnnotations(), p.newest.GetAnnotations()
-	same = now[meta.AnnotationKeyCreateAttempt] == known[meta.AnnotationKeyCreateAttempt] &&
-		now[meta.AnnotationKeyExternalCreatePending] == known[meta.AnnotationKeyExternalCreatePending]
-	if !same {
-		p.log().Info("A creation that came to nothing is not recorded: it is recorded, or another was begun since")
-	}
-
-	return live, same, nil
-}
-
-// copied reports whether the marks were made for another object and copied along with it, which the id of the
-// attempt shows.
-func copied(mg resource.Managed, id string) bool {
-	_, of, bound := strings.Cut(id, "-")
-	own := ownMark(mg)
-
-	return bound && of != string(own[:])
-}
-
-// abandoned reports whether a user has abandoned the last attempt, whose result is unknown, or whose result has an
-// unknown name.
-func abandoned(mg resource.Managed) bool {
-	id, result := attemptOf(mg)
-	nameless := result == attemptSucceeded && meta.WasDeleted(mg) && meta.GetExternalName(mg) == ""
-
-	return id != "" && (result == "" || nameless) && mg.GetAnnotations()[meta.AnnotationKeyAbandonAttempt] == id
-}
-
 // abandon emits a warning that any resource of the last attempt is abandoned.
 func (p *creationRecord) abandon() {
 	if !abandoned(p.mg) {
@@ -169,6 +87,13 @@ func (p *creationRecord) abandon() {
 	p.r.telemetry.Abandoned()
 	p.recordEvent(event.Warning(reasonAbandoned,
 		errors.Errorf("The attempt %s to create was given up; what it may have led to is left to whoever looks for it", id)))
+}
+
+// ownUnresolved reports whether a create with unknown result was begun for this object.
+func ownUnresolved(mg resource.Managed) bool {
+	id, _ := attemptOf(mg)
+
+	return resultUnknown(mg) && !copied(mg, id)
 }
 
 // resultUnknown reports whether a create with unknown result was begun, for this object or for the one that it is a
@@ -182,6 +107,15 @@ func resultUnknown(mg resource.Managed) bool {
 	return id != "" && result == "" || meta.ExternalCreateIncomplete(mg) && !resultTaken(mg, result)
 }
 
+// abandoned reports whether a user has abandoned the last attempt, whose result is unknown, or whose result has an
+// unknown name.
+func abandoned(mg resource.Managed) bool {
+	id, result := attemptOf(mg)
+	nameless := result == attemptSucceeded && meta.WasDeleted(mg) && meta.GetExternalName(mg) == ""
+
+	return id != "" && (result == "" || nameless) && mg.GetAnnotations()[meta.AnnotationKeyAbandonAttempt] == id
+}
+
 // resultTaken reports whether another writer has removed the mark of the result of the last attempt, and nothing
 // else: the attempt and its mark are given their result in one write, and no runtime removes a mark when it begins
 // another creation.
@@ -190,19 +124,20 @@ func resultTaken(mg resource.Managed, result string) bool {
 		result == attemptFailed && meta.GetExternalCreateFailed(mg).IsZero()
 }
 
-// ownUnresolved reports whether a create with unknown result was begun for this object.
-func ownUnresolved(mg resource.Managed) bool {
-	id, _ := attemptOf(mg)
+// observedInStatus reports whether the status says that an observation has found the result of a creation, and
+// whether under the present external name.
+func (p *creationRecord) observedInStatus(this objectstate.CreationRef) (creation, name bool) {
+	condition := p.mg.GetCondition(commonv1.TypeCreated)
+	if condition.Status != metav1.ConditionTrue {
+		return false, false
+	}
 
-	return resultUnknown(mg) && !copied(mg, id)
+	return this.MatchesCondition(condition.Message)
 }
 
-// unresolved reports the same for the object of the pass, including an inherited attempt. An attempt for which this
-// process did not call Create has no result to wait for.
-func (p *creationRecord) unresolved() bool {
-	id, _ := attemptOf(p.mg)
-
-	return resultUnknown(p.mg) && (p.inherited == id || !copied(p.mg, id)) && !p.uncalled()
+// creation returns the reference to the creation that mg is marked with, under the external name of named.
+func creation(mg, named resource.Managed) objectstate.CreationRef {
+	return objectstate.CreationRef{Mark: created(mg), Name: meta.GetExternalName(named)}
 }
 
 // created returns the mark that identifies the creation whose result the object stands for, or "" if the last
@@ -227,20 +162,27 @@ func created(mg resource.Managed) string {
 	return mg.GetAnnotations()[meta.AnnotationKeyExternalCreateSucceeded]
 }
 
-// creation returns the reference to the creation that mg is marked with, under the external name of named.
-func creation(mg, named resource.Managed) objectstate.CreationRef {
-	return objectstate.CreationRef{Mark: created(mg), Name: meta.GetExternalName(named)}
+// copied reports whether the marks were made for another object and copied along with it, which the id of the
+// attempt shows.
+func copied(mg resource.Managed, id string) bool {
+	_, of, bound := strings.Cut(id, "-")
+	own := ownMark(mg)
+
+	return bound && of != string(own[:])
 }
 
-// observedInStatus reports whether the status says that an observation has found the result of a creation, and
-// whether under the present external name.
-func (p *creationRecord) observedInStatus(this objectstate.CreationRef) (creation, name bool) {
-	condition := p.mg.GetCondition(commonv1.TypeCreated)
-	if condition.Status != metav1.ConditionTrue {
-		return false, false
+// ownMark returns the 32 bit FNV-1a hash of the UID in hexadecimal digits. Packages hash/fnv and fmt would allocate
+// several times in every pass.
+func ownMark(mg resource.Managed) (digits [8]byte) {
+	sum := uint32(2166136261)
+	for _, b := range []byte(mg.GetUID()) {
+		sum = (sum ^ uint32(b)) * 16777619
 	}
+	var bytes [4]byte
+	binary.BigEndian.PutUint32(bytes[:], sum)
+	hex.Encode(digits[:], bytes[:])
 
-	return this.MatchesCondition(condition.Message)
+	return digits
 }
 
 // recordResult stores the annotations that Create has changed, and its result. With deterministic names the result
@@ -285,6 +227,40 @@ func (p *clientSession) recordResult(ctx context.Context, before map[string]stri
 	return err
 }
 
+// markResult records the result of the attempt. Its time is never before the pending time or the number of the id,
+// whatever the clock says.
+func markResult(mg resource.Managed, result string, now time.Time) {
+	id, _ := attemptOf(mg)
+	now = latest(now, meta.GetExternalCreatePending(mg), beginning(id, now))
+	if id != "" {
+		meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyCreateAttempt: id + "/" + result})
+	}
+	if result == attemptSucceeded {
+		meta.SetExternalCreateSucceeded(mg, now)
+	} else {
+		meta.SetExternalCreateFailed(mg, now)
+	}
+}
+
+// attemptOf returns the id and the result of the last attempt to create.
+func attemptOf(mg resource.Managed) (id, result string) {
+	id, result, _ = strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], "/")
+
+	return id, result
+}
+
+// markUnknown marks that an attempt ended in an error that does not determine its result. Runtimes that read only
+// times see a failure, unless the call was cut off; the attempt itself has no result.
+func markUnknown(mg resource.Managed, err error, now time.Time) {
+	if external.IsInterrupted(err) {
+		return
+	}
+	if pending := meta.GetExternalCreatePending(mg); now.Before(pending) {
+		now = pending
+	}
+	meta.SetExternalCreateFailed(mg, now)
+}
+
 // writeResult stores changes of annotations that record the result of a Create.
 func (p *creationRecord) writeResult(ctx context.Context, changes map[string]any) error {
 	if err := p.checkName(changes); err != nil || len(changes) == 0 {
@@ -325,4 +301,28 @@ func (p *creationRecord) recordByAuthor(ctx context.Context, changes map[string]
 	p.adoptResponse(answer)
 
 	return checkStored(changes, nil, nil, answer)
+}
+
+// isFailed reports whether the value of an attempt annotation says that the attempt failed.
+func isFailed(attempt any) bool {
+	text, _ := attempt.(string)
+
+	return strings.HasSuffix(text, "/"+attemptFailed)
+}
+
+// sameAttempt returns the object as the API server has it now, and whether it is marked with the attempt that this
+// pass knows: with the same last pending time and, as far as it is known, the same result.
+func (p *object) sameAttempt(ctx context.Context) (live resource.Managed, same bool, err error) {
+	live, err = p.readLive(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	now, known := live.GetAnnotations(), p.newest.GetAnnotations()
+	same = now[meta.AnnotationKeyCreateAttempt] == known[meta.AnnotationKeyCreateAttempt] &&
+		now[meta.AnnotationKeyExternalCreatePending] == known[meta.AnnotationKeyExternalCreatePending]
+	if !same {
+		p.log().Info("A creation that came to nothing is not recorded: it is recorded, or another was begun since")
+	}
+
+	return live, same, nil
 }

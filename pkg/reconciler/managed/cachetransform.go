@@ -86,8 +86,6 @@ func (s *labelSets) shared(labels map[string]string) map[string]string {
 	return labels
 }
 
-func common(text string) string { return unique.Make(text).Value() }
-
 func withCommonKeys(m map[string]string) map[string]string {
 	if m == nil {
 		return nil
@@ -99,3 +97,5 @@ func withCommonKeys(m map[string]string) map[string]string {
 
 	return out
 }
+
+func common(text string) string { return unique.Make(text).Value() }

@@ -166,6 +166,9 @@ func (p *clientSession) waitForToken(ctx context.Context, continues bool) (relea
 	return release, err
 }
 
+// callCreate makes a call of Create with the token that was acquired before anything was written.
+func (p *clientSession) callCreate(do func() error) error { return p.call(p.createToken, do) }
+
 // call makes a call for which a token was acquired.
 func (p *clientSession) call(release func(error), do func() error) error {
 	err := context.Canceled // a panic counts neither as success nor as failure
@@ -177,6 +180,3 @@ func (p *clientSession) call(release func(error), do func() error) error {
 
 	return answer
 }
-
-// callCreate makes a call of Create with the token that was acquired before anything was written.
-func (p *clientSession) callCreate(do func() error) error { return p.call(p.createToken, do) }

@@ -41,45 +41,6 @@ func (p *object) withoutStatus(err error) error {
 		p.r.of.Kind)
 }
 
-// conditionless reports whether the API server accepts the status but stores no condition.
-func (p *object) conditionless() bool {
-	return p.mg.GetCondition(commonv1.TypeSynced).Reason != "" && isAbsent(p.newest.GetCondition(commonv1.TypeSynced))
-}
-
-// isAbsent distinguishes a condition that the object does not have from one that was stored in part.
-func isAbsent(c commonv1.Condition) bool {
-	return c.Reason == "" && c.Status == metav1.ConditionUnknown && c.LastTransitionTime.IsZero()
-}
-
-// stampField is the condition field that definitions of other runtimes lack.
-const stampField = "status.conditions[].observedGeneration"
-
-// lostFields returns the fields of conditions that are set in says and stored in none of the conditions of stored.
-func lostFields(says, stored conditions.Conditioned) (fields []string) {
-	var lost, kept [4]bool
-	for _, t := range ownTypes {
-		want, got := says.GetCondition(t), stored.GetCondition(t)
-		if want.Reason == "" || isAbsent(got) {
-			continue
-		}
-		for i, field := range [...][2]bool{
-			{want.Status != "", got.Status != ""}, {true, got.Reason != ""},
-			{want.Message != "", got.Message != ""}, {want.ObservedGeneration != 0, got.ObservedGeneration != 0},
-		} {
-			lost[i] = lost[i] || field[0] && !field[1]
-			kept[i] = kept[i] || field[1]
-		}
-	}
-	for i, name := range [...]string{"status.conditions[].status", "status.conditions[].reason",
-		"status.conditions[].message", stampField} {
-		if lost[i] && !kept[i] {
-			fields = append(fields, name)
-		}
-	}
-
-	return fields
-}
-
 // warnUnwritableStatus logs once that the status cannot be written although the object exists, or that no condition
 // of it is stored: no condition can report that.
 func (p *object) warnUnwritableStatus(err error) {
@@ -113,6 +74,11 @@ func (p *object) warnUnwritableStatus(err error) {
 	p.state.LastStatusErr = text
 }
 
+// conditionless reports whether the API server accepts the status but stores no condition.
+func (p *object) conditionless() bool {
+	return p.mg.GetCondition(commonv1.TypeSynced).Reason != "" && isAbsent(p.newest.GetCondition(commonv1.TypeSynced))
+}
+
 // prunedFields has the fields that were logged as unknown to the CRD of the kind.
 type prunedFields struct {
 	mu            sync.Mutex
@@ -140,4 +106,38 @@ func (p *object) logPruned(desired statusImage, answer resource.Managed) {
 	p.log().Info("The API server drops fields of the status: the CRD of this kind is older than the provider; apply "+
 		"its newer version",
 		"kind", p.r.of.Kind, "fields", strings.Join(slices.Sorted(slices.Values(fields)), ", "))
+}
+
+// stampField is the condition field that definitions of other runtimes lack.
+const stampField = "status.conditions[].observedGeneration"
+
+// lostFields returns the fields of conditions that are set in says and stored in none of the conditions of stored.
+func lostFields(says, stored conditions.Conditioned) (fields []string) {
+	var lost, kept [4]bool
+	for _, t := range ownTypes {
+		want, got := says.GetCondition(t), stored.GetCondition(t)
+		if want.Reason == "" || isAbsent(got) {
+			continue
+		}
+		for i, field := range [...][2]bool{
+			{want.Status != "", got.Status != ""}, {true, got.Reason != ""},
+			{want.Message != "", got.Message != ""}, {want.ObservedGeneration != 0, got.ObservedGeneration != 0},
+		} {
+			lost[i] = lost[i] || field[0] && !field[1]
+			kept[i] = kept[i] || field[1]
+		}
+	}
+	for i, name := range [...]string{"status.conditions[].status", "status.conditions[].reason",
+		"status.conditions[].message", stampField} {
+		if lost[i] && !kept[i] {
+			fields = append(fields, name)
+		}
+	}
+
+	return fields
+}
+
+// isAbsent distinguishes a condition that the object does not have from one that was stored in part.
+func isAbsent(c commonv1.Condition) bool {
+	return c.Reason == "" && c.Status == metav1.ConditionUnknown && c.LastTransitionTime.IsZero()
 }

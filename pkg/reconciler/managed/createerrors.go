@@ -59,24 +59,14 @@ func (r *Reconciler) provesNotCreated(class lifecycle.CreateClass, err error) bo
 	}
 }
 
-// afterDeadline returns the error of a Create whose context has ended: unless the client marks it, the error may
-// come from a request that was cut off.
-func afterDeadline(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil || external.IsNotCreated(err) || external.IsMarkedAlreadyExists(err) {
-		return err
-	}
-
-	return external.MaybeCreated(err)
-}
-
-// The largest number of error types that are logged.
-const maxUntold = 16
-
 // createErrorLog has the types of errors of Create that did not determine whether anything was created.
 type createErrorLog struct {
 	mu    sync.Mutex
 	types []string
 }
+
+// The largest number of error types that are logged.
+const maxUntold = 16
 
 // log logs the type of an error, once. Its text may contain a secret, and is reported on the object.
 func (u *createErrorLog) log(r *Reconciler, err error) {
@@ -85,6 +75,19 @@ func (u *createErrorLog) log(r *Reconciler, err error) {
 			"external.NotCreated or external.MaybeCreated",
 			"kind", r.of.Kind, "type", name)
 	}
+}
+
+// innermost returns the innermost wrapped error, or the first that wraps several.
+func innermost(err error) error {
+	for range maxUntold {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			break
+		}
+		err = inner
+	}
+
+	return err
 }
 
 // first reports whether a type is logged for the first time.
@@ -99,15 +102,12 @@ func (u *createErrorLog) first(name string) bool {
 	return true
 }
 
-// innermost returns the innermost wrapped error, or the first that wraps several.
-func innermost(err error) error {
-	for range maxUntold {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			break
-		}
-		err = inner
+// afterDeadline returns the error of a Create whose context has ended: unless the client marks it, the error may
+// come from a request that was cut off.
+func afterDeadline(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || external.IsNotCreated(err) || external.IsMarkedAlreadyExists(err) {
+		return err
 	}
 
-	return err
+	return external.MaybeCreated(err)
 }

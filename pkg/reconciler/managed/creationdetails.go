@@ -38,23 +38,11 @@ func TellConnectionDetails(ctx context.Context, details ConnectionDetails) {
 	}
 }
 
-// WithCreationConnectionDetails declares that Create calls [TellConnectionDetails] with
-// details that the external system does not return again. For an object that names a Secret
-// for connection details, Create is then called only if that Secret does not exist or belongs
-// to the object, and can be written: the reconciler reads it, and sends its creation or change
-// as a dry run.
-//
-// From before Create until the details are published, the annotation
-// [meta.AnnotationKeyCreationDetails] of the object is "pending". If the process ends in
-// between, the event ConnectionDetailsLost reports it once the external resource is found.
-//
-// The cost is a read and a dry run for each creation; where names are deterministic, also one
-// write.
-//
-// With [WithConnectionPublisher] the reconciler does not read a Secret. It asks the publisher
-// before Create if that is a [ConnectionPreparer], and otherwise calls Create without a check.
-func WithCreationConnectionDetails() ReconcilerOption {
-	return func(r *Reconciler) { r.detailsOfCreation = true }
+// createdDetails has the details that a Create has returned.
+type createdDetails struct {
+	mu      sync.Mutex
+	ended   bool
+	details ConnectionDetails
 }
 
 // A ConnectionPreparer is a [ConnectionPublisher] that can check, without publishing anything,
@@ -88,13 +76,6 @@ const textDetailsUnheld = "Create told connection details that the external syst
 
 type createdDetailsKey struct{}
 
-// createdDetails has the details that a Create has returned.
-type createdDetails struct {
-	mu      sync.Mutex
-	ended   bool
-	details ConnectionDetails
-}
-
 func (d *createdDetails) add(details ConnectionDetails) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -104,18 +85,23 @@ func (d *createdDetails) add(details ConnectionDetails) {
 	d.details = overlaid(d.details, details)
 }
 
-// overlaid returns details, with the values of others in their place unless these are empty.
-func overlaid(details, others ConnectionDetails) ConnectionDetails {
-	for key, value := range others {
-		if details == nil {
-			details = ConnectionDetails{}
-		}
-		if len(details[key]) == 0 || len(value) > 0 {
-			details[key] = bytes.Clone(value)
-		}
-	}
-
-	return details
+// WithCreationConnectionDetails declares that Create calls [TellConnectionDetails] with
+// details that the external system does not return again. For an object that names a Secret
+// for connection details, Create is then called only if that Secret does not exist or belongs
+// to the object, and can be written: the reconciler reads it, and sends its creation or change
+// as a dry run.
+//
+// From before Create until the details are published, the annotation
+// [meta.AnnotationKeyCreationDetails] of the object is "pending". If the process ends in
+// between, the event ConnectionDetailsLost reports it once the external resource is found.
+//
+// The cost is a read and a dry run for each creation; where names are deterministic, also one
+// write.
+//
+// With [WithConnectionPublisher] the reconciler does not read a Secret. It asks the publisher
+// before Create if that is a [ConnectionPreparer], and otherwise calls Create without a check.
+func WithCreationConnectionDetails() ReconcilerOption {
+	return func(r *Reconciler) { r.detailsOfCreation = true }
 }
 
 // take returns the details, and ignores later ones.
@@ -125,35 +111,6 @@ func (d *createdDetails) take() ConnectionDetails {
 	d.ended = true
 
 	return d.details
-}
-
-// A selectivePublisher is a ConnectionPublisher that publishes nothing for objects that name no destination.
-type selectivePublisher interface {
-	Publishes(mg resource.Managed) bool
-}
-
-// publishes reports whether connection details of the object are published anywhere.
-func (p *publication) publishes() bool {
-	if meta.WasDeleted(p.mg) {
-		return false
-	}
-	if s, ok := p.r.publisher.(selectivePublisher); ok {
-		return s.Publishes(p.mg)
-	}
-
-	return p.r.publisher != nil || secretFor(p.mg) != ""
-}
-
-// publisher returns the publisher of the details of the object.
-func (p *publication) publisher() ConnectionPublisher {
-	if p.r.publisher != nil {
-		return p.r.publisher
-	}
-
-	return secrets{
-		client: p.r.client, reader: p.r.cluster.GetAPIReader(), of: p.r.of, secretType: p.r.secretType,
-		stamp: p.stampOfKey(), before: p.ownerBefore(), known: p.publishedBefore(),
-	}
 }
 
 // markDetailsPending ensures that the details that Create will return can be published, and marks them as pending
@@ -172,6 +129,22 @@ func (p *publication) markDetailsPending(ctx context.Context) error {
 	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreationDetails: detailsPending})
 
 	return nil
+}
+
+// PrepareConnection returns an error unless the Secret does not exist or belongs to the object, and may be written.
+func (s secrets) PrepareConnection(ctx context.Context, mg resource.Managed) error {
+	secret, err := s.desired(mg, nil)
+	if err != nil {
+		return err
+	}
+
+	return connsecret.Prepare(ctx, s.client, s.reader, secret, func(current *corev1.Secret) error {
+		if !metav1.IsControlledBy(current, mg) && (s.before == "" || ownerOf(current) != s.before) {
+			return secretNotOwned(current, secret)
+		}
+
+		return nil
+	})
 }
 
 // deliver publishes the details that a Create has returned, and reports whether none is left to be published.
@@ -195,6 +168,20 @@ func (p *publication) deliver(ctx context.Context, details ConnectionDetails, cr
 	}
 
 	return true
+}
+
+// overlaid returns details, with the values of others in their place unless these are empty.
+func overlaid(details, others ConnectionDetails) ConnectionDetails {
+	for key, value := range others {
+		if details == nil {
+			details = ConnectionDetails{}
+		}
+		if len(details[key]) == 0 || len(value) > 0 {
+			details[key] = bytes.Clone(value)
+		}
+	}
+
+	return details
 }
 
 // deliverAgain publishes details that could not be published directly after Create. The result of the creation is
@@ -225,6 +212,23 @@ func (p *publication) deliverLate(ctx context.Context) error {
 	}
 
 	return p.storeDelivered(ctx, p.publishUndelivered(ctx))
+}
+
+// A selectivePublisher is a ConnectionPublisher that publishes nothing for objects that name no destination.
+type selectivePublisher interface {
+	Publishes(mg resource.Managed) bool
+}
+
+// publishes reports whether connection details of the object are published anywhere.
+func (p *publication) publishes() bool {
+	if meta.WasDeleted(p.mg) {
+		return false
+	}
+	if s, ok := p.r.publisher.(selectivePublisher); ok {
+		return s.Publishes(p.mg)
+	}
+
+	return p.r.publisher != nil || secretFor(p.mg) != ""
 }
 
 func (p *publication) storeDelivered(ctx context.Context, err error) error {
@@ -258,11 +262,15 @@ func (p *publication) publishUndelivered(ctx context.Context) error {
 	return nil
 }
 
-// settleDetails marks that no details of a Create are left to be published: on the object, if that can be stored.
-func (p *publication) settleDetails() {
-	if _, noted := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails]; noted {
-		p.state.Details = detailsSettled
-		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreationDetails)
+// publisher returns the publisher of the details of the object.
+func (p *publication) publisher() ConnectionPublisher {
+	if p.r.publisher != nil {
+		return p.r.publisher
+	}
+
+	return secrets{
+		client: p.r.client, reader: p.r.cluster.GetAPIReader(), of: p.r.of, secretType: p.r.secretType,
+		stamp: p.stampOfKey(), before: p.ownerBefore(), known: p.publishedBefore(),
 	}
 }
 
@@ -272,6 +280,14 @@ func (p *publication) warnUnstoredDetails(unheld error) {
 	if p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails] != "" {
 		p.state.Details = detailsLost
 		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreationDetails: detailsLost})
+	}
+}
+
+// settleDetails marks that no details of a Create are left to be published: on the object, if that can be stored.
+func (p *publication) settleDetails() {
+	if _, noted := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails]; noted {
+		p.state.Details = detailsSettled
+		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreationDetails)
 	}
 }
 
@@ -300,20 +316,4 @@ func (p *publication) warnLostDetails(ctx context.Context) error {
 	}
 
 	return updatingObject.failed(p.store(ctx, telemetry.Result))
-}
-
-// PrepareConnection returns an error unless the Secret does not exist or belongs to the object, and may be written.
-func (s secrets) PrepareConnection(ctx context.Context, mg resource.Managed) error {
-	secret, err := s.desired(mg, nil)
-	if err != nil {
-		return err
-	}
-
-	return connsecret.Prepare(ctx, s.client, s.reader, secret, func(current *corev1.Secret) error {
-		if !metav1.IsControlledBy(current, mg) && (s.before == "" || ownerOf(current) != s.before) {
-			return secretNotOwned(current, secret)
-		}
-
-		return nil
-	})
 }

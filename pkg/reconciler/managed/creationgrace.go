@@ -15,18 +15,6 @@ func (p *clientSession) trackCreation() {
 	}
 }
 
-// creationMark returns the creation whose grace period is running, if there is one. Where names are chosen, a finalizer
-// without a record means created here, maybe just before this process began, if nothing was found.
-func (p *clientSession) creationMark() string {
-	maybeCreated := meta.WasDeleted(p.mg) && !p.observation.ResourceExists && p.hasFinalizer() &&
-		p.state.Seen == objectstate.CreationRef{}
-	if p.r.named && (p.state.Creation == createdHere || maybeCreated) {
-		return createdHere
-	}
-
-	return created(p.mg)
-}
-
 // creationGrace returns how much is left of the time during which a resource that was created may not show. A creation
 // that is not tracked yet begins now.
 func (p *clientSession) creationGrace() time.Duration {
@@ -43,4 +31,16 @@ func (p *clientSession) creationGrace() time.Duration {
 	}
 
 	return max(window-p.now().Sub(since), 0)
+}
+
+// creationMark returns the creation whose grace period is running, if there is one. Where names are chosen, a finalizer
+// without a record means created here, maybe just before this process began, if nothing was found.
+func (p *clientSession) creationMark() string {
+	maybeCreated := meta.WasDeleted(p.mg) && !p.observation.ResourceExists && p.hasFinalizer() &&
+		p.state.Seen == objectstate.CreationRef{}
+	if p.r.named && (p.state.Creation == createdHere || maybeCreated) {
+		return createdHere
+	}
+
+	return created(p.mg)
 }

@@ -54,30 +54,14 @@ func (p *search) delay(a requeue) time.Duration {
 	}
 }
 
-// nextPoll returns when to requeue an object that needs no action.
-func (p *search) nextPoll(interval time.Duration) time.Duration {
-	interval = p.watchedInterval(interval)
-	if p.lister == nil {
-		return positive(p.hook(interval), interval)
-	}
-	wanted := interval // objects that share a list must stay together
-	if p.r.pollIntervalHook != nil {
-		wanted = positive(p.hook(interval), interval)
-	}
-	tolerance := time.Duration(2 * defaultJitter * float64(wanted))
-	at, ok := p.r.lists.AlignPoll(p.connection.Name, p.now(), p.now().Add(wanted), tolerance, p.r.random())
-	if !ok {
-		return positive(p.hook(interval), interval)
+// interval returns the poll interval of the object.
+func (p *clientSession) interval() time.Duration {
+	own, set, err := meta.GetPollInterval(p.mg)
+	if err != nil || !set {
+		return p.r.pollInterval
 	}
 
-	return max(at.Sub(p.now()), time.Millisecond)
-}
-
-// backoffDelay returns one second, doubled for each consecutive backoff.
-func (p *clientSession) backoffDelay(interval time.Duration) time.Duration {
-	p.state.Backoffs++
-
-	return p.jitter(min(time.Second<<min(p.state.Backoffs-1, 20), interval))
+	return min(max(own, p.r.minPollInterval), maxPollInterval)
 }
 
 // adaptiveDelay returns a tenth of the time since the external system began to work on the object, so that the end
@@ -117,6 +101,32 @@ func (p *search) busySince() time.Time {
 	return since
 }
 
+// backoffDelay returns one second, doubled for each consecutive backoff.
+func (p *clientSession) backoffDelay(interval time.Duration) time.Duration {
+	p.state.Backoffs++
+
+	return p.jitter(min(time.Second<<min(p.state.Backoffs-1, 20), interval))
+}
+
+// nextPoll returns when to requeue an object that needs no action.
+func (p *search) nextPoll(interval time.Duration) time.Duration {
+	interval = p.watchedInterval(interval)
+	if p.lister == nil {
+		return positive(p.hook(interval), interval)
+	}
+	wanted := interval // objects that share a list must stay together
+	if p.r.pollIntervalHook != nil {
+		wanted = positive(p.hook(interval), interval)
+	}
+	tolerance := time.Duration(2 * defaultJitter * float64(wanted))
+	at, ok := p.r.lists.AlignPoll(p.connection.Name, p.now(), p.now().Add(wanted), tolerance, p.r.random())
+	if !ok {
+		return positive(p.hook(interval), interval)
+	}
+
+	return max(at.Sub(p.now()), time.Millisecond)
+}
+
 // hook applies the poll interval hook to an interval. A panic of the hook is reported once, and the default is
 // used.
 func (p *search) hook(interval time.Duration) (delay time.Duration) {
@@ -142,16 +152,6 @@ func (p *search) hook(interval time.Duration) (delay time.Duration) {
 
 func (p *clientSession) jitter(d time.Duration) time.Duration {
 	return max(d+time.Duration((2*p.r.random()-1)*defaultJitter*float64(d)), time.Millisecond)
-}
-
-// interval returns the poll interval of the object.
-func (p *clientSession) interval() time.Duration {
-	own, set, err := meta.GetPollInterval(p.mg)
-	if err != nil || !set {
-		return p.r.pollInterval
-	}
-
-	return min(max(own, p.r.minPollInterval), maxPollInterval)
 }
 
 // checkPollInterval reports once that an object asks for an invalid interval. The default is used.

@@ -34,30 +34,6 @@ func WithNamespaceDeletionGuard() ReconcilerOption {
 	return func(r *Reconciler) { r.guards.namespace = true }
 }
 
-// guards are the parents whose deletion keeps external resources.
-type guards struct{ kind, namespace bool }
-
-// guardedParent is a parent with which an object is deleted.
-type guardedParent struct{ apiVersion, kind, name string }
-
-// guardedParents returns the parents to check before the external resource of an object is deleted.
-func (p *clientSession) guardedParents() (all []guardedParent, err error) {
-	if p.r.guards.namespace && p.mg.GetNamespace() != "" {
-		all = append(all, guardedParent{"v1", "Namespace", p.mg.GetNamespace()})
-	}
-	if p.r.guards.kind {
-		kind := schema.GroupVersionKind(p.r.of)
-		mapping, err := p.r.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-		if err != nil {
-			return nil, errors.Wrap(err, "cannot tell the definition of the kind")
-		}
-		all = append(all, guardedParent{"apiextensions.k8s.io/v1", "CustomResourceDefinition",
-			mapping.Resource.GroupResource().String()})
-	}
-
-	return all, nil
-}
-
 // retain reports whether the external resource is to stay because the object is deleted only together with a
 // parent.
 func (p *clientSession) retain(ctx context.Context) (bool, error) {
@@ -90,4 +66,28 @@ func (p *clientSession) retain(ctx context.Context) (bool, error) {
 	}
 
 	return false, nil
+}
+
+// guards are the parents whose deletion keeps external resources.
+type guards struct{ kind, namespace bool }
+
+// guardedParent is a parent with which an object is deleted.
+type guardedParent struct{ apiVersion, kind, name string }
+
+// guardedParents returns the parents to check before the external resource of an object is deleted.
+func (p *clientSession) guardedParents() (all []guardedParent, err error) {
+	if p.r.guards.namespace && p.mg.GetNamespace() != "" {
+		all = append(all, guardedParent{"v1", "Namespace", p.mg.GetNamespace()})
+	}
+	if p.r.guards.kind {
+		kind := schema.GroupVersionKind(p.r.of)
+		mapping, err := p.r.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot tell the definition of the kind")
+		}
+		all = append(all, guardedParent{"apiextensions.k8s.io/v1", "CustomResourceDefinition",
+			mapping.Resource.GroupResource().String()})
+	}
+
+	return all, nil
 }

@@ -59,11 +59,6 @@ func (p *clientSession) newAttempt() string {
 	return p.attemptID(number, uint32(p.r.random()*(1<<32)))
 }
 
-// attemptID returns the id of an attempt for the object, in the present class of the controller.
-func (p *clientSession) attemptID(number int64, random uint32) string {
-	return fmt.Sprintf("%08x%08x%x-%s", uint32(min(number, math.MaxUint32)), random, int(p.ownClass()), ownMark(p.mg))
-}
-
 // knownMarks returns the marks of a creation or an attempt: in the record, the condition Created and the memory of
 // this process. Most are empty.
 func (p *creationRecord) knownMarks() []string {
@@ -71,6 +66,11 @@ func (p *creationRecord) knownMarks() []string {
 
 	return []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastKnown().Mark,
 		inStatus.Mark}
+}
+
+// attemptID returns the id of an attempt for the object, in the present class of the controller.
+func (p *clientSession) attemptID(number int64, random uint32) string {
+	return fmt.Sprintf("%08x%08x%x-%s", uint32(min(number, math.MaxUint32)), random, int(p.ownClass()), ownMark(p.mg))
 }
 
 // otherClass reports whether an attempt was made in another class than the present one of the controller, for
@@ -81,34 +81,6 @@ func (p *clientSession) otherClass(id string) bool {
 	head, _, _ := strings.Cut(id, "-")
 
 	return len(head) == at+1 && head[at] != '0'+byte(p.ownClass())
-}
-
-// numberOf returns the number of a creation or attempt, by which two of one object can be ordered: that of its id
-// or, of one that another runtime has recorded, its Unix time. It returns -1 for any other mark.
-func numberOf(mark string) int64 {
-	if at, err := time.Parse(time.RFC3339, mark); err == nil {
-		return at.Unix()
-	}
-	if number, err := strconv.ParseUint(mark[:min(len(mark), 8)], 16, 32); err == nil {
-		return int64(number)
-	}
-
-	return -1
-}
-
-// The number of an id is at most this much later than the recorded time of the attempt. Attempts that were recorded
-// before ids had numbers have arbitrary ones.
-const numberAhead = 24 * time.Hour
-
-// beginning returns the time of the number of an id: nothing was recorded of the attempt before. It is zero if that
-// time is unknown. Now is about when the attempt was recorded, or later.
-func beginning(id string, now time.Time) time.Time {
-	number := numberOf(id)
-	if at := time.Unix(number, 0); number >= 0 && !at.After(now.Add(numberAhead)) {
-		return at
-	}
-
-	return time.Time{}
 }
 
 // latest returns the latest of some times.
@@ -122,32 +94,22 @@ func latest(at time.Time, others ...time.Time) time.Time {
 	return at
 }
 
-// latestTime returns the latest of the times that the record of a creation has, or "".
-func latestTime(mg resource.Managed) string {
-	at := meta.GetExternalCreateSucceeded(mg)
-	if pending := meta.GetExternalCreatePending(mg); pending.After(at) {
-		at = pending
+// removeEarlier removes the record of an earlier creation, with the external name, if that of the last is known. It
+// reports whether it removed anything.
+func (p *creationRecord) removeEarlier() bool {
+	if !p.earlier() {
+		return false
 	}
-	if at.IsZero() {
-		return ""
+	if p.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved {
+		p.readCreationFromStatus()
 	}
-
-	return at.Format(time.RFC3339)
-}
-
-// lastKnown returns the last creation, or the id of the last attempt, as far as it is known without the record:
-// from the memory of this process, or from the condition Created.
-func (p *creationRecord) lastKnown() objectstate.CreationRef {
-	if name, mark, _ := p.state.known(); mark != "" {
-		return objectstate.CreationRef{Mark: mark, Name: name}
+	overwritten := created(p.mg)
+	removeRecord(p.mg)
+	if ref, _ := p.lastCreation(); ref.Name != "" || ref.Mark != "" && ref.Mark == overwritten {
+		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyExternalName)
 	}
 
-	condition := p.mg.GetCondition(commonv1.TypeCreated)
-	if condition.Reason == commonv1.ReasonGivenUp {
-		return objectstate.CreationRef{}
-	}
-
-	return objectstate.ParseCreationRef(condition.Message)
+	return true
 }
 
 // earlier reports whether the record is of a creation before the last known one, or of another object. No attempt
@@ -172,14 +134,19 @@ func (p *creationRecord) earlier() bool {
 	}
 }
 
-// precedes reports whether the record is of an attempt that was made before another one.
-func precedes(mg resource.Managed, other string) bool {
-	id, _ := attemptOf(mg)
-	if id == "" { // another runtime has recorded times only
-		id = latestTime(mg)
+// lastKnown returns the last creation, or the id of the last attempt, as far as it is known without the record:
+// from the memory of this process, or from the condition Created.
+func (p *creationRecord) lastKnown() objectstate.CreationRef {
+	if name, mark, _ := p.state.known(); mark != "" {
+		return objectstate.CreationRef{Mark: mark, Name: name}
 	}
 
-	return id != "" && numberOf(id) < numberOf(other)
+	condition := p.mg.GetCondition(commonv1.TypeCreated)
+	if condition.Reason == commonv1.ReasonGivenUp {
+		return objectstate.CreationRef{}
+	}
+
+	return objectstate.ParseCreationRef(condition.Message)
 }
 
 // overwritten reports whether another runtime has written the times of an earlier creation over the record of the
@@ -191,6 +158,21 @@ func (p *creationRecord) overwritten() bool {
 	succeeded := meta.GetExternalCreateSucceeded(p.mg)
 
 	return !succeeded.IsZero() && succeeded.Before(beginning(id, since))
+}
+
+// The number of an id is at most this much later than the recorded time of the attempt. Attempts that were recorded
+// before ids had numbers have arbitrary ones.
+const numberAhead = 24 * time.Hour
+
+// beginning returns the time of the number of an id: nothing was recorded of the attempt before. It is zero if that
+// time is unknown. Now is about when the attempt was recorded, or later.
+func beginning(id string, now time.Time) time.Time {
+	number := numberOf(id)
+	if at := time.Unix(number, 0); number >= 0 && !at.After(now.Add(numberAhead)) {
+		return at
+	}
+
+	return time.Time{}
 }
 
 // precedesFind reports whether the record has no result of the attempt whose resource was observed according to the
@@ -212,31 +194,8 @@ func (p *creationRecord) precedesResult(known string) bool {
 	return !p.r.tokens && result == "" && known == id+"/"+attemptSucceeded
 }
 
-// isCopied reports whether an id is that of an attempt for another object. The times of other runtimes do not
-// identify an object.
-func isCopied(mg resource.Managed, id string) bool {
-	_, err := time.Parse(time.RFC3339, id)
-
-	return err != nil && copied(mg, id)
-}
-
-// removeEarlier removes the record of an earlier creation, with the external name, if that of the last is known. It
-// reports whether it removed anything.
-func (p *creationRecord) removeEarlier() bool {
-	if !p.earlier() {
-		return false
-	}
-	if p.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved {
-		p.readCreationFromStatus()
-	}
-	overwritten := created(p.mg)
-	removeRecord(p.mg)
-	if ref, _ := p.lastCreation(); ref.Name != "" || ref.Mark != "" && ref.Mark == overwritten {
-		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyExternalName)
-	}
-
-	return true
-}
+// removeRecord removes the record of a creation, and leaves the external name.
+func removeRecord(mg resource.Managed) { meta.RemoveAnnotations(mg, recordMarks...) }
 
 // unstored reports whether the record lacks the result of its attempt because this process could not store it, and
 // not because an earlier record was written.
@@ -255,9 +214,6 @@ func (p *creationRecord) earlierText(name string) string {
 
 	return p.redact(errors.Errorf(textEarlierNamed, name)).Error()
 }
-
-// removeRecord removes the record of a creation, and leaves the external name.
-func removeRecord(mg resource.Managed) { meta.RemoveAnnotations(mg, recordMarks...) }
 
 // recordMarks are the annotations of the record of a creation, without the external name.
 var recordMarks = []string{
@@ -284,6 +240,50 @@ func (p *creationRecord) gaveUp() bool {
 	id, _ := attemptOf(p.mg)
 
 	return last != "" && !isCopied(p.mg, last) && !isCopied(p.mg, id) && (id == last || precedes(p.mg, last))
+}
+
+// isCopied reports whether an id is that of an attempt for another object. The times of other runtimes do not
+// identify an object.
+func isCopied(mg resource.Managed, id string) bool {
+	_, err := time.Parse(time.RFC3339, id)
+
+	return err != nil && copied(mg, id)
+}
+
+// precedes reports whether the record is of an attempt that was made before another one.
+func precedes(mg resource.Managed, other string) bool {
+	id, _ := attemptOf(mg)
+	if id == "" { // another runtime has recorded times only
+		id = latestTime(mg)
+	}
+
+	return id != "" && numberOf(id) < numberOf(other)
+}
+
+// latestTime returns the latest of the times that the record of a creation has, or "".
+func latestTime(mg resource.Managed) string {
+	at := meta.GetExternalCreateSucceeded(mg)
+	if pending := meta.GetExternalCreatePending(mg); pending.After(at) {
+		at = pending
+	}
+	if at.IsZero() {
+		return ""
+	}
+
+	return at.Format(time.RFC3339)
+}
+
+// numberOf returns the number of a creation or attempt, by which two of one object can be ordered: that of its id
+// or, of one that another runtime has recorded, its Unix time. It returns -1 for any other mark.
+func numberOf(mark string) int64 {
+	if at, err := time.Parse(time.RFC3339, mark); err == nil {
+		return at.Unix()
+	}
+	if number, err := strconv.ParseUint(mark[:min(len(mark), 8)], 16, 32); err == nil {
+		return int64(number)
+	}
+
+	return -1
 }
 
 // giveUp forgets a creation that the user has abandoned.

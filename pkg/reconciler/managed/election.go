@@ -42,6 +42,14 @@ func electionOf(m manager.Manager) (elected <-chan struct{}, known bool) {
 	return m.Elected(), true
 }
 
+// electedAt returns when the process became the leader, or a later time: since then no other process has created
+// anything.
+func (r *Reconciler) electedAt() time.Time {
+	r.noteElected()
+
+	return *r.elected.Load()
+}
+
 // noteElected records that the process is the leader now. The first call counts. Each pass calls it: passes may
 // begin shortly before the manager reports the election, and a custom manager may not report it.
 func (r *Reconciler) noteElected() {
@@ -49,12 +57,4 @@ func (r *Reconciler) noteElected() {
 		now := r.clock.Now()
 		r.elected.CompareAndSwap(nil, &now)
 	}
-}
-
-// electedAt returns when the process became the leader, or a later time: since then no other process has created
-// anything.
-func (r *Reconciler) electedAt() time.Time {
-	r.noteElected()
-
-	return *r.elected.Load()
 }

@@ -95,6 +95,24 @@ func (p *clientSession) throttled(err error) outcome {
 	return o
 }
 
+var textsHeld = map[commonv1.ConditionReason]string{
+	commonv1.ReasonThrottled: "more is asked of the external system than it allows: waiting for a turn",
+	commonv1.ReasonUnauthorized: "the external system does not accept the credentials: correct those of " +
+		"the ProviderConfig",
+	commonv1.ReasonExternalSystemUnavailable: "the external system is unavailable: waiting until it is back",
+}
+
+// retryAfter returns the delay that an error asks for, plus up to a tenth, or zero if it has none. The delay of a
+// gate is used as it is: it differs for each caller.
+func retryAfter(err error, random float64) time.Duration {
+	after, ok := external.AsRetryAfter(err)
+	if !ok {
+		return 0
+	}
+
+	return after + time.Duration(random*float64(after)/10)
+}
+
 // throttledMessage returns the message about the connection. It does not depend on whether the call was made for
 // this object.
 func (p *clientSession) throttledMessage(reason commonv1.ConditionReason, err error) string {
@@ -117,24 +135,6 @@ func (p *clientSession) causeOf(err error) string {
 	cause, _ := external.SharedCause(err)
 
 	return p.mask().Long(cause, longestCause)
-}
-
-var textsHeld = map[commonv1.ConditionReason]string{
-	commonv1.ReasonThrottled: "more is asked of the external system than it allows: waiting for a turn",
-	commonv1.ReasonUnauthorized: "the external system does not accept the credentials: correct those of " +
-		"the ProviderConfig",
-	commonv1.ReasonExternalSystemUnavailable: "the external system is unavailable: waiting until it is back",
-}
-
-// retryAfter returns the delay that an error asks for, plus up to a tenth, or zero if it has none. The delay of a
-// gate is used as it is: it differs for each caller.
-func retryAfter(err error, random float64) time.Duration {
-	after, ok := external.AsRetryAfter(err)
-	if !ok {
-		return 0
-	}
-
-	return after + time.Duration(random*float64(after)/10)
 }
 
 // waitForChange returns when to check whether the cause of a terminal error has changed. Changes of the object, of

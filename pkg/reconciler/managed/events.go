@@ -45,14 +45,14 @@ func (p *journal) forgetWarnings(but ...string) {
 	}
 }
 
-// recordEvent keeps an event until the end of the pass.
-func (p *journal) recordEvent(e event.Event) { p.events = append(p.events, e) }
-
 // emitEvent emits an event at once. It is for failures after the end of the pass.
 func (p *journal) emitEvent(e event.Event) {
 	p.recordEvent(e)
 	p.emitEvents()
 }
+
+// recordEvent keeps an event until the end of the pass.
+func (p *journal) recordEvent(e event.Event) { p.events = append(p.events, e) }
 
 func (p *journal) emitEvents() {
 	if len(p.events) == 0 {

@@ -66,33 +66,6 @@ func (p *pass) addObserved(f *lifecycle.Facts) {
 	f.Unpublished = p.detailsPending
 }
 
-// change returns the last change of the external system.
-func (p *creationRecord) change() lifecycle.Change {
-	switch {
-	case p.mutated:
-		return lifecycle.Mutated
-	case p.deleteSent():
-		return lifecycle.DeleteSent
-	default:
-		return lifecycle.NoChange
-	}
-}
-
-// metadata says whether the observation has found what the object does not have. What is found once the pass has
-// claimed the resource is left to the next pass.
-func (p *pass) metadata(unresolved bool) lifecycle.Metadata {
-	switch {
-	case p.claimed:
-		return lifecycle.Stored
-	case unresolved && p.settlesCreate():
-		return lifecycle.SettlesCreate
-	case p.learned() || p.adopts():
-		return lifecycle.Dirty
-	default:
-		return lifecycle.Stored
-	}
-}
-
 // doubt returns why an absence, or a foreign owner, is not certain.
 func (p *pass) doubt() lifecycle.Doubt {
 	settling, unconfirmed := p.creationGrace() > 0 && !p.observation.ResourceExists, p.notFoundGrace() > 0
@@ -104,11 +77,6 @@ func (p *pass) doubt() lifecycle.Doubt {
 	default:
 		return lifecycle.NoDoubt
 	}
-}
-
-// settlesCreate says whether an observation has shown the result of a create whose response was lost.
-func (p *pass) settlesCreate() bool {
-	return !p.r.named && p.observed && p.observation.ResourceExists && p.unresolved()
 }
 
 // attempt returns the state of the last attempt to create.
@@ -129,13 +97,6 @@ func (p *search) attempt(unresolved bool) lifecycle.Attempt {
 	}
 }
 
-// deleteSent says whether a delete was sent so recently that it is not sent again.
-func (p *creationRecord) deleteSent() bool {
-	sent := p.state.DeleteSent
-
-	return !sent.IsZero() && p.now().Sub(sent) < p.r.pollInterval
-}
-
 // createdUnobserved says whether a creation succeeded and its result was never observed: neither by this process nor,
 // as the status says, by an earlier one.
 func (p *creationRecord) createdUnobserved() bool {
@@ -149,6 +110,45 @@ func (p *creationRecord) createdUnobserved() bool {
 	_, observed := p.observedInStatus(this)
 
 	return !observed
+}
+
+// change returns the last change of the external system.
+func (p *creationRecord) change() lifecycle.Change {
+	switch {
+	case p.mutated:
+		return lifecycle.Mutated
+	case p.deleteSent():
+		return lifecycle.DeleteSent
+	default:
+		return lifecycle.NoChange
+	}
+}
+
+// deleteSent says whether a delete was sent so recently that it is not sent again.
+func (p *creationRecord) deleteSent() bool {
+	sent := p.state.DeleteSent
+
+	return !sent.IsZero() && p.now().Sub(sent) < p.r.pollInterval
+}
+
+// metadata says whether the observation has found what the object does not have. What is found once the pass has
+// claimed the resource is left to the next pass.
+func (p *pass) metadata(unresolved bool) lifecycle.Metadata {
+	switch {
+	case p.claimed:
+		return lifecycle.Stored
+	case unresolved && p.settlesCreate():
+		return lifecycle.SettlesCreate
+	case p.learned() || p.adopts():
+		return lifecycle.Dirty
+	default:
+		return lifecycle.Stored
+	}
+}
+
+// settlesCreate says whether an observation has shown the result of a create whose response was lost.
+func (p *pass) settlesCreate() bool {
+	return !p.r.named && p.observed && p.observation.ResourceExists && p.unresolved()
 }
 
 // trackDoubts notes since when an absence is known that may be wrong, and since when a creation. It is called after

@@ -54,35 +54,6 @@ func (p *object) checkFence(ctx context.Context) error {
 	return nil
 }
 
-// leaseLeft returns the remaining time of the lease. After an error it is unknown, and nothing may begin.
-func (p *object) leaseLeft() (left time.Duration, limited bool, err error) {
-	return p.leaseAsked(p.guarded)
-}
-
-// leaseConcurrently does the same as leaseLeft, in a goroutine beside a pass that may wait for another call.
-func (p *object) leaseConcurrently() (left time.Duration, limited bool, err error) {
-	return p.leaseAsked(func(_ string, call func() error) error { return panics.Call(call) })
-}
-
-// leaseAsked returns the remaining time of the lease. The monotonic clock stops while a machine is suspended, and
-// the wall clock may be set: the lesser remainder counts. A deadline without a monotonic reading is compared with
-// the wall clock.
-func (p *object) leaseAsked(ask func(string, func() error) error) (left time.Duration, limited bool, err error) {
-	if p.r.lease == nil {
-		return left, false, nil
-	}
-	var deadline time.Time
-	if err := ask("lease deadline", func() error { deadline = p.r.lease(); return nil }); err != nil {
-		return left, false, errors.Errorf("%w: %w", errFenced, err)
-	}
-	if deadline.IsZero() {
-		return left, false, nil
-	}
-	now := p.now()
-
-	return min(deadline.Sub(now), deadline.Round(0).Sub(now)), true, nil
-}
-
 // leaseOverConcurrently reports whether the lease is over, if that is known before ctx ends.
 func (p *object) leaseOverConcurrently(ctx context.Context) bool {
 	over := make(chan bool, 1)
@@ -130,4 +101,33 @@ func (p *object) underLease(ctx context.Context) (context.Context, context.Cance
 		timer.Stop()
 		cancel(context.Canceled)
 	}, nil
+}
+
+// leaseLeft returns the remaining time of the lease. After an error it is unknown, and nothing may begin.
+func (p *object) leaseLeft() (left time.Duration, limited bool, err error) {
+	return p.leaseAsked(p.guarded)
+}
+
+// leaseConcurrently does the same as leaseLeft, in a goroutine beside a pass that may wait for another call.
+func (p *object) leaseConcurrently() (left time.Duration, limited bool, err error) {
+	return p.leaseAsked(func(_ string, call func() error) error { return panics.Call(call) })
+}
+
+// leaseAsked returns the remaining time of the lease. The monotonic clock stops while a machine is suspended, and
+// the wall clock may be set: the lesser remainder counts. A deadline without a monotonic reading is compared with
+// the wall clock.
+func (p *object) leaseAsked(ask func(string, func() error) error) (left time.Duration, limited bool, err error) {
+	if p.r.lease == nil {
+		return left, false, nil
+	}
+	var deadline time.Time
+	if err := ask("lease deadline", func() error { deadline = p.r.lease(); return nil }); err != nil {
+		return left, false, errors.Errorf("%w: %w", errFenced, err)
+	}
+	if deadline.IsZero() {
+		return left, false, nil
+	}
+	now := p.now()
+
+	return min(deadline.Sub(now), deadline.Round(0).Sub(now)), true, nil
 }

@@ -40,12 +40,6 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resour
 	return mg, nil
 }
 
-// isAbsentError reports whether a cache has no such object. The 404 of a reader without a cache may come from a
-// server that does not serve the kind.
-func isAbsentError(err error) bool {
-	return kerrors.IsNotFound(err) && !kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
-}
-
 // recent returns the object, never in a version older than our own last write: a pass has already acted on such a
 // version.
 func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (resource.Managed, error) {
@@ -78,6 +72,40 @@ func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (reso
 	return mg, err
 }
 
+func sleep(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// isAbsentError reports whether a cache has no such object. The 404 of a reader without a cache may come from a
+// server that does not serve the kind.
+func isAbsentError(err error) bool {
+	return kerrors.IsNotFound(err) && !kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// readLive returns the object as the API server has it now.
+func (p *object) readLive(ctx context.Context) (resource.Managed, error) {
+	known := p.mg.GetResourceVersion()
+	if freshness.IsOlder(known, p.state.Version) {
+		known = p.state.Version
+	}
+	live, err := p.r.getLive(ctx, client.ObjectKeyFromObject(p.mg), known)
+	if gone.Answered(err, p.mg.GetName()) || err == nil && live.GetUID() != p.mg.GetUID() {
+		return nil, errReplaced
+	}
+
+	return live, err
+}
+
 // getLive reads an object from the API server itself, which has returned the version known before. An older version
 // than that is an error: it is passed to the [controller.RestoreDetector], and no decision is based on it, because
 // the caches and the memory of this process belong to another history. A successful answer about no object, or
@@ -102,32 +130,4 @@ func (r *Reconciler) getLive(ctx context.Context, key types.NamespacedName, know
 func errNotAbout(key types.NamespacedName) error {
 	return errors.Errorf("the API server was asked for %s, and the answer is not about it: check what stands between "+
 		"this process and the API server", key)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d == 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
-// readLive returns the object as the API server has it now.
-func (p *object) readLive(ctx context.Context) (resource.Managed, error) {
-	known := p.mg.GetResourceVersion()
-	if freshness.IsOlder(known, p.state.Version) {
-		known = p.state.Version
-	}
-	live, err := p.r.getLive(ctx, client.ObjectKeyFromObject(p.mg), known)
-	if gone.Answered(err, p.mg.GetName()) || err == nil && live.GetUID() != p.mg.GetUID() {
-		return nil, errReplaced
-	}
-
-	return live, err
 }

@@ -50,16 +50,6 @@ func (p *clientSession) checkBackend() error {
 		meta.AnnotationKeyAllowBackendChange)))
 }
 
-// unresolvedInBackend returns the id of the attempt that was made in the former system, if its result is unknown.
-func (p *creationRecord) unresolvedInBackend() string {
-	if !p.unresolved() {
-		return ""
-	}
-	id, _ := attemptOf(p.mg)
-
-	return strings.TrimSuffix(", where the result of an attempt to create it is not known: "+id, ": ")
-}
-
 // warnLeftInBackend emits a warning about resources that may be left in the former system: no call goes there any
 // more. For a resource that was observed, the warning comes when another one is created. The change is stored at
 // once, so that the warning is emitted once.
@@ -87,6 +77,16 @@ func (p *creationRecord) warnLeftInBackend(former string) {
 	}
 }
 
+// unresolvedInBackend returns the id of the attempt that was made in the former system, if its result is unknown.
+func (p *creationRecord) unresolvedInBackend() string {
+	if !p.unresolved() {
+		return ""
+	}
+	id, _ := attemptOf(p.mg)
+
+	return strings.TrimSuffix(", where the result of an attempt to create it is not known: "+id, ": ")
+}
+
 // storeBackend puts the identity of the system into the object, to be stored along with the intent to create, or
 // once for a resource that was found.
 func (p *clientSession) storeBackend() {
@@ -108,14 +108,6 @@ func (p *clientSession) identity() (system string) {
 	return system
 }
 
-// keepIdentity remembers the identity of the external system that the object has stored.
-func (p *object) keepIdentity() {
-	stored := p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity]
-	if known := p.state.Backend; stored != "" && (known == nil || *known != stored) {
-		p.state.Backend = new(common(stored))
-	}
-}
-
 // restoreIdentity restores the stored identity of the external system if another writer has removed it, and reports
 // whether it did. Only this process knows it: after a restart the present system counts.
 func (p *creationRecord) restoreIdentity() bool {
@@ -128,4 +120,12 @@ func (p *creationRecord) restoreIdentity() bool {
 		*p.state.Backend)
 
 	return true
+}
+
+// keepIdentity remembers the identity of the external system that the object has stored.
+func (p *object) keepIdentity() {
+	stored := p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity]
+	if known := p.state.Backend; stored != "" && (known == nil || *known != stored) {
+		p.state.Backend = new(common(stored))
+	}
 }

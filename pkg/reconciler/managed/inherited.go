@@ -37,10 +37,6 @@ func (p *creationRecord) inherit(ctx context.Context) error {
 	return nil
 }
 
-// inherits reports whether the object was restored from one with an attempt whose result is unknown. The token of
-// the attempt has another UID, of which the mark has only a hash, so that it can neither be looked up nor repeated.
-func (p *creationRecord) inherits() bool { return p.inherited != "" && p.unresolved() }
-
 // originalLives reports whether this cluster has the object for which an attempt was made. An answer of the cache
 // counts only if the API server confirms it.
 func (p *creationRecord) originalLives(ctx context.Context, id string) (bool, error) {
@@ -73,3 +69,7 @@ func (p *creationRecord) originalLives(ctx context.Context, id string) (bool, er
 
 	return err == nil && live.GetUID() == original.GetUID(), err
 }
+
+// inherits reports whether the object was restored from one with an attempt whose result is unknown. The token of
+// the attempt has another UID, of which the mark has only a hash, so that it can neither be looked up nor repeated.
+func (p *creationRecord) inherits() bool { return p.inherited != "" && p.unresolved() }

@@ -89,17 +89,6 @@ func texts(changes map[string]any) map[string]string {
 	return set
 }
 
-// lacks reports whether any of the annotations is missing: the external name was dropped, and the rest stored.
-func lacks(mg resource.Managed, annotations map[string]string) bool {
-	for key := range annotations {
-		if mg.GetAnnotations()[key] == "" {
-			return true
-		}
-	}
-
-	return false
-}
-
 // writeUnwritten stores the result of a Create that an earlier pass of this process could not store, as long as the
 // object has the attempt without a result, or none of its marks, because a replace removed them: a later call has
 // marks of its own.
@@ -143,6 +132,27 @@ func (p *creationRecord) writeUnwritten(ctx context.Context) error {
 	return nil
 }
 
+// unmarked reports whether the object has no mark of the attempt whose result could not be stored, and no other
+// name was set since.
+func (p *creationRecord) unmarked(live resource.Managed) bool {
+	id, _ := attemptOf(live)
+	name := meta.GetExternalName(live)
+
+	return id == "" && meta.GetExternalCreatePending(live).IsZero() &&
+		(name == "" || name == p.state.Unwritten[meta.AnnotationKeyExternalName])
+}
+
+// lacks reports whether any of the annotations is missing: the external name was dropped, and the rest stored.
+func lacks(mg resource.Managed, annotations map[string]string) bool {
+	for key := range annotations {
+		if mg.GetAnnotations()[key] == "" {
+			return true
+		}
+	}
+
+	return false
+}
+
 // hold restores the finalizer that another writer has removed from an object whose successful creation cannot be
 // recorded: a policy that drops or rejects annotations may let finalizers pass.
 func (p *creationRecord) hold(ctx context.Context) {
@@ -155,16 +165,6 @@ func (p *creationRecord) hold(ctx context.Context) {
 	if err := p.replaceFinalizers(ctx, desired); err != nil {
 		p.log().Debug("Cannot put the finalizer back", "error", p.redact(err))
 	}
-}
-
-// unmarked reports whether the object has no mark of the attempt whose result could not be stored, and no other
-// name was set since.
-func (p *creationRecord) unmarked(live resource.Managed) bool {
-	id, _ := attemptOf(live)
-	name := meta.GetExternalName(live)
-
-	return id == "" && meta.GetExternalCreatePending(live).IsZero() &&
-		(name == "" || name == p.state.Unwritten[meta.AnnotationKeyExternalName])
 }
 
 // unheld reports whether another writer has removed the finalizer from an object for which a resource is being

@@ -17,27 +17,24 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// image returns an object as the API server sees it. Patches are computed from images: a Go value has fields that
-// are not sent.
-func image(mg resource.Managed) (map[string]any, error) {
-	return roundTrip[map[string]any](mg)
-}
-
 // same reports whether two versions of an object are equal. Nearly always they are equal bit by bit, which costs a
 // third of the semantic comparison.
 func same(a, b resource.Managed) bool {
 	return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b)
 }
 
-// roundTrip encodes a value as JSON and decodes it as a T.
-func roundTrip[T any](value any) (T, error) {
-	var result T
-	data, err := json.Marshal(value)
-	if err != nil {
-		return result, errors.Wrap(err, "cannot encode")
+// statusLike returns the same as statusOf, given its result for another version. Most passes change only
+// conditions: then the other fields are shared.
+func statusLike(mg, other resource.Managed, image statusImage) (statusImage, error) {
+	is, _ := statusPart(mg) // no patch is computed from a missing status
+	was, _ := statusPart(other)
+	rest, conditions, ok := apart(is)
+	before, _, comparable := withoutConditions(was)
+	if !ok || !comparable || !reflect.DeepEqual(rest, before) {
+		return statusOf(mg)
 	}
 
-	return result, errors.Wrap(json.Unmarshal(data, &result), "cannot decode")
+	return statusImage{image.fields, conditions}, nil
 }
 
 // A statusImage is the part of an image that the status subresource stores.
@@ -62,49 +59,17 @@ func statusOf(mg resource.Managed) (statusImage, error) {
 	return statusImage{fields, conditions}, err
 }
 
-// statusLike returns the same as statusOf, given its result for another version. Most passes change only
-// conditions: then the other fields are shared.
-func statusLike(mg, other resource.Managed, image statusImage) (statusImage, error) {
-	is, _ := statusPart(mg) // no patch is computed from a missing status
-	was, _ := statusPart(other)
-	rest, conditions, ok := apart(is)
-	before, _, comparable := withoutConditions(was)
-	if !ok || !comparable || !reflect.DeepEqual(rest, before) {
-		return statusOf(mg)
+// statusField returns the value that the field status of an object is encoded from. It is a part of most types; of
+// others it is looked up in the image.
+func statusField(mg resource.Managed) (any, error) {
+	part, ok := statusPart(mg)
+	if !ok {
+		m, err := image(mg)
+
+		return m["status"], err
 	}
 
-	return statusImage{image.fields, conditions}, nil
-}
-
-// fieldsOf returns the image of a status without its conditions.
-func fieldsOf(rest any) (map[string]any, error) {
-	fields, err := roundTrip[map[string]any](rest)
-	delete(fields, "conditions")
-
-	return fields, err
-}
-
-// imageOf returns the image of a status.
-func imageOf(status any) (statusImage, error) {
-	fields, err := roundTrip[map[string]stdjson.RawMessage](status)
-	if err != nil {
-		return statusImage{}, err
-	}
-	s := statusImage{fields: make(map[string]any, len(fields))}
-	for key, data := range fields {
-		if key == "conditions" {
-			err = json.Unmarshal(data, &s.conditions)
-		} else {
-			var value any
-			err = json.Unmarshal(data, &value)
-			s.fields[key] = value
-		}
-		if err != nil {
-			return statusImage{}, errors.Wrap(err, "cannot decode")
-		}
-	}
-
-	return s, nil
+	return part, nil
 }
 
 // apart returns a copy of a status without its conditions, and the conditions as in their image. It returns false
@@ -142,24 +107,6 @@ func withoutConditions(status any) (any, []commonv1.Condition, bool) {
 	return rest.Interface(), conditions, true
 }
 
-// conditionsField returns the index of the field that conditions are encoded from, which may be one of an embedded
-// type.
-func conditionsField(t reflect.Type) ([]int, bool) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		switch name, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
-		case name == "conditions" && f.IsExported():
-			return []int{i}, true
-		case name == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:
-			if inner, ok := conditionsField(f.Type); ok {
-				return append([]int{i}, inner...), true
-			}
-		}
-	}
-
-	return nil, false
-}
-
 // decoded returns conditions as decoded from JSON: their times in seconds. It returns false if a text would not
 // survive the encoding.
 func decoded(conditions []commonv1.Condition) ([]commonv1.Condition, bool) {
@@ -184,32 +131,35 @@ func decoded(conditions []commonv1.Condition) ([]commonv1.Condition, bool) {
 	return out, true
 }
 
-// statusField returns the value that the field status of an object is encoded from. It is a part of most types; of
-// others it is looked up in the image.
-func statusField(mg resource.Managed) (any, error) {
-	part, ok := statusPart(mg)
-	if !ok {
-		m, err := image(mg)
-
-		return m["status"], err
+// imageOf returns the image of a status.
+func imageOf(status any) (statusImage, error) {
+	fields, err := roundTrip[map[string]stdjson.RawMessage](status)
+	if err != nil {
+		return statusImage{}, err
 	}
-
-	return part, nil
-}
-
-// statusPart returns a pointer to the part of an object that its status is encoded from, if there is one.
-func statusPart(mg resource.Managed) (any, bool) {
-	v := reflect.Indirect(reflect.ValueOf(mg))
-	if _, special := mg.(stdjson.Marshaler); !special && v.Kind() == reflect.Struct && v.CanAddr() {
-		for i := v.NumField() - 1; i >= 0; i-- { // the status is the last field, as a rule
-			f := v.Type().Field(i)
-			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == "status" && f.IsExported() {
-				return v.Field(i).Addr().Interface(), true
-			}
+	s := statusImage{fields: make(map[string]any, len(fields))}
+	for key, data := range fields {
+		if key == "conditions" {
+			err = json.Unmarshal(data, &s.conditions)
+		} else {
+			var value any
+			err = json.Unmarshal(data, &value)
+			s.fields[key] = value
+		}
+		if err != nil {
+			return statusImage{}, errors.Wrap(err, "cannot decode")
 		}
 	}
 
-	return nil, false
+	return s, nil
+}
+
+// fieldsOf returns the image of a status without its conditions.
+func fieldsOf(rest any) (map[string]any, error) {
+	fields, err := roundTrip[map[string]any](rest)
+	delete(fields, "conditions")
+
+	return fields, err
 }
 
 // conditionsOf returns the conditions of an object themselves, not a copy, or nil if they are not in the usual
@@ -230,6 +180,39 @@ func conditionsOf(mg resource.Managed) []commonv1.Condition {
 	conditions, _ := v.FieldByIndex(at).Interface().([]commonv1.Condition)
 
 	return conditions
+}
+
+// statusPart returns a pointer to the part of an object that its status is encoded from, if there is one.
+func statusPart(mg resource.Managed) (any, bool) {
+	v := reflect.Indirect(reflect.ValueOf(mg))
+	if _, special := mg.(stdjson.Marshaler); !special && v.Kind() == reflect.Struct && v.CanAddr() {
+		for i := v.NumField() - 1; i >= 0; i-- { // the status is the last field, as a rule
+			f := v.Type().Field(i)
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == "status" && f.IsExported() {
+				return v.Field(i).Addr().Interface(), true
+			}
+		}
+	}
+
+	return nil, false
+}
+
+// conditionsField returns the index of the field that conditions are encoded from, which may be one of an embedded
+// type.
+func conditionsField(t reflect.Type) ([]int, bool) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch name, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
+		case name == "conditions" && f.IsExported():
+			return []int{i}, true
+		case name == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:
+			if inner, ok := conditionsField(f.Type); ok {
+				return append([]int{i}, inner...), true
+			}
+		}
+	}
+
+	return nil, false
 }
 
 // patchTo returns the merge patch from s to another status. It has all conditions or none: they are a list.
@@ -271,4 +254,21 @@ func contents(objects ...resource.Managed) (all []map[string]any, err error) {
 	}
 
 	return all, nil
+}
+
+// image returns an object as the API server sees it. Patches are computed from images: a Go value has fields that
+// are not sent.
+func image(mg resource.Managed) (map[string]any, error) {
+	return roundTrip[map[string]any](mg)
+}
+
+// roundTrip encodes a value as JSON and decodes it as a T.
+func roundTrip[T any](value any) (T, error) {
+	var result T
+	data, err := json.Marshal(value)
+	if err != nil {
+		return result, errors.Wrap(err, "cannot encode")
+	}
+
+	return result, errors.Wrap(json.Unmarshal(data, &result), "cannot decode")
 }

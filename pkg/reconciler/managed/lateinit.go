@@ -37,20 +37,6 @@ func (p *creationRecord) lateFields() (map[string]any, error) {
 	return added, nil
 }
 
-// rememberFilled records in the object which fields were filled, to be stored along with them.
-func (p *object) rememberFilled(filled []string, more []mergepatch.Path) {
-	if len(more) == 0 {
-		return
-	}
-	for _, path := range more {
-		filled = append(filled, lateKey(path))
-	}
-	slices.Sort(filled)
-	filled = slices.Compact(filled)
-	all := strings.TrimSpace(strings.Join(filled, " "))
-	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyLateInitialized: all})
-}
-
 // warnReverted reports once which filled fields another writer has unset.
 func (p *object) warnReverted(paths []mergepatch.Path) {
 	var names []string
@@ -65,6 +51,20 @@ func (p *object) warnReverted(paths []mergepatch.Path) {
 	}
 	p.state.LastReverted = text
 	p.recordEvent(event.Warning(reasonLateReverted, p.redact(errors.New(text))))
+}
+
+// rememberFilled records in the object which fields were filled, to be stored along with them.
+func (p *object) rememberFilled(filled []string, more []mergepatch.Path) {
+	if len(more) == 0 {
+		return
+	}
+	for _, path := range more {
+		filled = append(filled, lateKey(path))
+	}
+	slices.Sort(filled)
+	filled = slices.Compact(filled)
+	all := strings.TrimSpace(strings.Join(filled, " "))
+	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyLateInitialized: all})
 }
 
 // lateKey returns a unique key of a path without spaces.

@@ -19,28 +19,6 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// leftover returns what the object leaves in the external system if it is removed now, as far as this process
-// knows: its external name, or the attempt to create it, or "".
-func (o *objectState) leftover() string {
-	name, attempt, anything := o.known()
-	if o.coldState != nil && name == "" && !o.Gone && !o.FinalizerRemoved {
-		name = o.LeftoverName
-	}
-	switch {
-	case o.Stays || !o.Kept || !anything && name == "":
-		return ""
-	case name != "":
-		return fmt.Sprintf("the external resource %q may be left over: delete it there, or create the object again with "+
-			"the annotation %s set to its name",
-			name, meta.AnnotationKeyExternalName)
-	default:
-		return fmt.Sprintf("an external resource may be left over whose name is not known (the attempt to create it was "+
-			"%s): look for it in the external system, "+
-			"and delete it, or create the object again with the annotation %s set to its name", attempt,
-			meta.AnnotationKeyExternalName)
-	}
-}
-
 // finishDeletion removes the finalizer, and reports an attempt whose result will not be looked up any more.
 func (p *creationRecord) finishDeletion(ctx context.Context) error {
 	left := p.orphanedAttempt()
@@ -66,6 +44,17 @@ func (p *creationRecord) orphanedAttempt() string {
 	return fmt.Sprintf("the object goes and its policies leave the external resource where it is; whether there is one "+
 		"is not known "+
 		"(the attempt to create it was %s): look for it in the external system, if it is needed or not wanted", id)
+}
+
+// warnLeft emits the warning ExternalResourceLeft once, for an object that other finalizers still keep.
+func (p *creationRecord) warnLeft() {
+	if p.takenBefore() {
+		p.state.Kept, p.state.LeftoverName = true, meta.GetExternalName(p.mg)
+	}
+	if left := p.state.leftover(); left != "" {
+		p.state.Stays = true
+		p.recordEvent(event.Warning(reasonLeft, p.redact(errors.New(textUnheld+left))))
+	}
 }
 
 // textUnheld is the message about an object that was deleted although no pass has removed the finalizer.
@@ -101,17 +90,6 @@ func (p *creationRecord) unfinished() bool {
 		(synced.Status == metav1.ConditionFalse || strings.Contains(synced.Message, textWaitingForFinalizers))
 }
 
-// warnLeft emits the warning ExternalResourceLeft once, for an object that other finalizers still keep.
-func (p *creationRecord) warnLeft() {
-	if p.takenBefore() {
-		p.state.Kept, p.state.LeftoverName = true, meta.GetExternalName(p.mg)
-	}
-	if left := p.state.leftover(); left != "" {
-		p.state.Stays = true
-		p.recordEvent(event.Warning(reasonLeft, p.redact(errors.New(textUnheld+left))))
-	}
-}
-
 // mayBeThere reports whether an object that is not in the cache any more leaves a resource in the external system,
 // and the API server itself does not say that it is gone.
 func (r *Reconciler) mayBeThere(ctx context.Context, key types.NamespacedName) bool {
@@ -141,6 +119,28 @@ func (r *Reconciler) warnDeleted(key types.NamespacedName, now types.UID) {
 		record = r.warningRecorder
 	}
 	record.Event(r.placeholder(key, uid), event.Warning(reasonLeft, err))
+}
+
+// leftover returns what the object leaves in the external system if it is removed now, as far as this process
+// knows: its external name, or the attempt to create it, or "".
+func (o *objectState) leftover() string {
+	name, attempt, anything := o.known()
+	if o.coldState != nil && name == "" && !o.Gone && !o.FinalizerRemoved {
+		name = o.LeftoverName
+	}
+	switch {
+	case o.Stays || !o.Kept || !anything && name == "":
+		return ""
+	case name != "":
+		return fmt.Sprintf("the external resource %q may be left over: delete it there, or create the object again with "+
+			"the annotation %s set to its name",
+			name, meta.AnnotationKeyExternalName)
+	default:
+		return fmt.Sprintf("an external resource may be left over whose name is not known (the attempt to create it was "+
+			"%s): look for it in the external system, "+
+			"and delete it, or create the object again with the annotation %s set to its name", attempt,
+			meta.AnnotationKeyExternalName)
+	}
 }
 
 // placeholder returns an object with only a name and a UID, for events about it.

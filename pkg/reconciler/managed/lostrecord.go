@@ -16,21 +16,6 @@ const textRecordLost = "the object was created before this process became the le
 // The largest assumed lead of the clock of the API server.
 const clockMargin = 2 * time.Second
 
-// firstAttempt returns the id of the first attempt for the object, which every process derives alike: a replace or
-// a restore may have removed its record, and the process that wrote it may be gone. It returns "" if an attempt is
-// known, or if a token does not lead to what was created with it.
-func (p *clientSession) firstAttempt() string {
-	since, class := p.mg.GetCreationTimestamp(), p.ownClass()
-	if class != lifecycle.Token && class != lifecycle.Findable || since.IsZero() {
-		return ""
-	}
-	if slices.ContainsFunc(p.knownMarks(), func(mark string) bool { return mark != "" }) {
-		return ""
-	}
-
-	return p.attemptID(since.Unix(), 0)
-}
-
 // recordMayBeLost reports whether an earlier process may have made an unknown attempt that can be looked up. It
 // cannot have if the object was created after this process became the leader. Where nothing is created or deleted
 // it makes no difference.
@@ -70,4 +55,19 @@ func (p *search) recoverFirstAttempt(ctx context.Context) (bool, error) {
 		meta.GetExternalName(p.mg))
 
 	return true, p.recordFound(ctx)
+}
+
+// firstAttempt returns the id of the first attempt for the object, which every process derives alike: a replace or
+// a restore may have removed its record, and the process that wrote it may be gone. It returns "" if an attempt is
+// known, or if a token does not lead to what was created with it.
+func (p *clientSession) firstAttempt() string {
+	since, class := p.mg.GetCreationTimestamp(), p.ownClass()
+	if class != lifecycle.Token && class != lifecycle.Findable || since.IsZero() {
+		return ""
+	}
+	if slices.ContainsFunc(p.knownMarks(), func(mark string) bool { return mark != "" }) {
+		return ""
+	}
+
+	return p.attemptID(since.Unix(), 0)
 }

@@ -107,16 +107,6 @@ func (p *object) misnamed(ctx context.Context, before map[string]string, sent ma
 	}
 }
 
-// undone reports whether a change is reverted along with the external name. A failed creation stays recorded, and
-// so does the result of one that was recorded before.
-func undone(key string, sent map[string]any) bool {
-	_, ours := sent[key]
-	_, recorded := sent[meta.AnnotationKeyExternalCreateSucceeded]
-
-	return ours && (key == meta.AnnotationKeyExternalName ||
-		recorded && !isFailed(sent[meta.AnnotationKeyCreateAttempt]))
-}
-
 // unnamed returns annotations without an external name that was stored in place of another, and without the result
 // of its attempt.
 func unnamed(annotations map[string]string) map[string]string {
@@ -129,4 +119,14 @@ func unnamed(annotations map[string]string) map[string]string {
 	}
 
 	return out
+}
+
+// undone reports whether a change is reverted along with the external name. A failed creation stays recorded, and
+// so does the result of one that was recorded before.
+func undone(key string, sent map[string]any) bool {
+	_, ours := sent[key]
+	_, recorded := sent[meta.AnnotationKeyExternalCreateSucceeded]
+
+	return ours && (key == meta.AnnotationKeyExternalName ||
+		recorded && !isFailed(sent[meta.AnnotationKeyCreateAttempt]))
 }

@@ -88,14 +88,6 @@ func (w *waker) set(q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	w.queue = q
 }
 
-// ready reports whether there is a queue.
-func (w *waker) ready() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-
-	return w.queue != nil
-}
-
 // wake adds an object to the queue. An object that is queued already keeps the earlier time, and the higher
 // priority.
 func (w *waker) wake(key listcache.Key, after time.Duration, u lifecycle.Priority) {
@@ -142,6 +134,14 @@ func (p *clientSession) subscribe(ctx context.Context) {
 	if err == nil && stop == nil {
 		stop = func() {}
 	}
+}
+
+// ready reports whether there is a queue.
+func (w *waker) ready() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return w.queue != nil
 }
 
 // applyNotification raises the priority of a pass above that of a poll if a notification has caused it.

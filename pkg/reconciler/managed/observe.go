@@ -45,37 +45,6 @@ func (p *pass) observe(ctx context.Context) error {
 	return p.acceptObservation(ctx)
 }
 
-// acceptObservation updates the memory, the connection details and the late initialization after an observation.
-func (p *pass) acceptObservation(ctx context.Context) (err error) {
-	o := p.observation
-	p.observedOnce = true
-	if !o.ResourceExists && p.inherited == "" {
-		if err := p.inherit(ctx); err != nil {
-			return err
-		}
-	}
-	notOwned := p.notOwned()
-	if p.clearDoubts(notOwned); !notOwned {
-		p.compare(o)
-		if o.ResourceExists {
-			p.rememberFound()
-		}
-	}
-	if err := p.warnLostDetails(ctx); err != nil {
-		return err
-	}
-	p.detailsPending = p.unpublished()
-	p.warnOldSecret()
-	if p.lateInitPatch, err = p.lateFields(); err != nil {
-		return observing.failed(err)
-	}
-	if o.ResourceExists && !o.ResourceUpToDate && o.Diff != "" {
-		p.log().Debug("External resource differs from desired state", "diff", p.mask().String(o.Diff))
-	}
-
-	return nil
-}
-
 // connectOrStore connects. If that fails, a restored record is stored all the same: this process may end before it can
 // connect.
 func (p *pass) connectOrStore(ctx context.Context) error {
@@ -128,6 +97,53 @@ func (p *pass) connect(ctx context.Context) error {
 	return nil
 }
 
+// observeOrRecover observes. If nothing is found by the external name, it looks for what the first attempt created
+// whose record may be lost.
+func (p *pass) observeOrRecover(ctx context.Context) (ExternalObservation, error) {
+	o, err := p.observeExternal(ctx)
+	if err != nil || p.operation != nil || p.listed || o.ResourceExists || !p.recordMayBeLost() {
+		return o, err
+	}
+	if found, err := p.recoverFirstAttempt(ctx); !found || err != nil {
+		return o, err
+	}
+
+	return p.observeExternal(ctx)
+}
+
+// observeExternal observes. The connection details that it finds are secret at once: what follows may fail.
+func (p *pass) observeExternal(ctx context.Context) (ExternalObservation, error) {
+	o, err := p.observeOperation(ctx)
+	if err == nil && !p.listed {
+		p.hideDetails(o)
+	}
+
+	return o, err
+}
+
+// observeOperation observes. If an operation is in progress, its handle is in the context, so that the client can ask
+// for that alone.
+func (p *pass) observeOperation(ctx context.Context) (ExternalObservation, error) {
+	handle := operationOf(p.mg)
+	if handle != "" {
+		ctx = external.WithOperationHandle(ctx, handle)
+	} else if o, listed, err := p.fromList(ctx); listed || err != nil {
+		p.listed = listed
+
+		return o, err
+	}
+	o, err := p.external.Observe(ctx, p.mg)
+	switch {
+	case external.IsNotFound(err):
+		o, err = ExternalObservation{}, nil
+	case err != nil:
+		return o, p.notObserved(ctx, handle, err)
+	}
+	setOperation(p.mg, "") // what went on, if anything did, has ended
+
+	return o, err
+}
+
 // fromList uses the shared list of the connection. Unless listed, the object is observed alone.
 func (p *pass) fromList(ctx context.Context) (o ExternalObservation, listed bool, err error) {
 	for p.listEligible() {
@@ -175,6 +191,37 @@ func (p *pass) confirmListed(ctx context.Context) error {
 	return p.acceptObservation(ctx)
 }
 
+// acceptObservation updates the memory, the connection details and the late initialization after an observation.
+func (p *pass) acceptObservation(ctx context.Context) (err error) {
+	o := p.observation
+	p.observedOnce = true
+	if !o.ResourceExists && p.inherited == "" {
+		if err := p.inherit(ctx); err != nil {
+			return err
+		}
+	}
+	notOwned := p.notOwned()
+	if p.clearDoubts(notOwned); !notOwned {
+		p.compare(o)
+		if o.ResourceExists {
+			p.rememberFound()
+		}
+	}
+	if err := p.warnLostDetails(ctx); err != nil {
+		return err
+	}
+	p.detailsPending = p.unpublished()
+	p.warnOldSecret()
+	if p.lateInitPatch, err = p.lateFields(); err != nil {
+		return observing.failed(err)
+	}
+	if o.ResourceExists && !o.ResourceUpToDate && o.Diff != "" {
+		p.log().Debug("External resource differs from desired state", "diff", p.mask().String(o.Diff))
+	}
+
+	return nil
+}
+
 // observeAlone ends a pass in which a list showed something that an observation has to confirm. The next pass starts
 // without the item.
 func (p *pass) observeAlone(context.Context) error {
@@ -183,51 +230,4 @@ func (p *pass) observeAlone(context.Context) error {
 	p.member.Alone = true
 
 	return tryLater("listed-otherwise", time.Millisecond)
-}
-
-// observeExternal observes. The connection details that it finds are secret at once: what follows may fail.
-func (p *pass) observeExternal(ctx context.Context) (ExternalObservation, error) {
-	o, err := p.observeOperation(ctx)
-	if err == nil && !p.listed {
-		p.hideDetails(o)
-	}
-
-	return o, err
-}
-
-// observeOperation observes. If an operation is in progress, its handle is in the context, so that the client can ask
-// for that alone.
-func (p *pass) observeOperation(ctx context.Context) (ExternalObservation, error) {
-	handle := operationOf(p.mg)
-	if handle != "" {
-		ctx = external.WithOperationHandle(ctx, handle)
-	} else if o, listed, err := p.fromList(ctx); listed || err != nil {
-		p.listed = listed
-
-		return o, err
-	}
-	o, err := p.external.Observe(ctx, p.mg)
-	switch {
-	case external.IsNotFound(err):
-		o, err = ExternalObservation{}, nil
-	case err != nil:
-		return o, p.notObserved(ctx, handle, err)
-	}
-	setOperation(p.mg, "") // what went on, if anything did, has ended
-
-	return o, err
-}
-
-// observeOrRecover observes. If nothing is found by the external name, it looks for what the first attempt created
-// whose record may be lost.
-func (p *pass) observeOrRecover(ctx context.Context) (ExternalObservation, error) {
-	o, err := p.observeExternal(ctx)
-	if err != nil || p.operation != nil || p.listed || o.ResourceExists || !p.recordMayBeLost() {
-		return o, err
-	}
-	if found, err := p.recoverFirstAttempt(ctx); !found || err != nil {
-		return o, err
-	}
-
-	return p.observeExternal(ctx)
 }

@@ -11,8 +11,22 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// operationOf returns the handle of the operation that the external system has begun for the object and not ended.
-func operationOf(mg resource.Managed) string { return mg.GetAnnotations()[meta.AnnotationKeyOperation] }
+// notObserved handles an observation without a state: an operation continues, or has failed, or that is unknown.
+func (p *clientSession) notObserved(ctx context.Context, handle string, err error) error {
+	failure := observing.failed(p.noteInProgress(err))
+	if failure != nil {
+		if _, terminal := external.TerminalReason(err); handle == "" || !terminal && !external.IsNotCreated(err) {
+			return failure
+		}
+		setOperation(p.mg, "")
+		p.revertCreated(err)
+	}
+	if lost := p.keepOperation(ctx); failure == nil {
+		failure = recording.failed(lost)
+	}
+
+	return failure
+}
 
 // noteInProgress records the operation of a call that was accepted and continues, which is no failure. The handle
 // is put into the object, to be stored.
@@ -35,6 +49,17 @@ func setOperation(mg resource.Managed, handle string) {
 	}
 }
 
+// revertCreated removes the mark that a create succeeded which has certainly failed.
+func (p *clientSession) revertCreated(err error) {
+	if !external.IsNotCreated(err) || !p.createdUnobserved() {
+		return
+	}
+	p.state.Creation = ""
+	if !p.r.named {
+		markResult(p.mg, attemptFailed, p.now())
+	}
+}
+
 // keepOperation stores the handle if it has changed. It continues when ctx is canceled, as every write of the
 // result of a call does.
 func (p *object) keepOperation(ctx context.Context) error {
@@ -47,33 +72,8 @@ func (p *object) keepOperation(ctx context.Context) error {
 	return p.patchAnnotations(ctx, difference(p.newest.GetAnnotations(), p.mg.GetAnnotations()))
 }
 
-// notObserved handles an observation without a state: an operation continues, or has failed, or that is unknown.
-func (p *clientSession) notObserved(ctx context.Context, handle string, err error) error {
-	failure := observing.failed(p.noteInProgress(err))
-	if failure != nil {
-		if _, terminal := external.TerminalReason(err); handle == "" || !terminal && !external.IsNotCreated(err) {
-			return failure
-		}
-		setOperation(p.mg, "")
-		p.revertCreated(err)
-	}
-	if lost := p.keepOperation(ctx); failure == nil {
-		failure = recording.failed(lost)
-	}
-
-	return failure
-}
-
-// revertCreated removes the mark that a create succeeded which has certainly failed.
-func (p *clientSession) revertCreated(err error) {
-	if !external.IsNotCreated(err) || !p.createdUnobserved() {
-		return
-	}
-	p.state.Creation = ""
-	if !p.r.named {
-		markResult(p.mg, attemptFailed, p.now())
-	}
-}
+// operationOf returns the handle of the operation that the external system has begun for the object and not ended.
+func operationOf(mg resource.Managed) string { return mg.GetAnnotations()[meta.AnnotationKeyOperation] }
 
 // inProgress returns the outcome of a pass that leaves an operation to the external system.
 func (p *clientSession) inProgress() outcome {

@@ -62,6 +62,14 @@ func WithMinPollInterval(least time.Duration) ReconcilerOption {
 	return func(r *Reconciler) { r.minPollInterval = positive(least, defaultMinPollInterval) }
 }
 
+func positive(d, otherwise time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+
+	return otherwise
+}
+
 // WithPollIntervalHook sets what makes a delay of the poll interval. The default
 // adds a random tenth to either side. The last hook given wins; nil is the
 // default.
@@ -223,12 +231,4 @@ func WithObjectStates(in *objectstate.Handle) ReconcilerOption {
 // math/rand/v2. It is called by several passes at a time.
 func WithRandom(source func() float64) ReconcilerOption {
 	return func(r *Reconciler) { r.random = source }
-}
-
-func positive(d, otherwise time.Duration) time.Duration {
-	if d > 0 {
-		return d
-	}
-
-	return otherwise
 }

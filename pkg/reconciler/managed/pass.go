@@ -57,6 +57,21 @@ func (r *Reconciler) ownCopy(read resource.Managed) resource.Managed {
 	return mg
 }
 
+func clone(mg resource.Managed) resource.Managed {
+	// a deep copy has the type of its original
+	return mg.DeepCopyObject().(resource.Managed)
+}
+
+// request returns the request for a reconcile that no pass has handled yet, or nothing.
+func request(mg resource.Managed) string {
+	token := mg.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt]
+	if r, ok := mg.(resource.ReconcileRequestee); ok && r.GetLastHandledReconcileAt() != token {
+		return token
+	}
+
+	return ""
+}
+
 // maxActions is the bound that the tests of package lifecycle prove.
 const maxActions = 7
 
@@ -86,6 +101,24 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 	return outcome{}, errors.New("the pass did not end: this is a defect of the reconciler")
 }
 
+// logDecision logs an admission or an action, for those who look for the reason of what a pass did.
+func (p *journal) logDecision(decision fmt.Stringer) {
+	if logging.DebugEnabled(p.r.log) {
+		p.log().Debug("Decided", "action", decision.String())
+	}
+}
+
+// log returns the logger of the pass. Most passes log nothing, and need none.
+func (p *journal) log() logging.Logger {
+	if p.logger == nil {
+		key := client.ObjectKeyFromObject(p.read)
+		p.logger = p.r.log.WithValues("object", key.String(), "uid", p.read.GetUID(), "version",
+			p.read.GetResourceVersion())
+	}
+
+	return p.logger
+}
+
 // endUnadmitted ends a pass over an object that is not reconciled, for a reason that the object says.
 func (p *pass) endUnadmitted(ctx context.Context, a lifecycle.Admission) (outcome, error) {
 	ending := unadmitted[a]
@@ -96,13 +129,6 @@ func (p *pass) endUnadmitted(ctx context.Context, a lifecycle.Admission) (outcom
 		return ending, p.finishDeletion(ctx)
 	default:
 		return ending, p.changeNothing(ctx)
-	}
-}
-
-// logDecision logs an admission or an action, for those who look for the reason of what a pass did.
-func (p *journal) logDecision(decision fmt.Stringer) {
-	if logging.DebugEnabled(p.r.log) {
-		p.log().Debug("Decided", "action", decision.String())
 	}
 }
 
@@ -135,38 +161,6 @@ func (p *pass) disconnect(ctx context.Context) (failed string) {
 	return failed
 }
 
-// request returns the request for a reconcile that no pass has handled yet, or nothing.
-func request(mg resource.Managed) string {
-	token := mg.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt]
-	if r, ok := mg.(resource.ReconcileRequestee); ok && r.GetLastHandledReconcileAt() != token {
-		return token
-	}
-
-	return ""
-}
-
-// log returns the logger of the pass. Most passes log nothing, and need none.
-func (p *journal) log() logging.Logger {
-	if p.logger == nil {
-		key := client.ObjectKeyFromObject(p.read)
-		p.logger = p.r.log.WithValues("object", key.String(), "uid", p.read.GetUID(), "version",
-			p.read.GetResourceVersion())
-	}
-
-	return p.logger
-}
-
-func (p *journal) now() time.Time { return p.r.clock.Now() }
-
-func isReady(mg resource.Managed) bool {
-	return mg.GetCondition(commonv1.TypeReady).Status == "True"
-}
-
-func clone(mg resource.Managed) resource.Managed {
-	// a deep copy has the type of its original
-	return mg.DeepCopyObject().(resource.Managed)
-}
-
 // recordLeftover notes what is left over if the object is removed although no pass has removed its finalizer.
 func (p *pass) recordLeftover() {
 	p.lastAdmitted.MayDelete = p.r.permissions(p.mg).Delete && !p.retained
@@ -188,4 +182,10 @@ func (p *pass) recordLeftover() {
 		p.state.DeleteSent.IsZero(): // what a Delete was sent for keeps its name
 		p.state.LeftoverName = meta.GetExternalName(p.mg)
 	}
+}
+
+func (p *journal) now() time.Time { return p.r.clock.Now() }
+
+func isReady(mg resource.Managed) bool {
+	return mg.GetCondition(commonv1.TypeReady).Status == "True"
 }

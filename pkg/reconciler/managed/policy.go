@@ -19,15 +19,6 @@ func WithSupportedManagementPolicies(sets ...commonv1.ManagementPolicies) Reconc
 	return func(r *Reconciler) { r.supported = sets }
 }
 
-// policies returns what the spec of the object allows: everything if the kind has no such field.
-func policies(mg resource.Managed) commonv1.ManagementPolicies {
-	if m, ok := mg.(resource.Manageable); ok {
-		return m.GetManagementPolicies()
-	}
-
-	return nil
-}
-
 // checkPolicies returns an error, meant for the user, if a policy of the object is unknown or not supported.
 func (r *Reconciler) checkPolicies(mg resource.Managed) error {
 	if err := meta.ValidatePolicies(mg); err != nil {
@@ -46,6 +37,20 @@ func (r *Reconciler) checkPolicies(mg resource.Managed) error {
 
 	return errors.Errorf("spec.managementPolicies %v is not supported by this provider; supported are %v", asked,
 		r.supported)
+}
+
+// checkDeletionPolicy returns an error if the value of spec.deletionPolicy is unknown.
+func (r *Reconciler) checkDeletionPolicy(mg resource.Managed) error {
+	if r.deletionPolicy == nil {
+		return nil
+	}
+	policy := r.deletionPolicy(mg)
+	if policy == "" || strings.EqualFold(policy, specDelete) || strings.EqualFold(policy, specOrphan) {
+		return nil
+	}
+
+	return errors.Errorf("spec.deletionPolicy has the unknown value %.64q; allowed are %s, %s", policy, specDelete,
+		specOrphan)
 }
 
 // Values of spec.deletionPolicy, in any case.
@@ -85,18 +90,14 @@ func deletionPolicyOf(of reflect.Type) func(resource.Managed) string {
 	}
 }
 
-// checkDeletionPolicy returns an error if the value of spec.deletionPolicy is unknown.
-func (r *Reconciler) checkDeletionPolicy(mg resource.Managed) error {
-	if r.deletionPolicy == nil {
-		return nil
-	}
-	policy := r.deletionPolicy(mg)
-	if policy == "" || strings.EqualFold(policy, specDelete) || strings.EqualFold(policy, specOrphan) {
-		return nil
-	}
+// may returns the permissions of the object, without Delete if a guard retains the external resource, and without
+// Create while a recreation waits for the request of a user.
+func (p *creationRecord) may() lifecycle.Permissions {
+	may := p.r.permissions(p.mg)
+	may.Delete = may.Delete && !p.retained
+	may.Create = may.Create && !p.awaitsRequest()
 
-	return errors.Errorf("spec.deletionPolicy has the unknown value %.64q; allowed are %s, %s", policy, specDelete,
-		specOrphan)
+	return may
 }
 
 // permissions returns what both the annotations and the spec of the object allow. Orphan is a prohibition, so it
@@ -116,16 +117,15 @@ func (r *Reconciler) permissions(mg resource.Managed) lifecycle.Permissions {
 	}
 }
 
-// may returns the permissions of the object, without Delete if a guard retains the external resource, and without
-// Create while a recreation waits for the request of a user.
-func (p *creationRecord) may() lifecycle.Permissions {
-	may := p.r.permissions(p.mg)
-	may.Delete = may.Delete && !p.retained
-	may.Create = may.Create && !p.awaitsRequest()
-
-	return may
-}
-
 func mayLateInitialize(mg resource.Managed) bool {
 	return policies(mg).Allow(commonv1.ManagementActionLateInitialize)
+}
+
+// policies returns what the spec of the object allows: everything if the kind has no such field.
+func policies(mg resource.Managed) commonv1.ManagementPolicies {
+	if m, ok := mg.(resource.Manageable); ok {
+		return m.GetManagementPolicies()
+	}
+
+	return nil
 }

@@ -60,42 +60,12 @@ func WithRetiredAnnotations(names ...string) ReconcilerOption {
 // retired has the finalizers and annotations that predecessors left on objects.
 type retired struct{ finalizers, annotations []string }
 
-// on reports whether a finalizer of a predecessor is on the object.
-func (t *retired) on(mg resource.Managed) bool {
-	return slices.ContainsFunc(t.finalizers, func(name string) bool { return meta.FinalizerExists(mg, name) })
-}
-
 // removeFinalizers removes the finalizers of predecessors, and [UnclaimedFinalizer], from the object.
 func (t *retired) removeFinalizers(mg resource.Managed) {
 	meta.RemoveFinalizer(mg, UnclaimedFinalizer)
 	for _, name := range t.finalizers {
 		meta.RemoveFinalizer(mg, name)
 	}
-}
-
-// halted reports whether a user has paused the object.
-func (r *Reconciler) halted(mg resource.Managed) bool { return r.pausedBy(mg) || policies(mg).Paused() }
-
-// pausedBy reports whether an annotation pauses the object: ours, or that of a predecessor if there is none of
-// ours.
-func (r *Reconciler) pausedBy(mg resource.Managed) bool {
-	annotations := mg.GetAnnotations()
-	if annotations[meta.AnnotationKeyReconciliationPaused] != "" || len(r.predecessors) == 0 {
-		return meta.IsPaused(mg)
-	}
-
-	return r.theirPause(mg) != ""
-}
-
-// theirPause returns the annotation by which a predecessor paused the object.
-func (r *Reconciler) theirPause(mg resource.Managed) string {
-	for _, domain := range r.predecessors {
-		if key := domain + "/paused"; mg.GetAnnotations()[key] == "true" {
-			return key
-		}
-	}
-
-	return ""
 }
 
 // whyPaused returns how to resume an object that the annotation of a predecessor pauses, or would pause without
@@ -146,6 +116,50 @@ func (p *creationRecord) takeOverMarks() bool {
 	return stored
 }
 
+// retires removes the annotations and finalizers of predecessors from an object that has our finalizer, and reports
+// whether there were any.
+func (p *creationRecord) retires() bool {
+	if len(p.r.retired.finalizers)+len(p.r.retired.annotations) == 0 {
+		return false
+	}
+	held := meta.FinalizerExists(p.read, FinalizerName) ||
+		p.r.finalizer != nil && p.state.Seen != objectstate.CreationRef{}
+	if !held || meta.WasDeleted(p.mg) || p.r.halted(p.mg) || len(p.theirMarks()) > 0 {
+		return false
+	}
+	before := len(p.mg.GetAnnotations())
+	if p.superseded() == "" { // otherwise a user is asked about them
+		meta.RemoveAnnotations(p.mg, p.r.retired.annotations...)
+	}
+
+	return len(p.mg.GetAnnotations()) < before || p.r.retired.on(p.mg)
+}
+
+// halted reports whether a user has paused the object.
+func (r *Reconciler) halted(mg resource.Managed) bool { return r.pausedBy(mg) || policies(mg).Paused() }
+
+// pausedBy reports whether an annotation pauses the object: ours, or that of a predecessor if there is none of
+// ours.
+func (r *Reconciler) pausedBy(mg resource.Managed) bool {
+	annotations := mg.GetAnnotations()
+	if annotations[meta.AnnotationKeyReconciliationPaused] != "" || len(r.predecessors) == 0 {
+		return meta.IsPaused(mg)
+	}
+
+	return r.theirPause(mg) != ""
+}
+
+// theirPause returns the annotation by which a predecessor paused the object.
+func (r *Reconciler) theirPause(mg resource.Managed) string {
+	for _, domain := range r.predecessors {
+		if key := domain + "/paused"; mg.GetAnnotations()[key] == "true" {
+			return key
+		}
+	}
+
+	return ""
+}
+
 // theirMarks returns the marks of the first predecessor that left any, if they count, under the keys of this
 // runtime.
 func (p *object) theirMarks() map[string]string {
@@ -176,22 +190,6 @@ func (p *object) theirMarks() map[string]string {
 	}
 
 	return nil
-}
-
-// besideOurName returns the marks of a predecessor that count on an object that has an external name here already,
-// set by a user or by moorage migrate objects. If the predecessor has another name, the two names are two
-// resources: ours stays. A creation under their name is not taken for one under ours, and the user is asked.
-func besideOurName(marks map[string]string, ours string) map[string]string {
-	theirs := marks[meta.AnnotationKeyExternalName]
-	switch {
-	case ours == "" || theirs == "" || theirs == ours:
-		return marks
-	case marks[meta.AnnotationKeyExternalCreateSucceeded] != "":
-		return nil
-	}
-	delete(marks, meta.AnnotationKeyExternalName)
-
-	return marks
 }
 
 // creationRecords are the annotations that show that a creation was recorded here, or that a user has said what
@@ -227,6 +225,27 @@ func (p *object) neverHeld() bool {
 	return !known && !recorded && p.state.Seen == objectstate.CreationRef{}
 }
 
+// on reports whether a finalizer of a predecessor is on the object.
+func (t *retired) on(mg resource.Managed) bool {
+	return slices.ContainsFunc(t.finalizers, func(name string) bool { return meta.FinalizerExists(mg, name) })
+}
+
+// besideOurName returns the marks of a predecessor that count on an object that has an external name here already,
+// set by a user or by moorage migrate objects. If the predecessor has another name, the two names are two
+// resources: ours stays. A creation under their name is not taken for one under ours, and the user is asked.
+func besideOurName(marks map[string]string, ours string) map[string]string {
+	theirs := marks[meta.AnnotationKeyExternalName]
+	switch {
+	case ours == "" || theirs == "" || theirs == ours:
+		return marks
+	case marks[meta.AnnotationKeyExternalCreateSucceeded] != "":
+		return nil
+	}
+	delete(marks, meta.AnnotationKeyExternalName)
+
+	return marks
+}
+
 // tookOver reports whether the object took over this name of a predecessor, and another writer has removed ours
 // since. With deterministic names there is no record of a creation from which it could be restored.
 func (p *object) tookOver(name string) bool {
@@ -239,23 +258,4 @@ func (p *object) tookOver(name string) bool {
 	}
 
 	return known == name
-}
-
-// retires removes the annotations and finalizers of predecessors from an object that has our finalizer, and reports
-// whether there were any.
-func (p *creationRecord) retires() bool {
-	if len(p.r.retired.finalizers)+len(p.r.retired.annotations) == 0 {
-		return false
-	}
-	held := meta.FinalizerExists(p.read, FinalizerName) ||
-		p.r.finalizer != nil && p.state.Seen != objectstate.CreationRef{}
-	if !held || meta.WasDeleted(p.mg) || p.r.halted(p.mg) || len(p.theirMarks()) > 0 {
-		return false
-	}
-	before := len(p.mg.GetAnnotations())
-	if p.superseded() == "" { // otherwise a user is asked about them
-		meta.RemoveAnnotations(p.mg, p.r.retired.annotations...)
-	}
-
-	return len(p.mg.GetAnnotations()) < before || p.r.retired.on(p.mg)
 }

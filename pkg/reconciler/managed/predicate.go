@@ -32,6 +32,18 @@ func (r *Reconciler) Predicate() predicate.Predicate {
 	}}
 }
 
+func foreign(o client.Object) []string {
+	return slices.DeleteFunc(slices.Clone(o.GetFinalizers()),
+		func(name string) bool { return name == FinalizerName || name == UnclaimedFinalizer })
+}
+
+// released reports whether our finalizer was removed from an object that is not deleted, which only another writer
+// does.
+func released(before, now client.Object) bool {
+	return now.GetDeletionTimestamp().IsZero() && meta.FinalizerExists(before, FinalizerName) &&
+		!meta.FinalizerExists(now, FinalizerName)
+}
+
 // annotated reports whether another writer changed an annotation.
 func (r *Reconciler) annotated(before, now client.Object) bool {
 	changes := difference(before.GetAnnotations(), now.GetAnnotations())
@@ -46,16 +58,4 @@ func (r *Reconciler) annotated(before, now client.Object) bool {
 	}
 
 	return others
-}
-
-// released reports whether our finalizer was removed from an object that is not deleted, which only another writer
-// does.
-func released(before, now client.Object) bool {
-	return now.GetDeletionTimestamp().IsZero() && meta.FinalizerExists(before, FinalizerName) &&
-		!meta.FinalizerExists(now, FinalizerName)
-}
-
-func foreign(o client.Object) []string {
-	return slices.DeleteFunc(slices.Clone(o.GetFinalizers()),
-		func(name string) bool { return name == FinalizerName || name == UnclaimedFinalizer })
 }

@@ -37,27 +37,6 @@ func (c InitializerChain) Initialize(ctx context.Context, mg resource.Managed) e
 	return nil
 }
 
-// NameAsExternalName is an Initializer that gives an object without an external name its own name.
-// [WithDeterministicExternalName] does that, too, and relies on it.
-type NameAsExternalName struct{}
-
-// Initialize sets the external name if there is none.
-func (NameAsExternalName) Initialize(_ context.Context, mg resource.Managed) error {
-	if meta.GetExternalName(mg) == "" {
-		meta.SetExternalName(mg, mg.GetName())
-	}
-
-	return nil
-}
-
-// name sets the name of the object as its external name if names are deterministic and it has none. Otherwise a
-// client would be called with the empty name, which may select all resources.
-func (r *Reconciler) name(mg resource.Managed) {
-	if r.named && meta.GetExternalName(mg) == "" {
-		meta.SetExternalName(mg, mg.GetName())
-	}
-}
-
 // WithInitializers sets the initializers of each object. The default is none.
 func WithInitializers(i ...Initializer) ReconcilerOption {
 	return func(r *Reconciler) { r.initializers = i }
@@ -92,6 +71,12 @@ func (p *clientSession) prepare(ctx context.Context) error {
 	return nil
 }
 
+func isReferencer(mg resource.Managed) bool {
+	_, ok := mg.(Referencer)
+
+	return ok
+}
+
 func (p *object) initializeAndResolve(ctx context.Context) error {
 	if err := InitializerChain(p.r.initializers).Initialize(ctx, p.mg); err != nil {
 		return initializing.failed(err)
@@ -99,6 +84,19 @@ func (p *object) initializeAndResolve(ctx context.Context) error {
 	p.takeOver()
 
 	return resolving.failed(p.resolve(ctx))
+}
+
+// NameAsExternalName is an Initializer that gives an object without an external name its own name.
+// [WithDeterministicExternalName] does that, too, and relies on it.
+type NameAsExternalName struct{}
+
+// Initialize sets the external name if there is none.
+func (NameAsExternalName) Initialize(_ context.Context, mg resource.Managed) error {
+	if meta.GetExternalName(mg) == "" {
+		meta.SetExternalName(mg, mg.GetName())
+	}
+
+	return nil
 }
 
 // takeOver adopts the version of an object that an initializer wrote itself.
@@ -111,8 +109,10 @@ func (p *object) takeOver() {
 	p.newest, p.generation, p.state.Version = p.read, p.mg.GetGeneration(), version
 }
 
-func isReferencer(mg resource.Managed) bool {
-	_, ok := mg.(Referencer)
-
-	return ok
+// name sets the name of the object as its external name if names are deterministic and it has none. Otherwise a
+// client would be called with the empty name, which may select all resources.
+func (r *Reconciler) name(mg resource.Managed) {
+	if r.named && meta.GetExternalName(mg) == "" {
+		meta.SetExternalName(mg, mg.GetName())
+	}
 }

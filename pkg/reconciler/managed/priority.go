@@ -20,27 +20,6 @@ func WithSpreadAfterRestart(spread bool) ReconcilerOption {
 	return func(r *Reconciler) { r.spread = spread }
 }
 
-// priorities maps the priorities of passes to those of the queue.
-var priorities = map[lifecycle.Priority]int{
-	lifecycle.User:     controller.PriorityUser,
-	lifecycle.Progress: controller.PriorityInProgress,
-	lifecycle.Retry:    controller.PriorityErrorRetry,
-	lifecycle.Poll:     controller.PriorityPoll,
-}
-
-// queuePriority returns the queue priority of the next pass.
-func (p *schedule) queuePriority() *int { return new(priorities[p.nextPriority]) }
-
-// priority returns the priority of the next pass, given the outcome of this one.
-func (o outcome) priority() lifecycle.Priority {
-	switch o.requeue {
-	case never, poll, resync:
-		return lifecycle.Poll
-	default:
-		return lifecycle.Progress
-	}
-}
-
 // priorityFacts returns what is known of the object before any external call.
 func (p *object) priorityFacts() lifecycle.PriorityFacts {
 	ready, synced := p.read.GetCondition(commonv1.TypeReady), p.read.GetCondition(commonv1.TypeSynced)
@@ -56,26 +35,6 @@ func (p *object) priorityFacts() lifecycle.PriorityFacts {
 		!p.r.halted(p.mg)
 
 	return s
-}
-
-func (p *object) userIntent() objectstate.UserIntent {
-	return objectstate.UserIntent{Generation: p.generation, Deleted: meta.WasDeleted(p.mg), Request: p.requested}
-}
-
-// generationObserved reports whether the object, as read or answered, says that the generation of this pass was
-// observed.
-func (p *object) generationObserved(mg resource.Managed) bool {
-	if g, ok := mg.(resource.GenerationObserver); ok && g.GetObservedGeneration() != p.generation {
-		return false
-	}
-	synced := mg.GetCondition(commonv1.TypeSynced)
-
-	switch synced.Reason {
-	case "", commonv1.ReasonThrottled, commonv1.ReasonUnauthorized, commonv1.ReasonExternalSystemUnavailable:
-		return false // the user's request was not handled
-	default:
-		return synced.ObservedGeneration == p.generation
-	}
 }
 
 // recordIntent records which requests of the user this pass has handled, whether it failed, and whether it is
@@ -95,10 +54,40 @@ func (p *schedule) recordIntent(o outcome, failed, again bool) {
 	}
 }
 
+func (p *object) userIntent() objectstate.UserIntent {
+	return objectstate.UserIntent{Generation: p.generation, Deleted: meta.WasDeleted(p.mg), Request: p.requested}
+}
+
 // intentInStatus reports whether the status shows that all requests of the user were handled, so that they need not
 // be remembered.
 func (p *object) intentInStatus() bool {
 	return p.generationObserved(p.newest) && request(p.newest) == "" && !meta.WasDeleted(p.mg)
+}
+
+// generationObserved reports whether the object, as read or answered, says that the generation of this pass was
+// observed.
+func (p *object) generationObserved(mg resource.Managed) bool {
+	if g, ok := mg.(resource.GenerationObserver); ok && g.GetObservedGeneration() != p.generation {
+		return false
+	}
+	synced := mg.GetCondition(commonv1.TypeSynced)
+
+	switch synced.Reason {
+	case "", commonv1.ReasonThrottled, commonv1.ReasonUnauthorized, commonv1.ReasonExternalSystemUnavailable:
+		return false // the user's request was not handled
+	default:
+		return synced.ObservedGeneration == p.generation
+	}
+}
+
+// priority returns the priority of the next pass, given the outcome of this one.
+func (o outcome) priority() lifecycle.Priority {
+	switch o.requeue {
+	case never, poll, resync:
+		return lifecycle.Poll
+	default:
+		return lifecycle.Progress
+	}
 }
 
 // deferPass defers the first pass over a healthy object to a random moment of its poll interval, or to the next
@@ -116,6 +105,17 @@ func (p *schedule) deferPass() next {
 
 	return next{after: max(after, time.Millisecond), priority: p.queuePriority()}
 }
+
+// priorities maps the priorities of passes to those of the queue.
+var priorities = map[lifecycle.Priority]int{
+	lifecycle.User:     controller.PriorityUser,
+	lifecycle.Progress: controller.PriorityInProgress,
+	lifecycle.Retry:    controller.PriorityErrorRetry,
+	lifecycle.Poll:     controller.PriorityPoll,
+}
+
+// queuePriority returns the queue priority of the next pass.
+func (p *schedule) queuePriority() *int { return new(priorities[p.nextPriority]) }
 
 // heldByOthers reports whether a replace has removed the record of the creation, or the finalizer of an object that
 // may be created and deleted. Their restoration cannot wait.

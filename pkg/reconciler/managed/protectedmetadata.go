@@ -40,21 +40,6 @@ func (p *object) protectedMetadata() protectedMetadata {
 	return b
 }
 
-// identify restores the identity of the object, and its deletion: a client that decodes an external answer into its
-// object empties the other fields.
-func (b protectedMetadata) identify(mg resource.Managed) (changed bool) {
-	if mg.GetName() == b.name && mg.GetNamespace() == b.namespace && mg.GetUID() == b.uid &&
-		meta.WasDeleted(mg) == (b.deleted != nil) {
-		return false
-	}
-	mg.SetName(b.name)
-	mg.SetNamespace(b.namespace)
-	mg.SetUID(b.uid)
-	mg.SetDeletionTimestamp(b.deleted)
-
-	return true
-}
-
 // restore restores the metadata that a call has removed. A client that replaces all annotations, rather than adding
 // to them, would otherwise remove the record that prevents a second creation, a policy to keep the external
 // resource, and annotations of other owners. Of the annotations that the reconciler owns, the client may change
@@ -87,4 +72,19 @@ func (b protectedMetadata) restore(mg resource.Managed) (changed bool) {
 	}
 
 	return changed
+}
+
+// identify restores the identity of the object, and its deletion: a client that decodes an external answer into its
+// object empties the other fields.
+func (b protectedMetadata) identify(mg resource.Managed) (changed bool) {
+	if mg.GetName() == b.name && mg.GetNamespace() == b.namespace && mg.GetUID() == b.uid &&
+		meta.WasDeleted(mg) == (b.deleted != nil) {
+		return false
+	}
+	mg.SetName(b.name)
+	mg.SetNamespace(b.namespace)
+	mg.SetUID(b.uid)
+	mg.SetDeletionTimestamp(b.deleted)
+
+	return true
 }

@@ -83,6 +83,25 @@ func (p *publication) unpublished() bool {
 	return p.requested != "" && !p.detailsPublished
 }
 
+var none [sha256.Size]byte
+
+// digest returns the digest of connection details and their destination.
+func digest(to string, details ConnectionDetails) [sha256.Size]byte {
+	h := sha256.New()
+	// Every part is preceded by its length, so that no two lists are the same.
+	write := func(part []byte) {
+		h.Write([]byte{byte(len(part) >> 24), byte(len(part) >> 16), byte(len(part) >> 8), byte(len(part))})
+		h.Write(part)
+	}
+	write([]byte(to))
+	for _, key := range slices.Sorted(maps.Keys(details)) {
+		write([]byte(key))
+		write(details[key])
+	}
+
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
 // publishedAs reports whether an earlier process has published the observed details, according to their digest in
 // the status.
 func (p *publication) publishedAs(inStatus string) bool {
@@ -138,56 +157,6 @@ func (p *publication) publish(ctx context.Context) error {
 	return nil
 }
 
-func (p *publication) publishedBefore() bool {
-	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
-
-	return p.state.Published != none || ok && hasher.GetConnectionDetailsHash() != ""
-}
-
-func secretFor(mg resource.Managed) string {
-	writer, ok := mg.(resource.ConnectionSecretWriterTo)
-	if !ok {
-		return ""
-	}
-	if ref := writer.GetWriteConnectionSecretToReference(); ref != nil {
-		return ref.Name
-	}
-
-	return ""
-}
-
-var none [sha256.Size]byte
-
-// digest returns the digest of connection details and their destination.
-func digest(to string, details ConnectionDetails) [sha256.Size]byte {
-	h := sha256.New()
-	// Every part is preceded by its length, so that no two lists are the same.
-	write := func(part []byte) {
-		h.Write([]byte{byte(len(part) >> 24), byte(len(part) >> 16), byte(len(part) >> 8), byte(len(part))})
-		h.Write(part)
-	}
-	write([]byte(to))
-	for _, key := range slices.Sorted(maps.Keys(details)) {
-		write([]byte(key))
-		write(details[key])
-	}
-
-	return [sha256.Size]byte(h.Sum(nil))
-}
-
-// stored returns the destination of the details, and a digest that is safe to store in a status with many readers.
-func stored(mg resource.Managed, digest [sha256.Size]byte) string {
-	return storedAs(secretFor(mg), derivedKeys.derive(hashInput{digest, mg.GetUID()}))
-}
-
-func storedAs(to, key string) string {
-	if key == "" {
-		return "" // the system rejects the parameters: the details are published again after a restart
-	}
-
-	return to + "/" + key
-}
-
 // secrets publishes to the Secret that an object names.
 type secrets struct {
 	client     client.Client
@@ -224,38 +193,6 @@ func (s secrets) PublishConnection(ctx context.Context, mg resource.Managed, det
 	return s.change(ctx, current, secret)
 }
 
-// ownerOf returns the stamp, without a cluster, of the object that a Secret belongs to: of its controller or, if a
-// restore has dropped the owner references, the one in its annotation.
-func ownerOf(secret *corev1.Secret) Stamp {
-	controller := metav1.GetControllerOf(secret)
-	if controller == nil {
-		return Stamp(secret.GetAnnotations()[StampKey])
-	}
-	of := schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind)
-
-	return Stamp(strings.Join([]string{"", of.Group, of.Kind, secret.GetNamespace(), controller.Name,
-		string(controller.UID)}, "/"))
-}
-
-// secretNotOwned returns the error that a Secret does not belong to the object, and how it can, if it has no controller.
-func secretNotOwned(current, desired *corev1.Secret) error {
-	name := current.GetName()
-	text := fmt.Sprintf("secret %s exists and does not belong to this object: name another in "+
-		"spec.writeConnectionSecretToRef, or delete that one", name)
-	if metav1.GetControllerOf(current) == nil {
-		owners := map[string]any{"ownerReferences": desired.GetOwnerReferences()}
-		owned, err := json.Marshal(map[string]any{"metadata": owners})
-		if err != nil {
-			return errors.Wrap(err, "cannot encode owner references")
-		}
-		text += fmt.Sprintf("; if it is the connection secret of this object and was restored from a backup, keep what it "+
-			"holds: kubectl patch secret %s --namespace %s --patch '%s'",
-			name, current.GetNamespace(), owned)
-	}
-
-	return external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), errors.New(text))
-}
-
 func (s secrets) desired(mg resource.Managed, details ConnectionDetails) (*corev1.Secret, error) {
 	if mg.GetNamespace() == "" {
 		return nil, external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), errors.New(
@@ -273,6 +210,39 @@ func (s secrets) desired(mg resource.Managed, details ConnectionDetails) (*corev
 		Type: s.secretType,
 		Data: details,
 	}, nil
+}
+
+// ownerOf returns the stamp, without a cluster, of the object that a Secret belongs to: of its controller or, if a
+// restore has dropped the owner references, the one in its annotation.
+func ownerOf(secret *corev1.Secret) Stamp {
+	controller := metav1.GetControllerOf(secret)
+	if controller == nil {
+		return Stamp(secret.GetAnnotations()[StampKey])
+	}
+	of := schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind)
+
+	return Stamp(strings.Join([]string{"", of.Group, of.Kind, secret.GetNamespace(), controller.Name,
+		string(controller.UID)}, "/"))
+}
+
+// secretNotOwned returns the error that a Secret does not belong to the object, and how to change that if it has no
+// controller.
+func secretNotOwned(current, desired *corev1.Secret) error {
+	name := current.GetName()
+	text := fmt.Sprintf("secret %s exists and does not belong to this object: name another in "+
+		"spec.writeConnectionSecretToRef, or delete that one", name)
+	if metav1.GetControllerOf(current) == nil {
+		owners := map[string]any{"ownerReferences": desired.GetOwnerReferences()}
+		owned, err := json.Marshal(map[string]any{"metadata": owners})
+		if err != nil {
+			return errors.Wrap(err, "cannot encode owner references")
+		}
+		text += fmt.Sprintf("; if it is the connection secret of this object and was restored from a backup, keep what it "+
+			"holds: kubectl patch secret %s --namespace %s --patch '%s'",
+			name, current.GetNamespace(), owned)
+	}
+
+	return external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), errors.New(text))
 }
 
 // change patches the keys that differ, and the owner of the Secret. It does not remove other keys, nor values that
@@ -307,4 +277,35 @@ func (s secrets) change(ctx context.Context, current, desired *corev1.Secret) (b
 	}
 
 	return true, unheld
+}
+
+// stored returns the destination of the details, and a digest that is safe to store in a status with many readers.
+func stored(mg resource.Managed, digest [sha256.Size]byte) string {
+	return storedAs(secretFor(mg), derivedKeys.derive(hashInput{digest, mg.GetUID()}))
+}
+
+func storedAs(to, key string) string {
+	if key == "" {
+		return "" // the system rejects the parameters: the details are published again after a restart
+	}
+
+	return to + "/" + key
+}
+
+func secretFor(mg resource.Managed) string {
+	writer, ok := mg.(resource.ConnectionSecretWriterTo)
+	if !ok {
+		return ""
+	}
+	if ref := writer.GetWriteConnectionSecretToReference(); ref != nil {
+		return ref.Name
+	}
+
+	return ""
+}
+
+func (p *publication) publishedBefore() bool {
+	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
+
+	return p.state.Published != none || ok && hasher.GetConnectionDetailsHash() != ""
 }

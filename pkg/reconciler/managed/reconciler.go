@@ -107,6 +107,22 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 	return r
 }
 
+// forget what was known of an object that is gone.
+func (r *Reconciler) forget(o *objectState) {
+	r.telemetry.Forget(&o.counted)
+	o.cancelReservation()
+	if o.member != nil {
+		r.lists.Leave(o.member)
+		r.telemetry.Watches(r.lists.Watches())
+	}
+}
+
+// example returns an empty object of the kind, and panics if there is none.
+func (r *Reconciler) example() resource.Managed {
+	// a kind that is no resource.Managed is a programmer's error, as documented
+	return resource.MustCreateObject(schema.GroupVersionKind(r.of), r.cluster.GetScheme()).(resource.Managed)
+}
+
 // declaredClass names what makes a create safe to repeat.
 func (r *Reconciler) declaredClass() string {
 	switch {
@@ -117,12 +133,6 @@ func (r *Reconciler) declaredClass() string {
 	default:
 		return "Opaque, or Findable if clients are a CreationRecoverer"
 	}
-}
-
-// example returns an empty object of the kind, and panics if there is none.
-func (r *Reconciler) example() resource.Managed {
-	// a kind that is no resource.Managed is a programmer's error, as documented
-	return resource.MustCreateObject(schema.GroupVersionKind(r.of), r.cluster.GetScheme()).(resource.Managed)
 }
 
 // newManaged returns what example does, without asking the scheme again.
@@ -204,14 +214,4 @@ func (r *Reconciler) stateOf(key types.NamespacedName, uid types.UID) *objectSta
 	r.warnDeleted(key, uid)
 
 	return r.objects.Of(key, uid).acquire()
-}
-
-// forget what was known of an object that is gone.
-func (r *Reconciler) forget(o *objectState) {
-	r.telemetry.Forget(&o.counted)
-	o.cancelReservation()
-	if o.member != nil {
-		r.lists.Leave(o.member)
-		r.telemetry.Watches(r.lists.Watches())
-	}
 }

@@ -60,24 +60,35 @@ func ContextWithCreationToken(ctx context.Context, token string) context.Context
 	return context.WithValue(ctx, tokenKey{}, token)
 }
 
-// token returns the token of the last attempt.
-func (p *search) token() string {
-	id, _ := attemptOf(p.mg)
-
-	return p.tokenOf(id)
-}
-
-// tokenOf returns the token of an attempt, or "" if it has no id.
-func (p *search) tokenOf(id string) string {
-	if id == "" {
-		return ""
+// recover looks up the resource of an attempt whose result is unknown.
+func (p *search) recover(ctx context.Context) error {
+	if p.createClass() != lifecycle.Findable {
+		return nil
 	}
+	p.trackCreation()
+	if !p.unresolved() && (!p.neverSeen() || p.creationGrace() > 0) || p.token() == "" {
+		return nil
+	}
+	since, named := p.searchedSince(), meta.GetExternalName(p.mg)
+	found, window, err := p.searchExternal(ctx, p.token())
+	switch {
+	case err != nil:
+		return observing.failed(err)
+	case found && created(p.mg) != "" && meta.GetExternalName(p.mg) == named:
+		p.recoveredUnobserved = true
 
-	return string(p.mg.GetUID()) + "-" + id
+		return nil
+	case found:
+		return p.recordFound(ctx)
+	}
+	p.recoveryGrace = window + p.recreationDelay() - p.now().Sub(since)
+	p.recoveryNegative = p.recoveryGrace <= 0
+
+	return nil
 }
 
-// createClass returns what makes it safe to repeat a create. Nothing does if the result of the attempt is unknown and it
-// was made in another class, or by a runtime that gives attempts no id: that attempt has no token of ours.
+// createClass returns what makes it safe to repeat a create. Nothing does if the result of the attempt is unknown and
+// it was made in another class, or by a runtime that gives attempts no id: that attempt has no token of ours.
 func (p *clientSession) createClass() lifecycle.CreateClass {
 	id, _ := attemptOf(p.mg)
 	switch {
@@ -108,40 +119,29 @@ func (p *clientSession) ownClass() lifecycle.CreateClass {
 	}
 }
 
-// recover looks up the resource of an attempt whose result is unknown.
-func (p *search) recover(ctx context.Context) error {
-	if p.createClass() != lifecycle.Findable {
-		return nil
+// searchedSince returns the time since which this process knows of the attempt.
+func (p *search) searchedSince() time.Time {
+	if token := p.token(); p.state.Search != token {
+		p.state.Search, p.state.SearchSince = token, p.now()
 	}
-	p.trackCreation()
-	if !p.unresolved() && (!p.neverSeen() || p.creationGrace() > 0) || p.token() == "" {
-		return nil
-	}
-	since, named := p.searchedSince(), meta.GetExternalName(p.mg)
-	found, window, err := p.searchExternal(ctx, p.token())
-	switch {
-	case err != nil:
-		return observing.failed(err)
-	case found && created(p.mg) != "" && meta.GetExternalName(p.mg) == named:
-		p.recoveredUnobserved = true
 
-		return nil
-	case found:
-		return p.recordFound(ctx)
-	}
-	p.recoveryGrace = window + p.recreationDelay() - p.now().Sub(since)
-	p.recoveryNegative = p.recoveryGrace <= 0
-
-	return nil
+	return p.state.SearchSince
 }
 
-// recordFound stores the resource that a lookup has found as the result of the attempt that the object is marked
-// with.
-func (p *search) recordFound(ctx context.Context) error {
-	p.storeBackend()
-	markResult(p.mg, attemptSucceeded, p.now())
+// token returns the token of the last attempt.
+func (p *search) token() string {
+	id, _ := attemptOf(p.mg)
 
-	return recording.failed(p.store(ctx, telemetry.Result))
+	return p.tokenOf(id)
+}
+
+// tokenOf returns the token of an attempt, or "" if it has no id.
+func (p *search) tokenOf(id string) string {
+	if id == "" {
+		return ""
+	}
+
+	return string(p.mg.GetUID()) + "-" + id
 }
 
 // searchExternal looks up the resource of the attempt with a token. A resource that is not found may be found
@@ -175,22 +175,13 @@ func (p *search) searchExternal(ctx context.Context, token string) (found bool, 
 	return found, window, nil
 }
 
-// neverSeen reports whether a creation succeeded and no observation ever found its resource, under any name: a user
-// may have set another one since.
-func (p *creationRecord) neverSeen() bool {
-	this := creation(p.mg, p.mg)
-	inStatus, _ := p.observedInStatus(this)
+// recordFound stores the resource that a lookup has found as the result of the attempt that the object is marked
+// with.
+func (p *search) recordFound(ctx context.Context) error {
+	p.storeBackend()
+	markResult(p.mg, attemptSucceeded, p.now())
 
-	return p.createdUnobserved() && p.state.Seen.Mark != this.Mark && !inStatus
-}
-
-// searchedSince returns the time since which this process knows of the attempt.
-func (p *search) searchedSince() time.Time {
-	if token := p.token(); p.state.Search != token {
-		p.state.Search, p.state.SearchSince = token, p.now()
-	}
-
-	return p.state.SearchSince
+	return recording.failed(p.store(ctx, telemetry.Result))
 }
 
 // The grace period in which the absence of a resource that was observed before, or is to be deleted, is not
@@ -216,20 +207,6 @@ func (p *search) notFoundGrace() time.Duration {
 	return max(rest, doubt-p.now().Sub(p.notFoundSince()))
 }
 
-// notFoundSince returns when what is ours was first not found under the name that it has: now, if that was not noted.
-func (p *clientSession) notFoundSince() time.Time {
-	if p.state.NotFoundSince.IsZero() || p.state.NotFoundName != meta.GetExternalName(p.mg) {
-		return p.now()
-	}
-
-	return p.state.NotFoundSince
-}
-
-// recordNotFound records when the owned resource was first not found under its present name.
-func (p *clientSession) recordNotFound() {
-	p.state.NotFoundSince, p.state.NotFoundName = p.notFoundSince(), meta.GetExternalName(p.mg)
-}
-
 // unexpectedAbsence reports whether there is no known explanation for the absence of the external resource. With
 // deterministic names nothing can be created twice, so that a wanted object needs no second observation. The
 // absence of a resource that was found before is also unexpected under a name that a user has set since, or that a
@@ -247,4 +224,27 @@ func (p *creationRecord) unexpectedAbsence() bool {
 // original before a restore is marked with.
 func (p *creationRecord) wasSeen() bool {
 	return (created(p.mg) != "" && !p.createdUnobserved() || p.inherited != "") && !p.unresolved()
+}
+
+// neverSeen reports whether a creation succeeded and no observation ever found its resource, under any name: a user
+// may have set another one since.
+func (p *creationRecord) neverSeen() bool {
+	this := creation(p.mg, p.mg)
+	inStatus, _ := p.observedInStatus(this)
+
+	return p.createdUnobserved() && p.state.Seen.Mark != this.Mark && !inStatus
+}
+
+// recordNotFound records when the owned resource was first not found under its present name.
+func (p *clientSession) recordNotFound() {
+	p.state.NotFoundSince, p.state.NotFoundName = p.notFoundSince(), meta.GetExternalName(p.mg)
+}
+
+// notFoundSince returns when what is ours was first not found under the name that it has: now, if that was not noted.
+func (p *clientSession) notFoundSince() time.Time {
+	if p.state.NotFoundSince.IsZero() || p.state.NotFoundName != meta.GetExternalName(p.mg) {
+		return p.now()
+	}
+
+	return p.state.NotFoundSince
 }

@@ -79,8 +79,8 @@ func (p *clientSession) recordRecreated(lost string, seen, unfound bool) {
 	}
 }
 
-// recreationDelay returns how much longer a created resource that is not found is observed before it is created again: an
-// external system that shows no resources would otherwise be filled with them, or called without end.
+// recreationDelay returns how much longer a created resource that is not found is observed before it is created again:
+// an external system that shows no resources would otherwise be filled with them, or called without end.
 func (p *clientSession) recreationDelay() time.Duration {
 	most := mostRecreationDelay
 	if p.createClass() != lifecycle.Findable {
@@ -104,17 +104,6 @@ func (p *creationRecord) awaitsRequest() bool {
 		p.mg.GetAnnotations()[meta.AnnotationKeyAllowRecreation] != p.creationID()
 }
 
-// creationID returns the user-visible id of the last creation: the id of its attempt, or its time if another
-// runtime made it.
-func (p *creationRecord) creationID() string {
-	if p.inherited != "" {
-		return p.inherited
-	}
-	id, _, _ := strings.Cut(created(p.mg), "/")
-
-	return id
-}
-
 // unrequested returns the outcome for a missing resource that the policies of the object allow to create.
 func (p *creationRecord) unrequested() outcome {
 	text := fmt.Sprintf("the external resource %q was there and is not found any more: restore it, "+
@@ -126,4 +115,15 @@ func (p *creationRecord) unrequested() outcome {
 		synced: unsynced(commonv1.ReasonRecreationNotRequested, text),
 		event:  event.Warning(reasonMissing, errors.New(text)),
 	}
+}
+
+// creationID returns the user-visible id of the last creation: the id of its attempt, or its time if another
+// runtime made it.
+func (p *creationRecord) creationID() string {
+	if p.inherited != "" {
+		return p.inherited
+	}
+	id, _, _ := strings.Cut(created(p.mg), "/")
+
+	return id
 }

@@ -43,16 +43,33 @@ func (t *coldState) rememberDetails(details ConnectionDetails, shown string) {
 	}
 }
 
-// rememberedDetails returns the remembered values by generated keys.
-func (t *coldState) rememberedDetails() map[string][]byte {
-	values := map[string][]byte{}
-	for _, all := range t.details {
-		for _, value := range all {
-			values[string(value)] = value
-		}
+// redact returns an error without secrets.
+func (p *journal) redact(err error) error {
+	if err == nil {
+		return nil
 	}
 
-	return values
+	return p.mask().Error(err)
+}
+
+// concealIn redacts the messages of conditions that were set in this pass, by any writer. The record of a creation
+// in the condition Created stays complete: the object shows it in its annotations, and later passes read it.
+func (p *journal) concealIn(read, mine []commonv1.Condition) {
+	record := creation(p.mg, p.mg)
+	if record.Mark == "" { // its result is unknown
+		record.Mark = p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+	}
+	for i, c := range mine {
+		if c.Type == commonv1.TypeCreated && record.Is(c.Message) {
+			continue
+		}
+		if !slices.ContainsFunc(read, func(r commonv1.Condition) bool {
+			return r.Type == c.Type &&
+				r.Message == c.Message
+		}) {
+			mine[i].Message = p.mask().String(c.Message)
+		}
+	}
 }
 
 // mask returns the mask that removes the secrets of this pass from a text: those that package external has
@@ -84,6 +101,18 @@ func (p *journal) newMask() *redact.Mask {
 	return p.secrets.Mask(slices.Collect(maps.Values(hidden))...)
 }
 
+// rememberedDetails returns the remembered values by generated keys.
+func (t *coldState) rememberedDetails() map[string][]byte {
+	values := map[string][]byte{}
+	for _, all := range t.details {
+		for _, value := range all {
+			values[string(value)] = value
+		}
+	}
+
+	return values
+}
+
 // withoutTexts removes the texts in a JSON value from the hidden values.
 func withoutTexts(hidden map[string][]byte, shown any) {
 	switch v := shown.(type) {
@@ -96,35 +125,6 @@ func withoutTexts(hidden map[string][]byte, shown any) {
 	case map[string]any:
 		for _, item := range v {
 			withoutTexts(hidden, item)
-		}
-	}
-}
-
-// redact returns an error without secrets.
-func (p *journal) redact(err error) error {
-	if err == nil {
-		return nil
-	}
-
-	return p.mask().Error(err)
-}
-
-// concealIn redacts the messages of conditions that were set in this pass, by any writer. The record of a creation
-// in the condition Created stays complete: the object shows it in its annotations, and later passes read it.
-func (p *journal) concealIn(read, mine []commonv1.Condition) {
-	record := creation(p.mg, p.mg)
-	if record.Mark == "" { // its result is unknown
-		record.Mark = p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
-	}
-	for i, c := range mine {
-		if c.Type == commonv1.TypeCreated && record.Is(c.Message) {
-			continue
-		}
-		if !slices.ContainsFunc(read, func(r commonv1.Condition) bool {
-			return r.Type == c.Type &&
-				r.Message == c.Message
-		}) {
-			mine[i].Message = p.mask().String(c.Message)
 		}
 	}
 }

@@ -23,11 +23,6 @@ type ReferenceResolver interface {
 // A ReferenceResolverFn is a function that is a ReferenceResolver.
 type ReferenceResolverFn func(ctx context.Context, mg resource.Managed) error
 
-// ResolveReferences calls the function.
-func (fn ReferenceResolverFn) ResolveReferences(ctx context.Context, mg resource.Managed) error {
-	return fn(ctx, mg)
-}
-
 // A Referencer is a managed resource that resolves its references itself, through the given reader. The objects
 // that it reads are watched, so that it is called again when a referent changes. Package reference has the tools.
 type Referencer interface {
@@ -93,4 +88,9 @@ func settle(err error) error {
 	default:
 		return err
 	}
+}
+
+// ResolveReferences calls the function.
+func (fn ReferenceResolverFn) ResolveReferences(ctx context.Context, mg resource.Managed) error {
+	return fn(ctx, mg)
 }

@@ -74,180 +74,6 @@ func (p *pass) writeOutcome(ctx context.Context, e *end) {
 	e.status = statusWriteOf(e.statusErr)
 }
 
-// report emits the events of the pass, updates the memory of the object, and says when it is reconciled again.
-func (p *pass) report(c lifecycle.Conclusion, e end) next {
-	switch c {
-	case lifecycle.Requeue:
-		s := asLater(e.err)
-		p.outcomeLabel, p.nextPriority = s.label, lifecycle.Poll
-
-		return next{after: s.after}
-	case lifecycle.Finish:
-		return p.finishSilently(e)
-	case lifecycle.RequeueConflict:
-		return p.requeueConflict(e.outcome)
-	case lifecycle.Fence:
-		return p.fencedResult(e)
-	case lifecycle.AwaitChange:
-		return next{after: p.recheckTerminal()}
-	case lifecycle.Interrupt:
-		p.emitEvents()
-		p.outcomeLabel = "interrupted"
-
-		return next{err: p.redact(e.err)}
-	default:
-		return p.reportOutcome(e)
-	}
-}
-
-// reportOutcome ends a pass whose status was written, or could not be.
-func (p *pass) reportOutcome(e end) next {
-	terminal := isTerminal(e.err)
-	p.state.Conflicts = 0
-	p.state.Reworded = p.rewordings(e.statusErr)
-	p.warnUnwritableStatus(e.statusErr)
-	p.emitEvents()
-	p.outcomeLabel = e.outcome.name
-	p.recordIntent(e.outcome, e.err != nil || e.statusErr != nil, e.err != nil && !terminal || e.statusErr != nil)
-	if e.statusErr == nil {
-		p.r.telemetry.Seen(&p.state.counted, p.mg)
-	}
-
-	return p.nextAfter(e)
-}
-
-// fencedResult ends a pass that must not act, or not report: the process that may does so.
-func (p *pass) fencedResult(e end) next {
-	if e.status != lifecycle.NotWritten {
-		p.emitEvents()
-	}
-	p.outcomeLabel = "fenced"
-	err := e.err
-	if err == nil {
-		err = e.statusErr
-	}
-
-	return next{err: p.redact(err)}
-}
-
-// nextAfter returns what the queue is to do with the object.
-func (p *pass) nextAfter(e end) next {
-	terminal := isTerminal(e.err)
-	switch o := e.outcome; {
-	case e.statusErr != nil:
-		return next{err: p.redact(errors.Wrap(e.statusErr, "cannot update managed resource status"))}
-	case o.after > 0:
-		return next{after: o.after}
-	case !terminal && e.err != nil:
-		return next{err: p.redact(e.err)}
-	case terminal && o.progress == stuck:
-		p.r.telemetry.Terminal(string(o.synced.Reason))
-
-		return next{after: p.waitForChange(o)}
-	default:
-		return next{after: p.delay(o.requeue)}
-	}
-}
-
-// completeStatus puts the outcome into the conditions, and records its event if it is new.
-func (p *pass) completeStatus(o outcome) outcome {
-	if o.refine != nil {
-		o = o.refine(p, o)
-	}
-	if p.publishErr != nil && !isReady(p.read) { // users cannot connect
-		o.ready = commonv1.Creating().WithMessage("the connection details are not published yet")
-	}
-	if o.requeue != backoff && o.requeue != untilGrace && o.requeue != adaptive {
-		p.state.Backoffs = 0
-	}
-	if o.requeue == poll { // nothing is waited for
-		p.state.Changed = 0
-	}
-	if this := creation(p.mg, p.mg); p.seenOwned && this.Mark != "" {
-		text := p.mg.GetCondition(commonv1.TypeCreated).Message
-		if !this.Is(text) {
-			text = this.String()
-		}
-		p.setCondition(commonv1.Condition{
-			Type: commonv1.TypeCreated, Status: metav1.ConditionTrue,
-			Reason: commonv1.ReasonObserved, Message: text,
-		})
-	}
-	left := p.warnSuperseded()
-	p.setCondition(o.ready)
-	p.setCondition(o.synced)
-	p.setUpToDate(o)
-	p.setProgress(o)
-	p.stabilizeMessages()
-	if (p.observedOnce || o.progress == stuck) && !o.unfinished {
-		p.handled()
-	}
-	if o.event.Reason != "" && p.isNewEvent(o) {
-		p.recordEvent(o.event)
-	}
-	if o.event.Type != event.TypeWarning {
-		p.forgetWarnings(string(o.event.Reason), left)
-	}
-	p.checkPollInterval()
-
-	return o
-}
-
-// setUpToDate sets the condition UpToDate: once the external resource was not as desired, or always if the kind is
-// meant for tools. It is unknown while there is no observation, or the resource is not ours.
-func (p *pass) setUpToDate(o outcome) {
-	_, always := p.mg.(resource.GenerationObserver)
-	said := p.mg.GetCondition(commonv1.TypeUpToDate).Reason != ""
-	switch {
-	case o.upToDate.Type != "":
-		if always || said || o.upToDate.Status == metav1.ConditionFalse {
-			p.setCondition(o.upToDate)
-		}
-	case said && o.synced.Type != "" && (o.progress == stuck || o.progress == halting ||
-		p.observed && !p.observation.ResourceExists):
-		p.setCondition(upToDate(metav1.ConditionUnknown, o.synced.Reason))
-	}
-}
-
-// handled puts the generation and the request for a reconcile that this pass handled into the status.
-func (p *object) handled() {
-	if g, ok := p.mg.(resource.GenerationObserver); ok {
-		g.SetObservedGeneration(p.generation)
-	}
-	if r, ok := p.mg.(resource.ReconcileRequestee); ok && p.requested != "" {
-		r.SetLastHandledReconcileAt(p.requested)
-		p.recordEvent(event.Normal(reasonRequestHandled, "Handled the request for a reconcile"))
-	}
-}
-
-// finishSilently ends a pass after which there is nothing to write: the object was released, or is gone.
-func (p *pass) finishSilently(e end) next {
-	gone := e.status == lifecycle.NotWritten && e.err != nil
-	if gone {
-		p.log().Info("Object is gone", "error", p.redact(e.err))
-	}
-	if e.outcome.event.Reason != "" {
-		p.recordEvent(e.outcome.event)
-	}
-	p.emitEvents()
-	p.outcomeLabel = e.outcome.name
-	if !gone && e.outcome.requeue == never {
-		p.recordDeleted()
-	}
-
-	return next{}
-}
-
-// requeueConflict asks for another pass, with the back-off of the queue and in silence: what was read was stale.
-func (p *pass) requeueConflict(o outcome) next {
-	p.state.Conflicts++
-	p.emitEvents()
-	p.outcomeLabel = "conflict"
-	p.log().Debug("Object has changed, trying again", "outcome", o.name)
-
-	return next{backoff: true}
-}
-
 // failureOutcome returns the outcome of a pass that ended in an error.
 func (p *pass) failureOutcome(err error) outcome {
 	s := unexpected
@@ -304,6 +130,50 @@ func (p *journal) withoutSecrets(reason string) commonv1.ConditionReason {
 	return commonv1.ConditionReason(reason)
 }
 
+// completeStatus puts the outcome into the conditions, and records its event if it is new.
+func (p *pass) completeStatus(o outcome) outcome {
+	if o.refine != nil {
+		o = o.refine(p, o)
+	}
+	if p.publishErr != nil && !isReady(p.read) { // users cannot connect
+		o.ready = commonv1.Creating().WithMessage("the connection details are not published yet")
+	}
+	if o.requeue != backoff && o.requeue != untilGrace && o.requeue != adaptive {
+		p.state.Backoffs = 0
+	}
+	if o.requeue == poll { // nothing is waited for
+		p.state.Changed = 0
+	}
+	if this := creation(p.mg, p.mg); p.seenOwned && this.Mark != "" {
+		text := p.mg.GetCondition(commonv1.TypeCreated).Message
+		if !this.Is(text) {
+			text = this.String()
+		}
+		p.setCondition(commonv1.Condition{
+			Type: commonv1.TypeCreated, Status: metav1.ConditionTrue,
+			Reason: commonv1.ReasonObserved, Message: text,
+		})
+	}
+	left := p.warnSuperseded()
+	p.setCondition(o.ready)
+	p.setCondition(o.synced)
+	p.setUpToDate(o)
+	p.setProgress(o)
+	p.stabilizeMessages()
+	if (p.observedOnce || o.progress == stuck) && !o.unfinished {
+		p.handled()
+	}
+	if o.event.Reason != "" && p.isNewEvent(o) {
+		p.recordEvent(o.event)
+	}
+	if o.event.Type != event.TypeWarning {
+		p.forgetWarnings(string(o.event.Reason), left)
+	}
+	p.checkPollInterval()
+
+	return o
+}
+
 // warnSuperseded warns of a resource that a predecessor has created while the external resource of the object exists:
 // nothing is created beside it, and it is not looked for. It returns the reason of a warning that stays true, or
 // nothing.
@@ -317,4 +187,134 @@ func (p *pass) warnSuperseded() (reason string) {
 	}
 
 	return string(reasonLeft)
+}
+
+// setUpToDate sets the condition UpToDate: once the external resource was not as desired, or always if the kind is
+// meant for tools. It is unknown while there is no observation, or the resource is not ours.
+func (p *pass) setUpToDate(o outcome) {
+	_, always := p.mg.(resource.GenerationObserver)
+	said := p.mg.GetCondition(commonv1.TypeUpToDate).Reason != ""
+	switch {
+	case o.upToDate.Type != "":
+		if always || said || o.upToDate.Status == metav1.ConditionFalse {
+			p.setCondition(o.upToDate)
+		}
+	case said && o.synced.Type != "" && (o.progress == stuck || o.progress == halting ||
+		p.observed && !p.observation.ResourceExists):
+		p.setCondition(upToDate(metav1.ConditionUnknown, o.synced.Reason))
+	}
+}
+
+// handled puts the generation and the request for a reconcile that this pass handled into the status.
+func (p *object) handled() {
+	if g, ok := p.mg.(resource.GenerationObserver); ok {
+		g.SetObservedGeneration(p.generation)
+	}
+	if r, ok := p.mg.(resource.ReconcileRequestee); ok && p.requested != "" {
+		r.SetLastHandledReconcileAt(p.requested)
+		p.recordEvent(event.Normal(reasonRequestHandled, "Handled the request for a reconcile"))
+	}
+}
+
+// report emits the events of the pass, updates the memory of the object, and says when it is reconciled again.
+func (p *pass) report(c lifecycle.Conclusion, e end) next {
+	switch c {
+	case lifecycle.Requeue:
+		s := asLater(e.err)
+		p.outcomeLabel, p.nextPriority = s.label, lifecycle.Poll
+
+		return next{after: s.after}
+	case lifecycle.Finish:
+		return p.finishSilently(e)
+	case lifecycle.RequeueConflict:
+		return p.requeueConflict(e.outcome)
+	case lifecycle.Fence:
+		return p.fencedResult(e)
+	case lifecycle.AwaitChange:
+		return next{after: p.recheckTerminal()}
+	case lifecycle.Interrupt:
+		p.emitEvents()
+		p.outcomeLabel = "interrupted"
+
+		return next{err: p.redact(e.err)}
+	default:
+		return p.reportOutcome(e)
+	}
+}
+
+// finishSilently ends a pass after which there is nothing to write: the object was released, or is gone.
+func (p *pass) finishSilently(e end) next {
+	gone := e.status == lifecycle.NotWritten && e.err != nil
+	if gone {
+		p.log().Info("Object is gone", "error", p.redact(e.err))
+	}
+	if e.outcome.event.Reason != "" {
+		p.recordEvent(e.outcome.event)
+	}
+	p.emitEvents()
+	p.outcomeLabel = e.outcome.name
+	if !gone && e.outcome.requeue == never {
+		p.recordDeleted()
+	}
+
+	return next{}
+}
+
+// requeueConflict asks for another pass, with the back-off of the queue and in silence: what was read was stale.
+func (p *pass) requeueConflict(o outcome) next {
+	p.state.Conflicts++
+	p.emitEvents()
+	p.outcomeLabel = "conflict"
+	p.log().Debug("Object has changed, trying again", "outcome", o.name)
+
+	return next{backoff: true}
+}
+
+// fencedResult ends a pass that must not act, or not report: the process that may does so.
+func (p *pass) fencedResult(e end) next {
+	if e.status != lifecycle.NotWritten {
+		p.emitEvents()
+	}
+	p.outcomeLabel = "fenced"
+	err := e.err
+	if err == nil {
+		err = e.statusErr
+	}
+
+	return next{err: p.redact(err)}
+}
+
+// reportOutcome ends a pass whose status was written, or could not be.
+func (p *pass) reportOutcome(e end) next {
+	terminal := isTerminal(e.err)
+	p.state.Conflicts = 0
+	p.state.Reworded = p.rewordings(e.statusErr)
+	p.warnUnwritableStatus(e.statusErr)
+	p.emitEvents()
+	p.outcomeLabel = e.outcome.name
+	p.recordIntent(e.outcome, e.err != nil || e.statusErr != nil, e.err != nil && !terminal || e.statusErr != nil)
+	if e.statusErr == nil {
+		p.r.telemetry.Seen(&p.state.counted, p.mg)
+	}
+
+	return p.nextAfter(e)
+}
+
+// nextAfter returns what the queue is to do with the object.
+func (p *pass) nextAfter(e end) next {
+	terminal := isTerminal(e.err)
+	switch o := e.outcome; {
+	case e.statusErr != nil:
+		return next{err: p.redact(errors.Wrap(e.statusErr, "cannot update managed resource status"))}
+	case o.after > 0:
+		return next{after: o.after}
+	case !terminal && e.err != nil:
+		return next{err: p.redact(e.err)}
+	case terminal && o.progress == stuck:
+		p.r.telemetry.Terminal(string(o.synced.Reason))
+
+		return next{after: p.waitForChange(o)}
+	default:
+		return next{after: p.delay(o.requeue)}
+	}
 }

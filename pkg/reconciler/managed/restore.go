@@ -17,6 +17,33 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
+// recall restores the last creation that the state has, or an attempt with unknown result, if the API server was
+// restored to an earlier state without it. A record of an earlier creation, or of the same one before its end, is
+// older.
+func (p *creationRecord) recall() bool {
+	if p.r.named {
+		p.restore()
+
+		return p.restored
+	}
+	before := maps.Clone(p.mg.GetAnnotations())
+	if !p.removeEarlier() && p.unended() {
+		removeRecord(p.mg)
+	}
+	ref, since := p.lastCreation()
+	if restoreCreation(p.mg, ref, since) {
+		p.restoreOperation()
+
+		return true
+	}
+	if restoreAttempt(p.mg, p.state.Called) {
+		return true
+	}
+	p.mg.SetAnnotations(before)
+
+	return false
+}
+
 // restore restores the record of the last creation if another writer has removed it, or a part of it, from the
 // metadata, or has written an earlier one. "kubectl replace", Helm --force and Argo CD's Replace=true do that: they
 // replace the object by the manifest, and keep its status. The record is known from the memory of this process, and
@@ -54,31 +81,22 @@ func (p *creationRecord) restore() {
 	}
 }
 
-// recall restores the last creation that the state has, or an attempt with unknown result, if the API server was
-// restored to an earlier state without it. A record of an earlier creation, or of the same one before its end, is
-// older.
-func (p *creationRecord) recall() bool {
-	if p.r.named {
-		p.restore()
+// restoreAttempt restores the record of an attempt with unknown result, if all of it is missing, or all but its id.
+// If only the time is missing, a user has removed it to say that it is safe to proceed.
+func restoreAttempt(mg resource.Managed, called objectstate.Intent) bool {
+	marks := mg.GetAnnotations()
+	pending := marks[meta.AnnotationKeyExternalCreatePending]
+	if called.Pending == "" || marks[meta.AnnotationKeyCreateAttempt] != "" ||
+		pending != "" && (pending != called.Pending || called.Attempt == "") {
+		return false
+	}
+	missing := map[string]string{meta.AnnotationKeyExternalCreatePending: called.Pending}
+	if called.Attempt != "" { // other runtimes have none
+		missing[meta.AnnotationKeyCreateAttempt] = called.Attempt
+	}
+	meta.AddAnnotations(mg, missing)
 
-		return p.restored
-	}
-	before := maps.Clone(p.mg.GetAnnotations())
-	if !p.removeEarlier() && p.unended() {
-		removeRecord(p.mg)
-	}
-	ref, since := p.lastCreation()
-	if restoreCreation(p.mg, ref, since) {
-		p.restoreOperation()
-
-		return true
-	}
-	if restoreAttempt(p.mg, p.state.Called) {
-		return true
-	}
-	p.mg.SetAnnotations(before)
-
-	return false
+	return true
 }
 
 // unended reports whether the record is of an attempt whose end the state has, before it ended.
@@ -98,16 +116,6 @@ func (p *creationRecord) contradicted() (name, mark string, other bool) {
 	id, _ := attemptOf(p.mg)
 
 	return name, mark, !p.r.named && mark != "" && of != id && mark != created(p.mg)
-}
-
-// storeRestored stores the restored record.
-func (p *creationRecord) storeRestored(ctx context.Context) error {
-	if !p.restored {
-		return nil
-	}
-	p.restored = false
-
-	return updatingObject.failed(p.store(ctx, telemetry.Result))
 }
 
 // storeUnasked stores the restored record in a pass without external calls: this process may end before the next
@@ -159,15 +167,14 @@ func (p *clientSession) preparedOrStored(ctx context.Context) error {
 	return err
 }
 
-// restoreOperation restores, along with the record, the handle of a pending operation: it may be the only reference
-// to the resource that is being created. It reports whether there is one.
-func (p *creationRecord) restoreOperation() bool {
-	if p.state.Operation == "" {
-		return false
+// storeRestored stores the restored record.
+func (p *creationRecord) storeRestored(ctx context.Context) error {
+	if !p.restored {
+		return nil
 	}
-	setOperation(p.mg, p.state.Operation)
+	p.restored = false
 
-	return true
+	return updatingObject.failed(p.store(ctx, telemetry.Result))
 }
 
 // rememberOperation remembers the handle that the object has. If a replace has removed the record of the last
@@ -176,6 +183,35 @@ func (p *creationRecord) rememberOperation() {
 	if handle := operationOf(p.mg); handle != "" || !p.replaced() {
 		p.state.Operation = handle
 	}
+}
+
+// replaced reports whether a replace has removed the record of the last creation, which is known without it, and
+// has written another external name. If the resource of that name is being deleted, the object stands for it.
+func (p *creationRecord) replaced() bool {
+	name := meta.GetExternalName(p.mg)
+	if id, _ := attemptOf(p.mg); name == "" || id != "" || p.r.named || latestTime(p.mg) != "" {
+		return false
+	}
+	deleting := !p.state.DeleteSent.IsZero() && (p.mutated || p.state.LeftoverName == name)
+	ref, _ := p.lastCreation()
+
+	return !deleting && restorable(p.mg, ref) && ref.Name != name
+}
+
+// restoreReplaced restores the record of the last creation, with its external name, on an object that was replaced
+// by a manifest with the name of a resource that does not exist.
+func (p *publication) restoreReplaced(ctx context.Context) error {
+	text := p.redact(errors.Errorf(textReplaced, meta.GetExternalName(p.mg))).Error()
+	meta.RemoveAnnotations(p.mg, meta.AnnotationKeyExternalName)
+	ref, since := p.lastCreation()
+	restoreCreation(p.mg, ref, since)
+	p.restoreOperation()
+	if err := p.store(ctx, telemetry.Result); err != nil {
+		return updatingObject.failed(err)
+	}
+	p.warnRecordTaken(text)
+
+	return p.publishErr
 }
 
 // lastCreation returns the last successful creation that is known without the metadata, and its time.
@@ -246,49 +282,13 @@ func restorable(mg resource.Managed, ref objectstate.CreationRef) bool {
 	return ref.Mark != "" && (!byID || result == attemptSucceeded && !copied(mg, id))
 }
 
-// replaced reports whether a replace has removed the record of the last creation, which is known without it, and
-// has written another external name. If the resource of that name is being deleted, the object stands for it.
-func (p *creationRecord) replaced() bool {
-	name := meta.GetExternalName(p.mg)
-	if id, _ := attemptOf(p.mg); name == "" || id != "" || p.r.named || latestTime(p.mg) != "" {
+// restoreOperation restores, along with the record, the handle of a pending operation: it may be the only reference
+// to the resource that is being created. It reports whether there is one.
+func (p *creationRecord) restoreOperation() bool {
+	if p.state.Operation == "" {
 		return false
 	}
-	deleting := !p.state.DeleteSent.IsZero() && (p.mutated || p.state.LeftoverName == name)
-	ref, _ := p.lastCreation()
-
-	return !deleting && restorable(p.mg, ref) && ref.Name != name
-}
-
-// restoreReplaced restores the record of the last creation, with its external name, on an object that was replaced
-// by a manifest with the name of a resource that does not exist.
-func (p *publication) restoreReplaced(ctx context.Context) error {
-	text := p.redact(errors.Errorf(textReplaced, meta.GetExternalName(p.mg))).Error()
-	meta.RemoveAnnotations(p.mg, meta.AnnotationKeyExternalName)
-	ref, since := p.lastCreation()
-	restoreCreation(p.mg, ref, since)
-	p.restoreOperation()
-	if err := p.store(ctx, telemetry.Result); err != nil {
-		return updatingObject.failed(err)
-	}
-	p.warnRecordTaken(text)
-
-	return p.publishErr
-}
-
-// restoreAttempt restores the record of an attempt with unknown result, if all of it is missing, or all but its id.
-// If only the time is missing, a user has removed it to say that it is safe to proceed.
-func restoreAttempt(mg resource.Managed, called objectstate.Intent) bool {
-	marks := mg.GetAnnotations()
-	pending := marks[meta.AnnotationKeyExternalCreatePending]
-	if called.Pending == "" || marks[meta.AnnotationKeyCreateAttempt] != "" ||
-		pending != "" && (pending != called.Pending || called.Attempt == "") {
-		return false
-	}
-	missing := map[string]string{meta.AnnotationKeyExternalCreatePending: called.Pending}
-	if called.Attempt != "" { // other runtimes have none
-		missing[meta.AnnotationKeyCreateAttempt] = called.Attempt
-	}
-	meta.AddAnnotations(mg, missing)
+	setOperation(p.mg, p.state.Operation)
 
 	return true
 }

@@ -19,6 +19,15 @@ func WithRestoreElsewhere() ReconcilerOption {
 	return func(r *Reconciler) { r.restoreElsewhere = true }
 }
 
+// recordOwnerBefore records the object from which this one takes over its external resource: it may take over its
+// connection Secret as well, in this pass or a later one.
+func (p *creationRecord) recordOwnerBefore() {
+	if p.takesOverRestored() {
+		before := string(p.mg.GetUID()) + "/" + p.observation.OwnerStamp.part(stampUID)
+		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyRestoredOwner: before})
+	}
+}
+
 // takesOverRestored reports whether the observed resource belongs to the object that this one was restored from,
 // and is to be taken over. A user requests that once for each UID: a value that Git writes again later has no
 // effect.
@@ -37,20 +46,6 @@ func (p *creationRecord) takesOverRestored() bool {
 	return from == string(found) && (here || p.r.restoreElsewhere && cluster != "") || from == cluster && here
 }
 
-// stampOfKey returns a stamp with the kind, namespace and name of the object; its cluster is unknown here.
-func (p *creationRecord) stampOfKey() Stamp {
-	return NewStamp("", schema.GroupKind{Group: p.r.of.Group, Kind: p.r.of.Kind}, p.mg)
-}
-
-// recordOwnerBefore records the object from which this one takes over its external resource: it may take over its
-// connection Secret as well, in this pass or a later one.
-func (p *creationRecord) recordOwnerBefore() {
-	if p.takesOverRestored() {
-		before := string(p.mg.GetUID()) + "/" + p.observation.OwnerStamp.part(stampUID)
-		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyRestoredOwner: before})
-	}
-}
-
 // ownerBefore returns the stamp, without a cluster, of this object with the UID of the one whose external resource
 // it took over, or "".
 func (p *creationRecord) ownerBefore() (stamp Stamp) {
@@ -60,19 +55,6 @@ func (p *creationRecord) ownerBefore() (stamp Stamp) {
 	}
 
 	return stamp
-}
-
-// endRestore removes the annotation of a user once the external resource has the mark of this object, and records
-// that it was handled. The pass after the takeover does that.
-func (p *creationRecord) endRestore() {
-	if p.claimed || p.observation.Owner != OwnerOurs || p.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom] == "" {
-		return
-	}
-	meta.RemoveAnnotations(p.mg, meta.AnnotationKeyRestoredFrom)
-	if own := string(p.mg.GetUID()); p.mg.GetAnnotations()[meta.AnnotationKeyRestored] != own {
-		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyRestored: own})
-		p.recordEvent(event.Normal(reasonRestored, "The external resource was taken over after a restore"))
-	}
 }
 
 // restoredFrom returns how an object can take over the resource of the one that it may have been restored from, or
@@ -91,6 +73,11 @@ func (p *creationRecord) restoredFrom() string {
 		meta.AnnotationKeyRestoredFrom, found, found.cluster(), meta.AnnotationKeyExternalName)
 }
 
+// stampOfKey returns a stamp with the kind, namespace and name of the object; its cluster is unknown here.
+func (p *creationRecord) stampOfKey() Stamp {
+	return NewStamp("", schema.GroupKind{Group: p.r.of.Group, Kind: p.r.of.Kind}, p.mg)
+}
+
 // rememberFound remembers that an observation has found the resource of this object. A resource without a record of
 // its creation does not replace a known creation: until it has a record of its own, a replace can change its name.
 func (p *clientSession) rememberFound() {
@@ -103,4 +90,17 @@ func (p *clientSession) rememberFound() {
 		}
 	}
 	p.storeBackend()
+}
+
+// endRestore removes the annotation of a user once the external resource has the mark of this object, and records
+// that it was handled. The pass after the takeover does that.
+func (p *creationRecord) endRestore() {
+	if p.claimed || p.observation.Owner != OwnerOurs || p.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom] == "" {
+		return
+	}
+	meta.RemoveAnnotations(p.mg, meta.AnnotationKeyRestoredFrom)
+	if own := string(p.mg.GetUID()); p.mg.GetAnnotations()[meta.AnnotationKeyRestored] != own {
+		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyRestored: own})
+		p.recordEvent(event.Normal(reasonRestored, "The external resource was taken over after a restore"))
+	}
 }

@@ -76,6 +76,16 @@ func Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro 
 	return errors.Wrapf(b.Complete(outer), "cannot set up the controller %s", name)
 }
 
+// lifetime is a source of no requests. What Setup made for the controller ends with it: the process may go on without
+// its manager, and would keep all events that wait.
+func (r *Reconciler) lifetime() source.Source {
+	return source.Func(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		context.AfterFunc(ctx, r.pace.Stop)
+
+		return nil
+	})
+}
+
 // SetupGated is [Setup] for a kind that may not be served: its controller runs
 // while the gate sees its CustomResourceDefinition, and ends when that goes. Give
 // the gate to the manager, once for all kinds.
@@ -107,20 +117,6 @@ func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o c
 	})
 
 	return nil
-}
-
-// lifetime is a source of no requests. What Setup made for the controller ends with it: the process may go on without
-// its manager, and would keep all events that wait.
-func (r *Reconciler) lifetime() source.Source {
-	return source.Func(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		context.AfterFunc(ctx, r.pace.Stop)
-
-		return nil
-	})
-}
-
-func controllerName(of resource.ManagedKind) string {
-	return ControllerName(schema.GroupVersionKind(of).GroupKind().String())
 }
 
 // example returns an object of the kind, or an error if no controller can be made for the kind with the options.
@@ -168,4 +164,8 @@ func wire(m manager.Manager, of resource.ManagedKind, o controller.Options,
 	}
 
 	return r, options
+}
+
+func controllerName(of resource.ManagedKind) string {
+	return ControllerName(schema.GroupVersionKind(of).GroupKind().String())
 }

@@ -57,6 +57,24 @@ func (s Stamp) cluster() string {
 	return s.part(0)
 }
 
+// The parts of a stamp. None of them contains the separator.
+const (
+	stampParts     = 6
+	stampNamespace = 3
+	stampUID       = 5
+)
+
+// ClusterUID returns the UID of the namespace kube-system, which identifies a Kubernetes cluster for its lifetime.
+// It needs permission to get that namespace. Call it once per process, with a reader that has no cache.
+func ClusterUID(ctx context.Context, r client.Reader) (types.UID, error) {
+	ns := &corev1.Namespace{}
+	if err := r.Get(ctx, client.ObjectKey{Name: "kube-system"}, ns); err != nil {
+		return "", errors.Wrap(err, "cannot read namespace kube-system, whose uid identifies the cluster")
+	}
+
+	return ns.GetUID(), nil
+}
+
 // Namespace returns the namespace of the object in the stamp, in any cluster. It returns "" for a cluster-scoped
 // object, and if this is no stamp.
 func (s Stamp) Namespace() string {
@@ -75,22 +93,4 @@ func (s Stamp) part(number int) string {
 	part, _, _ := strings.Cut(rest, "/")
 
 	return part
-}
-
-// The parts of a stamp. None of them contains the separator.
-const (
-	stampParts     = 6
-	stampNamespace = 3
-	stampUID       = 5
-)
-
-// ClusterUID returns the UID of the namespace kube-system, which identifies a Kubernetes cluster for its lifetime.
-// It needs permission to get that namespace. Call it once per process, with a reader that has no cache.
-func ClusterUID(ctx context.Context, r client.Reader) (types.UID, error) {
-	ns := &corev1.Namespace{}
-	if err := r.Get(ctx, client.ObjectKey{Name: "kube-system"}, ns); err != nil {
-		return "", errors.Wrap(err, "cannot read namespace kube-system, whose uid identifies the cluster")
-	}
-
-	return ns.GetUID(), nil
 }

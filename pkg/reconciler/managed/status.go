@@ -48,17 +48,6 @@ func (p *object) setCondition(c commonv1.Condition) {
 	}
 }
 
-// stamp sets the generation of this pass on conditions that the author's code has set in it. Setting a condition
-// removes its generation, so a condition without one was set in this pass, or another runtime has written it
-// without: that one is of this generation only if this pass has observed.
-func (p *creationRecord) stamp() {
-	for _, t := range ownTypes {
-		if c := p.mg.GetCondition(t); c.ObservedGeneration == 0 && (p.observedOnce || c != p.read.GetCondition(t)) {
-			conditions.Stamp(p.mg, p.generation, t)
-		}
-	}
-}
-
 // writeStatus writes the status changes of this pass, and nothing if there are none. The write has the newest known
 // resource version as a precondition: without it, it would overwrite the status of other writers, or of an object
 // that was created again under the name. After a conflict the changes are applied to the present status, unless
@@ -75,6 +64,17 @@ func (p *creationRecord) writeStatus(ctx context.Context) error {
 	}
 
 	return p.putStatus(ctx)
+}
+
+// stamp sets the generation of this pass on conditions that the author's code has set in it. Setting a condition
+// removes its generation, so a condition without one was set in this pass, or another runtime has written it
+// without: that one is of this generation only if this pass has observed.
+func (p *creationRecord) stamp() {
+	for _, t := range ownTypes {
+		if c := p.mg.GetCondition(t); c.ObservedGeneration == 0 && (p.observedOnce || c != p.read.GetCondition(t)) {
+			conditions.Stamp(p.mg, p.generation, t)
+		}
+	}
 }
 
 // notOurs returns the error of a status that is left to another process.
@@ -197,6 +197,15 @@ func sameStatus(a, b resource.Managed) bool {
 	return reflect.DeepEqual(is, was)
 }
 
+// stampOthers sets the generation on conditions of other types than ours that were set in this pass.
+func stampOthers(read, mine []commonv1.Condition, generation int64) {
+	for i, c := range mine {
+		if c.ObservedGeneration == 0 && !slices.Contains(read, c) {
+			mine[i].ObservedGeneration = generation
+		}
+	}
+}
+
 // worthWriting reports whether a change of the status has to be written now: a change that the API server does not
 // store, or one of volatile fields, can wait.
 func (p *object) worthWriting(newest statusImage, patch map[string]any) bool {
@@ -223,13 +232,4 @@ func (p *object) lasting(patch map[string]any) map[string]any {
 	}
 
 	return mergepatch.Without(patch, p.r.volatile)
-}
-
-// stampOthers sets the generation on conditions of other types than ours that were set in this pass.
-func stampOthers(read, mine []commonv1.Condition, generation int64) {
-	for i, c := range mine {
-		if c.ObservedGeneration == 0 && !slices.Contains(read, c) {
-			mine[i].ObservedGeneration = generation
-		}
-	}
 }

@@ -40,16 +40,6 @@ func tryLater(label string, after time.Duration) error {
 	return &stop{reason: lifecycle.Later, text: "tried again later: " + label, label: label, after: after}
 }
 
-// asLater returns the stop of an error that is tried again later, or nil.
-func asLater(err error) *stop {
-	var s *stop
-	if err == nil || !errors.As(err, &s) || s.reason != lifecycle.Later {
-		return nil
-	}
-
-	return s
-}
-
 // stopOf returns why a pass ended with an error. A conflict that persists does not hide that the process is fenced.
 func stopOf(err error, conflictsPersist bool) lifecycle.Stop {
 	fenced := err != nil && errors.Is(err, errFenced) && !isPanic(err)
@@ -69,6 +59,16 @@ func stopOf(err error, conflictsPersist bool) lifecycle.Stop {
 	default:
 		return lifecycle.Failed
 	}
+}
+
+// asLater returns the stop of an error that is tried again later, or nil.
+func asLater(err error) *stop {
+	var s *stop
+	if err == nil || !errors.As(err, &s) || s.reason != lifecycle.Later {
+		return nil
+	}
+
+	return s
 }
 
 // statusWriteOf returns what became of a write of the status.

@@ -83,6 +83,23 @@ func (p *object) store(ctx context.Context, what telemetry.Write) error {
 	return nil
 }
 
+// difference returns the merge patch from annotations before to annotations after.
+func difference(before, after map[string]string) map[string]any {
+	changes := map[string]any{}
+	for key, value := range after {
+		if old, ok := before[key]; !ok || old != value {
+			changes[key] = value
+		}
+	}
+	for key := range before {
+		if _, ok := after[key]; !ok {
+			changes[key] = nil
+		}
+	}
+
+	return changes
+}
+
 // withName adds the external name to changes that record a creation. After an unnoticed restore of the API server,
 // the known resource version may belong to another state of the object, without the name. A deterministic name is
 // not recorded so: the restored name may be set by the user.
@@ -91,19 +108,6 @@ func (p *object) withName(changes map[string]any) {
 	if name := meta.GetExternalName(p.mg); !p.r.named && name != "" && strings.HasSuffix(mark, "/"+attemptSucceeded) {
 		changes[meta.AnnotationKeyExternalName] = name
 	}
-}
-
-// recordWasLost reports whether the external name, or a mark of the creation, is missing from the answer to a write
-// that did not change it: the API server was restored, and has used the same resource version again. The pass must
-// not go on with an object that it has not decided on.
-func (p *object) recordWasLost(recorded map[string]string, changes map[string]any) bool {
-	lost := func(key string) bool {
-		_, changed := changes[key]
-
-		return !changed && recorded[key] != "" && p.mg.GetAnnotations()[key] == ""
-	}
-
-	return lost(meta.AnnotationKeyExternalName) || slices.ContainsFunc(recordMarks, lost)
 }
 
 // withRecord adds the record of a creation to the note that its user was asked about it, for the same reason: a
@@ -117,6 +121,32 @@ func (p *object) withRecord(changes map[string]any) {
 			changes[key] = mark
 		}
 	}
+}
+
+// precondition adds the resource version of the object to the metadata of a patch, so that it fails for another
+// version.
+func (p *object) precondition(metadata map[string]any) map[string]any {
+	if uid := p.mg.GetUID(); uid != "" {
+		metadata["uid"] = uid
+	}
+	if version := p.mg.GetResourceVersion(); version != "" {
+		metadata["resourceVersion"] = version
+	}
+
+	return metadata
+}
+
+// recordWasLost reports whether the external name, or a mark of the creation, is missing from the answer to a write
+// that did not change it: the API server was restored, and has used the same resource version again. The pass must
+// not go on with an object that it has not decided on.
+func (p *object) recordWasLost(recorded map[string]string, changes map[string]any) bool {
+	lost := func(key string) bool {
+		_, changed := changes[key]
+
+		return !changed && recorded[key] != "" && p.mg.GetAnnotations()[key] == ""
+	}
+
+	return lost(meta.AnnotationKeyExternalName) || slices.ContainsFunc(recordMarks, lost)
 }
 
 // storeWithoutFinalizer removes our finalizer, those of a predecessor (see [WithRetiredFinalizers]), and
@@ -198,6 +228,22 @@ func persistently(ctx context.Context, fn func(context.Context) error) error {
 	return last
 }
 
+// patch sends a merge patch. Desired is the object with the patch. The error is errReplaced if the object is gone.
+func (p *object) patch(ctx context.Context, what telemetry.Write, desired resource.Managed, body map[string]any) error {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return errors.Wrap(err, "cannot encode patch")
+	}
+	patch := client.RawPatch(types.MergePatchType, data)
+	if err := p.r.client.Patch(ctx, desired, patch); err != nil {
+		return p.vanished(ctx, err)
+	}
+	p.r.telemetry.Wrote(what, desired.GetResourceVersion() != p.mg.GetResourceVersion())
+	p.adoptResponse(desired)
+
+	return nil
+}
+
 // vanished returns errReplaced if a write failed because the object is gone, and the error otherwise. Proxies
 // answer 404, too, and so does an API server that does not know the kind yet, or for a subresource that the kind
 // does not have: the object is gone only if a read of the object itself says so.
@@ -225,22 +271,6 @@ func anotherUID(err error) bool {
 	})
 }
 
-// patch sends a merge patch. Desired is the object with the patch. The error is errReplaced if the object is gone.
-func (p *object) patch(ctx context.Context, what telemetry.Write, desired resource.Managed, body map[string]any) error {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return errors.Wrap(err, "cannot encode patch")
-	}
-	patch := client.RawPatch(types.MergePatchType, data)
-	if err := p.r.client.Patch(ctx, desired, patch); err != nil {
-		return p.vanished(ctx, err)
-	}
-	p.r.telemetry.Wrote(what, desired.GetResourceVersion() != p.mg.GetResourceVersion())
-	p.adoptResponse(desired)
-
-	return nil
-}
-
 // adoptResponse adopts the answer of the API server to a write: its resource version, and the metadata that others
 // may have changed. The status that this pass has set, and the generation and deletion that it decided on, stay.
 func (p *object) adoptResponse(answer resource.Managed) {
@@ -251,38 +281,8 @@ func (p *object) adoptResponse(answer resource.Managed) {
 	p.state.Version, p.state.Live = answer.GetResourceVersion(), true
 }
 
-// precondition adds the resource version of the object to the metadata of a patch, so that it fails for another
-// version.
-func (p *object) precondition(metadata map[string]any) map[string]any {
-	if uid := p.mg.GetUID(); uid != "" {
-		metadata["uid"] = uid
-	}
-	if version := p.mg.GetResourceVersion(); version != "" {
-		metadata["resourceVersion"] = version
-	}
-
-	return metadata
-}
-
 // learned reports whether Observe found something that has to be stored.
 func (p *object) learned() bool {
 	return len(p.initPatch) > 0 || len(p.initLabels) > 0 || len(p.lateInitPatch) > 0 ||
 		!maps.Equal(p.newest.GetAnnotations(), p.mg.GetAnnotations())
-}
-
-// difference returns the merge patch from annotations before to annotations after.
-func difference(before, after map[string]string) map[string]any {
-	changes := map[string]any{}
-	for key, value := range after {
-		if old, ok := before[key]; !ok || old != value {
-			changes[key] = value
-		}
-	}
-	for key := range before {
-		if _, ok := after[key]; !ok {
-			changes[key] = nil
-		}
-	}
-
-	return changes
 }

@@ -25,6 +25,34 @@ const (
 		"if it is, set the annotation " + meta.AnnotationKeyExternalName + " to it"
 )
 
+// supersededAttempt returns the id of the attempt with unknown result, once the object stands for the later
+// resource of a predecessor: its result is not looked up any more.
+func (p *creationRecord) supersededAttempt() string {
+	id, _ := attemptOf(p.mg)
+
+	return fmt.Sprintf("the object stands for %q now, which the runtime before has created; "+
+		"whether the attempt %s to create its external resource here led to another one is not known: "+
+		"look for it in the external system, and delete it if it is not needed", meta.GetExternalName(p.read), id)
+}
+
+// refusedAsSuperseded asks the user for which of the two external resources the object stands.
+func (p *creationRecord) refusedAsSuperseded(o outcome) outcome {
+	err := p.supersededText(textSuperseded, p.superseded())
+	if meta.WasDeleted(p.mg) {
+		o.ready = commonv1.Deleting()
+		err = errors.New(err.Error() + "; until then the object stays")
+	}
+	o.synced = unsynced(commonv1.ReasonCreationUnresolved, err.Error())
+	o.event = event.Warning(reasonCannotInitialize, err)
+
+	return o
+}
+
+// supersededText returns the message about a superseding creation.
+func (p *creationRecord) supersededText(text, domain string) error {
+	return p.redact(errors.Errorf(text, domain, p.read.GetAnnotations()[domain+keyName], meta.GetExternalName(p.mg)))
+}
+
 // superseded returns the domain of the predecessor that has created since this runtime last began to create, under
 // another external name than the object has, or "". A predecessor that runs again does not know our name. Once the
 // user has given the object the name of the predecessor, its marks are copied with it.
@@ -64,32 +92,4 @@ func annotationOf(mg resource.Managed, domain, key string) string {
 	var buffer [128]byte
 
 	return mg.GetAnnotations()[string(append(append(buffer[:0], domain...), key...))]
-}
-
-// supersededText returns the message about a superseding creation.
-func (p *creationRecord) supersededText(text, domain string) error {
-	return p.redact(errors.Errorf(text, domain, p.read.GetAnnotations()[domain+keyName], meta.GetExternalName(p.mg)))
-}
-
-// supersededAttempt returns the id of the attempt with unknown result, once the object stands for the later
-// resource of a predecessor: its result is not looked up any more.
-func (p *creationRecord) supersededAttempt() string {
-	id, _ := attemptOf(p.mg)
-
-	return fmt.Sprintf("the object stands for %q now, which the runtime before has created; "+
-		"whether the attempt %s to create its external resource here led to another one is not known: "+
-		"look for it in the external system, and delete it if it is not needed", meta.GetExternalName(p.read), id)
-}
-
-// refusedAsSuperseded asks the user for which of the two external resources the object stands.
-func (p *creationRecord) refusedAsSuperseded(o outcome) outcome {
-	err := p.supersededText(textSuperseded, p.superseded())
-	if meta.WasDeleted(p.mg) {
-		o.ready = commonv1.Deleting()
-		err = errors.New(err.Error() + "; until then the object stays")
-	}
-	o.synced = unsynced(commonv1.ReasonCreationUnresolved, err.Error())
-	o.event = event.Warning(reasonCannotInitialize, err)
-
-	return o
 }

@@ -60,6 +60,21 @@ func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 	return recorder
 }
 
+// instrumentGuarded makes a call that is given the object. Metadata that the call removes are restored.
+func (p *clientSession) instrumentGuarded(ctx context.Context, step telemetry.Step,
+	call func(context.Context) error) error {
+	defer p.restoreProtected(p.protectedMetadata())
+
+	return p.instrument(ctx, step, call)
+}
+
+func (p *clientSession) restoreProtected(b protectedMetadata) {
+	if b.restore(p.mg) {
+		p.log().Debug("A call took annotations or finalizers away, or changed marks: that is undone, it may only add " +
+			"annotations")
+	}
+}
+
 // instrument makes an external call that is counted, timed and traced. A panic is an error of the call, and so is
 // an error whose text panics: after a Create it leaves the result unknown.
 func (p *clientSession) instrument(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
@@ -91,21 +106,6 @@ func (p *journal) logPanic(what string, err error) {
 	if errors.As(err, &panicked) {
 		p.log().Info("A client panicked", "step", what, "error", p.redact(err), "stack",
 			p.mask().String(string(panicked.Stack)))
-	}
-}
-
-// instrumentGuarded makes a call that is given the object. Metadata that the call removes are restored.
-func (p *clientSession) instrumentGuarded(ctx context.Context, step telemetry.Step,
-	call func(context.Context) error) error {
-	defer p.restoreProtected(p.protectedMetadata())
-
-	return p.instrument(ctx, step, call)
-}
-
-func (p *clientSession) restoreProtected(b protectedMetadata) {
-	if b.restore(p.mg) {
-		p.log().Debug("A call took annotations or finalizers away, or changed marks: that is undone, it may only add " +
-			"annotations")
 	}
 }
 

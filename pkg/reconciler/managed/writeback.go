@@ -58,14 +58,6 @@ func (u *inFlight) remove(key types.NamespacedName) {
 	delete(u.of, key)
 }
 
-// has reports whether a pass over the object is under way.
-func (u *inFlight) has(key types.NamespacedName) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-
-	return u.of[key]
-}
-
 // restored returns an error once the API server was restored to an earlier state: the caches belong to another
 // history, and no decision may be made any more.
 func (r *Reconciler) restored() error {
@@ -128,82 +120,6 @@ func retry(ctx context.Context, try func() bool, tell func()) {
 	}
 }
 
-// writeRecords tries once to write the record of each object whose pass is over, and returns the number of written
-// records.
-func (r *Reconciler) writeRecords(ctx context.Context, all []*missingRecord) (written int) {
-	var mu sync.Mutex
-	var calls sync.WaitGroup
-	room := make(chan struct{}, writeBackLimit)
-	for _, d := range all {
-		room <- struct{}{}
-		calls.Go(func() {
-			defer func() { <-room }()
-			if r.writeRecord(ctx, d) {
-				mu.Lock()
-				defer mu.Unlock()
-				written++
-			}
-		})
-	}
-	calls.Wait()
-
-	return written
-}
-
-// writeRecord reads one object, if need be, and writes its record. It reports whether anything was missing.
-func (r *Reconciler) writeRecord(ctx context.Context, d *missingRecord) (written bool) {
-	if r.inFlight.has(d.key) {
-		d.err = errUnderWay
-
-		return false
-	}
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	if d.current == nil {
-		d.current = r.newManaged()
-		d.err = r.cluster.GetAPIReader().Get(ctx, d.key, d.current)
-		switch {
-		case d.err == nil && client.ObjectKeyFromObject(d.current) != d.key:
-			d.err = errNotAbout(d.key)
-		case gone.Answered(d.err, d.key.Name) || d.err == nil && d.current.GetUID() != d.uid:
-			r.warnLeft(d)
-
-			return false
-		}
-	}
-	if d.err == nil {
-		written, d.err = r.writeMissing(ctx, d)
-	}
-	if d.done = d.err == nil; !d.done {
-		d.current = nil // it may have changed meanwhile
-	}
-
-	return written
-}
-
-// writeMissing writes the record of a creation, and the identity of its external system, that the memory has and
-// the object has not.
-func (r *Reconciler) writeMissing(ctx context.Context, d *missingRecord) (written bool, err error) {
-	p := creationRecord{object: r.objectOf(d.current, clone(d.current), d.state.acquire())}
-	identity := p.restoreIdentity()
-	if !p.recall() {
-		if external, attempt, other := p.contradicted(); other {
-			logging.Error(r.log, errors.New("the restored state of the API server has the record of another creation"),
-				"An external resource may be left over. Set its name in the object, or delete it if nothing else manages it",
-				"kind", r.of.Kind, "namespace", d.key.Namespace, "name", d.key.Name, "externalName", external,
-				"attempt", attempt)
-		}
-		if !identity {
-			return false, nil
-		}
-	}
-	if err := p.store(ctx, telemetry.Result); err != nil {
-		return false, err
-	}
-
-	return true, nil
-}
-
 // missingRecords returns the objects that may need a write: those that both the memory and the API server have. It
 // emits warnings about those that only the memory has.
 func (r *Reconciler) missingRecords(ctx context.Context) ([]*missingRecord, error) {
@@ -213,74 +129,6 @@ func (r *Reconciler) missingRecords(ctx context.Context) ([]*missingRecord, erro
 	}
 
 	return r.compare(ctx, live), nil
-}
-
-// compare returns the objects that the API server has, and emits warnings about the others.
-func (r *Reconciler) compare(ctx context.Context, live map[types.NamespacedName]resource.Managed) (all []*missingRecord) {
-	r.objects.Each(func(key types.NamespacedName, uid types.UID, o *objectState) {
-		d := &missingRecord{key: key, uid: uid, state: o}
-		if r.inFlight.has(key) { // only the pass may read the memory of its object
-			all = append(all, d)
-
-			return
-		}
-		d.state = r.recollect(ctx, d)
-		if d.current = live[key]; d.current == nil || d.current.GetUID() != uid {
-			r.warnLeft(d)
-		} else {
-			all = append(all, d)
-		}
-	})
-
-	return all
-}
-
-// recollect returns the memory of an object or, if there was no pass over it yet, that of the cached object: the
-// restore has not changed the cache.
-func (r *Reconciler) recollect(ctx context.Context, d *missingRecord) *objectState {
-	cached := r.newManaged()
-	if _, _, anything := d.state.known(); anything || d.state.Gone ||
-		r.client.Get(ctx, d.key, cached, withoutDeepCopy...) != nil || cached.GetUID() != d.uid {
-		return d.state
-	}
-	shown := (&objectState{}).acquire()
-	shown.Seen = creation(cached, cached)
-	if ownUnresolved(cached) {
-		shown.Called = intended(cached)
-	}
-	shown.Operation = operationOf(cached)
-	o := r.objectOf(cached, cached, shown)
-	o.keepIdentity()
-
-	return shown
-}
-
-// known returns the external name of the resource that was, or may have been, created for the object, and its
-// attempt, as far as they are known; and whether there is anything.
-func (o *objectState) known() (name, attempt string, anything bool) {
-	cold := o.coldState
-	if cold == nil {
-		cold = &coldState{}
-	}
-	switch {
-	case o.Gone || cold.FinalizerRemoved:
-		return "", "", false
-	case cold.Called != objectstate.Intent{}:
-		return "", cold.Called.Attempt, true
-	case cold.unrecorded():
-		return cold.Unwritten[meta.AnnotationKeyExternalName], cold.Unwritten[meta.AnnotationKeyCreateAttempt], true
-	case o.Seen != objectstate.CreationRef{}:
-		return o.Seen.Name, o.Seen.Mark, true
-	case cold.Made != objectstate.CreationRef{}:
-		return cold.Made.Name, cold.Made.Mark, true
-	default:
-		return "", "", o.Creation == createdHere
-	}
-}
-
-// unrecorded reports whether a creation succeeded whose result could not be stored yet.
-func (t *coldState) unrecorded() bool {
-	return strings.HasSuffix(t.Unwritten[meta.AnnotationKeyCreateAttempt], "/"+attemptSucceeded)
 }
 
 // listAll returns the objects that the API server itself has and the memory knows of. Without permission to list
@@ -352,6 +200,108 @@ func (r *Reconciler) newList() (client.ObjectList, error) {
 	return list, nil
 }
 
+// compare returns the objects that the API server has, and emits warnings about the others.
+func (r *Reconciler) compare(ctx context.Context,
+	live map[types.NamespacedName]resource.Managed) (all []*missingRecord) {
+	r.objects.Each(func(key types.NamespacedName, uid types.UID, o *objectState) {
+		d := &missingRecord{key: key, uid: uid, state: o}
+		if r.inFlight.has(key) { // only the pass may read the memory of its object
+			all = append(all, d)
+
+			return
+		}
+		d.state = r.recollect(ctx, d)
+		if d.current = live[key]; d.current == nil || d.current.GetUID() != uid {
+			r.warnLeft(d)
+		} else {
+			all = append(all, d)
+		}
+	})
+
+	return all
+}
+
+// recollect returns the memory of an object or, if there was no pass over it yet, that of the cached object: the
+// restore has not changed the cache.
+func (r *Reconciler) recollect(ctx context.Context, d *missingRecord) *objectState {
+	cached := r.newManaged()
+	if _, _, anything := d.state.known(); anything || d.state.Gone ||
+		r.client.Get(ctx, d.key, cached, withoutDeepCopy...) != nil || cached.GetUID() != d.uid {
+		return d.state
+	}
+	shown := (&objectState{}).acquire()
+	shown.Seen = creation(cached, cached)
+	if ownUnresolved(cached) {
+		shown.Called = intended(cached)
+	}
+	shown.Operation = operationOf(cached)
+	o := r.objectOf(cached, cached, shown)
+	o.keepIdentity()
+
+	return shown
+}
+
+// writeRecords tries once to write the record of each object whose pass is over, and returns the number of written
+// records.
+func (r *Reconciler) writeRecords(ctx context.Context, all []*missingRecord) (written int) {
+	var mu sync.Mutex
+	var calls sync.WaitGroup
+	room := make(chan struct{}, writeBackLimit)
+	for _, d := range all {
+		room <- struct{}{}
+		calls.Go(func() {
+			defer func() { <-room }()
+			if r.writeRecord(ctx, d) {
+				mu.Lock()
+				defer mu.Unlock()
+				written++
+			}
+		})
+	}
+	calls.Wait()
+
+	return written
+}
+
+// writeRecord reads one object, if need be, and writes its record. It reports whether anything was missing.
+func (r *Reconciler) writeRecord(ctx context.Context, d *missingRecord) (written bool) {
+	if r.inFlight.has(d.key) {
+		d.err = errUnderWay
+
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if d.current == nil {
+		d.current = r.newManaged()
+		d.err = r.cluster.GetAPIReader().Get(ctx, d.key, d.current)
+		switch {
+		case d.err == nil && client.ObjectKeyFromObject(d.current) != d.key:
+			d.err = errNotAbout(d.key)
+		case gone.Answered(d.err, d.key.Name) || d.err == nil && d.current.GetUID() != d.uid:
+			r.warnLeft(d)
+
+			return false
+		}
+	}
+	if d.err == nil {
+		written, d.err = r.writeMissing(ctx, d)
+	}
+	if d.done = d.err == nil; !d.done {
+		d.current = nil // it may have changed meanwhile
+	}
+
+	return written
+}
+
+// has reports whether a pass over the object is under way.
+func (u *inFlight) has(key types.NamespacedName) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+
+	return u.of[key]
+}
+
 // warnLeft emits a warning about a resource that was created for an object that the API server does not have any
 // more.
 func (r *Reconciler) warnLeft(d *missingRecord) {
@@ -365,6 +315,57 @@ func (r *Reconciler) warnLeft(d *missingRecord) {
 			"this external name",
 		"kind", r.of.Kind, "namespace", d.key.Namespace, "name", d.key.Name, "externalName", external, "attempt",
 		attempt)
+}
+
+// known returns the external name of the resource that was, or may have been, created for the object, and its
+// attempt, as far as they are known; and whether there is anything.
+func (o *objectState) known() (name, attempt string, anything bool) {
+	cold := o.coldState
+	if cold == nil {
+		cold = &coldState{}
+	}
+	switch {
+	case o.Gone || cold.FinalizerRemoved:
+		return "", "", false
+	case cold.Called != objectstate.Intent{}:
+		return "", cold.Called.Attempt, true
+	case cold.unrecorded():
+		return cold.Unwritten[meta.AnnotationKeyExternalName], cold.Unwritten[meta.AnnotationKeyCreateAttempt], true
+	case o.Seen != objectstate.CreationRef{}:
+		return o.Seen.Name, o.Seen.Mark, true
+	case cold.Made != objectstate.CreationRef{}:
+		return cold.Made.Name, cold.Made.Mark, true
+	default:
+		return "", "", o.Creation == createdHere
+	}
+}
+
+// unrecorded reports whether a creation succeeded whose result could not be stored yet.
+func (t *coldState) unrecorded() bool {
+	return strings.HasSuffix(t.Unwritten[meta.AnnotationKeyCreateAttempt], "/"+attemptSucceeded)
+}
+
+// writeMissing writes the record of a creation, and the identity of its external system, that the memory has and
+// the object has not.
+func (r *Reconciler) writeMissing(ctx context.Context, d *missingRecord) (written bool, err error) {
+	p := creationRecord{object: r.objectOf(d.current, clone(d.current), d.state.acquire())}
+	identity := p.restoreIdentity()
+	if !p.recall() {
+		if external, attempt, other := p.contradicted(); other {
+			logging.Error(r.log, errors.New("the restored state of the API server has the record of another creation"),
+				"An external resource may be left over. Set its name in the object, or delete it if nothing else manages it",
+				"kind", r.of.Kind, "namespace", d.key.Namespace, "name", d.key.Name, "externalName", external,
+				"attempt", attempt)
+		}
+		if !identity {
+			return false, nil
+		}
+	}
+	if err := p.store(ctx, telemetry.Result); err != nil {
+		return false, err
+	}
+
+	return true, nil
 }
 
 // warnUnwritten logs the objects whose record is not stored yet, or why the objects are unknown.

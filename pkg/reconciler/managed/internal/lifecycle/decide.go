@@ -52,18 +52,6 @@ func deleting(f Facts) Action {
 	}
 }
 
-// wanted decides if the object is not being deleted.
-func wanted(f Facts) Action {
-	switch {
-	// The external resource exists.
-	case f.Presence == Present:
-		return existing(f)
-	// The external resource was not found.
-	default:
-		return missing(f)
-	}
-}
-
 // removing decides if the object is being deleted and the external resource exists.
 func removing(f Facts) Action {
 	switch {
@@ -117,6 +105,18 @@ func removed(f Facts) Action {
 	// The resource does not exist: the finalizer is removed.
 	default:
 		return RemoveFinalizer
+	}
+}
+
+// wanted decides if the object is not being deleted.
+func wanted(f Facts) Action {
+	switch {
+	// The external resource exists.
+	case f.Presence == Present:
+		return existing(f)
+	// The external resource was not found.
+	default:
+		return missing(f)
 	}
 }
 

@@ -56,6 +56,9 @@ func (f Facts) awaitsAbsence() bool {
 	return f.Doubt == Unconfirmed || f.Doubt == Grace && (f.Attempt == CreatedUnobserved || f.Change == NoChange)
 }
 
+// A CreateClass says what makes it safe to repeat a create whose result is unknown.
+type CreateClass int
+
 // An Object is the state of the managed resource. One that is being deleted without our finalizer is not admitted.
 type Object int
 
@@ -65,9 +68,6 @@ const (
 	HasFinalizer               // It is not being deleted, and our finalizer keeps it.
 	Deleted                    // It is being deleted, and our finalizer keeps it.
 )
-
-// A CreateClass says what makes it safe to repeat a create whose result is unknown.
-type CreateClass int
 
 // The classes.
 const (
@@ -86,6 +86,9 @@ func (c CreateClass) String() string {
 
 	return names[c]
 }
+
+// An Action is what a pass does next.
+type Action int
 
 // A Presence says whether the external resource exists.
 type Presence int
@@ -154,9 +157,6 @@ type Permissions struct {
 	Create, Update, Delete bool
 }
 
-// An Action is what a pass does next.
-type Action int
-
 // The actions. Observe, ConfirmListed, PersistOwnership, Publish, Create, Update and Delete go on: the pass gathers the
 // facts and decides again. All others end the pass.
 const (
@@ -210,10 +210,10 @@ func Actions() []Action {
 	return all
 }
 
-// Mutates reports whether the action changes the external system.
-func (a Action) Mutates() bool { return a == Create || a == Update || a == Delete }
-
 // Ends reports whether the action ends the pass.
 func (a Action) Ends() bool {
 	return a != Observe && a != ConfirmListed && a != PersistOwnership && a != Publish && !a.Mutates()
 }
+
+// Mutates reports whether the action changes the external system.
+func (a Action) Mutates() bool { return a == Create || a == Update || a == Delete }

@@ -105,7 +105,7 @@ var invariants = map[string]func(Facts, Action) bool{
 	"the object is reported as desired only once the Secret is written": func(f Facts, a Action) bool {
 		return a != Keep || !f.Unpublished
 	},
-	"the object is reported as desired only with a resource that exists, is ours and is as desired": func(f Facts, a Action) bool {
+	"the object is reported as desired only with a resource of ours that is as desired": func(f Facts, a Action) bool {
 		return a != Keep || f.Presence == Present && f.UpToDate && f.Ownership == Ours && f.Object == HasFinalizer &&
 			f.Presence != Listed
 	},

@@ -105,24 +105,6 @@ func (l *group) expire(now time.Time, r *Cache) {
 	}
 }
 
-// drop drops an incomplete list. The next one is begun with backoff.
-func (l *group) drop(now time.Time, r *Cache) {
-	l.list = nil
-	l.due = now.Add(r.round << min(l.broken, 3))
-	l.broken++
-}
-
-// remaining returns how long to wait for the list of another pass: as long as the last list took, or half of its
-// age.
-func (l *group) remaining(now time.Time) time.Duration {
-	age := now.Sub(l.list.began)
-	if l.took > age {
-		return max(l.took-age, leastWait)
-	}
-
-	return max(age/2, leastWait)
-}
-
 // shown returns what a complete list says of an object. An item is dropped once it was used.
 func (l *group) shown(p *Member) Lookup {
 	item, ok := l.list.items[p.name]
@@ -147,18 +129,15 @@ func (l *list) shrink() {
 	l.items, l.room = rest, len(rest)
 }
 
-// Add adds an item of a page. Names without an object are ignored; a name that is listed twice counts as not
-// listed.
-func (t *Listing) Add(name string, item any) {
-	t.cache.mu.Lock()
-	defer t.cache.mu.Unlock()
-	if t.group.names[name] == nil {
-		return
+// remaining returns how long to wait for the list of another pass: as long as the last list took, or half of its
+// age.
+func (l *group) remaining(now time.Time) time.Duration {
+	age := now.Sub(l.list.began)
+	if l.took > age {
+		return max(l.took-age, leastWait)
 	}
-	if _, ok := t.list.items[name]; ok {
-		t.list.twice[name] = true
-	}
-	t.list.items[name] = item
+
+	return max(age/2, leastWait)
 }
 
 // Advance ends a page. Next is the token of the next page; empty ends the list. It returns whether there are more
@@ -190,6 +169,13 @@ func (t *Listing) Fail(now time.Time) {
 	}
 }
 
+// drop drops an incomplete list. The next one is begun with backoff.
+func (l *group) drop(now time.Time, r *Cache) {
+	l.list = nil
+	l.due = now.Add(r.round << min(l.broken, 3))
+	l.broken++
+}
+
 // Return ends the right to read pages.
 func (t *Listing) Return() {
 	t.cache.mu.Lock()
@@ -219,6 +205,20 @@ func (r *Cache) AlignPoll(connection string, now, due time.Time, tolerance time.
 	}
 
 	return round.Add(time.Duration(random * float64(r.fresh) / 2)), true
+}
+
+// Add adds an item of a page. Names without an object are ignored; a name that is listed twice counts as not
+// listed.
+func (t *Listing) Add(name string, item any) {
+	t.cache.mu.Lock()
+	defer t.cache.mu.Unlock()
+	if t.group.names[name] == nil {
+		return
+	}
+	if _, ok := t.list.items[name]; ok {
+		t.list.twice[name] = true
+	}
+	t.list.items[name] = item
 }
 
 // roundOf returns when the round of a connection began that a time is in.

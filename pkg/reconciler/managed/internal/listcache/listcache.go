@@ -119,14 +119,6 @@ func (r *Cache) leave(p *Member) (stop func()) {
 	return l.unwatch()
 }
 
-// of returns all members with a name.
-func (l *group) of(name string) iter.Seq[*Member] {
-	return func(yield func(*Member) bool) {
-		for p := l.names[name]; p != nil && yield(p); p = p.next {
-		}
-	}
-}
-
 // remove removes a member from its name.
 func (l *group) remove(p *Member) {
 	if first := l.names[p.name]; first != p {
@@ -146,6 +138,14 @@ func (l *group) remove(p *Member) {
 	if l.list != nil {
 		delete(l.list.items, p.name)
 		delete(l.list.twice, p.name)
+	}
+}
+
+// of returns all members with a name.
+func (l *group) of(name string) iter.Seq[*Member] {
+	return func(yield func(*Member) bool) {
+		for p := l.names[name]; p != nil && yield(p); p = p.next {
+		}
 	}
 }
 

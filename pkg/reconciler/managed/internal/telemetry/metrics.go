@@ -146,6 +146,19 @@ func (m *metrics) addSteps(s *registry, name string) {
 	}
 }
 
+// A shelf registers metrics, or returns the registered ones of the same name.
+type registry struct {
+	prefix  string
+	to      prometheus.Registerer
+	refused []error
+}
+
+func (s *registry) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return put(s, name, func(name string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	})
+}
+
 // shared makes the metrics that objects of a connection share.
 func (m *metrics) shared(s *registry, kind string) {
 	listed := s.counter("listed_total", "Polls that a shared list was to serve, by kind and by what it said of the "+
@@ -163,13 +176,6 @@ func (m *metrics) shared(s *registry, kind string) {
 	m.watches = [2]prometheus.Gauge{watches.WithLabelValues(kind, "true"), watches.WithLabelValues(kind, "false")}
 }
 
-// A shelf registers metrics, or returns the registered ones of the same name.
-type registry struct {
-	prefix  string
-	to      prometheus.Registerer
-	refused []error
-}
-
 func (s *registry) counter(name, help string, labels ...string) *prometheus.CounterVec {
 	return put(s, name, func(name string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
@@ -179,12 +185,6 @@ func (s *registry) counter(name, help string, labels ...string) *prometheus.Coun
 func (s *registry) gauge(name, help string, labels ...string) *prometheus.GaugeVec {
 	return put(s, name, func(name string) *prometheus.GaugeVec {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-	})
-}
-
-func (s *registry) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	return put(s, name, func(name string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 	})
 }
 

@@ -92,6 +92,24 @@ func New(kind schema.GroupVersionKind, o Options) (*Recorder, error) {
 	return r, err
 }
 
+// A Write is the purpose of a request to the API server.
+type Write int
+
+// The writes of a pass.
+const (
+	Intent    Write = iota // state that must be durable before a call
+	Result                 // the result of a call
+	LateInit               // spec fields that an observation has filled
+	Finalizer              // its addition or removal alone
+	Status
+	Secret // connection details
+)
+
+var writeNames = [...]string{"intent", "result", "late-init", "finalizer", "status", "secret"}
+
+// String returns the write as it is in labels.
+func (w Write) String() string { return writeNames[w] }
+
 // A Pass is a pass that has begun. It must be ended exactly once.
 type Pass struct {
 	r     *Recorder
@@ -181,23 +199,8 @@ func (c Call) End(err error) {
 	}
 }
 
-// A Write is the purpose of a request to the API server.
-type Write int
-
-// The writes of a pass.
-const (
-	Intent    Write = iota // state that must be durable before a call
-	Result                 // the result of a call
-	LateInit               // spec fields that an observation has filled
-	Finalizer              // its addition or removal alone
-	Status
-	Secret // connection details
-)
-
-var writeNames = [...]string{"intent", "result", "late-init", "finalizer", "status", "secret"}
-
-// String returns the write as it is in labels.
-func (w Write) String() string { return writeNames[w] }
+// seconds returns the seconds from one time to a later one. Clocks of two machines may disagree.
+func seconds(from, to time.Time) float64 { return max(to.Sub(from).Seconds(), 0) }
 
 // Wrote counts a write that the API server has answered. It was a change if the resourceVersion of the object has
 // changed.
@@ -260,6 +263,3 @@ func (r *Recorder) Watches(healthy, unhealthy int) {
 	r.metrics.watches[0].Set(float64(healthy))
 	r.metrics.watches[1].Set(float64(unhealthy))
 }
-
-// seconds returns the seconds from one time to a later one. Clocks of two machines may disagree.
-func seconds(from, to time.Time) float64 { return max(to.Sub(from).Seconds(), 0) }
