@@ -164,15 +164,6 @@ func (p *clientSession) causeUnchanged() bool {
 		!now.Before(s.Due) && now.Before(s.Until)
 }
 
-// recheckTerminal ends a pass in which nothing was called because nothing has changed.
-func (p *schedule) recheckTerminal() time.Duration {
-	p.outcomeLabel, p.nextPriority = "awaiting-cause", lifecycle.Poll
-	next := max(min(p.jitter(p.interval()), p.state.Stop.Until.Sub(p.now())), time.Millisecond)
-	p.state.Stop.Due = p.now().Add(next)
-
-	return next
-}
-
 // stabilizeMessages keeps the former message of a condition if the new one differs only in volatile parts:
 // identifiers, times, counters. Otherwise each failure would be written again.
 func (p *clientSession) stabilizeMessages() {

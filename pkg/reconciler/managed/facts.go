@@ -1,6 +1,8 @@
 package managed
 
 import (
+	"slices"
+
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
@@ -43,6 +45,24 @@ func (p *pass) facts() lifecycle.Facts {
 	return f
 }
 
+// hasFinalizer says whether our finalizer keeps the object. The name of an author's own finalizer is unknown: the
+// author's code adds it once in each pass over a live object, and it is assumed to keep a deleted one as long as it
+// was not removed and there is a finalizer that may be it. So is a deleted object without any finalizer, which only
+// exists in tests.
+func (p *object) hasFinalizer() bool {
+	deleted := meta.WasDeleted(p.mg)
+	if p.r.finalizer != nil && !deleted {
+		return p.finalizerAdded
+	}
+	if p.r.finalizer != nil && slices.ContainsFunc(p.mg.GetFinalizers(),
+		func(name string) bool { return !p.r.ignoredFinalizers[name] }) {
+		return !p.state.FinalizerRemoved
+	}
+
+	return meta.FinalizerExists(p.mg, FinalizerName) ||
+		deleted && (len(p.mg.GetFinalizers()) == 0 || p.r.retired.on(p.mg))
+}
+
 // addObserved adds the facts that matter once something was observed.
 func (p *pass) addObserved(f *lifecycle.Facts) {
 	if f.Presence = lifecycle.Absent; p.observation.ResourceExists {
@@ -64,6 +84,25 @@ func (p *pass) addObserved(f *lifecycle.Facts) {
 	}
 	f.Metadata = p.metadata(unresolved)
 	f.Unpublished = p.detailsPending
+}
+
+// foreignFinalizers returns the finalizers of others that have to be removed before the external resource is deleted.
+func (p *object) foreignFinalizers() []string {
+	if !meta.WasDeleted(p.mg) {
+		return nil
+	}
+	var others []string
+	for _, name := range p.mg.GetFinalizers() {
+		if name != FinalizerName && !p.r.ignoredFinalizers[name] {
+			others = append(others, name)
+		}
+	}
+	ours := meta.FinalizerExists(p.mg, FinalizerName)
+	if p.r.finalizer != nil && !ours && len(others) == 1 {
+		return nil // it is the author's own, whose name is unknown
+	}
+
+	return others
 }
 
 // doubt returns why an absence, or a foreign owner, is not certain.
@@ -151,6 +190,19 @@ func (p *pass) settlesCreate() bool {
 	return !p.r.named && p.observed && p.observation.ResourceExists && p.unresolved()
 }
 
+// createdHere stands for a creation by this process that needs no record.
+const createdHere = "by this process"
+
+// may returns the permissions of the object, without Delete if a guard retains the external resource, and without
+// Create while a recreation waits for the request of a user.
+func (p *creationRecord) may() lifecycle.Permissions {
+	may := p.r.permissions(p.mg)
+	may.Delete = may.Delete && !p.retained
+	may.Create = may.Create && !p.awaitsRequest()
+
+	return may
+}
+
 // trackDoubts notes since when an absence is known that may be wrong, and since when a creation. It is called after
 // each observation, before the facts are gathered: those change nothing.
 func (p *pass) trackDoubts() {
@@ -162,6 +214,3 @@ func (p *pass) trackDoubts() {
 		p.recordNotFound()
 	}
 }
-
-// createdHere stands for a creation by this process that needs no record.
-const createdHere = "by this process"

@@ -3,9 +3,6 @@ package managed
 import (
 	"context"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -74,24 +71,3 @@ func (p *object) keepOperation(ctx context.Context) error {
 
 // operationOf returns the handle of the operation that the external system has begun for the object and not ended.
 func operationOf(mg resource.Managed) string { return mg.GetAnnotations()[meta.AnnotationKeyOperation] }
-
-// inProgress returns the outcome of a pass that leaves an operation to the external system.
-func (p *clientSession) inProgress() outcome {
-	const text = "waiting for an operation of the external system to end"
-	o := outcome{
-		name: "in-progress", synced: commonv1.ReconcileSuccess().WithMessage(text), requeue: adaptive,
-		after: p.operation.After, progress: moving,
-	}
-	switch {
-	case meta.WasDeleted(p.mg):
-		o.ready = commonv1.Deleting()
-	case !isReady(p.read):
-		o.ready = commonv1.Creating()
-		o.synced = commonv1.Condition{
-			Type: commonv1.TypeSynced, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonCreationPending,
-			Message: text,
-		}
-	}
-
-	return o
-}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
@@ -132,6 +133,31 @@ func (p *pass) endUnadmitted(ctx context.Context, a lifecycle.Admission) (outcom
 	}
 }
 
+// inProgress returns the outcome of a pass that leaves an operation to the external system.
+func (p *clientSession) inProgress() outcome {
+	const text = "waiting for an operation of the external system to end"
+	o := outcome{
+		name: "in-progress", synced: commonv1.ReconcileSuccess().WithMessage(text), requeue: adaptive,
+		after: p.operation.After, progress: moving,
+	}
+	switch {
+	case meta.WasDeleted(p.mg):
+		o.ready = commonv1.Deleting()
+	case !isReady(p.read):
+		o.ready = commonv1.Creating()
+		o.synced = commonv1.Condition{
+			Type: commonv1.TypeSynced, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonCreationPending,
+			Message: text,
+		}
+	}
+
+	return o
+}
+
+func isReady(mg resource.Managed) bool {
+	return mg.GetCondition(commonv1.TypeReady).Status == "True"
+}
+
 // close sends the entries of the change log, disconnects, and updates the memory of the object. A failure to disconnect
 // is reported, and changes nothing.
 func (p *pass) close(ctx context.Context) {
@@ -185,7 +211,3 @@ func (p *pass) recordLeftover() {
 }
 
 func (p *journal) now() time.Time { return p.r.clock.Now() }
-
-func isReady(mg resource.Managed) bool {
-	return mg.GetCondition(commonv1.TypeReady).Status == "True"
-}

@@ -90,16 +90,6 @@ func deletionPolicyOf(of reflect.Type) func(resource.Managed) string {
 	}
 }
 
-// may returns the permissions of the object, without Delete if a guard retains the external resource, and without
-// Create while a recreation waits for the request of a user.
-func (p *creationRecord) may() lifecycle.Permissions {
-	may := p.r.permissions(p.mg)
-	may.Delete = may.Delete && !p.retained
-	may.Create = may.Create && !p.awaitsRequest()
-
-	return may
-}
-
 // permissions returns what both the annotations and the spec of the object allow. Orphan is a prohibition, so it
 // wins.
 func (r *Reconciler) permissions(mg resource.Managed) lifecycle.Permissions {

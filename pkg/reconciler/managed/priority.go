@@ -1,8 +1,6 @@
 package managed
 
 import (
-	"time"
-
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/controller"
@@ -88,22 +86,6 @@ func (o outcome) priority() lifecycle.Priority {
 	default:
 		return lifecycle.Progress
 	}
-}
-
-// deferPass defers the first pass over a healthy object to a random moment of its poll interval, or to the next
-// list. Nothing is called, and nothing written.
-func (p *schedule) deferPass() next {
-	p.outcomeLabel, p.nextPriority = "postponed", lifecycle.Poll
-	after := time.Duration(p.r.random() * float64(p.interval()))
-	if p.r.bulk {
-		p.joinList(connectionName(p.mg), "")
-		if at, ok := p.r.lists.AlignPoll(connectionName(p.mg), p.now(), p.now().Add(p.interval()), 0,
-			p.r.random()); ok {
-			after = at.Sub(p.now())
-		}
-	}
-
-	return next{after: max(after, time.Millisecond), priority: p.queuePriority()}
 }
 
 // priorities maps the priorities of passes to those of the queue.

@@ -215,3 +215,19 @@ func (r *Reconciler) stateOf(key types.NamespacedName, uid types.UID) *objectSta
 
 	return r.objects.Of(key, uid).acquire()
 }
+
+// deferPass defers the first pass over a healthy object to a random moment of its poll interval, or to the next
+// list. Nothing is called, and nothing written.
+func (p *schedule) deferPass() next {
+	p.outcomeLabel, p.nextPriority = "postponed", lifecycle.Poll
+	after := time.Duration(p.r.random() * float64(p.interval()))
+	if p.r.bulk {
+		p.joinList(connectionName(p.mg), "")
+		if at, ok := p.r.lists.AlignPoll(connectionName(p.mg), p.now(), p.now().Add(p.interval()), 0,
+			p.r.random()); ok {
+			after = at.Sub(p.now())
+		}
+	}
+
+	return next{after: max(after, time.Millisecond), priority: p.queuePriority()}
+}

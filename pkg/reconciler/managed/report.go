@@ -2,6 +2,7 @@ package managed
 
 import (
 	"context"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -233,10 +234,7 @@ func (p *pass) report(c lifecycle.Conclusion, e end) next {
 	case lifecycle.AwaitChange:
 		return next{after: p.recheckTerminal()}
 	case lifecycle.Interrupt:
-		p.emitEvents()
-		p.outcomeLabel = "interrupted"
-
-		return next{err: p.redact(e.err)}
+		return p.interruptedResult(e)
 	default:
 		return p.reportOutcome(e)
 	}
@@ -271,7 +269,7 @@ func (p *pass) requeueConflict(o outcome) next {
 }
 
 // fencedResult ends a pass that must not act, or not report: the process that may does so.
-func (p *pass) fencedResult(e end) next {
+func (p *journal) fencedResult(e end) next {
 	if e.status != lifecycle.NotWritten {
 		p.emitEvents()
 	}
@@ -282,6 +280,23 @@ func (p *pass) fencedResult(e end) next {
 	}
 
 	return next{err: p.redact(err)}
+}
+
+// recheckTerminal ends a pass in which nothing was called because nothing has changed.
+func (p *schedule) recheckTerminal() time.Duration {
+	p.outcomeLabel, p.nextPriority = "awaiting-cause", lifecycle.Poll
+	next := max(min(p.jitter(p.interval()), p.state.Stop.Until.Sub(p.now())), time.Millisecond)
+	p.state.Stop.Due = p.now().Add(next)
+
+	return next
+}
+
+// interruptedResult ends a pass that was not finished because the process is asked to stop.
+func (p *journal) interruptedResult(e end) next {
+	p.emitEvents()
+	p.outcomeLabel = "interrupted"
+
+	return next{err: p.redact(e.err)}
 }
 
 // reportOutcome ends a pass whose status was written, or could not be.
