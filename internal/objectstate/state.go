@@ -36,15 +36,15 @@ type Object struct {
 	PendingEcho bool // annotations were written in this pass
 	Gone        bool // its finalizer was removed, and no other finalizer keeps it
 
-	Kept  bool // our finalizer kept it
-	Stays bool // nothing is left over if the object is removed now: there is nothing, or it is to stay
+	HadFinalizer bool // our finalizer kept it in a pass of this process
+	NoLeftover   bool // nothing is left over if the object is removed now, or the policies say that it stays
 }
 
 // A Resource is what is known of the external resource of an object.
 type Resource struct {
 	Seen     CreationRef // the creation whose external resource was observed
 	Creation string      // the creation whose grace period is running: its mark, or our own
-	Since    Instant     // when this process first knew of it
+	Since    Instant     // since when this process waits for its effect: a create, or a later update
 	Backend  *string     // the identity of the external system according to the object; nil: none
 }
 
@@ -61,7 +61,7 @@ type Cold struct {
 // Retries are what passes wait for, and how often they have waited.
 type Retries struct {
 	TriedIntent UserIntent // the request of a user that the last pass handled, while the status does not show it
-	Changed     Instant    // when this process first changed what its passes wait for since
+	Changed     Instant    // when the change was made whose effect the passes wait for
 
 	Stop Stop // the terminal error of the last pass, if its cause is known
 

@@ -53,7 +53,7 @@ func TestEveryFieldIsDecided(t *testing.T) {
 		// whose effect is on when a pass is made, or on which object is read first
 		"Version", "Known", "Failed", "Gone", "TriedIntent", "Changed", "Backoffs", "Unchanged", "Conflicts",
 		// used only in messages, or to suppress repeated ones
-		"Kept", "Stays", "LeftoverName",
+		"HadFinalizer", "NoLeftover", "LeftoverName",
 		"Reworded.Of", "Reworded.Since", "Reworded.Count", "UnknownCreateErr", "LastWarnings", "LastDisconnectErr",
 		"LastStatusErr", "LastReverted", "LastBadInterval", "VolatileWritten", "Written",
 		// the delay of a retry

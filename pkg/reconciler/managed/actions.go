@@ -25,14 +25,14 @@ import (
 var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 	lifecycle.Observe:          (*pass).observe,
 	lifecycle.ConfirmListed:    (*pass).confirmListed,
-	lifecycle.PersistOwnership: (*pass).claim,
+	lifecycle.PersistOwnership: (*pass).persistOwnership,
 	lifecycle.Publish:          (*pass).publish,
 	lifecycle.Create:           (*pass).create,
 	lifecycle.Update:           (*pass).update,
 	lifecycle.Delete:           (*pass).delete,
 
 	lifecycle.ObserveAlone:    (*pass).observeAlone,
-	lifecycle.Refuse:          (*pass).ask,
+	lifecycle.AskUser:         (*pass).askUser,
 	lifecycle.RestoreRecord:   (*pass).restoreReplaced,
 	lifecycle.Abandon:         (*pass).finishDeletion,
 	lifecycle.RemoveFinalizer: (*pass).finishDeletion,
@@ -53,9 +53,9 @@ func (p *publication) changeNothing(ctx context.Context) error {
 	return cmp.Or(p.storeUnasked(ctx), p.publishErr)
 }
 
-// claim makes the object the owner of an existing resource: it stores the finalizer, the external name and the metadata
-// that Observe found, in one write that fails if the object has changed.
-func (p *pass) claim(ctx context.Context) error {
+// persistOwnership makes the object the owner of an existing resource: it stores the finalizer, the external name and
+// the metadata that Observe found, in one write that fails if the object has changed.
+func (p *pass) persistOwnership(ctx context.Context) error {
 	if !meta.WasDeleted(p.mg) {
 		if err := p.addFinalizer(ctx); err != nil {
 			return finalizing.failed(err)
@@ -106,19 +106,19 @@ func (p *pass) create(ctx context.Context) error {
 			return creating.failed(err)
 		}
 	}
-	// A pass that gets no token ends before it has written anything.
-	token, err := p.acquireToken(ctx)
+	// A pass that gets no permit ends before it has written anything.
+	release, err := p.acquirePermit(ctx)
 	if err != nil {
 		return creating.failed(err)
 	}
-	defer token(context.Canceled)
+	defer release(context.Canceled)
 	lost, again := meta.GetExternalName(p.mg), p.wasSeen() && !meta.WasDeleted(p.mg)
 	unfound := p.unfound()
 	if err := p.prepareCreate(ctx); err != nil {
 		return err
 	}
 	p.recordRecreated(lost, again, unfound)
-	p.createToken, p.state.Uncalled = token, nil
+	p.createPermit, p.state.Uncalled = release, nil
 	p.state.Made, p.state.Called = objectstate.CreationRef{}, p.intended()
 	p.state.Seen = objectstate.CreationRef{} // whatever the call answers, it may have had its effect
 	before := maps.Clone(p.mg.GetAnnotations())
@@ -275,12 +275,13 @@ func (p *creationRecord) removeFinalizer(ctx context.Context) error {
 	return removingFinalizer.failed(err)
 }
 
-// ask makes an answer of the user distinguishable from a replace, before the condition asks to remove the record of a
-// creation: the object gets a note that the condition does not ask to remove, and the condition Created names the
-// creation. An object with the record of another runtime gets no note, unless predecessors are known: then the note
-// says that their annotations were taken over, once the user has removed these. A creation of a predecessor since
-// then is answered by its annotations, or by the external name.
-func (p *pass) ask(ctx context.Context) error {
+// askUser prepares the question of the condition, which asks the user to remove the record of a creation. A replace of
+// the object removes the record, too. So the object gets a note, which the condition does not ask to remove, and the
+// condition Created names the creation: if only the record is gone, that is an answer.
+//
+// An object with the record of another runtime gets a note only if predecessors are configured. It is not asked about
+// what a predecessor has created since: the answer to that is in their annotations, or in the external name.
+func (p *pass) askUser(ctx context.Context) error {
 	mark := p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
 	noted := (mark != "" || len(p.r.predecessors) > 0) && p.lastFacts.Attempt != lifecycle.Superseded
 	if err := p.storeQuestion(ctx, noted); err != nil || !noted {

@@ -117,7 +117,7 @@ func TestARetainedResourceNeedsNoCall(t *testing.T) {
 		if err := do(w.pass, t.Context()); err != nil || !w.retained || len(c.called) > 0 {
 			t.Errorf("%s: it ended with %v after the calls %v, spared is %t", name, err, c.called, w.retained)
 		}
-		if state := w.gate.State(); state.Calls > 0 || state.InFlight > 0 || w.admitted {
+		if state := w.gate.State(); state.Calls > 0 || state.InFlight > 0 || w.permitted {
 			t.Errorf("%s: leave was given: %+v", name, state)
 		}
 		if asked := strings.Join(above.asked, "; "); asked != "/v1, Kind=Namespace /quay" {
@@ -171,7 +171,7 @@ func TestLeaveIsSharedByNamespaces(t *testing.T) {
 			}
 		}
 		first, ok := external.AsRetryAfter(err)
-		_, err = p.waitForToken(t.Context(), false)
+		_, err = p.waitForPermit(t.Context(), false)
 		if second, held := external.AsRetryAfter(err); !ok || !held || (second > first) != after {
 			t.Errorf("an object in %s comes back after %s, and one in quay after %s", name, second, first)
 		}
@@ -221,7 +221,7 @@ func TestAnAuthorsFinalizerComesFirst(t *testing.T) {
 
 		return n
 	}
-	for call, do := range map[string]func(*pass, context.Context) error{"claim": (*pass).claim,
+	for call, do := range map[string]func(*pass, context.Context) error{"claim": (*pass).persistOwnership,
 		"create": (*pass).create} {
 		for _, answer := range []error{nil, boom} {
 			given := 0
@@ -250,13 +250,13 @@ func TestAnAuthorsFinalizerComesFirst(t *testing.T) {
 	w := newStored(bearing(nil), &objectState{})
 	w.writes.answer, w.observation, w.observed = func() error { return boom },
 		ExternalObservation{ResourceExists: true, Owner: OwnerNobody}, true
-	if err := w.claim(t.Context()); !errors.Is(err, boom) || w.claimed {
+	if err := w.persistOwnership(t.Context()); !errors.Is(err, boom) || w.claimed {
 		t.Errorf("what could not be stored: %v, claimed is %t", err, w.claimed)
 	}
 	w.writes.answer, w.writes.finalizers = func() error { return nil }, true
 	w.seenOwned, w.observation.Owner = true, OwnerOurs
 	meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyRestoredFrom: "there"})
-	if err := w.claim(t.Context()); err != nil || w.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom] == "" {
+	if err := w.persistOwnership(t.Context()); err != nil || w.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom] == "" {
 		t.Errorf("the pass after the one that has claimed notes the end of a restore: %v, marked %v", err,
 			w.mg.GetAnnotations())
 	}

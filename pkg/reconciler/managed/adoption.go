@@ -39,9 +39,8 @@ func WithAllowedAdoptionPolicies(policies ...string) ReconcilerOption {
 	}
 }
 
-// notOwned reports whether the observed resource is not ours to change. A mark of creation or adoption counts only
-// for the external name that it was made for; a resource that was found under another name than the stored one has
-// to be claimed again.
+// notOwned reports whether the observed resource is not ours to change. The record of a creation or an adoption counts
+// only for the external name that it was made for. A resource under another name has to be adopted.
 func (p *creationRecord) notOwned() bool {
 	owner, matches := lifecycle.Owner(p.observation.Owner), p.observation.ResourceUpToDate
 	_, adoption := p.adoption()

@@ -374,7 +374,7 @@ func TestAUserWhoHasChosenAnotherNameIsAsked(t *testing.T) {
 	mg.SetConditions(found)
 	registry := prometheus.NewRegistry()
 	w := newStored(mg, &objectState{}, WithMetricsRegisterer(registry))
-	if err := w.ask(t.Context()); err != nil || len(w.writes.sent) != 1 ||
+	if err := w.askUser(t.Context()); err != nil || len(w.writes.sent) != 1 ||
 		w.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != notedAsked {
 		t.Errorf("error %v, sent %q", err, w.writes.sent)
 	}
@@ -394,7 +394,7 @@ func TestWhatAUserIsAskedAbout(t *testing.T) {
 		meta.AnnotationKeyExternalName:  "vol-1",
 		meta.AnnotationKeyWasUnresolved: notedAsked,
 	}), &objectState{})
-	if err := w.ask(t.Context()); err != nil {
+	if err := w.askUser(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	c := w.mg.GetCondition(commonv1.TypeCreated)
@@ -437,7 +437,7 @@ func TestTheNoteOfAQuestionStays(t *testing.T) {
 		}
 		w := newStored(mg, &objectState{}, tc.options...)
 		w.lastFacts.Object = lifecycle.HasFinalizer
-		if err := w.ask(t.Context()); err != nil {
+		if err := w.askUser(t.Context()); err != nil {
 			t.Errorf("noted %q: %v", tc.noted, err)
 		}
 		got, written := w.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved], len(w.writes.sent) > 0
@@ -477,7 +477,7 @@ func TestAnObjectWhoseUserIsAskedIsHeld(t *testing.T) {
 		}
 		w := newStored(mg, &objectState{}, tc.options...)
 		w.lastFacts = tc.last
-		if err := w.ask(t.Context()); err != nil {
+		if err := w.askUser(t.Context()); err != nil {
 			t.Errorf("%s: %v", reason, err)
 		}
 		if held := meta.FinalizerExists(w.newest, FinalizerName); !held || len(w.writes.sent) != tc.writes {
@@ -499,7 +499,7 @@ func TestTheFinalizerOfTheAuthorHoldsAnObjectWhoseUserIsAsked(t *testing.T) {
 			AddFinalizerFn:    func(context.Context, resource.Object) error { added++; return want },
 			RemoveFinalizerFn: func(context.Context, resource.Object) error { return nil },
 		}))
-		err := w.ask(t.Context())
+		err := w.askUser(t.Context())
 		asked := w.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved
 		if !errors.Is(err, want) || added != 1 || asked != (want == nil) {
 			t.Errorf("error %v, want %v; added %d times, asked is %t", err, want, added, asked)

@@ -104,7 +104,7 @@ func resultUnknown(mg resource.Managed) bool {
 	}
 	id, result := attemptOf(mg)
 
-	return id != "" && result == "" || meta.ExternalCreateIncomplete(mg) && !resultTaken(mg, result)
+	return id != "" && result == "" || meta.ExternalCreateIncomplete(mg) && !resultRemoved(mg, result)
 }
 
 // abandoned reports whether a user has abandoned the last attempt, whose result is unknown, or whose result has an
@@ -116,10 +116,9 @@ func abandoned(mg resource.Managed) bool {
 	return id != "" && (result == "" || nameless) && mg.GetAnnotations()[meta.AnnotationKeyAbandonAttempt] == id
 }
 
-// resultTaken reports whether another writer has removed the mark of the result of the last attempt, and nothing
-// else: the attempt and its mark are given their result in one write, and no runtime removes a mark when it begins
-// another creation.
-func resultTaken(mg resource.Managed, result string) bool {
+// resultRemoved reports whether another writer has removed the time of the result of the last attempt, and nothing
+// else: the result and its time are stored in one write, and no runtime removes a time when it begins another creation.
+func resultRemoved(mg resource.Managed, result string) bool {
 	return result == attemptSucceeded && meta.GetExternalCreateSucceeded(mg).IsZero() ||
 		result == attemptFailed && meta.GetExternalCreateFailed(mg).IsZero()
 }
@@ -199,7 +198,7 @@ func (p *clientSession) recordResult(ctx context.Context, before map[string]stri
 		case err == nil:
 			markResult(p.mg, attemptSucceeded, p.now())
 			ended = true
-		case !p.repeatsAttempt && p.provesNotCreated(err): // the error says nothing about an earlier call of the same attempt
+		case !p.repeatsAttempt && p.createFailed(err): // the error says nothing about an earlier call of the same attempt
 			markResult(p.mg, attemptFailed, p.now())
 			ended = true
 		default:

@@ -4,14 +4,14 @@ import "fmt"
 
 // whyKept returns the reason why, and until when, a deleted object is kept although its external resource is not
 // found, or is not owned any more. The text does not change while the object waits, so that it is written once.
-func (p *search) whyKept() string {
+func (p *recovery) whyKept() string {
 	switch {
 	case p.searchedFirst:
 		return fmt.Sprintf("%s; until %s after the election the object stays", textRecordLost, p.recoveryWindow)
 	case p.observation.ResourceExists:
 		return fmt.Sprintf("the external resource was created or adopted for the object, "+
 			"and is not the object's by its stamp: looking again, for %s or until the creation grace period is over%s",
-			doubt, textKept)
+			absenceGrace, textKept)
 	case p.recoveredUnobserved:
 		return "what was created is found by its attempt, and not by its external name: waiting until it is, or until " +
 			"neither finds it" + textKept
@@ -23,7 +23,7 @@ func (p *search) whyKept() string {
 			"period (%s) is over%s", p.r.grace, textKept)
 	default:
 		return fmt.Sprintf("the external resource is not found, and no Delete explains that: looking once more after %s%s",
-			doubt, textKept)
+			absenceGrace, textKept)
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 // The interfaces that the decorators of the author's client need of a pass. From the outermost: rateLimitedClient,
 // fencedClient, changeLogClient, instrumentedClient, timeoutClient.
 type (
-	// An admission acquires and releases tokens of a rate limiter.
-	admission interface {
-		acquireToken(ctx context.Context) (release func(error), err error)
+	// A rateLimiter acquires and releases permits of a rate limiter.
+	rateLimiter interface {
+		acquirePermit(ctx context.Context) (release func(error), err error)
 		call(release func(error), do func() error) error
 		callCreate(do func() error) error
 	}
@@ -33,19 +33,19 @@ type (
 	}
 )
 
-// A rateLimitedClient acquires a token before each call.
+// A rateLimitedClient acquires a permit before each call.
 type rateLimitedClient struct {
 	ExternalClient
 
-	pass admission
+	limiter rateLimiter
 }
 
 func (l rateLimitedClient) Observe(ctx context.Context, mg resource.Managed) (o ExternalObservation, err error) {
-	release, err := l.pass.acquireToken(ctx)
+	release, err := l.limiter.acquirePermit(ctx)
 	if err != nil {
 		return o, err
 	}
-	err = l.pass.call(release, func() (err error) {
+	err = l.limiter.call(release, func() (err error) {
 		o, err = l.ExternalClient.Observe(ctx, mg)
 
 		return err
@@ -54,27 +54,27 @@ func (l rateLimitedClient) Observe(ctx context.Context, mg resource.Managed) (o 
 	return o, err
 }
 
-// Create uses the token that was acquired before anything was written.
+// Create uses the permit that was acquired before anything was written.
 func (l rateLimitedClient) Create(ctx context.Context, mg resource.Managed) error {
-	return l.pass.callCreate(func() error { return l.ExternalClient.Create(ctx, mg) })
+	return l.limiter.callCreate(func() error { return l.ExternalClient.Create(ctx, mg) })
 }
 
 func (l rateLimitedClient) Update(ctx context.Context, mg resource.Managed) error {
-	release, err := l.pass.acquireToken(ctx)
+	release, err := l.limiter.acquirePermit(ctx)
 	if err != nil {
 		return err
 	}
 
-	return l.pass.call(release, func() error { return l.ExternalClient.Update(ctx, mg) })
+	return l.limiter.call(release, func() error { return l.ExternalClient.Update(ctx, mg) })
 }
 
 func (l rateLimitedClient) Delete(ctx context.Context, mg resource.Managed) error {
-	release, err := l.pass.acquireToken(ctx)
+	release, err := l.limiter.acquirePermit(ctx)
 	if err != nil {
 		return err
 	}
 
-	return l.pass.call(release, func() error { return l.ExternalClient.Delete(ctx, mg) })
+	return l.limiter.call(release, func() error { return l.ExternalClient.Delete(ctx, mg) })
 }
 
 // A fencedClient makes no change that the fence rejects.
@@ -182,7 +182,7 @@ type timeoutClient struct {
 	ExternalClient
 
 	deadline time.Time // zero: none
-	pass     fence
+	fence    fence
 }
 
 func (b timeoutClient) Observe(ctx context.Context, mg resource.Managed) (ExternalObservation, error) {
@@ -199,7 +199,7 @@ func (b timeoutClient) Create(ctx context.Context, mg resource.Managed) error {
 	defer stop()
 	lasting, done := withDeadline(lasting, b.deadline)
 	defer done()
-	lasting, end, err := b.pass.underLease(lasting)
+	lasting, end, err := b.fence.underLease(lasting)
 	if err != nil {
 		return external.NotCreated(err)
 	}

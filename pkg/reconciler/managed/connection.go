@@ -105,7 +105,7 @@ func (p *clientSession) connectFailed(ctx context.Context, err error) error {
 	if gates.IsHeld(err) { // the connecter asks the gates itself
 		return err
 	}
-	release, held := p.waitForToken(ctx, true)
+	release, held := p.waitForPermit(ctx, true)
 	if held != nil {
 		return held
 	}
@@ -132,17 +132,17 @@ func connectionName(mg resource.Managed) string {
 	return kind + "/" + mg.GetNamespace() + "/" + ref.Name
 }
 
-// acquireToken acquires a token for one call. The caller releases it with the result of the call. It returns an
-// error if the call must not be made now.
-func (p *clientSession) acquireToken(ctx context.Context) (release func(error), err error) {
-	release, err = p.waitForToken(ctx, p.admitted)
-	p.admitted = p.admitted || err == nil
+// acquirePermit acquires a permit of the rate limiter for one call. The caller releases it with the result of the
+// call. It returns an error if the call must not be made now.
+func (p *clientSession) acquirePermit(ctx context.Context) (release func(error), err error) {
+	release, err = p.waitForPermit(ctx, p.permitted)
+	p.permitted = p.permitted || err == nil
 
 	return release, err
 }
 
-// waitForToken waits for a token of the gate. A call that continues an operation is not delayed.
-func (p *clientSession) waitForToken(ctx context.Context, continues bool) (release func(error), err error) {
+// waitForPermit waits for a permit of the gate. A call that continues an operation is not delayed.
+func (p *clientSession) waitForPermit(ctx context.Context, continues bool) (release func(error), err error) {
 	if p.gate == nil {
 		return func(error) {}, nil
 	}
@@ -166,10 +166,10 @@ func (p *clientSession) waitForToken(ctx context.Context, continues bool) (relea
 	return release, err
 }
 
-// callCreate makes a call of Create with the token that was acquired before anything was written.
-func (p *clientSession) callCreate(do func() error) error { return p.call(p.createToken, do) }
+// callCreate makes a call of Create with the permit that was acquired before anything was written.
+func (p *clientSession) callCreate(do func() error) error { return p.call(p.createPermit, do) }
 
-// call makes a call for which a token was acquired.
+// call makes a call for which a permit was acquired.
 func (p *clientSession) call(release func(error), do func() error) error {
 	err := context.Canceled // a panic counts neither as success nor as failure
 	defer func() { release(err) }()

@@ -77,7 +77,7 @@ func TestLeaveIsWaitedForInTime(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), left)
 			defer cancel()
 			begun := time.Now()
-			release, err := p.waitForToken(ctx, false)
+			release, err := p.waitForPermit(ctx, false)
 			if err == nil {
 				release(nil)
 			}

@@ -58,7 +58,7 @@ func TestACallWithoutLeaveIsNotMade(t *testing.T) {
 		kept := &keptContext{}
 		do := callsOf(rateLimitedClient{kept, p})[call]
 		for begun := 0; begun < 5; begun++ { // as long as it goes on with what has begun
-			if err := do(t.Context()); err != nil || len(kept.called) != begun+1 || !p.admitted ||
+			if err := do(t.Context()); err != nil || len(kept.called) != begun+1 || !p.permitted ||
 				p.state.reservation != nil {
 				t.Errorf("%s %d: it ended with %v after the calls %v", call, begun, err, kept.called)
 			}
@@ -68,7 +68,7 @@ func TestACallWithoutLeaveIsNotMade(t *testing.T) {
 		next.bindConnection()
 		kept = &keptContext{}
 		if err := callsOf(rateLimitedClient{kept, next})[call](t.Context()); !gates.IsHeld(err) ||
-			kept.called != nil || next.admitted {
+			kept.called != nil || next.permitted {
 			t.Errorf("%s: it ended with %v after the calls %v", call, err, kept.called)
 		}
 		want := gates.Request{Namespace: "quay", Object: "uid-1"}
@@ -93,7 +93,7 @@ func TestACallWithoutLeaveIsNotMade(t *testing.T) {
 	}
 	none := passOf(bearing(nil), &objectState{})
 	none.bindConnection()
-	if release, err := none.acquireToken(t.Context()); err != nil || none.gate != nil || !none.admitted {
+	if release, err := none.acquirePermit(t.Context()); err != nil || none.gate != nil || !none.permitted {
 		t.Errorf("without limits: %v", err)
 	} else {
 		release(nil)

@@ -31,9 +31,9 @@ func WithStrictCreateErrors() ReconcilerOption {
 // Now the object waits for a user.
 func WithCreateErrorsAsFailures() ReconcilerOption { return func(*Reconciler) {} }
 
-// provesNotCreated reports whether the Create of the pass that returned err is assumed to have created nothing. It
+// createFailed reports whether the Create of the pass that returned err is assumed to have created nothing. It
 // logs the type of err if that is only assumed because err does not say otherwise.
-func (p *clientSession) provesNotCreated(err error) bool {
+func (p *clientSession) createFailed(err error) bool {
 	class := p.ownClass()
 	failed := p.r.provesNotCreated(class, err)
 	if failed && class == lifecycle.Opaque && external.EffectOf(err) == external.EffectUntold {

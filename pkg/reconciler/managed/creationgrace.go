@@ -33,8 +33,9 @@ func (p *clientSession) creationGrace() time.Duration {
 	return max(window-p.now().Sub(since), 0)
 }
 
-// creationMark returns the creation whose grace period is running, if there is one. Where names are chosen, a finalizer
-// without a record means created here, maybe just before this process began, if nothing was found.
+// creationMark returns the creation whose grace period is running, or "". Where the provider chooses names there is no
+// record of a creation: a deleted object with our finalizer whose resource was never observed may have been created
+// just before this process started.
 func (p *clientSession) creationMark() string {
 	maybeCreated := meta.WasDeleted(p.mg) && !p.observation.ResourceExists && p.hasFinalizer() &&
 		p.state.Seen == objectstate.CreationRef{}

@@ -30,7 +30,7 @@ const pollHook = "poll interval hook"
 const leastWait = time.Second
 
 // delay returns when to requeue the object. It is always positive.
-func (p *search) delay(a requeue) time.Duration {
+func (p *recovery) delay(a requeue) time.Duration {
 	interval := p.interval()
 	switch a {
 	case resync:
@@ -67,7 +67,7 @@ func (p *clientSession) interval() time.Duration {
 // adaptiveDelay returns a tenth of the time since the external system began to work on the object, so that the end
 // is noticed at most a tenth too late; but at least a second, and at most the poll interval. Most start times come
 // from the status of the object, so that a restart does not reset the delay of all objects.
-func (p *search) adaptiveDelay(interval time.Duration) time.Duration {
+func (p *recovery) adaptiveDelay(interval time.Duration) time.Duration {
 	since := p.busySince()
 	if since.IsZero() || since.Sub(p.now()) > leastWait { // the clock was set back since, so the age is unknown
 		return p.backoffDelay(interval)
@@ -81,7 +81,7 @@ func (p *search) adaptiveDelay(interval time.Duration) time.Duration {
 
 // busySince returns when the external system began to work on the object: when the object ceased to be ready, if
 // nothing later is known. Where no status is stored, that time is unknown.
-func (p *search) busySince() time.Time {
+func (p *recovery) busySince() time.Time {
 	before, ready := p.read.GetCondition(commonv1.TypeReady), p.mg.GetCondition(commonv1.TypeReady)
 	since := before.LastTransitionTime.Time
 	if before.Status != ready.Status && !since.IsZero() {
@@ -109,7 +109,7 @@ func (p *clientSession) backoffDelay(interval time.Duration) time.Duration {
 }
 
 // nextPoll returns when to requeue an object that needs no action.
-func (p *search) nextPoll(interval time.Duration) time.Duration {
+func (p *recovery) nextPoll(interval time.Duration) time.Duration {
 	interval = p.watchedInterval(interval)
 	if p.lister == nil {
 		return positive(p.hook(interval), interval)
@@ -129,7 +129,7 @@ func (p *search) nextPoll(interval time.Duration) time.Duration {
 
 // hook applies the poll interval hook to an interval. A panic of the hook is reported once, and the default is
 // used.
-func (p *search) hook(interval time.Duration) (delay time.Duration) {
+func (p *recovery) hook(interval time.Duration) (delay time.Duration) {
 	if p.r.pollIntervalHook == nil {
 		return p.jitter(interval)
 	}

@@ -175,8 +175,8 @@ func beginning(id string, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// precedesFind reports whether the record has no result of the attempt whose resource was observed according to the
-// status, and is not that of its later repetition.
+// precedesFind reports whether the record is older than what the status says: the record has no result of an attempt
+// whose resource was observed, and the attempt was not repeated since.
 func (p *creationRecord) precedesFind() bool {
 	condition := p.mg.GetCondition(commonv1.TypeCreated)
 	id, result := attemptOf(p.mg)

@@ -140,7 +140,7 @@ func (p *clientSession) causeOf(err error) string {
 // waitForChange returns when to check whether the cause of a terminal error has changed. Changes of the object, of
 // its configuration and of its references are events. A change of the credentials is none: it shows in the revision
 // of the connection, which costs no call.
-func (p *search) waitForChange(o outcome) time.Duration {
+func (p *recovery) waitForChange(o outcome) time.Duration {
 	until := p.delay(o.requeue)
 	if p.connection.Revision == "" {
 		return until

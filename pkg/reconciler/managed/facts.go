@@ -119,7 +119,7 @@ func (p *pass) doubt() lifecycle.Doubt {
 }
 
 // attempt returns the state of the last attempt to create.
-func (p *search) attempt(unresolved bool) lifecycle.Attempt {
+func (p *recovery) attempt(unresolved bool) lifecycle.Attempt {
 	switch {
 	case p.superseded() != "":
 		return lifecycle.Superseded

@@ -432,7 +432,7 @@ func TestWhatWasTriedOfAWish(t *testing.T) {
 		if tc.arrange != nil {
 			tc.arrange(p)
 		}
-		p.recordIntent(tc.outcome, tc.failed, tc.again)
+		p.recordUserIntent(tc.outcome, tc.failed, tc.again)
 		if p.state.TriedIntent != tc.tried || p.nextPriority != tc.next || p.state.Failed != tc.remembers ||
 			p.state.Stop != (objectstate.Stop{}) {
 			t.Errorf("%s: tried %+v, next %v, failed %t, want %+v, %v, %t", name, p.state.TriedIntent,

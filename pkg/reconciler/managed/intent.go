@@ -46,14 +46,14 @@ func (p *creationRecord) intended() objectstate.Intent {
 		return objectstate.Intent{}
 	}
 
-	return intended(p.mg)
+	return intentOf(p.mg)
 }
 
 // intentMarks are the annotations of an attempt that has no result.
 var intentMarks = []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt}
 
-// intended returns the attempt that an object is marked with.
-func intended(mg resource.Managed) objectstate.Intent {
+// intentOf returns the attempt that an object is marked with.
+func intentOf(mg resource.Managed) objectstate.Intent {
 	marks := mg.GetAnnotations()
 
 	return objectstate.Intent{
@@ -89,9 +89,9 @@ func texts(changes map[string]any) map[string]string {
 	return set
 }
 
-// writeUnwritten stores the result of a Create that an earlier pass of this process could not store, as long as the
-// object has the attempt without a result, or none of its marks, because a replace removed them: a later call has
-// marks of its own.
+// writeUnwritten stores the result of a Create that an earlier pass of this process could not store. It does so while
+// the object has the attempt without a result, or no mark at all, as after a replace. Other marks are those of a later
+// attempt.
 func (p *creationRecord) writeUnwritten(ctx context.Context) error {
 	if len(p.state.Unwritten) == 0 {
 		return nil

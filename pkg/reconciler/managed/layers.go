@@ -94,13 +94,13 @@ type clientSession struct {
 	lister     ExternalLister    // nil: the client is none, or lists are not shared
 	member     *listcache.Member // nil: there are neither lists nor notifications
 
-	gate        *gates.Gate // nil: there are no limits
-	createToken func(error) // of the gate, acquired before Create
-	admitted    bool        // the gate has let a call of this pass through
+	gate         *gates.Gate // nil: there are no limits
+	createPermit func(error) // of the gate, acquired before Create
+	permitted    bool        // the gate has let a call of this pass through
 }
 
-// A search looks up what an attempt created whose result is not known.
-type search struct {
+// A recovery looks up what an attempt created whose result is not known.
+type recovery struct {
 	clientSession
 
 	recoveryGrace       time.Duration // how long a lookup that found nothing may be wrong
@@ -111,7 +111,7 @@ type search struct {
 
 // A schedule says when the object is reconciled again, and with which priority.
 type schedule struct {
-	search
+	recovery
 
 	nextPriority lifecycle.Priority
 	deferred     bool // it is healthy, and reconciled later

@@ -49,10 +49,10 @@ func (p *creationRecord) orphanedAttempt() string {
 // warnLeft emits the warning ExternalResourceLeft once, for an object that other finalizers still keep.
 func (p *creationRecord) warnLeft() {
 	if p.takenBefore() {
-		p.state.Kept, p.state.LeftoverName = true, meta.GetExternalName(p.mg)
+		p.state.HadFinalizer, p.state.LeftoverName = true, meta.GetExternalName(p.mg)
 	}
 	if left := p.state.leftover(); left != "" {
-		p.state.Stays = true
+		p.state.NoLeftover = true
 		p.recordEvent(event.Warning(reasonLeft, p.redact(errors.New(textUnheld+left))))
 	}
 }
@@ -63,7 +63,7 @@ const textUnheld = "the finalizer was taken from the object before its deletion 
 // takenBefore reports whether the finalizer was removed from a deleted object before this process has seen it.
 func (p *creationRecord) takenBefore() bool {
 	switch {
-	case p.state.Kept || p.r.finalizer != nil || !p.r.permissions(p.mg).Delete:
+	case p.state.HadFinalizer || p.r.finalizer != nil || !p.r.permissions(p.mg).Delete:
 		return false
 	case meta.FinalizerExists(p.mg, UnclaimedFinalizer): // a pass that removes the finalizer removes this one as well
 		return p.marked()
@@ -129,7 +129,7 @@ func (o *objectState) leftover() string {
 		name = o.LeftoverName
 	}
 	switch {
-	case o.Stays || !o.Kept || !anything && name == "":
+	case o.NoLeftover || !o.HadFinalizer || !anything && name == "":
 		return ""
 	case name != "":
 		return fmt.Sprintf("the external resource %q may be left over: delete it there, or create the object again with "+

@@ -28,7 +28,7 @@ import (
 func TestWhatAnObjectLeaves(t *testing.T) {
 	made, seen := objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, objectstate.CreationRef{Mark: ownDone,
 		Name: "vol-2"}
-	kept := objectstate.State{Object: objectstate.Object{Kept: true}}
+	kept := objectstate.State{Object: objectstate.Object{HadFinalizer: true}}
 	with := func(change func(*objectstate.State)) objectstate.State {
 		s := kept
 		change(&s)
@@ -59,7 +59,7 @@ func TestWhatAnObjectLeaves(t *testing.T) {
 			with(func(s *objectstate.State) { s.Creation = createdHere }),
 			&objectstate.Cold{Deletion: objectstate.Deletion{LeftoverName: "data"}},
 			"data", ""},
-		"Stays": {"it is to stay", with(func(s *objectstate.State) { s.Seen, s.Stays = seen, true }), nil, "", ""},
+		"Stays": {"it is to stay", with(func(s *objectstate.State) { s.Seen, s.NoLeftover = seen, true }), nil, "", ""},
 		"Unkept": {"the object was never kept for it", objectstate.State{Resource: objectstate.Resource{Seen: seen}},
 			nil, "", ""},
 		"Gone": {"the object was let go", with(func(s *objectstate.State) { s.Seen, s.Gone = seen, true }),
@@ -126,11 +126,11 @@ func TestWhatAPassKeepsOfABond(t *testing.T) {
 	}
 	for name, tc := range cases {
 		for i, before := range []bool{false, true} {
-			p := passOf(bearing(nil), remembering(objectstate.Object{Stays: before}))
+			p := passOf(bearing(nil), remembering(objectstate.Object{NoLeftover: before}))
 			p.lastFacts = tc.last
 			tc.change(p)
-			if p.recordLeftover(); p.state.Stays != tc.stays[i] {
-				t.Errorf("%s: %s: it stays is %t, and was %t", name, tc.reason, p.state.Stays, before)
+			if p.recordLeftover(); p.state.NoLeftover != tc.stays[i] {
+				t.Errorf("%s: %s: it stays is %t, and was %t", name, tc.reason, p.state.NoLeftover, before)
 			}
 		}
 	}
@@ -160,11 +160,11 @@ func TestWhatAPassKeepsOfABond(t *testing.T) {
 		if tc.deleted {
 			mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
 		}
-		p := passOf(mg, remembering(objectstate.Object{Kept: tc.before}, objectstate.Resource{Seen: seen},
+		p := passOf(mg, remembering(objectstate.Object{HadFinalizer: tc.before}, objectstate.Resource{Seen: seen},
 			objectstate.Deletion{LeftoverName: "vol-9"}))
 		p.released = tc.released
-		if p.recordLeftover(); p.state.Kept != tc.kept || p.state.LeftoverName != tc.leaves {
-			t.Errorf("%s: kept %t, leaves %q", name, p.state.Kept, p.state.LeftoverName)
+		if p.recordLeftover(); p.state.HadFinalizer != tc.kept || p.state.LeftoverName != tc.leaves {
+			t.Errorf("%s: kept %t, leaves %q", name, p.state.HadFinalizer, p.state.LeftoverName)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func TestTheNameOfWhatIsBeingDeleted(t *testing.T) {
 		})
 		mg.SetFinalizers([]string{FinalizerName})
 		mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
-		p := passOf(mg, remembering(objectstate.Object{Kept: true},
+		p := passOf(mg, remembering(objectstate.Object{HadFinalizer: true},
 			objectstate.Deletion{LeftoverName: before, DeleteSent: noon}))
 		if p.recordLeftover(); p.state.LeftoverName != want {
 			t.Errorf("it was %q, and is %q, want %q", before, p.state.LeftoverName, want)
@@ -217,7 +217,7 @@ func TestWhatAPassThatHasNotLookedKeeps(t *testing.T) {
 
 // TestALeftoverIsReportedOnce verifies that a leftover is reported once for an object that other finalizers keep.
 func TestALeftoverIsReportedOnce(t *testing.T) {
-	p := passOf(bearing(nil), remembering(objectstate.Object{Kept: true},
+	p := passOf(bearing(nil), remembering(objectstate.Object{HadFinalizer: true},
 		objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}))
 	for range 2 {
 		p.warnLeft()
@@ -245,7 +245,7 @@ func leaving() (r *Reconciler, key, quiet types.NamespacedName) {
 		Name: "data"}, types.NamespacedName{Namespace: "quay", Name: "quiet"}
 	r.objects, r.empty = records.New(func(*objectState) {}), reflect.TypeFor[fake.Managed]()
 	r.objects.Of(key, ownerUID).State = objectstate.State{
-		Object:   objectstate.Object{Kept: true},
+		Object:   objectstate.Object{HadFinalizer: true},
 		Resource: objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}},
 	}
 	r.objects.Of(quiet, ownerUID)
@@ -356,7 +356,7 @@ func TestAFinalizerThatWasTakenBeforeThisProcess(t *testing.T) {
 			done, nil, nil, true},
 		"Nothing": {"it is, and nothing was created", []string{UnclaimedFinalizer}, nil, nil, nil, false},
 		"UnclaimedKept": {"it is, and this process has seen the finalizer", []string{UnclaimedFinalizer}, done,
-			nil, func(p *pass) { p.state.Kept = true }, false},
+			nil, func(p *pass) { p.state.HadFinalizer = true }, false},
 		"UnclaimedOrphan": {"it is, and the resource is to stay", []string{UnclaimedFinalizer}, orphaned, nil, nil,
 			false},
 		"Named": {"a name of our choice has no record, but it was there", []string{UnclaimedFinalizer}, nil,
@@ -367,7 +367,7 @@ func TestAFinalizerThatWasTakenBeforeThisProcess(t *testing.T) {
 		"NamedUnknown": {"nobody has said that it was there", []string{UnclaimedFinalizer}, nil,
 			[]commonv1.Condition{commonv1.Creating()}, func(p *pass) { p.r.named = true }, false},
 		"Kept": {"this process has seen the finalizer", others, nil, deleting(failed),
-			func(p *pass) { p.state.Kept = true }, false},
+			func(p *pass) { p.state.HadFinalizer = true }, false},
 		"Author's": {"an author's finalizer cannot be told by its name", others, nil, deleting(failed),
 			func(p *pass) { p.r.finalizer = &authorsFinalizer{} }, false},
 		"Orphan": {"the resource is to stay", others,
@@ -435,7 +435,7 @@ func TestANotOwnedResourceIsReportedAndReleased(t *testing.T) {
 		mg := bearing(nil)
 		mg.SetFinalizers(tc.kept)
 		mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
-		w := newStored(mg, remembering(objectstate.Object{Kept: true},
+		w := newStored(mg, remembering(objectstate.Object{HadFinalizer: true},
 			objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}))
 		w.writes.answer = func() error { return tc.answer }
 		if tc.answer != nil {
@@ -460,7 +460,7 @@ func TestALeftoverOfAnEarlierProcessIsReported(t *testing.T) {
 	mg.SetFinalizers([]string{UnclaimedFinalizer})
 	mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
 	p := passOf(mg, &objectState{})
-	if p.warnLeft(); len(p.events) != 1 || !strings.Contains(p.events[0].Message, `"vol-1"`) || !p.state.Stays {
-		t.Errorf("told %+v, it stays is %t", p.events, p.state.Stays)
+	if p.warnLeft(); len(p.events) != 1 || !strings.Contains(p.events[0].Message, `"vol-1"`) || !p.state.NoLeftover {
+		t.Errorf("told %+v, it stays is %t", p.events, p.state.NoLeftover)
 	}
 }

@@ -169,7 +169,7 @@ func (p *clientSession) nextPage(ctx context.Context, turn *listcache.Listing) (
 
 // page calls ListPage with a token of the rate limiter.
 func (p *clientSession) page(ctx context.Context, token string) (page ExternalListPage, err error) {
-	release, err := p.waitForToken(ctx, false)
+	release, err := p.waitForPermit(ctx, false)
 	if err != nil {
 		return page, err
 	}

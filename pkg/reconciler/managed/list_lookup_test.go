@@ -361,7 +361,7 @@ func TestAListThatIsWaitedFor(t *testing.T) {
 	f = newPolled()
 	f.gate = gates.New(gates.WithClock(f.clock), gates.WithRate(0.1, 0.1, 0.1), gates.WithMaxWait(0))
 	for range 2 { // all that is allowed
-		if release, err := f.waitForToken(t.Context(), false); err == nil {
+		if release, err := f.waitForPermit(t.Context(), false); err == nil {
 			release(nil)
 		}
 	}

@@ -30,7 +30,7 @@ func (p *clientSession) recordMayBeLost() bool {
 // recoverFirstAttempt looks up the result of the first attempt, and records the resource that it finds as that
 // result. Until the recovery window is over, counted from when this process became the leader, nothing is created,
 // and our finalizer keeps the object.
-func (p *search) recoverFirstAttempt(ctx context.Context) (bool, error) {
+func (p *recovery) recoverFirstAttempt(ctx context.Context) (bool, error) {
 	id := p.firstAttempt()
 	found, window, err := p.searchExternal(ctx, p.tokenOf(id))
 	if err != nil {

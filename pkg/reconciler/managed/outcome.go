@@ -83,7 +83,7 @@ var unadmitted = map[lifecycle.Admission]outcome{
 var endings = map[lifecycle.Action]outcome{
 	lifecycle.AwaitFinalizers: awaitingFinalizers,
 	lifecycle.AwaitGone:       awaitingGone,
-	lifecycle.Refuse:          refused,
+	lifecycle.AskUser:         refused,
 	lifecycle.ReportNotOwned:  disowned,
 	lifecycle.Keep:            kept,
 	lifecycle.AwaitEffect:     awaitingEffect,

@@ -19,7 +19,7 @@ func (p *clientSession) ownershipGrace() time.Duration {
 	if !p.ownerChanged() {
 		return 0
 	}
-	rest := max(doubt-p.now().Sub(p.notFoundSince()), 0)
+	rest := max(absenceGrace-p.now().Sub(p.notFoundSince()), 0)
 	if p.createdUnobserved() {
 		rest = max(rest, p.creationGrace())
 	}

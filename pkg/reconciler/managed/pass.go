@@ -21,7 +21,7 @@ import (
 )
 
 // A pass is one reconcile of one object. It is made of layers. Each embeds the one below it: its methods can use what
-// is below, and not what is above. From below: journal, object, creationRecord, clientSession, search, schedule,
+// is below, and not what is above. From below: journal, object, creationRecord, clientSession, recovery, schedule,
 // publication.
 type pass struct {
 	publication
@@ -194,15 +194,15 @@ func (p *pass) recordLeftover() {
 	bond := lifecycle.LeftoverOf(p.lastAdmitted, p.lastFacts)
 	switch {
 	case p.released || bond == lifecycle.NoneRemains && !(made && p.lastAdmitted.MayDelete):
-		p.state.Stays = true
+		p.state.NoLeftover = true
 	case bond == lifecycle.MayRemain || made:
-		p.state.Stays = false
+		p.state.NoLeftover = false
 	}
 	held := !p.released && p.hasFinalizer()
-	p.state.Kept = p.state.Kept || held
+	p.state.HadFinalizer = p.state.HadFinalizer || held
 	unlooked := bond == lifecycle.Unchanged && !p.deferred && p.state.Seen == objectstate.CreationRef{}
 	switch {
-	case !p.state.Kept || p.released || !meta.WasDeleted(p.mg) && !p.createdUnobserved() && !unlooked:
+	case !p.state.HadFinalizer || p.released || !meta.WasDeleted(p.mg) && !p.createdUnobserved() && !unlooked:
 		p.state.LeftoverName = ""
 	case p.state.LeftoverName == "" || p.mutated ||
 		p.state.DeleteSent.IsZero(): // what a Delete was sent for keeps its name

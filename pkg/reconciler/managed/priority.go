@@ -35,9 +35,9 @@ func (p *object) priorityFacts() lifecycle.PriorityFacts {
 	return s
 }
 
-// recordIntent records which requests of the user this pass has handled, whether it failed, and whether it is
+// recordUserIntent records which requests of the user this pass has handled, whether it failed, and whether it is
 // retried. A pass that the rate limit of a connection has stopped has not handled them, and keeps its priority.
-func (p *schedule) recordIntent(o outcome, failed, again bool) {
+func (p *schedule) recordUserIntent(o outcome, failed, again bool) {
 	p.state.Stop = objectstate.Stop{}
 	if o.unfinished {
 		return

@@ -61,7 +61,7 @@ func ContextWithCreationToken(ctx context.Context, token string) context.Context
 }
 
 // recover looks up the resource of an attempt whose result is unknown.
-func (p *search) recover(ctx context.Context) error {
+func (p *recovery) recover(ctx context.Context) error {
 	if p.createClass() != lifecycle.Findable {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (p *clientSession) ownClass() lifecycle.CreateClass {
 }
 
 // searchedSince returns the time since which this process knows of the attempt.
-func (p *search) searchedSince() time.Time {
+func (p *recovery) searchedSince() time.Time {
 	if token := p.token(); p.state.Search != token {
 		p.state.Search, p.state.SearchSince = token, p.now()
 	}
@@ -129,14 +129,14 @@ func (p *search) searchedSince() time.Time {
 }
 
 // token returns the token of the last attempt.
-func (p *search) token() string {
+func (p *recovery) token() string {
 	id, _ := attemptOf(p.mg)
 
 	return p.tokenOf(id)
 }
 
 // tokenOf returns the token of an attempt, or "" if it has no id.
-func (p *search) tokenOf(id string) string {
+func (p *recovery) tokenOf(id string) string {
 	if id == "" {
 		return ""
 	}
@@ -146,10 +146,10 @@ func (p *search) tokenOf(id string) string {
 
 // searchExternal looks up the resource of the attempt with a token. A resource that is not found may be found
 // later, within the window.
-func (p *search) searchExternal(ctx context.Context, token string) (found bool, window time.Duration, err error) {
+func (p *recovery) searchExternal(ctx context.Context, token string) (found bool, window time.Duration, err error) {
 	limited, cancel := withDeadline(ctx, callDeadline(ctx))
 	defer cancel()
-	release, err := p.acquireToken(limited)
+	release, err := p.acquirePermit(limited)
 	if err != nil {
 		return false, 0, err
 	}
@@ -177,19 +177,19 @@ func (p *search) searchExternal(ctx context.Context, token string) (found bool, 
 
 // recordFound stores the resource that a lookup has found as the result of the attempt that the object is marked
 // with.
-func (p *search) recordFound(ctx context.Context) error {
+func (p *recovery) recordFound(ctx context.Context) error {
 	p.storeBackend()
 	markResult(p.mg, attemptSucceeded, p.now())
 
 	return recording.failed(p.store(ctx, telemetry.Result))
 }
 
-// The grace period in which the absence of a resource that was observed before, or is to be deleted, is not
-// believed without a Delete that explains it: one answer may be wrong. The next pass uses a new connection.
-const doubt = 5 * time.Second
+// absenceGrace is how long "not found" has to be confirmed for a resource that was observed before, or that is to be
+// deleted, unless a Delete explains it: one answer may be wrong. The next pass uses a new connection.
+const absenceGrace = 5 * time.Second
 
 // notFoundGrace returns for how long absence, or a change of the owner, is not believed yet.
-func (p *search) notFoundGrace() time.Duration {
+func (p *recovery) notFoundGrace() time.Duration {
 	rest := max(p.recoveryGrace, 0)
 	if p.recoveredUnobserved { // for as long as the two answers differ
 		rest = p.r.pollInterval
@@ -204,7 +204,7 @@ func (p *search) notFoundGrace() time.Duration {
 		return rest
 	}
 
-	return max(rest, doubt-p.now().Sub(p.notFoundSince()))
+	return max(rest, absenceGrace-p.now().Sub(p.notFoundSince()))
 }
 
 // unexpectedAbsence reports whether there is no known explanation for the absence of the external resource. With

@@ -34,14 +34,14 @@ func TestUnexpectedAbsence(t *testing.T) {
 		want     time.Duration
 	}{
 		"it never showed":              {marks: done},
-		"it was seen":                  {marks: done, seen: as("vol-2"), want: doubt},
-		"an earlier process saw it":    {marks: done, inStatus: as("vol-2"), want: doubt},
-		"under another name":           {marks: done, seen: as("vol-1"), want: doubt},
-		"under another name, earlier":  {marks: done, inStatus: as("vol-1"), want: doubt},
+		"it was seen":                  {marks: done, seen: as("vol-2"), want: absenceGrace},
+		"an earlier process saw it":    {marks: done, inStatus: as("vol-2"), want: absenceGrace},
+		"under another name":           {marks: done, seen: as("vol-1"), want: absenceGrace},
+		"under another name, earlier":  {marks: done, inStatus: as("vol-1"), want: absenceGrace},
 		"nobody knows what was made":   {marks: pending, seen: as("vol-2")},
 		"under a name of our choice":   {marks: done, seen: as("vol-2"), change: func(p *pass) { p.r.named = true }},
-		"a replace wrote another name": {marks: replaced, seen: as("vol-1"), want: doubt},
-		"and it was seen earlier":      {marks: replaced, inStatus: as("vol-1"), want: doubt},
+		"a replace wrote another name": {marks: replaced, seen: as("vol-1"), want: absenceGrace},
+		"and it was seen earlier":      {marks: replaced, inStatus: as("vol-1"), want: absenceGrace},
 		"it wrote the same name":       {marks: replaced, seen: as("vol-2")},
 		"of another object": {
 			marks:    replaced,

@@ -307,7 +307,7 @@ func (p *pass) reportOutcome(e end) next {
 	p.warnUnwritableStatus(e.statusErr)
 	p.emitEvents()
 	p.outcomeLabel = e.outcome.name
-	p.recordIntent(e.outcome, e.err != nil || e.statusErr != nil, e.err != nil && !terminal || e.statusErr != nil)
+	p.recordUserIntent(e.outcome, e.err != nil || e.statusErr != nil, e.err != nil && !terminal || e.statusErr != nil)
 	if e.statusErr == nil {
 		p.r.telemetry.Seen(&p.state.counted, p.mg)
 	}

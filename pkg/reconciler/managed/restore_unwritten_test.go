@@ -135,7 +135,7 @@ func TestAnUnwrittenResultIsLeft(t *testing.T) {
 		}, "", true},
 	} {
 		o := remembering(tc.cold)
-		o.Kept = true
+		o.HadFinalizer = true
 		named, _, anything := o.known()
 		if named != tc.named || anything != tc.mentioned || (o.leftover() != "") != tc.mentioned {
 			t.Errorf("%s: %q is known, %t, and left is %q", name, named, anything, o.leftover())

@@ -78,8 +78,8 @@ func (p *creationRecord) stampOfKey() Stamp {
 	return NewStamp("", schema.GroupKind{Group: p.r.of.Group, Kind: p.r.of.Kind}, p.mg)
 }
 
-// rememberFound remembers that an observation has found the resource of this object. A resource without a record of
-// its creation does not replace a known creation: until it has a record of its own, a replace can change its name.
+// rememberFound remembers that an observation has found the resource of this object. If the object has no record of the
+// creation of that resource, an earlier creation stays remembered: a replace may have changed the external name.
 func (p *clientSession) rememberFound() {
 	p.endRestore()
 	p.seenOwned = true

@@ -52,8 +52,8 @@ func (p *object) setCondition(c commonv1.Condition) {
 // resource version as a precondition: without it, it would overwrite the status of other writers, or of an object
 // that was created again under the name. After a conflict the changes are applied to the present status, unless
 // another pass has reported since: then the observation of this one is older. After the end of its lease the
-// process leaves the status to the present leader, which would not notice that its own is overwritten. If the end
-// of the lease is unknown, it is not over.
+// process writes no status: it would overwrite that of the new leader, which would not notice. A lease whose end is
+// unknown is assumed to be valid.
 func (p *creationRecord) writeStatus(ctx context.Context) error {
 	p.stamp()
 	if p.newest == p.read && sameStatus(p.read, p.mg) { // otherwise the patch decides

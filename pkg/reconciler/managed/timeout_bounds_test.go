@@ -48,7 +48,7 @@ func TestCreateLingers(t *testing.T) {
 					time.AfterFunc(tc.stops, cancel)
 				}
 				client := &endingClient{}
-				b := timeoutClient{ExternalClient: client, pass: passOf(bearing(nil), &objectState{})}
+				b := timeoutClient{ExternalClient: client, fence: passOf(bearing(nil), &objectState{})}
 				if tc.deadline > 0 {
 					b.deadline = time.Now().Add(tc.deadline)
 				}

@@ -212,7 +212,7 @@ func (r *Reconciler) compare(ctx context.Context,
 		}
 		d.state = r.recollect(ctx, d)
 		if d.current = live[key]; d.current == nil || d.current.GetUID() != uid {
-			r.warnLeft(d)
+			r.warnNotWrittenBack(d)
 		} else {
 			all = append(all, d)
 		}
@@ -232,7 +232,7 @@ func (r *Reconciler) recollect(ctx context.Context, d *missingRecord) *objectSta
 	shown := (&objectState{}).acquire()
 	shown.Seen = creation(cached, cached)
 	if ownUnresolved(cached) {
-		shown.Called = intended(cached)
+		shown.Called = intentOf(cached)
 	}
 	shown.Operation = operationOf(cached)
 	o := r.objectOf(cached, cached, shown)
@@ -279,7 +279,7 @@ func (r *Reconciler) writeRecord(ctx context.Context, d *missingRecord) (written
 		case d.err == nil && client.ObjectKeyFromObject(d.current) != d.key:
 			d.err = errNotAbout(d.key)
 		case gone.Answered(d.err, d.key.Name) || d.err == nil && d.current.GetUID() != d.uid:
-			r.warnLeft(d)
+			r.warnNotWrittenBack(d)
 
 			return false
 		}
@@ -302,9 +302,9 @@ func (u *inFlight) has(key types.NamespacedName) bool {
 	return u.of[key]
 }
 
-// warnLeft emits a warning about a resource that was created for an object that the API server does not have any
-// more.
-func (r *Reconciler) warnLeft(d *missingRecord) {
+// warnNotWrittenBack emits a warning about a resource that was created for an object that the API server does not have
+// any more.
+func (r *Reconciler) warnNotWrittenBack(d *missingRecord) {
 	d.done = true
 	external, attempt, anything := d.state.known()
 	if !anything {

@@ -25,10 +25,10 @@ type Question struct {
 	Ended         bool // This process has reconciled it before, and no creation since has succeeded.
 }
 
-// Answer returns the answer that the annotations contain. The status does not name an attempt of another runtime, and
-// there is no note of it: there, only a replace that removes the finalizer, too, is distinguished from an answer. A
-// user is not asked again about a creation that was given up. A process that has not reconciled the object before
-// believes the record, and asks: another creation may have been begun since, and its record lost.
+// Answer returns the answer that the annotations contain. A user is not asked again about a creation that was given up.
+// A process that has not reconciled the object before trusts the record, and asks: another creation may have been begun
+// since, and its record lost. An attempt of another runtime is neither in the status nor in a note: there, a replace is
+// distinguished from an answer only if it removes the finalizer, too.
 func (q Question) Answer() Answer {
 	switch {
 	case q.GaveUp && q.Recorded && q.Ended:

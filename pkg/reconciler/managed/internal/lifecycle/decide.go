@@ -58,7 +58,7 @@ func removing(f Facts) Action {
 	// The resource found is not marked as ours, but an earlier create may have created it, or another resource:
 	// a user has to resolve that.
 	case f.Ownership == Foreign && (f.Attempt == Unknown && f.Class != Named || f.Attempt == Superseded):
-		return Refuse
+		return AskUser
 	// The resource found is not ours, but that ours does not exist has to be confirmed by another observation.
 	case f.Ownership == Foreign && f.Doubt == Unconfirmed:
 		return AwaitGone
@@ -96,12 +96,12 @@ func removed(f Facts) Action {
 		return AwaitGone
 	// The resource may exist under an unknown external name: another create with the same token returns that
 	// name, so that it can be deleted.
-	case f.nameless() && f.Class == Token && f.MayCreate && f.Change != Mutated:
+	case f.undeletable() && f.Class == Token && f.MayCreate && f.Change != Mutated:
 		return Create
 	// The resource may exist under another or an unknown external name, and would leak without the finalizer: a
 	// user has to resolve that.
-	case f.nameless() && f.Class != Named || f.Attempt == Superseded:
-		return Refuse
+	case f.undeletable() && f.Class != Named || f.Attempt == Superseded:
+		return AskUser
 	// The resource does not exist: the finalizer is removed.
 	default:
 		return RemoveFinalizer
@@ -157,8 +157,8 @@ func missing(f Facts) Action {
 		return AwaitExistence
 	// An earlier create may have succeeded, and another one could lead to a second resource: a user has to
 	// resolve that.
-	case f.unobserved() && !f.repeatable() || f.Attempt == Superseded:
-		return Refuse
+	case f.resultUnobserved() && !f.repeatable() || f.Attempt == Superseded:
+		return AskUser
 	// The resource does not exist, and the policies do not allow Create.
 	case !f.MayCreate:
 		return ReportMissing

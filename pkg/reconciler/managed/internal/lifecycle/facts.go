@@ -37,11 +37,12 @@ func (f Facts) NeedsPermission() bool {
 	return f.Presence != Unobserved && !(f.Presence == Present && f.UpToDate)
 }
 
-// unobserved says whether the result of the last attempt was never observed.
-func (f Facts) unobserved() bool { return f.Attempt == Unknown || f.Attempt == CreatedUnobserved }
+// resultUnobserved says whether the result of the last attempt was never observed.
+func (f Facts) resultUnobserved() bool { return f.Attempt == Unknown || f.Attempt == CreatedUnobserved }
 
-// nameless says whether the result of the last attempt cannot be deleted, because its name is unknown.
-func (f Facts) nameless() bool {
+// undeletable says whether a result of the last attempt cannot be deleted, because it may have another name than the
+// stored one, or none is stored.
+func (f Facts) undeletable() bool {
 	return f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown
 }
 
@@ -51,7 +52,8 @@ func (f Facts) repeatable() bool { return f.Class == Named || f.Class == Token }
 // mayAppear says whether a created resource may exist although it was not found.
 func (f Facts) mayAppear() bool { return f.Doubt == Grace || f.Attempt == CreatedUnobserved }
 
-// awaitsAbsence says whether the absence of the resource is not confirmed yet.
+// awaitsAbsence says whether the absence of the resource is not confirmed yet. In the grace period a delete confirms
+// the absence of a resource that was observed before; for one that was never observed, the end of the period does.
 func (f Facts) awaitsAbsence() bool {
 	return f.Doubt == Unconfirmed || f.Doubt == Grace && (f.Attempt == CreatedUnobserved || f.Change == NoChange)
 }
@@ -169,7 +171,7 @@ const (
 	AwaitFinalizers  // Wait until others have removed their finalizers.
 	AwaitGone        // Wait until the external resource is gone.
 	Delete           // Request the deletion of the external resource.
-	Refuse           // Ask the user: it is unknown whether a create had an effect.
+	AskUser          // Ask the user: it is unknown whether a create had an effect.
 	RemoveFinalizer  // Remove the finalizer: the external resource is gone.
 	ReportNotOwned   // Report that the external resource has another owner, and leave it unchanged.
 	PersistOwnership // Store the finalizer, the external name and what Observe found.
@@ -190,7 +192,7 @@ const (
 func (a Action) String() string {
 	names := [...]string{
 		"none", "Observe", "ConfirmListed", "ObserveAlone", "Abandon", "AwaitFinalizers", "AwaitGone", "Delete",
-		"Refuse", "RemoveFinalizer", "ReportNotOwned", "PersistOwnership", "Publish", "Keep", "AwaitEffect",
+		"AskUser", "RemoveFinalizer", "ReportNotOwned", "PersistOwnership", "Publish", "Keep", "AwaitEffect",
 		"Tolerate", "Update", "AwaitExistence", "ReportMissing", "RestoreRecord", "Create",
 	}
 	if a < 0 || int(a) >= len(names) {
