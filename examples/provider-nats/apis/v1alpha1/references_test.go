@@ -20,13 +20,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reference"
 )
 
-// A shelf holds objects, and notes what is read.
-type shelf struct {
+// A recorder holds objects, and records the reads of them.
+type recorder struct {
 	client.Reader
 	read []string
 }
 
-func newShelf(t *testing.T, objects ...client.Object) *shelf {
+func newRecorder(t *testing.T, objects ...client.Object) *recorder {
 	t.Helper()
 
 	scheme := runtime.NewScheme()
@@ -34,7 +34,7 @@ func newShelf(t *testing.T, objects ...client.Object) *shelf {
 		t.Fatal(err)
 	}
 
-	s := &shelf{}
+	s := &recorder{}
 	s.Reader = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
 			s.read = append(s.read, "get "+key.String())
@@ -83,19 +83,19 @@ func TestResolveReferences(t *testing.T) {
 		objects []client.Object
 		want    want
 	}{
-		"Named":       {"it may be about to come", v1alpha1.ConsumerParameters{Stream: new("S")}, "", nil, want{stream: "S", read: []string{"list"}}},
+		"Named":       {"it may be about to be created", v1alpha1.ConsumerParameters{Stream: new("S")}, "", nil, want{stream: "S", read: []string{"list"}}},
 		"NamedFound":  {"nothing is waited for", v1alpha1.ConsumerParameters{Stream: new("S")}, "now", nil, want{stream: "S"}},
 		"Reference":   {"its name in NATS", v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(made)}, want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}}},
-		"Unavailable": {"it is there, and comes back", v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(made, down)}, want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}}},
-		"OnlySeen":    {"one that is only looked at", v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(seen)}, want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}}},
-		"NotMade":     {"it has a name before it is there", v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream()}, want{ref: "orders", reason: reference.ReasonNoValue, read: []string{"get ns/orders"}}},
-		"NoObject":    {"it may come", v1alpha1.ConsumerParameters{StreamRef: byName}, "", nil, want{ref: "orders", reason: reference.ReasonNotFound, read: []string{"get ns/orders"}}},
+		"Unavailable": {"it exists, and comes back", v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(made, down)}, want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}}},
+		"OnlySeen":    {"one that is only observed", v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(seen)}, want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}}},
+		"NotMade":     {"it has a name before it exists", v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream()}, want{ref: "orders", reason: reference.ReasonNoValue, read: []string{"get ns/orders"}}},
+		"NoObject":    {"it may be created", v1alpha1.ConsumerParameters{StreamRef: byName}, "", nil, want{ref: "orders", reason: reference.ReasonNotFound, read: []string{"get ns/orders"}}},
 		"Resolved": {
-			"the Stream is watched, in case that it goes", v1alpha1.ConsumerParameters{Stream: new("ORDERS"), StreamRef: byName}, "now", nil,
+			"the Stream is watched, in case it is deleted", v1alpha1.ConsumerParameters{Stream: new("ORDERS"), StreamRef: byName}, "now", nil,
 			want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}},
 		},
-		"Selector": {"what was chosen is remembered", v1alpha1.ConsumerParameters{StreamSelector: byLabel}, "", []client.Object{stream(made)}, want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders", "list"}}},
-		"NoMatch":  {"it may come", v1alpha1.ConsumerParameters{StreamSelector: byLabel}, "", nil, want{reason: reference.ReasonNoMatch, read: []string{"list"}}},
+		"Selector": {"the selection is stored", v1alpha1.ConsumerParameters{StreamSelector: byLabel}, "", []client.Object{stream(made)}, want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders", "list"}}},
+		"NoMatch":  {"it may be created", v1alpha1.ConsumerParameters{StreamSelector: byLabel}, "", nil, want{reason: reference.ReasonNoMatch, read: []string{"list"}}},
 	}
 
 	for name, tc := range cases {
@@ -104,7 +104,7 @@ func TestResolveReferences(t *testing.T) {
 			c.Spec.ForProvider = *tc.asked.DeepCopy()
 			c.Status.AtProvider.Created = tc.created
 
-			s := newShelf(t, tc.objects...)
+			s := newRecorder(t, tc.objects...)
 			err := c.ResolveReferences(t.Context(), s)
 
 			slices.Sort(s.read)
@@ -121,7 +121,7 @@ func TestResolveReferences(t *testing.T) {
 	}
 }
 
-// TestOtherNATS: the name of a stream is of use only where the stream is.
+// TestOtherNATS: the name of a stream is used only with the NATS of the stream.
 func TestOtherNATS(t *testing.T) {
 	cluster := v1alpha1.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: "default"}
 	named := v1alpha1.ProviderConfigReference{Name: "far"}
@@ -142,12 +142,12 @@ func TestOtherNATS(t *testing.T) {
 		ours, its v1alpha1.ProviderConfigReference
 		want      want
 	}{
-		"Defaults": {"what is left out is the default", byName, v1alpha1.ProviderConfigReference{}, plain, want{stream: "ORDERS"}},
+		"Defaults": {"an omitted field has the default", byName, v1alpha1.ProviderConfigReference{}, plain, want{stream: "ORDERS"}},
 		"Same":     {"one for all namespaces", byName, cluster, cluster, want{stream: "ORDERS"}},
 		"Kind":     {"another kind is another configuration", byName, plain, cluster, want{reason: "ReferenceRefused"}},
 		"Name":     {"another name is one, too", byName, named, plain, want{reason: "ReferenceRefused"}},
 		"Selector": {"labels say nothing of where it is", byLabel, named, plain, want{reason: "ReferenceRefused"}},
-		"Moved":    {"what was found earlier has become another's", earlier, named, plain, want{reason: "ReferenceRefused", stream: "ORDERS"}},
+		"Moved":    {"the Stream that was found earlier uses another configuration now", earlier, named, plain, want{reason: "ReferenceRefused", stream: "ORDERS"}},
 	}
 
 	for name, tc := range cases {
@@ -155,7 +155,7 @@ func TestOtherNATS(t *testing.T) {
 			c := &v1alpha1.Consumer{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "billing"}}
 			c.Spec.ForProvider, c.Spec.ProviderConfigRef = *tc.asked.DeepCopy(), tc.ours
 
-			err := c.ResolveReferences(t.Context(), newShelf(t, stream(func(s *v1alpha1.Stream) {
+			err := c.ResolveReferences(t.Context(), newRecorder(t, stream(func(s *v1alpha1.Stream) {
 				s.Status.AtProvider.Created, s.Spec.ProviderConfigRef = "2026-01-02T03:04:05Z", tc.its
 			})))
 

@@ -31,8 +31,8 @@ func TestCommandLine(t *testing.T) {
 		code   int
 		out    string
 	}{
-		"Nothing":    {"somebody who knows nothing is told what there is", "", 2, "provider-nats run"},
-		"Help":       {"and who asks is, too", "help", 0, "provider-nats dev"},
+		"Nothing":    {"without a command, all commands are listed", "", 2, "provider-nats run"},
+		"Help":       {"help lists them, too", "help", 0, "provider-nats dev"},
 		"Unknown":    {"a typing error", "rum", 2, `there is no command "rum"`},
 		"FlagHelp":   {"flags are listed", "run --help", 0, "-max-reconcile-rate"},
 		"DevHelp":    {"flags are listed", "dev --help", 0, "-nats-port"},
@@ -74,7 +74,7 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// unused returns an address where nobody listens.
+// unused returns an address on which no server listens.
 func unused(t *testing.T) string {
 	t.Helper()
 

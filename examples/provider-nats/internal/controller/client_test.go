@@ -24,7 +24,7 @@ import (
 
 const cluster types.UID = "cluster"
 
-// fake is a JetStream that answers as it is told and records what it is asked.
+// fake is a JetStream with preset answers that records its calls.
 type fake struct {
 	controller.Consumers // of which it has none
 
@@ -93,7 +93,7 @@ func client(nats controller.JetStream, mg resource.Managed) *controller.Client {
 	return controller.NewClient(&controller.Link{JetStream: nats, Release: func() {}}, kind, stamp(kind, mg))
 }
 
-// stored is the default stream as NATS would show it, with a stamp or none.
+// stored is the default stream as NATS would return it, with a stamp or none.
 func stored(owner string, change ...func(*jetstream.StreamInfo)) *jetstream.StreamInfo {
 	out := &jetstream.StreamInfo{
 		Created: time.Unix(1700000000, 5),
@@ -155,11 +155,11 @@ func TestObserve(t *testing.T) {
 			},
 		},
 		"Others": {
-			"nothing of it is shown; it lacks our mark", fake{info: stored("somebody")}, stream(),
-			want{observation: managed.ExternalObservation{ResourceExists: true, Owner: managed.OwnerOther, OwnerStamp: "somebody"}},
+			"nothing of it is shown; it lacks our mark", fake{info: stored("other")}, stream(),
+			want{observation: managed.ExternalObservation{ResourceExists: true, Owner: managed.OwnerOther, OwnerStamp: "other"}},
 		},
 		"OtherUID": {
-			"an object of the same name is not the same object", fake{info: stored(ours())}, stream(func(s *v1alpha1.Stream) { s.UID = "new" }),
+			"an object of the same name is another object", fake{info: stored(ours())}, stream(func(s *v1alpha1.Stream) { s.UID = "new" }),
 			want{observation: managed.ExternalObservation{ResourceExists: true, Owner: managed.OwnerOther, OwnerStamp: managed.Stamp(ours())}},
 		},
 		"Leaderless": {
@@ -257,12 +257,12 @@ func TestCreate(t *testing.T) {
 		"Resources":     {reason: "there may be more later", answer: api(503, 10023), contains: "as NATS says"},
 		"Memory":        {reason: "there may be more later", answer: api(500, 10028), contains: "as NATS says"},
 		"Storage":       {reason: "there may be more later", answer: api(500, 10047), contains: "as NATS says"},
-		"Account":       {reason: "somebody must raise a limit", answer: api(400, 10002), terminal: "LimitReached", contains: "raise its limits in NATS"},
-		"Streams":       {reason: "or delete a stream", answer: api(400, 10027), terminal: "LimitReached", contains: "delete what nobody needs"},
+		"Account":       {reason: "a limit has to be raised", answer: api(400, 10002), terminal: "LimitReached", contains: "raise its limits in NATS"},
+		"Streams":       {reason: "or delete a stream", answer: api(400, 10027), terminal: "LimitReached", contains: "delete what is not needed"},
 		"Consumers":     {reason: "or a consumer", answer: api(400, 10026), terminal: "LimitReached", contains: "as NATS says"},
 		"Peers":         {reason: "a server may come back", answer: api(400, 10005), contains: "as NATS says"},
 		"NoLeader":      {reason: "there will be one", answer: api(503, 10008), contains: "as NATS says"},
-		"Timeout":       {reason: "nobody knows", answer: context.DeadlineExceeded, contains: "deadline"},
+		"Timeout":       {reason: "the result is unknown", answer: context.DeadlineExceeded, contains: "deadline"},
 	}
 
 	for name, tc := range cases {
@@ -303,9 +303,9 @@ func TestUpdate(t *testing.T) {
 		terminal string
 	}{
 		"Updated":  {"read, then write", fake{info: stored(ours())}, stream(), []string{"info orders", "update orders"}, "", ""},
-		"Unseen":   {"what is nobody's is adopted only if the reconciler has seen it", fake{info: stored("")}, stream(), []string{"info orders"}, `stream "orders" has just been made anew by somebody else: it is left alone`, ""},
-		"Stolen":   {"never what is somebody else's", fake{info: stored("them")}, stream(), []string{"info orders"}, `stream "orders" has just become the property of somebody else: it is left alone`, ""},
-		"Vanished": {"gone meanwhile", fake{}, stream(), []string{"info orders"}, `stream "orders" has just been deleted by somebody else`, ""},
+		"Unseen":   {"a resource without an owner is adopted only if the reconciler has observed it", fake{info: stored("")}, stream(), []string{"info orders"}, `stream "orders" was created anew by another client meanwhile: it is left alone`, ""},
+		"Stolen":   {"never a resource of another owner", fake{info: stored("them")}, stream(), []string{"info orders"}, `stream "orders" got another owner meanwhile: it is left alone`, ""},
+		"Vanished": {"gone meanwhile", fake{}, stream(), []string{"info orders"}, `stream "orders" was deleted by another client meanwhile`, ""},
 		"Immutable": {
 			"refused without asking", fake{info: stored(ours())}, stream(func(s *v1alpha1.Stream) { s.Spec.ForProvider.Storage = new("memory") }), []string{"info orders"},
 			`spec.forProvider of stream "orders": storage cannot be changed from "file" to "memory"; set it back, or, if what is in the stream may be lost, delete this object and create it again`,
@@ -346,10 +346,10 @@ func TestDelete(t *testing.T) {
 		err    string
 	}{
 		"Deleted":    {"read, then delete", fake{info: stored(ours())}, []string{"info orders", "delete orders"}, ""},
-		"Gone":       {"somebody was faster", fake{}, []string{"info orders"}, ""},
-		"GoneJust":   {"somebody was faster by a hair", fake{info: stored(ours()), answer: jetstream.ErrStreamNotFound}, []string{"info orders", "delete orders"}, ""},
-		"Others":     {"never what is somebody else's", fake{info: stored("them")}, []string{"info orders"}, `stream "orders" has just become the property of somebody else: it is left alone`},
-		"Unseen":     {"never what nobody has seen", fake{info: stored("")}, []string{"info orders"}, `stream "orders" has just been made anew by somebody else: it is left alone`},
+		"Gone":       {"another client was faster", fake{}, []string{"info orders"}, ""},
+		"GoneJust":   {"another client was faster, between two requests", fake{info: stored(ours()), answer: jetstream.ErrStreamNotFound}, []string{"info orders", "delete orders"}, ""},
+		"Others":     {"never a resource of another owner", fake{info: stored("them")}, []string{"info orders"}, `stream "orders" got another owner meanwhile: it is left alone`},
+		"Unseen":     {"never a resource that was not observed", fake{info: stored("")}, []string{"info orders"}, `stream "orders" was created anew by another client meanwhile: it is left alone`},
 		"Impossible": {"NATS has reasons", fake{info: stored(ours()), answer: api(500, 10050)}, []string{"info orders", "delete orders"}, `cannot delete stream "orders": nats: API error: code=500 err_code=10050 description=as NATS says`},
 	}
 
@@ -369,8 +369,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestOtherKind: a client that is given an object of another kind says so, and
-// does nothing.
+// TestOtherKind gives a client an object of another kind: an error, and no calls.
 func TestOtherKind(t *testing.T) {
 	mg := &v1alpha1.KeyValue{ObjectMeta: metav1.ObjectMeta{Name: "orders"}}
 	meta.SetExternalName(mg, "orders")

@@ -17,15 +17,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// only leads every object to the same NATS.
+// only gives every object the same NATS.
 type only struct{ nats controller.JetStream }
 
 func (o only) Acquire(context.Context, resource.Managed) (*controller.Link, error) {
 	return &controller.Link{JetStream: o.nats, Release: func() {}}, nil
 }
 
-// TestConformance tries every kind with everything that goes wrong, over a real
-// NATS, from which the provider's connection can be cut off.
+// TestConformance runs the conformance suite for every kind over a real NATS, whose connection to the
+// provider can be cut.
 func TestConformance(t *testing.T) {
 	scheme := runtime.NewScheme()
 	must(t, corev1.AddToScheme(scheme))
@@ -48,8 +48,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// A candidate says what its objects are, and how to look at what they stand
-// for.
+// A candidate describes the objects of a kind, and how to observe their external resources.
 type candidate struct {
 	kind  controller.Kind
 	suite func(port) conformance.Suite
@@ -61,8 +60,7 @@ func age(d time.Duration) *v1alpha1.Duration {
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "ns", Name: name} }
 
-// mutations returns those of a kind that keeps for two hours and in memory, unless
-// it is told otherwise.
+// mutations returns those of a kind that keeps messages for two hours and in memory by default.
 func mutations[T resource.Managed](keep func(T, *v1alpha1.Duration), store func(T, *string)) []conformance.Mutation {
 	return []conformance.Mutation{
 		{Name: "age", Want: map[string]string{"age": "1h0m0s"}, Change: func(mg resource.Managed) { keep(mg.(T), age(time.Hour)) }}, // of the kind

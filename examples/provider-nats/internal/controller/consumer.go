@@ -45,8 +45,8 @@ func ConsumerKind() Kind {
 	}}
 }
 
-// streamOf returns the stream of a consumer. One that exists stays with the stream
-// that it was made for, whatever the spec says later: only there it can be deleted.
+// streamOf returns the stream of a consumer. A consumer that exists stays with the stream for which it was
+// created, whatever the spec says later: only there it can be deleted.
 func streamOf(cr *v1alpha1.Consumer) (string, error) {
 	asked, recorded := "", cr.Status.AtProvider
 	if cr.Spec.ForProvider.Stream != nil {
@@ -72,8 +72,7 @@ func checkConsumer(stream, name string) error {
 	return jsconfig.CheckConsumerName(name)
 }
 
-// A nowhere is the consumer of an object that was deleted before anybody knew its
-// stream. It does not exist.
+// A nowhere is the consumer of an object that was deleted before its stream was known. It does not exist.
 type nowhere struct{}
 
 func (nowhere) look(context.Context) (*sight, error) { return nil, nil }
@@ -122,9 +121,8 @@ func (a *consumerAsset) plan(observed *jetstream.ConsumerConfig, own map[string]
 	}, nil
 }
 
-// send asks for the pause apart from all else, because an update leaves that as it
-// is. It sends one request, as every pass does: the pause still differs after an
-// update, and is for the next one.
+// send changes the pause separately, because an update does not change it. It sends one request, as every
+// pass does: the pause still differs after an update, and is left to the next pass.
 func (a *consumerAsset) send(ctx context.Context, observed *jetstream.ConsumerConfig, desired jetstream.ConsumerConfig) error {
 	rest := desired
 	rest.PauseUntil = observed.PauseUntil

@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestPause: a pause that the spec asks for comes, moves and goes.
+// TestPause sets, changes and removes a pause in the spec.
 func TestPause(t *testing.T) {
 	w, mg := newWorld(t), consumer()
 	c := w.client(controller.ConsumerKind(), mg)
@@ -37,7 +37,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestFiltersOverlap: the answers of the real server are sorted as they should be.
+// TestFiltersOverlap checks the classification of the answers of the real server.
 func TestFiltersOverlap(t *testing.T) {
 	cases := map[string]struct {
 		reason       string
@@ -66,8 +66,7 @@ func TestFiltersOverlap(t *testing.T) {
 	}
 }
 
-// TestDeliverSubject: where a consumer delivers to is changed once nobody listens
-// there any more.
+// TestDeliverSubject: the deliver subject of a consumer is changed as soon as it has no subscriber.
 func TestDeliverSubject(t *testing.T) {
 	w, mg := newWorld(t), consumer(func(c *v1alpha1.Consumer) { c.Spec.ForProvider.Push = &v1alpha1.Push{DeliverSubject: "first"} })
 	c := w.client(controller.ConsumerKind(), mg)
@@ -81,8 +80,8 @@ func TestDeliverSubject(t *testing.T) {
 	w.observe(c, mg)
 
 	err = c.Update(t.Context(), mg)
-	if _, terminal := external.TerminalReason(err); terminal || !strings.Contains(text(err), "while nobody is subscribed to it") {
-		t.Errorf("Update(...) while somebody listens: %v", err)
+	if _, terminal := external.TerminalReason(err); terminal || !strings.Contains(text(err), "while it has no subscriber") {
+		t.Errorf("Update(...) while it has a subscriber: %v", err)
 	}
 
 	must(t, listener.Unsubscribe())

@@ -23,15 +23,14 @@ func deleted(c *v1alpha1.Consumer) { c.DeletionTimestamp = &metav1.Time{Time: ti
 
 func unresolved(c *v1alpha1.Consumer) { c.Spec.ForProvider.Stream = nil }
 
-// made returns what an object says whose consumer was made for that stream.
+// made sets the status of an object whose consumer was created for that stream.
 func made(stream string) func(*v1alpha1.Consumer) {
 	return func(c *v1alpha1.Consumer) {
 		c.Status.AtProvider.Stream, c.Status.AtProvider.Created = stream, "2023-11-14T22:13:20.000000005Z"
 	}
 }
 
-// fakeConsumers is a JetStream with at most one consumer, that answers as it is
-// told and records what it is asked.
+// fakeConsumers is a JetStream with at most one consumer and preset answers, which records its calls.
 type fakeConsumers struct {
 	controller.Streams // of which it has none
 
@@ -88,7 +87,7 @@ func consumerClient(nats controller.JetStream, mg *v1alpha1.Consumer) *controlle
 	return controller.NewClient(&controller.Link{JetStream: nats, Release: func() {}}, kind, stamp(kind, mg))
 }
 
-// storedConsumer is the default consumer as NATS would show it, with our stamp.
+// storedConsumer is the default consumer as NATS would return it, with our stamp.
 func storedConsumer(change ...func(*jetstream.ConsumerInfo)) *jetstream.ConsumerInfo {
 	out := &jetstream.ConsumerInfo{
 		Stream: "sales", Name: "billing", Created: time.Unix(1700000000, 5),
@@ -148,7 +147,7 @@ func TestObserveConsumer(t *testing.T) {
 				terminal: "ImmutableField",
 			},
 		},
-		"Unresolved": {"nobody has found the stream", fakeConsumers{}, consumer(unresolved), want{err: `spec.forProvider.stream: "" cannot be the name of a stream`, terminal: "InvalidName"}},
+		"Unresolved": {"the reference to the stream is not resolved", fakeConsumers{}, consumer(unresolved), want{err: `spec.forProvider.stream: "" cannot be the name of a stream`, terminal: "InvalidName"}},
 		"UnresolvedDeleted": {
 			"what never had a stream is nowhere", fakeConsumers{info: storedConsumer()}, consumer(unresolved, deleted), want{},
 		},
@@ -210,7 +209,7 @@ func TestCreateConsumer(t *testing.T) {
 		"QueueAll":  {reason: "another consumer must give way", answer: api(400, 10099), terminal: "FiltersOverlap", contains: "the other consumer"},
 		"Replicas":  {reason: "more than the stream has", answer: api(400, 10126), terminal: "InvalidConfiguration", contains: "correct it"},
 		"Invalid":   {reason: "the spec must change", answer: api(500, 10012), terminal: "InvalidConfiguration", contains: "correct it"},
-		"Limit":     {reason: "somebody must raise it, or delete another", answer: api(400, 10026), terminal: "LimitReached", contains: "as NATS says"},
+		"Limit":     {reason: "the limit has to be raised, or another consumer deleted", answer: api(400, 10026), terminal: "LimitReached", contains: "as NATS says"},
 		"NoLeader":  {reason: "there will be one", answer: api(503, 10008), contains: "as NATS says"},
 	}
 
@@ -263,12 +262,12 @@ func TestUpdateConsumer(t *testing.T) {
 				`if where the consumer stands may be lost, delete this object and create it again`, "ImmutableField",
 		},
 		"Bound": {
-			"somebody listens", fakeConsumers{info: storedConsumer(), answer: api(400, 10013)}, consumer(describe), []string{look, update},
-			`the deliver subject can only be changed while nobody is subscribed to it: cannot update consumer "billing" of stream "sales": ` +
+			"the deliver subject has a subscriber", fakeConsumers{info: storedConsumer(), answer: api(400, 10013)}, consumer(describe), []string{look, update},
+			`the deliver subject can only be changed while it has no subscriber: cannot update consumer "billing" of stream "sales": ` +
 				`nats: API error: code=400 err_code=10013 description=as NATS says`, "",
 		},
 		"Gone": {
-			"somebody was faster by a hair", fakeConsumers{info: storedConsumer(), answer: api(400, 10149)}, consumer(describe), []string{look, update},
+			"another client was faster, between two requests", fakeConsumers{info: storedConsumer(), answer: api(400, 10149)}, consumer(describe), []string{look, update},
 			`cannot update consumer "billing" of stream "sales": nats: API error: code=400 err_code=10149 description=as NATS says`, "",
 		},
 	}
@@ -299,14 +298,14 @@ func TestDeleteConsumer(t *testing.T) {
 		err    string
 	}{
 		"Deleted":      {"read, then delete", fakeConsumers{info: storedConsumer()}, []string{look, remove}, ""},
-		"Gone":         {"somebody was faster", fakeConsumers{}, []string{look}, ""},
-		"GoneJust":     {"somebody was faster by a hair", fakeConsumers{info: storedConsumer(), answer: jetstream.ErrConsumerNotFound}, []string{look, remove}, ""},
+		"Gone":         {"another client was faster", fakeConsumers{}, []string{look}, ""},
+		"GoneJust":     {"another client was faster, between two requests", fakeConsumers{info: storedConsumer(), answer: jetstream.ErrConsumerNotFound}, []string{look, remove}, ""},
 		"NoStream":     {"it went with its stream", fakeConsumers{infoErr: jetstream.ErrStreamNotFound}, []string{look}, ""},
 		"NoStreamJust": {"by a hair", fakeConsumers{info: storedConsumer(), answer: jetstream.ErrStreamNotFound}, []string{look, remove}, ""},
 		"Others": {
-			"never what is somebody else's",
+			"never a resource of another owner",
 			fakeConsumers{info: storedConsumer(func(i *jetstream.ConsumerInfo) { i.Config.Metadata[managed.StampKey] = "them" })},
-			[]string{look}, `consumer "billing" of stream "sales" has just become the property of somebody else: it is left alone`,
+			[]string{look}, `consumer "billing" of stream "sales" got another owner meanwhile: it is left alone`,
 		},
 	}
 
@@ -326,8 +325,8 @@ func TestDeleteConsumer(t *testing.T) {
 	}
 }
 
-// TestDeleteWhereItIs: a consumer is deleted from the stream that it was made for,
-// whatever the spec says by then.
+// TestDeleteWhereItIs: a consumer is deleted from the stream for which it was created, whatever the spec
+// says by then.
 func TestDeleteWhereItIs(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.Consumer){
 		"OtherStream": func(*v1alpha1.Consumer) {},
@@ -344,7 +343,7 @@ func TestDeleteWhereItIs(t *testing.T) {
 	}
 }
 
-// TestStreamGone: what was recorded of a consumer goes with its stream, so that
+// TestStreamGone: the recorded stream and creation time of a consumer are removed with its stream, so that
 // another stream may be named.
 func TestStreamGone(t *testing.T) {
 	mg := consumer(made("sales"))

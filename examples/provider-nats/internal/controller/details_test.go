@@ -11,8 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// TestDetails: only who may see what an object stands for is told where it is, and
-// only if the object names a Secret.
+// TestDetails: connection details are given only for resources that the object owns or may observe, and
+// only if it names a Secret.
 func TestDetails(t *testing.T) {
 	asks := func(s *v1alpha1.Stream) {
 		s.Spec.WriteConnectionSecretToRef = &v1alpha1.LocalSecretReference{Name: "connection"}
@@ -33,10 +33,10 @@ func TestDetails(t *testing.T) {
 		want   managed.ConnectionDetails
 	}{
 		"Asked":       {"all there is to know", ours(), []func(*v1alpha1.Stream){asks}, all},
-		"NotAsked":    {"nobody wants to know", ours(), nil, nil},
-		"Others":      {"it is somebody else's", "somebody", []func(*v1alpha1.Stream){asks}, nil},
-		"Nobodys":     {"it is nobody's yet", "", []func(*v1alpha1.Stream){asks}, nil},
-		"OnlyLooksAt": {"the user asks for a look at what is nobody's", "", []func(*v1alpha1.Stream){asks, looks}, all},
+		"NotAsked":    {"no Secret is named", ours(), nil, nil},
+		"Others":      {"it has another owner", "other", []func(*v1alpha1.Stream){asks}, nil},
+		"Nobodys":     {"it has no owner yet", "", []func(*v1alpha1.Stream){asks}, nil},
+		"OnlyLooksAt": {"the user observes a resource without an owner", "", []func(*v1alpha1.Stream){asks, looks}, all},
 	}
 
 	for name, tc := range cases {
@@ -54,8 +54,7 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// TestConsumerDetails: a consumer tells how it is reached, which depends on whether
-// it delivers by itself.
+// TestConsumerDetails: the details of a consumer depend on whether it pushes.
 func TestConsumerDetails(t *testing.T) {
 	mg := consumer(func(c *v1alpha1.Consumer) {
 		c.Spec.WriteConnectionSecretToRef = &v1alpha1.LocalSecretReference{Name: "connection"}

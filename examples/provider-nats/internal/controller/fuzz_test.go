@@ -29,8 +29,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// A hoard is a JetStream in memory that believes whatever it is told, and asks the
-// API server about the object whenever something is to change.
+// A hoard is a JetStream in memory that accepts every configuration, and asks the API server about the
+// object before each change.
 type hoard struct {
 	*testing.T
 
@@ -43,7 +43,7 @@ type hoard struct {
 	changes   int // in this pass
 }
 
-// change checks that what is about to happen was noted, and that nobody forbids it.
+// change checks that the change was recorded before, and is allowed.
 func (h *hoard) change(what string) {
 	stored, _ := h.mg.DeepCopyObject().(resource.Managed) // A copy has the type of its original.
 
@@ -132,19 +132,19 @@ func (h *hoard) DeleteConsumer(_ context.Context, stream, name string) error {
 	return nil
 }
 
-// Acquire makes the hoard what every object connects to.
+// Acquire connects every object to the hoard.
 func (h *hoard) Acquire(context.Context, resource.Managed) (*controller.Link, error) {
 	return &controller.Link{JetStream: h, Release: func() {}}, nil
 }
 
-// How long what a user reads may be: a message, and all of a status besides what
-// it repeats of the spec.
+// How long the texts for a user may be: a message, and the whole status besides what it repeats of the
+// spec.
 const (
 	longestMessage = 1024
 	longestStatus  = 16 << 10
 )
 
-// check checks what a pass has left.
+// check checks the results of a pass.
 func (h *hoard) check(size int, err error) {
 	h.Helper()
 
@@ -174,7 +174,7 @@ func (h *hoard) check(size int, err error) {
 	}
 }
 
-// hostile returns objects that nobody writes by mistake.
+// hostile returns objects that are wrong on purpose.
 func hostile() []string {
 	many := func(n int, item string) string { return strings.TrimSuffix(strings.Repeat(item+",", n), ",") }
 
@@ -197,10 +197,9 @@ func hostile() []string {
 	}
 }
 
-// FuzzObject takes an object of each kind, as JSON that an API server may have
-// stored before its definition knew any rules, and makes passes over it, while it
-// lives and when it is deleted. None may panic, nothing is changed in NATS that was
-// not noted before or that somebody forbids, and what is told of it is short.
+// FuzzObject takes an object of each kind, as JSON that an API server may have stored before its definition
+// had validation rules, and runs passes over it, while it lives and when it is deleted. No pass may panic
+// or change something in NATS that was not recorded before or is not allowed, and messages are short.
 func FuzzObject(f *testing.F) {
 	for _, object := range hostile() {
 		for kind := range controller.Kinds() {
@@ -208,7 +207,7 @@ func FuzzObject(f *testing.F) {
 		}
 	}
 
-	// Once for all inputs: to make it takes longer than what is tried.
+	// Once for all inputs: to make it takes longer than one input.
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		f.Fatal(err)
@@ -231,7 +230,7 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-// live makes passes over an object until nothing can be new any more.
+// live runs passes over an object until a further one would repeat.
 func live(t *testing.T, scheme *runtime.Scheme, kind controller.Kind, mg resource.Managed, size int) {
 	t.Helper()
 

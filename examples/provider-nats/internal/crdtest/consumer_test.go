@@ -7,7 +7,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 )
 
-// TestCreateConsumer: what NATS would refuse is refused.
+// TestCreateConsumer: the API server refuses specs that NATS would refuse.
 func TestCreateConsumer(t *testing.T) {
 	cases := map[string]struct{ reason, asked, want string }{
 		"Empty":     {"of which stream?", ``, "one of stream, streamRef and streamSelector must say which stream it is"},
@@ -45,7 +45,7 @@ func TestCreateConsumer(t *testing.T) {
 		"AckFlowOK": {"as NATS has it", `stream: S, ackPolicy: flowControl, maxAckPending: 3, push: {deliverSubject: a}`, ""},
 		"NoAck":     {"what is pending if nothing is acknowledged?", `stream: S, ackPolicy: none, maxAckPending: 3, push: {deliverSubject: a}`, "maxAckPending needs an ackPolicy other than none"},
 		"Metadata":  {"keys of the server", `stream: S, metadata: {_nats.ver: "1"}`, "are reserved"},
-		"Stamp":     {"nobody gives away what is not his", `stream: S, metadata: {moorage.dev/owner: me}`, "are reserved"},
+		"Stamp":     {"the owner's mark is reserved", `stream: S, metadata: {moorage.dev/owner: me}`, "are reserved"},
 	}
 
 	for name, tc := range cases {
@@ -56,11 +56,11 @@ func TestCreateConsumer(t *testing.T) {
 	}
 }
 
-// TestUpdateConsumer: what NATS does not change cannot be changed here, either.
+// TestUpdateConsumer: a field that NATS does not change cannot be changed.
 func TestUpdateConsumer(t *testing.T) {
 	cases := map[string]struct{ reason, change, want string }{
 		"Stream":     {"refused", `stream: S -> stream: T`, "stream cannot be changed"},
-		"StreamGone": {"a reference that finds another is told so by the provider", `stream: S -> streamRef: {name: t}`, ""},
+		"StreamGone": {"the provider refuses a reference to another stream", `stream: S -> streamRef: {name: t}`, ""},
 		"RefOther":   {"refused", `streamRef: {name: s}, stream: S -> streamRef: {name: t}, stream: S`, "streamRef cannot name another Stream"},
 		"RefFirst":   {"nothing was found yet", `streamRef: {name: s} -> streamRef: {name: t}`, ""},
 		"StreamSet":  {"found", `streamRef: {name: s} -> streamRef: {name: s}, stream: S`, ""},

@@ -1,5 +1,4 @@
-// Package crdtest checks on a real API server what the kinds of this provider
-// accept and refuse.
+// Package crdtest checks the validation of the provider's kinds on a real API server.
 package crdtest
 
 import (
@@ -60,7 +59,7 @@ func run(m *testing.M) int {
 	return code
 }
 
-// kube is what all tests of this package talk to.
+// kube is the client of all tests of this package.
 var kube client.Client // TestMain has no other way to hand it on.
 
 func install(ctx context.Context, cluster *devcluster.Cluster) (client.Client, error) {
@@ -103,7 +102,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return out
 }
 
-// TestExamples: what we show to users works, without a word of warning.
+// TestExamples: the examples for users are accepted without a warning.
 func TestExamples(t *testing.T) {
 	paths, err := filepath.Glob("../../examples/*.yaml")
 	if err != nil || len(paths) == 0 {
@@ -146,7 +145,7 @@ func dryRun(t *testing.T, obj client.Object) error {
 	return strict.Create(t.Context(), obj, client.DryRunAll)
 }
 
-// A creation is a spec and what the API server says to it.
+// A creation is a spec and the answer of the API server.
 type creation struct {
 	reason string
 	kind   string
@@ -220,7 +219,7 @@ func creations() map[string]creation {
 		"Transform":      {"to nowhere", stream, `{forProvider: {subjectTransform: {source: a}}}`, "subjectTransform needs a destination"},
 		"Everything":     {"NATS asks for it", stream, `{forProvider: {subjects: [">"]}}`, "the subject > needs noAck and one replica"},
 		"Metadata":       {"keys of the server", stream, `{forProvider: {metadata: {_nats.ver: "1"}}}`, "are reserved"},
-		"Stamp":          {"nobody gives away what is not his", stream, `{forProvider: {metadata: {moorage.dev/owner: me}}}`, "are reserved"},
+		"Stamp":          {"the owner's mark is reserved", stream, `{forProvider: {metadata: {moorage.dev/owner: me}}}`, "are reserved"},
 		"SourceFilter":   {"one way to filter", stream, `{forProvider: {sources: [{name: a, filterSubject: b, subjectTransforms: [{source: c}]}]}}`, "filterSubject and subjectTransforms exclude each other"},
 		"SourceStart":    {"one place to start", stream, `{forProvider: {sources: [{name: a, optStartSeq: 1, optStartTime: "2026-01-02T03:04:05Z"}]}}`, "optStartSeq and optStartTime exclude each other"},
 		"SourceDomain":   {"one place to be", stream, `{forProvider: {mirror: {name: a, domain: b, external: {apiPrefix: c}}}}`, "external and domain exclude each other"},
@@ -259,7 +258,7 @@ func creations() map[string]creation {
 	}
 }
 
-// TestUpdate: what NATS does not change cannot be changed here, either.
+// TestUpdate: a field that NATS does not change cannot be changed.
 func TestUpdate(t *testing.T) {
 	cases := map[string]creation{
 		"Storage":    {"refused", "file -> memory", `storage: file -> storage: memory`, "storage cannot be changed"},
@@ -321,12 +320,12 @@ func change(t *testing.T, kind, before, after string) error {
 	return kube.Update(t.Context(), obj)
 }
 
-// TestStatusIsNeverRefused: rules are for what users ask, not for what is there.
+// TestStatusIsNeverRefused: validation rules apply to the spec, not to the observed state.
 func TestStatusIsNeverRefused(t *testing.T) {
 	cases := map[string]struct {
 		asked    string
 		observed []string
-		path     []string // in the config, of what was written last
+		path     []string // in the config, of the last write
 		want     string
 	}{
 		v1alpha1.StreamKind: {
@@ -368,7 +367,7 @@ func TestStatusIsNeverRefused(t *testing.T) {
 
 			got, _, err := unstructured.NestedString(obj.Object, append([]string{"status", "atProvider", "config"}, tc.path...)...)
 			if err != nil || got != tc.want {
-				t.Errorf("status.atProvider.config.%v is %q (%v), want what was written", tc.path, got, err)
+				t.Errorf("status.atProvider.config.%v is %q (%v), want the written value", tc.path, got, err)
 			}
 		})
 	}

@@ -22,7 +22,7 @@ const (
 	child  = "child"
 )
 
-// A bench is a server with a stream, on which one consumer at a time is made.
+// A bench is a server with a stream, on which one consumer at a time is created.
 type bench struct {
 	*testing.T
 	conn *natsconn.Conn
@@ -71,7 +71,7 @@ func (b *bench) desired(base jetstream.ConsumerConfig, p *v1alpha1.ConsumerParam
 	return cfg
 }
 
-// create makes the consumer that is asked for, and returns what NATS made of it.
+// create creates the desired consumer, and returns the configuration in NATS.
 func (b *bench) create(p *v1alpha1.ConsumerParameters) jetstream.ConsumerConfig {
 	b.Helper()
 	must(b.T, b.conn.CreateConsumer(b.Context(), parent, b.desired(jetstream.ConsumerConfig{}, p)))
@@ -97,7 +97,7 @@ func (b *bench) diff(desired, observed jetstream.ConsumerConfig) jsconfig.Differ
 	return diff
 }
 
-// everyPullField sets each field that goes together with clients that pull.
+// everyPullField sets each field that is compatible with pull consumers.
 func everyPullField() *v1alpha1.ConsumerParameters {
 	return &v1alpha1.ConsumerParameters{
 		Description:        new("billing"),
@@ -136,8 +136,8 @@ func everyPushField() *v1alpha1.ConsumerParameters {
 	}
 }
 
-// TestNoPerpetualConsumerDifference: what was created from a spec is up to date at
-// once, and stays so when it is updated.
+// TestNoPerpetualConsumerDifference: a consumer is up to date immediately after its creation from a spec,
+// and after an update.
 func TestNoPerpetualConsumerDifference(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -187,8 +187,8 @@ func TestNoPerpetualConsumerDifference(t *testing.T) {
 	}
 }
 
-// TestDriftOfEveryConsumerField: whatever part of a configuration is changed, it
-// shows if the spec says anything about it, and the update brings it back.
+// TestDriftOfEveryConsumerField: a change of any part of a configuration is a difference if the spec sets
+// it, and the update reverts it.
 func TestDriftOfEveryConsumerField(t *testing.T) {
 	pull, push := everyPullField(), everyPushField()
 
@@ -218,7 +218,7 @@ func TestDriftOfEveryConsumerField(t *testing.T) {
 		"push.rateLimitBPS":          {push, func(cfg *jetstream.ConsumerConfig) { cfg.RateLimit *= 2 }},
 		"metadata.team":              {pull, func(cfg *jetstream.ConsumerConfig) { cfg.Metadata["team"] = "other" }},
 		"metadata.moorage.dev/owner": {pull, func(cfg *jetstream.ConsumerConfig) { delete(cfg.Metadata, "moorage.dev/owner") }},
-		// An update leaves the pause alone: see TestPause of the controller.
+		// An update does not change the pause: see TestPause of the controller.
 		"pauseUntil": {},
 		// And these cannot be changed at all.
 		"deliverPolicy": {}, "optStartSeq": {}, "optStartTime": {}, "ackPolicy": {}, "replayPolicy": {}, "memoryStorage": {}, "maxWaiting": {},
@@ -240,7 +240,7 @@ func TestDriftOfEveryConsumerField(t *testing.T) {
 			corrected := b.desired(drifted, tc.asked)
 
 			if diff := b.diff(corrected, drifted); !contains(diff, path) {
-				b.Errorf("ConsumerDiff(...) does not tell of %s:\n%s", path, diff)
+				b.Errorf("ConsumerDiff(...) does not show %s:\n%s", path, diff)
 			}
 
 			must(b.T, b.conn.UpdateConsumer(b.Context(), parent, corrected))
@@ -258,7 +258,7 @@ func TestDriftOfEveryConsumerField(t *testing.T) {
 	}
 }
 
-// parameters returns the names of the fields of a type, as JSON has them.
+// parameters returns the JSON names of the fields of a type.
 func parameters[T any]() []string {
 	var out []string
 
@@ -271,8 +271,7 @@ func parameters[T any]() []string {
 	return out
 }
 
-// TestConsumerRefused: every change that we refuse is one that the server refuses,
-// too, but for one.
+// TestConsumerRefused: every change that we refuse is also refused by the server, except one.
 func TestConsumerRefused(t *testing.T) {
 	type parameters = v1alpha1.ConsumerParameters
 
@@ -306,7 +305,7 @@ func TestConsumerRefused(t *testing.T) {
 		"FromPush":      {"push stays push", push(func(p *v1alpha1.Push) { p.IdleHeartbeat = nil }), &parameters{}, []string{"push"}},
 		"Heartbeat":     {"clients count on it", push(same), push(func(p *v1alpha1.Push) { p.IdleHeartbeat = span(time.Minute) }), []string{"push.idleHeartbeat"}},
 		"FlowControl":   {"clients count on it", push(same), push(func(p *v1alpha1.Push) { p.FlowControl = new(true) }), []string{"push.flowControl"}},
-		"Subject":       {"while nobody listens", push(same), push(func(p *v1alpha1.Push) { p.DeliverSubject = "other" }), nil},
+		"Subject":       {"without a subscriber", push(same), push(func(p *v1alpha1.Push) { p.DeliverSubject = "other" }), nil},
 		"AckWait":       {"can be changed", &parameters{}, &parameters{AckWait: span(time.Minute)}, nil},
 	}
 

@@ -12,8 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/jsconfig"
 )
 
-// TestConsumerDiffSeesEveryField fails when NATS gets a field that we do not know
-// yet: an update would erase it.
+// TestConsumerDiffSeesEveryField fails when NATS gets a new field: an update would erase it.
 func TestConsumerDiffSeesEveryField(t *testing.T) {
 	fields := reflect.TypeFor[jetstream.ConsumerConfig]()
 	for i := range fields.NumField() {
@@ -34,8 +33,8 @@ func TestConsumerDiffSeesEveryField(t *testing.T) {
 	}
 }
 
-// TestConsumerLeftOut: a value that is left out stays what somebody made of it; a
-// list or block that is left out goes.
+// TestConsumerLeftOut: a value that is left out keeps the setting of another client; a list or block that
+// is left out is removed.
 func TestConsumerLeftOut(t *testing.T) {
 	until := time.Unix(5, 0)
 	observed := jetstream.ConsumerConfig{

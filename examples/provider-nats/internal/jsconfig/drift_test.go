@@ -12,8 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 )
 
-// TestDriftOfEveryField: whatever part of a configuration is changed, it shows
-// if the spec says anything about it, and the update brings it back.
+// TestDriftOfEveryField: a change of any part of a configuration is a difference if the spec sets it, and
+// the update reverts it.
 func TestDriftOfEveryField(t *testing.T) {
 	js := natstest.JetStream(t, natstest.Start(t))
 
@@ -77,7 +77,7 @@ func TestDriftOfEveryField(t *testing.T) {
 
 			s, err := js.UpdateStream(t.Context(), cfg)
 			if err != nil {
-				t.Fatalf("change behind our back: %v", err)
+				t.Fatalf("change by another client: %v", err)
 			}
 
 			drifted := s.CachedInfo().Config
@@ -93,7 +93,7 @@ func TestDriftOfEveryField(t *testing.T) {
 			}
 
 			if !contains(diff, path) {
-				t.Errorf("Diff(...) does not tell of %s:\n%s", path, diff)
+				t.Errorf("Diff(...) does not show %s:\n%s", path, diff)
 			}
 
 			if path == "denyPurge" {

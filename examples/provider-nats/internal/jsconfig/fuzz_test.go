@@ -15,9 +15,8 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/jsconfig"
 )
 
-// FuzzNames takes any external name. One that is accepted is one part of a
-// subject, and nothing else, to the server itself; why another one is not is told
-// in words that fit into a condition.
+// FuzzNames takes any external name. An accepted name is exactly one token of a subject for the server; the
+// error for another name fits into a condition.
 func FuzzNames(f *testing.F) {
 	for _, name := range []string{
 		"", "orders", "KV_x", "a.b", "a b", "a*", ">", `a\b`, "a/b", "\x00", "\t", "\u00a0", "\u200b", "\xff", "ö", "日本", "-", "_",
@@ -63,10 +62,9 @@ func streamSeeds() []string {
 	}
 }
 
-// FuzzStreamDiff takes the spec of a stream, a bucket and an object store, and
-// what is observed as another spec has it. What a spec asks for is no difference
-// when it is there, whatever order it is in; what is refused differs; and two
-// differences are the same, seen from either side.
+// FuzzStreamDiff takes the spec of a stream, a bucket and an object store, and the observed state of
+// another spec. A desired state that was applied does not differ, in any order; a refused change is a
+// difference; and two states have the same differences in both directions.
 func FuzzStreamDiff(f *testing.F) {
 	seeds := streamSeeds()
 	for i, seed := range seeds {
@@ -95,7 +93,7 @@ func FuzzStreamDiff(f *testing.F) {
 			mirrored(t, there, diff(t, &observed, &desired))
 
 			if again, ok := put(desired, spec); !ok || len(diff(t, &again, &desired)) > 0 {
-				t.Errorf("%s: what was asked for is there, and differs:\n%s", name, diff(t, &again, &desired))
+				t.Errorf("%s: the desired state was applied, and differs:\n%s", name, diff(t, &again, &desired))
 			}
 
 			shuffled := desired
@@ -112,13 +110,13 @@ func FuzzStreamDiff(f *testing.F) {
 			}
 
 			if refused := jsconfig.Refused(&observed, &desired); len(refused) > 0 && len(there) == 0 {
-				t.Errorf("%s: what does not differ is refused: %v", name, refused)
+				t.Errorf("%s: refused without a difference: %v", name, refused)
 			}
 		}
 	})
 }
 
-// fromJSON returns what puts a spec, as JSON, on a configuration, and whether it can.
+// fromJSON returns a function that applies a spec, as JSON, to a configuration, and reports whether it can.
 func fromJSON[P any](put func(jetstream.StreamConfig, *P, map[string]string) (jetstream.StreamConfig, error)) func(jetstream.StreamConfig, []byte) (jetstream.StreamConfig, bool) {
 	return func(base jetstream.StreamConfig, spec []byte) (jetstream.StreamConfig, bool) {
 		p := new(P)
@@ -143,7 +141,7 @@ func diff(t *testing.T, desired, observed *jetstream.StreamConfig) jsconfig.Diff
 	return d
 }
 
-// mirrored fails unless two lists say the same, seen from either side.
+// mirrored fails unless two lists are the same differences in opposite directions.
 func mirrored(t *testing.T, one, other jsconfig.Differences) {
 	t.Helper()
 
@@ -153,7 +151,7 @@ func mirrored(t *testing.T, one, other jsconfig.Differences) {
 	}
 
 	if d := cmp.Diff(one, turned); d != "" {
-		t.Errorf("seen from the other side it differs otherwise:\n%s", d)
+		t.Errorf("the other direction has other differences:\n%s", d)
 	}
 
 	for i := range one {
@@ -195,7 +193,7 @@ func FuzzConsumerDiff(f *testing.F) {
 
 		again, err := jsconfig.Consumer(desired, p, own())
 		if d := consumerDiff(t, &again, &desired); err != nil || len(d) > 0 {
-			t.Errorf("what was asked for is there, and differs (%v):\n%s", err, d)
+			t.Errorf("the desired state was applied, and differs (%v):\n%s", err, d)
 		}
 
 		if refused := jsconfig.ConsumerRefused(&desired, &desired); len(refused) > 0 {

@@ -13,8 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/jsconfig"
 )
 
-// TestDiffSeesEveryField fails when NATS gets a field that we do not know yet:
-// an update would erase it.
+// TestDiffSeesEveryField fails when NATS gets a new field: an update would erase it.
 func TestDiffSeesEveryField(t *testing.T) {
 	unseen := map[string]string{
 		"Name":     "is how the stream was found",
@@ -118,8 +117,8 @@ func TestDiffIgnores(t *testing.T) {
 	}
 }
 
-// TestLeftOut: a value that is left out stays what somebody made of it; a block
-// that is left out goes.
+// TestLeftOut: a value that is left out keeps the setting of another client; a block that is left out is
+// removed.
 func TestLeftOut(t *testing.T) {
 	observed := jetstream.StreamConfig{
 		Name: "s", MaxMsgs: 7, Description: "theirs", AllowDirect: true,
@@ -183,7 +182,7 @@ func TestNames(t *testing.T) {
 		"TooLong":    {"more than NATS takes", long + "xyz", false, false},
 		"Unicode":    {"a stream may have it, a bucket not", "ä", true, false},
 		"Colon":      {"a stream may have it, a bucket not", "a:b", true, false},
-		"ControlNUL": {"nobody can type it", "a\x00b", false, false},
+		"ControlNUL": {"it is a control character", "a\x00b", false, false},
 	}
 
 	for name, tc := range cases {

@@ -27,8 +27,8 @@ func size(s string) *resource.Quantity {
 	return &q
 }
 
-// everyField sets each field that goes together with the others. What excludes
-// another is a case of its own.
+// everyField sets each field that is compatible with the others. A field that excludes another is a case of
+// its own.
 func everyField() *v1alpha1.StreamParameters {
 	return &v1alpha1.StreamParameters{
 		Description:            new("orders"),
@@ -93,8 +93,8 @@ func bucket(p *v1alpha1.KeyValueParameters) overlay {
 	}
 }
 
-// settled creates what is desired as the client does, and returns what is there
-// after at most one update.
+// settled creates the desired stream as the client does, and returns the configuration after at most one
+// update.
 func settled(t *testing.T, js jetstream.JetStream, name string, desired overlay) jetstream.StreamConfig {
 	t.Helper()
 
@@ -135,8 +135,8 @@ func drop(t *testing.T, js jetstream.JetStream, name string) {
 	}
 }
 
-// TestNoPerpetualDifference: what was created from a spec is up to date at
-// once, and stays so when it is updated.
+// TestNoPerpetualDifference: a stream is up to date immediately after its creation from a spec, and after
+// an update.
 func TestNoPerpetualDifference(t *testing.T) {
 	js := natstest.JetStream(t, natstest.Start(t))
 
@@ -152,7 +152,7 @@ func TestNoPerpetualDifference(t *testing.T) {
 		"EveryField":     {"all fields that go together", stream(everyField())},
 		"Zeros":          {"a limit of zero is no limit", stream(&v1alpha1.StreamParameters{MaxMsgs: new(int64(0)), MaxBytes: size("0"), MaxMsgSize: size("0"), MaxConsumers: new(int32(0)), MaxMsgsPerSubject: new(int64(0)), MaxAge: span(0)})},
 		"Unlimited":      {"and so is -1", stream(&v1alpha1.StreamParameters{MaxMsgs: new(int64(-1)), MaxBytes: size("-1"), MaxMsgSize: size("-1"), MaxConsumers: new(int32(-1))})},
-		"ShortAge":       {"the server shortens a window that nobody asked for", stream(&v1alpha1.StreamParameters{MaxAge: span(time.Second)})},
+		"ShortAge":       {"the server shortens a default window", stream(&v1alpha1.StreamParameters{MaxAge: span(time.Second)})},
 		"Counter":        {"counters exclude much else", stream(&v1alpha1.StreamParameters{AllowMsgCounter: new(true), AllowDirect: new(true)})},
 		"Schedules":      {"schedules imply roll-ups", stream(&v1alpha1.StreamParameters{AllowMsgSchedules: new(true)})},
 		"Markers":        {"markers imply message TTLs and roll-ups", stream(&v1alpha1.StreamParameters{SubjectDeleteMarkerTTL: span(time.Second)})},
@@ -239,8 +239,8 @@ func everyBucketField() *v1alpha1.KeyValueParameters {
 	}
 }
 
-// TestBucketIsWhatNATSMakes: a bucket of ours is the bucket that the client of
-// NATS creates from the same values.
+// TestBucketIsWhatNATSMakes: a bucket of ours equals the bucket that the client of NATS creates from the
+// same values.
 func TestBucketIsWhatNATSMakes(t *testing.T) {
 	cases := map[string]struct {
 		ours   v1alpha1.KeyValueParameters
@@ -296,8 +296,7 @@ func TestBucketIsWhatNATSMakes(t *testing.T) {
 	}
 }
 
-// TestRefused: every change that we refuse is one that the server refuses, too,
-// or that it silently ignores.
+// TestRefused: every change that we refuse is also refused by the server, or silently ignored.
 func TestRefused(t *testing.T) {
 	js := natstest.JetStream(t, natstest.Start(t))
 

@@ -17,8 +17,8 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 )
 
-// TestWhichSecrets: a ProviderConfig has Secrets of its own namespace, and a
-// ClusterProviderConfig those that it names, each with its namespace.
+// TestWhichSecrets: a ProviderConfig has Secrets in its own namespace, and a ClusterProviderConfig those
+// that it names, each with its namespace.
 func TestWhichSecrets(t *testing.T) {
 	const clusterwide = "vault"
 
@@ -77,7 +77,7 @@ func TestWhichSecrets(t *testing.T) {
 	}
 }
 
-// TestMissingClusterSecret: who has to create it is told where.
+// TestMissingClusterSecret: the error names the namespace of the Secret.
 func TestMissingClusterSecret(t *testing.T) {
 	cfg := natsconn.FromClusterProviderConfig(&v1alpha1.ClusterProviderConfig{Spec: v1alpha1.ClusterProviderConfigSpec{
 		TLS: &v1alpha1.ClusterTLS{CertSecretRef: &v1alpha1.NamespacedSecretReference{Namespace: "vault", Name: "client"}},

@@ -12,8 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
-// TestExplain: what is wrong with NATS as a whole is told from what is wrong with one
-// stream, and no stream is named where all are told.
+// TestExplain: failures of NATS as a whole are distinguished from those of one stream, and do not name a
+// stream.
 func TestExplain(t *testing.T) {
 	api := func(http int, code jetstream.ErrorCode) error {
 		return &jetstream.APIError{Code: http, ErrorCode: code, Description: "as NATS says"}
@@ -31,7 +31,7 @@ func TestExplain(t *testing.T) {
 		want   says
 	}{
 		"Timeout": {
-			"nobody answers anybody", context.DeadlineExceeded, context.DeadlineExceeded,
+			"no request is answered", context.DeadlineExceeded, context.DeadlineExceeded,
 			says{Cause: "NATS did not answer in time: see whether its servers have a leader: context deadline exceeded", Unavailable: true},
 		},
 		"NoResponders": {
@@ -43,7 +43,7 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		"NoLeader": {
-			"it says so itself", api(503, 10008), nil,
+			"JetStream answers so itself", api(503, 10008), nil,
 			says{
 				Cause:       "JetStream does not work at the moment: see whether its servers have a leader: nats: API error: code=503 err_code=10008 description=as NATS says",
 				Unavailable: true,
@@ -57,13 +57,13 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		"TooMany": {
-			"it complains of too much", api(429, 10167), nil,
-			says{Cause: "NATS is asked more than it serves: nats: API error: code=429 err_code=10167 description=as NATS says", Throttled: true},
+			"the server is overloaded", api(429, 10167), nil,
+			says{Cause: "NATS receives more requests than it serves: nats: API error: code=429 err_code=10167 description=as NATS says", Throttled: true},
 		},
 		"NoRoom":    {"others may find room", api(503, 10023), nil, says{}},
 		"Missing":   {"it is an answer", jetstream.ErrStreamNotFound, nil, says{}},
 		"Denied":    {"the credentials are good for something else", context.Canceled, errors.Wrap(nats.ErrPermissionViolation, "to Publish"), says{}},
-		"Cancelled": {"who gave up knows nothing", context.Canceled, context.Canceled, says{}},
+		"Cancelled": {"a canceled request proves nothing", context.Canceled, context.Canceled, says{}},
 	}
 
 	for name, tc := range cases {
@@ -81,7 +81,7 @@ func TestExplain(t *testing.T) {
 }
 
 func TestExplainDisconnected(t *testing.T) {
-	const lost = "the connection is lost, and tried again every second: "
+	const lost = "the connection is lost, and is retried every second: "
 
 	cases := map[string]struct {
 		reason string
@@ -89,7 +89,7 @@ func TestExplainDisconnected(t *testing.T) {
 		want   string
 	}{
 		"Nothing": {
-			"nobody has said why", nil,
+			"there is no cause", nil,
 			lost + "cannot reach NATS at nats://a, nats://b: correct spec.servers of the ProviderConfig, or the network: nats: server is disconnected",
 		},
 		"Refused": {
@@ -97,11 +97,11 @@ func TestExplainDisconnected(t *testing.T) {
 			lost + "NATS refuses the credentials it was given: correct spec.credentials of the ProviderConfig, or the Secret it names: nats: authorization violation",
 		},
 		"HungUp": {
-			"a certificate is missing, and nobody waited to hear that", errors.Wrap(nats.ErrTLS, "broken pipe"),
+			"a certificate is missing, and the connection was closed before that was read", errors.Wrap(nats.ErrTLS, "broken pipe"),
 			lost + "cannot agree with NATS on TLS: correct spec.tls of the ProviderConfig, or the Secrets it names: broken pipe: nats: tls error",
 		},
 		"Denied": {
-			"what NATS denied to a request before is no reason", errors.Wrap(nats.ErrPermissionViolation, `to Publish to "$JS.API.STREAM.CREATE.s"`),
+			"the denial of an earlier request is no reason", errors.Wrap(nats.ErrPermissionViolation, `to Publish to "$JS.API.STREAM.CREATE.s"`),
 			lost + "cannot reach NATS at nats://a, nats://b: correct spec.servers of the ProviderConfig, or the network: nats: server is disconnected",
 		},
 	}

@@ -21,7 +21,7 @@ type secrets struct {
 	revisions []string
 }
 
-// value returns one value of a Secret. The field is what names it, for errors.
+// value returns one value of a Secret. The field is the one that names the Secret, for errors.
 func (s *secrets) value(ctx context.Context, ref secretKey, defaultKey, field string) ([]byte, error) {
 	secret, err := s.get(ctx, ref.NamespacedName, field)
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A way is one combination of what NATS asks for and what the user set up.
+// A way is one combination of the settings of NATS and those of the user.
 type way struct {
 	reason string
 
-	// options of the server; spec and secrets are what the user wrote for it.
+	// options of the server; spec and secrets are the user's for it.
 	options func(t *testing.T, o *server.Options, s store)
 	spec    v1alpha1.ProviderConfigSpec
 
-	// want is a part of the error; empty means that all works. Class is what the
-	// error says of the connection as a whole.
+	// want is a part of the error; empty means success. class is the class of the error about the connection
+	// as a whole.
 	want, class string
 
 	// secret must not be in any error.
@@ -75,7 +75,7 @@ func ways() map[string]way {
 			reason: "wrong password", options: withPassword(map[string][]byte{"username": []byte("moorage"), "password": []byte("guess-it")}),
 			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}, class: "unauthorized", want: "NATS refuses the credentials it was given: correct spec.credentials", secret: "guess-it",
 		},
-		"NoCredentials": {reason: "NATS asks, nobody answers", options: withPassword(nil), class: "unauthorized", want: "NATS refuses the credentials it was given: correct spec.credentials"},
+		"NoCredentials": {reason: "NATS requires credentials, and there are none", options: withPassword(nil), class: "unauthorized", want: "NATS refuses the credentials it was given: correct spec.credentials"},
 		"MissingKey": {
 			reason: "a Secret without the password", options: withPassword(map[string][]byte{"username": []byte("moorage")}),
 			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")},
@@ -139,11 +139,11 @@ func ways() map[string]way {
 			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}}},
 		},
 		"UnknownAuthority": {
-			reason: "nobody trusts it", options: withTLS(false, trust),
+			reason: "its authority is not trusted", options: withTLS(false, trust),
 			class: "unavailable", want: "cannot agree with NATS on TLS: correct spec.tls",
 		},
 		"Insecure": {
-			reason: "nobody looks", options: withTLS(false, trust),
+			reason: "the certificate is not verified", options: withTLS(false, trust),
 			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{InsecureSkipVerify: true}},
 		},
 		"Mutual": {
@@ -184,7 +184,7 @@ func ways() map[string]way {
 			class: "unavailable", want: "there is no JetStream for the user that the ProviderConfig logs in as",
 		},
 		"UnknownDomain": {
-			reason: "a domain that nobody has", spec: v1alpha1.ProviderConfigSpec{Domain: "moon"},
+			reason: "a domain that does not exist", spec: v1alpha1.ProviderConfigSpec{Domain: "moon"},
 			class: "unavailable", want: "correct spec.domain and spec.jsPrefix",
 		},
 		"Domain": {
@@ -231,7 +231,7 @@ func ways() map[string]way {
 	}
 }
 
-// TestWays dials and leads a stream and a consumer through their lives.
+// TestWays dials, and creates, updates and deletes a stream and a consumer.
 func TestWays(t *testing.T) {
 	for name, w := range ways() {
 		t.Run(name, func(t *testing.T) {
@@ -253,7 +253,7 @@ func TestWays(t *testing.T) {
 			case w.want != "" && (err == nil || !strings.Contains(err.Error(), w.want)):
 				t.Errorf("\n%s\nwant an error with %q, got: %v", w.reason, w.want, err)
 			case w.secret != "" && strings.Contains(err.Error(), w.secret):
-				t.Errorf("\n%s\nthe error tells a secret: %v", w.reason, err)
+				t.Errorf("\n%s\nthe error contains a secret: %v", w.reason, err)
 			}
 
 			if got := class(err); got != w.class {
@@ -326,8 +326,8 @@ func useConsumer(t *testing.T, c *natsconn.Conn) error {
 	return c.DeleteConsumer(t.Context(), "s", "c")
 }
 
-// TestConsumerErrors: what does not exist, or exists already, is told by the names
-// that the client of NATS has for it.
+// TestConsumerErrors: the errors for consumers that do not exist, or exist already, are those of the client
+// of NATS.
 func TestConsumerErrors(t *testing.T) {
 	s := natstest.Start(t)
 

@@ -46,8 +46,7 @@ func NewCA(t testing.TB) *CA {
 	return &CA{cert: cert, key: key, PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
-// Issue returns a certificate for 127.0.0.1, and its key, both in PEM. It serves
-// servers and clients.
+// Issue returns a certificate for 127.0.0.1, and its key, both in PEM, for servers and clients.
 func (ca *CA) Issue(t testing.TB) (cert, key []byte) {
 	t.Helper()
 

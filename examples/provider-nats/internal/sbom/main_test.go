@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestDescribe describes a program, and looks for all that it is made of, once, and for how
-// it hangs together.
+// TestDescribe describes a program, and checks that each of its modules is listed once, with its
+// relationships.
 func TestDescribe(t *testing.T) {
 	info := &debug.BuildInfo{
 		GoVersion: "go1.26.0", Path: "example.org/provider/cmd/provider",
@@ -55,16 +55,16 @@ func TestDescribe(t *testing.T) {
 	}
 
 	if want := []string{"example.org/provider", "std", "example.org/used", "example.org/new", "../here"}; !slices.Equal(names, want) {
-		t.Errorf("it is made of %q, want %q", names, want)
+		t.Errorf("its modules are %q, want %q", names, want)
 	}
 
 	want := []string{"pkg:golang/example.org/provider@v1.2.3%2Bdirty", "pkg:golang/std@1.26.0", "pkg:golang/example.org/used@v0.1.0", "pkg:golang/example.org/new@v0.3.0"}
 	if !slices.Equal(locators, want) {
-		t.Errorf("it is found at %q, want %q", locators, want)
+		t.Errorf("their locators are %q, want %q", locators, want)
 	}
 
 	if sums := got.Packages[0].Checksums; len(sums) != 1 || sums[0].ChecksumValue != "5ad" {
-		t.Errorf("nothing says which program it is about: %v", sums)
+		t.Errorf("the checksum of the program is missing: %v", sums)
 	}
 
 	related := []string{}
@@ -77,7 +77,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestCreated takes the time from who builds, so that two builds are the same.
+// TestCreated takes the time from the environment, so that two builds are the same.
 func TestCreated(t *testing.T) {
 	built := time.Unix(1000, 0)
 
@@ -88,6 +88,6 @@ func TestCreated(t *testing.T) {
 	}
 
 	if _, err := created("yesterday", built); err == nil {
-		t.Error("a time that is none is taken for one")
+		t.Error("an invalid time was accepted")
 	}
 }
