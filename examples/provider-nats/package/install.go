@@ -55,7 +55,8 @@ func InstallUnclaimed(ctx context.Context, c client.Client) error {
 		return errors.Wrapf(err, "cannot install policy %s", policy.GetName())
 	}
 
-	return errors.Wrapf(put(ctx, c, binding, &admissionv1.MutatingAdmissionPolicyBinding{}), "cannot put policy %s into force", policy.GetName())
+	return errors.Wrapf(put(ctx, c, binding, &admissionv1.MutatingAdmissionPolicyBinding{}),
+		"cannot put policy %s into force", policy.GetName())
 }
 
 func installCRD(ctx context.Context, c client.Client, crd *apiextensionsv1.CustomResourceDefinition) error {

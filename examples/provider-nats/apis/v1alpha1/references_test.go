@@ -36,7 +36,9 @@ func newRecorder(t *testing.T, objects ...client.Object) *recorder {
 
 	s := &recorder{}
 	s.Reader = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+		Get: func(
+			ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, o ...client.GetOption,
+		) error {
 			s.read = append(s.read, "get "+key.String())
 
 			return c.Get(ctx, key, obj, o...)
@@ -52,7 +54,9 @@ func newRecorder(t *testing.T, objects ...client.Object) *recorder {
 }
 
 func stream(change ...func(*v1alpha1.Stream)) *v1alpha1.Stream {
-	out := &v1alpha1.Stream{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "orders", Labels: map[string]string{"team": "sales"}}}
+	out := &v1alpha1.Stream{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "orders", Labels: map[string]string{"team": "sales"},
+	}}
 	meta.SetExternalName(out, "ORDERS")
 
 	for _, fn := range change {
@@ -83,19 +87,54 @@ func TestResolveReferences(t *testing.T) {
 		objects []client.Object
 		want    want
 	}{
-		"Named":       {"it may be about to be created", v1alpha1.ConsumerParameters{Stream: new("S")}, "", nil, want{stream: "S", read: []string{"list"}}},
-		"NamedFound":  {"nothing is waited for", v1alpha1.ConsumerParameters{Stream: new("S")}, "now", nil, want{stream: "S"}},
-		"Reference":   {"its name in NATS", v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(made)}, want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}}},
-		"Unavailable": {"it exists, and comes back", v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(made, down)}, want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}}},
-		"OnlySeen":    {"one that is only observed", v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(seen)}, want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}}},
-		"NotMade":     {"it has a name before it exists", v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream()}, want{ref: "orders", reason: reference.ReasonNoValue, read: []string{"get ns/orders"}}},
-		"NoObject":    {"it may be created", v1alpha1.ConsumerParameters{StreamRef: byName}, "", nil, want{ref: "orders", reason: reference.ReasonNotFound, read: []string{"get ns/orders"}}},
-		"Resolved": {
-			"the Stream is watched, in case it is deleted", v1alpha1.ConsumerParameters{Stream: new("ORDERS"), StreamRef: byName}, "now", nil,
+		"Named": {
+			"it may be about to be created",
+			v1alpha1.ConsumerParameters{Stream: new("S")}, "", nil, want{stream: "S", read: []string{"list"}},
+		},
+		"NamedFound": {
+			"nothing is waited for",
+			v1alpha1.ConsumerParameters{Stream: new("S")}, "now", nil, want{stream: "S"},
+		},
+		"Reference": {
+			"its name in NATS",
+			v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(made)},
 			want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}},
 		},
-		"Selector": {"the selection is stored", v1alpha1.ConsumerParameters{StreamSelector: byLabel}, "", []client.Object{stream(made)}, want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders", "list"}}},
-		"NoMatch":  {"it may be created", v1alpha1.ConsumerParameters{StreamSelector: byLabel}, "", nil, want{reason: reference.ReasonNoMatch, read: []string{"list"}}},
+		"Unavailable": {
+			"it exists, and comes back",
+			v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(made, down)},
+			want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}},
+		},
+		"OnlySeen": {
+			"one that is only observed",
+			v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(seen)},
+			want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}},
+		},
+		"NotMade": {
+			"it has a name before it exists",
+			v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream()},
+			want{ref: "orders", reason: reference.ReasonNoValue, read: []string{"get ns/orders"}},
+		},
+		"NoObject": {
+			"it may be created",
+			v1alpha1.ConsumerParameters{StreamRef: byName}, "", nil,
+			want{ref: "orders", reason: reference.ReasonNotFound, read: []string{"get ns/orders"}},
+		},
+		"Resolved": {
+			"the Stream is watched, in case it is deleted",
+			v1alpha1.ConsumerParameters{Stream: new("ORDERS"), StreamRef: byName}, "now", nil,
+			want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}},
+		},
+		"Selector": {
+			"the selection is stored",
+			v1alpha1.ConsumerParameters{StreamSelector: byLabel}, "", []client.Object{stream(made)},
+			want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders", "list"}},
+		},
+		"NoMatch": {
+			"it may be created",
+			v1alpha1.ConsumerParameters{StreamSelector: byLabel}, "", nil,
+			want{reason: reference.ReasonNoMatch, read: []string{"list"}},
+		},
 	}
 
 	for name, tc := range cases {
@@ -109,7 +148,10 @@ func TestResolveReferences(t *testing.T) {
 
 			slices.Sort(s.read)
 
-			got := want{reason: reference.ReasonOf(err), read: slices.Compact(s.read), stream: reference.FromPtrValue(c.Spec.ForProvider.Stream)}
+			got := want{
+				reason: reference.ReasonOf(err), read: slices.Compact(s.read),
+				stream: reference.FromPtrValue(c.Spec.ForProvider.Stream),
+			}
 			if ref := c.Spec.ForProvider.StreamRef; ref != nil {
 				got.ref = ref.Name
 			}
@@ -128,7 +170,9 @@ func TestOtherNATS(t *testing.T) {
 	plain := v1alpha1.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: "default"}
 
 	byName := v1alpha1.ConsumerParameters{StreamRef: &commonv1.NamespacedReference{Name: "orders"}}
-	byLabel := v1alpha1.ConsumerParameters{StreamSelector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"team": "sales"}}}
+	byLabel := v1alpha1.ConsumerParameters{
+		StreamSelector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"team": "sales"}},
+	}
 	earlier := v1alpha1.ConsumerParameters{Stream: new("ORDERS"), StreamRef: byName.StreamRef}
 
 	type want struct {
@@ -142,12 +186,18 @@ func TestOtherNATS(t *testing.T) {
 		ours, its v1alpha1.ProviderConfigReference
 		want      want
 	}{
-		"Defaults": {"an omitted field has the default", byName, v1alpha1.ProviderConfigReference{}, plain, want{stream: "ORDERS"}},
+		"Defaults": {
+			"an omitted field has the default",
+			byName, v1alpha1.ProviderConfigReference{}, plain, want{stream: "ORDERS"},
+		},
 		"Same":     {"one for all namespaces", byName, cluster, cluster, want{stream: "ORDERS"}},
 		"Kind":     {"another kind is another configuration", byName, plain, cluster, want{reason: "ReferenceRefused"}},
 		"Name":     {"another name is one, too", byName, named, plain, want{reason: "ReferenceRefused"}},
 		"Selector": {"labels say nothing of where it is", byLabel, named, plain, want{reason: "ReferenceRefused"}},
-		"Moved":    {"the Stream that was found earlier uses another configuration now", earlier, named, plain, want{reason: "ReferenceRefused", stream: "ORDERS"}},
+		"Moved": {
+			"the Stream that was found earlier uses another configuration now",
+			earlier, named, plain, want{reason: "ReferenceRefused", stream: "ORDERS"},
+		},
 	}
 
 	for name, tc := range cases {

@@ -52,7 +52,8 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func usage(w io.Writer) {
-	fmt.Fprint(w, "provider-nats manages streams, consumers, key-value buckets and object stores of NATS JetStream.\n\nCommands:\n")
+	fmt.Fprint(w,
+		"provider-nats manages streams, consumers, key-value buckets and object stores of NATS JetStream.\n\nCommands:\n")
 
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  provider-nats %-4s  %s\n", c.name, c.summary)

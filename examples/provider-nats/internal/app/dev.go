@@ -24,7 +24,8 @@ func dev(ctx context.Context, args []string, out io.Writer) error {
 	debug := tuning(flags, &o)
 	dir := flags.String("dir", "", "folder that keeps all data for the next time; empty means none")
 	port := flags.Int("nats-port", 0, "port of NATS on 127.0.0.1; 0 means any that is free")
-	guided := flags.Bool("tour", false, "show what the provider does, step by step; it polls each stream every two seconds then")
+	guided := flags.Bool("tour", false,
+		"show what the provider does, step by step; it polls each stream every two seconds then")
 	once := flags.Bool("once", false, "end after the tour; the exit code is 0 only if every step held")
 
 	if err := parse(flags, args, out); err != nil {
@@ -145,7 +146,8 @@ func develop(ctx context.Context, where devenv.Options, o provider.Options, out 
 
 // instructions returns the commands that a person can type now.
 func instructions(env *devenv.Env) string {
-	return "\nThe provider runs. In another terminal:\n\n  " + strings.Join(commandsFor(env), "\n  ") + "\n\nPress Ctrl-C to end it.\n\n"
+	return "\nThe provider runs. In another terminal:\n\n  " +
+		strings.Join(commandsFor(env), "\n  ") + "\n\nPress Ctrl-C to end it.\n\n"
 }
 
 // commandsFor returns commands that show the state of the environment.

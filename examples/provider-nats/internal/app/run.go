@@ -25,18 +25,27 @@ func tuning(flags *flag.FlagSet, o *provider.Options) (debug *bool) {
 	flags.DurationVar(&o.PollJitter, "poll-jitter", o.PollJitter, "by how much --poll varies; 0 means a tenth")
 	flags.DurationVar(&o.PollWhenNotified, "poll-when-notified", o.PollWhenNotified,
 		"how often while JetStream notifies of changes; streams share lists then; 0 means that each is observed separately")
-	flags.BoolVar(&o.WatchSecrets, "watch-secrets", o.WatchSecrets, "watch the Secrets that connections are made from, each by name; the role has to allow it")
+	flags.BoolVar(&o.WatchSecrets, "watch-secrets", o.WatchSecrets,
+		"watch the Secrets that connections are made from, each by name; the role has to allow it")
 	flags.DurationVar(&o.SyncInterval, "sync", o.SyncInterval, "how often all objects are reconciled anew")
 	flags.DurationVar(&o.RestoreProbe, "restore-probe", o.RestoreProbe,
-		"without leader election, how often to ask the API server for its version, to end when it was restored to an earlier state; 0 means never")
+		"without leader election, how often to ask the API server for its version, to end when it was restored to an "+
+			"earlier state; 0 means never")
 	flags.DurationVar(&o.Timeout, "timeout", o.Timeout, "how long one pass may take in NATS")
-	flags.IntVar(&o.MaxReconcileRate, "max-reconcile-rate", o.MaxReconcileRate, "how many passes may begin in a second, and run at a time")
-	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress, "where to serve /healthz and /readyz; 0 means nowhere")
-	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress, "where to serve /metrics; 0 means nowhere")
+	flags.IntVar(&o.MaxReconcileRate, "max-reconcile-rate", o.MaxReconcileRate,
+		"how many passes may begin in a second, and run at a time")
+	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress,
+		"where to serve /healthz and /readyz; 0 means nowhere")
+	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress,
+		"where to serve /metrics; 0 means nowhere")
 
-	flags.BoolVar(&o.MetricsSecure, "metrics-secure", o.MetricsSecure, "serve /metrics by TLS, with a certificate that is created at each start, only to users that the API server permits to get it")
-	flags.StringVar(&o.ProfilingAddress, "pprof-bind-address", o.ProfilingAddress, "where to serve /debug/pprof; 0 means nowhere")
-	flags.StringVar(&o.Namespace, "namespace", o.Namespace, "reconcile the objects of this namespace only, or of several, separated by commas; empty means all")
+	flags.BoolVar(&o.MetricsSecure, "metrics-secure", o.MetricsSecure,
+		"serve /metrics by TLS, with a certificate that is created at each start, only to users that the API server "+
+			"permits to get it")
+	flags.StringVar(&o.ProfilingAddress, "pprof-bind-address", o.ProfilingAddress,
+		"where to serve /debug/pprof; 0 means nowhere")
+	flags.StringVar(&o.Namespace, "namespace", o.Namespace,
+		"reconcile the objects of this namespace only, or of several, separated by commas; empty means all")
 
 	return flags.Bool("debug", false, "log details for debugging, too")
 }
@@ -69,11 +78,14 @@ func check(o provider.Options) error {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags, o := flag.NewFlagSet("provider-nats run", flag.ContinueOnError), provider.DefaultOptions()
 	debug := tuning(flags, &o)
-	kubeconfig := flags.String("kubeconfig", "", "path of a kubeconfig; empty means $KUBECONFIG, the pod's own access, or ~/.kube/config")
+	kubeconfig := flags.String("kubeconfig", "",
+		"path of a kubeconfig; empty means $KUBECONFIG, the pod's own access, or ~/.kube/config")
 	o.Election.AddFlags(flags)
 
-	record := flags.String("change-log", "", "file to which every change in NATS is written, as lines of JSON; - is standard output, empty means none")
-	supervised := flags.Bool("exit-on-stdin-eof", false, "stop when standard input ends, as it does when the parent is killed")
+	record := flags.String("change-log", "",
+		"file to which every change in NATS is written, as lines of JSON; - is standard output, empty means none")
+	supervised := flags.Bool("exit-on-stdin-eof", false,
+		"stop when standard input ends, as it does when the parent is killed")
 
 	if err := parse(flags, args, out); err != nil {
 		return err

@@ -194,7 +194,9 @@ func (w *world) round(ctx context.Context, n int, res *Result) error {
 const calm = 2 * poll
 
 // settle observes until everything is as desired and stays so, or until time is up.
-func (w *world) settle(ctx context.Context, look func(context.Context) (verdict, string, error)) (verdict, string, error) {
+func (w *world) settle(
+	ctx context.Context, look func(context.Context) (verdict, string, error),
+) (verdict, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.o.Settle)
 	defer cancel()
 

@@ -145,8 +145,12 @@ func (s saboteur) spoil(ctx context.Context) error {
 
 	// A stream of an object that is gone, and a second one of an object.
 	victim := cr.Items[0]
-	for name, uid := range map[string]string{"LEAKED": "00000000-0000-0000-0000-000000000000", "DUPLICATE": string(victim.UID)} {
-		if _, err := s.js.CreateStream(ctx, jetstream.StreamConfig{Name: name, Metadata: map[string]string{managed.StampKey: "x/" + uid}}); err != nil {
+	for name, uid := range map[string]string{
+		"LEAKED": "00000000-0000-0000-0000-000000000000", "DUPLICATE": string(victim.UID),
+	} {
+		if _, err := s.js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: name, Metadata: map[string]string{managed.StampKey: "x/" + uid},
+		}); err != nil {
 			return err
 		}
 	}
@@ -245,13 +249,22 @@ func TestOptions(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		"Good":     {"Nothing is wrong.", func(*Options) {}, ""},
-		"Rounds":   {"No round proves nothing.", func(o *Options) { o.Rounds = 0 }, "there must be at least one round"},
-		"Objects":  {"Not of every kind.", func(o *Options) { o.Objects = family - 1 }, "there must be at least 10 objects"},
-		"Window":   {"No time for faults.", func(o *Options) { o.Window = 0 }, "a round must have time for its faults and to settle"},
-		"Settle":   {"No time to settle.", func(o *Options) { o.Settle = 0 }, "a round must have time for its faults and to settle"},
-		"Limit":    {"No time at all.", func(o *Options) { o.Limit = -1 }, "a run must have time"},
-		"Provider": {"Nothing to break.", func(o *Options) { o.Provider = nil }, "the programs of the provider and of NATS must be named"},
+		"Good":    {"Nothing is wrong.", func(*Options) {}, ""},
+		"Rounds":  {"No round proves nothing.", func(o *Options) { o.Rounds = 0 }, "there must be at least one round"},
+		"Objects": {"Not of every kind.", func(o *Options) { o.Objects = family - 1 }, "there must be at least 10 objects"},
+		"Window": {
+			"No time for faults.",
+			func(o *Options) { o.Window = 0 }, "a round must have time for its faults and to settle",
+		},
+		"Settle": {
+			"No time to settle.",
+			func(o *Options) { o.Settle = 0 }, "a round must have time for its faults and to settle",
+		},
+		"Limit": {"No time at all.", func(o *Options) { o.Limit = -1 }, "a run must have time"},
+		"Provider": {
+			"Nothing to break.",
+			func(o *Options) { o.Provider = nil }, "the programs of the provider and of NATS must be named",
+		},
 	}
 
 	for name, tc := range cases {

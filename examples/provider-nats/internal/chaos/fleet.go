@@ -93,7 +93,8 @@ func (f *fleet) command(i int, c course) []string {
 		"--change-log", filepath.Join(f.dir, "changes-"+name(i)+".log"))
 
 	if c.pair {
-		out = append(out, "--leader-election", "--leader-election-namespace", devenv.Namespace, "--leader-elect-identity", name(i),
+		out = append(out, "--leader-election", "--leader-election-namespace", devenv.Namespace,
+			"--leader-elect-identity", name(i),
 			"--leader-elect-lease-duration", leaseDuration.String(), "--leader-elect-renew-deadline", renewDeadline.String(),
 			"--leader-elect-retry-period", retryPeriod.String())
 	}

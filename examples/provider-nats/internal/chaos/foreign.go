@@ -24,7 +24,9 @@ func (w *world) createForeign(ctx context.Context) (map[key]asset, error) {
 		owned:   {managed.StampKey: "another-cluster/nats.moorage.dev/Stream/default/orders/another-uid"},
 		private: {"team": "accounting"},
 	} {
-		if _, err := w.js.CreateStream(ctx, jetstream.StreamConfig{Name: name, Subjects: []string{name + ".*"}, Metadata: metadata}); err != nil {
+		if _, err := w.js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: name, Subjects: []string{name + ".*"}, Metadata: metadata,
+		}); err != nil {
 			return nil, errors.Wrapf(err, "cannot create the foreign stream %s", name)
 		}
 
@@ -35,7 +37,9 @@ func (w *world) createForeign(ctx context.Context) (map[key]asset, error) {
 		}
 	}
 
-	if _, err := w.js.CreateConsumer(ctx, private, jetstream.ConsumerConfig{Durable: auditor, AckPolicy: jetstream.AckExplicitPolicy}); err != nil {
+	if _, err := w.js.CreateConsumer(ctx, private, jetstream.ConsumerConfig{
+		Durable: auditor, AckPolicy: jetstream.AckExplicitPolicy,
+	}); err != nil {
 		return nil, errors.Wrapf(err, "cannot create the foreign consumer %s", auditor)
 	}
 

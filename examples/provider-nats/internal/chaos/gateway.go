@@ -111,7 +111,8 @@ func (g *gateway) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 
 	out.Header().Set("Content-Type", "text/html")
 	out.WriteHeader(code)
-	fmt.Fprintf(out, "<html><head><title>%d %[2]s</title></head><body><h1>%[2]s</h1></body></html>\n", code, http.StatusText(code))
+	fmt.Fprintf(out, "<html><head><title>%d %[2]s</title></head><body><h1>%[2]s</h1></body></html>\n",
+		code, http.StatusText(code))
 }
 
 // stop ends the gateway and all connections through it.

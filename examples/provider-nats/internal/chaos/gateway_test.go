@@ -71,7 +71,8 @@ func TestGateway(t *testing.T) {
 	g.wrong.Store(false)
 	ask()
 
-	if got := codes[http.StatusNotFound] + codes[http.StatusForbidden] + codes[http.StatusBadGateway]; got != 3 || len(codes) != 4 || g.answers.Load() != 3 {
+	got := codes[http.StatusNotFound] + codes[http.StatusForbidden] + codes[http.StatusBadGateway]
+	if got != 3 || len(codes) != 4 || g.answers.Load() != 3 {
 		t.Errorf("answers: %v, pages: %d", codes, g.answers.Load())
 	}
 

@@ -24,7 +24,10 @@ func newScene() scene {
 	foreign := key{stream: "foreign"}
 	settings := func() map[string]string { return map[string]string{description: "d", maxMsgs: "5"} }
 	object := func(uid types.UID, asset key) object {
-		return object{label: string(uid), uid: uid, stamp: "c/" + string(uid), asset: asset, want: settings(), settled: true, says: "all is well"}
+		return object{
+			label: string(uid), uid: uid, stamp: "c/" + string(uid), asset: asset, want: settings(), settled: true,
+			says: "all is well",
+		}
 	}
 	asset := func(uid types.UID) asset {
 		return asset{Stamp: "c/" + string(uid), UID: uid, Created: day, Settings: settings()}
@@ -33,7 +36,9 @@ func newScene() scene {
 	return scene{
 		picture: picture{
 			objects: []object_{object("o", orders), object("b", billing), object("s", sessions)},
-			assets:  map[key]asset_{orders: asset("o"), billing: asset("b"), sessions: asset("s"), foreign: {Messages: 3, Created: day}},
+			assets: map[key]asset_{
+				orders: asset("o"), billing: asset("b"), sessions: asset("s"), foreign: {Messages: 3, Created: day},
+			},
 		},
 		foreign: map[key]asset_{foreign: {Messages: 3, Created: day}},
 		born:    map[types.UID]time.Time{"o": day, "b": day},
@@ -68,14 +73,20 @@ func TestJudge(t *testing.T) {
 		"LeakedConsumer": {"The object of a consumer is gone.", func(s *scene) {
 			s.assets[key{"foreign", "x"}] = asset{Stamp: "c/gone", UID: "gone"}
 		}, map[flaw]int{leaked: 1}},
-		"Duplicated": {"One object has two streams.", func(s *scene) { s.assets[key{stream: "orders-2"}] = s.assets[orders] }, map[flaw]int{duplicated: 1}},
-		"Elsewhere": {"An object has one, but not the one that it asks for.", func(s *scene) {
+		"Duplicated": {
+			"One object has two streams.",
+			func(s *scene) { s.assets[key{stream: "orders-2"}] = s.assets[orders] }, map[flaw]int{duplicated: 1},
+		},
+		"Elsewhere": {"An object has another stream than the desired one.", func(s *scene) {
 			s.assets[key{stream: "orders-2"}] = s.assets[orders]
 			delete(s.assets, orders)
 		}, map[flaw]int{leaked: 1, missing: 1}},
-		"Deleted":   {"A deletion does not end.", func(s *scene) { s.objects[0].deleted = true }, map[flaw]int{stuck: 1}},
-		"Unsettled": {"It says that something is wrong.", func(s *scene) { s.objects[0].settled = false }, map[flaw]int{stuck: 1}},
-		"Missing":   {"It says that all is well.", func(s *scene) { delete(s.assets, billing) }, map[flaw]int{missing: 1}},
+		"Deleted": {"A deletion does not end.", func(s *scene) { s.objects[0].deleted = true }, map[flaw]int{stuck: 1}},
+		"Unsettled": {
+			"Its conditions report a failure.",
+			func(s *scene) { s.objects[0].settled = false }, map[flaw]int{stuck: 1},
+		},
+		"Missing": {"Its conditions report success.", func(s *scene) { delete(s.assets, billing) }, map[flaw]int{missing: 1}},
 		"Setting": {"It was not changed.", func(s *scene) {
 			s.change(orders, func(a *asset) { a.Settings[maxMsgs] = "4" })
 		}, map[flaw]int{different: 1}},
@@ -88,7 +99,10 @@ func TestJudge(t *testing.T) {
 		"RecreatedConsumer": {"A consumer is deleted with its stream.", func(s *scene) {
 			s.change(billing, func(a *asset) { a.Created = a.Created.Add(1) })
 		}, map[flaw]int{}},
-		"Refused": {"A foreign resource is not taken over.", func(s *scene) { s.objects[0].refused = true }, map[flaw]int{leaked: 1}},
+		"Refused": {
+			"A foreign resource is not taken over.",
+			func(s *scene) { s.objects[0].refused = true }, map[flaw]int{leaked: 1},
+		},
 		"RefusedWell": {"An object that asks for a foreign resource has none.", func(s *scene) {
 			s.objects[0].refused, s.objects[0].asset = true, key{stream: "foreign"}
 			delete(s.assets, orders)
@@ -96,7 +110,10 @@ func TestJudge(t *testing.T) {
 		"Touched": {"A foreign message is lost.", func(s *scene) {
 			s.change(key{stream: "foreign"}, func(a *asset) { a.Messages = 2 })
 		}, map[flaw]int{touched: 1}},
-		"Taken": {"The whole foreign stream is lost.", func(s *scene) { delete(s.assets, key{stream: "foreign"}) }, map[flaw]int{touched: 1}},
+		"Taken": {
+			"The whole foreign stream is lost.",
+			func(s *scene) { delete(s.assets, key{stream: "foreign"}) }, map[flaw]int{touched: 1},
+		},
 	}
 
 	for name, tc := range cases {
@@ -136,7 +153,8 @@ func TestPlan(t *testing.T) {
 			for _, f := range c.faults {
 				got[f.kind]++
 
-				if f.at < before || f.at >= window || f.lasts < shortestOutage || f.lasts >= longestOutage || f.who < 0 || f.who > 1 {
+				if f.at < before || f.at >= window || f.lasts < shortestOutage || f.lasts >= longestOutage ||
+					f.who < 0 || f.who > 1 {
 					t.Errorf("seed %d, round %d: %+v", seed, round, f)
 				}
 

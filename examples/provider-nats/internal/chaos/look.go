@@ -42,7 +42,8 @@ func (w *world) look(ctx context.Context) (verdict, string, error) {
 		w.born = p.births()
 	}
 
-	return v, fmt.Sprintf("%d objects, %d streams and consumers in NATS, %d of them foreign", len(p.objects), len(p.assets), len(w.foreign)), nil
+	return v, fmt.Sprintf("%d objects, %d streams and consumers in NATS, %d of them foreign",
+		len(p.objects), len(p.assets), len(w.foreign)), nil
 }
 
 // lookForNothing is look when no object may be left.
@@ -79,10 +80,12 @@ func (w *world) assets(ctx context.Context) (map[key]asset, error) {
 	streams := w.js.ListStreams(ctx)
 	for info := range streams.Info() {
 		c := info.Config
-		out[key{stream: c.Name}] = newAsset(c.Metadata, asset{Created: info.Created, Messages: info.State.Msgs, Settings: map[string]string{
+		settings := map[string]string{
 			description: c.Description, subjects: strings.Join(slices.Sorted(slices.Values(c.Subjects)), " "),
 			maxMsgs: fmt.Sprint(c.MaxMsgs), maxMsgsPerSubject: fmt.Sprint(c.MaxMsgsPerSubject), maxAge: c.MaxAge.String(),
-		}})
+		}
+		out[key{stream: c.Name}] = newAsset(c.Metadata,
+			asset{Created: info.Created, Messages: info.State.Msgs, Settings: settings})
 
 		if info.State.Consumers > 0 {
 			if err := w.consumers(ctx, c.Name, out); err != nil {

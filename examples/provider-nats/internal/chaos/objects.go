@@ -41,9 +41,18 @@ func translations() []translation {
 	}
 
 	return []translation{
-		{v1alpha1.StreamKind, &v1alpha1.StreamList{}, stream(""), "maxMsgs", maxMsgs, func(name string) string { return name }},
-		{v1alpha1.KeyValueKind, &v1alpha1.KeyValueList{}, stream("KV_"), "history", maxMsgsPerSubject, func(name string) string { return "$KV." + name + ".>" }},
-		{v1alpha1.ObjectStoreKind, &v1alpha1.ObjectStoreList{}, stream("OBJ_"), "ttl", maxAge, func(name string) string { return "$O." + name + ".C.> $O." + name + ".M.>" }},
+		{
+			v1alpha1.StreamKind, &v1alpha1.StreamList{}, stream(""), "maxMsgs", maxMsgs,
+			func(name string) string { return name },
+		},
+		{
+			v1alpha1.KeyValueKind, &v1alpha1.KeyValueList{}, stream("KV_"), "history", maxMsgsPerSubject,
+			func(name string) string { return "$KV." + name + ".>" },
+		},
+		{
+			v1alpha1.ObjectStoreKind, &v1alpha1.ObjectStoreList{}, stream("OBJ_"), "ttl", maxAge,
+			func(name string) string { return "$O." + name + ".C.> $O." + name + ".M.>" },
+		},
 		{v1alpha1.ConsumerKind, &v1alpha1.ConsumerList{}, consumer, "maxDeliver", maxDeliver, nil},
 	}
 }
@@ -75,7 +84,8 @@ func (w *world) objects(ctx context.Context) ([]object, error) {
 
 			o, err := t.read(mg)
 			// A stamp contains the cluster and the object.
-			o.stamp = fmt.Sprintf("%s/%s/%s/%s/%s/%s", w.cluster, v1alpha1.Group, t.kind, mg.GetNamespace(), mg.GetName(), mg.GetUID())
+			o.stamp = fmt.Sprintf("%s/%s/%s/%s/%s/%s", w.cluster, v1alpha1.Group, t.kind,
+				mg.GetNamespace(), mg.GetName(), mg.GetUID())
 			out = append(out, o)
 
 			return err
@@ -141,12 +151,15 @@ func says(mg resource.Managed, refused bool) (string, bool) {
 		return text, synced.Reason == commonv1.ReasonExternalResourceNotOwned
 	}
 
-	return text, ready.Status == metav1.ConditionTrue && synced.Status == metav1.ConditionTrue && ready.ObservedGeneration == mg.GetGeneration()
+	return text, ready.Status == metav1.ConditionTrue && synced.Status == metav1.ConditionTrue &&
+		ready.ObservedGeneration == mg.GetGeneration()
 }
 
 // deleteAll deletes all objects.
 func (w *world) deleteAll(ctx context.Context) error {
-	for _, obj := range []client.Object{&v1alpha1.Consumer{}, &v1alpha1.Stream{}, &v1alpha1.KeyValue{}, &v1alpha1.ObjectStore{}} {
+	for _, obj := range []client.Object{
+		&v1alpha1.Consumer{}, &v1alpha1.Stream{}, &v1alpha1.KeyValue{}, &v1alpha1.ObjectStore{},
+	} {
 		if err := w.env.Client.DeleteAllOf(ctx, obj, client.InNamespace(devenv.Namespace)); err != nil {
 			return errors.Wrap(err, "cannot delete all objects")
 		}

@@ -43,7 +43,9 @@ func (w *world) dropAnnotations(ctx context.Context, res *Result) error {
 	}
 
 	for i := range unrecordedObjects {
-		if err := w.users.insist(ctx, func(ctx context.Context) error { return w.env.Client.Create(ctx, unrecorded(i)) }); err != nil {
+		if err := w.users.insist(ctx, func(ctx context.Context) error {
+			return w.env.Client.Create(ctx, unrecorded(i))
+		}); err != nil {
 			return errors.Wrap(err, "cannot create an object while a policy drops annotations")
 		}
 	}
@@ -109,7 +111,8 @@ func (w *world) lookForUnrecorded(ctx context.Context) (verdict, string, error) 
 		}
 	}
 
-	return v, fmt.Sprintf("%d objects report that their annotations are dropped, and nothing was created for them", unrecordedObjects), nil
+	return v, fmt.Sprintf("%d objects report that their annotations are dropped, and nothing was created for them",
+		unrecordedObjects), nil
 }
 
 // droppingPolicy returns a policy that restores the previous annotations of an object, whenever the
@@ -127,7 +130,8 @@ func droppingPolicy() (*admissionv1.MutatingAdmissionPolicy, *admissionv1.Mutati
 				RuleWithOperations: admissionv1.RuleWithOperations{
 					Operations: []admissionv1.OperationType{admissionv1.Update},
 					Rule: admissionv1.Rule{
-						APIGroups: []string{v1alpha1.Group}, APIVersions: []string{"*"}, Resources: []string{"streams", "keyvalues", "objectstores", "consumers"},
+						APIGroups: []string{v1alpha1.Group}, APIVersions: []string{"*"},
+						Resources: []string{"streams", "keyvalues", "objectstores", "consumers"},
 					},
 				},
 			}}},

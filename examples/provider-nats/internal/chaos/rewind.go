@@ -45,7 +45,9 @@ func (w *world) rewindTo(ctx context.Context, res *Result) error {
 	}
 
 	before := w.fleet.ends()
-	if err := w.whileDown(ctx, func() error { return stderrors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(backup))) }); err != nil {
+	if err := w.whileDown(ctx, func() error {
+		return stderrors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(backup)))
+	}); err != nil {
 		return err
 	}
 
@@ -108,7 +110,8 @@ func (p *users) changeAll(ctx context.Context) int {
 		p.revision[i]++
 
 		err := p.insist(ctx, func(ctx context.Context) error {
-			return resource.IgnoreNotFound(p.kube.Patch(ctx, s.object(p.revision[i]), client.RawPatch(types.MergePatchType, []byte(s.change(p.revision[i])))))
+			return resource.IgnoreNotFound(p.kube.Patch(ctx, s.object(p.revision[i]),
+				client.RawPatch(types.MergePatchType, []byte(s.change(p.revision[i])))))
 		})
 		if err == nil {
 			changed++

@@ -41,7 +41,10 @@ type users struct {
 }
 
 func newUsers(kube client.Client, seed uint64, slots []slot) *users {
-	p := &users{kube: kube, slots: slots, full: make([]bool, len(slots)), bare: make([]bool, len(slots)), revision: make([]int, len(slots))}
+	p := &users{
+		kube: kube, slots: slots, full: make([]bool, len(slots)), bare: make([]bool, len(slots)),
+		revision: make([]int, len(slots)),
+	}
 	for i := range workers {
 		p.workers = append(p.workers, rand.New(rand.NewPCG(seed, 1000+uint64(i))))
 	}

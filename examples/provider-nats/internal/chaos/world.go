@@ -68,7 +68,9 @@ func (w *world) open(ctx context.Context) error {
 		return err
 	}
 
-	if w.env, err = devenv.Start(ctx, devenv.Options{Dir: w.o.Dir, NATSURL: w.nats.url, Unclaimed: w.o.Unclaimed, Progress: w.o.Out}); err != nil {
+	if w.env, err = devenv.Start(ctx, devenv.Options{
+		Dir: w.o.Dir, NATSURL: w.nats.url, Unclaimed: w.o.Unclaimed, Progress: w.o.Out,
+	}); err != nil {
 		return err
 	}
 
@@ -101,7 +103,8 @@ func (w *world) open(ctx context.Context) error {
 
 func (w *world) connect() error {
 	var err error
-	if w.nc, err = nats.Connect(w.nats.url, nats.Name("chaos"), nats.Timeout(natsReady), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond)); err != nil {
+	if w.nc, err = nats.Connect(w.nats.url, nats.Name("chaos"), nats.Timeout(natsReady), nats.MaxReconnects(-1),
+		nats.ReconnectWait(100*time.Millisecond)); err != nil {
 		return errors.Wrap(err, "cannot connect to NATS")
 	}
 

@@ -76,7 +76,8 @@ func classify(err error, doing, what string) error {
 		return external.Terminal(reasonLimitReached, errors.Wrap(wrapped,
 			"the account may not have more: raise its limits in NATS, ask for less, or delete what is not needed"))
 	case isMistake(api):
-		return external.Terminal(reasonInvalidConfiguration, errors.Wrap(wrapped, "NATS does not accept spec.forProvider: correct it"))
+		return external.Terminal(reasonInvalidConfiguration,
+			errors.Wrap(wrapped, "NATS does not accept spec.forProvider: correct it"))
 	default:
 		return wrapped
 	}
@@ -84,7 +85,8 @@ func classify(err error, doing, what string) error {
 
 // awaiting marks a consumer whose stream does not exist, and has to be created by a user.
 func awaiting(err error) error {
-	return external.Terminal(reasonStreamNotFound, errors.Wrap(err, "waiting for the stream: create it, or correct spec.forProvider.stream"))
+	return external.Terminal(reasonStreamNotFound,
+		errors.Wrap(err, "waiting for the stream: create it, or correct spec.forProvider.stream"))
 }
 
 // isLimit reports whether a limit of the account, or of the stream of a consumer, is reached.
@@ -102,7 +104,8 @@ func isMistake(api *jetstream.APIError) bool {
 	switch api.ErrorCode {
 	case codeInvalidConfig, codeInvalidRequest, codeReplicas:
 		return true
-	case codeNoPeers, codePeerNotMember, codeServerNotMember, codeMoveInProgress, codeConsumerGone, codeMemberChange, codeReconfigureActive:
+	case codeNoPeers, codePeerNotMember, codeServerNotMember, codeMoveInProgress, codeConsumerGone, codeMemberChange,
+		codeReconfigureActive:
 		return false
 	default:
 		return api.Code == http.StatusBadRequest

@@ -178,7 +178,9 @@ func onlyObserves(mg resource.Managed) bool {
 
 // compare compares the observed state with the desired state. A missing mark is no difference for an object
 // that only observes: the provider may not set it.
-func (c *Client) compare(mg resource.Managed, t target, seen *sight, out managed.ExternalObservation) (managed.ExternalObservation, error) {
+func (c *Client) compare(
+	mg resource.Managed, t target, seen *sight, out managed.ExternalObservation,
+) (managed.ExternalObservation, error) {
 	own := c.own()
 	if onlyObserves(mg) && seen.metadata[managed.StampKey] == "" {
 		own = nil
@@ -320,7 +322,8 @@ func (c *Client) owned(ctx context.Context, mg resource.Managed, t target) (*sig
 
 func (c *Client) immutable(t target, r jsconfig.Refusal) error {
 	return external.Terminal(reasonImmutableField, errors.Errorf(
-		"spec.forProvider of %s: %s; set it back, or, if %s may be lost, delete this object and create it again", t.label, r, c.kind.loss))
+		"spec.forProvider of %s: %s; set it back, or, if %s may be lost, delete this object and create it again",
+		t.label, r, c.kind.loss))
 }
 
 // readiness reports whether clients can use the resource: whether it has a leader.

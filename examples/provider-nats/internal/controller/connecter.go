@@ -82,7 +82,8 @@ func (c *Connections) Acquire(ctx context.Context, mg resource.Managed) (*Link, 
 
 	id := kind + "/" + string(pc.GetUID())
 
-	lease, err := c.cache.Acquire(ctx, id, version, c.resolver(pc, cfg, id, version), connection.ForDeletion(meta.WasDeleted(mg)))
+	lease, err := c.cache.Acquire(ctx, id, version, c.resolver(pc, cfg, id, version),
+		connection.ForDeletion(meta.WasDeleted(mg)))
 	if err != nil {
 		return nil, explain(err, kind, pc, mg)
 	}
@@ -108,8 +109,9 @@ func explain(err error, kind string, pc providerconfig.Config, mg resource.Manag
 		return wrapped
 	}
 
-	return errors.Wrapf(wrapped, "create the Secret again; if its namespace is being deleted, name a %s in spec.providerConfigRef, "+
-		"or, if what is in NATS may stay, set the annotation %s to %q",
+	return errors.Wrapf(wrapped,
+		"create the Secret again; if its namespace is being deleted, name a %s in spec.providerConfigRef, "+
+			"or, if what is in NATS may stay, set the annotation %s to %q",
 		v1alpha1.ClusterProviderConfigKind, meta.AnnotationKeyDeletionPolicy, meta.DeletionPolicyOrphan)
 }
 
@@ -174,7 +176,9 @@ func settings(pc providerconfig.Config) (kind string, cfg natsconn.Config, spec 
 
 // resolver reads the Secrets of a configuration and returns how to build the connection from them. When
 // NATS refuses them later, they are read again.
-func (c *Connections) resolver(pc providerconfig.Config, cfg natsconn.Config, id, version string) connection.Resolver[*natsconn.Conn] {
+func (c *Connections) resolver(
+	pc providerconfig.Config, cfg natsconn.Config, id, version string,
+) connection.Resolver[*natsconn.Conn] {
 	read := func(ctx context.Context, name types.NamespacedName) (*corev1.Secret, error) {
 		secret := &corev1.Secret{}
 

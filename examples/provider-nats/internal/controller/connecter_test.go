@@ -52,9 +52,12 @@ func TestConnect(t *testing.T) {
 		a      *acquirer
 		want   string
 	}{
-		"Connected":    {"a client that can be disconnected", &acquirer{nats: &fake{}}, ""},
-		"Failed":       {"no connection, no client", &acquirer{nats: &fake{}, err: boom}, "boom"},
-		"Unidentified": {"who does not know where he is gives the connection back", &acquirer{nats: &fake{identity: boom}}, "boom"},
+		"Connected": {"a client that can be disconnected", &acquirer{nats: &fake{}}, ""},
+		"Failed":    {"no connection, no client", &acquirer{nats: &fake{}, err: boom}, "boom"},
+		"Unidentified": {
+			"a client without an identity releases the connection",
+			&acquirer{nats: &fake{identity: boom}}, "boom",
+		},
 	}
 
 	for name, tc := range cases {
@@ -112,7 +115,8 @@ func newDesk(t *testing.T, objects ...kube.Object) *desk {
 	must(t, v1alpha1.AddToScheme(scheme))
 
 	d := &desk{}
-	d.Client = kubefake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+	client := kubefake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...)
+	d.Client = client.WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c kube.WithWatch, key kube.ObjectKey, obj kube.Object, opts ...kube.GetOption) error {
 			if _, ok := obj.(*corev1.Secret); ok {
 				d.secrets++
@@ -152,18 +156,25 @@ func (d *desk) look(obj kube.Object) error {
 
 func providerConfig(url string) *v1alpha1.ProviderConfig {
 	return &v1alpha1.ProviderConfig{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "default", UID: "uid-of-config", Generation: 1, Finalizers: []string{providerconfig.FinalizerName}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "default", UID: "uid-of-config", Generation: 1,
+			Finalizers: []string{providerconfig.FinalizerName},
+		},
 		Spec: v1alpha1.ProviderConfigSpec{
 			Servers: []string{url},
 			Credentials: v1alpha1.Credentials{
-				Source: v1alpha1.CredentialsSecret, Type: v1alpha1.CredentialsTypeToken, SecretRef: &v1alpha1.SecretKeyReference{Name: "login"},
+				Source: v1alpha1.CredentialsSecret, Type: v1alpha1.CredentialsTypeToken,
+				SecretRef: &v1alpha1.SecretKeyReference{Name: "login"},
 			},
 		},
 	}
 }
 
 func secret(token string) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "login", UID: "uid-of-secret"}, Data: map[string][]byte{"token": []byte(token)}}
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "login", UID: "uid-of-secret"},
+		Data:       map[string][]byte{"token": []byte(token)},
+	}
 }
 
 // TestSharedConnection serves a hundred objects by one connection and one read of its Secret, until the
@@ -261,14 +272,20 @@ func TestSecretGoesFirst(t *testing.T) {
 		"Gone":   {"only the Secret is gone", func(*testing.T, *desk, *v1alpha1.ProviderConfig) {}, ""},
 		"Config": {"a deletion raises the generation", leave, ""},
 		"Edited": {"the configuration names another NATS now", edit, "does not exist: create it"},
-		"Replaced": {"a Secret without contents ends the connection for all objects", func(t *testing.T, d *desk, _ *v1alpha1.ProviderConfig) {
-			must(t, d.Create(t.Context(), secret("")))
-		}, `has no value under the key "token"`},
-		"Forced": {"without its configuration, the NATS of an object is unknown", func(t *testing.T, d *desk, pc *v1alpha1.ProviderConfig) {
-			pc.Finalizers = nil
-			must(t, d.Update(t.Context(), pc))
-			must(t, d.Delete(t.Context(), pc))
-		}, "create the configuration"},
+		"Replaced": {
+			"a Secret without contents ends the connection for all objects",
+			func(t *testing.T, d *desk, _ *v1alpha1.ProviderConfig) {
+				must(t, d.Create(t.Context(), secret("")))
+			}, `has no value under the key "token"`,
+		},
+		"Forced": {
+			"without its configuration, the NATS of an object is unknown",
+			func(t *testing.T, d *desk, pc *v1alpha1.ProviderConfig) {
+				pc.Finalizers = nil
+				must(t, d.Update(t.Context(), pc))
+				must(t, d.Delete(t.Context(), pc))
+			}, "create the configuration",
+		},
 	}
 
 	for name, tc := range cases {
@@ -411,7 +428,9 @@ func TestWhichConfiguration(t *testing.T) {
 
 	// The same UID cannot be, but were it so, it would not matter.
 	whole := &v1alpha1.ClusterProviderConfig{
-		ObjectMeta: metav1.ObjectMeta{Name: "default", UID: own.UID, Generation: 1, Finalizers: []string{providerconfig.FinalizerName}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "default", UID: own.UID, Generation: 1, Finalizers: []string{providerconfig.FinalizerName},
+		},
 		Spec: v1alpha1.ClusterProviderConfigSpec{
 			Servers: []string{s.ClientURL() + "/"},
 			Credentials: v1alpha1.ClusterCredentials{
@@ -422,7 +441,10 @@ func TestWhichConfiguration(t *testing.T) {
 			},
 		},
 	}
-	elsewhere := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "vault", Name: "login", UID: "x"}, Data: map[string][]byte{"secret": []byte("right")}}
+	elsewhere := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "vault", Name: "login", UID: "x"},
+		Data:       map[string][]byte{"secret": []byte("right")},
+	}
 
 	d := newDesk(t, own, named, whole, secret("right"), elsewhere)
 	connections := controller.NewConnections(d, d)
@@ -477,7 +499,8 @@ func TestLeaving(t *testing.T) {
 		t.Errorf("a new object: %v", err)
 	}
 
-	link, err := connections.Acquire(t.Context(), stream(func(s *v1alpha1.Stream) { s.Finalizers = []string{managed.FinalizerName} }))
+	link, err := connections.Acquire(t.Context(),
+		stream(func(s *v1alpha1.Stream) { s.Finalizers = []string{managed.FinalizerName} }))
 	must(t, err)
 	link.Release()
 }
@@ -494,9 +517,12 @@ func TestJustCreated(t *testing.T) {
 		unseen   int // of the early reads
 	}{
 		"Unknown":     {"the API server knows more than the cache", looks{unknown, nil}, false, 0},
-		"Unprotected": {"who protects it is about to", slices.Repeat(looks{unprotected}, 3), false, 0},
-		"Both":        {"it was created this moment", append(looks{unknown}, slices.Repeat(looks{unprotected}, 3)...), false, 0},
-		"Forgotten":   {"a worker is not held up for long", slices.Repeat(looks{unprotected}, 20), true, 13},
+		"Unprotected": {"its finalizer is about to be added", slices.Repeat(looks{unprotected}, 3), false, 0},
+		"Both": {
+			"it was created this moment",
+			append(looks{unknown}, slices.Repeat(looks{unprotected}, 3)...), false, 0,
+		},
+		"Forgotten": {"a worker is not held up for long", slices.Repeat(looks{unprotected}, 20), true, 13},
 	}
 
 	for name, tc := range cases {
@@ -510,7 +536,8 @@ func TestJustCreated(t *testing.T) {
 
 			link, err := connections.Acquire(t.Context(), stream())
 			if got := providerconfig.IsNotReady(err); got != tc.notReady || len(d.early) != tc.unseen {
-				t.Errorf("\n%s\nAcquire(...): not ready: %t, with %d looks left, want %t and %d: %v", tc.reason, got, len(d.early), tc.notReady, tc.unseen, err)
+				t.Errorf("\n%s\nAcquire(...): not ready: %t, with %d reads left, want %t and %d: %v",
+					tc.reason, got, len(d.early), tc.notReady, tc.unseen, err)
 			}
 
 			if tc.notReady {
@@ -536,10 +563,28 @@ func TestAcquireErrors(t *testing.T) {
 		objects []kube.Object
 		want    []string
 	}{
-		"NoProviderConfig": {"it was not created", nil, []string{`create the configuration, or name another in spec.providerConfigRef: ProviderConfig ns/default does not exist`}},
-		"NoSecret":         {"it was not created", []kube.Object{providerConfig(s.ClientURL())}, []string{`as ProviderConfig "default" says`, `the Secret "login"`, "does not exist: create it"}},
-		"WrongToken":       {"NATS knows better", []kube.Object{providerConfig(s.ClientURL()), secret("wr0ng")}, []string{"NATS refuses the credentials it was given: correct spec.credentials"}},
-		"Unreachable":      {"no server listens", []kube.Object{providerConfig("nats://127.0.0.1:1"), secret("x")}, []string{"cannot reach NATS at nats://127.0.0.1:1: correct spec.servers"}},
+		"NoProviderConfig": {
+			"it was not created",
+			nil,
+			[]string{
+				`create the configuration, or name another in spec.providerConfigRef: ProviderConfig ns/default does not exist`,
+			},
+		},
+		"NoSecret": {
+			"it was not created",
+			[]kube.Object{providerConfig(s.ClientURL())},
+			[]string{`as ProviderConfig "default" says`, `the Secret "login"`, "does not exist: create it"},
+		},
+		"WrongToken": {
+			"NATS knows better",
+			[]kube.Object{providerConfig(s.ClientURL()), secret("wr0ng")},
+			[]string{"NATS refuses the credentials it was given: correct spec.credentials"},
+		},
+		"Unreachable": {
+			"no server listens",
+			[]kube.Object{providerConfig("nats://127.0.0.1:1"), secret("x")},
+			[]string{"cannot reach NATS at nats://127.0.0.1:1: correct spec.servers"},
+		},
 	}
 
 	for name, tc := range cases {

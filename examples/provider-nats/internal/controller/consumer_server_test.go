@@ -22,7 +22,9 @@ func TestPause(t *testing.T) {
 	c := w.client(controller.ConsumerKind(), mg)
 	must(t, c.Create(t.Context(), mg))
 
-	for _, until := range []time.Time{time.Now().Add(time.Hour), time.Now().Add(2 * time.Hour), time.Now().Add(-time.Hour)} {
+	for _, until := range []time.Time{
+		time.Now().Add(time.Hour), time.Now().Add(2 * time.Hour), time.Now().Add(-time.Hour),
+	} {
 		mg.Spec.ForProvider.PauseUntil = &v1alpha1.Time{Time: metav1.NewTime(until.Truncate(time.Second))}
 
 		if got := w.observe(c, mg); got.ResourceUpToDate {
@@ -53,9 +55,13 @@ func TestFiltersOverlap(t *testing.T) {
 			mg := consumer(func(c *v1alpha1.Consumer) {
 				c.Spec.ForProvider.Stream, c.Spec.ForProvider.FilterSubjects = new("jobs"), tc.ours
 			})
-			_, err := w.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "jobs", Subjects: []string{"jobs.>"}, Retention: jetstream.WorkQueuePolicy})
+			_, err := w.js.CreateStream(t.Context(), jetstream.StreamConfig{
+				Name: "jobs", Subjects: []string{"jobs.>"}, Retention: jetstream.WorkQueuePolicy,
+			})
 			must(t, err)
-			_, err = w.js.CreateConsumer(t.Context(), "jobs", jetstream.ConsumerConfig{Durable: "theirs", FilterSubjects: tc.theirs})
+			_, err = w.js.CreateConsumer(t.Context(), "jobs", jetstream.ConsumerConfig{
+				Durable: "theirs", FilterSubjects: tc.theirs,
+			})
 			must(t, err)
 
 			err = w.client(controller.ConsumerKind(), mg).Create(t.Context(), mg)
@@ -68,7 +74,9 @@ func TestFiltersOverlap(t *testing.T) {
 
 // TestDeliverSubject: the deliver subject of a consumer is changed as soon as it has no subscriber.
 func TestDeliverSubject(t *testing.T) {
-	w, mg := newWorld(t), consumer(func(c *v1alpha1.Consumer) { c.Spec.ForProvider.Push = &v1alpha1.Push{DeliverSubject: "first"} })
+	w, mg := newWorld(t), consumer(func(c *v1alpha1.Consumer) {
+		c.Spec.ForProvider.Push = &v1alpha1.Push{DeliverSubject: "first"}
+	})
 	c := w.client(controller.ConsumerKind(), mg)
 	must(t, c.Create(t.Context(), mg))
 
@@ -80,7 +88,8 @@ func TestDeliverSubject(t *testing.T) {
 	w.observe(c, mg)
 
 	err = c.Update(t.Context(), mg)
-	if _, terminal := external.TerminalReason(err); terminal || !strings.Contains(text(err), "while it has no subscriber") {
+	if _, terminal := external.TerminalReason(err); terminal ||
+		!strings.Contains(text(err), "while it has no subscriber") {
 		t.Errorf("Update(...) while it has a subscriber: %v", err)
 	}
 

@@ -19,11 +19,13 @@ func TestDetails(t *testing.T) {
 	}
 	looks := func(s *v1alpha1.Stream) {
 		meta.AddAnnotations(s, map[string]string{
-			meta.AnnotationKeyManagementPolicy: meta.ManagementPolicyObserve, meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyIfUnowned,
+			meta.AnnotationKeyManagementPolicy: meta.ManagementPolicyObserve,
+			meta.AnnotationKeyAdoptionPolicy:   meta.AdoptionPolicyIfUnowned,
 		})
 	}
 	all := managed.ConnectionDetails{
-		"servers": []byte("nats://a:4222,nats://b:4222"), "domain": []byte("hub"), "stream": []byte("orders"), "subjects": []byte("a,b"),
+		"servers": []byte("nats://a:4222,nats://b:4222"), "domain": []byte("hub"), "stream": []byte("orders"),
+		"subjects": []byte("a,b"),
 	}
 
 	cases := map[string]struct {
@@ -60,7 +62,8 @@ func TestConsumerDetails(t *testing.T) {
 		c.Spec.WriteConnectionSecretToRef = &v1alpha1.LocalSecretReference{Name: "connection"}
 	})
 	at := managed.ConnectionDetails{
-		"servers": []byte("nats://a:4222"), "jsPrefix": []byte("$JS.hub.API"), "stream": []byte("sales"), "consumer": []byte("billing"),
+		"servers": []byte("nats://a:4222"), "jsPrefix": []byte("$JS.hub.API"), "stream": []byte("sales"),
+		"consumer": []byte("billing"),
 	}
 
 	got, err := consumerClient(&fakeConsumers{info: storedConsumer()}, mg).Observe(t.Context(), mg)

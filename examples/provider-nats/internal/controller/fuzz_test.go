@@ -106,7 +106,9 @@ func (h *hoard) ConsumerInfo(_ context.Context, stream, name string) (*jetstream
 
 func (h *hoard) CreateConsumer(_ context.Context, stream string, cfg jetstream.ConsumerConfig) error {
 	h.change(meta.ActionCreate)
-	h.consumers[stream+"."+cfg.Name] = &jetstream.ConsumerInfo{Stream: stream, Name: cfg.Name, Config: cfg, Created: time.Unix(1, 0)}
+	h.consumers[stream+"."+cfg.Name] = &jetstream.ConsumerInfo{
+		Stream: stream, Name: cfg.Name, Config: cfg, Created: time.Unix(1, 0),
+	}
 
 	return nil
 }
@@ -180,20 +182,30 @@ func hostile() []string {
 
 	return []string{
 		`{}`, `{"spec":null,"metadata":null}`, `{"spec":{"forProvider":{"stream":"s"}}}`,
-		`{"metadata":{"annotations":{"krateo.io/external-name":"a.b"}}}`, `{"metadata":{"annotations":{"krateo.io/external-name":"\ud800\u0000"}}}`,
-		"{\"metadata\":{\"annotations\":{\"krateo.io/external-name\":\"\xff\xfe\"}},\"spec\":{\"forProvider\":{\"description\":\"\xc3\x28\",\"stream\":\"\xff\"}}}",
+		`{"metadata":{"annotations":{"krateo.io/external-name":"a.b"}}}`,
+		`{"metadata":{"annotations":{"krateo.io/external-name":"\ud800\u0000"}}}`,
+		"{\"metadata\":{\"annotations\":{\"krateo.io/external-name\":\"\xff\xfe\"}}," +
+			"\"spec\":{\"forProvider\":{\"description\":\"\xc3\x28\",\"stream\":\"\xff\"}}}",
 		`{"metadata":{"annotations":{"krateo.io/external-name":"` + strings.Repeat("x", 200<<10) + `"}}}`,
-		`{"spec":{"forProvider":{"description":"` + strings.Repeat("ö", 300<<10) + `","stream":"` + strings.Repeat("s", 1000) + `"}}}`,
-		`{"spec":{"forProvider":{"subjects":[` + many(20000, `"a"`) + `],"filterSubjects":[` + many(20000, `"f"`) + `],"stream":"s"}}}`,
+		`{"spec":{"forProvider":{"description":"` + strings.Repeat("ö", 300<<10) + `","stream":"` +
+			strings.Repeat("s", 1000) + `"}}}`,
+		`{"spec":{"forProvider":{"subjects":[` + many(20000, `"a"`) + `],"filterSubjects":[` +
+			many(20000, `"f"`) + `],"stream":"s"}}}`,
 		`{"spec":{"forProvider":{"metadata":{"moorage.dev/owner":"me","_nats.x":"y"},"stream":"s"}}}`,
-		`{"spec":{"managementPolicies":[` + many(5000, `"Create"`) + `]}}`, `{"spec":{"managementPolicies":["` + strings.Repeat("P", 100<<10) + `"]}}`,
+		`{"spec":{"managementPolicies":[` + many(5000, `"Create"`) + `]}}`,
+		`{"spec":{"managementPolicies":["` + strings.Repeat("P", 100<<10) + `"]}}`,
 		`{"metadata":{"annotations":{"krateo.io/management-policy":"` + strings.Repeat("p", 100<<10) + `"}}}`,
 		`{"spec":{"forProvider":` + strings.Repeat(`{"mirror":`, 9000) + `{}` + strings.Repeat(`}`, 9000) + `}}`,
-		`{"metadata":{"finalizers":["finalizer.managedresource.krateo.io","` + strings.Repeat("f", 5000) + `/x"]},"spec":{"forProvider":{"stream":"s"}}}`,
+		`{"metadata":{"finalizers":["finalizer.managedresource.krateo.io","` +
+			strings.Repeat("f", 5000) + `/x"]},"spec":{"forProvider":{"stream":"s"}}}`,
 		`{"metadata":{"finalizers":["moorage.dev/unclaimed","example.org/x"]},"spec":{"forProvider":{"stream":"s"}}}`,
-		`{"metadata":{"annotations":{"krateo.io/external-create-succeeded":"9999-12-31T23:59:59-23:59","moorage.dev/poll-interval":"9h9h9h9h"}},"spec":{"forProvider":{"stream":"s","optStartTime":"0000-01-01T00:00:00Z"}}}`,
-		`{"status":{"atProvider":{"created":"x","stream":"other"},"conditions":[{"type":"Ready","status":"True","message":"` + strings.Repeat("m", 3000) + `"}]},"spec":{"forProvider":{"stream":"s"}}}`,
-		`{"spec":{"forProvider":{"streamRef":{"name":"","namespace":"\u0000"},"streamSelector":{"matchLabels":{"":"` + strings.Repeat("l", 5000) + `"}}}}}`,
+		`{"metadata":{"annotations":{"krateo.io/external-create-succeeded":"9999-12-31T23:59:59-23:59",` +
+			`"moorage.dev/poll-interval":"9h9h9h9h"}},` +
+			`"spec":{"forProvider":{"stream":"s","optStartTime":"0000-01-01T00:00:00Z"}}}`,
+		`{"status":{"atProvider":{"created":"x","stream":"other"},"conditions":[{"type":"Ready","status":"True","message":"` +
+			strings.Repeat("m", 3000) + `"}]},"spec":{"forProvider":{"stream":"s"}}}`,
+		`{"spec":{"forProvider":{"streamRef":{"name":"","namespace":"\u0000"},"streamSelector":{"matchLabels":{"":"` +
+			strings.Repeat("l", 5000) + `"}}}}}`,
 	}
 }
 
@@ -235,7 +247,9 @@ func live(t *testing.T, scheme *runtime.Scheme, kind controller.Kind, mg resourc
 	t.Helper()
 
 	api := apiserver.New(scheme, clock.RealClock{}).Client()
-	h := &hoard{T: t, api: api, mg: mg, streams: map[string]*jetstream.StreamInfo{}, consumers: map[string]*jetstream.ConsumerInfo{}}
+	h := &hoard{
+		T: t, api: api, mg: mg, streams: map[string]*jetstream.StreamInfo{}, consumers: map[string]*jetstream.ConsumerInfo{},
+	}
 
 	finalizers := slices.DeleteFunc(mg.GetFinalizers(), func(name string) bool { return name == "" })
 	mg.SetName("pearl")
@@ -260,9 +274,11 @@ func live(t *testing.T, scheme *runtime.Scheme, kind controller.Kind, mg resourc
 		return
 	}
 
-	r := managed.NewReconciler(&kubefake.Manager{Client: api, Scheme: scheme}, resource.ManagedKind(kind.GroupVersionKind()),
+	r := managed.NewReconciler(&kubefake.Manager{Client: api, Scheme: scheme},
+		resource.ManagedKind(kind.GroupVersionKind()),
 		managed.WithExternalConnecter(controller.NewConnecter(h, kind, types.UID("cluster"))),
-		managed.WithDeterministicExternalName(true), managed.WithCreationGracePeriod(0), managed.WithVolatileStatus(controller.VolatileStatus()...))
+		managed.WithDeterministicExternalName(true), managed.WithCreationGracePeriod(0),
+		managed.WithVolatileStatus(controller.VolatileStatus()...))
 
 	for range 2 {
 		for range 3 {

@@ -294,13 +294,19 @@ func TestOwner(t *testing.T) {
 		want     managed.Owner
 		kept     string
 	}{
-		"NeverSeen":      {"nothing is known", "", "", nil, managed.OwnerNobody, ""},
-		"Same":           {"the same to the nanosecond", same, "", nil, managed.OwnerOurs, same},
-		"Other":          {"a second has room for two", other, "", nil, managed.OwnerNobody, other},
-		"OtherAdopted":   {"what was adopted was another stream", other, "", []func(*v1alpha1.Stream){adopted}, managed.OwnerOther, other},
-		"OtherAdoptable": {"the user says that it may be taken", other, "", []func(*v1alpha1.Stream){adopted, adopts}, managed.OwnerNobody, other},
-		"Marked":         {"the mark needs no proof", other, ours(), nil, managed.OwnerOurs, same},
-		"Foreign":        {"another's mark wins, and the record is dropped", same, "other", nil, managed.OwnerOther, ""},
+		"NeverSeen": {"nothing is known", "", "", nil, managed.OwnerNobody, ""},
+		"Same":      {"the same to the nanosecond", same, "", nil, managed.OwnerOurs, same},
+		"Other":     {"a second has room for two", other, "", nil, managed.OwnerNobody, other},
+		"OtherAdopted": {
+			"another stream was adopted",
+			other, "", []func(*v1alpha1.Stream){adopted}, managed.OwnerOther, other,
+		},
+		"OtherAdoptable": {
+			"the user allows its adoption",
+			other, "", []func(*v1alpha1.Stream){adopted, adopts}, managed.OwnerNobody, other,
+		},
+		"Marked":  {"the mark needs no proof", other, ours(), nil, managed.OwnerOurs, same},
+		"Foreign": {"another's mark wins, and the record is dropped", same, "other", nil, managed.OwnerOther, ""},
 	}
 
 	for name, tc := range cases {

@@ -56,7 +56,9 @@ func StreamKind() Kind {
 			return externalName, jsconfig.CheckStreamName(externalName)
 		},
 		external: func(stream string) (string, bool) { return stream, true },
-		overlay: func(cr *v1alpha1.Stream, base jetstream.StreamConfig, own map[string]string) (jetstream.StreamConfig, error) {
+		overlay: func(
+			cr *v1alpha1.Stream, base jetstream.StreamConfig, own map[string]string,
+		) (jetstream.StreamConfig, error) {
 			return jsconfig.Stream(base, &cr.Spec.ForProvider, own)
 		},
 		report:   func(cr *v1alpha1.Stream, info *jetstream.StreamInfo) { cr.Status.AtProvider = observedStream(info) },
@@ -80,7 +82,9 @@ func KeyValueKind() Kind {
 		},
 		external: func(stream string) (string, bool) { return strings.CutPrefix(stream, jsconfig.BucketStream("")) },
 		subjects: "$KV.>",
-		overlay: func(cr *v1alpha1.KeyValue, base jetstream.StreamConfig, own map[string]string) (jetstream.StreamConfig, error) {
+		overlay: func(
+			cr *v1alpha1.KeyValue, base jetstream.StreamConfig, own map[string]string,
+		) (jetstream.StreamConfig, error) {
 			return jsconfig.KeyValue(base, &cr.Spec.ForProvider, own)
 		},
 		report:   func(cr *v1alpha1.KeyValue, info *jetstream.StreamInfo) { cr.Status.AtProvider = observedBucket(info) },
@@ -102,7 +106,9 @@ func ObjectStoreKind() Kind {
 		},
 		external: func(stream string) (string, bool) { return strings.CutPrefix(stream, jsconfig.ObjectStoreStream("")) },
 		subjects: "$O.>",
-		overlay: func(cr *v1alpha1.ObjectStore, base jetstream.StreamConfig, own map[string]string) (jetstream.StreamConfig, error) {
+		overlay: func(
+			cr *v1alpha1.ObjectStore, base jetstream.StreamConfig, own map[string]string,
+		) (jetstream.StreamConfig, error) {
 			return jsconfig.ObjectStore(base, &cr.Spec.ForProvider, own)
 		},
 		report: func(cr *v1alpha1.ObjectStore, info *jetstream.StreamInfo) {

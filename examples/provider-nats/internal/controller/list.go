@@ -55,7 +55,9 @@ func (c *Client) ListPage(ctx context.Context, token string) (managed.ExternalLi
 }
 
 // ObserveListed is Observe of an item of a list.
-func (c *Client) ObserveListed(_ context.Context, mg resource.Managed, listed any) (managed.ExternalObservation, error) {
+func (c *Client) ObserveListed(
+	_ context.Context, mg resource.Managed, listed any,
+) (managed.ExternalObservation, error) {
 	t, err := c.kind.target(c.nats, mg)
 	if err != nil {
 		return managed.ExternalObservation{}, err
@@ -71,7 +73,9 @@ func (c *Client) ObserveListed(_ context.Context, mg resource.Managed, listed an
 
 // Subscribe notifies of the streams of the kind that have changed, on the connection that mg names. It
 // holds the connection until it is stopped.
-func (c *Connecter) Subscribe(ctx context.Context, mg resource.Managed, to managed.ExternalNotifications) (stop func(), err error) {
+func (c *Connecter) Subscribe(
+	ctx context.Context, mg resource.Managed, to managed.ExternalNotifications,
+) (stop func(), err error) {
 	link, err := c.connections.Acquire(ctx, mg)
 	if err != nil {
 		return nil, err

@@ -95,7 +95,8 @@ func newStreamFleet(t *testing.T, streams int, o func(*controller.Connecter) []m
 	t.Cleanup(connections.Close)
 
 	connecter := controller.NewConnecter(connections, controller.StreamKind(), cluster)
-	p.r = managed.NewReconciler(&managerfake.Manager{Client: p.kube, Scheme: scheme}, resource.ManagedKind(controller.StreamKind().GroupVersionKind()),
+	p.r = managed.NewReconciler(&managerfake.Manager{Client: p.kube, Scheme: scheme},
+		resource.ManagedKind(controller.StreamKind().GroupVersionKind()),
 		append([]managed.ReconcilerOption{
 			managed.WithClock(p.clock), managed.WithRandom(rand.Float64), managed.WithPollInterval(fleetPoll),
 			managed.WithExternalConnecter(connecter), managed.WithDeterministicExternalName(true),

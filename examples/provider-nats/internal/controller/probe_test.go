@@ -71,7 +71,9 @@ func (p streamProbe) Make(ctx context.Context, mg resource.Managed) (string, err
 
 	switch mg := mg.(type) {
 	case *v1alpha1.Stream:
-		_, err = p.js.CreateStream(ctx, jetstream.StreamConfig{Name: name, Subjects: mg.Spec.ForProvider.Subjects, Storage: jetstream.MemoryStorage})
+		_, err = p.js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: name, Subjects: mg.Spec.ForProvider.Subjects, Storage: jetstream.MemoryStorage,
+		})
 	case *v1alpha1.KeyValue:
 		_, err = p.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name, Storage: jetstream.MemoryStorage})
 	case *v1alpha1.ObjectStore:
@@ -110,7 +112,8 @@ func (p consumerProbe) List(ctx context.Context) ([]conformance.Resource, error)
 	consumers := s.ListConsumers(ctx)
 	for info := range consumers.Info() {
 		out = append(out, conformance.Resource{ID: info.Name, State: map[string]string{
-			"age": info.Config.AckWait.String(), "ackPolicy": info.Config.AckPolicy.String(), "owner": info.Config.Metadata[managed.StampKey],
+			"age": info.Config.AckWait.String(), "ackPolicy": info.Config.AckPolicy.String(),
+			"owner": info.Config.Metadata[managed.StampKey],
 		}})
 	}
 
@@ -130,7 +133,9 @@ func (p consumerProbe) Remove(ctx context.Context, id string) error {
 // Make creates a consumer.
 func (p consumerProbe) Make(ctx context.Context, mg resource.Managed) (string, error) {
 	name := meta.GetExternalName(mg)
-	_, err := p.js.CreateConsumer(ctx, "sales", jetstream.ConsumerConfig{Durable: name, AckPolicy: jetstream.AckExplicitPolicy})
+	_, err := p.js.CreateConsumer(ctx, "sales", jetstream.ConsumerConfig{
+		Durable: name, AckPolicy: jetstream.AckExplicitPolicy,
+	})
 
 	return name, err
 }

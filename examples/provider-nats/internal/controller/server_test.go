@@ -226,8 +226,8 @@ func TestOwnership(t *testing.T) {
 			stream(func(s *v1alpha1.Stream) { meta.SetExternalName(s, "KV_x") }), controller.StreamKind(),
 		},
 		"OtherKindReverse": {
-			"a stream may look like a bucket", stream(func(s *v1alpha1.Stream) { meta.SetExternalName(s, "KV_x") }), controller.StreamKind(),
-			bucket("x"), controller.KeyValueKind(),
+			"a stream may look like a bucket", stream(func(s *v1alpha1.Stream) { meta.SetExternalName(s, "KV_x") }),
+			controller.StreamKind(), bucket("x"), controller.KeyValueKind(),
 		},
 	}
 

@@ -35,7 +35,9 @@ type Sharing struct {
 
 // Setup adds the controllers of all kinds to the manager, whose scheme must know
 // them. They share their connections. Reconciler options are applied last.
-func Setup(ctx context.Context, mgr ctrl.Manager, o controller.Options, share Sharing, ro ...managed.ReconcilerOption) error {
+func Setup(
+	ctx context.Context, mgr ctrl.Manager, o controller.Options, share Sharing, ro ...managed.ReconcilerOption,
+) error {
 	if o.Logger == nil {
 		o.Logger = logging.NewNopLogger()
 	}
@@ -50,7 +52,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o controller.Options, share Sh
 		return err
 	}
 
-	if err := providerconfig.Setup(mgr, ProviderConfigKinds(), users(), providerconfig.WithLogger(o.Logger), providerconfig.WithLimits(share.Limits)); err != nil {
+	if err := providerconfig.Setup(mgr, ProviderConfigKinds(), users(), providerconfig.WithLogger(o.Logger),
+		providerconfig.WithLimits(share.Limits)); err != nil {
 		return err
 	}
 

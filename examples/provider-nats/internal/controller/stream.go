@@ -44,26 +44,29 @@ type streamKind[T resource.Managed] struct {
 }
 
 func (k streamKind[T]) kind() Kind {
-	return Kind{name: k.name, user: k.user, loss: k.loss, external: k.external, subjects: k.subjects, target: func(nats JetStream, mg resource.Managed) (target, error) {
-		cr, ok := mg.(T)
-		if !ok {
-			return target{}, errOtherKind(mg)
-		}
+	return Kind{
+		name: k.name, user: k.user, loss: k.loss, external: k.external, subjects: k.subjects,
+		target: func(nats JetStream, mg resource.Managed) (target, error) {
+			cr, ok := mg.(T)
+			if !ok {
+				return target{}, errOtherKind(mg)
+			}
 
-		name, err := k.stream(meta.GetExternalName(mg))
-		if err != nil {
-			return target{}, external.Terminal(reasonInvalidName, err)
-		}
+			name, err := k.stream(meta.GetExternalName(mg))
+			if err != nil {
+				return target{}, external.Terminal(reasonInvalidName, err)
+			}
 
-		asset := &streamAsset[T]{nats: nats, kind: k, cr: cr, name: name}
+			asset := &streamAsset[T]{nats: nats, kind: k, cr: cr, name: name}
 
-		return target{
-			asset:    asset,
-			label:    `stream "` + name + `"`,
-			recorded: k.recorded(cr),
-			listed:   asset.sight,
-		}, nil
-	}}
+			return target{
+				asset:    asset,
+				label:    `stream "` + name + `"`,
+				recorded: k.recorded(cr),
+				listed:   asset.sight,
+			}, nil
+		},
+	}
 }
 
 // A streamAsset is the stream of one object.

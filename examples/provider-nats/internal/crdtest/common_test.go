@@ -12,7 +12,8 @@ import (
 // kinds are all managed kinds, with the required fields of each.
 func kinds() map[string]string {
 	return map[string]string{
-		v1alpha1.StreamKind: "{}", v1alpha1.KeyValueKind: "{}", v1alpha1.ObjectStoreKind: "{}", v1alpha1.ConsumerKind: "{stream: S}",
+		v1alpha1.StreamKind: "{}", v1alpha1.KeyValueKind: "{}", v1alpha1.ObjectStoreKind: "{}",
+		v1alpha1.ConsumerKind: "{stream: S}",
 	}
 }
 

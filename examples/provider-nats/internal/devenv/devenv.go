@@ -170,7 +170,9 @@ func newClient(cluster *devcluster.Cluster) (client.Client, error) {
 
 	scheme := runtime.NewScheme()
 
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, v1alpha1.AddToScheme,
+	} {
 		if err := add(scheme); err != nil {
 			return nil, errors.Wrap(err, "cannot register kinds")
 		}
@@ -224,8 +226,12 @@ func ignoreExists(err error) error {
 // configure points the default ProviderConfig to the NATS of this environment, whose port may have changed
 // since the last time.
 func (e *Env) configure(ctx context.Context, url string) error {
-	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: v1alpha1.DefaultProviderConfig}}
-	spec := v1alpha1.ProviderConfigSpec{Servers: []string{url}, Credentials: v1alpha1.Credentials{Source: v1alpha1.CredentialsNone}}
+	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{
+		Namespace: Namespace, Name: v1alpha1.DefaultProviderConfig,
+	}}
+	spec := v1alpha1.ProviderConfigSpec{
+		Servers: []string{url}, Credentials: v1alpha1.Credentials{Source: v1alpha1.CredentialsNone},
+	}
 
 	err := e.Client.Get(ctx, client.ObjectKeyFromObject(pc), pc)
 	pc.Spec = spec

@@ -191,7 +191,8 @@ func TestLife(t *testing.T) {
 		&v1alpha1.ProviderConfig{ObjectMeta: meta("secured"), Spec: v1alpha1.ProviderConfigSpec{
 			Servers: []string{s.NATS.URL()},
 			Credentials: v1alpha1.Credentials{
-				Source: v1alpha1.CredentialsSecret, Type: v1alpha1.CredentialsTypeToken, SecretRef: &v1alpha1.SecretKeyReference{Name: "login"},
+				Source: v1alpha1.CredentialsSecret, Type: v1alpha1.CredentialsTypeToken,
+				SecretRef: &v1alpha1.SecretKeyReference{Name: "login"},
 			},
 		}}, secured)
 	s.awaitReady(orders, orders)
@@ -254,7 +255,9 @@ func TestRole(t *testing.T) {
 		"customresourcedefinitions": {"get"},
 	}
 
-	for _, kind := range []string{"streams", "keyvalues", "objectstores", "consumers", "providerconfigs", "clusterproviderconfigs"} {
+	for _, kind := range []string{
+		"streams", "keyvalues", "objectstores", "consumers", "providerconfigs", "clusterproviderconfigs",
+	} {
 		allowed[kind], allowed[kind+"/status"] = []string{"get", "list", "patch", "watch"}, []string{"patch"}
 	}
 

@@ -17,7 +17,9 @@ const flowHeartbeat = time.Second
 // Consumer returns base with the settings of p applied, and with own as part of its metadata. For a
 // creation base holds only the name. An error names a field that cannot be expressed in NATS. The stream is
 // not a part of it.
-func Consumer(base jetstream.ConsumerConfig, p *v1alpha1.ConsumerParameters, own map[string]string) (jetstream.ConsumerConfig, error) {
+func Consumer(
+	base jetstream.ConsumerConfig, p *v1alpha1.ConsumerParameters, own map[string]string,
+) (jetstream.ConsumerConfig, error) {
 	cfg := base
 	cfg.Durable = cfg.Name
 

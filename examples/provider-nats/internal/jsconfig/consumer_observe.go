@@ -55,7 +55,8 @@ func ConsumerParameters(cfg *jetstream.ConsumerConfig) *v1alpha1.ConsumerParamet
 
 // observedPush returns the push settings of a consumer, or nil if there are none.
 func observedPush(cfg *jetstream.ConsumerConfig) *v1alpha1.Push {
-	if cfg.DeliverSubject == "" && cfg.DeliverGroup == "" && !cfg.FlowControl && cfg.IdleHeartbeat == 0 && cfg.RateLimit == 0 {
+	if cfg.DeliverSubject == "" && cfg.DeliverGroup == "" && !cfg.FlowControl && cfg.IdleHeartbeat == 0 &&
+		cfg.RateLimit == 0 {
 		return nil
 	}
 

@@ -113,11 +113,17 @@ func consumerRules() []rule[jetstream.ConsumerConfig] {
 		{field: "push", value: func(cfg *jetstream.ConsumerConfig) any { return cfg.DeliverSubject != "" }},
 		{field: "push.flowControl", value: func(cfg *jetstream.ConsumerConfig) any { return cfg.FlowControl }},
 		{field: "push.idleHeartbeat", value: func(cfg *jetstream.ConsumerConfig) any { return duration(cfg.IdleHeartbeat) }},
-		{field: "deliverPolicy", value: func(cfg *jetstream.ConsumerConfig) any { return deliverPolicies().name(cfg.DeliverPolicy) }},
+		{
+			field: "deliverPolicy",
+			value: func(cfg *jetstream.ConsumerConfig) any { return deliverPolicies().name(cfg.DeliverPolicy) },
+		},
 		{field: "optStartSeq", value: func(cfg *jetstream.ConsumerConfig) any { return cfg.OptStartSeq }},
 		{field: "optStartTime", value: func(cfg *jetstream.ConsumerConfig) any { return nanosecond(cfg.OptStartTime) }},
 		{field: "ackPolicy", value: func(cfg *jetstream.ConsumerConfig) any { return ackPolicies().name(cfg.AckPolicy) }},
-		{field: "replayPolicy", value: func(cfg *jetstream.ConsumerConfig) any { return replayPolicies().name(cfg.ReplayPolicy) }},
+		{
+			field: "replayPolicy",
+			value: func(cfg *jetstream.ConsumerConfig) any { return replayPolicies().name(cfg.ReplayPolicy) },
+		},
 		{field: "memoryStorage", value: func(cfg *jetstream.ConsumerConfig) any { return cfg.MemoryStorage }},
 		{field: "maxWaiting", value: func(cfg *jetstream.ConsumerConfig) any { return cfg.MaxWaiting }},
 	}

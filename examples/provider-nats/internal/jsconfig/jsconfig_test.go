@@ -103,7 +103,9 @@ func TestDiffIgnores(t *testing.T) {
 		"Zone": {
 			"a point in time is the same in every zone",
 			jetstream.StreamConfig{Mirror: &jetstream.StreamSource{OptStartTime: new(time.Unix(1, 0).UTC())}},
-			jetstream.StreamConfig{Mirror: &jetstream.StreamSource{OptStartTime: new(time.Unix(1, 0).In(time.FixedZone("", 3600)))}},
+			jetstream.StreamConfig{Mirror: &jetstream.StreamSource{
+				OptStartTime: new(time.Unix(1, 0).In(time.FixedZone("", 3600))),
+			}},
 		},
 	}
 
@@ -147,8 +149,15 @@ func TestInvalid(t *testing.T) {
 		stream v1alpha1.StreamParameters
 		want   string
 	}{
-		"MaxMsgSize": {"NATS has 32 bits for it", v1alpha1.StreamParameters{MaxMsgSize: size("3Gi")}, "maxMsgSize is 3Gi, and NATS allows at most 2147483647 bytes: choose less, or -1 for no limit"},
-		"Storage":    {"a newer CRD may know more than we", v1alpha1.StreamParameters{Storage: new("tape")}, `storage has the unknown value "tape"`},
+		"MaxMsgSize": {
+			"NATS has 32 bits for it",
+			v1alpha1.StreamParameters{MaxMsgSize: size("3Gi")},
+			"maxMsgSize is 3Gi, and NATS allows at most 2147483647 bytes: choose less, or -1 for no limit",
+		},
+		"Storage": {
+			"a newer CRD may know more than we",
+			v1alpha1.StreamParameters{Storage: new("tape")}, `storage has the unknown value "tape"`,
+		},
 	}
 
 	for name, tc := range cases {
@@ -170,7 +179,7 @@ func TestNames(t *testing.T) {
 		stream, bucket bool
 	}{
 		"Plain":      {"letters, digits, dashes", "orders-2", true, true},
-		"Upper":      {"what Kubernetes does not allow comes by annotation", "ORDERS_2", true, true},
+		"Upper":      {"names that Kubernetes does not allow are set by annotation", "ORDERS_2", true, true},
 		"Dot":        {"a dot separates tokens of a subject", "orders.v2", false, false},
 		"Space":      {"a space ends a subject", "a b", false, false},
 		"Wildcard":   {"wildcards", "a*", false, false},

@@ -25,7 +25,9 @@ func bucketSubject(bucket string) string { return keyPrefix + bucket + ".>" }
 // KeyValue returns base, the stream of a bucket, with the settings of p and the conventions for buckets
 // applied, and with own as part of its metadata. For a creation base holds only the name. An error names a
 // field that cannot be expressed in NATS.
-func KeyValue(base jetstream.StreamConfig, p *v1alpha1.KeyValueParameters, own map[string]string) (jetstream.StreamConfig, error) {
+func KeyValue(
+	base jetstream.StreamConfig, p *v1alpha1.KeyValueParameters, own map[string]string,
+) (jetstream.StreamConfig, error) {
 	cfg := base
 
 	if err := first(

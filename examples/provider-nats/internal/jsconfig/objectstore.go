@@ -21,7 +21,9 @@ func ObjectStoreStream(bucket string) string { return objectPrefix + bucket }
 // ObjectStore returns base, the stream of an object store bucket, with the settings of p and the
 // conventions for such buckets applied, and with own as part of its metadata. For a creation base holds
 // only the name. An error names a field that cannot be expressed in NATS.
-func ObjectStore(base jetstream.StreamConfig, p *v1alpha1.ObjectStoreParameters, own map[string]string) (jetstream.StreamConfig, error) {
+func ObjectStore(
+	base jetstream.StreamConfig, p *v1alpha1.ObjectStoreParameters, own map[string]string,
+) (jetstream.StreamConfig, error) {
 	cfg := base
 
 	if err := first(

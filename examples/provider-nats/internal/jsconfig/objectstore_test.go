@@ -20,8 +20,8 @@ func objects(p *v1alpha1.ObjectStoreParameters) overlay {
 
 func everyObjectField() *v1alpha1.ObjectStoreParameters {
 	return &v1alpha1.ObjectStoreParameters{
-		Description: new("files"), TTL: span(time.Hour), MaxBytes: size("1Mi"), Storage: new(v1alpha1.StorageMemory), Replicas: new(int32(1)),
-		Compression: new(v1alpha1.CompressionS2), Metadata: map[string]string{"team": "sales"},
+		Description: new("files"), TTL: span(time.Hour), MaxBytes: size("1Mi"), Storage: new(v1alpha1.StorageMemory),
+		Replicas: new(int32(1)), Compression: new(v1alpha1.CompressionS2), Metadata: map[string]string{"team": "sales"},
 	}
 }
 
@@ -36,8 +36,8 @@ func TestObjectStoreIsWhatNATSMakes(t *testing.T) {
 		"EveryField": {
 			ours: everyObjectField(),
 			theirs: jetstream.ObjectStoreConfig{
-				Description: "files", TTL: time.Hour, MaxBytes: 1 << 20, Storage: jetstream.MemoryStorage, Replicas: 1, Compression: true,
-				Metadata: map[string]string{"team": "sales"},
+				Description: "files", TTL: time.Hour, MaxBytes: 1 << 20, Storage: jetstream.MemoryStorage, Replicas: 1,
+				Compression: true, Metadata: map[string]string{"team": "sales"},
 			},
 		},
 		"ShortTTL": {&v1alpha1.ObjectStoreParameters{TTL: span(time.Second)}, jetstream.ObjectStoreConfig{TTL: time.Second}},

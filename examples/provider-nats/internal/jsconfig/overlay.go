@@ -43,7 +43,8 @@ func putLimit(dst *int64, value *resource.Quantity, largest int64, field string)
 
 	bytes := value.Value()
 	if bytes > largest {
-		return errors.Errorf("%s is %s, and NATS allows at most %d bytes: choose less, or -1 for no limit", field, value, largest)
+		return errors.Errorf("%s is %s, and NATS allows at most %d bytes: choose less, or -1 for no limit",
+			field, value, largest)
 	}
 
 	*dst = unlimited(bytes)

@@ -11,7 +11,9 @@ import (
 
 // Stream returns base with the settings of p applied, and with own as part of its metadata. For a creation
 // base holds only the name. An error names a field that cannot be expressed in NATS.
-func Stream(base jetstream.StreamConfig, p *v1alpha1.StreamParameters, own map[string]string) (jetstream.StreamConfig, error) {
+func Stream(
+	base jetstream.StreamConfig, p *v1alpha1.StreamParameters, own map[string]string,
+) (jetstream.StreamConfig, error) {
 	cfg := base
 
 	if err := first(

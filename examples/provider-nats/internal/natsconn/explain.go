@@ -23,7 +23,9 @@ const (
 )
 
 func isUnauthorized(err error) bool {
-	for _, refusal := range []error{nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired} {
+	for _, refusal := range []error{
+		nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired,
+	} {
 		if errors.Is(err, refusal) {
 			return true
 		}
@@ -48,7 +50,8 @@ func isTLS(err error) bool {
 		return true
 	}
 
-	return errors.As(err, &verification) || errors.As(err, &unknown) || errors.As(err, &hostname) || errors.As(err, &header)
+	return errors.As(err, &verification) || errors.As(err, &unknown) || errors.As(err, &hostname) ||
+		errors.As(err, &header)
 }
 
 // explainDial says what to correct when no connection was established, which is never caused by one object.
@@ -59,12 +62,15 @@ func explainDial(err error, servers []string) error {
 		return external.Unauthorized(errors.Wrap(err,
 			"NATS refuses the credentials it was given: correct spec.credentials of the ProviderConfig, or the Secret it names"))
 	case errors.Is(err, nats.ErrSecureConnWanted):
-		return external.Unavailable(errors.Wrap(err, "NATS offers no TLS: remove spec.tls from the ProviderConfig, or switch TLS on in NATS"))
+		return external.Unavailable(errors.Wrap(err,
+			"NATS offers no TLS: remove spec.tls from the ProviderConfig, or switch TLS on in NATS"))
 	case isTLS(err):
-		return external.Unavailable(errors.Wrap(err, "cannot agree with NATS on TLS: correct spec.tls of the ProviderConfig, or the Secrets it names"))
+		return external.Unavailable(errors.Wrap(err,
+			"cannot agree with NATS on TLS: correct spec.tls of the ProviderConfig, or the Secrets it names"))
 	}
 
-	err = errors.Wrapf(err, "cannot reach NATS at %s: correct spec.servers of the ProviderConfig, or the network", strings.Join(servers, ", "))
+	err = errors.Wrapf(err, "cannot reach NATS at %s: correct spec.servers of the ProviderConfig, or the network",
+		strings.Join(servers, ", "))
 	if errors.Is(err, context.Canceled) { // the attempt was too short to prove anything
 		return err
 	}
@@ -91,11 +97,15 @@ func explain(operation string, err, cause error) error {
 		return nil
 	case errors.Is(cause, nats.ErrPermissionViolation):
 		return errors.Wrapf(cause, "the user that the ProviderConfig logs in as may not do %s: permit it in NATS", operation)
-	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
-		return external.Unavailable(errors.Wrap(err, "there is no JetStream for the user that the ProviderConfig logs in as: "+
-			"enable it in NATS for the server and the account, or correct spec.domain and spec.jsPrefix"))
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled),
+		errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		return external.Unavailable(errors.Wrap(err,
+			"there is no JetStream for the user that the ProviderConfig logs in as: "+
+				"enable it in NATS for the server and the account, or correct spec.domain and spec.jsPrefix"))
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
-		return errors.Wrapf(external.Unavailable(errors.Wrap(err, "NATS did not answer in time: see whether its servers have a leader")), "cannot do %s", operation)
+		err = external.Unavailable(errors.Wrap(err, "NATS did not answer in time: see whether its servers have a leader"))
+
+		return errors.Wrapf(err, "cannot do %s", operation)
 	default:
 		return explainAnswer(err)
 	}
@@ -112,7 +122,8 @@ func explainAnswer(err error) error {
 	case api.Code == http.StatusTooManyRequests:
 		return external.Throttled("", 0, errors.Wrap(err, "NATS receives more requests than it serves"))
 	case api.ErrorCode == codeNotAvailable:
-		return external.Unavailable(errors.Wrap(err, "JetStream does not work at the moment: see whether its servers have a leader"))
+		return external.Unavailable(errors.Wrap(err,
+			"JetStream does not work at the moment: see whether its servers have a leader"))
 	case api.ErrorCode == codeNoAccount:
 		return external.Unavailable(errors.Wrap(err, "NATS does not know the account that the ProviderConfig logs in to"))
 	default:

@@ -36,11 +36,15 @@ func (s store) read(_ context.Context, secret types.NamespacedName) (*corev1.Sec
 		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, secret.Name)
 	}
 
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secret.Name, UID: "uid-of-" + "x", ResourceVersion: "7"}, Data: data}, nil
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: secret.Name, UID: "uid-of-" + "x", ResourceVersion: "7"}, Data: data,
+	}, nil
 }
 
 func login(kind string) v1alpha1.Credentials {
-	return v1alpha1.Credentials{Source: v1alpha1.CredentialsSecret, Type: kind, SecretRef: &v1alpha1.SecretKeyReference{Name: "login"}}
+	return v1alpha1.Credentials{
+		Source: v1alpha1.CredentialsSecret, Type: kind, SecretRef: &v1alpha1.SecretKeyReference{Name: "login"},
+	}
 }
 
 func userSeed(t *testing.T) (public string, seed []byte) {
@@ -72,7 +76,9 @@ func TestRevision(t *testing.T) {
 		"Once": {"one Secret is read once", v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}, "uid-of-x@7"},
 		"Both": {
 			"every Secret counts",
-			v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword"), TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}}},
+			v1alpha1.ProviderConfigSpec{
+				Credentials: login("UserPassword"), TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}},
+			},
 			"uid-of-x@7,uid-of-x@7",
 		},
 	}
@@ -84,7 +90,8 @@ func TestRevision(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: tc.spec}), secrets.read)
+			got, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: tc.spec}),
+				secrets.read)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,8 +116,11 @@ func TestUnsure(t *testing.T) {
 		read   natsconn.SecretReader
 		want   bool
 	}{
-		"NotFound":        {"the Secret was deleted", store{}.read, false},
-		"Page":            {"a proxy answers for the API server", failing(apierrors.NewGenericServerResponse(404, "get", secrets, "login", "", 0, true)), true},
+		"NotFound": {"the Secret was deleted", store{}.read, false},
+		"Page": {
+			"a proxy answers for the API server",
+			failing(apierrors.NewGenericServerResponse(404, "get", secrets, "login", "", 0, true)), true,
+		},
 		"Forbidden":       {"the permission was revoked", failing(apierrors.NewForbidden(secrets, "login", nil)), false},
 		"MissingKey":      {"the Secret was read, and lacks it", holding(nil), false},
 		"Empty":           {"the Secret was read, and is empty", holding(map[string][]byte{"seed": {}}), false},
@@ -124,7 +134,8 @@ func TestUnsure(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Credentials: login("NKey")}}), tc.read)
+			pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Credentials: login("NKey")}}
+			_, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc), tc.read)
 			if got := connection.IsUnsure(err); err == nil || got != tc.want {
 				t.Errorf("\n%s\nResolve(...): unsure is %t, want %t; error: %v", tc.reason, got, tc.want, err)
 			}
@@ -165,7 +176,8 @@ func TestUnreachable(t *testing.T) {
 				ctx = ended
 			}
 
-			settings, err := natsconn.Resolve(ctx, natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{tc.server}}}), store{}.read)
+			pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{tc.server}}}
+			settings, err := natsconn.Resolve(ctx, natsconn.FromProviderConfig(pc), store{}.read)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,7 +185,8 @@ func TestUnreachable(t *testing.T) {
 			start := time.Now()
 			_, err = natsconn.Dial(ctx, settings, nil)
 
-			if want := "cannot reach NATS at " + tc.server + ": correct spec.servers"; err == nil || !strings.Contains(err.Error(), want) {
+			if want := "cannot reach NATS at " + tc.server + ": correct spec.servers"; err == nil ||
+				!strings.Contains(err.Error(), want) {
 				t.Errorf("\n%s\nDial(...): want an error with %q, got: %v", tc.reason, want, err)
 			}
 
@@ -195,7 +208,8 @@ func TestDisconnected(t *testing.T) {
 	port := port.Free(t)
 	s := natstest.Start(t, func(o *server.Options) { o.Port = port })
 
-	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}), store{}.read)
+	pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}
+	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc), store{}.read)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +227,8 @@ func TestDisconnected(t *testing.T) {
 	wait.Until(t, "the connection is lost", func() bool {
 		_, err = c.Info(t.Context(), "s")
 
-		return class(err) == "unavailable" && strings.Contains(err.Error(), "the connection is lost, and is retried every second: cannot reach NATS at")
+		return class(err) == "unavailable" &&
+			strings.Contains(err.Error(), "the connection is lost, and is retried every second: cannot reach NATS at")
 	})
 
 	natstest.Start(t, func(o *server.Options) { o.Port = port })
@@ -230,9 +245,12 @@ func TestDisconnected(t *testing.T) {
 func TestUnauthorizedLater(t *testing.T) {
 	port := port.Free(t)
 	s := natstest.Start(t, func(o *server.Options) { o.Port, o.Authorization = port, "old" })
-	pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}, Credentials: login("Token")}}
+	pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{
+		Servers: []string{s.ClientURL()}, Credentials: login("Token"),
+	}}
 
-	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc), store{"login": {"token": []byte("old")}}.read)
+	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc),
+		store{"login": {"token": []byte("old")}}.read)
 	if err != nil {
 		t.Fatal(err)
 	}

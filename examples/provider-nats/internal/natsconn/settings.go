@@ -185,7 +185,8 @@ func tlsConfig(ctx context.Context, t *security, s *secrets) (*tls.Config, error
 
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(ca) {
-			return nil, errors.Errorf("the Secret %q, which spec.tls.caSecretRef names, holds no certificate in PEM: put one there", ref.Name)
+			return nil, errors.Errorf(
+				"the Secret %q, which spec.tls.caSecretRef names, holds no certificate in PEM: put one there", ref.Name)
 		}
 	}
 

@@ -35,7 +35,9 @@ const (
 
 // List returns the streams from offset on, as many as NATS puts on a page, in the order of their names, and
 // their total number. With a subject, these are only the streams that store a part of it.
-func (c *Conn) List(ctx context.Context, subject string, offset int) (page []*jetstream.StreamInfo, total int, err error) {
+func (c *Conn) List(
+	ctx context.Context, subject string, offset int,
+) (page []*jetstream.StreamInfo, total int, err error) {
 	request := struct {
 		Offset  int    `json:"offset"`
 		Subject string `json:"subject,omitempty"`
@@ -144,7 +146,9 @@ func (w *watcher) expect(event string, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	maps.DeleteFunc(w.expected, func(_ string, times []time.Time) bool { return now.Sub(times[len(times)-1]) > expectation })
+	maps.DeleteFunc(w.expected, func(_ string, times []time.Time) bool {
+		return now.Sub(times[len(times)-1]) > expectation
+	})
 	w.expected[event] = append(w.expected[event], now)
 }
 

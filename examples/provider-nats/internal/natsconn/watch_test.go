@@ -69,7 +69,10 @@ func TestWatch(t *testing.T) {
 		}
 	}
 
-	cfg := jetstream.StreamConfig{Name: "mine", Subjects: []string{"mine"}, MaxMsgs: -1, MaxBytes: -1, MaxMsgSize: -1, MaxMsgsPerSubject: -1, MaxConsumers: -1, Replicas: 1}
+	cfg := jetstream.StreamConfig{
+		Name: "mine", Subjects: []string{"mine"}, MaxMsgs: -1, MaxBytes: -1, MaxMsgSize: -1, MaxMsgsPerSubject: -1,
+		MaxConsumers: -1, Replicas: 1,
+	}
 	if err := conn.Create(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +181,9 @@ func TestList(t *testing.T) {
 		}
 	}
 
-	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "orders", Subjects: []string{"orders"}}); err != nil {
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{
+		Name: "orders", Subjects: []string{"orders"},
+	}); err != nil {
 		t.Fatal(err)
 	}
 

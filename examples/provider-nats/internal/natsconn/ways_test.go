@@ -45,7 +45,9 @@ func ways() map[string]way {
 		return exactly("moorage", password, stored)
 	}
 
-	withTLS := func(mutual bool, fill func(t *testing.T, ca *natstest.CA, s store)) func(*testing.T, *server.Options, store) {
+	withTLS := func(
+		mutual bool, fill func(t *testing.T, ca *natstest.CA, s store),
+	) func(*testing.T, *server.Options, store) {
 		return func(t *testing.T, o *server.Options, s store) {
 			t.Helper()
 
@@ -58,12 +60,18 @@ func ways() map[string]way {
 	trust := func(_ *testing.T, ca *natstest.CA, s store) { s["ca"] = map[string][]byte{"ca.crt": ca.PEM} }
 
 	return map[string]way{
-		"Open":         {reason: "no credentials, no TLS"},
-		"UserPassword": {reason: "right password", options: withPassword(map[string][]byte{"username": []byte("moorage"), "password": []byte(password)}), spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}},
-		"UserPasswordFromFiles": {
-			reason:  "a line break at the end of a file is no part of it, all else is",
-			options: exactly("moorage", " Xyzzy-42\n", map[string][]byte{"username": []byte("moorage\r\n"), "password": []byte(" Xyzzy-42\n\n")}),
+		"Open": {reason: "no credentials, no TLS"},
+		"UserPassword": {
+			reason:  "right password",
+			options: withPassword(map[string][]byte{"username": []byte("moorage"), "password": []byte(password)}),
 			spec:    v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")},
+		},
+		"UserPasswordFromFiles": {
+			reason: "a line break at the end of a file is no part of it, all else is",
+			options: exactly("moorage", " Xyzzy-42\n", map[string][]byte{
+				"username": []byte("moorage\r\n"), "password": []byte(" Xyzzy-42\n\n"),
+			}),
+			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")},
 		},
 		"EmptyPassword": {
 			reason:  "a line break alone is no password",
@@ -72,10 +80,16 @@ func ways() map[string]way {
 			want:    `the Secret "login", which spec.credentials.secretRef names, has no value under the key "password": add it`,
 		},
 		"WrongPassword": {
-			reason: "wrong password", options: withPassword(map[string][]byte{"username": []byte("moorage"), "password": []byte("guess-it")}),
-			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}, class: "unauthorized", want: "NATS refuses the credentials it was given: correct spec.credentials", secret: "guess-it",
+			reason: "wrong password", options: withPassword(map[string][]byte{
+				"username": []byte("moorage"), "password": []byte("guess-it"),
+			}),
+			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}, class: "unauthorized",
+			want: "NATS refuses the credentials it was given: correct spec.credentials", secret: "guess-it",
 		},
-		"NoCredentials": {reason: "NATS requires credentials, and there are none", options: withPassword(nil), class: "unauthorized", want: "NATS refuses the credentials it was given: correct spec.credentials"},
+		"NoCredentials": {
+			reason: "NATS requires credentials, and there are none", options: withPassword(nil), class: "unauthorized",
+			want: "NATS refuses the credentials it was given: correct spec.credentials",
+		},
 		"MissingKey": {
 			reason: "a Secret without the password", options: withPassword(map[string][]byte{"username": []byte("moorage")}),
 			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")},
@@ -86,7 +100,8 @@ func ways() map[string]way {
 			want: `the Secret "login", which spec.credentials.secretRef names, does not exist: create it`,
 		},
 		"Token": {
-			reason: "right token, with the line break of an editor", spec: v1alpha1.ProviderConfigSpec{Credentials: login("Token")},
+			reason: "right token, with the line break of an editor",
+			spec:   v1alpha1.ProviderConfigSpec{Credentials: login("Token")},
 			options: func(_ *testing.T, o *server.Options, s store) {
 				o.Authorization = "t0ken"
 				s["login"] = map[string][]byte{"token": []byte("t0ken\n")}
@@ -155,7 +170,9 @@ func ways() map[string]way {
 				cert, key := ca.Issue(t)
 				s["own"] = map[string][]byte{corev1.TLSCertKey: cert, corev1.TLSPrivateKeyKey: key}
 			}),
-			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}, CertSecretRef: &v1alpha1.SecretReference{Name: "own"}}},
+			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{
+				CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}, CertSecretRef: &v1alpha1.SecretReference{Name: "own"},
+			}},
 		},
 		"NoClientCertificate": {
 			reason: "one end shows none", options: withTLS(true, trust),
@@ -163,7 +180,9 @@ func ways() map[string]way {
 			class: "unavailable", want: "cannot agree with NATS on TLS: correct spec.tls",
 		},
 		"MalformedCA": {
-			reason: "no certificate in it", options: func(_ *testing.T, _ *server.Options, s store) { s["ca"] = map[string][]byte{"ca.crt": []byte("x")} },
+			reason: "no certificate in it", options: func(_ *testing.T, _ *server.Options, s store) {
+				s["ca"] = map[string][]byte{"ca.crt": []byte("x")}
+			},
 			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}}},
 			want: `the Secret "ca", which spec.tls.caSecretRef names, holds no certificate in PEM`,
 		},
@@ -172,15 +191,18 @@ func ways() map[string]way {
 			options: func(_ *testing.T, _ *server.Options, s store) {
 				s["own"] = map[string][]byte{corev1.TLSCertKey: []byte("x"), corev1.TLSPrivateKeyKey: []byte("PRIVATE")}
 			},
-			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CertSecretRef: &v1alpha1.SecretReference{Name: "own"}}},
-			want: `the Secret "own", which spec.tls.certSecretRef names, holds no certificate with its key in PEM`, secret: "PRIVATE",
+			spec:   v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CertSecretRef: &v1alpha1.SecretReference{Name: "own"}}},
+			want:   `the Secret "own", which spec.tls.certSecretRef names, holds no certificate with its key in PEM`,
+			secret: "PRIVATE",
 		},
 		"TLSNotOffered": {
 			reason: "the user wants TLS, NATS has none", spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{}},
 			class: "unavailable", want: "NATS offers no TLS: remove spec.tls",
 		},
 		"JetStreamOff": {
-			reason: "a server without JetStream", options: func(_ *testing.T, o *server.Options, _ store) { o.JetStream = false },
+			reason: "a server without JetStream", options: func(_ *testing.T, o *server.Options, _ store) {
+				o.JetStream = false
+			},
 			class: "unavailable", want: "there is no JetStream for the user that the ProviderConfig logs in as",
 		},
 		"UnknownDomain": {
@@ -188,11 +210,15 @@ func ways() map[string]way {
 			class: "unavailable", want: "correct spec.domain and spec.jsPrefix",
 		},
 		"Domain": {
-			reason: "the domain of the server", options: func(_ *testing.T, o *server.Options, _ store) { o.JetStreamDomain = "hub" },
+			reason: "the domain of the server", options: func(_ *testing.T, o *server.Options, _ store) {
+				o.JetStreamDomain = "hub"
+			},
 			spec: v1alpha1.ProviderConfigSpec{Domain: "hub"},
 		},
 		"Prefix": {
-			reason: "the same domain by its prefix", options: func(_ *testing.T, o *server.Options, _ store) { o.JetStreamDomain = "hub" },
+			reason: "the same domain by its prefix", options: func(_ *testing.T, o *server.Options, _ store) {
+				o.JetStreamDomain = "hub"
+			},
 			spec: v1alpha1.ProviderConfigSpec{JSPrefix: "$JS.hub.API"},
 		},
 		"LeastPermissions": {
@@ -331,7 +357,8 @@ func useConsumer(t *testing.T, c *natsconn.Conn) error {
 func TestConsumerErrors(t *testing.T) {
 	s := natstest.Start(t)
 
-	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}), nil)
+	pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}
+	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +409,10 @@ func TestConsumerErrors(t *testing.T) {
 			"there is none", c.UpdateConsumer(t.Context(), "s", jetstream.ConsumerConfig{Name: "missing", Durable: "missing"}),
 			jetstream.ErrConsumerDoesNotExist,
 		},
-		"PauseMissing":   {"there is none", c.PauseConsumer(t.Context(), "s", "missing", time.Now()), jetstream.ErrConsumerNotFound},
+		"PauseMissing": {
+			"there is none",
+			c.PauseConsumer(t.Context(), "s", "missing", time.Now()), jetstream.ErrConsumerNotFound,
+		},
 		"DeleteMissing":  {"there is none", c.DeleteConsumer(t.Context(), "s", "missing"), jetstream.ErrConsumerNotFound},
 		"DeleteNoStream": {"not even a stream", c.DeleteConsumer(t.Context(), "none", "there"), jetstream.ErrStreamNotFound},
 	}

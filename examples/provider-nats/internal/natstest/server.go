@@ -74,7 +74,8 @@ func keep(t testing.TB, store string) {
 func Connect(t testing.TB, s *server.Server, opts ...nats.Option) *nats.Conn {
 	t.Helper()
 
-	nc, err := nats.Connect(s.ClientURL(), append([]nats.Option{nats.Timeout(wait.Patience()), nats.MaxReconnects(-1)}, opts...)...)
+	nc, err := nats.Connect(s.ClientURL(),
+		append([]nats.Option{nats.Timeout(wait.Patience()), nats.MaxReconnects(-1)}, opts...)...)
 	if err != nil {
 		t.Fatalf("cannot connect to NATS: %v", err)
 	}

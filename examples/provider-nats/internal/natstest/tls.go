@@ -67,7 +67,9 @@ func (ca *CA) Issue(t testing.TB) (cert, key []byte) {
 		t.Fatal(err)
 	}
 
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: image})
+	return pem.EncodeToMemory(&pem.Block{
+		Type: "CERTIFICATE", Bytes: der,
+	}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: image})
 }
 
 // Server returns the TLS settings of a server with a certificate of this

@@ -53,11 +53,16 @@ func DefaultElection() Election {
 // AddFlags adds the flags of leader election.
 func (e *Election) AddFlags(flags *flag.FlagSet) {
 	flags.BoolVar(&e.Enabled, "leader-election", e.Enabled, "let one of several replicas work, and the others wait")
-	flags.StringVar(&e.Namespace, "leader-election-namespace", e.Namespace, "where the lease is; empty means the pod's own namespace")
-	flags.StringVar(&e.Identity, "leader-elect-identity", e.Identity, "prefix of the holder identity of the lease; empty means the name of this machine")
-	flags.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "how long standby replicas wait after the last renewal that they saw")
-	flags.DurationVar(&e.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "how long the leader tries to renew the lease before it gives up")
-	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "how often replicas try to renew or acquire the lease")
+	flags.StringVar(&e.Namespace, "leader-election-namespace", e.Namespace,
+		"where the lease is; empty means the pod's own namespace")
+	flags.StringVar(&e.Identity, "leader-elect-identity", e.Identity,
+		"prefix of the holder identity of the lease; empty means the name of this machine")
+	flags.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration,
+		"how long standby replicas wait after the last renewal that they saw")
+	flags.DurationVar(&e.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline,
+		"how long the leader tries to renew the lease before it gives up")
+	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod,
+		"how often replicas try to renew or acquire the lease")
 }
 
 // leaseMargin is the remaining time of a lease that a change in the external system needs to begin: a lease
@@ -73,7 +78,8 @@ func (e Election) Check() error {
 	case e.RetryPeriod <= 0:
 		return errors.New("--leader-elect-retry-period must be more than 0")
 	case e.RenewDeadline <= time.Duration(float64(e.RetryPeriod)*jitter)+leaseMargin:
-		return errors.Errorf("--leader-elect-renew-deadline must be more than %.1f times --leader-elect-retry-period and a second", jitter)
+		return errors.Errorf("--leader-elect-renew-deadline must be more than "+
+			"%.1f times --leader-elect-retry-period and a second", jitter)
 	case e.LeaseDuration <= e.RenewDeadline:
 		return errors.New("--leader-elect-lease-duration must be more than --leader-elect-renew-deadline")
 	default:
@@ -84,7 +90,9 @@ func (e Election) Check() error {
 // elect makes the manager wait until it leads, if leader election is enabled, and returns the lease. The
 // lock is created here and not by the manager, because changes in the external system need its remaining
 // time, and because its versions show that the API server was restored.
-func (e Election) elect(cfg *rest.Config, mo *ctrl.Options, restores *controller.RestoreDetector) (*controller.Lease, error) {
+func (e Election) elect(
+	cfg *rest.Config, mo *ctrl.Options, restores *controller.RestoreDetector,
+) (*controller.Lease, error) {
 	mo.LeaderElection, mo.LeaderElectionID = e.Enabled, leaseName // the latter only for metrics
 	if !e.Enabled {
 		return nil, nil
@@ -108,7 +116,8 @@ func (e Election) lock(cfg *rest.Config) (resourcelock.Interface, error) {
 	if namespace == "" {
 		text, err := os.ReadFile(podNamespace)
 		if err != nil {
-			return nil, errors.Wrap(err, "cannot determine the namespace of the lease outside of a pod: set --leader-election-namespace")
+			return nil, errors.Wrap(err,
+				"cannot determine the namespace of the lease outside of a pod: set --leader-election-namespace")
 		}
 
 		namespace = string(bytes.TrimSpace(text))

@@ -99,7 +99,8 @@ func (g guard) judge(ctx context.Context, r *http.Request) (code int, err error)
 
 	review, err = g.tokens.Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
-		return 0, errors.Wrap(err, "cannot review the token: bind the provider's account to a role like that of deploy/base/metrics-role.yaml")
+		return 0, errors.Wrap(err,
+			"cannot review the token: bind the provider's account to a role like that of deploy/base/metrics-role.yaml")
 	}
 
 	if !review.Status.Authenticated {
@@ -110,7 +111,9 @@ func (g guard) judge(ctx context.Context, r *http.Request) (code int, err error)
 
 	switch {
 	case err != nil:
-		return 0, errors.Wrap(err, "cannot review the access to metrics: bind the provider's account to a role like that of deploy/base/metrics-role.yaml")
+		return 0, errors.Wrap(err,
+			"cannot review the access to metrics: "+
+				"bind the provider's account to a role like that of deploy/base/metrics-role.yaml")
 	case !access.Status.Allowed:
 		return http.StatusForbidden, nil
 	default:

@@ -153,7 +153,9 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 		return err
 	}
 
-	options := []managed.ReconcilerOption{managed.WithTimeout(o.Timeout), managed.WithProvider(Name, version()), managed.WithRestoreDetector(restores)}
+	options := []managed.ReconcilerOption{
+		managed.WithTimeout(o.Timeout), managed.WithProvider(Name, version()), managed.WithRestoreDetector(restores),
+	}
 	if o.PollJitter > 0 {
 		options = append(options, managed.WithPollJitterHook(o.PollJitter))
 	}
@@ -193,7 +195,8 @@ func endWithRestore(mgr ctrl.Manager, restores *controller.RestoreDetector, o Op
 		po = append(po, controller.WithProbeNamespace(names[0]))
 	}
 
-	probe := controller.NewRestoreProbe(restores, mgr.GetAPIReader(), v1alpha1.GroupVersion().WithKind(v1alpha1.StreamKind), po...)
+	probe := controller.NewRestoreProbe(restores, mgr.GetAPIReader(),
+		v1alpha1.GroupVersion().WithKind(v1alpha1.StreamKind), po...)
 
 	return errors.Wrap(mgr.Add(probe), "cannot ask the API server for its version")
 }
@@ -286,7 +289,9 @@ func managerOptions(scheme *runtime.Scheme, o Options) ctrl.Options {
 		Logger: o.Logger,
 		Cache:  caches,
 		// Secrets are read one by one: a provider that lists them could read all.
-		Client:                 client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{
+			&corev1.Secret{}, &corev1.ConfigMap{},
+		}}},
 		Metrics:                metricsOptions(o),
 		HealthProbeBindAddress: o.HealthAddress,
 		PprofBindAddress:       o.ProfilingAddress,

@@ -35,7 +35,8 @@ func TestInProduction(t *testing.T) {
 	env := start(t)
 	o := provider.DefaultOptions()
 	o.Election.Enabled, o.Election.Namespace = true, devenv.Namespace
-	o.Election.LeaseDuration, o.Election.RenewDeadline = 5*time.Minute, 4*time.Minute // a busy machine must not lose the lease
+	// a busy machine must not lose the lease
+	o.Election.LeaseDuration, o.Election.RenewDeadline = 5*time.Minute, 4*time.Minute
 	o.HealthAddress, o.MetricsAddress = fmt.Sprint("127.0.0.1:", port.Free(t)), fmt.Sprint("127.0.0.1:", port.Free(t))
 	o.MetricsSecure = false // permissions have a test of their own
 	changes := &changes{}
@@ -79,7 +80,9 @@ func TestInProduction(t *testing.T) {
 // shows waits until the metrics contain a line.
 func shows(t *testing.T, o provider.Options, line string) {
 	t.Helper()
-	wait.Until(t, "metrics with "+line, func() bool { return strings.Contains(get(t, "http://"+o.MetricsAddress+"/metrics"), line) })
+	wait.Until(t, "metrics with "+line, func() bool {
+		return strings.Contains(get(t, "http://"+o.MetricsAddress+"/metrics"), line)
+	})
 }
 
 // changes is the change log of several providers. The zero value is empty.

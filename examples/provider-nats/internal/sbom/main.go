@@ -129,9 +129,11 @@ func describe(info *debug.BuildInfo, sum string, when time.Time) document {
 		SPDXID: "SPDXRef-DOCUMENT", SPDXVersion: "SPDX-2.3", DataLicense: "CC0-1.0",
 		Name:              info.Path,
 		DocumentNamespace: "https://" + info.Path + "/spdx/" + sum,
-		CreationInfo:      creationInfo{when.UTC().Format(time.RFC3339), []string{"Tool: " + info.Main.Path + "/internal/sbom"}},
-		Packages:          []pkg{program},
-		Relationships:     []relationship{describes},
+		CreationInfo: creationInfo{
+			when.UTC().Format(time.RFC3339), []string{"Tool: " + info.Main.Path + "/internal/sbom"},
+		},
+		Packages:      []pkg{program},
+		Relationships: []relationship{describes},
 	}
 
 	parts := []pkg{module("SPDXRef-Go", "std", strings.TrimPrefix(info.GoVersion, "go"))}

@@ -41,7 +41,8 @@ func TestDescribe(t *testing.T) {
 	}
 
 	if got.SPDXVersion != "SPDX-2.3" || got.DataLicense != "CC0-1.0" || got.SPDXID != "SPDXRef-DOCUMENT" ||
-		got.Name == "" || got.DocumentNamespace != "https://example.org/provider/cmd/provider/spdx/5ad" || got.CreationInfo.Created != "1970-01-01T00:00:00Z" {
+		got.Name == "" || got.DocumentNamespace != "https://example.org/provider/cmd/provider/spdx/5ad" ||
+		got.CreationInfo.Created != "1970-01-01T00:00:00Z" {
 		t.Errorf("this is no document of SPDX: %s", text)
 	}
 
@@ -54,11 +55,16 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 
-	if want := []string{"example.org/provider", "std", "example.org/used", "example.org/new", "../here"}; !slices.Equal(names, want) {
+	if want := []string{
+		"example.org/provider", "std", "example.org/used", "example.org/new", "../here",
+	}; !slices.Equal(names, want) {
 		t.Errorf("its modules are %q, want %q", names, want)
 	}
 
-	want := []string{"pkg:golang/example.org/provider@v1.2.3%2Bdirty", "pkg:golang/std@1.26.0", "pkg:golang/example.org/used@v0.1.0", "pkg:golang/example.org/new@v0.3.0"}
+	want := []string{
+		"pkg:golang/example.org/provider@v1.2.3%2Bdirty", "pkg:golang/std@1.26.0", "pkg:golang/example.org/used@v0.1.0",
+		"pkg:golang/example.org/new@v0.3.0",
+	}
 	if !slices.Equal(locators, want) {
 		t.Errorf("their locators are %q, want %q", locators, want)
 	}

@@ -29,7 +29,8 @@ func TestAnotherNATS(t *testing.T) {
 	}
 
 	other := natstest.Start(t, func(o *server.Options) { o.Authorization, o.JetStreamDomain = token, "hub" })
-	js, err := jetstream.NewWithDomain(natstest.Connect(t, other, nats.Token(token)), "hub", jetstream.WithDefaultTimeout(wait.Patience()))
+	js, err := jetstream.NewWithDomain(natstest.Connect(t, other, nats.Token(token)), "hub",
+		jetstream.WithDefaultTimeout(wait.Patience()))
 	must(t, err)
 
 	pc := w.providerConfig(other.ClientURL())

@@ -230,7 +230,9 @@ func (w *world) snapshot() map[string]streamState {
 
 	for _, name := range w.streams() {
 		info := w.info(name)
-		state := streamState{Config: info.Config, Created: info.Created, Messages: info.State.Msgs, Consumers: map[string]consumerState{}}
+		state := streamState{
+			Config: info.Config, Created: info.Created, Messages: info.State.Msgs, Consumers: map[string]consumerState{},
+		}
 
 		for name, c := range w.consumersOf(w.Context(), name) {
 			state.Consumers[name] = consumerState{Config: c.Config, Created: c.Created}

@@ -148,7 +148,9 @@ func (b *budget) rest() {
 	}
 
 	b.each(func(mg resource.Managed) {
-		wait.Until(b.T, "the counters of "+mg.GetName()+" have moved", func() bool { return b.moved(b.world, mg.GetName()) >= looks })
+		wait.Until(b.T, "the counters of "+mg.GetName()+" have moved", func() bool {
+			return b.moved(b.world, mg.GetName()) >= looks
+		})
 	})
 	b.check("steady", 0, 0)
 }
@@ -352,7 +354,9 @@ func (b *budget) users(before int) {
 
 // sent returns all requests for a resource so far.
 func (b *budget) sent(resource, verb string) []test.Request {
-	return slices.DeleteFunc(b.whole.Objects(), func(r test.Request) bool { return r.Resource != resource || r.Verb != verb })
+	return slices.DeleteFunc(b.whole.Objects(), func(r test.Request) bool {
+		return r.Resource != resource || r.Verb != verb
+	})
 }
 
 func (b *budget) configWrites() []test.Request {

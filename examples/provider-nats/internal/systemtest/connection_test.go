@@ -60,7 +60,9 @@ func TestConnectionSecrets(t *testing.T) {
 	all := map[resource.Managed]map[string]string{
 		orders: {"servers": url, "stream": "orders", "subjects": "a.*,orders.>"},
 		pull:   {"servers": url, "stream": "orders", "consumer": "pull"},
-		push:   {"servers": url, "stream": "orders", "consumer": "push", "deliverSubject": "inbox.push", "deliverGroup": "workers"},
+		push: {
+			"servers": url, "stream": "orders", "consumer": "push", "deliverSubject": "inbox.push", "deliverGroup": "workers",
+		},
 		&v1alpha1.KeyValue{ObjectMeta: w.meta("sessions")}:    {"servers": url, "bucket": "sessions"},
 		&v1alpha1.ObjectStore{ObjectMeta: w.meta("invoices")}: {"servers": url, "bucket": "invoices"},
 	}
@@ -90,7 +92,9 @@ func TestForeignSecret(t *testing.T) {
 	runProvider(t, badPoll)
 
 	w := newWorld(t)
-	theirs := &corev1.Secret{ObjectMeta: w.meta("theirs"), StringData: map[string]string{"password": canary + "-of-others"}}
+	theirs := &corev1.Secret{
+		ObjectMeta: w.meta("theirs"), StringData: map[string]string{"password": canary + "-of-others"},
+	}
 	w.create(theirs)
 
 	mg := &v1alpha1.Stream{ObjectMeta: w.meta("orders")}

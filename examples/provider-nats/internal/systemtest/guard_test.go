@@ -16,7 +16,8 @@ func (b *budget) guarded(name string, want int) {
 	b.figure(name+" reads of the definition", float64(len(definitions))/objects)
 
 	if len(definitions) != want*objects {
-		b.Errorf("%s: %d reads of the deletion guard, want %d: %s", name, len(definitions), want*objects, test.SummarizeRequests(definitions))
+		b.Errorf("%s: %d reads of the deletion guard, want %d: %s", name, len(definitions), want*objects,
+			test.SummarizeRequests(definitions))
 	}
 
 	for _, r := range definitions {

@@ -53,7 +53,9 @@ type outside interface {
 }
 
 func kinds() map[string]kind {
-	return map[string]kind{"Stream": streamKind(), "KeyValue": bucketKind(), "ObjectStore": objectsKind(), "Consumer": consumerKind()}
+	return map[string]kind{
+		"Stream": streamKind(), "KeyValue": bucketKind(), "ObjectStore": objectsKind(), "Consumer": consumerKind(),
+	}
 }
 
 func bytesOf(n int64) *apiresource.Quantity { return apiresource.NewQuantity(n, apiresource.BinarySI) }

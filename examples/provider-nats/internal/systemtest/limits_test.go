@@ -74,8 +74,10 @@ func TestOutageOfMany(t *testing.T) {
 
 			t.Logf("within %s: %.0f calls, %d connections, %d requests", elapsed, calls, dialled-dials, requested-requests)
 
-			if int(calls) > 1+most(tc.callsEach) || dialled-dials > 1+most(tc.dialsEach) || requested-requests > 1+most(tc.callsEach) {
-				t.Errorf("%.0f calls, %d connections and %d requests within %s, for %d objects", calls, dialled-dials, requested-requests, elapsed, many)
+			if int(calls) > 1+most(tc.callsEach) || dialled-dials > 1+most(tc.dialsEach) ||
+				requested-requests > 1+most(tc.callsEach) {
+				t.Errorf("%.0f calls, %d connections and %d requests within %s, for %d objects", calls, dialled-dials,
+					requested-requests, elapsed, many)
 			}
 
 			// The change of a user is not delayed by polls.
@@ -84,7 +86,8 @@ func TestOutageOfMany(t *testing.T) {
 			w.await(changed, "says what is wrong", func() bool {
 				c := changed.GetCondition(commonv1.TypeSynced)
 
-				return c.Reason == commonv1.ReasonExternalSystemUnavailable && c.ObservedGeneration == changed.GetGeneration() && strings.Contains(c.Message, tc.words)
+				return c.Reason == commonv1.ReasonExternalSystemUnavailable && c.ObservedGeneration == changed.GetGeneration() &&
+					strings.Contains(c.Message, tc.words)
 			})
 
 			delete(versions, changed.GetName())
@@ -162,8 +165,10 @@ func (w *world) unwritten(all []*v1alpha1.Stream, versions map[string]string) {
 	w.Helper()
 
 	for _, mg := range all {
-		if was, ok := versions[mg.GetName()]; ok && w.read(mg) && (mg.GetResourceVersion() != was || mg.GetCondition(commonv1.TypeReady).Status != metav1.ConditionTrue) {
-			w.Errorf("%s was written, although its user waits for nothing: %+v", mg.GetName(), mg.GetCondition(commonv1.TypeSynced))
+		if was, ok := versions[mg.GetName()]; ok && w.read(mg) &&
+			(mg.GetResourceVersion() != was || mg.GetCondition(commonv1.TypeReady).Status != metav1.ConditionTrue) {
+			w.Errorf("%s was written, although its user waits for nothing: %+v", mg.GetName(),
+				mg.GetCondition(commonv1.TypeSynced))
 		}
 	}
 }
@@ -179,7 +184,8 @@ func (w *world) calls() float64 {
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
 			for _, label := range m.GetLabel() {
-				if family.GetName() == "moorage_connection_calls_total" && label.GetValue() == "ProviderConfig/"+w.ns+"/"+v1alpha1.DefaultProviderConfig {
+				if family.GetName() == "moorage_connection_calls_total" &&
+					label.GetValue() == "ProviderConfig/"+w.ns+"/"+v1alpha1.DefaultProviderConfig {
 					return m.GetCounter().GetValue()
 				}
 			}

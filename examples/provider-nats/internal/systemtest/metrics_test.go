@@ -38,7 +38,9 @@ func (s *reviewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 		if name := review.Spec.Token; name != "unknown" {
 			review.Status.Authenticated = true
-			review.Status.User = authenticationv1.UserInfo{Username: name, UID: "1", Groups: []string{"g"}, Extra: map[string]authenticationv1.ExtraValue{"e": {"x"}}}
+			review.Status.User = authenticationv1.UserInfo{
+				Username: name, UID: "1", Groups: []string{"g"}, Extra: map[string]authenticationv1.ExtraValue{"e": {"x"}},
+			}
 		}
 
 		_ = json.NewEncoder(w).Encode(review)
@@ -73,9 +75,12 @@ func TestGuardMetrics(t *testing.T) {
 		"Password": {"It is no token.", "Basic cHJvbWV0aGV1czo=", false, http.StatusUnauthorized, 0},
 		"Empty":    {"It is no token either.", "Bearer ", false, http.StatusUnauthorized, 0},
 		"Unknown":  {"The API server does not know the token.", "Bearer unknown", false, http.StatusUnauthorized, 1},
-		"Tenant":   {"The API server knows the user, who has no permission.", "Bearer tenant", false, http.StatusForbidden, 2},
-		"Reader":   {"This user has the permission.", "Bearer prometheus", false, http.StatusOK, 2},
-		"NoRole":   {"Without reviews, all reads are refused.", "Bearer prometheus", true, http.StatusInternalServerError, 1},
+		"Tenant": {
+			"The API server knows the user, who has no permission.",
+			"Bearer tenant", false, http.StatusForbidden, 2,
+		},
+		"Reader": {"This user has the permission.", "Bearer prometheus", false, http.StatusOK, 2},
+		"NoRole": {"Without reviews, all reads are refused.", "Bearer prometheus", true, http.StatusInternalServerError, 1},
 	}
 
 	for name, tc := range cases {
@@ -85,7 +90,9 @@ func TestGuardMetrics(t *testing.T) {
 			server := httptest.NewServer(asked)
 			defer server.Close()
 
-			cfg := &rest.Config{Host: server.URL, UserAgent: provider.Name, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+			cfg := &rest.Config{
+				Host: server.URL, UserAgent: provider.Name, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
+			}
 
 			filter, err := provider.GuardMetrics(cfg, nil)
 			if err != nil {

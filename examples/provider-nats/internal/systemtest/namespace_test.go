@@ -83,7 +83,9 @@ func TestNamespaceStays(t *testing.T) {
 
 		elsewhere := w.elsewhere()
 		w.patch(mg, func() {
-			mg.Spec.ProviderConfigRef = v1alpha1.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: elsewhere.Name}
+			mg.Spec.ProviderConfigRef = v1alpha1.ProviderConfigReference{
+				Kind: v1alpha1.ClusterProviderConfigKind, Name: elsewhere.Name,
+			}
 		})
 		w.awaitGone(mg)
 

@@ -40,8 +40,12 @@ func TestConsumerBeforeItsStream(t *testing.T) {
 			"False/ReferenceNotReady", []string{"cannot find the stream that spec.forProvider means", "Stream", "orders"},
 		},
 		"Selector": {
-			"a Stream by its labels", v1alpha1.ConsumerParameters{StreamSelector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"team": "sales"}}},
-			"False/ReferenceNotReady", []string{"cannot find the stream that spec.forProvider means", "Stream", "none matches the selector"},
+			"a Stream by its labels",
+			v1alpha1.ConsumerParameters{
+				StreamSelector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"team": "sales"}},
+			},
+			"False/ReferenceNotReady",
+			[]string{"cannot find the stream that spec.forProvider means", "Stream", "none matches the selector"},
 		},
 	}
 
@@ -123,7 +127,8 @@ func TestReferenceElsewhere(t *testing.T) {
 	said := map[string]string{}
 
 	for _, name := range []string{"secret", "absent"} {
-		mg := w.consumer(name, v1alpha1.ConsumerParameters{StreamRef: &commonv1.NamespacedReference{Name: name, Namespace: theirs.ns}})
+		mg := w.consumer(name,
+			v1alpha1.ConsumerParameters{StreamRef: &commonv1.NamespacedReference{Name: name, Namespace: theirs.ns}})
 		w.create(mg)
 		w.awaitSynced(mg, "False/ReferenceRefused")
 

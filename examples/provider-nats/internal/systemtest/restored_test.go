@@ -87,7 +87,10 @@ func TestRestore(t *testing.T) {
 	for name, change := range map[string]func(*provider.Options){
 		"Lease": func(o *provider.Options) {
 			// It is not lost, however busy the machine is.
-			o.Election = provider.Election{Enabled: true, Namespace: namespace, LeaseDuration: 10 * time.Minute, RenewDeadline: 9 * time.Minute, RetryPeriod: often}
+			o.Election = provider.Election{
+				Enabled: true, Namespace: namespace, LeaseDuration: 10 * time.Minute, RenewDeadline: 9 * time.Minute,
+				RetryPeriod: often,
+			}
 		},
 		"Probe": func(o *provider.Options) { o.RestoreProbe = often },
 	} {

@@ -76,8 +76,10 @@ func (w *world) awaitWatch() {
 	w.Helper()
 	wait.Until(w.T, "the role counts", func() bool {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User:               provider.Name,
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: w.ns, Verb: "watch", Resource: "secrets", Name: login},
+			User: provider.Name,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: w.ns, Verb: "watch", Resource: "secrets", Name: login,
+			},
 		}}
 		must(w.T, kube.Create(w.Context(), review))
 

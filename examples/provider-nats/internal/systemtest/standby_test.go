@@ -32,13 +32,16 @@ type replica struct {
 func runReplica(t *testing.T, w *world) replica {
 	t.Helper()
 
-	r := replica{ledger: &test.Ledger{}, health: net.JoinHostPort("127.0.0.1", strconv.Itoa(port.Free(t))), began: time.Now()}
+	r := replica{
+		ledger: &test.Ledger{}, health: net.JoinHostPort("127.0.0.1", strconv.Itoa(port.Free(t))), began: time.Now(),
+	}
 
 	runProviderWith(t, func(o *provider.Options) {
 		o.PollInterval = badPoll
 		o.HealthAddress = r.health
 		o.Election.Enabled, o.Election.Namespace = true, w.ns
-		o.Election.LeaseDuration, o.Election.RenewDeadline, o.Election.RetryPeriod = 10*time.Minute, 9*time.Minute, 100*time.Millisecond
+		o.Election.LeaseDuration, o.Election.RenewDeadline, o.Election.RetryPeriod = 10*time.Minute, 9*time.Minute,
+			100*time.Millisecond
 	}, r.ledger)
 
 	return r

@@ -58,7 +58,8 @@ func TestBornWithAFinalizer(t *testing.T) {
 				t.Fatalf("the object was deleted without a review: %v", err)
 			}
 
-			patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q,"finalizers":[%q]}}`, mg.ResourceVersion, managed.FinalizerName)
+			patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q,"finalizers":[%q]}}`, mg.ResourceVersion,
+				managed.FinalizerName)
 			must(t, kube.Patch(t.Context(), mg, client.RawPatch(types.MergePatchType, []byte(patch))))
 
 			if !slices.Equal(mg.Finalizers, []string{managed.FinalizerName}) || mg.DeletionTimestamp != nil {
@@ -141,7 +142,9 @@ func newBarrier(t *testing.T, ns string) *barrier {
 			SideEffects:  new(registrationv1.SideEffectClassNone), TimeoutSeconds: new(int32(30)),
 			Rules: []registrationv1.RuleWithOperations{{
 				Operations: []registrationv1.OperationType{registrationv1.Delete},
-				Rule:       registrationv1.Rule{APIGroups: []string{v1alpha1.Group}, APIVersions: []string{"*"}, Resources: []string{"streams"}},
+				Rule: registrationv1.Rule{
+					APIGroups: []string{v1alpha1.Group}, APIVersions: []string{"*"}, Resources: []string{"streams"},
+				},
 			}},
 		}},
 	}

@@ -31,7 +31,9 @@ func TestCorrectedConfiguration(t *testing.T) {
 			w.create(pc)
 			w.Cleanup(func() { release(context.Background(), pc) })
 
-			return func(url string) { w.patch(pc, func() { pc.Spec.Servers = []string{url} }) }, v1alpha1.ProviderConfigReference{Name: pc.Name}
+			return func(url string) {
+				w.patch(pc, func() { pc.Spec.Servers = []string{url} })
+			}, v1alpha1.ProviderConfigReference{Name: pc.Name}
 		},
 		"Cluster": func(w *world) (func(string), v1alpha1.ProviderConfigReference) {
 			pc := w.clusterConfig(w.ns)
@@ -52,7 +54,8 @@ func TestCorrectedConfiguration(t *testing.T) {
 			orders, bucket := &v1alpha1.Stream{ObjectMeta: w.meta("orders")}, &v1alpha1.KeyValue{ObjectMeta: w.meta("sessions")}
 			objects := &v1alpha1.ObjectStore{ObjectMeta: w.meta("invoices")}
 			pull := w.consumer("billing", v1alpha1.ConsumerParameters{StreamRef: &commonv1.NamespacedReference{Name: "orders"}})
-			orders.Spec.ProviderConfigRef, bucket.Spec.ProviderConfigRef, objects.Spec.ProviderConfigRef, pull.Spec.ProviderConfigRef = ref, ref, ref, ref
+			orders.Spec.ProviderConfigRef, bucket.Spec.ProviderConfigRef = ref, ref
+			objects.Spec.ProviderConfigRef, pull.Spec.ProviderConfigRef = ref, ref
 
 			all := map[resource.Managed]string{
 				orders: away, bucket: away, objects: away, pull: "False/ReferenceNotReady",
@@ -105,7 +108,9 @@ func (w *world) clusterConfig(vault string) *v1alpha1.ClusterProviderConfig {
 			Servers: []string{w.nats.ClientURL()},
 			Credentials: v1alpha1.ClusterCredentials{
 				Source: v1alpha1.CredentialsSecret, Type: v1alpha1.CredentialsTypeToken,
-				SecretRef: &v1alpha1.NamespacedSecretKeyReference{NamespacedSecretReference: v1alpha1.NamespacedSecretReference{Namespace: vault, Name: login}},
+				SecretRef: &v1alpha1.NamespacedSecretKeyReference{NamespacedSecretReference: v1alpha1.NamespacedSecretReference{
+					Namespace: vault, Name: login,
+				}},
 			},
 		},
 	}

@@ -155,7 +155,8 @@ func (w *world) objects(ctx context.Context) []client.Object {
 	var out []client.Object
 
 	for _, list := range []client.ObjectList{
-		&v1alpha1.StreamList{}, &v1alpha1.KeyValueList{}, &v1alpha1.ObjectStoreList{}, &v1alpha1.ConsumerList{}, &v1alpha1.ProviderConfigList{},
+		&v1alpha1.StreamList{}, &v1alpha1.KeyValueList{}, &v1alpha1.ObjectStoreList{}, &v1alpha1.ConsumerList{},
+		&v1alpha1.ProviderConfigList{},
 	} {
 		if err := kube.List(ctx, list, client.InNamespace(w.ns)); err != nil {
 			w.Error(err)
@@ -333,7 +334,8 @@ func (w *world) awaitGone(mg resource.Managed) {
 func ready(mg resource.Managed) bool {
 	c := mg.GetCondition(commonv1.TypeReady)
 
-	return c.Status == metav1.ConditionTrue && c.ObservedGeneration == mg.GetGeneration() && strings.HasPrefix(synced(mg), "True/")
+	return c.Status == metav1.ConditionTrue && c.ObservedGeneration == mg.GetGeneration() &&
+		strings.HasPrefix(synced(mg), "True/")
 }
 
 func synced(mg resource.Managed) string {

@@ -89,7 +89,8 @@ func (t *Tour) ready(ctx context.Context, obj object) error {
 		for _, kind := range []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced} {
 			c := obj.GetCondition(kind)
 			if c.Status != metav1.ConditionTrue || c.ObservedGeneration != obj.GetGeneration() {
-				return errors.Errorf("%s is %s for generation %d of %d: %s %s", kind, c.Status, c.ObservedGeneration, obj.GetGeneration(), c.Reason, c.Message)
+				return errors.Errorf("%s is %s for generation %d of %d: %s %s", kind, c.Status, c.ObservedGeneration,
+					obj.GetGeneration(), c.Reason, c.Message)
 			}
 		}
 
@@ -98,7 +99,10 @@ func (t *Tour) ready(ctx context.Context, obj object) error {
 }
 
 // condition waits until an object has a condition, and returns its message.
-func (t *Tour) condition(ctx context.Context, obj object, kind commonv1.ConditionType, status metav1.ConditionStatus, reason commonv1.ConditionReason) (string, error) {
+func (t *Tour) condition(
+	ctx context.Context, obj object, kind commonv1.ConditionType, status metav1.ConditionStatus,
+	reason commonv1.ConditionReason,
+) (string, error) {
 	var message string
 
 	err := t.until(ctx, fmt.Sprintf("%s is %s %s", obj.GetName(), status, kind), func(ctx context.Context) error {
@@ -201,7 +205,8 @@ func (t *Tour) configured(ctx context.Context, stream, what string, holds func(j
 		}
 
 		if !holds(info.Config) {
-			return errors.Errorf("NATS keeps %d messages for %s, and calls it %q", info.Config.MaxMsgs, info.Config.MaxAge, info.Config.Description)
+			return errors.Errorf("NATS keeps %d messages for %s, and calls it %q", info.Config.MaxMsgs, info.Config.MaxAge,
+				info.Config.Description)
 		}
 
 		return nil

@@ -28,7 +28,10 @@ type tally struct {
 }
 
 func (a tally) since(b tally) tally {
-	return tally{a.objects - b.objects, a.configs - b.configs, a.events - b.events, a.kinds - b.kinds, a.others - b.others, a.cutOff - b.cutOff}
+	return tally{
+		a.objects - b.objects, a.configs - b.configs, a.events - b.events, a.kinds - b.kinds, a.others - b.others,
+		a.cutOff - b.cutOff,
+	}
 }
 
 func (a tally) String() string {

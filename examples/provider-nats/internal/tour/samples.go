@@ -64,7 +64,10 @@ func (t *Tour) samplesReady(ctx context.Context) (string, error) {
 	for _, s := range []struct {
 		obj    object
 		stream string
-	}{{t.stream("orders"), "orders"}, {t.stream("audit"), "AUDIT_LOG"}, {t.bucket("sessions"), "KV_sessions"}, {t.objects("invoices"), "OBJ_invoices"}} {
+	}{
+		{t.stream("orders"), "orders"}, {t.stream("audit"), "AUDIT_LOG"}, {t.bucket("sessions"), "KV_sessions"},
+		{t.objects("invoices"), "OBJ_invoices"},
+	} {
 		if err := t.ready(ctx, s.obj); err != nil {
 			return "", err
 		}
@@ -98,7 +101,8 @@ func (t *Tour) consumersReady(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 
-		lines = append(lines, fmt.Sprintf("%s %s is Ready; it waited for stream %s, and NATS has it", kindOf(c), name, stream))
+		lines = append(lines,
+			fmt.Sprintf("%s %s is Ready; it waited for stream %s, and NATS has it", kindOf(c), name, stream))
 	}
 
 	slices.Sort(lines)

@@ -42,13 +42,26 @@ const underway = 10
 
 func steps() []step {
 	return []step{
-		{"ready", "A user applies two consumers, and then their streams, a key-value bucket and an object store.", (*Tour).applySamples, (*Tour).samplesReady, samplesCost, 20 * time.Second},
+		{
+			"ready", "A user applies two consumers, and then their streams, a key-value bucket and an object store.",
+			(*Tour).applySamples, (*Tour).samplesReady, samplesCost, 20 * time.Second,
+		},
 		{"steady", "Nothing is changed; messages are stored.", (*Tour).publish, (*Tour).staysQuiet, 0, 20 * time.Second},
-		{"change", "The user lets the orders stay for 48 hours instead of 24.", (*Tour).changeAge, (*Tour).ageChanged, 1, 10 * time.Second},
+		{
+			"change", "The user lets the orders stay for 48 hours instead of 24.", (*Tour).changeAge, (*Tour).ageChanged, 1,
+			10 * time.Second,
+		},
 		{"drift", "Another client changes the stream in NATS.", (*Tour).tamper, (*Tour).corrected, 1, 15 * time.Second},
-		{"foreign", "The user asks for a stream that exists and belongs to accounting, in another cluster.", (*Tour).claimForeign, (*Tour).foreignUntouched, 1, 20 * time.Second},
-		{"killed", fmt.Sprintf("The user applies %d streams, and the provider is killed half way; the user continues, changes a stream and deletes the bucket.", jobs),
-			(*Tour).killInTheMiddle, (*Tour).recovered, 2*jobs + 2 + underway, 40 * time.Second},
+		{
+			"foreign", "The user asks for a stream that exists and belongs to accounting, in another cluster.",
+			(*Tour).claimForeign, (*Tour).foreignUntouched, 1, 20 * time.Second,
+		},
+		{
+			"killed",
+			fmt.Sprintf("The user applies %d streams, and the provider is killed half way; the user continues, changes a "+
+				"stream and deletes the bucket.", jobs),
+			(*Tour).killInTheMiddle, (*Tour).recovered, 2*jobs + 2 + underway, 40 * time.Second,
+		},
 		{"deleted", "The user deletes everything.", (*Tour).deleteAll, (*Tour).allGone, goodbyeCost, 20 * time.Second},
 	}
 }
@@ -89,7 +102,8 @@ func (t *Tour) staysQuiet(ctx context.Context) (string, error) {
 		return "", errors.Errorf("the stream holds %d messages, want %d", info.State.Msgs, messages)
 	}
 
-	return fmt.Sprintf("the stream holds %d messages; the provider observed it %d times, found no difference and wrote nothing", info.State.Msgs, looks), nil
+	return fmt.Sprintf("the stream holds %d messages; the provider observed it %d times, found no difference and wrote "+
+		"nothing", info.State.Msgs, looks), nil
 }
 
 func (t *Tour) changeAge(ctx context.Context) error {
@@ -97,7 +111,9 @@ func (t *Tour) changeAge(ctx context.Context) error {
 }
 
 func (t *Tour) ageChanged(ctx context.Context) (string, error) {
-	if err := t.configured(ctx, "orders", "messages stay 48 hours", func(c jetstream.StreamConfig) bool { return c.MaxAge == 48*time.Hour }); err != nil {
+	if err := t.configured(ctx, "orders", "messages stay 48 hours", func(c jetstream.StreamConfig) bool {
+		return c.MaxAge == 48*time.Hour
+	}); err != nil {
 		return "", err
 	}
 
@@ -209,8 +225,10 @@ func (t *Tour) accountingUnharmed(ctx context.Context) error {
 	}
 
 	want, got := foreignStream(), info.Config
-	if got.MaxAge != want.MaxAge || got.Description != want.Description || got.Metadata[managed.StampKey] != foreignMark || info.State.Msgs != 1 {
-		return errors.Errorf("the stream of accounting was changed: it keeps %d messages for %s, is called %q and has the mark %q",
+	if got.MaxAge != want.MaxAge || got.Description != want.Description || got.Metadata[managed.StampKey] != foreignMark ||
+		info.State.Msgs != 1 {
+		return errors.Errorf("the stream of accounting was changed: it keeps %d messages for %s, is called %q and has the "+
+			"mark %q",
 			info.State.Msgs, got.MaxAge, got.Description, got.Metadata[managed.StampKey])
 	}
 
@@ -302,7 +320,9 @@ func (t *Tour) recovered(ctx context.Context) (string, error) {
 		want = append(want, s.GetName())
 	}
 
-	if err := t.configured(ctx, "orders", "at most 1000 messages", func(c jetstream.StreamConfig) bool { return c.MaxMsgs == 1000 }); err != nil {
+	if err := t.configured(ctx, "orders", "at most 1000 messages", func(c jetstream.StreamConfig) bool {
+		return c.MaxMsgs == 1000
+	}); err != nil {
 		return "", err
 	}
 
@@ -324,12 +344,16 @@ func (t *Tour) recovered(ctx context.Context) (string, error) {
 		return "", errors.Errorf("NATS has the streams %v, want %v", names, want)
 	}
 
-	return fmt.Sprintf("when the provider was killed, by SIGKILL, %d of the streams existed in NATS; it was started again\n"+
-		"all %d are Ready, each exists once and has the mark of its object; the change arrived, and the bucket is gone", t.madeAtKill, jobs), nil
+	return fmt.Sprintf("when the provider was killed, by SIGKILL, %d of the streams existed in NATS; it was started "+
+		"again\n"+
+		"all %d are Ready, each exists once and has the mark of its object; the change arrived, and the bucket is gone",
+		t.madeAtKill, jobs), nil
 }
 
 func (t *Tour) deleteAll(ctx context.Context) error {
-	for _, kind := range []client.Object{&v1alpha1.Consumer{}, &v1alpha1.Stream{}, &v1alpha1.KeyValue{}, &v1alpha1.ObjectStore{}} {
+	for _, kind := range []client.Object{
+		&v1alpha1.Consumer{}, &v1alpha1.Stream{}, &v1alpha1.KeyValue{}, &v1alpha1.ObjectStore{},
+	} {
 		if err := t.env.Client.DeleteAllOf(ctx, kind, client.InNamespace(t.o.Namespace)); err != nil {
 			return errors.Wrap(err, "cannot delete everything")
 		}
@@ -339,7 +363,9 @@ func (t *Tour) deleteAll(ctx context.Context) error {
 }
 
 func (t *Tour) allGone(ctx context.Context) (string, error) {
-	objects := []object{t.stream("orders"), t.stream("audit"), t.objects("invoices"), t.consumer("billing"), t.consumer("dashboard")}
+	objects := []object{
+		t.stream("orders"), t.stream("audit"), t.objects("invoices"), t.consumer("billing"), t.consumer("dashboard"),
+	}
 	for _, s := range t.jobs() {
 		objects = append(objects, s)
 	}
@@ -359,9 +385,11 @@ func (t *Tour) allGone(ctx context.Context) (string, error) {
 		return "", errors.Errorf("NATS has the streams %v, want only that of accounting", names)
 	}
 
-	return fmt.Sprintf("%d objects are gone, and their streams and consumers with them; that of accounting is still there", len(objects)), t.accountingUnharmed(ctx)
+	return fmt.Sprintf("%d objects are gone, and their streams and consumers with them; that of accounting is still there",
+		len(objects)), t.accountingUnharmed(ctx)
 }
 
 func (t *Tour) patch(ctx context.Context, obj client.Object, patch string) error {
-	return errors.Wrapf(t.env.Client.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(patch))), "cannot change %s", obj.GetName())
+	return errors.Wrapf(t.env.Client.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(patch))),
+		"cannot change %s", obj.GetName())
 }

@@ -154,14 +154,16 @@ func (t *Tour) configure(ctx context.Context) error {
 func (t *Tour) Guided() *tour.Tour {
 	guided := &tour.Tour{Out: t.o.Out}
 	for _, s := range steps() {
-		guided.Steps = append(guided.Steps, tour.Step{Name: s.name, Claim: s.title, Within: s.within, Show: func(ctx context.Context, r *tour.Report) error {
-			err := t.take(ctx, s, r)
-			if err != nil && ctx.Err() == nil {
-				fmt.Fprintf(t.o.Out, "       The last output of the provider:\n%s", indent(t.provider.LastWords()))
-			}
+		guided.Steps = append(guided.Steps, tour.Step{
+			Name: s.name, Claim: s.title, Within: s.within, Show: func(ctx context.Context, r *tour.Report) error {
+				err := t.take(ctx, s, r)
+				if err != nil && ctx.Err() == nil {
+					fmt.Fprintf(t.o.Out, "       The last output of the provider:\n%s", indent(t.provider.LastWords()))
+				}
 
-			return err
-		}})
+				return err
+			},
+		})
 	}
 
 	return guided

@@ -72,12 +72,16 @@ func (s saboteur) change(ctx context.Context, name string, change func(*jetstrea
 
 func saboteurs() []saboteur {
 	return []saboteur{
-		{step: "ready", want: "orders is Ready", harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "orders") }},
+		{
+			step: "ready", want: "orders is Ready",
+			harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "orders") },
+		},
 		{step: "ready", want: "orders is Ready", harm: func(s saboteur, ctx context.Context) error {
 			return s.env.Client.Create(ctx, &corev1.Secret{ObjectMeta: s.meta("orders-connection")})
 		}},
 		{step: "steady", want: "want at most 0", harm: func(s saboteur, ctx context.Context) error {
-			if err := s.patch(ctx, s.stream("audit"), `{"spec":{"forProvider":{"description":"changed in a quiet moment"}}}`); err != nil {
+			if err := s.patch(ctx, s.stream("audit"),
+				`{"spec":{"forProvider":{"description":"changed in a quiet moment"}}}`); err != nil {
 				return err
 			}
 
@@ -91,11 +95,18 @@ func saboteurs() []saboteur {
 		{step: "foreign", done: true, want: foreign, harm: func(s saboteur, ctx context.Context) error {
 			return s.js.DeleteStream(ctx, foreign)
 		}},
-		{step: "killed", done: true, want: "intruder", harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "intruder") }},
+		{
+			step: "killed", done: true, want: "intruder",
+			harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "intruder") },
+		},
 		{step: "killed", want: "at most 1000 messages", harm: saboteur.pause},
-		{step: "killed", want: "job-20 is Ready", harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "job-20") }},
+		{
+			step: "killed", want: "job-20 is Ready",
+			harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "job-20") },
+		},
 		{step: "deleted", want: "orders is gone", harm: func(s saboteur, ctx context.Context) error {
-			return s.patch(ctx, s.stream("orders"), `{"metadata":{"finalizers":["example.org/hold","finalizer.managedresource.krateo.io"]}}`)
+			return s.patch(ctx, s.stream("orders"),
+				`{"metadata":{"finalizers":["example.org/hold","finalizer.managedresource.krateo.io"]}}`)
 		}},
 	}
 }
@@ -162,7 +173,9 @@ func walk(t *testing.T, env *devenv.Env, program string, s saboteur) (string, er
 	}
 
 	out := &strings.Builder{}
-	o := Options{Out: out, Namespace: ns.Name, Provider: []string{program}, Poll: 300 * time.Millisecond, StepTimeout: wait.Patience()}
+	o := Options{
+		Out: out, Namespace: ns.Name, Provider: []string{program}, Poll: 300 * time.Millisecond, StepTimeout: wait.Patience(),
+	}
 	o.Quiet = time.Second // a busy API server records a request late
 	now := ""
 	// A claim that was made false is not waited for. For all others there is plenty of time, on a slow
@@ -208,7 +221,9 @@ func (s saboteur) clean(t *testing.T) {
 
 	var left []client.Object
 
-	for _, list := range []client.ObjectList{&v1alpha1.StreamList{}, &v1alpha1.KeyValueList{}, &v1alpha1.ObjectStoreList{}, &v1alpha1.ConsumerList{}} {
+	for _, list := range []client.ObjectList{
+		&v1alpha1.StreamList{}, &v1alpha1.KeyValueList{}, &v1alpha1.ObjectStoreList{}, &v1alpha1.ConsumerList{},
+	} {
 		if err := s.env.Client.List(ctx, list, client.InNamespace(s.o.Namespace)); err != nil {
 			t.Error(err)
 		}

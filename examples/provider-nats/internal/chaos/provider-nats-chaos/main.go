@@ -77,7 +77,8 @@ func options(args []string) (o chaos.Options, keep bool, err error) {
 	flags.DurationVar(&o.Window, "window", o.Window, "how long the faults of a round last")
 	flags.DurationVar(&o.Settle, "settle", o.Settle, "how long everything may take to settle after them")
 	flags.DurationVar(&o.Limit, "limit", o.Limit, "how long the whole run may take; the default depends on the rounds")
-	flags.BoolVar(&o.Unclaimed, "unclaimed", o.Unclaimed, "create objects with a finalizer, as the provider's package does")
+	flags.BoolVar(&o.Unclaimed, "unclaimed", o.Unclaimed,
+		"create objects with a finalizer, as the provider's package does")
 	flags.BoolVar(&keep, "keep", false, "keep the logs, even if everything held")
 	provider := flags.String("provider", "", "the program of the provider")
 
