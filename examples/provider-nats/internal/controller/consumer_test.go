@@ -168,7 +168,8 @@ func TestObserveConsumer(t *testing.T) {
 			want{err: `spec.forProvider.stream: "" cannot be the name of a stream`, terminal: "InvalidName"},
 		},
 		"UnresolvedDeleted": {
-			"a consumer that never had a stream does not exist", fakeConsumers{info: storedConsumer()}, consumer(unresolved, deleted), want{},
+			"a consumer that never had a stream does not exist",
+			fakeConsumers{info: storedConsumer()}, consumer(unresolved, deleted), want{},
 		},
 		"BadStream": {
 			"a name that NATS cannot use is not even asked for", fakeConsumers{},
