@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// A command is one of the things the program does.
+// A command is a command of the program.
 type command struct {
 	name    string
 	summary string

@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/tour/tourtest"
 )
 
-// asProgram makes this test binary the program, in the demo and in what the demo starts.
+// asProgram is the variable that makes this test binary the program, also when the demo starts it.
 const asProgram = "PROVIDER_NATS_TEST"
 
 func TestMain(m *testing.M) {

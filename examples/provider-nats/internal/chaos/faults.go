@@ -73,7 +73,7 @@ func (w *world) happen(ctx context.Context, f fault) error {
 	}
 }
 
-// noReplica stands for none of the replicas.
+// noReplica is the number of no replica.
 const noReplica = -1
 
 // hit ends a replica, or the other one if it does not run or is suspended. If all are just being started it

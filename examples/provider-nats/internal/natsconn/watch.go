@@ -74,8 +74,8 @@ type watcher struct {
 	expected map[string][]time.Time
 }
 
-// Watch notifies to of changes of streams, until stop is called. It is an error if NATS cannot notify: the
-// advisories of another domain, or behind a prefix, stay there.
+// Watch passes on changes of streams to the Watcher, until stop is called. It is an error if NATS cannot
+// notify: the advisories of another domain, or behind a prefix, stay there.
 func (c *Conn) Watch(ctx context.Context, to Watcher) (stop func(), err error) {
 	if c.address.Domain != "" || c.address.Prefix != "" {
 		return nil, errors.New("JetStream does not notify of changes in another domain, or behind a prefix")
