@@ -1,6 +1,5 @@
-// Command provider-nats manages streams, consumers, key-value buckets and object
-// stores of NATS JetStream as Kubernetes objects. "provider-nats help" lists what
-// it does.
+// Command provider-nats manages streams, consumers, key-value buckets and object stores of NATS JetStream
+// as Kubernetes objects. "provider-nats help" lists its commands.
 package main
 
 import (

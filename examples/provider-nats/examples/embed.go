@@ -1,4 +1,4 @@
-// Package examples holds the manifests that people begin with.
+// Package examples holds manifests to start from.
 package examples
 
 import _ "embed"

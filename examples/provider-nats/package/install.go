@@ -16,13 +16,12 @@ import (
 )
 
 const (
-	installed        = 3 * time.Minute // on whatever machine
+	installed        = 3 * time.Minute // on a slow machine, too
 	establishedEvery = 50 * time.Millisecond
 )
 
-// Install installs the kinds and the role, or brings those that are there up to
-// date, and returns when the kinds are served. The client must know the kinds
-// CustomResourceDefinition and ClusterRole. It may be called concurrently.
+// Install installs or updates the kinds and the role, and returns when the kinds are served. The client
+// must know the kinds CustomResourceDefinition and ClusterRole. It may be called concurrently.
 func Install(ctx context.Context, c client.Client) error {
 	crds, err := CRDs()
 	if err != nil {
@@ -43,10 +42,9 @@ func Install(ctx context.Context, c client.Client) error {
 	return errors.Wrapf(put(ctx, c, role, &rbacv1.ClusterRole{}), "cannot install role %s", role.GetName())
 }
 
-// InstallUnclaimed puts into force that objects are born with a finalizer, or brings
-// the policy that is there up to date. The API server heeds it some seconds later,
-// and creates none of the objects until it knows their kinds. It may be called
-// concurrently.
+// InstallUnclaimed installs or updates the policy by which objects are created with a finalizer. The API
+// server applies it some seconds later, and refuses to create objects until it knows their kinds. It may be
+// called concurrently.
 func InstallUnclaimed(ctx context.Context, c client.Client) error {
 	policy, binding, err := Unclaimed()
 	if err != nil {
@@ -57,7 +55,8 @@ func InstallUnclaimed(ctx context.Context, c client.Client) error {
 		return errors.Wrapf(err, "cannot install policy %s", policy.GetName())
 	}
 
-	return errors.Wrapf(put(ctx, c, binding, &admissionv1.MutatingAdmissionPolicyBinding{}), "cannot put policy %s into force", policy.GetName())
+	return errors.Wrapf(put(ctx, c, binding, &admissionv1.MutatingAdmissionPolicyBinding{}),
+		"cannot put policy %s into force", policy.GetName())
 }
 
 func installCRD(ctx context.Context, c client.Client, crd *apiextensionsv1.CustomResourceDefinition) error {
@@ -76,8 +75,7 @@ func installCRD(ctx context.Context, c client.Client, crd *apiextensionsv1.Custo
 	})
 }
 
-// put creates an object or, if it exists, replaces it. It tries again if
-// somebody else does the same.
+// put creates an object or, if it exists, replaces it. It retries after a conflict.
 func put[T client.Object](ctx context.Context, c client.Client, obj, found T) error {
 	for {
 		err := c.Create(ctx, obj)

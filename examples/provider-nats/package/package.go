@@ -1,7 +1,6 @@
-// Package manifests holds what a cluster needs before the provider can run in
-// it: the definitions of its kinds and the role it works under. Both are
-// generated from the Go sources; "make generate" of the repository does it. What
-// it need not have is the policy by which objects are born with a finalizer.
+// Package manifests holds what a cluster needs to run the provider: the CRDs and the role. Both are
+// generated from the Go sources by "make generate". The policy by which objects are created with a
+// finalizer is optional.
 package manifests
 
 import (
@@ -19,11 +18,11 @@ import (
 //go:embed crds/*.yaml rbac/role.yaml admission/*.yaml
 var files embed.FS
 
-// CRDs returns the definitions of all kinds of this provider.
+// CRDs returns the CRDs of all kinds of this provider.
 func CRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	paths, err := fs.Glob(files, "crds/*.yaml")
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot list the definitions")
+		return nil, errors.Wrap(err, "cannot list the CRDs")
 	}
 
 	out := make([]*apiextensionsv1.CustomResourceDefinition, 0, len(paths))
@@ -40,16 +39,15 @@ func CRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	return out, nil
 }
 
-// Role returns the role with all that the provider may do, and no more.
+// Role returns the role with the permissions of the provider.
 func Role() (*rbacv1.ClusterRole, error) {
 	role := &rbacv1.ClusterRole{}
 
 	return role, read("rbac/role.yaml", role)
 }
 
-// Unclaimed returns the policy by which the API server gives objects of this
-// provider a finalizer when they are created, and what puts it into force. See
-// UnclaimedFinalizer in package managed.
+// Unclaimed returns the policy by which the API server gives objects of this provider a finalizer when they
+// are created, and its binding. See UnclaimedFinalizer in package managed.
 func Unclaimed() (*admissionv1.MutatingAdmissionPolicy, *admissionv1.MutatingAdmissionPolicyBinding, error) {
 	policy, binding := &admissionv1.MutatingAdmissionPolicy{}, &admissionv1.MutatingAdmissionPolicyBinding{}
 	if err := read("admission/policy.yaml", policy); err != nil {
@@ -65,5 +63,5 @@ func read(path string, into any) error {
 		return errors.Wrapf(err, "cannot read %s", path)
 	}
 
-	return errors.Wrapf(yaml.UnmarshalStrict(image, into), "cannot understand %s", path)
+	return errors.Wrapf(yaml.UnmarshalStrict(image, into), "cannot parse %s", path)
 }

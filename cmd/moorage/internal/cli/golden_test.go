@@ -206,7 +206,7 @@ func TestGoldenProjectOwnsLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	_, table, _ := strings.Cut(string(readme), "| Files | Why they are not the template's |\n|---|---|\n")
+	_, table, _ := strings.Cut(string(readme), "| Files | Why they differ from the template |\n|---|---|\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 
 	var reasoned []string

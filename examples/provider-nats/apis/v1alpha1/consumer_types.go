@@ -30,13 +30,13 @@ const (
 	PriorityPrioritized = "prioritized"
 )
 
-// A Push says where a consumer delivers to by itself.
+// A Push configures a consumer that delivers by itself.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.flowControl) && self.flowControl) || (has(self.idleHeartbeat) && duration(self.idleHeartbeat) > duration('0s'))",message="flowControl needs idleHeartbeat"
 // +kubebuilder:validation:XValidation:rule="!has(self.idleHeartbeat) || duration(self.idleHeartbeat) == duration('0s') || duration(self.idleHeartbeat) >= duration('100ms')",message="idleHeartbeat must be 0s or at least 100ms"
 type Push struct {
 	// DeliverSubject is the subject that messages are delivered to. It can be
-	// changed while nobody is subscribed to it.
+	// changed while it has no subscriber.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^[^*>\s]+$`
@@ -64,7 +64,7 @@ type Push struct {
 	RateLimitBPS *int64 `json:"rateLimitBPS,omitempty"`
 }
 
-// ConsumerParameters are what a durable JetStream consumer shall look like.
+// ConsumerParameters are the desired settings of a durable JetStream consumer.
 type ConsumerParameters struct {
 	// Stream is the name of the stream in NATS. It cannot be changed. Left out,
 	// streamRef or streamSelector find it.
@@ -125,7 +125,7 @@ type ConsumerParameters struct {
 	// +kubebuilder:validation:MaxItems=128
 	BackOff []Duration `json:"backOff,omitempty"`
 
-	// FilterSubjects of the messages to deliver. Without any it is all.
+	// FilterSubjects of the messages to deliver. None means all messages.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256
@@ -138,7 +138,7 @@ type ConsumerParameters struct {
 	// +kubebuilder:validation:Enum=instant;original
 	ReplayPolicy *string `json:"replayPolicy,omitempty"`
 
-	// SamplePercent of the acknowledgements are told about in advisories.
+	// SamplePercent of the acknowledgements are reported in advisories.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
@@ -150,7 +150,7 @@ type ConsumerParameters struct {
 	// +kubebuilder:validation:Minimum=-1
 	MaxAckPending *int32 `json:"maxAckPending,omitempty"`
 
-	// HeadersOnly leaves out the body and tells its size in a header.
+	// HeadersOnly leaves out the body and adds its size as a header.
 	// +optional
 	HeadersOnly *bool `json:"headersOnly,omitempty"`
 
@@ -210,7 +210,7 @@ type ConsumerParameters struct {
 	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z0-9/_=-]{1,16}$`
 	PriorityGroups []string `json:"priorityGroups,omitempty"`
 
-	// PinnedTTL is how long a client stays pinned that asks for nothing.
+	// PinnedTTL is how long a client stays pinned without a request.
 	// +optional
 	PinnedTTL *Duration `json:"pinnedTTL,omitempty"`
 
@@ -227,7 +227,7 @@ type ConsumerParameters struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
-// A ConsumerSpec is what a user asks for.
+// A ConsumerSpec is the desired state.
 type ConsumerSpec struct {
 	ResourceSpec `json:",inline"`
 
@@ -261,22 +261,22 @@ type ConsumerSpec struct {
 	ForProvider ConsumerParameters `json:"forProvider"`
 }
 
-// A ConsumerObservation is what was seen at the last look.
+// A ConsumerObservation is the last observed state.
 type ConsumerObservation struct {
-	// Config is what NATS made of the spec, its defaults included.
+	// Config is the effective configuration in NATS, defaults included.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Config *ConsumerParameters `json:"config,omitempty"`
 
-	// Stream is the stream that the consumer was made for.
+	// Stream is the stream for which the consumer was created.
 	// +optional
 	Stream string `json:"stream,omitempty"`
 
 	// Created is when the consumer was created, as RFC 3339 writes it, to the
-	// nanosecond. It tells a consumer that was ours from another of its name,
-	// should the mark of its owner be lost.
+	// nanosecond. It distinguishes the object's consumer from another one of its
+	// name, should the mark of its owner be lost.
 	// +optional
 	// +kubebuilder:validation:Format=date-time
 	Created string `json:"created,omitempty"`
@@ -308,7 +308,7 @@ type ConsumerObservation struct {
 	// +optional
 	Waiting int64 `json:"waiting,omitempty"`
 
-	// Bound is true while somebody is subscribed to the deliver subject.
+	// Bound is true while the deliver subject has a subscriber.
 	// +optional
 	Bound bool `json:"bound,omitempty"`
 
@@ -316,7 +316,7 @@ type ConsumerObservation struct {
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 
-	// Cluster tells where the state lies. A single server tells nothing.
+	// Cluster says where the state is. A single server does not report it.
 	// +optional
 	Cluster *ClusterObservation `json:"cluster,omitempty"`
 
@@ -329,7 +329,7 @@ type ConsumerObservation struct {
 type ConsumerStatus struct {
 	ResourceStatus `json:",inline"`
 
-	// AtProvider is what was seen at the last look.
+	// AtProvider is the last observed state in NATS.
 	// +optional
 	AtProvider ConsumerObservation `json:"atProvider,omitzero"`
 }

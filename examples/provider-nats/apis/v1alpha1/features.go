@@ -4,9 +4,8 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
-// The methods by which the reconciler publishes connection details, which not every
-// provider has. Those of one kind are those of any other; what all managed kinds have
-// in common is in zz_generated.moorage.go.
+// The methods by which the reconciler publishes connection details, which not every provider has. They are
+// the same for each kind; the other methods of all managed kinds are in zz_generated.moorage.go.
 
 // GetWriteConnectionSecretToReference returns the Secret for the connection
 // details, or nil.

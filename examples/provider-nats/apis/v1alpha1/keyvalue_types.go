@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// KeyValueParameters are what a key-value bucket shall look like.
+// KeyValueParameters are the desired settings of a key-value bucket.
 type KeyValueParameters struct {
 	// Description for people.
 	// +optional
@@ -80,7 +80,7 @@ type KeyValueParameters struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
-// A KeyValueSpec is what a user asks for.
+// A KeyValueSpec is the desired state.
 type KeyValueSpec struct {
 	ResourceSpec `json:",inline"`
 
@@ -97,9 +97,9 @@ type KeyValueSpec struct {
 	ForProvider KeyValueParameters `json:"forProvider"`
 }
 
-// A KeyValueObservation is what was seen at the last look.
+// A KeyValueObservation is the last observed state.
 type KeyValueObservation struct {
-	// Config is what NATS made of the spec, its defaults included.
+	// Config is the effective configuration in NATS, defaults included.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:Schemaless
@@ -107,8 +107,8 @@ type KeyValueObservation struct {
 	Config *KeyValueParameters `json:"config,omitempty"`
 
 	// Created is when the bucket was created, as RFC 3339 writes it, to the
-	// nanosecond. It tells a bucket that was ours from another of its name, should
-	// the mark of its owner be lost.
+	// nanosecond. It distinguishes the object's bucket from another one of its name,
+	// should the mark of its owner be lost.
 	// +optional
 	// +kubebuilder:validation:Format=date-time
 	Created string `json:"created,omitempty"`
@@ -122,7 +122,7 @@ type KeyValueObservation struct {
 	// +optional
 	Bytes int64 `json:"bytes,omitempty"`
 
-	// Cluster tells where the data lie. A single server tells nothing.
+	// Cluster says where the data are. A single server does not report it.
 	// +optional
 	Cluster *ClusterObservation `json:"cluster,omitempty"`
 
@@ -135,7 +135,7 @@ type KeyValueObservation struct {
 type KeyValueStatus struct {
 	ResourceStatus `json:",inline"`
 
-	// AtProvider is what was seen at the last look.
+	// AtProvider is the last observed state in NATS.
 	// +optional
 	AtProvider KeyValueObservation `json:"atProvider,omitzero"`
 }

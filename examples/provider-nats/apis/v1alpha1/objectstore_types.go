@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ObjectStoreParameters are what an object store bucket shall look like.
+// ObjectStoreParameters are the desired settings of an object store bucket.
 type ObjectStoreParameters struct {
 	// Description for people.
 	// +optional
@@ -53,7 +53,7 @@ type ObjectStoreParameters struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
-// An ObjectStoreSpec is what a user asks for.
+// An ObjectStoreSpec is the desired state.
 type ObjectStoreSpec struct {
 	ResourceSpec `json:",inline"`
 
@@ -66,9 +66,9 @@ type ObjectStoreSpec struct {
 	ForProvider ObjectStoreParameters `json:"forProvider"`
 }
 
-// An ObjectStoreObservation is what was seen at the last look.
+// An ObjectStoreObservation is the last observed state.
 type ObjectStoreObservation struct {
-	// Config is what NATS made of the spec, its defaults included.
+	// Config is the effective configuration in NATS, defaults included.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:Schemaless
@@ -76,8 +76,8 @@ type ObjectStoreObservation struct {
 	Config *ObjectStoreParameters `json:"config,omitempty"`
 
 	// Created is when the bucket was created, as RFC 3339 writes it, to the
-	// nanosecond. It tells a bucket that was ours from another of its name, should
-	// the mark of its owner be lost.
+	// nanosecond. It distinguishes the object's bucket from another one of its name,
+	// should the mark of its owner be lost.
 	// +optional
 	// +kubebuilder:validation:Format=date-time
 	Created string `json:"created,omitempty"`
@@ -91,7 +91,7 @@ type ObjectStoreObservation struct {
 	// +optional
 	Bytes int64 `json:"bytes,omitempty"`
 
-	// Cluster tells where the data lie. A single server tells nothing.
+	// Cluster says where the data are. A single server does not report it.
 	// +optional
 	Cluster *ClusterObservation `json:"cluster,omitempty"`
 
@@ -104,7 +104,7 @@ type ObjectStoreObservation struct {
 type ObjectStoreStatus struct {
 	ResourceStatus `json:",inline"`
 
-	// AtProvider is what was seen at the last look.
+	// AtProvider is the last observed state in NATS.
 	// +optional
 	AtProvider ObjectStoreObservation `json:"atProvider,omitzero"`
 }

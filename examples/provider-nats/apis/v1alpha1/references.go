@@ -14,10 +14,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// ResolveReferences puts the name of the stream into the spec, once the Stream that
-// streamRef or streamSelector means is there. What it reads with r is watched: the
-// Stream that is referred to; and, while a stream that is named is not there yet,
-// the Streams of the namespace, one of which may be about to make it.
+// ResolveReferences writes the name of the stream into the spec, as soon as the Stream of streamRef or
+// streamSelector exists. The objects that it reads with r are watched: the Stream of the reference; and,
+// while a named stream does not exist yet, the Streams of the namespace, one of which may be about to
+// create it.
 func (c *Consumer) ResolveReferences(ctx context.Context, r client.Reader) error {
 	p := &c.Spec.ForProvider
 
@@ -41,8 +41,8 @@ func (c *Consumer) ResolveReferences(ctx context.Context, r client.Reader) error
 	return nil
 }
 
-// watch reads what the consumer is to be woken for, besides what resolved it. A
-// Stream that is referred to must be where the consumer is to be.
+// watch reads the objects that shall wake the consumer, besides those that resolved it. A Stream that is
+// referred to must use the same NATS as the consumer.
 func (c *Consumer) watch(ctx context.Context, r client.Reader, ref *commonv1.NamespacedReference) error {
 	switch {
 	case ref != nil:
@@ -64,9 +64,9 @@ func (c *Consumer) watch(ctx context.Context, r client.Reader, ref *commonv1.Nam
 	}
 }
 
-// together refuses a Stream that is reached by another configuration: its name says
-// nothing in another NATS, where another stream may have it. Configurations of two
-// namespaces can be about one NATS, so they are only told apart by kind and name.
+// together refuses a Stream with another configuration: its name means nothing in another NATS, where
+// another stream may have it. Configurations of two namespaces can be about one NATS, so they are only
+// distinguished by kind and name.
 func (c *Consumer) together(s *Stream) error {
 	ours, its := c.GetProviderConfigReference(), s.GetProviderConfigReference()
 	if *ours == *its {
@@ -74,11 +74,11 @@ func (c *Consumer) together(s *Stream) error {
 	}
 
 	return external.Terminal(string(commonv1.ReasonReferenceRefused), errors.Errorf(
-		"the Stream %s is reached by the %s %q, and this consumer by the %s %q: name the same in spec.providerConfigRef of both",
+		"the Stream %s uses the %s %q, and this consumer the %s %q: name the same in spec.providerConfigRef of both",
 		client.ObjectKeyFromObject(s), its.Kind, its.Name, ours.Kind, ours.Name))
 }
 
-// streamName returns the name of the stream in NATS, once it is there.
+// streamName returns the name of the stream in NATS, once it exists.
 func streamName(s *Stream) string {
 	if s.Status.AtProvider.Created == "" && s.GetCondition(commonv1.TypeReady).Status != metav1.ConditionTrue {
 		return ""

@@ -20,13 +20,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reference"
 )
 
-// A shelf holds objects, and notes what is read.
-type shelf struct {
+// A recorder holds objects, and records the reads of them.
+type recorder struct {
 	client.Reader
 	read []string
 }
 
-func newShelf(t *testing.T, objects ...client.Object) *shelf {
+func newRecorder(t *testing.T, objects ...client.Object) *recorder {
 	t.Helper()
 
 	scheme := runtime.NewScheme()
@@ -34,9 +34,11 @@ func newShelf(t *testing.T, objects ...client.Object) *shelf {
 		t.Fatal(err)
 	}
 
-	s := &shelf{}
+	s := &recorder{}
 	s.Reader = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+		Get: func(
+			ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, o ...client.GetOption,
+		) error {
 			s.read = append(s.read, "get "+key.String())
 
 			return c.Get(ctx, key, obj, o...)
@@ -52,7 +54,9 @@ func newShelf(t *testing.T, objects ...client.Object) *shelf {
 }
 
 func stream(change ...func(*v1alpha1.Stream)) *v1alpha1.Stream {
-	out := &v1alpha1.Stream{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "orders", Labels: map[string]string{"team": "sales"}}}
+	out := &v1alpha1.Stream{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "orders", Labels: map[string]string{"team": "sales"},
+	}}
 	meta.SetExternalName(out, "ORDERS")
 
 	for _, fn := range change {
@@ -83,19 +87,54 @@ func TestResolveReferences(t *testing.T) {
 		objects []client.Object
 		want    want
 	}{
-		"Named":       {"it may be about to come", v1alpha1.ConsumerParameters{Stream: new("S")}, "", nil, want{stream: "S", read: []string{"list"}}},
-		"NamedFound":  {"nothing is waited for", v1alpha1.ConsumerParameters{Stream: new("S")}, "now", nil, want{stream: "S"}},
-		"Reference":   {"its name in NATS", v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(made)}, want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}}},
-		"Unavailable": {"it is there, and comes back", v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(made, down)}, want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}}},
-		"OnlySeen":    {"one that is only looked at", v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(seen)}, want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}}},
-		"NotMade":     {"it has a name before it is there", v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream()}, want{ref: "orders", reason: reference.ReasonNoValue, read: []string{"get ns/orders"}}},
-		"NoObject":    {"it may come", v1alpha1.ConsumerParameters{StreamRef: byName}, "", nil, want{ref: "orders", reason: reference.ReasonNotFound, read: []string{"get ns/orders"}}},
-		"Resolved": {
-			"the Stream is watched, in case that it goes", v1alpha1.ConsumerParameters{Stream: new("ORDERS"), StreamRef: byName}, "now", nil,
+		"Named": {
+			"it may be about to be created",
+			v1alpha1.ConsumerParameters{Stream: new("S")}, "", nil, want{stream: "S", read: []string{"list"}},
+		},
+		"NamedFound": {
+			"nothing is waited for",
+			v1alpha1.ConsumerParameters{Stream: new("S")}, "now", nil, want{stream: "S"},
+		},
+		"Reference": {
+			"its name in NATS",
+			v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(made)},
 			want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}},
 		},
-		"Selector": {"what was chosen is remembered", v1alpha1.ConsumerParameters{StreamSelector: byLabel}, "", []client.Object{stream(made)}, want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders", "list"}}},
-		"NoMatch":  {"it may come", v1alpha1.ConsumerParameters{StreamSelector: byLabel}, "", nil, want{reason: reference.ReasonNoMatch, read: []string{"list"}}},
+		"Unavailable": {
+			"it exists, and comes back",
+			v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(made, down)},
+			want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}},
+		},
+		"OnlySeen": {
+			"one that is only observed",
+			v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream(seen)},
+			want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}},
+		},
+		"NotMade": {
+			"it has a name before it exists",
+			v1alpha1.ConsumerParameters{StreamRef: byName}, "", []client.Object{stream()},
+			want{ref: "orders", reason: reference.ReasonNoValue, read: []string{"get ns/orders"}},
+		},
+		"NoObject": {
+			"it may be created",
+			v1alpha1.ConsumerParameters{StreamRef: byName}, "", nil,
+			want{ref: "orders", reason: reference.ReasonNotFound, read: []string{"get ns/orders"}},
+		},
+		"Resolved": {
+			"the Stream is watched, in case it is deleted",
+			v1alpha1.ConsumerParameters{Stream: new("ORDERS"), StreamRef: byName}, "now", nil,
+			want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders"}},
+		},
+		"Selector": {
+			"the selection is stored",
+			v1alpha1.ConsumerParameters{StreamSelector: byLabel}, "", []client.Object{stream(made)},
+			want{stream: "ORDERS", ref: "orders", read: []string{"get ns/orders", "list"}},
+		},
+		"NoMatch": {
+			"it may be created",
+			v1alpha1.ConsumerParameters{StreamSelector: byLabel}, "", nil,
+			want{reason: reference.ReasonNoMatch, read: []string{"list"}},
+		},
 	}
 
 	for name, tc := range cases {
@@ -104,12 +143,15 @@ func TestResolveReferences(t *testing.T) {
 			c.Spec.ForProvider = *tc.asked.DeepCopy()
 			c.Status.AtProvider.Created = tc.created
 
-			s := newShelf(t, tc.objects...)
+			s := newRecorder(t, tc.objects...)
 			err := c.ResolveReferences(t.Context(), s)
 
 			slices.Sort(s.read)
 
-			got := want{reason: reference.ReasonOf(err), read: slices.Compact(s.read), stream: reference.FromPtrValue(c.Spec.ForProvider.Stream)}
+			got := want{
+				reason: reference.ReasonOf(err), read: slices.Compact(s.read),
+				stream: reference.FromPtrValue(c.Spec.ForProvider.Stream),
+			}
 			if ref := c.Spec.ForProvider.StreamRef; ref != nil {
 				got.ref = ref.Name
 			}
@@ -121,14 +163,16 @@ func TestResolveReferences(t *testing.T) {
 	}
 }
 
-// TestOtherNATS: the name of a stream is of use only where the stream is.
+// TestOtherNATS: the name of a stream is used only with the NATS of the stream.
 func TestOtherNATS(t *testing.T) {
 	cluster := v1alpha1.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: "default"}
 	named := v1alpha1.ProviderConfigReference{Name: "far"}
 	plain := v1alpha1.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: "default"}
 
 	byName := v1alpha1.ConsumerParameters{StreamRef: &commonv1.NamespacedReference{Name: "orders"}}
-	byLabel := v1alpha1.ConsumerParameters{StreamSelector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"team": "sales"}}}
+	byLabel := v1alpha1.ConsumerParameters{
+		StreamSelector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"team": "sales"}},
+	}
 	earlier := v1alpha1.ConsumerParameters{Stream: new("ORDERS"), StreamRef: byName.StreamRef}
 
 	type want struct {
@@ -142,12 +186,18 @@ func TestOtherNATS(t *testing.T) {
 		ours, its v1alpha1.ProviderConfigReference
 		want      want
 	}{
-		"Defaults": {"what is left out is the default", byName, v1alpha1.ProviderConfigReference{}, plain, want{stream: "ORDERS"}},
+		"Defaults": {
+			"an omitted field has the default",
+			byName, v1alpha1.ProviderConfigReference{}, plain, want{stream: "ORDERS"},
+		},
 		"Same":     {"one for all namespaces", byName, cluster, cluster, want{stream: "ORDERS"}},
 		"Kind":     {"another kind is another configuration", byName, plain, cluster, want{reason: "ReferenceRefused"}},
 		"Name":     {"another name is one, too", byName, named, plain, want{reason: "ReferenceRefused"}},
 		"Selector": {"labels say nothing of where it is", byLabel, named, plain, want{reason: "ReferenceRefused"}},
-		"Moved":    {"what was found earlier has become another's", earlier, named, plain, want{reason: "ReferenceRefused", stream: "ORDERS"}},
+		"Moved": {
+			"the Stream that was found earlier uses another configuration now",
+			earlier, named, plain, want{reason: "ReferenceRefused", stream: "ORDERS"},
+		},
 	}
 
 	for name, tc := range cases {
@@ -155,7 +205,7 @@ func TestOtherNATS(t *testing.T) {
 			c := &v1alpha1.Consumer{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "billing"}}
 			c.Spec.ForProvider, c.Spec.ProviderConfigRef = *tc.asked.DeepCopy(), tc.ours
 
-			err := c.ResolveReferences(t.Context(), newShelf(t, stream(func(s *v1alpha1.Stream) {
+			err := c.ResolveReferences(t.Context(), newRecorder(t, stream(func(s *v1alpha1.Stream) {
 				s.Status.AtProvider.Created, s.Spec.ProviderConfigRef = "2026-01-02T03:04:05Z", tc.its
 			})))
 

@@ -44,15 +44,14 @@ type ResourceSpec struct {
 
 	// WriteConnectionSecretToRef names the Secret that is to hold what an
 	// application needs to find this in NATS. It holds no credentials. The
-	// Secret is made, and deleted with this object; one that exists already
+	// Secret is created, and deleted with this object; one that exists already
 	// and belongs to something else is left alone.
 	// +optional
 	WriteConnectionSecretToRef *LocalSecretReference `json:"writeConnectionSecretToRef,omitempty"`
 }
 
-// reference returns which configuration is meant, of this kind if the object does
-// not say.
-func (s *ResourceSpec) reference(kind string) *commonv1.ProviderConfigReference { //nolint:unparam // A kind without a namespace would give another.
+// reference returns the configuration of the object, of this kind if the object does not say.
+func (s *ResourceSpec) reference(kind string) *commonv1.ProviderConfigReference { //nolint:unparam // scopes may differ
 	ref := &commonv1.ProviderConfigReference{Kind: s.ProviderConfigRef.Kind, Name: s.ProviderConfigRef.Name}
 
 	if ref.Kind == "" {

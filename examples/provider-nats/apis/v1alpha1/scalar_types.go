@@ -4,9 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The two types below exist for their validation. A value that the API server
-// stores but Go cannot read would stop the provider's watch of the whole kind,
-// not only the one object.
+// The two types below exist for their validation. A value that the API server stores but Go cannot read
+// would stop the provider's watch of the whole kind, not only the one object.
 
 // A Duration is a time span that is not negative, such as 1h30m.
 //

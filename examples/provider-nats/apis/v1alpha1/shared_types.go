@@ -51,7 +51,7 @@ type Republish struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Destination string `json:"destination"`
 
-	// HeadersOnly leaves out the body and tells its size in a header.
+	// HeadersOnly leaves out the body and adds its size as a header.
 	// +optional
 	HeadersOnly bool `json:"headersOnly,omitempty"`
 }
@@ -70,8 +70,8 @@ type ExternalStream struct {
 	DeliverPrefix string `json:"deliverPrefix,omitempty"`
 }
 
-// A SourceConsumer is a durable consumer that somebody else made in the origin
-// for this very purpose.
+// A SourceConsumer is a durable consumer that was created in the origin for
+// this purpose.
 type SourceConsumer struct {
 	// Name of the consumer.
 	// +kubebuilder:validation:MinLength=1
@@ -129,13 +129,13 @@ type Source struct {
 	// +kubebuilder:validation:MaxLength=255
 	Domain string `json:"domain,omitempty"`
 
-	// Consumer to use in the origin, instead of one that NATS makes there. It
+	// Consumer to use in the origin, instead of one that NATS creates there. It
 	// needs NATS 2.14.
 	// +optional
 	Consumer *SourceConsumer `json:"consumer,omitempty"`
 }
 
-// A ClusterObservation is where the data lie.
+// A ClusterObservation is where the data are.
 type ClusterObservation struct {
 	// Name of the cluster.
 	// +optional

@@ -30,7 +30,7 @@ type ConsumerLimits struct {
 	MaxAckPending *int32 `json:"maxAckPending,omitempty"`
 }
 
-// StreamParameters are what a JetStream stream shall look like.
+// StreamParameters are the desired settings of a JetStream stream.
 type StreamParameters struct {
 	// Description for people.
 	// +optional
@@ -215,12 +215,12 @@ type StreamParameters struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
-// A StreamSpec is what a user asks for.
+// A StreamSpec is the desired state.
 type StreamSpec struct {
 	ResourceSpec `json:",inline"`
 
-	// The rules stand here and not at the type, because the type also shows
-	// what was observed, and that must never be refused.
+	// The rules are here and not at the type, because the type also shows
+	// the observed state, which must never be refused.
 
 	// ForProvider is the desired stream.
 	// +optional
@@ -260,9 +260,9 @@ type StreamSpec struct {
 	ForProvider StreamParameters `json:"forProvider"`
 }
 
-// A StreamObservation is what was seen at the last look.
+// A StreamObservation is the last observed state.
 type StreamObservation struct {
-	// Config is what NATS made of the spec, its defaults included.
+	// Config is the effective configuration in NATS, defaults included.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:Schemaless
@@ -270,8 +270,8 @@ type StreamObservation struct {
 	Config *StreamParameters `json:"config,omitempty"`
 
 	// Created is when the stream was created, as RFC 3339 writes it, to the
-	// nanosecond. It tells a stream that was ours from another of its name, should
-	// the mark of its owner be lost.
+	// nanosecond. It distinguishes the object's stream from another one of its name,
+	// should the mark of its owner be lost.
 	// +optional
 	// +kubebuilder:validation:Format=date-time
 	Created string `json:"created,omitempty"`
@@ -297,7 +297,7 @@ type StreamObservation struct {
 	// +optional
 	ConsumerCount int64 `json:"consumerCount,omitempty"`
 
-	// Cluster tells where the data lie. A single server tells nothing.
+	// Cluster says where the data are. A single server does not report it.
 	// +optional
 	Cluster *ClusterObservation `json:"cluster,omitempty"`
 
@@ -310,7 +310,7 @@ type StreamObservation struct {
 type StreamStatus struct {
 	ResourceStatus `json:",inline"`
 
-	// AtProvider is what was seen at the last look.
+	// AtProvider is the last observed state in NATS.
 	// +optional
 	AtProvider StreamObservation `json:"atProvider,omitzero"`
 }

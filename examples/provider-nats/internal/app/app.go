@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// A command is one of the things the program does.
+// A command is a command of the program.
 type command struct {
 	name    string
 	summary string
@@ -23,9 +23,8 @@ func commands() []command {
 	}
 }
 
-// Main does what the arguments say, until it is done or ctx ends, and returns
-// the exit code: 0 for success, 1 for failure and 2 for arguments that nobody
-// understands.
+// Main runs the command of the arguments, until it is done or ctx ends, and returns the exit code: 0 for
+// success, 1 for failure and 2 for invalid arguments.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
 		usage(stderr)
@@ -53,7 +52,8 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func usage(w io.Writer) {
-	fmt.Fprint(w, "provider-nats manages streams, consumers, key-value buckets and object stores of NATS JetStream.\n\nCommands:\n")
+	fmt.Fprint(w,
+		"provider-nats manages streams, consumers, key-value buckets and object stores of NATS JetStream.\n\nCommands:\n")
 
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  provider-nats %-4s  %s\n", c.name, c.summary)
@@ -62,7 +62,7 @@ func usage(w io.Writer) {
 	fmt.Fprint(w, "\nprovider-nats COMMAND --help lists the flags of a command.\n")
 }
 
-// errUsage marks arguments that nobody understands. What is wrong was said.
+// errUsage marks invalid arguments. The message is complete without it.
 var errUsage = errors.New("wrong usage")
 
 func exitCode(err error, stderr io.Writer) int {

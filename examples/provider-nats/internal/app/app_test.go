@@ -31,29 +31,45 @@ func TestCommandLine(t *testing.T) {
 		code   int
 		out    string
 	}{
-		"Nothing":    {"somebody who knows nothing is told what there is", "", 2, "provider-nats run"},
-		"Help":       {"and who asks is, too", "help", 0, "provider-nats dev"},
-		"Unknown":    {"a typing error", "rum", 2, `there is no command "rum"`},
-		"FlagHelp":   {"flags are listed", "run --help", 0, "-max-reconcile-rate"},
-		"DevHelp":    {"flags are listed", "dev --help", 0, "-nats-port"},
-		"Flag":       {"a typing error", "run --pol 1s", 2, "flag provided but not defined: -pol"},
-		"Argument":   {"nothing is ignored", "run please", 2, `unexpected argument "please"`},
-		"Poll":       {"never poll without a pause", "run --poll 0s", 2, "--poll must be more than 0"},
-		"Jitter":     {"never a delay below zero", "run --poll 1s --poll-jitter 2s", 2, "--poll-jitter must be less than --poll"},
-		"Sync":       {"never resync without a pause", "run --sync 0s", 2, "--sync must be more than 0"},
-		"Probe":      {"never ask without a pause", "run --restore-probe -1s", 2, "--restore-probe must not be negative"},
-		"Timeout":    {"never a pass without time", "run --timeout 0s", 2, "--timeout must be more than 0"},
-		"Rate":       {"never stand still", "dev --max-reconcile-rate 0", 2, "--max-reconcile-rate must be more than 0"},
-		"Retry":      {"never without a pause", "run --leader-elect-retry-period 0s", 2, "--leader-elect-retry-period must be more than 0"},
-		"Renew":      {"time to try twice", "run --leader-elect-renew-deadline 3s", 2, "--leader-elect-renew-deadline must be more than 1.2 times"},
-		"Lease":      {"never two leaders", "run --leader-elect-lease-duration 10s", 2, "--leader-elect-lease-duration must be more than"},
-		"Kubeconfig": {"a path that leads nowhere", "run --kubeconfig /does/not/exist", 1, "cannot find a cluster: name a kubeconfig by --kubeconfig"},
+		"Nothing":  {"without a command, all commands are listed", "", 2, "provider-nats run"},
+		"Help":     {"help lists them, too", "help", 0, "provider-nats dev"},
+		"Unknown":  {"a typing error", "rum", 2, `there is no command "rum"`},
+		"FlagHelp": {"flags are listed", "run --help", 0, "-max-reconcile-rate"},
+		"DevHelp":  {"flags are listed", "dev --help", 0, "-nats-port"},
+		"Flag":     {"a typing error", "run --pol 1s", 2, "flag provided but not defined: -pol"},
+		"Argument": {"nothing is ignored", "run please", 2, `unexpected argument "please"`},
+		"Poll":     {"never poll without a pause", "run --poll 0s", 2, "--poll must be more than 0"},
+		"Jitter": {
+			"never a delay below zero",
+			"run --poll 1s --poll-jitter 2s", 2, "--poll-jitter must be less than --poll",
+		},
+		"Sync":    {"never resync without a pause", "run --sync 0s", 2, "--sync must be more than 0"},
+		"Probe":   {"never ask without a pause", "run --restore-probe -1s", 2, "--restore-probe must not be negative"},
+		"Timeout": {"never a pass without time", "run --timeout 0s", 2, "--timeout must be more than 0"},
+		"Rate":    {"never stand still", "dev --max-reconcile-rate 0", 2, "--max-reconcile-rate must be more than 0"},
+		"Retry": {
+			"never without a pause",
+			"run --leader-elect-retry-period 0s", 2, "--leader-elect-retry-period must be more than 0",
+		},
+		"Renew": {
+			"time to try twice",
+			"run --leader-elect-renew-deadline 3s", 2, "--leader-elect-renew-deadline must be more than 1.2 times",
+		},
+		"Lease": {
+			"never two leaders",
+			"run --leader-elect-lease-duration 10s", 2, "--leader-elect-lease-duration must be more than",
+		},
+		"Kubeconfig": {
+			"a path that leads nowhere",
+			"run --kubeconfig /does/not/exist", 1, "cannot find a cluster: name a kubeconfig by --kubeconfig",
+		},
 		"ChangeLog": {
 			"a record that cannot be kept", "run --kubeconfig " + kubeconfig + " --change-log /does/not/exist", 1,
 			"cannot record changes: name another file by --change-log",
 		},
 		"NoCluster": {
-			"a cluster that does not answer", "run --kubeconfig " + kubeconfig + " --health-probe-bind-address 0 --metrics-bind-address 0", 1,
+			"a cluster that does not answer",
+			"run --kubeconfig " + kubeconfig + " --health-probe-bind-address 0 --metrics-bind-address 0", 1,
 			"cannot read namespace kube-system",
 		},
 	}
@@ -74,7 +90,7 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// unused returns an address where nobody listens.
+// unused returns an address on which no server listens.
 func unused(t *testing.T) string {
 	t.Helper()
 

@@ -24,7 +24,8 @@ func dev(ctx context.Context, args []string, out io.Writer) error {
 	debug := tuning(flags, &o)
 	dir := flags.String("dir", "", "folder that keeps all data for the next time; empty means none")
 	port := flags.Int("nats-port", 0, "port of NATS on 127.0.0.1; 0 means any that is free")
-	guided := flags.Bool("tour", false, "show what the provider does, step by step; it looks at each stream every two seconds then")
+	guided := flags.Bool("tour", false,
+		"show what the provider does, step by step; it polls each stream every two seconds then")
 	once := flags.Bool("once", false, "end after the tour; the exit code is 0 only if every step held")
 
 	if err := parse(flags, args, out); err != nil {
@@ -39,7 +40,7 @@ func dev(ctx context.Context, args []string, out io.Writer) error {
 	case *once && !*guided:
 		return fmt.Errorf("%w: --once goes with --tour", errUsage)
 	case *guided && *dir != "":
-		return fmt.Errorf("%w: --tour does not go with --dir: it begins with nothing", errUsage)
+		return fmt.Errorf("%w: --tour does not go with --dir: it begins without data", errUsage)
 	case *port < 0 || *port > math.MaxUint16:
 		return fmt.Errorf("%w: --nats-port must be a port, from 0 to %d", errUsage, math.MaxUint16)
 	}
@@ -70,7 +71,7 @@ func start(ctx context.Context, where devenv.Options, out io.Writer) (*devenv.En
 	return env, nil
 }
 
-// guide runs the tour, and stays until ctx ends unless it is once only.
+// guide runs the tour, and stays until ctx ends unless once is set.
 func guide(ctx context.Context, where devenv.Options, once bool, out io.Writer) error {
 	env, t := &devenv.Env{}, &tour.Tour{}
 	g := &demo.Guide{
@@ -102,7 +103,7 @@ func guide(ctx context.Context, where devenv.Options, once bool, out io.Writer) 
 	return errors.Join(err, env.Stop())
 }
 
-// stopped says that a person has ended it, which is no failure.
+// stopped reports that a person has interrupted it, which is no failure.
 func stopped(out io.Writer) error {
 	fmt.Fprintln(out, "Stopping.")
 
@@ -136,19 +137,20 @@ func develop(ctx context.Context, where devenv.Options, o provider.Options, out 
 	case <-p.Done():
 	}
 
-	if err := p.Stop(); ctx.Err() == nil || !errors.Is(err, context.Canceled) { // it may be told to end while it starts
+	if err := p.Stop(); ctx.Err() == nil || !errors.Is(err, context.Canceled) { // it may be interrupted while it starts
 		return err
 	}
 
 	return nil
 }
 
-// instructions say what a person can do now.
+// instructions returns the commands that a person can type now.
 func instructions(env *devenv.Env) string {
-	return "\nThe provider runs. In another terminal:\n\n  " + strings.Join(commandsFor(env), "\n  ") + "\n\nPress Ctrl-C to end it.\n\n"
+	return "\nThe provider runs. In another terminal:\n\n  " +
+		strings.Join(commandsFor(env), "\n  ") + "\n\nPress Ctrl-C to end it.\n\n"
 }
 
-// commandsFor returns commands with which a person looks around.
+// commandsFor returns commands that show the state of the environment.
 func commandsFor(env *devenv.Env) []string {
 	examples, err := filepath.Abs("examples")
 	if err != nil {

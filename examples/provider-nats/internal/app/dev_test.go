@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/tour/tourtest"
 )
 
-// asProgram makes this test binary the program, in the demo and in what the demo starts.
+// asProgram is the variable that makes this test binary the program, also when the demo starts it.
 const asProgram = "PROVIDER_NATS_TEST"
 
 func TestMain(m *testing.M) {
@@ -35,17 +35,16 @@ func startDev(t *testing.T, args ...string) *tourtest.Demo {
 	return tourtest.Start(t, cmd)
 }
 
-// TestTourStays: after the tour, what a person is told to type works, and Ctrl-C leaves
-// nothing.
+// TestTourStays: after the tour, the commands that it prints work, and Ctrl-C leaves nothing behind.
 func TestTourStays(t *testing.T) {
 	d := startDev(t, "--tour")
 	t.Log(d.Type(d.LookAround()))
 	d.Interrupt()
-	d.Interrupt() // by somebody who is impatient
+	d.Interrupt() // an impatient user presses Ctrl-C twice
 	d.Ended()
 }
 
-// TestInterrupted: a person may end it at any time, with and without the tour.
+// TestInterrupted: Ctrl-C ends it at any time, with and without the tour.
 func TestInterrupted(t *testing.T) {
 	cases := map[string]struct {
 		args []string

@@ -22,23 +22,32 @@ import (
 // tuning adds the flags that both commands have.
 func tuning(flags *flag.FlagSet, o *provider.Options) (debug *bool) {
 	flags.DurationVar(&o.PollInterval, "poll", o.PollInterval, "how often each stream is compared with its object")
-	flags.DurationVar(&o.PollJitter, "poll-jitter", o.PollJitter, "by how much that varies; 0 means a tenth")
-	flags.DurationVar(&o.PollWhenTold, "poll-when-told", o.PollWhenTold,
-		"how often while JetStream tells what happens; streams share lists in between; 0 means that each is looked at by itself")
-	flags.BoolVar(&o.WatchSecrets, "watch-secrets", o.WatchSecrets, "watch the Secrets that connections are made from, each by its name; the role has to allow it")
+	flags.DurationVar(&o.PollJitter, "poll-jitter", o.PollJitter, "by how much --poll varies; 0 means a tenth")
+	flags.DurationVar(&o.PollWhenNotified, "poll-when-notified", o.PollWhenNotified,
+		"how often while JetStream notifies of changes; streams share lists then; 0 means that each is observed separately")
+	flags.BoolVar(&o.WatchSecrets, "watch-secrets", o.WatchSecrets,
+		"watch the Secrets that connections are made from, each by name; the role has to allow it")
 	flags.DurationVar(&o.SyncInterval, "sync", o.SyncInterval, "how often all objects are reconciled anew")
 	flags.DurationVar(&o.RestoreProbe, "restore-probe", o.RestoreProbe,
-		"without an election, how often to ask the API server for its version, to end when it was restored to an earlier state; 0 means never")
+		"without leader election, how often to ask the API server for its version, to end when it was restored to an "+
+			"earlier state; 0 means never")
 	flags.DurationVar(&o.Timeout, "timeout", o.Timeout, "how long one pass may take in NATS")
-	flags.IntVar(&o.MaxReconcileRate, "max-reconcile-rate", o.MaxReconcileRate, "how many passes may begin in a second, and run at a time")
-	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress, "where to serve /healthz and /readyz; 0 means nowhere")
-	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress, "where to serve /metrics; 0 means nowhere")
+	flags.IntVar(&o.MaxReconcileRate, "max-reconcile-rate", o.MaxReconcileRate,
+		"how many passes may begin in a second, and run at a time")
+	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress,
+		"where to serve /healthz and /readyz; 0 means nowhere")
+	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress,
+		"where to serve /metrics; 0 means nowhere")
 
-	flags.BoolVar(&o.MetricsSecure, "metrics-secure", o.MetricsSecure, "serve /metrics by TLS, with a certificate that is made at every start, to those alone whom the API server lets get it")
-	flags.StringVar(&o.ProfilingAddress, "pprof-bind-address", o.ProfilingAddress, "where to serve /debug/pprof; 0 means nowhere")
-	flags.StringVar(&o.Namespace, "namespace", o.Namespace, "look at the objects of this namespace alone, or of several, separated by commas; empty means all")
+	flags.BoolVar(&o.MetricsSecure, "metrics-secure", o.MetricsSecure,
+		"serve /metrics by TLS, with a certificate that is created at each start, only to users that the API server "+
+			"permits to get it")
+	flags.StringVar(&o.ProfilingAddress, "pprof-bind-address", o.ProfilingAddress,
+		"where to serve /debug/pprof; 0 means nowhere")
+	flags.StringVar(&o.Namespace, "namespace", o.Namespace,
+		"reconcile the objects of this namespace only, or of several, separated by commas; empty means all")
 
-	return flags.Bool("debug", false, "log what is normally of no interest")
+	return flags.Bool("debug", false, "log details for debugging, too")
 }
 
 func check(o provider.Options) error {
@@ -47,8 +56,8 @@ func check(o provider.Options) error {
 		return errors.Errorf("%w: --poll must be more than 0", errUsage)
 	case o.PollJitter < 0 || o.PollJitter >= o.PollInterval:
 		return errors.Errorf("%w: --poll-jitter must be less than --poll, and not negative", errUsage)
-	case o.PollWhenTold < 0:
-		return errors.Errorf("%w: --poll-when-told must not be negative", errUsage)
+	case o.PollWhenNotified < 0:
+		return errors.Errorf("%w: --poll-when-notified must not be negative", errUsage)
 	case o.SyncInterval <= 0:
 		return errors.Errorf("%w: --sync must be more than 0", errUsage)
 	case o.RestoreProbe < 0:
@@ -69,11 +78,14 @@ func check(o provider.Options) error {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags, o := flag.NewFlagSet("provider-nats run", flag.ContinueOnError), provider.DefaultOptions()
 	debug := tuning(flags, &o)
-	kubeconfig := flags.String("kubeconfig", "", "path of a kubeconfig; empty means $KUBECONFIG, the pod's own access, or ~/.kube/config")
+	kubeconfig := flags.String("kubeconfig", "",
+		"path of a kubeconfig; empty means $KUBECONFIG, the pod's own access, or ~/.kube/config")
 	o.Election.AddFlags(flags)
 
-	record := flags.String("change-log", "", "file that is told of every change in NATS, as lines of JSON; - is standard output, empty means none")
-	supervised := flags.Bool("exit-on-stdin-eof", false, "stop when standard input ends, as it does when the parent is killed")
+	record := flags.String("change-log", "",
+		"file to which every change in NATS is written, as lines of JSON; - is standard output, empty means none")
+	supervised := flags.Bool("exit-on-stdin-eof", false,
+		"stop when standard input ends, as it does when the parent is killed")
 
 	if err := parse(flags, args, out); err != nil {
 		return err
@@ -104,7 +116,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return stderrors.Join(provider.Run(ctx, cfg, o), done())
 }
 
-// changeLog returns what records changes where the flag says, and what ends it.
+// changeLog returns the sink for changes that the flag names, and a function that closes it.
 func changeLog(where string, out io.Writer) (changelog.Sink, func() error, error) {
 	switch where {
 	case "":
@@ -142,7 +154,7 @@ func access(kubeconfig string) (*rest.Config, error) {
 	return ctrl.GetConfig()
 }
 
-// level maps --debug to a level of slog. What logr calls V(1) is -1 there.
+// level maps --debug to a level of slog. V(1) of logr is -1 there.
 func level(debug bool) slog.Level {
 	if debug {
 		return slog.Level(-1)
@@ -151,7 +163,7 @@ func level(debug bool) slog.Level {
 	return slog.LevelInfo
 }
 
-// logTo returns a logger and makes the libraries of Kubernetes use it, too.
+// logTo returns a logger, and makes the libraries of Kubernetes use it, too.
 func logTo(handler slog.Handler) logr.Logger {
 	log := logr.FromSlogHandler(handler)
 	ctrl.SetLogger(log)

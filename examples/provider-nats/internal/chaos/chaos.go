@@ -15,48 +15,45 @@ import (
 
 // Options of a run. Use DefaultOptions, and change what differs.
 type Options struct {
-	// Seed decides what happens when, as far as that is in our hands.
+	// Seed determines the schedule, as far as the run controls it.
 	Seed uint64
 
-	// Rounds is how many there are, Objects how many are worked with, at least
-	// ten.
+	// Rounds is the number of rounds, Objects that of objects, at least ten.
 	Rounds, Objects int
 
-	// Window is how long the faults of a round last, Settle how long what is left
-	// by them may take to come to rest.
+	// Window is how long the faults of a round last, Settle how long everything may take to settle after them.
 	Window, Settle time.Duration
 
-	// Limit is how long all of it may take. The default is long enough for any run that
-	// goes on: for each round Window, twice Settle and two minutes, and ten minutes more.
+	// Limit is how long the whole run may take. The default is long enough for any run that makes progress:
+	// for each round Window, twice Settle and two minutes, and ten minutes more.
 	Limit time.Duration
 
-	// Unclaimed has objects born with a finalizer, as the provider's package says. Else
-	// an object may be removed while its first finalizer is being stored, and whatever
-	// was created for it is left over if the provider is killed at that moment.
+	// Unclaimed creates objects with a finalizer, as the provider's package does. Without it an object may be
+	// removed while its first finalizer is being stored, and its external resource is left over if the
+	// provider is killed at that moment.
 	Unclaimed bool
 
-	// Dir holds the data and what the provider says. It must be empty.
+	// Dir holds the data and the logs of the provider. It must be empty.
 	Dir string
 
-	// Provider is the program that is the provider, with the arguments before
-	// "run"; NATS is one that calls ServeNATS with the arguments that follow.
+	// Provider is the program of the provider, with the arguments before "run"; NATS is one that calls
+	// ServeNATS with the arguments that follow.
 	Provider, NATS []string
 
-	// Out is where the run is told.
+	// Out is where the run is reported.
 	Out io.Writer
 
-	// Interfere, if set, is called at the end of the faults of each round. It is
-	// for tests, which see to it that a check fails.
+	// Interfere, if set, is called at the end of the faults of each round. Tests make a check fail with it.
 	Interfere func(ctx context.Context, kube client.Client, js jetstream.JetStream) error
 }
 
-// DefaultOptions returns those of a run of four to five minutes on two cores. A
-// round takes a minute, Window and twice Settle at most.
+// DefaultOptions returns the options of a run of four to five minutes on two cores. A round takes a minute,
+// Window and twice Settle at most.
 func DefaultOptions() Options {
 	return Options{Seed: 1, Unclaimed: true, Rounds: 10, Objects: 200, Window: 13 * time.Second, Settle: time.Minute}
 }
 
-// check returns what is wrong with the options, if anything.
+// check returns an error if the options are invalid.
 func (o Options) check() error {
 	switch {
 	case o.Rounds < 1:
@@ -83,10 +80,9 @@ func (o Options) limit() time.Duration {
 	return 10*time.Minute + time.Duration(o.Rounds)*(o.Window+2*o.Settle+2*time.Minute)
 }
 
-// Run starts all that is needed, makes the rounds and tells what it found. An
-// error means that it could not, that it took too long, or that ctx ended; whether
-// everything held is in the result. It ends after the first round in which something did
-// not. A kind of fault that was planned and did not happen is a finding, too.
+// Run starts the servers, makes the rounds and reports its findings. An error means that it could not, that
+// it took too long, or that ctx ended; whether everything held is in the result. It ends after the first
+// round in which something did not hold. A planned kind of fault that was never made is a finding, too.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -138,7 +134,7 @@ func run(ctx context.Context, o Options) (res *Result, err error) {
 
 	if res.Held() {
 		if v := forgotten(o, res.Rounds, w.count()); !v.held() {
-			res.add(v, w.count(), w.people.done.Load())
+			res.add(v, w.count(), w.users.done.Load())
 			w.complain(v)
 		}
 	}
@@ -154,7 +150,7 @@ func run(ctx context.Context, o Options) (res *Result, err error) {
 	return res, nil
 }
 
-// round makes one round, and adds what it found to the result.
+// round makes one round, and adds its findings to the result.
 func (w *world) round(ctx context.Context, n int, res *Result) error {
 	p := plan(w.o.Seed, n, w.o.Window)
 	w.say("round %d of %d: %s", n, w.o.Rounds, p)
@@ -181,10 +177,10 @@ func (w *world) round(ctx context.Context, n int, res *Result) error {
 	}
 
 	res.Rounds++
-	res.add(v, w.count(), w.people.done.Load())
+	res.add(v, w.count(), w.users.done.Load())
 
 	if v.held() {
-		w.say("  all is as it should be after %.1f s: %s", time.Since(begin).Seconds(), rest)
+		w.say("  everything is as desired after %.1f s: %s", time.Since(begin).Seconds(), rest)
 	} else {
 		w.complain(v)
 	}
@@ -194,20 +190,21 @@ func (w *world) round(ctx context.Context, n int, res *Result) error {
 	return nil
 }
 
-// calm is how long all has to stay as it should be. What was still under way when
-// it first was may come late.
+// calm is how long everything has to stay as desired. Operations under way may still end in that time.
 const calm = 2 * poll
 
-// settle looks until all is as it should be and stays so, or until time is up.
-func (w *world) settle(ctx context.Context, look func(context.Context) (verdict, string, error)) (verdict, string, error) {
+// settle observes until everything is as desired and stays so, or until time is up.
+func (w *world) settle(
+	ctx context.Context, look func(context.Context) (verdict, string, error),
+) (verdict, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.o.Settle)
 	defer cancel()
 
 	var (
-		last  verdict
-		told  string
-		since time.Time
-		err   error
+		last   verdict
+		report string
+		since  time.Time
+		err    error
 	)
 
 	for {
@@ -218,9 +215,9 @@ func (w *world) settle(ctx context.Context, look func(context.Context) (verdict,
 
 		switch v, text, err = look(ctx); {
 		case err == nil:
-			last, told = v, text
+			last, report = v, text
 		case ctx.Err() == nil:
-			w.say("  cannot look: %v", err)
+			w.say("  cannot observe: %v", err)
 		}
 
 		switch now := time.Now(); {
@@ -229,34 +226,33 @@ func (w *world) settle(ctx context.Context, look func(context.Context) (verdict,
 		case since.IsZero():
 			since = now
 		case now.Sub(since) >= calm:
-			return last, told, nil
+			return last, report, nil
 		}
 
 		if pause(ctx, lookEvery) == nil {
 			continue
 		}
 
-		if told == "" {
-			return last, told, errors.Wrap(err, "cannot tell what is true")
+		if report == "" {
+			return last, report, errors.Wrap(err, "cannot observe the servers")
 		}
 
 		if last.held() {
-			last.find(stuck, "all was as it should be only at the end, and not for long enough to be believed")
+			last.find(stuck, "everything was as desired only at the end, and not for long enough")
 		}
 
-		return last, told, nil
+		return last, report, nil
 	}
 }
 
-// lookEvery is how often is looked whether all is as it should be.
+// lookEvery is how often settle observes.
 const lookEvery = 500 * time.Millisecond
 
-// empty deletes all objects, and looks whether nothing is left but what strangers
-// put there.
+// empty deletes all objects, and checks that only the foreign resources are left.
 func (w *world) empty(ctx context.Context, res *Result) error {
 	w.say("at the end: everything is deleted")
 
-	if err := w.fleet.start(ctx, course{told: true}); err != nil {
+	if err := w.fleet.start(ctx, course{notified: true}); err != nil {
 		return err
 	}
 	defer w.fleet.stop()
@@ -270,7 +266,7 @@ func (w *world) empty(ctx context.Context, res *Result) error {
 		return err
 	}
 
-	if res.add(v, w.count(), w.people.done.Load()); v.held() {
+	if res.add(v, w.count(), w.users.done.Load()); v.held() {
 		w.say("  nothing is left: %s", rest)
 	} else {
 		w.complain(v)
@@ -279,25 +275,25 @@ func (w *world) empty(ctx context.Context, res *Result) error {
 	return nil
 }
 
-// finish lets people create what others wait for. Whoever is in their way, because
-// he is stuck, is told of soon.
+// finish creates the streams that consumers wait for. An object that is stuck, and occupies a name, is
+// reported soon.
 func (w *world) finish(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, w.o.Settle)
 	defer cancel()
 
-	if err := w.people.finish(ctx); err != nil {
-		w.say("  cannot create what others need: %v", err)
+	if err := w.users.finish(ctx); err != nil {
+		w.say("  cannot create streams for consumers: %v", err)
 	}
 }
 
-// complain tells what does not hold, and what the provider said last.
+// complain reports what does not hold, and the last output of the provider.
 func (w *world) complain(v verdict) {
-	w.say("DID NOT HOLD:\n%s\nThe last the provider said, all of it in %s:\n%s", v, w.o.Dir, w.fleet.lastWords())
+	w.say("DID NOT HOLD:\n%s\nThe last output of the provider, all of it in %s:\n%s", v, w.o.Dir, w.fleet.lastWords())
 }
 
 func (w *world) say(format string, args ...any) {
-	w.told.Lock()
-	defer w.told.Unlock()
+	w.out.Lock()
+	defer w.out.Unlock()
 
 	fmt.Fprintf(w.o.Out, "%6.1f s  %s\n", time.Since(w.begin).Seconds(), fmt.Sprintf(format, args...))
 }

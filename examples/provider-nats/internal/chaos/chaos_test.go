@@ -27,8 +27,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// The program of these tests is also the provider and NATS, if its first argument
-// says so.
+// The binary of these tests is also the provider and NATS, if its first argument says so.
 const (
 	asProvider = "as-provider"
 	asNATS     = "as-nats"
@@ -74,8 +73,8 @@ func short(t *testing.T) Options {
 	return o
 }
 
-// TestRounds makes a round with two replicas and one with a provider that dies
-// often. Each kind of fault must have been made.
+// TestRounds makes a round with two replicas and one with a single provider that is killed often. Each kind
+// of fault must have been made.
 func TestRounds(t *testing.T) {
 	t.Parallel()
 
@@ -102,21 +101,20 @@ func TestRounds(t *testing.T) {
 		}
 	}
 
-	for _, f := range troubles() {
+	for _, f := range faultKinds() {
 		if res.faults[f] == 0 {
 			t.Errorf("there was no %s", f)
 		}
 	}
 }
 
-// A saboteur spoils what a round has left, so that it does not hold.
+// A saboteur spoils the state at the end of a round, so that it does not hold.
 type saboteur struct {
 	kube client.Client
 	js   jetstream.JetStream
 }
 
-// rest waits until nothing is stuck: what a busy machine has still to do is not to be
-// found as well.
+// rest waits until nothing is stuck: the remaining work on a busy machine is no finding of this test.
 func (s saboteur) rest(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, wait.Patience())
 	defer cancel()
@@ -130,7 +128,7 @@ func (s saboteur) rest(ctx context.Context) error {
 		}
 
 		if pause(ctx, lookEvery) != nil {
-			return errors.Errorf("not all has come to rest: %+v, %v", all, err)
+			return errors.Errorf("not everything has settled: %+v, %v", all, err)
 		}
 	}
 }
@@ -147,13 +145,17 @@ func (s saboteur) spoil(ctx context.Context) error {
 
 	// A stream of an object that is gone, and a second one of an object.
 	victim := cr.Items[0]
-	for name, uid := range map[string]string{"LEAKED": "00000000-0000-0000-0000-000000000000", "DUPLICATE": string(victim.UID)} {
-		if _, err := s.js.CreateStream(ctx, jetstream.StreamConfig{Name: name, Metadata: map[string]string{managed.StampKey: "x/" + uid}}); err != nil {
+	for name, uid := range map[string]string{
+		"LEAKED": "00000000-0000-0000-0000-000000000000", "DUPLICATE": string(victim.UID),
+	} {
+		if _, err := s.js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: name, Metadata: map[string]string{managed.StampKey: "x/" + uid},
+		}); err != nil {
 			return err
 		}
 	}
 
-	// An object that somebody keeps.
+	// An object with a finalizer that is not removed.
 	n := int64(1)
 	kept := &v1alpha1.Stream{
 		ObjectMeta: metav1.ObjectMeta{Namespace: devenv.Namespace, Name: "kept", Finalizers: []string{"example.org/kept"}},
@@ -167,12 +169,12 @@ func (s saboteur) spoil(ctx context.Context) error {
 	return s.kube.Delete(ctx, kept)
 }
 
-// TestSaboteur: who leaks, duplicates or is stuck is found, and the run ends.
+// TestSaboteur: leaks, duplicates and stuck objects are found, and the run ends.
 func TestSaboteur(t *testing.T) {
 	t.Parallel()
 
 	o := short(t)
-	o.Rounds, o.Objects, o.Window, o.Settle = 3, 10, 2*time.Second, 30*time.Second // what is stuck is waited for as long
+	o.Rounds, o.Objects, o.Window, o.Settle = 3, 10, 2*time.Second, 30*time.Second // a stuck object takes that long
 	o.Interfere = func(ctx context.Context, kube client.Client, js jetstream.JetStream) error {
 		return saboteur{kube, js}.spoil(ctx)
 	}
@@ -212,20 +214,20 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestForgotten: who never met a kind of fault has not passed, whatever else held.
+// TestForgotten: a run without one kind of fault has not passed, whatever else held.
 func TestForgotten(t *testing.T) {
 	o := DefaultOptions()
-	all := map[trouble]int{}
+	all := map[faultKind]int{}
 
-	for _, f := range troubles() {
+	for _, f := range faultKinds() {
 		all[f] = 1
 	}
 
 	if v := forgotten(o, 2, all); !v.held() {
-		t.Errorf("all of them happened, and yet:\n%s", v)
+		t.Errorf("all of them were made, and yet:\n%s", v)
 	}
 
-	for _, f := range troubles() {
+	for _, f := range faultKinds() {
 		made := maps.Clone(all)
 		delete(made, f)
 
@@ -247,13 +249,22 @@ func TestOptions(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		"Good":     {"Nothing is wrong.", func(*Options) {}, ""},
-		"Rounds":   {"No round proves nothing.", func(o *Options) { o.Rounds = 0 }, "there must be at least one round"},
-		"Objects":  {"Not of every kind.", func(o *Options) { o.Objects = family - 1 }, "there must be at least 10 objects"},
-		"Window":   {"No time for faults.", func(o *Options) { o.Window = 0 }, "a round must have time for its faults and to settle"},
-		"Settle":   {"No time to settle.", func(o *Options) { o.Settle = 0 }, "a round must have time for its faults and to settle"},
-		"Limit":    {"No time at all.", func(o *Options) { o.Limit = -1 }, "a run must have time"},
-		"Provider": {"Nothing to break.", func(o *Options) { o.Provider = nil }, "the programs of the provider and of NATS must be named"},
+		"Good":    {"Nothing is wrong.", func(*Options) {}, ""},
+		"Rounds":  {"No round proves nothing.", func(o *Options) { o.Rounds = 0 }, "there must be at least one round"},
+		"Objects": {"Not of every kind.", func(o *Options) { o.Objects = family - 1 }, "there must be at least 10 objects"},
+		"Window": {
+			"No time for faults.",
+			func(o *Options) { o.Window = 0 }, "a round must have time for its faults and to settle",
+		},
+		"Settle": {
+			"No time to settle.",
+			func(o *Options) { o.Settle = 0 }, "a round must have time for its faults and to settle",
+		},
+		"Limit": {"No time at all.", func(o *Options) { o.Limit = -1 }, "a run must have time"},
+		"Provider": {
+			"Nothing to break.",
+			func(o *Options) { o.Provider = nil }, "the programs of the provider and of NATS must be named",
+		},
 	}
 
 	for name, tc := range cases {

@@ -17,8 +17,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// breakThings starts the provider, lets people work, and breaks everything as planned.
-// When it returns, all servers run again.
+// breakThings starts the provider, lets users work, and makes the planned faults. When it returns, all
+// servers run again.
 func (w *world) breakThings(ctx context.Context, c course) error {
 	if err := w.fleet.start(ctx, c); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (w *world) breakThings(ctx context.Context, c course) error {
 		errs []error
 	)
 
-	all.Go(func() { w.people.work(working) })
+	all.Go(func() { w.users.work(working) })
 
 	for _, f := range c.faults {
 		all.Go(func() {
@@ -57,7 +57,7 @@ func (w *world) breakThings(ctx context.Context, c course) error {
 
 // happen makes one fault, and returns when it is over.
 func (w *world) happen(ctx context.Context, f fault) error {
-	switch f.trouble {
+	switch f.kind {
 	case kill, restart:
 		return w.hit(ctx, f)
 	case suspend:
@@ -69,15 +69,15 @@ func (w *world) happen(ctx context.Context, f fault) error {
 	case pages:
 		return w.pages(ctx, w.o.Window-f.at)
 	default:
-		return errors.Errorf("nobody knows how to make a %s", f.trouble)
+		return errors.Errorf("unknown kind of fault %s", f.kind)
 	}
 }
 
-// nobody is no replica.
-const nobody = -1
+// noReplica is the number of no replica.
+const noReplica = -1
 
-// hit ends a replica, or the other one if there is no such, or if it stands still:
-// it would not notice. If all are just being started it waits for one.
+// hit ends a replica, or the other one if it does not run or is suspended. If all are just being started it
+// waits for one.
 func (w *world) hit(ctx context.Context, f fault) error {
 	for !w.strike(f) {
 		if _, err := w.fleet.broken(); err != nil {
@@ -92,7 +92,7 @@ func (w *world) hit(ctx context.Context, f fault) error {
 	return nil
 }
 
-// strike ends a replica if there is one, and says whether it has.
+// strike ends a replica if one runs, and reports whether it has.
 func (w *world) strike(f fault) bool {
 	w.mu.Lock()
 	still := w.suspended
@@ -104,15 +104,15 @@ func (w *world) strike(f fault) bool {
 			continue
 		}
 
-		if f.trouble == restart {
+		if f.kind == restart {
 			p.Stop(stopTimeout)
-			w.happened(f.trouble, "stopped %s", name(who))
+			w.happened(f.kind, "stopped %s", name(who))
 
 			return true
 		}
 
 		if p.Kill() == nil {
-			w.happened(f.trouble, "killed %s", name(who))
+			w.happened(f.kind, "killed %s", name(who))
 
 			return true
 		}
@@ -121,7 +121,7 @@ func (w *world) strike(f fault) bool {
 	return false
 }
 
-// outage takes the API server away for a while.
+// outage stops the API server for a while.
 func (w *world) outage(ctx context.Context, f fault) error {
 	if f.hard {
 		if err := w.env.Cluster.Kill(); err != nil {
@@ -136,7 +136,7 @@ func (w *world) outage(ctx context.Context, f fault) error {
 	}
 
 	if err := w.env.Cluster.Restart(ctx); err != nil {
-		// A server that waits for its clients to leave is killed in the end.
+		// A server that waits for its clients to disconnect is killed in the end.
 		w.say("  the API server did not start again at once: %v", err)
 
 		if err := w.env.Cluster.Restart(ctx); err != nil {
@@ -144,12 +144,12 @@ func (w *world) outage(ctx context.Context, f fault) error {
 		}
 	}
 
-	w.happened(f.trouble, "started the API server again")
+	w.happened(f.kind, "started the API server again")
 
 	return nil
 }
 
-// silence takes NATS away for a while.
+// silence stops NATS for a while.
 func (w *world) silence(ctx context.Context, f fault) error {
 	how := "stopped"
 	if f.hard {
@@ -167,12 +167,12 @@ func (w *world) silence(ctx context.Context, f fault) error {
 		return err
 	}
 
-	w.happened(f.trouble, "started NATS again")
+	w.happened(f.kind, "started NATS again")
 
 	return nil
 }
 
-// pages has the gateway answer requests by itself for a while.
+// pages makes the gateway answer requests by itself for a while.
 func (w *world) pages(ctx context.Context, lasts time.Duration) error {
 	before := w.gateway.answers.Load()
 
@@ -184,20 +184,19 @@ func (w *world) pages(ctx context.Context, lasts time.Duration) error {
 	}
 
 	if n := w.gateway.answers.Load() - before; n > 0 {
-		w.happened(pages, "a proxy answered %d requests with pages that say nothing of objects", n)
+		w.happened(pages, "a proxy answered %d requests with pages", n)
 	}
 
 	return nil
 }
 
-// longestSuspension bounds how long a leader is suspended: the others see its last
-// renewal, wait for the whole lease and try again, if there is an API server, which may
-// take a while to stop and to start, on a machine that may do other things.
+// longestSuspension bounds how long a leader is suspended: the other replica sees its last renewal, waits
+// for the whole lease and tries again, if there is an API server, which may take a while to stop and to
+// start, on a busy machine.
 const longestSuspension = 10 * time.Minute
 
-// suspendLeader suspends the replica that leads until another one does, and a while
-// longer, so that it goes on without knowing. If it ended meanwhile, who leads then is
-// suspended.
+// suspendLeader suspends the leader until another replica leads, and a while longer, so that it resumes
+// without knowing. If it ended meanwhile, the next leader is suspended.
 func (w *world) suspendLeader(ctx context.Context, longer time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, longestSuspension)
 	defer cancel()
@@ -209,28 +208,28 @@ func (w *world) suspendLeader(ctx context.Context, longer time.Duration) error {
 	}
 }
 
-// suspendOnce suspends who leads, and says whether another one has taken over.
+// suspendOnce suspends the leader, and reports whether another replica has taken over.
 func (w *world) suspendOnce(ctx context.Context, longer time.Duration) (bool, error) {
 	var p *child.Process
 
-	leader, err := w.holder(ctx, func(who int) bool { // who has just ended is not there to be suspended
+	leader, err := w.holder(ctx, func(who int) bool { // a replica that has just ended cannot be suspended
 		p = w.fleet.replica(who)
 
 		return p != nil && p.Suspend() == nil
 	})
 	if err != nil {
-		return false, errors.Wrap(err, "nobody leads")
+		return false, errors.Wrap(err, "no replica leads")
 	}
 
 	w.still(leader)
-	defer w.still(nobody)
+	defer w.still(noReplica)
 	defer func() { _ = p.Resume() }() // it may have ended meanwhile
 
 	w.say("  suspended %s, which leads", name(leader))
 
 	next, err := w.holder(ctx, func(who int) bool { return who != leader || w.fleet.replica(leader) != p })
 	if err != nil {
-		return false, errors.Wrapf(err, "nobody takes over from %s", name(leader))
+		return false, errors.Wrapf(err, "no replica takes over from %s", name(leader))
 	}
 
 	if next == leader { // the suspended one has ended, and leads again
@@ -241,12 +240,12 @@ func (w *world) suspendOnce(ctx context.Context, longer time.Duration) (bool, er
 		return false, err
 	}
 
-	w.happened(suspend, "%s goes on, and %s has taken over", name(leader), name(next))
+	w.happened(suspend, "%s resumes, and %s has taken over", name(leader), name(next))
 
 	return true, nil
 }
 
-// still notes who stands still.
+// still records which replica is suspended.
 func (w *world) still(who int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -254,7 +253,7 @@ func (w *world) still(who int) {
 	w.suspended = who
 }
 
-// holder waits until somebody holds the lease who is as wanted, and returns who.
+// holder waits until a wanted replica holds the lease, and returns it.
 func (w *world) holder(ctx context.Context, wanted func(who int) bool) (int, error) {
 	var last error
 
@@ -263,7 +262,7 @@ func (w *world) holder(ctx context.Context, wanted func(who int) bool) (int, err
 		key := client.ObjectKey{Namespace: devenv.Namespace, Name: provider.Name + "." + v1alpha1.Group}
 
 		if last = w.env.Client.Get(ctx, key, lease); last == nil {
-			last = errors.New("it is held by nobody else")
+			last = errors.New("no wanted replica holds the lease")
 
 			if id := lease.Spec.HolderIdentity; id != nil {
 				for who := range 2 {
@@ -280,8 +279,8 @@ func (w *world) holder(ctx context.Context, wanted func(who int) bool) (int, err
 	}
 }
 
-// happened notes that a fault was made, and says how.
-func (w *world) happened(t trouble, format string, args ...any) {
+// happened counts a fault, and reports it.
+func (w *world) happened(t faultKind, format string, args ...any) {
 	w.mu.Lock()
 	w.made[t]++
 	w.mu.Unlock()

@@ -17,23 +17,22 @@ import (
 )
 
 const (
-	// poll is how often the provider looks at each stream, and pollWhenTold how often
-	// while JetStream tells what happens to it, if it is to.
-	poll, pollWhenTold = time.Second, 5 * time.Minute
+	// poll is how often the provider observes each stream, and pollWhenNotified how often while JetStream
+	// notifies of its changes.
+	poll, pollWhenNotified = time.Second, 5 * time.Minute
 
 	// The lease of the leader.
 	leaseDuration, renewDeadline, retryPeriod = 4 * time.Second, 3 * time.Second, time.Second
 
-	// stopTimeout is how long the provider may take to stop when it is asked to.
+	// stopTimeout is how long the provider may take to stop.
 	stopTimeout = 40 * time.Second
 
-	// startAgain is how long a replica that has ended stays away, as in a cluster,
-	// only shorter.
+	// startAgain is the delay before a replica that has ended is started again, as in a cluster, only shorter.
 	startAgain = 200 * time.Millisecond
 )
 
-// A fleet is the replicas of the provider. Whichever ends is started again, as a
-// cluster does. Its methods may be called concurrently.
+// A fleet is the replicas of the provider. A replica that ends is started again, as in a cluster. Its
+// methods may be called concurrently.
 type fleet struct {
 	program         []string
 	kubeconfig, dir string
@@ -45,11 +44,11 @@ type fleet struct {
 	replicas [2]*child.Process // nil: it does not run
 	words    [2]*child.Process // the last ones
 	panics   []string
-	restored [2]int // how often each has ended because the API server was restored
-	failure  error  // why one could not be started
+	restored [2]int // how often each has ended after a restore of the API server
+	failure  error  // of a start
 }
 
-// start starts one replica, or two of which one leads, that look as the course says.
+// start starts one replica, or two of which one leads, that poll as the course says.
 func (f *fleet) start(ctx context.Context, c course) error {
 	ctx, f.cancel = context.WithCancel(ctx)
 	n := 1
@@ -63,7 +62,7 @@ func (f *fleet) start(ctx context.Context, c course) error {
 		if err != nil {
 			f.stop()
 
-			return errors.Wrap(err, "cannot keep what the provider says")
+			return errors.Wrap(err, "cannot keep the log of the provider")
 		}
 
 		f.keepers.Go(func() {
@@ -78,23 +77,24 @@ func (f *fleet) start(ctx context.Context, c course) error {
 
 func (f *fleet) logFile(i int) string { return filepath.Join(f.dir, "provider-"+name(i)+".log") }
 
-// name returns that of a replica, under which it holds the lease.
+// name returns the name of a replica, which begins its holder identity.
 func name(i int) string { return string(rune('a' + i)) }
 
 func (f *fleet) command(i int, c course) []string {
-	told := time.Duration(0)
-	if c.told {
-		told = pollWhenTold
+	notified := time.Duration(0)
+	if c.notified {
+		notified = pollWhenNotified
 	}
 
 	out := append(f.program[:len(f.program):len(f.program)], "run",
 		"--kubeconfig", f.kubeconfig, "--exit-on-stdin-eof",
-		"--poll", poll.String(), "--poll-when-told", told.String(), "--timeout", "10s", "--max-reconcile-rate", "100",
+		"--poll", poll.String(), "--poll-when-notified", notified.String(), "--timeout", "10s", "--max-reconcile-rate", "100",
 		"--health-probe-bind-address", "0", "--metrics-bind-address", "0",
 		"--change-log", filepath.Join(f.dir, "changes-"+name(i)+".log"))
 
 	if c.pair {
-		out = append(out, "--leader-election", "--leader-election-namespace", devenv.Namespace, "--leader-elect-identity", name(i),
+		out = append(out, "--leader-election", "--leader-election-namespace", devenv.Namespace,
+			"--leader-elect-identity", name(i),
 			"--leader-elect-lease-duration", leaseDuration.String(), "--leader-elect-renew-deadline", renewDeadline.String(),
 			"--leader-elect-retry-period", retryPeriod.String())
 	}
@@ -102,7 +102,7 @@ func (f *fleet) command(i int, c course) []string {
 	return out
 }
 
-// keep runs a replica, and again when it has ended, until ctx ends.
+// keep runs a replica, and starts it again when it has ended, until ctx ends.
 func (f *fleet) keep(ctx context.Context, i int, command []string, log io.Writer) {
 	for ctx.Err() == nil {
 		p, err := child.Start(command, log)
@@ -116,7 +116,7 @@ func (f *fleet) keep(ctx context.Context, i int, command []string, log io.Writer
 
 		select {
 		case <-ctx.Done():
-			_ = p.Resume() // whoever is suspended does not hear that he is to stop
+			_ = p.Resume() // a suspended process does not react to a signal
 			p.Stop(stopTimeout)
 		case <-p.Done():
 		}
@@ -124,7 +124,7 @@ func (f *fleet) keep(ctx context.Context, i int, command []string, log io.Writer
 		f.note(func() {
 			f.replicas[i] = nil
 
-			// What Go does of itself, for a panic, a deadlock or flags that nobody understands.
+			// The exit code of Go for a panic, a deadlock or invalid flags.
 			if p.ExitCode() == 2 {
 				f.panics = append(f.panics, p.LastWords())
 			}
@@ -154,7 +154,7 @@ func (f *fleet) stop() {
 	f.keepers.Wait()
 }
 
-// replica returns one that runs, or nil.
+// replica returns a replica if it runs, or nil.
 func (f *fleet) replica(i int) *child.Process {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -170,7 +170,7 @@ func (f *fleet) ends() [2]int {
 	return f.restored
 }
 
-// broken returns why there is no fleet any more, and what panicked.
+// broken returns why a replica could not be started, and the output of panics.
 func (f *fleet) broken() (panics []string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,7 +178,7 @@ func (f *fleet) broken() (panics []string, err error) {
 	return f.panics, f.failure
 }
 
-// lastWords returns the last that the replicas said.
+// lastWords returns the last output of the replicas.
 func (f *fleet) lastWords() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

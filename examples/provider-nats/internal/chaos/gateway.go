@@ -21,12 +21,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// pageEvery is which part of the requests a gateway answers with a page: one of so many.
+// pageEvery is the share of requests that a gateway answers with a page: one of so many.
 const pageEvery = 100
 
-// A gateway is a proxy between the provider and the API server. While it is to, it answers
-// some requests by itself, with a page that says nothing of the object that was asked for,
-// as load balancers and proxies do whose routes are wrong for a moment.
+// A gateway is a proxy between the provider and the API server. While it is wrong, it answers some requests
+// by itself, with a page that says nothing about the requested object, as load balancers and proxies do
+// whose routes are wrong for a moment.
 type gateway struct {
 	// kubeconfig is the path of the one that leads through the gateway.
 	kubeconfig string
@@ -39,31 +39,31 @@ type gateway struct {
 	answers atomic.Int64 // pages
 }
 
-// newGateway starts a gateway to the API server, which it talks to with the credentials of
-// the provider. Its kubeconfig lies in dir.
+// newGateway starts a gateway to the API server, which it calls with the credentials of the provider. Its
+// kubeconfig is in dir.
 func newGateway(cfg *rest.Config, dir string) (*gateway, error) {
 	to, err := url.Parse(cfg.Host)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot understand the address of the API server")
+		return nil, errors.Wrap(err, "cannot parse the address of the API server")
 	}
 
 	transport, err := rest.TransportFor(cfg)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a connection for the gateway")
+		return nil, errors.Wrap(err, "cannot create a transport for the gateway")
 	}
 
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a gateway")
+		return nil, errors.Wrap(err, "cannot start a gateway")
 	}
 
 	g := &gateway{kubeconfig: filepath.Join(dir, "gateway.kubeconfig")}
 	g.next = &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		Transport:     transport,
-		FlushInterval: -1, // what is watched is told at once
+		FlushInterval: -1, // events of watches are passed on at once
 		ErrorLog:      log.New(io.Discard, "", 0),
-		// A server that is not there is met as without a gateway: the connection breaks.
+		// A missing server has the same effect as without a gateway: the connection breaks.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	g.server = &http.Server{Handler: g, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
@@ -111,7 +111,8 @@ func (g *gateway) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 
 	out.Header().Set("Content-Type", "text/html")
 	out.WriteHeader(code)
-	fmt.Fprintf(out, "<html><head><title>%d %[2]s</title></head><body><h1>%[2]s</h1></body></html>\n", code, http.StatusText(code))
+	fmt.Fprintf(out, "<html><head><title>%d %[2]s</title></head><body><h1>%[2]s</h1></body></html>\n",
+		code, http.StatusText(code))
 }
 
 // stop ends the gateway and all connections through it.

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// TestGateway: of a hundred requests one is answered with a page, while it is to be; all
-// others reach the API server with the credentials of the provider.
+// TestGateway: while the gateway is wrong, one of a hundred requests is answered with a page; all others
+// reach the API server with the credentials of the provider.
 func TestGateway(t *testing.T) {
 	reached := 0
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
@@ -71,7 +71,8 @@ func TestGateway(t *testing.T) {
 	g.wrong.Store(false)
 	ask()
 
-	if got := codes[http.StatusNotFound] + codes[http.StatusForbidden] + codes[http.StatusBadGateway]; got != 3 || len(codes) != 4 || g.answers.Load() != 3 {
+	got := codes[http.StatusNotFound] + codes[http.StatusForbidden] + codes[http.StatusBadGateway]
+	if got != 3 || len(codes) != 4 || g.answers.Load() != 3 {
 		t.Errorf("answers: %v, pages: %d", codes, g.answers.Load())
 	}
 
@@ -83,6 +84,6 @@ func TestGateway(t *testing.T) {
 
 	if answer, err := http.Get(cfg.Host + "/apis"); err == nil {
 		_ = answer.Body.Close()
-		t.Errorf("a server that is not there answers %s", answer.Status)
+		t.Errorf("a missing server answers %s", answer.Status)
 	}
 }

@@ -22,49 +22,48 @@ func (k key) String() string {
 	return "consumer " + k.consumer + " of stream " + k.stream
 }
 
-// An asset is something in NATS.
+// An asset is a stream or a consumer in NATS.
 type asset struct {
-	// Stamp is that of its owner, and UID what of it identifies the object.
+	// Stamp is that of its owner, and UID the part of it that identifies the object.
 	Stamp string
 	UID   types.UID
 
 	Created  time.Time
 	Messages uint64
 
-	// Settings are what can be asked for.
+	// Settings are the configurable ones.
 	Settings map[string]string
 }
 
-// An object is one in the API server.
+// An object is an object in the API server.
 type object struct {
 	label string
 	uid   types.UID
-	stamp string // that its asset has to bear
+	stamp string // that its asset must have
 	asset key
 	want  map[string]string // of the settings
 
 	deleted bool
-	refused bool // it asks for what belongs to a stranger
+	refused bool // it asks for a foreign resource
 
-	// says is what it says of itself, and settled whether that is what it should
-	// say in the end.
+	// says is its status in words, and settled whether that is the desired one.
 	says    string
 	settled bool
 }
 
-// A flaw is a kind of what does not hold.
+// A flaw is a kind of finding.
 type flaw string
 
 const (
-	leaked     flaw = "leaked"     // something in NATS that belongs to no object
-	duplicated flaw = "duplicated" // a second one of an object
-	stuck      flaw = "stuck"      // an object that does not come to rest
-	missing    flaw = "missing"    // an object without anything in NATS
-	different  flaw = "different"  // what is not as the object asks for
-	recreated  flaw = "recreated"  // what was deleted while its object lived
-	touched    flaw = "touched"    // something of a stranger that is not as it was
-	panicked   flaw = "panicked"   // a provider that broke down by itself
-	untried    flaw = "untried"    // a kind of fault that was planned, and never happened
+	leaked     flaw = "leaked"     // an asset that belongs to no object
+	duplicated flaw = "duplicated" // a second asset of an object
+	stuck      flaw = "stuck"      // an object that does not settle
+	missing    flaw = "missing"    // an object without an asset
+	different  flaw = "different"  // an asset that differs from its object
+	recreated  flaw = "recreated"  // an asset that was deleted while its object existed
+	touched    flaw = "touched"    // a foreign asset that was changed
+	panicked   flaw = "panicked"   // a provider that panicked
+	untried    flaw = "untried"    // a kind of fault that was planned, and never made
 	unended    flaw = "unended"    // a restore after which no replica ended, or one more than once
 )
 
@@ -72,7 +71,7 @@ func flaws() []flaw {
 	return []flaw{leaked, duplicated, stuck, missing, different, recreated, touched, panicked, untried, unended}
 }
 
-// A verdict is what does not hold: nothing, if it is empty.
+// A verdict is the findings, by kind; none if it is empty.
 type verdict map[flaw][]string
 
 func (v verdict) find(f flaw, format string, args ...any) {
@@ -81,7 +80,7 @@ func (v verdict) find(f flaw, format string, args ...any) {
 
 func (v verdict) held() bool { return len(v) == 0 }
 
-// shown is how many findings of a kind are told.
+// shown is how many findings of a kind are printed.
 const shown = 20
 
 func (v verdict) String() string {
@@ -102,14 +101,14 @@ func (v verdict) String() string {
 	return text
 }
 
-// A picture is what the API server and NATS say at one time.
+// A picture is the state of the API server and NATS at one time.
 type picture struct {
 	objects []object
 	assets  map[key]asset
 }
 
-// judge compares what is in NATS with the objects, and with what strangers put
-// there before. Born is when what belongs to an object was created the last time.
+// judge compares the assets with the objects, and with the foreign assets. born is when the asset of each
+// object was created the last time.
 func judge(p picture, foreign map[key]asset, born map[types.UID]time.Time) verdict {
 	v := verdict{}
 	owners := map[types.UID]object{}
@@ -149,7 +148,7 @@ func judgeObject(v verdict, o object, assets map[key]asset) {
 	case !o.settled:
 		v.find(stuck, "%s: %s", o.label, o.says)
 	case !exists:
-		v.find(missing, "%s says that all is well, and %s does not exist", o.label, o.asset)
+		v.find(missing, "%s reports success, and %s does not exist", o.label, o.asset)
 	}
 }
 
@@ -161,7 +160,7 @@ func judgeAsset(v verdict, k key, o object, assets map[key]asset, born map[types
 
 	switch {
 	case o.refused:
-		v.find(leaked, "%s belongs to %s, which has to have none", k, o.label)
+		v.find(leaked, "%s belongs to %s, which must have none", k, o.label)
 
 		return
 	case k != o.asset && exists && own.UID == o.uid:
@@ -169,7 +168,7 @@ func judgeAsset(v verdict, k key, o object, assets map[key]asset, born map[types
 
 		return
 	case k != o.asset:
-		v.find(leaked, "%s belongs to %s, which stands for %s", k, o.label, o.asset)
+		v.find(leaked, "%s belongs to %s, which asks for %s", k, o.label, o.asset)
 
 		return
 	case known && k.consumer == "" && !a.Created.Equal(before):
@@ -191,13 +190,13 @@ func judgeForeign(v verdict, assets, foreign map[key]asset) {
 	for _, k := range sorted(foreign) {
 		now, ok := assets[k]
 		if !ok {
-			v.find(touched, "%s of a stranger does not exist any more", k)
+			v.find(touched, "foreign %s does not exist any more", k)
 
 			continue
 		}
 
 		if diff := cmp.Diff(foreign[k], now); diff != "" {
-			v.find(touched, "%s of a stranger is not as it was (-before, +now):\n%s", k, diff)
+			v.find(touched, "foreign %s was changed (-before, +now):\n%s", k, diff)
 		}
 	}
 }
@@ -212,7 +211,7 @@ func sorted(assets map[key]asset) []key {
 	})
 }
 
-// births returns when what belongs to each object was created.
+// births returns when the asset of each object was created.
 func (p picture) births() map[types.UID]time.Time {
 	out := map[types.UID]time.Time{}
 	for _, a := range p.assets {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A scene is a picture in which all is as it should be, to be spoiled.
+// A scene is a picture without findings, to be spoiled.
 type scene struct {
 	picture
 
@@ -21,10 +21,13 @@ type scene struct {
 func newScene() scene {
 	day := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	orders, billing, sessions := key{stream: "orders"}, key{"orders", "billing"}, key{stream: "KV_sessions"}
-	stranger := key{stream: "stranger"}
+	foreign := key{stream: "foreign"}
 	settings := func() map[string]string { return map[string]string{description: "d", maxMsgs: "5"} }
 	object := func(uid types.UID, asset key) object {
-		return object{label: string(uid), uid: uid, stamp: "c/" + string(uid), asset: asset, want: settings(), settled: true, says: "all is well"}
+		return object{
+			label: string(uid), uid: uid, stamp: "c/" + string(uid), asset: asset, want: settings(), settled: true,
+			says: "all is well",
+		}
 	}
 	asset := func(uid types.UID) asset {
 		return asset{Stamp: "c/" + string(uid), UID: uid, Created: day, Settings: settings()}
@@ -33,9 +36,11 @@ func newScene() scene {
 	return scene{
 		picture: picture{
 			objects: []object_{object("o", orders), object("b", billing), object("s", sessions)},
-			assets:  map[key]asset_{orders: asset("o"), billing: asset("b"), sessions: asset("s"), stranger: {Messages: 3, Created: day}},
+			assets: map[key]asset_{
+				orders: asset("o"), billing: asset("b"), sessions: asset("s"), foreign: {Messages: 3, Created: day},
+			},
 		},
-		foreign: map[key]asset_{stranger: {Messages: 3, Created: day}},
+		foreign: map[key]asset_{foreign: {Messages: 3, Created: day}},
 		born:    map[types.UID]time.Time{"o": day, "b": day},
 	}
 }
@@ -64,18 +69,24 @@ func TestJudge(t *testing.T) {
 		"Leaked": {"Its object is gone.", func(s *scene) {
 			s.assets[key{stream: "old"}] = asset{Stamp: "c/gone", UID: "gone"}
 		}, map[flaw]int{leaked: 1}},
-		"Unstamped": {"Nobody knows whose it is.", func(s *scene) { s.assets[key{stream: "x"}] = asset{} }, map[flaw]int{leaked: 1}},
-		"LeakedConsumer": {"So is that of a consumer.", func(s *scene) {
-			s.assets[key{"stranger", "x"}] = asset{Stamp: "c/gone", UID: "gone"}
+		"Unstamped": {"It has no owner.", func(s *scene) { s.assets[key{stream: "x"}] = asset{} }, map[flaw]int{leaked: 1}},
+		"LeakedConsumer": {"The object of a consumer is gone.", func(s *scene) {
+			s.assets[key{"foreign", "x"}] = asset{Stamp: "c/gone", UID: "gone"}
 		}, map[flaw]int{leaked: 1}},
-		"Duplicated": {"One object has two.", func(s *scene) { s.assets[key{stream: "orders-2"}] = s.assets[orders] }, map[flaw]int{duplicated: 1}},
-		"Elsewhere": {"An object has one, but not the one that it asks for.", func(s *scene) {
+		"Duplicated": {
+			"One object has two streams.",
+			func(s *scene) { s.assets[key{stream: "orders-2"}] = s.assets[orders] }, map[flaw]int{duplicated: 1},
+		},
+		"Elsewhere": {"An object has another stream than the desired one.", func(s *scene) {
 			s.assets[key{stream: "orders-2"}] = s.assets[orders]
 			delete(s.assets, orders)
 		}, map[flaw]int{leaked: 1, missing: 1}},
-		"Deleted":   {"A deletion does not end.", func(s *scene) { s.objects[0].deleted = true }, map[flaw]int{stuck: 1}},
-		"Unsettled": {"It says that something is wrong.", func(s *scene) { s.objects[0].settled = false }, map[flaw]int{stuck: 1}},
-		"Missing":   {"It says that all is well.", func(s *scene) { delete(s.assets, billing) }, map[flaw]int{missing: 1}},
+		"Deleted": {"A deletion does not end.", func(s *scene) { s.objects[0].deleted = true }, map[flaw]int{stuck: 1}},
+		"Unsettled": {
+			"Its conditions report a failure.",
+			func(s *scene) { s.objects[0].settled = false }, map[flaw]int{stuck: 1},
+		},
+		"Missing": {"Its conditions report success.", func(s *scene) { delete(s.assets, billing) }, map[flaw]int{missing: 1}},
 		"Setting": {"It was not changed.", func(s *scene) {
 			s.change(orders, func(a *asset) { a.Settings[maxMsgs] = "4" })
 		}, map[flaw]int{different: 1}},
@@ -85,18 +96,24 @@ func TestJudge(t *testing.T) {
 		"Recreated": {"Its messages were lost.", func(s *scene) {
 			s.change(orders, func(a *asset) { a.Created = a.Created.Add(1) })
 		}, map[flaw]int{recreated: 1}},
-		"RecreatedConsumer": {"It goes with its stream, whatever becomes of that.", func(s *scene) {
+		"RecreatedConsumer": {"A consumer is deleted with its stream.", func(s *scene) {
 			s.change(billing, func(a *asset) { a.Created = a.Created.Add(1) })
 		}, map[flaw]int{}},
-		"Refused": {"What belongs to a stranger is not taken.", func(s *scene) { s.objects[0].refused = true }, map[flaw]int{leaked: 1}},
-		"RefusedWell": {"Whoever asks for what belongs to a stranger has nothing.", func(s *scene) {
-			s.objects[0].refused, s.objects[0].asset = true, key{stream: "stranger"}
+		"Refused": {
+			"A foreign resource is not taken over.",
+			func(s *scene) { s.objects[0].refused = true }, map[flaw]int{leaked: 1},
+		},
+		"RefusedWell": {"An object that asks for a foreign resource has none.", func(s *scene) {
+			s.objects[0].refused, s.objects[0].asset = true, key{stream: "foreign"}
 			delete(s.assets, orders)
 		}, map[flaw]int{}},
-		"Touched": {"A message of a stranger is lost.", func(s *scene) {
-			s.change(key{stream: "stranger"}, func(a *asset) { a.Messages = 2 })
+		"Touched": {"A foreign message is lost.", func(s *scene) {
+			s.change(key{stream: "foreign"}, func(a *asset) { a.Messages = 2 })
 		}, map[flaw]int{touched: 1}},
-		"Taken": {"So is all of it.", func(s *scene) { delete(s.assets, key{stream: "stranger"}) }, map[flaw]int{touched: 1}},
+		"Taken": {
+			"The whole foreign stream is lost.",
+			func(s *scene) { delete(s.assets, key{stream: "foreign"}) }, map[flaw]int{touched: 1},
+		},
 	}
 
 	for name, tc := range cases {
@@ -118,12 +135,11 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestPlan: each round has every fault that is in its nature, in its time, and is
-// the same each time.
+// TestPlan: each round has every fault of its kind, in its time, and is the same each time.
 func TestPlan(t *testing.T) {
 	const window = 15 * time.Second
 
-	both := map[string]bool{} // ways to look, by replicas
+	both := map[string]bool{} // ways to observe, by replicas
 
 	for seed := range uint64(200) {
 		for round := 1; round <= 4; round++ {
@@ -132,27 +148,28 @@ func TestPlan(t *testing.T) {
 				t.Fatalf("seed %d: planned twice:\n%s", seed, diff)
 			}
 
-			got, before := map[trouble]int{}, time.Duration(0)
+			got, before := map[faultKind]int{}, time.Duration(0)
 
 			for _, f := range c.faults {
-				got[f.trouble]++
+				got[f.kind]++
 
-				if f.at < before || f.at >= window || f.lasts < shortestOutage || f.lasts >= longestOutage || f.who < 0 || f.who > 1 {
+				if f.at < before || f.at >= window || f.lasts < shortestOutage || f.lasts >= longestOutage ||
+					f.who < 0 || f.who > 1 {
 					t.Errorf("seed %d, round %d: %+v", seed, round, f)
 				}
 
 				before = f.at
 			}
 
-			want := map[trouble]int{outage: 1, silence: 1, pages: 1, kill: 5}
+			want := map[faultKind]int{outage: 1, silence: 1, pages: 1, kill: 5}
 			if c.pair {
-				want = map[trouble]int{outage: 1, silence: 1, pages: 1, kill: 1, restart: 1, suspend: 1}
+				want = map[faultKind]int{outage: 1, silence: 1, pages: 1, kill: 1, restart: 1, suspend: 1}
 			}
 
-			both[fmt.Sprintf("pair %t, told %t", c.pair, c.told)] = true
+			both[fmt.Sprintf("pair %t, notified %t", c.pair, c.notified)] = true
 
-			if before := plan(seed, round-1, window); round%2 == 0 && !c.told && !before.told {
-				t.Errorf("seed %d: JetStream tells neither in round %d nor in the one before", seed, round)
+			if before := plan(seed, round-1, window); round%2 == 0 && !c.notified && !before.notified {
+				t.Errorf("seed %d: JetStream notifies neither in round %d nor in the one before", seed, round)
 			}
 
 			if diff := cmp.Diff(want, got); diff != "" || c.pair != (round%2 == 1) {
@@ -162,12 +179,11 @@ func TestPlan(t *testing.T) {
 	}
 
 	if len(both) != 4 {
-		t.Errorf("want replicas and a provider that is alone, each with and without being told, got %v", both)
+		t.Errorf("want two replicas and a single provider, each with and without notifications, got %v", both)
 	}
 }
 
-// TestSlots: of every kind there is something, and those that wait for another
-// find it.
+// TestSlots: there are objects of every kind, and each consumer has its stream.
 func TestSlots(t *testing.T) {
 	for _, n := range []int{10, 20, 23, 200} {
 		all := slots(n)
@@ -183,8 +199,8 @@ func TestSlots(t *testing.T) {
 		}
 
 		for _, s := range all {
-			if s.dock != "" && !names[s.dock] {
-				t.Errorf("of %d: %s is for %s, which is not there", n, s.name, s.dock)
+			if s.stream != "" && !names[s.stream] {
+				t.Errorf("of %d: %s is for %s, which does not exist", n, s.name, s.stream)
 			}
 		}
 

@@ -12,8 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// look asks both servers what is there, and judges it. When all is as it should be
-// it says what there is, and remembers when it was created.
+// look reads the state of both servers, and judges it. When everything is as desired it describes the
+// state, and records the creation times.
 func (w *world) look(ctx context.Context) (verdict, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*patience)
 	defer cancel()
@@ -35,17 +35,18 @@ func (w *world) look(ctx context.Context) (verdict, string, error) {
 
 	v := judge(p, w.foreign, w.born)
 	for _, words := range panics {
-		v.find(panicked, "the provider said:\n%s", words)
+		v.find(panicked, "the output of the provider:\n%s", words)
 	}
 
 	if v.held() {
 		w.born = p.births()
 	}
 
-	return v, fmt.Sprintf("%d objects, %d streams and consumers in NATS, %d of them of strangers", len(p.objects), len(p.assets), len(w.foreign)), nil
+	return v, fmt.Sprintf("%d objects, %d streams and consumers in NATS, %d of them foreign",
+		len(p.objects), len(p.assets), len(w.foreign)), nil
 }
 
-// lookForNothing is look when no object is to be left.
+// lookForNothing is look when no object may be left.
 func (w *world) lookForNothing(ctx context.Context) (verdict, string, error) {
 	v, text, err := w.look(ctx)
 	if err != nil {
@@ -55,14 +56,14 @@ func (w *world) lookForNothing(ctx context.Context) (verdict, string, error) {
 	left, err := w.objects(ctx)
 	for _, o := range left {
 		if !o.deleted {
-			v.find(stuck, "%s is there, although all was deleted", o.label)
+			v.find(stuck, "%s exists, although all objects were deleted", o.label)
 		}
 	}
 
 	return v, text, err
 }
 
-// What settings are called here.
+// Names of settings in this package.
 const (
 	description       = "description"
 	subjects          = "subjects"
@@ -72,17 +73,19 @@ const (
 	maxDeliver        = "maxDeliver"
 )
 
-// assets returns all streams and consumers that NATS knows.
+// assets returns all streams and consumers in NATS.
 func (w *world) assets(ctx context.Context) (map[key]asset, error) {
 	out := map[key]asset{}
 
 	streams := w.js.ListStreams(ctx)
 	for info := range streams.Info() {
 		c := info.Config
-		out[key{stream: c.Name}] = newAsset(c.Metadata, asset{Created: info.Created, Messages: info.State.Msgs, Settings: map[string]string{
+		settings := map[string]string{
 			description: c.Description, subjects: strings.Join(slices.Sorted(slices.Values(c.Subjects)), " "),
 			maxMsgs: fmt.Sprint(c.MaxMsgs), maxMsgsPerSubject: fmt.Sprint(c.MaxMsgsPerSubject), maxAge: c.MaxAge.String(),
-		}})
+		}
+		out[key{stream: c.Name}] = newAsset(c.Metadata,
+			asset{Created: info.Created, Messages: info.State.Msgs, Settings: settings})
 
 		if info.State.Consumers > 0 {
 			if err := w.consumers(ctx, c.Name, out); err != nil {

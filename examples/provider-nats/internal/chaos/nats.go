@@ -15,9 +15,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/port"
 )
 
-// ServeNATS is a server of NATS as a process of its own. Its arguments are the
-// folder of its data and its port. It says its address when it is ready, and runs
-// until ctx ends, or in, which is the standard input.
+// ServeNATS runs a server of NATS as a process of its own. Its arguments are the folder of its data and its
+// port. It prints its address when it is ready, and runs until ctx ends, or in, which is the standard
+// input.
 func ServeNATS(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) != 2 {
 		return errors.New("NATS needs a folder and a port")
@@ -25,7 +25,7 @@ func ServeNATS(ctx context.Context, args []string, in io.Reader, out io.Writer) 
 
 	port, err := strconv.Atoi(args[1])
 	if err != nil {
-		return errors.Wrap(err, "cannot understand the port of NATS")
+		return errors.Wrap(err, "cannot parse the port of NATS")
 	}
 
 	server, err := devenv.StartNATS(args[0], port)
@@ -105,7 +105,7 @@ func (d *daemon) start(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the server, as a crash would or because it is asked to.
+// stop ends the server, by a crash or a request.
 func (d *daemon) stop(hard bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

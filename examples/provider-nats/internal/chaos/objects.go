@@ -19,16 +19,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A translation says what an object of a kind means in NATS. It is written here
-// once more, so that a mistake of the provider is not repeated.
+// A translation maps objects of a kind to NATS. It is written independently of the provider, so that a
+// mistake there is not repeated.
 type translation struct {
 	kind string
 	list client.ObjectList
 
-	// asset is what an object of that name is about.
+	// asset returns the asset of an object of that name.
 	asset func(name string, spec map[string]any) key
 
-	// field is the one that people change, and setting what it is in NATS.
+	// field is the one that users change, and setting its name in NATS.
 	field, setting string
 
 	// subjects are those of the stream.
@@ -41,25 +41,33 @@ func translations() []translation {
 	}
 
 	return []translation{
-		{v1alpha1.StreamKind, &v1alpha1.StreamList{}, stream(""), "maxMsgs", maxMsgs, func(name string) string { return name }},
-		{v1alpha1.KeyValueKind, &v1alpha1.KeyValueList{}, stream("KV_"), "history", maxMsgsPerSubject, func(name string) string { return "$KV." + name + ".>" }},
-		{v1alpha1.ObjectStoreKind, &v1alpha1.ObjectStoreList{}, stream("OBJ_"), "ttl", maxAge, func(name string) string { return "$O." + name + ".C.> $O." + name + ".M.>" }},
+		{
+			v1alpha1.StreamKind, &v1alpha1.StreamList{}, stream(""), "maxMsgs", maxMsgs,
+			func(name string) string { return name },
+		},
+		{
+			v1alpha1.KeyValueKind, &v1alpha1.KeyValueList{}, stream("KV_"), "history", maxMsgsPerSubject,
+			func(name string) string { return "$KV." + name + ".>" },
+		},
+		{
+			v1alpha1.ObjectStoreKind, &v1alpha1.ObjectStoreList{}, stream("OBJ_"), "ttl", maxAge,
+			func(name string) string { return "$O." + name + ".C.> $O." + name + ".M.>" },
+		},
 		{v1alpha1.ConsumerKind, &v1alpha1.ConsumerList{}, consumer, "maxDeliver", maxDeliver, nil},
 	}
 }
 
-// consumer returns what a Consumer is about: the streams that they are for have
-// the names of their objects.
+// consumer returns the asset of a Consumer: the streams have the names of their objects.
 func consumer(name string, spec map[string]any) key {
-	dock, found, _ := unstructured.NestedString(spec, "streamRef", "name")
+	stream, found, _ := unstructured.NestedString(spec, "streamRef", "name")
 	if !found {
-		dock, _, _ = unstructured.NestedString(spec, "stream")
+		stream, _, _ = unstructured.NestedString(spec, "stream")
 	}
 
-	return key{stream: dock, consumer: name}
+	return key{stream: stream, consumer: name}
 }
 
-// objects returns all objects that the API server knows.
+// objects returns all objects in the API server.
 func (w *world) objects(ctx context.Context) ([]object, error) {
 	var out []object
 
@@ -75,8 +83,9 @@ func (w *world) objects(ctx context.Context) ([]object, error) {
 			}
 
 			o, err := t.read(mg)
-			// A stamp has the cluster and the object in it.
-			o.stamp = fmt.Sprintf("%s/%s/%s/%s/%s/%s", w.cluster, v1alpha1.Group, t.kind, mg.GetNamespace(), mg.GetName(), mg.GetUID())
+			// A stamp contains the cluster and the object.
+			o.stamp = fmt.Sprintf("%s/%s/%s/%s/%s/%s", w.cluster, v1alpha1.Group, t.kind,
+				mg.GetNamespace(), mg.GetName(), mg.GetUID())
 			out = append(out, o)
 
 			return err
@@ -119,7 +128,7 @@ func (t translation) read(mg resource.Managed) (object, error) {
 	return o, nil
 }
 
-// canonical writes a duration as everybody does.
+// canonical formats durations uniformly.
 func canonical(value any) string {
 	text := fmt.Sprint(value)
 	if d, err := time.ParseDuration(text); err == nil {
@@ -129,8 +138,7 @@ func canonical(value any) string {
 	return text
 }
 
-// says returns what an object says of itself, and whether that is about what it
-// asks for now, and as it should be.
+// says returns the status of an object, and whether it is of the current generation, and the desired one.
 func says(mg resource.Managed, refused bool) (string, bool) {
 	ready, synced := mg.GetCondition(commonv1.TypeReady), mg.GetCondition(commonv1.TypeSynced)
 	text := fmt.Sprintf("generation %d, finalizers %v", mg.GetGeneration(), mg.GetFinalizers())
@@ -143,12 +151,15 @@ func says(mg resource.Managed, refused bool) (string, bool) {
 		return text, synced.Reason == commonv1.ReasonExternalResourceNotOwned
 	}
 
-	return text, ready.Status == metav1.ConditionTrue && synced.Status == metav1.ConditionTrue && ready.ObservedGeneration == mg.GetGeneration()
+	return text, ready.Status == metav1.ConditionTrue && synced.Status == metav1.ConditionTrue &&
+		ready.ObservedGeneration == mg.GetGeneration()
 }
 
 // deleteAll deletes all objects.
 func (w *world) deleteAll(ctx context.Context) error {
-	for _, obj := range []client.Object{&v1alpha1.Consumer{}, &v1alpha1.Stream{}, &v1alpha1.KeyValue{}, &v1alpha1.ObjectStore{}} {
+	for _, obj := range []client.Object{
+		&v1alpha1.Consumer{}, &v1alpha1.Stream{}, &v1alpha1.KeyValue{}, &v1alpha1.ObjectStore{},
+	} {
 		if err := w.env.Client.DeleteAllOf(ctx, obj, client.InNamespace(devenv.Namespace)); err != nil {
 			return errors.Wrap(err, "cannot delete all objects")
 		}

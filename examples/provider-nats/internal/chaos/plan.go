@@ -7,53 +7,51 @@ import (
 	"time"
 )
 
-// A trouble is a kind of fault.
-type trouble string
+// A faultKind is a kind of fault.
+type faultKind string
 
 const (
-	kill    trouble = "kill"    // the provider, with SIGKILL
-	restart trouble = "restart" // the provider, with SIGTERM
-	suspend trouble = "suspend" // the leader, until another one leads and longer
-	outage  trouble = "outage"  // of the API server
-	silence trouble = "silence" // of NATS
-	pages   trouble = "pages"   // of a proxy, in the place of answers of the API server
-	replace trouble = "replace" // of objects by their manifests, by people
-	rewind  trouble = "rewind"  // of the API server to an earlier state, after the rounds
-	drop    trouble = "drop"    // of annotations by a policy, after the rounds
+	kill    faultKind = "kill"    // the provider, with SIGKILL
+	restart faultKind = "restart" // the provider, with SIGTERM
+	suspend faultKind = "suspend" // the leader, until another one leads and longer
+	outage  faultKind = "outage"  // of the API server
+	silence faultKind = "silence" // of NATS
+	pages   faultKind = "pages"   // of a proxy, instead of answers of the API server
+	replace faultKind = "replace" // of objects by their manifests, by users
+	rewind  faultKind = "rewind"  // of the API server to an earlier state, after the rounds
+	drop    faultKind = "drop"    // of annotations by a policy, after the rounds
 )
 
-func troubles() []trouble {
-	return []trouble{kill, restart, suspend, outage, silence, pages, replace, rewind, drop}
+func faultKinds() []faultKind {
+	return []faultKind{kill, restart, suspend, outage, silence, pages, replace, rewind, drop}
 }
 
-// A fault is what goes wrong once in a round.
+// A fault is one fault of a round.
 type fault struct {
-	trouble trouble
+	kind faultKind
 
-	// at is when it begins, counted from the begin of the round, and lasts how
-	// long it lasts: for an outage until the server is started again, for a
-	// suspended leader how much longer than until another one leads.
+	// at is when it begins, counted from the begin of the round, and lasts its duration: for an outage until
+	// the server is started again, for a suspended leader the time after another one leads.
 	at, lasts time.Duration
 
-	// who is the replica that a kill or a restart is about.
+	// who is the replica of a kill or a restart.
 	who int
 
-	// hard is whether a server crashes, rather than being asked to stop.
+	// hard reports whether a server crashes, rather than being asked to stop.
 	hard bool
 }
 
-func (f fault) String() string { return fmt.Sprintf("%s at %.1f s", f.trouble, f.at.Seconds()) }
+func (f fault) String() string { return fmt.Sprintf("%s at %.1f s", f.kind, f.at.Seconds()) }
 
-// A course is what goes wrong in a round.
+// A course is the plan of a round.
 type course struct {
-	// pair is whether there are two replicas, one of which leads, rather than a
-	// provider that is alone.
+	// pair reports whether there are two replicas, one of which leads, rather than a single provider.
 	pair bool
 
-	// told is whether streams share lists, and are looked at when JetStream tells
-	// that they have changed, rather than each by itself at each poll.
-	told   bool
-	faults []fault // by time
+	// notified reports whether streams share lists, and are observed when JetStream notifies of changes,
+	// rather than each at each poll.
+	notified bool
+	faults   []fault // by time
 }
 
 func (c course) String() string {
@@ -62,8 +60,8 @@ func (c course) String() string {
 		text = "two replicas"
 	}
 
-	if c.told {
-		text += ", told by JetStream"
+	if c.notified {
+		text += ", notified by JetStream"
 	}
 
 	for _, f := range c.faults {
@@ -78,10 +76,10 @@ const (
 	longestOutage  = 3 * time.Second
 )
 
-// told decides whether JetStream tells in a round: in one of each two that follow each
-// other at least, and in which of them is up to the seed.
-func told(seed uint64, round int) bool {
-	const apart = 1 << 32 // from what else the seed decides
+// notifies decides whether JetStream notifies in a round: in at least one of two successive rounds, and the
+// seed decides in which.
+func notifies(seed uint64, round int) bool {
+	const apart = 1 << 32 // keeps this apart from other uses of the seed
 
 	r := rand.New(rand.NewPCG(seed, apart+uint64(round-1)/2))
 	sure, both := r.IntN(2), r.IntN(2) == 0
@@ -89,8 +87,8 @@ func told(seed uint64, round int) bool {
 	return both || (round-1)%2 == sure
 }
 
-// plan decides what goes wrong in a round, whose number begins with one. Odd
-// rounds are about replicas, even ones about a provider that dies often.
+// plan returns the faults of a round, whose number begins with one. Odd rounds have two replicas, even ones
+// a single provider that is killed often.
 func plan(seed uint64, round int, window time.Duration) course {
 	r := rand.New(rand.NewPCG(seed, uint64(round)))
 	within := func(from, to float64) time.Duration {
@@ -100,9 +98,9 @@ func plan(seed uint64, round int, window time.Duration) course {
 		return shortestOutage + time.Duration(r.Int64N(int64(longestOutage-shortestOutage)))
 	}
 
-	c := course{pair: round%2 == 1, told: told(seed, round)}
-	add := func(t trouble, at time.Duration) {
-		c.faults = append(c.faults, fault{trouble: t, at: at, lasts: lasts(), who: r.IntN(2), hard: r.IntN(2) == 0})
+	c := course{pair: round%2 == 1, notified: notifies(seed, round)}
+	add := func(t faultKind, at time.Duration) {
+		c.faults = append(c.faults, fault{kind: t, at: at, lasts: lasts(), who: r.IntN(2), hard: r.IntN(2) == 0})
 	}
 
 	add(outage, within(0.05, 0.9))
@@ -124,20 +122,20 @@ func plan(seed uint64, round int, window time.Duration) course {
 	return c
 }
 
-// forgotten finds the kinds of faults that were planned for rounds and never made: who did
-// not meet them has not shown that he bears them.
-func forgotten(o Options, rounds int, made map[trouble]int) verdict {
-	planned := map[trouble]int{replace: 1, rewind: 1, drop: 1}
+// forgotten finds the kinds of faults that were planned for rounds and never made: a run without them
+// proves nothing about them.
+func forgotten(o Options, rounds int, made map[faultKind]int) verdict {
+	planned := map[faultKind]int{replace: 1, rewind: 1, drop: 1}
 
 	for n := range rounds {
 		for _, f := range plan(o.Seed, n+1, o.Window).faults {
-			planned[f.trouble]++
+			planned[f.kind]++
 		}
 	}
 
 	v := verdict{}
 
-	for _, t := range troubles() {
+	for _, t := range faultKinds() {
 		if planned[t] > 0 && made[t] == 0 {
 			v.find(untried, "%s: planned %d times in %d rounds", t, planned[t], rounds)
 		}

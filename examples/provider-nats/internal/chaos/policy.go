@@ -17,16 +17,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// unrecordedObjects is how many objects are made while no annotation is stored.
+// unrecordedObjects is how many objects are created while no annotation is stored.
 const unrecordedObjects = 10
 
-// dropAnnotations has an admission policy drop all annotations that the provider sends, and
-// people make objects: each has to say so, and nothing may be created for it until the policy
-// is gone. The API server answers the provider's writes with success all the time.
+// dropAnnotations installs an admission policy that drops all annotations of the provider, and creates
+// objects: each has to report that, and nothing may be created for it until the policy is gone. The API
+// server answers the provider's writes with success all the time.
 func (w *world) dropAnnotations(ctx context.Context, res *Result) error {
 	w.say("then: a policy drops annotations")
 
-	if err := w.fleet.start(ctx, course{told: true}); err != nil {
+	if err := w.fleet.start(ctx, course{notified: true}); err != nil {
 		return err
 	}
 	defer w.fleet.stop()
@@ -43,7 +43,9 @@ func (w *world) dropAnnotations(ctx context.Context, res *Result) error {
 	}
 
 	for i := range unrecordedObjects {
-		if err := w.people.insist(ctx, func(ctx context.Context) error { return w.env.Client.Create(ctx, unrecorded(i)) }); err != nil {
+		if err := w.users.insist(ctx, func(ctx context.Context) error {
+			return w.env.Client.Create(ctx, unrecorded(i))
+		}); err != nil {
 			return errors.Wrap(err, "cannot create an object while a policy drops annotations")
 		}
 	}
@@ -67,7 +69,7 @@ func (w *world) dropAnnotations(ctx context.Context, res *Result) error {
 		}
 	}
 
-	w.conclude(v, "the policy is gone, and all is as it should be", text, res)
+	w.conclude(v, "the policy is gone, and everything is as desired", text, res)
 
 	return nil
 }
@@ -81,8 +83,8 @@ func unrecorded(i int) *v1alpha1.Stream {
 	}
 }
 
-// lookForUnrecorded says of what was created although no record of it was stored, and of objects
-// that do not say why nothing is.
+// lookForUnrecorded finds streams that were created although no record of that was stored, and objects that
+// do not say why nothing is created.
 func (w *world) lookForUnrecorded(ctx context.Context) (verdict, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*patience)
 	defer cancel()
@@ -97,7 +99,7 @@ func (w *world) lookForUnrecorded(ctx context.Context) (verdict, string, error) 
 	for i := range unrecordedObjects {
 		mg := unrecorded(i)
 		if err := w.env.Client.Get(ctx, client.ObjectKeyFromObject(mg), mg); err != nil {
-			return nil, "", errors.Wrap(err, "cannot look at an object")
+			return nil, "", errors.Wrap(err, "cannot read an object")
 		}
 
 		if c := mg.GetCondition(commonv1.TypeSynced); c.Reason != commonv1.ReasonMarksNotStored {
@@ -105,15 +107,16 @@ func (w *world) lookForUnrecorded(ctx context.Context) (verdict, string, error) 
 		}
 
 		if _, exists := assets[key{stream: mg.Name}]; exists {
-			v.find(leaked, "stream %s was created, and no record of that is stored", mg.Name)
+			v.find(leaked, "stream %s was created without a stored record", mg.Name)
 		}
 	}
 
-	return v, fmt.Sprintf("%d objects said that their annotations are dropped, and nothing was created for them", unrecordedObjects), nil
+	return v, fmt.Sprintf("%d objects report that their annotations are dropped, and nothing was created for them",
+		unrecordedObjects), nil
 }
 
-// droppingPolicy puts back the annotations that an object had before, whenever the provider
-// writes it.
+// droppingPolicy returns a policy that restores the previous annotations of an object, whenever the
+// provider writes it.
 func droppingPolicy() (*admissionv1.MutatingAdmissionPolicy, *admissionv1.MutatingAdmissionPolicyBinding) {
 	const name = "drops-annotations.chaos.example.org"
 
@@ -127,7 +130,8 @@ func droppingPolicy() (*admissionv1.MutatingAdmissionPolicy, *admissionv1.Mutati
 				RuleWithOperations: admissionv1.RuleWithOperations{
 					Operations: []admissionv1.OperationType{admissionv1.Update},
 					Rule: admissionv1.Rule{
-						APIGroups: []string{v1alpha1.Group}, APIVersions: []string{"*"}, Resources: []string{"streams", "keyvalues", "objectstores", "consumers"},
+						APIGroups: []string{v1alpha1.Group}, APIVersions: []string{"*"},
+						Resources: []string{"streams", "keyvalues", "objectstores", "consumers"},
 					},
 				},
 			}}},
@@ -150,7 +154,7 @@ func droppingPolicy() (*admissionv1.MutatingAdmissionPolicy, *admissionv1.Mutati
 	return policy, binding
 }
 
-// policyInForce is how long the API server may take to heed a policy.
+// policyInForce is how long the API server may take to apply a policy.
 const policyInForce = 3 * time.Minute
 
 // awaitPolicy waits until the API server drops an annotation that the provider sends.
@@ -165,14 +169,14 @@ func (w *world) awaitPolicy(ctx context.Context) error {
 
 	as, err := client.New(cfg, client.Options{Scheme: w.env.Client.Scheme()})
 	if err != nil {
-		return errors.Wrap(err, "cannot make a client with the credentials of the provider")
+		return errors.Wrap(err, "cannot create a client with the credentials of the provider")
 	}
 
 	const sent = "chaos.example.org/sent"
 
 	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"x"}}}`, sent))
 
-	return errors.Wrap(w.people.insist(ctx, func(ctx context.Context) error {
+	return errors.Wrap(w.users.insist(ctx, func(ctx context.Context) error {
 		all := &v1alpha1.StreamList{}
 		if err := w.env.Client.List(ctx, all, client.InNamespace(devenv.Namespace), client.Limit(1)); err != nil {
 			return err

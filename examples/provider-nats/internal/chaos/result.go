@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// A Result is what a run found.
+// A Result is the findings of a run.
 type Result struct {
-	// Rounds is how many were made.
+	// Rounds is the number of rounds.
 	Rounds int
 
-	// Took is how long they all took.
+	// Took is how long they took.
 	Took time.Duration
 
 	found  verdict
-	faults map[trouble]int
+	faults map[faultKind]int
 	done   int64
 }
 
-// Held tells whether everything was as it should be, and each kind of fault was made.
+// Held reports whether everything was as desired, and each kind of fault was made.
 func (r *Result) Held() bool { return r.found.held() }
 
-func (r *Result) add(v verdict, faults map[trouble]int, done int64) {
+func (r *Result) add(v verdict, faults map[faultKind]int, done int64) {
 	if r.found == nil {
 		r.found = verdict{}
 	}
@@ -34,7 +34,7 @@ func (r *Result) add(v verdict, faults map[trouble]int, done int64) {
 	r.faults, r.done = faults, done
 }
 
-// Print writes a line for each figure, for people and for machines.
+// Print writes a line for each figure, for users and for machines.
 func (r *Result) Print(out io.Writer) {
 	fmt.Fprintf(out, "rounds: %d\n", r.Rounds)
 
@@ -42,7 +42,7 @@ func (r *Result) Print(out io.Writer) {
 		fmt.Fprintf(out, "%s: %d\n", f, len(r.found[f]))
 	}
 
-	for _, t := range troubles() {
+	for _, t := range faultKinds() {
 		fmt.Fprintf(out, "%s_faults: %d\n", t, r.faults[t])
 	}
 

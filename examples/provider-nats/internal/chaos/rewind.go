@@ -13,14 +13,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// rewindTo puts etcd back to what it was before people changed all objects, under two
-// replicas whose watches wait for versions that are gone. The revision is not raised, as
-// after a restore by those who do not know of that. Each replica may end once for it; then
-// all has to be as the older objects say.
+// rewindTo restores etcd to its state before users changed all objects, under two replicas whose watches
+// wait for versions that are gone. The revision is not raised, as after a careless restore. Each replica
+// may end once for it; then everything has to be as the older objects ask for.
 func (w *world) rewindTo(ctx context.Context, res *Result) error {
 	w.say("then: the API server is restored to an earlier state")
 
-	if err := w.fleet.start(ctx, course{pair: true, told: true}); err != nil {
+	if err := w.fleet.start(ctx, course{pair: true, notified: true}); err != nil {
 		return err
 	}
 	defer w.fleet.stop()
@@ -37,7 +36,7 @@ func (w *world) rewindTo(ctx context.Context, res *Result) error {
 		return err
 	}
 
-	w.say("  people changed %d objects since the backup", w.people.changeAll(ctx))
+	w.say("  users changed %d objects since the backup", w.users.changeAll(ctx))
 
 	if v, text, err = w.settle(ctx, w.look); err != nil || !v.held() {
 		w.conclude(v, "", text, res)
@@ -46,7 +45,9 @@ func (w *world) rewindTo(ctx context.Context, res *Result) error {
 	}
 
 	before := w.fleet.ends()
-	if err := w.whileDown(ctx, func() error { return stderrors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(backup))) }); err != nil {
+	if err := w.whileDown(ctx, func() error {
+		return stderrors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(backup)))
+	}); err != nil {
 		return err
 	}
 
@@ -55,7 +56,7 @@ func (w *world) rewindTo(ctx context.Context, res *Result) error {
 	if v, text, err = w.settle(ctx, func(ctx context.Context) (verdict, string, error) {
 		v, text, err := w.look(ctx)
 		if err == nil && w.fleet.ends() == before {
-			v.find(unended, "the API server was restored, and no replica has noticed")
+			v.find(unended, "the API server was restored, and no replica has detected it")
 		}
 
 		return v, text, err
@@ -69,13 +70,13 @@ func (w *world) rewindTo(ctx context.Context, res *Result) error {
 		}
 	}
 
-	w.happened(rewind, "put etcd back under two replicas, which took %.1f s", time.Since(begin).Seconds())
-	w.conclude(v, "all is as the older objects say", text, res)
+	w.happened(rewind, "restored etcd under two replicas, which took %.1f s", time.Since(begin).Seconds())
+	w.conclude(v, "everything is as the older objects ask for", text, res)
 
 	return nil
 }
 
-// whileDown does something while no API server runs.
+// whileDown calls what while no API server runs.
 func (w *world) whileDown(ctx context.Context, what func() error) error {
 	if err := w.env.Cluster.Kill(); err != nil {
 		return err
@@ -88,17 +89,17 @@ func (w *world) whileDown(ctx context.Context, what func() error) error {
 	return w.env.Cluster.Restart(ctx)
 }
 
-// conclude adds what was found after the rounds to the result, and tells it.
+// conclude adds the findings after the rounds to the result, and reports them.
 func (w *world) conclude(v verdict, well, text string, res *Result) {
-	if res.add(v, w.count(), w.people.done.Load()); v.held() {
+	if res.add(v, w.count(), w.users.done.Load()); v.held() {
 		w.say("  %s: %s", well, text)
 	} else {
 		w.complain(v)
 	}
 }
 
-// changeAll changes every object that there is, and returns how many.
-func (p *people) changeAll(ctx context.Context) int {
+// changeAll changes every existing object, and returns how many.
+func (p *users) changeAll(ctx context.Context) int {
 	changed := 0
 
 	for i, s := range p.slots {
@@ -109,7 +110,8 @@ func (p *people) changeAll(ctx context.Context) int {
 		p.revision[i]++
 
 		err := p.insist(ctx, func(ctx context.Context) error {
-			return resource.IgnoreNotFound(p.kube.Patch(ctx, s.object(p.revision[i]), client.RawPatch(types.MergePatchType, []byte(s.change(p.revision[i])))))
+			return resource.IgnoreNotFound(p.kube.Patch(ctx, s.object(p.revision[i]),
+				client.RawPatch(types.MergePatchType, []byte(s.change(p.revision[i])))))
 		})
 		if err == nil {
 			changed++

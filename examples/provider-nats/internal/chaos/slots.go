@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// A slot is a name under which there is an object or not, one after the other.
+// A slot is a name under which objects exist, one after the other.
 type slot struct {
 	kind string
 	name string
@@ -21,20 +21,20 @@ type slot struct {
 	// external is the name in NATS, if it is not that of the object.
 	external string
 
-	// dock is the Stream that a Consumer is for, and streamRef whether it refers
-	// to the object, rather than to what NATS calls it.
-	dock      string
+	// stream is the Stream of a Consumer, and streamRef whether it refers to the object, rather than to its
+	// name in NATS.
+	stream    string
 	streamRef bool
 
-	// refused is whether what it asks for belongs to a stranger.
+	// refused reports whether it asks for a foreign resource.
 	refused bool
 }
 
-// family is how many slots belong together: streams of which the first has two
-// consumers, buckets, an object store, and one for what is not ours to have.
+// family is how many slots belong together: streams of which the first has two consumers, buckets, an
+// object store, and one for a foreign stream.
 const family = 10
 
-// slots returns n of them.
+// slots returns n slots.
 func slots(n int) []slot {
 	out := make([]slot, 0, n)
 
@@ -50,7 +50,7 @@ func slots(n int) []slot {
 		case 6:
 			s.kind = v1alpha1.ObjectStoreKind
 		case 7, 8:
-			s.kind, s.dock, s.streamRef = v1alpha1.ConsumerKind, first, i%family == 7
+			s.kind, s.stream, s.streamRef = v1alpha1.ConsumerKind, first, i%family == 7
 		default:
 			s.kind, s.external = v1alpha1.StreamKind, fmt.Sprintf("NAMED_%d", i)
 		}
@@ -58,7 +58,7 @@ func slots(n int) []slot {
 		out = append(out, s)
 	}
 
-	// Two of the last family, whom nobody needs.
+	// Two of the last family, which no consumer needs.
 	last := n - n%family - family
 	for i, name := range map[int]string{last + 3: unowned, last + 9: owned} {
 		out[i].external, out[i].refused = name, true
@@ -67,10 +67,10 @@ func slots(n int) []slot {
 	return out
 }
 
-// isDock tells whether others need what is in the slot.
-func (s slot) isDock(all []slot) bool {
+// isNeeded reports whether a consumer needs the stream of the slot.
+func (s slot) isNeeded(all []slot) bool {
 	for _, other := range all {
-		if other.dock == s.name {
+		if other.stream == s.name {
 			return true
 		}
 	}
@@ -87,7 +87,7 @@ func (s slot) meta() metav1.ObjectMeta {
 	return out
 }
 
-// object returns what the slot is filled with, in the words of a revision.
+// object returns the object of the slot, as of a revision.
 func (s slot) object(revision int) client.Object {
 	description, n := describe(revision), number(revision)
 
@@ -103,9 +103,9 @@ func (s slot) object(revision int) client.Object {
 	case v1alpha1.ConsumerKind:
 		p := v1alpha1.ConsumerParameters{Description: &description, MaxDeliver: new(int32(n))}
 		if s.streamRef {
-			p.StreamRef = &commonv1.NamespacedReference{Name: s.dock}
+			p.StreamRef = &commonv1.NamespacedReference{Name: s.stream}
 		} else {
-			p.Stream = &s.dock
+			p.Stream = &s.stream
 		}
 
 		return &v1alpha1.Consumer{ObjectMeta: s.meta(), Spec: v1alpha1.ConsumerSpec{ForProvider: p}}
@@ -116,7 +116,7 @@ func (s slot) object(revision int) client.Object {
 	}
 }
 
-// change returns a merge patch that makes it that of another revision.
+// change returns a merge patch that changes it to another revision.
 func (s slot) change(revision int) string {
 	n := number(revision)
 

@@ -18,7 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// A world is everything that can break, and those who work in it.
+// A world is everything that can break, and the users.
 type world struct {
 	o     Options
 	begin time.Time
@@ -30,23 +30,23 @@ type world struct {
 	cluster types.UID
 	gateway *gateway
 	fleet   *fleet
-	people  *people
-	foreign map[key]asset // what strangers put into NATS before it all began
+	users   *users
+	foreign map[key]asset // the state of the foreign assets at the start
 
-	// born is when what belongs to an object was created, as last looked.
+	// born is when the asset of each object was created, as of the last observation.
 	born map[types.UID]time.Time
 
 	mu   sync.Mutex
-	made map[trouble]int // faults
+	made map[faultKind]int // faults
 
-	// suspended is the replica that stands still, or nobody.
+	// suspended is the replica that is suspended, or noReplica.
 	suspended int
-	told      sync.Mutex
+	out       sync.Mutex
 }
 
-// start starts the servers, and puts there what must not be touched.
+// start starts the servers, and creates the foreign assets.
 func start(ctx context.Context, o Options) (*world, error) {
-	w := &world{o: o, suspended: nobody, begin: time.Now(), made: map[trouble]int{}, born: map[types.UID]time.Time{}}
+	w := &world{o: o, suspended: noReplica, begin: time.Now(), made: map[faultKind]int{}, born: map[types.UID]time.Time{}}
 
 	if err := w.open(ctx); err != nil {
 		return nil, stderrors.Join(err, w.stop())
@@ -60,7 +60,7 @@ func start(ctx context.Context, o Options) (*world, error) {
 func (w *world) open(ctx context.Context) error {
 	data := filepath.Join(w.o.Dir, "nats")
 	if err := os.MkdirAll(data, 0o700); err != nil {
-		return errors.Wrap(err, "cannot make a folder for NATS")
+		return errors.Wrap(err, "cannot create a folder for NATS")
 	}
 
 	var err error
@@ -68,7 +68,9 @@ func (w *world) open(ctx context.Context) error {
 		return err
 	}
 
-	if w.env, err = devenv.Start(ctx, devenv.Options{Dir: w.o.Dir, NATSURL: w.nats.url, Unclaimed: w.o.Unclaimed, Progress: w.o.Out}); err != nil {
+	if w.env, err = devenv.Start(ctx, devenv.Options{
+		Dir: w.o.Dir, NATSURL: w.nats.url, Unclaimed: w.o.Unclaimed, Progress: w.o.Out,
+	}); err != nil {
 		return err
 	}
 
@@ -80,7 +82,7 @@ func (w *world) open(ctx context.Context) error {
 		return err
 	}
 
-	if w.foreign, err = w.strangers(ctx); err != nil {
+	if w.foreign, err = w.createForeign(ctx); err != nil {
 		return err
 	}
 
@@ -94,14 +96,15 @@ func (w *world) open(ctx context.Context) error {
 	}
 
 	w.fleet = &fleet{program: w.o.Provider, kubeconfig: w.gateway.kubeconfig, dir: w.o.Dir}
-	w.people = newPeople(w.env.Client, w.o.Seed, slots(w.o.Objects))
+	w.users = newUsers(w.env.Client, w.o.Seed, slots(w.o.Objects))
 
 	return nil
 }
 
 func (w *world) connect() error {
 	var err error
-	if w.nc, err = nats.Connect(w.nats.url, nats.Name("chaos"), nats.Timeout(natsReady), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond)); err != nil {
+	if w.nc, err = nats.Connect(w.nats.url, nats.Name("chaos"), nats.Timeout(natsReady), nats.MaxReconnects(-1),
+		nats.ReconnectWait(100*time.Millisecond)); err != nil {
 		return errors.Wrap(err, "cannot connect to NATS")
 	}
 
@@ -111,12 +114,12 @@ func (w *world) connect() error {
 }
 
 // count returns how many faults of each kind there were.
-func (w *world) count() map[trouble]int {
+func (w *world) count() map[faultKind]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
 	made := maps.Clone(w.made)
-	made[replace] = int(w.people.replaced.Load())
+	made[replace] = int(w.users.replaced.Load())
 
 	return made
 }

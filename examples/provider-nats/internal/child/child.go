@@ -1,7 +1,6 @@
-// Package child runs a program as a process of its own, which can be asked to
-// end, be killed as by a crash, and be suspended as by a machine that stands
-// still. It never outlives its parent, if it ends with its standard input. Start
-// with [Start].
+// Package child runs a program as a process of its own, which can be asked to end, killed as by a crash,
+// and suspended as by a machine that is paused. It never outlives its parent, if it ends with its standard
+// input. Start with [Start].
 package child
 
 import (
@@ -18,13 +17,13 @@ import (
 // Start.
 type Process struct {
 	cmd   *exec.Cmd
-	stdin io.WriteCloser // its end is the program's, so that it never outlives us
+	stdin io.WriteCloser // the program ends when it is closed, and so never outlives us
 	log   tail
 	done  chan struct{}
 }
 
-// Start starts a program, which is followed by its arguments; none is this one.
-// What it prints is kept, the last of it, and written to also, which may be nil.
+// Start starts a program with its arguments; without any, this program. The last part of its output is
+// kept, and all of it also written to also, which may be nil.
 func Start(program []string, also io.Writer) (*Process, error) {
 	p := &Process{cmd: exec.Command(program[0], program[1:]...), done: make(chan struct{})}
 
@@ -49,7 +48,7 @@ func Start(program []string, also io.Writer) (*Process, error) {
 	go func() {
 		defer close(p.done)
 
-		_ = p.cmd.Wait() // how it ended is in the state of the process
+		_ = p.cmd.Wait() // the result is in the state of the process
 	}()
 
 	return p, nil
@@ -59,11 +58,10 @@ func Start(program []string, also io.Writer) (*Process, error) {
 func Self() (string, error) {
 	self, err := os.Executable()
 
-	return self, errors.Wrap(err, "cannot find this program to start it once more")
+	return self, errors.Wrap(err, "cannot find this program")
 }
 
-// Kill ends the process as a crash would and returns when it is gone. It fails if
-// it was gone already.
+// Kill ends the process as a crash would and returns when it is gone. It fails if it had ended already.
 func (p *Process) Kill() error {
 	select {
 	case <-p.done:
@@ -96,7 +94,7 @@ func (p *Process) Stop(timeout time.Duration) {
 // Done is closed when the process is gone.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// ExitCode returns that of a process that is gone, or -1 if a signal ended it.
+// ExitCode returns the exit code of a process that has ended, or -1 if a signal ended it.
 func (p *Process) ExitCode() int { return p.cmd.ProcessState.ExitCode() }
 
 // LastWords returns the last lines that the process printed.

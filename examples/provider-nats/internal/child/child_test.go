@@ -17,19 +17,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// What the program of these tests does, if its first argument says so.
+// Modes of the test binary, by its first argument.
 const (
-	waits    = "waits"    // until its standard input ends, or it is asked to
-	deaf     = "deaf"     // to being asked
-	counts   = "counts"   // aloud, for ever
-	breaksUp = "breaksUp" // at once
-	groups   = "groups"   // tells whether it leads its process group
+	idles    = "idles"    // until its standard input ends, or it is asked to
+	deaf     = "deaf"     // ignores signals
+	counts   = "counts"   // prints numbers for ever
+	breaksUp = "breaksUp" // panics at once
+	groups   = "groups"   // prints whether it leads its process group
 )
 
 func TestMain(m *testing.M) {
 	switch os.Args[len(os.Args)-1] {
-	case waits:
-		// Whichever comes first, the other one does no harm: it stays asked until it has ended.
+	case idles:
+		// Either may come first: a signal stays pending until the end.
 		end := make(chan os.Signal, 1)
 		signal.Notify(end, syscall.SIGTERM)
 
@@ -68,7 +68,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// A log keeps all that is written to it.
+// A log keeps everything that is written to it.
 type log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -111,7 +111,7 @@ func ready(p *child.Process) func() bool {
 }
 
 func TestStop(t *testing.T) {
-	p := start(t, waits, nil)
+	p := start(t, idles, nil)
 	wait.Until(t, "it is ready", ready(p))
 	p.Stop(wait.Patience())
 
@@ -120,7 +120,7 @@ func TestStop(t *testing.T) {
 	}
 
 	if err := p.Kill(); err == nil {
-		t.Error("what is gone was killed")
+		t.Error("a process that has ended was killed")
 	}
 }
 
@@ -130,7 +130,7 @@ func TestStopDeaf(t *testing.T) {
 	p.Stop(10 * time.Millisecond)
 
 	if code := p.ExitCode(); code != -1 {
-		t.Errorf("it does not listen, and its exit code is %d", code)
+		t.Errorf("it ignores signals, and its exit code is %d", code)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestSuspend(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// What it had said before may still come.
+	// Earlier output may still arrive.
 	quiet, last := 0, -1
 
 	wait.Until(t, "it says nothing any more", func() bool {
@@ -182,6 +182,6 @@ func TestBreaksUp(t *testing.T) {
 
 func TestNoProgram(t *testing.T) {
 	if _, err := child.Start([]string{"/does/not/exist"}, nil); err == nil {
-		t.Error("what does not exist was started")
+		t.Error("a program that does not exist was started")
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 func apart(*exec.Cmd) {}
 
-// Suspend fails: this system suspends no processes.
-func (p *Process) Suspend() error { return errors.New("this system suspends no processes") }
+// Suspend fails: this system cannot suspend processes.
+func (p *Process) Suspend() error { return errors.New("this system cannot suspend processes") }
 
-// Resume fails: this system suspends no processes.
-func (p *Process) Resume() error { return errors.New("this system suspends no processes") }
+// Resume fails: this system cannot suspend processes.
+func (p *Process) Resume() error { return errors.New("this system cannot suspend processes") }

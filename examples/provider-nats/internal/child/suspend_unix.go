@@ -9,17 +9,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// apart lets a program run in a process group of its own. In ours it would go on, though
-// it is suspended, when the shell ends that has started us: the system wakes whoever is
-// left behind like that.
+// apart starts a program in a process group of its own. In ours it would be resumed when the shell that has
+// started us ends: the system wakes suspended processes of orphaned groups.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// Suspend stops the process where it is, as if its machine stood still.
+// Suspend pauses the process, as if its machine stood still.
 func (p *Process) Suspend() error {
 	return errors.Wrap(p.cmd.Process.Signal(syscall.SIGSTOP), "cannot suspend it")
 }
 
-// Resume lets a suspended process go on, as if no time had passed.
+// Resume resumes a suspended process, as if no time had passed.
 func (p *Process) Resume() error {
 	return errors.Wrap(p.cmd.Process.Signal(syscall.SIGCONT), "cannot resume it")
 }

@@ -11,8 +11,7 @@ import (
 
 func leads() bool { return syscall.Getpgrp() == os.Getpid() }
 
-// TestApart: whoever is suspended is not woken by the system because of what becomes of
-// those who started this program.
+// TestApart: a suspended process is not woken by the system when the parents of this program end.
 func TestApart(t *testing.T) {
 	p := start(t, groups, nil)
 	<-p.Done()

@@ -10,25 +10,24 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
-// A target is what one object is about.
+// A target is the external resource of one object.
 type target struct {
 	asset
 
-	// label names it for people, with what it is.
+	// label names it in messages, with its kind.
 	label string
 
-	// recorded is where the object's status keeps when it was created.
+	// recorded points to the creation time in the object's status.
 	recorded *string
 
-	// listed returns what a list has shown. It is nil if the kind is not listed.
+	// listed converts an item of a list. It is nil if the kind is not listed.
 	listed func(info *jetstream.StreamInfo) *sight
 }
 
 // An asset is a stream or a consumer in NATS, whether it exists or not.
 type asset interface {
-	// look returns nil if NATS says that it does not exist. The error is
-	// jetstream.ErrStreamNotFound if not even that exists which it is to be a
-	// part of.
+	// look returns nil if NATS says that it does not exist. The error is jetstream.ErrStreamNotFound if the
+	// stream that it would be a part of does not exist either.
 	look(ctx context.Context) (*sight, error)
 
 	// create creates it with own as a part of its metadata.
@@ -38,25 +37,25 @@ type asset interface {
 	remove(ctx context.Context) error
 }
 
-// A sight is an asset as it was seen.
+// A sight is an asset as it was observed.
 type sight struct {
 	metadata map[string]string
 	created  time.Time
 	cluster  *jetstream.ClusterInfo
 
-	// report puts what was seen into the object's status.
+	// report writes the observation into the object's status.
 	report func()
 
-	// details are what an application needs to know, besides where NATS is.
+	// details are the connection details besides the address of NATS.
 	details func() map[string]string
 
-	// plan says what the object asks for, with own as a part of its metadata.
+	// plan computes the desired state, with own as a part of its metadata.
 	plan func(own map[string]string) (*plan, error)
 }
 
-// A plan is what an asset should become.
+// A plan is the desired state of an asset.
 type plan struct {
-	// diff tells what differs now, refused which of that NATS does not change.
+	// diff returns the differences from the observed state, refused those of them that NATS does not change.
 	diff    func() (jsconfig.Differences, error)
 	refused func() []jsconfig.Refusal
 
@@ -64,7 +63,7 @@ type plan struct {
 	send func(ctx context.Context) error
 }
 
-// errInvalid marks that an object asks for what NATS could not even be told.
+// errInvalid marks a spec that cannot be sent to NATS at all.
 func errInvalid(err error) error {
 	return external.Terminal(reasonInvalidConfiguration, err)
 }

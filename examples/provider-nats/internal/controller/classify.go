@@ -9,8 +9,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
-// Codes of JetStream that the client of NATS has no names for. They are those
-// of errors.json in nats-server 2.15.
+// Codes of JetStream for which the client of NATS has no names. They are those of errors.json in
+// nats-server 2.15.
 const (
 	codeAccountResources  jetstream.ErrorCode = 10002
 	codeNoPeers           jetstream.ErrorCode = 10005
@@ -42,10 +42,9 @@ const (
 	reasonLimitReached         = "LimitReached"
 )
 
-// classify says about an error of NATS what a plain error cannot: that the name
-// is taken, or that there is no use in trying again until somebody changes the
-// spec or NATS. Want of room, leaders and peers passes by itself, and stays a plain
-// error. What is wrong with NATS as a whole is marked already.
+// classify adds to an error of NATS what the reconciler acts on: that the name is taken, or that a retry is
+// useless until the spec or NATS is changed. A lack of space, leaders and peers passes by itself, and stays
+// a plain error. Failures of NATS as a whole are marked before.
 func classify(err error, doing, what string) error {
 	if err == nil {
 		return nil
@@ -72,25 +71,25 @@ func classify(err error, doing, what string) error {
 			"another consumer takes some of the messages, and each message of the stream is for one: "+
 				"change spec.forProvider.filterSubjects here or the other consumer"))
 	case api.ErrorCode == codeNameTaken && doing == "update":
-		return errors.Wrap(wrapped, "the deliver subject can only be changed while nobody is subscribed to it")
+		return errors.Wrap(wrapped, "the deliver subject can only be changed while it has no subscriber")
 	case isLimit(api):
 		return external.Terminal(reasonLimitReached, errors.Wrap(wrapped,
-			"the account may not have more: raise its limits in NATS, ask for less, or delete what nobody needs"))
+			"the account may not have more: raise its limits in NATS, ask for less, or delete what is not needed"))
 	case isMistake(api):
-		return external.Terminal(reasonInvalidConfiguration, errors.Wrap(wrapped, "NATS does not accept spec.forProvider: correct it"))
+		return external.Terminal(reasonInvalidConfiguration,
+			errors.Wrap(wrapped, "NATS does not accept spec.forProvider: correct it"))
 	default:
 		return wrapped
 	}
 }
 
-// awaiting marks that a consumer waits for its stream, which somebody has to
-// create.
+// awaiting marks a consumer whose stream does not exist, and has to be created by a user.
 func awaiting(err error) error {
-	return external.Terminal(reasonStreamNotFound, errors.Wrap(err, "waiting for the stream: create it, or correct spec.forProvider.stream"))
+	return external.Terminal(reasonStreamNotFound,
+		errors.Wrap(err, "waiting for the stream: create it, or correct spec.forProvider.stream"))
 }
 
-// isLimit tells whether it would be too much for the account, or for the stream of a
-// consumer.
+// isLimit reports whether a limit of the account, or of the stream of a consumer, is reached.
 func isLimit(api *jetstream.APIError) bool {
 	switch api.ErrorCode {
 	case codeAccountResources, codeMaximumConsumers, codeMaximumStreams:
@@ -100,12 +99,13 @@ func isLimit(api *jetstream.APIError) bool {
 	}
 }
 
-// isMistake tells whether NATS refused what was asked for, not the moment when.
+// isMistake reports whether NATS refused the request as such, and not only at this moment.
 func isMistake(api *jetstream.APIError) bool {
 	switch api.ErrorCode {
 	case codeInvalidConfig, codeInvalidRequest, codeReplicas:
 		return true
-	case codeNoPeers, codePeerNotMember, codeServerNotMember, codeMoveInProgress, codeConsumerGone, codeMemberChange, codeReconfigureActive:
+	case codeNoPeers, codePeerNotMember, codeServerNotMember, codeMoveInProgress, codeConsumerGone, codeMemberChange,
+		codeReconfigureActive:
 		return false
 	default:
 		return api.Code == http.StatusBadRequest

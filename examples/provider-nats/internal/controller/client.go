@@ -16,9 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Streams is what a Client needs of NATS for streams. Names that do not exist are
-// told by jetstream.ErrStreamNotFound, names that are taken by
-// jetstream.ErrStreamNameAlreadyInUse.
+// Streams is what a Client needs of NATS for streams. The error for a name that does not exist is
+// jetstream.ErrStreamNotFound, the one for a name that is taken jetstream.ErrStreamNameAlreadyInUse.
 type Streams interface {
 	Info(ctx context.Context, name string) (*jetstream.StreamInfo, error)
 	Create(ctx context.Context, cfg jetstream.StreamConfig) error
@@ -26,9 +25,9 @@ type Streams interface {
 	Delete(ctx context.Context, name string) error
 }
 
-// Consumers is what a Client needs of NATS for consumers. Names that do not exist
-// are told by jetstream.ErrConsumerNotFound, or jetstream.ErrStreamNotFound if it
-// is that of the stream; names that are taken by jetstream.ErrConsumerExists.
+// Consumers is what a Client needs of NATS for consumers. The error for a name that does not exist is
+// jetstream.ErrConsumerNotFound, or jetstream.ErrStreamNotFound if the stream does not exist; the one for a
+// name that is taken is jetstream.ErrConsumerExists.
 type Consumers interface {
 	ConsumerInfo(ctx context.Context, stream, name string) (*jetstream.ConsumerInfo, error)
 	CreateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) error
@@ -37,22 +36,22 @@ type Consumers interface {
 	DeleteConsumer(ctx context.Context, stream, name string) error
 }
 
-// A JetStream is all that a Client needs of NATS. A natsconn.Conn is one.
+// A JetStream is everything that a Client needs of NATS. A natsconn.Conn is one.
 type JetStream interface {
 	Streams
 	Consumers
 
-	// Address returns where it is.
+	// Address returns the address of NATS.
 	Address() natsconn.Address
 
-	// Identity returns which it is, whatever its address, or nothing if that
-	// is not told.
+	// Identity returns the identity of the JetStream, which does not depend on its address, or "" if NATS does
+	// not report one.
 	Identity(ctx context.Context) (string, error)
 }
 
-// A Client does for one object what its spec asks for. It reads the owner of what
-// it changes just before it does, because NATS has no condition on an update. It
-// serves one pass, and is not to be used concurrently. Use NewClient.
+// A Client observes and changes the external resource of one object. NATS has no conditional updates, so
+// the client reads the owner immediately before it changes something. It serves one pass, and must not be
+// used concurrently. Use NewClient.
 type Client struct {
 	nats  *Link
 	kind  Kind
@@ -61,31 +60,31 @@ type Client struct {
 	// identity is that of the JetStream, or empty.
 	identity string
 
-	// seen is when what Observe saw last was created, and mark the mark that it bore.
+	// seen is the creation time of the resource that Observe saw last, and mark its owner mark.
 	seen, mark string
 }
 
-// NewClient returns the client of one object of the given kind, which owns what
-// bears the stamp. Disconnect releases the link.
+// NewClient returns the client of one object of the given kind, which owns the resources with that stamp.
+// Disconnect releases the link.
 func NewClient(nats *Link, kind Kind, stamp managed.Stamp) *Client {
 	return &Client{nats: nats, kind: kind, stamp: stamp}
 }
 
-// DescribeConnection says over which connection the calls go.
+// DescribeConnection returns the connection that the calls use.
 func (c *Client) DescribeConnection() managed.Connection { return c.nats.Connection }
 
-// Identity returns which JetStream it is, or nothing if that is not known.
+// Identity returns the identity of the JetStream, or "" if it is not known.
 func (c *Client) Identity() string { return c.identity }
 
-// Disconnect gives the connection back.
+// Disconnect releases the connection.
 func (c *Client) Disconnect(context.Context) error {
 	c.nats.Release()
 
 	return nil
 }
 
-// Observe looks at what the object is about, and puts what it sees into the
-// status of mg if that is ours.
+// Observe looks at the external resource, and writes what it sees into the status of mg if the resource is
+// ours.
 func (c *Client) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	t, err := c.kind.target(c.nats, mg)
 	if err != nil {
@@ -106,7 +105,7 @@ func (c *Client) Observe(ctx context.Context, mg resource.Managed) (managed.Exte
 	return c.observe(mg, t, seen)
 }
 
-// observe says what was seen, and puts it into the status of mg if that is ours.
+// observe converts what was seen, and writes it into the status of mg if the resource is ours.
 func (c *Client) observe(mg resource.Managed, t target, seen *sight) (managed.ExternalObservation, error) {
 	out := managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: c.owner(mg, t, seen)}
 	c.seen, c.mark = when(seen.created), seen.metadata[managed.StampKey]
@@ -117,8 +116,8 @@ func (c *Client) observe(mg resource.Managed, t target, seen *sight) (managed.Ex
 
 		c.forget(t, seen)
 
-		// It lacks our mark, whatever it is otherwise: if the reconciler takes it over
-		// by force, it has to be updated. Nothing of it is shown before.
+		// It lacks our mark, whatever it is otherwise: if the reconciler takes it over by force, it has to be
+		// updated. Nothing of it is shown before.
 		out.ResourceUpToDate = onlyObserves(mg)
 
 		return out, nil
@@ -135,8 +134,7 @@ func (c *Client) observe(mg resource.Managed, t target, seen *sight) (managed.Ex
 		}
 	}
 
-	// What an object that is going away asks for does not matter any more, not
-	// even if it makes no sense.
+	// The spec of an object that is being deleted does not matter any more, even if it is invalid.
 	if meta.WasDeleted(mg) {
 		return out, nil
 	}
@@ -144,14 +142,14 @@ func (c *Client) observe(mg resource.Managed, t target, seen *sight) (managed.Ex
 	return c.compare(mg, t, seen, out)
 }
 
-// await tells that a consumer waits for its stream. What goes away waits for
-// nothing: without its stream, it is gone.
+// await reports that a consumer waits for its stream. An object that is being deleted waits for nothing:
+// without its stream, its consumer is gone.
 func (c *Client) await(mg resource.Managed, t target, err error) error {
 	if meta.WasDeleted(mg) {
 		return nil
 	}
 
-	// What was there went with its stream.
+	// The consumer was deleted with its stream.
 	*t.recorded = ""
 
 	mg.SetConditions(commonv1.Unavailable().WithMessage("its stream does not exist"))
@@ -159,8 +157,8 @@ func (c *Client) await(mg resource.Managed, t target, err error) error {
 	return awaiting(errors.Wrapf(err, "cannot look at %s", t.label))
 }
 
-// show tells of what is nobody's, because the user asks for no more than a look at
-// it. When it was created is not recorded: that would prove it ours.
+// show reports a resource without an owner, because the user only asks to observe it. Its creation time is
+// not recorded: that would prove it ours.
 func (c *Client) show(mg resource.Managed, t target, seen *sight) {
 	seen.report()
 
@@ -169,8 +167,8 @@ func (c *Client) show(mg resource.Managed, t target, seen *sight) {
 	mg.SetConditions(readiness(seen))
 }
 
-// onlyObserves tells whether the user asks for no more than a look, in the spec or
-// by an annotation.
+// onlyObserves reports whether the user asks for no more than an observation, in the spec or by an
+// annotation.
 func onlyObserves(mg resource.Managed) bool {
 	m, ok := mg.(resource.Manageable)
 
@@ -178,9 +176,11 @@ func onlyObserves(mg resource.Managed) bool {
 		ok && m.GetManagementPolicies().Equal(commonv1.ManagementPolicies{commonv1.ManagementActionObserve})
 }
 
-// compare compares what is with what the object asks for. That our mark is not
-// there is no difference to who only looks: nobody is to put it there.
-func (c *Client) compare(mg resource.Managed, t target, seen *sight, out managed.ExternalObservation) (managed.ExternalObservation, error) {
+// compare compares the observed state with the desired state. A missing mark is no difference for an object
+// that only observes: the provider may not set it.
+func (c *Client) compare(
+	mg resource.Managed, t target, seen *sight, out managed.ExternalObservation,
+) (managed.ExternalObservation, error) {
 	own := c.own()
 	if onlyObserves(mg) && seen.metadata[managed.StampKey] == "" {
 		own = nil
@@ -201,7 +201,7 @@ func (c *Client) compare(mg resource.Managed, t target, seen *sight, out managed
 	return out, nil
 }
 
-// Create creates what the object asks for.
+// Create creates the resource that the object asks for.
 func (c *Client) Create(ctx context.Context, mg resource.Managed) error {
 	t, err := c.kind.target(c.nats, mg)
 	if err != nil {
@@ -213,8 +213,8 @@ func (c *Client) Create(ctx context.Context, mg resource.Managed) error {
 	return classify(t.create(ctx, c.own()), "create", t.label)
 }
 
-// Update corrects it. What NATS does not change is refused without asking,
-// because its answer does not tell it from other mistakes.
+// Update corrects the resource. A change that NATS does not make is refused without a request, because the
+// answer of NATS does not distinguish it from other mistakes.
 func (c *Client) Update(ctx context.Context, mg resource.Managed) error {
 	t, err := c.kind.target(c.nats, mg)
 	if err != nil {
@@ -227,7 +227,7 @@ func (c *Client) Update(ctx context.Context, mg resource.Managed) error {
 	case err != nil:
 		return err
 	case seen == nil:
-		return errors.Errorf("%s has just been deleted by somebody else", t.label)
+		return errors.Errorf("%s was deleted by another client meanwhile", t.label)
 	}
 
 	plan, err := seen.plan(c.own())
@@ -242,7 +242,7 @@ func (c *Client) Update(ctx context.Context, mg resource.Managed) error {
 	return classify(plan.send(ctx), "update", t.label)
 }
 
-// Delete deletes it with everything in it.
+// Delete deletes the resource with everything in it.
 func (c *Client) Delete(ctx context.Context, mg resource.Managed) error {
 	t, err := c.kind.target(c.nats, mg)
 	if err != nil {
@@ -263,15 +263,14 @@ func (c *Client) Delete(ctx context.Context, mg resource.Managed) error {
 	return errors.Wrapf(t.remove(ctx), "cannot delete %s", t.label)
 }
 
-// own is the metadata that says whose it is.
+// own is the metadata that marks the owner.
 func (c *Client) own() map[string]string {
 	return map[string]string{managed.StampKey: string(c.stamp)}
 }
 
-// owner says whose something is. Its mark tells; but whoever updates it and does
-// not know of metadata takes the mark off, and then the time of its creation
-// tells, if a pass that found the mark has recorded it. Only such a pass records
-// it, so it is never that of a stranger's.
+// owner returns the owner of a resource: that of its mark. A client that does not know of metadata removes
+// the mark with an update; then the creation time decides, if a pass that found the mark has recorded it.
+// Only such a pass records it, so it is never that of a foreign resource.
 func (c *Client) owner(mg resource.Managed, t target, seen *sight) managed.Owner {
 	mark, recorded := seen.metadata[managed.StampKey], *t.recorded
 
@@ -285,24 +284,24 @@ func (c *Client) owner(mg resource.Managed, t target, seen *sight) managed.Owner
 	case meta.GetExternalCreateSucceeded(mg).IsZero(), meta.ShouldAdopt(mg):
 		return managed.OwnerNobody
 	default:
-		// What this object once adopted was another: that this one is
-		// nobody's does not make it ours.
+		// The resource that this object once adopted was another one: that this one has no owner does not make it
+		// ours.
 		return managed.OwnerOther
 	}
 }
 
-// forget drops the proof that something was ours when it bears another's mark: it
-// stays his if that mark is lost, too.
+// forget drops the proof that a resource was ours when it has the mark of another owner: it stays theirs if
+// that mark is lost, too.
 func (c *Client) forget(t target, seen *sight) {
 	if seen.metadata[managed.StampKey] != "" {
 		*t.recorded = ""
 	}
 }
 
-// owned looks once more and fails if it has become somebody else's. What is not ours must
-// be what the reconciler decided upon: it takes over what is nobody's where the adoption
-// policy says so, and what bears another's mark where that is force, and calls neither
-// Update nor Delete otherwise. Nil is what is gone.
+// owned observes once more, and fails if the resource has another owner by now. A resource that is not ours
+// must be the one that the reconciler decided upon: it takes over one without an owner where the adoption
+// policy says so, and one with another mark where the policy is force, and calls neither Update nor Delete
+// otherwise. Nil means that the resource is gone.
 func (c *Client) owned(ctx context.Context, mg resource.Managed, t target) (*sight, error) {
 	seen, err := t.look(ctx)
 	if err != nil || seen == nil {
@@ -313,9 +312,9 @@ func (c *Client) owned(ctx context.Context, mg resource.Managed, t target) (*sig
 	case owner == managed.OwnerOurs:
 		return seen, nil
 	case owner == managed.OwnerOther && c.mark != seen.metadata[managed.StampKey]:
-		return nil, errors.Errorf("%s has just become the property of somebody else: it is left alone", t.label)
+		return nil, errors.Errorf("%s got another owner meanwhile: it is left alone", t.label)
 	case c.seen != when(seen.created):
-		return nil, errors.Errorf("%s has just been made anew by somebody else: it is left alone", t.label)
+		return nil, errors.Errorf("%s was created anew by another client meanwhile: it is left alone", t.label)
 	default:
 		return seen, nil
 	}
@@ -323,10 +322,11 @@ func (c *Client) owned(ctx context.Context, mg resource.Managed, t target) (*sig
 
 func (c *Client) immutable(t target, r jsconfig.Refusal) error {
 	return external.Terminal(reasonImmutableField, errors.Errorf(
-		"spec.forProvider of %s: %s; set it back, or, if %s may be lost, delete this object and create it again", t.label, r, c.kind.loss))
+		"spec.forProvider of %s: %s; set it back, or, if %s may be lost, delete this object and create it again",
+		t.label, r, c.kind.loss))
 }
 
-// readiness tells whether clients can use what was seen: whether it has a leader.
+// readiness reports whether clients can use the resource: whether it has a leader.
 func readiness(seen *sight) commonv1.Condition {
 	if seen.cluster == nil || seen.cluster.Leader != "" {
 		return commonv1.Available()

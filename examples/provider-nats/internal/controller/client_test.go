@@ -24,7 +24,7 @@ import (
 
 const cluster types.UID = "cluster"
 
-// fake is a JetStream that answers as it is told and records what it is asked.
+// fake is a JetStream with preset answers that records its calls.
 type fake struct {
 	controller.Consumers // of which it has none
 
@@ -93,13 +93,13 @@ func client(nats controller.JetStream, mg resource.Managed) *controller.Client {
 	return controller.NewClient(&controller.Link{JetStream: nats, Release: func() {}}, kind, stamp(kind, mg))
 }
 
-// stored is the default stream as NATS would show it, with a stamp or none.
+// stored is the default stream as NATS would return it, with a stamp or none.
 func stored(owner string, change ...func(*jetstream.StreamInfo)) *jetstream.StreamInfo {
 	out := &jetstream.StreamInfo{
 		Created: time.Unix(1700000000, 5),
 		Config: jetstream.StreamConfig{
-			Name: "orders", Subjects: []string{"orders"}, MaxMsgs: -1, MaxBytes: -1, MaxMsgsPerSubject: -1, MaxMsgSize: -1, MaxConsumers: -1,
-			Replicas: 1, Duplicates: 2 * time.Minute, Metadata: map[string]string{"_nats.ver": "2.15.2"},
+			Name: "orders", Subjects: []string{"orders"}, MaxMsgs: -1, MaxBytes: -1, MaxMsgsPerSubject: -1, MaxMsgSize: -1,
+			MaxConsumers: -1, Replicas: 1, Duplicates: 2 * time.Minute, Metadata: map[string]string{"_nats.ver": "2.15.2"},
 		},
 		State: jetstream.StreamState{Msgs: 3, Bytes: 90, FirstSeq: 1, LastSeq: 3, Consumers: 2},
 	}
@@ -134,19 +134,26 @@ func TestObserve(t *testing.T) {
 	}{
 		"Missing": {"nothing is there", fake{}, stream(), want{}},
 		"UpToDate": {
-			"all is as it should be", fake{info: stored(ours())}, stream(),
-			want{observation: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: managed.OwnerOurs}, ready: commonv1.ReasonAvailable},
-		},
-		"Drifted": {
-			"the diff names field and values", fake{info: stored(ours(), func(i *jetstream.StreamInfo) { i.Config.MaxMsgs = 5 })},
-			stream(func(s *v1alpha1.Stream) { s.Spec.ForProvider.MaxMsgs = new(int64(7)) }),
+			"the stream is as desired", fake{info: stored(ours())}, stream(),
 			want{
-				observation: managed.ExternalObservation{ResourceExists: true, Diff: "maxMsgs: desired 7, observed 5", Owner: managed.OwnerOurs},
+				observation: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: managed.OwnerOurs},
 				ready:       commonv1.ReasonAvailable,
 			},
 		},
+		"Drifted": {
+			"the diff names field and values", fake{info: stored(ours(), func(i *jetstream.StreamInfo) {
+				i.Config.MaxMsgs = 5
+			})},
+			stream(func(s *v1alpha1.Stream) { s.Spec.ForProvider.MaxMsgs = new(int64(7)) }),
+			want{
+				observation: managed.ExternalObservation{
+					ResourceExists: true, Diff: "maxMsgs: desired 7, observed 5", Owner: managed.OwnerOurs,
+				},
+				ready: commonv1.ReasonAvailable,
+			},
+		},
 		"Nobodys": {
-			"what has no stamp lacks ours, and nothing else of it is shown", fake{info: stored("")}, stream(),
+			"a stream without a stamp lacks ours, and nothing else of it is shown", fake{info: stored("")}, stream(),
 			want{
 				observation: managed.ExternalObservation{
 					ResourceExists: true, Owner: managed.OwnerNobody,
@@ -155,32 +162,54 @@ func TestObserve(t *testing.T) {
 			},
 		},
 		"Others": {
-			"nothing of it is shown; it lacks our mark", fake{info: stored("somebody")}, stream(),
-			want{observation: managed.ExternalObservation{ResourceExists: true, Owner: managed.OwnerOther, OwnerStamp: "somebody"}},
+			"nothing of it is shown; it lacks our mark", fake{info: stored("other")}, stream(),
+			want{observation: managed.ExternalObservation{ResourceExists: true, Owner: managed.OwnerOther, OwnerStamp: "other"}},
 		},
 		"OtherUID": {
-			"an object of the same name is not the same object", fake{info: stored(ours())}, stream(func(s *v1alpha1.Stream) { s.UID = "new" }),
-			want{observation: managed.ExternalObservation{ResourceExists: true, Owner: managed.OwnerOther, OwnerStamp: managed.Stamp(ours())}},
+			"an object of the same name is another object", fake{info: stored(ours())}, stream(func(s *v1alpha1.Stream) {
+				s.UID = "new"
+			}),
+			want{observation: managed.ExternalObservation{
+				ResourceExists: true, Owner: managed.OwnerOther, OwnerStamp: managed.Stamp(ours()),
+			}},
 		},
 		"Leaderless": {
-			"no leader, no service", fake{info: stored(ours(), func(i *jetstream.StreamInfo) { i.Cluster = &jetstream.ClusterInfo{Name: "c"} })}, stream(),
-			want{observation: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: managed.OwnerOurs}, ready: commonv1.ReasonUnavailable},
+			"no leader, no service", fake{info: stored(ours(), func(i *jetstream.StreamInfo) {
+				i.Cluster = &jetstream.ClusterInfo{Name: "c"}
+			})}, stream(),
+			want{
+				observation: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: managed.OwnerOurs},
+				ready:       commonv1.ReasonUnavailable,
+			},
 		},
 		"Deleted": {
-			"what a deleted object asks for does not matter, not even nonsense", fake{info: stored(ours())},
+			"the spec of a deleted object does not matter, even if it is invalid", fake{info: stored(ours())},
 			stream(func(s *v1alpha1.Stream) {
 				s.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 				s.Spec.ForProvider.Storage = new("tape")
 			}),
-			want{observation: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: managed.OwnerOurs}, ready: commonv1.ReasonAvailable},
+			want{
+				observation: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: managed.OwnerOurs},
+				ready:       commonv1.ReasonAvailable,
+			},
 		},
 		"Nonsense": {
-			"a value that NATS cannot express", fake{info: stored(ours())}, stream(func(s *v1alpha1.Stream) { s.Spec.ForProvider.Storage = new("tape") }),
-			want{err: `spec.forProvider cannot be used: storage has the unknown value "tape"`, terminal: "InvalidConfiguration", ready: commonv1.ReasonAvailable},
+			"a value that NATS cannot express", fake{info: stored(ours())}, stream(func(s *v1alpha1.Stream) {
+				s.Spec.ForProvider.Storage = new("tape")
+			}),
+			want{
+				err: `spec.forProvider cannot be used: storage has the unknown value "tape"`, terminal: "InvalidConfiguration",
+				ready: commonv1.ReasonAvailable,
+			},
 		},
-		"Unreachable": {"not knowing is not absence", fake{infoErr: boom}, stream(), want{err: `cannot look at stream "orders": boom`}},
+		"Unreachable": {
+			"not knowing is not absence",
+			fake{infoErr: boom}, stream(), want{err: `cannot look at stream "orders": boom`},
+		},
 		"BadName": {
-			"a name that NATS cannot use is not even asked for", fake{}, stream(func(s *v1alpha1.Stream) { meta.SetExternalName(s, "a.b") }),
+			"a name that NATS cannot use is not even asked for", fake{}, stream(func(s *v1alpha1.Stream) {
+				meta.SetExternalName(s, "a.b")
+			}),
 			want{err: `"a.b" cannot be the name of a stream: NATS allows neither white space nor any of . * > \ / in it; ` +
 				`set the annotation krateo.io/external-name to a name that NATS can use`, terminal: "InvalidName"},
 		},
@@ -210,7 +239,9 @@ func text(err error) string {
 func TestObservedStatus(t *testing.T) {
 	mg := stream()
 	info := stored(ours(), func(i *jetstream.StreamInfo) {
-		i.Cluster = &jetstream.ClusterInfo{Name: "c", Leader: "a", Replicas: []*jetstream.PeerInfo{{Name: "b", Current: true}, {Name: "d", Offline: true}}}
+		i.Cluster = &jetstream.ClusterInfo{
+			Name: "c", Leader: "a", Replicas: []*jetstream.PeerInfo{{Name: "b", Current: true}, {Name: "d", Offline: true}},
+		}
 	})
 
 	if _, err := client(&fake{info: info}, mg).Observe(t.Context(), mg); err != nil {
@@ -223,7 +254,10 @@ func TestObservedStatus(t *testing.T) {
 	want := v1alpha1.StreamObservation{
 		Created:  "2023-11-14T22:13:20.000000005Z",
 		Messages: 3, Bytes: 90, FirstSeq: 1, LastSeq: 3, ConsumerCount: 2, ServerVersion: "2.15.2",
-		Cluster: &v1alpha1.ClusterObservation{Name: "c", Leader: "a", Replicas: []v1alpha1.ReplicaObservation{{Name: "b", Current: true}, {Name: "d", Offline: true}}},
+		Cluster: &v1alpha1.ClusterObservation{
+			Name: "c", Leader: "a",
+			Replicas: []v1alpha1.ReplicaObservation{{Name: "b", Current: true}, {Name: "d", Offline: true}},
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("status.atProvider: -want, +got:\n%s", diff)
@@ -247,22 +281,45 @@ func TestCreate(t *testing.T) {
 		terminal string
 		contains string
 	}{
-		"Created":       {reason: "it works"},
-		"NameTaken":     {reason: "the reconciler looks whose it is", answer: jetstream.ErrStreamNameAlreadyInUse, exists: true, contains: `cannot create stream "orders"`},
-		"Overlap":       {reason: "another stream must give way", answer: api(400, 10065), terminal: "SubjectsOverlap", contains: "change spec.forProvider.subjects here or the other stream"},
-		"Invalid":       {reason: "the spec must change, whatever HTTP says", answer: api(500, 10052), terminal: "InvalidConfiguration", contains: "correct it"},
-		"InvalidOther":  {reason: "another code of the same meaning", answer: api(500, 10012), terminal: "InvalidConfiguration", contains: "correct it"},
-		"Replicas":      {reason: "one server has one replica", answer: api(500, 10074), terminal: "InvalidConfiguration", contains: "correct it"},
-		"MirrorMistake": {reason: "a bad request", answer: api(400, 10031), terminal: "InvalidConfiguration", contains: "correct it"},
-		"Resources":     {reason: "there may be more later", answer: api(503, 10023), contains: "as NATS says"},
-		"Memory":        {reason: "there may be more later", answer: api(500, 10028), contains: "as NATS says"},
-		"Storage":       {reason: "there may be more later", answer: api(500, 10047), contains: "as NATS says"},
-		"Account":       {reason: "somebody must raise a limit", answer: api(400, 10002), terminal: "LimitReached", contains: "raise its limits in NATS"},
-		"Streams":       {reason: "or delete a stream", answer: api(400, 10027), terminal: "LimitReached", contains: "delete what nobody needs"},
-		"Consumers":     {reason: "or a consumer", answer: api(400, 10026), terminal: "LimitReached", contains: "as NATS says"},
-		"Peers":         {reason: "a server may come back", answer: api(400, 10005), contains: "as NATS says"},
-		"NoLeader":      {reason: "there will be one", answer: api(503, 10008), contains: "as NATS says"},
-		"Timeout":       {reason: "nobody knows", answer: context.DeadlineExceeded, contains: "deadline"},
+		"Created": {reason: "it works"},
+		"NameTaken": {
+			reason: "the reconciler checks the owner", answer: jetstream.ErrStreamNameAlreadyInUse, exists: true,
+			contains: `cannot create stream "orders"`,
+		},
+		"Overlap": {
+			reason: "another stream must give way", answer: api(400, 10065), terminal: "SubjectsOverlap",
+			contains: "change spec.forProvider.subjects here or the other stream",
+		},
+		"Invalid": {
+			reason: "the spec must change, whatever HTTP says", answer: api(500, 10052), terminal: "InvalidConfiguration",
+			contains: "correct it",
+		},
+		"InvalidOther": {
+			reason: "another code of the same meaning", answer: api(500, 10012), terminal: "InvalidConfiguration",
+			contains: "correct it",
+		},
+		"Replicas": {
+			reason: "one server has one replica", answer: api(500, 10074), terminal: "InvalidConfiguration",
+			contains: "correct it",
+		},
+		"MirrorMistake": {
+			reason: "a bad request", answer: api(400, 10031), terminal: "InvalidConfiguration", contains: "correct it",
+		},
+		"Resources": {reason: "there may be more later", answer: api(503, 10023), contains: "as NATS says"},
+		"Memory":    {reason: "there may be more later", answer: api(500, 10028), contains: "as NATS says"},
+		"Storage":   {reason: "there may be more later", answer: api(500, 10047), contains: "as NATS says"},
+		"Account": {
+			reason: "a limit has to be raised", answer: api(400, 10002), terminal: "LimitReached",
+			contains: "raise its limits in NATS",
+		},
+		"Streams": {
+			reason: "or delete a stream", answer: api(400, 10027), terminal: "LimitReached",
+			contains: "delete what is not needed",
+		},
+		"Consumers": {reason: "or a consumer", answer: api(400, 10026), terminal: "LimitReached", contains: "as NATS says"},
+		"Peers":     {reason: "a server may come back", answer: api(400, 10005), contains: "as NATS says"},
+		"NoLeader":  {reason: "there will be one", answer: api(503, 10008), contains: "as NATS says"},
+		"Timeout":   {reason: "the result is unknown", answer: context.DeadlineExceeded, contains: "deadline"},
 	}
 
 	for name, tc := range cases {
@@ -302,18 +359,36 @@ func TestUpdate(t *testing.T) {
 		err      string
 		terminal string
 	}{
-		"Updated":  {"read, then write", fake{info: stored(ours())}, stream(), []string{"info orders", "update orders"}, "", ""},
-		"Unseen":   {"what is nobody's is adopted only if the reconciler has seen it", fake{info: stored("")}, stream(), []string{"info orders"}, `stream "orders" has just been made anew by somebody else: it is left alone`, ""},
-		"Stolen":   {"never what is somebody else's", fake{info: stored("them")}, stream(), []string{"info orders"}, `stream "orders" has just become the property of somebody else: it is left alone`, ""},
-		"Vanished": {"gone meanwhile", fake{}, stream(), []string{"info orders"}, `stream "orders" has just been deleted by somebody else`, ""},
+		"Updated": {
+			"read, then write",
+			fake{info: stored(ours())}, stream(), []string{"info orders", "update orders"}, "", "",
+		},
+		"Unseen": {
+			"a resource without an owner is adopted only if the reconciler has observed it",
+			fake{info: stored("")}, stream(), []string{"info orders"},
+			`stream "orders" was created anew by another client meanwhile: it is left alone`, "",
+		},
+		"Stolen": {
+			"never a resource of another owner",
+			fake{info: stored("them")}, stream(), []string{"info orders"},
+			`stream "orders" got another owner meanwhile: it is left alone`, "",
+		},
+		"Vanished": {
+			"gone meanwhile", fake{}, stream(), []string{"info orders"},
+			`stream "orders" was deleted by another client meanwhile`, "",
+		},
 		"Immutable": {
-			"refused without asking", fake{info: stored(ours())}, stream(func(s *v1alpha1.Stream) { s.Spec.ForProvider.Storage = new("memory") }), []string{"info orders"},
-			`spec.forProvider of stream "orders": storage cannot be changed from "file" to "memory"; set it back, or, if what is in the stream may be lost, delete this object and create it again`,
+			"refused without a request", fake{info: stored(ours())},
+			stream(func(s *v1alpha1.Stream) { s.Spec.ForProvider.Storage = new("memory") }), []string{"info orders"},
+			`spec.forProvider of stream "orders": storage cannot be changed from "file" to "memory"; set it back, ` +
+				`or, if what is in the stream may be lost, delete this object and create it again`,
 			"ImmutableField",
 		},
 		"Refused": {
-			"what NATS says is sorted", fake{info: stored(ours()), answer: api(500, 10052)}, stream(), []string{"info orders", "update orders"},
-			`NATS does not accept spec.forProvider: correct it: cannot update stream "orders": nats: API error: code=500 err_code=10052 description=as NATS says`,
+			"answers of NATS are classified", fake{info: stored(ours()), answer: api(500, 10052)}, stream(),
+			[]string{"info orders", "update orders"},
+			`NATS does not accept spec.forProvider: correct it: ` +
+				`cannot update stream "orders": nats: API error: code=500 err_code=10052 description=as NATS says`,
 			"InvalidConfiguration",
 		},
 	}
@@ -345,12 +420,26 @@ func TestDelete(t *testing.T) {
 		calls  []string
 		err    string
 	}{
-		"Deleted":    {"read, then delete", fake{info: stored(ours())}, []string{"info orders", "delete orders"}, ""},
-		"Gone":       {"somebody was faster", fake{}, []string{"info orders"}, ""},
-		"GoneJust":   {"somebody was faster by a hair", fake{info: stored(ours()), answer: jetstream.ErrStreamNotFound}, []string{"info orders", "delete orders"}, ""},
-		"Others":     {"never what is somebody else's", fake{info: stored("them")}, []string{"info orders"}, `stream "orders" has just become the property of somebody else: it is left alone`},
-		"Unseen":     {"never what nobody has seen", fake{info: stored("")}, []string{"info orders"}, `stream "orders" has just been made anew by somebody else: it is left alone`},
-		"Impossible": {"NATS has reasons", fake{info: stored(ours()), answer: api(500, 10050)}, []string{"info orders", "delete orders"}, `cannot delete stream "orders": nats: API error: code=500 err_code=10050 description=as NATS says`},
+		"Deleted": {"read, then delete", fake{info: stored(ours())}, []string{"info orders", "delete orders"}, ""},
+		"Gone":    {"another client was faster", fake{}, []string{"info orders"}, ""},
+		"GoneJust": {
+			"another client was faster, between two requests",
+			fake{info: stored(ours()), answer: jetstream.ErrStreamNotFound}, []string{"info orders", "delete orders"}, "",
+		},
+		"Others": {
+			"never a resource of another owner",
+			fake{info: stored("them")}, []string{"info orders"}, `stream "orders" got another owner meanwhile: it is left alone`,
+		},
+		"Unseen": {
+			"never a resource that was not observed",
+			fake{info: stored("")}, []string{"info orders"},
+			`stream "orders" was created anew by another client meanwhile: it is left alone`,
+		},
+		"Impossible": {
+			"NATS has reasons",
+			fake{info: stored(ours()), answer: api(500, 10050)}, []string{"info orders", "delete orders"},
+			`cannot delete stream "orders": nats: API error: code=500 err_code=10050 description=as NATS says`,
+		},
 	}
 
 	for name, tc := range cases {
@@ -369,8 +458,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestOtherKind: a client that is given an object of another kind says so, and
-// does nothing.
+// TestOtherKind gives a client an object of another kind: an error, and no calls.
 func TestOtherKind(t *testing.T) {
 	mg := &v1alpha1.KeyValue{ObjectMeta: metav1.ObjectMeta{Name: "orders"}}
 	meta.SetExternalName(mg, "orders")

@@ -17,15 +17,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// only leads every object to the same NATS.
+// only gives every object the same NATS.
 type only struct{ nats controller.JetStream }
 
 func (o only) Acquire(context.Context, resource.Managed) (*controller.Link, error) {
 	return &controller.Link{JetStream: o.nats, Release: func() {}}, nil
 }
 
-// TestConformance tries every kind with everything that goes wrong, over a real
-// NATS, from which the provider's connection can be cut off.
+// TestConformance runs the conformance suite for every kind over a real NATS, whose connection to the
+// provider can be cut.
 func TestConformance(t *testing.T) {
 	scheme := runtime.NewScheme()
 	must(t, corev1.AddToScheme(scheme))
@@ -40,7 +40,9 @@ func TestConformance(t *testing.T) {
 			suite := c.suite(port{js: w.js, cable: wire})
 			suite.Kind, suite.Scheme, suite.Class = resource.ManagedKind(c.kind.GroupVersionKind()), scheme, conformance.Named
 			suite.NewConnecter = func() managed.ExternalConnecter { return controller.NewConnecter(only{conn}, c.kind, cluster) }
-			suite.Options = []managed.ReconcilerOption{managed.WithVolatileStatus(controller.VolatileStatus()...), managed.WithCreationGracePeriod(0)}
+			suite.Options = []managed.ReconcilerOption{
+				managed.WithVolatileStatus(controller.VolatileStatus()...), managed.WithCreationGracePeriod(0),
+			}
 			suite.Patience, suite.CallTimeout = time.Minute, time.Minute // to connect again, on whatever machine
 
 			conformance.Run(t, suite)
@@ -48,8 +50,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// A candidate says what its objects are, and how to look at what they stand
-// for.
+// A candidate describes the objects of a kind, and how to observe their external resources.
 type candidate struct {
 	kind  controller.Kind
 	suite func(port) conformance.Suite
@@ -61,12 +62,15 @@ func age(d time.Duration) *v1alpha1.Duration {
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "ns", Name: name} }
 
-// mutations returns those of a kind that keeps for two hours and in memory, unless
-// it is told otherwise.
+// mutations returns those of a kind that keeps messages for two hours and in memory by default.
 func mutations[T resource.Managed](keep func(T, *v1alpha1.Duration), store func(T, *string)) []conformance.Mutation {
 	return []conformance.Mutation{
-		{Name: "age", Want: map[string]string{"age": "1h0m0s"}, Change: func(mg resource.Managed) { keep(mg.(T), age(time.Hour)) }}, // of the kind
-		{Name: "storage", Immutable: true, Change: func(mg resource.Managed) { store(mg.(T), new(v1alpha1.StorageFile)) }},          // of the kind
+		// The objects are of the kind.
+		{
+			Name: "age", Want: map[string]string{"age": "1h0m0s"},
+			Change: func(mg resource.Managed) { keep(mg.(T), age(time.Hour)) },
+		},
+		{Name: "storage", Immutable: true, Change: func(mg resource.Managed) { store(mg.(T), new(v1alpha1.StorageFile)) }},
 	}
 }
 
@@ -94,9 +98,12 @@ func conforming() map[string]candidate {
 			return conformance.Suite{
 				Probe: streamProbe{port: p, prefix: "KV_"},
 				Samples: samples(func(name string, _ int) resource.Managed {
-					return &v1alpha1.KeyValue{ObjectMeta: named(name), Spec: v1alpha1.KeyValueSpec{ForProvider: v1alpha1.KeyValueParameters{
-						TTL: age(2 * time.Hour), Storage: new(v1alpha1.StorageMemory),
-					}}}
+					return &v1alpha1.KeyValue{
+						ObjectMeta: named(name),
+						Spec: v1alpha1.KeyValueSpec{ForProvider: v1alpha1.KeyValueParameters{
+							TTL: age(2 * time.Hour), Storage: new(v1alpha1.StorageMemory),
+						}},
+					}
 				}),
 				Mutations: mutations(
 					func(s *v1alpha1.KeyValue, d *v1alpha1.Duration) { s.Spec.ForProvider.TTL = d },
@@ -108,9 +115,12 @@ func conforming() map[string]candidate {
 			return conformance.Suite{
 				Probe: streamProbe{port: p, prefix: "OBJ_"},
 				Samples: samples(func(name string, _ int) resource.Managed {
-					return &v1alpha1.ObjectStore{ObjectMeta: named(name), Spec: v1alpha1.ObjectStoreSpec{ForProvider: v1alpha1.ObjectStoreParameters{
-						TTL: age(2 * time.Hour), Storage: new(v1alpha1.StorageMemory),
-					}}}
+					return &v1alpha1.ObjectStore{
+						ObjectMeta: named(name),
+						Spec: v1alpha1.ObjectStoreSpec{ForProvider: v1alpha1.ObjectStoreParameters{
+							TTL: age(2 * time.Hour), Storage: new(v1alpha1.StorageMemory),
+						}},
+					}
 				}),
 				Mutations: mutations(
 					func(s *v1alpha1.ObjectStore, d *v1alpha1.Duration) { s.Spec.ForProvider.TTL = d },
@@ -122,9 +132,12 @@ func conforming() map[string]candidate {
 			return conformance.Suite{
 				Probe: consumerProbe{p},
 				Samples: samples(func(name string, _ int) resource.Managed {
-					return &v1alpha1.Consumer{ObjectMeta: named(name), Spec: v1alpha1.ConsumerSpec{ForProvider: v1alpha1.ConsumerParameters{
-						Stream: new("sales"), AckWait: age(2 * time.Hour), AckPolicy: new("explicit"),
-					}}}
+					return &v1alpha1.Consumer{
+						ObjectMeta: named(name),
+						Spec: v1alpha1.ConsumerSpec{ForProvider: v1alpha1.ConsumerParameters{
+							Stream: new("sales"), AckWait: age(2 * time.Hour), AckPolicy: new("explicit"),
+						}},
+					}
 				}),
 				Mutations: []conformance.Mutation{
 					{Name: "age", Want: map[string]string{"age": "1h0m0s"}, Change: func(mg resource.Managed) {

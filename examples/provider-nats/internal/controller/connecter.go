@@ -19,53 +19,51 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// ProviderConfigKinds returns the kinds that say how to connect.
+// ProviderConfigKinds returns the kinds of configurations.
 func ProviderConfigKinds() providerconfig.Kinds {
 	return providerconfig.Kinds{Namespaced: &v1alpha1.ProviderConfig{}, Cluster: &v1alpha1.ClusterProviderConfig{}}
 }
 
-// Connections are the connections of all ProviderConfigs and
-// ClusterProviderConfigs, shared by all objects and kinds. Use NewConnections.
+// Connections are the connections of all ProviderConfigs and ClusterProviderConfigs, shared by all objects
+// and kinds. Use NewConnections.
 type Connections struct {
 	kube  client.Client
 	live  client.Reader
 	cache *connection.Cache[*natsconn.Conn]
 
-	secrets Follower // nil: nobody tells
+	secrets Follower // nil: changes of Secrets are not notified
 }
 
-// A Follower tells when Secrets change, as a credentials.Follower does.
+// A Follower notifies of changed Secrets, as a credentials.Follower does.
 type Follower interface {
 	Follow(secret types.NamespacedName, version string, changed func()) (stop func())
 }
 
-// Follow lets f tell when a Secret changes that a connection was made from, which is
-// then read again by the next who acquires it. It must be called before Acquire.
+// Follow lets f notify of changes of the Secrets that connections were made from. The next Acquire reads a
+// changed Secret again. Follow must be called before Acquire.
 func (c *Connections) Follow(f Follower) { c.secrets = f }
 
-// NewConnections returns an empty set of connections. Configurations, and the objects
-// that use them, are read through kube, which should have a cache; Secrets through live, which must have
-// none: the provider may get them, but neither list nor watch.
+// NewConnections returns an empty set of connections. Configurations, and the objects that use them, are
+// read through kube, which should have a cache; Secrets through live, which must have none: the provider
+// may get them, but neither list nor watch them.
 func NewConnections(kube client.Client, live client.Reader, o ...connection.Option) *Connections {
 	return &Connections{kube: kube, live: live, cache: connection.New((*natsconn.Conn).Close, o...)}
 }
 
-// A Link is a connection that is in use. Whoever has one calls Release when he needs
-// it no longer.
+// A Link is a connection that is in use. Its user calls Release at the end.
 type Link struct {
 	JetStream
 
-	// Connection is what the runtime knows it by.
+	// Connection describes it to the runtime.
 	Connection managed.Connection
 
-	// Release gives it back.
+	// Release ends the use.
 	Release func()
 }
 
-// Acquire returns the connection that an object names. Its errors say what a user has
-// to correct, and are marked if they are the fault of no object, see package external.
-// An object that is being deleted is given the last good connection where the Secret is
-// gone: a namespace that is deleted takes it first.
+// Acquire returns the connection that an object names. Its errors say what a user has to correct, and are
+// marked if no object is the cause, see package external. An object that is being deleted gets the last
+// good connection if the Secret is gone: the deletion of a namespace removes the Secret first.
 func (c *Connections) Acquire(ctx context.Context, mg resource.Managed) (*Link, error) {
 	pc, err := c.configuration(ctx, mg)
 	if err != nil {
@@ -84,7 +82,8 @@ func (c *Connections) Acquire(ctx context.Context, mg resource.Managed) (*Link, 
 
 	id := kind + "/" + string(pc.GetUID())
 
-	lease, err := c.cache.Acquire(ctx, id, version, c.resolver(pc, cfg, id, version), connection.ForDeletion(meta.WasDeleted(mg)))
+	lease, err := c.cache.Acquire(ctx, id, version, c.resolver(pc, cfg, id, version),
+		connection.ForDeletion(meta.WasDeleted(mg)))
 	if err != nil {
 		return nil, explain(err, kind, pc, mg)
 	}
@@ -102,21 +101,22 @@ func (c *Connections) Acquire(ctx context.Context, mg resource.Managed) (*Link, 
 	}, nil
 }
 
-// explain says why there is no connection. Where a namespace is deleted, nobody can create
-// a Secret any more.
+// explain says why there is no connection. In a namespace that is being deleted, a Secret cannot be created
+// any more.
 func explain(err error, kind string, pc providerconfig.Config, mg resource.Managed) error {
 	wrapped := errors.Wrapf(err, "cannot connect as %s %q says", kind, pc.GetName())
 	if !connection.IsMissing(err) || !meta.WasDeleted(mg) || pc.GetNamespace() == "" {
 		return wrapped
 	}
 
-	return errors.Wrapf(wrapped, "create the Secret again; if its namespace is being deleted, name a %s in spec.providerConfigRef, "+
-		"or, if what is in NATS may stay, set the annotation %s to %q",
+	return errors.Wrapf(wrapped,
+		"create the Secret again; if its namespace is being deleted, name a %s in spec.providerConfigRef, "+
+			"or, if what is in NATS may stay, set the annotation %s to %q",
 		v1alpha1.ClusterProviderConfigKind, meta.AnnotationKeyDeletionPolicy, meta.DeletionPolicyOrphan)
 }
 
-// needed tells whether what is being deleted uses a configuration. Where nobody can tell, it
-// may.
+// needed reports whether an object that is being deleted uses a configuration. If that cannot be
+// determined, one may.
 func (c *Connections) needed(pc providerconfig.Config) func(context.Context) bool {
 	return func(ctx context.Context) bool {
 		needed, err := providerconfig.UsedForDeletion(ctx, c.kube, ProviderConfigKinds(), users(), pc)
@@ -125,20 +125,20 @@ func (c *Connections) needed(pc providerconfig.Config) func(context.Context) boo
 	}
 }
 
-// name returns by what the condition Connected of a configuration is found.
+// name returns the name by which the condition Connected of a configuration is found.
 func name(kind string, pc providerconfig.Config) string {
 	parts := []string{kind, pc.GetNamespace(), pc.GetName()}
 
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "/")
 }
 
-// revision tells apart what a configuration and its Secrets have led to.
+// revision identifies the contents of a configuration and its Secrets.
 func revision(version, secrets string) string { return version + "," + secrets }
 
-// configuration returns what the object names. An object and its configuration are
-// often created together, and it is no mistake that the object is seen first: what
-// the cache does not know is asked for once more, from the API server. What is not
-// there wakes the object when it comes, as does a change.
+// configuration returns the configuration that the object names. An object and its configuration are often
+// created together, and it is no mistake that the object is seen first: a configuration that the cache does
+// not have is read from the API server. One that does not exist wakes the object when it is created or
+// changed.
 func (c *Connections) configuration(ctx context.Context, mg resource.Managed) (providerconfig.Config, error) {
 	pc, err := providerconfig.Get(ctx, c.kube, mg, ProviderConfigKinds())
 	if !providerconfig.IsMissing(err) {
@@ -174,9 +174,11 @@ func settings(pc providerconfig.Config) (kind string, cfg natsconn.Config, spec 
 	}
 }
 
-// resolver reads the Secrets of a configuration and says how to build the
-// connection from them. When NATS refuses them later, they are read again.
-func (c *Connections) resolver(pc providerconfig.Config, cfg natsconn.Config, id, version string) connection.Resolver[*natsconn.Conn] {
+// resolver reads the Secrets of a configuration and returns how to build the connection from them. When
+// NATS refuses them later, they are read again.
+func (c *Connections) resolver(
+	pc providerconfig.Config, cfg natsconn.Config, id, version string,
+) connection.Resolver[*natsconn.Conn] {
 	read := func(ctx context.Context, name types.NamespacedName) (*corev1.Secret, error) {
 		secret := &corev1.Secret{}
 
@@ -210,7 +212,7 @@ func (c *Connections) resolver(pc providerconfig.Config, cfg natsconn.Config, id
 	}
 }
 
-// Close closes all connections, those in use when they are given back.
+// Close closes all connections; those in use are closed when they are released.
 func (c *Connections) Close() { c.cache.Close() }
 
 // An Acquirer returns the connection that an object names.
@@ -231,9 +233,8 @@ func NewConnecter(connections Acquirer, kind Kind, cluster types.UID) *Connecter
 	return &Connecter{connections: connections, kind: kind, cluster: cluster}
 }
 
-// Connect returns a Client for the object. It is an error if nobody can tell which
-// JetStream the connection leads to: another one than that in which the resource is
-// would not have it.
+// Connect returns a Client for the object. It is an error if the identity of the JetStream cannot be
+// determined: another JetStream than that of the resource would report it as missing.
 func (c *Connecter) Connect(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
 	link, err := c.connections.Acquire(ctx, mg)
 	if err != nil {

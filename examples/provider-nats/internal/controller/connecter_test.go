@@ -52,9 +52,12 @@ func TestConnect(t *testing.T) {
 		a      *acquirer
 		want   string
 	}{
-		"Connected":    {"a client that can be disconnected", &acquirer{nats: &fake{}}, ""},
-		"Failed":       {"no connection, no client", &acquirer{nats: &fake{}, err: boom}, "boom"},
-		"Unidentified": {"who does not know where he is gives the connection back", &acquirer{nats: &fake{identity: boom}}, "boom"},
+		"Connected": {"a client that can be disconnected", &acquirer{nats: &fake{}}, ""},
+		"Failed":    {"no connection, no client", &acquirer{nats: &fake{}, err: boom}, "boom"},
+		"Unidentified": {
+			"a client without an identity releases the connection",
+			&acquirer{nats: &fake{identity: boom}}, "boom",
+		},
 	}
 
 	for name, tc := range cases {
@@ -75,7 +78,7 @@ func TestConnect(t *testing.T) {
 			}
 
 			if b, ok := c.(managed.BackendIdentifier); !ok || b.Identity() != "north/SALES" {
-				t.Errorf("\n%s\na %T does not tell which NATS it is connected to", tc.reason, c)
+				t.Errorf("\n%s\na %T does not report the NATS it is connected to", tc.reason, c)
 			}
 
 			d, ok := c.(managed.ExternalDisconnecter)
@@ -92,16 +95,15 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// A desk is a cluster with the given objects that counts how often Secrets are
-// read.
+// A desk is a cluster with the given objects that counts the reads of Secrets.
 type desk struct {
 	kube.Client
 	secrets int
 
-	// fail is what the API server says when a Secret is read.
+	// fail is the answer of the API server to a read of a Secret.
 	fail error
 
-	// early is what becomes of the first looks at the ProviderConfig.
+	// early are the results of the first reads of the ProviderConfig.
 	early looks
 }
 
@@ -113,7 +115,8 @@ func newDesk(t *testing.T, objects ...kube.Object) *desk {
 	must(t, v1alpha1.AddToScheme(scheme))
 
 	d := &desk{}
-	d.Client = kubefake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+	client := kubefake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...)
+	d.Client = client.WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c kube.WithWatch, key kube.ObjectKey, obj kube.Object, opts ...kube.GetOption) error {
 			if _, ok := obj.(*corev1.Secret); ok {
 				d.secrets++
@@ -134,7 +137,7 @@ func newDesk(t *testing.T, objects ...kube.Object) *desk {
 	return d
 }
 
-// look returns what becomes of a look at an object.
+// look returns the result of a read of an object.
 func (d *desk) look(obj kube.Object) error {
 	pc, ok := obj.(*v1alpha1.ProviderConfig)
 	if !ok || len(d.early) == 0 {
@@ -153,22 +156,29 @@ func (d *desk) look(obj kube.Object) error {
 
 func providerConfig(url string) *v1alpha1.ProviderConfig {
 	return &v1alpha1.ProviderConfig{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "default", UID: "uid-of-config", Generation: 1, Finalizers: []string{providerconfig.FinalizerName}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "default", UID: "uid-of-config", Generation: 1,
+			Finalizers: []string{providerconfig.FinalizerName},
+		},
 		Spec: v1alpha1.ProviderConfigSpec{
 			Servers: []string{url},
 			Credentials: v1alpha1.Credentials{
-				Source: v1alpha1.CredentialsSecret, Type: v1alpha1.CredentialsTypeToken, SecretRef: &v1alpha1.SecretKeyReference{Name: "login"},
+				Source: v1alpha1.CredentialsSecret, Type: v1alpha1.CredentialsTypeToken,
+				SecretRef: &v1alpha1.SecretKeyReference{Name: "login"},
 			},
 		},
 	}
 }
 
 func secret(token string) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "login", UID: "uid-of-secret"}, Data: map[string][]byte{"token": []byte(token)}}
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "login", UID: "uid-of-secret"},
+		Data:       map[string][]byte{"token": []byte(token)},
+	}
 }
 
-// TestSharedConnection: a hundred objects are one connection and one look at its
-// Secret, until the ProviderConfig changes.
+// TestSharedConnection serves a hundred objects by one connection and one read of its Secret, until the
+// ProviderConfig changes.
 func TestSharedConnection(t *testing.T) {
 	s := natstest.Start(t, func(o *server.Options) { o.Authorization = "right" })
 	pc := providerConfig(s.ClientURL())
@@ -182,7 +192,7 @@ func TestSharedConnection(t *testing.T) {
 
 		_, err = link.Info(t.Context(), "orders")
 		if err == nil {
-			t.Fatal("there is a stream that nobody created")
+			t.Fatal("there is a stream that was not created")
 		}
 
 		link.Release()
@@ -205,15 +215,15 @@ func TestSharedConnection(t *testing.T) {
 	}
 }
 
-// A watch shows the time that it was set to.
+// A watch is a clock that is set by the test.
 type watch struct{ now time.Time }
 
 func (w *watch) Now() time.Time                  { return w.now }
 func (w *watch) Since(t time.Time) time.Duration { return w.now.Sub(t) }
 
-// TestHiccup: an API server that is busy for a moment takes no connection away,
-// one that says that the Secret is gone does.
-func TestHiccup(t *testing.T) {
+// TestBusyAPIServerKeepsConnection: an API server that is busy for a moment removes no connection, the
+// answer that the Secret is gone does.
+func TestBusyAPIServerKeepsConnection(t *testing.T) {
 	s := natstest.Start(t, func(o *server.Options) { o.Authorization = "right" })
 	d := newDesk(t, providerConfig(s.ClientURL()), secret("right"))
 	clock := &watch{now: time.Unix(0, 0)}
@@ -248,9 +258,8 @@ func TestHiccup(t *testing.T) {
 	}
 }
 
-// TestSecretGoesFirst: a namespace that is deleted takes its Secrets before its objects.
-// What is being deleted keeps the connection that there is, whether its ProviderConfig is
-// deleted as well or not. Nobody else does.
+// TestSecretGoesFirst deletes a namespace, whose Secrets go before its objects. An object that is being
+// deleted keeps the connection, whether its ProviderConfig is deleted as well or not. No other object does.
 func TestSecretGoesFirst(t *testing.T) {
 	live := func(s *v1alpha1.Stream) { s.Name, s.Finalizers = "live", []string{managed.FinalizerName} }
 	deleted := func(s *v1alpha1.Stream) { s.Name, s.Finalizers = "deleted", []string{managed.FinalizerName} }
@@ -258,19 +267,25 @@ func TestSecretGoesFirst(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		then   func(t *testing.T, d *desk, pc *v1alpha1.ProviderConfig)
-		told   string // what is being deleted is told, if it is not connected
+		err    string // of the object that is being deleted, if it is not connected
 	}{
-		"Gone":   {"no more than that", func(*testing.T, *desk, *v1alpha1.ProviderConfig) {}, ""},
+		"Gone":   {"only the Secret is gone", func(*testing.T, *desk, *v1alpha1.ProviderConfig) {}, ""},
 		"Config": {"a deletion raises the generation", leave, ""},
-		"Edited": {"whoever names another NATS does not mean this one", edit, "does not exist: create it"},
-		"Replaced": {"a Secret without contents takes it from everybody", func(t *testing.T, d *desk, _ *v1alpha1.ProviderConfig) {
-			must(t, d.Create(t.Context(), secret("")))
-		}, `has no value under the key "token"`},
-		"Forced": {"without its configuration, nobody knows where an object belongs", func(t *testing.T, d *desk, pc *v1alpha1.ProviderConfig) {
-			pc.Finalizers = nil
-			must(t, d.Update(t.Context(), pc))
-			must(t, d.Delete(t.Context(), pc))
-		}, "create the configuration"},
+		"Edited": {"the configuration names another NATS now", edit, "does not exist: create it"},
+		"Replaced": {
+			"a Secret without contents ends the connection for all objects",
+			func(t *testing.T, d *desk, _ *v1alpha1.ProviderConfig) {
+				must(t, d.Create(t.Context(), secret("")))
+			}, `has no value under the key "token"`,
+		},
+		"Forced": {
+			"without its configuration, the NATS of an object is unknown",
+			func(t *testing.T, d *desk, pc *v1alpha1.ProviderConfig) {
+				pc.Finalizers = nil
+				must(t, d.Update(t.Context(), pc))
+				must(t, d.Delete(t.Context(), pc))
+			}, "create the configuration",
+		},
 	}
 
 	for name, tc := range cases {
@@ -302,16 +317,16 @@ func TestSecretGoesFirst(t *testing.T) {
 
 			for range 2 {
 				if err := acquire(5*time.Second, stream(live)); err == nil {
-					t.Errorf("\n%s\nwhat is not being deleted is connected", tc.reason)
+					t.Errorf("\n%s\nan object that is not being deleted is connected", tc.reason)
 				}
 
-				if err := acquire(0, stream(deleted)); !strings.Contains(text(err), tc.told) || err != nil && tc.told == "" {
-					t.Errorf("\n%s\nwhat is being deleted: want %q, got %v", tc.reason, tc.told, err)
+				if err := acquire(0, stream(deleted)); !strings.Contains(text(err), tc.err) || err != nil && tc.err == "" {
+					t.Errorf("\n%s\nan object that is being deleted: want %q, got %v", tc.reason, tc.err, err)
 				}
 			}
 
-			if tc.told == "" && s.NumClients() != 1 {
-				t.Errorf("\n%s\n%d connections, want the one that there was", tc.reason, s.NumClients())
+			if tc.err == "" && s.NumClients() != 1 {
+				t.Errorf("\n%s\n%d connections, want the one from before", tc.reason, s.NumClients())
 			}
 		})
 	}
@@ -334,8 +349,8 @@ func edit(t *testing.T, d *desk, pc *v1alpha1.ProviderConfig) {
 	must(t, d.Update(t.Context(), pc))
 }
 
-// TestSecretGoneBefore: a process that was never connected has nothing to keep, and says
-// what to do where no Secret can be created any more.
+// TestSecretGoneBefore: a process without an earlier connection has none to keep, and says what to do where
+// a Secret cannot be created any more.
 func TestSecretGoneBefore(t *testing.T) {
 	d := newDesk(t, providerConfig("nats://127.0.0.1:1"))
 	connections := controller.NewConnections(d, d)
@@ -356,24 +371,24 @@ func TestSecretGoneBefore(t *testing.T) {
 	}
 }
 
-// A bell tells of Secrets.
-type bell map[types.NamespacedName]func()
+// A notifier is a Follower that is triggered by the test.
+type notifier map[types.NamespacedName]func()
 
-func (b bell) Follow(secret types.NamespacedName, version string, changed func()) func() {
+func (b notifier) Follow(secret types.NamespacedName, version string, changed func()) func() {
 	b[types.NamespacedName{Namespace: secret.Namespace, Name: secret.Name + "@" + version}] = changed
 
 	return func() { clear(b) }
 }
 
-// TestRotation: who is told of another version of a Secret reads it at once, and follows
-// that one.
+// TestRotation: a notification of a new version of a Secret makes the next Acquire read it at once, and
+// follow that version.
 func TestRotation(t *testing.T) {
 	s := natstest.Start(t, func(o *server.Options) { o.Authorization = "right" })
 	d := newDesk(t, providerConfig(s.ClientURL()), secret("right"))
 	connections := controller.NewConnections(d, d)
 	t.Cleanup(connections.Close)
 
-	followed := bell{}
+	followed := notifier{}
 	connections.Follow(followed)
 
 	link, err := connections.Acquire(t.Context(), stream())
@@ -388,11 +403,11 @@ func TestRotation(t *testing.T) {
 	must(t, d.Update(t.Context(), rotated))
 
 	if _, err := connections.Acquire(t.Context(), stream()); err != nil {
-		t.Errorf("nobody has told of it, and yet: %v", err)
+		t.Errorf("a change without a notification was noticed: %v", err)
 	}
 
 	if followed[before] == nil || len(followed) != 1 {
-		t.Fatalf("what was read is not followed, but %v", followed)
+		t.Fatalf("the Secret that was read is not followed, but %v", followed)
 	}
 
 	followed[before]()
@@ -402,8 +417,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestWhichConfiguration: an object gets the connection of the configuration that
-// it names, of its own namespace or of none, and no two of them share one.
+// TestWhichConfiguration: an object gets the connection of the configuration that it names, namespaced or
+// cluster-scoped, and two configurations never share one.
 func TestWhichConfiguration(t *testing.T) {
 	s := natstest.Start(t, func(o *server.Options) { o.Authorization = "right" })
 
@@ -413,7 +428,9 @@ func TestWhichConfiguration(t *testing.T) {
 
 	// The same UID cannot be, but were it so, it would not matter.
 	whole := &v1alpha1.ClusterProviderConfig{
-		ObjectMeta: metav1.ObjectMeta{Name: "default", UID: own.UID, Generation: 1, Finalizers: []string{providerconfig.FinalizerName}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "default", UID: own.UID, Generation: 1, Finalizers: []string{providerconfig.FinalizerName},
+		},
 		Spec: v1alpha1.ClusterProviderConfigSpec{
 			Servers: []string{s.ClientURL() + "/"},
 			Credentials: v1alpha1.ClusterCredentials{
@@ -424,7 +441,10 @@ func TestWhichConfiguration(t *testing.T) {
 			},
 		},
 	}
-	elsewhere := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "vault", Name: "login", UID: "x"}, Data: map[string][]byte{"secret": []byte("right")}}
+	elsewhere := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "vault", Name: "login", UID: "x"},
+		Data:       map[string][]byte{"secret": []byte("right")},
+	}
 
 	d := newDesk(t, own, named, whole, secret("right"), elsewhere)
 	connections := controller.NewConnections(d, d)
@@ -465,8 +485,8 @@ func TestWhichConfiguration(t *testing.T) {
 	}
 }
 
-// TestLeaving: who does not use a configuration yet does not begin with one that is
-// being deleted, although every object has a name; who uses it goes on.
+// TestLeaving: an object that does not use a configuration yet does not begin to use one that is being
+// deleted, although every object has an external name; an object that uses it goes on.
 func TestLeaving(t *testing.T) {
 	s := natstest.Start(t, func(o *server.Options) { o.Authorization = "right" })
 	pc := providerConfig(s.ClientURL())
@@ -479,14 +499,14 @@ func TestLeaving(t *testing.T) {
 		t.Errorf("a new object: %v", err)
 	}
 
-	link, err := connections.Acquire(t.Context(), stream(func(s *v1alpha1.Stream) { s.Finalizers = []string{managed.FinalizerName} }))
+	link, err := connections.Acquire(t.Context(),
+		stream(func(s *v1alpha1.Stream) { s.Finalizers = []string{managed.FinalizerName} }))
 	must(t, err)
 	link.Release()
 }
 
-// TestJustCreated: a configuration that the cache does not know yet is asked for
-// elsewhere, and one that is not protected yet is waited for, but not for long: it
-// wakes the object when it is.
+// TestJustCreated: a configuration that the cache does not have yet is read from the API server, and one
+// that is not protected yet is waited for, but not for long: it wakes the object when it is.
 func TestJustCreated(t *testing.T) {
 	unknown := func(*v1alpha1.ProviderConfig) error { return errUnknown() }
 
@@ -494,12 +514,15 @@ func TestJustCreated(t *testing.T) {
 		reason   string
 		early    looks
 		notReady bool
-		unseen   int // of the early looks
+		unseen   int // of the early reads
 	}{
 		"Unknown":     {"the API server knows more than the cache", looks{unknown, nil}, false, 0},
-		"Unprotected": {"who protects it is about to", slices.Repeat(looks{unprotected}, 3), false, 0},
-		"Both":        {"it was created this moment", append(looks{unknown}, slices.Repeat(looks{unprotected}, 3)...), false, 0},
-		"Forgotten":   {"a worker is not held up for long", slices.Repeat(looks{unprotected}, 20), true, 13},
+		"Unprotected": {"its finalizer is about to be added", slices.Repeat(looks{unprotected}, 3), false, 0},
+		"Both": {
+			"it was created this moment",
+			append(looks{unknown}, slices.Repeat(looks{unprotected}, 3)...), false, 0,
+		},
+		"Forgotten": {"a worker is not held up for long", slices.Repeat(looks{unprotected}, 20), true, 13},
 	}
 
 	for name, tc := range cases {
@@ -513,7 +536,8 @@ func TestJustCreated(t *testing.T) {
 
 			link, err := connections.Acquire(t.Context(), stream())
 			if got := providerconfig.IsNotReady(err); got != tc.notReady || len(d.early) != tc.unseen {
-				t.Errorf("\n%s\nAcquire(...): not ready: %t, with %d looks left, want %t and %d: %v", tc.reason, got, len(d.early), tc.notReady, tc.unseen, err)
+				t.Errorf("\n%s\nAcquire(...): not ready: %t, with %d reads left, want %t and %d: %v",
+					tc.reason, got, len(d.early), tc.notReady, tc.unseen, err)
 			}
 
 			if tc.notReady {
@@ -530,7 +554,7 @@ func errUnknown() error {
 	return apierrors.NewNotFound(schema.GroupResource{Group: v1alpha1.Group, Resource: "providerconfigs"}, "default")
 }
 
-// TestAcquireErrors: each says what to do, and none tells a secret.
+// TestAcquireErrors: each error says what to do, and none contains a secret.
 func TestAcquireErrors(t *testing.T) {
 	s := natstest.Start(t, func(o *server.Options) { o.Authorization = "right" })
 
@@ -539,10 +563,28 @@ func TestAcquireErrors(t *testing.T) {
 		objects []kube.Object
 		want    []string
 	}{
-		"NoProviderConfig": {"nobody created it", nil, []string{`create the configuration, or name another in spec.providerConfigRef: ProviderConfig ns/default does not exist`}},
-		"NoSecret":         {"nobody created it", []kube.Object{providerConfig(s.ClientURL())}, []string{`as ProviderConfig "default" says`, `the Secret "login"`, "does not exist: create it"}},
-		"WrongToken":       {"NATS knows better", []kube.Object{providerConfig(s.ClientURL()), secret("wr0ng")}, []string{"NATS refuses the credentials it was given: correct spec.credentials"}},
-		"Unreachable":      {"nobody listens", []kube.Object{providerConfig("nats://127.0.0.1:1"), secret("x")}, []string{"cannot reach NATS at nats://127.0.0.1:1: correct spec.servers"}},
+		"NoProviderConfig": {
+			"it was not created",
+			nil,
+			[]string{
+				`create the configuration, or name another in spec.providerConfigRef: ProviderConfig ns/default does not exist`,
+			},
+		},
+		"NoSecret": {
+			"it was not created",
+			[]kube.Object{providerConfig(s.ClientURL())},
+			[]string{`as ProviderConfig "default" says`, `the Secret "login"`, "does not exist: create it"},
+		},
+		"WrongToken": {
+			"NATS knows better",
+			[]kube.Object{providerConfig(s.ClientURL()), secret("wr0ng")},
+			[]string{"NATS refuses the credentials it was given: correct spec.credentials"},
+		},
+		"Unreachable": {
+			"no server listens",
+			[]kube.Object{providerConfig("nats://127.0.0.1:1"), secret("x")},
+			[]string{"cannot reach NATS at nats://127.0.0.1:1: correct spec.servers"},
+		},
 	}
 
 	for name, tc := range cases {
@@ -560,7 +602,7 @@ func TestAcquireErrors(t *testing.T) {
 			}
 
 			if strings.Contains(text(err), "wr0ng") {
-				t.Errorf("\n%s\nthe error tells a secret: %v", tc.reason, err)
+				t.Errorf("\n%s\nthe error contains a secret: %v", tc.reason, err)
 			}
 		})
 	}

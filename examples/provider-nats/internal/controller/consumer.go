@@ -15,38 +15,41 @@ import (
 
 // ConsumerKind returns the kind Consumer.
 func ConsumerKind() Kind {
-	return Kind{name: v1alpha1.ConsumerKind, user: &v1alpha1.Consumer{}, loss: "where the consumer stands", target: func(nats JetStream, mg resource.Managed) (target, error) {
-		cr, ok := mg.(*v1alpha1.Consumer)
-		if !ok {
-			return target{}, errOtherKind(mg)
-		}
+	return Kind{
+		name: v1alpha1.ConsumerKind, user: &v1alpha1.Consumer{}, loss: "the position of the consumer",
+		target: func(nats JetStream, mg resource.Managed) (target, error) {
+			cr, ok := mg.(*v1alpha1.Consumer)
+			if !ok {
+				return target{}, errOtherKind(mg)
+			}
 
-		stream, err := streamOf(cr)
-		if err != nil {
-			return target{}, err
-		}
+			stream, err := streamOf(cr)
+			if err != nil {
+				return target{}, err
+			}
 
-		name := meta.GetExternalName(cr)
-		out := target{label: `consumer "` + name + `" of stream "` + stream + `"`, recorded: &cr.Status.AtProvider.Created}
+			name := meta.GetExternalName(cr)
+			out := target{label: `consumer "` + name + `" of stream "` + stream + `"`, recorded: &cr.Status.AtProvider.Created}
 
-		if stream == "" && meta.WasDeleted(cr) {
-			out.asset = nowhere{}
+			if stream == "" && meta.WasDeleted(cr) {
+				out.asset = nowhere{}
+
+				return out, nil
+			}
+
+			if err := checkConsumer(stream, name); err != nil {
+				return target{}, external.Terminal(reasonInvalidName, err)
+			}
+
+			out.asset = &consumerAsset{nats: nats, cr: cr, stream: stream, name: name}
 
 			return out, nil
-		}
-
-		if err := checkConsumer(stream, name); err != nil {
-			return target{}, external.Terminal(reasonInvalidName, err)
-		}
-
-		out.asset = &consumerAsset{nats: nats, cr: cr, stream: stream, name: name}
-
-		return out, nil
-	}}
+		},
+	}
 }
 
-// streamOf returns the stream of a consumer. One that exists stays with the stream
-// that it was made for, whatever the spec says later: only there it can be deleted.
+// streamOf returns the stream of a consumer. A consumer that exists stays with the stream for which it was
+// created, whatever the spec says later: only there it can be deleted.
 func streamOf(cr *v1alpha1.Consumer) (string, error) {
 	asked, recorded := "", cr.Status.AtProvider
 	if cr.Spec.ForProvider.Stream != nil {
@@ -59,8 +62,10 @@ func streamOf(cr *v1alpha1.Consumer) (string, error) {
 	case meta.WasDeleted(cr):
 		return recorded.Stream, nil
 	default:
-		return "", external.Terminal(reasonImmutableField, errors.Errorf("spec.forProvider.stream: the consumer was made for the stream %q and cannot "+
-			"become one of %q: set it back, or, if where the consumer stands may be lost, delete this object and create it again", recorded.Stream, asked))
+		return "", external.Terminal(reasonImmutableField,
+			errors.Errorf("spec.forProvider.stream: the consumer was created for the stream %q and cannot "+
+				"become one of %q: set it back, or, if the position of the consumer may be lost, "+
+				"delete this object and create it again", recorded.Stream, asked))
 	}
 }
 
@@ -72,8 +77,7 @@ func checkConsumer(stream, name string) error {
 	return jsconfig.CheckConsumerName(name)
 }
 
-// A nowhere is the consumer of an object that was deleted before anybody knew its
-// stream. It does not exist.
+// A nowhere is the consumer of an object that was deleted before its stream was known. It does not exist.
 type nowhere struct{}
 
 func (nowhere) look(context.Context) (*sight, error) { return nil, nil }
@@ -122,10 +126,11 @@ func (a *consumerAsset) plan(observed *jetstream.ConsumerConfig, own map[string]
 	}, nil
 }
 
-// send asks for the pause apart from all else, because an update leaves that as it
-// is. It sends one request, as every pass does: the pause still differs after an
-// update, and is for the next one.
-func (a *consumerAsset) send(ctx context.Context, observed *jetstream.ConsumerConfig, desired jetstream.ConsumerConfig) error {
+// send changes the pause separately, because an update does not change it. It sends one request, as every
+// pass does: the pause still differs after an update, and is left to the next pass.
+func (a *consumerAsset) send(
+	ctx context.Context, observed *jetstream.ConsumerConfig, desired jetstream.ConsumerConfig,
+) error {
 	rest := desired
 	rest.PauseUntil = observed.PauseUntil
 
@@ -146,7 +151,9 @@ func (a *consumerAsset) send(ctx context.Context, observed *jetstream.ConsumerCo
 	return a.nats.PauseConsumer(ctx, a.stream, a.name, until.UTC())
 }
 
-func (a *consumerAsset) desired(base jetstream.ConsumerConfig, own map[string]string) (jetstream.ConsumerConfig, error) {
+func (a *consumerAsset) desired(
+	base jetstream.ConsumerConfig, own map[string]string,
+) (jetstream.ConsumerConfig, error) {
 	base.Name = a.name
 	cfg, err := jsconfig.Consumer(base, &a.cr.Spec.ForProvider, own)
 
@@ -173,7 +180,8 @@ func (a *consumerAsset) remove(ctx context.Context) error {
 
 func (a *consumerAsset) details(cfg *jetstream.ConsumerConfig) map[string]string {
 	return map[string]string{
-		detailStream: a.stream, detailConsumer: a.name, detailDeliver: cfg.DeliverSubject, detailDeliverGroup: cfg.DeliverGroup,
+		detailStream: a.stream, detailConsumer: a.name, detailDeliver: cfg.DeliverSubject,
+		detailDeliverGroup: cfg.DeliverGroup,
 	}
 }
 

@@ -16,13 +16,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestPause: a pause that the spec asks for comes, moves and goes.
+// TestPause sets, changes and removes a pause in the spec.
 func TestPause(t *testing.T) {
 	w, mg := newWorld(t), consumer()
 	c := w.client(controller.ConsumerKind(), mg)
 	must(t, c.Create(t.Context(), mg))
 
-	for _, until := range []time.Time{time.Now().Add(time.Hour), time.Now().Add(2 * time.Hour), time.Now().Add(-time.Hour)} {
+	for _, until := range []time.Time{
+		time.Now().Add(time.Hour), time.Now().Add(2 * time.Hour), time.Now().Add(-time.Hour),
+	} {
 		mg.Spec.ForProvider.PauseUntil = &v1alpha1.Time{Time: metav1.NewTime(until.Truncate(time.Second))}
 
 		if got := w.observe(c, mg); got.ResourceUpToDate {
@@ -37,7 +39,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestFiltersOverlap: the answers of the real server are sorted as they should be.
+// TestFiltersOverlap checks the classification of the answers of the real server.
 func TestFiltersOverlap(t *testing.T) {
 	cases := map[string]struct {
 		reason       string
@@ -53,9 +55,13 @@ func TestFiltersOverlap(t *testing.T) {
 			mg := consumer(func(c *v1alpha1.Consumer) {
 				c.Spec.ForProvider.Stream, c.Spec.ForProvider.FilterSubjects = new("jobs"), tc.ours
 			})
-			_, err := w.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "jobs", Subjects: []string{"jobs.>"}, Retention: jetstream.WorkQueuePolicy})
+			_, err := w.js.CreateStream(t.Context(), jetstream.StreamConfig{
+				Name: "jobs", Subjects: []string{"jobs.>"}, Retention: jetstream.WorkQueuePolicy,
+			})
 			must(t, err)
-			_, err = w.js.CreateConsumer(t.Context(), "jobs", jetstream.ConsumerConfig{Durable: "theirs", FilterSubjects: tc.theirs})
+			_, err = w.js.CreateConsumer(t.Context(), "jobs", jetstream.ConsumerConfig{
+				Durable: "theirs", FilterSubjects: tc.theirs,
+			})
 			must(t, err)
 
 			err = w.client(controller.ConsumerKind(), mg).Create(t.Context(), mg)
@@ -66,10 +72,11 @@ func TestFiltersOverlap(t *testing.T) {
 	}
 }
 
-// TestDeliverSubject: where a consumer delivers to is changed once nobody listens
-// there any more.
+// TestDeliverSubject: the deliver subject of a consumer is changed as soon as it has no subscriber.
 func TestDeliverSubject(t *testing.T) {
-	w, mg := newWorld(t), consumer(func(c *v1alpha1.Consumer) { c.Spec.ForProvider.Push = &v1alpha1.Push{DeliverSubject: "first"} })
+	w, mg := newWorld(t), consumer(func(c *v1alpha1.Consumer) {
+		c.Spec.ForProvider.Push = &v1alpha1.Push{DeliverSubject: "first"}
+	})
 	c := w.client(controller.ConsumerKind(), mg)
 	must(t, c.Create(t.Context(), mg))
 
@@ -81,8 +88,9 @@ func TestDeliverSubject(t *testing.T) {
 	w.observe(c, mg)
 
 	err = c.Update(t.Context(), mg)
-	if _, terminal := external.TerminalReason(err); terminal || !strings.Contains(text(err), "while nobody is subscribed to it") {
-		t.Errorf("Update(...) while somebody listens: %v", err)
+	if _, terminal := external.TerminalReason(err); terminal ||
+		!strings.Contains(text(err), "while it has no subscriber") {
+		t.Errorf("Update(...) while it has a subscriber: %v", err)
 	}
 
 	must(t, listener.Unsubscribe())

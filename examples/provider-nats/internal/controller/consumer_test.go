@@ -23,15 +23,14 @@ func deleted(c *v1alpha1.Consumer) { c.DeletionTimestamp = &metav1.Time{Time: ti
 
 func unresolved(c *v1alpha1.Consumer) { c.Spec.ForProvider.Stream = nil }
 
-// made returns what an object says whose consumer was made for that stream.
+// made sets the status of an object whose consumer was created for that stream.
 func made(stream string) func(*v1alpha1.Consumer) {
 	return func(c *v1alpha1.Consumer) {
 		c.Status.AtProvider.Stream, c.Status.AtProvider.Created = stream, "2023-11-14T22:13:20.000000005Z"
 	}
 }
 
-// fakeConsumers is a JetStream with at most one consumer, that answers as it is
-// told and records what it is asked.
+// fakeConsumers is a JetStream with at most one consumer and preset answers, which records its calls.
 type fakeConsumers struct {
 	controller.Streams // of which it has none
 
@@ -88,13 +87,15 @@ func consumerClient(nats controller.JetStream, mg *v1alpha1.Consumer) *controlle
 	return controller.NewClient(&controller.Link{JetStream: nats, Release: func() {}}, kind, stamp(kind, mg))
 }
 
-// storedConsumer is the default consumer as NATS would show it, with our stamp.
+// storedConsumer is the default consumer as NATS would return it, with our stamp.
 func storedConsumer(change ...func(*jetstream.ConsumerInfo)) *jetstream.ConsumerInfo {
 	out := &jetstream.ConsumerInfo{
 		Stream: "sales", Name: "billing", Created: time.Unix(1700000000, 5),
 		Config: jetstream.ConsumerConfig{
 			Name: "billing", Durable: "billing", AckWait: 30 * time.Second, MaxDeliver: -1, MaxWaiting: 512, MaxAckPending: 1000,
-			Metadata: map[string]string{"_nats.ver": "2.15.2", managed.StampKey: string(stamp(controller.ConsumerKind(), consumer()))},
+			Metadata: map[string]string{
+				"_nats.ver": "2.15.2", managed.StampKey: string(stamp(controller.ConsumerKind(), consumer())),
+			},
 		},
 		Delivered: jetstream.SequenceInfo{Stream: 9, Consumer: 7}, AckFloor: jetstream.SequenceInfo{Stream: 8, Consumer: 6},
 		NumAckPending: 2, NumRedelivered: 1, NumWaiting: 3, NumPending: 4,
@@ -121,43 +122,63 @@ func TestObserveConsumer(t *testing.T) {
 		mg     *v1alpha1.Consumer
 		want   want
 	}{
-		"Missing":  {"nothing is there", fakeConsumers{}, consumer(), want{}},
-		"UpToDate": {"all is as it should be", fakeConsumers{info: storedConsumer()}, consumer(), want{exists: true, upToDate: true, ready: commonv1.ReasonAvailable}},
+		"Missing": {"nothing is there", fakeConsumers{}, consumer(), want{}},
+		"UpToDate": {
+			"the consumer is as desired",
+			fakeConsumers{info: storedConsumer()}, consumer(),
+			want{exists: true, upToDate: true, ready: commonv1.ReasonAvailable},
+		},
 		"Drifted": {
-			"a value is another", fakeConsumers{info: storedConsumer()}, consumer(func(c *v1alpha1.Consumer) { c.Spec.ForProvider.MaxDeliver = new(int32(5)) }),
+			"a value is another", fakeConsumers{info: storedConsumer()},
+			consumer(func(c *v1alpha1.Consumer) { c.Spec.ForProvider.MaxDeliver = new(int32(5)) }),
 			want{exists: true, ready: commonv1.ReasonAvailable},
 		},
 		"Leaderless": {
-			"no leader, no service", fakeConsumers{info: storedConsumer(func(i *jetstream.ConsumerInfo) { i.Cluster = &jetstream.ClusterInfo{Name: "c"} })}, consumer(),
+			"no leader, no service",
+			fakeConsumers{info: storedConsumer(func(i *jetstream.ConsumerInfo) {
+				i.Cluster = &jetstream.ClusterInfo{Name: "c"}
+			})}, consumer(),
 			want{exists: true, upToDate: true, ready: commonv1.ReasonUnavailable},
 		},
 		"NoStream": {
-			"it waits, and says for what", fakeConsumers{infoErr: jetstream.ErrStreamNotFound}, consumer(),
+			"it waits, and names the stream", fakeConsumers{infoErr: jetstream.ErrStreamNotFound}, consumer(),
 			want{
-				err: `waiting for the stream: create it, or correct spec.forProvider.stream: cannot look at consumer "billing" of stream "sales": ` +
+				err: `waiting for the stream: create it, or correct spec.forProvider.stream: ` +
+					`cannot look at consumer "billing" of stream "sales": ` +
 					`nats: API error: code=404 err_code=10059 description=stream not found`,
 				terminal: "StreamNotFound", ready: commonv1.ReasonUnavailable,
 			},
 		},
-		"NoStreamDeleted": {"what has no stream is gone", fakeConsumers{infoErr: jetstream.ErrStreamNotFound}, consumer(deleted), want{}},
+		"NoStreamDeleted": {
+			"a consumer without a stream is gone",
+			fakeConsumers{infoErr: jetstream.ErrStreamNotFound}, consumer(deleted), want{},
+		},
 		"OtherStream": {
 			"a consumer belongs to its stream", fakeConsumers{}, consumer(made("first")),
 			want{
-				err: `spec.forProvider.stream: the consumer was made for the stream "first" and cannot become one of "sales": set it back, or, ` +
-					`if where the consumer stands may be lost, delete this object and create it again`,
+				err: `spec.forProvider.stream: the consumer was created for the stream "first" ` +
+					`and cannot become one of "sales": set it back, or, ` +
+					`if the position of the consumer may be lost, delete this object and create it again`,
 				terminal: "ImmutableField",
 			},
 		},
-		"Unresolved": {"nobody has found the stream", fakeConsumers{}, consumer(unresolved), want{err: `spec.forProvider.stream: "" cannot be the name of a stream`, terminal: "InvalidName"}},
+		"Unresolved": {
+			"the reference to the stream is not resolved",
+			fakeConsumers{}, consumer(unresolved),
+			want{err: `spec.forProvider.stream: "" cannot be the name of a stream`, terminal: "InvalidName"},
+		},
 		"UnresolvedDeleted": {
-			"what never had a stream is nowhere", fakeConsumers{info: storedConsumer()}, consumer(unresolved, deleted), want{},
+			"a consumer that never had a stream does not exist",
+			fakeConsumers{info: storedConsumer()}, consumer(unresolved, deleted), want{},
 		},
 		"BadStream": {
-			"a name that NATS cannot use is not even asked for", fakeConsumers{}, consumer(func(c *v1alpha1.Consumer) { c.Spec.ForProvider.Stream = new("a.b") }),
+			"a name that NATS cannot use is not even asked for", fakeConsumers{},
+			consumer(func(c *v1alpha1.Consumer) { c.Spec.ForProvider.Stream = new("a.b") }),
 			want{err: `spec.forProvider.stream: "a.b" cannot be the name of a stream`, terminal: "InvalidName"},
 		},
 		"BadName": {
-			"a name that NATS cannot use is not even asked for", fakeConsumers{}, consumer(func(c *v1alpha1.Consumer) { meta.SetExternalName(c, "a>b") }),
+			"a name that NATS cannot use is not even asked for", fakeConsumers{},
+			consumer(func(c *v1alpha1.Consumer) { meta.SetExternalName(c, "a>b") }),
 			want{err: `"a>b" cannot be the name of a consumer: NATS allows neither white space nor any of . * > \ / in it; ` +
 				`set the annotation krateo.io/external-name to a name that NATS can use`, terminal: "InvalidName"},
 		},
@@ -168,7 +189,9 @@ func TestObserveConsumer(t *testing.T) {
 			got, err := consumerClient(&tc.nats, tc.mg).Observe(t.Context(), tc.mg)
 			terminal, _ := external.TerminalReason(err)
 
-			result := want{got.ResourceExists, got.ResourceUpToDate, tc.mg.GetCondition(commonv1.TypeReady).Reason, text(err), terminal}
+			result := want{
+				got.ResourceExists, got.ResourceUpToDate, tc.mg.GetCondition(commonv1.TypeReady).Reason, text(err), terminal,
+			}
 			if diff := cmp.Diff(tc.want, result, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("\n%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
 			}
@@ -186,8 +209,8 @@ func TestObservedConsumerStatus(t *testing.T) {
 	got.Config = nil
 
 	want := v1alpha1.ConsumerObservation{
-		Stream: "sales", Created: "2023-11-14T22:13:20.000000005Z", DeliveredSeq: 9, AckFloorSeq: 8, Pending: 4, AckPending: 2, Redelivered: 1, Waiting: 3,
-		ServerVersion: "2.15.2",
+		Stream: "sales", Created: "2023-11-14T22:13:20.000000005Z", DeliveredSeq: 9, AckFloorSeq: 8, Pending: 4,
+		AckPending: 2, Redelivered: 1, Waiting: 3, ServerVersion: "2.15.2",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("status.atProvider: -want, +got:\n%s", diff)
@@ -202,16 +225,36 @@ func TestCreateConsumer(t *testing.T) {
 		terminal string
 		contains string
 	}{
-		"Created":   {reason: "it works"},
-		"NameTaken": {reason: "the reconciler looks whose it is", answer: api(400, 10148), exists: true, contains: `cannot create consumer "billing" of stream "sales"`},
-		"NameRace":  {reason: "the same, by a hair", answer: api(400, 10013), exists: true, contains: "as NATS says"},
-		"NoStream":  {reason: "the stream has just gone", answer: jetstream.ErrStreamNotFound, terminal: "StreamNotFound", contains: "waiting for the stream"},
-		"Queue":     {reason: "another consumer must give way", answer: api(400, 10100), terminal: "FiltersOverlap", contains: "change spec.forProvider.filterSubjects here or the other consumer"},
-		"QueueAll":  {reason: "another consumer must give way", answer: api(400, 10099), terminal: "FiltersOverlap", contains: "the other consumer"},
-		"Replicas":  {reason: "more than the stream has", answer: api(400, 10126), terminal: "InvalidConfiguration", contains: "correct it"},
-		"Invalid":   {reason: "the spec must change", answer: api(500, 10012), terminal: "InvalidConfiguration", contains: "correct it"},
-		"Limit":     {reason: "somebody must raise it, or delete another", answer: api(400, 10026), terminal: "LimitReached", contains: "as NATS says"},
-		"NoLeader":  {reason: "there will be one", answer: api(503, 10008), contains: "as NATS says"},
+		"Created": {reason: "it works"},
+		"NameTaken": {
+			reason: "the reconciler checks the owner", answer: api(400, 10148), exists: true,
+			contains: `cannot create consumer "billing" of stream "sales"`,
+		},
+		"NameRace": {reason: "the same, in a race", answer: api(400, 10013), exists: true, contains: "as NATS says"},
+		"NoStream": {
+			reason: "the stream has just gone", answer: jetstream.ErrStreamNotFound, terminal: "StreamNotFound",
+			contains: "waiting for the stream",
+		},
+		"Queue": {
+			reason: "another consumer must give way", answer: api(400, 10100), terminal: "FiltersOverlap",
+			contains: "change spec.forProvider.filterSubjects here or the other consumer",
+		},
+		"QueueAll": {
+			reason: "another consumer must give way", answer: api(400, 10099), terminal: "FiltersOverlap",
+			contains: "the other consumer",
+		},
+		"Replicas": {
+			reason: "more than the stream has", answer: api(400, 10126), terminal: "InvalidConfiguration",
+			contains: "correct it",
+		},
+		"Invalid": {
+			reason: "the spec must change", answer: api(500, 10012), terminal: "InvalidConfiguration", contains: "correct it",
+		},
+		"Limit": {
+			reason: "the limit has to be raised, or another consumer deleted", answer: api(400, 10026), terminal: "LimitReached",
+			contains: "as NATS says",
+		},
+		"NoLeader": {reason: "there will be one", answer: api(503, 10008), contains: "as NATS says"},
 	}
 
 	for name, tc := range cases {
@@ -254,22 +297,37 @@ func TestUpdateConsumer(t *testing.T) {
 		err      string
 		terminal string
 	}{
-		"Updated":      {"read, then write", fakeConsumers{info: storedConsumer()}, consumer(describe), []string{look, update}, "", ""},
-		"Paused":       {"the pause alone", fakeConsumers{info: storedConsumer()}, consumer(pauseUntil), []string{look, pause}, "", ""},
-		"UpdatedPause": {"one request a pass: the pause is for the next", fakeConsumers{info: storedConsumer()}, consumer(describe, pauseUntil), []string{look, update}, "", ""},
+		"Updated": {
+			"read, then write",
+			fakeConsumers{info: storedConsumer()}, consumer(describe), []string{look, update}, "", "",
+		},
+		"Paused": {
+			"the pause alone",
+			fakeConsumers{info: storedConsumer()}, consumer(pauseUntil), []string{look, pause}, "", "",
+		},
+		"UpdatedPause": {
+			"one request a pass: the pause is for the next",
+			fakeConsumers{info: storedConsumer()}, consumer(describe, pauseUntil), []string{look, update}, "", "",
+		},
 		"Immutable": {
-			"refused without asking", fakeConsumers{info: storedConsumer()}, consumer(func(c *v1alpha1.Consumer) { c.Spec.ForProvider.AckPolicy = new("all") }), []string{look},
-			`spec.forProvider of consumer "billing" of stream "sales": ackPolicy cannot be changed from "explicit" to "all"; set it back, or, ` +
-				`if where the consumer stands may be lost, delete this object and create it again`, "ImmutableField",
+			"refused without a request", fakeConsumers{info: storedConsumer()},
+			consumer(func(c *v1alpha1.Consumer) { c.Spec.ForProvider.AckPolicy = new("all") }), []string{look},
+			`spec.forProvider of consumer "billing" of stream "sales": ` +
+				`ackPolicy cannot be changed from "explicit" to "all"; set it back, or, ` +
+				`if the position of the consumer may be lost, delete this object and create it again`, "ImmutableField",
 		},
 		"Bound": {
-			"somebody listens", fakeConsumers{info: storedConsumer(), answer: api(400, 10013)}, consumer(describe), []string{look, update},
-			`the deliver subject can only be changed while nobody is subscribed to it: cannot update consumer "billing" of stream "sales": ` +
+			"the deliver subject has a subscriber",
+			fakeConsumers{info: storedConsumer(), answer: api(400, 10013)}, consumer(describe), []string{look, update},
+			`the deliver subject can only be changed while it has no subscriber: ` +
+				`cannot update consumer "billing" of stream "sales": ` +
 				`nats: API error: code=400 err_code=10013 description=as NATS says`, "",
 		},
 		"Gone": {
-			"somebody was faster by a hair", fakeConsumers{info: storedConsumer(), answer: api(400, 10149)}, consumer(describe), []string{look, update},
-			`cannot update consumer "billing" of stream "sales": nats: API error: code=400 err_code=10149 description=as NATS says`, "",
+			"another client was faster, between two requests",
+			fakeConsumers{info: storedConsumer(), answer: api(400, 10149)}, consumer(describe), []string{look, update},
+			`cannot update consumer "billing" of stream "sales": ` +
+				`nats: API error: code=400 err_code=10149 description=as NATS says`, "",
 		},
 	}
 
@@ -298,15 +356,23 @@ func TestDeleteConsumer(t *testing.T) {
 		calls  []string
 		err    string
 	}{
-		"Deleted":      {"read, then delete", fakeConsumers{info: storedConsumer()}, []string{look, remove}, ""},
-		"Gone":         {"somebody was faster", fakeConsumers{}, []string{look}, ""},
-		"GoneJust":     {"somebody was faster by a hair", fakeConsumers{info: storedConsumer(), answer: jetstream.ErrConsumerNotFound}, []string{look, remove}, ""},
-		"NoStream":     {"it went with its stream", fakeConsumers{infoErr: jetstream.ErrStreamNotFound}, []string{look}, ""},
-		"NoStreamJust": {"by a hair", fakeConsumers{info: storedConsumer(), answer: jetstream.ErrStreamNotFound}, []string{look, remove}, ""},
+		"Deleted": {"read, then delete", fakeConsumers{info: storedConsumer()}, []string{look, remove}, ""},
+		"Gone":    {"another client was faster", fakeConsumers{}, []string{look}, ""},
+		"GoneJust": {
+			"another client was faster, between two requests",
+			fakeConsumers{info: storedConsumer(), answer: jetstream.ErrConsumerNotFound}, []string{look, remove}, "",
+		},
+		"NoStream": {"it went with its stream", fakeConsumers{infoErr: jetstream.ErrStreamNotFound}, []string{look}, ""},
+		"NoStreamJust": {
+			"between two requests",
+			fakeConsumers{info: storedConsumer(), answer: jetstream.ErrStreamNotFound}, []string{look, remove}, "",
+		},
 		"Others": {
-			"never what is somebody else's",
-			fakeConsumers{info: storedConsumer(func(i *jetstream.ConsumerInfo) { i.Config.Metadata[managed.StampKey] = "them" })},
-			[]string{look}, `consumer "billing" of stream "sales" has just become the property of somebody else: it is left alone`,
+			"never a resource of another owner",
+			fakeConsumers{info: storedConsumer(func(i *jetstream.ConsumerInfo) {
+				i.Config.Metadata[managed.StampKey] = "them"
+			})},
+			[]string{look}, `consumer "billing" of stream "sales" got another owner meanwhile: it is left alone`,
 		},
 	}
 
@@ -326,8 +392,8 @@ func TestDeleteConsumer(t *testing.T) {
 	}
 }
 
-// TestDeleteWhereItIs: a consumer is deleted from the stream that it was made for,
-// whatever the spec says by then.
+// TestDeleteWhereItIs: a consumer is deleted from the stream for which it was created, whatever the spec
+// says by then.
 func TestDeleteWhereItIs(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.Consumer){
 		"OtherStream": func(*v1alpha1.Consumer) {},
@@ -344,12 +410,13 @@ func TestDeleteWhereItIs(t *testing.T) {
 	}
 }
 
-// TestStreamGone: what was recorded of a consumer goes with its stream, so that
+// TestStreamGone: the recorded stream and creation time of a consumer are removed with its stream, so that
 // another stream may be named.
 func TestStreamGone(t *testing.T) {
 	mg := consumer(made("sales"))
 
-	if _, err := consumerClient(&fakeConsumers{infoErr: jetstream.ErrStreamNotFound}, mg).Observe(t.Context(), mg); err == nil {
+	c := consumerClient(&fakeConsumers{infoErr: jetstream.ErrStreamNotFound}, mg)
+	if _, err := c.Observe(t.Context(), mg); err == nil {
 		t.Fatal("Observe(...): want an error")
 	}
 

@@ -8,9 +8,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Keys of a connection Secret. Which of them there are depends on the kind, and on
-// the configuration. There are no credentials among them: those of the provider
-// may do more than an application should.
+// Keys of a connection Secret. Which of them are present depends on the kind and on the configuration.
+// Credentials are not among them: those of the provider allow more than an application should do.
 const (
 	detailServers       = "servers" // separated by commas, as clients of NATS take them
 	detailDomain        = "domain"
@@ -24,8 +23,8 @@ const (
 	detailListSeparator = ","
 )
 
-// details returns what an application needs to find what the object stands for,
-// or nil if the object does not ask for it.
+// details returns what an application needs to find the external resource, or nil if the object does not
+// ask for it.
 func details(mg resource.Managed, at natsconn.Address, what map[string]string) managed.ConnectionDetails {
 	writer, ok := mg.(resource.ConnectionSecretWriterTo)
 	if !ok || writer.GetWriteConnectionSecretToReference() == nil {

@@ -11,19 +11,21 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// TestDetails: only who may see what an object stands for is told where it is, and
-// only if the object names a Secret.
+// TestDetails: connection details are given only for resources that the object owns or may observe, and
+// only if it names a Secret.
 func TestDetails(t *testing.T) {
 	asks := func(s *v1alpha1.Stream) {
 		s.Spec.WriteConnectionSecretToRef = &v1alpha1.LocalSecretReference{Name: "connection"}
 	}
 	looks := func(s *v1alpha1.Stream) {
 		meta.AddAnnotations(s, map[string]string{
-			meta.AnnotationKeyManagementPolicy: meta.ManagementPolicyObserve, meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyIfUnowned,
+			meta.AnnotationKeyManagementPolicy: meta.ManagementPolicyObserve,
+			meta.AnnotationKeyAdoptionPolicy:   meta.AdoptionPolicyIfUnowned,
 		})
 	}
 	all := managed.ConnectionDetails{
-		"servers": []byte("nats://a:4222,nats://b:4222"), "domain": []byte("hub"), "stream": []byte("orders"), "subjects": []byte("a,b"),
+		"servers": []byte("nats://a:4222,nats://b:4222"), "domain": []byte("hub"), "stream": []byte("orders"),
+		"subjects": []byte("a,b"),
 	}
 
 	cases := map[string]struct {
@@ -33,10 +35,10 @@ func TestDetails(t *testing.T) {
 		want   managed.ConnectionDetails
 	}{
 		"Asked":       {"all there is to know", ours(), []func(*v1alpha1.Stream){asks}, all},
-		"NotAsked":    {"nobody wants to know", ours(), nil, nil},
-		"Others":      {"it is somebody else's", "somebody", []func(*v1alpha1.Stream){asks}, nil},
-		"Nobodys":     {"it is nobody's yet", "", []func(*v1alpha1.Stream){asks}, nil},
-		"OnlyLooksAt": {"the user asks for a look at what is nobody's", "", []func(*v1alpha1.Stream){asks, looks}, all},
+		"NotAsked":    {"no Secret is named", ours(), nil, nil},
+		"Others":      {"it has another owner", "other", []func(*v1alpha1.Stream){asks}, nil},
+		"Nobodys":     {"it has no owner yet", "", []func(*v1alpha1.Stream){asks}, nil},
+		"OnlyLooksAt": {"the user observes a resource without an owner", "", []func(*v1alpha1.Stream){asks, looks}, all},
 	}
 
 	for name, tc := range cases {
@@ -54,14 +56,14 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// TestConsumerDetails: a consumer tells how it is reached, which depends on whether
-// it delivers by itself.
+// TestConsumerDetails: the details of a consumer depend on whether it pushes.
 func TestConsumerDetails(t *testing.T) {
 	mg := consumer(func(c *v1alpha1.Consumer) {
 		c.Spec.WriteConnectionSecretToRef = &v1alpha1.LocalSecretReference{Name: "connection"}
 	})
 	at := managed.ConnectionDetails{
-		"servers": []byte("nats://a:4222"), "jsPrefix": []byte("$JS.hub.API"), "stream": []byte("sales"), "consumer": []byte("billing"),
+		"servers": []byte("nats://a:4222"), "jsPrefix": []byte("$JS.hub.API"), "stream": []byte("sales"),
+		"consumer": []byte("billing"),
 	}
 
 	got, err := consumerClient(&fakeConsumers{info: storedConsumer()}, mg).Observe(t.Context(), mg)

@@ -1,11 +1,9 @@
-// Package controller reconciles Streams, KeyValues, ObjectStores and Consumers
-// with NATS. Start with [Setup], which wires the controllers of all kinds;
-// [Client] is what talks to NATS for one object.
+// Package controller reconciles Streams, KeyValues, ObjectStores and Consumers with NATS. Start with
+// [Setup], which wires the controllers of all kinds; [Client] talks to NATS for one object.
 //
-// There is one client, and a [Kind] is what tells its objects apart: all are
-// streams in NATS but Consumers. Whatever is in NATS carries the stamp of the
-// object that owns it in its metadata: the kind is a part of the stamp, so a
-// Stream named KV_x and a KeyValue named x never take each other's data.
+// There is one client, and a [Kind] describes how the kinds differ: all but Consumers are streams in NATS.
+// Every resource in NATS carries the stamp of the object that owns it in its metadata: the kind is a part
+// of the stamp, so a Stream named KV_x and a KeyValue named x never take over each other's data.
 //
 // +kubebuilder:rbac:groups=nats.moorage.dev,resources=streams;keyvalues;objectstores;consumers,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=nats.moorage.dev,resources=streams/status;keyvalues/status;objectstores/status;consumers/status,verbs=patch

@@ -29,8 +29,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// A hoard is a JetStream in memory that believes whatever it is told, and asks the
-// API server about the object whenever something is to change.
+// A hoard is a JetStream in memory that accepts every configuration, and asks the API server about the
+// object before each change.
 type hoard struct {
 	*testing.T
 
@@ -43,7 +43,7 @@ type hoard struct {
 	changes   int // in this pass
 }
 
-// change checks that what is about to happen was noted, and that nobody forbids it.
+// change checks that the change was recorded before, and is allowed.
 func (h *hoard) change(what string) {
 	stored, _ := h.mg.DeepCopyObject().(resource.Managed) // A copy has the type of its original.
 
@@ -106,7 +106,9 @@ func (h *hoard) ConsumerInfo(_ context.Context, stream, name string) (*jetstream
 
 func (h *hoard) CreateConsumer(_ context.Context, stream string, cfg jetstream.ConsumerConfig) error {
 	h.change(meta.ActionCreate)
-	h.consumers[stream+"."+cfg.Name] = &jetstream.ConsumerInfo{Stream: stream, Name: cfg.Name, Config: cfg, Created: time.Unix(1, 0)}
+	h.consumers[stream+"."+cfg.Name] = &jetstream.ConsumerInfo{
+		Stream: stream, Name: cfg.Name, Config: cfg, Created: time.Unix(1, 0),
+	}
 
 	return nil
 }
@@ -132,19 +134,19 @@ func (h *hoard) DeleteConsumer(_ context.Context, stream, name string) error {
 	return nil
 }
 
-// Acquire makes the hoard what every object connects to.
+// Acquire connects every object to the hoard.
 func (h *hoard) Acquire(context.Context, resource.Managed) (*controller.Link, error) {
 	return &controller.Link{JetStream: h, Release: func() {}}, nil
 }
 
-// How long what a user reads may be: a message, and all of a status besides what
-// it repeats of the spec.
+// How long the texts for a user may be: a message, and the whole status besides what it repeats of the
+// spec.
 const (
 	longestMessage = 1024
 	longestStatus  = 16 << 10
 )
 
-// check checks what a pass has left.
+// check checks the results of a pass.
 func (h *hoard) check(size int, err error) {
 	h.Helper()
 
@@ -174,33 +176,42 @@ func (h *hoard) check(size int, err error) {
 	}
 }
 
-// hostile returns objects that nobody writes by mistake.
+// hostile returns objects that are wrong on purpose.
 func hostile() []string {
 	many := func(n int, item string) string { return strings.TrimSuffix(strings.Repeat(item+",", n), ",") }
 
 	return []string{
 		`{}`, `{"spec":null,"metadata":null}`, `{"spec":{"forProvider":{"stream":"s"}}}`,
-		`{"metadata":{"annotations":{"krateo.io/external-name":"a.b"}}}`, `{"metadata":{"annotations":{"krateo.io/external-name":"\ud800\u0000"}}}`,
-		"{\"metadata\":{\"annotations\":{\"krateo.io/external-name\":\"\xff\xfe\"}},\"spec\":{\"forProvider\":{\"description\":\"\xc3\x28\",\"stream\":\"\xff\"}}}",
+		`{"metadata":{"annotations":{"krateo.io/external-name":"a.b"}}}`,
+		`{"metadata":{"annotations":{"krateo.io/external-name":"\ud800\u0000"}}}`,
+		"{\"metadata\":{\"annotations\":{\"krateo.io/external-name\":\"\xff\xfe\"}}," +
+			"\"spec\":{\"forProvider\":{\"description\":\"\xc3\x28\",\"stream\":\"\xff\"}}}",
 		`{"metadata":{"annotations":{"krateo.io/external-name":"` + strings.Repeat("x", 200<<10) + `"}}}`,
-		`{"spec":{"forProvider":{"description":"` + strings.Repeat("ö", 300<<10) + `","stream":"` + strings.Repeat("s", 1000) + `"}}}`,
-		`{"spec":{"forProvider":{"subjects":[` + many(20000, `"a"`) + `],"filterSubjects":[` + many(20000, `"f"`) + `],"stream":"s"}}}`,
+		`{"spec":{"forProvider":{"description":"` + strings.Repeat("ö", 300<<10) + `","stream":"` +
+			strings.Repeat("s", 1000) + `"}}}`,
+		`{"spec":{"forProvider":{"subjects":[` + many(20000, `"a"`) + `],"filterSubjects":[` +
+			many(20000, `"f"`) + `],"stream":"s"}}}`,
 		`{"spec":{"forProvider":{"metadata":{"moorage.dev/owner":"me","_nats.x":"y"},"stream":"s"}}}`,
-		`{"spec":{"managementPolicies":[` + many(5000, `"Create"`) + `]}}`, `{"spec":{"managementPolicies":["` + strings.Repeat("P", 100<<10) + `"]}}`,
+		`{"spec":{"managementPolicies":[` + many(5000, `"Create"`) + `]}}`,
+		`{"spec":{"managementPolicies":["` + strings.Repeat("P", 100<<10) + `"]}}`,
 		`{"metadata":{"annotations":{"krateo.io/management-policy":"` + strings.Repeat("p", 100<<10) + `"}}}`,
 		`{"spec":{"forProvider":` + strings.Repeat(`{"mirror":`, 9000) + `{}` + strings.Repeat(`}`, 9000) + `}}`,
-		`{"metadata":{"finalizers":["finalizer.managedresource.krateo.io","` + strings.Repeat("f", 5000) + `/x"]},"spec":{"forProvider":{"stream":"s"}}}`,
+		`{"metadata":{"finalizers":["finalizer.managedresource.krateo.io","` +
+			strings.Repeat("f", 5000) + `/x"]},"spec":{"forProvider":{"stream":"s"}}}`,
 		`{"metadata":{"finalizers":["moorage.dev/unclaimed","example.org/x"]},"spec":{"forProvider":{"stream":"s"}}}`,
-		`{"metadata":{"annotations":{"krateo.io/external-create-succeeded":"9999-12-31T23:59:59-23:59","moorage.dev/poll-interval":"9h9h9h9h"}},"spec":{"forProvider":{"stream":"s","optStartTime":"0000-01-01T00:00:00Z"}}}`,
-		`{"status":{"atProvider":{"created":"x","stream":"other"},"conditions":[{"type":"Ready","status":"True","message":"` + strings.Repeat("m", 3000) + `"}]},"spec":{"forProvider":{"stream":"s"}}}`,
-		`{"spec":{"forProvider":{"streamRef":{"name":"","namespace":"\u0000"},"streamSelector":{"matchLabels":{"":"` + strings.Repeat("l", 5000) + `"}}}}}`,
+		`{"metadata":{"annotations":{"krateo.io/external-create-succeeded":"9999-12-31T23:59:59-23:59",` +
+			`"moorage.dev/poll-interval":"9h9h9h9h"}},` +
+			`"spec":{"forProvider":{"stream":"s","optStartTime":"0000-01-01T00:00:00Z"}}}`,
+		`{"status":{"atProvider":{"created":"x","stream":"other"},"conditions":[{"type":"Ready","status":"True","message":"` +
+			strings.Repeat("m", 3000) + `"}]},"spec":{"forProvider":{"stream":"s"}}}`,
+		`{"spec":{"forProvider":{"streamRef":{"name":"","namespace":"\u0000"},"streamSelector":{"matchLabels":{"":"` +
+			strings.Repeat("l", 5000) + `"}}}}}`,
 	}
 }
 
-// FuzzObject takes an object of each kind, as JSON that an API server may have
-// stored before its definition knew any rules, and makes passes over it, while it
-// lives and when it is deleted. None may panic, nothing is changed in NATS that was
-// not noted before or that somebody forbids, and what is told of it is short.
+// FuzzObject takes an object of each kind, as JSON that an API server may have stored before its definition
+// had validation rules, and runs passes over it, while it lives and when it is deleted. No pass may panic
+// or change something in NATS that was not recorded before or is not allowed, and messages are short.
 func FuzzObject(f *testing.F) {
 	for _, object := range hostile() {
 		for kind := range controller.Kinds() {
@@ -208,7 +219,7 @@ func FuzzObject(f *testing.F) {
 		}
 	}
 
-	// Once for all inputs: to make it takes longer than what is tried.
+	// Once for all inputs: to make it takes longer than one input.
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		f.Fatal(err)
@@ -231,12 +242,14 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-// live makes passes over an object until nothing can be new any more.
+// live runs passes over an object until a further one would repeat.
 func live(t *testing.T, scheme *runtime.Scheme, kind controller.Kind, mg resource.Managed, size int) {
 	t.Helper()
 
 	api := apiserver.New(scheme, clock.RealClock{}).Client()
-	h := &hoard{T: t, api: api, mg: mg, streams: map[string]*jetstream.StreamInfo{}, consumers: map[string]*jetstream.ConsumerInfo{}}
+	h := &hoard{
+		T: t, api: api, mg: mg, streams: map[string]*jetstream.StreamInfo{}, consumers: map[string]*jetstream.ConsumerInfo{},
+	}
 
 	finalizers := slices.DeleteFunc(mg.GetFinalizers(), func(name string) bool { return name == "" })
 	mg.SetName("pearl")
@@ -261,9 +274,11 @@ func live(t *testing.T, scheme *runtime.Scheme, kind controller.Kind, mg resourc
 		return
 	}
 
-	r := managed.NewReconciler(&kubefake.Manager{Client: api, Scheme: scheme}, resource.ManagedKind(kind.GroupVersionKind()),
+	r := managed.NewReconciler(&kubefake.Manager{Client: api, Scheme: scheme},
+		resource.ManagedKind(kind.GroupVersionKind()),
 		managed.WithExternalConnecter(controller.NewConnecter(h, kind, types.UID("cluster"))),
-		managed.WithDeterministicExternalName(true), managed.WithCreationGracePeriod(0), managed.WithVolatileStatus(controller.VolatileStatus()...))
+		managed.WithDeterministicExternalName(true), managed.WithCreationGracePeriod(0),
+		managed.WithVolatileStatus(controller.VolatileStatus()...))
 
 	for range 2 {
 		for range 3 {

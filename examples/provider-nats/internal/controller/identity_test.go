@@ -15,21 +15,21 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An instance is an object of one kind, and what is behind it in NATS.
+// An instance is an object of one kind, and its resource in NATS.
 type instance struct {
 	kind controller.Kind
 	mg   resource.Managed
 	outside
 }
 
-// An outside is a stream or a consumer as somebody else handles it.
+// An outside is a stream or a consumer in the hands of another client.
 type outside interface {
 	metadata(w *world) map[string]string
 
-	// mark updates it with other metadata, or as a tool does that knows of none.
+	// mark updates it with other metadata, or with none, as a tool without metadata does.
 	mark(w *world, metadata map[string]string)
 
-	// replace deletes it and makes another that looks like it, without a mark.
+	// replace deletes it and creates another that looks like it, without a mark.
 	replace(w *world)
 }
 
@@ -96,8 +96,8 @@ func (consumerOutside) replace(w *world) {
 	must(w.t, err)
 }
 
-// TestLostMark: a stream whose mark was taken off is known by when it was
-// created, and gets its mark back. A client serves one pass.
+// TestLostMark: a stream whose mark was removed is recognized by its creation time, and gets its mark back.
+// A client serves one pass.
 func TestLostMark(t *testing.T) {
 	for name, i := range instances() {
 		t.Run(name, func(t *testing.T) {
@@ -135,8 +135,8 @@ func TestLostMark(t *testing.T) {
 	}
 }
 
-// TestReplaced: a stream that somebody made anew under the old name is not ours,
-// not even if it took the place of ours a moment ago.
+// TestReplaced: a stream that was created anew under the old name is not ours, even if it replaced ours a
+// moment ago.
 func TestReplaced(t *testing.T) {
 	for name, i := range instances() {
 		t.Run(name, func(t *testing.T) {
@@ -155,21 +155,21 @@ func TestReplaced(t *testing.T) {
 				t.Error("Delete(...): want an error")
 			}
 
-			for range 2 { // The first look does not make the second believe it.
+			for range 2 { // The first observation does not convince the second.
 				if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerNobody {
-					t.Errorf("Observe(...): owner is %s, want nobody", got.Owner)
+					t.Errorf("Observe(...): owner is %s, want none", got.Owner)
 				}
 			}
 
 			if i.metadata(w)[managed.StampKey] != "" {
-				t.Error("a stranger's stream was marked")
+				t.Error("a foreign stream was marked")
 			}
 		})
 	}
 }
 
-// TestLostMarkAfterOther: what was given to somebody else stays his, even if his
-// mark is lost as well.
+// TestLostMarkAfterOther: a resource that got another owner stays theirs, even if their mark is lost as
+// well.
 func TestLostMarkAfterOther(t *testing.T) {
 	for name, i := range instances() {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestLostMarkAfterOther(t *testing.T) {
 			must(t, w.client(i.kind, i.mg).Create(t.Context(), i.mg))
 			w.observe(w.client(i.kind, i.mg), i.mg)
 
-			i.mark(w, map[string]string{managed.StampKey: "somebody"})
+			i.mark(w, map[string]string{managed.StampKey: "other"})
 
 			if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerOther {
 				t.Fatalf("with the mark of another: owner is %s", got.Owner)
@@ -186,14 +186,14 @@ func TestLostMarkAfterOther(t *testing.T) {
 			i.mark(w, nil)
 
 			if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerNobody {
-				t.Errorf("without that mark: owner is %s, want nobody", got.Owner)
+				t.Errorf("without that mark: owner is %s, want none", got.Owner)
 			}
 		})
 	}
 }
 
-// TestAdopt: what is nobody's gets the mark, if the reconciler says so, and not
-// what was put in its place since the reconciler looked.
+// TestAdopt: a resource without an owner gets the mark, if the reconciler says so, and a resource that
+// replaced it since the observation does not.
 func TestAdopt(t *testing.T) {
 	for name, i := range instances() {
 		t.Run(name, func(t *testing.T) {
@@ -222,9 +222,9 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestForce: what bears another's mark is updated, and marked as ours, if the reconciler
-// says so: its policy is force. Only what it has looked at is, and not what has become a
-// third one's since.
+// TestForce: a resource with the mark of another owner is updated, and marked as ours, if the reconciler
+// says so: its policy is force. That holds only for the resource that it has observed, and not for one that
+// got a third owner since.
 func TestForce(t *testing.T) {
 	theirs, thirds := map[string]string{managed.StampKey: "them"}, map[string]string{managed.StampKey: "third"}
 
@@ -235,19 +235,19 @@ func TestForce(t *testing.T) {
 			must(t, c.Create(t.Context(), i.mg))
 
 			for _, change := range []func(){
-				func() { i.mark(w, theirs) }, // nobody has looked
+				func() { i.mark(w, theirs) }, // not observed
 				func() { i.mark(w, thirds) }, // another's now
-				func() { i.replace(w) },      // nobody's, and another one
+				func() { i.replace(w) },      // without an owner, and another one
 				func() { i.mark(w, theirs) }, // another's again
 			} {
 				change()
 
 				if err := c.Update(t.Context(), i.mg); err == nil {
-					t.Errorf("Update(...) of what bears %v: want an error", i.metadata(w))
+					t.Errorf("Update(...) of a resource with the metadata %v: want an error", i.metadata(w))
 				}
 
 				if err := c.Delete(t.Context(), i.mg); err == nil {
-					t.Errorf("Delete(...) of what bears %v: want an error", i.metadata(w))
+					t.Errorf("Delete(...) of a resource with the metadata %v: want an error", i.metadata(w))
 				}
 
 				w.observe(c, i.mg)
@@ -274,7 +274,7 @@ func TestForce(t *testing.T) {
 	}
 }
 
-// TestOwner: whose a stream without a mark is, given what is known of the last.
+// TestOwner is the owner of a stream by its mark and the recorded creation time.
 func TestOwner(t *testing.T) {
 	const (
 		same  = "2023-11-14T22:13:20.000000005Z"
@@ -294,13 +294,19 @@ func TestOwner(t *testing.T) {
 		want     managed.Owner
 		kept     string
 	}{
-		"NeverSeen":      {"nothing is known", "", "", nil, managed.OwnerNobody, ""},
-		"Same":           {"the same to the nanosecond", same, "", nil, managed.OwnerOurs, same},
-		"Other":          {"a second has room for two", other, "", nil, managed.OwnerNobody, other},
-		"OtherAdopted":   {"what was adopted was another stream", other, "", []func(*v1alpha1.Stream){adopted}, managed.OwnerOther, other},
-		"OtherAdoptable": {"the user says that it may be taken", other, "", []func(*v1alpha1.Stream){adopted, adopts}, managed.OwnerNobody, other},
-		"Marked":         {"the mark needs no proof", other, ours(), nil, managed.OwnerOurs, same},
-		"Foreign":        {"another's mark wins, and the past is forgotten", same, "somebody", nil, managed.OwnerOther, ""},
+		"NeverSeen": {"nothing is known", "", "", nil, managed.OwnerNobody, ""},
+		"Same":      {"the same to the nanosecond", same, "", nil, managed.OwnerOurs, same},
+		"Other":     {"a second has room for two", other, "", nil, managed.OwnerNobody, other},
+		"OtherAdopted": {
+			"another stream was adopted",
+			other, "", []func(*v1alpha1.Stream){adopted}, managed.OwnerOther, other,
+		},
+		"OtherAdoptable": {
+			"the user allows its adoption",
+			other, "", []func(*v1alpha1.Stream){adopted, adopts}, managed.OwnerNobody, other,
+		},
+		"Marked":  {"the mark needs no proof", other, ours(), nil, managed.OwnerOurs, same},
+		"Foreign": {"another's mark wins, and the record is dropped", same, "other", nil, managed.OwnerOther, ""},
 	}
 
 	for name, tc := range cases {
@@ -322,8 +328,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestAgeless: a server that does not tell when a stream was created proves
-// nothing.
+// TestAgeless: a server that does not report when a stream was created proves nothing.
 func TestAgeless(t *testing.T) {
 	mg := stream()
 	info := stored(ours(), func(i *jetstream.StreamInfo) { i.Created = time.Time{} })
@@ -335,12 +340,12 @@ func TestAgeless(t *testing.T) {
 	delete(info.Config.Metadata, managed.StampKey)
 
 	if got, err := client(&fake{info: info}, mg).Observe(t.Context(), mg); err != nil || got.Owner != managed.OwnerNobody {
-		t.Errorf("owner is %s, want nobody; error: %v", got.Owner, err)
+		t.Errorf("owner is %s, want none; error: %v", got.Owner, err)
 	}
 }
 
-// TestOnlyLookedAt: a user who asks for no more than a look at what is nobody's, in
-// the spec or by an annotation, sees it, and it does not become his by that.
+// TestOnlyLookedAt: a user who only observes a resource without an owner, by the spec or by an annotation,
+// sees it, and does not become its owner.
 func TestOnlyLookedAt(t *testing.T) {
 	asks := map[string]func(mg resource.Managed){
 		"Annotation": func(mg resource.Managed) {
@@ -360,7 +365,7 @@ func TestOnlyLookedAt(t *testing.T) {
 
 				for range 2 {
 					if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerNobody || !got.ResourceUpToDate {
-						t.Errorf("%+v, want nobody's, and nothing that differs", got)
+						t.Errorf("%+v, want none's, and nothing that differs", got)
 					}
 				}
 

@@ -16,25 +16,25 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A Kind is what the client must know about one kind of managed resource.
+// A Kind is what the client must know of one kind of managed resource.
 type Kind struct {
 	name string
 
 	// user is an empty object of the kind.
 	user providerconfig.User
 
-	// loss is what is lost with what an object stands for.
+	// loss describes what is lost when the external resource is deleted.
 	loss string
 
-	// external returns the external name behind the name of a stream, or false if
-	// the stream is none of the kind. It is nil if objects of the kind are no streams.
+	// external returns the external name that belongs to the name of a stream, or false if the stream is not
+	// of the kind. It is nil if objects of the kind are no streams.
 	external func(stream string) (string, bool)
 
 	// subjects are those of which every stream of the kind stores some, or empty.
 	subjects string
 
-	// target returns what an object is about, or an error that says what to do
-	// if NATS can have nothing of that name.
+	// target returns the external resource of an object, or an error that says what to do if NATS cannot have
+	// a resource of that name.
 	target func(nats JetStream, mg resource.Managed) (target, error)
 }
 
@@ -56,7 +56,9 @@ func StreamKind() Kind {
 			return externalName, jsconfig.CheckStreamName(externalName)
 		},
 		external: func(stream string) (string, bool) { return stream, true },
-		overlay: func(cr *v1alpha1.Stream, base jetstream.StreamConfig, own map[string]string) (jetstream.StreamConfig, error) {
+		overlay: func(
+			cr *v1alpha1.Stream, base jetstream.StreamConfig, own map[string]string,
+		) (jetstream.StreamConfig, error) {
 			return jsconfig.Stream(base, &cr.Spec.ForProvider, own)
 		},
 		report:   func(cr *v1alpha1.Stream, info *jetstream.StreamInfo) { cr.Status.AtProvider = observedStream(info) },
@@ -80,7 +82,9 @@ func KeyValueKind() Kind {
 		},
 		external: func(stream string) (string, bool) { return strings.CutPrefix(stream, jsconfig.BucketStream("")) },
 		subjects: "$KV.>",
-		overlay: func(cr *v1alpha1.KeyValue, base jetstream.StreamConfig, own map[string]string) (jetstream.StreamConfig, error) {
+		overlay: func(
+			cr *v1alpha1.KeyValue, base jetstream.StreamConfig, own map[string]string,
+		) (jetstream.StreamConfig, error) {
 			return jsconfig.KeyValue(base, &cr.Spec.ForProvider, own)
 		},
 		report:   func(cr *v1alpha1.KeyValue, info *jetstream.StreamInfo) { cr.Status.AtProvider = observedBucket(info) },
@@ -102,7 +106,9 @@ func ObjectStoreKind() Kind {
 		},
 		external: func(stream string) (string, bool) { return strings.CutPrefix(stream, jsconfig.ObjectStoreStream("")) },
 		subjects: "$O.>",
-		overlay: func(cr *v1alpha1.ObjectStore, base jetstream.StreamConfig, own map[string]string) (jetstream.StreamConfig, error) {
+		overlay: func(
+			cr *v1alpha1.ObjectStore, base jetstream.StreamConfig, own map[string]string,
+		) (jetstream.StreamConfig, error) {
 			return jsconfig.ObjectStore(base, &cr.Spec.ForProvider, own)
 		},
 		report: func(cr *v1alpha1.ObjectStore, info *jetstream.StreamInfo) {
@@ -155,9 +161,9 @@ func observedObjects(info *jetstream.StreamInfo) v1alpha1.ObjectStoreObservation
 	}
 }
 
-// when returns when something was created, for comparison: no two of a name have
-// that in common. NATS tells it to the nanosecond, and keeps it over updates and
-// restarts. Nothing stands for a server that does not tell.
+// when returns the creation time as text, for comparison: two resources of the same name never have it in
+// common. NATS reports it to the nanosecond, and keeps it over updates and restarts. It is empty for a
+// server that does not report it.
 func when(created time.Time) string {
 	if created.IsZero() {
 		return ""
@@ -171,7 +177,7 @@ func counter(n uint64) int64 {
 }
 
 func observedCluster(c *jetstream.ClusterInfo) *v1alpha1.ClusterObservation {
-	// A single server that belongs to no cluster tells only its own name.
+	// A single server that belongs to no cluster reports only its own name.
 	if c == nil || c.Name == "" {
 		return nil
 	}

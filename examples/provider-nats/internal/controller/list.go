@@ -12,14 +12,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A Lister is a JetStream that can list streams, and tell what happens to them. A
-// natsconn.Conn is one.
+// A Lister is a JetStream that can list streams, and notify of their changes. A natsconn.Conn is one.
 type Lister interface {
 	List(ctx context.Context, subject string, offset int) (page []*jetstream.StreamInfo, total int, err error)
 	Watch(ctx context.Context, to natsconn.Watcher) (stop func(), err error)
 }
 
-// ListPage returns a page of streams. Its token is how many there were before.
+// ListPage returns a page of streams. Its token is the number of streams on the pages before.
 func (c *Client) ListPage(ctx context.Context, token string) (managed.ExternalListPage, error) {
 	lister, ok := c.nats.JetStream.(Lister)
 	if !ok || c.kind.external == nil {
@@ -55,8 +54,10 @@ func (c *Client) ListPage(ctx context.Context, token string) (managed.ExternalLi
 	return page, nil
 }
 
-// ObserveListed is Observe of what a list has shown.
-func (c *Client) ObserveListed(_ context.Context, mg resource.Managed, listed any) (managed.ExternalObservation, error) {
+// ObserveListed is Observe of an item of a list.
+func (c *Client) ObserveListed(
+	_ context.Context, mg resource.Managed, listed any,
+) (managed.ExternalObservation, error) {
 	t, err := c.kind.target(c.nats, mg)
 	if err != nil {
 		return managed.ExternalObservation{}, err
@@ -64,15 +65,17 @@ func (c *Client) ObserveListed(_ context.Context, mg resource.Managed, listed an
 
 	info, ok := listed.(*jetstream.StreamInfo)
 	if !ok || t.listed == nil {
-		return managed.ExternalObservation{}, errors.Errorf("a %T is not what %s can be seen by", listed, t.label)
+		return managed.ExternalObservation{}, errors.Errorf("a %T is no list item of %s", listed, t.label)
 	}
 
 	return c.observe(mg, t, t.listed(info))
 }
 
-// Subscribe tells which streams of the kind have changed, on the connection that mg
-// names. It holds the connection until it is stopped.
-func (c *Connecter) Subscribe(ctx context.Context, mg resource.Managed, to managed.ExternalNotifications) (stop func(), err error) {
+// Subscribe notifies of the streams of the kind that have changed, on the connection that mg names. It
+// holds the connection until it is stopped.
+func (c *Connecter) Subscribe(
+	ctx context.Context, mg resource.Managed, to managed.ExternalNotifications,
+) (stop func(), err error) {
 	link, err := c.connections.Acquire(ctx, mg)
 	if err != nil {
 		return nil, err
@@ -82,7 +85,7 @@ func (c *Connecter) Subscribe(ctx context.Context, mg resource.Managed, to manag
 	if !ok {
 		link.Release()
 
-		return nil, errors.Errorf("a %T does not tell what happens", link.JetStream)
+		return nil, errors.Errorf("a %T does not notify of changes", link.JetStream)
 	}
 
 	end, err := lister.Watch(ctx, notifier{to, c.kind})
@@ -95,14 +98,14 @@ func (c *Connecter) Subscribe(ctx context.Context, mg resource.Managed, to manag
 	return func() { end(); link.Release() }, nil
 }
 
-// A notifier tells of streams by the external names of a kind.
+// A notifier passes on changes of streams under the external names of a kind.
 type notifier struct {
 	managed.ExternalNotifications
 
 	kind Kind
 }
 
-// Changed tells that a stream has changed, if it is one of the kind.
+// Changed notifies of a changed stream, if it is of the kind.
 func (n notifier) Changed(stream string) {
 	if name, ok := n.kind.external(stream); ok {
 		n.ExternalNotifications.Changed(name)

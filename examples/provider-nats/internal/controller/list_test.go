@@ -29,13 +29,13 @@ import (
 	managerfake "github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// A visit is when an object is due.
+// A visit is the time at which an object is due.
 type visit struct {
 	due time.Time
 	key types.NamespacedName
 }
 
-// visits are a queue of a controller with one worker, in time that is set.
+// visits are the queue of a controller with one worker, in simulated time.
 type visits []visit
 
 func (v visits) Len() int           { return len(v) }
@@ -95,7 +95,8 @@ func newStreamFleet(t *testing.T, streams int, o func(*controller.Connecter) []m
 	t.Cleanup(connections.Close)
 
 	connecter := controller.NewConnecter(connections, controller.StreamKind(), cluster)
-	p.r = managed.NewReconciler(&managerfake.Manager{Client: p.kube, Scheme: scheme}, resource.ManagedKind(controller.StreamKind().GroupVersionKind()),
+	p.r = managed.NewReconciler(&managerfake.Manager{Client: p.kube, Scheme: scheme},
+		resource.ManagedKind(controller.StreamKind().GroupVersionKind()),
 		append([]managed.ReconcilerOption{
 			managed.WithClock(p.clock), managed.WithRandom(rand.Float64), managed.WithPollInterval(fleetPoll),
 			managed.WithExternalConnecter(connecter), managed.WithDeterministicExternalName(true),
@@ -105,7 +106,7 @@ func newStreamFleet(t *testing.T, streams int, o func(*controller.Connecter) []m
 	return p
 }
 
-// run lets time pass.
+// run advances the time.
 func (p *streamFleet) run(d time.Duration) {
 	p.Helper()
 
@@ -131,7 +132,7 @@ func (p *streamFleet) run(d time.Duration) {
 	}
 }
 
-// asked returns how many requests the API of JetStream has had.
+// asked returns how many requests the API of JetStream has received.
 func (p *streamFleet) asked() uint64 {
 	p.Helper()
 
@@ -143,14 +144,14 @@ func (p *streamFleet) asked() uint64 {
 
 var streams = flag.Int("streams", 1000, "how many streams TestManyStreamsArePolledByAList has; 1,000 at least")
 
-// TestManyStreamsArePolledByAList polls streams by as many calls as they have pages: forty for ten thousand.
+// TestManyStreamsArePolledByAList polls streams by one call per page: forty for ten thousand.
 func TestManyStreamsArePolledByAList(t *testing.T) {
 	pages := uint64(*streams+255) / 256
 
 	p := newStreamFleet(t, *streams, func(*controller.Connecter) []managed.ReconcilerOption {
 		return []managed.ReconcilerOption{managed.WithBulkObservation(0)}
 	})
-	p.run(2 * fleetPoll) // made, and met
+	p.run(2 * fleetPoll) // created, and observed
 
 	for range 3 {
 		before := p.asked()
@@ -187,8 +188,9 @@ func TestManyStreamsArePolledByAList(t *testing.T) {
 	}
 }
 
-// TestWhatIsDoneToStreamsIsTold: what others do to streams is told at once, what the provider does itself is not.
-func TestWhatIsDoneToStreamsIsTold(t *testing.T) {
+// TestChangesOfStreamsAreNotified: changes by other clients are notified at once, those of the provider
+// itself are not.
+func TestChangesOfStreamsAreNotified(t *testing.T) {
 	p := newStreamFleet(t, 10, func(c *controller.Connecter) []managed.ReconcilerOption {
 		return []managed.ReconcilerOption{managed.WithBulkObservation(0), managed.WithExternalEvents(c, 10*fleetPoll)}
 	})
@@ -206,23 +208,23 @@ func TestWhatIsDoneToStreamsIsTold(t *testing.T) {
 	p.run(8 * fleetPoll)
 
 	if calls := p.asked() - before; calls > 5 {
-		t.Errorf("%d calls in eight poll intervals, while all is told", calls)
+		t.Errorf("%d calls in eight poll intervals, while changes are notified", calls)
 	}
 
 	must(t, p.js.DeleteStream(t.Context(), "s-00003"))
 
-	told, _ := queue.Get()
-	if told.Name != "s-00003" {
-		t.Errorf("%s was told to have changed, want the stream that was deleted: the provider's own doings are known to it", told)
+	changed, _ := queue.Get()
+	if changed.Name != "s-00003" {
+		t.Errorf("notified of %s, want the stream that was deleted, and none of the provider's own changes", changed)
 	}
 
-	_, err := p.r.Reconcile(ctx, told)
+	_, err := p.r.Reconcile(ctx, changed)
 	must(t, err)
 
 	_, err = p.js.Stream(ctx, "s-00003")
 	must(t, err)
 
 	if queue.Len() > 0 {
-		t.Errorf("%d objects were told to have changed, and nobody had done anything", queue.Len())
+		t.Errorf("%d objects were notified without a change", queue.Len())
 	}
 }

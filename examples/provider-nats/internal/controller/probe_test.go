@@ -21,14 +21,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A port is where the administrator of NATS works, and the cable by which the
-// provider is connected.
+// A port is the administrator's access to NATS, and the cable by which the provider is connected.
 type port struct {
 	*cable
 	js jetstream.JetStream
 }
 
-// streamProbe looks at streams whose names begin with a prefix.
+// streamProbe observes streams whose names begin with a prefix.
 type streamProbe struct {
 	port
 	prefix string
@@ -64,7 +63,7 @@ func (p streamProbe) Remove(ctx context.Context, id string) error {
 	return err
 }
 
-// Make makes a stream, or what a client of NATS makes of it.
+// Make creates a stream, or what a client of NATS makes of it.
 func (p streamProbe) Make(ctx context.Context, mg resource.Managed) (string, error) {
 	var err error
 
@@ -72,7 +71,9 @@ func (p streamProbe) Make(ctx context.Context, mg resource.Managed) (string, err
 
 	switch mg := mg.(type) {
 	case *v1alpha1.Stream:
-		_, err = p.js.CreateStream(ctx, jetstream.StreamConfig{Name: name, Subjects: mg.Spec.ForProvider.Subjects, Storage: jetstream.MemoryStorage})
+		_, err = p.js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: name, Subjects: mg.Spec.ForProvider.Subjects, Storage: jetstream.MemoryStorage,
+		})
 	case *v1alpha1.KeyValue:
 		_, err = p.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name, Storage: jetstream.MemoryStorage})
 	case *v1alpha1.ObjectStore:
@@ -82,7 +83,7 @@ func (p streamProbe) Make(ctx context.Context, mg resource.Managed) (string, err
 	return name, err
 }
 
-// Drift lets messages stay for longer.
+// Drift lengthens the time that messages are kept.
 func (p streamProbe) Drift(ctx context.Context, id string) error {
 	s, err := p.js.Stream(ctx, p.prefix+id)
 	if err != nil {
@@ -96,7 +97,7 @@ func (p streamProbe) Drift(ctx context.Context, id string) error {
 	return err
 }
 
-// consumerProbe looks at the consumers of the stream "sales".
+// consumerProbe observes the consumers of the stream "sales".
 type consumerProbe struct{ port }
 
 // List returns all consumers.
@@ -111,7 +112,8 @@ func (p consumerProbe) List(ctx context.Context) ([]conformance.Resource, error)
 	consumers := s.ListConsumers(ctx)
 	for info := range consumers.Info() {
 		out = append(out, conformance.Resource{ID: info.Name, State: map[string]string{
-			"age": info.Config.AckWait.String(), "ackPolicy": info.Config.AckPolicy.String(), "owner": info.Config.Metadata[managed.StampKey],
+			"age": info.Config.AckWait.String(), "ackPolicy": info.Config.AckPolicy.String(),
+			"owner": info.Config.Metadata[managed.StampKey],
 		}})
 	}
 
@@ -128,15 +130,17 @@ func (p consumerProbe) Remove(ctx context.Context, id string) error {
 	return err
 }
 
-// Make makes a consumer.
+// Make creates a consumer.
 func (p consumerProbe) Make(ctx context.Context, mg resource.Managed) (string, error) {
 	name := meta.GetExternalName(mg)
-	_, err := p.js.CreateConsumer(ctx, "sales", jetstream.ConsumerConfig{Durable: name, AckPolicy: jetstream.AckExplicitPolicy})
+	_, err := p.js.CreateConsumer(ctx, "sales", jetstream.ConsumerConfig{
+		Durable: name, AckPolicy: jetstream.AckExplicitPolicy,
+	})
 
 	return name, err
 }
 
-// Drift lets a consumer wait for longer.
+// Drift lengthens the time that a consumer waits.
 func (p consumerProbe) Drift(ctx context.Context, id string) error {
 	c, err := p.js.Consumer(ctx, "sales", id)
 	if err != nil {

@@ -18,8 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A world is a NATS server with the stream "sales", seen as the provider and as
-// its administrator.
+// A world is a NATS server with the stream "sales", seen by the provider and by its administrator.
 type world struct {
 	t    *testing.T
 	conn *natsconn.Conn
@@ -184,8 +183,7 @@ func TestLife(t *testing.T) {
 				t.Errorf("after a change of the spec: %+v", got)
 			}
 
-			// The first Create once more, after the change: the name is taken,
-			// and by us.
+			// The first Create once more, after the change: the name is taken, by us.
 			if err := c.Create(t.Context(), tc.mg); !external.IsAlreadyExists(err) {
 				t.Errorf("Create(...) after a change: %v", err)
 			}
@@ -210,7 +208,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestOwnership: two objects ask for one stream.
+// TestOwnership lets two objects ask for one stream.
 func TestOwnership(t *testing.T) {
 	cases := map[string]struct {
 		reason    string
@@ -228,8 +226,8 @@ func TestOwnership(t *testing.T) {
 			stream(func(s *v1alpha1.Stream) { meta.SetExternalName(s, "KV_x") }), controller.StreamKind(),
 		},
 		"OtherKindReverse": {
-			"a stream may look like a bucket", stream(func(s *v1alpha1.Stream) { meta.SetExternalName(s, "KV_x") }), controller.StreamKind(),
-			bucket("x"), controller.KeyValueKind(),
+			"a stream may look like a bucket", stream(func(s *v1alpha1.Stream) { meta.SetExternalName(s, "KV_x") }),
+			controller.StreamKind(), bucket("x"), controller.KeyValueKind(),
 		},
 	}
 
@@ -248,7 +246,8 @@ func TestOwnership(t *testing.T) {
 				t.Errorf("\n%s\nObserve(...): owner is %s, want other", tc.reason, got)
 			}
 
-			// The reconciler, which has seen that, calls neither. Who has not seen it does nothing.
+			// The reconciler, which has observed that, calls neither. A client that has not observed it does
+			// nothing.
 			other = w.client(tc.otherKind, tc.other)
 
 			if err := other.Update(t.Context(), tc.other); err == nil {
@@ -266,9 +265,8 @@ func TestOwnership(t *testing.T) {
 	}
 }
 
-// TestUpdateKeepsWhatNobodyAskedFor: a value that the spec leaves out survives
-// the update of another.
-func TestUpdateKeepsWhatNobodyAskedFor(t *testing.T) {
+// TestUpdateKeepsUnspecifiedValues: a value that the spec leaves out survives the update of another.
+func TestUpdateKeepsUnspecifiedValues(t *testing.T) {
 	w, mg := newWorld(t), stream()
 	c := w.client(controller.StreamKind(), mg)
 	must(t, c.Create(t.Context(), mg))
@@ -309,7 +307,7 @@ func TestSealed(t *testing.T) {
 	}
 }
 
-// TestSubjectsOverlap: the answer of the real server is sorted as it should be.
+// TestSubjectsOverlap checks the classification of the answer of the real server.
 func TestSubjectsOverlap(t *testing.T) {
 	w, mg := newWorld(t), stream()
 	_, err := w.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "wide", Subjects: []string{"*"}})

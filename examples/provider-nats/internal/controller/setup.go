@@ -19,23 +19,25 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A Sharing is what objects on one connection share.
+// A Sharing configures what the objects of one connection share.
 type Sharing struct {
-	// PollWhenTold, if it is not zero, lets streams share lists, and is how often each
-	// is looked at while JetStream tells what happens to them.
-	PollWhenTold time.Duration
+	// PollWhenNotified, if it is not zero, lets streams share lists, and is the poll interval of each while
+	// JetStream notifies of its changes.
+	PollWhenNotified time.Duration
 
-	// WatchSecrets lets a Secret that a connection was made from be read again when it
-	// has changed, and not only once a minute. The role has to allow to watch it.
+	// WatchSecrets lets the provider read a Secret that a connection was made from again as soon as it
+	// changes, and not only once a minute. The role has to allow to watch it.
 	WatchSecrets bool
 
-	// Limits hold all calls to what NATS serves. Nil lets each call be made.
+	// Limits bound the rate of all calls to what NATS serves. Nil means no limit.
 	Limits *limit.Set
 }
 
 // Setup adds the controllers of all kinds to the manager, whose scheme must know
 // them. They share their connections. Reconciler options are applied last.
-func Setup(ctx context.Context, mgr ctrl.Manager, o controller.Options, share Sharing, ro ...managed.ReconcilerOption) error {
+func Setup(
+	ctx context.Context, mgr ctrl.Manager, o controller.Options, share Sharing, ro ...managed.ReconcilerOption,
+) error {
 	if o.Logger == nil {
 		o.Logger = logging.NewNopLogger()
 	}
@@ -50,14 +52,15 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o controller.Options, share Sh
 		return err
 	}
 
-	if err := providerconfig.Setup(mgr, ProviderConfigKinds(), users(), providerconfig.WithLogger(o.Logger), providerconfig.WithLimits(share.Limits)); err != nil {
+	if err := providerconfig.Setup(mgr, ProviderConfigKinds(), users(), providerconfig.WithLogger(o.Logger),
+		providerconfig.WithLimits(share.Limits)); err != nil {
 		return err
 	}
 
 	for _, kind := range Kinds() {
 		wake, err := providerconfig.EnqueueUsers(mgr.GetClient(), ProviderConfigKinds(), kind.user)
 		if err != nil {
-			return errors.Wrapf(err, "cannot see to it that a corrected configuration wakes objects of the kind %s", kind.name)
+			return errors.Wrapf(err, "cannot wake objects of the kind %s when their configuration changes", kind.name)
 		}
 
 		connecter := NewConnecter(connections, kind, cluster)
@@ -69,7 +72,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o controller.Options, share Sh
 			managed.WithVolatileStatus(VolatileStatus()...),
 			// NATS shows at once what it has created.
 			managed.WithCreationGracePeriod(0),
-			// Whoever deletes the definition of the kind, and with it all objects, deletes no messages.
+			// The deletion of the CRD deletes all objects of the kind, but no messages.
 			managed.WithKindDeletionGuard(),
 			managed.WithLimits(share.Limits),
 		}, append(share.options(connecter), ro...)...)
@@ -106,17 +109,17 @@ func (s Sharing) connections(mgr ctrl.Manager) (*Connections, error) {
 		end()
 
 		return nil
-	})), "cannot see to it that connections are closed")
+	})), "cannot close connections at the end")
 }
 
-// options returns those by which objects on one connection share what NATS says, if
-// what they stand for is a stream.
+// options returns the options by which objects of one connection share lists and notifications, if their
+// external resources are streams.
 func (s Sharing) options(c *Connecter) []managed.ReconcilerOption {
-	if c.kind.external == nil || s.PollWhenTold <= 0 {
+	if c.kind.external == nil || s.PollWhenNotified <= 0 {
 		return nil
 	}
 
-	return []managed.ReconcilerOption{managed.WithBulkObservation(0), managed.WithExternalEvents(c, s.PollWhenTold)}
+	return []managed.ReconcilerOption{managed.WithBulkObservation(0), managed.WithExternalEvents(c, s.PollWhenNotified)}
 }
 
 // users are the kinds of objects that name a configuration.

@@ -13,57 +13,60 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A streamKind is what must be known of a kind whose objects are streams.
+// A streamKind describes a kind whose objects are streams.
 type streamKind[T resource.Managed] struct {
 	name, loss string
 	user       providerconfig.User
 
-	// stream returns the name of the stream behind an external name, or an
-	// error that says what to do if NATS can have none of that name.
+	// stream returns the name of the stream of an external name, or an error that says what to do if NATS
+	// cannot have a stream of that name.
 	stream func(externalName string) (string, error)
 
-	// external returns the external name behind the name of a stream, or false if
-	// the stream is none of the kind.
+	// external returns the external name that belongs to the name of a stream, or false if the stream is not
+	// of the kind.
 	external func(stream string) (string, bool)
 
 	// subjects are those of which every stream of the kind stores some. Empty
 	// means nothing is known of them.
 	subjects string
 
-	// overlay returns base with everything on it that the object asks for.
+	// overlay returns base with the settings of the object applied.
 	overlay func(cr T, base jetstream.StreamConfig, own map[string]string) (jetstream.StreamConfig, error)
 
-	// report puts what was seen into the object's status.
+	// report writes the observation into the object's status.
 	report func(cr T, info *jetstream.StreamInfo)
 
-	// recorded is where the object's status keeps when its stream was created.
+	// recorded points to the creation time of the stream in the object's status.
 	recorded func(cr T) *string
 
-	// details are what an application needs to know.
+	// details are the connection details.
 	details func(cr T, info *jetstream.StreamInfo) map[string]string
 }
 
 func (k streamKind[T]) kind() Kind {
-	return Kind{name: k.name, user: k.user, loss: k.loss, external: k.external, subjects: k.subjects, target: func(nats JetStream, mg resource.Managed) (target, error) {
-		cr, ok := mg.(T)
-		if !ok {
-			return target{}, errOtherKind(mg)
-		}
+	return Kind{
+		name: k.name, user: k.user, loss: k.loss, external: k.external, subjects: k.subjects,
+		target: func(nats JetStream, mg resource.Managed) (target, error) {
+			cr, ok := mg.(T)
+			if !ok {
+				return target{}, errOtherKind(mg)
+			}
 
-		name, err := k.stream(meta.GetExternalName(mg))
-		if err != nil {
-			return target{}, external.Terminal(reasonInvalidName, err)
-		}
+			name, err := k.stream(meta.GetExternalName(mg))
+			if err != nil {
+				return target{}, external.Terminal(reasonInvalidName, err)
+			}
 
-		asset := &streamAsset[T]{nats: nats, kind: k, cr: cr, name: name}
+			asset := &streamAsset[T]{nats: nats, kind: k, cr: cr, name: name}
 
-		return target{
-			asset:    asset,
-			label:    `stream "` + name + `"`,
-			recorded: k.recorded(cr),
-			listed:   asset.sight,
-		}, nil
-	}}
+			return target{
+				asset:    asset,
+				label:    `stream "` + name + `"`,
+				recorded: k.recorded(cr),
+				listed:   asset.sight,
+			}, nil
+		},
+	}
 }
 
 // A streamAsset is the stream of one object.
@@ -117,8 +120,7 @@ func (a *streamAsset[T]) desired(base jetstream.StreamConfig, own map[string]str
 	return cfg, errInvalid(errors.Wrap(err, "spec.forProvider cannot be used"))
 }
 
-// create leaves it to the first update to seal the stream, if it is to be sealed:
-// NATS creates no sealed ones.
+// create leaves it to the first update to seal a stream: NATS does not create sealed ones.
 func (a *streamAsset[T]) create(ctx context.Context, own map[string]string) error {
 	cfg, err := a.desired(jetstream.StreamConfig{Name: a.name}, own)
 	if err != nil {

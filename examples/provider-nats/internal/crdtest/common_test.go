@@ -9,14 +9,15 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 )
 
-// kinds are all managed kinds, with the least that each must be told.
+// kinds are all managed kinds, with the required fields of each.
 func kinds() map[string]string {
 	return map[string]string{
-		v1alpha1.StreamKind: "{}", v1alpha1.KeyValueKind: "{}", v1alpha1.ObjectStoreKind: "{}", v1alpha1.ConsumerKind: "{stream: S}",
+		v1alpha1.StreamKind: "{}", v1alpha1.KeyValueKind: "{}", v1alpha1.ObjectStoreKind: "{}",
+		v1alpha1.ConsumerKind: "{stream: S}",
 	}
 }
 
-// TestCommonFields: what all kinds have in common is the same for each.
+// TestCommonFields: the common fields are the same for all kinds.
 func TestCommonFields(t *testing.T) {
 	cases := map[string]struct{ reason, asked, want string }{
 		"Paused":     {"an empty list pauses", `managementPolicies: []`, ""},
@@ -42,8 +43,8 @@ func TestCommonFields(t *testing.T) {
 	}
 }
 
-// TestDefaults: who says nothing gets the ProviderConfig "default", and allows
-// everything. An empty list stays one.
+// TestDefaults: an empty spec gets the ProviderConfig "default", and allows everything. An empty list stays
+// empty.
 func TestDefaults(t *testing.T) {
 	for kind, parameters := range kinds() {
 		t.Run(kind, func(t *testing.T) {

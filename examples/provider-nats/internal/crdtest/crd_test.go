@@ -1,5 +1,4 @@
-// Package crdtest checks on a real API server what the kinds of this provider
-// accept and refuse.
+// Package crdtest checks the validation of the provider's kinds on a real API server.
 package crdtest
 
 import (
@@ -60,7 +59,7 @@ func run(m *testing.M) int {
 	return code
 }
 
-// kube is what all tests of this package talk to.
+// kube is the client of all tests of this package.
 var kube client.Client // TestMain has no other way to hand it on.
 
 func install(ctx context.Context, cluster *devcluster.Cluster) (client.Client, error) {
@@ -70,7 +69,8 @@ func install(ctx context.Context, cluster *devcluster.Cluster) (client.Client, e
 	}
 
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme),
+		v1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
 
@@ -103,7 +103,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return out
 }
 
-// TestExamples: what we show to users works, without a word of warning.
+// TestExamples: the examples for users are accepted without a warning.
 func TestExamples(t *testing.T) {
 	paths, err := filepath.Glob("../../examples/*.yaml")
 	if err != nil || len(paths) == 0 {
@@ -146,7 +146,7 @@ func dryRun(t *testing.T, obj client.Object) error {
 	return strict.Create(t.Context(), obj, client.DryRunAll)
 }
 
-// A creation is a spec and what the API server says to it.
+// A creation is a spec and the answer of the API server.
 type creation struct {
 	reason string
 	kind   string
@@ -179,7 +179,8 @@ func check(t *testing.T, reason string, err error, want string) {
 func creations() map[string]creation {
 	const cluster = v1alpha1.ClusterProviderConfigKind
 
-	const stream, bucket, objects, config = v1alpha1.StreamKind, v1alpha1.KeyValueKind, v1alpha1.ObjectStoreKind, v1alpha1.ProviderConfigKind
+	const stream, bucket, objects, config = v1alpha1.StreamKind, v1alpha1.KeyValueKind, v1alpha1.ObjectStoreKind,
+		v1alpha1.ProviderConfigKind
 
 	return map[string]creation{
 		"Empty":       {"everything has a default", stream, `{}`, ""},
@@ -189,49 +190,162 @@ func creations() map[string]creation {
 		"MaxMsgs":     {"-1 is the least", stream, `{forProvider: {maxMsgs: -2}}`, "should be greater than or equal to -1"},
 		"Quantity":    {"a size is a quantity", stream, `{forProvider: {maxBytes: 5 apples}}`, "should match"},
 		"Duration":    {"what Go cannot read must not be stored", stream, `{forProvider: {maxAge: 2 days}}`, "should match"},
-		"Overflow":    {"not even if it looks right", stream, `{forProvider: {consumerLimits: {inactiveThreshold: 99999999999999999999h}}}`, "inactiveThreshold"},
-		"StartTime":   {"a time needs a zone", stream, `{forProvider: {sources: [{name: a, optStartTime: "2026-01-02T03:04:05"}]}}`, "should match"},
-		"TooShort":    {"NATS counts from 100ms", stream, `{forProvider: {maxAge: 99ms}}`, "maxAge must be 0s or at least 100ms"},
-		"Window":      {"a window within the age", stream, `{forProvider: {maxAge: 1m, duplicateWindow: 2m}}`, "duplicateWindow must not be longer than maxAge"},
-		"NoWindow":    {"NATS has no such thing as no window", stream, `{forProvider: {duplicateWindow: 0s}}`, "duplicateWindow must be at least 100ms"},
-		"EndlessAge":  {"0s is for ever", stream, `{forProvider: {maxAge: 0s, duplicateWindow: 2m}}`, ""},
-		"Mirror":      {"a mirror has the subjects of its origin", stream, `{forProvider: {mirror: {name: a}, subjects: [b]}}`, "mirror and subjects exclude each other"},
-		"TwoOrigins":  {"either or", stream, `{forProvider: {mirror: {name: a}, sources: [{name: b}]}}`, "mirror and sources exclude each other"},
-		"MirrorSeq":   {"a mirror has the sequences of its origin", stream, `{forProvider: {mirror: {name: a}, firstSeq: 2}}`, "mirror and firstSeq exclude each other"},
+		"Overflow": {
+			"not even if it looks right",
+			stream, `{forProvider: {consumerLimits: {inactiveThreshold: 99999999999999999999h}}}`, "inactiveThreshold",
+		},
+		"StartTime": {
+			"a time needs a zone",
+			stream, `{forProvider: {sources: [{name: a, optStartTime: "2026-01-02T03:04:05"}]}}`, "should match",
+		},
+		"TooShort": {
+			"NATS counts from 100ms",
+			stream, `{forProvider: {maxAge: 99ms}}`, "maxAge must be 0s or at least 100ms",
+		},
+		"Window": {
+			"a window within the age",
+			stream, `{forProvider: {maxAge: 1m, duplicateWindow: 2m}}`, "duplicateWindow must not be longer than maxAge",
+		},
+		"NoWindow": {
+			"NATS has no such thing as no window",
+			stream, `{forProvider: {duplicateWindow: 0s}}`, "duplicateWindow must be at least 100ms",
+		},
+		"EndlessAge": {"0s is for ever", stream, `{forProvider: {maxAge: 0s, duplicateWindow: 2m}}`, ""},
+		"Mirror": {
+			"a mirror has the subjects of its origin",
+			stream, `{forProvider: {mirror: {name: a}, subjects: [b]}}`, "mirror and subjects exclude each other",
+		},
+		"TwoOrigins": {
+			"either or", stream, `{forProvider: {mirror: {name: a}, sources: [{name: b}]}}`,
+			"mirror and sources exclude each other",
+		},
+		"MirrorSeq": {
+			"a mirror has the sequences of its origin",
+			stream, `{forProvider: {mirror: {name: a}, firstSeq: 2}}`, "mirror and firstSeq exclude each other",
+		},
 		"MirrorAtomic": {
 			"a mirror takes no messages", stream, `{forProvider: {mirror: {name: a}, allowAtomicPublish: true}}`,
 			"a mirror cannot have allowMsgCounter, allowAtomicPublish, allowBatchPublish or allowMsgSchedules",
 		},
-		"MirrorMarkers":  {"markers would be messages of its own", stream, `{forProvider: {mirror: {name: a}, subjectDeleteMarkerTTL: 1m}}`, "mirror and subjectDeleteMarkerTTL exclude each other"},
-		"MirrorDirect":   {"of a mirror only", stream, `{forProvider: {mirrorDirect: true}}`, "mirrorDirect needs mirror"},
-		"Schedules":      {"not with sources", stream, `{forProvider: {sources: [{name: a}], allowMsgSchedules: true}}`, "sources and allowMsgSchedules exclude each other"},
-		"SchedulesNew":   {"not with discard new", stream, `{forProvider: {discard: new, allowMsgSchedules: true}}`, "allowMsgSchedules needs discard old"},
-		"DiscardPer":     {"needs two others", stream, `{forProvider: {discardNewPerSubject: true, discard: new}}`, "discardNewPerSubject needs discard new and maxMsgsPerSubject above 0"},
-		"DiscardPerOK":   {"and has them", stream, `{forProvider: {discardNewPerSubject: true, discard: new, maxMsgsPerSubject: 1}}`, ""},
-		"Purge":          {"a roll-up purges", stream, `{forProvider: {denyPurge: true, allowRollup: true}}`, "denyPurge excludes allowRollup, allowMsgSchedules and subjectDeleteMarkerTTL"},
-		"PurgeMarkers":   {"so does a marker", stream, `{forProvider: {denyPurge: true, subjectDeleteMarkerTTL: 1s}}`, "denyPurge excludes allowRollup, allowMsgSchedules and subjectDeleteMarkerTTL"},
-		"Rollup":         {"a marker rolls up", stream, `{forProvider: {allowRollup: false, subjectDeleteMarkerTTL: 1s}}`, "need allowRollup"},
-		"MarkerTTL":      {"a marker has a TTL", stream, `{forProvider: {allowMsgTTL: false, subjectDeleteMarkerTTL: 1s}}`, "subjectDeleteMarkerTTL needs allowMsgTTL"},
-		"MarkerShort":    {"NATS counts in seconds", stream, `{forProvider: {subjectDeleteMarkerTTL: 10ms}}`, "subjectDeleteMarkerTTL must be 0s or at least 1s"},
-		"Counter":        {"counters add up all messages", stream, `{forProvider: {allowMsgCounter: true, allowMsgTTL: true}}`, "allowMsgCounter needs discard old"},
-		"CounterQueue":   {"and lose none", stream, `{forProvider: {allowMsgCounter: true, retention: workqueue}}`, "allowMsgCounter needs discard old"},
-		"SealedCounter":  {"sealing means discard new", stream, `{forProvider: {allowMsgCounter: true, sealed: true}}`, "sealed excludes allowMsgCounter and allowMsgSchedules"},
-		"Async":          {"on disk, once", stream, `{forProvider: {persistMode: async, storage: memory}}`, "persistMode async needs file storage, one replica and no atomic publish"},
-		"Transform":      {"to nowhere", stream, `{forProvider: {subjectTransform: {source: a}}}`, "subjectTransform needs a destination"},
-		"Everything":     {"NATS asks for it", stream, `{forProvider: {subjects: [">"]}}`, "the subject > needs noAck and one replica"},
-		"Metadata":       {"keys of the server", stream, `{forProvider: {metadata: {_nats.ver: "1"}}}`, "are reserved"},
-		"Stamp":          {"nobody gives away what is not his", stream, `{forProvider: {metadata: {moorage.dev/owner: me}}}`, "are reserved"},
-		"SourceFilter":   {"one way to filter", stream, `{forProvider: {sources: [{name: a, filterSubject: b, subjectTransforms: [{source: c}]}]}}`, "filterSubject and subjectTransforms exclude each other"},
-		"SourceStart":    {"one place to start", stream, `{forProvider: {sources: [{name: a, optStartSeq: 1, optStartTime: "2026-01-02T03:04:05Z"}]}}`, "optStartSeq and optStartTime exclude each other"},
-		"SourceDomain":   {"one place to be", stream, `{forProvider: {mirror: {name: a, domain: b, external: {apiPrefix: c}}}}`, "external and domain exclude each other"},
-		"SourceConsumer": {"the consumer filters", stream, `{forProvider: {mirror: {name: a, filterSubject: b, consumer: {name: c, deliverSubject: d}}}}`, "consumer excludes filterSubject"},
-		"Duplicate":      {"subjects are a set", stream, `{forProvider: {subjects: [a, a]}}`, "Duplicate value"},
+		"MirrorMarkers": {
+			"markers would be messages of its own",
+			stream, `{forProvider: {mirror: {name: a}, subjectDeleteMarkerTTL: 1m}}`,
+			"mirror and subjectDeleteMarkerTTL exclude each other",
+		},
+		"MirrorDirect": {"of a mirror only", stream, `{forProvider: {mirrorDirect: true}}`, "mirrorDirect needs mirror"},
+		"Schedules": {
+			"not with sources",
+			stream, `{forProvider: {sources: [{name: a}], allowMsgSchedules: true}}`,
+			"sources and allowMsgSchedules exclude each other",
+		},
+		"SchedulesNew": {
+			"not with discard new",
+			stream, `{forProvider: {discard: new, allowMsgSchedules: true}}`, "allowMsgSchedules needs discard old",
+		},
+		"DiscardPer": {
+			"needs two others",
+			stream, `{forProvider: {discardNewPerSubject: true, discard: new}}`,
+			"discardNewPerSubject needs discard new and maxMsgsPerSubject above 0",
+		},
+		"DiscardPerOK": {
+			"and has them",
+			stream, `{forProvider: {discardNewPerSubject: true, discard: new, maxMsgsPerSubject: 1}}`, "",
+		},
+		"Purge": {
+			"a roll-up purges",
+			stream, `{forProvider: {denyPurge: true, allowRollup: true}}`,
+			"denyPurge excludes allowRollup, allowMsgSchedules and subjectDeleteMarkerTTL",
+		},
+		"PurgeMarkers": {
+			"so does a marker",
+			stream, `{forProvider: {denyPurge: true, subjectDeleteMarkerTTL: 1s}}`,
+			"denyPurge excludes allowRollup, allowMsgSchedules and subjectDeleteMarkerTTL",
+		},
+		"Rollup": {
+			"a marker rolls up",
+			stream, `{forProvider: {allowRollup: false, subjectDeleteMarkerTTL: 1s}}`, "need allowRollup",
+		},
+		"MarkerTTL": {
+			"a marker has a TTL",
+			stream, `{forProvider: {allowMsgTTL: false, subjectDeleteMarkerTTL: 1s}}`,
+			"subjectDeleteMarkerTTL needs allowMsgTTL",
+		},
+		"MarkerShort": {
+			"NATS counts in seconds",
+			stream, `{forProvider: {subjectDeleteMarkerTTL: 10ms}}`, "subjectDeleteMarkerTTL must be 0s or at least 1s",
+		},
+		"Counter": {
+			"counters add up all messages",
+			stream, `{forProvider: {allowMsgCounter: true, allowMsgTTL: true}}`, "allowMsgCounter needs discard old",
+		},
+		"CounterQueue": {
+			"and lose none",
+			stream, `{forProvider: {allowMsgCounter: true, retention: workqueue}}`, "allowMsgCounter needs discard old",
+		},
+		"SealedCounter": {
+			"sealing means discard new",
+			stream, `{forProvider: {allowMsgCounter: true, sealed: true}}`,
+			"sealed excludes allowMsgCounter and allowMsgSchedules",
+		},
+		"Async": {
+			"on disk, once",
+			stream, `{forProvider: {persistMode: async, storage: memory}}`,
+			"persistMode async needs file storage, one replica and no atomic publish",
+		},
+		"Transform": {
+			"to nowhere", stream, `{forProvider: {subjectTransform: {source: a}}}`, "subjectTransform needs a destination",
+		},
+		"Everything": {
+			"NATS asks for it",
+			stream, `{forProvider: {subjects: [">"]}}`, "the subject > needs noAck and one replica",
+		},
+		"Metadata": {"keys of the server", stream, `{forProvider: {metadata: {_nats.ver: "1"}}}`, "are reserved"},
+		"Stamp": {
+			"the owner's mark is reserved",
+			stream, `{forProvider: {metadata: {moorage.dev/owner: me}}}`, "are reserved",
+		},
+		"SourceFilter": {
+			"one way to filter",
+			stream, `{forProvider: {sources: [{name: a, filterSubject: b, subjectTransforms: [{source: c}]}]}}`,
+			"filterSubject and subjectTransforms exclude each other",
+		},
+		"SourceStart": {
+			"one place to start",
+			stream, `{forProvider: {sources: [{name: a, optStartSeq: 1, optStartTime: "2026-01-02T03:04:05Z"}]}}`,
+			"optStartSeq and optStartTime exclude each other",
+		},
+		"SourceDomain": {
+			"one place to be",
+			stream, `{forProvider: {mirror: {name: a, domain: b, external: {apiPrefix: c}}}}`,
+			"external and domain exclude each other",
+		},
+		"SourceConsumer": {
+			"the consumer filters",
+			stream, `{forProvider: {mirror: {name: a, filterSubject: b, consumer: {name: c, deliverSubject: d}}}}`,
+			"consumer excludes filterSubject",
+		},
+		"Duplicate": {"subjects are a set", stream, `{forProvider: {subjects: [a, a]}}`, "Duplicate value"},
 
-		"History":        {"NATS keeps at most 64", bucket, `{forProvider: {history: 65}}`, "should be less than or equal to 64"},
-		"BucketOrigins":  {"either or", bucket, `{forProvider: {mirror: {name: a}, sources: [{name: b}]}}`, "mirror and sources exclude each other"},
-		"BucketFilter":   {"keys are renamed already", bucket, `{forProvider: {sources: [{name: a, filterSubject: b}]}}`, "filter by subjectTransforms"},
-		"BucketMarkers":  {"markers would be values of its own", bucket, `{forProvider: {mirror: {name: a}, limitMarkerTTL: 1m}}`, "mirror and limitMarkerTTL exclude each other"},
-		"BucketShort":    {"NATS counts in seconds", bucket, `{forProvider: {limitMarkerTTL: 10ms}}`, "limitMarkerTTL must be 0s or at least 1s"},
+		"History": {
+			"NATS keeps at most 64",
+			bucket, `{forProvider: {history: 65}}`, "should be less than or equal to 64",
+		},
+		"BucketOrigins": {
+			"either or", bucket, `{forProvider: {mirror: {name: a}, sources: [{name: b}]}}`,
+			"mirror and sources exclude each other",
+		},
+		"BucketFilter": {
+			"keys are renamed already",
+			bucket, `{forProvider: {sources: [{name: a, filterSubject: b}]}}`, "filter by subjectTransforms",
+		},
+		"BucketMarkers": {
+			"markers would be values of its own",
+			bucket, `{forProvider: {mirror: {name: a}, limitMarkerTTL: 1m}}`, "mirror and limitMarkerTTL exclude each other",
+		},
+		"BucketShort": {
+			"NATS counts in seconds",
+			bucket, `{forProvider: {limitMarkerTTL: 10ms}}`, "limitMarkerTTL must be 0s or at least 1s",
+		},
 		"BucketTTL":      {"NATS counts from 100ms", bucket, `{forProvider: {ttl: 1ms}}`, "ttl must be 0s or at least 100ms"},
 		"BucketMetadata": {"keys of the server", bucket, `{forProvider: {metadata: {_nats.ver: "1"}}}`, "are reserved"},
 
@@ -239,35 +353,71 @@ func creations() map[string]creation {
 		"ObjectsTTL":  {"NATS counts from 100ms", objects, `{forProvider: {ttl: 1ms}}`, "ttl must be 0s or at least 100ms"},
 		"ObjectsMeta": {"keys of the server", objects, `{forProvider: {metadata: {_nats.ver: "1"}}}`, "are reserved"},
 
-		"Servers":    {"there must be one", config, `{servers: []}`, "should have at least 1 items"},
-		"Scheme":     {"it must be a URL", config, `{servers: ["localhost:4222"]}`, "should match"},
-		"Password":   {"no password in a URL", config, `{servers: ["nats://u:p@localhost:4222"]}`, "should match"},
-		"TwoPlaces":  {"one place to be", config, `{servers: ["nats://a"], domain: a, jsPrefix: b}`, "domain and jsPrefix exclude each other"},
-		"NoSecret":   {"which one?", config, `{servers: ["nats://a"], credentials: {source: Secret}}`, "source Secret needs secretRef"},
-		"None":       {"then why name one?", config, `{servers: ["nats://a"], credentials: {source: None, secretRef: {name: a}}}`, "source None excludes secretRef"},
-		"Filesystem": {"only what the namespace holds", config, `{servers: ["nats://a"], credentials: {source: Filesystem}}`, "Unsupported value"},
-		"Elsewhere":  {"only its own namespace, and strict validation says so", config, `{servers: ["nats://a"], credentials: {source: Secret, secretRef: {name: a, namespace: b}}}`, `unknown field "spec.credentials.secretRef.namespace"`},
+		"Servers":  {"there must be one", config, `{servers: []}`, "should have at least 1 items"},
+		"Scheme":   {"it must be a URL", config, `{servers: ["localhost:4222"]}`, "should match"},
+		"Password": {"no password in a URL", config, `{servers: ["nats://u:p@localhost:4222"]}`, "should match"},
+		"TwoPlaces": {
+			"one place to be",
+			config, `{servers: ["nats://a"], domain: a, jsPrefix: b}`, "domain and jsPrefix exclude each other",
+		},
+		"NoSecret": {
+			"which one?", config, `{servers: ["nats://a"], credentials: {source: Secret}}`, "source Secret needs secretRef",
+		},
+		"None": {
+			"then why name one?",
+			config, `{servers: ["nats://a"], credentials: {source: None, secretRef: {name: a}}}`,
+			"source None excludes secretRef",
+		},
+		"Filesystem": {
+			"only what the namespace holds",
+			config, `{servers: ["nats://a"], credentials: {source: Filesystem}}`, "Unsupported value",
+		},
+		"Elsewhere": {
+			"only its own namespace, and strict validation says so",
+			config, `{servers: ["nats://a"], credentials: {source: Secret, secretRef: {name: a, namespace: b}}}`,
+			`unknown field "spec.credentials.secretRef.namespace"`,
+		},
 
-		"ClusterOpen":      {"no credentials", cluster, `{servers: ["nats://a"]}`, ""},
-		"ClusterSecret":    {"where it says", cluster, `{servers: ["nats://a"], credentials: {source: Secret, secretRef: {name: a, namespace: b}}}`, ""},
-		"ClusterNowhere":   {"in which namespace?", cluster, `{servers: ["nats://a"], credentials: {source: Secret, secretRef: {name: a}}}`, "namespace: Required value"},
-		"ClusterCA":        {"in which namespace?", cluster, `{servers: ["nats://a"], tls: {caSecretRef: {name: a}}}`, "namespace: Required value"},
-		"ClusterNoSecret":  {"which one?", cluster, `{servers: ["nats://a"], credentials: {source: Secret}}`, "source Secret needs secretRef"},
-		"ClusterTwoPlaces": {"one place to be", cluster, `{servers: ["nats://a"], domain: a, jsPrefix: b}`, "domain and jsPrefix exclude each other"},
+		"ClusterOpen": {"no credentials", cluster, `{servers: ["nats://a"]}`, ""},
+		"ClusterSecret": {
+			"where it says",
+			cluster, `{servers: ["nats://a"], credentials: {source: Secret, secretRef: {name: a, namespace: b}}}`, "",
+		},
+		"ClusterNowhere": {
+			"in which namespace?",
+			cluster, `{servers: ["nats://a"], credentials: {source: Secret, secretRef: {name: a}}}`, "namespace: Required value",
+		},
+		"ClusterCA": {
+			"in which namespace?",
+			cluster, `{servers: ["nats://a"], tls: {caSecretRef: {name: a}}}`, "namespace: Required value",
+		},
+		"ClusterNoSecret": {
+			"which one?", cluster, `{servers: ["nats://a"], credentials: {source: Secret}}`, "source Secret needs secretRef",
+		},
+		"ClusterTwoPlaces": {
+			"one place to be",
+			cluster, `{servers: ["nats://a"], domain: a, jsPrefix: b}`, "domain and jsPrefix exclude each other",
+		},
 
 		"Open": {"no credentials", config, `{servers: ["nats://a", "tls://b:4222", "wss://c"]}`, ""},
 	}
 }
 
-// TestUpdate: what NATS does not change cannot be changed here, either.
+// TestUpdate: a field that NATS does not change cannot be changed.
 func TestUpdate(t *testing.T) {
 	cases := map[string]creation{
-		"Storage":    {"refused", "file -> memory", `storage: file -> storage: memory`, "storage cannot be changed"},
-		"Queue":      {"refused", "", `retention: limits -> retention: workqueue`, "retention cannot be changed to or from workqueue"},
-		"Interest":   {"allowed", "", `retention: limits -> retention: interest`, ""},
-		"Unset":      {"what is left out is not compared", "", `storage: file -> maxMsgs: 1`, ""},
-		"MirrorNew":  {"refused", "", `maxMsgs: 1 -> mirror: {name: a}`, "mirror can only be given at creation, and be removed"},
-		"Mirror":     {"refused", "", `mirror: {name: a} -> mirror: {name: b}`, "mirror can only be given at creation, and be removed"},
+		"Storage": {"refused", "file -> memory", `storage: file -> storage: memory`, "storage cannot be changed"},
+		"Queue": {
+			"refused", "", `retention: limits -> retention: workqueue`, "retention cannot be changed to or from workqueue",
+		},
+		"Interest": {"allowed", "", `retention: limits -> retention: interest`, ""},
+		"Unset":    {"an omitted field is not compared", "", `storage: file -> maxMsgs: 1`, ""},
+		"MirrorNew": {
+			"refused", "", `maxMsgs: 1 -> mirror: {name: a}`, "mirror can only be given at creation, and be removed",
+		},
+		"Mirror": {
+			"refused", "", `mirror: {name: a} -> mirror: {name: b}`, "mirror can only be given at creation, and be removed",
+		},
 		"Promotion":  {"allowed", "", `mirror: {name: a} -> subjects: [b]`, ""},
 		"FirstSeq":   {"refused", "", `firstSeq: 1 -> firstSeq: 2`, "firstSeq cannot be changed"},
 		"Async":      {"refused", "", `persistMode: async -> persistMode: default`, "persistMode cannot be changed"},
@@ -277,7 +427,9 @@ func TestUpdate(t *testing.T) {
 		"DenyDelete": {"refused", "", `denyDelete: true -> denyDelete: false`, "denyDelete cannot be taken back"},
 		"DenyPurge":  {"refused", "", `denyPurge: true -> denyPurge: false`, "denyPurge cannot be taken back"},
 		"MsgTTL":     {"refused", "", `allowMsgTTL: true -> allowMsgTTL: false`, "allowMsgTTL cannot be taken back"},
-		"Schedules":  {"refused", "", `allowMsgSchedules: true -> allowMsgSchedules: false`, "allowMsgSchedules cannot be taken back"},
+		"Schedules": {
+			"refused", "", `allowMsgSchedules: true -> allowMsgSchedules: false`, "allowMsgSchedules cannot be taken back",
+		},
 	}
 
 	for name, tc := range cases {
@@ -291,13 +443,16 @@ func TestUpdate(t *testing.T) {
 		check(t, "refused", change(t, v1alpha1.KeyValueKind, "storage: file", "storage: memory"), "storage cannot be changed")
 	})
 	t.Run("ObjectsStorage", func(t *testing.T) {
-		check(t, "refused", change(t, v1alpha1.ObjectStoreKind, "storage: file", "storage: memory"), "storage cannot be changed")
+		check(t, "refused", change(t, v1alpha1.ObjectStoreKind, "storage: file", "storage: memory"),
+			"storage cannot be changed")
 	})
 	t.Run("ObjectsSealed", func(t *testing.T) {
-		check(t, "refused", change(t, v1alpha1.ObjectStoreKind, "sealed: true", "sealed: false"), "sealed cannot be taken back")
+		check(t, "refused", change(t, v1alpha1.ObjectStoreKind, "sealed: true", "sealed: false"),
+			"sealed cannot be taken back")
 	})
 	t.Run("BucketMirror", func(t *testing.T) {
-		check(t, "refused", change(t, v1alpha1.KeyValueKind, "mirror: {name: a}", "mirror: {name: b}"), "mirror can only be given at creation, and be removed")
+		check(t, "refused", change(t, v1alpha1.KeyValueKind, "mirror: {name: a}", "mirror: {name: b}"),
+			"mirror can only be given at creation, and be removed")
 	})
 }
 
@@ -321,12 +476,12 @@ func change(t *testing.T, kind, before, after string) error {
 	return kube.Update(t.Context(), obj)
 }
 
-// TestStatusIsNeverRefused: rules are for what users ask, not for what is there.
+// TestStatusIsNeverRefused: validation rules apply to the spec, not to the observed state.
 func TestStatusIsNeverRefused(t *testing.T) {
 	cases := map[string]struct {
 		asked    string
 		observed []string
-		path     []string // in the config, of what was written last
+		path     []string // in the config, of the last write
 		want     string
 	}{
 		v1alpha1.StreamKind: {
@@ -337,10 +492,16 @@ func TestStatusIsNeverRefused(t *testing.T) {
 			},
 			[]string{"storage"}, "tape",
 		},
-		v1alpha1.ObjectStoreKind: {"{storage: file}", []string{`{sealed: true}`, `{storage: tape, sealed: false, ttl: 1ns}`}, []string{"storage"}, "tape"},
+		v1alpha1.ObjectStoreKind: {
+			"{storage: file}", []string{`{sealed: true}`, `{storage: tape, sealed: false, ttl: 1ns}`}, []string{"storage"},
+			"tape",
+		},
 		v1alpha1.ConsumerKind: {
 			"{stream: s}",
-			[]string{`{ackPolicy: all}`, `{ackPolicy: maybe, maxAckPending: 0, push: {deliverSubject: "a.*", flowControl: true}, maxWaiting: 3}`},
+			[]string{
+				`{ackPolicy: all}`,
+				`{ackPolicy: maybe, maxAckPending: 0, push: {deliverSubject: "a.*", flowControl: true}, maxWaiting: 3}`,
+			},
 			[]string{"push", "deliverSubject"}, "a.*",
 		},
 	}
@@ -366,9 +527,10 @@ func TestStatusIsNeverRefused(t *testing.T) {
 				}
 			}
 
-			got, _, err := unstructured.NestedString(obj.Object, append([]string{"status", "atProvider", "config"}, tc.path...)...)
+			got, _, err := unstructured.NestedString(obj.Object,
+				append([]string{"status", "atProvider", "config"}, tc.path...)...)
 			if err != nil || got != tc.want {
-				t.Errorf("status.atProvider.config.%v is %q (%v), want what was written", tc.path, got, err)
+				t.Errorf("status.atProvider.config.%v is %q (%v), want the written value", tc.path, got, err)
 			}
 		})
 	}

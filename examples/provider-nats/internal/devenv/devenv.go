@@ -1,10 +1,8 @@
-// Package devenv is everything the provider needs, on one machine: a Kubernetes
-// API server, a NATS server with JetStream, the kinds and the role installed,
-// and the provider as a user who may do only what that role allows. Start with
-// [Start].
+// Package devenv is everything that the provider needs, on one machine: a Kubernetes API server, a NATS
+// server with JetStream, the kinds and the role installed, and the provider as a user with the permissions
+// of that role only. Start with [Start].
 //
-// Each part can be used alone, so that a tour or a test can stop one and start
-// it again.
+// Each part can be used alone, so that a tour or a test can stop one and start it again.
 package devenv
 
 import (
@@ -34,27 +32,25 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Namespace is where the ProviderConfig of an Env is.
+// Namespace is the namespace of the ProviderConfig of an Env.
 const Namespace = metav1.NamespaceDefault
 
-// Options say where an Env keeps its data. The zero value keeps them in
-// temporary folders, until Stop.
+// Options configure an Env. The zero value keeps its data in temporary folders, until Stop.
 type Options struct {
-	// Dir keeps the data of both servers, so that they can go on another time.
+	// Dir keeps the data of both servers for a later Start.
 	Dir string
 
 	// NATSPort is the port of NATS on 127.0.0.1. Zero is any that is free.
 	NATSPort int
 
-	// NATSURL is the address of a server of NATS that runs already, for callers
-	// that take it down. None is started then.
+	// NATSURL is the address of a server of NATS that runs already, for callers that stop and start it. None
+	// is started then.
 	NATSURL string
 
-	// Unclaimed has objects of the provider born with a finalizer.
+	// Unclaimed creates objects of the provider with a finalizer, by a policy.
 	Unclaimed bool
 
-	// Progress receives a line now and then while things take their time.
-	// Default: nil, which discards them.
+	// Progress receives a line from time to time during a long start. Default: nil, which discards them.
 	Progress io.Writer
 }
 
@@ -66,17 +62,16 @@ type Env struct {
 	// NATS is the server of NATS, if it was started here.
 	NATS *NATS
 
-	// Client may do everything in the cluster, and knows all kinds that are in it.
+	// Client has all permissions in the cluster, and knows all kinds that are in it.
 	Client client.Client
 
-	// ProviderKubeconfig is the path of a kubeconfig for the provider as a
-	// process of its own. It lies in the folder of the cluster.
+	// ProviderKubeconfig is the path of a kubeconfig for the provider as a process of its own. It is in the
+	// folder of the cluster.
 	ProviderKubeconfig string
 }
 
-// Start starts both servers and installs the kinds, the role, and the
-// ProviderConfig "default" in the namespace "default". Whoever calls it calls
-// Stop.
+// Start starts both servers and installs the kinds, the role, and the ProviderConfig "default" in the
+// namespace "default". Its caller calls Stop.
 func Start(ctx context.Context, o Options) (*Env, error) {
 	e := &Env{}
 
@@ -97,8 +92,8 @@ func (e *Env) start(ctx context.Context, o Options) error {
 		return errors.Wrap(err, "cannot start an API server")
 	}
 
-	// What is temporary lies in the folder of the API server, which goes with it
-	// even if this process is killed.
+	// Temporary data are in the folder of the API server, which is removed with it even if this process is
+	// killed.
 	dir := o.Dir
 	if dir == "" {
 		dir = e.Cluster.Dir
@@ -134,7 +129,7 @@ func (e *Env) start(ctx context.Context, o Options) error {
 	return e.writeKubeconfig(ctx)
 }
 
-// inForce is how long the API server may take to heed a policy, or a role.
+// inForce is how long the API server may take to apply a policy, or a role.
 const inForce = 3 * time.Minute
 
 // installUnclaimed installs the policy, and returns when it is in force.
@@ -156,7 +151,7 @@ func (e *Env) installUnclaimed(ctx context.Context) error {
 		return nil
 	}
 
-	return errors.Wrap(stderrors.Join(err, last), "the policy for objects nobody has claimed does not come into force")
+	return errors.Wrap(stderrors.Join(err, last), "the policy for unclaimed objects does not come into force")
 }
 
 func folder(dir, name string) string {
@@ -175,7 +170,9 @@ func newClient(cluster *devcluster.Cluster) (client.Client, error) {
 
 	scheme := runtime.NewScheme()
 
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, v1alpha1.AddToScheme,
+	} {
 		if err := add(scheme); err != nil {
 			return nil, errors.Wrap(err, "cannot register kinds")
 		}
@@ -183,11 +180,11 @@ func newClient(cluster *devcluster.Cluster) (client.Client, error) {
 
 	c, err := client.New(cfg, client.Options{Scheme: scheme})
 
-	return c, errors.Wrap(err, "cannot make a client")
+	return c, errors.Wrap(err, "cannot create a client")
 }
 
-// Install installs the kinds and the generated role, binds the role to the user that
-// the provider runs as, and returns when the API server heeds that.
+// Install installs the kinds and the generated role, binds the role to the user of the provider, and
+// returns when the API server applies that.
 func Install(ctx context.Context, c client.Client) error {
 	if err := manifests.Install(ctx, c); err != nil {
 		return err
@@ -204,8 +201,8 @@ func Install(ctx context.Context, c client.Client) error {
 	return errors.Wrap(awaitRole(ctx, c), "the role does not come into force")
 }
 
-// awaitRole waits until the provider may list its objects: the API server heeds a role
-// some time after it was stored.
+// awaitRole waits until the provider may list its objects: the API server applies a role some time after it
+// was stored.
 func awaitRole(ctx context.Context, c client.Client) error {
 	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, inForce, true, func(ctx context.Context) (bool, error) {
 		may := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -226,11 +223,15 @@ func ignoreExists(err error) error {
 	return err
 }
 
-// configure points the default ProviderConfig to this environment's NATS, whose
-// port may have been another the last time.
+// configure points the default ProviderConfig to the NATS of this environment, whose port may have changed
+// since the last time.
 func (e *Env) configure(ctx context.Context, url string) error {
-	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: v1alpha1.DefaultProviderConfig}}
-	spec := v1alpha1.ProviderConfigSpec{Servers: []string{url}, Credentials: v1alpha1.Credentials{Source: v1alpha1.CredentialsNone}}
+	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{
+		Namespace: Namespace, Name: v1alpha1.DefaultProviderConfig,
+	}}
+	spec := v1alpha1.ProviderConfigSpec{
+		Servers: []string{url}, Credentials: v1alpha1.Credentials{Source: v1alpha1.CredentialsNone},
+	}
 
 	err := e.Client.Get(ctx, client.ObjectKeyFromObject(pc), pc)
 	pc.Spec = spec
@@ -256,16 +257,14 @@ func (e *Env) writeKubeconfig(ctx context.Context) error {
 	return errors.Wrap(os.WriteFile(e.ProviderKubeconfig, image, 0o600), "cannot keep the provider's credentials")
 }
 
-// ProviderConfig returns the access to the cluster of the user that the provider
-// runs as.
+// ProviderConfig returns the access to the cluster as the user of the provider.
 func (e *Env) ProviderConfig(ctx context.Context) (*rest.Config, error) {
 	cfg, err := e.Cluster.UserConfig(ctx, provider.Name)
 
 	return cfg, errors.Wrap(err, "cannot get credentials for the provider")
 }
 
-// Stop stops both servers, and removes what was temporary. What did not start is
-// passed over.
+// Stop stops both servers, and removes temporary data. Servers that did not start are skipped.
 func (e *Env) Stop() error {
 	var errs []error
 

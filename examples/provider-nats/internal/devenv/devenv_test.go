@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A story is an environment, and NATS as its administrator sees it.
+// A story is an environment, with the administrator's connection to NATS.
 type story struct {
 	*devenv.Env
 
@@ -84,7 +84,7 @@ func (s *story) create(objects ...client.Object) {
 	}
 }
 
-// await waits until the others have brought something about.
+// await waits until the provider and the servers have reached a state.
 func (s *story) await(what string, happened func(ctx context.Context) bool) {
 	s.t.Helper()
 
@@ -115,7 +115,7 @@ func quick(t *testing.T) provider.Options {
 	t.Helper()
 
 	o := provider.DefaultOptions()
-	o.PollWhenTold = 0 // tests wait for looks
+	o.PollWhenNotified = 0 // tests wait for polls
 	o.PollInterval, o.HealthAddress, o.MetricsAddress = 100*time.Millisecond, "0", "0"
 	o.Logger = testr.New(t)
 
@@ -151,7 +151,7 @@ func (s *story) start() *exec.Cmd {
 	}
 
 	cmd := exec.CommandContext(s.t.Context(), binary, "run", "--kubeconfig", s.ProviderKubeconfig,
-		"--poll", "100ms", "--poll-when-told", "0", "--health-probe-bind-address", "0", "--metrics-bind-address", "0")
+		"--poll", "100ms", "--poll-when-notified", "0", "--health-probe-bind-address", "0", "--metrics-bind-address", "0")
 	cmd.Env = append(os.Environ(), asProvider+"=1")
 	cmd.Stderr = os.Stderr
 
@@ -169,15 +169,15 @@ func (s *story) kill(cmd *exec.Cmd) {
 		s.t.Error(err)
 	}
 
-	_ = cmd.Wait() // It says that it was killed.
+	_ = cmd.Wait() // The error is that it was killed.
 }
 
 func meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: devenv.Namespace, Name: name}
 }
 
-// TestLife: the provider, allowed no more than its role says, creates, corrects
-// and deletes; it is stopped, killed and started again in between.
+// TestLife: the provider, with the permissions of its role, creates, corrects and deletes; it is stopped,
+// killed and started again in between.
 func TestLife(t *testing.T) {
 	s := newStory(t)
 	orders := &v1alpha1.Stream{ObjectMeta: meta("orders")}
@@ -191,7 +191,8 @@ func TestLife(t *testing.T) {
 		&v1alpha1.ProviderConfig{ObjectMeta: meta("secured"), Spec: v1alpha1.ProviderConfigSpec{
 			Servers: []string{s.NATS.URL()},
 			Credentials: v1alpha1.Credentials{
-				Source: v1alpha1.CredentialsSecret, Type: v1alpha1.CredentialsTypeToken, SecretRef: &v1alpha1.SecretKeyReference{Name: "login"},
+				Source: v1alpha1.CredentialsSecret, Type: v1alpha1.CredentialsTypeToken,
+				SecretRef: &v1alpha1.SecretKeyReference{Name: "login"},
 			},
 		}}, secured)
 	s.awaitReady(orders, orders)
@@ -201,11 +202,11 @@ func TestLife(t *testing.T) {
 
 	for _, name := range []string{"orders", "KV_sessions", "secured"} {
 		if !s.exists(t.Context(), name) {
-			t.Errorf("%s is ready, and NATS does not know it", name)
+			t.Errorf("%s is ready, and does not exist in NATS", name)
 		}
 	}
 
-	// What happens while nobody looks is put right by the next.
+	// Changes while no provider runs are corrected by the next.
 	if err := s.js.DeleteStream(t.Context(), "orders"); err != nil {
 		t.Fatal(err)
 	}
@@ -237,9 +238,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestRole: the role lets the provider get Secrets, and make and change those for
-// applications, but neither list nor watch them, and change nothing else but what
-// it manages.
+// TestRole: the role lets the provider get Secrets, and create and change those for applications, but
+// neither list nor watch them, and change nothing besides its own kinds.
 func TestRole(t *testing.T) {
 	role, err := manifests.Role()
 	if err != nil {
@@ -255,7 +255,9 @@ func TestRole(t *testing.T) {
 		"customresourcedefinitions": {"get"},
 	}
 
-	for _, kind := range []string{"streams", "keyvalues", "objectstores", "consumers", "providerconfigs", "clusterproviderconfigs"} {
+	for _, kind := range []string{
+		"streams", "keyvalues", "objectstores", "consumers", "providerconfigs", "clusterproviderconfigs",
+	} {
 		allowed[kind], allowed[kind+"/status"] = []string{"get", "list", "patch", "watch"}, []string{"patch"}
 	}
 
@@ -263,7 +265,7 @@ func TestRole(t *testing.T) {
 		checkRule(t, rule, allowed)
 
 		if slices.Contains(rule.Resources, "customresourcedefinitions") && len(rule.ResourceNames) == 0 {
-			t.Error("the role lets the provider get definitions that are not of its kinds")
+			t.Error("the role lets the provider get CRDs of other kinds")
 		}
 	}
 }

@@ -28,7 +28,7 @@ func StartNATS(dir string, port int) (*NATS, error) {
 	if dir == "" {
 		temporary, err := os.MkdirTemp("", "provider-nats-")
 		if err != nil {
-			return nil, errors.Wrap(err, "cannot make a folder for NATS")
+			return nil, errors.Wrap(err, "cannot create a folder for NATS")
 		}
 
 		dir, n.temporary = temporary, temporary

@@ -14,10 +14,9 @@ type Provider struct {
 	err    error
 }
 
-// RunProvider starts the provider in this process, as the user who may do only
-// what its role allows. Whoever calls it calls Stop; another may run then. That
-// is an orderly end: to see what a crash does, start the provider as a process
-// with ProviderKubeconfig.
+// RunProvider starts the provider in this process, as a user with the permissions of its role. Its caller
+// calls Stop; another one may run then. That is an orderly end: for the effects of a crash, start the
+// provider as a process with ProviderKubeconfig.
 func (e *Env) RunProvider(ctx context.Context, o provider.Options, ro ...managed.ReconcilerOption) (*Provider, error) {
 	cfg, err := e.ProviderConfig(ctx)
 	if err != nil {
@@ -39,8 +38,7 @@ func (e *Env) RunProvider(ctx context.Context, o provider.Options, ro ...managed
 // Done is closed when the provider has ended, by itself or not.
 func (p *Provider) Done() <-chan struct{} { return p.done }
 
-// Stop ends the provider and returns when it is gone. The error is why it ended
-// by itself, if it did.
+// Stop ends the provider and returns when it is gone. The error is why it ended by itself, if it did.
 func (p *Provider) Stop() error {
 	p.cancel()
 	<-p.done

@@ -11,13 +11,15 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 )
 
-// flowHeartbeat is the only heartbeat that goes with the ack policy flowControl.
+// flowHeartbeat is the only heartbeat that the ack policy flowControl allows.
 const flowHeartbeat = time.Second
 
-// Consumer returns base with everything on it that p asks for, and with own as
-// part of its metadata. For a creation base holds nothing but the name. An error
-// says which field NATS could not express. The stream is no part of it.
-func Consumer(base jetstream.ConsumerConfig, p *v1alpha1.ConsumerParameters, own map[string]string) (jetstream.ConsumerConfig, error) {
+// Consumer returns base with the settings of p applied, and with own as part of its metadata. For a
+// creation base holds only the name. An error names a field that cannot be expressed in NATS. The stream is
+// not a part of it.
+func Consumer(
+	base jetstream.ConsumerConfig, p *v1alpha1.ConsumerParameters, own map[string]string,
+) (jetstream.ConsumerConfig, error) {
 	cfg := base
 	cfg.Durable = cfg.Name
 
@@ -44,7 +46,7 @@ func Consumer(base jetstream.ConsumerConfig, p *v1alpha1.ConsumerParameters, own
 	return cfg, nil
 }
 
-// consumerStart puts what says where the consumer begins, and whether it runs.
+// consumerStart sets where the consumer begins, and whether it is paused.
 func consumerStart(cfg *jetstream.ConsumerConfig, p *v1alpha1.ConsumerParameters) {
 	put(&cfg.Description, p.Description)
 	put(&cfg.HeadersOnly, p.HeadersOnly)
@@ -76,7 +78,7 @@ func consumerLimits(cfg *jetstream.ConsumerConfig, p *v1alpha1.ConsumerParameter
 	}
 }
 
-// consumerRequests puts what bounds the requests of clients that pull.
+// consumerRequests sets the limits of pull requests.
 func consumerRequests(cfg *jetstream.ConsumerConfig, p *v1alpha1.ConsumerParameters) error {
 	putInt(&cfg.MaxWaiting, p.MaxWaiting)
 	putInt(&cfg.MaxRequestBatch, p.MaxRequestBatch)
@@ -87,7 +89,7 @@ func consumerRequests(cfg *jetstream.ConsumerConfig, p *v1alpha1.ConsumerParamet
 		return err
 	}
 
-	cfg.MaxRequestMaxBytes = max(int(size), 0) // Here it is zero that means no limit.
+	cfg.MaxRequestMaxBytes = max(int(size), 0) // Here zero means no limit.
 
 	return nil
 }
@@ -110,8 +112,8 @@ func consumerPush(cfg *jetstream.ConsumerConfig, push *v1alpha1.Push) {
 	}
 }
 
-// settleConsumer draws the conclusions that the server draws from a
-// configuration, so that they are no difference afterwards.
+// settleConsumer applies the rules by which the server completes a configuration, so that they cause no
+// difference afterwards.
 func settleConsumer(cfg *jetstream.ConsumerConfig) {
 	if cfg.MaxDeliver < 1 {
 		cfg.MaxDeliver = -1
@@ -150,7 +152,7 @@ func utc(t *v1alpha1.Time) *time.Time {
 	return &out
 }
 
-// sampling returns a share as NATS writes it. Nothing stands for none.
+// sampling returns a percentage as NATS writes it. It is empty for none.
 func sampling(percent int) string {
 	if percent == 0 {
 		return ""

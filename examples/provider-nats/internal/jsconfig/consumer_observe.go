@@ -11,9 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 )
 
-// ConsumerParameters returns cfg in the words of our API, with every value set
-// but the stream, which is no part of a configuration. It is what a user would
-// write to get exactly this consumer.
+// ConsumerParameters returns cfg as parameters of our API, with every value set but the stream, which is
+// not a part of a configuration. A user would write them to get exactly this consumer.
 func ConsumerParameters(cfg *jetstream.ConsumerConfig) *v1alpha1.ConsumerParameters {
 	out := &v1alpha1.ConsumerParameters{
 		Description:       &cfg.Description,
@@ -54,10 +53,10 @@ func ConsumerParameters(cfg *jetstream.ConsumerConfig) *v1alpha1.ConsumerParamet
 	return out
 }
 
-// observedPush returns how a consumer delivers by itself, or nil if clients pull
-// and nothing else is said.
+// observedPush returns the push settings of a consumer, or nil if there are none.
 func observedPush(cfg *jetstream.ConsumerConfig) *v1alpha1.Push {
-	if cfg.DeliverSubject == "" && cfg.DeliverGroup == "" && !cfg.FlowControl && cfg.IdleHeartbeat == 0 && cfg.RateLimit == 0 {
+	if cfg.DeliverSubject == "" && cfg.DeliverGroup == "" && !cfg.FlowControl && cfg.IdleHeartbeat == 0 &&
+		cfg.RateLimit == 0 {
 		return nil
 	}
 
@@ -70,7 +69,7 @@ func observedPush(cfg *jetstream.ConsumerConfig) *v1alpha1.Push {
 	}
 }
 
-// filters returns the filter subjects, which NATS has two fields for.
+// filters returns the filter subjects, for which NATS has two fields.
 func filters(cfg *jetstream.ConsumerConfig) []string {
 	if cfg.FilterSubject != "" {
 		return append([]string{cfg.FilterSubject}, cfg.FilterSubjects...)
@@ -79,8 +78,8 @@ func filters(cfg *jetstream.ConsumerConfig) []string {
 	return cfg.FilterSubjects
 }
 
-// sampled returns a share that NATS writes with a percent sign or without, or nil
-// if it is none that we understand.
+// sampled returns a percentage that NATS writes with or without a percent sign, or nil if it cannot be
+// parsed.
 func sampled(frequency string) *int32 {
 	if frequency == "" {
 		return new(int32)

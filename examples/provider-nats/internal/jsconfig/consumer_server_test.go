@@ -22,7 +22,7 @@ const (
 	child  = "child"
 )
 
-// A bench is a server with a stream, on which one consumer at a time is made.
+// A bench is a server with a stream, on which one consumer at a time is created.
 type bench struct {
 	*testing.T
 	conn *natsconn.Conn
@@ -32,7 +32,8 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 
 	s := natstest.Start(t)
-	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}), nil)
+	pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}
+	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc), nil)
 	must(t, err)
 
 	b := &bench{T: t}
@@ -71,7 +72,7 @@ func (b *bench) desired(base jetstream.ConsumerConfig, p *v1alpha1.ConsumerParam
 	return cfg
 }
 
-// create makes the consumer that is asked for, and returns what NATS made of it.
+// create creates the desired consumer, and returns the configuration in NATS.
 func (b *bench) create(p *v1alpha1.ConsumerParameters) jetstream.ConsumerConfig {
 	b.Helper()
 	must(b.T, b.conn.CreateConsumer(b.Context(), parent, b.desired(jetstream.ConsumerConfig{}, p)))
@@ -97,7 +98,7 @@ func (b *bench) diff(desired, observed jetstream.ConsumerConfig) jsconfig.Differ
 	return diff
 }
 
-// everyPullField sets each field that goes together with clients that pull.
+// everyPullField sets each field that is compatible with pull consumers.
 func everyPullField() *v1alpha1.ConsumerParameters {
 	return &v1alpha1.ConsumerParameters{
 		Description:        new("billing"),
@@ -130,32 +131,53 @@ func everyPushField() *v1alpha1.ConsumerParameters {
 	return &v1alpha1.ConsumerParameters{
 		AckWait: span(time.Minute),
 		Push: &v1alpha1.Push{
-			DeliverSubject: "inbox.billing", DeliverGroup: new("workers"), FlowControl: new(true), IdleHeartbeat: span(5 * time.Second),
-			RateLimitBPS: new(int64(1 << 20)),
+			DeliverSubject: "inbox.billing", DeliverGroup: new("workers"), FlowControl: new(true),
+			IdleHeartbeat: span(5 * time.Second), RateLimitBPS: new(int64(1 << 20)),
 		},
 	}
 }
 
-// TestNoPerpetualConsumerDifference: what was created from a spec is up to date at
-// once, and stays so when it is updated.
+// TestNoPerpetualConsumerDifference: a consumer is up to date immediately after its creation from a spec,
+// and after an update.
 func TestNoPerpetualConsumerDifference(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		asked  *v1alpha1.ConsumerParameters
 	}{
-		"Nothing":        {"a spec that asks for nothing gets the defaults", &v1alpha1.ConsumerParameters{}},
-		"Pull":           {"all fields of clients that pull", everyPullField()},
-		"Push":           {"all fields of a consumer that pushes", everyPushField()},
-		"Zeros":          {"zero is no limit", &v1alpha1.ConsumerParameters{MaxDeliver: new(int32(0)), MaxRequestBatch: new(int32(0)), MaxRequestMaxBytes: size("0"), InactiveThreshold: span(0), SamplePercent: new(int32(0)), Replicas: new(int32(0))}},
-		"Unlimited":      {"and so is -1", &v1alpha1.ConsumerParameters{MaxDeliver: new(int32(-1)), MaxAckPending: new(int32(-1)), MaxRequestMaxBytes: size("-1")}},
-		"NoAck":          {"nothing is acknowledged", &v1alpha1.ConsumerParameters{AckPolicy: new(v1alpha1.AckNone)}},
-		"Sequence":       {"a start", &v1alpha1.ConsumerParameters{DeliverPolicy: new(v1alpha1.DeliverByStartSequence), OptStartSeq: new(int64(3))}},
-		"LastPerSubject": {"one filter", &v1alpha1.ConsumerParameters{DeliverPolicy: new(v1alpha1.DeliverLastPerSubject), FilterSubjects: []string{"a.>"}}},
+		"Nothing": {"a spec that asks for nothing gets the defaults", &v1alpha1.ConsumerParameters{}},
+		"Pull":    {"all fields of clients that pull", everyPullField()},
+		"Push":    {"all fields of a consumer that pushes", everyPushField()},
+		"Zeros": {
+			"zero is no limit",
+			&v1alpha1.ConsumerParameters{
+				MaxDeliver: new(int32(0)), MaxRequestBatch: new(int32(0)), MaxRequestMaxBytes: size("0"),
+				InactiveThreshold: span(0), SamplePercent: new(int32(0)), Replicas: new(int32(0)),
+			},
+		},
+		"Unlimited": {
+			"and so is -1",
+			&v1alpha1.ConsumerParameters{
+				MaxDeliver: new(int32(-1)), MaxAckPending: new(int32(-1)), MaxRequestMaxBytes: size("-1"),
+			},
+		},
+		"NoAck": {"nothing is acknowledged", &v1alpha1.ConsumerParameters{AckPolicy: new(v1alpha1.AckNone)}},
+		"Sequence": {
+			"a start",
+			&v1alpha1.ConsumerParameters{DeliverPolicy: new(v1alpha1.DeliverByStartSequence), OptStartSeq: new(int64(3))},
+		},
+		"LastPerSubject": {
+			"one filter",
+			&v1alpha1.ConsumerParameters{DeliverPolicy: new(v1alpha1.DeliverLastPerSubject), FilterSubjects: []string{"a.>"}},
+		},
 		"FlowControl": {"the server sets flow control and heartbeat", &v1alpha1.ConsumerParameters{
-			AckPolicy: new(v1alpha1.AckFlowControl), MaxAckPending: new(int32(10)), Push: &v1alpha1.Push{DeliverSubject: "inbox"},
+			AckPolicy: new(v1alpha1.AckFlowControl), MaxAckPending: new(int32(10)),
+			Push: &v1alpha1.Push{DeliverSubject: "inbox"},
 		}},
-		"Overflow": {"a pin belongs to one policy", &v1alpha1.ConsumerParameters{PriorityPolicy: new(v1alpha1.PriorityOverflow), PriorityGroups: []string{"a"}}},
-		"NoPause":  {"the zero time is none", &v1alpha1.ConsumerParameters{PauseUntil: &v1alpha1.Time{}}},
+		"Overflow": {
+			"a pin belongs to one policy",
+			&v1alpha1.ConsumerParameters{PriorityPolicy: new(v1alpha1.PriorityOverflow), PriorityGroups: []string{"a"}},
+		},
+		"NoPause": {"the zero time is none", &v1alpha1.ConsumerParameters{PauseUntil: &v1alpha1.Time{}}},
 	}
 
 	b := newBench(t)
@@ -187,8 +209,8 @@ func TestNoPerpetualConsumerDifference(t *testing.T) {
 	}
 }
 
-// TestDriftOfEveryConsumerField: whatever part of a configuration is changed, it
-// shows if the spec says anything about it, and the update brings it back.
+// TestDriftOfEveryConsumerField: a change of any part of a configuration is a difference if the spec sets
+// it, and the update reverts it.
 func TestDriftOfEveryConsumerField(t *testing.T) {
 	pull, push := everyPullField(), everyPushField()
 
@@ -197,31 +219,38 @@ func TestDriftOfEveryConsumerField(t *testing.T) {
 		asked  *v1alpha1.ConsumerParameters
 		change func(cfg *jetstream.ConsumerConfig)
 	}{
-		"description":                {pull, func(cfg *jetstream.ConsumerConfig) { cfg.Description = "changed" }},
-		"ackWait":                    {push, func(cfg *jetstream.ConsumerConfig) { cfg.AckWait *= 2 }},
-		"maxDeliver":                 {pull, func(cfg *jetstream.ConsumerConfig) { cfg.MaxDeliver = 9 }},
-		"backOff":                    {pull, func(cfg *jetstream.ConsumerConfig) { cfg.BackOff = nil }},
-		"filterSubjects":             {pull, func(cfg *jetstream.ConsumerConfig) { cfg.FilterSubjects, cfg.FilterSubject = nil, "a.*" }},
-		"samplePercent":              {pull, func(cfg *jetstream.ConsumerConfig) { cfg.SampleFrequency = "31" }},
-		"maxAckPending":              {pull, func(cfg *jetstream.ConsumerConfig) { cfg.MaxAckPending = 51 }},
-		"headersOnly":                {pull, func(cfg *jetstream.ConsumerConfig) { cfg.HeadersOnly = false }},
-		"maxRequestBatch":            {pull, func(cfg *jetstream.ConsumerConfig) { cfg.MaxRequestBatch = 9 }},
-		"maxRequestExpires":          {pull, func(cfg *jetstream.ConsumerConfig) { cfg.MaxRequestExpires *= 2 }},
-		"maxRequestMaxBytes":         {pull, func(cfg *jetstream.ConsumerConfig) { cfg.MaxRequestMaxBytes *= 2 }},
-		"inactiveThreshold":          {pull, func(cfg *jetstream.ConsumerConfig) { cfg.InactiveThreshold *= 2 }},
-		"replicas":                   {pull, func(cfg *jetstream.ConsumerConfig) { cfg.Replicas = 0 }},
-		"priorityPolicy":             {pull, func(cfg *jetstream.ConsumerConfig) { cfg.PriorityPolicy = jetstream.PriorityPolicyOverflow }},
-		"priorityGroups":             {pull, func(cfg *jetstream.ConsumerConfig) { cfg.PriorityGroups = []string{"second"} }},
-		"pinnedTTL":                  {pull, func(cfg *jetstream.ConsumerConfig) { cfg.PinnedTTL *= 2 }},
-		"push.deliverSubject":        {push, func(cfg *jetstream.ConsumerConfig) { cfg.DeliverSubject = "elsewhere" }},
-		"push.deliverGroup":          {push, func(cfg *jetstream.ConsumerConfig) { cfg.DeliverGroup = "others" }},
-		"push.rateLimitBPS":          {push, func(cfg *jetstream.ConsumerConfig) { cfg.RateLimit *= 2 }},
-		"metadata.team":              {pull, func(cfg *jetstream.ConsumerConfig) { cfg.Metadata["team"] = "other" }},
-		"metadata.moorage.dev/owner": {pull, func(cfg *jetstream.ConsumerConfig) { delete(cfg.Metadata, "moorage.dev/owner") }},
-		// An update leaves the pause alone: see TestPause of the controller.
+		"description": {pull, func(cfg *jetstream.ConsumerConfig) { cfg.Description = "changed" }},
+		"ackWait":     {push, func(cfg *jetstream.ConsumerConfig) { cfg.AckWait *= 2 }},
+		"maxDeliver":  {pull, func(cfg *jetstream.ConsumerConfig) { cfg.MaxDeliver = 9 }},
+		"backOff":     {pull, func(cfg *jetstream.ConsumerConfig) { cfg.BackOff = nil }},
+		"filterSubjects": {
+			pull, func(cfg *jetstream.ConsumerConfig) { cfg.FilterSubjects, cfg.FilterSubject = nil, "a.*" },
+		},
+		"samplePercent":      {pull, func(cfg *jetstream.ConsumerConfig) { cfg.SampleFrequency = "31" }},
+		"maxAckPending":      {pull, func(cfg *jetstream.ConsumerConfig) { cfg.MaxAckPending = 51 }},
+		"headersOnly":        {pull, func(cfg *jetstream.ConsumerConfig) { cfg.HeadersOnly = false }},
+		"maxRequestBatch":    {pull, func(cfg *jetstream.ConsumerConfig) { cfg.MaxRequestBatch = 9 }},
+		"maxRequestExpires":  {pull, func(cfg *jetstream.ConsumerConfig) { cfg.MaxRequestExpires *= 2 }},
+		"maxRequestMaxBytes": {pull, func(cfg *jetstream.ConsumerConfig) { cfg.MaxRequestMaxBytes *= 2 }},
+		"inactiveThreshold":  {pull, func(cfg *jetstream.ConsumerConfig) { cfg.InactiveThreshold *= 2 }},
+		"replicas":           {pull, func(cfg *jetstream.ConsumerConfig) { cfg.Replicas = 0 }},
+		"priorityPolicy": {
+			pull, func(cfg *jetstream.ConsumerConfig) { cfg.PriorityPolicy = jetstream.PriorityPolicyOverflow },
+		},
+		"priorityGroups":      {pull, func(cfg *jetstream.ConsumerConfig) { cfg.PriorityGroups = []string{"second"} }},
+		"pinnedTTL":           {pull, func(cfg *jetstream.ConsumerConfig) { cfg.PinnedTTL *= 2 }},
+		"push.deliverSubject": {push, func(cfg *jetstream.ConsumerConfig) { cfg.DeliverSubject = "elsewhere" }},
+		"push.deliverGroup":   {push, func(cfg *jetstream.ConsumerConfig) { cfg.DeliverGroup = "others" }},
+		"push.rateLimitBPS":   {push, func(cfg *jetstream.ConsumerConfig) { cfg.RateLimit *= 2 }},
+		"metadata.team":       {pull, func(cfg *jetstream.ConsumerConfig) { cfg.Metadata["team"] = "other" }},
+		"metadata.moorage.dev/owner": {
+			pull, func(cfg *jetstream.ConsumerConfig) { delete(cfg.Metadata, "moorage.dev/owner") },
+		},
+		// An update does not change the pause: see TestPause of the controller.
 		"pauseUntil": {},
 		// And these cannot be changed at all.
-		"deliverPolicy": {}, "optStartSeq": {}, "optStartTime": {}, "ackPolicy": {}, "replayPolicy": {}, "memoryStorage": {}, "maxWaiting": {},
+		"deliverPolicy": {}, "optStartSeq": {}, "optStartTime": {}, "ackPolicy": {}, "replayPolicy": {}, "memoryStorage": {},
+		"maxWaiting": {},
 	}
 
 	b := newBench(t)
@@ -240,7 +269,7 @@ func TestDriftOfEveryConsumerField(t *testing.T) {
 			corrected := b.desired(drifted, tc.asked)
 
 			if diff := b.diff(corrected, drifted); !contains(diff, path) {
-				b.Errorf("ConsumerDiff(...) does not tell of %s:\n%s", path, diff)
+				b.Errorf("ConsumerDiff(...) does not show %s:\n%s", path, diff)
 			}
 
 			must(b.T, b.conn.UpdateConsumer(b.Context(), parent, corrected))
@@ -258,7 +287,7 @@ func TestDriftOfEveryConsumerField(t *testing.T) {
 	}
 }
 
-// parameters returns the names of the fields of a type, as JSON has them.
+// parameters returns the JSON names of the fields of a type.
 func parameters[T any]() []string {
 	var out []string
 
@@ -271,8 +300,7 @@ func parameters[T any]() []string {
 	return out
 }
 
-// TestConsumerRefused: every change that we refuse is one that the server refuses,
-// too, but for one.
+// TestConsumerRefused: every change that we refuse is also refused by the server, except one.
 func TestConsumerRefused(t *testing.T) {
 	type parameters = v1alpha1.ConsumerParameters
 
@@ -289,25 +317,53 @@ func TestConsumerRefused(t *testing.T) {
 		from, to *parameters
 		want     []string
 	}{
-		"DeliverPolicy": {"the past is past", &parameters{}, &parameters{DeliverPolicy: new(v1alpha1.DeliverNew)}, []string{"deliverPolicy"}},
+		"DeliverPolicy": {
+			"the past is past",
+			&parameters{}, &parameters{DeliverPolicy: new(v1alpha1.DeliverNew)}, []string{"deliverPolicy"},
+		},
 		"StartSeq": {
 			"the start is past", &parameters{DeliverPolicy: new(v1alpha1.DeliverByStartSequence), OptStartSeq: new(int64(2))},
 			&parameters{OptStartSeq: new(int64(3))}, []string{"optStartSeq"},
 		},
 		"StartTime": {
 			"the start is past", &parameters{DeliverPolicy: new(v1alpha1.DeliverByStartTime), OptStartTime: moment()},
-			&parameters{OptStartTime: &v1alpha1.Time{Time: metav1.NewTime(moment().Add(time.Nanosecond))}}, []string{"optStartTime"},
+			&parameters{OptStartTime: &v1alpha1.Time{Time: metav1.NewTime(moment().Add(time.Nanosecond))}},
+			[]string{"optStartTime"},
 		},
-		"ReplayPolicy":  {"clients count on it", &parameters{}, &parameters{ReplayPolicy: new(v1alpha1.ReplayOriginal)}, []string{"replayPolicy"}},
-		"AckPolicy":     {"what was delivered was delivered so", &parameters{}, &parameters{AckPolicy: new(v1alpha1.AckAll)}, []string{"ackPolicy"}},
-		"MemoryStorage": {"the state lies there", &parameters{}, &parameters{MemoryStorage: new(true)}, []string{"memoryStorage"}},
-		"MaxWaiting":    {"a queue has a length", &parameters{}, &parameters{MaxWaiting: new(int32(3))}, []string{"maxWaiting"}},
-		"ToPush":        {"pull stays pull", &parameters{}, &parameters{Push: &v1alpha1.Push{DeliverSubject: "inbox"}}, []string{"push"}},
-		"FromPush":      {"push stays push", push(func(p *v1alpha1.Push) { p.IdleHeartbeat = nil }), &parameters{}, []string{"push"}},
-		"Heartbeat":     {"clients count on it", push(same), push(func(p *v1alpha1.Push) { p.IdleHeartbeat = span(time.Minute) }), []string{"push.idleHeartbeat"}},
-		"FlowControl":   {"clients count on it", push(same), push(func(p *v1alpha1.Push) { p.FlowControl = new(true) }), []string{"push.flowControl"}},
-		"Subject":       {"while nobody listens", push(same), push(func(p *v1alpha1.Push) { p.DeliverSubject = "other" }), nil},
-		"AckWait":       {"can be changed", &parameters{}, &parameters{AckWait: span(time.Minute)}, nil},
+		"ReplayPolicy": {
+			"clients count on it",
+			&parameters{}, &parameters{ReplayPolicy: new(v1alpha1.ReplayOriginal)}, []string{"replayPolicy"},
+		},
+		"AckPolicy": {
+			"earlier deliveries were made by it",
+			&parameters{}, &parameters{AckPolicy: new(v1alpha1.AckAll)}, []string{"ackPolicy"},
+		},
+		"MemoryStorage": {
+			"the state lies there",
+			&parameters{}, &parameters{MemoryStorage: new(true)}, []string{"memoryStorage"},
+		},
+		"MaxWaiting": {
+			"a queue has a length",
+			&parameters{}, &parameters{MaxWaiting: new(int32(3))}, []string{"maxWaiting"},
+		},
+		"ToPush": {
+			"pull stays pull",
+			&parameters{}, &parameters{Push: &v1alpha1.Push{DeliverSubject: "inbox"}}, []string{"push"},
+		},
+		"FromPush": {
+			"push stays push",
+			push(func(p *v1alpha1.Push) { p.IdleHeartbeat = nil }), &parameters{}, []string{"push"},
+		},
+		"Heartbeat": {
+			"clients count on it",
+			push(same), push(func(p *v1alpha1.Push) { p.IdleHeartbeat = span(time.Minute) }), []string{"push.idleHeartbeat"},
+		},
+		"FlowControl": {
+			"clients count on it",
+			push(same), push(func(p *v1alpha1.Push) { p.FlowControl = new(true) }), []string{"push.flowControl"},
+		},
+		"Subject": {"without a subscriber", push(same), push(func(p *v1alpha1.Push) { p.DeliverSubject = "other" }), nil},
+		"AckWait": {"can be changed", &parameters{}, &parameters{AckWait: span(time.Minute)}, nil},
 	}
 
 	b := newBench(t)
@@ -334,7 +390,8 @@ func TestConsumerRefused(t *testing.T) {
 	}
 
 	b.run("Durable", func(b *bench) {
-		must(b.T, b.conn.CreateConsumer(b.Context(), parent, jetstream.ConsumerConfig{Name: child, InactiveThreshold: time.Hour}))
+		must(b.T,
+			b.conn.CreateConsumer(b.Context(), parent, jetstream.ConsumerConfig{Name: child, InactiveThreshold: time.Hour}))
 
 		observed := b.observed()
 		desired := b.desired(observed, &parameters{})

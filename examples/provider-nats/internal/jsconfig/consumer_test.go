@@ -12,8 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/jsconfig"
 )
 
-// TestConsumerDiffSeesEveryField fails when NATS gets a field that we do not know
-// yet: an update would erase it.
+// TestConsumerDiffSeesEveryField fails when NATS gets a new field: an update would erase it.
 func TestConsumerDiffSeesEveryField(t *testing.T) {
 	fields := reflect.TypeFor[jetstream.ConsumerConfig]()
 	for i := range fields.NumField() {
@@ -34,14 +33,14 @@ func TestConsumerDiffSeesEveryField(t *testing.T) {
 	}
 }
 
-// TestConsumerLeftOut: a value that is left out stays what somebody made of it; a
-// list or block that is left out goes.
+// TestConsumerLeftOut: a value that is left out keeps the setting of another client; a list or block that
+// is left out is removed.
 func TestConsumerLeftOut(t *testing.T) {
 	until := time.Unix(5, 0)
 	observed := jetstream.ConsumerConfig{
 		Name: "c", Durable: "c", Description: "theirs", AckWait: time.Hour, MaxDeliver: 3, MaxWaiting: 9, PauseUntil: &until,
-		BackOff: []time.Duration{time.Hour}, FilterSubject: "a", PriorityGroups: []string{"g"}, PriorityPolicy: jetstream.PriorityPolicyOverflow,
-		Metadata: map[string]string{"_nats.ver": "1", "theirs": "x"},
+		BackOff: []time.Duration{time.Hour}, FilterSubject: "a", PriorityGroups: []string{"g"},
+		PriorityPolicy: jetstream.PriorityPolicyOverflow, Metadata: map[string]string{"_nats.ver": "1", "theirs": "x"},
 	}
 
 	got, err := jsconfig.Consumer(observed, &v1alpha1.ConsumerParameters{}, own())
@@ -62,8 +61,15 @@ func TestInvalidConsumer(t *testing.T) {
 		asked  v1alpha1.ConsumerParameters
 		want   string
 	}{
-		"MaxBytes": {"NATS counts in an int", v1alpha1.ConsumerParameters{MaxRequestMaxBytes: size("3Gi")}, "maxRequestMaxBytes is 3Gi, and NATS allows at most 2147483647 bytes: choose less, or -1 for no limit"},
-		"Policy":   {"a newer CRD may know more than we", v1alpha1.ConsumerParameters{AckPolicy: new("maybe")}, `ackPolicy has the unknown value "maybe"`},
+		"MaxBytes": {
+			"NATS counts in an int",
+			v1alpha1.ConsumerParameters{MaxRequestMaxBytes: size("3Gi")},
+			"maxRequestMaxBytes is 3Gi, and NATS allows at most 2147483647 bytes: choose less, or -1 for no limit",
+		},
+		"Policy": {
+			"a newer CRD may know more than we",
+			v1alpha1.ConsumerParameters{AckPolicy: new("maybe")}, `ackPolicy has the unknown value "maybe"`,
+		},
 	}
 
 	for name, tc := range cases {

@@ -16,7 +16,7 @@ import (
 
 // A Difference is one field that is not as desired.
 type Difference struct {
-	// Path of the field, in the words of the kinds Stream and Consumer.
+	// Path of the field, as the kinds Stream and Consumer name it.
 	Path string
 
 	// Desired and Observed are the values as JSON, or empty if there is none.
@@ -45,19 +45,19 @@ func orNone(value string) string {
 	return value
 }
 
-// Diff returns in which fields the two configurations differ. Metadata of the
-// server and the order of subjects and sources do not count.
+// Diff returns the fields in which the two configurations differ. Metadata of the server and the order of
+// subjects and sources do not count.
 func Diff(desired, observed *jetstream.StreamConfig) (Differences, error) {
 	return differences(fields, desired, observed)
 }
 
-// ConsumerDiff returns in which fields the two configurations differ. Metadata of
-// the server and the order of filter subjects do not count.
+// ConsumerDiff returns the fields in which the two configurations differ. Metadata of the server and the
+// order of filter subjects do not count.
 func ConsumerDiff(desired, observed *jetstream.ConsumerConfig) (Differences, error) {
 	return differences(consumerFields, desired, observed)
 }
 
-// differences compares what two configurations are when flattened.
+// differences compares two flattened configurations.
 func differences[C any](flat func(*C) (map[string]string, error), desired, observed *C) (Differences, error) {
 	want, err := flat(desired)
 	if err != nil {
@@ -104,8 +104,7 @@ func fields(cfg *jetstream.StreamConfig) (map[string]string, error) {
 	return out, err
 }
 
-// consumerFields flattens a configuration: from path to value as JSON. That a
-// consumer is durable has no field of its own.
+// consumerFields flattens a configuration: from path to value as JSON. Durability has no field of its own.
 func consumerFields(cfg *jetstream.ConsumerConfig) (map[string]string, error) {
 	p := ConsumerParameters(cfg)
 	p.FilterSubjects = slices.Sorted(slices.Values(p.FilterSubjects))
@@ -118,7 +117,7 @@ func consumerFields(cfg *jetstream.ConsumerConfig) (map[string]string, error) {
 	return out, err
 }
 
-// image flattens parameters, and adds the owner's mark that is in the metadata.
+// image flattens parameters, and adds the owner's mark of the metadata.
 func image(parameters any, metadata map[string]string) (map[string]string, error) {
 	text, err := json.Marshal(parameters)
 	if err != nil {

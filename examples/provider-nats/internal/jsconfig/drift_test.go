@@ -12,42 +12,50 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 )
 
-// TestDriftOfEveryField: whatever part of a configuration is changed, it shows
-// if the spec says anything about it, and the update brings it back.
+// TestDriftOfEveryField: a change of any part of a configuration is a difference if the spec sets it, and
+// the update reverts it.
 func TestDriftOfEveryField(t *testing.T) {
 	js := natstest.JetStream(t, natstest.Start(t))
 
 	// Changes that the server accepts, one for each field that has any.
 	changes := map[string]func(cfg *jetstream.StreamConfig){
-		"description":                      func(cfg *jetstream.StreamConfig) { cfg.Description = "changed" },
-		"subjects":                         func(cfg *jetstream.StreamConfig) { cfg.Subjects = cfg.Subjects[:1] },
-		"retention":                        func(cfg *jetstream.StreamConfig) { cfg.Retention = jetstream.LimitsPolicy },
-		"maxMsgs":                          func(cfg *jetstream.StreamConfig) { cfg.MaxMsgs = 2000 },
-		"maxBytes":                         func(cfg *jetstream.StreamConfig) { cfg.MaxBytes *= 2 },
-		"maxAge":                           func(cfg *jetstream.StreamConfig) { cfg.MaxAge *= 2 },
-		"maxMsgsPerSubject":                func(cfg *jetstream.StreamConfig) { cfg.MaxMsgsPerSubject = 6 },
-		"maxMsgSize":                       func(cfg *jetstream.StreamConfig) { cfg.MaxMsgSize = 1024 },
-		"maxConsumers":                     func(cfg *jetstream.StreamConfig) { cfg.MaxConsumers = 8 },
-		"discard":                          func(cfg *jetstream.StreamConfig) { cfg.Discard, cfg.DiscardNewPerSubject = jetstream.DiscardOld, false },
-		"discardNewPerSubject":             func(cfg *jetstream.StreamConfig) { cfg.DiscardNewPerSubject = false },
-		"noAck":                            func(cfg *jetstream.StreamConfig) { cfg.NoAck = false },
-		"duplicateWindow":                  func(cfg *jetstream.StreamConfig) { cfg.Duplicates = time.Second },
-		"placement.tags":                   func(cfg *jetstream.StreamConfig) { cfg.Placement = &jetstream.Placement{Tags: []string{"ssd"}} },
-		"sources":                          func(cfg *jetstream.StreamConfig) { cfg.Sources = cfg.Sources[:1] },
-		"compression":                      func(cfg *jetstream.StreamConfig) { cfg.Compression = jetstream.NoCompression },
-		"subjectTransform.destination":     func(cfg *jetstream.StreamConfig) { cfg.SubjectTransform.Destination = "x.{{wildcard(1)}}" },
+		"description":       func(cfg *jetstream.StreamConfig) { cfg.Description = "changed" },
+		"subjects":          func(cfg *jetstream.StreamConfig) { cfg.Subjects = cfg.Subjects[:1] },
+		"retention":         func(cfg *jetstream.StreamConfig) { cfg.Retention = jetstream.LimitsPolicy },
+		"maxMsgs":           func(cfg *jetstream.StreamConfig) { cfg.MaxMsgs = 2000 },
+		"maxBytes":          func(cfg *jetstream.StreamConfig) { cfg.MaxBytes *= 2 },
+		"maxAge":            func(cfg *jetstream.StreamConfig) { cfg.MaxAge *= 2 },
+		"maxMsgsPerSubject": func(cfg *jetstream.StreamConfig) { cfg.MaxMsgsPerSubject = 6 },
+		"maxMsgSize":        func(cfg *jetstream.StreamConfig) { cfg.MaxMsgSize = 1024 },
+		"maxConsumers":      func(cfg *jetstream.StreamConfig) { cfg.MaxConsumers = 8 },
+		"discard": func(cfg *jetstream.StreamConfig) {
+			cfg.Discard, cfg.DiscardNewPerSubject = jetstream.DiscardOld, false
+		},
+		"discardNewPerSubject": func(cfg *jetstream.StreamConfig) { cfg.DiscardNewPerSubject = false },
+		"noAck":                func(cfg *jetstream.StreamConfig) { cfg.NoAck = false },
+		"duplicateWindow":      func(cfg *jetstream.StreamConfig) { cfg.Duplicates = time.Second },
+		"placement.tags": func(cfg *jetstream.StreamConfig) {
+			cfg.Placement = &jetstream.Placement{Tags: []string{"ssd"}}
+		},
+		"sources":     func(cfg *jetstream.StreamConfig) { cfg.Sources = cfg.Sources[:1] },
+		"compression": func(cfg *jetstream.StreamConfig) { cfg.Compression = jetstream.NoCompression },
+		"subjectTransform.destination": func(cfg *jetstream.StreamConfig) {
+			cfg.SubjectTransform.Destination = "x.{{wildcard(1)}}"
+		},
 		"republish.headersOnly":            func(cfg *jetstream.StreamConfig) { cfg.RePublish.HeadersOnly = false },
 		"allowDirect":                      func(cfg *jetstream.StreamConfig) { cfg.AllowDirect = false },
 		"consumerLimits.maxAckPending":     func(cfg *jetstream.StreamConfig) { cfg.ConsumerLimits.MaxAckPending = 51 },
 		"consumerLimits.inactiveThreshold": func(cfg *jetstream.StreamConfig) { cfg.ConsumerLimits.InactiveThreshold *= 2 },
 		"subjectDeleteMarkerTTL":           func(cfg *jetstream.StreamConfig) { cfg.SubjectDeleteMarkerTTL *= 2 },
-		"allowRollup":                      func(cfg *jetstream.StreamConfig) { cfg.SubjectDeleteMarkerTTL, cfg.AllowRollup = 0, false },
-		"allowAtomicPublish":               func(cfg *jetstream.StreamConfig) { cfg.AllowAtomicPublish = false },
-		"allowBatchPublish":                func(cfg *jetstream.StreamConfig) { cfg.AllowBatchPublish = false },
-		"metadata.team":                    func(cfg *jetstream.StreamConfig) { cfg.Metadata["team"] = "other" },
-		"metadata.extra":                   func(cfg *jetstream.StreamConfig) { cfg.Metadata["extra"] = "x" },
-		"metadata.moorage.dev/owner":       func(cfg *jetstream.StreamConfig) { delete(cfg.Metadata, "moorage.dev/owner") },
-		"mirrorDirect":                     nil, // Only of a mirror: see TestDriftOfMirrorDirect.
+		"allowRollup": func(cfg *jetstream.StreamConfig) {
+			cfg.SubjectDeleteMarkerTTL, cfg.AllowRollup = 0, false
+		},
+		"allowAtomicPublish":         func(cfg *jetstream.StreamConfig) { cfg.AllowAtomicPublish = false },
+		"allowBatchPublish":          func(cfg *jetstream.StreamConfig) { cfg.AllowBatchPublish = false },
+		"metadata.team":              func(cfg *jetstream.StreamConfig) { cfg.Metadata["team"] = "other" },
+		"metadata.extra":             func(cfg *jetstream.StreamConfig) { cfg.Metadata["extra"] = "x" },
+		"metadata.moorage.dev/owner": func(cfg *jetstream.StreamConfig) { delete(cfg.Metadata, "moorage.dev/owner") },
+		"mirrorDirect":               nil, // Only of a mirror: see TestDriftOfMirrorDirect.
 		// These switches can only be turned on.
 		"denyPurge": func(cfg *jetstream.StreamConfig) {
 			cfg.SubjectDeleteMarkerTTL, cfg.AllowRollup, cfg.DenyPurge = 0, false, true
@@ -56,7 +64,8 @@ func TestDriftOfEveryField(t *testing.T) {
 		"replicas":          nil,
 		"allowMsgSchedules": nil,
 		// And these cannot be changed at all.
-		"storage": nil, "mirror": nil, "firstSeq": nil, "persistMode": nil, "allowMsgCounter": nil, "denyDelete": nil, "allowMsgTTL": nil,
+		"storage": nil, "mirror": nil, "firstSeq": nil, "persistMode": nil, "allowMsgCounter": nil, "denyDelete": nil,
+		"allowMsgTTL": nil,
 	}
 
 	for path, change := range changes {
@@ -77,7 +86,7 @@ func TestDriftOfEveryField(t *testing.T) {
 
 			s, err := js.UpdateStream(t.Context(), cfg)
 			if err != nil {
-				t.Fatalf("change behind our back: %v", err)
+				t.Fatalf("change by another client: %v", err)
 			}
 
 			drifted := s.CachedInfo().Config
@@ -93,7 +102,7 @@ func TestDriftOfEveryField(t *testing.T) {
 			}
 
 			if !contains(diff, path) {
-				t.Errorf("Diff(...) does not tell of %s:\n%s", path, diff)
+				t.Errorf("Diff(...) does not show %s:\n%s", path, diff)
 			}
 
 			if path == "denyPurge" {
@@ -119,7 +128,9 @@ func TestDriftOfEveryField(t *testing.T) {
 
 func TestDriftOfMirrorDirect(t *testing.T) {
 	js := natstest.JetStream(t, natstest.Start(t))
-	desired := stream(&v1alpha1.StreamParameters{Mirror: &v1alpha1.Source{Name: "o", Domain: "hub"}, MirrorDirect: new(true)})
+	desired := stream(&v1alpha1.StreamParameters{
+		Mirror: &v1alpha1.Source{Name: "o", Domain: "hub"}, MirrorDirect: new(true),
+	})
 	cfg := settled(t, js, "mirror", desired)
 	cfg.MirrorDirect = false
 

@@ -15,12 +15,12 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/jsconfig"
 )
 
-// FuzzNames takes any external name. One that is accepted is one part of a
-// subject, and nothing else, to the server itself; why another one is not is told
-// in words that fit into a condition.
+// FuzzNames takes any external name. An accepted name is exactly one token of a subject for the server; the
+// error for another name fits into a condition.
 func FuzzNames(f *testing.F) {
 	for _, name := range []string{
-		"", "orders", "KV_x", "a.b", "a b", "a*", ">", `a\b`, "a/b", "\x00", "\t", "\u00a0", "\u200b", "\xff", "ö", "日本", "-", "_",
+		"", "orders", "KV_x", "a.b", "a b", "a*", ">", `a\b`, "a/b", "\x00", "\t", "\u00a0", "\u200b", "\xff", "ö", "日本",
+		"-", "_",
 		strings.Repeat("a", 255), strings.Repeat("a", 256), strings.Repeat("ö", 128), "$JS", "\u2028", "\ufeff", "\U000e0001",
 	} {
 		f.Add(name)
@@ -43,7 +43,8 @@ func FuzzNames(f *testing.F) {
 				if text := err.Error(); utf8.ValidString(name) && (!utf8.ValidString(text) || len(text) > 300+6*len(name)) {
 					t.Errorf("%q as the name of a %s: %d bytes of error", name, what, len(text))
 				}
-			case !server.IsValidLiteralSubject(subject) || strings.Count(subject, ".") != 4 || len(full) > 255 || strings.ContainsFunc(full, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+			case !server.IsValidLiteralSubject(subject) || strings.Count(subject, ".") != 4 || len(full) > 255 ||
+				strings.ContainsFunc(full, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 				t.Errorf("%q is accepted as the name of a %s", name, what)
 			}
 		}
@@ -52,21 +53,26 @@ func FuzzNames(f *testing.F) {
 
 func streamSeeds() []string {
 	return []string{
-		`{}`, `null`, `[]`, `{"subjects":["a","b"],"maxMsgs":5}`, `{"subjects":["b","a","a"],"sources":[{"name":"x"},{"name":"w","domain":"d"}]}`,
-		`{"mirror":{"name":"m","optStartSeq":1},"mirrorDirect":true}`, `{"maxBytes":"1Gi","maxMsgSize":"9E","maxAge":"1h"}`, `{"maxBytes":"-1"}`,
-		`{"retention":"workqueue","storage":"memory","discard":"new","compression":"s2","persistMode":"async"}`, `{"retention":"nonsense"}`,
-		`{"sealed":true,"denyDelete":true,"allowRollup":true,"maxAge":"5m"}`, `{"subjectDeleteMarkerTTL":"1s","allowMsgTTL":false,"denyPurge":true}`,
+		`{}`, `null`, `[]`, `{"subjects":["a","b"],"maxMsgs":5}`,
+		`{"subjects":["b","a","a"],"sources":[{"name":"x"},{"name":"w","domain":"d"}]}`,
+		`{"mirror":{"name":"m","optStartSeq":1},"mirrorDirect":true}`,
+		`{"maxBytes":"1Gi","maxMsgSize":"9E","maxAge":"1h"}`, `{"maxBytes":"-1"}`,
+		`{"retention":"workqueue","storage":"memory","discard":"new","compression":"s2","persistMode":"async"}`,
+		`{"retention":"nonsense"}`,
+		`{"sealed":true,"denyDelete":true,"allowRollup":true,"maxAge":"5m"}`,
+		`{"subjectDeleteMarkerTTL":"1s","allowMsgTTL":false,"denyPurge":true}`,
 		`{"metadata":{"_nats.ver":"x","moorage.dev/owner":"me","team":"a"},"placement":{"cluster":"c","tags":["t"]}}`,
 		`{"republish":{"source":">","destination":">"},"subjectTransform":{"source":"a","destination":"b"},"subjects":["a"]}`,
-		`{"history":64,"ttl":"100ms","maxValueSize":"1Ki","sources":[{"name":"KV_x"}],"limitMarkerTTL":"1s"}`, `{"history":0,"mirror":{"name":"y","domain":"d"}}`,
-		`{"firstSeq":9223372036854775807,"duplicateWindow":"-1h","maxAge":"2562047h47m16.854775807s"}`, `{"description":"\ud800\u0000\\xff"}`,
+		`{"history":64,"ttl":"100ms","maxValueSize":"1Ki","sources":[{"name":"KV_x"}],"limitMarkerTTL":"1s"}`,
+		`{"history":0,"mirror":{"name":"y","domain":"d"}}`,
+		`{"firstSeq":9223372036854775807,"duplicateWindow":"-1h","maxAge":"2562047h47m16.854775807s"}`,
+		`{"description":"\ud800\u0000\\xff"}`,
 	}
 }
 
-// FuzzStreamDiff takes the spec of a stream, a bucket and an object store, and
-// what is observed as another spec has it. What a spec asks for is no difference
-// when it is there, whatever order it is in; what is refused differs; and two
-// differences are the same, seen from either side.
+// FuzzStreamDiff takes the spec of a stream, a bucket and an object store, and the observed state of
+// another spec. A desired state that was applied does not differ, in any order; a refused change is a
+// difference; and two states have the same differences in both directions.
 func FuzzStreamDiff(f *testing.F) {
 	seeds := streamSeeds()
 	for i, seed := range seeds {
@@ -95,7 +101,7 @@ func FuzzStreamDiff(f *testing.F) {
 			mirrored(t, there, diff(t, &observed, &desired))
 
 			if again, ok := put(desired, spec); !ok || len(diff(t, &again, &desired)) > 0 {
-				t.Errorf("%s: what was asked for is there, and differs:\n%s", name, diff(t, &again, &desired))
+				t.Errorf("%s: the desired state was applied, and differs:\n%s", name, diff(t, &again, &desired))
 			}
 
 			shuffled := desired
@@ -112,14 +118,16 @@ func FuzzStreamDiff(f *testing.F) {
 			}
 
 			if refused := jsconfig.Refused(&observed, &desired); len(refused) > 0 && len(there) == 0 {
-				t.Errorf("%s: what does not differ is refused: %v", name, refused)
+				t.Errorf("%s: refused without a difference: %v", name, refused)
 			}
 		}
 	})
 }
 
-// fromJSON returns what puts a spec, as JSON, on a configuration, and whether it can.
-func fromJSON[P any](put func(jetstream.StreamConfig, *P, map[string]string) (jetstream.StreamConfig, error)) func(jetstream.StreamConfig, []byte) (jetstream.StreamConfig, bool) {
+// fromJSON returns a function that applies a spec, as JSON, to a configuration, and reports whether it can.
+func fromJSON[P any](
+	put func(jetstream.StreamConfig, *P, map[string]string) (jetstream.StreamConfig, error),
+) func(jetstream.StreamConfig, []byte) (jetstream.StreamConfig, bool) {
 	return func(base jetstream.StreamConfig, spec []byte) (jetstream.StreamConfig, bool) {
 		p := new(P)
 		if json.Unmarshal(spec, p) != nil {
@@ -143,7 +151,7 @@ func diff(t *testing.T, desired, observed *jetstream.StreamConfig) jsconfig.Diff
 	return d
 }
 
-// mirrored fails unless two lists say the same, seen from either side.
+// mirrored fails unless two lists are the same differences in opposite directions.
 func mirrored(t *testing.T, one, other jsconfig.Differences) {
 	t.Helper()
 
@@ -153,7 +161,7 @@ func mirrored(t *testing.T, one, other jsconfig.Differences) {
 	}
 
 	if d := cmp.Diff(one, turned); d != "" {
-		t.Errorf("seen from the other side it differs otherwise:\n%s", d)
+		t.Errorf("the other direction has other differences:\n%s", d)
 	}
 
 	for i := range one {
@@ -166,10 +174,14 @@ func mirrored(t *testing.T, one, other jsconfig.Differences) {
 // FuzzConsumerDiff is FuzzStreamDiff of a consumer.
 func FuzzConsumerDiff(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"filterSubjects":["a","b"],"maxDeliver":5}`, `{"push":{"deliverSubject":"d","idleHeartbeat":"5s","flowControl":true}}`,
-		`{"ackPolicy":"flowControl","push":{"deliverSubject":"d"},"maxAckPending":1}`, `{"backOff":["1s","2s"],"maxDeliver":1}`, `{"ackPolicy":"none","samplePercent":100}`,
-		`{"deliverPolicy":"byStartTime","optStartTime":"2026-01-02T03:04:05+23:59"}`, `{"pauseUntil":"9999-12-31T23:59:59-23:59"}`, `{"optStartTime":"0000-01-01T00:00:00Z"}`,
-		`{"priorityPolicy":"pinnedClient","priorityGroups":["g"],"pinnedTTL":"1m"}`, `{"maxRequestMaxBytes":"9E"}`, `{"maxRequestMaxBytes":"-1","replicas":2147483647}`,
+		`{}`, `{"filterSubjects":["a","b"],"maxDeliver":5}`,
+		`{"push":{"deliverSubject":"d","idleHeartbeat":"5s","flowControl":true}}`,
+		`{"ackPolicy":"flowControl","push":{"deliverSubject":"d"},"maxAckPending":1}`,
+		`{"backOff":["1s","2s"],"maxDeliver":1}`, `{"ackPolicy":"none","samplePercent":100}`,
+		`{"deliverPolicy":"byStartTime","optStartTime":"2026-01-02T03:04:05+23:59"}`,
+		`{"pauseUntil":"9999-12-31T23:59:59-23:59"}`, `{"optStartTime":"0000-01-01T00:00:00Z"}`,
+		`{"priorityPolicy":"pinnedClient","priorityGroups":["g"],"pinnedTTL":"1m"}`, `{"maxRequestMaxBytes":"9E"}`,
+		`{"maxRequestMaxBytes":"-1","replicas":2147483647}`,
 	} {
 		f.Add([]byte(seed), []byte(`{"filterSubjects":["b","a"],"ackWait":"1s"}`))
 		f.Add([]byte(`{"push":{"deliverSubject":"x","deliverGroup":"g"}}`), []byte(seed))
@@ -195,7 +207,7 @@ func FuzzConsumerDiff(f *testing.F) {
 
 		again, err := jsconfig.Consumer(desired, p, own())
 		if d := consumerDiff(t, &again, &desired); err != nil || len(d) > 0 {
-			t.Errorf("what was asked for is there, and differs (%v):\n%s", err, d)
+			t.Errorf("the desired state was applied, and differs (%v):\n%s", err, d)
 		}
 
 		if refused := jsconfig.ConsumerRefused(&desired, &desired); len(refused) > 0 {

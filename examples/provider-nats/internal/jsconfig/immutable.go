@@ -12,21 +12,20 @@ import (
 // A Refusal is a change that NATS does not make to an existing stream or
 // consumer.
 type Refusal struct {
-	// Field is its path in the words of our kinds.
+	// Field is its path, as our kinds name it.
 	Field string
 
 	// Observed and Desired are its values as JSON.
 	Observed, Desired string
 }
 
-// String says what cannot be changed.
+// String says which change is refused.
 func (r Refusal) String() string {
 	return fmt.Sprintf("%s cannot be changed from %s to %s", r.Field, r.Observed, r.Desired)
 }
 
-// Refused returns the changes from observed to desired that NATS is known to
-// refuse, or to accept without any effect. The rules are those of
-// configUpdateCheck in nats-server 2.15, which answers all of them with one and
+// Refused returns the changes from observed to desired that NATS is known to refuse, or to accept without
+// any effect. The rules are those of configUpdateCheck in nats-server 2.15, which answers all of them with
 // the same code.
 func Refused(observed, desired *jetstream.StreamConfig) []Refusal {
 	return refused(streamRules(), observed, desired)
@@ -101,10 +100,9 @@ func oneWay(field string, on func(cfg *jetstream.StreamConfig) bool) rule[jetstr
 	}
 }
 
-// ConsumerRefused returns the changes from observed to desired that NATS is known
-// to refuse. The rules are those of checkNewConsumerConfig in nats-server 2.15,
-// which answers all of them with one and the same code. That a consumer which is
-// not durable cannot become so is a rule of ours: NATS would do it half-heartedly.
+// ConsumerRefused returns the changes from observed to desired that NATS is known to refuse. The rules are
+// those of checkNewConsumerConfig in nats-server 2.15, which answers all of them with the same code. That
+// an ephemeral consumer cannot become durable is a rule of ours: NATS changes it only in part.
 func ConsumerRefused(observed, desired *jetstream.ConsumerConfig) []Refusal {
 	return refused(consumerRules(), observed, desired)
 }
@@ -115,17 +113,23 @@ func consumerRules() []rule[jetstream.ConsumerConfig] {
 		{field: "push", value: func(cfg *jetstream.ConsumerConfig) any { return cfg.DeliverSubject != "" }},
 		{field: "push.flowControl", value: func(cfg *jetstream.ConsumerConfig) any { return cfg.FlowControl }},
 		{field: "push.idleHeartbeat", value: func(cfg *jetstream.ConsumerConfig) any { return duration(cfg.IdleHeartbeat) }},
-		{field: "deliverPolicy", value: func(cfg *jetstream.ConsumerConfig) any { return deliverPolicies().name(cfg.DeliverPolicy) }},
+		{
+			field: "deliverPolicy",
+			value: func(cfg *jetstream.ConsumerConfig) any { return deliverPolicies().name(cfg.DeliverPolicy) },
+		},
 		{field: "optStartSeq", value: func(cfg *jetstream.ConsumerConfig) any { return cfg.OptStartSeq }},
 		{field: "optStartTime", value: func(cfg *jetstream.ConsumerConfig) any { return nanosecond(cfg.OptStartTime) }},
 		{field: "ackPolicy", value: func(cfg *jetstream.ConsumerConfig) any { return ackPolicies().name(cfg.AckPolicy) }},
-		{field: "replayPolicy", value: func(cfg *jetstream.ConsumerConfig) any { return replayPolicies().name(cfg.ReplayPolicy) }},
+		{
+			field: "replayPolicy",
+			value: func(cfg *jetstream.ConsumerConfig) any { return replayPolicies().name(cfg.ReplayPolicy) },
+		},
 		{field: "memoryStorage", value: func(cfg *jetstream.ConsumerConfig) any { return cfg.MemoryStorage }},
 		{field: "maxWaiting", value: func(cfg *jetstream.ConsumerConfig) any { return cfg.MaxWaiting }},
 	}
 }
 
-// nanosecond returns a time for comparison, whatever its zone.
+// nanosecond returns a time for comparison, independent of its zone.
 func nanosecond(t *time.Time) any {
 	if t == nil {
 		return nil

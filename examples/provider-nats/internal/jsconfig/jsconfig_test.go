@@ -13,8 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/jsconfig"
 )
 
-// TestDiffSeesEveryField fails when NATS gets a field that we do not know yet:
-// an update would erase it.
+// TestDiffSeesEveryField fails when NATS gets a new field: an update would erase it.
 func TestDiffSeesEveryField(t *testing.T) {
 	unseen := map[string]string{
 		"Name":     "is how the stream was found",
@@ -104,7 +103,9 @@ func TestDiffIgnores(t *testing.T) {
 		"Zone": {
 			"a point in time is the same in every zone",
 			jetstream.StreamConfig{Mirror: &jetstream.StreamSource{OptStartTime: new(time.Unix(1, 0).UTC())}},
-			jetstream.StreamConfig{Mirror: &jetstream.StreamSource{OptStartTime: new(time.Unix(1, 0).In(time.FixedZone("", 3600)))}},
+			jetstream.StreamConfig{Mirror: &jetstream.StreamSource{
+				OptStartTime: new(time.Unix(1, 0).In(time.FixedZone("", 3600))),
+			}},
 		},
 	}
 
@@ -118,8 +119,8 @@ func TestDiffIgnores(t *testing.T) {
 	}
 }
 
-// TestLeftOut: a value that is left out stays what somebody made of it; a block
-// that is left out goes.
+// TestLeftOut: a value that is left out keeps the setting of another client; a block that is left out is
+// removed.
 func TestLeftOut(t *testing.T) {
 	observed := jetstream.StreamConfig{
 		Name: "s", MaxMsgs: 7, Description: "theirs", AllowDirect: true,
@@ -148,8 +149,15 @@ func TestInvalid(t *testing.T) {
 		stream v1alpha1.StreamParameters
 		want   string
 	}{
-		"MaxMsgSize": {"NATS has 32 bits for it", v1alpha1.StreamParameters{MaxMsgSize: size("3Gi")}, "maxMsgSize is 3Gi, and NATS allows at most 2147483647 bytes: choose less, or -1 for no limit"},
-		"Storage":    {"a newer CRD may know more than we", v1alpha1.StreamParameters{Storage: new("tape")}, `storage has the unknown value "tape"`},
+		"MaxMsgSize": {
+			"NATS has 32 bits for it",
+			v1alpha1.StreamParameters{MaxMsgSize: size("3Gi")},
+			"maxMsgSize is 3Gi, and NATS allows at most 2147483647 bytes: choose less, or -1 for no limit",
+		},
+		"Storage": {
+			"a newer CRD may know more than we",
+			v1alpha1.StreamParameters{Storage: new("tape")}, `storage has the unknown value "tape"`,
+		},
 	}
 
 	for name, tc := range cases {
@@ -171,7 +179,7 @@ func TestNames(t *testing.T) {
 		stream, bucket bool
 	}{
 		"Plain":      {"letters, digits, dashes", "orders-2", true, true},
-		"Upper":      {"what Kubernetes does not allow comes by annotation", "ORDERS_2", true, true},
+		"Upper":      {"names that Kubernetes does not allow are set by annotation", "ORDERS_2", true, true},
 		"Dot":        {"a dot separates tokens of a subject", "orders.v2", false, false},
 		"Space":      {"a space ends a subject", "a b", false, false},
 		"Wildcard":   {"wildcards", "a*", false, false},
@@ -183,7 +191,7 @@ func TestNames(t *testing.T) {
 		"TooLong":    {"more than NATS takes", long + "xyz", false, false},
 		"Unicode":    {"a stream may have it, a bucket not", "ä", true, false},
 		"Colon":      {"a stream may have it, a bucket not", "a:b", true, false},
-		"ControlNUL": {"nobody can type it", "a\x00b", false, false},
+		"ControlNUL": {"it is a control character", "a\x00b", false, false},
 	}
 
 	for name, tc := range cases {

@@ -22,11 +22,12 @@ func BucketStream(bucket string) string { return bucketPrefix + bucket }
 
 func bucketSubject(bucket string) string { return keyPrefix + bucket + ".>" }
 
-// KeyValue returns base, the stream of a bucket, with everything on it that p
-// asks for and that every client of NATS expects of a bucket, and with own as
-// part of its metadata. For a creation base holds nothing but the name. An
-// error says which field NATS could not express.
-func KeyValue(base jetstream.StreamConfig, p *v1alpha1.KeyValueParameters, own map[string]string) (jetstream.StreamConfig, error) {
+// KeyValue returns base, the stream of a bucket, with the settings of p and the conventions for buckets
+// applied, and with own as part of its metadata. For a creation base holds only the name. An error names a
+// field that cannot be expressed in NATS.
+func KeyValue(
+	base jetstream.StreamConfig, p *v1alpha1.KeyValueParameters, own map[string]string,
+) (jetstream.StreamConfig, error) {
 	cfg := base
 
 	if err := first(
@@ -80,8 +81,7 @@ func bucketLimits(cfg *jetstream.StreamConfig, p *v1alpha1.KeyValueParameters) e
 	return nil
 }
 
-// bucketConventions are what makes a stream a bucket. The clients of NATS rely
-// on them.
+// bucketConventions applies the settings that make a stream a bucket. The clients of NATS rely on them.
 func bucketConventions(cfg *jetstream.StreamConfig) {
 	cfg.Discard = jetstream.DiscardNew
 	cfg.MaxMsgs, cfg.MaxConsumers = -1, -1
@@ -123,8 +123,7 @@ func bucketOrigins(cfg *jetstream.StreamConfig, p *v1alpha1.KeyValueParameters) 
 	}
 }
 
-// bucketSource makes the keys of another bucket keys of this one, unless the
-// user says what shall become of them.
+// bucketSource makes the keys of another bucket keys of this one, unless the user has set transforms.
 func bucketSource(bucket string, s *v1alpha1.Source) *jetstream.StreamSource {
 	out := source(s)
 	if len(out.SubjectTransforms) > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// longestName is how long a name may be in NATS.
+// longestName is the length limit of a name in NATS.
 const longestName = 255
 
 // CheckStreamName returns an error that says what to do if a stream cannot have
@@ -47,7 +47,7 @@ func CheckObjectStoreName(name string) error {
 	return checkBucket(name, longestName-len(objectPrefix))
 }
 
-// checkBucket is told how long the name may be: that of its stream is longer.
+// checkBucket takes the length limit of the name: that of its stream is longer.
 func checkBucket(name string, longest int) error {
 	bad := strings.ContainsFunc(name, func(r rune) bool {
 		return r > unicode.MaxASCII || !(unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_')

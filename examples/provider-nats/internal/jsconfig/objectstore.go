@@ -18,11 +18,12 @@ const (
 // bucket.
 func ObjectStoreStream(bucket string) string { return objectPrefix + bucket }
 
-// ObjectStore returns base, the stream of an object store bucket, with everything
-// on it that p asks for and that every client of NATS expects of such a bucket,
-// and with own as part of its metadata. For a creation base holds nothing but the
-// name. An error says which field NATS could not express.
-func ObjectStore(base jetstream.StreamConfig, p *v1alpha1.ObjectStoreParameters, own map[string]string) (jetstream.StreamConfig, error) {
+// ObjectStore returns base, the stream of an object store bucket, with the settings of p and the
+// conventions for such buckets applied, and with own as part of its metadata. For a creation base holds
+// only the name. An error names a field that cannot be expressed in NATS.
+func ObjectStore(
+	base jetstream.StreamConfig, p *v1alpha1.ObjectStoreParameters, own map[string]string,
+) (jetstream.StreamConfig, error) {
 	cfg := base
 
 	if err := first(
@@ -49,8 +50,8 @@ func ObjectStore(base jetstream.StreamConfig, p *v1alpha1.ObjectStoreParameters,
 	return cfg, nil
 }
 
-// objectConventions are what makes a stream an object store. The clients of NATS
-// rely on them.
+// objectConventions applies the settings that make a stream an object store. The clients of NATS rely on
+// them.
 func objectConventions(cfg *jetstream.StreamConfig) {
 	subject := objectSubject + strings.TrimPrefix(cfg.Name, objectPrefix)
 

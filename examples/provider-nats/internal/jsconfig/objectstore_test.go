@@ -20,13 +20,13 @@ func objects(p *v1alpha1.ObjectStoreParameters) overlay {
 
 func everyObjectField() *v1alpha1.ObjectStoreParameters {
 	return &v1alpha1.ObjectStoreParameters{
-		Description: new("files"), TTL: span(time.Hour), MaxBytes: size("1Mi"), Storage: new(v1alpha1.StorageMemory), Replicas: new(int32(1)),
-		Compression: new(v1alpha1.CompressionS2), Metadata: map[string]string{"team": "sales"},
+		Description: new("files"), TTL: span(time.Hour), MaxBytes: size("1Mi"), Storage: new(v1alpha1.StorageMemory),
+		Replicas: new(int32(1)), Compression: new(v1alpha1.CompressionS2), Metadata: map[string]string{"team": "sales"},
 	}
 }
 
-// TestObjectStoreIsWhatNATSMakes: a bucket of ours is the bucket that the client
-// of NATS creates from the same values.
+// TestObjectStoreIsWhatNATSMakes: a bucket of ours equals the bucket that the client of NATS creates from
+// the same values.
 func TestObjectStoreIsWhatNATSMakes(t *testing.T) {
 	cases := map[string]struct {
 		ours   *v1alpha1.ObjectStoreParameters
@@ -36,8 +36,8 @@ func TestObjectStoreIsWhatNATSMakes(t *testing.T) {
 		"EveryField": {
 			ours: everyObjectField(),
 			theirs: jetstream.ObjectStoreConfig{
-				Description: "files", TTL: time.Hour, MaxBytes: 1 << 20, Storage: jetstream.MemoryStorage, Replicas: 1, Compression: true,
-				Metadata: map[string]string{"team": "sales"},
+				Description: "files", TTL: time.Hour, MaxBytes: 1 << 20, Storage: jetstream.MemoryStorage, Replicas: 1,
+				Compression: true, Metadata: map[string]string{"team": "sales"},
 			},
 		},
 		"ShortTTL": {&v1alpha1.ObjectStoreParameters{TTL: span(time.Second)}, jetstream.ObjectStoreConfig{TTL: time.Second}},
@@ -68,14 +68,13 @@ func TestObjectStoreIsWhatNATSMakes(t *testing.T) {
 			must(t, err)
 
 			if got, err := store.GetString(t.Context(), "greeting"); err != nil || got != "hello" {
-				t.Errorf("what was stored comes back as %q: %v", got, err)
+				t.Errorf("a stored object is read as %q: %v", got, err)
 			}
 		})
 	}
 }
 
-// TestSealedByItsUser: who seals a bucket with the client of NATS does nothing
-// that has to be undone.
+// TestSealedByItsUser: a bucket that was sealed with the client of NATS is no drift.
 func TestSealedByItsUser(t *testing.T) {
 	js := natstest.JetStream(t, natstest.Start(t))
 	desired := objects(&v1alpha1.ObjectStoreParameters{TTL: span(time.Hour)})
@@ -98,7 +97,7 @@ func TestSealedByItsUser(t *testing.T) {
 	}
 }
 
-// TestObjectStoreConventions: whatever would break the clients of NATS is drift.
+// TestObjectStoreConventions: a setting that would break the clients of NATS is drift.
 func TestObjectStoreConventions(t *testing.T) {
 	js := natstest.JetStream(t, natstest.Start(t))
 	desired := objects(everyObjectField())
@@ -137,7 +136,7 @@ func TestObjectStoreConventions(t *testing.T) {
 			must(t, err)
 
 			if diff, err := jsconfig.Diff(&corrected, &drifted); err != nil || !contains(diff, path) {
-				t.Errorf("Diff(...) does not tell of %s: %v\n%s", path, err, diff)
+				t.Errorf("Diff(...) does not show %s: %v\n%s", path, err, diff)
 			}
 
 			s, err = js.UpdateStream(t.Context(), corrected)

@@ -13,8 +13,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// StreamParameters returns cfg in the words of our API, with every value set.
-// It is what a user would write to get exactly this stream.
+// StreamParameters returns cfg as parameters of our API, with every value set. A user would write them to
+// get exactly this stream.
 func StreamParameters(cfg *jetstream.StreamConfig) *v1alpha1.StreamParameters {
 	return &v1alpha1.StreamParameters{
 		Description:            &cfg.Description,
@@ -57,8 +57,7 @@ func StreamParameters(cfg *jetstream.StreamConfig) *v1alpha1.StreamParameters {
 	}
 }
 
-// KeyValueParameters returns cfg, the stream of a bucket, in the words of our
-// API, with every value set.
+// KeyValueParameters returns cfg, the stream of a bucket, as parameters of our API, with every value set.
 func KeyValueParameters(cfg *jetstream.StreamConfig) *v1alpha1.KeyValueParameters {
 	bucket := strings.TrimPrefix(cfg.Name, bucketPrefix)
 
@@ -89,8 +88,8 @@ func KeyValueParameters(cfg *jetstream.StreamConfig) *v1alpha1.KeyValueParameter
 	return out
 }
 
-// ObjectStoreParameters returns cfg, the stream of an object store bucket, in the
-// words of our API, with every value set.
+// ObjectStoreParameters returns cfg, the stream of an object store bucket, as parameters of our API, with
+// every value set.
 func ObjectStoreParameters(cfg *jetstream.StreamConfig) *v1alpha1.ObjectStoreParameters {
 	return &v1alpha1.ObjectStoreParameters{
 		Description: &cfg.Description,
@@ -105,7 +104,7 @@ func ObjectStoreParameters(cfg *jetstream.StreamConfig) *v1alpha1.ObjectStorePar
 	}
 }
 
-// observedBucket takes away what bucketSource adds.
+// observedBucket reverts the additions of bucketSource.
 func observedBucket(bucket string, s *jetstream.StreamSource) v1alpha1.Source {
 	out := *observedSource(s)
 	origin := strings.TrimPrefix(s.Name, bucketPrefix)
@@ -118,8 +117,7 @@ func observedBucket(bucket string, s *jetstream.StreamSource) v1alpha1.Source {
 	return out
 }
 
-// UserMetadata returns what is left of metadata without the keys of the server
-// and of this provider.
+// UserMetadata returns metadata without the keys of the server and of this provider.
 func UserMetadata(metadata map[string]string) map[string]string {
 	out := map[string]string{}
 
@@ -136,8 +134,7 @@ func UserMetadata(metadata map[string]string) map[string]string {
 	return out
 }
 
-// ServerVersion returns the version of the server that answered, or nothing if
-// it is one that does not tell.
+// ServerVersion returns the version of the server that answered, or "" if it does not report one.
 func ServerVersion(metadata map[string]string) string { return metadata[serverPrefix+"ver"] }
 
 func to32(n int) *int32 {

@@ -13,10 +13,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// serverPrefix begins the metadata keys that the server keeps for itself.
+// serverPrefix is the prefix of the metadata keys of the server.
 const serverPrefix = "_nats."
 
-// put sets dst if the user asked for a value.
+// put sets dst if the user has set a value.
 func put[T any](dst, value *T) {
 	if value != nil {
 		*dst = *value
@@ -43,7 +43,8 @@ func putLimit(dst *int64, value *resource.Quantity, largest int64, field string)
 
 	bytes := value.Value()
 	if bytes > largest {
-		return errors.Errorf("%s is %s, and NATS allows at most %d bytes: choose less, or -1 for no limit", field, value, largest)
+		return errors.Errorf("%s is %s, and NATS allows at most %d bytes: choose less, or -1 for no limit",
+			field, value, largest)
 	}
 
 	*dst = unlimited(bytes)
@@ -59,7 +60,7 @@ func unlimited[T ~int | ~int32 | ~int64](limit T) T {
 	return limit
 }
 
-// first is the first error: one at a time is enough to tell a user.
+// first returns the first error: a user corrects one at a time.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -70,7 +71,7 @@ func first(errs ...error) error {
 	return nil
 }
 
-// A choice is one enumeration: what it is called in our API and in NATS.
+// A choice is one enumeration: its values in our API and in NATS.
 type choice[T comparable] map[string]T
 
 func (c choice[T]) put(dst *T, value *string, field string) error {
@@ -187,7 +188,7 @@ func source(s *v1alpha1.Source) *jetstream.StreamSource {
 	case s.External != nil:
 		out.External = &jetstream.ExternalStream{APIPrefix: s.External.APIPrefix, DeliverPrefix: s.External.DeliverPrefix}
 	case s.Domain != "":
-		// This is what NATS stores: a domain is a prefix by another name.
+		// NATS stores a domain as a prefix.
 		out.External = &jetstream.ExternalStream{APIPrefix: domainPrefix + s.Domain + domainSuffix}
 	}
 
@@ -212,8 +213,7 @@ func sources(list []v1alpha1.Source) []*jetstream.StreamSource {
 	return out
 }
 
-// metadata returns the user's metadata and ours, and keeps what the server put
-// there. Everything else goes.
+// metadata returns the user's metadata and ours, and keeps those of the server. All others are dropped.
 func metadata(observed, user, own map[string]string) map[string]string {
 	out := make(map[string]string, len(user)+len(own))
 

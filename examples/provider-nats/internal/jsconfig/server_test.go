@@ -27,26 +27,28 @@ func size(s string) *resource.Quantity {
 	return &q
 }
 
-// everyField sets each field that goes together with the others. What excludes
-// another is a case of its own.
+// everyField sets each field that is compatible with the others. A field that excludes another is a case of
+// its own.
 func everyField() *v1alpha1.StreamParameters {
 	return &v1alpha1.StreamParameters{
-		Description:            new("orders"),
-		Subjects:               []string{"orders.>", "events.*"},
-		Retention:              new(v1alpha1.RetentionInterest),
-		Storage:                new(v1alpha1.StorageMemory),
-		Replicas:               new(int32(1)),
-		MaxMsgs:                new(int64(1000)),
-		MaxBytes:               size("1Mi"),
-		MaxAge:                 span(time.Hour),
-		MaxMsgsPerSubject:      new(int64(5)),
-		MaxMsgSize:             size("64Ki"),
-		MaxConsumers:           new(int32(7)),
-		Discard:                new(v1alpha1.DiscardNew),
-		DiscardNewPerSubject:   new(true),
-		NoAck:                  new(true),
-		DuplicateWindow:        span(time.Minute),
-		Sources:                []v1alpha1.Source{origin("first"), {Name: "second", FilterSubject: "b.>", OptStartTime: moment()}},
+		Description:          new("orders"),
+		Subjects:             []string{"orders.>", "events.*"},
+		Retention:            new(v1alpha1.RetentionInterest),
+		Storage:              new(v1alpha1.StorageMemory),
+		Replicas:             new(int32(1)),
+		MaxMsgs:              new(int64(1000)),
+		MaxBytes:             size("1Mi"),
+		MaxAge:               span(time.Hour),
+		MaxMsgsPerSubject:    new(int64(5)),
+		MaxMsgSize:           size("64Ki"),
+		MaxConsumers:         new(int32(7)),
+		Discard:              new(v1alpha1.DiscardNew),
+		DiscardNewPerSubject: new(true),
+		NoAck:                new(true),
+		DuplicateWindow:      span(time.Minute),
+		Sources: []v1alpha1.Source{
+			origin("first"), {Name: "second", FilterSubject: "b.>", OptStartTime: moment()},
+		},
 		Compression:            new(v1alpha1.CompressionS2),
 		SubjectTransform:       &v1alpha1.SubjectTransform{Source: "orders.*", Destination: "sorted.{{wildcard(1)}}"},
 		Republish:              &v1alpha1.Republish{Source: "orders.>", Destination: "copies.>", HeadersOnly: true},
@@ -93,8 +95,8 @@ func bucket(p *v1alpha1.KeyValueParameters) overlay {
 	}
 }
 
-// settled creates what is desired as the client does, and returns what is there
-// after at most one update.
+// settled creates the desired stream as the client does, and returns the configuration after at most one
+// update.
 func settled(t *testing.T, js jetstream.JetStream, name string, desired overlay) jetstream.StreamConfig {
 	t.Helper()
 
@@ -135,8 +137,8 @@ func drop(t *testing.T, js jetstream.JetStream, name string) {
 	}
 }
 
-// TestNoPerpetualDifference: what was created from a spec is up to date at
-// once, and stays so when it is updated.
+// TestNoPerpetualDifference: a stream is up to date immediately after its creation from a spec, and after
+// an update.
 func TestNoPerpetualDifference(t *testing.T) {
 	js := natstest.JetStream(t, natstest.Start(t))
 
@@ -148,37 +150,100 @@ func TestNoPerpetualDifference(t *testing.T) {
 		reason  string
 		desired overlay
 	}{
-		"Nothing":        {"a spec that asks for nothing gets the defaults", stream(&v1alpha1.StreamParameters{})},
-		"EveryField":     {"all fields that go together", stream(everyField())},
-		"Zeros":          {"a limit of zero is no limit", stream(&v1alpha1.StreamParameters{MaxMsgs: new(int64(0)), MaxBytes: size("0"), MaxMsgSize: size("0"), MaxConsumers: new(int32(0)), MaxMsgsPerSubject: new(int64(0)), MaxAge: span(0)})},
-		"Unlimited":      {"and so is -1", stream(&v1alpha1.StreamParameters{MaxMsgs: new(int64(-1)), MaxBytes: size("-1"), MaxMsgSize: size("-1"), MaxConsumers: new(int32(-1))})},
-		"ShortAge":       {"the server shortens a window that nobody asked for", stream(&v1alpha1.StreamParameters{MaxAge: span(time.Second)})},
-		"Counter":        {"counters exclude much else", stream(&v1alpha1.StreamParameters{AllowMsgCounter: new(true), AllowDirect: new(true)})},
-		"Schedules":      {"schedules imply roll-ups", stream(&v1alpha1.StreamParameters{AllowMsgSchedules: new(true)})},
-		"Markers":        {"markers imply message TTLs and roll-ups", stream(&v1alpha1.StreamParameters{SubjectDeleteMarkerTTL: span(time.Second)})},
-		"Async":          {"persist mode async", stream(&v1alpha1.StreamParameters{PersistMode: new(v1alpha1.PersistModeAsync)})},
-		"Locked":         {"deny delete and purge", stream(&v1alpha1.StreamParameters{DenyDelete: new(true), DenyPurge: new(true)})},
-		"WorkQueue":      {"retention workqueue", stream(&v1alpha1.StreamParameters{Retention: new(v1alpha1.RetentionWorkQueue)})},
-		"Sealed":         {"sealing overrides what does not fit it", stream(&v1alpha1.StreamParameters{Sealed: new(true), MaxAge: span(time.Hour), AllowRollup: new(true)})},
-		"Mirror":         {"the server sets mirrorDirect as its origin has it", stream(&v1alpha1.StreamParameters{Mirror: &v1alpha1.Source{Name: "ORIGIN"}, MirrorDirect: new(false)})},
-		"FilteredMirror": {"a mirror with a start and a filter", stream(&v1alpha1.StreamParameters{Mirror: &v1alpha1.Source{Name: "ORIGIN", OptStartTime: moment(), FilterSubject: "a.>"}})},
-		"DomainMirror":   {"a domain becomes a prefix", stream(&v1alpha1.StreamParameters{Mirror: &v1alpha1.Source{Name: "X", Domain: "hub"}, MirrorDirect: new(true)})},
-		"Consumer":       {"a source with a consumer of its own", stream(&v1alpha1.StreamParameters{Sources: []v1alpha1.Source{{Name: "ORIGIN", Consumer: &v1alpha1.SourceConsumer{Name: "c", DeliverSubject: "deliver.c"}}}})},
-		"RepublishAll":   {"an empty source of republish is >", stream(&v1alpha1.StreamParameters{Subjects: []string{"r.>"}, Republish: &v1alpha1.Republish{Destination: "copies.>"}})},
+		"Nothing":    {"a spec that asks for nothing gets the defaults", stream(&v1alpha1.StreamParameters{})},
+		"EveryField": {"all fields that go together", stream(everyField())},
+		"Zeros": {
+			"a limit of zero is no limit",
+			stream(&v1alpha1.StreamParameters{
+				MaxMsgs: new(int64(0)), MaxBytes: size("0"), MaxMsgSize: size("0"), MaxConsumers: new(int32(0)),
+				MaxMsgsPerSubject: new(int64(0)), MaxAge: span(0),
+			}),
+		},
+		"Unlimited": {
+			"and so is -1",
+			stream(&v1alpha1.StreamParameters{
+				MaxMsgs: new(int64(-1)), MaxBytes: size("-1"), MaxMsgSize: size("-1"), MaxConsumers: new(int32(-1)),
+			}),
+		},
+		"ShortAge": {
+			"the server shortens a default window", stream(&v1alpha1.StreamParameters{MaxAge: span(time.Second)}),
+		},
+		"Counter": {
+			"counters exclude much else", stream(&v1alpha1.StreamParameters{AllowMsgCounter: new(true), AllowDirect: new(true)}),
+		},
+		"Schedules": {"schedules imply roll-ups", stream(&v1alpha1.StreamParameters{AllowMsgSchedules: new(true)})},
+		"Markers": {
+			"markers imply message TTLs and roll-ups",
+			stream(&v1alpha1.StreamParameters{SubjectDeleteMarkerTTL: span(time.Second)}),
+		},
+		"Async": {
+			"persist mode async", stream(&v1alpha1.StreamParameters{PersistMode: new(v1alpha1.PersistModeAsync)}),
+		},
+		"Locked": {
+			"deny delete and purge", stream(&v1alpha1.StreamParameters{DenyDelete: new(true), DenyPurge: new(true)}),
+		},
+		"WorkQueue": {
+			"retention workqueue", stream(&v1alpha1.StreamParameters{Retention: new(v1alpha1.RetentionWorkQueue)}),
+		},
+		"Sealed": {
+			"sealing overrides conflicting settings",
+			stream(&v1alpha1.StreamParameters{Sealed: new(true), MaxAge: span(time.Hour), AllowRollup: new(true)}),
+		},
+		"Mirror": {
+			"the server sets mirrorDirect as its origin has it",
+			stream(&v1alpha1.StreamParameters{Mirror: &v1alpha1.Source{Name: "ORIGIN"}, MirrorDirect: new(false)}),
+		},
+		"FilteredMirror": {
+			"a mirror with a start and a filter",
+			stream(&v1alpha1.StreamParameters{Mirror: &v1alpha1.Source{
+				Name: "ORIGIN", OptStartTime: moment(), FilterSubject: "a.>",
+			}}),
+		},
+		"DomainMirror": {
+			"a domain becomes a prefix",
+			stream(&v1alpha1.StreamParameters{Mirror: &v1alpha1.Source{Name: "X", Domain: "hub"}, MirrorDirect: new(true)}),
+		},
+		"Consumer": {
+			"a source with a consumer of its own",
+			stream(&v1alpha1.StreamParameters{Sources: []v1alpha1.Source{{
+				Name: "ORIGIN", Consumer: &v1alpha1.SourceConsumer{Name: "c", DeliverSubject: "deliver.c"},
+			}}}),
+		},
+		"RepublishAll": {
+			"an empty source of republish is >",
+			stream(&v1alpha1.StreamParameters{
+				Subjects: []string{"r.>"}, Republish: &v1alpha1.Republish{Destination: "copies.>"},
+			}),
+		},
 		"RepublishTransformed": {"republish follows the transform", stream(&v1alpha1.StreamParameters{
 			Subjects: []string{"q.>"}, SubjectTransform: &v1alpha1.SubjectTransform{Source: "q.>", Destination: "z.>"},
 			Republish: &v1alpha1.Republish{Source: ">", Destination: ">"},
 		})},
-		"EmptyPlacement":   {"an empty placement is none", stream(&v1alpha1.StreamParameters{Placement: &v1alpha1.Placement{}})},
-		"EmptyTransform":   {"a transform of every subject", stream(&v1alpha1.StreamParameters{Subjects: []string{"t.>"}, SubjectTransform: &v1alpha1.SubjectTransform{Destination: "u.>"}})},
+		"EmptyPlacement": {
+			"an empty placement is none", stream(&v1alpha1.StreamParameters{Placement: &v1alpha1.Placement{}}),
+		},
+		"EmptyTransform": {
+			"a transform of every subject",
+			stream(&v1alpha1.StreamParameters{
+				Subjects: []string{"t.>"}, SubjectTransform: &v1alpha1.SubjectTransform{Destination: "u.>"},
+			}),
+		},
 		"Bucket":           {"a bucket that asks for nothing", bucket(&v1alpha1.KeyValueParameters{})},
 		"BucketEveryField": {"a bucket with all fields that go together", bucket(everyBucketField())},
 		"BucketShortTTL":   {"a short TTL shortens the window", bucket(&v1alpha1.KeyValueParameters{TTL: span(time.Second)})},
-		"BucketMirror":     {"a mirrored bucket", bucket(&v1alpha1.KeyValueParameters{Mirror: &v1alpha1.Source{Name: "other"}})},
-		"Objects":          {"an object store that asks for nothing", objects(&v1alpha1.ObjectStoreParameters{})},
-		"ObjectsEvery":     {"an object store with all fields", objects(everyObjectField())},
-		"ObjectsSealed":    {"sealing overrides what does not fit it", objects(&v1alpha1.ObjectStoreParameters{Sealed: new(true), TTL: span(time.Hour)})},
-		"BucketOfStream":   {"a mirror that the server sets mirrorDirect of", bucket(&v1alpha1.KeyValueParameters{Mirror: &v1alpha1.Source{Name: "hub", Domain: "hub"}})},
+		"BucketMirror": {
+			"a mirrored bucket", bucket(&v1alpha1.KeyValueParameters{Mirror: &v1alpha1.Source{Name: "other"}}),
+		},
+		"Objects":      {"an object store that asks for nothing", objects(&v1alpha1.ObjectStoreParameters{})},
+		"ObjectsEvery": {"an object store with all fields", objects(everyObjectField())},
+		"ObjectsSealed": {
+			"sealing overrides conflicting settings",
+			objects(&v1alpha1.ObjectStoreParameters{Sealed: new(true), TTL: span(time.Hour)}),
+		},
+		"BucketOfStream": {
+			"a mirror that the server sets mirrorDirect of",
+			bucket(&v1alpha1.KeyValueParameters{Mirror: &v1alpha1.Source{Name: "hub", Domain: "hub"}}),
+		},
 	}
 
 	for name, tc := range cases {
@@ -224,23 +289,29 @@ func TestNoPerpetualDifference(t *testing.T) {
 
 func everyBucketField() *v1alpha1.KeyValueParameters {
 	return &v1alpha1.KeyValueParameters{
-		Description:    new("sessions"),
-		History:        new(int32(7)),
-		TTL:            span(time.Hour),
-		MaxValueSize:   size("4Ki"),
-		MaxBytes:       size("1Mi"),
-		Storage:        new(v1alpha1.StorageMemory),
-		Replicas:       new(int32(1)),
-		Compression:    new(v1alpha1.CompressionS2),
-		Republish:      &v1alpha1.Republish{Source: ">", Destination: "changes.>"},
-		Sources:        []v1alpha1.Source{{Name: "first"}, {Name: "KV_second", SubjectTransforms: []v1alpha1.SubjectTransform{{Source: "a.*", Destination: "$KV.x.{{wildcard(1)}}"}}}},
+		Description:  new("sessions"),
+		History:      new(int32(7)),
+		TTL:          span(time.Hour),
+		MaxValueSize: size("4Ki"),
+		MaxBytes:     size("1Mi"),
+		Storage:      new(v1alpha1.StorageMemory),
+		Replicas:     new(int32(1)),
+		Compression:  new(v1alpha1.CompressionS2),
+		Republish:    &v1alpha1.Republish{Source: ">", Destination: "changes.>"},
+		Sources: []v1alpha1.Source{
+			{Name: "first"},
+			{
+				Name:              "KV_second",
+				SubjectTransforms: []v1alpha1.SubjectTransform{{Source: "a.*", Destination: "$KV.x.{{wildcard(1)}}"}},
+			},
+		},
 		LimitMarkerTTL: span(time.Minute),
 		Metadata:       map[string]string{"team": "sales"},
 	}
 }
 
-// TestBucketIsWhatNATSMakes: a bucket of ours is the bucket that the client of
-// NATS creates from the same values.
+// TestBucketIsWhatNATSMakes: a bucket of ours equals the bucket that the client of NATS creates from the
+// same values.
 func TestBucketIsWhatNATSMakes(t *testing.T) {
 	cases := map[string]struct {
 		ours   v1alpha1.KeyValueParameters
@@ -250,21 +321,37 @@ func TestBucketIsWhatNATSMakes(t *testing.T) {
 		"EveryField": {
 			ours: *everyBucketField(),
 			theirs: jetstream.KeyValueConfig{
-				Description: "sessions", History: 7, TTL: time.Hour, MaxValueSize: 4096, MaxBytes: 1 << 20, Storage: jetstream.MemoryStorage,
-				Replicas: 1, Compression: true, RePublish: &jetstream.RePublish{Source: ">", Destination: "changes.>"},
-				Sources: []*jetstream.StreamSource{{Name: "first"}, {Name: "KV_second", SubjectTransforms: []jetstream.SubjectTransformConfig{
-					{Source: "a.*", Destination: "$KV.x.{{wildcard(1)}}"},
-				}}},
+				Description: "sessions", History: 7, TTL: time.Hour, MaxValueSize: 4096, MaxBytes: 1 << 20,
+				Storage: jetstream.MemoryStorage, Replicas: 1, Compression: true,
+				RePublish: &jetstream.RePublish{Source: ">", Destination: "changes.>"},
+				Sources: []*jetstream.StreamSource{
+					{Name: "first"}, {Name: "KV_second", SubjectTransforms: []jetstream.SubjectTransformConfig{
+						{Source: "a.*", Destination: "$KV.x.{{wildcard(1)}}"},
+					}},
+				},
 				LimitMarkerTTL: time.Minute, Metadata: map[string]string{"team": "sales"},
 			},
 		},
-		"ShortTTL":       {v1alpha1.KeyValueParameters{TTL: span(time.Second)}, jetstream.KeyValueConfig{TTL: time.Second}},
-		"Mirror":         {v1alpha1.KeyValueParameters{Mirror: &v1alpha1.Source{Name: "o"}}, jetstream.KeyValueConfig{Mirror: &jetstream.StreamSource{Name: "o"}}},
-		"PrefixedMirror": {v1alpha1.KeyValueParameters{Mirror: &v1alpha1.Source{Name: "KV_o"}}, jetstream.KeyValueConfig{Mirror: &jetstream.StreamSource{Name: "KV_o"}}},
-		"DomainMirror":   {v1alpha1.KeyValueParameters{Mirror: &v1alpha1.Source{Name: "o", Domain: "d"}}, jetstream.KeyValueConfig{Mirror: &jetstream.StreamSource{Name: "o", Domain: "d"}}},
+		"ShortTTL": {v1alpha1.KeyValueParameters{TTL: span(time.Second)}, jetstream.KeyValueConfig{TTL: time.Second}},
+		"Mirror": {
+			v1alpha1.KeyValueParameters{Mirror: &v1alpha1.Source{Name: "o"}},
+			jetstream.KeyValueConfig{Mirror: &jetstream.StreamSource{Name: "o"}},
+		},
+		"PrefixedMirror": {
+			v1alpha1.KeyValueParameters{Mirror: &v1alpha1.Source{Name: "KV_o"}},
+			jetstream.KeyValueConfig{Mirror: &jetstream.StreamSource{Name: "KV_o"}},
+		},
+		"DomainMirror": {
+			v1alpha1.KeyValueParameters{Mirror: &v1alpha1.Source{Name: "o", Domain: "d"}},
+			jetstream.KeyValueConfig{Mirror: &jetstream.StreamSource{Name: "o", Domain: "d"}},
+		},
 		"SameNameElsewhere": {
-			v1alpha1.KeyValueParameters{Sources: []v1alpha1.Source{{Name: "b", External: &v1alpha1.ExternalStream{APIPrefix: "$JS.d.API"}}}},
-			jetstream.KeyValueConfig{Sources: []*jetstream.StreamSource{{Name: "b", External: &jetstream.ExternalStream{APIPrefix: "$JS.d.API"}}}},
+			v1alpha1.KeyValueParameters{Sources: []v1alpha1.Source{{
+				Name: "b", External: &v1alpha1.ExternalStream{APIPrefix: "$JS.d.API"},
+			}}},
+			jetstream.KeyValueConfig{Sources: []*jetstream.StreamSource{{
+				Name: "b", External: &jetstream.ExternalStream{APIPrefix: "$JS.d.API"},
+			}}},
 		},
 	}
 
@@ -296,8 +383,7 @@ func TestBucketIsWhatNATSMakes(t *testing.T) {
 	}
 }
 
-// TestRefused: every change that we refuse is one that the server refuses, too,
-// or that it silently ignores.
+// TestRefused: every change that we refuse is also refused by the server, or silently ignored.
 func TestRefused(t *testing.T) {
 	js := natstest.JetStream(t, natstest.Start(t))
 
@@ -307,21 +393,72 @@ func TestRefused(t *testing.T) {
 		to     v1alpha1.StreamParameters
 		want   []string
 	}{
-		"Storage":       {"file to memory", v1alpha1.StreamParameters{}, v1alpha1.StreamParameters{Storage: new("memory")}, []string{"storage"}},
-		"ToWorkQueue":   {"limits to workqueue", v1alpha1.StreamParameters{}, v1alpha1.StreamParameters{Retention: new("workqueue")}, []string{"retention"}},
-		"FromWorkQueue": {"workqueue to limits", v1alpha1.StreamParameters{Retention: new("workqueue")}, v1alpha1.StreamParameters{Retention: new("limits")}, []string{"retention"}},
-		"ToInterest":    {"limits to interest works", v1alpha1.StreamParameters{}, v1alpha1.StreamParameters{Retention: new("interest")}, nil},
-		"BecomeMirror":  {"a stream cannot become a mirror", v1alpha1.StreamParameters{}, v1alpha1.StreamParameters{Mirror: &v1alpha1.Source{Name: "o"}}, []string{"mirror"}},
-		"OtherMirror":   {"the origin cannot be changed", v1alpha1.StreamParameters{Mirror: &v1alpha1.Source{Name: "o"}}, v1alpha1.StreamParameters{Mirror: &v1alpha1.Source{Name: "p"}}, []string{"mirror"}},
-		"Promotion":     {"a mirror can become a stream", v1alpha1.StreamParameters{Mirror: &v1alpha1.Source{Name: "o"}}, v1alpha1.StreamParameters{}, nil},
-		"PersistMode":   {"default to async", v1alpha1.StreamParameters{}, v1alpha1.StreamParameters{PersistMode: new("async")}, []string{"persistMode"}},
-		"Counter":       {"no counters to counters", v1alpha1.StreamParameters{}, v1alpha1.StreamParameters{AllowMsgCounter: new(true)}, []string{"allowMsgCounter"}},
-		"DenyDelete":    {"cannot be taken back", v1alpha1.StreamParameters{DenyDelete: new(true)}, v1alpha1.StreamParameters{DenyDelete: new(false)}, []string{"denyDelete"}},
-		"DenyPurge":     {"cannot be taken back", v1alpha1.StreamParameters{DenyPurge: new(true)}, v1alpha1.StreamParameters{DenyPurge: new(false)}, []string{"denyPurge"}},
-		"DenyLater":     {"can be given later", v1alpha1.StreamParameters{}, v1alpha1.StreamParameters{DenyPurge: new(true), DenyDelete: new(true)}, nil},
-		"MsgTTL":        {"cannot be taken back", v1alpha1.StreamParameters{AllowMsgTTL: new(true)}, v1alpha1.StreamParameters{AllowMsgTTL: new(false)}, []string{"allowMsgTTL"}},
-		"Schedules":     {"cannot be taken back", v1alpha1.StreamParameters{AllowMsgSchedules: new(true)}, v1alpha1.StreamParameters{AllowMsgSchedules: new(false)}, []string{"allowMsgSchedules"}},
-		"Unseal":        {"cannot be taken back", v1alpha1.StreamParameters{Sealed: new(true)}, v1alpha1.StreamParameters{Sealed: new(false)}, []string{"sealed"}},
+		"Storage": {
+			"file to memory",
+			v1alpha1.StreamParameters{}, v1alpha1.StreamParameters{Storage: new("memory")}, []string{"storage"},
+		},
+		"ToWorkQueue": {
+			"limits to workqueue",
+			v1alpha1.StreamParameters{}, v1alpha1.StreamParameters{Retention: new("workqueue")}, []string{"retention"},
+		},
+		"FromWorkQueue": {
+			"workqueue to limits",
+			v1alpha1.StreamParameters{Retention: new("workqueue")}, v1alpha1.StreamParameters{Retention: new("limits")},
+			[]string{"retention"},
+		},
+		"ToInterest": {
+			"limits to interest works",
+			v1alpha1.StreamParameters{}, v1alpha1.StreamParameters{Retention: new("interest")}, nil,
+		},
+		"BecomeMirror": {
+			"a stream cannot become a mirror",
+			v1alpha1.StreamParameters{}, v1alpha1.StreamParameters{Mirror: &v1alpha1.Source{Name: "o"}}, []string{"mirror"},
+		},
+		"OtherMirror": {
+			"the origin cannot be changed",
+			v1alpha1.StreamParameters{Mirror: &v1alpha1.Source{Name: "o"}},
+			v1alpha1.StreamParameters{Mirror: &v1alpha1.Source{Name: "p"}}, []string{"mirror"},
+		},
+		"Promotion": {
+			"a mirror can become a stream",
+			v1alpha1.StreamParameters{Mirror: &v1alpha1.Source{Name: "o"}}, v1alpha1.StreamParameters{}, nil,
+		},
+		"PersistMode": {
+			"default to async",
+			v1alpha1.StreamParameters{}, v1alpha1.StreamParameters{PersistMode: new("async")}, []string{"persistMode"},
+		},
+		"Counter": {
+			"no counters to counters",
+			v1alpha1.StreamParameters{}, v1alpha1.StreamParameters{AllowMsgCounter: new(true)}, []string{"allowMsgCounter"},
+		},
+		"DenyDelete": {
+			"cannot be taken back",
+			v1alpha1.StreamParameters{DenyDelete: new(true)}, v1alpha1.StreamParameters{DenyDelete: new(false)},
+			[]string{"denyDelete"},
+		},
+		"DenyPurge": {
+			"cannot be taken back",
+			v1alpha1.StreamParameters{DenyPurge: new(true)}, v1alpha1.StreamParameters{DenyPurge: new(false)},
+			[]string{"denyPurge"},
+		},
+		"DenyLater": {
+			"can be given later",
+			v1alpha1.StreamParameters{}, v1alpha1.StreamParameters{DenyPurge: new(true), DenyDelete: new(true)}, nil,
+		},
+		"MsgTTL": {
+			"cannot be taken back",
+			v1alpha1.StreamParameters{AllowMsgTTL: new(true)}, v1alpha1.StreamParameters{AllowMsgTTL: new(false)},
+			[]string{"allowMsgTTL"},
+		},
+		"Schedules": {
+			"cannot be taken back",
+			v1alpha1.StreamParameters{AllowMsgSchedules: new(true)}, v1alpha1.StreamParameters{AllowMsgSchedules: new(false)},
+			[]string{"allowMsgSchedules"},
+		},
+		"Unseal": {
+			"cannot be taken back",
+			v1alpha1.StreamParameters{Sealed: new(true)}, v1alpha1.StreamParameters{Sealed: new(false)}, []string{"sealed"},
+		},
 	}
 
 	for name, tc := range cases {

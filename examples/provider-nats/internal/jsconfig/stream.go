@@ -9,10 +9,11 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 )
 
-// Stream returns base with everything on it that p asks for, and with own as
-// part of its metadata. For a creation base holds nothing but the name. An
-// error says which field NATS could not express.
-func Stream(base jetstream.StreamConfig, p *v1alpha1.StreamParameters, own map[string]string) (jetstream.StreamConfig, error) {
+// Stream returns base with the settings of p applied, and with own as part of its metadata. For a creation
+// base holds only the name. An error names a field that cannot be expressed in NATS.
+func Stream(
+	base jetstream.StreamConfig, p *v1alpha1.StreamParameters, own map[string]string,
+) (jetstream.StreamConfig, error) {
 	cfg := base
 
 	if err := first(
@@ -85,8 +86,7 @@ func streamSwitches(cfg *jetstream.StreamConfig, p *v1alpha1.StreamParameters) {
 	put(&cfg.AllowBatchPublish, p.AllowBatchPublish)
 	put(&cfg.AllowMsgSchedules, p.AllowMsgSchedules)
 
-	// Nothing but a mirror can have it, and the server copies it from an origin
-	// that it can see.
+	// Only a mirror can have it, and the server copies it from an origin that it can see.
 	switch {
 	case p.Mirror == nil:
 		cfg.MirrorDirect = false
@@ -114,8 +114,8 @@ func streamBlocks(cfg *jetstream.StreamConfig, p *v1alpha1.StreamParameters) {
 	}
 }
 
-// settle draws the conclusions that the server draws from a configuration, so
-// that they are no difference afterwards.
+// settle applies the rules by which the server completes a configuration, so that they cause no difference
+// afterwards.
 func settle(cfg *jetstream.StreamConfig, p *v1alpha1.StreamParameters) {
 	if cfg.SubjectDeleteMarkerTTL > 0 {
 		cfg.AllowMsgTTL = true
@@ -132,7 +132,7 @@ func settle(cfg *jetstream.StreamConfig, p *v1alpha1.StreamParameters) {
 		cfg.AllowRollup = false
 	}
 
-	// A window that nobody asked for gives way to a shorter age.
+	// A default window is reduced to a shorter age.
 	if p.DuplicateWindow == nil && cfg.MaxAge > 0 {
 		cfg.Duplicates = min(cfg.Duplicates, cfg.MaxAge)
 	}

@@ -6,8 +6,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 )
 
-// A Config is how to connect, whichever kind of configuration says so. The zero
-// value connects nowhere.
+// A Config is how to connect, of either kind of configuration. The zero value connects nowhere.
 type Config struct {
 	servers []string
 	domain  string
@@ -16,27 +15,25 @@ type Config struct {
 	tls     *security
 }
 
-// A login is what to log in with.
+// A login is the credentials to log in with.
 type login struct {
 	source, kind string
 	secret       *secretKey
 }
 
-// A security is how a connection is protected.
+// A security is how the connection is encrypted and verified.
 type security struct {
 	ca, cert *secretKey
 	insecure bool
 }
 
-// A secretKey is a key of a Secret. Empty is the one that the field has by
-// default.
+// A secretKey is a key of a Secret. Empty means the default key of the field.
 type secretKey struct {
 	types.NamespacedName
 	key string
 }
 
-// FromProviderConfig returns what a ProviderConfig says. Its Secrets are of its
-// own namespace.
+// FromProviderConfig returns the Config of a ProviderConfig. Its Secrets are in its own namespace.
 func FromProviderConfig(pc *v1alpha1.ProviderConfig) Config {
 	in := func(name, key string) *secretKey {
 		return &secretKey{types.NamespacedName{Namespace: pc.GetNamespace(), Name: name}, key}
@@ -67,8 +64,8 @@ func FromProviderConfig(pc *v1alpha1.ProviderConfig) Config {
 	return out
 }
 
-// FromClusterProviderConfig returns what a ClusterProviderConfig says. Its Secrets
-// are where it says.
+// FromClusterProviderConfig returns the Config of a ClusterProviderConfig, which names the namespaces of
+// its Secrets.
 func FromClusterProviderConfig(pc *v1alpha1.ClusterProviderConfig) Config {
 	in := func(ref v1alpha1.NamespacedSecretReference, key string) *secretKey {
 		return &secretKey{types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, key}

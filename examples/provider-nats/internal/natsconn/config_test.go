@@ -17,8 +17,8 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 )
 
-// TestWhichSecrets: a ProviderConfig has Secrets of its own namespace, and a
-// ClusterProviderConfig those that it names, each with its namespace.
+// TestWhichSecrets: a ProviderConfig has Secrets in its own namespace, and a ClusterProviderConfig those
+// that it names, each with its namespace.
 func TestWhichSecrets(t *testing.T) {
 	const clusterwide = "vault"
 
@@ -36,7 +36,8 @@ func TestWhichSecrets(t *testing.T) {
 			natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "ns"},
 				Spec: v1alpha1.ProviderConfigSpec{
-					Credentials: login(v1alpha1.CredentialsTypeToken), TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}},
+					Credentials: login(v1alpha1.CredentialsTypeToken),
+					TLS:         &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}},
 				},
 			}),
 			[]string{"ns/login", "ns/ca"},
@@ -61,11 +62,12 @@ func TestWhichSecrets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var read []string
 
-			_, err := natsconn.Resolve(t.Context(), tc.config, func(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
-				read = append(read, key.String())
+			_, err := natsconn.Resolve(t.Context(), tc.config,
+				func(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
+					read = append(read, key.String())
 
-				return secrets.read(ctx, key)
-			})
+					return secrets.read(ctx, key)
+				})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,17 +79,19 @@ func TestWhichSecrets(t *testing.T) {
 	}
 }
 
-// TestMissingClusterSecret: who has to create it is told where.
+// TestMissingClusterSecret: the error names the namespace of the Secret.
 func TestMissingClusterSecret(t *testing.T) {
 	cfg := natsconn.FromClusterProviderConfig(&v1alpha1.ClusterProviderConfig{Spec: v1alpha1.ClusterProviderConfigSpec{
 		TLS: &v1alpha1.ClusterTLS{CertSecretRef: &v1alpha1.NamespacedSecretReference{Namespace: "vault", Name: "client"}},
 	}})
 
-	_, err := natsconn.Resolve(t.Context(), cfg, func(_ context.Context, key types.NamespacedName) (*corev1.Secret, error) {
-		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, key.Name)
-	})
+	_, err := natsconn.Resolve(t.Context(), cfg,
+		func(_ context.Context, key types.NamespacedName) (*corev1.Secret, error) {
+			return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, key.Name)
+		})
 
-	const want = `the Secret "client", which spec.tls.certSecretRef names, does not exist: create it in the namespace "vault"`
+	const want = `the Secret "client", which spec.tls.certSecretRef names, does not exist: ` +
+		`create it in the namespace "vault"`
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Resolve(...): want an error with %q, got: %v", want, err)
 	}

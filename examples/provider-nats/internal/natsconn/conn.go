@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// clientName is what NATS lists the connections of this provider under.
+	// clientName is the name of the provider's connections in the lists of NATS.
 	clientName = "provider-nats"
 
 	// dialTimeout bounds the attempts on all servers together.
@@ -25,16 +25,16 @@ const (
 	reconnectWait = time.Second
 )
 
-// A Conn is a connection to the JetStream of one account. It connects again for
-// as long as it is not closed. All methods may be called concurrently. Use Dial.
+// A Conn is a connection to the JetStream of one account. It reconnects until it is closed. All methods may
+// be called concurrently. Use Dial.
 type Conn struct {
 	nc  *nats.Conn
 	js  jetstream.JetStream
-	api string // what the subjects of its requests begin with
+	api string // the prefix of the subjects of its requests
 
 	address  Address
 	revision string
-	asking   chan struct{} // has who asks for the identity
+	asking   chan struct{} // is full while the identity is requested
 
 	mu       sync.Mutex
 	ends     []func()
@@ -49,9 +49,9 @@ type waiter struct {
 	cancel    context.CancelCauseFunc
 }
 
-// Dial connects within five seconds, or less if ctx ends before. Its errors say
-// what a user has to correct. Each time NATS refuses the credentials afterwards,
-// unauthorized is called, if it is not nil, from a goroutine of the connection.
+// Dial connects within five seconds, or less if ctx ends before. Its errors say what a user has to correct.
+// Each time NATS refuses the credentials afterwards, unauthorized is called, if it is not nil, from a
+// goroutine of the connection.
 func Dial(ctx context.Context, s Settings, unauthorized func()) (*Conn, error) {
 	if len(s.servers) == 0 {
 		return nil, errors.New("spec.servers is empty: name at least one server")
@@ -66,7 +66,7 @@ func Dial(ctx context.Context, s Settings, unauthorized func()) (*Conn, error) {
 		watchers: map[*watcher]struct{}{},
 	}
 
-	nc, err := connect(ctx, s, c.handle(unauthorized), c.tell)
+	nc, err := connect(ctx, s, c.handle(unauthorized), c.notify)
 	if err != nil {
 		return nil, explainDial(err, s.servers)
 	}
@@ -92,9 +92,9 @@ func newJetStream(nc *nats.Conn, s Settings) (jetstream.JetStream, error) {
 	}
 }
 
-// connect ends with its context, which the client of NATS knows nothing of: a
-// connection that arrives too late is closed.
-func connect(ctx context.Context, s Settings, handle nats.ErrHandler, tell func(connected bool)) (*nats.Conn, error) {
+// connect ends with its context, of which the client of NATS does not know: a connection that is
+// established too late is closed.
+func connect(ctx context.Context, s Settings, handle nats.ErrHandler, notify func(connected bool)) (*nats.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 
@@ -105,12 +105,11 @@ func connect(ctx context.Context, s Settings, handle nats.ErrHandler, tell func(
 	opts.MaxReconnect = -1
 	opts.ReconnectWait = reconnectWait
 	opts.IgnoreAuthErrorAbort = true
-	// A request that was kept for later would be sent when nobody waits for it
-	// any more, and do what is no longer asked for.
+	// A buffered request would be sent when its caller has given up, and would do what is no longer desired.
 	opts.ReconnectBufSize = -1
 	opts.AsyncErrorCB = handle
-	opts.DisconnectedErrCB = func(*nats.Conn, error) { tell(false) }
-	opts.ReconnectedCB = func(*nats.Conn) { tell(true) }
+	opts.DisconnectedErrCB = func(*nats.Conn, error) { notify(false) }
+	opts.ReconnectedCB = func(*nats.Conn) { notify(true) }
 
 	for _, option := range s.options {
 		if err := option(&opts); err != nil {
@@ -145,14 +144,14 @@ func connect(ctx context.Context, s Settings, handle nats.ErrHandler, tell func(
 	}
 }
 
-// handle returns the handler of what NATS says without being asked.
+// handle returns the handler of asynchronous errors of NATS.
 func (c *Conn) handle(unauthorized func()) nats.ErrHandler {
 	return func(_ *nats.Conn, sub *nats.Subscription, err error) {
 		if errors.Is(err, nats.ErrPermissionViolation) {
 			c.deny(err)
 		}
 
-		c.lose(sub, err)
+		c.reportLoss(sub, err)
 
 		if isUnauthorized(err) && unauthorized != nil {
 			unauthorized()
@@ -160,7 +159,7 @@ func (c *Conn) handle(unauthorized func()) nats.ErrHandler {
 	}
 }
 
-// An Address is where a JetStream is. There is no credential in it.
+// An Address is the address of a JetStream. It contains no credentials.
 type Address struct {
 	// Servers are the URLs that were configured.
 	Servers []string
@@ -169,7 +168,7 @@ type Address struct {
 	Domain, Prefix string
 }
 
-// Address returns where the connection leads to.
+// Address returns the address that the connection leads to.
 func (c *Conn) Address() Address { return c.address }
 
 // Revision returns that of the settings.
@@ -278,8 +277,8 @@ func (c *Conn) request(ctx context.Context, operation string, call func(context.
 	return explain(operation, err, context.Cause(ctx))
 }
 
-// wait returns a context that ends early if NATS forbids the operation, which it
-// says apart from the request: that is simply never answered.
+// wait returns a context that ends early if NATS forbids the operation. NATS reports that separately: the
+// request itself is never answered.
 func (c *Conn) wait(ctx context.Context, operation string) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &waiter{operation: operation, cancel: cancel}
@@ -298,7 +297,7 @@ func (c *Conn) wait(ctx context.Context, operation string) (context.Context, fun
 	}
 }
 
-// deny ends all requests that wait for what NATS has forbidden by err.
+// deny ends all requests that wait for an operation that NATS has forbidden by err.
 func (c *Conn) deny(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

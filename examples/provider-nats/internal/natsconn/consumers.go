@@ -11,11 +11,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// The client of NATS keeps consumers that push apart from those that clients
-// pull from, and shows either kind only to those who know which it is. What is
-// there may be the other kind, so the requests are made here.
+// The client of NATS distinguishes push consumers from pull consumers, and its calls return only the
+// requested type. The existing consumer may be of the other type, so the requests are made here.
 
-// What a request to create a consumer may mean.
+// Actions of a request to create a consumer.
 const (
 	actionCreate = "create"
 	actionUpdate = "update"
@@ -46,15 +45,13 @@ func (c *Conn) CreateConsumer(ctx context.Context, stream string, cfg jetstream.
 	return c.call(ctx, "CONSUMER.CREATE."+stream+"."+cfg.Name, consumerRequest{stream, cfg, actionCreate}, nil)
 }
 
-// UpdateConsumer replaces the configuration of a consumer, all but until when it
-// is paused. The error is jetstream.ErrConsumerDoesNotExist if NATS says that
-// there is none.
+// UpdateConsumer replaces the configuration of a consumer, except for its pause. The error is
+// jetstream.ErrConsumerDoesNotExist if NATS says that there is none.
 func (c *Conn) UpdateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) error {
 	return c.call(ctx, "CONSUMER.CREATE."+stream+"."+cfg.Name, consumerRequest{stream, cfg, actionUpdate}, nil)
 }
 
-// PauseConsumer lets a consumer deliver nothing until then. A time in the past
-// resumes it.
+// PauseConsumer stops deliveries of a consumer until then. A time in the past resumes them.
 func (c *Conn) PauseConsumer(ctx context.Context, stream, name string, until time.Time) error {
 	return c.call(ctx, "CONSUMER.PAUSE."+stream+"."+name, pauseRequest{until}, nil)
 }
@@ -86,14 +83,14 @@ func (c *Conn) call(ctx context.Context, operation string, request, answer any) 
 	})
 }
 
-// read reads what NATS answered, which may be an error.
+// read decodes the answer of NATS, which may be an error.
 func read(data []byte, answer any) error {
 	var refusal struct {
 		Error *jetstream.APIError `json:"error"`
 	}
 
 	if err := json.Unmarshal(data, &refusal); err != nil {
-		return errors.Wrap(err, "cannot understand what NATS answers")
+		return errors.Wrap(err, "cannot read the answer of NATS")
 	}
 
 	if refusal.Error != nil {
@@ -104,10 +101,10 @@ func read(data []byte, answer any) error {
 		return nil
 	}
 
-	return errors.Wrap(json.Unmarshal(data, answer), "cannot understand what NATS answers")
+	return errors.Wrap(json.Unmarshal(data, answer), "cannot read the answer of NATS")
 }
 
-// api returns what all subjects of the API of JetStream begin with.
+// api returns the prefix of all subjects of the JetStream API.
 func api(s Settings) string {
 	switch {
 	case s.domain != "":

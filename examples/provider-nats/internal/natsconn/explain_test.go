@@ -12,8 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
-// TestExplain: what is wrong with NATS as a whole is told from what is wrong with one
-// stream, and no stream is named where all are told.
+// TestExplain: failures of NATS as a whole are distinguished from those of one stream, and do not name a
+// stream.
 func TestExplain(t *testing.T) {
 	api := func(http int, code jetstream.ErrorCode) error {
 		return &jetstream.APIError{Code: http, ErrorCode: code, Description: "as NATS says"}
@@ -31,46 +31,61 @@ func TestExplain(t *testing.T) {
 		want   says
 	}{
 		"Timeout": {
-			"nobody answers anybody", context.DeadlineExceeded, context.DeadlineExceeded,
-			says{Cause: "NATS did not answer in time: see whether its servers have a leader: context deadline exceeded", Unavailable: true},
+			"no request is answered", context.DeadlineExceeded, context.DeadlineExceeded,
+			says{
+				Cause:       "NATS did not answer in time: see whether its servers have a leader: context deadline exceeded",
+				Unavailable: true,
+			},
 		},
 		"NoResponders": {
 			"there is no JetStream", nats.ErrNoResponders, nil,
 			says{
-				Cause: "there is no JetStream for the user that the ProviderConfig logs in as: enable it in NATS for the server and the account, " +
+				Cause: "there is no JetStream for the user that the ProviderConfig logs in as: " +
+					"enable it in NATS for the server and the account, " +
 					"or correct spec.domain and spec.jsPrefix: nats: no responders available for request",
 				Unavailable: true,
 			},
 		},
 		"NoLeader": {
-			"it says so itself", api(503, 10008), nil,
+			"JetStream answers so itself", api(503, 10008), nil,
 			says{
-				Cause:       "JetStream does not work at the moment: see whether its servers have a leader: nats: API error: code=503 err_code=10008 description=as NATS says",
+				Cause: "JetStream does not work at the moment: see whether its servers have a leader: nats: API error: " +
+					"code=503 err_code=10008 description=as NATS says",
 				Unavailable: true,
 			},
 		},
 		"NoAccount": {
 			"nothing can be done in it", api(503, 10035), nil,
 			says{
-				Cause:       "NATS does not know the account that the ProviderConfig logs in to: nats: API error: code=503 err_code=10035 description=as NATS says",
+				Cause: "NATS does not know the account that the ProviderConfig logs in to: nats: API error: code=503 " +
+					"err_code=10035 description=as NATS says",
 				Unavailable: true,
 			},
 		},
 		"TooMany": {
-			"it complains of too much", api(429, 10167), nil,
-			says{Cause: "NATS is asked more than it serves: nats: API error: code=429 err_code=10167 description=as NATS says", Throttled: true},
+			"the server is overloaded", api(429, 10167), nil,
+			says{
+				Cause: "NATS receives more requests than it serves: nats: API error: code=429 " +
+					"err_code=10167 description=as NATS says",
+				Throttled: true,
+			},
 		},
-		"NoRoom":    {"others may find room", api(503, 10023), nil, says{}},
-		"Missing":   {"it is an answer", jetstream.ErrStreamNotFound, nil, says{}},
-		"Denied":    {"the credentials are good for something else", context.Canceled, errors.Wrap(nats.ErrPermissionViolation, "to Publish"), says{}},
-		"Cancelled": {"who gave up knows nothing", context.Canceled, context.Canceled, says{}},
+		"NoRoom":  {"others may find room", api(503, 10023), nil, says{}},
+		"Missing": {"it is an answer", jetstream.ErrStreamNotFound, nil, says{}},
+		"Denied": {
+			"the credentials are good for something else",
+			context.Canceled, errors.Wrap(nats.ErrPermissionViolation, "to Publish"), says{},
+		},
+		"Cancelled": {"a canceled request proves nothing", context.Canceled, context.Canceled, says{}},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			err := explain("STREAM.INFO.orders", tc.err, tc.cause)
 			_, _, throttled := external.AsThrottled(err)
-			got := says{Unavailable: external.IsUnavailable(err), Unauthorized: external.IsUnauthorized(err), Throttled: throttled}
+			got := says{
+				Unavailable: external.IsUnavailable(err), Unauthorized: external.IsUnauthorized(err), Throttled: throttled,
+			}
 			got.Cause, _ = external.SharedCause(err)
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -81,7 +96,7 @@ func TestExplain(t *testing.T) {
 }
 
 func TestExplainDisconnected(t *testing.T) {
-	const lost = "the connection is lost, and tried again every second: "
+	const lost = "the connection is lost, and is retried every second: "
 
 	cases := map[string]struct {
 		reason string
@@ -89,20 +104,26 @@ func TestExplainDisconnected(t *testing.T) {
 		want   string
 	}{
 		"Nothing": {
-			"nobody has said why", nil,
-			lost + "cannot reach NATS at nats://a, nats://b: correct spec.servers of the ProviderConfig, or the network: nats: server is disconnected",
+			"there is no cause", nil,
+			lost + "cannot reach NATS at nats://a, nats://b: " +
+				"correct spec.servers of the ProviderConfig, or the network: nats: server is disconnected",
 		},
 		"Refused": {
 			"the credentials are why", nats.ErrAuthorization,
-			lost + "NATS refuses the credentials it was given: correct spec.credentials of the ProviderConfig, or the Secret it names: nats: authorization violation",
+			lost + "NATS refuses the credentials it was given: " +
+				"correct spec.credentials of the ProviderConfig, or the Secret it names: nats: authorization violation",
 		},
 		"HungUp": {
-			"a certificate is missing, and nobody waited to hear that", errors.Wrap(nats.ErrTLS, "broken pipe"),
-			lost + "cannot agree with NATS on TLS: correct spec.tls of the ProviderConfig, or the Secrets it names: broken pipe: nats: tls error",
+			"a certificate is missing, and the connection was closed before that was read",
+			errors.Wrap(nats.ErrTLS, "broken pipe"),
+			lost + "cannot agree with NATS on TLS: " +
+				"correct spec.tls of the ProviderConfig, or the Secrets it names: broken pipe: nats: tls error",
 		},
 		"Denied": {
-			"what NATS denied to a request before is no reason", errors.Wrap(nats.ErrPermissionViolation, `to Publish to "$JS.API.STREAM.CREATE.s"`),
-			lost + "cannot reach NATS at nats://a, nats://b: correct spec.servers of the ProviderConfig, or the network: nats: server is disconnected",
+			"the denial of an earlier request is no reason",
+			errors.Wrap(nats.ErrPermissionViolation, `to Publish to "$JS.API.STREAM.CREATE.s"`),
+			lost + "cannot reach NATS at nats://a, nats://b: " +
+				"correct spec.servers of the ProviderConfig, or the network: nats: server is disconnected",
 		},
 	}
 

@@ -11,14 +11,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Every user may ask NATS who he is.
+// Every user may ask NATS for its own account.
 const (
 	userInfo        = "REQ.USER.INFO"
 	userInfoSubject = "$SYS." + userInfo
 )
 
-// An identity is what NATS was asked for, and which of its servers answered, or why
-// that did not and when.
+// An identity is the answer of NATS and the server that gave it, or the error and its time.
 type identity struct {
 	server, value string
 
@@ -26,18 +25,16 @@ type identity struct {
 	at  time.Time
 }
 
-// answers tells whether the server need not be asked again: it has answered, or did
-// not a moment ago.
+// answers reports whether the server need not be asked again: it has answered, or failed to a moment ago.
 func (i identity) answers(server string, now time.Time) bool {
 	return server != "" && i.server == server && (i.err == nil || now.Sub(i.at) < requestTimeout)
 }
 
-// Identity returns which JetStream the connection leads to, whatever its address:
-// the name of the cluster, the account, and the domain or prefix if there is one,
-// with slashes between them. It is empty if NATS does not tell the account, because
-// it is old or forbids the question. The answer is kept for as long as the
-// connection stays with one server. Errors say that nobody knows at the moment, and
-// are kept for five seconds: however many ask, NATS is asked once.
+// Identity returns the identity of the JetStream, which does not depend on its address: the name of the
+// cluster, the account, and the domain or prefix if there is one, separated by slashes. It is empty if NATS
+// does not report the account, because the server is old or forbids the request. The answer is kept while
+// the connection stays with one server. Errors mean that the identity is unknown at the moment, and are
+// kept for five seconds: concurrent callers share one request.
 func (c *Conn) Identity(ctx context.Context) (string, error) {
 	if known := c.known(); known.answers(c.nc.ConnectedServerId(), time.Now()) {
 		return known.value, known.err
@@ -57,8 +54,7 @@ func (c *Conn) Identity(ctx context.Context) (string, error) {
 
 	value, err := c.identify(ctx)
 
-	// Another server may have answered than was there before, and who gave up has
-	// learnt nothing.
+	// The connection may have moved to another server meanwhile, and a canceled request proves nothing.
 	if server == c.nc.ConnectedServerId() && !errors.Is(err, context.Canceled) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -98,7 +94,7 @@ func (c *Conn) identify(ctx context.Context) (string, error) {
 }
 
 // account returns the account of the user that the connection logs in as, or
-// nothing if NATS does not tell.
+// nothing if NATS does not notify.
 func (c *Conn) account(ctx context.Context) (string, error) {
 	var answer struct {
 		Data struct {

@@ -66,7 +66,7 @@ func TestIdentity(t *testing.T) {
 		},
 		"Cluster": {
 			"the cluster has its name", func(o *server.Options) {
-				// JetStream waits for other servers of a cluster, and is not asked.
+				// JetStream waits for other servers of a cluster, and is not needed.
 				o.JetStream = false
 				o.Cluster = server.ClusterOpts{Name: "north", Host: "127.0.0.1", Port: server.RANDOM_PORT}
 			},
@@ -76,7 +76,7 @@ func TestIdentity(t *testing.T) {
 			"another domain is another JetStream", func(o *server.Options) { o.JetStreamDomain = "hub" },
 			func(s *v1alpha1.ProviderConfigSpec) { s.Domain = "hub" }, "/$G/hub",
 		},
-		"Forbidden": {"who may not ask does not know, and need not wait", forbidding, nil, ""},
+		"Forbidden": {"a forbidden request has no answer, and does not wait", forbidding, nil, ""},
 	}
 
 	for name, tc := range cases {
@@ -105,7 +105,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestIdentityUnknown: whoever is not connected does not know where to.
+// TestIdentityUnknown: without a connection the identity is unknown.
 func TestIdentityUnknown(t *testing.T) {
 	s := natstest.Start(t)
 	conn := connected(t, s, nil)
@@ -125,8 +125,8 @@ func TestIdentityUnknown(t *testing.T) {
 	}
 }
 
-// TestIdentityIsAskedOnce: a server that does not answer is not asked by everybody who
-// wants to know, neither at once nor a moment later.
+// TestIdentityIsAskedOnce: callers share one request to a server that does not answer, at once and a moment
+// later.
 func TestIdentityIsAskedOnce(t *testing.T) {
 	mute, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -178,8 +178,7 @@ func TestIdentityIsAskedOnce(t *testing.T) {
 	}
 }
 
-// answerPings is a server of NATS that says no more than it has to, and counts who asks
-// who he is.
+// answerPings is a minimal server of NATS that counts the requests for the account.
 func answerPings(conn net.Conn, asked *atomic.Int64) {
 	defer conn.Close()
 

@@ -27,7 +27,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// store is the Secrets of a namespace, by name and key.
+// store contains the Secrets of a namespace, by name and key.
 type store map[string]map[string][]byte
 
 func (s store) read(_ context.Context, secret types.NamespacedName) (*corev1.Secret, error) {
@@ -36,11 +36,15 @@ func (s store) read(_ context.Context, secret types.NamespacedName) (*corev1.Sec
 		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, secret.Name)
 	}
 
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secret.Name, UID: "uid-of-" + "x", ResourceVersion: "7"}, Data: data}, nil
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: secret.Name, UID: "uid-of-" + "x", ResourceVersion: "7"}, Data: data,
+	}, nil
 }
 
 func login(kind string) v1alpha1.Credentials {
-	return v1alpha1.Credentials{Source: v1alpha1.CredentialsSecret, Type: kind, SecretRef: &v1alpha1.SecretKeyReference{Name: "login"}}
+	return v1alpha1.Credentials{
+		Source: v1alpha1.CredentialsSecret, Type: kind, SecretRef: &v1alpha1.SecretKeyReference{Name: "login"},
+	}
 }
 
 func userSeed(t *testing.T) (public string, seed []byte) {
@@ -72,7 +76,9 @@ func TestRevision(t *testing.T) {
 		"Once": {"one Secret is read once", v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}, "uid-of-x@7"},
 		"Both": {
 			"every Secret counts",
-			v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword"), TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}}},
+			v1alpha1.ProviderConfigSpec{
+				Credentials: login("UserPassword"), TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}},
+			},
 			"uid-of-x@7,uid-of-x@7",
 		},
 	}
@@ -84,7 +90,8 @@ func TestRevision(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: tc.spec}), secrets.read)
+			got, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: tc.spec}),
+				secrets.read)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +103,7 @@ func TestRevision(t *testing.T) {
 	}
 }
 
-// TestUnsure: only what says nothing about the Secret leaves a connection in use.
+// TestUnsure: only an error that proves nothing about the Secret keeps a connection in use.
 func TestUnsure(t *testing.T) {
 	secrets := schema.GroupResource{Resource: "secrets"}
 	holding := func(data map[string][]byte) natsconn.SecretReader { return store{"login": data}.read }
@@ -109,22 +116,26 @@ func TestUnsure(t *testing.T) {
 		read   natsconn.SecretReader
 		want   bool
 	}{
-		"NotFound":        {"somebody took it away", store{}.read, false},
-		"Page":            {"a proxy answers for the API server", failing(apierrors.NewGenericServerResponse(404, "get", secrets, "login", "", 0, true)), true},
-		"Forbidden":       {"somebody took the permission away", failing(apierrors.NewForbidden(secrets, "login", nil)), false},
+		"NotFound": {"the Secret was deleted", store{}.read, false},
+		"Page": {
+			"a proxy answers for the API server",
+			failing(apierrors.NewGenericServerResponse(404, "get", secrets, "login", "", 0, true)), true,
+		},
+		"Forbidden":       {"the permission was revoked", failing(apierrors.NewForbidden(secrets, "login", nil)), false},
 		"MissingKey":      {"the Secret was read, and lacks it", holding(nil), false},
-		"Empty":           {"the Secret was read, and nothing is in it", holding(map[string][]byte{"seed": {}}), false},
-		"Malformed":       {"the Secret was read, and is of no use", holding(map[string][]byte{"seed": []byte("x")}), false},
+		"Empty":           {"the Secret was read, and is empty", holding(map[string][]byte{"seed": {}}), false},
+		"Malformed":       {"the Secret was read, and is invalid", holding(map[string][]byte{"seed": []byte("x")}), false},
 		"TooManyRequests": {"the API server is busy", failing(apierrors.NewTooManyRequests("later", 1)), true},
 		"Unavailable":     {"the API server is away", failing(apierrors.NewServiceUnavailable("away")), true},
 		"ServerTimeout":   {"the API server is slow", failing(apierrors.NewServerTimeout(secrets, "get", 1)), true},
-		"Timeout":         {"nobody answers", failing(context.DeadlineExceeded), true},
-		"Unknown":         {"what nobody knows says nothing", failing(errors.New("connection refused")), true},
+		"Timeout":         {"the API server does not answer", failing(context.DeadlineExceeded), true},
+		"Unknown":         {"an unknown error proves nothing", failing(errors.New("connection refused")), true},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Credentials: login("NKey")}}), tc.read)
+			pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Credentials: login("NKey")}}
+			_, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc), tc.read)
 			if got := connection.IsUnsure(err); err == nil || got != tc.want {
 				t.Errorf("\n%s\nResolve(...): unsure is %t, want %t; error: %v", tc.reason, got, tc.want, err)
 			}
@@ -136,7 +147,7 @@ func TestUnsure(t *testing.T) {
 	}
 }
 
-// TestUnreachable: nobody listens, or somebody who never says a word.
+// TestUnreachable: no server listens, or it never answers.
 func TestUnreachable(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -153,7 +164,7 @@ func TestUnreachable(t *testing.T) {
 		over   bool // the context has ended
 		server string
 	}{
-		"Refused": {"nobody listens", false, "nats://127.0.0.1:1"},
+		"Refused": {"no server listens", false, "nats://127.0.0.1:1"},
 		"Ended":   {"the pass is over", true, "nats://" + silent.Addr().String()},
 		"Silent":  {"five seconds are enough", false, "nats://" + silent.Addr().String()},
 	}
@@ -165,7 +176,8 @@ func TestUnreachable(t *testing.T) {
 				ctx = ended
 			}
 
-			settings, err := natsconn.Resolve(ctx, natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{tc.server}}}), store{}.read)
+			pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{tc.server}}}
+			settings, err := natsconn.Resolve(ctx, natsconn.FromProviderConfig(pc), store{}.read)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,7 +185,8 @@ func TestUnreachable(t *testing.T) {
 			start := time.Now()
 			_, err = natsconn.Dial(ctx, settings, nil)
 
-			if want := "cannot reach NATS at " + tc.server + ": correct spec.servers"; err == nil || !strings.Contains(err.Error(), want) {
+			if want := "cannot reach NATS at " + tc.server + ": correct spec.servers"; err == nil ||
+				!strings.Contains(err.Error(), want) {
 				t.Errorf("\n%s\nDial(...): want an error with %q, got: %v", tc.reason, want, err)
 			}
 
@@ -184,19 +197,19 @@ func TestUnreachable(t *testing.T) {
 			t.Logf("Dial(...) took %s", time.Since(start))
 
 			if !tc.over && ctx.Err() != nil {
-				t.Errorf("\n%s\nDial(...) went on for as long as it was let", tc.reason)
+				t.Errorf("\n%s\nDial(...) did not end in time", tc.reason)
 			}
 		})
 	}
 }
 
-// TestDisconnected: without a connection requests fail at once, and work again
-// when NATS is back.
+// TestDisconnected: without a connection requests fail at once, and succeed again when NATS is back.
 func TestDisconnected(t *testing.T) {
 	port := port.Free(t)
 	s := natstest.Start(t, func(o *server.Options) { o.Port = port })
 
-	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}), store{}.read)
+	pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}
+	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc), store{}.read)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +227,8 @@ func TestDisconnected(t *testing.T) {
 	wait.Until(t, "the connection is lost", func() bool {
 		_, err = c.Info(t.Context(), "s")
 
-		return class(err) == "unavailable" && strings.Contains(err.Error(), "the connection is lost, and tried again every second: cannot reach NATS at")
+		return class(err) == "unavailable" &&
+			strings.Contains(err.Error(), "the connection is lost, and is retried every second: cannot reach NATS at")
 	})
 
 	natstest.Start(t, func(o *server.Options) { o.Port = port })
@@ -226,21 +240,24 @@ func TestDisconnected(t *testing.T) {
 	})
 }
 
-// TestUnauthorizedLater: when NATS stops to accept the credentials, somebody is
-// told, so that the Secret is read again.
+// TestUnauthorizedLater: when NATS stops accepting the credentials, a callback is called, so that the
+// Secret is read again.
 func TestUnauthorizedLater(t *testing.T) {
 	port := port.Free(t)
 	s := natstest.Start(t, func(o *server.Options) { o.Port, o.Authorization = port, "old" })
-	pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}, Credentials: login("Token")}}
+	pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{
+		Servers: []string{s.ClientURL()}, Credentials: login("Token"),
+	}}
 
-	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc), store{"login": {"token": []byte("old")}}.read)
+	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc),
+		store{"login": {"token": []byte("old")}}.read)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	told := make(chan struct{}, 100)
+	notified := make(chan struct{}, 100)
 
-	c, err := natsconn.Dial(t.Context(), settings, func() { told <- struct{}{} })
+	c, err := natsconn.Dial(t.Context(), settings, func() { notified <- struct{}{} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,9 +269,9 @@ func TestUnauthorizedLater(t *testing.T) {
 	natstest.Start(t, func(o *server.Options) { o.Port, o.Authorization = port, "new" })
 
 	select {
-	case <-told:
+	case <-notified:
 	case <-wait.Context(t).Done():
-		t.Fatal("nobody was told")
+		t.Fatal("the callback was not called")
 	}
 
 	wait.Until(t, "the error explains it", func() bool {
@@ -264,7 +281,7 @@ func TestUnauthorizedLater(t *testing.T) {
 	})
 }
 
-// class returns what an error says of the connection as a whole.
+// class returns the class of an error about the connection as a whole.
 func class(err error) string {
 	switch {
 	case external.IsUnauthorized(err):

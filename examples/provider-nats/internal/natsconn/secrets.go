@@ -21,7 +21,7 @@ type secrets struct {
 	revisions []string
 }
 
-// value returns one value of a Secret. The field is what names it, for errors.
+// value returns one value of a Secret. The field is the one that names the Secret, for errors.
 func (s *secrets) value(ctx context.Context, ref secretKey, defaultKey, field string) ([]byte, error) {
 	secret, err := s.get(ctx, ref.NamespacedName, field)
 	if err != nil {
@@ -62,7 +62,8 @@ func (s *secrets) text(ctx context.Context, ref secretKey, field string) (string
 }
 
 func errNoValue(secret, key, field string) error {
-	return errors.Errorf("the Secret %q, which %s names, has no value under the key %q: add it, or name another key", secret, field, key)
+	return errors.Errorf("the Secret %q, which %s names, has no value under the key %q: add it, or name another key",
+		secret, field, key)
 }
 
 func (s *secrets) get(ctx context.Context, name types.NamespacedName, field string) (*corev1.Secret, error) {
@@ -75,9 +76,11 @@ func (s *secrets) get(ctx context.Context, name types.NamespacedName, field stri
 
 	switch {
 	case connection.IsMissing(err):
-		return nil, errors.Wrapf(err, "the Secret %q, which %s names, does not exist: create it in the namespace %q", name.Name, field, name.Namespace)
+		return nil, errors.Wrapf(err, "the Secret %q, which %s names, does not exist: create it in the namespace %q",
+			name.Name, field, name.Namespace)
 	case apierrors.IsForbidden(err):
-		return nil, errors.Wrapf(err, "the provider may not read the Secret %q, which %s names: let its role get secrets", name.Name, field)
+		return nil, errors.Wrapf(err, "the provider may not read the Secret %q, which %s names: let its role get secrets",
+			name.Name, field)
 	case err != nil:
 		return nil, errors.Wrapf(err, "cannot read the Secret %q, which %s names", name.Name, field)
 	}

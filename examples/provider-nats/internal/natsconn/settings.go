@@ -1,8 +1,7 @@
-// Package natsconn makes connections to NATS from a ProviderConfig or a
-// ClusterProviderConfig and says in a user's words why one fails. Start with
-// [FromProviderConfig], [Resolve] and [Dial].
+// Package natsconn connects to NATS as a ProviderConfig or a ClusterProviderConfig says, and explains to a
+// user why a connection fails. Start with [FromProviderConfig], [Resolve] and [Dial].
 //
-// No error of this package holds a part of a credential.
+// No error of this package contains a part of a credential.
 package natsconn
 
 import (
@@ -20,12 +19,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Settings are all that is needed to connect. The zero value connects nowhere.
+// Settings are everything needed to connect. The zero value connects nowhere.
 type Settings struct {
 	// Revision changes whenever a Secret that the settings were made from does.
 	Revision string
 
-	// Secrets are those, with the resourceVersion of each that was read.
+	// Secrets are these Secrets, with the resourceVersion of each that was read.
 	Secrets map[types.NamespacedName]string
 
 	servers []string
@@ -37,10 +36,9 @@ type Settings struct {
 // A SecretReader reads a Secret.
 type SecretReader func(ctx context.Context, secret types.NamespacedName) (*corev1.Secret, error)
 
-// Resolve reads the Secrets that a configuration names, each of them once. Its
-// errors say what a user has to correct; those that say nothing about the Secrets,
-// because one could not be read now, are marked by connection.Unsure; that one does not
-// exist is marked by connection.Missing.
+// Resolve reads the Secrets that a configuration names, each of them once. Its errors say what a user has
+// to correct. An error that proves nothing about the Secrets, because one could not be read now, is marked
+// by connection.Unsure; a Secret that does not exist is marked by connection.Missing.
 func Resolve(ctx context.Context, cfg Config, read SecretReader) (Settings, error) {
 	s := &secrets{read: read, seen: map[types.NamespacedName]*corev1.Secret{}}
 	out := Settings{servers: cfg.servers, domain: cfg.domain, prefix: cfg.prefix}
@@ -73,7 +71,7 @@ func Resolve(ctx context.Context, cfg Config, read SecretReader) (Settings, erro
 	return out, nil
 }
 
-// Keys of Secrets that need not be named.
+// Default keys of Secrets.
 const (
 	defaultCredsKey = "user.creds"
 	defaultSeedKey  = "seed"
@@ -187,7 +185,8 @@ func tlsConfig(ctx context.Context, t *security, s *secrets) (*tls.Config, error
 
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(ca) {
-			return nil, errors.Errorf("the Secret %q, which spec.tls.caSecretRef names, holds no certificate in PEM: put one there", ref.Name)
+			return nil, errors.Errorf(
+				"the Secret %q, which spec.tls.caSecretRef names, holds no certificate in PEM: put one there", ref.Name)
 		}
 	}
 

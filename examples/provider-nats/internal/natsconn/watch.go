@@ -18,25 +18,26 @@ const (
 	// listOperation asks for a page of streams.
 	listOperation = "STREAM.LIST"
 
-	// advisories are what JetStream says of streams: that one was created, changed
-	// or deleted, and whom its servers follow. The last part is the stream's name.
+	// advisories are the subjects of the advisories of JetStream about streams: that one was created, changed
+	// or deleted, or has another leader. The last token is the name of the stream.
 	advisories = "$JS.EVENT.ADVISORY.STREAM."
 
-	// expectation is how long it may take until what was done is told.
+	// expectation is how long the advisory of a change may take.
 	expectation = 5 * time.Second
 )
 
-// What happens to streams.
+// Events of streams.
 const (
 	created = "CREATED"
 	updated = "UPDATED"
 	deleted = "DELETED"
 )
 
-// List returns the streams from offset on, as many as NATS puts on a page, in the
-// order of their names, and how many there are. With a subject, these are only those
-// that store some of it.
-func (c *Conn) List(ctx context.Context, subject string, offset int) (page []*jetstream.StreamInfo, total int, err error) {
+// List returns the streams from offset on, as many as NATS puts on a page, in the order of their names, and
+// their total number. With a subject, these are only the streams that store a part of it.
+func (c *Conn) List(
+	ctx context.Context, subject string, offset int,
+) (page []*jetstream.StreamInfo, total int, err error) {
 	request := struct {
 		Offset  int    `json:"offset"`
 		Subject string `json:"subject,omitempty"`
@@ -52,20 +53,19 @@ func (c *Conn) List(ctx context.Context, subject string, offset int) (page []*je
 	return answer.Streams, answer.Total, err
 }
 
-// A Watcher is told what happens to streams. Its methods are called one at a time,
-// from a goroutine of the connection.
+// A Watcher is notified of changes of streams. Its methods are called one at a time, from a goroutine of
+// the connection.
 type Watcher interface {
-	// Changed tells the name of a stream that somebody else has created, changed or
-	// deleted, or that has another leader.
+	// Changed notifies that another client has created, changed or deleted the stream, or that it has another
+	// leader.
 	Changed(stream string)
 
-	// Interrupted tells that something may be missed from now on, Resumed that
-	// nothing is any more.
+	// Interrupted notifies that changes may be missed from now on, Resumed that they are not any more.
 	Interrupted()
 	Resumed()
 }
 
-// A watcher is told by a subscription.
+// A watcher is a Watcher with its subscription.
 type watcher struct {
 	to  Watcher
 	sub *nats.Subscription
@@ -74,11 +74,11 @@ type watcher struct {
 	expected map[string][]time.Time
 }
 
-// Watch tells w what happens to streams, until stop is called. It is an error if NATS
-// cannot tell: what happens behind a domain or a prefix is told there.
+// Watch passes on changes of streams to the Watcher, until stop is called. It is an error if NATS cannot
+// notify: the advisories of another domain, or behind a prefix, stay there.
 func (c *Conn) Watch(ctx context.Context, to Watcher) (stop func(), err error) {
 	if c.address.Domain != "" || c.address.Prefix != "" {
-		return nil, errors.New("JetStream does not tell what happens in another domain, or behind a prefix")
+		return nil, errors.New("JetStream does not notify of changes in another domain, or behind a prefix")
 	}
 
 	w := &watcher{to: to, expected: map[string][]time.Time{}}
@@ -86,7 +86,7 @@ func (c *Conn) Watch(ctx context.Context, to Watcher) (stop func(), err error) {
 	c.mu.Lock()
 	w.sub, err = c.nc.Subscribe(advisories+"*.*", func(msg *nats.Msg) {
 		event := strings.TrimPrefix(msg.Subject, advisories)
-		if !w.comes(event, time.Now()) {
+		if !w.matches(event, time.Now()) {
 			to.Changed(event[strings.LastIndexByte(event, '.')+1:])
 		}
 	})
@@ -97,7 +97,7 @@ func (c *Conn) Watch(ctx context.Context, to Watcher) (stop func(), err error) {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 
-		err = c.nc.FlushWithContext(ctx) // what happens after this is told, or forbidden
+		err = c.nc.FlushWithContext(ctx) // later changes are notified, or forbidden
 	}
 
 	stop = func() {
@@ -106,22 +106,22 @@ func (c *Conn) Watch(ctx context.Context, to Watcher) (stop func(), err error) {
 		c.mu.Unlock()
 
 		if w.sub != nil {
-			_ = w.sub.Unsubscribe() // a connection that is closed has ended it
+			_ = w.sub.Unsubscribe() // a closed connection has no subscription
 		}
 	}
 
 	if err != nil {
 		stop()
 
-		return nil, errors.Wrap(err, "cannot ask NATS to tell what happens to streams")
+		return nil, errors.Wrap(err, "cannot subscribe to changes of streams")
 	}
 
 	return stop, nil
 }
 
-// expect makes watchers ignore, once, that this connection does something: whoever
-// does looks himself. JetStream does not say who did. What did not happen is taken
-// back by calling the result with its error; what may have happened is expected for a while.
+// expect makes watchers ignore, once, a change by this connection: its caller observes the result itself.
+// An advisory does not name the client. The result is called with the error of the change; a change that
+// was not made is not expected any more, one that may have been made is expected for a while.
 func (c *Conn) expect(action, stream string) (done func(error)) {
 	event, now := action+"."+stream, time.Now()
 	watchers := c.watching(nil)
@@ -137,7 +137,7 @@ func (c *Conn) expect(action, stream string) (done func(error)) {
 		}
 
 		for _, w := range watchers {
-			w.comes(event, now)
+			w.matches(event, now)
 		}
 	}
 }
@@ -146,12 +146,14 @@ func (w *watcher) expect(event string, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	maps.DeleteFunc(w.expected, func(_ string, times []time.Time) bool { return now.Sub(times[len(times)-1]) > expectation })
+	maps.DeleteFunc(w.expected, func(_ string, times []time.Time) bool {
+		return now.Sub(times[len(times)-1]) > expectation
+	})
 	w.expected[event] = append(w.expected[event], now)
 }
 
-// comes tells whether an event is one that was expected, which it is no longer.
-func (w *watcher) comes(event string, now time.Time) bool {
+// matches reports whether an event was expected, and removes the expectation.
+func (w *watcher) matches(event string, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
@@ -169,8 +171,8 @@ func (w *watcher) comes(event string, now time.Time) bool {
 	return expected
 }
 
-// tell tells all watchers that the connection is lost, or there again.
-func (c *Conn) tell(connected bool) {
+// notify notifies all watchers that the connection is lost, or established again.
+func (c *Conn) notify(connected bool) {
 	for _, w := range c.watching(nil) {
 		if connected {
 			w.to.Resumed()
@@ -180,9 +182,9 @@ func (c *Conn) tell(connected bool) {
 	}
 }
 
-// lose tells watchers what err, of a subscription if it is known, keeps from them:
-// all, if they may not be told, or what there was no room for.
-func (c *Conn) lose(sub *nats.Subscription, err error) {
+// reportLoss notifies watchers of the changes they miss because of err, of one subscription if it is known:
+// all, if the subscription is not permitted, or those that exceeded the buffer.
+func (c *Conn) reportLoss(sub *nats.Subscription, err error) {
 	switch {
 	case errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), advisories):
 		for _, w := range c.watching(nil) {
@@ -196,7 +198,7 @@ func (c *Conn) lose(sub *nats.Subscription, err error) {
 	}
 }
 
-// watching returns the watchers, or that of a subscription.
+// watching returns the watchers, or the one of a subscription.
 func (c *Conn) watching(sub *nats.Subscription) []*watcher {
 	c.mu.Lock()
 	defer c.mu.Unlock()

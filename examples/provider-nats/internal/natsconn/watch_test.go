@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 )
 
-// A journal notes what a Watcher is told.
+// A journal records the notifications of a Watcher.
 type journal chan string
 
 func (j journal) Changed(stream string) { j <- "changed " + stream }
@@ -40,14 +40,14 @@ func dialPlain(t *testing.T, s *server.Server) *natsconn.Conn {
 	return conn
 }
 
-// TestWatch: what others do is told, what the connection does itself is not, and a connection
-// that is lost says so.
+// TestWatch: changes by other clients are notified, those by the connection itself are not, and the loss of
+// the connection is.
 func TestWatch(t *testing.T) {
 	s := natstest.Start(t)
 	conn, js := dialPlain(t, s), natstest.JetStream(t, s)
-	told := make(journal, 100)
+	notified := make(journal, 100)
 
-	stop, err := conn.Watch(t.Context(), told)
+	stop, err := conn.Watch(t.Context(), notified)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,19 +57,22 @@ func TestWatch(t *testing.T) {
 
 		var got []string
 		for range want {
-			got = append(got, <-told)
+			got = append(got, <-notified)
 		}
 
-		if len(want) > 2 { // streams tell for themselves, in any order
+		if len(want) > 2 { // the advisories of several streams have no order
 			slices.Sort(got)
 		}
 
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("told: -want, +got:\n%s", diff)
+			t.Errorf("notifications: -want, +got:\n%s", diff)
 		}
 	}
 
-	cfg := jetstream.StreamConfig{Name: "mine", Subjects: []string{"mine"}, MaxMsgs: -1, MaxBytes: -1, MaxMsgSize: -1, MaxMsgsPerSubject: -1, MaxConsumers: -1, Replicas: 1}
+	cfg := jetstream.StreamConfig{
+		Name: "mine", Subjects: []string{"mine"}, MaxMsgs: -1, MaxBytes: -1, MaxMsgSize: -1, MaxMsgsPerSubject: -1,
+		MaxConsumers: -1, Replicas: 1,
+	}
 	if err := conn.Create(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -117,12 +120,12 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if _, _, err := conn.List(t.Context(), "", 0); err != nil { // whatever was to be told before has been
+	if _, _, err := conn.List(t.Context(), "", 0); err != nil { // earlier notifications have arrived
 		t.Fatal(err)
 	}
 
-	if len(told) > 0 {
-		t.Errorf("told after the end: %s", <-told)
+	if len(notified) > 0 {
+		t.Errorf("notification after the end: %s", <-notified)
 	}
 }
 
@@ -144,8 +147,8 @@ func clients(t *testing.T, s *server.Server, name string) (ids []uint64) {
 	return ids
 }
 
-// TestWatchThatIsForbidden: who may not be told is interrupted from the beginning, and behind a domain nothing
-// is told.
+// TestWatchThatIsForbidden: a watch without the permission is interrupted from the beginning, and behind a
+// domain there is none.
 func TestWatchThatIsForbidden(t *testing.T) {
 	s := natstest.Start(t, func(o *server.Options) {
 		o.Users = []*server.User{{Username: "provider", Password: "p", Permissions: &server.Permissions{
@@ -153,21 +156,21 @@ func TestWatchThatIsForbidden(t *testing.T) {
 		}}}
 		o.NoAuthUser = "provider"
 	})
-	told := make(journal, 100)
+	notified := make(journal, 100)
 
-	stop, err := dialPlain(t, s).Watch(t.Context(), told)
+	stop, err := dialPlain(t, s).Watch(t.Context(), notified)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	defer stop()
 
-	if got := <-told; got != "interrupted" {
-		t.Errorf("told %q, want that nothing will be", got)
+	if got := <-notified; got != "interrupted" {
+		t.Errorf("notified of %q, want an interruption", got)
 	}
 }
 
-// TestList: a list has pages, and those of buckets only on demand.
+// TestList: a list has pages, and those of buckets only on request.
 func TestList(t *testing.T) {
 	s := natstest.Start(t)
 	conn, js := dialPlain(t, s), natstest.JetStream(t, s)
@@ -178,7 +181,9 @@ func TestList(t *testing.T) {
 		}
 	}
 
-	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "orders", Subjects: []string{"orders"}}); err != nil {
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{
+		Name: "orders", Subjects: []string{"orders"},
+	}); err != nil {
 		t.Fatal(err)
 	}
 

@@ -15,16 +15,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A way is one combination of what NATS asks for and what the user set up.
+// A way is one combination of the settings of NATS and those of the user.
 type way struct {
 	reason string
 
-	// options of the server; spec and secrets are what the user wrote for it.
+	// options of the server; spec and secrets are the user's for it.
 	options func(t *testing.T, o *server.Options, s store)
 	spec    v1alpha1.ProviderConfigSpec
 
-	// want is a part of the error; empty means that all works. Class is what the
-	// error says of the connection as a whole.
+	// want is a part of the error; empty means success. class is the class of the error about the connection
+	// as a whole.
 	want, class string
 
 	// secret must not be in any error.
@@ -45,7 +45,9 @@ func ways() map[string]way {
 		return exactly("moorage", password, stored)
 	}
 
-	withTLS := func(mutual bool, fill func(t *testing.T, ca *natstest.CA, s store)) func(*testing.T, *server.Options, store) {
+	withTLS := func(
+		mutual bool, fill func(t *testing.T, ca *natstest.CA, s store),
+	) func(*testing.T, *server.Options, store) {
 		return func(t *testing.T, o *server.Options, s store) {
 			t.Helper()
 
@@ -58,12 +60,18 @@ func ways() map[string]way {
 	trust := func(_ *testing.T, ca *natstest.CA, s store) { s["ca"] = map[string][]byte{"ca.crt": ca.PEM} }
 
 	return map[string]way{
-		"Open":         {reason: "no credentials, no TLS"},
-		"UserPassword": {reason: "right password", options: withPassword(map[string][]byte{"username": []byte("moorage"), "password": []byte(password)}), spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}},
-		"UserPasswordFromFiles": {
-			reason:  "a line break at the end of a file is no part of it, all else is",
-			options: exactly("moorage", " Xyzzy-42\n", map[string][]byte{"username": []byte("moorage\r\n"), "password": []byte(" Xyzzy-42\n\n")}),
+		"Open": {reason: "no credentials, no TLS"},
+		"UserPassword": {
+			reason:  "right password",
+			options: withPassword(map[string][]byte{"username": []byte("moorage"), "password": []byte(password)}),
 			spec:    v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")},
+		},
+		"UserPasswordFromFiles": {
+			reason: "a line break at the end of a file is no part of it, all else is",
+			options: exactly("moorage", " Xyzzy-42\n", map[string][]byte{
+				"username": []byte("moorage\r\n"), "password": []byte(" Xyzzy-42\n\n"),
+			}),
+			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")},
 		},
 		"EmptyPassword": {
 			reason:  "a line break alone is no password",
@@ -72,10 +80,16 @@ func ways() map[string]way {
 			want:    `the Secret "login", which spec.credentials.secretRef names, has no value under the key "password": add it`,
 		},
 		"WrongPassword": {
-			reason: "wrong password", options: withPassword(map[string][]byte{"username": []byte("moorage"), "password": []byte("guess-it")}),
-			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}, class: "unauthorized", want: "NATS refuses the credentials it was given: correct spec.credentials", secret: "guess-it",
+			reason: "wrong password", options: withPassword(map[string][]byte{
+				"username": []byte("moorage"), "password": []byte("guess-it"),
+			}),
+			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}, class: "unauthorized",
+			want: "NATS refuses the credentials it was given: correct spec.credentials", secret: "guess-it",
 		},
-		"NoCredentials": {reason: "NATS asks, nobody answers", options: withPassword(nil), class: "unauthorized", want: "NATS refuses the credentials it was given: correct spec.credentials"},
+		"NoCredentials": {
+			reason: "NATS requires credentials, and there are none", options: withPassword(nil), class: "unauthorized",
+			want: "NATS refuses the credentials it was given: correct spec.credentials",
+		},
 		"MissingKey": {
 			reason: "a Secret without the password", options: withPassword(map[string][]byte{"username": []byte("moorage")}),
 			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")},
@@ -86,7 +100,8 @@ func ways() map[string]way {
 			want: `the Secret "login", which spec.credentials.secretRef names, does not exist: create it`,
 		},
 		"Token": {
-			reason: "right token, with the line break of an editor", spec: v1alpha1.ProviderConfigSpec{Credentials: login("Token")},
+			reason: "right token, with the line break of an editor",
+			spec:   v1alpha1.ProviderConfigSpec{Credentials: login("Token")},
 			options: func(_ *testing.T, o *server.Options, s store) {
 				o.Authorization = "t0ken"
 				s["login"] = map[string][]byte{"token": []byte("t0ken\n")}
@@ -139,11 +154,11 @@ func ways() map[string]way {
 			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}}},
 		},
 		"UnknownAuthority": {
-			reason: "nobody trusts it", options: withTLS(false, trust),
+			reason: "its authority is not trusted", options: withTLS(false, trust),
 			class: "unavailable", want: "cannot agree with NATS on TLS: correct spec.tls",
 		},
 		"Insecure": {
-			reason: "nobody looks", options: withTLS(false, trust),
+			reason: "the certificate is not verified", options: withTLS(false, trust),
 			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{InsecureSkipVerify: true}},
 		},
 		"Mutual": {
@@ -155,7 +170,9 @@ func ways() map[string]way {
 				cert, key := ca.Issue(t)
 				s["own"] = map[string][]byte{corev1.TLSCertKey: cert, corev1.TLSPrivateKeyKey: key}
 			}),
-			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}, CertSecretRef: &v1alpha1.SecretReference{Name: "own"}}},
+			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{
+				CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}, CertSecretRef: &v1alpha1.SecretReference{Name: "own"},
+			}},
 		},
 		"NoClientCertificate": {
 			reason: "one end shows none", options: withTLS(true, trust),
@@ -163,7 +180,9 @@ func ways() map[string]way {
 			class: "unavailable", want: "cannot agree with NATS on TLS: correct spec.tls",
 		},
 		"MalformedCA": {
-			reason: "no certificate in it", options: func(_ *testing.T, _ *server.Options, s store) { s["ca"] = map[string][]byte{"ca.crt": []byte("x")} },
+			reason: "no certificate in it", options: func(_ *testing.T, _ *server.Options, s store) {
+				s["ca"] = map[string][]byte{"ca.crt": []byte("x")}
+			},
 			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}}},
 			want: `the Secret "ca", which spec.tls.caSecretRef names, holds no certificate in PEM`,
 		},
@@ -172,27 +191,34 @@ func ways() map[string]way {
 			options: func(_ *testing.T, _ *server.Options, s store) {
 				s["own"] = map[string][]byte{corev1.TLSCertKey: []byte("x"), corev1.TLSPrivateKeyKey: []byte("PRIVATE")}
 			},
-			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CertSecretRef: &v1alpha1.SecretReference{Name: "own"}}},
-			want: `the Secret "own", which spec.tls.certSecretRef names, holds no certificate with its key in PEM`, secret: "PRIVATE",
+			spec:   v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CertSecretRef: &v1alpha1.SecretReference{Name: "own"}}},
+			want:   `the Secret "own", which spec.tls.certSecretRef names, holds no certificate with its key in PEM`,
+			secret: "PRIVATE",
 		},
 		"TLSNotOffered": {
 			reason: "the user wants TLS, NATS has none", spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{}},
 			class: "unavailable", want: "NATS offers no TLS: remove spec.tls",
 		},
 		"JetStreamOff": {
-			reason: "a server without JetStream", options: func(_ *testing.T, o *server.Options, _ store) { o.JetStream = false },
+			reason: "a server without JetStream", options: func(_ *testing.T, o *server.Options, _ store) {
+				o.JetStream = false
+			},
 			class: "unavailable", want: "there is no JetStream for the user that the ProviderConfig logs in as",
 		},
 		"UnknownDomain": {
-			reason: "a domain that nobody has", spec: v1alpha1.ProviderConfigSpec{Domain: "moon"},
+			reason: "a domain that does not exist", spec: v1alpha1.ProviderConfigSpec{Domain: "moon"},
 			class: "unavailable", want: "correct spec.domain and spec.jsPrefix",
 		},
 		"Domain": {
-			reason: "the domain of the server", options: func(_ *testing.T, o *server.Options, _ store) { o.JetStreamDomain = "hub" },
+			reason: "the domain of the server", options: func(_ *testing.T, o *server.Options, _ store) {
+				o.JetStreamDomain = "hub"
+			},
 			spec: v1alpha1.ProviderConfigSpec{Domain: "hub"},
 		},
 		"Prefix": {
-			reason: "the same domain by its prefix", options: func(_ *testing.T, o *server.Options, _ store) { o.JetStreamDomain = "hub" },
+			reason: "the same domain by its prefix", options: func(_ *testing.T, o *server.Options, _ store) {
+				o.JetStreamDomain = "hub"
+			},
 			spec: v1alpha1.ProviderConfigSpec{JSPrefix: "$JS.hub.API"},
 		},
 		"LeastPermissions": {
@@ -231,7 +257,7 @@ func ways() map[string]way {
 	}
 }
 
-// TestWays dials and leads a stream and a consumer through their lives.
+// TestWays dials, and creates, updates and deletes a stream and a consumer.
 func TestWays(t *testing.T) {
 	for name, w := range ways() {
 		t.Run(name, func(t *testing.T) {
@@ -253,7 +279,7 @@ func TestWays(t *testing.T) {
 			case w.want != "" && (err == nil || !strings.Contains(err.Error(), w.want)):
 				t.Errorf("\n%s\nwant an error with %q, got: %v", w.reason, w.want, err)
 			case w.secret != "" && strings.Contains(err.Error(), w.secret):
-				t.Errorf("\n%s\nthe error tells a secret: %v", w.reason, err)
+				t.Errorf("\n%s\nthe error contains a secret: %v", w.reason, err)
 			}
 
 			if got := class(err); got != w.class {
@@ -326,12 +352,13 @@ func useConsumer(t *testing.T, c *natsconn.Conn) error {
 	return c.DeleteConsumer(t.Context(), "s", "c")
 }
 
-// TestConsumerErrors: what does not exist, or exists already, is told by the names
-// that the client of NATS has for it.
+// TestConsumerErrors: the errors for consumers that do not exist, or exist already, are those of the client
+// of NATS.
 func TestConsumerErrors(t *testing.T) {
 	s := natstest.Start(t)
 
-	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}), nil)
+	pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}
+	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +409,10 @@ func TestConsumerErrors(t *testing.T) {
 			"there is none", c.UpdateConsumer(t.Context(), "s", jetstream.ConsumerConfig{Name: "missing", Durable: "missing"}),
 			jetstream.ErrConsumerDoesNotExist,
 		},
-		"PauseMissing":   {"there is none", c.PauseConsumer(t.Context(), "s", "missing", time.Now()), jetstream.ErrConsumerNotFound},
+		"PauseMissing": {
+			"there is none",
+			c.PauseConsumer(t.Context(), "s", "missing", time.Now()), jetstream.ErrConsumerNotFound,
+		},
 		"DeleteMissing":  {"there is none", c.DeleteConsumer(t.Context(), "s", "missing"), jetstream.ErrConsumerNotFound},
 		"DeleteNoStream": {"not even a stream", c.DeleteConsumer(t.Context(), "none", "there"), jetstream.ErrStreamNotFound},
 	}

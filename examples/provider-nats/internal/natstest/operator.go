@@ -8,8 +8,8 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Operator lets a server trust one operator with one account that has
-// JetStream, and returns a credentials file for a user of it.
+// Operator makes a server trust one operator with one account that has JetStream, and returns a credentials
+// file for a user of it.
 func Operator(t testing.TB, opts *server.Options) []byte {
 	t.Helper()
 

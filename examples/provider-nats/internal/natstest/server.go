@@ -13,13 +13,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// Start starts a server with JetStream on a free loopback port and a store that
-// ends with the test. Each of change may edit its options first.
+// Start starts a server with JetStream on a free loopback port and a store that is removed with the test.
+// Each of change may edit its options first.
 func Start(t testing.TB, change ...func(*server.Options)) *server.Server {
 	t.Helper()
 
-	// In which a client has to say who it is. By default a server hangs up after two
-	// seconds, which a busy machine needs.
+	// The time for a client to log in. By default a server hangs up after two seconds, which a busy machine
+	// may exceed.
 	handshake := wait.Patience().Seconds()
 
 	opts := &server.Options{
@@ -53,10 +53,9 @@ func Start(t testing.TB, change ...func(*server.Options)) *server.Server {
 	return s
 }
 
-// keep puts a file beside the streams of the default account. Behind the last stream
-// that goes a server removes the folder of its account, even while the next is being
-// made in it, which then fails (nats-server 2.15.2, stream.stop); not if it holds
-// anything.
+// keep puts a file beside the streams of the default account. With the last stream a server removes the
+// folder of its account, even while the next stream is being created in it, which then fails (nats-server
+// 2.15.2, stream.stop); not if it contains anything.
 func keep(t testing.TB, store string) {
 	t.Helper()
 
@@ -75,7 +74,8 @@ func keep(t testing.TB, store string) {
 func Connect(t testing.TB, s *server.Server, opts ...nats.Option) *nats.Conn {
 	t.Helper()
 
-	nc, err := nats.Connect(s.ClientURL(), append([]nats.Option{nats.Timeout(wait.Patience()), nats.MaxReconnects(-1)}, opts...)...)
+	nc, err := nats.Connect(s.ClientURL(),
+		append([]nats.Option{nats.Timeout(wait.Patience()), nats.MaxReconnects(-1)}, opts...)...)
 	if err != nil {
 		t.Fatalf("cannot connect to NATS: %v", err)
 	}

@@ -46,8 +46,7 @@ func NewCA(t testing.TB) *CA {
 	return &CA{cert: cert, key: key, PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
-// Issue returns a certificate for 127.0.0.1, and its key, both in PEM. It serves
-// servers and clients.
+// Issue returns a certificate for 127.0.0.1, and its key, both in PEM, for servers and clients.
 func (ca *CA) Issue(t testing.TB) (cert, key []byte) {
 	t.Helper()
 
@@ -68,7 +67,9 @@ func (ca *CA) Issue(t testing.TB) (cert, key []byte) {
 		t.Fatal(err)
 	}
 
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: image})
+	return pem.EncodeToMemory(&pem.Block{
+		Type: "CERTIFICATE", Bytes: der,
+	}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: image})
 }
 
 // Server returns the TLS settings of a server with a certificate of this

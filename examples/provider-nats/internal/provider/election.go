@@ -21,61 +21,65 @@ import (
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,resourceNames=provider-nats.nats.moorage.dev,verbs=get;update
 
-// podNamespace is where a pod finds the namespace that it is in.
+// podNamespace is the file with the namespace of a pod.
 const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// leaseName is what the role names, too.
+// leaseName is the name of the lease, which the role names, too.
 const leaseName = Name + ".nats.moorage.dev"
 
-// An Election says how several replicas wait for one that works. The zero value holds
-// none. Use DefaultElection, and change what differs.
+// An Election configures leader election. The zero value disables it. Use DefaultElection, and change what
+// differs.
 type Election struct {
-	// Enabled says that there is one. The lease is in Namespace, or if that is empty
-	// in the pod's own.
+	// Enabled enables it. The lease is in Namespace, or if that is empty in the pod's own.
 	Enabled   bool
 	Namespace string
 
-	// Identity begins the name under which the lease is held. Empty means the name
-	// of this machine, which is that of the pod.
+	// Identity begins the holder identity of the lease. Empty means the name of this machine, which is that of
+	// the pod.
 	Identity string
 
-	// LeaseDuration is how long the others wait after the last renewal that they saw,
-	// RenewDeadline how long the leader tries to renew before it gives up, and
-	// RetryPeriod how often anybody tries. Nothing is changed in the external system
-	// that would begin in the last second before RenewDeadline. Each must be less than
-	// the one before it, RetryPeriod by a fifth and more: see Check.
+	// LeaseDuration is how long standby replicas wait after the last renewal that they saw, RenewDeadline how
+	// long the leader tries to renew before it gives up, and RetryPeriod the time between attempts. In the
+	// last second before RenewDeadline, no change in the external system begins. Each must be less than the
+	// one before it, RetryPeriod by a fifth and more: see Check.
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 }
 
-// DefaultElection returns the times of a usual one, which is not enabled.
+// DefaultElection returns the usual times, not enabled.
 func DefaultElection() Election {
 	return Election{LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
 }
 
-// AddFlags adds the flags of replicas.
+// AddFlags adds the flags of leader election.
 func (e *Election) AddFlags(flags *flag.FlagSet) {
-	flags.BoolVar(&e.Enabled, "leader-election", e.Enabled, "let several replicas wait for one that works")
-	flags.StringVar(&e.Namespace, "leader-election-namespace", e.Namespace, "where the lease is; empty means the pod's own namespace")
-	flags.StringVar(&e.Identity, "leader-elect-identity", e.Identity, "what begins the name of who holds the lease; empty means the name of this machine")
-	flags.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "how long the others wait after the last renewal that they saw")
-	flags.DurationVar(&e.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "how long the leader tries to renew the lease before it gives up")
-	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "how often the lease is renewed, or tried to be taken")
+	flags.BoolVar(&e.Enabled, "leader-election", e.Enabled, "let one of several replicas work, and the others wait")
+	flags.StringVar(&e.Namespace, "leader-election-namespace", e.Namespace,
+		"where the lease is; empty means the pod's own namespace")
+	flags.StringVar(&e.Identity, "leader-elect-identity", e.Identity,
+		"prefix of the holder identity of the lease; empty means the name of this machine")
+	flags.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration,
+		"how long standby replicas wait after the last renewal that they saw")
+	flags.DurationVar(&e.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline,
+		"how long the leader tries to renew the lease before it gives up")
+	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod,
+		"how often replicas try to renew or acquire the lease")
 }
 
-// leaseMargin is what a lease must have left for a change outside to begin: one that is
-// not renewed earlier stops all work each time.
+// leaseMargin is the remaining time of a lease that a change in the external system needs to begin: a lease
+// that is not renewed earlier stops all work each time.
 const leaseMargin = time.Second
 
-// Check refuses times with which no replica could work, in words that name the flags.
+// Check refuses times with which no replica could work. Its errors name the flags.
 func (e Election) Check() error {
-	// Between two attempts there may be more than a period by this factor.
+	// The time between two attempts may exceed a period by this factor.
 	const jitter = leaderelection.JitterFactor
 
 	switch {
 	case e.RetryPeriod <= 0:
 		return errors.New("--leader-elect-retry-period must be more than 0")
 	case e.RenewDeadline <= time.Duration(float64(e.RetryPeriod)*jitter)+leaseMargin:
-		return errors.Errorf("--leader-elect-renew-deadline must be more than %.1f times --leader-elect-retry-period and a second", jitter)
+		return errors.Errorf("--leader-elect-renew-deadline must be more than "+
+			"%.1f times --leader-elect-retry-period and a second", jitter)
 	case e.LeaseDuration <= e.RenewDeadline:
 		return errors.New("--leader-elect-lease-duration must be more than --leader-elect-renew-deadline")
 	default:
@@ -83,19 +87,20 @@ func (e Election) Check() error {
 	}
 }
 
-// elect makes the manager wait until it leads, if it is to, and returns the lease by
-// which it does. The lock is made here and not by the manager, because whoever changes
-// something outside has to know how long the lease still lasts, and because its versions
-// tell when the API server was restored.
-func (e Election) elect(cfg *rest.Config, mo *ctrl.Options, restores *controller.RestoreDetector) (*controller.Lease, error) {
-	mo.LeaderElection, mo.LeaderElectionID = e.Enabled, leaseName // the latter for metrics alone
+// elect makes the manager wait until it leads, if leader election is enabled, and returns the lease. The
+// lock is created here and not by the manager, because changes in the external system need its remaining
+// time, and because its versions show that the API server was restored.
+func (e Election) elect(
+	cfg *rest.Config, mo *ctrl.Options, restores *controller.RestoreDetector,
+) (*controller.Lease, error) {
+	mo.LeaderElection, mo.LeaderElectionID = e.Enabled, leaseName // the latter only for metrics
 	if !e.Enabled {
 		return nil, nil
 	}
 
 	lock, err := e.lock(cfg)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot take part in an election")
+		return nil, errors.Wrap(err, "cannot take part in leader election")
 	}
 
 	lease := controller.NewLease(lock, e.RenewDeadline, controller.WithRestoreDetector(restores))
@@ -111,7 +116,8 @@ func (e Election) lock(cfg *rest.Config) (resourcelock.Interface, error) {
 	if namespace == "" {
 		text, err := os.ReadFile(podNamespace)
 		if err != nil {
-			return nil, errors.Wrap(err, "cannot tell the namespace of the lease outside of a pod: set --leader-election-namespace")
+			return nil, errors.Wrap(err,
+				"cannot determine the namespace of the lease outside of a pod: set --leader-election-namespace")
 		}
 
 		namespace = string(bytes.TrimSpace(text))
@@ -123,12 +129,12 @@ func (e Election) lock(cfg *rest.Config) (resourcelock.Interface, error) {
 
 	core, err := corev1.NewForConfig(cfg)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client")
+		return nil, errors.Wrap(err, "cannot create a client")
 	}
 
 	coordination, err := coordinationv1.NewForConfig(cfg)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client")
+		return nil, errors.Wrap(err, "cannot create a client")
 	}
 
 	me, err := e.identity()
@@ -140,14 +146,14 @@ func (e Election) lock(cfg *rest.Config) (resourcelock.Interface, error) {
 		resourcelock.ResourceLockConfig{Identity: me})
 }
 
-// identity returns who holds the lease. No two processes have it in common, not even
-// those that run one after the other in a pod.
+// identity returns the holder identity. Two processes never have it in common, not even those that run one
+// after the other in a pod.
 func (e Election) identity() (string, error) {
 	name := e.Identity
 	if name == "" {
 		host, err := os.Hostname()
 		if err != nil {
-			return "", errors.Wrap(err, "cannot tell the name of this machine")
+			return "", errors.Wrap(err, "cannot determine the name of this machine")
 		}
 
 		name = host

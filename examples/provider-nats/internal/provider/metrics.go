@@ -19,41 +19,39 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// metricsOptions returns where, how and to whom metrics are served.
+// metricsOptions returns the options of the metrics server.
 func metricsOptions(o Options) server.Options {
 	out := server.Options{BindAddress: o.MetricsAddress, SecureServing: o.MetricsSecure}
 	if o.MetricsSecure {
 		out.FilterProvider = GuardMetrics
-		// Whoever is not let in could keep the server busy by streams that HTTP/2 cancels.
+		// A client without permission could keep the server busy by streams that HTTP/2 cancels.
 		out.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
 	}
 
 	return out
 }
 
-// What the requests of a guard are held to: they are not many, and must not take what
-// the provider may send.
+// Limits of the requests of a guard: they are few, and must not use up the rate of the provider.
 const (
 	reviewTimeout = 5 * time.Second
 	reviewQPS     = 5
 	reviewBurst   = 10
 )
 
-// A guard lets those read metrics who show a token of a user whom the API server lets get
-// the path. It asks at each scrape, by a TokenReview and a SubjectAccessReview. (That of
-// controller-runtime, in its package filters, needs the module k8s.io/apiserver.)
+// A guard permits reads of metrics to users that the API server permits to get the path. It asks at each
+// scrape, by a TokenReview and a SubjectAccessReview. (That of controller-runtime, in its package filters,
+// needs the module k8s.io/apiserver.)
 type guard struct {
 	tokens authenticationclient.TokenReviewInterface
 	access authorizationclient.SubjectAccessReviewInterface
 }
 
-// GuardMetrics returns a filter that lets those read metrics who show, as a bearer, the
-// token of a user whom the API server lets get the path, as it lets whoever is bound to the
-// role of deploy/base/metrics-reader.yaml. The provider has to be bound to that of
-// metrics-role.yaml, by which it may ask that.
+// GuardMetrics returns a filter that serves metrics only for a bearer token of a user that the API server
+// permits to get the path, such as one that is bound to the role of deploy/base/metrics-reader.yaml. The
+// provider has to be bound to that of metrics-role.yaml, which permits the reviews.
 //
-// What it asks is counted apart from what the provider does: by another user agent, and
-// against a limit of its own.
+// The reviews are counted separately from the provider's requests: by another user agent, and against a
+// limit of their own.
 func GuardMetrics(cfg *rest.Config, _ *http.Client) (server.Filter, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.UserAgent = Name + "/metrics"
@@ -61,18 +59,18 @@ func GuardMetrics(cfg *rest.Config, _ *http.Client) (server.Filter, error) {
 
 	tokens, err := authenticationclient.NewForConfig(cfg)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client")
+		return nil, errors.Wrap(err, "cannot create a client")
 	}
 
 	access, err := authorizationclient.NewForConfig(cfg)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client")
+		return nil, errors.Wrap(err, "cannot create a client")
 	}
 
 	return guard{tokens.TokenReviews(), access.SubjectAccessReviews()}.filter, nil
 }
 
-// filter is the filter of a server of metrics.
+// filter is the filter of a metrics server.
 func (g guard) filter(log logr.Logger, metrics http.Handler) (http.Handler, error) {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
@@ -80,8 +78,8 @@ func (g guard) filter(log logr.Logger, metrics http.Handler) (http.Handler, erro
 
 		switch code, err := g.judge(ctx, r); {
 		case err != nil:
-			log.Error(err, "Cannot tell who may read metrics")
-			http.Error(w, "cannot tell who may read metrics: the log of the provider says why", http.StatusInternalServerError)
+			log.Error(err, "Cannot review a read of metrics")
+			http.Error(w, "cannot review this read of metrics: the log of the provider says why", http.StatusInternalServerError)
 		case code != http.StatusOK:
 			http.Error(w, http.StatusText(code), code)
 		default:
@@ -90,7 +88,7 @@ func (g guard) filter(log logr.Logger, metrics http.Handler) (http.Handler, erro
 	}), nil
 }
 
-// judge returns by which code a request is answered: 200 if it is let in.
+// judge returns the status code for a request: 200 if it is permitted.
 func (g guard) judge(ctx context.Context, r *http.Request) (code int, err error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok || token == "" {
@@ -101,7 +99,8 @@ func (g guard) judge(ctx context.Context, r *http.Request) (code int, err error)
 
 	review, err = g.tokens.Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
-		return 0, errors.Wrap(err, "cannot ask the API server whose token is shown: bind the provider's account to a role like that of deploy/base/metrics-role.yaml")
+		return 0, errors.Wrap(err,
+			"cannot review the token: bind the provider's account to a role like that of deploy/base/metrics-role.yaml")
 	}
 
 	if !review.Status.Authenticated {
@@ -112,7 +111,9 @@ func (g guard) judge(ctx context.Context, r *http.Request) (code int, err error)
 
 	switch {
 	case err != nil:
-		return 0, errors.Wrap(err, "cannot ask the API server who may read metrics: bind the provider's account to a role like that of deploy/base/metrics-role.yaml")
+		return 0, errors.Wrap(err,
+			"cannot review the access to metrics: "+
+				"bind the provider's account to a role like that of deploy/base/metrics-role.yaml")
 	case !access.Status.Allowed:
 		return http.StatusForbidden, nil
 	default:
@@ -120,7 +121,7 @@ func (g guard) judge(ctx context.Context, r *http.Request) (code int, err error)
 	}
 }
 
-// accessOf asks whether a user may do what the request does.
+// accessOf returns the review of whether a user may do what the request does.
 func accessOf(user authenticationv1.UserInfo, r *http.Request) *authorizationv1.SubjectAccessReview {
 	extra := map[string]authorizationv1.ExtraValue{}
 	for key, values := range user.Extra {

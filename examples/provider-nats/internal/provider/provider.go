@@ -1,5 +1,4 @@
-// Package provider runs the provider: one manager with the controllers of all kinds.
-// Begin with [Run].
+// Package provider runs the provider: one manager with the controllers of all kinds. Start with [Run].
 package provider
 
 import (
@@ -35,14 +34,12 @@ import (
 	kinds "github.com/moorage-dev/moorage/examples/provider-nats/internal/controller"
 )
 
-// Name is what the provider calls itself: in its role, its lease and towards the API
-// server.
+// Name is the provider's name in its role, its lease and its user agent.
 const Name = "provider-nats"
 
-// shutdown is how long what is under way may take to end: a creation goes on for 4 s, its
-// result is recorded within 25 s and the status of the pass within 10 s, and sinks have
-// 10 s to send what they hold. Then the lease is released, and the process ends: a pod
-// needs terminationGracePeriodSeconds that are longer, see deploy.
+// shutdown is the graceful shutdown timeout: a creation goes on for 4 s, its result is recorded within 25 s
+// and the status of the pass within 10 s, and sinks have 10 s to send their queues. Then the lease is
+// released, and the process ends: a pod needs a longer terminationGracePeriodSeconds, see deploy.
 const shutdown = 50 * time.Second
 
 // Options say how the provider runs. Use DefaultOptions, and change what differs.
@@ -51,57 +48,54 @@ type Options struct {
 	// PollJitter by how much that varies. A jitter of zero is a tenth of it.
 	PollInterval, PollJitter time.Duration
 
-	// PollWhenTold is how often a stream is compared with its object while JetStream
-	// tells what happens to it. In between, all streams of a connection share a
-	// list. Zero means that each is looked at by itself, at each PollInterval.
-	PollWhenTold time.Duration
+	// PollWhenNotified is how often a stream is compared with its object while JetStream notifies of its
+	// changes. All streams of a connection share lists. Zero means that each stream is observed separately, at
+	// each PollInterval.
+	PollWhenNotified time.Duration
 
-	// WatchSecrets lets Secrets that connections are made from be read again when they
-	// have changed, and not only once a minute. The role in package does not allow it:
-	// the operator has to, for those Secrets.
+	// WatchSecrets lets the provider read Secrets that connections are made from again as soon as they change,
+	// and not only once a minute. The role in package does not allow it: the operator has to, for those
+	// Secrets.
 	WatchSecrets bool
 
-	// Limits hold the calls over each connection to what NATS serves. Nil means those
-	// of controller.NewLimits.
+	// Limits bound the rate of calls over each connection to what NATS serves. Nil means those of
+	// controller.NewLimits.
 	Limits *limit.Set
 
-	// SyncInterval is how often all objects are reconciled anew, whether they are
-	// due or not.
+	// SyncInterval is how often all objects are reconciled anew, whether they are due or not.
 	SyncInterval time.Duration
 
-	// Timeout bounds what one pass may take in the external system.
+	// Timeout bounds the time that one pass may take in the external system.
 	Timeout time.Duration
 
 	// MaxReconcileRate is how many passes may begin in a second, and how many may
 	// run at a time for each kind.
 	MaxReconcileRate int
 
-	// Election says how several replicas wait for one that works.
+	// Election configures leader election among replicas.
 	Election Election
 
-	// RestoreProbe is how often a provider without an election asks the API server for
-	// its version, so that it ends when that was restored to an earlier state. One with an
-	// election sees it with each renewal. Zero, the default, means never: without it a
-	// provider in steady state sends no request.
+	// RestoreProbe is how often a provider without leader election asks the API server for its version, so
+	// that it ends when the API server was restored to an earlier state. With leader election each renewal
+	// shows that. Zero, the default, means never: without it a provider in steady state sends no request.
 	RestoreProbe time.Duration
 
-	// Namespace is the one whose objects are looked at, or several, separated by commas.
-	// Empty means all.
+	// Namespace is the one whose objects are reconciled, or several, separated by commas. Empty means all.
 	Namespace string
 
 	// HealthAddress serves /healthz and /readyz, MetricsAddress /metrics and
 	// ProfilingAddress /debug/pprof. "0" switches one off.
 	HealthAddress, MetricsAddress, ProfilingAddress string
 
-	// MetricsSecure serves metrics by TLS, with a certificate made for the occasion, and
-	// to those alone whom the API server lets get /metrics, see GuardMetrics.
+	// MetricsSecure serves metrics by TLS, with a certificate that is created at the start, and only to users
+	// that the API server permits to get /metrics, see GuardMetrics.
 	MetricsSecure bool
 
-	// ChangeLog is told of every change that the provider makes in NATS. Nil
-	// tells nobody. It neither delays nor fails a pass.
+	// ChangeLog receives every change that the provider makes in NATS. Nil means none. It neither delays nor
+	// fails a pass.
 	ChangeLog changelog.Sink
 
-	// Logger is where the provider logs. The zero value discards.
+	// Logger is the provider's logger. The zero value discards.
 	Logger logr.Logger
 }
 
@@ -109,7 +103,7 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		PollInterval:     time.Minute,
-		PollWhenTold:     10 * time.Minute,
+		PollWhenNotified: 10 * time.Minute,
 		SyncInterval:     time.Hour,
 		Timeout:          time.Minute,
 		MaxReconcileRate: 10,
@@ -152,14 +146,16 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 
 	mgr, err := ctrl.NewManager(cfg, mo)
 	if err != nil {
-		return errors.Wrap(err, "cannot make a manager")
+		return errors.Wrap(err, "cannot create a manager")
 	}
 
 	if err := stderrors.Join(probes(mgr), endWithRestore(mgr, restores, o)); err != nil {
 		return err
 	}
 
-	options := []managed.ReconcilerOption{managed.WithTimeout(o.Timeout), managed.WithProvider(Name, version()), managed.WithRestoreDetector(restores)}
+	options := []managed.ReconcilerOption{
+		managed.WithTimeout(o.Timeout), managed.WithProvider(Name, version()), managed.WithRestoreDetector(restores),
+	}
 	if o.PollJitter > 0 {
 		options = append(options, managed.WithPollJitterHook(o.PollJitter))
 	}
@@ -183,8 +179,8 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 	return errors.Wrap(mgr.Start(ctx), "the manager failed")
 }
 
-// endWithRestore ends the provider when the API server was restored to an earlier state:
-// its caches are of another history, and the next process lists everything anew.
+// endWithRestore ends the provider when the API server was restored to an earlier state: its caches are of
+// another history, and the next process lists everything anew.
 func endWithRestore(mgr ctrl.Manager, restores *controller.RestoreDetector, o Options) error {
 	if err := mgr.Add(restores); err != nil {
 		return errors.Wrap(err, "cannot watch for a restore of the API server")
@@ -195,11 +191,12 @@ func endWithRestore(mgr ctrl.Manager, restores *controller.RestoreDetector, o Op
 	}
 
 	po := []controller.ProbeOption{controller.WithProbeInterval(o.RestoreProbe)}
-	if names := o.namespaces(); len(names) > 0 { // the version is the server's: any one tells it
+	if names := o.namespaces(); len(names) > 0 { // the version is that of the server: any namespace shows it
 		po = append(po, controller.WithProbeNamespace(names[0]))
 	}
 
-	probe := controller.NewRestoreProbe(restores, mgr.GetAPIReader(), v1alpha1.GroupVersion().WithKind(v1alpha1.StreamKind), po...)
+	probe := controller.NewRestoreProbe(restores, mgr.GetAPIReader(),
+		v1alpha1.GroupVersion().WithKind(v1alpha1.StreamKind), po...)
 
 	return errors.Wrap(mgr.Add(probe), "cannot ask the API server for its version")
 }
@@ -213,18 +210,18 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, ro []managed.Reconc
 		GlobalRateLimiter:       ratelimiter.NewGlobal(o.MaxReconcileRate),
 		PollInterval:            o.PollInterval,
 		MaxConcurrentReconciles: o.MaxReconcileRate,
-	}, kinds.Sharing{PollWhenTold: o.PollWhenTold, WatchSecrets: o.WatchSecrets, Limits: o.Limits}, ro...)
+	}, kinds.Sharing{PollWhenNotified: o.PollWhenNotified, WatchSecrets: o.WatchSecrets, Limits: o.Limits}, ro...)
 }
 
-// record has changes recorded, and shows among the metrics what that has lost and the
-// state of connections, until forget is called.
+// record configures the change log, and registers the metrics of its losses and of the connections, until
+// forget is called.
 func record(mgr ctrl.Manager, o Options) (options []managed.ReconcilerOption, forget func(), err error) {
 	collectors := []prometheus.Collector{o.Limits}
 
 	if o.ChangeLog != nil {
 		queue := changelog.NewQueue(o.ChangeLog, changelog.WithLogger(logging.NewLogrLogger(o.Logger)))
 		if err := mgr.Add(queue); err != nil {
-			return nil, nil, errors.Wrap(err, "cannot see to it that changes are recorded")
+			return nil, nil, errors.Wrap(err, "cannot record changes")
 		}
 
 		options, collectors = []managed.ReconcilerOption{managed.WithChangeLog(queue)}, append(collectors, queue.Collector())
@@ -235,8 +232,8 @@ func record(mgr ctrl.Manager, o Options) (options []managed.ReconcilerOption, fo
 	return options, forget, err
 }
 
-// measure shows collectors among the metrics until forget is called. Of several
-// providers in a process, the first is shown.
+// measure registers collectors until forget is called. Of several providers in a process, the first is
+// registered.
 func measure(collectors []prometheus.Collector) (forget func(), err error) {
 	var registered []prometheus.Collector
 
@@ -255,14 +252,14 @@ func measure(collectors []prometheus.Collector) (forget func(), err error) {
 		case !errors.As(err, &exists):
 			forget()
 
-			return nil, errors.Wrap(err, "cannot show all metrics")
+			return nil, errors.Wrap(err, "cannot register all metrics")
 		}
 	}
 
 	return forget, nil
 }
 
-// version returns which version of the provider this is, as it was built.
+// version returns the version of the provider, as it was built.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		return info.Main.Version
@@ -271,7 +268,7 @@ func version() string {
 	return "devel"
 }
 
-// namespaces returns the ones whose objects are looked at; none means all.
+// namespaces returns the namespaces whose objects are reconciled; none means all.
 func (o Options) namespaces() []string {
 	return strings.FieldsFunc(o.Namespace, func(r rune) bool { return r == ',' })
 }
@@ -292,15 +289,16 @@ func managerOptions(scheme *runtime.Scheme, o Options) ctrl.Options {
 		Logger: o.Logger,
 		Cache:  caches,
 		// Secrets are read one by one: a provider that lists them could read all.
-		Client:                 client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{
+			&corev1.Secret{}, &corev1.ConfigMap{},
+		}}},
 		Metrics:                metricsOptions(o),
 		HealthProbeBindAddress: o.HealthAddress,
 		PprofBindAddress:       o.ProfilingAddress,
-		// Less would cut off a creation whose result is not recorded yet.
+		// A shorter one would cut off a creation whose result is not recorded yet.
 		GracefulShutdownTimeout: new(shutdown),
 		Controller: config.Controller{
-			// A replica that waits has its caches and its queue filled when its turn
-			// comes.
+			// A standby replica has its caches and its queue filled when it becomes the leader.
 			EnableWarmup: new(true),
 			// The names are unique. The check counts for the whole life of a process,
 			// in which the provider may run more than once.
@@ -314,8 +312,8 @@ func probes(mgr ctrl.Manager) error {
 		return errors.Wrap(err, "cannot add a health check")
 	}
 
-	// Whether the external system works is no part of it: a provider that is not
-	// ready for that would be taken away when it is needed most.
+	// The external system is not a part of it: a provider that is not ready because of that would be removed
+	// when it is needed most.
 	return errors.Wrap(mgr.AddReadyzCheck("caches", func(r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
 		defer cancel()

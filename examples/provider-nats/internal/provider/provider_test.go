@@ -29,15 +29,16 @@ import (
 
 const lease = "provider-nats.nats.moorage.dev"
 
-// TestInProduction runs the provider as it runs in production, with an election,
-// probes and metrics, as a user who may do what its role allows and no more.
+// TestInProduction runs the provider as in production, with leader election, probes and metrics, as a user
+// with the permissions of its role.
 func TestInProduction(t *testing.T) {
 	env := start(t)
 	o := provider.DefaultOptions()
 	o.Election.Enabled, o.Election.Namespace = true, devenv.Namespace
-	o.Election.LeaseDuration, o.Election.RenewDeadline = 5*time.Minute, 4*time.Minute // a busy machine must not take the lease away
+	// a busy machine must not lose the lease
+	o.Election.LeaseDuration, o.Election.RenewDeadline = 5*time.Minute, 4*time.Minute
 	o.HealthAddress, o.MetricsAddress = fmt.Sprint("127.0.0.1:", port.Free(t)), fmt.Sprint("127.0.0.1:", port.Free(t))
-	o.MetricsSecure = false // whom they are shown is tested by itself
+	o.MetricsSecure = false // permissions have a test of their own
 	changes := &changes{}
 	o.ChangeLog = changes
 
@@ -54,7 +55,7 @@ func TestInProduction(t *testing.T) {
 		for _, want := range []string{
 			"moorage_changelog_dropped_total 0",
 			`leader_election_master_status{name="` + lease + `"} 1`,
-			// A pass is counted once it has ended, thus after what it made is seen.
+			// A pass is counted at its end, after its result is visible.
 			`controller_runtime_reconcile_total{controller="managed/stream.nats.moorage.dev",result="requeue_after"}`,
 		} {
 			shows(t, o, want)
@@ -76,13 +77,15 @@ func TestInProduction(t *testing.T) {
 	checkRestores(t, env, o)
 }
 
-// shows waits until the metrics have a line.
+// shows waits until the metrics contain a line.
 func shows(t *testing.T, o provider.Options, line string) {
 	t.Helper()
-	wait.Until(t, "metrics with "+line, func() bool { return strings.Contains(get(t, "http://"+o.MetricsAddress+"/metrics"), line) })
+	wait.Until(t, "metrics with "+line, func() bool {
+		return strings.Contains(get(t, "http://"+o.MetricsAddress+"/metrics"), line)
+	})
 }
 
-// changes are what the providers tell of what they change. The zero value is empty.
+// changes is the change log of several providers. The zero value is empty.
 type changes struct {
 	mu      sync.Mutex
 	entries []changelog.Entry
@@ -97,7 +100,7 @@ func (c *changes) Record(_ context.Context, e changelog.Entry) error {
 	return nil
 }
 
-// check checks that each of two streams was told of, and by which provider it was made.
+// check checks that each of two streams was recorded, with the provider that created it.
 func (c *changes) check(t *testing.T) {
 	t.Helper()
 
@@ -129,7 +132,7 @@ func start(t *testing.T) *devenv.Env {
 	return env
 }
 
-// run runs the provider while it is looked at.
+// run runs the provider while look is called.
 func run(t *testing.T, env *devenv.Env, o provider.Options, look func()) {
 	t.Helper()
 
@@ -183,7 +186,7 @@ func renews(t *testing.T, env *devenv.Env) {
 
 	before := current(t, env)
 	if holder(t, env) == "" {
-		t.Error("nobody holds the lease, but somebody works")
+		t.Error("the lease has no holder, but a provider works")
 	}
 
 	wait.Until(t, "a renewed lease", func() bool {
@@ -191,8 +194,8 @@ func renews(t *testing.T, env *devenv.Env) {
 	})
 }
 
-// checkRequests checks that nothing that the provider tried was forbidden, and
-// that it has no permission over leases that it does not use.
+// checkRequests checks that no request of the provider was forbidden, and that it has no permission for
+// leases that it does not use.
 func checkRequests(t *testing.T, env *devenv.Env) {
 	t.Helper()
 
@@ -232,7 +235,7 @@ func verbs(t *testing.T, requests []devcluster.Request) []string {
 	return out
 }
 
-// checkOthersLeases checks that the leases of others are out of reach.
+// checkOthersLeases checks that the provider has no permission for other leases.
 func checkOthersLeases(t *testing.T, env *devenv.Env) {
 	t.Helper()
 
@@ -258,7 +261,7 @@ func checkOthersLeases(t *testing.T, env *devenv.Env) {
 	}
 }
 
-// get returns what is served, or nothing unless all is well.
+// get returns the body of a successful answer, or "".
 func get(t *testing.T, url string) string {
 	t.Helper()
 
@@ -267,7 +270,7 @@ func get(t *testing.T, url string) string {
 
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return "" // Nobody listens yet.
+		return "" // The server does not listen yet.
 	}
 	defer answer.Body.Close()
 

@@ -18,8 +18,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// checkRestores checks that a provider ends when the API server goes back to an earlier
-// state: one with an election sees it by its lease, one without by asking, if it is told to.
+// checkRestores checks that a provider ends when the API server is restored to an earlier state: with
+// leader election it detects that by the lease, without it by a probe, if one is configured.
 func checkRestores(t *testing.T, env *devenv.Env, o provider.Options) {
 	t.Helper()
 
@@ -34,7 +34,7 @@ func checkRestores(t *testing.T, env *devenv.Env, o provider.Options) {
 
 	for name, tc := range map[string]struct {
 		o     provider.Options
-		tells func(*http.Request) bool
+		shows func(*http.Request) bool
 		asks  bool
 	}{
 		"Elected": {o, func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/leases/"+lease) }, true},
@@ -47,7 +47,7 @@ func checkRestores(t *testing.T, env *devenv.Env, o provider.Options) {
 			cfg, err := env.ProviderConfig(t.Context())
 			must(t, err)
 
-			history := &history{tells: tc.tells}
+			history := &history{shows: tc.shows}
 
 			cfg.ContentType, cfg.AcceptContentTypes = "application/json", "application/json"
 			cfg.Wrap(history.wrap)
@@ -62,14 +62,14 @@ func checkRestores(t *testing.T, env *devenv.Env, o provider.Options) {
 				work(t, env, "quiet")
 				stop()
 
-				if err := <-ended; err != nil || history.told.Load() > 0 {
-					t.Errorf("who is not told to ask asked %d times, and ends with %v", history.told.Load(), err)
+				if err := <-ended; err != nil || history.shown.Load() > 0 {
+					t.Errorf("without a probe there were %d requests for the version, and it ends with %v", history.shown.Load(), err)
 				}
 
 				return
 			}
 
-			wait.Until(t, "versions", func() bool { return history.told.Load() > 1 })
+			wait.Until(t, "versions", func() bool { return history.shown.Load() > 1 })
 			history.restored.Store(true)
 			wait.Until(t, "the end of the provider", func() bool { return len(ended) > 0 })
 
@@ -80,17 +80,17 @@ func checkRestores(t *testing.T, env *devenv.Env, o provider.Options) {
 	}
 }
 
-// A history is the part of an API server's answers that tells of versions. It goes back to
-// its beginning when the server is restored.
+// A history rewrites the answers of an API server that show versions. It goes back to its beginning when
+// the server is restored.
 type history struct {
-	tells    func(*http.Request) bool
-	told     atomic.Int64
+	shows    func(*http.Request) bool
+	shown    atomic.Int64
 	restored atomic.Bool
 }
 
 func (h *history) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		if !h.tells(r) {
+		if !h.shows(r) {
 			return next.RoundTrip(r)
 		}
 
@@ -111,7 +111,7 @@ func (h *history) wrap(next http.RoundTripper) http.RoundTripper {
 		}
 
 		answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		h.told.Add(1)
+		h.shown.Add(1)
 
 		return answer, err
 	})

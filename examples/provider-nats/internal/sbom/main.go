@@ -1,5 +1,5 @@
-// Command sbom prints what a program is made of, as SPDX 2.3 in JSON: what Go wrote into it
-// when it was built, so that nothing has to be guessed or asked for.
+// Command sbom prints the modules of a program, as SPDX 2.3 in JSON: Go has recorded them in the program
+// when it was built, so that no guess and no request is needed.
 //
 //	go run ./internal/sbom bin/PROGRAM > PROGRAM.spdx.json
 package main
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// A document is what SPDX calls so. Each package is contained in the first.
+// A document is a document of SPDX. Each package is contained in the first.
 type document struct {
 	SPDXID            string         `json:"SPDXID"`
 	SPDXVersion       string         `json:"spdxVersion"`
@@ -61,7 +61,7 @@ type relationship struct {
 	Related string `json:"relatedSpdxElement"`
 }
 
-// none is what SPDX has for a place that is not named here: the purl says it.
+// none is the SPDX value for an omitted location: the purl has it.
 const none = "NOASSERTION"
 
 func main() {
@@ -79,7 +79,7 @@ func main() {
 func run(program string) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
-		return fmt.Errorf("cannot read what %s is made of, is it built by Go? %w", program, err)
+		return fmt.Errorf("cannot read the modules of %s, is it built by Go? %w", program, err)
 	}
 
 	content, err := os.ReadFile(program)
@@ -104,8 +104,8 @@ func run(program string) error {
 	return out.Encode(describe(info, hex.EncodeToString(sum[:]), when))
 }
 
-// created returns the time that a document tells: what SOURCE_DATE_EPOCH says, so that the
-// same program leads to the same document, or when the program was built.
+// created returns the creation time of a document: that of SOURCE_DATE_EPOCH, so that the same program
+// leads to the same document, or the time when the program was built.
 func created(epoch string, built time.Time) (time.Time, error) {
 	if epoch == "" {
 		return built, nil
@@ -129,9 +129,11 @@ func describe(info *debug.BuildInfo, sum string, when time.Time) document {
 		SPDXID: "SPDXRef-DOCUMENT", SPDXVersion: "SPDX-2.3", DataLicense: "CC0-1.0",
 		Name:              info.Path,
 		DocumentNamespace: "https://" + info.Path + "/spdx/" + sum,
-		CreationInfo:      creationInfo{when.UTC().Format(time.RFC3339), []string{"Tool: " + info.Main.Path + "/internal/sbom"}},
-		Packages:          []pkg{program},
-		Relationships:     []relationship{describes},
+		CreationInfo: creationInfo{
+			when.UTC().Format(time.RFC3339), []string{"Tool: " + info.Main.Path + "/internal/sbom"},
+		},
+		Packages:      []pkg{program},
+		Relationships: []relationship{describes},
 	}
 
 	parts := []pkg{module("SPDXRef-Go", "std", strings.TrimPrefix(info.GoVersion, "go"))}
@@ -152,7 +154,8 @@ func describe(info *debug.BuildInfo, sum string, when time.Time) document {
 	return d
 }
 
-// module returns a module of Go. One of a folder has no version, and nobody else can find it.
+// module returns the package of a module of Go. One in a local folder has no version, and cannot be
+// downloaded.
 func module(id, path, version string) pkg {
 	out := pkg{SPDXID: id, Name: path, VersionInfo: version, DownloadLocation: none}
 

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestDescribe describes a program, and looks for all that it is made of, once, and for how
-// it hangs together.
+// TestDescribe describes a program, and checks that each of its modules is listed once, with its
+// relationships.
 func TestDescribe(t *testing.T) {
 	info := &debug.BuildInfo{
 		GoVersion: "go1.26.0", Path: "example.org/provider/cmd/provider",
@@ -41,7 +41,8 @@ func TestDescribe(t *testing.T) {
 	}
 
 	if got.SPDXVersion != "SPDX-2.3" || got.DataLicense != "CC0-1.0" || got.SPDXID != "SPDXRef-DOCUMENT" ||
-		got.Name == "" || got.DocumentNamespace != "https://example.org/provider/cmd/provider/spdx/5ad" || got.CreationInfo.Created != "1970-01-01T00:00:00Z" {
+		got.Name == "" || got.DocumentNamespace != "https://example.org/provider/cmd/provider/spdx/5ad" ||
+		got.CreationInfo.Created != "1970-01-01T00:00:00Z" {
 		t.Errorf("this is no document of SPDX: %s", text)
 	}
 
@@ -54,17 +55,22 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 
-	if want := []string{"example.org/provider", "std", "example.org/used", "example.org/new", "../here"}; !slices.Equal(names, want) {
-		t.Errorf("it is made of %q, want %q", names, want)
+	if want := []string{
+		"example.org/provider", "std", "example.org/used", "example.org/new", "../here",
+	}; !slices.Equal(names, want) {
+		t.Errorf("its modules are %q, want %q", names, want)
 	}
 
-	want := []string{"pkg:golang/example.org/provider@v1.2.3%2Bdirty", "pkg:golang/std@1.26.0", "pkg:golang/example.org/used@v0.1.0", "pkg:golang/example.org/new@v0.3.0"}
+	want := []string{
+		"pkg:golang/example.org/provider@v1.2.3%2Bdirty", "pkg:golang/std@1.26.0", "pkg:golang/example.org/used@v0.1.0",
+		"pkg:golang/example.org/new@v0.3.0",
+	}
 	if !slices.Equal(locators, want) {
-		t.Errorf("it is found at %q, want %q", locators, want)
+		t.Errorf("their locators are %q, want %q", locators, want)
 	}
 
 	if sums := got.Packages[0].Checksums; len(sums) != 1 || sums[0].ChecksumValue != "5ad" {
-		t.Errorf("nothing says which program it is about: %v", sums)
+		t.Errorf("the checksum of the program is missing: %v", sums)
 	}
 
 	related := []string{}
@@ -77,7 +83,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestCreated takes the time from who builds, so that two builds are the same.
+// TestCreated takes the time from the environment, so that two builds are the same.
 func TestCreated(t *testing.T) {
 	built := time.Unix(1000, 0)
 
@@ -88,6 +94,6 @@ func TestCreated(t *testing.T) {
 	}
 
 	if _, err := created("yesterday", built); err == nil {
-		t.Error("a time that is none is taken for one")
+		t.Error("an invalid time was accepted")
 	}
 }

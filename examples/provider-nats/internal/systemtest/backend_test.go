@@ -14,8 +14,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestAnotherNATS: a stream is looked for where it was made. When its configuration
-// leads elsewhere, nothing is made there before its user has agreed.
+// TestAnotherNATS: a stream is observed only in the NATS in which it was created. When its configuration
+// leads to another one, nothing is created there before its user has agreed.
 func TestAnotherNATS(t *testing.T) {
 	runProvider(t, badPoll)
 
@@ -29,7 +29,8 @@ func TestAnotherNATS(t *testing.T) {
 	}
 
 	other := natstest.Start(t, func(o *server.Options) { o.Authorization, o.JetStreamDomain = token, "hub" })
-	js, err := jetstream.NewWithDomain(natstest.Connect(t, other, nats.Token(token)), "hub", jetstream.WithDefaultTimeout(wait.Patience()))
+	js, err := jetstream.NewWithDomain(natstest.Connect(t, other, nats.Token(token)), "hub",
+		jetstream.WithDefaultTimeout(wait.Patience()))
 	must(t, err)
 
 	pc := w.providerConfig(other.ClientURL())

@@ -18,31 +18,30 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// badPoll is the poll interval of the provider while input is bad.
+// badPoll is the poll interval of the provider while input is wrong.
 const badPoll = 500 * time.Millisecond
 
-// A mistake is something wrong in what users, administrators or others have
-// made, and what puts it right.
+// A mistake is a wrong input of users, administrators or others, and its correction.
 type mistake struct {
 	reason string
 
 	server string // the ProviderConfig names this one from its beginning
 
-	spoil func(w *world)                      // before the object is there
+	spoil func(w *world)                      // before the object exists
 	make  func(w *world) resource.Managed     // default: a Stream named bad
-	stage func(w *world, mg resource.Managed) // when it is
-	mend  func(w *world, mg resource.Managed) // put it right
+	stage func(w *world, mg resource.Managed) // afterwards
+	mend  func(w *world, mg resource.Managed) // correct it
 
 	synced string   // status and reason of the condition
 	words  []string // of its message, or of a warning if it is True
-	shared bool     // the ProviderConfig warns, once for all who use it
+	shared bool     // the ProviderConfig warns, once for all its users
 
-	wrong []string // streams in NATS until it is put right
+	wrong []string // streams in NATS until it is corrected
 	right []string // and afterwards
 }
 
-// TestBadInput: each mistake ends in a condition that says what to do. Nothing
-// is created or lost, and nothing is done in haste.
+// TestBadInput: each mistake ends in a condition that says what to do. Nothing is created or lost, and
+// retries back off.
 func TestBadInput(t *testing.T) {
 	runProvider(t, badPoll)
 
@@ -59,7 +58,7 @@ func TestBadInput(t *testing.T) {
 			mg := tc.happen(w)
 			before, version := w.snapshot(), mg.GetResourceVersion()
 
-			// Somebody else's life goes on for four polls.
+			// Another object lives on for four polls.
 			n := logged.count(pulse.ns, beat.Name)
 			wait.Until(t, "passes over another object", func() bool { return logged.count(pulse.ns, beat.Name) >= n+4 })
 
@@ -70,7 +69,7 @@ func TestBadInput(t *testing.T) {
 			}
 
 			if diff := cmp.Diff(before, w.snapshot()); diff != "" {
-				t.Errorf("\n%s\nwhat is in NATS: -before, +after:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nstreams in NATS: -before, +after:\n%s", tc.reason, diff)
 			}
 
 			tc.recover(w, mg, before)
@@ -78,7 +77,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// happen makes the mistake and returns the object when it says so.
+// happen makes the mistake and returns the object when it reports the mistake.
 func (tc mistake) happen(w *world) resource.Managed {
 	w.Helper()
 
@@ -104,7 +103,7 @@ func (tc mistake) happen(w *world) resource.Managed {
 	return mg
 }
 
-// warns returns the object that the warning is about.
+// warns returns the object of the warning.
 func (tc mistake) warns(w *world, mg resource.Managed) client.Object {
 	w.Helper()
 
@@ -112,15 +111,15 @@ func (tc mistake) warns(w *world, mg resource.Managed) client.Object {
 		return mg
 	}
 
-	if told := w.warnings(mg); len(told) > 0 {
-		w.Errorf("\n%s\nthe object says what its ProviderConfig says for all: %v", tc.reason, told)
+	if warnings := w.warnings(mg); len(warnings) > 0 {
+		w.Errorf("\n%s\nthe object repeats the warning of its ProviderConfig: %v", tc.reason, warnings)
 	}
 
 	return w.config()
 }
 
-// awaitProtection waits until the ProviderConfig may be used, or is gone: before that its users are told to wait, which is no
-// mistake.
+// awaitProtection waits until the ProviderConfig may be used, or is gone: before that its users wait, which
+// is no mistake.
 func (w *world) awaitProtection() {
 	w.Helper()
 
@@ -132,7 +131,7 @@ func (w *world) awaitProtection() {
 	})
 }
 
-// check looks at what there is to see while things are wrong.
+// check checks what can be observed before the correction.
 func (tc mistake) check(w *world, mg resource.Managed) {
 	w.Helper()
 	w.read(mg)
@@ -143,7 +142,7 @@ func (tc mistake) check(w *world, mg resource.Managed) {
 
 	warnings := w.warnings(tc.warns(w, mg))
 	if len(warnings) != 1 || warnings[0].Series != nil {
-		w.Fatalf("\n%s\nwant one warning, told once, got %v", tc.reason, warnings)
+		w.Fatalf("\n%s\nwant one warning, emitted once, got %v", tc.reason, warnings)
 	}
 
 	said := map[string]string{"event": warnings[0].Note}
@@ -169,8 +168,8 @@ func (tc mistake) check(w *world, mg resource.Managed) {
 	}
 }
 
-// most returns how many passes there may be over an object in a while: a few for
-// the user's changes, and then with the pace of what is wrong.
+// most returns the limit of passes over an object in a period: a few for the user's changes, and then at
+// the pace of the failure.
 func most(synced string, age time.Duration) int {
 	pace := 10 * badPoll // nothing is expected to change by itself
 
@@ -178,7 +177,7 @@ func most(synced string, age time.Duration) int {
 	case "False/ReconcileError", "False/ExternalSystemUnavailable", "False/Unauthorized":
 		pace = time.Second // the shortest back-off
 	case "False/ExternalResourceNotOwned", "True/ReconcileSuccess",
-		// Whether the credentials are others is looked at without a call.
+		// New credentials are detected without a call.
 		"False/InvalidName", "False/SubjectsOverlap", "False/InvalidConfiguration", "False/ImmutableField":
 		pace = badPoll
 	}
@@ -186,20 +185,20 @@ func most(synced string, age time.Duration) int {
 	return 4 + int(math.Ceil(1.2*float64(age)/float64(pace)))
 }
 
-// recover puts it right and leads the object to its end.
+// recover corrects the mistake and deletes the object.
 func (tc mistake) recover(w *world, mg resource.Managed, before map[string]streamState) {
 	w.Helper()
 	tc.mend(w, mg)
 	w.awaitReady(mg)
 
 	if diff := cmp.Diff(tc.right, w.streams()); diff != "" {
-		w.Errorf("\n%s\nstreams after the repair: -want, +got:\n%s", tc.reason, diff)
+		w.Errorf("\n%s\nstreams after the correction: -want, +got:\n%s", tc.reason, diff)
 	}
 
 	after := w.snapshot()
 	for name, was := range before {
 		if is := after[name]; is.Created != was.Created || is.Messages != was.Messages {
-			w.Errorf("\n%s\n%s lost something by the repair: %+v, now %+v", tc.reason, name, was, is)
+			w.Errorf("\n%s\n%s lost data by the correction: %+v, now %+v", tc.reason, name, was, is)
 		}
 	}
 
@@ -211,7 +210,7 @@ func (tc mistake) recover(w *world, mg resource.Managed, before map[string]strea
 	}
 }
 
-// A streamState is what must not change by a mistake.
+// A streamState is the state that a mistake must not change.
 type streamState struct {
 	Config    jetstream.StreamConfig
 	Created   time.Time
@@ -231,7 +230,9 @@ func (w *world) snapshot() map[string]streamState {
 
 	for _, name := range w.streams() {
 		info := w.info(name)
-		state := streamState{Config: info.Config, Created: info.Created, Messages: info.State.Msgs, Consumers: map[string]consumerState{}}
+		state := streamState{
+			Config: info.Config, Created: info.Created, Messages: info.State.Msgs, Consumers: map[string]consumerState{},
+		}
 
 		for name, c := range w.consumersOf(w.Context(), name) {
 			state.Consumers[name] = consumerState{Config: c.Config, Created: c.Created}

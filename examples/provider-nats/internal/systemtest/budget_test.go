@@ -24,17 +24,17 @@ import (
 )
 
 const (
-	// objects is how many a budget is counted over.
+	// objects is the number of objects of a budget.
 	objects = 5
 
-	// looks is how often each is looked at while nothing may be sent.
+	// looks is how often each is observed while nothing may be sent.
 	looks = 20
 
-	// room is how many bytes of streams NATS has room for.
+	// room is the size of streams for which NATS has space.
 	room = 64 << 20
 )
 
-// A budget holds the provider to what it may send for objects of one kind.
+// A budget limits the requests of the provider for objects of one kind.
 type budget struct {
 	*world
 	kind
@@ -45,16 +45,15 @@ type budget struct {
 	whole   *test.Ledger
 	spy     *spy
 	changes *record
-	left    []string // the streams that are there before and after
+	left    []string // the streams that exist before and after
 }
 
-// TestRequestBudget counts what the provider sends for each kind, once as simple
-// as can be, and once with everything: references, connection Secrets, the users
-// of the ProviderConfig, and a record of changes.
+// TestRequestBudget counts the requests of the provider for each kind, once with minimal objects, and once
+// with everything: references, connection Secrets, the users of the ProviderConfig, and a change log.
 func TestRequestBudget(t *testing.T) {
 	ledger, whole := &test.Ledger{}, &test.Ledger{}
 	changes := runProvider(t, 100*time.Millisecond, ledger, whole)
-	// It asks once which cluster it is in, before there are objects.
+	// The cluster is identified once, before there are objects.
 	wait.Until(t, "the provider begins", func() bool { return len(whole.Objects()) > 0 })
 
 	for name, k := range kinds() {
@@ -83,7 +82,7 @@ func TestRequestBudget(t *testing.T) {
 				}
 
 				b.remove()
-				// The Secret of a connection is read once in a minute.
+				// The Secret of a connection is read once a minute.
 				b.once("secret reads of all objects", len(b.sent("secrets", "GET"))-reads, 1+int(time.Since(begin)/time.Minute))
 				b.users(configs)
 			})
@@ -91,7 +90,7 @@ func TestRequestBudget(t *testing.T) {
 	}
 }
 
-// object returns one of the objects, with every feature if that is what is counted.
+// object returns one of the objects, with every feature if full is set.
 func (b *budget) object(name string) resource.Managed {
 	mg := b.make(b.world, name)
 	if b.full {
@@ -103,7 +102,7 @@ func (b *budget) object(name string) resource.Managed {
 
 func secretOf(name string) string { return name + "-connection" }
 
-// connect asks for a connection Secret.
+// connect configures a connection Secret.
 func connect(mg resource.Managed, secret string) {
 	to := &v1alpha1.LocalSecretReference{Name: secret}
 
@@ -119,8 +118,8 @@ func connect(mg resource.Managed, secret string) {
 	}
 }
 
-// create: two requests, the finalizer with the name and the status; and one that
-// creates the connection Secret.
+// create: two requests, for the finalizer with the name and for the status; and one that creates the
+// connection Secret.
 func (b *budget) create() {
 	b.ledger.Reset()
 	b.each(func(mg resource.Managed) { b.world.create(mg) })
@@ -144,17 +143,19 @@ func (b *budget) rest() {
 		b.each(func(mg resource.Managed) { b.busy(b.world, mg.GetName(), n) })
 	})
 
-	for ; n < looks; n++ { // who looks may be faster than who is busy
+	for ; n < looks; n++ { // the observer may be faster than the counters
 		b.each(func(mg resource.Managed) { b.busy(b.world, mg.GetName(), n) })
 	}
 
 	b.each(func(mg resource.Managed) {
-		wait.Until(b.T, "the counters of "+mg.GetName()+" have moved", func() bool { return b.moved(b.world, mg.GetName()) >= looks })
+		wait.Until(b.T, "the counters of "+mg.GetName()+" have moved", func() bool {
+			return b.moved(b.world, mg.GetName()) >= looks
+		})
 	})
 	b.check("steady", 0, 0)
 }
 
-// change: one request, whoever changes something.
+// change: one request, by a user or in NATS.
 func (b *budget) change() {
 	b.each(func(mg resource.Managed) { b.patch(mg, func() { b.edit(mg) }) })
 	b.each(func(mg resource.Managed) {
@@ -173,7 +174,7 @@ func (b *budget) change() {
 	b.recorded(changelog.OperationUpdate, 2)
 }
 
-// pause: nothing after the pass that says so, however often it is looked at.
+// pause: nothing after the pass that reports it, however often the object is reconciled.
 func (b *budget) pause() {
 	b.each(func(mg resource.Managed) { b.annotate(mg, meta.AnnotationKeyReconciliationPaused, "true") })
 	b.each(func(mg resource.Managed) {
@@ -199,13 +200,13 @@ func (b *budget) pause() {
 	b.check("resumed", 1, 0)
 }
 
-// fail: nothing for a create that fails again as it failed before.
+// fail: nothing for a create that fails again with the same error.
 func (b *budget) fail() {
 	mg := b.object("greedy")
 	b.want(mg, 2*room)
 	b.world.create(mg)
 	b.awaitSynced(mg, "False/ReconcileError")
-	wait.Until(b.T, "the failure is told", func() bool { return len(b.ledger.Events()) > 0 })
+	wait.Until(b.T, "the failure is reported", func() bool { return len(b.ledger.Events()) > 0 })
 	b.ledger.Reset()
 
 	const retries = 2
@@ -222,8 +223,8 @@ func (b *budget) fail() {
 	b.ledger.Reset()
 }
 
-// remove: one request, which takes the finalizer away; and the deletion guard reads the
-// definition of the kind once before each deletion, and no namespace.
+// remove: one request, which removes the finalizer; and the deletion guard reads the CRD once before each
+// deletion, and no namespace.
 func (b *budget) remove() {
 	b.each(func(mg resource.Managed) { b.delete(mg) })
 	b.each(func(mg resource.Managed) { b.awaitGone(mg) })
@@ -237,7 +238,7 @@ func (b *budget) remove() {
 	}
 }
 
-// each does something for every object.
+// each calls do for every object.
 func (b *budget) each(do func(mg resource.Managed)) {
 	b.Helper()
 
@@ -246,8 +247,7 @@ func (b *budget) each(do func(mg resource.Managed)) {
 	}
 }
 
-// settle waits until every object was looked at a number of times more, doing
-// something meanwhile.
+// settle waits until every object was observed a number of times more, and calls meanwhile in between.
 func (b *budget) settle(looks int, meanwhile func()) {
 	b.Helper()
 
@@ -268,7 +268,7 @@ func (b *budget) settle(looks int, meanwhile func()) {
 	})
 }
 
-// check waits for what trails behind, and reports.
+// check waits for late requests, and reports.
 func (b *budget) check(name string, requests, events int) {
 	b.Helper()
 	wait.Until(b.T, "events of "+name, func() bool { return len(b.ledger.Events()) >= events*objects })
@@ -282,26 +282,25 @@ func (b *budget) report(name string, requests, events int) {
 	b.print(name, objects, requests, events)
 }
 
-// print says what was sent since the last time, divided by n, and compares it
-// with what may be sent.
+// print reports the requests since the last call, divided by n, and compares them with the limits.
 func (b *budget) print(name string, n, requests, events int) {
 	b.Helper()
 
 	sent := slices.DeleteFunc(b.ledger.Objects(), func(r test.Request) bool {
 		return r.Resource == "secrets" && r.Verb == "GET" || isConfig(r) || isGuard(r)
 	})
-	told := b.ledger.Events()
+	emitted := b.ledger.Events()
 	b.ledger.Reset()
 
 	b.figure(name+" requests", float64(len(sent))/float64(n))
-	b.figure(name+" events", float64(len(told))/float64(n))
+	b.figure(name+" events", float64(len(emitted))/float64(n))
 
 	if len(sent) > requests*n {
 		b.Errorf("%s: %d requests, want at most %d: %s", name, len(sent), requests*n, test.SummarizeRequests(sent))
 	}
 
-	if len(told) != events*n {
-		b.Errorf("%s: %d events, want %d: %s", name, len(told), events*n, test.SummarizeRequests(told))
+	if len(emitted) != events*n {
+		b.Errorf("%s: %d events, want %d: %s", name, len(emitted), events*n, test.SummarizeRequests(emitted))
 	}
 
 	for _, r := range sent {
@@ -312,12 +311,12 @@ func (b *budget) print(name string, n, requests, events int) {
 	}
 }
 
-// figure prints one alone on its line.
+// figure prints a figure on a line of its own.
 func (b *budget) figure(name string, value any) {
 	fmt.Printf("%s: %v\n", strings.ReplaceAll(b.name+" "+name, " ", "_"), value)
 }
 
-// once prints a figure that is about all objects together.
+// once prints a figure about all objects together.
 func (b *budget) once(name string, got, want int) {
 	b.Helper()
 	b.figure(name, got)
@@ -337,14 +336,13 @@ func (b *budget) recorded(operation changelog.Operation, want int) {
 	})
 }
 
-// users: the ProviderConfig says how many objects use it, and the last count says
-// none. That costs its finalizer and one write in five seconds at most, however
-// many objects there are.
+// users: the ProviderConfig shows how many objects use it, and none at the end. That costs its finalizer
+// and one write in five seconds at most, however many objects there are.
 func (b *budget) users(before int) {
 	b.Helper()
 
 	pc := b.providerConfig("")
-	wait.Until(b.T, "nobody uses the ProviderConfig", func() bool {
+	wait.Until(b.T, "the ProviderConfig has no users", func() bool {
 		must(b.T, kube.Get(b.Context(), client.ObjectKeyFromObject(pc), pc))
 
 		return pc.Status.Users == int64(len(b.left))
@@ -356,7 +354,9 @@ func (b *budget) users(before int) {
 
 // sent returns all requests for a resource so far.
 func (b *budget) sent(resource, verb string) []test.Request {
-	return slices.DeleteFunc(b.whole.Objects(), func(r test.Request) bool { return r.Resource != resource || r.Verb != verb })
+	return slices.DeleteFunc(b.whole.Objects(), func(r test.Request) bool {
+		return r.Resource != resource || r.Verb != verb
+	})
 }
 
 func (b *budget) configWrites() []test.Request {
@@ -367,7 +367,7 @@ func isConfig(r test.Request) bool {
 	return strings.HasSuffix(strings.TrimSuffix(r.Resource, "/status"), "providerconfigs")
 }
 
-// A spy counts what is asked of JetStream, by operation and name.
+// A spy counts the requests to JetStream, by operation and name.
 type spy struct {
 	mu     sync.Mutex
 	counts map[string]int

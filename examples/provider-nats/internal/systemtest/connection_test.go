@@ -14,8 +14,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// awaitConnection waits for the connection Secret of an object, and returns what it
-// holds. It is the object's, and nothing else may be in it.
+// awaitConnection waits for the connection Secret of an object, and returns its contents. It belongs to the
+// object, and contains nothing else.
 func (w *world) awaitConnection(mg resource.Managed, name string) map[string]string {
 	w.Helper()
 
@@ -41,7 +41,7 @@ func (w *world) awaitConnection(mg resource.Managed, name string) map[string]str
 	return out
 }
 
-// TestConnectionSecrets: an application that mounts the Secret knows where to go.
+// TestConnectionSecrets: the Secret contains what an application needs to connect.
 func TestConnectionSecrets(t *testing.T) {
 	runProvider(t, badPoll)
 
@@ -60,7 +60,9 @@ func TestConnectionSecrets(t *testing.T) {
 	all := map[resource.Managed]map[string]string{
 		orders: {"servers": url, "stream": "orders", "subjects": "a.*,orders.>"},
 		pull:   {"servers": url, "stream": "orders", "consumer": "pull"},
-		push:   {"servers": url, "stream": "orders", "consumer": "push", "deliverSubject": "inbox.push", "deliverGroup": "workers"},
+		push: {
+			"servers": url, "stream": "orders", "consumer": "push", "deliverSubject": "inbox.push", "deliverGroup": "workers",
+		},
 		&v1alpha1.KeyValue{ObjectMeta: w.meta("sessions")}:    {"servers": url, "bucket": "sessions"},
 		&v1alpha1.ObjectStore{ObjectMeta: w.meta("invoices")}: {"servers": url, "bucket": "invoices"},
 	}
@@ -84,13 +86,15 @@ func TestConnectionSecrets(t *testing.T) {
 	})
 }
 
-// TestForeignSecret: a Secret that is not the object's is neither read out nor
-// written to, and the object is not Ready before that is put right.
+// TestForeignSecret: the Secret of another owner is neither read out nor written, and the object is not
+// Ready before that is corrected.
 func TestForeignSecret(t *testing.T) {
 	runProvider(t, badPoll)
 
 	w := newWorld(t)
-	theirs := &corev1.Secret{ObjectMeta: w.meta("theirs"), StringData: map[string]string{"password": canary + "-of-others"}}
+	theirs := &corev1.Secret{
+		ObjectMeta: w.meta("theirs"), StringData: map[string]string{"password": canary + "-of-others"},
+	}
 	w.create(theirs)
 
 	mg := &v1alpha1.Stream{ObjectMeta: w.meta("orders")}
@@ -106,7 +110,7 @@ func TestForeignSecret(t *testing.T) {
 	must(t, kube.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs))
 
 	if theirs.GetResourceVersion() != version {
-		t.Errorf("somebody else's Secret was written: %v", theirs.GetManagedFields())
+		t.Errorf("the Secret of another owner was written: %v", theirs.GetManagedFields())
 	}
 
 	w.patch(mg, func() { connect(mg, "ours") })

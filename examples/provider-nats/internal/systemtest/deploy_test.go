@@ -15,10 +15,10 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
 )
 
-// kustomization is the file that lists the others of its folder.
+// kustomization is the name of the file that lists the others of its folder.
 const kustomization = "kustomization.yaml"
 
-// read reads a file into something.
+// read reads a YAML file.
 func read(t *testing.T, path string, into any) {
 	t.Helper()
 
@@ -28,11 +28,11 @@ func read(t *testing.T, path string, into any) {
 	}
 
 	if err := yaml.Unmarshal(text, into); err != nil {
-		t.Fatalf("cannot understand %s: %v", path, err)
+		t.Fatalf("cannot parse %s: %v", path, err)
 	}
 }
 
-// listed returns the files that a kustomization takes in, those of folders as well.
+// listed returns the files of a kustomization, including those of folders.
 func listed(t *testing.T, dir string) []string {
 	t.Helper()
 
@@ -48,7 +48,7 @@ func listed(t *testing.T, dir string) []string {
 
 		switch {
 		case err != nil:
-			t.Errorf("%s lists what there is not: %v", filepath.Join(dir, kustomization), err)
+			t.Errorf("%s lists a missing file: %v", filepath.Join(dir, kustomization), err)
 		case info.IsDir():
 			out = append(out, listed(t, path)...)
 		default:
@@ -59,8 +59,8 @@ func listed(t *testing.T, dir string) []string {
 	return out
 }
 
-// TestDeploy lets an API server look at what is deployed: fields that it does not know are
-// refused, and nothing is left.
+// TestDeploy sends the manifests to an API server as a dry run: unknown fields are refused, and nothing is
+// stored.
 func TestDeploy(t *testing.T) {
 	kube := ctrlclient.WithFieldValidation(kube, metav1.FieldValidationStrict)
 

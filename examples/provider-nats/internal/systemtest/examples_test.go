@@ -33,14 +33,14 @@ func documents(t *testing.T, path string) []*unstructured.Unstructured {
 		case errors.Is(err, io.EOF):
 			return out
 		case err != nil:
-			t.Fatalf("cannot understand %s: %v", path, err)
-		case len(obj.Object) > 0: // and more than a comment
+			t.Fatalf("cannot parse %s: %v", path, err)
+		case len(obj.Object) > 0: // not only a comment
 			out = append(out, obj)
 		}
 	}
 }
 
-// namespaced gives an object the namespace that it has when it is applied, and makes that.
+// namespaced gives an object the namespace in which it is applied, and creates that.
 func namespaced(t *testing.T, kube ctrlclient.Client, obj *unstructured.Unstructured) {
 	t.Helper()
 
@@ -61,8 +61,8 @@ func namespaced(t *testing.T, kube ctrlclient.Client, obj *unstructured.Unstruct
 	}
 }
 
-// TestExamples lets an API server with the kinds look at the examples: fields that it does not
-// know are refused, and none is really made.
+// TestExamples sends the examples to an API server with the kinds as a dry run: unknown fields are refused,
+// and nothing is stored.
 func TestExamples(t *testing.T) {
 	kube := ctrlclient.WithFieldValidation(kube, metav1.FieldValidationStrict)
 

@@ -7,8 +7,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
-// guarded says what the deletion guard has read since the last time, which is counted apart
-// from what is sent for objects: definitions of the kind alone, and as many as are wanted.
+// guarded checks the reads of the deletion guard since the last call, which are counted separately from
+// requests for objects: only CRDs, and as many as wanted.
 func (b *budget) guarded(name string, want int) {
 	b.Helper()
 
@@ -16,7 +16,8 @@ func (b *budget) guarded(name string, want int) {
 	b.figure(name+" reads of the definition", float64(len(definitions))/objects)
 
 	if len(definitions) != want*objects {
-		b.Errorf("%s: %d reads of the deletion guard, want %d: %s", name, len(definitions), want*objects, test.SummarizeRequests(definitions))
+		b.Errorf("%s: %d reads of the deletion guard, want %d: %s", name, len(definitions), want*objects,
+			test.SummarizeRequests(definitions))
 	}
 
 	for _, r := range definitions {
@@ -26,7 +27,7 @@ func (b *budget) guarded(name string, want int) {
 	}
 }
 
-// isGuard tells what the deletion guard reads, for a kind and for a namespace.
+// isGuard reports whether a request is a read of the deletion guard, of a CRD or of a namespace.
 func isGuard(r test.Request) bool {
 	return r.Verb == "GET" && (r.Resource == "customresourcedefinitions" || r.Resource == "namespaces")
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/changelog"
 )
 
-// canary is a part of every credential in these tests. It must show up nowhere.
+// canary is a part of every credential in these tests. It must not appear anywhere.
 const canary = "canary-7f3a9"
 
-// A journal reads what the process logs, much more than --debug shows: it counts
-// the passes over each object, and keeps the lines that hold a credential. Higher
-// levels are those where client-go dumps all that it reads.
+// A journal reads the log of the process, at a higher level than that of --debug: it counts the passes over
+// each object, and keeps the lines with a credential. At still higher levels client-go dumps everything
+// that it reads.
 type journal struct {
 	mu     sync.Mutex
 	passes map[string]int
 	leaks  []string
 }
 
-// begun is what controller-runtime logs when a pass begins.
+// begun is the message of controller-runtime at the begin of a pass.
 var begun = regexp.MustCompile(`"msg"="Reconciling" .*"namespace"="([^"]+)" "name"="([^"]+)"`)
 
 func (j *journal) logger() logr.Logger {
@@ -45,7 +45,7 @@ func (j *journal) write(line string) {
 	}
 }
 
-// count returns how many passes over an object there were.
+// count returns the number of passes over an object.
 func (j *journal) count(namespace, name string) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -53,7 +53,7 @@ func (j *journal) count(namespace, name string) int {
 	return j.passes[namespace+"/"+name]
 }
 
-// leaked returns the lines that held a credential, each of them once.
+// leaked returns the lines with a credential, each of them once.
 func (j *journal) leaked() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -64,8 +64,7 @@ func (j *journal) leaked() []string {
 	return leaks
 }
 
-// A record keeps what the provider tells of its changes. It may be used
-// concurrently; the zero value is empty.
+// A record is a change log in memory. It may be used concurrently; the zero value is empty.
 type record struct {
 	mu      sync.Mutex
 	entries []changelog.Entry
@@ -81,7 +80,7 @@ func (r *record) Record(_ context.Context, e changelog.Entry) error {
 	return nil
 }
 
-// count returns how many operations of a kind there were in a namespace.
+// count returns the number of operations of a kind in a namespace.
 func (r *record) count(namespace, kind string, operation changelog.Operation) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,7 +96,7 @@ func (r *record) count(namespace, kind string, operation changelog.Operation) in
 	return n
 }
 
-// leaked returns the entries that hold a credential, as they would be written.
+// leaked returns the entries with a credential, as they would be written.
 func (r *record) leaked() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A kind is what tests must know to lead an object of any kind through its life.
+// A kind is what tests must know of a kind to create, change and delete an object of it.
 type kind struct {
 	controller.Kind
 	outside
@@ -21,39 +21,41 @@ type kind struct {
 	resource string // in paths of the API server
 	make     func(w *world, name string) resource.Managed
 
-	// edit is a user's change, label sets his metadata.
+	// edit is a user's change, label sets the user's metadata.
 	edit  func(mg resource.Managed)
 	label func(mg resource.Managed, metadata map[string]string)
 
-	// want sets how many bytes the stream may take. Nil is a kind that takes none.
+	// want sets the size of the stream. It is nil for a kind without one.
 	want func(mg resource.Managed, bytes int64)
 }
 
-// An outside is what objects of one kind are in NATS, as others handle it.
+// An outside is the external resources of one kind, in the hands of another client.
 type outside interface {
-	// prepare creates what is needed first, and returns the names of its streams.
+	// prepare creates the dependencies, and returns the names of their streams.
 	prepare(w *world) []string
 
 	// call is the end of the subject of an operation: INFO, CREATE.
 	call(operation, name string) string
 
-	// plant makes one that looks like one of ours, with other metadata.
+	// plant creates a resource that looks like ours, with other metadata.
 	plant(w *world, name string, metadata map[string]string)
 
-	// edited says that NATS has what edit asks for.
+	// edited reports whether NATS has the change of edit.
 	edited(w *world, name string) bool
 
-	// metadata returns those that are there, tamper sets others and undoes edit.
+	// metadata returns the current ones, tamper sets others and reverts edit.
 	metadata(w *world, name string) map[string]string
 	tamper(w *world, name string, metadata map[string]string)
 
-	// busy moves its counters; moved returns how far.
+	// busy increases its counters; moved returns by how much.
 	busy(w *world, name string, n int)
 	moved(w *world, name string) uint64
 }
 
 func kinds() map[string]kind {
-	return map[string]kind{"Stream": streamKind(), "KeyValue": bucketKind(), "ObjectStore": objectsKind(), "Consumer": consumerKind()}
+	return map[string]kind{
+		"Stream": streamKind(), "KeyValue": bucketKind(), "ObjectStore": objectsKind(), "Consumer": consumerKind(),
+	}
 }
 
 func bytesOf(n int64) *apiresource.Quantity { return apiresource.NewQuantity(n, apiresource.BinarySI) }
@@ -121,10 +123,10 @@ func objectsKind() kind {
 	}
 }
 
-// streams are what objects are whose kind stands for streams.
+// streams are the external resources of a kind whose objects are streams.
 type streams struct {
 	stream  func(name string) string
-	subject func(name string, n int) string // that is stored, for each n another
+	subject func(name string, n int) string // that is stored, a different one for each n
 	seen    func(cfg jetstream.StreamConfig) bool
 	drift   func(cfg *jetstream.StreamConfig)
 }
@@ -163,7 +165,7 @@ func (s streams) busy(w *world, name string, n int) {
 
 func (s streams) moved(w *world, name string) uint64 { return w.info(s.stream(name)).State.LastSeq }
 
-// parent is the Stream, and the stream, that Consumers are of.
+// parent is the Stream, and the stream, of Consumers.
 const parent = "parent"
 
 func consumerKind() kind {
@@ -186,7 +188,7 @@ func consumerKind() kind {
 	}
 }
 
-// consumers are what Consumers are: those of one stream.
+// consumers are the external resources of Consumers: those of one stream.
 type consumers struct{}
 
 func (consumers) prepare(w *world) []string {

@@ -14,18 +14,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// many is how many objects there are in an outage. Together they are due 80 times a
-// second.
+// many is the number of objects in an outage. Together they are due 80 times a second.
 const many = 40
 
-// TestOutageOfMany: however many objects there are, NATS is tried once in each interval
-// while it is away, and nobody says so but the ProviderConfig, once. When it is back,
-// all go on.
+// TestOutageOfMany: however many objects there are, NATS is tried once in each interval while it is
+// unavailable, and only the ProviderConfig reports that, once. When it is back, all objects go on.
 func TestOutageOfMany(t *testing.T) {
 	runProvider(t, badPoll)
 
 	w := newWorld(t)
-	s := newStrait(t, w.nats.Addr().String())
+	s := newProxy(t, w.nats.Addr().String())
 	w.setServer(s.url())
 
 	var all []*v1alpha1.Stream
@@ -44,7 +42,7 @@ func TestOutageOfMany(t *testing.T) {
 	// The client of NATS dials by itself, once in a second.
 	cases := []struct {
 		name                 string
-		state                passage
+		state                proxyMode
 		words                string
 		dialsEach, callsEach time.Duration
 	}{
@@ -61,11 +59,11 @@ func TestOutageOfMany(t *testing.T) {
 
 			begin, before := time.Now(), w.calls()
 			dials, requests := s.counted()
-			wait.Until(t, "it is tried again, which takes ten seconds at most", func() bool { return w.calls() >= before+2 })
+			wait.Until(t, "a retry, which takes ten seconds at most", func() bool { return w.calls() >= before+2 })
 
 			calls := w.calls() - before
 			dialled, requested := s.counted()
-			elapsed := time.Since(begin) // what comes after this is not counted
+			elapsed := time.Since(begin) // later ones are not counted
 			most := func(each time.Duration) int {
 				if each == 0 {
 					return 0
@@ -76,55 +74,58 @@ func TestOutageOfMany(t *testing.T) {
 
 			t.Logf("within %s: %.0f calls, %d connections, %d requests", elapsed, calls, dialled-dials, requested-requests)
 
-			if int(calls) > 1+most(tc.callsEach) || dialled-dials > 1+most(tc.dialsEach) || requested-requests > 1+most(tc.callsEach) {
-				t.Errorf("%.0f calls, %d connections and %d requests within %s, for %d objects", calls, dialled-dials, requested-requests, elapsed, many)
+			if int(calls) > 1+most(tc.callsEach) || dialled-dials > 1+most(tc.dialsEach) ||
+				requested-requests > 1+most(tc.callsEach) {
+				t.Errorf("%.0f calls, %d connections and %d requests within %s, for %d objects", calls, dialled-dials,
+					requested-requests, elapsed, many)
 			}
 
-			// A user does not wait behind anybody.
-			waits := all[n]
-			w.patch(waits, func() { waits.Spec.ForProvider.MaxMsgs = new(int64(9)) })
-			w.await(waits, "says what is wrong", func() bool {
-				c := waits.GetCondition(commonv1.TypeSynced)
+			// The change of a user is not delayed by polls.
+			changed := all[n]
+			w.patch(changed, func() { changed.Spec.ForProvider.MaxMsgs = new(int64(9)) })
+			w.await(changed, "says what is wrong", func() bool {
+				c := changed.GetCondition(commonv1.TypeSynced)
 
-				return c.Reason == commonv1.ReasonExternalSystemUnavailable && c.ObservedGeneration == waits.GetGeneration() && strings.Contains(c.Message, tc.words)
+				return c.Reason == commonv1.ReasonExternalSystemUnavailable && c.ObservedGeneration == changed.GetGeneration() &&
+					strings.Contains(c.Message, tc.words)
 			})
 
-			delete(versions, waits.GetName())
+			delete(versions, changed.GetName())
 			w.unwritten(all, versions)
 
 			wait.Until(t, "the ProviderConfig warns", func() bool { return len(w.warnings(w.config())) > n })
 
-			if told := w.warnings(w.config()); len(told) != n+1 {
-				t.Errorf("%d warnings of the ProviderConfig in %d outages: %v", len(told), n+1, told)
+			if warnings := w.warnings(w.config()); len(warnings) != n+1 {
+				t.Errorf("%d warnings of the ProviderConfig in %d outages: %v", len(warnings), n+1, warnings)
 			}
 
-			w.comeBack(s, all, waits)
+			w.comeBack(s, all, changed)
 		})
 	}
 }
 
-// comeBack ends an outage, and waits until all are looked at again.
-func (w *world) comeBack(s *strait, all []*v1alpha1.Stream, waits *v1alpha1.Stream) {
+// comeBack ends an outage, and waits until all objects are observed again.
+func (w *world) comeBack(s *proxy, all []*v1alpha1.Stream, changed *v1alpha1.Stream) {
 	w.Helper()
 
 	spy, begin := newSpy(w), time.Now()
 	s.set(open)
-	w.awaitReady(waits)
+	w.awaitReady(changed)
 	w.Logf("the user's change was made after %s", time.Since(begin))
 
-	if got := w.info(waits.GetName()).Config.MaxMsgs; got != 9 {
-		w.Errorf("what the user asked for meanwhile was not done: maxMsgs is %d", got)
+	if got := w.info(changed.GetName()).Config.MaxMsgs; got != 9 {
+		w.Errorf("the change of the user was not made: maxMsgs is %d", got)
 	}
 
 	for _, mg := range all {
-		wait.Until(w.T, mg.GetName()+" is looked at", func() bool { return spy.count("STREAM.INFO."+mg.GetName()) > 0 })
+		wait.Until(w.T, mg.GetName()+" is observed", func() bool { return spy.count("STREAM.INFO."+mg.GetName()) > 0 })
 	}
 
 	w.Logf("all were looked at after %s", time.Since(begin))
 	w.awaitConnected("True/Available", "")
 }
 
-// config returns the ProviderConfig as it is.
+// config returns the current ProviderConfig.
 func (w *world) config() *v1alpha1.ProviderConfig {
 	w.Helper()
 
@@ -134,7 +135,7 @@ func (w *world) config() *v1alpha1.ProviderConfig {
 	return pc
 }
 
-// awaitConnected waits until the ProviderConfig says that of its connection.
+// awaitConnected waits for the condition Connected of the ProviderConfig.
 func (w *world) awaitConnected(want, words string) {
 	w.Helper()
 
@@ -159,19 +160,21 @@ func (w *world) versions(all []*v1alpha1.Stream) map[string]string {
 	return out
 }
 
-// unwritten fails if an object is not as it was.
+// unwritten fails if an object was changed.
 func (w *world) unwritten(all []*v1alpha1.Stream, versions map[string]string) {
 	w.Helper()
 
 	for _, mg := range all {
-		if was, ok := versions[mg.GetName()]; ok && w.read(mg) && (mg.GetResourceVersion() != was || mg.GetCondition(commonv1.TypeReady).Status != metav1.ConditionTrue) {
-			w.Errorf("%s was written, although nobody waits for it: %+v", mg.GetName(), mg.GetCondition(commonv1.TypeSynced))
+		if was, ok := versions[mg.GetName()]; ok && w.read(mg) &&
+			(mg.GetResourceVersion() != was || mg.GetCondition(commonv1.TypeReady).Status != metav1.ConditionTrue) {
+			w.Errorf("%s was written, although its user waits for nothing: %+v", mg.GetName(),
+				mg.GetCondition(commonv1.TypeSynced))
 		}
 	}
 }
 
-// calls returns how many there were over the connection of the ProviderConfig, as the
-// metrics of the provider say.
+// calls returns the number of calls over the connection of the ProviderConfig, by the metrics of the
+// provider.
 func (w *world) calls() float64 {
 	w.Helper()
 
@@ -181,7 +184,8 @@ func (w *world) calls() float64 {
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
 			for _, label := range m.GetLabel() {
-				if family.GetName() == "moorage_connection_calls_total" && label.GetValue() == "ProviderConfig/"+w.ns+"/"+v1alpha1.DefaultProviderConfig {
+				if family.GetName() == "moorage_connection_calls_total" &&
+					label.GetValue() == "ProviderConfig/"+w.ns+"/"+v1alpha1.DefaultProviderConfig {
 					return m.GetCounter().GetValue()
 				}
 			}

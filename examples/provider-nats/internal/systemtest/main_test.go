@@ -45,8 +45,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run starts an API server of its own: the provider watches all namespaces, and
-// would work on the objects that other packages keep in a shared one.
+// run starts an API server of its own: the provider watches all namespaces, and would reconcile the objects
+// of other packages in a shared one.
 func run(m *testing.M) (code int, err error) {
 	flag.Parse()
 
@@ -82,7 +82,8 @@ func prepare(ctx context.Context, cluster *devcluster.Cluster) error {
 	}
 
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme),
+		v1alpha1.AddToScheme(scheme)); err != nil {
 		return err
 	}
 
@@ -99,8 +100,8 @@ func prepare(ctx context.Context, cluster *devcluster.Cluster) error {
 	return err
 }
 
-// startProvider runs the provider until ctx ends or it fails: then what it returned is in the
-// channel. What it sends to the API server is carried by what carry returns.
+// startProvider runs the provider until ctx ends or it fails: then its error is in the channel. Its
+// requests to the API server are sent through carry.
 func startProvider(ctx context.Context, change func(*provider.Options), carry transport.WrapperFunc) <-chan error {
 	o, cfg, stopped := provider.DefaultOptions(), rest.CopyConfig(access), make(chan error, 1)
 	o.HealthAddress, o.MetricsAddress = "0", "0"
@@ -113,7 +114,7 @@ func startProvider(ctx context.Context, change func(*provider.Options), carry tr
 	return stopped
 }
 
-// namespace makes a namespace for a test.
+// namespace creates a namespace for a test.
 func namespace(t *testing.T) string {
 	t.Helper()
 

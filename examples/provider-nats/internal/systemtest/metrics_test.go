@@ -16,12 +16,12 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
 )
 
-// A reviewer is an API server that knows whose tokens are shown, and who may read metrics.
+// A reviewer is an API server that reviews tokens and the access to metrics.
 type reviewer struct {
 	t      *testing.T
-	refuse bool // it lets the provider ask nothing
+	refuse bool // it forbids all reviews
 
-	agents []string // of who asked
+	agents []string // user agents of the requests
 	access []authorizationv1.SubjectAccessReviewSpec
 }
 
@@ -36,9 +36,11 @@ func (s *reviewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		review := authenticationv1.TokenReview{}
 		s.decode(r, &review)
 
-		if name := review.Spec.Token; name != "stranger" {
+		if name := review.Spec.Token; name != "unknown" {
 			review.Status.Authenticated = true
-			review.Status.User = authenticationv1.UserInfo{Username: name, UID: "1", Groups: []string{"g"}, Extra: map[string]authenticationv1.ExtraValue{"e": {"x"}}}
+			review.Status.User = authenticationv1.UserInfo{
+				Username: name, UID: "1", Groups: []string{"g"}, Extra: map[string]authenticationv1.ExtraValue{"e": {"x"}},
+			}
 		}
 
 		_ = json.NewEncoder(w).Encode(review)
@@ -59,8 +61,8 @@ func (s *reviewer) decode(r *http.Request, into any) {
 	}
 }
 
-// TestGuardMetrics asks for metrics as everybody may who reaches the port, and counts what
-// that costs the API server.
+// TestGuardMetrics requests metrics as any client that reaches the port, and counts the requests to the API
+// server.
 func TestGuardMetrics(t *testing.T) {
 	cases := map[string]struct {
 		reason        string
@@ -69,13 +71,16 @@ func TestGuardMetrics(t *testing.T) {
 		want          int
 		requests      int
 	}{
-		"Nobody":   {"Who shows nothing costs nothing.", "", false, http.StatusUnauthorized, 0},
+		"NoToken":  {"Without a token there is no review.", "", false, http.StatusUnauthorized, 0},
 		"Password": {"It is no token.", "Basic cHJvbWV0aGV1czo=", false, http.StatusUnauthorized, 0},
 		"Empty":    {"It is no token either.", "Bearer ", false, http.StatusUnauthorized, 0},
-		"Stranger": {"The API server does not know the token.", "Bearer stranger", false, http.StatusUnauthorized, 1},
-		"Tenant":   {"The API server knows the user, who may not.", "Bearer tenant", false, http.StatusForbidden, 2},
-		"Reader":   {"This user may.", "Bearer prometheus", false, http.StatusOK, 2},
-		"NoRole":   {"The provider may not ask, and so lets nobody in.", "Bearer prometheus", true, http.StatusInternalServerError, 1},
+		"Unknown":  {"The API server does not know the token.", "Bearer unknown", false, http.StatusUnauthorized, 1},
+		"Tenant": {
+			"The API server knows the user, who has no permission.",
+			"Bearer tenant", false, http.StatusForbidden, 2,
+		},
+		"Reader": {"This user has the permission.", "Bearer prometheus", false, http.StatusOK, 2},
+		"NoRole": {"Without reviews, all reads are refused.", "Bearer prometheus", true, http.StatusInternalServerError, 1},
 	}
 
 	for name, tc := range cases {
@@ -85,7 +90,9 @@ func TestGuardMetrics(t *testing.T) {
 			server := httptest.NewServer(asked)
 			defer server.Close()
 
-			cfg := &rest.Config{Host: server.URL, UserAgent: provider.Name, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+			cfg := &rest.Config{
+				Host: server.URL, UserAgent: provider.Name, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
+			}
 
 			filter, err := provider.GuardMetrics(cfg, nil)
 			if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// objectMistakes are those in the object itself.
+// objectMistakes are mistakes in the object itself.
 func objectMistakes() map[string]mistake {
 	named := func(annotation, value string) func(w *world) resource.Managed {
 		return func(w *world) resource.Managed {
@@ -33,35 +33,43 @@ func objectMistakes() map[string]mistake {
 		"StreamNameWithDots": {
 			reason: "Kubernetes allows dots in a name, and NATS does not",
 			make:   func(w *world) resource.Managed { return &v1alpha1.Stream{ObjectMeta: w.meta("orders.eu")} },
-			synced: "False/InvalidName", words: []string{`"orders.eu" cannot be the name of a stream`, meta.AnnotationKeyExternalName},
+			synced: "False/InvalidName", words: []string{
+				`"orders.eu" cannot be the name of a stream`, meta.AnnotationKeyExternalName,
+			},
 			mend: rename, right: []string{"good"},
 		},
 		"BucketNameWithDots": {
 			reason: "nor in the name of a bucket",
 			make:   func(w *world) resource.Managed { return &v1alpha1.KeyValue{ObjectMeta: w.meta("sessions.eu")} },
-			synced: "False/InvalidName", words: []string{`"sessions.eu" cannot be the name of a bucket`, meta.AnnotationKeyExternalName},
+			synced: "False/InvalidName", words: []string{
+				`"sessions.eu" cannot be the name of a bucket`, meta.AnnotationKeyExternalName,
+			},
 			mend: rename, right: []string{"KV_good"},
 		},
 		"UnknownPolicy": {
-			reason: "a typing error must not switch everything off in silence, nor on",
+			reason: "a typing error must not silently switch everything off, nor on",
 			make:   named(meta.AnnotationKeyManagementPolicy, "Observe"),
-			synced: "False/InvalidManagementPolicy", words: []string{`unknown value "Observe"`, "allowed are", "observe-create-update"},
+			synced: "False/InvalidManagementPolicy", words: []string{
+				`unknown value "Observe"`, "allowed are", "observe-create-update",
+			},
 			mend: unset(meta.AnnotationKeyManagementPolicy), right: []string{"bad"},
 		},
 		"MalformedInterval": {
-			reason: "an interval that is none is no reason not to work",
+			reason: "a malformed interval is no reason to stop",
 			make:   named(meta.AnnotationKeyPollInterval, "5 minutes"),
-			synced: "True/ReconcileSuccess", words: []string{meta.AnnotationKeyPollInterval, `"5 minutes"`, "must be a positive duration such as"},
-			wrong: []string{"bad"},
-			mend:  unset(meta.AnnotationKeyPollInterval), right: []string{"bad"},
+			synced: "True/ReconcileSuccess",
+			words:  []string{meta.AnnotationKeyPollInterval, `"5 minutes"`, "must be a positive duration such as"},
+			wrong:  []string{"bad"}, mend: unset(meta.AnnotationKeyPollInterval), right: []string{"bad"},
 		},
 		"SubjectsOverlap": {
-			reason: "only NATS knows what other streams store",
+			reason: "only NATS knows the subjects of other streams",
 			spoil:  func(w *world) { w.store(jetstream.StreamConfig{Name: "taken", Subjects: []string{"orders"}}) },
 			make:   func(w *world) resource.Managed { return withSubjects(w, "orders", "more") },
-			synced: "False/SubjectsOverlap", words: []string{"another stream stores some of the subjects", "change spec.forProvider.subjects"},
-			wrong: []string{"taken"},
-			mend:  func(w *world, mg resource.Managed) { setSubjects(w, mg, "more") }, right: []string{"bad", "taken"},
+			synced: "False/SubjectsOverlap",
+			words: []string{
+				"another stream stores some of the subjects", "change spec.forProvider.subjects",
+			}, wrong: []string{"taken"},
+			mend: func(w *world, mg resource.Managed) { setSubjects(w, mg, "more") }, right: []string{"bad", "taken"},
 		},
 		"TooManyReplicas": {
 			reason: "three replicas make sense, but not on a single server",
@@ -71,7 +79,9 @@ func objectMistakes() map[string]mistake {
 
 				return mg
 			},
-			synced: "False/InvalidConfiguration", words: []string{"NATS does not accept spec.forProvider: correct it", "replicas > 1"},
+			synced: "False/InvalidConfiguration", words: []string{
+				"NATS does not accept spec.forProvider: correct it", "replicas > 1",
+			},
 			mend: func(w *world, mg resource.Managed) {
 				w.patch(mg, func() { mg.(*v1alpha1.Stream).Spec.ForProvider.Replicas = new(int32(1)) }) // It was made here.
 			},
@@ -92,7 +102,7 @@ func setSubjects(w *world, mg resource.Managed, subjects ...string) {
 	w.patch(mg, func() { mg.(*v1alpha1.Stream).Spec.ForProvider.Subjects = subjects }) // Only Streams have subjects.
 }
 
-// connectionMistakes are those on the way to NATS.
+// connectionMistakes are mistakes on the way to NATS.
 func connectionMistakes() map[string]mistake {
 	replace := func(obj func(w *world) client.Object) func(w *world, _ resource.Managed) {
 		return func(w *world, _ resource.Managed) {
@@ -109,26 +119,33 @@ func connectionMistakes() map[string]mistake {
 
 	return map[string]mistake{
 		"Unreachable": {
-			reason: "nobody listens where the ProviderConfig says",
-			server: nobodys,
+			reason: "no server listens at the address of the ProviderConfig",
+			server: unreachable,
 			shared: true,
-			synced: "False/ExternalSystemUnavailable", words: []string{"cannot reach NATS at nats://127.0.0.1:", "correct spec.servers of the ProviderConfig"},
+			synced: "False/ExternalSystemUnavailable", words: []string{
+				"cannot reach NATS at nats://127.0.0.1:", "correct spec.servers of the ProviderConfig",
+			},
 			mend: func(w *world, _ resource.Managed) { w.setServer(w.nats.ClientURL()) }, right: []string{"bad"},
 		},
 		"WrongCredentials": {
-			reason: "a Secret that is corrected is noticed, although nobody may watch it",
+			reason: "a corrected Secret is noticed without a watch",
 			spoil:  func(w *world) { w.setSecret(map[string]string{"token": canary + "-wrong"}) },
 			shared: true,
-			synced: "False/Unauthorized", words: []string{"NATS refuses the credentials", "correct spec.credentials of the ProviderConfig, or the Secret it names", "Authorization Violation"},
+			synced: "False/Unauthorized", words: []string{
+				"NATS refuses the credentials",
+				"correct spec.credentials of the ProviderConfig, or the Secret it names", "Authorization Violation",
+			},
 			mend: func(w *world, _ resource.Managed) { w.setSecret(map[string]string{"token": token}) }, right: []string{"bad"},
 		},
 		"UnusableCredentials": {
-			reason: "what cannot be read as a credentials file is not told to anybody",
+			reason: "a malformed credentials file is not quoted",
 			spoil: func(w *world) {
 				w.setSecret(map[string]string{"user.creds": "-----BEGIN USER NKEY SEED-----\n" + canary + "\n"})
 				w.setCredentials(v1alpha1.CredentialsTypeCreds)
 			},
-			synced: "False/ReconcileError", words: []string{`the Secret "login" holds no usable credentials file`, "put there what"},
+			synced: "False/ReconcileError", words: []string{
+				`the Secret "login" holds no usable credentials file`, "put there what",
+			},
 			mend: func(w *world, _ resource.Managed) {
 				w.setSecret(map[string]string{"token": token})
 				w.setCredentials(v1alpha1.CredentialsTypeToken)
@@ -136,27 +153,31 @@ func connectionMistakes() map[string]mistake {
 			right: []string{"bad"},
 		},
 		"MissingSecret": {
-			reason: "a Secret may come later than what names it",
+			reason: "a Secret may be created after the reference to it",
 			spoil:  remove(secret),
-			synced: "False/ReconcileError", words: []string{`the Secret "login", which spec.credentials.secretRef names, does not exist: create it`},
+			synced: "False/ReconcileError", words: []string{
+				`the Secret "login", which spec.credentials.secretRef names, does not exist: create it`,
+			},
 			mend: replace(secret), right: []string{"bad"},
 		},
 		"MissingKey": {
-			reason: "a Secret may hold something else",
+			reason: "a Secret may contain other keys",
 			spoil:  func(w *world) { w.setSecret(map[string]string{"password": canary}) },
 			synced: "False/ReconcileError", words: []string{`has no value under the key "token": add it`},
 			mend: func(w *world, _ resource.Managed) { w.setSecret(map[string]string{"token": token}) }, right: []string{"bad"},
 		},
 		"MissingProviderConfig": {
-			reason: "a ProviderConfig may come later than what names it",
+			reason: "a ProviderConfig may be created after the reference to it",
 			spoil:  remove(config),
-			synced: "False/ReconcileError", words: []string{"create the configuration, or name another in spec.providerConfigRef", "/default does not exist"},
+			synced: "False/ReconcileError", words: []string{
+				"create the configuration, or name another in spec.providerConfigRef", "/default does not exist",
+			},
 			mend: replace(config), right: []string{"bad"},
 		},
 	}
 }
 
-// streamMistakes are about streams that are there before the object.
+// streamMistakes are about streams that exist before the object.
 func streamMistakes() map[string]mistake {
 	stamped := func(stamp string) func(w *world) {
 		return func(w *world) {
@@ -166,7 +187,7 @@ func streamMistakes() map[string]mistake {
 
 	return map[string]mistake{
 		"ImmutableField": {
-			reason: "the stream is ours, but others made it another, and NATS does not change that",
+			reason: "the stream is ours, but another client replaced it, and NATS does not change that",
 			make: func(w *world) resource.Managed {
 				mg := withSubjects(w, "bad.x")
 				mg.Spec.ForProvider.Storage = new(v1alpha1.StorageFile)
@@ -182,35 +203,39 @@ func streamMistakes() map[string]mistake {
 				})
 				w.resume(mg)
 			},
-			synced: "False/ImmutableField", words: []string{`storage`, `"memory"`, `"file"`, "set it back", "delete this object and create it again"},
-			wrong: []string{"bad"},
-			mend: func(w *world, mg resource.Managed) {
+			synced: "False/ImmutableField",
+			words:  []string{`storage`, `"memory"`, `"file"`, "set it back", "delete this object and create it again"},
+			wrong:  []string{"bad"}, mend: func(w *world, mg resource.Managed) {
 				w.patch(mg, func() { mg.(*v1alpha1.Stream).Spec.ForProvider.Storage = nil }) // It was made here.
 			},
 			right: []string{"bad"},
 		},
-		"Nobodys": {
-			reason: "what is nobody's is not taken unasked",
+		"Unowned": {
+			reason: "a stream without an owner is not taken over by default",
 			spoil:  func(w *world) { w.store(jetstream.StreamConfig{Name: "bad", Subjects: []string{"bad"}}) },
-			synced: "False/ExternalResourceNotOwned", words: []string{"no mark of an owner", meta.AnnotationKeyAdoptionPolicy, meta.AdoptionPolicyIfUnowned},
-			wrong: []string{"bad"},
-			mend: func(w *world, mg resource.Managed) {
+			synced: "False/ExternalResourceNotOwned",
+			words:  []string{"no mark of an owner", meta.AnnotationKeyAdoptionPolicy, meta.AdoptionPolicyIfUnowned},
+			wrong:  []string{"bad"}, mend: func(w *world, mg resource.Managed) {
 				w.annotate(mg, meta.AnnotationKeyAdoptionPolicy, meta.AdoptionPolicyIfUnowned)
 			},
 			right: []string{"bad"},
 		},
-		"SomebodyElses": {
-			reason: "what is somebody else's is not taken at all",
+		"OtherOwner": {
+			reason: "a stream of another owner is not taken over",
 			spoil:  stamped("another-cluster/nats.moorage.dev/Stream/ns/bad/another-uid"),
-			synced: "False/ExternalResourceNotOwned", words: []string{"belongs to somebody else", "choose another name", meta.AnnotationKeyExternalName},
-			wrong: []string{"bad"},
-			mend:  func(w *world, mg resource.Managed) { w.annotate(mg, meta.AnnotationKeyExternalName, "good") }, right: []string{"bad", "good"},
+			synced: "False/ExternalResourceNotOwned",
+			words: []string{
+				"belongs to somebody else",
+				"choose another name", meta.AnnotationKeyExternalName,
+			}, wrong: []string{"bad"},
+			mend:  func(w *world, mg resource.Managed) { w.annotate(mg, meta.AnnotationKeyExternalName, "good") },
+			right: []string{"bad", "good"},
 		},
 	}
 }
 
-// nobodys is an address where nobody listens, and which no system gives to anybody.
-const nobodys = "nats://127.0.0.1:1"
+// unreachable is an address on which no server listens on any system.
+const unreachable = "nats://127.0.0.1:1"
 
 func stampOf(w *world, k controller.Kind, mg resource.Managed) managed.Stamp {
 	w.Helper()
@@ -242,7 +267,7 @@ func (w *world) setCredentials(kind string) {
 	w.patch(pc, func() { pc.Spec.Credentials.Type = kind })
 }
 
-// setSecret replaces what the Secret holds.
+// setSecret replaces the contents of the Secret.
 func (w *world) setSecret(data map[string]string) {
 	w.Helper()
 

@@ -17,9 +17,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestNamespaceGoes: a namespace that is deleted takes its Secrets first, and then the
-// ProviderConfig and the objects, which have finalizers. What was connected stays so for
-// what is being deleted, so that all of it goes; nobody else may go on.
+// TestNamespaceGoes: the deletion of a namespace removes its Secrets first, and then the ProviderConfig and
+// the objects, which have finalizers. An established connection stays for objects that are being deleted,
+// so that all of them are removed; other objects lose it.
 func TestNamespaceGoes(t *testing.T) {
 	runProviderWith(t, func(o *provider.Options) { o.PollInterval, o.WatchSecrets = badPoll, true })
 
@@ -59,7 +59,7 @@ func TestNamespaceGoes(t *testing.T) {
 	}
 }
 
-// TestNamespaceStays: a provider that began after the Secret had gone has never been
+// TestNamespaceStays: a provider that was started after the deletion of the Secret has never been
 // connected. It says what to do, and that helps.
 func TestNamespaceStays(t *testing.T) {
 	w := newWorld(t)
@@ -83,7 +83,9 @@ func TestNamespaceStays(t *testing.T) {
 
 		elsewhere := w.elsewhere()
 		w.patch(mg, func() {
-			mg.Spec.ProviderConfigRef = v1alpha1.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: elsewhere.Name}
+			mg.Spec.ProviderConfigRef = v1alpha1.ProviderConfigReference{
+				Kind: v1alpha1.ClusterProviderConfigKind, Name: elsewhere.Name,
+			}
 		})
 		w.awaitGone(mg)
 

@@ -19,8 +19,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestOutage: while NATS is down nothing is forgotten, whatever users do
-// meanwhile, and when it is back everything goes on with the same streams.
+// TestOutage: while NATS is down, changes of users are kept, and when it is back they are made with the
+// same streams.
 func TestOutage(t *testing.T) {
 	runProvider(t, badPoll)
 
@@ -46,7 +46,7 @@ func TestOutage(t *testing.T) {
 	version := sessions.GetResourceVersion()
 
 	w.nats.Shutdown()
-	w.nats.WaitForShutdown() // until then, some passes are not in vain
+	w.nats.WaitForShutdown() // until then, some passes succeed
 
 	down, passes := time.Now(), logged.count(w.ns, "sessions")
 
@@ -63,14 +63,14 @@ func TestOutage(t *testing.T) {
 	w.awaitDown(doomed)
 
 	if doomed.GetGeneration() == generation {
-		t.Error("what the object says may be from before its deletion")
+		t.Error("the status may be from before the deletion")
 	}
 
 	if !slices.Contains(doomed.GetFinalizers(), managed.FinalizerName) {
-		t.Errorf("the object is let go, and nobody knows what became of its stream: %v", doomed.GetFinalizers())
+		t.Errorf("the finalizer was removed, and the state of the stream is unknown: %v", doomed.GetFinalizers())
 	}
 
-	// Nobody waits for the bucket: its ProviderConfig says what is wrong.
+	// The user of the bucket waits for nothing: its ProviderConfig reports the outage.
 	if w.read(sessions); sessions.GetResourceVersion() != version {
 		t.Errorf("the bucket was written: %+v", sessions.Status)
 	}
@@ -78,7 +78,7 @@ func TestOutage(t *testing.T) {
 	tries := logged.count(w.ns, "sessions") - passes
 	limit := most("False/ExternalSystemUnavailable", time.Since(down))
 	if tries > limit {
-		t.Errorf("%d passes in vain within %s, want at most %d", tries, time.Since(down), limit)
+		t.Errorf("%d failed passes within %s, want at most %d", tries, time.Since(down), limit)
 	}
 
 	natstest.Start(t, func(o *server.Options) { o.StoreDir, o.Port, o.Authorization = dir, port, token })
@@ -95,18 +95,18 @@ func TestOutage(t *testing.T) {
 	}
 
 	if got := after["orders"].Config.MaxMsgs; got != 9 {
-		t.Errorf("what the user asked for meanwhile was not done: maxMsgs is %d", got)
+		t.Errorf("the change of the user was not made: maxMsgs is %d", got)
 	}
 
 	for _, name := range []string{"orders", "KV_sessions"} {
 		if diff := cmp.Diff(before[name], after[name], cmpopts.IgnoreFields(streamState{}, "Config")); diff != "" {
-			t.Errorf("%s is another than before: -before, +after:\n%s", name, diff)
+			t.Errorf("%s was replaced: -before, +after:\n%s", name, diff)
 		}
 	}
 }
 
-// awaitDown waits until a pass over an object whose user waits, as it is now, deleted
-// or not, says that NATS cannot be reached, and where.
+// awaitDown waits until an object whose user waits, in its current state, deleted or not, reports that NATS
+// cannot be reached, and where.
 func (w *world) awaitDown(mg resource.Managed) {
 	w.Helper()
 	w.await(mg, "says that NATS is down", func() bool {

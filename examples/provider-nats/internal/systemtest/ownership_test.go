@@ -14,8 +14,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestOwnership: a stream bears the stamp of its object at all times, and what
-// bears another is left alone, even if it was ours.
+// TestOwnership: a stream has the stamp of its object at all times, and one with another stamp is left
+// alone, even if it was ours.
 func TestOwnership(t *testing.T) {
 	runProvider(t, badPoll)
 
@@ -49,8 +49,8 @@ func TestOwnership(t *testing.T) {
 	}
 }
 
-// strip takes all metadata away, as tools do that do not know of them. It is the
-// stream that it was, so it is corrected and marked again.
+// strip removes all metadata, as a tool without metadata does. It is still the same stream, so it is
+// corrected and marked again.
 func (w *world) strip(k kind, mg resource.Managed) {
 	w.Helper()
 	k.tamper(w, "data", nil)
@@ -58,12 +58,12 @@ func (w *world) strip(k kind, mg resource.Managed) {
 	w.awaitReady(mg)
 }
 
-// lose hands the stream to an equal object in another cluster.
+// lose gives the stream to an equal object in another cluster.
 func (w *world) lose(k kind, mg resource.Managed) {
 	w.Helper()
 
-	stranger := string(managed.NewStamp("another-cluster", k.GroupVersionKind().GroupKind(), mg))
-	k.tamper(w, "data", map[string]string{managed.StampKey: stranger})
+	stamp := string(managed.NewStamp("another-cluster", k.GroupVersionKind().GroupKind(), mg))
+	k.tamper(w, "data", map[string]string{managed.StampKey: stamp})
 	w.awaitSynced(mg, "False/ExternalResourceNotOwned")
 
 	if c := mg.GetCondition(commonv1.TypeReady); c.Status == "True" {
@@ -73,8 +73,7 @@ func (w *world) lose(k kind, mg resource.Managed) {
 	w.leftAlone(mg)
 }
 
-// leftAlone checks that an object which owns nothing does nothing, neither now
-// nor when it is deleted.
+// leftAlone checks that an object which owns nothing does nothing, neither now nor when it is deleted.
 func (w *world) leftAlone(mg resource.Managed) {
 	w.Helper()
 
@@ -90,22 +89,21 @@ func (w *world) leftAlone(mg resource.Managed) {
 	w.awaitGone(mg)
 
 	if diff := cmp.Diff(before, w.snapshot()); diff != "" {
-		w.Errorf("what is somebody else's was touched: -before, +after:\n%s", diff)
+		w.Errorf("a resource of another owner was changed: -before, +after:\n%s", diff)
 	}
 }
 
-// TestNotOurs: a stream that was there before the object stays as it is, also
-// when the object is deleted.
+// TestNotOurs: a stream that existed before the object stays unchanged, also when the object is deleted.
 func TestNotOurs(t *testing.T) {
 	runProvider(t, badPoll)
 
-	// The stamp is made for the object that finds it.
+	// The stamp of the object that finds it.
 	cases := map[string]struct {
 		reason string
 		stamp  func(w *world, k kind, mg resource.Managed) string
 	}{
-		"Nobodys": {
-			reason: "a stream that bears no stamp",
+		"Unowned": {
+			reason: "a stream without a stamp",
 			stamp:  func(*world, kind, resource.Managed) string { return "" },
 		},
 		"OtherCluster": {
@@ -115,13 +113,13 @@ func TestNotOurs(t *testing.T) {
 			},
 		},
 		"Predecessor": {
-			reason: "an object of the same name, which was another",
+			reason: "another object of the same name",
 			stamp: func(w *world, k kind, mg resource.Managed) string {
 				return strings.Replace(string(stampOf(w, k.Kind, mg)), string(mg.GetUID()), "another-uid", 1)
 			},
 		},
 		"OtherKind": {
-			reason: "what one kind made is not that of another",
+			reason: "a resource of one kind does not belong to another kind",
 			stamp: func(w *world, k kind, mg resource.Managed) string {
 				for _, other := range kinds() {
 					if other.resource != k.resource {
@@ -157,8 +155,8 @@ func TestNotOurs(t *testing.T) {
 	}
 }
 
-// TestForce: a user who says so takes over what belongs to an object of former times. It
-// becomes as he wants it, and his, and goes with his object.
+// TestForce: by the policy force a user takes over the resource of a former object. It gets the desired
+// state and the user's mark, and is deleted with the user's object.
 func TestForce(t *testing.T) {
 	runProvider(t, badPoll)
 
@@ -185,7 +183,7 @@ func TestForce(t *testing.T) {
 			w.awaitGone(mg)
 
 			if diff := cmp.Diff(before, w.snapshot()); diff != "" {
-				t.Errorf("what was taken over is left: -before, +after:\n%s", diff)
+				t.Errorf("the resource that was taken over is left: -before, +after:\n%s", diff)
 			}
 		})
 	}

@@ -10,8 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// never is a poll interval that no test waits for: what happens, happens because
-// something was watched.
+// never is a poll interval that no test waits for: everything happens because of a watch.
 const never = time.Hour
 
 func (w *world) consumer(name string, of v1alpha1.ConsumerParameters) *v1alpha1.Consumer {
@@ -21,9 +20,9 @@ func (w *world) consumer(name string, of v1alpha1.ConsumerParameters) *v1alpha1.
 	return mg
 }
 
-// TestConsumerWaits: a consumer that comes before its stream says what it waits
-// for, and is made when the stream is.
-func TestConsumerWaits(t *testing.T) {
+// TestConsumerBeforeItsStream: a consumer that is created before its stream reports that it waits, and is
+// created in NATS after the stream.
+func TestConsumerBeforeItsStream(t *testing.T) {
 	runProvider(t, never)
 
 	cases := map[string]struct {
@@ -33,7 +32,7 @@ func TestConsumerWaits(t *testing.T) {
 		words  []string
 	}{
 		"Name": {
-			"a Stream of the namespace may make it", v1alpha1.ConsumerParameters{Stream: new("ORDERS")},
+			"a Stream of the namespace may create it", v1alpha1.ConsumerParameters{Stream: new("ORDERS")},
 			"False/StreamNotFound", []string{`waiting for the stream: create it`, `stream "ORDERS"`},
 		},
 		"Reference": {
@@ -41,8 +40,12 @@ func TestConsumerWaits(t *testing.T) {
 			"False/ReferenceNotReady", []string{"cannot find the stream that spec.forProvider means", "Stream", "orders"},
 		},
 		"Selector": {
-			"a Stream by its labels", v1alpha1.ConsumerParameters{StreamSelector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"team": "sales"}}},
-			"False/ReferenceNotReady", []string{"cannot find the stream that spec.forProvider means", "Stream", "none matches the selector"},
+			"a Stream by its labels",
+			v1alpha1.ConsumerParameters{
+				StreamSelector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"team": "sales"}},
+			},
+			"False/ReferenceNotReady",
+			[]string{"cannot find the stream that spec.forProvider means", "Stream", "none matches the selector"},
 		},
 	}
 
@@ -61,7 +64,7 @@ func TestConsumerWaits(t *testing.T) {
 				}
 			}
 
-			// Another Stream is not the one.
+			// Another Stream does not match.
 			other := &v1alpha1.Stream{ObjectMeta: w.meta("other")}
 			w.create(other)
 			w.awaitReady(other)
@@ -83,7 +86,7 @@ func TestConsumerWaits(t *testing.T) {
 	}
 }
 
-// orders returns a Stream that NATS calls otherwise.
+// orders returns a Stream with another name in NATS.
 func (w *world) orders() *v1alpha1.Stream {
 	mg := &v1alpha1.Stream{ObjectMeta: w.meta("orders")}
 	mg.Labels = map[string]string{"team": "sales"}
@@ -92,8 +95,8 @@ func (w *world) orders() *v1alpha1.Stream {
 	return mg
 }
 
-// bereave deletes the stream, and the consumer with it. A consumer that refers to the
-// Stream notices, and goes on with the next; any can be deleted.
+// bereave deletes the stream, and the consumer with it. A consumer that refers to the Stream reacts, and
+// uses the next one; any can be deleted.
 func (w *world) bereave(stream *v1alpha1.Stream, mg resource.Managed, notices bool) {
 	w.Helper()
 	w.remove(stream)
@@ -111,8 +114,8 @@ func (w *world) bereave(stream *v1alpha1.Stream, mg resource.Managed, notices bo
 	w.awaitGone(mg)
 }
 
-// TestReferenceElsewhere: a Stream of another namespace is not to be had unasked,
-// and nobody is told whether it exists.
+// TestReferenceElsewhere: a Stream of another namespace is not used without a permission, and the message
+// does not show whether it exists.
 func TestReferenceElsewhere(t *testing.T) {
 	runProvider(t, never)
 
@@ -124,7 +127,8 @@ func TestReferenceElsewhere(t *testing.T) {
 	said := map[string]string{}
 
 	for _, name := range []string{"secret", "absent"} {
-		mg := w.consumer(name, v1alpha1.ConsumerParameters{StreamRef: &commonv1.NamespacedReference{Name: name, Namespace: theirs.ns}})
+		mg := w.consumer(name,
+			v1alpha1.ConsumerParameters{StreamRef: &commonv1.NamespacedReference{Name: name, Namespace: theirs.ns}})
 		w.create(mg)
 		w.awaitSynced(mg, "False/ReferenceRefused")
 
@@ -132,6 +136,6 @@ func TestReferenceElsewhere(t *testing.T) {
 	}
 
 	if said["secret"] != said["absent"] {
-		t.Errorf("it is told what exists elsewhere:\n%s\n%s", said["secret"], said["absent"])
+		t.Errorf("the message shows what exists elsewhere:\n%s\n%s", said["secret"], said["absent"])
 	}
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestRestart: a provider that begins anew sends nothing for what is as it should
-// be, connection Secrets and references included. It reads one Secret, that of the
-// connection.
+// TestRestart: a restarted provider sends nothing for objects that are up to date, connection Secrets and
+// references included. It reads one Secret, that of the connection.
 func TestRestart(t *testing.T) {
 	w := newWorld(t)
 	spy := newSpy(w)

@@ -18,20 +18,20 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
 )
 
-// A history is that of an API server as a provider sees it. Once it is restored, what tells
-// its version is answered as by one whose etcd was put back to its beginning.
+// A history rewrites the answers of the API server. Once it is restored, the answers that show its version
+// are those of an API server whose etcd was reset to its beginning.
 type history struct {
-	told     atomic.Int64 // how often a version was told
+	shown    atomic.Int64 // how often a version was shown
 	restored atomic.Bool
 }
 
-// A tripper is a function that carries requests.
+// A tripper is a function that sends requests.
 type tripper func(*http.Request) (*http.Response, error)
 
-// RoundTrip carries a request.
+// RoundTrip sends a request.
 func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// carry changes the answers to whoever asks for a lease, or, as a probe does, for one object.
+// carry changes the answers to requests for a lease, or, as of a probe, for one object.
 func (h *history) carry(next http.RoundTripper) http.RoundTripper {
 	return tripper(func(r *http.Request) (*http.Response, error) {
 		if !strings.Contains(r.URL.Path, "/leases") && r.URL.Query().Get("limit") != "1" {
@@ -40,7 +40,7 @@ func (h *history) carry(next http.RoundTripper) http.RoundTripper {
 
 		r = r.Clone(r.Context())
 		if _, form, ok := strings.Cut(r.Header.Get("Accept"), ",application/json"); ok {
-			r.Header.Set("Accept", "application/json"+form) // and nothing that cannot be read here
+			r.Header.Set("Accept", "application/json"+form) // not protobuf
 		}
 
 		answer, err := next.RoundTrip(r)
@@ -63,7 +63,7 @@ func (h *history) rewrite(answer *http.Response) error {
 	if h.restored.Load() {
 		text = version.ReplaceAll(text, []byte(`"resourceVersion":"1"`))
 	} else if version.Match(text) {
-		h.told.Add(1)
+		h.shown.Add(1)
 	}
 
 	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
@@ -72,14 +72,14 @@ func (h *history) rewrite(answer *http.Response) error {
 	return nil
 }
 
-// TestRestore ends a provider whose API server was restored to an earlier state: its caches
-// wait for what is of another history. It sees that by its lease, or without an election by
-// its probe, which asks for it only if somebody says so.
+// TestRestore ends a provider whose API server was restored to an earlier state: its caches wait for
+// versions of another history. It detects that by its lease, or without leader election by its probe, which
+// is off by default.
 func TestRestore(t *testing.T) {
 	const often = 100 * time.Millisecond
 
 	if probe := provider.DefaultOptions().RestoreProbe; probe != 0 {
-		t.Errorf("in steady state nothing is sent, and by default the version is asked for each %s", probe)
+		t.Errorf("in steady state nothing may be sent, and by default there is a probe each %s", probe)
 	}
 
 	namespace := namespace(t)
@@ -87,7 +87,10 @@ func TestRestore(t *testing.T) {
 	for name, change := range map[string]func(*provider.Options){
 		"Lease": func(o *provider.Options) {
 			// It is not lost, however busy the machine is.
-			o.Election = provider.Election{Enabled: true, Namespace: namespace, LeaseDuration: 10 * time.Minute, RenewDeadline: 9 * time.Minute, RetryPeriod: often}
+			o.Election = provider.Election{
+				Enabled: true, Namespace: namespace, LeaseDuration: 10 * time.Minute, RenewDeadline: 9 * time.Minute,
+				RetryPeriod: often,
+			}
 		},
 		"Probe": func(o *provider.Options) { o.RestoreProbe = often },
 	} {
@@ -106,7 +109,7 @@ func TestRestore(t *testing.T) {
 				}
 			}()
 
-			wait.Until(t, "the version is told, and once more", func() bool { return h.told.Load() > 1 || len(ended) > 0 })
+			wait.Until(t, "the version is shown twice", func() bool { return h.shown.Load() > 1 || len(ended) > 0 })
 			h.restored.Store(true)
 			wait.Until(t, "the provider ends", func() bool { return len(ended) > 0 })
 		})

@@ -12,9 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestWatchedSecret: where the operator lets the provider watch the one Secret of a
-// connection, what is in it counts as soon as it has changed: nobody polls, and the
-// provider would read it again only after a minute.
+// TestWatchedSecret: if the operator lets the provider watch the one Secret of a connection, a change is
+// used at once: without a watch, the provider would read it again only after a minute.
 func TestWatchedSecret(t *testing.T) {
 	runProviderWith(t, func(o *provider.Options) { o.PollInterval, o.WatchSecrets = never, true })
 
@@ -31,7 +30,7 @@ func TestWatchedSecret(t *testing.T) {
 	for tries := 1; ; tries++ {
 		w.setSecret(map[string]string{"token": canary + "-wrong"})
 		w.await(mg, "is refused with the new token", func() bool {
-			if ready(mg) { // with what was right before: its user does something
+			if ready(mg) { // by the old contents: its user changes something
 				n++
 				w.patch(mg, func() { mg.Spec.ForProvider.MaxMsgs = &n })
 			}
@@ -49,13 +48,13 @@ func TestWatchedSecret(t *testing.T) {
 			return
 		}
 
-		if tries == 5 { // so often no machine is that busy
+		if tries == 5 { // a slow machine does not explain so many
 			t.Fatalf("it took %s: the provider may have read the Secret because it does so each minute", took)
 		}
 	}
 }
 
-// letWatch lets the provider watch the one Secret of the connection.
+// letWatch permits the provider to watch the one Secret of the connection.
 func (w *world) letWatch() {
 	w.Helper()
 	w.create(
@@ -71,14 +70,16 @@ func (w *world) letWatch() {
 	w.awaitWatch()
 }
 
-// awaitWatch waits until the API server has learnt that the provider may watch the
-// Secret: whoever is refused tries again much later.
+// awaitWatch waits until the API server applies the permission to watch the Secret: a refused watch is
+// retried much later.
 func (w *world) awaitWatch() {
 	w.Helper()
 	wait.Until(w.T, "the role counts", func() bool {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User:               provider.Name,
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: w.ns, Verb: "watch", Resource: "secrets", Name: login},
+			User: provider.Name,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: w.ns, Verb: "watch", Resource: "secrets", Name: login,
+			},
 		}}
 		must(w.T, kube.Create(w.Context(), review))
 

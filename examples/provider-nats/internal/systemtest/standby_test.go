@@ -15,37 +15,40 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// watched are what the provider keeps in its caches.
+// watched returns the resources in the caches of the provider.
 func watched() []string {
 	return []string{"streams", "keyvalues", "objectstores", "consumers", "providerconfigs", "clusterproviderconfigs"}
 }
 
-// A replica is one of several that take part in an election.
+// A replica is one of several with leader election.
 type replica struct {
 	ledger *test.Ledger
 	health string
 	began  time.Time
 }
 
-// runReplica runs one until the test is over. Nobody takes the lease from who holds it, however
-// busy this machine is, and who ends gives it away.
+// runReplica runs a replica until the test is over. The lease never expires, however busy this machine is,
+// and a replica that ends releases it.
 func runReplica(t *testing.T, w *world) replica {
 	t.Helper()
 
-	r := replica{ledger: &test.Ledger{}, health: net.JoinHostPort("127.0.0.1", strconv.Itoa(port.Free(t))), began: time.Now()}
+	r := replica{
+		ledger: &test.Ledger{}, health: net.JoinHostPort("127.0.0.1", strconv.Itoa(port.Free(t))), began: time.Now(),
+	}
 
 	runProviderWith(t, func(o *provider.Options) {
 		o.PollInterval = badPoll
 		o.HealthAddress = r.health
 		o.Election.Enabled, o.Election.Namespace = true, w.ns
-		o.Election.LeaseDuration, o.Election.RenewDeadline, o.Election.RetryPeriod = 10*time.Minute, 9*time.Minute, 100*time.Millisecond
+		o.Election.LeaseDuration, o.Election.RenewDeadline, o.Election.RetryPeriod = 10*time.Minute, 9*time.Minute,
+			100*time.Millisecond
 	}, r.ledger)
 
 	return r
 }
 
-// opened returns how often the replica asked for all objects of a resource, as a list or by a
-// watch that begins with one, or goes on.
+// opened returns how often the replica requested all objects of a resource, by a list or by a watch that
+// begins with one, or continues.
 func (r replica) opened(resource string) int {
 	n := 0
 
@@ -58,7 +61,7 @@ func (r replica) opened(resource string) int {
 	return n
 }
 
-// full tells whether its caches are: it has asked for everything, and has got it.
+// full reports whether its caches are filled: it has requested everything, and has received it.
 func (r replica) full(w *world) bool {
 	if slices.ContainsFunc(watched(), func(resource string) bool { return r.opened(resource) == 0 }) {
 		return false
@@ -77,33 +80,33 @@ func (r replica) full(w *world) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// waits fails if the replica has done anything but wait since its ledger was empty.
-func (r replica) waits(t *testing.T) {
+// checkIdle fails if the replica has sent anything since its ledger was empty.
+func (r replica) checkIdle(t *testing.T) {
 	t.Helper()
 
 	if sent := r.ledger.Objects(); len(sent) > 0 {
-		t.Errorf("it waits, and sends %s", test.SummarizeRequests(sent))
+		t.Errorf("the standby replica sends %s", test.SummarizeRequests(sent))
 	}
 
-	if told := r.ledger.Events(); len(told) > 0 {
-		t.Errorf("it waits, and tells of %d events", len(told))
+	if events := r.ledger.Events(); len(events) > 0 {
+		t.Errorf("the standby replica emits %d events", len(events))
 	}
 }
 
-// keeps fails if the replica has asked for all objects of a resource since its ledger was empty.
-// The API server ends each watch after five minutes or more, and it goes on by another one.
+// keeps fails if the replica has requested all objects of a resource since its ledger was empty. The API
+// server ends each watch after five minutes or more, and the replica continues with another one.
 func (r replica) keeps(t *testing.T) {
 	t.Helper()
 
 	for _, resource := range watched() {
 		if n, most := r.opened(resource), int(time.Since(r.began)/(5*time.Minute)); n > most {
-			t.Errorf("its caches are full, and it asks for all %s %d times", resource, n)
+			t.Errorf("its caches are filled, and it requests all %s %d times", resource, n)
 		}
 	}
 }
 
-// TestStandby lets one replica work while another waits: that one has its caches full, and does
-// nothing else. When the first ends, it serves the next change of a user by what it has.
+// TestStandby lets one replica work while another is on standby: that one fills its caches, and does
+// nothing else. When the first ends, it makes the next change of a user from its caches.
 func TestStandby(t *testing.T) {
 	w := newWorld(t)
 	spy, all := newSpy(w), map[string]resource.Managed{}
@@ -129,33 +132,33 @@ func TestStandby(t *testing.T) {
 		wait.Until(t, "the caches are full", func() bool { return standby.full(w) })
 		standby.ledger.Reset()
 
-		// The leader works: it looks, and creates.
+		// The leader works: it observes, and creates.
 		for name, k := range kinds() {
 			call := k.call("INFO", "data")
 			before := spy.count(call)
-			wait.Until(t, "looks at the "+name, func() bool { return spy.count(call) >= before+3 })
+			wait.Until(t, "observations of the "+name, func() bool { return spy.count(call) >= before+3 })
 		}
 
 		more := streamKind().make(w, "more")
 		w.create(more)
 		w.awaitReady(more)
 
-		standby.waits(t)
+		standby.checkIdle(t)
 		standby.keeps(t)
 
 		if now := w.nats.NumClients(); now > connections {
-			t.Errorf("who waits connects to NATS: there were %d connections, and are %d", connections, now)
+			t.Errorf("the standby replica connects to NATS: there were %d connections, and are %d", connections, now)
 		}
 
 		if len(leader.ledger.Objects()) == 0 {
-			t.Error("nobody has worked")
+			t.Error("the leader has sent nothing")
 		}
 	})
 	if !waited {
 		return
 	}
 
-	// The leader is gone.
+	// The leader has ended.
 	for name, k := range kinds() {
 		w.patch(all[name], func() { k.edit(all[name]) })
 	}
@@ -166,7 +169,7 @@ func TestStandby(t *testing.T) {
 
 	standby.keeps(t)
 
-	// What somebody else has just changed, and a write did not fit, is read once.
+	// After a conflict, the object is read once.
 	conflicts := 0
 
 	var reads []test.Request
@@ -181,6 +184,6 @@ func TestStandby(t *testing.T) {
 	}
 
 	if len(reads) > conflicts {
-		t.Errorf("what it has in its caches it asks for, after %d conflicts: %+v", conflicts, reads)
+		t.Errorf("it reads cached objects, after %d conflicts: %+v", conflicts, reads)
 	}
 }

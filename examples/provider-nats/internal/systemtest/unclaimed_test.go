@@ -24,9 +24,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestBornWithAFinalizer: a delete is held up after the API server has read the object, and
-// meanwhile somebody stores a finalizer, which is answered. Where the object had none
-// before, it is gone nevertheless; where it was born with one, it stays.
+// TestBornWithAFinalizer: a delete is delayed after the API server has read the object, and meanwhile a
+// client stores a finalizer successfully. An object that was created without a finalizer is removed
+// nevertheless; one that was created with one stays.
 func TestBornWithAFinalizer(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy, stays bool
@@ -55,10 +55,11 @@ func TestBornWithAFinalizer(t *testing.T) {
 			select {
 			case <-b.arrived:
 			case err := <-deleted:
-				t.Fatalf("nobody was asked whether the object may go: %v", err)
+				t.Fatalf("the object was deleted without a review: %v", err)
 			}
 
-			patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q,"finalizers":[%q]}}`, mg.ResourceVersion, managed.FinalizerName)
+			patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q,"finalizers":[%q]}}`, mg.ResourceVersion,
+				managed.FinalizerName)
 			must(t, kube.Patch(t.Context(), mg, client.RawPatch(types.MergePatchType, []byte(patch))))
 
 			if !slices.Equal(mg.Finalizers, []string{managed.FinalizerName}) || mg.DeletionTimestamp != nil {
@@ -75,7 +76,7 @@ func TestBornWithAFinalizer(t *testing.T) {
 			}
 
 			if stays := err == nil; stays != tc.stays {
-				t.Errorf("the object is there: %t, want %t", stays, tc.stays)
+				t.Errorf("the object exists: %t, want %t", stays, tc.stays)
 			}
 
 			if tc.stays && mg.DeletionTimestamp == nil {
@@ -93,7 +94,7 @@ func within(ns string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: ns}}
 }
 
-// enforce puts the policy of the package into force in one namespace.
+// enforce installs the policy of the package in one namespace.
 func enforce(t *testing.T, ns string) {
 	t.Helper()
 
@@ -116,11 +117,11 @@ func enforce(t *testing.T, ns string) {
 	})
 }
 
-// A barrier is asked before anything is deleted in a namespace, when the API server
-// has read it.
+// A barrier is a webhook that is called before each deletion in a namespace, when the API server has read
+// the object.
 type barrier struct {
 	closed  atomic.Bool
-	arrived chan struct{} // somebody is before the closed barrier
+	arrived chan struct{} // receives a value for each waiting deletion
 	open    chan struct{}
 	asked   atomic.Int64
 }
@@ -141,7 +142,9 @@ func newBarrier(t *testing.T, ns string) *barrier {
 			SideEffects:  new(registrationv1.SideEffectClassNone), TimeoutSeconds: new(int32(30)),
 			Rules: []registrationv1.RuleWithOperations{{
 				Operations: []registrationv1.OperationType{registrationv1.Delete},
-				Rule:       registrationv1.Rule{APIGroups: []string{v1alpha1.Group}, APIVersions: []string{"*"}, Resources: []string{"streams"}},
+				Rule: registrationv1.Rule{
+					APIGroups: []string{v1alpha1.Group}, APIVersions: []string{"*"}, Resources: []string{"streams"},
+				},
 			}},
 		}},
 	}
@@ -184,5 +187,5 @@ func (b *barrier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
 	review.Request = nil
-	_ = json.NewEncoder(w).Encode(review) // the API server asks again, or says so
+	_ = json.NewEncoder(w).Encode(review) // the API server repeats the call, or reports the failure
 }

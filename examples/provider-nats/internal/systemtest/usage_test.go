@@ -15,7 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// awaitConfig waits until a configuration is as it should be.
+// awaitConfig waits until a condition holds for a configuration.
 func (w *world) awaitConfig(pc providerconfig.Config, what string, holds func() bool) {
 	w.Helper()
 	wait.Until(w.T, pc.GetName()+" "+what, func() bool {
@@ -26,8 +26,8 @@ func (w *world) awaitConfig(pc providerconfig.Config, what string, holds func() 
 	})
 }
 
-// TestProviderConfigInUse: a ProviderConfig that is deleted stays until nobody
-// needs it, and says whom it waits for; nobody begins to use it meanwhile.
+// TestProviderConfigInUse: a ProviderConfig that is deleted stays until it has no users, and names them;
+// new objects cannot use it meanwhile.
 func TestProviderConfigInUse(t *testing.T) {
 	runProvider(t, badPoll)
 
@@ -50,13 +50,13 @@ func TestProviderConfigInUse(t *testing.T) {
 	w.awaitSynced(late, "False/ReconcileError")
 
 	if got := late.GetCondition(commonv1.TypeSynced).Message; !strings.Contains(got, "is being deleted") {
-		t.Errorf("what begins to use it is told: %s", got)
+		t.Errorf("a new user reports: %s", got)
 	}
 
 	w.delete(late)
 	w.awaitGone(late)
 
-	// It is there for as long as it is needed.
+	// It exists for as long as it is needed.
 	w.delete(orders)
 	w.awaitGone(orders)
 	wait.Until(t, "the ProviderConfig goes", func() bool {
@@ -68,8 +68,7 @@ func TestProviderConfigInUse(t *testing.T) {
 	}
 }
 
-// TestClusterProviderConfig: objects of several namespaces use one connection,
-// whose Secret is in another.
+// TestClusterProviderConfig: objects of several namespaces use one connection, whose Secret is in another.
 func TestClusterProviderConfig(t *testing.T) {
 	runProvider(t, badPoll)
 
@@ -80,7 +79,7 @@ func TestClusterProviderConfig(t *testing.T) {
 	secret := w.secret(token)
 	secret.Namespace = vault
 	w.create(secret, pc)
-	// A Secret of the same name in the object's own namespace is not meant.
+	// A Secret of the same name in the object's own namespace is not used.
 	w.setSecret(map[string]string{"token": canary + "-wrong"})
 	t.Cleanup(func() { release(context.Background(), pc) })
 

@@ -17,9 +17,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestCorrectedConfiguration: objects go on as soon as their configuration is
-// corrected, and go where it says when it says something else, although nobody
-// polls: those that failed, and those that were content.
+// TestCorrectedConfiguration: objects are reconciled as soon as their configuration is corrected or
+// changed, without a poll: those that failed, and those that were up to date.
 func TestCorrectedConfiguration(t *testing.T) {
 	runProvider(t, never)
 
@@ -27,16 +26,18 @@ func TestCorrectedConfiguration(t *testing.T) {
 
 	cases := map[string]func(w *world) (set func(url string), ref v1alpha1.ProviderConfigReference){
 		"Namespaced": func(w *world) (func(string), v1alpha1.ProviderConfigReference) {
-			pc := w.providerConfig(nobodys)
+			pc := w.providerConfig(unreachable)
 			pc.Name = "corrected"
 			w.create(pc)
 			w.Cleanup(func() { release(context.Background(), pc) })
 
-			return func(url string) { w.patch(pc, func() { pc.Spec.Servers = []string{url} }) }, v1alpha1.ProviderConfigReference{Name: pc.Name}
+			return func(url string) {
+				w.patch(pc, func() { pc.Spec.Servers = []string{url} })
+			}, v1alpha1.ProviderConfigReference{Name: pc.Name}
 		},
 		"Cluster": func(w *world) (func(string), v1alpha1.ProviderConfigReference) {
 			pc := w.clusterConfig(w.ns)
-			pc.Spec.Servers = []string{nobodys}
+			pc.Spec.Servers = []string{unreachable}
 			w.create(pc)
 			w.Cleanup(func() { release(context.Background(), pc) })
 
@@ -48,12 +49,13 @@ func TestCorrectedConfiguration(t *testing.T) {
 	for name, prepare := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			setServer, ref := prepare(w) // wrong from the beginning: whoever was content once says nothing of it
+			setServer, ref := prepare(w) // wrong from the beginning: an object that was up to date does not report it
 
 			orders, bucket := &v1alpha1.Stream{ObjectMeta: w.meta("orders")}, &v1alpha1.KeyValue{ObjectMeta: w.meta("sessions")}
 			objects := &v1alpha1.ObjectStore{ObjectMeta: w.meta("invoices")}
 			pull := w.consumer("billing", v1alpha1.ConsumerParameters{StreamRef: &commonv1.NamespacedReference{Name: "orders"}})
-			orders.Spec.ProviderConfigRef, bucket.Spec.ProviderConfigRef, objects.Spec.ProviderConfigRef, pull.Spec.ProviderConfigRef = ref, ref, ref, ref
+			orders.Spec.ProviderConfigRef, bucket.Spec.ProviderConfigRef = ref, ref
+			objects.Spec.ProviderConfigRef, pull.Spec.ProviderConfigRef = ref, ref
 
 			all := map[resource.Managed]string{
 				orders: away, bucket: away, objects: away, pull: "False/ReferenceNotReady",
@@ -79,7 +81,7 @@ func TestCorrectedConfiguration(t *testing.T) {
 	}
 }
 
-// awaitMove waits until what TestCorrectedConfiguration asks for is in that NATS.
+// awaitMove waits until the resources of TestCorrectedConfiguration exist in that NATS.
 func awaitMove(t *testing.T, in *server.Server) {
 	t.Helper()
 
@@ -106,7 +108,9 @@ func (w *world) clusterConfig(vault string) *v1alpha1.ClusterProviderConfig {
 			Servers: []string{w.nats.ClientURL()},
 			Credentials: v1alpha1.ClusterCredentials{
 				Source: v1alpha1.CredentialsSecret, Type: v1alpha1.CredentialsTypeToken,
-				SecretRef: &v1alpha1.NamespacedSecretKeyReference{NamespacedSecretReference: v1alpha1.NamespacedSecretReference{Namespace: vault, Name: login}},
+				SecretRef: &v1alpha1.NamespacedSecretKeyReference{NamespacedSecretReference: v1alpha1.NamespacedSecretReference{
+					Namespace: vault, Name: login,
+				}},
 			},
 		},
 	}

@@ -35,15 +35,15 @@ import (
 )
 
 const (
-	// token is what the NATS servers of these tests ask for.
+	// token is the token of the NATS servers of these tests.
 	token = canary + "-token"
 
-	// login is the Secret that holds it.
+	// login is the name of its Secret.
 	login = "login"
 )
 
-// runProvider runs the provider until the test, and the tests in it, are over. It
-// keeps a record of changes, in which no credential may be.
+// runProvider runs the provider until the test and its subtests are over. It keeps a change log, which must
+// not contain a credential.
 func runProvider(t *testing.T, poll time.Duration, ledgers ...*test.Ledger) *record {
 	t.Helper()
 
@@ -58,22 +58,22 @@ func runProviderWith(t *testing.T, change func(*provider.Options), ledgers ...*t
 
 	o := provider.DefaultOptions()
 	o.MaxReconcileRate = 200
-	o.PollWhenTold = 0 // tests count looks at single streams
+	o.PollWhenNotified = 0 // tests count observations of single streams
 	o.HealthAddress, o.MetricsAddress = "0", "0"
 	o.Logger, o.ChangeLog = logged.logger(), changes
 	change(&o)
 
-	cfg, heard := rest.CopyConfig(access), logging.NewLogrLogger(o.Logger)
+	cfg, logger := rest.CopyConfig(access), logging.NewLogrLogger(o.Logger)
 	for _, l := range ledgers {
 		cfg.Wrap(l.Wrap)
 
-		heard = l.Logger(heard)
+		logger = l.Logger(logger)
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 
-	go func() { stopped <- provider.Run(ctx, cfg, o, managed.WithLogger(heard)) }()
+	go func() { stopped <- provider.Run(ctx, cfg, o, managed.WithLogger(logger)) }()
 
 	t.Cleanup(func() {
 		cancel()
@@ -83,19 +83,19 @@ func runProviderWith(t *testing.T, change func(*provider.Options), ledgers ...*t
 		}
 
 		for _, line := range logged.leaked() {
-			t.Errorf("the log holds a credential: %s", line)
+			t.Errorf("the log contains a credential: %s", line)
 		}
 
 		for _, line := range changes.leaked() {
-			t.Errorf("the record of changes holds a credential: %s", line)
+			t.Errorf("the change log contains a credential: %s", line)
 		}
 	})
 
 	return changes
 }
 
-// A world is a namespace with a NATS server of its own that asks for a token,
-// and a ProviderConfig and a Secret that are right.
+// A world is a namespace with a NATS server of its own that requires a token, and a valid ProviderConfig
+// and Secret.
 type world struct {
 	*testing.T
 
@@ -111,8 +111,8 @@ func newWorld(t *testing.T, change ...func(*server.Options)) *world {
 	return newWorldAt(t, "", change...)
 }
 
-// newWorldAt is newWorld with a ProviderConfig that has named another server from its
-// beginning, if it is not empty: who has been content with one says nothing of an outage.
+// newWorldAt is newWorld with a ProviderConfig that names another server from its beginning, unless url is
+// empty: an object that was up to date does not report an outage.
 func newWorldAt(t *testing.T, url string, change ...func(*server.Options)) *world {
 	t.Helper()
 
@@ -130,8 +130,7 @@ func newWorldAt(t *testing.T, url string, change ...func(*server.Options)) *worl
 	return w
 }
 
-// close leaves nothing that the next provider would work on, and looks for
-// credentials in the events.
+// close removes everything that the next provider would reconcile, and looks for credentials in the events.
 func (w *world) close() {
 	ctx := context.Background()
 
@@ -151,18 +150,19 @@ func (w *world) close() {
 	w.guard("events", list)
 }
 
-// objects returns what a provider works on, what others need after those who need it.
+// objects returns the objects that a provider reconciles, users before the objects that they need.
 func (w *world) objects(ctx context.Context) []client.Object {
 	var out []client.Object
 
 	for _, list := range []client.ObjectList{
-		&v1alpha1.StreamList{}, &v1alpha1.KeyValueList{}, &v1alpha1.ObjectStoreList{}, &v1alpha1.ConsumerList{}, &v1alpha1.ProviderConfigList{},
+		&v1alpha1.StreamList{}, &v1alpha1.KeyValueList{}, &v1alpha1.ObjectStoreList{}, &v1alpha1.ConsumerList{},
+		&v1alpha1.ProviderConfigList{},
 	} {
 		if err := kube.List(ctx, list, client.InNamespace(w.ns)); err != nil {
 			w.Error(err)
 		}
 
-		// The items of these lists are objects and nothing else.
+		// The items of these lists are always objects.
 		_ = apimeta.EachListItem(list, func(obj runtime.Object) error {
 			out = append(out, obj.(client.Object))
 
@@ -173,25 +173,25 @@ func (w *world) objects(ctx context.Context) []client.Object {
 	return out
 }
 
-// release deletes an object, whoever wants to keep it. It may be gone already. A provider that
-// still runs puts its finalizer back where somebody takes it from an object, but the API server
-// lets nobody add one to an object that is being deleted.
+// release deletes an object without its finalizers. It may be gone already. A running provider restores its
+// finalizer when a client removes it, but the API server refuses new finalizers for an object that is being
+// deleted.
 func release(ctx context.Context, obj client.Object) {
 	_ = kube.Delete(ctx, obj)
 	_ = kube.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
 }
 
-// guard fails if what others may read holds a credential.
+// guard fails if something that other users may read contains a credential.
 func (w *world) guard(what string, content any) {
 	w.Helper()
 
 	image, err := json.Marshal(content)
 	if err != nil {
-		w.Errorf("cannot look into %s: %v", what, err)
+		w.Errorf("cannot read %s: %v", what, err)
 	}
 
 	if strings.Contains(string(image), canary) {
-		w.Errorf("%s hold a credential: %s", what, image)
+		w.Errorf("%s contain a credential: %s", what, image)
 	}
 }
 
@@ -230,7 +230,7 @@ func (w *world) delete(obj client.Object) {
 	must(w.T, kube.Delete(w.Context(), obj))
 }
 
-// remove deletes an object that nobody uses, and waits until it is gone.
+// remove deletes an object without users, and waits until it is gone.
 func (w *world) remove(obj client.Object) {
 	w.Helper()
 	w.delete(obj)
@@ -263,7 +263,7 @@ func (w *world) annotate(mg client.Object, key, value string) {
 	})
 }
 
-// paused creates an object that nobody works on, because its uid is needed first.
+// paused creates an object that is not reconciled, because its uid is needed first.
 func (w *world) paused(mg resource.Managed) {
 	w.Helper()
 	mg.SetAnnotations(map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
@@ -282,7 +282,7 @@ func without(m map[string]string, key string) map[string]string {
 	return m
 }
 
-// read reads an object, and tells whether it exists.
+// read reads an object, and reports whether it exists.
 func (w *world) read(mg resource.Managed) bool {
 	w.Helper()
 
@@ -330,11 +330,12 @@ func (w *world) awaitGone(mg resource.Managed) {
 	wait.Until(w.T, mg.GetName()+" is gone", func() bool { return !w.read(mg) })
 }
 
-// ready tells whether an object says of its latest generation that all is well.
+// ready reports whether an object is Ready and Synced for its latest generation.
 func ready(mg resource.Managed) bool {
 	c := mg.GetCondition(commonv1.TypeReady)
 
-	return c.Status == metav1.ConditionTrue && c.ObservedGeneration == mg.GetGeneration() && strings.HasPrefix(synced(mg), "True/")
+	return c.Status == metav1.ConditionTrue && c.ObservedGeneration == mg.GetGeneration() &&
+		strings.HasPrefix(synced(mg), "True/")
 }
 
 func synced(mg resource.Managed) string {
@@ -369,7 +370,7 @@ func (w *world) info(name string) *jetstream.StreamInfo {
 	return s.CachedInfo()
 }
 
-// store creates a stream behind the provider's back, with a message in it.
+// store creates a stream as another client, with a message in it.
 func (w *world) store(cfg jetstream.StreamConfig) {
 	w.Helper()
 

@@ -20,17 +20,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An object is one of the kinds of this provider.
+// An object is an object of a kind of this provider.
 type object interface {
 	client.Object
 	resource.Conditioned
 }
 
-// How often a check is made again until it holds.
+// checkEvery is the interval at which a check is repeated until it holds.
 const checkEvery = 50 * time.Millisecond
 
-// until makes a check again and again. When time is up, it says what was wrong
-// last.
+// until repeats a check until it holds. When time is up, it returns the last failure.
 func (t *Tour) until(ctx context.Context, what string, check func(context.Context) error) error {
 	if most := t.o.Patience(what); most > 0 {
 		var cancel context.CancelFunc
@@ -80,7 +79,7 @@ func (t *Tour) jobs() []*v1alpha1.Stream {
 	return all
 }
 
-// ready waits until an object is Ready and Synced as it is now, and reads it.
+// ready waits until an object is Ready and Synced for its generation, and reads it.
 func (t *Tour) ready(ctx context.Context, obj object) error {
 	return t.until(ctx, obj.GetName()+" is Ready", func(ctx context.Context) error {
 		if err := t.env.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
@@ -90,7 +89,8 @@ func (t *Tour) ready(ctx context.Context, obj object) error {
 		for _, kind := range []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced} {
 			c := obj.GetCondition(kind)
 			if c.Status != metav1.ConditionTrue || c.ObservedGeneration != obj.GetGeneration() {
-				return errors.Errorf("%s is %s for generation %d of %d: %s %s", kind, c.Status, c.ObservedGeneration, obj.GetGeneration(), c.Reason, c.Message)
+				return errors.Errorf("%s is %s for generation %d of %d: %s %s", kind, c.Status, c.ObservedGeneration,
+					obj.GetGeneration(), c.Reason, c.Message)
 			}
 		}
 
@@ -99,7 +99,10 @@ func (t *Tour) ready(ctx context.Context, obj object) error {
 }
 
 // condition waits until an object has a condition, and returns its message.
-func (t *Tour) condition(ctx context.Context, obj object, kind commonv1.ConditionType, status metav1.ConditionStatus, reason commonv1.ConditionReason) (string, error) {
+func (t *Tour) condition(
+	ctx context.Context, obj object, kind commonv1.ConditionType, status metav1.ConditionStatus,
+	reason commonv1.ConditionReason,
+) (string, error) {
 	var message string
 
 	err := t.until(ctx, fmt.Sprintf("%s is %s %s", obj.GetName(), status, kind), func(ctx context.Context) error {
@@ -133,14 +136,14 @@ func (t *Tour) gone(ctx context.Context, obj object) error {
 		default:
 			c := obj.GetCondition(commonv1.TypeSynced)
 
-			return errors.Errorf("it is there, held by %v: %s %s", obj.GetFinalizers(), c.Reason, c.Message)
+			return errors.Errorf("it exists, with the finalizers %v: %s %s", obj.GetFinalizers(), c.Reason, c.Message)
 		}
 	})
 }
 
-// told waits for an event about an object that is not one of those before, and
-// returns what it says. An event that is told again is another version of itself.
-func (t *Tour) told(ctx context.Context, name, reason string, before map[string]bool) (string, error) {
+// newEvent waits for an event about an object that is not one of those before, and returns its text. A
+// repeated event is another version of itself.
+func (t *Tour) newEvent(ctx context.Context, name, reason string, before map[string]bool) (string, error) {
 	var message string
 
 	err := t.until(ctx, "a new event "+reason, func(ctx context.Context) error {
@@ -163,7 +166,7 @@ func (t *Tour) told(ctx context.Context, name, reason string, before map[string]
 	return message, err
 }
 
-// versions returns those of the events about an object.
+// versions returns the resource versions of the events about an object.
 func (t *Tour) versions(ctx context.Context, name string) (map[string]bool, error) {
 	events, err := t.events(ctx, name)
 	known := map[string]bool{}
@@ -187,13 +190,13 @@ func (t *Tour) events(ctx context.Context, name string) ([]corev1.Event, error) 
 func (t *Tour) info(ctx context.Context, stream string) (*jetstream.StreamInfo, error) {
 	s, err := t.js.Stream(ctx, stream)
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot see stream %q in NATS", stream)
+		return nil, errors.Wrapf(err, "cannot read stream %q in NATS", stream)
 	}
 
 	return s.CachedInfo(), nil
 }
 
-// configured waits until NATS has a stream as it should be.
+// configured waits until NATS has a stream with the desired configuration.
 func (t *Tour) configured(ctx context.Context, stream, what string, holds func(jetstream.StreamConfig) bool) error {
 	return t.until(ctx, what, func(ctx context.Context) error {
 		info, err := t.info(ctx, stream)
@@ -202,14 +205,15 @@ func (t *Tour) configured(ctx context.Context, stream, what string, holds func(j
 		}
 
 		if !holds(info.Config) {
-			return errors.Errorf("NATS keeps %d messages for %s, and calls it %q", info.Config.MaxMsgs, info.Config.MaxAge, info.Config.Description)
+			return errors.Errorf("NATS keeps %d messages for %s, and calls it %q", info.Config.MaxMsgs, info.Config.MaxAge,
+				info.Config.Description)
 		}
 
 		return nil
 	})
 }
 
-// owned returns a stream, which must bear the mark of the object.
+// owned returns a stream, which must have the mark of the object.
 func (t *Tour) owned(ctx context.Context, stream string, obj object) (*jetstream.StreamInfo, error) {
 	info, err := t.info(ctx, stream)
 	if err != nil {
@@ -221,7 +225,7 @@ func (t *Tour) owned(ctx context.Context, stream string, obj object) (*jetstream
 
 func marked(what string, metadata map[string]string, obj object) error {
 	if mark := metadata[managed.StampKey]; !strings.Contains(mark, string(obj.GetUID())) || obj.GetUID() == "" {
-		return errors.Errorf("%s bears the mark %q, which is not that of %s", what, mark, obj.GetName())
+		return errors.Errorf("%s has the mark %q, which is not that of %s", what, mark, obj.GetName())
 	}
 
 	return nil
@@ -231,7 +235,7 @@ func marked(what string, metadata map[string]string, obj object) error {
 func (t *Tour) consumes(ctx context.Context, stream string, obj object) error {
 	s, err := t.js.Stream(ctx, stream)
 	if err != nil {
-		return errors.Wrapf(err, "cannot see stream %q in NATS", stream)
+		return errors.Wrapf(err, "cannot read stream %q in NATS", stream)
 	}
 
 	consumers := s.ListConsumers(ctx)
@@ -244,7 +248,7 @@ func (t *Tour) consumes(ctx context.Context, stream string, obj object) error {
 	return errors.Errorf("stream %q has no consumer %q (%v)", stream, obj.GetName(), consumers.Err())
 }
 
-// connection returns what the connection Secret of an object says.
+// connection returns one value of the connection Secret of an object.
 func (t *Tour) connection(ctx context.Context, name, key string) (string, error) {
 	secret := &corev1.Secret{}
 	if err := t.env.Client.Get(ctx, client.ObjectKey{Namespace: t.o.Namespace, Name: name}, secret); err != nil {

@@ -17,18 +17,21 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A tally is how many requests the provider has sent, as the API server counts.
+// A tally is how many requests the provider has sent, as the API server counts them.
 type tally struct {
-	objects int // for its own kinds and their connection Secrets, but for lists and watches
+	objects int // for its own kinds and their connection Secrets, without lists and watches
 	configs int // for ProviderConfigs, which count their users
 	events  int
-	kinds   int // for the definitions of its kinds, before it deletes in NATS
+	kinds   int // for the CRDs of its kinds, before it deletes in NATS
 	others  int // credentials, the cluster's identity
 	cutOff  int // not answered, because the provider was killed: it sends them again
 }
 
 func (a tally) since(b tally) tally {
-	return tally{a.objects - b.objects, a.configs - b.configs, a.events - b.events, a.kinds - b.kinds, a.others - b.others, a.cutOff - b.cutOff}
+	return tally{
+		a.objects - b.objects, a.configs - b.configs, a.events - b.events, a.kinds - b.kinds, a.others - b.others,
+		a.cutOff - b.cutOff,
+	}
 }
 
 func (a tally) String() string {
@@ -42,11 +45,11 @@ func (a tally) String() string {
 	}
 
 	if a.others > 0 {
-		text += fmt.Sprintf(", and %d to get to know the cluster", a.others)
+		text += fmt.Sprintf(", and %d to identify the cluster", a.others)
 	}
 
 	if a.cutOff > 0 {
-		text += fmt.Sprintf("; its death cut off %d more", a.cutOff)
+		text += fmt.Sprintf("; %d more were cut off when it was killed", a.cutOff)
 	}
 
 	return text
@@ -77,7 +80,7 @@ func (t *Tour) sent(ctx context.Context) (tally, error) {
 		last = len(requests)
 
 		if err := pause(ctx, t.o.Quiet); err != nil {
-			return tally{}, errors.Wrap(err, "the provider does not come to rest")
+			return tally{}, errors.Wrap(err, "the provider does not become quiet")
 		}
 	}
 }
@@ -106,7 +109,7 @@ func count(requests []devcluster.Request) tally {
 	return n
 }
 
-// Looks counts how often the provider looked at each stream.
+// looks counts how often the provider observed each stream.
 type looks struct {
 	mu    sync.Mutex
 	count map[string]int

@@ -6,7 +6,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/child"
 )
 
-// How long the provider may take to stop when it is asked to.
+// stopTimeout is how long the provider may take to stop.
 const stopTimeout = 40 * time.Second
 
 // startProvider starts the provider as a process of its own, which can be killed.
@@ -21,6 +21,6 @@ func startProvider(program []string, kubeconfig string, poll time.Duration) (*ch
 	}
 
 	return child.Start(append(program[:len(program):len(program)], "run",
-		"--kubeconfig", kubeconfig, "--poll", poll.String(), "--poll-when-told", "0", "--exit-on-stdin-eof",
+		"--kubeconfig", kubeconfig, "--poll", poll.String(), "--poll-when-notified", "0", "--exit-on-stdin-eof",
 		"--health-probe-bind-address", "0", "--metrics-bind-address", "0"), nil)
 }

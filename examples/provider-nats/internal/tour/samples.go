@@ -16,8 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// samplesCost is what may be sent for the samples: two requests each, one for a
-// Secret, and two for each of the consumers to say what it waits for.
+// samplesCost is the limit of requests for the samples: two requests each, one for a Secret, and two for
+// each consumer to report that it waits for its stream.
 const samplesCost = 6*2 + 1 + 2*2
 
 // samples are the objects of the sample manifests.
@@ -64,7 +64,10 @@ func (t *Tour) samplesReady(ctx context.Context) (string, error) {
 	for _, s := range []struct {
 		obj    object
 		stream string
-	}{{t.stream("orders"), "orders"}, {t.stream("audit"), "AUDIT_LOG"}, {t.bucket("sessions"), "KV_sessions"}, {t.objects("invoices"), "OBJ_invoices"}} {
+	}{
+		{t.stream("orders"), "orders"}, {t.stream("audit"), "AUDIT_LOG"}, {t.bucket("sessions"), "KV_sessions"},
+		{t.objects("invoices"), "OBJ_invoices"},
+	} {
 		if err := t.ready(ctx, s.obj); err != nil {
 			return "", err
 		}
@@ -78,13 +81,13 @@ func (t *Tour) samplesReady(ctx context.Context) (string, error) {
 			kindOf(s.obj), s.obj.GetName(), s.stream, info.Created.Local().Format(time.TimeOnly)))
 	}
 
-	told, err := t.consumersReady(ctx)
+	consumers, err := t.consumersReady(ctx)
 
-	return strings.Join(append(lines, told...), "\n"), err
+	return strings.Join(append(lines, consumers...), "\n"), err
 }
 
-// consumersReady checks that those who came before their streams got them, and
-// what applications are told.
+// consumersReady checks that consumers that were created before their streams are Ready, and the connection
+// details for applications.
 func (t *Tour) consumersReady(ctx context.Context) ([]string, error) {
 	var lines []string
 
@@ -98,7 +101,8 @@ func (t *Tour) consumersReady(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 
-		lines = append(lines, fmt.Sprintf("%s %s is Ready; it waited for stream %s, and NATS has it", kindOf(c), name, stream))
+		lines = append(lines,
+			fmt.Sprintf("%s %s is Ready; it waited for stream %s, and NATS has it", kindOf(c), name, stream))
 	}
 
 	slices.Sort(lines)
@@ -108,5 +112,5 @@ func (t *Tour) consumersReady(ctx context.Context) ([]string, error) {
 		err = errors.Errorf("the connection Secret names the stream %q, want orders", stream)
 	}
 
-	return append(lines, "Secret orders-connection tells applications where stream "+stream+" is"), err
+	return append(lines, "Secret orders-connection has the address of stream "+stream+" for applications"), err
 }

@@ -16,44 +16,57 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// A step is a deed, what must become true of it, and at the most how many
-// requests the provider may send for that.
+// A step is an action, the check of its result, and the limit of requests that the provider may send for
+// it.
 type step struct {
 	name     string
 	title    string
 	act      func(*Tour, context.Context) error
 	check    func(*Tour, context.Context) (happened string, err error)
 	requests int
-	within   time.Duration // on a machine that does nothing else
+	within   time.Duration // on an idle machine
 }
 
-// goodbyeCost is what may be sent when everything is deleted: one request each, and
-// two more for a consumer that sees its stream go first.
+// goodbyeCost is the limit of requests when everything is deleted: one request each, and two more for a
+// consumer whose stream is deleted first.
 const goodbyeCost = jobs + 5 + 2*2
 
 // jobs is how many streams are being created when the provider is killed.
 const jobs = 20
 
-// underway is for how many objects a pass may be under way when the provider is
-// killed: as many as it has workers for a kind. It may have created a stream for
-// each and said so nowhere, so the next one reads each object once from the API
-// server before it creates under a name that was chosen, whatever the cache says.
+// underway is the number of objects with a pass under way when the provider is killed: as many as it has
+// workers for a kind. It may have created a stream for each without a record, so the next provider reads
+// each object once from the API server, and not from the cache, before it creates a stream under a name
+// that the user has set.
 const underway = 10
 
 func steps() []step {
 	return []step{
-		{"ready", "A user applies two consumers, and then their streams, a key-value bucket and an object store.", (*Tour).applySamples, (*Tour).samplesReady, samplesCost, 20 * time.Second},
-		{"steady", "Nobody changes anything; messages are stored.", (*Tour).publish, (*Tour).staysQuiet, 0, 20 * time.Second},
-		{"change", "The user lets the orders stay for 48 hours instead of 24.", (*Tour).changeAge, (*Tour).ageChanged, 1, 10 * time.Second},
-		{"drift", "Somebody changes the stream behind the provider's back.", (*Tour).tamper, (*Tour).corrected, 1, 15 * time.Second},
-		{"foreign", "The user asks for a stream that exists and belongs to accounting, in another cluster.", (*Tour).claimForeign, (*Tour).foreignUntouched, 1, 20 * time.Second},
-		{"killed", fmt.Sprintf("The user applies %d streams, and the provider is killed half way; the user goes on, changes a stream and deletes the bucket.", jobs),
-			(*Tour).killInTheMiddle, (*Tour).recovered, 2*jobs + 2 + underway, 40 * time.Second},
+		{
+			"ready", "A user applies two consumers, and then their streams, a key-value bucket and an object store.",
+			(*Tour).applySamples, (*Tour).samplesReady, samplesCost, 20 * time.Second,
+		},
+		{"steady", "Nothing is changed; messages are stored.", (*Tour).publish, (*Tour).staysQuiet, 0, 20 * time.Second},
+		{
+			"change", "The user lets the orders stay for 48 hours instead of 24.", (*Tour).changeAge, (*Tour).ageChanged, 1,
+			10 * time.Second,
+		},
+		{"drift", "Another client changes the stream in NATS.", (*Tour).tamper, (*Tour).corrected, 1, 15 * time.Second},
+		{
+			"foreign", "The user asks for a stream that exists and belongs to accounting, in another cluster.",
+			(*Tour).claimForeign, (*Tour).foreignUntouched, 1, 20 * time.Second,
+		},
+		{
+			"killed",
+			fmt.Sprintf("The user applies %d streams, and the provider is killed half way; the user continues, changes a "+
+				"stream and deletes the bucket.", jobs),
+			(*Tour).killInTheMiddle, (*Tour).recovered, 2*jobs + 2 + underway, 40 * time.Second,
+		},
 		{"deleted", "The user deletes everything.", (*Tour).deleteAll, (*Tour).allGone, goodbyeCost, 20 * time.Second},
 	}
 }
 
-// messages is how many are stored while nothing else happens.
+// messages is how many messages are stored while nothing else happens.
 const messages = 100
 
 func (t *Tour) publish(ctx context.Context) error {
@@ -70,9 +83,9 @@ func (t *Tour) staysQuiet(ctx context.Context) (string, error) {
 	const looks = 3
 
 	before := t.looks.of("orders")
-	if err := t.until(ctx, "the provider looks at the stream", func(context.Context) error {
+	if err := t.until(ctx, "the provider observes the stream", func(context.Context) error {
 		if n := t.looks.of("orders") - before; n < looks {
-			return errors.Errorf("it looked %d times", n)
+			return errors.Errorf("it observed it %d times", n)
 		}
 
 		return nil
@@ -89,7 +102,8 @@ func (t *Tour) staysQuiet(ctx context.Context) (string, error) {
 		return "", errors.Errorf("the stream holds %d messages, want %d", info.State.Msgs, messages)
 	}
 
-	return fmt.Sprintf("the stream holds %d messages; the provider looked at it %d times, found nothing to do and wrote nothing", info.State.Msgs, looks), nil
+	return fmt.Sprintf("the stream holds %d messages; the provider observed it %d times, found no difference and wrote "+
+		"nothing", info.State.Msgs, looks), nil
 }
 
 func (t *Tour) changeAge(ctx context.Context) error {
@@ -97,7 +111,9 @@ func (t *Tour) changeAge(ctx context.Context) error {
 }
 
 func (t *Tour) ageChanged(ctx context.Context) (string, error) {
-	if err := t.configured(ctx, "orders", "messages stay 48 hours", func(c jetstream.StreamConfig) bool { return c.MaxAge == 48*time.Hour }); err != nil {
+	if err := t.configured(ctx, "orders", "messages stay 48 hours", func(c jetstream.StreamConfig) bool {
+		return c.MaxAge == 48*time.Hour
+	}); err != nil {
 		return "", err
 	}
 
@@ -105,7 +121,7 @@ func (t *Tour) ageChanged(ctx context.Context) (string, error) {
 		return "", err
 	}
 
-	return "NATS keeps messages of orders for 48h0m0s now, and the object says so: Ready and Synced for its new generation", nil
+	return "NATS keeps messages of orders for 48h0m0s now, and the object is Ready and Synced for its new generation", nil
 }
 
 func (t *Tour) tamper(ctx context.Context) error {
@@ -114,7 +130,7 @@ func (t *Tour) tamper(ctx context.Context) error {
 		return err
 	}
 
-	if t.toldBefore, err = t.versions(ctx, "orders"); err != nil {
+	if t.eventsBefore, err = t.versions(ctx, "orders"); err != nil {
 		return err
 	}
 
@@ -132,15 +148,15 @@ func (t *Tour) corrected(ctx context.Context) (string, error) {
 		return "", err
 	}
 
-	told, err := t.told(ctx, "orders", "UpdatedExternalResource", t.toldBefore)
+	event, err := t.newEvent(ctx, "orders", "UpdatedExternalResource", t.eventsBefore)
 	if err != nil {
 		return "", err
 	}
 
-	return "its age and description were changed, and are as the object says again\nevent: " + told, nil
+	return "its age and description were changed, and are as in the spec again\nevent: " + event, nil
 }
 
-// foreign is a stream of somebody else's, and foreignMark says whose.
+// foreign is a stream with another owner, and foreignMark the mark of that owner.
 const (
 	foreign     = "invoices"
 	foreignMark = "another-cluster/nats.moorage.dev/Stream/accounting/invoices/8d3f0c52"
@@ -177,7 +193,7 @@ func (t *Tour) foreignUntouched(ctx context.Context) (string, error) {
 	}
 
 	before := t.looks.of(foreign)
-	if err := t.until(ctx, "the provider looks again", func(context.Context) error {
+	if err := t.until(ctx, "the provider observes it again", func(context.Context) error {
 		if t.looks.of(foreign) == before {
 			return errors.New("not yet")
 		}
@@ -199,7 +215,7 @@ func (t *Tour) foreignUntouched(ctx context.Context) (string, error) {
 		return "", err
 	}
 
-	return "condition: " + message + "\nthe object is deleted again; the stream and its message are as they were", nil
+	return "condition: " + message + "\nthe object is deleted again; the stream and its message are unchanged", nil
 }
 
 func (t *Tour) accountingUnharmed(ctx context.Context) error {
@@ -209,8 +225,10 @@ func (t *Tour) accountingUnharmed(ctx context.Context) error {
 	}
 
 	want, got := foreignStream(), info.Config
-	if got.MaxAge != want.MaxAge || got.Description != want.Description || got.Metadata[managed.StampKey] != foreignMark || info.State.Msgs != 1 {
-		return errors.Errorf("the stream of accounting was changed: it keeps %d messages for %s, is called %q and bears the mark %q",
+	if got.MaxAge != want.MaxAge || got.Description != want.Description || got.Metadata[managed.StampKey] != foreignMark ||
+		info.State.Msgs != 1 {
+		return errors.Errorf("the stream of accounting was changed: it keeps %d messages for %s, is called %q and has the "+
+			"mark %q",
 			info.State.Msgs, got.MaxAge, got.Description, got.Metadata[managed.StampKey])
 	}
 
@@ -302,7 +320,9 @@ func (t *Tour) recovered(ctx context.Context) (string, error) {
 		want = append(want, s.GetName())
 	}
 
-	if err := t.configured(ctx, "orders", "at most 1000 messages", func(c jetstream.StreamConfig) bool { return c.MaxMsgs == 1000 }); err != nil {
+	if err := t.configured(ctx, "orders", "at most 1000 messages", func(c jetstream.StreamConfig) bool {
+		return c.MaxMsgs == 1000
+	}); err != nil {
 		return "", err
 	}
 
@@ -324,12 +344,16 @@ func (t *Tour) recovered(ctx context.Context) (string, error) {
 		return "", errors.Errorf("NATS has the streams %v, want %v", names, want)
 	}
 
-	return fmt.Sprintf("when the provider was killed, with SIGKILL, %d of the streams existed in NATS; it was started again\n"+
-		"all %d are Ready, each exists once and bears the mark of its object; the change arrived, and the bucket is gone", t.madeAtKill, jobs), nil
+	return fmt.Sprintf("when the provider was killed, by SIGKILL, %d of the streams existed in NATS; it was started "+
+		"again\n"+
+		"all %d are Ready, each exists once and has the mark of its object; the change arrived, and the bucket is gone",
+		t.madeAtKill, jobs), nil
 }
 
 func (t *Tour) deleteAll(ctx context.Context) error {
-	for _, kind := range []client.Object{&v1alpha1.Consumer{}, &v1alpha1.Stream{}, &v1alpha1.KeyValue{}, &v1alpha1.ObjectStore{}} {
+	for _, kind := range []client.Object{
+		&v1alpha1.Consumer{}, &v1alpha1.Stream{}, &v1alpha1.KeyValue{}, &v1alpha1.ObjectStore{},
+	} {
 		if err := t.env.Client.DeleteAllOf(ctx, kind, client.InNamespace(t.o.Namespace)); err != nil {
 			return errors.Wrap(err, "cannot delete everything")
 		}
@@ -339,7 +363,9 @@ func (t *Tour) deleteAll(ctx context.Context) error {
 }
 
 func (t *Tour) allGone(ctx context.Context) (string, error) {
-	objects := []object{t.stream("orders"), t.stream("audit"), t.objects("invoices"), t.consumer("billing"), t.consumer("dashboard")}
+	objects := []object{
+		t.stream("orders"), t.stream("audit"), t.objects("invoices"), t.consumer("billing"), t.consumer("dashboard"),
+	}
 	for _, s := range t.jobs() {
 		objects = append(objects, s)
 	}
@@ -359,9 +385,11 @@ func (t *Tour) allGone(ctx context.Context) (string, error) {
 		return "", errors.Errorf("NATS has the streams %v, want only that of accounting", names)
 	}
 
-	return fmt.Sprintf("%d objects are gone, and their streams and consumers with them; that of accounting is still there", len(objects)), t.accountingUnharmed(ctx)
+	return fmt.Sprintf("%d objects are gone, and their streams and consumers with them; that of accounting is still there",
+		len(objects)), t.accountingUnharmed(ctx)
 }
 
 func (t *Tour) patch(ctx context.Context, obj client.Object, patch string) error {
-	return errors.Wrapf(t.env.Client.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(patch))), "cannot change %s", obj.GetName())
+	return errors.Wrapf(t.env.Client.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(patch))),
+		"cannot change %s", obj.GetName())
 }

@@ -1,8 +1,7 @@
-// Package tour shows what the provider does, step by step, on real servers. Each
-// step does something as a user or an outsider would, waits until what it claims
-// is true, and says what happened, how long that took and how many requests the
-// provider sent. What is true is asked of the API server and of NATS, never of
-// the provider. Start with [New].
+// Package tour shows the behavior of the provider, step by step, on real servers. Each step acts as a user
+// or another client, waits until its claim is true, and reports the result, the time and the number of
+// requests of the provider. The state is read from the API server and from NATS, never from the provider.
+// Start with [New].
 package tour
 
 import (
@@ -25,37 +24,36 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Options of a tour. The zero value is the tour that people see.
+// Options of a tour. The zero value is the tour of the demo.
 type Options struct {
-	// Out is where the tour is told. Default: standard output.
+	// Out is where the tour is printed. Default: standard output.
 	Out io.Writer
 
 	// Namespace holds the objects. Default: default.
 	Namespace string
 
-	// Provider is the program that is the provider, with the arguments before
-	// "run". Default: this program.
+	// Provider is the program of the provider, with the arguments before "run". Default: this program.
 	Provider []string
 
-	// Poll is how often the provider looks at each stream. Default: 2 s.
+	// Poll is how often the provider observes each stream. Default: 2 s.
 	Poll time.Duration
 
-	// Quiet is for how long nothing is sent when the provider is quiet. Default: 300 ms.
+	// Quiet is the time without a request after which the provider counts as quiet. Default: 300 ms.
 	Quiet time.Duration
 
-	// StepTimeout is how long a step waits for what it claims. Default: 60 s.
+	// StepTimeout is how long a step waits for its claim. Default: 60 s.
 	StepTimeout time.Duration
 
-	// Interfere, if set, is called in each step before its deed and, with done,
-	// after it. It is for tests, which see to it that a check fails.
+	// Interfere, if set, is called in each step before its action and, with done, after it. Tests make a check
+	// fail with it.
 	Interfere func(ctx context.Context, step string, done bool) error
 
-	// Patience, if set, says for how long is waited until something holds; zero is for as
-	// long as the step has. It is for tests, which know what never will.
+	// Patience, if set, returns how long to wait for a claim; zero means the rest of the step. Tests shorten
+	// it for claims that they have made false.
 	Patience func(what string) time.Duration
 }
 
-// A Tour is one walk through the steps. Use New, and Close when it is over.
+// A Tour is one run through the steps. Use New, and Close at the end.
 type Tour struct {
 	o   Options
 	env *devenv.Env
@@ -65,12 +63,11 @@ type Tour struct {
 	provider *child.Process
 	looks    looks
 
-	toldBefore map[string]bool // events about orders before somebody tampers
-	madeAtKill int             // streams of step "killed" that existed then
+	eventsBefore map[string]bool // events about orders before the stream is changed
+	madeAtKill   int             // streams of step "killed" that existed then
 }
 
-// New connects to the environment and starts the provider in it, as a process of
-// its own.
+// New connects to the environment and starts the provider in it, as a process of its own.
 func New(ctx context.Context, env *devenv.Env, o Options) (*Tour, error) {
 	t := &Tour{o: withDefaults(o), env: env}
 	if err := t.open(ctx); err != nil {
@@ -124,7 +121,7 @@ func (t *Tour) open(ctx context.Context) error {
 		return errors.Wrap(err, "cannot use JetStream")
 	}
 
-	// The requests of the provider pass by every subscriber of its account.
+	// Every subscriber of its account receives the requests of the provider.
 	if _, err = t.nc.Subscribe("$JS.API.STREAM.INFO.*", t.looks.note); err != nil {
 		return errors.Wrap(err, "cannot listen to NATS")
 	}
@@ -138,7 +135,7 @@ func (t *Tour) open(ctx context.Context) error {
 	return err
 }
 
-// configure gives the namespace a ProviderConfig.
+// configure creates a ProviderConfig in the namespace.
 func (t *Tour) configure(ctx context.Context) error {
 	err := t.env.Client.Create(ctx, &v1alpha1.ProviderConfig{
 		ObjectMeta: metav1.ObjectMeta{Namespace: t.o.Namespace, Name: v1alpha1.DefaultProviderConfig},
@@ -153,25 +150,27 @@ func (t *Tour) configure(ctx context.Context) error {
 	return errors.Wrap(err, "cannot create a ProviderConfig")
 }
 
-// Guided returns the tour in the form that all demos have.
+// Guided returns the tour in the common form of all demos.
 func (t *Tour) Guided() *tour.Tour {
 	guided := &tour.Tour{Out: t.o.Out}
 	for _, s := range steps() {
-		guided.Steps = append(guided.Steps, tour.Step{Name: s.name, Claim: s.title, Within: s.within, Show: func(ctx context.Context, r *tour.Report) error {
-			err := t.take(ctx, s, r)
-			if err != nil && ctx.Err() == nil {
-				fmt.Fprintf(t.o.Out, "       The last the provider said:\n%s", indent(t.provider.LastWords()))
-			}
+		guided.Steps = append(guided.Steps, tour.Step{
+			Name: s.name, Claim: s.title, Within: s.within, Show: func(ctx context.Context, r *tour.Report) error {
+				err := t.take(ctx, s, r)
+				if err != nil && ctx.Err() == nil {
+					fmt.Fprintf(t.o.Out, "       The last output of the provider:\n%s", indent(t.provider.LastWords()))
+				}
 
-			return err
-		}})
+				return err
+			},
+		})
 	}
 
 	return guided
 }
 
-// Run takes the steps and tells of each. It returns an error as soon as one does
-// not hold, and that of ctx if that ends.
+// Run runs the steps and reports each. It returns an error as soon as one does not hold, and that of ctx if
+// that ends.
 func (t *Tour) Run(ctx context.Context) error { return t.Guided().Run(ctx) }
 
 func (t *Tour) take(ctx context.Context, s step, r *tour.Report) error {
@@ -219,7 +218,7 @@ func (t *Tour) act(ctx context.Context, s step) error {
 	return t.o.Interfere(ctx, s.name, true)
 }
 
-// Provider says when the provider that the tour leaves behind has ended.
+// Provider returns a channel that is closed when the provider that the tour leaves running has ended.
 func (t *Tour) Provider() <-chan struct{} { return t.provider.Done() }
 
 // Close stops the provider.

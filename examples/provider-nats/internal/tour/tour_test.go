@@ -22,14 +22,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// build compiles the program whose "run" the tour starts and kills.
+// build compiles the program that the tour runs and kills.
 func build(t *testing.T) string {
 	t.Helper()
 
 	program := filepath.Join(t.TempDir(), "provider-nats")
-	// Nobody debugs it: without what a debugger reads, it is linked in half the time.
+	// It is not debugged: without debug information, the linker needs half the time.
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", program, "../..")
-	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0") // under the race detector, too: nothing is compiled another time
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0") // under the race detector, too: nothing is compiled twice
 
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -38,12 +38,12 @@ func build(t *testing.T) string {
 	return program
 }
 
-// A saboteur makes one step untrue. The tour that it joins must not end well.
+// A saboteur makes the claim of one step false. Its tour must fail.
 type saboteur struct {
 	*Tour
 
 	step string
-	done bool // after the deed rather than before it
+	done bool // after the action rather than before it
 	harm func(saboteur, context.Context) error
 	want string // of the error
 }
@@ -72,16 +72,20 @@ func (s saboteur) change(ctx context.Context, name string, change func(*jetstrea
 
 func saboteurs() []saboteur {
 	return []saboteur{
-		{step: "ready", want: "orders is Ready", harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "orders") }},
+		{
+			step: "ready", want: "orders is Ready",
+			harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "orders") },
+		},
 		{step: "ready", want: "orders is Ready", harm: func(s saboteur, ctx context.Context) error {
 			return s.env.Client.Create(ctx, &corev1.Secret{ObjectMeta: s.meta("orders-connection")})
 		}},
 		{step: "steady", want: "want at most 0", harm: func(s saboteur, ctx context.Context) error {
-			if err := s.patch(ctx, s.stream("audit"), `{"spec":{"forProvider":{"description":"changed in a quiet moment"}}}`); err != nil {
+			if err := s.patch(ctx, s.stream("audit"),
+				`{"spec":{"forProvider":{"description":"changed in a quiet moment"}}}`); err != nil {
 				return err
 			}
 
-			return s.ready(ctx, s.stream("audit")) // and the provider has said so
+			return s.ready(ctx, s.stream("audit")) // and the provider has reported it
 		}},
 		{step: "change", want: "messages stay 48 hours", harm: saboteur.pause},
 		{step: "drift", want: "the change is undone", harm: saboteur.pause},
@@ -91,11 +95,18 @@ func saboteurs() []saboteur {
 		{step: "foreign", done: true, want: foreign, harm: func(s saboteur, ctx context.Context) error {
 			return s.js.DeleteStream(ctx, foreign)
 		}},
-		{step: "killed", done: true, want: "intruder", harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "intruder") }},
+		{
+			step: "killed", done: true, want: "intruder",
+			harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "intruder") },
+		},
 		{step: "killed", want: "at most 1000 messages", harm: saboteur.pause},
-		{step: "killed", want: "job-20 is Ready", harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "job-20") }},
+		{
+			step: "killed", want: "job-20 is Ready",
+			harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "job-20") },
+		},
 		{step: "deleted", want: "orders is gone", harm: func(s saboteur, ctx context.Context) error {
-			return s.patch(ctx, s.stream("orders"), `{"metadata":{"finalizers":["example.org/hold","finalizer.managedresource.krateo.io"]}}`)
+			return s.patch(ctx, s.stream("orders"),
+				`{"metadata":{"finalizers":["example.org/hold","finalizer.managedresource.krateo.io"]}}`)
 		}},
 	}
 }
@@ -108,7 +119,7 @@ func TestEveryStepHasASaboteur(t *testing.T) {
 
 	for _, s := range steps() {
 		if !harmed[s.name] {
-			t.Errorf("nobody checks that the step %q can fail", s.name)
+			t.Errorf("no test checks that the step %q can fail", s.name)
 		}
 	}
 }
@@ -131,9 +142,9 @@ func start(t *testing.T) *devenv.Env {
 	return env
 }
 
-// TestTour walks the tour undisturbed, and it ends well; then with each of the saboteurs, and
-// it ends in the step that is not true. A saboteur's number and step are the name of its test
-// in internal/testrun/proof.txt.
+// TestTour runs the tour undisturbed, and it succeeds; then with each of the saboteurs, and it fails in the
+// step with the false claim. A saboteur's number and step are the name of its test in
+// internal/testrun/proof.txt.
 func TestTour(t *testing.T) {
 	env, program := start(t), build(t)
 
@@ -162,11 +173,13 @@ func walk(t *testing.T, env *devenv.Env, program string, s saboteur) (string, er
 	}
 
 	out := &strings.Builder{}
-	o := Options{Out: out, Namespace: ns.Name, Provider: []string{program}, Poll: 300 * time.Millisecond, StepTimeout: wait.Patience()}
-	o.Quiet = time.Second // what a busy API server has stored is noted later than it is read
+	o := Options{
+		Out: out, Namespace: ns.Name, Provider: []string{program}, Poll: 300 * time.Millisecond, StepTimeout: wait.Patience(),
+	}
+	o.Quiet = time.Second // a busy API server records a request late
 	now := ""
-	// Nobody waits long for what is not going to hold. For all else there is plenty of
-	// time, on whatever machine.
+	// A claim that was made false is not waited for. For all others there is plenty of time, on a slow
+	// machine, too.
 	o.Patience = func(what string) time.Duration {
 		if now == s.step && strings.Contains(what, s.want) {
 			return 3 * time.Second
@@ -196,7 +209,7 @@ func walk(t *testing.T, env *devenv.Env, program string, s saboteur) (string, er
 	return out.String(), err
 }
 
-// clean leaves nothing to the next tour.
+// clean removes everything before the next tour.
 func (s saboteur) clean(t *testing.T) {
 	t.Helper()
 
@@ -208,12 +221,14 @@ func (s saboteur) clean(t *testing.T) {
 
 	var left []client.Object
 
-	for _, list := range []client.ObjectList{&v1alpha1.StreamList{}, &v1alpha1.KeyValueList{}, &v1alpha1.ObjectStoreList{}, &v1alpha1.ConsumerList{}} {
+	for _, list := range []client.ObjectList{
+		&v1alpha1.StreamList{}, &v1alpha1.KeyValueList{}, &v1alpha1.ObjectStoreList{}, &v1alpha1.ConsumerList{},
+	} {
 		if err := s.env.Client.List(ctx, list, client.InNamespace(s.o.Namespace)); err != nil {
 			t.Error(err)
 		}
 
-		// The lists of the kinds hold objects and nothing else.
+		// The lists of the kinds contain only objects.
 		_ = apimeta.EachListItem(list, func(obj runtime.Object) error {
 			left = append(left, obj.(client.Object))
 

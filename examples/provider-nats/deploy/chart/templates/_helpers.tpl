@@ -47,7 +47,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- toJson $out }}
 {{- end }}
 
-{{/* What the provider may do: what its role says, but for writing Secrets if nobody wants any. */}}
+{{/* The rules of the provider: those of its role, without writes of Secrets if no object asks for any. */}}
 {{- define "provider.rules" -}}
 {{- $rules := (.Files.Get "files/rbac/role.yaml" | fromYaml).rules }}
 {{- if not .Values.rbac.connectionSecrets }}

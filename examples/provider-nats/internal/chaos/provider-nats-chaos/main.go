@@ -1,5 +1,5 @@
-// Command provider-nats-chaos breaks everything round a provider-nats that people
-// work with, and fails unless what is in NATS is exactly what the objects say.
+// Command provider-nats-chaos injects faults around a provider-nats while simulated users work with it, and
+// fails unless NATS contains exactly what the objects ask for.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/child"
 )
 
-// serve is what this program is called with to be a server of NATS.
+// serve is the argument by which this program is a server of NATS.
 const serve = "nats"
 
 func main() {
@@ -50,13 +50,13 @@ func run(ctx context.Context, args []string) error {
 
 	res, err := chaos.Run(ctx, o)
 	if err != nil {
-		return fmt.Errorf("%w (what was said is in %s)", err, o.Dir)
+		return fmt.Errorf("%w (the logs are in %s)", err, o.Dir)
 	}
 
 	res.Print(o.Out)
 
 	if !res.Held() {
-		return fmt.Errorf("something did not hold; run it again with --seed %d (what was said is in %s)", o.Seed, o.Dir)
+		return fmt.Errorf("something did not hold; run it again with --seed %d (the logs are in %s)", o.Seed, o.Dir)
 	}
 
 	if keep {
@@ -71,15 +71,16 @@ func options(args []string) (o chaos.Options, keep bool, err error) {
 	o.Out = os.Stdout
 
 	flags := flag.NewFlagSet("provider-nats-chaos", flag.ExitOnError)
-	flags.Uint64Var(&o.Seed, "seed", o.Seed, "decides what happens when, as far as that is in our hands")
+	flags.Uint64Var(&o.Seed, "seed", o.Seed, "determines the schedule, as far as the run controls it")
 	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "how many rounds to make")
-	flags.IntVar(&o.Objects, "objects", o.Objects, "how many objects to work with")
+	flags.IntVar(&o.Objects, "objects", o.Objects, "how many objects to use")
 	flags.DurationVar(&o.Window, "window", o.Window, "how long the faults of a round last")
-	flags.DurationVar(&o.Settle, "settle", o.Settle, "how long all may take to come to rest after them")
-	flags.DurationVar(&o.Limit, "limit", o.Limit, "how long all of it may take; by default as long as so many rounds can need")
-	flags.BoolVar(&o.Unclaimed, "unclaimed", o.Unclaimed, "let objects be born with a finalizer, as the provider's package says")
-	flags.BoolVar(&keep, "keep", false, "keep what was said, even if everything held")
-	provider := flags.String("provider", "", "the program that is the provider")
+	flags.DurationVar(&o.Settle, "settle", o.Settle, "how long everything may take to settle after them")
+	flags.DurationVar(&o.Limit, "limit", o.Limit, "how long the whole run may take; the default depends on the rounds")
+	flags.BoolVar(&o.Unclaimed, "unclaimed", o.Unclaimed,
+		"create objects with a finalizer, as the provider's package does")
+	flags.BoolVar(&keep, "keep", false, "keep the logs, even if everything held")
+	provider := flags.String("provider", "", "the program of the provider")
 
 	_ = flags.Parse(args) // it exits if it cannot
 

@@ -15,61 +15,63 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// hands is how many people work at a time.
-const hands = 6
+// workers is how many users work at a time.
+const workers = 6
 
-// How long somebody waits between two things that he does, and for an answer.
+// The pause of a user between two operations, and the time to wait for an answer.
 const (
 	shortestBreak, longestBreak = 40 * time.Millisecond, 120 * time.Millisecond
 
 	patience = 5 * time.Second
 )
 
-// people create, change and delete objects. What they believe is there may be
-// wrong, as it is with people; what is true is asked of the API server.
-type people struct {
-	kube  client.Client
-	slots []slot
-	hands []*rand.Rand
+// users create, change and delete objects. Their view of the existing objects may be wrong, as with real
+// users; the checks ask the API server.
+type users struct {
+	kube    client.Client
+	slots   []slot
+	workers []*rand.Rand
 
-	full     []bool // by slot, as its one user believes
-	bare     []bool // was replaced, and not claimed again as far as was seen
+	full     []bool // by slot, in the view of its user
+	bare     []bool // was replaced, and has not been seen with a finalizer since
 	revision []int
 
-	done     atomic.Int64 // what was answered
-	replaced atomic.Int64 // what was replaced by its manifest
+	done     atomic.Int64 // answered operations
+	replaced atomic.Int64 // objects replaced by their manifests
 }
 
-func newPeople(kube client.Client, seed uint64, slots []slot) *people {
-	p := &people{kube: kube, slots: slots, full: make([]bool, len(slots)), bare: make([]bool, len(slots)), revision: make([]int, len(slots))}
-	for i := range hands {
-		p.hands = append(p.hands, rand.New(rand.NewPCG(seed, 1000+uint64(i))))
+func newUsers(kube client.Client, seed uint64, slots []slot) *users {
+	p := &users{
+		kube: kube, slots: slots, full: make([]bool, len(slots)), bare: make([]bool, len(slots)),
+		revision: make([]int, len(slots)),
+	}
+	for i := range workers {
+		p.workers = append(p.workers, rand.New(rand.NewPCG(seed, 1000+uint64(i))))
 	}
 
 	return p
 }
 
-// work lets everybody work until ctx ends. Each slot has one user.
-func (p *people) work(ctx context.Context) {
+// work lets all users work until ctx ends. Each slot has one user.
+func (p *users) work(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
 
-	for hand, r := range p.hands {
+	for worker, r := range p.workers {
 		all.Go(func() {
 			for pause(ctx, shortestBreak+time.Duration(r.Int64N(int64(longestBreak-shortestBreak)))) == nil {
-				if i := r.IntN(len(p.slots)); i%hands == hand || len(p.slots) < hands {
+				if i := r.IntN(len(p.slots)); i%workers == worker || len(p.slots) < workers {
 					p.act(ctx, i, r)
 				} else {
-					p.act(ctx, i-i%hands+hand, r)
+					p.act(ctx, i-i%workers+worker, r)
 				}
 			}
 		})
 	}
 }
 
-// act does something with a slot. An answer that does not come is none: the next
-// attempt tells.
-func (p *people) act(ctx context.Context, i int, r *rand.Rand) {
+// act runs one operation on a slot. A missing answer changes nothing: the next operation shows the result.
+func (p *users) act(ctx context.Context, i int, r *rand.Rand) {
 	if i >= len(p.slots) {
 		return
 	}
@@ -104,10 +106,9 @@ func (p *people) act(ctx context.Context, i int, r *rand.Rand) {
 	}
 }
 
-// replace puts the manifest in the place of an object, as kubectl replace does: the
-// annotations and finalizers of the provider are not in it. Nobody does so to an object that
-// is being deleted.
-func (p *people) replace(ctx context.Context, manifest client.Object) error {
+// replace replaces an object by its manifest, as kubectl replace does: the annotations and finalizers of
+// the provider are not in it. Objects that are being deleted are left alone.
+func (p *users) replace(ctx context.Context, manifest client.Object) error {
 	now := manifest.DeepCopyObject().(client.Object)
 	if err := p.kube.Get(ctx, client.ObjectKeyFromObject(manifest), now); err != nil {
 		return err
@@ -127,9 +128,9 @@ func (p *people) replace(ctx context.Context, manifest client.Object) error {
 	return err
 }
 
-// remove deletes an object, unless it was just replaced: the API server removes an object
-// without a finalizer at once, and asks nobody.
-func (p *people) remove(ctx context.Context, i int, obj client.Object) error {
+// remove deletes an object, unless it was just replaced: the API server removes an object without a
+// finalizer at once, without waiting for the provider.
+func (p *users) remove(ctx context.Context, i int, obj client.Object) error {
 	if !p.bare[i] {
 		return p.kube.Delete(ctx, obj)
 	}
@@ -140,7 +141,7 @@ func (p *people) remove(ctx context.Context, i int, obj client.Object) error {
 	}
 
 	if len(now.GetFinalizers()) == 0 {
-		return errors.New("it was replaced, and nobody has claimed it again")
+		return errors.New("it was replaced, and has no finalizer yet")
 	}
 
 	p.bare[i] = false
@@ -149,9 +150,9 @@ func (p *people) remove(ctx context.Context, i int, obj client.Object) error {
 }
 
 // finish creates the streams that consumers wait for.
-func (p *people) finish(ctx context.Context) error {
+func (p *users) finish(ctx context.Context) error {
 	for i, s := range p.slots {
-		if !s.isDock(p.slots) {
+		if !s.isNeeded(p.slots) {
 			continue
 		}
 
@@ -179,8 +180,8 @@ func (p *people) finish(ctx context.Context) error {
 	return nil
 }
 
-// insist does something until it is answered.
-func (p *people) insist(ctx context.Context, what func(context.Context) error) error {
+// insist repeats an operation until it succeeds.
+func (p *users) insist(ctx context.Context, what func(context.Context) error) error {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, patience)
 		err := what(attempt)

@@ -8,36 +8,36 @@ import (
 	"testing"
 )
 
-// A strait is all that leads to a server: what passes is counted, and it can be shut.
-type strait struct {
+// A proxy is the only connection to a server: it counts the traffic, and can be interrupted.
+type proxy struct {
 	listener net.Listener
 	to       string
 
 	mu    sync.Mutex
 	moved *sync.Cond // state has changed
-	state passage
+	state proxyMode
 	conns map[net.Conn]struct{}
 
-	dials, requests int // from there
+	dials, requests int // that it has passed on
 }
 
-// A passage is how a strait lets through.
-type passage int
+// A proxyMode is how a proxy treats traffic.
+type proxyMode int
 
 const (
-	open   passage = iota
-	silent         // connections stay, and nobody hears anything
-	gone           // nobody listens
+	open   proxyMode = iota
+	silent           // connections stay, and nothing is passed on
+	gone             // connections are closed and refused
 )
 
-// newStrait makes one to the server at that address, until the test ends.
-func newStrait(t *testing.T, to string) *strait {
+// newProxy starts a proxy of the server at that address, until the test ends.
+func newProxy(t *testing.T, to string) *proxy {
 	t.Helper()
 
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
 
-	s := &strait{listener: l, to: to, conns: map[net.Conn]struct{}{}}
+	s := &proxy{listener: l, to: to, conns: map[net.Conn]struct{}{}}
 	s.moved = sync.NewCond(&s.mu)
 
 	var all sync.WaitGroup
@@ -62,10 +62,10 @@ func newStrait(t *testing.T, to string) *strait {
 	return s
 }
 
-func (s *strait) url() string { return "nats://" + s.listener.Addr().String() }
+func (s *proxy) url() string { return "nats://" + s.listener.Addr().String() }
 
-// serve leads one connection to the server and back, until one end is closed.
-func (s *strait) serve(near net.Conn) {
+// serve passes on one connection to the server and back, until one end is closed.
+func (s *proxy) serve(near net.Conn) {
 	defer near.Close()
 
 	far, err := net.Dial("tcp", s.to)
@@ -91,7 +91,7 @@ func (s *strait) serve(near net.Conn) {
 	delete(s.conns, far)
 }
 
-func (s *strait) enter(conns ...net.Conn) bool {
+func (s *proxy) enter(conns ...net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -108,15 +108,15 @@ func (s *strait) enter(conns ...net.Conn) bool {
 	return true
 }
 
-func (s *strait) count(data []byte) {
+func (s *proxy) count(data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	s.requests += bytes.Count(data, []byte("PUB $JS.API."))
 }
 
-// copy hands on what it reads, all that it has kept while it was silent as well.
-func (s *strait) copy(to io.Writer, from io.Reader, note func([]byte)) {
+// copy passes on what it reads, including what it has kept while it was silent.
+func (s *proxy) copy(to io.Writer, from io.Reader, note func([]byte)) {
 	var (
 		kept  []byte
 		ended bool
@@ -153,8 +153,8 @@ func (s *strait) copy(to io.Writer, from io.Reader, note func([]byte)) {
 	all.Wait()
 }
 
-// set changes how it lets through.
-func (s *strait) set(p passage) {
+// set changes the mode.
+func (s *proxy) set(p proxyMode) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -170,8 +170,8 @@ func (s *strait) set(p passage) {
 	}
 }
 
-// counted returns how many connections and requests came so far.
-func (s *strait) counted() (dials, requests int) {
+// counted returns the number of connections and requests so far.
+func (s *proxy) counted() (dials, requests int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
