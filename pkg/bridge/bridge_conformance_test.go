@@ -40,7 +40,7 @@ func TestConformance(t *testing.T) {
 			conformance.Run(t, conformance.Suite{
 				Kind: volume.Kind, Scheme: w.API.Scheme(), Class: conformance.Named,
 				NewConnecter: func() managed.ExternalConnecter {
-					b, err := bridge.New(context.Background(), w.reg, w.ferry(first))
+					b, err := bridge.New(context.Background(), w.reg, w.copier(first))
 					if err != nil {
 						t.Error(err)
 					}

@@ -77,13 +77,13 @@ func TestLeaseDetectsRestore(t *testing.T) {
 				}
 
 				// The next ones have seen nothing else.
-				next, waits := s.run(t, "next", true), s.run(t, "waits", true)
+				next, waiting := s.run(t, "next", true), s.run(t, "waiting", true)
 				<-time.After(time.Minute)
-				if next.ended() || waits.ended() {
-					t.Errorf("the next processes end: %v, %v", next.err, waits.err)
+				if next.ended() || waiting.ended() {
+					t.Errorf("the next processes end: %v, %v", next.err, waiting.err)
 				}
 				leaders := 0
-				for _, r := range []*replica{leader, standby, next, waits} {
+				for _, r := range []*replica{leader, standby, next, waiting} {
 					if r.leads() {
 						leaders++
 					}

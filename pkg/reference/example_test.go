@@ -3,6 +3,7 @@ package reference_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -64,13 +65,15 @@ func Example() {
 	}
 
 	err := pass()
-	fmt.Println(err)
+	fmt.Println(strings.ReplaceAll(err.Error(), ": ", ":\n  "))
 	fmt.Println(reference.IsWaiting(err))
 
 	meta.SetExternalName(main, "main-7")
 	fmt.Println(pass(), instance.Disk)
 	// Output:
-	// cannot resolve spec.disk: waiting for Managed "port/main": its external name, or the field that is referred to, is still empty
+	// cannot resolve spec.disk:
+	//   waiting for Managed "port/main":
+	//   its external name, or the field that is referred to, is still empty
 	// true
 	// <nil> main-7
 }

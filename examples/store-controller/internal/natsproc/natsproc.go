@@ -82,7 +82,8 @@ func serve(text string) error {
 	return nil
 }
 
-// A fatal is a logger that prints fatal errors of a server and ends the process. Without it the server would keep running.
+// A fatal is a logger that prints fatal errors of a server and ends the process. Without it the server would keep
+// running.
 type fatal struct{}
 
 func (fatal) Fatalf(format string, v ...any) {
