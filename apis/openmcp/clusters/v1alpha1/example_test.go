@@ -15,7 +15,8 @@ func Example() {
 		Token:      &clustersv1alpha1.TokenConfig{RoleRefs: []clustersv1alpha1.RoleRef{edit}},
 	}
 	out, err := json.Marshal(r)
-	fmt.Println(string(out), err)
+	fmt.Println(string(out))
+	fmt.Println(err)
 	// Output:
 	// {"requestRef":{"name":"fleet","namespace":"mcp--1"},"token":{"roleRefs":[{"kind":"ClusterRole","name":"edit"}]}}
 	// <nil>
