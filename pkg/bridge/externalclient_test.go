@@ -466,7 +466,7 @@ func (starting) ReconcileStart(*synccontext.SyncContext, ctrl.Request) (bool, er
 }
 func (starting) ReconcileEnd() {}
 
-// TestNew verifies that New rejects a Starter and a host that does not answer.
+// TestNew verifies that New rejects a Starter and a host that does not respond.
 func TestNew(t *testing.T) {
 	w := newWorld(t, false)
 	f := copier{NamespacedTranslator: translator.NewNamespacedTranslator(w.reg, "volumes", &volume.Volume{})}

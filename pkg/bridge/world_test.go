@@ -75,7 +75,7 @@ type world struct {
 	here, host *apiserver.Server
 	p          client.Client // of the host
 	calls      []string      // writes to the host
-	fails      error         // what the host answers to reads of volumes
+	fails      error         // the error of the host for reads of volumes
 	reg        *synccontext.RegisterContext
 	bridge     *bridge.Bridge
 	reconciler *managed.Reconciler
@@ -162,7 +162,7 @@ func (c *watched) Patch(ctx context.Context, obj client.Object, patch client.Pat
 func (c *watched) Apply(ctx context.Context, ac runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 	o := client.ApplyOptions{}
 	o.ApplyOptions(opts)
-	// The server in memory takes what is applied as a patch, and answers in the type.
+	// The server in memory treats an apply as a patch, and returns the typed object.
 	body := ac.(interface {
 		client.Object
 		UnstructuredContent() map[string]any

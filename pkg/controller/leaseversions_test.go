@@ -76,7 +76,7 @@ func TestLeaseDetectsRestore(t *testing.T) {
 					t.Error("the deadline of the leader has not passed")
 				}
 
-				// The next ones have seen nothing else.
+				// The next processes have seen no other versions.
 				next, waiting := s.run(t, "next", true), s.run(t, "waiting", true)
 				<-time.After(time.Minute)
 				if next.ended() || waiting.ended() {
@@ -223,7 +223,7 @@ type leaseServer struct {
 	lease    *coordination.Lease
 	prefix   string // of versions
 	failing  int    // requests
-	onTheWay func() // before an answer arrives
+	onTheWay func() // called before a response arrives
 	early    snapshot
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
-// A Instance lies at a disk.
+// An Instance uses a disk.
 type Instance struct {
 	fake.Managed
 
@@ -25,7 +25,7 @@ type Instance struct {
 	DiskRef *commonv1.NamespacedReference
 }
 
-// ResolveReferences sets the name of the disk that DiskRef is about.
+// ResolveReferences sets the name of the disk that DiskRef refers to.
 func (b *Instance) ResolveReferences(ctx context.Context, r client.Reader) error {
 	rsp, err := reference.NewAPIResolver(r, b).Resolve(ctx, reference.ResolutionRequest{
 		CurrentValue: b.Disk,
@@ -51,7 +51,7 @@ func Example() {
 		return nil
 	}
 
-	// A reconciler does this; an author is only given the reader.
+	// The reconciler does this; ResolveReferences only gets the reader.
 	tracker := reference.NewTracker(fake.SchemeWith(&fake.Managed{}))
 	instance := &Instance{DiskRef: &commonv1.NamespacedReference{Name: "main"}}
 	instance.SetNamespace("port")
