@@ -1,6 +1,5 @@
-// Command edge is a provider with no Kubernetes at all, in one binary: the objects
-// are in a NATS server inside it, the managed reconciler keeps files as they say,
-// and the same binary is the command line to them.
+// Command edge is a provider without Kubernetes, in one binary: an embedded NATS server stores the objects, the managed
+// reconciler keeps files as their objects specify, and the same binary is the command line for the objects.
 package main
 
 import (
@@ -55,7 +54,8 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	dir := flags.String("dir", "edge-data", "directory of the device")
 	poll := flags.Duration("poll", 10*time.Second, "serve: how often each file is looked at")
 	verbose := flags.Bool("v", false, "serve: tell what happens")
-	supervised := flags.Bool("exit-on-stdin-eof", false, "serve: end when standard input does, as it does when the parent is killed")
+	supervised := flags.Bool("exit-on-stdin-eof", false,
+		"serve: end when standard input does, as it does when the parent is killed")
 	from := flags.String("f", "-", "apply: file with objects, in YAML")
 	once := flags.Bool("once", false, "demo: end after the tour")
 	namespace := flags.String("n", "default", "namespace of objects")
@@ -98,7 +98,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	}
 }
 
-// untilEOF returns a context that also ends when there is nothing more to read.
+// untilEOF returns a context that is also canceled when the input ends.
 func untilEOF(ctx context.Context, in io.Reader) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -109,8 +109,8 @@ func untilEOF(ctx context.Context, in io.Reader) context.Context {
 	return ctx
 }
 
-// A device is small: what is garbage is collected early, and given back, and so is
-// what of the program only its start needs.
+// A device has little memory: the garbage collector runs early, and returns memory to the system. trim.Program returns
+// the pages of the binary that only the start needs.
 const (
 	garbage = 50       // percent
 	memory  = 24 << 20 // bytes
@@ -121,7 +121,8 @@ func serve(ctx context.Context, dir string, poll time.Duration, verbose bool, ou
 	debug.SetMemoryLimit(memory)
 	log := logr.Discard()
 	if verbose {
-		log = funcr.New(func(prefix, line string) { fmt.Fprintln(os.Stderr, prefix, line) }, funcr.Options{LogTimestamp: true})
+		write := func(prefix, line string) { fmt.Fprintln(os.Stderr, prefix, line) }
+		log = funcr.New(write, funcr.Options{LogTimestamp: true})
 	}
 	ctrllog.SetLogger(log)
 

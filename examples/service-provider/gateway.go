@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// gateway is the Deployment of an account in the workload cluster.
+// gateway returns the Deployment of an account in the workload cluster.
 func gateway(a *Account) *appsv1.Deployment {
 	labels := map[string]string{"account": a.GetName()}
 
@@ -22,13 +22,15 @@ func gateway(a *Account) *appsv1.Deployment {
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "gateway", Image: "nats", Args: []string{"--config", "gateway.conf"}}}},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{
+					{Name: "gateway", Image: "nats", Args: []string{"--config", "gateway.conf"}},
+				}},
 			},
 		},
 	}
 }
 
-// runGateway makes the gateway of an account, unless it is there.
+// runGateway creates the gateway of an account, unless it exists.
 func runGateway(ctx context.Context, a *Account, workload client.Client) error {
 	g := gateway(a)
 	err := workload.Get(ctx, client.ObjectKeyFromObject(g), g)

@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// A hub is a NATS server with an operator, who signs accounts.
+// A hub is a NATS server with an operator key that signs accounts.
 type hub struct {
 	server   *server.Server
 	resolver *server.MemAccResolver
@@ -51,7 +51,7 @@ func newHub() (h *hub, err error) {
 	}
 	h.server, err = server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: h.dir,
-		AuthTimeout: 60, // seconds; by default it hangs up after two, which a busy machine needs
+		AuthTimeout: 60, // seconds; the default, two, is too short for a busy machine
 		TrustedKeys: []string{operatorKey}, SystemAccount: systemKey, AccountResolver: h.resolver,
 	})
 	if err != nil {
@@ -82,14 +82,16 @@ func (h *hub) store(c *jwt.AccountClaims) error {
 	return h.resolver.Store(c.Subject, token)
 }
 
-// offer sees to it that an account exists, and may have so many connections.
+// offer ensures that an account exists with this limit of connections.
 func (h *hub) offer(key string, connections int64) error {
 	if now, err := h.allows(key); err == nil && now == connections {
 		return nil
 	}
 	claims := jwt.NewAccountClaims(key)
 	claims.Limits.Conn = connections
-	claims.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: 1 << 20, DiskStorage: 1 << 20, Streams: 10, Consumer: 10}
+	claims.Limits.JetStreamLimits = jwt.JetStreamLimits{
+		MemoryStorage: 1 << 20, DiskStorage: 1 << 20, Streams: 10, Consumer: 10,
+	}
 	if err := h.store(claims); err != nil {
 		return err
 	}
@@ -108,8 +110,7 @@ func (h *hub) offer(key string, connections int64) error {
 	return nil
 }
 
-// allows says how many connections an account may have, as NATS has it. It is an error if
-// there is no such account.
+// allows returns the limit of connections that NATS enforces for an account. It fails if the account does not exist.
 func (h *hub) allows(key string) (int64, error) {
 	h.mu.Lock()
 	removed := h.removed[key]
@@ -126,7 +127,7 @@ func (h *hub) allows(key string) (int64, error) {
 	return claims.Limits.Conn, nil
 }
 
-// remove lets nobody use an account any more: all that its users were given is revoked.
+// remove disables an account: it revokes the credentials of all its users.
 func (h *hub) remove(key string) error {
 	claims := jwt.NewAccountClaims(key)
 	claims.Limits.Conn = 0
@@ -144,7 +145,7 @@ func (h *hub) remove(key string) error {
 	return nil
 }
 
-// credentials makes a new user of an account.
+// credentials creates a user of an account, and returns its credentials.
 func credentials(account nkeys.KeyPair) ([]byte, error) {
 	user, err := nkeys.CreateUser()
 	if err != nil {
@@ -168,10 +169,11 @@ func credentials(account nkeys.KeyPair) ([]byte, error) {
 
 // connect connects with credentials.
 func (h *hub) connect(creds []byte) (*nats.Conn, error) {
-	return nats.Connect(h.server.ClientURL(), nats.UserCredentialBytes(creds), nats.Timeout(10*time.Second), nats.MaxReconnects(0))
+	return nats.Connect(h.server.ClientURL(), nats.UserCredentialBytes(creds), nats.Timeout(10*time.Second),
+		nats.MaxReconnects(0))
 }
 
-// streams returns how many streams a tenant has in his account.
+// streams returns the number of streams in a tenant's account.
 func (h *hub) streams(ctx context.Context, creds []byte) (int, error) {
 	conn, err := h.connect(creds)
 	if err != nil {

@@ -25,49 +25,56 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/clusteraccess"
 )
 
-// A check looks at something once. It returns what it has seen, and an error if that is
-// not what the step claims.
+// A check observes something once. It returns a description, and an error if the claim of the step does not hold.
 type check func(ctx context.Context) (string, error)
 
 func account(name string) *Account {
 	return &Account{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: name}}
 }
 
-// request is what access to the control plane of a tenant is asked for with.
+// request returns the AccessRequest of the provider for the control plane of a tenant.
 func request(name string) *clustersv1alpha1.AccessRequest {
 	ns := clusteraccess.StableNamespace(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(account(name))})
 
-	return &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: providerName + "--" + name + "--mcp"}}
+	return &clustersv1alpha1.AccessRequest{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: providerName + "--" + name + "--mcp"},
+	}
 }
 
-// workloadRequest is what a workload cluster for a tenant is asked for with.
+// workloadRequest returns the ClusterRequest of the provider for a workload cluster of a tenant.
 func workloadRequest(name string) *clustersv1alpha1.ClusterRequest {
-	return &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: request(name).Namespace, Name: providerName + "--" + name + "--wl"}}
+	return &clustersv1alpha1.ClusterRequest{
+		ObjectMeta: metav1.ObjectMeta{Namespace: request(name).Namespace, Name: providerName + "--" + name + "--wl"},
+	}
 }
 
 func configuration() *Messaging { return &Messaging{ObjectMeta: metav1.ObjectMeta{Name: providerName}} }
 
-// configure changes the configuration.
-func (t *walk) configure(body string) deed {
+// configure returns an action that changes the configuration.
+func (t *walk) configure(body string) action {
 	return func(ctx context.Context) error { return merge(ctx, t.platform, configuration(), body) }
 }
 
-// annotate sets the annotation that steers a tenant's object.
-func (t *walk) annotate(name, value string) deed {
+// annotate returns an action that sets the operation annotation of a tenant's object.
+func (t *walk) annotate(name, value string) action {
 	return func(ctx context.Context) error {
-		return merge(ctx, t.onboarding, account(name), fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, serviceprovider.OperationAnnotation, value))
+		return merge(ctx, t.onboarding, account(name),
+			fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, serviceprovider.OperationAnnotation, value))
 	}
 }
 
-// ask makes a tenant known to the platform, and creates his object.
+// ask creates the namespace and the control plane of a tenant on the platform, and the tenant's object.
 func (t *walk) ask(ctx context.Context, name string) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: request(name).Namespace}}
-	plane := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: name}, Spec: clustersv1alpha1.ClusterRequestSpec{Purpose: "mcp"}}
+	plane := &clustersv1alpha1.ClusterRequest{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: name},
+		Spec:       clustersv1alpha1.ClusterRequestSpec{Purpose: "mcp"},
+	}
 
 	return errors.Join(t.platform.Create(ctx, ns), t.platform.Create(ctx, plane), t.onboarding.Create(ctx, account(name)))
 }
 
-// says looks at a condition of a tenant's object.
+// says returns a check of a condition of a tenant's object.
 func (t *walk) says(name, kind string, status metav1.ConditionStatus, reason string) check {
 	return func(ctx context.Context) (string, error) {
 		a := account(name)
@@ -78,7 +85,9 @@ func (t *walk) says(name, kind string, status metav1.ConditionStatus, reason str
 		if c == nil {
 			return "", fmt.Errorf("account %s has no condition %s", name, kind)
 		}
-		text := strings.TrimSuffix(fmt.Sprintf("onboarding: account %s/%s, condition %s=%s, %s: %s", home, name, kind, c.Status, c.Reason, c.Message), ": ")
+		text := fmt.Sprintf("onboarding: account %s/%s, condition %s=%s, %s: %s",
+			home, name, kind, c.Status, c.Reason, c.Message)
+		text = strings.TrimSuffix(text, ": ")
 		if c.Status != status || c.Reason != reason {
 			return "", errors.New(text)
 		}
@@ -88,14 +97,16 @@ func (t *walk) says(name, kind string, status metav1.ConditionStatus, reason str
 }
 
 func (t *walk) ready(name string) check {
-	return t.says(name, serviceprovider.ServiceProviderConditionReady, metav1.ConditionTrue, serviceprovider.ReasonReconcileSuccess)
+	return t.says(name, serviceprovider.ServiceProviderConditionReady, metav1.ConditionTrue,
+		serviceprovider.ReasonReconcileSuccess)
 }
 
 func (t *walk) unconfigured(name string) check {
-	return t.says(name, serviceprovider.ServiceProviderConditionReady, metav1.ConditionFalse, serviceprovider.ReasonReconcileError)
+	return t.says(name, serviceprovider.ServiceProviderConditionReady, metav1.ConditionFalse,
+		serviceprovider.ReasonReconcileError)
 }
 
-// works connects to NATS with the credentials in a tenant's control plane.
+// works returns a check that NATS accepts the credentials in a tenant's control plane.
 func (t *walk) works(name string) check {
 	return func(ctx context.Context) (string, error) {
 		secret := delivered(account(name))
@@ -108,11 +119,13 @@ func (t *walk) works(name string) check {
 		}
 		conn.Close()
 
-		return fmt.Sprintf("control plane: secret %s/%s; NATS accepts a connection with it", secret.Namespace, secret.Name), nil
+		text := fmt.Sprintf("control plane: secret %s/%s; NATS accepts a connection with it", secret.Namespace, secret.Name)
+
+		return text, nil
 	}
 }
 
-// granted looks at the request for a workload cluster.
+// granted returns a check that the request for a workload cluster is granted.
 func (t *walk) granted(name string) check {
 	return func(ctx context.Context) (string, error) {
 		r := workloadRequest(name)
@@ -128,7 +141,7 @@ func (t *walk) granted(name string) check {
 	}
 }
 
-// deployed looks at the gateway of a tenant.
+// deployed returns a check that the gateway of a tenant exists.
 func (t *walk) deployed(name string) check {
 	return func(ctx context.Context) (string, error) {
 		g := gateway(account(name))
@@ -140,7 +153,7 @@ func (t *walk) deployed(name string) check {
 	}
 }
 
-// describe tells the phase of a request.
+// describe returns the phase of a request as text.
 func (t *walk) describe(ctx context.Context, r *clustersv1alpha1.AccessRequest) string {
 	if err := t.platform.Get(ctx, client.ObjectKeyFromObject(r), r); err != nil {
 		return err.Error()
@@ -149,8 +162,7 @@ func (t *walk) describe(ctx context.Context, r *clustersv1alpha1.AccessRequest) 
 	return fmt.Sprintf("accessrequest %s/%s, phase: %s", r.Namespace, r.Name, r.Status.Phase)
 }
 
-// access returns a client with what the platform has granted for the control plane of a
-// tenant.
+// access returns a client with the access that the platform has granted to the control plane of a tenant.
 func (t *walk) access(ctx context.Context, name string) (client.Client, error) {
 	ar, secret := request(name), &corev1.Secret{}
 	if err := t.platform.Get(ctx, client.ObjectKeyFromObject(ar), ar); err != nil {
@@ -167,7 +179,7 @@ func (t *walk) access(ctx context.Context, name string) (client.Client, error) {
 	return client.New(k.RESTConfig, client.Options{Scheme: t.scheme})
 }
 
-// over returns an error if the control plane of a tenant still accepts an access.
+// over returns an error unless the control plane of a tenant rejects the old access.
 func over(ctx context.Context, name string, old client.Client) (string, error) {
 	secret := delivered(account(name))
 	err := old.Get(ctx, client.ObjectKeyFromObject(secret), secret)
@@ -178,7 +190,7 @@ func over(ctx context.Context, name string, old client.Client) (string, error) {
 	return "", errors.Join(errOfUse, err)
 }
 
-// version returns that of a tenant's credentials.
+// version returns the UID of the Secret with a tenant's credentials.
 func (t *walk) version(ctx context.Context, name string) (string, error) {
 	secret := delivered(account(name))
 	err := t.mcp.Get(ctx, client.ObjectKeyFromObject(secret), secret)
@@ -186,7 +198,7 @@ func (t *walk) version(ctx context.Context, name string) (string, error) {
 	return string(secret.UID), err
 }
 
-// allowed asks NATS how many connections an account may have.
+// allowed returns a check of the limit of connections that NATS enforces for an account.
 func (t *walk) allowed(name string, want int64) check {
 	return func(ctx context.Context) (string, error) {
 		a := account(name)
@@ -203,7 +215,7 @@ func (t *walk) allowed(name string, want int64) check {
 	}
 }
 
-// stream makes a stream in a tenant's account, or deletes it.
+// stream creates a stream in a tenant's account, or deletes it.
 func (t *walk) stream(ctx context.Context, name string, exists bool) error {
 	secret := delivered(account(name))
 	if err := t.mcp.Get(ctx, client.ObjectKeyFromObject(secret), secret); err != nil {
@@ -222,17 +234,18 @@ func (t *walk) stream(ctx context.Context, name string, exists bool) error {
 	if !exists {
 		return js.DeleteStream(ctx, "orders")
 	}
-	_, err = js.CreateStream(ctx, jetstream.StreamConfig{Name: "orders", Subjects: []string{"orders.>"}, Storage: jetstream.MemoryStorage})
+	_, err = js.CreateStream(ctx,
+		jetstream.StreamConfig{Name: "orders", Subjects: []string{"orders.>"}, Storage: jetstream.MemoryStorage})
 
 	return err
 }
 
-// refused connects with credentials whose account is gone.
+// refused checks that NATS rejects the last credentials of an account that is gone.
 func (t *walk) refused(context.Context) (string, error) {
 	conn, err := t.hub.connect(t.last)
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
-		return fmt.Sprintf("NATS: a connection with the credentials of before: %v", err), nil // as it should be
+		return fmt.Sprintf("NATS: a connection with the credentials of before: %v", err), nil
 	case err != nil:
 		return "", err
 	}
@@ -245,10 +258,11 @@ func merge(ctx context.Context, c client.Client, o client.Object, body string) e
 	return c.Patch(ctx, o, client.RawPatch("application/merge-patch+json", []byte(body)))
 }
 
-// gone looks whether an object is still there.
+// gone returns a check that an object does not exist.
 func (t *walk) gone(where string, c client.Client, o client.Object) check {
 	return func(ctx context.Context) (string, error) {
-		kind := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", o)[strings.LastIndex(fmt.Sprintf("%T", o), ".")+1:], "*"))
+		kind := fmt.Sprintf("%T", o)
+		kind = strings.ToLower(strings.TrimPrefix(kind[strings.LastIndex(kind, ".")+1:], "*"))
 		now, ok := o.DeepCopyObject().(client.Object)
 		if !ok {
 			return "", fmt.Errorf("%T is no object", o)
@@ -265,10 +279,10 @@ func (t *walk) gone(where string, c client.Client, o client.Object) check {
 	}
 }
 
-// An inventory is what the provider has made, by kind and UID.
+// An inventory has the objects that the provider has created, each as name and UID, by kind.
 type inventory map[string][]string
 
-// made lists what the provider has made on all clusters.
+// made lists the objects that the provider has created on all clusters.
 func (t *walk) made(ctx context.Context) (inventory, error) {
 	all := inventory{}
 	for _, k := range []struct {
@@ -302,7 +316,7 @@ func (t *walk) made(ctx context.Context) (inventory, error) {
 	return all, nil
 }
 
-// without returns what another inventory does not have.
+// without returns the objects that another inventory does not have.
 func (i inventory) without(other inventory) (more []string) {
 	for what, objects := range i {
 		for _, o := range objects {

@@ -1,8 +1,7 @@
-// Command service-provider shows a service across cluster borders: it starts a platform,
-// an onboarding cluster, a tenant's control plane and a workload cluster, each a real API
-// server, and a NATS server; gives tenants NATS accounts whose credentials are delivered
-// to their control plane; and walks through what may happen. Then it stays up, unless it
-// is once only. It ends with exit code 0 only if every step held.
+// Command service-provider demonstrates a service that spans clusters. It starts a platform, an onboarding cluster, a
+// tenant's control plane and a workload cluster, each a real API server, and a NATS server. The service gives tenants
+// NATS accounts, and delivers the credentials to their control planes. The tour shows each step of the lifecycle; then
+// the demo stays up, unless -once is set. The exit code is 0 only if every step held.
 package main
 
 import (
@@ -20,12 +19,12 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// patience is how long a step may take. Each needs a few seconds.
+// patience is the time limit of a step. Each needs a few seconds.
 const patience = time.Minute
 
 func main() { os.Exit(demo(newTour(os.Stdout))) }
 
-// demo runs the tour until it is over or a person ends it, and returns the exit code.
+// demo runs the tour until it is over or interrupted, and returns the exit code.
 func demo(t *walk) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -38,7 +37,7 @@ func demo(t *walk) int {
 	return exit(os.Stderr, t.run(ctx))
 }
 
-// exit tells what went wrong, if something did, and returns the exit code.
+// exit prints the error, if there is one, and returns the exit code.
 func exit(out io.Writer, err error) int {
 	if err == nil {
 		return 0

@@ -25,8 +25,10 @@ type service struct {
 	platform *clusters.Cluster
 }
 
-// CreateOrUpdate makes the account, and delivers its credentials.
-func (s *service) CreateOrUpdate(ctx context.Context, a *Account, config *Messaging, cc serviceprovider.ClusterContext) (ctrl.Result, error) {
+// CreateOrUpdate creates the account, and delivers its credentials.
+func (s *service) CreateOrUpdate(
+	ctx context.Context, a *Account, config *Messaging, cc serviceprovider.ClusterContext,
+) (ctrl.Result, error) {
 	keys, err := s.keys(ctx, a)
 	if err != nil {
 		return fail(a, err)
@@ -50,8 +52,10 @@ func (s *service) CreateOrUpdate(ctx context.Context, a *Account, config *Messag
 	return ctrl.Result{}, nil
 }
 
-// Delete takes the account away, once its tenant has no streams in it any more.
-func (s *service) Delete(ctx context.Context, a *Account, _ *Messaging, cc serviceprovider.ClusterContext) (ctrl.Result, error) {
+// Delete removes the account once its tenant has no streams in it.
+func (s *service) Delete(
+	ctx context.Context, a *Account, _ *Messaging, cc serviceprovider.ClusterContext,
+) (ctrl.Result, error) {
 	serviceprovider.StatusTerminating(a)
 	keys, err := s.keys(ctx, a)
 	if err != nil {
@@ -79,15 +83,15 @@ func (s *service) Delete(ctx context.Context, a *Account, _ *Messaging, cc servi
 			return ctrl.Result{}, err
 		}
 	}
-	if err := s.takeBack(ctx, a, cc.MCPCluster.Client()); err != nil {
+	if err := s.withdraw(ctx, a, cc.MCPCluster.Client()); err != nil {
 		return ctrl.Result{}, errors.Wrap(err, "cannot take the credentials back")
 	}
 	if err := resource.IgnoreNotFound(cc.WorkloadCluster.Client().Delete(ctx, gateway(a))); err != nil {
 		return ctrl.Result{}, errors.Wrap(err, "cannot remove the gateway")
 	}
-	kept := s.kept(a)
+	err = resource.IgnoreNotFound(s.platform.Client().Delete(ctx, s.kept(a)))
 
-	return ctrl.Result{}, errors.Wrap(resource.IgnoreNotFound(s.platform.Client().Delete(ctx, kept)), "cannot remove the keys of the account")
+	return ctrl.Result{}, errors.Wrap(err, "cannot remove the keys of the account")
 }
 
 func fail(a *Account, err error) (ctrl.Result, error) {
@@ -96,12 +100,12 @@ func fail(a *Account, err error) (ctrl.Result, error) {
 	return ctrl.Result{}, err
 }
 
-// kept is the Secret with the keys of an account.
+// kept returns the Secret with the keys of an account.
 func (s *service) kept(a *Account) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: keepNamespace, Name: "account-" + string(a.GetUID())}}
 }
 
-// keys returns those of an account, which are made once.
+// keys returns the keys of an account. It creates and stores them on first use.
 func (s *service) keys(ctx context.Context, a *Account) (nkeys.KeyPair, error) {
 	kept := s.kept(a)
 	err := s.platform.Client().Get(ctx, client.ObjectKeyFromObject(kept), kept)
@@ -124,18 +128,18 @@ func (s *service) keys(ctx context.Context, a *Account) (nkeys.KeyPair, error) {
 	return made, errors.Wrap(s.platform.Client().Create(ctx, kept), "cannot keep the keys of the account")
 }
 
-// ownerAnnotation is the mark of a Secret with credentials: the UID of the account that they
-// are of. A tenant may have another Secret of that name.
+// ownerAnnotation marks a Secret with credentials with the UID of its account: a tenant may have another Secret of that
+// name.
 const ownerAnnotation = "messaging.example.org/account-uid"
 
-// delivered is the Secret in the tenant's control plane.
+// delivered returns the Secret of an account in the tenant's control plane, without data.
 func delivered(a *Account) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: a.GetName(), Annotations: map[string]string{ownerAnnotation: string(a.GetUID())},
 	}}
 }
 
-// find returns the Secret in the tenant's control plane, and whether it is of the account.
+// find reads the Secret in the tenant's control plane, and reports whether it belongs to the account.
 func find(ctx context.Context, a *Account, mcp client.Client) (secret *corev1.Secret, own bool, err error) {
 	secret = &corev1.Secret{}
 	err = mcp.Get(ctx, client.ObjectKeyFromObject(delivered(a)), secret)
@@ -143,15 +147,15 @@ func find(ctx context.Context, a *Account, mcp client.Client) (secret *corev1.Se
 	return secret, err == nil && secret.GetAnnotations()[ownerAnnotation] == string(a.GetUID()), err
 }
 
-// deliver puts credentials into the tenant's control plane, unless they are there.
+// deliver creates the Secret with credentials in the tenant's control plane, unless it exists.
 func (s *service) deliver(ctx context.Context, a *Account, keys nkeys.KeyPair, mcp client.Client) error {
 	secret, own, err := find(ctx, a, mcp)
 	switch {
 	case own:
 		return nil
 	case err == nil:
-		return errors.Errorf("the Secret %s/%s does not belong to this account and is left as it is: delete it, or give the account another name",
-			secret.GetNamespace(), secret.GetName())
+		return errors.Errorf("the Secret %s/%s does not belong to this account and is left as it is: "+
+			"delete it, or give the account another name", secret.GetNamespace(), secret.GetName())
 	case !resource.IsNotFound(err):
 		return errors.Wrap(err, "cannot look for the credentials")
 	}
@@ -165,8 +169,9 @@ func (s *service) deliver(ctx context.Context, a *Account, keys nkeys.KeyPair, m
 	return errors.Wrap(mcp.Create(ctx, secret), "cannot deliver the credentials")
 }
 
-// takeBack removes the credentials from the tenant's control plane, and nothing else.
-func (s *service) takeBack(ctx context.Context, a *Account, mcp client.Client) error {
+// withdraw deletes the Secret with the credentials from the tenant's control plane. A Secret of that name that does not
+// belong to the account stays.
+func (s *service) withdraw(ctx context.Context, a *Account, mcp client.Client) error {
 	secret, own, err := find(ctx, a, mcp)
 	if err != nil || !own {
 		return resource.IgnoreNotFound(err)

@@ -14,8 +14,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TestOnlyItsOwnSecret: a Secret that bears the name of an account and not its mark is neither
-// taken for the credentials nor removed with them. One that was delivered is.
+// TestOnlyItsOwnSecret: a Secret with the name of an account, but without its mark, is neither taken for the
+// credentials nor removed with them. A delivered Secret is.
 func TestOnlyItsOwnSecret(t *testing.T) {
 	keys, err := nkeys.CreateAccount()
 	if err != nil {
@@ -30,7 +30,9 @@ func TestOnlyItsOwnSecret(t *testing.T) {
 	blue := &Account{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "blue", UID: "uid-blue"}}
 	key := client.ObjectKeyFromObject(delivered(blue))
 	foreign := func(annotations map[string]string) *corev1.Secret {
-		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "1", Annotations: annotations}}
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+			Namespace: key.Namespace, Name: key.Name, UID: "1", Annotations: annotations,
+		}}
 	}
 	cases := map[string]struct {
 		there *corev1.Secret
@@ -38,7 +40,7 @@ func TestOnlyItsOwnSecret(t *testing.T) {
 	}{
 		"Nothing":          {nil, true},
 		"Delivered":        {foreign(map[string]string{ownerAnnotation: "uid-blue"}), true},
-		"OfNobody":         {foreign(nil), false},
+		"Unmarked":         {foreign(nil), false},
 		"OfAnotherAccount": {foreign(map[string]string{ownerAnnotation: "uid-red"}), false},
 	}
 	for name, c := range cases {
@@ -56,7 +58,7 @@ func TestOnlyItsOwnSecret(t *testing.T) {
 			if err != nil || own != c.own {
 				t.Errorf("a Secret of the account is there: %t, want %t (%v)", own, c.own, err)
 			}
-			if err := s.takeBack(t.Context(), blue, mcp); err != nil {
+			if err := s.withdraw(t.Context(), blue, mcp); err != nil {
 				t.Error(err)
 			}
 			if err := mcp.Get(t.Context(), key, &corev1.Secret{}); c.own != resource.IsNotFound(err) {

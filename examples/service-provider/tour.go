@@ -35,35 +35,35 @@ import (
 )
 
 const (
-	home             = "tenants"          // where on the onboarding cluster the objects are
-	providerName     = "messaging"        // of the configuration, and part of the names of requests
-	programNamespace = "messaging-system" // where on the platform the provider runs, and has its own requests
+	home             = "tenants"          // the namespace of the objects on the onboarding cluster
+	providerName     = "messaging"        // the name of the configuration, and part of the names of requests
+	programNamespace = "messaging-system" // the namespace of the provider and its own requests on the platform
 )
 
-// A walk starts the clusters, NATS, the platform and the provider, which has its own role
-// and no other, and goes through the steps. What a step claims is asked of the API servers and of NATS, not of the provider.
+// A walk starts the clusters, NATS, the platform and the provider, which has only its own role, and runs the steps. The
+// checks of a step ask the API servers and NATS, not the provider.
 type walk struct {
 	out      io.Writer
 	once     bool // it ends after the steps
 	patience time.Duration
-	before   func(step int)                  // called before each step, for tests
-	down     func(ctx context.Context) error // called while the provider is stopped, for tests
+	before   func(step int)                  // called before each step; for tests
+	down     func(ctx context.Context) error // called while the provider is stopped; for tests
 	configs  func(platform *clusters.Cluster) configSource
-	short    time.Duration // how long the tokens for amber are valid
+	short    time.Duration // the lifetime of the tokens for amber
 
 	scheme                              *runtime.Scheme
 	platform, onboarding, mcp, workload *cluster
 	hub                                 *hub
 	granter                             *clusterstest.Granter
 	denied                              sync.Map // namespaces of requests
-	last                                []byte   // credentials that a stream was made with
+	last                                []byte   // the credentials that a stream was created with
 
 	granting, provider *running
 }
 
 type configSource = serviceprovider.ConfigSource[*Account, *Messaging]
 
-// named is the configuration that the provider works with.
+// named returns the source of the configuration that the provider uses.
 func named(platform *clusters.Cluster) configSource {
 	return serviceprovider.NamedConfig[*Account](platform, providerName, func() *Messaging { return &Messaging{} })
 }
@@ -85,13 +85,16 @@ func newTour(out io.Writer) *walk {
 
 // run returns an error if a step did not hold.
 func (t *walk) run(ctx context.Context) error {
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clustersv1alpha1.AddToScheme, addToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clustersv1alpha1.AddToScheme, addToScheme,
+	} {
 		if err := add(t.scheme); err != nil {
 			return err
 		}
 	}
 	guide := &tour.Guide{
-		Out: t.out, Start: t.begin, Once: t.once, Commands: t.commands, Ended: func() <-chan struct{} { return t.provider.done },
+		Out: t.out, Start: t.begin, Once: t.once, Commands: t.commands,
+		Ended: func() <-chan struct{} { return t.provider.done },
 	}
 
 	return errors.Join(guide.Run(ctx), t.end())
@@ -111,12 +114,13 @@ func (t *walk) begin(ctx context.Context) (_ *tour.Tour, err error) {
 	if err := t.prepare(ctx); err != nil {
 		return nil, err
 	}
-	shown := &tour.Tour{Out: t.out, Steps: t.steps(), Before: t.before, Patience: func(string) time.Duration { return t.patience }}
+	shown := &tour.Tour{Out: t.out, Steps: t.steps(), Before: t.before,
+		Patience: func(string) time.Duration { return t.patience }}
 
 	return shown, t.start(ctx)
 }
 
-// end stops all of it. What was not started is passed over.
+// end stops everything that was started.
 func (t *walk) end() error {
 	errs := []error{t.halt()}
 	if t.hub != nil {
@@ -135,12 +139,13 @@ func (t *walk) clusters() []**cluster {
 	return []**cluster{&t.platform, &t.onboarding, &t.mcp, &t.workload}
 }
 
-// commands show what the tour leaves behind.
+// commands returns commands that show the objects after the tour.
 func (t *walk) commands() []string {
 	return []string{
 		"export KUBECONFIG=" + t.onboarding.Kubeconfig + "   # the onboarding cluster",
 		"kubectl -n " + home + " get accounts",
-		"kubectl -n " + home + " annotate account amber " + serviceprovider.OperationAnnotation + "=" + serviceprovider.OperationIgnore + "   # a pause",
+		"kubectl -n " + home + " annotate account amber " + serviceprovider.OperationAnnotation + "=" +
+			serviceprovider.OperationIgnore + "   # a pause",
 		"kubectl --kubeconfig " + t.platform.Kubeconfig + " get accessrequests,clusterrequests -A",
 		"kubectl --kubeconfig " + t.mcp.Kubeconfig + " get secrets",
 		"kubectl --kubeconfig " + t.workload.Kubeconfig + " get deployments   # nothing runs there: the cluster has no nodes",
@@ -169,7 +174,9 @@ func (t *walk) prepare(ctx context.Context) error {
 	if err := clusterstest.InstallCRDs(ctx, t.platform, clustersv1alpha1.CRDs()); err != nil {
 		return err
 	}
-	config := &Messaging{ObjectMeta: metav1.ObjectMeta{Name: providerName}, Connections: 5, Poll: metav1.Duration{Duration: time.Hour}} // until a step changes it
+	config := &Messaging{ // until a step changes it
+		ObjectMeta: metav1.ObjectMeta{Name: providerName}, Connections: 5, Poll: metav1.Duration{Duration: time.Hour},
+	}
 	for _, create := range []struct {
 		in *cluster
 		o  client.Object
@@ -180,18 +187,20 @@ func (t *walk) prepare(ctx context.Context) error {
 		{t.onboarding, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: home}}},
 		{t.platform, config},
 	} {
-		// A kind is served a moment after it was defined.
-		err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, t.patience, true, func(ctx context.Context) (bool, error) {
-			return create.in.Create(ctx, create.o) == nil, nil
-		})
+		// The API server serves a kind shortly after its definition is created.
+		err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, t.patience, true,
+			func(ctx context.Context) (bool, error) {
+				return create.in.Create(ctx, create.o) == nil, nil
+			})
 		if err != nil {
 			return fmt.Errorf("cannot create %T %s: %w", create.o, create.o.GetName(), err)
 		}
 	}
 
-	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, t.patience, true, func(ctx context.Context) (bool, error) {
-		return t.onboarding.List(ctx, &AccountList{}) == nil, nil
-	})
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, t.patience, true,
+		func(ctx context.Context) (bool, error) {
+			return t.onboarding.List(ctx, &AccountList{}) == nil, nil
+		})
 }
 
 // start runs the platform's granter and the provider.
@@ -214,10 +223,10 @@ func (t *walk) start(ctx context.Context) error {
 
 			return ""
 		},
-		TokenTTL: time.Hour, // so that nothing but the configuration tells of its change
+		TokenTTL: time.Hour, // so that no renewal triggers a pass, only a change of the configuration
 		TTLFor: func(asked client.ObjectKey) time.Duration {
 			if asked == client.ObjectKeyFromObject(request("amber")) {
-				return t.short // they are renewed on the way, and end
+				return t.short // they expire during the tour, and are renewed
 			}
 
 			return 0
@@ -231,10 +240,9 @@ func (t *walk) start(ctx context.Context) error {
 	return t.startProvider(ctx)
 }
 
-// startProvider runs a provider that remembers nothing. It does what the main of a real provider does: with
-// its role on the platform it asks for access to the onboarding cluster, and its manager runs there. The process
-// ends once one of the clusters whose caches its manager runs was restored to an earlier state: the next one
-// lists everything anew.
+// startProvider runs a provider without any state. It does the same as main of a real provider: with its role on the
+// platform it requests access to the onboarding cluster, where its manager runs. The manager ends if one of the
+// clusters whose caches it runs has been restored to an earlier state: the next process lists everything anew.
 func (t *walk) startProvider(ctx context.Context) error {
 	config, err := t.user(ctx)
 	if err != nil {
@@ -246,7 +254,8 @@ func (t *walk) startProvider(ctx context.Context) error {
 		return err
 	}
 	onboarding, err := clusteraccess.WaitFor(ctx, platform, providerName, programNamespace,
-		clusteraccess.Onboarding("onboarding-run", clusteraccess.Registration{Scheme: t.scheme, Token: mayServe()}), clusteraccess.WithRetryInterval(time.Second))
+		clusteraccess.Onboarding("onboarding-run", clusteraccess.Registration{Scheme: t.scheme, Token: mayServe()}),
+		clusteraccess.WithRetryInterval(time.Second))
 	if err != nil {
 		return err
 	}
@@ -291,7 +300,7 @@ func (t *walk) setup(m ctrl.Manager, platform, onboarding *clusters.Cluster, res
 	return r.SetupWithManagerNamed(m, providerName)
 }
 
-// detecting returns a copy of a configuration whose caches tell a detector of restores.
+// detecting returns a copy of a configuration whose caches report restores to a detector.
 func detecting(config *rest.Config, restores *moorage.RestoreDetector) *rest.Config {
 	config = rest.CopyConfig(config)
 	clusters.OnRestored(config, func(r clusters.Restore) { restores.Seen(r.Of(), r.Known, r.Answered) })
@@ -299,18 +308,18 @@ func detecting(config *rest.Config, restores *moorage.RestoreDetector) *rest.Con
 	return config
 }
 
-// mayUse is what a token for a cluster is to be good for.
+// mayUse returns the permissions of a token for a control plane or a workload cluster.
 func mayUse(group, kind string) *clustersv1alpha1.TokenConfig {
 	return &clustersv1alpha1.TokenConfig{Permissions: []clustersv1alpha1.PermissionsRequest{{
 		Namespace: "default", Rules: []rbacv1.PolicyRule{rule(group, kind, "get", "create", "delete")},
 	}}}
 }
 
-// A running is a manager that runs.
+// A running is a started manager.
 type running struct {
 	stop context.CancelFunc
 	done chan struct{} // closed when it has ended
-	err  error         // with which it did
+	err  error         // of Start
 }
 
 func (t *walk) manage(ctx context.Context, config *rest.Config, setup func(ctrl.Manager) error) (*running, error) {
@@ -331,7 +340,7 @@ func (t *walk) manage(ctx context.Context, config *rest.Config, setup func(ctrl.
 	return r, nil
 }
 
-// end returns when the manager has ended. Without one it does nothing.
+// end stops the manager, and returns after it has ended. If r is nil it does nothing.
 func (r *running) end() error {
 	if r == nil {
 		return nil
@@ -342,5 +351,5 @@ func (r *running) end() error {
 	return r.err
 }
 
-// halt ends the managers.
+// halt stops the managers.
 func (t *walk) halt() error { return errors.Join(t.provider.end(), t.granting.end()) }

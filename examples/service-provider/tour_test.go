@@ -40,8 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newBusyTour has patience with steps that hold: several tours with servers of their own
-// are made at the same time.
+// newBusyTour returns a tour whose steps have more time: several tours run at the same time, each with its own servers.
 func newBusyTour(out io.Writer) *walk {
 	t := newTour(out)
 	t.once, t.patience = true, wait.Patience()
@@ -49,7 +48,7 @@ func newBusyTour(out io.Writer) *walk {
 	return t
 }
 
-// asDemo makes this test binary the demo.
+// asDemo is the environment variable that makes this test binary run the demo.
 const asDemo = "DEMO"
 
 func start(t *testing.T) *tourtest.Demo {
@@ -60,39 +59,39 @@ func start(t *testing.T) *tourtest.Demo {
 	return tourtest.Start(t, cmd)
 }
 
-// TestTour: every step holds, what a person is told to type works, and Ctrl-C leaves nothing.
+// TestTour: every step holds, the printed commands work, and Ctrl-C leaves nothing.
 func TestTour(t *testing.T) {
 	start(t).Whole(17)
 }
 
-// TestInterrupted: a person may end it at any time.
+// TestInterrupted: Ctrl-C ends the demo at any time.
 func TestInterrupted(t *testing.T) {
 	for _, said := range []string{"Starting four API servers", " 2/17"} {
 		t.Run(said, func(t *testing.T) {
-			t.Parallel() // each has clusters of its own, and waits for them most of the time
+			t.Parallel() // each has its own clusters, and waits for them most of the time
 			start(t).InterruptedAt(said)
 		})
 	}
 }
 
-// A sabotage takes away what a step needs, or spoils what it claims.
+// A sabotage makes a step fail.
 type sabotage struct {
 	step     int
 	what     string
 	do       func(ctx context.Context, t *walk) error
-	from     func(t *walk) // done at the start
-	says     error         // what is said of it, if there is more than one reason not to hold
+	from     func(t *walk) // called at the start
+	says     error         // the expected error, if the step may fail for several reasons
 	patience time.Duration // three seconds, unless a healthy step may take longer
 }
 
-// Each step has one, beside which all others are healthy.
+// Each step has one. All other steps hold with it.
 var sabotages = []sabotage{
 	{step: 1, what: "no provider", do: stopped},
 	{step: 2, what: "there is no gateway", do: func(ctx context.Context, t *walk) error {
 		return errors.Join(stopped(ctx, t), t.workload.Delete(ctx, gateway(account("red"))))
 	}},
 	{step: 3, what: "no provider", do: stopped},
-	untold(),
+	unnotified(),
 	{step: 4, what: "no provider", do: stopped},
 	{step: 5, what: "no provider", do: stopped},
 	{step: 6, what: "no provider", do: stopped},
@@ -101,7 +100,7 @@ var sabotages = []sabotage{
 	{step: 9, what: "no provider", do: stopped},
 	{step: 10, what: "something is made anew", from: func(t *walk) {
 		t.down = func(ctx context.Context) error { return t.workload.Delete(ctx, gateway(account("red"))) }
-	}, patience: wait.Patience()}, // it is not to end before
+	}, patience: wait.Patience()}, // the step must not time out before that
 	{step: 11, what: "nobody denies it", do: stopped},
 	{step: 11, what: "it is delivered all the same", do: func(ctx context.Context, t *walk) error {
 		return t.mcp.Create(ctx, delivered(account("blue")))
@@ -117,16 +116,19 @@ var sabotages = []sabotage{
 		return nil
 	}},
 	{step: 15, what: "something else holds it", do: func(ctx context.Context, t *walk) error {
-		return t.onboarding.Patch(ctx, account("green"), client.RawPatch(types.JSONPatchType, []byte(`[{"op":"add","path":"/metadata/finalizers/-","value":"example.org/held"}]`)))
+		patch := []byte(`[{"op":"add","path":"/metadata/finalizers/-","value":"example.org/held"}]`)
+
+		return t.onboarding.Patch(ctx, account("green"), client.RawPatch(types.JSONPatchType, patch))
 	}},
-	// A healthy one would be over forty-one seconds after it was made: an API server remembers it for ten.
-	{step: 16, what: "access does not end", from: func(t *walk) { t.short = time.Hour }, says: errOfUse, patience: 45 * time.Second},
+	// A healthy one ends at most 41 seconds after it was created: an API server caches an accepted token for ten.
+	{step: 16, what: "access does not end", from: func(t *walk) { t.short = time.Hour }, says: errOfUse,
+		patience: 45 * time.Second},
 	{step: 17, what: "no provider", do: stopped},
 }
 
-// untold lets nobody tell of the configuration. It changes when nobody is about to look
-// for other reasons.
-func untold() sabotage {
+// unnotified returns a sabotage in which no event reports a change of the configuration. The configuration changes at a
+// time when no pass is due for other reasons.
+func unnotified() sabotage {
 	s := &silent{}
 
 	return sabotage{
@@ -139,37 +141,40 @@ func untold() sabotage {
 			}
 		},
 		do: func(ctx context.Context, _ *walk) error {
-			seen, quiet := s.looks.Load(), 0
+			seen, quiet := s.passes.Load(), 0
 
-			return poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true, func(context.Context) (bool, error) {
-				if now := s.looks.Load(); now != seen {
-					seen, quiet = now, 0
-				}
-				quiet++ // and not by the time: while the machine stands still nobody looks, and everybody does afterwards
+			return poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true,
+				func(context.Context) (bool, error) {
+					if now := s.passes.Load(); now != seen {
+						seen, quiet = now, 0
+					}
+					quiet++ // polls, not seconds: no pass runs while the machine stalls, and all do afterwards
 
-				return quiet > 60, nil // three seconds
-			})
+					return quiet > 60, nil // three seconds
+				})
 		},
 	}
 }
 
-// A silent source has the configuration, and does not tell of changes. It counts how often
-// somebody looks for those whose access does not end: the others do so now and then.
+// A silent source has the configuration, but reports no changes. It counts the passes over accounts whose access does
+// not expire: amber is reconciled for each renewal.
 type silent struct {
 	configSource
 
-	looks atomic.Int32
+	passes atomic.Int32
 }
 
 func (s *silent) ConfigFor(ctx context.Context, a *Account) (*Messaging, error) {
 	if a.Name != "amber" {
-		s.looks.Add(1)
+		s.passes.Add(1)
 	}
 
 	return s.configSource.ConfigFor(ctx, a)
 }
 
-func (*silent) Source(func(context.Context, *Messaging) []reconcile.Request) source.TypedSyncingSource[reconcile.Request] {
+func (*silent) Source(
+	func(context.Context, *Messaging) []reconcile.Request,
+) source.TypedSyncingSource[reconcile.Request] {
 	return nil
 }
 
@@ -177,8 +182,8 @@ func stopped(_ context.Context, t *walk) error {
 	return t.halt()
 }
 
-// lingering lets a finalizer keep what tokens are bound to: an API server takes them for a
-// minute more.
+// lingering adds a finalizer to the Secrets that tokens are bound to: the API server accepts the tokens for another
+// minute.
 func lingering(ctx context.Context, t *walk) error {
 	list := &corev1.SecretList{}
 	if err := t.mcp.List(ctx, list, client.InNamespace("granted-access")); err != nil {
@@ -196,14 +201,13 @@ func lingering(ctx context.Context, t *walk) error {
 	return nil
 }
 
-// TestTourNotices takes one of these at a time: the tour must end at that step, and the
-// program with an exit code that says so.
+// TestTourNotices runs the tour with each sabotage: it must end at that step, with an exit code other than 0.
 func TestTourNotices(t *testing.T) {
 	sabotaged := map[int]bool{}
 	for _, s := range sabotages {
 		sabotaged[s.step] = true
 		t.Run(fmt.Sprintf("Step%d/%s", s.step, s.what), func(t *testing.T) {
-			t.Parallel() // each has clusters of its own, and waits most of the time
+			t.Parallel() // each has its own clusters, and waits most of the time
 			tour := newBusyTour(&bytes.Buffer{})
 			if s.from != nil {
 				s.from(tour)
@@ -223,7 +227,8 @@ func TestTourNotices(t *testing.T) {
 			said := &bytes.Buffer{}
 			err := tour.run(t.Context())
 			code := exit(said, err)
-			if want := fmt.Sprintf("service-provider: step %d did not hold", s.step); code == 0 || !strings.HasPrefix(said.String(), want) {
+			want := fmt.Sprintf("service-provider: step %d did not hold", s.step)
+			if code == 0 || !strings.HasPrefix(said.String(), want) {
 				t.Errorf("exit code %d, said %q, want %q", code, said, want)
 			}
 			if s.says != nil && !errors.Is(err, s.says) {
@@ -236,7 +241,7 @@ func TestTourNotices(t *testing.T) {
 	}
 }
 
-// TestRefused: the step that says that credentials are of no use any more can tell.
+// TestRefused: the check refused fails while the credentials are accepted, and passes after the account is removed.
 func TestRefused(t *testing.T) {
 	h, err := newHub()
 	if err != nil {

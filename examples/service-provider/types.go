@@ -12,8 +12,8 @@ import (
 
 var group = schema.GroupVersion{Group: "messaging.example.org", Version: "v1"}
 
-// An Account is what a tenant asks for: a NATS account of his own. Its credentials are
-// delivered to his control plane, as a Secret of the object's name.
+// An Account is the tenant's request for a NATS account. The provider delivers its credentials to the tenant's control
+// plane, as a Secret with the name of the object.
 type Account struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -21,13 +21,13 @@ type Account struct {
 	Status AccountStatus `json:"status,omitempty"`
 }
 
-// An AccountStatus says what the tenant got.
+// An AccountStatus is the observed state of an account.
 type AccountStatus struct {
 	ObservedGeneration int64              `json:"observedGeneration,omitempty"`
 	Phase              string             `json:"phase,omitempty"`
 	Conditions         []metav1.Condition `json:"conditions,omitempty"`
 
-	// PublicKey of the account, by which NATS knows it.
+	// PublicKey identifies the account in NATS.
 	PublicKey string `json:"publicKey,omitempty"`
 
 	// Connections that it may have at the same time.
@@ -86,11 +86,11 @@ type Messaging struct {
 	// Connections that each account may have at the same time.
 	Connections int64 `json:"connections,omitempty"`
 
-	// Poll is how often accounts are looked at.
+	// Poll is the interval between two passes over an account.
 	Poll metav1.Duration `json:"poll,omitempty"`
 }
 
-// PollInterval is how often accounts are looked at.
+// PollInterval returns the interval between two passes over an account.
 func (m *Messaging) PollInterval() time.Duration { return m.Poll.Duration }
 
 // DeepCopyObject returns a copy.
@@ -136,7 +136,11 @@ var columns = []apiextensionsv1.CustomResourceColumnDefinition{
 	{Name: "Connections", Type: "integer", JSONPath: ".status.connections"},
 }
 
-func definition(kind, plural string, scope apiextensionsv1.ResourceScope, columns ...apiextensionsv1.CustomResourceColumnDefinition) *apiextensionsv1.CustomResourceDefinition {
+func definition(
+	kind, plural string, scope apiextensionsv1.ResourceScope, columns ...apiextensionsv1.CustomResourceColumnDefinition,
+) *apiextensionsv1.CustomResourceDefinition {
+	anything := &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}
+
 	return &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: plural + "." + group.Group},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
@@ -144,8 +148,10 @@ func definition(kind, plural string, scope apiextensionsv1.ResourceScope, column
 			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: kind, ListKind: kind + "List"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: group.Version, Served: true, Storage: true,
-				Schema:                   &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}},
-				Subresources:             &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: anything},
+				Subresources: &apiextensionsv1.CustomResourceSubresources{
+					Status: &apiextensionsv1.CustomResourceSubresourceStatus{},
+				},
 				AdditionalPrinterColumns: columns,
 			}},
 		},

@@ -1,5 +1,5 @@
-// Command store-controller is a controller whose primaries are in NATS: for each Foo
-// in a bucket it keeps a Deployment in Kubernetes. See package foo.
+// Command store-controller is a controller whose primary objects are in NATS: for each Foo in a bucket it maintains a
+// Deployment in Kubernetes. See package foo.
 package main
 
 import (
@@ -43,8 +43,8 @@ func run(url, namespace string, replicas int) error {
 	if err != nil {
 		return err
 	}
-	// Once the API server was restored to an earlier state, the process ends: the next one lists
-	// everything anew. A bucket that was put back is looked at anew by this one.
+	// When the API server has been restored to an earlier state, the process ends: the next one lists everything anew. A
+	// bucket that was restored is listed anew by this process.
 	restores := controller.NewRestoreDetector(controller.WithRestoreLogger(logging.NewSlogLogger(slog.Default())))
 	clusters.OnRestored(config, func(r clusters.Restore) { restores.Seen(r.Of(), r.Known, r.Answered) })
 	kube, err := kubernetes.NewForConfig(config)
@@ -60,7 +60,8 @@ func run(url, namespace string, replicas int) error {
 	if err != nil {
 		return err
 	}
-	foos, err := natskv.New[*foo.Foo](ctx, js, "foos", natskv.Options{Kind: foo.Kind, Create: &jetstream.KeyValueConfig{Replicas: replicas}})
+	foos, err := natskv.New[*foo.Foo](ctx, js, "foos",
+		natskv.Options{Kind: foo.Kind, Create: &jetstream.KeyValueConfig{Replicas: replicas}})
 	if err != nil {
 		return err
 	}

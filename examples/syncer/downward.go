@@ -18,11 +18,11 @@ import (
 )
 
 var (
-	ferryKind = schema.GroupVersionKind{Group: "harbour.example.org", Version: "v1", Kind: "Ferry"}
-	pierKind  = schema.GroupVersionKind{Group: "harbour.example.org", Version: "v1", Kind: "Pier"}
+	shipmentKind = schema.GroupVersionKind{Group: "logistics.example.org", Version: "v1", Kind: "Shipment"}
+	depotKind    = schema.GroupVersionKind{Group: "logistics.example.org", Version: "v1", Kind: "Depot"}
 )
 
-// A custom is a custom resource of the host, a Ferry or a Pier. Tenants may have some, too.
+// A custom is a custom resource of the host, a Shipment or a Depot. Tenants may have some, too.
 type custom = unstructured.Unstructured
 
 func newObject(kind schema.GroupVersionKind, namespace, name, route string) *custom {
@@ -36,7 +36,7 @@ func newObject(kind schema.GroupVersionKind, namespace, name, route string) *cus
 	return o
 }
 
-// downward brings what tenants want down to the host, and what becomes of it up.
+// downward syncs tenants' objects down to the host, and their status up.
 type downward struct {
 	translator.Namespaced
 
@@ -44,38 +44,40 @@ type downward struct {
 	onConflict syncer.ConflictPolicy
 }
 
-// newFerries leaves alone what the host has under a name that a tenant wants: that is
-// the default.
-func newFerries(ctx *synccontext.RegisterContext) syncer.Syncer {
-	return newDownward(ctx, "ferries", ferryKind, syncer.ConflictError)
+// newShipments returns a syncer of shipments. If the host has its own object under a name that a tenant wants, it is
+// left alone: that is the default.
+func newShipments(ctx *synccontext.RegisterContext) syncer.Syncer {
+	return newDownward(ctx, "shipments", shipmentKind, syncer.ConflictError)
 }
 
-// newPiers adopts what the host had before, if nobody has marked it.
-func newPiers(ctx *synccontext.RegisterContext) syncer.Syncer {
-	return newDownward(ctx, "piers", pierKind, syncer.ConflictAdopt)
+// newDepots returns a syncer of depots. It adopts an object that the host had before, if it has no marker.
+func newDepots(ctx *synccontext.RegisterContext) syncer.Syncer {
+	return newDownward(ctx, "depots", depotKind, syncer.ConflictAdopt)
 }
 
-func newDownward(ctx *synccontext.RegisterContext, name string, kind schema.GroupVersionKind, onConflict syncer.ConflictPolicy) syncer.Syncer {
+func newDownward(ctx *synccontext.RegisterContext, name string, kind schema.GroupVersionKind,
+	onConflict syncer.ConflictPolicy) syncer.Syncer {
 	empty := newObject(kind, "", "", "")
 	return syncer.FromTyped(empty, downward{translator.NewNamespaced(ctx, name, empty), kind, onConflict})
 }
 
-// Init copies the kind from the host into the tenant, before anything is watched.
+// Init copies the definition of the kind from the host to the tenant, before anything is watched.
 func (s downward) Init(ctx *synccontext.RegisterContext) error {
-	return translate.EnsureCRDFromPhysicalCluster(ctx.Context, ctx.PhysicalManager.GetConfig(), ctx.VirtualManager.GetConfig(), s.kind)
+	return translate.EnsureCRDFromPhysicalCluster(ctx.Context, ctx.PhysicalManager.GetConfig(),
+		ctx.VirtualManager.GetConfig(), s.kind)
 }
 
-// SyncerOptions lets several objects be synced at a time.
+// SyncerOptions returns options with which several objects are synced at a time.
 func (s downward) SyncerOptions() syncer.Options {
 	return syncer.Options{MaxConcurrentReconciles: 4, OnConflict: s.onConflict}
 }
 
-// SyncDown makes the host's object.
+// SyncDown creates the object on the host.
 func (s downward) SyncDown(ctx *synccontext.SyncContext, vObj *custom) (ctrl.Result, error) {
 	return s.SyncDownCreate(ctx, vObj, s.TranslateMetadata(vObj))
 }
 
-// Sync brings the status up and the rest down. What does not differ is not sent.
+// Sync copies the status up and everything else down. It writes only differences.
 func (s downward) Sync(ctx *synccontext.SyncContext, pObj, vObj *custom) (ctrl.Result, error) {
 	if !equality.Semantic.DeepEqual(pObj.Object["status"], vObj.Object["status"]) {
 		before := vObj.DeepCopy()
@@ -92,7 +94,7 @@ func (s downward) Sync(ctx *synccontext.SyncContext, pObj, vObj *custom) (ctrl.R
 	return s.SyncDownUpdate(ctx, vObj, updated)
 }
 
-// definition is what the host has installed for a kind.
+// definition returns the CustomResourceDefinition of a kind on the host.
 func definition(kind schema.GroupVersionKind, plural string) *apiextensionsv1.CustomResourceDefinition {
 	object := func(properties map[string]apiextensionsv1.JSONSchemaProps) apiextensionsv1.JSONSchemaProps {
 		return apiextensionsv1.JSONSchemaProps{Type: "object", Properties: properties}
@@ -109,8 +111,10 @@ func definition(kind schema.GroupVersionKind, plural string) *apiextensionsv1.Cu
 			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: kind.Kind, ListKind: kind.Kind + "List"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: kind.Version, Served: true, Storage: true,
-				Schema:       &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &schema},
-				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &schema},
+				Subresources: &apiextensionsv1.CustomResourceSubresources{
+					Status: &apiextensionsv1.CustomResourceSubresourceStatus{},
+				},
 			}},
 		},
 	}

@@ -21,30 +21,32 @@ import (
 // markerLabel of a host object names the tenant.
 var markerLabel = translate.MarkerLabel
 
-// imageOf is the object on the host for one of the tenant.
+// imageOf returns the key of the host's object for an object of the tenant, as an object without content.
 func (t *walk) imageOf(kind schema.GroupVersionKind, namespace, name string) *custom {
 	return newObject(kind, target, translate.Names{Suffix: tenantName}.PhysicalName(name, namespace), "")
 }
 
-// image is the ferry on the host for one in the tenant's first namespace.
+// image returns the shipment on the host for one in the tenant's first namespace.
 func (t *walk) image(name, route string) *custom {
-	return newObject(ferryKind, target, t.imageOf(ferryKind, home, name).GetName(), route)
+	return newObject(shipmentKind, target, t.imageOf(shipmentKind, home, name).GetName(), route)
 }
 
-// pierOnHost is the host's under a name that the tenant will want.
-func pierOnHost(route string) *custom {
-	return newObject(pierKind, target, translate.Names{Suffix: tenantName}.PhysicalName("old", home), route)
+// depotOnHost returns the host's own depot, under a name that the tenant will want.
+func depotOnHost(route string) *custom {
+	return newObject(depotKind, target, translate.Names{Suffix: tenantName}.PhysicalName("old", home), route)
 }
 
-// field tells a field of an object as a user would find it.
+// field returns a field of an object as text.
 func field(o *custom, path ...string) string {
 	got, _, _ := unstructured.NestedString(o.Object, path...)
 	return strings.Join(path, ".") + ": " + got
 }
 
 // has waits until an object has a field with a value, and returns it.
-func (t *walk) has(ctx context.Context, r *tour.Report, from client.Reader, o *custom, want string, path ...string) (*custom, error) {
-	what := fmt.Sprintf("%s %s/%s with %s: %s", strings.ToLower(o.GetKind()), o.GetNamespace(), o.GetName(), strings.Join(path, "."), want)
+func (t *walk) has(ctx context.Context, r *tour.Report, from client.Reader, o *custom, want string,
+	path ...string) (*custom, error) {
+	what := fmt.Sprintf("%s %s/%s with %s: %s", strings.ToLower(o.GetKind()), o.GetNamespace(), o.GetName(),
+		strings.Join(path, "."), want)
 	return o, r.Until(ctx, what, func(ctx context.Context) error {
 		if err := from.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 			return err
@@ -56,8 +58,9 @@ func (t *walk) has(ctx context.Context, r *tour.Report, from client.Reader, o *c
 	})
 }
 
-// shows is has with the field as evidence.
-func (t *walk) shows(ctx context.Context, r *tour.Report, where string, from client.Reader, o *custom, want string, path ...string) error {
+// shows waits until an object has a field with a value, and reports the field as evidence.
+func (t *walk) shows(ctx context.Context, r *tour.Report, where string, from client.Reader, o *custom, want string,
+	path ...string) error {
 	o, err := t.has(ctx, r, from, o, want, path...)
 	if err == nil {
 		r.See("%s: %s %s/%s, %s", where, strings.ToLower(o.GetKind()), o.GetNamespace(), o.GetName(), field(o, path...))
@@ -65,7 +68,7 @@ func (t *walk) shows(ctx context.Context, r *tour.Report, where string, from cli
 	return err
 }
 
-// names returns what the host has of a kind.
+// names returns the names of the host's objects of a kind.
 func (t *walk) names(ctx context.Context, kind schema.GroupVersionKind) (names []string, err error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -80,7 +83,7 @@ func merge(format string, a ...any) client.Patch {
 	return client.RawPatch(types.MergePatchType, fmt.Appendf(nil, format, a...))
 }
 
-// report is what a controller of the host would do.
+// report writes the status of a shipment, as a controller on the host would.
 func (t *walk) report(ctx context.Context, name, position string) error {
 	return t.host.Status().Patch(ctx, t.image(name, ""), merge(`{"status":{"position":%q}}`, position))
 }
@@ -112,10 +115,10 @@ func (t *walk) unshare(ctx context.Context, r *tour.Report) error {
 	return t.tenantSecret(ctx, r, "")
 }
 
-// tenantSecret waits until the tenant's copy has that word, or does not exist if it is
-// empty.
+// tenantSecret waits until the tenant's copy has the wanted word. If that is empty, it waits until there is no copy.
 func (t *walk) tenantSecret(ctx context.Context, r *tour.Report, want string) error {
-	return r.Until(ctx, fmt.Sprintf("that the tenant's secret %s/key has the word %q (none: that it is gone)", sharedNamespace, want), func(ctx context.Context) error {
+	return r.Until(ctx, fmt.Sprintf("that the tenant's secret %s/key has the word %q (none: that it is gone)",
+		sharedNamespace, want), func(ctx context.Context) error {
 		got := &corev1.Secret{}
 		err := t.tenant.Get(ctx, client.ObjectKey{Namespace: sharedNamespace, Name: "key"}, got)
 		switch {
@@ -134,8 +137,8 @@ func (t *walk) tenantSecret(ctx context.Context, r *tour.Report, want string) er
 
 func pod() *corev1.Pod {
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "crew"},
-		Spec:       corev1.PodSpec{NodeName: "deck", Containers: []corev1.Container{{Name: "crew", Image: "crew"}}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "worker"},
+		Spec:       corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{{Name: "worker", Image: "worker"}}},
 	}
 }
 
@@ -143,11 +146,12 @@ func (t *walk) nodeComes(ctx context.Context, r *tour.Report) error {
 	if err := t.tenant.Create(ctx, pod()); err != nil {
 		return err
 	}
-	return r.Until(ctx, "node deck in the tenant", func(ctx context.Context) error {
+	return r.Until(ctx, "node-1 in the tenant", func(ctx context.Context) error {
 		node := &corev1.Node{}
 		err := t.tenant.Get(ctx, client.ObjectKey{Name: pod().Spec.NodeName}, node)
 		if err == nil {
-			r.See("tenant: pod %s/crew has spec.nodeName: deck; node %s, label %s=%s", home, node.Name, fakeLabel, node.Labels[fakeLabel])
+			r.See("tenant: pod %s/worker has spec.nodeName: node-1; node %s, label %s=%s", home, node.Name, fakeLabel,
+				node.Labels[fakeLabel])
 		}
 		return err
 	})
@@ -157,11 +161,11 @@ func (t *walk) nodeGoes(ctx context.Context, r *tour.Report) error {
 	if err := t.tenant.Delete(ctx, pod(), client.GracePeriodSeconds(0)); err != nil {
 		return err
 	}
-	return r.Until(ctx, "that node deck is gone", func(ctx context.Context) error {
+	return r.Until(ctx, "that node-1 is gone", func(ctx context.Context) error {
 		err := t.tenant.Get(ctx, client.ObjectKey{Name: pod().Spec.NodeName}, &corev1.Node{})
 		switch {
 		case resource.IsNotFound(err):
-			r.See("tenant: node deck is not found")
+			r.See("tenant: node node-1 is not found")
 			return nil
 		case err == nil:
 			return errors.New("it exists")

@@ -17,31 +17,33 @@ import (
 )
 
 const (
-	// fakeLabel marks the nodes that are made here.
-	fakeLabel = "harbour.example.org/fake"
+	// fakeLabel marks the nodes that this syncer creates.
+	fakeLabel = "logistics.example.org/fake"
 
-	// podsByNode is an index of the tenant's pods.
+	// podsByNode is an index of the tenant's pods by their nodes.
 	podsByNode = "spec.nodeName"
 )
 
-// nodes makes nodes in the tenant for pods that say where they run, and takes them
-// away with the last of these pods. The host's nodes are none of the tenant's
-// business.
+// nodes creates a fake node in the tenant for each node that pods name, and deletes it with the last of these pods. The
+// tenant does not see the host's nodes.
 type nodes struct{}
 
 func (nodes) Name() string { return "nodes" }
 
 func (nodes) Resource() client.Object { return &corev1.Node{} }
 
-// RegisterIndices lets pods be found by their node.
+// RegisterIndices registers the index of pods by node.
 func (nodes) RegisterIndices(ctx *synccontext.RegisterContext) error {
-	return ctx.VirtualManager.GetFieldIndexer().IndexField(ctx.Context, &corev1.Pod{}, podsByNode, func(o client.Object) []string {
-		return []string{o.(*corev1.Pod).Spec.NodeName}
-	})
+	return ctx.VirtualManager.GetFieldIndexer().IndexField(ctx.Context, &corev1.Pod{}, podsByNode,
+		func(o client.Object) []string {
+			return []string{o.(*corev1.Pod).Spec.NodeName}
+		})
 }
 
-// ModifyController makes events of pods lead to their nodes.
-func (nodes) ModifyController(_ *synccontext.RegisterContext, b *builder.Builder) (*builder.Builder, error) { //nolint:unparam // the signature is that of the interface
+// ModifyController adds a watch of pods that enqueues their nodes.
+func (nodes) ModifyController( //nolint:unparam // the signature is that of the interface
+	_ *synccontext.RegisterContext, b *builder.Builder,
+) (*builder.Builder, error) {
 	toNode := func(_ context.Context, pod client.Object) []reconcile.Request {
 		name := pod.(*corev1.Pod).Spec.NodeName
 		if name == "" {
@@ -52,8 +54,10 @@ func (nodes) ModifyController(_ *synccontext.RegisterContext, b *builder.Builder
 	return b.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(toNode)), nil
 }
 
-// FakeSyncUp makes a node that some pod needs.
-func (nodes) FakeSyncUp(ctx *synccontext.SyncContext, req types.NamespacedName) (ctrl.Result, error) { //nolint:unparam // the signature is that of the interface
+// FakeSyncUp creates a node that a pod needs.
+func (nodes) FakeSyncUp( //nolint:unparam // the signature is that of the interface
+	ctx *synccontext.SyncContext, req types.NamespacedName,
+) (ctrl.Result, error) {
 	needed, err := needed(ctx, req.Name)
 	if err != nil || !needed {
 		return ctrl.Result{}, err
@@ -63,8 +67,10 @@ func (nodes) FakeSyncUp(ctx *synccontext.SyncContext, req types.NamespacedName) 
 	})
 }
 
-// FakeSync removes a node of ours that nobody needs any more.
-func (nodes) FakeSync(ctx *synccontext.SyncContext, vObj client.Object) (ctrl.Result, error) { //nolint:unparam // the signature is that of the interface
+// FakeSync deletes a fake node that no pod needs.
+func (nodes) FakeSync( //nolint:unparam // the signature is that of the interface
+	ctx *synccontext.SyncContext, vObj client.Object,
+) (ctrl.Result, error) {
 	if vObj.GetLabels()[fakeLabel] != "true" {
 		return ctrl.Result{}, nil
 	}

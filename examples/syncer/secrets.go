@@ -18,13 +18,12 @@ const (
 	// sharedNamespace of the tenant has the host's secrets.
 	sharedNamespace = "shared"
 
-	// shareLabel marks, on the host, what tenants get, and in the tenant what came
-	// from the host.
-	shareLabel = "harbour.example.org/shared"
+	// shareLabel marks the secrets of the host that tenants get, and the copies in the tenant.
+	shareLabel = "logistics.example.org/shared"
 )
 
-// secrets brings secrets of the host up into a tenant. The host's is the original
-// here: the copy follows it, and goes with it.
+// secrets copies secrets of the host up into a tenant. The host has the original: the copy follows its changes and its
+// deletion.
 type secrets struct {
 	target string
 	host   *syncer.HostWitness
@@ -37,8 +36,7 @@ func newSecrets(ctx *synccontext.RegisterContext) (syncer.Syncer, error) {
 
 func (secrets) Name() string { return "secrets" }
 
-// IsManaged is said of every secret: one that is not shared any more is of interest
-// as well.
+// IsManaged returns true for every secret: the copy of one that is no longer shared must be deleted.
 func (secrets) IsManaged(client.Object) (bool, error) { return true, nil }
 
 func (s secrets) VirtualToPhysical(req types.NamespacedName, _ client.Object) types.NamespacedName {
@@ -52,8 +50,10 @@ func (secrets) PhysicalToVirtual(pObj client.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: sharedNamespace, Name: pObj.GetName()}
 }
 
-// SyncUp makes the copy.
-func (secrets) SyncUp(ctx *synccontext.SyncContext, pObj *corev1.Secret) (ctrl.Result, error) { //nolint:unparam // the signature is that of the interface
+// SyncUp creates the copy.
+func (secrets) SyncUp( //nolint:unparam // the signature is that of the interface
+	ctx *synccontext.SyncContext, pObj *corev1.Secret,
+) (ctrl.Result, error) {
 	if !shared(pObj) {
 		return ctrl.Result{}, nil
 	}
@@ -65,8 +65,7 @@ func (secrets) SyncUp(ctx *synccontext.SyncContext, pObj *corev1.Secret) (ctrl.R
 	})
 }
 
-// Sync keeps the copy like the original. A secret of the tenant under the same name
-// is left alone.
+// Sync updates the copy. A secret of the tenant's own under the same name is left alone.
 func (secrets) Sync(ctx *synccontext.SyncContext, pObj, vObj *corev1.Secret) (ctrl.Result, error) {
 	switch {
 	case !shared(vObj):
@@ -78,16 +77,18 @@ func (secrets) Sync(ctx *synccontext.SyncContext, pObj, vObj *corev1.Secret) (ct
 	}
 	before := vObj.DeepCopy()
 	vObj.Data = pObj.Data
-	return ctrl.Result{}, ctx.VirtualClient.Patch(ctx.Context, vObj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	return ctrl.Result{},
+		ctx.VirtualClient.Patch(ctx.Context, vObj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
-// SyncDown removes a copy without an original, if the host surely has none: the cache
-// may be behind, and another cluster may answer in its place.
+// SyncDown deletes a copy without an original, after the host has confirmed that it has none: the cache may be stale,
+// and another cluster may answer at the host's address.
 func (s secrets) SyncDown(ctx *synccontext.SyncContext, vObj *corev1.Secret) (ctrl.Result, error) {
 	if vObj.Namespace != sharedNamespace || !shared(vObj) {
 		return ctrl.Result{}, nil
 	}
-	if err := s.host.Gone(ctx.Context, &corev1.Secret{}, types.NamespacedName{Namespace: s.target, Name: vObj.Name}); err != nil {
+	if err := s.host.Gone(ctx.Context, &corev1.Secret{},
+		types.NamespacedName{Namespace: s.target, Name: vObj.Name}); err != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{}, remove(ctx, vObj)

@@ -18,14 +18,14 @@ import (
 	syncertesting "github.com/moorage-dev/moorage/pkg/syncer/testing"
 )
 
-// TestSecretsThatAreGone: a copy goes only if the right host says that it has no
-// original.
+// TestSecretsThatAreGone: a copy is deleted only if the right host responds that it has no original.
 func TestSecretsThatAreGone(t *testing.T) {
-	unserved := apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{}, "key", "404 page not found", 0, true)
+	unserved := apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{}, "key", "404 page not found", 0,
+		true)
 	cases := map[string]struct {
 		reason  string
 		cluster types.UID
-		answer  error // to who asks for the secret; nil is what is stored
+		answer  error // of a read of the secret; nil returns what is stored
 		there   bool
 		want    error
 		removed bool
@@ -45,7 +45,8 @@ func TestSecretsThatAreGone(t *testing.T) {
 			reg := syncertesting.NewFakeRegisterContext(p, v)
 			host := &hostOf{Reader: p, uid: "host"}
 			reg.PhysicalManager = liveManager{reg.PhysicalManager, host}
-			sync, s := syncertesting.FakeStartSyncer(t, reg, func(ctx *synccontext.RegisterContext) (syncer.Base, error) { return newSecrets(ctx) })
+			sync, s := syncertesting.FakeStartSyncer(t, reg,
+				func(ctx *synccontext.RegisterContext) (syncer.Base, error) { return newSecrets(ctx) })
 
 			host.uid, host.answer = tc.cluster, tc.answer
 			if tc.there {
@@ -70,7 +71,7 @@ func TestSecretsThatAreGone(t *testing.T) {
 	}
 }
 
-// liveManager has an API server beside its cache.
+// liveManager has an API reader beside its cache.
 type liveManager struct {
 	ctrl.Manager
 
@@ -79,7 +80,7 @@ type liveManager struct {
 
 func (m liveManager) GetAPIReader() client.Reader { return m.live }
 
-// hostOf is an API server that says it is a cluster.
+// hostOf returns a client of an API server with the identity of a cluster.
 type hostOf struct {
 	client.Reader
 

@@ -22,23 +22,23 @@ import (
 
 const (
 	tenantName = "red"     // the suffix of host names
-	target     = "tenants" // where on the host the tenant's objects are
-	home       = "default" // where in the tenant they come from
+	target     = "tenants" // the namespace of the tenant's objects on the host
+	home       = "default" // their namespace in the tenant
 	north      = "north"   // another namespace of the tenant
 )
 
-// A walk starts two clusters and the syncers and goes through the steps. What a step
-// claims is asked of the API servers themselves, not of the syncers.
+// A walk starts two clusters and the syncers, and runs the steps. The checks of a step ask the API servers, not the
+// syncers.
 type walk struct {
 	out      io.Writer
 	once     bool // it ends after the steps
 	patience time.Duration
-	before   func(step int) // called before each step, for tests
+	before   func(step int) // called before each step; for tests
 
 	host, tenant *cluster
 	stop         context.CancelFunc // ends the syncers
 	ended        chan struct{}      // closed when they have ended
-	failure      error              // with which they did
+	failure      error              // of the syncers
 }
 
 // A cluster is an API server and a client with every permission.
@@ -70,10 +70,11 @@ func (t *walk) start(ctx context.Context) (_ *tour.Tour, err error) {
 	if t.tenant, err = newCluster(ctx); err != nil {
 		return nil, err
 	}
-	return &tour.Tour{Out: t.out, Steps: t.steps(), Before: t.before, Patience: func(string) time.Duration { return t.patience }}, t.prepare(ctx)
+	return &tour.Tour{Out: t.out, Steps: t.steps(), Before: t.before,
+		Patience: func(string) time.Duration { return t.patience }}, t.prepare(ctx)
 }
 
-// halt ends the syncers and then the clusters. What was not started is passed over.
+// halt stops the syncers and then the clusters, if they were started.
 func (t *walk) halt() error {
 	errs := []error{t.stopSyncers()}
 	for _, c := range []*cluster{t.tenant, t.host} {
@@ -84,24 +85,26 @@ func (t *walk) halt() error {
 	return errors.Join(errs...)
 }
 
-// commands show one object on both sides.
+// commands returns commands that show one object on both sides.
 func (t *walk) commands() []string {
 	return []string{
 		"export KUBECONFIG=" + t.tenant.Kubeconfig + "   # the tenant",
 		"HOST=" + t.host.Kubeconfig,
-		`echo '{"apiVersion":"harbour.example.org/v1","kind":"Ferry","metadata":{"name":"mine"},"spec":{"route":"home"}}' | kubectl apply -f -`,
-		"kubectl --kubeconfig $HOST -n " + target + " get ferries --show-labels",
-		"kubectl get ferries,events",
+		`echo '{"apiVersion":"logistics.example.org/v1","kind":"Shipment","metadata":{"name":"mine"},` +
+			`"spec":{"route":"home"}}' | kubectl apply -f -`,
+		"kubectl --kubeconfig $HOST -n " + target + " get shipments --show-labels",
+		"kubectl get shipments,events",
 	}
 }
 
-// until makes a check until it holds, or patience ends.
+// until repeats a check until it holds, or patience ends.
 func (t *walk) until(ctx context.Context, what string, holds func(ctx context.Context) error) error {
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, t.patience, true, func(ctx context.Context) (bool, error) {
-		last = holds(ctx)
-		return last == nil, nil
-	})
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, t.patience, true,
+		func(ctx context.Context) (bool, error) {
+			last = holds(ctx)
+			return last == nil, nil
+		})
 	if err == nil {
 		return nil
 	}
@@ -150,7 +153,7 @@ func (t *walk) startSyncers(ctx context.Context) error {
 		return err
 	}
 	r := syncer.NewRunner(reg)
-	for _, item := range []syncer.Base{newFerries(reg), newPiers(reg), secrets, nodes{}} {
+	for _, item := range []syncer.Base{newShipments(reg), newDepots(reg), secrets, nodes{}} {
 		if err := r.Register(item); err != nil {
 			return err
 		}
@@ -170,7 +173,7 @@ func (t *walk) startSyncers(ctx context.Context) error {
 	}
 }
 
-// stopSyncers returns when they have ended. Without any it does nothing.
+// stopSyncers stops the syncers, and returns after they have ended. If there are none, it does nothing.
 func (t *walk) stopSyncers() error {
 	if t.stop == nil {
 		return nil

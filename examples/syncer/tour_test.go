@@ -23,8 +23,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// newBusyTour has patience with steps that hold: several tours with servers of their own
-// are made at the same time.
+// newBusyTour returns a tour whose steps have more time: several tours run at the same time, each with its own servers.
 func newBusyTour(out io.Writer) *walk {
 	t := newTour(out)
 	t.once, t.patience = true, wait.Patience()
@@ -32,7 +31,7 @@ func newBusyTour(out io.Writer) *walk {
 	return t
 }
 
-// asDemo makes this test binary the demo.
+// asDemo is the environment variable that makes this test binary run the demo.
 const asDemo = "DEMO"
 
 func start(t *testing.T) *tourtest.Demo {
@@ -43,50 +42,51 @@ func start(t *testing.T) *tourtest.Demo {
 	return tourtest.Start(t, cmd)
 }
 
-// TestTour: every step holds, what a person is told to type works, and Ctrl-C leaves nothing.
+// TestTour: every step holds, the printed commands work, and Ctrl-C leaves nothing.
 func TestTour(t *testing.T) {
 	start(t).Whole(14)
 }
 
-// TestInterrupted: a person may end it at any time.
+// TestInterrupted: Ctrl-C ends the demo at any time.
 func TestInterrupted(t *testing.T) {
 	for _, said := range []string{"Starting two API servers", " 2/14"} {
 		t.Run(said, func(t *testing.T) {
-			t.Parallel() // each has clusters of its own, and waits for them most of the time
+			t.Parallel() // each has its own clusters, and waits for them most of the time
 			start(t).InterruptedAt(said)
 		})
 	}
 }
 
-// sabotages take away what a step needs or claims: of the program, or of the world. Each
-// step has one, beside which all others are healthy.
+// sabotages make a step fail. Each step has one, and all other steps hold with it.
 var sabotages = []struct {
 	step int
 	what string
 	do   func(ctx context.Context, t *walk) error
 }{
 	{1, "the host does not have the kind", func(ctx context.Context, t *walk) error {
-		if err := t.host.Delete(ctx, definition(ferryKind, "ferries")); err != nil {
+		if err := t.host.Delete(ctx, definition(shipmentKind, "shipments")); err != nil {
 			return client.IgnoreNotFound(err)
 		}
 
 		return poll.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-			err := t.host.Get(ctx, client.ObjectKeyFromObject(definition(ferryKind, "ferries")), definition(ferryKind, "ferries"))
+			err := t.host.Get(ctx, client.ObjectKeyFromObject(definition(shipmentKind, "shipments")),
+				definition(shipmentKind, "shipments"))
 
-			return kerrors.IsNotFound(err), client.IgnoreNotFound(err) // until its instances are gone, it is there
+			return kerrors.IsNotFound(err), client.IgnoreNotFound(err) // it exists until its instances are gone
 		})
 	}},
 	{2, "no syncer", stopped},
 	{3, "no syncer", stopped},
-	{3, "the name is the host's", func(ctx context.Context, t *walk) error { return t.host.Create(ctx, t.image(longName, "far")) }},
+	{3, "the name is the host's",
+		func(ctx context.Context, t *walk) error { return t.host.Create(ctx, t.image(longName, "far")) }},
 	{4, "no syncer", stopped},
 	{5, "no syncer", stopped},
 	{6, "no syncer", stopped},
-	{6, "somebody has marked the pier", func(ctx context.Context, t *walk) error {
-		return t.host.Patch(ctx, pierOnHost(""), merge(`{"metadata":{"labels":{%q:"blue"}}}`, markerLabel))
+	{6, "somebody has marked the depot", func(ctx context.Context, t *walk) error {
+		return t.host.Patch(ctx, depotOnHost(""), merge(`{"metadata":{"labels":{%q:"blue"}}}`, markerLabel))
 	}},
 	{7, "nobody tells the tenant", stopped},
-	{7, "the foreign ferry is overwritten", func(ctx context.Context, t *walk) error {
+	{7, "the foreign shipment is overwritten", func(ctx context.Context, t *walk) error {
 		return t.host.Patch(ctx, t.image("stolen", ""), merge(`{"spec":{"route":"to Dover"}}`))
 	}},
 	{8, "no syncer", stopped},
@@ -95,25 +95,24 @@ var sabotages = []struct {
 	{11, "no syncer", stopped},
 	{12, "no syncer", stopped},
 	{13, "no syncer", stopped},
-	{13, "the host has lost a ferry", func(ctx context.Context, t *walk) error {
-		return errors.Join(t.stopSyncers(), t.host.Delete(ctx, t.image("princess", "")))
+	{13, "the host has lost a shipment", func(ctx context.Context, t *walk) error {
+		return errors.Join(t.stopSyncers(), t.host.Delete(ctx, t.image("parcel", "")))
 	}},
 	{14, "no syncer", stopped},
 	{14, "what was not its own is gone", func(ctx context.Context, t *walk) error {
-		return t.host.Delete(ctx, newObject(ferryKind, target, "lifeboat", ""))
+		return t.host.Delete(ctx, newObject(shipmentKind, target, "internal", ""))
 	}},
 }
 
 func stopped(_ context.Context, t *walk) error { return t.stopSyncers() }
 
-// TestTourNotices takes one of these at a time: the tour must end at that step, and the
-// program with an exit code that says so.
+// TestTourNotices runs the tour with each sabotage: it must end at that step, with an exit code other than 0.
 func TestTourNotices(t *testing.T) {
 	sabotaged := map[int]bool{}
 	for _, s := range sabotages {
 		sabotaged[s.step] = true
 		t.Run(fmt.Sprintf("Step%d/%s", s.step, s.what), func(t *testing.T) {
-			t.Parallel() // each has clusters of its own, and waits most of the time
+			t.Parallel() // each has its own clusters, and waits most of the time
 			tour := newBusyTour(&bytes.Buffer{})
 			tour.before = func(i int) {
 				if i+1 != s.step {
@@ -126,7 +125,8 @@ func TestTourNotices(t *testing.T) {
 			}
 			said := &bytes.Buffer{}
 			code := exit(said, tour.run(t.Context()))
-			if want := fmt.Sprintf("syncer: step %d did not hold", s.step); code == 0 || !strings.HasPrefix(said.String(), want) {
+			if want := fmt.Sprintf("syncer: step %d did not hold", s.step); code == 0 ||
+				!strings.HasPrefix(said.String(), want) {
 				t.Errorf("exit code %d, said %q, want %q", code, said, want)
 			}
 		})

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Errors of a demo that ends before a person ends it.
+// Errors of a demo that ends before the user ends it.
 var (
 	errStopped = errors.New("stopped before the tour was over")
 	errEnded   = errors.New("what was started ended by itself")
@@ -17,29 +17,26 @@ var (
 // A Guide starts what a tour shows, runs the tour, and stays after it. Out, Start and
 // Commands are required.
 type Guide struct {
-	// Out is where a person is told how to go on.
+	// Out receives the instructions for the user.
 	Out io.Writer
 
-	// Start starts what the tour shows, and returns the tour. What is started is stopped by
-	// the caller of Run, also if Start fails.
+	// Start starts the demo's servers and processes, and returns the tour. The caller of Run stops them, also if Start
+	// fails.
 	Start func(ctx context.Context) (*Tour, error)
 
-	// Once ends the demo after the tour. It is for scripts: that ctx ends before is an
-	// error then. Default: false.
+	// Once ends the demo after the tour. It is for scripts: Run then fails if ctx ends first. Default: false.
 	Once bool
 
-	// Commands are what a person types to look around, a line each. They are asked for
-	// when the tour is over.
+	// Commands returns the commands with which the user can look around, one per line. It is called after the tour.
 	Commands func() []string
 
-	// Ended is closed if what was started ends by itself, which is an error. It is asked
-	// for when the tour is over. Default: nothing is noticed.
+	// Ended returns a channel that is closed if the demo's servers or processes end by themselves, which is an error. It
+	// is called after the tour. Default: such an end is not detected.
 	Ended func() <-chan struct{}
 }
 
-// Run starts, and runs the tour. Unless it is once only, it then says how to look around and
-// how to end it, and waits until ctx ends. That a person ends it is no error, whenever that
-// is.
+// Run calls Start, and runs the tour. Unless Once is set, it then prints how to look around and how to end the demo,
+// and waits until ctx ends. That ctx ends, at any time, is no error unless Once is set.
 func (g *Guide) Run(ctx context.Context) error {
 	err := g.show(ctx)
 	switch {
@@ -48,7 +45,8 @@ func (g *Guide) Run(ctx context.Context) error {
 	case err != nil:
 		return err
 	case g.Once:
-		fmt.Fprintln(g.Out, "It ends here (ONCE=1), and removes what it has started. Without ONCE=1 it stays up and says how to look around.")
+		fmt.Fprintln(g.Out, "It ends here (ONCE=1), and removes what it has started. Without ONCE=1 it stays up and says "+
+			"how to look around.")
 
 		return nil
 	}
@@ -62,7 +60,7 @@ func (g *Guide) Run(ctx context.Context) error {
 		return g.stopped()
 	case <-ended:
 	}
-	if ctx.Err() != nil { // both at a time: it ended because it was told to
+	if ctx.Err() != nil { // both at the same time: Ctrl-C ended the processes too
 		return g.stopped()
 	}
 
@@ -78,7 +76,7 @@ func (g *Guide) show(ctx context.Context) error {
 	return tour.Run(ctx)
 }
 
-// stopped says that somebody has ended it.
+// stopped returns the result of a demo that ctx has ended.
 func (g *Guide) stopped() error {
 	if g.Once {
 		return errStopped
@@ -88,8 +86,7 @@ func (g *Guide) stopped() error {
 	return nil
 }
 
-// LookAround returns what a person is told who may look around: the commands, and how it
-// ends.
+// LookAround returns the instructions for the user after the tour: the commands, and how to end the demo.
 func LookAround(commands []string) string {
 	return "\nAll of it stays up. To look around, in another terminal:\n\n  " + strings.Join(commands, "\n  ") +
 		"\n\nCtrl-C ends it, stops all that was started, and removes its data.\n\n"

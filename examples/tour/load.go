@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Load returns how busy the machine is: its load average over one minute, where the
-// system tells it (Linux does), and the number of its processors.
+// Load returns the load of the machine as text: its load average over one minute, if the system reports it (Linux
+// does), and the number of processors.
 func Load() string {
-	text, _ := os.ReadFile("/proc/loadavg") // what cannot be read is not known
+	text, _ := os.ReadFile("/proc/loadavg") // an error leaves it empty: the load is unknown
 
 	return describe(string(text), runtime.NumCPU())
 }
 
-// describe tells the load that stands first in the text of /proc/loadavg.
+// describe formats the first figure in the text of /proc/loadavg.
 func describe(loadavg string, processors int) string {
 	load, _, _ := strings.Cut(strings.TrimSpace(loadavg), " ")
 	if load == "" {

@@ -8,38 +8,38 @@ import (
 )
 
 const (
-	// every is how often Until looks.
+	// every is the interval between the checks of Until.
 	every = 50 * time.Millisecond
 
-	// quiet is for how long Until says nothing while it waits.
+	// quiet is how long Until waits before it prints that it still waits.
 	quiet = 5 * time.Second
 
-	// margin is what stands before a line of evidence.
+	// margin is the indentation of a line of evidence.
 	margin = "       "
 )
 
-// A Report is what one step tells. Run makes it.
+// A Report prints the evidence and the times of one step. Tour.Run creates it.
 type Report struct {
 	tour     *Tour
 	evidence int // lines
 	warnings int
 }
 
-// See prints evidence: a value, a condition or an event, as a user sees it. A text of
-// several lines is several pieces of evidence.
+// See prints evidence: a value, a condition or an event, as a user sees it. Each line of the text is printed in the
+// column of evidence.
 func (r *Report) See(format string, args ...any) {
 	r.evidence++
 	r.print(format, args...)
 }
 
-// Took prints as evidence how long something took that the step has measured, with a
-// warning if that was more than at most. Zero is no bound.
+// Took prints a duration that the step has measured as evidence, with a warning if it is more than most. A most of zero
+// is no bound.
 func (r *Report) Took(what string, took, most time.Duration) {
 	r.evidence++
 	r.bound(what+" took", took, most)
 }
 
-// bound prints a time, and what was exceeded.
+// bound prints a duration, and a warning if it exceeds the bound.
 func (r *Report) bound(what string, took, most time.Duration) {
 	r.print("%s %s.", what, seconds(took))
 	if most > 0 && took > most {
@@ -48,21 +48,21 @@ func (r *Report) bound(what string, took, most time.Duration) {
 	}
 }
 
-// A Missed is the error of a state that was waited for and not reached.
+// A Missed is the error of an expected state that was not reached.
 type Missed struct {
 	Want string
-	Saw  error // the last that was seen
+	Saw  error // the last state that was observed
 }
 
-// Error says what was wanted, and what was seen.
+// Error returns the expected and the observed state as text.
 func (m *Missed) Error() string { return fmt.Sprintf("want %s, saw: %v", m.Want, m.Saw) }
 
-// Unwrap returns what was seen.
+// Unwrap returns the observed state.
 func (m *Missed) Unwrap() error { return m.Saw }
 
-// Until looks again and again until look returns no error: then what is wanted is so. It
-// returns a *Missed when the patience of the tour or ctx ends first. While it waits, it
-// prints now and then for what, and what it sees instead.
+// Until calls look repeatedly until it returns nil: then the wanted state is reached. Until returns a *Missed if the
+// patience of the tour or ctx ends first. While it waits, it prints the wanted and the observed state at growing
+// intervals.
 func (r *Report) Until(ctx context.Context, want string, look func(ctx context.Context) error) error {
 	patience := r.tour.patience(want)
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -75,7 +75,7 @@ func (r *Report) Until(ctx context.Context, want string, look func(ctx context.C
 		if err == nil {
 			return nil
 		}
-		if last == nil || ctx.Err() == nil { // not that time is up, but why
+		if last == nil || ctx.Err() == nil { // keep the reason, not the error of the ended context
 			last = err
 		}
 		if waited := time.Since(begin); waited > next && ctx.Err() == nil {

@@ -1,10 +1,9 @@
-// Package tour is the form that all demos have: each step says what it claims, prints
-// the evidence that it has seen, and how long that took. Begin with [Tour].
+// Package tour is the common form of the demos: each step prints its claim, the evidence that it has observed, and its
+// duration. Begin with [Tour].
 //
-// A state that is not reached is an error, which says what was wanted and what was seen.
-// A time that is exceeded is a warning with the load of the machine beside it: how fast
-// things are depends on what else runs there. A step that has no evidence to show is an
-// error, too, so that nothing is claimed that was not looked at.
+// A state that is not reached is an error, which has the wanted and the observed state. An exceeded duration is only a
+// warning, printed with the load of the machine, because it depends on what else the machine does. A step without
+// evidence is an error, so that no claim is unchecked.
 package tour
 
 import (
@@ -18,47 +17,45 @@ import (
 // A Tour is the steps of one demo. Out and Steps are required. A Tour is used by one
 // goroutine.
 type Tour struct {
-	// Out is where the tour is told.
+	// Out receives the output of the tour.
 	Out io.Writer
 
 	// Steps are shown in this order.
 	Steps []Step
 
-	// Patience returns how long Report.Until waits for what is wanted. Default: one
-	// minute, for everything.
+	// Patience returns how long Report.Until waits for a wanted state. Default: one minute for each.
 	Patience func(want string) time.Duration
 
-	// Before is called before each step with its index. It is for tests, which see to it
-	// that a step does not hold. Default: nothing is called.
+	// Before is called before each step with its index. It is for tests that make a step fail. Default: nothing is
+	// called.
 	Before func(index int)
 
-	// Load returns the load of the machine, which is printed beside a missed time bound.
-	// Default: the function Load.
+	// Load returns the load of the machine, which is printed with an exceeded time bound. Default: the function Load.
 	Load func() string
 }
 
-// A Step is something that a demo shows.
+// A Step is one claim of a demo.
 type Step struct {
-	// Name is what errors call the step, beside its number. It may be empty.
+	// Name is printed in errors, after the number of the step. It may be empty.
 	Name string
 
-	// Claim is what the step shows, in a sentence.
+	// Claim is a sentence that states what the step shows.
 	Claim string
 
-	// Within is how long the step takes at most on a machine that does nothing else. A
-	// step that takes longer holds, with a warning. Zero is no bound.
+	// Within is the time bound of the step on an idle machine. A step that takes longer holds, with a warning. Zero is no
+	// bound.
 	Within time.Duration
 
-	// Show does what a user or somebody else would do, waits until the claim is true, and
-	// reports what it has seen. An error says that the step does not hold.
+	// Show does what a user, an administrator or a failure would do, waits until the claim is true, and reports the
+	// evidence. An error means that the step does not hold.
 	Show func(ctx context.Context, r *Report) error
 }
 
-// errNoEvidence is what a step ends with that shows nothing.
+// errNoEvidence is the error of a step that reports no evidence.
 var errNoEvidence = errors.New("the step has no evidence to show")
 
-// Run shows the steps until one does not hold, and returns an error that says which one
-// and why. If ctx ends first, it returns the error of ctx.
+// Run shows the steps until one does not hold, and returns an error with its number and the reason. If ctx ends first,
+// it returns the error of ctx.
 func (t *Tour) Run(ctx context.Context) error {
 	begin, warnings := time.Now(), 0
 	for i, s := range t.Steps {
@@ -83,7 +80,7 @@ func (t *Tour) Run(ctx context.Context) error {
 	return nil
 }
 
-// take shows one step, and tells how long it took.
+// take shows one step, and prints its duration.
 func (r *Report) take(ctx context.Context, s Step) error {
 	begin := time.Now()
 	if err := s.Show(ctx, r); err != nil {

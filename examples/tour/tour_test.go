@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// told replaces what differs from run to run.
-func told(out *bytes.Buffer) string {
+// normalized returns the output with durations replaced by T, because they differ from run to run.
+func normalized(out *bytes.Buffer) string {
 	return regexp.MustCompile(`\d+\.\d+ s\b`).ReplaceAllString(out.String(), "T s")
 }
 
@@ -62,12 +62,12 @@ func TestForm(t *testing.T) {
 
 All 2 steps held, in T s. 2 time bounds were exceeded: see the warnings above.
 `
-	if diff := cmp.Diff(want, told(&out)); diff != "" {
+	if diff := cmp.Diff(want, normalized(&out)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-// TestMissedState: the error says what was wanted and what was seen, and no step follows.
+// TestMissedState: the error has the wanted and the observed state, and no step follows.
 func TestMissedState(t *testing.T) {
 	blue := errors.New("it is blue")
 	var out bytes.Buffer
@@ -94,13 +94,14 @@ func TestMissedState(t *testing.T) {
 }
 
 func TestNothingIsClaimedWithoutEvidence(t *testing.T) {
-	tour := &Tour{Out: io.Discard, Steps: []Step{{Claim: "All is well.", Show: func(context.Context, *Report) error { return nil }}}}
+	tour := &Tour{Out: io.Discard,
+		Steps: []Step{{Claim: "All is well.", Show: func(context.Context, *Report) error { return nil }}}}
 	if err := tour.Run(t.Context()); !errors.Is(err, errNoEvidence) {
 		t.Errorf("got %v, want %v", err, errNoEvidence)
 	}
 }
 
-// TestUntil: that time is up is not what was seen.
+// TestUntil: the error is that of the last check, not that of the ended context.
 func TestUntil(t *testing.T) {
 	looks, reason := 0, errors.New("not yet")
 	r := &Report{tour: &Tour{Out: io.Discard}}
@@ -132,7 +133,8 @@ func TestUntil(t *testing.T) {
 
 func TestBeforeIsCalled(t *testing.T) {
 	var calls []int
-	tour := &Tour{Out: io.Discard, Before: func(i int) { calls = append(calls, i) }, Steps: []Step{{Show: sees("a")}, {Show: sees("b")}}}
+	tour := &Tour{Out: io.Discard, Before: func(i int) { calls = append(calls, i) },
+		Steps: []Step{{Show: sees("a")}, {Show: sees("b")}}}
 	if err := tour.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -172,27 +174,30 @@ func TestGuide(t *testing.T) {
 		ended  bool
 		want   error
 		says   string
-		stays  bool // until somebody ends it
+		stays  bool // until ctx ends
 	}{
-		"Once":        {reason: "It ends by itself.", once: true, says: "It ends here (ONCE=1)"},
-		"Stays":       {reason: "It says how to look around, and ends when it is told to.", stays: true, says: "  kubectl get pods\n\nCtrl-C ends it"},
-		"EndedItself": {reason: "Nobody can look around any more.", ended: true, want: errEnded},
+		"Once": {reason: "It ends by itself.", once: true, says: "It ends here (ONCE=1)"},
+		"Stays": {reason: "It says how to look around, and ends when ctx ends.", stays: true,
+			says: "  kubectl get pods\n\nCtrl-C ends it"},
+		"EndedItself": {reason: "There is nothing left to look at.", ended: true, want: errEnded},
 		"Broken": {reason: "A state that is missed ends it, also without once.", want: broken, step: func(func()) Step {
 			return Step{Show: func(context.Context, *Report) error { return broken }}
 		}},
 		"StoppedOnce": {reason: "A script must not take that for success.", once: true, step: stop, want: errStopped},
 		"Stopped":     {reason: "A person has seen enough.", step: stop, says: "Stopping."},
 		"NotStarted":  {reason: "There is nothing to show.", start: func(func()) error { return broken }, want: broken},
-		"StoppedStart": {reason: "A person does not want to wait for the start.", says: "Stopping.", start: func(cancel func()) error {
-			cancel()
+		"StoppedStart": {reason: "A person does not want to wait for the start.", says: "Stopping.",
+			start: func(cancel func()) error {
+				cancel()
 
-			return broken
-		}},
-		"StoppedStartOnce": {reason: "A script must not take that for success.", once: true, want: errStopped, start: func(cancel func()) error {
-			cancel()
+				return broken
+			}},
+		"StoppedStartOnce": {reason: "A script must not take that for success.", once: true, want: errStopped,
+			start: func(cancel func()) error {
+				cancel()
 
-			return broken
-		}},
+				return broken
+			}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -219,7 +224,7 @@ func TestGuide(t *testing.T) {
 				Commands: func() []string { return []string{"export KUBECONFIG=x", "kubectl get pods"} },
 				Ended: func() <-chan struct{} {
 					if tc.stays {
-						cancel() // the person ends it
+						cancel() // the user ends it
 					}
 
 					return ended
@@ -238,7 +243,7 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// TestStoppedWhileItEnds: what was started is told to end, too, and may be faster.
+// TestStoppedWhileItEnds: Ctrl-C also ends the started processes, which may be faster than the demo.
 func TestStoppedWhileItEnds(t *testing.T) {
 	for range 20 { // which of the two is seen first is left to chance
 		ctx, cancel := context.WithCancel(t.Context())
@@ -293,7 +298,7 @@ func Example() {
 type exampleOut struct{}
 
 func (exampleOut) Write(p []byte) (int, error) {
-	fmt.Print(told(bytes.NewBuffer(p)))
+	fmt.Print(normalized(bytes.NewBuffer(p)))
 
 	return len(p), nil
 }

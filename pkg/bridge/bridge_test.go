@@ -63,7 +63,7 @@ func TestLife(t *testing.T) {
 			v.Spec.SizeGiB = 5
 			w.Must(w.API.Update(t.Context(), v))
 			w.pass()
-			// A patch, because the server in memory does not show who owns which field.
+			// A patch, because the server in memory does not track field managers.
 			if got := w.image("data"); got.Spec.SizeGiB != 5 || got.UID != p.UID || w.wrote() != "patch "+p.Name {
 				t.Errorf("not updated: %v", got)
 			}

@@ -44,7 +44,7 @@ func Example() {
 		VirtualManager:  &fake.Manager{Client: here, Scheme: scheme},
 		PhysicalManager: &fake.Manager{Client: host, Scheme: scheme},
 	}
-	volumes := ferry{NamespacedTranslator: translator.NewNamespacedTranslator(reg, "volumes", &volume.Volume{})}
+	volumes := copier{NamespacedTranslator: translator.NewNamespacedTranslator(reg, "volumes", &volume.Volume{})}
 	b, err := bridge.New(ctx, reg, syncer.FromTyped(&volume.Volume{}, volumes))
 	if err != nil {
 		fmt.Println(err)

@@ -225,7 +225,7 @@ func TestExternalName(t *testing.T) {
 
 // A forward is a syncer whose Sync is a function.
 type forward struct {
-	ferry
+	copier
 
 	sync func(ctx *synccontext.SyncContext, p, v *volume.Volume) error
 }
@@ -422,7 +422,7 @@ func TestDryRun(t *testing.T) {
 			w := newWorld(t, false)
 			v := w.carried()
 			f := forward{
-				ferry{NamespacedTranslator: translator.NewNamespacedTranslator(w.reg, "volumes", &volume.Volume{})}, tc.sync,
+				copier{NamespacedTranslator: translator.NewNamespacedTranslator(w.reg, "volumes", &volume.Volume{})}, tc.sync,
 			}
 			var err error
 			if w.bridge, err = bridge.New(t.Context(), w.reg, syncer.FromTyped(&volume.Volume{}, f)); err != nil {
@@ -466,16 +466,16 @@ func (starting) ReconcileStart(*synccontext.SyncContext, ctrl.Request) (bool, er
 }
 func (starting) ReconcileEnd() {}
 
-// TestNew verifies that New rejects a Starter and a host that does not answer.
+// TestNew verifies that New rejects a Starter and a host that does not respond.
 func TestNew(t *testing.T) {
 	w := newWorld(t, false)
-	f := ferry{NamespacedTranslator: translator.NewNamespacedTranslator(w.reg, "volumes", &volume.Volume{})}
+	f := copier{NamespacedTranslator: translator.NewNamespacedTranslator(w.reg, "volumes", &volume.Volume{})}
 	if _, err := bridge.New(
-		t.Context(), w.reg, syncer.FromTyped(&volume.Volume{}, starting{forward{ferry: f}})); err == nil {
+		t.Context(), w.reg, syncer.FromTyped(&volume.Volume{}, starting{forward{copier: f}})); err == nil {
 		t.Error("a Starter is bridged")
 	}
 	w.Must(w.p.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}))
-	if _, err := bridge.New(t.Context(), w.reg, w.ferry(false)); err == nil {
+	if _, err := bridge.New(t.Context(), w.reg, w.copier(false)); err == nil {
 		t.Error("a host that does not say who it is is bridged")
 	}
 }

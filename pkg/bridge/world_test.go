@@ -35,22 +35,22 @@ const (
 	target = "tenants"
 )
 
-// A ferry copies specs down and statuses up.
-type ferry struct {
+// A copier is a syncer that copies specs down and statuses up.
+type copier struct {
 	translator.NamespacedTranslator
 
-	// first makes it bring the status up by an update, and look at nothing else then,
+	// first makes it copy a changed status up by an update, and do nothing else in that pass,
 	// as many syncers do.
 	first bool
 }
 
-func (f ferry) SyncDown(ctx *synccontext.SyncContext, v *volume.Volume) (ctrl.Result, error) {
+func (f copier) SyncDown(ctx *synccontext.SyncContext, v *volume.Volume) (ctrl.Result, error) {
 	p := f.TranslateMetadata(v).(*volume.Volume)
 	p.Status = volume.Status{}
 	return f.SyncDownCreate(ctx, v, p)
 }
 
-func (f ferry) Sync(ctx *synccontext.SyncContext, p, v *volume.Volume) (ctrl.Result, error) {
+func (f copier) Sync(ctx *synccontext.SyncContext, p, v *volume.Volume) (ctrl.Result, error) {
 	if !equality.Semantic.DeepEqual(p.Status, v.Status) {
 		changed := v.DeepCopyObject().(*volume.Volume)
 		changed.Status = p.Status
@@ -75,7 +75,7 @@ type world struct {
 	here, host *apiserver.Server
 	p          client.Client // of the host
 	calls      []string      // writes to the host
-	fails      error         // what the host answers to reads of volumes
+	fails      error         // the error of the host for reads of volumes
 	reg        *synccontext.RegisterContext
 	bridge     *bridge.Bridge
 	reconciler *managed.Reconciler
@@ -111,15 +111,15 @@ func newWorld(t *testing.T, first bool, o ...bridge.Option) *world {
 		PhysicalManager: &fake.Manager{Client: w.watched(), Scheme: w.p.Scheme()},
 	}
 	var err error
-	if w.bridge, err = bridge.New(t.Context(), w.reg, w.ferry(first), o...); err != nil {
+	if w.bridge, err = bridge.New(t.Context(), w.reg, w.copier(first), o...); err != nil {
 		t.Fatal(err)
 	}
 	w.reconciler = managed.NewReconciler(w.reg.VirtualManager, volume.Kind, w.bridge.Options()...)
 	return w
 }
 
-func (w *world) ferry(first bool) syncer.Syncer {
-	return syncer.FromTyped(&volume.Volume{}, ferry{
+func (w *world) copier(first bool) syncer.Syncer {
+	return syncer.FromTyped(&volume.Volume{}, copier{
 		translator.NewNamespacedTranslator(w.reg, "volumes", &volume.Volume{}), first,
 	})
 }
@@ -162,7 +162,7 @@ func (c *watched) Patch(ctx context.Context, obj client.Object, patch client.Pat
 func (c *watched) Apply(ctx context.Context, ac runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 	o := client.ApplyOptions{}
 	o.ApplyOptions(opts)
-	// The server in memory takes what is applied as a patch, and answers in the type.
+	// The server in memory treats an apply as a patch, and returns the typed object.
 	body := ac.(interface {
 		client.Object
 		UnstructuredContent() map[string]any

@@ -40,8 +40,8 @@ func Detail(ctx context.Context, key, value string) {
 	}
 }
 
-// Told returns a copy of the details added so far, or nil.
-func (d *Details) Told() map[string]string {
+// Values returns a copy of the details added so far, or nil.
+func (d *Details) Values() map[string]string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 

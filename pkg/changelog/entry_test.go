@@ -7,14 +7,13 @@ import (
 	"testing"
 )
 
-// TestEveryTextIsRedacted: every text of an entry passes through the redaction, those that come from an
-// object, too.
+// TestEveryTextIsRedacted: every text of an entry is redacted, also those that come from an object.
 func TestEveryTextIsRedacted(t *testing.T) {
 	const leak = "nats://admin:hunter2canary@example.org"
 	e := Entry{Name: "a", Operation: OperationCreate}
 	v := reflect.ValueOf(&e).Elem()
 	for i := range v.NumField() {
-		// The API server lets nothing else be a name, and an operation is a constant.
+		// The API server validates names, and an operation is a constant.
 		safe := slices.Contains([]string{"Name", "Namespace", "UID", "Operation"}, v.Type().Field(i).Name)
 		if f := v.Field(i); f.Kind() == reflect.String && !safe {
 			f.SetString(leak)

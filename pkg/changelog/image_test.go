@@ -170,7 +170,7 @@ func TestImageOfTypedObjects(t *testing.T) {
 	}
 }
 
-// FuzzImage takes any object, and puts a secret where one is known to be.
+// FuzzImage takes any object, and adds a secret at a known place.
 func FuzzImage(f *testing.F) {
 	f.Add(`{"spec":{"a":[1,"x",null,true,{"name":"token","value":{"b":2}}]}}`, "password")
 	f.Add(`{"metadata":{"annotations":{"token: x":"password=y"},"managedFields":1},"data":[]}`, "a-token")

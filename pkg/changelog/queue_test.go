@@ -64,7 +64,7 @@ func (m *memory) logged() []string {
 	return append([]string{}, m.logs...)
 }
 
-// running starts the queue. The function returned stops it and returns how long
+// running starts the queue. The returned function stops it, and returns how long
 // that took.
 func running(t *testing.T, q *Queue) func() time.Duration {
 	t.Helper()

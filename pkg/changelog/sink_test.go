@@ -41,7 +41,7 @@ func entry(name string) Entry {
 	}
 }
 
-// leaky has the canary in every field with a foreign text.
+// leaky returns an entry with the canary in every field that has text from outside.
 func leaky() Entry {
 	e := entry("leaky")
 	e.Before = json.RawMessage(`{"spec":{"password":"` + canary + `"},"status":{"m":"token=` + canary + `"}}`)
@@ -53,7 +53,7 @@ func leaky() Entry {
 	return e
 }
 
-// secrets are what must not be left of a leaky entry.
+// secrets must not be in the redacted form of a leaky entry.
 var secrets = []string{canary, base64.StdEncoding.EncodeToString([]byte(canary))}
 
 func checkClean(t *testing.T, text string) {
@@ -132,7 +132,7 @@ func TestDetailsAreBounded(t *testing.T) {
 	}
 }
 
-// single is a writer that two must not use at once.
+// single is a writer that fails the test if it is used concurrently.
 type single struct {
 	t    *testing.T
 	busy atomic.Bool
@@ -224,7 +224,7 @@ func TestMulti(t *testing.T) {
 	}
 }
 
-// recorded is a client-go recorder that keeps what it is given.
+// recorded is a client-go recorder that keeps its events.
 type recorded struct {
 	toolsrecord.EventRecorder
 	object apiruntime.Object
@@ -374,7 +374,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestFileComesBack fails to open for a while.
+// TestFileComesBack: a file that could not be opened for a while is written again.
 func TestFileComesBack(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "logs")
 	path := filepath.Join(dir, "changes")

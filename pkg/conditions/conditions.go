@@ -1,10 +1,10 @@
 // Package conditions helps several writers to share the conditions of one
-// object: each stamps what it says with the generation it speaks of (Stamp), and
-// puts its own changes, and nothing else, on what the others have written
+// object: each stamps its conditions with the generation that they are about (Stamp), and
+// applies only its own changes to the conditions that the others have written
 // meanwhile (Merge).
 //
-// The functions depend on their arguments alone and may be called concurrently;
-// that an object is used by one goroutine at a time is the caller's business.
+// The functions depend only on their arguments and may be called concurrently;
+// the caller must not use one object from several goroutines.
 package conditions
 
 import (
@@ -22,9 +22,9 @@ type Conditioned interface {
 }
 
 // Stamp writes the generation into the object's conditions of the supplied types
-// that have none. ConditionedStatus.SetConditions takes the stamp off whatever it
-// is given without one, so these are the conditions that somebody has set since.
-// Types never set, and a generation of zero, are left alone.
+// that have none. ConditionedStatus.SetConditions clears the generation of a condition that
+// it sets without one, so these are the conditions that were set since the last Stamp.
+// Types that were never set are left alone, and a generation of zero changes nothing.
 func Stamp(obj Conditioned, generation int64, types ...commonv1.ConditionType) {
 	for _, t := range types {
 		c := obj.GetCondition(t)
@@ -35,13 +35,12 @@ func Stamp(obj Conditioned, generation int64, types ...commonv1.ConditionType) {
 	}
 }
 
-// Merge returns the newest conditions with my changes, type by type: conditions
-// that differ between base and mine become mine, those that I removed go, and all
-// others, among them those that others added, changed or removed, are as in
-// newest. What I added comes last, in my order. No argument is changed.
+// Merge returns the newest conditions with the changes between base and mine, type by type. Conditions
+// that differ between base and mine are those of mine, conditions that mine lacks are removed, and all
+// others, among them those that other writers added, changed or removed, are as in
+// newest. Added conditions come last, in the order of mine. No argument is changed.
 //
-// Base is what I started from. Of a condition that has its status already in
-// newest, the time of the transition is kept.
+// If a changed condition has the same status in newest, its transition time there is kept.
 func Merge(base, mine, newest []commonv1.Condition) []commonv1.Condition {
 	s := commonv1.ConditionedStatus{Conditions: slices.Clone(newest)}
 
@@ -61,7 +60,7 @@ func Merge(base, mine, newest []commonv1.Condition) []commonv1.Condition {
 	return s.Conditions
 }
 
-// isSet tells a condition from the answer for a type that was never set.
+// isSet reports whether a condition was set: GetCondition also returns one for a type that was never set.
 func isSet(c commonv1.Condition) bool {
 	return c.Reason != "" || c.Status != metav1.ConditionUnknown || !c.LastTransitionTime.IsZero()
 }
@@ -75,7 +74,7 @@ func find(cs []commonv1.Condition, t commonv1.ConditionType) (commonv1.Condition
 	return cs[i], true
 }
 
-// same is stricter than Condition.Equal: a new stamp is a change too.
+// same reports whether two conditions are equal. Unlike Condition.Equal, it compares the generations too.
 func same(a, b commonv1.Condition) bool {
 	return a.Equal(b) && a.ObservedGeneration == b.ObservedGeneration &&
 		a.LastTransitionTime.Equal(&b.LastTransitionTime)

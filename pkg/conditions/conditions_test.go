@@ -11,7 +11,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
-// exactly compares every field: cmp.Diff alone would ask Condition.Equal.
+// exactly makes cmp.Diff compare every field instead of calling Condition.Equal.
 func exactly() cmp.Option {
 	return cmp.Comparer(func(a, b commonv1.Condition) bool { return same(a, b) })
 }
@@ -159,8 +159,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeInvariants goes through all lists of two types, each absent or one of
-// two variants, as base, mine and newest.
+// TestMergeInvariants tries all lists of two types, each absent or one of two variants, as base, mine and newest.
 func TestMergeInvariants(t *testing.T) {
 	var lists [][]commonv1.Condition
 

@@ -14,7 +14,7 @@ func Example() {
 	mine.SetConditions(commonv1.Available())
 	conditions.Stamp(mine, 7, commonv1.TypeReady)
 
-	// Meanwhile somebody else wrote a condition of his own.
+	// Meanwhile another writer has added a condition.
 	newest := base.DeepCopy()
 	newest.SetConditions(commonv1.Condition{Type: "Refuelled", Status: "True", Reason: "Tanker"})
 

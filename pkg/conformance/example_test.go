@@ -6,7 +6,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/conformance"
 )
 
-// Each property is a subtest. A suite of one's own is in docs/test-your-provider.md.
+// Each property is a subtest. docs/test-your-provider.md has a complete suite.
 func ExampleProperties() {
 	for _, p := range conformance.Properties() {
 		if p.Name == "at-most-one" || p.Name == "unknown-is-not-absent" {

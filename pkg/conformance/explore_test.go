@@ -10,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim"
 )
 
-// What the simulator breaks and the kit does not. The page says why.
+// leftOut are the faults of the simulator that the kit does not inject. The documentation says why.
 var leftOut = []sim.Kind{
 	sim.LostReported,
 	sim.Freeze, sim.ClockBack, sim.ClockAhead, sim.Pause, sim.Refusing, sim.Vanish, sim.NameTaken, sim.DeleteRace,
@@ -21,7 +21,7 @@ var leftOut = []sim.Kind{
 	sim.RefusedSize, sim.RefusedAccess, sim.Rewound, sim.RewoundDown, sim.Deaf, sim.DeafAfter, sim.Relist,
 }
 
-// TestEveryKindOfFault: what the simulator can break is tried here, or the page names it
+// TestEveryKindOfFault: the kit injects every fault of the simulator, or the documentation names it
 // as left out.
 func TestEveryKindOfFault(t *testing.T) {
 	source, err := os.ReadFile("../sim/schedule.go")

@@ -15,7 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// atPage does something else in the place of a call that a page of the status answers.
+// atPage makes a call, or calls instead if a page of the status replaces its response.
 func atPage(status page, p *diskClient, call, instead func() error) error {
 	p.mu.Lock()
 	now := p.page
@@ -29,7 +29,7 @@ func atPage(status page, p *diskClient, call, instead func() error) error {
 
 func well() error { return nil }
 
-// observesAt is a client that looks otherwise while a page of the status answers.
+// observesAt returns a client whose Observe calls instead while a page of the status is served.
 func observesAt(status page, instead func() error) wreck {
 	return wreck{observe: func(ctx context.Context, p *diskClient,
 		v *volume.Volume) (o managed.ExternalObservation, err error) {
@@ -39,7 +39,7 @@ func observesAt(status page, instead func() error) wreck {
 	}}
 }
 
-// A negativeCache remembers for all connections what was not found.
+// negativeCache returns a client that caches, for all connections, which disks were not found.
 func negativeCache() wreck {
 	missing := map[string]bool{}
 
@@ -63,7 +63,7 @@ func negativeCache() wreck {
 	}
 }
 
-// What clients do wrong with answers that are not the external system's, or not true.
+// misled are defects of clients in handling responses that are not from the external system, or are false.
 var misled = map[string]defect{
 	"NotFoundOnPages": {
 		reason: "every 404 is taken for absence", class: Opaque, property: "unknown-is-not-absent",
@@ -133,17 +133,15 @@ var misled = map[string]defect{
 	},
 }
 
-// TestMisled: what a client makes of a page, of a read that misses what exists, and of its own
-// mistakes is found by the name of the property that it breaks, soon. Correct clients meet the
-// same in TestClassesOfClients.
+// TestMisled: a client that misinterprets a page, a false absence or its own errors is found soon, by the name of the
+// property that it breaks. TestClassesOfClients has correct clients in the same situations.
 func TestMisled(t *testing.T) {
 	for name, c := range misled {
 		t.Run(name, func(t *testing.T) { c.find(t) })
 	}
 }
 
-// TestRecoversNothingBehindAPage: a client says of what was created that it was not, because a
-// page answers.
+// TestRecoversNothingBehindAPage: a client that reports a created resource as not created, because of a page, is found.
 func TestRecoversNothingBehindAPage(t *testing.T) {
 	d := newDiskService(Findable)
 	k := examine(t, d.suite(hasty{&diskClient{d}}))
@@ -152,7 +150,7 @@ func TestRecoversNothingBehindAPage(t *testing.T) {
 	}
 }
 
-// A hasty client takes whatever goes wrong with a search for the end of it.
+// A hasty client takes any error of a search for a result without a match.
 type hasty struct{ *diskClient }
 
 func (h hasty) Connect(context.Context, resource.Managed) (managed.ExternalClient, error) {
@@ -170,7 +168,7 @@ func (h hasty) RecoverCreation(ctx context.Context, mg resource.Managed, token s
 
 func (h hasty) RecoveryWindow() time.Duration { return time.Second }
 
-// A gate is a diskService that keeps those waiting who ask for one disk.
+// A gate is a diskService that blocks requests for one disk.
 type gate struct {
 	*diskService
 
@@ -180,7 +178,7 @@ type gate struct {
 	opens chan struct{}
 }
 
-// Hold those who ask for a disk.
+// Hold blocks requests for a disk.
 func (g *gate) Hold(_ context.Context, id string) (<-chan struct{}, func(context.Context) error, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -197,7 +195,7 @@ func (g *gate) Hold(_ context.Context, id string) (<-chan struct{}, func(context
 	}, nil
 }
 
-// pass waits if the disk is held.
+// pass waits while the disk is held.
 func (g *gate) pass(ctx context.Context, id string) error {
 	g.mu.Lock()
 	held, opens, blocked := g.held, g.opens, id != "" && g.of == id
@@ -217,14 +215,14 @@ func (g *gate) pass(ctx context.Context, id string) error {
 	}
 }
 
-// TestCallsThatWait: a client that waits with a lock in its hand, or that goes on to wait when
-// its time is over, is found. One that does neither passes.
+// TestCallsThatWait: a client that waits while it holds a lock, or that continues to wait after
+// its deadline, is found. One that does neither passes.
 func TestCallsThatWait(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		locks  bool
 		deaf   bool
-		says   string // nothing: it passes
+		says   string // "" if the client passes
 	}{
 		"Well": {reason: "each object waits for itself"},
 		"Locks": {

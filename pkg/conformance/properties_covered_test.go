@@ -10,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A drifter says of each connection that it leads to another system.
+// A drifter is a client with another identity for each connection.
 type drifter struct {
 	*diskClient
 
@@ -27,7 +27,7 @@ func (d drifter) Connect(context.Context, resource.Managed) (managed.ExternalCli
 
 func (d drifter) Identity() string { return fmt.Sprint("backend ", d.at) }
 
-// TestAnIdentityThatDrifts: a client that leads elsewhere each time is found.
+// TestAnIdentityThatDrifts: a client whose identity changes each time is found.
 func TestAnIdentityThatDrifts(t *testing.T) {
 	d := newDiskService(Named)
 	k := examine(t, d.suite(drifter{diskClient: &diskClient{d}, connected: new(int)}))
@@ -36,8 +36,8 @@ func TestAnIdentityThatDrifts(t *testing.T) {
 	}
 }
 
-// What only a reconciler can break, whatever its client does. That these are judged is
-// shown with broken reconcilers, by the tests of package sim.
+// reconcilersOwn are the properties that only a reconciler can break, not a client. The tests of package sim check them
+// with broken reconcilers.
 var reconcilersOwn = []string{
 	"name-is-kept", "intent-comes-first", "orders-are-heeded", "one-leader", "ready-is-true", "one-change-a-pass",
 	"never-stuck", "calm", otherProperties,

@@ -158,7 +158,7 @@ func (t *scenarioRun) makeUnowned() string {
 	t.setChosenName(like)
 	var id string
 	err := t.host.call(context.Background(), "Probe.Make", func(ctx context.Context) (err error) {
-		// the scenario requires a Stranger
+		// the scenario requires a Probe that can create unowned resources
 		id, err = t.suite.Probe.(Stranger).Make(ctx, like)
 
 		return err
@@ -196,7 +196,7 @@ func (t *scenarioRun) adopt() {
 	}
 }
 
-// conflictWithUnowned runs the scenario "stranger": the external name belongs to a
+// conflictWithUnowned runs the scenario `stranger`: the external name belongs to a
 // resource that the object does not own.
 func (t *scenarioRun) conflictWithUnowned() {
 	id := t.makeUnowned()

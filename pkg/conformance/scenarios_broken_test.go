@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A wreck is a client of a diskService with one defect. What is nil is done well.
+// A wreck is a client of a diskService with one defect. A nil function is the correct one.
 type wreck struct {
 	*diskClient
 
@@ -65,7 +65,7 @@ func (w *wreck) Delete(ctx context.Context, mg resource.Managed) error {
 	return w.diskClient.Delete(ctx, mg)
 }
 
-// A searching wreck recovers resources of any owner.
+// A searching is a wreck that recovers resources of any owner.
 type searching struct{ *wreck }
 
 func (s searching) Connect(context.Context, resource.Managed) (managed.ExternalClient, error) {
@@ -89,7 +89,7 @@ func (s searching) RecoveryWindow() time.Duration { return time.Second }
 type defect struct {
 	reason   string
 	class    Class
-	unowned  bool // the client does not tell owners
+	unowned  bool // the client reports no owners
 	wreck    wreck
 	searches bool
 	property string
@@ -468,18 +468,18 @@ var defects = map[string]defect{
 	},
 }
 
-// soon is how many schedules it may take to find something: those without faults. How long
-// they take depends on the machine.
+// soon is the number of schedules within which a defect must be found: those without faults. Their
+// duration depends on the machine.
 const soon = 40
 
-// TestDefects: each defect is found by the name of the property that it breaks, soon.
+// TestDefects: each defect is found soon, by the name of the property that it breaks.
 func TestDefects(t *testing.T) {
 	for name, c := range defects {
 		t.Run(name, func(t *testing.T) { c.find(t) })
 	}
 }
 
-// suite returns that of a client with the defect.
+// suite returns the suite of a client with the defect.
 func (c defect) suite() Suite {
 	d := newDiskService(c.class)
 	d.stamped = !c.unowned

@@ -48,9 +48,9 @@ type Suite struct {
 	// checked.
 	Mutations []Mutation
 
-	// Probe reads the external system by another way than the client. It may also be
-	// a Stranger, a Drifter, a Breaker, a Silencer, a Misrouter, a Hider and a Holder,
-	// which enables more checks.
+	// Probe reads the external system by another way than the client. It may also
+	// implement the optional interfaces of this package, such as Drifter and Breaker, each
+	// of which enables more checks.
 	Probe Probe
 
 	// Secrets are texts that must not appear in a status, event, log or error, such as
@@ -138,9 +138,9 @@ type Resource struct {
 	Deleting bool
 }
 
-// A Stranger is a Probe that can make resources without an owner.
+// `Stranger` is an optional interface of a Probe that can create resources without an owner.
 type Stranger interface {
-	// Make makes a resource as mg asks for, without ownership metadata and without the
+	// Make creates the resource that mg specifies, without ownership metadata and without the
 	// client under test, and returns its ID. In the class Named mg has an external name.
 	Make(ctx context.Context, mg resource.Managed) (id string, err error)
 }

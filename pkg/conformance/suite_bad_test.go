@@ -55,7 +55,7 @@ func (l liar) Break(ctx context.Context) (func(context.Context) error, error) {
 	return nil, nil // that is the lie
 }
 
-// never does not end, and takes no time.
+// never blocks forever, without using a processor.
 func never() { select {} }
 
 func always(list ...Resource) func(context.Context) ([]Resource, error) {
@@ -224,7 +224,7 @@ var badSuites = map[string]struct {
 	},
 }
 
-// TestBadSuites: each bad suite ends in a sentence that says what to do, and soon.
+// TestBadSuites: each bad suite ends soon, with a sentence that explains how to fix it.
 func TestBadSuites(t *testing.T) {
 	for name, c := range badSuites {
 		t.Run(name, func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestBadSuites(t *testing.T) {
 	}
 }
 
-// A forgetful client keeps in memory what it created by which token.
+// A forgetful client keeps the created resources by token in memory only.
 type forgetful struct {
 	*diskClient
 
@@ -280,7 +280,7 @@ func (f *forgetful) Create(ctx context.Context, mg resource.Managed) error {
 func forgetfulSuite() Suite {
 	d := newDiskService(Token)
 	s := d.suite(nil)
-	s.Within = 10 * time.Minute // what is looked for ends it long before
+	s.Within = 10 * time.Minute // the expected finding ends it long before
 	s.NewConnecter = func() managed.ExternalConnecter {
 		return &forgetful{diskClient: &diskClient{d}, made: map[string]string{}}
 	}
@@ -288,8 +288,8 @@ func forgetfulSuite() Suite {
 	return s
 }
 
-// TestReplay: what only a fault shows is found, and a replay of its schedule shows it
-// again, with its story.
+// TestReplay: a defect that shows only with a fault is found, and a replay of its schedule shows it
+// again, with its trace.
 func TestReplay(t *testing.T) {
 	k := examine(t, forgetfulSuite())
 	at := slices.IndexFunc(k.findings.list, func(f finding) bool { return f.property == "at-most-one" })
@@ -314,7 +314,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestSlow: a system that takes a while for everything passes if its author says so.
+// TestSlow: a system with a delay for everything passes if the suite states that delay.
 func TestSlow(t *testing.T) {
 	d := newDiskService(Findable)
 	d.stamped, d.shows = true, 20*time.Millisecond
@@ -329,7 +329,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestOthers: resources that exist before are kept, and reported.
+// TestOthers: resources that exist before the suite are kept and reported.
 func TestOthers(t *testing.T) {
 	d := newDiskService(Named)
 	d.stamped = true
@@ -347,7 +347,7 @@ func TestOthers(t *testing.T) {
 
 const inner = "MOORAGE_TEST_INNER"
 
-// TestInner is what TestRun and TestPrinted run in a process of its own.
+// TestInner is run by TestRun and TestPrinted in a separate process.
 func TestInner(t *testing.T) {
 	suites := map[string]func() Suite{
 		"forgetful": forgetfulSuite,
@@ -370,8 +370,7 @@ func TestInner(t *testing.T) {
 	}
 }
 
-// inside runs a suite in a process of its own, in which it has to fail, and returns what that
-// prints.
+// inside runs a suite in a separate process, in which it has to fail, and returns the output.
 func inside(t *testing.T, suite string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestInner$", "-test.timeout=15m", "-test.v=true")
@@ -384,8 +383,7 @@ func inside(t *testing.T, suite string) string {
 	return string(out)
 }
 
-// TestRun: what is wrong fails the subtest of its property, with a sentence, and
-// nothing hangs.
+// TestRun: a defect fails the subtest of its property, with a sentence, and nothing hangs.
 func TestRun(t *testing.T) {
 	cases := map[string]struct {
 		fails string

@@ -12,8 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/memory"
 )
 
-// TestDeletionGuard: there is a definition of the kind, which the deletion guard reads, whatever
-// the scheme of the suite knows and wherever its objects are.
+// TestDeletionGuard: the definition of the kind, which the deletion guard reads, always exists, independent
+// of the scheme and the server of the suite.
 func TestDeletionGuard(t *testing.T) {
 	for name, server := range map[string]func() (ctrlclient.Client, error){
 		"server": nil,

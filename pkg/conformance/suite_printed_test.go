@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write into testdata what the kit prints: look at it before you commit it")
 
-// What differs from one run, or one edit of the kit, to the next, and what it stands for.
+// unsettled are parts of the output that change with each run, or with edits of the kit, and their replacements.
 var unsettled = []struct {
 	text *regexp.Regexp
 	then string
@@ -24,9 +24,9 @@ var unsettled = []struct {
 	{regexp.MustCompile(`(schedules|boundaries|left out): \d+`), "$1: N"},
 }
 
-// TestPrinted compares what an author reads with files of testdata: the names of the subtests,
-// the sentence of a property that does not hold, and how to see it again. Tools of authors may
-// read it, too.
+// TestPrinted compares the output for authors with files of testdata: the names of the subtests,
+// the sentence of a property that does not hold, and how to replay it. Tools of authors may
+// parse it, too.
 func TestPrinted(t *testing.T) {
 	for name, reason := range map[string]string{
 		"incomplete": "A suite that lacks what is needed is told all of it at once.",

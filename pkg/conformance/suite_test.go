@@ -15,8 +15,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/memory"
 )
 
-// TestClassesOfClients: a correct client of each class passes, whether its system can tell
-// owners or not, and meets all faults.
+// TestClassesOfClients: a correct client of each class passes under all faults, with an external system that stores
+// owners and with one that does not.
 func TestClassesOfClients(t *testing.T) {
 	for _, class := range []Class{Named, Token, Findable, Opaque} {
 		for _, stamped := range []bool{true, false} {
@@ -39,8 +39,8 @@ func TestClassesOfClients(t *testing.T) {
 	}
 }
 
-// TestUnstamped: a correct client of each class passes where its resources bear no stamp. Faults
-// are left to TestClassesOfClients.
+// TestUnstamped: a correct client of each class passes if its resources have no owner stamp. TestClassesOfClients
+// has the faults.
 func TestUnstamped(t *testing.T) {
 	for _, class := range []Class{Named, Token, Findable, Opaque} {
 		t.Run(string(class), func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestUnstamped(t *testing.T) {
 	}
 }
 
-// TestOnStores: they pass as well with their objects in stores.
+// TestOnStores: correct clients also pass with their objects in stores.
 func TestOnStores(t *testing.T) {
 	for _, class := range []Class{Named, Token, Findable, Opaque} {
 		t.Run(string(class), func(t *testing.T) {

@@ -4,8 +4,8 @@ package conformance
 
 import "time"
 
-// within is for how long correct clients meet faults. They meet all of them, which takes
-// seconds, or longer on a machine that does other things.
+// within is how long correct clients are tested with faults. It is enough for all of them, which take
+// seconds, or longer on a busy machine.
 const (
 	within   = 10 * time.Minute
 	complete = true

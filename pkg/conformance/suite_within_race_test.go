@@ -5,7 +5,7 @@ package conformance
 import "time"
 
 // Under the race detector, where each schedule takes ten times as long, correct clients
-// meet some of the faults: what runs at the same time is the same in all schedules.
+// are tested with some of the faults: the concurrency is the same in all schedules.
 const (
 	within   = 5 * time.Second
 	complete = false

@@ -24,15 +24,15 @@ import (
 type diskService struct {
 	class   Class
 	stamped bool
-	shows   time.Duration // how long what is made does not show
+	shows   time.Duration // the delay until a created disk can be read
 
 	mu     sync.Mutex
 	disks  map[string]*disk
 	last   int
 	broken bool
-	silent bool   // serves the request, and the connection breaks before it answers
-	page   page   // answers in its place, unless it is 0
-	hidden string // what reads do not find
+	silent bool   // it serves the request, and the connection breaks before the response
+	page   page   // it replaces the response, unless it is 0
+	hidden string // the disk that reads do not find
 }
 
 type disk struct {
@@ -41,8 +41,8 @@ type disk struct {
 	made                   time.Time
 }
 
-// A page is what answers in the place of the diskService. Its text is what a program says that got
-// no JSON.
+// A page is the status of a page that replaces a response of the diskService. Its error text is that of a program that
+// expected JSON.
 type page int
 
 func (p page) Error() string { return fmt.Sprintf("%d: invalid character '<'", int(p)) }
@@ -177,7 +177,7 @@ func (d *diskService) hush(silent bool) error {
 	return nil
 }
 
-// Misroute has a page answer.
+// Misroute makes a page replace all responses.
 func (d *diskService) Misroute(_ context.Context, status int) (func(context.Context) error, error) {
 	return func(context.Context) error { return d.turn(0) }, d.turn(page(status))
 }
@@ -190,7 +190,7 @@ func (d *diskService) turn(to page) error {
 	return nil
 }
 
-// Hide a disk from those who read it.
+// Hide makes reads of a disk report that it does not exist.
 func (d *diskService) Hide(_ context.Context, id string) (func(context.Context) error, error) {
 	return func(context.Context) error { return d.hide("") }, d.hide(id)
 }
@@ -300,7 +300,7 @@ func (p *diskClient) Delete(ctx context.Context, mg resource.Managed) error {
 	return nil
 }
 
-// A searcher finds what was created.
+// A searcher is a client that can recover creations.
 type searcher struct{ *diskClient }
 
 func (s *searcher) RecoverCreation(ctx context.Context, mg resource.Managed, token string) (bool, error) {
@@ -335,7 +335,7 @@ func sample(name string) *volume.Volume {
 	}
 }
 
-// suite returns that of a diskService and its connecter.
+// suite returns the suite of a diskService and a connecter.
 func (d *diskService) suite(connecter managed.ExternalConnecter) Suite {
 	return Suite{
 		Kind: volume.Kind, Scheme: scheme(), Connecter: connecter, Class: d.class,

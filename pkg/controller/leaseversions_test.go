@@ -76,14 +76,14 @@ func TestLeaseDetectsRestore(t *testing.T) {
 					t.Error("the deadline of the leader has not passed")
 				}
 
-				// The next ones have seen nothing else.
-				next, waits := s.run(t, "next", true), s.run(t, "waits", true)
+				// The next processes have seen no other versions.
+				next, waiting := s.run(t, "next", true), s.run(t, "waiting", true)
 				<-time.After(time.Minute)
-				if next.ended() || waits.ended() {
-					t.Errorf("the next processes end: %v, %v", next.err, waits.err)
+				if next.ended() || waiting.ended() {
+					t.Errorf("the next processes end: %v, %v", next.err, waiting.err)
 				}
 				leaders := 0
-				for _, r := range []*replica{leader, standby, next, waits} {
+				for _, r := range []*replica{leader, standby, next, waiting} {
 					if r.leads() {
 						leaders++
 					}
@@ -223,7 +223,7 @@ type leaseServer struct {
 	lease    *coordination.Lease
 	prefix   string // of versions
 	failing  int    // requests
-	onTheWay func() // before an answer arrives
+	onTheWay func() // called before a response arrives
 	early    snapshot
 }
 

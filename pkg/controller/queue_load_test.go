@@ -24,7 +24,7 @@ type load struct {
 	poll time.Duration
 
 	mu      sync.Mutex
-	changed map[int]time.Time // what users wait for
+	changed map[int]time.Time // changes that users wait for
 	waited  []time.Duration   // until it was served
 	seen    []time.Time       // the last pass of each object
 	oldest  time.Duration
@@ -71,7 +71,7 @@ func (s *load) run(length time.Duration, perSecond float64) {
 		s.q.Add(i)
 	}
 	s.mu.Lock()
-	for _, at := range s.seen { // who was not served yet counts as well
+	for _, at := range s.seen { // an object that has not been served yet counts as well
 		s.oldest = max(s.oldest, now().Sub(at))
 	}
 	for _, since := range s.changed {

@@ -59,7 +59,7 @@ func compare(t *testing.T, seed uint64) int {
 	return m.turns
 }
 
-// step does one random operation with both and returns what it was.
+// step does one random operation with both and returns a description of it.
 func step(random *rand.Rand, q *queue[int], m *model, out chan<- handOut) string {
 	key := random.IntN(12)
 	switch n := random.IntN(100); {
@@ -192,7 +192,7 @@ func (m *model) addOne(key, priority int, after time.Duration) {
 	}
 }
 
-// get requests an item. Each tenth time that a lower priority waits, it is served.
+// get requests an item. Every tenth request serves a lower priority that waits.
 func (m *model) get() {
 	highest := m.best(func(a, b *modelItem) bool { return a.priority > b.priority })
 	oldest := m.best(func(a, b *modelItem) bool {

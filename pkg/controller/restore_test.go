@@ -90,7 +90,7 @@ func TestRestoreDetectorReportsOnce(t *testing.T) {
 		if n := counted(t) - before; n != 1 {
 			t.Errorf("%v restores are counted", n)
 		}
-		// Who asks later is told, too.
+		// A later Start returns the error, too.
 		if err := d.Start(t.Context()); !errors.Is(err, controller.ErrRestored) {
 			t.Errorf("a later Start returns %v", err)
 		}

@@ -1,6 +1,5 @@
-// Package log is for formatted lines, which plugins of virtual clusters write. The
-// lines go to where everything else here logs to, see pkg/logging. New code takes a
-// logging.Logger.
+// Package log writes formatted lines, for plugins of virtual clusters. The lines go to the same logger as all others,
+// see pkg/logging. New code should use a logging.Logger.
 package log
 
 import (
@@ -15,13 +14,13 @@ import (
 // A Logger writes formatted lines. Format values, not secrets or whole objects.
 // Loggers may be used concurrently.
 type Logger interface {
-	// Infof writes what whoever runs the program should see.
+	// Infof writes a line for the operator of the program.
 	Infof(format string, a ...any)
 
-	// Debugf writes what helps to understand what the program did.
+	// Debugf writes a line that helps to debug the program.
 	Debugf(format string, a ...any)
 
-	// Errorf writes that something failed.
+	// Errorf writes a line about an error.
 	Errorf(format string, a ...any)
 
 	// Base returns the logger that the lines go to.

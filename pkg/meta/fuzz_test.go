@@ -12,12 +12,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// A message for a user is at most so long, whatever he wrote.
+// longest is the greatest length of a message for a user, whatever the user wrote.
 const longest = 1024
 
-// FuzzTimes reads marks that anybody may have written, and writes marks of any
-// time: what is read can be written and is the same, and a creation that begins
-// later than any mark is open.
+// FuzzTimes reads arbitrary marks, and writes marks of any
+// time: a time that was read can be written and is the same, and a creation that begins
+// later than all marks is incomplete.
 func FuzzTimes(f *testing.F) {
 	f.Add("", "", "", int64(0), "")
 	f.Add("2026-01-02T03:04:05Z", "2026-01-02T03:04:05+01:00", "2026-01-02T03:04:04Z", int64(1795181411), "90s")
@@ -62,8 +62,7 @@ func FuzzTimes(f *testing.F) {
 	})
 }
 
-// FuzzPolicies takes any values of the policies of an object. What nobody
-// understands permits nothing, and is told in a few words.
+// FuzzPolicies: of arbitrary values of policies, an unknown value permits nothing, and gives a short error.
 func FuzzPolicies(f *testing.F) {
 	for _, management := range []string{"", "default", "observe", "observe-delete", "observe-create-update",
 		"Observe", "observe ", "\x00", strings.Repeat("ö", 300)} {

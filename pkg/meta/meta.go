@@ -1,12 +1,11 @@
 // Package meta reads and writes the metadata of managed resources: finalizers
-// and labels, the annotations in which a user states policies, and those in
-// which the runtime remembers how far a creation got.
+// and labels, the annotations in which a user sets policies, and those in
+// which the runtime records the progress of a creation.
 //
-// Keys that an existing fleet has stored keep their names (krateo.io/...); keys
-// that are new here begin with moorage.dev/. Functions never change a map or a
-// slice that the object holds: they put a new one in its place, because the old
-// one may be shared with a cache. Otherwise an object is used by one goroutine
-// at a time, as usual.
+// Keys that existing objects have stored keep their names (krateo.io/...);
+// new keys begin with moorage.dev/. Functions never change a map or a
+// slice of the object: they replace it, because a cache may share it. Do not
+// use one object from several goroutines at a time.
 package meta
 
 import (
@@ -46,7 +45,7 @@ func RemoveLabels(o metav1.Object, labels ...string) {
 	}
 }
 
-// AddFinalizer appends the finalizer to those of the object, unless it is there
+// AddFinalizer appends the finalizer to those of the object, unless it is among them
 // already.
 func AddFinalizer(o metav1.Object, finalizer string) {
 	if !FinalizerExists(o, finalizer) {

@@ -73,7 +73,7 @@ func TestNothingIsShared(t *testing.T) {
 	AddLabels(o, mine)
 
 	shared := o.DeepCopy()
-	cached := *shared // As a cache would hand it out: same maps, same slices.
+	cached := *shared // As a cache returns it: same maps, same slices.
 	cached.Finalizers = append(make([]string, 0, 4), "x", "y")
 	shared.Finalizers = cached.Finalizers
 
@@ -166,8 +166,8 @@ func TestFinalizerExists(t *testing.T) {
 	}
 }
 
-// TestNilMapsAreNotTakenOver adds to objects that have no map yet: the map of the
-// caller must not become that of the object, or two objects would share it.
+// TestNilMapsAreNotTakenOver adds to objects that have no map yet: the object must not
+// use the map of the caller, or two objects would share it.
 func TestNilMapsAreNotTakenOver(t *testing.T) {
 	given := map[string]string{"a": "1"}
 	one, two := &metav1.ObjectMeta{}, &metav1.ObjectMeta{}
@@ -187,7 +187,7 @@ func TestNilMapsAreNotTakenOver(t *testing.T) {
 	}
 }
 
-// TestNothingIsKnownOfNothing asks an object that has no annotations.
+// TestNothingIsKnownOfNothing reads an object without annotations.
 func TestNothingIsKnownOfNothing(t *testing.T) {
 	o := &metav1.ObjectMeta{}
 

@@ -12,91 +12,88 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Annotations with which a user steers what is done with an object. Keys and
+// Annotations with which a user controls the reconciliation of an object. Keys and
 // values are case-sensitive, and an empty value is the same as no annotation.
 const (
-	// AnnotationKeyReconciliationPaused stops all work on the object while its
-	// value is "true".
+	// AnnotationKeyReconciliationPaused pauses the reconciliation of the object
+	// while its value is "true".
 	AnnotationKeyReconciliationPaused = "krateo.io/paused"
 
-	// AnnotationKeyConnectorVerbose asks the provider for a verbose connection
+	// AnnotationKeyConnectorVerbose requests a verbose connection from the provider
 	// while its value is "true". Only the provider reads it.
 	AnnotationKeyConnectorVerbose = "krateo.io/connector-verbose"
 
-	// AnnotationKeyManagementPolicy says which actions are allowed: one of the
+	// AnnotationKeyManagementPolicy determines which actions are allowed: one of the
 	// ManagementPolicy values.
 	AnnotationKeyManagementPolicy = "krateo.io/management-policy"
 
-	// AnnotationKeyDeletionPolicy says what becomes of the external resource
-	// when the object is deleted: one of the DeletionPolicy values.
+	// AnnotationKeyDeletionPolicy determines whether the external resource is
+	// deleted with the object: one of the DeletionPolicy values.
 	AnnotationKeyDeletionPolicy = "krateo.io/deletion-policy"
 
-	// AnnotationKeyAdoptionPolicy says what becomes of an external resource
-	// that was there before the object: one of the AdoptionPolicy values.
+	// AnnotationKeyAdoptionPolicy determines whether an existing external resource
+	// is adopted: one of the AdoptionPolicy values.
 	AnnotationKeyAdoptionPolicy = "moorage.dev/adoption-policy"
 
-	// AnnotationKeyPollInterval is how long to wait before the external
-	// resource is looked at again, as a Go duration such as "90s" or "10m".
+	// AnnotationKeyPollInterval is the interval between two observations of the
+	// external resource, as a Go duration such as "90s" or "10m".
 	AnnotationKeyPollInterval = "moorage.dev/poll-interval"
 
-	// AnnotationKeyReconcileRequestedAt asks for a pass at once, whenever its
-	// value changes. Any value will do; the current time is customary.
+	// AnnotationKeyReconcileRequestedAt requests a pass at once, whenever its
+	// value changes. Any value works; the current time is customary.
 	AnnotationKeyReconcileRequestedAt = "moorage.dev/reconcile-requested-at"
 
-	// AnnotationKeyAllowReferencesFrom, on an object that others refer to, names
-	// the namespaces besides its own that may: comma-separated, "*" for all.
+	// AnnotationKeyAllowReferencesFrom names the namespaces, besides the object's
+	// own, whose objects may refer to the object: comma-separated, "*" for all.
 	AnnotationKeyAllowReferencesFrom = "moorage.dev/allow-references-from"
 )
 
 // Values of AnnotationKeyManagementPolicy. The external resource is observed
 // under each of them.
 const (
-	// ManagementPolicyDefault allows everything. It holds if there is none.
+	// ManagementPolicyDefault allows everything. It is the default.
 	ManagementPolicyDefault = "default"
 
-	// ManagementPolicyObserveCreateUpdate allows all but to delete.
+	// ManagementPolicyObserveCreateUpdate allows everything except to delete.
 	ManagementPolicyObserveCreateUpdate = "observe-create-update"
 
 	// ManagementPolicyObserveDelete allows to delete, but not to create or
 	// update.
 	ManagementPolicyObserveDelete = "observe-delete"
 
-	// ManagementPolicyObserve allows to look and nothing else.
+	// ManagementPolicyObserve only allows to observe.
 	ManagementPolicyObserve = "observe"
 )
 
 // Values of AnnotationKeyDeletionPolicy.
 const (
-	// DeletionPolicyOrphan leaves the external resource where it is.
+	// DeletionPolicyOrphan keeps the external resource.
 	DeletionPolicyOrphan = "orphan"
 
-	// DeletionPolicyDelete deletes the external resource. It holds if there is
-	// no policy.
+	// DeletionPolicyDelete deletes the external resource. It is the default.
 	DeletionPolicyDelete = "delete"
 )
 
 // Values of AnnotationKeyAdoptionPolicy.
 const (
-	// AdoptionPolicyNever leaves an existing resource alone. It holds if there
-	// is no policy.
+	// AdoptionPolicyNever leaves an existing resource alone. It is the default.
 	AdoptionPolicyNever = "never"
 
-	// AdoptionPolicyIfUnowned takes over an existing resource that belongs to
-	// nobody.
+	// AdoptionPolicyIfUnowned adopts an existing resource that has no owner.
 	AdoptionPolicyIfUnowned = "if-unowned"
 
-	// AdoptionPolicyIfMatching takes over an existing resource that belongs to
-	// nobody and is as desired already, so that nothing of it changes.
+	// AdoptionPolicyIfMatching adopts an existing resource that has no owner and
+	// matches the spec already, so that the adoption does not change it.
 	AdoptionPolicyIfMatching = "if-matching"
 
-	// AdoptionPolicyForce takes over an existing resource, whoever's it is, as far
-	// as whoever runs the provider allows it: by default, only what is known to
-	// belong to an object of the same namespace, or, for a cluster-scoped object,
+	// AdoptionPolicyForce adopts an existing resource of any owner, as far as the
+	// operator of the provider allows it: by default, only a resource that is known
+	// to belong to an object of the same namespace, or, for a cluster-scoped object,
 	// to one of the same kind and name.
 	AdoptionPolicyForce = "force"
 )
 
-// Actions that IsActionAllowed knows.
+// Actions for IsActionAllowed.
 const (
 	ActionCreate = "create"
 	ActionUpdate = "update"
@@ -128,10 +125,10 @@ var policies = []struct {
 	{AnnotationKeyAdoptionPolicy, adoptionPolicies},
 }
 
-// ValidatePolicies returns an error if a policy annotation has a value that
-// nobody knows. It names the key, the value and the values that are allowed, and
-// is meant to be shown to the user. While it is not nil, nothing is allowed: a
-// misspelt policy must never be taken for permission.
+// ValidatePolicies returns an error if a policy annotation has an unknown value.
+// The error names the key, the value and the allowed values, and is meant for the
+// user. While it is not nil, nothing is allowed: a misspelled policy must never
+// permit anything.
 func ValidatePolicies(o metav1.Object) error {
 	for _, p := range policies {
 		if v := o.GetAnnotations()[p.key]; v != "" && !slices.Contains(p.values, v) {
@@ -144,11 +141,13 @@ func ValidatePolicies(o metav1.Object) error {
 }
 
 // IsActionAllowed reports whether the object's management policy allows the
-// action, one of ActionCreate, ActionUpdate and ActionDelete. The deletion
-// policy is another matter: ShouldDelete minds both. Nothing is allowed while
+// action, one of ActionCreate, ActionUpdate and ActionDelete. It does not check
+// the deletion policy: ShouldDelete checks both. Nothing is allowed while
 // ValidatePolicies fails.
 func IsActionAllowed(o metav1.Object, action string) bool {
-	return ValidatePolicies(o) == nil && slices.Contains(allowedBy[o.GetAnnotations()[AnnotationKeyManagementPolicy]], action)
+	policy := o.GetAnnotations()[AnnotationKeyManagementPolicy]
+
+	return ValidatePolicies(o) == nil && slices.Contains(allowedBy[policy], action)
 }
 
 // ShouldCreate reports whether the object's policies allow to create the
@@ -166,14 +165,14 @@ func ShouldDelete(o metav1.Object) bool {
 	return IsActionAllowed(o, ActionDelete) && o.GetAnnotations()[AnnotationKeyDeletionPolicy] != DeletionPolicyOrphan
 }
 
-// ShouldOnlyObserve reports whether the object's management policy is to look
-// and nothing else.
+// ShouldOnlyObserve reports whether the object's management policy only allows to
+// observe.
 func ShouldOnlyObserve(o metav1.Object) bool {
 	return ValidatePolicies(o) == nil && o.GetAnnotations()[AnnotationKeyManagementPolicy] == ManagementPolicyObserve
 }
 
-// GetAdoptionPolicy returns the object's adoption policy, or nothing if it has
-// none, or one that nobody knows.
+// GetAdoptionPolicy returns the object's adoption policy, or "" if it has none or
+// an unknown one.
 func GetAdoptionPolicy(o metav1.Object) string {
 	if v := o.GetAnnotations()[AnnotationKeyAdoptionPolicy]; slices.Contains(adoptionPolicies, v) {
 		return v
@@ -182,27 +181,27 @@ func GetAdoptionPolicy(o metav1.Object) string {
 	return ""
 }
 
-// ShouldAdopt reports whether an external resource that exists already and
-// belongs to nobody may be taken over.
+// ShouldAdopt reports whether an existing external resource without an owner may
+// be adopted.
 func ShouldAdopt(o metav1.Object) bool {
 	p := GetAdoptionPolicy(o)
 
 	return ValidatePolicies(o) == nil && (p == AdoptionPolicyIfUnowned || p == AdoptionPolicyForce)
 }
 
-// IsPaused reports whether the user asked to leave the object alone.
+// IsPaused reports whether the user has paused the object.
 func IsPaused(o metav1.Object) bool {
 	return o.GetAnnotations()[AnnotationKeyReconciliationPaused] == "true"
 }
 
-// IsVerbose reports whether the user asked for a verbose connection.
+// IsVerbose reports whether the user has requested a verbose connection.
 func IsVerbose(o metav1.Object) bool {
 	return o.GetAnnotations()[AnnotationKeyConnectorVerbose] == "true"
 }
 
-// GetPollInterval returns the poll interval that the user set on the object,
-// and whether there is one. If there is one that is no positive Go duration, the
-// error, meant for the user, says so, and the duration is zero.
+// GetPollInterval returns the poll interval that the user has set on the object,
+// and whether there is one. If it is not a positive Go duration, GetPollInterval
+// returns zero and an error, which is meant for the user.
 func GetPollInterval(o metav1.Object) (d time.Duration, set bool, err error) {
 	v := o.GetAnnotations()[AnnotationKeyPollInterval]
 	if v == "" {
@@ -211,14 +210,16 @@ func GetPollInterval(o metav1.Object) (d time.Duration, set bool, err error) {
 
 	d, err = time.ParseDuration(v)
 	if err != nil || d <= 0 {
-		return 0, true, errors.Errorf(`annotation %s has the value %s; it must be a positive duration such as "90s" or "10m"`, AnnotationKeyPollInterval, quoted(v))
+		return 0, true, errors.Errorf(
+			`annotation %s has the value %s; it must be a positive duration such as "90s" or "10m"`,
+			AnnotationKeyPollInterval, quoted(v))
 	}
 
 	return d, true, nil
 }
 
-// quoted makes a user's value fit to be shown to him: annotations can be huge
-// and hold control characters.
+// quoted shortens and quotes a user's value for a message: annotations can be
+// large and have control characters.
 func quoted(v string) string {
 	if r := []rune(v[:min(len(v), (maxQuotedValue+1)*utf8.UTFMax)]); len(r) > maxQuotedValue {
 		v = string(r[:maxQuotedValue-1]) + "…"

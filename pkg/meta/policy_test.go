@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// may is everything that policies decide, so that a row shows all of it.
+// A may has all permissions that policies determine, so that a row shows all of them.
 type may struct {
 	Create, Update, Delete, OnlyObserve bool
 	Actions                             string
@@ -33,7 +33,11 @@ func permissions(o metav1.Object) may {
 }
 
 func TestPolicies(t *testing.T) {
-	const management, deletion, adoption = AnnotationKeyManagementPolicy, AnnotationKeyDeletionPolicy, AnnotationKeyAdoptionPolicy
+	const (
+		management = AnnotationKeyManagementPolicy
+		deletion   = AnnotationKeyDeletionPolicy
+		adoption   = AnnotationKeyAdoptionPolicy
+	)
 
 	all := may{Create: true, Update: true, Delete: true, Actions: "cud", Valid: true}
 	orphan := may{Create: true, Update: true, Actions: "cud", Valid: true}
@@ -100,8 +104,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestUnknownAllowsNothing goes through every combination of known and unknown
-// values.
+// TestUnknownAllowsNothing tries every combination of known and unknown values.
 func TestUnknownAllowsNothing(t *testing.T) {
 	for _, m := range append([]string{"", "bogus"}, policies[0].values...) {
 		for _, d := range append([]string{"", "bogus"}, policies[1].values...) {
@@ -142,7 +145,8 @@ func TestValidatePoliciesMessage(t *testing.T) {
 		"Management": {
 			reason: "The user sees what to write instead.",
 			o:      annotated(AnnotationKeyManagementPolicy, "Observe"),
-			want:   `annotation krateo.io/management-policy has the unknown value "Observe"; allowed are default, observe-create-update, observe-delete, observe`,
+			want: `annotation krateo.io/management-policy has the unknown value "Observe"; ` +
+				`allowed are default, observe-create-update, observe-delete, observe`,
 		},
 		"Deletion": {
 			reason: "Control characters are made visible.",
@@ -195,15 +199,18 @@ func TestGetPollInterval(t *testing.T) {
 		"Set":  {reason: "A Go duration is taken.", value: "1m30s", want: 90 * time.Second, set: true},
 		"Number": {
 			reason: "A unit is needed.", value: "90", set: true,
-			err: `annotation moorage.dev/poll-interval has the value "90"; it must be a positive duration such as "90s" or "10m"`,
+			err: `annotation moorage.dev/poll-interval has the value "90"; ` +
+				`it must be a positive duration such as "90s" or "10m"`,
 		},
 		"Zero": {
 			reason: "Zero would be a hot loop.", value: "0s", set: true,
-			err: `annotation moorage.dev/poll-interval has the value "0s"; it must be a positive duration such as "90s" or "10m"`,
+			err: `annotation moorage.dev/poll-interval has the value "0s"; ` +
+				`it must be a positive duration such as "90s" or "10m"`,
 		},
 		"Negative": {
 			reason: "There is no time before.", value: "-1h", set: true,
-			err: `annotation moorage.dev/poll-interval has the value "-1h"; it must be a positive duration such as "90s" or "10m"`,
+			err: `annotation moorage.dev/poll-interval has the value "-1h"; ` +
+				`it must be a positive duration such as "90s" or "10m"`,
 		},
 	}
 

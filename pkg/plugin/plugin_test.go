@@ -137,7 +137,7 @@ func TestPlugin(t *testing.T) {
 	if diff := cmp.Diff(down.Data, image.Data); diff != "" {
 		t.Error(diff)
 	}
-	instance.stop() // as a signal does
+	instance.stop() // like a signal
 	if err := <-ended; err != nil {
 		t.Errorf("it ended with %v", err)
 	}

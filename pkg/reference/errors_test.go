@@ -88,7 +88,7 @@ func malformedPolicy() error {
 	return err
 }
 
-// TestTextsAreBounded: a name can be as long as an object may be, and no text.
+// TestTextsAreBounded: the text of an error is bounded, even if the names are as long as an object may be.
 func TestTextsAreBounded(t *testing.T) {
 	for _, name := range []string{strings.Repeat("x", 1<<20), strings.Repeat("é", 1<<19),
 		strings.Repeat("\xff", 1<<20), strings.Repeat("\x00", 1<<20)} {

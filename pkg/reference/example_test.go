@@ -3,6 +3,7 @@ package reference_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
-// A Instance lies at a disk.
+// An Instance uses a disk.
 type Instance struct {
 	fake.Managed
 
@@ -24,7 +25,7 @@ type Instance struct {
 	DiskRef *commonv1.NamespacedReference
 }
 
-// ResolveReferences sets the name of the disk that DiskRef is about.
+// ResolveReferences sets the name of the disk that DiskRef refers to.
 func (b *Instance) ResolveReferences(ctx context.Context, r client.Reader) error {
 	rsp, err := reference.NewAPIResolver(r, b).Resolve(ctx, reference.ResolutionRequest{
 		CurrentValue: b.Disk,
@@ -50,7 +51,7 @@ func Example() {
 		return nil
 	}
 
-	// A reconciler does this; an author is only given the reader.
+	// The reconciler does this; ResolveReferences only gets the reader.
 	tracker := reference.NewTracker(fake.SchemeWith(&fake.Managed{}))
 	instance := &Instance{DiskRef: &commonv1.NamespacedReference{Name: "main"}}
 	instance.SetNamespace("port")
@@ -64,13 +65,15 @@ func Example() {
 	}
 
 	err := pass()
-	fmt.Println(err)
+	fmt.Println(strings.ReplaceAll(err.Error(), ": ", ":\n  "))
 	fmt.Println(reference.IsWaiting(err))
 
 	meta.SetExternalName(main, "main-7")
 	fmt.Println(pass(), instance.Disk)
 	// Output:
-	// cannot resolve spec.disk: waiting for Managed "port/main": its external name, or the field that is referred to, is still empty
+	// cannot resolve spec.disk:
+	//   waiting for Managed "port/main":
+	//   its external name, or the field that is referred to, is still empty
 	// true
 	// <nil> main-7
 }

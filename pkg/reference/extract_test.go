@@ -9,7 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// A conditioned object is what a function that extracts may want.
+// A conditioned is an interface that an extracting function may require.
 type conditioned interface {
 	client.Object
 	GetCondition(ct commonv1.ConditionType) commonv1.Condition
@@ -112,7 +112,7 @@ func TestExtract(t *testing.T) {
 	}
 }
 
-// FuzzParseField: whatever the path, it is refused or followed.
+// FuzzParseField: any path is either rejected or followed.
 func FuzzParseField(f *testing.F) {
 	for _, path := range []string{"status.atProvider.arn", "status.posts[0].name", "metadata.labels[a.b/c]", "a[",
 		"[]", "..", "[0][1].x"} {

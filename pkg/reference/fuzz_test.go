@@ -15,10 +15,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// canary stands in everything that objects hold and errors must not reveal.
+// canary is in every value of an object that errors must not reveal.
 const canary = "canary"
 
-// A die makes choices of bytes.
+// A die derives choices from bytes.
 type die []byte
 
 func (d *die) next() int {
@@ -93,7 +93,7 @@ func (d *die) request(name, namespace, label string) ResolutionRequest {
 	return req
 }
 
-// mayUse is the rule of namespaces, said once more.
+// mayUse implements the rule of namespaces independently.
 func mayUse(from, o client.Object) bool {
 	if o.GetNamespace() == "" || from.GetNamespace() != "" && o.GetNamespace() == from.GetNamespace() {
 		return true
@@ -116,9 +116,9 @@ func checkValue(t *testing.T, from client.Object, objects []client.Object, value
 	}
 }
 
-// FuzzResolve lets references and selectors of any sort loose on worlds of any sort. Whatever they are, nothing
-// panics, no value crosses a namespace without a grant, the answer does not depend on the order of a list or on being
-// recorded, errors are bounded and tell nothing, and what is resolved already is not read.
+// FuzzResolve tries arbitrary references and selectors in arbitrary worlds. Nothing
+// panics, no value crosses a namespace without a grant, the response does not depend on the order of a list or on being
+// recorded, errors are bounded and reveal no values, and references that are resolved already are not read.
 func FuzzResolve(f *testing.F) {
 	f.Add([]byte{}, "x", "a", "side")
 	f.Add([]byte{3, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 1}, "../x", "b/c", "not a label")
@@ -128,7 +128,7 @@ func FuzzResolve(f *testing.F) {
 	f.Fuzz(checkWorld)
 }
 
-// checkAnswer holds an answer to what is true of all.
+// checkAnswer checks the invariants of a response.
 func checkAnswer(t *testing.T, req ResolutionRequest, got ResolutionResponse, err error) {
 	t.Helper()
 	optionally := req.Reference != nil && req.Reference.Policy.IsOptional() ||

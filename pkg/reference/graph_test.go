@@ -49,7 +49,7 @@ func TestCycle(t *testing.T) {
 	}
 }
 
-// TestLongSearch: a search in a long chain ends early, and finds what is near.
+// TestLongSearch: a search in a long chain ends early, and finds short cycles.
 func TestLongSearch(t *testing.T) {
 	node := func(i int) Referent { return Referent{diskGK, "a", fmt.Sprint(i)} }
 	g := NewGraph()
@@ -64,7 +64,7 @@ func TestLongSearch(t *testing.T) {
 	}
 }
 
-// resolve is a pass of an owner that refers to a disk, and returns its error.
+// resolve runs a pass of an owner that refers to a disk, and returns its error.
 func resolve(t *Tracker, w *world, owner *Disk, to string) error {
 	rec := t.Reader(types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, w)
 	_, err := NewAPIResolver(rec, owner).Resolve(context.Background(),

@@ -11,12 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestReplacedInformer: the informer of a kind that goes ends, and the one it has when it returns is another.
+// TestReplacedInformer: the informer of a kind that is removed ends, and the kind gets a new one when it is served
+// again.
 func TestReplacedInformer(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		absent int           // attempts until the kind is there again
-		after  time.Duration // how late what waits is woken, at most
+		after  time.Duration // the longest delay until waiting owners are requeued
 		reads  bool          // there are reads meanwhile
 	}{
 		"Back":   {reason: "waiting owners are enqueued without reads", after: retryInterval},

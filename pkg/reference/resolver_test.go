@@ -718,7 +718,7 @@ func TestIncompleteRequest(t *testing.T) {
 	}
 }
 
-// TestPlainReader: who does not know scopes learns them from what is read.
+// TestPlainReader: a reader that does not know scopes is enough: they are taken from the objects that it returns.
 func TestPlainReader(t *testing.T) {
 	w := newWorld(disk("a", "b", external("main")), disk("b", "b", external("other")), network("h", external("port")))
 	r := NewAPIResolver(plainReader{w}, instance("a", "instance"))
@@ -735,7 +735,7 @@ func TestPlainReader(t *testing.T) {
 	checkError(t, "A cluster-scoped object sees nothing in namespaces that it did not name.", err, ReasonNoMatch, nil)
 }
 
-// A confusedReader answers a Get with whatever it has.
+// A confusedReader returns its only object from every Get.
 type confusedReader struct {
 	client.Reader
 	answer *Disk
@@ -747,7 +747,7 @@ func (c confusedReader) Get(_ context.Context, _ client.ObjectKey, out client.Ob
 	return nil
 }
 
-// TestWhereTheObjectSaysItIs: what counts is where the referent is, not where it was asked for.
+// TestWhereTheObjectSaysItIs: the namespace of the returned object counts, not that of the request.
 func TestWhereTheObjectSaysItIs(t *testing.T) {
 	c := confusedReader{newWorld(), disk("b", "b", external("main"))}
 	_, err := NewAPIResolver(c, instance("a", "instance")).Resolve(context.Background(),
@@ -755,7 +755,7 @@ func TestWhereTheObjectSaysItIs(t *testing.T) {
 	checkError(t, "An object of another namespace is not granted, however it was found.", err, ReasonNotGranted, nil)
 }
 
-// TestToIsOnlyAnExample: neither is the example changed, nor does what it holds count as read.
+// TestToIsOnlyAnExample: the objects in To are not changed, and their content does not count as read.
 func TestToIsOnlyAnExample(t *testing.T) {
 	w := newWorld(disk("b", "b", external("main")))
 	to := To{Managed: disk("", "", granted("*"), external("leftover"))}
@@ -814,7 +814,7 @@ func TestReferent(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotRead: what would be watched is refused before it is read.
+// TestSecretsAreNotRead: kinds that must not be watched are rejected before they are read.
 func TestSecretsAreNotRead(t *testing.T) {
 	w := newWorld()
 	s := testScheme()

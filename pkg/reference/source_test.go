@@ -25,7 +25,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A recordingQueue remembers what is added to it, and nothing else.
+// A recordingQueue records added items.
 type recordingQueue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 
@@ -39,7 +39,7 @@ func (q *recordingQueue) Add(r reconcile.Request) {
 	q.added = append(q.added, r.String())
 }
 
-// taken returns what was added since it was asked last, sorted.
+// taken returns the items that were added since the last call, sorted.
 func (q *recordingQueue) taken() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 
 var instanceKey = types.NamespacedName{Namespace: "a", Name: "instance"}
 
-// checkEmpty looks for anything that a tracker still remembers.
+// checkEmpty fails if a tracker has any state left.
 func checkEmpty(t *testing.T, tr *Tracker) {
 	t.Helper()
 	if len(tr.owners)+len(tr.kinds)+len(tr.graph.edges) > 0 {
@@ -122,7 +122,7 @@ func TestClusterScopedEdges(t *testing.T) {
 	}
 }
 
-// TestDoneReplaces: an owner is woken for what its last pass read, and for nothing else.
+// TestDoneReplaces: an owner is requeued for changes of objects that its last pass read, and for no others.
 func TestDoneReplaces(t *testing.T) {
 	w := newWorld(disk("a", "x", external("X")))
 	tr := NewTracker(testScheme())
@@ -156,7 +156,7 @@ func TestDoneReplaces(t *testing.T) {
 	checkEmpty(t, tr)
 }
 
-// TestAfterDone: who goes on reading after the pass leaves nothing behind.
+// TestAfterDone: reads after the end of the pass leave no state.
 func TestAfterDone(t *testing.T) {
 	tr := NewTracker(testScheme())
 	rec := tr.Reader(instanceKey, newWorld(disk("a", "x", external("X"))))
@@ -170,7 +170,7 @@ func TestAfterDone(t *testing.T) {
 	checkEmpty(t, tr)
 }
 
-// TestOwnChanges: an owner that is among what it lists is not woken by what it writes itself.
+// TestOwnChanges: an owner that is in its own list is not requeued by its own writes.
 func TestOwnChanges(t *testing.T) {
 	tr := NewTracker(testScheme())
 	rec := tr.Reader(types.NamespacedName{Namespace: "a", Name: "b"}, newWorld())
@@ -186,7 +186,7 @@ func TestOwnChanges(t *testing.T) {
 	}
 }
 
-// TestErrorsPass: what a read answers reaches the author.
+// TestErrorsPass: the errors of reads reach the author.
 func TestErrorsPass(t *testing.T) {
 	boom := errors.New("boom")
 	w := newWorld()
@@ -259,7 +259,7 @@ func TestSteadyPass(t *testing.T) {
 	}
 }
 
-// TestConcurrently lets passes, events and goodbyes of the same owners race.
+// TestConcurrently runs passes, events and removals of the same owners concurrently.
 func TestConcurrently(t *testing.T) {
 	tr := NewTracker(testScheme())
 	w := newWorld(disk("a", "x", external("X"), version("1")), disk("a", "y", version("1")))

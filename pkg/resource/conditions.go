@@ -7,30 +7,30 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
-// Conditions are a list of conditions that is being put together, at most one of
-// each type. The zero value is empty and ready to use. A list that another slice
-// shares its memory with is never changed in place: that may belong to a cache.
+// Conditions are a list of conditions, at most one of
+// each type. The zero value is empty and ready to use. Its methods never change
+// memory that another slice shares: that may belong to a cache.
 //
-// A time of transition follows the rule of commonv1.ConditionedStatus: it moves
-// when the status changes, not when merely the message does.
+// The transition time follows the rule of commonv1.ConditionedStatus: it changes
+// only with the status, not with the message.
 type Conditions []commonv1.Condition
 
 // DeepCopy returns a copy that shares nothing with the list.
 func (cs Conditions) DeepCopy() Conditions { return slices.Clone(cs) }
 
-// UpsertCondition puts the condition in the place of the one of its type, or at
-// the end.
+// UpsertCondition replaces the condition of the same type, or appends the
+// condition.
 func (cs *Conditions) UpsertCondition(cond commonv1.Condition) {
 	s := commonv1.ConditionedStatus{Conditions: cs.DeepCopy()}
 	s.SetConditions(cond)
 	*cs = s.Conditions
 }
 
-// UpsertConditionMessage appends the condition's message, after a comma, to that
-// of the condition of its type, and leaves the rest of it as it is. Without a
-// condition of the type it appends the condition itself. A message that is in
-// the other one already is not repeated, so that a pass which says the same
-// again changes nothing.
+// UpsertConditionMessage appends the condition's message, after a comma, to the message
+// of the condition of the same type, and changes nothing else of it. Without a
+// condition of the type it appends the condition itself. A message that the
+// existing message contains is not repeated, so that a pass with the same
+// result changes nothing.
 func (cs *Conditions) UpsertConditionMessage(cond commonv1.Condition) {
 	const separator = ", "
 
@@ -54,7 +54,7 @@ func (cs *Conditions) UpsertConditionMessage(cond commonv1.Condition) {
 	cs.UpsertCondition(c)
 }
 
-// JoinConditions upserts each of the other conditions. Nil has none.
+// JoinConditions upserts each of the supplied conditions. Nil has none.
 func (cs *Conditions) JoinConditions(conds *Conditions) {
 	if conds == nil {
 		return

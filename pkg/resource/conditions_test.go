@@ -16,7 +16,7 @@ var (
 	now  = metav1.NewTime(time.Unix(200, 0))
 )
 
-// at gives a condition a time and a message.
+// at returns a condition with a time and a message.
 func at(t metav1.Time, c commonv1.Condition, message string) commonv1.Condition {
 	c.LastTransitionTime = t
 
@@ -124,7 +124,7 @@ func TestConditions(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			shared := append(make(resource.Conditions, 0, 8), stored...) // room enough to be written into
+			shared := append(make(resource.Conditions, 0, 8), stored...) // with free capacity that an append would write into
 			cs := shared
 			tc.change(&cs)
 

@@ -9,15 +9,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// An ErrorIs reports whether an error is of a certain sort.
+// An ErrorIs reports whether an error is of a certain kind.
 type ErrorIs func(err error) bool
 
-// Ignore returns nil if err is of the sort, and err otherwise.
+// Ignore returns nil if err is of the kind, and err otherwise.
 func Ignore(is ErrorIs, err error) error {
 	return IgnoreAny(err, is)
 }
 
-// IgnoreAny returns nil if err is of any of the sorts, and err otherwise.
+// IgnoreAny returns nil if err is of any of the kinds, and err otherwise.
 func IgnoreAny(err error, is ...ErrorIs) error {
 	if err == nil || slices.ContainsFunc(is, func(is ErrorIs) bool { return is(err) }) {
 		return nil
@@ -27,12 +27,12 @@ func IgnoreAny(err error, is ...ErrorIs) error {
 }
 
 // IsNotFound reports whether err says that a Kubernetes object does not exist.
-// Wrapped errors count. It differs from the function of that name in
-// k8s.io/apimachinery in that the answer has to be about an object: the 404 of a
-// proxy, or of an API server that does not serve the kind, is no news of it.
+// Wrapped errors count. Unlike the function of that name in
+// k8s.io/apimachinery, it requires that the response is about an object: the 404 of a
+// proxy, or of an API server that does not serve the kind, proves nothing about it.
 //
-// The answer to a write may be about a subresource or a namespace, and that of a
-// cache may be old: before something is cleaned up or forgotten, read the object
+// The response to a write may be about a subresource or a namespace, and that of a
+// cache may be stale: before you clean up or drop state of an object, read it
 // from the API server.
 func IsNotFound(err error) bool { return gone.NoPage(err) }
 
@@ -41,15 +41,15 @@ func IgnoreNotFound(err error) error {
 	return Ignore(IsNotFound, err)
 }
 
-// IsAPIError reports whether err itself, not an error that it wraps, is an answer
+// IsAPIError reports whether err itself, not an error that it wraps, is a response
 // of the Kubernetes API server.
 func IsAPIError(err error) bool {
-	_, ok := err.(kerrors.APIStatus) // The unwrapped error is asked for; see IsAPIErrorWrapped.
+	_, ok := err.(kerrors.APIStatus) // By design without errors.As; see IsAPIErrorWrapped.
 
 	return ok
 }
 
-// IsAPIErrorWrapped reports whether err is or wraps an answer of the Kubernetes
+// IsAPIErrorWrapped reports whether err is or wraps a response of the Kubernetes
 // API server.
 func IsAPIErrorWrapped(err error) bool {
 	var status kerrors.APIStatus

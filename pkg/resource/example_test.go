@@ -17,7 +17,7 @@ func ExampleNewAPIFinalizer() {
 	c.MockPatch = func(_ context.Context, obj client.Object, patch client.Patch, _ ...client.PatchOption) error {
 		body, err := patch.Data(obj)
 		fmt.Println(string(body))
-		obj.SetResourceVersion("8") // As the API server answers.
+		obj.SetResourceVersion("8") // As the API server responds.
 
 		return err
 	}
@@ -26,7 +26,7 @@ func ExampleNewAPIFinalizer() {
 
 	f := resource.NewAPIFinalizer(c, "bucket.example.org")
 	fmt.Println(f.AddFinalizer(context.Background(), pearl), pearl.ResourceVersion)
-	fmt.Println(f.AddFinalizer(context.Background(), pearl)) // It is there: nothing is sent.
+	fmt.Println(f.AddFinalizer(context.Background(), pearl)) // The object has it: nothing is sent.
 	// Output:
 	// {"metadata":{"uid":"6f96","resourceVersion":"7","finalizers":["bucket.example.org"]}}
 	// <nil> 8

@@ -4,42 +4,42 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
-// A Manageable says in its spec what may be done with its external resource.
-// What it allows, and what the annotations of its object allow, is allowed.
+// A Manageable has management policies in its spec. An action is allowed if both
+// these and the annotations of the object allow it.
 type Manageable interface {
 	GetManagementPolicies() commonv1.ManagementPolicies
 }
 
-// A GenerationObserver tells in its status which generation it is about.
-// commonv1.ObservedStatus says how.
+// A GenerationObserver has the generation in its status that the status is about.
+// commonv1.ObservedStatus implements it.
 type GenerationObserver interface {
 	GetObservedGeneration() int64
 	SetObservedGeneration(generation int64)
 }
 
-// A ReconcileRequestee tells in its status which request for a pass, see
-// meta.AnnotationKeyReconcileRequestedAt, was handled last.
-// commonv1.ObservedStatus says how.
+// A ReconcileRequestee has the request for a pass in its status that was handled
+// last, see meta.AnnotationKeyReconcileRequestedAt. commonv1.ObservedStatus
+// implements it.
 type ReconcileRequestee interface {
 	GetLastHandledReconcileAt() string
 	SetLastHandledReconcileAt(token string)
 }
 
-// A ConnectionSecretWriterTo names the Secret in its own namespace that its
-// connection details are written to. Nil is none.
+// A ConnectionSecretWriterTo names the Secret, in its own namespace, to which its
+// connection details are written. Nil is none.
 type ConnectionSecretWriterTo interface {
 	GetWriteConnectionSecretToReference() *commonv1.LocalSecretReference
 }
 
-// A ConnectionDetailsHasher remembers in its status what was published of its
-// connection details. commonv1.ConnectionStatus says how.
+// A ConnectionDetailsHasher has a hash of its published connection details in its
+// status. commonv1.ConnectionStatus implements it.
 type ConnectionDetailsHasher interface {
 	GetConnectionDetailsHash() string
 	SetConnectionDetailsHash(hash string)
 }
 
-// A ProviderConfigReferencer names the configuration with which its external
-// system is reached. Nil is none.
+// A ProviderConfigReferencer names the configuration of the connection to its
+// external system. Nil is none.
 type ProviderConfigReferencer interface {
 	GetProviderConfigReference() *commonv1.ProviderConfigReference
 }

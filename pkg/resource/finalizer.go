@@ -13,19 +13,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// A Finalizer keeps an object from vanishing before its external resource was
-// dealt with. Implementations may be called concurrently for different objects.
+// A Finalizer keeps an object until its external resource has been cleaned up.
+// Implementations may be called concurrently for different objects.
 type Finalizer interface {
-	// AddFinalizer sees to it that the object has the finalizer, in the API
+	// AddFinalizer ensures that the object has the finalizer, in the API
 	// server and in memory.
 	AddFinalizer(ctx context.Context, obj Object) error
 
-	// RemoveFinalizer sees to it that the object does not have the finalizer. It
-	// is no error if the object is gone.
+	// RemoveFinalizer ensures that the object does not have the finalizer. It
+	// succeeds if the object is gone.
 	RemoveFinalizer(ctx context.Context, obj Object) error
 }
 
-// FinalizerFns make a Finalizer of functions. A nil function does nothing and
+// FinalizerFns implement a Finalizer by functions. A nil function does nothing and
 // succeeds.
 type FinalizerFns struct {
 	// AddFinalizerFn is called by AddFinalizer.
@@ -53,22 +53,22 @@ func (f FinalizerFns) RemoveFinalizer(ctx context.Context, obj Object) error {
 	return f.RemoveFinalizerFn(ctx, obj)
 }
 
-// NewNopFinalizer returns a Finalizer that does nothing. Objects then vanish as
-// soon as they are deleted, and nothing sees to their external resources.
+// NewNopFinalizer returns a Finalizer that does nothing. Objects are then removed as
+// soon as they are deleted, and their external resources are not cleaned up.
 func NewNopFinalizer() Finalizer { return FinalizerFns{} }
 
 // An APIFinalizer writes a finalizer to the API server. The zero value is not
 // usable.
 //
-// It sends one merge patch of metadata.finalizers and nothing else: a full
-// update would erase fields that this program's types do not know. The patch
-// carries the object's uid and resourceVersion as read, because it replaces the
-// whole list: it fails with a Kubernetes conflict if somebody else changed the
-// object meanwhile, and with an invalid error if the object was replaced by a
-// namesake. Both are found through the returned error.
+// It sends a merge patch of metadata.finalizers only: a full
+// update would erase fields that the types of this program do not know. The patch
+// has the uid and resourceVersion of the object as read, because it replaces the
+// whole list: it fails with a Kubernetes conflict if another client has changed the
+// object meanwhile, and with an invalid error if the object was replaced by
+// another one of the same name. The returned error wraps both.
 //
-// After a success the object has the resourceVersion and the finalizers that the
-// API server answered. Whatever else it holds in memory stays as it is.
+// After a success the object has the resourceVersion and the finalizers of the
+// response. Everything else of the object in memory is unchanged.
 type APIFinalizer struct {
 	client    client.Client
 	finalizer string
@@ -89,7 +89,7 @@ func (a *APIFinalizer) AddFinalizer(ctx context.Context, obj Object) error {
 }
 
 // RemoveFinalizer sends a patch if the object has the finalizer. It succeeds if
-// the object does not exist any more.
+// the object no longer exists.
 func (a *APIFinalizer) RemoveFinalizer(ctx context.Context, obj Object) error {
 	if !meta.FinalizerExists(obj, a.finalizer) {
 		return nil
@@ -106,7 +106,7 @@ func (a *APIFinalizer) RemoveFinalizer(ctx context.Context, obj Object) error {
 }
 
 func (a *APIFinalizer) patch(ctx context.Context, obj Object, change func(o metav1.Object, finalizer string)) error {
-	// The answer is decoded into what is sent, so a copy is sent.
+	// Patch decodes the response into its argument, so it gets a copy.
 	sent, ok := obj.DeepCopyObject().(client.Object)
 	if !ok {
 		return errors.Errorf("a copy of %T is no object", obj)

@@ -18,7 +18,7 @@ import (
 
 const finalizer = "finalizer.moorage.dev"
 
-// patchClient answers patches and records them. Any other call panics.
+// A patchClient responds to patches and records them. Any other call panics.
 type patchClient struct {
 	client.Client
 
@@ -44,8 +44,8 @@ func pod(finalizers ...string) *corev1.Pod {
 	}
 }
 
-// accept answers as an API server that stores what it is sent and knows nothing
-// of the caller's status.
+// accept responds like an API server that stores the patch and does not have the
+// caller's status.
 func accept(obj client.Object) error {
 	obj.SetResourceVersion("8")
 	obj.SetLabels(map[string]string{"from": "server"})
@@ -97,8 +97,8 @@ func TestAPIFinalizer(t *testing.T) {
 
 				return accept(obj)
 			},
-			sent: []string{
-				`application/merge-patch+json {"metadata":{"uid":"u","resourceVersion":"7","finalizers":["finalizer.moorage.dev"]}}`},
+			sent: []string{`application/merge-patch+json {"metadata":` +
+				`{"uid":"u","resourceVersion":"7","finalizers":["finalizer.moorage.dev"]}}`},
 			want: patched(pod("by-webhook", finalizer)),
 		},
 		"AddAgain": {
@@ -115,8 +115,8 @@ func TestAPIFinalizer(t *testing.T) {
 			reason: "A conflict is found through the error, and nothing changed in memory.",
 			call:   add, obj: pod(),
 			answer: func(client.Object) error { return conflict },
-			sent: []string{
-				`application/merge-patch+json {"metadata":{"uid":"u","resourceVersion":"7","finalizers":["finalizer.moorage.dev"]}}`},
+			sent: []string{`application/merge-patch+json {"metadata":` +
+				`{"uid":"u","resourceVersion":"7","finalizers":["finalizer.moorage.dev"]}}`},
 			want: pod(), err: conflict,
 		},
 		"Remove": {

@@ -10,27 +10,26 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A CanReference is an object whose spec takes values from other objects that it
-// names.
+// A CanReference is an object whose spec has references to other objects.
 type CanReference runtime.Object
 
-// An AttributeReferencer takes one value from a referenced object. It is kept for
-// providers that implement it; nothing here calls it. New code resolves
+// An AttributeReferencer resolves one value from a referenced object. It exists for
+// providers that implement it; this module does not call it. New code should resolve
 // references with package reference.
 type AttributeReferencer interface {
-	// GetStatus says of each object that the value depends on whether it can be
-	// used.
+	// GetStatus returns, for each object that the value depends on, whether it is
+	// ready.
 	GetStatus(ctx context.Context, res CanReference, r client.Reader) ([]ReferenceStatus, error)
 
 	// Build returns the value.
 	Build(ctx context.Context, res CanReference, r client.Reader) (value string, err error)
 
-	// Assign puts the value where it belongs in res.
+	// Assign sets the value in res.
 	Assign(res CanReference, value string) error
 }
 
-// A ReferenceStatus says of a referenced object whether it can be used. The zero
-// value is about no object, and unknown.
+// A ReferenceStatus is the readiness of a referenced object. The zero value names
+// no object, and is unknown.
 type ReferenceStatus struct {
 	// Name of the referenced object.
 	Name string
@@ -39,32 +38,32 @@ type ReferenceStatus struct {
 	Status ReferenceStatusType
 }
 
-// String returns name and status, to be read by people.
+// String returns the name and the status as text for people.
 func (r ReferenceStatus) String() string {
 	return fmt.Sprintf("{reference:%s status:%s}", r.Name, r.Status)
 }
 
-// A ReferenceStatusType says whether a referenced object can be used. The zero
-// value is ReferenceStatusUnknown.
+// A ReferenceStatusType is the readiness of a referenced object. The zero value is
+// ReferenceStatusUnknown.
 type ReferenceStatusType int
 
-// Whether a referenced object can be used.
+// The readiness of a referenced object.
 const (
-	// ReferenceStatusUnknown: nobody looked, or could tell.
+	// ReferenceStatusUnknown: it was not determined.
 	ReferenceStatusUnknown ReferenceStatusType = iota
 
 	// ReferenceNotFound: the object does not exist.
 	ReferenceNotFound
 
-	// ReferenceNotReady: the object exists and has no value to give yet.
+	// ReferenceNotReady: the object exists and does not have the value yet.
 	ReferenceNotReady
 
 	// ReferenceReady: the object can be used.
 	ReferenceReady
 )
 
-// String returns the name of the status without its prefix. A value that is none
-// of the constants is Unknown.
+// String returns the name of the status without its prefix. An undefined value is
+// Unknown.
 func (t ReferenceStatusType) String() string {
 	switch t {
 	case ReferenceNotFound:
@@ -78,9 +77,8 @@ func (t ReferenceStatusType) String() string {
 	}
 }
 
-// IsMissingReference reports whether err is, or wraps, an error that says by a
-// method MissingReference() bool that a reference which an object needs is not
-// there.
+// IsMissingReference reports whether err is or wraps an error whose method
+// MissingReference() bool returns true: a required reference is missing.
 func IsMissingReference(err error) bool {
 	var missing interface{ MissingReference() bool }
 

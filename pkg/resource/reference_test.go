@@ -41,7 +41,7 @@ func TestReferenceStatus(t *testing.T) {
 	}
 }
 
-// missing is what a resolver returns: an error that says by a method what it is.
+// missing is an error of a resolver, with the method MissingReference.
 type missing bool
 
 func (missing) Error() string            { return "stream is missing" }

@@ -1,6 +1,6 @@
-// Package resource describes a managed resource, the object that stands for one
-// thing in an external system, and holds what its controllers need around it:
-// finalizers, the reading of referenced Secrets and ConfigMaps, and the sorting
+// Package resource defines managed resources, each of which represents one resource in an
+// external system, and helps their controllers with
+// finalizers, referenced Secrets and ConfigMaps, and the classification
 // of errors.
 //
 // A kind is a Managed if it is a Kubernetes object with conditions; embedding
@@ -23,14 +23,14 @@ type Object interface {
 	runtime.Object
 }
 
-// A Conditioned has conditions. commonv1.ConditionedStatus says how they are
+// A Conditioned has conditions. commonv1.ConditionedStatus documents how they are
 // set and read.
 type Conditioned interface {
 	SetConditions(c ...commonv1.Condition)
 	GetCondition(ct commonv1.ConditionType) commonv1.Condition
 }
 
-// A Managed is a Kubernetes object that stands for one external resource.
+// A Managed is a Kubernetes object that represents one external resource.
 type Managed interface {
 	Object
 	Conditioned
@@ -44,13 +44,13 @@ type ManagedList interface {
 	GetItems() []Managed
 }
 
-// A ManagedKind is the kind of a managed resource, so that it cannot be mixed up
-// with the kind of something else.
+// A ManagedKind is the kind of a managed resource. It is a type of its own, so that
+// other kinds cannot be passed by mistake.
 type ManagedKind schema.GroupVersionKind
 
 // MustCreateObject returns a new object of the supplied kind. It panics if oc,
-// usually a scheme, does not know the kind: that is a mistake in the program,
-// to be found when it starts.
+// usually a scheme, does not know the kind: that is a programming error, which
+// shows at the start.
 func MustCreateObject(kind schema.GroupVersionKind, oc runtime.ObjectCreater) runtime.Object {
 	obj, err := oc.New(kind)
 	if err != nil {

@@ -47,7 +47,7 @@ func TestIgnore(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if tc.got != tc.want { //nolint:errorlint // The very error must come back.
+			if tc.got != tc.want { //nolint:errorlint // The same error must be returned.
 				t.Errorf("%s\ngot %v, want %v", tc.reason, tc.got, tc.want)
 			}
 		})
@@ -101,8 +101,8 @@ func TestMustCreateObject(t *testing.T) {
 	resource.MustCreateObject(corev1.SchemeGroupVersion.WithKind("Widget"), s)
 }
 
-// getClient answers Get from what it holds, and demands that no call takes part
-// in read-your-writes.
+// A getClient responds to Get with its objects, and checks that no call uses
+// read-your-writes.
 type getClient struct {
 	client.Client
 

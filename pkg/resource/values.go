@@ -13,13 +13,13 @@ import (
 )
 
 // GetSecret returns the value of the referenced key of a Secret. It fails
-// without a reference, and if the Secret or the key does not exist; a Secret that
-// does not exist is a Kubernetes NotFound. The value is in no error; the pass that
-// gave ctx masks it in whatever it tells.
+// without a reference, and if the Secret or the key does not exist; the error for a Secret that
+// does not exist is a Kubernetes NotFound. No error contains the value; the pass of
+// ctx masks it in everything that it reports.
 //
-// Give it a client that does not read Secrets from a cache. A caching one begins
-// to list and watch every Secret of the cluster at the first call, which a
-// provider is rarely allowed and never needs.
+// Use a client that does not read Secrets from a cache. A caching client starts
+// to list and watch every Secret of the cluster at the first call, for which a
+// provider rarely has the permission and never the need.
 func GetSecret(ctx context.Context, k client.Client, ref *commonv1.SecretKeySelector) (string, error) {
 	if ref == nil {
 		return "", errors.New("no secret is referenced")
@@ -40,10 +40,10 @@ func GetSecret(ctx context.Context, k client.Client, ref *commonv1.SecretKeySele
 	return string(v), nil
 }
 
-// GetConfigMapValue returns the value of the referenced key of a ConfigMap, be
-// it text or binary. It fails without a reference, and if the ConfigMap or the
-// key does not exist; a ConfigMap that does not exist is a Kubernetes NotFound.
-// What GetSecret says about caches holds here too.
+// GetConfigMapValue returns the value of the referenced key of a ConfigMap,
+// text or binary. It fails without a reference, and if the ConfigMap or the
+// key does not exist; the error for a ConfigMap that does not exist is a Kubernetes NotFound.
+// As for GetSecret, use a client without a cache.
 func GetConfigMapValue(ctx context.Context, kube client.Client, ref *commonv1.ConfigMapKeySelector) (string, error) {
 	if ref == nil {
 		return "", errors.New("no config map is referenced")
@@ -66,8 +66,8 @@ func GetConfigMapValue(ctx context.Context, kube client.Client, ref *commonv1.Co
 	return string(v), nil
 }
 
-// get opts out of read-your-writes, which starts a cluster-wide watch of the
-// kind even in a client that was told not to cache it.
+// get reads an object without read-your-writes, which would start a cluster-wide watch of the
+// kind even in a client that is configured not to cache it.
 func get(ctx context.Context, k client.Client, ref commonv1.Reference, obj client.Object) error {
 	return k.Get(ctx, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, obj,
 		client.DisableReadYourWritesConsistency)

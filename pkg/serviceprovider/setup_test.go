@@ -263,19 +263,15 @@ func TestSetupErrors(t *testing.T) {
 // TestConfigSourceSelection verifies that the configuration with the name of the controller is
 // watched only without another source.
 func TestConfigSourceSelection(t *testing.T) {
+	const types = "[*github.com/moorage-dev/moorage/pkg/serviceprovider.Foo," +
+		"*github.com/moorage-dev/moorage/pkg/serviceprovider.FooConfig]"
 	for name, tc := range map[string]struct {
 		empty  func() *FooConfig
 		source ConfigSource[*Foo, *FooConfig]
 		want   string
 	}{
-		"named": {
-			newFooConfig, nil,
-			"*serviceprovider.selectedConfig[*github.com/moorage-dev/moorage/pkg/serviceprovider.Foo,*github.com/moorage-dev/moorage/pkg/serviceprovider.FooConfig]",
-		},
-		"sent": {
-			nil, nil,
-			"*serviceprovider.channelConfig[*github.com/moorage-dev/moorage/pkg/serviceprovider.Foo,*github.com/moorage-dev/moorage/pkg/serviceprovider.FooConfig]",
-		},
+		"named":       {newFooConfig, nil, "*serviceprovider.selectedConfig" + types},
+		"sent":        {nil, nil, "*serviceprovider.channelConfig" + types},
 		"given":       {newFooConfig, &watchingProvider{}, "*serviceprovider.watchingProvider"},
 		"given alone": {nil, &watchingProvider{}, "*serviceprovider.watchingProvider"},
 	} {

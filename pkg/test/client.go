@@ -11,14 +11,14 @@ import (
 
 var _ client.Client = &MockClient{}
 
-// A MockClient calls a function of its own for every method of client.Client. A
+// A MockClient calls one of its functions for every method of client.Client. A
 // nil function succeeds and does nothing, so the zero value is ready to use; set
 // the functions before the client is used concurrently.
 //
-// Patches are special, because the runtime sends nothing else, while tests often
-// care about the object that results: if MockPatch is nil, Patch calls MockUpdate
-// with a copy of the object it was given, which is the full desired one. The
-// object itself then stays as it is, resourceVersion included. MockStatusPatch
+// Patches are special, because the runtime only sends patches, while tests often
+// check the resulting object: if MockPatch is nil, Patch calls MockUpdate
+// with a copy of the object, which is the full desired one. The
+// object itself then stays unchanged, resourceVersion included. MockStatusPatch
 // falls back to MockStatusUpdate, and MockSubResourcePatch to
 // MockSubResourceUpdate, in the same way.
 type MockClient struct {

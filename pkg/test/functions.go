@@ -129,7 +129,7 @@ func NewMockIsObjectNamespacedFn(err error, isNamespaced bool, rofn ...RuntimeOb
 	return func(obj runtime.Object) (bool, error) { return isNamespaced, finish(err, obj, rofn) }
 }
 
-// finish calls each function with obj, and returns the first error of theirs or
+// finish calls each function with obj, and returns the first error of a function, or
 // else err.
 func finish[O any, F ~func(O) error](err error, obj O, fns []F) error {
 	for _, fn := range fns {
@@ -141,8 +141,8 @@ func finish[O any, F ~func(O) error](err error, obj O, fns []F) error {
 	return err
 }
 
-// duplicate makes a copy for whoever takes the place of a patch: what it keeps
-// or changes must not reach the object of the code under test, and vice versa.
+// duplicate returns a copy for a function that replaces a patch. The function may keep or change the copy without an
+// effect on the object of the code under test, and vice versa.
 func duplicate(obj client.Object) client.Object {
 	c, ok := obj.DeepCopyObject().(client.Object)
 	if !ok {

@@ -8,13 +8,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// lagging is what the managed reconciler says before it reads an object past a cache.
+// lagging is the message that the managed reconciler logs before it reads an object from the API server because its
+// cache is stale.
 const lagging = "The cache lags behind, asking the API server"
 
-// Logger returns a logger that hands on to next, nil for nowhere, and excuses reads.
-// A cache that is late, as on a busy machine, makes the managed reconciler read an
-// object once at the API server: no fault of a provider. It says so first, and if it
-// says so to this logger, the next read of the object is not among [Ledger.Objects]
+// Logger returns a logger that forwards to next, or nowhere if next is nil, and excuses reads.
+// A stale cache, for instance on a busy machine, makes the managed reconciler read an
+// object once from the API server, which is not a defect of the provider. The reconciler logs that first. If it
+// uses this logger, the next read of the object is not among [Ledger.Objects]
 // but among [Ledger.Lags], even if a Reset comes between. Every other read counts as
 // before. It may be used concurrently.
 func (l *Ledger) Logger(next logging.Logger) logging.Logger {
@@ -30,7 +31,7 @@ func (l *Ledger) Lags() []Request {
 	return l.filter(func(r entry) bool { return r.lag })
 }
 
-// excuses says whether a request was announced, once for each time that it was.
+// excuses reports whether a request was announced, once per announcement.
 func (l *Ledger) excuses(r Request, namespace string) bool {
 	object := types.NamespacedName{Namespace: namespace, Name: r.Name}.String()
 	if r.Verb != http.MethodGet || l.lags[object] == 0 {
@@ -50,14 +51,14 @@ func (l *Ledger) announce(object string) {
 	l.lags[object]++
 }
 
-// A listener hears of lags.
+// A listener is a logger that notes announcements of reads.
 type listener struct {
 	logging.Logger
 
 	ledger *Ledger
 }
 
-// Debug listens, and hands on.
+// Debug notes an announcement, and forwards the line.
 func (l listener) Debug(msg string, keysAndValues ...any) {
 	for i := 0; msg == lagging && i+1 < len(keysAndValues); i += 2 {
 		if object, ok := keysAndValues[i+1].(string); ok && keysAndValues[i] == "object" {

@@ -9,8 +9,8 @@ import (
 )
 
 // A Ledger counts the requests that a client sends to an API server, so that a
-// test can hold a provider to a budget. Give its Wrap to that of a rest.Config.
-// A request counts from when it is sent: whoever sees what it did finds it here.
+// test can check the number of requests of a provider. Pass its Wrap to the Wrap of a rest.Config.
+// A request counts from when it is sent, so that a test that sees its effect also finds it here.
 // It may be used concurrently; the zero value is empty.
 type Ledger struct {
 	mu       sync.Mutex
@@ -19,23 +19,23 @@ type Ledger struct {
 	underway int
 }
 
-// A Request is one that was sent to the API server.
+// A Request is a request that was sent to the API server.
 type Request struct {
 	Verb     string // HTTP method
 	Resource string // as in the path: volumes, volumes/status, events
 	Name     string // of the object; empty for collections
 	Watch    bool   // a watch, or the list that it begins with
-	Status   int    // of the answer; 0 without one, or not yet
+	Status   int    // of the response; 0 if there is none, or none yet
 }
 
-// An entry is a request that was sent.
+// An entry is one counted request.
 type entry struct {
 	Request
 
-	lag bool // it was announced to the Logger
+	lag bool // the Logger had announced it
 }
 
-// Wrap returns a transport that counts.
+// Wrap returns a transport that counts requests.
 func (l *Ledger) Wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		answered := l.send(parse(r))
@@ -50,8 +50,8 @@ func (l *Ledger) Wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// send counts a request that is about to be sent. It returns what notes the status of its
-// answer, 0 if there was none.
+// send counts a request that is about to be sent. It returns a function that records the status of the
+// response, 0 if there was none.
 func (l *Ledger) send(r Request, namespace string) (answered func(status int)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,8 +67,7 @@ func (l *Ledger) send(r Request, namespace string) (answered func(status int)) {
 	}
 }
 
-// Underway returns how many requests were sent and not answered yet, those before a Reset
-// as well.
+// Underway returns the number of requests without a response yet, including those before a Reset.
 func (l *Ledger) Underway() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +75,7 @@ func (l *Ledger) Underway() int {
 	return l.underway
 }
 
-// Reset forgets what was counted.
+// Reset clears the counts.
 func (l *Ledger) Reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,21 +85,21 @@ func (l *Ledger) Reset() {
 // All returns every request.
 func (l *Ledger) All() []Request { return l.filter(func(entry) bool { return true }) }
 
-// Objects returns the requests for objects: all but watches, discovery, leases,
-// events and [Ledger.Lags], which are counted apart.
+// Objects returns the requests for objects: all except watches, discovery, leases,
+// events and [Ledger.Lags], which are counted separately.
 func (l *Ledger) Objects() []Request {
 	return l.filter(func(r entry) bool {
 		return !r.lag && !r.Watch && r.Resource != "" && r.Resource != "events" && r.Resource != "leases"
 	})
 }
 
-// Events returns the requests that make or change events.
+// Events returns the requests that create or change events.
 func (l *Ledger) Events() []Request {
 	return l.filter(func(r entry) bool { return r.Resource == "events" })
 }
 
-// SummarizeRequests says how many requests there were by verb and resource, and by
-// the answers that were no success: "1 PATCH volumes, 1 PATCH volumes answered 409".
+// SummarizeRequests formats the number of requests by verb and resource, and by
+// the status of failed ones: "1 PATCH volumes, 1 PATCH volumes answered 409".
 func SummarizeRequests(requests []Request) string {
 	counts := map[string]int{}
 	for _, r := range requests {
@@ -155,7 +154,7 @@ func parse(r *http.Request) (request Request, namespace string) {
 		request.Resource += "/" + parts[2]
 	}
 	query := r.URL.Query()
-	// An informer's list names the version it wants, any that is there.
+	// The list of an informer accepts any version: it sets resourceVersion to "0".
 	request.Watch = query.Get("watch") != "" || query.Get("resourceVersion") == "0"
 
 	return request, namespace

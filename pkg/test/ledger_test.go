@@ -67,7 +67,7 @@ func TestLedgerCountsApart(t *testing.T) {
 	}
 }
 
-// TestSummarizeRequests: answers that were no success are told apart.
+// TestSummarizeRequests: failed requests are listed separately, by status.
 func TestSummarizeRequests(t *testing.T) {
 	sent := []Request{
 		{Verb: "PATCH", Resource: "volumes", Status: http.StatusOK},
@@ -80,14 +80,14 @@ func TestSummarizeRequests(t *testing.T) {
 	}
 }
 
-// TestLedgerCountsWhatIsUnderWay: a request counts from when it is sent, and is under way until its answer is there.
+// TestLedgerCountsWhatIsUnderWay: a request counts from when it is sent, and is under way until it has a response.
 func TestLedgerCountsWhatIsUnderWay(t *testing.T) {
 	l := &Ledger{}
 	answer := roundTripper(func(*http.Request) (*http.Response, error) {
 		if l.Underway() != 1 || len(l.All()) != 1 || l.All()[0].Status != 0 {
 			t.Errorf("%d under way of %+v, want one without an answer", l.Underway(), l.All())
 		}
-		l.Reset() // what is forgotten meanwhile is under way all the same
+		l.Reset() // a request that is under way stays so
 
 		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 	})
@@ -101,7 +101,7 @@ func TestLedgerCountsWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// TestLedgerExcusesAnnouncedReads: what is announced excuses the next read of that object, once, and nothing else.
+// TestLedgerExcusesAnnouncedReads: an announcement excuses the next read of that object, once, and no other request.
 func TestLedgerExcusesAnnouncedReads(t *testing.T) {
 	l := &Ledger{}
 	c := l.Wrap(roundTripper(func(*http.Request) (*http.Response, error) {

@@ -116,7 +116,7 @@ var upstreamReasons = []reason{
 		of: bothRuntimes, in: inResult,
 		cases: "ExternalCreatePending ReconciliationPausedSuccessful ManagementPolicyReconciliationPausedSuccessful " +
 			"ManagementPolicyNotSupported CustomManagementPolicyNotSupported ManagementPoliciesUsedButNotEnabled",
-		why: "No pass is the last: what may heal while nobody looks is looked at again after ten poll intervals.",
+		why: "No pass is the last: a state that may heal without an event is observed again after ten poll intervals.",
 	},
 	{
 		of: bothRuntimes, in: inCalls, cases: "ExternalCreatePending",
@@ -139,8 +139,8 @@ var upstreamReasons = []reason{
 	},
 	{
 		of: ofXP, in: inResult + "|" + inStatus, cases: "ExtraFinalizersDelayDelete",
-		why: "Whom the deletion waits for is said in the condition, and looked at again after a time that doubles up to " +
-			"the poll interval.",
+		why: "The condition names the finalizers that the deletion waits for. They are checked again after a time that " +
+			"doubles up to the poll interval.",
 	},
 	{
 		of: ofXP, in: inStatus, cases: "ManagementPolicyNotSupported CustomManagementPolicyNotSupported",
@@ -153,7 +153,7 @@ var upstreamReasons = []reason{
 	{
 		of: ofXP, in: inStatus, cases: "PublishCreationConnectionDetailsError PublishUpdateConnectionDetailsError",
 		why: "The message says what could not be done, and the object does not become Ready before its details are " +
-			"published. What Create told is tried for 25 seconds.",
+			"published. The details that Create returned are retried for 25 seconds.",
 	},
 	{
 		of: ofXP, in: inResult + "|" + inStatus + "|" + inCalls, cases: "PublishObservationConnectionDetailsError",

@@ -6,47 +6,47 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
-// A ClusterSpec says where a cluster is and who we are there.
+// A ClusterSpec defines the endpoint of a cluster and the credentials to use.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.secretRef) || has(self.context)",message="secretRef or context is required"
 type ClusterSpec struct {
-	// SecretRef names the Secret, and the key in it, that holds the kubeconfig. It
-	// has to hold everything it needs: one that would run a program, read a file, use
-	// a proxy, trust any server or impersonate somebody is refused.
+	// SecretRef names the Secret, and the key in it, that holds the kubeconfig. It must
+	// be self-contained: a kubeconfig that runs a program, reads a file, uses a proxy,
+	// trusts any server or impersonates a user is refused.
 	// +optional
 	SecretRef *commonv1.LocalSecretKeySelector `json:"secretRef,omitempty"`
 
-	// Context of the kubeconfig, by default its current one. Without a secretRef it is
-	// one of the kubeconfig that the connecting program was started with, if that
-	// allows it.
+	// Context of the kubeconfig, by default its current one. Without a secretRef it is a
+	// context of the kubeconfig that the connecting program was started with, if the
+	// program allows it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	Context string `json:"context,omitempty"`
 }
 
-// A ClusterStatus says how the connection is doing.
+// A ClusterStatus is the observed state of the connection.
 type ClusterStatus struct {
 	commonv1.ConditionedStatus `json:",inline"`
 
-	// ObservedGeneration is that of the spec that the status is about.
+	// ObservedGeneration is the generation of the spec that the status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Revision of the connection. It changes whenever that is made anew, and is empty
-	// while there is none.
+	// Revision of the connection. It changes whenever the connection is replaced, and is
+	// empty while there is none.
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
-	// ConnectedAt is when the cluster first answered on this connection. It is empty
-	// while there is none.
+	// ConnectedAt is when the cluster first responded on this connection. It is empty
+	// while there is no connection.
 	// +optional
 	ConnectedAt *metav1.MicroTime `json:"connectedAt,omitempty"`
 
-	// ExpiresAt is when the credentials expire, if they say so.
+	// ExpiresAt is when the credentials expire, if that is known.
 	// +optional
 	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
 
-	// Error says why there is no connection.
+	// Error is the reason why there is no connection.
 	// +optional
 	Error string `json:"error,omitempty"`
 
@@ -59,9 +59,9 @@ type ClusterStatus struct {
 	Arch string `json:"arch,omitempty"`
 }
 
-// TypeHealthy is a condition type of a Cluster, beside TypeConnected of the common ones,
-// which is True once the cluster has answered on its present connection. TypeHealthy
-// is False after several tries in a row to reach the cluster have failed.
+// TypeHealthy is a condition type of a Cluster. It is False after several consecutive attempts to reach the cluster
+// have failed. A Cluster also has the common TypeConnected, which is True once the cluster has responded on its current
+// connection.
 const TypeHealthy commonv1.ConditionType = "Healthy"
 
 // Reasons why a Cluster is not connected, beside ReasonConnectionUnauthorized and
@@ -70,11 +70,11 @@ const (
 	// ReasonSecretMissing: there is no such Secret, or no such key in it.
 	ReasonSecretMissing commonv1.ConditionReason = "SecretMissing"
 
-	// ReasonKubeconfigRefused: the kubeconfig asks for more than to reach a cluster, or
-	// a context is named that the connecting program does not allow.
+	// ReasonKubeconfigRefused: the kubeconfig requires more than a connection to a cluster, or the spec names a context
+	// that the connecting program does not allow.
 	ReasonKubeconfigRefused commonv1.ConditionReason = "KubeconfigRefused"
 
-	// ReasonKubeconfigInvalid: the kubeconfig cannot work.
+	// ReasonKubeconfigInvalid: the kubeconfig is invalid.
 	ReasonKubeconfigInvalid commonv1.ConditionReason = "KubeconfigInvalid"
 
 	// ReasonCredentialsExpired: the certificate or token has expired.
@@ -93,15 +93,15 @@ type Cluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec says where the cluster is.
+	// Spec defines the endpoint of the cluster and the credentials to use.
 	Spec ClusterSpec `json:"spec"`
 
-	// Status says how the connection is doing.
+	// Status is the observed state of the connection.
 	// +optional
 	Status ClusterStatus `json:"status,omitempty"`
 }
 
-// GetConnectedAt returns since when there is a connection, or nil.
+// GetConnectedAt returns when the connection was established, or nil if there is none.
 func (c *Cluster) GetConnectedAt() *metav1.MicroTime { return c.Status.ConnectedAt }
 
 // GetCondition returns the condition of a type.

@@ -1,5 +1,5 @@
-// Package v1alpha1 holds Cluster: where another cluster is, and how the connection to
-// it is doing. Package pkg/clusters/connect makes the connections.
+// Package v1alpha1 holds Cluster: the endpoint of another cluster, and the state of the connection to it. Package
+// pkg/clusters/connect makes the connections.
 //
 // +kubebuilder:object:generate=true
 // +groupName=clusters.moorage.dev

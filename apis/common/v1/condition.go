@@ -10,35 +10,33 @@ type ConditionType string
 
 // The condition types that the runtime writes. A kind may add its own.
 const (
-	// TypeReady tells whether the external resource can be used.
+	// TypeReady reports whether the external resource can be used.
 	TypeReady ConditionType = "Ready"
 
-	// TypeSynced tells whether the last pass over the object succeeded. It
+	// TypeSynced reports whether the last pass over the object succeeded. It
 	// says nothing about readiness: a resource can be synced while it is still
 	// being created.
 	TypeSynced ConditionType = "Synced"
 
-	// TypeUpToDate tells whether the external resource looks as the object
-	// asks. It is False while an update is on its way, forbidden or failing.
+	// TypeUpToDate reports whether the external resource matches the spec. It is False while an update is in progress,
+	// forbidden or failing.
 	TypeUpToDate ConditionType = "UpToDate"
 
-	// TypeCreated is True once an observation has found what a creation or
-	// adoption led to, and Unknown while a user is asked what it led to; the
-	// message says which. It is only written where a creation that is repeated
-	// may make a second external resource.
+	// TypeCreated is True once an observation has found the external resource that was created or adopted, and Unknown
+	// while its result is unknown and a user must resolve it; the message names the resource. It is only written if a
+	// repeated creation may create a second external resource.
 	TypeCreated ConditionType = "Created"
 
-	// TypeReconciling is True while something is still expected to happen
-	// without anybody's help. It is only written if asked for.
+	// TypeReconciling is True while the reconciler still makes progress without a user's action. It is only written if
+	// the provider enables it.
 	TypeReconciling ConditionType = "Reconciling"
 
-	// TypeStalled is True while nothing happens until somebody changes
-	// something. It is only written if asked for.
+	// TypeStalled is True while the reconciler makes no progress until a user changes something. It is only written if the
+	// provider enables it.
 	TypeStalled ConditionType = "Stalled"
 )
 
-// A ConditionReason is one CamelCase word that says why a condition has its
-// status. Programs may branch on it.
+// A ConditionReason is the reason for the status of a condition, as one CamelCase word. Programs may branch on it.
 type ConditionReason string
 
 // Reasons of TypeReady.
@@ -64,49 +62,49 @@ const (
 	// ReasonReconcileError: the last pass failed; the message says at what.
 	ReasonReconcileError ConditionReason = "ReconcileError"
 
-	// ReasonReconcilePaused: nothing is done because the user asked for that.
+	// ReasonReconcilePaused: the user has paused the object.
 	ReasonReconcilePaused ConditionReason = "ReconcilePaused"
 
 	// ReasonExternalResourceNotOwned: an external resource of this name exists
-	// and belongs to somebody else. It is left alone, also on deletion.
+	// and belongs to another owner. It is left alone, also on deletion.
 	ReasonExternalResourceNotOwned ConditionReason = "ExternalResourceNotOwned"
 
 	// ReasonAdoptionNotAllowed: an external resource of this name exists, and
-	// whoever runs the provider does not allow the adoption policy by which the
-	// object would take it over. It is left alone, also on deletion.
+	// the operator of the provider does not allow the adoption policy by which the
+	// object would adopt it. It is left alone, also on deletion.
 	ReasonAdoptionNotAllowed ConditionReason = "AdoptionNotAllowed"
 
-	// ReasonInvalidManagementPolicy: a policy of the object has a value nobody
-	// knows. Nothing is called until it is corrected.
+	// ReasonInvalidManagementPolicy: a policy of the object has an unknown value. The external system is not called until
+	// it is corrected.
 	ReasonInvalidManagementPolicy ConditionReason = "InvalidManagementPolicy"
 
 	// ReasonExternalResourceMissing: the external resource does not exist, and
 	// the object's policy forbids to create it.
 	ReasonExternalResourceMissing ConditionReason = "ExternalResourceMissing"
 
-	// ReasonRecreationNotRequested: the external resource was there and is
-	// gone, and is created again only if a user asks for it.
+	// ReasonRecreationNotRequested: the external resource existed and is
+	// gone, and is created again only if a user requests it.
 	ReasonRecreationNotRequested ConditionReason = "RecreationNotRequested"
 
-	// ReasonCreationUnresolved: a creation was interrupted and nothing can tell
+	// ReasonCreationUnresolved: a creation was interrupted, and it is unknown
 	// whether it took effect. Repeating it might create a second resource, so a
-	// human has to decide.
+	// user has to decide.
 	ReasonCreationUnresolved ConditionReason = "CreationUnresolved"
 
 	// ReasonReferenceNotReady: the object refers to another one that does not
-	// exist yet, or does not have yet what is needed of it.
+	// exist yet, or does not have the referenced value yet.
 	ReasonReferenceNotReady ConditionReason = "ReferenceNotReady"
 
-	// ReasonReferenceRefused: the object refers to what it may not refer to.
+	// ReasonReferenceRefused: the object may not refer to the referenced object.
 	ReasonReferenceRefused ConditionReason = "ReferenceRefused"
 
 	// ReasonConnectionSecretNotOwned: the Secret that the object names for its
-	// connection details belongs to somebody else, and is left alone. The message of a
-	// Secret that has no controller says how it is given to the object.
+	// connection details belongs to another owner, and is left alone. If the Secret has no controller, the message
+	// explains how to assign it to the object.
 	ReasonConnectionSecretNotOwned ConditionReason = "ConnectionSecretNotOwned"
 
 	// ReasonBackendChanged: the connection leads to another external system
-	// than the one in which the resource is. Nothing is called there until the
+	// than the one that has the resource. That system is not called until the
 	// user allows it.
 	ReasonBackendChanged ConditionReason = "BackendChanged"
 
@@ -122,10 +120,10 @@ const (
 
 	// ReasonCallOverdue: the provider's client of the external system, or a
 	// function that is an option of the reconciler, does not return although its
-	// time is over, which is a defect of the provider.
+	// deadline has passed, which is a defect of the provider.
 	ReasonCallOverdue ConditionReason = "CallOverdue"
 
-	// ReasonThrottled: more is asked of the external system than it allows.
+	// ReasonThrottled: the external system, or the limit for it, allows fewer requests than are needed.
 	ReasonThrottled ConditionReason = "Throttled"
 
 	// ReasonUnauthorized: the external system does not accept the credentials.
@@ -144,17 +142,17 @@ const (
 // external resource.
 const ReasonObserved ConditionReason = "Observed"
 
-// ReasonUnresolved is a reason of TypeCreated: nobody knows what a creation led to, or it was
-// never found, and TypeSynced asks the user of the object. The status is Unknown then.
+// ReasonUnresolved is a reason of TypeCreated: the result of a creation is unknown, or the resource was never found,
+// and the message of TypeSynced asks the user to resolve it. The status is Unknown then.
 const ReasonUnresolved ConditionReason = "Unresolved"
 
-// ReasonGivenUp is a reason of TypeCreated: the user of the object has answered TypeSynced that
-// it is safe to create. The status is False then.
+// ReasonGivenUp is a reason of TypeCreated: the user of the object has declared that it is safe to create again. The
+// status is False then.
 const ReasonGivenUp ConditionReason = "GivenUp"
 
 // Reasons of TypeUpToDate.
 const (
-	// ReasonObserveMatched: the external resource looks as asked.
+	// ReasonObserveMatched: the external resource matches the spec.
 	ReasonObserveMatched ConditionReason = "ObserveMatched"
 
 	// ReasonUpdateRequested: an update was accepted and is not visible yet.
@@ -168,8 +166,8 @@ const (
 	ReasonUpdateFailed ConditionReason = "UpdateFailed"
 )
 
-// A Condition is what is known about one aspect of an object. The zero value
-// is no valid condition: Type, Status and Reason are required.
+// A Condition is the observed state of one aspect of an object. The zero value
+// is not a valid condition: Type, Status and Reason are required.
 type Condition struct {
 	// Type of this condition. At most one of each type applies to an object.
 	Type ConditionType `json:"type"`
@@ -177,7 +175,7 @@ type Condition struct {
 	// Status of this condition: True, False or Unknown.
 	Status metav1.ConditionStatus `json:"status"`
 
-	// LastTransitionTime is when the status last changed to what it is.
+	// LastTransitionTime is when the status last changed.
 	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
 
 	// Reason for the status, one CamelCase word.
@@ -188,12 +186,12 @@ type Condition struct {
 	Message string `json:"message,omitempty"`
 
 	// ObservedGeneration is the metadata.generation that this condition was
-	// computed from. Zero means that nobody has said.
+	// computed from. Zero means that it is not known.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }
 
-// Equal reports whether both conditions say the same: equal type, status,
+// Equal reports whether both conditions have the same type, status,
 // reason and message. LastTransitionTime is ignored, and ObservedGeneration
 // is compared only if both conditions have one.
 func (c Condition) Equal(other Condition) bool {
@@ -242,8 +240,8 @@ func ReconcileSuccess() Condition {
 }
 
 // ReconcileError returns a Synced condition that is False because of err, whose
-// text becomes the message as it is. Whoever stores the condition redacts and
-// bounds the text before; the managed reconciler does. A nil error gives an
+// text becomes the message unchanged. Redact and shorten the text before the
+// condition is stored; the managed reconciler does. A nil error gives an
 // empty message.
 func ReconcileError(err error) Condition {
 	c := now(TypeSynced, metav1.ConditionFalse, ReasonReconcileError)

@@ -10,8 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// identical compares conditions field by field, where cmp.Diff alone would ask
-// Condition.Equal.
+// identical makes cmp.Diff compare conditions field by field instead of by Condition.Equal.
 func identical(want, got []Condition) string {
 	type plain struct {
 		Type, Status, Reason, Message string

@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A ConditionedStatus is the conditions of an object, to be embedded inline in
-// its status. The zero value has no conditions and is ready to use.
+// A ConditionedStatus has the conditions of an object. Embed it inline in
+// a status. The zero value has no conditions and is ready to use.
 type ConditionedStatus struct {
 	// Conditions of the object, at most one of each type.
 	// +listType=map
@@ -25,8 +25,8 @@ func NewConditionedStatus(c ...Condition) *ConditionedStatus {
 	return s
 }
 
-// GetCondition returns the condition of the supplied type. A type that was
-// never set is answered with a condition whose status is Unknown.
+// GetCondition returns the condition of the supplied type. For a type that was
+// never set it returns a condition whose status is Unknown.
 func (s *ConditionedStatus) GetCondition(ct ConditionType) Condition {
 	if i := s.index(ct); i >= 0 {
 		return s.Conditions[i]
@@ -35,18 +35,18 @@ func (s *ConditionedStatus) GetCondition(ct ConditionType) Condition {
 	return Condition{Type: ct, Status: metav1.ConditionUnknown}
 }
 
-// SetConditions puts the supplied conditions in the place of those of the same
-// type, and appends the ones of a new type in the order of the call.
+// SetConditions replaces the conditions of the same types by the supplied
+// ones, and appends those of new types in the order of the call.
 //
-// A condition that says the same as the stored one (see Condition.Equal)
-// changes nothing but the ObservedGeneration, which becomes that of the
-// supplied condition. One without a generation therefore clears the stored
-// one: somebody has just said this anew and did not say of which generation.
-// The managed reconciler stamps such conditions before it writes them.
+// A condition that equals the stored one (see Condition.Equal) changes only
+// the ObservedGeneration, which becomes that of the supplied condition. A
+// condition without a generation therefore clears the stored generation,
+// because it does not state for which generation it was computed. The managed
+// reconciler stamps such conditions before it writes them.
 //
-// LastTransitionTime moves only when the status changes; it is kept when
-// merely the reason or the message does. A zero time is replaced by now,
-// because the API server refuses to store it.
+// LastTransitionTime changes only with the status; it is kept when only the
+// reason or the message changes. A zero time is replaced by now, because the
+// API server refuses to store it.
 func (s *ConditionedStatus) SetConditions(c ...Condition) {
 	for _, set := range c {
 		i := s.index(set.Type)

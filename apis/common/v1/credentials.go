@@ -4,9 +4,9 @@ package v1
 // +kubebuilder:validation:Enum=None;Secret;InjectedIdentity;Environment;Filesystem
 type CredentialsSource string
 
-// The sources of credentials there are. A provider documents which of them it
-// supports, and its operator which of them he allows: what the last three yield
-// belongs to the provider and not to the user who asks for it.
+// The sources of credentials. A provider documents which of them it
+// supports, and its operator configures which of them are allowed: the last
+// three yield credentials of the provider and not of the user.
 const (
 	// CredentialsSourceNone needs no credentials.
 	CredentialsSourceNone CredentialsSource = "None"
@@ -37,12 +37,12 @@ type FsSelector struct {
 type LocalSecretKeySelector struct {
 	LocalSecretReference `json:",inline"`
 
-	// Key whose value is meant.
+	// Key of the value.
 	Key string `json:"key"`
 }
 
-// CommonCredentialSelectors say where exactly the credentials of a cluster-scoped
-// configuration are. The one that belongs to the source is required.
+// CommonCredentialSelectors locate the credentials of a cluster-scoped
+// configuration. The selector that belongs to the source is required.
 type CommonCredentialSelectors struct {
 	// Fs is the file that holds the credentials.
 	// +optional
@@ -57,8 +57,8 @@ type CommonCredentialSelectors struct {
 	SecretRef *SecretKeySelector `json:"secretRef,omitempty"`
 }
 
-// LocalCredentialSelectors say where exactly the credentials of a namespaced
-// configuration are. The one that belongs to the source is required.
+// LocalCredentialSelectors locate the credentials of a namespaced
+// configuration. The selector that belongs to the source is required.
 type LocalCredentialSelectors struct {
 	// Fs is the file that holds the credentials.
 	// +optional

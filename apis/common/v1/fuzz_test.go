@@ -9,8 +9,8 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
-// FuzzManagementPolicies takes any list of actions. What is not understood is told
-// in a few words, and two lists are the same if they allow the same.
+// FuzzManagementPolicies: of any list of actions, an unknown action gives a short error, and two lists are equal if
+// they allow the same.
 func FuzzManagementPolicies(f *testing.F) {
 	f.Add("", false)
 	f.Add("", true)

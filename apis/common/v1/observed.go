@@ -1,8 +1,8 @@
 package v1
 
-// An ObservedStatus says which state of the object its status is about. Embed
+// An ObservedStatus records which state of the object its status is about. Embed
 // it inline in a status and forward its methods, and the managed reconciler
-// fills it.
+// maintains it.
 type ObservedStatus struct {
 	// ObservedGeneration is the generation of the object that the last pass
 	// worked on. While it is less than metadata.generation, the rest of the
@@ -28,19 +28,19 @@ func (s *ObservedStatus) GetLastHandledReconcileAt() string { return s.LastHandl
 // SetLastHandledReconcileAt sets the request that was handled last.
 func (s *ObservedStatus) SetLastHandledReconcileAt(token string) { s.LastHandledReconcileAt = token }
 
-// A ConnectionStatus says what was published of an object's connection details.
+// A ConnectionStatus identifies the published connection details of an object.
 // Embed it inline in a status and forward its methods, and after a restart
 // the managed reconciler need not read the Secret to know that nothing changed.
 type ConnectionStatus struct {
 	// ConnectionDetailsHash identifies the connection details that were
-	// published last. It is salted and slow to compute, and tells nothing
+	// published last. It is salted and slow to compute, and reveals nothing
 	// about a generated credential.
 	// +optional
 	ConnectionDetailsHash string `json:"connectionDetailsHash,omitempty"`
 }
 
-// GetConnectionDetailsHash returns the hash of what was published last.
+// GetConnectionDetailsHash returns the hash of the details that were published last.
 func (s *ConnectionStatus) GetConnectionDetailsHash() string { return s.ConnectionDetailsHash }
 
-// SetConnectionDetailsHash sets the hash of what was published last.
+// SetConnectionDetailsHash sets the hash of the details that were published last.
 func (s *ConnectionStatus) SetConnectionDetailsHash(hash string) { s.ConnectionDetailsHash = hash }

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// A ManagementAction is something that may be done with an external resource.
+// A ManagementAction is an action on an external resource.
 // +kubebuilder:validation:Enum=Observe;Create;Update;Delete;LateInitialize;*
 type ManagementAction string
 
-// The management actions there are.
+// The management actions.
 const (
-	// ManagementActionObserve allows to look at the external resource. Without
-	// it nothing else is possible either.
+	// ManagementActionObserve allows to observe the external resource. No
+	// other action is possible without it.
 	ManagementActionObserve ManagementAction = "Observe"
 
 	// ManagementActionCreate allows to create the external resource.
@@ -48,8 +48,8 @@ func (p ManagementPolicies) Allow(action ManagementAction) bool {
 // Paused reports whether the policies are the empty list.
 func (p ManagementPolicies) Paused() bool { return p != nil && len(p) == 0 }
 
-// Validate returns an error, meant for the user, if the policies name an action
-// that nobody knows, or allow something without allowing to observe.
+// Validate returns an error, which is meant for the user, if the policies name
+// an unknown action, or allow an action without allowing Observe.
 func (p ManagementPolicies) Validate() error {
 	known := []ManagementAction{
 		ManagementActionObserve, ManagementActionCreate, ManagementActionUpdate,
@@ -62,15 +62,16 @@ func (p ManagementPolicies) Validate() error {
 		}
 	}
 	if len(p) > 0 && !p.Allow(ManagementActionObserve) {
-		return fmt.Errorf("spec.managementPolicies allows %s without %s: nothing can be done with what is not looked at; add %s, or %q",
+		return fmt.Errorf("spec.managementPolicies allows %s without %s: "+
+			"nothing can be done with what is not looked at; add %s, or %q",
 			join(p.set()), ManagementActionObserve, ManagementActionObserve, ManagementActionAll)
 	}
 
 	return nil
 }
 
-// Equal reports whether both allow the same actions, in whatever order and
-// however often they are named. Nil equals {"*"}.
+// Equal reports whether both allow the same actions; order and repetition do
+// not matter. Nil equals {"*"}.
 func (p ManagementPolicies) Equal(other ManagementPolicies) bool {
 	return slices.Equal(p.set(), other.set())
 }

@@ -9,12 +9,12 @@ type Reference struct {
 	Namespace string `json:"namespace"`
 }
 
-// A SecretKeySelector names one key of a Secret. Who follows it decides
-// whether a namespace other than that of the referring object is acceptable.
+// A SecretKeySelector names one key of a Secret. The reader of the Secret decides
+// whether a namespace other than that of the referring object is allowed.
 type SecretKeySelector struct {
 	Reference `json:",inline"`
 
-	// Key whose value is meant.
+	// Key of the value.
 	Key string `json:"key"`
 }
 
@@ -22,11 +22,11 @@ type SecretKeySelector struct {
 type ConfigMapKeySelector struct {
 	Reference `json:",inline"`
 
-	// Key whose value is meant.
+	// Key of the value.
 	Key string `json:"key"`
 }
 
-// CredentialSelectors say where credentials come from. A provider documents
+// CredentialSelectors locate credentials. A provider documents
 // which of them it supports, and which it prefers if several are given.
 type CredentialSelectors struct {
 	// Env takes the credentials from an environment variable of the provider.
@@ -51,8 +51,8 @@ type LocalSecretReference struct {
 	Name string `json:"name"`
 }
 
-// A ProviderConfigReference names the configuration with which an object's
-// external system is reached.
+// A ProviderConfigReference names the configuration of the connection to an
+// object's external system.
 type ProviderConfigReference struct {
 	// Kind of the configuration. Empty is the provider's namespaced kind; a
 	// namespaced configuration is in the namespace of the referring object.
@@ -63,7 +63,7 @@ type ProviderConfigReference struct {
 	Name string `json:"name"`
 }
 
-// A ResolvePolicy says when a reference is resolved.
+// A ResolvePolicy determines when a reference is resolved.
 // +kubebuilder:validation:Enum=Always;IfNotPresent
 type ResolvePolicy string
 
@@ -74,39 +74,39 @@ const (
 	ResolvePolicyAlways ResolvePolicy = "Always"
 
 	// ResolvePolicyIfNotPresent resolves it only while there is no value. It
-	// holds if there is no policy.
+	// is the default.
 	ResolvePolicyIfNotPresent ResolvePolicy = "IfNotPresent"
 )
 
-// A ResolutionPolicy says what an unresolved reference means.
+// A ResolutionPolicy determines the effect of an unresolved reference.
 // +kubebuilder:validation:Enum=Required;Optional
 type ResolutionPolicy string
 
-// What an unresolved reference means.
+// The effect of an unresolved reference.
 const (
 	// ResolutionPolicyRequired keeps the object waiting until the reference
-	// is resolved. It holds if there is no policy.
+	// is resolved. It is the default.
 	ResolutionPolicyRequired ResolutionPolicy = "Required"
 
-	// ResolutionPolicyOptional goes on without the value.
+	// ResolutionPolicyOptional continues without the value.
 	ResolutionPolicyOptional ResolutionPolicy = "Optional"
 )
 
-// A ReferencePolicy says when a reference is resolved, and what it means if it
-// is not. Nil, and the zero value, are IfNotPresent and Required.
+// A ReferencePolicy determines when a reference is resolved, and the effect if
+// it is not. Nil, and the zero value, mean IfNotPresent and Required.
 type ReferencePolicy struct {
-	// Resolve says when the reference is resolved.
+	// Resolve determines when the reference is resolved.
 	// +optional
 	// +kubebuilder:default=IfNotPresent
 	Resolve *ResolvePolicy `json:"resolve,omitempty"`
 
-	// Resolution says what an unresolved reference means.
+	// Resolution determines the effect of an unresolved reference.
 	// +optional
 	// +kubebuilder:default=Required
 	Resolution *ResolutionPolicy `json:"resolution,omitempty"`
 }
 
-// IsAlways reports whether the reference is to be resolved in every pass.
+// IsAlways reports whether the reference must be resolved in every pass.
 func (p *ReferencePolicy) IsAlways() bool {
 	return p != nil && p.Resolve != nil && *p.Resolve == ResolvePolicyAlways
 }
@@ -139,7 +139,7 @@ type NamespacedSelector struct {
 	// +optional
 	MatchLabels map[string]string `json:"matchLabels,omitempty"`
 
-	// MatchControllerRef asks for a referent with the same controller as the
+	// MatchControllerRef selects a referent with the same controller as the
 	// referring object.
 	// +optional
 	MatchControllerRef *bool `json:"matchControllerRef,omitempty"`

@@ -11,9 +11,8 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
-// TestServiceStatusJSON holds the JSON of a service's status to what the platform's common status
-// has: definitions that were generated for that one require observedGeneration and phase, so that
-// both are there even if they say nothing.
+// TestServiceStatusJSON: the JSON of a service's status is that of the platform's common status. Definitions that were
+// generated for that one require observedGeneration and phase, so both are written even if they are empty.
 func TestServiceStatusJSON(t *testing.T) {
 	type status struct {
 		commonv1.ServiceStatus `json:",inline"`

@@ -13,8 +13,7 @@ import (
 	"syscall"
 )
 
-// apart runs a command in a session of its own, and so in a process group of its own, which
-// is who gets Ctrl-C.
+// apart makes a command run in its own session, and so in its own process group, which is what Ctrl-C signals.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
 func interrupt(p *os.Process) error {
@@ -29,8 +28,7 @@ func interrupt(p *os.Process) error {
 
 func kill(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
-// session returns the processes of a session, where the system tells them by files (Linux
-// does).
+// session returns the command lines of the processes of a session. It returns none on a system without /proc.
 func session(id int) (processes []string) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {

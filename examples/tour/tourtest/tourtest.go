@@ -1,5 +1,4 @@
-// Package tourtest runs a demo as a process, as a person does who looks around and then
-// presses Ctrl-C. Begin with [Start].
+// Package tourtest runs a demo as a process, types the commands that it prints, and presses Ctrl-C. Begin with [Start].
 package tourtest
 
 import (
@@ -14,15 +13,15 @@ import (
 	"time"
 )
 
-// A Demo is a demo that runs as in a terminal: in a session of its own, and with a folder
-// for temporary files of its own. Use Start. Its methods are called by the test's goroutine.
+// A Demo is a demo that runs as in a terminal: in its own session, and with its own folder for temporary files. Use
+// Start. Its methods must be called by the goroutine of the test.
 type Demo struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	temp string
 	out  output
 	done chan struct{} // closed when the process has ended
-	err  error         // with which it did
+	err  error         // of Wait
 }
 
 // Start starts a demo. One that still runs when the test ends is killed.
@@ -33,7 +32,7 @@ func Start(t *testing.T, cmd *exec.Cmd) *Demo {
 	apart(cmd)
 	cmd.Env = append(cmd.Environ(), "TMPDIR="+d.temp)
 	cmd.Stdout, cmd.Stderr = &d.out, &d.out
-	cmd.WaitDelay = time.Minute // for a process that is left and holds the output
+	cmd.WaitDelay = time.Minute // for a process that is left behind and holds the output open
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +49,8 @@ func Start(t *testing.T, cmd *exec.Cmd) *Demo {
 	return d
 }
 
-// Whole takes a tour to its end: it says that so many steps held, what it says to type works, and two
-// Ctrl-C, as of somebody who is impatient, leave nothing.
+// Whole takes a tour to its end, and checks that it reports that number of steps, that the printed commands work, and
+// that two Ctrl-C in a row leave nothing.
 func (d *Demo) Whole(steps int) {
 	d.t.Helper()
 	commands := d.LookAround()
@@ -64,7 +63,7 @@ func (d *Demo) Whole(steps int) {
 	d.Ended()
 }
 
-// InterruptedAt sends Ctrl-C once the demo has printed a text: it ends, and leaves nothing.
+// InterruptedAt sends Ctrl-C once the demo has printed a text, and checks that it ends and leaves nothing.
 func (d *Demo) InterruptedAt(text string) {
 	d.t.Helper()
 	d.Await(text)
@@ -72,7 +71,7 @@ func (d *Demo) InterruptedAt(text string) {
 	d.Ended()
 }
 
-// Await waits until the demo has printed a text. It fails if the demo ends before.
+// Await waits until the demo has printed a text. The test fails if the demo ends first.
 func (d *Demo) Await(text string) {
 	d.t.Helper()
 	if !d.out.await(text) {
@@ -81,11 +80,11 @@ func (d *Demo) Await(text string) {
 	}
 }
 
-// LookAround waits until the demo says how to look around, and returns the commands that it
-// names.
+// LookAround waits until the demo prints how to look around, and returns the printed commands.
 func (d *Demo) LookAround() (commands []string) {
 	d.t.Helper()
-	const begin, end = "To look around, in another terminal:\n\n", "\n\nCtrl-C ends it, stops all that was started, and removes its data."
+	const begin, end = "To look around, in another terminal:\n\n",
+		"\n\nCtrl-C ends it, stops all that was started, and removes its data."
 	d.Await(end)
 	_, said, _ := strings.Cut(d.out.String(), begin)
 	said, _, _ = strings.Cut(said, end)
@@ -96,8 +95,8 @@ func (d *Demo) LookAround() (commands []string) {
 	return commands
 }
 
-// Type runs commands in one shell, which ends at the first that fails, and returns what they
-// print. Commands whose program does not exist on this machine are left out.
+// Type runs commands in one shell, which ends at the first that fails, and returns their output. Commands whose program
+// does not exist on this machine are left out.
 func (d *Demo) Type(commands []string) string {
 	d.t.Helper()
 	shell := exec.CommandContext(d.t.Context(), "bash", "-euc", strings.Join(installed(commands), "\n"))
@@ -112,8 +111,7 @@ func (d *Demo) Type(commands []string) string {
 	return string(out)
 }
 
-// installed returns the commands without those whose program is one of others and does not
-// exist here.
+// installed returns the commands without those that need kubectl or nats, if that program does not exist here.
 func installed(commands []string) (have []string) {
 	missing := func(command, program string) bool {
 		_, err := exec.LookPath(program)
@@ -137,8 +135,8 @@ func (d *Demo) Interrupt() {
 	}
 }
 
-// Ended waits until the demo has ended. It fails unless that is with the exit code 0, the
-// last that is said is that it stops, and it has left no process and no temporary file.
+// Ended waits until the demo has ended. The test fails unless the exit code is 0, the last line is "Stopping.", and no
+// process and no temporary file is left.
 func (d *Demo) Ended() {
 	d.t.Helper()
 	<-d.done
@@ -161,7 +159,7 @@ func (d *Demo) Ended() {
 // Printed returns what the demo has printed so far.
 func (d *Demo) Printed() string { return d.out.String() }
 
-// output is what a process prints.
+// output collects the output of a process.
 type output struct {
 	mu     sync.Mutex
 	change *sync.Cond
@@ -184,7 +182,7 @@ func (o *output) end() {
 	o.change.Broadcast()
 }
 
-// await reports whether the text comes before the end.
+// await waits for a text, and reports whether it was printed before the end.
 func (o *output) await(text string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

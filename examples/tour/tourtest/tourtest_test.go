@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/tour"
 )
 
-// asDemo makes this test binary a demo.
+// asDemo is the environment variable that makes this test binary a demo.
 const asDemo = "TOURTEST_DEMO"
 
 func TestMain(m *testing.M) {
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// demo waits for Ctrl-C where its argument says, and keeps a file until then.
+// demo waits for Ctrl-C at the stage that its argument names, and keeps a temporary file until then.
 func demo() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	dir, err := os.MkdirTemp("", "demo-")
@@ -33,16 +33,18 @@ func demo() {
 			<-ctx.Done()
 		}
 
-		return &tour.Tour{Out: os.Stdout, Steps: []tour.Step{{Claim: "It waits.", Show: func(ctx context.Context, r *tour.Report) error {
-			if r.See("a step"); os.Args[1] == "step" {
-				<-ctx.Done()
-			}
+		return &tour.Tour{Out: os.Stdout,
+			Steps: []tour.Step{{Claim: "It waits.", Show: func(ctx context.Context, r *tour.Report) error {
+				if r.See("a step"); os.Args[1] == "step" {
+					<-ctx.Done()
+				}
 
-			return ctx.Err()
-		}}}}, ctx.Err()
+				return ctx.Err()
+			}}}}, ctx.Err()
 	}
 	if err == nil {
-		err = (&tour.Guide{Out: os.Stdout, Start: start, Commands: func() []string { return []string{"NAME=world", "echo hello $NAME"} }}).Run(ctx)
+		err = (&tour.Guide{Out: os.Stdout, Start: start,
+			Commands: func() []string { return []string{"NAME=world", "echo hello $NAME"} }}).Run(ctx)
 	}
 	_ = os.RemoveAll(dir)
 	stop()
@@ -87,7 +89,8 @@ func TestInterrupt(t *testing.T) {
 
 func TestInstalled(t *testing.T) {
 	t.Setenv("PATH", "")
-	got := installed([]string{"export KUBECONFIG=x", "kubectl get pods", "echo | kubectl apply -f -", "./kubectl x", "nats stream ls"})
+	got := installed([]string{"export KUBECONFIG=x", "kubectl get pods", "echo | kubectl apply -f -", "./kubectl x",
+		"nats stream ls"})
 	if diff := cmp.Diff([]string{"export KUBECONFIG=x", "./kubectl x"}, got); diff != "" {
 		t.Error(diff)
 	}

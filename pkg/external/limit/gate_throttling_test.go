@@ -179,7 +179,7 @@ func TestQuotaIsUsedFairly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &load{gate: New(), quota: tc.quota, clock: clock.RealClock{}, byObject: map[string]int{}}
-				waits := w.run(t, length, tc.every)
+				delays := w.run(t, length, tc.every)
 
 				allowed := w.quota.allows(w.first, w.clock.Now())
 				calls := float64(w.served + w.refused)
@@ -187,8 +187,8 @@ func TestQuotaIsUsedFairly(t *testing.T) {
 					t.Errorf("%s: %.0f calls since the first throttled one, %d throttled; want %.2f to 1.2 of the %.0f allowed",
 						tc.reason, calls, w.refused, tc.least, allowed)
 				}
-				if longest := slices.Max(waits); len(waits) < 50 || longest > tc.user {
-					t.Errorf("%s: %d users waited up to %s; want at most %s", tc.reason, len(waits), longest, tc.user)
+				if longest := slices.Max(delays); len(delays) < 50 || longest > tc.user {
+					t.Errorf("%s: %d users waited up to %s; want at most %s", tc.reason, len(delays), longest, tc.user)
 				}
 				w.wantFair(t)
 			})
@@ -222,7 +222,7 @@ func (w *load) wantFair(t *testing.T) {
 
 // run polls all objects and makes changes of users for a while, and returns how long
 // each user waited.
-func (w *load) run(t *testing.T, length, every time.Duration) (waits []time.Duration) {
+func (w *load) run(t *testing.T, length, every time.Duration) (delays []time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()
 	var all sync.WaitGroup
@@ -240,9 +240,9 @@ func (w *load) run(t *testing.T, length, every time.Duration) (waits []time.Dura
 		for again := time.Duration(1); again > 0; <-time.After(again) {
 			again = w.call(ctx, t, r)
 		}
-		waits = append(waits, w.clock.Since(begun))
+		delays = append(delays, w.clock.Since(begun))
 	}
 	all.Wait()
 
-	return waits
+	return delays
 }

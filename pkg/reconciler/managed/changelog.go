@@ -43,7 +43,7 @@ func (p *journal) recordChange(ctx context.Context, operation changelog.Operatio
 	}
 	var details changelog.Details
 	failure := call(changelog.WithDetails(ctx, &details))
-	e.Details = details.Told()
+	e.Details = details.Values()
 	if failure != nil {
 		e.Error = p.redact(failure).Error()
 	}

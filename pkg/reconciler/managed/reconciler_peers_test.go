@@ -168,8 +168,8 @@ var peerNames = slices.Concat(slices.Collect(maps.Keys(seedCases)), strings.Fiel
 
 const (
 	whyStage    = "The message says what could not be done."
-	whyFinalize = "Whom the deletion waits for is said in the condition, and looked at again after a time that doubles " +
-		"up to the poll interval."
+	whyFinalize = "The condition names the finalizers that the deletion waits for. They are checked again after a time " +
+		"that doubles up to the poll interval."
 	whyNamed  = "With a name of our own choice nothing is marked, and the resource is looked at again in the same pass."
 	whyReject = "A policy that is not understood has a reason of its own, and is looked at again after ten poll " +
 		"intervals: the supported sets may be others after an upgrade."

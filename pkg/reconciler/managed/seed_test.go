@@ -34,7 +34,7 @@ const (
 		"was asked for. The attempt is marked, so that it does not depend on clocks."
 	whyPoll = "Polls are spread by a tenth of the poll interval to either side, so that a fleet does not poll in step."
 
-	whySlow    = "No pass is the last: what may heal while nobody looks is looked at again after ten poll intervals."
+	whySlow    = "No pass is the last: a state that may heal without an event is observed again after ten poll intervals."
 	whyMissing = "A resource that is missing and may not be created is a stable state with a reason of its own, not an " +
 		"error: it is looked at again after the poll interval."
 	whyEffect = "The resource is looked at again in the same pass. While the update does not show, `UpToDate` says so " +

@@ -11,13 +11,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// EstablishTimeout is how long CRDs waits for what it has applied.
+// EstablishTimeout is how long CRDs waits until the applied definitions are established.
 const EstablishTimeout = time.Minute
 
 // ErrNotEstablished is returned by CRDs if CRDs were applied and are not served.
 var ErrNotEstablished = errors.New("definitions are not established")
 
-// pace is how often a definition is looked at.
+// pace is the interval between two reads of a definition.
 const pace = 200 * time.Millisecond
 
 // established waits until all CRDs are established.
@@ -26,7 +26,7 @@ func established(ctx context.Context, all []target) error {
 	defer cancel()
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
-	said := "" // of those that are missing, when they could last be looked at
+	said := "" // the missing definitions, as of the last successful read
 	for {
 		missing, err := unserved(ctx, all)
 		switch {

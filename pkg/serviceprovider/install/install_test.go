@@ -23,7 +23,8 @@ import (
 const group = "example.org"
 
 func definition(plural, cluster string) string {
-	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %s.%s, labels: {openmcp.cloud/cluster: %s}}, spec: {group: %s}}`, plural, group, cluster, group)
+	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, `+
+		`metadata: {name: %s.%s, labels: {openmcp.cloud/cluster: %s}}, spec: {group: %s}}`, plural, group, cluster, group)
 }
 
 func newCluster(t *testing.T, o ...client.Object) client.Client {
@@ -40,7 +41,7 @@ func newCluster(t *testing.T, o ...client.Object) client.Client {
 		func(int) metav1.ConditionStatus { return metav1.ConditionTrue }, new(int)}
 }
 
-// serving is a cluster that tells of each look at a definition whether it is established.
+// serving is a client of a cluster that sets, at each read of a definition, whether that is established.
 type serving struct {
 	client.Client
 
@@ -64,7 +65,7 @@ func (s serving) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 	return err
 }
 
-// TestEstablished: it returns when what was applied is served, and names what is not when the
+// TestEstablished: CRDs returns when the applied definitions are served, and names those that are not when the
 // context ends.
 func TestEstablished(t *testing.T) {
 	files := fstest.MapFS{"a.yaml": {Data: []byte(definition("backups", "onboarding"))}}

@@ -42,7 +42,7 @@ func (l listener) Close() error {
 	return nil
 }
 
-// TestFind asks from several goroutines of two processes for all ports there are.
+// TestFind requests all ports from several goroutines of two processes.
 func TestFind(t *testing.T) {
 	m := &machine{taken: map[int]bool{first + 7: true, last - 1: true}}
 	got := make(chan int)

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Below are the ports of well-known servers. Above are those that systems give to clients
-// (Linux from 32768, others from 49152), and those of Services in Kubernetes (from 30000).
+// Below are the ports of well-known servers. Above are the ephemeral ports (on Linux from 32768, elsewhere from 49152),
+// and the node ports of Kubernetes (from 30000).
 const (
 	first     = 20000
 	last      = 30000
@@ -20,9 +20,8 @@ const (
 
 var errAllTaken = errors.New("all are taken")
 
-// ports hands ports out by blocks: a process listens at the first port of each block that
-// it has as long as it lives, and hands out the others in turn. So the others that find a
-// block taken leave its ports alone, those too at which nobody listens for the moment.
+// A ports allocates ports in blocks. A process reserves a block by listening at its first port for its whole lifetime,
+// and hands out the others in turn. Other processes skip a reserved block, even if its ports are free at the moment.
 type ports struct {
 	listen func(port int) (io.Closer, error)
 	start  int // the block to try first
@@ -30,18 +29,18 @@ type ports struct {
 	mu      sync.Mutex
 	tried   int // blocks
 	rest    []int
-	claimed []io.Closer // held, or the collector of garbage would close them
+	claimed []io.Closer // referenced here, so that the garbage collector does not close them
 }
 
-// process has the ports of this process, each of which is handed out once: whoever asks
-// for one shares nothing with the others who do.
+// process has the ports of this process, each of which is handed out once. It is global because callers of Find share
+// no other state.
 var process = &ports{listen: listen, start: rand.IntN(blocks)}
 
 func listen(port int) (io.Closer, error) {
 	return net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 }
 
-// find returns a port that was not handed out yet and at which nobody listens.
+// find returns a free port that has not been handed out yet.
 func (p *ports) find() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,7 +66,7 @@ func (p *ports) find() (int, error) {
 	}
 }
 
-// claim takes the next block, unless another process has it.
+// claim reserves the next block. It fails if another process has it.
 func (p *ports) claim() error {
 	block := (p.start + p.tried) % blocks
 	p.tried++

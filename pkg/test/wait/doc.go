@@ -1,5 +1,4 @@
-// Package wait lets a test wait for something that another process or goroutine does,
-// without a bound in seconds of its own.
+// Package wait lets a test wait for another process or goroutine, without a fixed bound in seconds.
 //
 // Each test has one budget, which all its waits share; its subtests and its cleanups have
 // their own. The budget is generous, and longer on a slow or busy machine, where a fixed
@@ -9,11 +8,11 @@
 // Begin with Until. Context bounds calls that take a context, and ends a select:
 //
 //	select {
-//	case got := <-told:
+//	case event := <-events:
 //	case <-wait.Context(t).Done():
-//		t.Fatal("nothing was told")
+//		t.Fatal("no event")
 //	}
 //
-// In a bubble of testing/synctest a budget is one of the fake clock. Prefer synctest.Wait
+// In a bubble of testing/synctest a budget counts by the fake clock. Prefer synctest.Wait
 // where it is enough.
 package wait

@@ -17,7 +17,7 @@ var idle = pace{slowness: 1, processors: referenceProcessors}
 
 func always(p pace) func() pace { return func() pace { return p } }
 
-// A fakeTest is a test that notes how it fails, and goes on.
+// A fakeTest is a test that records its failure, and continues.
 type fakeTest struct {
 	context  func() context.Context
 	failures []string
@@ -47,7 +47,7 @@ func (f *fakeTest) Fatalf(format string, args ...any) {
 	f.failures = append(f.failures, fmt.Sprintf(format, args...))
 }
 
-// A limitedTest is one of a process that is ended at a time.
+// A limitedTest is a fakeTest with a deadline.
 type limitedTest struct {
 	*fakeTest
 
@@ -99,7 +99,7 @@ func TestUntilInVain(t *testing.T) {
 			t.Errorf("The wait ended after %v, want the budget and the second before it.", took)
 		}
 
-		// It is one budget: the next wait looks once more and fails.
+		// There is one budget: the next wait checks once more and fails.
 		looks := 0
 		b.until(f, "there is time again", func() bool { looks++; return false })
 		if took := time.Since(began); looks != 1 || took != time.Second+leastBudget {
@@ -117,8 +117,7 @@ func TestUntilInVain(t *testing.T) {
 	})
 }
 
-// TestUntilLooksAtTheEnd shows that what holds when the budget ends is seen, however
-// long the pause before was.
+// TestUntilLooksAtTheEnd: Until checks its condition at the end of the budget, however long the last pause was.
 func TestUntilLooksAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, began := newBudgets(always(idle)), time.Now()
@@ -132,8 +131,7 @@ func TestUntilLooksAtTheEnd(t *testing.T) {
 	})
 }
 
-// TestAllow shows that a test with more to do may wait longer, on a slow machine even more,
-// but not beyond the deadline.
+// TestAllow: Allow makes a budget longer, more so on a slow machine, but not beyond the deadline.
 func TestAllow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(&fakeTest{}, leastBudget)
@@ -152,7 +150,7 @@ func TestAllow(t *testing.T) {
 	})
 }
 
-// TestMeter shows that it is measured once, unless the clock stood still.
+// TestMeter: a meter measures once, unless the clock did not advance.
 func TestMeter(t *testing.T) {
 	n := 0
 	m := &meter{measure: func() (pace, time.Duration) {
@@ -169,7 +167,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestBubble waits in a bubble, where *testing.T refuses to tell its deadline.
+// TestBubble waits in a bubble, where the method Deadline of *testing.T panics.
 func TestBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -204,8 +202,7 @@ func TestBudgetIsOnePerTest(t *testing.T) {
 	})
 }
 
-// TestBudgetOfEmbedder shows that a type that embeds a test has no budget besides that of
-// the test, and that a subtest has.
+// TestBudgetOfEmbedder: a type that embeds a test shares its budget, and a subtest has its own.
 func TestBudgetOfEmbedder(t *testing.T) {
 	b := newBudgets(always(idle))
 	type world struct{ *testing.T }
@@ -224,8 +221,8 @@ func TestBudgetOfEmbedder(t *testing.T) {
 	}
 }
 
-// TestBudgetOfCleanups shows that cleanups may wait though the test has used up its budget,
-// together as long as a test, and not beyond the deadline.
+// TestBudgetOfCleanups: cleanups may wait although the test has used up its budget, together as long as a test, but not
+// beyond the deadline.
 func TestBudgetOfCleanups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudgets(always(idle))
@@ -382,7 +379,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestMeasure tells what this machine shows: no figure of it is a promise.
+// TestMeasure logs the pace of this machine. It checks no figure.
 func TestMeasure(t *testing.T) {
 	p, took := measure()
 	t.Log(p, took)
@@ -391,7 +388,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestProcess goes through the exported functions, with a test that has a deadline or not.
+// TestProcess calls the exported functions, with and without a deadline of the test.
 func TestProcess(t *testing.T) {
 	if left := Budget(t); left <= 0 || left > mostFactor*leastBudget {
 		t.Errorf("Budget(t) = %v", left)

@@ -24,5 +24,5 @@ func AddToScheme(s *runtime.Scheme) error {
 //go:embed package/crds/*.yaml
 var crds embed.FS
 
-// CRDs returns definitions of the kinds, for places without a platform: tests and demos.
+// CRDs returns definitions of the kinds, for tests and demos without a platform.
 func CRDs() fs.FS { return crds }

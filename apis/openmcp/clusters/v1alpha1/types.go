@@ -13,9 +13,9 @@ const (
 	RequestDenied  = "Denied"
 )
 
-// A Status is what all kinds of the platform say of themselves.
+// A Status has the common fields of the status of all kinds of the platform.
 type Status struct {
-	// ObservedGeneration is that of the spec that the status is about.
+	// ObservedGeneration is the generation of the spec that the status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -43,7 +43,7 @@ type LocalObjectReference struct {
 	Name string `json:"name"`
 }
 
-// An AccessRequestSpec says access to which cluster is asked for, and to do what. One of
+// An AccessRequestSpec defines the cluster to which access is requested, and the permissions. One of
 // the two references is required, and cannot be changed.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.clusterRef) || has(self.requestRef)",message="clusterRef or requestRef is required"
@@ -54,38 +54,38 @@ type AccessRequestSpec struct {
 	// +optional
 	ClusterRef *ObjectReference `json:"clusterRef,omitempty"`
 
-	// RequestRef is the ClusterRequest whose cluster is meant.
+	// RequestRef is the ClusterRequest of the cluster.
 	// +optional
 	RequestRef *ObjectReference `json:"requestRef,omitempty"`
 
-	// Token asks for a token with permissions.
+	// Token requests a token with permissions.
 	// +optional
 	Token *TokenConfig `json:"token,omitempty"`
 
-	// OIDC asks for access by an identity provider; it is passed on as it is.
+	// OIDC requests access by an identity provider; it is passed on unchanged.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	OIDC *runtime.RawExtension `json:"oidc,omitempty"`
 }
 
-// A TokenConfig says what a token is to be good for.
+// A TokenConfig defines the permissions of a token.
 type TokenConfig struct {
-	// Permissions that are made for it.
+	// Permissions that are created for the token.
 	// +optional
 	Permissions []PermissionsRequest `json:"permissions,omitempty"`
 
-	// RoleRefs are roles that exist.
+	// RoleRefs are existing roles.
 	// +optional
 	RoleRefs []RoleRef `json:"roleRefs,omitempty"`
 }
 
-// A PermissionsRequest is a role to be made.
+// A PermissionsRequest is a role to be created.
 type PermissionsRequest struct {
-	// Name of the role; one is made up if it is empty.
+	// Name of the role; one is generated if it is empty.
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// Namespace of the role; without one it is a role for the whole cluster.
+	// Namespace of the role; without one it is a ClusterRole.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
@@ -93,7 +93,7 @@ type PermissionsRequest struct {
 	Rules []rbacv1.PolicyRule `json:"rules"`
 }
 
-// A RoleRef names a role that exists.
+// A RoleRef names an existing role.
 type RoleRef struct {
 	// Kind is Role or ClusterRole.
 	Kind string `json:"kind"`
@@ -106,11 +106,11 @@ type RoleRef struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// An AccessRequestStatus says what became of it.
+// An AccessRequestStatus is the observed state of an AccessRequest.
 type AccessRequestStatus struct {
 	Status `json:",inline"`
 
-	// SecretRef names the Secret, beside the request, that holds the kubeconfig.
+	// SecretRef names the Secret with the kubeconfig, in the namespace of the request.
 	// +optional
 	SecretRef *LocalObjectReference `json:"secretRef,omitempty"`
 }
@@ -119,16 +119,16 @@ type AccessRequestStatus struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 
-// An AccessRequest asks for access to a cluster.
+// An AccessRequest requests access to a cluster.
 type AccessRequest struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec says what is asked for.
+	// Spec defines the requested access.
 	// +optional
 	Spec AccessRequestSpec `json:"spec,omitempty"`
 
-	// Status says what became of it.
+	// Status is the observed state of the request.
 	// +optional
 	Status AccessRequestStatus `json:"status,omitempty"`
 }
@@ -144,7 +144,7 @@ type AccessRequestList struct {
 	Items []AccessRequest `json:"items"`
 }
 
-// A ClusterRequestSpec says what a cluster is wanted for. It cannot be changed.
+// A ClusterRequestSpec defines the purpose of the requested cluster. It cannot be changed.
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec cannot be changed"
 type ClusterRequestSpec struct {
@@ -157,7 +157,7 @@ type ClusterRequestSpec struct {
 	WaitForClusterDeletion *bool `json:"waitForClusterDeletion,omitempty"`
 }
 
-// A ClusterRequestStatus says what became of it.
+// A ClusterRequestStatus is the observed state of a ClusterRequest.
 type ClusterRequestStatus struct {
 	Status `json:",inline"`
 
@@ -171,15 +171,15 @@ type ClusterRequestStatus struct {
 // +kubebuilder:printcolumn:name="Purpose",type=string,JSONPath=`.spec.purpose`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 
-// A ClusterRequest asks for a cluster.
+// A ClusterRequest requests a cluster.
 type ClusterRequest struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec says what is asked for.
+	// Spec defines the requested cluster.
 	Spec ClusterRequestSpec `json:"spec"`
 
-	// Status says what became of it.
+	// Status is the observed state of the request.
 	// +optional
 	Status ClusterRequestStatus `json:"status,omitempty"`
 }
@@ -195,7 +195,7 @@ type ClusterRequestList struct {
 	Items []ClusterRequest `json:"items"`
 }
 
-// A ClusterSpec says what a cluster is for.
+// A ClusterSpec defines the profile and the purposes of a cluster.
 type ClusterSpec struct {
 	// Profile of the cluster's provider.
 	// +optional
@@ -210,7 +210,7 @@ type ClusterSpec struct {
 	Tenancy string `json:"tenancy,omitempty"`
 }
 
-// A ClusterStatus says how a cluster is doing.
+// A ClusterStatus is the observed state of a cluster.
 type ClusterStatus struct {
 	Status `json:",inline"`
 
@@ -227,11 +227,11 @@ type Cluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec says what it is for.
+	// Spec defines the profile and the purposes of the cluster.
 	// +optional
 	Spec ClusterSpec `json:"spec,omitempty"`
 
-	// Status says how it is doing.
+	// Status is the observed state of the cluster.
 	// +optional
 	Status ClusterStatus `json:"status,omitempty"`
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A budget is how long one test may wait, in all.
+// A budget is the total time that one test may wait.
 type budget struct {
 	context func() context.Context
 
@@ -17,10 +17,10 @@ type budget struct {
 	whole    time.Duration
 	end      time.Time
 	deadline time.Time // of the process, or zero
-	cleaning bool      // it is that of the cleanups
+	cleaning bool      // it is the budget of the cleanups
 }
 
-// newBudget starts the budget of t, which has to be over before the deadline.
+// newBudget starts the budget of t, which ends before the deadline.
 func newBudget(t TB, whole time.Duration) *budget {
 	b := &budget{end: time.Now(), deadline: deadline(t)}
 	b.more(whole)
@@ -42,8 +42,8 @@ func (b *budget) more(d time.Duration) {
 	b.extend(d)
 }
 
-// cleanUp starts a budget anew for the cleanups of its test, once: the test may have used
-// it up, and they have to wait all the same.
+// cleanUp restarts a budget for the cleanups of its test, once: the test may have used it up, and its cleanups need
+// time as well.
 func (b *budget) cleanUp(whole time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,7 +54,7 @@ func (b *budget) cleanUp(whole time.Duration) {
 	b.extend(whole)
 }
 
-// extend is more, for whoever holds the lock.
+// extend makes a budget longer. The caller holds the lock.
 func (b *budget) extend(d time.Duration) {
 	begin := b.end.Add(-b.whole)
 	b.whole += d
@@ -64,7 +64,7 @@ func (b *budget) extend(d time.Duration) {
 	b.end = begin.Add(b.whole)
 }
 
-// left returns how much of the budget there still is.
+// left returns the rest of the budget.
 func (b *budget) left() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,7 +72,7 @@ func (b *budget) left() time.Duration {
 	return max(0, time.Until(b.end))
 }
 
-// total returns how much there was, as it is told.
+// total returns the whole budget, rounded for messages.
 func (b *budget) total() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,13 +80,13 @@ func (b *budget) total() time.Duration {
 	return b.whole.Round(time.Millisecond)
 }
 
-// deadline returns when the process of t is ended, or zero if nobody knows.
+// deadline returns when the process of t is ended, or zero if that is unknown.
 func deadline(t TB) (at time.Time) {
 	d, ok := t.(interface{ Deadline() (time.Time, bool) })
 	if !ok {
 		return time.Time{}
 	}
-	// In a bubble of synctest it is told to none, and is not of the clock there.
+	// In a bubble of synctest Deadline panics: the deadline is not one of the fake clock.
 	defer func() {
 		if recover() != nil {
 			at = time.Time{}
@@ -97,11 +97,11 @@ func deadline(t TB) (at time.Time) {
 	return at
 }
 
-// ended tells whether the function of a test is over, and its cleanups run.
+// ended reports whether the function of a test has returned, and its cleanups run.
 func ended(t TB) bool { return t.Context().Err() != nil }
 
-// identity returns what a test has in common with all that embed it: the end of its
-// context. A test whose context does not end has nothing but itself.
+// identity returns a value that a test shares with every type that embeds it: the Done channel of its context. If the
+// context never ends, it returns t.
 func identity(t TB) any {
 	if end := t.Context().Done(); end != nil {
 		return end
@@ -110,7 +110,7 @@ func identity(t TB) any {
 	return t
 }
 
-// budgets are those of the tests that run.
+// A budgets has the budgets of the running tests.
 type budgets struct {
 	pace func() pace
 
@@ -118,16 +118,15 @@ type budgets struct {
 	tests map[any]*budget // by identity
 }
 
-// newBudgets returns the budgets of a machine with that pace.
+// newBudgets returns empty budgets for a machine with that pace.
 func newBudgets(pace func() pace) *budgets {
 	return &budgets{pace: pace, tests: map[any]*budget{}}
 }
 
-// process has the budgets of all tests of this process. It is global because a test that
-// waits at two places shares nothing but t between them.
+// process has the budgets of all tests of this process. It is global because two waits of a test share only t.
 var process = newBudgets((&meter{measure: measure}).pace)
 
-// of returns the budget of t, which starts at the first call and is forgotten with t.
+// of returns the budget of t, which starts at the first call and is dropped when t ends.
 func (b *budgets) of(t TB) *budget {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -149,17 +148,17 @@ func (b *budgets) of(t TB) *budget {
 	return started
 }
 
-// whole is how long a budget is at first.
+// whole returns the initial length of a budget.
 func (b *budgets) whole() time.Duration { return b.pace().scale(leastBudget) }
 
-// forget drops the budget of a test that ends. A cleanup that waits later starts another.
+// forget drops the budget of a test that ends. A cleanup that waits later starts another one.
 func (b *budgets) forget(id any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.tests, id)
 }
 
-// until is Until with these budgets.
+// until implements Until with these budgets.
 func (b *budgets) until(t TB, what string, holds func() bool) {
 	t.Helper()
 
@@ -180,14 +179,13 @@ func (b *budgets) until(t TB, what string, holds func() bool) {
 	}
 }
 
-// Before its deadline a test binary is not interrupted: so much stays for the failure to
-// be told and for cleanups.
+// The time that stays before the deadline of the test binary, for the failure message and for cleanups.
 const (
 	mostReserve = 30 * time.Second
 	reservePart = 10
 )
 
-// cut returns how much of a budget fits before a deadline that is so far away.
+// cut shortens a budget to fit before a deadline that is the given time away.
 func cut(whole, away time.Duration) time.Duration {
 	return max(0, min(whole, away-min(away/reservePart, mostReserve)))
 }

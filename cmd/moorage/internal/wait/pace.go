@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A pace is what a machine showed.
+// A pace is the measured speed of a machine.
 type pace struct {
 	slowness   float64 // how many times longer than on the reference a piece of work took; 1 at least
 	processors int
@@ -29,14 +29,14 @@ const (
 	mostFactor  = 10
 )
 
-// scale returns how long that takes on such a machine which takes d on the reference.
+// scale converts a duration on the reference to one on a machine with this pace.
 func (p pace) scale(d time.Duration) time.Duration {
 	few := max(1, referenceProcessors/float64(max(1, p.processors)))
 
 	return time.Duration(min(max(1, p.slowness)*few, mostFactor) * float64(d))
 }
 
-// A meter measures once.
+// A meter measures the pace once.
 type meter struct {
 	measure func() (pace, time.Duration)
 
@@ -44,8 +44,8 @@ type meter struct {
 	shown *pace
 }
 
-// pace returns what was measured. By a clock that stands still, as in a bubble of
-// synctest, nothing is: that is done again the next time.
+// pace returns the measured pace. If the clock does not advance, as in a bubble of synctest, it measures again at the
+// next call.
 func (m *meter) pace() pace {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -60,21 +60,21 @@ func (m *meter) pace() pace {
 	return p
 }
 
-// String says it for who reads why a test failed.
+// String returns the pace as text for the failure message of a test.
 func (p pace) String() string {
 	return fmt.Sprintf("at its start, this process found %d processors, %.1f times slower than the reference",
 		p.processors, p.slowness)
 }
 
-// What is measured: every processor has to do so many chunks, and gives up after a while.
-// All do it at once, or what else the machine does would find room on another one.
+// The benchmark: every processor does that many chunks, and stops after a while. All do so at the same time, so that
+// other load on the machine slows the benchmark down.
 const (
 	chunks      = 200
 	chunkSize   = 1000
 	mostMeasure = 20 * time.Millisecond
 )
 
-// measure does a piece of work and tells what it showed, and what it took.
+// measure runs the benchmark, and returns the pace and the duration.
 func measure() (pace, time.Duration) {
 	var (
 		processors = runtime.GOMAXPROCS(0)
@@ -98,7 +98,7 @@ func measure() (pace, time.Duration) {
 	return judge(done, took), took
 }
 
-// judge says how slow processors are that have done so many chunks each in that time.
+// judge returns the pace of processors that have done that many chunks each in that time.
 func judge(done []int, took time.Duration) pace {
 	sum := 0
 	for _, n := range done {
@@ -109,7 +109,7 @@ func judge(done []int, took time.Duration) pace {
 	return pace{slowness: max(1, float64(took)/expected), processors: len(done)}
 }
 
-// chunk is ordinary work of Go, which is slower under the race detector, as tests are.
+// chunk is ordinary Go code, which the race detector slows down like the code of tests.
 func chunk(numbers []uint64) {
 	x := uint64(88172645463325252)
 	for i := range numbers {

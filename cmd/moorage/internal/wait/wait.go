@@ -18,7 +18,7 @@ const (
 	longestPause  = 250 * time.Millisecond
 )
 
-// A TB is what this package needs of a test, a benchmark or a fuzz target. Each testing.TB
+// A TB has the methods of a test, a benchmark or a fuzz target that this package uses. Each testing.TB
 // is one. A type that embeds one shares its budget. The dynamic type must be comparable, as
 // a pointer is. If it has a method Deadline, as *testing.T does, its budget ends before that.
 type TB interface {
@@ -40,10 +40,10 @@ func Until(t TB, what string, holds func() bool) {
 	process.until(t, what, holds)
 }
 
-// Budget returns what is left of the time that t may wait, all its waits together, and
-// never less than zero. The first call for t, by whatever function of this package,
-// starts the budget: it runs on while t does not wait. A subtest has a budget of its own,
-// and so have the cleanups of a test, all together, whatever the test has left of its own.
+// Budget returns the rest of the time that t may wait, in all its waits together. It is
+// never less than zero. The first call of a function of this package with t
+// starts the budget, which also runs while t does not wait. A subtest has its own budget.
+// The cleanups of a test share one, even if the test has used up its own.
 //
 // A whole budget is 3 minutes on an idle machine with four processors. It is longer, up to
 // 30 minutes, on fewer or slower processors: once per process a benchmark of 20 ms at most
@@ -57,9 +57,9 @@ func Budget(t TB) time.Duration {
 	return process.of(t).left()
 }
 
-// Allow makes the budget of t longer, for a test that has much to do: by d where the
+// Allow makes the budget of t longer, for a test that takes long: by d where the
 // budget is 3 minutes, and in proportion where it is more. Call it before Context, whose
-// end stays where it is. It may be called from several goroutines.
+// deadline does not change. It may be called from several goroutines.
 func Allow(t TB, d time.Duration) {
 	t.Helper()
 	process.of(t).more(process.pace().scale(d))

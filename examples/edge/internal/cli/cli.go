@@ -1,5 +1,5 @@
-// Package cli is the command line to the objects of a device. What it does, any
-// Kubernetes client over the same store could do.
+// Package cli is the command line for the objects of a device. Any Kubernetes client over the same store can do the
+// same.
 package cli
 
 import (
@@ -27,24 +27,24 @@ type Line struct {
 	client    *kube.Client
 	namespace string
 	out       io.Writer
-	hangUp    func()
+	closeConn func()
 }
 
-// Dial reaches the device that is served from a directory.
+// Dial connects to the device that is served from a directory.
 func Dial(ctx context.Context, dir, namespace string, out io.Writer) (*Line, error) {
-	c, hangUp, err := device.Dial(ctx, dir)
+	c, closeConn, err := device.Dial(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 
-	return &Line{client: c, namespace: namespace, out: out, hangUp: hangUp}, nil
+	return &Line{client: c, namespace: namespace, out: out, closeConn: closeConn}, nil
 }
 
 // Close ends the connection.
-func (l *Line) Close() { l.hangUp() }
+func (l *Line) Close() { l.closeConn() }
 
-// Apply creates the objects in a file, or changes those that exist: what an object
-// has and the file has not stays.
+// Apply creates the objects in a file, or changes those that exist. Labels and annotations that are not in the file
+// stay.
 func (l *Line) Apply(ctx context.Context, path string, in io.Reader) error {
 	if path != "-" {
 		f, err := os.Open(path)
@@ -114,7 +114,7 @@ func merged(into, from map[string]string) map[string]string {
 	return into
 }
 
-// Get shows the object of a name as YAML, or lists all.
+// Get prints the objects with the given names as YAML. Without a name it lists all.
 func (l *Line) Get(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return l.list(ctx)
@@ -149,7 +149,9 @@ func (l *Line) list(ctx context.Context) error {
 }
 
 func row(f *v1.File) string {
-	return fmt.Sprintf("%s\t%s\t%s\t%d", f.Name, state(f, commonv1.TypeReady), state(f, commonv1.TypeSynced), f.Status.Size)
+	ready, synced := state(f, commonv1.TypeReady), state(f, commonv1.TypeSynced)
+
+	return fmt.Sprintf("%s\t%s\t%s\t%d", f.Name, ready, synced, f.Status.Size)
 }
 
 func state(f *v1.File, t commonv1.ConditionType) string {
@@ -161,7 +163,7 @@ func state(f *v1.File, t commonv1.ConditionType) string {
 	return fmt.Sprintf("%s(%s)", c.Status, c.Reason)
 }
 
-// Watch tells what there is and what changes, until the context ends.
+// Watch prints the existing objects, and then every change, until the context ends.
 func (l *Line) Watch(ctx context.Context) error {
 	for ctx.Err() == nil {
 		w, err := l.client.Watch(ctx, &v1.FileList{}, client.InNamespace(l.namespace))
@@ -179,7 +181,7 @@ func (l *Line) Watch(ctx context.Context) error {
 	return nil
 }
 
-// Delete deletes objects, and does not wait until they are gone.
+// Delete deletes objects. It does not wait until they are gone.
 func (l *Line) Delete(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return errors.New("cannot delete: no name")

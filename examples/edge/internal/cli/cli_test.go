@@ -7,7 +7,7 @@ import (
 	v1 "github.com/moorage-dev/moorage/examples/edge/internal/v1"
 )
 
-// TestRow: what nobody has said yet is not said to be unknown.
+// TestRow: a condition that was never set is shown as "-", not as Unknown.
 func TestRow(t *testing.T) {
 	f := &v1.File{}
 	f.Name, f.Status.Size = "motd", 7

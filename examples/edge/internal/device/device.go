@@ -1,5 +1,5 @@
-// Package device is a provider that needs no Kubernetes: a NATS server that keeps
-// the objects, and the managed reconciler over it, in one process.
+// Package device is a provider that needs no Kubernetes: a NATS server that stores the objects, and the managed
+// reconciler, in one process.
 package device
 
 import (
@@ -29,31 +29,31 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/natskv"
 )
 
-// What is in the directory of a device.
+// The content of the directory of a device.
 const (
-	urlFile   = "url"   // where it can be reached; readable for its user alone
-	uidFile   = "uid"   // which device it is
+	urlFile   = "url"   // the address of the server, with a token; only its user can read it
+	uidFile   = "uid"   // the identity of the device
 	natsDir   = "nats"  // the objects
-	filesDir  = "files" // what they stand for
+	filesDir  = "files" // the external resources
 	startTime = time.Minute
 
-	// answerTime is how long the server and its clients wait for each other: what is
-	// written is on the disk before it is answered, and the disk of a device may be slow.
+	// answerTime is how long the server and its clients wait for each other. The server syncs each write to the disk
+	// before it responds, and the disk of a device may be slow.
 	answerTime = time.Minute
 )
 
 // Options of a device.
 type Options struct {
-	// Dir holds everything. It is made if there is none.
+	// Dir holds the objects and the files. Serve creates it if it does not exist.
 	Dir string
 
-	// Poll is how often each file is looked at.
+	// Poll is the interval between two observations of a file.
 	Poll time.Duration
 
-	// Logger is told what happens.
+	// Logger of the controllers.
 	Logger logr.Logger
 
-	// Ready is called when objects can be applied.
+	// Ready is called once, when objects can be applied.
 	Ready func()
 }
 
@@ -96,7 +96,7 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	defer func() { _ = os.Remove(url) }()
 	if err := m.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		if _, err := m.GetCache().GetInformer(ctx, &v1.File{}); err != nil { // it waits until all is read
+		if _, err := m.GetCache().GetInformer(ctx, &v1.File{}); err != nil { // it waits until the cache has synced
 			return err
 		}
 		o.Ready()
@@ -109,11 +109,12 @@ func Serve(ctx context.Context, o Options) error {
 	return m.Start(ctx)
 }
 
-// startServer starts a NATS server that can be reached from this machine, with the
-// token. What it acknowledged is on the disk.
+// startServer starts a NATS server that accepts clients from this machine that have the token. A write that it has
+// acknowledged is on the disk.
 func startServer(dir, token string) (*server.Server, error) {
 	s, err := server.NewServer(&server.Options{
-		ServerName: "edge", Host: "127.0.0.1", Port: server.RANDOM_PORT, Authorization: token, AuthTimeout: answerTime.Seconds(),
+		ServerName: "edge", Host: "127.0.0.1", Port: server.RANDOM_PORT,
+		Authorization: token, AuthTimeout: answerTime.Seconds(),
 		JetStream: true, StoreDir: filepath.Join(dir, natsDir), SyncAlways: true, NoSigs: true, NoLog: true,
 	})
 	if err != nil {
@@ -164,22 +165,24 @@ func provider(c *kube.Cluster, o Options) (manager.Manager, error) {
 		return nil, err
 	}
 	m, err := kube.NewManager(c, manager.Options{
-		Logger: o.Logger, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
+		Logger: o.Logger, Metrics: metricsserver.Options{BindAddress: "0"},
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
 	})
 	if err != nil {
 		return nil, err
 	}
 
-	return m, managed.Setup(m, v1.FileKind, controller.Options{Logger: logging.NewLogrLogger(o.Logger), MaxConcurrentReconciles: 4},
+	options := controller.Options{Logger: logging.NewLogrLogger(o.Logger), MaxConcurrentReconciles: 4}
+
+	return m, managed.Setup(m, v1.FileKind, options,
 		managed.WithExternalConnecter(managed.Untyped(managed.TypedExternalConnectorFn[*v1.File](dir.Connect))),
 		managed.WithDeterministicExternalName(true),
-		managed.WithCreationGracePeriod(0), // a directory shows at once what was created in it
+		managed.WithCreationGracePeriod(0), // a created file can be observed at once
 		managed.WithPollInterval(o.Poll),
 	)
 }
 
-// deviceUID returns what identifies the device, in whose place a cluster has the UID
-// of a namespace.
+// deviceUID returns the identity of the device. It is used in owner stamps where a cluster has the UID of a namespace.
 func deviceUID(path string) (types.UID, error) {
 	uid, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -190,8 +193,7 @@ func deviceUID(path string) (types.UID, error) {
 	return types.UID(uid), errors.Wrap(err, "cannot tell which device this is")
 }
 
-// Dial returns a client of the objects of the device that is served from a
-// directory, and what closes it.
+// Dial returns a client for the objects of the device that is served from a directory, and a function that closes it.
 func Dial(ctx context.Context, dir string) (*kube.Client, func(), error) {
 	url, err := os.ReadFile(filepath.Join(dir, urlFile))
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package device
 
-// lock does nothing: there is no lock that goes with its process.
+// lock does nothing: this system has no lock that is released when its process ends.
 func lock(string) (func(), error) { return func() {}, nil }

@@ -9,7 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// lock sees to it that a directory is served once.
+// lock ensures that one process at a time serves a directory.
 func lock(path string) (func(), error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

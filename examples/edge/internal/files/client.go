@@ -18,15 +18,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// A client does for one file, in one pass, what its object asks for.
+// A client observes and changes the file of one object, in one pass.
 type client struct {
 	*Dir
 
-	found bool   // Observe has found the file,
-	seen  string // and whose it was then
+	found bool   // Observe has found the file
+	seen  string // its owner stamp at that time
 }
 
-// Observe reads the file. Nothing is shown of one that is another object's.
+// Observe reads the file. The status shows nothing of a file that another object owns.
 func (c *client) Observe(_ context.Context, f *v1.File) (managed.ExternalObservation, error) {
 	file, owner, err := c.at(f)
 	if err != nil {
@@ -51,22 +51,23 @@ func (c *client) Observe(_ context.Context, f *v1.File) (managed.ExternalObserva
 	if o.Owner == managed.OwnerOther {
 		o.OwnerStamp = managed.Stamp(c.seen)
 
-		return o, nil // not up to date, whatever is in it: it lacks our mark, which an Update by force writes
+		return o, nil // not up to date, whatever its content: it lacks our mark, which a forced Update writes
 	}
 	sum := sha256.Sum256(content)
 	f.Status.Size, f.Status.Digest = info.Size(), hex.EncodeToString(sum[:])
 	f.SetConditions(commonv1.Available())
 	same, marked := bytes.Equal(content, []byte(f.Spec.Content)), o.Owner == managed.OwnerOurs || !adopted(f)
 	o.ResourceUpToDate = same && marked && info.Mode().Perm() == mode(f)
-	o.Diff = fmt.Sprintf("content: as wanted is %v; mode: have %s, want %s; mark: as wanted is %v", same, info.Mode().Perm(), mode(f), marked)
+	o.Diff = fmt.Sprintf("content: as wanted is %v; mode: have %s, want %s; mark: as wanted is %v",
+		same, info.Mode().Perm(), mode(f), marked)
 
 	return o, nil
 }
 
-// adopted says whether the object has taken over a file, which then is to bear its mark.
+// adopted reports whether the object has created or adopted a file, which must then have its mark.
 func adopted(f *v1.File) bool { return !meta.GetExternalCreateSucceeded(f).IsZero() }
 
-// Create writes the file, unless there is one.
+// Create writes the file, unless it exists.
 func (c *client) Create(_ context.Context, f *v1.File) error {
 	file, owner, err := c.at(f)
 	if err != nil {
@@ -79,15 +80,15 @@ func (c *client) Create(_ context.Context, f *v1.File) error {
 	defer func() { _ = os.Remove(draft) }()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// Before the mark: what is there may be nobody's, and must not become ours by it.
+	// Checked before the mark is written: an existing file without an owner must not become ours by the mark.
 	if _, err := os.Lstat(file); err == nil {
 		return external.AlreadyExists(errors.Wrap(fs.ErrExist, "cannot make the file"))
 	}
-	// A mark without a file is what a creation or a deletion left that was cut off.
+	// A mark without a file is left by a creation or a deletion that was interrupted. It is overwritten.
 	if err := c.mark(f, owner); err != nil {
 		return external.NotCreated(err)
 	}
-	err = errors.Wrap(os.Link(draft, file), "cannot make the file") // which never replaces one
+	err = errors.Wrap(os.Link(draft, file), "cannot make the file") // Link never replaces a file
 	if errors.Is(err, fs.ErrExist) {
 		return external.AlreadyExists(stderrors.Join(err, os.Remove(owner)))
 	}
@@ -95,7 +96,7 @@ func (c *client) Create(_ context.Context, f *v1.File) error {
 	return external.NotCreated(err)
 }
 
-// Update replaces the file at once: nobody sees half of it.
+// Update replaces the file atomically.
 func (c *client) Update(_ context.Context, f *v1.File) error {
 	file, owner, err := c.at(f)
 	if err != nil {
@@ -122,7 +123,7 @@ func (c *client) Update(_ context.Context, f *v1.File) error {
 	return errors.Wrap(os.Rename(draft, file), "cannot replace the file")
 }
 
-// Delete removes the file, and then whose it was.
+// Delete removes the file, and then its mark.
 func (c *client) Delete(_ context.Context, f *v1.File) error {
 	file, owner, err := c.at(f)
 	if err != nil {
@@ -146,9 +147,9 @@ func (c *client) Delete(_ context.Context, f *v1.File) error {
 	return nil
 }
 
-// owned looks once more whether the file is there, and fails if it is not the object's.
-// What bears another's mark, or none, must be as Observe has found it in this pass: the
-// reconciler has then decided to have it, as the adoption policy says.
+// owned reports whether the file still exists, and fails if the object must not change it. A file that has another mark
+// or none may be changed only if the mark is the one that Observe saw in this pass: the reconciler has then decided to
+// adopt it, as the adoption policy allows.
 func (c *client) owned(f *v1.File, file, owner string) (exists bool, err error) {
 	switch _, err := os.Lstat(file); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -164,8 +165,7 @@ func (c *client) owned(f *v1.File, file, owner string) (exists bool, err error) 
 	return true, err
 }
 
-// unmark takes the object's own mark away, if there is one: a mark without a file is what
-// a creation left that was cut off.
+// unmark removes the object's own mark, if there is one: an interrupted creation leaves a mark without a file.
 func (c *client) unmark(f *v1.File, owner string) error {
 	mark, err := whose(owner)
 	if err != nil || c.stamp(f).Owner(mark) != managed.OwnerOurs {

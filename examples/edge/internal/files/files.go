@@ -1,5 +1,4 @@
-// Package files is the external system of the example: the files in a directory,
-// and who owns them.
+// Package files is the external system of the example: the files in a directory, and their owners.
 package files
 
 import (
@@ -22,8 +21,8 @@ import (
 )
 
 const (
-	owners = ".owners" // holds, for each file of ours, a file with the stamp of its object
-	drafts = ".drafts" // holds what is being written
+	owners = ".owners" // the marks: for each owned file, a file with the stamp of its object
+	drafts = ".drafts" // files that are being written
 
 	plain   = fs.FileMode(0o644)
 	program = fs.FileMode(0o755)
@@ -33,10 +32,10 @@ const (
 type Dir struct {
 	path   string
 	device types.UID
-	mu     sync.Mutex // held by whoever changes a file, from when he reads whose it is
+	mu     sync.Mutex // held from reading the mark of a file until the file is changed
 }
 
-// Open makes the directory, if there is none, for the objects of a device.
+// Open creates the directory, if it does not exist, for the objects of a device.
 func Open(path string, device types.UID) (*Dir, error) {
 	for _, sub := range []string{owners, drafts} {
 		if err := os.MkdirAll(filepath.Join(path, sub), 0o700); err != nil {
@@ -52,7 +51,7 @@ func (d *Dir) Connect(context.Context, *v1.File) (managed.TypedExternalClient[*v
 	return &client{Dir: d}, nil
 }
 
-// at returns where a file and its owner are.
+// at returns the paths of a file and of its mark.
 func (d *Dir) at(f *v1.File) (file, owner string, err error) {
 	name := meta.GetExternalName(f)
 	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\`) || !filepath.IsLocal(name) {
@@ -74,7 +73,7 @@ func mode(f *v1.File) fs.FileMode {
 	return plain
 }
 
-// draft writes what the file should be like somewhere else.
+// draft writes the desired file to a temporary path, and returns that.
 func (d *Dir) draft(f *v1.File) (string, error) { return d.write([]byte(f.Spec.Content), mode(f)) }
 
 func (d *Dir) write(content []byte, mode fs.FileMode) (string, error) {
@@ -91,7 +90,7 @@ func (d *Dir) write(content []byte, mode fs.FileMode) (string, error) {
 	return draft.Name(), errors.Wrap(err, "cannot write")
 }
 
-// whose returns the stamp in the file of an owner, or nothing if there is none.
+// whose returns the stamp in a mark, or "" if there is no mark.
 func whose(owner string) (string, error) {
 	stamp, err := os.ReadFile(owner)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +100,7 @@ func whose(owner string) (string, error) {
 	return string(stamp), errors.Wrap(err, "cannot read whose the file is")
 }
 
-// mark writes that a file is the object's, whosever it was.
+// mark makes the object the owner of a file, whatever owner the file has.
 func (d *Dir) mark(f *v1.File, owner string) error {
 	stamp := string(d.stamp(f))
 	if was, err := whose(owner); err != nil || was == stamp {

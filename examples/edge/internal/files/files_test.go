@@ -19,13 +19,16 @@ import (
 )
 
 func newFile(name, uid string) *v1.File {
-	f := &v1.File{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "f", UID: types.UID(uid)}, Spec: v1.FileSpec{Content: "content", Executable: true}}
+	f := &v1.File{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "f", UID: types.UID(uid)},
+		Spec:       v1.FileSpec{Content: "content", Executable: true},
+	}
 	meta.SetExternalName(f, name)
 
 	return f
 }
 
-// pass returns the client of a pass.
+// pass returns the client of a new pass.
 func pass(t *testing.T, d *files.Dir) managed.TypedExternalClient[*v1.File] {
 	t.Helper()
 	c, err := d.Connect(t.Context(), nil)
@@ -36,7 +39,7 @@ func pass(t *testing.T, d *files.Dir) managed.TypedExternalClient[*v1.File] {
 	return c
 }
 
-// A place is a directory with one name in it, and two objects that both want it.
+// A place is a directory with one file name, and two objects that both want it.
 type place struct {
 	*testing.T
 	*files.Dir
@@ -64,10 +67,10 @@ func (p place) must(err error) {
 	}
 }
 
-// byHand writes the file as somebody does who knows of no objects.
+// byHand writes the file without a mark.
 func (p place) byHand() { p.must(os.WriteFile(filepath.Join(p.path, "f"), []byte("by hand"), 0o600)) }
 
-// holds checks what is in the file, and whose a look by the object says it is.
+// holds checks the content of the file, and the owner that the object f observes.
 func (p place) holds(content string, f *v1.File, want managed.Owner, upToDate bool) {
 	p.Helper()
 	got, err := os.ReadFile(filepath.Join(p.path, "f"))
@@ -75,7 +78,8 @@ func (p place) holds(content string, f *v1.File, want managed.Owner, upToDate bo
 		p.Errorf("the file has %q, %v; want %q", got, err, content)
 	}
 	o, err := pass(p.T, p.Dir).Observe(p.Context(), f.DeepCopyObject().(*v1.File))
-	if err != nil || !o.ResourceExists || o.Owner != want || o.ResourceUpToDate != upToDate || (o.OwnerStamp != "") != (want == managed.OwnerOther) {
+	if err != nil || !o.ResourceExists || o.Owner != want || o.ResourceUpToDate != upToDate ||
+		(o.OwnerStamp != "") != (want == managed.OwnerOther) {
 		p.Errorf("object %s observes %+v, %v; want owner %s, up to date: %t", f.UID, o, err, want, upToDate)
 	}
 }
@@ -112,7 +116,8 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, fits := range map[string]bool{
-		"motd": true, "a b.txt": true, "": false, ".": false, "..": false, "../x": false, "/etc/passwd": false, "a/b": false, `a\b`: false, ".owners": false,
+		"motd": true, "a b.txt": true, "": false, ".": false, "..": false, "../x": false, "/etc/passwd": false,
+		"a/b": false, `a\b`: false, ".owners": false,
 	} {
 		f, d := newFile(name, "1"), pass(t, d)
 		if err := d.Create(t.Context(), f); (err == nil) != fits {
@@ -131,7 +136,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestOwners: what another object made is neither shown nor changed.
+// TestOwners: a file of another object is neither shown nor changed.
 func TestOwners(t *testing.T) {
 	p := newPlace(t)
 	p.must(pass(t, p.Dir).Create(t.Context(), p.ours))
@@ -143,7 +148,8 @@ func TestOwners(t *testing.T) {
 		t.Errorf("a second object makes the file, too: %v", err)
 	}
 	p.refused(pass(t, p.Dir), p.theirs)
-	if _, err := pass(t, p.Dir).Observe(t.Context(), p.theirs); err != nil || p.theirs.Status.Size != 0 || len(p.theirs.Status.Conditions) > 0 {
+	_, err := pass(t, p.Dir).Observe(t.Context(), p.theirs)
+	if err != nil || p.theirs.Status.Size != 0 || len(p.theirs.Status.Conditions) > 0 {
 		t.Errorf("of a file of another's the object shows %+v, %v", p.theirs.Status, err)
 	}
 	p.holds("content", p.ours, managed.OwnerOurs, true)
@@ -152,20 +158,21 @@ func TestOwners(t *testing.T) {
 	p.holdsNothing()
 }
 
-// TestByHand: what somebody made by hand is nobody's, and stays so if an object wants to make
-// it. The object that adopts it marks it.
+// TestByHand: a file made by hand has no owner, and a Create does not change that. The object that adopts the file
+// marks it.
 func TestByHand(t *testing.T) {
 	p := newPlace(t)
 	p.byHand()
-	if err := pass(t, p.Dir).Create(t.Context(), p.ours); !external.IsAlreadyExists(err) || !errors.Is(err, fs.ErrExist) {
+	err := pass(t, p.Dir).Create(t.Context(), p.ours)
+	if !external.IsAlreadyExists(err) || !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a file made by hand is replaced: %v", err)
 	}
 	p.holds("by hand", p.ours, managed.OwnerNobody, false)
-	p.refused(pass(t, p.Dir), p.ours) // nobody has looked
+	p.refused(pass(t, p.Dir), p.ours) // this pass has not observed it
 
 	p.ours.Spec = v1.FileSpec{Content: "by hand"}
 	p.must(os.Chmod(filepath.Join(p.path, "f"), 0o644))
-	p.holds("by hand", p.ours, managed.OwnerNobody, true) // that it matches is for the adoption policy
+	p.holds("by hand", p.ours, managed.OwnerNobody, true) // the adoption policy asks whether it matches
 	meta.SetExternalCreateSucceeded(p.ours, time.Unix(1, 0))
 	p.holds("by hand", p.ours, managed.OwnerNobody, false) // adopted: it lacks the mark
 	c := pass(t, p.Dir)
@@ -177,9 +184,9 @@ func TestByHand(t *testing.T) {
 	p.holds("by hand", p.theirs, managed.OwnerOther, false)
 }
 
-// TestForce: what bears another's mark is updated and marked, or deleted, by a pass that has
-// seen it, because the reconciler then says so: the policy is force. What has become a third
-// one's since is left alone.
+// TestForce: a file with the mark of another object is updated and marked, or deleted, by a pass that has observed it:
+// the reconciler asks for that only under the adoption policy Force. A file whose mark has changed since the
+// observation is left alone.
 func TestForce(t *testing.T) {
 	p := newPlace(t)
 	p.must(pass(t, p.Dir).Create(t.Context(), p.ours))
@@ -195,7 +202,7 @@ func TestForce(t *testing.T) {
 	p.refused(pass(t, p.Dir), p.ours)
 
 	third := newFile("f", "3")
-	p.refused(late, third) // it has seen the first one's
+	p.refused(late, third) // this pass has observed the first mark
 	c = pass(t, p.Dir)
 	if _, err := c.Observe(t.Context(), third); err != nil {
 		t.Fatal(err)
@@ -204,8 +211,7 @@ func TestForce(t *testing.T) {
 	p.holdsNothing()
 }
 
-// TestCutOff: a creation or a deletion that was cut off between the mark and the file keeps
-// nobody from the name.
+// TestCutOff: an interrupted creation or deletion, which leaves a mark without a file, does not block the name.
 func TestCutOff(t *testing.T) {
 	p := newPlace(t)
 	cut := func() {
@@ -213,13 +219,13 @@ func TestCutOff(t *testing.T) {
 		p.must(os.Remove(filepath.Join(p.path, "f")))
 	}
 	cut()
-	p.must(pass(t, p.Dir).Delete(t.Context(), p.theirs)) // which is not there
+	p.must(pass(t, p.Dir).Delete(t.Context(), p.theirs)) // there is no file
 	p.must(pass(t, p.Dir).Create(t.Context(), p.theirs))
 	p.holds("something else", p.theirs, managed.OwnerOurs, true)
 	p.must(pass(t, p.Dir).Delete(t.Context(), p.theirs))
 
 	cut()
-	p.must(pass(t, p.Dir).Delete(t.Context(), p.theirs)) // whose mark it is not
+	p.must(pass(t, p.Dir).Delete(t.Context(), p.theirs)) // the mark is not theirs
 	if _, err := os.Stat(filepath.Join(p.path, ".owners", "f")); err != nil {
 		t.Errorf("another's mark is taken away: %v", err)
 	}

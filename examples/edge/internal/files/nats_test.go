@@ -21,8 +21,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// A natsServer returns clients of empty buckets, one for each kind. The clients live in the bubbles of
-// simulations, and NATS does not: their calls are made outside.
+// A natsServer returns clients of empty buckets, one for each kind. The clients are used in the synctest bubbles of
+// simulations, and NATS runs outside: a goroutine outside makes their calls.
 type natsServer struct {
 	scheme *runtime.Scheme
 	js     jetstream.JetStream
@@ -44,10 +44,12 @@ type kindStore struct {
 	state func(context.Context) (store.State, error) // nil before the first bucket
 }
 
-// newNATSServer starts a server, and what makes calls to it.
+// newNATSServer starts a server, and the goroutine that makes calls to it.
 func newNATSServer(t *testing.T, scheme *runtime.Scheme) *natsServer {
 	t.Helper()
-	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
+	srv, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,14 +94,14 @@ func serve[T client.Object](h *natsServer, name string, o ...kube.KindOption) {
 	h.stores = append(h.stores, d)
 }
 
-// uid returns what no object had before, unless the count was begun again.
+// uid returns a UID that no object has had since the count was reset.
 func (h *natsServer) uid() string {
 	h.uids++
 
 	return fmt.Sprintf("00000000-0000-4000-8000-%012d", h.uids)
 }
 
-// outside does something outside of the bubble. The time is that inside.
+// outside calls do outside of the bubble, with the time of the bubble.
 func (h *natsServer) outside(do func() error) error {
 	h.now = time.Now()
 	h.calls++
@@ -130,7 +132,7 @@ func (h *natsServer) empty() (client.Client, error) {
 	return h.around(made), nil
 }
 
-// clear puts a new bucket in the place of the last one, if that was written.
+// clear replaces the bucket by a new one if it was written.
 func (h *natsServer) clear(d *kindStore) error {
 	ctx := context.Background()
 	if d.state != nil {
@@ -148,7 +150,7 @@ func (h *natsServer) clear(d *kindStore) error {
 	return d.open(ctx, fmt.Sprint(d.name, "-", d.made))
 }
 
-// writes returns how often the buckets were written.
+// writes returns the number of writes to the buckets.
 func (h *natsServer) writes() (n uint64, err error) {
 	err = h.outside(func() error {
 		for _, d := range h.stores {
@@ -165,16 +167,18 @@ func (h *natsServer) writes() (n uint64, err error) {
 	return n, err
 }
 
-// errInside answers what nobody may ask of a server behind a simulation, which lists and
-// watches what it was told itself: such a call would be made in the bubble.
+// errInside is returned by requests that must not reach the server: the simulation serves lists and watches itself, and
+// other calls would be made in the bubble.
 var errInside = errors.New("only requests about single objects are made outside of the bubble")
 
-// around makes the calls of a client outside. The contexts of the bubble stay there.
+// around returns a client whose calls are made outside of the bubble, without the contexts of the bubble.
 func (h *natsServer) around(c client.WithWatch) client.Client {
 	ctx := context.Background()
 
 	return interceptor.NewClient(c, interceptor.Funcs{
-		Get: func(_ context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(
+			_ context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption,
+		) error {
 			return h.outside(func() error { return c.Get(ctx, key, o, opts...) })
 		},
 		Create: func(_ context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
@@ -183,16 +187,23 @@ func (h *natsServer) around(c client.WithWatch) client.Client {
 		Update: func(_ context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
 			return h.outside(func() error { return c.Update(ctx, o, opts...) })
 		},
-		Patch: func(_ context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		Patch: func(
+			_ context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption,
+		) error {
 			return h.outside(func() error { return c.Patch(ctx, o, patch, opts...) })
 		},
 		Delete: func(_ context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 			return h.outside(func() error { return c.Delete(ctx, o, opts...) })
 		},
-		SubResourceUpdate: func(_ context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+		SubResourceUpdate: func(
+			_ context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption,
+		) error {
 			return h.outside(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
-		SubResourcePatch: func(_ context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(
+			_ context.Context, c client.Client, sub string, o client.Object, patch client.Patch,
+			opts ...client.SubResourcePatchOption,
+		) error {
 			return h.outside(func() error { return c.SubResource(sub).Patch(ctx, o, patch, opts...) })
 		},
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
@@ -207,13 +218,19 @@ func (h *natsServer) around(c client.WithWatch) client.Client {
 		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
 			return errInside
 		},
-		SubResourceGet: func(context.Context, client.Client, string, client.Object, client.Object, ...client.SubResourceGetOption) error {
+		SubResourceGet: func(
+			context.Context, client.Client, string, client.Object, client.Object, ...client.SubResourceGetOption,
+		) error {
 			return errInside
 		},
-		SubResourceCreate: func(context.Context, client.Client, string, client.Object, client.Object, ...client.SubResourceCreateOption) error {
+		SubResourceCreate: func(
+			context.Context, client.Client, string, client.Object, client.Object, ...client.SubResourceCreateOption,
+		) error {
 			return errInside
 		},
-		SubResourceApply: func(context.Context, client.Client, string, runtime.ApplyConfiguration, ...client.SubResourceApplyOption) error {
+		SubResourceApply: func(
+			context.Context, client.Client, string, runtime.ApplyConfiguration, ...client.SubResourceApplyOption,
+		) error {
 			return errInside
 		},
 	})

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestACommandThatGotCtrlCRunsAgain: Ctrl-C may end a command before it is in a process group of its own. The demo
-// learns of it by itself, and must not take it for a command that failed.
+// TestACommandThatGotCtrlCRunsAgain: Ctrl-C may end a command before the command is in its own process group. The demo
+// gets the signal, too, and must not report the command as failed.
 func TestACommandThatGotCtrlCRunsAgain(t *testing.T) {
 	dir := t.TempDir()
 	script := "#!/bin/sh\n[ -e " + dir + "/again ] && { echo applied; exit 0; }\ntouch " + dir + "/again\nkill -INT $$\n"

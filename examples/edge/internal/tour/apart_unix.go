@@ -9,12 +9,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// apart lets a device, or a command, run in a process group of its own. In ours it would get Ctrl-C beside
-// us, and might end before we know why.
+// apart makes a device, or a command, run in its own process group. In the group of the demo it would get the same
+// Ctrl-C, and might end before the demo has handled the signal.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// gotCtrlC reports whether a process was ended by Ctrl-C before it was in a group of its own: it is in ours
-// between the fork and that.
+// gotCtrlC reports whether Ctrl-C ended a process before it was in its own group: between the fork and that it is in
+// the group of the demo.
 func gotCtrlC(err error) bool {
 	var ended *exec.ExitError
 	if !errors.As(err, &ended) {

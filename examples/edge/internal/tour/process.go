@@ -16,20 +16,20 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A process is a device that is served.
+// A process is a running device.
 type process struct {
 	cmd      *exec.Cmd
 	done     chan struct{} // closed when it has ended
-	err      error         // with which it did
+	err      error         // of Wait
 	patience time.Duration
 }
 
-// serve starts a device, and returns how long that took until it was ready.
+// serve starts a device, and returns how long it took to become ready.
 func serve(ctx context.Context, binary, dir string, patience time.Duration) (*process, time.Duration, error) {
 	cmd := exec.CommandContext(ctx, binary, "serve", "--dir", dir, "--poll", poll.String(), "--exit-on-stdin-eof")
 	apart(cmd)
 	cmd.Stderr = os.Stderr
-	if _, err := cmd.StdinPipe(); err != nil { // its end is the device's, so that it never outlives us
+	if _, err := cmd.StdinPipe(); err != nil { // the device exits when this pipe closes, and so never outlives the demo
 		return nil, 0, err
 	}
 	out, err := cmd.StdoutPipe()
@@ -51,7 +51,7 @@ func serve(ctx context.Context, binary, dir string, patience time.Duration) (*pr
 		_ = cmd.Process.Kill()
 		<-p.done
 		if gotCtrlC(p.err) {
-			return serve(ctx, binary, dir, patience) // by then we know of it, too
+			return serve(ctx, binary, dir, patience) // by then ctx is canceled
 		}
 
 		return nil, 0, errors.Errorf("the device is not ready, it says %q: %v", line, stderrors.Join(err, p.err))
@@ -60,7 +60,7 @@ func serve(ctx context.Context, binary, dir string, patience time.Duration) (*pr
 	return p, took, nil
 }
 
-// stop asks the device to end, and waits for that.
+// stop sends SIGTERM to the device, and waits until it has ended.
 func (p *process) stop() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (p *process) stop() error {
 	return p.wait()
 }
 
-// kill ends the device at once.
+// kill sends SIGKILL to the device, and waits until it has ended.
 func (p *process) kill() error {
 	if err := p.cmd.Process.Kill(); err != nil {
 		return err
@@ -90,12 +90,11 @@ func (p *process) wait() error {
 	}
 }
 
-// Usage is the memory of a device, in bytes: what of it is resident, of that what is
-// its own and what is in files as well, and how much was resident at most since it was
-// started. What the system keeps of files without the device is in none of them.
+// A usage is the memory of a device, in bytes: its resident memory, the anonymous and the file-backed part of that, and
+// the peak since the start. The file cache of the kernel is in none of them.
 type usage struct{ now, own, files, most int64 }
 
-// memory returns how much the device uses.
+// memory returns the memory usage of the device.
 func (p *process) memory() (u usage, err error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -116,7 +115,7 @@ func (p *process) memory() (u usage, err error) {
 	return u, nil
 }
 
-// static returns an error if a binary needs others to run.
+// static returns an error if a binary needs an interpreter or shared libraries.
 func static(binary string) error {
 	f, err := elf.Open(binary)
 	if err != nil {

@@ -64,7 +64,7 @@ func apply(t *walk, ctx context.Context) error {
 		t.ready(ctx, "motd"), t.ready(ctx, "hosts"))
 }
 
-// follow runs a watch of its own while something is applied.
+// follow runs a watch while an object is applied.
 func follow(t *walk, ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
@@ -82,7 +82,7 @@ func follow(t *walk, ctx context.Context) error {
 		_ = cmd.Wait() // it was killed
 	}()
 	lines := bufio.NewScanner(out)
-	for seen := 0; seen < 2 && lines.Scan(); seen++ { // what there was
+	for seen := 0; seen < 2 && lines.Scan(); seen++ { // the objects that existed before
 		if !strings.HasPrefix(lines.Text(), "ADDED") {
 			return errors.Errorf("the watch begins with %q", lines.Text())
 		}
@@ -90,14 +90,14 @@ func follow(t *walk, ctx context.Context) error {
 	if _, err := t.edge(ctx, manifest("issue", "edge\n"), "apply"); err != nil {
 		return err
 	}
-	told := 0
+	events := 0
 	for lines.Scan() {
 		if strings.Contains(lines.Text(), "\tissue\t") {
-			told++
+			events++
 		}
 		if strings.Contains(lines.Text(), "\tissue\tTrue(Available)\tTrue") {
 			t.see("edge watch: %s", strings.ReplaceAll(lines.Text(), "\t", "  "))
-			t.see("edge watch told %d times of the object", told)
+			t.see("edge watch told %d times of the object", events)
 
 			return nil
 		}
@@ -173,7 +173,8 @@ func foreign(t *walk, ctx context.Context) error {
 }
 
 func escape(t *walk, ctx context.Context) error {
-	document := strings.Replace(manifest("escape", "x"), "metadata:\n", "metadata:\n  annotations:\n    "+meta.AnnotationKeyExternalName+": ../escaped\n", 1)
+	document := strings.Replace(manifest("escape", "x"), "metadata:\n",
+		"metadata:\n  annotations:\n    "+meta.AnnotationKeyExternalName+": ../escaped\n", 1)
 	if _, err := t.edge(ctx, document, "apply"); err != nil {
 		return err
 	}
@@ -228,7 +229,10 @@ func many(t *walk, ctx context.Context) error {
 		return err
 	}
 	for i := range objects {
-		f := &v1.File{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("file-%d", i)}, Spec: v1.FileSpec{Content: fmt.Sprintln(i)}}
+		f := &v1.File{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("file-%d", i)},
+			Spec:       v1.FileSpec{Content: fmt.Sprintln(i)},
+		}
 		if err := t.client.Create(ctx, f); err != nil {
 			return err
 		}
@@ -261,15 +265,17 @@ func many(t *walk, ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	writes := float64(after-before)/objects - 1 // without ours
+	writes := float64(after-before)/objects - 1 // without the Create of the tour
 	if t.figure("writes_to_ready", writes); writes > t.writes {
-		return &tour.Missed{Want: fmt.Sprintf("at most %g writes for each object", t.writes), Saw: errors.Errorf("%.3f", writes)}
+		want := fmt.Sprintf("at most %g writes for each object", t.writes)
+
+		return &tour.Missed{Want: want, Saw: errors.Errorf("%.3f", writes)}
 	}
 
 	return nil
 }
 
-// version returns that of the store, which each write makes one higher.
+// version returns the revision of the store, which each write increments by one.
 func (t *walk) version(ctx context.Context) (uint64, error) {
 	list := &v1.FileList{}
 	if err := t.client.List(ctx, list, client.MatchingFields{"metadata.name": "none"}); err != nil {
@@ -279,7 +285,7 @@ func (t *walk) version(ctx context.Context) (uint64, error) {
 	return strconv.ParseUint(list.ResourceVersion, 10, 64)
 }
 
-// steady compares the versions of the store over a few polls.
+// steady compares the revision of the store before and after a few polls.
 func steady(t *walk, ctx context.Context) error {
 	before, err := t.version(ctx)
 	if err != nil {
@@ -304,8 +310,7 @@ func steady(t *walk, ctx context.Context) error {
 
 func small(t *walk, _ context.Context) error { return t.measure("memory") }
 
-// smallAgain holds the device that started with all of the objects to the same, once
-// it has looked at each of them.
+// smallAgain checks the same limit for the device that started with all objects, after it has observed each of them.
 func smallAgain(t *walk, ctx context.Context) error {
 	select {
 	case <-time.After(3 * poll):
@@ -316,7 +321,7 @@ func smallAgain(t *walk, ctx context.Context) error {
 	return t.measure("memory_with_objects")
 }
 
-// measure prints how much memory the device uses, and fails if it ever was too much.
+// measure prints the memory usage of the device, and fails if its peak exceeds the limit.
 func (t *walk) measure(figure string) error {
 	u, err := t.device.memory()
 	if err != nil {
@@ -329,7 +334,9 @@ func (t *walk) measure(figure string) error {
 		t.figure(figure+of.suffix, fmt.Sprintf("%.1f", float64(of.bytes)/(1<<20)))
 	}
 	if u.most > t.most {
-		return &tour.Missed{Want: fmt.Sprintf("at most %d bytes of memory", t.most), Saw: errors.Errorf("%d bytes", u.most)}
+		want := fmt.Sprintf("at most %d bytes of memory", t.most)
+
+		return &tour.Missed{Want: want, Saw: errors.Errorf("%d bytes", u.most)}
 	}
 
 	return nil

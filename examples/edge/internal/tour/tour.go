@@ -1,6 +1,5 @@
-// Package tour shows that the device of the example does what it should. It uses the
-// binary as a user would, and looks for what became of it in the store and in the
-// file system: not by way of the provider.
+// Package tour shows that the device of the example works. It runs the binary as a user does, and checks the results in
+// the store and in the file system, without the provider.
 package tour
 
 import (
@@ -27,45 +26,46 @@ import (
 
 const (
 	poll     = 2 * time.Second
-	patience = 30 * time.Second // with what has to happen
+	patience = 30 * time.Second // with each expected change
 
 	objects    = 1000
 	mostMemory = 60 << 20 // bytes, with that many objects
 	mostStart  = time.Second
-	mostWrites = 2 // of the provider until an object is Ready: its names are chosen here
+	mostWrites = 2 // of the provider until an object is Ready: its external name needs no write before Create
 )
 
-// A walk is a tour that is under way.
+// A walk is one run of the tour.
 type walk struct {
 	out      io.Writer
 	binary   string
 	dir      string
 	patience time.Duration
 	once     bool    // it ends after the steps
-	most     int64   // how much memory it may use
-	writes   float64 // how many each object may take on average
+	most     int64   // bytes of memory that it may use
+	writes   float64 // that each object may take on average
 	device   *process
 	report   *tour.Report // of the step that is shown
 
-	client *kube.Client // while the device runs
-	hangUp func()
+	client    *kube.Client // while the device runs
+	closeConn func()
 }
 
-// A step is something to show, with what it reports as evidence.
+// A step is one claim of the tour, and the function that shows it and reports evidence.
 type step struct {
 	what string
 	show func(t *walk, ctx context.Context) error
 }
 
-// Run shows everything, and fails if anything does not hold. Unless it is once only, the
-// device stays afterwards until ctx ends.
+// Run shows every step, and fails if one does not hold. Unless once is set, the device then runs until ctx ends.
 func Run(ctx context.Context, out io.Writer, once bool) error {
 	binary, err := os.Executable()
 	if err != nil {
 		return errors.Wrap(err, "cannot find this program")
 	}
 
-	return (&walk{out: out, binary: binary, once: once, patience: patience, most: mostMemory, writes: mostWrites}).run(ctx, steps)
+	t := &walk{out: out, binary: binary, once: once, patience: patience, most: mostMemory, writes: mostWrites}
+
+	return t.run(ctx, steps)
 }
 
 func (t *walk) run(ctx context.Context, steps []step) error {
@@ -74,9 +74,9 @@ func (t *walk) run(ctx context.Context, steps []step) error {
 		return errors.Wrap(err, "cannot make a directory")
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	t.dir, t.hangUp = dir, func() {}
+	t.dir, t.closeConn = dir, func() {}
 	defer func() {
-		t.hangUp()
+		t.closeConn()
 		if t.device != nil {
 			_ = t.device.kill()
 		}
@@ -98,7 +98,7 @@ func (t *walk) run(ctx context.Context, steps []step) error {
 	return guide.Run(ctx)
 }
 
-// commands show the device that is left behind.
+// commands returns the commands to try on the device after the tour.
 func (t *walk) commands() []string {
 	return []string{
 		"export EDGE_DIR=" + t.dir,
@@ -108,7 +108,7 @@ func (t *walk) commands() []string {
 	}
 }
 
-// ended is closed when the device has ended.
+// ended returns a channel that is closed when the device has ended.
 func (t *walk) ended() <-chan struct{} { return t.device.done }
 
 // see reports evidence.
@@ -125,21 +125,21 @@ func (t *walk) begin(ctx context.Context) error {
 		return err
 	}
 	t.report.Took("From the start of the process until it said that it is ready, it", took, mostStart)
-	t.client, t.hangUp, err = device.Dial(ctx, t.dir)
+	t.client, t.closeConn, err = device.Dial(ctx, t.dir)
 
 	return err
 }
 
 func (t *walk) end(how func(*process) error) error {
-	t.hangUp()
-	t.hangUp = func() {}
+	t.closeConn()
+	t.closeConn = func() {}
 	p := t.device
 	t.device = nil
 
 	return how(p)
 }
 
-// edge runs the command line. A command that got Ctrl-C beside us runs again: by then we know of it, too.
+// edge runs the command line. A command that Ctrl-C has ended runs again: by then ctx is canceled.
 func (t *walk) edge(ctx context.Context, in string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
@@ -156,7 +156,8 @@ func (t *walk) edge(ctx context.Context, in string, args ...string) (string, err
 }
 
 func manifest(name, content string) string {
-	return fmt.Sprintf("apiVersion: edge.moorage.dev/v1\nkind: File\nmetadata:\n  name: %s\nspec:\n  content: %q\n", name, content)
+	return fmt.Sprintf("apiVersion: edge.moorage.dev/v1\nkind: File\nmetadata:\n  name: %s\nspec:\n  content: %q\n", name,
+		content)
 }
 
 func (t *walk) file(name string) string { return filepath.Join(device.Files(t.dir), name) }
@@ -172,7 +173,7 @@ func (t *walk) get(ctx context.Context, name string) (*v1.File, error) {
 	return f, err
 }
 
-// until waits until something holds. An error of holds is none that passes.
+// until waits until holds returns true. An error of holds ends the wait.
 func (t *walk) until(ctx context.Context, what string, holds func() (ok bool, saw string, err error)) error {
 	var failure error
 	err := t.report.Until(ctx, what, func(context.Context) error {
@@ -190,7 +191,7 @@ func (t *walk) until(ctx context.Context, what string, holds func() (ok bool, sa
 	return err
 }
 
-// contains waits until a file has a content.
+// contains waits until a file has the wanted content.
 func (t *walk) contains(ctx context.Context, name string, want []byte) error {
 	return t.until(ctx, fmt.Sprintf("the file %s with %q", name, want), func() (bool, string, error) {
 		have, err := os.ReadFile(t.file(name))
@@ -202,7 +203,7 @@ func (t *walk) contains(ctx context.Context, name string, want []byte) error {
 	})
 }
 
-// shows is contains with the content as evidence.
+// shows waits until a file has the wanted content, and reports that as evidence.
 func (t *walk) shows(ctx context.Context, name, want string) error {
 	err := t.contains(ctx, name, []byte(want))
 	if err == nil {
@@ -215,16 +216,18 @@ func (t *walk) shows(ctx context.Context, name, want string) error {
 func ready(f *v1.File) bool {
 	c := f.GetCondition(commonv1.TypeReady)
 
-	return c.Status == "True" && c.ObservedGeneration == f.Generation && f.GetCondition(commonv1.TypeSynced).Status == "True"
+	return c.Status == "True" && c.ObservedGeneration == f.Generation &&
+		f.GetCondition(commonv1.TypeSynced).Status == "True"
 }
 
-// conditions tells those of an object as a user sees them.
+// conditions formats the conditions of an object for the user.
 func conditions(f *v1.File) string {
 	if f == nil {
 		return "there is no object"
 	}
 	ready, synced := f.GetCondition(commonv1.TypeReady), f.GetCondition(commonv1.TypeSynced)
-	text := fmt.Sprintf("file %s, generation %d: Ready=%s %s, Synced=%s %s", f.Name, f.Generation, ready.Status, ready.Reason, synced.Status, synced.Reason)
+	text := fmt.Sprintf("file %s, generation %d: Ready=%s %s, Synced=%s %s",
+		f.Name, f.Generation, ready.Status, ready.Reason, synced.Status, synced.Reason)
 	if synced.Status == "False" {
 		text += ": " + synced.Message
 	}
@@ -245,11 +248,15 @@ func (t *walk) ready(ctx context.Context, name string) error {
 	})
 }
 
-// refused waits until an object says that it is not synced, and reports why.
+// refused waits until an object is not synced for the given reason, and reports its conditions.
 func (t *walk) refused(ctx context.Context, name string, reason commonv1.ConditionReason) error {
 	return t.until(ctx, fmt.Sprintf("%s says Synced=False %s", name, reason), func() (bool, string, error) {
 		f, err := t.get(ctx, name)
-		ok := f != nil && f.GetCondition(commonv1.TypeSynced).Status == "False" && f.GetCondition(commonv1.TypeSynced).Reason == reason
+		ok := false
+		if f != nil {
+			synced := f.GetCondition(commonv1.TypeSynced)
+			ok = synced.Status == "False" && synced.Reason == reason
+		}
 		if ok {
 			t.see("object %s", conditions(f))
 		}

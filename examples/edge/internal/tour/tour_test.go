@@ -35,15 +35,14 @@ func build(t *testing.T) string {
 	return binary
 }
 
-// freeze makes the device do nothing.
+// freeze suspends the device.
 func freeze(t *walk, _ context.Context) error {
 	t.see("it is frozen")
 
 	return t.device.cmd.Process.Signal(syscall.SIGSTOP)
 }
 
-// hurry takes the patience of what is already running, too: what comes next is not
-// to happen.
+// hurry shortens all waits, those of the running device too: the next step is expected to fail.
 func hurry(t *walk, _ context.Context) error {
 	t.see("there is no time")
 	t.patience = 2 * time.Second
@@ -54,14 +53,15 @@ func hurry(t *walk, _ context.Context) error {
 	return nil
 }
 
-// newBusyTour returns a tour that writes to out and ends. On a busy machine a pass may fail, and is made again.
+// newBusyTour returns a tour that writes to out and ends after the steps. On a busy machine a pass may fail and be
+// retried, which costs writes.
 func newBusyTour(out io.Writer, binary string) *walk {
 	busy := wait.Patience()
 
 	return &walk{out: out, binary: binary, once: true, patience: busy, most: mostMemory, writes: mostWrites + 0.1}
 }
 
-// asDemo makes this test binary the demo of the device that it names.
+// asDemo is the environment variable that makes this test binary run the demo of the device binary that it names.
 const asDemo = "DEMO"
 
 func TestMain(m *testing.M) {
@@ -89,8 +89,7 @@ func start(t *testing.T, binary string) *tourtest.Demo {
 	return tourtest.Start(t, cmd)
 }
 
-// TestTour takes the tour: every step holds, what a person is told to type works, twice, and
-// Ctrl-C leaves nothing.
+// TestTour runs the tour: every step holds, the printed commands work twice, and Ctrl-C leaves nothing.
 func TestTour(t *testing.T) {
 	d := start(t, build(t))
 	commands := d.LookAround()
@@ -108,12 +107,12 @@ func TestTour(t *testing.T) {
 		}
 	}
 	d.Interrupt()
-	d.Interrupt() // by somebody who is impatient
+	d.Interrupt() // a second Ctrl-C changes nothing
 	d.Ended()
 	t.Logf("\n%s", d.Printed())
 }
 
-// TestInterrupted: a person may end it at any time, also while a thousand objects are made.
+// TestInterrupted: Ctrl-C ends the demo at any time, also while a thousand objects are created.
 func TestInterrupted(t *testing.T) {
 	binary := build(t)
 	for _, said := range []string{" 1/17", " 3/17", "12/17"} {
@@ -123,7 +122,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestTourNotices makes what each step shows untrue: the step fails.
+// TestTourNotices makes the claim of each step false: the step fails.
 func TestTourNotices(t *testing.T) {
 	binary := build(t)
 	for i, s := range steps {
@@ -183,10 +182,11 @@ var sabotages = map[string]sabotage{
 		t.see("somebody writes")
 		f := &v1.File{}
 		f.Namespace, f.Name = "default", "motd"
-		go func() { // again and again: whenever the step begins, it is in the middle of it
+		go func() { // repeatedly, so that some writes are made during the step whenever that begins
 			for n := range 16 {
 				<-time.After(poll / 4)
-				_ = t.client.Patch(ctx, f, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{"by":"somebody-%d"}}}`, n)))
+				label := fmt.Appendf(nil, `{"metadata":{"labels":{"by":"somebody-%d"}}}`, n)
+				_ = t.client.Patch(ctx, f, client.RawPatch(types.MergePatchType, label))
 			}
 		}()
 

@@ -1,2 +1,2 @@
-// Package trim gives memory back that a program needed only to start.
+// Package trim returns memory to the system that a program needed only to start.
 package trim

@@ -7,16 +7,14 @@ import (
 	"syscall"
 )
 
-// Advice to the system about memory that is in a file as well. It comes back when it is
-// used.
+// Advice to the kernel about pages that are backed by a file, and are read again when they are used.
 const (
-	cold     = 20                    // MADV_COLD: take this before anything else, when memory is short
-	dontNeed = syscall.MADV_DONTNEED // it is none of this process's any more
+	cold     = 20                    // MADV_COLD: reclaim these pages first when memory is short
+	dontNeed = syscall.MADV_DONTNEED // unmap them from this process
 )
 
-// Program gives back what of the program itself is in memory. Most of a program is
-// looked at once, when it starts; the rest is mapped again at once. The system keeps
-// what it has room for among what it has of files.
+// Program releases the pages of the binary itself. Most of them are read only once, at the start; the others are mapped
+// again as soon as they are used. The kernel keeps the pages in its file cache while it has room.
 func Program() {
 	self, err := os.Executable()
 	if err != nil {

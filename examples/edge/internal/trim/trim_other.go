@@ -2,5 +2,5 @@
 
 package trim
 
-// Program does nothing: there is no way to say so.
+// Program does nothing: only Linux has this advice.
 func Program() {}

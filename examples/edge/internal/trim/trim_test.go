@@ -9,7 +9,8 @@ import (
 	"github.com/moorage-dev/moorage/examples/edge/internal/trim"
 )
 
-// resident returns how much of files is in memory, in kilobytes; 0 where nobody tells.
+// resident returns the resident memory of the process that is backed by files, in kilobytes; 0 if the system does not
+// report it.
 func resident(t *testing.T) int {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
@@ -30,8 +31,8 @@ func resident(t *testing.T) int {
 	return 0
 }
 
-// TestProgram: a program that gave itself back goes on. Whether the system took
-// anything is the system's.
+// TestProgram: the program continues after its pages are released, and has no more of them than before. The kernel
+// decides whether it reclaims any.
 func TestProgram(t *testing.T) {
 	before := resident(t)
 	trim.Program()

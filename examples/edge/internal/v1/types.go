@@ -16,8 +16,7 @@ var GroupVersion = schema.GroupVersion{Group: "edge.moorage.dev", Version: "v1"}
 // FileKind is the managed kind.
 var FileKind = resource.ManagedKind(GroupVersion.WithKind("File"))
 
-// A File is a file on the device, named as the object unless its external name says
-// otherwise.
+// A File is a file on the device. Its name is the external name, by default the name of the object.
 type File struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -26,16 +25,16 @@ type File struct {
 	Status FileStatus `json:"status,omitempty"`
 }
 
-// A FileSpec is what the file should be like.
+// A FileSpec is the desired state of a file.
 type FileSpec struct {
 	// Content of the file.
 	Content string `json:"content"`
 
-	// Executable makes it a program. The default is that it is none.
+	// Executable sets the executable bits. The default is false.
 	Executable bool `json:"executable,omitempty"`
 }
 
-// A FileStatus is what the file is like.
+// A FileStatus is the observed state of a file.
 type FileStatus struct {
 	commonv1.ConditionedStatus `json:",inline"`
 

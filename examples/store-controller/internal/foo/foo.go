@@ -1,6 +1,5 @@
-// Package foo is the sample: a Foo, which is in NATS, asks for a Deployment, which
-// is in Kubernetes. Its controller has the older shape, of package
-// controllerruntime.
+// Package foo is the sample: for each Foo, which is in NATS, there is a Deployment in Kubernetes. Its controller has
+// the older shape, of package controllerruntime.
 package foo
 
 import (
@@ -22,23 +21,23 @@ import (
 	"github.com/moorage-dev/moorage/pkg/storecontroller/controllerruntime"
 )
 
-// Kind is that of a Foo, as it stands in the marks of deployments.
+// Kind is the kind of a Foo in the owner marks of deployments.
 const Kind = "foo"
 
-// A Foo asks for a Deployment of that name, in the namespace of the controller.
+// A Foo specifies a Deployment in the namespace of the controller.
 type Foo struct {
 	Metadata store.Metadata `json:"metadata"`
 	Spec     Spec           `json:"spec"`
 	Status   Status         `json:"status,omitzero"`
 }
 
-// A Spec is what is desired.
+// A Spec is the desired state of a Foo.
 type Spec struct {
 	DeploymentName string `json:"deploymentName"`
 	Replicas       int32  `json:"replicas"`
 }
 
-// A Status is what is.
+// A Status is the observed state of a Foo.
 type Status struct {
 	AvailableReplicas int32  `json:"availableReplicas"`
 	Problem           string `json:"problem,omitempty"`
@@ -49,10 +48,10 @@ func (f *Foo) GetMetadata() *store.Metadata { return &f.Metadata }
 
 type none = controllerruntime.None
 
-// Runtime is that of the controller: one secondary in Kubernetes, none in NATS.
+// Runtime is the runtime of the controller: one secondary kind in Kubernetes, none in NATS.
 type Runtime = controllerruntime.ControllerRuntime[*Foo, none, none, none, none, none, none, none, none]
 
-// A Controller makes deployments of Foos. Use NewController.
+// A Controller maintains the deployments of Foos. Use NewController.
 type Controller struct {
 	runtime     *Runtime
 	foos        store.Store[*Foo]
@@ -63,12 +62,14 @@ type Controller struct {
 
 var _ controllerruntime.IController = &Controller{}
 
-// NewController returns a controller that is not running yet. The informer, of
-// deployments, is run by whoever made it.
-func NewController(foos store.Store[*Foo], kube kubernetes.Interface, namespace string, deployments cache.SharedIndexInformer) *Controller {
-	c := &Controller{foos: foos, kube: kube, namespace: namespace, deployments: appslisters.NewDeploymentLister(deployments.GetIndexer())}
+// NewController returns a controller that is not running yet. The caller runs the informer of deployments.
+func NewController(foos store.Store[*Foo], kube kubernetes.Interface, namespace string,
+	deployments cache.SharedIndexInformer) *Controller {
+	c := &Controller{foos: foos, kube: kube, namespace: namespace,
+		deployments: appslisters.NewDeploymentLister(deployments.GetIndexer())}
 	c.runtime = controllerruntime.NewControllerRuntime[*Foo, none, none, none, none, none, none, none, none](
-		"foos", Kind, kube, foos, []cache.SharedIndexInformer{deployments}, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, 10*time.Minute)
+		"foos", Kind, kube, foos, []cache.SharedIndexInformer{deployments}, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil,
+		10*time.Minute)
 	c.runtime.SetCustomController(c)
 
 	return c
@@ -79,7 +80,7 @@ func (c *Controller) Run(threadiness int, stopCh <-chan struct{}, errCh chan<- e
 	c.runtime.Run(threadiness, stopCh, errCh)
 }
 
-// SyncHandler makes the Deployment of a Foo what the Foo wants.
+// SyncHandler creates, updates or deletes the Deployment of a Foo.
 func (c *Controller) SyncHandler(key string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -110,9 +111,8 @@ func (c *Controller) SyncHandler(key string) error {
 	return err
 }
 
-// update makes replicas and marks of a Deployment what they should be. Marks change
-// when the Foo is in another store than the one it was in, or if they were made by
-// somebody who did not know the store.
+// update sets the replicas and the owner marks of a Deployment. The marks change when the Foo has moved to another
+// store, or if their writer did not know the store.
 func (c *Controller) update(ctx context.Context, d *appsv1.Deployment, foo *Foo) (*appsv1.Deployment, error) {
 	want := d.DeepCopy()
 	want.Spec.Replicas = &foo.Spec.Replicas
@@ -124,27 +124,29 @@ func (c *Controller) update(ctx context.Context, d *appsv1.Deployment, foo *Foo)
 	return c.kube.AppsV1().Deployments(c.namespace).Update(ctx, want, metav1.UpdateOptions{})
 }
 
-// refuse says that the name is taken. It is no error: trying again does not help.
+// refuse reports in the status and by an event that the name is taken. That is no error, because a retry does not help.
 func (c *Controller) refuse(ctx context.Context, foo *Foo) error {
 	problem := fmt.Sprintf(controllerruntime.MessageErrResourceExists, foo.Spec.DeploymentName)
 	if foo.Status.Problem == problem {
 		return nil
 	}
-	c.runtime.Event(c.runtime.Reference(foo.Metadata.Key), corev1.EventTypeWarning, controllerruntime.ReasonErrResourceExists, problem)
+	c.runtime.Event(c.runtime.Reference(foo.Metadata.Key), corev1.EventTypeWarning,
+		controllerruntime.ReasonErrResourceExists, problem)
 	foo.Status.Problem = problem
 	_, err := c.foos.UpdateStatus(ctx, foo)
 
 	return err
 }
 
-// remove deletes what was made for a Foo that is gone.
+// remove deletes the deployments of a Foo that is gone.
 func (c *Controller) remove(ctx context.Context, key string) error {
 	made, err := c.deployments.Deployments(c.namespace).List(controllerruntime.OwnerSelector(Kind, key))
 	if err != nil {
 		return err
 	}
 	for _, d := range made {
-		err := c.kube.AppsV1().Deployments(c.namespace).Delete(ctx, d.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &d.UID}})
+		err := c.kube.AppsV1().Deployments(c.namespace).Delete(ctx, d.Name,
+			metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &d.UID}})
 		if err != nil && !resource.IsNotFound(err) {
 			return err
 		}

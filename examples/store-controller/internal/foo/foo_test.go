@@ -17,7 +17,7 @@ import (
 
 const namespace = "default"
 
-// during runs a controller, as one process does, and does something meanwhile.
+// during calls a function while a controller runs, as one process would.
 func during(t *testing.T, foos store.Store[*Foo], kube *fake.Clientset, do func()) {
 	t.Helper()
 	factory := informers.NewSharedInformerFactory(kube, 0)
@@ -41,16 +41,15 @@ func during(t *testing.T, foos store.Store[*Foo], kube *fake.Clientset, do func(
 	}
 }
 
-// rest lets time pass until nothing happens any more.
+// rest waits until the controller is idle.
 func rest() {
 	<-time.After(time.Hour)
 	synctest.Wait()
 }
 
-// TestStoreMadeAnewWhileAway: a controller that starts after its store was made anew
-// keeps the deployments of what was lost, those that were made by one who did not
-// mark the store among them, once it has looked at them; and it deletes that of what
-// was deleted.
+// TestStoreMadeAnewWhileAway: a controller that starts after its store was recreated keeps the deployments of the lost
+// objects once it has observed them, those without a mark of the store too; and it deletes the deployment of a deleted
+// object.
 func TestStoreMadeAnewWhileAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		foos, kube := memory.New[*Foo]("foos"), fake.NewClientset()
@@ -89,7 +88,7 @@ func TestStoreMadeAnewWhileAway(t *testing.T) {
 
 		foos.Recreate()
 		during(t, foos, kube, func() {
-			create("lost") // comes back, and is of this store then
+			create("lost") // created again, in the new store
 			rest()
 			exist("lost", true)
 			exist("old", true)

@@ -5,5 +5,5 @@ import (
 	"syscall"
 )
 
-// dieWithParent kills the process when this one is killed.
+// dieWithParent makes the kernel kill the process when this one dies.
 func dieWithParent(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

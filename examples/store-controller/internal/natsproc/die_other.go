@@ -4,5 +4,6 @@ package natsproc
 
 import "os/exec"
 
-// dieWithParent can do nothing here: whoever kills this process kills the others.
+// dieWithParent does nothing: this system cannot tie a process to its parent. The killer of this process must kill the
+// others, too.
 func dieWithParent(*exec.Cmd) {}

@@ -1,5 +1,5 @@
-// Package natsproc runs NATS servers as processes that can be killed. The program
-// that uses it is the server, too: it calls Main first.
+// Package natsproc runs NATS servers as processes that can be killed. A program that uses it runs itself again as the
+// server, so it must call Main first.
 package natsproc
 
 import (
@@ -21,10 +21,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/port"
 )
 
-// patience is how long a server may take until it listens.
+// patience is how long a server may take until it accepts connections.
 const patience = 2 * time.Minute
 
-// environment names the variable in which a process finds that it is a server.
+// environment is the variable that has the Node of a server process.
 const environment = "NATSPROC_NODE"
 
 // A Node is a server of a cluster.
@@ -37,7 +37,7 @@ type Node struct {
 	process *exec.Cmd
 }
 
-// Main is the server if this process is to be one, and does not return then.
+// Main runs the server, and does not return, if this process was started as one.
 func Main() {
 	text := os.Getenv(environment)
 	if text == "" {
@@ -55,7 +55,8 @@ func serve(text string) error {
 	if err := json.Unmarshal([]byte(text), &n); err != nil {
 		return err
 	}
-	opts := &server.Options{ServerName: n.Name, Host: "127.0.0.1", Port: n.Port, JetStream: true, StoreDir: n.Dir, NoLog: true, NoSigs: true}
+	opts := &server.Options{ServerName: n.Name, Host: "127.0.0.1", Port: n.Port, JetStream: true, StoreDir: n.Dir,
+		NoLog: true, NoSigs: true}
 	if n.Route != 0 {
 		opts.Cluster = server.ClusterOpts{Name: "store", Host: "127.0.0.1", Port: n.Route}
 		opts.Routes = server.RoutesFromStr(strings.Join(n.Routes, ","))
@@ -81,8 +82,8 @@ func serve(text string) error {
 	return nil
 }
 
-// fatal ends the process when its server cannot go on, which without a logger stays as it
-// is, and says why.
+// A fatal is a logger that prints fatal errors of a server and ends the process. Without it the server would keep
+// running.
 type fatal struct{}
 
 func (fatal) Fatalf(format string, v ...any) {
@@ -95,7 +96,7 @@ func (fatal) Errorf(string, ...any)  {}
 func (fatal) Debugf(string, ...any)  {}
 func (fatal) Tracef(string, ...any)  {}
 
-// Cluster returns that many nodes below a folder, none of them started.
+// Cluster returns nodes with data below a folder. They are not started.
 func Cluster(dir string, size int) ([]*Node, error) {
 	ports := make([]int, 2*size)
 	for i := range ports {
@@ -119,12 +120,11 @@ func Cluster(dir string, size int) ([]*Node, error) {
 	return nodes, nil
 }
 
-// URL returns where clients connect.
+// URL returns the address for clients.
 func (n *Node) URL() string { return "nats://127.0.0.1:" + strconv.Itoa(n.Port) }
 
-// Start starts the process and waits until it says that it listens: who answers at its port
-// might be another one. The process ends with this one. It is an error if it ends before it
-// listens.
+// Start starts the process and waits until it prints that it listens: another process might respond at its port. The
+// process ends with this one. Start fails if it ends before it listens.
 func (n *Node) Start() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -138,7 +138,7 @@ func (n *Node) Start() error {
 	cmd.Env = append(os.Environ(), environment+"="+string(text))
 	cmd.Stderr = os.Stderr
 	dieWithParent(cmd)
-	told, err := cmd.StdoutPipe()
+	printed, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (n *Node) Start() error {
 	}
 	late := time.AfterFunc(patience+time.Minute, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
-	if line, err := bufio.NewReader(told).ReadString('\n'); err != nil {
+	if line, err := bufio.NewReader(printed).ReadString('\n'); err != nil {
 		return fmt.Errorf("%s said %q, and ended before it listened: %w", n.Name, line, errors.Join(err, cmd.Wait()))
 	}
 	n.process = cmd
@@ -155,7 +155,7 @@ func (n *Node) Start() error {
 	return nil
 }
 
-// Kill ends the process without letting it do anything first.
+// Kill kills the process, and waits for its end.
 func (n *Node) Kill() error {
 	if n.process == nil {
 		return nil
@@ -163,7 +163,7 @@ func (n *Node) Kill() error {
 	if err := n.process.Process.Kill(); err != nil {
 		return err
 	}
-	_ = n.process.Wait() // killed is what it should be
+	_ = n.process.Wait() // the error says that it was killed
 	n.process = nil
 
 	return nil

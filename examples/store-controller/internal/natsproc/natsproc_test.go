@@ -16,8 +16,8 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// TestPortIsTaken: a node whose port is another's does not pass that one's answers for its
-// own. When the port is free again, it starts, and after being killed once more.
+// TestPortIsTaken: a node does not start while another process listens at its port, although that responds. It starts
+// when the port is free again, and once more after it was killed.
 func TestPortIsTaken(t *testing.T) {
 	nodes, err := Cluster(t.TempDir(), 1)
 	if err != nil {

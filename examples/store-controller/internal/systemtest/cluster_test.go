@@ -23,7 +23,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// A cluster is three servers, and a client of all of them.
+// A cluster has servers, and a client that knows all of them.
 type cluster struct {
 	nodes []*natsproc.Node
 	js    jetstream.JetStream
@@ -32,7 +32,8 @@ type cluster struct {
 
 func newCluster(t *testing.T, size int) *cluster {
 	t.Helper()
-	wait.Allow(t, time.Duration(*rounds)*2*time.Minute+time.Duration(*buckets)*10*time.Second+time.Duration(*primaries)*50*time.Millisecond)
+	wait.Allow(t, time.Duration(*rounds)*2*time.Minute+
+		time.Duration(*buckets)*10*time.Second+time.Duration(*primaries)*50*time.Millisecond)
 	nodes, err := natsproc.Cluster(t.TempDir(), size)
 	must(t, err)
 	var urls []string
@@ -41,14 +42,16 @@ func newCluster(t *testing.T, size int) *cluster {
 		t.Cleanup(func() { _ = n.Kill() })
 		urls = append(urls, n.URL())
 	}
-	nc, err := nats.Connect(strings.Join(urls, ","), nats.Timeout(wait.Patience()), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
+	nc, err := nats.Connect(strings.Join(urls, ","), nats.Timeout(wait.Patience()), nats.MaxReconnects(-1),
+		nats.ReconnectWait(100*time.Millisecond))
 	must(t, err)
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
 	must(t, err)
 	c := &cluster{nodes: nodes, js: js}
 	within(t, "a bucket", func(ctx context.Context) (err error) {
-		c.foos, err = natskv.New[*foo.Foo](ctx, js, "foos", natskv.Options{Kind: foo.Kind, Create: &jetstream.KeyValueConfig{Replicas: size}})
+		c.foos, err = natskv.New[*foo.Foo](ctx, js, "foos",
+			natskv.Options{Kind: foo.Kind, Create: &jetstream.KeyValueConfig{Replicas: size}})
 
 		return err
 	})
@@ -56,8 +59,7 @@ func newCluster(t *testing.T, size int) *cluster {
 	return c
 }
 
-// leader returns the node that leads the stream, once there is one that is not the
-// old one.
+// leader waits until a node other than old leads the stream, and returns it.
 func (c *cluster) leader(t *testing.T, old *natsproc.Node) (found *natsproc.Node) {
 	t.Helper()
 	within(t, "a leader", func(ctx context.Context) (err error) {
@@ -83,7 +85,7 @@ func (c *cluster) leads(ctx context.Context, old *natsproc.Node) (*natsproc.Node
 	return nil, errors.New("nobody leads")
 }
 
-// within tries again until it works.
+// within retries until try succeeds.
 func within(t *testing.T, what string, try func(context.Context) error) {
 	t.Helper()
 	var err error
@@ -137,15 +139,15 @@ func (l *ledger) count() int {
 	return l.total
 }
 
-// A moment is how long nothing happens when all is done, and resync how often an informer
-// compares its copy: what it finds then comes later than that.
+// A moment is how long a controller must be idle to count as done. The informers resync less often than that: what a
+// resync finds comes later.
 const (
 	moment = 3 * time.Second
 	resync = 20 * time.Second
 )
 
-// has waits until there was a pass over each of the states, and nothing happens for a
-// while; then each of them was one.
+// has waits until there was a pass over each of the states, and none for a while; then there must have been exactly one
+// each.
 func (l *ledger) has(t *testing.T, states map[string]bool, rest time.Duration) {
 	t.Helper()
 	within(t, "a pass over each change", func(context.Context) error {
@@ -183,7 +185,8 @@ func (c *cluster) start(t *testing.T) (*store.Informer[*foo.Foo], *ledger) {
 	l := &ledger{passes: map[string]int{}}
 	i := store.NewInformer[*foo.Foo](c.foos, store.InformerOptions{Resync: resync})
 	ctl, err := storecontroller.New(nil, "ledger", foo.Kind, i, l, storecontroller.Options{
-		TypedOptions: controller.TypedOptions[storecontroller.Request]{MaxConcurrentReconciles: 4, SkipNameValidation: new(true)}, Resync: -1,
+		TypedOptions: controller.TypedOptions[storecontroller.Request]{MaxConcurrentReconciles: 4,
+			SkipNameValidation: new(true)}, Resync: -1,
 	})
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -196,7 +199,7 @@ func (c *cluster) start(t *testing.T) (*store.Informer[*foo.Foo], *ledger) {
 	return i, l
 }
 
-// many does something for each of n numbers, several at a time.
+// many calls a function for each of n numbers, several at a time.
 func many(t *testing.T, n int, do func(ctx context.Context, n int) error) {
 	t.Helper()
 	const workers = 16
@@ -226,7 +229,7 @@ func many(t *testing.T, n int, do func(ctx context.Context, n int) error) {
 
 func key(n int) string { return fmt.Sprintf("ns/foo%05d", n) }
 
-// create makes a Foo. That there is one may be the answer to a second try.
+// create creates a Foo. ErrAlreadyExists may be the result of a retry.
 func (c *cluster) create(ctx context.Context, n int) error {
 	_, err := c.foos.Create(ctx, &foo.Foo{Metadata: store.Metadata{Key: key(n)}, Spec: foo.Spec{Replicas: 1}})
 	if errors.Is(err, store.ErrAlreadyExists) {
@@ -236,8 +239,7 @@ func (c *cluster) create(ctx context.Context, n int) error {
 	return err
 }
 
-// make and drop create and delete a Foo. What a server that is busy answers too late
-// was done all the same.
+// make creates a Foo, and drop deletes one. A busy server may do so and respond too late.
 func (c *cluster) make(t *testing.T, f *foo.Foo) {
 	t.Helper()
 	within(t, "the Foo "+f.Metadata.Key, func(ctx context.Context) error {
@@ -260,7 +262,7 @@ func (c *cluster) drop(t *testing.T, key string) {
 	})
 }
 
-// scale changes a Foo; again, it changes nothing.
+// scale changes the replicas of a Foo. A retry changes nothing.
 func (c *cluster) scale(ctx context.Context, n int, replicas int32) error {
 	f, err := c.foos.Get(ctx, key(n))
 	if err != nil {
@@ -272,8 +274,8 @@ func (c *cluster) scale(ctx context.Context, n int, replicas int32) error {
 	return err
 }
 
-// TestClusterLosesANode kills a node while objects are being changed, and starts it again
-// while they still are; then it does so with the leader: every change is acted on, once.
+// TestClusterLosesANode kills a node while objects are being changed, and restarts it while they still are; then it
+// does the same with the leader. There is exactly one pass over every change.
 func TestClusterLosesANode(t *testing.T) {
 	c := newCluster(t, 3)
 	begin := time.Now()
@@ -290,7 +292,7 @@ func TestClusterLosesANode(t *testing.T) {
 	l.has(t, states, moment)
 	c.killAndChange(t, c.leader(t, nil), 3, states)
 	rest := moment
-	if *bounds { // there is time for the copy to be compared once more
+	if *bounds { // there is time for another resync
 		rest += resync + resync/2
 	}
 	l.has(t, states, rest)
@@ -299,8 +301,7 @@ func TestClusterLosesANode(t *testing.T) {
 	}
 }
 
-// follower returns a node that does not lead the stream: the one we are connected to, if
-// that is one.
+// follower returns a node that does not lead the stream: the one that the client is connected to, if possible.
 func (c *cluster) follower(t *testing.T) (found *natsproc.Node) {
 	t.Helper()
 	leader := c.leader(t, nil)
@@ -313,12 +314,11 @@ func (c *cluster) follower(t *testing.T) (found *natsproc.Node) {
 	return found
 }
 
-// killAndChange changes objects, several at a time. Whoever writes the last of the first
-// quarter kills the node, and whoever writes the last of the third starts it again, while
-// the others go on writing.
+// killAndChange changes objects, several at a time. The node is killed after a quarter of the writes and started again
+// after three quarters, while the other writers continue.
 func (c *cluster) killAndChange(t *testing.T, node *natsproc.Node, replicas int32, states map[string]bool) {
 	t.Helper()
-	var written, underWay, met atomic.Int64
+	var written, underWay, interrupted atomic.Int64
 	quarter := int64(*changes / 4)
 	killed := make(chan error, 1)
 	var started error
@@ -331,7 +331,7 @@ func (c *cluster) killAndChange(t *testing.T, node *natsproc.Node, replicas int3
 		}
 		switch written.Add(1) {
 		case quarter:
-			met.Store(underWay.Load())
+			interrupted.Store(underWay.Load())
 			killed <- node.Kill()
 		case 3 * quarter:
 			if started = <-killed; started == nil {
@@ -342,8 +342,8 @@ func (c *cluster) killAndChange(t *testing.T, node *natsproc.Node, replicas int3
 		return nil
 	})
 	must(t, started)
-	t.Logf("%s was killed under %d writes", node.Name, met.Load())
-	if met.Load() == 0 {
+	t.Logf("%s was killed under %d writes", node.Name, interrupted.Load())
+	if interrupted.Load() == 0 {
 		t.Error("nothing was being written when the node was killed")
 	}
 	for n := range *changes {
@@ -351,7 +351,7 @@ func (c *cluster) killAndChange(t *testing.T, node *natsproc.Node, replicas int3
 	}
 }
 
-// whole tells whether every replica of the stream was sent everything.
+// whole returns an error unless every replica of the stream has received everything.
 func (c *cluster) whole(ctx context.Context, name string) error {
 	stream, err := c.js.Stream(ctx, name)
 	if err != nil {

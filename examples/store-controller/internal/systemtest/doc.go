@@ -1,2 +1,3 @@
-// Package systemtest is for what must hold of controllers over NATS with real servers: processes that are killed, and an API server beside them. It holds tests only.
+// Package systemtest has the system tests of controllers over NATS, with real servers: NATS processes that are killed,
+// and an API server.
 package systemtest

@@ -18,8 +18,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/natskv"
 )
 
-// TestCacheForgetsWhatExpires: an object whose time is over in a bucket that makes no
-// markers of that is gone from a cache, too, and its informer says so.
+// TestCacheForgetsWhatExpires: an object that expires in a bucket without delete markers is removed from the cache, and
+// the informer reports its deletion.
 func TestCacheForgetsWhatExpires(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	nodes, err := natsproc.Cluster(t.TempDir(), 1)
@@ -30,7 +30,8 @@ func TestCacheForgetsWhatExpires(t *testing.T) {
 	must(t, err)
 	var s *natskv.Store[*kube.Envelope[*volume.Volume]]
 	within(t, "a bucket", func(ctx context.Context) (err error) {
-		s, err = natskv.New[*kube.Envelope[*volume.Volume]](ctx, js, "volumes", natskv.Options{Create: &jetstream.KeyValueConfig{TTL: 5 * time.Second}})
+		s, err = natskv.New[*kube.Envelope[*volume.Volume]](ctx, js, "volumes",
+			natskv.Options{Create: &jetstream.KeyValueConfig{TTL: 5 * time.Second}})
 
 		return err
 	})
@@ -55,8 +56,10 @@ func TestCacheForgetsWhatExpires(t *testing.T) {
 		AddFunc: func(any) { added.Add(1) }, DeleteFunc: func(any) { deleted.Add(1) },
 	})
 	must(t, err)
-	within(t, "an object in the cache", func(ctx context.Context) error { // it may expire before a busy machine sees it
-		if err := client.IgnoreAlreadyExists(c.GetAPIReader().(client.Client).Create(ctx, stories.NewVolume("default", "v"))); err != nil {
+	// on a busy machine it may expire before it is seen
+	within(t, "an object in the cache", func(ctx context.Context) error {
+		if err := client.IgnoreAlreadyExists(c.GetAPIReader().(client.Client).Create(ctx,
+			stories.NewVolume("default", "v"))); err != nil {
 			return err
 		}
 		if added.Load() == 0 {

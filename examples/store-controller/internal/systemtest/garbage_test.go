@@ -19,9 +19,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
 
-// TestGarbageOfALostBucket: what was made for primaries stays when their bucket was deleted
-// and made anew, be the controller one that knew them or the next one, which never did; what
-// was made for one that is deleted after that is collected.
+// TestGarbageOfALostBucket: the secondaries stay when the bucket of their primaries was deleted and created again, both
+// for the running controller and for the next one. The secondary of a primary that is deleted after that is collected.
 func TestGarbageOfALostBucket(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	c := newCluster(t, 1)
@@ -64,7 +63,7 @@ func TestGarbageOfALostBucket(t *testing.T) {
 		c.make(t, &foo.Foo{Metadata: store.Metadata{Key: "ns/later"}})
 		have("a part for the next", "ns/a", "ns/b", "ns/later")
 		c.drop(t, "ns/later")
-		have("its part collected, and no other", "ns/a", "ns/b") // by the collector, which saw the others as well
+		have("its part collected, and no other", "ns/a", "ns/b") // the collector has checked the others as well
 	}
 	later()
 	if held := slices.Sorted(slices.Values(primaries.Held())); !slices.Equal(held, []string{"ns/a", "ns/b"}) {
@@ -86,9 +85,10 @@ func (c *cluster) parts(t *testing.T) (s *natskv.Store[*storetest.Thing]) {
 	return s
 }
 
-// keepParts runs a controller that makes a part for each Foo, and leaves what is left of
-// them to the collector.
-func (c *cluster) keepParts(t *testing.T, parts *natskv.Store[*storetest.Thing]) (primaries *store.Informer[*foo.Foo], stop func()) {
+// keepParts runs a controller that creates a part for each Foo, and leaves orphaned parts to the garbage collector.
+func (c *cluster) keepParts(
+	t *testing.T, parts *natskv.Store[*storetest.Thing],
+) (primaries *store.Informer[*foo.Foo], stop func()) {
 	t.Helper()
 	primaries = store.NewInformer[*foo.Foo](c.foos, store.InformerOptions{})
 	secondaries := store.NewInformer[*storetest.Thing](parts, store.InformerOptions{})
@@ -106,9 +106,10 @@ func (c *cluster) keepParts(t *testing.T, parts *natskv.Store[*storetest.Thing])
 
 		return reconcile.Result{}, err
 	}
-	ctl, err := storecontroller.New(nil, "parts", foo.Kind, primaries, storecontroller.ReconcilerFunc[*foo.Foo](pass), storecontroller.Options{
-		Resync: time.Second, TypedOptions: controller.TypedOptions[storecontroller.Request]{SkipNameValidation: new(true)},
-	}, storecontroller.Owns(secondaries))
+	ctl, err := storecontroller.New(nil, "parts", foo.Kind, primaries, storecontroller.ReconcilerFunc[*foo.Foo](pass),
+		storecontroller.Options{
+			Resync: time.Second, TypedOptions: controller.TypedOptions[storecontroller.Request]{SkipNameValidation: new(true)},
+		}, storecontroller.Owns(secondaries))
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup

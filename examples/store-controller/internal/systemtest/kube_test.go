@@ -37,7 +37,8 @@ func kubernetesOf(t *testing.T) (*rest.Config, *kubernetes.Clientset, string) {
 	config.QPS, config.Burst = -1, 0
 	kube, err := kubernetes.NewForConfig(config)
 	must(t, err)
-	ns, err := kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "store-"}}, metav1.CreateOptions{})
+	ns, err := kube.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "store-"}}, metav1.CreateOptions{})
 	must(t, err)
 	t.Cleanup(func() { _ = kube.CoreV1().Namespaces().Delete(context.Background(), ns.Name, metav1.DeleteOptions{}) })
 
@@ -77,7 +78,8 @@ func TestSample(t *testing.T) {
 	}
 	create("ns/web", "web")
 	has("web", func(d *appsv1.Deployment) bool {
-		return *d.Spec.Replicas == 1 && d.Annotations["kumori/ownerkey"] == "ns/web" && d.Annotations["kumori/ownerkind"] == "foo" &&
+		return *d.Spec.Replicas == 1 && d.Annotations["kumori/ownerkey"] == "ns/web" &&
+			d.Annotations["kumori/ownerkind"] == "foo" &&
 			d.Annotations[storecontroller.AnnotationKeyOwnerEpoch] != ""
 	})
 	within(t, "more replicas", func(ctx context.Context) error {
@@ -123,13 +125,12 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// withManager runs a controller with a manager that has to lead. It makes a ConfigMap
-// for each Foo.
+// withManager runs a controller in a manager with leader election. It creates a ConfigMap for each Foo.
 func withManager(t *testing.T, config *rest.Config, ns, id string, c *cluster) (stop func(), passes *ledger) {
 	t.Helper()
 	mgr, err := manager.New(config, manager.Options{
 		LeaderElection: true, LeaderElectionID: "foos", LeaderElectionNamespace: ns, LeaderElectionReleaseOnCancel: true,
-		// The one who leads gives the lease back; a busy machine must not take it away.
+		// The leader releases its lease; on a busy machine it must not lose it before.
 		LeaseDuration: new(5 * time.Minute), RenewDeadline: new(4 * time.Minute), RetryPeriod: new(500 * time.Millisecond),
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		Cache:   cache.Options{DefaultNamespaces: map[string]cache.Config{ns: {}}},
@@ -149,7 +150,8 @@ func withManager(t *testing.T, config *rest.Config, ns, id string, c *cluster) (
 		return reconcile.Result{}, client.IgnoreAlreadyExists(mgr.GetClient().Create(ctx, m))
 	}
 	ctl, err = storecontroller.New(mgr, "foos-of-"+id, foo.Kind, primary, storecontroller.ReconcilerFunc[*foo.Foo](pass),
-		storecontroller.Options{Resync: time.Second, TypedOptions: controller.TypedOptions[storecontroller.Request]{SkipNameValidation: new(true)}},
+		storecontroller.Options{Resync: time.Second,
+			TypedOptions: controller.TypedOptions[storecontroller.Request]{SkipNameValidation: new(true)}},
 		storecontroller.OwnsKube(mgr.GetCache(), &corev1.ConfigMap{}))
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -165,9 +167,8 @@ func withManager(t *testing.T, config *rest.Config, ns, id string, c *cluster) (
 	return stop, l
 }
 
-// TestManagers: of two managers one works, and the other one when it is gone;
-// objects in Kubernetes lead to their primaries; garbage of this store is
-// collected, that of another is not; and there are metrics.
+// TestManagers: of two managers one works, and the other takes over when it ends; events of objects in Kubernetes
+// enqueue their primaries; garbage of this store is collected, that of another store is not; and there are metrics.
 func TestManagers(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	c := newCluster(t, 1)
@@ -213,11 +214,11 @@ func TestManagers(t *testing.T) {
 	if one.count() != before || two.count() == 0 {
 		t.Errorf("passes after the change of leaders: %d of the old one, %d of the new one", one.count()-before, two.count())
 	}
-	// A pass is counted once it has ended, thus after what it made is seen.
+	// A pass is counted once it has ended, which is after its writes can be seen.
 	within(t, "passes are counted", func(context.Context) error { return reconciled("foos-of-two") })
 }
 
-// reconciled looks for controller-runtime's count of passes.
+// reconciled returns an error unless the metrics of controller-runtime count passes of the controller.
 func reconciled(name string) error {
 	families, err := metrics.Registry.Gather()
 	if err != nil {

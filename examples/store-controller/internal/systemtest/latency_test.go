@@ -12,9 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// latency changes objects one after the other, while the controller runs and has
-// nothing to do, and prints how long the news of a change takes: from when its write
-// was begun to when the copy in memory has it.
+// latency changes objects one after the other, while the controller is idle, and prints the latency of a change: from
+// the start of the write until the cache has it.
 func latency(t *testing.T, name string, change func(ctx context.Context, n int) (time.Duration, error)) {
 	t.Helper()
 	var all []time.Duration
@@ -33,18 +32,18 @@ func latency(t *testing.T, name string, change func(ctx context.Context, n int) 
 		name, all[len(all)/2].Round(time.Microsecond), name, all[len(all)*99/100].Round(time.Microsecond))
 }
 
-// versions are those that an informer of Kubernetes has told of.
+// versions has the resource versions that an informer of Kubernetes has reported.
 type versions struct {
 	mu   sync.Mutex
-	told map[string]chan struct{} // closed when it was told
+	seen map[string]chan struct{} // closed when the informer has reported it
 }
 
 func (v *versions) of(version string) chan struct{} {
-	if v.told[version] == nil {
-		v.told[version] = make(chan struct{})
+	if v.seen[version] == nil {
+		v.seen[version] = make(chan struct{})
 	}
 
-	return v.told[version]
+	return v.seen[version]
 }
 
 func (v *versions) note(obj any) {
@@ -54,27 +53,27 @@ func (v *versions) note(obj any) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	told := v.of(o.GetResourceVersion())
+	seen := v.of(o.GetResourceVersion())
 	select {
-	case <-told: // an informer may repeat itself
+	case <-seen: // an informer may report a version twice
 	default:
-		close(told)
+		close(seen)
 	}
 }
 
 func (v *versions) wait(ctx context.Context, version string) error {
 	v.mu.Lock()
-	told := v.of(version)
+	seen := v.of(version)
 	v.mu.Unlock()
 	select {
-	case <-told:
+	case <-seen:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// handler notes what an informer tells.
+// handler returns a handler that notes the versions that an informer reports.
 func (v *versions) handler() toolscache.ResourceEventHandler {
 	return toolscache.ResourceEventHandlerFuncs{AddFunc: v.note, UpdateFunc: func(_, now any) { v.note(now) }}
 }

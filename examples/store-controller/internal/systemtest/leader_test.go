@@ -16,8 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// holder returns the node that both leads the stream and has the consumer of the watch:
-// nothing that is lost with a node hurts a watch more. Another leader gives way to it.
+// holder returns the node that both leads the stream and has the consumer of the watch: the loss of this node hurts a
+// watch most. If another node leads, that steps down.
 func (c *cluster) holder(t *testing.T) (found *natsproc.Node) {
 	t.Helper()
 	within(t, "a leader that has the consumer", func(ctx context.Context) error {
@@ -28,7 +28,7 @@ func (c *cluster) holder(t *testing.T) (found *natsproc.Node) {
 		var has []string
 		consumers := stream.ListConsumers(ctx)
 		for info := range consumers.Info() {
-			if info.NumWaiting > 0 && info.Cluster != nil { // it is asked for messages
+			if info.NumWaiting > 0 && info.Cluster != nil { // a client waits for its messages
 				has = append(has, info.Cluster.Leader)
 			}
 		}
@@ -49,7 +49,7 @@ func (c *cluster) holder(t *testing.T) (found *natsproc.Node) {
 	return found
 }
 
-// beside is the cluster as a client sees it that stays when a node goes.
+// beside returns the cluster with a client that is connected to a node that stays.
 func (c *cluster) beside(t *testing.T, gone *natsproc.Node) *cluster {
 	t.Helper()
 	stays := c.nodes[0]
@@ -62,7 +62,7 @@ func (c *cluster) beside(t *testing.T, gone *natsproc.Node) *cluster {
 	return &cluster{nodes: c.nodes, js: js}
 }
 
-// elected returns when the stream had another leader than the old one.
+// elected returns the time when the stream had another leader than the old one.
 func (c *cluster) elected(t *testing.T, old *natsproc.Node) time.Time {
 	t.Helper()
 
@@ -73,7 +73,7 @@ func (c *cluster) elected(t *testing.T, old *natsproc.Node) time.Time {
 	})
 }
 
-// answers returns when the server answered for the stream again, after it was away.
+// answers returns the time when the server responded for the stream again after an outage.
 func (c *cluster) answers(t *testing.T) time.Time {
 	t.Helper()
 
@@ -84,8 +84,8 @@ func (c *cluster) answers(t *testing.T) time.Time {
 	})
 }
 
-// since returns when it became so. It asks five times in a second and does not wait for
-// answers in between: what was asked while nobody led is not answered for long.
+// since returns the time when a condition became true. It checks the condition five times a second without waiting for
+// the previous checks: a request that is sent while there is no leader gets no response for long.
 func since(t *testing.T, what string, is func(context.Context) error) time.Time {
 	t.Helper()
 	ctx, cancel := context.WithCancel(wait.Context(t))
@@ -131,8 +131,8 @@ func (c *cluster) resumed(t *testing.T, i *store.Informer[*foo.Foo], replicas in
 	must(t, i.WaitForRevision(wait.Context(t), written.Metadata.Revision))
 }
 
-// resumes is within which time a watch resumes. A machine that does something else gets
-// as long as for everything.
+// resumes returns the bound for the time until a watch resumes. Without -bounds, which is for an idle machine, it is
+// the general patience.
 func resumes() time.Duration {
 	if *bounds {
 		return 5 * time.Second
@@ -141,9 +141,8 @@ func resumes() time.Duration {
 	return wait.Patience()
 }
 
-// TestLeaderKilled: after the leader of the stream was killed, and the consumer of the watch
-// with it, the watch goes on within five seconds of there being another leader for those who
-// need not connect again.
+// TestLeaderKilled: after the leader of the stream was killed, with the consumer of the watch, the watch resumes within
+// five seconds of the election of another leader, as seen by a client that need not reconnect.
 func TestLeaderKilled(t *testing.T) {
 	c := newCluster(t, 3)
 	within(t, "an object", func(ctx context.Context) error { return c.create(ctx, 0) })
@@ -152,10 +151,10 @@ func TestLeaderKilled(t *testing.T) {
 	var worst, down time.Duration
 	for round := range *rounds {
 		old := c.holder(t)
-		witness := c.beside(t, old)
+		client := c.beside(t, old)
 		must(t, old.Kill())
 		killed := time.Now()
-		elected := witness.elected(t, old)
+		elected := client.elected(t, old)
 		c.resumed(t, informer, round+10)
 		worst, down = max(worst, time.Since(elected)), max(down, time.Since(killed))
 		must(t, old.Start())
@@ -168,9 +167,8 @@ func TestLeaderKilled(t *testing.T) {
 	}
 }
 
-// TestServerRestarted: after a single server was killed, the watch goes on within five
-// seconds of it answering again, be it away for a moment or for longer than a watch waits
-// for it.
+// TestServerRestarted: after a single server was killed, the watch resumes within five seconds of the server's first
+// response, both after a short outage and after one that is longer than the timeout of the watch.
 func TestServerRestarted(t *testing.T) {
 	c := newCluster(t, 1)
 	within(t, "an object", func(ctx context.Context) error { return c.create(ctx, 0) })

@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/leak"
 )
 
-// How much there is to do: make store has the numbers that the project promises.
+// The amount of work: make store sets the numbers that the project promises.
 var (
 	primaries = flag.Int("primaries", manyObjects, "how many objects there are")
 	changes   = flag.Int("changes", manyChanges, "how many of them change while a node is down")
@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	natsproc.Main()
 	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
-	// Nobody handles the errors of client-go: who does by default sleeps, by the time of the world
-	// outside of bubbles. It is said before any cache runs: one may read it a moment after its test.
+	// No handler for the errors of client-go: the default one sleeps, with the clock outside of bubbles. It is set before
+	// any cache runs, because a cache may read it shortly after its test has ended.
 	utilruntime.ErrorHandlers = nil
 	leak.VerifyTestMain(m, leak.Connections()...)
 }

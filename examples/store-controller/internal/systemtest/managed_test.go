@@ -22,9 +22,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/natskv"
 )
 
-// TestManagedReconciler: the managed reconciler does with its objects in NATS what it
-// does with them on an API server, and sends no more. What comes to the server is
-// counted, too.
+// TestManagedReconciler: the managed reconciler behaves with its objects in NATS as with objects on an API server, and
+// sends no more requests. Those that reach the server are counted, too.
 func TestManagedReconciler(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	for name, story := range map[string]func(*testing.T, stories.Place){
@@ -42,20 +41,20 @@ func TestManagedReconciler(t *testing.T) {
 	}
 }
 
-// theirs is how the inboxes of a provider's connection begin: by it its requests are
-// told from those of the tests.
+// theirs is the prefix of the inboxes of a provider's connection, which distinguishes its requests from those of the
+// tests.
 const theirs = "_PROVIDER"
 
-// inNATS makes a provider with its objects in a server of its own.
+// inNATS returns a provider with its objects in its own server.
 func inNATS(t *testing.T) (*stories.Provider, manager.Manager) {
 	t.Helper()
-	p, m, _ := inServer(t, time.Minute) // a request that is given up is sent again, and counted
+	p, m, _ := inServer(t, time.Minute) // a request that times out is sent again, and counted
 
 	return p, m
 }
 
-// inServer returns the server, too. The provider has one connection, the test another
-// one. A request of either takes no longer than the timeout, or else the default.
+// inServer returns the server, too. The provider and the test have one connection each. The timeout is that of their
+// requests; zero is the default.
 func inServer(t *testing.T, timeout time.Duration) (*stories.Provider, manager.Manager, *natsproc.Node) {
 	t.Helper()
 	nodes, err := natsproc.Cluster(t.TempDir(), 1)
@@ -67,7 +66,8 @@ func inServer(t *testing.T, timeout time.Duration) (*stories.Provider, manager.M
 	ours := dial(t, nodes[0])
 	api, err := kube.NewClient(scheme, kinds(t, ours, timeout))
 	must(t, err)
-	p, m := stories.InStores(t, scheme, client.Client(api), kinds(t, dial(t, nodes[0], nats.CustomInboxPrefix(theirs)), timeout)...)
+	p, m := stories.InStores(t, scheme, client.Client(api),
+		kinds(t, dial(t, nodes[0], nats.CustomInboxPrefix(theirs)), timeout)...)
 	p.Wire = listen(t, ours)
 
 	return p, m, nodes[0]
@@ -96,10 +96,13 @@ func kinds(t *testing.T, nc *nats.Conn, timeout time.Duration) []kube.Kind {
 	}
 }
 
-func storeOf[T client.Object](t *testing.T, js jetstream.JetStream, bucket string, timeout time.Duration) (s *natskv.Store[*kube.Envelope[T]]) {
+func storeOf[T client.Object](
+	t *testing.T, js jetstream.JetStream, bucket string, timeout time.Duration,
+) (s *natskv.Store[*kube.Envelope[T]]) {
 	t.Helper()
 	within(t, "the bucket "+bucket, func(ctx context.Context) (err error) {
-		s, err = natskv.New[*kube.Envelope[T]](ctx, js, bucket, natskv.Options{Kind: bucket, Create: &jetstream.KeyValueConfig{}, Timeout: timeout})
+		s, err = natskv.New[*kube.Envelope[T]](ctx, js, bucket,
+			natskv.Options{Kind: bucket, Create: &jetstream.KeyValueConfig{}, Timeout: timeout})
 
 		return err
 	})
@@ -107,8 +110,8 @@ func storeOf[T client.Object](t *testing.T, js jetstream.JetStream, bucket strin
 	return s
 }
 
-// A wire counts what a provider sends to the server about objects: not what keeps its
-// watches alive, which ask for the next of a bucket. On a busy machine they begin anew.
+// A wire counts the requests about objects that a provider sends to the server. It does not count those that keep its
+// watches alive, which ask for the next message of a bucket: on a busy machine watches restart.
 type wire struct {
 	mu            sync.Mutex
 	reads, writes int
@@ -117,7 +120,9 @@ type wire struct {
 func listen(t *testing.T, nc *nats.Conn) *wire {
 	t.Helper()
 	w := &wire{}
-	for subject, count := range map[string]*int{"$JS.API.STREAM.MSG.GET.>": &w.reads, "$JS.API.DIRECT.GET.>": &w.reads, "$KV.>": &w.writes} {
+	for subject, count := range map[string]*int{
+		"$JS.API.STREAM.MSG.GET.>": &w.reads, "$JS.API.DIRECT.GET.>": &w.reads, "$KV.>": &w.writes,
+	} {
 		_, err := nc.Subscribe(subject, func(m *nats.Msg) {
 			if !strings.HasPrefix(m.Reply, theirs) || bytes.Contains(m.Data, []byte(`"next_by_subj"`)) {
 				return
@@ -133,7 +138,7 @@ func listen(t *testing.T, nc *nats.Conn) *wire {
 	return w
 }
 
-// Count returns what came since the last Reset.
+// Count returns the requests since the last Reset.
 func (w *wire) Count() (reads, writes int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -141,7 +146,7 @@ func (w *wire) Count() (reads, writes int) {
 	return w.reads, w.writes
 }
 
-// Reset begins again.
+// Reset sets the counts to zero.
 func (w *wire) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

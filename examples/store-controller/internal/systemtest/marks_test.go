@@ -37,12 +37,13 @@ func older(c *cluster, kube *kubernetes.Clientset, ns string) (stop func()) {
 	return sync.OnceFunc(func() { close(stopped); <-ended; factory.Shutdown() })
 }
 
-// newer runs one of storecontroller.New, which marks by default, and deletes what is marked with
-// a Foo that is gone.
+// newer runs a controller of storecontroller.New, which uses the default marks, and deletes objects whose mark names a
+// Foo that is gone.
 func newer(t *testing.T, config *rest.Config, c *cluster, ns string) (stop func()) {
 	t.Helper()
 	mgr, err := manager.New(config, manager.Options{
-		Metrics: metricsserver.Options{BindAddress: "0"}, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{ns: {}}},
+		Metrics: metricsserver.Options{BindAddress: "0"},
+		Cache:   cache.Options{DefaultNamespaces: map[string]cache.Config{ns: {}}},
 	})
 	must(t, err)
 	var ctl *storecontroller.Controller[*foo.Foo]
@@ -63,8 +64,11 @@ func newer(t *testing.T, config *rest.Config, c *cluster, ns string) (stop func(
 		return reconcile.Result{}, mgr.GetClient().Update(ctx, d)
 	}
 	primary := store.NewInformer[*foo.Foo](c.foos, store.InformerOptions{})
-	ctl, err = storecontroller.New(mgr, "foos-taken-over", foo.Kind, primary, storecontroller.ReconcilerFunc[*foo.Foo](pass),
-		storecontroller.Options{TypedOptions: controller.TypedOptions[storecontroller.Request]{SkipNameValidation: new(true)}},
+	ctl, err = storecontroller.New(mgr, "foos-taken-over", foo.Kind, primary,
+		storecontroller.ReconcilerFunc[*foo.Foo](pass),
+		storecontroller.Options{
+			TypedOptions: controller.TypedOptions[storecontroller.Request]{SkipNameValidation: new(true)},
+		},
 		storecontroller.OwnsKube(mgr.GetCache(), &appsv1.Deployment{}))
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -78,9 +82,8 @@ func newer(t *testing.T, config *rest.Config, c *cluster, ns string) (stop func(
 	return sync.OnceFunc(func() { cancel(); running.Wait() })
 }
 
-// TestMarksThereAndBack: what a controller of the older shape has marked is taken over by the
-// default marks, and what these have marked by the older shape. It is the same Deployment all
-// the time, and none is refused as somebody else's.
+// TestMarksThereAndBack: a controller with the default marks takes over the Deployment that a controller of the older
+// shape has marked, and the reverse. The Deployment stays the same, and neither controller rejects it as not owned.
 func TestMarksThereAndBack(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	c := newCluster(t, 1)
@@ -98,7 +101,8 @@ func TestMarksThereAndBack(t *testing.T) {
 				first = d.UID
 			}
 			for _, on := range []map[string]string{d.Labels, d.Annotations} {
-				if _, both := on[not+"/ownerkind"]; on[by+"/ownerkind"] != foo.Kind || on[by+"/ownerkey"] == "" || both || d.UID != first {
+				if _, both := on[not+"/ownerkind"]; on[by+"/ownerkind"] != foo.Kind || on[by+"/ownerkey"] == "" || both ||
+					d.UID != first {
 					return errors.Errorf("deployment %s, which was %s, has %v", d.UID, first, on)
 				}
 			}

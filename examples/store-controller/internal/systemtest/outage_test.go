@@ -20,18 +20,17 @@ import (
 
 const (
 	volumes = 30
-	// away is how long the server is: longer than a request to it may take.
+	// away is the duration of an outage: longer than the timeout of a request.
 	away = 12 * time.Second
 )
 
-// TestManagedReconcilerOutage kills the server under a provider whose objects are in it:
-// while they are created, while they are changed, and while they are deleted. Each time the
-// provider goes on by itself when it is back: there is one disk for each object, it is as
-// the object says, and none is left behind.
+// TestManagedReconcilerOutage kills the server that has the objects of a provider: while they are created, changed, and
+// deleted. Each time the provider recovers by itself when the server is back: there is exactly one disk for each
+// object, as the object specifies, and none is left behind.
 func TestManagedReconcilerOutage(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	p, m, node := inServer(t, 0)
-	cloud := &volume.Cloud{Tokens: true} // to create again with the same token is no second disk
+	cloud := &volume.Cloud{Tokens: true} // creating again with the same token makes no second disk
 	must(t, managed.Setup(m, volume.Kind, controller.Options{MaxConcurrentReconciles: 4},
 		managed.WithExternalConnecter(cloud), managed.WithCreationTokens(), managed.WithPollInterval(time.Second)))
 	stories.Operate(t, m)
@@ -42,7 +41,8 @@ func TestManagedReconcilerOutage(t *testing.T) {
 	within(t, "one disk for each object", func(ctx context.Context) error { return right(ctx, p, cloud, 1) })
 
 	under(t, node, func(ctx context.Context, n int) error {
-		return p.API.Patch(ctx, stories.NewVolume(p.Namespace, volumeName(n)), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"sizeGiB":2}}`)))
+		return p.API.Patch(ctx, stories.NewVolume(p.Namespace, volumeName(n)),
+			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"sizeGiB":2}}`)))
 	})
 	within(t, "every change made", func(ctx context.Context) error { return right(ctx, p, cloud, 2) })
 
@@ -64,8 +64,7 @@ func TestManagedReconcilerOutage(t *testing.T) {
 
 func volumeName(n int) string { return fmt.Sprintf("v%02d", n) }
 
-// under does something to each object, and kills the server when that is done for a third
-// of them.
+// under calls a function for each object, and kills the server when that is done for a third of them.
 func under(t *testing.T, node *natsproc.Node, do func(ctx context.Context, n int) error) {
 	t.Helper()
 	var finished atomic.Int64
@@ -84,7 +83,7 @@ func under(t *testing.T, node *natsproc.Node, do func(ctx context.Context, n int
 	defer func() { <-all }()
 	select {
 	case <-third:
-	case <-all: // too little could be done
+	case <-all: // the kill came too late
 		return
 	}
 	must(t, node.Kill())
@@ -92,7 +91,7 @@ func under(t *testing.T, node *natsproc.Node, do func(ctx context.Context, n int
 	must(t, node.Start())
 }
 
-// right tells whether each object is Ready with that size, and has its disk alone.
+// right returns an error unless each object is Ready with that size, and has exactly one disk.
 func right(ctx context.Context, p *stories.Provider, cloud *volume.Cloud, size int64) error {
 	list := &volume.List{}
 	if err := p.API.List(ctx, list); err != nil {
@@ -101,7 +100,8 @@ func right(ctx context.Context, p *stories.Provider, cloud *volume.Cloud, size i
 	ids := map[string]bool{}
 	for i := range list.Items {
 		v := &list.Items[i]
-		if c := v.GetCondition("Ready"); c.Status != "True" || c.ObservedGeneration != v.Generation || v.Status.SizeGiB != size {
+		if c := v.GetCondition("Ready"); c.Status != "True" || c.ObservedGeneration != v.Generation ||
+			v.Status.SizeGiB != size {
 			return errors.Errorf("%s is %+v", v.Name, v.Status)
 		}
 		ids[v.Status.ID] = true

@@ -16,8 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestStoreOnThreeNodes is the suite for adapters, with buckets that have three
-// replicas: servers answer a conflict otherwise there, and a replica may be behind.
+// TestStoreOnThreeNodes runs the conformance suite of stores with buckets that have three replicas: there the servers
+// report a conflict differently, and a replica may be behind.
 func TestStoreOnThreeNodes(t *testing.T) {
 	c := newCluster(t, 3)
 	var made atomic.Int64
@@ -26,7 +26,7 @@ func TestStoreOnThreeNodes(t *testing.T) {
 		js, err := jetstream.New(nc)
 		must(t, err)
 		cfg := jetstream.KeyValueConfig{Bucket: fmt.Sprint("things", made.Add(1)), Replicas: 3}
-		// A list fails with the watch it is read from: four servers and a busy machine may be mute for two seconds.
+		// A list fails with the watch that it reads: four servers on a busy machine may be silent for two seconds.
 		opts := natskv.Options{Create: &cfg, Heartbeat: 15 * time.Second, Timeout: 30 * time.Second}
 		var s *natskv.Store[*storetest.Thing]
 		within(t, "a bucket", func(ctx context.Context) (err error) {
@@ -56,7 +56,8 @@ func TestStoreOnThreeNodes(t *testing.T) {
 				if err := stream.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
 					return err
 				}
-				within(t, "replicas that have purged", func(ctx context.Context) error { return c.purged(ctx, "KV_"+cfg.Bucket, subject) })
+				within(t, "replicas that have purged",
+					func(ctx context.Context) error { return c.purged(ctx, "KV_"+cfg.Bucket, subject) })
 
 				return nil
 			},
@@ -65,10 +66,9 @@ func TestStoreOnThreeNodes(t *testing.T) {
 	})
 }
 
-// purged tells whether every replica has done what the leader did, who answers alone: a watch
-// at another one would still tell of what was there, and nobody that it is gone. What the
-// leader knows of them is what they were sent; a direct read is answered by any of them, so
-// that one of so many reads finds whoever has it.
+// purged returns an error unless every replica has applied the purge, to which the leader alone responds: a watch at
+// another replica would still report the object, and never its deletion. The leader only knows what the replicas were
+// sent; any replica responds to a direct read, so that one of many reads finds a replica that still has the message.
 func (c *cluster) purged(ctx context.Context, name, subject string) error {
 	const reads = 30
 	if err := c.whole(ctx, name); err != nil {
@@ -87,9 +87,9 @@ func (c *cluster) purged(ctx context.Context, name, subject string) error {
 	return nil
 }
 
-// TestNewBuckets: a server of a cluster may not know of a new consumer yet when that is
-// asked for messages. A watch does not end by that, and has everything soon all the same:
-// what there was in every other bucket, and what comes after the snapshot in the rest.
+// TestNewBuckets: a server of a cluster may not know a new consumer yet when its messages are requested. A watch does
+// not end by that, and soon reports everything: in every other bucket objects that exist before the watch, in the rest
+// objects that are created after its snapshot.
 func TestNewBuckets(t *testing.T) {
 	c := newCluster(t, 3)
 	var worst time.Duration
@@ -102,7 +102,8 @@ func TestNewBuckets(t *testing.T) {
 			return err
 		})
 		within(t, "no such bucket", func(ctx context.Context) error {
-			if err := c.js.DeleteKeyValue(ctx, name); !errors.Is(err, jetstream.ErrBucketNotFound) { // it may have been done before it was answered
+			// A lost response may have deleted it already.
+			if err := c.js.DeleteKeyValue(ctx, name); !errors.Is(err, jetstream.ErrBucketNotFound) {
 				return err
 			}
 
@@ -115,11 +116,12 @@ func TestNewBuckets(t *testing.T) {
 	}
 }
 
-// watched makes a bucket and returns how long a watch takes to tell of three objects that
-// are made before it, or after its snapshot.
+// watched creates a bucket and returns how long a watch takes to report three objects that are created before it, or
+// after its snapshot.
 func (c *cluster) watched(t *testing.T, ctx context.Context, name string, later bool) (time.Duration, error) {
-	// Servers of a busy machine may be mute for seconds; a watch that never speaks ends all the same.
-	s, err := natskv.New[*storetest.Thing](ctx, c.js, name, natskv.Options{Create: &jetstream.KeyValueConfig{Replicas: 3}, Heartbeat: 15 * time.Second})
+	// Servers of a busy machine may be silent for seconds; a watch without any heartbeat still ends.
+	s, err := natskv.New[*storetest.Thing](ctx, c.js, name,
+		natskv.Options{Create: &jetstream.KeyValueConfig{Replicas: 3}, Heartbeat: 15 * time.Second})
 	if err == nil && !later {
 		err = createThree(ctx, s)
 	}
@@ -127,17 +129,17 @@ func (c *cluster) watched(t *testing.T, ctx context.Context, name string, later 
 		return 0, err
 	}
 	begin := time.Now()
-	patient := wait.Context(t) // a try has ten seconds, on whatever machine
+	patient := wait.Context(t) // the context of a try ends after ten seconds on any machine
 	w, err := s.Watch(patient)
 	if err != nil {
 		return 0, err
 	}
 	defer w.Stop()
-	told, whole := 0, false
+	events, whole := 0, false
 	for e := range w.Events() {
 		switch {
 		case !e.Synced:
-			told++
+			events++
 		case !whole && later:
 			whole = true
 			if err := createThree(patient, s); err != nil {
@@ -146,7 +148,7 @@ func (c *cluster) watched(t *testing.T, ctx context.Context, name string, later 
 		default:
 			whole = true
 		}
-		if whole && told >= 3 {
+		if whole && events >= 3 {
 			return time.Since(begin), nil
 		}
 	}

@@ -2,11 +2,11 @@
 
 package systemtest
 
-// How much there is to do, unless flags say something else.
+// The default amount of work; flags change it.
 const (
 	manyObjects = 500
 	manyChanges = 100
 	manyBuckets = 30
-	seeds       = 60  // of what goes wrong with the calls of a store
-	measured    = 500 // changes whose news is waited for
+	seeds       = 60  // of random faults of a store
+	measured    = 500 // changes whose latency is measured
 )

@@ -2,9 +2,8 @@
 
 package systemtest
 
-// Under the race detector everything takes several times as long, servers too, and what
-// happens at the same time is the same with fewer: sixteen writers, eight workers, and every
-// kind of fault.
+// The race detector makes everything several times slower, the servers too. Less work has the same concurrency: sixteen
+// writers, eight workers, and every kind of fault.
 const (
 	manyObjects = 200
 	manyChanges = 60

@@ -24,7 +24,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/memory"
 )
 
-// A fault is what goes wrong with one call of a store.
+// A fault is a failure of one call of a store.
 type fault string
 
 const (
@@ -41,25 +41,24 @@ var faults = []fault{failBefore, failAfter, hangBefore, hangAfter, meddled, seve
 
 var errStore = errors.New("the store has failed")
 
-// hang is how long a call of a store takes that is not answered: natskv gives up then.
+// hang is the duration of a call without a response: the timeout of natskv.
 const hang = 5 * time.Second
 
 type sealed = *kube.Envelope[*volume.Volume]
 
-// A tap stands between a provider and the store of its objects, counts the calls, and lets
-// some of them go wrong.
+// A tap is a store that records the calls of a provider, and injects faults.
 type tap struct {
 	*memory.Store[sealed]
 
-	wrong  func(n int) fault // with a call, the first is 0; none is ""
+	wrong  func(n int) fault // of call n, counted from 0; "" is none
 	meddle func()
 
 	mu    sync.Mutex
 	calls []string
-	until time.Time // of an outage
+	until time.Time // the end of an outage
 }
 
-// begin counts a call, and says what goes wrong with it.
+// begin records a call, and returns its fault.
 func (s *tap) begin(call string) fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +77,7 @@ func (s *tap) begin(call string) fault {
 	}
 }
 
-// made are the calls until now.
+// made returns the calls until now.
 func (s *tap) made() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +85,7 @@ func (s *tap) made() []string {
 	return slices.Clone(s.calls)
 }
 
-// through makes a call.
+// through makes a call, with its fault.
 func through[R any](ctx context.Context, s *tap, call string, do func() (R, error)) (R, error) {
 	var none R
 	switch s.begin(call) {
@@ -106,7 +105,7 @@ func through[R any](ctx context.Context, s *tap, call string, do func() (R, erro
 		s.meddle()
 	case severed:
 		s.Store.Break()
-	default: // nothing, or an outage that has begun
+	default: // no fault, or the start of an outage
 	}
 
 	return do()
@@ -159,16 +158,16 @@ func (s *tap) List(ctx context.Context, o ...store.ListOption) iter.Seq2[sealed,
 	return all
 }
 
-// A life is that of one volume, with its object in a store of which some calls go wrong.
+// A life is the lifecycle of one volume, whose object is in a store with faults.
 type life struct {
 	*testing.T
 
 	tap   *tap
-	api   client.Client // of the user: nothing goes wrong there
+	api   client.Client // of the user, without faults
 	cloud *volume.Cloud
 }
 
-// live runs a provider through the life of a volume, and returns the calls of the store.
+// live runs a provider through the lifecycle of a volume, and returns the calls of the store.
 func live(t *testing.T, named bool, wrong func(n int) fault) []string {
 	t.Helper()
 	tap := &tap{wrong: wrong}
@@ -239,7 +238,7 @@ func (l *life) sized(size int64) error {
 	return nil
 }
 
-// until lets the time of the bubble pass.
+// until waits in the time of the bubble.
 func (l *life) until(what string, holds func() error) {
 	l.Helper()
 	var err error
@@ -252,12 +251,11 @@ func (l *life) until(what string, holds func() error) {
 	l.Errorf("not in an hour: %s: %v", what, err)
 }
 
-// classes are those of the clouds: whether names are chosen here.
+// classes are the kinds of clouds, and whether the provider chooses the names.
 var classes = map[string]bool{"Token": false, "Named": true}
 
-// TestEveryCallOfAStore lets each call that a provider's store gets in the life of an
-// object go wrong in each way: there is never a second disk, the object comes to be as its
-// user wants, and nothing is left behind.
+// TestEveryCallOfAStore injects each fault into each call of the store in the lifecycle of an object: there is never a
+// second disk, the object reaches its desired state, and nothing is left behind.
 func TestEveryCallOfAStore(t *testing.T) {
 	for name, named := range classes {
 		t.Run(name, func(t *testing.T) {
@@ -284,9 +282,8 @@ func TestEveryCallOfAStore(t *testing.T) {
 	}
 }
 
-// TestRandomCallsOfAStore lets many of them go wrong, one after the other. The first one is
-// the watch of the cache: a manager that has read nothing for two minutes ends, wherever its
-// objects are.
+// TestRandomCallsOfAStore injects random faults into many calls. The first call, the watch of the cache, has none:
+// every manager ends if its cache does not sync for two minutes.
 func TestRandomCallsOfAStore(t *testing.T) {
 	const long = 60 // calls of a store
 	for name, named := range classes {

@@ -28,8 +28,8 @@ import (
 // workers is how many passes there are at a time, in both.
 const workers = 8
 
-// A done counts objects whose state is written. A pass may see that it was, although it did
-// not hear so: what a busy server answers too late was done all the same.
+// A done counts objects whose status is written. A pass may find that it was written although the write failed: a busy
+// server may write it and respond too late.
 type done struct {
 	mu   sync.Mutex
 	keys map[string]bool
@@ -51,7 +51,7 @@ func (d *done) note(key string) {
 	}
 }
 
-// measure creates objects and waits until each was reconciled.
+// measure creates objects, waits until each is reconciled, and returns the time that this takes.
 func (d *done) measure(t *testing.T, create func(context.Context, int) error) time.Duration {
 	t.Helper()
 	begin := time.Now()
@@ -65,10 +65,9 @@ func (d *done) measure(t *testing.T, create func(context.Context, int) error) ti
 	return time.Since(begin)
 }
 
-// TestThroughput creates objects in NATS, on one server and on three with as many
-// replicas, and in Kubernetes, with the same controller over each: it writes the
-// state of each object once. Then, at rest, it measures how long the news of a change
-// takes.
+// TestThroughput creates objects in NATS, on one server and on three with three replicas, and in Kubernetes, with the
+// same controller over each, which writes the status of each object once. Then, with an idle controller, it measures
+// the latency of a change.
 func TestThroughput(t *testing.T) {
 	fmt.Printf("objects: %d\n", *primaries)
 	kube := throughKubernetes(t)
@@ -101,9 +100,11 @@ func throughStore(t *testing.T, nodes int, name string) time.Duration {
 
 		return reconcile.Result{}, err
 	}
-	ctl, err := storecontroller.New(nil, "through-"+name, foo.Kind, i, storecontroller.ReconcilerFunc[*foo.Foo](pass), storecontroller.Options{
-		Resync: -1, TypedOptions: controller.TypedOptions[storecontroller.Request]{MaxConcurrentReconciles: workers, SkipNameValidation: new(true)},
-	})
+	ctl, err := storecontroller.New(nil, "through-"+name, foo.Kind, i, storecontroller.ReconcilerFunc[*foo.Foo](pass),
+		storecontroller.Options{
+			Resync: -1, TypedOptions: controller.TypedOptions[storecontroller.Request]{MaxConcurrentReconciles: workers,
+				SkipNameValidation: new(true)},
+		})
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -122,7 +123,7 @@ func throughStore(t *testing.T, nodes int, name string) time.Duration {
 		f.Metadata.Labels = map[string]string{"n": fmt.Sprint(n)}
 		begin := time.Now()
 		if f, err = c.foos.Update(ctx, f); err != nil {
-			return 0, err // the controller may have written its state meanwhile
+			return 0, err // the controller may have written the status meanwhile
 		}
 		err = i.WaitForRevision(ctx, f.Metadata.Revision)
 
@@ -137,7 +138,8 @@ func throughKubernetes(t *testing.T) time.Duration {
 	t.Helper()
 	config, _, ns := kubernetesOf(t)
 	mgr, err := manager.New(config, manager.Options{
-		Metrics: metricsserver.Options{BindAddress: "0"}, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{ns: {}}},
+		Metrics: metricsserver.Options{BindAddress: "0"},
+		Cache:   cache.Options{DefaultNamespaces: map[string]cache.Config{ns: {}}},
 	})
 	must(t, err)
 	d := newDone(*primaries)
@@ -163,10 +165,12 @@ func throughKubernetes(t *testing.T) time.Duration {
 		return reconcile.Result{}, err
 	})
 	ctl, err := controller.New("through-kubernetes", mgr, controller.Options{
-		Reconciler: pass, MaxConcurrentReconciles: workers, SkipNameValidation: new(true), NewQueue: ours.NewQueue[reconcile.Request],
+		Reconciler: pass, MaxConcurrentReconciles: workers, SkipNameValidation: new(true),
+		NewQueue: ours.NewQueue[reconcile.Request],
 	})
 	must(t, err)
-	must(t, ctl.Watch(source.Kind(mgr.GetCache(), &corev1.ConfigMap{}, &handler.TypedEnqueueRequestForObject[*corev1.ConfigMap]{})))
+	must(t, ctl.Watch(source.Kind(mgr.GetCache(), &corev1.ConfigMap{},
+		&handler.TypedEnqueueRequestForObject[*corev1.ConfigMap]{})))
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = mgr.Start(ctx) })
@@ -183,10 +187,10 @@ func throughKubernetes(t *testing.T) time.Duration {
 		return client.IgnoreAlreadyExists(mgr.GetClient().Create(ctx, m))
 	})
 	fmt.Printf("create-to-reconciled-kubernetes: %s\n", took.Round(time.Millisecond))
-	told := &versions{told: map[string]chan struct{}{}}
+	seen := &versions{seen: map[string]chan struct{}{}}
 	informer, err := mgr.GetCache().GetInformer(ctx, &corev1.ConfigMap{})
 	must(t, err)
-	_, err = informer.AddEventHandler(told.handler())
+	_, err = informer.AddEventHandler(seen.handler())
 	must(t, err)
 	latency(t, "kubernetes", func(ctx context.Context, n int) (time.Duration, error) {
 		m := configMap(ns, n%*primaries)
@@ -198,7 +202,7 @@ func throughKubernetes(t *testing.T) time.Duration {
 		if err := mgr.GetClient().Update(ctx, m); err != nil {
 			return 0, err
 		}
-		err := told.wait(ctx, m.ResourceVersion)
+		err := seen.wait(ctx, m.ResourceVersion)
 
 		return time.Since(begin), err
 	})

@@ -31,7 +31,9 @@ func main() {
 
 func run(ctx context.Context) error {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clustersv1alpha1.AddToScheme, addToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, clustersv1alpha1.AddToScheme, addToScheme,
+	} {
 		if err := add(scheme); err != nil {
 			return err
 		}
@@ -49,7 +51,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 
-	// It asks for access to the control plane of each object, and for a workload cluster.
+	// It requests access to the control plane of each object, and a workload cluster.
 	access, err := clusteraccess.New(platform, name, []clusteraccess.Registration{
 		clusteraccess.MCP(scheme, may("get;list;watch;create;patch;delete", []string{""}, "configmaps")),
 		clusteraccess.Workload(scheme, may("*", []string{"apps"}, "deployments")),
@@ -91,15 +93,18 @@ func connect(ctx context.Context, scheme *runtime.Scheme) (platform, onboarding 
 	if err := platform.InitializeClient(scheme); err != nil {
 		return nil, nil, err
 	}
-	onboarding, err = clusteraccess.WaitFor(ctx, platform, name, os.Getenv("POD_NAMESPACE"), clusteraccess.Onboarding("onboarding-run",
-		clusteraccess.Registration{Scheme: scheme, Token: may("*", []string{group.Group, "events.k8s.io"}, "*")}))
+	onboarding, err = clusteraccess.WaitFor(ctx, platform, name, os.Getenv("POD_NAMESPACE"),
+		clusteraccess.Onboarding("onboarding-run",
+			clusteraccess.Registration{Scheme: scheme, Token: may("*", []string{group.Group, "events.k8s.io"}, "*")}))
 
 	return platform, onboarding, err
 }
 
-// may returns what a token is to be good for.
+// may returns the permissions of a token.
 func may(verbs string, groups []string, resources ...string) *clustersv1alpha1.TokenConfig {
 	rule := rbacv1.PolicyRule{APIGroups: groups, Resources: resources, Verbs: strings.Split(verbs, ";")}
 
-	return &clustersv1alpha1.TokenConfig{Permissions: []clustersv1alpha1.PermissionsRequest{{Rules: []rbacv1.PolicyRule{rule}}}}
+	return &clustersv1alpha1.TokenConfig{
+		Permissions: []clustersv1alpha1.PermissionsRequest{{Rules: []rbacv1.PolicyRule{rule}}},
+	}
 }

@@ -15,8 +15,10 @@ import (
 
 type backups struct{}
 
-// CreateOrUpdate brings the plan of backups into the user's control plane.
-func (backups) CreateOrUpdate(ctx context.Context, b *Backup, _ *BackupConfig, cc serviceprovider.ClusterContext) (ctrl.Result, error) {
+// CreateOrUpdate writes the backup plan to the user's control plane.
+func (backups) CreateOrUpdate(
+	ctx context.Context, b *Backup, _ *BackupConfig, cc serviceprovider.ClusterContext,
+) (ctrl.Result, error) {
 	if b.Spec.Schedule == "" {
 		err := errors.Wrap(serviceprovider.ErrInvalidUserInput, "spec.schedule is missing")
 		serviceprovider.StatusProgressing(b, serviceprovider.ReasonReconcileError, err.Error())
@@ -39,8 +41,10 @@ func (backups) CreateOrUpdate(ctx context.Context, b *Backup, _ *BackupConfig, c
 	return ctrl.Result{}, nil
 }
 
-// Delete removes it. An empty result and no error say that nothing is left.
-func (backups) Delete(ctx context.Context, b *Backup, _ *BackupConfig, cc serviceprovider.ClusterContext) (ctrl.Result, error) {
+// Delete removes the plan. An empty result without an error means that nothing is left.
+func (backups) Delete(
+	ctx context.Context, b *Backup, _ *BackupConfig, cc serviceprovider.ClusterContext,
+) (ctrl.Result, error) {
 	serviceprovider.StatusTerminating(b)
 
 	return ctrl.Result{}, resource.IgnoreNotFound(cc.MCPCluster.Client().Delete(ctx, plan(b)))

@@ -21,7 +21,7 @@ func addToScheme(s *runtime.Scheme) error {
 	return nil
 }
 
-// A Backup is what a user asks for, on the onboarding cluster.
+// A Backup is the user's object on the onboarding cluster.
 type Backup struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -30,12 +30,12 @@ type Backup struct {
 	Status BackupStatus `json:"status,omitempty"`
 }
 
-// A BackupSpec says when to back up.
+// A BackupSpec defines when to back up.
 type BackupSpec struct {
 	Schedule string `json:"schedule,omitempty"`
 }
 
-// A BackupStatus says how the service is doing.
+// A BackupStatus is the observed state of the service.
 type BackupStatus struct {
 	commonv1.ServiceStatus `json:",inline"`
 }
@@ -92,7 +92,7 @@ type BackupConfig struct {
 	Poll metav1.Duration `json:"poll,omitempty"`
 }
 
-// PollInterval is how often objects are looked at.
+// PollInterval returns the interval between two passes over an object.
 func (c *BackupConfig) PollInterval() time.Duration { return c.Poll.Duration }
 
 // DeepCopyObject returns a copy.

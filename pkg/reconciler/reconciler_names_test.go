@@ -14,10 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// golden lists the names of provider-runtime; internal/apisurface checks that each is the same thing here.
+// golden lists the names of provider-runtime; internal/apisurface checks that each has the same signature here.
 const golden = "../../internal/apisurface/testdata/managed.golden"
 
-// TestNamesOfProviderRuntime: what provider-runtime did not have is in package managed alone.
+// TestNamesOfProviderRuntime: the package has exactly the names of provider-runtime. Additions are only in package
+// managed.
 func TestNamesOfProviderRuntime(t *testing.T) {
 	text, err := os.ReadFile(golden)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// Schedules without faults are all held; for how long those with faults are begun.
+// within is the time in which schedules with faults are started. Those without faults always run.
 var within = flag.Duration("within", 5*time.Second, "for how long the conformance kit begins schedules with faults")
 
 // TestConformance runs the conformance suite of external clients against a bridge to an
@@ -40,7 +40,7 @@ func TestConformance(t *testing.T) {
 			conformance.Run(t, conformance.Suite{
 				Kind: volume.Kind, Scheme: w.API.Scheme(), Class: conformance.Named,
 				NewConnecter: func() managed.ExternalConnecter {
-					b, err := bridge.New(context.Background(), w.reg, w.ferry(first))
+					b, err := bridge.New(context.Background(), w.reg, w.copier(first))
 					if err != nil {
 						t.Error(err)
 					}
