@@ -164,7 +164,7 @@ func TestTwinsAreTheSame(t *testing.T) {
 	}
 }
 
-// sameObject tells whether two names mean the same. Of generic ones it compares what they are for their own type
+// sameObject reports whether two names mean the same. Of generic ones it compares what they are for their own type
 // parameters.
 func sameObject(a, b types.Object) bool {
 	switch a := a.(type) {

@@ -67,8 +67,8 @@ func set(v any) Set {
 	return m
 }
 
-// Remove tells whether applying without the fields that the patch sets to null
-// removes them: they are all the manager's, and nobody else's.
+// Remove reports whether applying without the fields that the patch sets to null removes them:
+// they are all the manager's, and nobody else's.
 func (o Owners) Remove(patch, before map[string]any) bool {
 	for name, change := range patch {
 		sub := o.below("f:" + name)

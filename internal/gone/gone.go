@@ -14,16 +14,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Unserved tells whether err is a 404 that names no object, or a mapper's error that it
-// does not know the kind: a proxy answered, or an API server that does not serve the
-// kind, the version or the path. It says so of that server at that moment alone: to wait
-// or to refuse a start is right, to clean up is not.
+// Unserved reports whether err is a 404 that names no object, or a mapper's error that it does
+// not know the kind: a proxy answered, or an API server that does not serve the kind, the
+// version or the path. It says so of that server at that moment alone: to wait or to refuse a
+// start is right, to clean up is not.
 func Unserved(err error) bool {
 	return meta.IsNoMatchError(err) || kerrors.IsNotFound(err) && !Named(err)
 }
 
-// Named tells whether err is the answer that some object does not exist, and says which.
-// It is for those who did not ask themselves, and do not know the name.
+// Named reports whether err is the answer that some object does not exist, and says which. It
+// is for those who did not ask themselves, and do not know the name.
 func Named(err error) bool {
 	details, ok := answer(err)
 	return ok && details.Name != ""
@@ -36,8 +36,8 @@ func NoPage(err error) bool {
 	return ok
 }
 
-// Answered tells whether err is the answer that there is no object of that name. The
-// answer names it, so that a 404 of a proxy, or about a kind that is not served, is none.
+// Answered reports whether err is the answer that there is no object of that name. The answer
+// names it, so that a 404 of a proxy, or about a kind that is not served, is none.
 //
 // If resources are given, the answer must be about one of them, as far as it says what
 // it is about. API servers give the resource, caches give the kind, and fakes often leave
@@ -61,9 +61,9 @@ func Ignore(err error, name string, resources ...schema.GroupResource) error {
 	return err
 }
 
-// Confirmed tells whether the API server has the object no more: asked for it by name
-// and namespace, it answers that there is none, or shows one of another UID, if the
-// object that is given has one. It does not change that object.
+// Confirmed reports whether the API server has the object no more: asked for it by name and
+// namespace, it answers that there is none, or shows one of another UID, if the object that is
+// given has one. It does not change that object.
 //
 // The reader must not be a cache, as those of cluster.Cluster.GetAPIReader are not. Any
 // other answer is an error, after which the object has to be taken for one that is there.
@@ -117,7 +117,7 @@ func answer(err error) (*metav1.StatusDetails, bool) {
 	return details, details != nil
 }
 
-// about tells whether an answer may be about a resource. Without a group of its own, an
+// about reports whether an answer may be about a resource. Without a group of its own, an
 // answer about a resource with one is a fake's, whose kind is made up as well.
 func about(details *metav1.StatusDetails, r schema.GroupResource) bool {
 	switch {

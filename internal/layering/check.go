@@ -126,7 +126,7 @@ func (r rules) own(path string) (string, bool) {
 	return below, true
 }
 
-// match tells whether the pattern takes in the path, and what part of the path is the unit itself.
+// match reports whether the pattern takes in the path, and what part of the path is the unit itself.
 func match(pattern, path string) (name string, fits bool) {
 	pattern, deep := strings.CutSuffix(pattern, "/...")
 	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
@@ -141,7 +141,7 @@ func match(pattern, path string) (name string, fits bool) {
 	return strings.Join(have[:len(want)], "/"), true
 }
 
-// standard tells whether an import path belongs to the standard library: its first element has no dot.
+// standard reports whether an import path belongs to the standard library: its first element has no dot.
 func standard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")

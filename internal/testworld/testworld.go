@@ -76,7 +76,7 @@ func (w World[C]) Find(obj client.Object) bool {
 	return err == nil
 }
 
-// Gone tells whether there is no object at the key of obj, which stays as it is.
+// Gone reports whether there is no object at the key of obj, which stays as it is.
 func (w World[C]) Gone(obj client.Object) bool {
 	w.Helper()
 

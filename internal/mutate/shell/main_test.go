@@ -60,8 +60,8 @@ func TestSound(t *testing.T) {
 	}
 }
 
-// TestGappy: what no test notices is told with its place, its diff, the tests that reach it and the reason that is
-// known; all count as survivors.
+// TestGappy checks that a mutant that no test notices is printed with its place, its diff, the number of tests that
+// reach it and its reason; all count as survivors.
 func TestGappy(t *testing.T) {
 	s := of("gappy")
 	s.reasons = "testdata/gappy/reasons.txt"
@@ -116,7 +116,7 @@ func TestNothingToSay(t *testing.T) {
 			"the tests of testdata/red fail without a mutation"},
 		"Skipped": {"A test that is left out says nothing, and cannot fail.",
 			func(s *settings) { s.skip = "TestYes" }, "red", "the tests of testdata/red say nothing of themselves"},
-		"NoTests":   {"A package without tests is told so.", nil, "untested", "testdata/untested has no tests"},
+		"NoTests":   {"A package without tests is an error.", nil, "untested", "testdata/untested has no tests"},
 		"NoPackage": {"A package that is not there is an error.", nil, "nowhere", "lstat "},
 		"NoMutant": {"No mutant is no proof.", func(s *settings) { s.at = "testdata/red/red.go:99" }, "red",
 			"there is no mutant to try"},
