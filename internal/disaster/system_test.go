@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A class is what makes a create safe to repeat, and the namespace of its objects.
+// A class is a way in which a create is safe to repeat. Its name is the namespace of its objects.
 type class struct {
 	name    string
 	cloud   func() *volume.Cloud
@@ -104,7 +104,7 @@ func (s *system) owned() map[managed.Stamp][]string {
 	return owned
 }
 
-// A backup is what a system had at one time.
+// A backup is the content of a system at one time.
 type backup struct {
 	disks []volume.Disk
 	marks map[string]managed.Stamp
@@ -117,7 +117,7 @@ func (s *system) backup() backup {
 	return backup{s.cloud.Disks(), maps.Clone(s.marks)}
 }
 
-// restore puts a system back to what it had.
+// restore replaces the content of a system by a backup.
 func (s *system) restore(b backup) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -73,19 +73,21 @@ func corpus(file string) (string, error) {
 	)
 	for line := range strings.Lines(file) {
 		line = strings.TrimSpace(line)
-		text, comment := strings.CutPrefix(line, "//")
-		finder, found := strings.CutPrefix(strings.TrimSpace(text), "by: ")
-		switch told := strings.Join(story, " "); {
+		comment, isComment := strings.CutPrefix(line, "//")
+		comment = strings.TrimSpace(comment)
+		finder, found := strings.CutPrefix(comment, "by: ")
+		switch text := strings.Join(story, " "); {
 		case line == "":
 			story, by = nil, ""
-		case comment && found:
+		case isComment && found:
 			by = finder
-		case comment:
-			story = append(story, strings.TrimSpace(text))
+		case isComment:
+			story = append(story, comment)
 		case len(story) == 0 || by == "":
-			return "", errors.Errorf("%s: who found it? A story and a line \"// by: ...\" stand above each block of schedules", line)
-		case len(out) == 0 || out[len(out)-1][0] != told:
-			out = append(out, []string{told, by, "`" + line + "`"})
+			return "", errors.Errorf("%s: a story and a line \"// by: ...\", which says how it was found, have to stand "+
+				"above each block of schedules", line)
+		case len(out) == 0 || out[len(out)-1][0] != text:
+			out = append(out, []string{text, by, "`" + line + "`"})
 		default:
 			out[len(out)-1][2] += "<br>`" + line + "`"
 		}
@@ -102,7 +104,7 @@ func TestCorpusIsRead(t *testing.T) {
 		t.Errorf("error %v, got\n%swant\n%s", err, got, want)
 	}
 	for name, file := range map[string]string{
-		"nobody found it": "// One story.\n// by: chance\na/named\n\n// Another.\nb/named\n",
+		"no finder":       "// One story.\n// by: chance\na/named\n\n// Another.\nb/named\n",
 		"an empty finder": "// One story.\n// by:\na/named\n",
 		"no story":        "// by: chance\na/named\n\nb/named\n",
 	} {

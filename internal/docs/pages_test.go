@@ -96,7 +96,7 @@ func TestGeneratedRegions(t *testing.T) {
 					t.Fatal(err)
 				}
 			default:
-				t.Errorf("%s is not what the code says any more; run: go test ./internal/docs -update\n-page, +code:\n%s", r.page, diff)
+				t.Errorf("%s differs from the code; run: go test ./internal/docs -update\n-page, +code:\n%s", r.page, diff)
 			}
 		})
 	}

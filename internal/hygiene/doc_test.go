@@ -46,7 +46,8 @@ func TestPackagesAreDocumented(t *testing.T) {
 	}
 	for dir, ok := range documented {
 		if !ok {
-			t.Errorf("%s has no package comment that begins with \"Package\" and its name, or with \"Command\" for a program", dir)
+			t.Errorf("%s has no package comment that begins with \"Package\" and its name, or with \"Command\" for a "+
+				"program", dir)
 		}
 	}
 }

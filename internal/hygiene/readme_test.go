@@ -18,7 +18,8 @@ func TestReadmeCodeIsCompiled(t *testing.T) {
 	for i, block := range blocks {
 		code, _, closed := strings.Cut(block, "```")
 		if !closed || !strings.Contains(example, code) {
-			t.Errorf("block %d of the code in README.md is not in pkg/reconciler/managed/example_test.go: copy it from there", i+1)
+			t.Errorf("block %d of the code in README.md is not in pkg/reconciler/managed/example_test.go: copy it from "+
+				"there", i+1)
 		}
 		if n := strings.Count(code, "\n"); n > maxController {
 			t.Errorf("block %d of the code in README.md has %d lines, want at most %d", i+1, n, maxController)

@@ -34,13 +34,13 @@ type moment struct {
 	reason string
 	arrive func(*world) // makes the object, and brings it there
 
-	// What kstatus says of it, by how much the kind tells.
+	// The status that kstatus computes, by the dialect of the kind.
 	want [len(dialects)]status.Status
 
 	// How long a poll takes; a minute if it is not set.
 	poll time.Duration
 
-	// Idle is true if no pass is made: nobody has noticed yet.
+	// Idle is true if no pass is made: the object is new to the reconciler.
 	idle bool
 
 	// Halted is true if nothing moves though the object is behind.
@@ -49,8 +49,8 @@ type moment struct {
 
 var moments = map[string]moment{
 	"NotSeen": {
-		reason: "Without a status nothing says that there will be one. A default in the CRD helps, see " +
-			"TestADefaultTellsThatNobodyHasLooked.",
+		reason: "Without a status kstatus takes the object for current. A default in the CRD helps, see " +
+			"TestADefaultShowsThatThereWasNoPass.",
 		arrive: func(w *world) { w.create() },
 		want:   [...]status.Status{current, current, current},
 		idle:   true,
@@ -248,7 +248,7 @@ var moments = map[string]moment{
 		want:   [...]status.Status{terminating, terminating, terminating},
 	},
 	"DeletionAwaitsOthers": {
-		reason: "A finalizer of somebody else delays it.",
+		reason: "Another finalizer delays it.",
 		arrive: func(w *world) {
 			w.ready()
 			w.change(func(o resource.Managed) { o.SetFinalizers(append(o.GetFinalizers(), "example.org/backup")) })
@@ -284,8 +284,8 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// agrees compares the pair itself with what kstatus says: other tools read it
-// without kstatus, and it has more to look at.
+// agrees compares the pair of conditions with the result of kstatus: other tools read the pair
+// without kstatus.
 func (w *world) agrees(m moment, is status.Status) {
 	w.Helper()
 	want := [2]bool{(is == progressing || is == terminating) && !m.halted, is == failed}
@@ -317,7 +317,8 @@ func (w *world) rest(m moment, arrived version) {
 	}
 }
 
-// TestAReadyObjectIsNotWritten: what is not written cannot flap.
+// TestAReadyObjectIsNotWritten checks that polls of a ready object store no version: an object that is not written
+// cannot flap.
 func TestAReadyObjectIsNotWritten(t *testing.T) {
 	for d := range dialects {
 		t.Run(dialects[d], func(t *testing.T) {
@@ -335,8 +336,7 @@ func TestAReadyObjectIsNotWritten(t *testing.T) {
 	}
 }
 
-// TestALife follows one object with all that is stored of it: whoever watches sees
-// each state once.
+// TestALife follows one object through all its stored versions: a watch sees each state once.
 func TestALife(t *testing.T) {
 	cases := map[dialect][]status.Status{
 		conditions: {current, progressing, current, terminating},
@@ -376,9 +376,9 @@ func TestALife(t *testing.T) {
 	}
 }
 
-// TestADefaultTellsThatNobodyHasLooked shows what a CRD can do for an object that
-// no pass was made over: the default of status.observedGeneration is -1.
-func TestADefaultTellsThatNobodyHasLooked(t *testing.T) {
+// TestADefaultShowsThatThereWasNoPass shows what a CRD can do for an object that was not
+// reconciled yet: the default of status.observedGeneration is -1.
+func TestADefaultShowsThatThereWasNoPass(t *testing.T) {
 	w := newWorld(t, pair)
 	w.create()
 	o := w.object()
@@ -386,7 +386,7 @@ func TestADefaultTellsThatNobodyHasLooked(t *testing.T) {
 	o.(*volume.Snapshot).Status.ObservedGeneration = -1
 	w.Must(w.API.Status().Update(t.Context(), o))
 	if v, _ := w.now(); v.is != progressing {
-		t.Errorf("nobody has looked: %s", v.is)
+		t.Errorf("before the first pass: %s", v.is)
 	}
 	w.mustPass()
 	if v, _ := w.now(); v.is != current {
@@ -394,7 +394,7 @@ func TestADefaultTellsThatNobodyHasLooked(t *testing.T) {
 	}
 }
 
-// TestStalledSaysWhy: the reason is that of the error, as its author gave it.
+// TestStalledSaysWhy checks that Stalled has the reason that the author gave the error.
 func TestStalledSaysWhy(t *testing.T) {
 	w := newWorld(t, pair)
 	w.ready()

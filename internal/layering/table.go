@@ -7,7 +7,7 @@ package layering
 // package is its unit, so "pkg/clusters/connect/..." is taken out of "pkg/clusters/...". The word * stands for one
 // path element: each example is a unit of its own.
 var table = []layer{
-	{"tools", "the repository's own tests and tools; nobody imports them", []unit{
+	{"tools", "the repository's own tests and tools; no package imports them", []unit{
 		{path: "internal/apisurface/...", why: "the API that providers were written for, checked", sealed: true},
 		{
 			path:   "internal/docs/...",
@@ -43,7 +43,7 @@ var table = []layer{
 		{path: "internal/testworld/...", why: "an API server as a test sees it"},
 	}},
 	{"4.6", "what checks the things built on reconcilers", []unit{
-		{path: "pkg/conformance/...", why: "the suite for whoever implements our interfaces"},
+		{path: "pkg/conformance/...", why: "the suite for implementations of our interfaces"},
 	}},
 	{"4.5", "what is built on reconcilers", []unit{
 		{path: "pkg/reconciler", why: "the seed's import path: aliases of managed"},
@@ -138,8 +138,8 @@ type layer struct {
 // A unit is one or several packages that stand together.
 type unit struct {
 	path    string // below the module path; "/..." at the end takes in everything below, * is one element
-	why     string // what it is for
-	sealed  bool   // nobody imports it, from no layer
+	why     string // its purpose
+	sealed  bool   // no package imports it, from no layer
 	alone   bool   // imports nothing but the standard library; a unit taken out of another one stays open to that one
-	outside bool   // may import only what is public, as a stranger's repository could
+	outside bool   // may import public packages only, as another repository could
 }

@@ -40,7 +40,7 @@ type Object struct {
 	Stays bool // nothing is left over if the object is removed now: there is nothing, or it is to stay
 }
 
-// A Resource is what is known of the external resource of an object.
+// A Resource is the state of the external resource of an object.
 type Resource struct {
 	Seen     CreationRef // the creation whose external resource was observed
 	Creation string      // the creation whose grace period is running: its mark, or our own
@@ -58,7 +58,7 @@ type Cold struct {
 	Reports
 }
 
-// Retries are what passes wait for, and how often they have waited.
+// Retries are the events that passes wait for, and how often they have waited.
 type Retries struct {
 	TriedIntent UserIntent // the request of a user that the last pass handled, while the status does not show it
 	Changed     Instant    // when this process first changed what its passes wait for since
@@ -94,7 +94,7 @@ type Attempts struct {
 	UnknownCreateErr string            // the error of the last create with unknown result
 }
 
-// A Publication is what became of connection details.
+// A Publication is the state of the connection details.
 type Publication struct {
 	Published   [sha256.Size]byte // the digest of the connection details that were published last
 	PublishedAs string            // its form in the status
@@ -104,7 +104,7 @@ type Publication struct {
 
 // Reports are what was reported last, so that it is not repeated, and what became of the status.
 type Reports struct {
-	Reworded          Rewordings        // how often a failure was told in other words
+	Reworded          Rewordings        // how often the message of a failure changed
 	LastWarnings      map[string]string // the last message of a warning, by reason; never empty
 	LastDisconnectErr string            // the last reported error of a disconnect
 	LastStatusErr     string            // the last reported error of a status write

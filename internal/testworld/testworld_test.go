@@ -138,7 +138,7 @@ func TestFailures(t *testing.T) {
 			func(w World[client.Client]) { w.Change(m, func() { m.Name = "b" }) }, "not found", ""},
 		"Delete": {"What is to be deleted has to exist.", empty, func(w World[client.Client]) { w.Delete(m) },
 			"not found", ""},
-		"Await": {"What does not come is told, with the object.", there,
+		"Await": {"A timeout is reported with the object.", there,
 			func(w World[client.Client]) { w.Await(m, "is big", func() bool { return false }) }, "a is big",
 			`"data":{"a":"1"}`},
 	}

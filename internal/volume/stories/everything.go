@@ -23,10 +23,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
-// Everything is a provider that makes use of all that the runtime offers:
-// snapshots with references to volumes, connection Secrets, policies, a
-// configuration whose users are counted, initializers, a change log, requests
-// for a reconcile, and conditions for tools.
+// An everything is a provider that uses all features of the runtime: snapshots with references
+// to volumes, connection Secrets, policies, a configuration whose users are counted,
+// initializers, a change log, requests for a reconcile, and conditions for tools.
 type everything struct {
 	*Provider
 
@@ -87,7 +86,7 @@ func (e *everything) snapshot(i int) *volume.Snapshot {
 		}}
 }
 
-// every waits until something holds for every snapshot; nil is one that is gone.
+// every waits until a condition holds for every snapshot. It gets nil for one that is gone.
 func (e *everything) every(what string, holds func(*volume.Snapshot) bool) {
 	e.Helper()
 	for i := range objects {
@@ -166,7 +165,7 @@ func RequestBudgetWithEverything(t *testing.T, at Place) {
 		meta.SetExternalName(v, fmt.Sprintf("vol-%d", i))
 		e.make(v)
 	}
-	// Nobody polls: ten poll intervals would be a second, a watch is at once.
+	// The snapshots become ready by a watch, at once: ten poll intervals would be a second.
 	e.every("ready", func(s *volume.Snapshot) bool { return s.GetCondition("Ready").Status == "True" })
 	e.spent("create to ready everything", 3, 1, 2)
 	e.checkSecrets()
@@ -219,7 +218,7 @@ func (e *everything) checkSecrets() {
 	})
 }
 
-// Changes is a sink of the change log.
+// A changes value is a sink of the change log.
 type changes struct {
 	mu      sync.Mutex
 	entries []changelog.Entry

@@ -10,8 +10,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Finalizer: one of package resource does where the objects are what its unit tests
-// say of a mock: it keeps an object, and nobody else's finalizer goes with it.
+// Finalizer checks a finalizer of package resource on real objects, as its unit tests do on a
+// mock: it keeps an object, and its removal leaves other finalizers.
 func Finalizer(t *testing.T, at Place) {
 	t.Helper()
 	p, _ := at(t)
