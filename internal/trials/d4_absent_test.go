@@ -8,8 +8,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TestD4OneWrongAbsence: one wrong "not found" for an object that is well makes no second
-// resource: the object stands for the first one still.
+// TestD4OneWrongAbsence checks that one wrong "not found" for a healthy object leads to no
+// second resource: the object keeps the first one.
 func TestD4OneWrongAbsence(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()
@@ -27,9 +27,9 @@ func TestD4OneWrongAbsence(t *testing.T) {
 	})
 }
 
-// TestD4SecondLookBeforeCreate: what was seen and is not found is looked for again, five
-// seconds later and over a new connection, before it is created again; and that it was
-// is told with a Warning.
+// TestD4SecondLookBeforeCreate checks that an observed resource that is not found is observed
+// again, five seconds later and over a new connection, before it is created again, with a
+// Warning.
 func TestD4SecondLookBeforeCreate(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()
@@ -51,7 +51,7 @@ func TestD4SecondLookBeforeCreate(t *testing.T) {
 		w.events = nil
 		w.run(15 * time.Minute)
 		if made.IsZero() {
-			return // a class may as well leave that to its user
+			return // a class may leave that to its user
 		}
 		if doubt := made.Sub(missed); doubt < 5*time.Second || connections == 0 {
 			w.Errorf("created again %s after it was not found once, over %d new connections", doubt, connections)
