@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What must not stand in the repository, whose readers have other machines and other tools.
+// Words that must not be in the repository, whose readers have other machines and other tools.
 var unwanted = []struct {
 	what  string
 	hints []string // one of them is in each such word, and they are looked for in a tenth of the time
