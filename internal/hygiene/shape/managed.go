@@ -17,7 +17,7 @@ func passBars(m, l *measure.Package) []bar {
 	methods, files := methodsOf(m, "pass")
 	allMethods, allFiles := methodsOf(m, layers(m)...)
 	opened, lines := spine(m, l)
-	flow := sentinels(m)
+	flow, ambiguous := sentinels(m), homonyms(m, l)
 	return []bar{
 		{what: "methods of pass", is: methods, most: 45, note: withEmbedded(methods, allMethods)},
 		{what: "files with methods of pass", is: files, most: 6, note: withEmbedded(files, allFiles)},
@@ -26,9 +26,12 @@ func passBars(m, l *measure.Package) []bar {
 		{what: "functions of managed that build a reconcile.Result", is: len(resultBuilders(m)), most: 1},
 		{what: "calls of the external system that report reaches", is: externalCalls(m, "report")},
 		{what: "assignments to a pass or its memory that facts reaches", is: factsWrites(m)},
-		{what: "errors of managed that are control flow", is: len(flow), most: 1, note: valuesNote(valuesOf(m, flow))},
+		{what: "errors of managed that are control flow", is: len(flow), most: 1, note: flowNote(flow, valuesOf(m, flow))},
 		{what: "ends of a pass outside decisions: those errors returned, results built outside report", is: bypasses(m)},
-		{what: "words with several meanings in managed, of the ten that had", is: homonyms(m, l)},
+		{
+			what: "words with several meanings in managed, of the ten that had", is: len(ambiguous),
+			note: inParentheses(ambiguous),
+		},
 	}
 }
 
@@ -257,11 +260,24 @@ func literalType(e ast.Expr) *ast.Ident {
 	return id
 }
 
-func valuesNote(values map[types.Object]bool) string {
-	if len(values) == 0 {
+// flowNote names the sentinels, and says how many variables have values of their types.
+func flowNote(flow, values map[types.Object]bool) string {
+	var names []string
+	for obj := range flow {
+		names = append(names, obj.Name())
+	}
+	slices.Sort(names)
+	if len(values) > 0 {
+		names = append(names, fmt.Sprintf("with %d values", len(values)))
+	}
+	return inParentheses(names)
+}
+
+func inParentheses(words []string) string {
+	if len(words) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("(with %d values)", len(values))
+	return "(" + strings.Join(words, ", ") + ")"
 }
 
 // askedFor returns the variables that are arguments of errors.Is, and the types in functions that call errors.As or
@@ -326,9 +342,9 @@ func bypasses(m *measure.Package) (n int) {
 // Words that had several meanings when the bars were set.
 var severalMeanings = []string{"told", "held", "waits", "made", "rest", "leave", "begin", "class", "turn", "live"}
 
-// homonyms counts those of them that still name several things: types, functions, methods, fields or constants of the
+// homonyms returns those of them that still name several things: types, functions, methods, fields or constants of the
 // package and its decision.
-func homonyms(packages ...*measure.Package) (n int) {
+func homonyms(packages ...*measure.Package) (out []string) {
 	declared := map[string]int{}
 	for _, p := range packages {
 		for id, obj := range p.Info.Defs {
@@ -341,8 +357,8 @@ func homonyms(packages ...*measure.Package) (n int) {
 	}
 	for _, word := range severalMeanings {
 		if declared[word] > 1 {
-			n++
+			out = append(out, word)
 		}
 	}
-	return n
+	return out
 }
