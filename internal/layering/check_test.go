@@ -131,7 +131,7 @@ func TestCheck(t *testing.T) {
 		"Sealed": {
 			reason: "devcluster is started as a process, never linked.",
 			pkg:    pkg{ImportPath: "examples/provider-nats", Imports: []string{"devcluster/controlplane"}},
-			want:   []string{"examples/provider-nats (layer 5) imports devcluster/controlplane: nobody imports that"},
+			want:   []string{"examples/provider-nats (layer 5) imports devcluster/controlplane: no package imports that"},
 		},
 		"Apart": {
 			reason: "devcluster does not know the library.",
@@ -150,7 +150,9 @@ func TestCheck(t *testing.T) {
 		"Star": {
 			reason: "Two examples are two units.",
 			pkg:    pkg{ImportPath: "examples/provider-nats", Imports: []string{"examples/provider-postgres/apis"}},
-			want:   []string{"examples/provider-nats (layer 5) imports examples/provider-postgres/apis: nobody imports that"},
+			want: []string{
+				"examples/provider-nats (layer 5) imports examples/provider-postgres/apis: no package imports that",
+			},
 		},
 		"TestHelpers": {
 			reason: "Tests of any layer may use the mock client and the fakes, in the package and outside it.",
