@@ -35,7 +35,7 @@ func (l library) compare(s surface, path string, entries []entry) ([]string, err
 	return out, nil
 }
 
-// find returns what a package has under the name of the entry, or nil.
+// find returns the object of a package with the name of the entry, or nil.
 func find(pkg *types.Package, e entry) types.Object {
 	if e.kind != "method" {
 		return pkg.Scope().Lookup(e.name)

@@ -23,7 +23,7 @@ type entry struct {
 	kind string // func, method, type, const or var
 	recv string // of a method: T or *T
 	name string
-	rest string // what follows the name: a signature, a type, a value
+	rest string // the text after the name: a signature, a type, a value
 }
 
 var declaration = regexp.MustCompile(`^(func|type|const|var) (?:\((\*?\w+)\) )?(\w+) ?(.*)$`)

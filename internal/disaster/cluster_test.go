@@ -44,7 +44,7 @@ type cluster struct {
 	admin  client.Client
 	uid    types.UID
 	stop   func() // the provider, if it runs
-	log    lines  // what it wrote
+	log    lines  // of the provider
 }
 
 // A lines value has the log of a provider. It may be used by several goroutines.
@@ -272,7 +272,7 @@ func (c *cluster) remove(n int) {
 	wait.Until(c.T, "the deleted objects are gone", func() bool { return len(c.volumes()) == before-n*len(classes()) })
 }
 
-// resize changes what all objects ask for.
+// resize changes the size in the spec of all objects.
 func (c *cluster) resize(gib int64) {
 	c.Helper()
 	for _, v := range c.volumes() {
@@ -309,8 +309,8 @@ func (c *cluster) secrets() []corev1.Secret {
 	})
 }
 
-// restoreFrom creates what a backup of another cluster has, by the rules of Velero: first the Secrets, then the
-// objects, without status and owners, with new UIDs, and with their annotations, labels and finalizers.
+// restoreFrom creates the objects of a backup of another cluster, by the rules of Velero: first the Secrets, then
+// the objects, without status and owners, with new UIDs, and with their annotations, labels and finalizers.
 func (c *cluster) restoreFrom(of saved) {
 	c.Helper()
 	labels := map[string]string{"velero.io/backup-name": "drill", "velero.io/restore-name": "drill"}

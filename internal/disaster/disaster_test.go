@@ -112,7 +112,7 @@ func TestAnotherClusterWhileTheFirstIsAlive(t *testing.T) {
 }
 
 // TestAnotherClusterWhenTheFirstIsGone restores objects into a second cluster when the first one
-// is gone: one command lets them take over what they had.
+// is gone: after one command they own their resources again.
 func TestAnotherClusterWhenTheFirstIsGone(t *testing.T) {
 	restored(t, false)
 }
@@ -197,7 +197,7 @@ const slowly = 2
 // returnedOnce stands in the connection Secrets of a backup for the details that only Create returns.
 const returnedOnce = "returned once"
 
-// A saved is what a backup of a cluster has.
+// A saved is a backup of a cluster.
 type saved struct {
 	objects []volume.Volume
 	secrets []corev1.Secret

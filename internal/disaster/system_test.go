@@ -50,12 +50,12 @@ type system struct {
 	// changes counts the calls by cluster that change something.
 	changes map[types.UID]int
 
-	// What is created under a name that begins with slow is answered when released is closed.
+	// Create of an object whose name begins with slow is answered when released is closed.
 	begun    int // of these
 	released chan struct{}
 }
 
-// Slow begins the names of objects whose Create is not answered before it is released.
+// slow is the prefix of the names of objects whose Create is not answered before it is released.
 const slow = "slow-"
 
 func newSystem(c class) *system {
@@ -149,7 +149,7 @@ func stampOf(cluster types.UID, mg resource.Managed) managed.Stamp {
 	return managed.NewStamp(cluster, schema.GroupKind{Group: volume.Kind.Group, Kind: volume.Kind.Kind}, mg)
 }
 
-// A session is a client that keeps stamps, as docs/backup.md asks of one.
+// A session is a client that stores stamps, as docs/backup.md requires.
 type session struct {
 	managed.ExternalClient
 

@@ -43,7 +43,7 @@ type moment struct {
 	// Idle is true if no pass is made: the object is new to the reconciler.
 	idle bool
 
-	// Halted is true if nothing moves though the object is behind.
+	// Halted is true if the object is behind and no pass changes that.
 	halted bool
 }
 
@@ -56,7 +56,7 @@ var moments = map[string]moment{
 		idle:   true,
 	},
 	"Creating": {
-		reason: "What was created does not show yet.",
+		reason: "The created resource does not show yet.",
 		arrive: func(w *world) { w.cloud.Hidden = func(string) bool { return true }; w.create(); w.mustPass() },
 		want:   [...]status.Status{progressing, progressing, progressing},
 		poll:   time.Second,
@@ -67,7 +67,7 @@ var moments = map[string]moment{
 		want:   [...]status.Status{progressing, progressing, progressing},
 	},
 	"CreateIsRefused": {
-		reason: "Trying again is useless; only the pair can say so.",
+		reason: "A retry is useless; only the pair can report that.",
 		arrive: func(w *world) {
 			w.fail("Create", external.NotCreated(external.Terminal("Quota", errBoom)))
 			w.create()
@@ -76,7 +76,7 @@ var moments = map[string]moment{
 		want: [...]status.Status{progressing, progressing, failed},
 	},
 	"CreationUnresolved": {
-		reason: "Nobody knows whether it was created: a human has to look.",
+		reason: "The result of Create is unknown: a user has to check.",
 		arrive: func(w *world) {
 			w.create()
 			w.annotate(meta.AnnotationKeyExternalCreatePending, w.clock.Now().Format(time.RFC3339))
@@ -91,7 +91,7 @@ var moments = map[string]moment{
 		want:   [...]status.Status{progressing, progressing, progressing},
 	},
 	"ReadyIsNotSaid": {
-		reason: "A client that says nothing of readiness has nothing to wait for.",
+		reason: "If the client does not set Ready, there is nothing to wait for.",
 		arrive: func(w *world) { w.silent = true; w.create(); w.mustPass() },
 		want:   [...]status.Status{current, current, current},
 	},
@@ -101,23 +101,23 @@ var moments = map[string]moment{
 		want:   [...]status.Status{current, current, current},
 	},
 	"ChangeNotSeen": {
-		reason: "Ready is about what the user asked for before.",
+		reason: "Ready is about the former generation.",
 		arrive: func(w *world) { w.ready(); w.resize(2) },
 		want:   [...]status.Status{current, progressing, progressing},
 		idle:   true,
 	},
 	"Changed": {
-		reason: "What the user asked for is there.",
+		reason: "The resource is as in the spec.",
 		arrive: func(w *world) { w.ready(); w.resize(2); w.mustPass() },
 		want:   [...]status.Status{current, current, current},
 	},
 	"ChangeFails": {
-		reason: "It is tried again, and what is there can still be used.",
+		reason: "It is retried, and the existing resource can still be used.",
 		arrive: func(w *world) { w.ready(); w.fail("Update", errBoom); w.resize(2); w.mustFail() },
 		want:   [...]status.Status{current, current, progressing},
 	},
 	"ChangeIsRefused": {
-		reason: "Trying again is useless.",
+		reason: "A retry is useless.",
 		arrive: func(w *world) {
 			w.ready()
 			w.fail("Update", external.Terminal("Quota", errBoom))
@@ -127,7 +127,7 @@ var moments = map[string]moment{
 		want: [...]status.Status{current, current, failed},
 	},
 	"ChangeDoesNotShow": {
-		reason: "An update was accepted and is not to be seen.",
+		reason: "An update was accepted and has no visible effect.",
 		arrive: func(w *world) {
 			w.ready()
 			w.cloud.After = func(_ context.Context, call string, _ resource.Managed) error {
@@ -143,12 +143,12 @@ var moments = map[string]moment{
 		want: [...]status.Status{current, current, progressing},
 	},
 	"DriftCorrected": {
-		reason: "Somebody changed it, and it was changed back.",
+		reason: "It drifted, and was corrected.",
 		arrive: func(w *world) { w.ready(); w.drift(7); w.mustPass() },
 		want:   [...]status.Status{current, current, current},
 	},
 	"DriftTolerated": {
-		reason: "The user forbids to change it: there is nothing to wait for.",
+		reason: "The policy forbids changes: there is nothing to wait for.",
 		arrive: func(w *world) {
 			w.ready()
 			w.annotate(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
@@ -158,7 +158,7 @@ var moments = map[string]moment{
 		want: [...]status.Status{current, current, current},
 	},
 	"ChangeForbidden": {
-		reason: "So is it if the user asks for something else and forbids it at a time: UpToDate tells.",
+		reason: "The same if the spec and the policy change at once: UpToDate shows the difference.",
 		arrive: func(w *world) {
 			w.ready()
 			w.annotate(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
@@ -168,7 +168,7 @@ var moments = map[string]moment{
 		want: [...]status.Status{current, current, current},
 	},
 	"Unreachable": {
-		reason: "Nobody knows how it is; it was ready.",
+		reason: "Its state is unknown; it was ready.",
 		arrive: func(w *world) { w.ready(); w.fail("Observe", errBoom); w.mustFail() },
 		want:   [...]status.Status{current, current, progressing},
 	},
@@ -178,12 +178,12 @@ var moments = map[string]moment{
 		want:   [...]status.Status{current, current, failed},
 	},
 	"Paused": {
-		reason: "The user wants nothing to happen.",
+		reason: "The user has paused it.",
 		arrive: func(w *world) { w.ready(); w.annotate(meta.AnnotationKeyReconciliationPaused, "true"); w.mustPass() },
 		want:   [...]status.Status{current, current, current},
 	},
 	"PausedAndChanged": {
-		reason: "What is asked for is not there, and will not be before the pause ends.",
+		reason: "The change of the spec is not applied before the pause ends.",
 		arrive: func(w *world) {
 			w.ready()
 			w.annotate(meta.AnnotationKeyReconciliationPaused, "true")
@@ -194,7 +194,7 @@ var moments = map[string]moment{
 		halted: true,
 	},
 	"MissingFromTheBeginning": {
-		reason: "It is to be observed only, and there is nothing to observe.",
+		reason: "The policy is observe only, and the resource does not exist.",
 		arrive: func(w *world) {
 			w.create()
 			w.annotate(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
@@ -204,7 +204,7 @@ var moments = map[string]moment{
 		want: [...]status.Status{current, current, failed},
 	},
 	"Vanished": {
-		reason: "It is to be observed only, and is gone.",
+		reason: "The policy is observe only, and the resource is gone.",
 		arrive: func(w *world) {
 			w.ready()
 			w.annotate(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
@@ -215,7 +215,7 @@ var moments = map[string]moment{
 		want: [...]status.Status{progressing, progressing, failed},
 	},
 	"NotOwned": {
-		reason: "What bears the name belongs to somebody else.",
+		reason: "The resource of the name has another owner.",
 		arrive: func(w *world) {
 			w.owner = managed.OwnerOther
 			w.cloud.Put(volume.Disk{ID: "theirs", SizeGiB: 1})
@@ -226,13 +226,13 @@ var moments = map[string]moment{
 		want: [...]status.Status{progressing, progressing, failed},
 	},
 	"Deleted": {
-		reason: "It is on its way out, whatever the conditions say.",
+		reason: "It is being deleted, whatever the conditions are.",
 		arrive: func(w *world) { w.ready(); w.delete() },
 		want:   [...]status.Status{terminating, terminating, terminating},
 		idle:   true,
 	},
 	"DeletingTakesTime": {
-		reason: "It was asked to go, and is still there.",
+		reason: "Its deletion was requested, and it still exists.",
 		arrive: func(w *world) {
 			w.ready()
 			w.cloud.Swallow = errBoom
@@ -259,9 +259,9 @@ var moments = map[string]moment{
 	},
 }
 
-// TestMoments brings an object to each point of its life and asks kstatus what it
-// is. Then it lets time pass: polls that find nothing new must not change what
-// tools think, not even for the moment between two writes of one pass.
+// TestMoments brings an object to each point of its life and computes its status with kstatus.
+// Then time passes: polls that find nothing new must not change the status, not even between
+// two writes of one pass.
 func TestMoments(t *testing.T) {
 	for name, m := range moments {
 		for d, want := range m.want {

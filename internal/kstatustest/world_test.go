@@ -168,7 +168,7 @@ func (w *world) create() {
 	w.Must(w.stored(w.API.Create(w.Context(), o)))
 }
 
-// change changes what a user can change.
+// change changes the object as a user does.
 func (w *world) change(change func(o resource.Managed)) {
 	w.Helper()
 	o := w.object()
@@ -309,7 +309,7 @@ func isReady(u *unstructured.Unstructured) bool {
 	return false
 }
 
-// statuses returns what kstatus says of versions, without repetitions.
+// statuses returns the statuses of versions, without repetitions.
 func statuses(versions []version) (all []status.Status) {
 	for _, v := range versions {
 		if len(all) == 0 || all[len(all)-1] != v.is {

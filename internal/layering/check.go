@@ -1,4 +1,4 @@
-// Package layering says which package of this repository may import which one, and its test holds the repository to it.
+// Package layering defines which package of this repository may import which one. Its test checks the imports.
 //
 // Start at the table in table.go: it is the documentation.
 package layering

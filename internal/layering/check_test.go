@@ -20,7 +20,7 @@ const (
 	root   = "../.."
 )
 
-// TestRepository holds every module of the repository to the table.
+// TestRepository checks the imports of every module of the repository.
 func TestRepository(t *testing.T) {
 	var pkgs []pkg
 	for _, dir := range modules(t) {
@@ -34,7 +34,7 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// TestTable looks for rows that cannot mean what they say.
+// TestTable finds rows that contradict themselves or others.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, l := range table {
@@ -198,8 +198,8 @@ func qualified(p pkg) pkg {
 	return pkg{full(p.ImportPath)[0], full(p.Imports...), full(p.TestImports...), full(p.XTestImports...)}
 }
 
-// modules returns the folder of every go.mod in the repository. It stats every Go file on the way: what go list reads
-// is unknown to the cache of test results, which would repeat yesterday's ok.
+// modules returns the folder of every go.mod in the repository. It stats every Go file on the way: the cache of test
+// results does not know the files that go list reads, and would repeat an old result.
 func modules(t *testing.T) []string {
 	t.Helper()
 	var dirs []string
@@ -224,8 +224,8 @@ func modules(t *testing.T) []string {
 	return dirs
 }
 
-// list asks go list for the packages of a module. -e: a package that does not compile is the compiler's business, and
-// its imports count all the same.
+// list returns the packages of a module, as go list prints them. With -e it lists packages that do not compile as
+// well: their imports count all the same.
 func list(t *testing.T, dir string) []pkg {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")

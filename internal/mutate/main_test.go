@@ -116,7 +116,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestLeavesNothingBehind checks that the source stays as it is and that the temporary folder goes.
+// TestLeavesNothingBehind checks that the source stays unchanged and that the temporary folder is removed.
 func TestLeavesNothingBehind(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

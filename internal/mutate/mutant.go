@@ -77,8 +77,8 @@ func (s source) without(c *ast.CaseClause) mutant {
 	return s.mutant(c, "delete "+s.head(c), s.text[:from], s.text[to:])
 }
 
-// exchanged returns the mutant in which the second case stands before the first. What is between them, a default
-// clause included, stays.
+// exchanged returns the mutant in which the second case stands before the first. Clauses between them, such as a
+// default, stay.
 func (s source) exchanged(first, second *ast.CaseClause) mutant {
 	from1, to1 := s.span(first)
 	from2, to2 := s.span(second)

@@ -55,7 +55,7 @@ func Commands(page, heading string, oldnew ...string) ([]string, error) {
 // goroutine.
 type Kubectl struct{ Client client.Client }
 
-// Run runs a command and returns what it prints.
+// Run runs a command and returns its output.
 func (k Kubectl) Run(ctx context.Context, command string) (string, error) {
 	c, err := parse(command)
 	if err != nil {

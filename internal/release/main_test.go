@@ -196,8 +196,9 @@ func download(t *testing.T) {
 	}
 }
 
-// TestNatskvIsRequiredFromOutside: as a release tags the modules, a program outside the
-// repository requires natskv, gets the root module with it, and compiles without a replace.
+// TestNatskvIsRequiredFromOutside checks that, with the tags of a release, a program outside
+// the repository can require natskv, gets the root module with it, and compiles without a
+// replace.
 func TestNatskvIsRequiredFromOutside(t *testing.T) {
 	download(t)
 	c := newConsumer(t, serve(t, pin(read(t, "pkg/store/natskv/go.mod"), version, released[1].uses...)), "")
@@ -227,8 +228,8 @@ func TestWithoutPreparation(t *testing.T) {
 	}
 }
 
-// TestPrepare: the go.mod files that have to name the version do after the command, no other file
-// is changed, and Go takes them as they are.
+// TestPrepare checks that the command writes the version into the go.mod files that need it,
+// changes no other file, and that Go accepts the result.
 func TestPrepare(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "repository")
 	for _, file := range goMods(t, repository) {

@@ -37,7 +37,7 @@ func (b *boundaries) reach(name string) bool {
 	return true
 }
 
-// grow lets the object become ready, and be changed.
+// grow waits until the object is ready, and changes it.
 func (w *world) grow() {
 	w.Helper()
 	w.create()

@@ -337,7 +337,7 @@ type provider struct {
 	options []managed.ReconcilerOption
 }
 
-// runs starts the provider, and returns what stops it.
+// runs starts the provider, and returns a function that stops it.
 func (p *provider) runs() (stop func()) {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	ended := make(chan struct{})

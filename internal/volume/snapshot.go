@@ -46,7 +46,7 @@ type SnapshotSpec struct {
 // A DeletionPolicy is the type that kinds of other runtimes have of their own.
 type DeletionPolicy string
 
-// A SnapshotStatus is what was observed.
+// A SnapshotStatus is the observed state.
 type SnapshotStatus struct {
 	commonv1.ConditionedStatus `json:",inline"`
 	commonv1.ObservedStatus    `json:",inline"`

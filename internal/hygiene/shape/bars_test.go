@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestEmbeddedStructs checks that the rows about a pass also show what it has by the structs that it embeds.
+// TestEmbeddedStructs checks that the rows about a pass also show the fields and methods of embedded structs.
 func TestEmbeddedStructs(t *testing.T) {
 	tree := treeOf(t, map[string]string{
 		managedDir + "/pass.go": `package managed

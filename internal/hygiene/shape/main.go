@@ -59,7 +59,7 @@ func run(w io.Writer, root, list string, packages []string) error {
 	return nil
 }
 
-// findings returns what -list lists.
+// findings returns the findings that -list prints.
 func findings(t *measure.Tree, list string) ([]measure.Finding, error) {
 	if list == order {
 		return against(t), nil

@@ -8,7 +8,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/hygiene/measure"
 )
 
-// order is what -list takes to list the uses against the reading order.
+// order is the argument of -list for the uses against the reading order.
 const order = "order"
 
 // Where the simulator is, or was: it may move from the one to the other.

@@ -140,7 +140,7 @@ func discards(s *ast.AssignStmt) bool {
 	return !slices.ContainsFunc(s.Rhs, func(e ast.Expr) bool { _, ok := e.(*ast.CallExpr); return ok })
 }
 
-// effects are what a statement may do besides computing.
+// effects are the possible effects of a statement.
 type effects struct {
 	leaves   bool     // it returns, breaks or continues
 	stays    bool     // it breaks or continues: the function goes on

@@ -67,7 +67,7 @@ func (l lab) prepare(ctx context.Context, s *subject) error {
 	return nil
 }
 
-// unchanged bounds what runs without a mutation.
+// unchanged is the time limit of a run without a mutation.
 const unchanged = 10 * time.Minute
 
 // recheck runs the tests of the unchanged code again. If they fail, mutants may have been killed by objects that

@@ -69,7 +69,7 @@ func load(ctx context.Context, dir string) (*subject, error) {
 	}
 	list := exec.CommandContext(ctx, "go", "list", "-deps", "-export",
 		"-json=Dir,ImportPath,Name,Export,GoFiles,TestGoFiles,XTestGoFiles",
-		".", "fmt", "os", "strconv", "sync", "time") // and what the hooks import
+		".", "fmt", "os", "strconv", "sync", "time") // and the imports of the hooks
 	list.Dir = s.abs
 	var said bytes.Buffer
 	list.Stderr = &said

@@ -51,7 +51,7 @@ var subjects = []string{"pkg/reconciler/managed", "pkg/providerconfig", "pkg/ser
 // reasonsFile has the reasons why mutants are equivalent to the unchanged code.
 const reasonsFile = "internal/mutate/shell/reasons.txt"
 
-// settings are what the command line says.
+// settings are the settings of the command line.
 type settings struct {
 	subjects []string
 	reasons  string // a file; "": none

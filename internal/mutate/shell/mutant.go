@@ -75,7 +75,7 @@ func (m *mutant) diff() (lines []string) {
 		to++
 	}
 	before, after := strings.Split(string(m.file.text[from:to]), "\n"), strings.Split(m.changed(from, to), "\n")
-	// What is the same at both ends is left out.
+	// Equal lines at both ends are left out.
 	for len(before) > 1 && len(after) > 1 && before[0] == after[0] {
 		before, after = before[1:], after[1:]
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOperators: each operator makes the mutants that it says, and no others.
+// TestOperators checks that each operator makes its mutants, and no others.
 func TestOperators(t *testing.T) {
 	got := map[string][]string{}
 	for _, m := range loaded(t, "operators").candidates {
@@ -193,7 +193,7 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// changes returns the lines that a mutant puts into the place of others.
+// changes returns the lines of a mutant that replace others.
 func changes(m *mutant) (lines []string) {
 	for _, line := range m.diff() {
 		if text, ok := strings.CutPrefix(line, "+ "); ok {
@@ -203,7 +203,7 @@ func changes(m *mutant) (lines []string) {
 	return lines
 }
 
-// TestMentions: a name that is a part of a longer one is not that name.
+// TestMentions checks that a name that is a part of a longer one does not count.
 func TestMentions(t *testing.T) {
 	for text, want := range map[string]bool{
 		"v = 1": true, "f(v.x)": true, "var none T": false, "v2, _v, vé": false, "nov v": true,

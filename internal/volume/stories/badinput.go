@@ -124,7 +124,7 @@ func (tc wrong) endsWell(t *testing.T, at Place, name string) {
 	// The backoff begins with a second and doubles: there is a pass at 0, 1, 3, 7, 15.
 	Eventually(t, "five seconds", func() bool { return time.Since(begun) > 5*time.Second })
 	n := cloud.Count("Connect")
-	took := time.Since(begun) // longer than what was counted
+	took := time.Since(begun) // longer than until the count
 	if most := 2 + int(math.Log2(took.Seconds()+1)); n > most {
 		t.Errorf("%s: %d passes in %s, want at most %d", tc.reason, n, took, most)
 	}

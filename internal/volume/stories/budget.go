@@ -62,21 +62,21 @@ func (p *Provider) all(what string, holds func(*volume.Volume) bool) {
 	})
 }
 
-// settled waits until every object was looked at a number of times more.
+// settled waits until every object was observed so many times more.
 func (p *Provider) settled(looks int) {
 	p.Helper()
 	n := p.Cloud.Count("Observe")
 	Eventually(p.T, "polls", func() bool { return p.Cloud.Count("Observe") >= n+looks*objects })
 }
 
-// budget prints what was sent per object since the last call, and checks it.
+// budget prints the requests and events per object since the last call, and checks them.
 func (p *Provider) budget(name string, most float64, events float64) {
 	p.Helper()
-	p.settled(2) // what trails behind
+	p.settled(2) // late passes
 	p.spend(name, most, events)
 }
 
-// spend is budget without the wait for passes that trail behind.
+// spend is budget without the wait for late passes.
 func (p *Provider) spend(name string, most float64, events float64) {
 	p.Helper()
 	p.quiet()
@@ -99,9 +99,9 @@ func (p *Provider) spend(name string, most float64, events float64) {
 	p.reaching(name, len(sent)+len(emitted), len(lags))
 }
 
-// reaching prints what of that reached the store, where it can be seen, and checks it:
-// each request writes once, and nothing else does; and without any nothing is read but
-// what a cache was late with.
+// reaching prints how many of them reached the store, if a Wire counts them, and checks that:
+// each request writes once, and there are no other writes. Without requests there are no reads,
+// except those for a late cache.
 func (p *Provider) reaching(name string, requests, lags int) {
 	p.Helper()
 	if p.Wire == nil {

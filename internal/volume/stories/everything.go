@@ -115,8 +115,8 @@ func (e *everything) change(change func(*volume.Snapshot)) {
 	}
 }
 
-// spent prints and checks what was sent per object for snapshots, and for the
-// Secrets and configurations beside them.
+// spent prints and checks the requests per object for snapshots, and for the Secrets and
+// configurations beside them.
 func (e *everything) spent(name string, snapshots, secrets, configs float64) {
 	e.Helper()
 	e.settled(2)
@@ -134,7 +134,7 @@ func (e *everything) spent(name string, snapshots, secrets, configs float64) {
 		}
 		delete(sent, kind)
 	}
-	// What is sent for a configuration does not depend on the number of its users.
+	// The requests for a configuration do not depend on the number of its users.
 	Figure("requests "+name+" providerconfigs in all", sent["providerconfigs"])
 	if sent["providerconfigs"] > configs {
 		e.Errorf("%s: %.0f requests to configurations, want at most %.0f", name, sent["providerconfigs"], configs)

@@ -28,7 +28,7 @@ func Finalizer(t *testing.T, at Place) {
 	f := resource.NewAPIFinalizer(p.API, "example.com/ours")
 	must(f.AddFinalizer(t.Context(), v))
 	version := v.ResourceVersion
-	must(f.AddFinalizer(t.Context(), v)) // for nothing
+	must(f.AddFinalizer(t.Context(), v)) // again, without effect
 	if v.ResourceVersion != version || len(v.Finalizers) != 2 {
 		t.Errorf("version %s after %s, finalizers %v", v.ResourceVersion, version, v.Finalizers)
 	}
