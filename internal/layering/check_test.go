@@ -34,7 +34,7 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// TestTable finds rows that contradict themselves or others.
+// TestTable finds rows that are incomplete or repeated, and packages of testsMayImport without a row.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, l := range table {

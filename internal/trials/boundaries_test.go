@@ -37,7 +37,7 @@ func (b *boundaries) reach(name string) bool {
 	return true
 }
 
-// grow waits until the object is ready, and changes it.
+// grow creates the object, waits until it is ready, and changes it.
 func (w *world) grow() {
 	w.Helper()
 	w.create()

@@ -52,7 +52,7 @@ var Gates = []Gate{
 		"name the subject, and use the term that Kubernetes or controller-runtime has for it", prose,
 	},
 	{
-		"stems", "test files without a production file of their stem",
+		"stems", "test files of pkg without a production file of their stem",
 		"name it x_test.go or x_part_test.go after the file x.go that it tests", stems,
 	},
 	{
