@@ -272,7 +272,7 @@ func TestEtcdIsPutBack(t *testing.T) {
 	for _, v := range newer {
 		if v.Name >= fmt.Sprintf("data-%03d", each()) &&
 			!c.log.names("may be left over", fmt.Sprintf("%q", v.Namespace), fmt.Sprintf("%q", v.Name)) {
-			t.Errorf("nobody says that the disk of %s/%s is left", v.Namespace, v.Name)
+			t.Errorf("the log does not say that the disk of %s/%s is left", v.Namespace, v.Name)
 		}
 	}
 	c.resize(7)

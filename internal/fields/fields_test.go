@@ -95,7 +95,7 @@ func TestBody(t *testing.T) {
 			patch:  `{"metadata":{"labels":null}}`, after: `{}`,
 		},
 		"RemovedShared": {
-			reason: "Nor what somebody else owns as well.", patch: `{"spec":{"size":null}}`, after: `{}`,
+			reason: "Nor a field with another owner.", patch: `{"spec":{"size":null}}`, after: `{}`,
 			others: `{"f:spec":{"f:size":{}}}`,
 		},
 	}

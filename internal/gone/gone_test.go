@@ -321,10 +321,10 @@ func TestIgnoreConfirmed(t *testing.T) {
 			there: true, want: named, says: "has the subresource",
 		},
 		"Page twice": {
-			reason: "nobody has confirmed it", write: named, read: page(policies, "a"),
+			reason: "it is not confirmed", write: named, read: page(policies, "a"),
 			want: page(policies, "a"), says: "check that its kind is served",
 		},
-		"No read": {reason: "nobody has confirmed it", write: named, read: boom, want: boom},
+		"No read": {reason: "it is not confirmed", write: named, read: boom, want: boom},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := fake.NewClientBuilder()

@@ -97,7 +97,7 @@ func TestCheck(t *testing.T) {
 			want:   []string{"pkg/util has no row in the table"},
 		},
 		"UnknownTarget": {
-			reason: "An import of such a package is told where it stands too.",
+			reason: "An import of such a package is reported as well.",
 			pkg:    pkg{ImportPath: "pkg/meta", Imports: []string{"pkg/util"}},
 			want:   []string{"pkg/meta (layer 1) imports pkg/util: the table does not know it"},
 		},
@@ -139,7 +139,7 @@ func TestCheck(t *testing.T) {
 			want:   []string{"devcluster (layer apart) imports pkg/errors: layer 0 is above it"},
 		},
 		"Outside": {
-			reason: "An example does what a stranger could do.",
+			reason: "An example imports what another repository could import.",
 			pkg: pkg{
 				ImportPath: "examples/provider-nats/cmd",
 				Imports:    []string{"pkg/reconciler/managed/internal/clock", "examples/provider-nats/internal/dev"},

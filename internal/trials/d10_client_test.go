@@ -37,7 +37,7 @@ func panics(t *testing.T, in string) {
 			w.Errorf("want Synced False (ClientPanicked), got %s (%s): %s", c.Status, c.Reason, c.Message)
 		}
 		if n := w.warnings(); n == 0 {
-			w.Error("no event tells that the client panics")
+			w.Error("no event reports that the client panics")
 		}
 	})
 }

@@ -21,7 +21,7 @@ func TestD4OneWrongAbsence(t *testing.T) {
 		}
 		w.run(10 * time.Minute)
 		if wrong > 0 {
-			w.Fatal("nobody looked")
+			w.Fatal("Observe was not called")
 		}
 		w.isReady()
 	})
@@ -57,7 +57,7 @@ func TestD4SecondLookBeforeCreate(t *testing.T) {
 			w.Errorf("created again %s after it was not found once, over %d new connections", doubt, connections)
 		}
 		if w.warnings() == 0 {
-			w.Error("no Warning tells that what was seen was created again")
+			w.Error("no Warning reports that the observed resource was created again")
 		}
 	})
 }

@@ -87,7 +87,7 @@ func TestD5OwnKeysDropped(t *testing.T) {
 			}
 		}
 		if !w.reported() {
-			w.Error("nothing tells the user that annotations are dropped")
+			w.Error("nothing reports that annotations are dropped")
 		}
 	})
 }

@@ -211,7 +211,7 @@ func (w *world) abandons() {
 func (w *world) writtenBack(answer func(*world), write func(*world, map[string]string)) {
 	w.Helper()
 	if !w.asks() {
-		w.Fatalf("nobody is asked")
+		w.Fatalf("the user is not asked")
 	}
 	blocked := w.get().GetAnnotations()
 	w.cloud.Remove("vol-1")
