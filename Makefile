@@ -106,7 +106,7 @@ verify: bin/controller-gen ## Check that generated files, go.mod files, layers, 
 	@go test ./internal/layering ./internal/hygiene ./internal/docs
 
 .PHONY: shape
-shape: ## Print how large and how plain the code is, beside the bars (LIST=gate PKG=folder: list what a gate of internal/hygiene objects to)
+shape: ## Print how large and how plain the code is, beside the bars (LIST=gate PKG=folder: list the findings of a gate of internal/hygiene; LIST=order: the uses against the reading order)
 	@go run ./internal/hygiene/shape $(if $(LIST),-list $(LIST) $(PKG))
 
 .PHONY: tidy

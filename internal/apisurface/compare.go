@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// A member is the smallest part of an API that can be missing or differ: a function, a method, a constant, a field, a
-// method of an interface.
+// A member is the smallest part of an API that can be missing or differ: a function, a method, a constant, a field,
+// a method of an interface.
 type member struct {
-	key   string     // what it is and whose
-	typ   types.Type // nil if the key says it all
+	key   string     // its kind, its name and the name of its owner
+	typ   types.Type // nil if the key is enough
 	extra string     // a constant's value, a field's tag
 }
 
@@ -35,7 +35,7 @@ func (l library) compare(s surface, path string, entries []entry) ([]string, err
 	return out, nil
 }
 
-// find returns what a package has under the name of the entry, or nil.
+// find returns the object of a package with the name of the entry, or nil.
 func find(pkg *types.Package, e entry) types.Object {
 	if e.kind != "method" {
 		return pkg.Scope().Lookup(e.name)
@@ -55,7 +55,7 @@ func find(pkg *types.Package, e entry) types.Object {
 	return selection.Obj()
 }
 
-// members takes apart what the entry is about. A nil object has none.
+// members returns the members of an object that the entry names. A nil object has none.
 func (e entry) members(obj types.Object) []member {
 	switch obj := obj.(type) {
 	case *types.Const:
@@ -81,8 +81,8 @@ func (e entry) callable() string {
 	return "func " + e.name
 }
 
-// parts takes a type apart into fields or methods. Unexported fields are nobody's business; an unexported method
-// keeps others from implementing an interface.
+// parts returns the fields or methods of a type. Unexported fields do not count. Unexported methods do: they keep
+// other packages from implementing an interface.
 func parts(name string, typ types.Type) []member {
 	switch t := typ.(type) {
 	case *types.Struct:
@@ -163,7 +163,7 @@ func (m member) print(q types.Qualifier) string {
 	return m.key + " " + typ + m.extra
 }
 
-// qualifier names packages as the golden file does, and the package itself not at all.
+// qualifier names packages as the golden file does, and leaves out the name of the package itself.
 func (s surface) qualifier(own string) types.Qualifier {
 	names := map[string]string{own: ""}
 	for _, twin := range twins(own) {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCompare compares lines, right and wrong ones, with packages that everybody knows.
+// TestCompare compares right and wrong lines with packages of the standard library.
 func TestCompare(t *testing.T) {
 	lib, err := load(".", "io", "io/fs", "os", "sync/atomic", "encoding/json")
 	if err != nil {
@@ -26,12 +26,12 @@ func TestCompare(t *testing.T) {
 			golden: "func Copy(a Writer, b Reader) (int64, error)\nconst SeekEnd = 2\nvar EOF error",
 		},
 		"Alias": {
-			reason: "An alias is what it stands for, in both directions.",
+			reason: "An alias and its target are the same, in both directions.",
 			path:   "os",
 			golden: "type FileMode = fs.FileMode\nfunc (*File) Chmod(mode fs.FileMode) error\nfunc (FileMode) IsDir() bool",
 		},
 		"Missing": {
-			reason: "What is not there is told, be it a function, a method, a constant or a type.",
+			reason: "A missing function, method, constant or type is reported.",
 			path:   "io",
 			golden: "func Coppy(dst Writer) error\nfunc (*PipeReader) Open()\nfunc (*Nobody) Open()\nconst SeekAll = 1\ntype " +
 				"Sea struct { Salt int }",
@@ -42,7 +42,7 @@ func TestCompare(t *testing.T) {
 			},
 		},
 		"Other": {
-			reason: "What differs is told as it should be and as it is.",
+			reason: "A difference is reported as it should be and as it is.",
 			path:   "io",
 			golden: "func Copy(dst Writer, src Reader) error\nconst SeekEnd = 3\nvar EOF int",
 			want: []string{
@@ -65,7 +65,7 @@ func TestCompare(t *testing.T) {
 			want:   []string{"- method (File) Close() error"},
 		},
 		"Interface": {
-			reason: "A method less breaks callers, one more breaks those who implement it.",
+			reason: "A missing method breaks callers, an additional one breaks implementations.",
 			path:   "io",
 			golden: "type Writer interface { Write(p []byte) (int, error); Flush() }\ntype ReadWriter interface { Reader }",
 			want: []string{
@@ -136,8 +136,8 @@ func TestBrokenGoldenFiles(t *testing.T) {
 	}
 }
 
-// TestTwinsAreTheSame compares packages that stand for one another name by name: the very same type, function type or
-// value.
+// TestTwinsAreTheSame compares packages with the same API name by name: types, types of functions and values are
+// identical.
 func TestTwinsAreTheSame(t *testing.T) {
 	for _, group := range alike {
 		paths := imported(group)
@@ -156,7 +156,7 @@ func TestTwinsAreTheSame(t *testing.T) {
 			}
 			for _, name := range original.Scope().Names() {
 				a, b := original.Scope().Lookup(name), twin.Scope().Lookup(name)
-				if a.Exported() && b != nil && !sameObject(a, b) { // that none is missing, the twin's own test sees
+				if a.Exported() && b != nil && !sameObject(a, b) { // a missing name is found by the test of the twin
 					t.Errorf("%s is not the same in %s and in %s:\n%v\n%v", name, original.Path(), path, a, b)
 				}
 			}
@@ -164,7 +164,7 @@ func TestTwinsAreTheSame(t *testing.T) {
 	}
 }
 
-// sameObject tells whether two names mean the same. Of generic ones it compares what they are for their own type
+// sameObject reports whether two objects are the same. Generic types are compared as instances with their own type
 // parameters.
 func sameObject(a, b types.Object) bool {
 	switch a := a.(type) {
@@ -179,7 +179,7 @@ func sameObject(a, b types.Object) bool {
 	}
 }
 
-// sameType fills in the type parameters of a generic alias before it compares.
+// sameType reports whether two types are identical. It instantiates a generic alias first.
 func sameType(a, b types.Type) bool {
 	named, generic := types.Unalias(a).(*types.Named)
 	alias, isAlias := b.(*types.Alias)

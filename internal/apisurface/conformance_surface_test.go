@@ -6,13 +6,14 @@ import (
 	"testing"
 )
 
-// The kit's document is held to the same tests as the others.
+// The document of the conformance kit has the same tests as the others.
 var _ = func() bool {
 	documents["conformance"] = struct{ names, methods int }{names: 19, methods: 0}
 	return true
 }()
 
-// TestConformanceHasNoOtherNames: unlike the other documents, this one is about all that its package exports.
+// TestConformanceHasNoOtherNames checks that the package exports no name that the document lacks. Other documents
+// are about a part of their packages.
 func TestConformanceHasNoOtherNames(t *testing.T) {
 	lib, err := everything()
 	if err != nil {

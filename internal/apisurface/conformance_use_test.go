@@ -13,8 +13,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A program that uses every name of conformance.golden as the test of a provider would: it
-// compiles, or that test does not.
+// A program that uses every name of conformance.golden, as the test of a provider would. If it
+// does not compile, neither does that test.
 
 var _ func(*testing.T, conformance.Suite) = conformance.Run
 var _ func() []conformance.Property = conformance.Properties
@@ -55,7 +55,7 @@ var (
 	_ conformance.Holder    = probe{}
 )
 
-// A probe is one that can do everything.
+// A probe implements every optional interface.
 type probe struct{}
 
 func (probe) List(context.Context) ([]conformance.Resource, error) {

@@ -11,18 +11,18 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// What has type parameters cannot be told as the other documents are: here a line of a golden file is what the
-// compiler makes of a name, and a method's and a field's stand after its type.
+// Packages with type parameters have golden files of another form: a line is the compiler's text of an object, and
+// the lines of fields and methods follow that of their type.
 var generic = map[string]struct {
 	path  string
-	lines int // of the golden file: one that got lost, or came, would go unnoticed otherwise
+	lines int // of the golden file: the number makes a lost or an added line noticed
 }{
 	"controllerruntime": {module + "pkg/storecontroller/controllerruntime", 24},
 	"serviceprovider":   {module + "pkg/serviceprovider", 42},
 	"cluster":           {module + "pkg/clusters/clientmanager", 13},
 }
 
-// TestGenericSurfaces holds packages to the documents that they are compatible with.
+// TestGenericSurfaces compares packages with the documents that they are compatible with.
 func TestGenericSurfaces(t *testing.T) {
 	for doc, d := range generic {
 		t.Run(doc, func(t *testing.T) {
@@ -48,8 +48,8 @@ func TestGenericSurfaces(t *testing.T) {
 			}
 			var got []string
 			for _, name := range pkg.Scope().Names() {
-				for _, line := range (teller{pkg}).lines(pkg.Scope().Lookup(name)) {
-					// Names and methods that this library adds break nobody.
+				for _, line := range (printer{pkg}).lines(pkg.Scope().Lookup(name)) {
+					// Names and methods that this library adds break no caller.
 					if known[subject(line)] {
 						got = append(got, line)
 					}
@@ -69,7 +69,7 @@ func TestGenericSurfaces(t *testing.T) {
 	}
 }
 
-// said returns the lines of a golden file that say something.
+// said returns the lines of a golden file, without comments and empty lines.
 func said(text string) (out []string) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
@@ -89,40 +89,40 @@ func without(sign string, a, b []string) (out []string) {
 	return out
 }
 
-// subject returns what a line is about: a name, or a type's method.
+// subject returns the name in a line: that of an object, or of a type and its method or field.
 func subject(line string) string {
 	return strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" [(", r) })[1]
 }
 
-// A teller tells what is in a package.
-type teller struct{ pkg *types.Package }
+// A printer prints the objects of a package.
+type printer struct{ pkg *types.Package }
 
-func (s teller) short(p *types.Package) string {
-	if p == s.pkg {
+func (pr printer) short(p *types.Package) string {
+	if p == pr.pkg {
 		return ""
 	}
 	return p.Name()
 }
 
-// lines tells what a name is, what fields and what methods it has.
-func (s teller) lines(obj types.Object) []string {
+// lines returns the line of an object, and those of its fields and methods.
+func (pr printer) lines(obj types.Object) []string {
 	switch obj := obj.(type) {
 	case *types.Const:
-		return []string{types.ObjectString(obj, s.short) + " = " + obj.Val().ExactString()}
+		return []string{types.ObjectString(obj, pr.short) + " = " + obj.Val().ExactString()}
 	case *types.TypeName:
 		named, ok := types.Unalias(obj.Type()).(*types.Named)
 		if !ok {
-			return []string{types.ObjectString(obj, s.short)}
+			return []string{types.ObjectString(obj, pr.short)}
 		}
-		return append(s.ofType(obj, named), s.methods(named)...)
+		return append(pr.ofType(obj, named), pr.methods(named)...)
 	default:
-		return []string{types.ObjectString(obj, s.short)}
+		return []string{types.ObjectString(obj, pr.short)}
 	}
 }
 
-// ofType tells a struct's exported fields apart from it, and nothing of the others.
-func (s teller) ofType(obj *types.TypeName, named *types.Named) []string {
-	text := types.ObjectString(obj, s.short)
+// ofType returns the line of a type, and a line for each exported field of a struct.
+func (pr printer) ofType(obj *types.TypeName, named *types.Named) []string {
+	text := types.ObjectString(obj, pr.short)
 	fields, ok := named.Underlying().(*types.Struct)
 	if !ok || obj.IsAlias() {
 		return []string{text}
@@ -130,19 +130,19 @@ func (s teller) ofType(obj *types.TypeName, named *types.Named) []string {
 	out := []string{text[:strings.Index(text, " struct{")] + " struct"}
 	for f := range fields.Fields() {
 		if f.Exported() {
-			out = append(out, "field "+obj.Name()+"."+f.Name()+" "+types.TypeString(f.Type(), s.short))
+			out = append(out, "field "+obj.Name()+"."+f.Name()+" "+types.TypeString(f.Type(), pr.short))
 		}
 	}
 	return out
 }
 
-func (s teller) methods(named *types.Named) (out []string) {
+func (pr printer) methods(named *types.Named) (out []string) {
 	if _, ok := named.Underlying().(*types.Struct); !ok {
 		return nil
 	}
 	for m := range named.Methods() {
 		if m.Exported() {
-			sig := types.TypeString(m.Signature(), s.short)
+			sig := types.TypeString(m.Signature(), pr.short)
 			out = append(out, "method "+named.Obj().Name()+"."+m.Name()+strings.TrimPrefix(sig, "func"))
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/storecontroller/controllerruntime"
 )
 
-// A program that uses every name of controllerruntime.golden as a controller written for it would: it compiles, or a
-// controller does not.
+// A program that uses every name of controllerruntime.golden, as a controller would. If it does not compile, neither
+// does such a controller.
 
 type deployment struct {
 	Metadata store.Metadata `json:"metadata"`
@@ -34,7 +34,9 @@ func newDeploymentController(kube kubernetes.Interface,
 	made, read []cache.SharedIndexInformer, dns controllerruntime.IExternalClient,
 ) *deploymentController {
 	c := &deploymentController{}
-	c.rt = controllerruntime.NewControllerRuntime[*deployment, *deployment, none, none, none, *deployment, none, none, none](
+	c.rt = controllerruntime.NewControllerRuntime[
+		*deployment, *deployment, none, none, none, *deployment, none, none, none,
+	](
 		"deployments", "deployment", kube, deployments, made, read, links, nil, nil, nil, domains, nil, nil, nil,
 		[]controllerruntime.IExternalClient{dns}, 5*time.Minute)
 	c.rt.SetCustomController(c)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A surface is what a golden file says.
+// A surface is the content of a golden file.
 type surface struct {
 	imports  []string // "name path", path in quotes
 	packages []section
@@ -23,12 +23,12 @@ type entry struct {
 	kind string // func, method, type, const or var
 	recv string // of a method: T or *T
 	name string
-	rest string // what follows the name: a signature, a type, a value
+	rest string // the text after the name: a signature, a type, a value
 }
 
 var declaration = regexp.MustCompile(`^(func|type|const|var) (?:\((\*?\w+)\) )?(\w+) ?(.*)$`)
 
-// parse reads a golden file. Empty lines and those that begin with # say nothing.
+// parse reads a golden file. It ignores empty lines and those that begin with #.
 func parse(text string) (surface, error) {
 	var s surface
 	for line := range strings.Lines(text) {
@@ -67,8 +67,8 @@ func parseEntry(line string) (entry, error) {
 	return e, nil
 }
 
-// source is a Go file that declares what the entries say, the nth under the name that placeholder(n) gives, as if it
-// stood in the package at this path.
+// source returns a Go file that declares the entries, the nth under the name placeholder(n), as if they were in the
+// package at this path.
 func (s surface) source(path string, entries []entry) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package golden\n\nimport (\n\t. %q\n", path)

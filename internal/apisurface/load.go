@@ -15,18 +15,18 @@ import (
 	"os/exec"
 )
 
-// A library knows the types of compiled packages.
+// A library imports compiled packages.
 type library struct {
 	types.Importer
 	fset *token.FileSet
 }
 
-// load compiles the packages and what they import, as go build would, and makes their types known.
+// load compiles the packages and their dependencies, as go build would, and returns a library of them.
 func load(dir string, paths ...string) (library, error) {
 	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Export", "--"},
 		paths...)...)
 	cmd.Dir = dir
-	// Under the race detector, too: types are the same, and nothing is compiled another time.
+	// Also under the race detector: the types are the same, and no package is compiled twice.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
@@ -49,7 +49,7 @@ func load(dir string, paths ...string) (library, error) {
 	return library{importer.ForCompiler(fset, "gc", open), fset}, nil
 }
 
-// check type-checks a file. Imports that it does not use are no mistake.
+// check type-checks a file. Unused imports are no error.
 func (l library) check(src string) (*types.Package, error) {
 	file, err := parser.ParseFile(l.fset, "golden.go", src, parser.SkipObjectResolution)
 	if err != nil {

@@ -33,9 +33,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
-// A program that uses every name of managed.golden as a provider written for it
-// would: it compiles, or a provider does not. TestEveryNameIsUsed sees that none
-// is left out.
+// A program that uses every name of managed.golden, as a provider would. If it does not
+// compile, neither does such a provider. TestEveryNameIsUsed checks that no name is left out.
 
 // Package commonv1.
 
@@ -62,12 +61,16 @@ var _ func(...commonv1.Condition) *commonv1.ConditionedStatus = commonv1.NewCond
 var _ func(*commonv1.ConditionedStatus) *commonv1.ConditionedStatus = (*commonv1.ConditionedStatus).DeepCopy
 var _ func(*commonv1.ConditionedStatus, *commonv1.ConditionedStatus) = (*commonv1.ConditionedStatus).DeepCopyInto
 var _ func(*commonv1.ConditionedStatus, *commonv1.ConditionedStatus) bool = (*commonv1.ConditionedStatus).Equal
-var _ func(*commonv1.ConditionedStatus, commonv1.ConditionType) commonv1.Condition = (*commonv1.ConditionedStatus).GetCondition
+var _ func(
+	*commonv1.ConditionedStatus, commonv1.ConditionType,
+) commonv1.Condition = (*commonv1.ConditionedStatus).GetCondition
 var _ func(*commonv1.ConditionedStatus, ...commonv1.Condition) = (*commonv1.ConditionedStatus).SetConditions
 var _ commonv1.Reference = commonv1.ConfigMapKeySelector{}.Reference
 var _ string = commonv1.ConfigMapKeySelector{}.Key
 var _ func(*commonv1.ConfigMapKeySelector) *commonv1.ConfigMapKeySelector = (*commonv1.ConfigMapKeySelector).DeepCopy
-var _ func(*commonv1.ConfigMapKeySelector, *commonv1.ConfigMapKeySelector) = (*commonv1.ConfigMapKeySelector).DeepCopyInto
+var _ func(
+	*commonv1.ConfigMapKeySelector, *commonv1.ConfigMapKeySelector,
+) = (*commonv1.ConfigMapKeySelector).DeepCopyInto
 var _ *commonv1.EnvSelector = commonv1.CredentialSelectors{}.Env
 var _ *commonv1.SecretKeySelector = commonv1.CredentialSelectors{}.SecretRef
 var _ func(*commonv1.CredentialSelectors) *commonv1.CredentialSelectors = (*commonv1.CredentialSelectors).DeepCopy
@@ -212,7 +215,9 @@ var _ interface {
 	Update(context.Context, resource.Managed) error
 	Delete(context.Context, resource.Managed) error
 } = reconciler.ExternalClient(nil)
-var _ func(context.Context, resource.Managed) (reconciler.ExternalObservation, error) = reconciler.ExternalClientFns{}.ObserveFn
+var _ func(
+	context.Context, resource.Managed,
+) (reconciler.ExternalObservation, error) = reconciler.ExternalClientFns{}.ObserveFn
 var _ func(context.Context, resource.Managed) error = reconciler.ExternalClientFns{}.CreateFn
 var _ func(context.Context, resource.Managed) error = reconciler.ExternalClientFns{}.UpdateFn
 var _ func(context.Context, resource.Managed) error = reconciler.ExternalClientFns{}.DeleteFn
@@ -230,7 +235,9 @@ var _ interface {
 	reconciler.ExternalDisconnecter
 } = reconciler.ExternalConnectDisconnecter(nil)
 var _ func(reconciler.ExternalConnecter) reconciler.ExternalConnectDisconnecter = reconciler.NewNopDisconnecter
-var _ func(context.Context, resource.Managed) (reconciler.ExternalClient, error) = reconciler.ExternalConnectDisconnecterFns{}.ConnectFn
+var _ func(
+	context.Context, resource.Managed,
+) (reconciler.ExternalClient, error) = reconciler.ExternalConnectDisconnecterFns{}.ConnectFn
 var _ func(context.Context) error = reconciler.ExternalConnectDisconnecterFns{}.DisconnectFn
 var _ func(reconciler.ExternalConnectDisconnecterFns, context.Context,
 	resource.Managed) (reconciler.ExternalClient, error) = reconciler.ExternalConnectDisconnecterFns.Connect
@@ -275,7 +282,9 @@ var _ func(*reconciler.Reconciler, context.Context,
 var _ reconciler.ReconcilerOption = (func(*reconciler.Reconciler))(nil)
 var _ func(time.Duration) reconciler.ReconcilerOption = reconciler.WithCreationGracePeriod
 var _ func(reconciler.CriticalAnnotationUpdater) reconciler.ReconcilerOption = reconciler.WithCriticalAnnotationUpdater
-var _ func(reconciler.ExternalConnectDisconnecter) reconciler.ReconcilerOption = reconciler.WithExternalConnectDisconnecter
+var _ func(
+	reconciler.ExternalConnectDisconnecter,
+) reconciler.ReconcilerOption = reconciler.WithExternalConnectDisconnecter
 var _ func(reconciler.ExternalConnecter) reconciler.ReconcilerOption = reconciler.WithExternalConnecter
 var _ func(resource.Finalizer) reconciler.ReconcilerOption = reconciler.WithFinalizer
 var _ func(logging.Logger) reconciler.ReconcilerOption = reconciler.WithLogger
@@ -285,7 +294,9 @@ var _ func(time.Duration) reconciler.ReconcilerOption = reconciler.WithPollJitte
 var _ func(event.Recorder) reconciler.ReconcilerOption = reconciler.WithRecorder
 var _ func(time.Duration) reconciler.ReconcilerOption = reconciler.WithTimeout
 var _ = reconciler.RetryingCriticalAnnotationUpdater{}
-var _ func(client.Client) *reconciler.RetryingCriticalAnnotationUpdater = reconciler.NewRetryingCriticalAnnotationUpdater
+var _ func(
+	client.Client,
+) *reconciler.RetryingCriticalAnnotationUpdater = reconciler.NewRetryingCriticalAnnotationUpdater
 var _ func(*reconciler.RetryingCriticalAnnotationUpdater, context.Context,
 	client.Object) error = (*reconciler.RetryingCriticalAnnotationUpdater).UpdateCriticalAnnotations
 
@@ -383,7 +394,9 @@ var _ []commonv1.Condition = fake.Conditioned{}.Conditions
 var _ func(*fake.Conditioned, commonv1.ConditionType) commonv1.Condition = (*fake.Conditioned).GetCondition
 var _ func(*fake.Conditioned, ...commonv1.Condition) = (*fake.Conditioned).SetConditions
 var _ []corev1.ObjectReference = fake.EnvironmentConfigReferencer{}.Refs
-var _ func(*fake.EnvironmentConfigReferencer) []corev1.ObjectReference = (*fake.EnvironmentConfigReferencer).GetEnvironmentConfigReferences
+var _ func(
+	*fake.EnvironmentConfigReferencer,
+) []corev1.ObjectReference = (*fake.EnvironmentConfigReferencer).GetEnvironmentConfigReferences
 var _ func(*fake.EnvironmentConfigReferencer,
 	[]corev1.ObjectReference) = (*fake.EnvironmentConfigReferencer).SetEnvironmentConfigReferences
 var _ metav1.ObjectMeta = fake.Managed{}.ObjectMeta
@@ -391,8 +404,12 @@ var _ commonv1.ConditionedStatus = fake.Managed{}.ConditionedStatus
 var _ func(*fake.Managed) runtime.Object = (*fake.Managed).DeepCopyObject
 var _ func(*fake.Managed) schema.ObjectKind = (*fake.Managed).GetObjectKind
 var _ *corev1.ObjectReference = fake.ManagedResourceReferencer{}.Ref
-var _ func(*fake.ManagedResourceReferencer) *corev1.ObjectReference = (*fake.ManagedResourceReferencer).GetResourceReference
-var _ func(*fake.ManagedResourceReferencer, *corev1.ObjectReference) = (*fake.ManagedResourceReferencer).SetResourceReference
+var _ func(
+	*fake.ManagedResourceReferencer,
+) *corev1.ObjectReference = (*fake.ManagedResourceReferencer).GetResourceReference
+var _ func(
+	*fake.ManagedResourceReferencer, *corev1.ObjectReference,
+) = (*fake.ManagedResourceReferencer).SetResourceReference
 var _ manager.Manager = fake.Manager{}.Manager
 var _ client.Client = fake.Manager{}.Client
 var _ *runtime.Scheme = fake.Manager{}.Scheme
@@ -455,7 +472,9 @@ var _ func(error, ...test.ObjectFn) test.MockDeleteFn = test.NewMockDeleteFn
 var _ test.MockGetFn = (func(context.Context, client.ObjectKey, client.Object) error)(nil)
 var _ func(error, ...test.ObjectFn) test.MockGetFn = test.NewMockGetFn
 var _ test.MockGroupVersionKindForFn = (func(runtime.Object) (schema.GroupVersionKind, error))(nil)
-var _ func(error, schema.GroupVersionKind, ...test.RuntimeObjectFn) test.MockGroupVersionKindForFn = test.NewMockGroupVersionKindForFn
+var _ func(
+	error, schema.GroupVersionKind, ...test.RuntimeObjectFn,
+) test.MockGroupVersionKindForFn = test.NewMockGroupVersionKindForFn
 var _ test.MockIsObjectNamespacedFn = (func(runtime.Object) (bool, error))(nil)
 var _ func(error, bool, ...test.RuntimeObjectFn) test.MockIsObjectNamespacedFn = test.NewMockIsObjectNamespacedFn
 var _ test.MockListFn = (func(context.Context, client.ObjectList, ...client.ListOption) error)(nil)
@@ -493,7 +512,7 @@ var _ test.ObjectFn = (func(client.Object) error)(nil)
 var _ test.ObjectListFn = (func(client.ObjectList) error)(nil)
 var _ test.RuntimeObjectFn = (func(runtime.Object) error)(nil)
 
-// TestConstants compares constants with what is stored in running fleets.
+// TestConstants compares constants with the values that are stored in existing clusters.
 func TestConstants(t *testing.T) {
 	for name, c := range map[string]struct{ got, want any }{
 		"commonv1.ReasonAvailable": {

@@ -13,12 +13,12 @@ import (
 	"testing"
 )
 
-// What the golden files hold: names of packages, and methods. A line that got lost would go unnoticed otherwise.
+// The numbers of names and of methods in each golden file: they make a lost line noticed.
 var documents = map[string]struct{ names, methods int }{
 	"managed": {names: 209, methods: 86},
 }
 
-// everything is a library of all packages that these tests ask for: the Go command lists what they are made of once.
+// everything is a library of all packages that these tests import: the Go command lists their dependencies once.
 var everything = sync.OnceValues(func() (library, error) {
 	var paths []string
 	for doc := range documents {
@@ -95,7 +95,7 @@ func TestGoldenFilesAreWhole(t *testing.T) {
 	}
 }
 
-// TestEveryNameIsUsed sees to it that the program which uses a document's names leaves none out.
+// TestEveryNameIsUsed checks that the program that uses the names of a document leaves none out.
 func TestEveryNameIsUsed(t *testing.T) {
 	for doc := range documents {
 		used := selectors(t, doc+"_use_test.go")
@@ -113,7 +113,7 @@ func TestEveryNameIsUsed(t *testing.T) {
 	}
 }
 
-// selectors returns what a file takes from packages of the library, as path/Name, and from their types, as
+// selectors returns the names that a file uses of packages of the library, as path/Name, and of their types, as
 // path/Name.Member.
 func selectors(t *testing.T, file string) map[string]bool {
 	t.Helper()
@@ -179,7 +179,7 @@ func parseGolden(doc string) (surface, error) {
 	return parse(string(text))
 }
 
-// paths returns the import paths of all packages that the golden file is about or names.
+// paths returns the import paths of all packages that the golden file describes or names.
 func (s surface) paths() []string {
 	var out []string
 	for _, p := range s.packages {
@@ -194,7 +194,7 @@ func (s surface) paths() []string {
 	return out
 }
 
-// deviations returns the lines of what differs on purpose, without the reasons that must follow them.
+// deviations returns the lines of a file of intended differences, without the reasons that must follow them.
 func deviations(t *testing.T, doc string) []string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + doc + ".deviations")

@@ -1,6 +1,6 @@
 package apisurface
 
-// The plugins' document is held to the same tests as the others.
+// The document of plugins has the same tests as the others.
 var _ = func() bool {
 	documents["syncer"] = struct{ names, methods int }{names: 67, methods: 2}
 	return true

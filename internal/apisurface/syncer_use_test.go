@@ -24,8 +24,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// A program that uses every name of syncer.golden as a plugin written for it would:
-// it compiles, or a plugin does not. TestEveryNameIsUsed sees that none is left out.
+// A program that uses every name of syncer.golden, as a plugin would. If it does not compile,
+// neither does such a plugin. TestEveryNameIsUsed checks that no name is left out.
 
 // Package syncer.
 
@@ -124,7 +124,9 @@ var _ func(*synccontext.RegisterContext, string, client.Object, translator.Physi
 var _ func(string, client.Object) translator.Translator = translator.NewMirrorPhysicalTranslator
 var _ translator.PhysicalNameTranslator = translator.DefaultPhysicalName
 var _ func(string, client.Object, ...string) client.Object = translator.TranslateMetadata
-var _ func(client.Object, client.Object, ...string) (bool, map[string]string, map[string]string) = translator.TranslateMetadataUpdate
+var _ func(
+	client.Object, client.Object, ...string,
+) (bool, map[string]string, map[string]string) = translator.TranslateMetadataUpdate
 var _ func(metav1.Object) = translator.ResetObjectMetadata
 var _ func(string) string = translator.ConvertLabelKey
 var _ func(string, string) string = translator.ConvertLabelKeyWithPrefix
@@ -148,8 +150,9 @@ var _ = syncertesting.SyncTest{
 	Compare:               func(_, _ runtime.Object) bool { return true },
 }
 var _ func(*testing.T, []*syncertesting.SyncTest) = syncertesting.RunTests
-var _ func(*testing.T, *synccontext.RegisterContext,
-	func(*synccontext.RegisterContext) (syncer.Base, error)) (*synccontext.SyncContext, syncer.Base) = syncertesting.FakeStartSyncer
+var _ func(
+	*testing.T, *synccontext.RegisterContext, func(*synccontext.RegisterContext) (syncer.Base, error),
+) (*synccontext.SyncContext, syncer.Base) = syncertesting.FakeStartSyncer
 var _ func(_, _ *syncertesting.FakeIndexClient) *synccontext.RegisterContext = syncertesting.NewFakeRegisterContext
 var _ func(*runtime.Scheme, ...runtime.Object) *syncertesting.FakeIndexClient = syncertesting.NewFakeClient
 var _ func() *runtime.Scheme = syncertesting.NewScheme

@@ -4,12 +4,12 @@ import "strings"
 
 const module = "github.com/moorage-dev/moorage/"
 
-// Import paths under which one API is found.
+// Import paths of packages with the same API.
 var alike = [][]string{
 	{"pkg/reconciler", "pkg/reconciler/managed"},
 }
 
-// twins returns all import paths under which the API of a package is found, itself among them.
+// twins returns the import paths of all packages with the API of a package, and its own.
 func twins(path string) []string {
 	below := strings.TrimPrefix(path, module)
 	for _, group := range alike {

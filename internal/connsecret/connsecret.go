@@ -1,5 +1,5 @@
-// Package connsecret is what writers of connection Secrets share: what a Secret can hold, and
-// whether one could be written.
+// Package connsecret is for writers of connection Secrets: it finds out which details a Secret
+// can hold, and whether the Secret could be written. Start with Create.
 package connsecret
 
 import (
@@ -23,8 +23,8 @@ import (
 // keyOfDryRun is the key that only dry runs write.
 const keyOfDryRun = "moorage.dev.dry-run"
 
-// An UnheldError names the keys of details that no Secret, or not this one, can hold. The other
-// keys are written all the same.
+// An UnheldError names the keys of details that this Secret, or any Secret, cannot hold. The
+// other keys are written all the same.
 type UnheldError struct {
 	Invalid  []string // are no keys of a Secret
 	TooLarge []string // have values for which the Secret has no room
@@ -57,20 +57,20 @@ func quoted(keys []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// Changes returns what of the details a Secret that holds data lacks, and an [UnheldError] if it
-// cannot hold all of them. A value that is empty does not replace one that is there: external
-// systems return no value where they mask one.
-func Changes(held, told map[string][]byte) (map[string][]byte, error) {
+// Changes returns the details that a Secret with the held data lacks or has with another value,
+// and an [UnheldError] if it cannot hold all of them. An empty value does not replace an
+// existing one: external systems return an empty value to mask one.
+func Changes(held, details map[string][]byte) (map[string][]byte, error) {
 	room := corev1.MaxSecretSize
 	for _, value := range held {
 		room -= len(value)
 	}
-	smallestFirst := slices.SortedFunc(maps.Keys(told), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(told[a]), len(told[b])), cmp.Compare(a, b))
+	smallestFirst := slices.SortedFunc(maps.Keys(details), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(details[a]), len(details[b])), cmp.Compare(a, b))
 	})
 	changes, unheld := map[string][]byte{}, &UnheldError{}
 	for _, key := range smallestFirst {
-		value := told[key]
+		value := details[key]
 		have, has := held[key]
 		added := len(value) - len(have)
 		switch {
@@ -90,8 +90,9 @@ func Changes(held, told map[string][]byte) (map[string][]byte, error) {
 	return changes, unheld
 }
 
-// Create creates a Secret with what it can hold of its data, and reports whether it did. The error
-// is an [UnheldError] if it cannot hold all of them; if it can hold none, nothing is created.
+// Create creates a Secret with those of its data that it can hold, and reports whether it did. The
+// error is an [UnheldError] if it cannot hold all of them; if it can hold none, no Secret is
+// created.
 func Create(ctx context.Context, c client.Client, desired *corev1.Secret) (bool, error) {
 	fits, unheld := Changes(nil, desired.Data)
 	if len(fits) == 0 && unheld != nil {

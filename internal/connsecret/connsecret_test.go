@@ -15,8 +15,8 @@ func TestChanges(t *testing.T) {
 	type data = map[string][]byte
 	large := make([]byte, corev1.MaxSecretSize)
 	for why, tc := range map[string]struct {
-		held, told, want data
-		says             []string
+		held, details, want data
+		says                []string
 	}{
 		"a new Secret holds all": {nil, data{"a": []byte("1"), "b": {}},
 			data{"a": []byte("1"), "b": {}}, nil},
@@ -36,12 +36,12 @@ func TestChanges(t *testing.T) {
 		"what is replaced makes room": {data{"large": large}, data{"large": []byte("x")},
 			data{"large": []byte("x")}, nil},
 		"as much as a Secret holds is held": {nil, data{"large": large}, data{"large": large}, nil},
-		"many keys are counted, and not told": {nil, data{
+		"many keys are counted, and not named": {nil, data{
 			"/1": nil, "/2": nil, "/3": nil, "/4": nil, "/5": nil, "/6": nil, "/7": nil, "/8": nil,
 			"/9": nil,
 		}, data{}, []string{`"/8"`, "and 1 more"}},
 	} {
-		got, err := connsecret.Changes(tc.held, tc.told)
+		got, err := connsecret.Changes(tc.held, tc.details)
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: -want +got:\n%.500s", why, diff)
 		}

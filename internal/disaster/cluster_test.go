@@ -44,10 +44,10 @@ type cluster struct {
 	admin  client.Client
 	uid    types.UID
 	stop   func() // the provider, if it runs
-	log    lines  // what it wrote
+	log    lines  // of the provider
 }
 
-// Lines are what a provider wrote to its log. They may be used by several goroutines.
+// A lines value has the log of a provider. It may be used by several goroutines.
 type lines struct {
 	mu  sync.Mutex
 	all []string
@@ -62,7 +62,7 @@ func (l *lines) logger() logging.Logger {
 	}, funcr.Options{}))
 }
 
-// names says whether a line has all these words.
+// names reports whether a line has all these words.
 func (l *lines) names(words ...string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -225,8 +225,9 @@ func (c *cluster) create(name string) {
 	}
 }
 
-// answer says of the objects that wait for it under which names the systems have what was created for
-// those they were restored from, as docs/backup.md has a person do.
+// answer sets the external names of the objects whose creation is unresolved: those of the resources
+// that were created for the objects they were restored from. docs/backup.md describes it for
+// administrators.
 func (c *cluster) answer(systems []*system, from types.UID, backup []volume.Volume) (answered int) {
 	c.Helper()
 	names := map[managed.Stamp][]string{}
@@ -271,7 +272,7 @@ func (c *cluster) remove(n int) {
 	wait.Until(c.T, "the deleted objects are gone", func() bool { return len(c.volumes()) == before-n*len(classes()) })
 }
 
-// resize changes what all objects ask for.
+// resize changes the size in the spec of all objects.
 func (c *cluster) resize(gib int64) {
 	c.Helper()
 	for _, v := range c.volumes() {
@@ -282,7 +283,7 @@ func (c *cluster) resize(gib int64) {
 	}
 }
 
-// settled says whether all objects are Synced, with their newest generation, and Ready.
+// settled reports whether all objects are Synced, with their newest generation, and Ready.
 func settled(all []volume.Volume) bool {
 	for _, v := range all {
 		ready, synced := v.GetCondition(commonv1.TypeReady), v.GetCondition(commonv1.TypeSynced)
@@ -308,8 +309,8 @@ func (c *cluster) secrets() []corev1.Secret {
 	})
 }
 
-// restoreFrom creates what a backup of another cluster has, by the rules of Velero: first the Secrets, then the
-// objects, without status and owners, with new UIDs, and with their annotations, labels and finalizers.
+// restoreFrom creates the objects of a backup of another cluster, by the rules of Velero: first the Secrets, then
+// the objects, without status and owners, with new UIDs, and with their annotations, labels and finalizers.
 func (c *cluster) restoreFrom(of saved) {
 	c.Helper()
 	labels := map[string]string{"velero.io/backup-name": "drill", "velero.io/restore-name": "drill"}
@@ -334,8 +335,8 @@ func (c *cluster) restoreFrom(of saved) {
 	}
 }
 
-// say says of all objects which cluster they were restored from, as docs/backup.md has a
-// person do.
+// say annotates all objects with the cluster that they were restored from. docs/backup.md
+// describes it for administrators.
 func (c *cluster) say(from types.UID) {
 	c.Helper()
 	for _, v := range c.volumes() {
@@ -350,7 +351,7 @@ func (c *cluster) say(from types.UID) {
 // etcd returns the folder of its data.
 func (c *cluster) etcd() string { return filepath.Join(c.server.Dir, "etcd") }
 
-// whileDown does something while no API server runs.
+// whileDown runs a function while no API server runs.
 func (c *cluster) whileDown(what func() error) {
 	c.Helper()
 	if err := errors.Join(c.server.Kill(), what()); err != nil {

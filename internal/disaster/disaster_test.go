@@ -46,10 +46,10 @@ func newSystems() []*system {
 	return all
 }
 
-// each is how many objects of each class there are.
+// each returns the number of objects of each class.
 func each() int { return max(*objects/len(classes()), 1) }
 
-// some is a tenth of these, and one more.
+// some returns a tenth of each, plus one.
 func some() int { return each()/10 + 1 }
 
 // filled returns a cluster whose provider has made a disk for each object.
@@ -73,8 +73,8 @@ func changed(systems []*system, by types.UID) int {
 	return n
 }
 
-// owners checks that each object of a cluster owns one disk, which is as it asks for, and returns
-// how many disks belong to nobody of it.
+// owners checks that each object of a cluster owns one disk, with the size in its spec, and
+// returns how many disks belong to no object of the cluster.
 func owners(t *testing.T, c *cluster, systems []*system) (left int) {
 	t.Helper()
 	for _, s := range systems {
@@ -105,14 +105,14 @@ func owners(t *testing.T, c *cluster, systems []*system) (left int) {
 }
 
 // TestAnotherClusterWhileTheFirstIsAlive restores objects into a second cluster while the first
-// one is alive: the second changes nothing until a person says that it may, whatever users change
-// and delete there.
+// one is alive: the second changes nothing until an administrator allows it, whatever users
+// change and delete there.
 func TestAnotherClusterWhileTheFirstIsAlive(t *testing.T) {
 	restored(t, true)
 }
 
 // TestAnotherClusterWhenTheFirstIsGone restores objects into a second cluster when the first one
-// is gone: one command lets them take over what they had.
+// is gone: after one command they own their resources again.
 func TestAnotherClusterWhenTheFirstIsGone(t *testing.T) {
 	restored(t, false)
 }
@@ -148,7 +148,7 @@ func restored(t *testing.T, alive bool) {
 		if n := changed(systems, first.uid); n != before {
 			t.Errorf("the first cluster has changed something %d times", n-before)
 		}
-		first.stop() // which a person does before he says that the second may
+		first.stop() // as an administrator does before answering that the second one may take over
 	}
 
 	if n := second.answer(systems, first.uid, backup.objects); n != slowly*len(assigned()) {
@@ -171,8 +171,8 @@ func restored(t *testing.T, alive bool) {
 	figure(t, "seconds_until_all_have_taken_over", int(time.Since(begin).Seconds()))
 }
 
-// published checks that each object controls the connection Secret of its name, which is the one that was restored if
-// there was one, and holds what only the creation told.
+// published checks that each object controls the connection Secret of its name, which is the restored one if there
+// was one, and has the details that only Create returned.
 func published(t *testing.T, c *cluster, restored []corev1.Secret) {
 	t.Helper()
 	secrets := c.secrets()
@@ -183,7 +183,7 @@ func published(t *testing.T, c *cluster, restored []corev1.Secret) {
 		case i < 0 || !metav1.IsControlledBy(&secrets[i], &v) ||
 			string(secrets[i].Data["id"]) != meta.GetExternalName(&v):
 			t.Errorf("%s/%s has no connection Secret", v.Namespace, v.Name)
-		case before >= 0 && (secrets[i].UID != restored[before].UID || string(secrets[i].Data["note"]) != toldOnce):
+		case before >= 0 && (secrets[i].UID != restored[before].UID || string(secrets[i].Data["note"]) != returnedOnce):
 			t.Errorf("the connection Secret of %s/%s is not the one that was restored", v.Namespace, v.Name)
 		case before < 0 && !strings.HasPrefix(v.Name, slow):
 			t.Errorf("no connection Secret of %s/%s was restored", v.Namespace, v.Name)
@@ -194,17 +194,17 @@ func published(t *testing.T, c *cluster, restored []corev1.Secret) {
 // slowly is how many objects of each class are being created while a backup is taken.
 const slowly = 2
 
-// toldOnce stands in the connection Secrets of a backup for what only a creation tells.
-const toldOnce = "told once"
+// returnedOnce stands in the connection Secrets of a backup for the details that only Create returns.
+const returnedOnce = "returned once"
 
-// A saved is what a backup of a cluster has.
+// A saved is a backup of a cluster.
 type saved struct {
 	objects []volume.Volume
 	secrets []corev1.Secret
 }
 
-// backedUp returns what a backup has that is taken while some of the objects of a cluster are being created, which
-// it ends.
+// backedUp returns a backup that is taken while some of the objects of a cluster are being created. These creations
+// end before it returns.
 func backedUp(t *testing.T, c *cluster, systems []*system) saved {
 	t.Helper()
 	for i := range slowly {
@@ -215,7 +215,7 @@ func backedUp(t *testing.T, c *cluster, systems []*system) saved {
 	})
 	backup := saved{c.volumes(), c.secrets()}
 	for i := range backup.secrets {
-		backup.secrets[i].Data["note"] = []byte(toldOnce)
+		backup.secrets[i].Data["note"] = []byte(returnedOnce)
 	}
 	for _, s := range systems {
 		close(s.released)
@@ -225,8 +225,9 @@ func backedUp(t *testing.T, c *cluster, systems []*system) saved {
 	return backup
 }
 
-// asking says whether all objects of another cluster say what to do: that their resources belong to the
-// objects they were restored from, or, if these were being created and have no name, what that led to.
+// asking reports whether the conditions of all objects of another cluster name the remedy: their
+// resources belong to the objects that they were restored from, or, if those were being created and
+// have no name, the name of the resource is needed.
 func asking(all []volume.Volume) bool {
 	return !slices.ContainsFunc(all, func(v volume.Volume) bool {
 		synced := v.GetCondition(commonv1.TypeSynced)
@@ -241,8 +242,8 @@ func asking(all []volume.Volume) bool {
 }
 
 // TestEtcdIsPutBack puts etcd back to an older state under a running provider: the process ends
-// once, and the next carries out what the older objects ask for. What was deleted since is there
-// again, with one disk, and the disks of objects that are not there any more are named in the log.
+// once, and the next one reconciles the older objects. Objects that were deleted since exist
+// again, with one disk each, and the log names the disks of objects that do not exist any more.
 func TestEtcdIsPutBack(t *testing.T) {
 	systems := newSystems()
 	c, restarted := filled(t, systems)
@@ -271,7 +272,7 @@ func TestEtcdIsPutBack(t *testing.T) {
 	for _, v := range newer {
 		if v.Name >= fmt.Sprintf("data-%03d", each()) &&
 			!c.log.names("may be left over", fmt.Sprintf("%q", v.Namespace), fmt.Sprintf("%q", v.Name)) {
-			t.Errorf("nobody says that the disk of %s/%s is left", v.Namespace, v.Name)
+			t.Errorf("the log does not say that the disk of %s/%s is left", v.Namespace, v.Name)
 		}
 	}
 	c.resize(7)
@@ -279,7 +280,7 @@ func TestEtcdIsPutBack(t *testing.T) {
 	figure(t, "seconds_after_etcd_was_put_back", int(time.Since(begin).Seconds()))
 }
 
-// grown says whether all disks have a size.
+// grown reports whether all disks have a size.
 func grown(systems []*system, gib int64) bool {
 	for _, s := range systems {
 		for _, d := range s.cloud.Disks() {
@@ -292,8 +293,9 @@ func grown(systems []*system, gib int64) bool {
 	return true
 }
 
-// TestTheExternalSystemIsPutBack puts the external system back under running objects: what it has
-// forgotten is created again with a warning, what it has back is as its object says.
+// TestTheExternalSystemIsPutBack puts the external system back to an older state under running
+// objects: a lost disk is created again with a warning, and a disk that is back gets the size in
+// its object's spec.
 func TestTheExternalSystemIsPutBack(t *testing.T) {
 	systems := newSystems()
 	c, _ := filled(t, systems)
@@ -321,7 +323,7 @@ func TestTheExternalSystemIsPutBack(t *testing.T) {
 	figure(t, "seconds_after_the_external_system_was_put_back", int(time.Since(begin).Seconds()))
 }
 
-// all says whether there is a disk for each object, of the size that it asks for.
+// all reports whether there is a disk for each object, of the size in its spec.
 func all(c *cluster, systems []*system) bool {
 	for _, s := range systems {
 		sizes := map[string]int64{}

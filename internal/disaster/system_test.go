@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A class is what makes a create safe to repeat, and the namespace of its objects.
+// A class is a way in which a create is safe to repeat. Its name is the namespace of its objects.
 type class struct {
 	name    string
 	cloud   func() *volume.Cloud
@@ -50,12 +50,12 @@ type system struct {
 	// changes counts the calls by cluster that change something.
 	changes map[types.UID]int
 
-	// What is created under a name that begins with slow is answered when released is closed.
+	// Create of an object whose name begins with slow is answered when released is closed.
 	begun    int // of these
 	released chan struct{}
 }
 
-// Slow begins the names of objects whose Create is not answered before it is released.
+// slow is the prefix of the names of objects whose Create is not answered before it is released.
 const slow = "slow-"
 
 func newSystem(c class) *system {
@@ -104,7 +104,7 @@ func (s *system) owned() map[managed.Stamp][]string {
 	return owned
 }
 
-// A backup is what a system had at one time.
+// A backup is the content of a system at one time.
 type backup struct {
 	disks []volume.Disk
 	marks map[string]managed.Stamp
@@ -117,7 +117,7 @@ func (s *system) backup() backup {
 	return backup{s.cloud.Disks(), maps.Clone(s.marks)}
 }
 
-// restore puts a system back to what it had.
+// restore replaces the content of a system by a backup.
 func (s *system) restore(b backup) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +149,7 @@ func stampOf(cluster types.UID, mg resource.Managed) managed.Stamp {
 	return managed.NewStamp(cluster, schema.GroupKind{Group: volume.Kind.Group, Kind: volume.Kind.Kind}, mg)
 }
 
-// A session is a client that keeps stamps, as docs/backup.md asks of one.
+// A session is a client that stores stamps, as docs/backup.md requires.
 type session struct {
 	managed.ExternalClient
 

@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A budget is what a path may cost: requests, and events where they are counted.
+// A budget is the limit of a path: requests, and events where they are counted.
 type budget struct{ Requests, Events string }
 
-// budgets returns what the tests on a real API server, and on stores, allow, by the names of the paths.
+// budgets returns the budgets of the tests on a real API server, and on stores, by the names of the paths.
 func budgets(t *testing.T) map[string]budget {
 	t.Helper()
 	out := map[string]budget{}
@@ -45,7 +45,7 @@ func budgets(t *testing.T) map[string]budget {
 	return out
 }
 
-// TestCosts compares what the page says of each path with what the tests of the budget allow.
+// TestCosts compares the costs of each path on the page with the budgets of the tests.
 func TestCosts(t *testing.T) {
 	const page = "docs/lifecycle.md"
 	counted, checked := budgets(t), 0

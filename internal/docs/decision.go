@@ -228,7 +228,7 @@ func (w words) phrase(e ast.Expr) (string, error) {
 		return "not " + name, err
 	case *ast.SelectorExpr:
 		return w.fact(e)
-	case *ast.CallExpr: // what is derived from other facts
+	case *ast.CallExpr: // a fact that is derived from others
 		return w.fact(e.Fun)
 	case *ast.BinaryExpr:
 		if e.Op == token.EQL || e.Op == token.NEQ { // a fact that is neither true nor false
@@ -308,7 +308,7 @@ func (w words) line(c choice) ([]string, error) {
 	return []string{condition, "**" + c.action + "**", c.says}, nil
 }
 
-// renderActions writes the actions as a table, and below what applies to all of them.
+// renderActions writes the actions as a table, and the comment about all of them below.
 func (w words) renderActions() string {
 	var out [][]string
 	for _, a := range w.actions {

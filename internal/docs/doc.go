@@ -1,10 +1,9 @@
-// Package docs holds the pages of the folder docs to the code they are about.
+// Package docs keeps the pages of the folder docs consistent with the code.
 //
-// What a page can take from the code is generated into it: the regions between
-// "<!-- generated: NAME -->" and "<!-- end -->". What a person has to write is
-// checked: a reason, a metric or a name that a page leaves out, or that is only
-// on the page, fails a test. Where to start: pages_test.go, which lists what is
-// generated where.
+// Parts of pages are generated from the code: the regions between "<!-- generated: NAME -->"
+// and "<!-- end -->". Parts written by hand are checked: a reason, a metric or a name that a
+// page lacks, or that is only on the page, fails a test. Start with pages_test.go, which lists
+// the generated regions.
 //
 //	go test ./internal/docs -update
 //

@@ -20,7 +20,7 @@ const (
 	trackRecord = "docs/track-record.md"
 )
 
-// properties is the table of what the simulator holds, in the order of the names.
+// properties returns the table of the properties that the simulator checks, in the order of their names.
 func properties() string {
 	names := slices.SortedFunc(maps.Keys(sim.Properties), func(a, b string) int {
 		return cmp.Or(-cmp.Compare(a[:1], b[:1]), cmp.Compare(number(a), number(b)))
@@ -37,11 +37,11 @@ func number(name string) int {
 	return n
 }
 
-// aFault is how a kind of fault is declared: with a comment above it, which begins with its identifier and a colon, or
-// beside it.
+// aFault matches the declaration of a kind of fault: with a comment above it, which begins with its identifier and a
+// colon, or beside it.
 var aFault = regexp.MustCompile(`(?m)^((?:\t// .*\n)*)\t\w+ +Kind = "([a-z-]+)"(?: +// (.*))?$`)
 
-// faults is the table of what goes wrong, in the order of its declaration.
+// faults returns the table of the faults, in the order of their declarations.
 func faults(file string) string {
 	var out [][]string
 	for _, m := range aFault.FindAllStringSubmatch(file, -1) {
@@ -63,8 +63,8 @@ func TestFaultsAreRead(t *testing.T) {
 	}
 }
 
-// corpus is the table of the schedules that once failed. In the file a story stands above its schedules, with who
-// found it.
+// corpus returns the table of the schedules that once failed. In the file a story stands above its schedules, with
+// how it was found.
 func corpus(file string) (string, error) {
 	var (
 		out   [][]string
@@ -73,19 +73,21 @@ func corpus(file string) (string, error) {
 	)
 	for line := range strings.Lines(file) {
 		line = strings.TrimSpace(line)
-		text, comment := strings.CutPrefix(line, "//")
-		finder, found := strings.CutPrefix(strings.TrimSpace(text), "by: ")
-		switch told := strings.Join(story, " "); {
+		comment, isComment := strings.CutPrefix(line, "//")
+		comment = strings.TrimSpace(comment)
+		finder, found := strings.CutPrefix(comment, "by: ")
+		switch text := strings.Join(story, " "); {
 		case line == "":
 			story, by = nil, ""
-		case comment && found:
+		case isComment && found:
 			by = finder
-		case comment:
-			story = append(story, strings.TrimSpace(text))
+		case isComment:
+			story = append(story, comment)
 		case len(story) == 0 || by == "":
-			return "", errors.Errorf("%s: who found it? A story and a line \"// by: ...\" stand above each block of schedules", line)
-		case len(out) == 0 || out[len(out)-1][0] != told:
-			out = append(out, []string{told, by, "`" + line + "`"})
+			return "", errors.Errorf("%s: a story and a line \"// by: ...\", which says how it was found, have to stand "+
+				"above each block of schedules", line)
+		case len(out) == 0 || out[len(out)-1][0] != text:
+			out = append(out, []string{text, by, "`" + line + "`"})
 		default:
 			out[len(out)-1][2] += "<br>`" + line + "`"
 		}
@@ -102,7 +104,7 @@ func TestCorpusIsRead(t *testing.T) {
 		t.Errorf("error %v, got\n%swant\n%s", err, got, want)
 	}
 	for name, file := range map[string]string{
-		"nobody found it": "// One story.\n// by: chance\na/named\n\n// Another.\nb/named\n",
+		"no finder":       "// One story.\n// by: chance\na/named\n\n// Another.\nb/named\n",
 		"an empty finder": "// One story.\n// by:\na/named\n",
 		"no story":        "// by: chance\na/named\n\nb/named\n",
 	} {
@@ -112,7 +114,7 @@ func TestCorpusIsRead(t *testing.T) {
 	}
 }
 
-// TestTrackRecord looks for the tests that are said to hold what was found.
+// TestTrackRecord checks that the tests in the track record exist.
 func TestTrackRecord(t *testing.T) {
 	declared := map[string]bool{}
 	var paths []string

@@ -48,7 +48,7 @@ func exists(library map[string][]source, pkg, name string) (exported, known bool
 	return false, len(library[pkg]) > 0
 }
 
-// TestNamesHere looks for every name that a table says is ours.
+// TestNamesHere checks that every name in a column Here exists.
 func TestNamesHere(t *testing.T) {
 	ours := library(t)
 	checked := 0
@@ -84,7 +84,7 @@ func TestTablesAreWhole(t *testing.T) {
 	}
 }
 
-// pages returns the pages that this package holds to the code.
+// pages returns the pages that this package checks.
 func pages(t *testing.T) []string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -99,7 +99,7 @@ func pages(t *testing.T) []string {
 }
 
 // TestWordsOfCode looks, on every page, for the names of our packages, the annotations and the tests that stand in
-// backquotes. Tables of what others have, which have a column Here, are left out.
+// backquotes. Tables about other projects, which have a column Here, are left out.
 func TestWordsOfCode(t *testing.T) {
 	ours, annotations, tests := library(t), annotationKeys(t), testNames(t)
 	for _, page := range pages(t) {
@@ -121,7 +121,7 @@ func TestWordsOfCode(t *testing.T) {
 	}
 }
 
-// prose returns the lines of a page without blocks of code and without tables about what others have.
+// prose returns the lines of a page without blocks of code and without tables about other projects.
 func prose(page string) []string {
 	lines := strings.Split(page, "\n")
 	for _, r := range rows(page) {
@@ -140,8 +140,8 @@ func prose(page string) []string {
 	return lines
 }
 
-// annotationKeys returns those that package meta and the packages about stores know, the key of the stamp, and the
-// finalizer of that form.
+// annotationKeys returns the annotation keys of package meta and of the packages about stores, the key of the stamp,
+// and the finalizer of that form.
 func annotationKeys(t *testing.T) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}

@@ -22,7 +22,7 @@ func fill(page, name, text string) (string, error) {
 	return before + regionBegin(name) + "\n\n" + strings.TrimSpace(text) + "\n\n" + regionEnd + after, nil
 }
 
-// A row is one of a table, with the headings it stands under.
+// A row is a row of a table, with the headings above it.
 type row struct {
 	line     int
 	headings []string // the page's, the section's, ...
@@ -48,7 +48,7 @@ var (
 	divider  = regexp.MustCompile(`^\|[-:| ]+\|$`)
 )
 
-// spans returns what stands in backquotes.
+// spans returns the texts in backquotes.
 func spans(text string) []string {
 	var out []string
 	for _, m := range codeSpan.FindAllStringSubmatch(text, -1) {
@@ -98,7 +98,7 @@ func cells(line string) []string {
 // A block is a fenced block of code.
 type block struct {
 	line int
-	info string // what stands after the fence
+	info string // the text after the fence
 	text string
 }
 

@@ -14,14 +14,14 @@ const root = "../.."
 
 var update = flag.Bool("update", false, "write the generated regions of the pages anew")
 
-// A region of a page is made of files of the repository.
+// A region is a part of a page that is generated from files of the repository.
 type region struct {
 	page string
 	name string
 	make func(t *testing.T) string
 }
 
-// What is generated where.
+// The generated regions.
 var regions = []region{
 	{"docs/lifecycle.md", "admission", readAdmit},
 	{"docs/lifecycle.md", "decisions", func(t *testing.T) string { tables, _, _ := readDecide(t); return tables }},
@@ -106,7 +106,7 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestGeneratedRegions compares every generated region with what would be generated now.
+// TestGeneratedRegions checks that every generated region is up to date.
 func TestGeneratedRegions(t *testing.T) {
 	for _, r := range append(tutorialRegions(t), regions...) {
 		t.Run(strings.TrimPrefix(r.page, "docs/")+"/"+r.name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestGeneratedRegions(t *testing.T) {
 					t.Fatal(err)
 				}
 			default:
-				t.Errorf("%s is not what the code says any more; run: go test ./internal/docs -update\n-page, +code:\n%s", r.page, diff)
+				t.Errorf("%s differs from the code; run: go test ./internal/docs -update\n-page, +code:\n%s", r.page, diff)
 			}
 		})
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// differences gathers the rows below some headings of a file that the tests of package xp wrote by the reason for
-// which they differ, after how many cases of each suite hold.
+// differences reads a file that the tests of package xp wrote. It returns the number of cases of each suite that
+// hold, and the rows below some headings, grouped by the reason of the difference.
 func differences(page string, headings ...string) (string, error) {
 	var (
 		b       strings.Builder
@@ -59,7 +59,7 @@ func differences(page string, headings ...string) (string, error) {
 	return b.String(), nil
 }
 
-// An api is what a golden file lists of one package.
+// An api is the part of a golden file about one package.
 type api struct {
 	path  string
 	names []string // types, functions, constants and variables, sorted

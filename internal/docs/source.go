@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A source is the Go files of one package, tests left out.
+// A source has the Go files of one package, without tests.
 type source struct {
 	dir   string // below the root
 	files []*ast.File
@@ -73,7 +73,7 @@ func readSources(root string, dirs ...string) ([]source, error) {
 	return out, nil
 }
 
-// A constant is one whose value is written as a text.
+// A constant is a constant whose value is a string literal.
 type constant struct {
 	name  string
 	typ   string // as it is written: ConditionReason, event.Reason
@@ -81,7 +81,7 @@ type constant struct {
 	about string // its comment and that of its group
 }
 
-// constants returns those of a package whose type is one of these.
+// constants returns the constants of a package whose type is one of these.
 func (s source) constants(types ...string) []constant {
 	var out []constant
 	for _, file := range s.files {
@@ -141,8 +141,8 @@ func (s source) calls(visit func(name string, args []ast.Expr)) {
 	}
 }
 
-// exported returns whether the package declares a name: "Name", or "Type.Member" for a method, a field or what an
-// interface asks for.
+// exported returns whether the package declares a name: "Name", or "Type.Member" for a method, a field or a method
+// of an interface.
 func (s source) exported(name string) bool {
 	owner, member, nested := strings.Cut(name, ".")
 	for _, file := range s.files {

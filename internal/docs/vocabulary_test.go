@@ -16,7 +16,7 @@ import (
 
 const conditionsPage = "docs/conditions-and-events.md"
 
-// column returns, of the rows below a heading, what stands in the first backquotes and beside it in the named column.
+// column returns, for each row below a heading, the first text in backquotes and the cell of the named column.
 func column(t *testing.T, page, heading, name string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -45,8 +45,8 @@ func packages(t *testing.T, dirs ...string) []source {
 
 var ofType = regexp.MustCompile(`(?:Reasons of|reason of) (Type\w+)`)
 
-// TestConditions compares the sections about conditions with the constants: each type has one, and in it stands each
-// reason that the code says belongs to the type.
+// TestConditions compares the sections about conditions with the constants: each type has a section, which has each
+// reason that belongs to the type according to the code.
 func TestConditions(t *testing.T) {
 	page := read(t, conditionsPage)
 	values, want := map[string]string{}, map[string]map[string]bool{}
@@ -110,10 +110,10 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A metric is what the page has to say of one.
+// A metric has the cells of the row of a metric.
 type metric struct{ Type, Labels string }
 
-// TestMetrics compares the table of metrics with where they are made.
+// TestMetrics compares the table of metrics with the code that makes them.
 func TestMetrics(t *testing.T) {
 	want := map[string]metric{}
 	first := map[string]int{"counter": 2, "gauge": 2, "histogram": 3} // where the labels begin
@@ -139,7 +139,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// connectionMetrics returns those that limits have for each connection.
+// connectionMetrics returns the metrics of limits for each connection.
 func connectionMetrics(t *testing.T) map[string]metric {
 	t.Helper()
 	limits, registry := limit.NewSet(), prometheus.NewRegistry()
@@ -161,8 +161,8 @@ func connectionMetrics(t *testing.T) map[string]metric {
 	return out
 }
 
-// writtenOut returns the metrics whose names stand in the code with their prefix. One whose maker is not seen has no
-// type, which no row of the page has.
+// writtenOut returns the metrics whose names are in the code with their prefix. A metric whose constructor is not
+// found has no type, and so matches no row of the page.
 func writtenOut(t *testing.T) map[string]metric {
 	t.Helper()
 	named, out := regexp.MustCompile(`^moorage_\w*[a-z]$`), map[string]metric{}
@@ -192,7 +192,7 @@ func writtenOut(t *testing.T) map[string]metric {
 	return out
 }
 
-// optionsName returns the name in the options that a metric is made with.
+// optionsName returns the name in the options of a metric.
 func optionsName(args []ast.Expr) string {
 	if len(args) == 0 {
 		return ""
@@ -222,7 +222,7 @@ func labels(args []ast.Expr) string {
 	return strings.Join(out, ", ")
 }
 
-// TestLabelValues looks for the values of labels in the row of their metric.
+// TestLabelValues checks that the row of a metric has the values of its labels.
 func TestLabelValues(t *testing.T) {
 	counts := column(t, read(t, conditionsPage), "Metrics", "What it counts")
 	values := map[string]string{"stepNames": "moorage_managed_external_step_seconds",
@@ -256,8 +256,8 @@ func TestLabelValues(t *testing.T) {
 	}
 }
 
-// TestOutcomes compares the table of outcomes with the names that the reconciler gives to the ends of passes, and
-// with those that it serves from the beginning.
+// TestOutcomes compares the table of outcomes with the names of outcomes in the reconciler, and with those that it
+// serves from the start.
 func TestOutcomes(t *testing.T) {
 	want, served := map[string]bool{}, map[string]bool{}
 	for _, p := range packages(t, "pkg/reconciler/managed") {
@@ -292,7 +292,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// outcomeNames returns the names in an outcome or a stage, and what a pass is said to have ended with.
+// outcomeNames returns the names in outcomes and stages, and the outcome labels that passes set.
 func outcomeNames(n ast.Node) []string {
 	switch n := n.(type) {
 	case *ast.KeyValueExpr:

@@ -1,6 +1,7 @@
-// Package fields is for server-side apply: it makes the body from an object that was changed in place, and says what
-// applying a body removes. What is applied must be all that the manager owns, or the API server removes the rest; so
-// the body is what the manager owned already, as it is now, and what was changed.
+// Package fields is for server-side apply: it makes the body from an object that was changed in place, and finds out
+// which fields applying a body removes. The body must have all fields that the manager owns, because the API server
+// removes the others: it consists of the fields that the manager owned already, with their current values, and of
+// the changed fields.
 package fields
 
 import (
@@ -14,14 +15,14 @@ import (
 // A Set is a decoded FieldsV1: "f:name" leads to a field, "." is the map itself.
 type Set map[string]any
 
-// Owners say who owns what of an object.
+// Owners are the owners of the fields of an object.
 type Owners struct {
-	Mine   Set   // what the manager owns through server-side apply
-	others []Set // what everybody else owns, the manager's other ways of writing included
+	Mine   Set   // fields that the manager owns through server-side apply
+	others []Set // fields of each other owner, and of the manager by other operations
 }
 
-// Of returns who owns what for the manager in that version of the kind, and whether
-// that can be told: the manager may not have applied yet, or in another version.
+// Of returns the owners as the manager sees them in that version of the kind. It returns false
+// if they are unknown: the manager has not applied yet, or has applied another version.
 func Of(entries []metav1.ManagedFieldsEntry, manager, apiVersion string) (Owners, bool) {
 	var o Owners
 	for _, e := range entries {
@@ -38,9 +39,8 @@ func Of(entries []metav1.ManagedFieldsEntry, manager, apiVersion string) (Owners
 	return o, o.Mine != nil
 }
 
-// Project returns what of an object is in the set. Lists are taken whole: their
-// items may belong to several managers, and an item that is sent as it is changes
-// nothing.
+// Project returns the fields of an object that are in the set. Lists are taken whole: their
+// items may belong to several managers, and an unchanged item changes nothing.
 func (s Set) Project(object map[string]any) map[string]any {
 	out := map[string]any{}
 	for key, sub := range s {
@@ -67,8 +67,8 @@ func set(v any) Set {
 	return m
 }
 
-// Remove tells whether applying without the fields that the patch sets to null
-// removes them: they are all the manager's, and nobody else's.
+// Remove reports whether applying without the fields that the patch sets to null removes them:
+// the manager is the only owner of all of them.
 func (o Owners) Remove(patch, before map[string]any) bool {
 	for name, change := range patch {
 		sub := o.below("f:" + name)
@@ -88,8 +88,8 @@ func (o Owners) Remove(patch, before map[string]any) bool {
 	return true
 }
 
-// Prune removes from an object what applying a body removes: fields that the manager
-// owns, nobody else does, and the body does not have. Lists stay as they are.
+// Prune removes from an object the fields that applying a body removes: those of which the
+// manager is the only owner, and which the body lacks. Lists stay as they are.
 func (o Owners) Prune(object, body map[string]any) {
 	for key := range o.Mine {
 		name, isField := strings.CutPrefix(key, "f:")
@@ -121,8 +121,7 @@ func (o Owners) below(field string) Owners {
 	return out
 }
 
-// Overlay puts into the body what the merge patch changes, as it is in the object
-// after it.
+// Overlay copies the fields that the merge patch changes from the patched object to the body.
 func Overlay(body, patch, after map[string]any) {
 	for name, change := range patch {
 		value, there := after[name]

@@ -34,10 +34,10 @@ func TestOf(t *testing.T) {
 			[]metav1.ManagedFieldsEntry{entry(apply, "v1", `{"f:data":{}}`)}, true},
 		"Updated": {"What was only updated is not owned through apply.",
 			[]metav1.ManagedFieldsEntry{entry(update, "v1", `{"f:data":{}}`)}, false},
-		"Stripped": {"Without entries nothing can be told.", nil, false},
+		"Stripped": {"Without entries the owners are unknown.", nil, false},
 		"OtherVersion": {"Fields of another version may have other names.",
 			[]metav1.ManagedFieldsEntry{entry(apply, "v2", `{}`)}, false},
-		"Broken": {"What is not understood tells nothing.",
+		"Broken": {"With an unreadable entry the owners are unknown.",
 			[]metav1.ManagedFieldsEntry{entry(apply, "v1", `{`)}, false},
 	}
 	for name, tc := range cases {
@@ -49,8 +49,10 @@ func TestOf(t *testing.T) {
 
 // TestBody makes the body of an apply from a change of an object.
 func TestBody(t *testing.T) {
-	const mine = `{"f:metadata":{"f:labels":{".":{},"f:a":{}}},"f:spec":{"f:size":{},"f:list":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}}},"f:whole":{}}}`
-	const before = `{"metadata":{"labels":{"a":"1","theirs":"2"}},"spec":{"size":1,"list":[{"name":"x"}],"whole":{"p":1,"q":2},"other":true}}`
+	const mine = `{"f:metadata":{"f:labels":{".":{},"f:a":{}}},` +
+		`"f:spec":{"f:size":{},"f:list":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}}},"f:whole":{}}}`
+	const before = `{"metadata":{"labels":{"a":"1","theirs":"2"}},` +
+		`"spec":{"size":1,"list":[{"name":"x"}],"whole":{"p":1,"q":2},"other":true}}`
 	cases := map[string]struct {
 		reason  string
 		others  string
@@ -93,7 +95,7 @@ func TestBody(t *testing.T) {
 			patch:  `{"metadata":{"labels":null}}`, after: `{}`,
 		},
 		"RemovedShared": {
-			reason: "Nor what somebody else owns as well.", patch: `{"spec":{"size":null}}`, after: `{}`,
+			reason: "Nor a field with another owner.", patch: `{"spec":{"size":null}}`, after: `{}`,
 			others: `{"f:spec":{"f:size":{}}}`,
 		},
 	}
@@ -103,8 +105,8 @@ func TestBody(t *testing.T) {
 			if tc.others != "" {
 				entries = append(entries, entry(metav1.ManagedFieldsOperationUpdate, "v1", tc.others))
 			}
-			owners, told := Of(entries, "me", "v1")
-			if !told {
+			owners, known := Of(entries, "me", "v1")
+			if !known {
 				t.Fatal("nothing is owned")
 			}
 			patch, after := object(t, tc.patch), object(t, tc.after)
@@ -123,7 +125,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// TestPrune: what a manager does not apply any more goes, unless somebody else owns it.
+// TestPrune checks that a field that the manager stops applying is removed, unless it has another owner.
 func TestPrune(t *testing.T) {
 	const mine = `{"f:data":{".":{},"f:a":{},"f:b":{}},"f:spec":{"f:size":{},"f:list":{}}}`
 	const now = `{"data":{"a":"1","b":"2"},"spec":{"size":1,"list":[1],"theirs":2},"status":{"x":1}}`
@@ -135,7 +137,7 @@ func TestPrune(t *testing.T) {
 			`{"spec":{"size":1,"list":[1],"theirs":2},"status":{"x":1}}`},
 		"Mixed": {"Of a map that is left out, what is not the manager's stays.", `{"data":{"a":"1","b":"2"}}`,
 			`{"f:spec":{"f:theirs":{}}}`, `{"data":{"a":"1","b":"2"},"spec":{"theirs":2},"status":{"x":1}}`},
-		"Shared": {"What somebody else owns as well stays.", `{"data":{"a":"1"},"spec":{"size":1,"list":[1]}}`,
+		"Shared": {"A field with another owner stays.", `{"data":{"a":"1"},"spec":{"size":1,"list":[1]}}`,
 			`{"f:data":{"f:b":{}}}`, now},
 	}
 	for name, tc := range cases {
@@ -144,8 +146,8 @@ func TestPrune(t *testing.T) {
 			if tc.others != "" {
 				entries = append(entries, entry(metav1.ManagedFieldsOperationUpdate, "v1", tc.others))
 			}
-			owners, told := Of(entries, "me", "v1")
-			if !told {
+			owners, known := Of(entries, "me", "v1")
+			if !known {
 				t.Fatal("nothing is owned")
 			}
 			got := object(t, now)

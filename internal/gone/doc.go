@@ -1,29 +1,28 @@
-// Package gone tells an answer that an object does not exist from the other answers
-// with the code 404. IsNotFound of k8s.io/apimachinery and IgnoreNotFound of
-// controller-runtime hold for all of them, and some say nothing about the object:
+// Package gone distinguishes the answer that an object does not exist from other answers with
+// the code 404. IsNotFound of k8s.io/apimachinery and IgnoreNotFound of controller-runtime
+// accept all of them, and some say nothing about the object:
 //
 //   - the page of a load balancer or of a proxy whose backends are away;
-//   - the answer of an API server that does not know the kind yet, or not any more: one
+//   - the answer of an API server that does not serve the kind yet, or any more: one
 //     replica of several learns of a definition later than another;
 //   - the answer to a version, or to a scope, that the server does not serve;
 //   - the answer to a write of the status of a kind that has no status subresource,
 //     which names the object although the object is there;
-//   - the answer to a write that names another object: the namespace, or what a webhook
-//     did not find.
+//   - the answer to a write that names another object: the namespace, or an object that
+//     a webhook did not find.
 //
-// A controller that takes one of them for the end of the object forgets what was made
-// for it, or never looks at it again. The first three have the cause
-// UnexpectedServerResponse, or do not name the object. So [Answered] wants the name,
-// without that cause.
+// A controller that takes one of them for the end of the object forgets the external resource,
+// or stops reconciling the object. The first three have the cause UnexpectedServerResponse, or
+// do not name the object. So [Answered] requires the name, without that cause.
 //
-// The last two are answers to writes, and therefore the answer to a write of a subresource
-// or to a create is never enough: [Confirmed] reads the object from the API server, and
-// only that answer counts; [IgnoreConfirmed] does so after a write. A DELETE and a PATCH
-// of the object itself are looked up as a GET is: if they are answered with the name of the
-// object, [Ignore] may drop the error.
+// The last two are answers to writes, and therefore the answer to a write of a subresource or
+// to a create is never enough: [Confirmed] reads the object from the API server, and only that
+// answer counts; [IgnoreConfirmed] does so after a write. The API server looks the object of a
+// DELETE or a PATCH up as that of a GET: if the answer has the name of the object, [Ignore] may
+// drop the error.
 //
-// A test of internal/hygiene forbids what it replaces elsewhere. Examples, which use only
-// what is public, ask IsNotFound of pkg/resource.
+// A test of internal/hygiene forbids the functions that this package replaces. Examples, which
+// use only public packages, call IsNotFound of pkg/resource.
 //
 // A cache answers with the name of the object too. It says that the cache does not have
 // the object, perhaps because it does not have it yet. That is enough to end a pass,

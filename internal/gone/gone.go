@@ -14,37 +14,37 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Unserved tells whether err is a 404 that names no object, or a mapper's error that it
-// does not know the kind: a proxy answered, or an API server that does not serve the
-// kind, the version or the path. It says so of that server at that moment alone: to wait
-// or to refuse a start is right, to clean up is not.
+// Unserved reports whether err is a 404 that names no object, or a RESTMapper's error for an
+// unknown kind: a proxy answered, or an API server that does not serve the kind, the version or
+// the path. The answer is about that server at that moment alone: a caller may wait or refuse
+// to start, and must not clean up.
 func Unserved(err error) bool {
 	return meta.IsNoMatchError(err) || kerrors.IsNotFound(err) && !Named(err)
 }
 
-// Named tells whether err is the answer that some object does not exist, and says which.
-// It is for those who did not ask themselves, and do not know the name.
+// Named reports whether err is the answer that some object does not exist, with its name. It is
+// for callers that do not know the name, because they did not send the request themselves.
 func Named(err error) bool {
 	details, ok := answer(err)
 	return ok && details.Name != ""
 }
 
 // NoPage is Named for fakes that leave the name out, as those of authors do: a 404 with
-// details, and without the cause of one that is not an API server's.
+// details, and without the cause UnexpectedServerResponse.
 func NoPage(err error) bool {
 	_, ok := answer(err)
 	return ok
 }
 
-// Answered tells whether err is the answer that there is no object of that name. The
-// answer names it, so that a 404 of a proxy, or about a kind that is not served, is none.
+// Answered reports whether err is the answer that there is no object of that name. The answer
+// names it, so that a 404 of a proxy, or about a kind that is not served, is none.
 //
-// If resources are given, the answer must be about one of them, as far as it says what
-// it is about. API servers give the resource, caches give the kind, and fakes often leave
-// out the group: then the name is enough.
+// If resources are given, the answer must be about one of them, as far as it names a resource.
+// API servers give the resource, caches give the kind, and fakes often leave out the group:
+// then the name is enough.
 //
-// The answer to a write may be about a subresource. To know that the object is gone, ask
-// Confirmed.
+// The answer to a write may be about a subresource. To find out whether the object is gone,
+// call Confirmed.
 func Answered(err error, name string, resources ...schema.GroupResource) bool {
 	details, ok := answer(err)
 	return ok && name != "" && details.Name == name &&
@@ -61,12 +61,11 @@ func Ignore(err error, name string, resources ...schema.GroupResource) error {
 	return err
 }
 
-// Confirmed tells whether the API server has the object no more: asked for it by name
-// and namespace, it answers that there is none, or shows one of another UID, if the
-// object that is given has one. It does not change that object.
+// Confirmed reports whether the object is gone: a GET by name and namespace is answered with
+// NotFound, or with an object of another UID, if obj has one. It does not change obj.
 //
-// The reader must not be a cache, as those of cluster.Cluster.GetAPIReader are not. Any
-// other answer is an error, after which the object has to be taken for one that is there.
+// The reader must not be a cache; that of cluster.Cluster.GetAPIReader is none. Any other
+// answer is an error, after which the caller has to assume that the object exists.
 func Confirmed(ctx context.Context, live client.Reader, obj client.Object) (bool, error) {
 	now := obj.DeepCopyObject().(client.Object)
 	key := client.ObjectKeyFromObject(obj)
@@ -85,9 +84,9 @@ func Confirmed(ctx context.Context, live client.Reader, obj client.Object) (bool
 	return false, errors.Wrapf(err, "cannot ask the API server whether %s is gone", key)
 }
 
-// IgnoreConfirmed is what Ignore is, for the error of a write: it returns nil if that is a
-// 404, of whatever sort, and Confirmed says that the object is gone. A 404 for an object
-// that is there is an error that says what to check.
+// IgnoreConfirmed is Ignore for the error of a write: it returns nil if that is a 404 of any
+// sort, and Confirmed reports that the object is gone. A 404 for an existing object is an error
+// that names the remedy.
 func IgnoreConfirmed(ctx context.Context, live client.Reader, obj client.Object, err error) error {
 	if !kerrors.IsNotFound(err) {
 		return err
@@ -104,7 +103,7 @@ func IgnoreConfirmed(ctx context.Context, live client.Reader, obj client.Object,
 	}
 }
 
-// answer returns what a NotFound says that it is about.
+// answer returns the details of a NotFound of an API server.
 func answer(err error) (*metav1.StatusDetails, bool) {
 	if !kerrors.IsNotFound(err) || kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return nil, false
@@ -117,8 +116,8 @@ func answer(err error) (*metav1.StatusDetails, bool) {
 	return details, details != nil
 }
 
-// about tells whether an answer may be about a resource. Without a group of its own, an
-// answer about a resource with one is a fake's, whose kind is made up as well.
+// about reports whether an answer may be about a resource. An answer without a group about a
+// resource with a group comes from a fake, whose kind means nothing either.
 func about(details *metav1.StatusDetails, r schema.GroupResource) bool {
 	switch {
 	case details.Group == "" && r.Group != "":
@@ -130,9 +129,9 @@ func about(details *metav1.StatusDetails, r schema.GroupResource) bool {
 	}
 }
 
-// names returns the resource with which an answer about the object has to agree. What
-// cannot be told stays as the answer has it; and that is all of an answer without a
-// group, which is about a kind of the core or a fake's.
+// names returns the resource that an answer about the object must have. Unknown parts are as in
+// the answer: all parts are if the answer has no group, because it is about a core kind or
+// comes from a fake.
 func names(r client.Reader, obj client.Object, details *metav1.StatusDetails) schema.GroupResource {
 	said := schema.GroupResource{Group: details.Group, Resource: details.Kind}
 	c, knows := r.(client.Client)

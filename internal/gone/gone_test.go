@@ -27,13 +27,13 @@ var (
 	secrets   = corev1.Resource("secrets")
 )
 
-// page is what a client makes of a 404 whose body is no answer of an API server.
+// page returns the error of a client for a 404 whose body is no answer of an API server.
 func page(of schema.GroupResource, name string) error {
 	return kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, of, name, "404 page not found", 0,
 		true)
 }
 
-// bare is a 404 that says nothing more.
+// bare returns a 404 with these details, and no more.
 func bare(details *metav1.StatusDetails) error {
 	return &kerrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusNotFound,
@@ -176,7 +176,7 @@ func TestUnserved(t *testing.T) {
 	}
 }
 
-// reader is one that cannot tell kinds and resources.
+// A reader is a reader that cannot map objects to kinds and resources.
 type reader struct{ client.Reader }
 
 func TestConfirmed(t *testing.T) {
@@ -200,10 +200,10 @@ func TestConfirmed(t *testing.T) {
 
 	cases := map[string]struct {
 		reason  string
-		there   client.Object // what the API server has
+		there   client.Object // in the API server
 		err     error         // its answer, if it is not that of controller-runtime's fake
 		obj     client.Object
-		blind   bool // the reader cannot tell kinds
+		blind   bool // the reader cannot map kinds
 		want    bool
 		wantErr bool
 	}{
@@ -321,10 +321,10 @@ func TestIgnoreConfirmed(t *testing.T) {
 			there: true, want: named, says: "has the subresource",
 		},
 		"Page twice": {
-			reason: "nobody has confirmed it", write: named, read: page(policies, "a"),
+			reason: "it is not confirmed", write: named, read: page(policies, "a"),
 			want: page(policies, "a"), says: "check that its kind is served",
 		},
-		"No read": {reason: "nobody has confirmed it", write: named, read: boom, want: boom},
+		"No read": {reason: "it is not confirmed", write: named, read: boom, want: boom},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := fake.NewClientBuilder()

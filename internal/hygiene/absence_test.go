@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What takes every answer with the code 404 for the absence of an object, or a kind that is not served for one that
+// Functions that take every answer with the code 404 for the absence of an object, or an unserved kind for one that
 // does not exist.
 var credulous = map[string][]string{
 	"k8s.io/apimachinery/pkg/api/errors":        {"IsNotFound"},
@@ -23,7 +23,7 @@ var credulous = map[string][]string{
 	"sigs.k8s.io/controller-runtime/pkg/client": {"IgnoreNotFound"},
 }
 
-// Where they may be used, by file or by folder, and why.
+// Files and folders that may use them, with the reason.
 var maybeCredulous = map[string]string{
 	"internal/gone/":          "it is what the others ask",
 	"internal/testworld/":     "tests ask the API server that they have started",
@@ -33,8 +33,8 @@ var maybeCredulous = map[string]string{
 	"pkg/sim/":                   "it is the API server that answers",
 }
 
-// TestAbsenceIsAskedOfOnePackage: whether an object is gone is for internal/gone to say, and in examples, which may
-// use only what is public, for pkg/resource.
+// TestAbsenceIsAskedOfOnePackage checks that only internal/gone finds out whether an object is gone, and in
+// examples, which use only public packages, pkg/resource.
 func TestAbsenceIsAskedOfOnePackage(t *testing.T) {
 	used := map[string]bool{}
 	for _, f := range goFiles(t, "pkg", "internal", "cmd", "examples") {
@@ -61,7 +61,7 @@ func TestAbsenceIsAskedOfOnePackage(t *testing.T) {
 	}
 }
 
-// exception returns what allows a file to be credulous, if anything does.
+// exception returns the file or folder of the list above that covers a file, if there is one.
 func exception(name string) string {
 	for where := range maybeCredulous {
 		if strings.HasPrefix(name, where) {
@@ -71,9 +71,9 @@ func exception(name string) string {
 	return ""
 }
 
-// believes returns a line for each use of what is credulous.
+// believes returns a line for each use of these functions.
 func believes(f goFile) (out []string) {
-	packages := map[string][]string{} // by the name that the file has for them
+	packages := map[string][]string{} // by their names in the file
 	for _, i := range f.ast.Imports {
 		path, _ := strconv.Unquote(i.Path.Value)
 		name := path[strings.LastIndex(path, "/")+1:]

@@ -1,5 +1,5 @@
-// Package hygiene is for what a reviewer should not have to look at: its tests read this repository and fail where it
-// grew too long, undocumented, heavy or wrong.
+// Package hygiene replaces checks of reviewers: its tests read this repository and fail where it grew too long,
+// undocumented, heavy or wrong. Start with gates_test.go.
 //
-// It holds tests only. Each of their messages says what to do.
+// It has tests only. Each of their messages names the remedy.
 package hygiene

@@ -12,17 +12,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Where the library's public packages are.
+// The folders of the public packages of the library.
 var public = []string{"pkg", "apis"}
 
-// An interface with so many methods can say in its own comment what they do; in a larger one each speaks for itself.
+// The comment of an interface with at most so many methods may document them; in a larger one each method has its
+// own.
 const maxMethods = 4
 
-// Public packages without an Example of their own, and where a reader finds one instead.
+// Public packages without an Example of their own, and the place of one instead.
 var exemptFromExample = map[string]string{}
 
-// TestExportedNamesAreDocumented reads the library. In apis the fields count too: controller-gen makes the CRD's
-// descriptions of their comments.
+// TestExportedNamesAreDocumented checks that exported names have comments. In apis the fields count as well:
+// controller-gen copies their comments to the descriptions in the CRDs.
 func TestExportedNamesAreDocumented(t *testing.T) {
 	for _, f := range goFiles(t, public...) {
 		if f.test() || f.generated() {
@@ -34,8 +35,8 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestPackagesAreDocumented looks for the comment that says what a package is for. It begins as go doc expects:
-// "Package x", or for a program "Command x" or its name.
+// TestPackagesAreDocumented checks that each package has a comment that begins as go doc expects: "Package x", or
+// for a program "Command x" or its name.
 func TestPackagesAreDocumented(t *testing.T) {
 	documented := map[string]bool{}
 	for _, f := range goFiles(t, ".") {
@@ -46,13 +47,14 @@ func TestPackagesAreDocumented(t *testing.T) {
 	}
 	for dir, ok := range documented {
 		if !ok {
-			t.Errorf("%s has no package comment that begins with \"Package\" and its name, or with \"Command\" for a program", dir)
+			t.Errorf("%s has no package comment that begins with \"Package\" and its name, or with \"Command\" for a "+
+				"program", dir)
 		}
 	}
 }
 
-// introduces reports whether a package comment begins with what it is about. A program may be called by the name of
-// its folder, with a capital letter or without.
+// introduces reports whether a package comment begins with the name of the package. For a program that is the name
+// of its folder, with a capital letter or without.
 func introduces(doc, pkg, dir string) bool {
 	if pkg != "main" {
 		return strings.HasPrefix(doc, "Package "+pkg+" ")
@@ -61,7 +63,7 @@ func introduces(doc, pkg, dir string) bool {
 	return first == "Command" || strings.EqualFold(first, dir)
 }
 
-// TestPackagesHaveExamples asks for a runnable Example of every public package that can be imported.
+// TestPackagesHaveExamples checks that every public package that can be imported has a runnable Example.
 func TestPackagesHaveExamples(t *testing.T) {
 	examples := map[string]bool{}
 	for _, f := range goFiles(t, public...) {
@@ -87,7 +89,7 @@ func TestPackagesHaveExamples(t *testing.T) {
 	}
 }
 
-// hasExample reports whether a test file has an Example that go test runs: one that says what it prints.
+// hasExample reports whether a test file has an Example that go test runs: one with an Output comment.
 func hasExample(f goFile) bool {
 	for _, decl := range f.ast.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
@@ -129,8 +131,8 @@ func undocumented(f goFile, fields bool) []string {
 	return out
 }
 
-// inSpec misses the comment of a type, and of the names in it, or of constants and variables, which may share that of
-// their group.
+// inSpec returns the exported names of a specification that lack a comment: a type and the names in it, or constants
+// and variables, which may share the comment of their group.
 func inSpec(spec ast.Spec, group, fields bool, miss func(token.Pos, string)) {
 	switch s := spec.(type) {
 	case *ast.TypeSpec:
@@ -159,7 +161,7 @@ func inSpec(spec ast.Spec, group, fields bool, miss func(token.Pos, string)) {
 	}
 }
 
-// inFields misses the comments of fields and methods; what is embedded has its own.
+// inFields returns the exported fields and methods that lack a comment. Embedded types have comments of their own.
 func inFields(of string, list *ast.FieldList, miss func(token.Pos, string)) {
 	for _, field := range list.List {
 		for _, name := range field.Names {
@@ -170,8 +172,7 @@ func inFields(of string, list *ast.FieldList, miss func(token.Pos, string)) {
 	}
 }
 
-// exportedReceiver reports whether a reader of the documentation sees the function: it is no method, or one of an
-// exported type.
+// exportedReceiver reports whether go doc shows the function: it is no method, or one of an exported type.
 func exportedReceiver(fn *ast.FuncDecl) bool {
 	if fn.Recv == nil {
 		return true

@@ -20,8 +20,7 @@ var (
 	scheme    = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:`)
 )
 
-// TestLinks follows the links between the files of the repository, down to the heading. What other machines serve is
-// not asked for.
+// TestLinks follows the links between the files of the repository, down to the heading. It does not follow URLs.
 func TestLinks(t *testing.T) {
 	pages := files(t, func(name string) bool { return filepath.Ext(name) == ".md" })
 	if len(pages) == 0 {
@@ -50,7 +49,7 @@ func broken(root, page string) (out []string) {
 	return out
 }
 
-// follow says why a link leads nowhere, or "".
+// follow returns why a link leads nowhere, or "".
 func follow(root, page, target string) string {
 	if scheme.MatchString(target) {
 		return ""
@@ -100,7 +99,7 @@ func prose(text string) []string {
 	return all
 }
 
-// targets returns where the links of a line lead.
+// targets returns the targets of the links of a line.
 func targets(line string) (out []string) {
 	line = code.ReplaceAllString(line, "")
 	for _, m := range inline.FindAllStringSubmatch(line, -1) {
@@ -112,8 +111,8 @@ func targets(line string) (out []string) {
 	return out
 }
 
-// anchors returns the names under which the headings of a page are found: lower case, blanks as hyphens, without
-// punctuation; a repeated one is numbered.
+// anchors returns the anchors of the headings of a page: lower case, blanks as hyphens, without punctuation; a
+// repeated one is numbered.
 func anchors(text string) map[string]bool {
 	out := map[string]bool{}
 	for _, line := range prose(text) {

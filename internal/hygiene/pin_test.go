@@ -9,7 +9,7 @@ import (
 // A row of the table of pins in CONTRIBUTING.md: | `module` | version | `go.mod` |
 var pin = regexp.MustCompile("^\\| `([^`]+)` \\| ([^ |]+) \\| `([^`]*)go\\.mod` \\|")
 
-// Pins that the table has to name; it may name more.
+// Pins that the table must have; it may have more.
 var pinned = []string{
 	"go",
 	"sigs.k8s.io/controller-runtime",

@@ -18,8 +18,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/hygiene/measure"
 )
 
-// The file that says how many findings of a gate a package still has. The numbers only go down, and what is not in
-// the file is 0.
+// The file with the number of findings of a gate that a package still has. The numbers only go down, and a missing
+// number is 0.
 const ratchetFile = "internal/hygiene/testdata/ratchet.txt"
 
 var (
@@ -27,10 +27,10 @@ var (
 	moved  = flag.Bool("moved", false, "with -update: code has moved, so a number may rise, but not the sum of its gate")
 )
 
-// An entry is what a number of the file is about.
+// An entry is the key of a number in the file.
 type entry struct{ pkg, gate string }
 
-// hold compares what a gate finds with the numbers of the file, and writes them with -update.
+// hold compares the findings of a gate with the numbers of the file, and writes them with -update.
 func hold(t *testing.T, name string) {
 	t.Helper()
 	gate, ok := measure.ByName(name)
@@ -64,7 +64,7 @@ func writeRatchet(t *testing.T, numbers map[entry]int) {
 	}
 }
 
-// compare returns a line for each package of which the file does not have the number.
+// compare returns a line for each package whose number in the file is wrong.
 func compare(allowed map[entry]int, gate measure.Gate, found map[string]int) (out []string) {
 	packages := maps.Clone(found)
 	for e := range allowed {
@@ -86,8 +86,8 @@ func compare(allowed map[entry]int, gate measure.Gate, found map[string]int) (ou
 	return out
 }
 
-// lowered returns the numbers with those of a gate replaced by what was found, where that is lower. With moved also
-// where it is higher, if the sum of the gate is not.
+// lowered returns the numbers, those of a gate replaced by the found ones where these are lower. With moved they may
+// be higher, if the sum of the gate is not.
 func lowered(allowed map[entry]int, gate string, found map[string]int, moved bool) map[entry]int {
 	out, before, after := map[entry]int{}, 0, 0
 	for e, n := range allowed {
@@ -137,8 +137,8 @@ func parseRatchet(text []byte) (map[entry]int, error) {
 	return out, nil
 }
 
-// formatRatchet writes a block per package, with an empty line between two: changes of two packages do not touch each
-// other.
+// formatRatchet writes a block per package, with an empty line between two, so that changes of two packages do not
+// conflict.
 func formatRatchet(numbers map[entry]int) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Package, gate, and how many findings of the gate the package still has. The numbers only go down:\n")
@@ -156,7 +156,7 @@ func formatRatchet(numbers map[entry]int) []byte {
 	return b.Bytes()
 }
 
-// TestRatchetIsFormatted also finds numbers of packages that are gone, and of gates that have none.
+// TestRatchetIsFormatted also finds entries of unknown gates.
 func TestRatchetIsFormatted(t *testing.T) {
 	text := read(t, ratchetFile)
 	numbers, err := parseRatchet(text)

@@ -8,16 +8,19 @@ import (
 	"github.com/moorage-dev/moorage/internal/hygiene/measure"
 )
 
-// What fits in the eye, and what a vendoring provider accepts. A number is raised with an ADR.
+// The limits of sizes and of requirements. A number is raised with an ADR.
 const (
-	maxFunction     = 60
-	maxFile         = 400
-	maxReadme       = 150
-	maxRequirements = 14 // direct ones; the API of OpenTelemetry is two modules (ADR 5), json-patch is one (ADR 9), and goleak is for tests only
-	maxSums         = 84 // modules that go.sum records
+	maxFunction = 60
+	maxFile     = 400
+	maxReadme   = 150
+	maxSums     = 84 // modules that go.sum records
+
+	// Direct ones. The API of OpenTelemetry is two modules (ADR 5), json-patch is one (ADR 9), and goleak is for tests
+	// only.
+	maxRequirements = 14
 )
 
-// TestSizes looks at hand-written code; tests and generated files may be longer.
+// TestSizes checks hand-written code; tests and generated files may be longer.
 func TestSizes(t *testing.T) {
 	for _, f := range goFiles(t, ".") {
 		if f.test() || f.generated() {
@@ -45,7 +48,7 @@ func TestReadmeFits(t *testing.T) {
 	}
 }
 
-// TestRequirements keeps the library light: every provider takes over what the root module requires.
+// TestRequirements keeps the library light: every provider inherits the requirements of the root module.
 func TestRequirements(t *testing.T) {
 	var direct []string
 	for _, r := range readMod(t, ".").Require {

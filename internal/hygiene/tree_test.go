@@ -78,7 +78,7 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
-// A goMod is what a go.mod says.
+// A goMod is the content of a go.mod.
 type goMod struct {
 	Go      string
 	Require []struct {
@@ -100,7 +100,7 @@ func (m goMod) version(path string) string {
 	return ""
 }
 
-// readMod returns what the go.mod in a folder says.
+// readMod returns the content of the go.mod in a folder.
 func readMod(t *testing.T, dir string) goMod {
 	t.Helper()
 	read(t, filepath.Join(dir, "go.mod")) // makes the cached result of the test depend on it

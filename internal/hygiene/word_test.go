@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What must not stand in the repository, whose readers have other machines and other tools.
+// Words that must not be in the repository, whose readers have other machines and other tools.
 var unwanted = []struct {
 	what  string
-	hints []string // one of them is in each such word, and they are looked for in a tenth of the time
+	hints []string // each such word has one of them, and a search for them takes a tenth of the time
 	word  *regexp.Regexp
 }{
 	// Not after a letter or a dot: import paths may have such an element.
@@ -35,7 +35,7 @@ var unwanted = []struct {
 		regexp.MustCompile(`\b(?:TO` + `DO|FIX` + `ME|XX` + `X)\b`)},
 }
 
-// TestUnwantedWords reads every text file but the ones that look for the words.
+// TestUnwantedWords reads every text file except those with the list of words.
 func TestUnwantedWords(t *testing.T) {
 	for _, name := range files(t, func(name string) bool { return name != "internal/hygiene/word_test.go" }) {
 		text := read(t, name)

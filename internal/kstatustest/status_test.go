@@ -34,29 +34,29 @@ type moment struct {
 	reason string
 	arrive func(*world) // makes the object, and brings it there
 
-	// What kstatus says of it, by how much the kind tells.
+	// The status that kstatus computes, by the dialect of the kind.
 	want [len(dialects)]status.Status
 
 	// How long a poll takes; a minute if it is not set.
 	poll time.Duration
 
-	// Idle is true if no pass is made: nobody has noticed yet.
+	// Idle is true if no pass is made: the object is new to the reconciler.
 	idle bool
 
-	// Halted is true if nothing moves though the object is behind.
+	// Halted is true if the object is behind and no pass changes that.
 	halted bool
 }
 
 var moments = map[string]moment{
 	"NotSeen": {
-		reason: "Without a status nothing says that there will be one. A default in the CRD helps, see " +
-			"TestADefaultTellsThatNobodyHasLooked.",
+		reason: "Without a status kstatus takes the object for current. A default in the CRD helps, see " +
+			"TestADefaultShowsThatThereWasNoPass.",
 		arrive: func(w *world) { w.create() },
 		want:   [...]status.Status{current, current, current},
 		idle:   true,
 	},
 	"Creating": {
-		reason: "What was created does not show yet.",
+		reason: "The created resource does not show yet.",
 		arrive: func(w *world) { w.cloud.Hidden = func(string) bool { return true }; w.create(); w.mustPass() },
 		want:   [...]status.Status{progressing, progressing, progressing},
 		poll:   time.Second,
@@ -67,7 +67,7 @@ var moments = map[string]moment{
 		want:   [...]status.Status{progressing, progressing, progressing},
 	},
 	"CreateIsRefused": {
-		reason: "Trying again is useless; only the pair can say so.",
+		reason: "A retry is useless; only the pair can report that.",
 		arrive: func(w *world) {
 			w.fail("Create", external.NotCreated(external.Terminal("Quota", errBoom)))
 			w.create()
@@ -76,7 +76,7 @@ var moments = map[string]moment{
 		want: [...]status.Status{progressing, progressing, failed},
 	},
 	"CreationUnresolved": {
-		reason: "Nobody knows whether it was created: a human has to look.",
+		reason: "The result of Create is unknown: a user has to check.",
 		arrive: func(w *world) {
 			w.create()
 			w.annotate(meta.AnnotationKeyExternalCreatePending, w.clock.Now().Format(time.RFC3339))
@@ -91,7 +91,7 @@ var moments = map[string]moment{
 		want:   [...]status.Status{progressing, progressing, progressing},
 	},
 	"ReadyIsNotSaid": {
-		reason: "A client that says nothing of readiness has nothing to wait for.",
+		reason: "If the client does not set Ready, there is nothing to wait for.",
 		arrive: func(w *world) { w.silent = true; w.create(); w.mustPass() },
 		want:   [...]status.Status{current, current, current},
 	},
@@ -101,23 +101,23 @@ var moments = map[string]moment{
 		want:   [...]status.Status{current, current, current},
 	},
 	"ChangeNotSeen": {
-		reason: "Ready is about what the user asked for before.",
+		reason: "Ready is about the former generation.",
 		arrive: func(w *world) { w.ready(); w.resize(2) },
 		want:   [...]status.Status{current, progressing, progressing},
 		idle:   true,
 	},
 	"Changed": {
-		reason: "What the user asked for is there.",
+		reason: "The resource is as in the spec.",
 		arrive: func(w *world) { w.ready(); w.resize(2); w.mustPass() },
 		want:   [...]status.Status{current, current, current},
 	},
 	"ChangeFails": {
-		reason: "It is tried again, and what is there can still be used.",
+		reason: "It is retried, and the existing resource can still be used.",
 		arrive: func(w *world) { w.ready(); w.fail("Update", errBoom); w.resize(2); w.mustFail() },
 		want:   [...]status.Status{current, current, progressing},
 	},
 	"ChangeIsRefused": {
-		reason: "Trying again is useless.",
+		reason: "A retry is useless.",
 		arrive: func(w *world) {
 			w.ready()
 			w.fail("Update", external.Terminal("Quota", errBoom))
@@ -127,7 +127,7 @@ var moments = map[string]moment{
 		want: [...]status.Status{current, current, failed},
 	},
 	"ChangeDoesNotShow": {
-		reason: "An update was accepted and is not to be seen.",
+		reason: "An update was accepted and has no visible effect.",
 		arrive: func(w *world) {
 			w.ready()
 			w.cloud.After = func(_ context.Context, call string, _ resource.Managed) error {
@@ -143,12 +143,12 @@ var moments = map[string]moment{
 		want: [...]status.Status{current, current, progressing},
 	},
 	"DriftCorrected": {
-		reason: "Somebody changed it, and it was changed back.",
+		reason: "It drifted, and was corrected.",
 		arrive: func(w *world) { w.ready(); w.drift(7); w.mustPass() },
 		want:   [...]status.Status{current, current, current},
 	},
 	"DriftTolerated": {
-		reason: "The user forbids to change it: there is nothing to wait for.",
+		reason: "The policy forbids changes: there is nothing to wait for.",
 		arrive: func(w *world) {
 			w.ready()
 			w.annotate(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
@@ -158,7 +158,7 @@ var moments = map[string]moment{
 		want: [...]status.Status{current, current, current},
 	},
 	"ChangeForbidden": {
-		reason: "So is it if the user asks for something else and forbids it at a time: UpToDate tells.",
+		reason: "The same if the spec and the policy change at once: UpToDate shows the difference.",
 		arrive: func(w *world) {
 			w.ready()
 			w.annotate(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
@@ -168,7 +168,7 @@ var moments = map[string]moment{
 		want: [...]status.Status{current, current, current},
 	},
 	"Unreachable": {
-		reason: "Nobody knows how it is; it was ready.",
+		reason: "Its state is unknown; it was ready.",
 		arrive: func(w *world) { w.ready(); w.fail("Observe", errBoom); w.mustFail() },
 		want:   [...]status.Status{current, current, progressing},
 	},
@@ -178,12 +178,12 @@ var moments = map[string]moment{
 		want:   [...]status.Status{current, current, failed},
 	},
 	"Paused": {
-		reason: "The user wants nothing to happen.",
+		reason: "The user has paused it.",
 		arrive: func(w *world) { w.ready(); w.annotate(meta.AnnotationKeyReconciliationPaused, "true"); w.mustPass() },
 		want:   [...]status.Status{current, current, current},
 	},
 	"PausedAndChanged": {
-		reason: "What is asked for is not there, and will not be before the pause ends.",
+		reason: "The change of the spec is not applied before the pause ends.",
 		arrive: func(w *world) {
 			w.ready()
 			w.annotate(meta.AnnotationKeyReconciliationPaused, "true")
@@ -194,7 +194,7 @@ var moments = map[string]moment{
 		halted: true,
 	},
 	"MissingFromTheBeginning": {
-		reason: "It is to be observed only, and there is nothing to observe.",
+		reason: "The policy is observe only, and the resource does not exist.",
 		arrive: func(w *world) {
 			w.create()
 			w.annotate(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
@@ -204,7 +204,7 @@ var moments = map[string]moment{
 		want: [...]status.Status{current, current, failed},
 	},
 	"Vanished": {
-		reason: "It is to be observed only, and is gone.",
+		reason: "The policy is observe only, and the resource is gone.",
 		arrive: func(w *world) {
 			w.ready()
 			w.annotate(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
@@ -215,7 +215,7 @@ var moments = map[string]moment{
 		want: [...]status.Status{progressing, progressing, failed},
 	},
 	"NotOwned": {
-		reason: "What bears the name belongs to somebody else.",
+		reason: "The resource of the name has another owner.",
 		arrive: func(w *world) {
 			w.owner = managed.OwnerOther
 			w.cloud.Put(volume.Disk{ID: "theirs", SizeGiB: 1})
@@ -226,13 +226,13 @@ var moments = map[string]moment{
 		want: [...]status.Status{progressing, progressing, failed},
 	},
 	"Deleted": {
-		reason: "It is on its way out, whatever the conditions say.",
+		reason: "It is being deleted, whatever the conditions are.",
 		arrive: func(w *world) { w.ready(); w.delete() },
 		want:   [...]status.Status{terminating, terminating, terminating},
 		idle:   true,
 	},
 	"DeletingTakesTime": {
-		reason: "It was asked to go, and is still there.",
+		reason: "Its deletion was requested, and it still exists.",
 		arrive: func(w *world) {
 			w.ready()
 			w.cloud.Swallow = errBoom
@@ -248,7 +248,7 @@ var moments = map[string]moment{
 		want:   [...]status.Status{terminating, terminating, terminating},
 	},
 	"DeletionAwaitsOthers": {
-		reason: "A finalizer of somebody else delays it.",
+		reason: "Another finalizer delays it.",
 		arrive: func(w *world) {
 			w.ready()
 			w.change(func(o resource.Managed) { o.SetFinalizers(append(o.GetFinalizers(), "example.org/backup")) })
@@ -259,9 +259,9 @@ var moments = map[string]moment{
 	},
 }
 
-// TestMoments brings an object to each point of its life and asks kstatus what it
-// is. Then it lets time pass: polls that find nothing new must not change what
-// tools think, not even for the moment between two writes of one pass.
+// TestMoments brings an object to each point of its life and computes its status with kstatus.
+// Then time passes: polls that find nothing new must not change the status, not even between
+// two writes of one pass.
 func TestMoments(t *testing.T) {
 	for name, m := range moments {
 		for d, want := range m.want {
@@ -284,8 +284,8 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// agrees compares the pair itself with what kstatus says: other tools read it
-// without kstatus, and it has more to look at.
+// agrees compares the pair of conditions with the result of kstatus: other tools read the pair
+// without kstatus.
 func (w *world) agrees(m moment, is status.Status) {
 	w.Helper()
 	want := [2]bool{(is == progressing || is == terminating) && !m.halted, is == failed}
@@ -317,7 +317,8 @@ func (w *world) rest(m moment, arrived version) {
 	}
 }
 
-// TestAReadyObjectIsNotWritten: what is not written cannot flap.
+// TestAReadyObjectIsNotWritten checks that polls of a ready object store no version: an object that is not written
+// cannot flap.
 func TestAReadyObjectIsNotWritten(t *testing.T) {
 	for d := range dialects {
 		t.Run(dialects[d], func(t *testing.T) {
@@ -335,8 +336,7 @@ func TestAReadyObjectIsNotWritten(t *testing.T) {
 	}
 }
 
-// TestALife follows one object with all that is stored of it: whoever watches sees
-// each state once.
+// TestALife follows one object through all its stored versions: a watch sees each state once.
 func TestALife(t *testing.T) {
 	cases := map[dialect][]status.Status{
 		conditions: {current, progressing, current, terminating},
@@ -376,9 +376,9 @@ func TestALife(t *testing.T) {
 	}
 }
 
-// TestADefaultTellsThatNobodyHasLooked shows what a CRD can do for an object that
-// no pass was made over: the default of status.observedGeneration is -1.
-func TestADefaultTellsThatNobodyHasLooked(t *testing.T) {
+// TestADefaultShowsThatThereWasNoPass shows what a CRD can do for an object that was not
+// reconciled yet: the default of status.observedGeneration is -1.
+func TestADefaultShowsThatThereWasNoPass(t *testing.T) {
 	w := newWorld(t, pair)
 	w.create()
 	o := w.object()
@@ -386,7 +386,7 @@ func TestADefaultTellsThatNobodyHasLooked(t *testing.T) {
 	o.(*volume.Snapshot).Status.ObservedGeneration = -1
 	w.Must(w.API.Status().Update(t.Context(), o))
 	if v, _ := w.now(); v.is != progressing {
-		t.Errorf("nobody has looked: %s", v.is)
+		t.Errorf("before the first pass: %s", v.is)
 	}
 	w.mustPass()
 	if v, _ := w.now(); v.is != current {
@@ -394,7 +394,7 @@ func TestADefaultTellsThatNobodyHasLooked(t *testing.T) {
 	}
 }
 
-// TestStalledSaysWhy: the reason is that of the error, as its author gave it.
+// TestStalledSaysWhy checks that Stalled has the reason that the author gave the error.
 func TestStalledSaysWhy(t *testing.T) {
 	w := newWorld(t, pair)
 	w.ready()

@@ -28,7 +28,7 @@ import (
 
 var key = client.ObjectKey{Namespace: "default", Name: "data"}
 
-// A dialect is how much a kind tells to tools that do not know it.
+// A dialect is the part of the status conventions that a kind follows, for tools that do not know the kind.
 type dialect int
 
 const (
@@ -53,8 +53,8 @@ type world struct {
 	r       *managed.Reconciler
 
 	slow     bool          // disks take their time until they can be used
-	silent   bool          // the client says nothing of readiness
-	owner    managed.Owner // of what exists
+	silent   bool          // the client does not set the condition Ready
+	owner    managed.Owner // of existing disks
 	versions []version
 }
 
@@ -112,20 +112,20 @@ func (w *world) kind() resource.ManagedKind {
 	return volume.SnapshotKind
 }
 
-// connect returns a client of the cloud that says what the world tells it to.
+// connect returns a client of the cloud whose observations follow the fields of the world.
 func (w *world) connect(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
 	c, err := w.cloud.Connect(ctx, mg)
 
-	return told{c, w}, err
+	return scripted{c, w}, err
 }
 
-type told struct {
+type scripted struct {
 	managed.ExternalClient
 
 	world *world
 }
 
-func (c told) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+func (c scripted) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	before := mg.GetCondition(commonv1.TypeReady)
 	o, err := c.ExternalClient.Observe(ctx, mg)
 	switch {
@@ -139,7 +139,7 @@ func (c told) Observe(ctx context.Context, mg resource.Managed) (managed.Externa
 	return o, err
 }
 
-// forget takes a condition out of an object, as if nobody had set it.
+// forget removes a condition from an object, as if it had never been set.
 func forget(mg resource.Managed, t commonv1.ConditionType) {
 	var s *commonv1.ConditionedStatus
 	switch o := mg.(type) {
@@ -168,7 +168,7 @@ func (w *world) create() {
 	w.Must(w.stored(w.API.Create(w.Context(), o)))
 }
 
-// change changes what a user can change.
+// change changes the object as a user does.
 func (w *world) change(change func(o resource.Managed)) {
 	w.Helper()
 	o := w.object()
@@ -207,7 +207,7 @@ func (w *world) delete() {
 	w.Delete(w.object())
 }
 
-// drift changes the size of the disk behind everybody's back.
+// drift changes the size of the disk outside of the reconciler.
 func (w *world) drift(size int64) {
 	w.Helper()
 	disks := w.cloud.Disks()
@@ -239,7 +239,7 @@ func (w *world) ready() {
 	}
 }
 
-// pass makes a pass, whatever becomes of it, and returns how it ended.
+// pass makes a pass, and returns its error.
 func (w *world) pass() error {
 	_, err := w.r.Reconcile(w.Context(), reconcile.Request{NamespacedName: key})
 
@@ -285,8 +285,8 @@ func (w *world) now() (v version, gone bool) {
 	return version{is: result.Status, ready: isReady(u)}, false
 }
 
-// isReady judges as kubectl wait does: a condition of an older generation than
-// that of the object counts for nothing.
+// isReady judges as kubectl wait does: a condition of an older generation than that of the
+// object does not count.
 func isReady(u *unstructured.Unstructured) bool {
 	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, one := range all {
@@ -295,11 +295,11 @@ func isReady(u *unstructured.Unstructured) bool {
 		if !strings.EqualFold(fmt.Sprint(c["type"]), "Ready") {
 			continue
 		}
-		observed, told, _ := unstructured.NestedInt64(c, "observedGeneration")
-		if !told {
-			observed, told, _ = unstructured.NestedInt64(u.Object, "status", "observedGeneration")
+		observed, known, _ := unstructured.NestedInt64(c, "observedGeneration")
+		if !known {
+			observed, known, _ = unstructured.NestedInt64(u.Object, "status", "observedGeneration")
 		}
-		if told && observed < u.GetGeneration() {
+		if known && observed < u.GetGeneration() {
 			return false
 		}
 
@@ -309,7 +309,7 @@ func isReady(u *unstructured.Unstructured) bool {
 	return false
 }
 
-// statuses returns what kstatus says of versions, without repetitions.
+// statuses returns the statuses of versions, without repetitions.
 func statuses(versions []version) (all []status.Status) {
 	for _, v := range versions {
 		if len(all) == 0 || all[len(all)-1] != v.is {
@@ -345,7 +345,7 @@ func (w *world) condition(t commonv1.ConditionType) commonv1.Condition {
 	return w.object().GetCondition(t)
 }
 
-// describe describes the conditions, for whoever reads that a test failed.
+// describe returns the conditions as a text for the output of a failed test.
 func (w *world) describe() string {
 	var lines []string
 	for _, t := range []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate,

@@ -1,4 +1,4 @@
-// Package layering says which package of this repository may import which one, and its test holds the repository to it.
+// Package layering defines which package of this repository may import which one. Its test checks the imports.
 //
 // Start at the table in table.go: it is the documentation.
 package layering
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A pkg is a package as `go list -json` tells it, with paths as Go has them.
+// A pkg is a package in the output of `go list -json`.
 type pkg struct {
 	ImportPath   string
 	Imports      []string
@@ -17,14 +17,14 @@ type pkg struct {
 	XTestImports []string
 }
 
-// A place is where the table puts a package.
+// A place is the place of a package in the table.
 type place struct {
 	unit  unit
 	name  string // the unit with its * filled in
 	layer int    // 0 is the top
 }
 
-// A rules value is a table, made ready to judge the packages of one repository.
+// A rules value is a table for the packages of one repository.
 type rules struct {
 	module string // path of the root module
 	layers []layer
@@ -52,7 +52,7 @@ func (r rules) check(pkgs []pkg) []string {
 	return slices.Compact(out)
 }
 
-// imports judges what one package imports; those in free are not looked at.
+// imports checks the imports of one package, except those in free.
 func (r rules) imports(from string, at place, imports []string, free ...string) []string {
 	test := len(free) > 0
 	var out []string
@@ -75,7 +75,7 @@ func (r rules) imports(from string, at place, imports []string, free ...string) 
 	return out
 }
 
-// edge says why a package at this place may not import another one of this repository, or "" if it may.
+// edge returns why a package at this place may not import another one of this repository, or "" if it may.
 func (r rules) edge(at place, to string) string {
 	target, known := r.find(to)
 	switch {
@@ -88,7 +88,7 @@ func (r rules) edge(at place, to string) string {
 	case target.unit.alone && strings.HasPrefix(target.name, at.name+"/"):
 		return ""
 	case target.unit.sealed:
-		return "nobody imports that"
+		return "no package imports that"
 	case at.unit.outside && slices.Contains(strings.Split(to, "/"), "internal"):
 		return "programs use only what is public"
 	case target.layer == at.layer:
@@ -126,7 +126,7 @@ func (r rules) own(path string) (string, bool) {
 	return below, true
 }
 
-// match tells whether the pattern takes in the path, and what part of the path is the unit itself.
+// match reports whether the pattern matches the path, and returns the part of the path that is the unit itself.
 func match(pattern, path string) (name string, fits bool) {
 	pattern, deep := strings.CutSuffix(pattern, "/...")
 	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
@@ -141,7 +141,7 @@ func match(pattern, path string) (name string, fits bool) {
 	return strings.Join(have[:len(want)], "/"), true
 }
 
-// standard tells whether an import path belongs to the standard library: its first element has no dot.
+// standard reports whether an import path belongs to the standard library: its first element has no dot.
 func standard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")

@@ -20,7 +20,7 @@ const (
 	root   = "../.."
 )
 
-// TestRepository holds every module of the repository to the table.
+// TestRepository checks the imports of every module of the repository.
 func TestRepository(t *testing.T) {
 	var pkgs []pkg
 	for _, dir := range modules(t) {
@@ -34,7 +34,7 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// TestTable looks for rows that cannot mean what they say.
+// TestTable finds rows that are incomplete or repeated, and packages of testsMayImport without a row.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, l := range table {
@@ -97,7 +97,7 @@ func TestCheck(t *testing.T) {
 			want:   []string{"pkg/util has no row in the table"},
 		},
 		"UnknownTarget": {
-			reason: "An import of such a package is told where it stands too.",
+			reason: "An import of such a package is reported as well.",
 			pkg:    pkg{ImportPath: "pkg/meta", Imports: []string{"pkg/util"}},
 			want:   []string{"pkg/meta (layer 1) imports pkg/util: the table does not know it"},
 		},
@@ -131,7 +131,7 @@ func TestCheck(t *testing.T) {
 		"Sealed": {
 			reason: "devcluster is started as a process, never linked.",
 			pkg:    pkg{ImportPath: "examples/provider-nats", Imports: []string{"devcluster/controlplane"}},
-			want:   []string{"examples/provider-nats (layer 5) imports devcluster/controlplane: nobody imports that"},
+			want:   []string{"examples/provider-nats (layer 5) imports devcluster/controlplane: no package imports that"},
 		},
 		"Apart": {
 			reason: "devcluster does not know the library.",
@@ -139,7 +139,7 @@ func TestCheck(t *testing.T) {
 			want:   []string{"devcluster (layer apart) imports pkg/errors: layer 0 is above it"},
 		},
 		"Outside": {
-			reason: "An example does what a stranger could do.",
+			reason: "An example imports what another repository could import.",
 			pkg: pkg{
 				ImportPath: "examples/provider-nats/cmd",
 				Imports:    []string{"pkg/reconciler/managed/internal/clock", "examples/provider-nats/internal/dev"},
@@ -150,7 +150,9 @@ func TestCheck(t *testing.T) {
 		"Star": {
 			reason: "Two examples are two units.",
 			pkg:    pkg{ImportPath: "examples/provider-nats", Imports: []string{"examples/provider-postgres/apis"}},
-			want:   []string{"examples/provider-nats (layer 5) imports examples/provider-postgres/apis: nobody imports that"},
+			want: []string{
+				"examples/provider-nats (layer 5) imports examples/provider-postgres/apis: no package imports that",
+			},
 		},
 		"TestHelpers": {
 			reason: "Tests of any layer may use the mock client and the fakes, in the package and outside it.",
@@ -196,8 +198,8 @@ func qualified(p pkg) pkg {
 	return pkg{full(p.ImportPath)[0], full(p.Imports...), full(p.TestImports...), full(p.XTestImports...)}
 }
 
-// modules returns the folder of every go.mod in the repository. It stats every Go file on the way: what go list reads
-// is unknown to the cache of test results, which would repeat yesterday's ok.
+// modules returns the folder of every go.mod in the repository. It stats every Go file on the way: the cache of test
+// results does not know the files that go list reads, and would repeat an old result.
 func modules(t *testing.T) []string {
 	t.Helper()
 	var dirs []string
@@ -222,8 +224,8 @@ func modules(t *testing.T) []string {
 	return dirs
 }
 
-// list asks go list for the packages of a module. -e: a package that does not compile is the compiler's business, and
-// its imports count all the same.
+// list returns the packages of a module, as go list prints them. With -e it lists packages that do not compile as
+// well: their imports count all the same.
 func list(t *testing.T, dir string) []pkg {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")

@@ -7,18 +7,18 @@ package layering
 // package is its unit, so "pkg/clusters/connect/..." is taken out of "pkg/clusters/...". The word * stands for one
 // path element: each example is a unit of its own.
 var table = []layer{
-	{"tools", "the repository's own tests and tools; nobody imports them", []unit{
+	{"tools", "the repository's own tests and tools; no package imports them", []unit{
 		{path: "internal/apisurface/...", why: "the API that providers were written for, checked", sealed: true},
 		{
 			path:   "internal/docs/...",
-			why:    "what is generated and checked in the pages of docs, and the tutorial",
+			why:    "generates and checks parts of the pages of docs, and has the tutorial",
 			sealed: true,
 		},
 		{path: "internal/hygiene/...", why: "tests about the repository", sealed: true},
 		{path: "internal/layering/...", why: "this table and its test", sealed: true},
 		{path: "internal/disaster/...", why: "the drill of a restore, on real API servers", sealed: true},
 		{path: "internal/systemtest/...", why: "tests of the library against a real API server", sealed: true},
-		{path: "internal/trials/...", why: "tests of what an operator may expect, by what is public", sealed: true},
+		{path: "internal/trials/...", why: "tests of the expectations of operators, with public packages", sealed: true},
 		{path: "internal/testrun/...", why: "runs the tests, and the proof of a release", sealed: true},
 		{
 			path:   "internal/release/...",
@@ -39,11 +39,11 @@ var table = []layer{
 	{"4.9", "what tests of the library share; only tests import it", []unit{
 		{path: "internal/volume/...", why: "a kind and a cloud in memory that assigns its names"},
 		{path: "internal/leak/...", why: "looks for goroutines that tests have left"},
-		{path: "internal/pagetest/...", why: "runs what a page tells a person to do with kubectl"},
+		{path: "internal/pagetest/...", why: "runs the kubectl commands of a page"},
 		{path: "internal/testworld/...", why: "an API server as a test sees it"},
 	}},
 	{"4.6", "what checks the things built on reconcilers", []unit{
-		{path: "pkg/conformance/...", why: "the suite for whoever implements our interfaces"},
+		{path: "pkg/conformance/...", why: "the suite for implementations of our interfaces"},
 	}},
 	{"4.5", "what is built on reconcilers", []unit{
 		{path: "pkg/reconciler", why: "the seed's import path: aliases of managed"},
@@ -78,12 +78,12 @@ var table = []layer{
 	{"2", "objects and where they are", []unit{
 		{path: "pkg/resource/...", why: "interfaces of managed resources, their predicates and fakes"},
 		{path: "pkg/controller/...", why: "options and queue"},
-		{path: "pkg/reference/...", why: "from a reference or selector to a value, and who waits for whom"},
+		{path: "pkg/reference/...", why: "resolves references and selectors, and tracks which object waits for which"},
 		{path: "pkg/credentials/...", why: "where credentials come from"},
 		{path: "pkg/crdgate/...", why: "runs a controller while its CRD is served"},
 		{path: "pkg/clusters/...", why: "one Cluster value over the connection cache"},
 		{path: "pkg/store/...", why: "the store's interface, its memory form and its suite"},
-		{path: "internal/connsecret/...", why: "what a connection Secret can hold, and whether one could be written"},
+		{path: "internal/connsecret/...", why: "which details a connection Secret can hold, and whether it could be written"},
 		{path: "pkg/translate/...", why: "objects from one shape to another"},
 	}},
 	{"1", "single concepts", []unit{
@@ -92,13 +92,13 @@ var table = []layer{
 		{path: "pkg/connection/...", why: "the one cache of connections"},
 		{path: "pkg/test/...", why: "the mock client"},
 		{path: "pkg/devcluster/...", why: "finds, builds and starts devcluster"},
-		{path: "internal/restores/...", why: "how it is told that an API server was restored, and the count of that"},
+		{path: "internal/restores/...", why: "counts restores of an API server, and reports them"},
 		{path: "internal/gone/...", why: "which answers say that an object does not exist"},
 		{path: "internal/patch/...", why: "merge and JSON patches, as an API server applies them"},
 		{path: "pkg/hook/...", why: "interfaces of hooks, as plugins of virtual clusters implement them"},
 		{path: "pkg/clienthelper/...", why: "functions that plugins of virtual clusters use"},
 		{path: "pkg/log/...", why: "formatted lines, as plugins of virtual clusters write them"},
-		{path: "pkg/changelog/...", why: "what was changed outside, told to sinks"},
+		{path: "pkg/changelog/...", why: "reports changes of external systems to sinks"},
 	}},
 	{"0", "words", []unit{
 		{path: "pkg/errors/...", why: "wrapping and joining"},
@@ -106,16 +106,16 @@ var table = []layer{
 		{path: "pkg/event/...", why: "the recorder's interface"},
 		{path: "pkg/ratelimiter/...", why: "how fast to try again"},
 		{path: "internal/mergepatch/...", why: "JSON merge patches: made, applied, and combined", alone: true},
-		{path: "internal/fields/...", why: "who owns which field of an object"},
-		{path: "internal/unwrap/...", why: "what a client can do that wraps another one"},
+		{path: "internal/fields/...", why: "the owners of the fields of an object"},
+		{path: "internal/unwrap/...", why: "the capabilities of a client that wraps another one"},
 		{path: "internal/panics/...", why: "errors of the panics of code that a caller does not own"},
 		{path: "internal/freshness/...", why: "stale reads, and the silent requeue after one"},
-		{path: "internal/records/...", why: "what a process knows about each object that exists"},
+		{path: "internal/records/...", why: "the memory of a process, by object"},
 		{path: "internal/objectstate/...", why: "what the managed reconciler remembers of an object, in plain values"},
 		{path: "pkg/test/wait/...", why: "the one budget of a test, which all its waits share", alone: true},
 		{path: "pkg/test/port/...", why: "free ports", alone: true},
 		{path: "examples/tour/...", why: "the form of the demos: claim, evidence, time", alone: true},
-		{path: "internal/redact/...", why: "takes secrets out of texts that people will read, and bounds them"},
+		{path: "internal/redact/...", why: "removes secrets from texts for people, and bounds the texts"},
 		{path: "apis/...", why: "types that are stored"},
 	}},
 	{"apart", "a module that must not know the library: it is installed by its version, as it is", []unit{
@@ -123,7 +123,7 @@ var table = []layer{
 	}},
 }
 
-// Packages that every test may import, from whatever layer it is in: they hold what tests are written with.
+// Packages that a test of any layer may import: they are tools for tests.
 var testsMayImport = []string{"pkg/test", "pkg/test/wait", "pkg/test/port", "pkg/resource/fake", "pkg/devcluster",
 	"pkg/sim/apiserver", "pkg/conformance", "internal/leak", "internal/pagetest", "internal/testworld",
 	"internal/volume", "internal/volume/stories"}
@@ -138,8 +138,8 @@ type layer struct {
 // A unit is one or several packages that stand together.
 type unit struct {
 	path    string // below the module path; "/..." at the end takes in everything below, * is one element
-	why     string // what it is for
-	sealed  bool   // nobody imports it, from no layer
+	why     string // its purpose
+	sealed  bool   // no package imports it, from no layer
 	alone   bool   // imports nothing but the standard library; a unit taken out of another one stays open to that one
-	outside bool   // may import only what is public, as a stranger's repository could
+	outside bool   // may import public packages only, as another repository could
 }

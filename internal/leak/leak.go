@@ -1,6 +1,6 @@
-// Package leak looks for goroutines that tests have left, as goleak does, but waits for
-// those that are about to end: a busy machine needs more than goleak's half second for
-// that. Start with VerifyTestMain.
+// Package leak looks for goroutines that tests have left, as goleak does, but waits longer for
+// those that are about to end: goleak's half second is not enough on a busy machine. Start with
+// VerifyTestMain.
 package leak
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// VerifyTestMain runs the tests, and exits with their code. If all passed and goroutines
-// are left, it tells which, and the code is 1. A *testing.M is tests; those that need
-// servers are Tests.
+// VerifyTestMain runs the tests, and exits with their code. If all passed and goroutines are
+// left, it prints their stacks, and the code is 1. m is a *testing.M, or Tests if the tests
+// need servers.
 func VerifyTestMain(m goleak.TestingM, o ...goleak.Option) {
 	goleak.VerifyTestMain(patient{m, o}, o...)
 }
 
-// Tests start what they need, run, and stop it, and return the exit code. An error is told,
-// and the code is 1.
+// Tests starts the servers of the tests, runs the tests, stops the servers, and returns the
+// exit code. An error is printed, and the code is 1.
 type Tests func() (int, error)
 
 // Run runs the tests.
@@ -36,8 +36,8 @@ func (t Tests) Run() int {
 	return code
 }
 
-// Connections leaves connections alone: clients of the standard library keep them for a
-// while, and a server that others use as well does not close them.
+// Connections ignores connections: clients of the standard library keep them for a while, and a
+// shared server does not close them.
 func Connections() []goleak.Option {
 	return []goleak.Option{
 		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
@@ -48,14 +48,15 @@ func Connections() []goleak.Option {
 	}
 }
 
-// Informers leaves alone what informers of controller-runtime leave when they end: those of
-// metadata while something comes in, whose watches are filtered with what nobody can stop then;
-// and those of several namespaces before they have synced, for which it waits for ever.
+// Informers ignores goroutines that informers of controller-runtime leave when they end: a
+// filtered watch of a metadata informer that ends while an event arrives, and informers of
+// several namespaces that end before they have synced.
 func Informers() []goleak.Option {
 	return []goleak.Option{
 		goleak.IgnoreTopFunction("k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop"),
 		goleak.IgnoreAnyFunction("sigs.k8s.io/controller-runtime/pkg/cache.newMultiNamespaceInformer.func1"),
-		goleak.IgnoreAnyFunction("sigs.k8s.io/controller-runtime/pkg/cache.newMultiNamespaceInformerHandlerRegistration.func1"),
+		goleak.IgnoreAnyFunction(
+			"sigs.k8s.io/controller-runtime/pkg/cache.newMultiNamespaceInformerHandlerRegistration.func1"),
 	}
 }
 
@@ -66,7 +67,7 @@ func VerifyNone(t testing.TB, o ...goleak.Option) {
 	goleak.VerifyNone(t, o...)
 }
 
-// Patient tests are over when their goroutines are.
+// A patient waits for the goroutines of tests.
 type patient struct {
 	tests   goleak.TestingM
 	options []goleak.Option
@@ -82,10 +83,10 @@ func (m patient) Run() int {
 	return code
 }
 
-// await waits until no goroutine is left, and tells whether that came in time.
+// await waits until no goroutine is left, and reports whether that came in time.
 func await(patience time.Duration, o []goleak.Option) bool {
 	for end := time.Now().Add(patience); ; {
-		if goleak.Find(o...) == nil { // which looks for a while
+		if goleak.Find(o...) == nil { // retries for a while
 			return true
 		}
 		if time.Now().After(end) {

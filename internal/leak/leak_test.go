@@ -9,7 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestAwait: what ends after a while is waited for, and what stays is told.
+// TestAwait checks that a goroutine that ends after a while is waited for, and one that stays is reported.
 func TestAwait(t *testing.T) {
 	before := []goleak.Option{goleak.IgnoreCurrent()}
 	end := make(chan struct{})

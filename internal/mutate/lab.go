@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// A verdict is what the tests say of a mutant.
+// A verdict is the result of the tests with a mutant.
 type verdict int
 
 const (
 	killed   verdict = iota // a test failed
 	survived                // all tests passed
-	broken                  // it could not be compiled or started: the tests said nothing
+	broken                  // it could not be compiled or started: no test ran
 )
 
-// A result is a verdict and, where there is something to explain, the output of the command behind it.
+// A result is a verdict and, unless the mutant survived, the output of the command behind it.
 type result struct {
 	verdict verdict
 	detail  string
@@ -55,7 +55,7 @@ func newLab(file string) (lab, error) {
 
 func (l lab) close() { _ = os.RemoveAll(l.tmp) }
 
-// tryAll tries so many mutants, a few at a time. Each of the channels gives one result.
+// tryAll tries the mutants, a few at a time. Each of the channels yields one result.
 func tryAll(mutants int, try trial) []chan result {
 	results := make([]chan result, mutants)
 	for i := range results {
@@ -113,15 +113,15 @@ func (l lab) separate(src []byte, mutants []mutant) trial {
 	}
 }
 
-// compile compiles the tests with this version of the file and, unless it is nil, another file beside it. What it
-// says of an error is for people. Compiling and running are two steps, because go test has one exit code for both.
+// compile compiles the tests with this version of the file and, unless it is nil, another file beside it. said
+// explains an error to readers. Compiling and running are two steps, because go test has one exit code for both.
 func (l lab) compile(name string, src, beside []byte) (binary, said string, err error) {
 	overlay, err := l.overlay(name, src, beside)
 	if err != nil {
 		return "", err.Error(), err
 	}
 	binary = filepath.Join(l.tmp, name+".test")
-	// The compiler judges a mutant, not vet: unreachable code is no reason to leave one out.
+	// The compiler judges a mutant, not vet: a mutant with unreachable code is tried as well.
 	build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, ".")
 	build.Dir = filepath.Dir(l.file)
 	if out, err := build.CombinedOutput(); err != nil {
@@ -133,7 +133,7 @@ func (l lab) compile(name string, src, beside []byte) (binary, said string, err 
 	return binary, "", nil
 }
 
-// test runs a compiled test as the mutant of this number, and returns what it says.
+// test runs a compiled test as the mutant of this number, and returns the verdict and the output.
 func (l lab) test(binary string, number int) (verdict, string) {
 	// The test ends itself at its timeout; the context is for a process that cannot.
 	ctx, cancel := context.WithTimeout(context.Background(), patience+10*time.Second)
@@ -154,7 +154,7 @@ func (l lab) test(binary string, number int) (verdict, string) {
 	return broken, fmt.Sprintf("cannot run the tests: %v", err)
 }
 
-// overlay writes the source, what is beside it, and the file that puts them into the lab's package.
+// overlay writes the source, the file beside it, and the overlay that puts both into the package.
 func (l lab) overlay(name string, src, beside []byte) (string, error) {
 	replace := map[string]string{}
 	for path, text := range map[string][]byte{

@@ -1,9 +1,9 @@
-// Command mutate tells whether the tests of a decision notice every change of it.
+// Command mutate checks whether the tests of a decision notice every change of it.
 //
 //	go run ./internal/mutate FILE
 //
 // FILE is Go source whose decisions are expression-less switches: the first case that holds wins, so both the
-// presence of a case and its place matter. Each mutant is FILE with one case deleted, or with two neighbouring cases
+// presence of a case and its place matter. Each mutant is FILE with one case deleted, or with two neighboring cases
 // exchanged. A mutant must make a test of the package fail; it is reported as killed then, and as SURVIVED with its
 // place if all tests pass. The last lines are "mutants: N" and "survived: N".
 //
@@ -21,8 +21,8 @@ import (
 	"time"
 )
 
-// How many mutants are compiled and run at a time, and how long one may run: a mutant that loops for ever is killed
-// by its timeout.
+// How many mutants are compiled and run at a time, and how long one may run: the timeout kills a mutant that loops
+// forever.
 const (
 	parallel = 2
 	patience = time.Minute
@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// run tries every mutant of a file and returns an error if that does not end well.
+// run tries every mutant of a file and returns an error if one survives or cannot be tried.
 func run(out io.Writer, file string) error {
 	src, err := os.ReadFile(file)
 	if err != nil {

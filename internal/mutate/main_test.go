@@ -91,7 +91,7 @@ func TestRun(t *testing.T) {
 			want:   want{err: "the tests fail without a mutation"},
 		},
 		"NoTests": {
-			reason: "A package without tests is told so.",
+			reason: "A package without tests is an error.",
 			file:   "untested/decide.go",
 			want:   want{err: "the tests do not run without a mutation:\nthe package has no tests"},
 		},
@@ -106,7 +106,7 @@ func TestRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
 			err := run(&out, tc.file)
-			if diff := cmp.Diff(tc.want.out, told(out.String())); diff != "" {
+			if diff := cmp.Diff(tc.want.out, reported(out.String())); diff != "" {
 				t.Errorf("%s\nrun(%s): -want, +got:\n%s", tc.reason, tc.file, diff)
 			}
 			if got := message(err); !strings.HasPrefix(got, tc.want.err) || (tc.want.err == "") != (err == nil) {
@@ -116,7 +116,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestLeavesNothingBehind checks that the source stays as it is and that the temporary folder goes.
+// TestLeavesNothingBehind checks that the source stays unchanged and that the temporary folder is removed.
 func TestLeavesNothingBehind(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -141,8 +141,9 @@ func TestLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// told returns the lines of a report, and of the compiler's words only what does not depend on its version.
-func told(out string) (lines []string) {
+// reported returns the lines of a report, and of the compiler's messages only the part that does not depend on its
+// version.
+func reported(out string) (lines []string) {
 	for line := range strings.Lines(out) {
 		line = strings.TrimSpace(line)
 		switch {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A mutant is the source with one change, in a switch that is in no other.
+// A mutant is the source with one change, in an outermost switch.
 type mutant struct {
 	file     string
 	line     int
@@ -63,8 +63,7 @@ func ofSwitch(s source, sw *ast.SwitchStmt) []mutant {
 	return out
 }
 
-// A source is a parsed file and its text, and where in it the switch is that is being changed, or that the one that
-// is changed is in.
+// A source is a parsed file and its text, and the place of the outermost switch that contains the change.
 type source struct {
 	fset     *token.FileSet
 	file     string
@@ -78,8 +77,8 @@ func (s source) without(c *ast.CaseClause) mutant {
 	return s.mutant(c, "delete "+s.head(c), s.text[:from], s.text[to:])
 }
 
-// exchanged returns the mutant in which the second case stands before the first. What is between them, a default
-// clause included, stays.
+// exchanged returns the mutant in which the second case stands before the first. Clauses between them, such as a
+// default, stay.
 func (s source) exchanged(first, second *ast.CaseClause) mutant {
 	from1, to1 := s.span(first)
 	from2, to2 := s.span(second)
@@ -101,18 +100,18 @@ func (s source) span(n ast.Node) (from, to int) { return s.offset(n.Pos()), s.of
 
 func (s source) offset(p token.Pos) int { return s.fset.Position(p).Offset }
 
-// head returns the line that a reader knows the case by.
+// head returns the line of a case, quoted.
 func (s source) head(c *ast.CaseClause) string {
 	text := s.text[s.offset(c.Pos()):s.offset(c.Colon)]
 	return `"` + strings.Join(strings.Fields(string(text)), " ") + `"`
 }
 
-// chosen is the environment variable that says which of the mutants a combined source is, counted from 1. Without it,
-// it is the source without a change.
+// chosen is the environment variable that chooses a mutant of a combined source, counted from 1. Without it, the
+// source is unchanged.
 const chosen = "MOORAGE_MUTANT"
 
-// combined returns one source that is each of the mutants, in the order of the source, and another of the same
-// package, which says which of them it is. To compile and to link once takes a tenth of the time.
+// combined returns one source with all the mutants, in the order of the source, and a second file of the package,
+// which chooses one of them. Compiling and linking once takes a tenth of the time.
 func combined(src []byte, mutants []mutant) (all, choice []byte, err error) {
 	name, err := parser.ParseFile(token.NewFileSet(), "", src, parser.PackageClauseOnly)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package objectstate defines what a managed reconciler remembers of each object beyond the stored object. It has
+// Package objectstate defines the memory of a managed reconciler for each object, beyond the stored object. It has
 // plain values only, so that a snapshot can be taken, compared and restored; parts of a running process (metrics,
-// list members, reservations) stay in the reconciler. The loss of a state, by a restart, may cost time or a
-// request, never safety. Start with State and Cold.
+// list members, reservations) stay in the reconciler. The loss of a state, by a restart, may cost time or a request,
+// never safety. Start with State and Cold.
 package objectstate
 
 import (
@@ -26,7 +26,7 @@ type State struct {
 	Resource
 }
 
-// An Object is what is known of an object itself, and of its last pass.
+// An Object is the state of an object itself, and of its last pass.
 type Object struct {
 	Version string // resourceVersion in the answer to our last write
 	Live    bool   // this process wrote the object, or read it from the API server itself
@@ -40,7 +40,7 @@ type Object struct {
 	NoLeftover   bool // nothing is left over if the object is removed now, or the policies say that it stays
 }
 
-// A Resource is what is known of the external resource of an object.
+// A Resource is the state of the external resource of an object.
 type Resource struct {
 	Seen     CreationRef // the creation whose external resource was observed
 	Creation string      // the creation whose grace period is running: its mark, or our own
@@ -58,7 +58,7 @@ type Cold struct {
 	Reports
 }
 
-// Retries are what passes wait for, and how often they have waited.
+// Retries are the events that passes wait for, and how often they have waited.
 type Retries struct {
 	TriedIntent UserIntent // the request of a user that the last pass handled, while the status does not show it
 	Changed     Instant    // when the change was made whose effect the passes wait for
@@ -80,7 +80,7 @@ type Deletion struct {
 	NotFoundName     string    // and under which name
 }
 
-// Attempts are what is known of attempts to create the external resource.
+// Attempts are the known attempts to create the external resource.
 type Attempts struct {
 	Called           Intent            // Create was called for it, and its result is unknown
 	Made             CreationRef       // the result of the last Create, until it is observed
@@ -94,7 +94,7 @@ type Attempts struct {
 	UnknownCreateErr string            // the error of the last create with unknown result
 }
 
-// A Publication is what became of connection details.
+// A Publication is the state of the connection details.
 type Publication struct {
 	Published   [sha256.Size]byte // the digest of the connection details that were published last
 	PublishedAs string            // its form in the status
@@ -102,9 +102,9 @@ type Publication struct {
 	Details     string            // the state of the details of the last creation, which the object may call pending
 }
 
-// Reports are what was reported last, so that it is not repeated, and what became of the status.
+// Reports are the last reports, which are not repeated, and the results of status writes.
 type Reports struct {
-	Reworded          Rewordings        // how often a failure was told in other words
+	Reworded          Rewordings        // how often the message of a failure changed
 	LastWarnings      map[string]string // the last message of a warning, by reason; never empty
 	LastDisconnectErr string            // the last reported error of a disconnect
 	LastStatusErr     string            // the last reported error of a status write
@@ -168,7 +168,7 @@ func ParseCreationRef(text string) CreationRef {
 // String returns the reference as it is in the message of the condition Created.
 func (c CreationRef) String() string { return c.Mark + " of " + strconv.Quote(c.Name) }
 
-// Is reports whether a text is what String returns.
+// Is reports whether a text is the result of String.
 func (c CreationRef) Is(text string) bool {
 	_, name := c.MatchesCondition(text)
 

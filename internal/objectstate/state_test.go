@@ -47,10 +47,10 @@ func TestCreationRefMatchesCondition(t *testing.T) {
 }
 
 // TestEveryFieldIsDecided verifies that each field is classified: whether it can make a difference to later
-// decisions. A new field has to be classified, too.
+// decisions. A new field has to be classified as well.
 func TestEveryFieldIsDecided(t *testing.T) {
 	ignored := []string{
-		// whose effect is on when a pass is made, or on which object is read first
+		// they only influence when a pass is made, or which object is read first
 		"Version", "Known", "Failed", "Gone", "TriedIntent", "Changed", "Backoffs", "Unchanged", "Conflicts",
 		// used only in messages, or to suppress repeated ones
 		"HadFinalizer", "NoLeftover", "LeftoverName",

@@ -1,5 +1,5 @@
-// Package pagetest is for tests that run what a page of docs/ tells a person to do with kubectl.
-// Commands reads the commands, and a Kubectl runs them on an API server as they are written.
+// Package pagetest is for tests that run the kubectl commands of a page of docs/. Commands reads
+// the commands, and a Kubectl runs them on an API server as they are written.
 package pagetest
 
 import (
@@ -18,10 +18,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Commands returns the kubectl commands of the part of a page that has the heading, in their
-// order: its lines that are indented by four spaces or more and begin with kubectl. Words are replaced as a
-// strings.Replacer does, for the names that stand on the page for those of the reader. It returns an
-// error if there is no such part, or no command in it.
+// Commands returns the kubectl commands of the part of a page that has the heading, in their order: its lines that
+// are indented by four spaces or more and begin with kubectl. oldnew replaces the names on the page by those of the
+// test, as a strings.Replacer does. Commands returns an error if there is no such part, or no command in it.
 func Commands(page, heading string, oldnew ...string) ([]string, error) {
 	text, err := os.ReadFile(page) // a test names the page
 	if err != nil {
@@ -56,7 +55,7 @@ func Commands(page, heading string, oldnew ...string) ([]string, error) {
 // goroutine.
 type Kubectl struct{ Client client.Client }
 
-// Run runs a command and returns what it prints.
+// Run runs a command and returns its output.
 func (k Kubectl) Run(ctx context.Context, command string) (string, error) {
 	c, err := parse(command)
 	if err != nil {
@@ -91,7 +90,7 @@ func (k Kubectl) run(ctx context.Context, c *call) (string, error) {
 	return out.String(), err
 }
 
-// annotate takes annotations off objects.
+// annotate removes annotations from objects.
 func (k Kubectl) annotate(ctx context.Context, objects []unstructured.Unstructured, keys map[string]any) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": keys}})
 	if err != nil {

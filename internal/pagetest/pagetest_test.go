@@ -39,6 +39,13 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// newClient returns a fake client that knows the resources of the core.
+func newClient(objects ...client.Object) client.Client {
+	mapper := testrestmapper.TestOnlyStaticRESTMapper(clientgoscheme.Scheme)
+
+	return fake.NewClientBuilder().WithRESTMapper(mapper).WithObjects(objects...).Build()
+}
+
 func TestKubectl(t *testing.T) {
 	of := func(namespace, name, mark string) *corev1.ConfigMap {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
@@ -46,7 +53,7 @@ func TestKubectl(t *testing.T) {
 			Annotations: map[string]string{"a": "1", "b": "2", "c": "3"},
 		}}
 	}
-	c := fake.NewClientBuilder().WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(clientgoscheme.Scheme)).WithObjects(of("one", "x", "red"), of("one", "y", "blue"), of("two", "z", "red")).Build()
+	c := newClient(of("one", "x", "red"), of("one", "y", "blue"), of("two", "z", "red"))
 	k := pagetest.Kubectl{Client: c}
 	run := func(command string) string {
 		t.Helper()
@@ -57,7 +64,8 @@ func TestKubectl(t *testing.T) {
 
 		return out
 	}
-	if got := run(`kubectl get configmaps --all-namespaces --selector=mark=red --output=go-template='{{range .items}}{{.metadata.namespace}} {{.metadata.name}}{{"\n"}}{{end}}'`); got != "one x\ntwo z\n" {
+	if got := run("kubectl get configmaps --all-namespaces --selector=mark=red --output=go-template=" +
+		`'{{range .items}}{{.metadata.namespace}} {{.metadata.name}}{{"\n"}}{{end}}'`); got != "one x\ntwo z\n" {
 		t.Errorf("got %q", got)
 	}
 	run("kubectl annotate configmaps --namespace=one --selector=mark=red a- c-")
@@ -76,9 +84,9 @@ func TestKubectl(t *testing.T) {
 	}
 }
 
-// TestKubectlRefuses what it does not run as kubectl would.
+// TestKubectlRefuses checks that a Kubectl refuses the commands that it does not run as kubectl would.
 func TestKubectlRefuses(t *testing.T) {
-	k := pagetest.Kubectl{Client: fake.NewClientBuilder().WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(clientgoscheme.Scheme)).Build()}
+	k := pagetest.Kubectl{Client: newClient()}
 	for _, command := range []string{
 		"make demo", "kubectl get", "kubectl delete configmaps --namespace=one",
 		"kubectl get configmaps --namespace=one",

@@ -1,5 +1,5 @@
-// Package panics makes errors of the panics of code that a caller does not own, so that one
-// object says what is wrong and the process goes on for all others.
+// Package panics turns panics of code that the caller does not own into errors, so that one
+// object reports the defect and the process goes on for all others.
 package panics
 
 import (
@@ -9,22 +9,22 @@ import (
 
 // An Error is a panic that was recovered.
 type Error struct {
-	Value any    // what was given to panic
-	Stack []byte // where it happened
+	Value any    // the argument of panic
+	Stack []byte // of the goroutine that panicked
 }
 
-// Error tells what was given to panic, and not where: that is for the log.
+// Error returns the argument of panic as a text. The stack is for the log.
 func (e *Error) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// Unwrap returns what was given to panic, if that is an error.
+// Unwrap returns the argument of panic, if that is an error.
 func (e *Error) Unwrap() error {
 	err, _ := e.Value.(error)
 
 	return err
 }
 
-// Readable returns err, or an *Error if err panics when it is asked for its text. A nil pointer
-// of an author's own type of error does: it is an error that is not nil.
+// Readable returns err, or an *Error if err.Error panics, as it does for a nil pointer of an
+// author's own error type: such an error is not nil.
 func Readable(err error) error {
 	if err == nil {
 		return nil
@@ -36,8 +36,8 @@ func Readable(err error) error {
 	return err
 }
 
-// A ProcessEnd is given to panic by who simulates the end of a process: nothing that runs in
-// the process may recover from that.
+// A ProcessEnd is the argument of a panic that simulates the end of a process: code in the
+// process must not recover from it.
 type ProcessEnd interface{ EndsProcess() }
 
 // Call calls fn and returns its error, or an *Error if it panics. It does not return if fn

@@ -40,7 +40,7 @@ type end struct{}
 
 func (end) EndsProcess() {}
 
-// TestEndsGoOn: the end of a process and of a goroutine are no errors of who is called.
+// TestEndsGoOn checks that the end of a process or of a goroutine is not turned into an error.
 func TestEndsGoOn(t *testing.T) {
 	func() {
 		defer func() {

@@ -1,5 +1,5 @@
-// Package records is for what a process knows about objects beyond what is stored in
-// them: a record for each object that exists. Start with New.
+// Package records keeps a record in memory for each object that exists, for state of a process
+// that is not stored in the object. Start with New.
 package records
 
 import (
@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Records are kept by the name of an object, but each belongs to a UID: another object
-// under the same name begins with an empty one. They may be used concurrently; what is
-// in a record is up to whoever asked for it. The zero value is not usable.
+// Records are kept by the name of an object, but each belongs to a UID: another object under
+// the same name begins with an empty one. They may be used concurrently; access to the content
+// of a record is up to the caller. The zero value is not usable.
 type Records[R any] struct {
 	gone func(*R)
 
@@ -24,8 +24,7 @@ type entry[R any] struct {
 	record R
 }
 
-// New returns no records. Unless it is nil, gone is called with each record that is
-// dropped.
+// New returns empty Records. Unless gone is nil, it is called with each record that is dropped.
 func New[R any](gone func(*R)) *Records[R] {
 	if gone == nil {
 		gone = func(*R) {}
@@ -34,8 +33,8 @@ func New[R any](gone func(*R)) *Records[R] {
 	return &Records[R]{gone: gone, records: map[types.NamespacedName]*entry[R]{}}
 }
 
-// Of returns the record of an object, which is made if there is none. That of another
-// object under its name is dropped.
+// Of returns the record of an object, a new one if there is none. The record of another object
+// under its name is dropped.
 func (r *Records[R]) Of(name types.NamespacedName, uid types.UID) *R {
 	r.mu.Lock()
 	before := r.records[name]
@@ -64,7 +63,7 @@ func (r *Records[R]) Peek(name types.NamespacedName, uid types.UID) *R {
 	return nil
 }
 
-// At returns the record that is kept under a name, or nil, and whose it is.
+// At returns the record that is kept under a name, and the UID of its object, or "" and nil.
 func (r *Records[R]) At(name types.NamespacedName) (types.UID, *R) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,16 +10,17 @@ import (
 	"github.com/moorage-dev/moorage/internal/records"
 )
 
-// TestRecords: a record is of one object, and goes with it. A namesake inherits nothing.
+// TestRecords checks that a record belongs to one object, and is dropped with it. Another object of the name gets an
+// empty record.
 func TestRecords(t *testing.T) {
 	var gone []int
 	r := records.New(func(n *int) { gone = append(gone, *n) })
 	name, other := types.NamespacedName{Namespace: "a", Name: "x"}, types.NamespacedName{Namespace: "b", Name: "x"}
 	if r.Peek(name, "1") != nil || r.Peek(name, "") != nil {
-		t.Error("an object that nobody knows has a record")
+		t.Error("an unknown object has a record")
 	}
 	if uid, record := r.At(name); uid != "" || record != nil {
-		t.Error("a name that nobody has leads to a record")
+		t.Error("an unknown name leads to a record")
 	}
 	first := r.Of(name, "1")
 	if uid, record := r.At(name); uid != "1" || record != first {
@@ -36,15 +37,15 @@ func TestRecords(t *testing.T) {
 		t.Error("a namesake in another namespace inherits")
 	}
 	*r.Of(name, "2"), *r.Of(other, "2") = 8, 9
-	met := map[types.NamespacedName]int{}
+	visited := map[types.NamespacedName]int{}
 	r.Each(func(name types.NamespacedName, uid types.UID, n *int) {
 		if r.Peek(name, uid) != n {
 			t.Errorf("visited another record than that of %s", name)
 		}
-		met[name] = *n
+		visited[name] = *n
 	})
-	if want := map[types.NamespacedName]int{name: 8, other: 9}; !maps.Equal(met, want) {
-		t.Errorf("visited %v, want %v", met, want)
+	if want := map[types.NamespacedName]int{name: 8, other: 9}; !maps.Equal(visited, want) {
+		t.Errorf("visited %v, want %v", visited, want)
 	}
 	r.Forget(name)
 	r.Forget(name)
@@ -56,12 +57,12 @@ func TestRecords(t *testing.T) {
 		t.Error("something is left")
 	}
 	if want := []int{7, 8, 9}; !slices.Equal(gone, want) {
-		t.Errorf("told of %v that are gone, want %v", gone, want)
+		t.Errorf("called with %v, want %v", gone, want)
 	}
 }
 
-// TestNobodyIsTold: nobody need be told.
-func TestNobodyIsTold(t *testing.T) {
+// TestNoCallback checks that the callback is optional.
+func TestNoCallback(t *testing.T) {
 	r := records.New[int](nil)
 	name := types.NamespacedName{Name: "x"}
 	r.Of(name, "1")

@@ -2,9 +2,9 @@
 // modules that others require can be tagged.
 //
 //	release VERSION          writes the version where a released module, or one that uses it, requires it
-//	release -check VERSION   fails if it does not stand there
+//	release -check VERSION   fails if the version is not there
 //
-// It runs in the root of the repository. What is tagged, and in which order, is in docs/releasing.md.
+// It runs in the root of the repository. docs/releasing.md has the tags and their order.
 package main
 
 import (

@@ -17,10 +17,10 @@ import (
 // repository is the root, seen from this folder.
 const repository = "../.."
 
-// version is one that nobody has released.
+// version was never released.
 const version = "v0.987.6-test"
 
-// A proxy is a folder that Go takes for a module proxy.
+// A proxy is a folder that serves as a module proxy.
 type proxy struct {
 	*testing.T
 	dir string
@@ -109,7 +109,7 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
-// program is that of somebody else, in a module of its own.
+// program is a program of another module.
 const program = `package main
 
 import (
@@ -152,7 +152,7 @@ func newConsumer(t *testing.T, modules, more string) consumer {
 		}
 	}
 	// A cache of its own: in the usual one the version would stay, and be that of an earlier run.
-	// What others have released comes from the usual one, which has it: see download.
+	// Modules of other repositories come from the usual one, which has them: see download.
 	cache := strings.TrimSpace(output(t, exec.Command("go", "env", "GOMODCACHE")))
 	c.env = os.Environ()
 	for name, value := range map[string]string{
@@ -185,7 +185,7 @@ func output(t *testing.T, cmd *exec.Cmd) string {
 	return string(out)
 }
 
-// download sees to it that the usual cache of modules has what natskv needs, as whoever builds
+// download fills the usual module cache with the modules that natskv needs, as a build of
 // natskv does.
 func download(t *testing.T) {
 	t.Helper()
@@ -196,8 +196,9 @@ func download(t *testing.T) {
 	}
 }
 
-// TestNatskvIsRequiredFromOutside: as a release tags the modules, a program outside the
-// repository requires natskv, gets the root module with it, and compiles without a replace.
+// TestNatskvIsRequiredFromOutside checks that, with the tags of a release, a program outside
+// the repository can require natskv, gets the root module with it, and compiles without a
+// replace.
 func TestNatskvIsRequiredFromOutside(t *testing.T) {
 	download(t)
 	c := newConsumer(t, serve(t, pin(read(t, "pkg/store/natskv/go.mod"), version, released[1].uses...)), "")
@@ -212,8 +213,8 @@ func TestNatskvIsRequiredFromOutside(t *testing.T) {
 	}
 }
 
-// TestWithoutPreparation: a go.mod of natskv that names a version of the root module which nobody
-// released cannot be required, whatever its replace says; a consumer's own replace helps.
+// TestWithoutPreparation checks that a natskv whose go.mod names an unreleased version of the
+// root module cannot be required, whatever its replace says; a consumer's own replace helps.
 func TestWithoutPreparation(t *testing.T) {
 	download(t)
 	modules := serve(t, pin(read(t, "pkg/store/natskv/go.mod"), "v0.0.0", root))
@@ -227,8 +228,8 @@ func TestWithoutPreparation(t *testing.T) {
 	}
 }
 
-// TestPrepare: the go.mod files that have to name the version do after the command, no other file
-// is changed, and Go takes them as they are.
+// TestPrepare checks that the command writes the version into the go.mod files that need it,
+// changes no other file, and that Go accepts the result.
 func TestPrepare(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "repository")
 	for _, file := range goMods(t, repository) {
@@ -275,7 +276,7 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestVersions: what is no version of these modules is refused.
+// TestVersions checks which versions of these modules are refused.
 func TestVersions(t *testing.T) {
 	for v, want := range map[string]bool{
 		"v0.1.0": true, "v1.2.3": true, "v0.1.0-rc.1": true,
@@ -292,8 +293,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestReleasedModules: a module that is tagged uses only what is tagged before it, and has no
-// replace of anything else: whoever requires it would not get that.
+// TestReleasedModules checks that a tagged module uses only modules that are tagged before it,
+// and replaces no other module: a module that requires it would not get the replacement.
 func TestReleasedModules(t *testing.T) {
 	var before []string
 	for _, m := range released {

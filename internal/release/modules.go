@@ -29,7 +29,7 @@ var released = []module{
 	{folder: "devcluster"},
 }
 
-// path is that by which the module is required.
+// path returns the module path.
 func (m module) path() string {
 	if m.folder == "." {
 		return root
@@ -38,7 +38,7 @@ func (m module) path() string {
 	return root + "/" + m.folder
 }
 
-// tag is what git has to call the commit: Go looks for the folder of the module before the
+// tag returns the tag of a version in git: Go expects the folder of the module before the
 // version.
 func (m module) tag(version string) string {
 	if m.folder == "." {
@@ -48,19 +48,20 @@ func (m module) tag(version string) string {
 	return m.folder + "/" + version
 }
 
-// versions are those that a release may have: another major version needs other paths.
+// versions matches the versions that a release may have: another major version needs other module paths.
 var versions = regexp.MustCompile(`^v[01]\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`)
 
 func valid(version string) error {
 	if !versions.MatchString(version) || version == "v0.0.0" {
-		return fmt.Errorf("%q is no version of these modules: want v0.x.y or v1.x.y, as v2 and later need other module paths", version)
+		return fmt.Errorf("%q is no version of these modules: want v0.x.y or v1.x.y, as v2 and later need other module "+
+			"paths", version)
 	}
 
 	return nil
 }
 
-// pin writes the version of those modules of the repository into a go.mod that requires
-// them. Where there is a replace it stays: in a module that is required it does not count.
+// pin writes the version of those modules of the repository into a go.mod that requires them. A
+// replace stays: Go ignores it in a required module.
 func pin(mod []byte, version string, of ...string) []byte {
 	for _, path := range of {
 		line := regexp.MustCompile(`(?m)^(\s*(?:require\s+)?` + regexp.QuoteMeta(path) + `) v\S+`)
@@ -70,11 +71,11 @@ func pin(mod []byte, version string, of ...string) []byte {
 	return mod
 }
 
-// prepare looks for the go.mod files that have to name the version, and writes it if it is
-// told to. It returns those that had another one.
+// prepare looks for the go.mod files that have to name the version, and returns those that
+// have another one. With write set it changes them.
 //
-// These are the released modules that use others, and whatever requires one of those: there
-// Go takes the highest version that anybody names, and refuses a go.mod that names another.
+// These are the released modules that use others, and all modules that require one of those:
+// Go takes the highest version that a required module names, and refuses a go.mod with another.
 func prepare(dir, version string, write bool) (changed []string, err error) {
 	var paths []string
 	for _, m := range released {
@@ -115,7 +116,7 @@ func prepare(dir, version string, write bool) (changed []string, err error) {
 	return changed, err
 }
 
-// skipped leaves out what is no source: git's folder, and what was built.
+// skipped leaves out folders without sources: those of git and of built files.
 func skipped(d fs.DirEntry, err error) error {
 	if err == nil && d.IsDir() && (d.Name() == "bin" ||
 		d.Name() != "." && d.Name() != ".." && strings.HasPrefix(d.Name(), ".git")) {

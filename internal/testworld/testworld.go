@@ -1,5 +1,5 @@
-// Package testworld has the verbs with which tests work on an API server. Tests import it,
-// from any layer: it knows no reconciler.
+// Package testworld has the operations of tests on an API server. Tests of any layer import it:
+// it imports no reconciler.
 //
 // Many packages have a world of their own, a struct with all that a test needs. It embeds a
 // World where the test works on an API server, or checks errors:
@@ -64,7 +64,7 @@ func (w World[C]) Read(obj client.Object) {
 	w.Must(w.read(obj))
 }
 
-// Find is Read for an object that may not exist, and tells whether it does. If it does not,
+// Find is Read for an object that may not exist, and reports whether it does. If it does not,
 // obj stays as it is.
 func (w World[C]) Find(obj client.Object) bool {
 	w.Helper()
@@ -76,15 +76,15 @@ func (w World[C]) Find(obj client.Object) bool {
 	return err == nil
 }
 
-// Gone tells whether there is no object at the key of obj, which stays as it is.
+// Gone reports whether there is no object at the key of obj, which stays as it is.
 func (w World[C]) Gone(obj client.Object) bool {
 	w.Helper()
 
 	return !w.Find(obj.DeepCopyObject().(client.Object)) // a copy has the type of its original
 }
 
-// Change reads obj, changes it, and patches what has changed, as a user does who knows no
-// other fields. The status is not changed where it is a subresource.
+// Change reads obj, changes it, and patches the changed fields, as a user does. The status is
+// not changed where it is a subresource.
 func (w World[C]) Change(obj client.Object, change func()) {
 	w.Helper()
 	w.Read(obj)
@@ -117,8 +117,7 @@ func (w World[C]) Await(obj client.Object, what string, holds func() bool) {
 	})
 }
 
-// read reads into an empty object first: a decoder keeps what an object has and the answer
-// lacks.
+// read reads into an empty object first: a decoder keeps fields that the answer lacks.
 func (w World[C]) read(obj client.Object) error {
 	into := reflect.ValueOf(obj).Elem()
 	got := reflect.New(into.Type())

@@ -54,14 +54,14 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// answer decodes into what it is given, as a client of a real server does for a custom resource.
+// answer decodes into the given object, as a client of a real server does for a custom resource.
 type answer struct{ client.Client }
 
 func (answer) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
 	return json.Unmarshal([]byte(`{"data":{"a":"1"}}`), obj)
 }
 
-// TestReadForgets: what the object had before is not mixed with the answer.
+// TestReadForgets checks that former fields of the object are not mixed with the answer.
 func TestReadForgets(t *testing.T) {
 	m := newMap(map[string]string{"stale": "3"})
 	New(t, answer{}).Read(m)
@@ -70,7 +70,7 @@ func TestReadForgets(t *testing.T) {
 	}
 }
 
-// TestReadUnstructured: an object without a type of its own keeps its kind.
+// TestReadUnstructured checks that an unstructured object keeps its kind.
 func TestReadUnstructured(t *testing.T) {
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
@@ -83,7 +83,7 @@ func TestReadUnstructured(t *testing.T) {
 	}
 }
 
-// A recorder is a test that notes how it fails, and whose deadline is now.
+// A recorder is a test that records its failures, and whose deadline is now.
 type recorder struct {
 	*testing.T
 
@@ -138,7 +138,7 @@ func TestFailures(t *testing.T) {
 			func(w World[client.Client]) { w.Change(m, func() { m.Name = "b" }) }, "not found", ""},
 		"Delete": {"What is to be deleted has to exist.", empty, func(w World[client.Client]) { w.Delete(m) },
 			"not found", ""},
-		"Await": {"What does not come is told, with the object.", there,
+		"Await": {"A timeout is reported with the object.", there,
 			func(w World[client.Client]) { w.Await(m, "is big", func() bool { return false }) }, "a is big",
 			`"data":{"a":"1"}`},
 	}

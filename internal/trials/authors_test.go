@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// warned demands that there is one warning, of this reason, whose text has all words.
+// warned checks that there is one warning, with this reason and all these words.
 func (w *world) warned(reason event.Reason, words ...string) {
 	w.Helper()
 	var all []event.Event
@@ -31,7 +31,7 @@ func (w *world) warned(reason event.Reason, words ...string) {
 	}
 }
 
-// says demands that the object is not Synced, for this reason, and that the text has all words.
+// says checks that the condition Synced is false, with this reason and all these words.
 func (w *world) says(reason commonv1.ConditionReason, words ...string) {
 	w.Helper()
 	c := w.get().GetCondition(commonv1.TypeSynced)
@@ -45,9 +45,10 @@ func contains(text string, words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
-// TestAuthorsKindWithoutStatus: the definition of the kind lacks the subresource status. No
-// condition can say so: one event does, and each error of a pass, with what to write into the
-// Go type. Nothing is made twice meanwhile, and once the definition is right all is well.
+// TestAuthorsKindWithoutStatus checks a kind whose definition lacks the subresource status. No
+// condition can report that: one event does, and the error of each pass, with the marker that
+// the Go type needs. Nothing is created twice, and once the definition is right the object is
+// ready.
 func TestAuthorsKindWithoutStatus(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.answer = func(r write) error {
@@ -71,8 +72,8 @@ func TestAuthorsKindWithoutStatus(t *testing.T) {
 	})
 }
 
-// remedies returns causes of a resource that is not found although it was created, and what to do, by class: a
-// client that can look it up says itself for how long that may fail.
+// remedies returns words of the causes of a created resource that is not found, and of the remedies, by class: a
+// client that can look it up declares itself for how long that may fail.
 func (c class) remedies() []string {
 	if c.name == findable.name {
 		return []string{"RecoveryWindow", "region or account"}
@@ -81,32 +82,34 @@ func (c class) remedies() []string {
 	return []string{"WithCreationGracePeriod", "region"}
 }
 
-// TestAuthorsReadsLag: the external system shows what it made after ten minutes, which is
-// longer than the provider gives it. One condition and one warning say what may be the cause
-// and which option gives more time, and the object becomes ready by itself. Nothing is made
-// twice, but for a client that promises to find within ten seconds what it created: once.
+// TestAuthorsReadsLag checks an external system that shows a created resource after ten
+// minutes, longer than the provider waits. One condition and one warning name the possible
+// cause and the option for more time, and the object becomes ready by itself. Nothing is
+// created twice, except once by a client that promises to find its resources within ten
+// seconds.
 func TestAuthorsReadsLag(t *testing.T) {
 	each(t, classes, func(w *world) {
 		begun, most := time.Now(), 1
 		w.cloud.Hidden = func(string) bool { return time.Since(begun) < 10*time.Minute }
 		w.create()
 		w.run(5 * time.Minute)
-		reason, told := commonv1.ReasonCreationPending, event.Reason("ExternalResourceMissing")
+		reason, warning := commonv1.ReasonCreationPending, event.Reason("ExternalResourceMissing")
 		switch w.class.name {
 		case opaque.name:
-			reason, told = commonv1.ReasonCreationUnresolved, "CannotInitializeManagedResource"
+			reason, warning = commonv1.ReasonCreationUnresolved, "CannotInitializeManagedResource"
 		case findable.name:
 			reason, most = commonv1.ReasonCreationUnresolved, 2
 			w.events = slices.DeleteFunc(w.events, func(e event.Event) bool {
 				return e.Reason == "ExternalResourceRecreated" &&
-					strings.Contains(e.Message, "RecoveryWindow") // tells of the second
+					strings.Contains(e.Message, "RecoveryWindow") // about the second one
 			})
 		}
 		w.says(reason, w.class.remedies()...)
-		w.warned(told, w.class.remedies()...)
-		w.run(25 * time.Minute) // what waits for somebody is looked at after ten poll intervals
+		w.warned(warning, w.class.remedies()...)
+		w.run(25 * time.Minute) // an object that waits for its user is reconciled every ten poll intervals
 		v := w.get()
-		if ready, synced := v.GetCondition(commonv1.TypeReady), v.GetCondition(commonv1.TypeSynced); ready.Status != metav1.ConditionTrue || synced.Status != metav1.ConditionTrue {
+		ready, synced := v.GetCondition(commonv1.TypeReady), v.GetCondition(commonv1.TypeSynced)
+		if ready.Status != metav1.ConditionTrue || synced.Status != metav1.ConditionTrue {
 			w.Errorf("it is not ready once it shows: %v, %v", ready, synced)
 		}
 		if n := len(w.cloud.Disks()); n > most {
@@ -115,12 +118,12 @@ func TestAuthorsReadsLag(t *testing.T) {
 	})
 }
 
-// TestAuthorsRegionNotFound: the external system goes on to answer that what is there does not
-// exist, as it does for a wrong region. By default another resource is created, with a warning
-// that names the option which prevents that. That one does not show, either: a condition and a
-// warning say why that may be. No third is created, but for a client that promises to find
-// what it created: ever more rarely. Where a creation may be repeated, it is repeated as rarely,
-// unless a user asks for something.
+// TestAuthorsRegionNotFound checks an external system that keeps answering that existing
+// resources do not exist, as for a wrong region. By default another resource is created, with a
+// warning that names the option to prevent that. That one does not show either: a condition and
+// a warning name the possible causes. No third is created, except by a client that promises to
+// find its resources: ever more rarely. Where a creation is safe to repeat, it is repeated as
+// rarely, unless a user changes the object.
 func TestAuthorsRegionNotFound(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.ready()
@@ -157,8 +160,9 @@ func TestAuthorsRegionNotFound(t *testing.T) {
 	})
 }
 
-// TestAuthorsRegionNotFoundOnRequest: where WithRecreationOnRequest says so, nothing is created,
-// one condition says what to do, and the object is ready once the system shows the resource.
+// TestAuthorsRegionNotFoundOnRequest checks that with WithRecreationOnRequest nothing is
+// created, one condition names the remedy, and the object is ready once the system shows the
+// resource.
 func TestAuthorsRegionNotFoundOnRequest(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.options = append(slices.Clone(w.options), managed.WithRecreationOnRequest())
@@ -192,8 +196,8 @@ func stripsLabels(body map[string]any) {
 	delete(metadata, "labels")
 }
 
-// TestAuthorsLabelsStripped: a policy drops the label that an initializer sets. The object says
-// which one it is and what to change, once, and is not written at each look for that.
+// TestAuthorsLabelsStripped checks a policy that drops the label of an initializer. The object
+// names the label and the remedy once, and is not written by each pass.
 func TestAuthorsLabelsStripped(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.options = append(slices.Clone(w.options), labelling())
@@ -213,8 +217,8 @@ func TestAuthorsLabelsStripped(t *testing.T) {
 	})
 }
 
-// TestAuthorsLabelsOfUsersStripped: a policy drops labels, of which the provider sets none. That
-// is no matter of the provider's.
+// TestAuthorsLabelsOfUsersStripped checks that a policy that drops labels of users, and none of
+// the provider, has no effect.
 func TestAuthorsLabelsOfUsersStripped(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.admit = stripsLabels

@@ -13,14 +13,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Boundaries are moments of a story: before or after a call of the client, or before a
-// write or a read of the API server itself. They are counted.
+// Boundaries are moments of a story: before or after a call of the client, or before a write or
+// a live read of the API server. They are counted.
 type boundaries struct {
 	seen int
-	at   int // something happens at this one
+	at   int // the fault happens at this one
 	name string
 
-	settled bool // nothing happens now
+	settled bool // no fault happens any more
 }
 
 // reach reports whether this is the moment.
@@ -37,7 +37,7 @@ func (b *boundaries) reach(name string) bool {
 	return true
 }
 
-// grow lets the object become ready, and be changed.
+// grow creates the object, waits until it is ready, and changes it.
 func (w *world) grow() {
 	w.Helper()
 	w.create()
@@ -50,13 +50,13 @@ func (w *world) resize(gib int64) {
 	w.Helper()
 	v := w.get()
 	v.Spec.SizeGiB = gib
-	v.Generation++ // the fake API server does not count
+	v.Generation++ // the fake API server does not
 	w.Must(w.API.Update(w.Context(), v))
 }
 
-// TestD1ReplaceAtAnyBoundary: whatever is taken from metadata alone, at whatever moment,
-// no second resource is made, and none is left over after a deletion; also if the process
-// ends with the pass in which that happens.
+// TestD1ReplaceAtAnyBoundary checks that a loss of metadata alone, at any boundary, leads to no
+// second resource, and to no leftover after a deletion; also if the process ends with that
+// pass.
 func TestD1ReplaceAtAnyBoundary(t *testing.T) {
 	annotations := func(v *volume.Volume) { v.SetAnnotations(nil) }
 	finalizers := func(v *volume.Volume) { v.SetFinalizers(nil) }
@@ -77,8 +77,8 @@ func TestD1ReplaceAtAnyBoundary(t *testing.T) {
 	}
 }
 
-// replacedAt takes something from the metadata of an object at one boundary of its story, and may end the
-// process with that pass. It reports whether the story has such a boundary, and all is well.
+// replacedAt removes metadata of an object at one boundary of its story, and may end the process with that pass. It
+// reports whether the story has such a boundary, and nothing failed.
 func (w *world) replacedAt(at int, take func(*volume.Volume), ends bool) bool {
 	w.Helper()
 	b, story := &boundaries{at: at}, w.again()
@@ -120,9 +120,9 @@ func (w *world) replacedAt(at int, take func(*volume.Volume), ends bool) bool {
 	return b.name != "" && !w.Failed()
 }
 
-// TestD2GenericNotFoundAtAnyBoundary: whichever request to the API server is answered
-// once with a 404 that is not about the object: nothing is deleted, created twice or
-// forgotten, and a deleted object goes.
+// TestD2GenericNotFoundAtAnyBoundary answers any one request to the API server with a 404 that
+// is not about the object: nothing is deleted, created twice or forgotten, and a deleted object
+// is removed.
 func TestD2GenericNotFoundAtAnyBoundary(t *testing.T) {
 	each(t, classes, func(w *world) {
 		for at := 1; ; at++ {

@@ -16,8 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// panics runs the story of a client that panics in a call: the object says so, and an
-// event does.
+// panics runs the story of a client that panics in a call: a condition and an event report it.
 func panics(t *testing.T, in string) {
 	t.Helper()
 	each(t, classes, func(w *world) {
@@ -30,7 +29,7 @@ func panics(t *testing.T, in string) {
 		}
 		w.create()
 		for range 3 {
-			_, _ = w.pass() // an error asks for another pass
+			_, _ = w.pass() // an error requeues the object
 			wait(time.Minute)
 		}
 		if c := w.get().GetCondition(commonv1.TypeSynced); c.Status != metav1.ConditionFalse ||
@@ -38,7 +37,7 @@ func panics(t *testing.T, in string) {
 			w.Errorf("want Synced False (ClientPanicked), got %s (%s): %s", c.Status, c.Reason, c.Message)
 		}
 		if n := w.warnings(); n == 0 {
-			w.Error("no event tells that the client panics")
+			w.Error("no event reports that the client panics")
 		}
 	})
 }
@@ -53,14 +52,14 @@ func (w *world) warnings() (n int) {
 	return n
 }
 
-// TestD10PanicInConnect: a client panics while it connects.
+// TestD10PanicInConnect is about a client that panics in Connect.
 func TestD10PanicInConnect(t *testing.T) { panics(t, "Connect") }
 
-// TestD10PanicInObserve: a client panics while it observes.
+// TestD10PanicInObserve is about a client that panics in Observe.
 func TestD10PanicInObserve(t *testing.T) { panics(t, "Observe") }
 
-// TestD10NeverReturns: a client that ignores its context holds a pass far beyond its
-// deadline. The object does not look well meanwhile.
+// TestD10NeverReturns checks that an object does not look healthy while a client that ignores
+// its context holds the pass far beyond its deadline.
 func TestD10NeverReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newPlane(100)

@@ -9,9 +9,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TestD11BackupWithinCreate: an object is restored in another place from a backup that
-// was taken while Create was under way: its UID is another, annotations and finalizers
-// are kept, and there is no status. No second resource is made without a word.
+// TestD11BackupWithinCreate restores an object elsewhere from a backup that was taken during
+// Create: its UID is another, annotations and finalizers are kept, and there is no status. A
+// second resource is not created without a warning.
 func TestD11BackupWithinCreate(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		var backup *volume.Volume
@@ -25,7 +25,7 @@ func TestD11BackupWithinCreate(t *testing.T) {
 		w.ready()
 		w.putBack(backup, "uid-2")
 		w.run(10 * time.Minute)
-		if disks := w.cloud.Disks(); len(disks) > 1 && !w.told() {
+		if disks := w.cloud.Disks(); len(disks) > 1 && !w.reported() {
 			w.Errorf("there are the external resources %s, without a word", ids(disks))
 		}
 	})

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// The program asks the client of a new project to create something, and prints each
-// answer of the API that the client takes for one after which surely nothing was created,
-// or for a success, and should not.
+// The program calls Create of the client of a new project, and prints each answer of the API
+// that the client wrongly takes for a success, or for proof that nothing was created.
 const program = `package main
 
 import (
@@ -63,15 +62,15 @@ import (
 	"net/http"
 )
 
-// Ask calls for a creation which the API answers with a code.
+// Ask calls Create, which the API answers with a code.
 func Ask(ctx context.Context, url string, code int) error {
 	return New(url, "").call(ctx, request{method: http.MethodPost, path: fmt.Sprintf("/%d", code), body: struct{}{}})
 }
 `
 
-// TestD12AnswersToACreation: the client of a new project says that surely nothing was
-// created only of answers after which that is so: not of a time-out, which a gateway may
-// tell after the effect. A redirect of a creation is no creation.
+// TestD12AnswersToACreation checks that the client of a new project takes only the right
+// answers for proof that nothing was created: not a timeout, which a gateway may send after the
+// effect. A redirected creation is no creation.
 func TestD12AnswersToACreation(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -98,7 +97,7 @@ func TestD12AnswersToACreation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasSuffix(name, "_test.go") && name != "fake.go" { // the API in memory is of no use here
+		if !strings.HasSuffix(name, "_test.go") && name != "fake.go" { // without the fake API
 			put("api/"+name, string(text))
 		}
 	}

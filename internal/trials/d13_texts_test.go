@@ -10,9 +10,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TestD13TextsThatChange: an object fails for hours, each time with another text, as with
-// the name of an operation in it. Status and reason stay, so that a bounded number of
-// writes and events an hour tells it.
+// TestD13TextsThatChange checks an object that fails for hours, each time with another text,
+// such as the name of an operation. Status and reason stay, so that the number of writes and
+// events an hour is bounded.
 func TestD13TextsThatChange(t *testing.T) {
 	for name, text := range map[string]func(r *rand.Rand) string{
 		"the name of an operation": func(r *rand.Rand) string {

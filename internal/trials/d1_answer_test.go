@@ -13,15 +13,17 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Takings are the ways in which a replace takes all annotations from an object.
+// Ways in which a replace removes all annotations of an object.
 var takings = map[string]func(*world){
-	"annotations":                (*world).replace,
-	"annotations and finalizers": func(w *world) { w.change(func(v *volume.Volume) { v.Annotations, v.Finalizers = nil, nil }) },
+	"annotations": (*world).replace,
+	"annotations and finalizers": func(w *world) {
+		w.change(func(v *volume.Volume) { v.Annotations, v.Finalizers = nil, nil })
+	},
 }
 
-// TestD1ReplaceIsNoAnswer: the answer of Create is lost, so that an object of an opaque system asks its
-// user. A replace, which takes all annotations, is not his answer, for the process that asked and for one
-// that begins. What is to be done is told; and who does that has another resource created.
+// TestD1ReplaceIsNoAnswer loses the answer of Create, so that an object of an opaque system asks its user. A replace
+// that removes all annotations is no answer, for the process that asked and for a new one. The condition names the
+// remedy, and the remedy leads to another resource.
 func TestD1ReplaceIsNoAnswer(t *testing.T) {
 	for what, take := range takings {
 		for _, restarted := range []bool{false, true} {
@@ -43,8 +45,8 @@ func TestD1ReplaceIsNoAnswer(t *testing.T) {
 
 						return
 					}
-					if !w.told() {
-						w.Errorf("nobody is told that the creation is not resolved")
+					if !w.reported() {
+						w.Errorf("the unresolved creation is not reported")
 					}
 					w.answers()
 					if disks := w.cloud.Disks(); len(disks) != 2 {
@@ -56,8 +58,8 @@ func TestD1ReplaceIsNoAnswer(t *testing.T) {
 	}
 }
 
-// TestD1ReplaceIsNoAnswerForADeletion: nor is a replace the answer that lets an object go whose creation is
-// not resolved.
+// TestD1ReplaceIsNoAnswerForADeletion checks that a replace does not release a deleted object whose creation is
+// unresolved.
 func TestD1ReplaceIsNoAnswerForADeletion(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.loseCreate(func() {})
@@ -77,8 +79,8 @@ func TestD1ReplaceIsNoAnswerForADeletion(t *testing.T) {
 	})
 }
 
-// TestD1ReplaceOfADeletedObject: a process begins with an object that is being deleted, and whose creation
-// is not resolved. What it read of that it does not forget when a replace takes it.
+// TestD1ReplaceOfADeletedObject starts a process with a deleted object whose creation is unresolved. The process
+// remembers the record that it has read when a replace removes it.
 func TestD1ReplaceOfADeletedObject(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.loseCreate(func() {})
@@ -103,7 +105,7 @@ func TestD1ReplaceOfADeletedObject(t *testing.T) {
 	})
 }
 
-// leftNothing demands that the object is there as long as what was created for it.
+// leftNothing checks that the object exists as long as the resource that was created for it.
 func (w *world) leftNothing() {
 	w.Helper()
 	if disks := w.cloud.Disks(); w.Gone(atKey()) && len(disks) > 0 {
@@ -111,8 +113,8 @@ func (w *world) leftNothing() {
 	}
 }
 
-// answers does what the condition asks of a user who has looked that nothing was created: it takes away what
-// the condition names of the record, and nothing else.
+// answers follows the condition as a user who has checked that nothing was created: it removes the annotations of
+// the record that the condition names, and no others.
 func (w *world) answers() {
 	w.Helper()
 	if c := w.get().GetCondition(commonv1.TypeSynced); !mentions(c.Message, meta.AnnotationKeyExternalCreatePending) {
@@ -132,7 +134,7 @@ func (w *world) change(change func(*volume.Volume)) {
 	w.Must(w.API.Update(w.Context(), v))
 }
 
-// mentions reports whether a text names all of some annotations.
+// mentions reports whether a text names all these annotations.
 func mentions(text string, annotations ...string) bool {
 	return !slices.ContainsFunc(annotations, func(a string) bool { return !strings.Contains(text, a) })
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestD1ReplaceMakesNoSecondResource: whatever is taken from metadata alone, no second
-// resource is made. The object stands for the first one again after each replace.
+// TestD1ReplaceMakesNoSecondResource checks that a loss of metadata alone leads to no second
+// resource. The object has its resource again after each replace.
 func TestD1ReplaceMakesNoSecondResource(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.ready()
@@ -18,8 +18,8 @@ func TestD1ReplaceMakesNoSecondResource(t *testing.T) {
 	})
 }
 
-// TestD1ReplaceThenDeleteLeaksNothing: whatever is taken from metadata alone, no resource
-// is let go: the object is not gone while what was created for it is there.
+// TestD1ReplaceThenDeleteLeaksNothing checks that a loss of metadata alone leaks no resource:
+// the object exists as long as the resource that was created for it.
 func TestD1ReplaceThenDeleteLeaksNothing(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.ready()
@@ -32,8 +32,8 @@ func TestD1ReplaceThenDeleteLeaksNothing(t *testing.T) {
 	})
 }
 
-// TestD1ReplaceWhileCreateLosesItsAnswer: a replace in the middle of a Create whose
-// answer is lost makes no second resource.
+// TestD1ReplaceWhileCreateLosesItsAnswer checks that a replace during a Create whose answer is
+// lost leads to no second resource.
 func TestD1ReplaceWhileCreateLosesItsAnswer(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.loseCreate(w.replace)

@@ -13,9 +13,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// TestD1NothingIsLetGoWithoutAWord: somebody takes the finalizer from an object that is being deleted, so that
-// it goes at once. What it leaves outside is told once, and what to do.
-func TestD1NothingIsLetGoWithoutAWord(t *testing.T) {
+// TestD1LeftoverIsReported removes the finalizer of an object that is being deleted, so that it is
+// removed at once. One warning reports the external resource that is left, and the remedy.
+func TestD1LeftoverIsReported(t *testing.T) {
 	stories := map[string]func(*world){
 		"before a pass": func(*world) {},
 		"paused, and the process began anew": func(w *world) {
@@ -44,42 +44,42 @@ func TestD1NothingIsLetGoWithoutAWord(t *testing.T) {
 				w.unhold()
 				w.run(5 * time.Minute)
 				w.run(5 * time.Minute)
-				left := w.toldLeft()
+				left := w.leftoverWarnings()
 				if len(left) != 1 || !strings.Contains(left[0], id) ||
 					!mentions(left[0], meta.AnnotationKeyExternalName) {
-					w.Errorf("%s is left, and told is %q", id, left)
+					w.Errorf("%s is left, and the warnings are %q", id, left)
 				}
 			})
 		})
 	}
 }
 
-// TestD1WhatWasBegunIsNotLeftWithoutAWord: the answer of Create is lost in the only pass over an object, which
-// somebody deletes and whose finalizer he takes before the next. What it may have led to is told.
-func TestD1WhatWasBegunIsNotLeftWithoutAWord(t *testing.T) {
+// TestD1UnresolvedLeftoverIsReported loses the answer of Create in the only pass over an object, then deletes the
+// object and removes its finalizer. A warning reports the resource that may be left.
+func TestD1UnresolvedLeftoverIsReported(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.loseCreate(func() {})
 		w.create()
-		_, _ = w.pass() // an error asks for another pass
+		_, _ = w.pass() // an error requeues the object
 		w.Delete(atKey())
 		w.unhold()
 		w.run(5 * time.Minute)
-		if left := w.toldLeft(); len(left) != 1 || !w.Gone(atKey()) {
-			w.Errorf("the object is gone: %t; told is %q", w.Gone(atKey()), left)
+		if left := w.leftoverWarnings(); len(left) != 1 || !w.Gone(atKey()) {
+			w.Errorf("the object is gone: %t; the warnings are %q", w.Gone(atKey()), left)
 		}
 	})
 }
 
-// TestD1ACacheThatForgets: the cache has an object no more that is being deleted, and the API server has it. Nothing
-// is told to be left over, and nothing is forgotten: the resource goes with the object.
+// TestD1ACacheThatForgets checks a deleted object that the cache lacks and the API server has. No leftover is
+// reported, and nothing is forgotten: the resource is deleted with the object.
 func TestD1ACacheThatForgets(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.ready()
 		w.Delete(atKey())
 		w.cache = func() error { return kerrors.NewNotFound(schema.GroupResource{Resource: "volumes"}, key.Name) }
 		w.run(5 * time.Minute)
-		if left := w.toldLeft(); len(left) > 0 {
-			w.Errorf("the object is there, and told is %q", left)
+		if left := w.leftoverWarnings(); len(left) > 0 {
+			w.Errorf("the object exists, and the warnings are %q", left)
 		}
 		w.cache = nil
 		w.run(5 * time.Minute)
@@ -89,8 +89,9 @@ func TestD1ACacheThatForgets(t *testing.T) {
 	})
 }
 
-// TestD1WhatIsLetGoNeedsNoWord: who deletes an object, or says that its resource stays, is told of nothing left.
-func TestD1WhatIsLetGoNeedsNoWord(t *testing.T) {
+// TestD1ReleasedObjectReportsNoLeftover checks that an object that is deleted, or whose policy keeps the resource,
+// reports no leftover.
+func TestD1ReleasedObjectReportsNoLeftover(t *testing.T) {
 	stories := map[string]func(*world){
 		"deleted": func(*world) {},
 		"orphaned": func(w *world) {
@@ -117,16 +118,16 @@ func TestD1WhatIsLetGoNeedsNoWord(t *testing.T) {
 				}
 				w.run(5 * time.Minute)
 				w.run(5 * time.Minute)
-				if left := w.toldLeft(); !w.Gone(atKey()) || len(left) > 0 {
-					w.Errorf("the object is gone: %t; told is %q", w.Gone(atKey()), left)
+				if left := w.leftoverWarnings(); !w.Gone(atKey()) || len(left) > 0 {
+					w.Errorf("the object is gone: %t; the warnings are %q", w.Gone(atKey()), left)
 				}
 			})
 		})
 	}
 }
 
-// TestD1ReplaceTakesNoIdentity: the connection leads to another account when a replace has taken all annotations.
-// Nothing is created there.
+// TestD1ReplaceTakesNoIdentity connects to another account after a replace has removed all annotations. Nothing is
+// created there.
 func TestD1ReplaceTakesNoIdentity(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.cloud.Account = "first"
@@ -136,8 +137,8 @@ func TestD1ReplaceTakesNoIdentity(t *testing.T) {
 		disk := w.cloud.Disks()[0]
 		w.cloud.Remove(disk.ID)
 		w.run(10 * time.Minute)
-		if n := w.cloud.Count("Create"); n != 1 || !w.told() {
-			w.Errorf("%d creations, told: %t", n, w.told())
+		if n := w.cloud.Count("Create"); n != 1 || !w.reported() {
+			w.Errorf("%d creations, reported: %t", n, w.reported())
 		}
 		w.cloud.Account = "first"
 		w.cloud.Put(disk)
@@ -149,7 +150,7 @@ func TestD1ReplaceTakesNoIdentity(t *testing.T) {
 	})
 }
 
-// unhold takes the finalizers from the object, if it is there and deleted.
+// unhold removes the finalizers of the object, if it exists and is deleted.
 func (w *world) unhold() {
 	w.Helper()
 	if v := atKey(); w.Find(v) && !v.DeletionTimestamp.IsZero() {
@@ -158,8 +159,8 @@ func (w *world) unhold() {
 	}
 }
 
-// toldLeft returns what was told to be left over.
-func (w *world) toldLeft() (texts []string) {
+// leftoverWarnings returns the messages of the warnings about leftovers.
+func (w *world) leftoverWarnings() (texts []string) {
 	for _, e := range w.events {
 		if e.Type == event.TypeWarning && e.Reason == "ExternalResourceLeft" {
 			texts = append(texts, e.Message)

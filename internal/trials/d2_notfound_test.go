@@ -11,16 +11,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// isResult reports whether a write stores the result of a creation: a patch of annotations that says how it ended.
+// isResult reports whether a write stores the result of a creation in annotations.
 func isResult(r write) bool {
 	_, ended := r.annotations()["krateo.io/external-create-succeeded"]
 
 	return r.verb == "patch" && ended
 }
 
-// TestD2ResultPatch: the write that stores what Create returned is answered once with a
-// 404 that is not about the object. What was created is not deleted, and the object
-// becomes ready.
+// TestD2ResultPatch answers the write of the result of Create once with a 404 that is not about
+// the object. The resource is not deleted, and the object becomes ready.
 func TestD2ResultPatch(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.answer = once(isResult, generic404(volumes, key.Name))
@@ -33,9 +32,8 @@ func TestD2ResultPatch(t *testing.T) {
 	})
 }
 
-// unwritable runs the story of an object whose status is never stored: what was created
-// is not deleted, not created again, and each pass asks for a next look or says what is
-// wrong.
+// unwritable runs the story of an object whose status is never stored: its resource is not
+// deleted and not created again, and each pass requeues or reports an error.
 func unwritable(t *testing.T, answer error) {
 	t.Helper()
 	each(t, assigned, func(w *world) {
@@ -65,17 +63,18 @@ func unwritable(t *testing.T, answer error) {
 	})
 }
 
-// TestD2StatusSubresourceMissing: the definition of the kind lacks its status, for which
-// an API server answers each write of a status with a NotFound that names the object.
+// TestD2StatusSubresourceMissing is about a kind whose definition lacks the subresource status:
+// an API server answers each write of the status with a NotFound that names the object.
 func TestD2StatusSubresourceMissing(t *testing.T) {
 	unwritable(t, kerrors.NewNotFound(volumes, key.Name))
 }
 
-// TestD2StatusPatch: a load balancer answers each write of a status.
+// TestD2StatusPatch is about a load balancer that answers each write of the status.
 func TestD2StatusPatch(t *testing.T) { unwritable(t, generic404(volumes, key.Name)) }
 
-// TestD2FinalizerPatch: the write that lets a deleted object go is answered once with a
-// 404 that is not about the object. The object goes all the same, and what it stood for.
+// TestD2FinalizerPatch answers the write that removes the finalizer of a deleted object once
+// with a 404 that is not about the object. The object and its resource are removed all the
+// same.
 func TestD2FinalizerPatch(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.ready()
@@ -94,8 +93,8 @@ func TestD2FinalizerPatch(t *testing.T) {
 	})
 }
 
-// TestD2FirstPatch: the first write for an object is answered once with a 404 that is
-// not about it. It gets its external resource all the same.
+// TestD2FirstPatch answers the first write for an object once with a 404 that is not about it.
+// The object gets its external resource all the same.
 func TestD2FirstPatch(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.answer = once(func(write) bool { return true }, generic404(volumes, key.Name))
@@ -105,9 +104,9 @@ func TestD2FirstPatch(t *testing.T) {
 	})
 }
 
-// TestD2LiveRead: where nothing has to be written before a Create, the object is read of
-// the API server itself, which answers once with a 404 that is not about the object. It
-// gets its external resource all the same.
+// TestD2LiveRead is about a Create without a write before it: the live read of the object is
+// answered once with a 404 that is not about the object. The object gets its external resource
+// all the same.
 func TestD2LiveRead(t *testing.T) {
 	in(t, named, func(w *world) {
 		w.ready()
@@ -129,8 +128,8 @@ func TestD2LiveRead(t *testing.T) {
 	})
 }
 
-// TestD2ProviderConfig: the write that puts the finalizer on a configuration is answered
-// once with a 404 that is not about it. It gets its finalizer all the same.
+// TestD2ProviderConfig answers the write that adds the finalizer to a ProviderConfig once with
+// a 404 that is not about it. It gets its finalizer all the same.
 func TestD2ProviderConfig(t *testing.T) {
 	k := newKeeper(t, configNamed("prod"))
 	k.refuse = generic404(configs, "prod")

@@ -39,7 +39,7 @@ type LandscapeStatus struct {
 	Conditions         []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Finalizer returns that of the service.
+// Finalizer returns the finalizer of the service.
 func (l *Landscape) Finalizer() string { return "landscape.example.org/service" }
 
 // GetStatus returns the status.
@@ -51,7 +51,7 @@ func (l *Landscape) GetConditions() *[]metav1.Condition { return &l.Status.Condi
 // SetPhase sets the phase.
 func (l *Landscape) SetPhase(p string) { l.Status.Phase = p }
 
-// SetObservedGeneration sets which generation was worked on.
+// SetObservedGeneration sets the observed generation.
 func (l *Landscape) SetObservedGeneration(g int64) { l.Status.ObservedGeneration = g }
 
 // DeepCopyObject returns a copy.
@@ -69,7 +69,7 @@ type Plan struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 }
 
-// PollInterval returns how often objects are looked at.
+// PollInterval returns the poll interval.
 func (p *Plan) PollInterval() time.Duration { return time.Minute }
 
 // DeepCopyObject returns a copy.
@@ -80,11 +80,11 @@ func (p *Plan) DeepCopyObject() runtime.Object {
 	return &out
 }
 
-// A journal notes what a service and the access to its clusters are asked for.
+// A journal records the calls of a service and of the access to its clusters.
 type journal struct {
 	home   *clusters.Cluster
 	calls  []string
-	looked error // the answer to one look for the AccessRequest
+	looked error // the answer to one read of the AccessRequest
 }
 
 func (j *journal) CreateOrUpdate(_ context.Context, l *Landscape, _ *Plan,
@@ -140,9 +140,9 @@ func (j *journal) ReconcileDelete(context.Context, reconcile.Request) (reconcile
 	return reconcile.Result{}, nil
 }
 
-// TestD3AccessRequest: while an object of a service is being deleted, one look for its
-// AccessRequest is answered with a 404 that is not about it. The service cleans up before
-// the access is given back and the object goes.
+// TestD3AccessRequest answers one read of the AccessRequest of a deleted object with a 404 that
+// is not about it. The service cleans up before the access is returned and the object is
+// removed.
 func TestD3AccessRequest(t *testing.T) {
 	scheme := runtime.NewScheme()
 	group := schema.GroupVersion{Group: "landscape.example.org", Version: "v1"}
@@ -151,14 +151,17 @@ func TestD3AccessRequest(t *testing.T) {
 	l := &Landscape{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "garden", UID: "uid-1", Generation: 1}}
 	api := ctrlfake.NewClientBuilder().WithScheme(scheme).WithObjects(l).WithStatusSubresource(&Landscape{}).Build()
 	j := &journal{home: clusters.NewTestClusterFromClient("home", api)}
-	r, err := serviceprovider.NewAPIReconcilerBuilder[*Landscape, *Plan]().EmptyObjectProvider(func() *Landscape { return &Landscape{} }).
-		OnboardingCluster(j.home).PlatformCluster(j.home).ClusterAccessReconciler(j).Reconciler(j).ProviderConfig(&Plan{}).Build()
+	r, err := serviceprovider.NewAPIReconcilerBuilder[*Landscape, *Plan]().
+		EmptyObjectProvider(func() *Landscape { return &Landscape{} }).
+		OnboardingCluster(j.home).PlatformCluster(j.home).ClusterAccessReconciler(j).Reconciler(j).
+		ProviderConfig(&Plan{}).Build()
 	if err != nil {
 		t.Fatal(err)
 	}
 	passes := func() {
 		for range 4 {
-			_, _ = r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(l)}) // an error asks for another pass
+			// An error requeues the object.
+			_, _ = r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(l)})
 		}
 	}
 	passes()
@@ -181,8 +184,8 @@ func TestD3AccessRequest(t *testing.T) {
 	}
 }
 
-// TestD3ClusterGone: a look for a Cluster is answered with a 404 that is not about it.
-// The cluster is not taken for gone, nor access from an object that is well.
+// TestD3ClusterGone answers a read of a Cluster with a 404 that is not about it. The cluster is
+// not taken for gone, and a healthy object keeps its access.
 func TestD3ClusterGone(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := clustersv1alpha1.AddToScheme(scheme); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TestD4OneWrongAbsence: one wrong "not found" for an object that is well makes no second
-// resource: the object stands for the first one still.
+// TestD4OneWrongAbsence checks that one wrong "not found" for a healthy object leads to no
+// second resource: the object keeps the first one.
 func TestD4OneWrongAbsence(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()
@@ -21,15 +21,15 @@ func TestD4OneWrongAbsence(t *testing.T) {
 		}
 		w.run(10 * time.Minute)
 		if wrong > 0 {
-			w.Fatal("nobody looked")
+			w.Fatal("Observe was not called")
 		}
 		w.isReady()
 	})
 }
 
-// TestD4SecondLookBeforeCreate: what was seen and is not found is looked for again, five
-// seconds later and over a new connection, before it is created again; and that it was
-// is told with a Warning.
+// TestD4SecondLookBeforeCreate checks that an observed resource that is not found is observed
+// again, five seconds later and over a new connection, before it is created again, with a
+// Warning.
 func TestD4SecondLookBeforeCreate(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()
@@ -51,13 +51,13 @@ func TestD4SecondLookBeforeCreate(t *testing.T) {
 		w.events = nil
 		w.run(15 * time.Minute)
 		if made.IsZero() {
-			return // a class may as well leave that to its user
+			return // a class may leave that to its user
 		}
 		if doubt := made.Sub(missed); doubt < 5*time.Second || connections == 0 {
 			w.Errorf("created again %s after it was not found once, over %d new connections", doubt, connections)
 		}
 		if w.warnings() == 0 {
-			w.Error("no Warning tells that what was seen was created again")
+			w.Error("no Warning reports that the observed resource was created again")
 		}
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// drops returns an admission that takes annotations, and finalizers if asked to, from
-// what is stored, and answers with success.
+// drops returns an admission that drops annotations, and finalizers if set, from a stored
+// object, and answers with success.
 func drops(annotation func(key string) bool, finalizers bool) func(map[string]any) {
 	return func(body map[string]any) {
 		metadata, _ := body["metadata"].(map[string]any)
@@ -28,8 +28,8 @@ func drops(annotation func(key string) bool, finalizers bool) func(map[string]an
 func every(string) bool { return true }
 func none(string) bool  { return false }
 
-// notStored demands that an object whose marks are not stored has no external resource,
-// and says in its status which keys are dropped.
+// notStored checks that an object whose marks are not stored has no external resource, and
+// names the dropped keys in its status.
 func (w *world) notStored(missing string) {
 	w.Helper()
 	if n := w.cloud.Count("Create"); n > 0 {
@@ -43,35 +43,35 @@ func (w *world) notStored(missing string) {
 	}
 }
 
-// TestD5AllAnnotationsDropped: admission drops all annotations that the runtime stores.
+// TestD5AllAnnotationsDropped is about an admission that drops all annotations of the runtime.
 func TestD5AllAnnotationsDropped(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.admit = drops(every, true)
 		w.create()
 		for range 5 {
-			_, _ = w.pass() // an error asks for another pass
+			_, _ = w.pass() // an error requeues the object
 			wait(time.Minute)
 		}
 		w.notStored("krateo.io/external-create-pending")
 	})
 }
 
-// TestD5FinalizersDropped: admission drops the finalizer.
+// TestD5FinalizersDropped is about an admission that drops the finalizer.
 func TestD5FinalizersDropped(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.admit = drops(none, true)
 		w.create()
 		for range 5 {
-			_, _ = w.pass() // an error asks for another pass
+			_, _ = w.pass() // an error requeues the object
 			wait(time.Minute)
 		}
 		w.notStored(managed.FinalizerName)
 	})
 }
 
-// TestD5OwnKeysDropped: an allow-list that was made for the predecessor drops the keys of
-// moorage.dev. A lost answer of Create makes no second resource all the same, and Create
-// is never called without a token.
+// TestD5OwnKeysDropped is about an allow-list for the predecessor, which drops the keys of
+// moorage.dev. A lost answer of Create leads to no second resource all the same, and Create is
+// never called without a token.
 func TestD5OwnKeysDropped(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.admit = drops(func(key string) bool { return strings.HasPrefix(key, "moorage.dev/") }, false)
@@ -86,8 +86,8 @@ func TestD5OwnKeysDropped(t *testing.T) {
 				w.Errorf("%s was created without a token", d.ID)
 			}
 		}
-		if !w.told() {
-			w.Error("nothing tells the user that annotations are dropped")
+		if !w.reported() {
+			w.Error("nothing reports that annotations are dropped")
 		}
 	})
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/volume"
 )
 
-// TestD6RestoredToBeforeItsIntent: etcd is restored to a moment before anything was
-// stored for an object, while the process runs. What the process has seen is not made
-// again.
+// TestD6RestoredToBeforeItsIntent restores etcd to a moment before the first write for an
+// object, while the process runs. The process creates no resource again that it has observed.
 func TestD6RestoredToBeforeItsIntent(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		before := atKey()
@@ -25,9 +24,9 @@ func TestD6RestoredToBeforeItsIntent(t *testing.T) {
 	})
 }
 
-// TestD6LeaseOfAnotherHistory: etcd is restored, and the version of the lease goes back,
-// which is renewed every two seconds. The process gives up, so that the next one lists
-// anew: its caches are of a history that is no more.
+// TestD6LeaseOfAnotherHistory restores etcd, so that the version of the lease, which is renewed
+// every two seconds, goes back. The process ends, so that the next one lists anew: its caches
+// are of a lost history.
 func TestD6LeaseOfAnotherHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newPlane(874)
@@ -65,9 +64,9 @@ func TestD6LeaseOfAnotherHistory(t *testing.T) {
 	})
 }
 
-// TestD6RestoredSpecIsCarriedOut: etcd is restored to an older snapshot while a provider
-// runs, and versions go back with it. The spec as restored is carried out, and a user's
-// change after that. The process may end for it, and is started again then.
+// TestD6RestoredSpecIsCarriedOut restores etcd to an older snapshot while a provider runs, and
+// versions go back with it. The restored spec is applied, and a later change of a user as well.
+// The process may end for that, and is then started again.
 func TestD6RestoredSpecIsCarriedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newPlane(100)
@@ -91,21 +90,21 @@ func TestD6RestoredSpecIsCarriedOut(t *testing.T) {
 	})
 }
 
-// TestD6RestoredIsMadeOnce: etcd is restored to a moment before anything was stored for
-// an object, while a provider runs, and versions go back with it.
+// TestD6RestoredIsMadeOnce restores etcd to a moment before the first write for an object,
+// while a provider runs, and versions go back with it.
 func TestD6RestoredIsMadeOnce(t *testing.T) {
 	restoredIsMadeOnce(t, 0)
 }
 
-// TestD6RestoredWithABump: the same, restored as etcd's documentation advises: versions go on
-// from a higher one, so that every client lists anew. The lease has its old version all the same,
-// by which the process notices the restore.
+// TestD6RestoredWithABump does the same as etcd's documentation advises: versions continue from a
+// higher one, so that every client lists anew. The lease has its old version all the same, and by
+// that the process notices the restore.
 func TestD6RestoredWithABump(t *testing.T) {
 	restoredIsMadeOnce(t, 1_000_000)
 }
 
 // restoredIsMadeOnce restores etcd, with its revision so much higher than the snapshot's. The
-// process ends and is started again: what the object stands for is not made twice.
+// process ends and is started again: the external resource is not created twice.
 func restoredIsMadeOnce(t *testing.T, bump int) {
 	t.Helper()
 	each(t, assigned, func(w *world) {

@@ -8,9 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestD7DeletedConfigurationGoes: etcd is restored, so that versions are lower than
-// those that the process knows. A configuration that nobody uses and that was deleted
-// since goes all the same.
+// TestD7DeletedConfigurationGoes restores etcd, so that versions are lower than those that the
+// process knows. An unused ProviderConfig that was deleted since is removed all the same.
 func TestD7DeletedConfigurationGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		written := configNamed("prod")
@@ -40,7 +39,8 @@ func TestD7DeletedConfigurationGoes(t *testing.T) {
 			wait(max(result.RequeueAfter, time.Second))
 		}
 		if err := k.Get(t.Context(), client.ObjectKeyFromObject(restored), restored); err == nil {
-			t.Errorf("the deleted configuration is there still after %d passes in 10 minutes, with the finalizers %v", passes, restored.Finalizers)
+			t.Errorf("the deleted configuration still exists after %d passes in 10 minutes, with the finalizers %v", passes,
+				restored.Finalizers)
 		}
 	})
 }

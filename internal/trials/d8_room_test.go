@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/volume"
 )
 
-// The room that an API server has for the annotations of an object.
+// How many bytes of annotations an API server accepts for an object.
 const room = 256 << 10
 
 // bounds makes the API server refuse annotations that do not fit.
@@ -43,8 +43,8 @@ func (w *world) bounds(r write) error {
 		field.ErrorList{field.TooLong(field.NewPath("metadata", "annotations"), "", room)})
 }
 
-// TestD8ResultWithoutRoom: whatever room the annotations of an object leave, either
-// nothing is created for it, which is told, or the name of what is created is kept.
+// TestD8ResultWithoutRoom checks that, whatever room the annotations of an object leave, either
+// nothing is created and that is reported, or the name of the created resource is kept.
 func TestD8ResultWithoutRoom(t *testing.T) {
 	in(t, opaque, func(w *world) {
 		for _, left := range []int{128, 160, 192, 256, 384} {
@@ -55,7 +55,7 @@ func TestD8ResultWithoutRoom(t *testing.T) {
 					room-left-len("example.org/note"))})
 			})
 			for range 3 {
-				_, _ = story.pass() // an error asks for another pass
+				_, _ = story.pass() // an error requeues the object
 				wait(time.Minute)
 			}
 			disks, name := story.cloud.Disks(), story.get().GetAnnotations()["krateo.io/external-name"]
@@ -63,8 +63,8 @@ func TestD8ResultWithoutRoom(t *testing.T) {
 			case len(disks) > 1 || len(disks) == 1 && name != disks[0].ID:
 				w.Errorf("with room for %d bytes %s was created, and the object has the name %q", left, ids(disks),
 					name)
-			case len(disks) == 0 && !story.told():
-				w.Errorf("with room for %d bytes nothing was created, and that is not told", left)
+			case len(disks) == 0 && !story.reported():
+				w.Errorf("with room for %d bytes nothing was created, and that is not reported", left)
 			}
 		}
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TestD9OutageAfterCreate: the API server is away for a minute after a Create. The
-// process that called it lives on, and knows the name: the object gets it.
+// TestD9OutageAfterCreate makes the API server unavailable for a minute after a Create. The
+// process that called Create still knows the name: the object gets it.
 func TestD9OutageAfterCreate(t *testing.T) {
 	each(t, classes, func(w *world) {
 		var back time.Time

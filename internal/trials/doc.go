@@ -1,4 +1,4 @@
-// Package trials holds the library to what an operator may expect of it when the
-// platform gives answers that are wrong, or takes away what was stored. Its tests use
-// only what is public, and each says what must hold. It has no other code.
+// Package trials tests what an operator may expect of the library when the platform gives wrong
+// answers or loses stored data. Its tests use only public packages of the library, and each
+// states what must hold. It has no other code.
 package trials

@@ -22,8 +22,8 @@ const configFinalizer = providerconfig.FinalizerName
 
 var configs = schema.GroupResource{Group: volume.GroupVersion.Group, Resource: "providerconfigs"}
 
-// A keeper is what keeps configurations, as providerconfig.Setup makes it, over an API
-// server in memory. Nothing uses the configurations.
+// A keeper has the reconciler of ProviderConfigs that providerconfig.Setup makes, over an API
+// server in memory. The configurations have no users.
 type keeper struct {
 	client.Client
 
@@ -32,7 +32,7 @@ type keeper struct {
 	refuse error // answers one write
 }
 
-// A collector is a manager that hands out what is added to it.
+// A collector is a manager that records its runnables.
 type collector struct {
 	*fake.Manager
 
@@ -45,7 +45,7 @@ func (c *collector) Add(r manager.Runnable) error {
 	return nil
 }
 
-// GetControllerOptions lets several stories have a controller of one name.
+// GetControllerOptions allows several controllers of one name.
 func (c *collector) GetControllerOptions() config.Controller {
 	return config.Controller{SkipNameValidation: new(true)}
 }

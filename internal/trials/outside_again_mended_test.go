@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// within returns where the annotations are that the object has while Create is called first.
+// within returns a pointer to the annotations of the object during the first Create.
 func (w *world) within() *map[string]string {
 	var seen map[string]string
 	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
@@ -25,8 +25,8 @@ func (w *world) within() *map[string]string {
 	return &seen
 }
 
-// TestOutsideAgainWithinCreate: the manifest was exported while Create was under way, whose result
-// was observed since. The object keeps its external name.
+// TestOutsideAgainWithinCreate applies a manifest that was exported during Create, after its
+// result was observed. The object keeps its external name.
 func TestOutsideAgainWithinCreate(t *testing.T) {
 	in(t, opaque, func(w *world) {
 		for _, ends := range []bool{false, true} {
@@ -43,8 +43,8 @@ func TestOutsideAgainWithinCreate(t *testing.T) {
 	})
 }
 
-// TestOutsideAgainWithinCreateRenamed: the same, once a user has set another external name. No other
-// resource is created, and his name is not replaced without a Warning.
+// TestOutsideAgainWithinCreateRenamed does the same after a user has set another external name. No
+// other resource is created, and the name is not replaced without a Warning.
 func TestOutsideAgainWithinCreateRenamed(t *testing.T) {
 	each(t, []class{findable, token}, func(w *world) {
 		exported := w.within()
@@ -63,8 +63,9 @@ func TestOutsideAgainWithinCreateRenamed(t *testing.T) {
 	})
 }
 
-// TestOutsideAgainNameIsAnAnswer: a user answers by setting the external name, and the object may be
-// ready by that. A replace, or the annotations of when it was blocked, do not undo his answer.
+// TestOutsideAgainNameIsAnAnswer checks that the external name that a user sets as an answer stays,
+// also if the object is ready by it. A replace, or the annotations of the blocked object, do not
+// undo the answer.
 func TestOutsideAgainNameIsAnAnswer(t *testing.T) {
 	in(t, opaque, func(w *world) {
 		for _, older := range []bool{false, true} {
@@ -74,7 +75,7 @@ func TestOutsideAgainNameIsAnAnswer(t *testing.T) {
 			story.run(10 * time.Minute)
 			blocked := story.get().GetAnnotations()
 			story.change(func(v *volume.Volume) { meta.SetExternalName(v, "vol-1") })
-			_, _ = story.pass() // the next sync comes right after it
+			_, _ = story.pass() // the next sync follows immediately
 			if older {
 				story.run(10 * time.Minute)
 				story.isReady()
@@ -88,8 +89,9 @@ func TestOutsideAgainNameIsAnAnswer(t *testing.T) {
 	})
 }
 
-// TestOutsideAgainAnsweredByAnotherClock: the clock of the process that asked was ahead. After the
-// user's answer the annotations of when the object was blocked are those of an earlier creation.
+// TestOutsideAgainAnsweredByAnotherClock is about a process that asked while its clock was ahead.
+// After the user's answer, the annotations of the blocked object count as those of an earlier
+// creation.
 func TestOutsideAgainAnsweredByAnotherClock(t *testing.T) {
 	in(t, opaque, func(w *world) {
 		w.startAt(5 * time.Hour)
@@ -107,13 +109,13 @@ func TestOutsideAgainAnsweredByAnotherClock(t *testing.T) {
 	})
 }
 
-// TestOutsideAgainNamelessAbandoned: an object is deleted whose external name is not stored. The
-// annotation moorage.dev/abandon-attempt lets it go, with a Warning.
+// TestOutsideAgainNamelessAbandoned deletes an object whose external name is not stored. The
+// annotation moorage.dev/abandon-attempt releases it, with a Warning.
 func TestOutsideAgainNamelessAbandoned(t *testing.T) {
 	in(t, opaque, func(w *world) {
 		w.admit = drops(func(k string) bool { return k == meta.AnnotationKeyExternalName }, false)
 		w.create()
-		_, _ = w.pass() // an error asks for another pass
+		_, _ = w.pass() // an error requeues the object
 		w.start()
 		w.Delete(atKey())
 		w.run(20 * time.Minute)
@@ -134,8 +136,8 @@ func TestOutsideAgainNamelessAbandoned(t *testing.T) {
 	})
 }
 
-// TestOutsideAgainRestoredRenamedMissed: after a restore a user sets another external name, and the
-// first look by it misses what is there. No other resource is created, and his name stays.
+// TestOutsideAgainRestoredRenamedMissed sets another external name after a restore, and the first
+// Observe with it wrongly finds nothing. No other resource is created, and the name stays.
 func TestOutsideAgainRestoredRenamedMissed(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()
@@ -150,8 +152,8 @@ func TestOutsideAgainRestoredRenamedMissed(t *testing.T) {
 	})
 }
 
-// TestOutsideAgainRenamedMissed: a user sets another external name, and the first look by it misses
-// what is there. No other resource is created, and his name stays.
+// TestOutsideAgainRenamedMissed sets another external name, and the first Observe with it wrongly
+// finds nothing. No other resource is created, and the name stays.
 func TestOutsideAgainRenamedMissed(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()

@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// lose lets the resource be lost, and another created in its place.
+// lose removes the resource, and waits until another one is created in its place.
 func (w *world) lose() {
 	w.Helper()
 	w.cloud.Remove(meta.GetExternalName(w.get()))
@@ -31,7 +31,7 @@ func (w *world) replaceWith(annotations map[string]string) {
 	w.change(func(v *volume.Volume) { v.SetAnnotations(annotations) })
 }
 
-// goesWhole deletes the object, and demands that it goes and its resource with it.
+// goesWhole deletes the object, and checks that the object and its resource are removed.
 func (w *world) goesWhole() {
 	w.Helper()
 	w.Delete(atKey())
@@ -41,8 +41,8 @@ func (w *world) goesWhole() {
 	}
 }
 
-// TestOutsideAgainOfAnotherCluster: the manifest was exported from an object of the same name in
-// another cluster, whose creation was later. The object keeps its own resource.
+// TestOutsideAgainOfAnotherCluster applies a manifest that was exported from an object of the
+// same name in another cluster, with a later creation. The object keeps its own resource.
 func TestOutsideAgainOfAnotherCluster(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()
@@ -61,8 +61,8 @@ func TestOutsideAgainOfAnotherCluster(t *testing.T) {
 	})
 }
 
-// refused answers that it is safe to create, and lets creations be refused then. What is written
-// afterwards is followed by no second question.
+// refused answers that it is safe to create, and then refuses creations. A later write of
+// annotations leads to no second question.
 func (w *world) refused(write func()) {
 	w.Helper()
 	w.cloud.Remove("vol-1")
@@ -88,8 +88,8 @@ func (w *world) refused(write func()) {
 	w.isReady()
 }
 
-// TestOutsideAgainAnsweredAndRefused: a user answers that it is safe to create, and creations are
-// refused. A replace that takes all annotations is followed by no second question.
+// TestOutsideAgainAnsweredAndRefused answers that it is safe to create, and creations are
+// refused. A replace that removes all annotations leads to no second question.
 func TestOutsideAgainAnsweredAndRefused(t *testing.T) {
 	in(t, opaque, func(w *world) {
 		w.loseCreate(func() {})
@@ -99,8 +99,9 @@ func TestOutsideAgainAnsweredAndRefused(t *testing.T) {
 	})
 }
 
-// TestOutsideAgainRestoredTwice: an object is restored three times, and the first look after each
-// misses its resource. None is created, and the last, which is deleted at once, leaves none.
+// TestOutsideAgainRestoredTwice restores an object three times, and the first Observe after each
+// wrongly finds nothing. No resource is created, and the last object, which is deleted at once,
+// leaves none.
 func TestOutsideAgainRestoredTwice(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.ready()
@@ -116,8 +117,8 @@ func TestOutsideAgainRestoredTwice(t *testing.T) {
 	})
 }
 
-// TestOutsideAgainRequestRestored: a user allowed one recreation, and the object is restored with his
-// annotation. That counts for no later loss.
+// TestOutsideAgainRequestRestored restores an object with the annotation by which a user allowed one
+// recreation. The annotation does not count for a later loss.
 func TestOutsideAgainRequestRestored(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.onRequest()
@@ -144,10 +145,10 @@ func TestOutsideAgainRequestRestored(t *testing.T) {
 // A skewed clock is ahead, or behind.
 type skewed struct{ by time.Duration }
 
-// Now is the time that it shows.
+// Now returns the time that it shows.
 func (s skewed) Now() time.Time { return time.Now().Add(s.by) }
 
-// Since is how long ago a time was by it.
+// Since returns how long ago a time was by it.
 func (s skewed) Since(t time.Time) time.Duration { return s.Now().Sub(t) }
 
 // startAt starts a process whose clock is ahead, or behind.
@@ -156,8 +157,8 @@ func (w *world) startAt(by time.Duration) {
 	w.start()
 }
 
-// TestOutsideAgainClocks: the clock of the process that made the first creation was five hours ahead,
-// and that of the one that made the second is five behind. The first is known for the earlier one.
+// TestOutsideAgainClocks creates a resource by a process whose clock is five hours ahead, and another
+// by one whose clock is five behind. The first creation still counts as the earlier one.
 func TestOutsideAgainClocks(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.startAt(5 * time.Hour)

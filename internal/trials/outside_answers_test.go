@@ -19,9 +19,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TestOutsideMadeAnewWithinCreate: while Create is called, the object is removed by force and made
-// anew under its name (kubectl replace --force, a finalizer taken by hand). What was created for
-// the first is deleted, and the second has one of its own.
+// TestOutsideMadeAnewWithinCreate removes the object by force during Create and creates it anew
+// (kubectl replace --force, a finalizer removed by hand). The resource of the first object is
+// deleted, and the second object has one of its own.
 func TestOutsideMadeAnewWithinCreate(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
@@ -45,12 +45,12 @@ func TestOutsideMadeAnewWithinCreate(t *testing.T) {
 		}
 		w.create()
 		w.run(10 * time.Minute)
-		w.run(10 * time.Minute) // the second object wakes the queue
+		w.run(10 * time.Minute) // the second object is enqueued
 		w.isReady()
 	})
 }
 
-// A middlebox answers the first patch of an object with success, and passes nothing on.
+// A middlebox answers the first patch of an object with success, and does not forward it.
 type middlebox struct {
 	http.RoundTripper
 
@@ -71,8 +71,8 @@ func (m *middlebox) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// TestOutsideSuccessWithoutAnObject: the write before Create is answered with success by what is
-// not the object, and nothing of it is stored. Create is not called before it is.
+// TestOutsideSuccessWithoutAnObject answers the write before Create with success and something
+// else than the object, and stores nothing. Create is not called before the write is stored.
 func TestOutsideSuccessWithoutAnObject(t *testing.T) {
 	each(t, classes, func(w *world) {
 		for _, body := range []string{`{}`, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}`} {

@@ -11,10 +11,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TestClassChangesBetweenReleases: a provider's next release is of another class, and is rolled out while it is not
-// known what became of a Create. What the release before began cannot be repeated, or looked up, by the next: the
-// object is Ready, or says what to do, there is one disk, and none is left when it is deleted but one that the object
-// tells of.
+// TestClassChangesBetweenReleases upgrades a provider to a release of another class while the result of a Create is
+// unknown. The new release cannot repeat the attempt, or look it up: the object is Ready, or names the remedy, there
+// is one disk, and a disk that is left after the deletion is reported.
 func TestClassChangesBetweenReleases(t *testing.T) {
 	for _, from := range classes {
 		for _, to := range classes {
@@ -30,12 +29,12 @@ func TestClassChangesBetweenReleases(t *testing.T) {
 						if n := len(w.cloud.Disks()); n != 1 {
 							w.Fatalf("%d disks, want 1", n)
 						}
-						if !w.told() {
-							w.Errorf("it is neither Ready nor says what to do: %v", w.get().Status.Conditions)
+						if !w.reported() {
+							w.Errorf("it is neither Ready nor names the remedy: %v", w.get().Status.Conditions)
 						}
 						w.Delete(atKey())
 						w.run(time.Hour)
-						if len(w.cloud.Disks()) > 0 && (w.Gone(atKey()) || !w.told()) {
+						if len(w.cloud.Disks()) > 0 && (w.Gone(atKey()) || !w.reported()) {
 							w.Errorf("a disk is left without a word; gone: %t", w.Gone(atKey()))
 						}
 					})
@@ -45,7 +44,7 @@ func TestClassChangesBetweenReleases(t *testing.T) {
 	}
 }
 
-// interrupt has an object created whose Create ends in one of some ways that leave open what became of it.
+// interrupt creates an object whose Create ends with an unknown result, in one of several ways.
 func (w *world) interrupt(how string) {
 	w.Helper()
 	if how == "crash" {
@@ -57,7 +56,7 @@ func (w *world) interrupt(how string) {
 
 			return nil
 		}
-		w.answer = func(write) error { // it writes nothing any more
+		w.answer = func(write) error { // no write is stored any more
 			if w.cloud.Count("Create") > 0 {
 				return errLost
 			}
@@ -75,7 +74,8 @@ func (w *world) interrupt(how string) {
 	}
 }
 
-// upgrade starts a release of another class. The cloud offers what that needs; of what Opaque made, it knows no token.
+// upgrade starts a release of another class. The cloud offers what that class needs. Disks of the class opaque have
+// no token.
 func (w *world) upgrade(to class) {
 	w.Helper()
 	if w.class.name == opaque.name {
@@ -90,14 +90,14 @@ func (w *world) upgrade(to class) {
 	w.start()
 }
 
-// TestClassChangeIsResolvedByAUser: who ends the wait of such an object as its message says gets on, in the class of
-// the new release.
+// TestClassChangeIsResolvedByAUser checks that a user who follows the message of such an object resolves it, in the
+// class of the new release.
 func TestClassChangeIsResolvedByAUser(t *testing.T) {
 	for _, to := range []class{findable, token, named} {
 		t.Run(to.name, func(t *testing.T) {
 			in(t, opaque, func(w *world) {
 				w.interrupt("lost")
-				w.cloud.Remove(w.cloud.Disks()[0].ID) // he finds it in the cloud, and removes it there
+				w.cloud.Remove(w.cloud.Disks()[0].ID) // the user finds it in the cloud, and removes it there
 				w.upgrade(to)
 				w.run(time.Hour)
 				if synced := w.get().GetCondition(commonv1.TypeSynced); !strings.Contains(synced.Message, "class") {

@@ -9,7 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A wrapped client does round each call what its author wrote.
+// A wrapped client calls the functions of its author around each call.
 type wrapped struct {
 	managed.ExternalClient
 
@@ -53,7 +53,7 @@ func (c wrapped) through(name string, mg resource.Managed, inner func() error) e
 	return c.call(name, mg.(*volume.Volume), inner)
 }
 
-// over starts a process whose clients are what an author makes of those of the cloud.
+// over starts a process whose clients wrap those of the cloud.
 func (w *world) over(connect func(managed.ExternalClient) managed.ExternalClient) {
 	w.options = append(slices.Clone(w.options),
 		managed.WithExternalConnecter(managed.TypedExternalConnectorFn[resource.Managed](
@@ -68,7 +68,7 @@ func (w *world) over(connect func(managed.ExternalClient) managed.ExternalClient
 	w.start()
 }
 
-// missed lets the next look miss what is there, once.
+// missed makes the next Observe wrongly find nothing, once.
 func (w *world) missed() {
 	first := true
 	w.cloud.Hidden = func(string) bool {

@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Manifests lead to passes that ask nothing outside.
+// Manifests with which passes make no call of the external system.
 var early = map[string]map[string]string{
 	"paused":               {meta.AnnotationKeyReconciliationPaused: "true"},
 	"an invalid policy":    {meta.AnnotationKeyManagementPolicy: "observe-creat"},
@@ -20,7 +20,7 @@ var early = map[string]map[string]string{
 }
 
 // unshown creates the object, whose resource does not show yet, with an initializer that fails for a manifest of
-// early. It notes on the object that it failed.
+// early. The initializer records on the object that it failed.
 func (w *world) unshown() {
 	w.Helper()
 	w.options = append(slices.Clone(w.options),
@@ -49,7 +49,7 @@ func (w *world) replacedBy(annotations map[string]string, finalizers ...string) 
 	w.Must(w.API.Update(w.Context(), v))
 }
 
-// shown ends what kept the passes from asking, and lets what was created show.
+// shown ends the cause for which passes made no calls, and makes the resource show.
 func (w *world) shown() {
 	w.Helper()
 	v := w.get()
@@ -64,9 +64,9 @@ func (w *world) shown() {
 	w.cloud.Hidden = nil
 }
 
-// TestOutsideReplacedBeforeAnEarlyEnd: what was created does not show yet, a replace takes its record, and the passes
-// of the process that knows it ask nothing outside before it ends. The next process creates nothing, and deletes what
-// there is.
+// TestOutsideReplacedBeforeAnEarlyEnd is about a created resource that does not show yet: a replace removes its
+// record, and the process that knows it makes no call of the external system before it ends. The next process
+// creates nothing, and deletes the resource.
 func TestOutsideReplacedBeforeAnEarlyEnd(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		for why, manifest := range early {
@@ -75,7 +75,7 @@ func TestOutsideReplacedBeforeAnEarlyEnd(t *testing.T) {
 				story.unshown()
 				story.replacedBy(manifest)
 				for range 3 {
-					_, _ = story.pass() // an error asks for another pass
+					_, _ = story.pass() // an error requeues the object
 				}
 				v := story.get()
 				if marks := v.GetAnnotations(); marks[meta.AnnotationKeyCreateAttempt] == "" ||
@@ -100,13 +100,14 @@ func TestOutsideReplacedBeforeAnEarlyEnd(t *testing.T) {
 	})
 }
 
-// TestOutsidePausedAndTold: of a paused object nothing is put back that its status tells, and no finalizer alone: who
-// takes that from a paused object moves it elsewhere. It is put back when the pause ends.
-func TestOutsidePausedAndTold(t *testing.T) {
+// TestOutsidePausedAndRecorded checks that a paused object gets back no annotation that its status has as well, and
+// no finalizer alone: a user removes that from a paused object to move it elsewhere. The finalizer is restored when
+// the pause ends.
+func TestOutsidePausedAndRecorded(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.ready()
 		w.replacedBy(early["paused"])
-		w.untouched("what the status tells")
+		w.untouched("the record in the status")
 		w.shown()
 		w.run(time.Minute)
 		w.isReady()
@@ -122,13 +123,13 @@ func TestOutsidePausedAndTold(t *testing.T) {
 		moved.untouched("a finalizer alone")
 		moved.Delete(atKey())
 		_, _ = moved.pass()
-		if !moved.Gone(atKey()) || !moved.told() {
+		if !moved.Gone(atKey()) || !moved.reported() {
 			w.Errorf("the object is gone: %t; events: %v", moved.Gone(atKey()), moved.events)
 		}
 	})
 }
 
-// untouched demands that passes write the status alone.
+// untouched checks that passes write only the status.
 func (w *world) untouched(what string) {
 	w.Helper()
 	w.writes = nil

@@ -14,13 +14,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// Braces answers each request with success and {}, as a gateway does that has no more to say.
+// Braces answers each request with success and {}, as some gateways do.
 type braces struct{}
 
 // RoundTrip answers a request.
 func (braces) RoundTrip(*http.Request) (*http.Response, error) { return answer(map[string]any{}) }
 
-// An emptier reads through braces once, and then of the API server.
+// An emptier reads through braces once, and then from the API server.
 type emptier struct {
 	client.Reader
 
@@ -39,8 +39,9 @@ func (e *emptier) Get(ctx context.Context, key client.ObjectKey, o client.Object
 	return e.Reader.Get(ctx, key, o, opts...)
 }
 
-// TestOutsideReadAnsweredEmpty: the look before a Create that needs no write is answered with {}
-// and the status 200. That is an error of the pass, not the end of the object: it is made again.
+// TestOutsideReadAnsweredEmpty answers the live read before a Create that needs no write with {}
+// and the status 200. That is an error of the pass, and does not mean that the object is gone:
+// the pass is repeated.
 func TestOutsideReadAnsweredEmpty(t *testing.T) {
 	in(t, named, func(w *world) {
 		w.ready()

@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A worker creates by an operation, whose handle alone tells what was created.
+// A worker creates by an operation: only its handle identifies the created resource.
 type worker struct {
 	managed.ExternalClient
 
@@ -31,7 +31,7 @@ func (c worker) Create(ctx context.Context, mg resource.Managed) error {
 	return external.InProgress(handle, time.Second)
 }
 
-// Observe asks for the operation, if there is one.
+// Observe polls the operation, if there is one.
 func (c worker) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	handle := external.OperationHandle(ctx)
 	if handle != "" && *c.busy {
@@ -44,8 +44,8 @@ func (c worker) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 	return c.ExternalClient.Observe(ctx, mg)
 }
 
-// TestOutsideHandleReplaced: a creation is in progress, whose name only its handle tells, and a replace takes all
-// annotations. The process that knows the handle puts it back; what it puts back serves the next one.
+// TestOutsideHandleReplaced is about a creation in progress whose name only its handle gives: a replace removes all
+// annotations. The process that knows the handle restores it, so that the next process can use it.
 func TestOutsideHandleReplaced(t *testing.T) {
 	each(t, []class{opaque, token}, func(w *world) {
 		for why, manifest := range map[string]map[string]string{
@@ -80,7 +80,7 @@ func TestOutsideHandleReplaced(t *testing.T) {
 	})
 }
 
-// TestOutsideHandleRemoved: a user who removes the handle alone is heard: it is not put back.
+// TestOutsideHandleRemoved checks that a handle that a user removes alone is not restored.
 func TestOutsideHandleRemoved(t *testing.T) {
 	in(t, opaque, func(w *world) {
 		busy := true
@@ -96,7 +96,7 @@ func TestOutsideHandleRemoved(t *testing.T) {
 		w.Must(w.API.Update(w.Context(), v))
 		for range 2 {
 			_, _ = w.pass()
-			w.replace() // which does not know it any more either
+			w.replace() // the manifest does not have it either
 		}
 		_, _ = w.pass()
 		if got := w.get().GetAnnotations()[meta.AnnotationKeyOperation]; got != "" {

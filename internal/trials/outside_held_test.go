@@ -16,8 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TestOutsideAnotherAccount: the connection leads to another account, or the client cannot say
-// to which: nothing is created there, and the object says so.
+// TestOutsideAnotherAccount connects to another account, or to one that the client cannot name:
+// nothing is created there, and the object reports it.
 func TestOutsideAnotherAccount(t *testing.T) {
 	each(t, classes, func(w *world) {
 		for identity, reason := range map[string]commonv1.ConditionReason{"west": "BackendChanged",
@@ -36,8 +36,8 @@ func TestOutsideAnotherAccount(t *testing.T) {
 	})
 }
 
-// TestOutsideOnRequestReplaced: a replace takes the annotations at the moment at which the
-// resource is lost, and the process may end: nothing is created unasked.
+// TestOutsideOnRequestReplaced removes the annotations by a replace at the moment at which the
+// resource is lost, and the process may end: nothing is created without a request.
 func TestOutsideOnRequestReplaced(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		for _, ends := range []bool{false, true} {
@@ -58,8 +58,8 @@ func TestOutsideOnRequestReplaced(t *testing.T) {
 	})
 }
 
-// TestOutsideDeletedAndMissed: each process that looks at a deleted object misses what is
-// there, once, and ends. Nothing is left.
+// TestOutsideDeletedAndMissed is about processes that each wrongly find nothing in the first
+// Observe of a deleted object, and end. No resource is left.
 func TestOutsideDeletedAndMissed(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.ready()
@@ -67,7 +67,7 @@ func TestOutsideDeletedAndMissed(t *testing.T) {
 		for range 5 {
 			w.missed()
 			w.start()
-			_, _ = w.pass() // an error asks for another pass
+			_, _ = w.pass() // an error requeues the object
 			if w.Gone(atKey()) {
 				break
 			}
@@ -80,8 +80,9 @@ func TestOutsideDeletedAndMissed(t *testing.T) {
 	})
 }
 
-// TestOutsideAnnotationsFrozen: a policy keeps annotations as they were first set. What is gone
-// is not created again under the marks of the first attempt, and the object says why.
+// TestOutsideAnnotationsFrozen is about a policy that keeps annotations as they were first set.
+// A lost resource is not created again under the marks of the first attempt, and the object
+// reports why.
 func TestOutsideAnnotationsFrozen(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()
@@ -101,8 +102,8 @@ func TestOutsideAnnotationsFrozen(t *testing.T) {
 	})
 }
 
-// TestOutsideConflictsForEver: somebody else writes the object all the time, so that each write
-// with a version conflicts. That is told.
+// TestOutsideConflictsForEver is about another writer that writes the object all the time, so
+// that each write with a version conflicts. The object reports it.
 func TestOutsideConflictsForEver(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.answer = func(r write) error {
@@ -115,14 +116,14 @@ func TestOutsideConflictsForEver(t *testing.T) {
 		}
 		w.create()
 		w.run(time.Hour)
-		if !w.told() {
-			w.Errorf("it is not told: %+v", w.get().Status.Conditions)
+		if !w.reported() {
+			w.Errorf("it is not reported: %+v", w.get().Status.Conditions)
 		}
 	})
 }
 
-// TestOutsideMarksOfTheFuture: the manifest was exported from elsewhere, with the times of
-// another clock in it. An answer that is lost makes no second resource.
+// TestOutsideMarksOfTheFuture applies a manifest that was exported elsewhere, with the times of
+// another clock. A lost answer leads to no second resource.
 func TestOutsideMarksOfTheFuture(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		for _, mark := range []string{meta.AnnotationKeyExternalCreateFailed,
@@ -134,15 +135,15 @@ func TestOutsideMarksOfTheFuture(t *testing.T) {
 				story.run(10 * time.Minute)
 				story.start()
 			}
-			if disks := story.cloud.Disks(); len(disks) > 1 || !ready(story.get()) && !story.told() {
+			if disks := story.cloud.Disks(); len(disks) > 1 || !ready(story.get()) && !story.reported() {
 				w.Errorf("with %s there are %s; the object says %+v", mark, ids(disks), story.get().Status.Conditions)
 			}
 		}
 	})
 }
 
-// TestOutsideFinalizerTakenForGood: the finalizer is taken, and a policy drops it from then on.
-// That is told before anybody deletes the object.
+// TestOutsideFinalizerTakenForGood removes the finalizer, and a policy drops it from then on.
+// The object reports it before it is deleted.
 func TestOutsideFinalizerTakenForGood(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.ready()
@@ -155,8 +156,8 @@ func TestOutsideFinalizerTakenForGood(t *testing.T) {
 	})
 }
 
-// TestOutsideResultRefusedAndDeleted: the result of a creation is refused for ten minutes, in
-// which the object is deleted. It goes, and its resource with it.
+// TestOutsideResultRefusedAndDeleted refuses the write of the result of a creation for ten
+// minutes, in which the object is deleted. The object and its resource are removed.
 func TestOutsideResultRefusedAndDeleted(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		var until time.Time
@@ -171,7 +172,7 @@ func TestOutsideResultRefusedAndDeleted(t *testing.T) {
 			return nil
 		}
 		w.create()
-		_, _ = w.pass() // an error asks for another pass
+		_, _ = w.pass() // an error requeues the object
 		w.Delete(atKey())
 		w.run(time.Hour)
 		if disks := w.cloud.Disks(); !w.Gone(atKey()) || len(disks) > 0 {
@@ -180,8 +181,8 @@ func TestOutsideResultRefusedAndDeleted(t *testing.T) {
 	})
 }
 
-// TestOutsideReplacedWhileInProgress: a creation was accepted and goes on, and a replace takes
-// the handle of it: there is one resource, and the object becomes ready.
+// TestOutsideReplacedWhileInProgress removes the handle of a creation in progress by a replace:
+// there is one resource, and the object becomes ready.
 func TestOutsideReplacedWhileInProgress(t *testing.T) {
 	each(t, []class{opaque, token}, func(w *world) {
 		var begun time.Time
@@ -189,7 +190,7 @@ func TestOutsideReplacedWhileInProgress(t *testing.T) {
 			return wrapped{ExternalClient: inner, call: func(name string, mg *volume.Volume, call func() error) error {
 				switch {
 				case name == "Create":
-					_ = call() // it is not known yet
+					_ = call() // the result is not known yet
 					begun = time.Now()
 					meta.RemoveAnnotations(mg, meta.AnnotationKeyExternalName)
 
@@ -211,7 +212,7 @@ func TestOutsideReplacedWhileInProgress(t *testing.T) {
 	})
 }
 
-// A forgetful client finds what was created, and does not set its name.
+// A forgetful client finds the created resource, and does not set its name.
 type forgetful struct{ wrapped }
 
 // RecoverCreation finds it.
@@ -219,11 +220,11 @@ func (forgetful) RecoverCreation(context.Context, resource.Managed, string) (boo
 	return true, nil
 }
 
-// RecoveryWindow is ten seconds.
+// RecoveryWindow returns ten seconds.
 func (forgetful) RecoveryWindow() time.Duration { return 10 * time.Second }
 
-// TestOutsideRecoveryForgetsTheName: the author of RecoverCreation forgot to set the name. The
-// object says so, and nothing is created again.
+// TestOutsideRecoveryForgetsTheName is about a RecoverCreation that does not set the name. The
+// object reports it, and nothing is created again.
 func TestOutsideRecoveryForgetsTheName(t *testing.T) {
 	in(t, opaque, func(w *world) {
 		w.over(func(inner managed.ExternalClient) managed.ExternalClient {
@@ -237,8 +238,8 @@ func TestOutsideRecoveryForgetsTheName(t *testing.T) {
 	})
 }
 
-// TestOutsideCreateAnswersNotFound: what a resource is to be created in does not exist, which a
-// client answers with external.NotFound, as for each 404. The object says what was answered.
+// TestOutsideCreateAnswersNotFound is about a resource whose parent does not exist: the client
+// returns external.NotFound, as for each 404. The object reports the answer.
 func TestOutsideCreateAnswersNotFound(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
@@ -250,8 +251,8 @@ func TestOutsideCreateAnswersNotFound(t *testing.T) {
 		}
 		w.create()
 		w.run(3 * time.Minute)
-		if !w.told() || len(w.cloud.Disks()) > 0 {
-			w.Errorf("told: %t, and there are %s", w.told(), ids(w.cloud.Disks()))
+		if !w.reported() || len(w.cloud.Disks()) > 0 {
+			w.Errorf("reported: %t, and there are %s", w.reported(), ids(w.cloud.Disks()))
 		}
 	})
 }

@@ -18,16 +18,17 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// leftOnce demands that it is told once that something may be left over, in a text that has all words.
+// leftOnce checks that there is one warning about a leftover, with all these words.
 func (w *world) leftOnce(words ...string) {
 	w.Helper()
-	if told := w.toldLeft(); len(told) != 1 || !contains(told[0], words) {
-		w.Errorf("want one warning with the words %q, got %q; of all: %v", words, told, w.events)
+	if left := w.leftoverWarnings(); len(left) != 1 || !contains(left[0], words) {
+		w.Errorf("want one warning with the words %q, got %q; of all: %v", words, left, w.events)
 	}
 }
 
-// TestOutsideAllowedWhileUnresolved: the result of a creation is not known, and its user allows another account.
-// What may be left in the first is told, once. Of what was observed it is told when another is created.
+// TestOutsideAllowedWhileUnresolved allows another account while the result of a creation is unknown. One warning
+// reports the resource that may be left in the first account. An observed resource is reported when another one is
+// created.
 func TestOutsideAllowedWhileUnresolved(t *testing.T) {
 	each(t, []class{findable, token, named}, func(w *world) {
 		moves := func(story *world) {
@@ -56,14 +57,15 @@ func TestOutsideAllowedWhileUnresolved(t *testing.T) {
 		observed.run(5 * time.Minute)
 		observed.mergeWith(map[string]string{meta.AnnotationKeyAllowBackendChange: "west"})
 		observed.run(20 * time.Minute)
-		if told := observed.toldLeft(); len(told) > 0 {
-			w.Errorf("it was observed, and is told: %q", told)
+		if left := observed.leftoverWarnings(); len(left) > 0 {
+			w.Errorf("it was observed, and is reported as left: %q", left)
 		}
 	})
 }
 
-// TestOutsideRestartedReplacedDeleted: a process that has begun sees an object with all its marks, and cannot look at
-// its resource. Then a replace takes the finalizer and the annotations, and the object is deleted: it is told, once.
+// TestOutsideRestartedReplacedDeleted starts a process that sees an object with all its marks, and cannot observe
+// its resource. Then a replace removes the finalizer and the annotations, and the object is deleted: one warning
+// reports the leftover.
 func TestOutsideRestartedReplacedDeleted(t *testing.T) {
 	each(t, classes, func(w *world) {
 		for why, manifest := range map[string]map[string]string{
@@ -88,11 +90,11 @@ func TestOutsideRestartedReplacedDeleted(t *testing.T) {
 	})
 }
 
-// unkept takes the finalizers from the object, whoever has put them back.
+// unkept removes the finalizers of the object, also restored ones.
 func (w *world) unkept() { w.change(func(v *volume.Volume) { v.Finalizers = nil }) }
 
-// TestOutsideTakenBeforeARestart: Delete fails, somebody takes the finalizer, and another's keeps the object. The
-// process that begins then has never seen our finalizer: what the object says is enough to tell, once.
+// TestOutsideTakenBeforeARestart removes the finalizer after a failed Delete, while another finalizer keeps the
+// object. The next process has never seen our finalizer: the state of the object is enough for one warning.
 func TestOutsideTakenBeforeARestart(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.ready()
@@ -125,9 +127,9 @@ func TestOutsideTakenBeforeARestart(t *testing.T) {
 	})
 }
 
-// TestOutsideLetGoBeforeARestart: of an object that was let go, and that others still keep, the next process tells
-// nothing.
-func TestOutsideLetGoBeforeARestart(t *testing.T) {
+// TestOutsideReleasedBeforeARestart checks that the next process reports nothing about a released object that other
+// finalizers still keep.
+func TestOutsideReleasedBeforeARestart(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.create(func(v *volume.Volume) { v.Finalizers = []string{"example.org/kept"} })
 		w.run(time.Minute)
@@ -136,8 +138,8 @@ func TestOutsideLetGoBeforeARestart(t *testing.T) {
 		w.run(10 * time.Minute)
 		w.start()
 		w.run(10 * time.Minute)
-		if told := w.toldLeft(); len(told) > 0 || meta.FinalizerExists(w.get(), managed.FinalizerName) {
-			w.Errorf("it was let go, and is told: %q", told)
+		if left := w.leftoverWarnings(); len(left) > 0 || meta.FinalizerExists(w.get(), managed.FinalizerName) {
+			w.Errorf("it was released, and is reported as left: %q", left)
 		}
 
 		released := w.again()
@@ -147,14 +149,15 @@ func TestOutsideLetGoBeforeARestart(t *testing.T) {
 		released.run(10 * time.Minute)
 		released.start()
 		released.run(10 * time.Minute)
-		if told := released.toldLeft(); len(told) > 0 || len(released.cloud.Disks()) > 0 || released.Gone(atKey()) {
-			w.Errorf("it was let go, and is told: %q", told)
+		left := released.leftoverWarnings()
+		if len(left) > 0 || len(released.cloud.Disks()) > 0 || released.Gone(atKey()) {
+			w.Errorf("it was released, and is reported as left: %q", left)
 		}
 	})
 }
 
-// TestOutsideStatusAndTheNamespace: a write of the status is answered with the name of the namespace: one event says
-// so, and blames no definition.
+// TestOutsideStatusAndTheNamespace answers a write of the status with a NotFound of the namespace: one event reports
+// that, and does not blame the CRD.
 func TestOutsideStatusAndTheNamespace(t *testing.T) {
 	in(t, named, func(w *world) {
 		w.answer = func(r write) error {
@@ -177,8 +180,8 @@ func TestOutsideStatusAndTheNamespace(t *testing.T) {
 	})
 }
 
-// TestOutsideUnresolvedOrphan: an object whose policy leaves its resource where it is goes at once, also while the
-// result of its creation is not known. That is told, once; of what is known to be there nothing is.
+// TestOutsideUnresolvedOrphan checks that an object with the deletion policy orphan is removed at once, also while
+// the result of its creation is unknown. One warning reports the latter; a known resource is not reported.
 func TestOutsideUnresolvedOrphan(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		orphan := func(v *volume.Volume) {
@@ -198,15 +201,15 @@ func TestOutsideUnresolvedOrphan(t *testing.T) {
 		known.isReady()
 		known.Delete(atKey())
 		known.run(10 * time.Minute)
-		if told := known.toldLeft(); !w.Gone(atKey()) || !known.Gone(atKey()) || len(told) > 0 {
-			w.Errorf("the objects are gone: %t, %t; what is known to be there is told: %q", w.Gone(atKey()),
-				known.Gone(atKey()), told)
+		if left := known.leftoverWarnings(); !w.Gone(atKey()) || !known.Gone(atKey()) || len(left) > 0 {
+			w.Errorf("the objects are gone: %t, %t; the known resource is reported: %q", w.Gone(atKey()),
+				known.Gone(atKey()), left)
 		}
 	})
 }
 
-// TestOutsideRefusedResult: the API server refuses the result of a creation for two minutes. No record was taken, and
-// none is said to be.
+// TestOutsideRefusedResult refuses the write of the result of a creation for two minutes. No record was removed, and
+// none is reported to be.
 func TestOutsideRefusedResult(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.answer = func(r write) error {
@@ -220,7 +223,7 @@ func TestOutsideRefusedResult(t *testing.T) {
 		w.create()
 		w.run(2 * time.Minute)
 		if slices.ContainsFunc(w.events, func(e event.Event) bool { return e.Reason == "CreationRecordTaken" }) {
-			w.Errorf("somebody is blamed: %v", w.events)
+			w.Errorf("another writer is blamed: %v", w.events)
 		}
 		w.answer = nil
 		w.run(10 * time.Minute)
@@ -228,8 +231,8 @@ func TestOutsideRefusedResult(t *testing.T) {
 	})
 }
 
-// TestOutsideLateResult: the result of an earlier attempt is written over the record of the last creation, by another
-// process or a manifest. The warning names what it led to.
+// TestOutsideLateResult overwrites the record of the last creation with the result of an earlier attempt, as another
+// process or a manifest does. The warning names the resource of that attempt.
 func TestOutsideLateResult(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()
@@ -243,8 +246,8 @@ func TestOutsideLateResult(t *testing.T) {
 	})
 }
 
-// TestOutsideUnclaimedWrittenBack: the manifest of an object has UnclaimedFinalizer, and is written back over an object
-// that is claimed. It is deleted, and the process that sees that is a new one: what is left is told, once.
+// TestOutsideUnclaimedWrittenBack replaces a claimed object by its manifest with UnclaimedFinalizer. The object is
+// deleted, and a new process sees that: one warning reports the leftover.
 func TestOutsideUnclaimedWrittenBack(t *testing.T) {
 	each(t, classes, func(w *world) {
 		unclaimed := func(v *volume.Volume) { v.Annotations, v.Finalizers = nil, []string{managed.UnclaimedFinalizer} }
@@ -261,9 +264,9 @@ func TestOutsideUnclaimedWrittenBack(t *testing.T) {
 		never.create(unclaimed)
 		never.Delete(atKey())
 		never.run(10 * time.Minute)
-		if told := never.toldLeft(); !w.Gone(atKey()) || !never.Gone(atKey()) || len(told) > 0 {
-			w.Errorf("the objects are gone: %t, %t; of the one that was never claimed is told: %q", w.Gone(atKey()),
-				never.Gone(atKey()), told)
+		if left := never.leftoverWarnings(); !w.Gone(atKey()) || !never.Gone(atKey()) || len(left) > 0 {
+			w.Errorf("the objects are gone: %t, %t; the one that was never claimed is reported: %q", w.Gone(atKey()),
+				never.Gone(atKey()), left)
 		}
 	})
 }

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// TestOutsideReplacedAndAnotherAccount: one sync replaces the object and lets its configuration
-// lead to another account. The replace takes moorage.dev/backend-identity, which a process that
-// lives puts back, so that nothing is created in the other account.
+// TestOutsideReplacedAndAnotherAccount replaces the object and connects its configuration to
+// another account in one sync. The replace removes moorage.dev/backend-identity, which the
+// running process restores, so that nothing is created in the other account.
 func TestOutsideReplacedAndAnotherAccount(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.cloud.Account = "east"
 		w.ready()
 		w.replace()
 		w.cloud.Account = "west"
-		w.cloud.Hidden = func(string) bool { return true } // nothing of it is there
+		w.cloud.Hidden = func(string) bool { return true } // it does not exist in the other account
 		w.run(2 * time.Minute)
 		if n := w.cloud.Count("Create"); n > 1 {
 			w.Errorf("created in another account, %d times in two minutes", n-1)
@@ -22,9 +22,9 @@ func TestOutsideReplacedAndAnotherAccount(t *testing.T) {
 	})
 }
 
-// TestOutsideBlockedAndReplaced: an object is blocked because the answer of Create was lost, or
-// because what was created does not show for long, and a sync replaces it. That is no answer of
-// its user: nothing else is created.
+// TestOutsideBlockedAndReplaced replaces an object that is blocked because the answer of Create
+// was lost, or because the resource does not show for long. That is no answer of its user:
+// nothing else is created.
 func TestOutsideBlockedAndReplaced(t *testing.T) {
 	in(t, opaque, func(w *world) {
 		for name, block := range map[string]func(*world){
@@ -45,16 +45,16 @@ func TestOutsideBlockedAndReplaced(t *testing.T) {
 	})
 }
 
-// letGo demands that what is left of an object that is gone was told.
-func (w *world) letGo(what string) {
+// leavesNothingUnreported checks that a warning reports the resources that a removed object has left.
+func (w *world) leavesNothingUnreported(what string) {
 	w.Helper()
 	if disks := w.cloud.Disks(); w.Gone(atKey()) && len(disks) > 0 && w.warnings() == 0 {
-		w.Errorf("%s: the object is gone, and %s is left without a word; events: %v", what, ids(disks), w.events)
+		w.Errorf("%s: the object is gone, and %s is left without a warning; events: %v", what, ids(disks), w.events)
 	}
 }
 
-// TestOutsideBlockedDeletedAndReplaced: the same for an object that is deleted. It does not go and
-// leave what was created without a word.
+// TestOutsideBlockedDeletedAndReplaced does the same for a deleted object. It is not removed
+// without a warning about its resource.
 func TestOutsideBlockedDeletedAndReplaced(t *testing.T) {
 	in(t, opaque, func(w *world) {
 		w.loseCreate(func() {})
@@ -63,11 +63,11 @@ func TestOutsideBlockedDeletedAndReplaced(t *testing.T) {
 		w.Delete(atKey())
 		w.run(10 * time.Minute)
 		if w.Gone(atKey()) {
-			w.Fatal("the story is that of an object that waits for somebody")
+			w.Fatal("the story is that of an object that waits for its user")
 		}
 		w.events = nil
 		w.replace()
 		w.run(10 * time.Minute)
-		w.letGo("replaced")
+		w.leavesNothingUnreported("replaced")
 	})
 }

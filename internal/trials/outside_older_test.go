@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestOutsideOlderManifest: the manifest in git was exported with its annotations, as kubectl get
-// -o yaml shows them, before the resource was lost and another made. However often it is applied, no
-// other is created.
+// TestOutsideOlderManifest applies a manifest that was exported with its annotations, as kubectl get
+// -o yaml shows them, before the resource was lost and another was created. However often it is
+// applied, no other is created.
 func TestOutsideOlderManifest(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		for _, ends := range []bool{false, true} {
@@ -35,8 +35,8 @@ func TestOutsideOlderManifest(t *testing.T) {
 	})
 }
 
-// TestOutsideOlderManifestAndDeleted: the same, and the object is deleted at once. What was made last
-// goes with it.
+// TestOutsideOlderManifestAndDeleted does the same and deletes the object at once. The last resource
+// is deleted with it.
 func TestOutsideOlderManifestAndDeleted(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()
@@ -50,12 +50,12 @@ func TestOutsideOlderManifestAndDeleted(t *testing.T) {
 		w.Must(w.API.Update(w.Context(), v))
 		w.Delete(atKey())
 		w.run(20 * time.Minute)
-		w.letGo("older annotations")
+		w.leavesNothingUnreported("older annotations")
 	})
 }
 
-// TestOutsideEtcdBeforeAnother: etcd is restored to a moment at which the object stood for a
-// resource that was lost since. The process that made the last one knows it.
+// TestOutsideEtcdBeforeAnother restores etcd to a moment at which the object had a resource
+// that was lost since. The process that created the last one knows it.
 func TestOutsideEtcdBeforeAnother(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()
@@ -69,8 +69,9 @@ func TestOutsideEtcdBeforeAnother(t *testing.T) {
 	})
 }
 
-// TestOutsideEtcdBeforeAnotherNoticed: the same with an election and managed.WithRestoreDetector,
-// and versions that go back: the process ends, after it has written back what it knows.
+// TestOutsideEtcdBeforeAnotherNoticed does the same with leader election and
+// managed.WithRestoreDetector, and versions go back: the process writes back its records and
+// ends.
 func TestOutsideEtcdBeforeAnotherNoticed(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		server := newPlane(100)

@@ -12,9 +12,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TestOutsideNamelessAndDeleted: the external name alone of what Create returned was not stored,
-// because a policy drops it and the process ended, or because Create does not set it. When the object
-// is deleted it does not go without a word, and leave what was created.
+// TestOutsideNamelessAndDeleted deletes an object whose record lacks only the external name, because
+// a policy drops it and the process ended, or because Create does not set it. The object is not
+// removed without a warning about its resource.
 func TestOutsideNamelessAndDeleted(t *testing.T) {
 	each(t, []class{opaque, token}, func(w *world) {
 		for what, forget := range map[string]func(*world){
@@ -34,13 +34,13 @@ func TestOutsideNamelessAndDeleted(t *testing.T) {
 			story := w.again()
 			forget(story)
 			story.create()
-			_, _ = story.pass() // an error asks for another pass
+			_, _ = story.pass() // an error requeues the object
 			story.start()
 			story.run(20 * time.Minute)
 			story.events = nil
 			story.Delete(atKey())
 			story.run(20 * time.Minute)
-			story.letGo(what)
+			story.leavesNothingUnreported(what)
 		}
 	})
 }
@@ -59,8 +59,8 @@ func (w *world) putBack(backup *volume.Volume, uid types.UID) {
 	})
 }
 
-// TestOutsideRestoredAndMissed: an object is restored by Velero, and the first look misses its
-// resource. The second finds it.
+// TestOutsideRestoredAndMissed restores an object as Velero does, and the first Observe wrongly
+// finds nothing. The second finds the resource.
 func TestOutsideRestoredAndMissed(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()
@@ -73,8 +73,8 @@ func TestOutsideRestoredAndMissed(t *testing.T) {
 	})
 }
 
-// TestOutsideOnRequestRestored: cluster and external system are restored, and the resource is
-// not in the backup of the latter. Without a request none is created in its place.
+// TestOutsideOnRequestRestored restores the cluster and the external system, whose backup lacks
+// the resource. Without a request none is created in its place.
 func TestOutsideOnRequestRestored(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.onRequest()

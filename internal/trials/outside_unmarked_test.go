@@ -10,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// imported creates an object with the name of a disk that is there.
+// imported creates an object with the name of an existing disk.
 func (w *world) imported(finalizers ...string) {
 	w.Helper()
 	w.cloud.Put(volume.Disk{ID: "theirs", SizeGiB: 1})
@@ -20,9 +20,10 @@ func (w *world) imported(finalizers ...string) {
 	})
 }
 
-// TestOutsideImportedWithItsFinalizer: an object of another provider of this family, or one that was
-// exported without its other annotations, has the finalizer and the name of what exists, and no
-// record of a creation. It is protected against one wrong absence, as any other is.
+// TestOutsideImportedWithItsFinalizer is about an import: an object of another provider of this
+// family, or one that was exported without its other annotations, has the finalizer and the name of
+// an existing resource, and no record of a creation. It is protected against one wrong "not found",
+// as any other is.
 func TestOutsideImportedWithItsFinalizer(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.imported(managed.FinalizerName)
@@ -37,8 +38,8 @@ func TestOutsideImportedWithItsFinalizer(t *testing.T) {
 	})
 }
 
-// TestOutsideImportedOnRequest: where WithRecreationOnRequest says so, nothing is created in the place
-// of what such an object had, before a user asks for it.
+// TestOutsideImportedOnRequest checks that with WithRecreationOnRequest the resource of such an object
+// is not created again before a user requests it.
 func TestOutsideImportedOnRequest(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.onRequest()
@@ -53,8 +54,9 @@ func TestOutsideImportedOnRequest(t *testing.T) {
 	})
 }
 
-// TestOutsideAdoptionNotStored: the API server drops the annotations of an adoption, and stores
-// annotations later: the adoption is recorded then, and protects what was adopted.
+// TestOutsideAdoptionNotStored is about an API server that drops the annotations of an
+// adoption, and stores annotations later: the adoption is recorded then, and protects the
+// adopted resource.
 func TestOutsideAdoptionNotStored(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.admit = func(body map[string]any) {

@@ -18,22 +18,22 @@ import (
 // A failure is an author's type of error.
 type failure struct{ code int }
 
-// Error tells the code. It panics for a nil pointer.
+// Error returns the code. It panics for a nil pointer.
 func (f *failure) Error() string { return strconv.Itoa(f.code) }
 
-// nilFailure is what an author returns who declares his error and forgets to set it: it is
-// not nil, and panics when it is asked for its text.
+// nilFailure returns a declared error variable that was never set: the error is not nil, and
+// its method Error panics.
 func nilFailure() error {
 	var f *failure
 
 	return f
 }
 
-// saysPanic demands that an object says that its client panicked, within some passes.
+// saysPanic checks that an object reports a panic of its client within some passes.
 func (w *world) saysPanic(what string) {
 	w.Helper()
 	for range 4 {
-		_, _ = w.pass() // an error asks for another pass
+		_, _ = w.pass() // an error requeues the object
 		wait(time.Minute)
 	}
 	if c := w.get().GetCondition(commonv1.TypeSynced); c.Status != metav1.ConditionFalse ||
@@ -43,8 +43,8 @@ func (w *world) saysPanic(what string) {
 	}
 }
 
-// TestOutsideNilErrors: a call returns a nil pointer of the author's own type of error, which
-// panics when it is asked for its text. That is told as a panic of the client.
+// TestOutsideNilErrors is about a call that returns a nil pointer of the author's own error
+// type, whose method Error panics. The object reports a panic of the client.
 func TestOutsideNilErrors(t *testing.T) {
 	each(t, classes, func(w *world) {
 		for _, in := range []string{"Connect", "Observe", "Update"} {
@@ -78,8 +78,8 @@ type panicsUnwrap struct{ wrapped }
 // Unwrap panics.
 func (panicsUnwrap) Unwrap() any { panic("no inner client") }
 
-// TestOutsideOtherMethodsPanic: a method of the client other than the four panics, or the
-// connecter returns a nil pointer. That is told as a panic of the client.
+// TestOutsideOtherMethodsPanic is about a panic in another method of the client than the four,
+// or a connecter that returns a nil pointer. The object reports a panic of the client.
 func TestOutsideOtherMethodsPanic(t *testing.T) {
 	for name, connect := range map[string]func(managed.ExternalClient) managed.ExternalClient{
 		"Identity": func(c managed.ExternalClient) managed.ExternalClient {
@@ -105,8 +105,9 @@ func TestOutsideOtherMethodsPanic(t *testing.T) {
 	}
 }
 
-// TestOutsideClientEmptiesItsObject: Observe decodes what the system answers into its object, so
-// that name and namespace are gone from it. They are put back, and the object becomes ready.
+// TestOutsideClientEmptiesItsObject is about an Observe that decodes the answer of the system
+// into its object, so that name and namespace are lost. They are restored, and the object
+// becomes ready.
 func TestOutsideClientEmptiesItsObject(t *testing.T) {
 	in(t, opaque, func(w *world) {
 		w.over(func(inner managed.ExternalClient) managed.ExternalClient {

@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A way in which annotations are written to an object: in the place of those that it has, or among them.
+// Ways in which annotations are written to an object: instead of the existing ones, or among them.
 var ways = map[string]func(*world, map[string]string){"replace": (*world).replaceWith, "merge": (*world).mergeWith}
 
 // mergeWith does what kubectl apply does with a manifest that has annotations.
@@ -23,8 +23,8 @@ func (w *world) mergeWith(annotations map[string]string) {
 	w.change(func(v *volume.Volume) { meta.AddAnnotations(v, annotations) })
 }
 
-// takenOver lets the object be taken over from another runtime, which has recorded times and no id of an
-// attempt. It returns its annotations, as a manifest has them that is exported then.
+// takenOver takes the object over from another runtime, which has recorded times and no id of an
+// attempt. It returns the annotations of a manifest that is exported then.
 func (w *world) takenOver() map[string]string {
 	w.Helper()
 	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
@@ -41,9 +41,9 @@ func (w *world) takenOver() map[string]string {
 	return w.get().GetAnnotations()
 }
 
-// TestOutsideOlderMerged: the manifest was exported when the object was another runtime's, before the
-// resource was lost and another made. However often it is applied, the object keeps the last one, a Warning
-// tells it, and the user is heard who then chooses another external name.
+// TestOutsideOlderMerged applies a manifest that was exported under another runtime, before the resource was lost
+// and another was created. However often it is applied, the object keeps the last one, with a Warning, and a user
+// can then set another external name.
 func TestOutsideOlderMerged(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		for _, ends := range []bool{false, true} {
@@ -60,7 +60,7 @@ func TestOutsideOlderMerged(t *testing.T) {
 				story.isReady()
 			}
 			if story.warnings() == 0 {
-				w.Errorf("the process ends: %t: nobody is told to remove the annotations from the manifest", ends)
+				w.Errorf("the process ends: %t: no warning asks to remove the annotations from the manifest", ends)
 			}
 			last := meta.GetExternalName(story.get())
 			story.cloud.Put(volume.Disk{ID: "mine", SizeGiB: 1})
@@ -73,7 +73,8 @@ func TestOutsideOlderMerged(t *testing.T) {
 	})
 }
 
-// TestOutsideOlderMergedAndDeleted: the same, and the object is deleted at once. What was made last goes with it.
+// TestOutsideOlderMergedAndDeleted does the same and deletes the object at once. The last resource is deleted with
+// it.
 func TestOutsideOlderMergedAndDeleted(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		exported := w.takenOver()
@@ -84,7 +85,7 @@ func TestOutsideOlderMergedAndDeleted(t *testing.T) {
 	})
 }
 
-// TestOutsideOlderMergedUnseen: the same, before what was made last shows. Its external name is kept.
+// TestOutsideOlderMergedUnseen does the same before the last resource shows. Its external name is kept.
 func TestOutsideOlderMergedUnseen(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		exported := w.takenOver()
@@ -101,8 +102,8 @@ func TestOutsideOlderMergedUnseen(t *testing.T) {
 	})
 }
 
-// TestOutsideOlderMergedClocks: the clocks of the processes differ. What was made last is known all the same,
-// and so is the user's choice.
+// TestOutsideOlderMergedClocks does the same with processes whose clocks differ. The last resource is known all the
+// same, and so is the user's choice.
 func TestOutsideOlderMergedClocks(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		for _, by := range []time.Duration{5 * time.Hour, -5 * time.Hour} {
@@ -125,8 +126,8 @@ func TestOutsideOlderMergedClocks(t *testing.T) {
 	})
 }
 
-// TestOutsideAdoptedByAnotherClock: an object is made for what exists by a process whose clock is behind. The
-// user is heard who then chooses another external name.
+// TestOutsideAdoptedByAnotherClock adopts an existing resource by a process whose clock is behind. A user can then
+// set another external name.
 func TestOutsideAdoptedByAnotherClock(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.cloud.Put(volume.Disk{ID: "vol-0", SizeGiB: 1})
@@ -148,7 +149,7 @@ func TestOutsideAdoptedByAnotherClock(t *testing.T) {
 	})
 }
 
-// refuses lets creations be refused.
+// refuses makes the cloud refuse creations.
 func (w *world) refuses() {
 	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
 		if call == "Create" {
@@ -159,15 +160,15 @@ func (w *world) refuses() {
 	}
 }
 
-// asks reports whether the condition asks the user what became of a creation.
+// asks reports whether the condition asks the user for the result of a creation.
 func (w *world) asks() bool {
 	w.Helper()
 
 	return mentions(w.get().GetCondition(commonv1.TypeSynced).Message, meta.AnnotationKeyExternalCreatePending)
 }
 
-// TestOutsideAnsweredAndWrittenBack: a user answers that it is safe to create, and creations are refused. A
-// tool writes the annotations back that the object had when it asked. The user is not asked again.
+// TestOutsideAnsweredAndWrittenBack answers that it is safe to create, and creations are refused. A tool writes back
+// the annotations that the object had when it asked. The user is not asked again.
 func TestOutsideAnsweredAndWrittenBack(t *testing.T) {
 	for how, answer := range map[string]func(*world){"removed": (*world).answers, "abandoned": (*world).abandons} {
 		for way, write := range ways {
@@ -183,7 +184,7 @@ func TestOutsideAnsweredAndWrittenBack(t *testing.T) {
 	}
 }
 
-// TestOutsideAnsweredUnseenAndWrittenBack: the same of what was created and never found.
+// TestOutsideAnsweredUnseenAndWrittenBack does the same for a resource that was created and never found.
 func TestOutsideAnsweredUnseenAndWrittenBack(t *testing.T) {
 	for way, write := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -197,7 +198,7 @@ func TestOutsideAnsweredUnseenAndWrittenBack(t *testing.T) {
 	}
 }
 
-// abandons answers by the annotation that gives an attempt up.
+// abandons answers by the annotation that abandons an attempt.
 func (w *world) abandons() {
 	w.Helper()
 	id := w.get().GetAnnotations()[meta.AnnotationKeyCreateAttempt]
@@ -205,12 +206,12 @@ func (w *world) abandons() {
 	w.run(10 * time.Minute)
 }
 
-// writtenBack lets the user of an object that asks him answer, creations be refused, and the annotations of
-// before the answer be written again. Once creations are not refused any more, the object becomes ready.
+// writtenBack answers for the user of a waiting object, refuses creations, and writes the annotations from before
+// the answer again. Once creations are accepted, the object becomes ready.
 func (w *world) writtenBack(answer func(*world), write func(*world, map[string]string)) {
 	w.Helper()
 	if !w.asks() {
-		w.Fatalf("nobody is asked")
+		w.Fatalf("the user is not asked")
 	}
 	blocked := w.get().GetAnnotations()
 	w.cloud.Remove("vol-1")
@@ -225,8 +226,8 @@ func (w *world) writtenBack(answer func(*world), write func(*world, map[string]s
 			w.Errorf("the user is asked again")
 		}
 	}
-	if abandoned := w.get().GetAnnotations()[meta.AnnotationKeyAbandonAttempt] != ""; !abandoned && !w.toldToRemove() {
-		w.Errorf("nobody is told to remove the annotations from the manifest: %v", w.events)
+	if abandoned := w.get().GetAnnotations()[meta.AnnotationKeyAbandonAttempt] != ""; !abandoned && !w.warnsOfManifest() {
+		w.Errorf("no warning asks to remove the annotations from the manifest: %v", w.events)
 	}
 	w.cloud.Before = nil
 	w.run(5 * time.Minute)
@@ -234,8 +235,8 @@ func (w *world) writtenBack(answer func(*world), write func(*world, map[string]s
 	w.goesWhole()
 }
 
-// toldToRemove reports whether a Warning says that annotations are to be removed from the manifest.
-func (w *world) toldToRemove() bool {
+// warnsOfManifest reports whether a Warning asks to remove annotations from the manifest.
+func (w *world) warnsOfManifest() bool {
 	for _, e := range w.events {
 		if e.Reason == "CreationRecordTaken" &&
 			mentions(e.Message, "Remove the annotations that the provider writes from the manifest") {
@@ -246,9 +247,9 @@ func (w *world) toldToRemove() bool {
 	return false
 }
 
-// TestOutsideAnsweredWrittenBackAndRestarted: the same, and the process ends before it looks at what was written.
-// Two histories lead to one and the same object: the last creation was refused, or the process died within the
-// next. Nobody can tell one from the other, so that the user is asked, and nothing is created a second time.
+// TestOutsideAnsweredWrittenBackAndRestarted does the same, and the process ends before it reads the written
+// annotations. Two histories lead to the same object: the last creation was refused, or the process died within the
+// next. They cannot be distinguished, so the user is asked, and nothing is created a second time.
 func TestOutsideAnsweredWrittenBackAndRestarted(t *testing.T) {
 	for way, write := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -268,7 +269,7 @@ func TestOutsideAnsweredWrittenBackAndRestarted(t *testing.T) {
 				w.diesWithinCreate()
 				write(w, blocked)
 				if diff := cmp.Diff(refused, content(w.get())); diff != "" {
-					w.Errorf("the two histories can be told apart: -refused +died:\n%s", diff)
+					w.Errorf("the two histories differ: -refused +died:\n%s", diff)
 				}
 
 				w.start()
@@ -282,7 +283,7 @@ func TestOutsideAnsweredWrittenBackAndRestarted(t *testing.T) {
 	}
 }
 
-// diesWithinCreate lets a creation have its effect, and the process store nothing any more.
+// diesWithinCreate makes a creation take effect, and the process store nothing any more.
 func (w *world) diesWithinCreate() {
 	w.Helper()
 	dead := false
@@ -298,12 +299,12 @@ func (w *world) diesWithinCreate() {
 
 		return nil
 	}
-	_, _ = w.pass() // nobody is there for its error
+	_, _ = w.pass() // the process ends with its error
 	w.answer, w.cloud.Before = nil, nil
 	w.single()
 }
 
-// content returns what is stored of an object, but for what the API server counts.
+// content returns an object without the fields that the API server changes with each write.
 func content(v *volume.Volume) *volume.Volume {
 	v.ResourceVersion, v.ManagedFields = "", nil
 

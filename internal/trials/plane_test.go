@@ -35,8 +35,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Nobody handles the errors of client-go: who does by default sleeps until a time that
-	// another bubble had, for ever in one that has ended.
+	// The default handler of client-go's errors sleeps until a time of another bubble, and forever
+	// if that has ended.
 	utilruntime.ErrorHandlers = nil
 	os.Exit(m.Run())
 }
@@ -46,9 +46,9 @@ const (
 	volumePath  = "/apis/example.moorage.dev/v1/namespaces/default/volumes/data"
 )
 
-// A plane is a control plane over HTTP, as a transport, so that no network is needed. It
-// has what a manager needs for one kind and a lease: get, list, watch, create, replace
-// and merge patches. It can be restored to what it was before, its versions with it.
+// A plane is a control plane over HTTP, as a transport, so that no network is needed. It has
+// the verbs that a manager needs for one kind and a lease: get, list, watch, create, replace
+// and merge patches. It can be restored to an earlier state, its versions included.
 type plane struct {
 	mu      sync.Mutex
 	last    int
@@ -56,9 +56,9 @@ type plane struct {
 	watches map[*watch]bool
 }
 
-// A watch is one that is open.
+// A watch is an open watch.
 type watch struct {
-	since int // events of versions up to this one are not told
+	since int // events of versions up to this one are not sent
 	to    *io.PipeWriter
 	send  chan []byte
 }
@@ -74,14 +74,14 @@ func (p *plane) version() int {
 	return p.last
 }
 
-// put stores the volume as somebody else does.
+// put stores the volume as another client does.
 func (p *plane) put(object map[string]any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.store(volumePath, object)
 }
 
-// store gives an object the next version, and tells it. A change of the spec is a new
+// store gives an object the next version, and sends an event. A change of the spec is a new
 // generation.
 func (p *plane) store(path string, object map[string]any) map[string]any {
 	p.last++
@@ -110,7 +110,7 @@ func (p *plane) store(path string, object map[string]any) map[string]any {
 	return object
 }
 
-// manifest is what a user creates.
+// manifest returns the object that a user creates.
 func manifest() map[string]any {
 	return map[string]any{
 		"apiVersion": "example.moorage.dev/v1", "kind": "Volume", "spec": map[string]any{"sizeGiB": 1},
@@ -133,7 +133,7 @@ func (p *plane) volume(t *testing.T) *volume.Volume {
 	return v
 }
 
-// resize is a user's change.
+// resize changes the spec, as a user does.
 func (p *plane) resize(gib int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,7 +141,7 @@ func (p *plane) resize(gib int) {
 	p.store(volumePath, changed)
 }
 
-// backup returns what is stored.
+// backup returns all stored objects.
 func (p *plane) backup() map[string]map[string]any {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,8 +149,8 @@ func (p *plane) backup() map[string]map[string]any {
 	return maps.Clone(p.objects)
 }
 
-// restore puts back what was stored once. Watches end, and those that begin with a
-// version of the other history wait for it.
+// restore replaces all objects by a backup. Watches end, and those that begin with a version of
+// the other history wait for it.
 func (p *plane) restore(objects map[string]map[string]any, version int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -337,7 +337,7 @@ type provider struct {
 	options []managed.ReconcilerOption
 }
 
-// runs starts the provider, and returns what stops it.
+// runs starts the provider, and returns a function that stops it.
 func (p *provider) runs() (stop func()) {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	ended := make(chan struct{})

@@ -33,7 +33,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// A class is what an external system offers against a second creation.
+// A class is the way in which an external system prevents a second creation.
 type class struct {
 	name    string
 	cloud   func() *volume.Cloud
@@ -88,10 +88,10 @@ func (w *world) again() *world {
 	return newWorld(w.t, w.class)
 }
 
-// An etcd is what an API server keeps its objects in. It can be put back.
+// An etcd is the storage of an API server. It can be restored.
 type etcd struct{ client.WithWatch }
 
-// A write is a request of the runtime's that changes something.
+// A write is a request of the runtime that changes an object.
 type write struct {
 	verb string // patch, patch status or create
 	body map[string]any
@@ -124,7 +124,7 @@ type world struct {
 	admit  func(body map[string]any) // may change what a write stores
 	live   func() error              // may answer a read of the API server itself
 	cache  func() error              // before a read of the cache
-	ends   bool                      // the process ends with this pass, and another starts
+	ends   bool                      // the process ends with this pass, and another one starts
 }
 
 var key = client.ObjectKey{Namespace: "default", Name: "data"}
@@ -158,7 +158,7 @@ func (w *world) plug(c client.WithWatch) {
 	w.etcd.WithWatch = c
 }
 
-// A cluster reads from the API server itself besides its cache.
+// A cluster has a live reader of the API server besides its cache.
 type cluster struct {
 	*fake.Manager
 
@@ -167,7 +167,7 @@ type cluster struct {
 
 func (c cluster) GetAPIReader() client.Reader { return c.live }
 
-// start starts a process, which knows nothing of what another one knew.
+// start starts a process, without the memory of another one.
 func (w *world) start() {
 	cached := interceptor.NewClient(w.etcd, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
@@ -263,7 +263,7 @@ func (w *world) Event(_ runtime.Object, e event.Event) { w.events = append(w.eve
 // WithAnnotations returns the world.
 func (w *world) WithAnnotations(...string) event.Recorder { return w }
 
-// pass makes one pass, and takes a panic for an error, as controller-runtime does.
+// pass makes one pass, and returns a panic as an error, as controller-runtime does.
 func (w *world) pass() (result reconcile.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -278,8 +278,8 @@ func (w *world) pass() (result reconcile.Result, err error) {
 	return w.r.Reconcile(w.Context(), reconcile.Request{NamespacedName: key})
 }
 
-// run makes passes for a while, when the queue would, and ends early with one that asks
-// for no other. It reports how many it made.
+// run makes passes for a while, when the queue would, and ends early with one that does not
+// requeue. It returns their number.
 func (w *world) run(d time.Duration) (passes int) {
 	pause := time.Second
 	for end := time.Now().Add(d); time.Now().Before(end); {
@@ -300,7 +300,7 @@ func (w *world) run(d time.Duration) (passes int) {
 	return passes
 }
 
-// wait lets time go by in a bubble.
+// wait waits, by the clock of the bubble.
 func wait(d time.Duration) { <-time.After(d) }
 
 func (w *world) create(change ...func(*volume.Volume)) {
@@ -324,7 +324,7 @@ func (w *world) ready() {
 	}
 }
 
-// isReady demands that the object is ready, and stands for the only external resource.
+// isReady checks that the object is ready, and has the only external resource.
 func (w *world) isReady() {
 	w.Helper()
 	v, disks := w.get(), w.cloud.Disks()
@@ -340,8 +340,8 @@ func (w *world) isReady() {
 	}
 }
 
-// loseCreate lets the answer of the first Create be lost, its name with it, after
-// something else has happened meanwhile.
+// loseCreate loses the answer of the first Create, and the name with it, after a call of
+// meanwhile.
 func (w *world) loseCreate(meanwhile func()) {
 	lost := false
 	w.cloud.After = func(_ context.Context, call string, mg resource.Managed) error {
@@ -356,7 +356,7 @@ func (w *world) loseCreate(meanwhile func()) {
 	}
 }
 
-// single demands that there is one external resource.
+// single checks that there is one external resource.
 func (w *world) single() {
 	w.Helper()
 	if disks := w.cloud.Disks(); len(disks) != 1 {
@@ -373,8 +373,8 @@ func ids(disks []volume.Disk) []string {
 	return all
 }
 
-// told reports whether a user can know that something is wrong.
-func (w *world) told() bool {
+// reported reports whether a condition or a Warning reports a problem.
+func (w *world) reported() bool {
 	w.Helper()
 	if v := atKey(); w.Find(v) && v.GetCondition(commonv1.TypeSynced).Status == metav1.ConditionFalse {
 		return true
@@ -383,8 +383,8 @@ func (w *world) told() bool {
 	return slices.ContainsFunc(w.events, func(e event.Event) bool { return e.Type == event.TypeWarning })
 }
 
-// replace does what kubectl replace does with the manifest in git: the annotations of
-// others are gone, status and finalizers stay.
+// replace does what kubectl replace does with the manifest in git: annotations of other writers
+// are lost, status and finalizers stay.
 func (w *world) replace() {
 	w.Helper()
 	v := w.get()
@@ -409,14 +409,14 @@ var (
 	errLost = external.MaybeCreated(errors.New("the answer was lost"))
 )
 
-// generic404 is what a load balancer answers, and an API server that does not know the
-// kind: nothing is said of the object.
+// generic404 is the answer of a load balancer, or of an API server that does not serve the
+// kind: it is not about the object.
 func generic404(of schema.GroupResource, name string) error {
 	return kerrors.NewGenericServerResponse(http.StatusNotFound, "patch", of, name, "404 page not found", 0, true)
 }
 
-// once returns what answers with an error the first time that it is asked of what is
-// meant.
+// once returns an answer that is an error for the first write that is meant, and none for the
+// others.
 func once(meant func(write) bool, err error) func(write) error {
 	done := false
 

@@ -20,14 +20,14 @@ type Cloud struct {
 	// Named makes the external name the id, instead of assigning one.
 	Named bool
 
-	// Tokens makes creating again with the same token lead to the same disk.
+	// Tokens makes a create with a known token return the disk of that token.
 	Tokens bool
 
-	// Window, if set, makes clients able to look up what an attempt created,
-	// and is how long that may take to be found.
+	// Window, if set, makes clients able to look up the disk of an attempt, and is how long it may
+	// stay unfound.
 	Window time.Duration
 
-	// Account is what clients call the cloud they are connected to.
+	// Account is the identity that clients return.
 	Account string
 
 	// Before, if set, is called before each call of a client with its name
@@ -42,7 +42,7 @@ type Cloud struct {
 	// without an effect.
 	Swallow error
 
-	// Hidden, if set, says which disks do not show.
+	// Hidden, if set, reports which disks clients do not find.
 	Hidden func(id string) bool
 
 	// PageSize is how many disks a page of a list has; zero is a hundred.
@@ -65,15 +65,15 @@ type Disk struct {
 	Source    string // the id of the disk that a snapshot was taken of
 	Tier      string
 	Token     string // of the attempt that created it
-	Password  string // nobody may see it but who reads the Secret
+	Password  string // only readers of the Secret may see it
 }
 
-// A thing is an object that stands for a disk.
+// A thing is a managed resource whose external resource is a disk.
 type thing interface {
 	resource.Managed
 
-	want(have Disk) Disk // what the object asks for
-	show(have Disk)      // puts what exists into the object
+	want(have Disk) Disk // have, with the fields of the spec
+	show(have Disk)      // copies the disk to the status
 }
 
 // Connect returns a client of the cloud.
@@ -89,7 +89,7 @@ func (c *Cloud) Connect(ctx context.Context, mg resource.Managed) (managed.Exter
 	return &session{c}, nil
 }
 
-// Disks returns what exists, sorted by id.
+// Disks returns all disks, sorted by id.
 func (c *Cloud) Disks() []Disk {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +108,7 @@ func (c *Cloud) Disks() []Disk {
 	return all
 }
 
-// Put makes a disk behind everybody's back, or changes it.
+// Put creates or changes a disk outside of any client.
 func (c *Cloud) Put(d Disk) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +118,7 @@ func (c *Cloud) Put(d Disk) {
 	c.disks[d.ID] = d
 }
 
-// Remove a disk behind everybody's back.
+// Remove removes a disk outside of any client.
 func (c *Cloud) Remove(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,7 +133,7 @@ func (c *Cloud) Calls() []string {
 	return slices.Clone(c.calls)
 }
 
-// Forget the calls so far.
+// Forget forgets the calls so far.
 func (c *Cloud) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,7 +173,7 @@ func (c *Cloud) leave(ctx context.Context, call string, mg resource.Managed) err
 	return c.After(ctx, call, mg)
 }
 
-// byToken returns what was created with a token.
+// byToken returns the disk that was created with a token.
 func (c *Cloud) byToken(token string) (Disk, bool) {
 	for _, d := range c.Disks() {
 		if d.Token == token && token != "" {
@@ -189,14 +189,14 @@ type session struct{ cloud *Cloud }
 // Identity names the cloud.
 func (c *session) Identity() string { return c.cloud.Account }
 
-// A searcher can look up what an attempt created.
+// A searcher is a session that can look up the disk of an attempt.
 type searcher struct {
 	session
 
 	window time.Duration
 }
 
-// RecoverCreation looks for what was created with a token.
+// RecoverCreation looks for the disk that was created with a token.
 func (s *searcher) RecoverCreation(ctx context.Context, mg resource.Managed, token string) (bool, error) {
 	if err := s.cloud.enter(ctx, "Recover", mg); err != nil {
 		return false, err
@@ -210,7 +210,7 @@ func (s *searcher) RecoverCreation(ctx context.Context, mg resource.Managed, tok
 	return true, s.cloud.leave(ctx, "Recover", mg)
 }
 
-// RecoveryWindow is how long what was created may not be found.
+// RecoveryWindow returns how long a created disk may stay unfound.
 func (s *searcher) RecoveryWindow() time.Duration { return s.window }
 
 func (c *session) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
@@ -232,14 +232,14 @@ func (c *session) Observe(ctx context.Context, mg resource.Managed) (managed.Ext
 	return o, c.cloud.leave(ctx, "Observe", mg)
 }
 
-// Relist changes how the cloud makes lists while somebody may make one.
+// Relist sets PageSize and Page while clients may list.
 func (c *Cloud) Relist(size int, edit func(token string, p *managed.ExternalListPage) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.PageSize, c.Page = size, edit
 }
 
-// ListPage returns some of what exists, by id. The token is the last id before.
+// ListPage returns a page of the disks, sorted by id. The token is the last id of the page before.
 func (c *session) ListPage(ctx context.Context, token string) (page managed.ExternalListPage, err error) {
 	if err := c.cloud.enter(ctx, "List", nil); err != nil {
 		return page, err
@@ -268,7 +268,7 @@ func (c *session) ListPage(ctx context.Context, token string) (page managed.Exte
 	return page, err
 }
 
-// ObserveListed says what a disk is to an object.
+// ObserveListed returns the observation of an object from its disk.
 func (c *session) ObserveListed(_ context.Context, mg resource.Managed,
 	listed any) (managed.ExternalObservation, error) {
 	v, ok := mg.(thing)

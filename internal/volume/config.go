@@ -7,7 +7,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
-// A ProviderConfig says how the cloud is reached.
+// A ProviderConfig is the configuration of the connection to the cloud.
 type ProviderConfig struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -17,9 +17,9 @@ import (
 // SnapshotKind is the managed kind of snapshots.
 var SnapshotKind = resource.ManagedKind(GroupVersion.WithKind("Snapshot"))
 
-// A Snapshot is a copy of a disk. Its kind makes use of all that the runtime
-// offers a kind: policies, references, connection details, a provider
-// configuration, late initialisation and an observed generation.
+// A Snapshot is a copy of a disk. Its kind uses all features that the runtime has for kinds:
+// policies, references, connection details, a provider configuration, late initialization and
+// an observed generation.
 type Snapshot struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -28,7 +28,7 @@ type Snapshot struct {
 	Status SnapshotStatus `json:"status,omitempty"`
 }
 
-// A SnapshotSpec is what a user asks for.
+// A SnapshotSpec is the desired state.
 type SnapshotSpec struct {
 	SizeGiB int64  `json:"sizeGiB,omitempty"`
 	Tier    string `json:"tier,omitempty"`
@@ -46,7 +46,7 @@ type SnapshotSpec struct {
 // A DeletionPolicy is the type that kinds of other runtimes have of their own.
 type DeletionPolicy string
 
-// A SnapshotStatus is what was observed.
+// A SnapshotStatus is the observed state.
 type SnapshotStatus struct {
 	commonv1.ConditionedStatus `json:",inline"`
 	commonv1.ObservedStatus    `json:",inline"`
@@ -75,21 +75,21 @@ func (s *Snapshot) GetLastHandledReconcileAt() string { return s.Status.GetLastH
 // SetLastHandledReconcileAt sets the request that was handled last.
 func (s *Snapshot) SetLastHandledReconcileAt(token string) { s.Status.SetLastHandledReconcileAt(token) }
 
-// GetConnectionDetailsHash returns the hash of what was published last.
+// GetConnectionDetailsHash returns the hash of the details that were published last.
 func (s *Snapshot) GetConnectionDetailsHash() string { return s.Status.GetConnectionDetailsHash() }
 
-// SetConnectionDetailsHash sets the hash of what was published last.
+// SetConnectionDetailsHash sets the hash of the details that were published last.
 func (s *Snapshot) SetConnectionDetailsHash(hash string) { s.Status.SetConnectionDetailsHash(hash) }
 
-// GetManagementPolicies returns what the spec allows.
+// GetManagementPolicies returns the policies in the spec.
 func (s *Snapshot) GetManagementPolicies() commonv1.ManagementPolicies {
 	return s.Spec.ManagementPolicies
 }
 
-// GetDeletionPolicy returns what the spec says of a deletion, as kinds of other runtimes do.
+// GetDeletionPolicy returns the deletion policy in the spec, as kinds of other runtimes do.
 func (s *Snapshot) GetDeletionPolicy() DeletionPolicy { return s.Spec.DeletionPolicy }
 
-// GetWriteConnectionSecretToReference returns where connection details go.
+// GetWriteConnectionSecretToReference returns the reference to the Secret for connection details.
 func (s *Snapshot) GetWriteConnectionSecretToReference() *commonv1.LocalSecretReference {
 	return s.Spec.WriteConnectionSecretToRef
 }
@@ -126,7 +126,7 @@ func (s *Snapshot) want(d Disk) Disk {
 
 func (s *Snapshot) show(d Disk) { s.Status.ID = d.ID }
 
-// fill sets what the user left to the cloud.
+// fill sets the fields that the user left to the cloud, and reports whether there was one.
 func (s *Snapshot) fill(d Disk) bool {
 	if s.Spec.Tier != "" || d.Tier == "" {
 		return false
@@ -155,7 +155,7 @@ func (l *SnapshotList) DeepCopyObject() runtime.Object {
 	return out
 }
 
-// ResolveReferences finds the volume that the snapshot is taken of.
+// ResolveReferences resolves the reference to the volume of the snapshot.
 func (s *Snapshot) ResolveReferences(ctx context.Context, r client.Reader) error {
 	answer, err := reference.NewAPIResolver(r, s).Resolve(ctx, reference.ResolutionRequest{
 		CurrentValue: s.Spec.Volume,

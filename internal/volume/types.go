@@ -27,7 +27,7 @@ type Volume struct {
 	Status Status `json:"status,omitempty"`
 }
 
-// A Spec is what a user asks for.
+// A Spec is the desired state.
 type Spec struct {
 	SizeGiB int64  `json:"sizeGiB"`
 	Tier    string `json:"tier,omitempty"`
@@ -35,7 +35,7 @@ type Spec struct {
 	WriteConnectionSecretToRef *commonv1.LocalSecretReference `json:"writeConnectionSecretToRef,omitempty"`
 }
 
-// A Status is what was observed.
+// A Status is the observed state.
 type Status struct {
 	commonv1.ConditionedStatus `json:",inline"`
 
@@ -54,7 +54,7 @@ func (v *Volume) GetCondition(t commonv1.ConditionType) commonv1.Condition {
 // SetConditions sets conditions.
 func (v *Volume) SetConditions(c ...commonv1.Condition) { v.Status.SetConditions(c...) }
 
-// GetWriteConnectionSecretToReference returns where connection details go.
+// GetWriteConnectionSecretToReference returns the reference to the Secret for connection details.
 func (v *Volume) GetWriteConnectionSecretToReference() *commonv1.LocalSecretReference {
 	return v.Spec.WriteConnectionSecretToRef
 }

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// comments finds the comments of functions and methods that begin with something else than the name, so that a search
-// for the name misses them.
-// That of an Example is shown as its text, and may begin with anything.
+// comments finds the comments of functions and methods that do not begin with the name, so that a search for the
+// name misses them. The comment of an Example is shown as its text, and may begin with anything.
 func comments(t *Tree) (out []Finding) {
 	for _, f := range t.Go {
 		if f.Generated() {
@@ -27,7 +26,7 @@ func comments(t *Tree) (out []Finding) {
 	return out
 }
 
-// begins reports whether a comment begins with a name, or with an article and the name. No comment does.
+// begins reports whether a comment begins with a name, or with an article and the name. An empty comment does.
 func begins(doc, name string) bool {
 	for _, article := range []string{"", "A ", "An "} {
 		rest, ok := strings.CutPrefix(doc, article+name)
@@ -39,8 +38,7 @@ func begins(doc, name string) bool {
 	return doc == ""
 }
 
-// Capitalized counts the comments of functions outside tests that begin with a capitalized form of a name that has
-// none.
+// Capitalized counts the comments of unexported functions outside tests that begin with the capitalized name.
 func (t *Tree) Capitalized() (n int) {
 	for _, f := range t.Go {
 		if f.Test() || f.Generated() {

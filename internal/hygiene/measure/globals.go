@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// A Package is the hand-written code of one folder without its tests, type-checked as far as that goes without what
-// it imports.
+// A Package is the hand-written code of one folder without its tests, type-checked as far as possible without its
+// imports.
 type Package struct {
 	Dir   string
 	Files []*File
@@ -32,13 +32,13 @@ func (t *Tree) Package(dir string) *Package {
 	if len(parsed) == 0 {
 		return nil
 	}
-	// Imported names are unknown, which is an error for each; names of the package itself are resolved in spite of that.
+	// Each imported name is an error, because it is unknown; names of the package itself are resolved all the same.
 	config := types.Config{Importer: missing{}, Error: func(error) {}, DisableUnusedImportCheck: true}
 	p.Types, _ = config.Check(dir, t.Fset, parsed, p.Info)
 	return p
 }
 
-// missing is an importer that finds empty packages, so that their names are known and nothing in them.
+// missing is an importer that returns empty packages, of which only the names are known.
 type missing struct{}
 
 func (missing) Import(name string) (*types.Package, error) {
@@ -48,8 +48,8 @@ func (missing) Import(name string) (*types.Package, error) {
 }
 
 // globals finds package variables of pkg and internal that change after the start: by an assignment, by their
-// address, by a method that changes its receiver, or because they are made for that, such as locks, caches and
-// metrics. Tables that are only read are no state.
+// address, by a method that changes its receiver, or because their type only serves to change, as that of locks,
+// caches and metrics does. Tables that are only read are no state.
 func globals(t *Tree) (out []Finding) {
 	dirs := map[string]bool{}
 	for _, f := range t.Go {

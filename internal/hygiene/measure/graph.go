@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// A Declaration is where a package-level name or a method is declared.
+// A Declaration is the declaration of a package-level name or a method.
 type Declaration struct {
 	File *File
 	Node ast.Node // an *ast.FuncDecl, an *ast.TypeSpec or an *ast.ValueSpec
 }
 
-// Declarations returns where each package-level name and each method of the package is declared.
+// Declarations returns the declaration of each package-level name and each method of the package.
 func (p *Package) Declarations() map[types.Object]Declaration {
 	out := map[types.Object]Declaration{}
 	for _, f := range p.Files {
@@ -90,7 +90,7 @@ func (p *Package) Used(n ast.Node) (out []types.Object) {
 	return out
 }
 
-// Reached returns what of the package is used by what is given, directly or through others, and that itself.
+// Reached returns the given objects and all objects of the package that they use, directly or through others.
 func (p *Package) Reached(from ...types.Object) map[types.Object]Declaration {
 	all, out := p.Declarations(), map[types.Object]Declaration{}
 	for len(from) > 0 {
@@ -123,7 +123,7 @@ func (p *Package) Writes(fn *ast.FuncDecl) (n int) {
 	return n
 }
 
-// Branches counts the ways through a function, but one: conditions, cases and loops, and each "and" and "or".
+// Branches counts the conditions, cases and loops of a function, and each "and" and "or".
 func Branches(fn *ast.FuncDecl) (n int) {
 	ast.Inspect(fn, func(node ast.Node) bool {
 		switch x := node.(type) {
@@ -145,7 +145,7 @@ func Branches(fn *ast.FuncDecl) (n int) {
 	return n
 }
 
-// Calls returns the calls in a declaration of what a package exports under one of the names.
+// Calls returns the uses in a declaration of names that a package exports.
 func Calls(n ast.Node, pkg string, names ...string) (out []*ast.SelectorExpr) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		s, ok := n.(*ast.SelectorExpr)

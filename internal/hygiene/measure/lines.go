@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// How long a line of Go may be, and a line or a table cell of a page.
+// The most characters of a line of Go, and of a line or a table cell of a page.
 const (
 	MaxLine      = 120
 	MaxParagraph = 500
@@ -41,7 +41,7 @@ func isDirective(line string) bool {
 	return false
 }
 
-// longParagraphs finds lines of pages. Of a row of a table each cell counts, and code does not.
+// longParagraphs finds long lines of pages. In a row of a table each cell counts by itself, and code does not count.
 func longParagraphs(t *Tree) (out []Finding) {
 	for _, f := range t.Pages {
 		for n, line := range proseLines(f) {

@@ -1,6 +1,6 @@
-// Package measure reads this repository and counts what reviewers otherwise look for by eye: large structs, comments
-// without the name of their function, words to avoid, exceptions for linters that do not run, package variables that
-// change, test files without a production file, and long lines.
+// Package measure reads this repository and counts findings of reviewers: large structs, comments without the name
+// of their function, words to avoid, exceptions for linters that do not run, package variables that change, test
+// files without a production file, and long lines.
 //
 // Read parses the tree once; each Gate of Gates lists its findings. The tests of internal/hygiene hold the numbers
 // per package, internal/hygiene/shape prints them.
@@ -16,14 +16,14 @@ type Finding struct {
 	Package string // the folder below the root, with slashes
 	File    string // the path below the root
 	Line    int
-	What    string // what is wrong there, in a few words
+	What    string // the defect, in a few words
 }
 
-// A Gate is one thing that is counted. Its Name is the word in the file of allowed numbers.
+// A Gate counts one kind of finding. Its Name is the word in the file of allowed numbers.
 type Gate struct {
 	Name   string
-	What   string // what is counted, in the plural
-	Advice string // what to do about one
+	What   string // the counted findings, in the plural
+	Advice string // the remedy for one
 	find   func(*Tree) []Finding
 }
 
@@ -52,7 +52,7 @@ var Gates = []Gate{
 		"name the subject, and use the term that Kubernetes or controller-runtime has for it", prose,
 	},
 	{
-		"stems", "test files without a production file of their stem",
+		"stems", "test files of pkg without a production file of their stem",
 		"name it x_test.go or x_part_test.go after the file x.go that it tests", stems,
 	},
 	{
@@ -70,7 +70,7 @@ func ByName(name string) (Gate, bool) {
 	return Gates[i], true
 }
 
-// Find returns what the gate objects to, by file and line.
+// Find returns the findings of the gate, by file and line.
 func (g Gate) Find(t *Tree) []Finding {
 	out := g.find(t)
 	slices.SortStableFunc(out, func(a, b Finding) int {

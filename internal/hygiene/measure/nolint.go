@@ -8,8 +8,7 @@ import (
 
 var nolint = regexp.MustCompile(`^//\s*nolint(?::([\w,-]+))?(?:\s|$)`)
 
-// nolints finds exceptions for linters that do not run. nolintlint does not see them, because it asks only about
-// those that do.
+// nolints finds exceptions for linters that do not run. The linter nolintlint ignores these.
 func nolints(t *Tree) (out []Finding) {
 	for _, f := range t.Go {
 		for _, group := range f.AST.Comments {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// testStems are first words of test files that need no production file of their stem: what such a file is for is plain.
+// testStems are first words of test files that need no production file of their stem: the word says what the file is
+// for.
 var testStems = []string{"bench", "example", "export", "fuzz", "main", "regression", "seed", "systems", "world"}
 
 // stems finds the test files of pkg that no production file stands beside: x_test.go and x_part_test.go are tests of

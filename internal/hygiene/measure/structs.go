@@ -2,14 +2,14 @@ package measure
 
 import "go/ast"
 
-// MaxFields is how many fields a struct of the library may have.
+// MaxFields is the most fields that a struct of the library may have.
 const MaxFields = 20
 
-// structs finds large structs in pkg. The facts of a decision are left out: they are its parameters.
+// structs finds large structs in pkg and internal. The facts of a decision are left out: they are its parameters.
 func structs(t *Tree) (out []Finding) {
 	for _, s := range t.Structs() {
 		f := s.File
-		if f.In("pkg") && !f.Test() && !f.Generated() && s.Fields > MaxFields && s.Name != "Facts" {
+		if f.In("pkg", "internal") && !f.Test() && !f.Generated() && s.Fields > MaxFields && s.Name != "Facts" {
 			out = append(out, f.finding(f.Line(s.Type.Pos()), "%s has %d fields", s.Name, s.Fields))
 		}
 	}

@@ -23,7 +23,7 @@ type Tree struct {
 	Go    []*File // by name
 	Pages []*File // Markdown, by name; AST is nil
 
-	linters []string // that .golangci.yaml enables
+	linters []string // those that .golangci.yaml enables
 }
 
 // A File is one file of it.
@@ -66,7 +66,7 @@ func Files(root string, fits func(name string) bool) ([]string, error) {
 		switch {
 		case d.IsDir() && slices.Contains([]string{".git", "bin", "testdata"}, d.Name()):
 			return fs.SkipDir
-		case d.IsDir() || d.Name() == ".git": // a work tree of git's has a file of that name
+		case d.IsDir() || d.Name() == ".git": // a worktree of git has a file of that name
 			return nil
 		}
 		name, err := filepath.Rel(root, path)
@@ -126,8 +126,8 @@ func parseFile(fset *token.FileSet, name string, text []byte) (*File, error) {
 	return &File{Name: name, Text: text, AST: parsed, fset: fset}, err
 }
 
-// FromFiles returns a tree of what is given: texts by the path below the root. A file .golangci.yaml says which
-// linters run.
+// FromFiles returns the tree of these files: texts by the path below the root. A file .golangci.yaml lists the
+// linters that run.
 func FromFiles(files map[string]string) (*Tree, error) {
 	t := &Tree{Fset: token.NewFileSet(), linters: enabled([]byte(files[".golangci.yaml"]))}
 	for _, name := range slices.Sorted(maps.Keys(files)) {

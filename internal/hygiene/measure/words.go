@@ -9,27 +9,27 @@ import (
 	"unicode"
 )
 
-// Words that no identifier has: they name a thing that Kubernetes and controller-runtime have another term for, or
-// they name several things here. Two words stand for two that follow each other, as in takeBack.
+// Words that no identifier may have: Kubernetes and controller-runtime have another term for the thing, or the word
+// has several meanings here.
 var identifierWords = words(`
 	told unsaid heard waits spare spared roll memo troubles meet meets met stands lent lately
 	album recollection belongings shelf witness lookout bell inquiry forejudge usurp squat snatch
 	stranger strangers hiccup deed deeds sentry manners nobody somebody whoever
 	harbour berth berths pilot pilots quay buoy buoys boat boats dock docks wharf pier ferry sail vessel`)
 
-// Two words that no identifier has one after the other, as in takeBack.
+// Pairs of words that no identifier may have one after the other, as in takeBack.
 var identifierPairs = []string{"let go", "take hold", "take back", "put off", "hang up"}
 
 // Words before which "roll" is the usual term.
 var usualNext = words("back out over")
 
-// Words that no comment and no page has.
+// Words that no comment and no page may have.
 var proseWords = regexp.MustCompile(`(?i)\b(?:` +
 	`whoever|whomever|whom|somebody|nobody|anybody|everybody|he|him|his|she|her|` +
 	`told|tells|unsaid|lent|usurp(?:s|ed)?|squats?|snatch|strangers?|hiccups?|forejudges?|` +
 	`harbours?|berths?|pilots?|quays?|buoys?|boats?|wharf|vessel)\b`)
 
-// What is code in a page or a comment, and where a link leads.
+// Code in a page or a comment, and the target of a link.
 var inlineCode = regexp.MustCompile("`[^`]*`|\\]\\([^)]*\\)")
 
 func words(list string) map[string]bool {

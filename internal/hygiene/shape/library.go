@@ -38,7 +38,7 @@ func combinations(l *measure.Package) int {
 	return bits.Len(uint(values(l, facts.Type()) - 1))
 }
 
-// values returns how many values a type of a fact has: a named integer as many as there are constants of it.
+// values returns the number of values of the type of a fact. Those of a named integer are its constants.
 func values(l *measure.Package, of types.Type) int {
 	switch u := of.Underlying().(type) {
 	case *types.Struct:
@@ -62,7 +62,8 @@ func values(l *measure.Package, of types.Type) int {
 	return 1
 }
 
-// onceBars are about rules that one package has and others use.
+// onceBars are about rules that only one package should have. Each counts the packages of pkg and internal that have
+// the rule in code of their own.
 func onceBars(t *measure.Tree) []bar {
 	requeue, fresh, patch := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, f := range t.Go {
@@ -107,8 +108,8 @@ func requeues(n ast.Node) (found bool) {
 	return found
 }
 
-// mergePatch reports whether a function of two maps, one of which may stand for any value, calls itself and deletes
-// what is null, as RFC 7386 has it.
+// mergePatch reports whether a function applies a merge patch as RFC 7386 defines it: it has two parameters, calls
+// itself, compares with nil and deletes keys.
 func mergePatch(fn *ast.FuncDecl) bool {
 	again, deletes, null := false, false, false
 	ast.Inspect(fn, func(n ast.Node) bool {

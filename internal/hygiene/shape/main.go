@@ -1,8 +1,17 @@
-// Command shape prints what the shape of the code is measured by, how this tree stands, and the bar. "make shape"
-// runs it.
+// Command shape prints measures of the shape of the code, beside the bars that were set for them. "make shape" runs
+// it.
 //
-// With -list and a gate of internal/hygiene it lists what the gate objects to instead; packages after that are the
-// only ones listed.
+//	go run ./internal/hygiene/shape
+//	go run ./internal/hygiene/shape -list NAME [PACKAGE...]
+//
+// A row has yes or no if its bar is met or not, and ? if the text of the tree does not show it: a reader or another
+// command has to find out. Text in parentheses after a number is not compared with the bar.
+//
+// With -list it lists findings instead, in the packages given or in all. NAME is a gate of internal/hygiene (make
+// shape LIST=prose PKG=pkg/sim), or order: the uses against the reading order in the files of the managed reconciler
+// and of the simulator (make shape LIST=order PKG=pkg/reconciler/managed). The row of a gate has its name. The other
+// rows are defined by the functions that make them: fieldBars, passBars, decisionBars, onceBars, sizeBars and
+// orderBars.
 package main
 
 import (
@@ -19,7 +28,7 @@ import (
 
 func main() {
 	root := flag.String("root", ".", "the folder of the repository")
-	list := flag.String("list", "", "a gate: list its findings, in the packages given or in all")
+	list := flag.String("list", "", "a gate, or order: list its findings, in the packages given or in all")
 	flag.Parse()
 	if err := run(os.Stdout, *root, *list, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "shape:", err)
@@ -27,19 +36,19 @@ func main() {
 	}
 }
 
-func run(w io.Writer, root, gate string, packages []string) error {
+func run(w io.Writer, root, list string, packages []string) error {
 	t, err := measure.Read(root)
 	if err != nil {
 		return err
 	}
-	if gate == "" {
+	if list == "" {
 		return table(w, bars(t))
 	}
-	g, ok := measure.ByName(gate)
-	if !ok {
-		return fmt.Errorf("no gate %q: there are %s", gate, strings.Join(names(), ", "))
+	found, err := findings(t, list)
+	if err != nil {
+		return err
 	}
-	for _, f := range g.Find(t) {
+	for _, f := range found {
 		if len(packages) > 0 && !slices.Contains(packages, f.Package) {
 			continue
 		}
@@ -48,6 +57,18 @@ func run(w io.Writer, root, gate string, packages []string) error {
 		}
 	}
 	return nil
+}
+
+// findings returns the findings that -list prints.
+func findings(t *measure.Tree, list string) ([]measure.Finding, error) {
+	if list == order {
+		return against(t), nil
+	}
+	g, ok := measure.ByName(list)
+	if !ok {
+		return nil, fmt.Errorf("no gate %q: there are %s, and %s", list, strings.Join(names(), ", "), order)
+	}
+	return g.Find(t), nil
 }
 
 func names() (out []string) {

@@ -10,10 +10,10 @@ import (
 	"github.com/moorage-dev/moorage/internal/hygiene/measure"
 )
 
-// What the two last rows of the table cannot find in the text of a tree.
+// The last rows of the table, which the text of a tree does not show.
 const notInText = 2
 
-// TestBarsAreMeasured: a row that looks for a name that is gone measures nothing any more.
+// TestBarsAreMeasured finds rows that count by a name that is gone.
 func TestBarsAreMeasured(t *testing.T) {
 	tree, err := measure.Read("../../..")
 	if err != nil {

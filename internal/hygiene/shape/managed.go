@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
 	"go/types"
 	"slices"
@@ -9,21 +10,28 @@ import (
 	"github.com/moorage-dev/moorage/internal/hygiene/measure"
 )
 
-// passBars are about the way of an object through a pass, as far as calls show it.
+// passBars are about the way of an object through a pass, as far as calls show it. A pass embeds structs, whose methods
+// are methods of the pass as well: where only those of pass itself are compared with the bar, the number in parentheses
+// has all of them.
 func passBars(m, l *measure.Package) []bar {
 	methods, files := methodsOf(m, "pass")
+	allMethods, allFiles := methodsOf(m, layers(m)...)
 	opened, lines := spine(m, l)
+	flow, ambiguous := sentinels(m), homonyms(m, l)
 	return []bar{
-		{what: "methods of pass", is: methods, most: 45},
-		{what: "files with methods of pass", is: files, most: 6},
+		{what: "methods of pass", is: methods, most: 45, note: withEmbedded(methods, allMethods)},
+		{what: "files with methods of pass", is: files, most: 6, note: withEmbedded(files, allFiles)},
 		{what: "files of Reconcile, run, facts, Decide, report and of the methods that these call", is: opened, most: 7},
 		{what: "lines of those files", is: lines, most: 1400},
 		{what: "functions of managed that build a reconcile.Result", is: len(resultBuilders(m)), most: 1},
 		{what: "calls of the external system that report reaches", is: externalCalls(m, "report")},
 		{what: "assignments to a pass or its memory that facts reaches", is: factsWrites(m)},
-		{what: "errors of managed that are control flow", is: len(sentinels(m)), most: 1},
+		{what: "errors of managed that are control flow", is: len(flow), most: 1, note: flowNote(flow, valuesOf(m, flow))},
 		{what: "ends of a pass outside decisions: those errors returned, results built outside report", is: bypasses(m)},
-		{what: "words with several meanings in managed, of the ten that had", is: homonyms(m, l)},
+		{
+			what: "words with several meanings in managed, of the ten that had", is: len(ambiguous),
+			note: inParentheses(ambiguous),
+		},
 	}
 }
 
@@ -42,11 +50,44 @@ func functions(p *measure.Package) (out []*ast.FuncDecl) {
 	return out
 }
 
-func methodsOf(p *measure.Package, receiver string) (methods, files int) {
+// layers returns the names of pass and of the structs of its package that it embeds, directly or through others.
+func layers(m *measure.Package) []string {
+	structs := map[string]*ast.StructType{}
+	for _, f := range m.Files {
+		for _, decl := range f.AST.Decls {
+			gen, ok := decl.(*ast.GenDecl)
+			for i := 0; ok && i < len(gen.Specs); i++ {
+				if spec, isType := gen.Specs[i].(*ast.TypeSpec); isType {
+					structs[spec.Name.Name], _ = spec.Type.(*ast.StructType)
+				}
+			}
+		}
+	}
+	out := []string{"pass"}
+	for i := 0; i < len(out); i++ {
+		if s := structs[out[i]]; s != nil {
+			for _, field := range s.Fields.List {
+				if name := embedded(field); structs[name] != nil && !slices.Contains(out, name) {
+					out = append(out, name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func withEmbedded(own, all int) string {
+	if all == own {
+		return ""
+	}
+	return fmt.Sprintf("(%d with those of embedded structs)", all)
+}
+
+func methodsOf(p *measure.Package, receivers ...string) (methods, files int) {
 	for _, f := range p.Files {
 		n := 0
 		for _, decl := range f.AST.Decls {
-			if fn, ok := decl.(*ast.FuncDecl); ok && measure.Receiver(fn) == receiver {
+			if fn, ok := decl.(*ast.FuncDecl); ok && slices.Contains(receivers, measure.Receiver(fn)) {
 				n++
 			}
 		}
@@ -56,11 +97,11 @@ func methodsOf(p *measure.Package, receiver string) (methods, files int) {
 	return methods, files
 }
 
-// spine returns how many files have the functions that every pass runs through, and the methods of a pass or a
-// reconciler that these name, and how long they are.
+// spine returns how many files have the functions that every pass runs through, and the methods of a reconciler, a pass
+// or the structs embedded in a pass that these name, and how long they are.
 func spine(m, l *measure.Package) (files, lines int) {
 	opened := map[*measure.File]bool{}
-	all := m.Declarations()
+	all, receivers := m.Declarations(), append(layers(m), "Reconciler")
 	for _, name := range [][2]string{{"Reconciler", "Reconcile"}, {"pass", "run"}, {"pass", "facts"}, {"pass", "report"}} {
 		obj := m.Function(name[0], name[1])
 		if obj == nil {
@@ -69,7 +110,7 @@ func spine(m, l *measure.Package) (files, lines int) {
 		opened[all[obj].File] = true
 		for _, used := range m.Used(all[obj].Node) {
 			fn, ok := all[used].Node.(*ast.FuncDecl)
-			if ok && slices.Contains([]string{"pass", "Reconciler"}, measure.Receiver(fn)) {
+			if ok && slices.Contains(receivers, measure.Receiver(fn)) {
 				opened[all[used].File] = true
 			}
 		}
@@ -109,8 +150,8 @@ func results(fn *ast.FuncDecl) (n int) {
 	return n
 }
 
-// Methods of what authors implement that call the external system, and parts of the names of what holds it: its type
-// is not known without what the package imports.
+// Methods of clients that call the external system, and parts of the names of variables that hold a client: its type
+// is not known without the imports of the package.
 var (
 	external = []string{
 		"Connect", "Observe", "Create", "Update", "Delete", "Disconnect", "RecoverCreation", "ListExternal",
@@ -165,8 +206,8 @@ func factsWrites(m *measure.Package) int {
 	return n
 }
 
-// sentinels returns the errors that say how to go on: variables and types of the package that are not exported, and
-// that errors.Is or errors.As is asked for in it.
+// sentinels returns the errors that are control flow: unexported variables and types of the package that it asks
+// errors.Is or errors.As for. Variables of such a type count as that type.
 func sentinels(m *measure.Package) map[types.Object]bool {
 	asked := askedFor(m)
 	out := map[types.Object]bool{}
@@ -189,7 +230,57 @@ func sentinels(m *measure.Package) map[types.Object]bool {
 	return out
 }
 
-// askedFor returns the variables that errors.Is is asked for, and the types in functions that ask errors.As or
+// valuesOf returns the package variables whose values are literals of the types among the sentinels.
+func valuesOf(m *measure.Package, flow map[types.Object]bool) map[types.Object]bool {
+	out := map[types.Object]bool{}
+	for obj, d := range m.Declarations() {
+		spec, ok := d.Node.(*ast.ValueSpec)
+		if !ok {
+			continue
+		}
+		for i, name := range spec.Names {
+			if i < len(spec.Values) && m.Info.Defs[name] == obj && flow[m.Info.Uses[literalType(spec.Values[i])]] {
+				out[obj] = true
+			}
+		}
+	}
+	return out
+}
+
+// literalType returns the name of the type of a literal or of its address, or nil.
+func literalType(e ast.Expr) *ast.Ident {
+	if u, ok := e.(*ast.UnaryExpr); ok {
+		e = u.X
+	}
+	c, ok := e.(*ast.CompositeLit)
+	if !ok {
+		return nil
+	}
+	id, _ := c.Type.(*ast.Ident)
+	return id
+}
+
+// flowNote names the sentinels, and says how many variables have values of their types.
+func flowNote(flow, values map[types.Object]bool) string {
+	var names []string
+	for obj := range flow {
+		names = append(names, obj.Name())
+	}
+	slices.Sort(names)
+	if len(values) > 0 {
+		names = append(names, fmt.Sprintf("with %d values", len(values)))
+	}
+	return inParentheses(names)
+}
+
+func inParentheses(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(words, ", ") + ")"
+}
+
+// askedFor returns the variables that are arguments of errors.Is, and the types in functions that call errors.As or
 // errors.AsType.
 func askedFor(m *measure.Package) map[types.Object]bool {
 	out := map[types.Object]bool{}
@@ -219,7 +310,7 @@ func askedFor(m *measure.Package) map[types.Object]bool {
 	return out
 }
 
-// bypasses counts what ends a pass without a decision.
+// bypasses counts the ends of a pass without a decision.
 func bypasses(m *measure.Package) (n int) {
 	flow := sentinels(m)
 	for _, fn := range functions(m) {
@@ -251,9 +342,9 @@ func bypasses(m *measure.Package) (n int) {
 // Words that had several meanings when the bars were set.
 var severalMeanings = []string{"told", "held", "waits", "made", "rest", "leave", "begin", "class", "turn", "live"}
 
-// homonyms counts those of them that name several things still: types, functions, methods, fields or constants of the
+// homonyms returns those of them that still name several things: types, functions, methods, fields or constants of the
 // package and its decision.
-func homonyms(packages ...*measure.Package) (n int) {
+func homonyms(packages ...*measure.Package) (out []string) {
 	declared := map[string]int{}
 	for _, p := range packages {
 		for id, obj := range p.Info.Defs {
@@ -266,8 +357,8 @@ func homonyms(packages ...*measure.Package) (n int) {
 	}
 	for _, word := range severalMeanings {
 		if declared[word] > 1 {
-			n++
+			out = append(out, word)
 		}
 	}
-	return n
+	return out
 }

@@ -1,5 +1,5 @@
-// Package informers tests what package leak says of informers of controller-runtime, apart
-// from it: a module that uses leak need not know controller-runtime.
+// Package informers tests leak.Informers in a package of its own: a module that uses leak need
+// not require controller-runtime.
 package informers
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/leak"
 )
 
-// TestInformers: an informer of several namespaces that never syncs leaves goroutines for ever. Informers
-// leaves them alone, and nothing else does.
+// TestInformers checks that an informer of several namespaces that never syncs leaves goroutines forever, and that
+// Informers ignores them.
 func TestInformers(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	mapper := meta.NewDefaultRESTMapper(nil)

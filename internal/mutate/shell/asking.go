@@ -9,12 +9,13 @@ import (
 	"strings"
 )
 
-// What is here tells whether something can be asked for at another place: nobody notices, and it does not panic there.
+// The functions of this file find out whether an expression can be evaluated at another place: that has no effect,
+// and it does not panic there.
 
-// harmless tells whether a condition can be asked for whatever else holds: it calls nothing, it follows no pointer
-// but that of the receiver, and what it looks up by an index is there, because it asks for the length first.
+// harmless reports whether a condition can be evaluated whatever else holds: it calls nothing, it follows no pointer
+// but the receiver, and every index is in range, because the condition compares the length first.
 func (f *finder) harmless(condition ast.Expr) bool {
-	long := map[string]int64{} // what is that long at least
+	long := map[string]int64{} // the least length of each expression
 	for _, e := range conjuncts(condition) {
 		if !f.steady(e, long) {
 			return false
@@ -32,7 +33,8 @@ func (f *finder) harmless(condition ast.Expr) bool {
 	return true
 }
 
-// steady tells whether a condition cannot panic and has no effect where texts and slices are so long at least.
+// steady reports whether a condition cannot panic and has no effect where strings and slices have at least these
+// lengths.
 func (f *finder) steady(condition ast.Expr, long map[string]int64) bool {
 	ok := true
 	ast.Inspect(condition, func(n ast.Node) bool {
@@ -56,13 +58,14 @@ func (f *finder) steady(condition ast.Expr, long map[string]int64) bool {
 	return ok
 }
 
-// plain tells whether an operation cannot panic: it is not, or a comparison of what can always be compared, or a sum.
+// plain reports whether an operation cannot panic: it is a negation, a comparison of values that can always be
+// compared, or a sum.
 func (f *finder) plain(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.UnaryExpr:
 		return n.Op == token.NOT || n.Op == token.SUB
 	case *ast.BinaryExpr:
-		switch n.Op { //nolint:exhaustive // of no other it is known
+		switch n.Op { //nolint:exhaustive // the others may panic
 		case token.LAND, token.LOR, token.LSS, token.LEQ, token.GTR, token.GEQ, token.ADD, token.SUB:
 			return true
 		case token.EQL, token.NEQ:
@@ -78,7 +81,7 @@ func (f *finder) plain(n ast.Node) bool {
 	return false
 }
 
-// receiver tells whether an expression is the receiver, of which the method does not ask whether it is there.
+// receiver reports whether an expression is the receiver, and the method does not compare the receiver with nil.
 func (f *finder) receiver(e ast.Expr) bool {
 	name, ok := e.(*ast.Ident)
 	if !ok || f.fn.Recv == nil || f.types.Uses[name] == nil {
@@ -99,7 +102,8 @@ func (f *finder) number(e ast.Expr) (int64, bool) {
 	return constant.Int64Val(value)
 }
 
-// answers tells whether an expression is only asked for: what it calls are functions that have a name and cannot fail.
+// answers reports whether an expression only computes a value: it calls nothing but named functions that cannot
+// fail.
 func (f *finder) answers(e ast.Expr) bool {
 	ok := true
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -117,7 +121,8 @@ func (f *finder) answers(e ast.Expr) bool {
 	return ok
 }
 
-// ofTime tells whether a call asks a time for something: a method that is given a copy of the time changes nothing.
+// ofTime reports whether a call is one of a method of time.Time: the method gets a copy of the time and changes
+// nothing.
 func (f *finder) ofTime(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || f.types.Selections[method] == nil || f.packageOf(method) != "time" {
@@ -144,7 +149,7 @@ func (f *finder) function(call *ast.CallExpr) *types.Func {
 	return fn
 }
 
-// asksFor returns of what something asks whether it is there, or how long it is.
+// asksFor returns the expressions that a node compares with nil, or takes the length of.
 func (f *finder) asksFor(n ast.Node) map[string]bool {
 	asked := map[string]bool{}
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -166,8 +171,8 @@ func (f *finder) asksFor(n ast.Node) map[string]bool {
 	return asked
 }
 
-// guards tells whether a statement must not be run where an if leaves, because it follows a pointer that is not there
-// then, or looks up what is not.
+// guards reports whether a statement must not run where an if leaves, because it would follow a nil pointer there,
+// or use an index that is out of range.
 func (f *finder) guards(guard, s ast.Stmt) (found bool) {
 	n, ok := guard.(*ast.IfStmt)
 	if !ok {
@@ -193,8 +198,8 @@ func (f *finder) guards(guard, s ast.Stmt) (found bool) {
 	return found
 }
 
-// free tells whether an expression can be asked for any number of times: nothing is called, and nothing is looked up
-// that may not be there.
+// free reports whether an expression can be evaluated any number of times: it calls nothing, and it looks nothing up
+// that may be missing.
 func free(e ast.Expr) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -213,7 +218,7 @@ func free(e ast.Expr) bool {
 	return !found
 }
 
-// named tells whether an expression is a variable of a package, as errors are that are compared with.
+// named reports whether an expression is a package variable, as sentinel errors are.
 func (f *finder) named(e ast.Expr) bool {
 	if s, ok := e.(*ast.SelectorExpr); ok {
 		e = s.Sel
@@ -226,7 +231,7 @@ func (f *finder) named(e ast.Expr) bool {
 	return ok && v.Pkg() != nil && v.Parent() == v.Pkg().Scope()
 }
 
-// fallible tells whether expressions call something that may fail.
+// fallible reports whether any of the expressions has a call that may fail.
 func (f *finder) fallible(list ...ast.Expr) (found bool) {
 	for _, e := range list {
 		ast.Inspect(e, func(n ast.Node) bool {
@@ -238,8 +243,8 @@ func (f *finder) fallible(list ...ast.Expr) (found bool) {
 	return found
 }
 
-// computes tells whether a call that may fail asks nobody, and can be made at any time: it is one of the standard
-// library that makes something of its arguments.
+// computes reports whether a call that may fail can be made at any time: it is one of a library function that only
+// transforms its arguments.
 func (f *finder) computes(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || f.types.Selections[method] != nil ||
@@ -259,7 +264,7 @@ func (f *finder) computes(call *ast.CallExpr) bool {
 	return false
 }
 
-// there tells whether an expression has a value whatever else holds: it follows no pointer but the receiver, and
+// there reports whether an expression has a value whatever else holds: it follows no pointer but the receiver, and
 // looks nothing up.
 func (f *finder) there(e ast.Expr) bool {
 	ok := true
@@ -287,7 +292,8 @@ func (f *finder) there(e ast.Expr) bool {
 	return ok
 }
 
-// mayFail tells whether a call returns an error: such calls ask somebody.
+// mayFail reports whether a type is error, or has error among its results: calls of such functions may reach other
+// systems.
 func mayFail(t types.Type) bool {
 	if tuple, ok := t.(*types.Tuple); ok {
 		for v := range tuple.Variables() {

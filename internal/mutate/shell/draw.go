@@ -38,10 +38,10 @@ func poolOf(all []*subject, at string) (pool []*mutant, misfits int, err error) 
 	return pool, misfits, nil
 }
 
-// divide divides a pool into draws of at least so many mutants, or into one if there are not as many. It deals the
-// mutants to the draws one by one, those of one sort of change and of one file one after the other: so each draw gets
-// the same share of them, but for one. Among these a hash of the mutant says who comes first, so that what stands
-// together in the source is in different draws. Every mutant is in one draw; the draws differ by one mutant at most.
+// divide divides a pool into draws of at least so many mutants, or into one draw if the pool has fewer. It deals the
+// mutants to the draws one by one, those of one sort of change and of one file one after the other: so each draw
+// gets the same share of them, but for one. Among these the hash of the mutant decides the order, so that neighbors
+// in the source are in different draws. Every mutant is in one draw; the draws differ by one mutant at most.
 func divide(pool []*mutant, least int) [][]*mutant {
 	type card struct {
 		mutant     *mutant
@@ -66,7 +66,7 @@ func divide(pool []*mutant, least int) [][]*mutant {
 	return draws
 }
 
-// sort tells what sort of change it is.
+// sort returns the sort of the change, in words of the mutant's text.
 func (m *mutant) sort() string {
 	words := strings.Fields(m.what)
 	switch words[0] {
@@ -89,7 +89,7 @@ func (s *subject) choose(drawn []*mutant) {
 
 func (m *mutant) fnStart() int { return m.file.offset(m.fn.Pos()) }
 
-// misfits checks the types of all mutants at once and returns those that are wrong.
+// misfits checks the types of all mutants at once and returns those that do not compile.
 func (s *subject) misfits(texts map[string]combined) (map[*mutant]bool, error) {
 	fset := token.NewFileSet()
 	with := &subject{path: s.path, exports: s.exports}

@@ -23,8 +23,8 @@ func drawsOf(t *testing.T, least int) (draws [][]*mutant, pool []*mutant, misfit
 	return divide(pool, least), pool, misfits
 }
 
-// TestDraws: the draws are the pool, each mutant once. They are of one size, and have the same share of each sort of
-// change, and of each file. The source alone says what is in a draw.
+// TestDraws checks that the draws have each mutant of the pool once, are of one size, and have the same share of
+// each sort of change, and of each file. The content of a draw depends on the source alone.
 func TestDraws(t *testing.T) {
 	const least = 12
 	draws, pool, _ := drawsOf(t, least)
@@ -83,14 +83,14 @@ func names(draws [][]*mutant) (all [][]string) {
 	return all
 }
 
-// TestSmallPool: a pool that is no larger than a draw is one draw.
+// TestSmallPool checks that a pool that is no larger than a draw is one draw.
 func TestSmallPool(t *testing.T) {
 	if draws, pool, _ := drawsOf(t, 100000); len(draws) != 1 || len(draws[0]) != len(pool) {
 		t.Errorf("got %d draws", len(draws))
 	}
 }
 
-// TestMisfits: what does not compile is not in the pool, and nothing else is missing there.
+// TestMisfits checks that the pool has all mutants that compile, and no others.
 func TestMisfits(t *testing.T) {
 	const wrong = `box.order: remove the assignment "b.size = size + twice"` // size is not used then
 	is := func(m *mutant) bool { return strings.HasSuffix(m.String(), wrong) }
@@ -106,7 +106,7 @@ func TestMisfits(t *testing.T) {
 	}
 }
 
-// TestSeeds: every seed chooses a draw, and the seeds together every draw.
+// TestSeeds checks that every seed chooses a draw, and that every draw has a seed.
 func TestSeeds(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(4) {
@@ -127,8 +127,8 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestEveryDraw: the whole pool is tried, draw by draw; the draw of which fewest are killed decides. What is known is
-// not tried again, unless something has changed.
+// TestEveryDraw checks that the whole pool is tried, draw by draw, and that the draw with the lowest percentage
+// decides. Known results are reused unless a file has changed.
 func TestEveryDraw(t *testing.T) {
 	s := of("gappy")
 	s.all, s.mutants, s.results = true, 4, filepath.Join(t.TempDir(), "bin", "results.json")
@@ -197,7 +197,7 @@ func forget(t *testing.T, name string) {
 	}
 }
 
-// TestUnreadableResults: results that cannot be read are not known.
+// TestUnreadableResults checks that unreadable results are ignored.
 func TestUnreadableResults(t *testing.T) {
 	s := of("gappy")
 	s.all, s.mutants, s.least, s.results = true, 4, 0, filepath.Join(t.TempDir(), "results.json")

@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// logs tells whether a node is a call of a logger, or a statement that is nothing else: no promise rests on what is
-// logged.
+// logs reports whether a node is a call of a logger, or a statement of one such call: no promise rests on log lines.
 func (f *finder) logs(n ast.Node) bool {
 	if s, ok := n.(*ast.ExprStmt); ok {
 		n = s.X
@@ -35,13 +34,13 @@ func (f *finder) logs(n ast.Node) bool {
 	return ok && named.Obj().Name() == "Logger"
 }
 
-// calls tells whether a call is one of this function.
+// calls reports whether a call is one of this function.
 func calls(call *ast.CallExpr, function string) bool {
 	name, ok := call.Fun.(*ast.Ident)
 	return ok && name.Name == function
 }
 
-// words tells whether a call makes the text of an error, which no test compares by its letters.
+// words reports whether a call makes the text of an error: tests do not compare these texts.
 func (f *finder) words(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -51,7 +50,7 @@ func (f *finder) words(call *ast.CallExpr) bool {
 	return path == "errors" || strings.HasSuffix(path, "/errors") || path == "fmt" && method.Sel.Name == "Errorf"
 }
 
-// packageOf returns the path of the package that a function or a method is of.
+// packageOf returns the path of the package that declares a function or a method.
 func (f *finder) packageOf(called *ast.SelectorExpr) string {
 	if used, ok := f.types.Uses[called.Sel].(*types.Func); ok && used.Pkg() != nil {
 		return used.Pkg().Path()
@@ -59,14 +58,14 @@ func (f *finder) packageOf(called *ast.SelectorExpr) string {
 	return ""
 }
 
-// interact tells whether the order of two statements can matter: one may leave and the other has an effect or may
-// leave as well, both call something that may have an effect, or one reads what the other assigns. Others are
-// equivalent in either order.
+// interact reports whether the order of two statements can matter: one may leave and the other has an effect or may
+// leave as well, both make calls that may have an effect, or one reads a variable that the other assigns. Other
+// statements are equivalent in either order.
 func (f *finder) interact(a, b ast.Stmt) bool {
 	f.pair = b.End()
 	defer func() { f.pair = token.NoPos }()
 	if f.logs(a) || f.logs(b) || f.reports(a) || f.reports(b) || ends(b) || ends(a) || f.commute(a, b) ||
-		f.either(a, b) || f.spares(a, b) || f.spares(b, a) || f.sorts(a, b) || f.sorts(b, a) ||
+		f.either(a, b) || f.leavesIfEmpty(a, b) || f.leavesIfEmpty(b, a) || f.sorts(a, b) || f.sorts(b, a) ||
 		f.looksUp(a, b) || f.looksUp(b, a) {
 		return false
 	}
@@ -75,7 +74,7 @@ func (f *finder) interact(a, b ast.Stmt) bool {
 	}
 	one, other := f.effectsOf(a), f.effectsOf(b)
 	if one.deferred != other.deferred {
-		return one.leaves || other.leaves // what is deferred runs later than either
+		return one.leaves || other.leaves // a deferred call runs later than either
 	}
 	switch {
 	case one.leaves && (other.leaves || other.calls || other.outlives || f.whole(a, other.own)):
@@ -90,7 +89,8 @@ func (f *finder) interact(a, b ast.Stmt) bool {
 	return mentions(f.file.at(b), one.assigns) || mentions(f.file.at(a), other.assigns)
 }
 
-// ends tells whether nothing after a statement is run: in its place nothing is exchanged but what is removed as well.
+// ends reports whether no statement after this one is run: to exchange it with the statement before is to remove
+// that statement.
 func ends(s ast.Stmt) bool {
 	switch s.(type) {
 	case *ast.ReturnStmt, *ast.BranchStmt:
@@ -99,7 +99,7 @@ func ends(s ast.Stmt) bool {
 	return false
 }
 
-// declares tells whether the second statement names a variable that the first declares.
+// declares reports whether the second statement names a variable that the first declares.
 func declares(a, b ast.Stmt, f *file) bool {
 	assign, ok := a.(*ast.AssignStmt)
 	if !ok || assign.Tok != token.DEFINE {
@@ -120,7 +120,7 @@ func declares(a, b ast.Stmt, f *file) bool {
 	return used
 }
 
-// defines tells whether a statement gives a function a name: its body runs later.
+// defines reports whether a statement assigns a function literal to a variable: its body runs later.
 func defines(s ast.Stmt) bool {
 	assign, ok := s.(*ast.AssignStmt)
 	if !ok || len(assign.Rhs) != 1 {
@@ -130,7 +130,7 @@ func defines(s ast.Stmt) bool {
 	return ok
 }
 
-// discards tells whether an assignment has no effect: it names a variable so that the compiler misses no use of it.
+// discards reports whether an assignment has no effect: it only counts as a use of a variable for the compiler.
 func discards(s *ast.AssignStmt) bool {
 	for _, e := range s.Lhs {
 		if name, ok := e.(*ast.Ident); !ok || name.Name != "_" {
@@ -140,15 +140,15 @@ func discards(s *ast.AssignStmt) bool {
 	return !slices.ContainsFunc(s.Rhs, func(e ast.Expr) bool { _, ok := e.(*ast.CallExpr); return ok })
 }
 
-// effects are what a statement may do besides computing.
+// effects are the possible effects of a statement.
 type effects struct {
 	leaves   bool     // it returns, breaks or continues
 	stays    bool     // it breaks or continues: the function goes on
 	deferred bool     // it is a defer
 	calls    bool     // a call for its effect, or one that may fail
-	assigns  []string // to what is not declared in it
-	outlives bool     // what it assigns to is there when the function has returned
-	own      []string // variables that it assigns to, or to parts of, and that nobody sees when the function has returned
+	assigns  []string // variables and parts of them, those that it declares excepted
+	outlives bool     // it assigns to something that outlives the call of the function
+	own      []string // variables that it assigns to, or to parts of, and that do not outlive the call
 }
 
 func (f *finder) effectsOf(s ast.Stmt) (e effects) {
@@ -201,8 +201,8 @@ func (f *finder) effectsOf(s ast.Stmt) (e effects) {
 	return e
 }
 
-// branches tells whether a statement breaks or continues something around it, where break or continue alone may be
-// meant for something in it.
+// branches reports whether a statement breaks or continues a statement around it. With breaks or continues set, a
+// plain break or continue belongs to a statement inside.
 func branches(n ast.Node, breaks, continues bool) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -228,24 +228,24 @@ func branches(n ast.Node, breaks, continues bool) (found bool) {
 	return found
 }
 
-// declared tells whether what stands on the left of := is a variable that was there before: it is assigned to, and
-// not declared.
+// declared reports whether an expression on the left of := is an existing variable: it is assigned to, and not
+// declared.
 func (f *finder) declared(e ast.Expr) bool {
 	name, ok := e.(*ast.Ident)
 	return ok && f.types.Uses[name] != nil
 }
 
-// within tells whether a name is that of a variable that a statement declares in itself.
+// within reports whether a name is that of a variable that the statement declares.
 func (f *finder) within(name *ast.Ident, s ast.Stmt) bool {
 	v := f.types.Uses[name]
 	return v != nil && v.Pos() >= s.Pos() && v.Pos() < s.End()
 }
 
-// outlives tells whether what is assigned to is there when the function has returned: it is no variable of the
-// function's own, a function literal or a pointer may know it, or it is reached by a pointer, a map or a slice that
+// outlives reports whether the target of an assignment outlives the call of the function: it is not a local
+// variable, a function literal or a pointer may refer to it, or the path to it has a pointer, a map or a slice that
 // the function has not made for itself.
 func (f *finder) outlives(e ast.Expr) bool {
-	led, first := 0, false // how many of these lead there, and whether the first step is one
+	led, first := 0, false // how many of these are on the path, and whether the first step is one
 	for {
 		step := false
 		switch x := ast.Unparen(e).(type) {
@@ -272,9 +272,9 @@ func (f *finder) outlives(e ast.Expr) bool {
 	}
 }
 
-// makes tells whether a variable of the function's own holds what the function has made, and keeps to itself: it is
-// declared with a literal, by make or by new, and otherwise it is only asked for what is in it, ranged over, measured
-// or returned.
+// makes reports whether a local variable holds a value that the function has made, and does not share: it is
+// declared with a literal, make or new, and is otherwise only selected from, indexed, ranged over, measured or
+// returned.
 func (f *finder) makes(v types.Object) bool {
 	made, leaks := false, false
 	asked := map[*ast.Ident]bool{}
@@ -313,7 +313,7 @@ func (f *finder) makes(v types.Object) bool {
 	return made && !leaks
 }
 
-// fresh tells whether an expression makes what nothing else leads to.
+// fresh reports whether an expression makes a value to which there is no other reference.
 func (f *finder) fresh(e ast.Expr) bool {
 	e = ast.Unparen(e)
 	if address, ok := e.(*ast.UnaryExpr); ok && address.Op == token.AND {
@@ -328,7 +328,7 @@ func (f *finder) fresh(e ast.Expr) bool {
 	return false
 }
 
-// mentions tells whether a text has one of these expressions in it, and not as a part of a longer name.
+// mentions reports whether a text contains one of the expressions, not as a part of a longer name.
 func mentions(text string, assigned []string) bool {
 	for _, a := range assigned {
 		for from := 0; ; {
@@ -346,7 +346,7 @@ func mentions(text string, assigned []string) bool {
 	return false
 }
 
-// joined tells whether a name goes on from the end of one text to the beginning of the next.
+// joined reports whether a name continues from the end of one text to the beginning of the next.
 func joined(one, next string) bool {
 	last, _ := utf8.DecodeLastRuneInString(one)
 	first, _ := utf8.DecodeRuneInString(next)

@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// What is here tells of a change that no caller can see, whatever the code is for: such a mutant is not made.
+// The functions of this file find changes that no caller can see, whatever the code is for: such a mutant is not
+// made.
 
-// onlyLogs tells whether statements do nothing but log: it does not matter when they are run.
+// onlyLogs reports whether statements do nothing but log: it does not matter when they run.
 func (f *finder) onlyLogs(list []ast.Stmt) bool {
 	for _, s := range list {
 		if !f.logs(s) {
@@ -22,13 +23,13 @@ func (f *finder) onlyLogs(list []ast.Stmt) bool {
 	return len(list) > 0
 }
 
-// reports tells whether a statement is an if that only logs, and asks nobody for that.
+// reports reports whether a statement is an if that only logs, without an initialization or an else.
 func (f *finder) reports(s ast.Stmt) bool {
 	n, ok := s.(*ast.IfStmt)
 	return ok && n.Init == nil && n.Else == nil && f.onlyLogs(n.Body.List)
 }
 
-// equality tells whether a call compares two values: it holds either way round.
+// equality reports whether a call compares two values: it is the same with its arguments exchanged.
 func equality(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) != 2 {
@@ -41,8 +42,8 @@ func equality(call *ast.CallExpr) bool {
 	return false
 }
 
-// says tells whether a call makes a text for people from a sentence and what is to stand in it, which no test
-// compares by its letters: see words.
+// says reports whether a call formats a sentence for readers: like the texts of errors, see words, tests do not
+// compare it.
 func (f *finder) says(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || f.packageOf(method) != "fmt" || method.Sel.Name != "Sprintf" {
@@ -53,10 +54,10 @@ func (f *finder) says(call *ast.CallExpr) bool {
 		word.MatchString(verb.ReplaceAllString(constant.StringVal(value), ""))
 }
 
-// A sentence has a word in it besides the verbs that tell how something is to be written.
+// A sentence has a word besides the formatting verbs.
 var verb, word = regexp.MustCompile(`%[^a-zA-Z%]*[a-zA-Z%]`), regexp.MustCompile(`\pL\pL`)
 
-// ordered returns the arguments of a call whose order may matter: not that of the keys that a function removes.
+// ordered returns the arguments of a call whose order may matter. That of the keys that a function removes does not.
 func (f *finder) ordered(call *ast.CallExpr) []ast.Expr {
 	fn := f.function(call)
 	if fn == nil || !strings.HasPrefix(fn.Name(), "Remove") || !fn.Signature().Variadic() || call.Ellipsis.IsValid() {
@@ -70,13 +71,13 @@ func (f *finder) ordered(call *ast.CallExpr) []ast.Expr {
 	return call.Args[:last]
 }
 
-// duration tells whether a number is one of nanoseconds.
+// duration reports whether a number is a time.Duration.
 func (f *finder) duration(e ast.Expr) bool {
 	named, ok := types.Unalias(f.types.TypeOf(e)).(*types.Named)
 	return ok && named.Obj().Name() == "Duration" && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "time"
 }
 
-// options tells whether the values of a literal are options, each of which sets what is its own.
+// options reports whether the values of a literal are options, each of which sets a field of its own.
 func (f *finder) options(lit *ast.CompositeLit) bool {
 	list, ok := f.types.TypeOf(lit).Underlying().(*types.Slice)
 	if !ok {
@@ -86,7 +87,7 @@ func (f *finder) options(lit *ast.CompositeLit) bool {
 	return ok && strings.HasSuffix(named.Obj().Name(), "Option")
 }
 
-// sentence tells whether a text that is put together is for people.
+// sentence reports whether a concatenated text is a sentence for readers.
 func (f *finder) sentence(e ast.Expr) bool {
 	e = ast.Unparen(e)
 	if sum, ok := e.(*ast.BinaryExpr); ok && sum.Op == token.ADD {
@@ -96,9 +97,9 @@ func (f *finder) sentence(e ast.Expr) bool {
 	return value != nil && value.Kind() == constant.String && prose(constant.StringVal(value))
 }
 
-// commute tells whether the order of two statements does not matter although both call something: they remove keys of
-// a map, set what is not the same of one object, tell what keeps the greatest, or one of them counts for a metric and
-// the other stays in the function.
+// commute reports whether the order of two statements does not matter although both make calls: they remove keys of
+// a map, set different fields of one object, pass values to a function that keeps the greatest, or one of them
+// counts for a metric and the other does not leave the function.
 func (f *finder) commute(a, b ast.Stmt) bool {
 	if f.greatest(a, b) {
 		return true
@@ -130,8 +131,8 @@ func call(s ast.Stmt) (*ast.CallExpr, bool) {
 	return c, ok
 }
 
-// counts tells whether a call counts for a metric, which is read when all is over, and is told of nothing that may be
-// another at another place.
+// counts reports whether a call counts for a metric, which is read at the end, and all its arguments are constants,
+// which are the same at another place.
 func (f *finder) counts(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || !strings.HasSuffix(f.packageOf(method), "/telemetry") {
@@ -145,7 +146,7 @@ func (f *finder) counts(call *ast.CallExpr) bool {
 	return true
 }
 
-// setter returns the object of which a call sets something, and what; or nothing.
+// setter returns the object of which a call sets a field, and the name of the field, or empty strings.
 func (f *finder) setter(call *ast.CallExpr) (object, what string) {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -157,8 +158,8 @@ func (f *finder) setter(call *ast.CallExpr) (object, what string) {
 	return f.file.at(method.X), what
 }
 
-// results finds the mutants of what a function returns. Beside an error that is there nobody looks at a result that
-// is nothing.
+// results finds the mutants of a return statement. Beside a non-nil error, a zero result is not changed: no caller
+// reads it.
 func (f *finder) results(n *ast.ReturnStmt) {
 	failed := len(n.Results) > 1 && f.fails(n.Results[len(n.Results)-1])
 	for _, e := range n.Results {
@@ -168,8 +169,8 @@ func (f *finder) results(n *ast.ReturnStmt) {
 	}
 }
 
-// fails tells whether an expression is an error for sure: it is made here, or the function has just found that it is
-// one.
+// fails reports whether an expression is certainly a non-nil error: it is made here, or a condition around it has
+// found that it is one.
 func (f *finder) fails(e ast.Expr) bool {
 	if !mayFail(f.types.TypeOf(e)) {
 		return false
@@ -191,7 +192,7 @@ func (f *finder) fails(e ast.Expr) bool {
 	return false
 }
 
-// nothing tells whether an expression is the zero value as it is written.
+// nothing reports whether an expression is written as a zero value.
 func nothing(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -204,7 +205,7 @@ func nothing(e ast.Expr) bool {
 	return false
 }
 
-// where runs find for what is run only where a condition holds.
+// where calls find for statements that run only if a condition holds.
 func (f *finder) where(condition ast.Expr, find func()) {
 	before := f.failed
 	defer func() { f.failed = before }()
@@ -216,7 +217,7 @@ func (f *finder) where(condition ast.Expr, find func()) {
 	find()
 }
 
-// learn notes which errors are there if a condition holds.
+// learn records which errors are not nil if a condition holds.
 func (f *finder) learn(condition ast.Expr) {
 	n, ok := ast.Unparen(condition).(*ast.BinaryExpr)
 	switch {
@@ -230,8 +231,8 @@ func (f *finder) learn(condition ast.Expr) {
 }
 
 // copied returns the name of the variable that an expression is, or is a part of, and whether that is a parameter or
-// a result of the function, which it has for itself: what is assigned to it nobody sees when the function has
-// returned something else. It is a copy, unless a pointer leads to the part or a function literal names it.
+// a result of the function that is a copy: after the function has returned something else, an assignment to it has
+// no effect. It is no copy if a pointer leads to the part or a function literal names it.
 func (f *finder) copied(e ast.Expr) (name string, ok bool) {
 	within := func(v types.Object, list *ast.FieldList) bool {
 		return list != nil && v != nil && v.Pos() >= list.Pos() && v.Pos() < list.End()
@@ -256,12 +257,12 @@ func (f *finder) copied(e ast.Expr) (name string, ok bool) {
 	}
 }
 
-// recovers tells whether the function returns its results as they are when it panics.
+// recovers reports whether the function returns its results as they are when it panics.
 func (f *finder) recovers() bool { return mentions(f.file.at(f.fn.Body), []string{"recover"}) }
 
-// captured tells whether a variable may be known longer than its function runs: a function literal names it, or its
-// address is taken, as a method may do; and not only when the statements that are looked at have been run for the
-// last time.
+// captured reports whether a variable may be used longer than its function runs: a function literal names it, or its
+// address is taken, as a call of a method may do. References that are made only after the last run of the pair of
+// statements do not count.
 func (f *finder) captured(name string) (found bool) {
 	last := f.fn.Body.End()
 	if f.pair.IsValid() && !f.inLoop(f.pair) {
@@ -287,7 +288,7 @@ func (f *finder) captured(name string) (found bool) {
 	return found
 }
 
-// onCopy tells whether a method is given a copy of what it is called on.
+// onCopy reports whether the receiver of a method is a copy.
 func onCopy(s *types.Selection) bool {
 	fn, ok := s.Obj().(*types.Func)
 	if !ok || fn.Signature().Recv() == nil || types.IsInterface(fn.Signature().Recv().Type()) {
@@ -297,8 +298,8 @@ func onCopy(s *types.Selection) bool {
 	return !pointer
 }
 
-// inLoop tells whether what ends at a place may be run more than once: it is in a loop, in a function literal, or in
-// a function that jumps.
+// inLoop reports whether the statement that ends at a place may run more than once: it is in a loop, in a function
+// literal, or in a function with labels.
 func (f *finder) inLoop(end token.Pos) (found bool) {
 	ast.Inspect(f.fn.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -312,8 +313,8 @@ func (f *finder) inLoop(end token.Pos) (found bool) {
 	return found
 }
 
-// whole tells whether a statement has to do with more of a variable than with fields of it, or returns what the
-// variable holds as a result that has a name.
+// whole reports whether a statement uses one of the variables itself, and not only fields of it, or returns it as a
+// named result.
 func (f *finder) whole(s ast.Stmt, names []string) (found bool) {
 	ast.Inspect(s, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -333,8 +334,8 @@ func (f *finder) whole(s ast.Stmt, names []string) (found bool) {
 	return found
 }
 
-// exclusive tells whether two cases cannot hold both, or do the same if they do: see apart and cross. No clause may
-// fall through.
+// exclusive reports whether two cases cannot both hold, or do the same if they do: see apart and cross. No clause
+// may fall through.
 func (f *finder) exclusive(a, b *ast.CaseClause, all *ast.BlockStmt) bool {
 	falls := false
 	for _, clause := range all.List {
@@ -349,14 +350,14 @@ func (f *finder) exclusive(a, b *ast.CaseClause, all *ast.BlockStmt) bool {
 	return f.apart(a.List[0], b.List[0]) || f.cross(a.List[0], b.List[0], a.Body, b.Body)
 }
 
-// exclude tells whether the second condition does not hold where the first does, and both can be asked for at any
-// time if each is asked for at some time.
+// exclude reports whether the second condition does not hold where the first does, and the order in which the two
+// are evaluated does not matter.
 func (f *finder) exclude(a, b ast.Expr) bool {
 	_, asks := b.(*ast.CallExpr) // see contradict
 	return f.contradict(a, b) && free(a) && (asks || free(b))
 }
 
-// contradict tells whether the second condition does not hold where the first does.
+// contradict reports whether the second condition does not hold where the first does.
 func (f *finder) contradict(a, b ast.Expr) bool {
 	if not, ok := b.(*ast.UnaryExpr); ok && not.Op == token.NOT {
 		return f.file.at(ast.Unparen(not.X)) == f.file.at(a)
@@ -382,8 +383,8 @@ func (f *finder) contradict(a, b ast.Expr) bool {
 	return false
 }
 
-// contained returns the list in which a call looks for a value: its order does not matter. What is in the list is
-// there already, or asking for it has no effect.
+// contained returns the list in which a call looks for a value: its order does not matter, because evaluating its
+// elements has no effect.
 func (f *finder) contained(call *ast.CallExpr) *ast.CompositeLit {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || method.Sel.Name != "Contains" || f.packageOf(method) != "slices" {

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// results are what is known of the draws of one tree.
+// results are the known results of the draws of one tree.
 type results struct {
 	Key   string // see key
 	Draws map[int]drawn
@@ -32,7 +32,7 @@ type drawn struct {
 	Report  string // as it was printed
 }
 
-// everyDraw tries all draws, but those whose results are known, and says after each how it ended. All mutants are
+// everyDraw tries all draws except those whose results are known, and prints the result of each. All mutants are
 // compiled at once.
 func (t trial) everyDraw(ctx context.Context) error {
 	known, err := t.known(ctx)
@@ -67,7 +67,7 @@ func (t trial) everyDraw(ctx context.Context) error {
 	return t.end(known)
 }
 
-// whole tries a draw, and keeps what is printed.
+// whole tries a draw, and keeps its output.
 func (t trial) whole(ctx context.Context, l lab, draw []*mutant) (drawn, error) {
 	start := time.Now()
 	var text strings.Builder
@@ -89,7 +89,7 @@ func (t trial) end(known results) error {
 	return enough(lowest, t.least)
 }
 
-// known reads what an earlier run has found, if it was of the same tree and the same settings.
+// known reads the results of an earlier run, if it was of the same tree and the same settings.
 func (t trial) known(ctx context.Context) (results, error) {
 	fresh := results{Draws: map[int]drawn{}}
 	if t.results == "" {

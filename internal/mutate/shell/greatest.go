@@ -7,11 +7,10 @@ import (
 	"slices"
 )
 
-// greatest tells whether two statements do no more than to tell the same function of the function's own a value, of
-// which it keeps the greatest: in any order it is the same one. Times that are equal are the same, in whatever place
-// they were told.
+// greatest reports whether two statements only pass a value to the same local function, which keeps the greatest:
+// the result does not depend on the order. Times that are equal are the same, wherever they come from.
 func (f *finder) greatest(a, b ast.Stmt) bool {
-	one, other := f.told(a), f.told(b)
+	one, other := f.callee(a), f.callee(b)
 	if one == nil || other == nil || f.types.Uses[one] != f.types.Uses[other] {
 		return false
 	}
@@ -19,9 +18,9 @@ func (f *finder) greatest(a, b ast.Stmt) bool {
 	return kept != "" && !mentions(f.file.at(a), []string{kept}) && !mentions(f.file.at(b), []string{kept})
 }
 
-// told returns the name of a function that a statement tells a value, maybe on a condition, besides asking for what
-// cannot fail.
-func (f *finder) told(s ast.Stmt) *ast.Ident {
+// callee returns the name of the function to which a statement passes one value, and does nothing else but, maybe,
+// to evaluate a condition that cannot fail.
+func (f *finder) callee(s ast.Stmt) *ast.Ident {
 	e := f.effectsOf(s)
 	if e.leaves || e.deferred || len(e.assigns) > 0 {
 		return nil
@@ -37,8 +36,8 @@ func (f *finder) told(s ast.Stmt) *ast.Ident {
 	return name
 }
 
-// keepsGreatest returns the name of the variable in which a function literal keeps the greatest of what it is told,
-// or nothing.
+// keepsGreatest returns the name of the variable in which a function literal keeps the greatest of its arguments, or
+// "".
 func (f *finder) keepsGreatest(function types.Object) (kept string) {
 	if function == nil {
 		return ""
@@ -53,7 +52,7 @@ func (f *finder) keepsGreatest(function types.Object) (kept string) {
 			return ok &&
 				f.types.Uses[name] == function
 		}) {
-			kept = "" // it is another function later; the declaration comes first
+			kept = "" // the variable holds another function later; the declaration comes first
 		}
 		if assign.Tok == token.DEFINE && len(assign.Lhs) == 1 && len(assign.Rhs) == 1 &&
 			assign.Lhs[0].Pos() == function.Pos() {
@@ -66,8 +65,8 @@ func (f *finder) keepsGreatest(function types.Object) (kept string) {
 	return kept
 }
 
-// greatestOf returns the name of the variable to which a function literal assigns its parameter, if that is greater
-// than what the variable is, and does nothing else.
+// greatestOf returns the name of the variable to which a function literal assigns its parameter if that is greater,
+// or "" if the literal does anything else.
 func (f *finder) greatestOf(lit *ast.FuncLit) string {
 	if len(lit.Body.List) != 1 || len(lit.Type.Params.List) != 1 || len(lit.Type.Params.List[0].Names) != 1 {
 		return ""
@@ -79,8 +78,8 @@ func (f *finder) greatestOf(lit *ast.FuncLit) string {
 	return f.raised(n, lit.Type.Params.List[0].Names[0].Name)
 }
 
-// raised returns the name of the variable to which an if assigns a value that has a name, if that is greater than
-// what the variable is, and does nothing else.
+// raised returns the name of the variable to which an if assigns a named value if that is greater, or "" if the if
+// does anything else.
 func (f *finder) raised(n *ast.IfStmt, value string) string {
 	if n.Else != nil || len(n.Body.List) != 1 {
 		return ""
@@ -99,14 +98,14 @@ func (f *finder) raised(n *ast.IfStmt, value string) string {
 		return ""
 	}
 	if t, basic := f.types.TypeOf(assign.Lhs[0]).Underlying().(*types.Basic); basic && t.Info()&types.IsFloat != 0 {
-		return "" // not a number is not less
+		return "" // NaN is not less
 	}
 	return kept
 }
 
-// takesGreatest tells whether a call is one of a function of the package that returns the greatest of its arguments:
-// their order does not matter. Its first parameter becomes each of the others that is greater, and is what it
-// returns.
+// takesGreatest reports whether a call is one of a function of the package that returns the greatest of its
+// arguments: their order does not matter. Such a function assigns to its first parameter each of the others that is
+// greater, and returns that parameter.
 func (f *finder) takesGreatest(call *ast.CallExpr) bool {
 	fn := f.function(call)
 	if fn == nil || !fn.Signature().Variadic() || fn.Signature().Params().Len() != 2 || call.Ellipsis.IsValid() {
@@ -125,8 +124,8 @@ func (f *finder) takesGreatest(call *ast.CallExpr) bool {
 	return false
 }
 
-// raises returns the name of the variable to which a loop assigns each value of a list that is greater than it, and
-// does nothing else.
+// raises returns the name of the variable to which a loop assigns each value of a list that is greater, or "" if the
+// loop does anything else.
 func (f *finder) raises(s ast.Stmt, list string) string {
 	loop, ok := s.(*ast.RangeStmt)
 	if !ok || f.file.at(loop.X) != list || len(loop.Body.List) != 1 {

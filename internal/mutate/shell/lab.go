@@ -40,7 +40,7 @@ func newLab(s settings) (lab, error) {
 
 func (l lab) close() { _ = os.RemoveAll(l.tmp) }
 
-// prepare compiles a subject with its mutants, runs the tests of the unchanged code, and notes which tests reach
+// prepare compiles a subject with its mutants, runs the tests of the unchanged code, and records which tests reach
 // which mutant.
 func (l lab) prepare(ctx context.Context, s *subject) error {
 	if len(s.drawn) == 0 {
@@ -49,7 +49,7 @@ func (l lab) prepare(ctx context.Context, s *subject) error {
 	if err := l.compile(ctx, s); err != nil {
 		return err
 	}
-	// The first run starts what the tests share, the second says what a start takes.
+	// The first run starts what the tests share, the second measures a start.
 	for range 2 {
 		start := time.Now()
 		if out, _, err := l.run(ctx, s, unchanged, nil, "-test.run=^$"); err != nil {
@@ -67,11 +67,11 @@ func (l lab) prepare(ctx context.Context, s *subject) error {
 	return nil
 }
 
-// unchanged bounds what runs without a mutation.
+// unchanged is the time limit of a run without a mutation.
 const unchanged = 10 * time.Minute
 
-// recheck runs the tests of the unchanged code again: were they to fail, some mutant would have been killed by what
-// another left behind.
+// recheck runs the tests of the unchanged code again. If they fail, mutants may have been killed by objects that
+// others left behind.
 func (l lab) recheck(ctx context.Context, s *subject) error {
 	if len(s.drawn) == 0 || !s.cluster {
 		return nil
@@ -121,14 +121,14 @@ func (l lab) compile(ctx context.Context, s *subject) error {
 	return nil
 }
 
-// errSlow and errLarge say why a run was ended.
+// The reasons to end a run.
 var (
 	errSlow  = errors.New("the run took too long")
 	errLarge = errors.New("the run took too much memory")
 )
 
-// start runs a compiled subject and returns what it says and how long it took, and an error if its tests fail or if
-// it has to be ended.
+// start runs a compiled subject and returns its output and how long it took, and an error if its tests fail or if it
+// has to be ended.
 func (l lab) start(ctx context.Context, s *subject, bound time.Duration, env []string,
 	args ...string) ([]byte, time.Duration, error) {
 	begin := time.Now()
@@ -156,7 +156,7 @@ func (l lab) start(ctx context.Context, s *subject, bound time.Duration, env []s
 }
 
 // watch calls end once a process takes more memory than tests need: one that grows without end would take all of the
-// machine. Where there is no /proc it does nothing.
+// machine's. Where there is no /proc it does nothing.
 func watch(ctx context.Context, pid int, end func()) {
 	const most, interval = 4 << 30, 250 * time.Millisecond
 	clock := time.NewTicker(interval)
@@ -180,13 +180,13 @@ func watch(ctx context.Context, pid int, end func()) {
 	}
 }
 
-// tail returns the end of what a run said.
+// tail returns the end of the output of a run.
 func tail(out []byte) []byte {
 	const most = 8 << 10
 	return out[max(0, len(out)-most):]
 }
 
-// read takes what the hooks have written.
+// read reads the notes of the hooks.
 func (s *subject) read(notes string) error {
 	text, err := os.ReadFile(notes)
 	if err != nil {

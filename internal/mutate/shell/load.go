@@ -24,7 +24,7 @@ type subject struct {
 	path       string // import path
 	name       string // of the package
 	files      []*file
-	tests      []string // names of the files of tests, of the package itself
+	tests      []string // names of the test files of the package itself
 	outer      []string // and of the package beside it, name_test
 	cluster    bool     // its tests share an API server: one mutant at a time
 	exports    map[string]string
@@ -69,7 +69,7 @@ func load(ctx context.Context, dir string) (*subject, error) {
 	}
 	list := exec.CommandContext(ctx, "go", "list", "-deps", "-export",
 		"-json=Dir,ImportPath,Name,Export,GoFiles,TestGoFiles,XTestGoFiles",
-		".", "fmt", "os", "strconv", "sync", "time") // and what the hooks import
+		".", "fmt", "os", "strconv", "sync", "time") // and the imports of the hooks
 	list.Dir = s.abs
 	var said bytes.Buffer
 	list.Stderr = &said
@@ -145,7 +145,7 @@ func (s *subject) check(fset *token.FileSet, besides ...*ast.File) (*types.Info,
 	return info, errs
 }
 
-// looksForClusters finds out whether the tests share a control plane, which two runs at a time would disturb.
+// looksForClusters finds out whether the tests share a control plane: two runs at a time would disturb each other.
 func (s *subject) looksForClusters() error {
 	for _, name := range append(append([]string{}, s.tests...), s.outer...) {
 		text, err := os.ReadFile(filepath.Join(s.abs, name))

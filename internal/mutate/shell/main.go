@@ -1,32 +1,32 @@
-// Command shell tells how many changes of the code around the decisions the tests notice.
+// Command shell measures how many changes of the code around the decisions the tests notice.
 //
 //	go run ./internal/mutate/shell -seed N
 //
 //	go run ./internal/mutate/shell -all
 //
 // It runs in the root of the module. A mutant is one change in a function of a subject, see subjects: a condition
-// negated, a call or an assignment removed, neighbours exchanged (statements, cases of a switch, operands and
-// arguments of one type), a constant changed; but not what no caller could see whatever the code is for, see
-// equivalents.go and orders.go. The mutants of all subjects that compile are the pool.
+// negated, a call or an assignment removed, neighbors exchanged (statements, cases of a switch, operands and
+// arguments of one type), a constant changed. Changes that no caller could see, whatever the code is for, are not
+// made, see equivalents.go and orders.go. The mutants of all subjects that compile are the pool.
 //
 // The pool is divided into draws of at least -mutants each: every mutant is in one draw, and in no other. The seed
-// chooses a draw, so that one seed runs as long as another, and -all tries every draw, and with that shows what holds
-// for any seed. Each draw has the same share of each sort of change and, as far as there are enough of them, of each
-// file, see divide: the draws differ less than random ones would, and their mean is that of the pool, whatever is
-// drawn. The source alone says which mutants a draw has. -at names a file, or a line of it, and takes only its
-// mutants: for whoever works on a survivor.
+// chooses a draw, so that every seed runs equally long. -all tries every draw, and so shows what holds for any seed.
+// Each draw has the same share of each sort of change and, as far as there are enough of them, of each file, see
+// divide: the draws differ less than random ones would, and their mean is that of the pool. Which mutants a draw has
+// depends on the source alone. -at names a file, or a line of it, and takes only its mutants, for work on a
+// survivor.
 //
 // All drawn mutants of a subject are compiled into one test binary: each mutated function holds a copy of its body
 // per mutant, and an environment variable chooses one. One run of the unchanged code says which tests reach which
 // mutant, and how long they take. A mutant is run with these tests only, the quickest first, and until the first
 // fails. A run that takes many times as long as the unchanged code takes at the moment, or that takes gigabytes of
-// memory, fails, too.
+// memory, fails as well.
 //
-// For each mutant that survives it prints where it is, the change as a diff, and how many tests reach it. reasons.txt
-// says of some why no test can tell them from the unchanged code; they are printed with their reason, and count as
-// survivors all the same. The last lines are figures, "name: value" each. It exits 1 if less than -least percent of a
-// draw are killed, if the tests fail without a mutation, before or after, or if reasons.txt has a line that fits no
-// mutant.
+// For each mutant that survives it prints where it is, the change as a diff, and how many tests reach it.
+// reasons.txt gives the reason why no test can distinguish some of them from the unchanged code; they are printed
+// with the reason, and count as survivors all the same. The last lines are figures, "name: value" each. It exits 1
+// if less than -least percent of a draw are killed, if the tests fail without a mutation, before or after, or if
+// reasons.txt has a line that fits no mutant.
 //
 // -all writes the result of each draw to the file of -results, and a run that was stopped continues there, unless a
 // file of the repository has changed since.
@@ -48,10 +48,10 @@ import (
 // subjects are the packages whose functions are mutated, and whose own tests must notice it.
 var subjects = []string{"pkg/reconciler/managed", "pkg/providerconfig", "pkg/serviceprovider", "pkg/syncer"}
 
-// reasonsFile says of mutants why they are equivalent to the unchanged code.
+// reasonsFile has the reasons why mutants are equivalent to the unchanged code.
 const reasonsFile = "internal/mutate/shell/reasons.txt"
 
-// settings are what the command line says.
+// settings are the settings of the command line.
 type settings struct {
 	subjects []string
 	reasons  string // a file; "": none
@@ -119,7 +119,7 @@ func run(ctx context.Context, out io.Writer, s settings) error {
 	return t.oneDraw(ctx)
 }
 
-// A trial has what is needed to try draws.
+// A trial is a run of the command: its settings, its subjects and their draws.
 type trial struct {
 	settings
 	out      io.Writer

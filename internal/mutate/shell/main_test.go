@@ -29,7 +29,7 @@ func loaded(t *testing.T, dir string) *subject {
 	return s
 }
 
-// TestReasons: each reason that is written down is about a mutant of the code as it is.
+// TestReasons checks that each line of reasons.txt is about an existing mutant.
 func TestReasons(t *testing.T) {
 	t.Chdir("../../..")
 	var all []*subject
@@ -45,8 +45,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestSound: tests that notice every change kill every mutant, those of the package itself, those beside it, and
-// examples.
+// TestSound checks that tests that notice every change kill every mutant: tests of the package itself, tests of the
+// package beside it, and examples.
 func TestSound(t *testing.T) {
 	var out strings.Builder
 	if err := run(t.Context(), &out, of("sound")); err != nil {
@@ -60,8 +60,8 @@ func TestSound(t *testing.T) {
 	}
 }
 
-// TestGappy: what no test notices is told with its place, its diff, the tests that reach it and the reason that is
-// known; all count as survivors.
+// TestGappy checks that a mutant that no test notices is printed with its place, its diff, the number of tests that
+// reach it and its reason; all count as survivors.
 func TestGappy(t *testing.T) {
 	s := of("gappy")
 	s.reasons = "testdata/gappy/reasons.txt"
@@ -104,7 +104,7 @@ func TestGappy(t *testing.T) {
 	}
 }
 
-// TestNothingToSay: where the tests say nothing of a mutant, the tool fails and says why.
+// TestNothingToSay checks that the tool fails with the reason if no test can judge the mutants.
 func TestNothingToSay(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -116,7 +116,7 @@ func TestNothingToSay(t *testing.T) {
 			"the tests of testdata/red fail without a mutation"},
 		"Skipped": {"A test that is left out says nothing, and cannot fail.",
 			func(s *settings) { s.skip = "TestYes" }, "red", "the tests of testdata/red say nothing of themselves"},
-		"NoTests":   {"A package without tests is told so.", nil, "untested", "testdata/untested has no tests"},
+		"NoTests":   {"A package without tests is an error.", nil, "untested", "testdata/untested has no tests"},
 		"NoPackage": {"A package that is not there is an error.", nil, "nowhere", "lstat "},
 		"NoMutant": {"No mutant is no proof.", func(s *settings) { s.at = "testdata/red/red.go:99" }, "red",
 			"there is no mutant to try"},
@@ -141,8 +141,8 @@ func TestNothingToSay(t *testing.T) {
 	}
 }
 
-// TestLeavesNothingBehind checks that the sources stay as they are and that the temporary folder goes; and that a run
-// that is stopped says so.
+// TestLeavesNothingBehind checks that the sources stay unchanged, that the temporary folder is removed, and that a
+// stopped run returns an error.
 func TestLeavesNothingBehind(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

@@ -27,12 +27,12 @@ type edit struct {
 	text     string
 }
 
-// place is where compilers would say that it is.
+// place returns the place of the change, as compilers print it.
 func (m *mutant) place() string {
 	return fmt.Sprintf("%s/%s:%d", m.subject.dir, m.file.name, m.file.line(m.edits[0].from))
 }
 
-// function is the name of the function, with the receiver's type.
+// function returns the name of the function, with the receiver's type.
 func (m *mutant) function() string {
 	if m.fn.Recv == nil {
 		return m.fn.Name.Name
@@ -75,7 +75,7 @@ func (m *mutant) diff() (lines []string) {
 		to++
 	}
 	before, after := strings.Split(string(m.file.text[from:to]), "\n"), strings.Split(m.changed(from, to), "\n")
-	// What is the same at both ends is left out.
+	// Equal lines at both ends are left out.
 	for len(before) > 1 && len(after) > 1 && before[0] == after[0] {
 		before, after = before[1:], after[1:]
 	}
@@ -100,8 +100,8 @@ type finder struct {
 	fn        *ast.FuncDecl
 	types     typed
 	reach     int
-	failed    map[string]bool // the errors that are there at this place, as they are written
-	pair      token.Pos       // the end of the two statements that are looked at
+	failed    map[string]bool // expressions of errors that are not nil at this place
+	pair      token.Pos       // the end of the two statements that interact compares
 	unordered map[*ast.CompositeLit]bool
 	seen      map[string]bool
 	found     []*mutant
@@ -126,7 +126,7 @@ func mutate(s *subject, f *file, info typed) (all []*mutant) {
 	return all
 }
 
-// add notes a mutant, unless another operator has made the same.
+// add adds a mutant, unless another operator has made the same.
 func (f *finder) add(what string, edits ...edit) {
 	if key := fmt.Sprint(edits); !f.seen[key] {
 		f.seen[key] = true
@@ -140,13 +140,13 @@ func (f *finder) replace(n ast.Node, text string) edit {
 	return edit{f.file.offset(n.Pos()), f.file.offset(n.End()), text}
 }
 
-// exchange notes the mutant in which two nodes stand at each other's place.
+// exchange adds the mutant in which two nodes have changed places.
 func (f *finder) exchange(what string, a, b ast.Node) {
 	f.add(fmt.Sprintf("exchange %s %s and %s", what, f.quote(a), f.quote(b)), f.replace(a, f.file.at(b)),
 		f.replace(b, f.file.at(a)))
 }
 
-// quote returns the text of a node as a reader knows it: on one line, and cut.
+// quote returns the text of a node on one line, and cut.
 func (f *finder) quote(n ast.Node) string {
 	const most = 70
 	text := strings.Join(strings.Fields(f.file.at(n)), " ")
@@ -156,7 +156,7 @@ func (f *finder) quote(n ast.Node) string {
 	return `"` + text + `"`
 }
 
-// flipped are the comparisons that say the opposite.
+// flipped has the opposite of each comparison.
 var flipped = map[token.Token]token.Token{
 	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LSS: token.GEQ, token.GEQ: token.LSS, token.GTR: token.LEQ,
 	token.LEQ: token.GTR,

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOperators: each operator makes the mutants that it says, and no others.
+// TestOperators checks that each operator makes its mutants, and no others.
 func TestOperators(t *testing.T) {
 	got := map[string][]string{}
 	for _, m := range loaded(t, "operators").candidates {
@@ -15,10 +15,12 @@ func TestOperators(t *testing.T) {
 	}
 	want := map[string][]string{
 		"box.conditions": {
-			`exchange the statements "if a == c { return false }" and "for a < 5 { a += c }": for a < 5 { a += c } if a == c { return false`,
+			`exchange the statements "if a == c { return false }" and "for a < 5 { a += c }": ` +
+				`for a < 5 { a += c } if a == c { return false`,
 			`negate "a == c": if a != c {`,
 			`change false to true: return true`,
-			`exchange the statements "for a < 5 { a += c }" and "if !ok || a > c { return b.full }": if !ok || a > c { return b.full } for a < 5 { a += c`,
+			`exchange the statements "for a < 5 { a += c }" and "if !ok || a > c { return b.full }": ` +
+				`if !ok || a > c { return b.full } for a < 5 { a += c`,
 			`negate "a < 5": for a >= 5 {`,
 			`exchange the operands "a" and "5": for 5 < a {`,
 			`change the constant 5 to 11: for a < 11 {`,
@@ -46,10 +48,14 @@ func TestOperators(t *testing.T) {
 			`change true to false: b.full = false`,
 		},
 		"box.order": {
-			`exchange the statements "if b.full { return nil }" and "if err := ask(); err != nil { return fmt.Errorf("cannot ask box %d of ...": if err := ask(); err != nil { return fmt.Errorf("cannot ask box %d of %d: %w", b.size, limit, err) } if b.full { return nil`,
+			`exchange the statements "if b.full { return nil }" and ` +
+				`"if err := ask(); err != nil { return fmt.Errorf("cannot ask box %d of ...": ` +
+				`if err := ask(); err != nil { return fmt.Errorf("cannot ask box %d of %d: %w", b.size, limit, err) } ` +
+				`if b.full { return nil`,
 			`negate "b.full": if !(b.full) {`,
 			`negate "err != nil": if err := ask(); err == nil {`,
-			`change the constant "limit" to its double and one: return fmt.Errorf("cannot ask box %d of %d: %w", b.size, (limit*2+1), err)`,
+			`change the constant "limit" to its double and one: ` +
+				`return fmt.Errorf("cannot ask box %d of %d: %w", b.size, (limit*2+1), err)`,
 			`remove the assignment "b.size = size + twice": `,
 			`change the constant "empty": return errors.New("empty-changed")`,
 		},
@@ -72,11 +78,15 @@ func TestOperators(t *testing.T) {
 		"box.SetName": {`remove the assignment "b.name = name": func (b *box) SetName(name string) {  }`},
 		"box.SetSize": {`remove the assignment "b.size = size": func (b *box) SetSize(size int)    {  }`},
 		"box.silent": {
-			`exchange the statements "if err := ask(); err != nil { return false, err }" and "if err := ask(); err != nil && b.full { return false, fmt.Errorf("cann...": ` +
-				`if err := ask(); err != nil && b.full { return false, fmt.Errorf("cannot ask again: %w", err) } if err := ask(); err != nil { return false, err`,
+			`exchange the statements "if err := ask(); err != nil { return false, err }" and ` +
+				`"if err := ask(); err != nil && b.full { return false, fmt.Errorf("cann...": ` +
+				`if err := ask(); err != nil && b.full { return false, fmt.Errorf("cannot ask again: %w", err) } ` +
+				`if err := ask(); err != nil { return false, err`,
 			`negate "err != nil": if err := ask(); err == nil {`,
-			`exchange the statements "if err := ask(); err != nil && b.full { return false, fmt.Errorf("cann..." and "if slices.Equal([]string{b.name}, nil) { return false, errors.New("emp...": ` +
-				`if slices.Equal([]string{b.name}, nil) { return false, errors.New("empty") } if err := ask(); err != nil && b.full { return false, fmt.Errorf("cannot ask again: %w", err)`,
+			`exchange the statements "if err := ask(); err != nil && b.full { return false, fmt.Errorf("cann..." and ` +
+				`"if slices.Equal([]string{b.name}, nil) { return false, errors.New("emp...": ` +
+				`if slices.Equal([]string{b.name}, nil) { return false, errors.New("empty") } ` +
+				`if err := ask(); err != nil && b.full { return false, fmt.Errorf("cannot ask again: %w", err)`,
 			`negate "err != nil && b.full": if err := ask(); !(err != nil && b.full) {`,
 			`negate "err != nil": if err := ask(); err == nil && b.full {`,
 			`negate "b.full": if err := ask(); err != nil && !(b.full) {`,
@@ -94,7 +104,8 @@ func TestOperators(t *testing.T) {
 			`remove the call "b.mu.Lock()": `,
 			`exchange the statements "b.mu.Lock()" and "b.SetName(text)": b.SetName(text) b.mu.Lock()`,
 			`remove the call "b.SetName(text)": `,
-			`exchange the statements "b.SetName(text)" and "b.SetSize(len(b.GetName()))": b.SetSize(len(b.GetName())) b.SetName(text)`,
+			`exchange the statements "b.SetName(text)" and "b.SetSize(len(b.GetName()))": ` +
+				`b.SetSize(len(b.GetName())) b.SetName(text)`,
 			`remove the call "b.SetSize(len(b.GetName()))": `,
 		},
 		"box.options": {`exchange the values "full" and "empty": return []BoxOption{full, empty}, []any{empty, full}`},
@@ -109,14 +120,15 @@ func TestOperators(t *testing.T) {
 			`negate "err == nil && ok": case !(err == nil && ok):`,
 			`negate "err == nil": case err != nil && ok:`,
 			`negate "ok": case err == nil && !(ok):`,
-			`exchange the cases "errors.Is(err, errEmpty)" and "b.name == "a"": case b.name == "a": case errors.Is(err, errEmpty):`,
+			`exchange the cases "errors.Is(err, errEmpty)" and "b.name == "a"": ` +
+				`case b.name == "a": case errors.Is(err, errEmpty):`,
 			`negate "errors.Is(err, errEmpty)": case !(errors.Is(err, errEmpty)):`,
 			`negate "b.name == "a"": case b.name != "a":`,
 			`change the constant "a": case b.name == "a-changed":`,
 			`negate "b.name == "b"": case b.name != "b":`,
 			`change the constant "b": case b.name == "b-changed":`,
 		},
-		"box.overlapping": { // but they are if a condition calls something or looks something up, or if a clause falls through
+		"box.overlapping": { // but they are if a condition calls a function or has an index, or if a clause falls through
 			`exchange the cases "ask() == 1" and "ask() == 2": case ask() == 2: case ask() == 1:`,
 			`negate "ask() == 1": case ask() != 1:`,
 			`change the constant 1 to 2: case ask() == 2:`,
@@ -136,20 +148,32 @@ func TestOperators(t *testing.T) {
 			`negate "b.full": case ok && !(b.full):`,
 			`negate "!ok": case ok:`,
 		},
-		"box.defaults": { // what is assigned to a copy is seen by nobody after an early return, unless that returns it; nor is the order of what is searched
+		// An assignment to a copy is lost after an early return, unless that returns the copy. The order of the list of
+		// slices.Contains does not matter.
+		"box.defaults": {
 			`negate "ok": if !(ok) {`,
-			`exchange the statements "if o.full { o.size = b.size }" and "if b.full { return o, nil }": if b.full { return o, nil } if o.full { o.size = b.size`,
+			`exchange the statements "if o.full { o.size = b.size }" and "if b.full { return o, nil }": ` +
+				`if b.full { return o, nil } if o.full { o.size = b.size`,
 			`negate "o.full": if !(o.full) {`,
 			`remove the assignment "o.size = b.size": `,
-			`exchange the statements "if b.full { return o, nil }" and "p.size = b.size": p.size = b.size if b.full { return o, nil }`,
+			`exchange the statements "if b.full { return o, nil }" and "p.size = b.size": ` +
+				`p.size = b.size if b.full { return o, nil }`,
 			`negate "b.full": if !(b.full) {`,
 			`remove the assignment "p.size = b.size": `,
 			`remove the assignment "b.full = slices.Contains([]string{"a", "b"}, text) || slices.Contains(...": `,
-			`negate "slices.Contains([]string{"a", "b"}, text)": b.full = !(slices.Contains([]string{"a", "b"}, text)) || slices.Contains([]string{b.name, text}, "c")`,
-			`change the constant "a": b.full = slices.Contains([]string{"a-changed", "b"}, text) || slices.Contains([]string{b.name, text}, "c")`,
-			`change the constant "b": b.full = slices.Contains([]string{"a", "b-changed"}, text) || slices.Contains([]string{b.name, text}, "c")`,
-			`negate "slices.Contains([]string{b.name, text}, "c")": b.full = slices.Contains([]string{"a", "b"}, text) || !(slices.Contains([]string{b.name, text}, "c"))`,
-			`change the constant "c": b.full = slices.Contains([]string{"a", "b"}, text) || slices.Contains([]string{b.name, text}, "c-changed")`,
+			`negate "slices.Contains([]string{"a", "b"}, text)": ` +
+				`b.full = !(slices.Contains([]string{"a", "b"}, text)) || slices.Contains([]string{b.name, text}, "c")`,
+			`change the constant "a": ` +
+				`b.full = slices.Contains([]string{"a-changed", "b"}, text) || ` +
+				`slices.Contains([]string{b.name, text}, "c")`,
+			`change the constant "b": ` +
+				`b.full = slices.Contains([]string{"a", "b-changed"}, text) || ` +
+				`slices.Contains([]string{b.name, text}, "c")`,
+			`negate "slices.Contains([]string{b.name, text}, "c")": ` +
+				`b.full = slices.Contains([]string{"a", "b"}, text) || !(slices.Contains([]string{b.name, text}, "c"))`,
+			`change the constant "c": ` +
+				`b.full = slices.Contains([]string{"a", "b"}, text) || ` +
+				`slices.Contains([]string{b.name, text}, "c-changed")`,
 			`remove the assignment "b.log = b.log.WithValues("a", b.name)": `,
 		},
 		"swapped": {
@@ -169,7 +193,7 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// changes returns the lines that a mutant puts into the place of others.
+// changes returns the lines of a mutant that replace others.
 func changes(m *mutant) (lines []string) {
 	for _, line := range m.diff() {
 		if text, ok := strings.CutPrefix(line, "+ "); ok {
@@ -179,7 +203,7 @@ func changes(m *mutant) (lines []string) {
 	return lines
 }
 
-// TestMentions: a name that is a part of a longer one is not that name.
+// TestMentions checks that a name that is a part of a longer one does not count.
 func TestMentions(t *testing.T) {
 	for text, want := range map[string]bool{
 		"v = 1": true, "f(v.x)": true, "var none T": false, "v2, _v, vé": false, "nov v": true,

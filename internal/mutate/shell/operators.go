@@ -13,7 +13,7 @@ import (
 
 type typed = *types.Info
 
-// block finds the mutants of a list of statements, and of all that is in it.
+// block finds the mutants of a list of statements, and of everything in it.
 func (f *finder) block(list []ast.Stmt) {
 	for i, stmt := range list {
 		f.reach = f.file.offset(stmt.Pos())
@@ -27,7 +27,7 @@ func (f *finder) block(list []ast.Stmt) {
 	}
 }
 
-// inside finds the mutants in a statement: in its expressions, and in its blocks, which say anew where a mutant is
+// inside finds the mutants in a statement: in its expressions, and in its blocks, which set anew where a mutant is
 // reached.
 func (f *finder) inside(stmt ast.Node) {
 	if f.logs(stmt) {
@@ -67,7 +67,7 @@ func (f *finder) inside(stmt ast.Node) {
 	})
 }
 
-// branch finds the mutants of an if, but not of its condition if all that depends on it is a line of the log.
+// branch finds the mutants of an if, but not of its condition if only log lines depend on it.
 func (f *finder) branch(n *ast.IfStmt) {
 	if n.Init != nil {
 		f.inside(n.Init)
@@ -97,7 +97,7 @@ func (f *finder) clause(n *ast.CaseClause) {
 	f.where(n.List[0], func() { f.block(n.Body) })
 }
 
-// hasClauses tells whether a block is that of a switch or of a select, which holds clauses and no statements.
+// hasClauses reports whether a block is that of a switch or of a select, which holds clauses and no statements.
 func hasClauses(b *ast.BlockStmt) bool {
 	if len(b.List) == 0 {
 		return false
@@ -109,8 +109,8 @@ func hasClauses(b *ast.BlockStmt) bool {
 	return false
 }
 
-// conditions negates what decides where a statement goes on, and exchanges neighbouring cases where the first that
-// holds wins.
+// conditions negates the conditions of loops and cases, and exchanges neighboring cases of a switch in which the
+// first that holds wins.
 func (f *finder) conditions(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.RangeStmt:
@@ -142,7 +142,7 @@ func (f *finder) conditions(n ast.Node) {
 	}
 }
 
-// negate notes the mutant whose condition is the opposite.
+// negate adds the mutant with the opposite condition.
 func (f *finder) negate(e ast.Expr) {
 	text := "!(" + f.file.at(e) + ")"
 	switch x := ast.Unparen(e).(type) {
@@ -205,8 +205,8 @@ func (f *finder) expression(e ast.Expr) {
 	}
 }
 
-// opaque tells whether nothing of an expression's parts is looked at: the names of a selector, a type, and what make
-// is told of a size.
+// opaque reports whether the parts of an expression are not mutated: the names of a selector, a type, and the sizes
+// that make gets.
 func (f *finder) opaque(e ast.Expr) bool {
 	if tv, ok := f.types.Types[e]; ok && tv.IsType() {
 		return true
@@ -234,7 +234,7 @@ func (f *finder) operands(e *ast.BinaryExpr) {
 			!f.sentence(e) {
 			f.neighbours("the operands", []ast.Expr{e.X, e.Y})
 		}
-	default: // the order of the others does not matter
+	default: // the others commute
 	}
 }
 
@@ -250,7 +250,7 @@ func (f *finder) neighbours(what string, list []ast.Expr) {
 	}
 }
 
-// values are those of a composite literal, whether they have names or not.
+// values returns the values of a composite literal, with or without keys.
 func values(lit *ast.CompositeLit) (list []ast.Expr) {
 	for _, e := range lit.Elts {
 		if pair, ok := e.(*ast.KeyValueExpr); ok {
@@ -261,7 +261,7 @@ func values(lit *ast.CompositeLit) (list []ast.Expr) {
 	return list
 }
 
-// literal changes a number by one or doubles it, and makes another text of a text that people do not read.
+// literal changes a number by one or doubles it, and changes a string unless it is a sentence.
 func (f *finder) literal(e *ast.BasicLit) {
 	switch e.Kind {
 	case token.INT:
@@ -274,7 +274,7 @@ func (f *finder) literal(e *ast.BasicLit) {
 		case n > 2:
 			changed = 2*n + 1
 		case n == 0 && f.duration(e):
-			changed = int64(time.Hour) // nobody sees a nanosecond
+			changed = int64(time.Hour) // no test sees a nanosecond
 		}
 		f.add(fmt.Sprintf("change the constant %s to %d", e.Value, changed),
 			f.replace(e, strconv.FormatInt(changed, 10)))
@@ -290,7 +290,7 @@ func (f *finder) literal(e *ast.BasicLit) {
 	}
 }
 
-// constant changes the use of a constant that has a name.
+// constant changes the use of a named constant.
 func (f *finder) constant(e ast.Expr, used types.Object) {
 	c, ok := used.(*types.Const)
 	if !ok {
@@ -319,5 +319,5 @@ func (f *finder) constant(e ast.Expr, used types.Object) {
 	}
 }
 
-// prose tells whether a text is for people: no test compares it by its letters.
+// prose reports whether a text is a sentence for readers: tests do not compare it.
 func prose(text string) bool { return strings.ContainsAny(text, " \n%") }

@@ -6,11 +6,11 @@ import (
 	"go/types"
 )
 
-// What is here tells of neighbours that no caller can tell from each other's order, whatever the code is for: they
-// are not exchanged.
+// The functions of this file find neighbors whose order no caller can see, whatever the code is for: they are not
+// exchanged.
 
-// either tells whether two neighbouring statements are ifs of which one at most is entered, or that both do the same:
-// both leave, so that the other is asked for only if the first does not hold.
+// either reports whether two neighboring statements are ifs of which at most one is entered, or ifs with the same
+// body. Both bodies leave, so that the second condition is evaluated only if the first does not hold.
 func (f *finder) either(a, b ast.Stmt) bool {
 	one, ok := a.(*ast.IfStmt)
 	other, ok2 := b.(*ast.IfStmt)
@@ -22,8 +22,8 @@ func (f *finder) either(a, b ast.Stmt) bool {
 		f.file.at(one.Body) == f.file.at(other.Body) && f.harmless(one.Cond) && f.harmless(other.Cond)
 }
 
-// cross tells whether two branches return each the value that the other asks for, if theirs is one and the same:
-// where both may be taken, both values are that one.
+// cross reports whether two branches compare with the same value, and each returns the operand that the other
+// compares: where both conditions hold, both operands are that value.
 func (f *finder) cross(a, b ast.Expr, first, second []ast.Stmt) bool {
 	one, ok := a.(*ast.BinaryExpr)
 	other, ok2 := b.(*ast.BinaryExpr)
@@ -44,12 +44,12 @@ func (f *finder) cross(a, b ast.Expr, first, second []ast.Stmt) bool {
 		returns(second[0], one.X)
 }
 
-// leave tells whether the end of a block is never reached.
+// leave reports whether the end of a block is never reached.
 func leave(b *ast.BlockStmt) bool { return len(b.List) > 0 && ends(b.List[len(b.List)-1]) }
 
-// apart tells whether two conditions cannot hold both, and whether it is the same which of them is asked for first:
-// they contradict each other in what they begin with, so that nothing else is asked for in vain, or all of both can
-// be asked for at any time. What is asked of what cannot fail changes nothing.
+// apart reports whether two conditions cannot both hold, and can be evaluated in either order: their first operands
+// contradict each other, so that nothing else of the wrong one is evaluated, or both are harmless. Calls that cannot
+// fail count as having no effect.
 func (f *finder) apart(a, b ast.Expr) bool {
 	ones, others := conjuncts(a), conjuncts(b)
 	if (f.exclude(ones[0], others[0]) || f.exclude(others[0], ones[0])) && !f.fallible(a, b) {
@@ -68,7 +68,7 @@ func (f *finder) apart(a, b ast.Expr) bool {
 	return false
 }
 
-// conjuncts returns the conditions that must all hold if one does, in the order in which they are asked for.
+// conjuncts returns the operands of a conjunction, in the order in which they are evaluated.
 func conjuncts(e ast.Expr) []ast.Expr {
 	e = ast.Unparen(e)
 	if and, ok := e.(*ast.BinaryExpr); ok && and.Op == token.LAND {
@@ -77,10 +77,10 @@ func conjuncts(e ast.Expr) []ast.Expr {
 	return []ast.Expr{e}
 }
 
-// spares tells whether a guard leaves if there is nothing in what the loop beside it ranges over: the loop does
-// nothing then, so that it does not matter which comes first. The loop must not change what it ranges over; it may be
-// known by another name.
-func (f *finder) spares(guard, loop ast.Stmt) bool {
+// leavesIfEmpty reports whether a guard leaves if the list or map that the loop beside it ranges over is empty: the
+// loop does nothing then, so that the order does not matter. The loop must not change what it ranges over, also not
+// under another name.
+func (f *finder) leavesIfEmpty(guard, loop ast.Stmt) bool {
 	n, ok := guard.(*ast.IfStmt)
 	over, ok2 := loop.(*ast.RangeStmt)
 	if !ok || !ok2 || n.Init != nil || n.Else != nil || !leave(n.Body) {
@@ -99,15 +99,15 @@ func (f *finder) spares(guard, loop ast.Stmt) bool {
 	return false
 }
 
-// global tells whether a name is not that of a variable, a parameter or a result of the function.
+// global reports whether a name is not that of a local variable, a parameter or a result of the function.
 func (f *finder) global(name *ast.Ident) bool {
 	v := f.types.Uses[name]
 	return v == nil || v.Pos() < f.fn.Pos() || v.Pos() >= f.fn.End()
 }
 
-// whichever tells whether it does not matter in which order a loop takes the values of a list: all that it does is to
-// delete from maps, or to put one thing into a map, or to add to whole numbers or take the greatest or the least; or
-// all is a question about a text or a number, after which it leaves with the same.
+// whichever reports whether the order in which a loop takes the values of a list does not matter: it only deletes
+// from maps, or only puts one constant into a map, or only adds to integers or takes the greatest or the least; or
+// it only compares a string or a number, and leaves with the same result for each.
 func (f *finder) whichever(loop *ast.RangeStmt) bool {
 	key, plain := loop.Key.(*ast.Ident)
 	value, named := loop.Value.(*ast.Ident)
@@ -128,14 +128,15 @@ func (f *finder) whichever(loop *ast.RangeStmt) bool {
 	return first != nothingGathered
 }
 
-// refuses tells whether statements do nothing but leave with the same if something holds for a value.
+// refuses reports whether statements only leave, with the same result for every value, if a condition holds for a
+// value.
 func (f *finder) refuses(list []ast.Stmt, value string) bool {
 	n, ok := list[0].(*ast.IfStmt)
 	return ok && len(list) == 1 && n.Init == nil && n.Else == nil && len(n.Body.List) == 1 && leave(n.Body) &&
 		!mentions(f.file.at(n.Body), []string{value}) && f.answers(n.Cond)
 }
 
-// A gathering is what a statement of a loop does each time with the same end in any order.
+// A gathering is an operation that a loop repeats, and whose result does not depend on the order.
 type gathering int
 
 const (
@@ -145,7 +146,7 @@ const (
 	summing
 )
 
-// gathers tells what a statement gathers, where these are all that the loop assigns to.
+// gathers returns the gathering of a statement. own has all that the loop assigns to.
 func (f *finder) gathers(s ast.Stmt, own []string) gathering {
 	switch s := s.(type) {
 	case *ast.ExprStmt:
@@ -175,8 +176,8 @@ func (f *finder) gathers(s ast.Stmt, own []string) gathering {
 	return nothingGathered
 }
 
-// sums tells whether an assignment adds something to a whole number of the function's own, or takes the greater or
-// the lesser of what it is and something else.
+// sums reports whether an assignment adds to a local integer, or takes the greater or the lesser of a local variable
+// and another value.
 func (f *finder) sums(s *ast.AssignStmt, to *ast.Ident, own []string) bool {
 	if _, copied := f.copied(to); !copied && f.outlives(to) {
 		return false
@@ -200,7 +201,7 @@ func (f *finder) sums(s *ast.AssignStmt, to *ast.Ident, own []string) bool {
 	return f.answers(add) && !mentions(f.file.at(add), own)
 }
 
-// raisesTo tells whether an if names a value, and assigns it to a variable of the function's own if it is greater.
+// raisesTo reports whether an if declares a value, and assigns it to a local variable if it is greater.
 func (f *finder) raisesTo(n *ast.IfStmt, own []string) bool {
 	init, ok := n.Init.(*ast.AssignStmt)
 	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 || !f.answers(init.Rhs[0]) ||
@@ -215,8 +216,8 @@ func (f *finder) raisesTo(n *ast.IfStmt, own []string) bool {
 	return copied || !f.outlives(to)
 }
 
-// sorts tells whether a guard leaves if there is nothing in the list that the statement beside it sorts: nothing is
-// sorted then, and the list is as long after it.
+// sorts reports whether a guard leaves if the list that the statement beside it sorts is empty: sorting changes
+// neither an empty list nor a length.
 func (f *finder) sorts(guard, sort ast.Stmt) bool {
 	n, ok := guard.(*ast.IfStmt)
 	c, ok2 := call(sort)
@@ -229,8 +230,8 @@ func (f *finder) sorts(guard, sort ast.Stmt) bool {
 		f.file.at(n.Cond) == "len("+name.Name+") == 0"
 }
 
-// looksUp tells whether an if makes a map where there is none, and the statement beside it only looks something up in
-// it for a variable of the function's own: there is as little in an empty map as in none.
+// looksUp reports whether an if makes a map where there is none, and the statement beside it only reads a key of the
+// map into a local variable: an empty map and a nil map answer the same.
 func (f *finder) looksUp(room, look ast.Stmt) bool {
 	n, ok := room.(*ast.IfStmt)
 	assign, ok2 := look.(*ast.AssignStmt)
@@ -253,7 +254,7 @@ func (f *finder) looksUp(room, look ast.Stmt) bool {
 		!mentions(f.file.at(n), []string{to.Name}) && !mentions(f.file.at(in.Index), []string{where})
 }
 
-// empty tells whether an expression makes a map that has nothing in it.
+// empty reports whether an expression makes an empty map.
 func empty(e ast.Expr) bool {
 	if lit, ok := e.(*ast.CompositeLit); ok {
 		return len(lit.Elts) == 0

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOrders: neighbours are exchanged if a caller may see it, and only then. Each function without a mutant stands
-// beside others that are nearly the same.
+// TestOrders checks that neighbors are exchanged if and only if a caller may see it. Each function without a mutant
+// stands beside others that are nearly the same.
 func TestOrders(t *testing.T) {
 	got := map[string][]string{}
 	for _, m := range loaded(t, "orders").candidates {
@@ -18,22 +18,31 @@ func TestOrders(t *testing.T) {
 		}
 	}
 	want := map[string][]string{
-		// Two refusals are one if they say the same, and if none of them asks somebody, or protects the other.
+		// Two refusals commute if they return the same, neither makes a call, and neither protects the other.
 		"box.refuseGuarded":   {`statements "if b.full { return false }" and "if o.next.size > 1 { return false }"`},
 		"box.refuseAsked":     {`statements "if b.full { return false }" and "if ask() { return false }"`},
 		"box.refuseOtherwise": {`statements "if b.size > n { return 1 }" and "if b.name == "" { return 2 }"`},
 		"box.refuseNothing":   {`statements "if b == nil { return false }" and "if b.full { return false }"`},
-		// Conditions that contradict each other, unless the first changes what the second asks for, or looks up what may
-		// not be there.
-		"box.contradictUntilAsked": {`statements "if b.full && ask() == nil { return nil }" and "if !b.full && ask() == nil { return errFull }"`},
-		"box.contradictAndGoOn":    {`statements "if err == nil && b.full { err = errFull }" and "if err != nil && b.size > 1 { return err }"`},
-		"contradictTooShort":       {`cases "len(path) > 2 && path[0] == "api"" and "len(path) > 3 && path[4] == "x" && path[0] == "apis""`},
-		// Each returns what the other asks for, unless it does not.
+		// Conditions that contradict each other, unless the first changes an operand of the second, or an index is out of
+		// range.
+		"box.contradictUntilAsked": {
+			`statements "if b.full && ask() == nil { return nil }" and ` +
+				`"if !b.full && ask() == nil { return errFull }"`,
+		},
+		"box.contradictAndGoOn": {
+			`statements "if err == nil && b.full { err = errFull }" and ` +
+				`"if err != nil && b.size > 1 { return err }"`,
+		},
+		"contradictTooShort": {
+			`cases "len(path) > 2 && path[0] == "api"" and ` +
+				`"len(path) > 3 && path[4] == "x" && path[0] == "apis""`,
+		},
+		// Each branch returns the operand that the other compares, unless it returns another one.
 		"crossWithAnother": {`statements "if b == 0 { return a }" and "if a == 1 { return c }"`},
-		// The greatest is the same in any order, unless it is asked for in between, or it is not the greatest.
+		// The greatest is the same in any order, unless it is read in between, or it is not the greatest.
 		"latest":  {`statements "if more() { later(b) }" and "later(since.Add(1))"`},
 		"another": {`statements "set(a)" and "set(b)"`},
-		// What is assigned is lost when the function returns, unless the function goes on, or somebody else knows it.
+		// An assigned value is lost when the function returns, unless the function goes on, or the value is shared.
 		"leaveOneOut":         {`statements "if n < 0 { continue }" and "sum += n"`},
 		"leaveWhatOthersKnow": {`statements "if n == 0 { return false }" and "b.size = n"`},
 		"leaveWhatIsReturned": {`statements "if n == 0 { return b }" and "b.size = n"`},
@@ -48,40 +57,43 @@ func TestOrders(t *testing.T) {
 			`values "1" and "2"`, `values "2" and "3"`},
 		"leaveAsItIs":  {`statements "if n > 3 { size = n }" and "if n > 5 { return }"`},
 		"declareAgain": {`statements "if !ok { return x }" and "y, ok := m["y"]"`},
-		// What protects a statement stays before it, and so does what leaves before somebody is asked.
+		// A guard that protects a statement stays before it, and so does one that leaves before a call.
 		"follow":           {`statements "if o == nil { return 0 }" and "size := o.size"`},
 		"computeOfNothing": {`statements "if !ok { return 0, nil }" and "n, err := strconv.Atoi(o.name)"`},
 		"compareVersions":  {`arguments "a" and "b"`},
 		"ask":              {`statements "if known { return 0, nil }" and "n, err := of(text)"`},
-		// A loop over nothing does nothing, unless something is there afterwards, or is not any more.
-		"rangeAndGrow":  {`statements "if len(list) == 0 { return 0 }" and "for _, s := range list { list = append(list, s) }"`},
+		// A loop over an empty list does nothing, unless the loop changes the list.
+		"rangeAndGrow": {
+			`statements "if len(list) == 0 { return 0 }" and ` +
+				`"for _, s := range list { list = append(list, s) }"`,
+		},
 		"rangeAndEmpty": {`statements "if len(m) == 0 { return 0 }" and "for key := range m { delete(same, key) }"`},
-		// The order of a list that a loop takes, unless the last or the first is another than the others.
+		// The order of a list that a loop takes does not matter, unless the loop treats the first or the last differently.
 		"eachIsPutAfterAnother":   {`values "a" and "b"`},
 		"eachIsPutDifferently":    {`values "a" and "b"`},
 		"eachIsMeasuredByTheLast": {`values "a" and "b"`},
 		"eachIsReturned":          {`values "a" and "b"`},
 		"eachIsAsked":             {`values "a" and "b"`},
-		// A function that is its own mirror image takes its arguments in any order, and one that removes takes the keys so.
+		// A symmetric function takes its arguments in any order, and one that removes takes its keys in any order.
 		"argumentsOfOthers": {`arguments "a" and "b"`, `arguments "a" and "b"`},
 		"removedByTurns":    {`arguments "f" and "g"`},
 		"pair":              {`arguments ""%s %s"" and "a"`, `arguments "a" and "b"`},
 		"added":             {`arguments ""x"" and ""y""`},
 		"key":               {`arguments ""%s/%s"" and "a"`, `arguments "a" and "b"`},
 		"containedAndAsked": {`values "next()" and "text"`},
-		// The greatest of some values, unless it is the last of them, or may be no number, or is asked for in between.
+		// The greatest of some values, unless it is the last of them, or may be NaN, or is read in between.
 		"lastSetOf":             {`arguments "a" and "b"`},
 		"greatestOfFloats":      {`arguments "a" and "b"`},
 		"eachIsPassedByTheLast": {`values "a" and "b"`},
-		// A list of which nothing is sorted, unless there is something in it, or it is another.
+		// An empty list needs no sorting, unless the condition does not say that, or another list is sorted.
 		"sortOne":     {`statements "if len(list) == 1 { return nil }" and "slices.Sort(list)"`},
 		"sortAnother": {`statements "if len(list) == 0 { return nil }" and "slices.Sort(other)"`},
-		// There is as little in an empty map as in none, unless something is put in, or all of it is asked for.
+		// An empty map answers as a nil map does, unless a key is set, or the whole map is read.
 		"box.lookUp":       {`statements "n = b.index[key]" and "b.index[key] = n + 1"`},
 		"box.lookUpFilled": {`statements "if b.index == nil { b.index = map[string]int{"x": 1} }" and "n = b.index[key]"`},
 		"box.lookUpWhole":  {`statements "if b.index == nil { b.index = map[string]int{} }" and "m = b.index"`},
 		"box.putIn":        {`statements "if b.index == nil { b.index = map[string]int{} }" and "b.index[key] = 1"`},
-		// A method that is given a copy of a variable does not know the variable; one that is given its address may.
+		// A method with a copy of a variable cannot change the variable; one with its address can.
 		"leaveWhatIsPointedAt": {`statements "keep()" and "if n == 0 { return false }"`,
 			`statements "if n == 0 { return false }" and "b.size = n"`},
 	}
@@ -90,7 +102,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestNanoseconds: a time of none is changed by what somebody can see.
+// TestNanoseconds checks that a duration of 0 is changed by more than a nanosecond, so that a test can notice it.
 func TestNanoseconds(t *testing.T) {
 	got := map[string]string{}
 	for _, m := range loaded(t, "orders").candidates {

@@ -12,8 +12,8 @@ type reason struct {
 	file, function, what string
 }
 
-// readReasons reads the list: file | function | mutation | why no test can tell. A line must fit a mutant of the
-// subjects; what it says of others is left out.
+// readReasons reads the list: file | function | mutation | why no test can notice it. A line about a subject must
+// fit one of its mutants; lines about other packages are ignored.
 func readReasons(name string, all []*subject) (map[reason]string, error) {
 	known := map[reason]string{}
 	if name == "" {
@@ -54,7 +54,7 @@ func (m *mutant) reason() reason {
 	return reason{m.subject.dir + "/" + m.file.name, m.function(), m.what}
 }
 
-// A report prints what is found while it is found, and counts it.
+// A report prints each result as it comes, and counts them.
 type report struct {
 	tally
 	out     io.Writer
@@ -62,7 +62,7 @@ type report struct {
 	verbose bool
 }
 
-// A tally says how many mutants were tried, and what became of them.
+// A tally counts mutants by result.
 type tally struct {
 	Killed   int // Slow are among them
 	Slow     int // by nothing but the time that they took

@@ -15,18 +15,18 @@ import (
 	"unicode/utf8"
 )
 
-// The hooks are compiled into a subject: which mutant it is, and which tests reach which mutants.
+// hooks are compiled into a subject: they choose the mutant, and record which tests reach which mutants.
 //
 //go:embed hooks.go.txt
 var hooks string
 
-// names of the files that are put beside those of a subject.
+// Names of the files that are added to a subject.
 const (
 	hooksFile = "mutant_hooks.go"
 	outerFile = "mutant_hooks_outer_test.go"
 )
 
-// A combined is a source that is each of its mutants.
+// A combined is a source that contains all of its mutants.
 type combined struct {
 	text  string
 	spans []span
@@ -63,7 +63,7 @@ func (s *subject) combine() map[string]combined {
 }
 
 // combine writes the file with a copy of a function's body per mutant in front of the body. A copy is a function of
-// its own, so that the compiler misses its return, and not that of the whole.
+// its own, so that the compiler checks its return by itself.
 func (f *file) combine(mutants []*mutant) (c combined) {
 	var out strings.Builder
 	end := 0
@@ -97,7 +97,7 @@ func (f *file) call(fn *ast.FuncDecl, body string) string {
 	return "return func() " + f.at(fn.Type.Results) + " {" + body + "}()\n"
 }
 
-// reached returns the unchanged text from one offset to another, which notes what mutants it comes to.
+// reached returns the unchanged text from one offset to another, with calls that record which mutants are reached.
 func (f *file) reached(from, to int, mutants []*mutant) string {
 	order := slices.Clone(mutants)
 	slices.SortStableFunc(order, func(a, b *mutant) int { return a.reach - b.reach })
@@ -111,7 +111,8 @@ func (f *file) reached(from, to int, mutants []*mutant) string {
 	return out.String()
 }
 
-// hooked returns the tests of the subject, each of which says when it begins and ends, and what is put beside them.
+// hooked returns the test files of the subject, in which each test records its begin and its end, and the file that
+// is added to them.
 func (s *subject) hooked() (map[string]string, error) {
 	all := map[string]string{}
 	for _, name := range slices.Concat(s.tests, s.outer) {
@@ -160,7 +161,7 @@ func hook(name string, text []byte) (string, error) {
 	return out.String(), nil
 }
 
-// isTest tells whether go test runs a function of this name.
+// isTest reports whether go test runs a function of this name.
 func isTest(name string) bool {
 	for _, prefix := range []string{"Test", "Example", "Fuzz"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && name != "TestMain" {

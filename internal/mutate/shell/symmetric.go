@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// symmetric tells whether a call is one of a function of the package that says the same of two values either way
-// round: with the names of its parameters exchanged, it is the same function.
+// symmetric reports whether a call is one of a function of the package that returns the same with its two arguments
+// exchanged: with the names of its parameters exchanged, it is the same function.
 func (f *finder) symmetric(call *ast.CallExpr) bool {
 	fn := f.function(call)
 	if fn == nil || len(call.Args) != 2 {
@@ -32,7 +32,7 @@ func (f *finder) symmetric(call *ast.CallExpr) bool {
 	return false
 }
 
-// A mirror tells whether code is the same if some names are exchanged.
+// A mirror compares code with itself after an exchange of names.
 type mirror struct {
 	*finder
 	names map[string]string
@@ -46,8 +46,8 @@ func (m mirror) exchange(a, b []string) bool {
 	return true
 }
 
-// statements tells whether statements are their own mirror image, but for two that stand side by side and declare
-// variables: they may be each other's.
+// statements reports whether each statement is its own mirror image. Two neighbors that declare variables may be
+// mirror images of each other.
 func (m mirror) statements(list []ast.Stmt) bool {
 	for i := 0; i < len(list); i++ {
 		if i+1 < len(list) && m.pair(list[i], list[i+1]) {
@@ -59,7 +59,8 @@ func (m mirror) statements(list []ast.Stmt) bool {
 	return true
 }
 
-// pair tells whether two declarations are each other's mirror image; so are then the variables.
+// pair reports whether two declarations are mirror images of each other, and if so exchanges their variables as
+// well.
 func (m mirror) pair(a, b ast.Stmt) bool {
 	one, ok := a.(*ast.AssignStmt)
 	other, ok2 := b.(*ast.AssignStmt)
@@ -83,7 +84,7 @@ func (m mirror) pair(a, b ast.Stmt) bool {
 	return m.exchange(names, with)
 }
 
-// same tells whether a statement is the mirror image of another.
+// same reports whether a statement is the mirror image of another.
 func (m mirror) same(a, b ast.Stmt) bool {
 	switch one := a.(type) {
 	case *ast.ReturnStmt:
@@ -103,8 +104,8 @@ func (m mirror) equal(a, b ast.Expr) bool {
 	return ok && ok2 && x == y
 }
 
-// text writes an expression so that those are the same that mean the same, with names in the place of others. It is
-// false for what it does not know.
+// text writes an expression in a normal form, in which equivalent expressions are equal, with names exchanged as
+// names has it. It returns false for an expression that it does not support.
 func (m mirror) text(e ast.Expr, names map[string]string) (string, bool) {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// A result says how the tests took a mutant.
+// A result is the outcome of the tests with a mutant.
 type result struct {
 	mutant *mutant
 	killed bool
 	slow   bool   // by nothing but the time that it took
-	by     string // the test, or what ended the run
+	by     string // the test, or why the run ended
 }
 
 // compare orders tests by the time that they take, and by their names.
@@ -24,8 +24,8 @@ func compare(a, b float64, one, other string) int {
 	return cmp.Or(cmp.Compare(a, b), strings.Compare(one, other))
 }
 
-// tryAll tries all mutants, a few at a time, and hands on each result, one at a time. Of a subject whose tests share
-// a control plane one mutant runs at a time; its mutants come first, so that others run beside them.
+// tryAll tries all mutants, a few at a time, and passes on each result, one at a time. If the tests of a subject
+// share a control plane, one mutant of it runs at a time; such mutants come first, so that others run beside them.
 func (l lab) tryAll(ctx context.Context, drawn []*mutant, took func(result)) {
 	var lanes [][]*mutant // one after the other
 	shared := map[*subject]int{}
@@ -86,8 +86,8 @@ func (l lab) try(ctx context.Context, m *mutant) result {
 	return result{mutant: m}
 }
 
-// runBatch runs some of the tests with a mutant. One that takes too long is believed only if the unchanged code is
-// not as slow at the moment, because the machine has something else to do.
+// runBatch runs some of the tests with a mutant. A timeout counts only if the unchanged code is not as slow at the
+// moment, as it is on a busy machine.
 func (l lab) runBatch(ctx context.Context, m *mutant, batch []string) (out []byte, err error) {
 	expected := m.subject.startup
 	for _, test := range batch {
@@ -114,7 +114,7 @@ func (l lab) runBatch(ctx context.Context, m *mutant, batch []string) (out []byt
 	return out, err
 }
 
-// bound is how long a run may take that takes so many seconds without a mutation.
+// bound returns the time limit of a run that takes so many seconds without a mutation.
 func (s settings) bound(seconds float64) time.Duration {
 	const times = 5
 	return s.patience + time.Duration(times*seconds*float64(time.Second))
@@ -139,7 +139,7 @@ func batches(tests []string, took map[string]float64) (all [][]string) {
 
 var failure = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 
-// failed says which test failed, or else what ended the run.
+// failed returns the name of the test that failed, or else why the run ended.
 func failed(out []byte, err error) string {
 	if m := failure.FindSubmatch(out); m != nil {
 		return string(m[1])

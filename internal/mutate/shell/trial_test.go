@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestSlowMachine: a mutant that takes longer than is expected is killed by that only if the unchanged code does not
-// take as long at the moment.
+// TestSlowMachine checks that a mutant is killed by its time only if the unchanged code does not take as long at the
+// moment.
 func TestSlowMachine(t *testing.T) {
 	const endless = time.Hour
 	cases := map[string]struct {

@@ -20,8 +20,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// BadInput: what users and external systems may do wrong ends in a condition that says
-// so, without haste and without loss.
+// BadInput checks that mistakes of users and external systems end in a condition with the
+// reason, with backoff and without loss.
 func BadInput(t *testing.T, at Place) {
 	t.Helper()
 	for name, tc := range badInputs() {
@@ -32,7 +32,7 @@ func BadInput(t *testing.T, at Place) {
 	}
 }
 
-// HugeAnnotations are refused, so that the reconciler need not cope with them.
+// HugeAnnotations checks that the API server refuses huge annotations, so that the reconciler need not handle them.
 func HugeAnnotations(t *testing.T, at Place) {
 	t.Helper()
 	p, _ := at(t)
@@ -43,7 +43,7 @@ func HugeAnnotations(t *testing.T, at Place) {
 	}
 }
 
-// A wrong is something that a user or an external system does wrong.
+// A wrong is a mistake of a user or an external system.
 type wrong struct {
 	reason      string
 	annotations map[string]string
@@ -83,7 +83,8 @@ func badInputs() map[string]wrong {
 	}
 }
 
-// endsWell: it is told, without haste, and once it is put right so is the object.
+// endsWell checks that the mistake is reported in a condition and retried with backoff, and that the object is ready
+// once it is corrected.
 func (tc wrong) endsWell(t *testing.T, at Place, name string) {
 	t.Helper()
 	cloud := &volume.Cloud{}
@@ -120,10 +121,10 @@ func (tc wrong) endsWell(t *testing.T, at Place, name string) {
 	if got := len(cloud.Disks()); got != tc.created {
 		t.Errorf("%s: %d disks, want %d", tc.reason, got, tc.created)
 	}
-	// The back-off begins with a second and doubles: there is a pass at 0, 1, 3, 7, 15.
+	// The backoff begins with a second and doubles: there is a pass at 0, 1, 3, 7, 15.
 	Eventually(t, "five seconds", func() bool { return time.Since(begun) > 5*time.Second })
 	n := cloud.Count("Connect")
-	took := time.Since(begun) // longer than what was counted
+	took := time.Since(begun) // longer than until the count
 	if most := 2 + int(math.Log2(took.Seconds()+1)); n > most {
 		t.Errorf("%s: %d passes in %s, want at most %d", tc.reason, n, took, most)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
-// How many objects a budget is counted over.
+// How many objects a budget counts.
 const objects = 5
 
 // start runs a provider of volumes there.
@@ -38,7 +38,7 @@ func start(t *testing.T, at Place, cloud *volume.Cloud, o ...managed.ReconcilerO
 	return p
 }
 
-// each does something to every object.
+// each calls a function with every object.
 func (p *Provider) each(do func(*volume.Volume)) {
 	p.Helper()
 	for i := range objects {
@@ -62,33 +62,33 @@ func (p *Provider) all(what string, holds func(*volume.Volume) bool) {
 	})
 }
 
-// settled waits until every object was looked at a number of times more.
+// settled waits until every object was observed so many times more.
 func (p *Provider) settled(looks int) {
 	p.Helper()
 	n := p.Cloud.Count("Observe")
 	Eventually(p.T, "polls", func() bool { return p.Cloud.Count("Observe") >= n+looks*objects })
 }
 
-// budget prints what was sent per object since the last call, and checks it.
+// budget prints the requests and events per object since the last call, and checks them.
 func (p *Provider) budget(name string, most float64, events float64) {
 	p.Helper()
-	p.settled(2) // what trails behind
+	p.settled(2) // late passes
 	p.spend(name, most, events)
 }
 
-// spend is budget without the wait for passes that trail behind.
+// spend is budget without the wait for late passes.
 func (p *Provider) spend(name string, most float64, events float64) {
 	p.Helper()
 	p.quiet()
 	Eventually(p.T, "events of "+name, func() bool { return float64(len(p.Ledger.Events())) >= events*objects })
-	sent, told, lags := p.Ledger.Objects(), p.Ledger.Events(), p.Ledger.Lags()
+	sent, emitted, lags := p.Ledger.Objects(), p.Ledger.Events(), p.Ledger.Lags()
 	Figure("requests "+name, float64(len(sent))/objects)
-	Figure("events "+name, float64(len(told))/objects)
+	Figure("events "+name, float64(len(emitted))/objects)
 	if got := float64(len(sent)) / objects; got > most {
 		p.Errorf("%s: %.1f requests per object, want at most %.0f: %s", name, got, most, test.SummarizeRequests(sent))
 	}
-	if got := float64(len(told)) / objects; got != events {
-		p.Errorf("%s: %.1f events per object, want %.0f: %s", name, got, events, test.SummarizeRequests(told))
+	if got := float64(len(emitted)) / objects; got != events {
+		p.Errorf("%s: %.1f events per object, want %.0f: %s", name, got, events, test.SummarizeRequests(emitted))
 	}
 	for _, r := range sent {
 		if r.Verb != "PATCH" && (r.Verb != "GET" || r.Resource != p.guards) {
@@ -96,12 +96,12 @@ func (p *Provider) spend(name string, most float64, events float64) {
 		}
 	}
 	p.Ledger.Reset()
-	p.reaching(name, len(sent)+len(told), len(lags))
+	p.reaching(name, len(sent)+len(emitted), len(lags))
 }
 
-// reaching prints what of that reached the store, where it can be seen, and checks it:
-// each request writes once, and nothing else does; and without any nothing is read but
-// what a cache was late with.
+// reaching prints how many of them reached the store, if a Wire counts them, and checks that:
+// each request writes once, and there are no other writes. Without requests there are no reads,
+// except those for a late cache.
 func (p *Provider) reaching(name string, requests, lags int) {
 	p.Helper()
 	if p.Wire == nil {
@@ -116,7 +116,7 @@ func (p *Provider) reaching(name string, requests, lags int) {
 	p.Wire.Reset()
 }
 
-// quiet waits until nothing was sent for a while, and what was sent is answered.
+// quiet waits until no request was sent for a while, and all are answered.
 func (p *Provider) quiet() {
 	p.Helper()
 	last, looks := -1, 0
@@ -129,7 +129,7 @@ func (p *Provider) quiet() {
 		if n != last || p.Ledger.Underway() > 0 {
 			last, looks = n, 0
 		}
-		looks++ // and not by the time: who is done when the machine has stood still has not been quiet
+		looks++ // not by the time: the machine may have stood still meanwhile
 
 		return looks > 40
 	})
@@ -163,7 +163,7 @@ func (p *Provider) patch(v *volume.Volume, change func()) {
 	}
 }
 
-// RequestBudget: what a resource costs in its life, when its external system names it.
+// RequestBudget checks the requests over the life of a resource whose external system assigns the name.
 func RequestBudget(t *testing.T, at Place) {
 	t.Helper()
 	p := start(t, at, &volume.Cloud{})
@@ -214,7 +214,7 @@ func RequestBudget(t *testing.T, at Place) {
 	}
 }
 
-// pausing is what it costs to let an object alone, and to look after it again.
+// pausing checks the requests of pausing an object, and of resuming it.
 func (p *Provider) pausing() {
 	p.Helper()
 	p.each(func(v *volume.Volume) {
@@ -233,7 +233,7 @@ func (p *Provider) pausing() {
 	p.budget("resumed", 1, 0)
 }
 
-// RequestBudgetDeterministicName: the same when its name is chosen here.
+// RequestBudgetDeterministicName checks the same for a resource whose name the reconciler chooses.
 func RequestBudgetDeterministicName(t *testing.T, at Place) {
 	t.Helper()
 	broken := errors.New("quota exceeded")
@@ -261,7 +261,7 @@ func RequestBudgetDeterministicName(t *testing.T, at Place) {
 	if err := p.API.Create(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
-	Eventually(t, "failure told", func() bool {
+	Eventually(t, "failure reported", func() bool {
 		return p.API.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil &&
 			v.GetCondition("Synced").Reason == "ReconcileError" &&
 			len(p.Ledger.Events()) > 0

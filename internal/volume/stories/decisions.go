@@ -6,7 +6,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// Decisions counts what the passes of one provider decide, of which it hears as a
+// A decisions value counts the decisions of the passes of one provider. It gets them as a
 // logger. Other providers of the process have their own. The zero value is empty.
 type decisions struct {
 	mu sync.Mutex

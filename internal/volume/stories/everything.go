@@ -23,10 +23,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
-// Everything is a provider that makes use of all that the runtime offers:
-// snapshots with references to volumes, connection Secrets, policies, a
-// configuration whose users are counted, initializers, a change log, requests
-// for a reconcile, and conditions for tools.
+// An everything is a provider that uses all features of the runtime: snapshots with references
+// to volumes, connection Secrets, policies, a configuration whose users are counted,
+// initializers, a change log, requests for a reconcile, and conditions for tools.
 type everything struct {
 	*Provider
 
@@ -87,7 +86,7 @@ func (e *everything) snapshot(i int) *volume.Snapshot {
 		}}
 }
 
-// every waits until something holds for every snapshot; nil is one that is gone.
+// every waits until a condition holds for every snapshot. It gets nil for one that is gone.
 func (e *everything) every(what string, holds func(*volume.Snapshot) bool) {
 	e.Helper()
 	for i := range objects {
@@ -116,8 +115,8 @@ func (e *everything) change(change func(*volume.Snapshot)) {
 	}
 }
 
-// spent prints and checks what was sent per object for snapshots, and for the
-// Secrets and configurations beside them.
+// spent prints and checks the requests per object for snapshots, and for the Secrets and
+// configurations beside them.
 func (e *everything) spent(name string, snapshots, secrets, configs float64) {
 	e.Helper()
 	e.settled(2)
@@ -135,7 +134,7 @@ func (e *everything) spent(name string, snapshots, secrets, configs float64) {
 		}
 		delete(sent, kind)
 	}
-	// What is sent for a configuration does not depend on the number of its users.
+	// The requests for a configuration do not depend on the number of its users.
 	Figure("requests "+name+" providerconfigs in all", sent["providerconfigs"])
 	if sent["providerconfigs"] > configs {
 		e.Errorf("%s: %.0f requests to configurations, want at most %.0f", name, sent["providerconfigs"], configs)
@@ -166,7 +165,7 @@ func RequestBudgetWithEverything(t *testing.T, at Place) {
 		meta.SetExternalName(v, fmt.Sprintf("vol-%d", i))
 		e.make(v)
 	}
-	// Nobody polls: ten poll intervals would be a second, a watch is at once.
+	// The snapshots become ready by a watch, at once: ten poll intervals would be a second.
 	e.every("ready", func(s *volume.Snapshot) bool { return s.GetCondition("Ready").Status == "True" })
 	e.spent("create to ready everything", 3, 1, 2)
 	e.checkSecrets()
@@ -219,7 +218,7 @@ func (e *everything) checkSecrets() {
 	})
 }
 
-// Changes is a sink of the change log.
+// A changes value is a sink of the change log.
 type changes struct {
 	mu      sync.Mutex
 	entries []changelog.Entry

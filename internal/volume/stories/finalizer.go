@@ -10,8 +10,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Finalizer: one of package resource does where the objects are what its unit tests
-// say of a mock: it keeps an object, and nobody else's finalizer goes with it.
+// Finalizer checks a finalizer of package resource on real objects, as its unit tests do on a
+// mock: it keeps an object, and its removal leaves other finalizers.
 func Finalizer(t *testing.T, at Place) {
 	t.Helper()
 	p, _ := at(t)
@@ -28,7 +28,7 @@ func Finalizer(t *testing.T, at Place) {
 	f := resource.NewAPIFinalizer(p.API, "example.com/ours")
 	must(f.AddFinalizer(t.Context(), v))
 	version := v.ResourceVersion
-	must(f.AddFinalizer(t.Context(), v)) // for nothing
+	must(f.AddFinalizer(t.Context(), v)) // again, without effect
 	if v.ResourceVersion != version || len(v.Finalizers) != 2 {
 		t.Errorf("version %s after %s, finalizers %v", v.ResourceVersion, version, v.Finalizers)
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// RequestBudgetDeletionGuard: a part of the deletion guard costs one read of a resource before
-// each Delete. Reads are counted apart from the requests for the object, which are those
-// without a guard; and what the other part would read is not read.
+// RequestBudgetDeletionGuard checks that a part of the deletion guard costs one read of a
+// resource before each Delete. Reads are counted apart from the requests for the object, which
+// are those without a guard. The resource of the other part is not read.
 func RequestBudgetDeletionGuard(t *testing.T, at Place, guard managed.ReconcilerOption, resource string) {
 	t.Helper()
 	p := start(t, at, &volume.Cloud{}, guard)

@@ -1,6 +1,5 @@
-// Package stories has what must hold of the managed reconciler wherever its objects
-// are: on an API server, in stores in memory, in NATS. A test calls each story with a
-// Place.
+// Package stories has tests of the managed reconciler that must pass wherever its objects are:
+// on an API server, in stores in memory, in NATS. A test calls each story with a Place.
 package stories
 
 import (
@@ -28,11 +27,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// A Place is where the objects of a provider are. It makes a manager whose requests
-// are counted.
+// A Place makes a provider whose objects are at one place, and a manager whose requests are
+// counted.
 type Place func(t *testing.T) (*Provider, manager.Manager)
 
-// A Provider of volumes runs somewhere, with its requests counted.
+// A Provider is a provider of volumes whose requests are counted.
 type Provider struct {
 	*testing.T
 
@@ -40,18 +39,18 @@ type Provider struct {
 	Namespace string
 	Cloud     *volume.Cloud
 	Ledger    *test.Ledger
-	Wire      Wire // nil where nobody can look
+	Wire      Wire // nil if requests to the store cannot be counted
 
 	decided decisions
 	guards  string // the resource that the deletion guard reads; empty where none is on
 }
 
-// options returns those of the controllers: what they say is heard.
+// options returns the options of the controllers: their logger counts the decisions.
 func (p *Provider) options() controller.Options {
 	return controller.Options{MaxConcurrentReconciles: 2, Logger: p.Ledger.Logger(&p.decided)}
 }
 
-// A Wire is where requests come to a store. It counts those of the provider alone.
+// A Wire counts the requests of the provider that reach a store.
 type Wire interface {
 	// Count returns how often objects were read and written since the last Reset.
 	Count() (reads, writes int)
