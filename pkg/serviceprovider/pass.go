@@ -65,9 +65,9 @@ func (p *pass[T, C]) read(ctx context.Context) error {
 		HasFinalizer: meta.FinalizerExists(p.obj, p.obj.Finalizer()),
 		Paused:       p.obj.GetAnnotations()[p.r.annotation] == OperationIgnore,
 		MaybeCreated: p.maybeCreated(), CreationRecorded: p.creationRecorded(),
-		DeleteWhenPaused: p.r.deletePaused, OrphanOnClusterGone: p.r.onClusterGone == DeletionOrphan,
-		OrphanWithoutConfig: p.r.withoutConfig == DeletionOrphan,
-		DeleteWithoutConfig: p.r.withoutConfig == DeletionDelete,
+		DeleteWhenPaused: p.r.deletion.whenPaused, OrphanOnClusterGone: p.r.deletion.onClusterGone == DeletionOrphan,
+		OrphanWithoutConfig: p.r.deletion.withoutConfig == DeletionOrphan,
+		DeleteWithoutConfig: p.r.deletion.withoutConfig == DeletionDelete,
 	}
 	if p.obj.GetAnnotations()[p.r.annotation] == OperationReconcile {
 		return p.removeOperation(ctx)
