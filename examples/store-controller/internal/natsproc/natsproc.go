@@ -35,6 +35,7 @@ type Node struct {
 	Routes  []string // of all nodes
 	Dir     string
 	process *exec.Cmd
+	ranged  *port.Range // keeps the ports from others, also while the server is down
 }
 
 // Main is the server if this process is to be one, and does not return then.
@@ -97,10 +98,11 @@ func (fatal) Tracef(string, ...any)  {}
 
 // Cluster returns that many nodes below a folder, none of them started.
 func Cluster(dir string, size int) ([]*Node, error) {
+	ranged := port.NewRange()
 	ports := make([]int, 2*size)
 	for i := range ports {
 		var err error
-		if ports[i], err = port.Find(); err != nil {
+		if ports[i], err = ranged.Find(); err != nil {
 			return nil, err
 		}
 	}
@@ -110,7 +112,7 @@ func Cluster(dir string, size int) ([]*Node, error) {
 	}
 	for i := range size {
 		name := "node" + strconv.Itoa(i+1)
-		nodes[i] = &Node{Name: name, Port: ports[2*i], Dir: filepath.Join(dir, name)}
+		nodes[i] = &Node{Name: name, Port: ports[2*i], Dir: filepath.Join(dir, name), ranged: ranged}
 		if size > 1 {
 			nodes[i].Route, nodes[i].Routes = ports[2*i+1], routes
 		}
