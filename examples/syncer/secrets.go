@@ -26,11 +26,11 @@ const (
 // deletion.
 type secrets struct {
 	target string
-	host   *syncer.HostWitness
+	host   *syncer.HostIdentity
 }
 
 func newSecrets(ctx *synccontext.RegisterContext) (syncer.Syncer, error) {
-	host, err := syncer.NewHostWitness(ctx.Context, ctx)
+	host, err := syncer.NewHostIdentity(ctx.Context, ctx)
 	return syncer.FromTyped(&corev1.Secret{}, secrets{target: ctx.TargetNamespace, host: host}), err
 }
 

@@ -9,22 +9,14 @@ import (
 	"testing"
 )
 
-<<<<<<< HEAD
-// claim is the first line of a step in the output of a demo.
+// claim matches the first line of a step in the output of a demo.
 var claim = regexp.MustCompile(`(?m)^ +(\d+)/(\d+)  (.+)$`)
 
 // concatenated is where a claim continues on the next line of the source.
 var concatenated = regexp.MustCompile(`" \+\n\s*"`)
 
-// TestExcerptsOfDemos: the README of each example that has a tour shows steps of it, with the
-// claims that the tour makes, and says how it ends.
-=======
-// claim matches the first line of a step in the output of a demo.
-var claim = regexp.MustCompile(`(?m)^ +(\d+)/(\d+)  (.+)$`)
-
 // TestExcerptsOfDemos checks that the README of each example with a tour shows steps of the
 // tour, with the same claims, and its last line.
->>>>>>> intern
 func TestExcerptsOfDemos(t *testing.T) {
 	for example, tour := range map[string]string{
 		"edge": "internal/tour", "provider-nats": "internal/tour", "service-provider": "", "syncer": "",

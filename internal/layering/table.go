@@ -94,7 +94,7 @@ var table = []layer{
 		{path: "pkg/devcluster/...", why: "finds, builds and starts devcluster"},
 		{path: "internal/restores/...", why: "counts restores of an API server, and reports them"},
 		{path: "internal/gone/...", why: "which answers say that an object does not exist"},
-		{path: "internal/patch/...", why: "merge and JSON patches, as an API server applies them"},
+		{path: "internal/apicore/...", why: "the write path of an API server, for objects in memory"},
 		{path: "pkg/hook/...", why: "interfaces of hooks, as plugins of virtual clusters implement them"},
 		{path: "pkg/clienthelper/...", why: "functions that plugins of virtual clusters use"},
 		{path: "pkg/log/...", why: "formatted lines, as plugins of virtual clusters write them"},

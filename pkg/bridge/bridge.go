@@ -30,7 +30,7 @@ type Bridge struct {
 	live   client.Reader // reads from the host's API server
 	ready  func(pObj client.Object) commonv1.Condition
 
-	hostCheck *syncer.HostWitness
+	hostIdentity *syncer.HostIdentity
 }
 
 var _ managed.ExternalConnecter = &Bridge{}
@@ -66,7 +66,7 @@ func New(ctx context.Context, reg *synccontext.RegisterContext, s syncer.Syncer,
 		o(b)
 	}
 	var err error
-	b.hostCheck, err = syncer.NewHostWitness(ctx, reg)
+	b.hostIdentity, err = syncer.NewHostIdentity(ctx, reg)
 	return b, errors.Wrapf(err, "cannot bridge syncer %q to its host", s.Name())
 }
 
@@ -123,7 +123,7 @@ func (b *Bridge) read(ctx context.Context, v client.Object) (client.Object, erro
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	err = b.hostCheck.Gone(ctx, b.syncer.Resource(), name)
+	err = b.hostIdentity.Gone(ctx, b.syncer.Resource(), name)
 	return nil, errors.Wrap(err, "cannot confirm that there is no host object")
 }
 

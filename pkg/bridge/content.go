@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/mergepatch"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -47,26 +48,7 @@ func applyMergePatch(now, obj client.Object, patch client.Patch) (map[string]any
 		return nil, errors.Wrap(err, "cannot read the patch")
 	}
 	is, err := content(now)
-	return merge(is, changes), err
-}
-
-// merge applies a merge patch to an object in place (RFC 7386) and returns it.
-func merge(object, patch map[string]any) map[string]any {
-	if object == nil {
-		object = map[string]any{}
-	}
-	for name, value := range patch {
-		switch v := value.(type) {
-		case nil:
-			delete(object, name)
-		case map[string]any:
-			below, _ := object[name].(map[string]any)
-			object[name] = merge(below, v)
-		default:
-			object[name] = value
-		}
-	}
-	return object
+	return mergepatch.Apply(is, changes), err
 }
 
 // serverFields are metadata that only an API server sets.

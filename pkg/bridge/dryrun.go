@@ -12,6 +12,7 @@ import (
 
 	"github.com/moorage-dev/moorage/internal/fields"
 	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/internal/mergepatch"
 )
 
 // A dryRunClient is a client of the host that records changes and sends none.
@@ -107,7 +108,7 @@ func (r dryRunClient) Apply(ctx context.Context, ac runtime.ApplyConfiguration, 
 		if owners, ok := fields.Of(now.GetManagedFields(), o.FieldManager, u.GetAPIVersion()); ok {
 			owners.Prune(is, u.Object)
 		}
-		return merge(is, u.Object), err
+		return mergepatch.Apply(is, u.Object), err
 	})
 	if err == nil && after != nil {
 		replaceContent(body.UnstructuredContent(), after)

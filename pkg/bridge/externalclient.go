@@ -36,7 +36,7 @@ var (
 )
 
 // Identity returns the UID of the host's kube-system namespace.
-func (c *externalClient) Identity() string { return string(c.hostCheck.UID()) }
+func (c *externalClient) Identity() string { return string(c.hostIdentity.UID()) }
 
 // Observe reads the host object, determines its owner, and calls Sync with a client that
 // sends nothing to find out whether it is up to date.

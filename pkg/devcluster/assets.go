@@ -42,6 +42,7 @@ type assembly struct {
 	assets    string
 	dir       string
 	port      int
+	ports     *port.Range // keeps the port from others, also while the server is down
 	durable   bool
 	timeout   time.Duration
 	sockets   string     // a short path, whatever dir is
@@ -88,7 +89,8 @@ func (a *assembly) prepare() (token string, err error) {
 		return "", err
 	}
 	if a.port == 0 {
-		if a.port, err = port.Find(); err != nil {
+		a.ports = port.NewRange()
+		if a.port, err = a.ports.Find(); err != nil {
 			return "", err
 		}
 	}

@@ -121,7 +121,7 @@ func (p *pass[T, C]) shortRequeue() time.Duration { return p.r.jitter(30 * time.
 // deletionBlockedReason returns the reason if the object is being deleted, and otherwise an empty
 // one.
 func (p *pass[T, C]) deletionBlockedReason(reason string) string {
-	if p.facts.Deleting {
+	if p.facts.Deleted {
 		return reason
 	}
 

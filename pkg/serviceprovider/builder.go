@@ -33,14 +33,23 @@ const (
 // An APIReconcilerBuilder builds an APIReconciler. Start with NewAPIReconcilerBuilder.
 // ClusterAccessReconciler or AdvancedClusterAccessReconciler, EmptyObjectProvider,
 // OnboardingCluster, PlatformCluster and Reconciler are required.
-type APIReconcilerBuilder[T API, C Config] struct{ reconciler APIReconciler[T, C] }
+type APIReconcilerBuilder[T API, C Config] struct {
+	reconciler APIReconciler[T, C]
+
+	// What Build makes channelConfig and clusterIDs of.
+	initial       C
+	hasInitial    bool
+	workload      bool
+	extraClusters []string
+}
 
 // NewAPIReconcilerBuilder returns an empty builder.
 func NewAPIReconcilerBuilder[T API, C Config]() *APIReconcilerBuilder[T, C] {
 	return &APIReconcilerBuilder[T, C]{reconciler: APIReconciler[T, C]{
 		logger: logging.NewNopLogger(), recorder: event.NewNopRecorder(), clock: clock.RealClock{},
 		random:     rand.Float64,
-		annotation: OperationAnnotation, onClusterGone: DeletionBlock, withoutConfig: DeletionBlock,
+		annotation: OperationAnnotation,
+		deletion:   deletionOptions{onClusterGone: DeletionBlock, withoutConfig: DeletionBlock},
 	}}
 }
 
@@ -96,7 +105,7 @@ func (b *APIReconcilerBuilder[T, C]) PlatformCluster(c *clusters.Cluster) *APIRe
 // ProviderConfig sets the configuration that is used until the channel of SetupWithManager delivers
 // one. By default there is none.
 func (b *APIReconcilerBuilder[T, C]) ProviderConfig(config C) *APIReconcilerBuilder[T, C] {
-	b.reconciler.initial, b.reconciler.hasInitial = config, !isNil(config)
+	b.initial, b.hasInitial = config, !isNil(config)
 
 	return b
 }
@@ -121,7 +130,7 @@ func (b *APIReconcilerBuilder[T, C]) Reconciler(dsr Reconciler[T, C]) *APIReconc
 // if the Reconciler is a SecretWatcher or SecretMapper. By default none are. The role
 // needs get, list and watch for Secrets in that namespace.
 func (b *APIReconcilerBuilder[T, C]) SecretNamespace(ns string) *APIReconcilerBuilder[T, C] {
-	b.reconciler.secretNamespace = ns
+	b.reconciler.watches.secretNamespace = ns
 
 	return b
 }
@@ -130,14 +139,14 @@ func (b *APIReconcilerBuilder[T, C]) SecretNamespace(ns string) *APIReconcilerBu
 // watched, if the Reconciler is a ConfigMapWatcher. By default none are. The role needs
 // get, list and watch for ConfigMaps in that namespace.
 func (b *APIReconcilerBuilder[T, C]) ConfigMapNamespace(ns string) *APIReconcilerBuilder[T, C] {
-	b.reconciler.configMapNamespace = ns
+	b.reconciler.watches.configMapNamespace = ns
 
 	return b
 }
 
 // WorkloadCluster sets whether objects have a workload cluster. By default they do not.
 func (b *APIReconcilerBuilder[T, C]) WorkloadCluster(wlCluster bool) *APIReconcilerBuilder[T, C] {
-	b.reconciler.workload = wlCluster
+	b.workload = wlCluster
 
 	return b
 }
@@ -145,7 +154,7 @@ func (b *APIReconcilerBuilder[T, C]) WorkloadCluster(wlCluster bool) *APIReconci
 // Clusters sets the IDs of further clusters that an object has. The access provider has
 // to be an AccessDetailer or an AdvancedProvider that knows them.
 func (b *APIReconcilerBuilder[T, C]) Clusters(ids ...access.ID) *APIReconcilerBuilder[T, C] {
-	b.reconciler.extraClusters = append([]access.ID(nil), ids...)
+	b.extraClusters = append([]access.ID(nil), ids...)
 
 	return b
 }
@@ -175,7 +184,7 @@ func (b *APIReconcilerBuilder[T, C]) Logger(l logging.Logger) *APIReconcilerBuil
 // ControllerOptions sets the options of the controller, such as the number of workers. Its field
 // Reconciler is ignored.
 func (b *APIReconcilerBuilder[T, C]) ControllerOptions(o controller.Options) *APIReconcilerBuilder[T, C] {
-	b.reconciler.options = o
+	b.reconciler.watches.controller = o
 
 	return b
 }
@@ -184,7 +193,7 @@ func (b *APIReconcilerBuilder[T, C]) ControllerOptions(o controller.Options) *AP
 // spec, labels, annotations and the finalizers of other controllers, and its deletion, but not of
 // its status.
 func (b *APIReconcilerBuilder[T, C]) Predicates(p ...predicate.Predicate) *APIReconcilerBuilder[T, C] {
-	b.reconciler.predicates = append([]predicate.Predicate(nil), p...)
+	b.reconciler.watches.predicates = append([]predicate.Predicate(nil), p...)
 
 	return b
 }
@@ -192,7 +201,7 @@ func (b *APIReconcilerBuilder[T, C]) Predicates(p ...predicate.Predicate) *APIRe
 // OnClusterGone sets how a deletion continues if a cluster that contained the service does not
 // exist: DeletionBlock, the default, or DeletionOrphan.
 func (b *APIReconcilerBuilder[T, C]) OnClusterGone(policy DeletionPolicy) *APIReconcilerBuilder[T, C] {
-	b.reconciler.onClusterGone = policy
+	b.reconciler.deletion.onClusterGone = policy
 
 	return b
 }
@@ -200,7 +209,7 @@ func (b *APIReconcilerBuilder[T, C]) OnClusterGone(policy DeletionPolicy) *APIRe
 // WithoutConfig sets how a deletion continues if there is no configuration, and this process has
 // used none for the object before: DeletionBlock, the default, DeletionOrphan or DeletionDelete.
 func (b *APIReconcilerBuilder[T, C]) WithoutConfig(policy DeletionPolicy) *APIReconcilerBuilder[T, C] {
-	b.reconciler.withoutConfig = policy
+	b.reconciler.deletion.withoutConfig = policy
 
 	return b
 }
@@ -216,7 +225,7 @@ func (b *APIReconcilerBuilder[T, C]) OperationAnnotation(key string) *APIReconci
 // DeleteWhenPaused sets whether a deletion continues while the object is paused. By default it does
 // not.
 func (b *APIReconcilerBuilder[T, C]) DeleteWhenPaused(deletes bool) *APIReconcilerBuilder[T, C] {
-	b.reconciler.deletePaused = deletes
+	b.reconciler.deletion.whenPaused = deletes
 
 	return b
 }
@@ -232,23 +241,23 @@ func (b *APIReconcilerBuilder[T, C]) Clock(c clock.PassiveClock, random func() f
 // Build returns the reconciler, or an error if a required value is missing or a value is invalid.
 // Later calls of the builder do not change the reconciler.
 func (b *APIReconcilerBuilder[T, C]) Build() (*APIReconciler[T, C], error) {
-	if err := b.reconciler.validate(); err != nil {
+	if err := b.validate(); err != nil {
 		return nil, errors.Wrap(err, "cannot build the API reconciler")
 	}
 	r := b.reconciler
 	r.states = records.New[objectState[C]](nil)
 	r.channelConfig = &channelConfig[T, C]{}
-	if r.hasInitial {
-		r.channelConfig.config, r.channelConfig.loaded = r.initial, true
+	if b.hasInitial {
+		r.channelConfig.config, r.channelConfig.loaded = b.initial, true
 	}
 	if r.configs == nil {
 		r.configs = r.channelConfig
 	}
 	r.clusterIDs = []string{ClusterMCP}
-	if r.workload {
+	if b.workload {
 		r.clusterIDs = append(r.clusterIDs, ClusterWorkload)
 	}
-	r.clusterIDs = append(r.clusterIDs, r.extraClusters...)
+	r.clusterIDs = append(r.clusterIDs, b.extraClusters...)
 
 	return &r, nil
 }
@@ -264,7 +273,8 @@ func (b *APIReconcilerBuilder[T, C]) MustBuild() *APIReconciler[T, C] {
 }
 
 // validate returns an error if a required value is missing or a value is invalid.
-func (r *APIReconciler[T, C]) validate() error {
+func (b *APIReconcilerBuilder[T, C]) validate() error {
+	r := &b.reconciler
 	for _, required := range []struct {
 		problem string
 		bad     bool
@@ -275,14 +285,14 @@ func (r *APIReconciler[T, C]) validate() error {
 		{"platform cluster " + clusterProblem(r.platform), clusterProblem(r.platform) != ""},
 		{"reconciler is missing", isNil(r.domain)},
 		{"access provider does not know further clusters",
-			len(r.extraClusters) > 0 && !supportsExtraClusters(r.access)},
+			len(b.extraClusters) > 0 && !supportsExtraClusters(r.access)},
 		{
-			"policy for missing clusters is unknown: " + string(r.onClusterGone),
-			r.onClusterGone != DeletionBlock && r.onClusterGone != DeletionOrphan,
+			"policy for missing clusters is unknown: " + string(r.deletion.onClusterGone),
+			r.deletion.onClusterGone != DeletionBlock && r.deletion.onClusterGone != DeletionOrphan,
 		},
 		{
-			"policy for a missing configuration is unknown: " + string(r.withoutConfig),
-			r.withoutConfig != DeletionBlock && r.withoutConfig != DeletionOrphan && r.withoutConfig != DeletionDelete,
+			"policy for a missing configuration is unknown: " + string(r.deletion.withoutConfig),
+			!slices.Contains([]DeletionPolicy{DeletionBlock, DeletionOrphan, DeletionDelete}, r.deletion.withoutConfig),
 		},
 		{"operation annotation is empty", r.annotation == ""},
 		{"config source is nil", r.configs != nil && isNil(r.configs)},

@@ -93,7 +93,7 @@ func TestBuilderCopiesLists(t *testing.T) {
 	if diff := cmp.Diff([]string{"mcp", "workload", "a", "b"}, r.clusterIDs); diff != "" {
 		t.Errorf("clusters: -want +got:\n%s", diff)
 	}
-	if r.generators[0] == nil || slices.Contains(r.predicates, nil) {
+	if r.generators[0] == nil || slices.Contains(r.watches.predicates, nil) {
 		t.Error("what was given has changed")
 	}
 }

@@ -55,7 +55,7 @@ func (p *pass[T, C]) failureMessage(action lifecycle.Action) string {
 	case lifecycle.CheckRequests:
 		return "failed to check access requests in deletion"
 	case lifecycle.RequestAccess:
-		if p.facts.Deleting {
+		if p.facts.Deleted {
 			return "cluster cleanup error"
 		}
 

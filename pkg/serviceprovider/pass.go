@@ -61,13 +61,13 @@ func (p *pass[T, C]) read(ctx context.Context) error {
 	}
 	p.state = p.r.states.Of(p.req.NamespacedName, p.obj.GetUID())
 	p.facts = lifecycle.Facts{
-		Exists: true, Deleting: !p.obj.GetDeletionTimestamp().IsZero(),
+		Exists: true, Deleted: !p.obj.GetDeletionTimestamp().IsZero(),
 		HasFinalizer: meta.FinalizerExists(p.obj, p.obj.Finalizer()),
 		Paused:       p.obj.GetAnnotations()[p.r.annotation] == OperationIgnore,
 		MaybeCreated: p.maybeCreated(), CreationRecorded: p.creationRecorded(),
-		DeleteWhenPaused: p.r.deletePaused, OrphanOnClusterGone: p.r.onClusterGone == DeletionOrphan,
-		OrphanWithoutConfig: p.r.withoutConfig == DeletionOrphan,
-		DeleteWithoutConfig: p.r.withoutConfig == DeletionDelete,
+		DeleteWhenPaused: p.r.deletion.whenPaused, OrphanOnClusterGone: p.r.deletion.onClusterGone == DeletionOrphan,
+		OrphanWithoutConfig: p.r.deletion.withoutConfig == DeletionOrphan,
+		DeleteWithoutConfig: p.r.deletion.withoutConfig == DeletionDelete,
 	}
 	if p.obj.GetAnnotations()[p.r.annotation] == OperationReconcile {
 		return p.removeOperation(ctx)
@@ -120,9 +120,9 @@ func (p *pass[T, C]) readConfig(ctx context.Context) {
 	switch {
 	case err == nil:
 		p.state.setLastConfig(c)
-	case errors.Is(err, ErrConfigTerminating) && p.facts.Deleting && !isNil(c):
+	case errors.Is(err, ErrConfigTerminating) && p.facts.Deleted && !isNil(c):
 		err = nil
-	case p.facts.Deleting && p.state.hasConfig:
+	case p.facts.Deleted && p.state.hasConfig:
 		c, err = p.state.config, nil
 	}
 	p.facts.ConfigFound = err == nil
@@ -235,7 +235,7 @@ func (p *pass[T, C]) reconcileAccess(ctx context.Context) error {
 	}
 	p.facts.Denied, p.facts.ClusterGone = errors.Is(err, ErrAccessDenied), errors.Is(err, ErrClusterGone)
 	// for a wanted object it is an error, and is retried
-	p.facts.NotOwned = p.facts.Deleting && errors.Is(err, ErrAccessNotOwned)
+	p.facts.NotOwned = p.facts.Deleted && errors.Is(err, ErrAccessNotOwned)
 	p.accessRequeueAfter, p.accessErr = result.RequeueAfter, err
 	if p.facts.Denied || p.facts.ClusterGone || p.facts.NotOwned {
 		return nil
@@ -248,7 +248,7 @@ func (p *pass[T, C]) reconcileAccess(ctx context.Context) error {
 // that contained the service.
 func (p *pass[T, C]) checkClusters(ctx context.Context) error {
 	c, ok := p.r.access.(ClusterChecker)
-	if !ok || !p.facts.Deleting || !p.facts.MaybeCreated || !p.hasServiceCondition() {
+	if !ok || !p.facts.Deleted || !p.facts.MaybeCreated || !p.hasServiceCondition() {
 		return nil
 	}
 

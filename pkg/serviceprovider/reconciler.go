@@ -21,36 +21,42 @@ import (
 // Reconciler does what is special to the service. Build one with NewAPIReconcilerBuilder. It is
 // safe for concurrent use with different objects.
 type APIReconciler[T API, C Config] struct {
-	access             AdvancedProvider
-	generators         []AdditionalDataGenerator[T]
-	newObject          func() T
-	onboarding         *clusters.Cluster
-	platform           *clusters.Cluster
-	domain             Reconciler[T, C]
-	initial            C
-	hasInitial         bool
-	newConfig          func() C
-	configs            ConfigSource[T, C]
-	secretNamespace    string
-	configMapNamespace string
-	workload           bool
-	extraClusters      []string
-	clusterIDs         []string
-	options            controller.Options
-	predicates         []predicate.Predicate
-	onClusterGone      DeletionPolicy
-	withoutConfig      DeletionPolicy
-	annotation         string
-	deletePaused       bool
-	logger             logging.Logger
-	recorder           event.Recorder
-	clock              clock.PassiveClock
-	random             func() float64
+	access     AdvancedProvider
+	generators []AdditionalDataGenerator[T]
+	newObject  func() T
+	onboarding *clusters.Cluster
+	platform   *clusters.Cluster
+	domain     Reconciler[T, C]
+	newConfig  func() C
+	configs    ConfigSource[T, C]
+	clusterIDs []string
+	watches    watchOptions
+	deletion   deletionOptions
+	annotation string
+	logger     logging.Logger
+	recorder   event.Recorder
+	clock      clock.PassiveClock
+	random     func() float64
 
 	cache         client.Reader        // of the manager; nil before the setup
 	channelConfig *channelConfig[T, C] // configurations received over the channel
 	states        *records.Records[objectState[C]]
 	countOutcome  func(outcome string)
+}
+
+// watchOptions are the options of the controller and of its sources.
+type watchOptions struct {
+	controller         controller.Options
+	predicates         []predicate.Predicate // of objects; none means the default
+	secretNamespace    string                // empty for no source of Secrets
+	configMapNamespace string                // empty for no source of ConfigMaps
+}
+
+// deletionOptions say how a deletion continues if something is missing, or the object is paused.
+type deletionOptions struct {
+	onClusterGone DeletionPolicy
+	withoutConfig DeletionPolicy
+	whenPaused    bool
 }
 
 // reader returns the reader of objects: the cache of the manager, if there is one.

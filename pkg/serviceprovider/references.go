@@ -34,8 +34,8 @@ type reference struct {
 func (r *APIReconciler[T, C]) referenceSources(mgr ctrl.Manager) ([]source.Source, error) {
 	var sources []source.Source
 	for _, ref := range []reference{
-		{"Secret", r.secretNamespace, func() client.Object { return &corev1.Secret{} }, r.mapSecretToRequests()},
-		{"ConfigMap", r.configMapNamespace, func() client.Object { return &corev1.ConfigMap{} },
+		{"Secret", r.watches.secretNamespace, func() client.Object { return &corev1.Secret{} }, r.mapSecretToRequests()},
+		{"ConfigMap", r.watches.configMapNamespace, func() client.Object { return &corev1.ConfigMap{} },
 			r.mapConfigMapToRequests()},
 	} {
 		if ref.namespace == "" || ref.mapFunc == nil {

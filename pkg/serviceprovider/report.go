@@ -128,7 +128,7 @@ func (p *pass[T, C]) warningFor(o outcome, message string) *event.Event {
 // that adds the finalizer knows that nothing exists before the domain is called, and sets
 // NotCreated if no other condition says more.
 func (p *pass[T, C]) setServiceCreated() {
-	reconciled := p.domainCalled && !p.facts.Deleting
+	reconciled := p.domainCalled && !p.facts.Deleted
 	missing := p.facts.MaybeCreated && !meta.IsStatusConditionTrue(*p.obj.GetConditions(), ConditionServiceCreated) &&
 		!p.presumedUnchecked()
 	switch {
@@ -150,7 +150,7 @@ func (p *pass[T, C]) presumedUnchecked() bool {
 	recorded := hasAccessCondition(p.storedConditions()) ||
 		meta.FindStatusCondition(p.storedConditions(), ConditionServiceCreated) != nil
 
-	return p.facts.Deleting && p.facts.Requests == lifecycle.RequestsUnchecked && !recorded
+	return p.facts.Deleted && p.facts.Requests == lifecycle.RequestsUnchecked && !recorded
 }
 
 // orphaning reports whether this pass has begun to release access although something may exist that
@@ -199,7 +199,7 @@ func hasAccessCondition(conditions []metav1.Condition) bool {
 
 // setNotReady sets Ready to False, and the phase.
 func (p *pass[T, C]) setNotReady(reason, message string) {
-	if p.facts.Deleting {
+	if p.facts.Deleted {
 		StatusTerminatingWithReason(p.obj, reason, message)
 	} else {
 		StatusProgressing(p.obj, reason, message)

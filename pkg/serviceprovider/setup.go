@@ -32,7 +32,7 @@ func (r *APIReconciler[T, C]) SetupWithManager(
 	}
 	r.cache = mgr.GetClient()
 	r.countOutcome = outcomeCounter(name)
-	options := r.options
+	options := r.watches.controller
 	options.Reconciler = r
 	c, err := controller.New(name, mgr, options)
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *APIReconciler[T, C]) SetupWithManagerNamed(mgr ctrl.Manager, name strin
 
 // sources returns all sources of reconcile requests.
 func (r *APIReconciler[T, C]) sources(mgr ctrl.Manager, updates chan event.GenericEvent) ([]source.Source, error) {
-	predicates := r.predicates
+	predicates := r.watches.predicates
 	if len(predicates) == 0 {
 		predicates = []predicate.Predicate{r.defaultPredicate()}
 	}

@@ -65,23 +65,23 @@ func getOrNil(
 // facts returns the input of the next decision.
 func (p *pass) facts() (lifecycle.Facts, error) {
 	f := lifecycle.Facts{
-		Stale:            p.r.tracker.isStale(virtual, p.req, p.vObj) || p.r.tracker.isStale(physical, p.host, p.pObj),
-		VirtualExists:    p.vObj != nil,
-		HostExists:       p.pObj != nil,
-		Confirmed:        p.confirmed || p.r.options.ConfirmAbsence == ConfirmCached,
-		WantsSyncUp:      p.r.upSyncer != nil,
-		DeleteHostFirst:  p.r.options.HostDeletion == BeforeVirtual,
-		RecreateDeleting: p.r.options.legacy,
-		IgnoreConflicts:  p.r.options.OnConflict == ConflictIgnore,
+		Stale:           p.r.tracker.isStale(virtual, p.req, p.vObj) || p.r.tracker.isStale(physical, p.host, p.pObj),
+		VirtualExists:   p.vObj != nil,
+		HostExists:      p.pObj != nil,
+		Confirmed:       p.confirmed || p.r.options.ConfirmAbsence == ConfirmCached,
+		WantsSyncUp:     p.r.upSyncer != nil,
+		DeleteHostFirst: p.r.options.HostDeletion == BeforeVirtual,
+		RecreateDeleted: p.r.options.legacy,
+		IgnoreConflicts: p.r.options.OnConflict == ConflictIgnore,
 	}
 	if f.VirtualExists {
-		f.VirtualDeleting = p.vObj.GetDeletionTimestamp() != nil
+		f.VirtualDeleted = p.vObj.GetDeletionTimestamp() != nil
 		f.HasFinalizer = controllerutil.ContainsFinalizer(p.vObj, p.r.finalizer)
 	}
 	if !f.HostExists || f.Stale || !f.VirtualExists && f.WantsSyncUp { // an UpSyncer checks the ownership itself
 		return f, nil
 	}
-	f.HostDeleting = p.pObj.GetDeletionTimestamp() != nil
+	f.HostDeleted = p.pObj.GetDeletionTimestamp() != nil
 	f.UIDMismatch = f.VirtualExists && p.uidMismatch()
 	var err error
 	p.foreignReason, err = p.r.foreignReason(p.req, p.pObj, p.vObj)

@@ -9,9 +9,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// TestFleetWaitsForAllFormerSyncers verifies that a syncer waits for the last pass of all
+// TestFleetAwaitsAllFormerSyncers verifies that a syncer waits for the last pass of all
 // former syncers of its name, also if the one directly before it had no pass.
-func TestFleetWaitsForAllFormerSyncers(t *testing.T) {
+func TestFleetAwaitsAllFormerSyncers(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		between func(f *fleetTest)

@@ -169,10 +169,10 @@ func TestFleetEngage(t *testing.T) {
 	})
 }
 
-// TestFleetWaitsForFormerSyncer verifies that a cluster that is engaged again, and the
+// TestFleetAwaitsFormerSyncer verifies that a cluster that is engaged again, and the
 // end of the fleet, wait for the last pass of the former syncer. A syncer that was
 // disengaged before the start delays nothing.
-func TestFleetWaitsForFormerSyncer(t *testing.T) {
+func TestFleetAwaitsFormerSyncer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		ctx, stop := context.WithCancel(t.Context())

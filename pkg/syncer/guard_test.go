@@ -64,7 +64,7 @@ func TestGuard(t *testing.T) {
 		reason   string
 		who      string
 		requests []string // method and path
-		heard    []string // what the last one answers, or "" for an error
+		answers  []string // of the requests in order, or "" for an error
 		sent     int32
 		asked    int32
 		replaced bool
@@ -116,9 +116,9 @@ func TestGuard(t *testing.T) {
 			server.identity.Store(tc.who)
 			var last error
 			for i, request := range tc.requests {
-				var heard string
-				if heard, last = send(t, c, server.URL, request); heard != tc.heard[i] {
-					t.Errorf("%s\n%s: heard %q, want %q", tc.reason, request, heard, tc.heard[i])
+				var answer string
+				if answer, last = send(t, c, server.URL, request); answer != tc.answers[i] {
+					t.Errorf("%s\n%s: got %q, want %q", tc.reason, request, answer, tc.answers[i])
 				}
 			}
 			if sent, asked := server.otherRequests.Load(), server.identityReads.Load(); sent != tc.sent || asked != tc.asked {
@@ -128,8 +128,8 @@ func TestGuard(t *testing.T) {
 				t.Errorf("%s\nlast error: %v", tc.reason, last)
 			}
 			server.identity.Store("first")
-			if heard, err := send(t, c, server.URL, "PATCH "+pod); err != nil || heard != "first speaks" {
-				t.Errorf("%s\nafter the original cluster is back: %q, %v", tc.reason, heard, err)
+			if answer, err := send(t, c, server.URL, "PATCH "+pod); err != nil || answer != "first speaks" {
+				t.Errorf("%s\nafter the original cluster is back: %q, %v", tc.reason, answer, err)
 			}
 		})
 	}

@@ -28,31 +28,31 @@ var errCacheStale = errors.New("the virtual cache is behind")
 // host differs from the one at the start.
 var ErrHostReplaced = errors.New("another cluster answers in place of the host")
 
-// A HostWitness confirms that a host object is gone. It is for syncers that delete
-// virtual objects whose host object no longer exists. It is safe for concurrent use.
-// Create one with NewHostWitness.
-type HostWitness struct{ identity *identityCheck }
+// A HostIdentity identifies the host, and confirms that a host object is gone. It is for
+// syncers that delete virtual objects whose host object no longer exists. It is safe for
+// concurrent use. Create one with NewHostIdentity.
+type HostIdentity struct{ check *identityCheck }
 
-// NewHostWitness returns a HostWitness for the host that answers now, identified by the
+// NewHostIdentity returns the HostIdentity of the host that answers now, identified by the
 // UID of its kube-system namespace. The process needs the permission to get that
 // namespace.
-func NewHostWitness(ctx context.Context, reg *synccontext.RegisterContext) (*HostWitness, error) {
+func NewHostIdentity(ctx context.Context, reg *synccontext.RegisterContext) (*HostIdentity, error) {
 	s := &identityCheck{reader: reg.PhysicalManager.GetAPIReader(), cluster: "host", replacedErr: ErrHostReplaced}
 	var err error
 	s.uid, err = readIdentity(ctx, s.reader, s.cluster)
-	return &HostWitness{s}, err
+	return &HostIdentity{s}, err
 }
 
 // UID returns the UID of the host's kube-system namespace.
-func (w *HostWitness) UID() types.UID { return w.identity.uid }
+func (h *HostIdentity) UID() types.UID { return h.check.uid }
 
 // Gone returns nil if the host has no object of that kind and name. It reads the object
 // from the API server and verifies the identity of the host before and after the read.
 // empty determines the kind and is not changed. If the object exists, the error is a
 // conflict; a syncer that returns it is requeued. If another cluster answers, the error
 // wraps ErrHostReplaced.
-func (w *HostWitness) Gone(ctx context.Context, empty client.Object, name types.NamespacedName) error {
-	err := w.identity.confirm(ctx, empty, name, "")
+func (h *HostIdentity) Gone(ctx context.Context, empty client.Object, name types.NamespacedName) error {
+	err := h.check.confirm(ctx, empty, name, "")
 	if errors.Is(err, errCacheStale) {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "objects"}, name.Name, errors.New("the host has it"))
 	}

@@ -126,20 +126,20 @@ func TestConfirmDeletion(t *testing.T) {
 	}
 }
 
-// TestHostWitness verifies that a host object counts as gone only if the original host
+// TestHostIdentity verifies that a host object counts as gone only if the original host
 // confirms it.
-func TestHostWitness(t *testing.T) {
+func TestHostIdentity(t *testing.T) {
 	for name, tc := range confirmCases(syncer.ErrHostReplaced) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, worldOptions{})
 			live := &scriptedReader{Reader: w.p, uid: "first"}
 			w.reg.PhysicalManager = readerManager{w.reg.PhysicalManager, live}
-			witness, err := syncer.NewHostWitness(t.Context(), w.reg)
-			if err != nil || witness.UID() != "first" {
-				t.Fatalf("got %q, %v", witness.UID(), err)
+			identity, err := syncer.NewHostIdentity(t.Context(), w.reg)
+			if err != nil || identity.UID() != "first" {
+				t.Fatalf("got %q, %v", identity.UID(), err)
 			}
 			live.script(tc)
-			err = witness.Gone(t.Context(), &corev1.ConfigMap{}, types.NamespacedName{Namespace: target, Name: "a"})
+			err = identity.Gone(t.Context(), &corev1.ConfigMap{}, types.NamespacedName{Namespace: target, Name: "a"})
 			if tc.want != nil && !errors.Is(err, tc.want) || (err == nil) != tc.deleted {
 				t.Errorf("%s\ngot error %v, want %v", tc.reason, err, tc.want)
 			}
@@ -153,22 +153,22 @@ func TestHostWitness(t *testing.T) {
 	}
 }
 
-// TestHostWitnessErrors verifies that errors of a HostWitness name the host and the
+// TestHostIdentityErrors verifies that errors of a HostIdentity name the host and the
 // object.
-func TestHostWitnessErrors(t *testing.T) {
+func TestHostIdentityErrors(t *testing.T) {
 	w := newWorld(t, worldOptions{})
 	live := &scriptedReader{
 		Reader: w.p, responses: []identityResponse{{err: errBoom}, {uid: "first"}, {uid: "first"}, {uid: "first"}},
 	}
 	w.reg.PhysicalManager = readerManager{w.reg.PhysicalManager, live}
-	if _, err := syncer.NewHostWitness(t.Context(), w.reg); !errors.Is(err, errBoom) ||
+	if _, err := syncer.NewHostIdentity(t.Context(), w.reg); !errors.Is(err, errBoom) ||
 		!strings.Contains(err.Error(), "kube-system of the host, ") {
 		t.Errorf("got error %v", err)
 	}
-	witness, err := syncer.NewHostWitness(t.Context(), w.reg)
+	identity, err := syncer.NewHostIdentity(t.Context(), w.reg)
 	w.Must(err)
 	var status apierrors.APIStatus
-	err = witness.Gone(t.Context(), &corev1.ConfigMap{}, types.NamespacedName{Namespace: target, Name: "a"})
+	err = identity.Gone(t.Context(), &corev1.ConfigMap{}, types.NamespacedName{Namespace: target, Name: "a"})
 	if !errors.As(err, &status) || status.Status().Details.Kind != "objects" || status.Status().Details.Name != "a" {
 		t.Errorf("got error %v", err)
 	}

@@ -114,7 +114,7 @@ func (p *pass) patchFinalizer(change func(client.Object, string) bool) error {
 }
 
 // syncDown calls SyncDown. If the host name turns out to be taken, the cache was stale: a
-// live read of the host object tells a conflict from a stale read of the own image.
+// live read of the host object distinguishes a conflict from a stale read of the own image.
 func (p *pass) syncDown() (ctrl.Result, error) {
 	result, err := p.r.syncer.SyncDown(p.sync, p.vObj)
 	if p.r.options.legacy || !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err) {

@@ -250,9 +250,9 @@ func TestConflictRechecksNameAfterWait(t *testing.T) {
 	}
 }
 
-// TestPassWaitsForStaleCache verifies that after a write to either cluster no pass acts
+// TestPassAwaitsStaleCache verifies that after a write to either cluster no pass acts
 // until the cache of that cluster contains the write, or for ten seconds.
-func TestPassWaitsForStaleCache(t *testing.T) {
+func TestPassAwaitsStaleCache(t *testing.T) {
 	w := newWorld(t, worldOptions{
 		o: syncer.Options{HostDeletion: syncer.BeforeVirtual}, v: []runtime.Object{virtualMap("a")},
 	})

@@ -172,11 +172,11 @@ func TestHandleEventTracksHostName(t *testing.T) {
 		t.Errorf("host names in the pass: %v, after it: %v", known, w.r.tracker.hostNames(v))
 	}
 	says.setFails(true)
-	waits := types.NamespacedName{Namespace: "virtual", Name: "waits"}
-	w.r.tracker.addWaiter(waits, host)
+	waiting := types.NamespacedName{Namespace: "virtual", Name: "waiting"}
+	w.r.tracker.addWaiter(waiting, host)
 	var names []types.NamespacedName
 	w.handleEvent(obj, true, recordingQueue{added: func(r reconcile.Request) { names = append(names, r.NamespacedName) }})
-	if !slices.Equal(names, []types.NamespacedName{waits}) {
+	if !slices.Equal(names, []types.NamespacedName{waiting}) {
 		t.Errorf("enqueued: %v", names)
 	}
 }

@@ -302,7 +302,7 @@ func (v *schedule) deleteImage() {
 		return
 	}
 	if _, foreign := v.foreign[m.UID]; !foreign {
-		v.note("snatch %s: %v", m.Name, v.host.Client.Delete(context.Background(), m))
+		v.note("delete the image %s: %v", m.Name, v.host.Client.Delete(context.Background(), m))
 		v.host.pending = append(v.host.pending, client.ObjectKeyFromObject(m))
 	}
 }

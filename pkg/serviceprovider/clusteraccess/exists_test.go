@@ -252,11 +252,11 @@ func TestForgottenWhileItIsRead(t *testing.T) {
 	for name, flaw := range map[string]error{"it is good": nil, "it cannot be used": errors.New("not for us")} {
 		t.Run(name, func(t *testing.T) {
 			b := newBoard(t)
-			b.r.follower = credentials.NewFollower(b.api)
-			defer b.r.follower.Close()
+			b.r.secrets.follower = credentials.NewFollower(b.api)
+			defer b.r.secrets.follower.Close()
 			b.admitted()
-			if len(b.r.followed) != 1 {
-				t.Fatalf("want one Secret followed, got %v", b.r.followed)
+			if len(b.r.secrets.followed) != 1 {
+				t.Fatalf("want one Secret followed, got %v", b.r.secrets.followed)
 			}
 			key := client.ObjectKeyFromObject(b.r.newAccessRequest(b.r.registered[0], b.request))
 			b.r.rewrite = func(*clustersv1alpha1.AccessRequest, *rest.Config) error {
@@ -265,8 +265,8 @@ func TestForgottenWhileItIsRead(t *testing.T) {
 				return flaw
 			}
 			b.r.recheckGrant(t.Context(), nil, key)
-			if left := b.r.allGrants(); len(left)+len(b.r.followed) != 0 {
-				t.Errorf("want nothing left, got grants %v and followed Secrets %v", left, b.r.followed)
+			if left := b.r.allGrants(); len(left)+len(b.r.secrets.followed) != 0 {
+				t.Errorf("want nothing left, got grants %v and followed Secrets %v", left, b.r.secrets.followed)
 			}
 			if _, known := b.r.cache.Known(key); known {
 				t.Error("the connection is left")

@@ -15,7 +15,6 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/clusters"
-	"github.com/moorage-dev/moorage/pkg/credentials"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
@@ -106,13 +105,8 @@ type Requester struct {
 	cachedReader cache.Cache                                         // once the platform's cache runs
 	listAllowed  *bool                                               // clusters, once that is known
 
-	stale    map[clusters.Key]struct{} // whose Secrets are to be read again
-	follower *credentials.Follower     // reports their changes; may be nil
-	followed map[clusters.Key]followedSecret
-
+	secrets     secretWatch
 	secretLocks map[clusters.Key]chan struct{} // whose Secrets are being read; closed when that is over
-
-	wake chan struct{} // there is a doubt
 }
 
 // grant is the state of a granted AccessRequest.
@@ -156,8 +150,7 @@ func New(platform *clusters.Cluster, controller string, registrations []Registra
 		platform: platform, controller: controller, registered: append([]Registration(nil), registrations...),
 		retry: 10 * time.Second, recheck: time.Minute, logger: logging.NewNopLogger(), clock: clock.RealClock{},
 		grants: map[clusters.Key]*grant{}, waiting: map[client.ObjectKey]map[reconcile.Request]struct{}{},
-		stale: map[clusters.Key]struct{}{}, followed: map[clusters.Key]followedSecret{},
-		secretLocks: map[clusters.Key]chan struct{}{}, wake: make(chan struct{}, 1),
+		secrets: newSecretWatch(), secretLocks: map[clusters.Key]chan struct{}{},
 	}
 	r.standardClusters, r.build = standardClusters{r}, r.connect
 	for _, set := range o {

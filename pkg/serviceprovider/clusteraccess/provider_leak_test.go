@@ -91,8 +91,8 @@ func (r *Requester) held() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	of := map[string]int{
-		"grants": len(r.grants), "waiting": len(r.waiting), "followed": len(r.followed),
-		"doubted": len(r.stale),
+		"grants": len(r.grants), "waiting": len(r.waiting), "followed": len(r.secrets.followed),
+		"doubted": len(r.secrets.stale),
 	}
 	for key := range r.grants {
 		if _, known := r.cache.Known(key); known {
@@ -121,8 +121,8 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	r.follower = credentials.NewFollower(quiet{})
-	defer r.follower.Close()
+	r.secrets.follower = credentials.NewFollower(quiet{})
+	defer r.secrets.follower.Close()
 
 	for i := range many {
 		request := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "gardens", Name: fmt.Sprint("g-", i)}}

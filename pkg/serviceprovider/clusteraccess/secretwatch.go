@@ -25,6 +25,21 @@ const (
 	forbiddenPause = 10 * time.Minute
 )
 
+// secretWatch is what is known of the Secrets of grants. The lock of the Requester guards it, except wake.
+type secretWatch struct {
+	stale    map[clusters.Key]struct{} // grants whose Secrets are to be read again
+	wake     chan struct{}             // receives a value when a grant becomes stale
+	follower *credentials.Follower     // reports changes of Secrets; may be nil
+	followed map[clusters.Key]followedSecret
+}
+
+// newSecretWatch returns a secretWatch of no Secrets.
+func newSecretWatch() secretWatch {
+	return secretWatch{
+		stale: map[clusters.Key]struct{}{}, wake: make(chan struct{}, 1), followed: map[clusters.Key]followedSecret{},
+	}
+}
+
 // onUnauthorized marks the Secret of a grant as stale, unless it was read a moment ago, or the
 // rejected connection was replaced meanwhile.
 func (r *Requester) onUnauthorized(key clusters.Key, rev clusters.Revision) {
@@ -40,10 +55,10 @@ func (r *Requester) onUnauthorized(key clusters.Key, rev clusters.Revision) {
 // markStale requests another read of the Secret of a grant, by watchSecrets or by the next pass.
 func (r *Requester) markStale(key clusters.Key) {
 	r.mu.Lock()
-	r.stale[key] = struct{}{}
+	r.secrets.stale[key] = struct{}{}
 	r.mu.Unlock()
 	select {
-	case r.wake <- struct{}{}:
+	case r.secrets.wake <- struct{}{}:
 	default:
 	}
 }
@@ -52,8 +67,8 @@ func (r *Requester) markStale(key clusters.Key) {
 func (r *Requester) clearStale(key clusters.Key) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, doubted := r.stale[key]
-	delete(r.stale, key)
+	_, doubted := r.secrets.stale[key]
+	delete(r.secrets.stale, key)
 
 	return doubted
 }
@@ -63,12 +78,12 @@ func (r *Requester) takeStale() map[clusters.Key]*grant {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	found := map[clusters.Key]*grant{}
-	for key := range r.stale {
+	for key := range r.secrets.stale {
 		if g := r.grants[key]; g != nil {
 			found[key] = g
 		}
 	}
-	clear(r.stale)
+	clear(r.secrets.stale)
 
 	return found
 }
@@ -83,7 +98,7 @@ func (r *Requester) startFollower(ctx context.Context, platform cluster.Cluster)
 	}
 	f := credentials.NewFollower(&pausingWatcher{Watcher: w, clock: r.clock})
 	r.mu.Lock()
-	r.follower = f
+	r.secrets.follower = f
 	r.mu.Unlock()
 	context.AfterFunc(ctx, f.Close)
 	for key, g := range r.allGrants() {
@@ -103,24 +118,24 @@ type followedSecret struct {
 func (r *Requester) follow(key clusters.Key, g *grant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old, ok := r.followed[key]
-	if r.follower == nil || r.grants[key] != g || ok && old.secret == g.secret {
+	old, ok := r.secrets.followed[key]
+	if r.secrets.follower == nil || r.grants[key] != g || ok && old.secret == g.secret {
 		return
 	}
 	if ok {
 		old.stop()
 	}
-	r.followed[key] = followedSecret{g.secret,
-		r.follower.Follow(g.secret, g.secretVersion, func() { r.markStale(key) })}
+	r.secrets.followed[key] = followedSecret{g.secret,
+		r.secrets.follower.Follow(g.secret, g.secretVersion, func() { r.markStale(key) })}
 }
 
 // unfollow stops that watch and removes the mark of markStale. The caller holds the lock.
 func (r *Requester) unfollow(key clusters.Key) {
-	if f, ok := r.followed[key]; ok {
+	if f, ok := r.secrets.followed[key]; ok {
 		f.stop()
-		delete(r.followed, key)
+		delete(r.secrets.followed, key)
 	}
-	delete(r.stale, key)
+	delete(r.secrets.stale, key)
 }
 
 // pausingWatcher pauses all watches of Secrets after one was forbidden, because a role rarely

@@ -96,7 +96,7 @@ func (r *Requester) watchSecrets(ctx context.Context, q queue) {
 			return
 		case <-tick.C:
 			grants = r.allGrants()
-		case <-r.wake:
+		case <-r.secrets.wake:
 			grants = r.takeStale()
 		}
 		for key := range grants {

@@ -9,6 +9,8 @@ import (
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/moorage-dev/moorage/internal/apicore"
 )
 
 // An owners has the paths of an object (joined by NULs) that each field manager owns: leaves, members of sets, and the
@@ -281,7 +283,7 @@ func exists(image map[string]any, path []string) bool {
 
 // put returns the image with a value at a path, or without one.
 func put(image map[string]any, path []string, value any, gone bool) map[string]any {
-	image = clone(image)
+	image = apicore.Clone(image)
 	if len(path) == 2 && strings.HasPrefix(path[1], "=") {
 		image[path[0]] = member(image[path[0]], strings.TrimPrefix(path[1], "="), gone)
 

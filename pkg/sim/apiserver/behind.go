@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/apicore"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -37,9 +38,9 @@ func (s *Server) relay(ctx context.Context, k *kind, o client.Object,
 // mirror records the new state of an object behind. An object that a write has removed is as it was answered.
 func (s *Server) mirror(ctx context.Context, k *kind, key types.NamespacedName, answer client.Object,
 	answered bool) error {
-	old := s.objects[id{k.gvk, key}]
+	old := s.objects[id{k.GVK, key}]
 	now := &unstructured.Unstructured{}
-	now.SetGroupVersionKind(k.gvk)
+	now.SetGroupVersionKind(k.GVK)
 	err := s.behind.Get(ctx, key, now)
 	switch {
 	case kerrors.IsNotFound(err) && old == nil:
@@ -50,14 +51,14 @@ func (s *Server) mirror(ctx context.Context, k *kind, key types.NamespacedName, 
 			return errors.Wrap(err, "cannot see what was done")
 		}
 
-		return s.tell(k, key, k.named(image))
+		return s.tell(k, key, k.Named(image))
 	case kerrors.IsNotFound(err):
 		s.remove(old, key)
 
 		return nil
 	case err != nil:
 		return errors.Wrap(err, "cannot see what was done")
-	case old != nil && metadata(old.image)["resourceVersion"] == now.GetResourceVersion():
+	case old != nil && apicore.Metadata(old.image)["resourceVersion"] == now.GetResourceVersion():
 		return nil
 	}
 
@@ -70,7 +71,7 @@ func (s *Server) tell(k *kind, key types.NamespacedName, image map[string]any) e
 	if err != nil {
 		return errors.Wrap(err, "cannot see what was done")
 	}
-	s.store(&version{kind: k, image: image, typed: typed, before: s.objects[id{k.gvk, key}]}, key)
+	s.store(&version{kind: k, image: image, typed: typed, before: s.objects[id{k.GVK, key}]}, key)
 
 	return nil
 }
@@ -79,7 +80,7 @@ func (s *Server) tell(k *kind, key types.NamespacedName, image map[string]any) e
 func (s *Server) purgeBehind(v *version) error {
 	o, ok := v.typed.DeepCopyObject().(client.Object)
 	if !ok {
-		return errors.Errorf("%s is no kind of objects", v.kind.gvk.Kind)
+		return errors.Errorf("%s is no kind of objects", v.kind.GVK.Kind)
 	}
 	ctx := context.Background()
 	free := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))

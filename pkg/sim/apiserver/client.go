@@ -91,12 +91,12 @@ func (c *Client) ask(
 	if err != nil {
 		return err
 	}
-	if sub != "" && (sub != "status" || !k.hasStatus) {
-		return kerrors.NewNotFound(k.resource, o.GetName())
+	if sub != "" && (sub != "status" || !k.HasStatus) {
+		return kerrors.NewNotFound(k.Resource, o.GetName())
 	}
 	key := client.ObjectKeyFromObject(o)
 
-	return c.around(ctx, Request{Verb: verb, Subresource: sub, Kind: k.gvk, Key: key}, func() error {
+	return c.around(ctx, Request{Verb: verb, Subresource: sub, Kind: k.GVK, Key: key}, func() error {
 		c.server.mu.Lock()
 		defer c.server.mu.Unlock()
 		if c.server.behind != nil {
@@ -191,13 +191,6 @@ func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.Cre
 		return c.server.unless(len(options.DryRun) > 0,
 			func() (*version, error) { return c.server.post(k, key, data, manager{name: c.name}) })
 	})
-}
-
-// named gives an image its kind.
-func (k *kind) named(image map[string]any) map[string]any {
-	image["apiVersion"], image["kind"] = k.gvk.GroupVersion().String(), k.gvk.Kind
-
-	return image
 }
 
 // Update replaces an object.

@@ -32,7 +32,7 @@ func (k *kind) decode(image map[string]any) (client.Object, error) {
 			return nil, err
 		}
 	}
-	o.GetObjectKind().SetGroupVersionKind(k.gvk)
+	o.GetObjectKind().SetGroupVersionKind(k.GVK)
 
 	return o, nil
 }
@@ -41,7 +41,7 @@ func (k *kind) decode(image map[string]any) (client.Object, error) {
 func (k *kind) empty() (client.Object, error) {
 	o, ok := reflect.New(k.typ).Interface().(client.Object)
 	if !ok {
-		return nil, errors.Errorf("%s is not a kind of object", k.gvk.Kind)
+		return nil, errors.Errorf("%s is not a kind of object", k.GVK.Kind)
 	}
 
 	return o, nil

@@ -62,7 +62,7 @@ func expectDecoded(t *testing.T, k *kind, image map[string]any) {
 		t.Fatal(err)
 	}
 	wrong := runtime.DefaultUnstructuredConverter.FromUnstructured(image, want)
-	want.GetObjectKind().SetGroupVersionKind(k.gvk)
+	want.GetObjectKind().SetGroupVersionKind(k.GVK)
 	got, err := k.decode(image)
 	if (err == nil) != (wrong == nil) || err == nil && !reflect.DeepEqual(got, want) {
 		t.Errorf("%v: got %+v, %v, want %+v, %v", image, got, err, want, wrong)

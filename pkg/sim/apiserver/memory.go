@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"reflect"
-	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -10,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/moorage-dev/moorage/internal/apicore"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -145,14 +145,7 @@ func (m *Memory) kindFor(o runtime.Object) (*kind, error) {
 }
 
 func newKind(gvk schema.GroupVersionKind, typ reflect.Type) *kind {
-	k := &kind{
-		gvk: gvk, typ: typ, decoder: decoderOf(typ, 0),
-		resource: schema.GroupResource{Group: gvk.Group, Resource: plural(gvk.Kind)},
-		custom:   strings.Contains(gvk.Group, ".") && !strings.HasSuffix(gvk.Group, ".k8s.io"),
-	}
-	if f, ok := typ.FieldByName("Status"); ok {
-		k.hasStatus = strings.HasPrefix(f.Tag.Get("json"), "status")
-	}
+	resource := schema.GroupResource{Group: gvk.Group, Resource: plural(gvk.Kind)}
 
-	return k
+	return &kind{Kind: apicore.NewKind(gvk, resource, typ), typ: typ, decoder: decoderOf(typ, 0)}
 }

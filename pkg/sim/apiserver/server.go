@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/apicore"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -77,13 +78,11 @@ type id struct {
 
 // A kind has the properties of a kind of objects.
 type kind struct {
-	gvk       schema.GroupVersionKind
-	resource  schema.GroupResource
-	typ       reflect.Type
-	custom    bool // a custom resource, not a built-in one
-	hasStatus bool // status is a subresource
-	drops     [][]string
-	decoder   decoder // of typ
+	apicore.Kind
+
+	typ     reflect.Type
+	drops   [][]string
+	decoder decoder // of typ
 }
 
 // A version is an object as it was stored once. It is immutable.
@@ -167,8 +166,8 @@ func (s *Server) kindOf(gvk schema.GroupVersionKind) (*kind, error) {
 // kindFor returns the kind of a typed object.
 func (s *Server) kindFor(o runtime.Object) (*kind, error) {
 	k, err := s.memory.kindFor(o)
-	if err == nil && s.own[k.gvk] != nil {
-		k = s.own[k.gvk]
+	if err == nil && s.own[k.GVK] != nil {
+		k = s.own[k.GVK]
 	}
 
 	return k, err
@@ -189,13 +188,13 @@ func plural(kind string) string {
 // commit stores an image as the next version of an object. It sets the version of the image, which must not be shared.
 func (s *Server) commit(k *kind, key types.NamespacedName, image map[string]any, by manager) (*version, error) {
 	if !finished(image) { // what goes is not stored again
-		metadata(image)["resourceVersion"] = strconv.FormatInt(s.last+1, 10)
+		apicore.Metadata(image)["resourceVersion"] = strconv.FormatInt(s.last+1, 10)
 	}
 	typed, err := k.decode(image)
 	if err != nil {
-		return nil, k.invalid(key.Name, field.TypeInvalid(nil, "", err.Error()))
+		return nil, k.Invalid(key.Name, field.TypeInvalid(nil, "", err.Error()))
 	}
-	v := &version{kind: k, image: image, typed: typed, by: by, before: s.objects[id{k.gvk, key}]}
+	v := &version{kind: k, image: image, typed: typed, by: by, before: s.objects[id{k.GVK, key}]}
 	s.store(v, key)
 
 	return v, nil
@@ -203,9 +202,9 @@ func (s *Server) commit(k *kind, key types.NamespacedName, image map[string]any,
 
 // store makes a version the current one.
 func (s *Server) store(v *version, key types.NamespacedName) {
-	at := id{v.kind.gvk, key}
+	at := id{v.kind.GVK, key}
 	s.last++
-	change := Change{Type: Added, Kind: v.kind.gvk, Key: key, At: s.clock.Now(), Version: s.last, Object: v.typed,
+	change := Change{Type: Added, Kind: v.kind.GVK, Key: key, At: s.clock.Now(), Version: s.last, Object: v.typed,
 		Image: v.image, stored: v}
 	if v.before != nil {
 		change.Type, change.Old = Modified, v.before.typed
@@ -233,9 +232,9 @@ func (s *Server) unshared() map[id]*version {
 // remove removes an object.
 func (s *Server) remove(v *version, key types.NamespacedName) {
 	s.last++
-	delete(s.unshared(), id{v.kind.gvk, key})
+	delete(s.unshared(), id{v.kind.GVK, key})
 	s.log = append(s.log, Change{
-		Type: Deleted, Kind: v.kind.gvk, Key: key, At: s.clock.Now(), Version: s.last, Object: v.typed, Old: v.typed,
+		Type: Deleted, Kind: v.kind.GVK, Key: key, At: s.clock.Now(), Version: s.last, Object: v.typed, Old: v.typed,
 		Image: v.image,
 	})
 }
@@ -257,7 +256,7 @@ func (s *Server) Purge(gvk schema.GroupVersionKind, key types.NamespacedName) {
 
 // finished says whether a deleted object has no finalizer any more.
 func finished(image map[string]any) bool {
-	meta := metadata(image)
+	meta := apicore.Metadata(image)
 	keep, _ := meta["finalizers"].([]any)
 
 	return meta["deletionTimestamp"] != nil && len(keep) == 0
@@ -273,7 +272,7 @@ func (v *version) into(o client.Object) error {
 	from := reflect.ValueOf(v.typed.DeepCopyObject()).Elem()
 	to := reflect.ValueOf(o).Elem()
 	if from.Type() != to.Type() {
-		return errors.Errorf("cannot read a %s into a %T", v.kind.gvk.Kind, o)
+		return errors.Errorf("cannot read a %s into a %T", v.kind.GVK.Kind, o)
 	}
 	to.Set(from)
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/apicore"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -43,26 +44,22 @@ func (s *subresource) Apply(context.Context, runtime.ApplyConfiguration, ...clie
 	return s.client.Apply(context.Background(), nil)
 }
 
-func missingVersion() *field.Error {
-	return field.Invalid(metaPath.Child("resourceVersion"), 0, "must be specified for an update")
-}
-
 // apply is server-side apply. It creates what does not exist.
 func (s *Server) apply(k *kind, key types.NamespacedName, data []byte, by manager, force bool) (*version, error) {
 	config, err := decodeJSON(data)
 	if err != nil {
 		return nil, err
 	}
-	given := metadata(config)
+	given := apicore.Metadata(config)
 	if by.sub != "" {
 		status, ok := config["status"].(map[string]any)
 		if config = map[string]any{}; ok {
 			config["status"] = status
 		}
-	} else if k.hasStatus {
+	} else if k.HasStatus {
 		delete(config, "status")
 	}
-	old := s.objects[id{k.gvk, key}]
+	old := s.objects[id{k.GVK, key}]
 	if old == nil {
 		return s.applyNew(k, key, config, by)
 	}
@@ -70,14 +67,14 @@ func (s *Server) apply(k *kind, key types.NamespacedName, data []byte, by manage
 	if err != nil {
 		return nil, err
 	}
-	image = withMetadata(image)
+	image = apicore.WithMetadata(image)
 	for _, key := range []string{"resourceVersion", "uid"} {
 		if value, ok := given[key]; ok {
-			metadata(image)[key] = value
+			apicore.Metadata(image)[key] = value
 		}
 	}
 	if path := owned.emptied(old.image, image); path != "" && by.current(given, old) {
-		return nil, k.invalid(key.Name, field.TypeInvalid(field.NewPath(path), nil, "must be of type object: \"null\""))
+		return nil, k.Invalid(key.Name, field.TypeInvalid(field.NewPath(path), nil, "must be of type object: \"null\""))
 	}
 	v, err := s.write(old, key, image, by)
 	if err != nil {
@@ -85,7 +82,7 @@ func (s *Server) apply(k *kind, key types.NamespacedName, data []byte, by manage
 	}
 	if v == old { // others may have it with other owners
 		v = &version{kind: v.kind, image: v.image, typed: v.typed, by: v.by, before: v.before}
-		s.unshared()[id{k.gvk, key}] = v
+		s.unshared()[id{k.GVK, key}] = v
 	}
 	v.owned.Store(&owned)
 
@@ -99,14 +96,14 @@ func (s *Server) applyNew(k *kind, key types.NamespacedName, config map[string]a
 
 		return nil, err
 	}
-	m := metadata(config)
+	m := apicore.Metadata(config)
 	if uid := m["uid"]; uid != nil {
-		return nil, kerrors.NewConflict(k.resource, key.Name, errors.Errorf(
+		return nil, kerrors.NewConflict(k.Resource, key.Name, errors.Errorf(
 			"uid mismatch: the provided object specified uid %v, and no existing object was found", uid))
 	}
 	delete(m, "resourceVersion")
 
-	v, err := s.create(k, key, k.named(config), by)
+	v, err := s.create(k, key, config, by)
 	if err == nil {
 		v.owned.Store(&owners{by: setOf(asked(config))})
 	}
@@ -131,7 +128,7 @@ func (o owners) emptied(before, after map[string]any) string {
 // they are and are heeded.
 func (m manager) current(given map[string]any, v *version) bool {
 	for _, key := range []string{"resourceVersion", "uid"} {
-		if value, ok := given[key]; ok && value != metadata(v.image)[key] && (key != "uid" || m.sub == "") {
+		if value, ok := given[key]; ok && value != apicore.Metadata(v.image)[key] && (key != "uid" || m.sub == "") {
 			return false
 		}
 	}

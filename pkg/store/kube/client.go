@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/moorage-dev/moorage/internal/apicore"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
 )
@@ -126,10 +127,10 @@ func (k *kind) into(image map[string]any, o client.Object) error {
 	case *metav1.PartialObjectMetadata:
 		*o = metav1.PartialObjectMetadata{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(
-			map[string]any{fieldMetadata: image[fieldMetadata]}, o); err != nil {
+			map[string]any{apicore.FieldMetadata: image[apicore.FieldMetadata]}, o); err != nil {
 			return errors.Wrap(err, "cannot decode metadata")
 		}
-		o.SetGroupVersionKind(k.gvk)
+		o.SetGroupVersionKind(k.GVK)
 
 		return nil
 	}
@@ -143,7 +144,7 @@ func (k *kind) into(image map[string]any, o client.Object) error {
 		return nil
 	}
 
-	return errors.Errorf("cannot read a %s into a %T", k.gvk.Kind, o)
+	return errors.Errorf("cannot read a %s into a %T", k.GVK.Kind, o)
 }
 
 const opposite = "!=" // of the operators of a field selector
@@ -183,7 +184,7 @@ func (k *kind) selection(o *client.ListOptions) (selection, error) {
 
 // has reports whether an object is selected, if its key has the prefix.
 func (s selection) has(image map[string]any) bool {
-	m := metadataOf(image)
+	m := apicore.Metadata(image)
 	if s.name != "" && m["name"] != s.name {
 		return false
 	}
@@ -221,13 +222,13 @@ func (c *Client) List(ctx context.Context, list client.ObjectList, o ...client.L
 		}
 
 		return true
-	}, func(err error) { c.log.Error(err, "leaving out of a list what cannot be read", "kind", k.gvk.Kind) })
+	}, func(err error) { c.log.Error(err, "leaving out of a list what cannot be read", "kind", k.GVK.Kind) })
 	if err != nil {
 		return k.answer("", err)
 	}
 	slices.SortFunc(found, func(a, b map[string]any) int { return strings.Compare(path(a), path(b)) })
 	if u, ok := list.(*unstructured.UnstructuredList); ok {
-		u.SetGroupVersionKind(k.gvk.GroupVersion().WithKind(k.gvk.Kind + "List"))
+		u.SetGroupVersionKind(k.GVK.GroupVersion().WithKind(k.GVK.Kind + "List"))
 	}
 	list.SetResourceVersion(version(state.Revision))
 
@@ -235,7 +236,7 @@ func (c *Client) List(ctx context.Context, list client.ObjectList, o ...client.L
 }
 
 func path(image map[string]any) string {
-	m := metadataOf(image)
+	m := apicore.Metadata(image)
 	namespace, _ := m["namespace"].(string)
 	name, _ := m["name"].(string)
 

@@ -193,7 +193,7 @@ func (c *cachedClient) reader(o runtime.Object) (client.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, loose := o.(runtime.Unstructured); loose || c.uncached[k.gvk] {
+	if _, loose := o.(runtime.Unstructured); loose || c.uncached[k.GVK] {
 		return c.WithWatch, nil
 	}
 

@@ -28,7 +28,7 @@ func (w *watcher) compare(ctx context.Context) bool {
 	}()
 	gone, err := w.vanished(ctx)
 	if err != nil && ctx.Err() == nil {
-		w.log.Error(err, "cannot compare the reported objects with the store", "kind", w.kind.gvk.Kind)
+		w.log.Error(err, "cannot compare the reported objects with the store", "kind", w.kind.GVK.Kind)
 	}
 	for _, key := range gone {
 		e, ok := w.deleted(storeEvent{Event: store.Event[struct{}]{Key: key, Revision: w.reached}})

@@ -14,14 +14,9 @@ import (
 	kjson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/apicore"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
-)
-
-// Fields of an image that are treated apart.
-const (
-	fieldMetadata = "metadata"
-	fieldStatus   = "status"
 )
 
 // An Envelope makes a Kubernetes object one that a store can hold. Its metadata is
@@ -83,7 +78,7 @@ func (e *Envelope[T]) MarshalJSON() ([]byte, error) {
 	if out == nil {
 		out = map[string]any{}
 	}
-	out[fieldMetadata] = &e.metadata
+	out[apicore.FieldMetadata] = &e.metadata
 
 	return json.Marshal(out)
 }
@@ -100,7 +95,7 @@ func (e *Envelope[T]) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &only); err != nil {
 		return err
 	}
-	delete(content, fieldMetadata)
+	delete(content, apicore.FieldMetadata)
 	e.metadata, e.content = only.Metadata, content
 	_, err := e.Object()
 
@@ -109,7 +104,7 @@ func (e *Envelope[T]) UnmarshalJSON(data []byte) error {
 
 // seal puts an image into an envelope. The image is not changed, and shared.
 func seal[T client.Object](image map[string]any) (*Envelope[T], error) {
-	raw, err := json.Marshal(image[fieldMetadata])
+	raw, err := json.Marshal(image[apicore.FieldMetadata])
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot encode metadata")
 	}
@@ -118,7 +113,7 @@ func seal[T client.Object](image map[string]any) (*Envelope[T], error) {
 		return nil, errors.Wrap(err, "cannot decode metadata")
 	}
 	e := &Envelope[T]{content: maps.Clone(image)}
-	delete(e.content, fieldMetadata)
+	delete(e.content, apicore.FieldMetadata)
 	e.metadata = store.Metadata{
 		Key: keyFor(m.Namespace, m.Name), UID: string(m.UID), Generation: m.Generation,
 		CreationTimestamp: m.CreationTimestamp.UTC(),
@@ -133,7 +128,7 @@ func seal[T client.Object](image map[string]any) (*Envelope[T], error) {
 		}
 	}
 	for _, field := range extras {
-		value, ok := metadataOf(image)[field]
+		value, ok := apicore.Metadata(image)[field]
 		if !ok {
 			continue
 		}
@@ -195,7 +190,7 @@ func (e *Envelope[T]) image() map[string]any {
 	if out == nil {
 		out = map[string]any{}
 	}
-	out[fieldMetadata] = meta
+	out[apicore.FieldMetadata] = meta
 
 	return out
 }
@@ -264,11 +259,4 @@ func imageOf(obj any) (map[string]any, error) {
 // decode reads an image into a typed object, which is empty.
 func decode(image map[string]any, into client.Object) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(image, into)
-}
-
-// metadataOf returns the metadata of an image, or nothing.
-func metadataOf(image map[string]any) map[string]any {
-	m, _ := image[fieldMetadata].(map[string]any)
-
-	return m
 }

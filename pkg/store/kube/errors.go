@@ -6,7 +6,6 @@ import (
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
@@ -22,15 +21,6 @@ func unsupported(what, instead string) error {
 	}}
 }
 
-func (k *kind) invalid(name string, errs ...*field.Error) error {
-	return kerrors.NewInvalid(k.gvk.GroupKind(), name, errs)
-}
-
-func (k *kind) conflict(name string) error {
-	return kerrors.NewConflict(k.resource(), name,
-		errors.New("the object has been modified; please apply your changes to the latest version and try again"))
-}
-
 // answer converts an error of a store to one of an API server. Errors that are not
 // about the object are wrapped.
 func (k *kind) answer(key string, err error) error {
@@ -39,11 +29,11 @@ func (k *kind) answer(key string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrNotFound):
-		return kerrors.NewNotFound(k.resource(), name)
+		return kerrors.NewNotFound(k.Resource, name)
 	case errors.Is(err, store.ErrAlreadyExists):
-		return kerrors.NewAlreadyExists(k.resource(), name)
+		return kerrors.NewAlreadyExists(k.Resource, name)
 	case errors.Is(err, store.ErrConflict):
-		return k.conflict(name)
+		return k.Conflict(name)
 	case errors.Is(err, store.ErrTooLarge):
 		return kerrors.NewRequestEntityTooLargeError(err.Error())
 	case errors.Is(err, store.ErrInvalid):
@@ -51,6 +41,6 @@ func (k *kind) answer(key string, err error) error {
 	case errors.Is(err, store.ErrUndecodable):
 		return kerrors.NewInternalError(err)
 	default:
-		return errors.Wrapf(err, "cannot reach the store of %s", strings.ToLower(k.gvk.Kind))
+		return errors.Wrapf(err, "cannot reach the store of %s", strings.ToLower(k.GVK.Kind))
 	}
 }

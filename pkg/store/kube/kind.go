@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/apicore"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
 )
@@ -44,13 +45,8 @@ func Serve[T client.Object](s store.Store[*Envelope[T]], o ...KindOption) Kind {
 		if err != nil {
 			return nil, errors.Wrapf(err, "cannot serve %s", k.typ)
 		}
-		k.gvk = gvks[0]
-		plural, singular := meta.UnsafeGuessKindToResource(k.gvk)
-		k.plural, k.singular = plural, singular
-		k.custom = strings.Contains(k.gvk.Group, ".") && !strings.HasSuffix(k.gvk.Group, ".k8s.io")
-		if f, ok := k.typ.Elem().FieldByName("Status"); ok {
-			k.hasStatus = strings.HasPrefix(f.Tag.Get("json"), fieldStatus)
-		}
+		k.plural, k.singular = meta.UnsafeGuessKindToResource(gvks[0])
+		k.Kind = apicore.NewKind(gvks[0], k.plural.GroupResource(), k.typ.Elem())
 		k.entries = &typed[T]{store: s}
 		for _, apply := range o {
 			apply(k)
@@ -62,25 +58,22 @@ func Serve[T client.Object](s store.Store[*Envelope[T]], o ...KindOption) Kind {
 
 // A kind describes the objects of one kind. It is immutable.
 type kind struct {
-	gvk              schema.GroupVersionKind
+	apicore.Kind
+
 	plural, singular schema.GroupVersionResource
 	typ              reflect.Type // a pointer
 	scope            meta.RESTScope
-	custom           bool // generations are counted, and an update needs a version
-	hasStatus        bool // status is a subresource
 	entries          entries
 }
-
-func (k *kind) resource() schema.GroupResource { return k.plural.GroupResource() }
 
 func (k *kind) namespaced() bool { return k.scope.Name() == meta.RESTScopeNameNamespace }
 
 // show returns an image as a client sees it. The image is not changed.
 func (k *kind) show(image map[string]any) map[string]any {
-	image["apiVersion"], image["kind"] = k.gvk.GroupVersion().String(), k.gvk.Kind
-	if !k.custom {
-		delete(metadataOf(image), "generation")
-		delete(metadataOf(image), "deletionGracePeriodSeconds")
+	image["apiVersion"], image["kind"] = k.GVK.GroupVersion().String(), k.GVK.Kind
+	if !k.Custom {
+		delete(apicore.Metadata(image), "generation")
+		delete(apicore.Metadata(image), "deletionGracePeriodSeconds")
 	}
 
 	return image
@@ -95,7 +88,7 @@ func (k *kind) typed(image map[string]any) (client.Object, error) {
 	if err := decode(image, o); err != nil {
 		return nil, err
 	}
-	o.GetObjectKind().SetGroupVersionKind(k.gvk)
+	o.GetObjectKind().SetGroupVersionKind(k.GVK)
 
 	return o, nil
 }
@@ -229,11 +222,11 @@ func newRegistry(scheme *runtime.Scheme, kinds []Kind) (*registry, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.kinds[k.gvk] != nil {
-			return nil, errors.Errorf("cannot serve %s from two stores", k.gvk)
+		if r.kinds[k.GVK] != nil {
+			return nil, errors.Errorf("cannot serve %s from two stores", k.GVK)
 		}
-		r.kinds[k.gvk] = k
-		r.mapper.AddSpecific(k.gvk, k.plural, k.singular, k.scope)
+		r.kinds[k.GVK] = k
+		r.mapper.AddSpecific(k.GVK, k.plural, k.singular, k.scope)
 	}
 
 	return r, nil

@@ -5,6 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/apicore"
 )
 
 // Apply is refused: only an API server has server-side apply.
@@ -13,7 +15,7 @@ func (c *Client) Apply(context.Context, runtime.ApplyConfiguration, ...client.Ap
 }
 
 // Status returns a client of the subresource status.
-func (c *Client) Status() client.SubResourceWriter { return c.SubResource(fieldStatus) }
+func (c *Client) Status() client.SubResourceWriter { return c.SubResource(apicore.FieldStatus) }
 
 // SubResource returns a client of a subresource. Only status exists, for types that
 // have it; others are not found.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/apicore"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
 )
@@ -157,7 +158,7 @@ func (w *watcher) event(h storeEvent) (watch.Event, bool) {
 	case h.Synced:
 		return w.bookmark(h)
 	case h.Err != nil:
-		w.log.Error(h.Err, "leaving out of a watch what cannot be read", "kind", w.kind.gvk.Kind)
+		w.log.Error(h.Err, "leaving out of a watch what cannot be read", "kind", w.kind.GVK.Kind)
 
 		return watch.Event{}, false
 	case h.Op != store.Put:
@@ -169,7 +170,7 @@ func (w *watcher) event(h storeEvent) (watch.Event, bool) {
 	}
 	o, err := w.form(image)
 	if err != nil {
-		w.log.Error(err, "leaving out of a watch what cannot be read", "kind", w.kind.gvk.Kind, "key", h.Key)
+		w.log.Error(err, "leaving out of a watch what cannot be read", "kind", w.kind.GVK.Kind, "key", h.Key)
 
 		return watch.Event{}, false
 	}
@@ -200,8 +201,8 @@ func (w *watcher) bookmark(h storeEvent) (watch.Event, bool) {
 		return watch.Event{}, false
 	}
 	o, err := w.form(map[string]any{
-		"apiVersion": w.kind.gvk.GroupVersion().String(), "kind": w.kind.gvk.Kind,
-		fieldMetadata: map[string]any{},
+		"apiVersion": w.kind.GVK.GroupVersion().String(), "kind": w.kind.GVK.Kind,
+		apicore.FieldMetadata: map[string]any{},
 	})
 	mark, ok := o.(client.Object)
 	if err != nil || !ok {

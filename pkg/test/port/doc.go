@@ -1,4 +1,4 @@
 // Package port finds ports of this machine for servers of tests and demos.
 //
-// Begin with Free in a test, and with Find elsewhere.
+// Begin with Free in a test, and with NewRange elsewhere.
 package port

@@ -8,12 +8,14 @@ import (
 )
 
 // In a test it is port.Free(t).
-func ExampleFind() {
-	one, err := port.Find()
+func ExampleRange_Find() {
+	ports := port.NewRange()
+	defer func() { _ = ports.Close() }()
+	one, err := ports.Find()
 	if err != nil {
 		log.Fatal(err)
 	}
-	two, err := port.Find()
+	two, err := ports.Find()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,36 +1,29 @@
 package port
 
-import "fmt"
-
-// A TB has the methods of a test, a benchmark or a fuzz target that Free uses. Each testing.TB is one.
+// A TB is what Free needs of a test, a benchmark or a fuzz target: each testing.TB has it.
 type TB interface {
 	Helper()
+	Cleanup(f func())
 	Fatalf(format string, args ...any)
 }
 
-// Free returns a free port of 127.0.0.1, or fails the test. It has the guarantees of Find. Like t.Fatalf, it must be
-// called from the goroutine of the test.
+// Free returns a port of 127.0.0.1 at which no process listens, or fails the test. It is that of a Range of its own,
+// which is open until the test ends. Free may be called from the goroutine of the test only, as t.Fatalf.
 func Free(t TB) int {
 	t.Helper()
 
-	port, err := Find()
+	return free(t, NewRange())
+}
+
+// free is Free with a Range.
+func free(t TB, r *Range) int {
+	t.Helper()
+	t.Cleanup(func() { _ = r.Close() })
+
+	port, err := r.Find()
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
 
 	return port
-}
-
-// Find returns a free port of 127.0.0.1, between 20000 and 30000. Operating systems do not use these ports for outgoing
-// connections or for listeners on port 0, so a server that is down for a while finds its port free again. A process
-// never gets the same port twice, and two processes that run at the same time get different ports, if both use Find.
-//
-// It returns an error if all ports are taken: a process gets at most 9,900 of them. It may be called concurrently.
-func Find() (int, error) {
-	port, err := process.find()
-	if err != nil {
-		return 0, fmt.Errorf("cannot find a free port between %d and %d: %w", first, last, err)
-	}
-
-	return port, nil
 }

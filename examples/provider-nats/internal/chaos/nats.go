@@ -54,6 +54,7 @@ func ServeNATS(ctx context.Context, args []string, in io.Reader, out io.Writer) 
 type daemon struct {
 	program []string // with all its arguments
 	url     string
+	ports   *port.Range // keeps the port from others, also while the server is down
 
 	mu      sync.Mutex
 	process *child.Process
@@ -61,7 +62,8 @@ type daemon struct {
 
 // newDaemon starts a server with its data in dir.
 func newDaemon(ctx context.Context, program []string, dir string) (*daemon, error) {
-	at, err := port.Find()
+	ports := port.NewRange()
+	at, err := ports.Find()
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +71,7 @@ func newDaemon(ctx context.Context, program []string, dir string) (*daemon, erro
 	d := &daemon{
 		program: append(program[:len(program):len(program)], dir, strconv.Itoa(at)),
 		url:     "nats://127.0.0.1:" + strconv.Itoa(at),
+		ports:   ports,
 	}
 
 	return d, d.start(ctx)

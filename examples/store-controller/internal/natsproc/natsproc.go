@@ -35,6 +35,7 @@ type Node struct {
 	Routes  []string // of all nodes
 	Dir     string
 	process *exec.Cmd
+	ranged  *port.Range // keeps the ports from others, also while the server is down
 }
 
 // Main runs the server, and does not return, if this process was started as one.
@@ -98,10 +99,11 @@ func (fatal) Tracef(string, ...any)  {}
 
 // Cluster returns nodes with data below a folder. They are not started.
 func Cluster(dir string, size int) ([]*Node, error) {
+	ranged := port.NewRange()
 	ports := make([]int, 2*size)
 	for i := range ports {
 		var err error
-		if ports[i], err = port.Find(); err != nil {
+		if ports[i], err = ranged.Find(); err != nil {
 			return nil, err
 		}
 	}
@@ -111,7 +113,7 @@ func Cluster(dir string, size int) ([]*Node, error) {
 	}
 	for i := range size {
 		name := "node" + strconv.Itoa(i+1)
-		nodes[i] = &Node{Name: name, Port: ports[2*i], Dir: filepath.Join(dir, name)}
+		nodes[i] = &Node{Name: name, Port: ports[2*i], Dir: filepath.Join(dir, name), ranged: ranged}
 		if size > 1 {
 			nodes[i].Route, nodes[i].Routes = ports[2*i+1], routes
 		}

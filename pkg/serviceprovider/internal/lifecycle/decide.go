@@ -12,11 +12,11 @@ func Decide(f Facts) Action {
 	case !f.Exists:
 		return Nothing
 	// The object is paused, and the pause applies to its deletion, too, unless an option excludes that.
-	case f.Paused && !(f.Deleting && f.DeleteWhenPaused):
+	case f.Paused && !(f.Deleted && f.DeleteWhenPaused):
 		return ReportPaused
 	// The object is being deleted.
-	case f.Deleting:
-		return decideDeleting(f)
+	case f.Deleted:
+		return decideDeleted(f)
 	// The object exists and is not being deleted.
 	default:
 		return decideWanted(f)
@@ -56,8 +56,8 @@ func decideWanted(f Facts) Action {
 	}
 }
 
-// decideDeleting decides if the object is being deleted.
-func decideDeleting(f Facts) Action {
+// decideDeleted decides if the object is being deleted.
+func decideDeleted(f Facts) Action {
 	switch {
 	// The object does not have our finalizer: nothing is left to do.
 	case !f.HasFinalizer:

@@ -11,16 +11,16 @@ var invariants = map[string]func(Facts, Action) bool{
 		return f.Exists || a == Nothing
 	},
 	"a paused object is only reported, except for a deletion with DeleteWhenPaused": func(f Facts, a Action) bool {
-		return !f.Exists || !f.Paused || f.Deleting && f.DeleteWhenPaused || a == ReportPaused
+		return !f.Exists || !f.Paused || f.Deleted && f.DeleteWhenPaused || a == ReportPaused
 	},
 	"CreateOrUpdate is called only for a wanted object with finalizer, defaults, configuration and access": func(
 		f Facts, a Action,
 	) bool {
-		return a != CreateOrUpdate || !f.Deleting && f.HasFinalizer && f.Defaulted && f.ConfigFound && !f.ConfigUnknown &&
+		return a != CreateOrUpdate || !f.Deleted && f.HasFinalizer && f.Defaulted && f.ConfigFound && !f.ConfigUnknown &&
 			f.Granted && !f.Denied
 	},
 	"Delete is called only for an object that is being deleted, with finalizer and access": func(f Facts, a Action) bool {
-		return a != DeleteService || f.Deleting && f.HasFinalizer && f.Granted && !f.Denied && !f.ClusterGone &&
+		return a != DeleteService || f.Deleted && f.HasFinalizer && f.Granted && !f.Denied && !f.ClusterGone &&
 			!f.NotOwned && !f.ServiceDeleted
 	},
 	"Delete is called without a configuration only with DeleteWithoutConfig": func(f Facts, a Action) bool {
@@ -42,7 +42,7 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a != ReleaseAccess || !f.CreationRecorded || f.Requests != RequestDeleting || f.ServiceDeleted || policy
 	},
 	"the finalizer is removed only after access was released": func(f Facts, a Action) bool {
-		return a != RemoveFinalizer || f.Deleting && f.HasFinalizer && f.AccessReleased
+		return a != RemoveFinalizer || f.Deleted && f.HasFinalizer && f.AccessReleased
 	},
 	"access is released only in a deletion: after Delete, without anything to delete, or by a policy": func(
 		f Facts, a Action,
@@ -51,7 +51,7 @@ var invariants = map[string]func(Facts, Action) bool{
 		policy := f.ConfigRead && !f.ConfigFound && f.OrphanWithoutConfig || f.AccessRequested && f.ClusterGone &&
 			f.OrphanOnClusterGone
 
-		return a != ReleaseAccess || f.Deleting && f.HasFinalizer && (f.ServiceDeleted || nothing || policy)
+		return a != ReleaseAccess || f.Deleted && f.HasFinalizer && (f.ServiceDeleted || nothing || policy)
 	},
 	"a configuration that cannot be read now decides nothing": func(f Facts, a Action) bool {
 		deciding := a == ReportConfigMissing || a == ReportDeletionBlocked || a == RequestAccess || a == AddFinalizer ||
@@ -60,10 +60,10 @@ var invariants = map[string]func(Facts, Action) bool{
 		return !deciding || !f.ConfigUnknown
 	},
 	"the finalizer is added only to a wanted object with a configuration": func(f Facts, a Action) bool {
-		return a != AddFinalizer || !f.Deleting && !f.HasFinalizer && f.ConfigFound
+		return a != AddFinalizer || !f.Deleted && !f.HasFinalizer && f.ConfigFound
 	},
 	"a deletion does not request access while a previous runtime releases it": func(f Facts, a Action) bool {
-		return a != RequestAccess || !f.Deleting || f.Requests == RequestsPresent || f.Requests == RequestMissing &&
+		return a != RequestAccess || !f.Deleted || f.Requests == RequestsPresent || f.Requests == RequestMissing &&
 			f.MaybeCreated || f.Requests == RequestDeleting && f.CreationRecorded
 	},
 	"access is requested once": func(f Facts, a Action) bool { return a != RequestAccess || !f.AccessRequested },
@@ -71,7 +71,7 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a != ReadConfig || !f.ConfigRead
 	},
 	"a wanted object is never blocked or deleted, and keeps access and finalizer": func(f Facts, a Action) bool {
-		return !f.Exists || f.Deleting || a != ReportDeletionBlocked && a != DeleteService && a != ReleaseAccess &&
+		return !f.Exists || f.Deleted || a != ReportDeletionBlocked && a != DeleteService && a != ReleaseAccess &&
 			a != RemoveFinalizer && a != CheckRequests
 	},
 	"a blocked deletion waits for a configuration, a cluster or a request with another owner": func(
@@ -147,7 +147,7 @@ func everyFacts(visit func(Facts)) {
 		next := func() bool { n++; return bits>>(n-1)&1 == 1 }
 		state := func() RequestState { n += 2; return RequestState(bits >> (n - 2) & 3) }
 		f := Facts{
-			Exists: next(), Deleting: next(), HasFinalizer: next(), Paused: next(),
+			Exists: next(), Deleted: next(), HasFinalizer: next(), Paused: next(),
 			MaybeCreated: next(), CreationRecorded: next(),
 			ConfigRead: next(), ConfigFound: next(), ConfigUnknown: next(), Defaulted: next(), Requests: state(),
 			AccessRequested: next(), Granted: next(), Denied: next(), ClusterGone: next(), NotOwned: next(),

@@ -9,12 +9,12 @@ func TestDecide(t *testing.T) {
 		facts  Facts
 		want   Action
 	}{
-		{"the object does not exist", Facts{Paused: true, Deleting: true}, Nothing},
+		{"the object does not exist", Facts{Paused: true, Deleted: true}, Nothing},
 		{"the object is paused", Facts{Exists: true, Paused: true}, ReportPaused},
-		{"also during a deletion", Facts{Exists: true, Paused: true, Deleting: true, HasFinalizer: true}, ReportPaused},
+		{"also during a deletion", Facts{Exists: true, Paused: true, Deleted: true, HasFinalizer: true}, ReportPaused},
 		{
 			"unless the option lets the deletion continue",
-			Facts{Exists: true, Paused: true, Deleting: true, HasFinalizer: true, DeleteWhenPaused: true}, CheckRequests,
+			Facts{Exists: true, Paused: true, Deleted: true, HasFinalizer: true, DeleteWhenPaused: true}, CheckRequests,
 		},
 		{"the option is for deletions only", Facts{Exists: true, Paused: true, DeleteWhenPaused: true}, ReportPaused},
 
@@ -43,7 +43,7 @@ func TestDecide(t *testing.T) {
 		{"access is granted", requested(Facts{Granted: true}), CreateOrUpdate},
 
 		// The service is being deleted.
-		{"our finalizer was removed", Facts{Exists: true, Deleting: true}, Nothing},
+		{"our finalizer was removed", Facts{Exists: true, Deleted: true}, Nothing},
 		{"the requests are read first", deleting(Facts{}), CheckRequests},
 		{
 			"a previous runtime releases access: nothing is left to delete, whatever the configuration",
@@ -149,7 +149,7 @@ func requested(f Facts) Facts {
 
 // deleting returns facts of an object with our finalizer that is being deleted.
 func deleting(f Facts) Facts {
-	f.Exists, f.Deleting, f.HasFinalizer = true, true, true
+	f.Exists, f.Deleted, f.HasFinalizer = true, true, true
 
 	return f
 }

@@ -1,17 +1,17 @@
 package lifecycle
 
-// Facts are the inputs of Decide. The zero value means that nothing is known and no option is set.
+// Facts are all that a decision is made from. The zero value means that nothing is known and no option is set.
 type Facts struct {
 	// Read from the onboarding cluster.
 
 	Exists           bool // The object exists.
-	Deleting         bool // It is being deleted.
+	Deleted          bool // It has a deletion timestamp.
 	HasFinalizer     bool // Our finalizer is on it.
 	Paused           bool // Its annotation pauses reconciliation.
 	MaybeCreated     bool // The domain may have created something that it has not deleted yet.
 	CreationRecorded bool // ServiceCreated is True. Otherwise MaybeCreated is presumed, or comes from a previous runtime.
 
-	// Found out in this pass.
+	// Learned in this pass.
 
 	ConfigRead      bool         // The configuration was read.
 	ConfigFound     bool         // There is one. A deletion may use the last known one.
@@ -76,7 +76,7 @@ const (
 	end // The end of the list, not an action.
 )
 
-// String returns the name of the action, none for a value that is not an action.
+// String returns the action's name, none for a value that is not an action.
 func (a Action) String() string {
 	names := [...]string{
 		"none", "ReadConfig", "AddFinalizer", "Default", "CheckRequests", "RequestAccess", "DeleteService",
@@ -90,7 +90,7 @@ func (a Action) String() string {
 	return names[a]
 }
 
-// Actions returns all actions.
+// Actions returns every action there is.
 func Actions() []Action {
 	all := make([]Action, 0, end-1)
 	for a := ReadConfig; a < end; a++ {

@@ -15,8 +15,8 @@ func Decide(f Facts) Action {
 	case !f.VirtualExists:
 		return decideVirtualGone(f)
 	// The virtual object is being deleted.
-	case f.VirtualDeleting:
-		return decideVirtualDeleting(f)
+	case f.VirtualDeleted:
+		return decideVirtualDeleted(f)
 	// The virtual object exists and is not being deleted.
 	default:
 		return decideVirtualWanted(f)
@@ -36,7 +36,7 @@ func decideVirtualGone(f Facts) Action {
 	case f.Foreign:
 		return Nothing
 	// The image is being deleted already.
-	case f.HostDeleting:
+	case f.HostDeleted:
 		return AwaitHostDeletion
 	// A cache is no proof: a live read has to confirm that the virtual object is gone before its image is
 	// deleted.
@@ -48,14 +48,14 @@ func decideVirtualGone(f Facts) Action {
 	}
 }
 
-// decideVirtualDeleting decides if the virtual object is being deleted.
-func decideVirtualDeleting(f Facts) Action {
+// decideVirtualDeleted decides if the virtual object is being deleted.
+func decideVirtualDeleted(f Facts) Action {
 	switch {
 	// The finalizer is removed if the host object need not be deleted first, is gone, or is foreign.
 	case f.HasFinalizer && (!f.DeleteHostFirst || !f.HostExists || f.Foreign):
 		return RemoveFinalizer
 	// For compatibility, the virtual object gets a host object again although it is being deleted.
-	case f.RecreateDeleting && !f.HostExists:
+	case f.RecreateDeleted && !f.HostExists:
 		return SyncDown
 	// There is no host object, or it is foreign: nothing is left to do.
 	case !f.HostExists || f.Foreign:
@@ -64,7 +64,7 @@ func decideVirtualDeleting(f Facts) Action {
 	case !f.HasFinalizer && !f.UIDMismatch:
 		return Sync
 	// The image is being deleted already.
-	case f.HostDeleting:
+	case f.HostDeleted:
 		return AwaitHostDeletion
 	// A cache is no proof: a live read has to confirm that the virtual object is being deleted before its image
 	// is deleted.
@@ -90,7 +90,7 @@ func decideVirtualWanted(f Facts) Action {
 	case f.HasFinalizer && !f.DeleteHostFirst:
 		return RemoveFinalizer
 	// The image of a former object with this name is being deleted already.
-	case f.HostExists && f.UIDMismatch && f.HostDeleting:
+	case f.HostExists && f.UIDMismatch && f.HostDeleted:
 		return AwaitHostDeletion
 	// A cache is no proof: a live read has to confirm that the virtual object is another one before the image
 	// of the former is deleted.

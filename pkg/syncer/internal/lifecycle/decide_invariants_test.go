@@ -23,25 +23,25 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a != DeleteHost || f.Confirmed
 	},
 	"only an existing object that is not being deleted is deleted": func(f Facts, a Action) bool {
-		return a != DeleteHost || f.HostExists && !f.HostDeleting
+		return a != DeleteHost || f.HostExists && !f.HostDeleted
 	},
 	"the image of a wanted object is never deleted": func(f Facts, a Action) bool {
-		return a != DeleteHost || !f.VirtualExists || f.VirtualDeleting || f.UIDMismatch
+		return a != DeleteHost || !f.VirtualExists || f.VirtualDeleted || f.UIDMismatch
 	},
 	"no host object is created during a deletion, unless the option asks for it": func(f Facts, a Action) bool {
-		return a != SyncDown || !f.VirtualDeleting || f.RecreateDeleting
+		return a != SyncDown || !f.VirtualDeleted || f.RecreateDeleted
 	},
 	"SyncDown is called only if there is no host object": func(f Facts, a Action) bool {
 		return a != SyncDown || f.VirtualExists && !f.HostExists
 	},
 	"with DeleteHostFirst the finalizer is added before the image is created or changed": func(f Facts, a Action) bool {
-		return !f.VirtualExists || f.VirtualDeleting || !f.DeleteHostFirst || f.HasFinalizer || a != SyncDown && a != Sync
+		return !f.VirtualExists || f.VirtualDeleted || !f.DeleteHostFirst || f.HasFinalizer || a != SyncDown && a != Sync
 	},
 	"the finalizer is added only to a wanted object": func(f Facts, a Action) bool {
-		return a != AddFinalizer || f.VirtualExists && !f.VirtualDeleting && !f.HasFinalizer
+		return a != AddFinalizer || f.VirtualExists && !f.VirtualDeleted && !f.HasFinalizer
 	},
 	"with DeleteHostFirst the finalizer is removed only during a deletion without an image": func(f Facts, a Action) bool {
-		return a != RemoveFinalizer || f.HasFinalizer && (!f.DeleteHostFirst || f.VirtualDeleting && (!f.HostExists ||
+		return a != RemoveFinalizer || f.HasFinalizer && (!f.DeleteHostFirst || f.VirtualDeleted && (!f.HostExists ||
 			f.Foreign))
 	},
 	"without DeleteHostFirst no object keeps the finalizer, unless it has a conflict": func(f Facts, a Action) bool {
@@ -55,7 +55,7 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a != SyncUp || f.WantsSyncUp && !f.VirtualExists && f.HostExists
 	},
 	"every conflict of a wanted object is reported, unless it is ignored": func(f Facts, a Action) bool {
-		refused := f.VirtualExists && !f.VirtualDeleting && f.HostExists && f.Foreign && !f.Stale
+		refused := f.VirtualExists && !f.VirtualDeleted && f.HostExists && f.Foreign && !f.Stale
 		return refused == (a == ReportConflict || a == IgnoreConflict) && (a != IgnoreConflict || f.IgnoreConflicts)
 	},
 	"the absence is confirmed once": func(f Facts, a Action) bool {
@@ -115,9 +115,9 @@ func everyFacts(visit func(Facts)) {
 		n := 0
 		next := func() bool { n++; return bits>>(n-1)&1 == 1 }
 		f := Facts{
-			Stale: next(), VirtualExists: next(), VirtualDeleting: next(), HasFinalizer: next(),
-			HostExists: next(), HostDeleting: next(), Foreign: next(), UIDMismatch: next(),
-			Confirmed: next(), WantsSyncUp: next(), DeleteHostFirst: next(), RecreateDeleting: next(), IgnoreConflicts: next(),
+			Stale: next(), VirtualExists: next(), VirtualDeleted: next(), HasFinalizer: next(),
+			HostExists: next(), HostDeleted: next(), Foreign: next(), UIDMismatch: next(),
+			Confirmed: next(), WantsSyncUp: next(), DeleteHostFirst: next(), RecreateDeleted: next(), IgnoreConflicts: next(),
 		}
 		if n != facts {
 			panic("a fact is missing")

@@ -19,15 +19,15 @@ func TestDecide(t *testing.T) {
 		{"an UpSyncer sees any host object", Facts{HostExists: true, WantsSyncUp: true, Foreign: true}, SyncUp},
 		{"a foreign object is left alone", Facts{HostExists: true, Foreign: true, Confirmed: true}, Nothing},
 		{
-			"a foreign object that is being deleted is left alone", Facts{HostExists: true, Foreign: true, HostDeleting: true},
+			"a foreign object that is being deleted is left alone", Facts{HostExists: true, Foreign: true, HostDeleted: true},
 			Nothing,
 		},
 		{
-			"no live read while the host object is being deleted", Facts{HostExists: true, HostDeleting: true},
+			"no live read while the host object is being deleted", Facts{HostExists: true, HostDeleted: true},
 			AwaitHostDeletion,
 		},
 		{
-			"the host object is not deleted twice", Facts{HostExists: true, HostDeleting: true, Confirmed: true},
+			"the host object is not deleted twice", Facts{HostExists: true, HostDeleted: true, Confirmed: true},
 			AwaitHostDeletion,
 		},
 		{"absence is confirmed by the API server", Facts{HostExists: true}, Confirm},
@@ -35,20 +35,20 @@ func TestDecide(t *testing.T) {
 
 		// The virtual object is being deleted.
 		{"no host object is created for an object that is being deleted", deleting(Facts{}), Nothing},
-		{"unless the option asks for it", deleting(Facts{RecreateDeleting: true}), SyncDown},
+		{"unless the option asks for it", deleting(Facts{RecreateDeleted: true}), SyncDown},
 		{"both are synced while the virtual object is being deleted", deleting(Facts{HostExists: true}), Sync},
-		{"also while the host object is being deleted", deleting(Facts{HostExists: true, HostDeleting: true}), Sync},
+		{"also while the host object is being deleted", deleting(Facts{HostExists: true, HostDeleted: true}), Sync},
 		{"a foreign object stays", deleting(Facts{HostExists: true, Foreign: true, UIDMismatch: true}), Nothing},
 		{"a former image is deleted after a confirmation", deleting(Facts{HostExists: true, UIDMismatch: true}), Confirm},
 		{"a former image is deleted", deleting(Facts{HostExists: true, UIDMismatch: true, Confirmed: true}), DeleteHost},
 		{
 			"a former image that is being deleted already",
-			deleting(Facts{HostExists: true, UIDMismatch: true, HostDeleting: true}), AwaitHostDeletion,
+			deleting(Facts{HostExists: true, UIDMismatch: true, HostDeleted: true}), AwaitHostDeletion,
 		},
 		{"the host object is deleted first, after a confirmation", deletingHostFirst(Facts{HostExists: true}), Confirm},
 		{"the host object is deleted first", deletingHostFirst(Facts{HostExists: true, Confirmed: true}), DeleteHost},
 		{
-			"the host object is still being deleted", deletingHostFirst(Facts{HostExists: true, HostDeleting: true}),
+			"the host object is still being deleted", deletingHostFirst(Facts{HostExists: true, HostDeleted: true}),
 			AwaitHostDeletion,
 		},
 		{
@@ -56,14 +56,14 @@ func TestDecide(t *testing.T) {
 			deletingHostFirst(Facts{HostExists: true, UIDMismatch: true}), Confirm,
 		},
 		{"the host object is gone", deletingHostFirst(Facts{}), RemoveFinalizer},
-		{"the host object is gone and not created again", deletingHostFirst(Facts{RecreateDeleting: true}), RemoveFinalizer},
+		{"the host object is gone and not created again", deletingHostFirst(Facts{RecreateDeleted: true}), RemoveFinalizer},
 		{
 			"a foreign object does not delay the deletion", deletingHostFirst(Facts{HostExists: true, Foreign: true}),
 			RemoveFinalizer,
 		},
 		{
 			"without the option the finalizer is removed",
-			Facts{VirtualExists: true, VirtualDeleting: true, HasFinalizer: true, HostExists: true}, RemoveFinalizer,
+			Facts{VirtualExists: true, VirtualDeleted: true, HasFinalizer: true, HostExists: true}, RemoveFinalizer,
 		},
 
 		// The virtual object is wanted.
@@ -78,7 +78,7 @@ func TestDecide(t *testing.T) {
 		{"a former image needs a confirmation", Facts{VirtualExists: true, HostExists: true, UIDMismatch: true}, Confirm},
 		{
 			"a former image that is being deleted",
-			Facts{VirtualExists: true, HostExists: true, UIDMismatch: true, HostDeleting: true}, AwaitHostDeletion,
+			Facts{VirtualExists: true, HostExists: true, UIDMismatch: true, HostDeleted: true}, AwaitHostDeletion,
 		},
 		{
 			"a former image is deleted before a new one is created",
@@ -127,7 +127,7 @@ func TestDecide(t *testing.T) {
 
 // deleting returns the facts with a virtual object that is being deleted.
 func deleting(f Facts) Facts {
-	f.VirtualExists, f.VirtualDeleting = true, true
+	f.VirtualExists, f.VirtualDeleted = true, true
 	return f
 }
 

@@ -1,17 +1,17 @@
 package lifecycle
 
-// Facts are the input of a decision.
+// Facts are all that a decision is made from.
 type Facts struct {
 	// Read from the caches.
 
-	Stale           bool // A cache is older than a write of this process.
-	VirtualExists   bool // The virtual object exists.
-	VirtualDeleting bool // The virtual object is being deleted.
-	HasFinalizer    bool // The virtual object has the syncer's finalizer.
-	HostExists      bool // The host object exists.
-	HostDeleting    bool // The host object is being deleted.
-	Foreign         bool // The virtual object does not own the host object, and no conflict policy allows to take it over.
-	UIDMismatch     bool // The host object is the image of a former virtual object with this name.
+	Stale          bool // A cache is older than a write of this process.
+	VirtualExists  bool // The virtual object exists.
+	VirtualDeleted bool // The virtual object has a deletion timestamp.
+	HasFinalizer   bool // The virtual object has the syncer's finalizer.
+	HostExists     bool // The host object exists.
+	HostDeleted    bool // The host object has a deletion timestamp.
+	Foreign        bool // The virtual object does not own the host object, and no conflict policy allows to take it over.
+	UIDMismatch    bool // The host object is the image of a former virtual object with this name.
 
 	// Learned in this pass.
 
@@ -19,13 +19,13 @@ type Facts struct {
 
 	// Capabilities and options of the syncer.
 
-	WantsSyncUp      bool // The syncer is an UpSyncer.
-	DeleteHostFirst  bool // The host object is deleted before the virtual one.
-	RecreateDeleting bool // A virtual object that is being deleted gets a host object again, for compatibility.
-	IgnoreConflicts  bool // Conflicts are not reported.
+	WantsSyncUp     bool // The syncer is an UpSyncer.
+	DeleteHostFirst bool // The host object is deleted before the virtual one.
+	RecreateDeleted bool // A virtual object that is being deleted gets a host object again, for compatibility.
+	IgnoreConflicts bool // Conflicts are not reported.
 }
 
-// An Action is the next step of a pass.
+// An Action is what a pass does next.
 type Action int
 
 // The actions. After AddFinalizer and Confirm the pass continues with new facts. All
@@ -61,7 +61,7 @@ func (a Action) String() string {
 	return names[a]
 }
 
-// Actions returns all actions.
+// Actions returns every action there is.
 func Actions() []Action {
 	all := make([]Action, 0, end-1)
 	for a := Nothing; a < end; a++ {

@@ -240,7 +240,7 @@ func deleteLeftovers(ctx context.Context, ns string) bool {
 	}
 	for i := range left.Items {
 		if b := &left.Items[i]; len(b.GetFinalizers()) > 0 {
-			_ = tenantPlane.api.Patch(ctx, b, merge(`{"metadata":{"finalizers":null}}`)) // the next look tells
+			_ = tenantPlane.api.Patch(ctx, b, merge(`{"metadata":{"finalizers":null}}`)) // the next call lists what is left
 		}
 	}
 	return len(left.Items) == 0

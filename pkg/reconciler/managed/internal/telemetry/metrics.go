@@ -10,11 +10,8 @@ import (
 
 // metrics are the metrics of one kind.
 type metrics struct {
-	// The metrics of crossplane, by group, version and kind.
-	toReconcile, toReadiness, deletion, drift prometheus.Observer
-	exists, ready, synced                     prometheus.Gauge
+	objects objectMetrics
 
-	// Our own, by kind.
 	passes      *bounded
 	passSeconds prometheus.Observer
 	inFlight    prometheus.Gauge
@@ -29,6 +26,13 @@ type metrics struct {
 	listed      [len(listingNames)]prometheus.Counter
 	notified    [len(notificationNames)]prometheus.Counter
 	watches     [2]prometheus.Gauge // healthy, and not
+}
+
+// objectMetrics are about the objects of a kind. They are those of crossplane, by group, version and kind; all others
+// are our own, by group and kind.
+type objectMetrics struct {
+	toReconcile, toReadiness, deletion, drift prometheus.Observer
+	exists, ready, synced                     prometheus.Gauge
 }
 
 type stepMetrics struct {
@@ -79,23 +83,9 @@ func newMetrics(kind schema.GroupVersionKind, o Options) (*metrics, error) {
 
 func makeMetrics(kind schema.GroupVersionKind, o Options) (*metrics, error) {
 	s := &registry{prefix: o.Prefix + "_managed_", to: o.Registerer}
-	gvk, name := kind.String(), kind.GroupKind().String()
+	name := kind.GroupKind().String()
 	m := &metrics{
-		toReconcile: s.histogram("resource_first_time_to_reconcile_seconds",
-			"Time from the creation of an object to its first pass.", waitBuckets, "gvk").WithLabelValues(gvk),
-		toReadiness: s.histogram("resource_first_time_to_readiness_seconds",
-			"Time from the creation of an object to when it was ready for the first time.", lifeBuckets,
-			"gvk").WithLabelValues(gvk),
-		deletion: s.histogram("resource_deletion_seconds",
-			"Time from the deletion of an object to the removal of its finalizer.", lifeBuckets,
-			"gvk").WithLabelValues(gvk),
-		drift: s.histogram("resource_drift_seconds",
-			"Time from when an external resource was last seen as desired to when it was found changed by others.",
-			driftBuckets, "gvk").WithLabelValues(gvk),
-		exists: s.gauge("resource_exists", "Objects that this process looks after.", "gvk").WithLabelValues(gvk),
-		ready:  s.gauge("resource_ready", "Those of them that are ready.", "gvk").WithLabelValues(gvk),
-		synced: s.gauge("resource_synced", "Those of them that are synced.", "gvk").WithLabelValues(gvk),
-
+		objects: newObjectMetrics(s, kind.String()),
 		passes: newBounded(s.counter("passes_total", "Passes, by kind and outcome.", "kind", "outcome"), name,
 			o.Outcomes...),
 		passSeconds: s.histogram("pass_seconds",
@@ -122,6 +112,26 @@ func makeMetrics(kind schema.GroupVersionKind, o Options) (*metrics, error) {
 	m.shared(s, name)
 
 	return m, utilerrors.NewAggregate(s.refused)
+}
+
+// newObjectMetrics makes the metrics of objects.
+func newObjectMetrics(s *registry, gvk string) objectMetrics {
+	return objectMetrics{
+		toReconcile: s.histogram("resource_first_time_to_reconcile_seconds",
+			"Time from the creation of an object to its first pass.", waitBuckets, "gvk").WithLabelValues(gvk),
+		toReadiness: s.histogram("resource_first_time_to_readiness_seconds",
+			"Time from the creation of an object to when it was ready for the first time.", lifeBuckets,
+			"gvk").WithLabelValues(gvk),
+		deletion: s.histogram("resource_deletion_seconds",
+			"Time from the deletion of an object to the removal of its finalizer.", lifeBuckets,
+			"gvk").WithLabelValues(gvk),
+		drift: s.histogram("resource_drift_seconds",
+			"Time from when an external resource was last seen as desired to when it was found changed by others.",
+			driftBuckets, "gvk").WithLabelValues(gvk),
+		exists: s.gauge("resource_exists", "Objects that this process looks after.", "gvk").WithLabelValues(gvk),
+		ready:  s.gauge("resource_ready", "Those of them that are ready.", "gvk").WithLabelValues(gvk),
+		synced: s.gauge("resource_synced", "Those of them that are synced.", "gvk").WithLabelValues(gvk),
+	}
 }
 
 // addSteps makes the metrics of external calls, of writes and of drifts.

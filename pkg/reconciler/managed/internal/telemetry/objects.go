@@ -52,7 +52,7 @@ func (r *Recorder) Compared(o *Object, mg resource.Managed, f Finding) {
 	if o.wasInSync(mg) {
 		r.metrics.drifts[f].Inc()
 		if o.compared {
-			r.metrics.drift.Observe(seconds(r.made.Add(o.inSync), now))
+			r.metrics.objects.drift.Observe(seconds(r.made.Add(o.inSync), now))
 		}
 	}
 	o.compared, o.inSync = true, 0
@@ -79,7 +79,7 @@ func (r *Recorder) Seen(o *Object, mg resource.Managed) {
 	r.show(o, mg)
 	if o.unready && o.ready {
 		o.unready = false
-		sinceMade(r.metrics.toReadiness, mg, r.clock.Now())
+		sinceMade(r.metrics.objects.toReadiness, mg, r.clock.Now())
 	}
 }
 
@@ -87,7 +87,7 @@ func (r *Recorder) Seen(o *Object, mg resource.Managed) {
 // time of its deletion. The object is forgotten.
 func (r *Recorder) Deleted(o *Object, mg resource.Managed) {
 	if since := mg.GetDeletionTimestamp(); since != nil {
-		r.metrics.deletion.Observe(seconds(since.Time, r.clock.Now()))
+		r.metrics.objects.deletion.Observe(seconds(since.Time, r.clock.Now()))
 	}
 	r.Forget(o)
 }
@@ -98,9 +98,9 @@ func (r *Recorder) Forget(o *Object) {
 	if !o.counted {
 		return
 	}
-	r.metrics.exists.Dec()
-	setCounted(r.metrics.ready, o.ready, false)
-	setCounted(r.metrics.synced, o.synced, false)
+	r.metrics.objects.exists.Dec()
+	setCounted(r.metrics.objects.ready, o.ready, false)
+	setCounted(r.metrics.objects.synced, o.synced, false)
 	*o = Object{}
 }
 
@@ -110,10 +110,10 @@ func (r *Recorder) count(o *Object, mg resource.Managed, now time.Time) {
 		return
 	}
 	*o = Object{counted: true, unready: neverReady(mg)}
-	r.metrics.exists.Inc()
+	r.metrics.objects.exists.Inc()
 	r.show(o, mg)
 	if mg.GetCondition(commonv1.TypeSynced).LastTransitionTime.Time.IsZero() {
-		sinceMade(r.metrics.toReconcile, mg, now)
+		sinceMade(r.metrics.objects.toReconcile, mg, now)
 	}
 }
 
@@ -131,8 +131,9 @@ func neverReady(mg resource.Managed) bool {
 }
 
 func (r *Recorder) show(o *Object, mg resource.Managed) {
-	o.ready = setCounted(r.metrics.ready, o.ready, mg.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue)
-	o.synced = setCounted(r.metrics.synced, o.synced, mg.GetCondition(commonv1.TypeSynced).Status == metav1.ConditionTrue)
+	is := func(t commonv1.ConditionType) bool { return mg.GetCondition(t).Status == metav1.ConditionTrue }
+	o.ready = setCounted(r.metrics.objects.ready, o.ready, is(commonv1.TypeReady))
+	o.synced = setCounted(r.metrics.objects.synced, o.synced, is(commonv1.TypeSynced))
 }
 
 // setCounted adds an object to a gauge or removes it, and returns whether it is now counted.

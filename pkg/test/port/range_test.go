@@ -42,13 +42,13 @@ func (l listener) Close() error {
 	return nil
 }
 
-// TestFind requests all ports from several goroutines of two processes.
+// TestFind asks from several goroutines two Ranges for all ports there are.
 func TestFind(t *testing.T) {
 	m := &machine{taken: map[int]bool{first + 7: true, last - 1: true}}
 	got := make(chan int)
 
 	var askers sync.WaitGroup
-	for _, p := range []*ports{{listen: m.listen, start: 3}, {listen: m.listen, start: 3}} {
+	for _, p := range []*Range{{listen: m.listen, start: 3}, {listen: m.listen, start: 3}} {
 		for range 4 {
 			askers.Go(func() {
 				for port, err := p.find(); ; port, err = p.find() {
@@ -75,24 +75,30 @@ func TestFind(t *testing.T) {
 }
 
 func TestFindNothing(t *testing.T) {
-	p := &ports{listen: func(int) (io.Closer, error) { return nil, errTaken }, start: blocks - 1}
+	p := &Range{listen: func(int) (io.Closer, error) { return nil, errTaken }, start: blocks - 1}
 	if port, err := p.find(); !errors.Is(err, errTaken) {
 		t.Errorf("find() = %d, %v, want why none is free", port, err)
 	}
 }
 
-// A record notes how a test failed.
-type record []string
+// A record notes how a test failed, and has its cleanups.
+type record struct {
+	failures []string
+	cleanups []func()
+}
 
-func (*record) Helper()                             {}
-func (r *record) Fatalf(format string, args ...any) { *r = append(*r, fmt.Sprintf(format, args...)) }
+func (*record) Helper()            {}
+func (r *record) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+func (r *record) Fatalf(format string, args ...any) {
+	r.failures = append(r.failures, fmt.Sprintf(format, args...))
+}
 
 // TestFree listens at a port of this machine, twice.
 func TestFree(t *testing.T) {
-	var failures record
-	port := Free(&failures)
-	if len(failures) > 0 {
-		t.Fatalf("Free(...) failed: %q", failures)
+	var r record
+	port := Free(&r)
+	if len(r.failures) > 0 {
+		t.Fatalf("Free(...) failed: %q", r.failures)
 	}
 	for range 2 {
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -106,16 +112,35 @@ func TestFree(t *testing.T) {
 	if again := Free(t); again == port {
 		t.Errorf("port %d was handed out twice", port)
 	}
+	for _, f := range r.cleanups {
+		f()
+	}
 }
 
 func TestFreeFails(t *testing.T) {
-	old := process
-	defer func() { process = old }()
-	process = &ports{listen: func(int) (io.Closer, error) { return nil, errTaken }}
+	var r record
+	free(&r, &Range{listen: func(int) (io.Closer, error) { return nil, errTaken }})
+	want := "cannot find a free port between 20000 and 30000: taken"
+	if len(r.failures) != 1 || r.failures[0] != want {
+		t.Errorf("failures: want %q, got %q", want, r.failures)
+	}
+}
 
-	var failures record
-	Free(&failures)
-	if want := "cannot find a free port between 20000 and 30000: taken"; len(failures) != 1 || failures[0] != want {
-		t.Errorf("failures: want %q, got %q", want, failures)
+// TestClose verifies that a Range that is closed leaves its ports to others.
+func TestClose(t *testing.T) {
+	m := &machine{taken: map[int]bool{}}
+	r := &Range{listen: m.listen}
+	port, err := r.find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other, err := (&Range{listen: m.listen}).find(); err != nil || other == port {
+		t.Errorf("while it is open, another one finds %d, %v", other, err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if other, err := (&Range{listen: m.listen}).find(); err != nil || other != port {
+		t.Errorf("after it is closed, another one finds %d, %v, want %d", other, err, port)
 	}
 }

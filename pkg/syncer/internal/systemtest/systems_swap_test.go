@@ -117,7 +117,7 @@ func (o *outage) createOrphan() {
 	for name := range o.images {
 		err := hostPlane.api.Patch(
 			o.Context(), newWidget(o.target, name, 12), merge(`{"metadata":{"annotations":{"touched":"yes"}}}`))
-		// who is not protected may have deleted it already; of the others the judge tells
+		// a syncer without protection may have deleted it already; o.check verifies the others
 		if client.IgnoreNotFound(err) != nil {
 			o.Fatal(err)
 		}

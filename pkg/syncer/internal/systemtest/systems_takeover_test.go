@@ -149,7 +149,7 @@ func (f *testSyncer) launches(name string) {
 	f.Helper()
 	b := newWidget(f.ns, name, 12)
 	b.SetLabels(map[string]string{"app": name})
-	b.SetAnnotations(map[string]string{"note": "of " + name, "berth": "1"})
+	b.SetAnnotations(map[string]string{"note": "of " + name, "slot": "1"})
 	if err := tenantPlane.api.Create(f.Context(), b); err != nil {
 		f.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func (f *testSyncer) page(n int, c client.Client) []string {
 }
 
 // TestTakeover: the images of a plugin are taken over while it is stopped, in every state: none is made a second
-// time or deleted, and what is somebody else's stays as it is. Then they go back, with one that was made
+// time or deleted, and foreign objects stay as they are. Then they go back, with one that was made
 // here, and forth again.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
@@ -264,12 +264,12 @@ func (c *changeover) forth() {
 	if err := host.Status().Patch(c.Context(), image, merge(`{"status":{"afloat":true}}`)); err != nil {
 		c.Fatal(err)
 	}
-	c.changes(host, c.imageOf("hosted"), `{"metadata":{"annotations":{"example.org/berth":"7"}}}`)
+	c.changes(host, c.imageOf("hosted"), `{"metadata":{"annotations":{"example.org/slot":"7"}}}`)
 	c.changes(host, c.imageOf("old"), `{"metadata":{"annotations":null}}`) // as before there were annotations
 	c.before.pass(types.NamespacedName{Namespace: c.ns, Name: "plain"})
 
 	// No syncer runs meanwhile.
-	c.changes(tenant, newWidget(c.ns, "changed", 1), `{"spec":{"length":13},"metadata":{"annotations":{"berth":null}}}`)
+	c.changes(tenant, newWidget(c.ns, "changed", 1), `{"spec":{"length":13},"metadata":{"annotations":{"slot":null}}}`)
 	c.deletes(tenant, newWidget(c.ns, "gone", 1))
 	c.changes(tenant, newWidget(c.ns, "leaving", 1), `{"metadata":{"finalizers":["example.org/kept"]}}`)
 	c.deletes(tenant, newWidget(c.ns, "leaving", 1))
@@ -324,7 +324,7 @@ func (c *changeover) forth() {
 	changed := c.imageOf("changed")
 	_ = exists(c.T, host, changed)
 	if length := changed.Object["spec"].(map[string]any)["length"]; length != int64(13) ||
-		changed.GetAnnotations()["berth"] != "" {
+		changed.GetAnnotations()["slot"] != "" {
 		c.Errorf("what was changed meanwhile is not: %v", changed.Object)
 	}
 }

@@ -23,8 +23,8 @@ import (
 var objects = flag.Int("objects", 200, "how many objects are taken through their life")
 
 const (
-	strangers = 20
-	workers   = 8
+	foreignPairs = 20
+	workers      = 8
 
 	// What a process does from time to time, it does in this time: a pass that waits
 	// for its own write looks again after ten seconds, and what is refused after one,
@@ -41,7 +41,7 @@ func TestManyObjects(t *testing.T) {
 	f.limitToNamespace()
 	names := translate.Names{Suffix: f.name}
 	foreign := map[string]string{} // as they are, by name
-	for i := range strangers {
+	for i := range foreignPairs {
 		collides := newWidget(f.target, names.PhysicalName(fmt.Sprintf("taken-%d", i), f.ns), 7)
 		apart := newWidget(f.target, fmt.Sprintf("foreign-%d", i), 7)
 		for _, b := range []*widget{collides, apart} {
@@ -59,7 +59,7 @@ func TestManyObjects(t *testing.T) {
 	parallel(t, func(ctx context.Context, i int) error {
 		return tenantPlane.api.Create(ctx, newWidget(f.ns, fmt.Sprintf("widget-%d", i), 12))
 	})
-	for i := range strangers {
+	for i := range foreignPairs {
 		if err := tenantPlane.api.Create(t.Context(), newWidget(f.ns, fmt.Sprintf("taken-%d", i), 12)); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestManyObjects(t *testing.T) {
 	figure("requests_per_object_down_and_status_up", f.perObject())
 	t.Logf("host: %s; tenant: %s", test.SummarizeRequests(f.host.Objects()), test.SummarizeRequests(f.tenant.Objects()))
 
-	f.reportsConflicts(strangers)
+	f.reportsConflicts(foreignPairs)
 	f.steady()
 
 	begin = time.Now()
@@ -125,7 +125,7 @@ func (f *testSyncer) steady() {
 	f.Logf("to look again: %s", test.SummarizeRequests(requests))
 	// The new process reports the conflicts again.
 	wait.Until(f.T, "conflicts are reported", func() bool {
-		return len(f.tenant.Events()) >= strangers && f.host.Underway()+f.tenant.Underway() == 0
+		return len(f.tenant.Events()) >= foreignPairs && f.host.Underway()+f.tenant.Underway() == 0
 	})
 	f.host.Reset()
 	f.tenant.Reset()

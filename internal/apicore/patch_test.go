@@ -1,4 +1,4 @@
-package patch
+package apicore
 
 import (
 	"testing"
@@ -57,7 +57,7 @@ func TestApply(t *testing.T) {
 					"name": "a"}}
 			}
 			given := image()
-			got, err := Apply(schema.GroupResource{Group: "example.org", Resource: "volumes"}, "data", given,
+			got, err := applyPatch(schema.GroupResource{Group: "example.org", Resource: "volumes"}, "data", given,
 				tc.patch, []byte(tc.body))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)

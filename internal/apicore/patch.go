@@ -1,4 +1,4 @@
-package patch
+package apicore
 
 import (
 	"encoding/json"
@@ -13,11 +13,11 @@ import (
 	"github.com/moorage-dev/moorage/internal/mergepatch"
 )
 
-// Apply returns the image of an object with a merge patch (RFC 7386) or a JSON
+// applyPatch returns the image of an object with a merge patch (RFC 7386) or a JSON
 // patch (RFC 6902) applied. It does not change the image. Errors are those of an
 // API server: 400 for a patch that cannot be decoded, 422 for a JSON patch that
 // does not apply to this image, and 415 for patches of any other type.
-func Apply(of schema.GroupResource, name string, image map[string]any, t types.PatchType,
+func applyPatch(of schema.GroupResource, name string, image map[string]any, t types.PatchType,
 	data []byte) (map[string]any, error) {
 	switch t {
 	case types.MergePatchType:
