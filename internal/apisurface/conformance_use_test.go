@@ -45,14 +45,14 @@ var _ = conformance.Suite{
 var _ = []conformance.Class{conformance.Named, conformance.Token, conformance.Findable, conformance.Opaque}
 
 var (
-	_ conformance.Probe     = probe{}
-	_ conformance.Stranger  = probe{}
-	_ conformance.Drifter   = probe{}
-	_ conformance.Breaker   = probe{}
-	_ conformance.Silencer  = probe{}
-	_ conformance.Misrouter = probe{}
-	_ conformance.Hider     = probe{}
-	_ conformance.Holder    = probe{}
+	_ conformance.Probe        = probe{}
+	_ conformance.UnownedMaker = probe{}
+	_ conformance.Drifter      = probe{}
+	_ conformance.Breaker      = probe{}
+	_ conformance.Silencer     = probe{}
+	_ conformance.Misrouter    = probe{}
+	_ conformance.Hider        = probe{}
+	_ conformance.Holder       = probe{}
 )
 
 // A probe implements every optional interface.

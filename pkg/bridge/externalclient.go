@@ -132,7 +132,7 @@ func (c *externalClient) owner(v, pObj client.Object) (managed.Owner, error) {
 	a := pObj.GetAnnotations()
 	if !ours {
 		if a[translator.NameAnnotation] == "" && pObj.GetLabels()[translate.MarkerLabel] == "" {
-			return managed.OwnerNobody, nil
+			return managed.OwnerNone, nil
 		}
 		return managed.OwnerOther, nil
 	}

@@ -81,7 +81,7 @@ func TestObserve(t *testing.T) {
 		"Unmarked": {
 			"An object without marks is unowned.",
 			func(w *world, p *volume.Volume) { w.patch(p, `{"metadata":{"labels":null,"annotations":null}}`) },
-			managed.ExternalObservation{ResourceExists: true, Owner: managed.OwnerNobody}, nil,
+			managed.ExternalObservation{ResourceExists: true, Owner: managed.OwnerNone}, nil,
 		},
 		"OtherVirtualCluster": {
 			"An object with the marks of another virtual cluster belongs to it.",

@@ -159,7 +159,7 @@ func (t *scenarioRun) makeUnowned() string {
 	var id string
 	err := t.host.call(context.Background(), "Probe.Make", func(ctx context.Context) (err error) {
 		// the scenario requires a Probe that can create unowned resources
-		id, err = t.suite.Probe.(Stranger).Make(ctx, like)
+		id, err = t.suite.Probe.(UnownedMaker).Make(ctx, like)
 
 		return err
 	})

@@ -72,7 +72,7 @@ func (k *runner) scenarios() []scenario {
 	if _, ok := k.suite.Probe.(Drifter); ok {
 		out = append(out, scenario{name: "drift", faults: true, run: (*scenarioRun).drifted})
 	}
-	if _, ok := k.suite.Probe.(Stranger); ok {
+	if _, ok := k.suite.Probe.(UnownedMaker); ok {
 		out = append(out, scenario{name: "adopt", faults: true, neverObserved: true, run: (*scenarioRun).adopt})
 		if k.ledger.traits.Stamped {
 			out = append(out, scenario{

@@ -148,7 +148,7 @@ var defects = map[string]defect{
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			if o.ResourceExists {
-				o.Owner = managed.OwnerNobody
+				o.Owner = managed.OwnerNone
 			}
 
 			return o, err

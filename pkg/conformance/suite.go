@@ -138,8 +138,8 @@ type Resource struct {
 	Deleting bool
 }
 
-// `Stranger` is an optional interface of a Probe that can create resources without an owner.
-type Stranger interface {
+// UnownedMaker is an optional interface of a Probe that can create resources without an owner.
+type UnownedMaker interface {
 	// Make creates the resource that mg specifies, without ownership metadata and without the
 	// client under test, and returns its ID. In the class Named mg has an external name.
 	Make(ctx context.Context, mg resource.Managed) (id string, err error)

@@ -232,7 +232,7 @@ func (h *extSystem) observe(mg resource.Managed, p *extResource) (managed.Extern
 func owner(stamp, uid types.UID) managed.Owner {
 	switch stamp {
 	case "":
-		return managed.OwnerNobody
+		return managed.OwnerNone
 	case uid:
 		return managed.OwnerOurs
 	default:

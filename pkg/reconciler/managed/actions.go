@@ -95,7 +95,7 @@ func (p *pass) adopts() bool {
 	restored := !p.r.named && copied(p.mg, id) && result == attemptSucceeded
 
 	return p.observation.ResourceExists && (unheld || restored || p.namedByUser() ||
-		p.observation.Owner == OwnerNobody || p.takesOverRestored()) && created(p.mg) == ""
+		p.observation.Owner == OwnerNone || p.takesOverRestored()) && created(p.mg) == ""
 }
 
 // create creates the external resource between two records: that it is about to be created, and the result. Nothing

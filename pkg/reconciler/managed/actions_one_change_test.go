@@ -232,7 +232,7 @@ func TestAnAuthorsFinalizerComesFirst(t *testing.T) {
 					return answer
 				}}))
 			w.pass.external, w.backend = &answeringClient{}, &namedSystem{name: "blue"}
-			w.observation, w.observed = ExternalObservation{ResourceExists: call == "claim", Owner: OwnerNobody}, true
+			w.observation, w.observed = ExternalObservation{ResourceExists: call == "claim", Owner: OwnerNone}, true
 			err := do(w.pass, t.Context())
 			if !errors.Is(err, answer) || (err == nil) != (answer == nil) || given > 0 ||
 				(bears(w.mg) == 0) != (answer != nil) {
@@ -249,7 +249,7 @@ func TestAnAuthorsFinalizerComesFirst(t *testing.T) {
 	}
 	w := newStored(bearing(nil), &objectState{})
 	w.writes.answer, w.observation, w.observed = func() error { return boom },
-		ExternalObservation{ResourceExists: true, Owner: OwnerNobody}, true
+		ExternalObservation{ResourceExists: true, Owner: OwnerNone}, true
 	if err := w.persistOwnership(t.Context()); !errors.Is(err, boom) || w.claimed {
 		t.Errorf("what could not be stored: %v, claimed is %t", err, w.claimed)
 	}

@@ -111,7 +111,7 @@ func TestWhatIsClaimedIsMarked(t *testing.T) {
 	}{
 		"taken over":            {false, false, managed.OwnerUnknown, "intent"},
 		"what an attempt made":  {true, false, managed.OwnerUnknown, "intent"},
-		"and lacks its mark":    {true, false, managed.OwnerNobody, "intent"},
+		"and lacks its mark":    {true, false, managed.OwnerNone, "intent"},
 		"with what it fills in": {false, true, managed.OwnerUnknown, "late-init"},
 	} {
 		registry := prometheus.NewRegistry()

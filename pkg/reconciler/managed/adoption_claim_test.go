@@ -16,7 +16,7 @@ import (
 )
 
 func TestASecondCreationIsOursToo(t *testing.T) {
-	owner := managed.OwnerNobody
+	owner := managed.OwnerNone
 	w := newWorld(t, managed.WithCreationGracePeriod(0))
 	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return owning{c, &owner} })
 	w.create(nil)
@@ -35,7 +35,7 @@ func TestASecondCreationIsOursToo(t *testing.T) {
 }
 
 func TestANameThatObserveChangesIsStored(t *testing.T) {
-	owner := managed.OwnerNobody
+	owner := managed.OwnerNone
 	w := newWorld(t, managed.WithCreationGracePeriod(0))
 	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return owning{c, &owner} })
 	w.create(nil)
@@ -81,7 +81,7 @@ func TestAFoundResourceResolvesItsCreationWhileDeleting(t *testing.T) {
 }
 
 func TestAnAdoptionCountsForTheNameItWasMadeFor(t *testing.T) {
-	owner := managed.OwnerNobody
+	owner := managed.OwnerNone
 	w := newWorld(t, managed.WithDeterministicExternalName(true))
 	w.cloud.Named = true
 	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return owning{c, &owner} })
@@ -96,7 +96,7 @@ func TestAnAdoptionCountsForTheNameItWasMadeFor(t *testing.T) {
 	})
 	w.pass()
 	w.change(func(v *volume.Volume) { meta.SetExternalName(v, "somebodys") })
-	owner = managed.OwnerNobody
+	owner = managed.OwnerNone
 	w.pass()
 	for _, d := range w.cloud.Disks() {
 		if d.ID == "somebodys" && d.SizeGiB != 50 {
@@ -202,7 +202,7 @@ type unownedClient struct{ managed.ExternalClient }
 
 func (f unownedClient) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	o, err := f.ExternalClient.Observe(ctx, mg)
-	o.Owner = managed.OwnerNobody
+	o.Owner = managed.OwnerNone
 	return o, err
 }
 

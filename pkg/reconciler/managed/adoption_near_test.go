@@ -91,7 +91,7 @@ func TestAnUnownedResourceUnderADeterministicName(t *testing.T) {
 		"not held":         {true, false, OwnerUnknown, nil, true},
 		"marked":           {true, false, OwnerUnknown, claimed, false},
 		"marked and held":  {true, true, OwnerUnknown, claimed, false},
-		"nobody's":         {true, true, OwnerNobody, nil, true},
+		"nobody's":         {true, true, OwnerNone, nil, true},
 		"assigned":         {false, true, OwnerUnknown, nil, true},
 		"assigned, marked": {false, false, OwnerUnknown, claimed, false},
 		"ours":             {false, false, OwnerOurs, nil, false},
@@ -124,10 +124,10 @@ func TestAnObservedAdoptionStaysOwned(t *testing.T) {
 		owner Owner
 		want  bool
 	}{
-		"found":                   {seen("vol-9"), OwnerNobody, false},
+		"found":                   {seen("vol-9"), OwnerNone, false},
 		"found, and taken since":  {seen("vol-9"), OwnerOther, true},
-		"found under its old one": {seen("vol-1"), OwnerNobody, true},
-		"not found":               {remembering(), OwnerNobody, true},
+		"found under its old one": {seen("vol-1"), OwnerNone, true},
+		"not found":               {remembering(), OwnerNone, true},
 	} {
 		mg := bearing(map[string]string{
 			meta.AnnotationKeyExternalCreateSucceeded: early, meta.AnnotationKeyCreateAttempt: ownDone,
@@ -202,7 +202,7 @@ func TestWhyAPolicyIsNotAllowed(t *testing.T) {
 			OwnerOther, ""},
 		"nothing asked": {nil, "quay", "", OwnerOther, ""},
 		"does not match": {[]ReconcilerOption{WithAllowedAdoptionPolicies()}, "quay", meta.AdoptionPolicyIfMatching,
-			OwnerNobody, ""},
+			OwnerNone, ""},
 	} {
 		mg := bearing(map[string]string{meta.AnnotationKeyAdoptionPolicy: tc.policy})
 		mg.SetNamespace(tc.namespace)

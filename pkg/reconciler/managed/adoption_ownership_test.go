@@ -36,7 +36,7 @@ type owning struct {
 func (o owning) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	seen, err := o.ExternalClient.Observe(ctx, mg)
 	seen.Owner = *o.owner
-	if *o.owner == managed.OwnerNobody {
+	if *o.owner == managed.OwnerNone {
 		seen.ResourceUpToDate = false // the stamp is missing
 	}
 
@@ -50,7 +50,7 @@ func (o owning) Update(ctx context.Context, mg resource.Managed) error {
 }
 
 func TestResourcesOfOtherOwnersAreLeftAlone(t *testing.T) {
-	for _, owner := range []managed.Owner{managed.OwnerOther, managed.OwnerNobody} {
+	for _, owner := range []managed.Owner{managed.OwnerOther, managed.OwnerNone} {
 		t.Run(owner.String(), func(t *testing.T) {
 			w := owned(t, &owner)
 			w.cloud.Put(volume.Disk{ID: key.Name, SizeGiB: 99})
@@ -99,7 +99,7 @@ func TestARaceForANameIsLost(t *testing.T) {
 }
 
 func TestUnownedResourcesAreAdoptedByPolicy(t *testing.T) {
-	owner := managed.OwnerNobody
+	owner := managed.OwnerNone
 	w := owned(t, &owner)
 	w.cloud.Put(volume.Disk{ID: key.Name, SizeGiB: 99})
 	w.create(func(v *volume.Volume) {
@@ -113,7 +113,7 @@ func TestUnownedResourcesAreAdoptedByPolicy(t *testing.T) {
 		t.Errorf("the adoption is not marked: %v %v", v.Finalizers, v.Annotations)
 	}
 
-	owner = managed.OwnerNobody // another writer removes the stamp
+	owner = managed.OwnerNone // another writer removes the stamp
 	w.change(func(v *volume.Volume) { delete(v.Annotations, meta.AnnotationKeyAdoptionPolicy) })
 	w.pass()
 	if owner != managed.OwnerOurs {
@@ -140,7 +140,7 @@ func TestStamps(t *testing.T) {
 		want  managed.Owner
 	}{
 		"Ours":         {string(mine), managed.OwnerOurs},
-		"None":         {"", managed.OwnerNobody},
+		"None":         {"", managed.OwnerNone},
 		"OtherCluster": {string(managed.NewStamp("cluster-2", kind, v)), managed.OwnerOther},
 		"OtherKind": {string(managed.NewStamp("cluster-1",
 			schema.GroupKind{Group: "example.org", Kind: "Bucket"}, v)), managed.OwnerOther},

@@ -46,7 +46,7 @@ func TestAllowedAdoptionPolicies(t *testing.T) {
 			[]string{`"force"`, "same namespace"}},
 		"force, and nobody knows": {nil, "force", managed.OwnerOther, "", "False/AdoptionNotAllowed",
 			[]string{`"force"`, "same namespace"}},
-		"force for what is nobody's": {nil, "force", managed.OwnerNobody, "", "True/ReconcileSuccess", nil},
+		"force for what is nobody's": {nil, "force", managed.OwnerNone, "", "True/ReconcileSuccess", nil},
 		"force across namespaces, allowed": {allowing("if-unowned", "force"), "force", managed.OwnerOther, far,
 			"True/ReconcileSuccess", nil},
 		"force, not allowed": {allowing("if-unowned"), "force", managed.OwnerOther, near,
@@ -55,15 +55,15 @@ func TestAllowedAdoptionPolicies(t *testing.T) {
 			managed.OwnerOther, far, "False/AdoptionNotAllowed", []string{`"force"`, "same namespace"}},
 		"force by default, within": {[]managed.ReconcilerOption{managed.WithAdoptionPolicy("force")}, "",
 			managed.OwnerOther, near, "True/ReconcileSuccess", nil},
-		"unowned, allowed": {allowing("if-unowned"), "if-unowned", managed.OwnerNobody, "",
+		"unowned, allowed": {allowing("if-unowned"), "if-unowned", managed.OwnerNone, "",
 			"True/ReconcileSuccess", nil},
-		"unowned, not allowed": {allowing("if-matching"), "if-unowned", managed.OwnerNobody, "",
+		"unowned, not allowed": {allowing("if-matching"), "if-unowned", managed.OwnerNone, "",
 			"False/AdoptionNotAllowed", []string{`"if-unowned"`, "not allowed by this provider"}},
 		"unowned, where owners are unknown": {allowing(), "if-unowned", managed.OwnerUnknown, "",
 			"False/AdoptionNotAllowed", []string{`"if-unowned"`}},
 		"unowned is of no use anyway": {allowing(), "if-unowned", managed.OwnerOther, near,
 			"False/ExternalResourceNotOwned", nil},
-		"never": {allowing(), "never", managed.OwnerNobody, "",
+		"never": {allowing(), "never", managed.OwnerNone, "",
 			"False/ExternalResourceNotOwned", nil},
 		"nothing said": {allowing(), "", managed.OwnerUnknown, "", "True/ReconcileSuccess", nil},
 		"ours already": {allowing(), "force", managed.OwnerOurs, "", "True/ReconcileSuccess", nil},
@@ -123,7 +123,7 @@ func ways(condition string) []string {
 // if its mark says so.
 func TestABoundTakesNothingAway(t *testing.T) {
 	w := newWorld(t, managed.WithAllowedAdoptionPolicies(meta.AdoptionPolicyIfUnowned))
-	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return neighbouring{c, managed.OwnerNobody, ""} })
+	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return neighbouring{c, managed.OwnerNone, ""} })
 	w.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 7})
 	w.create(func(v *volume.Volume) {
 		meta.AddAnnotations(v, map[string]string{

@@ -118,7 +118,7 @@ func TestMarksThatClaimNothing(t *testing.T) {
 	for name, marks := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, managed.WithCreationGracePeriod(0))
-			w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return belonging{c, managed.OwnerNobody} })
+			w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return belonging{c, managed.OwnerNone} })
 			w.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 77})
 			w.original("uid-0")
 			w.create(func(v *volume.Volume) {
@@ -141,7 +141,7 @@ func TestMarksThatClaimNothing(t *testing.T) {
 // because its mark is missing.
 func TestOursWithoutItsMarkIsNotReleased(t *testing.T) {
 	w := newWorld(t)
-	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return belonging{c, managed.OwnerNobody} })
+	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return belonging{c, managed.OwnerNone} })
 	w.cloud.After = func(_ context.Context, call string, _ resource.Managed) error {
 		if call == "Create" {
 			return errLost // after the name was set

@@ -137,9 +137,9 @@ const (
 	// OwnerOurs is the object that is being reconciled.
 	OwnerOurs
 
-	// OwnerNobody is a resource without any mark. It is left alone unless the object created or adopted it before, or
+	// OwnerNone is a resource without any mark. It is left alone unless the object created or adopted it before, or
 	// its adoption policy allows adopting it.
-	OwnerNobody
+	OwnerNone
 
 	// OwnerOther is another object, cluster or tool. The resource is not changed, unless the adoption policy is "force"
 	// and that is allowed, see [WithAllowedAdoptionPolicies].

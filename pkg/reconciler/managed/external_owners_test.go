@@ -5,7 +5,7 @@ import "testing"
 // TestOwnersByName verifies that an owner has a one-word text.
 func TestOwnersByName(t *testing.T) {
 	for owner, want := range map[Owner]string{
-		OwnerUnknown: "unknown", OwnerOurs: "ours", OwnerNobody: "nobody", OwnerOther: "other", -1: "invalid",
+		OwnerUnknown: "unknown", OwnerOurs: "ours", OwnerNone: "nobody", OwnerOther: "other", -1: "invalid",
 		4: "invalid",
 	} {
 		if got := owner.String(); got != want {

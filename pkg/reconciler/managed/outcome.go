@@ -241,7 +241,7 @@ var disowned = outcome{
 	refine: func(p *pass, o outcome) outcome {
 		text := "the external resource belongs to somebody else and is left as it is: " +
 			"choose another name by the annotation " + meta.AnnotationKeyExternalName
-		if p.observation.Owner == OwnerNobody {
+		if p.observation.Owner == OwnerNone {
 			text = fmt.Sprintf("the external resource exists, bears no mark of an owner, and is left as it is: "+
 				"set the annotation %s to %q to take it over, or choose another name by the annotation %s",
 				meta.AnnotationKeyAdoptionPolicy, meta.AdoptionPolicyIfUnowned, meta.AnnotationKeyExternalName)

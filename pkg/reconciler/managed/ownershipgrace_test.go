@@ -31,7 +31,7 @@ func (c telling) Observe(ctx context.Context, mg resource.Managed) (managed.Exte
 // TestOneWrongOwnerLeavesNothing verifies that one observation of another owner does not release a deleted object:
 // it is observed again over a new connection. A second one releases it with a warning.
 func TestOneWrongOwnerLeavesNothing(t *testing.T) {
-	const other, unowned, released = managed.OwnerOther, managed.OwnerNobody, "Normal/ExternalResourceNotOwned"
+	const other, unowned, released = managed.OwnerOther, managed.OwnerNone, "Normal/ExternalResourceNotOwned"
 	for name, tc := range map[string]struct {
 		named     bool
 		restarted bool
@@ -88,7 +88,7 @@ func TestOneWrongOwnerLeavesNothing(t *testing.T) {
 func TestMarksThatShowLate(t *testing.T) {
 	w := newWorld(t, managed.WithDeterministicExternalName(true))
 	w.cloud.Named = true
-	lies := []managed.Owner{managed.OwnerNobody, managed.OwnerNobody, managed.OwnerNobody}
+	lies := []managed.Owner{managed.OwnerNone, managed.OwnerNone, managed.OwnerNone}
 	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return telling{c, &lies} })
 	w.create(nil)
 	w.pass()

@@ -252,7 +252,7 @@ func (j *judge) update(context.Context, resource.Managed) error {
 func (j *judge) owned(v *fullResource, call string) {
 	o := j.facts.owner()
 	claimed := !meta.GetExternalCreateSucceeded(v).IsZero() || meta.ShouldAdopt(v)
-	if o == managed.OwnerOther || o == managed.OwnerNobody && !claimed {
+	if o == managed.OwnerOther || o == managed.OwnerNone && !claimed {
 		j.Errorf("%s of what belongs to %s: %v", call, o, v.Annotations)
 	}
 }

@@ -160,9 +160,9 @@ func TestAdoptionPolicies(t *testing.T) {
 		"unknown, the annotation wins":            {managed.OwnerUnknown, "never", "if-unowned", 1, true},
 		"unknown, matching":                       {managed.OwnerUnknown, "if-matching", "", 1, true},
 		"unknown, not matching":                   {managed.OwnerUnknown, "if-matching", "", 7, false},
-		"nobody's, nothing said":                  {managed.OwnerNobody, "", "", 1, false},
-		"nobody's, unowned by option":             {managed.OwnerNobody, "if-unowned", "", 7, true},
-		"nobody's, matching by annotation":        {managed.OwnerNobody, "", "if-matching", 1, true},
+		"nobody's, nothing said":                  {managed.OwnerNone, "", "", 1, false},
+		"nobody's, unowned by option":             {managed.OwnerNone, "if-unowned", "", 7, true},
+		"nobody's, matching by annotation":        {managed.OwnerNone, "", "if-matching", 1, true},
 		"another's, unowned":                      {managed.OwnerOther, "if-unowned", "", 1, false},
 		"another's, by force, nobody knows where": {managed.OwnerOther, "", "force", 1, false},
 	}

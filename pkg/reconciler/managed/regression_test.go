@@ -331,7 +331,7 @@ func TestAMarkCountsForTheNameItWasMadeFor(t *testing.T) {
 	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return owning{c, &owner} })
 	w.create(nil)
 	w.pass()
-	owner = managed.OwnerNobody
+	owner = managed.OwnerNone
 	w.cloud.Put(volume.Disk{ID: "somebodys", SizeGiB: 50})
 	w.change(func(v *volume.Volume) { meta.SetExternalName(v, "somebodys") })
 	w.pass()

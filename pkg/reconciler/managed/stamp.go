@@ -36,7 +36,7 @@ func NewStamp(cluster types.UID, of schema.GroupKind, mg resource.Managed) Stamp
 func (s Stamp) Owner(found string) Owner {
 	switch found {
 	case "":
-		return OwnerNobody
+		return OwnerNone
 	case string(s):
 		return OwnerOurs
 	default:

@@ -372,7 +372,7 @@ func TestWhomAStampNames(t *testing.T) {
 		alike                 bool
 		namespace, ofTheOther string
 	}{
-		{"", OwnerNobody, false, "", ""},
+		{"", OwnerNone, false, "", ""},
 		{stamp, OwnerOurs, true, "default", "here"},
 		{"there/example.org/Volume/default/data/uid-2", OwnerOther, true, "default", "there"},
 		{"here/example.com/Volume/default/data/uid-1", OwnerOther, false, "default", "here"},

@@ -256,7 +256,7 @@ func TestWhatAPredecessorCreatedSinceIsTakenOverByTheAnswer(t *testing.T) {
 		w := newWorld(t, managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer))
 		w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return owning{c, &owner} })
 		supersessions["what was created here is lost"](w)
-		owner = managed.OwnerNobody
+		owner = managed.OwnerNone
 		if deleted {
 			w.delete()
 		}

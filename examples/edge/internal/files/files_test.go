@@ -167,14 +167,14 @@ func TestByHand(t *testing.T) {
 	if !external.IsAlreadyExists(err) || !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a file made by hand is replaced: %v", err)
 	}
-	p.holds("by hand", p.ours, managed.OwnerNobody, false)
+	p.holds("by hand", p.ours, managed.OwnerNone, false)
 	p.refused(pass(t, p.Dir), p.ours) // this pass has not observed it
 
 	p.ours.Spec = v1.FileSpec{Content: "by hand"}
 	p.must(os.Chmod(filepath.Join(p.path, "f"), 0o644))
-	p.holds("by hand", p.ours, managed.OwnerNobody, true) // the adoption policy asks whether it matches
+	p.holds("by hand", p.ours, managed.OwnerNone, true) // the adoption policy asks whether it matches
 	meta.SetExternalCreateSucceeded(p.ours, time.Unix(1, 0))
-	p.holds("by hand", p.ours, managed.OwnerNobody, false) // adopted: it lacks the mark
+	p.holds("by hand", p.ours, managed.OwnerNone, false) // adopted: it lacks the mark
 	c := pass(t, p.Dir)
 	if _, err := c.Observe(t.Context(), p.ours); err != nil {
 		t.Fatal(err)
@@ -231,5 +231,5 @@ func TestCutOff(t *testing.T) {
 	}
 	p.must(pass(t, p.Dir).Delete(t.Context(), p.ours))
 	p.byHand()
-	p.holds("by hand", p.theirs, managed.OwnerNobody, false)
+	p.holds("by hand", p.theirs, managed.OwnerNone, false)
 }

@@ -278,11 +278,11 @@ func (c *Client) owner(mg resource.Managed, t target, seen *sight) managed.Owner
 	case mark != "":
 		return c.stamp.Owner(mark)
 	case recorded == "":
-		return managed.OwnerNobody
+		return managed.OwnerNone
 	case recorded == when(seen.created):
 		return managed.OwnerOurs
 	case meta.GetExternalCreateSucceeded(mg).IsZero(), meta.ShouldAdopt(mg):
-		return managed.OwnerNobody
+		return managed.OwnerNone
 	default:
 		// The resource that this object once adopted was another one: that this one has no owner does not make it
 		// ours.

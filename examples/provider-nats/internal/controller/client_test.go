@@ -156,7 +156,7 @@ func TestObserve(t *testing.T) {
 			"a stream without a stamp lacks ours, and nothing else of it is shown", fake{info: stored("")}, stream(),
 			want{
 				observation: managed.ExternalObservation{
-					ResourceExists: true, Owner: managed.OwnerNobody,
+					ResourceExists: true, Owner: managed.OwnerNone,
 					Diff: `metadata.moorage.dev/owner: desired "` + ours() + `", observed none`,
 				},
 			},

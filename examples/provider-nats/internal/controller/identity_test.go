@@ -156,7 +156,7 @@ func TestReplaced(t *testing.T) {
 			}
 
 			for range 2 { // The first observation does not convince the second.
-				if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerNobody {
+				if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerNone {
 					t.Errorf("Observe(...): owner is %s, want none", got.Owner)
 				}
 			}
@@ -185,7 +185,7 @@ func TestLostMarkAfterOther(t *testing.T) {
 
 			i.mark(w, nil)
 
-			if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerNobody {
+			if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerNone {
 				t.Errorf("without that mark: owner is %s, want none", got.Owner)
 			}
 		})
@@ -202,7 +202,7 @@ func TestAdopt(t *testing.T) {
 			must(t, c.Create(t.Context(), i.mg))
 			i.mark(w, nil)
 
-			if got := w.observe(c, i.mg); got.Owner != managed.OwnerNobody || got.ResourceUpToDate {
+			if got := w.observe(c, i.mg); got.Owner != managed.OwnerNone || got.ResourceUpToDate {
 				t.Errorf("before: %+v", got)
 			}
 
@@ -294,16 +294,16 @@ func TestOwner(t *testing.T) {
 		want     managed.Owner
 		kept     string
 	}{
-		"NeverSeen": {"nothing is known", "", "", nil, managed.OwnerNobody, ""},
+		"NeverSeen": {"nothing is known", "", "", nil, managed.OwnerNone, ""},
 		"Same":      {"the same to the nanosecond", same, "", nil, managed.OwnerOurs, same},
-		"Other":     {"a second has room for two", other, "", nil, managed.OwnerNobody, other},
+		"Other":     {"a second has room for two", other, "", nil, managed.OwnerNone, other},
 		"OtherAdopted": {
 			"another stream was adopted",
 			other, "", []func(*v1alpha1.Stream){adopted}, managed.OwnerOther, other,
 		},
 		"OtherAdoptable": {
 			"the user allows its adoption",
-			other, "", []func(*v1alpha1.Stream){adopted, adopts}, managed.OwnerNobody, other,
+			other, "", []func(*v1alpha1.Stream){adopted, adopts}, managed.OwnerNone, other,
 		},
 		"Marked":  {"the mark needs no proof", other, ours(), nil, managed.OwnerOurs, same},
 		"Foreign": {"another's mark wins, and the record is dropped", same, "other", nil, managed.OwnerOther, ""},
@@ -339,7 +339,7 @@ func TestAgeless(t *testing.T) {
 
 	delete(info.Config.Metadata, managed.StampKey)
 
-	if got, err := client(&fake{info: info}, mg).Observe(t.Context(), mg); err != nil || got.Owner != managed.OwnerNobody {
+	if got, err := client(&fake{info: info}, mg).Observe(t.Context(), mg); err != nil || got.Owner != managed.OwnerNone {
 		t.Errorf("owner is %s, want none; error: %v", got.Owner, err)
 	}
 }
@@ -364,7 +364,7 @@ func TestOnlyLookedAt(t *testing.T) {
 				ask(i.mg)
 
 				for range 2 {
-					if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerNobody || !got.ResourceUpToDate {
+					if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerNone || !got.ResourceUpToDate {
 						t.Errorf("%+v, want none's, and nothing that differs", got)
 					}
 				}

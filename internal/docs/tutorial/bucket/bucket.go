@@ -79,7 +79,7 @@ func (c *client) Observe(ctx context.Context, b *v1alpha1.Bucket) (managed.Exter
 	b.Status.Objects = found.Objects
 	b.SetConditions(commonv1.Available())
 	// An adopted bucket is not up to date before it has our stamp.
-	unstamped := owner == managed.OwnerNobody && !meta.GetExternalCreateSucceeded(b).IsZero()
+	unstamped := owner == managed.OwnerNone && !meta.GetExternalCreateSucceeded(b).IsZero()
 
 	return managed.ExternalObservation{
 		ResourceExists:   true,

@@ -77,10 +77,10 @@ func TestObserve(t *testing.T) {
 		},
 		"Unowned": {
 			"It has no stamp. The adoption policy may depend on whether it is as desired.", unowned, false,
-			observed(true, managed.OwnerNobody),
+			observed(true, managed.OwnerNone),
 		},
 		"Adopted": {
-			"It was adopted, and lacks our stamp.", unowned, true, observed(false, managed.OwnerNobody),
+			"It was adopted, and lacks our stamp.", unowned, true, observed(false, managed.OwnerNone),
 		},
 	}
 	for name, tc := range cases {

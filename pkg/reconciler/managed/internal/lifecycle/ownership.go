@@ -7,7 +7,7 @@ type Owner int
 const (
 	OwnerUnknown Owner = iota
 	OwnerOurs
-	OwnerNobody
+	OwnerNone
 	OwnerOther
 )
 
@@ -29,14 +29,14 @@ func NotOwned(o Owner, claimed bool, policy Adoption, matches bool) bool {
 	switch {
 	case o == OwnerOurs:
 		return false
-	case o != OwnerUnknown && o != OwnerNobody:
+	case o != OwnerUnknown && o != OwnerNone:
 		return o != OwnerOther || policy != AdoptForce
 	case claimed || policy == AdoptUnowned || policy == AdoptForce:
 		return false
 	case policy == AdoptMatching:
 		return !matches
 	default:
-		return o == OwnerNobody || policy == AdoptNever
+		return o == OwnerNone || policy == AdoptNever
 	}
 }
 
