@@ -21,7 +21,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
 
-// steps are the actions. One that has an outcome in endings ends the pass; after any other the facts are gathered anew.
+// steps are the actions. One that has an outcome in endings ends the pass, and so does any that fails, as ObserveAlone
+// always does. After the others the facts are gathered anew, unless an operation is in progress.
 var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 	lifecycle.Observe:          (*pass).observe,
 	lifecycle.ConfirmListed:    (*pass).confirmListed,

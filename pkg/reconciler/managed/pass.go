@@ -27,7 +27,7 @@ type pass struct {
 	publication
 
 	lastFacts    lifecycle.Facts      // what the last decision was made from
-	lastAdmitted lifecycle.AdmitFacts // and the last admission
+	lastAdmitted lifecycle.AdmitFacts // what the last admission was made from
 }
 
 // newPass returns a pass over an object as it was read. It restores what a replace has removed.
@@ -123,10 +123,10 @@ func (p *journal) log() logging.Logger {
 // endUnadmitted ends a pass over an object that is not reconciled, for a reason that the object says.
 func (p *pass) endUnadmitted(ctx context.Context, a lifecycle.Admission) (outcome, error) {
 	ending := unadmitted[a]
-	switch {
-	case a == lifecycle.Ignore:
+	switch a {
+	case lifecycle.Ignore:
 		return p.ignore(ctx)
-	case ending.requeue == never:
+	case lifecycle.Orphan:
 		return ending, p.finishDeletion(ctx)
 	default:
 		return ending, p.changeNothing(ctx)

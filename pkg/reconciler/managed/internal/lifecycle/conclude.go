@@ -68,7 +68,7 @@ func Conclude(f ConcludeFacts) Conclusion {
 	// What was read is stale, and the next pass reads it anew.
 	case f.conflicted() && !f.ConflictsPersist:
 		return RequeueConflict
-	// Another process reports on the object.
+	// This process must not report on the object.
 	case f.Stop == Fenced || f.StatusWrite == StatusFenced:
 		return Fence
 	// The terminal error is reported already.
