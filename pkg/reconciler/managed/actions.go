@@ -51,7 +51,7 @@ var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 // changeNothing ends a pass that has nothing more to do. It fails if something that was restored could not be stored,
 // or if connection details could not be published.
 func (p *publication) changeNothing(ctx context.Context) error {
-	return cmp.Or(p.storeUnasked(ctx), p.publishErr)
+	return cmp.Or(p.storeRestoredUnlessPaused(ctx), p.publishErr)
 }
 
 // persistOwnership makes the object the owner of an existing resource: it stores the finalizer, the external name and
@@ -169,7 +169,7 @@ func (p *pass) prepareCreate(ctx context.Context) error {
 		}
 	}
 	p.storeBackend()
-	if p.abandon(); abandoned(p.mg) {
+	if p.warnAbandoned(); abandoned(p.mg) {
 		p.giveUp()
 	}
 	before := maps.Clone(p.mg.GetAnnotations())
@@ -255,7 +255,7 @@ func (p *pass) delete(ctx context.Context) error {
 // removeFinalizer removes the finalizer. If the object is gone, that is enough.
 func (p *creationRecord) removeFinalizer(ctx context.Context) error {
 	if may := p.may(); may.Delete { // an orphan is left behind in any case
-		p.abandon()
+		p.warnAbandoned()
 	}
 	if p.r.finalizer != nil {
 		err := p.guarded("remove finalizer", func() error { return p.r.finalizer.RemoveFinalizer(ctx, p.mg) })

@@ -6,9 +6,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// TestEveryDecisionIsExecuted verifies that every action has a method, that an action has an outcome exactly if it ends
-// the pass, and that each admission of an object that was read has an outcome: without one, the zero value would release
-// the object. ObserveAlone always fails, and Reconcile and Defer end nothing in a pass.
+// TestEveryDecisionIsExecuted verifies that every action has a method, that an action has an outcome exactly if it
+// ends the pass, and that each admission of an object that was read has an outcome: without one, the zero value would
+// release the object. ObserveAlone always fails, and Reconcile and Defer end nothing in a pass.
 func TestEveryDecisionIsExecuted(t *testing.T) {
 	for _, a := range lifecycle.Actions() {
 		if steps[a] == nil {

@@ -89,8 +89,8 @@ func Conclude(f ConcludeFacts) Conclusion {
 // gone says whether the pass, or the write of its status, has shown that the object is gone.
 func (f ConcludeFacts) gone() bool { return f.Stop == ObjectGone || f.StatusWrite == StatusObjectGone }
 
-// conflicted says whether the pass, or the write of its status, ended in a conflict. A status that was written since
-// reports that of the pass.
+// conflicted says whether the pass, or the write of its status, ended in a conflict. A conflict of the
+// pass does not count any more once the status that reports it is written.
 func (f ConcludeFacts) conflicted() bool {
 	return f.Stop == Conflicted && f.StatusWrite == NotWritten || f.StatusWrite == StatusConflicted
 }

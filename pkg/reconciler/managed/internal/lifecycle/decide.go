@@ -1,8 +1,8 @@
-// Package lifecycle decides what is done with a managed resource. Admit decides whether an object is reconciled, Decide
-// what a pass does next, and Conclude how it ends; smaller decisions have files of their own. All are pure functions from
-// facts, which are plain values. The order of the cases matters. The package imports nothing, so tests can try every
-// combination of facts, every deletion of a case and every exchange of two cases in seconds. The page docs/lifecycle.md
-// shows the cases with their comments.
+// Package lifecycle decides what is done with a managed resource. Admit decides whether an object is reconciled,
+// Decide what a pass does next, and Conclude how it ends; smaller decisions have files of their own. All are pure
+// functions from facts, which are plain values. The order of the cases matters. The package imports nothing, so tests
+// can try every combination of facts, every deletion of a case and every exchange of two cases in seconds. The page
+// docs/lifecycle.md shows the cases with their comments.
 package lifecycle
 
 // Decide returns the next action. The first case that applies wins.
@@ -95,11 +95,11 @@ func removed(f Facts) Action {
 		return AwaitGone
 	// The resource may exist under an unknown external name: another create with the same token returns that
 	// name, so that it can be deleted.
-	case f.undeletable() && f.Class == Token && f.MayCreate && f.Change != Mutated:
+	case f.nameUnknown() && f.Class == Token && f.MayCreate && f.Change != Mutated:
 		return Create
 	// The resource may exist under another or an unknown external name, and would leak without the finalizer: a
 	// user has to resolve that.
-	case f.undeletable() && f.Class != Named || f.Attempt == Superseded:
+	case f.nameUnknown() && f.Class != Named || f.Attempt == Superseded:
 		return AskUser
 	// The resource does not exist: the finalizer is removed.
 	default:

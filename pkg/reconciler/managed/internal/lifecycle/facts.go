@@ -40,9 +40,9 @@ func (f Facts) NeedsPermission() bool {
 // resultUnobserved says whether the result of the last attempt was never observed.
 func (f Facts) resultUnobserved() bool { return f.Attempt == Unknown || f.Attempt == CreatedUnobserved }
 
-// undeletable says whether the result of the last attempt cannot be deleted by the stored name: there is none, or the
+// nameUnknown says whether the result of the last attempt cannot be deleted by the stored name: there is none, or the
 // result may have another one.
-func (f Facts) undeletable() bool {
+func (f Facts) nameUnknown() bool {
 	return f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown
 }
 
