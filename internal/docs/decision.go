@@ -288,7 +288,7 @@ func (w words) render(ds []decision) (string, error) {
 			}
 			out = append(out, append([]string{fmt.Sprint(i + 1)}, line...))
 		}
-		fmt.Fprintf(&b, "### `%s`\n\n%s\n\n%s\n", d.name, d.says, table([]string{"#", "If", "Then", "Why"}, out))
+		fmt.Fprintf(&b, "#### `%s`\n\n%s\n\n%s\n", d.name, d.says, table([]string{"#", "If", "Then", "Why"}, out))
 	}
 	return b.String(), nil
 }
@@ -314,7 +314,7 @@ func (w words) renderActions() string {
 	for _, a := range w.actions {
 		out = append(out, []string{a.name, a.says})
 	}
-	return table([]string{"Action", "What the pass does"}, out) + "\n" + w.goOn + "\n"
+	return table([]string{w.stage.results, "What is done"}, out) + "\n" + w.goOn + "\n"
 }
 
 // decisions reads a file with decisions and the one with their facts, which may be the same. It returns the tables of

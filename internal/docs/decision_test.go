@@ -78,13 +78,13 @@ func play(f Facts) Action {
 }
 `
 	wantTables := strings.Join([]string{
-		"### `Decide`", "", "Returns what to do. The first case wins.", "",
+		"#### `Decide`", "", "Returns what to do. The first case wins.", "",
 		"| # | If | Then | Why |",
 		"|---|---|---|---|",
 		"| 1 | Asleep | **Wait** | A cat that sleeps is left alone. |",
 		"| 2 | (Hungry, or not Fed) and May.Feed | **Feed** | The cat needs food, and the owners allow it. |",
 		"| 3 | otherwise | see `play` | The cat is awake. |", "",
-		"### `play`", "", "Decides if the cat is awake.", "",
+		"#### `play`", "", "Decides if the cat is awake.", "",
 		"| # | If | Then | Why |",
 		"|---|---|---|---|",
 		"| 1 | Mood is Cross, or Mood is not Calm and Hungry | **Wait** | The cat is not calm. |",
@@ -95,7 +95,7 @@ func play(f Facts) Action {
 		"| Hungry | The cat is hungry: it will say so. |\n" +
 		"| May | What the owners allow. |\n| Fed | The cat was fed, so that it is content. |\n" +
 		"| Mood | How it feels. |\n"
-	wantActions := "| Action | What the pass does |\n|---|---|\n| Wait | Do nothing. |\n| Feed | Open a tin. |\n\nAll " +
+	wantActions := "| Action | What is done |\n|---|---|\n| Wait | Do nothing. |\n| Feed | Open a tin. |\n\nAll " +
 		"end.\n"
 	tables, glossary, actions, err := decisions([]byte(decide), []byte(someFacts), decideStage)
 	if err != nil {

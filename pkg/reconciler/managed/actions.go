@@ -21,7 +21,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
 
-// steps are the actions. One that has an outcome in endings ends the pass; after any other the facts are gathered anew.
+// steps are the actions. One that has an outcome in endings ends the pass, and so does any that fails, as ObserveAlone
+// always does. After the others the facts are gathered anew, unless an operation is in progress.
 var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 	lifecycle.Observe:          (*pass).observe,
 	lifecycle.ConfirmListed:    (*pass).confirmListed,
@@ -50,7 +51,7 @@ var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 // changeNothing ends a pass that has nothing more to do. It fails if something that was restored could not be stored,
 // or if connection details could not be published.
 func (p *publication) changeNothing(ctx context.Context) error {
-	return cmp.Or(p.storeUnasked(ctx), p.publishErr)
+	return cmp.Or(p.storeRestoredUnlessPaused(ctx), p.publishErr)
 }
 
 // persistOwnership makes the object the owner of an existing resource: it stores the finalizer, the external name and
@@ -168,7 +169,7 @@ func (p *pass) prepareCreate(ctx context.Context) error {
 		}
 	}
 	p.storeBackend()
-	if p.abandon(); abandoned(p.mg) {
+	if p.warnAbandoned(); abandoned(p.mg) {
 		p.giveUp()
 	}
 	before := maps.Clone(p.mg.GetAnnotations())
@@ -254,7 +255,7 @@ func (p *pass) delete(ctx context.Context) error {
 // removeFinalizer removes the finalizer. If the object is gone, that is enough.
 func (p *creationRecord) removeFinalizer(ctx context.Context) error {
 	if may := p.may(); may.Delete { // an orphan is left behind in any case
-		p.abandon()
+		p.warnAbandoned()
 	}
 	if p.r.finalizer != nil {
 		err := p.guarded("remove finalizer", func() error { return p.r.finalizer.RemoveFinalizer(ctx, p.mg) })

@@ -56,8 +56,8 @@ func (p *clientSession) nextAttempt() string {
 	return p.newAttempt()
 }
 
-// unresolved reports the same for the object of the pass, including an inherited attempt. An attempt for which this
-// process did not call Create has no result to wait for.
+// unresolved reports whether a create with unknown result was begun for the object of the pass, or is inherited. An
+// attempt for which this process did not call Create has no result to wait for.
 func (p *creationRecord) unresolved() bool {
 	id, _ := attemptOf(p.mg)
 
@@ -78,8 +78,8 @@ func markPending(mg resource.Managed, attempt string, now time.Time) {
 	meta.SetExternalCreatePending(mg, now)
 }
 
-// abandon emits a warning that any resource of the last attempt is abandoned.
-func (p *creationRecord) abandon() {
+// warnAbandoned emits a warning that any resource of the last attempt is abandoned.
+func (p *creationRecord) warnAbandoned() {
 	if !abandoned(p.mg) {
 		return
 	}

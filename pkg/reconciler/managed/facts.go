@@ -25,7 +25,7 @@ func (p *pass) admitFacts() lifecycle.AdmitFacts {
 }
 
 // facts returns what is known at this moment, as plain values. It changes nothing. Before an observation it returns
-// only those facts that need none: the others take as long as an observation from memory.
+// only the facts that need none: the others cost time, and do not matter yet.
 func (p *pass) facts() lifecycle.Facts {
 	var f lifecycle.Facts
 	if p.hasFinalizer() {
@@ -107,9 +107,9 @@ func (p *object) foreignFinalizers() []string {
 
 // doubt returns why an absence, or a foreign owner, is not certain.
 func (p *pass) doubt() lifecycle.Doubt {
-	settling, unconfirmed := p.creationGrace() > 0 && !p.observation.ResourceExists, p.notFoundGrace() > 0
+	inGrace, unconfirmed := p.creationGrace() > 0 && !p.observation.ResourceExists, p.notFoundGrace() > 0
 	switch {
-	case settling:
+	case inGrace:
 		return lifecycle.Grace
 	case unconfirmed:
 		return lifecycle.Unconfirmed

@@ -106,7 +106,7 @@ func (p *creationRecord) writeUnwritten(ctx context.Context) error {
 	switch id, result := attemptOf(live); {
 	case p.unmarked(live):
 		if before, _ := attemptOf(p.newest); before != "" {
-			return recording.failed(p.changed("the record of the creation was taken from it"))
+			return recording.failed(p.conflict("the record of the creation was taken from it"))
 		}
 	case id != of || result != "" && !lacks(live, p.state.Unwritten) && !p.altered(live):
 		p.state.Unwritten, p.state.Altered = nil, "" // it was stored, or belongs to another attempt
@@ -167,10 +167,10 @@ func (p *creationRecord) hold(ctx context.Context) {
 	}
 }
 
-// unheld reports whether another writer has removed the finalizer from an object for which a resource is being
-// created, or was created and is not observed yet, or not by the name that a replace wrote. Once the resource is
-// observed, the finalizer is added again.
-func (p *creationRecord) unheld() bool {
+// finalizerRemovedByOthers reports whether another writer has removed the finalizer from an object whose resource is
+// being created, was created and never observed, or has another external name than a replace has written. Once the
+// resource is observed, the finalizer is added again.
+func (p *creationRecord) finalizerRemovedByOthers() bool {
 	if p.r.named || p.r.finalizer != nil || meta.WasDeleted(p.mg) || meta.FinalizerExists(p.mg, FinalizerName) {
 		return false
 	}

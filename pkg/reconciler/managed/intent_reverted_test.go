@@ -311,7 +311,7 @@ func TestUnheldCreations(t *testing.T) {
 		if tc.change != nil {
 			tc.change(p)
 		}
-		if got := p.unheld(); got != tc.unheld {
+		if got := p.finalizerRemovedByOthers(); got != tc.unheld {
 			t.Errorf("%s: %s: unheld is %t", name, tc.reason, got)
 		}
 	}

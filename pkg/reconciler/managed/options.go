@@ -162,9 +162,9 @@ func WithExternalConnectDisconnecter(c ExternalConnectDisconnecter) ReconcilerOp
 
 // WithCriticalAnnotationUpdater sets how the annotations that Create set are
 // stored, if it set any or marks the result. The default is a patch of just
-// those, retried for 25 seconds. An updater given here costs its own requests; what
-// it writes over is its own affair, but that a creation came to nothing is given to
-// it only while the API server shows that no other was begun, which costs a read.
+// those, retried for 25 seconds. An updater given here makes requests of its own, and has
+// to check what it overwrites. A failed creation is passed to it only after a read
+// from the API server has shown that no other creation was begun since.
 func WithCriticalAnnotationUpdater(u CriticalAnnotationUpdater) ReconcilerOption {
 	return func(r *Reconciler) { r.critical = u }
 }

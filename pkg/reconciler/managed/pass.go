@@ -27,7 +27,7 @@ type pass struct {
 	publication
 
 	lastFacts    lifecycle.Facts      // what the last decision was made from
-	lastAdmitted lifecycle.AdmitFacts // and the last admission
+	lastAdmitted lifecycle.AdmitFacts // what the last admission was made from
 }
 
 // newPass returns a pass over an object as it was read. It restores what a replace has removed.
@@ -38,11 +38,11 @@ func (r *Reconciler) newPass(read resource.Managed, known *objectState) *pass {
 	p.restore()
 	p.restored = p.takeOverMarks() || p.restored
 	retires := p.retires()
-	p.restored = p.restoreIdentity() || p.restored || p.unheld() || retires
+	p.restored = p.restoreIdentity() || p.restored || p.finalizerRemovedByOthers() || retires
 	s := p.priorityFacts()
 	p.priority, p.nextPriority, p.state.Known = s.Priority(), s.Priority(), true
 	p.healthy, p.deferred = s.Healthy, r.spread && s.Deferrable()
-	if p.applyNotification(); p.priority != lifecycle.Poll || p.deferred && p.heldByOthers() {
+	if p.applyNotification(); p.priority != lifecycle.Poll || p.deferred && p.recordMissing() {
 		p.deferred = false
 	}
 
@@ -123,10 +123,10 @@ func (p *journal) log() logging.Logger {
 // endUnadmitted ends a pass over an object that is not reconciled, for a reason that the object says.
 func (p *pass) endUnadmitted(ctx context.Context, a lifecycle.Admission) (outcome, error) {
 	ending := unadmitted[a]
-	switch {
-	case a == lifecycle.Ignore:
+	switch a {
+	case lifecycle.Ignore:
 		return p.ignore(ctx)
-	case ending.requeue == never:
+	case lifecycle.Orphan:
 		return ending, p.finishDeletion(ctx)
 	default:
 		return ending, p.changeNothing(ctx)
@@ -191,21 +191,21 @@ func (p *pass) disconnect(ctx context.Context) (failed string) {
 func (p *pass) recordLeftover() {
 	p.lastAdmitted.MayDelete = p.r.permissions(p.mg).Delete && !p.retained
 	made := p.mutated && (p.created || p.state.Called != objectstate.Intent{}) // after the last facts
-	bond := lifecycle.LeftoverOf(p.lastAdmitted, p.lastFacts)
+	leftover := lifecycle.LeftoverOf(p.lastAdmitted, p.lastFacts)
 	switch {
-	case p.released || bond == lifecycle.NoneRemains && !(made && p.lastAdmitted.MayDelete):
+	case p.released || leftover == lifecycle.NoneRemains && !(made && p.lastAdmitted.MayDelete):
 		p.state.NoLeftover = true
-	case bond == lifecycle.MayRemain || made:
+	case leftover == lifecycle.MayRemain || made:
 		p.state.NoLeftover = false
 	}
 	held := !p.released && p.hasFinalizer()
 	p.state.HadFinalizer = p.state.HadFinalizer || held
-	unlooked := bond == lifecycle.Unchanged && !p.deferred && p.state.Seen == objectstate.CreationRef{}
+	neverObserved := leftover == lifecycle.Unchanged && !p.deferred && p.state.Seen == objectstate.CreationRef{}
 	switch {
-	case !p.state.HadFinalizer || p.released || !meta.WasDeleted(p.mg) && !p.createdUnobserved() && !unlooked:
+	case !p.state.HadFinalizer || p.released || !meta.WasDeleted(p.mg) && !p.createdUnobserved() && !neverObserved:
 		p.state.LeftoverName = ""
-	case p.state.LeftoverName == "" || p.mutated ||
-		p.state.DeleteSent.IsZero(): // what a Delete was sent for keeps its name
+	case p.state.LeftoverName == "" || p.mutated || p.state.DeleteSent.IsZero():
+		// Once a Delete was sent, the name in it stays.
 		p.state.LeftoverName = meta.GetExternalName(p.mg)
 	}
 }

@@ -52,7 +52,7 @@ func WithRetiredFinalizers(names ...string) ReconcilerOption {
 // WithRetiredAnnotations names annotations of predecessors that the reconciler removes once an
 // object has its finalizer. Without them the predecessor does not know the object any more, so
 // give this option only when there is no way back. An object that is paused or being deleted
-// keeps them. Those in which this reconciler records a creation cannot be retired.
+// keeps them. Those that this reconciler writes itself cannot be retired.
 func WithRetiredAnnotations(names ...string) ReconcilerOption {
 	return func(r *Reconciler) { r.retired.annotations = append(r.retired.annotations, names...) }
 }

@@ -99,9 +99,9 @@ var priorities = map[lifecycle.Priority]int{
 // queuePriority returns the queue priority of the next pass.
 func (p *schedule) queuePriority() *int { return new(priorities[p.nextPriority]) }
 
-// heldByOthers reports whether a replace has removed the record of the creation, or the finalizer of an object that
+// recordMissing reports whether a replace has removed the record of the creation, or the finalizer of an object that
 // may be created and deleted. Their restoration cannot wait.
-func (p *schedule) heldByOthers() bool {
+func (p *schedule) recordMissing() bool {
 	if p.restored || p.r.finalizer != nil || meta.FinalizerExists(p.mg, FinalizerName) {
 		return p.restored
 	}

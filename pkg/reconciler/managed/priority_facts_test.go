@@ -148,7 +148,7 @@ func TestWhatCannotWaitToBePutBack(t *testing.T) {
 			p.mg.SetFinalizers([]string{FinalizerName})
 		}
 		meta.AddAnnotations(p.mg, tc.annotations)
-		if got := p.heldByOthers(); got != tc.want {
+		if got := p.recordMissing(); got != tc.want {
 			t.Errorf("%s: got %t", name, got)
 		}
 	}

@@ -152,7 +152,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 		r.inFlight.add(req.NamespacedName)
 		defer r.inFlight.remove(req.NamespacedName)
 	}
-	read, f, err := r.admitFacts(ctx, req.NamespacedName)
+	read, f, err := r.readFacts(ctx, req.NamespacedName)
 	if f.Reading != lifecycle.Found {
 		return r.withoutObject(req.NamespacedName, lifecycle.Admit(f), err).answer()
 	}
@@ -172,8 +172,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 	return p.conclude(ctx, outcome, failure)
 }
 
-// admitFacts reads the object, and returns what is known before anything is observed.
-func (r *Reconciler) admitFacts(ctx context.Context,
+// readFacts reads the object, and returns what is known before anything is observed.
+func (r *Reconciler) readFacts(ctx context.Context,
 	key types.NamespacedName) (read resource.Managed, f lifecycle.AdmitFacts, err error) {
 	r.noteElected()
 	if f.Restored = r.restored() != nil; f.Restored {

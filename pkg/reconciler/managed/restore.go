@@ -118,9 +118,9 @@ func (p *creationRecord) contradicted() (name, mark string, other bool) {
 	return name, mark, !p.r.named && mark != "" && of != id && mark != created(p.mg)
 }
 
-// storeUnasked stores the restored record in a pass without external calls: this process may end before the next
-// pass with one. A paused object is not changed, except for a record that no other process would know.
-func (p *creationRecord) storeUnasked(ctx context.Context) error {
+// storeRestoredUnlessPaused stores the restored record in a pass without external calls: this process may end before
+// the next pass with one. A paused object is not changed, except for a record that no other process would know.
+func (p *creationRecord) storeRestoredUnlessPaused(ctx context.Context) error {
 	if p.r.halted(p.mg) && !p.restoredUnreported() {
 		return nil
 	}

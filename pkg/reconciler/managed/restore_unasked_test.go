@@ -102,7 +102,7 @@ func TestWhatIsStoredOfAPausedObject(t *testing.T) {
 		w := newStored(mg, remembering())
 		meta.AddAnnotations(w.mg, tc.putBack)
 		w.restored = tc.restored
-		if err := w.storeUnasked(t.Context()); err != nil {
+		if err := w.storeRestoredUnlessPaused(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if stores := len(w.writes.sent) == 1; stores != tc.stores {

@@ -88,7 +88,7 @@ func (p *object) putStatus(ctx context.Context) error {
 	ctx, cancel := deadline.In(context.WithoutCancel(ctx), statusTimeout)
 	defer cancel()
 	if p.statusChanged(p.newest) {
-		return p.changed("another pass has told since what it saw")
+		return p.conflict("another pass has written the status since")
 	}
 	if err := p.patchStatus(ctx); !kerrors.IsConflict(err) {
 		return err
@@ -98,7 +98,7 @@ func (p *object) putStatus(ctx context.Context) error {
 		return err
 	}
 	if p.statusChanged(live) {
-		return p.changed("another pass has told since what it saw")
+		return p.conflict("another pass has written the status since")
 	}
 	p.newest = live
 	p.mg.SetResourceVersion(live.GetResourceVersion())
@@ -120,8 +120,8 @@ func (p *object) statusChanged(now resource.Managed) bool {
 	})
 }
 
-// changed returns the conflict error of a pass that has read the object before a change.
-func (p *object) changed(what string) error {
+// conflict returns the conflict error of a pass that has read the object before a change.
+func (p *object) conflict(what string) error {
 	kind := schema.GroupResource{Group: p.r.of.Group, Resource: p.r.of.Kind}
 
 	return kerrors.NewConflict(kind, p.mg.GetName(), errors.New(what))

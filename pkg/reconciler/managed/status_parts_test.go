@@ -79,7 +79,7 @@ func TestStatusChanged(t *testing.T) {
 		}
 	}
 	p := endingPass()
-	err := p.changed("somebody was quicker")
+	err := p.conflict("somebody was quicker")
 	want := `Operation cannot be fulfilled on ` + p.r.of.Kind
 	if group := p.r.of.Group; group != "" {
 		want += "." + group

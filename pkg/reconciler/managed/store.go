@@ -70,7 +70,7 @@ func (p *object) store(ctx context.Context, what telemetry.Write) error {
 		return err
 	}
 	if p.recordWasLost(recorded, annotations) {
-		return p.changed("its resource version is the same, and the record of its creation is gone")
+		return p.conflict("its resource version is the same, and the record of its creation is gone")
 	}
 	// The write would have failed on any other version than the newest known one, so that a new generation is the
 	// result of this write; unless an earlier write without a precondition was merged with a change by a user.
@@ -164,16 +164,16 @@ func (p *object) storeWithoutFinalizer(ctx context.Context) error {
 
 // patchAnnotations stores changes of annotations without a precondition except the UID of the object, and retries
 // until ctx ends. If the API server rejects them (they may be too large), only our own are sent: an annotation of a
-// client may be lost, an external name must not. A failed creation is stored only over the same creation, so that a
-// delayed process does not deny a later one. The same holds for the writes of a later pass.
+// client may be lost, an external name must not. A failed creation, and what an earlier pass could not store, are
+// stored only over the same creation: a delayed process must not overwrite the record of a later one.
 func (p *object) patchAnnotations(ctx context.Context, changes map[string]any) error {
 	p.state.recordWrite(changes)
 	metadata := map[string]any{"annotations": changes}
 	if uid := p.mg.GetUID(); uid != "" {
 		metadata["uid"] = uid
 	}
-	denies := isFailed(changes[meta.AnnotationKeyCreateAttempt]) || len(p.state.Unwritten) > 0
-	if denies {
+	conditional := isFailed(changes[meta.AnnotationKeyCreateAttempt]) || len(p.state.Unwritten) > 0
+	if conditional {
 		metadata["resourceVersion"] = p.newest.GetResourceVersion()
 	}
 
@@ -184,10 +184,10 @@ func (p *object) patchAnnotations(ctx context.Context, changes map[string]any) e
 			err = checkStored(changes, nil, nil, p.newest)
 		}
 		switch {
-		case denies && kerrors.IsConflict(err):
+		case conditional && kerrors.IsConflict(err):
 			live, ours, failed := p.sameAttempt(ctx)
 			if failed == nil && !ours && len(p.state.Unwritten) > 0 { // which the next pass compares with the present object
-				overtaken = p.changed("the record of the creation was changed")
+				overtaken = p.conflict("the record of the creation was changed")
 			}
 			if failed != nil || !ours {
 				return failed

@@ -2,16 +2,23 @@ package lifecycle
 
 // AdmitFacts are what is known without an observation: of the request of the queue, and of the object that it names.
 type AdmitFacts struct {
+	// Known when the request is read.
+
 	Restored   bool    // The API server was restored to an earlier state: the process is about to restart.
 	Reading    Reading // What the cache and, if that is stale, the API server have.
 	MayRemain  bool    // The object was not found, may leave its external resource, and its deletion is not confirmed.
 	Deferrable bool    // The object is healthy, and reconciled later to spread the load after a start.
 
+	// Read from the object, before each decision.
+
 	Paused       bool // The user paused the object.
-	Invalid      bool // A policy has an unknown value.
+	Invalid      bool // A policy has a value that is unknown or not supported.
 	Deleted      bool // The object is being deleted.
 	HasFinalizer bool // Our finalizer keeps the object.
-	MayDelete    bool // The policies of an object that is being deleted allow Delete.
+
+	// MayDelete: the policies allow Delete, and no guard keeps the resource. It is gathered only for an object that is
+	// being deleted; LeftoverOf needs it for every object.
+	MayDelete bool
 }
 
 // A Reading says what reading the object led to.
@@ -37,7 +44,7 @@ const (
 	Forget                        // Forget what is known of an object that is gone.
 	Defer                         // Requeue at a random moment of the poll interval.
 	Pause                         // Report that the object is paused.
-	Ignore                        // Do nothing: nothing is left to do.
+	Ignore                        // Let the object go: nothing is left to do.
 	Reject                        // Report which policy is unknown.
 	Orphan                        // Remove the finalizer and leave the external resource, as the policy says.
 )
@@ -55,8 +62,8 @@ func (a Admission) String() string {
 	return names[a]
 }
 
-// Admit decides whether an object is reconciled: when it is read, and again before each decision of the pass. The
-// first case that applies wins.
+// Admit decides whether an object is reconciled. It is called when the object is read, with the first four facts, and
+// before each decision of the pass, with the others. The first case that applies wins.
 func Admit(f AdmitFacts) Admission {
 	switch {
 	// After a restore of the API server nothing that this process knows is certain.
@@ -80,11 +87,12 @@ func Admit(f AdmitFacts) Admission {
 	// The object is being deleted and does not have our finalizer: nothing is left to do.
 	case f.Deleted && !f.HasFinalizer:
 		return Ignore
-	// A policy has an unknown value, so the intent of the user is unknown: nothing is changed until it is
-	// corrected.
+	// A policy has a value that is unknown or not supported, so the intent of the user is unknown: nothing is
+	// changed until it is corrected.
 	case f.Invalid:
 		return Reject
-	// The policies do not allow Delete: the finalizer is removed, and the external resource stays.
+	// The policies do not allow Delete, or a guard keeps the resource: the finalizer is removed, and the external
+	// resource stays.
 	case f.Deleted && !f.MayDelete:
 		return Orphan
 	// The object exists, and its next action is decided.

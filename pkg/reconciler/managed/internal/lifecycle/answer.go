@@ -18,8 +18,8 @@ type Question struct {
 	Recorded      bool // The record is there: the creation was begun, or succeeded.
 	Noted         bool // The note that the user was asked is there; the condition does not ask to remove it.
 	Begun         bool // Only the id of the attempt is left of the record.
-	InStatus      bool // The status says which creation it is: since the note was stored.
-	HasFinalizers bool // A finalizer is there.
+	InStatus      bool // The status names the creation, as it does once the note is stored.
+	HasFinalizers bool // The object has a finalizer, of whichever owner.
 	GaveUp        bool // The status says that the record is of a creation that was given up, or of an earlier one.
 	New           bool // This process has not reconciled the object before.
 	Ended         bool // This process has reconciled it before, and no creation since has succeeded.

@@ -68,7 +68,7 @@ func Conclude(f ConcludeFacts) Conclusion {
 	// What was read is stale, and the next pass reads it anew.
 	case f.conflicted() && !f.ConflictsPersist:
 		return RequeueConflict
-	// Another process reports on the object.
+	// This process must not report on the object.
 	case f.Stop == Fenced || f.StatusWrite == StatusFenced:
 		return Fence
 	// The terminal error is reported already.
@@ -89,8 +89,8 @@ func Conclude(f ConcludeFacts) Conclusion {
 // gone says whether the pass, or the write of its status, has shown that the object is gone.
 func (f ConcludeFacts) gone() bool { return f.Stop == ObjectGone || f.StatusWrite == StatusObjectGone }
 
-// conflicted says whether the pass, or the write of its status, ended in a conflict. A status that was written since
-// reports that of the pass.
+// conflicted says whether the pass, or the write of its status, ended in a conflict. A conflict of the
+// pass does not count any more once the status that reports it is written.
 func (f ConcludeFacts) conflicted() bool {
 	return f.Stop == Conflicted && f.StatusWrite == NotWritten || f.StatusWrite == StatusConflicted
 }

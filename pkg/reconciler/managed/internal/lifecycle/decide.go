@@ -1,9 +1,8 @@
-// Package lifecycle decides what a pass does next with a managed resource. Admit decides
-// whether the object is reconciled, Decide returns the next action, and Conclude ends the
-// pass. All three are pure functions from facts, which are plain values. The order of the
-// cases matters. The package imports nothing, so
-// tests can try every combination of facts, every deletion of a case and every exchange
-// of two cases in seconds. The page docs/lifecycle.md shows the cases with their comments.
+// Package lifecycle decides what is done with a managed resource. Admit decides whether an object is reconciled,
+// Decide what a pass does next, and Conclude how it ends; smaller decisions have files of their own. All are pure
+// functions from facts, which are plain values. The order of the cases matters. The package imports nothing, so tests
+// can try every combination of facts, every deletion of a case and every exchange of two cases in seconds. The page
+// docs/lifecycle.md shows the cases with their comments.
 package lifecycle
 
 // Decide returns the next action. The first case that applies wins.
@@ -21,7 +20,7 @@ func Decide(f Facts) Action {
 	}
 }
 
-// observing decides if there is no observation yet, or only what a list of the connection shows.
+// observing decides where there is no observation yet, or only what a list of the connection shows.
 func observing(f Facts) Action {
 	switch {
 	// Observe is called, unless a list that other objects share can be used.
@@ -36,7 +35,7 @@ func observing(f Facts) Action {
 	}
 }
 
-// deleting decides if the object is being deleted.
+// deleting decides for an object that is being deleted.
 func deleting(f Facts) Action {
 	switch {
 	// The external resource exists.
@@ -52,7 +51,7 @@ func deleting(f Facts) Action {
 	}
 }
 
-// removing decides if the object is being deleted and the external resource exists.
+// removing decides for an object that is being deleted and whose external resource exists.
 func removing(f Facts) Action {
 	switch {
 	// The resource found is not marked as ours, but an earlier create may have created it, or another resource:
@@ -72,7 +71,7 @@ func removing(f Facts) Action {
 	// The resource is deleted only after the other finalizers of the object are removed.
 	case f.ForeignFinalizers:
 		return AwaitFinalizers
-	// Delete was called, in this pass or recently: the pass ends until the resource is gone.
+	// This pass has made its one change, or a delete was sent recently: the pass ends until the resource is gone.
 	case f.Change != NoChange:
 		return AwaitGone
 	// The resource exists, and nothing has to happen before it is deleted.
@@ -81,7 +80,7 @@ func removing(f Facts) Action {
 	}
 }
 
-// removed decides if the object is being deleted and the external resource was not found.
+// removed decides for an object that is being deleted and whose external resource was not found.
 func removed(f Facts) Action {
 	switch {
 	// The resource may exist although it was not found, and its deletion waits until the other finalizers of
@@ -96,11 +95,11 @@ func removed(f Facts) Action {
 		return AwaitGone
 	// The resource may exist under an unknown external name: another create with the same token returns that
 	// name, so that it can be deleted.
-	case f.undeletable() && f.Class == Token && f.MayCreate && f.Change != Mutated:
+	case f.nameUnknown() && f.Class == Token && f.MayCreate && f.Change != Mutated:
 		return Create
 	// The resource may exist under another or an unknown external name, and would leak without the finalizer: a
 	// user has to resolve that.
-	case f.undeletable() && f.Class != Named || f.Attempt == Superseded:
+	case f.nameUnknown() && f.Class != Named || f.Attempt == Superseded:
 		return AskUser
 	// The resource does not exist: the finalizer is removed.
 	default:
@@ -108,7 +107,7 @@ func removed(f Facts) Action {
 	}
 }
 
-// wanted decides if the object is not being deleted.
+// wanted decides for an object that is not being deleted.
 func wanted(f Facts) Action {
 	switch {
 	// The external resource exists.
@@ -120,7 +119,7 @@ func wanted(f Facts) Action {
 	}
 }
 
-// existing decides if the object is not being deleted and the external resource exists.
+// existing decides for an object that is not being deleted and whose external resource exists.
 func existing(f Facts) Action {
 	switch {
 	// The resource is not ours, and no policy allows its adoption: it is left unchanged.
@@ -148,7 +147,7 @@ func existing(f Facts) Action {
 	}
 }
 
-// missing decides if the object is not being deleted and the external resource was not found.
+// missing decides for an object that is not being deleted and whose external resource was not found.
 func missing(f Facts) Action {
 	switch {
 	// The absence of the resource is not certain yet: it has to be confirmed, so that no second resource is

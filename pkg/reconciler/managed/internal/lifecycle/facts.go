@@ -7,7 +7,7 @@ type Facts struct {
 	Object            Object      // Whether it is being deleted, and whether our finalizer keeps it.
 	ForeignFinalizers bool        // A finalizer of another owner has to be removed before the resource is deleted.
 	Class             CreateClass // What makes it safe to repeat a create.
-	MayCreate         bool        // The policies allow Create.
+	MayCreate         bool        // The policies allow Create, and no recreation waits for the request of a user.
 	MayUpdate         bool        // The policies allow Update.
 
 	// NameKnown: the external name is stored, so that a resource that is not found yet can be deleted.
@@ -40,9 +40,9 @@ func (f Facts) NeedsPermission() bool {
 // resultUnobserved says whether the result of the last attempt was never observed.
 func (f Facts) resultUnobserved() bool { return f.Attempt == Unknown || f.Attempt == CreatedUnobserved }
 
-// undeletable says whether a result of the last attempt cannot be deleted, because it may have another name than the
-// stored one, or none is stored.
-func (f Facts) undeletable() bool {
+// nameUnknown says whether the result of the last attempt cannot be deleted by the stored name: there is none, or the
+// result may have another one.
+func (f Facts) nameUnknown() bool {
 	return f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown
 }
 
@@ -58,10 +58,8 @@ func (f Facts) awaitsAbsence() bool {
 	return f.Doubt == Unconfirmed || f.Doubt == Grace && (f.Attempt == CreatedUnobserved || f.Change == NoChange)
 }
 
-// A CreateClass says what makes it safe to repeat a create whose result is unknown.
-type CreateClass int
-
-// An Object is the state of the managed resource. One that is being deleted without our finalizer is not admitted.
+// An Object is the state of the managed resource. One that is being deleted without our finalizer is not admitted, so
+// there is no state for it.
 type Object int
 
 // The states of the object.
@@ -70,6 +68,9 @@ const (
 	HasFinalizer               // It is not being deleted, and our finalizer keeps it.
 	Deleted                    // It is being deleted, and our finalizer keeps it.
 )
+
+// A CreateClass says what makes it safe to repeat a create whose result is unknown.
+type CreateClass int
 
 // The classes.
 const (
@@ -89,20 +90,6 @@ func (c CreateClass) String() string {
 	return names[c]
 }
 
-// An Action is what a pass does next.
-type Action int
-
-// A Presence says whether the external resource exists.
-type Presence int
-
-// The presences.
-const (
-	Unobserved Presence = iota // There is no observation since the last change.
-	Listed                     // A shared list shows it; that is no observation yet.
-	Absent                     // The external resource was not found.
-	Present                    // The external resource exists.
-)
-
 // An Attempt is the state of the last attempt to create.
 type Attempt int
 
@@ -115,6 +102,27 @@ const (
 	Superseded                       // Another runtime has created since, under another external name.
 )
 
+// A Change is the last change of the external system: Mutated, if a delete was sent recently as well.
+type Change int
+
+// The changes.
+const (
+	NoChange   Change = iota // There was none whose effect is waited for.
+	DeleteSent               // A delete was sent, recently enough to wait for its effect.
+	Mutated                  // This pass has made its one change, whatever was sent before.
+)
+
+// A Presence says whether the external resource exists.
+type Presence int
+
+// The presences.
+const (
+	Unobserved Presence = iota // There is no observation since the last change.
+	Listed                     // A shared list shows it; that is no observation yet.
+	Absent                     // The external resource was not found.
+	Present                    // The external resource exists.
+)
+
 // A Doubt says why an absence, or a foreign owner, is not certain.
 type Doubt int
 
@@ -123,26 +131,6 @@ const (
 	NoDoubt     Doubt = iota // There is no reason to doubt.
 	Grace                    // A creation succeeded so recently that "not found" may be wrong.
 	Unconfirmed              // No resource of ours was found, and that is not confirmed yet.
-)
-
-// A Change is the last change of the external system.
-type Change int
-
-// The changes.
-const (
-	NoChange   Change = iota // There was none whose effect is waited for.
-	DeleteSent               // A delete was sent, recently enough to wait for its effect.
-	Mutated                  // This pass has made its one change.
-)
-
-// Metadata says whether an observation found metadata that have to be stored in the object.
-type Metadata int
-
-// The metadata.
-const (
-	Stored        Metadata = iota // The object has all that was found.
-	Dirty                         // Metadata were found that the object does not have.
-	SettlesCreate                 // So was the result of a create whose response was lost.
 )
 
 // An Ownership says whether an external resource is ours.
@@ -154,10 +142,23 @@ const (
 	Foreign                  // It is not ours, and no policy allows its adoption.
 )
 
+// Metadata says whether an observation found metadata that have to be stored in the object.
+type Metadata int
+
+// The metadata.
+const (
+	Stored        Metadata = iota // The object has all that was found.
+	Dirty                         // Metadata were found that the object does not have.
+	SettlesCreate                 // The result of a create whose response was lost was found: its name has to be stored.
+)
+
 // Permissions are what the policies of the object and of its provider allow.
 type Permissions struct {
 	Create, Update, Delete bool
 }
+
+// An Action is what a pass does next.
+type Action int
 
 // The actions. Observe, ConfirmListed, PersistOwnership, Publish, Create, Update and Delete go on: the pass gathers the
 // facts and decides again. All others end the pass.
@@ -202,6 +203,14 @@ func (a Action) String() string {
 	return names[a]
 }
 
+// Ends reports whether the action ends the pass.
+func (a Action) Ends() bool {
+	return a != Observe && a != ConfirmListed && a != PersistOwnership && a != Publish && !a.Mutates()
+}
+
+// Mutates reports whether the action changes the external system.
+func (a Action) Mutates() bool { return a == Create || a == Update || a == Delete }
+
 // Actions returns every action there is.
 func Actions() []Action {
 	all := make([]Action, 0, end-1)
@@ -211,11 +220,3 @@ func Actions() []Action {
 
 	return all
 }
-
-// Ends reports whether the action ends the pass.
-func (a Action) Ends() bool {
-	return a != Observe && a != ConfirmListed && a != PersistOwnership && a != Publish && !a.Mutates()
-}
-
-// Mutates reports whether the action changes the external system.
-func (a Action) Mutates() bool { return a == Create || a == Update || a == Delete }

@@ -8,7 +8,7 @@ type Leftover int
 const (
 	Unchanged   Leftover = iota // The last pass has observed nothing.
 	MayRemain                   // It may be left over, although it should be deleted with the object.
-	NoneRemains                 // There is none, or the policy says that it stays.
+	NoneRemains                 // There is none of ours, or the policy says that it stays.
 )
 
 // LeftoverOf returns what follows from the last facts of a pass. MayDelete is what the policies say, also of an object
@@ -26,7 +26,7 @@ func LeftoverOf(admitted AdmitFacts, f Facts) Leftover {
 	}
 }
 
-// leftover decides if the resource was observed, and the policies say that it is deleted with the object.
+// leftover decides for a resource that was observed, and that the policies delete with the object.
 func (f Facts) leftover() Leftover {
 	switch {
 	case f.Presence == Present && f.Ownership == Ours,
