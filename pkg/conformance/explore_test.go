@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/moorage-dev/moorage/pkg/sim"
+	"github.com/moorage-dev/moorage/internal/sim"
 )
 
 // What the simulator breaks and the kit does not. The page says why.

@@ -5,11 +5,11 @@ import "go/ast"
 // MaxFields is how many fields a struct of the library may have.
 const MaxFields = 20
 
-// structs finds large structs in pkg. The facts of a decision are left out: they are its parameters.
+// structs finds large structs in pkg and in the simulator. The facts of a decision are left out: they are its parameters.
 func structs(t *Tree) (out []Finding) {
 	for _, s := range t.Structs() {
 		f := s.File
-		if f.In("pkg") && !f.Test() && !f.Generated() && s.Fields > MaxFields && s.Name != "Facts" {
+		if f.In("pkg", "internal/sim") && !f.Test() && !f.Generated() && s.Fields > MaxFields && s.Name != "Facts" {
 			out = append(out, f.finding(f.Line(s.Type.Pos()), "%s has %d fields", s.Name, s.Fields))
 		}
 	}
