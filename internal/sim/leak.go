@@ -23,8 +23,8 @@ type memorySearch struct {
 }
 
 // foreign has the packages whose types do not belong to the reconciler.
-var foreign = []string{"moorage/internal/sim", "moorage/pkg/sim/apiserver", "testing", "k8s.io/apimachinery/pkg/runtime",
-	"prometheus/client_golang", "reflect"}
+var foreign = []string{"moorage/internal/sim", "moorage/pkg/sim/apiserver", "testing",
+	"k8s.io/apimachinery/pkg/runtime", "prometheus/client_golang", "reflect"}
 
 func (s *memorySearch) look(v reflect.Value, path string) {
 	if s.found != "" || !v.IsValid() {

@@ -27,9 +27,9 @@ const (
 
 // simulated has the packages that run in a pass: the runtime, and packages that it or an author uses with its clients.
 var simulated = map[string]string{
-	runtimePackage: "../reconciler/managed",
-	"github.com/moorage-dev/moorage/pkg/reference":   "../reference",
-	"github.com/moorage-dev/moorage/pkg/credentials": "../credentials",
+	runtimePackage: "../../pkg/reconciler/managed",
+	"github.com/moorage-dev/moorage/pkg/reference":   "../../pkg/reference",
+	"github.com/moorage-dev/moorage/pkg/credentials": "../../pkg/credentials",
 }
 
 // checked returns the syntax and the types of a simulated package.

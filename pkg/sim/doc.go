@@ -1,5 +1,5 @@
-// Package sim runs the reconciler of pkg/reconciler/managed in virtual time, with an API server, a cache, a queue and an
-// external system in memory, and injects faults at boundaries: before or after any operation on the API server or on
+// Package sim runs the reconciler of pkg/reconciler/managed in virtual time, with an API server, a cache, a queue and
+// an external system in memory, and injects faults at boundaries: before or after any operation on the API server or on
 // the external system. It is for authors of store adapters, who test whether the reconciler keeps its promises when
 // their adapter stores its objects. Start with RunBehind, in a bubble of testing/synctest.
 //

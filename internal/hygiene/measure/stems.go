@@ -9,8 +9,8 @@ import (
 // testStems are first words of test files that need no production file of their stem: what such a file is for is plain.
 var testStems = []string{"bench", "example", "export", "fuzz", "main", "regression", "seed", "systems", "world"}
 
-// stems finds the test files of pkg, and of the simulator, that no production file stands beside: x_test.go and x_part_test.go are tests of
-// x.go.
+// stems finds the test files of pkg, and of the simulator, that no production file stands beside: x_test.go and
+// x_part_test.go are tests of x.go.
 func stems(t *Tree) (out []Finding) {
 	production := map[string]bool{}
 	for _, f := range t.Go {

@@ -5,7 +5,8 @@ import "go/ast"
 // MaxFields is how many fields a struct of the library may have.
 const MaxFields = 20
 
-// structs finds large structs in pkg and in the simulator. The facts of a decision are left out: they are its parameters.
+// structs finds large structs in pkg and in the simulator. The facts of a decision are left out: they are its
+// parameters.
 func structs(t *Tree) (out []Finding) {
 	for _, s := range t.Structs() {
 		f := s.File
