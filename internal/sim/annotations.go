@@ -34,10 +34,10 @@ func (w *World) judgeBackOff(p *process, result reconcile.Result, err error) {
 	}
 	for i := len(w.trace) - 1; i >= 0; i-- {
 		last := w.trace[i]
-		if last.process != p.number || last.pass != p.making {
+		if last.Process != p.number || last.Pass != p.making {
 			continue // another's
 		}
-		if last.op.mutates && !last.op.external && kerrors.IsConflict(last.err) {
+		if last.Op.Mutates && !last.Op.External && kerrors.IsConflict(last.Err) {
 			w.violate("L5", "a conflict makes the queue forget how often passes failed")
 		}
 
@@ -97,8 +97,8 @@ func (p *process) recordWrite(changes []apiserver.Change) {
 
 // judgeBase judges that a call is not made from a version that is older than the last one that the process itself
 // wrote.
-func (w *World) judgeBase(p *process, o operation) {
-	if !o.external || o.mg == nil || w.judgedBefore() {
+func (w *World) judgeBase(p *process, o Operation) {
+	if !o.External || o.mg == nil || w.judgedBefore() {
 		return
 	}
 	last, err := strconv.ParseInt(p.known.wrote[o.mg.GetUID()], 10, 64)
@@ -111,7 +111,7 @@ func (w *World) judgeBase(p *process, o operation) {
 		}
 	}
 	if base, err := strconv.ParseInt(o.mg.GetResourceVersion(), 10, 64); err == nil && base < last {
-		w.violate("S17", fmt.Sprintf("%s from version %d, after the process wrote version %d", o.name, base, last))
+		w.violate("S17", fmt.Sprintf("%s from version %d, after the process wrote version %d", o.Name, base, last))
 	}
 }
 

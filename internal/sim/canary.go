@@ -76,12 +76,12 @@ func (w *World) secretPath(value any, path string) string {
 
 // leakyError returns the text of an error of a careless system, which contains all secrets that the reconciler can know
 // and redact.
-func (o operation) leakyError(p *process) string {
+func (o Operation) leakyError(p *process) string {
 	text := "password=" + canary + `, request {"accessToken":"` + canaryField + `"}`
-	if !o.external || p.world.system == nil { // other clients do not use this credential
+	if !o.External || p.world.system == nil { // other clients do not use this credential
 		return text
 	}
-	if o.name != "Connect" {
+	if o.Name != "Connect" {
 		text += ", by " + canaryCredential
 	}
 	if p.details {

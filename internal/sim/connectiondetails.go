@@ -77,7 +77,7 @@ func (p *process) recordingKey(call func(context.Context, resource.Managed) erro
 	return func(ctx context.Context, mg resource.Managed) error {
 		before := w.system.changes
 		err := call(ctx, mg)
-		if w.system.changes == before || w.unanswered(boundary{"Create", w.counts["Create"]}) {
+		if w.system.changes == before || w.unanswered(Boundary{"Create", w.counts["Create"]}) {
 			return err
 		}
 		made := w.system.resources[len(w.system.resources)-1]
@@ -90,7 +90,7 @@ func (p *process) recordingKey(call func(context.Context, resource.Managed) erro
 }
 
 // unanswered says whether the answer of an operation is lost.
-func (w *World) unanswered(at boundary) bool {
+func (w *World) unanswered(at Boundary) bool {
 	return slices.ContainsFunc(w.faults[at], func(f Fault) bool { return f.Kind == Lost || f.Kind == HangAfter })
 }
 
@@ -104,21 +104,21 @@ func (w *World) theSecret() *corev1.Secret {
 
 // judgeKey judges that a process which got a key tries to store it before any other request for the object, and that no
 // Create begins while the Secret has another owner.
-func (w *World) judgeKey(p *process, o operation) {
+func (w *World) judgeKey(p *process, o Operation) {
 	if w.system == nil || !w.system.keys {
 		return
 	}
-	p.asksSecret = p.asksSecret || strings.HasSuffix(o.name, ":Secret")
-	if !o.external || o.mg == nil {
+	p.asksSecret = p.asksSecret || strings.HasSuffix(o.Name, ":Secret")
+	if !o.External || o.mg == nil {
 		return
 	}
 	s, now := w.theSecret(), w.stored(o.mg)
 	switch {
-	case o.name == "Connect" || now == nil:
+	case o.Name == "Connect" || now == nil:
 	case p.unstored != "" && !p.asksSecret && !isDeleted(now):
-		w.violate("S25", o.name+" before the details of Create are stored, or a write of them was tried")
+		w.violate("S25", o.Name+" before the details of Create are stored, or a write of them was tried")
 	}
-	if o.name == "Create" && s != nil && !metav1.IsControlledBy(s, o.mg) && len(w.rewinds) == 0 {
+	if o.Name == "Create" && s != nil && !metav1.IsControlledBy(s, o.mg) && len(w.rewinds) == 0 {
 		w.violate("S25", "Create, which returns details that cannot be read later, while their Secret has another owner")
 	}
 }

@@ -20,24 +20,24 @@ const defaultClass = "opaque-default"
 var defaultClassScenarios = []string{"create", "delete", "delete-during-create", "made-again"}
 
 // reportedErrors has the errors by which LostReported says that something may have been created.
-var reportedErrors = []func(operation, *process) error{
-	func(o operation, p *process) error {
+var reportedErrors = []func(Operation, *process) error{
+	func(o Operation, p *process) error {
 		return errors.Wrap(kerrors.NewInternalError(o.failure(p)), "cannot create")
 	},
-	func(o operation, p *process) error {
+	func(o Operation, p *process) error {
 		return errors.Wrap(&net.OpError{Op: "read", Net: "tcp", Err: io.ErrUnexpectedEOF}, o.leakyError(p))
 	},
-	func(o operation, p *process) error { return external.MaybeCreated(o.failure(p)) },
+	func(o Operation, p *process) error { return external.MaybeCreated(o.failure(p)) },
 }
 
 // lostReported returns the error of a Create whose answer is lost, and which says so.
-func (o operation) lostReported(p *process, f Fault) error {
+func (o Operation) lostReported(p *process, f Fault) error {
 	return reportedErrors[(max(f.Writes, 1)-1)%len(reportedErrors)](o, p)
 }
 
 // losesUnreported exempts what a Create made if its error does not say so, where such an error is a failure.
-func (w *World) losesUnreported(o operation) {
-	if o.name == "Create" && w.isDefaultClass() {
+func (w *World) losesUnreported(o Operation) {
+	if o.Name == "Create" && w.isDefaultClass() {
 		w.exemptions.add(Lost, o.mg)
 	}
 }

@@ -16,7 +16,7 @@ const otherOwner types.UID = "other-owner"
 
 // applies says whether a kind of fault can be judged in a class: a resource of another owner is recognized only where
 // the system stores owners.
-func (k Kind) applies(class string) bool {
+func (k Kind) Applies(class string) bool {
 	switch k {
 	case NameTaken:
 		return classes[class].stamped
@@ -29,9 +29,9 @@ func (k Kind) applies(class string) bool {
 
 // displace removes the resource of an object. NameTaken puts a resource of another owner in its place for a while; it
 // also does so before the object has a resource, if its name is known.
-func (w *World) displace(o operation, f Fault) {
+func (w *World) displace(o Operation, f Fault) {
 	id := w.nameOf(o.mg)
-	if id == "" || w.ownedByOther(id) || !f.Kind.applies(w.system.class.name) {
+	if id == "" || w.ownedByOther(id) || !f.Kind.Applies(w.system.class.name) {
 		return
 	}
 	before := w.system.changes
@@ -45,7 +45,7 @@ func (w *World) displace(o operation, f Fault) {
 
 // takeName adds a resource of another owner, and removes it after the duration of the fault. It judges that nothing
 // changed it.
-func (w *World) takeName(o operation, f Fault, id string) {
+func (w *World) takeName(o Operation, f Fault, id string) {
 	w.users.acted = true
 	theirs := w.system.add(extResource{ID: id, Stamp: otherOwner, For: otherOwner, Size: 3})
 	theirs.made = w.now().Add(-time.Hour) // it is seen at once
@@ -115,7 +115,7 @@ func (w *World) removeNamed(key types.NamespacedName, id string) {
 
 // raceDelete removes an object whose first finalizer was just stored: the API server accepted a delete request when the
 // object had no finalizer, and completes it now.
-func (w *World) raceDelete(p *process, o operation) {
+func (w *World) raceDelete(p *process, o Operation) {
 	for _, c := range slices.Clone(w.server.Changes(w.judged)) {
 		if c.Kind != w.config.gvk() || c.Key != o.key || c.Type != apiserver.Modified ||
 			len(c.Old.GetFinalizers()) > 0 {

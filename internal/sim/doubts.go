@@ -7,8 +7,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// doubts are faults after which the platform reports or stores something wrong. They are explored separately: see
-// Explorer.Doubts.
+// doubts are faults after which the platform reports or stores something wrong. They are explored separately.
 var doubts = []struct {
 	kind                Kind
 	write, read, remote bool // at writes and reads of the API server, and at calls of the external system
@@ -46,11 +45,8 @@ var doubts = []struct {
 // answers has the doubts that replace an answer of the API server.
 var answers = []Kind{Unserved, UnservedKind, UnservedForbidden, UnservedGateway}
 
-// companions has the faults that doubts are combined with, in both orders: a process that dies, a user who changes or
-// deletes the object, and one who replaces it.
-var companions = []Kind{Crash, CrashAfter, Edit, Delete, Strip}
-
-func doubted(k Kind) bool {
+// IsDoubt says whether a kind of fault is one after which the platform reports or stores something wrong.
+func IsDoubt(k Kind) bool {
 	for _, d := range doubts {
 		if d.kind == k {
 			return true
@@ -61,87 +57,32 @@ func doubted(k Kind) bool {
 }
 
 // doubtsAt returns the doubts that make sense at an operation, with every duration or only with the usual one.
-func doubtsAt(o operation, usual bool) (out []variant) {
+func DoubtsAt(o Operation, usual bool) (out []Variant) {
 	for _, d := range doubts {
 		at := d.remote
 		switch {
-		case !o.external && o.mutates:
+		case !o.External && o.Mutates:
 			at = d.write
-		case !o.external:
+		case !o.External:
 			at = d.read
 		}
-		if o.cached() && (slices.Contains(answers, d.kind) || d.kind.blocksCall()) {
+		if o.cached() && (slices.Contains(answers, d.kind) || d.kind.BlocksCall()) {
 			continue // a cache answers
 		}
-		if ops, limited := onlyAt[d.kind]; !at || limited && !slices.Contains(ops, o.name) {
+		if ops, limited := onlyAt[d.kind]; !at || limited && !slices.Contains(ops, o.Name) {
 			continue
 		}
-		out = append(out, variant{kind: d.kind})
+		out = append(out, Variant{Kind: d.kind})
 		for _, last := range d.last {
 			if !usual {
-				out = append(out, variant{kind: d.kind, last: last})
+				out = append(out, Variant{Kind: d.kind, For: last})
 			}
 		}
 		for _, writes := range d.writes {
 			if !usual {
-				out = append(out, variant{kind: d.kind, writes: writes})
+				out = append(out, Variant{Kind: d.kind, Writes: writes})
 			}
 		}
-	}
-
-	return out
-}
-
-// companionsAt returns the companions that make sense at an operation.
-func companionsAt(o operation) (out []variant) {
-	for _, v := range kindsAt(o, false, true) {
-		if v.usual() && slices.Contains(companions, v.kind) {
-			out = append(out, v)
-		}
-	}
-	if doubts := doubtsAt(o, true); slices.Contains(doubts, variant{kind: Strip}) {
-		out = append(out, variant{kind: Strip})
-	}
-
-	return out
-}
-
-// kindsInDoubt returns the faults that an Explorer of doubts tries at an operation.
-func (e *Explorer) kindsInDoubt(o operation, usual bool) []variant {
-	out := doubtsAt(o, usual)
-	if e.depth() < 2 {
-		return out
-	}
-	for _, v := range companionsAt(o) {
-		if !slices.Contains(out, v) {
-			out = append(out, v)
-		}
-	}
-
-	return out
-}
-
-// afterDoubt returns the faults that are tried at a boundary after another fault: a companion after a doubt, and a
-// doubt after a companion, unless they were explored.
-func (e *Explorer) afterDoubt(t faultPoint, depth int) (out []variant) {
-	s, last := t.step(), t.run.Schedule.Faults[len(t.run.Schedule.Faults)-1].Kind
-	add := func(name string, kinds []variant) {
-		if !e.Unpruned && e.wasExplored(s.hash, s.op.name+" "+name, e.depth()-depth) {
-			e.Pruned += len(kinds)
-
-			return
-		}
-		for _, v := range kinds {
-			if !slices.Contains(out, v) {
-				out = append(out, v)
-			}
-		}
-	}
-	if doubted(last) {
-		add("companions", companionsAt(s.op))
-	}
-	if slices.Contains(companions, last) {
-		add("doubts", doubtsAt(s.op, true))
 	}
 
 	return out
@@ -149,7 +90,7 @@ func (e *Explorer) afterDoubt(t faultPoint, depth int) (out []variant) {
 
 // notSeen exempts an object whose resource was never observed under its name, and is then reported as absent: the
 // reconciler has no reason to doubt that.
-func (w *World) notSeen(o operation, f Fault) {
+func (w *World) notSeen(o Operation, f Fault) {
 	if o.mg == nil || w.external.Traits().Named {
 		return
 	}
@@ -166,7 +107,7 @@ func (w *World) notSeen(o operation, f Fault) {
 
 // doubt injects a doubt, or an action of a user, before an operation. If it answers in place of the operation it
 // returns true.
-func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
+func (w *World) doubt(p *process, o Operation, f Fault) (bool, error) {
 	switch f.Kind {
 	case Strip, StripAnnotations, StripFinalizers, StripOne:
 		w.strip(f)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/moorage-dev/moorage/internal/sim"
+	"github.com/moorage-dev/moorage/internal/sim/search"
 )
 
 // TestDoubts: creation passes in every class, and with every option, with any single doubt. With -doubts, TestSim does
@@ -14,7 +15,7 @@ func TestDoubts(t *testing.T) {
 	for _, class := range sim.Classes() {
 		for name, every := range map[string]bool{"usual options": false, "every option": true} {
 			t.Run(class+"/"+name, func(t *testing.T) {
-				e := sim.Explorer{
+				e := search.Explorer{
 					Scenario: "create", Class: class, Depth: 1, Doubts: true,
 					Run:   func(s sim.Schedule) sim.Result { return runWith(t, s, false, every) },
 					Found: func(r sim.Result) { explain(t, r, every) },

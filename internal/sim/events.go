@@ -26,7 +26,7 @@ func (l watcher) Subscribe(ctx context.Context, mg resource.Managed, to managed.
 	err error) {
 	h := l.process.world.system
 	s := &subscription{l.process, to}
-	err = l.process.world.step(ctx, l.process, operation{name: "Subscribe", external: true, mg: mg},
+	err = l.process.world.step(ctx, l.process, Operation{Name: "Subscribe", External: true, mg: mg},
 		func(context.Context) error {
 			h.subscribed = append(h.subscribed, s)
 

@@ -89,12 +89,12 @@ func anyExemption(exemption) bool { return true }
 
 // loses records that a fault may lose the answer of the Create in progress: it is not answered, or another process
 // takes over.
-func (w *World) loses(p *process, o operation, f Fault) {
+func (w *World) loses(p *process, o Operation, f Fault) {
 	switch f.Kind { //nolint:exhaustive // nothing else takes anything away from a process that lives
 	case LeaseLost:
 		w.losesAll(f.Kind)
 	case Hang, HangAfter, Lost, Deaf, DeafAfter:
-		if o.name == "patch" {
+		if o.Name == "patch" {
 			for _, mg := range w.users.all() {
 				if attempting(mg) {
 					p.unanswered.add(f.Kind, mg)
@@ -102,7 +102,7 @@ func (w *World) loses(p *process, o operation, f Fault) {
 			}
 		}
 	}
-	if o.name == "Create" && w.mayBlock(f.Kind) {
+	if o.Name == "Create" && w.mayBlock(f.Kind) {
 		w.lost.add(f.Kind, o.mg)
 	}
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -28,6 +29,62 @@ func ProcessorTime(t *testing.T) time.Duration {
 			t.Fatal(err)
 		}
 		all += time.Duration(spent.Utime.Nano() + spent.Stime.Nano())
+	}
+
+	return all
+}
+
+// stage runs a schedule, with a broken client if one is given.
+func stage(t *testing.T, s Schedule, brokenClient string) Result {
+	t.Helper()
+
+	return stageWith(t, s, func(w *World) {
+		if brokenClient != "" {
+			w.config.Connecter = replaced(t, w, brokenClient)
+		}
+	})
+}
+
+func stageWith(t *testing.T, s Schedule, change func(*World)) Result {
+	t.Helper()
+	quietly()
+	var r Result
+	synctest.Test(t, func(t *testing.T) {
+		w, of, err := prepare(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(w)
+		w.follow(s.guide)
+		w.start(stepped{}, 0)
+		w.runAndJudge(s, of)
+		r = w.result(s)
+	})
+
+	return r
+}
+
+// Stage is stage, for the tests outside this package.
+func Stage(t *testing.T, s Schedule, brokenClient string) Result {
+	t.Helper()
+
+	return stage(t, s, brokenClient)
+}
+
+// StageCareless runs a schedule with a client that changes annotations and finalizers.
+func StageCareless(t *testing.T, s Schedule) Result {
+	t.Helper()
+
+	return stageWith(t, s, makeCareless)
+}
+
+// IsKnown says whether there is a kind of fault.
+func IsKnown(kind Kind) bool { return isKnown(kind) }
+
+// Doubts returns the kinds of faults that are doubts.
+func Doubts() (all []Kind) {
+	for _, d := range doubts {
+		all = append(all, d.kind)
 	}
 
 	return all

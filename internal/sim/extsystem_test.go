@@ -177,37 +177,18 @@ func (c careless) Delete(ctx context.Context, mg resource.Managed) error {
 
 func (c careless) Unwrap() any { return c.ExternalClient }
 
-// TestCarelessClient: changes of annotations by a client break nothing, with any fault.
-func TestCarelessClient(t *testing.T) {
-	with := func(w *World) {
-		honest := w.config.Connecter
-		w.config.Connecter = managed.ExternalConnectorFn(
-			func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
-				c, err := honest.Connect(ctx, mg)
-				if err != nil {
-					return nil, err
-				}
-
-				return careless{c}, nil
-			})
-	}
-	for _, scenario := range []string{"create", "update", "delete", "recover", "policy", "listed"} {
-		for _, class := range Classes() {
-			if !Has(scenario, class) {
-				continue
+// makeCareless makes the client of a world change annotations and finalizers.
+func makeCareless(w *World) {
+	honest := w.config.Connecter
+	w.config.Connecter = managed.ExternalConnectorFn(
+		func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
+			c, err := honest.Connect(ctx, mg)
+			if err != nil {
+				return nil, err
 			}
-			t.Run(scenario+"/"+class, func(t *testing.T) {
-				e := Explorer{
-					Scenario: scenario, Class: class, Depth: 1, Short: scenario != "listed", // which is short in itself
-					Run:   func(s Schedule) Result { return stageWith(t, s, with) },
-					Found: func(r Result) { t.Errorf("%s: %v", r.Schedule, r.Violations) },
-				}
-				if e.Explore(); e.Ran < 20 {
-					t.Errorf("%d schedules ran", e.Ran)
-				}
-			})
-		}
-	}
+
+			return careless{c}, nil
+		})
 }
 
 // missedByList says whether a list misses a resource, because resources before it are being deleted between its pages.

@@ -55,8 +55,8 @@ var kinds = []struct {
 var uncachedReads = []Kind{Throttle, Hang}
 
 // rarelyPaired says whether faults of the kind are combined with others at an operation only if all kinds are.
-func rarelyPaired(o operation, k Kind) bool {
-	return !o.external && !o.mutates && slices.Contains(uncachedReads, k)
+func RarelyPaired(o Operation, k Kind) bool {
+	return !o.External && !o.Mutates && slices.Contains(uncachedReads, k)
 }
 
 // onlyAt limits some kinds to the operations at which they make a difference. Elsewhere they have no effect, or their
@@ -85,40 +85,44 @@ const (
 	neverPaired pairing = 0
 )
 
-func isKnown(kind Kind) bool {
+// Kinds returns all kinds of faults.
+func Kinds() (all []Kind) {
 	for _, k := range kinds {
-		if k.kind == kind {
-			return true
-		}
+		all = append(all, k.kind)
+	}
+	for _, d := range doubts {
+		all = append(all, d.kind)
 	}
 
-	return doubted(kind)
+	return all
 }
+
+func isKnown(kind Kind) bool { return slices.Contains(Kinds(), kind) }
 
 // kindsAt returns the kinds of faults that make sense at an operation, or those of them that are combined with others;
 // with crashes before and after it if crashes is set.
-func kindsAt(o operation, combined, crashes bool) []variant {
-	var out []variant
+func KindsAt(o Operation, combined, crashes bool) []Variant {
+	var out []Variant
 	for _, k := range kinds {
 		at := pairedAtReads
-		if o.mutates {
+		if o.Mutates {
 			at = pairedAtWrites
 		}
-		if at, limited := onlyAt[k.kind]; limited && !slices.Contains(at, o.name) {
+		if at, limited := onlyAt[k.kind]; limited && !slices.Contains(at, o.Name) {
 			continue
 		}
-		read := k.read || rarelyPaired(o, k.kind) && !o.cached()
-		possible := o.external && k.remote || !o.external && (o.mutates && k.write || !o.mutates && read)
+		read := k.read || RarelyPaired(o, k.kind) && !o.cached()
+		possible := o.External && k.remote || !o.External && (o.Mutates && k.write || !o.Mutates && read)
 		if possible && (!combined || k.pairs&at != 0 || crashes && k.kind == CrashAfter) {
-			out = append(out, variant{kind: k.kind})
+			out = append(out, Variant{Kind: k.kind})
 			if combined {
 				continue
 			}
 			for _, last := range durations[k.kind] {
-				out = append(out, variant{kind: k.kind, last: last})
+				out = append(out, Variant{Kind: k.kind, For: last})
 			}
 			for n := 2; k.kind == LostReported && n <= len(reportedErrors); n++ {
-				out = append(out, variant{kind: k.kind, writes: n})
+				out = append(out, Variant{Kind: k.kind, Writes: n})
 			}
 		}
 	}
@@ -126,15 +130,15 @@ func kindsAt(o operation, combined, crashes bool) []variant {
 	return out
 }
 
-// A variant is a kind of fault with a duration, or with a number of writes that it undoes.
-type variant struct {
-	kind   Kind
-	last   time.Duration
-	writes int
+// A Variant is a kind of fault with a duration, or with a number of writes that it undoes.
+type Variant struct {
+	Kind   Kind
+	For    time.Duration
+	Writes int
 }
 
 // usual says whether both are the usual ones.
-func (v variant) usual() bool { return v.last == 0 && v.writes == 0 }
+func (v Variant) Usual() bool { return v.For == 0 && v.Writes == 0 }
 
 // durations has the durations besides the usual ones.
 var durations = map[Kind][]time.Duration{
@@ -170,13 +174,13 @@ func (p *process) panicked(i *item, with clientPanic) {
 }
 
 // leaksSecrets says whether errors of the external system contain secrets after the fault.
-func (f Fault) leaksSecrets() bool {
+func (f Fault) LeaksSecrets() bool {
 	return slices.Contains([]Kind{Fail, Refuse, Throttle, Conflict, Lost, LostReported, Refusing, ExternalOut, Panics,
 		PanicsAfter}, f.Kind)
 }
 
 // before injects a fault before an operation. If the fault answers in place of the operation it returns true.
-func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (bool, error) {
+func (w *World) before(ctx context.Context, p *process, o Operation, f Fault) (bool, error) {
 	w.readsLate(f)
 	w.loses(p, o, f)
 	switch f.Kind {
@@ -186,13 +190,13 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 		return true, external.NotCreated(o.refusal(p))
 	case Throttle:
 		busy := kerrors.NewTooManyRequests("slow down: "+o.leakyError(p), 1)
-		if o.external {
+		if o.External {
 			return true, external.Throttled("", 0, busy)
 		}
 
 		return true, busy
 	case Conflict:
-		if o.external {
+		if o.External {
 			return true, o.conflict(p)
 		}
 		w.users.Touch()
@@ -238,7 +242,7 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 }
 
 // after injects a fault after an operation, and returns the error of the operation.
-func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err error) error {
+func (w *World) after(ctx context.Context, p *process, o Operation, f Fault, err error) error {
 	w.loses(p, o, f)
 	switch f.Kind { //nolint:exhaustive // the others do nothing afterwards
 	case Lost:
@@ -260,7 +264,7 @@ func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err
 
 		return ctx.Err()
 	case DeafAfter:
-		if late := w.blockCall(ctx, p, o, f); err == nil && !o.external {
+		if late := w.blockCall(ctx, p, o, f); err == nil && !o.External {
 			return late
 		}
 	case PanicsAfter:
@@ -278,15 +282,15 @@ func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err
 }
 
 // stopKind returns the kind of fault that stops a process.
-func stopKind(o operation, f Fault) Kind {
-	if o.external {
+func stopKind(o Operation, f Fault) Kind {
+	if o.External {
 		return graceful
 	}
 
 	return f.Kind
 }
 
-func isAfter(k Kind) bool {
+func IsAfter(k Kind) bool {
 	return slices.Contains([]Kind{Lost, LostReported, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter,
 		DeleteRace,
 		PanicsAfter, DeafAfter, UnservedAfter, UnservedForbiddenAfter}, k)
@@ -295,8 +299,8 @@ func isAfter(k Kind) bool {
 // lost returns the error of an operation whose answer is lost. If the reconciler treats an error of Create as a failure
 // unless it says otherwise, the client has to say that something may have been created; check create-errors-tell of
 // package conformance verifies that.
-func (o operation) lost(p *process) error {
-	if o.name == "Create" && o.external && p.world.system == nil {
+func (o Operation) lost(p *process) error {
+	if o.Name == "Create" && o.External && p.world.system == nil {
 		return external.MaybeCreated(o.failure(p))
 	}
 
@@ -304,8 +308,8 @@ func (o operation) lost(p *process) error {
 }
 
 // failure returns an error that does not say whether the operation had an effect.
-func (o operation) failure(p *process) error {
-	if o.external {
+func (o Operation) failure(p *process) error {
+	if o.External {
 		return errors.New("the external system failed: " + o.leakyError(p))
 	}
 
@@ -313,10 +317,10 @@ func (o operation) failure(p *process) error {
 }
 
 // conflict returns the error of an external system that reports a conflict.
-func (o operation) conflict(p *process) error {
+func (o Operation) conflict(p *process) error {
 	return kerrors.NewConflict(schema.GroupResource{Resource: "things"}, "x",
 		errors.New("changed meanwhile: "+o.leakyError(p)))
 }
 
 // refusal returns the error of a call that had no effect.
-func (o operation) refusal(p *process) error { return errors.New("refused: " + o.leakyError(p)) }
+func (o Operation) refusal(p *process) error { return errors.New("refused: " + o.leakyError(p)) }

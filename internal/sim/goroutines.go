@@ -23,7 +23,7 @@ type requestQueue struct {
 // A pendingRequest waits for its answer.
 type pendingRequest struct {
 	ctx    context.Context //nolint:containedctx // of the request, which is made on another goroutine
-	of     operation
+	of     Operation
 	do     func() error
 	answer chan error
 }
@@ -36,7 +36,7 @@ func besides(ctx context.Context) context.Context { return context.WithValue(ctx
 func isBeside(ctx context.Context) bool { return ctx.Value(beside{}) != nil }
 
 // ask adds a request and returns its answer.
-func (h *requestQueue) ask(ctx context.Context, o operation, do func() error) error {
+func (h *requestQueue) ask(ctx context.Context, o Operation, do func() error) error {
 	asked := pendingRequest{ctx, o, do, make(chan error, 1)}
 	h.mu.Lock()
 	if h.closed {
@@ -77,7 +77,7 @@ func (h *requestQueue) next() (pendingRequest, bool) {
 		return pendingRequest{}, false
 	}
 	slices.SortStableFunc(h.waiting, func(a, b pendingRequest) int {
-		return strings.Compare(a.of.name+" "+a.of.key.String(), b.of.name+" "+b.of.key.String())
+		return strings.Compare(a.of.Name+" "+a.of.key.String(), b.of.Name+" "+b.of.key.String())
 	})
 	first := h.waiting[0]
 	h.waiting = slices.Clone(h.waiting[1:])

@@ -34,7 +34,7 @@ const (
 )
 
 // blocksCall says whether a fault of the kind makes a call return late, or never.
-func (k Kind) blocksCall() bool { return k == Deaf || k == DeafAfter }
+func (k Kind) BlocksCall() bool { return k == Deaf || k == DeafAfter }
 
 // timed has the calls that the reconciler gives a deadline, and reports when that has passed.
 var timed = []string{"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect", "List"}
@@ -42,13 +42,13 @@ var timed = []string{"Connect", "Observe", "Recover", "Create", "Update", "Delet
 // blockCall lets a call not return: for the duration of the fault, or until the end of the process. The rest of the
 // process and the world go on. If all its workers wait, the liveness check fails and the process is restarted;
 // otherwise a person restarts it. It returns the error of a call whose time is over.
-func (w *World) blockCall(ctx context.Context, p *process, o operation, f Fault) error {
+func (w *World) blockCall(ctx context.Context, p *process, o Operation, f Fault) error {
 	begun, judged, pass, about := w.now(), w.judged, w.trail.pass, w.objectOf(p, o)
 	defer func() { w.judged, w.trail.pass = judged, pass }()
 	w.trail.pass = mixed(pass, hashed(string(f.Kind)))
 	if p.startController(); w.verbose {
 		w.sinks.lines = append(w.sinks.lines,
-			fmt.Sprintf("%10s p%d  %s does not return <%s>", w.since(), p.number, o.name, f))
+			fmt.Sprintf("%10s p%d  %s does not return <%s>", w.since(), p.number, o.Name, f))
 	}
 	for reported := false; !w.over && (f.For == 0 || w.now().Sub(begun) < f.For); {
 		if p.serve() {
@@ -76,7 +76,7 @@ func (w *World) blockCall(ctx context.Context, p *process, o operation, f Fault)
 }
 
 // objectOf returns the object that a call is made for, as it is stored.
-func (w *World) objectOf(p *process, o operation) resource.Managed {
+func (w *World) objectOf(p *process, o Operation) resource.Managed {
 	if o.mg != nil {
 		return w.stored(o.mg)
 	}
@@ -85,27 +85,27 @@ func (w *World) objectOf(p *process, o operation) resource.Managed {
 }
 
 // judgeReported judges that an object reports a call for it that does not return.
-func (w *World) judgeReported(p *process, o operation, about resource.Managed) {
-	if !o.external || !slices.Contains(timed, o.name) || about == nil || p.stopping || w.config.replace != nil ||
+func (w *World) judgeReported(p *process, o Operation, about resource.Managed) {
+	if !o.External || !slices.Contains(timed, o.Name) || about == nil || p.stopping || w.config.replace != nil ||
 		w.now().Before(w.apiBack) || w.now().Before(w.denies) || w.now().Before(w.drops) {
 		return
 	}
 	if now := w.stored(about); now != nil && conditionOf(now, "Synced").Reason != "CallOverdue" {
-		w.violate("L3", fmt.Sprintf("%s does not return since %s, and %s does not report it", o.name, reportedWithin,
+		w.violate("L3", fmt.Sprintf("%s does not return since %s, and %s does not report it", o.Name, reportedWithin,
 			now.GetName()))
 	}
 }
 
 // unhealthy says whether the liveness check of a process fails, and judges that it does if and only if all workers wait
 // for calls that do not return.
-func (w *World) unhealthy(p *process, o operation, since time.Duration) bool {
+func (w *World) unhealthy(p *process, o Operation, since time.Duration) bool {
 	if w.config.replace != nil || p.equipment.alive == nil {
 		return false
 	}
 	err := p.equipment.alive(nil)
-	switch held := slices.Contains(timed, o.name) && w.config.workers() == 1 && since >= aliveFor+checkInterval; {
+	switch held := slices.Contains(timed, o.Name) && w.config.workers() == 1 && since >= aliveFor+checkInterval; {
 	case err == nil && held && !p.stopping:
-		w.violate("L3", fmt.Sprintf("%s does not return since %s, no worker is free, and the process is called alive", o.name,
+		w.violate("L3", fmt.Sprintf("%s does not return since %s, no worker is free, and the process is called alive", o.Name,
 			since))
 	case err != nil && p.active < w.config.workers():
 		w.violate("L7", "the process is not called alive, although a worker is free")

@@ -21,7 +21,7 @@ var pages = map[Kind]int{
 // page returns the error that client-go makes of a response that is not from the API server: it has the requested name,
 // and a cause that says that the response was unexpected. An API server that does not serve the kind answers without a
 // name.
-func (o operation) page(k Kind) error {
+func (o Operation) page(k Kind) error {
 	if k == UnservedKind {
 		return &kerrors.StatusError{ErrStatus: metav1.Status{
 			Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
@@ -34,8 +34,8 @@ func (o operation) page(k Kind) error {
 }
 
 // verb returns the verb of the request.
-func (o operation) verb() string {
-	verb, _, _ := strings.Cut(o.name, "/")
+func (o Operation) verb() string {
+	verb, _, _ := strings.Cut(o.Name, "/")
 	verb, _, _ = strings.Cut(verb, ":")
 	if verb == "live" {
 		return "get"
@@ -44,13 +44,13 @@ func (o operation) verb() string {
 	return verb
 }
 
-func (o operation) resource() schema.GroupResource {
+func (o Operation) resource() schema.GroupResource {
 	return schema.GroupResource{Group: o.kind.Group, Resource: strings.ToLower(o.kind.Kind) + "s"}
 }
 
 // denial returns the error of a write that the API server refuses whatever its content: by a validation rule or a
 // webhook, by the size of the request, or by the permissions of the provider.
-func (o operation) denial(k Kind) error {
+func (o Operation) denial(k Kind) error {
 	switch k {
 	case RefusedSize:
 		return kerrors.NewRequestEntityTooLargeError("limit is 3145728")

@@ -60,7 +60,7 @@ var Properties = map[string]string{
 }
 
 func (w *World) violate(property, text string) {
-	if w.exploration.joined {
+	if w.guided.joined {
 		return // what is judged now means nothing
 	}
 	for _, v := range w.violation {
@@ -98,22 +98,22 @@ func (w *World) base(mg resource.Managed) client.Object {
 }
 
 // checkBefore judges an operation that is about to have its effect.
-func (w *World) checkBefore(p *process, o operation) {
+func (w *World) checkBefore(p *process, o Operation) {
 	w.checkRequestBefore(p, o)
-	if !o.external || !o.mutates {
+	if !o.External || !o.Mutates {
 		return
 	}
 	if p.deposed && !p.excused {
-		w.violate("S13", o.name+" begun by a process that was replaced")
+		w.violate("S13", o.Name+" begun by a process that was replaced")
 	}
 	if renewed := p.renewed.Load(); renewed != nil && !p.excused && w.now().After(renewed.Add(renewDeadline)) {
-		w.violate("S13", o.name+" begun by a process whose lease is over")
+		w.violate("S13", o.Name+" begun by a process whose lease is over")
 	}
 	if p.mutations[keyOf(o.mg)]++; p.mutations[keyOf(o.mg)] > 1 &&
-		!(o.name == "Delete" && w.lostInSpiteOfFinalizer(o.mg)) {
-		w.violate("S15", o.name+" after another change in the same pass")
+		!(o.Name == "Delete" && w.lostInSpiteOfFinalizer(o.mg)) {
+		w.violate("S15", o.Name+" after another change in the same pass")
 	}
-	if o.name == "Create" && !p.excused {
+	if o.Name == "Create" && !p.excused {
 		w.creates[keyOf(o.mg)]++
 	}
 	if w.judgedBefore() {
@@ -122,14 +122,14 @@ func (w *World) checkBefore(p *process, o operation) {
 	w.checkPolicyBefore(o)
 	switch {
 	case p.excused: // it was under way when the world went on without the process
-	case o.name == "Create":
+	case o.Name == "Create":
 		w.checkBeforeCreate(p, o)
 	default:
 		w.checkOwnerBefore(o)
 	}
 }
 
-func (w *World) checkBeforeCreate(p *process, o operation) {
+func (w *World) checkBeforeCreate(p *process, o Operation) {
 	w.callers[o.mg.GetUID()] = p.number
 	now := w.outdates(p, o.mg, w.storedFor(p, o.mg))
 	if now == nil && w.raceDeleted[o.mg.GetUID()] {
@@ -150,43 +150,43 @@ func (w *World) checkBeforeCreate(p *process, o operation) {
 	}
 }
 
-func (w *World) checkPolicyBefore(o operation) {
+func (w *World) checkPolicyBefore(o Operation) {
 	base := w.base(o.mg)
 	if base == nil {
 		return
 	}
 	if w.astray(base.(resource.Managed)) {
-		w.violate("S21", o.name+" in a system in which the resource is not")
+		w.violate("S21", o.Name+" in a system in which the resource is not")
 	}
-	if since := base.GetDeletionTimestamp(); o.name == "Delete" && !w.evicted.IsZero() && since != nil &&
+	if since := base.GetDeletionTimestamp(); o.Name == "Delete" && !w.evicted.IsZero() && since != nil &&
 		!since.Time.Before(w.evicted.Truncate(time.Second)) {
 		w.violate("S22", "Delete of a resource that has to stay when the namespace or the kind is deleted")
 	}
 	switch {
 	case isPaused(base):
-		w.violate("S7", o.name+" for an object that is paused")
-	case !allows(base, action(o.name)):
-		w.violate("S7", o.name+" for an object whose policy forbids it")
+		w.violate("S7", o.Name+" for an object that is paused")
+	case !allows(base, action(o.Name)):
+		w.violate("S7", o.Name+" for an object whose policy forbids it")
 	}
 }
 
-func (w *World) checkOwnerBefore(o operation) {
+func (w *World) checkOwnerBefore(o Operation) {
 	of, exists := w.external.MadeFor(o.mg)
 	if !exists || of == o.mg.GetUID() || of != otherOwner && w.users.adopted[o.mg.GetUID()] || of == otherOwner &&
-		o.name == "Delete" && w.misled.excuses(o.mg.GetUID(), anyExemption) {
+		o.Name == "Delete" && w.misled.excuses(o.mg.GetUID(), anyExemption) {
 		return
 	}
 	property := "S6"
 	if of != "" && of != otherOwner {
 		property = "S9"
 	}
-	w.violate(property, fmt.Sprintf("%s of a resource that was made for %q, by %q", o.name, of, o.mg.GetUID()))
+	w.violate(property, fmt.Sprintf("%s of a resource that was made for %q, by %q", o.Name, of, o.mg.GetUID()))
 }
 
 // judge judges what an operation has done.
-func (w *World) judge(p *process, o operation) {
+func (w *World) judge(p *process, o Operation) {
 	w.storesKey(p)
-	if o.external {
+	if o.External {
 		w.judgeExternal(p, o)
 
 		return
@@ -218,7 +218,7 @@ func (w *World) judge(p *process, o operation) {
 }
 
 // judgeChange judges a write by its content.
-func (w *World) judgeChange(p *process, o operation, c apiserver.Change) {
+func (w *World) judgeChange(p *process, o Operation, c apiserver.Change) {
 	if c.Old != nil {
 		w.judgeAnnotations(c)
 		w.judgeTarget(p, c)
@@ -241,11 +241,11 @@ func (w *World) judgeOther(c apiserver.Change) {
 	w.violate("S12", fmt.Sprintf("the %s %s of another owner was written", c.Kind.Kind, c.Key.Name))
 }
 
-func (w *World) judgeExternal(p *process, o operation) {
+func (w *World) judgeExternal(p *process, o Operation) {
 	if o.mg == nil {
 		return
 	}
-	if now := w.stored(o.mg); o.name == "Delete" && p.outdated && now != nil && !isDeleted(now) {
+	if now := w.stored(o.mg); o.Name == "Delete" && p.outdated && now != nil && !isDeleted(now) {
 		w.undeleted.add(Rewound, o.mg)
 	}
 	if w.judgedBefore() {

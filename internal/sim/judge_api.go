@@ -14,18 +14,18 @@ import (
 )
 
 // checkRequestBefore judges a request to the API server, or a read of the cache, before its answer.
-func (w *World) checkRequestBefore(p *process, o operation) {
-	if o.external || o.kind.Empty() {
+func (w *World) checkRequestBefore(p *process, o Operation) {
+	if o.External || o.kind.Empty() {
 		return
 	}
-	if o.mutates {
+	if o.Mutates {
 		w.asked++
 		if p.observing > 0 {
-			w.violate("S18", o.name+" in the middle of an observation")
+			w.violate("S18", o.Name+" in the middle of an observation")
 		}
 	}
 	if !w.judgedBefore() && !w.mayAsk(p, o.kind, o.key.Namespace) {
-		w.violate("S11", fmt.Sprintf("%s of %s in namespace %q, for an object of another", o.name, o.kind.Kind,
+		w.violate("S11", fmt.Sprintf("%s of %s in namespace %q, for an object of another", o.Name, o.kind.Kind,
 			o.key.Namespace))
 	}
 }
@@ -88,11 +88,11 @@ func asManaged(o any) resource.Managed {
 
 // judgePause judges that only the status of a paused object is written, the result of a call that began before the
 // pause, and the restored record of a creation: by a process that ends after a restore, and after a replace.
-func (w *World) judgePause(p *process, o operation, c apiserver.Change) {
+func (w *World) judgePause(p *process, o Operation, c apiserver.Change) {
 	old := asManaged(c.Old)
 	now := asManaged(c.Object)
 	writesBack := p.leaving && (attemptOf(old) != attemptOf(now) || !isHeld(old) && isHeld(now))
-	if o.name == "patch" && isPaused(old) && !p.attempted[c.Key] && !writesBack && !w.putsBack(old, now) {
+	if o.Name == "patch" && isPaused(old) && !p.attempted[c.Key] && !writesBack && !w.putsBack(old, now) {
 		w.violate("S20", "the object was written while it was paused")
 	}
 }
@@ -106,7 +106,7 @@ func (w *World) putsBack(old, now resource.Managed) bool {
 }
 
 // judgeAway judges that an unavailable external system is called seldom, as long as its users do nothing.
-func (w *World) judgeAway(o operation) {
+func (w *World) judgeAway(o Operation) {
 	if o.mg == nil || w.users.acted {
 		return
 	}

@@ -32,19 +32,19 @@ func (w *World) recordPass(p *process, key types.NamespacedName) {
 }
 
 // recordAnswer records the answer of an operation to the pass that made it.
-func (w *World) recordAnswer(p *process, o operation, text string, succeeded bool) {
+func (w *World) recordAnswer(p *process, o Operation, text string, succeeded bool) {
 	if !w.hashing() {
 		return
 	}
-	sum := hashed(o.name, text)
+	sum := hashed(o.Name, text)
 	switch {
-	case !succeeded, o.name == "Connect", o.name == "Disconnect":
-	case o.external:
+	case !succeeded, o.Name == "Connect", o.Name == "Disconnect":
+	case o.External:
 		sum = mixed(sum, w.system.hash(w))
 		if o.mg != nil {
 			sum = mixed(sum, w.relation(o.mg))
 		}
-	case o.name == "get":
+	case o.Name == "get":
 		if mg, ok := p.cache.objects[o.key].(resource.Managed); ok {
 			sum = mixed(sum, w.objectHash(mg))
 		}
@@ -63,9 +63,9 @@ func (w *World) recordAnswer(p *process, o operation, text string, succeeded boo
 // recordConclusion is called before each operation. When a pass is about to write its status, the answers that it got
 // show in that status and in what its process remembers. Nothing later in the pass depends on anything else, if the
 // status is written over the version that the pass read.
-func (w *World) recordConclusion(p *process, o operation) {
+func (w *World) recordConclusion(p *process, o Operation) {
 	mg := p.status
-	if o.name != "patch/status" || mg == nil || !w.hashing() || keyOf(mg) != o.key {
+	if o.Name != "patch/status" || mg == nil || !w.hashing() || keyOf(mg) != o.key {
 		return
 	}
 	stored := w.stored(mg)

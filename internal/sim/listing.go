@@ -32,7 +32,7 @@ type seen struct {
 // ListPage requests a page.
 func (l *listing) ListPage(ctx context.Context, token string) (managed.ExternalListPage, error) {
 	var page managed.ExternalListPage
-	err := l.seam.step(ctx, operation{name: "List"}, func(ctx context.Context) (err error) {
+	err := l.seam.step(ctx, Operation{Name: "List"}, func(ctx context.Context) (err error) {
 		w := l.seam.process.world
 		before := w.external.Changes()
 		page, err = l.lister.ListPage(ctx, token)

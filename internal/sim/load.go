@@ -57,8 +57,8 @@ func (w *World) judgeWrites(key types.NamespacedName) {
 
 // judgeUnstored judges that a status which the API server does not store is resent seldom: for changes of the object,
 // and a few times to find out whether it is stored by now.
-func (w *World) judgeUnstored(o operation) {
-	if o.name != "patch/status" || w.dropped != DroppedStatus || !w.now().Before(w.drops) ||
+func (w *World) judgeUnstored(o Operation) {
+	if o.Name != "patch/status" || w.dropped != DroppedStatus || !w.now().Before(w.drops) ||
 		len(w.server.Changes(w.judged)) > 0 {
 		return
 	}
@@ -86,11 +86,11 @@ func (w *World) mostWrites(lives int) int {
 
 // judgeRequest judges that an operation is not one too many. A read of the cache is no
 // request.
-func (w *World) judgeRequest(o operation) {
+func (w *World) judgeRequest(o Operation) {
 	switch {
-	case o.external && o.mg != nil:
+	case o.External && o.mg != nil:
 		w.judgeLoad(keyOf(o.mg), 0, 1)
-	case !o.external && !o.cached():
+	case !o.External && !o.cached():
 		w.judgeLoad(o.key, 0, 1)
 	}
 }

@@ -144,7 +144,7 @@ func (w *World) newest(mg resource.Managed) (id string) {
 
 // exportable hashes how an object differs from its outdated manifest, if a fault may write that.
 func (w *World) exportable(mg resource.Managed) uint64 {
-	if w.exploration.query == nil || !w.exploration.query.doubts {
+	if !w.guided.Doubts {
 		return 0
 	}
 	then, _ := w.exported(mg)

@@ -186,9 +186,9 @@ func (c *cached) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 		return c.Client.Get(ctx, key, o, opts...)
 	}
 
-	of := operation{name: "get", kind: gvk, key: key}
+	of := Operation{Name: "get", kind: gvk, key: key}
 	if kept != p.cache {
-		of.name += ":" + gvk.Kind
+		of.Name += ":" + gvk.Kind
 	}
 	if isBeside(ctx) {
 		return p.beside.ask(ctx, of, func() error { return kept.get(key, o, opts) })
@@ -203,15 +203,15 @@ func (c *cached) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 
 // ask turns a request into an operation, and makes it through the seam.
 func (p *process) ask(ctx context.Context, r apiserver.Request, do func() error) error {
-	o := operation{name: r.Verb, mutates: r.Verb != "get" && r.Verb != "list", kind: r.Kind, key: r.Key}
+	o := Operation{Name: r.Verb, Mutates: r.Verb != "get" && r.Verb != "list", kind: r.Kind, key: r.Key}
 	if r.Verb == "get" {
-		o.name = "live"
+		o.Name = "live"
 	}
 	if r.Subresource != "" {
-		o.name += "/" + r.Subresource
+		o.Name += "/" + r.Subresource
 	}
 	if r.Kind != p.cache.kind {
-		o.name += ":" + r.Kind.Kind
+		o.Name += ":" + r.Kind.Kind
 	}
 
 	if isBeside(ctx) {
@@ -298,7 +298,7 @@ func (p *process) pass(i *item) {
 	p.world.passes++
 	p.world.overdue += int(bit(p.deposed))
 	p.world.recordPass(p, i.key)
-	if before == 0 && p.world.joinsCachedRun() {
+	if before == 0 && p.world.joins() {
 		return
 	}
 	p.world.served[i.key]++

@@ -364,11 +364,11 @@ func (s subject) singles(t *testing.T, class string, some []Kind) tally {
 	c := tally{properties: map[string]int{}}
 	schedule := Schedule{Scenario: "delete", Class: class}
 	for _, at := range s.play(t, schedule, nil, nil).steps {
-		for _, v := range kindsAt(at.op, false, true) {
-			if some != nil && (v.last > 0 || !slices.Contains(some, v.kind)) {
+		for _, v := range KindsAt(at.Op, false, true) {
+			if some != nil && (v.For > 0 || !slices.Contains(some, v.Kind)) {
 				continue
 			}
-			schedule.Faults = []Fault{{Op: at.op.name, N: at.n, Kind: v.kind, For: v.last}}
+			schedule.Faults = []Fault{{Op: at.Op.Name, N: at.N, Kind: v.Kind, For: v.For}}
 			c.add(s.play(t, schedule, nil, nil))
 		}
 	}

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -39,11 +38,16 @@ type Result struct {
 	Unreported bool     // a resource is left over whose Create had an error that does not say so
 	Trace      []string // if it was requested
 
-	steps       []entry
-	counts      map[string]int // of all operations
-	skipped     int            // steps before them, which another run made for this one
-	checkpoints *checkpoints   // for the runs that follow
+	steps   []Step
+	counts  map[string]int // of all operations
+	skipped int            // steps before them, which another run made for this one
 }
+
+// Steps returns the operations of the run, without those that a search knows from another run.
+func (r Result) Steps() []Step { return r.steps }
+
+// Skipped returns how many operations before the first step a search knows from another run.
+func (r Result) Skipped() int { return r.skipped }
 
 // Boundaries returns the number of operations. A run of an Explorer that is not Whole may end early.
 func (r Result) Boundaries() int { return r.skipped + len(r.steps) }
@@ -83,15 +87,13 @@ func runIn(s Schedule, trace bool, behind func() client.Client, change func(*Wor
 	}
 	w.config.Options, w.config.foreign = append(w.config.Options, o...), len(o) > 0
 	w.verbose = trace
-	w.setQuery(s.query)
+	w.follow(s.guide)
 	change(w)
-	if w.exploration.resumeFrom() == nil { // otherwise the checkpoint has the processes
+	if w.guided.ResumesIn == 0 { // otherwise a snapshot has the processes
 		w.start(stepped{}, 0)
 	}
 	w.runAndJudge(s, of)
-	if c := &w.exploration; c.query != nil && !c.begun && len(w.violation) == 0 {
-		panic(fmt.Sprintf("%s never came to its last fault, which another run came to: two runs of a schedule differ", s))
-	}
+	w.mustBegin(s)
 
 	return w.result(s), nil
 }
@@ -113,12 +115,11 @@ func touch(room []byte) { room[0] = 1 }
 // runAndJudge runs a scenario, and judges it as a whole.
 func (w *World) runAndJudge(s Schedule, of scenario) {
 	w.story(of)
-	if !w.exploration.joined {
+	if !w.guided.joined {
 		w.judgeWork(w.planned)
 		w.judgeEnding(s, of.looseEnding)
 	}
-	w.cacheRun()
-	w.exploration.joined = false
+	w.endGuided()
 	w.end()
 }
 
@@ -160,13 +161,18 @@ func (w *World) result(s Schedule) Result {
 	}
 
 	excused := w.excusedKinds()
+	if w.guided.guide != nil { // the steps are kept
+		for i := range w.trace {
+			w.trace[i].Op.mg = nil // frees memory that is not used any more
+		}
+	}
 
 	return Result{
 		Schedule: s, Violations: w.violation, Blocked: w.blocked, Passes: w.passes, Lived: w.since(),
 		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Overdue: w.overdue, Clocks: len(clocks),
 		Excused: excused, Late: w.stale.used(), Lost: w.lost.used(), Ended: w.freed.used(),
 		Unreported: w.leftUnreported(),
-		steps:      w.trace, counts: w.counts, skipped: w.exploration.skipped, Trace: w.sinks.lines,
+		steps:      w.trace, counts: w.counts, skipped: w.guided.skipped, Trace: w.sinks.lines,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/moorage-dev/moorage/internal/sim"
+	"github.com/moorage-dev/moorage/internal/sim/search"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
@@ -110,7 +111,7 @@ func TestEveryOption(t *testing.T) {
 				continue
 			}
 			t.Run(scenario+"/"+class, func(t *testing.T) {
-				e := sim.Explorer{
+				e := search.Explorer{
 					// those are short in themselves
 					Scenario: scenario, Class: class, Depth: 1, Short: scenario != "listed" && scenario != "notified",
 					Run:   func(s sim.Schedule) sim.Result { return runWith(t, s, false, true) },

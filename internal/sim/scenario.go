@@ -22,8 +22,8 @@ type scenario struct {
 	faultless    bool             // no faults are injected
 	singleFaults bool             // two faults are combined at random only
 	long         bool             // another does the same in less time
-	onlyApart    bool             // two faults are combined only with Explorer.Apart
-	doubts       bool             // or with Explorer.Doubts
+	onlyApart    bool             // two faults are combined only if all scenarios are tried
+	doubts       bool             // or if doubts are tried
 	system       func(*extSystem) // configures the external system
 	faults       []Fault          // that belong to it
 	lag          time.Duration    // of the cache

@@ -40,6 +40,28 @@ func Faultless() []Schedule {
 	return out
 }
 
+// Limits says how many faults make sense in a scenario at once.
+type Limits struct {
+	Faultless    bool // none
+	SingleFaults bool // two are combined at random only
+	OnlyApart    bool // two are combined only if a search is to try all scenarios
+	Doubts       bool // or if it tries doubts
+}
+
+// LimitsOf returns those of a scenario.
+func LimitsOf(scenario string) Limits {
+	s, _ := scenarioOf(scenario)
+
+	return Limits{s.faultless, s.singleFaults, s.onlyApart, s.doubts}
+}
+
+// Lags says whether the cache lags behind the server in a scenario.
+func Lags(scenario string) bool {
+	s, _ := scenarioOf(scenario)
+
+	return s.lag > 0
+}
+
 // Long says whether another scenario does the same in less time, so that this one need not be tried as often.
 func Long(of string) bool {
 	s, _ := scenarioOf(of)

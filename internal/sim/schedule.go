@@ -121,6 +121,9 @@ type Fault struct {
 	Writes int
 }
 
+// Duration returns the usual duration of a fault of the kind.
+func (k Kind) Duration() time.Duration { return lasts[k] }
+
 func (f Fault) duration() time.Duration {
 	if f.For > 0 {
 		return f.For
@@ -156,8 +159,18 @@ type Schedule struct {
 	Class    string
 	Faults   []Fault
 
-	query *query // of an Explorer
+	guide Guide // of a search
 }
+
+// GuidedBy returns the schedule with a guide, which follows its run. Nil removes the guide.
+func (s Schedule) GuidedBy(g Guide) Schedule {
+	s.guide = g
+
+	return s
+}
+
+// Guide returns the guide of the schedule, or nil.
+func (s Schedule) Guide() Guide { return s.guide }
 
 // Equal says whether the schedules have the same scenario, the same class, and the same faults in the same order.
 func (s Schedule) Equal(other Schedule) bool {

@@ -18,10 +18,10 @@ type seam struct {
 	process *process
 }
 
-func (s *seam) step(ctx context.Context, o operation, call func(context.Context) error) error {
-	o.external = true
+func (s *seam) step(ctx context.Context, o Operation, call func(context.Context) error) error {
+	o.External = true
 	if o.mg != nil {
-		s.process.turns.reaches(keyOf(o.mg), o.name)
+		s.process.turns.reaches(keyOf(o.mg), o.Name)
 	}
 
 	return s.process.world.step(ctx, s.process, o, call)
@@ -34,14 +34,14 @@ type ledger struct{ process *process }
 func (l ledger) Record(ctx context.Context, e changelog.Entry) error {
 	w := l.process.world
 
-	return w.step(ctx, l.process, operation{name: "Record", external: true},
+	return w.step(ctx, l.process, Operation{Name: "Record", External: true},
 		func(ctx context.Context) error { return w.sinks.recordChange(ctx, e) })
 }
 
 // Connect connects.
 func (s *seam) Connect(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
 	var c managed.ExternalClient
-	err := s.step(ctx, operation{name: "Connect", mg: mg}, func(ctx context.Context) (err error) {
+	err := s.step(ctx, Operation{Name: "Connect", mg: mg}, func(ctx context.Context) (err error) {
 		c, err = s.of.Connect(ctx, mg)
 
 		return err
@@ -97,7 +97,7 @@ type recovering struct {
 
 // RecoverCreation searches for what an attempt created.
 func (r *recovering) RecoverCreation(ctx context.Context, mg resource.Managed, token string) (found bool, err error) {
-	err = r.seam.step(ctx, operation{name: "Recover", mg: mg}, func(ctx context.Context) (err error) {
+	err = r.seam.step(ctx, Operation{Name: "Recover", mg: mg}, func(ctx context.Context) (err error) {
 		found, err = r.finder.RecoverCreation(ctx, mg, token)
 
 		return err
@@ -116,7 +116,7 @@ func (c *calls) Disconnect(ctx context.Context) error {
 		return nil
 	}
 
-	return c.seam.step(ctx, operation{name: "Disconnect"}, d.Disconnect)
+	return c.seam.step(ctx, Operation{Name: "Disconnect"}, d.Disconnect)
 }
 
 // A calls has the calls of one client.
@@ -128,7 +128,7 @@ type calls struct {
 
 func (c *calls) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	var o managed.ExternalObservation
-	err := c.seam.step(ctx, operation{name: "Observe", mg: mg}, func(ctx context.Context) (err error) {
+	err := c.seam.step(ctx, Operation{Name: "Observe", mg: mg}, func(ctx context.Context) (err error) {
 		if w := c.seam.process.world; w.absent != "" {
 			if w.ownedByOther(w.nameOf(mg)) {
 				w.misled.add(w.absent, mg)
@@ -182,7 +182,7 @@ func (c *calls) mutate(ctx context.Context, name string, mg resource.Managed,
 	answer := mg.DeepCopyObject().(resource.Managed)
 	var said error
 	answered := false
-	err := c.seam.step(ctx, operation{name: name, mutates: true, mg: mg}, func(ctx context.Context) error {
+	err := c.seam.step(ctx, Operation{Name: name, Mutates: true, mg: mg}, func(ctx context.Context) error {
 		said, answered = call(ctx, answer), true
 
 		return said

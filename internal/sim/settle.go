@@ -21,7 +21,7 @@ func (w *World) settle() {
 	if !w.resting {
 		w.phase++
 	}
-	w.exploration.settling = w.now()
+	w.guided.settling = w.now()
 	until := w.now().Add(patience)
 	for (w.now().Before(until) || w.patient()) && !w.over {
 		if w.run(w.now().Add(operatorInterval), w.settled) {
@@ -181,7 +181,7 @@ func (w *World) judgeRest() {
 			most += objects // which a process that begins looks at, and then at a moment of its choice
 		}
 	}
-	w.exploration.rested = fired
+	w.guided.rested = fired
 	w.run(w.now().Add(polls*pollInterval + pollInterval/2))
 	if w.fired != fired || w.over {
 		return

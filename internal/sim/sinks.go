@@ -129,9 +129,9 @@ func (t *sinks) recordChange(_ context.Context, e changelog.Entry) error {
 }
 
 // recordStep adds an operation to the trace.
-func (t *sinks) recordStep(e *entry, text string) {
-	line := fmt.Sprintf("%10s p%d  %s#%d", e.at, e.process, e.op.name, e.n)
-	for _, f := range e.faults {
+func (t *sinks) recordStep(e *Step, text string) {
+	line := fmt.Sprintf("%10s p%d  %s#%d", e.At, e.Process, e.Op.Name, e.N)
+	for _, f := range e.Faults {
 		line += " <" + f.String() + ">"
 	}
 	t.lines = append(t.lines, line+": "+text)

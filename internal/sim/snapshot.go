@@ -13,11 +13,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// A snapshot is the state of a world between two passes. It is immutable.
-type snapshot struct {
+// A Snapshot is the state of a world between two passes. It is immutable.
+type Snapshot struct {
 	at    time.Duration
-	found bool // the result of the wait that ended here
-	steps int  // operations before it
+	steps int // operations before it
 
 	state     state
 	users     userActions
@@ -29,8 +28,8 @@ type snapshot struct {
 	records   map[objectstate.Key]objectstate.Record // what the reconciler of the running process remembers
 }
 
-// snapshotable says whether a snapshot contains everything that matters in this world.
-func (w *World) snapshotable() bool {
+// Snapshotable says whether a snapshot contains everything that matters in this world.
+func (w *World) Snapshotable() bool {
 	c := &w.config
 
 	return w.system != nil && !w.system.lists && len(w.system.subscribed) == 0 && c.Kind == bucket.Kind &&
@@ -38,19 +37,19 @@ func (w *World) snapshotable() bool {
 		c.NewConnecter == nil && c.Behind == nil && c.replace == nil
 }
 
-// quiescent says whether nothing is in progress that a snapshot does not contain.
-func (w *World) quiescent() bool {
-	return w.snapshotable() && len(w.events) == 0 && !w.over && !w.passInProgress() && len(w.alive()) == 1 &&
+// Quiescent says whether nothing is in progress that a snapshot does not contain.
+func (w *World) Quiescent() bool {
+	return w.Snapshotable() && len(w.events) == 0 && !w.over && !w.passInProgress() && len(w.alive()) == 1 &&
 		!slices.ContainsFunc(w.processes, func(p *process) bool {
 			return !p.dead && (p.held || p.stopping || p.outdated || p.deposed || p.excused || p.renewed.Load() != nil)
 		})
 }
 
-// snapshot returns the state of the world. If it is not whole, no run can continue from it, because it has only the
+// Snapshot returns the state of the world. If it is not whole, no run can continue from it, because it has only the
 // outlines of processes.
-func (w *World) snapshot(whole bool) snapshot {
-	shot := snapshot{
-		at: w.since(), steps: w.exploration.skipped + len(w.trace), state: w.state.clone(),
+func (w *World) Snapshot(whole bool) Snapshot {
+	shot := Snapshot{
+		at: w.since(), steps: w.guided.skipped + len(w.trace), state: w.state.clone(),
 		users: w.users.userActions.clone(), server: w.server.Snapshot(),
 		system: w.system.clone(), events: w.sinks.events, random: *w.source,
 	}
@@ -66,21 +65,21 @@ func (w *World) snapshot(whole bool) snapshot {
 	return shot
 }
 
-// restore waits until the time of a snapshot, and makes the world a copy of it.
-func (w *World) restore(shot snapshot) {
+// Restore waits until the time of a snapshot, and makes the world a copy of it.
+func (w *World) Restore(shot Snapshot) {
 	shot.state, shot.users, shot.system = shot.state.clone(), shot.users.clone(), shot.system.clone()
-	w.restoreShared(shot)
+	w.RestoreShared(shot)
 }
 
-// restoreShared makes the world what a snapshot shows, on the way to another snapshot. It shares the maps of the
+// RestoreShared makes the world what a snapshot shows, on the way to another snapshot. It shares the maps of the
 // snapshot, which the scenario may write to: no decision of the scenario depends on them, and the next snapshot
 // replaces them all.
-func (w *World) restoreShared(shot snapshot) {
+func (w *World) RestoreShared(shot Snapshot) {
 	wait(shot.at - w.since())
 	w.state, w.users.userActions, w.sinks.events, *w.source = shot.state, shot.users, shot.events, shot.random
 	w.server.Restore(shot.server)
 	*w.system = shot.system
-	w.events, w.trail, w.exploration.skipped = nil, trail{}, shot.steps
+	w.events, w.trail, w.guided.skipped = nil, trail{}, shot.steps
 	w.processes = w.processes[:0]
 	for _, of := range shot.processes {
 		p := of.outline()

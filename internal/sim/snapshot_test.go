@@ -3,8 +3,11 @@ package sim
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"unsafe"
+
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
 // reachable returns a field that cannot be copied by its name, because that is not exported.
@@ -103,4 +106,73 @@ func TestSnapshotsShareNothing(t *testing.T) {
 			t.Error(why)
 		}
 	}
+}
+
+// TestSnapshotIsComplete: for each field of a reconciler, a process and a world it is decided whether passes change it,
+// so that a snapshot has to contain it. A new field has to be added here.
+func TestSnapshotIsComplete(t *testing.T) {
+	for of, decided := range map[reflect.Type][]string{
+		reflect.TypeFor[managed.Reconciler](): {
+			"objects", // is in the snapshot
+			// is set when it is made: what options set, by the parts of config, and the rest
+			"connecter", "fence", "lease", "bulk", "staleness", "notifier",
+			"timeout", "pollInterval", "minPollInterval", "pollIntervalHook", "watchedPollInterval", "grace",
+			"volatileInterval", "spread",
+			"named", "tokens", "strictCreateErrors", "detailsOfCreation", "recreateOnRequest", "restoreElsewhere",
+			"adoption", "adoptionPolicy", "allowedAdoptionPolicies",
+			"initializers", "resolver", "publisher", "secretType", "finalizer", "critical", "supported", "guards",
+			"ignoredFinalizers", "predecessors", "retired", "volatile", "kstatus",
+			"log", "recorder", "warningRecorder", "changes", "provider", "providerVersion", "observability",
+			"cluster", "watches", "unchecked", "states", "clock", "random",
+			"of", "empty", "deletionPolicy", "client", "createdAt", "elected", "invalid",
+			// are unused, or do not matter, in a world of which snapshots are taken
+			"graph", "tracker", "watching", "restores", "calls", "inFlight", "stopRestoreWatch", "limits", "lists", "waker",
+			"pruned", "telemetry", "pace", "createErrorLog",
+		},
+		reflect.TypeFor[process](): {
+			"number", "began", "clock", "dead", "cache", "queue", "known", "turns", "mutations", "raceDeleted",
+			"attempted",
+			"observations", "observed", "details", "unstored", "asksSecret", "knowledge", "states",
+			"unanswered", // are in the snapshot
+			"world", "ctx", "cancel", "reconcile", "watches", "meters", "restores", "beside", "equipment", "subscribe",
+			"referents", // are made anew
+			"observing", "active", "held", "stopping", "by", "asked", "deposed", "renewed", "excused", "done",
+			"outdated", "leaving", "left", "ends", // are nothing when one is taken
+		},
+		reflect.TypeFor[World](): {
+			"state", "random", "source", "processes", // are in the snapshot
+			"config", "server", "users", "sinks", "meters", "began", "faults", "planned", "refusals", "scenario",
+			"begins", "diverged", "phase", "resting", "guided", // are set by the scenario
+			"external", "system", "expect", "verbose", "secrets", "shortest", "pace", "patient", "leaksSecrets",
+			"restored",
+			"callsMayBlock", "backward",
+			"events", "over", "trace", "trail", // are nothing when one is taken, or begin anew
+		},
+	} {
+		has := leaves(of, decided)
+		for _, name := range has {
+			if !slices.Contains(decided, name) {
+				t.Errorf("it was not decided whether a snapshot contains %s of %s", name, of)
+			}
+		}
+		for _, name := range decided {
+			if !slices.Contains(has, name) {
+				t.Errorf("it was decided whether a snapshot contains %s of %s, which has no such field", name, of)
+			}
+		}
+	}
+}
+
+// leaves returns the names of the fields of a struct. Of an embedded struct that was not decided as a whole it returns
+// those of its fields instead.
+func leaves(of reflect.Type, decided []string) (names []string) {
+	for field := range of.Fields() {
+		if field.Anonymous && field.Type.Kind() == reflect.Struct && !slices.Contains(decided, field.Name) {
+			names = append(names, leaves(field.Type, decided)...)
+		} else {
+			names = append(names, field.Name)
+		}
+	}
+
+	return names
 }

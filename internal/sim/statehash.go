@@ -12,22 +12,25 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A stateHash identifies the state at a boundary, without what makes no difference to what can follow: times, texts,
+// A StateHash identifies the state at a boundary, without what makes no difference to what can follow: times, texts,
 // numbers, and what is gone for good.
-type stateHash struct {
-	sum     uint64 // 0: not known
-	excuses excuses
+type StateHash struct {
+	Sum     uint64 // 0: not known
+	Excuses Excuses
 }
 
 // An excuses is the set of earlier events that may excuse a violation. What holds with fewer excuses holds with more.
-type excuses uint32
+type Excuses uint32
 
 // within says whether others has all of the excuses.
-func (e excuses) within(others excuses) bool { return e&^others == 0 }
+func (e Excuses) Within(others Excuses) bool { return e&^others == 0 }
+
+// UserActed says whether a user of a fault has changed something.
+func (e Excuses) UserActed() bool { return e&1 != 0 }
 
 // excuses returns the set of this run.
-func (w *World) excuses() excuses {
-	out := excuses(0)
+func (w *World) excuses() Excuses {
+	out := Excuses(0)
 	for i, is := range []bool{
 		w.users.acted, len(w.lost) > 0, len(w.stale) > 0, len(w.exemptions) > 0, len(w.vacated) > 0,
 		len(w.raceDeleted) > 0,
@@ -37,7 +40,7 @@ func (w *World) excuses() excuses {
 		len(w.unlocked) > 0, w.unlocked.current(w.objects()), len(w.undeleted) > 0, w.undeleted.current(w.objects()),
 		w.lostNames(),
 	} {
-		out |= excuses(bit(is)) << i
+		out |= Excuses(bit(is)) << i
 	}
 
 	return out
@@ -45,9 +48,9 @@ func (w *World) excuses() excuses {
 
 // stateHash returns the hash of the current state, without one process unless that is nil. A pass in progress
 // contributes the answers that it got.
-func (w *World) stateHash(but *process) stateHash {
+func (w *World) stateHash(but *process) StateHash {
 	if w.system == nil {
-		return stateHash{} // of an external system outside this package it is not known what matters
+		return StateHash{} // of an external system outside this package it is not known what matters
 	}
 	sum := w.trail.pass
 	if but != nil {
@@ -77,7 +80,7 @@ func (w *World) stateHash(but *process) stateHash {
 		}
 	}
 
-	return stateHash{max(sum, 1), w.excuses()}
+	return StateHash{max(sum, 1), w.excuses()}
 }
 
 // progress hashes how far the scenario has come. Scenarios that begin alike share the hash until they differ.
@@ -248,12 +251,12 @@ func contentHash(mg resource.Managed) uint64 {
 
 // hashIfNeeded returns the state hash, without a process that is about to end unless that is nil, if another fault may
 // be injected now. That is only after all faults of the schedule.
-func (w *World) hashIfNeeded(but *process) stateHash {
-	if !w.hashing() || !w.exploration.begun {
-		return stateHash{}
+func (w *World) hashIfNeeded(but *process) StateHash {
+	if !w.hashing() || !w.guided.begun {
+		return StateHash{}
 	}
 	if but != nil && (but.deposed || but.stopping || but.excused || len(but.raceDeleted) > 0 || but.active > 1) {
-		return stateHash{} // it ends in another way
+		return StateHash{} // it ends in another way
 	}
 
 	return w.stateHash(but)

@@ -12,11 +12,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An operation is a request of a process to the API server or to the external system.
-type operation struct {
-	name     string
-	external bool
-	mutates  bool
+// An Operation is a request of a process to the API server or to the external system.
+type Operation struct {
+	Name     string
+	External bool
+	Mutates  bool
 	mg       resource.Managed // what an external call is about
 
 	kind schema.GroupVersionKind // what a request to the API server is about
@@ -24,25 +24,25 @@ type operation struct {
 }
 
 // cached says whether a cache answers, and not the API server.
-func (o operation) cached() bool { return o.name == "get" || strings.HasPrefix(o.name, "get:") }
+func (o Operation) cached() bool { return o.Name == "get" || strings.HasPrefix(o.Name, "get:") }
 
-// An entry of the trace is an operation and its result.
-type entry struct {
-	at       time.Duration
-	process  int
-	op       operation
-	n        int
-	hash     stateHash // the state before it, if that is queried
-	restHash stateHash // the same without the process
-	pass     int       // of the process
-	fired    int       // faults before it
-	faults   []Fault
-	err      error
+// A Step of the trace is an operation and its result.
+type Step struct {
+	At       time.Duration
+	Process  int
+	Op       Operation
+	N        int
+	Hash     StateHash // the state before it, if that is queried
+	RestHash StateHash // the same without the process
+	Pass     int       // of the process
+	Fired    int       // faults before it
+	Faults   []Fault
+	Err      error
 }
 
 // step makes an operation of a process, and injects the faults of the schedule before and after it. Every operation of
 // every process goes through it.
-func (w *World) step(ctx context.Context, p *process, o operation, apply func(context.Context) error) error {
+func (w *World) step(ctx context.Context, p *process, o Operation, apply func(context.Context) error) error {
 	if p.dead {
 		return context.Canceled // what a crash unwinds has no effect
 	}
@@ -51,19 +51,19 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 		return err
 	}
 	w.recordStart(p, o)
-	at := boundary{o.name, w.counts[o.name]}
+	at := Boundary{o.Name, w.counts[o.Name]}
 	w.reached(p, at)
 	w.judgeRequest(o)
 	w.judgeKey(p, o)
 	faults := w.faults[at]
 	w.recordConclusion(p, o)
-	w.trace = append(w.trace, entry{at: w.since(), process: p.number, pass: p.making, op: o, n: at.n,
-		hash: w.hashIfNeeded(nil), restHash: w.hashIfNeeded(p), fired: w.fired, faults: faults})
+	w.trace = append(w.trace, Step{At: w.since(), Process: p.number, Pass: p.making, Op: o, N: at.N,
+		Hash: w.hashIfNeeded(nil), RestHash: w.hashIfNeeded(p), Fired: w.fired, Faults: faults})
 	w.fired += len(faults)
 	index := len(w.trace) - 1
 	w.exemptDeleteRaces(p, faults)
 	for _, f := range faults {
-		if isAfter(f.Kind) {
+		if IsAfter(f.Kind) {
 			continue
 		}
 		if answered, err := w.before(ctx, p, o, f); answered {
@@ -72,7 +72,7 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 			return w.note(index, err)
 		}
 	}
-	if takes := w.config.takes; takes > 0 && o.external {
+	if takes := w.config.takes; takes > 0 && o.External {
 		w.run(w.now().Add(takes)) // others go on meanwhile
 		if p.dead {
 			return w.note(index, context.Canceled)
@@ -85,13 +85,13 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 	_ = w.note(index, err)
 	w.judge(p, o)
 	for _, f := range faults {
-		if isAfter(f.Kind) {
+		if IsAfter(f.Kind) {
 			w.exemptDeleteRaces(p, faults)
 			err = w.after(ctx, p, o, f, err)
-			w.trace[index].err = err
+			w.trace[index].Err = err
 		}
 	}
-	if err == nil && !o.external && !isBeside(ctx) { // answers to other goroutines decide nothing
+	if err == nil && !o.External && !isBeside(ctx) { // answers to other goroutines decide nothing
 		p.recordWrite(w.server.Changes(w.judged))
 	}
 
@@ -99,20 +99,20 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 }
 
 // recordStart records that a process starts an operation.
-func (w *World) recordStart(p *process, o operation) {
-	if p.stopping && o.name == "Create" {
+func (w *World) recordStart(p *process, o Operation) {
+	if p.stopping && o.Name == "Create" {
 		w.violate("S13", "Create begun by a process that is to stop")
 	}
-	if o.external && o.mutates {
+	if o.External && o.Mutates {
 		p.attempted[keyOf(o.mg)] = true
 	}
-	w.counts[o.name]++
+	w.counts[o.Name]++
 }
 
 // exempts exempts what cannot be prevented: a call in progress while the process is held up, which has its effect after
 // the object is gone. An unanswered write exempts nothing any more once Create was called for the attempt.
-func (w *World) exempts(p *process, o operation) {
-	if o.name == "Create" {
+func (w *World) exempts(p *process, o Operation) {
+	if o.Name == "Create" {
 		p.unanswered.forget(o.mg)
 		if p.excused && w.stored(o.mg) == nil {
 			w.exemptions.add(LeaseLost, o.mg)
@@ -122,35 +122,35 @@ func (w *World) exempts(p *process, o operation) {
 }
 
 // reach makes the operation unless the other side is unavailable.
-func (w *World) reach(ctx context.Context, p *process, o operation, apply func(context.Context) error) error {
+func (w *World) reach(ctx context.Context, p *process, o Operation, apply func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	switch {
-	case o.external && w.now().Before(w.externalBack):
+	case o.External && w.now().Before(w.externalBack):
 		w.judgeAway(o)
-		if o.name == "Create" && w.mayBlock(ExternalOut) {
+		if o.Name == "Create" && w.mayBlock(ExternalOut) {
 			w.lost.add(ExternalOut, o.mg)
 		}
 
 		return external.Unavailable(o.failure(p))
-	case o.external && o.mutates && w.now().Before(w.refuses):
+	case o.External && o.Mutates && w.now().Before(w.refuses):
 		return external.NotCreated(o.refusal(p))
-	case !o.external && o.mutates && w.now().Before(w.denies):
+	case !o.External && o.Mutates && w.now().Before(w.denies):
 		return o.denial(w.denial)
-	case !o.external && !o.cached() && w.now().Before(w.apiBack):
+	case !o.External && !o.cached() && w.now().Before(w.apiBack):
 		w.judgeAPIAway(o.key)
 
 		return o.failure(p)
 	}
 	w.checkBefore(p, o)
-	if !o.external && o.mutates && w.now().Before(w.drops) {
+	if !o.External && o.Mutates && w.now().Before(w.drops) {
 		w.server.Ignore(strings.TrimPrefix(string(w.dropped), "dropped-"))
 		defer w.server.Ignore("")
 	}
 	outside := w.external.Changes()
 	err := apply(ctx)
-	if o.external && o.mutates && w.external.Changes() != outside && w.readLate(p, o.mg) {
+	if o.External && o.Mutates && w.external.Changes() != outside && w.readLate(p, o.mg) {
 		w.late += w.external.Changes() - outside
 	}
 
@@ -160,15 +160,15 @@ func (w *World) reach(ctx context.Context, p *process, o operation, apply func(c
 // note records the result of an operation.
 func (w *World) note(index int, err error) error {
 	e := &w.trace[index]
-	e.err = err
+	e.Err = err
 	text := "ok"
 	if err != nil {
 		text = err.Error()
 	}
 	if w.config.replace != nil {
-		w.processes[e.process-1].done.add(e.op.name, text)
+		w.processes[e.Process-1].done.add(e.Op.Name, text)
 	}
-	w.recordAnswer(w.processes[e.process-1], e.op, text, err == nil)
+	w.recordAnswer(w.processes[e.Process-1], e.Op, text, err == nil)
 	if w.verbose {
 		w.sinks.recordStep(e, text)
 	}

@@ -223,11 +223,11 @@ func (w *World) endsStripped(p *process, well bool) {
 // calledExternal says whether the current pass of a process has made an external call.
 func (w *World) calledExternal(p *process) bool {
 	for _, e := range slices.Backward(w.trace) {
-		if e.process != p.number {
+		if e.Process != p.number {
 			continue // of another process
 		}
-		if e.pass != p.making || e.op.external {
-			return e.pass == p.making
+		if e.Pass != p.making || e.Op.External {
+			return e.Pass == p.making
 		}
 	}
 

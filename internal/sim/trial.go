@@ -82,12 +82,12 @@ func (r Result) FaultsAt(reads, writes []Kind) []Fault {
 	var out []Fault
 	for _, e := range r.steps {
 		asked := reads
-		if e.op.mutates {
+		if e.Op.Mutates {
 			asked = writes
 		}
-		for _, v := range slices.Concat(kindsAt(e.op, false, true), doubtsAt(e.op, true)) {
-			if v.usual() && slices.Contains(asked, v.kind) {
-				out = append(out, Fault{Op: e.op.name, N: e.n, Kind: v.kind})
+		for _, v := range slices.Concat(KindsAt(e.Op, false, true), DoubtsAt(e.Op, true)) {
+			if v.Usual() && slices.Contains(asked, v.Kind) {
+				out = append(out, Fault{Op: e.Op.Name, N: e.N, Kind: v.Kind})
 			}
 		}
 	}

@@ -110,18 +110,18 @@ type World struct {
 	processes []*process
 	events    events
 
-	faults      map[boundary][]Fault
-	planned     int             // number of faults
-	refusals    []time.Duration // durations of the faults that refuse writes
-	scenario    string
-	begins      string // the scenario that this one begins like; empty if none
-	diverged    bool   // the part that it begins like is over
-	phase       int    // how far the scenario has come
-	resting     bool   // nothing may change now
-	exploration exploration
+	faults   map[Boundary][]Fault
+	planned  int             // number of faults
+	refusals []time.Duration // durations of the faults that refuse writes
+	scenario string
+	begins   string // the scenario that this one begins like; empty if none
+	diverged bool   // the part that it begins like is over
+	phase    int    // how far the scenario has come
+	resting  bool   // nothing may change now
+	guided   guided
 
 	state
-	trace         []entry
+	trace         []Step
 	trail         trail
 	external      ExternalSystem
 	system        *extSystem                                          // external, in scenarios of this package; else nil
@@ -139,16 +139,16 @@ type World struct {
 }
 
 // A boundary is the n-th start of an operation.
-type boundary struct {
-	op string
-	n  int
+type Boundary struct {
+	Op string
+	N  int
 }
 
 // newWorld returns a world without a process.
 func newWorld(c Config, faults []Fault) *World {
 	source := rand.NewPCG(1, 2)
 	w := &World{
-		config: c, began: time.Now(), source: source, random: rand.New(source), faults: map[boundary][]Fault{},
+		config: c, began: time.Now(), source: source, random: rand.New(source), faults: map[Boundary][]Fault{},
 		planned: len(faults), state: newState(),
 		secrets: forms, shortest: shortestForm,
 		pace: func(time.Duration) {}, patient: func() bool { return false },
@@ -164,11 +164,11 @@ func newWorld(c Config, faults []Fault) *World {
 	w.sinks = &sinks{world: w, checked: map[string]int{}, leftOver: map[string]bool{}, taken: map[types.UID]bool{}}
 	w.meters = usedMeters.Get().(*meters)
 	for _, f := range faults {
-		at := boundary{f.Op, f.N}
+		at := Boundary{f.Op, f.N}
 		w.faults[at] = append(w.faults[at], f)
-		w.leaksSecrets = w.leaksSecrets || f.leaksSecrets()
+		w.leaksSecrets = w.leaksSecrets || f.LeaksSecrets()
 		w.restored = w.restored || f.Kind.rewinds()
-		w.callsMayBlock = w.callsMayBlock || f.Kind.blocksCall()
+		w.callsMayBlock = w.callsMayBlock || f.Kind.BlocksCall()
 		w.backward = w.backward || f.Kind == ClockBack
 		switch f.Kind { //nolint:exhaustive // after the others nothing is tried again and again
 		case Refusing:
@@ -251,10 +251,10 @@ func (w *World) run(until time.Time, enough ...func() bool) bool {
 		return found
 	}
 	found := w.advance(until, enough)
-	if w.exploration.joined {
+	if w.guided.joined {
 		panic(knownSequel{})
 	}
-	w.snapshotAtEnd(found)
+	w.endWait(found)
 
 	return found
 }
@@ -269,7 +269,7 @@ func (w *World) advance(until time.Time, enough []func() bool) bool {
 		if w.over = w.passes > tooMany; w.over {
 			w.violate("L5", "more passes than a run may have")
 		}
-		w.snapshotBeforePass()
+		w.beforePass()
 		for _, is := range enough {
 			if is() {
 				return true

@@ -5,6 +5,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/internal/sim"
+	"github.com/moorage-dev/moorage/internal/sim/search"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
@@ -25,7 +26,7 @@ type (
 
 	// An Explorer runs a scenario with every fault at every boundary, and with combinations of faults. It omits those
 	// that cannot differ from a run that it has made.
-	Explorer = sim.Explorer
+	Explorer = search.Explorer
 )
 
 // The kinds of the objects of schedules, besides Namespaces and Secrets. A Definition has no namespace.

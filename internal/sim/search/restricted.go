@@ -1,18 +1,19 @@
-package sim
+package search
 
-import "slices"
+import (
+	"slices"
 
-// refusals has the doubts in which the API server refuses writes.
-var refusals = []Kind{Refused, RefusedSize, RefusedAccess}
+	"github.com/moorage-dev/moorage/internal/sim"
+)
 
 // restricted says whether a fault is left out in a scenario, and counts it if so.
-func (e *Explorer) restricted(v variant) bool {
+func (e *Explorer) restricted(v sim.Variant) bool {
 	is := e.unpromised(v)
 	if is {
 		if e.Restricted == nil {
-			e.Restricted = map[Kind]int{}
+			e.Restricted = map[sim.Kind]int{}
 		}
-		e.Restricted[v.kind]++
+		e.Restricted[v.Kind]++
 	}
 
 	return is
@@ -24,17 +25,20 @@ func (e *Explorer) restricted(v variant) bool {
 //     undoes two writes after a process was stopped removes such a record soon after each creation;
 //   - while the removal of a finalizer is refused, each attempt reports again that the resource stays because its
 //     namespace or its kind is deleted.
-func (e *Explorer) unpromised(v variant) bool {
-	if v.kind.blocksCall() {
+func (e *Explorer) unpromised(v sim.Variant) bool {
+	if v.Kind.BlocksCall() {
 		return e.Scenario == "reference" || e.Scenario == "referent" // here the controller has to watch referents
 	}
-	if v.kind == RewoundDown && v.writes > 1 && e.Class != "named" {
+	if v.Kind == sim.RewoundDown && v.Writes > 1 && e.Class != "named" {
 		return true
 	}
 	switch e.Scenario {
 	case "guard", "guard-kind":
-		return v.last > lasts[v.kind] && slices.Contains(refusals, v.kind)
+		return v.For > v.Kind.Duration() && slices.Contains(refusals, v.Kind)
 	default:
 		return false
 	}
 }
+
+// refusals has the doubts in which the API server refuses writes.
+var refusals = []sim.Kind{sim.Refused, sim.RefusedSize, sim.RefusedAccess}

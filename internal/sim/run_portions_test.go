@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/moorage-dev/moorage/internal/sim"
+	"github.com/moorage-dev/moorage/internal/sim/search"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -129,9 +130,9 @@ func try(t *testing.T, p portion) *totals {
 
 func (a *totals) explore(t *testing.T, p portion) {
 	t.Helper()
-	var before *sim.Explorer
+	var before *search.Explorer
 	for _, scenario := range p.Scenarios {
-		e := &sim.Explorer{
+		e := &search.Explorer{
 			Scenario: scenario, Class: p.Class, Depth: *depth, All: *all, Apart: *long, Short: *short, Whole: *whole,
 			Unpruned: *unpruned, Doubts: *doubts, After: before, Found: a.add,
 			Run: func(s sim.Schedule) sim.Result {

@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"flag"
@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
+	"github.com/moorage-dev/moorage/internal/sim"
 	"github.com/moorage-dev/moorage/internal/sim/planted"
+	"github.com/moorage-dev/moorage/internal/sim/search"
 )
 
 var (
@@ -52,12 +53,12 @@ func TestMustBeFound(t *testing.T) {
 			t.Errorf("%s has no schedule that shows it", d.Name)
 		}
 		for _, property := range d.Breaks {
-			if Properties[property] == "" && d.Test == "" {
+			if sim.Properties[property] == "" && d.Test == "" {
 				t.Errorf("%s breaks %s, which is no property", d.Name, property)
 			}
 		}
 		for _, kind := range d.Alone {
-			if !isKnown(Kind(kind)) {
+			if !sim.IsKnown(sim.Kind(kind)) {
 				t.Errorf("%s is found by %s alone, which is no kind of fault", d.Name, kind)
 			}
 		}
@@ -70,7 +71,7 @@ func TestMustBeFound(t *testing.T) {
 			t.Errorf("no defect is planted for %q", item)
 		}
 	}
-	for property, text := range Properties {
+	for property, text := range sim.Properties {
 		if !slices.ContainsFunc(defects(t), func(d planted.Defect) bool { return d.Breaks[0] == property }) {
 			t.Errorf("no defect is planted that is found to break %s: %s", property, text)
 		}
@@ -79,10 +80,10 @@ func TestMustBeFound(t *testing.T) {
 
 // Kinds of doubts for which no defect can be made that they alone find, and why: a defect names them together with
 // others.
-var notAlone = map[Kind]string{
-	Panics: "only a defect that takes the panic of a call for its success could tell it from PanicsAfter; and after a " +
+var notAlone = map[sim.Kind]string{
+	sim.Panics: "only a defect that takes the panic of a call for its success could tell it from PanicsAfter; and after a " +
 		"success the resource is looked at, and the call is made again",
-	Deaf: "the call answers nothing, so that only what there is outside tells it from DeafAfter; and what was not done " +
+	sim.Deaf: "the call answers nothing, so that only what there is outside tells it from DeafAfter; and what was not done " +
 		"is done by the next pass or process",
 }
 
@@ -90,25 +91,25 @@ var notAlone = map[Kind]string{
 // impossible, one that only the kinds that it names find. "make mutants-search" verifies that.
 func TestEachDoubtFinds(t *testing.T) {
 	all := defects(t)
-	for _, d := range doubts {
+	for _, kind := range sim.Doubts() {
 		named, alone := false, false
 		for _, of := range all {
-			if slices.Contains(of.Alone, string(d.kind)) {
+			if slices.Contains(of.Alone, string(kind)) {
 				named, alone = true, alone || len(of.Alone) == 1
 			}
 		}
-		switch why := notAlone[d.kind]; {
+		switch why := notAlone[kind]; {
 		case !named:
-			t.Errorf("no defect is planted that is found by %s and by no fault of another kind than it names (alone:)", d.kind)
+			t.Errorf("no defect is planted that is found by %s and by no fault of another kind than it names (alone:)", kind)
 		case !alone && why == "":
 			t.Errorf("no defect is planted that %s alone finds: plant one, or say in notAlone why there is none",
-				d.kind)
+				kind)
 		case alone && why != "":
-			t.Errorf("a defect is planted that %s alone finds: take it out of notAlone", d.kind)
+			t.Errorf("a defect is planted that %s alone finds: take it out of notAlone", kind)
 		}
 	}
 	for kind := range notAlone {
-		if !doubted(kind) {
+		if !sim.IsDoubt(kind) {
 			t.Errorf("%s is no doubt", kind)
 		}
 	}
@@ -134,7 +135,7 @@ func TestPlanted(t *testing.T) {
 			show(t, d, *searched && d.Search == "")
 		case *plantedOne != "" || d.Test != "":
 		default:
-			if r := stage(t, scheduleOf(t, d), ""); len(r.Violations) > 0 {
+			if r := sim.Stage(t, scheduleOf(t, d), ""); len(r.Violations) > 0 {
 				t.Errorf("%s does harm without the defect: %v", d.Name, r.Violations)
 			}
 			if d.Client != "" {
@@ -144,9 +145,9 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-func scheduleOf(t *testing.T, d planted.Defect) Schedule {
+func scheduleOf(t *testing.T, d planted.Defect) sim.Schedule {
 	t.Helper()
-	s, err := ParseSchedule(d.Schedule)
+	s, err := sim.ParseSchedule(d.Schedule)
 	if err != nil {
 		t.Fatalf("%s: %v", d.Name, err)
 	}
@@ -158,11 +159,11 @@ func scheduleOf(t *testing.T, d planted.Defect) Schedule {
 func show(t *testing.T, d planted.Defect, search bool) {
 	t.Helper()
 	ran := 1
-	var r Result
+	var r sim.Result
 	if search {
 		r, ran = lookFor(t, d)
 	} else {
-		r = stage(t, scheduleOf(t, d), d.Client)
+		r = sim.Stage(t, scheduleOf(t, d), d.Client)
 	}
 	property := brokenOf(d, r)
 	if property == "" {
@@ -171,8 +172,8 @@ func show(t *testing.T, d planted.Defect, search bool) {
 		return
 	}
 	if search {
-		r.Schedule = Shrink(r.Schedule, func(less Schedule) bool {
-			return violated(stage(t, less, d.Client),
+		r.Schedule = sim.Shrink(r.Schedule, func(less sim.Schedule) bool {
+			return violates(sim.Stage(t, less, d.Client),
 				property)
 		})
 	}
@@ -186,19 +187,19 @@ func show(t *testing.T, d planted.Defect, search bool) {
 // is searched for. The command mutants reads the line that it prints, too.
 func showAlone(t *testing.T, d planted.Defect) {
 	t.Helper()
-	var without []Kind
+	var without []sim.Kind
 	for _, kind := range d.Alone {
-		without = append(without, Kind(kind))
+		without = append(without, sim.Kind(kind))
 	}
 	ran := 0
 	for _, doubts := range []bool{false, true} {
-		for _, class := range Classes() {
-			for _, scenario := range Scenarios() {
-				if Has(scenario, class) && strings.Contains(fmt.Sprintf("|%s/%s", scenario, class), d.Only) {
-					e := Explorer{
-						Scenario: scenario, Class: class, Depth: 1, Doubts: doubts, without: without,
-						Run:   func(s Schedule) Result { return stage(t, s, d.Client) },
-						Found: func(r Result) { t.Errorf("also found by %s; it breaks %v", r.Schedule, r.Violations) },
+		for _, class := range sim.Classes() {
+			for _, scenario := range sim.Scenarios() {
+				if sim.Has(scenario, class) && strings.Contains(fmt.Sprintf("|%s/%s", scenario, class), d.Only) {
+					e := search.Explorer{
+						Scenario: scenario, Class: class, Depth: 1, Doubts: doubts, Without: without,
+						Run:   func(s sim.Schedule) sim.Result { return sim.Stage(t, s, d.Client) },
+						Found: func(r sim.Result) { t.Errorf("also found by %s; it breaks %v", r.Schedule, r.Violations) },
 					}
 					e.Explore()
 					ran += e.Ran
@@ -210,44 +211,14 @@ func showAlone(t *testing.T, d planted.Defect) {
 }
 
 // brokenOf returns the first property of a defect that a result has violated, or nothing.
-func brokenOf(d planted.Defect, r Result) string {
+func brokenOf(d planted.Defect, r sim.Result) string {
 	for _, property := range d.Breaks {
-		if violated(r, property) {
+		if violates(r, property) {
 			return property
 		}
 	}
 
 	return ""
-}
-
-// stage runs a schedule, with a broken client if one is given.
-func stage(t *testing.T, s Schedule, brokenClient string) Result {
-	t.Helper()
-
-	return stageWith(t, s, func(w *World) {
-		if brokenClient != "" {
-			w.config.Connecter = replaced(t, w, brokenClient)
-		}
-	})
-}
-
-func stageWith(t *testing.T, s Schedule, change func(*World)) Result {
-	t.Helper()
-	quietly()
-	var r Result
-	synctest.Test(t, func(t *testing.T) {
-		w, of, err := prepare(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		change(w)
-		w.setQuery(s.query)
-		w.start(stepped{}, 0)
-		w.runAndJudge(s, of)
-		r = w.result(s)
-	})
-
-	return r
 }
 
 // How to look for a defect, one after the other: what is tried in less time comes first.
@@ -260,28 +231,28 @@ var searches = []struct {
 // lookFor tries every single fault at every boundary of the scenarios of a defect, and then pairs, first of those that
 // lead to other states than the rest, until the defect is found or mostSearched schedules were run. It returns how many
 // were.
-func lookFor(t *testing.T, d planted.Defect) (found Result, ran int) {
+func lookFor(t *testing.T, d planted.Defect) (found sim.Result, ran int) {
 	t.Helper()
-	try := func(s Schedule) Result {
+	try := func(s sim.Schedule) sim.Result {
 		if found.Violations != nil || ran == mostSearched {
-			return Result{}
+			return sim.Result{}
 		}
 		ran++
-		r := stage(t, s, d.Client)
+		r := sim.Stage(t, s, d.Client)
 		if brokenOf(d, r) != "" {
 			found = r
-			found.Schedule.query = nil // it is shrunk, which makes others of it
+			found.Schedule = found.Schedule.GuidedBy(nil) // it is shrunk, which makes others of it
 		}
 
 		return r
 	}
 	for _, as := range searches {
-		for _, class := range Classes() {
-			for _, scenario := range Scenarios() {
-				if Has(scenario, class) && strings.Contains(fmt.Sprintf("|%s/%s", scenario, class), d.Only) {
-					e := Explorer{
+		for _, class := range sim.Classes() {
+			for _, scenario := range sim.Scenarios() {
+				if sim.Has(scenario, class) && strings.Contains(fmt.Sprintf("|%s/%s", scenario, class), d.Only) {
+					e := search.Explorer{
 						Scenario: scenario, Class: class, Depth: as.depth, Short: as.short,
-						Doubts: as.doubts, Apart: true, Run: try, Found: func(Result) {},
+						Doubts: as.doubts, Apart: true, Run: try, Found: func(sim.Result) {},
 					}
 					e.Explore()
 				}

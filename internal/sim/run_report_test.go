@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"github.com/moorage-dev/moorage/internal/sim"
+	"github.com/moorage-dev/moorage/internal/sim/search"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
@@ -104,7 +105,7 @@ func (b *book) figures(out io.Writer) {
 // printed.
 func TestRestricted(t *testing.T) {
 	tried := map[sim.Kind]int{}
-	e := sim.Explorer{
+	e := search.Explorer{
 		Scenario: "guard", Class: "named", Depth: 1, Doubts: true, Found: func(sim.Result) {},
 		Run: func(s sim.Schedule) sim.Result {
 			for _, f := range s.Faults {
