@@ -14,7 +14,7 @@ import (
 // otherOwner owns the resources that belong to no object.
 const otherOwner types.UID = "other-owner"
 
-// applies says whether a kind of fault can be judged in a class: a resource of another owner is recognized only where
+// Applies says whether a kind of fault can be judged in a class: a resource of another owner is recognized only where
 // the system stores owners.
 func (k Kind) Applies(class string) bool {
 	switch k {

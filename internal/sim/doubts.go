@@ -56,7 +56,7 @@ func IsDoubt(k Kind) bool {
 	return false
 }
 
-// doubtsAt returns the doubts that make sense at an operation, with every duration or only with the usual one.
+// DoubtsAt returns the doubts that make sense at an operation, with every duration or only with the usual one.
 func DoubtsAt(o Operation, usual bool) (out []Variant) {
 	for _, d := range doubts {
 		at := d.remote

@@ -54,7 +54,7 @@ var kinds = []struct {
 // decided late.
 var uncachedReads = []Kind{Throttle, Hang}
 
-// rarelyPaired says whether faults of the kind are combined with others at an operation only if all kinds are.
+// RarelyPaired says whether faults of the kind are combined with others at an operation only if all kinds are.
 func RarelyPaired(o Operation, k Kind) bool {
 	return !o.External && !o.Mutates && slices.Contains(uncachedReads, k)
 }
@@ -99,7 +99,7 @@ func Kinds() (all []Kind) {
 
 func isKnown(kind Kind) bool { return slices.Contains(Kinds(), kind) }
 
-// kindsAt returns the kinds of faults that make sense at an operation, or those of them that are combined with others;
+// KindsAt returns the kinds of faults that make sense at an operation, or those of them that are combined with others;
 // with crashes before and after it if crashes is set.
 func KindsAt(o Operation, combined, crashes bool) []Variant {
 	var out []Variant
@@ -137,7 +137,7 @@ type Variant struct {
 	Writes int
 }
 
-// usual says whether both are the usual ones.
+// Usual says whether both are the usual ones.
 func (v Variant) Usual() bool { return v.For == 0 && v.Writes == 0 }
 
 // durations has the durations besides the usual ones.
@@ -173,7 +173,7 @@ func (p *process) panicked(i *item, with clientPanic) {
 	p.world.violate("L3", "a panic of a client reached the queue: the object does not report it")
 }
 
-// leaksSecrets says whether errors of the external system contain secrets after the fault.
+// LeaksSecrets says whether errors of the external system contain secrets after the fault.
 func (f Fault) LeaksSecrets() bool {
 	return slices.Contains([]Kind{Fail, Refuse, Throttle, Conflict, Lost, LostReported, Refusing, ExternalOut, Panics,
 		PanicsAfter}, f.Kind)
@@ -290,6 +290,7 @@ func stopKind(o Operation, f Fault) Kind {
 	return f.Kind
 }
 
+// IsAfter says whether a fault of the kind comes after the operation has had its effect.
 func IsAfter(k Kind) bool {
 	return slices.Contains([]Kind{Lost, LostReported, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter,
 		DeleteRace,

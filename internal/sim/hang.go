@@ -33,7 +33,7 @@ const (
 	shutdown = 30 * time.Second
 )
 
-// blocksCall says whether a fault of the kind makes a call return late, or never.
+// BlocksCall says whether a fault of the kind makes a call return late, or never.
 func (k Kind) BlocksCall() bool { return k == Deaf || k == DeafAfter }
 
 // timed has the calls that the reconciler gives a deadline, and reports when that has passed.

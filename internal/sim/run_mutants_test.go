@@ -81,10 +81,10 @@ func TestMustBeFound(t *testing.T) {
 // Kinds of doubts for which no defect can be made that they alone find, and why: a defect names them together with
 // others.
 var notAlone = map[sim.Kind]string{
-	sim.Panics: "only a defect that takes the panic of a call for its success could tell it from PanicsAfter; and after a " +
-		"success the resource is looked at, and the call is made again",
-	sim.Deaf: "the call answers nothing, so that only what there is outside tells it from DeafAfter; and what was not done " +
-		"is done by the next pass or process",
+	sim.Panics: "only a defect that takes the panic of a call for its success could tell it from PanicsAfter; and " +
+		"after a success the resource is looked at, and the call is made again",
+	sim.Deaf: "the call answers nothing, so that only what there is outside tells it from DeafAfter; and what was not " +
+		"done is done by the next pass or process",
 }
 
 // TestEachDoubtFinds: for each kind of doubt there is a defect that no fault of another kind finds, or, if that is

@@ -22,7 +22,7 @@ type StateHash struct {
 // An excuses is the set of earlier events that may excuse a violation. What holds with fewer excuses holds with more.
 type Excuses uint32
 
-// within says whether others has all of the excuses.
+// Within says whether others has all of the excuses.
 func (e Excuses) Within(others Excuses) bool { return e&^others == 0 }
 
 // UserActed says whether a user of a fault has changed something.

@@ -88,7 +88,7 @@ func TestResumeFromCheckpoint(t *testing.T) {
 func ran(t *testing.T, s sim.Schedule) (r sim.Result, had []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		of := &witness{follower: s.Guide().(*follower)}
+		of := &recordedRun{follower: s.Guide().(*follower)}
 		var err error
 		if r, err = sim.Run(s.GuidedBy(of), false); err != nil {
 			t.Fatal(err)
@@ -105,14 +105,14 @@ func ran(t *testing.T, s sim.Schedule) (r sim.Result, had []string) {
 	return r, had
 }
 
-// A witness is a follower that keeps the world of its run.
-type witness struct {
+// A recordedRun is a follower that keeps the world of its run.
+type recordedRun struct {
 	*follower
 
 	world *sim.World
 }
 
-func (o *witness) Start(w *sim.World) sim.Guidance {
+func (o *recordedRun) Start(w *sim.World) sim.Guidance {
 	o.world = w
 
 	return o.follower.Start(w)
