@@ -136,7 +136,7 @@ func (w *World) granted(to types.NamespacedName, from string) bool {
 // waiting expects that an object whose reference is not granted reports that it waits.
 func waiting(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
-		if len(w.raceDeleted) > 0 && conditionOf(mg, "Synced").Status == metav1.ConditionFalse {
+		if len(w.exempt.raceDeleted) > 0 && conditionOf(mg, "Synced").Status == metav1.ConditionFalse {
 			return "", true // what it refers to may be gone
 		}
 		t, ok := mg.(*bucket.Replica)

@@ -55,7 +55,7 @@ func (w *World) judgeAliases(p *process, key types.NamespacedName) {
 		if (l.key == key || !current) && !w.judgedBefore() {
 			w.judgeUntouched(l)
 		}
-		if current || p.active > 1 {
+		if current || p.inPass.active > 1 {
 			still = append(still, l)
 		}
 	}

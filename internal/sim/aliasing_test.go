@@ -23,7 +23,7 @@ func readingProcess(t *testing.T) (*World, *process) {
 	}
 	w.users.Touch() // so that there is a condition
 	w.users.delete(keyOf(newBucket("first")))
-	p := &process{world: w, cache: newCache(w.server, w.config.gvk(), 0, 0), active: 1}
+	p := &process{world: w, cache: newCache(w.server, w.config.gvk(), 0, 0), inPass: inPass{active: 1}}
 	w.processes = append(w.processes, p)
 
 	return w, p

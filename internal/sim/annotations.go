@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,7 +30,7 @@ func (w *World) judgeAnnotations(c apiserver.Change) {
 // requeue resets the number of failures. A write that was not stored is retried in steps of its own, whatever happens
 // to the attempt to undo it.
 func (w *World) judgeBackOff(p *process, result reconcile.Result, err error) {
-	if err != nil || result.RequeueAfter == 0 || w.judgedBefore() || w.now().Before(w.drops) {
+	if err != nil || result.RequeueAfter == 0 || w.judgedBefore() || w.now().Before(w.effects.drops) {
 		return
 	}
 	for i := len(w.trace) - 1; i >= 0; i-- {
@@ -51,7 +52,18 @@ type knownVersions struct {
 	read  map[types.NamespacedName]types.UID
 	wrote map[types.UID]string
 
-	attempts map[types.UID]string // attempts without a result when the process read them
+	attempts   map[types.UID]string // attempts without a result when the process read them
+	unanswered exemptions           // attempts with an unanswered write and without a call of Create since
+	unstored   string               // the last key that it got, unless the Secret is known to have it
+	done       done
+}
+
+// clone returns a copy without what was done, which is nothing between passes.
+func (k knownVersions) clone() knownVersions {
+	return knownVersions{
+		read: maps.Clone(k.read), wrote: maps.Clone(k.wrote), attempts: maps.Clone(k.attempts),
+		unanswered: maps.Clone(k.unanswered), unstored: k.unstored,
+	}
 }
 
 // A readRecorder is a reader that records which objects a process reads.
@@ -105,7 +117,7 @@ func (w *World) judgeBase(p *process, o Operation) {
 	if err != nil {
 		return // it wrote nothing
 	}
-	if now := w.stored(o.mg); now != nil && p.outdated {
+	if now := w.stored(o.mg); now != nil && p.restored.outdated {
 		if stored, err := strconv.ParseInt(now.GetResourceVersion(), 10, 64); err == nil && stored < last {
 			return // what it wrote is not stored any more, and it does not know of the restore
 		}

@@ -25,8 +25,8 @@ const shortestForm = 10
 
 // addSecrets adds texts to the secrets.
 func (w *World) addSecrets(secrets ...string) {
-	w.secrets = append(slices.Clone(w.secrets), secrets...)
-	w.shortest = len(slices.MinFunc(w.secrets, func(a, b string) int { return len(a) - len(b) }))
+	w.secrets.forms = append(slices.Clone(w.secrets.forms), secrets...)
+	w.secrets.shortest = len(slices.MinFunc(w.secrets.forms, func(a, b string) int { return len(a) - len(b) }))
 }
 
 // containsSecret says whether a JSON value contains a secret.
@@ -84,7 +84,7 @@ func (o Operation) leakyError(p *process) string {
 	if o.Name != "Connect" {
 		text += ", by " + canaryCredential
 	}
-	if p.details {
+	if p.inPass.details {
 		text += ", of " + canaryDetail
 	}
 

@@ -81,8 +81,8 @@ var leaks = map[string]func(*hand, context.Context) error{
 	"label of a metric": func(h *hand, _ context.Context) error {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "failures"}, []string{"reason"})
 		c.WithLabelValues(canary).Inc()
-		h.leaksSecrets = true
-		return h.p.meters.Register(c)
+		h.plan.leaksSecrets = true
+		return h.p.runtime.meters.Register(c)
 	},
 	"name of a span": func(h *hand, ctx context.Context) error { h.span(ctx, canary); return nil },
 	"attribute of a span": func(h *hand, ctx context.Context) error {

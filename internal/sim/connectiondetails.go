@@ -82,8 +82,8 @@ func (p *process) recordingKey(call func(context.Context, resource.Managed) erro
 		}
 		made := w.system.resources[len(w.system.resources)-1]
 		managed.TellConnectionDetails(ctx, managed.ConnectionDetails{"key": []byte(made.Key)})
-		w.keyHolder[made.Key] = p.number
-		p.unstored, p.asksSecret = made.Key, false
+		w.keys.holder[made.Key] = p.number
+		p.known.unstored, p.inPass.asksSecret = made.Key, false
 
 		return err
 	}
@@ -91,7 +91,7 @@ func (p *process) recordingKey(call func(context.Context, resource.Managed) erro
 
 // unanswered says whether the answer of an operation is lost.
 func (w *World) unanswered(at Boundary) bool {
-	return slices.ContainsFunc(w.faults[at], func(f Fault) bool { return f.Kind == Lost || f.Kind == HangAfter })
+	return slices.ContainsFunc(w.plan.faults[at], func(f Fault) bool { return f.Kind == Lost || f.Kind == HangAfter })
 }
 
 // theSecret returns the stored connection Secret, or nil.
@@ -108,28 +108,28 @@ func (w *World) judgeKey(p *process, o Operation) {
 	if w.system == nil || !w.system.keys {
 		return
 	}
-	p.asksSecret = p.asksSecret || strings.HasSuffix(o.Name, ":Secret")
+	p.inPass.asksSecret = p.inPass.asksSecret || strings.HasSuffix(o.Name, ":Secret")
 	if !o.External || o.mg == nil {
 		return
 	}
 	s, now := w.theSecret(), w.stored(o.mg)
 	switch {
 	case o.Name == "Connect" || now == nil:
-	case p.unstored != "" && !p.asksSecret && !isDeleted(now):
+	case p.known.unstored != "" && !p.inPass.asksSecret && !isDeleted(now):
 		w.violate("S25", o.Name+" before the details of Create are stored, or a write of them was tried")
 	}
-	if o.Name == "Create" && s != nil && !metav1.IsControlledBy(s, o.mg) && len(w.rewinds) == 0 {
+	if o.Name == "Create" && s != nil && !metav1.IsControlledBy(s, o.mg) && len(w.undone.rewinds) == 0 {
 		w.violate("S25", "Create, which returns details that cannot be read later, while their Secret has another owner")
 	}
 }
 
 // storesKey records that the Secret has the key that a process got.
 func (w *World) storesKey(p *process) {
-	if p.unstored == "" {
+	if p.known.unstored == "" {
 		return
 	}
-	if s := w.theSecret(); s != nil && string(s.Data["key"]) == p.unstored {
-		p.unstored = ""
+	if s := w.theSecret(); s != nil && string(s.Data["key"]) == p.known.unstored {
+		p.known.unstored = ""
 	}
 }
 
@@ -144,12 +144,12 @@ func delivered(w *World) func(resource.Managed) (string, bool) {
 
 			return "", true
 		}
-		_, rewound := w.rewinds[mg.GetUID()]
-		if isDeleted(mg) || isPaused(mg) || made == nil || made.For != mg.GetUID() || w.unpublished || rewound {
+		_, rewound := w.undone.rewinds[mg.GetUID()]
+		if isDeleted(mg) || isPaused(mg) || made == nil || made.For != mg.GetUID() || w.undone.unpublished || rewound {
 			return "", false
 		}
 		// The annotation is stored before the event is emitted: a process may end in between.
-		said := w.keyLost[mg.GetUID()] || mg.GetAnnotations()[keyCreationDetails] == "lost"
+		said := w.keys.lost[mg.GetUID()] || mg.GetAnnotations()[keyCreationDetails] == "lost"
 		if said && w.keyHolderAlive(made) {
 			w.violate("S25", "the details of Create are reported as lost, although a running process has them")
 		}
@@ -163,9 +163,9 @@ func delivered(w *World) func(resource.Managed) (string, bool) {
 
 // keyHolderAlive says whether the process that got the key of a resource is alive and may write.
 func (w *World) keyHolderAlive(made *extResource) bool {
-	by := w.keyHolder[made.Key]
+	by := w.keys.holder[made.Key]
 
-	return by > 0 && !w.processes[by-1].dead && !w.processes[by-1].deposed
+	return by > 0 && !w.processes[by-1].dead && !w.processes[by-1].leadership.deposed
 }
 
 // keyHash hashes whether a process has the key of a resource, and whether the Secret has it.
@@ -174,8 +174,8 @@ func (w *World) keyHash(made *extResource) uint64 {
 		return 0
 	}
 	s, sum := w.theSecret(), uint64(1)
-	for _, is := range []bool{s != nil, s != nil && string(s.Data["key"]) == made.Key, w.keyHolder[made.Key] > 0,
-		w.keyHolderAlive(made), w.keyLost[made.For]} {
+	for _, is := range []bool{s != nil, s != nil && string(s.Data["key"]) == made.Key, w.keys.holder[made.Key] > 0,
+		w.keyHolderAlive(made), w.keys.lost[made.For]} {
 		sum = mixed(sum, bit(is))
 	}
 

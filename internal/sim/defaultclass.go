@@ -38,7 +38,7 @@ func (o Operation) lostReported(p *process, f Fault) error {
 // losesUnreported exempts what a Create made if its error does not say so, where such an error is a failure.
 func (w *World) losesUnreported(o Operation) {
 	if o.Name == "Create" && w.isDefaultClass() {
-		w.exemptions.add(Lost, o.mg)
+		w.exempt.surplus.add(Lost, o.mg)
 	}
 }
 
@@ -58,4 +58,4 @@ func (w *World) mayBlock(k Kind) bool {
 }
 
 // leftUnreported says whether a resource is left over although no error said that it may have been created.
-func (w *World) leftUnreported() bool { return slices.Contains(w.exemptions.used(), Lost) }
+func (w *World) leftUnreported() bool { return slices.Contains(w.exempt.surplus.used(), Lost) }

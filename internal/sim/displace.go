@@ -52,10 +52,10 @@ func (w *World) takeName(o Operation, f Fault, id string) {
 	key, uid := keyOf(o.mg), o.mg.GetUID()
 	fired := w.fired
 	w.in(f.duration(), func() {
-		if !theirs.deleted.IsZero() && len(w.misled) == 0 || theirs.Size != 3 {
+		if !theirs.deleted.IsZero() && len(w.exempt.misled) == 0 || theirs.Size != 3 {
 			w.violate("S6", "the resource of another owner was changed or deleted")
 		}
-		if fired == w.fired && !w.stale.about(uid) && f.duration() > 2*pollInterval && w.reachableFor(2*pollInterval) {
+		if fired == w.fired && !w.exempt.stale.about(uid) && f.duration() > 2*pollInterval && w.reachableFor(2*pollInterval) {
 			w.judgeNameTaken(key, uid, id)
 		}
 		theirs.deleted = time.Now().Add(-w.system.goes)
@@ -65,7 +65,7 @@ func (w *World) takeName(o Operation, f Fault, id string) {
 
 // reachableFor says whether everything has been reachable for a while, so that polls have observed it.
 func (w *World) reachableFor(while time.Duration) bool {
-	return !slices.ContainsFunc([]time.Time{w.externalBack, w.apiBack, w.refuses, w.denies, w.drops},
+	return !slices.ContainsFunc([]time.Time{w.effects.externalBack, w.effects.apiBack, w.effects.refuses, w.effects.denies, w.effects.drops},
 		func(back time.Time) bool { return w.now().Sub(back) < while })
 }
 
@@ -106,7 +106,7 @@ func (w *World) removeNamed(key types.NamespacedName, id string) {
 		if p.ID == id && p.Backend == h.backend && !h.gone(p) {
 			p.deleted = time.Now().Add(-h.goes)
 			h.changes++
-			w.vacated[id] = true
+			w.exempt.vacated[id] = true
 			w.users.times[key]++
 			h.notify(id)
 		}
@@ -123,8 +123,8 @@ func (w *World) raceDelete(p *process, o Operation) {
 		}
 		uid := c.Object.GetUID()
 		w.server.Purge(c.Kind, c.Key)
-		w.users.acted, w.gone[uid], w.raceDeleted[uid] = true, true, true
-		p.raceDeleted[c.Key] = uid
+		w.users.acted, w.gone[uid], w.exempt.raceDeleted[uid] = true, true, true
+		p.inPass.raceDeleted[c.Key] = uid
 	}
 }
 
@@ -147,9 +147,9 @@ func (w *World) exemptDeleteRaces(p *process, faults []Fault) {
 		if f.Kind == DeleteRace {
 			continue
 		}
-		for _, uid := range p.raceDeleted {
+		for _, uid := range p.inPass.raceDeleted {
 			w.users.left[uid] = true
-			w.exemptions.add(f.Kind, w.last(uid))
+			w.exempt.surplus.add(f.Kind, w.last(uid))
 		}
 	}
 }
@@ -162,6 +162,6 @@ func (w *World) displaced(mg resource.Managed) bool {
 	}
 	p := w.system.find(w.nameOf(mg))
 
-	return p != nil && p.Stamp != mg.GetUID() && (w.mayStay(p.Stamp) || w.exemptions.about(p.Stamp)) &&
-		(w.raceDeleted[p.Stamp] || w.strips[p.Stamp].before != nil)
+	return p != nil && p.Stamp != mg.GetUID() && (w.mayStay(p.Stamp) || w.exempt.surplus.about(p.Stamp)) &&
+		(w.exempt.raceDeleted[p.Stamp] || w.undone.strips[p.Stamp].before != nil)
 }

@@ -99,9 +99,9 @@ func (w *World) notSeen(o Operation, f Fault) {
 		return
 	}
 	if live := w.external.Of(o.mg.GetUID()); w.users.adopted[o.mg.GetUID()] && len(live) <= 1 {
-		w.vacated[externalName(o.mg)] = true
+		w.exempt.vacated[externalName(o.mg)] = true
 		w.users.left[o.mg.GetUID()] = true
-		w.exemptions.add(f.Kind, now)
+		w.exempt.surplus.add(f.Kind, now)
 	}
 }
 
@@ -116,20 +116,20 @@ func (w *World) doubt(p *process, o Operation, f Fault) (bool, error) {
 	case Unserved, UnservedKind, UnservedForbidden, UnservedGateway:
 		return true, o.page(f.Kind)
 	case AbsentLive:
-		if w.absent = ""; o.mg != nil && !isDeleted(o.mg) && !w.ownedByOther(w.nameOf(o.mg)) {
-			w.absent = f.Kind
+		if w.effects.absent = ""; o.mg != nil && !isDeleted(o.mg) && !w.ownedByOther(w.nameOf(o.mg)) {
+			w.effects.absent = f.Kind
 		}
 		w.notSeen(o, f)
 	case DroppedAnnotations, DroppedFinalizers, DroppedStatus:
-		w.drops, w.dropped = w.now().Add(f.duration()), f.Kind
+		w.effects.drops, w.effects.dropped = w.now().Add(f.duration()), f.Kind
 	case Refused, RefusedSize, RefusedAccess:
-		w.denies, w.denial = w.now().Add(f.duration()), f.Kind
+		w.effects.denies, w.effects.denial = w.now().Add(f.duration()), f.Kind
 	case Relist:
 		w.breaksWatch(p, f)
 	case Rewound:
 		w.rewind(f)
 	case RewoundDown:
-		p.ends = &f
+		p.ending.restore = &f
 		p.stop(stopKind(o, f))
 	case Panics:
 		_ = w.note(len(w.trace)-1, errors.New("panicked"))

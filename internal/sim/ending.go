@@ -73,7 +73,7 @@ func (w *World) judgeEnding(s Schedule, loose bool) {
 	excused := map[string]bool{}
 	for i, uid := range of {
 		name := w.users.names[uid]
-		if excused[name] = excused[name] || w.exemptions.about(uid) || w.freed.about(uid); excused[name] &&
+		if excused[name] = excused[name] || w.exempt.surplus.about(uid) || w.exempt.freed.about(uid); excused[name] &&
 			len(is) == len(was) {
 			is[i] = was[i]
 		}

@@ -97,13 +97,13 @@ func (w *World) loses(p *process, o Operation, f Fault) {
 		if o.Name == "patch" {
 			for _, mg := range w.users.all() {
 				if attempting(mg) {
-					p.unanswered.add(f.Kind, mg)
+					p.known.unanswered.add(f.Kind, mg)
 				}
 			}
 		}
 	}
 	if o.Name == "Create" && w.mayBlock(f.Kind) {
-		w.lost.add(f.Kind, o.mg)
+		w.exempt.lost.add(f.Kind, o.mg)
 	}
 }
 
@@ -117,21 +117,21 @@ func (w *World) losesAtEnd(p *process, by Kind) {
 	switch {
 	case by != graceful:
 		w.losesAll(by)
-	case p.asked.Before(w.apiBack) && w.now().Sub(p.asked) >= triesToStore:
+	case p.ending.asked.Before(w.effects.apiBack) && w.now().Sub(p.ending.asked) >= triesToStore:
 		w.losesAll(Outage)
 	default:
-		maps.Copy(w.lost, p.unanswered)
+		maps.Copy(w.exempt.lost, p.known.unanswered)
 	}
 }
 
 // losesAll records that a process ends, or another takes over: attempts without a stored result are not known any more.
 func (w *World) losesAll(kind Kind) {
 	for _, mg := range w.users.all() {
-		if s, stripped := w.strips[mg.GetUID()]; stripped && !s.read && recordOf(mg) == s.given {
+		if s, stripped := w.undone.strips[mg.GetUID()]; stripped && !s.read && recordOf(mg) == s.given {
 			mg = s.before // what a replace took away
 		}
 		if attempting(mg) {
-			w.lost.add(kind, mg)
+			w.exempt.lost.add(kind, mg)
 		}
 	}
 }
@@ -139,25 +139,25 @@ func (w *World) losesAll(kind Kind) {
 // answerLost says whether the result of the last attempt for an object was lost, so that it may be blocked.
 func (w *World) answerLost(mg resource.Managed) bool {
 	marked := attemptOf(mg)
-	if s, stripped := w.strips[mg.GetUID()]; stripped && recordOf(mg) == s.given && recordOf(s.before) != "" {
+	if s, stripped := w.undone.strips[mg.GetUID()]; stripped && recordOf(mg) == s.given && recordOf(s.before) != "" {
 		marked = attemptOf(s.before)
 	}
 
 	of := func(e exemption) bool { return e.attempt == marked }
 
-	return w.lost.excuses(mg.GetUID(), of) || w.unlocked.excuses(mg.GetUID(), of)
+	return w.exempt.lost.excuses(mg.GetUID(), of) || w.exempt.unlocked.excuses(mg.GetUID(), of)
 }
 
 // mayStay says whether users allowed that the resource of an object stays when the object goes.
 func (w *World) mayStay(of types.UID) bool {
-	return w.users.left[of] || w.users.released[of] || w.freed.excuses(of, anyExemption)
+	return w.users.left[of] || w.users.released[of] || w.exempt.freed.excuses(of, anyExemption)
 }
 
 // readsLate records that processes may read changes of users late.
 func (w *World) readsLate(f Fault) {
 	if slices.Contains([]Kind{Stale, Freeze, LeaseLost, Outage}, f.Kind) {
 		for _, mg := range w.users.all() {
-			w.stale.add(f.Kind, mg)
+			w.exempt.stale.add(f.Kind, mg)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (w *World) readsLate(f Fault) {
 func (w *World) readLate(p *process, mg resource.Managed) bool {
 	at, wrote := w.users.wrote[mg.GetUID()]
 
-	return wrote && p.shown <= at && w.stale.excuses(mg.GetUID(), anyExemption)
+	return wrote && p.shown <= at && w.exempt.stale.excuses(mg.GetUID(), anyExemption)
 }
 
 // unexcused returns the resources of an object, without those that are excused.
@@ -175,7 +175,7 @@ func (w *World) unexcused(of types.UID) []string {
 	return slices.DeleteFunc(w.external.Of(of), func(id string) bool {
 		made, known := w.madeBy(id)
 
-		return w.exemptions.excuses(of, func(e exemption) bool { return !known || e.attempt == made || e.name == id })
+		return w.exempt.surplus.excuses(of, func(e exemption) bool { return !known || e.attempt == made || e.name == id })
 	})
 }
 
@@ -186,7 +186,7 @@ func (w *World) traced(mg resource.Managed) bool {
 	uid, attempt := mg.GetUID(), attemptOf(mg)
 	finds := w.system != nil && w.system.class.finds > 0
 
-	return finds && !w.backward && !w.users.adopted[uid] && attempt != "" && attempt == w.firstAttempt(uid)
+	return finds && !w.plan.setsClockBack && !w.users.adopted[uid] && attempt != "" && attempt == w.firstAttempt(uid)
 }
 
 // firstAttempt returns the id of the first attempt for an object.
@@ -215,12 +215,12 @@ func (w *World) madeBy(id string) (attempt string, known bool) {
 
 // excusedKinds returns the kinds of faults that excused a violation.
 func (w *World) excusedKinds() []Kind {
-	for p := range w.exemptions {
+	for p := range w.exempt.surplus {
 		if w.gone[p.of] && !w.mayStay(p.of) {
 			w.unexcused(p.of)
 		}
 	}
-	kinds := slices.Concat(w.exemptions.used(), w.misled.used(), w.unlocked.used(), w.undeleted.used())
+	kinds := slices.Concat(w.exempt.surplus.used(), w.exempt.misled.used(), w.exempt.unlocked.used(), w.exempt.undeleted.used())
 	slices.Sort(kinds)
 
 	return slices.DeleteFunc(slices.Compact(kinds), func(k Kind) bool { return k == Lost }) // which are counted apart

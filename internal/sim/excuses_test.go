@@ -33,7 +33,7 @@ func TestExcusesAreNarrow(t *testing.T) {
 			reason: "calls ready what it did not look at", property: "S14", scenario: "create",
 			faults: []Fault{restored("get", 2)},
 			do: func(h *hand, ctx context.Context) {
-				if h.intend(ctx); h.p.outdated {
+				if h.intend(ctx); h.p.restored.outdated {
 					h.ready(ctx)
 				}
 			},
@@ -41,7 +41,7 @@ func TestExcusesAreNarrow(t *testing.T) {
 		"a process does not know of a restore, and no version came again: conditions": {
 			reason: "replaces all conditions", property: "S19", scenario: "create", faults: []Fault{restored("get", 2)},
 			do: func(h *hand, ctx context.Context) {
-				if h.well(ctx); h.p.outdated {
+				if h.well(ctx); h.p.restored.outdated {
 					h.users.Touch()
 					h.ready(ctx)
 				}
@@ -51,7 +51,7 @@ func TestExcusesAreNarrow(t *testing.T) {
 			reason: "stores no intent", property: "S3", scenario: "create",
 			faults: []Fault{restored("get", 2), {Op: "Connect", N: 2, Kind: Strip}},
 			do: func(h *hand, ctx context.Context) {
-				if h.well(ctx); h.p.outdated {
+				if h.well(ctx); h.p.restored.outdated {
 					h.patch(ctx, fmt.Sprintf(`{"metadata":{"finalizers":[%q]}}`, managed.FinalizerName))
 					meta.AddAnnotations(h.b, map[string]string{meta.AnnotationKeyCreateAttempt: "another"})
 					_ = h.x.Create(ctx, h.b)
@@ -148,18 +148,18 @@ func TestTwoResources(t *testing.T) {
 					w.system.add(extResource{ID: fmt.Sprint("bucket-", i), For: uid})
 				}
 				if c.vacated != "" {
-					w.vacated[c.vacated] = true
+					w.exempt.vacated[c.vacated] = true
 				}
 				if of := c.undeleted; of != "" {
 					if of == "the object" {
 						of = uid
 					}
-					w.undeleted[exemption{kind: Rewound, of: of}] = false
+					w.exempt.undeleted[exemption{kind: Rewound, of: of}] = false
 				}
 				if got := w.tooMany(uid); got != c.want {
 					t.Errorf("%s: there are %d too many, want %d", c.reason, got, c.want)
 				}
-				if used := len(w.undeleted.used()) > 0; used != (name == "deleted") {
+				if used := len(w.exempt.undeleted.used()) > 0; used != (name == "deleted") {
 					t.Errorf("%s: that an exemption was used is %t", c.reason, used)
 				}
 			})

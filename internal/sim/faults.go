@@ -201,8 +201,8 @@ func (w *World) before(ctx context.Context, p *process, o Operation, f Fault) (b
 		}
 		w.users.Touch()
 	case Absent:
-		if w.absent = ""; o.mg != nil && isDeleted(o.mg) {
-			w.absent = f.Kind
+		if w.effects.absent = ""; o.mg != nil && isDeleted(o.mg) {
+			w.effects.absent = f.Kind
 		}
 	case Hang:
 		<-ctx.Done()
@@ -213,19 +213,19 @@ func (w *World) before(ctx context.Context, p *process, o Operation, f Fault) (b
 	case Stop:
 		p.stop(stopKind(o, f))
 	case Outage:
-		if w.now().After(w.apiBack) {
-			w.apiGone = w.now()
+		if w.now().After(w.effects.apiBack) {
+			w.effects.apiGone = w.now()
 		}
-		w.apiBack = w.now().Add(f.duration())
+		w.effects.apiBack = w.now().Add(f.duration())
 		w.suspendLease(p)
 	case Refusing:
-		w.refuses = w.now().Add(f.duration())
+		w.effects.refuses = w.now().Add(f.duration())
 	case ExternalOut:
-		if w.now().After(w.externalBack) {
-			w.externalGone = w.now()
-			clear(w.denied)
+		if w.now().After(w.effects.externalBack) {
+			w.effects.externalGone = w.now()
+			clear(w.effects.denied)
 		}
-		w.externalBack = w.now().Add(f.duration())
+		w.effects.externalBack = w.now().Add(f.duration())
 	case Freeze:
 		p.cache.frozen = w.now().Add(f.duration())
 	case LeaseLost:

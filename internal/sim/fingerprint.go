@@ -10,11 +10,11 @@ import (
 // fingerprint returns a hash of what a process remembers of its objects, as far as it can make a difference. Of a
 // reconciler of a test that is not accessible: the operations that it has made stand for it.
 func (p *process) fingerprint() uint64 {
-	if p.states.Keeper == nil {
-		return p.done.sum
+	if p.runtime.states.Keeper == nil {
+		return p.known.done.sum
 	}
 
-	return fingerprint{p.world.objects()}.sum(&p.states)
+	return fingerprint{p.world.objects()}.sum(&p.runtime.states)
 }
 
 // A fingerprint hashes records. A text of an object contributes which text it is, not its content.

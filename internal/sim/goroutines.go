@@ -90,7 +90,7 @@ func (h *requestQueue) next() (pendingRequest, bool) {
 func (p *process) serve() (any bool) {
 	for !p.dead {
 		wait(time.Nanosecond) // no time passes before all others wait
-		asked, ok := p.beside.next()
+		asked, ok := p.background.requests.next()
 		if !ok {
 			return any
 		}
@@ -117,14 +117,14 @@ type processLogger struct {
 
 // Info receives a line of the log.
 func (v processLogger) Info(msg string, keysAndValues ...any) {
-	if !v.process.beside.over() {
+	if !v.process.background.requests.over() {
 		v.sinks.Info(msg, keysAndValues...)
 	}
 }
 
 // Debug receives a line of the log.
 func (v processLogger) Debug(msg string, keysAndValues ...any) {
-	if !v.process.beside.over() {
+	if !v.process.background.requests.over() {
 		v.sinks.Debug(msg, keysAndValues...)
 	}
 }

@@ -118,7 +118,7 @@ func (w *World) joins() bool {
 		p.memory = p.fingerprint()
 	}
 	s := w.stateHash(nil)
-	s.Sum = mixed(s.Sum, bit(w.resting && w.fired == g.rested))
+	s.Sum = mixed(s.Sum, bit(w.script.resting && w.fired == g.rested))
 	for _, p := range w.alive() {
 		for _, n := range p.queue.failures {
 			s.Sum = mixed(s.Sum, uint64(n))
@@ -133,12 +133,12 @@ func (w *World) joins() bool {
 
 // undisturbed says whether no fault is in effect or left to be injected, and no process is in an unusual state.
 func (w *World) undisturbed() bool {
-	if w.fired < w.planned || len(w.events) > 0 || !w.reachableFor(time.Nanosecond) {
+	if w.fired < w.plan.count || len(w.events) > 0 || !w.reachableFor(time.Nanosecond) {
 		return false
 	}
 
 	return !slices.ContainsFunc(w.processes, func(p *process) bool {
-		return !p.dead && (p.stopping || p.held || p.outdated || p.active > 1 || w.now().Before(p.cache.frozen))
+		return !p.dead && (p.ending.stopping || p.leadership.held || p.restored.outdated || p.inPass.active > 1 || w.now().Before(p.cache.frozen))
 	})
 }
 
@@ -179,7 +179,7 @@ func (w *World) hashing() bool { return w.guided.Hashes && w.queried() }
 func (w *World) Began() time.Time { return w.began }
 
 // Passes returns how many passes have begun.
-func (w *World) Passes() int { return w.passes }
+func (w *World) Passes() int { return w.work.passes }
 
 // Resumable says whether the run can start from a snapshot: its whole trace is not wanted, and no option of its caller
 // may remember something.
@@ -187,8 +187,8 @@ func (w *World) Resumable() bool { return !w.verbose && !w.config.foreign }
 
 // Clean says whether the run ended, with all its faults, without a violation, and nothing was excused.
 func (w *World) Clean() bool {
-	return len(w.violation) == 0 && len(w.excusedKinds()) == 0 && w.late == 0 && len(w.freed) == 0 &&
-		(!w.over || w.guided.joined) && w.fired >= w.planned
+	return len(w.violation) == 0 && len(w.excusedKinds()) == 0 && w.exempt.late == 0 && len(w.exempt.freed) == 0 &&
+		(!w.over || w.guided.joined) && w.fired >= w.plan.count
 }
 
 // Changes returns everything that was written to the API server, in order.

@@ -59,8 +59,8 @@ func (w *World) blockCall(ctx context.Context, p *process, o Operation, f Fault)
 			reported = true
 			w.judgeReported(p, o, about)
 		}
-		if !p.dead && (w.unhealthy(p, o, since) || since >= restartedAfter || p.stopping &&
-			w.now().Sub(p.asked) >= shutdown) {
+		if !p.dead && (w.unhealthy(p, o, since) || since >= restartedAfter || p.ending.stopping &&
+			w.now().Sub(p.ending.asked) >= shutdown) {
 			p.end(f.Kind, lasts[Crash], p.clock, 0)
 		}
 		if p.dead {
@@ -86,8 +86,8 @@ func (w *World) objectOf(p *process, o Operation) resource.Managed {
 
 // judgeReported judges that an object reports a call for it that does not return.
 func (w *World) judgeReported(p *process, o Operation, about resource.Managed) {
-	if !o.External || !slices.Contains(timed, o.Name) || about == nil || p.stopping || w.config.replace != nil ||
-		w.now().Before(w.apiBack) || w.now().Before(w.denies) || w.now().Before(w.drops) {
+	if !o.External || !slices.Contains(timed, o.Name) || about == nil || p.ending.stopping || w.config.replace != nil ||
+		w.now().Before(w.effects.apiBack) || w.now().Before(w.effects.denies) || w.now().Before(w.effects.drops) {
 		return
 	}
 	if now := w.stored(about); now != nil && conditionOf(now, "Synced").Reason != "CallOverdue" {
@@ -99,15 +99,15 @@ func (w *World) judgeReported(p *process, o Operation, about resource.Managed) {
 // unhealthy says whether the liveness check of a process fails, and judges that it does if and only if all workers wait
 // for calls that do not return.
 func (w *World) unhealthy(p *process, o Operation, since time.Duration) bool {
-	if w.config.replace != nil || p.equipment.alive == nil {
+	if w.config.replace != nil || p.background.controller.alive == nil {
 		return false
 	}
-	err := p.equipment.alive(nil)
+	err := p.background.controller.alive(nil)
 	switch held := slices.Contains(timed, o.Name) && w.config.workers() == 1 && since >= aliveFor+checkInterval; {
-	case err == nil && held && !p.stopping:
+	case err == nil && held && !p.ending.stopping:
 		w.violate("L3", fmt.Sprintf("%s does not return since %s, no worker is free, and the process is called alive", o.Name,
 			since))
-	case err != nil && p.active < w.config.workers():
+	case err != nil && p.inPass.active < w.config.workers():
 		w.violate("L7", "the process is not called alive, although a worker is free")
 	}
 
@@ -151,12 +151,12 @@ func (e *equipment) GetControllerOptions() config.Controller {
 // Setup adds.
 func (p *process) reconciler(m *standbyManager, options []managed.ReconcilerOption) (made *managed.Reconciler) {
 	c := p.world.config
-	if p.equipment = nil; !p.world.callsMayBlock {
+	if p.background.controller = nil; !p.world.plan.blocksCalls {
 		return managed.NewReconciler(m, c.Kind, options...)
 	}
-	p.equipment = &equipment{standbyManager: m}
+	p.background.controller = &equipment{standbyManager: m}
 	o := controller.Options{MaxConcurrentReconciles: c.workers()}
-	if err := managed.Setup(p.equipment, c.Kind, o,
+	if err := managed.Setup(p.background.controller, c.Kind, o,
 		append(options, func(r *managed.Reconciler) { made = r })...); err != nil {
 		panic(err) // the scheme knows the kind
 	}
@@ -167,7 +167,7 @@ func (p *process) reconciler(m *standbyManager, options []managed.ReconcilerOpti
 // startController starts what the controller of a process does besides passes, once. It fails to watch the objects,
 // because the manager has no cache, so that it has no workers: the process has workers of its own.
 func (p *process) startController() {
-	e := p.equipment
+	e := p.background.controller
 	if e.started || p.ctx.Err() != nil {
 		return
 	}
@@ -181,5 +181,5 @@ func (p *process) startController() {
 		}))
 	_ = e.controller.Start(besides(p.ctx)) // it fails, as it should
 	queue.ShutDown()                       // it has no workers
-	p.subscribe()
+	p.background.subscribe()
 }

@@ -103,17 +103,17 @@ func (w *World) checkBefore(p *process, o Operation) {
 	if !o.External || !o.Mutates {
 		return
 	}
-	if p.deposed && !p.excused {
+	if p.leadership.deposed && !p.leadership.excused {
 		w.violate("S13", o.Name+" begun by a process that was replaced")
 	}
-	if renewed := p.renewed.Load(); renewed != nil && !p.excused && w.now().After(renewed.Add(renewDeadline)) {
+	if renewed := p.leadership.renewed.Load(); renewed != nil && !p.leadership.excused && w.now().After(renewed.Add(renewDeadline)) {
 		w.violate("S13", o.Name+" begun by a process whose lease is over")
 	}
-	if p.mutations[keyOf(o.mg)]++; p.mutations[keyOf(o.mg)] > 1 &&
+	if p.inPass.mutations[keyOf(o.mg)]++; p.inPass.mutations[keyOf(o.mg)] > 1 &&
 		!(o.Name == "Delete" && w.lostInSpiteOfFinalizer(o.mg)) {
 		w.violate("S15", o.Name+" after another change in the same pass")
 	}
-	if o.Name == "Create" && !p.excused {
+	if o.Name == "Create" && !p.leadership.excused {
 		w.creates[keyOf(o.mg)]++
 	}
 	if w.judgedBefore() {
@@ -121,7 +121,7 @@ func (w *World) checkBefore(p *process, o Operation) {
 	}
 	w.checkPolicyBefore(o)
 	switch {
-	case p.excused: // it was under way when the world went on without the process
+	case p.leadership.excused: // it was under way when the world went on without the process
 	case o.Name == "Create":
 		w.checkBeforeCreate(p, o)
 	default:
@@ -132,7 +132,7 @@ func (w *World) checkBefore(p *process, o Operation) {
 func (w *World) checkBeforeCreate(p *process, o Operation) {
 	w.callers[o.mg.GetUID()] = p.number
 	now := w.outdates(p, o.mg, w.storedFor(p, o.mg))
-	if now == nil && w.raceDeleted[o.mg.GetUID()] {
+	if now == nil && w.exempt.raceDeleted[o.mg.GetUID()] {
 		return // its finalizer was stored
 	}
 	if now == nil || !isHeld(now) {
@@ -173,7 +173,7 @@ func (w *World) checkPolicyBefore(o Operation) {
 func (w *World) checkOwnerBefore(o Operation) {
 	of, exists := w.external.MadeFor(o.mg)
 	if !exists || of == o.mg.GetUID() || of != otherOwner && w.users.adopted[o.mg.GetUID()] || of == otherOwner &&
-		o.Name == "Delete" && w.misled.excuses(o.mg.GetUID(), anyExemption) {
+		o.Name == "Delete" && w.exempt.misled.excuses(o.mg.GetUID(), anyExemption) {
 		return
 	}
 	property := "S6"
@@ -193,7 +193,7 @@ func (w *World) judge(p *process, o Operation) {
 	}
 	w.judgeUnstored(o)
 	for _, c := range w.server.Changes(w.judged) {
-		w.writes[c.Key.Name]++
+		w.work.writes[c.Key.Name]++
 		w.judgeWrites(c.Key)
 		if c.Kind != w.config.gvk() {
 			w.judgeOther(c)
@@ -245,8 +245,8 @@ func (w *World) judgeExternal(p *process, o Operation) {
 	if o.mg == nil {
 		return
 	}
-	if now := w.stored(o.mg); o.Name == "Delete" && p.outdated && now != nil && !isDeleted(now) {
-		w.undeleted.add(Rewound, o.mg)
+	if now := w.stored(o.mg); o.Name == "Delete" && p.restored.outdated && now != nil && !isDeleted(now) {
+		w.exempt.undeleted.add(Rewound, o.mg)
 	}
 	if w.judgedBefore() {
 		return
@@ -264,7 +264,7 @@ func (w *World) tooMany(of types.UID) int {
 		return 0
 	}
 	switch rest := len(w.unexcused(of)); {
-	case rest <= 1, rest == 2 && w.users.left[of] && (w.lostName(of) || w.undeleted.excuses(of, anyExemption)):
+	case rest <= 1, rest == 2 && w.users.left[of] && (w.lostName(of) || w.exempt.undeleted.excuses(of, anyExemption)):
 		return 0
 	default:
 		return len(live)
@@ -274,7 +274,7 @@ func (w *World) tooMany(of types.UID) int {
 // lostName says whether the resource under a present or former name of an object was removed out of band.
 func (w *World) lostName(of types.UID) bool {
 	return slices.ContainsFunc(w.server.Changes(0), func(c apiserver.Change) bool {
-		return c.Object.GetUID() == of && w.vacated[externalName(c.Object)]
+		return c.Object.GetUID() == of && w.exempt.vacated[externalName(c.Object)]
 	})
 }
 
@@ -291,24 +291,24 @@ func (w *World) asClock(property string) string {
 
 // lostNames says whether that is so for any object.
 func (w *World) lostNames() bool {
-	return len(w.vacated) > 0 &&
+	return len(w.exempt.vacated) > 0 &&
 		slices.ContainsFunc(w.objects(), func(mg resource.Managed) bool { return w.lostName(mg.GetUID()) })
 }
 
 func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed) {
 	before, after := externalName(c.Old), externalName(now)
 	moved := now.GetAnnotations()[keyAllowBackendChange] != "" // its user said so
-	if before != "" && after != before && !moved && !w.vacated[before] && !w.lapsed(asManaged(c.Old)) {
+	if before != "" && after != before && !moved && !w.exempt.vacated[before] && !w.lapsed(asManaged(c.Old)) {
 		w.violate("S2", fmt.Sprintf("the external name %q was replaced by %q", before, after))
 	}
-	if c.Old.GetGeneration() == p.observed[now.GetUID()] {
-		p.observed[now.GetUID()] = now.GetGeneration() // what it filled in itself was observed
+	if c.Old.GetGeneration() == p.observed.generation[now.GetUID()] {
+		p.observed.generation[now.GetUID()] = now.GetGeneration() // what it filled in itself was observed
 	}
 	was, is := conditionOf(c.Old, "Ready"), conditionOf(now, "Ready")
 	if is.Status == "True" && (was.Status != "True" || was.ObservedGeneration != is.ObservedGeneration) &&
-		p.observed[now.GetUID()] < is.ObservedGeneration && !w.noLock(p, now) {
+		p.observed.generation[now.GetUID()] < is.ObservedGeneration && !w.noLock(p, now) {
 		w.violate("S14", fmt.Sprintf("ready for generation %d, but %d was observed", is.ObservedGeneration,
-			p.observed[now.GetUID()]))
+			p.observed.generation[now.GetUID()]))
 	}
 }
 
@@ -322,15 +322,15 @@ func (w *World) judgeSecrets(c apiserver.Change) {
 }
 
 func (w *World) isSecret(text string) bool {
-	if len(text) < w.shortest {
+	if len(text) < w.secrets.shortest {
 		return false
 	}
 
-	return slices.ContainsFunc(w.secrets, func(secret string) bool { return strings.Contains(text, secret) })
+	return slices.ContainsFunc(w.secrets.forms, func(secret string) bool { return strings.Contains(text, secret) })
 }
 
 func (w *World) hide(text string) string {
-	for _, secret := range w.secrets {
+	for _, secret := range w.secrets.forms {
 		text = strings.ReplaceAll(text, secret, "<secret>")
 	}
 

@@ -19,8 +19,8 @@ func (w *World) checkRequestBefore(p *process, o Operation) {
 		return
 	}
 	if o.Mutates {
-		w.asked++
-		if p.observing > 0 {
+		w.work.asked++
+		if p.observed.inProgress > 0 {
 			w.violate("S18", o.Name+" in the middle of an observation")
 		}
 	}
@@ -33,7 +33,7 @@ func (w *World) checkRequestBefore(p *process, o Operation) {
 // mayAsk says whether a process may request objects of a kind in a namespace: it reconciles an object in that
 // namespace, or one that refers to it. Secrets are read only in the namespace of the object.
 func (w *World) mayAsk(p *process, kind schema.GroupVersionKind, namespace string) bool {
-	if w.cluster(kind) || p.leaving && kind == w.config.gvk() {
+	if w.cluster(kind) || p.ending.leaving && kind == w.config.gvk() {
 		return true
 	}
 	for key := range p.queue.working {
@@ -71,7 +71,7 @@ func (w *World) judgeStatus(p *process, c apiserver.Change) {
 	if ready.Status == wasReady.Status && ready.Reason == wasReady.Reason {
 		return
 	}
-	seen := p.observations[now.GetUID()]
+	seen := p.observed.order[now.GetUID()]
 	if seen > 0 && seen < w.shown[now.GetUID()] && !w.noLock(p, now) {
 		w.violate("S19", fmt.Sprintf("Ready was %s (%s) and became %s (%s), which was observed earlier",
 			wasReady.Status,
@@ -91,15 +91,15 @@ func asManaged(o any) resource.Managed {
 func (w *World) judgePause(p *process, o Operation, c apiserver.Change) {
 	old := asManaged(c.Old)
 	now := asManaged(c.Object)
-	writesBack := p.leaving && (attemptOf(old) != attemptOf(now) || !isHeld(old) && isHeld(now))
-	if o.Name == "patch" && isPaused(old) && !p.attempted[c.Key] && !writesBack && !w.putsBack(old, now) {
+	writesBack := p.ending.leaving && (attemptOf(old) != attemptOf(now) || !isHeld(old) && isHeld(now))
+	if o.Name == "patch" && isPaused(old) && !p.inPass.attempted[c.Key] && !writesBack && !w.putsBack(old, now) {
 		w.violate("S20", "the object was written while it was paused")
 	}
 }
 
 // putsBack says whether a write restores annotations of the attempt that a replace has removed.
 func (w *World) putsBack(old, now resource.Managed) bool {
-	s, stripped := w.strips[now.GetUID()]
+	s, stripped := w.undone.strips[now.GetUID()]
 
 	return stripped && !maps.Equal(old.GetAnnotations(), now.GetAnnotations()) &&
 		(attemptOf(now) == attemptOf(s.before) || attemptOf(now) == attemptOf(s.last))
@@ -111,10 +111,10 @@ func (w *World) judgeAway(o Operation) {
 		return
 	}
 	key := keyOf(o.mg)
-	w.denied[key]++
-	away := w.now().Sub(w.externalGone)
-	if most := 8*len(w.processes) + int(2*away.Minutes()); w.denied[key] > most {
-		w.violate("L7", fmt.Sprintf("%d calls for %s of a system that is unavailable since %s", w.denied[key], key.Name,
+	w.effects.denied[key]++
+	away := w.now().Sub(w.effects.externalGone)
+	if most := 8*len(w.processes) + int(2*away.Minutes()); w.effects.denied[key] > most {
+		w.violate("L7", fmt.Sprintf("%d calls for %s of a system that is unavailable since %s", w.effects.denied[key], key.Name,
 			away))
 	}
 }

@@ -5,37 +5,37 @@ import "time"
 // loseLease holds the process up until another has taken over. Then it continues the operation that it was in, and its
 // pending work, until it notices that it lost the lease.
 func (w *World) loseLease(p *process, f Fault) {
-	if p.deposed {
+	if p.leadership.deposed {
 		return
 	}
 	if w.config.alone {
-		p.held = true
+		p.leadership.held = true
 		w.run(w.now().Add(f.duration()))
-		p.held = false
+		p.leadership.held = false
 
 		return
 	}
 	renewed := w.now()
-	p.renewed.Store(&renewed)
-	p.held, p.deposed = true, true
+	p.leadership.renewed.Store(&renewed)
+	p.leadership.held, p.leadership.deposed = true, true
 	other := stepped{p.clock.by + skew} // of another machine
 	w.in(leaseDuration, func() { w.start(other, 0) })
 	w.run(w.now().Add(f.duration()))
-	p.held, p.excused = false, true
+	p.leadership.held, p.leadership.excused = false, true
 	w.in(time.Second, func() { p.stop(LeaseLost) })
 }
 
 // suspendLease stops the process from renewing its lease while the API server is away. If that lasts too long, it
 // ends as a process that lost its lease does, and the next begins when the API server answers.
 func (w *World) suspendLease(p *process) {
-	if w.config.alone || p.deposed || p.renewed.Load() != nil {
+	if w.config.alone || p.leadership.deposed || p.leadership.renewed.Load() != nil {
 		return
 	}
 	last := w.now()
-	p.renewed.Store(&last)
+	p.leadership.renewed.Store(&last)
 	w.renew(p, &last)
 	w.in(renewDeadline, func() {
-		if !p.dead && !p.stopping && p.renewed.Load() == &last && w.now().Before(w.apiBack) {
+		if !p.dead && !p.ending.stopping && p.leadership.renewed.Load() == &last && w.now().Before(w.effects.apiBack) {
 			p.stop(Outage)
 		}
 	})
@@ -43,25 +43,25 @@ func (w *World) suspendLease(p *process) {
 
 // renew lets the process renew its lease when the API server is back, even if that is away again before.
 func (w *World) renew(p *process, last *time.Time) {
-	w.in(w.apiBack.Sub(w.now()), func() {
+	w.in(w.effects.apiBack.Sub(w.now()), func() {
 		switch {
-		case p.stopping || p.renewed.Load() != last: // another has taken over, perhaps
-		case w.now().Before(w.apiBack):
+		case p.ending.stopping || p.leadership.renewed.Load() != last: // another has taken over, perhaps
+		case w.now().Before(w.effects.apiBack):
 			w.renew(p, last)
 		default:
-			p.renewed.Store(nil)
+			p.leadership.renewed.Store(nil)
 		}
 	})
 }
 
 // lease returns until when the process is the leader for sure.
 func (p *process) lease() time.Time {
-	if p.restores != nil && p.restores.Restored() != nil {
+	if p.restored.detector != nil && p.restored.detector.Restored() != nil {
 		return time.Unix(0, 0)
 	}
 	now := p.world.now()
 	renewed := now
-	if last := p.renewed.Load(); last != nil {
+	if last := p.leadership.renewed.Load(); last != nil {
 		renewed = *last
 	}
 

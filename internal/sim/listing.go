@@ -62,9 +62,9 @@ func (l *listing) ObserveListed(ctx context.Context, mg resource.Managed, listed
 	}
 	o, err := l.lister.ObserveListed(ctx, mg, s.resource)
 	if p := l.seam.process; err == nil {
-		p.world.listed++
-		p.observations[mg.GetUID()] = max(s.observation, p.observations[mg.GetUID()])
-		p.observed[mg.GetUID()] = max(mg.GetGeneration(), p.observed[mg.GetUID()])
+		p.world.work.listed++
+		p.observed.order[mg.GetUID()] = max(s.observation, p.observed.order[mg.GetUID()])
+		p.observed.generation[mg.GetUID()] = max(mg.GetGeneration(), p.observed.generation[mg.GetUID()])
 	}
 
 	return o, err
@@ -143,7 +143,7 @@ func listScenario(w *World) {
 	w.run(w.now().Add(2 * pollInterval))
 	w.settle()
 	w.quiet()
-	if w.fired == 0 && w.listed == 0 {
+	if w.fired == 0 && w.work.listed == 0 {
 		w.violate("L4", "no object is observed by a list")
 	}
 	w.users.drift()

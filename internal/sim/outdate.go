@@ -39,10 +39,10 @@ var outdatedScenarios = []scenario{{
 // rollsOut asks the process to stop, as a new version of its Deployment does. It is no fault, but the bounds allow for
 // one.
 func (w *World) rollsOut() {
-	w.planned++
+	w.plan.count++
 	w.fired++
 	for _, p := range w.alive() {
-		if !p.stopping && !p.held && !p.deposed {
+		if !p.ending.stopping && !p.leadership.held && !p.leadership.deposed {
 			p.stop(graceful)
 		}
 	}
@@ -91,20 +91,20 @@ func (w *World) outdate() {
 		now.SetAnnotations(maps.Clone(then.GetAnnotations()))
 		if !maps.Equal(given, w.users.manifest(uid)) { // what users said since is undone
 			w.users.recordManifest(uid, given)
-			w.users.acted, w.undone = true, true
+			w.users.acted, w.undone.writes = true, true
 		}
 		w.users.must(w.users.client.Update(context.Background(), now))
 		s := stripping{
 			kind: Outdate, given: recordOf(then), earlier: attemptOf(then) != "" && attemptOf(then) != w.newest(mg),
-			before: mg, last: mg, passes: w.passes, change: len(w.server.Changes(0)),
+			before: mg, last: mg, passes: w.work.passes, change: len(w.server.Changes(0)),
 		}
-		if last, ok := w.strips[uid]; ok && !last.read {
+		if last, ok := w.undone.strips[uid]; ok && !last.read {
 			s.kind, s.before = last.kind, last.before // no pass has seen what is between them
 		}
-		w.strips[uid] = s
+		w.undone.strips[uid] = s
 		if w.beyondRepair(s) {
-			w.exemptions.add(Outdate, s.before)
-			w.lost.add(Outdate, s.before)
+			w.exempt.surplus.add(Outdate, s.before)
+			w.exempt.lost.add(Outdate, s.before)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (w *World) exportable(mg resource.Managed) uint64 {
 func (w *World) judgeOutdated(s stripping) {
 	mg := w.stored(s.before)
 	if mg != nil && s.read && s.earlierRead && !w.external.Traits().Named && !w.sinks.taken[mg.GetUID()] &&
-		!w.exemptions.about(mg.GetUID()) {
+		!w.exempt.surplus.about(mg.GetUID()) {
 		w.violate("L3", fmt.Sprintf("the record of an earlier creation was written to %s, and not reported",
 			mg.GetName()))
 	}

@@ -40,43 +40,75 @@ type process struct {
 	cache     *cache
 	referents *referents // nil: its objects refer to none of another kind
 	queue     *queue
+	runtime   processRuntime
+
+	known      knownVersions
+	turns      turns
+	inPass     inPass
+	observed   observed
+	ending     processEnding
+	leadership leadership
+	restored   restoreKnowledge
+	background background
+	dead       bool
+	knowledge
+}
+
+// A processRuntime is the reconciler of a process, and what that works with.
+type processRuntime struct {
 	reconcile reconcile.Reconciler
 	states    objectstate.Handle // what the reconciler remembers; empty for a reconciler of a test
 	watches   predicate.Predicate
+	meters    *meters
+}
 
-	known        knownVersions
-	turns        turns
-	mutations    map[types.NamespacedName]int       // external changes in passes in progress
-	raceDeleted  map[types.NamespacedName]types.UID // objects that a DeleteRace removed in passes in progress
-	attempted    map[types.NamespacedName]bool      // objects for which such a change began, even without an effect
-	observations map[types.UID]int                  // the number of the last observation
-	observing    int                                // observations in progress
-	active       int                                // passes in progress
-	held         bool                               // does nothing at all for a while
-	stopping     bool                               // was asked to stop
-	by           Kind                               // by which kind of fault, or graceful
-	asked        time.Time                          // when it was asked to stop
-	unanswered   exemptions                         // attempts with an unanswered write and without a call of Create since
-	deposed      bool                               // another has taken over
-	renewed      atomic.Pointer[time.Time]          // when it last renewed its lease, once it cannot; read by timers
-	excused      bool                               // for the operation that was in progress then
-	dead         bool
+// An inPass is about the passes in progress.
+type inPass struct {
+	active      int                                // how many
+	mutations   map[types.NamespacedName]int       // external changes in them
+	raceDeleted map[types.NamespacedName]types.UID // objects that a DeleteRace removed in them
+	attempted   map[types.NamespacedName]bool      // objects for which such a change began, even without an effect
 
-	observed   map[types.UID]int64         // the generation that was last observed
-	unstored   string                      // the last key that it got, unless the Secret is known to have it
-	asksSecret bool                        // it has requested that Secret since then, in this pass
-	details    bool                        // this pass has observed connection details
-	ends       *Fault                      // the restore that follows its end; nil if none does
-	outdated   bool                        // the API server was restored, and it may not know yet
-	leaving    bool                        // it knows, and does what comes before its end
-	left       chan struct{}               // is closed when that is over; nil: it has not begun
-	restores   *controller.RestoreDetector // nil: no restore is simulated
-	beside     requestQueue                // requests of its other goroutines
-	equipment  *equipment                  // its controller; nil: every call returns
-	subscribe  func()                      // starts notifications of external changes
-	meters     *meters
-	done       done
-	knowledge
+	asksSecret bool // this pass has requested the Secret of the last key since the process got that
+	details    bool // this pass has observed connection details
+}
+
+// An observed has what a process has observed of each object.
+type observed struct {
+	order      map[types.UID]int   // the number of the last observation
+	generation map[types.UID]int64 // the generation that was last observed
+	inProgress int                 // observations
+}
+
+// A processEnding is why and how a process ends.
+type processEnding struct {
+	stopping bool          // was asked to stop
+	by       Kind          // by which kind of fault, or graceful
+	asked    time.Time     // when it was asked to stop
+	restore  *Fault        // the restore that follows its end; nil if none does
+	leaving  bool          // it knows of a restore, and does what comes before its end
+	left     chan struct{} // is closed when that is over; nil: it has not begun
+}
+
+// A leadership is whether a process leads, as far as it acts on that.
+type leadership struct {
+	held    bool                      // does nothing at all for a while
+	deposed bool                      // another has taken over
+	renewed atomic.Pointer[time.Time] // when it last renewed its lease, once it cannot; read by timers
+	excused bool                      // for the operation that was in progress then
+}
+
+// A restoreKnowledge is what a process knows of restores of the API server.
+type restoreKnowledge struct {
+	outdated bool                        // there was one, and it may not know yet
+	detector *controller.RestoreDetector // nil: none is simulated
+}
+
+// A background is what a process does beside its passes.
+type background struct {
+	requests   requestQueue // of its other goroutines
+	controller *equipment   // nil: every call returns
+	subscribe  func()       // starts notifications of external changes
 }
 
 // A stepped clock is wrong by a constant.
@@ -88,11 +120,13 @@ func (c stepped) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 // start starts a process. Its first list lacks the last changes, as many as it is to overlook.
 func (w *World) start(clock stepped, overlook int) {
 	p := &process{
-		world: w, meters: w.meters, began: w.now(), number: len(w.processes) + 1, clock: clock, queue: newQueue(),
-		turns:    newTurns(),
-		observed: map[types.UID]int64{}, unanswered: exemptions{}, raceDeleted: map[types.NamespacedName]types.UID{},
-		mutations: map[types.NamespacedName]int{}, attempted: map[types.NamespacedName]bool{},
-		observations: map[types.UID]int{},
+		world: w, began: w.now(), number: len(w.processes) + 1, clock: clock, queue: newQueue(), turns: newTurns(),
+		runtime: processRuntime{meters: w.sinks.meters}, known: knownVersions{unanswered: exemptions{}},
+		inPass: inPass{
+			mutations: map[types.NamespacedName]int{}, attempted: map[types.NamespacedName]bool{},
+			raceDeleted: map[types.NamespacedName]types.UID{},
+		},
+		observed: observed{order: map[types.UID]int{}, generation: map[types.UID]int64{}},
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.cache = newCache(w.server, w.config.gvk(), w.config.Lag, overlook)
@@ -104,7 +138,7 @@ func (w *World) start(clock stepped, overlook int) {
 		p.queue.add(w.now(), key, 0, listPriority)
 	}
 	w.processes = append(w.processes, p)
-	w.together = max(w.together, len(w.alive()))
+	w.work.together = max(w.work.together, len(w.alive()))
 }
 
 // A split is a cluster whose uncached reader is the server.
@@ -191,7 +225,7 @@ func (c *cached) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 		of.Name += ":" + gvk.Kind
 	}
 	if isBeside(ctx) {
-		return p.beside.ask(ctx, of, func() error { return kept.get(key, o, opts) })
+		return p.background.requests.ask(ctx, of, func() error { return kept.get(key, o, opts) })
 	}
 	err = p.world.step(ctx, p, of, func(context.Context) error { return kept.get(key, o, opts) })
 	if err == nil && kept == p.cache {
@@ -215,7 +249,7 @@ func (p *process) ask(ctx context.Context, r apiserver.Request, do func() error)
 	}
 
 	if isBeside(ctx) {
-		return p.beside.ask(ctx, o, do)
+		return p.background.requests.ask(ctx, o, do)
 	}
 
 	return p.world.step(ctx, p, o, func(context.Context) error { return do() })
@@ -223,16 +257,16 @@ func (p *process) ask(ctx context.Context, r apiserver.Request, do func() error)
 
 // deliver adds the objects of events that are due to the queue.
 func (p *process) deliver(now time.Time) {
-	if now.Before(p.world.apiBack) || p.outdated {
+	if now.Before(p.world.effects.apiBack) || p.restored.outdated {
 		return
 	}
 	p.cache.deliver(now, func(n notice) {
 		if p.world.verbose && n.listed {
 			p.world.sinks.lines = append(p.world.sinks.lines, fmt.Sprintf("%10s p%d  %s", p.world.since(), p.number, n))
 		}
-		passes := n.passes(p.watches)
+		passes := n.passes(p.runtime.watches)
 		if p.world.judgeResync(n, passes); passes {
-			p.turns.comes(n.Change, now, p.deposed)
+			p.turns.comes(n.Change, now, p.leadership.deposed)
 			p.queue.add(now, n.Key, 0, n.priority())
 		}
 	})
@@ -242,9 +276,9 @@ func (p *process) deliver(now time.Time) {
 // next returns the time of the next event or pass.
 func (p *process) next() (time.Time, bool) {
 	at, ok := p.nextEvent()
-	ok = ok && !p.outdated
-	if ok && at.Before(p.world.apiBack) {
-		at = p.world.apiBack
+	ok = ok && !p.restored.outdated
+	if ok && at.Before(p.world.effects.apiBack) {
+		at = p.world.effects.apiBack
 	}
 	if !p.idle() {
 		return at, ok
@@ -257,7 +291,7 @@ func (p *process) next() (time.Time, bool) {
 }
 
 func (p *process) idle() bool {
-	return !p.dead && !p.held && !p.stopping && p.active < p.world.config.workers()
+	return !p.dead && !p.leadership.held && !p.ending.stopping && p.inPass.active < p.world.config.workers()
 }
 
 // work makes a pass if one is due.
@@ -276,12 +310,12 @@ func (p *process) work(now time.Time) bool {
 }
 
 func (p *process) pass(i *item) {
-	p.active++
-	p.world.atOnce = max(p.world.atOnce, p.active)
+	p.inPass.active++
+	p.world.work.atOnce = max(p.world.work.atOnce, p.inPass.active)
 	before, was := p.world.trail.pass, p.knowledge
-	p.making, p.shown, p.outer, p.about = p.world.passes+1, p.cache.read, before, i.key
+	p.making, p.shown, p.outer, p.about = p.world.work.passes+1, p.cache.read, before, i.key
 	defer func() {
-		p.active--
+		p.inPass.active--
 		p.world.trail.pass, p.making, p.shown, p.outer, p.about = before, was.making, was.shown, was.outer, was.about
 		if r := recover(); r != nil {
 			if with, ok := r.(clientPanic); ok {
@@ -291,25 +325,25 @@ func (p *process) pass(i *item) {
 			}
 		}
 	}()
-	delete(p.mutations, i.key)
-	delete(p.attempted, i.key)
-	delete(p.raceDeleted, i.key)
-	p.details, p.asksSecret = false, false
-	p.world.passes++
-	p.world.overdue += int(bit(p.deposed))
+	delete(p.inPass.mutations, i.key)
+	delete(p.inPass.attempted, i.key)
+	delete(p.inPass.raceDeleted, i.key)
+	p.inPass.details, p.inPass.asksSecret = false, false
+	p.world.work.passes++
+	p.world.work.overdue += int(bit(p.leadership.deposed))
 	p.world.recordPass(p, i.key)
 	if before == 0 && p.world.joins() {
 		return
 	}
-	p.world.served[i.key]++
+	p.world.work.served[i.key]++
 	p.world.readsStripped(p, i.key)
 	p.world.judgeLoad(i.key, 1, 0)
-	result, err := p.reconcile.Reconcile(p.ctx, reconcile.Request{NamespacedName: i.key})
+	result, err := p.runtime.reconcile.Reconcile(p.ctx, reconcile.Request{NamespacedName: i.key})
 	p.queue.done(p.world.now(), i.key, i.priority, result, err)
 	p.world.ended(p, i.key, result, err)
 	p.world.endsStripped(p, err == nil && !result.Requeue) //nolint:staticcheck // reconcilers use it still
-	if p.stopping && p.active == 1 {
-		p.end(p.by, time.Second, p.clock, 0)
+	if p.ending.stopping && p.inPass.active == 1 {
+		p.end(p.ending.by, time.Second, p.clock, 0)
 	}
 }
 
@@ -319,10 +353,10 @@ const graceful Kind = ""
 
 // stop asks the process to stop. It ends when its passes have ended.
 func (p *process) stop(by Kind) {
-	p.stopping, p.by, p.asked = true, by, p.world.now()
+	p.ending.stopping, p.ending.by, p.ending.asked = true, by, p.world.now()
 	p.cancel()
-	if p.active == 0 {
-		p.end(p.by, time.Second, p.clock, 0)
+	if p.inPass.active == 0 {
+		p.end(p.ending.by, time.Second, p.clock, 0)
 	}
 }
 
@@ -352,16 +386,16 @@ func (p *process) end(by Kind, restart time.Duration, clock stepped, overlook in
 	}
 	p.dead = true
 	p.cancel()
-	p.beside.close()
+	p.background.requests.close()
 	w := p.world
-	if p.ends != nil {
-		w.rewind(*p.ends)
+	if p.ending.restore != nil {
+		w.rewind(*p.ending.restore)
 	}
 	w.diesRewound(p, by)
 	w.losesAtEnd(p, by)
 	w.forgetsStripped()
-	if !p.deposed {
-		restart = max(restart, w.apiBack.Sub(w.now()))
+	if !p.leadership.deposed {
+		restart = max(restart, w.effects.apiBack.Sub(w.now()))
 		w.in(restart, func() { w.start(clock, overlook) })
 	}
 }

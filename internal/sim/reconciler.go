@@ -89,9 +89,9 @@ func (p *process) equip() {
 		managed.WithCluster(split{m, readRecorder{direct, p}, p}),
 		managed.WithClock(clock),
 		managed.WithRandom(w.random.Float64),
-		managed.WithObjectStates(&p.states),
+		managed.WithObjectStates(&p.runtime.states),
 		managed.WithPollInterval(pollInterval),
-		managed.WithMetricsRegisterer(p.meters),
+		managed.WithMetricsRegisterer(p.runtime.meters),
 		managed.WithTracerProvider(tracers{sinks: w.sinks}),
 		managed.WithRecorder(w.sinks),
 		managed.WithLogger(w.sinks),
@@ -100,15 +100,15 @@ func (p *process) equip() {
 	if !w.config.alone {
 		options = append(options, managed.WithLeaseDeadline(p.lease))
 	}
-	if w.restored || w.callsMayBlock {
+	if w.plan.restores || w.plan.blocksCalls {
 		options = append(options, managed.WithLogger(processLogger{w.sinks, p}))
 	}
 	if !w.config.refers.Empty() {
 		options = append(options, managed.WithLogger(referentLogger{processLogger{w.sinks, p}}))
 	}
-	if p.restores = nil; w.restored {
-		p.restores = controller.NewRestoreDetector(controller.WithRestoreLogger(processLogger{w.sinks, p}))
-		options = append(options, managed.WithRestoreDetector(p.restores))
+	if p.restored.detector = nil; w.plan.restores {
+		p.restored.detector = controller.NewRestoreDetector(controller.WithRestoreLogger(processLogger{w.sinks, p}))
+		options = append(options, managed.WithRestoreDetector(p.restored.detector))
 	}
 	if w.config.limited {
 		options = append(options, managed.WithLimits(limit.NewSet(limit.WithClock(clock))))
@@ -123,14 +123,14 @@ func (p *process) equip() {
 	clock.at = p.startedAt()
 	standby.lead(p.ctx)
 	clock.at = time.Time{}
-	p.reconcile, p.watches = real, real.Predicate()
-	p.subscribe = func() {}
+	p.runtime.reconcile, p.runtime.watches = real, real.Predicate()
+	p.background.subscribe = func() {}
 	if w.config.notifies {
-		p.subscribe = func() { _ = real.Notifications().Start(p.ctx, waker{process: p}) } // it cannot fail
+		p.background.subscribe = func() { _ = real.Notifications().Start(p.ctx, waker{process: p}) } // it cannot fail
 	}
-	p.subscribe()
+	p.background.subscribe()
 	p.refers(real)
 	if w.config.replace != nil {
-		p.reconcile, p.states = w.config.replace(p, m.Client), objectstate.Handle{}
+		p.runtime.reconcile, p.runtime.states = w.config.replace(p, m.Client), objectstate.Handle{}
 	}
 }

@@ -82,7 +82,7 @@ func (s subject) play(t *testing.T, schedule Schedule, live, change func(*World)
 // takeOver makes the processes of a world run the protocol.
 func (s subject) takeOver(w *World) {
 	w.config.replace = func(p *process, c client.Client) reconcile.Reconciler {
-		p.watches = s.Watches()
+		p.runtime.watches = s.Watches()
 
 		return peers.New(s.Protocol, peers.Config{
 			Client: c, Connecter: &seam{of: upserting{w.config.Connecter, w.system}, process: p}, Clock: p.clock,

@@ -84,7 +84,7 @@ func (w *World) breaksWatch(p *process, f Fault) {
 		p.referents.of.breaks(until)
 	}
 	for _, mg := range w.users.all() {
-		w.stale.add(f.Kind, mg)
+		w.exempt.stale.add(f.Kind, mg)
 	}
 }
 

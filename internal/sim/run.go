@@ -116,7 +116,7 @@ func touch(room []byte) { room[0] = 1 }
 func (w *World) runAndJudge(s Schedule, of scenario) {
 	w.story(of)
 	if !w.guided.joined {
-		w.judgeWork(w.planned)
+		w.judgeWork(w.plan.count)
 		w.judgeEnding(s, of.looseEnding)
 	}
 	w.endGuided()
@@ -141,16 +141,16 @@ func (w *World) end() {
 	for _, p := range w.alive() {
 		p.dead = true
 		p.cancel()
-		p.beside.close()
+		p.background.requests.close()
 	}
 	for _, p := range w.processes {
-		if p.left != nil {
-			<-p.left // it retries for a while, without an effect
+		if p.ending.left != nil {
+			<-p.ending.left // it retries for a while, without an effect
 		}
 	}
 	w.judgeMetrics()
 	if len(w.violation) == 0 {
-		usedMeters.Put(w.meters)
+		usedMeters.Put(w.sinks.meters)
 	}
 }
 
@@ -168,9 +168,9 @@ func (w *World) result(s Schedule) Result {
 	}
 
 	return Result{
-		Schedule: s, Violations: w.violation, Blocked: w.blocked, Passes: w.passes, Lived: w.since(),
-		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Overdue: w.overdue, Clocks: len(clocks),
-		Excused: excused, Late: w.stale.used(), Lost: w.lost.used(), Ended: w.freed.used(),
+		Schedule: s, Violations: w.violation, Blocked: w.blocked, Passes: w.work.passes, Lived: w.since(),
+		Processes: len(w.processes), Together: w.work.together, AtOnce: w.work.atOnce, Overdue: w.work.overdue, Clocks: len(clocks),
+		Excused: excused, Late: w.exempt.stale.used(), Lost: w.exempt.lost.used(), Ended: w.exempt.freed.used(),
 		Unreported: w.leftUnreported(),
 		steps:      w.trace, counts: w.counts, skipped: w.guided.skipped, Trace: w.sinks.lines,
 	}
@@ -194,8 +194,8 @@ func prepareBehind(s Schedule, behind func() client.Client) (*World, scenario, e
 		Kind: bucket.Kind, Scheme: theScheme(), memory: theMemory(), Behind: behind, Connecter: h, Lag: of.lag,
 		Options: slices.Clone(c.options),
 	}, append(slices.Clone(of.faults), s.Faults...))
-	w.scenario, w.begins = of.name, of.begins
-	w.external, w.system, h.leaksSecrets = h, h, w.leaksSecrets
+	w.script.scenario, w.script.begins = of.name, of.begins
+	w.external, w.system, h.leaksSecrets = h, h, w.plan.leaksSecrets
 	w.users.edit = func(mg resource.Managed, n int) { resize(int64(n))(mg) }
 	w.users.drift = func() {
 		for _, p := range h.resources {
@@ -209,7 +209,7 @@ func prepareBehind(s Schedule, behind func() client.Client) (*World, scenario, e
 		of.config(w)
 	}
 	if of.expect != nil {
-		w.expect = of.expect(w)
+		w.script.expect = of.expect(w)
 	}
 
 	return w, of, nil

@@ -102,7 +102,7 @@ func (w *World) judgeRetained(p *process) {
 			gone = append(gone, name, string(uid))
 		}
 	}
-	of := any(p.reconcile)
+	of := any(p.runtime.reconcile)
 	if r, ok := of.(*managed.Reconciler); ok {
 		of = r
 	}

@@ -211,7 +211,7 @@ func adopt(w *World) {
 	uid := w.users.create(newBucket("first", keyExternalName, "old", keyAdoptionPolicy, "if-unowned"))
 	w.users.adopted[uid] = true
 	w.settle()
-	if n := w.system.created[uid]; n > 0 && !w.lostName(uid) && !w.undeleted.excuses(uid, anyExemption) {
+	if n := w.system.created[uid]; n > 0 && !w.lostName(uid) && !w.exempt.undeleted.excuses(uid, anyExemption) {
 		w.violate("S6", fmt.Sprintf("%d resources were created beside the one that was to be adopted", n))
 	}
 	w.users.delete(firstKey)
@@ -313,7 +313,7 @@ func published(w *World) func(resource.Managed) (string, bool) {
 		}
 		s, ok := w.server.Stored(corev1.SchemeGroupVersion.WithKind("Secret"),
 			types.NamespacedName{Namespace: firstKey.Namespace, Name: "details"}).(*corev1.Secret)
-		if !ok && w.unpublished {
+		if !ok && w.undone.unpublished {
 			return "", false // that its Secret is there is known from its status alone
 		}
 		if !ok || string(s.Data["password"]) != canaryDetail+w.system.details {

@@ -129,27 +129,27 @@ type calls struct {
 func (c *calls) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	var o managed.ExternalObservation
 	err := c.seam.step(ctx, Operation{Name: "Observe", mg: mg}, func(ctx context.Context) (err error) {
-		if w := c.seam.process.world; w.absent != "" {
+		if w := c.seam.process.world; w.effects.absent != "" {
 			if w.ownedByOther(w.nameOf(mg)) {
-				w.misled.add(w.absent, mg)
+				w.exempt.misled.add(w.effects.absent, mg)
 			}
-			w.absent = ""
-			c.seam.process.observed[mg.GetUID()] = max(mg.GetGeneration(), c.seam.process.observed[mg.GetUID()])
+			w.effects.absent = ""
+			c.seam.process.observed.generation[mg.GetUID()] = max(mg.GetGeneration(), c.seam.process.observed.generation[mg.GetUID()])
 
 			return nil
 		}
 		w := c.seam.process.world
 		before := w.external.Changes()
-		c.seam.process.observing++
+		c.seam.process.observed.inProgress++
 		o, err = c.ExternalClient.Observe(ctx, mg)
-		c.seam.process.observing--
+		c.seam.process.observed.inProgress--
 		if w.external.Changes() != before {
 			w.violate("S18", "the external system was changed by an observation")
 		}
 		if err == nil {
 			w.observations++
-			c.seam.process.observations[mg.GetUID()] = w.observations
-			c.seam.process.observed[mg.GetUID()] = max(mg.GetGeneration(), c.seam.process.observed[mg.GetUID()])
+			c.seam.process.observed.order[mg.GetUID()] = w.observations
+			c.seam.process.observed.generation[mg.GetUID()] = max(mg.GetGeneration(), c.seam.process.observed.generation[mg.GetUID()])
 		}
 
 		return err
@@ -157,7 +157,7 @@ func (c *calls) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	c.seam.process.details = c.seam.process.details || len(o.ConnectionDetails) > 0
+	c.seam.process.inPass.details = c.seam.process.inPass.details || len(o.ConnectionDetails) > 0
 
 	return o, nil
 }

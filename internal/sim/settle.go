@@ -17,13 +17,13 @@ const (
 // settle lets time pass until every object is in the desired state. An operator, who can see the external system,
 // resolves blocked objects.
 func (w *World) settle() {
-	defer func() { w.diverged = true }()
-	if !w.resting {
-		w.phase++
+	defer func() { w.script.diverged = true }()
+	if !w.script.resting {
+		w.script.phase++
 	}
 	w.guided.settling = w.now()
 	until := w.now().Add(patience)
-	for (w.now().Before(until) || w.patient()) && !w.over {
+	for (w.now().Before(until) || w.hooks.patient()) && !w.over {
 		if w.run(w.now().Add(operatorInterval), w.settled) {
 			return
 		}
@@ -49,12 +49,12 @@ func (w *World) settle() {
 
 // settled says whether nothing is left to do.
 func (w *World) settled() bool {
-	if len(w.events) > 0 || w.now().Before(w.apiBack) || w.now().Before(w.externalBack) || w.now().Before(w.refuses) ||
-		w.now().Before(w.denies) || w.now().Before(w.drops) {
+	if len(w.events) > 0 || w.now().Before(w.effects.apiBack) || w.now().Before(w.effects.externalBack) || w.now().Before(w.effects.refuses) ||
+		w.now().Before(w.effects.denies) || w.now().Before(w.effects.drops) {
 		return false
 	}
 	alive := w.alive()
-	if len(alive) != 1 || alive[0].outdated || !w.now().After(alive[0].cache.frozen) {
+	if len(alive) != 1 || alive[0].restored.outdated || !w.now().After(alive[0].cache.frozen) {
 		return false
 	}
 	if _, coming := alive[0].nextEvent(); coming {
@@ -71,18 +71,18 @@ func (w *World) settled() bool {
 
 // missing returns the first difference of an object from its desired state, or nothing.
 func (w *World) missing(mg resource.Managed) string {
-	if w.expect != nil {
-		if why, decided := w.expect(mg); decided && (why == "" || !w.undone) { // what users wrote last may be undone
+	if w.script.expect != nil {
+		if why, decided := w.script.expect(mg); decided && (why == "" || !w.undone.writes) { // what users wrote last may be undone
 			return why
 		}
 	}
-	if isDeleted(mg) && !(isPaused(mg) && w.undone) { // the end of the pause may be undone
+	if isDeleted(mg) && !(isPaused(mg) && w.undone.writes) { // the end of the pause may be undone
 		return "it is deleted, and still there"
 	}
 	if isPaused(mg) {
 		return ""
 	}
-	if w.undone && !allows(mg, toUpdate) {
+	if w.undone.writes && !allows(mg, toUpdate) {
 		return "" // nor is what is outside to be as asked for
 	}
 	if w.leftBehind(mg) && w.external.Traits().Stamped &&
@@ -151,9 +151,9 @@ func (w *World) resolveBlocked(mg resource.Managed) {
 // quiet judges that nothing is written and no external resource is changed while nothing changes, and that each object
 // is observed once in a poll interval. After a fault it begins again.
 func (w *World) quiet() {
-	w.phase++
-	w.resting = true
-	defer func() { w.resting = false }()
+	w.script.phase++
+	w.script.resting = true
+	defer func() { w.script.resting = false }()
 	for {
 		fired := w.fired
 		w.judgeRest()
@@ -170,11 +170,11 @@ func (w *World) judgeRest() {
 	fired := w.fired
 	w.run(w.now().Add(time.Millisecond)) // a pass that is due at this moment may have to write what went wrong before
 	for _, p := range w.alive() {
-		if len(w.rewinds) > 0 && w.now().Sub(p.began) < 2*pollInterval {
+		if len(w.undone.rewinds) > 0 && w.now().Sub(p.began) < 2*pollInterval {
 			w.run(w.now().Add(2 * pollInterval)) // it looks first at all that was restored
 		}
 	}
-	asked, passes, outside, objects := w.asked, w.passes, w.external.Changes(), len(w.users.all())
+	asked, passes, outside, objects := w.work.asked, w.work.passes, w.external.Changes(), len(w.users.all())
 	most := objects*(polls+1) + w.users.made - objects + 1
 	for _, p := range w.alive() {
 		if w.now().Sub(p.began) < 2*pollInterval {
@@ -186,14 +186,14 @@ func (w *World) judgeRest() {
 	if w.fired != fired || w.over {
 		return
 	}
-	if w.asked != asked {
-		w.violate("L4", fmt.Sprintf("%d writes although nothing changed", w.asked-asked))
+	if w.work.asked != asked {
+		w.violate("L4", fmt.Sprintf("%d writes although nothing changed", w.work.asked-asked))
 	}
 	if w.external.Changes() != outside {
 		w.violate("L4", "the external system was changed although nothing was asked for")
 	}
-	if w.passes-passes > most {
-		w.violate("L4", fmt.Sprintf("%d passes in %d poll intervals", w.passes-passes, polls))
+	if w.work.passes-passes > most {
+		w.violate("L4", fmt.Sprintf("%d passes in %d poll intervals", w.work.passes-passes, polls))
 	}
 }
 
@@ -202,19 +202,19 @@ func (w *World) judgeRest() {
 func (w *World) untouched(why string) {
 	const d = 3 * time.Minute
 	for again := true; again && !w.over; {
-		before, late := w.external.Changes(), w.late
+		before, late := w.external.Changes(), w.exempt.late
 		w.run(w.now().Add(d))
-		if w.external.Changes()-before != w.late-late && !w.users.acted {
+		if w.external.Changes()-before != w.exempt.late-late && !w.users.acted {
 			w.violate("S7", "the external system was changed "+why)
 		}
-		again = w.late != late
+		again = w.exempt.late != late
 	}
 }
 
 // judgeWork judges that faults did not lead to too much work for any object.
 func (w *World) judgeWork(faults int) {
 	hours := float64(w.since()) / float64(time.Hour)
-	for key, passes := range w.served {
+	for key, passes := range w.work.served {
 		// In each process a window begins anew: thirty looks, in growing steps. So it does after a Create that is repeated,
 		// as that of a token is if nothing is to be seen when its window is over.
 		times := w.users.times[key]
@@ -224,8 +224,8 @@ func (w *World) judgeWork(faults int) {
 		}
 	}
 	for key, times := range w.users.times {
-		if most := 25*times + 20*faults + int(20*hours); w.writes[key.Name] > most {
-			w.violate("L5", fmt.Sprintf("%d writes of %s in %s", w.writes[key.Name], key.Name, w.since()))
+		if most := 25*times + 20*faults + int(20*hours); w.work.writes[key.Name] > most {
+			w.violate("L5", fmt.Sprintf("%d writes of %s in %s", w.work.writes[key.Name], key.Name, w.since()))
 		}
 	}
 	if len(w.processes) > 1+faults {

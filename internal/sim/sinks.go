@@ -19,6 +19,7 @@ import (
 // judges that none of it contains a secret.
 type sinks struct {
 	world   *World
+	meters  *meters
 	lines   []string       // the trace, in a verbose world
 	events  int            // how many
 	checked map[string]int // checked texts by sink, in a verbose world
@@ -54,7 +55,7 @@ func (t *sinks) Event(of runtime.Object, e event.Event) {
 	if mg := asManaged(of); mg != nil && e.Reason == recordTaken {
 		t.taken[mg.GetUID()] = true
 	} else if mg != nil && e.Reason == "ConnectionDetailsLost" {
-		t.world.keyLost[mg.GetUID()] = true
+		t.world.keys.lost[mg.GetUID()] = true
 	}
 	if t.world.judgedBefore() {
 		return

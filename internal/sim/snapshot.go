@@ -41,7 +41,7 @@ func (w *World) Snapshotable() bool {
 func (w *World) Quiescent() bool {
 	return w.Snapshotable() && len(w.events) == 0 && !w.over && !w.passInProgress() && len(w.alive()) == 1 &&
 		!slices.ContainsFunc(w.processes, func(p *process) bool {
-			return !p.dead && (p.held || p.stopping || p.outdated || p.deposed || p.excused || p.renewed.Load() != nil)
+			return !p.dead && (p.leadership.held || p.ending.stopping || p.restored.outdated || p.leadership.deposed || p.leadership.excused || p.leadership.renewed.Load() != nil)
 		})
 }
 
@@ -51,13 +51,13 @@ func (w *World) Snapshot(whole bool) Snapshot {
 	shot := Snapshot{
 		at: w.since(), steps: w.guided.skipped + len(w.trace), state: w.state.clone(),
 		users: w.users.userActions.clone(), server: w.server.Snapshot(),
-		system: w.system.clone(), events: w.sinks.events, random: *w.source,
+		system: w.system.clone(), events: w.sinks.events, random: *w.random.source,
 	}
 	for _, p := range w.processes {
 		of := p.outline()
 		if whole && !p.dead {
 			of.copyFrom(p)
-			shot.records = p.states.Snapshot()
+			shot.records = p.runtime.states.Snapshot()
 		}
 		shot.processes = append(shot.processes, of)
 	}
@@ -76,21 +76,21 @@ func (w *World) Restore(shot Snapshot) {
 // replaces them all.
 func (w *World) RestoreShared(shot Snapshot) {
 	wait(shot.at - w.since())
-	w.state, w.users.userActions, w.sinks.events, *w.source = shot.state, shot.users, shot.events, shot.random
+	w.state, w.users.userActions, w.sinks.events, *w.random.source = shot.state, shot.users, shot.events, shot.random
 	w.server.Restore(shot.server)
 	*w.system = shot.system
 	w.events, w.trail, w.guided.skipped = nil, trail{}, shot.steps
 	w.processes = w.processes[:0]
 	for _, of := range shot.processes {
 		p := of.outline()
-		p.world, p.meters, p.cancel = w, w.meters, func() {}
+		p.world, p.runtime.meters, p.cancel = w, w.sinks.meters, func() {}
 		w.processes = append(w.processes, p)
 		if of.cache != nil {
 			p.copyFrom(of)
 			p.cache.server = w.server
 			p.ctx, p.cancel = context.WithCancel(context.Background())
 			p.equip()
-			p.states.Restore(shot.records)
+			p.runtime.states.Restore(shot.records)
 		}
 	}
 }
@@ -103,12 +103,14 @@ func (p *process) outline() *process {
 // copyFrom copies the state of another process, but not its world, its context and its reconciler.
 func (p *process) copyFrom(of *process) {
 	p.cache, p.queue, p.turns = of.cache.clone(), of.queue.clone(), of.turns.clone()
-	p.known = knownVersions{maps.Clone(of.known.read), maps.Clone(of.known.wrote), maps.Clone(of.known.attempts)}
-	p.mutations, p.raceDeleted, p.attempted = maps.Clone(of.mutations), maps.Clone(of.raceDeleted),
-		maps.Clone(of.attempted)
-	p.observations, p.observed = maps.Clone(of.observations), maps.Clone(of.observed)
-	p.unstored, p.asksSecret = of.unstored, of.asksSecret
-	p.details, p.knowledge, p.unanswered = of.details, of.knowledge, maps.Clone(of.unanswered)
+	p.known, p.observed, p.knowledge = of.known.clone(), of.observed.clone(), of.knowledge
+	p.inPass.mutations, p.inPass.raceDeleted, p.inPass.attempted = maps.Clone(of.inPass.mutations),
+		maps.Clone(of.inPass.raceDeleted), maps.Clone(of.inPass.attempted)
+	p.inPass.asksSecret, p.inPass.details = of.inPass.asksSecret, of.inPass.details
+}
+
+func (o observed) clone() observed {
+	return observed{order: maps.Clone(o.order), generation: maps.Clone(o.generation)}
 }
 
 func (c *cache) clone() *cache {

@@ -32,12 +32,12 @@ func (e Excuses) UserActed() bool { return e&1 != 0 }
 func (w *World) excuses() Excuses {
 	out := Excuses(0)
 	for i, is := range []bool{
-		w.users.acted, len(w.lost) > 0, len(w.stale) > 0, len(w.exemptions) > 0, len(w.vacated) > 0,
-		len(w.raceDeleted) > 0,
+		w.users.acted, len(w.exempt.lost) > 0, len(w.exempt.stale) > 0, len(w.exempt.surplus) > 0, len(w.exempt.vacated) > 0,
+		len(w.exempt.raceDeleted) > 0,
 		len(w.users.left) > 0, len(w.users.adopted) > 0, len(w.users.released) > 0, len(w.users.answered) > 0,
-		len(w.misled) > 0, len(w.freed) > 0,
-		w.lost.current(w.objects()), w.exemptions.current(w.objects()),
-		len(w.unlocked) > 0, w.unlocked.current(w.objects()), len(w.undeleted) > 0, w.undeleted.current(w.objects()),
+		len(w.exempt.misled) > 0, len(w.exempt.freed) > 0,
+		w.exempt.lost.current(w.objects()), w.exempt.surplus.current(w.objects()),
+		len(w.exempt.unlocked) > 0, w.exempt.unlocked.current(w.objects()), len(w.exempt.undeleted) > 0, w.exempt.undeleted.current(w.objects()),
 		w.lostNames(),
 	} {
 		out |= Excuses(bit(is)) << i
@@ -57,11 +57,11 @@ func (w *World) stateHash(but *process) StateHash {
 		sum = but.outer
 	}
 	sum = mixed(sum, w.progress())
-	sum = mixed(sum, uint64(w.planned-w.fired))
+	sum = mixed(sum, uint64(w.plan.count-w.fired))
 	sum = mixed(sum, uint64(len(w.events)))
 	for _, is := range []bool{
-		w.absent != "", w.now().Before(w.apiBack), w.now().Before(w.externalBack), w.now().Before(w.refuses),
-		w.now().Before(w.denies), w.now().Before(w.drops), w.resting,
+		w.effects.absent != "", w.now().Before(w.effects.apiBack), w.now().Before(w.effects.externalBack), w.now().Before(w.effects.refuses),
+		w.now().Before(w.effects.denies), w.now().Before(w.effects.drops), w.script.resting,
 	} {
 		sum = mixed(sum, bit(is))
 	}
@@ -85,19 +85,19 @@ func (w *World) stateHash(but *process) StateHash {
 
 // progress hashes how far the scenario has come. Scenarios that begin alike share the hash until they differ.
 func (w *World) progress() uint64 {
-	if !w.diverged && w.begins != "" {
-		return hashed(w.begins)
+	if !w.script.diverged && w.script.begins != "" {
+		return hashed(w.script.begins)
 	}
 
-	return mixed(hashed(w.scenario), uint64(w.phase))
+	return mixed(hashed(w.script.scenario), uint64(w.script.phase))
 }
 
 // hash returns the hash of the state of a process, without its passes.
 func (p *process) hash() uint64 {
 	sum := mixed(p.memory, uint64(len(p.world.server.Changes(0))-p.cache.read))
 	for _, is := range []bool{
-		p.stopping, p.deposed, p.held, p.excused, p.outdated, p.renewed.Load() != nil,
-		p.world.now().Before(p.cache.frozen), len(p.raceDeleted) > 0, len(p.unanswered) > 0,
+		p.ending.stopping, p.leadership.deposed, p.leadership.held, p.leadership.excused, p.restored.outdated, p.leadership.renewed.Load() != nil,
+		p.world.now().Before(p.cache.frozen), len(p.inPass.raceDeleted) > 0, len(p.known.unanswered) > 0,
 		p.cache.broken,
 	} {
 		sum = mixed(sum, bit(is))
@@ -116,7 +116,7 @@ func (h *extSystem) hash(w *World) uint64 {
 		sum = mixed(sum, hashed(string(p.For), string(p.Stamp), p.Backend)) + w.keyHash(p)
 		for _, is := range []bool{
 			p.deleted.IsZero(), h.visible(p), time.Since(p.made) >= h.takes, w.gone[p.For] && !w.mayStay(p.For) &&
-				!w.exemptions.about(p.For),
+				!w.exempt.surplus.about(p.For),
 			h.class.finds > 0 && time.Since(p.made) >= h.class.finds,
 		} {
 			sum = mixed(sum, bit(is))
@@ -255,7 +255,7 @@ func (w *World) hashIfNeeded(but *process) StateHash {
 	if !w.hashing() || !w.guided.begun {
 		return StateHash{}
 	}
-	if but != nil && (but.deposed || but.stopping || but.excused || len(but.raceDeleted) > 0 || but.active > 1) {
+	if but != nil && (but.leadership.deposed || but.ending.stopping || but.leadership.excused || len(but.inPass.raceDeleted) > 0 || but.inPass.active > 1) {
 		return StateHash{} // it ends in another way
 	}
 

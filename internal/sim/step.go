@@ -55,7 +55,7 @@ func (w *World) step(ctx context.Context, p *process, o Operation, apply func(co
 	w.reached(p, at)
 	w.judgeRequest(o)
 	w.judgeKey(p, o)
-	faults := w.faults[at]
+	faults := w.plan.faults[at]
 	w.recordConclusion(p, o)
 	w.trace = append(w.trace, Step{At: w.since(), Process: p.number, Pass: p.making, Op: o, N: at.N,
 		Hash: w.hashIfNeeded(nil), RestHash: w.hashIfNeeded(p), Fired: w.fired, Faults: faults})
@@ -67,7 +67,7 @@ func (w *World) step(ctx context.Context, p *process, o Operation, apply func(co
 			continue
 		}
 		if answered, err := w.before(ctx, p, o, f); answered {
-			p.excused = false // nothing was under way
+			p.leadership.excused = false // nothing was under way
 
 			return w.note(index, err)
 		}
@@ -100,11 +100,11 @@ func (w *World) step(ctx context.Context, p *process, o Operation, apply func(co
 
 // recordStart records that a process starts an operation.
 func (w *World) recordStart(p *process, o Operation) {
-	if p.stopping && o.Name == "Create" {
+	if p.ending.stopping && o.Name == "Create" {
 		w.violate("S13", "Create begun by a process that is to stop")
 	}
 	if o.External && o.Mutates {
-		p.attempted[keyOf(o.mg)] = true
+		p.inPass.attempted[keyOf(o.mg)] = true
 	}
 	w.counts[o.Name]++
 }
@@ -113,12 +113,12 @@ func (w *World) recordStart(p *process, o Operation) {
 // the object is gone. An unanswered write exempts nothing any more once Create was called for the attempt.
 func (w *World) exempts(p *process, o Operation) {
 	if o.Name == "Create" {
-		p.unanswered.forget(o.mg)
-		if p.excused && w.stored(o.mg) == nil {
-			w.exemptions.add(LeaseLost, o.mg)
+		p.known.unanswered.forget(o.mg)
+		if p.leadership.excused && w.stored(o.mg) == nil {
+			w.exempt.surplus.add(LeaseLost, o.mg)
 		}
 	}
-	p.excused = false
+	p.leadership.excused = false
 }
 
 // reach makes the operation unless the other side is unavailable.
@@ -127,31 +127,31 @@ func (w *World) reach(ctx context.Context, p *process, o Operation, apply func(c
 		return err
 	}
 	switch {
-	case o.External && w.now().Before(w.externalBack):
+	case o.External && w.now().Before(w.effects.externalBack):
 		w.judgeAway(o)
 		if o.Name == "Create" && w.mayBlock(ExternalOut) {
-			w.lost.add(ExternalOut, o.mg)
+			w.exempt.lost.add(ExternalOut, o.mg)
 		}
 
 		return external.Unavailable(o.failure(p))
-	case o.External && o.Mutates && w.now().Before(w.refuses):
+	case o.External && o.Mutates && w.now().Before(w.effects.refuses):
 		return external.NotCreated(o.refusal(p))
-	case !o.External && o.Mutates && w.now().Before(w.denies):
-		return o.denial(w.denial)
-	case !o.External && !o.cached() && w.now().Before(w.apiBack):
+	case !o.External && o.Mutates && w.now().Before(w.effects.denies):
+		return o.denial(w.effects.denial)
+	case !o.External && !o.cached() && w.now().Before(w.effects.apiBack):
 		w.judgeAPIAway(o.key)
 
 		return o.failure(p)
 	}
 	w.checkBefore(p, o)
-	if !o.External && o.Mutates && w.now().Before(w.drops) {
-		w.server.Ignore(strings.TrimPrefix(string(w.dropped), "dropped-"))
+	if !o.External && o.Mutates && w.now().Before(w.effects.drops) {
+		w.server.Ignore(strings.TrimPrefix(string(w.effects.dropped), "dropped-"))
 		defer w.server.Ignore("")
 	}
 	outside := w.external.Changes()
 	err := apply(ctx)
 	if o.External && o.Mutates && w.external.Changes() != outside && w.readLate(p, o.mg) {
-		w.late += w.external.Changes() - outside
+		w.exempt.late += w.external.Changes() - outside
 	}
 
 	return err
@@ -166,7 +166,7 @@ func (w *World) note(index int, err error) error {
 		text = err.Error()
 	}
 	if w.config.replace != nil {
-		w.processes[e.Process-1].done.add(e.Op.Name, text)
+		w.processes[e.Process-1].known.done.add(e.Op.Name, text)
 	}
 	w.recordAnswer(w.processes[e.Process-1], e.Op, text, err == nil)
 	if w.verbose {

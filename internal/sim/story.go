@@ -52,11 +52,13 @@ func (w *World) Untouched(why string) { w.untouched(why) }
 
 // Disturbed says whether a user of a fault has changed something, or a process may not have read yet what users want,
 // because of a fault.
-func (w *World) Disturbed() bool { return w.users.acted || len(w.stale) > 0 }
+func (w *World) Disturbed() bool { return w.users.acted || len(w.exempt.stale) > 0 }
 
 // Expect sets a check that decides first whether an object is in the desired state. If it does not decide, the usual
 // checks follow. Nil removes it.
-func (w *World) Expect(expect func(resource.Managed) (lacks string, decided bool)) { w.expect = expect }
+func (w *World) Expect(expect func(resource.Managed) (lacks string, decided bool)) {
+	w.script.expect = expect
+}
 
 // Violate records that a property does not hold.
 func (w *World) Violate(property, text string) { w.violate(property, text) }

@@ -58,7 +58,7 @@ func (w *World) applyStrip(f Fault, o resource.Managed) {
 			return
 		}
 		if key == keyPending && (attempting(o) || isPending(o) && inherits(o)) {
-			w.exemptions.add(f.Kind, o) // that is how users say that there is no such resource
+			w.exempt.surplus.add(f.Kind, o) // that is how users say that there is no such resource
 			w.users.answered[o.GetUID()] = true
 		}
 		unannotate(o, key)
@@ -84,18 +84,18 @@ func (w *World) strip(f Fault) {
 		if w.users.see(key) == mg {
 			continue // there was nothing to take away
 		}
-		s := stripping{kind: f.Kind, before: mg, last: mg, passes: w.passes, change: len(w.server.Changes(0))}
+		s := stripping{kind: f.Kind, before: mg, last: mg, passes: w.work.passes, change: len(w.server.Changes(0))}
 		if f.Kind == StripOne {
 			s.given = recordOf(now)
 		}
-		if earlier, ok := w.strips[uid]; ok && !earlier.read {
+		if earlier, ok := w.undone.strips[uid]; ok && !earlier.read {
 			s.before = earlier.before // no pass has seen what is between them
 		}
-		w.strips[uid] = s
+		w.undone.strips[uid] = s
 		if f.Kind != StripFinalizers && w.beyondRepair(s) {
-			w.exemptions.add(f.Kind, s.before)
+			w.exempt.surplus.add(f.Kind, s.before)
 			if f.Kind == StripOne && externalName(mg) != "" && externalName(now) == "" {
-				w.lost.add(f.Kind, s.before) // the record stays, and is of a creation without a name
+				w.exempt.lost.add(f.Kind, s.before) // the record stays, and is of a creation without a name
 			}
 		}
 		w.losesStripped(mg)
@@ -122,12 +122,12 @@ func (s stripping) whole() bool { return s.kind != StripOne && s.given == "" }
 // deleted ends the deletion, as with "kubectl patch".
 func (w *World) losesStripped(mg resource.Managed) {
 	uid := mg.GetUID()
-	s, stripped := w.strips[uid]
+	s, stripped := w.undone.strips[uid]
 	if now := w.users.see(keyOf(mg)); !stripped || now != nil && now.GetUID() == uid {
 		return
 	}
 	w.gone[uid] = true
-	if s.dropped && s.read && w.dropped == DroppedFinalizers && w.now().Before(w.drops) {
+	if s.dropped && s.read && w.effects.dropped == DroppedFinalizers && w.now().Before(w.effects.drops) {
 		s.kind, s.read = DroppedFinalizers, false
 	}
 	switch {
@@ -136,10 +136,10 @@ func (w *World) losesStripped(mg resource.Managed) {
 	case !allows(mg, toDelete):
 		w.users.orphaned(uid)
 	case isDeleted(mg):
-		w.freed.add(s.kind, mg)
+		w.exempt.freed.add(s.kind, mg)
 	default:
-		w.exemptions.add(s.kind, s.before)
-		w.exemptions.add(s.kind, mg)
+		w.exempt.surplus.add(s.kind, s.before)
+		w.exempt.surplus.add(s.kind, mg)
 	}
 }
 
@@ -156,25 +156,25 @@ func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch,
 
 // dropsFinalizer records that a finalizer which a replace had removed was restored by a pass, and not stored.
 func (w *World) dropsFinalizer(of types.UID) {
-	if s, stripped := w.strips[of]; stripped {
+	if s, stripped := w.undone.strips[of]; stripped {
 		s.dropped = true
-		w.strips[of] = s
+		w.undone.strips[of] = s
 	}
 }
 
 // lostInSpiteOfFinalizer says whether an object was removed, or not restored, in spite of its finalizer: a pass may
 // undo what it has just created for it.
 func (w *World) lostInSpiteOfFinalizer(mg resource.Managed) bool {
-	_, stripped := w.strips[mg.GetUID()]
+	_, stripped := w.undone.strips[mg.GetUID()]
 
-	return w.raceDeleted[mg.GetUID()] || stripped && w.gone[mg.GetUID()] || w.vanished(mg)
+	return w.exempt.raceDeleted[mg.GetUID()] || stripped && w.gone[mg.GetUID()] || w.vanished(mg)
 }
 
 // storedFor returns the stored object as a process knows it: a replace during a pass removes nothing that the pass has
 // stored before. A restore may undo the replace before the pass stores its attempt.
 func (w *World) storedFor(p *process, mg resource.Managed) resource.Managed {
 	now := w.stored(mg)
-	if s, ok := w.strips[mg.GetUID()]; ok && p.making <= s.passes && !intends(now, mg) {
+	if s, ok := w.undone.strips[mg.GetUID()]; ok && p.making <= s.passes && !intends(now, mg) {
 		if attemptOf(s.last) != "" {
 			return s.last
 		}
@@ -192,23 +192,23 @@ func intends(stored, mg resource.Managed) bool {
 
 // readsStripped records that a pass begins with an object as a replace has left it. A paused object is left as it is.
 func (w *World) readsStripped(p *process, key types.NamespacedName) {
-	if len(w.strips) == 0 {
+	if len(w.undone.strips) == 0 {
 		return
 	}
 	o, ok := p.cache.objects[key]
 	if !ok || isPaused(o) {
 		return
 	}
-	if s, ok := w.strips[o.GetUID()]; ok && s.reads == 0 && p.cache.read >= s.change {
+	if s, ok := w.undone.strips[o.GetUID()]; ok && s.reads == 0 && p.cache.read >= s.change {
 		s.reads, s.earlierRead = p.making, s.earlierRead || s.earlier && recordOf(o) == s.given
-		w.strips[o.GetUID()] = s
+		w.undone.strips[o.GetUID()] = s
 	}
 }
 
 // endsStripped records that the first pass that read a replaced object has ended, and how. If it failed, was requeued
 // or was deferred, a later pass has to restore what is missing.
 func (w *World) endsStripped(p *process, well bool) {
-	for uid, s := range w.strips {
+	for uid, s := range w.undone.strips {
 		if s.reads != p.making || s.read {
 			continue
 		}
@@ -216,7 +216,7 @@ func (w *World) endsStripped(p *process, well bool) {
 			s.reads = 0
 		}
 		w.judgeOutdated(s)
-		w.strips[uid] = s
+		w.undone.strips[uid] = s
 	}
 }
 
@@ -237,15 +237,15 @@ func (w *World) calledExternal(p *process) bool {
 // forgetsStripped records what is lost with a process: what only that process knew of objects whose record a replace
 // has removed.
 func (w *World) forgetsStripped() {
-	for _, s := range w.strips {
+	for _, s := range w.undone.strips {
 		now, attempt := w.stored(s.before), recordOf(s.before)
 		if now == nil || s.read || attempt == "" || recordOf(now) != s.given {
 			continue
 		}
 		if !createdRecords(now, attempt) && !w.external.Traits().Named && !(s.whole() && w.traced(s.before)) {
-			w.exemptions.add(s.kind, s.before)
+			w.exempt.surplus.add(s.kind, s.before)
 			if s.given != "" {
-				w.lost.add(s.kind, s.before)
+				w.exempt.lost.add(s.kind, s.before)
 			}
 		}
 	}
@@ -253,14 +253,14 @@ func (w *World) forgetsStripped() {
 
 // unread says whether no pass has read an object since a replace, so that it will be written.
 func (w *World) unread(mg resource.Managed) bool {
-	s, stripped := w.strips[mg.GetUID()]
+	s, stripped := w.undone.strips[mg.GetUID()]
 
 	return stripped && !s.read && !isPaused(mg)
 }
 
 // unrestored says what a replace has removed from an object and no pass has restored.
 func (w *World) unrestored(mg resource.Managed) string {
-	s, stripped := w.strips[mg.GetUID()]
+	s, stripped := w.undone.strips[mg.GetUID()]
 	switch {
 	case !stripped || !allows(mg, toCreate) || !allows(mg, toDelete):
 		return ""
@@ -275,7 +275,7 @@ func (w *World) unrestored(mg resource.Managed) string {
 
 // stripped hashes the state of an object that a replace has left and no pass has read.
 func (w *World) stripped(mg resource.Managed) uint64 {
-	s, ok := w.strips[mg.GetUID()]
+	s, ok := w.undone.strips[mg.GetUID()]
 	if !ok || s.read && !s.dropped {
 		return 0
 	}

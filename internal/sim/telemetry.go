@@ -156,10 +156,10 @@ func read[T any](write func(*T) error) (*T, error) {
 // judgeMetrics judges the labels that all processes of the world have used: none has a secret, and none has one value
 // for each object. Without leaked secrets there is nothing to check.
 func (w *World) judgeMetrics() {
-	if !w.leaksSecrets {
+	if !w.plan.leaksSecrets {
 		return
 	}
-	w.meters.each(func(name, value string) {
+	w.sinks.meters.each(func(name, value string) {
 		w.sinks.check("the label "+name, value)
 		for uid := range w.users.names {
 			if strings.Contains(value, string(uid)) {

@@ -13,13 +13,13 @@ type Totals struct {
 // Totals returns those of the run so far.
 func (w *World) Totals() Totals {
 	a := Totals{Lived: w.since(), Events: w.sinks.events}
-	for _, n := range w.served {
+	for _, n := range w.work.served {
 		a.Passes += n
 	}
-	for _, n := range w.writes {
+	for _, n := range w.work.writes {
 		a.Writes += n
 	}
-	for _, l := range w.loads {
+	for _, l := range w.work.loads {
 		a.Requests += l.requests
 	}
 	for uid, n := range w.system.created {
@@ -33,7 +33,7 @@ func (w *World) Totals() Totals {
 // bounds that are judged over a whole run, however the rest is distributed over hours. The finished run had the totals
 // before when its rest began.
 func (w *World) WithinBounds(a, before, rest Totals) bool {
-	if !w.users.acted && len(w.exemptions) == 0 && a.Made != before.Made ||
+	if !w.users.acted && len(w.exempt.surplus) == 0 && a.Made != before.Made ||
 		w.now().Sub(w.guided.settling)+rest.Lived > patience {
 		return false
 	}
@@ -43,8 +43,8 @@ func (w *World) WithinBounds(a, before, rest Totals) bool {
 	}
 	sum := a.Plus(rest)
 
-	return sum.Passes <= 40*lives+30*w.planned && sum.Requests <= 150+120*lives+60*w.planned &&
-		sum.Writes <= w.mostWrites(lives) && sum.Events <= 8+6*w.planned
+	return sum.Passes <= 40*lives+30*w.plan.count && sum.Requests <= 150+120*lives+60*w.plan.count &&
+		sum.Writes <= w.mostWrites(lives) && sum.Events <= 8+6*w.plan.count
 }
 
 // Plus returns the sum.

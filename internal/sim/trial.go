@@ -62,10 +62,10 @@ func (t Trial) Run(trace bool) Result {
 		w.users.edit = t.Edit
 	}
 	if t.Pace != nil {
-		w.pace = t.Pace
+		w.hooks.pace = t.Pace
 	}
 	if t.Patient != nil {
-		w.patient = t.Patient
+		w.hooks.patient = t.Patient
 	}
 	w.start(stepped{}, 0)
 	t.Script(w)

@@ -103,42 +103,67 @@ type World struct {
 	server    *apiserver.Server
 	users     *users
 	sinks     *sinks
-	meters    *meters
-	random    *rand.Rand
-	source    *rand.PCG // of random
+	random    randomness
 	began     time.Time
 	processes []*process
 	events    events
+	plan      plan
+	script    script
+	guided    guided
 
+	state
+	trace    []Step
+	trail    trail
+	external ExternalSystem
+	system   *extSystem // external, in scenarios of this package; else nil
+	over     bool
+	verbose  bool
+	secrets  secretTexts
+	hooks    hooks
+}
+
+// A randomness is a source of random numbers, which a snapshot contains.
+type randomness struct {
+	*rand.Rand
+
+	source *rand.PCG
+}
+
+// A plan has the faults of a schedule, and what they make possible.
+type plan struct {
 	faults   map[Boundary][]Fault
-	planned  int             // number of faults
+	count    int             // of faults
 	refusals []time.Duration // durations of the faults that refuse writes
+
+	leaksSecrets  bool // errors of the external system contain secrets
+	restores      bool // the API server may be restored
+	blocksCalls   bool // a call may not return
+	setsClockBack bool // a clock may be set back
+}
+
+// A script is how far a scenario has come, and what it expects.
+type script struct {
 	scenario string
 	begins   string // the scenario that this one begins like; empty if none
 	diverged bool   // the part that it begins like is over
-	phase    int    // how far the scenario has come
-	resting  bool   // nothing may change now
-	guided   guided
-
-	state
-	trace         []Step
-	trail         trail
-	external      ExternalSystem
-	system        *extSystem                                          // external, in scenarios of this package; else nil
-	expect        func(resource.Managed) (lacks string, decided bool) // what a scenario expects of an object
-	over          bool
-	verbose       bool
-	secrets       []string
-	shortest      int                 // length of the shortest secret
-	pace          func(time.Duration) // called before time passes
-	patient       func() bool         // says whether to wait longer than usual
-	leaksSecrets  bool                // errors of the external system contain secrets
-	restored      bool                // the API server may be restored
-	callsMayBlock bool                // a call may not return
-	backward      bool                // a clock may be set back
+	phase    int
+	resting  bool                                                // nothing may change now
+	expect   func(resource.Managed) (lacks string, decided bool) // of an object
 }
 
-// A boundary is the n-th start of an operation.
+// A secretTexts has texts that must not be emitted.
+type secretTexts struct {
+	forms    []string
+	shortest int // length of the shortest form
+}
+
+// A hooks has what a Trial adds to the passing of time.
+type hooks struct {
+	pace    func(time.Duration) // called before time passes
+	patient func() bool         // says whether to wait longer than usual
+}
+
+// A Boundary is the n-th start of an operation.
 type Boundary struct {
 	Op string
 	N  int
@@ -148,10 +173,10 @@ type Boundary struct {
 func newWorld(c Config, faults []Fault) *World {
 	source := rand.NewPCG(1, 2)
 	w := &World{
-		config: c, began: time.Now(), source: source, random: rand.New(source), faults: map[Boundary][]Fault{},
-		planned: len(faults), state: newState(),
-		secrets: forms, shortest: shortestForm,
-		pace: func(time.Duration) {}, patient: func() bool { return false },
+		config: c, began: time.Now(), random: randomness{rand.New(source), source},
+		plan: plan{faults: map[Boundary][]Fault{}, count: len(faults)}, state: newState(),
+		secrets: secretTexts{forms, shortestForm},
+		hooks:   hooks{func(time.Duration) {}, func() bool { return false }},
 	}
 	if c.memory == nil {
 		c.memory = apiserver.NewMemory(c.Scheme)
@@ -162,19 +187,19 @@ func newWorld(c Config, faults []Fault) *World {
 	}
 	w.users = newUsers(w)
 	w.sinks = &sinks{world: w, checked: map[string]int{}, leftOver: map[string]bool{}, taken: map[types.UID]bool{}}
-	w.meters = usedMeters.Get().(*meters)
+	w.sinks.meters = usedMeters.Get().(*meters)
 	for _, f := range faults {
 		at := Boundary{f.Op, f.N}
-		w.faults[at] = append(w.faults[at], f)
-		w.leaksSecrets = w.leaksSecrets || f.LeaksSecrets()
-		w.restored = w.restored || f.Kind.rewinds()
-		w.callsMayBlock = w.callsMayBlock || f.Kind.BlocksCall()
-		w.backward = w.backward || f.Kind == ClockBack
+		w.plan.faults[at] = append(w.plan.faults[at], f)
+		w.plan.leaksSecrets = w.plan.leaksSecrets || f.LeaksSecrets()
+		w.plan.restores = w.plan.restores || f.Kind.rewinds()
+		w.plan.blocksCalls = w.plan.blocksCalls || f.Kind.BlocksCall()
+		w.plan.setsClockBack = w.plan.setsClockBack || f.Kind == ClockBack
 		switch f.Kind { //nolint:exhaustive // after the others nothing is tried again and again
 		case Refusing:
-			w.refusals = append(w.refusals, f.duration())
+			w.plan.refusals = append(w.plan.refusals, f.duration())
 		case DroppedAnnotations, DroppedFinalizers: // an attempt is taken back, too
-			w.refusals = append(w.refusals, f.duration(), f.duration())
+			w.plan.refusals = append(w.plan.refusals, f.duration(), f.duration())
 		}
 	}
 
@@ -261,12 +286,12 @@ func (w *World) run(until time.Time, enough ...func() bool) bool {
 
 // passInProgress says whether a pass is in progress.
 func (w *World) passInProgress() bool {
-	return slices.ContainsFunc(w.processes, func(p *process) bool { return p.active > 0 })
+	return slices.ContainsFunc(w.processes, func(p *process) bool { return p.inPass.active > 0 })
 }
 
 func (w *World) advance(until time.Time, enough []func() bool) bool {
 	for !w.over {
-		if w.over = w.passes > tooMany; w.over {
+		if w.over = w.work.passes > tooMany; w.over {
 			w.violate("L5", "more passes than a run may have")
 		}
 		w.beforePass()
@@ -294,7 +319,7 @@ func (w *World) wait(d time.Duration) {
 	if d <= 0 {
 		return
 	}
-	w.pace(d)
+	w.hooks.pace(d)
 	wait(d)
 }
 

@@ -24,7 +24,7 @@ var leftOut = []sim.Kind{
 // TestEveryKindOfFault: what the simulator can break is tried here, or the page names it
 // as left out.
 func TestEveryKindOfFault(t *testing.T) {
-	source, err := os.ReadFile("../sim/schedule.go")
+	source, err := os.ReadFile("../../internal/sim/schedule.go")
 	if err != nil {
 		t.Fatal(err)
 	}
