@@ -73,7 +73,7 @@ func (w *World) judgeCaches() {
 
 // judgeUntouched judges one of them.
 func (w *World) judgeUntouched(l alias) {
-	if alike(reflect.ValueOf(l.kept).Elem(), reflect.ValueOf(l.as).Elem()) {
+	if w.config.simulator.layouts.alike(reflect.ValueOf(l.kept).Elem(), reflect.ValueOf(l.as).Elem()) {
 		return
 	}
 	if where := differ(jsonOf(l.kept), jsonOf(l.as), ""); where != "" {
@@ -84,14 +84,14 @@ func (w *World) judgeUntouched(l alias) {
 // alike says whether everything that two structs of one type refer to is equal. Fields without indirection are skipped:
 // a reader has its own copy of them. If it returns false, a closer comparison decides: a time or a quantity may have
 // another representation.
-func alike(a, b reflect.Value) bool {
-	for _, lead := range indirectionsOf(a.Type()) {
+func (l *layouts) alike(a, b reflect.Value) bool {
+	for _, lead := range l.of(a.Type()) {
 		if lead.unexported {
 			return reflect.DeepEqual(a.Interface(), b.Interface())
 		}
 		a, b := a.Field(lead.field), b.Field(lead.field)
 		if a.Kind() == reflect.Struct {
-			if !alike(a, b) {
+			if !l.alike(a, b) {
 				return false
 			}
 
@@ -127,36 +127,36 @@ type indirection struct {
 	unexported bool // it is not exported
 }
 
-// indirections has the fields by type.
-var indirections sync.Map
+// A layouts has the indirections of struct types that were asked for.
+type layouts struct{ known sync.Map }
 
-// indirectionsOf returns the fields of a struct type.
-func indirectionsOf(t reflect.Type) []indirection {
-	if known, ok := indirections.Load(t); ok {
+// of returns the indirections of a struct type.
+func (l *layouts) of(t reflect.Type) []indirection {
+	if known, ok := l.known.Load(t); ok {
 		return known.([]indirection)
 	}
 	var fields []indirection
 	for i := range t.NumField() {
-		if f := t.Field(i); indirect(f.Type) {
+		if f := t.Field(i); l.indirect(f.Type) {
 			fields = append(fields, indirection{i, !f.IsExported()})
 		}
 	}
-	indirections.Store(t, fields)
+	l.known.Store(t, fields)
 
 	return fields
 }
 
 // indirect says whether a copy of a value shares memory with it. The location of a time does not count, because it is
 // never changed.
-func indirect(t reflect.Type) bool {
+func (l *layouts) indirect(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan, reflect.Interface,
 		reflect.UnsafePointer:
 		return true
 	case reflect.Struct:
-		return t != timeType && len(indirectionsOf(t)) > 0
+		return t != timeType && len(l.of(t)) > 0
 	case reflect.Array:
-		return indirect(t.Elem())
+		return l.indirect(t.Elem())
 	default:
 		return false
 	}

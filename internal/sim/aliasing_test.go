@@ -14,7 +14,7 @@ import (
 // readingProcess returns a process with a cache that has read two objects.
 func readingProcess(t *testing.T) (*World, *process) {
 	t.Helper()
-	w := newWorld(Config{Kind: bucket.Kind, Scheme: theScheme()}, nil)
+	w := shared.newWorld(Config{Kind: bucket.Kind, Scheme: theScheme()}, nil)
 	for _, name := range []string{"first", "second"} {
 		b := newBucket(name)
 		b.Labels, b.Annotations, b.Finalizers = map[string]string{"a": "b"}, map[string]string{"a": "b"},

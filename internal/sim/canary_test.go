@@ -126,7 +126,7 @@ func TestNewMetrics(t *testing.T) {
 	expect := func(want ...string) {
 		t.Helper()
 		var got []string
-		m.each(func(_, value string) { got = append(got, value) })
+		m.each(&shared.collector, func(_, value string) { got = append(got, value) })
 		if slices.Sort(got); !slices.Equal(got, want) {
 			t.Errorf("the labels %v are new, want %v", got, want)
 		}

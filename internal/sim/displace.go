@@ -65,7 +65,8 @@ func (w *World) takeName(o Operation, f Fault, id string) {
 
 // reachableFor says whether everything has been reachable for a while, so that polls have observed it.
 func (w *World) reachableFor(while time.Duration) bool {
-	return !slices.ContainsFunc([]time.Time{w.effects.externalBack, w.effects.apiBack, w.effects.refuses, w.effects.denies, w.effects.drops},
+	return !slices.ContainsFunc([]time.Time{w.effects.externalBack, w.effects.apiBack, w.effects.refuses, w.effects.denies,
+		w.effects.drops},
 		func(back time.Time) bool { return w.now().Sub(back) < while })
 }
 

@@ -1,9 +1,11 @@
 // Package sim finds faults that break the reconciler of pkg/reconciler/managed. It runs the real reconciler with an API
 // server, a cache, a queue and an external system in memory, in virtual time, and injects faults at boundaries: before
-// or after any operation on the API server or on the external system. Start with Run, in a bubble of testing/synctest.
+// or after any operation on the API server or on the external system. Start with New, and with Run in a bubble of
+// testing/synctest.
 //
+//	simulator := sim.New()
 //	synctest.Test(t, func(t *testing.T) {
-//		result, err := sim.Run(schedule, true)
+//		result, err := simulator.Run(schedule, true)
 //		...
 //	})
 //

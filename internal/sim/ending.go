@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -40,16 +39,13 @@ func (w *World) endingOf(key types.NamespacedName, uid types.UID, loose bool) st
 		conditionOf(mg, "Ready").Status, conditionOf(mg, "Synced").Reason, made, deleted, exist)
 }
 
-// endings has the endings of runs without faults, by scenario and class.
-var endings sync.Map
-
 // endingOf returns how a scenario ends without faults.
-func endingOf(s Schedule) []string {
+func (m *Simulator) endingOf(s Schedule) []string {
 	s.Faults = nil
-	if known, ok := endings.Load(s.String()); ok {
+	if known, ok := m.endings.Load(s.String()); ok {
 		return known.([]string)
 	}
-	w, of, err := prepare(s)
+	w, of, err := m.prepare(s, nil)
 	if err != nil {
 		return nil // it could not be run
 	}
@@ -57,7 +53,7 @@ func endingOf(s Schedule) []string {
 	of.run(w)
 	w.end()
 	ending, _ := w.ending(of.looseEnding)
-	endings.Store(s.String(), ending)
+	m.endings.Store(s.String(), ending)
 
 	return ending
 }
@@ -69,7 +65,7 @@ func (w *World) judgeEnding(s Schedule, loose bool) {
 		return
 	}
 	is, of := w.ending(loose)
-	was := endingOf(s)
+	was := w.config.simulator.endingOf(s)
 	excused := map[string]bool{}
 	for i, uid := range of {
 		name := w.users.names[uid]

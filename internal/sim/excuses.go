@@ -220,7 +220,8 @@ func (w *World) excusedKinds() []Kind {
 			w.unexcused(p.of)
 		}
 	}
-	kinds := slices.Concat(w.exempt.surplus.used(), w.exempt.misled.used(), w.exempt.unlocked.used(), w.exempt.undeleted.used())
+	kinds := slices.Concat(w.exempt.surplus.used(), w.exempt.misled.used(), w.exempt.unlocked.used(),
+		w.exempt.undeleted.used())
 	slices.Sort(kinds)
 
 	return slices.DeleteFunc(slices.Compact(kinds), func(k Kind) bool { return k == Lost }) // which are counted apart

@@ -6,13 +6,30 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
+
+// shared runs the schedules of all tests.
+var shared = New()
+
+// Run runs a schedule.
+func Run(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) {
+	return shared.Run(s, trace, o...)
+}
+
+// RunBehind runs a schedule with another API server.
+func RunBehind(s Schedule, trace bool, behind func() (client.Client, error)) (Result, error) {
+	return shared.RunBehind(s, trace, behind)
+}
+
+func prepare(s Schedule) (*World, scenario, error) { return shared.prepare(s, nil) }
 
 // RunInformed is Run over an external system that, in every scenario, can list its resources and notifies of changes,
 // with a change log and with limits by the clock of each process.
 func RunInformed(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) {
-	return runIn(s, trace, nil, func(w *World) {
+	return shared.run(s, trace, nil, func(w *World) {
 		w.system.lists, w.config.notifies, w.config.limited, w.config.logsChanges = true, true, true, true
 	}, o...)
 }

@@ -138,7 +138,8 @@ func (w *World) undisturbed() bool {
 	}
 
 	return !slices.ContainsFunc(w.processes, func(p *process) bool {
-		return !p.dead && (p.ending.stopping || p.leadership.held || p.restored.outdated || p.inPass.active > 1 || w.now().Before(p.cache.frozen))
+		return !p.dead && (p.ending.stopping || p.leadership.held || p.restored.outdated || p.inPass.active > 1 ||
+			w.now().Before(p.cache.frozen))
 	})
 }
 

@@ -106,7 +106,8 @@ func (w *World) checkBefore(p *process, o Operation) {
 	if p.leadership.deposed && !p.leadership.excused {
 		w.violate("S13", o.Name+" begun by a process that was replaced")
 	}
-	if renewed := p.leadership.renewed.Load(); renewed != nil && !p.leadership.excused && w.now().After(renewed.Add(renewDeadline)) {
+	if renewed := p.leadership.renewed.Load(); renewed != nil && !p.leadership.excused &&
+		w.now().After(renewed.Add(renewDeadline)) {
 		w.violate("S13", o.Name+" begun by a process whose lease is over")
 	}
 	if p.inPass.mutations[keyOf(o.mg)]++; p.inPass.mutations[keyOf(o.mg)] > 1 &&

@@ -114,7 +114,8 @@ func (w *World) judgeAway(o Operation) {
 	w.effects.denied[key]++
 	away := w.now().Sub(w.effects.externalGone)
 	if most := 8*len(w.processes) + int(2*away.Minutes()); w.effects.denied[key] > most {
-		w.violate("L7", fmt.Sprintf("%d calls for %s of a system that is unavailable since %s", w.effects.denied[key], key.Name,
+		w.violate("L7", fmt.Sprintf("%d calls for %s of a system that is unavailable since %s", w.effects.denied[key],
+			key.Name,
 			away))
 	}
 }

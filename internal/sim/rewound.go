@@ -138,7 +138,8 @@ func (p *process) seeVersion(after time.Duration) {
 
 // toLeave says whether the process has noticed a restore, and only has to do the work before its end.
 func (p *process) toLeave() bool {
-	return p.restored.detector != nil && !p.dead && !p.leadership.held && !p.ending.leaving && p.inPass.active == 0 && p.restored.detector.Restored() != nil
+	return p.restored.detector != nil && !p.dead && !p.leadership.held && !p.ending.leaving && p.inPass.active == 0 &&
+		p.restored.detector.Restored() != nil
 }
 
 // leave does the work of a process before its end after a restore, and ends it. If that takes too long, it ends with
@@ -184,7 +185,8 @@ func (p *process) leave() {
 // state does not have.
 func (w *World) judgeForgotten() {
 	for uid, was := range w.undone.rewinds {
-		if w.undone.forgotten[uid] && w.stored(was) == nil && len(w.external.Of(uid)) > 0 && !w.sinks.leftOver[was.GetName()] {
+		if w.undone.forgotten[uid] && w.stored(was) == nil && len(w.external.Of(uid)) > 0 &&
+			!w.sinks.leftOver[was.GetName()] {
 			w.violate("L3", fmt.Sprintf("%s is not in the restored state, its resource exists, and was not reported",
 				was.GetName()))
 		}
@@ -253,7 +255,8 @@ func (w *World) unlocks(p *process, over client.Object, now resource.Managed) {
 
 // noLock says whether that has happened in the current attempt of an object.
 func (w *World) noLock(p *process, mg resource.Managed) bool {
-	return p.restored.outdated && w.exempt.unlocked.excuses(mg.GetUID(), func(e exemption) bool { return e.attempt == attemptOf(mg) })
+	return p.restored.outdated && w.exempt.unlocked.excuses(mg.GetUID(),
+		func(e exemption) bool { return e.attempt == attemptOf(mg) })
 }
 
 // takenAway says whether the resource of an object was removed out of band, or by a process that did not know that the
@@ -261,5 +264,6 @@ func (w *World) noLock(p *process, mg resource.Managed) bool {
 func (w *World) takenAway(mg resource.Managed) bool {
 	name := externalName(mg)
 
-	return w.exempt.vacated[name] || w.exempt.undeleted.excuses(mg.GetUID(), func(e exemption) bool { return e.name == name })
+	return w.exempt.vacated[name] || w.exempt.undeleted.excuses(mg.GetUID(),
+		func(e exemption) bool { return e.name == name })
 }

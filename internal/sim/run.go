@@ -3,11 +3,8 @@ package sim
 import (
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -15,7 +12,6 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
-	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
 // A Result is the result of a schedule.
@@ -55,33 +51,12 @@ func (r Result) Boundaries() int { return r.skipped + len(r.steps) }
 // Operations returns the names of the operations, sorted.
 func (r Result) Operations() []string { return slices.Sorted(maps.Keys(r.counts)) }
 
-var theScheme = sync.OnceValue(func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{bucket.AddToScheme, bucket.AddDefinitions, corev1.AddToScheme} {
-		if err := add(s); err != nil {
-			panic(err) // kinds of our own cannot fail to register
-		}
-	}
-
-	return s
-})
-
-// theMemory is shared by all servers, because schedules are alike for the most part.
-var theMemory = sync.OnceValue(func() *apiserver.Memory { return apiserver.NewMemory(theScheme()) })
-
-// Run runs a schedule, with a reconciler that has the options o in addition to those of the scenario. With trace the
-// result has a trace. It has to be called in a bubble of testing/synctest, because it spends hours of virtual time. It
-// returns an error if the scenario or the class does not exist.
-func Run(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) {
-	return runIn(s, trace, nil, func(*World) {}, o...)
-}
-
-// runIn is RunBehind in a world that is changed before anything happens.
-func runIn(s Schedule, trace bool, behind func() client.Client, change func(*World),
+// run is RunBehind in a world that is changed before anything happens.
+func (m *Simulator) run(s Schedule, trace bool, behind func() client.Client, change func(*World),
 	o ...managed.ReconcilerOption) (Result, error) {
 	quietly()
 	grow()
-	w, of, err := prepareBehind(s, behind)
+	w, of, err := m.prepare(s, behind)
 	if err != nil {
 		return Result{}, err
 	}
@@ -150,7 +125,7 @@ func (w *World) end() {
 	}
 	w.judgeMetrics()
 	if len(w.violation) == 0 {
-		usedMeters.Put(w.sinks.meters)
+		w.config.simulator.meters.Put(w.sinks.meters)
 	}
 }
 
@@ -169,17 +144,16 @@ func (w *World) result(s Schedule) Result {
 
 	return Result{
 		Schedule: s, Violations: w.violation, Blocked: w.blocked, Passes: w.work.passes, Lived: w.since(),
-		Processes: len(w.processes), Together: w.work.together, AtOnce: w.work.atOnce, Overdue: w.work.overdue, Clocks: len(clocks),
-		Excused: excused, Late: w.exempt.stale.used(), Lost: w.exempt.lost.used(), Ended: w.exempt.freed.used(),
+		Processes: len(w.processes), Together: w.work.together, AtOnce: w.work.atOnce, Overdue: w.work.overdue,
+		Clocks: len(clocks), Excused: excused, Late: w.exempt.stale.used(), Lost: w.exempt.lost.used(),
+		Ended:      w.exempt.freed.used(),
 		Unreported: w.leftUnreported(),
 		steps:      w.trace, counts: w.counts, skipped: w.guided.skipped, Trace: w.sinks.lines,
 	}
 }
 
 // prepare returns the world of a schedule.
-func prepare(s Schedule) (*World, scenario, error) { return prepareBehind(s, nil) }
-
-func prepareBehind(s Schedule, behind func() client.Client) (*World, scenario, error) {
+func (m *Simulator) prepare(s Schedule, behind func() client.Client) (*World, scenario, error) {
 	of, _ := scenarioOf(s.Scenario)
 	c := classes[s.Class]
 	if !Has(s.Scenario, s.Class) {
@@ -190,8 +164,8 @@ func prepareBehind(s Schedule, behind func() client.Client) (*World, scenario, e
 	if of.system != nil {
 		of.system(h)
 	}
-	w := newWorld(Config{
-		Kind: bucket.Kind, Scheme: theScheme(), memory: theMemory(), Behind: behind, Connecter: h, Lag: of.lag,
+	w := m.newWorld(Config{
+		Kind: bucket.Kind, Scheme: theScheme(), memory: m.memory, Behind: behind, Connecter: h, Lag: of.lag,
 		Options: slices.Clone(c.options),
 	}, append(slices.Clone(of.faults), s.Faults...))
 	w.script.scenario, w.script.begins = of.name, of.begins

@@ -134,7 +134,8 @@ func (c *calls) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 				w.exempt.misled.add(w.effects.absent, mg)
 			}
 			w.effects.absent = ""
-			c.seam.process.observed.generation[mg.GetUID()] = max(mg.GetGeneration(), c.seam.process.observed.generation[mg.GetUID()])
+			c.seam.process.observed.generation[mg.GetUID()] = max(mg.GetGeneration(),
+				c.seam.process.observed.generation[mg.GetUID()])
 
 			return nil
 		}
@@ -149,7 +150,8 @@ func (c *calls) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 		if err == nil {
 			w.observations++
 			c.seam.process.observed.order[mg.GetUID()] = w.observations
-			c.seam.process.observed.generation[mg.GetUID()] = max(mg.GetGeneration(), c.seam.process.observed.generation[mg.GetUID()])
+			c.seam.process.observed.generation[mg.GetUID()] = max(mg.GetGeneration(),
+				c.seam.process.observed.generation[mg.GetUID()])
 		}
 
 		return err

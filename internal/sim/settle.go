@@ -49,7 +49,8 @@ func (w *World) settle() {
 
 // settled says whether nothing is left to do.
 func (w *World) settled() bool {
-	if len(w.events) > 0 || w.now().Before(w.effects.apiBack) || w.now().Before(w.effects.externalBack) || w.now().Before(w.effects.refuses) ||
+	if len(w.events) > 0 || w.now().Before(w.effects.apiBack) || w.now().Before(w.effects.externalBack) ||
+		w.now().Before(w.effects.refuses) ||
 		w.now().Before(w.effects.denies) || w.now().Before(w.effects.drops) {
 		return false
 	}
@@ -72,7 +73,8 @@ func (w *World) settled() bool {
 // missing returns the first difference of an object from its desired state, or nothing.
 func (w *World) missing(mg resource.Managed) string {
 	if w.script.expect != nil {
-		if why, decided := w.script.expect(mg); decided && (why == "" || !w.undone.writes) { // what users wrote last may be undone
+		// what users wrote last may be undone
+		if why, decided := w.script.expect(mg); decided && (why == "" || !w.undone.writes) {
 			return why
 		}
 	}

@@ -41,7 +41,8 @@ func (w *World) Snapshotable() bool {
 func (w *World) Quiescent() bool {
 	return w.Snapshotable() && len(w.events) == 0 && !w.over && !w.passInProgress() && len(w.alive()) == 1 &&
 		!slices.ContainsFunc(w.processes, func(p *process) bool {
-			return !p.dead && (p.leadership.held || p.ending.stopping || p.restored.outdated || p.leadership.deposed || p.leadership.excused || p.leadership.renewed.Load() != nil)
+			return !p.dead && (p.leadership.held || p.ending.stopping || p.restored.outdated || p.leadership.deposed ||
+				p.leadership.excused || p.leadership.renewed.Load() != nil)
 		})
 }
 

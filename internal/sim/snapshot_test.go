@@ -91,7 +91,7 @@ func TestSnapshotsShareNothing(t *testing.T) {
 	for _, v := range []any{&s, &actions, &h, &q, &u} {
 		fillValue(reflect.ValueOf(v).Elem(), 0)
 	}
-	c := *newCache(newWorld(Config{Scheme: theScheme()}, nil).server, Config{}.gvk(), 7, 0)
+	c := *newCache(shared.newWorld(Config{Scheme: theScheme()}, nil).server, Config{}.gvk(), 7, 0)
 	known := map[string]bool{
 		"system.subscribed":   true, // unused in a world of which snapshots are taken
 		"system.class":        true, // never changes

@@ -37,7 +37,8 @@ func (w *World) excuses() Excuses {
 		len(w.users.left) > 0, len(w.users.adopted) > 0, len(w.users.released) > 0, len(w.users.answered) > 0,
 		len(w.exempt.misled) > 0, len(w.exempt.freed) > 0,
 		w.exempt.lost.current(w.objects()), w.exempt.surplus.current(w.objects()),
-		len(w.exempt.unlocked) > 0, w.exempt.unlocked.current(w.objects()), len(w.exempt.undeleted) > 0, w.exempt.undeleted.current(w.objects()),
+		len(w.exempt.unlocked) > 0, w.exempt.unlocked.current(w.objects()), len(w.exempt.undeleted) > 0,
+		w.exempt.undeleted.current(w.objects()),
 		w.lostNames(),
 	} {
 		out |= Excuses(bit(is)) << i
@@ -60,7 +61,8 @@ func (w *World) stateHash(but *process) StateHash {
 	sum = mixed(sum, uint64(w.plan.count-w.fired))
 	sum = mixed(sum, uint64(len(w.events)))
 	for _, is := range []bool{
-		w.effects.absent != "", w.now().Before(w.effects.apiBack), w.now().Before(w.effects.externalBack), w.now().Before(w.effects.refuses),
+		w.effects.absent != "", w.now().Before(w.effects.apiBack), w.now().Before(w.effects.externalBack),
+		w.now().Before(w.effects.refuses),
 		w.now().Before(w.effects.denies), w.now().Before(w.effects.drops), w.script.resting,
 	} {
 		sum = mixed(sum, bit(is))
@@ -96,7 +98,8 @@ func (w *World) progress() uint64 {
 func (p *process) hash() uint64 {
 	sum := mixed(p.memory, uint64(len(p.world.server.Changes(0))-p.cache.read))
 	for _, is := range []bool{
-		p.ending.stopping, p.leadership.deposed, p.leadership.held, p.leadership.excused, p.restored.outdated, p.leadership.renewed.Load() != nil,
+		p.ending.stopping, p.leadership.deposed, p.leadership.held, p.leadership.excused, p.restored.outdated,
+		p.leadership.renewed.Load() != nil,
 		p.world.now().Before(p.cache.frozen), len(p.inPass.raceDeleted) > 0, len(p.known.unanswered) > 0,
 		p.cache.broken,
 	} {
@@ -255,7 +258,8 @@ func (w *World) hashIfNeeded(but *process) StateHash {
 	if !w.hashing() || !w.guided.begun {
 		return StateHash{}
 	}
-	if but != nil && (but.leadership.deposed || but.ending.stopping || but.leadership.excused || len(but.inPass.raceDeleted) > 0 || but.inPass.active > 1) {
+	if but != nil && (but.leadership.deposed || but.ending.stopping || but.leadership.excused ||
+		len(but.inPass.raceDeleted) > 0 || but.inPass.active > 1) {
 		return StateHash{} // it ends in another way
 	}
 

@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"strings"
-	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/attribute"
@@ -87,9 +86,9 @@ type meters struct {
 	counted    []int                      // seen metrics of each collector, which loses none
 }
 
-var usedMeters = sync.Pool{New: func() any {
+func newMeters() *meters {
 	return &meters{kept: map[string]any{}, seen: map[prometheus.Metric]bool{}}
-}}
+}
 
 // Keep returns what is kept under a name, and makes it if there is nothing.
 func (m *meters) Keep(name string, make func() any) any {
@@ -114,17 +113,17 @@ func (m *meters) MustRegister(c ...prometheus.Collector) { m.collectors = append
 func (m *meters) Unregister(prometheus.Collector) bool { return true }
 
 // each calls a function with every label of every new metric: the labels of a metric do not change.
-func (m *meters) each(see func(name, value string)) {
-	collecting.Lock()
-	defer collecting.Unlock()
+func (m *meters) each(by *collector, see func(name, value string)) {
+	by.collecting.Lock()
+	defer by.collecting.Unlock()
 	m.counted = append(m.counted, make([]int, len(m.collectors)-len(m.counted))...)
 	for i, c := range m.collectors {
-		c.Collect(collected)
-		n := len(collected)
+		c.Collect(by.collected)
+		n := len(by.collected)
 		known := n == m.counted[i]
 		m.counted[i] = n
 		for range n {
-			metric := <-collected
+			metric := <-by.collected
 			if known || m.seen[metric] {
 				continue
 			}
@@ -140,12 +139,6 @@ func (m *meters) each(see func(name, value string)) {
 	}
 }
 
-// Room for the metrics of one name: more than there may be. It is of no bubble, so that all can use it.
-var (
-	collecting sync.Mutex
-	collected  = make(chan prometheus.Metric, 4096)
-)
-
 // read returns what a method writes, so that its type need not be imported.
 func read[T any](write func(*T) error) (*T, error) {
 	out := new(T)
@@ -159,7 +152,7 @@ func (w *World) judgeMetrics() {
 	if !w.plan.leaksSecrets {
 		return
 	}
-	w.sinks.meters.each(func(name, value string) {
+	w.sinks.meters.each(&w.config.simulator.collector, func(name, value string) {
 		w.sinks.check("the label "+name, value)
 		for uid := range w.users.names {
 			if strings.Contains(value, string(uid)) {

@@ -10,9 +10,9 @@ import (
 // A Trial is a scenario for any external system, with faults. It is for packages that check clients of other external
 // systems, such as package conformance.
 //
-// Run has to be called in a bubble of testing/synctest, where time passes when all goroutines wait. A client that waits
-// for a network cannot live there: its calls have to be made by goroutines outside the bubble, with which Connecter and
-// External communicate over channels made outside. No virtual time passes meanwhile.
+// Simulator.Try has to be called in a bubble of testing/synctest, where time passes when all goroutines wait. A client
+// that waits for a network cannot live there: its calls have to be made by goroutines outside the bubble, with which
+// Connecter and External communicate over channels made outside. No virtual time passes meanwhile.
 type Trial struct {
 	Config
 
@@ -50,10 +50,10 @@ type Trial struct {
 	Salt uint32
 }
 
-// Run runs the trial. With trace the result has the trace.
-func (t Trial) Run(trace bool) Result {
+// Try runs a trial. With trace the result has the trace.
+func (m *Simulator) Try(t Trial, trace bool) Result {
 	quietly()
-	w := newWorld(t.Config, t.Schedule.Faults)
+	w := m.newWorld(t.Config, t.Schedule.Faults)
 	w.server.Salt(t.Salt)
 	w.external, w.verbose = t.External, trace
 	w.addSecrets(t.Secrets...)

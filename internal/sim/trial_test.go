@@ -82,7 +82,7 @@ func TestTrial(t *testing.T) {
 					trial.Secrets = []string{c.secret}
 				}
 				seen := map[string]bool{}
-				for _, v := range trial.Run(false).Violations {
+				for _, v := range shared.Try(trial, false).Violations {
 					if !seen[v.Property] {
 						got.Violated = append(got.Violated, v.Property)
 					}

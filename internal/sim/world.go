@@ -49,6 +49,8 @@ type Config struct {
 	// one.
 	Workers int
 
+	// simulator is what runs the simulation
+	simulator *Simulator
 	// memory of other servers of the scheme; nil is none
 	memory *apiserver.Memory
 	// notifies is whether the external system notifies of changes
@@ -170,7 +172,8 @@ type Boundary struct {
 }
 
 // newWorld returns a world without a process.
-func newWorld(c Config, faults []Fault) *World {
+func (m *Simulator) newWorld(c Config, faults []Fault) *World {
+	c.simulator = m
 	source := rand.NewPCG(1, 2)
 	w := &World{
 		config: c, began: time.Now(), random: randomness{rand.New(source), source},
@@ -187,7 +190,7 @@ func newWorld(c Config, faults []Fault) *World {
 	}
 	w.users = newUsers(w)
 	w.sinks = &sinks{world: w, checked: map[string]int{}, leftOver: map[string]bool{}, taken: map[types.UID]bool{}}
-	w.sinks.meters = usedMeters.Get().(*meters)
+	w.sinks.meters = m.meters.Get().(*meters)
 	for _, f := range faults {
 		at := Boundary{f.Op, f.N}
 		w.plan.faults[at] = append(w.plan.faults[at], f)

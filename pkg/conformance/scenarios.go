@@ -251,7 +251,7 @@ func (t *scenarioRun) simulate(schedule sim.Schedule) (r sim.Result) {
 		}
 	}()
 
-	return sim.Trial{
+	return t.simulator.Try(sim.Trial{
 		Config: sim.Config{
 			Kind: t.suite.Kind, Scheme: t.suite.Scheme, Options: t.options(), Lag: 5 * time.Millisecond,
 			NewConnecter: func() managed.ExternalConnecter { return t.newRecorder() }, Behind: t.newServer(),
@@ -263,7 +263,7 @@ func (t *scenarioRun) simulate(schedule sim.Schedule) (r sim.Result) {
 			t.scenario.run(t)
 			t.searchSecrets()
 		},
-	}.Run(t.suite.Replay != "")
+	}, t.suite.Replay != "")
 }
 
 // searchSecrets reports secrets in the stored object.

@@ -1,10 +1,11 @@
 // Package sim runs the reconciler of pkg/reconciler/managed in virtual time, with an API server, a cache, a queue and
 // an external system in memory, and injects faults at boundaries: before or after any operation on the API server or on
 // the external system. It is for authors of store adapters, who test whether the reconciler keeps its promises when
-// their adapter stores its objects. Start with RunBehind, in a bubble of testing/synctest.
+// their adapter stores its objects. Start with New, and with RunBehind of a Simulator.
 //
+//	simulator := sim.New()
 //	synctest.Test(t, func(t *testing.T) {
-//		result, err := sim.RunBehind(schedule, true, emptyClient)
+//		result, err := simulator.RunBehind(schedule, true, emptyClient)
 //		...
 //	})
 //

@@ -2,11 +2,9 @@ package sim
 
 import (
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/internal/sim"
 	"github.com/moorage-dev/moorage/internal/sim/search"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
 // What a run is made of, and its result.
@@ -17,6 +15,10 @@ type (
 
 	// A Fault goes wrong at the n-th start of an operation.
 	Fault = sim.Fault
+
+	// A Simulator runs schedules: Run with the simulated API server, and RunBehind with a client of yours that answers in
+	// its place. It may be used concurrently. Each run has to be in a bubble of testing/synctest.
+	Simulator = sim.Simulator
 
 	// A Result is the result of a schedule.
 	Result = sim.Result
@@ -42,25 +44,12 @@ var Properties = sim.Properties
 // Scheme returns the scheme of the objects of schedules. All calls return the same one, which must not be changed.
 func Scheme() *runtime.Scheme { return sim.Scheme() }
 
-// ParseSchedule parses the String of a schedule. It returns an error if the syntax or a kind of fault is unknown; Run
-// returns one if the scenario or the class is.
+// ParseSchedule parses the String of a schedule. It returns an error if the syntax or a kind of fault is unknown; a
+// run returns one if the scenario or the class is.
 func ParseSchedule(line string) (Schedule, error) { return sim.ParseSchedule(line) }
 
 // Faultless returns a schedule without faults for each scenario in each class of external system that it has.
 func Faultless() []Schedule { return sim.Faultless() }
 
-// Run runs a schedule, with a reconciler that has the options o in addition to those of the scenario. With trace the
-// result has a trace. It has to be called in a bubble of testing/synctest, because it spends hours of virtual time. It
-// returns an error if the scenario or the class does not exist.
-func Run(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) {
-	return sim.Run(s, trace, o...)
-}
-
-// RunBehind is Run with another API server: behind returns a client of a server that answers in place of the simulated
-// one. It has to be empty, and to serve the kinds of the objects of schedules. Requests and faults stay those of the
-// simulation; lists are answered from what the server returned. Two runs of a schedule are the same only if the server
-// assigns the same UIDs and versions. An error of behind is returned, and nothing is run. Nil is Run.
-func RunBehind(s Schedule, trace bool, behind func() (client.Client, error), o ...managed.ReconcilerOption) (Result,
-	error) {
-	return sim.RunBehind(s, trace, behind, o...)
-}
+// New returns a Simulator. It has to be called outside of the bubbles of testing/synctest in which it runs schedules.
+func New() *Simulator { return sim.New() }

@@ -90,7 +90,7 @@ func ran(t *testing.T, s sim.Schedule) (r sim.Result, had []string) {
 	synctest.Test(t, func(t *testing.T) {
 		of := &recordedRun{follower: s.Guide().(*follower)}
 		var err error
-		if r, err = sim.Run(s.GuidedBy(of), false); err != nil {
+		if r, err = simulator.Run(s.GuidedBy(of), false); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range of.world.Changes() {
@@ -150,7 +150,7 @@ func TestRunWithoutCheckpoint(t *testing.T) {
 	}
 	middle := 0
 	want := figuresOf(t, func(s sim.Schedule) (r sim.Result) {
-		synctest.Test(t, func(t *testing.T) { r, _ = sim.Run(s, false) })
+		synctest.Test(t, func(t *testing.T) { r, _ = simulator.Run(s, false) })
 		middle += r.Skipped()
 
 		return r
@@ -161,18 +161,18 @@ func TestRunWithoutCheckpoint(t *testing.T) {
 	for reason, explore := range map[string]func() string{
 		"its whole trace is wanted": func() string {
 			return figuresOf(t,
-				in(func(s sim.Schedule) (sim.Result, error) { return sim.Run(s, true) }))
+				in(func(s sim.Schedule) (sim.Result, error) { return simulator.Run(s, true) }))
 		},
 		"an option may remember something": func() string {
 			return figuresOf(t, in(func(s sim.Schedule) (sim.Result, error) {
-				return sim.Run(s, false,
+				return simulator.Run(s, false,
 					managed.WithKstatusConditions())
 			}))
 		},
 		"it begins at another time": func() (got string) {
 			synctest.Test(t, func(t *testing.T) {
 				got = figuresOf(t,
-					func(s sim.Schedule) sim.Result { return begun(sim.Run(s, false)) })
+					func(s sim.Schedule) sim.Result { return begun(simulator.Run(s, false)) })
 			})
 
 			return got

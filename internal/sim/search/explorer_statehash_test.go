@@ -21,7 +21,7 @@ func TestEqualStateHashesContinueAlike(t *testing.T) {
 				if len(s.Faults) > 1 {
 					return r
 				}
-				synctest.Test(t, func(t *testing.T) { r, _ = sim.Run(s, false) })
+				synctest.Test(t, func(t *testing.T) { r, _ = simulator.Run(s, false) })
 				for i, s := range r.Steps() {
 					if i+1 == len(r.Steps()) || len(s.Faults) > 0 || s.Hash.Sum == 0 {
 						continue

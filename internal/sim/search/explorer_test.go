@@ -7,6 +7,9 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim"
 )
 
+// simulator runs the schedules of all tests.
+var simulator = sim.New()
+
 // TestTriples: three faults during a creation break nothing, of the kinds that lead to other states than the rest.
 func TestTriples(t *testing.T) {
 	three := 0
@@ -18,7 +21,7 @@ func TestTriples(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				var err error
-				if r, err = sim.Run(s, false); err != nil {
+				if r, err = simulator.Run(s, false); err != nil {
 					t.Fatal(err)
 				}
 			})

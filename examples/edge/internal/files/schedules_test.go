@@ -28,13 +28,13 @@ func TestSchedulesInNATS(t *testing.T) {
 	serve[*sim.Definition](h, "definitions", kube.ClusterScoped())
 	serve[*corev1.Namespace](h, "namespaces", kube.ClusterScoped())
 	serve[*corev1.Secret](h, "secrets")
-	ran, lives := 0, 0
+	simulator, ran, lives := sim.New(), 0, 0
 	for _, s := range sim.Faultless() {
 		t.Run(s.String(), func(t *testing.T) {
 			var found []string
 			e := sim.Explorer{
 				Scenario: s.Scenario, Class: s.Class, Depth: 1, Short: !*everyFault, Whole: *everyFault,
-				Run: func(s sim.Schedule) sim.Result { return h.run(t, s) },
+				Run: func(s sim.Schedule) sim.Result { return h.run(t, simulator, s) },
 				Found: func(r sim.Result) {
 					found = append(found, fmt.Sprintf("%s: %v", r.Schedule, r.Violations))
 				},
@@ -67,12 +67,12 @@ func faulty(scenario, class string) bool {
 }
 
 // run runs a schedule with the objects in NATS. The same objects have the same UIDs in each.
-func (h *natsServer) run(t *testing.T, s sim.Schedule) (r sim.Result) {
+func (h *natsServer) run(t *testing.T, simulator *sim.Simulator, s sim.Schedule) (r sim.Result) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		h.uids = 0
 		var err error
-		if r, err = sim.RunBehind(s, false, h.empty); err != nil {
+		if r, err = simulator.RunBehind(s, false, h.empty); err != nil {
 			t.Fatal(err)
 		}
 		if n, err := h.writes(); err != nil || n == 0 {
